@@ -1,0 +1,124 @@
+//! Derivatives in one call.
+
+use crate::error::{Error, same_length};
+use crate::expr::Real;
+use crate::tape::Tape;
+use tapewright_strategies::Reverse;
+use tapewright_strategies::num_traits::{One, Zero};
+
+/// What only a broken library could break.
+const OWN_VARIABLES: &str = "inputs belong to the recording that registered them";
+
+/// The gradient of `f` at `x`, one entry for each input.
+///
+/// Makes a new tape for each call; for many gradients keep one and call [`Tape::gradient`].
+///
+/// # Panics
+///
+/// When `f` returns a variable of another recording, when the tape is out of identifiers, and when `f` does.
+///
+/// ```
+/// use tapewright::prelude::*;
+///
+/// fn f<S: Strategy>(x: &[Real<S>]) -> Real<S> { (x[0] * x[1] + x[0].sin()).into() }
+/// assert_eq!(gradient::<PrimalValue>(f, &[0.0, 3.0]), [4.0, 0.0]);
+/// ```
+#[track_caller]
+pub fn gradient<S: Reverse>(f: impl FnOnce(&[Real<S>]) -> Real<S>, x: &[S::Value]) -> Vec<S::Value> {
+    value_and_gradient(f, x).1
+}
+
+/// The value and the gradient of `f` at `x`.
+///
+/// # Panics
+///
+/// As [`gradient`].
+#[track_caller]
+pub fn value_and_gradient<S: Reverse>(
+    f: impl FnOnce(&[Real<S>]) -> Real<S>,
+    x: &[S::Value],
+) -> (S::Value, Vec<S::Value>) {
+    let mut gradient = vec![S::Value::zero(); x.len()];
+    let value = Tape::new().gradient(f, x, &mut gradient).unwrap_or_else(|error| panic!("{error}"));
+    (value, gradient)
+}
+
+/// The values of `f` at `x`, and `seeds`ᵀ·J: the gradient of Σ seedᵢ·fᵢ, by one reverse sweep.
+///
+/// # Errors
+///
+/// [`Error::LengthMismatch`] when there are not as many seeds as outputs, [`Error::ForeignVariable`] when `f` returns a
+/// variable of another recording.
+///
+/// # Panics
+///
+/// When the tape is out of identifiers, and when `f` does.
+pub fn vjp<S: Reverse>(
+    f: impl FnOnce(&[Real<S>]) -> Vec<Real<S>>,
+    x: &[S::Value],
+    seeds: &[S::Value],
+) -> Result<(Vec<S::Value>, Vec<S::Value>), Error> {
+    let mut tape = Tape::new();
+    let (inputs, outputs) = tape.record(|scope| {
+        let inputs = scope.inputs(x);
+        let outputs = f(&inputs);
+        (inputs, outputs)
+    });
+    let product = tape.sweep_all(&outputs, seeds)?.of_all(&inputs)?;
+    Ok((outputs.iter().map(Real::value).collect(), product))
+}
+
+/// The values of `f` at `x`, and its Jacobian matrix, one reverse sweep for each row: `jacobian[i][j]` is ∂fᵢ/∂xⱼ.
+///
+/// # Panics
+///
+/// As [`gradient`].
+#[allow(clippy::type_complexity, reason = "a vector and a matrix by rows")]
+#[track_caller]
+pub fn jacobian<S: Reverse>(
+    f: impl FnOnce(&[Real<S>]) -> Vec<Real<S>>,
+    x: &[S::Value],
+) -> (Vec<S::Value>, Vec<Vec<S::Value>>) {
+    let mut tape = Tape::new();
+    let (inputs, outputs) = tape.record(|scope| {
+        let inputs = scope.inputs(x);
+        let outputs = f(&inputs);
+        (inputs, outputs)
+    });
+    let row = |output| tape.sweep(&[(output, S::Value::one())]).and_then(|adjoints| adjoints.of_all(&inputs));
+    let rows: Result<Vec<_>, Error> = outputs.iter().map(row).collect();
+    (outputs.iter().map(Real::value).collect(), rows.unwrap_or_else(|error| panic!("{error}")))
+}
+
+impl<S: Reverse> Tape<S> {
+    /// Records `f` at `x`, sweeps, writes the gradient and returns the value. A second call with the same function
+    /// allocates nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LengthMismatch`] when `gradient` is not as long as `x`, [`Error::ForeignVariable`] when `f` returns a
+    /// variable of another recording.
+    ///
+    /// # Panics
+    ///
+    /// When the tape is out of identifiers, and when `f` does.
+    #[inline]
+    #[track_caller]
+    pub fn gradient(
+        &mut self,
+        f: impl FnOnce(&[Real<S>]) -> Real<S>,
+        x: &[S::Value],
+        gradient: &mut [S::Value],
+    ) -> Result<S::Value, Error> {
+        same_length(("inputs", x.len()), ("gradient entries", gradient.len()))?;
+        let mut inputs = core::mem::take(&mut self.variables);
+        let output = self.record(|scope| {
+            scope.inputs_into(x, &mut inputs);
+            f(&inputs)
+        });
+        let swept = self.sweep(&[(&output, S::Value::one())]);
+        let written = swept.map(|adjoints| adjoints.write(&inputs, gradient).expect(OWN_VARIABLES));
+        self.variables = inputs;
+        written.map(|()| output.value())
+    }
+}

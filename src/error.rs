@@ -1,0 +1,45 @@
+//! What can go wrong, as values.
+
+use core::fmt;
+
+/// A call that the caller can correct.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// Two lengths that must be equal are not.
+    LengthMismatch {
+        /// What the first length belongs to, and the length.
+        expected: (&'static str, usize),
+        /// What the second length belongs to, and the length.
+        found: (&'static str, usize),
+    },
+    /// A variable of another recording than the one that is being swept; 0 means none yet.
+    ForeignVariable {
+        /// The variable's recording.
+        variable: u32,
+        /// The tape's latest recording.
+        recording: u32,
+    },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::LengthMismatch { expected: (a, n), found: (b, m) } => {
+                write!(f, "lengths differ: {n} {a}, but {m} {b}")
+            }
+            Self::ForeignVariable { variable, recording } => write!(
+                f,
+                "a variable of recording #{variable} was used with the tape of recording #{recording}: it belongs to \
+                 another tape, or the tape has recorded or been reset since"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for Error {}
+
+/// Checks that two lengths agree.
+pub(crate) fn same_length(expected: (&'static str, usize), found: (&'static str, usize)) -> Result<(), Error> {
+    if expected.1 == found.1 { Ok(()) } else { Err(Error::LengthMismatch { expected, found }) }
+}

@@ -1,0 +1,132 @@
+//! Statement boundaries: where an expression becomes a variable.
+
+use super::node::{BackLeaf, Bin, Compound, Literal, RefLeaf};
+use super::{Ex, Real, ex};
+use crate::math::{Less, Modulo, Over, Plus, Times};
+use core::iter::{Product, Sum};
+use core::ops::{AddAssign, DivAssign, MulAssign, RemAssign, SubAssign};
+use tapewright_strategies::{Float, Statement, Taping};
+
+/// Records a statement and makes its variable.
+#[inline(always)]
+#[track_caller]
+fn fold<S: Taping, N: Statement<S>>(statement: &N) -> Real<S> {
+    let id = S::record(statement);
+    Real::from_parts(statement.value(), id)
+}
+
+impl<S: Taping, N: Statement<S> + Compound> From<Ex<S, N>> for Real<S> {
+    #[inline(always)]
+    #[track_caller]
+    fn from(expression: Ex<S, N>) -> Self {
+        fold(&expression.0)
+    }
+}
+
+impl<S: Taping> From<f64> for Real<S> {
+    #[inline(always)]
+    fn from(value: f64) -> Self {
+        Self::constant(S::Value::from_f64(value))
+    }
+}
+
+impl<S: Taping, N: Statement<S> + Compound> Ex<S, N> {
+    /// Records this expression as one statement and returns its variable; the same as `.into()`.
+    ///
+    /// # Panics
+    ///
+    /// When variables of two recordings, or of one that is not active on this thread, occur in the expression, or when
+    /// the tape is out of identifiers.
+    #[inline(always)]
+    #[track_caller]
+    pub fn eval(self) -> Real<S> {
+        fold(&self.0)
+    }
+}
+
+impl<S: Taping> Real<S> {
+    /// Assigns an expression, a variable or an `f64`.
+    ///
+    /// # Panics
+    ///
+    /// As [`eval`](Ex::eval).
+    #[inline(always)]
+    #[track_caller]
+    pub fn assign(&mut self, right: impl Into<Self>) {
+        *self = right.into();
+    }
+}
+
+/// Implements one compound assignment for expressions, borrowed variables and `f64`.
+macro_rules! assign_operators {
+    ($($trait:ident $method:ident $op:ident;)*) => { $(
+        impl<S: Taping, N: Statement<S>> $trait<Ex<S, N>> for Real<S>
+        where
+            Bin<S, $op, BackLeaf<S>, N>: Statement<S>,
+        {
+            #[inline(always)]
+            #[track_caller]
+            fn $method(&mut self, right: Ex<S, N>) {
+                *self = fold(&Bin::<S, $op, _, _>::new(BackLeaf::of(&self.0.0), right.0));
+            }
+        }
+
+        impl<S: Taping> $trait<&Self> for Real<S> {
+            #[inline(always)]
+            #[track_caller]
+            fn $method(&mut self, right: &Self) {
+                *self = fold(&Bin::<S, $op, _, _>::new(BackLeaf::of(&self.0.0), RefLeaf(&right.0)));
+            }
+        }
+
+        impl<S: Taping> $trait<f64> for Real<S> {
+            #[inline(always)]
+            #[track_caller]
+            fn $method(&mut self, right: f64) {
+                let right = Literal(S::Value::from_f64(right));
+                *self = fold(&Bin::<S, $op, _, _>::new(BackLeaf::of(&self.0.0), right));
+            }
+        }
+    )* };
+}
+
+assign_operators! {
+    AddAssign add_assign Plus;
+    SubAssign sub_assign Less;
+    MulAssign mul_assign Times;
+    DivAssign div_assign Over;
+    RemAssign rem_assign Modulo;
+}
+
+/// Folds an iterator, a statement for each item; see [`sum`](crate::sum) for one statement over a slice.
+macro_rules! iterator_folds {
+    ($($trait:ident $method:ident $assign:ident $op:ident $unit:literal;)*) => { $(
+        impl<S: Taping, N: Statement<S>> $trait<Ex<S, N>> for Real<S>
+        where
+            Bin<S, $op, BackLeaf<S>, N>: Statement<S>,
+        {
+            #[inline]
+            fn $method<I: Iterator<Item = Ex<S, N>>>(items: I) -> Self {
+                items.fold(Self::from($unit), |mut total, item| {
+                    total.$assign(item);
+                    total
+                })
+            }
+        }
+
+        impl<'a, S: Taping> $trait<&'a Self> for Real<S> {
+            #[inline]
+            fn $method<I: Iterator<Item = &'a Self>>(items: I) -> Self {
+                items.fold(Self::from($unit), |mut total, item| {
+                    total.$assign(ex::<S, _>(RefLeaf(&item.0)));
+                    total
+                })
+            }
+        }
+    )* };
+}
+
+iterator_folds! {
+    Sum sum add_assign Plus 0.0;
+    Product product mul_assign Times 1.0;
+}

@@ -1,0 +1,145 @@
+//! Variables and the expression trees that operators build from them.
+
+mod assign;
+mod compare;
+pub(crate) mod node;
+mod operators;
+
+use bytemuck::TransparentWrapper;
+use core::fmt;
+use core::marker::PhantomData;
+use tapewright_strategies::{Passive, Rule, Taping, Variable};
+
+pub use node::{BackLeaf, Bin, Compound, Leaf, Literal, Operand, RefLeaf, Un};
+
+/// An expression of strategy `S` with root node `N`.
+///
+/// Operators and functions return expressions; nothing is recorded until an expression becomes a [`Real`] by `.into()`,
+/// [`eval`](Self::eval), [`assign`](Real::assign) or a compound assignment. An expression keeps its values, so it may be
+/// stored and compared; folding it twice records it twice.
+#[derive(TransparentWrapper)]
+#[repr(transparent)]
+#[transparent(N)]
+pub struct Ex<S, N>(pub(crate) N, pub(crate) PhantomData<fn() -> S>);
+
+/// A variable of strategy `S`.
+///
+/// It is `Copy + Send + Sync + 'static` for every strategy with linear indices. Under [`Passive`] it is laid out as the
+/// float; under the taping strategies with `f64` values and `u32` identifiers it takes 16 bytes.
+///
+/// ```
+/// use tapewright::prelude::*;
+///
+/// fn norm<S: Strategy>(x: &[Real<S>]) -> Real<S> {
+///     let sum: Real<S> = x.iter().map(|v| *v * *v).sum();
+///     sum.sqrt().into()
+/// }
+/// assert_eq!(norm::<Passive>(Real::wrap_slice(&[3.0, 4.0])).value(), 5.0);
+/// ```
+pub type Real<S> = Ex<S, Leaf<S>>;
+
+impl<S, N: Clone> Clone for Ex<S, N> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        Self(self.0.clone(), PhantomData)
+    }
+}
+impl<S, N: Copy> Copy for Ex<S, N> {}
+
+#[inline(always)]
+pub(crate) const fn ex<S, N>(node: N) -> Ex<S, N> {
+    Ex(node, PhantomData)
+}
+
+impl<S: Taping, N: Rule<S>> Ex<S, N> {
+    /// The value, computed when the expression was built.
+    #[inline(always)]
+    pub fn value(&self) -> S::Value {
+        self.0.value()
+    }
+}
+
+impl<S: Taping> Real<S> {
+    #[inline(always)]
+    pub(crate) fn from_parts(value: S::Value, id: S::Id) -> Self {
+        ex(Leaf(S::Variable::new(value, id)))
+    }
+
+    /// A variable that depends on no input. Arithmetic with `f64` operands is cheaper where the number is a literal.
+    #[inline(always)]
+    pub fn constant(value: S::Value) -> Self {
+        Self::from_parts(value, S::passive())
+    }
+
+    /// A passive NaN, for a variable that is to be assigned before it is used.
+    #[must_use]
+    pub fn undefined() -> Self {
+        Self::constant(num_nan())
+    }
+
+    /// The strategy's identifier of this variable.
+    #[inline(always)]
+    pub fn id(&self) -> &S::Id {
+        self.0.0.id()
+    }
+
+    /// The strategy's own form of these variables, which is how they lie in memory.
+    #[inline(always)]
+    pub fn peel(reals: &[Self]) -> &[S::Variable] {
+        Leaf::peel_slice(Self::peel_slice(reals))
+    }
+}
+
+fn num_nan<V: tapewright_strategies::Float>() -> V {
+    V::from_f64(f64::NAN)
+}
+
+/// Views of floats as passive variables and back, without copying.
+impl<V> Real<Passive<V>>
+where
+    Passive<V>: Taping<Value = V, Variable = V>,
+{
+    /// Floats as variables.
+    #[inline(always)]
+    pub fn wrap_slice(floats: &[V]) -> &[Self] {
+        TransparentWrapper::wrap_slice(<Leaf<Passive<V>> as TransparentWrapper<V>>::wrap_slice(floats))
+    }
+
+    /// Floats as variables, to be written to.
+    #[inline(always)]
+    pub fn wrap_slice_mut(floats: &mut [V]) -> &mut [Self] {
+        TransparentWrapper::wrap_slice_mut(<Leaf<Passive<V>> as TransparentWrapper<V>>::wrap_slice_mut(floats))
+    }
+
+    /// Variables as floats.
+    #[inline(always)]
+    pub fn floats(reals: &[Self]) -> &[V] {
+        <Leaf<Passive<V>> as TransparentWrapper<V>>::peel_slice(TransparentWrapper::peel_slice(reals))
+    }
+
+    /// Variables as floats, to be written to.
+    #[inline(always)]
+    pub fn floats_mut(reals: &mut [Self]) -> &mut [V] {
+        <Leaf<Passive<V>> as TransparentWrapper<V>>::peel_slice_mut(TransparentWrapper::peel_slice_mut(reals))
+    }
+}
+
+impl<S: Taping> Default for Real<S> {
+    /// A passive 0.
+    #[inline(always)]
+    fn default() -> Self {
+        Self::from(0.0)
+    }
+}
+
+impl<S: Taping, N: Rule<S>> fmt::Debug for Ex<S, N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.value(), f)
+    }
+}
+
+impl<S: Taping, N: Rule<S>> fmt::Display for Ex<S, N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.value(), f)
+    }
+}

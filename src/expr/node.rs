@@ -1,0 +1,358 @@
+//! The nodes of expression trees. Each caches its value, and knows its rule as a [`Statement`].
+
+use crate::math::{Function, Operator};
+use bytemuck::TransparentWrapper;
+use core::marker::PhantomData;
+use core::ops::Add;
+use tapewright_strategies::generic_array::ArrayLength;
+use tapewright_strategies::shape::{Both, Edge, Nothing, Shape, Unit, mix};
+use tapewright_strategies::typenum::{Sum, U0, U1};
+use tapewright_strategies::{Float, Rule, Statement, Strategy, Taping, Twin, Variable};
+
+use super::Ex;
+
+/// A variable, owned by the expression.
+#[derive(TransparentWrapper)]
+#[repr(transparent)]
+#[transparent(S::Variable)]
+pub struct Leaf<S: Taping>(pub(crate) S::Variable);
+
+/// A variable, borrowed by the expression.
+pub struct RefLeaf<'a, S: Taping>(pub(crate) &'a Leaf<S>);
+
+/// A variable's value and identifier without ownership: in rebuilt statements, and where a statement reads the variable
+/// that it assigns to.
+pub struct BackLeaf<S: Taping> {
+    value: S::Value,
+    raw: S::Raw,
+}
+
+/// An `f64` operand, rounded to the value type.
+pub struct Literal<S: Taping>(pub(crate) S::Value);
+
+/// A function of one argument.
+pub struct Un<S: Taping, O, A> {
+    argument: A,
+    value: S::Value,
+    companion: S::Value,
+    rule: PhantomData<O>,
+}
+
+/// A function of two arguments.
+pub struct Bin<S: Taping, O, A, B> {
+    left: A,
+    right: B,
+    value: S::Value,
+    rule: PhantomData<O>,
+}
+
+/// Nodes that are computed, not variables: those that `.into()` records.
+pub trait Compound {}
+impl<S: Taping, O, A> Compound for Un<S, O, A> {}
+impl<S: Taping, O, A, B> Compound for Bin<S, O, A, B> {}
+
+impl<S: Taping> Clone for Leaf<S> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+impl<S: Strategy> Copy for Leaf<S> {}
+
+impl<S: Taping> Clone for RefLeaf<'_, S> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<S: Taping> Copy for RefLeaf<'_, S> {}
+
+impl<S: Taping> Clone for Literal<S> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<S: Taping> Copy for Literal<S> {}
+
+impl<S: Taping, O, A: Clone> Clone for Un<S, O, A> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        Self { argument: self.argument.clone(), value: self.value, companion: self.companion, rule: PhantomData }
+    }
+}
+impl<S: Taping, O, A: Copy> Copy for Un<S, O, A> {}
+
+impl<S: Taping, O, A: Clone, B: Clone> Clone for Bin<S, O, A, B> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        Self { left: self.left.clone(), right: self.right.clone(), value: self.value, rule: PhantomData }
+    }
+}
+impl<S: Taping, O, A: Copy, B: Copy> Copy for Bin<S, O, A, B> {}
+
+/// Implements a leaf: its value, its identifier, and what it is when rebuilt.
+macro_rules! leaf {
+    ($(<$($l:lifetime)?> $t:ident, |$s:ident| $value:expr, $raw:expr;)*) => { $(
+        impl<S: Taping> Rule<S> for $t<$($l,)? S> {
+            type Shape = Unit;
+            #[inline(always)]
+            fn value(&self) -> S::Value {
+                let $s = self;
+                $value
+            }
+            #[inline(always)]
+            fn backward(&self, seed: S::Value, _: &mut impl FnMut(S::Value), leaf: &mut impl FnMut(S::Value, S::Raw)) {
+                let $s = self;
+                leaf(seed, $raw);
+            }
+            #[inline(always)]
+            fn silence(&self, _: &mut impl FnMut(S::Value), leaf: &mut impl FnMut(S::Value, S::Raw)) {
+                let $s = self;
+                leaf(S::Value::from_f64(0.0), $raw);
+            }
+        }
+
+        impl<S: Taping> Statement<S> for $t<$($l,)? S> {
+            type Args = U1;
+            type Constants = U0;
+            type Back = BackLeaf<S>;
+            #[inline(always)]
+            fn store(&self, leaf: &mut impl FnMut(S::Value, S::Raw), _: &mut impl FnMut(S::Value)) {
+                let $s = self;
+                leaf($value, $raw);
+            }
+        }
+    )* };
+}
+leaf! {
+    <> Leaf, |s| s.0.value(), S::raw(s.0.id());
+    <'_> RefLeaf, |s| s.0.0.value(), S::raw(s.0.0.id());
+    <> BackLeaf, |s| s.value, s.raw;
+}
+
+impl<S: Taping> BackLeaf<S> {
+    #[inline(always)]
+    pub(crate) fn of(variable: &S::Variable) -> Self {
+        Self { value: variable.value(), raw: S::raw(variable.id()) }
+    }
+}
+
+impl<S: Taping> Twin<S> for BackLeaf<S> {
+    const HASH: u32 = 0x11;
+    const CONSTANTS: usize = 0;
+    #[inline(always)]
+    fn load(leaf: &mut impl FnMut() -> (S::Value, S::Raw), _: &mut impl FnMut() -> S::Value) -> Self {
+        let (value, raw) = leaf();
+        Self { value, raw }
+    }
+}
+
+impl<S: Taping> Rule<S> for Literal<S> {
+    type Shape = Nothing;
+    #[inline(always)]
+    fn value(&self) -> S::Value {
+        self.0
+    }
+    #[inline(always)]
+    fn backward(&self, _: S::Value, _: &mut impl FnMut(S::Value), _: &mut impl FnMut(S::Value, S::Raw)) {}
+    #[inline(always)]
+    fn silence(&self, _: &mut impl FnMut(S::Value), _: &mut impl FnMut(S::Value, S::Raw)) {}
+}
+
+impl<S: Taping> Statement<S> for Literal<S> {
+    type Args = U0;
+    type Constants = U1;
+    type Back = Self;
+    #[inline(always)]
+    fn store(&self, _: &mut impl FnMut(S::Value, S::Raw), constant: &mut impl FnMut(S::Value)) {
+        constant(self.0);
+    }
+}
+
+impl<S: Taping> Twin<S> for Literal<S> {
+    const HASH: u32 = 0x22;
+    const CONSTANTS: usize = 1;
+    #[inline(always)]
+    fn load(_: &mut impl FnMut() -> (S::Value, S::Raw), constant: &mut impl FnMut() -> S::Value) -> Self {
+        Self(constant())
+    }
+}
+
+impl<S: Taping, O: Function, A: Rule<S>> Un<S, O, A> {
+    #[inline(always)]
+    pub(crate) fn new(argument: A) -> Self {
+        let (value, companion) = O::value_and_companion(argument.value());
+        Self { argument, value, companion, rule: PhantomData }
+    }
+}
+
+impl<S: Taping, O: Function, A: Rule<S>> Rule<S> for Un<S, O, A> {
+    type Shape = <O::Edge as Edge>::Of<A::Shape>;
+    #[inline(always)]
+    fn value(&self) -> S::Value {
+        self.value
+    }
+    #[inline(always)]
+    fn backward(
+        &self,
+        seed: S::Value,
+        factor: &mut impl FnMut(S::Value),
+        leaf: &mut impl FnMut(S::Value, S::Raw),
+    ) {
+        if <A::Shape as Shape>::LEAVES > 0 {
+            let seed = O::Edge::seed(seed, || O::derivative(self.argument.value(), self.value, self.companion));
+            if O::Edge::SCALES && <A::Shape as Shape>::LINEAR {
+                factor(seed);
+            }
+            self.argument.backward(seed, factor, leaf);
+        }
+    }
+    #[inline(always)]
+    fn silence(&self, factor: &mut impl FnMut(S::Value), leaf: &mut impl FnMut(S::Value, S::Raw)) {
+        silence_below::<S, O::Edge, A>(&self.argument, factor, leaf);
+    }
+}
+
+impl<S: Taping, O: Function, A: Statement<S>> Statement<S> for Un<S, O, A> {
+    type Args = A::Args;
+    type Constants = A::Constants;
+    type Back = Un<S, O, A::Back>;
+    #[inline(always)]
+    fn store(&self, leaf: &mut impl FnMut(S::Value, S::Raw), constant: &mut impl FnMut(S::Value)) {
+        self.argument.store(leaf, constant);
+    }
+}
+
+impl<S: Taping, O: Function, A: Twin<S>> Twin<S> for Un<S, O, A> {
+    const HASH: u32 = mix(A::HASH, O::HASH);
+    const CONSTANTS: usize = A::CONSTANTS;
+    #[inline(always)]
+    fn load(leaf: &mut impl FnMut() -> (S::Value, S::Raw), constant: &mut impl FnMut() -> S::Value) -> Self {
+        Self::new(A::load(leaf, constant))
+    }
+}
+
+impl<S: Taping, O: Operator, A: Rule<S>, B: Rule<S>> Bin<S, O, A, B> {
+    #[inline(always)]
+    pub(crate) fn new(left: A, right: B) -> Self {
+        let value = O::value(left.value(), right.value());
+        Self { left, right, value, rule: PhantomData }
+    }
+}
+
+impl<S: Taping, O: Operator, A: Rule<S>, B: Rule<S>> Rule<S> for Bin<S, O, A, B> {
+    type Shape = Both<<O::Left as Edge>::Of<A::Shape>, <O::Right as Edge>::Of<B::Shape>>;
+    #[inline(always)]
+    fn value(&self) -> S::Value {
+        self.value
+    }
+    #[inline(always)]
+    fn backward(
+        &self,
+        seed: S::Value,
+        factor: &mut impl FnMut(S::Value),
+        leaf: &mut impl FnMut(S::Value, S::Raw),
+    ) {
+        let (x, y, value) = (self.left.value(), self.right.value(), self.value);
+        let selects_left = O::selects_left(x, y);
+        if <A::Shape as Shape>::LEAVES > 0 {
+            if selects_left == Some(false) {
+                silence_below::<S, O::Left, A>(&self.left, factor, leaf);
+            } else {
+                let seed = O::Left::seed(seed, || O::partial_left(x, y, value));
+                if O::Left::SCALES && <A::Shape as Shape>::LINEAR {
+                    factor(seed);
+                }
+                self.left.backward(seed, factor, leaf);
+            }
+        }
+        if <B::Shape as Shape>::LEAVES > 0 {
+            if selects_left == Some(true) {
+                silence_below::<S, O::Right, B>(&self.right, factor, leaf);
+            } else {
+                let seed = O::Right::seed(seed, || O::partial_right(x, y, value));
+                if O::Right::SCALES && <B::Shape as Shape>::LINEAR {
+                    factor(seed);
+                }
+                self.right.backward(seed, factor, leaf);
+            }
+        }
+    }
+    #[inline(always)]
+    fn silence(&self, factor: &mut impl FnMut(S::Value), leaf: &mut impl FnMut(S::Value, S::Raw)) {
+        silence_below::<S, O::Left, A>(&self.left, factor, leaf);
+        silence_below::<S, O::Right, B>(&self.right, factor, leaf);
+    }
+}
+
+/// Silences a child and the edge above it.
+#[inline(always)]
+fn silence_below<S: Taping, E: Edge, A: Rule<S>>(
+    child: &A,
+    factor: &mut impl FnMut(S::Value),
+    leaf: &mut impl FnMut(S::Value, S::Raw),
+) {
+    if E::SCALES && <A::Shape as Shape>::LINEAR {
+        factor(S::Value::from_f64(0.0));
+    }
+    child.silence(factor, leaf);
+}
+
+impl<S: Taping, O: Operator, A: Statement<S>, B: Statement<S>> Statement<S> for Bin<S, O, A, B>
+where
+    A::Args: Add<B::Args, Output: ArrayLength>,
+    A::Constants: Add<B::Constants, Output: ArrayLength>,
+{
+    type Args = Sum<A::Args, B::Args>;
+    type Constants = Sum<A::Constants, B::Constants>;
+    type Back = Bin<S, O, A::Back, B::Back>;
+    #[inline(always)]
+    fn store(&self, leaf: &mut impl FnMut(S::Value, S::Raw), constant: &mut impl FnMut(S::Value)) {
+        self.left.store(leaf, constant);
+        self.right.store(leaf, constant);
+    }
+}
+
+impl<S: Taping, O: Operator, A: Twin<S>, B: Twin<S>> Twin<S> for Bin<S, O, A, B> {
+    const HASH: u32 = mix(mix(A::HASH, B::HASH), O::HASH);
+    const CONSTANTS: usize = A::CONSTANTS + B::CONSTANTS;
+    #[inline(always)]
+    fn load(leaf: &mut impl FnMut() -> (S::Value, S::Raw), constant: &mut impl FnMut() -> S::Value) -> Self {
+        let left = A::load(leaf, constant);
+        let right = B::load(leaf, constant);
+        Self::new(left, right)
+    }
+}
+
+/// What may stand as the second argument of a function: an `f64`, an expression, or a borrowed variable.
+pub trait Operand<S: Taping> {
+    /// The node it becomes.
+    type Node: Rule<S>;
+    /// Turns it into a node.
+    fn into_node(self) -> Self::Node;
+}
+
+impl<S: Taping> Operand<S> for f64 {
+    type Node = Literal<S>;
+    #[inline(always)]
+    fn into_node(self) -> Literal<S> {
+        Literal(S::Value::from_f64(self))
+    }
+}
+
+impl<S: Taping, N: Rule<S>> Operand<S> for Ex<S, N> {
+    type Node = N;
+    #[inline(always)]
+    fn into_node(self) -> N {
+        self.0
+    }
+}
+
+impl<'a, S: Taping> Operand<S> for &'a Ex<S, Leaf<S>> {
+    type Node = RefLeaf<'a, S>;
+    #[inline(always)]
+    fn into_node(self) -> RefLeaf<'a, S> {
+        RefLeaf(&self.0)
+    }
+}

@@ -1,0 +1,57 @@
+//! `+ − × ÷ %` and negation, by value and by reference, with `f64` on either side.
+
+use super::node::{Bin, Leaf, Literal, Operand, RefLeaf, Un};
+use super::{Ex, Real, ex};
+use crate::math::{Less, Modulo, Negative, Over, Plus, Times};
+use core::ops::{Add, Div, Mul, Neg, Rem, Sub};
+use tapewright_strategies::{Rule, Taping};
+
+/// Implements one operator for every form of operands. For `Add add Plus`, the first impl reads
+/// `impl Add<Ex<S, B>> for Ex<S, A> { type Output = Ex<S, Bin<S, Plus, A, B>>; … }`.
+macro_rules! binary_operators {
+    ($($trait:ident $method:ident $op:ident;)*) => { $(
+        binary_operators! { @ $trait $method $op
+            [A: Rule<S>, B: Rule<S>] Ex<S, A>, Ex<S, B> => A, B;
+            [A: Rule<S>] Ex<S, A>, f64 => A, Literal<S>;
+            [B: Rule<S>] f64, Ex<S, B> => Literal<S>, B;
+            ['a, A: Rule<S>] Ex<S, A>, &'a Real<S> => A, RefLeaf<'a, S>;
+            ['a, B: Rule<S>] &'a Real<S>, Ex<S, B> => RefLeaf<'a, S>, B;
+            ['a, 'b] &'a Real<S>, &'b Real<S> => RefLeaf<'a, S>, RefLeaf<'b, S>;
+            ['a] &'a Real<S>, f64 => RefLeaf<'a, S>, Literal<S>;
+            ['b] f64, &'b Real<S> => Literal<S>, RefLeaf<'b, S>;
+        }
+    )* };
+    (@ $trait:ident $method:ident $op:ident $([$($g:tt)*] $l:ty, $r:ty => $a:ty, $b:ty;)*) => { $(
+        impl<$($g)*, S: Taping> $trait<$r> for $l {
+            type Output = Ex<S, Bin<S, $op, $a, $b>>;
+            #[inline(always)]
+            fn $method(self, right: $r) -> Self::Output {
+                ex(Bin::new(Operand::<S>::into_node(self), Operand::<S>::into_node(right)))
+            }
+        }
+    )* };
+}
+
+binary_operators! {
+    Add add Plus;
+    Sub sub Less;
+    Mul mul Times;
+    Div div Over;
+    Rem rem Modulo;
+}
+
+impl<S: Taping, A: Rule<S>> Neg for Ex<S, A> {
+    type Output = Ex<S, Un<S, Negative, A>>;
+    #[inline(always)]
+    fn neg(self) -> Self::Output {
+        ex(Un::new(self.0))
+    }
+}
+
+impl<'a, S: Taping> Neg for &'a Ex<S, Leaf<S>> {
+    type Output = Ex<S, Un<S, Negative, RefLeaf<'a, S>>>;
+    #[inline(always)]
+    fn neg(self) -> Self::Output {
+        ex(Un::new(RefLeaf(&self.0)))
+    }
+}

@@ -1,0 +1,57 @@
+//! `+ − × ÷ %` and negation.
+
+use super::rules::{Function, Operator, hash_name};
+use tapewright_strategies::Float;
+use tapewright_strategies::shape::{Negated, Same, Scaling};
+
+/// Defines an [`Operator`] from a row `Name: LeftEdge, RightEdge, (x, y, v) = value, ∂x, ∂y;`.
+macro_rules! operators {
+    ($($(#[$doc:meta])* $name:ident: $le:ty, $re:ty, ($x:ident, $y:ident, $v:ident) = $value:expr, $l:expr, $r:expr;)*) => { $(
+        $(#[$doc])*
+        #[derive(Debug)]
+        pub struct $name;
+        #[allow(unused_variables, reason = "a rule may not need all of x, y and v")]
+        impl Operator for $name {
+            const HASH: u32 = hash_name(stringify!($name));
+            type Left = $le;
+            type Right = $re;
+            #[inline(always)]
+            fn value<V: Float>($x: V, $y: V) -> V { $value }
+            #[inline(always)]
+            fn partial_left<V: Float>($x: V, $y: V, $v: V) -> V { $l }
+            #[inline(always)]
+            fn partial_right<V: Float>($x: V, $y: V, $v: V) -> V { $r }
+            #[inline(always)]
+            fn selects_left<V: Float>(_: V, _: V) -> Option<bool> { None }
+        }
+    )* };
+}
+
+operators! {
+    /// x + y.
+    Plus: Same, Same, (x, y, v) = x + y, V::one(), V::one();
+    /// x − y.
+    Less: Same, Negated, (x, y, v) = x - y, V::one(), -V::one();
+    /// x·y.
+    Times: Scaling, Scaling, (x, y, v) = x * y, y, x;
+    /// x/y.
+    Over: Scaling, Scaling, (x, y, v) = x / y, y.recip(), -v / y;
+    /// The remainder of truncated division: x − y·trunc(x/y).
+    Modulo: Same, Scaling, (x, y, v) = x % y, V::one(), -(x / y).trunc();
+}
+
+/// −x.
+#[derive(Debug)]
+pub struct Negative;
+impl Function for Negative {
+    const HASH: u32 = hash_name("Negative");
+    type Edge = Negated;
+    #[inline(always)]
+    fn value_and_companion<V: Float>(x: V) -> (V, V) {
+        (-x, V::zero())
+    }
+    #[inline(always)]
+    fn derivative<V: Float>(_: V, _: V, _: V) -> V {
+        -V::one()
+    }
+}

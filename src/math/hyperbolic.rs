@@ -1,0 +1,29 @@
+//! Hyperbolic functions.
+
+use super::rules::{lit, unary_rules};
+use tapewright_strategies::Float;
+
+unary_rules! {
+    /// sinh x.
+    Sinh(x, y) = x.sinh(), x.cosh();
+    /// cosh x.
+    Cosh(x, y) = x.cosh(), x.sinh();
+    /// tanh x; the derivative is (1 − y)(1 + y) where that does not cancel, else 1/cosh².
+    Tanh(x, y) = x.tanh(), sech_squared(x, y);
+    /// arsinh x.
+    Asinh(x, y) = x.asinh(), V::one().hypot(x).recip();
+    /// arcosh x; slope +∞ at 1.
+    Acosh(x, y) = x.acosh(), ((x - V::one()).sqrt() * (x + V::one()).sqrt()).recip();
+    /// artanh x; slope ∞ at ±1.
+    Atanh(x, y) = x.atanh(), ((V::one() - x) * (V::one() + x)).recip();
+}
+
+#[inline(always)]
+fn sech_squared<V: Float>(x: V, y: V) -> V {
+    if y.abs() < lit(0.97) {
+        (V::one() - y) * (V::one() + y)
+    } else {
+        let c = x.cosh().recip();
+        c * c
+    }
+}

@@ -1,0 +1,50 @@
+//! Functions with kinks: absolute value, minima and maxima, signs, and smooth stand-ins.
+
+use super::Binary;
+use super::rules::{binary_rules, hash_name, unary_rules};
+use tapewright_strategies::Float;
+
+unary_rules! {
+    /// |x|; the derivative at ±0 is 0.
+    Abs(x, y) = x.abs(), if x.is_zero() { V::zero() } else { x.signum() };
+    /// x − trunc x.
+    Fract(x, y) = x.fract(), V::one();
+}
+
+binary_rules! {
+    /// |x| with the sign of y; ∂x is 0 at x = ±0 as for |x|, ∂y is 0.
+    CopySign(x, y, v) = x.copysign(y), if x.is_zero() { V::zero() } else { x.signum() * V::one().copysign(y) }, V::zero();
+    /// √(x² + w²): |x| rounded off over a width w.
+    SmoothAbs(x, w, v) = x.hypot(w), x / v, w / v;
+}
+
+/// Defines a rule that returns one of its arguments, from a row `Name(x, y) = value, whether the left one is it;`.
+macro_rules! selecting_rules {
+    ($($(#[$doc:meta])* $name:ident($x:ident, $y:ident) = $value:expr, $left:expr;)*) => { $(
+        $(#[$doc])*
+        #[derive(Debug)]
+        pub struct $name;
+        impl Binary for $name {
+            const HASH: u32 = hash_name(stringify!($name));
+            #[inline(always)]
+            fn value<V: Float>($x: V, $y: V) -> V { $value }
+            #[inline(always)]
+            fn partial_left<V: Float>(_: V, _: V, _: V) -> V { V::one() }
+            #[inline(always)]
+            fn partial_right<V: Float>(_: V, _: V, _: V) -> V { V::one() }
+            #[inline(always)]
+            fn selects_left<V: Float>($x: V, $y: V) -> Option<bool> { Some($left) }
+        }
+    )* };
+}
+
+selecting_rules! {
+    /// The larger; at a tie the left one, and not a NaN if it can be helped.
+    Max(x, y) = x.max(y), x >= y || y.is_nan();
+    /// The smaller; at a tie the left one, and not a NaN if it can be helped.
+    Min(x, y) = x.min(y), x <= y || y.is_nan();
+    /// x, but at least y; a NaN stays.
+    AtLeast(x, y) = if x < y { y } else { x }, !(x < y);
+    /// x, but at most y; a NaN stays.
+    AtMost(x, y) = if x > y { y } else { x }, !(x > y);
+}

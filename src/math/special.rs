@@ -1,0 +1,44 @@
+//! Error, gamma and normal-distribution functions; values from `libm`, `statrs` and `special` by way of [`Float`].
+
+use super::rules::{binary_rules, lit, unary_rules};
+use core::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
+use tapewright_strategies::Float;
+
+/// 1/√(2π).
+const FRAC_1_SQRT_TAU: f64 = 0.398_942_280_401_432_7;
+
+unary_rules! {
+    /// erf x.
+    Erf(x, y) = x.erf(), lit::<V>(FRAC_2_SQRT_PI) * (-x * x).exp();
+    /// erfc x = 1 − erf x.
+    Erfc(x, y) = x.erfc(), -lit::<V>(FRAC_2_SQRT_PI) * (-x * x).exp();
+    /// Γ(x); Γ′ = Γ·ψ, finite for x < 0 off the poles.
+    Gamma(x, y) = x.gamma(), y * x.digamma();
+    /// ln |Γ(x)|.
+    LnGamma(x, y) = x.ln_gamma(), x.digamma();
+    /// ψ(x) = Γ′(x)/Γ(x); its derivative is the trigamma function, and rules end there.
+    Digamma(x, y) = x.digamma(), x.trigamma();
+    /// The standard normal density φ.
+    NormalPdf(x, y) = lit::<V>(FRAC_1_SQRT_TAU) * (lit::<V>(-0.5) * x * x).exp(), -x * y;
+    /// The standard normal distribution function Φ.
+    NormalCdf(x, y) = lit::<V>(0.5) * (-x * lit(FRAC_1_SQRT_2)).erfc(),
+        lit::<V>(FRAC_1_SQRT_TAU) * (lit::<V>(-0.5) * x * x).exp();
+    /// The standard normal quantile Φ⁻¹; its derivative is 1/φ(y).
+    NormalQuantile(x, y) = x.normal_quantile(),
+        (lit::<V>(FRAC_1_SQRT_TAU) * (lit::<V>(-0.5) * y * y).exp()).recip();
+}
+
+binary_rules! {
+    /// B(x, y) = Γ(x)Γ(y)/Γ(x + y).
+    Beta(x, y, v) = beta(x, y), v * (x.digamma() - (x + y).digamma()), v * (y.digamma() - (x + y).digamma());
+}
+
+/// By gamma functions where they are finite, else by their logarithms (arguments are then positive).
+fn beta<V: Float>(x: V, y: V) -> V {
+    let bound = lit(30.0);
+    if x.abs() < bound && y.abs() < bound {
+        x.gamma() / (x + y).gamma() * y.gamma()
+    } else {
+        (x.ln_gamma() + y.ln_gamma() - (x + y).ln_gamma()).exp()
+    }
+}

@@ -1,0 +1,141 @@
+//! Statements over slices, of any length.
+
+use crate::expr::Real;
+use smallvec::SmallVec;
+use tapewright_strategies::{Float, Nary, Taping};
+
+/// The arguments' values, on the stack while they are few.
+type Values<V> = SmallVec<[V; 64]>;
+
+/// Records `R` over these arguments as one statement.
+///
+/// This is how you add a function of a slice: implement [`Nary`] for a type and call this.
+///
+/// # Panics
+///
+/// When `R` uses constants and there are not as many as arguments, and as [`Ex::eval`](crate::Ex::eval).
+#[track_caller]
+pub fn nary<S: Taping, R: Nary<S::Value>>(arguments: &[&[Real<S>]], constants: &[S::Value]) -> Real<S> {
+    let n: usize = arguments.iter().map(|part| part.len()).sum();
+    assert_eq!(
+        constants.len(),
+        R::CONSTANTS * n,
+        "a function with {} constants for each of {n} arguments got {}",
+        R::CONSTANTS,
+        constants.len()
+    );
+    let values: Values<S::Value> = arguments.iter().copied().flatten().map(Real::value).collect();
+    let value = R::value(&values, constants);
+    let pieces: SmallVec<[&[S::Variable]; 2]> = arguments.iter().map(|part| Real::peel(part)).collect();
+    Real::from_parts(value, S::record_nary::<R>(&pieces, constants, value))
+}
+
+/// The sum of a slice as one statement.
+///
+/// # Panics
+///
+/// As [`Ex::eval`](crate::Ex::eval).
+///
+/// ```
+/// use tapewright::prelude::*;
+///
+/// fn f<S: Strategy>(x: &[Real<S>]) -> Real<S> { tapewright::sum(x) }
+/// assert_eq!(gradient::<Jacobian>(f, &[1.0; 300]), [1.0; 300]);
+/// ```
+#[track_caller]
+pub fn sum<S: Taping>(terms: &[Real<S>]) -> Real<S> {
+    nary::<S, Total>(&[terms], &[])
+}
+
+/// The inner product of two slices as one statement.
+///
+/// # Panics
+///
+/// When the slices differ in length, and as [`Ex::eval`](crate::Ex::eval).
+#[track_caller]
+pub fn dot<S: Taping>(x: &[Real<S>], y: &[Real<S>]) -> Real<S> {
+    assert_eq!(x.len(), y.len(), "dot needs slices of equal length, not {} and {}", x.len(), y.len());
+    nary::<S, Inner>(&[x, y], &[])
+}
+
+/// Σ cᵢ·xᵢ with passive coefficients, as one statement.
+///
+/// # Panics
+///
+/// When the slices differ in length, and as [`Ex::eval`](crate::Ex::eval).
+#[track_caller]
+pub fn linear_combination<S: Taping>(coefficients: &[f64], x: &[Real<S>]) -> Real<S> {
+    assert_eq!(
+        coefficients.len(),
+        x.len(),
+        "linear_combination needs slices of equal length, not {} and {}",
+        coefficients.len(),
+        x.len()
+    );
+    let coefficients: Values<S::Value> = coefficients.iter().map(|c| S::Value::from_f64(*c)).collect();
+    nary::<S, Combination>(&[x], &coefficients)
+}
+
+/// ln Σ exp(xᵢ) as one statement, without overflow; −∞ for an empty slice.
+///
+/// # Panics
+///
+/// As [`Ex::eval`](crate::Ex::eval).
+#[track_caller]
+pub fn logsumexp<S: Taping>(x: &[Real<S>]) -> Real<S> {
+    nary::<S, LogSumExp>(&[x], &[])
+}
+
+fn total<V: Float>(terms: impl Iterator<Item = V>) -> V {
+    terms.fold(V::zero(), |a, b| a + b)
+}
+
+struct Total;
+impl<V: Float> Nary<V> for Total {
+    const UNIT: bool = true;
+    fn value(x: &[V], _: &[V]) -> V {
+        total(x.iter().copied())
+    }
+    fn partials(_: &[V], _: &[V], partials: &mut [V]) {
+        partials.fill(V::one());
+    }
+}
+
+struct Inner;
+impl<V: Float> Nary<V> for Inner {
+    fn value(xy: &[V], _: &[V]) -> V {
+        let (x, y) = xy.split_at(xy.len() / 2);
+        total(x.iter().zip(y).map(|(x, y)| *x * *y))
+    }
+    fn partials(xy: &[V], _: &[V], partials: &mut [V]) {
+        let (x, y) = xy.split_at(xy.len() / 2);
+        let (for_x, for_y) = partials.split_at_mut(x.len());
+        for_x.copy_from_slice(y);
+        for_y.copy_from_slice(x);
+    }
+}
+
+struct Combination;
+impl<V: Float> Nary<V> for Combination {
+    const CONSTANTS: usize = 1;
+    fn value(x: &[V], c: &[V]) -> V {
+        total(x.iter().zip(c).map(|(x, c)| *c * *x))
+    }
+    fn partials(_: &[V], c: &[V], partials: &mut [V]) {
+        partials.copy_from_slice(c);
+    }
+}
+
+struct LogSumExp;
+impl<V: Float> Nary<V> for LogSumExp {
+    fn value(x: &[V], _: &[V]) -> V {
+        let max = x.iter().copied().fold(V::neg_infinity(), V::max);
+        if max.is_infinite() { max } else { max + total(x.iter().map(|x| (*x - max).exp())).ln() }
+    }
+    fn partials(x: &[V], _: &[V], partials: &mut [V]) {
+        let all = Self::value(x, &[]);
+        for (partial, x) in partials.iter_mut().zip(x) {
+            *partial = (*x - all).exp();
+        }
+    }
+}

@@ -1,0 +1,372 @@
+//! A tape that a user holds.
+
+use crate::error::{Error, same_length};
+use crate::expr::Real;
+use core::fmt;
+use core::marker::PhantomData;
+use core::ops::Range;
+use tapewright_strategies::active::{self, OwnedTape, Running};
+use tapewright_strategies::num_traits::Zero;
+use tapewright_strategies::{Capacity, MemoryReport, MemoryUsage, Reverse, TapeNumber};
+
+/// A reusable tape of strategy `S`: records a computation, then sweeps it as often as you like.
+///
+/// A tape is an owned, `Send` value. Each [`record`](Self::record) starts anew on the same memory: the second recording of
+/// the same computation allocates nothing.
+///
+/// ```
+/// use tapewright::prelude::*;
+///
+/// let mut tape = Tape::<Jacobian>::new();
+/// let (x, y) = tape.record(|scope| {
+///     let x = scope.inputs(&[5.2, -3.9]);
+///     let y: Real<_> = (x[0].exp() * x[1] * x[1]).into();
+///     (x, y)
+/// });
+/// let adjoints = tape.sweep(&[(&y, 1.0)])?;
+/// assert!((adjoints.of(&x[1])? + 1413.92348662618).abs() < 1e-9);
+/// # Ok::<(), tapewright::Error>(())
+/// ```
+pub struct Tape<S: Reverse> {
+    tape: OwnedTape<S>,
+    adjoints: Vec<S::Value>,
+    /// Outside these slots all adjoints are 0.
+    dirty: Range<usize>,
+    /// The slots of this recording's inputs lie in here.
+    inputs: Range<usize>,
+    /// Reused by the drivers.
+    pub(crate) variables: Vec<Real<S>>,
+}
+
+const NONE: Range<usize> = 0..0;
+
+impl<S: Reverse> Default for Tape<S> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<S: Reverse> Tape<S> {
+    /// An empty tape.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::from_tape(S::Tape::default())
+    }
+
+    /// A tape from a strategy's own tape, for strategies whose tapes have settings.
+    #[must_use]
+    pub fn from_tape(tape: S::Tape) -> Self {
+        Self {
+            tape: OwnedTape::new(tape),
+            adjoints: Vec::new(),
+            dirty: NONE,
+            inputs: NONE,
+            variables: Vec::new(),
+        }
+    }
+
+    /// A tape with room for a recording of this size, its memory already touched.
+    #[must_use]
+    pub fn with_capacity(capacity: Capacity) -> Self {
+        let mut tape = Self::new();
+        tape.reserve(capacity);
+        tape
+    }
+
+    /// Makes room for a recording of this size and touches the memory, so that the recording meets no page fault. Forgets
+    /// the present recording.
+    pub fn reserve(&mut self, capacity: Capacity) {
+        self.reset();
+        S::reserve(self.tape.tape_mut(), capacity);
+        let identifiers = 1 + capacity.inputs + capacity.statements;
+        if identifiers > self.adjoints.len() {
+            self.adjoints.clear();
+            self.adjoints.resize(identifiers, S::Value::zero());
+            self.dirty = NONE;
+        }
+    }
+
+    /// Records what `f` computes from the inputs that it registers; whatever was recorded before is forgotten.
+    ///
+    /// While `f` runs, this tape is the thread's innermost: statements of its variables are recorded on it. Recordings may
+    /// be nested. When `f` panics, the recording ends and the tape can be used again.
+    #[inline]
+    pub fn record<R>(&mut self, f: impl FnOnce(&mut Scope<S>) -> R) -> R {
+        self.inputs = NONE;
+        let inputs = &mut self.inputs;
+        self.tape.record(|number| f(&mut Scope { number, inputs: Inputs::Borrowed(inputs), here: PhantomData }))
+    }
+
+    /// Starts a recording that lasts until [`Recording::finish`]. Prefer [`record`](Self::record) where a closure will do.
+    #[must_use]
+    pub fn start(self) -> Recording<S> {
+        let Self { tape, adjoints, dirty, variables, .. } = self;
+        let running = tape.start();
+        let scope = Scope { number: running.number(), inputs: Inputs::Owned(NONE), here: PhantomData };
+        Recording { running, scope, adjoints, dirty, variables }
+    }
+
+    /// Forgets the recording and keeps the memory.
+    pub fn reset(&mut self) {
+        self.tape.reset();
+        self.inputs = NONE;
+    }
+
+    /// Sweeps the recording in reverse from these outputs with these seeds, and gives access to ∂(Σ seed·output)/∂input
+    /// for every input.
+    ///
+    /// The recording stays as it is: sweep it again with other seeds. Outputs may be passive, may be inputs, and may occur
+    /// several times; their seeds add up.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ForeignVariable`] when an output belongs to another recording.
+    #[inline]
+    pub fn sweep(&mut self, seeds: &[(&Real<S>, S::Value)]) -> Result<Adjoints<'_, S>, Error> {
+        self.sweep_from(seeds.iter().map(|(y, seed)| (*y, *seed)))
+    }
+
+    /// [`sweep`](Self::sweep) with outputs and seeds from two slices.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LengthMismatch`] when the slices differ in length, else as `sweep`.
+    pub fn sweep_all(&mut self, outputs: &[Real<S>], seeds: &[S::Value]) -> Result<Adjoints<'_, S>, Error> {
+        same_length(("outputs", outputs.len()), ("seeds", seeds.len()))?;
+        self.sweep_from(outputs.iter().zip(seeds.iter().copied()))
+    }
+
+    #[inline(always)]
+    fn sweep_from<'y>(
+        &mut self,
+        seeds: impl Iterator<Item = (&'y Real<S>, S::Value)> + Clone,
+    ) -> Result<Adjoints<'_, S>, Error> {
+        for (output, _) in seeds.clone() {
+            self.slot(output)?;
+        }
+        self.clear_adjoints();
+        for (output, seed) in seeds {
+            if let Some(slot) = self.slot(output)? {
+                self.adjoints[slot] += seed;
+            }
+        }
+        self.dirty = 0..self.adjoints.len(); // should a rule panic
+        S::reverse(self.tape.tape(), &mut self.adjoints);
+        self.adjoints[0] = S::Value::zero();
+        self.dirty = self.inputs.clone();
+        Ok(Adjoints { tape: self })
+    }
+
+    /// Makes the adjoint vector long enough and 0 everywhere.
+    #[inline(always)]
+    fn clear_adjoints(&mut self) {
+        self.adjoints[self.dirty.clone()].fill(S::Value::zero());
+        let identifiers = S::identifiers(self.tape.tape());
+        if identifiers > self.adjoints.len() {
+            // Grown by doubling, like the tape, and without copying what is 0 anyway.
+            let length = identifiers.max(2 * self.adjoints.len());
+            self.adjoints = Vec::new();
+            self.adjoints = vec![S::Value::zero(); length];
+            self.dirty = NONE;
+        }
+    }
+
+    /// The adjoint slot of a variable; `None` if it is passive.
+    #[inline(always)]
+    fn slot(&self, variable: &Real<S>) -> Result<Option<usize>, Error> {
+        match S::locate(variable.id()) {
+            None => Ok(None),
+            Some((number, slot)) if number == self.tape.number() => Ok(Some(slot)),
+            Some((number, _)) => Err(Error::ForeignVariable {
+                variable: number.get(),
+                recording: self.tape.number().get(),
+            }),
+        }
+    }
+
+    /// Bytes of the recording, stream by stream, with the adjoint vector among them.
+    #[must_use]
+    pub fn memory(&self) -> MemoryReport {
+        let used = S::identifiers(self.tape.tape()).min(self.adjoints.len()) * size_of::<S::Value>();
+        let reserved = self.adjoints.capacity() * size_of::<S::Value>();
+        S::memory(self.tape.tape()).stream("adjoints", MemoryUsage { used, reserved })
+    }
+
+    /// The strategy's own tape, for settings such as limits.
+    pub fn tape_mut(&mut self) -> &mut S::Tape {
+        self.tape.tape_mut()
+    }
+}
+
+impl<S: Reverse> fmt::Debug for Tape<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Tape of recording {} with {} identifiers", self.tape.number(), S::identifiers(self.tape.tape()) - 1)
+    }
+}
+
+/// What a recording can do while it is running: register inputs.
+pub struct Scope<'a, S: Reverse> {
+    number: TapeNumber,
+    inputs: Inputs<'a>,
+    here: PhantomData<(*const (), S)>,
+}
+
+/// The hull of the inputs' slots, in the tape or, while that is not at hand, in the scope.
+enum Inputs<'a> {
+    Borrowed(&'a mut Range<usize>),
+    Owned(Range<usize>),
+}
+
+impl Inputs<'_> {
+    #[inline(always)]
+    fn hull(&mut self) -> &mut Range<usize> {
+        match self {
+            Inputs::Borrowed(hull) => hull,
+            Inputs::Owned(hull) => hull,
+        }
+    }
+
+    #[inline(always)]
+    fn extend(&mut self, slot: usize) {
+        let hull = self.hull();
+        *hull = if hull.is_empty() { slot..slot + 1 } else { hull.start.min(slot)..hull.end.max(slot + 1) };
+    }
+}
+
+impl<S: Reverse> Scope<'_, S> {
+    /// Registers an independent variable.
+    ///
+    /// # Panics
+    ///
+    /// When the tape is out of identifiers.
+    #[inline]
+    #[track_caller]
+    pub fn input(&mut self, value: S::Value) -> Real<S> {
+        active::with::<S, _>(self.number, |tape| Self::register(tape, &mut self.inputs, value))
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    fn register(tape: &mut S::Tape, inputs: &mut Inputs<'_>, value: S::Value) -> Real<S> {
+        let id = S::input(tape, value);
+        if let Some((_, slot)) = S::locate(&id) {
+            inputs.extend(slot);
+        }
+        Real::from_parts(value, id)
+    }
+
+    /// Registers an independent variable for each value.
+    ///
+    /// # Panics
+    ///
+    /// When the tape is out of identifiers.
+    #[track_caller]
+    pub fn inputs(&mut self, values: &[S::Value]) -> Vec<Real<S>> {
+        let mut variables = Vec::new();
+        self.inputs_into(values, &mut variables);
+        variables
+    }
+
+    /// [`inputs`](Self::inputs) into a vector that is cleared first and keeps its memory.
+    ///
+    /// # Panics
+    ///
+    /// When the tape is out of identifiers.
+    #[track_caller]
+    pub fn inputs_into(&mut self, values: &[S::Value], variables: &mut Vec<Real<S>>) {
+        variables.clear();
+        active::with::<S, _>(self.number, |tape| {
+            variables.extend(values.iter().map(|value| Self::register(tape, &mut self.inputs, *value)));
+        });
+    }
+
+    /// The number of this recording, which its variables carry.
+    #[must_use]
+    pub const fn number(&self) -> TapeNumber {
+        self.number
+    }
+}
+
+impl<S: Reverse> fmt::Debug for Scope<'_, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Scope of recording {}", self.number)
+    }
+}
+
+/// A recording that is not bound to a closure: it records until [`finish`](Self::finish) or until it is dropped.
+///
+/// If it is leaked, its tape is leaked and stays active on this thread.
+pub struct Recording<S: Reverse> {
+    running: Running<S>,
+    scope: Scope<'static, S>,
+    adjoints: Vec<S::Value>,
+    dirty: Range<usize>,
+    variables: Vec<Real<S>>,
+}
+
+impl<S: Reverse> Recording<S> {
+    /// Registers inputs.
+    pub const fn scope(&mut self) -> &mut Scope<'static, S> {
+        &mut self.scope
+    }
+
+    /// Stops recording and returns the tape.
+    #[must_use]
+    pub fn finish(self) -> Tape<S> {
+        let Self { running, mut scope, adjoints, dirty, variables } = self;
+        let inputs = scope.inputs.hull().clone();
+        Tape { tape: running.finish(), adjoints, dirty, inputs, variables }
+    }
+}
+
+impl<S: Reverse> fmt::Debug for Recording<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Recording {}", self.scope.number)
+    }
+}
+
+/// The result of a sweep.
+pub struct Adjoints<'a, S: Reverse> {
+    tape: &'a Tape<S>,
+}
+
+impl<S: Reverse> Adjoints<'_, S> {
+    /// The adjoint of an input: ∂(Σ seed·output)/∂input. 0 for passive variables, and for variables that are no inputs,
+    /// whose adjoints a sweep consumes.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ForeignVariable`] when the variable belongs to another recording.
+    #[inline]
+    pub fn of(&self, variable: &Real<S>) -> Result<S::Value, Error> {
+        Ok(self.tape.slot(variable)?.map_or_else(S::Value::zero, |slot| self.tape.adjoints[slot]))
+    }
+
+    /// The adjoints of these variables.
+    ///
+    /// # Errors
+    ///
+    /// As [`of`](Self::of).
+    pub fn of_all(&self, variables: &[Real<S>]) -> Result<Vec<S::Value>, Error> {
+        variables.iter().map(|variable| self.of(variable)).collect()
+    }
+
+    /// Writes the adjoints of these variables.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LengthMismatch`] when the slices differ in length, else as [`of`](Self::of).
+    pub fn write(&self, variables: &[Real<S>], adjoints: &mut [S::Value]) -> Result<(), Error> {
+        same_length(("variables", variables.len()), ("adjoints", adjoints.len()))?;
+        for (adjoint, variable) in adjoints.iter_mut().zip(variables) {
+            *adjoint = self.of(variable)?;
+        }
+        Ok(())
+    }
+}
+
+impl<S: Reverse> fmt::Debug for Adjoints<'_, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Adjoints of {:?}", self.tape)
+    }
+}

@@ -1,0 +1,335 @@
+//! The tapes that are recording on this thread.
+//!
+//! Rust has no generic statics, so there is no "current tape of strategy `S`". Instead one thread-local pointer names the
+//! innermost recording, whatever its strategy; the recordings of a thread form a list, innermost first, and every
+//! variable carries the number of the recording that made it. A statement of variables of an outer recording is recorded
+//! there; a statement of variables of two recordings, or of none that is active on this thread, panics.
+//!
+//! This is one of the files that contain unsafe code. Its invariants:
+//!
+//! * Every pointer in the list comes from `Box::into_raw` of a whole `Recorder<S::Tape>` and stays valid while it is
+//!   listed: whoever owns the box removes it from the list before freeing it, and one that is leaked is never freed.
+//! * `kind` is `TypeId::of::<S>()` exactly when the recorder is a `Recorder<S::Tape>` that nobody borrows.
+//! * Lists are touched by their own thread only: a listed tape cannot be moved to another thread.
+
+use crate::{Reverse, TapeNumber};
+use core::any::TypeId;
+use core::cell::Cell;
+use core::marker::PhantomData;
+use core::ptr::{self, NonNull};
+use core::sync::atomic::{AtomicU32, Ordering};
+
+/// What the list knows about a recorder without knowing its strategy.
+pub(crate) struct Header {
+    /// The strategy; `NotRecording` while the tape is borrowed by [`with`].
+    pub(crate) kind: Cell<TypeId>,
+    pub(crate) number: Cell<TapeNumber>,
+    outer: Cell<*const Header>,
+}
+
+/// A tape that can be found through the list. `header` comes first so that a pointer to one is a pointer to both.
+#[repr(C)]
+pub(crate) struct Recorder<T> {
+    header: Header,
+    pub(crate) tape: T,
+}
+
+struct NotRecording;
+
+struct EndOfList(Header);
+// SAFETY: the cells of the static below are never written: only listed recorders are, and it is none.
+unsafe impl Sync for EndOfList {}
+static END: EndOfList = EndOfList(Header {
+    kind: Cell::new(TypeId::of::<NotRecording>()),
+    number: Cell::new(TapeNumber(0)),
+    outer: Cell::new(ptr::null()),
+});
+
+thread_local! {
+    static INNERMOST: Cell<*const Header> = const { Cell::new(&raw const END.0) };
+    static NUMBERS: Cell<(u32, u32)> = const { Cell::new((0, 0)) };
+}
+
+/// The header of the innermost recording, or of the end of the list; always valid to read on this thread.
+#[inline(always)]
+pub(crate) fn innermost() -> *const Header {
+    INNERMOST.get()
+}
+
+/// The next recording number. Drawn from a process-wide counter in blocks, because an atomic operation for each
+/// recording would cost more than a tiny gradient.
+#[inline]
+fn fresh_number() -> TapeNumber {
+    const BLOCK: u32 = 1 << 12;
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let (mut next, mut end) = NUMBERS.get();
+    if next == end {
+        next = NEXT.fetch_add(BLOCK, Ordering::Relaxed);
+        end = next.wrapping_add(BLOCK);
+        if next == 0 {
+            next = 1; // 0 means passive
+        }
+    }
+    NUMBERS.set((next.wrapping_add(1), end));
+    TapeNumber(next)
+}
+
+/// A tape that is not recording at the moment. Owned, `Send`, and freed on drop.
+pub struct OwnedTape<S: Reverse> {
+    recorder: NonNull<Recorder<S::Tape>>,
+    owns: PhantomData<Recorder<S::Tape>>,
+}
+
+// SAFETY: an `OwnedTape` is in no thread's list (`record` borrows it while it is), so it owns its recorder like a box.
+unsafe impl<S: Reverse> Send for OwnedTape<S> {}
+// SAFETY: through a shared reference only `&S::Tape` can be had.
+unsafe impl<S: Reverse<Tape: Sync>> Sync for OwnedTape<S> {}
+
+impl<S: Reverse> OwnedTape<S> {
+    /// A tape that records nothing yet.
+    #[must_use]
+    pub fn new(tape: S::Tape) -> Self {
+        let header = Header {
+            kind: Cell::new(TypeId::of::<S>()),
+            number: Cell::new(TapeNumber(0)),
+            outer: Cell::new(ptr::null()),
+        };
+        let recorder = Box::into_raw(Box::new(Recorder { header, tape }));
+        // SAFETY: `Box::into_raw` never returns null.
+        Self { recorder: unsafe { NonNull::new_unchecked(recorder) }, owns: PhantomData }
+    }
+
+    /// The strategy's own tape.
+    #[must_use]
+    #[inline(always)]
+    pub fn tape(&self) -> &S::Tape {
+        // SAFETY: the recorder is owned and not listed, so nobody else reaches it.
+        unsafe { &(*self.recorder.as_ptr()).tape }
+    }
+
+    /// The strategy's own tape.
+    #[inline(always)]
+    pub fn tape_mut(&mut self) -> &mut S::Tape {
+        // SAFETY: as in `tape`, and `self` is borrowed exclusively.
+        unsafe { &mut (*self.recorder.as_ptr()).tape }
+    }
+
+    /// The number of the latest recording; 0 before the first.
+    #[must_use]
+    #[inline(always)]
+    pub fn number(&self) -> TapeNumber {
+        self.header().number.get()
+    }
+
+    #[inline(always)]
+    fn header(&self) -> &Header {
+        // SAFETY: the recorder lives as long as `self`; its header is only ever reached by shared reference.
+        unsafe { &(*self.recorder.as_ptr()).header }
+    }
+
+    /// Begins a recording under a fresh number, without listing it.
+    #[inline(always)]
+    fn begin(&mut self) {
+        let number = fresh_number();
+        self.header().number.set(number);
+        S::begin(self.tape_mut(), number);
+    }
+
+    /// Forgets the recording: its variables are of a finished recording from now on. Memory is kept.
+    pub fn reset(&mut self) {
+        self.begin();
+    }
+
+    #[inline(always)]
+    fn list(&self) {
+        let header = self.recorder.as_ptr().cast::<Header>().cast_const();
+        self.header().outer.set(INNERMOST.replace(header));
+    }
+
+    /// Takes this tape out of the thread's list, wherever in the list it is.
+    #[inline(always)]
+    fn unlist(&self) {
+        let header = self.recorder.as_ptr().cast::<Header>().cast_const();
+        let outer = self.header().outer.get();
+        if INNERMOST.get() == header {
+            INNERMOST.set(outer);
+            return;
+        }
+        let mut at = INNERMOST.get();
+        // SAFETY: every listed header is valid, and the list ends in `END`, whose `outer` is null.
+        while let Some(inner) = unsafe { at.as_ref() } {
+            if inner.outer.get() == header {
+                inner.outer.set(outer);
+                return;
+            }
+            at = inner.outer.get();
+        }
+    }
+
+    /// Starts a new recording, runs `f` with this tape as the thread's innermost, and stops, also when `f` panics.
+    #[inline]
+    pub fn record<R>(&mut self, f: impl FnOnce(TapeNumber) -> R) -> R {
+        struct Unlist<'a, S: Reverse>(&'a OwnedTape<S>);
+        impl<S: Reverse> Drop for Unlist<'_, S> {
+            #[inline(always)]
+            fn drop(&mut self) {
+                self.0.unlist();
+            }
+        }
+        self.begin();
+        self.list();
+        let listed = Unlist(self);
+        f(listed.0.number())
+    }
+
+    /// Starts a new recording that lasts until [`Running::finish`] or until the guard is dropped.
+    #[must_use]
+    pub fn start(mut self) -> Running<S> {
+        self.begin();
+        self.list();
+        Running { tape: Some(self), here: PhantomData }
+    }
+}
+
+impl<S: Reverse> Drop for OwnedTape<S> {
+    fn drop(&mut self) {
+        // SAFETY: the pointer came from `Box::into_raw`, and nobody else owns or lists it.
+        drop(unsafe { Box::from_raw(self.recorder.as_ptr()) });
+    }
+}
+
+/// A recording in progress that owns its tape.
+///
+/// If the guard is leaked, the tape is leaked with it and stays active on this thread: nothing dangles.
+pub struct Running<S: Reverse> {
+    tape: Option<OwnedTape<S>>,
+    here: PhantomData<*const ()>,
+}
+
+impl<S: Reverse> Running<S> {
+    /// The number of this recording.
+    ///
+    /// # Panics
+    ///
+    /// Never: the tape is there until `finish` consumes the guard.
+    #[must_use]
+    pub fn number(&self) -> TapeNumber {
+        self.tape.as_ref().expect("a running recording has its tape").number()
+    }
+
+    /// Stops recording and returns the tape.
+    ///
+    /// # Panics
+    ///
+    /// Never: the tape is there until `finish` consumes the guard.
+    #[must_use]
+    pub fn finish(mut self) -> OwnedTape<S> {
+        let tape = self.tape.take().expect("a running recording has its tape");
+        tape.unlist();
+        tape
+    }
+}
+
+impl<S: Reverse> Drop for Running<S> {
+    fn drop(&mut self) {
+        if let Some(tape) = &self.tape {
+            tape.unlist();
+        }
+    }
+}
+
+/// Gives `f` the tape of strategy `S` that records under `number` on this thread.
+///
+/// # Panics
+///
+/// When there is no such recording, or when `f` of an outer call is still using this tape.
+#[track_caller]
+pub fn with<S: Reverse, R>(number: TapeNumber, f: impl FnOnce(&mut S::Tape) -> R) -> R {
+    /// Makes the tape findable again, also when `f` panics.
+    struct Borrowed<'a>(&'a Header, TypeId);
+    impl Drop for Borrowed<'_> {
+        fn drop(&mut self) {
+            self.0.kind.set(self.1);
+        }
+    }
+    let header = find(number);
+    // SAFETY: listed headers are valid; `with` returns before anything can be unlisted by their owners, who are borrowed.
+    let kind = unsafe { header.as_ref() }.map(|h| h.kind.get());
+    match kind {
+        Some(kind) if kind == TypeId::of::<S>() => {}
+        Some(kind) if kind == TypeId::of::<NotRecording>() => reentered(number),
+        _ => not_active(number),
+    }
+    // SAFETY: `header` is valid (above). Its `kind` says that it heads a `Recorder<S::Tape>` that nobody borrows; the
+    // guard changes `kind` for as long as the exclusive reference lives, so that neither another `with` nor a strategy's
+    // fast path takes a second one. The list holds the pointer to the whole recorder.
+    unsafe {
+        let _borrowed = Borrowed(&*header, (*header).kind.replace(TypeId::of::<NotRecording>()));
+        f(&mut (*header.cast::<Recorder<S::Tape>>().cast_mut()).tape)
+    }
+}
+
+/// The header of the recording with this number, or null.
+fn find(number: TapeNumber) -> *const Header {
+    let mut at = innermost();
+    // SAFETY: every listed header is valid, and the list ends in `END`, whose `outer` is null.
+    while let Some(header) = unsafe { at.as_ref() } {
+        if header.number.get() == number && number != TapeNumber(0) {
+            return at;
+        }
+        at = header.outer.get();
+    }
+    ptr::null()
+}
+
+/// The recording that all active identifiers belong to; `None` if all are passive.
+///
+/// # Panics
+///
+/// When they belong to two recordings.
+#[track_caller]
+pub fn common_number<I: crate::IndexType>(ids: impl IntoIterator<Item = crate::LinearId<I>>) -> Option<TapeNumber> {
+    let mut common = TapeNumber(0);
+    for number in ids.into_iter().map(crate::LinearId::number) {
+        if number == TapeNumber(0) || number == common {
+            continue;
+        }
+        if common != TapeNumber(0) {
+            two_recordings(common, number);
+        }
+        common = number;
+    }
+    (common != TapeNumber(0)).then_some(common)
+}
+
+#[cold]
+#[track_caller]
+fn reentered(number: TapeNumber) -> ! {
+    panic!("recording {number} is being written: a rule must not record on the tape that records it")
+}
+
+#[cold]
+#[track_caller]
+fn two_recordings(a: TapeNumber, b: TapeNumber) -> ! {
+    panic!(
+        "this statement has variables of two recordings, {a} and {b}: every active variable of a statement must come \
+         from the same recording"
+    )
+}
+
+#[cold]
+#[track_caller]
+fn not_active(number: TapeNumber) -> ! {
+    let innermost = innermost();
+    // SAFETY: the innermost header is always valid on its own thread.
+    let inner = unsafe { &*innermost }.number.get();
+    let now = if inner == TapeNumber(0) {
+        String::from("no recording is active on this thread")
+    } else {
+        format!("the innermost recording on this thread is {inner}")
+    };
+    panic!(
+        "this statement has a variable of recording {number}, which is not active on this thread: it has finished, was \
+         reset, or belongs to another thread or strategy ({now})"
+    )
+}

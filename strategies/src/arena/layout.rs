@@ -1,0 +1,213 @@
+//! What the arena knows about one type of statement, and the functions that read its records.
+
+use super::records::usize_of;
+use crate::{Float, IndexType, LinearId, Nary, Shape, Taping, Twin};
+use core::ptr;
+
+/// What the functions that reverse records share during a sweep.
+pub(super) struct Sweep<'a, V> {
+    pub(super) adjoints: &'a mut [V],
+    /// The values of variables, if the tape keeps them.
+    pub(super) values: &'a [V],
+    /// Written at each call site of a [`ReverseFn`], so that the compiler keeps the sites apart.
+    pub(super) site: usize,
+}
+
+/// Reads a record and adds seed·∂/∂argument to the adjoint of each argument.
+///
+/// # Safety
+///
+/// * `record` points to a record that was written for the layout that holds this function.
+/// * The record's identifiers are below the number of adjoints and, where the function reads them, of values.
+pub(super) type ReverseFn<V> = unsafe fn(record: *const u8, seed: V, sweep: &mut Sweep<'_, V>);
+
+/// What a function of a slice needs to be reversed: values and constants in, partials out.
+pub(super) type NaryFn<V> = fn(arguments: &[V], constants: &[V], partials: &mut [V]);
+
+/// One type of statement. Compared by address only to save table entries: equal addresses mean equal contents, and
+/// two addresses for one type cost an entry, not a result.
+pub(crate) struct Layout<V> {
+    pub(super) reverse: ReverseFn<V>,
+    pub(super) nary: Option<NaryFn<V>>,
+    /// Values of type `V` in front of the identifiers; for n-ary layouts, constants per argument.
+    pub(super) payload: usize,
+    /// Identifiers; 0 for n-ary layouts, whose records say it.
+    pub(super) arguments: usize,
+    /// Bytes of a record without passive arguments.
+    pub(super) bytes: usize,
+    pub(super) hash: usize,
+}
+
+/// Slots of the hash table that finds the code of a layout.
+pub(super) const HASH_SLOTS: usize = 1 << 12;
+
+const fn slot(hash: u32) -> usize {
+    (crate::shape::mix(hash, 0x5EED) >> 20) as usize % HASH_SLOTS
+}
+
+impl<V: Float> Layout<V> {
+    /// Jacobian records of this shape.
+    pub(crate) const fn scatter<H: Shape, I: IndexType>() -> Self {
+        Self {
+            reverse: scatter::<H, V, I>,
+            nary: None,
+            payload: H::FACTORS,
+            arguments: H::LEAVES,
+            bytes: H::FACTORS * size_of::<V>() + H::LEAVES * size_of::<I>(),
+            hash: slot(H::HASH),
+        }
+    }
+
+    /// Primal-value records of statements whose twin is `B`.
+    pub(crate) const fn replay<S, B, I>() -> Self
+    where
+        S: Taping<Value = V, Raw = LinearId<I>>,
+        B: Twin<S>,
+        I: IndexType,
+    {
+        Self {
+            reverse: replay::<S, B, I>,
+            nary: None,
+            payload: B::CONSTANTS,
+            arguments: B::Shape::LEAVES,
+            bytes: B::CONSTANTS * size_of::<V>() + B::Shape::LEAVES * size_of::<I>(),
+            hash: slot(B::HASH),
+        }
+    }
+
+    /// Primal-value records of a function of a slice.
+    pub(super) const fn nary<R: Nary<V>>() -> Self {
+        Self {
+            reverse: unreachable_reverse,
+            nary: Some(R::partials),
+            payload: R::CONSTANTS,
+            arguments: 0,
+            bytes: 0,
+            hash: slot(0xA11),
+        }
+    }
+
+    /// seed·partial for each argument of a typed statement, whose record would have this payload and arguments of these
+    /// values.
+    pub(super) fn expand<I: IndexType>(&self, seed: V, payload: &[V], values: &[V]) -> Partials<V> {
+        assert_eq!(payload.len(), self.payload, "a statement's payload is as long as its layout says");
+        assert_eq!(values.len(), self.arguments, "a statement has as many arguments as its layout says");
+        let mut record = smallvec::SmallVec::<[u8; 512]>::from_elem(0, self.bytes);
+        let mut partials = Partials::from_elem(V::zero(), self.arguments);
+        let at = record.as_mut_ptr();
+        // SAFETY: `record` is as long as this layout's records, and is filled as they are, with arguments 0, 1, 2, …, which
+        // are below the lengths of `values` and `partials`.
+        unsafe {
+            ptr::copy_nonoverlapping(payload.as_ptr().cast(), at, size_of_val(payload));
+            let ids = at.add(size_of_val(payload));
+            for k in 0..self.arguments {
+                ids.cast::<I>().add(k).write_unaligned(I::narrow(k as u64));
+            }
+            let mut sweep = Sweep { adjoints: &mut partials, values, site: 0 };
+            (self.reverse)(at, seed, &mut sweep);
+        }
+        partials
+    }
+}
+
+/// The partials of one statement.
+pub(super) type Partials<V> = smallvec::SmallVec<[V; 32]>;
+
+/// Adds to the adjoints of a record's arguments, one after the other.
+struct Arguments<'a, V, I> {
+    ids: *const I,
+    adjoints: &'a mut [V],
+}
+
+impl<V: Float, I: IndexType> Arguments<'_, V, I> {
+    /// # Safety
+    ///
+    /// This is called at most once for each identifier of the record, and all of them are below the number of adjoints.
+    #[inline(always)]
+    unsafe fn add(&mut self, contribution: V) {
+        // SAFETY: promised by the caller.
+        unsafe {
+            let id = usize_of(self.ids.read_unaligned().widen());
+            self.ids = self.ids.add(1);
+            debug_assert!(id < self.adjoints.len(), "identifiers are below the recording's length");
+            *self.adjoints.get_unchecked_mut(id) += contribution;
+        }
+    }
+}
+
+/// Reverses a Jacobian record: factors, then identifiers.
+///
+/// # Safety
+///
+/// As [`ReverseFn`], for records of `Layout::scatter::<H, I>`.
+unsafe fn scatter<H: Shape, V: Float, I: IndexType>(record: *const u8, seed: V, sweep: &mut Sweep<'_, V>) {
+    let mut factors = record.cast::<V>();
+    let ids = record.wrapping_add(H::FACTORS * size_of::<V>()).cast::<I>();
+    let mut arguments = Arguments { ids, adjoints: sweep.adjoints };
+    H::scatter(
+        seed,
+        seed,
+        &mut || {
+            // SAFETY: the record has `FACTORS` factors, and a shape asks for as many (all shapes are this crate's).
+            unsafe {
+                let factor = factors.read_unaligned();
+                factors = factors.add(1);
+                factor
+            }
+        },
+        // SAFETY: the record has `LEAVES` identifiers, and a shape has as many leaves; the caller vouches for them.
+        &mut |contribution| unsafe { arguments.add(contribution) },
+    );
+}
+
+/// Reverses a primal-value record: constants, then identifiers. Rebuilds the statement and asks it for its partials.
+///
+/// # Safety
+///
+/// As [`ReverseFn`], for records of `Layout::replay::<S, B, I>`.
+unsafe fn replay<S, B, I>(record: *const u8, seed: S::Value, sweep: &mut Sweep<'_, S::Value>)
+where
+    S: Taping<Raw = LinearId<I>>,
+    B: Twin<S>,
+    I: IndexType,
+{
+    let values = sweep.values;
+    let constants = record.cast::<S::Value>();
+    let ids = record.wrapping_add(B::CONSTANTS * size_of::<S::Value>()).cast::<I>();
+    let (mut c, mut a) = (0, 0);
+    // The counts are asserted because rules may be written by users; inlined, they are known to the compiler.
+    let statement = B::load(
+        &mut || {
+            assert!(a < B::Shape::LEAVES, "a statement loads as many leaves as it stored");
+            a += 1;
+            // SAFETY: the record has `LEAVES` identifiers, all below the number of values.
+            let value = unsafe {
+                let id = usize_of(ids.add(a - 1).read_unaligned().widen());
+                debug_assert!(id < values.len(), "identifiers are below the recording's length");
+                *values.get_unchecked(id)
+            };
+            (value, LinearId::passive())
+        },
+        &mut || {
+            assert!(c < B::CONSTANTS, "a statement loads as many constants as it stored");
+            c += 1;
+            // SAFETY: the record has `CONSTANTS` constants.
+            unsafe { constants.add(c - 1).read_unaligned() }
+        },
+    );
+    let mut arguments = Arguments { ids, adjoints: sweep.adjoints };
+    let mut visited = 0;
+    statement.partials(seed, &mut |contribution, _| {
+        assert!(visited < B::Shape::LEAVES, "a statement visits as many leaves as it stored");
+        visited += 1;
+        // SAFETY: the record has `LEAVES` identifiers, and the caller vouches for them.
+        unsafe { arguments.add(contribution) }
+    });
+}
+
+/// # Safety
+///
+/// None: n-ary records are reversed through [`Layout::nary`], never through this.
+unsafe fn unreachable_reverse<V>(_: *const u8, _: V, _: &mut Sweep<'_, V>) {
+    unreachable!("n-ary records have a function of their own")
+}

@@ -1,0 +1,69 @@
+//! Where records live: segments from bumpalo, and the encoding of records in them.
+//!
+//! # Encoding
+//!
+//! A recording numbers its variables 1, 2, 3, …; each has one *code byte*, and a statement also has *data*. Both lie in the
+//! same segment: data grows upwards from its start, code bytes downwards from its end, so that one comparison finds
+//! room for both and nothing is wasted on a fixed ratio. The left-hand side of a statement is implicit.
+//!
+//! The data of a typed record are its payload (Jacobian: the distinct partials; primal value: the `f64` operands),
+//! then the identifiers of its arguments. What function reverses it and how long it is, its code byte says, through a
+//! table of at most 224 entries that fills as statement types are met. Records therefore hold no pointers, except
+//! those that find the table full.
+//!
+//! All functions that read records back are here and in [`layout`]; they and [`segment`] are the arena files
+//! in which unsafe code is allowed. The invariants that they rely on:
+//!
+//! * A code byte describes the bytes that were written with it, and `Layout`s never change.
+//! * Every identifier in a record is below the identifier of its left-hand side: [`append`] checks it, whatever the
+//!   caller passes. An adjoint vector as long as the recording is therefore long enough.
+
+mod append;
+mod layout;
+mod records;
+mod segment;
+mod table;
+mod walk;
+
+pub(crate) use append::{append, append_nary};
+pub(crate) use layout::Layout;
+pub use records::Records;
+
+/// The methods of [`Reverse`](crate::Reverse) that strategies over [`Records`] share.
+macro_rules! reverse_by_records {
+    () => {
+        #[inline(always)]
+        fn begin(tape: &mut Self::Tape, number: TapeNumber) {
+            tape.begin(number);
+        }
+
+        #[inline]
+        #[track_caller]
+        fn input(tape: &mut Self::Tape, value: V) -> LinearId<I> {
+            tape.input(value).unwrap_or_else(|exhausted| exhausted.raise())
+        }
+
+        #[inline(always)]
+        fn locate(id: &LinearId<I>) -> Option<(TapeNumber, usize)> {
+            id.is_active().then(|| (id.number(), id.index() as usize))
+        }
+
+        #[inline(always)]
+        fn identifiers(tape: &Self::Tape) -> usize {
+            tape.len()
+        }
+
+        fn reverse(tape: &Self::Tape, adjoints: &mut [V]) {
+            tape.reverse(adjoints);
+        }
+
+        fn reserve(tape: &mut Self::Tape, capacity: Capacity) {
+            tape.reserve(capacity);
+        }
+
+        fn memory(tape: &Self::Tape) -> MemoryReport {
+            tape.memory()
+        }
+    };
+}
+pub(crate) use reverse_by_records;

@@ -1,0 +1,59 @@
+//! Fixed pieces of memory that never move.
+
+use bumpalo::Bump;
+use core::alloc::Layout;
+use core::ptr::NonNull;
+
+/// A piece of memory of fixed size, owned through a `Bump` of exactly that capacity.
+///
+/// One `Bump` for each segment, because a tape must be able to reuse every segment after a reset, and `Bump::reset`
+/// keeps only the last chunk.
+pub(super) struct Segment {
+    start: NonNull<u8>,
+    bytes: usize,
+    owner: Bump<8>,
+}
+
+impl Segment {
+    /// The first segment of a tape, so that small tapes are small.
+    pub(super) const FIRST: usize = 64 << 10;
+    /// All others.
+    pub(super) const BYTES: usize = 1 << 20;
+
+    /// # Panics
+    ///
+    /// When the allocator has no such piece of memory.
+    pub(super) fn new(bytes: usize) -> Self {
+        let layout = Layout::from_size_align(bytes, 8).expect("a segment is at most isize::MAX bytes");
+        let bump = Bump::<8>::try_with_min_align_and_capacity(bytes).ok();
+        let piece = bump.and_then(|owner| owner.try_alloc_layout(layout).ok().map(|start| (owner, start)));
+        let Some((owner, start)) = piece else {
+            panic!("out of memory: the allocator has no {bytes} bytes for a segment of the tape")
+        };
+        Self { start, bytes, owner }
+    }
+
+    pub(super) const fn start(&self) -> *mut u8 {
+        self.start.as_ptr()
+    }
+
+    pub(super) const fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// One past the last byte.
+    pub(super) const fn end(&self) -> *mut u8 {
+        self.start.as_ptr().wrapping_add(self.bytes)
+    }
+
+    /// Bytes obtained from the allocator, bumpalo's own included.
+    pub(super) fn reserved(&self) -> usize {
+        self.owner.allocated_bytes_including_metadata()
+    }
+
+    /// Writes to every page, so that recording meets no page fault.
+    pub(super) fn touch(&mut self) {
+        // SAFETY: the segment owns these bytes, and `&mut self` says that nobody reads or writes them meanwhile.
+        unsafe { self.start.as_ptr().write_bytes(0, self.bytes) }
+    }
+}

@@ -1,0 +1,127 @@
+//! The codes of a tape: which byte stands for which type of record.
+
+use super::layout::{HASH_SLOTS, Layout, ReverseFn, Sweep};
+use core::ptr;
+
+/// What a code byte stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// An independent variable: no data.
+    Input,
+    /// Partials and identifiers of this many arguments.
+    Classic(u8),
+    /// Partials and identifiers, then their number (`u32`).
+    Wide,
+    /// Identifiers of arguments whose partials are 1, then their number (`u32`).
+    Ones,
+    /// A typed record; the layout says all.
+    Typed,
+    /// A typed record with passive arguments: their values, payload, identifiers of which some are 0.
+    Mixed,
+    /// As `Mixed`, perhaps without passive arguments, followed by the address of the layout: the table was full.
+    Explicit,
+    /// A function of a slice: constants, identifiers, number of arguments (`u32`).
+    Nary,
+}
+
+pub(super) const INPUT: u8 = 0;
+pub(super) const WIDE: u8 = 1;
+pub(super) const ONES: u8 = 2;
+pub(super) const EXPLICIT: u8 = 3;
+const CLASSIC: u8 = 4;
+const ASSIGNED: usize = 32;
+/// The most arguments of a record of partials whose number is in its code.
+pub(super) const CLASSIC_MAX: usize = ASSIGNED - 1 - CLASSIC as usize;
+
+/// The code of a record of `n` partials, 1 ≤ n ≤ `CLASSIC_MAX`.
+#[allow(clippy::cast_possible_truncation, reason = "n is at most CLASSIC_MAX")]
+pub(super) const fn classic(n: usize) -> u8 {
+    CLASSIC + n as u8
+}
+
+/// What the sweep needs of a typed record, in 16 bytes.
+pub(super) struct Entry<V> {
+    pub(super) reverse: ReverseFn<V>,
+    /// Bytes of data, or [`Entry::SPECIAL`].
+    pub(super) bytes: usize,
+}
+
+impl<V> Entry<V> {
+    /// Not a typed record: ask for its [`Kind`].
+    pub(super) const SPECIAL: usize = usize::MAX;
+}
+
+pub(super) struct Table<V: 'static> {
+    /// Hash of a layout → code of its typed records, 0 where there is none yet.
+    pub(super) codes: [u8; HASH_SLOTS],
+    /// Code → layout; null where none.
+    pub(super) layouts: [*const Layout<V>; 256],
+    pub(super) entries: [Entry<V>; 256],
+    kinds: [Kind; 256],
+    assigned: usize,
+}
+
+impl<V> Table<V> {
+    pub(super) fn new() -> Self {
+        /// # Safety
+        ///
+        /// None: special records are not reversed through their entry.
+        unsafe fn special<V>(_: *const u8, _: V, _: &mut Sweep<'_, V>) {}
+        let mut kinds = [Kind::Input; 256];
+        kinds[WIDE as usize] = Kind::Wide;
+        kinds[ONES as usize] = Kind::Ones;
+        kinds[EXPLICIT as usize] = Kind::Explicit;
+        for n in 1..=CLASSIC_MAX {
+            kinds[classic(n) as usize] = Kind::Classic(classic(n) - CLASSIC);
+        }
+        Self {
+            codes: [0; HASH_SLOTS],
+            layouts: [ptr::null(); 256],
+            entries: [const { Entry { reverse: special::<V>, bytes: Entry::<V>::SPECIAL } }; 256],
+            kinds,
+            assigned: ASSIGNED,
+        }
+    }
+
+    pub(super) fn kind(&self, code: u8) -> Kind {
+        self.kinds[code as usize]
+    }
+
+    /// The layout behind a code.
+    pub(super) fn layout(&self, code: u8) -> &'static Layout<V> {
+        // SAFETY: entries are null or made from `&'static Layout<V>`.
+        unsafe { self.layouts[code as usize].as_ref() }.expect("codes of this kind have a layout")
+    }
+
+    /// The code for this layout and kind (`Typed`, `Mixed` or `Nary`), assigned if new; `None` when all are taken.
+    #[allow(clippy::cast_possible_truncation, reason = "at most 256 codes")]
+    pub(super) fn code(&mut self, layout: &'static Layout<V>, kind: Kind) -> Option<u8> {
+        let shift = if kind == Kind::Typed { 0 } else { HASH_SLOTS / 2 + 1 };
+        let mut slot = (layout.hash + shift) % HASH_SLOTS;
+        // At most 224 of 4096 slots are taken, so a free one comes soon.
+        while self.codes[slot] != 0 {
+            let code = self.codes[slot];
+            if ptr::eq(self.layouts[code as usize], layout) && self.kind(code) == kind {
+                return Some(code);
+            }
+            slot = (slot + 1) % HASH_SLOTS;
+        }
+        if self.assigned == 256 {
+            return None;
+        }
+        let code = self.assigned as u8;
+        self.assigned += 1;
+        self.codes[slot] = code;
+        self.layouts[code as usize] = layout;
+        self.kinds[code as usize] = kind;
+        if kind == Kind::Typed {
+            self.entries[code as usize] = Entry { reverse: layout.reverse, bytes: layout.bytes };
+        }
+        Some(code)
+    }
+
+    /// Whether no further layout can get a code.
+    pub(super) fn is_full(&self) -> bool {
+        self.assigned == 256
+    }
+}

@@ -1,0 +1,307 @@
+//! The contract between the engine and a strategy.
+
+use crate::{Float, MemoryReport, Shape, TapeNumber};
+use generic_array::ArrayLength;
+
+/// How a derivative is recorded: what a taping strategy must do with one statement.
+///
+/// A strategy is a type that is never instantiated. It names the number type, the identifier that a variable carries,
+/// and what happens when the right-hand side of an assignment (a [`Statement`]) becomes a variable. Strategies that
+/// keep a tape and can be swept also implement [`Reverse`].
+///
+/// Code that should accept every strategy is generic over `S: Taping` and computes with references (`&x * &y`);
+/// everyday code is generic over [`Strategy`] and computes with values (`x * y`).
+///
+/// # Implementing a strategy
+///
+/// The complete toy below keeps, for each statement, a list of (partial, argument) pairs. It uses the helpers of
+/// [`active`](crate::active) to find the tape that a statement belongs to, and so gets nested recordings and the
+/// detection of stale and foreign variables for nothing.
+///
+/// ```
+/// use tapewright_strategies::{active, Capacity, LinearId, MemoryReport, MemoryUsage, Nary, Reverse, Statement,
+///     Strict, TapeNumber, Taped, Taping};
+///
+/// pub struct Toy;
+///
+/// #[derive(Default)]
+/// pub struct ToyTape { number: TapeNumber, records: Vec<Option<Vec<(f64, usize)>>> }
+///
+/// impl ToyTape {
+///     fn push(&mut self, record: Option<Vec<(f64, usize)>>) -> LinearId {
+///         self.records.push(record);
+///         LinearId::new(self.number, self.records.len() as u64).expect("fewer than 2^32 statements")
+///     }
+/// }
+///
+/// /// Records a statement with the given partials where its arguments live.
+/// #[track_caller]
+/// fn push(partials: Vec<(f64, LinearId)>) -> LinearId {
+///     let Some(number) = active::common_number(partials.iter().map(|(_, id)| *id)) else { return LinearId::PASSIVE };
+///     active::with::<Toy, _>(number, |tape| {
+///         let active = partials.iter().filter(|(_, id)| id.is_active());
+///         tape.push(Some(active.map(|(p, id)| (*p, id.index() as usize)).collect()))
+///     })
+/// }
+///
+/// impl Taping for Toy {
+///     type Value = f64;
+///     type Id = LinearId;
+///     type Raw = LinearId;
+///     type Variable = Taped<f64, LinearId>;
+///     type Policy = Strict;
+///     fn passive() -> LinearId { LinearId::PASSIVE }
+///     fn raw(id: &LinearId) -> LinearId { *id }
+///     fn record<N: Statement<Self>>(statement: &N) -> LinearId {
+///         let mut partials = Vec::new();
+///         statement.partials(1.0, &mut |p, id| partials.push((p, id)));
+///         push(partials)
+///     }
+///     fn record_nary<R: Nary<f64>>(arguments: &[&[Self::Variable]], constants: &[f64], _value: f64) -> LinearId {
+///         let values: Vec<f64> = arguments.iter().copied().flatten().map(|x| x.value).collect();
+///         let mut partials = vec![0.0; values.len()];
+///         R::partials(&values, constants, &mut partials);
+///         push(partials.into_iter().zip(arguments.iter().copied().flatten().map(|x| x.id)).collect())
+///     }
+/// }
+///
+/// impl Reverse for Toy {
+///     type Tape = ToyTape;
+///     fn begin(tape: &mut ToyTape, number: TapeNumber) { tape.number = number; tape.records.clear(); }
+///     fn input(tape: &mut ToyTape, _value: f64) -> LinearId { tape.push(None) }
+///     fn locate(id: &LinearId) -> Option<(TapeNumber, usize)> {
+///         id.is_active().then(|| (id.number(), id.index() as usize))
+///     }
+///     fn identifiers(tape: &ToyTape) -> usize { tape.records.len() + 1 }
+///     fn reverse(tape: &ToyTape, adjoints: &mut [f64]) {
+///         for (i, record) in tape.records.iter().enumerate().rev() {
+///             let Some(record) = record else { continue };      // an input keeps its adjoint
+///             let seed = std::mem::take(&mut adjoints[i + 1]);
+///             if seed == 0.0 { continue }                       // 0 · ∞ contributes nothing
+///             for (partial, argument) in record { adjoints[*argument] += seed * partial }
+///         }
+///     }
+///     fn reserve(tape: &mut ToyTape, capacity: Capacity) { tape.records.reserve(capacity.statements) }
+///     fn memory(tape: &ToyTape) -> MemoryReport {
+///         let arguments = tape.records.iter().flatten().map(Vec::len).sum();
+///         MemoryReport::new(tape.records.iter().flatten().count(), arguments)
+///             .stream("records", MemoryUsage::of_vec(&tape.records))
+///             .stream("arguments", MemoryUsage::exact(16 * arguments))
+///     }
+/// }
+/// ```
+///
+/// `tapewright::conformance!(Toy)` then runs the conformance kit on it.
+pub trait Taping: Sized + 'static {
+    /// The number type of values and partials.
+    type Value: Float;
+    /// What a variable carries to be found on the tape; `()` where nothing is recorded.
+    type Id: Clone + 'static;
+    /// A copy of an identifier without ownership, as rules and records pass it around.
+    type Raw: Copy + 'static;
+    /// Value and identifier together: [`Taped`] for most strategies, the bare float for [`Passive`](crate::Passive).
+    type Variable: Variable<Self::Value, Self::Id> + 'static;
+    /// What derivatives do at singular points.
+    type Policy: Policy;
+
+    /// The identifier of a variable that depends on no input.
+    fn passive() -> Self::Id;
+
+    /// The identifier without ownership.
+    fn raw(id: &Self::Id) -> Self::Raw;
+
+    /// Records a statement and returns the identifier of its result; [`passive`](Self::passive) when no argument is
+    /// active.
+    ///
+    /// # Panics
+    ///
+    /// When an argument belongs to a recording that is not active on this thread, when two arguments belong to two
+    /// recordings, or when the tape is out of identifiers; in each case nothing has been recorded.
+    #[track_caller]
+    fn record<N: Statement<Self>>(statement: &N) -> Self::Id;
+
+    /// Records a statement whose number of arguments is known at run time only. `arguments` is one list cut in
+    /// pieces; `value` is the value of `R` at them.
+    ///
+    /// # Panics
+    ///
+    /// As [`record`](Self::record).
+    #[track_caller]
+    fn record_nary<R: Nary<Self::Value>>(
+        arguments: &[&[Self::Variable]],
+        constants: &[Self::Value],
+        value: Self::Value,
+    ) -> Self::Id;
+}
+
+/// A [`Taping`] strategy whose variables are `Copy`, so that generic code may write `x * y`.
+///
+/// Implemented for every strategy that qualifies; nobody implements it by hand.
+pub trait Strategy: Taping<Id: Copy, Variable: Copy> {}
+impl<S: Taping<Id: Copy, Variable: Copy>> Strategy for S {}
+
+/// A [`Taping`] strategy that keeps a tape and can be swept in reverse.
+///
+/// Identifiers are numbered from 1 within a recording; slot 0 of an adjoint vector belongs to passive variables and
+/// is never read.
+pub trait Reverse: Taping {
+    /// The memory of one recording; kept and reused from recording to recording.
+    type Tape: Default + Send + 'static;
+
+    /// Starts a new, empty recording with this number. Memory is kept.
+    fn begin(tape: &mut Self::Tape, number: TapeNumber);
+
+    /// Registers an independent variable.
+    ///
+    /// # Panics
+    ///
+    /// When the tape is out of identifiers.
+    fn input(tape: &mut Self::Tape, value: Self::Value) -> Self::Id;
+
+    /// The recording that an identifier belongs to and its slot in the adjoint vector; `None` if passive.
+    fn locate(id: &Self::Id) -> Option<(TapeNumber, usize)>;
+
+    /// The length that an adjoint vector of this recording must have: 1 + the largest identifier.
+    fn identifiers(tape: &Self::Tape) -> usize;
+
+    /// Propagates `adjoints` (seeded by the caller, zero elsewhere) from the last statement to the first.
+    ///
+    /// Afterwards the slots of inputs hold their adjoints and every other slot, except slot 0, is 0. A statement whose
+    /// adjoint is exactly 0 contributes nothing, whatever its partials.
+    ///
+    /// # Panics
+    ///
+    /// When `adjoints` is shorter than [`identifiers`](Self::identifiers).
+    fn reverse(tape: &Self::Tape, adjoints: &mut [Self::Value]);
+
+    /// Makes room for a recording of this size and touches the memory.
+    fn reserve(tape: &mut Self::Tape, capacity: Capacity);
+
+    /// Bytes of the recording, stream by stream, and its numbers of statements and arguments.
+    fn memory(tape: &Self::Tape) -> MemoryReport;
+}
+
+/// A differentiable expression at given values: what local reverse mode inside one statement needs.
+///
+/// Implemented by the nodes of the engine's expression trees; strategies only call it.
+pub trait Rule<S: Taping> {
+    /// The structure of the partials, shared by all statements that are linear in the same places.
+    type Shape: Shape;
+
+    /// The value, computed when the expression was built.
+    fn value(&self) -> S::Value;
+
+    /// Walks the tree with `seed` = ∂(statement)/∂(this node), leaves from left to right. Calls `factor` once for
+    /// each distinct stored partial of the statement (see [`Shape`]) and `leaf` for each leaf with its partial.
+    fn backward(
+        &self,
+        seed: S::Value,
+        factor: &mut impl FnMut(S::Value),
+        leaf: &mut impl FnMut(S::Value, S::Raw),
+    );
+
+    /// Like [`backward`](Self::backward) for a branch that was not selected: every partial is exactly 0.
+    fn silence(&self, factor: &mut impl FnMut(S::Value), leaf: &mut impl FnMut(S::Value, S::Raw));
+
+    /// Visits each leaf, left to right, with `seed`·∂/∂leaf.
+    #[inline(always)]
+    fn partials(&self, seed: S::Value, sink: &mut impl FnMut(S::Value, S::Raw)) {
+        self.backward(seed, &mut |_| {}, sink);
+    }
+}
+
+/// The right-hand side of an assignment, as a strategy sees it.
+pub trait Statement<S: Taping>: Rule<S> {
+    /// The number of leaves (argument uses) as a typenum integer.
+    type Args: ArrayLength;
+    /// The number of `f64` operands as a typenum integer.
+    type Constants: ArrayLength;
+    /// The tree's owned twin, rebuilt from a record; by-value and by-reference forms share it.
+    type Back: Twin<S>;
+
+    /// Visits leaves and constants, each from left to right.
+    fn store(&self, leaf: &mut impl FnMut(S::Value, S::Raw), constant: &mut impl FnMut(S::Value));
+}
+
+/// A tree that owns its leaves and can be rebuilt from a record.
+pub trait Twin<S: Taping>: Rule<S> + Sized + 'static {
+    /// A number that tells most types apart; strategies hash with it and must not rely on it.
+    const HASH: u32;
+    /// The number of constants.
+    const CONSTANTS: usize;
+
+    /// Rebuilds the tree, and recomputes its values, from the leaves and constants in the order of
+    /// [`Statement::store`].
+    fn load(
+        leaf: &mut impl FnMut() -> (S::Value, S::Raw),
+        constant: &mut impl FnMut() -> S::Value,
+    ) -> Self;
+}
+
+/// A function of a number of arguments known at run time, such as a sum over a slice.
+///
+/// The partials may depend on values and constants only, so that a primal-value record can recompute them.
+pub trait Nary<V: Float>: 'static {
+    /// Whether every partial is exactly 1, so that strategies need not store them.
+    const UNIT: bool = false;
+    /// Constants per argument: 0 or 1.
+    const CONSTANTS: usize = 0;
+    /// The value at these arguments.
+    fn value(arguments: &[V], constants: &[V]) -> V;
+    /// Writes the partial for each argument; the slices are equally long.
+    fn partials(arguments: &[V], constants: &[V], partials: &mut [V]);
+}
+
+/// A value with an identifier, as it lies in memory.
+pub trait Variable<V, I>: Clone {
+    /// Puts the parts together.
+    fn new(value: V, id: I) -> Self;
+    /// The value.
+    fn value(&self) -> V;
+    /// The identifier.
+    fn id(&self) -> &I;
+}
+
+/// The variable of strategies that need an identifier: 16 bytes for `f64` with [`LinearId`](crate::LinearId).
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Taped<V, I> {
+    /// The value.
+    pub value: V,
+    /// The identifier.
+    pub id: I,
+}
+
+impl<V: Float, I: Clone> Variable<V, I> for Taped<V, I> {
+    #[inline(always)]
+    fn new(value: V, id: I) -> Self {
+        Self { value, id }
+    }
+    #[inline(always)]
+    fn value(&self) -> V {
+        self.value
+    }
+    #[inline(always)]
+    fn id(&self) -> &I {
+        &self.id
+    }
+}
+
+/// What a derivative is where a function has none; see the table of conventions in the book.
+pub trait Policy: 'static {}
+
+/// The IEEE limit: √ has slope +∞ at 0. The default, and so far the only policy.
+#[derive(Clone, Copy, Debug)]
+pub struct Strict;
+impl Policy for Strict {}
+
+/// The size of a recording to make room for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Capacity {
+    /// Independent variables.
+    pub inputs: usize,
+    /// Statements: assignments with at least one active argument.
+    pub statements: usize,
+    /// Argument uses, over all statements.
+    pub arguments: usize,
+}

@@ -1,0 +1,178 @@
+//! Identifiers of variables, and the numbers of the recordings they belong to.
+
+use core::fmt;
+
+/// The number of a recording; no two recordings of a process share one until 2³² − 1 of them have been made.
+///
+/// The default, 0, belongs to no recording: passive variables carry it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct TapeNumber(pub(crate) u32);
+
+impl TapeNumber {
+    /// The number as it appears in messages.
+    #[must_use]
+    pub const fn get(self) -> u32 {
+        self.0
+    }
+}
+
+impl fmt::Display for TapeNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "#{}", self.0)
+    }
+}
+
+/// The width of identifiers: `u32` (up to 2³² − 1 per recording) or `u64`.
+pub trait IndexType: sealed::Sealed + Copy + Send + Sync + fmt::Debug + 'static {
+    /// Index and recording number, as a variable stores them.
+    #[doc(hidden)]
+    type Packed: Copy + Send + Sync + 'static;
+    /// The largest identifier.
+    const LARGEST: u64;
+    #[doc(hidden)]
+    fn pack(number: u32, index: u64) -> Self::Packed;
+    #[doc(hidden)]
+    fn number(packed: Self::Packed) -> u32;
+    #[doc(hidden)]
+    fn index(packed: Self::Packed) -> u64;
+    /// Whether the recording number is `number` and the index is below `next`.
+    #[doc(hidden)]
+    fn within(packed: Self::Packed, number: u32, next: u64) -> bool;
+    #[doc(hidden)]
+    fn narrow(index: u64) -> Self;
+    #[doc(hidden)]
+    fn widen(self) -> u64;
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for u32 {}
+    impl Sealed for u64 {}
+}
+
+impl IndexType for u32 {
+    /// The number in the upper half, so that one subtraction and one comparison check both.
+    type Packed = u64;
+    const LARGEST: u64 = u32::MAX as u64;
+    #[inline(always)]
+    fn pack(number: u32, index: u64) -> u64 {
+        (u64::from(number) << 32) | index
+    }
+    #[inline(always)]
+    fn number(packed: u64) -> u32 {
+        (packed >> 32) as u32
+    }
+    #[inline(always)]
+    fn index(packed: u64) -> u64 {
+        packed & Self::LARGEST
+    }
+    #[inline(always)]
+    fn within(packed: u64, number: u32, next: u64) -> bool {
+        packed.wrapping_sub(u64::from(number) << 32) < next
+    }
+    #[inline(always)]
+    #[allow(clippy::cast_possible_truncation, reason = "indices are at most LARGEST")]
+    fn narrow(index: u64) -> u32 {
+        index as u32
+    }
+    #[inline(always)]
+    fn widen(self) -> u64 {
+        u64::from(self)
+    }
+}
+
+impl IndexType for u64 {
+    type Packed = (u64, u32);
+    const LARGEST: u64 = u64::MAX >> 8;
+    #[inline(always)]
+    fn pack(number: u32, index: u64) -> (u64, u32) {
+        (index, number)
+    }
+    #[inline(always)]
+    fn number(packed: (u64, u32)) -> u32 {
+        packed.1
+    }
+    #[inline(always)]
+    fn index(packed: (u64, u32)) -> u64 {
+        packed.0
+    }
+    #[inline(always)]
+    fn within(packed: (u64, u32), number: u32, next: u64) -> bool {
+        packed.1 == number && packed.0 < next
+    }
+    #[inline(always)]
+    fn narrow(index: u64) -> u64 {
+        index
+    }
+    #[inline(always)]
+    fn widen(self) -> u64 {
+        self
+    }
+}
+
+/// The identifier of a variable under linear index management: its place in the recording that made it, and that
+/// recording's number. 8 bytes with `u32` indices, 16 with `u64`.
+pub struct LinearId<I: IndexType = u32>(I::Packed);
+
+impl<I: IndexType> Clone for LinearId<I> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<I: IndexType> Copy for LinearId<I> {}
+
+impl LinearId<u32> {
+    /// The identifier of passive variables.
+    pub const PASSIVE: Self = Self(0);
+}
+
+impl<I: IndexType> LinearId<I> {
+    /// The identifier with this index in this recording; `None` when the index does not fit.
+    #[must_use]
+    pub fn new(number: TapeNumber, index: u64) -> Option<Self> {
+        (index <= I::LARGEST).then(|| Self::pack(number, index))
+    }
+
+    #[inline(always)]
+    pub(crate) fn pack(number: TapeNumber, index: u64) -> Self {
+        Self(I::pack(number.0, index))
+    }
+
+    #[inline(always)]
+    pub(crate) fn passive() -> Self {
+        Self(I::pack(0, 0))
+    }
+
+    #[inline(always)]
+    pub(crate) fn within(self, number: TapeNumber, next: u64) -> bool {
+        I::within(self.0, number.0, next)
+    }
+
+    /// Whether the variable depends on an input.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_active(self) -> bool {
+        self.number() != TapeNumber(0)
+    }
+
+    /// The recording that made the variable.
+    #[inline(always)]
+    #[must_use]
+    pub fn number(self) -> TapeNumber {
+        TapeNumber(I::number(self.0))
+    }
+
+    /// The place in the recording, counted from 1; 0 if passive.
+    #[inline(always)]
+    #[must_use]
+    pub fn index(self) -> u64 {
+        I::index(self.0)
+    }
+}
+
+impl<I: IndexType> fmt::Debug for LinearId<I> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_active() { write!(f, "{}@{}", self.index(), self.number()) } else { f.write_str("passive") }
+    }
+}

@@ -1,0 +1,46 @@
+//! No tape at all.
+
+use crate::{Float, Nary, Statement, Strict, Taping, Variable};
+use core::marker::PhantomData;
+
+/// Plain arithmetic: a variable is laid out as its float, nothing is recorded, and code runs at the float's speed.
+///
+/// The primal of a generic function is that function under `Passive`. `Passive` does not implement
+/// [`Reverse`](crate::Reverse), so asking it for a gradient does not compile.
+#[derive(Clone, Copy, Debug)]
+pub struct Passive<V = f64>(PhantomData<V>);
+
+impl<V: Float> Variable<V, ()> for V {
+    #[inline(always)]
+    fn new(value: V, (): ()) -> Self {
+        value
+    }
+    #[inline(always)]
+    fn value(&self) -> V {
+        *self
+    }
+    #[inline(always)]
+    fn id(&self) -> &() {
+        &()
+    }
+}
+
+impl<V: Float> Taping for Passive<V> {
+    type Value = V;
+    type Id = ();
+    type Raw = ();
+    type Variable = V;
+    type Policy = Strict;
+
+    #[inline(always)]
+    fn passive() {}
+
+    #[inline(always)]
+    fn raw((): &()) {}
+
+    #[inline(always)]
+    fn record<N: Statement<Self>>(_: &N) {}
+
+    #[inline(always)]
+    fn record_nary<R: Nary<V>>(_: &[&[V]], _: &[V], _: V) {}
+}

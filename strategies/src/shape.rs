@@ -1,0 +1,148 @@
+//! The structure of a statement's partials, as a type.
+//!
+//! In `x + y·z` the partial for `x` is exactly 1 and need not be stored; in `a·(x + y)` the partials for `x` and `y`
+//! are the same number. A [`Shape`] says which leaves share a *factor* and with which sign, so that a record stores each
+//! factor once. It follows from the operators alone, never from values.
+
+use crate::Float;
+use core::marker::PhantomData;
+
+/// How the leaves of a tree get their partials from the stored factors.
+///
+/// Factors are numbered in the order in which [`Rule::backward`](crate::Rule::backward) reports them.
+pub trait Shape: 'static {
+    /// The number of leaves.
+    const LEAVES: usize;
+    /// The number of stored factors of a statement with this shape.
+    const FACTORS: usize;
+    /// Whether some leaf's partial is the seed itself, up to sign, so that a seed that is a new number needs storing.
+    const LINEAR: bool;
+    /// A number that tells most shapes apart.
+    const HASH: u32;
+
+    /// Calls `leaf` with the adjoint contribution for each leaf, left to right. `root` is the statement's adjoint,
+    /// `seed` what arrives at this node.
+    fn scatter<V: Float>(root: V, seed: V, factor: &mut impl FnMut() -> V, leaf: &mut impl FnMut(V));
+}
+
+/// Mixes two hashes; the constants are those of Knuth's multiplicative hashing and of FNV-1a.
+#[must_use]
+pub const fn mix(a: u32, b: u32) -> u32 {
+    (a ^ b.rotate_left(15)).wrapping_mul(0x9E37_79B1) ^ (a >> 7).wrapping_add(b.wrapping_mul(0x0100_0193))
+}
+
+/// A leaf: its partial is the seed.
+#[derive(Debug)]
+pub struct Unit;
+impl Shape for Unit {
+    const LEAVES: usize = 1;
+    const FACTORS: usize = 0;
+    const LINEAR: bool = true;
+    const HASH: u32 = 0x1F;
+    #[inline(always)]
+    fn scatter<V: Float>(_: V, seed: V, _: &mut impl FnMut() -> V, leaf: &mut impl FnMut(V)) {
+        leaf(seed);
+    }
+}
+
+/// A constant: no leaf.
+#[derive(Debug)]
+pub struct Nothing;
+impl Shape for Nothing {
+    const LEAVES: usize = 0;
+    const FACTORS: usize = 0;
+    const LINEAR: bool = false;
+    const HASH: u32 = 0x2E;
+    #[inline(always)]
+    fn scatter<V: Float>(_: V, _: V, _: &mut impl FnMut() -> V, _: &mut impl FnMut(V)) {}
+}
+
+/// Two children, each behind an [`Edge`].
+#[derive(Debug)]
+pub struct Both<A, B>(PhantomData<(A, B)>);
+impl<A: Shape, B: Shape> Shape for Both<A, B> {
+    const LEAVES: usize = A::LEAVES + B::LEAVES;
+    const FACTORS: usize = A::FACTORS + B::FACTORS;
+    const LINEAR: bool = A::LINEAR || B::LINEAR;
+    const HASH: u32 = mix(mix(A::HASH, B::HASH), 3);
+    #[inline(always)]
+    fn scatter<V: Float>(root: V, seed: V, factor: &mut impl FnMut() -> V, leaf: &mut impl FnMut(V)) {
+        A::scatter(root, seed, factor, leaf);
+        B::scatter(root, seed, factor, leaf);
+    }
+}
+
+/// A child whose seed is the negated seed.
+#[derive(Debug)]
+pub struct Minus<A>(PhantomData<A>);
+impl<A: Shape> Shape for Minus<A> {
+    const LEAVES: usize = A::LEAVES;
+    const FACTORS: usize = A::FACTORS;
+    const LINEAR: bool = A::LINEAR;
+    const HASH: u32 = mix(A::HASH, 5);
+    #[inline(always)]
+    fn scatter<V: Float>(root: V, seed: V, factor: &mut impl FnMut() -> V, leaf: &mut impl FnMut(V)) {
+        A::scatter(root, -seed, factor, leaf);
+    }
+}
+
+/// A child whose seed is a new number: stored if any leaf below it uses it.
+#[derive(Debug)]
+pub struct Scaled<A>(PhantomData<A>);
+impl<A: Shape> Shape for Scaled<A> {
+    const LEAVES: usize = A::LEAVES;
+    const FACTORS: usize = A::FACTORS + A::LINEAR as usize;
+    const LINEAR: bool = false;
+    const HASH: u32 = mix(A::HASH, 7);
+    #[inline(always)]
+    fn scatter<V: Float>(root: V, seed: V, factor: &mut impl FnMut() -> V, leaf: &mut impl FnMut(V)) {
+        let seed = if A::LINEAR { root * factor() } else { seed };
+        A::scatter(root, seed, factor, leaf);
+    }
+}
+
+/// How a child's seed follows from its parent's: the same, negated, or scaled by a partial.
+pub trait Edge: 'static {
+    /// The shape of a child below this edge.
+    type Of<A: Shape>: Shape;
+    /// Whether the seed is scaled by a partial, which is then a new number.
+    const SCALES: bool;
+    /// The child's seed; `partial` is evaluated only if this edge scales.
+    fn seed<V: Float>(seed: V, partial: impl FnOnce() -> V) -> V;
+}
+
+/// The partial is exactly 1, as in a sum.
+#[derive(Clone, Copy, Debug)]
+pub struct Same;
+impl Edge for Same {
+    type Of<A: Shape> = A;
+    const SCALES: bool = false;
+    #[inline(always)]
+    fn seed<V: Float>(seed: V, _: impl FnOnce() -> V) -> V {
+        seed
+    }
+}
+
+/// The partial is exactly −1, as for the right-hand side of a difference.
+#[derive(Clone, Copy, Debug)]
+pub struct Negated;
+impl Edge for Negated {
+    type Of<A: Shape> = Minus<A>;
+    const SCALES: bool = false;
+    #[inline(always)]
+    fn seed<V: Float>(seed: V, _: impl FnOnce() -> V) -> V {
+        -seed
+    }
+}
+
+/// The partial depends on values or constants.
+#[derive(Clone, Copy, Debug)]
+pub struct Scaling;
+impl Edge for Scaling {
+    type Of<A: Shape> = Scaled<A>;
+    const SCALES: bool = true;
+    #[inline(always)]
+    fn seed<V: Float>(seed: V, partial: impl FnOnce() -> V) -> V {
+        seed * partial()
+    }
+}

@@ -1,0 +1,1 @@
+//! Compiles and runs the snippets of the book.

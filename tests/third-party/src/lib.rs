@@ -1,0 +1,1 @@
+//! A taping strategy outside tapewright, against the contract crate alone.
