@@ -56,13 +56,7 @@ impl<S: Reverse> Tape<S> {
     /// A tape from a strategy's own tape, for strategies whose tapes have settings.
     #[must_use]
     pub fn from_tape(tape: S::Tape) -> Self {
-        Self {
-            tape: OwnedTape::new(tape),
-            adjoints: Vec::new(),
-            dirty: NONE,
-            inputs: NONE,
-            variables: Vec::new(),
-        }
+        Self { tape: OwnedTape::new(tape), adjoints: Vec::new(), dirty: NONE, inputs: NONE, variables: Vec::new() }
     }
 
     /// A tape with room for a recording of this size, its memory already touched.
@@ -177,10 +171,9 @@ impl<S: Reverse> Tape<S> {
         match S::locate(variable.id()) {
             None => Ok(None),
             Some((number, slot)) if number == self.tape.number() => Ok(Some(slot)),
-            Some((number, _)) => Err(Error::ForeignVariable {
-                variable: number.get(),
-                recording: self.tape.number().get(),
-            }),
+            Some((number, _)) => {
+                Err(Error::ForeignVariable { variable: number.get(), recording: self.tape.number().get() })
+            }
         }
     }
 

@@ -194,12 +194,7 @@ impl<S: Taping, O: Function, A: Rule<S>> Rule<S> for Un<S, O, A> {
         self.value
     }
     #[inline(always)]
-    fn backward(
-        &self,
-        seed: S::Value,
-        factor: &mut impl FnMut(S::Value),
-        leaf: &mut impl FnMut(S::Value, S::Raw),
-    ) {
+    fn backward(&self, seed: S::Value, factor: &mut impl FnMut(S::Value), leaf: &mut impl FnMut(S::Value, S::Raw)) {
         if <A::Shape as Shape>::LEAVES > 0 {
             let seed = O::Edge::seed(seed, || O::derivative(self.argument.value(), self.value, self.companion));
             if O::Edge::SCALES && <A::Shape as Shape>::LINEAR {
@@ -248,12 +243,7 @@ impl<S: Taping, O: Operator, A: Rule<S>, B: Rule<S>> Rule<S> for Bin<S, O, A, B>
         self.value
     }
     #[inline(always)]
-    fn backward(
-        &self,
-        seed: S::Value,
-        factor: &mut impl FnMut(S::Value),
-        leaf: &mut impl FnMut(S::Value, S::Raw),
-    ) {
+    fn backward(&self, seed: S::Value, factor: &mut impl FnMut(S::Value), leaf: &mut impl FnMut(S::Value, S::Raw)) {
         let (x, y, value) = (self.left.value(), self.right.value(), self.value);
         let selects_left = O::selects_left(x, y);
         if <A::Shape as Shape>::LEAVES > 0 {

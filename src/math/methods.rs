@@ -1,6 +1,6 @@
 //! The functions as methods: on variables by reference, on expressions by value.
 
-use super::exponential::{Exp, Exp2, ExpM1, Ln, Ln1p, Log, LogAddExp, Log2, Log10, Sigmoid, Softplus};
+use super::exponential::{Exp, Exp2, ExpM1, Ln, Ln1p, Log, Log2, Log10, LogAddExp, Sigmoid, Softplus};
 use super::hyperbolic::{Acosh, Asinh, Atanh, Cosh, Sinh, Tanh};
 use super::power::{Cbrt, Hypot, Pow, Powi, Recip, Sqrt};
 use super::rules::{Binary, Unary};

@@ -193,12 +193,7 @@ pub trait Rule<S: Taping> {
 
     /// Walks the tree with `seed` = ∂(statement)/∂(this node), leaves from left to right. Calls `factor` once for
     /// each distinct stored partial of the statement (see [`Shape`]) and `leaf` for each leaf with its partial.
-    fn backward(
-        &self,
-        seed: S::Value,
-        factor: &mut impl FnMut(S::Value),
-        leaf: &mut impl FnMut(S::Value, S::Raw),
-    );
+    fn backward(&self, seed: S::Value, factor: &mut impl FnMut(S::Value), leaf: &mut impl FnMut(S::Value, S::Raw));
 
     /// Like [`backward`](Self::backward) for a branch that was not selected: every partial is exactly 0.
     fn silence(&self, factor: &mut impl FnMut(S::Value), leaf: &mut impl FnMut(S::Value, S::Raw));
@@ -232,10 +227,7 @@ pub trait Twin<S: Taping>: Rule<S> + Sized + 'static {
 
     /// Rebuilds the tree, and recomputes its values, from the leaves and constants in the order of
     /// [`Statement::store`].
-    fn load(
-        leaf: &mut impl FnMut() -> (S::Value, S::Raw),
-        constant: &mut impl FnMut() -> S::Value,
-    ) -> Self;
+    fn load(leaf: &mut impl FnMut() -> (S::Value, S::Raw), constant: &mut impl FnMut() -> S::Value) -> Self;
 }
 
 /// A function of a number of arguments known at run time, such as a sum over a slice.

@@ -13,6 +13,8 @@
 //! Users depend on `tapewright`, which re-exports all of this; authors of strategies depend on this crate alone and begin
 //! at [`Taping`].
 
+pub mod active;
+mod arena;
 mod contract;
 mod float;
 mod identifier;
@@ -20,14 +22,10 @@ mod jacobian;
 mod memory;
 mod passive;
 mod primal_value;
-pub mod active;
-mod arena;
 pub mod shape;
 
 pub use arena::Records;
-pub use contract::{
-    Capacity, Nary, Policy, Reverse, Rule, Statement, Strategy, Strict, Taped, Taping, Twin, Variable,
-};
+pub use contract::{Capacity, Nary, Policy, Reverse, Rule, Statement, Strategy, Strict, Taped, Taping, Twin, Variable};
 pub use float::Float;
 pub use identifier::{IndexType, LinearId, TapeNumber};
 pub use jacobian::Jacobian;

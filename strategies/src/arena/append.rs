@@ -180,7 +180,8 @@ impl<V: Float, I: IndexType, const VALUES: bool> Records<V, I, VALUES> {
         let kind = if passive == 0 { Kind::Typed } else { Kind::Mixed };
         let code = if VALUES || passive == 0 { self.table.code(s.layout, kind) } else { None };
         if !VALUES && code.is_none() {
-            let partials = s.layout.expand::<I>(V::one(), s.payload, &Partials::from_elem(V::zero(), s.arguments.len()));
+            let partials =
+                s.layout.expand::<I>(V::one(), s.payload, &Partials::from_elem(V::zero(), s.arguments.len()));
             return self.push_partials(s.arguments.iter().copied().zip(partials.iter().copied()), s.value);
         }
         let handle = if code.is_some() { 0 } else { size_of::<&Layout<V>>() };

@@ -70,7 +70,7 @@ impl<V: Float, I: IndexType, const VALUES: bool> Records<V, I, VALUES> {
                 let seed = *sweep.adjoints.get_unchecked(id);
                 if seed != V::zero() {
                     *sweep.adjoints.get_unchecked_mut(id) = V::zero();
-                    
+
                     dispatch(code, end, seed, sweep, entry.reverse);
                 }
             }
@@ -80,10 +80,11 @@ impl<V: Float, I: IndexType, const VALUES: bool> Records<V, I, VALUES> {
     /// The spans, last first, each with the end of its data.
     fn spans_backwards(&self) -> impl Iterator<Item = Span> {
         let last = self.spans.len().wrapping_sub(1);
-        self.spans.iter().enumerate().rev().map(move |(k, span)| Span {
-            data: if k == last { self.data } else { span.data },
-            ..*span
-        })
+        self.spans
+            .iter()
+            .enumerate()
+            .rev()
+            .map(move |(k, span)| Span { data: if k == last { self.data } else { span.data }, ..*span })
     }
 
     /// Reverses the record that ends at `end` and returns where it starts.
@@ -92,13 +93,7 @@ impl<V: Float, I: IndexType, const VALUES: bool> Records<V, I, VALUES> {
     ///
     /// A record with this code, of identifier `id`, ends at `end`, and `sweep` is fit for the recording.
     #[inline(never)]
-    unsafe fn reverse_special(
-        &self,
-        code: u8,
-        end: *const u8,
-        id: usize,
-        sweep: &mut Sweep<'_, V>,
-    ) -> *const u8 {
+    unsafe fn reverse_special(&self, code: u8, end: *const u8, id: usize, sweep: &mut Sweep<'_, V>) -> *const u8 {
         let kind = self.table.kind(code);
         if kind == Kind::Input {
             return end;
@@ -182,8 +177,7 @@ impl<V: Float, I: IndexType, const VALUES: bool> Records<V, I, VALUES> {
                         self.table.layout(code)
                     };
                     let ids = end.sub(handle + layout.arguments * id);
-                    let passive =
-                        read::<I>(ids, layout.arguments).filter(|id| id.widen() == 0).count();
+                    let passive = read::<I>(ids, layout.arguments).filter(|id| id.widen() == 0).count();
                     let bytes = layout.bytes + passive * float + handle;
                     special(bytes, layout.payload + passive, layout.arguments, Some(layout))
                 }
@@ -258,12 +252,7 @@ unsafe fn dispatch<V>(code: u8, record: *const u8, seed: V, sweep: &mut Sweep<'_
 ///
 /// As [`ReverseFn`].
 #[inline(never)]
-unsafe fn call_site<const SITE: usize, V>(
-    record: *const u8,
-    seed: V,
-    sweep: &mut Sweep<'_, V>,
-    reverse: ReverseFn<V>,
-) {
+unsafe fn call_site<const SITE: usize, V>(record: *const u8, seed: V, sweep: &mut Sweep<'_, V>, reverse: ReverseFn<V>) {
     sweep.site = SITE;
     // SAFETY: promised by the caller.
     unsafe { reverse(record, seed, sweep) }
