@@ -6,9 +6,6 @@ use crate::tape::Tape;
 use tapewright_strategies::Reverse;
 use tapewright_strategies::num_traits::{One, Zero};
 
-/// What only a broken library could break.
-const OWN_VARIABLES: &str = "inputs belong to the recording that registered them";
-
 /// The gradient of `f` at `x`, one entry for each input.
 ///
 /// Makes a new tape for each call; for many gradients keep one and call [`Tape::gradient`].
@@ -111,14 +108,8 @@ impl<S: Reverse> Tape<S> {
         gradient: &mut [S::Value],
     ) -> Result<S::Value, Error> {
         same_length(("inputs", x.len()), ("gradient entries", gradient.len()))?;
-        let mut inputs = core::mem::take(&mut self.variables);
-        let output = self.record(|scope| {
-            scope.inputs_into(x, &mut inputs);
-            f(&inputs)
-        });
-        let swept = self.sweep(&[(&output, S::Value::one())]);
-        let written = swept.map(|adjoints| adjoints.write(&inputs, gradient).expect(OWN_VARIABLES));
-        self.variables = inputs;
-        written.map(|()| output.value())
+        let output = self.record_at(x, f);
+        self.sweep_out(&output, gradient)?;
+        Ok(output.value())
     }
 }

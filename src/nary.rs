@@ -76,7 +76,8 @@ pub fn linear_combination<S: Taping>(coefficients: &[f64], x: &[Real<S>]) -> Rea
     nary::<S, Combination>(&[x], &coefficients)
 }
 
-/// ln Σ exp(xᵢ) as one statement, without overflow; −∞ for an empty slice.
+/// ln Σ exp(xᵢ) as one statement, without overflow; −∞ for an empty slice. The partials add up to 1; where the value is
+/// infinite, the arguments that are equal to it share them.
 ///
 /// # Panics
 ///
@@ -130,10 +131,21 @@ struct LogSumExp;
 impl<V: Float> Nary<V> for LogSumExp {
     fn value(x: &[V], _: &[V]) -> V {
         let max = x.iter().copied().fold(V::neg_infinity(), V::max);
-        if max.is_infinite() { max } else { max + total(x.iter().map(|x| (*x - max).exp())).ln() }
+        if max.is_infinite() {
+            if x.iter().any(|x| x.is_nan()) { V::nan() } else { max }
+        } else {
+            max + total(x.iter().map(|x| (*x - max).exp())).ln()
+        }
     }
     fn partials(x: &[V], _: &[V], partials: &mut [V]) {
         let all = Self::value(x, &[]);
+        if all.is_infinite() {
+            let share = total(x.iter().filter(|x| **x == all).map(|_| V::one())).recip();
+            for (partial, x) in partials.iter_mut().zip(x) {
+                *partial = if *x == all { share } else { V::zero() };
+            }
+            return;
+        }
         for (partial, x) in partials.iter_mut().zip(x) {
             *partial = (*x - all).exp();
         }

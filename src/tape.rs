@@ -6,7 +6,7 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::ops::Range;
 use tapewright_strategies::active::{self, OwnedTape, Running};
-use tapewright_strategies::num_traits::Zero;
+use tapewright_strategies::num_traits::{One, Zero};
 use tapewright_strategies::{Capacity, MemoryReport, MemoryUsage, Reverse, TapeNumber};
 
 /// A reusable tape of strategy `S`: records a computation, then sweeps it as often as you like.
@@ -144,17 +144,59 @@ impl<S: Reverse> Tape<S> {
                 self.adjoints[slot] += seed;
             }
         }
+        self.reverse();
+        Ok(Adjoints { tape: self })
+    }
+
+    /// Records `f` at `x`, the only inputs, whose variables stay in the tape.
+    #[inline(always)]
+    #[track_caller]
+    pub(crate) fn record_at<R>(&mut self, x: &[S::Value], f: impl FnOnce(&[Real<S>]) -> R) -> R {
+        self.inputs = NONE;
+        let Self { tape, inputs, variables, .. } = self;
+        tape.record(|number| {
+            register(number, inputs, x, variables);
+            f(variables)
+        })
+    }
+
+    /// Sweeps the recording that `record_at` made, from one output with seed 1, and moves the adjoints of its inputs to
+    /// `gradient`, which is as long.
+    #[inline(always)]
+    pub(crate) fn sweep_out(&mut self, output: &Real<S>, gradient: &mut [S::Value]) -> Result<(), Error> {
+        let slot = self.slot(output)?;
+        self.clear_adjoints();
+        if let Some(slot) = slot {
+            self.adjoints[slot] = S::Value::one();
+            self.reverse();
+        }
+        if self.inputs.len() == gradient.len() {
+            // The length is hidden so that a few adjoints, just stored one by one, are not loaded back as a vector: that
+            // load would wait until the stores have left the store buffer (4 of 30 ns for a tiny function).
+            let n = core::hint::black_box(self.inputs.len());
+            let adjoints = &mut self.adjoints[self.inputs.start..];
+            for (entry, adjoint) in gradient.iter_mut().zip(adjoints).take(n) {
+                *entry = core::mem::replace(adjoint, S::Value::zero());
+            }
+            self.dirty = NONE;
+            return Ok(());
+        }
+        Adjoints { tape: self }.write(&self.variables, gradient)
+    }
+
+    #[inline(always)]
+    fn reverse(&mut self) {
         self.dirty = 0..self.adjoints.len(); // should a rule panic
         S::reverse(self.tape.tape(), &mut self.adjoints);
-        self.adjoints[0] = S::Value::zero();
         self.dirty = self.inputs.clone();
-        Ok(Adjoints { tape: self })
     }
 
     /// Makes the adjoint vector long enough and 0 everywhere.
     #[inline(always)]
     fn clear_adjoints(&mut self) {
-        self.adjoints[self.dirty.clone()].fill(S::Value::zero());
+        if !self.dirty.is_empty() {
+            self.adjoints[self.dirty.clone()].fill(S::Value::zero());
+        }
         let identifiers = S::identifiers(self.tape.tape());
         if identifiers > self.adjoints.len() {
             // Grown by doubling, like the tape, and without copying what is 0 anyway.
@@ -218,11 +260,37 @@ impl Inputs<'_> {
             Inputs::Owned(hull) => hull,
         }
     }
+}
 
-    #[inline(always)]
-    fn extend(&mut self, slot: usize) {
-        let hull = self.hull();
-        *hull = if hull.is_empty() { slot..slot + 1 } else { hull.start.min(slot)..hull.end.max(slot + 1) };
+/// Makes a hull that holds the variables' slots too.
+#[inline(always)]
+fn extend_hull<S: Reverse>(hull: &mut Range<usize>, variables: &[Real<S>]) {
+    for variable in variables {
+        if let Some((_, slot)) = S::locate(variable.id()) {
+            *hull = if hull.is_empty() { slot..slot + 1 } else { hull.start.min(slot)..hull.end.max(slot + 1) };
+        }
+    }
+}
+
+/// Registers inputs in the running recording `number`; identifiers ascend, so the first and the last span their slots.
+#[inline(always)]
+#[track_caller]
+fn register<S: Reverse>(
+    number: TapeNumber,
+    hull: &mut Range<usize>,
+    values: &[S::Value],
+    variables: &mut Vec<Real<S>>,
+) {
+    variables.clear();
+    variables.reserve(values.len());
+    active::with::<S, _>(number, |tape| {
+        S::inputs(tape, values, |value, id| variables.push(Real::from_parts(value, id)));
+    });
+    if let [first, .., last] = &variables[..] {
+        extend_hull(hull, core::slice::from_ref(first));
+        extend_hull(hull, core::slice::from_ref(last));
+    } else {
+        extend_hull(hull, variables);
     }
 }
 
@@ -235,17 +303,10 @@ impl<S: Reverse> Scope<'_, S> {
     #[inline]
     #[track_caller]
     pub fn input(&mut self, value: S::Value) -> Real<S> {
-        active::with::<S, _>(self.number, |tape| Self::register(tape, &mut self.inputs, value))
-    }
-
-    #[inline(always)]
-    #[track_caller]
-    fn register(tape: &mut S::Tape, inputs: &mut Inputs<'_>, value: S::Value) -> Real<S> {
-        let id = S::input(tape, value);
-        if let Some((_, slot)) = S::locate(&id) {
-            inputs.extend(slot);
-        }
-        Real::from_parts(value, id)
+        let id = active::with::<S, _>(self.number, |tape| S::input(tape, value));
+        let variable = Real::from_parts(value, id);
+        extend_hull(self.inputs.hull(), core::slice::from_ref(&variable));
+        variable
     }
 
     /// Registers an independent variable for each value.
@@ -267,10 +328,7 @@ impl<S: Reverse> Scope<'_, S> {
     /// When the tape is out of identifiers.
     #[track_caller]
     pub fn inputs_into(&mut self, values: &[S::Value], variables: &mut Vec<Real<S>>) {
-        variables.clear();
-        active::with::<S, _>(self.number, |tape| {
-            variables.extend(values.iter().map(|value| Self::register(tape, &mut self.inputs, *value)));
-        });
+        register(self.number, self.inputs.hull(), values, variables);
     }
 
     /// The number of this recording, which its variables carry.

@@ -36,8 +36,9 @@ operators! {
     Times: Scaling, Scaling, (x, y, v) = x * y, y, x;
     /// x/y.
     Over: Scaling, Scaling, (x, y, v) = x / y, y.recip(), -v / y;
-    /// The remainder of truncated division: x − y·trunc(x/y).
-    Modulo: Same, Scaling, (x, y, v) = x % y, V::one(), -(x / y).trunc();
+    /// The remainder of truncated division: v = x − n·y with a whole n. It is found from v, because x/y can round up to the
+    /// next whole number.
+    Modulo: Same, Scaling, (x, y, v) = x % y, V::one(), -((x - v) / y).round();
 }
 
 /// −x.

@@ -2,7 +2,7 @@
 
 use super::Unary;
 use super::rules::{binary_rules, lit, unary_rules};
-use core::f64::consts::{LN_2, LN_10};
+use core::f64::consts::{LN_2, LN_2, LOG2_E, LOG10_E};
 use tapewright_strategies::Float;
 
 unary_rules! {
@@ -12,24 +12,24 @@ unary_rules! {
     Exp2(x, y) = x.exp2(), y * lit(LN_2);
     /// eˣ − 1; the derivative is eˣ, computed afresh because y + 1 cancels for x < 0.
     ExpM1(x, y) = x.exp_m1(), x.exp();
-    /// ln x. At 0 the derivative is the IEEE limit.
-    Ln(x, y) = x.ln(), x.recip();
+    /// ln x. At ±0 the derivative is +∞, the limit from the right.
+    Ln(x, y) = x.ln(), over(V::one(), x);
     /// log₂ x.
-    Log2(x, y) = x.log2(), (x * lit(LN_2)).recip();
+    Log2(x, y) = x.log2(), over(lit(LOG2_E), x);
     /// log₁₀ x.
-    Log10(x, y) = x.log10(), (x * lit(LN_10)).recip();
+    Log10(x, y) = x.log10(), over(lit(LOG10_E), x);
     /// ln(1 + x).
-    Ln1p(x, y) = x.ln_1p(), (V::one() + x).recip();
+    Ln1p(x, y) = x.ln_1p(), over(V::one(), V::one() + x);
     /// ln(1 + eˣ), without overflow.
     Softplus(x, y) = x.max(V::zero()) + (-x.abs()).exp().ln_1p(), sigmoid(x).0;
 }
 
 binary_rules! {
     /// The logarithm of x to base y.
-    Log(x, y, v) = x.log(y), (x * y.ln()).recip(), -v / (y * y.ln());
-    /// ln(eˣ + eʸ), without overflow.
+    Log(x, y, v) = x.log(y), over(y.ln().recip(), x), -v / (y * y.ln());
+    /// ln(eˣ + eʸ), without overflow. Equal arguments share the derivative, infinite ones too.
     LogAddExp(x, y, v) = if x == y { x + lit(LN_2) } else { x.max(y) + (-(x - y).abs()).exp().ln_1p() },
-        sigmoid(x - y).0, sigmoid(y - x).0;
+        share(x, y), share(y, x);
 }
 
 /// σ(x) = 1/(1 + e⁻ˣ), and its companion 1 − σ(x) = σ(−x), both from e^−|x| so that nothing overflows or cancels.
@@ -53,6 +53,18 @@ impl Unary for Sigmoid {
     fn derivative_with_companion<V: Float>(_: V, y: V, companion: V) -> V {
         y * companion
     }
+}
+
+/// numerator/x as the slope of a logarithm, which has none for x < 0.
+#[inline(always)]
+fn over<V: Float>(numerator: V, x: V) -> V {
+    if x < V::zero() { V::nan() } else { numerator / (x + V::zero()) } // the sum turns −0 into 0
+}
+
+/// eˣ/(eˣ + eʸ).
+#[inline(always)]
+fn share<V: Float>(x: V, y: V) -> V {
+    sigmoid(if x == y { V::zero() } else { x - y }).0
 }
 
 #[inline(always)]

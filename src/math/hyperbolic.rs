@@ -14,8 +14,8 @@ unary_rules! {
     Asinh(x, y) = x.asinh(), V::one().hypot(x).recip();
     /// arcosh x; slope +∞ at 1.
     Acosh(x, y) = x.acosh(), ((x - V::one()).sqrt() * (x + V::one()).sqrt()).recip();
-    /// artanh x; slope ∞ at ±1.
-    Atanh(x, y) = x.atanh(), ((V::one() - x) * (V::one() + x)).recip();
+    /// artanh x; slope +∞ at ±1.
+    Atanh(x, y) = x.atanh(), if y.is_nan() { y } else { ((V::one() - x) * (V::one() + x)).recip() };
 }
 
 #[inline(always)]

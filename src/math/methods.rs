@@ -4,7 +4,7 @@ use super::exponential::{Exp, Exp2, ExpM1, Ln, Ln1p, Log, Log2, Log10, LogAddExp
 use super::hyperbolic::{Acosh, Asinh, Atanh, Cosh, Sinh, Tanh};
 use super::power::{Cbrt, Hypot, Pow, Powi, Recip, Sqrt};
 use super::rules::{Binary, Unary};
-use super::selection::{Abs, AtLeast, AtMost, CopySign, Fract, Max, Min, SmoothAbs};
+use super::selection::{Abs, AtLeast, AtMost, CopySign, Fract, Max, Min, Rounding, SmoothAbs};
 use super::special::{Beta, Digamma, Erf, Erfc, Gamma, LnGamma, NormalCdf, NormalPdf, NormalQuantile};
 use super::trigonometric::{Acos, Asin, Atan, Atan2, Cos, Sin, Tan, ToDegrees, ToRadians};
 use super::{Less, Plus, Times};
@@ -173,7 +173,7 @@ type MulAdd<S, N, A, B> = Ex<S, Bin<S, Plus, Bin<S, Times, N, A>, B>>;
 /// type `$type`.
 macro_rules! composed_methods {
     ($type:ty, ($($receiver:tt)*), $node:expr, $value:expr) => {
-        /// Whole power.
+        /// Whole power. Under `f32` values the exponent is an `f32` too, so it is exact up to 2²⁴.
         #[inline(always)]
         pub fn powi($($receiver)*, n: i32) -> Power<S, $type> {
             ex(Bin::new($node, f64::from(n).into_node()))
@@ -244,29 +244,29 @@ impl<S: Taping, N: Compound + Rule<S>> Ex<S, N> {
     composed_methods!(N, (self), self.0, self.value());
 }
 
-/// A maximum rounded off over a width `w`: (x + y + √((x − y)² + w²))/2.
+/// A maximum rounded off over a width `w`: (x + y + √((x − y)² + w²))/2, without overflow.
 #[inline(always)]
 #[allow(clippy::type_complexity, reason = "an expression's type is its tree")]
 pub fn smooth_max<'a, S: Taping>(
     x: &'a Real<S>,
     y: &'a Real<S>,
     w: f64,
-) -> Ex<S, Bin<S, Times, Bin<S, Plus, Pair<'a, S, Plus>, Rounded<'a, S>>, Literal<S>>> {
-    (x + y + (x - y).smooth_abs(w)) * 0.5
+) -> Ex<S, Bin<S, Plus, Pair<'a, S, Max>, Rounded<'a, S>>> {
+    x.max(y) + binary::<S, Rounding, _, _>(x - y, w)
 }
 
-/// A minimum rounded off over a width `w`: (x + y − √((x − y)² + w²))/2.
+/// A minimum rounded off over a width `w`: (x + y − √((x − y)² + w²))/2, without overflow.
 #[inline(always)]
 #[allow(clippy::type_complexity, reason = "an expression's type is its tree")]
 pub fn smooth_min<'a, S: Taping>(
     x: &'a Real<S>,
     y: &'a Real<S>,
     w: f64,
-) -> Ex<S, Bin<S, Times, Bin<S, Less, Pair<'a, S, Plus>, Rounded<'a, S>>, Literal<S>>> {
-    (x + y - (x - y).smooth_abs(w)) * 0.5
+) -> Ex<S, Bin<S, Less, Pair<'a, S, Min>, Rounded<'a, S>>> {
+    x.min(y) - binary::<S, Rounding, _, _>(y - x, w)
 }
 
 /// Two borrowed variables under an operator.
 pub type Pair<'a, S, O> = Bin<S, O, RefLeaf<'a, S>, RefLeaf<'a, S>>;
-/// √((x − y)² + w²).
-pub type Rounded<'a, S> = Bin<S, SmoothAbs, Pair<'a, S, Less>, Literal<S>>;
+/// What rounding off adds.
+pub type Rounded<'a, S> = Bin<S, Rounding, Pair<'a, S, Less>, Literal<S>>;

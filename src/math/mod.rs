@@ -7,6 +7,7 @@ pub use methods::{binary, smooth_max, smooth_min, unary};
 pub use rules::{Binary, Unary};
 pub(crate) use rules::{Function, Operator};
 pub(crate) mod arithmetic;
+mod beta;
 pub(crate) mod exponential;
 pub(crate) mod hyperbolic;
 pub(crate) mod power;

@@ -1,6 +1,7 @@
 //! Roots, powers and distances.
 
 use super::rules::{binary_rules, lit, unary_rules};
+use core::f64::consts::FRAC_1_SQRT_2;
 use tapewright_strategies::Float;
 
 unary_rules! {
@@ -14,25 +15,51 @@ unary_rules! {
 
 binary_rules! {
     /// xʸ. See [`power_x`] and [`power_y`] for the partials at x = 0, x < 0 and y = 0.
-    Pow(x, y, v) = x.powf(y), power_x(x, y), power_y(x, y, v);
+    Pow(x, y, v) = x.powf(y), power_x(x, y, v), power_y(x, y, v);
     /// xⁿ for a whole number n (exactly representable, an `i32` by construction).
     Powi(x, n, v) = x.powi(whole(n)), power_whole(x, n), V::zero();
     /// √(x² + y²) without overflow; NaN partials at the origin.
-    Hypot(x, y, v) = x.hypot(y), if v.is_infinite() { x.signum() } else { x / v },
-        if v.is_infinite() { y.signum() } else { y / v };
+    Hypot(x, y, v) = x.hypot(y), toward(x, y, v), toward(y, x, v);
 }
 
-/// ∂xʸ/∂x = y·x^(y−1), exactly 0 where xʸ = 1 whatever x is (y = 0), and where a NaN y does not matter (x = 1).
+/// x/r where r = √(x² + y²), also where r is infinite or has lost digits. NaN at the origin.
 #[inline(always)]
-fn power_x<V: Float>(x: V, y: V) -> V {
-    if y.is_zero() || (x.is_one() && y.is_nan()) { V::zero() } else { y * x.powf(y - V::one()) }
+pub(super) fn toward<V: Float>(x: V, y: V, r: V) -> V {
+    if r.is_normal() { x / r } else { toward_scaled(x, y, r) }
 }
 
-/// ∂xʸ/∂y = xʸ·ln x, exactly 0 where xʸ = 0 for all y nearby (x = 0, y > 0), and where a NaN does not matter (1^NaN,
+#[cold]
+fn toward_scaled<V: Float>(x: V, y: V, r: V) -> V {
+    match (x.is_infinite(), y.is_infinite()) {
+        (true, true) => x.signum() * lit(FRAC_1_SQRT_2),
+        (true, false) => x.signum(),
+        (false, true) => V::zero(),
+        (false, false) => {
+            let scale = lit(if r.is_infinite() { 0.25 } else { 1e18 });
+            x * scale / (x * scale).hypot(y * scale)
+        }
+    }
+}
+
+/// ∂xʸ/∂x = y·x^(y−1), exactly 0 where xʸ = 1 whatever x is (y = 0), and where a NaN y does not matter (x = 1). A second
+/// power is needed only where xʸ/x would not do.
+#[inline(always)]
+fn power_x<V: Float>(x: V, y: V, value: V) -> V {
+    if y.is_zero() || (x.is_one() && y.is_nan()) {
+        V::zero()
+    } else if value.is_normal() {
+        value / x * y
+    } else {
+        let power = x.powf(y - V::one());
+        if power.is_zero() { power } else { y * power }
+    }
+}
+
+/// ∂xʸ/∂y = xʸ·ln x, exactly 0 where xʸ = 0 and x ≥ 0 (so at x = 0, y > 0), and where a NaN does not matter (1^NaN,
 /// NaN⁰). −∞ at (0, 0), NaN for x < 0: the IEEE limits.
 #[inline(always)]
 fn power_y<V: Float>(x: V, y: V, value: V) -> V {
-    let constant = (x.is_zero() && y > V::zero()) || (x.is_nan() && y.is_zero()) || x.is_one();
+    let constant = (value.is_zero() && x >= V::zero()) || (x.is_nan() && y.is_zero()) || x.is_one();
     if constant { V::zero() } else { value * x.ln() }
 }
 

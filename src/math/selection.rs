@@ -1,6 +1,7 @@
 //! Functions with kinks: absolute value, minima and maxima, signs, and smooth stand-ins.
 
 use super::Binary;
+use super::power::toward;
 use super::rules::{binary_rules, hash_name, unary_rules};
 use tapewright_strategies::Float;
 
@@ -8,17 +9,34 @@ unary_rules! {
     /// |x|; the derivative at ±0 is 0.
     Abs(x, y) = x.abs(), if x.is_zero() { V::zero() } else { x.signum() };
     /// x − trunc x.
-    Fract(x, y) = x.fract(), V::one();
+    Fract(x, y) = x.fract(), if y.is_nan() { y } else { V::one() };
 }
 
 binary_rules! {
     /// |x| with the sign of y; ∂x is 0 at x = ±0 as for |x|, ∂y is 0.
     CopySign(x, y, v) = x.copysign(y), if x.is_zero() { V::zero() } else { x.signum() * V::one().copysign(y) }, V::zero();
     /// √(x² + w²): |x| rounded off over a width w.
-    SmoothAbs(x, w, v) = x.hypot(w), x / v, w / v;
+    SmoothAbs(x, w, v) = x.hypot(w), toward(x, w, v), toward(w, x, v);
+    /// (√(d² + w²) − |d|)/2: how far a maximum or minimum, of two numbers d apart, is rounded off over a width w. At d = 0 the
+    /// derivative is the one from the right.
+    Rounding(d, w, v) = if w.is_zero() { w } else { half(w * excess(d, w)) },
+        half((w / d.hypot(w)) * excess(d, w)) * if d < V::zero() { V::one() } else { -V::one() },
+        half(w / d.hypot(w));
 }
 
-/// Defines a rule that returns one of its arguments, from a row `Name(x, y) = value, whether the left one is it;`.
+#[inline(always)]
+fn half<V: Float>(x: V) -> V {
+    lit::<V>(0.5) * x
+}
+
+/// w/(√(d² + w²) + |d|).
+#[inline(always)]
+fn excess<V: Float>(d: V, w: V) -> V {
+    w / (d.hypot(w) + d.abs())
+}
+
+/// Defines a rule that returns one of its arguments, from a row `Name(x, y) = value, whether the left one is it;`. The partial
+/// for that one is 1, and NaN if it is a NaN.
 macro_rules! selecting_rules {
     ($($(#[$doc:meta])* $name:ident($x:ident, $y:ident) = $value:expr, $left:expr;)*) => { $(
         $(#[$doc])*
@@ -29,9 +47,9 @@ macro_rules! selecting_rules {
             #[inline(always)]
             fn value<V: Float>($x: V, $y: V) -> V { $value }
             #[inline(always)]
-            fn partial_left<V: Float>(_: V, _: V, _: V) -> V { V::one() }
+            fn partial_left<V: Float>(_: V, _: V, value: V) -> V { if value.is_nan() { value } else { V::one() } }
             #[inline(always)]
-            fn partial_right<V: Float>(_: V, _: V, _: V) -> V { V::one() }
+            fn partial_right<V: Float>(x: V, y: V, value: V) -> V { Self::partial_left(x, y, value) }
             #[inline(always)]
             fn selects_left<V: Float>($x: V, $y: V) -> Option<bool> { Some($left) }
         }

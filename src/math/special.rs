@@ -1,5 +1,6 @@
 //! Error, gamma and normal-distribution functions; values from `libm`, `statrs` and `special` by way of [`Float`].
 
+use super::beta::{beta, digamma_rise};
 use super::rules::{binary_rules, lit, unary_rules};
 use core::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
 use tapewright_strategies::Float;
@@ -19,7 +20,8 @@ unary_rules! {
     /// ψ(x) = Γ′(x)/Γ(x); its derivative is the trigamma function, and rules end there.
     Digamma(x, y) = x.digamma(), x.trigamma();
     /// The standard normal density φ.
-    NormalPdf(x, y) = lit::<V>(FRAC_1_SQRT_TAU) * (lit::<V>(-0.5) * x * x).exp(), -x * y;
+    NormalPdf(x, y) = lit::<V>(FRAC_1_SQRT_TAU) * (lit::<V>(-0.5) * x * x).exp(),
+        if y.is_zero() { y } else { -x * y };
     /// The standard normal distribution function Φ.
     NormalCdf(x, y) = lit::<V>(0.5) * (-x * lit(FRAC_1_SQRT_2)).erfc(),
         lit::<V>(FRAC_1_SQRT_TAU) * (lit::<V>(-0.5) * x * x).exp();
@@ -30,15 +32,10 @@ unary_rules! {
 
 binary_rules! {
     /// B(x, y) = Γ(x)Γ(y)/Γ(x + y).
-    Beta(x, y, v) = beta(x, y), v * (x.digamma() - (x + y).digamma()), v * (y.digamma() - (x + y).digamma());
+    Beta(x, y, v) = V::from_f64(beta(x.as_f64(), y.as_f64())), beta_slope(x, y, v), beta_slope(y, x, v);
 }
 
-/// By gamma functions where they are finite, else by their logarithms (arguments are then positive).
-fn beta<V: Float>(x: V, y: V) -> V {
-    let bound = lit(30.0);
-    if x.abs() < bound && y.abs() < bound {
-        x.gamma() / (x + y).gamma() * y.gamma()
-    } else {
-        (x.ln_gamma() + y.ln_gamma() - (x + y).ln_gamma()).exp()
-    }
+/// ∂B/∂x = B·(ψ(x) − ψ(x + y)).
+fn beta_slope<V: Float>(x: V, y: V, value: V) -> V {
+    if value.is_zero() { value } else { -value * V::from_f64(digamma_rise(x.as_f64(), y.as_f64())) }
 }

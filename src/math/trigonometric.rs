@@ -1,8 +1,8 @@
 //! Circular functions.
 
 use super::Unary;
+use super::power::toward;
 use super::rules::{binary_rules, hash_name, lit, unary_rules};
-use core::f64::consts::PI;
 use tapewright_strategies::Float;
 
 /// sin x, with cos x as companion: one call computes both.
@@ -55,19 +55,26 @@ impl Unary for Cos {
 unary_rules! {
     /// tan x.
     Tan(x, y) = x.tan(), V::one() + y * y;
-    /// arcsin x; ±∞ slope at ±1.
+    /// arcsin x; slope +∞ at ±1.
     Asin(x, y) = x.asin(), ((V::one() - x) * (V::one() + x)).sqrt().recip();
-    /// arccos x; ∓∞ slope at ±1.
+    /// arccos x; slope −∞ at ±1.
     Acos(x, y) = x.acos(), -((V::one() - x) * (V::one() + x)).sqrt().recip();
     /// arctan x.
-    Atan(x, y) = x.atan(), (V::one() + x * x).recip();
+    Atan(x, y) = x.atan(), if x.abs() < lit(1e15) { (V::one() + x * x).recip() } else { x.recip() * x.recip() };
     /// Radians to degrees.
-    ToDegrees(x, y) = x * lit(180.0 / PI), lit(180.0 / PI);
+    ToDegrees(x, y) = x.to_degrees(), V::one().to_degrees();
     /// Degrees to radians.
-    ToRadians(x, y) = x * lit(PI / 180.0), lit(PI / 180.0);
+    ToRadians(x, y) = x.to_radians(), V::one().to_radians();
 }
 
 binary_rules! {
     /// The angle of the point (y, x), left argument first, as in `y.atan2(x)`. NaN partials at the origin.
-    Atan2(y, x, v) = y.atan2(x), { let r = y.hypot(x); x / r / r }, { let r = y.hypot(x); -(y / r) / r };
+    Atan2(y, x, v) = y.atan2(x), around(x, y, v), -around(y, x, v);
+}
+
+/// x/(x² + y²) without overflow.
+#[inline(always)]
+fn around<V: Float>(x: V, y: V, angle: V) -> V {
+    let r = if angle.is_nan() { angle } else { x.hypot(y) };
+    toward(x, y, r) / r
 }

@@ -9,7 +9,8 @@
 //!
 //! * Every pointer in the list comes from `Box::into_raw` of a whole `Recorder<S::Tape>` and stays valid while it is
 //!   listed: whoever owns the box removes it from the list before freeing it, and one that is leaked is never freed.
-//! * `kind` is `TypeId::of::<S>()` exactly when the recorder is a `Recorder<S::Tape>` that nobody borrows.
+//! * `kind` is `TypeId::of::<S>()` exactly when the recorder is a `Recorder<S::Tape>`.
+//! * `number` is `BORROWED` exactly while [`with`] lends the tape out; no variable carries that number.
 //! * Lists are touched by their own thread only: a listed tape cannot be moved to another thread.
 
 use crate::{Reverse, TapeNumber};
@@ -21,8 +22,9 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 /// What the list knows about a recorder without knowing its strategy.
 pub(crate) struct Header {
-    /// The strategy; `NotRecording` while the tape is borrowed by [`with`].
-    pub(crate) kind: Cell<TypeId>,
+    /// The strategy.
+    pub(crate) kind: TypeId,
+    /// The recording, or `BORROWED`.
     pub(crate) number: Cell<TapeNumber>,
     outer: Cell<*const Header>,
 }
@@ -34,13 +36,17 @@ pub(crate) struct Recorder<T> {
     pub(crate) tape: T,
 }
 
+/// The number of a tape that is lent out. A four-byte mark, because a sixteen-byte one (another `kind`) would be written
+/// just before the next statement reads it and cost a failed store forwarding.
+pub(crate) const BORROWED: TapeNumber = TapeNumber(u32::MAX);
+
 struct NotRecording;
 
 struct EndOfList(Header);
 // SAFETY: the cells of the static below are never written: only listed recorders are, and it is none.
 unsafe impl Sync for EndOfList {}
 static END: EndOfList = EndOfList(Header {
-    kind: Cell::new(TypeId::of::<NotRecording>()),
+    kind: TypeId::of::<NotRecording>(),
     number: Cell::new(TapeNumber(0)),
     outer: Cell::new(ptr::null()),
 });
@@ -69,6 +75,9 @@ fn fresh_number() -> TapeNumber {
         if next == 0 {
             next = 1; // 0 means passive
         }
+        if end == 0 {
+            end = BORROWED.0;
+        }
     }
     NUMBERS.set((next.wrapping_add(1), end));
     TapeNumber(next)
@@ -90,7 +99,7 @@ impl<S: Reverse> OwnedTape<S> {
     #[must_use]
     pub fn new(tape: S::Tape) -> Self {
         let header = Header {
-            kind: Cell::new(TypeId::of::<S>()),
+            kind: TypeId::of::<S>(),
             number: Cell::new(TapeNumber(0)),
             outer: Cell::new(ptr::null()),
         };
@@ -244,37 +253,55 @@ impl<S: Reverse> Drop for Running<S> {
 ///
 /// When there is no such recording, or when `f` of an outer call is still using this tape.
 #[track_caller]
+#[inline]
 pub fn with<S: Reverse, R>(number: TapeNumber, f: impl FnOnce(&mut S::Tape) -> R) -> R {
     /// Makes the tape findable again, also when `f` panics.
-    struct Borrowed<'a>(&'a Header, TypeId);
+    struct Borrowed<'a>(&'a Header, TapeNumber);
     impl Drop for Borrowed<'_> {
+        #[inline(always)]
         fn drop(&mut self) {
-            self.0.kind.set(self.1);
+            self.0.number.set(self.1);
         }
     }
-    let header = find(number);
-    // SAFETY: listed headers are valid; `with` returns before anything can be unlisted by their owners, who are borrowed.
-    let kind = unsafe { header.as_ref() }.map(|h| h.kind.get());
-    match kind {
-        Some(kind) if kind == TypeId::of::<S>() => {}
-        Some(kind) if kind == TypeId::of::<NotRecording>() => reentered(number),
-        _ => not_active(number),
+    let mut header = innermost();
+    // SAFETY: the innermost header is always valid on its own thread.
+    if unsafe { (*header).number.get() } != number || number == TapeNumber(0) {
+        header = find(number);
     }
-    // SAFETY: `header` is valid (above). Its `kind` says that it heads a `Recorder<S::Tape>` that nobody borrows; the
-    // guard changes `kind` for as long as the exclusive reference lives, so that neither another `with` nor a strategy's
-    // fast path takes a second one. The list holds the pointer to the whole recorder.
+    // SAFETY: listed headers are valid; `with` returns before their owners, who are borrowed, can unlist them.
+    if unsafe { header.as_ref() }.is_none_or(|h| h.kind != TypeId::of::<S>()) {
+        not_active(number);
+    }
+    // SAFETY: `header` is valid (above). Its `kind` says that it heads a `Recorder<S::Tape>`, and its number that nobody
+    // borrows it; the guard changes the number for as long as the exclusive reference lives, so that neither another
+    // `with` nor a strategy's fast path takes a second one. The list holds the pointer to the whole recorder.
     unsafe {
-        let _borrowed = Borrowed(&*header, (*header).kind.replace(TypeId::of::<NotRecording>()));
+        (*header).number.set(BORROWED);
+        let _borrowed = Borrowed(&*header, number);
         f(&mut (*header.cast::<Recorder<S::Tape>>().cast_mut()).tape)
     }
 }
 
 /// The header of the recording with this number, or null.
+#[cold]
 fn find(number: TapeNumber) -> *const Header {
     let mut at = innermost();
     // SAFETY: every listed header is valid, and the list ends in `END`, whose `outer` is null.
     while let Some(header) = unsafe { at.as_ref() } {
-        if header.number.get() == number && number != TapeNumber(0) {
+        if header.number.get() == number && number != TapeNumber(0) && number != BORROWED {
+            return at;
+        }
+        at = header.outer.get();
+    }
+    ptr::null()
+}
+
+/// The header of a tape that is lent out, or null.
+fn find_borrowed() -> *const Header {
+    let mut at = innermost();
+    // SAFETY: as in `find`.
+    while let Some(header) = unsafe { at.as_ref() } {
+        if header.number.get() == BORROWED {
             return at;
         }
         at = header.outer.get();
@@ -304,12 +331,6 @@ pub fn common_number<I: crate::IndexType>(ids: impl IntoIterator<Item = crate::L
 
 #[cold]
 #[track_caller]
-fn reentered(number: TapeNumber) -> ! {
-    panic!("recording {number} is being written: a rule must not record on the tape that records it")
-}
-
-#[cold]
-#[track_caller]
 fn two_recordings(a: TapeNumber, b: TapeNumber) -> ! {
     panic!(
         "this statement has variables of two recordings, {a} and {b}: every active variable of a statement must come \
@@ -323,6 +344,9 @@ fn not_active(number: TapeNumber) -> ! {
     let innermost = innermost();
     // SAFETY: the innermost header is always valid on its own thread.
     let inner = unsafe { &*innermost }.number.get();
+    if !find_borrowed().is_null() {
+        panic!("a rule must not record while the tape writes the record of its statement (variable of recording {number})")
+    }
     let now = if inner == TapeNumber(0) {
         String::from("no recording is active on this thread")
     } else {

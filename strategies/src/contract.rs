@@ -158,6 +158,19 @@ pub trait Reverse: Taping {
     /// When the tape is out of identifiers.
     fn input(tape: &mut Self::Tape, value: Self::Value) -> Self::Id;
 
+    /// Registers an independent variable for each value and hands it to `each`, in order.
+    ///
+    /// # Panics
+    ///
+    /// When the tape is out of identifiers.
+    #[inline]
+    #[track_caller]
+    fn inputs(tape: &mut Self::Tape, values: &[Self::Value], mut each: impl FnMut(Self::Value, Self::Id)) {
+        for value in values {
+            each(*value, Self::input(tape, *value));
+        }
+    }
+
     /// The recording that an identifier belongs to and its slot in the adjoint vector; `None` if passive.
     fn locate(id: &Self::Id) -> Option<(TapeNumber, usize)>;
 

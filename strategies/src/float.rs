@@ -1,7 +1,9 @@
 //! The numbers a variable can hold.
 
+use core::f64::consts::{PI, SQRT_2};
 use core::fmt::{Debug, Display};
 use core::ops::AddAssign;
+use statrs::function::erf;
 
 /// A floating-point value type: `f64` (the usual choice) or `f32`.
 ///
@@ -20,9 +22,9 @@ pub trait Float: num_traits::Float + AddAssign + Default + Debug + Display + Sen
     fn gamma(self) -> Self;
     /// ln |Γ(x)|, from `libm`.
     fn ln_gamma(self) -> Self;
-    /// Digamma ψ(x) = Γ′(x)/Γ(x), from `statrs` (reflection for x < 0).
+    /// Digamma ψ(x) = Γ′(x)/Γ(x), from `statrs`; ∓∞ at ±0, NaN at the other poles.
     fn digamma(self) -> Self;
-    /// Trigamma ψ′(x), from `special`.
+    /// Trigamma ψ′(x), from `special`; +∞ at ±0, NaN at the other poles.
     fn trigamma(self) -> Self;
     /// The quantile of the standard normal distribution, Φ⁻¹(p); ∓∞ at 0 and 1, NaN outside.
     fn normal_quantile(self) -> Self;
@@ -40,24 +42,57 @@ macro_rules! float {
             fn erfc(self) -> Self { Self::from_f64(libm::erfc(self.as_f64())) }
             fn gamma(self) -> Self { Self::from_f64(libm::tgamma(self.as_f64())) }
             fn ln_gamma(self) -> Self { Self::from_f64(libm::lgamma(self.as_f64())) }
-            fn digamma(self) -> Self { Self::from_f64(statrs::function::gamma::digamma(self.as_f64())) }
-            fn trigamma(self) -> Self { Self::from_f64(special::Gamma::trigamma(&self.as_f64())) }
+            fn digamma(self) -> Self { Self::from_f64(digamma(self.as_f64())) }
+            fn trigamma(self) -> Self { Self::from_f64(trigamma(self.as_f64())) }
             fn normal_quantile(self) -> Self { Self::from_f64(normal_quantile(self.as_f64())) }
         }
     )* };
 }
 float!(f64 f32);
 
-/// Φ⁻¹(p) = −√2·erfc⁻¹(2p), polished by one Newton step on the tail that is not cancelled.
+/// By ψ(x) = ψ(1 − x) − π/tan πx for x < 0, with x reduced to a period first.
+fn digamma(x: f64) -> f64 {
+    if x == 0.0 {
+        -x.recip()
+    } else if x < 0.0 {
+        statrs::function::gamma::digamma(1.0 - x) - PI / (PI * past_pole(x)).tan()
+    } else {
+        statrs::function::gamma::digamma(x)
+    }
+}
+
+/// By ψ′(x) = (π/sin πx)² − ψ′(1 − x) for x < 0, with x reduced to a period first.
+fn trigamma(x: f64) -> f64 {
+    if x == 0.0 {
+        f64::INFINITY
+    } else if x < 0.0 {
+        let ratio = PI / (PI * past_pole(x)).sin();
+        ratio * ratio - special::Gamma::trigamma(&(1.0 - x))
+    } else {
+        special::Gamma::trigamma(&x)
+    }
+}
+
+/// The distance from the nearest whole number; NaN where that is 0.
+fn past_pole(x: f64) -> f64 {
+    let distance = x - x.round();
+    if distance == 0.0 { f64::NAN } else { distance }
+}
+
+/// Φ⁻¹(p) from the inverse error functions, polished by one Newton step. Near the ends it starts from erfc⁻¹, near the
+/// middle from erf⁻¹, and above the middle it is the quantile of 1 − p, so that no digits cancel.
 fn normal_quantile(p: f64) -> f64 {
-    if !(0.0..=1.0).contains(&p) {
-        return f64::NAN;
+    if p > 0.5 {
+        return -normal_quantile(1.0 - p);
     }
-    if p == 0.0 || p == 1.0 {
-        return if p == 0.0 { f64::NEG_INFINITY } else { f64::INFINITY };
+    if !(p > 0.0) {
+        return if p == 0.0 { f64::NEG_INFINITY } else { f64::NAN };
     }
-    let z = -core::f64::consts::SQRT_2 * statrs::function::erf::erfc_inv(2.0 * p);
-    let density = (-0.5 * z * z).exp() / (2.0 * core::f64::consts::PI).sqrt();
-    let residual = 0.5 * libm::erfc(-z / core::f64::consts::SQRT_2) - p;
-    if density > 0.0 { z - residual / density } else { z }
+    let (z, excess): (f64, fn(f64, f64) -> f64) = if p < 0.25 {
+        (-SQRT_2 * erf::erfc_inv(2.0 * p), |z, p| 0.5 * libm::erfc(-z / SQRT_2) - p)
+    } else {
+        (SQRT_2 * erf::erf_inv(2.0 * (p - 0.5)), |z, p| 0.5 * libm::erf(z / SQRT_2) - (p - 0.5))
+    };
+    let density = (-0.5 * z * z).exp() / (2.0 * PI).sqrt();
+    if density > f64::MIN_POSITIVE { z - excess(z, p) / density } else { z }
 }

@@ -1,11 +1,29 @@
 //! The workloads on which tapewright is tested, benchmarked and compared.
 //!
-//! Each is written three times: once generic over [`Taping`], with references; once over plain `f64`; and once as a
-//! hand-written adjoint. The three agree to rounding, and at the default sizes the value, the sum and the norm of the
-//! gradient agree with those of five C++ tools.
+//! Each is written three times: once generic over [`Taping`](tapewright::Taping), with references; once over plain `f64`;
+//! and once as a hand-written adjoint. The three agree to rounding. At the default sizes, and for ADBench's own files, the
+//! value and the sum and the norm of the gradient agree with those of five C++ tools: see [`Checksums`].
+#![forbid(unsafe_code)]
+#![allow(clippy::cast_precision_loss, reason = "sizes and counts are far below 2^53")]
 
 mod burgers;
+mod error;
+mod expsq;
+mod gmm;
+mod laplacian;
+mod libor;
+mod lstm;
 mod problem;
+pub mod random;
+mod repeated_sin;
+mod text;
 
 pub use burgers::Burgers;
-pub use problem::{Checksums, Problem};
+pub use error::Error;
+pub use expsq::ExpSq;
+pub use gmm::{Gmm, Prior};
+pub use laplacian::Laplacian;
+pub use libor::Libor;
+pub use lstm::Lstm;
+pub use problem::{Checksums, Problem, total};
+pub use repeated_sin::RepeatedSin;

@@ -3,30 +3,51 @@
 use tapewright::{Real, Taping};
 
 /// A scalar function of many inputs, in three forms.
+///
+/// Most workloads are one evaluation. Some are a sequence of small ones, each with a gradient of its own: `k` counts them,
+/// from 0 to [`evaluations`](Self::evaluations) − 1, and every method that computes takes it.
 pub trait Problem {
     /// The name on the command line and in tables.
     fn name(&self) -> &'static str;
 
-    /// The point of evaluation.
-    fn inputs(&self) -> Vec<f64>;
+    /// The size in words, for tables.
+    fn size(&self) -> String;
 
-    /// The function over any strategy.
-    fn eval<S: Taping>(&self, x: &[Real<S>]) -> Real<S>;
+    /// How many evaluations make the workload.
+    fn evaluations(&self) -> usize {
+        1
+    }
+
+    /// Replaces the contents of `x` by the inputs of evaluation `k`. Their number is the same for every `k`.
+    fn inputs_into(&self, k: usize, x: &mut Vec<f64>);
+
+    /// The inputs of evaluation `k`.
+    fn inputs(&self, k: usize) -> Vec<f64> {
+        let mut x = Vec::new();
+        self.inputs_into(k, &mut x);
+        x
+    }
+
+    /// Evaluation `k` over any strategy.
+    fn eval<S: Taping>(&self, k: usize, x: &[Real<S>]) -> Real<S>;
 
     /// The same arithmetic over `f64`.
-    fn plain(&self, x: &[f64]) -> f64;
+    fn plain(&self, k: usize, x: &[f64]) -> f64;
 
-    /// Value and gradient by a hand-written adjoint.
-    fn adjoint(&self, x: &[f64], gradient: &mut [f64]) -> f64;
+    /// Writes the gradient of evaluation `k` by a hand-written adjoint, and returns the value.
+    fn adjoint(&self, k: usize, x: &[f64], gradient: &mut [f64]) -> f64;
 
-    /// Value, gradient sum and gradient norm, where other tools have computed them.
+    /// The numbers of the whole workload, where other tools have computed them.
     fn checksums(&self) -> Option<Checksums> {
         None
     }
 }
 
-/// Numbers that other tools have computed for the same arithmetic.
-#[derive(Clone, Copy, Debug)]
+/// Three numbers that sum up a workload: of a sequence, values and gradients are added up over all evaluations first.
+///
+/// Those that [`Problem::checksums`] returns came out alike, to the digits given, from plain `double` (the value),
+/// `CoDiPack`, XAD, Adept, `CppAD` and ADOL-C.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Checksums {
     /// The value of the function.
     pub value: f64,
@@ -34,4 +55,39 @@ pub struct Checksums {
     pub sum: f64,
     /// The Euclidean norm of the gradient.
     pub norm: f64,
+}
+
+impl Checksums {
+    /// The checksums of this value and gradient.
+    #[must_use]
+    pub fn of(value: f64, gradient: &[f64]) -> Self {
+        let norm = gradient.iter().map(|g| g * g).sum::<f64>().sqrt();
+        Self { value, sum: gradient.iter().sum(), norm }
+    }
+
+    /// The largest of the three relative differences from `reference`; NaN if one of them is.
+    #[must_use]
+    pub fn difference(&self, reference: &Self) -> f64 {
+        [(self.value, reference.value), (self.sum, reference.sum), (self.norm, reference.norm)]
+            .map(|(ours, theirs)| (ours - theirs).abs() / theirs.abs())
+            .into_iter()
+            .fold(0.0, |worst, d| if d <= worst { worst } else { d })
+    }
+}
+
+/// Value and gradient summed over all evaluations. `gradient_at(k, x, gradient)` overwrites `gradient` with that of
+/// evaluation `k` at the inputs `x`, and returns the value.
+pub fn total(problem: &impl Problem, mut gradient_at: impl FnMut(usize, &[f64], &mut [f64]) -> f64) -> (f64, Vec<f64>) {
+    let mut x = problem.inputs(0);
+    let mut gradient = vec![0.0; x.len()];
+    let mut sums = gradient.clone();
+    let mut value = 0.0;
+    for k in 0..problem.evaluations() {
+        problem.inputs_into(k, &mut x);
+        value += gradient_at(k, &x, &mut gradient);
+        for (sum, entry) in sums.iter_mut().zip(&gradient) {
+            *sum += entry;
+        }
+    }
+    (value, sums)
 }

@@ -38,14 +38,15 @@ where
 {
     debug_assert_eq!(layout.arguments, A::USIZE);
     debug_assert!(layout.payload <= P::USIZE);
+    if A::USIZE == 0 {
+        return LinearId::passive();
+    }
     let header = active::innermost();
     // SAFETY: the innermost header is valid on its own thread.
-    if unsafe { (*header).kind.get() } == TypeId::of::<S>() {
-        // SAFETY: `kind` says that this is a `Recorder<S::Tape>` that nobody borrows, and no user code runs below.
-        let (number, tape) = unsafe {
-            let recorder = header.cast::<Recorder<Records<V, I, VALUES>>>().cast_mut();
-            ((*header).number.get(), &mut (*recorder).tape)
-        };
+    let (kind, number) = unsafe { ((*header).kind, (*header).number.get()) };
+    if kind == TypeId::of::<S>() && number != active::BORROWED {
+        // SAFETY: `kind` says that this is a `Recorder<S::Tape>`, and nobody borrows it. No user code runs below.
+        let tape = unsafe { &mut (*header.cast::<Recorder<Records<V, I, VALUES>>>().cast_mut()).tape };
         let next = tape.next;
         let mut mine = true;
         for id in arguments {

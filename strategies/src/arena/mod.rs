@@ -43,6 +43,12 @@ macro_rules! reverse_by_records {
             tape.input(value).unwrap_or_else(|exhausted| exhausted.raise())
         }
 
+        #[inline]
+        #[track_caller]
+        fn inputs(tape: &mut Self::Tape, values: &[V], each: impl FnMut(V, LinearId<I>)) {
+            tape.inputs(values, each).unwrap_or_else(|exhausted| exhausted.raise());
+        }
+
         #[inline(always)]
         fn locate(id: &LinearId<I>) -> Option<(TapeNumber, usize)> {
             id.is_active().then(|| (id.number(), id.index() as usize))

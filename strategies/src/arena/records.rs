@@ -19,6 +19,8 @@ pub struct Records<V: 'static, I, const VALUES: bool> {
     pub(super) codes: *mut u8,
     /// The next identifier.
     pub(super) next: u64,
+    /// The identifiers below this are inputs.
+    pub(super) inputs: u64,
     /// No identifier may reach this without a visit to `make_room`.
     pub(super) limit: u64,
     /// The values, addressed by identifier.
@@ -39,8 +41,8 @@ pub struct Records<V: 'static, I, const VALUES: bool> {
 /// What one segment holds.
 #[derive(Clone, Copy)]
 pub(super) struct Span {
-    /// One past the last byte of data; for the current segment see `Records::data`.
-    pub(super) data: *mut u8,
+    /// Where the data of the span before this one end; null for the first.
+    pub(super) data_before: *mut u8,
     pub(super) codes: *mut u8,
     /// The first identifier whose code lies here.
     pub(super) first: u64,
@@ -57,6 +59,7 @@ impl<V: Float, I: IndexType, const VALUES: bool> Default for Records<V, I, VALUE
             data: ptr::null_mut(),
             codes: ptr::null_mut(),
             next: 1,
+            inputs: 1,
             limit: 0,
             values: ptr::null_mut(),
             table: Table::new(),
@@ -77,6 +80,7 @@ impl<V: Float, I: IndexType, const VALUES: bool> Records<V, I, VALUES> {
     pub(crate) fn begin(&mut self, number: TapeNumber) {
         self.number = number;
         self.next = 1;
+        self.inputs = 1;
         if self.spans.len() == 1 {
             // The common case of a small recording, and no branch on what earlier recordings used.
             self.data = self.segments[0].start();
@@ -102,10 +106,11 @@ impl<V: Float, I: IndexType, const VALUES: bool> Records<V, I, VALUES> {
     fn enter(&mut self, at: usize) {
         debug_assert_eq!(at, self.spans.len(), "segments are entered in order");
         let segment = &self.segments[at];
+        let data_before = if at == 0 { ptr::null_mut() } else { self.data };
         self.data = segment.start();
         // The code of identifier `next` goes to the last byte.
         self.codes = segment.end().wrapping_sub(1).wrapping_add(usize_of(self.next));
-        self.spans.push(Span { data: self.data, codes: self.codes, first: self.next });
+        self.spans.push(Span { data_before, codes: self.codes, first: self.next });
         self.set_limit();
     }
 
@@ -143,9 +148,6 @@ impl<V: Float, I: IndexType, const VALUES: bool> Records<V, I, VALUES> {
         let code = self.codes.wrapping_sub(usize_of(self.next));
         if self.spans.is_empty() || self.data.addr() + bytes > code.addr() {
             let at = self.spans.len();
-            if let Some(current) = self.spans.last_mut() {
-                current.data = self.data;
-            }
             self.provide(at, bytes + 1);
             self.enter(at);
         }
@@ -180,6 +182,7 @@ impl<V: Float, I: IndexType, const VALUES: bool> Records<V, I, VALUES> {
     }
 
     /// Appends a record whose data `fill` writes; there are `bytes` of it.
+    #[inline(always)]
     pub(super) fn push(
         &mut self,
         code: u8,
@@ -204,8 +207,45 @@ impl<V: Float, I: IndexType, const VALUES: bool> Records<V, I, VALUES> {
     }
 
     /// Registers an independent variable.
+    #[inline]
     pub(crate) fn input(&mut self, value: V) -> Result<LinearId<I>, OutOfIdentifiers> {
-        self.push(INPUT, value, 0, |_| ())
+        let id = self.push(INPUT, value, 0, |_| ())?;
+        if self.inputs + 1 == self.next {
+            self.inputs = self.next;
+        }
+        Ok(id)
+    }
+
+    /// Registers an independent variable for each value.
+    #[inline]
+    pub(crate) fn inputs(
+        &mut self,
+        values: &[V],
+        mut each: impl FnMut(V, LinearId<I>),
+    ) -> Result<(), OutOfIdentifiers> {
+        let (first, end) = (self.next, self.next + values.len() as u64);
+        let last_code = self.codes.wrapping_sub(usize_of(end) - 1);
+        if values.is_empty() || end > self.limit || self.data.addr() > last_code.addr() {
+            return values.iter().try_for_each(|value| self.input(*value).map(|id| each(*value, id)));
+        }
+        // SAFETY: the codes from `first` down to the last one lie above `data`, in free memory of the segment; the values,
+        // if kept, below `limit`, which is at most their capacity.
+        unsafe {
+            for k in 0..values.len() {
+                last_code.add(k).write(INPUT);
+            }
+            if VALUES {
+                self.values.add(usize_of(first)).copy_from_nonoverlapping(values.as_ptr(), values.len());
+            }
+        }
+        self.next = end;
+        if self.inputs == first {
+            self.inputs = end;
+        }
+        for (k, value) in (first..end).zip(values) {
+            each(*value, LinearId::pack(self.number, k));
+        }
+        Ok(())
     }
 
     /// 1 + the largest identifier used.

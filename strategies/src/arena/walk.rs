@@ -35,24 +35,27 @@ impl<V: Float, I: IndexType, const VALUES: bool> Records<V, I, VALUES> {
         );
         let mut sweep = Sweep { adjoints, values: self.values(), site: 0 };
         let mut id = usize_of(self.next);
-        for span in self.spans_backwards() {
+        let mut data = self.data;
+        for span in self.spans.iter().rev() {
             // SAFETY: the spans partition the identifiers, in order; `adjoints` is as long as the recording.
-            unsafe { self.reverse_span(&span, id, &mut sweep) }
+            unsafe { self.reverse_span(span, data, id, &mut sweep) }
             id = usize_of(span.first);
+            data = span.data_before;
         }
     }
 
-    /// Sweeps over the identifiers of one span, which end before `next`.
+    /// Sweeps over the identifiers of one span, which end before `next`; their data end at `data`.
     ///
     /// # Safety
     ///
-    /// The codes of `span.first..next` and the data below `span.data` belong together, and `sweep` is fit for the recording.
-    unsafe fn reverse_span(&self, span: &Span, next: usize, sweep: &mut Sweep<'_, V>) {
+    /// The codes of `span.first..next` and the data below `data` belong together, and `sweep` is fit for the recording.
+    unsafe fn reverse_span(&self, span: &Span, data: *mut u8, next: usize, sweep: &mut Sweep<'_, V>) {
         let entries = self.table.entries.as_ptr();
-        let mut end = span.data.cast_const();
+        let mut end = data.cast_const();
         let mut code_at = span.codes.cast_const().wrapping_sub(next - 1);
         let mut id = next;
-        let first = usize_of(span.first);
+        // The inputs that come before all statements have nothing to be reversed.
+        let first = usize_of(span.first.max(self.inputs));
         while id > first {
             id -= 1;
             // SAFETY: `id` is in this span, so its code lies in the span's segment, in which codes follow one another; the
@@ -75,16 +78,6 @@ impl<V: Float, I: IndexType, const VALUES: bool> Records<V, I, VALUES> {
                 }
             }
         }
-    }
-
-    /// The spans, last first, each with the end of its data.
-    fn spans_backwards(&self) -> impl Iterator<Item = Span> {
-        let last = self.spans.len().wrapping_sub(1);
-        self.spans
-            .iter()
-            .enumerate()
-            .rev()
-            .map(move |(k, span)| Span { data: if k == last { self.data } else { span.data }, ..*span })
     }
 
     /// Reverses the record that ends at `end` and returns where it starts.
@@ -187,10 +180,12 @@ impl<V: Float, I: IndexType, const VALUES: bool> Records<V, I, VALUES> {
 
     /// Bytes and counts, found by walking the recording.
     pub(crate) fn memory(&self) -> MemoryReport {
-        let (mut statements, mut arguments, mut payload, mut data) = (0, 0, 0, 0);
+        let (mut statements, mut arguments, mut payload, mut recorded) = (0, 0, 0, 0);
         let mut id = usize_of(self.next);
-        for span in self.spans_backwards() {
-            let mut end = span.data.cast_const();
+        let mut data = self.data;
+        for span in self.spans.iter().rev() {
+            let mut end = data.cast_const();
+            data = span.data_before;
             while id > usize_of(span.first) {
                 id -= 1;
                 // SAFETY: as in `reverse`.
@@ -203,7 +198,7 @@ impl<V: Float, I: IndexType, const VALUES: bool> Records<V, I, VALUES> {
                 end = record.record;
                 arguments += record.arguments;
                 payload += record.payload * size_of::<V>();
-                data += record.bytes;
+                recorded += record.bytes;
             }
         }
         let (segments, values) = self.reserved();
@@ -213,8 +208,8 @@ impl<V: Float, I: IndexType, const VALUES: bool> Records<V, I, VALUES> {
             .stream("codes", MemoryUsage::exact(codes))
             .stream("arguments", MemoryUsage::exact(ids))
             .stream(if VALUES { "constants" } else { "partials" }, MemoryUsage::exact(payload))
-            .stream("counts", MemoryUsage::exact(data - ids - payload))
-            .stream("free", MemoryUsage { used: 0, reserved: segments - codes - data });
+            .stream("counts", MemoryUsage::exact(recorded - ids - payload))
+            .stream("free", MemoryUsage { used: 0, reserved: segments - codes - recorded });
         let report = if VALUES {
             let used = if values == 0 { 0 } else { self.len() * size_of::<V>() };
             report.stream("values", MemoryUsage { used, reserved: values })

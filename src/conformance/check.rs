@@ -1,0 +1,151 @@
+//! What scenarios are made of.
+
+use super::{Failure, Outcome};
+use crate::{Adjoints, Error, Float, Real, Reverse, Tape};
+use core::any::Any;
+use core::fmt::Display;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Rounding errors allowed, in units of the value type's epsilon, relative to the larger of 1 and the exact result.
+const ULPS: f64 = 256.0;
+
+/// Fails with this reason unless the promise was kept.
+pub(super) fn ensure(kept: bool, reason: impl Display) -> Outcome {
+    if kept { Ok(()) } else { Err(Failure(reason.to_string())) }
+}
+
+/// Numbers of the value type; those in scenarios are exact in `f32`.
+pub(super) fn floats<V: Float>(numbers: &[f64]) -> Vec<V> {
+    numbers.iter().map(|number| V::from_f64(*number)).collect()
+}
+
+/// A passive variable.
+pub(super) fn constant<S: Reverse>(number: f64) -> Real<S> {
+    Real::constant(S::Value::from_f64(number))
+}
+
+/// Whether a number is the expected one but for rounding.
+pub(super) fn close<V: Float>(what: &str, found: V, expected: f64) -> Outcome {
+    let tolerance = ULPS * V::epsilon().as_f64() * expected.abs().max(1.0);
+    let found = found.as_f64();
+    let same = found == expected || (found - expected).abs() <= tolerance;
+    ensure(same, format_args!("{what} is {found}, not {expected}"))
+}
+
+/// Whether numbers are the expected ones but for rounding.
+pub(super) fn all_close<V: Float>(what: &str, found: &[V], expected: &[f64]) -> Outcome {
+    ensure(
+        found.len() == expected.len(),
+        format_args!("{what} has {} entries, not {}", found.len(), expected.len()),
+    )?;
+    for (i, (found, expected)) in found.iter().zip(expected).enumerate() {
+        close(&format!("entry {i} of {what}"), *found, *expected)?;
+    }
+    Ok(())
+}
+
+/// A recording that has finished, with its inputs and outputs.
+pub(super) struct Recorded<S: Reverse> {
+    pub(super) tape: Tape<S>,
+    pub(super) x: Vec<Real<S>>,
+    pub(super) y: Vec<Real<S>>,
+}
+
+/// Records `f` at `x` on a new tape.
+pub(super) fn recorded<S: Reverse>(x: &[f64], f: impl FnOnce(&[Real<S>]) -> Vec<Real<S>>) -> Recorded<S> {
+    recorded_on(Tape::new(), x, f)
+}
+
+/// Records `f` at `x` on this tape.
+pub(super) fn recorded_on<S: Reverse>(
+    mut tape: Tape<S>,
+    x: &[f64],
+    f: impl FnOnce(&[Real<S>]) -> Vec<Real<S>>,
+) -> Recorded<S> {
+    let (x, y) = tape.record(|scope| {
+        let x = scope.inputs(&floats(x));
+        let y = f(&x);
+        (x, y)
+    });
+    Recorded { tape, x, y }
+}
+
+impl<S: Reverse> Recorded<S> {
+    /// Sweeps from the outputs with these seeds.
+    pub(super) fn sweep(&mut self, seeds: &[f64]) -> Result<Adjoints<'_, S>, Error> {
+        self.tape.sweep_all(&self.y, &floats(seeds))
+    }
+
+    /// Sweeps, and compares the adjoints of the inputs.
+    pub(super) fn sweep_gives(&mut self, what: &str, seeds: &[f64], expected: &[f64]) -> Outcome {
+        let adjoints = self.tape.sweep_all(&self.y, &floats(seeds))?.of_all(&self.x)?;
+        all_close(what, &adjoints, expected)
+    }
+}
+
+/// Whether `f` at `x` has this value and this gradient.
+pub(super) fn gradient_is<S: Reverse>(
+    what: &str,
+    f: impl FnOnce(&[Real<S>]) -> Real<S>,
+    x: &[f64],
+    value: f64,
+    gradient: &[f64],
+) -> Outcome {
+    let mut recorded = recorded::<S>(x, |x| vec![f(x)]);
+    close(&format!("the value of {what}"), recorded.y[0].value(), value)?;
+    recorded.sweep_gives(&format!("the gradient of {what}"), &[1.0], gradient)
+}
+
+/// Whether a tape that went through something records and sweeps as a new one does.
+pub(super) fn still_works<S: Reverse>(tape: Tape<S>) -> Outcome {
+    let mut again = recorded_on(tape, &[1.5, 2.0], |x| {
+        let t = (&x[0] * &x[1]).eval();
+        vec![(&t * &t + x[1].exp()).eval()]
+    });
+    again.sweep_gives("the gradient of a later recording", &[1.0], &[12.0, 9.0 + 2.0_f64.exp()])
+}
+
+/// The number of the recording that a variable belongs to; 0 if passive.
+pub(super) fn number_of<S: Reverse>(variable: &Real<S>) -> u32 {
+    S::locate(variable.id()).map_or(0, |(number, _)| number.get())
+}
+
+/// Whether a variable is passive.
+pub(super) fn is_passive<S: Reverse>(variable: &Real<S>) -> bool {
+    S::locate(variable.id()).is_none()
+}
+
+/// The text of a panic.
+pub(super) fn panic_message(payload: &(dyn Any + Send)) -> &str {
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("a panic without text")
+}
+
+/// Runs `f`, and returns `None` if it panics.
+pub(super) fn unless_it_panics<R>(f: impl FnOnce() -> R) -> Option<R> {
+    catch_unwind(AssertUnwindSafe(f)).ok()
+}
+
+/// Whether `f` panics with a text that names these recordings as `#number`.
+pub(super) fn panics_naming<R>(what: &str, numbers: &[u32], f: impl FnOnce() -> R) -> Outcome {
+    let Err(payload) = catch_unwind(AssertUnwindSafe(f)) else {
+        return Err(Failure(format!("{what} did not panic")));
+    };
+    let text = panic_message(&*payload);
+    for number in numbers {
+        ensure(names(text, *number), format_args!("{what} panics without naming recording #{number}: {text}"))?;
+    }
+    Ok(())
+}
+
+/// Whether a text contains `#number`, and not as the beginning of a longer number.
+fn names(text: &str, number: u32) -> bool {
+    let named = format!("#{number}");
+    text.match_indices(&named).any(|(at, _)| !text[at + named.len()..].starts_with(|c: char| c.is_ascii_digit()))
+}
+
+/// Runs a scenario on a thread of its own.
+pub(super) fn on_another_thread(f: impl FnOnce() -> Outcome + Send + 'static) -> Outcome {
+    let joined = std::thread::spawn(f).join();
+    joined.unwrap_or_else(|payload| Err(Failure(format!("unexpected panic: {}", panic_message(&*payload)))))
+}
