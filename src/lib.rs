@@ -1,6 +1,8 @@
 //! Reverse-mode automatic differentiation in which the taping strategy is a type parameter.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod drivers;
 mod error;
 mod expr;

@@ -1,7 +1,7 @@
 //! Statements some of whose arguments are passive.
 
 use super::Outcome;
-use super::check::{close, constant, ensure, floats, is_passive, recorded};
+use super::check::{all_close, close, constant, ensure, floats, is_passive, recorded};
 use crate::{Real, Reverse, dot, linear_combination, sum};
 
 /// Runs `f` for all activity patterns of its three arguments; `gradient` is that of the pattern in which all are active.
@@ -78,7 +78,7 @@ pub fn passive_results_stay_passive<S: Reverse>() -> Outcome {
     }
     ensure(!is_passive(&recorded.y[4]), "a variable that depends on an input is passive")?;
     let adjoints = recorded.tape.sweep_all(&recorded.y, &floats(&[1.0; 5]))?.of_all(&recorded.y)?;
-    super::check::all_close("the adjoints of passive variables", &adjoints[..4], &[0.0; 4])
+    all_close("the adjoints of passive variables", &adjoints[..4], &[0.0; 4])
 }
 
 /// The same statement in a loop, its arguments active in one round and passive in the next.

@@ -58,9 +58,19 @@ pub(super) fn recorded<S: Reverse>(x: &[f64], f: impl FnOnce(&[Real<S>]) -> Vec<
 
 /// Records `f` at `x` on this tape.
 pub(super) fn recorded_on<S: Reverse>(
-    mut tape: Tape<S>,
+    tape: Tape<S>,
     x: &[f64],
     f: impl FnOnce(&[Real<S>]) -> Vec<Real<S>>,
+) -> Recorded<S> {
+    let mut f = Some(f);
+    record_once(tape, x, &mut |x| f.take().map_or_else(Vec::new, |f| f(x)))
+}
+
+/// [`recorded_on`] without a type parameter for the function: scenarios are many, and compile times add up.
+fn record_once<S: Reverse>(
+    mut tape: Tape<S>,
+    x: &[f64],
+    f: &mut dyn FnMut(&[Real<S>]) -> Vec<Real<S>>,
 ) -> Recorded<S> {
     let (x, y) = tape.record(|scope| {
         let x = scope.inputs(&floats(x));
@@ -91,7 +101,10 @@ pub(super) fn gradient_is<S: Reverse>(
     value: f64,
     gradient: &[f64],
 ) -> Outcome {
-    let mut recorded = recorded::<S>(x, |x| vec![f(x)]);
+    has_gradient(what, recorded::<S>(x, |x| vec![f(x)]), value, gradient)
+}
+
+fn has_gradient<S: Reverse>(what: &str, mut recorded: Recorded<S>, value: f64, gradient: &[f64]) -> Outcome {
     close(&format!("the value of {what}"), recorded.y[0].value(), value)?;
     recorded.sweep_gives(&format!("the gradient of {what}"), &[1.0], gradient)
 }
@@ -128,14 +141,16 @@ pub(super) fn unless_it_panics<R>(f: impl FnOnce() -> R) -> Option<R> {
 
 /// Whether `f` panics with a text that names these recordings as `#number`.
 pub(super) fn panics_naming<R>(what: &str, numbers: &[u32], f: impl FnOnce() -> R) -> Outcome {
-    let Err(payload) = catch_unwind(AssertUnwindSafe(f)) else {
+    let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(f()))) else {
         return Err(Failure(format!("{what} did not panic")));
     };
-    let text = panic_message(&*payload);
-    for number in numbers {
-        ensure(names(text, *number), format_args!("{what} panics without naming recording #{number}: {text}"))?;
-    }
-    Ok(())
+    names_all(what, numbers, panic_message(&*payload))
+}
+
+fn names_all(what: &str, numbers: &[u32], text: &str) -> Outcome {
+    numbers.iter().try_for_each(|number| {
+        ensure(names(text, *number), format_args!("{what} panics without naming recording #{number}: {text}"))
+    })
 }
 
 /// Whether a text contains `#number`, and not as the beginning of a longer number.

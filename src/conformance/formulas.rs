@@ -72,8 +72,8 @@ pub fn transcendental_functions<S: Reverse>() -> Outcome {
 }
 
 /// `+ − × ÷ %` and negation, with every kind of operand on either side, at (7.5, 2).
-pub fn every_operator<S: Reverse>() -> Outcome {
-    all_rows::<S>(7.5, 2.0, &[
+fn operators<S: Reverse>() -> [Row<S>; 24] {
+    [
         ("x + y", |x, y| (x + y).into(), 9.5, [1.0, 1.0]),
         ("x − y", |x, y| (x - y).into(), 5.5, [1.0, -1.0]),
         ("x·y", |x, y| (x * y).into(), 15.0, [2.0, 7.5]),
@@ -91,8 +91,6 @@ pub fn every_operator<S: Reverse>() -> Outcome {
         ("4·y", |_, y| (4.0 * y).into(), 8.0, [0.0, 4.0]),
         ("4/y", |_, y| (4.0 / y).into(), 2.0, [0.0, -1.0]),
         ("5 % y", |_, y| (5.0 % y).into(), 1.0, [0.0, -2.0]),
-    ])?;
-    all_rows::<S>(7.5, 2.0, &[
         ("x·y + x", |x, y| (x * y + x).into(), 22.5, [3.0, 7.5]),
         ("x − x·y", |x, y| (x - x * y).into(), -7.5, [-1.0, -7.5]),
         ("(x·y)·(x + y)", |x, y| ((x * y) * (x + y)).into(), 142.5, [34.0, 86.25]),
@@ -100,7 +98,27 @@ pub fn every_operator<S: Reverse>() -> Outcome {
         ("(x·y) % (y + 2)", |x, y| ((x * y) % (y + 2.0)).into(), 3.0, [2.0, 4.5]),
         ("4 − (x·y)", |x, y| (4.0 - (x * y)).into(), -11.0, [-2.0, -7.5]),
         ("(x·y)/4 + 1", |x, y| ((x * y) / 4.0 + 1.0).into(), 4.75, [0.5, 1.875]),
-    ])
+    ]
+}
+
+/// Each operator in a recording of its own.
+pub fn every_operator<S: Reverse>() -> Outcome {
+    all_rows::<S>(7.5, 2.0, &operators())
+}
+
+/// Two dozen types of statements, interleaved in one recording.
+pub fn many_types_of_statements<S: Reverse>() -> Outcome {
+    let rows = operators::<S>();
+    let f = |v: &[Real<S>]| {
+        let mut total = Real::default();
+        for (_, row, ..) in rows.iter().chain(rows.iter().rev()) {
+            total += row(&v[0], &v[1]);
+        }
+        total
+    };
+    let twice = |of: fn(&Row<S>) -> f64| 2.0 * rows.iter().map(of).sum::<f64>();
+    let gradient = [twice(|row| row.3[0]), twice(|row| row.3[1])];
+    gradient_is::<S>("the sum of all rows, twice", f, &[7.5, 2.0], twice(|row| row.2), &gradient)
 }
 
 /// An assignment operator applied to x, the right-hand sides being y, 4 and x·y; at (7.5, 2).

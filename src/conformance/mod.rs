@@ -77,7 +77,7 @@ macro_rules! conformance_scenarios {
     ($handler:ident $strategy:tt) => { $crate::$handler! { $strategy
         formulas: values_are_those_of_floats polynomial quotients transcendental_functions every_operator
             compound_assignments iterator_folds chain_of_sines fan_out repeated_arguments shared_partials
-            unselected_branch_contributes_nothing;
+            unselected_branch_contributes_nothing many_types_of_statements;
         outputs: output_is_an_input output_is_a_constant output_is_the_same_input_twice output_listed_twice
             unused_input_has_gradient_zero recording_without_inputs outputs_with_different_seeds repeated_sweeps_agree
             sweeps_do_not_pollute_each_other zero_adjoint_ignores_infinite_partials infinite_partials_arrive
@@ -85,8 +85,7 @@ macro_rules! conformance_scenarios {
         activity: every_activity_pattern every_activity_pattern_of_slices passive_statements_record_nothing
             passive_results_stay_passive activity_changes_between_identical_statements;
         statements: expression_outlives_its_leaves expression_folded_twice variable_assigned_over
-            statement_of_forty_arguments wide_sum wide_dot wide_linear_combination empty_slices
-            many_types_of_statements;
+            statement_of_forty_arguments wide_sum wide_dot wide_linear_combination empty_slices;
         rules: unary_rule binary_rule nary_rule rule_panics_while_recording rule_panics_during_a_sweep
             rule_records_in_its_derivative nary_rule_records_in_its_partials rule_records_on_a_tape_of_its_own;
         recordings: nested_recordings nested_three_deep another_strategy_inside guards_end_in_any_order

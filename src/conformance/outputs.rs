@@ -1,7 +1,7 @@
 //! Which variables may be outputs, and how often a recording may be swept.
 
 use super::Outcome;
-use super::check::{all_close, close, constant, floats, gradient_is, is_passive, recorded};
+use super::check::{all_close, close, constant, ensure, floats, gradient_is, is_passive, recorded};
 use crate::{Float, Real, Reverse};
 
 /// f(x, y) = x.
@@ -44,7 +44,7 @@ pub fn unused_input_has_gradient_zero<S: Reverse>() -> Outcome {
 /// A recording without inputs has passive variables only, and can be swept.
 pub fn recording_without_inputs<S: Reverse>() -> Outcome {
     let mut recorded = recorded::<S>(&[], |_| vec![(constant::<S>(2.0) * 3.0).eval()]);
-    super::check::ensure(is_passive(&recorded.y[0]), "a variable that depends on no input is active")?;
+    ensure(is_passive(&recorded.y[0]), "a variable that depends on no input is active")?;
     recorded.sweep_gives("the gradient", &[1.0], &[])
 }
 
@@ -72,7 +72,7 @@ pub fn repeated_sweeps_agree<S: Reverse>() -> Outcome {
     let first = recorded.tape.sweep_all(&recorded.y, &floats(&[1.0]))?.of_all(&recorded.x)?;
     for _ in 0..3 {
         let again = recorded.tape.sweep_all(&recorded.y, &floats(&[1.0]))?.of_all(&recorded.x)?;
-        super::check::ensure(again == first, format_args!("a repeated sweep gives {again:?} instead of {first:?}"))?;
+        ensure(again == first, format_args!("a repeated sweep gives {again:?} instead of {first:?}"))?;
     }
     Ok(())
 }

@@ -1,8 +1,8 @@
 //! What becomes a statement: expressions that are kept, folded twice, wide, or of many types.
 
 use super::Outcome;
-use super::check::{close, constant, ensure, floats, gradient_is, recorded};
-use crate::{Ex, Float, Real, Reverse, dot, linear_combination, logsumexp, sum};
+use super::check::{close, ensure, gradient_is, recorded};
+use crate::{Real, Reverse, dot, linear_combination, logsumexp, sum};
 
 /// An unfinished expression keeps the values and identifiers that its leaves had.
 pub fn expression_outlives_its_leaves<S: Reverse>() -> Outcome {
@@ -127,47 +127,4 @@ pub fn empty_slices<S: Reverse>() -> Outcome {
     gradient_is::<S>("an empty linear combination", |_| linear_combination(&[], &none), &[1.0], 0.0, &[0.0])?;
     gradient_is::<S>("a sum of one", |x| sum(x), &[1.5], 1.5, &[1.0])?;
     gradient_is::<S>("ln Σ exp of one", |x| logsumexp(x), &[1.5], 1.5, &[1.0])
-}
-
-/// Records one statement of a type of its own for each bit pattern of `LEFT` more bits, and adds up value and slope.
-fn each_type<S: Reverse, N>(x: &Real<S>, tree: Ex<S, N>, value: f64, slope: f64, total: &mut Real<S>, sums: &mut [f64; 2])
-where
-    Ex<S, N>: Into<Real<S>>,
-{
-    *total += tree.into() * x;
-    let at = x.value().as_f64();
-    sums[0] += value * at;
-    sums[1] += slope * at + value;
-}
-
-/// 64 statements of different types, interleaved with variables of every one of them.
-pub fn many_types_of_statements<S: Reverse>() -> Outcome {
-    /// Calls `each_type` for the trees that `+ x`, `− 1`, `· x` and `sin` make of this one, `$depth` levels deep.
-    macro_rules! trees {
-        ($f:ident, $tree:expr, $v:expr, $d:expr,) => { $f!($tree, $v, $d) };
-        ($f:ident, $tree:expr, $v:expr, $d:expr, $x:ident $($rest:ident)*) => {
-            trees!($f, $tree + $x, $v + AT, $d + 1.0, $($rest)*);
-            trees!($f, $tree - 1.0, $v - 1.0, $d, $($rest)*);
-            trees!($f, $tree * $x, $v * AT, $d * AT + $v, $($rest)*);
-            trees!($f, -$tree, -$v, -$d, $($rest)*);
-        };
-    }
-    const AT: f64 = 0.5;
-    let mut sums = [0.0; 2];
-    let f = |v: &[Real<S>]| {
-        let x = &v[0];
-        let mut total = Real::default();
-        macro_rules! record {
-            ($tree:expr, $value:expr, $slope:expr) => {
-                each_type(x, $tree, $value, $slope, &mut total, &mut sums)
-            };
-        }
-        trees!(record, x * 2.0, AT * 2.0, 2.0, x x x);
-        total
-    };
-    let mut all = recorded::<S>(&[AT], |x| vec![f(x)]);
-    close("the sum over 64 types", all.y[0].value(), sums[0])?;
-    all.sweep_gives("the gradient over 64 types", &[1.0], &[sums[1]])?;
-    let _ = (floats::<S::Value>, constant::<S>);
-    Ok(())
 }

@@ -7,7 +7,7 @@ use core::ops::Add;
 use tapewright_strategies::generic_array::ArrayLength;
 use tapewright_strategies::shape::{Both, Edge, Nothing, Shape, Unit, mix};
 use tapewright_strategies::typenum::{Sum, U0, U1};
-use tapewright_strategies::{Float, Rule, Statement, Strategy, Taping, Twin, Variable};
+use tapewright_strategies::{Float, Load, Rule, Sink, Statement, Store, Strategy, Taping, Twin, Variable};
 
 use super::Ex;
 
@@ -102,14 +102,14 @@ macro_rules! leaf {
                 $value
             }
             #[inline(always)]
-            fn backward(&self, seed: S::Value, _: &mut impl FnMut(S::Value), leaf: &mut impl FnMut(S::Value, S::Raw)) {
+            fn backward(&self, seed: S::Value, sink: &mut impl Sink<S>) {
                 let $s = self;
-                leaf(seed, $raw);
+                sink.leaf(seed, $raw);
             }
             #[inline(always)]
-            fn silence(&self, _: &mut impl FnMut(S::Value), leaf: &mut impl FnMut(S::Value, S::Raw)) {
+            fn silence(&self, sink: &mut impl Sink<S>) {
                 let $s = self;
-                leaf(S::Value::from_f64(0.0), $raw);
+                sink.leaf(S::Value::from_f64(0.0), $raw);
             }
         }
 
@@ -118,9 +118,9 @@ macro_rules! leaf {
             type Constants = U0;
             type Back = BackLeaf<S>;
             #[inline(always)]
-            fn store(&self, leaf: &mut impl FnMut(S::Value, S::Raw), _: &mut impl FnMut(S::Value)) {
+            fn store(&self, store: &mut impl Store<S>) {
                 let $s = self;
-                leaf($value, $raw);
+                store.leaf($value, $raw);
             }
         }
     )* };
@@ -142,8 +142,8 @@ impl<S: Taping> Twin<S> for BackLeaf<S> {
     const HASH: u32 = 0x11;
     const CONSTANTS: usize = 0;
     #[inline(always)]
-    fn load(leaf: &mut impl FnMut() -> (S::Value, S::Raw), _: &mut impl FnMut() -> S::Value) -> Self {
-        let (value, raw) = leaf();
+    fn load(source: &mut impl Load<S>) -> Self {
+        let (value, raw) = source.leaf();
         Self { value, raw }
     }
 }
@@ -155,9 +155,9 @@ impl<S: Taping> Rule<S> for Literal<S> {
         self.0
     }
     #[inline(always)]
-    fn backward(&self, _: S::Value, _: &mut impl FnMut(S::Value), _: &mut impl FnMut(S::Value, S::Raw)) {}
+    fn backward(&self, _: S::Value, _: &mut impl Sink<S>) {}
     #[inline(always)]
-    fn silence(&self, _: &mut impl FnMut(S::Value), _: &mut impl FnMut(S::Value, S::Raw)) {}
+    fn silence(&self, _: &mut impl Sink<S>) {}
 }
 
 impl<S: Taping> Statement<S> for Literal<S> {
@@ -165,8 +165,8 @@ impl<S: Taping> Statement<S> for Literal<S> {
     type Constants = U1;
     type Back = Self;
     #[inline(always)]
-    fn store(&self, _: &mut impl FnMut(S::Value, S::Raw), constant: &mut impl FnMut(S::Value)) {
-        constant(self.0);
+    fn store(&self, store: &mut impl Store<S>) {
+        store.constant(self.0);
     }
 }
 
@@ -174,8 +174,8 @@ impl<S: Taping> Twin<S> for Literal<S> {
     const HASH: u32 = 0x22;
     const CONSTANTS: usize = 1;
     #[inline(always)]
-    fn load(_: &mut impl FnMut() -> (S::Value, S::Raw), constant: &mut impl FnMut() -> S::Value) -> Self {
-        Self(constant())
+    fn load(source: &mut impl Load<S>) -> Self {
+        Self(source.constant())
     }
 }
 
@@ -194,18 +194,19 @@ impl<S: Taping, O: Function, A: Rule<S>> Rule<S> for Un<S, O, A> {
         self.value
     }
     #[inline(always)]
-    fn backward(&self, seed: S::Value, factor: &mut impl FnMut(S::Value), leaf: &mut impl FnMut(S::Value, S::Raw)) {
+    fn backward(&self, seed: S::Value, sink: &mut impl Sink<S>) {
         if <A::Shape as Shape>::LEAVES > 0 {
-            let seed = O::Edge::seed(seed, || O::derivative(self.argument.value(), self.value, self.companion));
-            if O::Edge::SCALES && <A::Shape as Shape>::LINEAR {
-                factor(seed);
+            if O::Edge::SCALES {
+                let partial = O::derivative(self.argument.value(), self.value, self.companion);
+                descend::<S, O::Edge, A>(&self.argument, seed * partial, sink);
+            } else {
+                descend::<S, O::Edge, A>(&self.argument, seed, sink);
             }
-            self.argument.backward(seed, factor, leaf);
         }
     }
     #[inline(always)]
-    fn silence(&self, factor: &mut impl FnMut(S::Value), leaf: &mut impl FnMut(S::Value, S::Raw)) {
-        silence_below::<S, O::Edge, A>(&self.argument, factor, leaf);
+    fn silence(&self, sink: &mut impl Sink<S>) {
+        silence_below::<S, O::Edge, A>(&self.argument, sink);
     }
 }
 
@@ -214,8 +215,8 @@ impl<S: Taping, O: Function, A: Statement<S>> Statement<S> for Un<S, O, A> {
     type Constants = A::Constants;
     type Back = Un<S, O, A::Back>;
     #[inline(always)]
-    fn store(&self, leaf: &mut impl FnMut(S::Value, S::Raw), constant: &mut impl FnMut(S::Value)) {
-        self.argument.store(leaf, constant);
+    fn store(&self, store: &mut impl Store<S>) {
+        self.argument.store(store);
     }
 }
 
@@ -223,8 +224,8 @@ impl<S: Taping, O: Function, A: Twin<S>> Twin<S> for Un<S, O, A> {
     const HASH: u32 = mix(A::HASH, O::HASH);
     const CONSTANTS: usize = A::CONSTANTS;
     #[inline(always)]
-    fn load(leaf: &mut impl FnMut() -> (S::Value, S::Raw), constant: &mut impl FnMut() -> S::Value) -> Self {
-        Self::new(A::load(leaf, constant))
+    fn load(source: &mut impl Load<S>) -> Self {
+        Self::new(A::load(source))
     }
 }
 
@@ -243,50 +244,67 @@ impl<S: Taping, O: Operator, A: Rule<S>, B: Rule<S>> Rule<S> for Bin<S, O, A, B>
         self.value
     }
     #[inline(always)]
-    fn backward(&self, seed: S::Value, factor: &mut impl FnMut(S::Value), leaf: &mut impl FnMut(S::Value, S::Raw)) {
+    fn backward(&self, seed: S::Value, sink: &mut impl Sink<S>) {
         let (x, y, value) = (self.left.value(), self.right.value(), self.value);
-        let selects_left = O::selects_left(x, y);
+        if O::SELECTS {
+            self.backward_selected(seed, sink);
+            return;
+        }
         if <A::Shape as Shape>::LEAVES > 0 {
-            if selects_left == Some(false) {
-                silence_below::<S, O::Left, A>(&self.left, factor, leaf);
+            if O::Left::SCALES {
+                descend::<S, O::Left, A>(&self.left, seed * O::partial_left(x, y, value), sink);
             } else {
-                let seed = O::Left::seed(seed, || O::partial_left(x, y, value));
-                if O::Left::SCALES && <A::Shape as Shape>::LINEAR {
-                    factor(seed);
-                }
-                self.left.backward(seed, factor, leaf);
+                descend::<S, O::Left, A>(&self.left, seed, sink);
             }
         }
         if <B::Shape as Shape>::LEAVES > 0 {
-            if selects_left == Some(true) {
-                silence_below::<S, O::Right, B>(&self.right, factor, leaf);
+            if O::Right::SCALES {
+                descend::<S, O::Right, B>(&self.right, seed * O::partial_right(x, y, value), sink);
             } else {
-                let seed = O::Right::seed(seed, || O::partial_right(x, y, value));
-                if O::Right::SCALES && <B::Shape as Shape>::LINEAR {
-                    factor(seed);
-                }
-                self.right.backward(seed, factor, leaf);
+                descend::<S, O::Right, B>(&self.right, seed, sink);
             }
         }
     }
     #[inline(always)]
-    fn silence(&self, factor: &mut impl FnMut(S::Value), leaf: &mut impl FnMut(S::Value, S::Raw)) {
-        silence_below::<S, O::Left, A>(&self.left, factor, leaf);
-        silence_below::<S, O::Right, B>(&self.right, factor, leaf);
+    fn silence(&self, sink: &mut impl Sink<S>) {
+        silence_below::<S, O::Left, A>(&self.left, sink);
+        silence_below::<S, O::Right, B>(&self.right, sink);
     }
+}
+
+impl<S: Taping, O: Operator, A: Rule<S>, B: Rule<S>> Bin<S, O, A, B> {
+    /// [`Rule::backward`] for a function that returns one of its arguments.
+    fn backward_selected(&self, seed: S::Value, sink: &mut impl Sink<S>) {
+        if O::selects_left(self.left.value(), self.right.value()) {
+            descend::<S, O::Left, A>(&self.left, seed, sink);
+            silence_below::<S, O::Right, B>(&self.right, sink);
+        } else {
+            silence_below::<S, O::Left, A>(&self.left, sink);
+            descend::<S, O::Right, B>(&self.right, seed, sink);
+        }
+    }
+}
+
+/// Goes down to a child whose seed, but for the sign, is `seed`.
+#[inline(always)]
+fn descend<S: Taping, E: Edge, A: Rule<S>>(child: &A, seed: S::Value, sink: &mut impl Sink<S>) {
+    let seed = if E::NEGATES { -seed } else { seed };
+    if E::SCALES && <A::Shape as Shape>::LINEAR {
+        sink.factor(seed);
+    }
+    child.backward(seed, sink);
 }
 
 /// Silences a child and the edge above it.
 #[inline(always)]
 fn silence_below<S: Taping, E: Edge, A: Rule<S>>(
     child: &A,
-    factor: &mut impl FnMut(S::Value),
-    leaf: &mut impl FnMut(S::Value, S::Raw),
+    sink: &mut impl Sink<S>,
 ) {
     if E::SCALES && <A::Shape as Shape>::LINEAR {
-        factor(S::Value::from_f64(0.0));
+        sink.factor(S::Value::from_f64(0.0));
     }
-    child.silence(factor, leaf);
+    child.silence(sink);
 }
 
 impl<S: Taping, O: Operator, A: Statement<S>, B: Statement<S>> Statement<S> for Bin<S, O, A, B>
@@ -298,9 +316,9 @@ where
     type Constants = Sum<A::Constants, B::Constants>;
     type Back = Bin<S, O, A::Back, B::Back>;
     #[inline(always)]
-    fn store(&self, leaf: &mut impl FnMut(S::Value, S::Raw), constant: &mut impl FnMut(S::Value)) {
-        self.left.store(leaf, constant);
-        self.right.store(leaf, constant);
+    fn store(&self, store: &mut impl Store<S>) {
+        self.left.store(store);
+        self.right.store(store);
     }
 }
 
@@ -308,9 +326,9 @@ impl<S: Taping, O: Operator, A: Twin<S>, B: Twin<S>> Twin<S> for Bin<S, O, A, B>
     const HASH: u32 = mix(mix(A::HASH, B::HASH), O::HASH);
     const CONSTANTS: usize = A::CONSTANTS + B::CONSTANTS;
     #[inline(always)]
-    fn load(leaf: &mut impl FnMut() -> (S::Value, S::Raw), constant: &mut impl FnMut() -> S::Value) -> Self {
-        let left = A::load(leaf, constant);
-        let right = B::load(leaf, constant);
+    fn load(source: &mut impl Load<S>) -> Self {
+        let left = A::load(source);
+        let right = B::load(source);
         Self::new(left, right)
     }
 }

@@ -13,6 +13,7 @@ macro_rules! operators {
         #[allow(unused_variables, reason = "a rule may not need all of x, y and v")]
         impl Operator for $name {
             const HASH: u32 = hash_name(stringify!($name));
+            const SELECTS: bool = false;
             type Left = $le;
             type Right = $re;
             #[inline(always)]
@@ -22,7 +23,7 @@ macro_rules! operators {
             #[inline(always)]
             fn partial_right<V: Float>($x: V, $y: V, $v: V) -> V { $r }
             #[inline(always)]
-            fn selects_left<V: Float>(_: V, _: V) -> Option<bool> { None }
+            fn selects_left<V: Float>(_: V, _: V) -> bool { true }
         }
     )* };
 }

@@ -2,7 +2,7 @@
 
 use super::Unary;
 use super::rules::{binary_rules, lit, unary_rules};
-use core::f64::consts::{LN_2, LN_2, LOG2_E, LOG10_E};
+use core::f64::consts::{LN_2, LOG2_E, LOG10_E};
 use tapewright_strategies::Float;
 
 unary_rules! {

@@ -70,11 +70,14 @@ pub trait Binary: 'static {
     /// ∂/∂y at (`x`, `y`), where `value` is the function's value.
     fn partial_right<V: Float>(x: V, y: V, value: V) -> V;
 
-    /// For a function that returns one of its arguments: whether it is the left one. The other argument's partials are
-    /// then exactly 0, whatever they are made of. `None` for all other functions.
+    /// Whether this function returns one of its arguments unchanged, as a maximum does. The other argument's partials are
+    /// then exactly 0, whatever they are made of.
+    const SELECTS: bool = false;
+
+    /// For a function that [`SELECTS`](Self::SELECTS): whether it returns the left argument.
     #[inline(always)]
-    fn selects_left<V: Float>(_x: V, _y: V) -> Option<bool> {
-        None
+    fn selects_left<V: Float>(_x: V, _y: V) -> bool {
+        true
     }
 }
 
@@ -107,11 +110,13 @@ pub trait Operator: 'static {
     fn value<V: Float>(x: V, y: V) -> V;
     fn partial_left<V: Float>(x: V, y: V, value: V) -> V;
     fn partial_right<V: Float>(x: V, y: V, value: V) -> V;
-    fn selects_left<V: Float>(x: V, y: V) -> Option<bool>;
+    const SELECTS: bool;
+    fn selects_left<V: Float>(x: V, y: V) -> bool;
 }
 
 impl<R: Binary> Operator for R {
     const HASH: u32 = R::HASH;
+    const SELECTS: bool = R::SELECTS;
     type Left = Scaling;
     type Right = Scaling;
     #[inline(always)]
@@ -127,7 +132,7 @@ impl<R: Binary> Operator for R {
         <R as Binary>::partial_right(x, y, value)
     }
     #[inline(always)]
-    fn selects_left<V: Float>(x: V, y: V) -> Option<bool> {
+    fn selects_left<V: Float>(x: V, y: V) -> bool {
         <R as Binary>::selects_left(x, y)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Binary;
 use super::power::toward;
-use super::rules::{binary_rules, hash_name, unary_rules};
+use super::rules::{binary_rules, hash_name, lit, unary_rules};
 use tapewright_strategies::Float;
 
 unary_rules! {
@@ -44,6 +44,7 @@ macro_rules! selecting_rules {
         pub struct $name;
         impl Binary for $name {
             const HASH: u32 = hash_name(stringify!($name));
+            const SELECTS: bool = true;
             #[inline(always)]
             fn value<V: Float>($x: V, $y: V) -> V { $value }
             #[inline(always)]
@@ -51,7 +52,7 @@ macro_rules! selecting_rules {
             #[inline(always)]
             fn partial_right<V: Float>(x: V, y: V, value: V) -> V { Self::partial_left(x, y, value) }
             #[inline(always)]
-            fn selects_left<V: Float>($x: V, $y: V) -> Option<bool> { Some($left) }
+            fn selects_left<V: Float>($x: V, $y: V) -> bool { $left }
         }
     )* };
 }

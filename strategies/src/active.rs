@@ -65,7 +65,7 @@ pub(crate) fn innermost() -> *const Header {
 /// The next recording number. Drawn from a process-wide counter in blocks, because an atomic operation for each
 /// recording would cost more than a tiny gradient.
 #[inline]
-fn fresh_number() -> TapeNumber {
+pub(crate) fn fresh_number() -> TapeNumber {
     const BLOCK: u32 = 1 << 12;
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let (mut next, mut end) = NUMBERS.get();

@@ -204,17 +204,35 @@ pub trait Rule<S: Taping> {
     /// The value, computed when the expression was built.
     fn value(&self) -> S::Value;
 
-    /// Walks the tree with `seed` = ∂(statement)/∂(this node), leaves from left to right. Calls `factor` once for
-    /// each distinct stored partial of the statement (see [`Shape`]) and `leaf` for each leaf with its partial.
-    fn backward(&self, seed: S::Value, factor: &mut impl FnMut(S::Value), leaf: &mut impl FnMut(S::Value, S::Raw));
+    /// Walks the tree with `seed` = ∂(statement)/∂(this node) and reports factors and leaves, leaves from left to right.
+    fn backward(&self, seed: S::Value, sink: &mut impl Sink<S>);
 
     /// Like [`backward`](Self::backward) for a branch that was not selected: every partial is exactly 0.
-    fn silence(&self, factor: &mut impl FnMut(S::Value), leaf: &mut impl FnMut(S::Value, S::Raw));
+    fn silence(&self, sink: &mut impl Sink<S>);
 
     /// Visits each leaf, left to right, with `seed`·∂/∂leaf.
     #[inline(always)]
-    fn partials(&self, seed: S::Value, sink: &mut impl FnMut(S::Value, S::Raw)) {
-        self.backward(seed, &mut |_| {}, sink);
+    fn partials(&self, seed: S::Value, visit: &mut impl FnMut(S::Value, S::Raw)) {
+        self.backward(seed, &mut Partials(visit));
+    }
+}
+
+/// What a walk over a tree reports to. A type for each purpose, not for each statement: the compiler then makes one
+/// function for each type of node, however many statements it occurs in.
+pub trait Sink<S: Taping> {
+    /// A distinct partial of the statement that is not ±1 by the operators; see [`Shape`].
+    fn factor(&mut self, factor: S::Value);
+    /// A leaf and its partial.
+    fn leaf(&mut self, partial: S::Value, id: S::Raw);
+}
+
+struct Partials<'a, F>(&'a mut F);
+impl<S: Taping, F: FnMut(S::Value, S::Raw)> Sink<S> for Partials<'_, F> {
+    #[inline(always)]
+    fn factor(&mut self, _: S::Value) {}
+    #[inline(always)]
+    fn leaf(&mut self, partial: S::Value, id: S::Raw) {
+        (self.0)(partial, id);
     }
 }
 
@@ -227,8 +245,16 @@ pub trait Statement<S: Taping>: Rule<S> {
     /// The tree's owned twin, rebuilt from a record; by-value and by-reference forms share it.
     type Back: Twin<S>;
 
-    /// Visits leaves and constants, each from left to right.
-    fn store(&self, leaf: &mut impl FnMut(S::Value, S::Raw), constant: &mut impl FnMut(S::Value));
+    /// Reports leaves and constants, each from left to right.
+    fn store(&self, store: &mut impl Store<S>);
+}
+
+/// Where a statement's ingredients go.
+pub trait Store<S: Taping> {
+    /// The next leaf.
+    fn leaf(&mut self, value: S::Value, id: S::Raw);
+    /// The next constant.
+    fn constant(&mut self, constant: S::Value);
 }
 
 /// A tree that owns its leaves and can be rebuilt from a record.
@@ -240,7 +266,15 @@ pub trait Twin<S: Taping>: Rule<S> + Sized + 'static {
 
     /// Rebuilds the tree, and recomputes its values, from the leaves and constants in the order of
     /// [`Statement::store`].
-    fn load(leaf: &mut impl FnMut() -> (S::Value, S::Raw), constant: &mut impl FnMut() -> S::Value) -> Self;
+    fn load(source: &mut impl Load<S>) -> Self;
+}
+
+/// Where a statement's ingredients come from.
+pub trait Load<S: Taping> {
+    /// The next leaf.
+    fn leaf(&mut self) -> (S::Value, S::Raw);
+    /// The next constant.
+    fn constant(&mut self) -> S::Value;
 }
 
 /// A function of a number of arguments known at run time, such as a sum over a slice.

@@ -2,12 +2,10 @@
 
 use crate::arena::{self, Layout, Records};
 use crate::{
-    Capacity, Float, IndexType, LinearId, MemoryReport, Nary, Policy, Reverse, Shape, Statement, Strict, TapeNumber,
+    Capacity, Float, IndexType, LinearId, MemoryReport, Nary, Policy, Reverse, Statement, Strict, TapeNumber,
     Taped, Taping,
 };
 use core::marker::PhantomData;
-use generic_array::GenericArray;
-use generic_array::sequence::GenericSequence;
 
 /// Jacobian taping: a record keeps the partials of its statement, evaluated when the statement is; the sweep is
 /// multiply-adds only.
@@ -42,22 +40,8 @@ impl<V: Float, I: IndexType, P: Policy> Taping for Jacobian<V, I, P> {
     #[inline(always)]
     #[track_caller]
     fn record<N: Statement<Self>>(statement: &N) -> LinearId<I> {
-        let mut arguments = GenericArray::<_, N::Args>::repeat(LinearId::passive());
-        let mut partials = GenericArray::<V, N::Args>::repeat(V::zero());
-        let (mut a, mut d) = (0, 0);
-        statement.backward(
-            V::one(),
-            &mut |factor| {
-                partials[d] = factor;
-                d += 1;
-            },
-            &mut |_, id| {
-                arguments[a] = id;
-                a += 1;
-            },
-        );
         let layout = const { &Layout::scatter::<N::Shape, I>() };
-        arena::append::<Self, V, I, _, _, false>(layout, &arguments, &partials, &partials, V::zero())
+        arena::append::<Self, V, I, N, false>(layout, statement)
     }
 
     #[track_caller]

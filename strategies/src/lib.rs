@@ -25,7 +25,9 @@ mod primal_value;
 pub mod shape;
 
 pub use arena::Records;
-pub use contract::{Capacity, Nary, Policy, Reverse, Rule, Statement, Strategy, Strict, Taped, Taping, Twin, Variable};
+pub use contract::{
+    Capacity, Load, Nary, Policy, Reverse, Rule, Sink, Statement, Store, Strategy, Strict, Taped, Taping, Twin, Variable,
+};
 pub use float::Float;
 pub use identifier::{IndexType, LinearId, TapeNumber};
 pub use jacobian::Jacobian;

@@ -6,8 +6,6 @@ use crate::{
     Taping,
 };
 use core::marker::PhantomData;
-use generic_array::GenericArray;
-use generic_array::sequence::GenericSequence;
 
 /// Primal-value taping: the tape keeps the value of every variable once, and a record keeps which variables and `f64`
 /// operands its statement used; the sweep rebuilds the statement and recomputes its partials.
@@ -41,23 +39,8 @@ impl<V: Float, I: IndexType, P: Policy> Taping for PrimalValue<V, I, P> {
     #[inline(always)]
     #[track_caller]
     fn record<N: Statement<Self>>(statement: &N) -> LinearId<I> {
-        let mut arguments = GenericArray::<_, N::Args>::repeat(LinearId::passive());
-        let mut values = GenericArray::<V, N::Args>::repeat(V::zero());
-        let mut constants = GenericArray::<V, N::Constants>::repeat(V::zero());
-        let (mut a, mut c) = (0, 0);
-        statement.store(
-            &mut |value, id| {
-                arguments[a] = id;
-                values[a] = value;
-                a += 1;
-            },
-            &mut |constant| {
-                constants[c] = constant;
-                c += 1;
-            },
-        );
         let layout = const { &Layout::replay::<Self, N::Back, I>() };
-        arena::append::<Self, V, I, _, _, true>(layout, &arguments, &values, &constants, statement.value())
+        arena::append::<Self, V, I, N, true>(layout, statement)
     }
 
     #[track_caller]

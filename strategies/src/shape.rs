@@ -10,7 +10,7 @@ use core::marker::PhantomData;
 /// How the leaves of a tree get their partials from the stored factors.
 ///
 /// Factors are numbered in the order in which [`Rule::backward`](crate::Rule::backward) reports them.
-pub trait Shape: 'static {
+pub trait Shape: sealed::Sealed + 'static {
     /// The number of leaves.
     const LEAVES: usize;
     /// The number of stored factors of a statement with this shape.
@@ -23,6 +23,16 @@ pub trait Shape: 'static {
     /// Calls `leaf` with the adjoint contribution for each leaf, left to right. `root` is the statement's adjoint,
     /// `seed` what arrives at this node.
     fn scatter<V: Float>(root: V, seed: V, factor: &mut impl FnMut() -> V, leaf: &mut impl FnMut(V));
+}
+
+/// Only the shapes below are shapes: records are read by what they say.
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::Unit {}
+    impl Sealed for super::Nothing {}
+    impl<A, B> Sealed for super::Both<A, B> {}
+    impl<A> Sealed for super::Minus<A> {}
+    impl<A> Sealed for super::Scaled<A> {}
 }
 
 /// Mixes two hashes; the constants are those of Knuth's multiplicative hashing and of FNV-1a.
@@ -107,8 +117,8 @@ pub trait Edge: 'static {
     type Of<A: Shape>: Shape;
     /// Whether the seed is scaled by a partial, which is then a new number.
     const SCALES: bool;
-    /// The child's seed; `partial` is evaluated only if this edge scales.
-    fn seed<V: Float>(seed: V, partial: impl FnOnce() -> V) -> V;
+    /// Whether the seed is negated.
+    const NEGATES: bool;
 }
 
 /// The partial is exactly 1, as in a sum.
@@ -117,10 +127,7 @@ pub struct Same;
 impl Edge for Same {
     type Of<A: Shape> = A;
     const SCALES: bool = false;
-    #[inline(always)]
-    fn seed<V: Float>(seed: V, _: impl FnOnce() -> V) -> V {
-        seed
-    }
+    const NEGATES: bool = false;
 }
 
 /// The partial is exactly −1, as for the right-hand side of a difference.
@@ -129,10 +136,7 @@ pub struct Negated;
 impl Edge for Negated {
     type Of<A: Shape> = Minus<A>;
     const SCALES: bool = false;
-    #[inline(always)]
-    fn seed<V: Float>(seed: V, _: impl FnOnce() -> V) -> V {
-        -seed
-    }
+    const NEGATES: bool = true;
 }
 
 /// The partial depends on values or constants.
@@ -141,8 +145,5 @@ pub struct Scaling;
 impl Edge for Scaling {
     type Of<A: Shape> = Scaled<A>;
     const SCALES: bool = true;
-    #[inline(always)]
-    fn seed<V: Float>(seed: V, partial: impl FnOnce() -> V) -> V {
-        seed * partial()
-    }
+    const NEGATES: bool = false;
 }

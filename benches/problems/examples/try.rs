@@ -1,56 +1,44 @@
 use std::time::Instant;
 use tapewright::prelude::*;
-use tapewright_problems::{Burgers, Problem};
-fn run<S: Reverse<Value = f64>>(p: &impl Problem) {
-    let x = p.inputs();
-    let mut g = vec![0.0; x.len()];
+use tapewright_problems::{Burgers, Checksums, ExpSq, Gmm, Laplacian, Libor, Lstm, Problem, RepeatedSin, total};
+
+fn report<S: Reverse<Value = f64>>(p: &impl Problem) {
     let mut tape = Tape::<S>::new();
-    let v = tape.gradient(|x| p.eval(x), &x, &mut g).unwrap();
-    println!("{v} {} {}", g.iter().sum::<f64>(), g.iter().map(|x| x * x).sum::<f64>().sqrt());
+    let (v, g) = total(p, |k, x, g| tape.gradient(|x| p.eval(k, x), x, g).unwrap());
+    let c = Checksums::of(v, &g);
+    println!("  {c:?} diff {:?}", p.checksums().map(|r| c.difference(&r)));
     println!("{}", tape.memory());
-    let mut inputs = Vec::new();
-    let (mut rec, mut sw) = (vec![], vec![]);
-    for _ in 0..15 {
-        let t = Instant::now();
-        let y = tape.record(|s| {
-            s.inputs_into(&x, &mut inputs);
-            p.eval(&inputs)
-        });
-        rec.push(t.elapsed().as_secs_f64());
-        let t = Instant::now();
-        tape.sweep(&[(&y, 1.0)]).unwrap();
-        sw.push(t.elapsed().as_secs_f64());
-    }
-    rec.sort_by(f64::total_cmp);
-    sw.sort_by(f64::total_cmp);
-    println!("record {:.2} ms sweep {:.2} ms", rec[7] * 1e3, sw[7] * 1e3);
+}
+fn run(p: &impl Problem) {
+    println!("{} {}", p.name(), p.size());
+    let x = p.inputs(0);
+    let t = Instant::now();
+    let a = std::hint::black_box(p.plain(0, std::hint::black_box(&x)));
+    let t1 = Instant::now();
+    let b = std::hint::black_box(p.eval::<Passive>(0, Real::wrap_slice(std::hint::black_box(&x)))).value();
+    let t2 = Instant::now();
+    let mut g = vec![0.0; x.len()];
+    let _ = p.adjoint(0, &x, &mut g);
+    println!("  plain {:?} passive {:?} adjoint {:?} equal {}", t1 - t, t2 - t1, t2.elapsed(), a == b);
+    let (v, g) = total(p, |k, x, g| p.adjoint(k, x, g));
+    let c = Checksums::of(v, &g);
+    println!("  adjoint {c:?} diff {:?}", p.checksums().map(|r| c.difference(&r)));
+    report::<Jacobian>(p);
+    report::<PrimalValue>(p);
 }
 fn main() {
-    let p = Burgers::default();
-    let x = p.inputs();
-    let t = Instant::now();
-    for _ in 0..20 {
-        std::hint::black_box(p.plain(std::hint::black_box(&x)));
-    }
-    println!("plain {:.3} ms", t.elapsed().as_secs_f64() * 50.0);
-    let t = Instant::now();
-    for _ in 0..20 {
-        std::hint::black_box(p.eval::<Passive>(Real::wrap_slice(std::hint::black_box(&x))));
-    }
-    println!("passive {:.3} ms", t.elapsed().as_secs_f64() * 50.0);
-    run::<Jacobian>(&p);
-    run::<PrimalValue>(&p);
-    // expsq
-    let f = |x: &[Real<Jacobian>]| -> Real<Jacobian> { (x[0].exp() * x[1] * x[1]).into() };
-    let mut tape = Tape::<Jacobian>::new();
-    let mut g = [0.0; 2];
-    let mut s = 0.0;
-    for _ in 0..3 {
-        let t = Instant::now();
-        for i in 0..1_000_000 {
-            let d = i as f64 * 1e-7;
-            s += tape.gradient(f, &[0.3 + d, 1.7 - d], &mut g).unwrap() + g[0] + g[1];
-        }
-        println!("expsq {:.1} ns {s}", t.elapsed().as_secs_f64() * 1e3);
+    let args: Vec<String> = std::env::args().collect();
+    match (&args[1][..], args.get(2)) {
+        ("burgers2d", _) => run(&Burgers::default()),
+        ("gmm", None) => run(&Gmm::default()),
+        ("gmm", Some(f)) => run(&Gmm::from_file(f).unwrap()),
+        ("iris", _) => run(&Gmm::iris()),
+        ("lstm", None) => run(&Lstm::default()),
+        ("lstm", Some(f)) => run(&Lstm::from_file(f).unwrap()),
+        ("laplacian1d", _) => run(&Laplacian::default()),
+        ("libor", _) => run(&Libor::default()),
+        ("expsq", _) => run(&ExpSq::default()),
+        ("repeated_sin", _) => run(&RepeatedSin::default()),
+        _ => panic!("unknown workload"),
     }
 }

@@ -51,12 +51,7 @@ pub enum Error {
 
 impl Error {
     /// An error unless `value` ≥ `least`.
-    pub(crate) fn unless_at_least(
-        workload: &'static str,
-        what: &str,
-        value: usize,
-        least: usize,
-    ) -> Result<(), Self> {
+    pub(crate) fn unless_at_least(workload: &'static str, what: &str, value: usize, least: usize) -> Result<(), Self> {
         if value >= least {
             return Ok(());
         }

@@ -6,6 +6,8 @@ use crate::{Checksums, Error, Problem};
 use std::path::Path;
 use tapewright::{Float, Real, Taping};
 
+/// The fingerprint of `ADBench`'s file `gmm_d10_K25.txt` for 1000 points.
+const D10_K25_N1000: u64 = 0xF9F4_2C1B_9D93_910E;
 /// π to the digits that `ADBench` uses.
 #[allow(clippy::approx_constant, reason = "with more digits, values would differ from ADBench's")]
 const PI: f64 = 3.14159265359;
@@ -186,7 +188,7 @@ fn diagonals_plain(d: usize, factors: &[f64]) -> (Vec<f64>, Vec<f64>) {
 
 /// ‖Q·(point − mean)‖² with Q's diagonal `q` and its strictly `lower` triangle; leaves the differences and their products
 /// with Q in `work`.
-#[inline(always)]
+#[inline(never)]
 fn distance<S: Taping>(
     point: &[f64],
     mean: &[Real<S>],
@@ -216,7 +218,7 @@ fn distance<S: Taping>(
 }
 
 /// [`distance`] over `f64`.
-#[inline(always)]
+#[inline(never)]
 fn distance_plain(
     point: &[f64],
     mean: &[f64],
@@ -246,7 +248,7 @@ fn distance_plain(
 }
 
 /// ln Σ exp, statement by statement. The maximum is an active copy.
-#[inline(always)]
+#[inline(never)]
 fn logsumexp<S: Taping>(x: &[Real<S>]) -> Real<S> {
     let mut max = x[0].clone();
     for x in &x[1..] {
@@ -262,7 +264,7 @@ fn logsumexp<S: Taping>(x: &[Real<S>]) -> Real<S> {
 }
 
 /// [`logsumexp`] over `f64`.
-#[inline(always)]
+#[inline(never)]
 fn logsumexp_plain(x: &[f64]) -> f64 {
     let mut max = x[0];
     for x in &x[1..] {
@@ -277,13 +279,46 @@ fn logsumexp_plain(x: &[f64]) -> f64 {
     max + sum.ln()
 }
 
+/// The prior's terms that depend on inputs.
+fn wishart<S: Taping>(prior: Prior, factors: &[Real<S>], q: &[Real<S>], sums: &[Real<S>]) -> Real<S> {
+    let (d, length) = (q.len() / sums.len(), factors.len() / sums.len());
+    let mut total = Real::from(0.0);
+    for ((q, factor), sum) in q.chunks_exact(d).zip(factors.chunks_exact(length)).zip(sums) {
+        let mut square = Real::from(0.0);
+        for entry in q.iter().chain(&factor[d..]) {
+            square += entry * entry;
+        }
+        total += 0.5 * prior.gamma * prior.gamma * &square - f64::from(prior.m) * sum;
+    }
+    total
+}
+
+/// [`wishart`] over `f64`.
+fn wishart_plain(prior: Prior, factors: &[f64], q: &[f64], sums: &[f64]) -> f64 {
+    let (d, length) = (q.len() / sums.len(), factors.len() / sums.len());
+    let mut total = 0.0;
+    for ((q, factor), sum) in q.chunks_exact(d).zip(factors.chunks_exact(length)).zip(sums) {
+        let mut square = 0.0;
+        for entry in q.iter().chain(&factor[d..]) {
+            square += entry * entry;
+        }
+        total += 0.5 * prior.gamma * prior.gamma * square - f64::from(prior.m) * sum;
+    }
+    total
+}
+
 /// Turns `x` into its softmax and returns ln Σ exp.
 fn softmax(x: &mut [f64]) -> f64 {
-    let all = logsumexp_plain(x);
-    for x in x {
-        *x = (*x - all).exp();
+    let max = x.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let mut sum = 0.0;
+    for x in &mut *x {
+        *x = (*x - max).exp();
+        sum += *x;
     }
-    all
+    for x in x {
+        *x /= sum;
+    }
+    max + sum.ln()
 }
 
 /// Adds to the adjoints of one component's mean and factor (of its diagonal's exponential, so far), given that of main.
@@ -309,6 +344,28 @@ fn component_adjoint(
         to_mean[i] += to_main * to_centred;
         (lower, to_lower) = (rest, to_rest);
     }
+}
+
+/// The value of [`wishart`]. Adds its part to the adjoints of the factors and completes these, given in `to_mains` the
+/// adjoints of main summed over the points.
+fn wishart_adjoint(
+    prior: Prior,
+    (factors, q, sums): (&[f64], &[f64], &[f64]),
+    to_mains: &[f64],
+    to_factors: &mut [f64],
+) -> f64 {
+    let (d, length) = (q.len() / sums.len(), factors.len() / sums.len());
+    let (weight, m) = (prior.gamma * prior.gamma, f64::from(prior.m));
+    for (c, to_factor) in to_factors.chunks_exact_mut(length).enumerate() {
+        let (to_diagonal, to_lower) = to_factor.split_at_mut(d);
+        for (to_entry, q) in to_diagonal.iter_mut().zip(&q[c * d..]) {
+            *to_entry = (*to_entry + weight * q) * q + to_mains[c] - m;
+        }
+        for (to_entry, entry) in to_lower.iter_mut().zip(&factors[c * length + d..]) {
+            *to_entry += weight * entry;
+        }
+    }
+    wishart_plain(prior, factors, q, sums)
 }
 
 impl Problem for Gmm {
@@ -341,15 +398,7 @@ impl Problem for Gmm {
             total += &logsumexp(&main);
         }
         let weights = logsumexp(alphas);
-        let Prior { gamma, m } = self.prior;
-        let mut wishart = Real::from(0.0);
-        for ((q, factor), sum) in q.chunks_exact(d).zip(factors.chunks_exact(length)).zip(&sums) {
-            let mut square = Real::from(0.0);
-            for entry in q.iter().chain(&factor[d..]) {
-                square += entry * entry;
-            }
-            wishart += 0.5 * gamma * gamma * &square - f64::from(m) * sum;
-        }
+        let wishart = wishart(self.prior, factors, &q, &sums);
         (&total - self.n() as f64 * &weights + &wishart + self.constant()).into()
     }
 
@@ -370,15 +419,7 @@ impl Problem for Gmm {
             total += logsumexp_plain(&main);
         }
         let weights = logsumexp_plain(alphas);
-        let Prior { gamma, m } = self.prior;
-        let mut wishart = 0.0;
-        for ((q, factor), sum) in q.chunks_exact(d).zip(factors.chunks_exact(length)).zip(&sums) {
-            let mut square = 0.0;
-            for entry in q.iter().chain(&factor[d..]) {
-                square += entry * entry;
-            }
-            wishart += 0.5 * gamma * gamma * square - f64::from(m) * sum;
-        }
+        let wishart = wishart_plain(self.prior, factors, &q, &sums);
         total - self.n() as f64 * weights + wishart + self.constant()
     }
 
@@ -409,7 +450,7 @@ impl Problem for Gmm {
         }
         let mut shares = alphas.to_vec();
         total -= n * softmax(&mut shares);
-        total += self.prior_adjoint((factors, &q, &sums), to_alphas, to_factors);
+        total += wishart_adjoint(self.prior, (factors, &q, &sums), to_alphas, to_factors);
         for (to_alpha, share) in to_alphas.iter_mut().zip(&shares) {
             *to_alpha -= n * share;
         }
@@ -424,32 +465,3 @@ impl Problem for Gmm {
         })
     }
 }
-
-impl Gmm {
-    /// The prior's terms that depend on inputs. Adds them to the adjoints of the factors, and completes these, given in
-    /// `to_mains` the adjoints of main summed over the points.
-    fn prior_adjoint(
-        &self,
-        (factors, q, sums): (&[f64], &[f64], &[f64]),
-        to_mains: &[f64],
-        to_factors: &mut [f64],
-    ) -> f64 {
-        let (d, length) = (self.d, factor_length(self.d));
-        let (weight, m) = (self.prior.gamma.powi(2), f64::from(self.prior.m));
-        let mut value = 0.0;
-        for (c, to_factor) in to_factors.chunks_exact_mut(length).enumerate() {
-            let (q, lower) = (&q[c * d..][..d], &factors[c * length..][d..length]);
-            value += 0.5 * weight * q.iter().chain(lower).map(|entry| entry * entry).sum::<f64>() - m * sums[c];
-            for (to_entry, q) in to_factor.iter_mut().zip(q) {
-                *to_entry = (*to_entry + weight * q) * q + to_mains[c] - m;
-            }
-            for (to_entry, entry) in to_factor[d..].iter_mut().zip(lower) {
-                *to_entry += weight * entry;
-            }
-        }
-        value
-    }
-}
-
-/// The fingerprint of `ADBench`'s file `gmm_d10_K25.txt` for 1000 points.
-const D10_K25_N1000: u64 = 0;

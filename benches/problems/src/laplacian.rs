@@ -31,12 +31,7 @@ impl Laplacian {
 
 /// One squared residual, three to five statements with its sum: (2·`centre` − `b` − `left` − `right`)².
 #[inline(always)]
-fn square<S: Taping>(
-    centre: &Real<S>,
-    b: &Real<S>,
-    left: Option<&Real<S>>,
-    right: Option<&Real<S>>,
-) -> Real<S> {
+fn square<S: Taping>(centre: &Real<S>, b: &Real<S>, left: Option<&Real<S>>, right: Option<&Real<S>>) -> Real<S> {
     let mut y: Real<S> = (2.0 * centre - b).into();
     if let Some(left) = left {
         y -= left;

@@ -173,7 +173,7 @@ impl Libor {
 }
 
 /// One step of the rates that are still to be fixed, under the normal number `z`.
-#[inline(always)]
+#[inline(never)]
 fn evolve<S: Taping>(delta: &Real<S>, lambda: &[Real<S>], z: f64, rates: &mut [Real<S>]) {
     let shock: Real<S> = (delta.sqrt() * z).into();
     let mut drift = Real::from(0.0);
@@ -185,7 +185,7 @@ fn evolve<S: Taping>(delta: &Real<S>, lambda: &[Real<S>], z: f64, rates: &mut [R
 }
 
 /// [`evolve`] over `f64`.
-#[inline(always)]
+#[inline(never)]
 fn evolve_plain(delta: f64, lambda: &[f64], z: f64, rates: &mut [f64]) {
     let shock = delta.sqrt() * z;
     let mut drift = 0.0;

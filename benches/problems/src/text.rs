@@ -13,12 +13,17 @@ pub(crate) struct Numbers<'a> {
 impl<'a> Numbers<'a> {
     pub(crate) fn new(text: &'a str) -> Self {
         let code = |line: &'a str| line.split('#').next().unwrap_or_default();
-        let words = text.lines().enumerate().flat_map(move |(i, line)| code(line).split_whitespace().map(move |w| (i + 1, w)));
+        let words =
+            text.lines().enumerate().flat_map(move |(i, line)| code(line).split_whitespace().map(move |w| (i + 1, w)));
         Self { words: Box::new(words), lines: text.lines().count() }
     }
 
     /// The next word as a `T` that `is_valid`.
-    pub(crate) fn parse<T: FromStr>(&mut self, wanted: &'static str, is_valid: impl Fn(&T) -> bool) -> Result<T, Error> {
+    pub(crate) fn parse<T: FromStr>(
+        &mut self,
+        wanted: &'static str,
+        is_valid: impl Fn(&T) -> bool,
+    ) -> Result<T, Error> {
         let missing = Error::Missing { line: self.lines, wanted, found: 0, needed: 1 };
         let (line, word) = self.words.next().ok_or(missing)?;
         word.parse().ok().filter(is_valid).ok_or_else(|| Error::Malformed { line, found: word.to_owned(), wanted })

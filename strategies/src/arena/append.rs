@@ -8,121 +8,274 @@ use super::Layout;
 use super::layout::Partials;
 use super::records::{OutOfIdentifiers, Records, usize_of};
 use super::table::{CLASSIC_MAX, EXPLICIT, Kind, ONES, WIDE, classic};
-use crate::active::{self, Recorder};
-use crate::{Float, IndexType, LinearId, Nary, Reverse, Taped};
+use crate::active::{self, Header, Recorder};
+use crate::{Float, IndexType, LinearId, Nary, Reverse, Sink, Statement, Store, TapeNumber, Taped, Taping};
 use core::any::TypeId;
-use generic_array::sequence::GenericSequence;
-use generic_array::{ArrayLength, GenericArray};
+use core::mem::MaybeUninit;
+use core::slice;
+use generic_array::GenericArray;
+use generic_array::typenum::Unsigned;
+use smallvec::SmallVec;
 
-/// Records a typed statement; returns passive if no argument is active. `argument_values` are needed only by tapes that
-/// keep values.
+/// Records a typed statement; returns passive if no argument is active.
 ///
 /// # Panics
 ///
-/// As [`Taping::record`](crate::Taping::record).
+/// As [`Taping::record`](crate::Taping::record), and when `statement` does not report what its types say.
 #[inline(always)]
 #[track_caller]
-pub(crate) fn append<S, V, I, A, P, const VALUES: bool>(
+pub(crate) fn append<S, V, I, N, const VALUES: bool>(layout: &'static Layout<V>, statement: &N) -> LinearId<I>
+where
+    S: Reverse<Tape = Records<V, I, VALUES>, Value = V, Raw = LinearId<I>>,
+    V: Float,
+    I: IndexType,
+    N: Statement<S>,
+{
+    if layout.arguments != N::Args::USIZE || layout.payload > N::Args::USIZE + N::Constants::USIZE {
+        misreported();
+    }
+    // Room for the record if the innermost tape is not ready for it.
+    let mut payload_aside = MaybeUninit::<(GenericArray<V, N::Args>, GenericArray<V, N::Constants>)>::uninit();
+    let mut ids_aside = MaybeUninit::<GenericArray<I, N::Args>>::uninit();
+    let place = place::<S, V, I, VALUES>(layout);
+    let payload = if place.ready { place.data.cast::<V>() } else { payload_aside.as_mut_ptr().cast() };
+    let ids_in_place = payload.wrapping_add(layout.payload).cast::<I>();
+    let ids = if place.ready { ids_in_place } else { ids_aside.as_mut_ptr().cast() };
+    // One visit that computes, checks and writes, whatever comes of it: nothing is recorded until the commit, and each
+    // further visit costs every program of the user's compile time.
+    let mut write = Write {
+        payload,
+        ids,
+        payload_left: layout.payload,
+        ids_left: layout.arguments,
+        number: place.number,
+        next: place.next,
+        mine: place.ready,
+    };
+    if VALUES {
+        statement.store(&mut write);
+    } else {
+        statement.backward(V::one(), &mut write);
+    }
+    if write.payload_left != 0 || write.ids_left != 0 {
+        misreported();
+    }
+    // SAFETY: `place` found this tape innermost on this thread, and whoever could end its recording waits for this statement.
+    if place.ready && unsafe { (*place.tape).next != place.next } {
+        // SAFETY: as above.
+        unsafe { spoilt(&*place.header, &mut *place.tape) }
+    }
+    if write.mine {
+        // SAFETY: the tape had room (`mine` implies `ready`), nothing was recorded since, and the record has been written.
+        return unsafe { commit::<V, I, VALUES>(&place, layout, statement.value()) };
+    }
+    let mut leaves = MaybeUninit::<GenericArray<Taped<V, LinearId<I>>, N::Args>>::uninit();
+    let leaves = leaves.as_mut_ptr().cast::<Taped<V, LinearId<I>>>();
+    let mut gather = Gather { to: leaves, left: N::Args::USIZE };
+    statement.store(&mut gather);
+    if gather.left != 0 {
+        misreported();
+    }
+    append_slowly::<S, V, I, VALUES>(layout, leaves, payload, statement.value())
+}
+
+#[cold]
+#[inline(never)]
+#[track_caller]
+pub(super) fn misreported() -> ! {
+    panic!("a statement must report as many leaves, constants and partials as its types say")
+}
+
+/// The innermost tape, as a statement finds it before it is recorded.
+struct Place<V: 'static, I, const VALUES: bool> {
+    header: *const Header,
+    /// The innermost tape if it is one of this strategy, else null.
+    tape: *mut Records<V, I, VALUES>,
+    number: TapeNumber,
+    next: u64,
+    data: *mut u8,
+    code: u8,
+    /// Whether the layout has a code and its record has room.
+    ready: bool,
+}
+
+#[inline(always)]
+fn place<S, V, I, const VALUES: bool>(layout: &'static Layout<V>) -> Place<V, I, VALUES>
+where
+    S: Reverse<Tape = Records<V, I, VALUES>>,
+    V: Float,
+    I: IndexType,
+{
+    let header = active::innermost();
+    // SAFETY: the innermost header is valid on its own thread.
+    let (kind, number) = unsafe { ((*header).kind, (*header).number.get()) };
+    if kind != TypeId::of::<S>() || number == active::BORROWED {
+        let (tape, data) = (core::ptr::null_mut(), core::ptr::null_mut());
+        return Place { header, tape, number: active::BORROWED, next: 0, data, code: 0, ready: false };
+    }
+    // SAFETY: `kind` says that this is a `Recorder<S::Tape>`, and nobody borrows it. Rules, which may be written by users,
+    // run while `tape` is in use; it is a pointer, not a reference, for that reason.
+    unsafe {
+        let tape = &raw mut (*header.cast::<Recorder<Records<V, I, VALUES>>>().cast_mut()).tape;
+        let (next, data) = ((*tape).next, (*tape).data);
+        let code = (*tape).table.codes[layout.hash];
+        let code_at = (*tape).codes.wrapping_sub(usize_of(next));
+        let ready = core::ptr::eq((*tape).table.layouts[code as usize], layout)
+            && next < (*tape).limit
+            && data.addr() + layout.bytes <= code_at.addr();
+        Place { header, tape, number, next, data, code, ready }
+    }
+}
+
+/// Makes the record that has been written part of the recording.
+///
+/// # Safety
+///
+/// `place` is ready, was found on this thread for this layout and is unchanged, and its record has been written in full.
+#[inline(always)]
+unsafe fn commit<V: Float, I: IndexType, const VALUES: bool>(
+    place: &Place<V, I, VALUES>,
+    layout: &Layout<V>,
+    value: V,
+) -> LinearId<I> {
+    let tape = place.tape;
+    // SAFETY: the tape is still listed, as the caller says. There is room for the code and, if values are kept, for the
+    // value: `limit` is their capacity at most.
+    unsafe {
+        (*tape).codes.wrapping_sub(usize_of(place.next)).write(place.code);
+        if VALUES {
+            (*tape).values.add(usize_of(place.next)).write(value);
+        }
+        (*tape).data = place.data.wrapping_add(layout.bytes);
+        (*tape).next = place.next + 1;
+    }
+    LinearId::pack(place.number, place.next)
+}
+
+/// Writes payload and identifiers as they are reported, never more than there is room for, and checks that the
+/// arguments are variables of one recording.
+struct Write<V, I> {
+    payload: *mut V,
+    ids: *mut I,
+    payload_left: usize,
+    ids_left: usize,
+    number: TapeNumber,
+    next: u64,
+    mine: bool,
+}
+
+impl<V: Float, I: IndexType> Write<V, I> {
+    #[inline(always)]
+    fn payload(&mut self, value: V) {
+        if self.payload_left == 0 {
+            misreported();
+        }
+        self.payload_left -= 1;
+        // SAFETY: there is room for this many values; the destination may be unaligned.
+        unsafe {
+            self.payload.write_unaligned(value);
+            self.payload = self.payload.add(1);
+        }
+    }
+
+    #[inline(always)]
+    fn id(&mut self, id: LinearId<I>) {
+        if self.ids_left == 0 {
+            misreported();
+        }
+        self.ids_left -= 1;
+        self.mine &= id.within(self.number, self.next);
+        // SAFETY: there is room for this many identifiers; the destination may be unaligned.
+        unsafe {
+            self.ids.write_unaligned(I::narrow(id.index()));
+            self.ids = self.ids.add(1);
+        }
+    }
+}
+
+impl<S: Taping<Raw = LinearId<I>>, I: IndexType> Sink<S> for Write<S::Value, I> {
+    #[inline(always)]
+    fn factor(&mut self, factor: S::Value) {
+        self.payload(factor);
+    }
+    #[inline(always)]
+    fn leaf(&mut self, _: S::Value, id: LinearId<I>) {
+        self.id(id);
+    }
+}
+
+impl<S: Taping<Raw = LinearId<I>>, I: IndexType> Store<S> for Write<S::Value, I> {
+    #[inline(always)]
+    fn leaf(&mut self, _: S::Value, id: LinearId<I>) {
+        self.id(id);
+    }
+    #[inline(always)]
+    fn constant(&mut self, constant: S::Value) {
+        self.payload(constant);
+    }
+}
+
+/// Collects leaves with their recordings' numbers.
+struct Gather<V, I: IndexType> {
+    to: *mut Taped<V, LinearId<I>>,
+    left: usize,
+}
+
+impl<S: Taping<Raw = LinearId<I>>, I: IndexType> Store<S> for Gather<S::Value, I> {
+    #[inline(always)]
+    fn leaf(&mut self, value: S::Value, id: LinearId<I>) {
+        if self.left == 0 {
+            misreported();
+        }
+        self.left -= 1;
+        // SAFETY: there is room for this many leaves.
+        unsafe {
+            self.to.write(Taped { value, id });
+            self.to = self.to.add(1);
+        }
+    }
+    #[inline(always)]
+    fn constant(&mut self, _: S::Value) {}
+}
+
+/// Ends a recording after a rule recorded on its tape, where the record of the rule's own statement was being written, so that no variable of it can be used or swept any more.
+#[cold]
+#[track_caller]
+fn spoilt<V: Float, I: IndexType, const VALUES: bool>(header: &Header, tape: &mut Records<V, I, VALUES>) -> ! {
+    let lost = header.number.get();
+    header.number.set(active::fresh_number());
+    tape.begin(header.number.get());
+    panic!(
+        "a rule recorded on the tape that was recording its statement; recording {lost} has been discarded (rules compute \
+         with numbers, not with variables)"
+    )
+}
+
+/// Records a statement that the fast path did not; returns passive if no argument is active.
+///
+/// Takes pointers, so that the fast path has no slices to make; `layout` says how long they are.
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn append_slowly<S, V, I, const VALUES: bool>(
     layout: &'static Layout<V>,
-    arguments: &GenericArray<LinearId<I>, A>,
-    argument_values: &GenericArray<V, A>,
-    payload: &GenericArray<V, P>,
+    leaves: *const Taped<V, LinearId<I>>,
+    payload: *const V,
     value: V,
 ) -> LinearId<I>
 where
     S: Reverse<Tape = Records<V, I, VALUES>>,
     V: Float,
     I: IndexType,
-    A: ArrayLength,
-    P: ArrayLength,
 {
-    debug_assert_eq!(layout.arguments, A::USIZE);
-    debug_assert!(layout.payload <= P::USIZE);
-    if A::USIZE == 0 {
-        return LinearId::passive();
-    }
-    let header = active::innermost();
-    // SAFETY: the innermost header is valid on its own thread.
-    let (kind, number) = unsafe { ((*header).kind, (*header).number.get()) };
-    if kind == TypeId::of::<S>() && number != active::BORROWED {
-        // SAFETY: `kind` says that this is a `Recorder<S::Tape>`, and nobody borrows it. No user code runs below.
-        let tape = unsafe { &mut (*header.cast::<Recorder<Records<V, I, VALUES>>>().cast_mut()).tape };
-        let next = tape.next;
-        let mut mine = true;
-        for id in arguments {
-            mine &= id.within(number, next);
-        }
-        let code = tape.table.codes[layout.hash];
-        let data = tape.data;
-        let code_at = tape.codes.wrapping_sub(usize_of(next));
-        if mine
-            && core::ptr::eq(tape.table.layouts[code as usize], layout)
-            && next < tape.limit
-            && data.addr() + layout.bytes <= code_at.addr()
-        {
-            // SAFETY: there are `bytes` of room from `data` and a byte at `code_at` (checked above); a layout's records are
-            // its payload and its identifiers, and the arrays have that many. If values are kept, `limit` is their
-            // capacity at most.
-            unsafe {
-                let mut at = data.cast::<V>();
-                for factor in &payload[..layout.payload] {
-                    at.write_unaligned(*factor);
-                    at = at.add(1);
-                }
-                let mut at = at.cast::<I>();
-                for id in arguments {
-                    at.write_unaligned(I::narrow(id.index()));
-                    at = at.add(1);
-                }
-                code_at.write(code);
-                if VALUES {
-                    tape.values.add(usize_of(next)).write(value);
-                }
-            }
-            tape.data = data.wrapping_add(layout.bytes);
-            tape.next = next + 1;
-            return LinearId::pack(number, next);
-        }
-    }
-    // Copies, element by element, so that the arrays of the fast path stay in registers.
-    append_slowly::<S, V, I, VALUES>(&Typed {
-        layout,
-        arguments: &copied(arguments, LinearId::passive()),
-        argument_values: &copied(argument_values, V::zero())[..if VALUES { A::USIZE } else { 0 }],
-        payload: &copied(payload, V::zero())[..layout.payload],
-        value,
-    })
-}
-
-#[inline(always)]
-fn copied<T: Copy, N: ArrayLength>(from: &GenericArray<T, N>, filler: T) -> GenericArray<T, N> {
-    let mut to = GenericArray::repeat(filler);
-    for k in 0..N::USIZE {
-        to[k] = from[k];
-    }
-    to
-}
-
-/// A statement as the slow path sees it.
-struct Typed<'a, V: 'static, I: IndexType> {
-    layout: &'static Layout<V>,
-    arguments: &'a [LinearId<I>],
-    argument_values: &'a [V],
-    payload: &'a [V],
-    value: V,
-}
-
-/// Records a statement that the fast path did not.
-#[cold]
-#[inline(never)]
-#[track_caller]
-fn append_slowly<S, V, I, const VALUES: bool>(statement: &Typed<'_, V, I>) -> LinearId<I>
-where
-    S: Reverse<Tape = Records<V, I, VALUES>>,
-    V: Float,
-    I: IndexType,
-{
-    where_they_belong::<S, V, I, VALUES>(statement.arguments.iter().copied(), |tape| tape.append(statement))
+    // SAFETY: `append`, the only caller, has written so many. The payload lies in memory of the tape, unaligned, where nothing
+    // has been recorded, or in the caller's frame; it is copied before anything is.
+    let (leaves, payload): (_, SmallVec<[V; 32]>) = unsafe {
+        let payload = (0..layout.payload).map(|k| payload.add(k).read_unaligned());
+        (slice::from_raw_parts(leaves, layout.arguments), payload.collect())
+    };
+    let ids = leaves.iter().map(|leaf| leaf.id);
+    where_they_belong::<S, V, I, VALUES>(ids, |tape| tape.append(layout, leaves, &payload, value))
 }
 
 /// Records a function of slices; returns passive if no argument is active.
@@ -176,24 +329,30 @@ where
 
 impl<V: Float, I: IndexType, const VALUES: bool> Records<V, I, VALUES> {
     /// Records a statement of this recording, at least one of whose arguments is active.
-    fn append(&mut self, s: &Typed<'_, V, I>) -> Result<LinearId<I>, OutOfIdentifiers> {
-        let passive = s.arguments.iter().filter(|id| !id.is_active()).count();
-        let kind = if passive == 0 { Kind::Typed } else { Kind::Mixed };
-        let code = if VALUES || passive == 0 { self.table.code(s.layout, kind) } else { None };
+    fn append(
+        &mut self,
+        layout: &'static Layout<V>,
+        leaves: &[Taped<V, LinearId<I>>],
+        payload: &[V],
+        value: V,
+    ) -> Result<LinearId<I>, OutOfIdentifiers> {
+        let passive = || leaves.iter().filter(|leaf| !leaf.id.is_active());
+        let passives = passive().count();
+        let kind = if passives == 0 { Kind::Typed } else { Kind::Mixed };
+        let code = if VALUES || passives == 0 { self.table.code(layout, kind) } else { None };
         if !VALUES && code.is_none() {
-            let partials =
-                s.layout.expand::<I>(V::one(), s.payload, &Partials::from_elem(V::zero(), s.arguments.len()));
-            return self.push_partials(s.arguments.iter().copied().zip(partials.iter().copied()), s.value);
+            let values: Partials<V> = leaves.iter().map(|leaf| leaf.value).collect();
+            let partials = layout.expand::<I>(V::one(), payload, &values);
+            return self.push_partials(leaves.iter().map(|leaf| leaf.id).zip(partials.iter().copied()), value);
         }
         let handle = if code.is_some() { 0 } else { size_of::<&Layout<V>>() };
-        let bytes = s.layout.bytes + passive * size_of::<V>() + handle;
-        self.push(code.unwrap_or(EXPLICIT), s.value, bytes, |record| {
-            let values = s.arguments.iter().zip(s.argument_values);
-            values.filter(|(id, _)| !id.is_active()).for_each(|(_, value)| record.put(*value));
-            s.payload.iter().for_each(|constant| record.put(*constant));
-            s.arguments.iter().for_each(|id| record.put(I::narrow(id.index())));
+        let bytes = layout.bytes + passives * size_of::<V>() + handle;
+        self.push(code.unwrap_or(EXPLICIT), value, bytes, |record| {
+            passive().for_each(|leaf| record.put(leaf.value));
+            payload.iter().for_each(|constant| record.put(*constant));
+            leaves.iter().for_each(|leaf| record.put(I::narrow(leaf.id.index())));
             if code.is_none() {
-                record.put(s.layout);
+                record.put(layout);
             }
         })
     }

@@ -1,7 +1,8 @@
 //! What the arena knows about one type of statement, and the functions that read its records.
 
+use super::append::misreported;
 use super::records::usize_of;
-use crate::{Float, IndexType, LinearId, Nary, Shape, Taping, Twin};
+use crate::{Float, IndexType, LinearId, Load, Nary, Shape, Sink, Taping, Twin};
 use core::ptr;
 
 /// What the functions that reverse records share during a sweep.
@@ -171,38 +172,82 @@ where
     B: Twin<S>,
     I: IndexType,
 {
-    let values = sweep.values;
     let constants = record.cast::<S::Value>();
     let ids = record.wrapping_add(B::CONSTANTS * size_of::<S::Value>()).cast::<I>();
-    let (mut c, mut a) = (0, 0);
-    // The counts are asserted because rules may be written by users; inlined, they are known to the compiler.
-    let statement = B::load(
-        &mut || {
-            assert!(a < B::Shape::LEAVES, "a statement loads as many leaves as it stored");
-            a += 1;
-            // SAFETY: the record has `LEAVES` identifiers, all below the number of values.
-            let value = unsafe {
-                let id = usize_of(ids.add(a - 1).read_unaligned().widen());
-                debug_assert!(id < values.len(), "identifiers are below the recording's length");
-                *values.get_unchecked(id)
-            };
-            (value, LinearId::passive())
-        },
-        &mut || {
-            assert!(c < B::CONSTANTS, "a statement loads as many constants as it stored");
-            c += 1;
-            // SAFETY: the record has `CONSTANTS` constants.
-            unsafe { constants.add(c - 1).read_unaligned() }
-        },
-    );
-    let mut arguments = Arguments { ids, adjoints: sweep.adjoints };
-    let mut visited = 0;
-    statement.partials(seed, &mut |contribution, _| {
-        assert!(visited < B::Shape::LEAVES, "a statement visits as many leaves as it stored");
-        visited += 1;
-        // SAFETY: the record has `LEAVES` identifiers, and the caller vouches for them.
-        unsafe { arguments.add(contribution) }
-    });
+    let mut source = Source { ids, constants, leaves_left: B::Shape::LEAVES, constants_left: B::CONSTANTS, values: sweep.values };
+    let statement = B::load(&mut source);
+    let arguments = Arguments { ids, adjoints: sweep.adjoints };
+    statement.backward(seed, &mut Contributions { arguments, left: B::Shape::LEAVES });
+}
+
+/// Reads back what a statement stored. It counts, because rules may be written by users; inlined, the counts are
+/// known to the compiler.
+struct Source<'a, V, I> {
+    ids: *const I,
+    constants: *const V,
+    leaves_left: usize,
+    constants_left: usize,
+    values: &'a [V],
+}
+
+impl<S, I> Load<S> for Source<'_, S::Value, I>
+where
+    S: Taping<Raw = LinearId<I>>,
+    I: IndexType,
+{
+    #[inline(always)]
+    fn leaf(&mut self) -> (S::Value, LinearId<I>) {
+        if self.leaves_left == 0 {
+            misreported();
+        }
+        self.leaves_left -= 1;
+        // SAFETY: the record has this many identifiers, all below the number of values.
+        let value = unsafe {
+            let id = usize_of(self.ids.read_unaligned().widen());
+            self.ids = self.ids.add(1);
+            debug_assert!(id < self.values.len(), "identifiers are below the recording's length");
+            *self.values.get_unchecked(id)
+        };
+        (value, LinearId::passive())
+    }
+
+    #[inline(always)]
+    fn constant(&mut self) -> S::Value {
+        if self.constants_left == 0 {
+            misreported();
+        }
+        self.constants_left -= 1;
+        // SAFETY: the record has this many constants.
+        unsafe {
+            self.constants = self.constants.add(1);
+            self.constants.sub(1).read_unaligned()
+        }
+    }
+}
+
+/// Adds what a rebuilt statement reports to the adjoints of its arguments.
+struct Contributions<'a, V, I> {
+    arguments: Arguments<'a, V, I>,
+    left: usize,
+}
+
+impl<S, I> Sink<S> for Contributions<'_, S::Value, I>
+where
+    S: Taping<Raw = LinearId<I>>,
+    I: IndexType,
+{
+    #[inline(always)]
+    fn factor(&mut self, _: S::Value) {}
+
+    #[inline(always)]
+    fn leaf(&mut self, contribution: S::Value, _: LinearId<I>) {
+        if self.left == 0 {
+            misreported();
+        }
+        self.left -= 1;
+        // SAFETY: the record has as many identifiers, and whoever reverses it vouches for them.
+        unsafe { self.arguments.add(contribution) }
+    }
 }
 
 /// # Safety

@@ -1,0 +1,189 @@
+//! A handful of expression nodes, written against the contract alone.
+
+use tapewright_strategies::active::{self, OwnedTape};
+use tapewright_strategies::generic_array::ArrayLength;
+use tapewright_strategies::shape::{Both, Nothing, Scaled, Unit, mix};
+use tapewright_strategies::typenum::{Sum, U0, U1};
+use tapewright_strategies::{LinearId, Reverse, Rule, Shape, Statement, TapeNumber, Taped, Taping, Twin};
+
+/// Strategies with `f64` values and 32-bit linear identifiers.
+pub(crate) trait Linear: Reverse<Value = f64, Id = LinearId, Raw = LinearId, Variable = Taped<f64, LinearId>> {}
+impl<S: Reverse<Value = f64, Id = LinearId, Raw = LinearId, Variable = Taped<f64, LinearId>>> Linear for S {}
+
+/// A variable.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Var(pub(crate) Taped<f64, LinearId>);
+
+/// An `f64` operand.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lit(pub(crate) f64);
+
+/// A + B.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plus<A, B>(pub(crate) A, pub(crate) B);
+
+/// A·B.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Times<A, B>(pub(crate) A, pub(crate) B);
+
+impl Var {
+    pub(crate) const fn new(value: f64, id: LinearId) -> Self {
+        Self(Taped { value, id })
+    }
+
+    pub(crate) const fn passive(value: f64) -> Self {
+        Self::new(value, LinearId::PASSIVE)
+    }
+}
+
+type Number<S> = <S as Taping>::Value;
+
+impl<S: Taping<Value = f64, Raw = LinearId>> Rule<S> for Var {
+    type Shape = Unit;
+    fn value(&self) -> f64 {
+        self.0.value
+    }
+    fn backward(&self, seed: f64, _: &mut impl FnMut(f64), leaf: &mut impl FnMut(f64, LinearId)) {
+        leaf(seed, self.0.id);
+    }
+    fn silence(&self, _: &mut impl FnMut(f64), leaf: &mut impl FnMut(f64, LinearId)) {
+        leaf(0.0, self.0.id);
+    }
+}
+
+impl<S: Taping<Value = f64, Raw = LinearId>> Statement<S> for Var {
+    type Args = U1;
+    type Constants = U0;
+    type Back = Self;
+    fn store(&self, leaf: &mut impl FnMut(f64, LinearId), _: &mut impl FnMut(f64)) {
+        leaf(self.0.value, self.0.id);
+    }
+}
+
+impl<S: Taping<Value = f64, Raw = LinearId>> Twin<S> for Var {
+    const HASH: u32 = 1;
+    const CONSTANTS: usize = 0;
+    fn load(leaf: &mut impl FnMut() -> (f64, LinearId), _: &mut impl FnMut() -> f64) -> Self {
+        let (value, id) = leaf();
+        Self::new(value, id)
+    }
+}
+
+impl<S: Taping<Value = f64, Raw = LinearId>> Rule<S> for Lit {
+    type Shape = Nothing;
+    fn value(&self) -> f64 {
+        self.0
+    }
+    fn backward(&self, _: f64, _: &mut impl FnMut(f64), _: &mut impl FnMut(f64, LinearId)) {}
+    fn silence(&self, _: &mut impl FnMut(f64), _: &mut impl FnMut(f64, LinearId)) {}
+}
+
+impl<S: Taping<Value = f64, Raw = LinearId>> Statement<S> for Lit {
+    type Args = U0;
+    type Constants = U1;
+    type Back = Self;
+    fn store(&self, _: &mut impl FnMut(f64, LinearId), constant: &mut impl FnMut(f64)) {
+        constant(self.0);
+    }
+}
+
+impl<S: Taping<Value = f64, Raw = LinearId>> Twin<S> for Lit {
+    const HASH: u32 = 2;
+    const CONSTANTS: usize = 1;
+    fn load(_: &mut impl FnMut() -> (f64, LinearId), constant: &mut impl FnMut() -> f64) -> Self {
+        Self(constant())
+    }
+}
+
+impl<S: Taping<Value = f64, Raw = LinearId>, A: Rule<S>, B: Rule<S>> Rule<S> for Plus<A, B> {
+    type Shape = Both<A::Shape, B::Shape>;
+    fn value(&self) -> f64 {
+        self.0.value() + self.1.value()
+    }
+    fn backward(&self, seed: f64, factor: &mut impl FnMut(f64), leaf: &mut impl FnMut(f64, LinearId)) {
+        self.0.backward(seed, factor, leaf);
+        self.1.backward(seed, factor, leaf);
+    }
+    fn silence(&self, factor: &mut impl FnMut(f64), leaf: &mut impl FnMut(f64, LinearId)) {
+        self.0.silence(factor, leaf);
+        self.1.silence(factor, leaf);
+    }
+}
+
+impl<S: Taping<Value = f64, Raw = LinearId>, A: Rule<S>, B: Rule<S>> Rule<S> for Times<A, B> {
+    type Shape = Both<Scaled<A::Shape>, Scaled<B::Shape>>;
+    fn value(&self) -> f64 {
+        self.0.value() * self.1.value()
+    }
+    fn backward(&self, seed: f64, factor: &mut impl FnMut(f64), leaf: &mut impl FnMut(f64, LinearId)) {
+        let (for_left, for_right) = (seed * self.1.value(), seed * self.0.value());
+        scaled::<S, A>(&self.0, for_left, factor, leaf);
+        scaled::<S, B>(&self.1, for_right, factor, leaf);
+    }
+    fn silence(&self, factor: &mut impl FnMut(f64), leaf: &mut impl FnMut(f64, LinearId)) {
+        scaled::<S, A>(&self.0, 0.0, factor, leaf);
+        scaled::<S, B>(&self.1, 0.0, factor, leaf);
+    }
+}
+
+fn scaled<S: Taping<Value = f64, Raw = LinearId>, A: Rule<S>>(
+    child: &A,
+    seed: f64,
+    factor: &mut impl FnMut(f64),
+    leaf: &mut impl FnMut(f64, LinearId),
+) {
+    if A::Shape::LINEAR {
+        factor(seed);
+    }
+    child.backward(seed, factor, leaf);
+}
+
+macro_rules! pairs {
+    ($($node:ident $hash:literal)*) => { $(
+        impl<S: Taping<Value = f64, Raw = LinearId>, A: Statement<S>, B: Statement<S>> Statement<S> for $node<A, B>
+        where
+            A::Args: core::ops::Add<B::Args, Output: ArrayLength>,
+            A::Constants: core::ops::Add<B::Constants, Output: ArrayLength>,
+        {
+            type Args = Sum<A::Args, B::Args>;
+            type Constants = Sum<A::Constants, B::Constants>;
+            type Back = $node<A::Back, B::Back>;
+            fn store(&self, leaf: &mut impl FnMut(f64, LinearId), constant: &mut impl FnMut(f64)) {
+                self.0.store(leaf, constant);
+                self.1.store(leaf, constant);
+            }
+        }
+
+        impl<S: Taping<Value = f64, Raw = LinearId>, A: Twin<S>, B: Twin<S>> Twin<S> for $node<A, B> {
+            const HASH: u32 = mix(mix(A::HASH, B::HASH), $hash);
+            const CONSTANTS: usize = A::CONSTANTS + B::CONSTANTS;
+            fn load(leaf: &mut impl FnMut() -> (f64, LinearId), constant: &mut impl FnMut() -> Number<S>) -> Self {
+                let left = A::load(leaf, constant);
+                Self(left, B::load(leaf, constant))
+            }
+        }
+    )* };
+}
+pairs! { Plus 3 Times 4 }
+
+/// Records a statement.
+#[track_caller]
+pub(crate) fn eval<S: Linear, N: Statement<S>>(statement: &N) -> Var {
+    let id = S::record(statement);
+    Var::new(statement.value(), id)
+}
+
+/// Registers an input in a recording of this thread.
+#[track_caller]
+pub(crate) fn input<S: Linear>(number: TapeNumber, value: f64) -> Var {
+    Var::new(value, active::with::<S, _>(number, |tape| S::input(tape, value)))
+}
+
+/// The adjoints of `inputs` for seed 1 at `output`.
+pub(crate) fn adjoints<S: Linear>(tape: &OwnedTape<S>, output: Var, inputs: &[Var]) -> Vec<f64> {
+    let slot = |x: Var| S::locate(&x.0.id).map_or(0, |(_, slot)| slot);
+    let mut adjoints = vec![0.0; S::identifiers(tape.tape())];
+    adjoints[slot(output)] = 1.0;
+    S::reverse(tape.tape(), &mut adjoints);
+    inputs.iter().map(|x| adjoints[slot(*x)]).collect()
+}

@@ -1,0 +1,43 @@
+//! Programs that must not compile are refused with the errors that are committed beside them, each short enough to be
+//! read.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// The compiler that the committed errors come from; others word them differently.
+const COMPILER: &str = "rustc 1.95.";
+/// Lines that fit a screen.
+const SCREEN: usize = 40;
+
+fn compiler() -> String {
+    let output = Command::new("rustc").arg("-V").output().expect("rustc runs");
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+#[test]
+fn mistakes_are_refused_with_the_committed_errors() {
+    let compiler = compiler();
+    if !compiler.starts_with(COMPILER) {
+        println!("skipped: the errors were recorded with {COMPILER}x, and this is {compiler}");
+        return;
+    }
+    let cases = trybuild::TestCases::new();
+    cases.pass("ui/pass/*.rs");
+    cases.compile_fail("ui/*.rs");
+}
+
+#[test]
+fn every_error_fits_a_screen() {
+    let mut errors = 0;
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("ui");
+    for entry in fs::read_dir(directory).expect("the directory of the programs can be read") {
+        let path = entry.expect("its entries can be read").path();
+        if path.extension().is_some_and(|extension| extension == "stderr") {
+            let lines = fs::read_to_string(&path).expect("an error can be read").lines().count();
+            assert!(lines <= SCREEN, "{} has {lines} lines, more than {SCREEN}", path.display());
+            errors += 1;
+        }
+    }
+    assert!(errors >= 10, "only {errors} errors are committed");
+}

@@ -1,0 +1,11 @@
+//! `Passive` records nothing, so there is nothing to sweep.
+
+use tapewright::prelude::*;
+
+fn f<S: Strategy>(x: &[Real<S>]) -> Real<S> {
+    (x[0] * x[1]).into()
+}
+
+fn main() {
+    let _ = gradient::<Passive>(f, &[1.0, 2.0]);
+}

@@ -1,0 +1,253 @@
+//! The table of numerical conventions, a test for each row, under both taping strategies and both float widths. See the
+//! chapter of that name in the book.
+
+use tapewright::prelude::*;
+use tapewright::{Float, logsumexp, smooth_max};
+
+/// A function under any strategy.
+trait Function {
+    fn call<S: Taping>(x: &[Real<S>]) -> Real<S>;
+}
+
+/// Panics unless `F` has this value and gradient under all four strategies; NaN equals NaN and 0 equals −0.
+fn assert_all<F: Function>(x: &[f64], value: f64, gradient: &[f64]) {
+    assert_one::<Jacobian, F>(x, value, gradient);
+    assert_one::<PrimalValue, F>(x, value, gradient);
+    assert_one::<Jacobian<f32>, F>(x, value, gradient);
+    assert_one::<PrimalValue<f32>, F>(x, value, gradient);
+}
+
+fn assert_one<S: Reverse, F: Function>(x: &[f64], value: f64, gradient: &[f64]) {
+    let rounded: Vec<S::Value> = x.iter().map(|x| S::Value::from_f64(*x)).collect();
+    let (v, g) = value_and_gradient::<S>(F::call::<S>, &rounded);
+    let narrow = size_of::<S::Value>() == 4;
+    let close = |a: f64, b: f64| {
+        a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= if narrow { 2e-6 } else { 1e-14 } * b.abs()
+    };
+    let g: Vec<f64> = g.into_iter().map(Float::as_f64).collect();
+    let strategy = core::any::type_name::<S>();
+    assert!(close(v.as_f64(), value), "value at {x:?} under {strategy}: {v}, expected {value}");
+    let alike = g.len() == gradient.len() && g.iter().zip(gradient).all(|(a, b)| close(*a, *b));
+    assert!(alike, "gradient at {x:?} under {strategy}: {g:?}, expected {gradient:?}");
+}
+
+/// Defines a test from rows `name |x| { statements } at { x => value, gradient; … }`: a function of a slice, and points with
+/// what it must give there.
+macro_rules! conventions {
+    ($($(#[$doc:meta])* $name:ident |$x:ident| $body:block at { $($point:expr => $value:expr, $gradient:expr;)+ })*) => { $(
+        $(#[$doc])*
+        #[test]
+        fn $name() {
+            struct This;
+            impl Function for This {
+                fn call<S: Taping>($x: &[Real<S>]) -> Real<S> { $body.into() }
+            }
+            $(assert_all::<This>(&$point, $value, &$gradient);)+
+        }
+    )* };
+}
+
+const INF: f64 = f64::INFINITY;
+const NAN: f64 = f64::NAN;
+
+conventions! {
+    sqrt_has_an_infinite_slope_at_zero |x| { x[0].sqrt() } at {
+        [0.0] => 0.0, [INF];
+        [-0.0] => 0.0, [INF];
+    }
+
+    cbrt_has_an_infinite_slope_at_zero |x| { x[0].cbrt() } at {
+        [0.0] => 0.0, [INF];
+        [-0.0] => 0.0, [INF];
+    }
+
+    abs_has_slope_zero_at_zero |x| { x[0].abs() } at {
+        [0.0] => 0.0, [0.0];
+        [-0.0] => 0.0, [0.0];
+    }
+
+    powf_of_zero_to_two_is_flat |x| { x[0].powf(&x[1]) } at {
+        [0.0, 2.0] => 0.0, [0.0, 0.0];
+        [-0.0, 2.0] => 0.0, [0.0, 0.0];
+    }
+
+    powf_of_zero_to_one_has_slope_one |x| { x[0].powf(&x[1]) } at {
+        [0.0, 1.0] => 0.0, [1.0, 0.0];
+        [-0.0, 1.0] => 0.0, [1.0, 0.0];
+    }
+
+    powf_of_zero_to_zero_falls_steeply_in_the_exponent |x| { x[0].powf(&x[1]) } at {
+        [0.0, 0.0] => 1.0, [0.0, -INF];
+    }
+
+    powf_of_a_negative_base_to_a_whole_power_has_a_slope_in_the_base_only |x| { x[0].powf(&x[1]) } at {
+        [-2.0, 3.0] => -8.0, [12.0, NAN];
+    }
+
+    powf_of_a_negative_base_with_a_literal_exponent_is_regular |x| { x[0].powf(3.0) } at {
+        [-2.0] => -8.0, [12.0];
+    }
+
+    powi_of_zero_is_exact |x| { x[0].powi(1) + x[1].powi(2) * 10.0 + x[2].powi(5) } at {
+        [0.0, 0.0, 0.0] => 0.0, [1.0, 0.0, 0.0];
+        [-0.0, -0.0, -0.0] => 0.0, [1.0, 0.0, 0.0];
+    }
+
+    powi_to_zero_is_one_everywhere |x| { x[0].powi(0) } at {
+        [0.0] => 1.0, [0.0];
+        [INF] => 1.0, [0.0];
+        [NAN] => 1.0, [0.0];
+    }
+
+    powi_of_a_negative_power_at_zero_has_the_limit |x| { x[0].powi(-2) } at {
+        [0.0] => INF, [-INF];
+        [2.0] => 0.25, [-0.25];
+    }
+
+    max_at_a_tie_gives_all_to_the_first_argument |x| { x[0].max(&x[1]) } at {
+        [2.0, 2.0] => 2.0, [1.0, 0.0];
+        [0.0, -0.0] => 0.0, [1.0, 0.0];
+    }
+
+    min_at_a_tie_gives_all_to_the_first_argument |x| { x[0].min(&x[1]) } at {
+        [2.0, 2.0] => 2.0, [1.0, 0.0];
+        [INF, INF] => INF, [1.0, 0.0];
+    }
+
+    clamp_at_a_bound_has_slope_one |x| { x[0].clamp(-1.0, 2.0) } at {
+        [-1.0] => -1.0, [1.0];
+        [2.0] => 2.0, [1.0];
+        [2.5] => 2.0, [0.0];
+    }
+
+    hypot_at_the_origin_has_no_slope |x| { x[0].hypot(&x[1]) } at {
+        [0.0, 0.0] => 0.0, [NAN, NAN];
+    }
+
+    atan2_at_the_origin_has_no_slope |x| { x[0].atan2(&x[1]) } at {
+        [0.0, 0.0] => 0.0, [NAN, NAN];
+    }
+
+    /// 0·∞ inside a statement.
+    x_times_length_as_one_statement_is_nan_at_the_origin |x| { &x[0] * (&x[0] * &x[0] + &x[1] * &x[1]).sqrt() } at {
+        [0.0, 0.0] => 0.0, [NAN, NAN];
+    }
+
+    /// The root's adjoint is 0, so it contributes nothing: statement boundaries show.
+    x_times_length_with_the_root_apart_is_flat_at_the_origin |x| {
+        let length = (&x[0] * &x[0] + &x[1] * &x[1]).sqrt().eval();
+        (&x[0] * &length).eval()
+    } at {
+        [0.0, 0.0] => 0.0, [0.0, 0.0];
+    }
+
+    x_times_ln_y_at_the_origin_has_the_ieee_limits |x| { &x[0] * x[1].ln() } at {
+        [0.0, 0.0] => NAN, [-INF, NAN];
+    }
+
+    ln_has_an_infinite_slope_at_zero_of_either_sign |x| { x[0].ln() } at {
+        [0.0] => -INF, [INF];
+        [-0.0] => -INF, [INF];
+    }
+
+    a_logarithm_outside_its_domain_has_no_slope |x| { x[0].ln() + x[0].log2() + x[0].log10() + x[0].ln_1p() } at {
+        [-2.0] => NAN, [NAN];
+    }
+
+    remainder_truncates |x| { &x[0] % &x[1] } at {
+        [-5.5, 2.0] => -1.5, [1.0, 2.0];
+        [5.5, -2.0] => 1.5, [1.0, 2.0];
+        [5.5, INF] => 5.5, [1.0, 0.0];
+    }
+
+    remainder_with_an_operand_of_f64_truncates |x| { -5.5 % &x[0] } at {
+        [2.0] => -1.5, [2.0];
+    }
+
+    gamma_has_a_finite_slope_left_of_zero |x| { x[0].gamma() } at {
+        [-1.5] => 2.363_271_801_207_354_8, [1.661_750_260_668_596_5];
+        [-1.0] => NAN, [NAN];
+    }
+
+    /// ∂(√x·0): the root's own statement has an infinite partial and adjoint 0.
+    a_statement_whose_adjoint_is_zero_contributes_nothing_although_its_partial_is_infinite |x| {
+        let root = x[0].sqrt().eval();
+        (&root * 0.0 + &x[0]).eval()
+    } at {
+        [0.0] => 0.0, [1.0];
+    }
+
+    a_statement_whose_adjoint_is_zero_contributes_nothing_although_its_partial_is_nan |x| {
+        let root = x[0].sqrt().eval();
+        (x[1].max(&root) + &x[0]).eval()
+    } at {
+        [-1.0, 2.0] => 1.0, [1.0, 1.0];
+    }
+
+    max_and_min_with_a_nan_return_the_number |x| { x[0].max(&x[1]) + x[0].min(&x[1]) } at {
+        [NAN, 1.0] => 2.0, [0.0, 2.0];
+        [1.0, NAN] => 2.0, [2.0, 0.0];
+    }
+
+    max_of_a_nan_expression_gives_it_no_gradient |x| { x[0].sqrt().max(1.0) } at {
+        [-1.0] => 1.0, [0.0];
+    }
+
+    max_of_a_smaller_expression_with_an_infinite_partial_gives_it_no_gradient |x| { x[0].sqrt().max(&x[1]) } at {
+        [0.0, 1.0] => 1.0, [0.0, 1.0];
+    }
+
+    max_of_two_nans_has_a_nan_gradient |x| { x[0].max(&x[1]) } at {
+        [NAN, NAN] => NAN, [NAN, 0.0];
+    }
+
+    clamp_keeps_a_nan |x| { x[0].clamp(-1.0, 1.0) } at {
+        [NAN] => NAN, [NAN];
+    }
+
+    powf_of_one_does_not_depend_on_a_nan_exponent |x| { x[0].powf(&x[1]) } at {
+        [1.0, NAN] => 1.0, [0.0, 0.0];
+    }
+
+    powf_to_zero_does_not_depend_on_a_nan_base |x| { x[0].powf(&x[1]) } at {
+        [NAN, 0.0] => 1.0, [0.0, 0.0];
+    }
+
+    powf_of_a_nan_is_nan_elsewhere |x| { x[0].powf(&x[1]) } at {
+        [NAN, 2.0] => NAN, [NAN, NAN];
+        [2.0, NAN] => NAN, [NAN, NAN];
+    }
+
+    hypot_of_infinity_and_nan_does_not_depend_on_the_nan |x| { x[0].hypot(&x[1]) } at {
+        [INF, NAN] => INF, [1.0, 0.0];
+        [NAN, -INF] => INF, [0.0, -1.0];
+    }
+
+    functions_of_a_nan_have_nan_gradients |x| { x[0].exp() * x[1].sin() * x[2].abs() } at {
+        [NAN, 1.0, 1.0] => NAN, [NAN, NAN, NAN];
+    }
+
+    sums_keep_their_constant_partials_at_a_nan |x| { &x[0] - &x[1] + 2.0 } at {
+        [NAN, 1.0] => NAN, [1.0, -1.0];
+    }
+
+    copysign_has_slope_zero_at_zero |x| { x[0].copysign(&x[1]) } at {
+        [0.0, -1.0] => -0.0, [0.0, 0.0];
+        [-3.0, -1.0] => -3.0, [1.0, 0.0];
+    }
+
+    logsumexp_of_equal_infinities_shares_the_gradient |x| { logsumexp(x) } at {
+        [-INF, -INF] => -INF, [0.5, 0.5];
+        [INF, 1.0] => INF, [1.0, 0.0];
+        [INF, INF] => INF, [0.5, 0.5];
+    }
+
+    smooth_max_at_a_tie_gives_halves |x| { smooth_max(&x[0], &x[1], 0.5) } at {
+        [1.0, 1.0] => 1.25, [0.5, 0.5];
+    }
+
+    division_by_zero_has_the_ieee_limits |x| { &x[0] / &x[1] } at {
+        [1.0, 0.0] => INF, [INF, -INF];
+        [0.0, 0.0] => NAN, [INF, NAN];
+    }
+}

@@ -1,0 +1,458 @@
+//! Expressions: every form of operands, statement boundaries, functions of slices, users' rules, and bytes.
+
+use approx::assert_relative_eq;
+use tapewright::prelude::*;
+use tapewright::{Binary, Float, Nary, Unary, binary, dot, linear_combination, logsumexp, nary, sum, unary};
+
+/// Value and gradient under `Jacobian`, after checking that `PrimalValue` agrees.
+macro_rules! both {
+    ($f:expr, $x:expr) => {{
+        let a = value_and_gradient::<Jacobian>($f, $x);
+        assert_eq!(a, value_and_gradient::<PrimalValue>($f, $x));
+        a
+    }};
+}
+
+/// Asserts value and gradient at (3, 2) of an operator in all its forms: by value, by reference, with an `f64` on either
+/// side, and between expressions.
+macro_rules! operator_forms {
+    ($($name:ident $op:tt: $value:expr, [$left:expr, $right:expr];)*) => { $(
+        #[test]
+        fn $name() {
+            let pairs: [fn(&[Real<Jacobian>]) -> Real<Jacobian>; 5] = [
+                |x| (x[0] $op x[1]).into(),
+                |x| (&x[0] $op &x[1]).into(),
+                |x| (x[0] $op &x[1]).into(),
+                |x| (&x[0] $op x[1]).into(),
+                |x| ((x[0] + 0.0) $op (x[1] * 1.0)).into(),
+            ];
+            for f in pairs {
+                assert_eq!(value_and_gradient(f, &[3.0, 2.0]), ($value, vec![$left, $right]));
+            }
+            let lefts: [fn(&[Real<PrimalValue>]) -> Real<PrimalValue>; 3] =
+                [|x| (x[0] $op 2.0).into(), |x| (&x[0] $op 2.0).into(), |x| ((x[0] + 0.0) $op 2.0).into()];
+            for f in lefts {
+                assert_eq!(value_and_gradient(f, &[3.0]), ($value, vec![$left]));
+            }
+            let rights: [fn(&[Real<PrimalValue>]) -> Real<PrimalValue>; 3] =
+                [|x| (3.0 $op x[0]).into(), |x| (3.0 $op &x[0]).into(), |x| (3.0 $op (x[0] + 0.0)).into()];
+            for f in rights {
+                assert_eq!(value_and_gradient(f, &[2.0]), ($value, vec![$right]));
+            }
+        }
+    )* };
+}
+
+operator_forms! {
+    addition_in_all_forms +: 5.0, [1.0, 1.0];
+    subtraction_in_all_forms -: 1.0, [1.0, -1.0];
+    multiplication_in_all_forms *: 6.0, [2.0, 3.0];
+    division_in_all_forms /: 1.5, [0.5, -0.75];
+    remainder_in_all_forms %: 1.0, [1.0, -1.0];
+}
+
+#[test]
+fn negation_by_value_by_reference_and_of_an_expression() {
+    fn f<S: Strategy>(x: &[Real<S>]) -> Real<S> {
+        (-x[0] + 10.0 * -&x[1] - -(x[0] * x[1])).into()
+    }
+    assert_eq!(both!(f, &[3.0, 2.0]), (-17.0, vec![1.0, -7.0]));
+}
+
+#[test]
+fn compound_assignment_in_all_forms() {
+    fn f<S: Strategy>(x: &[Real<S>]) -> Real<S> {
+        let mut t = x[0];
+        t += x[1]; //               x + y
+        t -= &x[1]; //              x
+        t *= 2.0 * x[1]; //         2xy
+        t /= x[0] * x[1]; //        2
+        t *= x[0]; //               2x
+        t += 1.0; //                2x + 1
+        t *= &x[1]; //              2xy + y
+        t -= 0.5; //                2xy + y − ½
+        t %= 10.0; //               (12 + 2 − ½) mod 10
+        t /= 0.25; //               8xy + 4y − 42
+        t
+    }
+    let (value, gradient) = both!(f, &[3.0, 2.0]);
+    assert_relative_eq!(value, 14.0, max_relative = 1e-14);
+    assert_relative_eq!(gradient[..], [16.0, 28.0][..], max_relative = 1e-14);
+}
+
+#[test]
+fn a_variable_may_stand_on_both_sides_of_an_assignment() {
+    fn f<S: Taping>(x: &[Real<S>]) -> Real<S> {
+        let mut t = x[0].clone();
+        t = (&t + &x[1] * &t).into(); // t(1 + y)
+        t *= &t.clone(); //             t²(1 + y)²
+        t
+    }
+    assert_eq!(both!(f, &[3.0, 2.0]), (81.0, vec![54.0, 54.0]));
+}
+
+#[test]
+fn comparisons_in_all_forms_compare_values_and_record_nothing() {
+    let mut tape = Tape::<Jacobian>::new();
+    tape.record(|scope| {
+        let (x, y) = (scope.input(1.0), scope.input(2.0));
+        assert!(x < y && y > x && x <= y && y >= x && x != y && x == x.sin().sin() / x.sin().sin());
+        assert!(x < 2.0 && 2.0 > x && x == 1.0 && 1.0 == x && x + y == 3.0 && x * y >= y && 0.5 < x * y);
+        assert_eq!(x.partial_cmp(&Real::undefined()), None);
+        assert!(Real::<Jacobian>::undefined() != f64::NAN);
+    });
+    assert_eq!(tape.memory().statements, 0);
+}
+
+#[test]
+fn sums_and_products_of_iterators() {
+    fn f<S: Strategy>(x: &[Real<S>]) -> Real<S> {
+        let squares: Real<S> = x.iter().map(|v| *v * *v).sum();
+        let all: Real<S> = x.iter().sum();
+        let by_value: Real<S> = x.iter().copied().product();
+        let by_reference: Real<S> = x.iter().product();
+        let none: Real<S> = x[..0].iter().sum();
+        let one: Real<S> = x[..0].iter().product();
+        (squares + 10.0 * all + 100.0 * by_value + 1e3 * by_reference + none * one).into()
+    }
+    assert_eq!(both!(f, &[3.0, 2.0]), (13.0 + 50.0 + 6600.0, vec![6.0 + 10.0 + 2200.0, 4.0 + 10.0 + 3300.0]));
+}
+
+#[test]
+fn debug_and_display_show_the_value_and_honour_flags() {
+    Tape::<Jacobian>::new().record(|scope| {
+        let x = scope.input(1.0);
+        assert_eq!(format!("{x:?} {x} {x:8.3}|{:<6.1}|{:+.2?}", x + 0.25, x * 2.0), "1.0 1    1.000|1.2   |+2.00");
+    });
+}
+
+#[test]
+fn the_default_is_zero_and_undefined_is_nan_and_both_are_passive() {
+    assert_eq!(Real::<Jacobian>::default().value(), 0.0);
+    assert!(Real::<Jacobian>::undefined().value().is_nan());
+    let (_, gradient) = value_and_gradient::<Jacobian>(|x| (x[0] + Real::default()).into(), &[1.0]);
+    assert_eq!(gradient, [1.0]);
+    assert!(!Real::<Jacobian>::default().id().is_active() && !Real::<Jacobian>::undefined().id().is_active());
+}
+
+#[test]
+fn the_four_statement_boundaries_agree() {
+    fn f<S: Strategy>(x: &[Real<S>]) -> Real<S> {
+        let a: Real<S> = (x[0] * 2.0).into();
+        let b = Real::from(x[0] * 2.0);
+        let c = (x[0] * 2.0).eval();
+        let mut d = Real::undefined();
+        d.assign(x[0] * 2.0);
+        let mut e = Real::from(7.0);
+        e.assign(d);
+        d.assign(1.0);
+        (a + b + c + d + e).into()
+    }
+    assert_eq!(both!(f, &[3.0]), (25.0, vec![8.0]));
+}
+
+#[test]
+fn an_expression_that_is_folded_twice_is_recorded_twice() {
+    let mut tape = Tape::<PrimalValue>::new();
+    let (x, y) = tape.record(|scope| {
+        let x = scope.input(3.0);
+        let kept = x * x + 1.0;
+        let (a, b) = (kept.eval(), kept.eval());
+        (x, (a * b).eval())
+    });
+    assert_eq!(tape.memory().statements, 3);
+    assert_eq!(tape.sweep(&[(&y, 1.0)]).and_then(|adjoints| adjoints.of(&x)), Ok(120.0));
+}
+
+#[test]
+fn closures_and_struct_fields_hold_variables() {
+    struct Line<S: Strategy> {
+        slope: Real<S>,
+        offset: Real<S>,
+    }
+    impl<S: Strategy> Line<S> {
+        fn at(&self, x: f64) -> Real<S> {
+            (self.slope * x + self.offset).into()
+        }
+    }
+    fn f<S: Strategy>(x: &[Real<S>]) -> Real<S> {
+        let line = Line { slope: x[0], offset: x[1] };
+        let squared = |y: Real<S>| y * y;
+        [1.0, 2.0].iter().map(|at| squared(line.at(*at))).sum()
+    }
+    assert_eq!(both!(f, &[3.0, 2.0]), (25.0 + 64.0, vec![10.0 + 32.0, 10.0 + 16.0]));
+}
+
+/// x₀ + xₖ + … for the indices given.
+macro_rules! chain {
+    ($x:ident: $($k:tt)*) => { ($x[0] $(+ $x[$k])*).into() };
+}
+
+#[test]
+fn a_chain_of_100_operands_is_one_statement() {
+    fn f<S: Strategy>(x: &[Real<S>]) -> Real<S> {
+        chain!(x: 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1
+            0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1)
+    }
+    assert_eq!(both!(f, &[3.0, 2.0]), (250.0, vec![50.0, 50.0]));
+    let mut tape = Tape::<PrimalValue>::new();
+    tape.record(|scope| f(&scope.inputs(&[3.0, 2.0])));
+    assert_eq!((tape.memory().statements, tape.memory().arguments), (1, 100));
+}
+
+/// n numbers in (−1, 1).
+fn numbers(n: usize) -> Vec<f64> {
+    (0_u32..).take(n).map(|k| (f64::from(k) * 0.7).sin()).collect()
+}
+
+/// The inputs, with every `stride`-th replaced by a constant of the same value.
+fn partly_passive<S: Strategy>(x: &[Real<S>], stride: usize) -> Vec<Real<S>> {
+    x.iter().enumerate().map(|(k, x)| if k % stride == 0 { Real::constant(x.value()) } else { *x }).collect()
+}
+
+/// Checks sum, dot, linear combination and logsumexp of these numbers, every `stride`-th of them passive.
+fn assert_slice_functions(numbers: &[f64], stride: usize) {
+    let active = |k: usize, slope: f64| if k % stride == 0 { 0.0 } else { slope };
+    let gradient = |slope: &dyn Fn(usize) -> f64| (0..numbers.len()).map(|k| active(k, slope(k))).collect::<Vec<_>>();
+    let coefficients: Vec<f64> = numbers.iter().map(|x| 3.0 * x + 0.1).collect();
+
+    let (value, slopes) = both!(|x| sum(&partly_passive(x, stride)), numbers);
+    assert_eq!((value, slopes), (numbers.iter().sum(), gradient(&|_| 1.0)));
+
+    let (value, slopes) = both!(|x| dot(&partly_passive(x, stride), &partly_passive(x, stride)), numbers);
+    assert_eq!((value, slopes), (numbers.iter().map(|x| x * x).sum(), gradient(&|k| 2.0 * numbers[k])));
+
+    let (value, slopes) = both!(|x| linear_combination(&coefficients, &partly_passive(x, stride)), numbers);
+    assert_eq!(value, numbers.iter().zip(&coefficients).map(|(x, c)| c * x).sum::<f64>());
+    assert_eq!(slopes, gradient(&|k| coefficients[k]));
+
+    let (value, slopes) = both!(|x| logsumexp(&partly_passive(x, stride)), numbers);
+    let total: f64 = numbers.iter().map(|x| x.exp()).sum();
+    assert_relative_eq!(value, total.ln(), max_relative = 1e-13);
+    assert_relative_eq!(slopes[..], gradient(&|k| numbers[k].exp() / total)[..], max_relative = 1e-11);
+}
+
+#[test]
+fn functions_of_300_arguments() {
+    assert_slice_functions(&numbers(300), usize::MAX);
+    assert_slice_functions(&numbers(300), 3);
+}
+
+#[test]
+fn functions_of_100_000_arguments() {
+    assert_slice_functions(&numbers(100_000), usize::MAX);
+    assert_slice_functions(&numbers(100_000), 3);
+}
+
+#[test]
+fn functions_of_slices_are_one_statement() {
+    let mut tape = Tape::<Jacobian>::new();
+    tape.record(|scope| {
+        let x = scope.inputs(&numbers(300));
+        [sum(&x), dot(&x, &x), linear_combination(&[1.0; 300], &x), logsumexp(&x)]
+    });
+    assert_eq!((tape.memory().statements, tape.memory().arguments), (4, 300 + 600 + 300 + 300));
+}
+
+#[test]
+fn functions_of_slices_with_repeated_arguments_add_their_slopes() {
+    fn f<S: Strategy>(x: &[Real<S>]) -> Real<S> {
+        let x = [x[0], x[1], x[0], x[0]];
+        (sum(&x) + dot(&x, &x) * 10.0 + linear_combination(&[1.0, 2.0, 3.0, 4.0], &x) * 100.0).into()
+    }
+    assert_eq!(both!(f, &[3.0, 2.0]), (11.0 + 310.0 + 2800.0, vec![3.0 + 180.0 + 800.0, 1.0 + 40.0 + 200.0]));
+}
+
+#[test]
+fn functions_of_empty_slices_are_passive() {
+    fn f<S: Strategy>(x: &[Real<S>]) -> Real<S> {
+        let none = &x[..0];
+        assert_eq!(logsumexp(none).value().as_f64(), f64::NEG_INFINITY);
+        (sum(none) + dot(none, none) + linear_combination(&[], none) + x[0]).into()
+    }
+    assert_eq!(both!(f, &[3.0]), (3.0, vec![1.0]));
+}
+
+/// x ↦ x·|x|.
+struct SignedSquare;
+impl Unary for SignedSquare {
+    fn value<V: Float>(x: V) -> V {
+        x * x.abs()
+    }
+    fn derivative<V: Float>(x: V, _: V) -> V {
+        V::from_f64(2.0) * x.abs()
+    }
+}
+
+/// (x, y) ↦ x²·y.
+struct SquareTimes;
+impl Binary for SquareTimes {
+    fn value<V: Float>(x: V, y: V) -> V {
+        x * x * y
+    }
+    fn partial_left<V: Float>(x: V, y: V, _: V) -> V {
+        V::from_f64(2.0) * x * y
+    }
+    fn partial_right<V: Float>(x: V, _: V, _: V) -> V {
+        x * x
+    }
+}
+
+/// Σ cᵢ·xᵢ².
+struct WeightedSquares;
+impl<V: Float> Nary<V> for WeightedSquares {
+    const CONSTANTS: usize = 1;
+    fn value(x: &[V], c: &[V]) -> V {
+        x.iter().zip(c).fold(V::zero(), |total, (x, c)| total + *c * *x * *x)
+    }
+    fn partials(x: &[V], c: &[V], partials: &mut [V]) {
+        for ((partial, x), c) in partials.iter_mut().zip(x).zip(c) {
+            *partial = V::from_f64(2.0) * *c * *x;
+        }
+    }
+}
+
+#[test]
+fn users_rules_work_like_the_librarys() {
+    fn f<S: Strategy<Value = f64>>(x: &[Real<S>]) -> Real<S> {
+        let squares = nary::<S, WeightedSquares>(&[&x[..1], &x[1..]], &[10.0, 100.0]);
+        (unary::<_, SignedSquare, _>(x[0] + 0.0) * 2.0 + binary::<_, SquareTimes, _, _>(&x[0], x[1] * 1.0) + squares)
+            .into()
+    }
+    assert_eq!(both!(f, &[-3.0, 2.0]), (-18.0 + 18.0 + 90.0 + 400.0, vec![12.0 - 12.0 - 60.0, 9.0 + 400.0]));
+}
+
+#[test]
+fn s10_gradients_of_closures_function_items_and_trait_objects() {
+    let c = 2.0;
+    assert_eq!(gradient::<Jacobian>(|x| (x[0] * x[1] * c).into(), &[3.0, 2.0]), [4.0, 6.0]);
+    let erased: &dyn Fn(&[Real<Jacobian>]) -> Real<Jacobian> = &|x| (x[0] * x[1] * c).into();
+    assert_eq!(value_and_gradient::<Jacobian>(erased, &[3.0, 2.0]), (12.0, vec![4.0, 6.0]));
+    let boxed: Box<dyn Fn(&[Real<PrimalValue>]) -> Real<PrimalValue>> = Box::new(move |x| (x[0] * c).into());
+    assert_eq!(value_and_gradient::<PrimalValue>(&boxed, &[3.0]), (6.0, vec![2.0]));
+}
+
+#[test]
+fn s11_operators_with_variables_and_floats() {
+    assert_eq!(both!(|x| (x[0] + x[1]).into(), &[3.0, 2.0]), (5.0, vec![1.0, 1.0]));
+    assert_eq!(both!(|x| (x[0] + 2.0).into(), &[3.0]), (5.0, vec![1.0]));
+    assert_eq!(both!(|x| (2.0 + x[0]).into(), &[3.0]), (5.0, vec![1.0]));
+    assert_eq!(both!(|x| (x[0] * x[1]).into(), &[3.0, 2.0]), (6.0, vec![2.0, 3.0]));
+    assert_eq!(both!(|x| (x[0] * 2.0).into(), &[3.0]), (6.0, vec![2.0]));
+    assert_eq!(both!(|x| (2.0 * x[0]).into(), &[3.0]), (6.0, vec![2.0]));
+    assert_eq!(both!(|x| x[0].exp().into(), &[0.0]), (1.0, vec![1.0]));
+}
+
+#[test]
+fn s11_s12_compound_assignments_take_a_new_identifier() {
+    let mut tape = Tape::<Jacobian>::new();
+    let (x, y) = tape.record(|scope| {
+        let x = scope.input(3.0);
+        let mut y = x;
+        assert_eq!(y.id().index(), x.id().index(), "a copy keeps the identifier");
+        y += x;
+        assert_ne!(y.id().index(), x.id().index());
+        let before = y.id().index();
+        y *= y;
+        assert_ne!(y.id().index(), before);
+        (x, y)
+    });
+    assert_eq!(y.value(), 36.0);
+    assert_eq!(tape.sweep(&[(&y, 1.0)]).and_then(|adjoints| adjoints.of(&x)), Ok(24.0));
+}
+
+#[test]
+fn s13_example_of_an_exponential_times_a_square() {
+    fn f<S: Strategy>(x: &[Real<S>]) -> Real<S> {
+        (x[0].exp() * x[1] * x[1]).into()
+    }
+    let (value, gradient) = both!(f, &[5.2, -3.9]);
+    assert_relative_eq!(value, 2_757.150_798_921_05, max_relative = 1e-12);
+    assert_relative_eq!(gradient[..], [2_757.150_798_921_05, -1_413.923_486_626_18][..], max_relative = 1e-12);
+}
+
+#[test]
+fn s16_outputs_that_are_inputs_or_constants() {
+    assert_eq!(both!(|x| x[0], &[3.0, 2.0]), (3.0, vec![1.0, 0.0]));
+    assert_eq!(both!(|_| Real::from(7.0), &[3.0, 2.0]), (7.0, vec![0.0, 0.0]));
+    let twice = vjp::<Jacobian>(|x| vec![x[0], x[0]], &[3.0, 2.0], &[10.0, 100.0]);
+    assert_eq!(twice, Ok((vec![3.0, 3.0], vec![110.0, 0.0])));
+    let twice = vjp::<PrimalValue>(|x| vec![x[1], Real::from(7.0), x[1]], &[3.0, 2.0], &[10.0, 1.0, 100.0]);
+    assert_eq!(twice, Ok((vec![2.0, 7.0, 2.0], vec![0.0, 110.0])));
+}
+
+#[test]
+fn variables_have_the_documented_sizes() {
+    assert_eq!(size_of::<Real<Passive>>(), 8);
+    assert_eq!(size_of::<Real<Passive<f32>>>(), 4);
+    assert_eq!(size_of::<Real<Jacobian>>(), 16);
+    assert_eq!(size_of::<Real<PrimalValue>>(), 16);
+    assert_eq!(size_of::<Real<Jacobian<f32>>>(), 12);
+    assert_eq!(size_of::<Real<Jacobian<f64, u64>>>(), 24);
+    assert_eq!(size_of::<Real<PrimalValue<f64, u64>>>(), 24);
+}
+
+const fn assert_plain<T: Copy + Send + Sync + 'static>() {}
+const _: () = {
+    assert_plain::<Real<Passive>>();
+    assert_plain::<Real<Jacobian>>();
+    assert_plain::<Real<PrimalValue<f32, u64>>>();
+};
+
+#[test]
+fn slices_of_floats_are_viewed_as_passive_variables_and_back() {
+    let mut floats = [3.0, 4.0];
+    assert_eq!(Real::<Passive>::floats(Real::wrap_slice(&floats)), [3.0, 4.0]);
+    Real::<Passive>::wrap_slice_mut(&mut floats)[1] *= 2.0;
+    assert_eq!(floats, [3.0, 8.0]);
+    let mut reals = [Real::<Passive<f32>>::from(1.0), Real::from(2.0)];
+    Real::floats_mut(&mut reals)[0] = 5.0;
+    assert_eq!(Real::floats(&reals), [5.0, 2.0]);
+}
+
+/// Bytes of the records, without adjoints and the tape's constant tables.
+fn record_bytes<S: Reverse>(tape: &Tape<S>) -> usize {
+    let memory = tape.memory();
+    memory
+        .streams()
+        .iter()
+        .filter(|(name, _)| !["adjoints", "tables"].contains(name))
+        .map(|(_, usage)| usage.used)
+        .sum()
+}
+
+/// Bytes of the statement x·y·eᶻ·2 at (3, 2, 0) where the set bits of `mask` say which variables are active, after checking
+/// its gradient.
+fn bytes_with_active<S: Strategy + Reverse<Value = f64>>(mask: usize) -> usize {
+    let mut tape = Tape::<S>::new();
+    let variables = |scope: &mut tapewright::Scope<S>| {
+        let inputs = scope.inputs(&[3.0, 2.0, 0.0]);
+        let pick = |k: usize| if mask >> k & 1 == 1 { inputs[k] } else { Real::constant(inputs[k].value()) };
+        [pick(0), pick(1), pick(2)]
+    };
+    tape.record(|scope| variables(scope));
+    let empty = record_bytes(&tape);
+    let (x, y) = tape.record(|scope| {
+        let x = variables(scope);
+        (x, (x[0] * x[1] * x[2].exp() * 2.0).eval())
+    });
+    let adjoints = tape.sweep(&[(&y, 1.0)]).and_then(|adjoints| adjoints.of_all(&x)).expect("own variables");
+    let expected: Vec<f64> =
+        [4.0, 6.0, 12.0].iter().enumerate().map(|(k, p)| if mask >> k & 1 == 1 { *p } else { 0.0 }).collect();
+    assert_eq!((y.value(), adjoints), (12.0, expected), "mask {mask:03b}");
+    record_bytes(&tape) - empty
+}
+
+#[test]
+fn statements_with_any_of_three_arguments_active_have_right_gradients_and_documented_bytes() {
+    for mask in 0..8_usize {
+        let active = mask.count_ones() as usize;
+        let (jacobian, primal) = (bytes_with_active::<Jacobian>(mask), bytes_with_active::<PrimalValue>(mask));
+        if active == 0 {
+            assert_eq!((jacobian, primal), (0, 0));
+        } else {
+            assert_eq!(jacobian, 1 + 12 * active, "mask {mask:03b}");
+            assert_eq!(primal, 9 + 4 * 3 + 8 + 8 * (3 - active), "mask {mask:03b}");
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! What tapewright expects of a strategy, and the matrix of a small function.
+
+use tapewright::prelude::*;
+use tapewright_third_party::CompressedRows;
+
+mod with_f64 {
+    tapewright::conformance!(tapewright_third_party::CompressedRows);
+}
+
+mod with_f32 {
+    tapewright::conformance!(tapewright_third_party::CompressedRows<f32>);
+}
+
+fn f<S: Strategy>(x: &[Real<S>]) -> Real<S> {
+    let t: Real<S> = (x[0].exp() * x[1]).into();
+    (t * x[1]).into()
+}
+
+#[test]
+fn gradient_equals_that_of_the_other_strategies() {
+    let x = [5.2, -3.9];
+    let gradient = gradient::<CompressedRows>(f, &x);
+    assert_eq!(gradient, tapewright::gradient::<Jacobian>(f, &x));
+    assert_eq!(gradient, tapewright::gradient::<PrimalValue>(f, &x));
+}
+
+#[test]
+fn statement_takes_as_many_bytes_as_documented() {
+    let mut tape = Tape::<CompressedRows>::new();
+    tape.record(|scope| {
+        let x = scope.inputs(&[5.2, -3.9]);
+        f(&x)
+    });
+    let (inputs, statements, arguments) = (2, 2, 4);
+    let report = tape.memory();
+    assert_eq!((report.statements, report.arguments), (statements, arguments));
+    let records = report.total().used - report.usage("adjoints").used;
+    assert_eq!(records, 8 * (inputs + statements) + 12 * arguments);
+}
+
+#[test]
+fn rows_are_the_partials_of_the_statements() {
+    let mut tape = Tape::<CompressedRows>::new();
+    tape.record(|scope| {
+        let x = scope.inputs(&[2.0, 3.0]);
+        let t = (x[0] * x[1]).eval();
+        (t - x[0]).eval()
+    });
+    let rows = tape.tape_mut();
+    assert_eq!(rows.row(1).count(), 0);
+    assert_eq!(rows.row(3).collect::<Vec<_>>(), [(1, 3.0), (2, 2.0)]);
+    assert_eq!(rows.row(4).collect::<Vec<_>>(), [(3, 1.0), (1, -1.0)]);
+}
