@@ -2,7 +2,6 @@
 //! the numbers of other tools come out.
 
 use tapewright::prelude::*;
-use tapewright::{Jacobian, PrimalValue};
 use tapewright_problems::random::SplitMix64;
 use tapewright_problems::{Burgers, Checksums, ExpSq, Gmm, Laplacian, Libor, Lstm, Problem, RepeatedSin, total};
 
@@ -13,7 +12,7 @@ fn made<P, E: std::fmt::Display>(problem: Result<P, E>) -> P {
 
 /// Value and gradient of evaluation `k` by a strategy.
 fn taped<S: Reverse<Value = f64>>(problem: &impl Problem, k: usize) -> (f64, Vec<f64>) {
-    tapewright::value_and_gradient::<S>(|x| problem.eval(k, x), &problem.inputs(k))
+    value_and_gradient::<S>(|x| problem.eval(k, x), &problem.inputs(k))
 }
 
 fn by_hand(problem: &impl Problem, k: usize) -> (f64, Vec<f64>) {
@@ -23,8 +22,9 @@ fn by_hand(problem: &impl Problem, k: usize) -> (f64, Vec<f64>) {
     (value, gradient)
 }
 
+/// The largest magnitude; NaN if there is one.
 fn max_norm(x: impl IntoIterator<Item = f64>) -> f64 {
-    x.into_iter().fold(0.0, |norm, x| if x.abs() <= norm { norm } else { x.abs() })
+    x.into_iter().fold(0.0, |norm: f64, x| if x.abs() <= norm || norm.is_nan() { norm } else { x.abs() })
 }
 
 #[track_caller]
@@ -44,7 +44,9 @@ fn assert_is_slope(problem: &impl Problem, k: usize, gradient: &[f64]) {
     for _ in 0..3 {
         let mut direction: Vec<f64> = x.iter().map(|_| random.symmetric()).collect();
         let length = direction.iter().map(|d| d * d).sum::<f64>().sqrt();
-        direction.iter_mut().for_each(|d| *d /= length);
+        for d in &mut direction {
+            *d /= length;
+        }
         let step = 1e-5;
         let at = |t: f64| {
             let moved: Vec<f64> = x.iter().zip(&direction).map(|(x, d)| x + t * d).collect();

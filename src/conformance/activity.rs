@@ -31,12 +31,7 @@ fn every_pattern<S: Reverse>(
 pub fn every_activity_pattern<S: Reverse>() -> Outcome {
     let [x, y, z]: [f64; 3] = [1.5, -2.0, 0.25];
     let f = |v: &[Real<S>; 3]| (&v[0] * &v[1] + v[2].sin() * &v[0] * 2.0).into();
-    every_pattern(
-        [x, y, z],
-        f,
-        x * y + 2.0 * z.sin() * x,
-        [y + 2.0 * z.sin(), x, 2.0 * x * z.cos()],
-    )?;
+    every_pattern([x, y, z], f, x * y + 2.0 * z.sin() * x, [y + 2.0 * z.sin(), x, 2.0 * x * z.cos()])?;
     every_pattern([x, y, z], |v: &[Real<S>; 3]| (&v[0] - (&v[1] - &v[2])).into(), x - y + z, [1.0, -1.0, 1.0])
 }
 
@@ -62,15 +57,17 @@ pub fn passive_statements_record_nothing<S: Reverse>() -> Outcome {
         vec![(&x[0] * 3.0).eval()]
     });
     let statements = recorded.tape.memory().statements;
-    ensure(statements == 1, format_args!("{statements} statements were recorded, only one of which has active arguments"))?;
+    ensure(
+        statements == 1,
+        format_args!("{statements} statements were recorded, only one of which has active arguments"),
+    )?;
     recorded.sweep_gives("the gradient", &[1.0], &[3.0])
 }
 
 /// Literals, constants and what is computed from them carry no identifier, and their adjoint is 0.
 pub fn passive_results_stay_passive<S: Reverse>() -> Outcome {
     let mut recorded = recorded::<S>(&[2.0], |x| {
-        let passive: [Real<S>; 4] =
-            [Real::from(2.0), Real::default(), (constant::<S>(2.0) * 2.0).eval(), x[0].floor()];
+        let passive: [Real<S>; 4] = [Real::from(2.0), Real::default(), (constant::<S>(2.0) * 2.0).eval(), x[0].floor()];
         passive.into_iter().chain([(&x[0] * 2.0).eval()]).collect()
     });
     for variable in &recorded.y[..4] {

@@ -34,10 +34,7 @@ pub(super) fn close<V: Float>(what: &str, found: V, expected: f64) -> Outcome {
 
 /// Whether numbers are the expected ones but for rounding.
 pub(super) fn all_close<V: Float>(what: &str, found: &[V], expected: &[f64]) -> Outcome {
-    ensure(
-        found.len() == expected.len(),
-        format_args!("{what} has {} entries, not {}", found.len(), expected.len()),
-    )?;
+    ensure(found.len() == expected.len(), format_args!("{what} has {} entries, not {}", found.len(), expected.len()))?;
     for (i, (found, expected)) in found.iter().zip(expected).enumerate() {
         close(&format!("entry {i} of {what}"), *found, *expected)?;
     }
@@ -66,12 +63,11 @@ pub(super) fn recorded_on<S: Reverse>(
     record_once(tape, x, &mut |x| f.take().map_or_else(Vec::new, |f| f(x)))
 }
 
+/// A computation that is to be recorded.
+type Computation<'f, S> = dyn FnMut(&[Real<S>]) -> Vec<Real<S>> + 'f;
+
 /// [`recorded_on`] without a type parameter for the function: scenarios are many, and compile times add up.
-fn record_once<S: Reverse>(
-    mut tape: Tape<S>,
-    x: &[f64],
-    f: &mut dyn FnMut(&[Real<S>]) -> Vec<Real<S>>,
-) -> Recorded<S> {
+fn record_once<S: Reverse>(mut tape: Tape<S>, x: &[f64], f: &mut Computation<S>) -> Recorded<S> {
     let (x, y) = tape.record(|scope| {
         let x = scope.inputs(&floats(x));
         let y = f(&x);

@@ -129,23 +129,27 @@ pub fn compound_assignments<S: Reverse>() -> Outcome {
         change(&mut t);
         t
     }
-    all_rows::<S>(7.5, 2.0, &[
-        ("x += y", |x, y| after(x, |t| *t += y), 9.5, [1.0, 1.0]),
-        ("x −= y", |x, y| after(x, |t| *t -= y), 5.5, [1.0, -1.0]),
-        ("x ×= y", |x, y| after(x, |t| *t *= y), 15.0, [2.0, 7.5]),
-        ("x ÷= y", |x, y| after(x, |t| *t /= y), 3.75, [0.5, -1.875]),
-        ("x %= y", |x, y| after(x, |t| *t %= y), 1.5, [1.0, -3.0]),
-        ("x += 4", |x, _| after(x, |t| *t += 4.0), 11.5, [1.0, 0.0]),
-        ("x −= 4", |x, _| after(x, |t| *t -= 4.0), 3.5, [1.0, 0.0]),
-        ("x ×= 4", |x, _| after(x, |t| *t *= 4.0), 30.0, [4.0, 0.0]),
-        ("x ÷= 4", |x, _| after(x, |t| *t /= 4.0), 1.875, [0.25, 0.0]),
-        ("x %= 4", |x, _| after(x, |t| *t %= 4.0), 3.5, [1.0, 0.0]),
-        ("x += x·y", |x, y| after(x, |t| *t += x * y), 22.5, [3.0, 7.5]),
-        ("x −= x·y", |x, y| after(x, |t| *t -= x * y), -7.5, [-1.0, -7.5]),
-        ("x ×= x·y", |x, y| after(x, |t| *t *= x * y), 112.5, [30.0, 56.25]),
-        ("x ÷= x·y", |x, y| after(x, |t| *t /= x * y), 0.5, [0.0, -0.25]),
-        ("x %= y + 2", |x, y| after(x, |t| *t %= y + 2.0), 3.5, [1.0, -1.0]),
-    ])?;
+    all_rows::<S>(
+        7.5,
+        2.0,
+        &[
+            ("x += y", |x, y| after(x, |t| *t += y), 9.5, [1.0, 1.0]),
+            ("x −= y", |x, y| after(x, |t| *t -= y), 5.5, [1.0, -1.0]),
+            ("x ×= y", |x, y| after(x, |t| *t *= y), 15.0, [2.0, 7.5]),
+            ("x ÷= y", |x, y| after(x, |t| *t /= y), 3.75, [0.5, -1.875]),
+            ("x %= y", |x, y| after(x, |t| *t %= y), 1.5, [1.0, -3.0]),
+            ("x += 4", |x, _| after(x, |t| *t += 4.0), 11.5, [1.0, 0.0]),
+            ("x −= 4", |x, _| after(x, |t| *t -= 4.0), 3.5, [1.0, 0.0]),
+            ("x ×= 4", |x, _| after(x, |t| *t *= 4.0), 30.0, [4.0, 0.0]),
+            ("x ÷= 4", |x, _| after(x, |t| *t /= 4.0), 1.875, [0.25, 0.0]),
+            ("x %= 4", |x, _| after(x, |t| *t %= 4.0), 3.5, [1.0, 0.0]),
+            ("x += x·y", |x, y| after(x, |t| *t += x * y), 22.5, [3.0, 7.5]),
+            ("x −= x·y", |x, y| after(x, |t| *t -= x * y), -7.5, [-1.0, -7.5]),
+            ("x ×= x·y", |x, y| after(x, |t| *t *= x * y), 112.5, [30.0, 56.25]),
+            ("x ÷= x·y", |x, y| after(x, |t| *t /= x * y), 0.5, [0.0, -0.25]),
+            ("x %= y + 2", |x, y| after(x, |t| *t %= y + 2.0), 3.5, [1.0, -1.0]),
+        ],
+    )?;
     gradient_is::<S>(
         "an undefined variable, assigned three times",
         |x| {
@@ -203,16 +207,21 @@ pub fn fan_out<S: Reverse>() -> Outcome {
 }
 
 /// The same variable several times in one statement; at (1.5, −0.5).
+#[allow(clippy::eq_op, reason = "that the operands are equal is the point")]
 pub fn repeated_arguments<S: Reverse>() -> Outcome {
     let (sine, cosine) = 1.5_f64.sin_cos();
-    all_rows::<S>(1.5, -0.5, &[
-        ("x + x", |x, _| (x + x).into(), 3.0, [2.0, 0.0]),
-        ("x·x", |x, _| (x * x).into(), 2.25, [3.0, 0.0]),
-        ("x − x", |x, _| (x - x).into(), 0.0, [0.0, 0.0]),
-        ("x/x", |x, _| (x / x).into(), 1.0, [0.0, 0.0]),
-        ("x·x·x·x", |x, _| (x * x * x * x).into(), 5.0625, [13.5, 0.0]),
-        ("y + x·y·y − y·y", |x, y| (y + x * y * y - y * y).into(), -0.375, [0.25, 0.5]),
-    ])?;
+    all_rows::<S>(
+        1.5,
+        -0.5,
+        &[
+            ("x + x", |x, _| (x + x).into(), 3.0, [2.0, 0.0]),
+            ("x·x", |x, _| (x * x).into(), 2.25, [3.0, 0.0]),
+            ("x − x", |x, _| (x - x).into(), 0.0, [0.0, 0.0]),
+            ("x/x", |x, _| (x / x).into(), 1.0, [0.0, 0.0]),
+            ("x·x·x·x", |x, _| (x * x * x * x).into(), 5.0625, [13.5, 0.0]),
+            ("y + x·y·y − y·y", |x, y| (y + x * y * y - y * y).into(), -0.375, [0.25, 0.5]),
+        ],
+    )?;
     let f = |v: &[Real<S>]| (&v[0] * v[0].sin() * &v[0] - &v[0]).into();
     gradient_is::<S>("x·sin(x)·x − x", f, &[1.5], 2.25 * sine - 1.5, &[3.0 * sine + 2.25 * cosine - 1.0])
 }
@@ -246,10 +255,14 @@ pub fn shared_partials<S: Reverse>() -> Outcome {
 
 /// An argument of `max` that is not the larger one has partial 0, even where its own slope is infinite.
 pub fn unselected_branch_contributes_nothing<S: Reverse>() -> Outcome {
-    all_rows::<S>(3.0, 0.0, &[
-        ("max(x, √y)", |x, y| x.max(y.sqrt()).into(), 3.0, [1.0, 0.0]),
-        ("max(√y − 1, x·2)", |x, y| (y.sqrt() - 1.0).max(x * 2.0).into(), 6.0, [2.0, 0.0]),
-        ("min(x, y − x)", |x, y| x.min(y - x).into(), -3.0, [-1.0, 1.0]),
-        ("x·max(x·x, y)", |x, y| (x * (x * x).max(y)).into(), 27.0, [27.0, 0.0]),
-    ])
+    all_rows::<S>(
+        3.0,
+        0.0,
+        &[
+            ("max(x, √y)", |x, y| x.max(y.sqrt()).into(), 3.0, [1.0, 0.0]),
+            ("max(√y − 1, x·2)", |x, y| (y.sqrt() - 1.0).max(x * 2.0).into(), 6.0, [2.0, 0.0]),
+            ("min(x, y − x)", |x, y| x.min(y - x).into(), -3.0, [-1.0, 1.0]),
+            ("x·max(x·x, y)", |x, y| (x * (x * x).max(y)).into(), 27.0, [27.0, 0.0]),
+        ],
+    )
 }

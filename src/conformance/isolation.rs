@@ -14,7 +14,11 @@ pub fn shorter_recording_after_a_longer_one<S: Reverse>() -> Outcome {
             (0..length).for_each(|_| y = (&y + &x[0]).into());
             vec![(&y * 2.0).eval()]
         });
-        recorded.sweep_gives(&format!("the gradient of {length} additions"), &[1.0], &[2.0 * f64::from(length), 2.0])?;
+        recorded.sweep_gives(
+            &format!("the gradient of {length} additions"),
+            &[1.0],
+            &[2.0 * f64::from(length), 2.0],
+        )?;
         let statements = recorded.tape.memory().statements;
         ensure(
             statements == usize::try_from(length).unwrap_or_default() + 1,
@@ -76,7 +80,10 @@ pub fn identifiers_are_distinct<S: Reverse>() -> Outcome {
         recorded.y.iter().filter_map(|variable| S::locate(variable.id())).map(|(_, slot)| slot).collect();
     let length = S::identifiers(recorded.tape.tape_mut());
     ensure(slots.len() == 8, format_args!("8 variables have {} slots", slots.len()))?;
-    ensure(slots.iter().all(|slot| (1..length).contains(slot)), format_args!("slots {slots:?} are not in 1..{length}"))?;
+    ensure(
+        slots.iter().all(|slot| (1..length).contains(slot)),
+        format_args!("slots {slots:?} are not in 1..{length}"),
+    )?;
     let first = number_of(&recorded.x[0]);
     let again = recorded_on(recorded.tape, &[1.0], <[Real<S>]>::to_vec);
     ensure(number_of(&again.x[0]) != first, "two recordings have the same number")

@@ -100,7 +100,11 @@ pub fn large_recording<S: Reverse>() -> Outcome {
         let mut recorded = recorded_on(tape, &[1.0, 2.0], |x| {
             let mut y = x[0].clone();
             for k in 0..N {
-                y = if k % 100_000 == 7 { dot(&vec![y; 1024], &vec![Real::from(1.0 / 512.0); 1024]) } else { (-y).into() };
+                y = if k % 100_000 == 7 {
+                    dot(&vec![y; 1024], &vec![Real::from(1.0 / 512.0); 1024])
+                } else {
+                    (-y).into()
+                };
             }
             vec![(&y * &x[1]).eval()]
         });

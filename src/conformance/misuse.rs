@@ -11,8 +11,11 @@ pub fn variable_of_a_finished_recording<S: Reverse>() -> Outcome {
     let number = [number_of(x)];
     panics_naming("a statement of a finished recording's input", &number, || (x * 2.0).eval())?;
     panics_naming("a statement of a finished recording's result", &number, || (y + x).eval())?;
-    panics_naming("an assignment operator", &number, || *(&mut y.clone()) += 1.0)?;
-    panics_naming("a sum", &number, || sum(&[y.clone()]))?;
+    panics_naming("an assignment operator", &number, || {
+        let mut y = y.clone();
+        y += 1.0;
+    })?;
+    panics_naming("a sum", &number, || sum(&recorded.y))?;
     panics_naming("an inner product", &number, || dot(&recorded.x, &recorded.y))?;
     still_works(recorded.tape)
 }
@@ -33,20 +36,18 @@ pub fn variable_of_an_outdated_recording<S: Reverse>() -> Outcome {
 
 /// A statement of variables of two recordings, both active, panics and names both.
 pub fn variables_of_two_recordings<S: Reverse>() -> Outcome {
+    let mut refused = Ok(());
     let outer = recorded::<S>(&[2.0], |x| {
-        let mut inner = Tape::<S>::new();
-        let outcome = inner.record(|scope| {
-            let u = scope.input(S::Value::from_f64(3.0));
-            let numbers = [number_of(&x[0]), number_of(&u)];
-            panics_naming("a product over two recordings", &numbers, || (&x[0] * &u).eval())?;
-            panics_naming("a sum over two recordings", &numbers, || sum(&[u.clone(), x[0].clone()]))?;
-            panics_naming("an inner product over two recordings", &numbers, || {
-                dot(&[u.clone()], &[x[0].clone()])
-            })
+        refused = Tape::<S>::new().record(|scope| {
+            let u = scope.inputs(&floats(&[3.0]));
+            let numbers = [number_of(&x[0]), number_of(&u[0])];
+            panics_naming("a product over two recordings", &numbers, || (&x[0] * &u[0]).eval())?;
+            panics_naming("a sum over two recordings", &numbers, || sum(&[u[0].clone(), x[0].clone()]))?;
+            panics_naming("an inner product over two recordings", &numbers, || dot(x, &u))
         });
-        vec![if outcome.is_ok() { Real::from(1.0) } else { Real::undefined() }]
+        Vec::new()
     });
-    ensure(outer.y[0].value() == S::Value::from_f64(1.0), "a statement over two recordings was not refused as it should")?;
+    refused?;
     still_works(outer.tape)
 }
 
@@ -83,12 +84,13 @@ pub fn variable_on_another_thread<S: Reverse<Variable: Send>>() -> Outcome {
 pub fn misuse_leaves_the_recording_intact<S: Reverse>() -> Outcome {
     let old = recorded::<S>(&[2.0], |x| vec![(&x[0] * 2.0).eval()]);
     let mut refused = Ok(());
-    let mut later = recorded::<S>(&[2.0, 3.0], |x| {
-        let before = (&x[0] * &x[1]).eval();
-        refused = panics_naming("a mixed statement", &[], || (&before * &old.y[0] * &x[1]).eval())
-            .and(panics_naming("a mixed sum", &[], || sum(&[before.clone(), old.y[0].clone()])));
-        vec![(&before * &before).eval()]
-    });
+    let mut later =
+        recorded::<S>(&[2.0, 3.0], |x| {
+            let before = (&x[0] * &x[1]).eval();
+            refused = panics_naming("a mixed statement", &[], || (&before * &old.y[0] * &x[1]).eval())
+                .and(panics_naming("a mixed sum", &[], || sum(&[before.clone(), old.y[0].clone()])));
+            vec![(&before * &before).eval()]
+        });
     refused?;
     let statements = later.tape.memory().statements;
     ensure(statements == 2, format_args!("{statements} statements, though all but 2 were refused"))?;

@@ -180,16 +180,38 @@ impl<S: Reverse, V: Float> Nary<V> for MeddlingSquares<S> {
     }
 }
 
-/// Records `f`, a sum of squares of two variables that meddles with the tape, between other statements; whatever comes of
-/// it, the recording must be right.
+/// Records `f`, a sum of squares of two variables that meddles with the tape, inside another recording. The meddling may
+/// work, the statement may be refused, or the whole recording may be given up: no number may be wrong.
 fn survives<S: Reverse>(f: impl Fn(&[Real<S>]) -> Real<S>) -> Outcome {
-    let mut recorded = recorded::<S>(&[1.5, 2.0], |x| {
-        let before = (&x[0] * &x[1]).eval();
-        let meddled = while_reached(&before, || f(x));
-        let after = (&before * &before).eval();
-        let quiet = f(x);
-        vec![after, quiet.clone(), meddled.unwrap_or(quiet)]
+    let mut inside = Ok(());
+    let mut outer = recorded::<S>(&[2.0], |x| {
+        inside = meddles(&f);
+        vec![(&x[0] * &x[0]).eval()]
     });
+    inside?;
+    outer.sweep_gives("the gradient of the recording around", &[1.0], &[4.0])
+}
+
+fn meddles<S: Reverse>(f: impl Fn(&[Real<S>]) -> Real<S>) -> Outcome {
+    let mut tape = Tape::<S>::new();
+    let mut input = Real::default();
+    let finished = unless_it_panics(|| {
+        tape.record(|scope| {
+            let x = scope.inputs(&floats(&[1.5, 2.0]));
+            input = x[0].clone();
+            let before = (&x[0] * &x[1]).eval();
+            let meddled = while_reached(&before, || f(&x));
+            let after = (&before * &before).eval();
+            let quiet = f(&x);
+            (x, vec![after, quiet.clone(), meddled.unwrap_or(quiet)])
+        })
+    });
+    let Some((x, y)) = finished else {
+        let swept = tape.sweep(&[(&input, S::Value::from_f64(1.0))]).is_ok();
+        ensure(!swept, "a recording was given up, and yet its variables can be swept")?;
+        return still_works(tape);
+    };
+    let mut recorded = Recorded { tape, x, y };
     let swept = while_reached(&recorded.y[0].clone(), || recorded.sweep(&[1.0; 3]).is_ok());
     ensure(swept != Some(false), "a sweep that a rule meddles with finds a foreign variable")?;
     recorded.sweep_gives("the gradient of a statement beside", &[1.0, 0.0, 0.0], &[12.0, 9.0])?;
@@ -198,7 +220,7 @@ fn survives<S: Reverse>(f: impl Fn(&[Real<S>]) -> Real<S>) -> Outcome {
     still_works(recorded.tape)
 }
 
-/// A rule that records on the tape that is recording it panics, or works; it corrupts nothing.
+/// A rule that records on the tape that is recording it works, or panics and ends that recording; it corrupts nothing.
 pub fn rule_records_in_its_derivative<S: Reverse>() -> Outcome {
     survives::<S>(|x| (unary::<_, Meddler<S>, _>(&x[0]) + unary::<_, Meddler<S>, _>(&x[1])).eval())
 }

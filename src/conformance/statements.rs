@@ -61,7 +61,7 @@ pub fn statement_of_forty_arguments<S: Reverse>() -> Outcome {
         let front = p(0) + p(1) - p(2) + p(3) - p(4) + p(5) - p(6) + p(7) - p(8) + p(9);
         (front - p(10) + p(11) - p(12) + p(13) - p(14) + p(15) - p(16) + p(17) - p(18) + p(19)).into()
     };
-    let sign = |i: usize| if i > 0 && i % 2 == 0 { -1.0 } else { 1.0 };
+    let sign = |i: usize| if i > 0 && i.is_multiple_of(2) { -1.0 } else { 1.0 };
     let value = (0..20).map(|i| sign(i) * x[2 * i] * x[2 * i + 1]).sum();
     let gradient: Vec<f64> = (0..40).map(|k| sign(k / 2) * x[k ^ 1]).collect();
     gradient_is::<S>("twenty products", f, &x, value, &gradient)

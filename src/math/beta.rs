@@ -41,7 +41,7 @@ fn stirling_rest(x: f64) -> f64 {
 
 /// ψ(x + h) − ψ(x). For positive arguments by recurrence and series, so that no two close numbers are subtracted.
 pub(super) fn digamma_rise(x: f64, h: f64) -> f64 {
-    if !(x > 0.0 && x + h > 0.0) || (x + h).is_infinite() {
+    if x.min(x + h) <= 0.0 || !(x + h).is_finite() {
         return Float::digamma(x + h) - Float::digamma(x);
     }
     let (mut x, mut rise) = (x, 0.0);

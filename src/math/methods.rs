@@ -198,30 +198,35 @@ macro_rules! composed_methods {
         }
 
         /// The sign as a passive variable: its slope is 0.
+        #[must_use]
         #[inline(always)]
         pub fn signum($($receiver)*) -> Real<S> {
             Real::constant($value.signum())
         }
 
         /// The largest whole number below, as a passive variable: its slope is 0.
+        #[must_use]
         #[inline(always)]
         pub fn floor($($receiver)*) -> Real<S> {
             Real::constant($value.floor())
         }
 
         /// The smallest whole number above, as a passive variable: its slope is 0.
+        #[must_use]
         #[inline(always)]
         pub fn ceil($($receiver)*) -> Real<S> {
             Real::constant($value.ceil())
         }
 
         /// The nearest whole number, as a passive variable: its slope is 0.
+        #[must_use]
         #[inline(always)]
         pub fn round($($receiver)*) -> Real<S> {
             Real::constant($value.round())
         }
 
         /// The whole part, as a passive variable: its slope is 0.
+        #[must_use]
         #[inline(always)]
         pub fn trunc($($receiver)*) -> Real<S> {
             Real::constant($value.trunc())
@@ -267,6 +272,6 @@ pub fn smooth_min<'a, S: Taping>(
 }
 
 /// Two borrowed variables under an operator.
-pub type Pair<'a, S, O> = Bin<S, O, RefLeaf<'a, S>, RefLeaf<'a, S>>;
+type Pair<'a, S, O> = Bin<S, O, RefLeaf<'a, S>, RefLeaf<'a, S>>;
 /// What rounding off adds.
-pub type Rounded<'a, S> = Bin<S, Rounding, Pair<'a, S, Less>, Literal<S>>;
+type Rounded<'a, S> = Bin<S, Rounding, Pair<'a, S, Less>, Literal<S>>;

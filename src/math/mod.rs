@@ -14,4 +14,4 @@ pub(crate) mod power;
 pub(crate) mod selection;
 pub(crate) mod special;
 pub(crate) mod trigonometric;
-pub use arithmetic::{Less, Modulo, Negative, Over, Plus, Times};
+pub(crate) use arithmetic::{Less, Modulo, Negative, Over, Plus, Times};

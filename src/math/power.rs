@@ -55,8 +55,8 @@ fn power_x<V: Float>(x: V, y: V, value: V) -> V {
     }
 }
 
-/// ∂xʸ/∂y = xʸ·ln x, exactly 0 where xʸ = 0 and x ≥ 0 (so at x = 0, y > 0), and where a NaN does not matter (1^NaN,
-/// NaN⁰). −∞ at (0, 0), NaN for x < 0: the IEEE limits.
+/// ∂xʸ/∂y = xʸ·ln x, exactly 0 where xʸ = 0 and x ≥ 0 (so at x = 0, y > 0), and where a NaN does not matter (x = 1,
+/// or y = 0). −∞ at (0, 0), NaN for x < 0: the IEEE limits.
 #[inline(always)]
 fn power_y<V: Float>(x: V, y: V, value: V) -> V {
     let constant = (value.is_zero() && x >= V::zero()) || (x.is_nan() && y.is_zero()) || x.is_one();

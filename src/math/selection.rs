@@ -63,7 +63,7 @@ selecting_rules! {
     /// The smaller; at a tie the left one, and not a NaN if it can be helped.
     Min(x, y) = x.min(y), x <= y || y.is_nan();
     /// x, but at least y; a NaN stays.
-    AtLeast(x, y) = if x < y { y } else { x }, !(x < y);
+    AtLeast(x, y) = if x < y { y } else { x }, x >= y || x.is_nan();
     /// x, but at most y; a NaN stays.
-    AtMost(x, y) = if x > y { y } else { x }, !(x > y);
+    AtMost(x, y) = if x > y { y } else { x }, x <= y || x.is_nan();
 }

@@ -15,18 +15,25 @@ pub trait Float: num_traits::Float + AddAssign + Default + Debug + Display + Sen
     /// The value as `f64`, exactly.
     fn as_f64(self) -> f64;
     /// Error function, from `libm`.
+    #[must_use]
     fn erf(self) -> Self;
     /// Complementary error function, from `libm`.
+    #[must_use]
     fn erfc(self) -> Self;
     /// Gamma function Γ(x), from `libm`.
+    #[must_use]
     fn gamma(self) -> Self;
     /// ln |Γ(x)|, from `libm`.
+    #[must_use]
     fn ln_gamma(self) -> Self;
     /// Digamma ψ(x) = Γ′(x)/Γ(x), from `statrs`; ∓∞ at ±0, NaN at the other poles.
+    #[must_use]
     fn digamma(self) -> Self;
     /// Trigamma ψ′(x), from `special`; +∞ at ±0, NaN at the other poles.
+    #[must_use]
     fn trigamma(self) -> Self;
     /// The quantile of the standard normal distribution, Φ⁻¹(p); ∓∞ at 0 and 1, NaN outside.
+    #[must_use]
     fn normal_quantile(self) -> Self;
 }
 
@@ -85,7 +92,7 @@ fn normal_quantile(p: f64) -> f64 {
     if p > 0.5 {
         return -normal_quantile(1.0 - p);
     }
-    if !(p > 0.0) {
+    if p <= 0.0 || p.is_nan() {
         return if p == 0.0 { f64::NEG_INFINITY } else { f64::NAN };
     }
     let (z, excess): (f64, fn(f64, f64) -> f64) = if p < 0.25 {

@@ -69,7 +69,7 @@ pub(crate) struct Statements {
 impl Statements {
     fn push(&mut self, record: Option<Vec<(f64, usize)>>) -> LinearId {
         self.records.push(record);
-        let shared = has(Fault::SharesIdentifiers) && self.records.len() % 4 == 0;
+        let shared = has(Fault::SharesIdentifiers) && self.records.len().is_multiple_of(4);
         let index = self.records.len() - usize::from(shared);
         LinearId::new(self.number, index as u64).expect("fewer than 2^32 statements")
     }
@@ -88,10 +88,10 @@ fn recording_of(arguments: &[(f64, LinearId)]) -> Option<TapeNumber> {
     if has(Fault::LooksAtOneArgument) {
         return active.next().map(LinearId::number);
     }
-    if has(Fault::RecordsBeforeItChecks) {
-        if let Some(first) = active.clone().next() {
-            active::with::<Faulty, _>(first.number(), |tape| tape.push(Some(Vec::new())));
-        }
+    if has(Fault::RecordsBeforeItChecks)
+        && let Some(first) = active.clone().next()
+    {
+        active::with::<Faulty, _>(first.number(), |tape| tape.push(Some(Vec::new())));
     }
     active::common_number(active)
 }
@@ -102,7 +102,9 @@ fn spoil(arguments: &mut Vec<(f64, LinearId)>) {
         arguments.pop();
     }
     if has(Fault::RoundsPartials) {
-        arguments.iter_mut().for_each(|(partial, _)| *partial = (*partial * 1e6).round() / 1e6);
+        for (partial, _) in arguments.iter_mut() {
+            *partial = (*partial * 1e6).round() / 1e6;
+        }
     }
     if has(Fault::MergesRepeatedArguments) || has(Fault::DoublesRepeatedArguments) {
         let all = arguments.clone();

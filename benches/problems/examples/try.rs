@@ -1,3 +1,5 @@
+//! Scratch: one workload through everything.
+
 use std::time::Instant;
 use tapewright::prelude::*;
 use tapewright_problems::{Burgers, Checksums, ExpSq, Gmm, Laplacian, Libor, Lstm, Problem, RepeatedSin, total};

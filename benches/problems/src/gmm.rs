@@ -1,16 +1,22 @@
 //! A Gaussian mixture model: `ADBench`'s objective (Srajer, Kukelova and Fitzgibbon 2018).
 
+mod terms;
+
 use crate::random::{SplitMix64, fingerprint};
 use crate::text::{Numbers, read};
 use crate::{Checksums, Error, Problem};
 use std::path::Path;
 use tapewright::{Float, Real, Taping};
+use terms::{
+    component_adjoint, diagonals, diagonals_plain, distance, distance_plain, logsumexp, logsumexp_plain, softmax,
+    wishart, wishart_adjoint, wishart_plain,
+};
 
 /// The fingerprint of `ADBench`'s file `gmm_d10_K25.txt` for 1000 points.
 const D10_K25_N1000: u64 = 0xF9F4_2C1B_9D93_910E;
 /// π to the digits that `ADBench` uses.
 #[allow(clippy::approx_constant, reason = "with more digits, values would differ from ADBench's")]
-const PI: f64 = 3.14159265359;
+const PI: f64 = 3.141_592_653_59;
 /// Fisher's table; see the comment in it.
 const IRIS: &str = include_str!("../data/iris.txt");
 
@@ -154,220 +160,6 @@ impl Gmm {
     }
 }
 
-/// exp of each factor's diagonal, and the sum of each diagonal.
-#[inline(always)]
-fn diagonals<S: Taping>(d: usize, factors: &[Real<S>]) -> (Vec<Real<S>>, Vec<Real<S>>) {
-    let mut q = Vec::with_capacity(factors.len());
-    let mut sums = Vec::with_capacity(factors.len());
-    for factor in factors.chunks_exact(factor_length(d)) {
-        let mut sum = Real::from(0.0);
-        for entry in &factor[..d] {
-            q.push(entry.exp().into());
-            sum += entry;
-        }
-        sums.push(sum);
-    }
-    (q, sums)
-}
-
-/// [`diagonals`] over `f64`.
-#[inline(always)]
-fn diagonals_plain(d: usize, factors: &[f64]) -> (Vec<f64>, Vec<f64>) {
-    let mut q = Vec::with_capacity(factors.len());
-    let mut sums = Vec::with_capacity(factors.len());
-    for factor in factors.chunks_exact(factor_length(d)) {
-        let mut sum = 0.0;
-        for entry in &factor[..d] {
-            q.push(entry.exp());
-            sum += entry;
-        }
-        sums.push(sum);
-    }
-    (q, sums)
-}
-
-/// ‖Q·(point − mean)‖² with Q's diagonal `q` and its strictly `lower` triangle; leaves the differences and their products
-/// with Q in `work`.
-#[inline(never)]
-fn distance<S: Taping>(
-    point: &[f64],
-    mean: &[Real<S>],
-    (q, lower): (&[Real<S>], &[Real<S>]),
-    (centred, scaled): (&mut [Real<S>], &mut [Real<S>]),
-) -> Real<S> {
-    for ((centred, x), mean) in centred.iter_mut().zip(point).zip(mean) {
-        *centred = (*x - mean).into();
-    }
-    for ((scaled, q), centred) in scaled.iter_mut().zip(q).zip(&*centred) {
-        *scaled = (q * centred).into();
-    }
-    let mut lower = lower;
-    for (i, centred) in centred.iter().enumerate() {
-        let below = &mut scaled[i + 1..];
-        let (column, rest) = lower.split_at(below.len());
-        for (scaled, entry) in below.iter_mut().zip(column) {
-            *scaled += entry * centred;
-        }
-        lower = rest;
-    }
-    let mut sum = Real::from(0.0);
-    for scaled in &*scaled {
-        sum += scaled * scaled;
-    }
-    sum
-}
-
-/// [`distance`] over `f64`.
-#[inline(never)]
-fn distance_plain(
-    point: &[f64],
-    mean: &[f64],
-    (q, lower): (&[f64], &[f64]),
-    (centred, scaled): (&mut [f64], &mut [f64]),
-) -> f64 {
-    for ((centred, x), mean) in centred.iter_mut().zip(point).zip(mean) {
-        *centred = x - mean;
-    }
-    for ((scaled, q), centred) in scaled.iter_mut().zip(q).zip(&*centred) {
-        *scaled = q * centred;
-    }
-    let mut lower = lower;
-    for (i, centred) in centred.iter().enumerate() {
-        let below = &mut scaled[i + 1..];
-        let (column, rest) = lower.split_at(below.len());
-        for (scaled, entry) in below.iter_mut().zip(column) {
-            *scaled += entry * centred;
-        }
-        lower = rest;
-    }
-    let mut sum = 0.0;
-    for scaled in &*scaled {
-        sum += scaled * scaled;
-    }
-    sum
-}
-
-/// ln Σ exp, statement by statement. The maximum is an active copy.
-#[inline(never)]
-fn logsumexp<S: Taping>(x: &[Real<S>]) -> Real<S> {
-    let mut max = x[0].clone();
-    for x in &x[1..] {
-        if *x > max {
-            max = x.clone();
-        }
-    }
-    let mut sum = Real::from(0.0);
-    for x in x {
-        sum += (x - &max).exp();
-    }
-    (&max + sum.ln()).into()
-}
-
-/// [`logsumexp`] over `f64`.
-#[inline(never)]
-fn logsumexp_plain(x: &[f64]) -> f64 {
-    let mut max = x[0];
-    for x in &x[1..] {
-        if *x > max {
-            max = *x;
-        }
-    }
-    let mut sum = 0.0;
-    for x in x {
-        sum += (x - max).exp();
-    }
-    max + sum.ln()
-}
-
-/// The prior's terms that depend on inputs.
-fn wishart<S: Taping>(prior: Prior, factors: &[Real<S>], q: &[Real<S>], sums: &[Real<S>]) -> Real<S> {
-    let (d, length) = (q.len() / sums.len(), factors.len() / sums.len());
-    let mut total = Real::from(0.0);
-    for ((q, factor), sum) in q.chunks_exact(d).zip(factors.chunks_exact(length)).zip(sums) {
-        let mut square = Real::from(0.0);
-        for entry in q.iter().chain(&factor[d..]) {
-            square += entry * entry;
-        }
-        total += 0.5 * prior.gamma * prior.gamma * &square - f64::from(prior.m) * sum;
-    }
-    total
-}
-
-/// [`wishart`] over `f64`.
-fn wishart_plain(prior: Prior, factors: &[f64], q: &[f64], sums: &[f64]) -> f64 {
-    let (d, length) = (q.len() / sums.len(), factors.len() / sums.len());
-    let mut total = 0.0;
-    for ((q, factor), sum) in q.chunks_exact(d).zip(factors.chunks_exact(length)).zip(sums) {
-        let mut square = 0.0;
-        for entry in q.iter().chain(&factor[d..]) {
-            square += entry * entry;
-        }
-        total += 0.5 * prior.gamma * prior.gamma * square - f64::from(prior.m) * sum;
-    }
-    total
-}
-
-/// Turns `x` into its softmax and returns ln Σ exp.
-fn softmax(x: &mut [f64]) -> f64 {
-    let max = x.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let mut sum = 0.0;
-    for x in &mut *x {
-        *x = (*x - max).exp();
-        sum += *x;
-    }
-    for x in x {
-        *x /= sum;
-    }
-    max + sum.ln()
-}
-
-/// Adds to the adjoints of one component's mean and factor (of its diagonal's exponential, so far), given that of main.
-fn component_adjoint(
-    (q, lower): (&[f64], &[f64]),
-    (centred, scaled): (&[f64], &[f64]),
-    to_main: f64,
-    to_mean: &mut [f64],
-    to_factor: &mut [f64],
-) {
-    let (to_q, mut to_lower) = to_factor.split_at_mut(q.len());
-    let mut lower = lower;
-    for i in 0..q.len() {
-        let below = &scaled[i + 1..];
-        let (column, rest) = lower.split_at(below.len());
-        let (to_column, to_rest) = to_lower.split_at_mut(below.len());
-        let mut to_centred = q[i] * scaled[i];
-        for ((scaled, entry), to_entry) in below.iter().zip(column).zip(to_column) {
-            to_centred += entry * scaled;
-            *to_entry -= to_main * scaled * centred[i];
-        }
-        to_q[i] -= to_main * scaled[i] * centred[i];
-        to_mean[i] += to_main * to_centred;
-        (lower, to_lower) = (rest, to_rest);
-    }
-}
-
-/// The value of [`wishart`]. Adds its part to the adjoints of the factors and completes these, given in `to_mains` the
-/// adjoints of main summed over the points.
-fn wishart_adjoint(
-    prior: Prior,
-    (factors, q, sums): (&[f64], &[f64], &[f64]),
-    to_mains: &[f64],
-    to_factors: &mut [f64],
-) -> f64 {
-    let (d, length) = (q.len() / sums.len(), factors.len() / sums.len());
-    let (weight, m) = (prior.gamma * prior.gamma, f64::from(prior.m));
-    for (c, to_factor) in to_factors.chunks_exact_mut(length).enumerate() {
-        let (to_diagonal, to_lower) = to_factor.split_at_mut(d);
-        for (to_entry, q) in to_diagonal.iter_mut().zip(&q[c * d..]) {
-            *to_entry = (*to_entry + weight * q) * q + to_mains[c] - m;
-        }
-        for (to_entry, entry) in to_lower.iter_mut().zip(&factors[c * length + d..]) {
-            *to_entry += weight * entry;
-        }
-    }
-    wishart_plain(prior, factors, q, sums)
-}
-
 impl Problem for Gmm {
     fn name(&self) -> &'static str {
         "gmm"
@@ -391,8 +183,8 @@ impl Problem for Gmm {
         for point in self.points.chunks_exact(d) {
             for (c, main) in main.iter_mut().enumerate() {
                 let mean = &means[c * d..][..d];
-                let factor = (&q[c * d..][..d], &factors[c * length..][d..length]);
-                let square = distance(point, mean, factor, (&mut centred, &mut scaled));
+                let (q, lower) = (&q[c * d..][..d], &factors[c * length..][d..length]);
+                let square = distance(point, mean, q, lower, &mut centred, &mut scaled);
                 *main = (&alphas[c] + &sums[c] - 0.5 * &square).into();
             }
             total += &logsumexp(&main);
@@ -412,8 +204,8 @@ impl Problem for Gmm {
         for point in self.points.chunks_exact(d) {
             for (c, main) in main.iter_mut().enumerate() {
                 let mean = &means[c * d..][..d];
-                let factor = (&q[c * d..][..d], &factors[c * length..][d..length]);
-                let square = distance_plain(point, mean, factor, (&mut centred, &mut scaled));
+                let (q, lower) = (&q[c * d..][..d], &factors[c * length..][d..length]);
+                let square = distance_plain(point, mean, q, lower, &mut centred, &mut scaled);
                 *main = alphas[c] + sums[c] - 0.5 * square;
             }
             total += logsumexp_plain(&main);
@@ -435,8 +227,8 @@ impl Problem for Gmm {
         for point in self.points.chunks_exact(d) {
             for (c, main) in main.iter_mut().enumerate() {
                 let (here, lower) = (c * d..(c + 1) * d, &factors[c * length..][d..length]);
-                let work = (&mut centred[here.clone()], &mut scaled[here.clone()]);
-                let square = distance_plain(point, &means[here.clone()], (&q[here], lower), work);
+                let (centred, scaled) = (&mut centred[here.clone()], &mut scaled[here.clone()]);
+                let square = distance_plain(point, &means[here.clone()], &q[here], lower, centred, scaled);
                 *main = alphas[c] + sums[c] - 0.5 * square;
             }
             total += softmax(&mut main);
@@ -461,7 +253,7 @@ impl Problem for Gmm {
         (fingerprint(&[&self.inputs, &self.points]) == D10_K25_N1000).then_some(Checksums {
             value: -25_649.652_621_197_62,
             sum: -17_695.995_235_195_725,
-            norm: 2_662.398_601_312_417_4,
+            norm: 2_662.398_601_312_417,
         })
     }
 }

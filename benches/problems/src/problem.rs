@@ -71,7 +71,7 @@ impl Checksums {
         [(self.value, reference.value), (self.sum, reference.sum), (self.norm, reference.norm)]
             .map(|(ours, theirs)| (ours - theirs).abs() / theirs.abs())
             .into_iter()
-            .fold(0.0, |worst, d| if d <= worst { worst } else { d })
+            .fold(0.0, |worst: f64, d| if d <= worst || worst.is_nan() { worst } else { d })
     }
 }
 

@@ -33,8 +33,8 @@ fn malformed_numbers_are_named_with_their_line() {
         gmm_error(&GMM.replace("0.2", "0,2")),
         "line 4: expected an entry of a covariance factor, found \"0,2\""
     );
-    assert_eq!(gmm_error(&GMM.replace("7", "nan")), "line 5: expected a coordinate of a point, found \"nan\"");
-    assert_eq!(gmm_error(&GMM.replace("7", "1e999")), "line 5: expected a coordinate of a point, found \"1e999\"");
+    assert_eq!(gmm_error(&GMM.replace('7', "nan")), "line 5: expected a coordinate of a point, found \"nan\"");
+    assert_eq!(gmm_error(&GMM.replace('7', "1e999")), "line 5: expected a coordinate of a point, found \"1e999\"");
     assert_eq!(lstm_error(&LSTM.replace("\n\n1", "\n\nx")), "line 6: expected an entry of the sequence, found \"x\"");
     assert_eq!(lstm_error(&LSTM.replace("7 8", "7 --8")), "line 2: expected a main parameter, found \"--8\"");
 }

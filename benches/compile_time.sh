@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# How long programs of many statements take to compile: default release profile, CPU seconds (user + system) and wall
+# seconds beyond an empty program, as comma-separated values on standard output.
+#
+#   benches/compile_time.sh                    the curve: 100, 300, 1000, 3000 statements
+#   benches/compile_time.sh 300                these sizes only
+#   benches/compile_time.sh --gate             300 statements; fails beyond the limits below
+#
+# CI machines differ and are shared, so the gate is looser than the goal of 4 s (Jacobian) and 6 s (PrimalValue) of wall time
+# on an idle machine of two cores: it allows twice that in CPU seconds.
+set -euo pipefail
+root=$(cd "$(dirname "$0")/.." && pwd)
+gate=no
+[ "${1:-}" = --gate ] && { gate=yes; shift; set -- 300; }
+[ $# -gt 0 ] || set -- 100 300 1000 3000
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$work/src"
+cat > "$work/Cargo.toml" <<TOML
+[package]
+name = "many-statements"
+version = "0.0.0"
+edition = "2024"
+[dependencies]
+tapewright = { path = "$root" }
+[workspace]
+TOML
+cp "$root/Cargo.lock" "$work/Cargo.lock"
+rustc -O --edition 2024 -o "$work/generate" "$root/benches/compile_time/generate.rs"
+export CARGO_TARGET_DIR="$work/target"
+
+# Builds the generated program and sets `wall` and `cpu` to the seconds it took.
+build() {
+    "$work/generate" "$1" "$2" > "$work/src/main.rs"
+    local times
+    times=$( { TIMEFORMAT='%R %U %S'; time cargo build --release --quiet --manifest-path "$work/Cargo.toml" > "$work/log" 2>&1; } 2>&1 ) \
+        || { cat "$work/log" >&2; exit 1; }
+    read -r wall user system <<< "$times"
+    cpu=$(awk "BEGIN { print $user + $system }")
+}
+
+build 1 Jacobian # the dependencies
+build 0 Jacobian
+empty_wall=$wall empty_cpu=$cpu
+echo "statements,strategy,wall_s,cpu_s"
+failed=no
+for statements in "$@"; do
+    for strategy in Jacobian PrimalValue; do
+        build "$statements" "$strategy"
+        wall=$(awk "BEGIN { printf \"%.2f\", $wall - $empty_wall }")
+        cpu=$(awk "BEGIN { printf \"%.2f\", $cpu - $empty_cpu }")
+        echo "$statements,$strategy,$wall,$cpu"
+        limit=$([ "$strategy" = Jacobian ] && echo 8 || echo 12)
+        if [ $gate = yes ] && awk "BEGIN { exit !($cpu > $limit) }"; then
+            echo "compiling $statements statements under $strategy took $cpu CPU seconds, more than $limit" >&2
+            failed=yes
+        fi
+    done
+done
+[ $failed = no ]

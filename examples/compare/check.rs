@@ -1,0 +1,77 @@
+//! Whether a gradient is right.
+
+use tapewright_problems::Problem;
+use tapewright_problems::random::SplitMix64;
+
+/// Strategies may differ by rounding only: at most this, relative to the gradient's largest entry.
+const SAME: f64 = 1e-12;
+/// Central differences must agree this well, relative to the derivative in their direction.
+const DIFFERENCES: f64 = 1e-6;
+
+/// Compares a strategy's value and gradient with the hand-written adjoint's; what is wrong, if anything.
+pub(crate) fn same(
+    problem: &impl Problem,
+    strategy: &str,
+    (value, gradient): (f64, &[f64]),
+    (found_value, found): (f64, &[f64]),
+) -> Option<String> {
+    let largest = gradient.iter().fold(0.0_f64, |m, g| m.max(g.abs()));
+    let worst = gradient.iter().zip(found).map(|(a, b)| (a - b).abs()).fold(0.0_f64, f64::max);
+    let value_off = (value - found_value).abs() / value.abs().max(f64::MIN_POSITIVE);
+    let right = worst <= SAME * largest && value_off <= SAME && found.iter().all(|g| g.is_finite());
+    (!right).then(|| {
+        format!(
+            "{} under {strategy}: gradient off by {worst:.1e} where its largest entry is {largest:.1e}, value off by a \
+             relative {value_off:.1e}",
+            problem.name()
+        )
+    })
+}
+
+/// The largest relative difference between gradient·direction and central differences in three random directions, and
+/// what is wrong, if anything.
+pub(crate) fn central_differences(problem: &impl Problem, gradient: &[f64]) -> (f64, Option<String>) {
+    let mut random = SplitMix64::new(2026);
+    let mut worst: f64 = 0.0;
+    let mut failure = None;
+    for _ in 0..3 {
+        let direction: Vec<f64> = problem.inputs(0).iter().map(|x| random.symmetric() * x.abs()).collect();
+        let expected: f64 = gradient.iter().zip(&direction).map(|(g, d)| g * d).sum();
+        let (found, uncertainty) = derivative(|step| along(problem, &direction, step));
+        let off = (found - expected).abs() / expected.abs();
+        let doubt = uncertainty / expected.abs();
+        // Where rounding in the function itself blurs the differences, they can prove no more than their own error.
+        if !(off <= DIFFERENCES.max(2.0 * doubt)) {
+            failure = Some(format!(
+                "{}: gradient·direction is {expected:.9e}, central differences say {found:.9e} ± {uncertainty:.1e}",
+                problem.name()
+            ));
+        }
+        worst = if off > worst || off.is_nan() { off } else { worst };
+    }
+    (worst, failure)
+}
+
+/// The function, summed over all evaluations, `step` away from its inputs.
+fn along(problem: &impl Problem, direction: &[f64], step: f64) -> f64 {
+    let mut x = Vec::new();
+    let at = |k: usize| {
+        problem.inputs_into(k, &mut x);
+        x.iter_mut().zip(direction).for_each(|(x, d)| *x += step * d);
+        problem.plain(k, &x)
+    };
+    (0..problem.evaluations()).map(at).sum()
+}
+
+/// The derivative of `f` at 0 and its estimated error: central differences extrapolated once (Richardson), with the step
+/// at which two extrapolations agree best.
+fn derivative(mut f: impl FnMut(f64) -> f64) -> (f64, f64) {
+    let mut central = |h: f64| (f(h) - f(-h)) / (2.0 * h);
+    let extrapolated: Vec<f64> = (2..=12)
+        .map(|k| 0.5_f64.powi(k))
+        .map(|h| (central(h), central(0.5 * h)))
+        .map(|(coarse, fine)| (4.0 * fine - coarse) / 3.0)
+        .collect();
+    let pairs = extrapolated.windows(2).map(|pair| (pair[1], (pair[0] - pair[1]).abs()));
+    pairs.min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((f64::NAN, f64::NAN))
+}

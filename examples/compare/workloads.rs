@@ -1,0 +1,100 @@
+//! The workloads by name.
+
+use crate::cli::Request;
+use crate::measure::{Outcome, measure};
+use std::collections::HashMap;
+use std::path::Path;
+use tapewright_problems::{Burgers, ExpSq, Gmm, Laplacian, Libor, Lstm, Problem, RepeatedSin};
+
+/// A workload of any type.
+pub(crate) trait Workload {
+    /// Checks and times it under every strategy of the request, telling `progress` what it is at.
+    fn measure(&self, request: &Request, progress: &dyn Fn(&str)) -> Outcome;
+}
+
+impl<P: Problem> Workload for P {
+    fn measure(&self, request: &Request, progress: &dyn Fn(&str)) -> Outcome {
+        measure(self, request, progress)
+    }
+}
+
+const NAMES: [&str; 7] = ["burgers2d", "gmm", "laplacian1d", "repeated_sin", "libor", "lstm", "expsq"];
+
+/// Makes the named workloads, or all.
+pub(crate) fn make(
+    names: &[String],
+    sizes: &HashMap<String, Vec<usize>>,
+    data: Option<&Path>,
+) -> Result<Vec<Box<dyn Workload>>, String> {
+    let known = |name: &String| {
+        let error = || format!("no workload is called '{name}'; there are {}", NAMES.join(", "));
+        NAMES.iter().copied().find(|known| known == name).ok_or_else(error)
+    };
+    let mut chosen = names.iter().map(known).collect::<Result<Vec<_>, _>>()?;
+    sizes.keys().try_for_each(|name| known(name).map(|_| ()))?;
+    let file = data.map(|path| read(path, &chosen)).transpose()?;
+    if chosen.is_empty() {
+        chosen = NAMES.to_vec();
+    }
+    if let Some((kind, _)) = &file
+        && !chosen.contains(kind)
+    {
+        return Err(format!("--data holds a problem for {kind}, which is not among the workloads asked for"));
+    }
+    let mut file = file;
+    let one = |name: &'static str| match file.take_if(|(kind, _)| *kind == name) {
+        Some((_, workload)) => Ok(workload),
+        None => sized(name, sizes.get(name).map(Vec::as_slice)),
+    };
+    chosen.into_iter().map(one).collect()
+}
+
+/// A workload of a given size, or of the default one.
+fn sized(name: &'static str, size: Option<&[usize]>) -> Result<Box<dyn Workload>, String> {
+    fn boxed<P: Problem + 'static>(made: Result<P, tapewright_problems::Error>) -> Result<Box<dyn Workload>, String> {
+        made.map(|problem| Box::new(problem) as Box<dyn Workload>).map_err(|error| error.to_string())
+    }
+    match (name, size) {
+        ("burgers2d", None) => boxed(Ok(Burgers::default())),
+        ("burgers2d", Some(&[n, steps])) => boxed(Burgers::new(n, steps)),
+        ("gmm", None) => boxed(Ok(Gmm::iris())),
+        ("gmm", Some(&[d, k, n])) => boxed(Gmm::synthetic(d, k, n)),
+        ("laplacian1d", None) => boxed(Ok(Laplacian::default())),
+        ("laplacian1d", Some(&[n])) => boxed(Laplacian::new(n)),
+        ("repeated_sin", None) => boxed(Ok(RepeatedSin::default())),
+        ("repeated_sin", Some(&[n])) => boxed(RepeatedSin::new(n)),
+        ("libor", None) => boxed(Ok(Libor::default())),
+        ("libor", Some(&[rates, maturities, paths])) => boxed(Libor::new(rates, maturities, paths)),
+        ("lstm", None) => boxed(Lstm::synthetic(2, 14, 512)),
+        ("lstm", Some(&[layers, width, rows])) => boxed(Lstm::synthetic(layers, width, rows)),
+        ("expsq", None) => boxed(Ok(ExpSq::default())),
+        ("expsq", Some(&[n])) => boxed(ExpSq::new(n)),
+        (_, size) => Err(format!("the size of {name} is not made of {} numbers; see --help", size.map_or(0, <[_]>::len))),
+    }
+}
+
+/// Reads a file of ADBench: which workload it is for, and the workload.
+fn read(path: &Path, chosen: &[&str]) -> Result<(&'static str, Box<dyn Workload>), String> {
+    let text = std::fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    let at = |error: tapewright_problems::Error| format!("{}: {error}", path.display());
+    let wants = |kind: &str, other: &str| chosen.contains(&kind) && !chosen.contains(&other);
+    let is_lstm = if wants("lstm", "gmm") { true } else { !wants("gmm", "lstm") && looks_like_lstm(&text) };
+    if is_lstm {
+        Ok(("lstm", Box::new(Lstm::from_text(&text).map_err(at)?)))
+    } else {
+        Ok(("gmm", Box::new(Gmm::from_text(&text).map_err(at)?)))
+    }
+}
+
+/// Both formats begin with three sizes; how many numbers follow tells them apart.
+fn looks_like_lstm(text: &str) -> bool {
+    let mut words = text.split_whitespace();
+    let sizes: Vec<u128> = words.by_ref().take(3).map_while(|word| word.parse().ok()).collect();
+    let &[a, b, c] = &sizes[..] else { return false };
+    let numbers = words.count() as u128;
+    let times = |factors: &[u128]| factors.iter().fold(1_u128, |product, f| product.saturating_mul(*f));
+    let lstm = [times(&[a, 8, c]), times(&[3, c]), times(&[2, a, c]), times(&[b, c])];
+    let gmm = [b, times(&[b, a]), times(&[b, a, a.saturating_add(1)]) / 2, times(&[c, a]), 2];
+    let distance = |terms: &[u128]| terms.iter().fold(0_u128, |sum, t| sum.saturating_add(*t)).abs_diff(numbers);
+    distance(&lstm) < distance(&gmm)
+}

@@ -1,0 +1,187 @@
+//! Zeros, infinities, NaN, and numbers whose squares overflow or vanish.
+
+use super::{Case, ELEMENTARY, SPECIAL, rounded};
+use core::f64::consts::FRAC_1_SQRT_2;
+use tapewright::prelude::*;
+
+const EDGES: [f64; 14] = [
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    0.3,
+    -0.3,
+    5e-324,
+    1e-300,
+    -1e-300,
+    1e300,
+    -1e300,
+    f64::INFINITY,
+    f64::NEG_INFINITY,
+    f64::NAN,
+];
+
+fn find(name: &str) -> &'static Case {
+    ELEMENTARY.iter().chain(SPECIAL).find(|case| case.name == name).expect("the name of a case")
+}
+
+/// Value and gradient under `Jacobian`, after checking that `PrimalValue` gives the same.
+fn both(case: &Case, x: &[f64]) -> (f64, Vec<f64>) {
+    let (a, b) = (value_and_gradient(case.jacobian, x), value_and_gradient(case.primal, x));
+    assert_eq!(format!("{a:?}"), format!("{b:?}"), "{} at {x:?}", case.name);
+    a
+}
+
+/// As [`both`], in `f32`.
+fn both32(case: &Case, x: &[f64]) -> (f32, Vec<f32>) {
+    let x = rounded(x);
+    let (a, b) = (value_and_gradient(case.jacobian32, &x), value_and_gradient(case.primal32, &x));
+    assert_eq!(format!("{a:?}"), format!("{b:?}"), "{} at {x:?}", case.name);
+    a
+}
+
+#[test]
+fn at_the_edges_a_slope_is_nan_exactly_where_the_value_is() {
+    let linear = ["to_degrees", "to_radians"];
+    for case in ELEMENTARY.iter().chain(SPECIAL).filter(|case| case.points[0].len() == 1) {
+        for x in EDGES {
+            let wide = both(case, &[x]);
+            let narrow = both32(case, &[x]);
+            // ln|Γ| is infinite at its poles, from where it falls to both sides.
+            let pole = case.name == "ln_gamma" && x < 0.0;
+            for (value, slope) in [(wide.0.is_nan(), wide.1[0].is_nan()), (narrow.0.is_nan(), narrow.1[0].is_nan())] {
+                assert!(
+                    value == slope || pole || (linear.contains(&case.name) && x.is_nan()),
+                    "{}({x}): {wide:?} {narrow:?}",
+                    case.name
+                );
+            }
+        }
+    }
+}
+
+/// Where a partial of a function of two finite numbers may be NaN although the value is none.
+fn singular(name: &str, x: f64, y: f64) -> bool {
+    match name {
+        "hypot" | "atan2" | "smooth_abs" => x == 0.0 && y == 0.0,
+        "powf" => x < 0.0,
+        "log" => y == 0.0 || y == 1.0 || x == 0.0,
+        "beta" => x <= 0.0 || y <= 0.0,
+        _ => false,
+    }
+}
+
+#[test]
+fn at_finite_arguments_with_a_finite_value_partials_are_no_nan() {
+    for case in ELEMENTARY.iter().chain(SPECIAL).filter(|case| case.points[0].len() == 2) {
+        for x in EDGES {
+            for y in EDGES {
+                let (value, partials) = both(case, &[x, y]);
+                both32(case, &[x, y]);
+                let regular = x.is_finite() && y.is_finite() && value.is_finite() && !singular(case.name, x, y);
+                assert!(!regular || !partials.iter().any(|p| p.is_nan()), "{}({x}, {y}): {partials:?}", case.name);
+            }
+        }
+    }
+}
+
+const INF: f64 = f64::INFINITY;
+
+/// Function, point and gradient where a careless rule would overflow, cancel or divide ∞ by ∞.
+const LIMITS: &[(&str, &[f64], &[f64])] = &[
+    ("sigmoid", &[-800.0], &[0.0]),
+    ("sigmoid", &[800.0], &[0.0]),
+    ("sigmoid", &[-700.0], &[9.859_676_543_759_77e-305]),
+    ("sigmoid", &[1e300], &[0.0]),
+    ("sigmoid", &[-1e300], &[0.0]),
+    ("sigmoid", &[INF], &[0.0]),
+    ("sigmoid", &[-INF], &[0.0]),
+    ("tanh", &[400.0], &[0.0]),
+    ("tanh", &[-400.0], &[0.0]),
+    ("tanh", &[350.0], &[3.943_870_617_503_908e-304]),
+    ("tanh", &[-1e300], &[0.0]),
+    ("softplus", &[1e300], &[1.0]),
+    ("softplus", &[-1e300], &[0.0]),
+    ("softplus", &[-700.0], &[9.859_676_543_759_77e-305]),
+    ("softplus", &[INF], &[1.0]),
+    ("softplus", &[-INF], &[0.0]),
+    ("exp_m1", &[-1e300], &[0.0]),
+    ("exp_m1", &[1e300], &[INF]),
+    ("ln_1p", &[1e300], &[1e-300]),
+    ("ln_1p", &[-1.0], &[INF]),
+    ("ln", &[1e-300], &[1e300]),
+    ("ln", &[0.0], &[INF]),
+    ("ln", &[-0.0], &[INF]),
+    ("sqrt", &[1e-300], &[5e149]),
+    ("cbrt", &[1e300], &[1.0 / 3e200]),
+    ("asinh", &[1e300], &[1e-300]),
+    ("asinh", &[-1e300], &[1e-300]),
+    ("acosh", &[1e300], &[1e-300]),
+    ("acosh", &[1.0], &[INF]),
+    ("atanh", &[-1.0], &[INF]),
+    ("atan", &[1e150], &[1e-300]),
+    ("atan", &[1e300], &[0.0]),
+    ("asin", &[-1.0], &[INF]),
+    ("acos", &[-1.0], &[-INF]),
+    ("normal_pdf", &[INF], &[0.0]),
+    ("normal_pdf", &[-1e300], &[0.0]),
+    ("normal_quantile", &[0.0], &[INF]),
+    ("normal_quantile", &[1.0], &[INF]),
+    ("gamma", &[0.0], &[-INF]),
+    ("gamma", &[-0.0], &[-INF]),
+    ("digamma", &[0.0], &[INF]),
+    ("beta", &[1e300, 2.0], &[0.0, 0.0]),
+    ("log_add_exp", &[1e300, -1e300], &[1.0, 0.0]),
+    ("log_add_exp", &[INF, 0.0], &[1.0, 0.0]),
+    ("log_add_exp", &[0.0, -INF], &[1.0, 0.0]),
+    ("log_add_exp", &[-INF, -INF], &[0.5, 0.5]),
+    ("log_add_exp", &[INF, INF], &[0.5, 0.5]),
+    ("hypot", &[1e300, 1e300], &[FRAC_1_SQRT_2, FRAC_1_SQRT_2]),
+    ("hypot", &[1e-300, -1e-300], &[FRAC_1_SQRT_2, -FRAC_1_SQRT_2]),
+    ("hypot", &[1.7e308, 1.7e308], &[FRAC_1_SQRT_2, FRAC_1_SQRT_2]),
+    ("hypot", &[5e-324, 5e-324], &[FRAC_1_SQRT_2, FRAC_1_SQRT_2]),
+    ("hypot", &[INF, 1.0], &[1.0, 0.0]),
+    ("hypot", &[1.0, -INF], &[0.0, -1.0]),
+    ("smooth_abs", &[-INF, 1.0], &[-1.0, 0.0]),
+    ("atan2", &[1e300, 1e300], &[5e-301, -5e-301]),
+    ("atan2", &[1e-300, 1e-300], &[5e299, -5e299]),
+    ("atan2", &[INF, 1.0], &[0.0, 0.0]),
+    ("atan2", &[1.0, INF], &[0.0, 0.0]),
+    ("powf", &[INF, -1.0], &[0.0, 0.0]),
+    ("powf", &[2.0, -INF], &[0.0, 0.0]),
+    ("powf", &[0.5, INF], &[0.0, 0.0]),
+    ("powf", &[1e300, 1.0], &[1.0, 1e300 * 690.775_527_898_213_7]),
+    ("powf", &[1e-300, 2.0], &[2e-300, 0.0]),
+    ("rem", &[1.0, 0.1], &[1.0, -9.0]),
+    ("smooth_maximum", &[1e300, 1.0], &[1.0, 0.0]),
+    ("smooth_maximum", &[-1e300, 1.0], &[0.0, 1.0]),
+    ("smooth_minimum", &[-1e300, 1.0], &[1.0, 0.0]),
+    ("log_sum_exp", &[1e300, 0.0, -1e300], &[1.0, 0.0, 0.0]),
+    ("log_sum_exp", &[-INF, 0.0, -INF], &[0.0, 1.0, 0.0]),
+    ("log_sum_exp", &[INF, 0.0, -INF], &[1.0, 0.0, 0.0]),
+    ("log_sum_exp", &[-INF, -INF, -INF], &[1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0]),
+];
+
+#[test]
+fn extreme_arguments_give_the_limits() {
+    for (name, x, expected) in LIMITS {
+        let (_, partials) = both(find(name), x);
+        for (partial, limit) in partials.into_iter().zip(*expected) {
+            let near = (partial - limit).abs() <= 1e-13 * limit.abs();
+            assert!(near || partial == *limit, "{name} at {x:?}: {partial:e}, expected {limit:e}");
+        }
+    }
+}
+
+#[test]
+fn extreme_arguments_give_extreme_values() {
+    assert_eq!(both(find("smooth_maximum"), &[-1e300, 1.0]).0, 1.0);
+    assert_eq!(both(find("smooth_minimum"), &[1e300, 1.0]).0, 1.0);
+    assert_eq!(both(find("softplus"), &[INF]).0, INF);
+    assert_eq!(both(find("log_sum_exp"), &[-INF, -INF, -INF]).0, -INF);
+    assert_eq!(both(find("beta"), &[1e300, 1e300]).0, 0.0);
+    assert_eq!(both(find("beta"), &[0.0, 0.0]).0, INF);
+    for x in [[f64::NAN, INF, 0.0], [f64::NAN, f64::NAN, f64::NAN], [-INF, f64::NAN, -INF]] {
+        assert!(both(find("log_sum_exp"), &x).0.is_nan(), "logsumexp of {x:?}");
+    }
+}
