@@ -50,6 +50,7 @@ pub fn value_and_gradient<S: Reverse>(
 /// # Panics
 ///
 /// When the tape is out of identifiers, and when `f` does.
+#[allow(clippy::type_complexity, reason = "two vectors, or what is wrong")]
 pub fn vjp<S: Reverse>(
     f: impl FnOnce(&[Real<S>]) -> Vec<Real<S>>,
     x: &[S::Value],

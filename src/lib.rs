@@ -1,4 +1,33 @@
-//! Reverse-mode automatic differentiation in which the taping strategy is a type parameter.
+//! Reverse-mode automatic differentiation in which *how a derivative is recorded* is a type parameter.
+//!
+//! Write one function, generic over the taping strategy `S`; choose the strategy where you call it.
+//!
+//! ```
+//! use tapewright::prelude::*;
+//!
+//! fn f<S: Strategy>(x: &[Real<S>]) -> Real<S> {
+//!     let t: Real<S> = (x[0].exp() * x[1]).into(); // a statement: one record
+//!     (t * x[1]).into()
+//! }
+//!
+//! let a = gradient::<Jacobian>(f, &[5.2, -3.9]); // records partials
+//! let b = gradient::<PrimalValue>(f, &[5.2, -3.9]); // records how to recompute them
+//! let y = f::<Passive>(Real::wrap_slice(&[5.2, -3.9])); // records nothing, at the speed of f64
+//! assert!((a[0] - y.value()).abs() < 1e-12 * y.value() && (a[1] - b[1]).abs() < 1e-12 * a[1].abs());
+//! ```
+//!
+//! # Where to look
+//!
+//! * One call: [`gradient`], [`value_and_gradient`], [`vjp`], [`jacobian`].
+//! * A tape that is kept and reused: [`Tape`].
+//! * Variables and expressions: [`Real`], [`Ex`]; statements over slices: [`sum`], [`dot`], [`linear_combination`].
+//! * Functions of your own: [`Unary`], [`Binary`], [`Nary`].
+//! * Strategies of your own: [`Taping`], and the feature `conformance` for the kit that tests them.
+//!
+//! # Generic code
+//!
+//! `S: Strategy` accepts every strategy whose variables are `Copy` and lets you write `x * y`. `S: Taping` accepts all
+//! strategies; write `&x * &y`. No other bound is ever needed.
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "conformance")]
@@ -10,6 +39,12 @@ mod math;
 mod nary;
 mod tape;
 
+/// What the types of expressions are made of. Programs need not name any of it.
+pub mod nodes {
+    pub use crate::expr::{BackLeaf, Bin, Compound, Leaf, Literal, RefLeaf, Un};
+    pub use crate::math::{Function, Operator};
+    pub use crate::math::{arithmetic, exponential, hyperbolic, power, selection, special, trigonometric};
+}
 pub mod prelude;
 
 pub use drivers::{gradient, jacobian, value_and_gradient, vjp};

@@ -28,7 +28,7 @@ use tapewright_strategies::{Capacity, MemoryReport, MemoryUsage, Reverse, TapeNu
 /// # Ok::<(), tapewright::Error>(())
 /// ```
 pub struct Tape<S: Reverse> {
-    tape: OwnedTape<S>,
+    owned: OwnedTape<S>,
     adjoints: Vec<S::Value>,
     /// Outside these slots all adjoints are 0.
     dirty: Range<usize>,
@@ -56,7 +56,7 @@ impl<S: Reverse> Tape<S> {
     /// A tape from a strategy's own tape, for strategies whose tapes have settings.
     #[must_use]
     pub fn from_tape(tape: S::Tape) -> Self {
-        Self { tape: OwnedTape::new(tape), adjoints: Vec::new(), dirty: NONE, inputs: NONE, variables: Vec::new() }
+        Self { owned: OwnedTape::new(tape), adjoints: Vec::new(), dirty: NONE, inputs: NONE, variables: Vec::new() }
     }
 
     /// A tape with room for a recording of this size, its memory already touched.
@@ -71,7 +71,7 @@ impl<S: Reverse> Tape<S> {
     /// the present recording.
     pub fn reserve(&mut self, capacity: Capacity) {
         self.reset();
-        S::reserve(self.tape.tape_mut(), capacity);
+        S::reserve(self.owned.tape_mut(), capacity);
         let identifiers = 1 + capacity.inputs + capacity.statements;
         if identifiers > self.adjoints.len() {
             self.adjoints.clear();
@@ -88,21 +88,21 @@ impl<S: Reverse> Tape<S> {
     pub fn record<R>(&mut self, f: impl FnOnce(&mut Scope<S>) -> R) -> R {
         self.inputs = NONE;
         let inputs = &mut self.inputs;
-        self.tape.record(|number| f(&mut Scope { number, inputs: Inputs::Borrowed(inputs), here: PhantomData }))
+        self.owned.record(|number| f(&mut Scope { number, inputs: Inputs::Borrowed(inputs), here: PhantomData }))
     }
 
     /// Starts a recording that lasts until [`Recording::finish`]. Prefer [`record`](Self::record) where a closure will do.
     #[must_use]
     pub fn start(self) -> Recording<S> {
-        let Self { tape, adjoints, dirty, variables, .. } = self;
-        let running = tape.start();
+        let Self { owned, adjoints, dirty, variables, .. } = self;
+        let running = owned.start();
         let scope = Scope { number: running.number(), inputs: Inputs::Owned(NONE), here: PhantomData };
         Recording { running, scope, adjoints, dirty, variables }
     }
 
     /// Forgets the recording and keeps the memory.
     pub fn reset(&mut self) {
-        self.tape.reset();
+        self.owned.reset();
         self.inputs = NONE;
     }
 
@@ -153,8 +153,8 @@ impl<S: Reverse> Tape<S> {
     #[track_caller]
     pub(crate) fn record_at<R>(&mut self, x: &[S::Value], f: impl FnOnce(&[Real<S>]) -> R) -> R {
         self.inputs = NONE;
-        let Self { tape, inputs, variables, .. } = self;
-        tape.record(|number| {
+        let Self { owned, inputs, variables, .. } = self;
+        owned.record(|number| {
             register(number, inputs, x, variables);
             f(variables)
         })
@@ -187,7 +187,7 @@ impl<S: Reverse> Tape<S> {
     #[inline(always)]
     fn reverse(&mut self) {
         self.dirty = 0..self.adjoints.len(); // should a rule panic
-        S::reverse(self.tape.tape(), &mut self.adjoints);
+        S::reverse(self.owned.tape(), &mut self.adjoints);
         self.dirty = self.inputs.clone();
     }
 
@@ -197,7 +197,7 @@ impl<S: Reverse> Tape<S> {
         if !self.dirty.is_empty() {
             self.adjoints[self.dirty.clone()].fill(S::Value::zero());
         }
-        let identifiers = S::identifiers(self.tape.tape());
+        let identifiers = S::identifiers(self.owned.tape());
         if identifiers > self.adjoints.len() {
             // Grown by doubling, like the tape, and without copying what is 0 anyway.
             let length = identifiers.max(2 * self.adjoints.len());
@@ -212,9 +212,9 @@ impl<S: Reverse> Tape<S> {
     fn slot(&self, variable: &Real<S>) -> Result<Option<usize>, Error> {
         match S::locate(variable.id()) {
             None => Ok(None),
-            Some((number, slot)) if number == self.tape.number() => Ok(Some(slot)),
+            Some((number, slot)) if number == self.owned.number() => Ok(Some(slot)),
             Some((number, _)) => {
-                Err(Error::ForeignVariable { variable: number.get(), recording: self.tape.number().get() })
+                Err(Error::ForeignVariable { variable: number.get(), recording: self.owned.number().get() })
             }
         }
     }
@@ -222,20 +222,25 @@ impl<S: Reverse> Tape<S> {
     /// Bytes of the recording, stream by stream, with the adjoint vector among them.
     #[must_use]
     pub fn memory(&self) -> MemoryReport {
-        let used = S::identifiers(self.tape.tape()).min(self.adjoints.len()) * size_of::<S::Value>();
+        let used = S::identifiers(self.owned.tape()).min(self.adjoints.len()) * size_of::<S::Value>();
         let reserved = self.adjoints.capacity() * size_of::<S::Value>();
-        S::memory(self.tape.tape()).stream("adjoints", MemoryUsage { used, reserved })
+        S::memory(self.owned.tape()).stream("adjoints", MemoryUsage { used, reserved })
     }
 
     /// The strategy's own tape, for settings such as limits.
     pub fn tape_mut(&mut self) -> &mut S::Tape {
-        self.tape.tape_mut()
+        self.owned.tape_mut()
     }
 }
 
 impl<S: Reverse> fmt::Debug for Tape<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Tape of recording {} with {} identifiers", self.tape.number(), S::identifiers(self.tape.tape()) - 1)
+        write!(
+            f,
+            "Tape of recording {} with {} identifiers",
+            self.owned.number(),
+            S::identifiers(self.owned.tape()) - 1
+        )
     }
 }
 
@@ -267,7 +272,8 @@ impl Inputs<'_> {
 fn extend_hull<S: Reverse>(hull: &mut Range<usize>, variables: &[Real<S>]) {
     for variable in variables {
         if let Some((_, slot)) = S::locate(variable.id()) {
-            *hull = if hull.is_empty() { slot..slot + 1 } else { hull.start.min(slot)..hull.end.max(slot + 1) };
+            let grown = hull.start.min(slot)..hull.end.max(slot + 1);
+            *hull = if hull.start == hull.end { slot..slot + 1 } else { grown };
         }
     }
 }
@@ -366,7 +372,7 @@ impl<S: Reverse> Recording<S> {
     pub fn finish(self) -> Tape<S> {
         let Self { running, mut scope, adjoints, dirty, variables } = self;
         let inputs = scope.inputs.hull().clone();
-        Tape { tape: running.finish(), adjoints, dirty, inputs, variables }
+        Tape { owned: running.finish(), adjoints, dirty, inputs, variables }
     }
 }
 

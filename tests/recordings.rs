@@ -306,7 +306,9 @@ fn sweeping_from_a_foreign_variable_is_an_error<S: Linear>() {
     let error = tape.sweep(&[(&mine.1, 1.0), (&foreign.1, 1.0)]).expect_err("the second is foreign");
     let Error::ForeignVariable { variable, recording } = error.clone() else { panic!("{error}") };
     assert_ne!(variable, recording);
-    assert!(error.to_string().contains(&format!("#{variable}")) && error.to_string().contains(&format!("#{recording}")));
+    assert!(
+        error.to_string().contains(&format!("#{variable}")) && error.to_string().contains(&format!("#{recording}"))
+    );
     assert_small(&mut tape, &mine);
     assert!(tape.sweep(&[]).expect("no outputs").of(&foreign.0[0]).is_err());
     let never = Tape::<S>::new().sweep(&[(&mine.1, 1.0)]).expect_err("nothing recorded");

@@ -16,7 +16,9 @@ pub(crate) fn draw(path: &Path, outcomes: &[Outcome]) -> Result<(), Box<dyn Erro
     panel(&upper, "bytes per statement, adjoints included", outcomes, |_, row| {
         row.bytes() as f64 / row.memory.statements.max(1) as f64
     })?;
-    panel(&lower, "record + reverse, as a multiple of the primal", outcomes, |outcome, row| row.seconds() / outcome.primal)?;
+    panel(&lower, "record + reverse, as a multiple of the primal", outcomes, |outcome, row| {
+        row.seconds() / outcome.primal
+    })?;
     root.present()?;
     Ok(())
 }

@@ -144,11 +144,7 @@ fn under<S: Reverse<Value = f64>, P: Problem>(
 }
 
 /// Seconds of recording and of sweeping, medians, each by its own clock.
-fn one_by_one<S: Reverse<Value = f64>, P: Problem>(
-    problem: &P,
-    tape: &mut Tape<S>,
-    repetitions: usize,
-) -> (f64, f64) {
+fn one_by_one<S: Reverse<Value = f64>, P: Problem>(problem: &P, tape: &mut Tape<S>, repetitions: usize) -> (f64, f64) {
     let x = problem.inputs(0);
     let mut variables = Vec::new();
     let (mut records, mut sweeps) = (Vec::new(), Vec::new());

@@ -9,7 +9,16 @@ pub(crate) fn table(outcome: &Outcome) -> String {
     let mut table = Table::new();
     table.load_preset(UTF8_HORIZONTAL_ONLY);
     table.set_header([
-        "strategy", "statements", "arguments", "tape", "of which", "per stmt", "adjoints", "record", "reverse", "× primal",
+        "strategy",
+        "statements",
+        "arguments",
+        "tape",
+        "of which",
+        "per stmt",
+        "adjoints",
+        "record",
+        "reverse",
+        "× primal",
     ]);
     for row in &outcome.rows {
         table.add_row([
@@ -44,7 +53,8 @@ pub(crate) fn table(outcome: &Outcome) -> String {
 }
 
 fn streams(row: &Row) -> String {
-    let used = row.memory.streams().iter().filter(|(name, usage)| usage.used > 0 && *name != "adjoints" && *name != "tables");
+    let used =
+        row.memory.streams().iter().filter(|(name, usage)| usage.used > 0 && *name != "adjoints" && *name != "tables");
     used.map(|(name, usage)| format!("{name} {}", bytes(usage.used))).collect::<Vec<_>>().join("\n")
 }
 

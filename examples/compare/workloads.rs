@@ -69,7 +69,9 @@ fn sized(name: &'static str, size: Option<&[usize]>) -> Result<Box<dyn Workload>
         ("lstm", Some(&[layers, width, rows])) => boxed(Lstm::synthetic(layers, width, rows)),
         ("expsq", None) => boxed(Ok(ExpSq::default())),
         ("expsq", Some(&[n])) => boxed(ExpSq::new(n)),
-        (_, size) => Err(format!("the size of {name} is not made of {} numbers; see --help", size.map_or(0, <[_]>::len))),
+        (_, size) => {
+            Err(format!("the size of {name} is not made of {} numbers; see --help", size.map_or(0, <[_]>::len)))
+        }
     }
 }
 

@@ -297,10 +297,7 @@ fn descend<S: Taping, E: Edge, A: Rule<S>>(child: &A, seed: S::Value, sink: &mut
 
 /// Silences a child and the edge above it.
 #[inline(always)]
-fn silence_below<S: Taping, E: Edge, A: Rule<S>>(
-    child: &A,
-    sink: &mut impl Sink<S>,
-) {
+fn silence_below<S: Taping, E: Edge, A: Rule<S>>(child: &A, sink: &mut impl Sink<S>) {
     if E::SCALES && <A::Shape as Shape>::LINEAR {
         sink.factor(S::Value::from_f64(0.0));
     }

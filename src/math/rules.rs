@@ -83,9 +83,13 @@ pub trait Binary: 'static {
 
 /// What a node with one child needs: a [`Unary`] rule, or a linear function.
 pub trait Function: 'static {
+    /// As [`Unary::HASH`].
     const HASH: u32;
+    /// How the partial is known.
     type Edge: Edge;
+    /// As [`Unary::value_and_companion`].
     fn value_and_companion<V: Float>(x: V) -> (V, V);
+    /// As [`Unary::derivative_with_companion`].
     fn derivative<V: Float>(x: V, y: V, companion: V) -> V;
 }
 
@@ -104,13 +108,21 @@ impl<R: Unary> Function for R {
 
 /// What a node with two children needs: a [`Binary`] rule, or a function that is linear in an argument.
 pub trait Operator: 'static {
+    /// As [`Binary::HASH`].
     const HASH: u32;
+    /// How the partial of the left argument is known.
     type Left: Edge;
+    /// How the partial of the right argument is known.
     type Right: Edge;
-    fn value<V: Float>(x: V, y: V) -> V;
-    fn partial_left<V: Float>(x: V, y: V, value: V) -> V;
-    fn partial_right<V: Float>(x: V, y: V, value: V) -> V;
+    /// As [`Binary::SELECTS`].
     const SELECTS: bool;
+    /// As [`Binary::value`].
+    fn value<V: Float>(x: V, y: V) -> V;
+    /// As [`Binary::partial_left`].
+    fn partial_left<V: Float>(x: V, y: V, value: V) -> V;
+    /// As [`Binary::partial_right`].
+    fn partial_right<V: Float>(x: V, y: V, value: V) -> V;
+    /// As [`Binary::selects_left`].
     fn selects_left<V: Float>(x: V, y: V) -> bool;
 }
 

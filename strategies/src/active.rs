@@ -98,11 +98,8 @@ impl<S: Reverse> OwnedTape<S> {
     /// A tape that records nothing yet.
     #[must_use]
     pub fn new(tape: S::Tape) -> Self {
-        let header = Header {
-            kind: TypeId::of::<S>(),
-            number: Cell::new(TapeNumber(0)),
-            outer: Cell::new(ptr::null()),
-        };
+        let header =
+            Header { kind: TypeId::of::<S>(), number: Cell::new(TapeNumber(0)), outer: Cell::new(ptr::null()) };
         let recorder = Box::into_raw(Box::new(Recorder { header, tape }));
         // SAFETY: `Box::into_raw` never returns null.
         Self { recorder: unsafe { NonNull::new_unchecked(recorder) }, owns: PhantomData }
@@ -345,7 +342,9 @@ fn not_active(number: TapeNumber) -> ! {
     // SAFETY: the innermost header is always valid on its own thread.
     let inner = unsafe { &*innermost }.number.get();
     if !find_borrowed().is_null() {
-        panic!("a rule must not record while the tape writes the record of its statement (variable of recording {number})")
+        panic!(
+            "a rule must not record while the tape writes the record of its statement (variable of recording {number})"
+        )
     }
     let now = if inner == TapeNumber(0) {
         String::from("no recording is active on this thread")

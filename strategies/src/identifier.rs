@@ -114,6 +114,7 @@ impl IndexType for u64 {
 /// recording's number. 8 bytes with `u32` indices, 16 with `u64`.
 pub struct LinearId<I: IndexType = u32>(I::Packed);
 
+#[allow(clippy::expl_impl_clone_on_copy, reason = "a derive would put bounds on `I::Packed`'s owner")]
 impl<I: IndexType> Clone for LinearId<I> {
     #[inline(always)]
     fn clone(&self) -> Self {

@@ -2,8 +2,8 @@
 
 use crate::arena::{self, Layout, Records};
 use crate::{
-    Capacity, Float, IndexType, LinearId, MemoryReport, Nary, Policy, Reverse, Statement, Strict, TapeNumber,
-    Taped, Taping,
+    Capacity, Float, IndexType, LinearId, MemoryReport, Nary, Policy, Reverse, Statement, Strict, TapeNumber, Taped,
+    Taping,
 };
 use core::marker::PhantomData;
 

@@ -26,7 +26,8 @@ pub mod shape;
 
 pub use arena::Records;
 pub use contract::{
-    Capacity, Load, Nary, Policy, Reverse, Rule, Sink, Statement, Store, Strategy, Strict, Taped, Taping, Twin, Variable,
+    Capacity, Load, Nary, Policy, Reverse, Rule, Sink, Statement, Store, Strategy, Strict, Taped, Taping, Twin,
+    Variable,
 };
 pub use float::Float;
 pub use identifier::{IndexType, LinearId, TapeNumber};

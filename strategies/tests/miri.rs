@@ -82,7 +82,8 @@ fn mixed_activity_gives_the_gradient_of_the_active_ones<S: Linear>() {
             let y = (0..3).map(|_| eval::<S, _>(&Plus(Times(x[0], Times(x[1], Lit(0.5))), Times(x[2], x[0]))));
             (x, y.last().expect("three statements"))
         });
-        let expected = [1.5 + 4.0, 1.0, 2.0].iter().enumerate().map(|(k, g)| if pattern >> k & 1 == 1 { *g } else { 0.0 });
+        let expected =
+            [1.5 + 4.0, 1.0, 2.0].iter().enumerate().map(|(k, g)| if pattern >> k & 1 == 1 { *g } else { 0.0 });
         let found = adjoints(&tape, y, &x);
         for (k, expected) in expected.enumerate().filter(|(k, _)| pattern >> k & 1 == 1) {
             assert_eq!(found[k], expected, "activity pattern {pattern:03b}, argument {k}");

@@ -368,15 +368,16 @@ impl<V: Float, I: IndexType, const VALUES: bool> Records<V, I, VALUES> {
         let n = all().count();
         let count = u32::try_from(n).expect("a statement has fewer than 2^32 arguments");
         let passive = all().any(|x| !x.id.is_active());
-        if VALUES && !passive {
-            if let Some(code) = self.table.code(const { &Layout::nary::<R>() }, Kind::Nary) {
-                let bytes = size_of_val(constants) + n * size_of::<I>() + 4;
-                return self.push(code, value, bytes, |record| {
-                    constants.iter().for_each(|constant| record.put(*constant));
-                    all().for_each(|x| record.put(I::narrow(x.id.index())));
-                    record.put(count);
-                });
-            }
+        if VALUES
+            && !passive
+            && let Some(code) = self.table.code(const { &Layout::nary::<R>() }, Kind::Nary)
+        {
+            let bytes = size_of_val(constants) + n * size_of::<I>() + 4;
+            return self.push(code, value, bytes, |record| {
+                constants.iter().for_each(|constant| record.put(*constant));
+                all().for_each(|x| record.put(I::narrow(x.id.index())));
+                record.put(count);
+            });
         }
         if R::UNIT && !passive {
             return self.push(ONES, value, n * size_of::<I>() + 4, |record| {

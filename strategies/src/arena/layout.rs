@@ -174,7 +174,8 @@ where
 {
     let constants = record.cast::<S::Value>();
     let ids = record.wrapping_add(B::CONSTANTS * size_of::<S::Value>()).cast::<I>();
-    let mut source = Source { ids, constants, leaves_left: B::Shape::LEAVES, constants_left: B::CONSTANTS, values: sweep.values };
+    let mut source =
+        Source { ids, constants, leaves_left: B::Shape::LEAVES, constants_left: B::CONSTANTS, values: sweep.values };
     let statement = B::load(&mut source);
     let arguments = Arguments { ids, adjoints: sweep.adjoints };
     statement.backward(seed, &mut Contributions { arguments, left: B::Shape::LEAVES });

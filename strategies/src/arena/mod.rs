@@ -28,6 +28,7 @@ mod walk;
 pub(crate) use append::{append, append_nary};
 pub(crate) use layout::Layout;
 pub use records::Records;
+pub(crate) use records::usize_of;
 
 /// The methods of [`Reverse`](crate::Reverse) that strategies over [`Records`] share.
 macro_rules! reverse_by_records {
@@ -51,7 +52,7 @@ macro_rules! reverse_by_records {
 
         #[inline(always)]
         fn locate(id: &LinearId<I>) -> Option<(TapeNumber, usize)> {
-            id.is_active().then(|| (id.number(), id.index() as usize))
+            id.is_active().then(|| (id.number(), arena::usize_of(id.index())))
         }
 
         #[inline(always)]

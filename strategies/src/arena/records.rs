@@ -314,7 +314,7 @@ impl OutOfIdentifiers {
 /// Identifiers index memory, so they fit.
 #[inline(always)]
 #[allow(clippy::cast_possible_truncation, reason = "memory of that length exists")]
-pub(super) const fn usize_of(index: u64) -> usize {
+pub(crate) const fn usize_of(index: u64) -> usize {
     index as usize
 }
 

@@ -7,7 +7,10 @@ use tapewright_strategies::typenum::{Sum, U0, U1};
 use tapewright_strategies::{LinearId, Reverse, Rule, Shape, Statement, TapeNumber, Taped, Taping, Twin};
 
 /// Strategies with `f64` values and 32-bit linear identifiers.
-pub(crate) trait Linear: Reverse<Value = f64, Id = LinearId, Raw = LinearId, Variable = Taped<f64, LinearId>> {}
+pub(crate) trait Linear:
+    Reverse<Value = f64, Id = LinearId, Raw = LinearId, Variable = Taped<f64, LinearId>>
+{
+}
 impl<S: Reverse<Value = f64, Id = LinearId, Raw = LinearId, Variable = Taped<f64, LinearId>>> Linear for S {}
 
 /// A variable.

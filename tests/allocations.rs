@@ -1,0 +1,280 @@
+//! What the library says about its memory, against what the allocator says.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::hint::black_box;
+use tapewright::prelude::*;
+use tapewright::{dot, linear_combination, sum};
+
+/// Counts the allocations of each thread and the bytes that are live in them.
+struct Counting;
+
+thread_local! {
+    static LIVE: Cell<isize> = const { Cell::new(0) };
+    static CALLS: Cell<usize> = const { Cell::new(0) };
+}
+
+#[allow(clippy::cast_possible_wrap, reason = "layouts are at most isize::MAX bytes")]
+fn count(more: usize, less: usize) {
+    LIVE.set(LIVE.get() + more as isize - less as isize);
+    CALLS.set(CALLS.get() + usize::from(more > 0));
+}
+
+// SAFETY: everything is forwarded to the system's allocator; counting touches thread-local cells without destructors only.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(layout.size(), 0);
+        // SAFETY: as promised by the caller.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        count(layout.size(), 0);
+        // SAFETY: as promised by the caller.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count(size, layout.size());
+        // SAFETY: as promised by the caller.
+        unsafe { System.realloc(at, layout, size) }
+    }
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        count(0, layout.size());
+        // SAFETY: as promised by the caller.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// Runs `f` and counts its allocations.
+fn allocations<R>(f: impl FnOnce() -> R) -> (R, usize) {
+    let before = CALLS.get();
+    let result = f();
+    (result, CALLS.get() - before)
+}
+
+/// Bytes that are live now and were not at `before`.
+fn live_since(before: isize) -> usize {
+    usize::try_from(LIVE.get() - before).expect("nothing older has been freed")
+}
+
+/// A computation of any size, in `f64` and over any strategy.
+#[derive(Clone, Copy, Debug)]
+enum Load {
+    /// Six small statements.
+    Small,
+    /// This many statements of two and three arguments.
+    Long(usize),
+    /// Sums and products over slices of this length.
+    Wide(usize),
+    /// This many statements with passive arguments.
+    Mixed(usize),
+}
+
+const LOADS: [Load; 8] = [
+    Load::Small,
+    Load::Long(1_000),
+    Load::Long(300_000),
+    Load::Wide(20),
+    Load::Wide(100),
+    Load::Wide(200_000),
+    Load::Mixed(1_000),
+    Load::Mixed(200_000),
+];
+
+fn run<S: Strategy<Value = f64>>(load: Load, x: &[Real<S>], slice: &mut Vec<Real<S>>, ones: &[f64]) -> Real<S> {
+    let mut y = x[0];
+    match load {
+        Load::Small => (0..3).for_each(|_| {
+            y += x[1] * x[0];
+            y = (y * 0.5).into();
+        }),
+        Load::Long(n) => (0..n / 2).for_each(|_| {
+            y = (y * 0.25 + x[0] * x[1]).into();
+            y -= x[1];
+        }),
+        Load::Wide(n) => {
+            slice.clear();
+            slice.resize(n, x[1]);
+            y += sum(slice);
+            y += dot(slice, slice) + linear_combination(&ones[..n], slice);
+            slice[0] = Real::from(1.0);
+            y += dot(slice, slice) + linear_combination(&ones[..n], slice) + sum(slice);
+        }
+        Load::Mixed(n) => {
+            let passive = Real::from(0.5);
+            for _ in 0..n / 2 {
+                y = (y * passive + x[1] * 0.5).into();
+                y = (passive * x[0] + passive * y).into();
+            }
+        }
+    }
+    y
+}
+
+/// One gradient of this load.
+fn gradient_of<S: Strategy + Reverse<Value = f64>>(
+    tape: &mut Tape<S>,
+    load: Load,
+    slice: &mut Vec<Real<S>>,
+    ones: &[f64],
+) -> [f64; 2] {
+    let mut gradient = [0.0; 2];
+    tape.gradient(|x| run(load, x, slice, ones), &[0.5, 0.25], &mut gradient).expect("lengths agree");
+    gradient
+}
+
+fn assert_second_gradient_allocates_nothing<S: Strategy + Reverse<Value = f64>>() {
+    for load in LOADS {
+        let ones = vec![1.0; 200_000];
+        let (mut tape, mut slice) = (Tape::<S>::new(), Vec::new());
+        let (first, cold) = allocations(|| gradient_of(&mut tape, load, &mut slice, &ones));
+        assert!(cold > 0, "{load:?}");
+        for _ in 0..3 {
+            let (again, warm) = allocations(|| gradient_of(&mut tape, load, &mut slice, &ones));
+            assert_eq!((again, warm), (first, 0), "{load:?}");
+        }
+    }
+}
+
+#[test]
+fn a_second_jacobian_gradient_allocates_nothing() {
+    assert_second_gradient_allocates_nothing::<Jacobian>();
+}
+
+#[test]
+fn a_second_primal_value_gradient_allocates_nothing() {
+    assert_second_gradient_allocates_nothing::<PrimalValue>();
+}
+
+/// Bytes that are constant for a tape, or that its report leaves out, when its records lie in `segments` segments:
+/// the header of the list of recordings (16 for the strategy, 8 for the number, 8 for the next tape), and 24 for each
+/// entry of the list of segments, of which there is room for 4, 8, 16, …
+const fn bookkeeping(segments: usize) -> usize {
+    let room = if segments <= 4 { 4 } else { segments.next_power_of_two() };
+    32 + 24 * room
+}
+
+fn assert_report_is_what_is_live<S: Strategy + Reverse<Value = f64>>() {
+    for load in [Load::Small, Load::Long(1_000), Load::Long(4_000), Load::Mixed(1_000), Load::Long(300_000)] {
+        let mut slice = Vec::new();
+        let x = [0.5, 0.25];
+        let mut inputs = Vec::with_capacity(2);
+        let before = LIVE.get();
+        let mut tape = Tape::<S>::new();
+        let y = tape.record(|scope| {
+            scope.inputs_into(&x, &mut inputs);
+            run(load, &inputs, &mut slice, &[])
+        });
+        black_box(tape.sweep(&[(&y, 1.0)]).expect("the variables are the tape's"));
+        let live = live_since(before);
+        let report = tape.memory();
+        let total = report.total();
+        // Segments: 64 KiB, then 1 MiB each.
+        let records = total.used - ["values", "adjoints", "tables"].map(|s| report.usage(s).used).iter().sum::<usize>();
+        let segments = 1 + records.saturating_sub(64 << 10).div_ceil(1 << 20);
+        // The list of spans leaves the tape when there are more than four.
+        let spans = if segments > 4 { 24 * segments.next_power_of_two() } else { 0 };
+        assert_eq!(live, total.reserved + bookkeeping(segments) + spans, "{load:?}, {report}");
+        assert!(report.streams().iter().all(|(_, usage)| usage.used <= usage.reserved), "{load:?}, {report}");
+        drop(tape);
+        assert_eq!(LIVE.get(), before, "{load:?}: a dropped tape returns everything");
+    }
+}
+
+#[test]
+fn the_jacobian_report_is_what_the_allocator_says() {
+    assert_report_is_what_is_live::<Jacobian>();
+}
+
+#[test]
+fn the_primal_value_report_is_what_the_allocator_says() {
+    assert_report_is_what_is_live::<PrimalValue>();
+}
+
+fn assert_hint_suffices<S: Strategy + Reverse<Value = f64>>() {
+    for n in [6, 1_000, 100_000] {
+        let mut tape = Tape::<S>::with_capacity(Capacity { inputs: 2, statements: n, arguments: 5 * n });
+        let mut inputs = Vec::with_capacity(2);
+        let (y, recording) = allocations(|| {
+            tape.record(|scope| {
+                scope.inputs_into(&[0.5, 0.25], &mut inputs);
+                run(Load::Long(n), &inputs, &mut Vec::new(), &[])
+            })
+        });
+        assert_eq!((recording, tape.memory().statements), (0, n));
+        let (adjoint, sweeping) = allocations(|| tape.sweep(&[(&y, 1.0)]).and_then(|a| a.of(&inputs[0])));
+        assert!(adjoint.is_ok_and(f64::is_finite) && sweeping == 0, "{n} statements: {sweeping} allocations");
+    }
+}
+
+#[test]
+fn a_recording_within_the_hint_allocates_nothing() {
+    assert_hint_suffices::<Jacobian>();
+    assert_hint_suffices::<PrimalValue>();
+}
+
+fn assert_reset_empties_the_records<S: Strategy + Reverse<Value = f64>>() {
+    for load in [Load::Small, Load::Long(300_000), Load::Mixed(1_000)] {
+        let mut tape = Tape::<S>::new();
+        gradient_of(&mut tape, load, &mut Vec::new(), &[]);
+        let before = tape.memory();
+        assert!(before.total().used > before.usage("tables").used);
+        tape.reset();
+        let after = tape.memory();
+        assert_eq!((after.statements, after.arguments), (0, 0));
+        for (name, usage) in after.streams() {
+            // Slot 0 of values and adjoints belongs to passive variables and stays.
+            let slot = if matches!(*name, "values" | "adjoints") { 8 } else { 0 };
+            assert!(*name == "tables" || usage.used == slot, "{name} holds {usage:?} after a reset");
+        }
+        assert_eq!(after.total().reserved, before.total().reserved, "the memory is kept");
+    }
+}
+
+#[test]
+fn a_reset_empties_the_records_and_keeps_their_memory() {
+    assert_reset_empties_the_records::<Jacobian>();
+    assert_reset_empties_the_records::<PrimalValue>();
+}
+
+#[test]
+fn tapes_return_everything_also_after_panics_and_hints() {
+    let before = LIVE.get();
+    for hint in [0, 10, 1_000_000] {
+        let mut tape = Tape::<PrimalValue>::with_capacity(Capacity { inputs: hint, statements: hint, arguments: hint });
+        let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            tape.record(|scope| {
+                let x = scope.input(1.0);
+                (0..10_000).for_each(|_| drop((x * x).eval()));
+                std::panic::resume_unwind(Box::new(()));
+            });
+        }));
+        drop(caught.expect_err("the recording panics"));
+        drop(tape);
+        drop(Tape::<Jacobian>::with_capacity(Capacity { inputs: hint, ..Capacity::default() }).start());
+        assert_eq!(LIVE.get(), before);
+    }
+}
+
+#[test]
+fn a_leaked_recording_leaks_one_tape() {
+    let tape_bytes = || {
+        let before = LIVE.get();
+        let mut recording = Tape::<Jacobian>::new().start();
+        recording.scope().input(1.0);
+        (recording, live_since(before))
+    };
+    let (recording, bytes) = tape_bytes();
+    let before = LIVE.get() - isize::try_from(bytes).expect("small");
+    drop(recording);
+    assert_eq!(LIVE.get(), before);
+    std::mem::forget(tape_bytes().0);
+    let leaked = LIVE.get();
+    assert_eq!(live_since(before), bytes);
+    for load in [Load::Small, Load::Long(10_000)] {
+        gradient_of(&mut Tape::<PrimalValue>::new(), load, &mut Vec::new(), &[]);
+        assert_eq!(LIVE.get(), leaked, "later tapes return everything");
+    }
+}
