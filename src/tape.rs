@@ -222,7 +222,11 @@ impl<S: Reverse> Tape<S> {
     /// Bytes of the recording, stream by stream, with the adjoint vector among them.
     #[must_use]
     pub fn memory(&self) -> MemoryReport {
-        let used = S::identifiers(self.owned.tape()).min(self.adjoints.len()) * size_of::<S::Value>();
+        let identifiers = match S::identifiers(self.owned.tape()) {
+            0 | 1 => 0, // the slot of passive variables alone
+            n => n.min(self.adjoints.len()),
+        };
+        let used = identifiers * size_of::<S::Value>();
         let reserved = self.adjoints.capacity() * size_of::<S::Value>();
         S::memory(self.owned.tape()).stream("adjoints", MemoryUsage { used, reserved })
     }

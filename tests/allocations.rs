@@ -149,11 +149,11 @@ fn a_second_primal_value_gradient_allocates_nothing() {
 }
 
 /// Bytes that are constant for a tape, or that its report leaves out, when its records lie in `segments` segments:
-/// the header of the list of recordings (16 for the strategy, 8 for the number, 8 for the next tape), and 24 for each
+/// the header of the list of recordings (16 for the strategy, 8 for the number, 8 for the next tape), and 40 for each
 /// entry of the list of segments, of which there is room for 4, 8, 16, …
 const fn bookkeeping(segments: usize) -> usize {
     let room = if segments <= 4 { 4 } else { segments.next_power_of_two() };
-    32 + 24 * room
+    32 + 40 * room
 }
 
 fn assert_report_is_what_is_live<S: Strategy + Reverse<Value = f64>>() {

@@ -180,8 +180,8 @@ impl<S: Reverse, V: Float> Nary<V> for MeddlingSquares<S> {
     }
 }
 
-/// Records `f`, a sum of squares of two variables that meddles with the tape, inside another recording. The meddling may
-/// work, the statement may be refused, or the whole recording may be given up: no number may be wrong.
+/// Records `f`, a sum of squares of two variables that meddles with the tape, inside another recording. The meddling
+/// may work, the statement may be refused, or the whole recording may be given up: no number may be wrong.
 fn survives<S: Reverse>(f: impl Fn(&[Real<S>]) -> Real<S>) -> Outcome {
     let mut inside = Ok(());
     let mut outer = recorded::<S>(&[2.0], |x| {

@@ -100,7 +100,7 @@ pub trait Taping: Sized + 'static {
     /// A copy of an identifier without ownership, as rules and records pass it around.
     type Raw: Copy + 'static;
     /// Value and identifier together: [`Taped`] for most strategies, the bare float for [`Passive`](crate::Passive).
-    type Variable: Variable<Self::Value, Self::Id> + 'static;
+    type Variable: Variable<Self::Value, Self::Id> + Send + 'static;
     /// What derivatives do at singular points.
     type Policy: Policy;
 
@@ -116,7 +116,9 @@ pub trait Taping: Sized + 'static {
     /// # Panics
     ///
     /// When an argument belongs to a recording that is not active on this thread, when two arguments belong to two
-    /// recordings, or when the tape is out of identifiers; in each case nothing has been recorded.
+    /// recordings, or when the tape is out of identifiers; in each case nothing has been recorded. When a rule of the
+    /// statement records on the tape that is recording the statement; a strategy may then discard the whole recording, so
+    /// that its variables cannot be used any more, but never records something wrong.
     #[track_caller]
     fn record<N: Statement<Self>>(statement: &N) -> Self::Id;
 
@@ -144,6 +146,11 @@ impl<S: Taping<Id: Copy, Variable: Copy>> Strategy for S {}
 ///
 /// Identifiers are numbered from 1 within a recording; slot 0 of an adjoint vector belongs to passive variables and
 /// is never read.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` keeps no tape, so there is nothing to sweep",
+    label = "a strategy that can be swept is needed here",
+    note = "use a taping strategy such as `Jacobian` or `PrimalValue`; `Passive` computes values only"
+)]
 pub trait Reverse: Taping {
     /// The memory of one recording; kept and reused from recording to recording.
     type Tape: Default + Send + 'static;

@@ -211,7 +211,7 @@ impl<V: Float, I: IndexType, const VALUES: bool> Records<V, I, VALUES> {
             .stream("counts", MemoryUsage::exact(recorded - ids - payload))
             .stream("free", MemoryUsage { used: 0, reserved: segments - codes - recorded });
         let report = if VALUES {
-            let used = if values == 0 { 0 } else { self.len() * size_of::<V>() };
+            let used = if codes == 0 { 0 } else { self.len() * size_of::<V>() };
             report.stream("values", MemoryUsage { used, reserved: values })
         } else {
             report

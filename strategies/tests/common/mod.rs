@@ -4,7 +4,9 @@ use tapewright_strategies::active::{self, OwnedTape};
 use tapewright_strategies::generic_array::ArrayLength;
 use tapewright_strategies::shape::{Both, Nothing, Scaled, Unit, mix};
 use tapewright_strategies::typenum::{Sum, U0, U1};
-use tapewright_strategies::{LinearId, Reverse, Rule, Shape, Statement, TapeNumber, Taped, Taping, Twin};
+use tapewright_strategies::{
+    LinearId, Load, Reverse, Rule, Shape, Sink, Statement, Store, TapeNumber, Taped, Taping, Twin,
+};
 
 /// Strategies with `f64` values and 32-bit linear identifiers.
 pub(crate) trait Linear:
@@ -39,18 +41,16 @@ impl Var {
     }
 }
 
-type Number<S> = <S as Taping>::Value;
-
 impl<S: Taping<Value = f64, Raw = LinearId>> Rule<S> for Var {
     type Shape = Unit;
     fn value(&self) -> f64 {
         self.0.value
     }
-    fn backward(&self, seed: f64, _: &mut impl FnMut(f64), leaf: &mut impl FnMut(f64, LinearId)) {
-        leaf(seed, self.0.id);
+    fn backward(&self, seed: f64, sink: &mut impl Sink<S>) {
+        sink.leaf(seed, self.0.id);
     }
-    fn silence(&self, _: &mut impl FnMut(f64), leaf: &mut impl FnMut(f64, LinearId)) {
-        leaf(0.0, self.0.id);
+    fn silence(&self, sink: &mut impl Sink<S>) {
+        sink.leaf(0.0, self.0.id);
     }
 }
 
@@ -58,16 +58,16 @@ impl<S: Taping<Value = f64, Raw = LinearId>> Statement<S> for Var {
     type Args = U1;
     type Constants = U0;
     type Back = Self;
-    fn store(&self, leaf: &mut impl FnMut(f64, LinearId), _: &mut impl FnMut(f64)) {
-        leaf(self.0.value, self.0.id);
+    fn store(&self, store: &mut impl Store<S>) {
+        store.leaf(self.0.value, self.0.id);
     }
 }
 
 impl<S: Taping<Value = f64, Raw = LinearId>> Twin<S> for Var {
     const HASH: u32 = 1;
     const CONSTANTS: usize = 0;
-    fn load(leaf: &mut impl FnMut() -> (f64, LinearId), _: &mut impl FnMut() -> f64) -> Self {
-        let (value, id) = leaf();
+    fn load(source: &mut impl Load<S>) -> Self {
+        let (value, id) = source.leaf();
         Self::new(value, id)
     }
 }
@@ -77,24 +77,24 @@ impl<S: Taping<Value = f64, Raw = LinearId>> Rule<S> for Lit {
     fn value(&self) -> f64 {
         self.0
     }
-    fn backward(&self, _: f64, _: &mut impl FnMut(f64), _: &mut impl FnMut(f64, LinearId)) {}
-    fn silence(&self, _: &mut impl FnMut(f64), _: &mut impl FnMut(f64, LinearId)) {}
+    fn backward(&self, _: f64, _: &mut impl Sink<S>) {}
+    fn silence(&self, _: &mut impl Sink<S>) {}
 }
 
 impl<S: Taping<Value = f64, Raw = LinearId>> Statement<S> for Lit {
     type Args = U0;
     type Constants = U1;
     type Back = Self;
-    fn store(&self, _: &mut impl FnMut(f64, LinearId), constant: &mut impl FnMut(f64)) {
-        constant(self.0);
+    fn store(&self, store: &mut impl Store<S>) {
+        store.constant(self.0);
     }
 }
 
 impl<S: Taping<Value = f64, Raw = LinearId>> Twin<S> for Lit {
     const HASH: u32 = 2;
     const CONSTANTS: usize = 1;
-    fn load(_: &mut impl FnMut() -> (f64, LinearId), constant: &mut impl FnMut() -> f64) -> Self {
-        Self(constant())
+    fn load(source: &mut impl Load<S>) -> Self {
+        Self(source.constant())
     }
 }
 
@@ -103,13 +103,13 @@ impl<S: Taping<Value = f64, Raw = LinearId>, A: Rule<S>, B: Rule<S>> Rule<S> for
     fn value(&self) -> f64 {
         self.0.value() + self.1.value()
     }
-    fn backward(&self, seed: f64, factor: &mut impl FnMut(f64), leaf: &mut impl FnMut(f64, LinearId)) {
-        self.0.backward(seed, factor, leaf);
-        self.1.backward(seed, factor, leaf);
+    fn backward(&self, seed: f64, sink: &mut impl Sink<S>) {
+        self.0.backward(seed, sink);
+        self.1.backward(seed, sink);
     }
-    fn silence(&self, factor: &mut impl FnMut(f64), leaf: &mut impl FnMut(f64, LinearId)) {
-        self.0.silence(factor, leaf);
-        self.1.silence(factor, leaf);
+    fn silence(&self, sink: &mut impl Sink<S>) {
+        self.0.silence(sink);
+        self.1.silence(sink);
     }
 }
 
@@ -118,27 +118,22 @@ impl<S: Taping<Value = f64, Raw = LinearId>, A: Rule<S>, B: Rule<S>> Rule<S> for
     fn value(&self) -> f64 {
         self.0.value() * self.1.value()
     }
-    fn backward(&self, seed: f64, factor: &mut impl FnMut(f64), leaf: &mut impl FnMut(f64, LinearId)) {
+    fn backward(&self, seed: f64, sink: &mut impl Sink<S>) {
         let (for_left, for_right) = (seed * self.1.value(), seed * self.0.value());
-        scaled::<S, A>(&self.0, for_left, factor, leaf);
-        scaled::<S, B>(&self.1, for_right, factor, leaf);
+        scaled::<S, A>(&self.0, for_left, sink);
+        scaled::<S, B>(&self.1, for_right, sink);
     }
-    fn silence(&self, factor: &mut impl FnMut(f64), leaf: &mut impl FnMut(f64, LinearId)) {
-        scaled::<S, A>(&self.0, 0.0, factor, leaf);
-        scaled::<S, B>(&self.1, 0.0, factor, leaf);
+    fn silence(&self, sink: &mut impl Sink<S>) {
+        scaled::<S, A>(&self.0, 0.0, sink);
+        scaled::<S, B>(&self.1, 0.0, sink);
     }
 }
 
-fn scaled<S: Taping<Value = f64, Raw = LinearId>, A: Rule<S>>(
-    child: &A,
-    seed: f64,
-    factor: &mut impl FnMut(f64),
-    leaf: &mut impl FnMut(f64, LinearId),
-) {
+fn scaled<S: Taping<Value = f64, Raw = LinearId>, A: Rule<S>>(child: &A, seed: f64, sink: &mut impl Sink<S>) {
     if A::Shape::LINEAR {
-        factor(seed);
+        sink.factor(seed);
     }
-    child.backward(seed, factor, leaf);
+    child.backward(seed, sink);
 }
 
 macro_rules! pairs {
@@ -151,18 +146,18 @@ macro_rules! pairs {
             type Args = Sum<A::Args, B::Args>;
             type Constants = Sum<A::Constants, B::Constants>;
             type Back = $node<A::Back, B::Back>;
-            fn store(&self, leaf: &mut impl FnMut(f64, LinearId), constant: &mut impl FnMut(f64)) {
-                self.0.store(leaf, constant);
-                self.1.store(leaf, constant);
+            fn store(&self, store: &mut impl Store<S>) {
+                self.0.store(store);
+                self.1.store(store);
             }
         }
 
         impl<S: Taping<Value = f64, Raw = LinearId>, A: Twin<S>, B: Twin<S>> Twin<S> for $node<A, B> {
             const HASH: u32 = mix(mix(A::HASH, B::HASH), $hash);
             const CONSTANTS: usize = A::CONSTANTS + B::CONSTANTS;
-            fn load(leaf: &mut impl FnMut() -> (f64, LinearId), constant: &mut impl FnMut() -> Number<S>) -> Self {
-                let left = A::load(leaf, constant);
-                Self(left, B::load(leaf, constant))
+            fn load(source: &mut impl Load<S>) -> Self {
+                let left = A::load(source);
+                Self(left, B::load(source))
             }
         }
     )* };

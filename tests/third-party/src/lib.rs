@@ -1,15 +1,15 @@
 //! A taping strategy outside tapewright, against the contract crate alone.
 //!
 //! [`CompressedRows`] regards a recording as what it is in linear algebra: a sparse, strictly lower triangular matrix
-//! whose row *i* holds the partials of statement *i*. It keeps that matrix in the compressed row format: all partials in
-//! one vector, all column numbers in a second one, and where each row ends in a third. An input is an empty row.
+//! whose row *i* holds the partials of statement *i*. It keeps that matrix in the compressed row format: all partials
+//! in one vector, all column numbers in a second one, and where each row ends in a third. An input is an empty row.
 //!
 //! | bytes for a statement with `a` active arguments | `f64` | `f32` |
 //! |---|---|---|
 //! | `CompressedRows` | 8 + 12a | 8 + 8a |
 //!
-//! It records and sweeps with plain vectors, so a recording that grows moves what it holds; make room with `reserve` where
-//! that matters. In return the matrix can be looked at: see [`Rows::row`].
+//! It records and sweeps with plain vectors, so a recording that grows moves what it holds; make room with `reserve`
+//! where that matters. In return the matrix can be looked at: see [`Rows::row`].
 #![forbid(unsafe_code)]
 
 use core::marker::PhantomData;

@@ -1,0 +1,205 @@
+//! The book and the README are complete: chapters are listed, links lead somewhere, tables are up to date.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use tapewright_book_tests::{CHAPTERS, Results, full_table, links, memory_table, root, with_table};
+
+const RESULTS: &str = "benches/results/compare.csv";
+
+fn read(path: impl AsRef<Path>) -> String {
+    let path = root().join(path);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The Markdown files below a folder, relative to the root of the repository.
+fn markdown_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(root().join(folder)).expect("the folder can be read");
+    let mut files = Vec::new();
+    for entry in entries {
+        let path = folder.join(entry.expect("the folder can be read").file_name());
+        if root().join(&path).is_dir() {
+            files.extend(markdown_files(&path));
+        } else if path.extension().is_some_and(|extension| extension == "md") {
+            files.push(path);
+        }
+    }
+    files
+}
+
+/// The files of the book that are chapters.
+fn chapters() -> Vec<PathBuf> {
+    let mut files = markdown_files(Path::new("book/src"));
+    files.retain(|path| !path.ends_with("SUMMARY.md"));
+    assert!(files.len() > 1, "the book has chapters");
+    files
+}
+
+#[test]
+fn every_chapter_is_compiled_and_run() {
+    for chapter in chapters() {
+        let listed = CHAPTERS.iter().any(|listed| Path::new(listed) == chapter);
+        assert!(listed, "{} is missing in tests/book/src/lib.rs", chapter.display());
+    }
+}
+
+#[test]
+fn every_chapter_is_in_the_summary() {
+    let summary = links::relative(&read("book/src/SUMMARY.md"));
+    for chapter in chapters() {
+        let listed = summary.iter().any(|target| Path::new("book/src").join(target) == chapter);
+        assert!(listed, "{} is missing in book/src/SUMMARY.md", chapter.display());
+    }
+}
+
+#[test]
+fn every_decision_is_in_the_index() {
+    let folder = Path::new("book/src/decisions");
+    let index = links::relative(&read(folder.join("index.md")));
+    for note in markdown_files(folder).iter().filter(|path| !path.ends_with("index.md")) {
+        assert!(index.iter().any(|target| folder.join(target) == *note), "{} is missing", note.display());
+    }
+}
+
+/// All files that link to others.
+fn linking_files() -> Vec<PathBuf> {
+    let mut files = markdown_files(Path::new("book/src"));
+    files.extend(["README.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(PathBuf::from));
+    files
+}
+
+#[test]
+fn every_link_leads_to_a_file_and_a_heading() {
+    for file in linking_files() {
+        for target in links::relative(&read(&file)) {
+            let (path, heading) = target.split_once('#').unwrap_or((&target, ""));
+            let folder = file.parent().expect("a file is in a folder");
+            let to = if path.is_empty() { file.clone() } else { folder.join(path) };
+            assert!(root().join(&to).exists(), "{} links to {target}, which is not there", file.display());
+            let known = heading.is_empty() || links::anchors(&read(&to)).iter().any(|anchor| anchor == heading);
+            assert!(known, "{} links to {target}, which is no heading there", file.display());
+        }
+    }
+}
+
+#[test]
+fn links_of_the_book_stay_in_the_book() {
+    let book = root().join("book/src").canonicalize().expect("the book is there");
+    for file in markdown_files(Path::new("book/src")) {
+        for target in links::relative(&read(&file)) {
+            let path = target
+                .split('#')
+                .next()
+                .filter(|path| !path.is_empty())
+                .map(|path| root().join(&file).with_file_name(path).canonicalize().expect("links lead to files"));
+            assert!(path.is_none_or(|path| path.starts_with(&book)), "{} links to {target}", file.display());
+        }
+    }
+}
+
+#[test]
+fn every_fence_names_its_language() {
+    for file in linking_files() {
+        let text = read(&file);
+        assert!(links::languages(&text).iter().all(|language| !language.is_empty()), "{}", file.display());
+    }
+}
+
+#[test]
+fn the_tape_in_60_lines_has_at_most_60_lines() {
+    let text = read("book/src/tape-in-60-lines.md");
+    let snippet = text.split("```").nth(1).expect("the chapter begins with its snippet");
+    let lines = snippet.lines().skip(1).count();
+    assert!((30..=60).contains(&lines), "{lines} lines");
+}
+
+/// Fails unless the table in this file is the generated one; rewrites the file instead when asked to.
+fn assert_up_to_date(file: &str, generate: fn(&Results) -> String) {
+    let path = root().join(RESULTS);
+    let csv = fs::read_to_string(&path).unwrap_or_else(|error| {
+        panic!("{RESULTS}: {error}; `cargo run --release --example compare -- --csv {RESULTS}` measures and writes it")
+    });
+    let results = Results::from_csv(&csv).unwrap_or_else(|error| panic!("{RESULTS}: {error}"));
+    assert!(!results.rows.is_empty(), "{RESULTS} has no rows");
+    let text = read(file);
+    let generated = with_table(&text, &generate(&results)).unwrap_or_else(|error| panic!("{file}: {error}"));
+    if text != generated && std::env::var_os("TAPEWRIGHT_BLESS").is_some_and(|value| value == "1") {
+        fs::write(root().join(file), generated).expect("the file can be written");
+        return;
+    }
+    assert!(
+        text == generated,
+        "the table of results in {file} is not the one that {RESULTS} makes; \
+         `TAPEWRIGHT_BLESS=1 cargo test -p tapewright-book-tests` rewrites it"
+    );
+}
+
+#[test]
+fn results_in_the_book_are_those_of_the_results_file() {
+    assert_up_to_date("book/src/choosing.md", full_table);
+}
+
+#[test]
+fn memory_in_the_readme_is_that_of_the_results_file() {
+    assert_up_to_date("README.md", memory_table);
+}
+
+const SAMPLE: &str = "\
+# 2026-11-21, some processor
+workload,strategy,statements,arguments,tape_bytes,bytes_per_statement,adjoint_bytes,record_ms,reverse_ms,primal_ms,ratio
+big,Jacobian,3064576,14306815,117750000,38.4,24700000,12.34,9.8,1.5,14.76
+tiny,Jacobian,1,3,37,37,24,0.00001,0.0000072,0.000006,2.87
+tiny,PrimalValue,1,3,21,21,24,0.000011,0.0025,0.000006,418
+";
+
+#[test]
+fn full_table_shows_every_row_and_the_notes() {
+    let results = Results::from_csv(SAMPLE).expect("the sample is valid");
+    let expected = "\
+| workload | strategy | statements | arguments | tape | bytes a statement | adjoints | record | sweep | ratio |
+|---|---|--:|--:|--:|--:|--:|--:|--:|--:|
+| big | `Jacobian` | 3,064,576 | 14,306,815 | 117.8 MB | 38.4 | 24.70 MB | 12.3 ms | 9.8 ms | 14.8 |
+| tiny | `Jacobian` | 1 | 3 | 37 B | 37.0 | 24 B | 10.0 ns | 7.2 ns | 2.9 |
+| tiny | `PrimalValue` | 1 | 3 | 21 B | 21.0 | 24 B | 11.0 ns | 2.5 µs | 418.0 |
+
+2026-11-21, some processor
+";
+    assert_eq!(full_table(&results), expected);
+}
+
+#[test]
+fn memory_table_has_a_column_for_each_strategy() {
+    let results = Results::from_csv(SAMPLE).expect("the sample is valid");
+    let expected = "\
+|  | `Jacobian` | `PrimalValue` | adjoints, either |
+|---|--:|--:|--:|
+| a statement, by formula | 1 + 8d + 4a B | 9 + 4a + 8c + 8p B | 8 B |
+| big | 117.8 MB |  | 24.70 MB |
+| tiny | 37 B | 21 B | 24 B |
+";
+    assert_eq!(memory_table(&results), expected);
+}
+
+#[test]
+fn malformed_results_name_the_line() {
+    let header = SAMPLE.lines().nth(1).expect("the header is the second line");
+    let error = |line: &str| Results::from_csv(&format!("{header}\n{line}\n")).expect_err("the line is wrong");
+    assert_eq!(error("x,y,1"), "line 2: 3 cells, expected 11");
+    assert_eq!(error("x,y,1,2,3,4,5,6,7,8,nine"), "line 2: \"nine\" is no number");
+    assert_eq!(error("x"), "line 2: only 1 cells");
+    assert!(Results::from_csv("").expect_err("there is no header").contains("header"));
+}
+
+#[test]
+fn table_replaces_what_is_between_the_markers_only() {
+    let text = "a\n<!-- results:begin -->\nold\n<!-- results:end -->\nb";
+    let expected = "a\n<!-- results:begin -->\nnew\n<!-- results:end -->\nb";
+    assert_eq!(with_table(text, "new\n").as_deref(), Ok(expected));
+    assert!(with_table("no markers", "new\n").is_err());
+}
+
+#[test]
+fn links_in_fences_and_code_spans_and_to_other_sites_are_left_out() {
+    let text = "see [a](a.md#x), `[b](b.md)` and [c](https://c.org)\n```text\n[d](d.md)\n```\n[e](#e)";
+    assert_eq!(links::relative(text), ["a.md#x", "#e"]);
+    assert_eq!(links::anchors("# Two Words, `code`\n## x_y"), ["two-words-code", "x_y"]);
+}
