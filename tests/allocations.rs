@@ -178,7 +178,7 @@ fn assert_report_is_what_is_live<S: Strategy + Reverse<Value = f64>>() {
         let spans = if segments > 4 { 24 * segments.next_power_of_two() } else { 0 };
         assert_eq!(live, total.reserved + bookkeeping(segments) + spans, "{load:?}, {report}");
         assert!(report.streams().iter().all(|(_, usage)| usage.used <= usage.reserved), "{load:?}, {report}");
-        drop(tape);
+        drop((tape, report));
         assert_eq!(LIVE.get(), before, "{load:?}: a dropped tape returns everything");
     }
 }

@@ -81,8 +81,8 @@ impl<V: Float, I: IndexType, const VALUES: bool> Records<V, I, VALUES> {
         self.number = number;
         self.next = 1;
         self.inputs = 1;
-        if self.spans.len() == 1 {
-            // The common case of a small recording, and no branch on what earlier recordings used.
+        if self.spans.len() == 1 && !self.table.is_full() {
+            // The common case of a small recording, and no work that depends on what earlier recordings used.
             self.data = self.segments[0].start();
         } else {
             self.rewind();
@@ -270,7 +270,9 @@ impl<V: Float, I: IndexType, const VALUES: bool> Records<V, I, VALUES> {
         let bytes = identifiers + capacity.arguments * (size_of::<V>() + size_of::<I>());
         let have: usize = self.segments.iter().map(Segment::bytes).sum();
         if bytes > have {
-            self.segments.push(Segment::new((bytes - have).max(Segment::FIRST)));
+            // A record does not straddle segments, so the end of each may stay empty.
+            let slack = 4096 * (self.segments.len() + 1);
+            self.segments.push(Segment::new((bytes - have + slack).max(Segment::FIRST)));
         }
         self.segments.iter_mut().skip(self.spans.len()).for_each(Segment::touch);
         if self.spans.is_empty() && !self.segments.is_empty() {

@@ -43,10 +43,16 @@ chapters! {
     companions "book/src/decisions/2026-11-21-companions.md";
 }
 
-/// The root of the repository.
+/// The root of the repository: the one in which cargo runs, which with a shared target folder need not be the one in which
+/// this was compiled.
+///
+/// # Panics
+///
+/// When it was not cargo that started the program.
 #[must_use]
 pub fn root() -> PathBuf {
-    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+    let here = std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo says where the package is");
+    PathBuf::from(here).join("../..")
 }
 
 /// The columns of the results file, one line for each workload and strategy. `tape_bytes` is without the adjoint vector;
