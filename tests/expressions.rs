@@ -206,6 +206,18 @@ fn a_chain_of_100_operands_is_one_statement() {
     assert_eq!((tape.memory().statements, tape.memory().arguments), (1, 100));
 }
 
+#[test]
+fn a_chain_of_100_operands_by_value_is_one_statement() {
+    macro_rules! chain_by_value {
+        ($x:ident: $($k:tt)*) => { ($x[0] $(+ $x[$k])*).into() };
+    }
+    fn f<S: Strategy>(x: &[Real<S>]) -> Real<S> {
+        chain_by_value!(x: 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0
+            1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1)
+    }
+    assert_eq!(both!(f, &[3.0, 2.0]), (250.0, vec![50.0, 50.0]));
+}
+
 /// x ↦ x·|x|.
 struct SignedSquare;
 impl Unary for SignedSquare {

@@ -147,7 +147,7 @@ fn a_leaked_recording_leaks_its_tape_and_nothing_else<S: Linear>() {
         let mut tape = Tape::<S>::new();
         tape.record(|scope| {
             let y = scope.input(1.0);
-            refused_here(TWO, || drop((x * y).eval()));
+            refused_here(TWO, || (x * y).eval());
         });
     })
     .join()
@@ -174,7 +174,7 @@ fn recordings_may_end_in_any_order<S: Linear>() {
             *z = late;
             let mut tape = running[k].take().expect("each ends once").finish();
             assert_small(&mut tape, &made[k]);
-            refused_here(NOT_ACTIVE, || drop((made[k].1 + 1.0).eval()));
+            refused_here(NOT_ACTIVE, || (made[k].1 + 1.0).eval());
         }
     }
 }
@@ -184,7 +184,7 @@ fn a_dropped_recording_is_over<S: Linear>() {
     let mut second = Tape::<PrimalValue>::new().start();
     let (a, b) = (add_small(&mut first), add_small(&mut second));
     drop(first);
-    refused_here(NOT_ACTIVE, || drop((a.1 * 2.0).eval()));
+    refused_here(NOT_ACTIVE, || (a.1 * 2.0).eval());
     assert_small(&mut second.finish(), &b);
 }
 
@@ -200,7 +200,7 @@ fn a_panic_ends_the_recordings_it_leaves<S: Linear>() {
     });
     assert_eq!(caught.message, "midway in 0");
     let x = kept.expect("the outer recording has begun");
-    refused_here("no recording is active on this thread", || drop((x + 1.0).eval()));
+    refused_here("no recording is active on this thread", || (x + 1.0).eval());
     works(&mut outer);
     works(&mut inner);
 }
@@ -224,12 +224,12 @@ fn variables_of_another_thread_are_refused<S: Linear>() {
         let from_here = &x;
         std::thread::scope(|threads| {
             threads.spawn(move || {
-                refused_here("no recording is active on this thread", || drop((from_here[0] + 1.0).eval()));
+                refused_here("no recording is active on this thread", || (from_here[0] + 1.0).eval());
                 let mut own = Tape::<S>::new();
                 own.record(|scope| {
                     let y = scope.input(1.0);
-                    refused_here("the innermost recording on this thread is #", || drop((from_here[0] + 1.0).eval()));
-                    refused_here(TWO, || drop((from_here[0] + y).eval()));
+                    refused_here("the innermost recording on this thread is #", || (from_here[0] + 1.0).eval());
+                    refused_here(TWO, || (from_here[0] + y).eval());
                 });
                 works(&mut own);
             });
@@ -244,10 +244,10 @@ fn variables_of_a_finished_recording_are_refused<S: Linear>() {
     let mut tape = Tape::<S>::new();
     let (x, z) = record_small(&mut tape);
     let number = format!("recording {}", tape.record(|scope| scope.number()));
-    refused_here(NOT_ACTIVE, || drop((x[0] * z).eval()));
-    Tape::<S>::new().record(|_| refused_here(NOT_ACTIVE, || drop((x[0] * z).eval())));
+    refused_here(NOT_ACTIVE, || (x[0] * z).eval());
+    Tape::<S>::new().record(|_| refused_here(NOT_ACTIVE, || (x[0] * z).eval()));
     tape.record(|scope| {
-        let caught = panic_of(|| drop((x[0] * z).eval()));
+        let caught = panic_of(|| (x[0] * z).eval());
         assert!(!caught.message.contains(&format!("{number},")), "the variable's recording, not the latest");
         assert!(caught.message.contains(&format!("innermost recording on this thread is {}", scope.number())));
     });
@@ -258,11 +258,11 @@ fn variables_of_an_earlier_recording_of_the_same_tape_are_refused<S: Linear>() {
     let (x, _) = record_small(&mut tape);
     tape.record(|scope| {
         let y = scope.input(1.0);
-        refused_here(NOT_ACTIVE, || drop((x[0] * 2.0).eval()));
-        refused_here(TWO, || drop((x[0] * y).eval()));
+        refused_here(NOT_ACTIVE, || (x[0] * 2.0).eval());
+        refused_here(TWO, || (x[0] * y).eval());
     });
     tape.reset();
-    refused_here(NOT_ACTIVE, || drop((x[0] * 2.0).eval()));
+    refused_here(NOT_ACTIVE, || (x[0] * 2.0).eval());
     works(&mut tape);
 }
 
@@ -272,9 +272,9 @@ fn variables_of_two_recordings_in_one_statement_are_refused<S: Linear>() {
         let x = outside.input(2.0);
         let (u, z) = inner.record(|inside| {
             let u = inside.inputs(&[3.0, 5.0]);
-            refused_here(TWO, || drop((u[0] * x).eval()));
-            refused_here(TWO, || drop((x * u[0]).eval()));
-            refused_here(TWO, || drop((u[0] * u[1] + 2.0 * (u[0] - x)).eval()));
+            refused_here(TWO, || (u[0] * x).eval());
+            refused_here(TWO, || (x * u[0]).eval());
+            refused_here(TWO, || (u[0] * u[1] + 2.0 * (u[0] - x)).eval());
             refused_here(TWO, || tapewright::sum(&[u[0], x, u[1]]));
             refused_here(TWO, || tapewright::dot(&u, &[u[0], x]));
             let z = (u[0] * u[1] + u[1]).into();
@@ -290,9 +290,9 @@ fn a_bigger_earlier_recording_gives_no_access_to_a_smaller_later_one<S: Linear>(
     let late = tape.record(|scope| (0..100_000).map(|k| scope.input(f64::from(k))).last().expect("many"));
     let sum = tape.record(|scope| {
         let x = scope.input(1.0);
-        refused_here(NOT_ACTIVE, || drop((late * late).eval()));
+        refused_here(NOT_ACTIVE, || (late * late).eval());
         refused_here(NOT_ACTIVE, || tapewright::sum(&[late, late]));
-        refused_here(TWO, || drop((x * late).eval()));
+        refused_here(TWO, || (x * late).eval());
         Real::<S>::from(x + 1.0)
     });
     assert!(matches!(tape.sweep(&[(&late, 1.0)]), Err(Error::ForeignVariable { .. })));
@@ -432,8 +432,8 @@ fn a_refused_statement_leaves_the_recording_as_it_was<S: Linear>() {
     let made = tape.record(|scope| {
         let x = scope.inputs(&[3.0, 5.0]);
         let z: Real<S> = (x[0] * x[1] + x[1]).into();
-        refused_here(TWO, || drop((z * stale[0]).eval()));
-        refused_here(NOT_ACTIVE, || drop((stale[1] * stale[0]).eval()));
+        refused_here(TWO, || (z * stale[0]).eval());
+        refused_here(NOT_ACTIVE, || (stale[1] * stale[0]).eval());
         (x, z)
     });
     let report = tape.memory();
@@ -453,7 +453,7 @@ macro_rules! exhausts {
                 let mut z = x[0];
                 (0..5).for_each(|_| z *= x[1]);
                 let full = "out of identifiers: the recording has 7 inputs and statements";
-                refused_here(full, || drop((z * 2.0).eval()));
+                refused_here(full, || (z * 2.0).eval());
                 refused_here(full, || z += x[0]);
                 refused_here(full, || tapewright::sum(&x));
                 refused_here(full, || tapewright::dot(&x, &x));

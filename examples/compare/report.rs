@@ -87,7 +87,7 @@ pub(crate) fn csv(outcomes: &[Outcome]) -> String {
         for row in &outcome.rows {
             let _ = writeln!(
                 text,
-                "{},{},{},{},{},{:.2},{},{:.6},{:.6},{:.6},{:.2}",
+                "{},{},{},{},{},{:.2},{},{:.8},{:.8},{:.8},{:.2}",
                 outcome.workload,
                 row.strategy.name(),
                 row.memory.statements,

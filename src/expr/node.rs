@@ -1,13 +1,12 @@
-//! The nodes of expression trees. Each caches its value, and knows its rule as a [`Statement`].
+//! The nodes of expression trees. Each caches its value, and knows its rule as a [`Tree`].
 
 use crate::math::{Function, Operator};
 use bytemuck::TransparentWrapper;
 use core::marker::PhantomData;
 use core::ops::Add;
-use tapewright_strategies::generic_array::ArrayLength;
 use tapewright_strategies::shape::{Both, Edge, Nothing, Shape, Unit, mix};
-use tapewright_strategies::typenum::{Sum, U0, U1};
-use tapewright_strategies::{Float, Load, Rule, Sink, Statement, Store, Strategy, Taping, Twin, Variable};
+use tapewright_strategies::typenum::{Sum, U0, U1, Unsigned};
+use tapewright_strategies::{Float, Load, Rule, Sink, Store, Strategy, Taping, Tree, Twin, Variable};
 
 use super::Ex;
 
@@ -113,7 +112,7 @@ macro_rules! leaf {
             }
         }
 
-        impl<S: Taping> Statement<S> for $t<$($l,)? S> {
+        impl<S: Taping> Tree<S> for $t<$($l,)? S> {
             type Args = U1;
             type Constants = U0;
             type Back = BackLeaf<S>;
@@ -160,7 +159,7 @@ impl<S: Taping> Rule<S> for Literal<S> {
     fn silence(&self, _: &mut impl Sink<S>) {}
 }
 
-impl<S: Taping> Statement<S> for Literal<S> {
+impl<S: Taping> Tree<S> for Literal<S> {
     type Args = U0;
     type Constants = U1;
     type Back = Self;
@@ -210,7 +209,7 @@ impl<S: Taping, O: Function, A: Rule<S>> Rule<S> for Un<S, O, A> {
     }
 }
 
-impl<S: Taping, O: Function, A: Statement<S>> Statement<S> for Un<S, O, A> {
+impl<S: Taping, O: Function, A: Tree<S>> Tree<S> for Un<S, O, A> {
     type Args = A::Args;
     type Constants = A::Constants;
     type Back = Un<S, O, A::Back>;
@@ -275,12 +274,13 @@ impl<S: Taping, O: Operator, A: Rule<S>, B: Rule<S>> Rule<S> for Bin<S, O, A, B>
 impl<S: Taping, O: Operator, A: Rule<S>, B: Rule<S>> Bin<S, O, A, B> {
     /// [`Rule::backward`] for a function that returns one of its arguments.
     fn backward_selected(&self, seed: S::Value, sink: &mut impl Sink<S>) {
-        if O::selects_left(self.left.value(), self.right.value()) {
-            descend::<S, O::Left, A>(&self.left, seed, sink);
+        let (x, y, value) = (self.left.value(), self.right.value(), self.value);
+        if O::selects_left(x, y) {
+            descend::<S, O::Left, A>(&self.left, seed * O::partial_left(x, y, value), sink);
             silence_below::<S, O::Right, B>(&self.right, sink);
         } else {
             silence_below::<S, O::Left, A>(&self.left, sink);
-            descend::<S, O::Right, B>(&self.right, seed, sink);
+            descend::<S, O::Right, B>(&self.right, seed * O::partial_right(x, y, value), sink);
         }
     }
 }
@@ -304,10 +304,10 @@ fn silence_below<S: Taping, E: Edge, A: Rule<S>>(child: &A, sink: &mut impl Sink
     child.silence(sink);
 }
 
-impl<S: Taping, O: Operator, A: Statement<S>, B: Statement<S>> Statement<S> for Bin<S, O, A, B>
+impl<S: Taping, O: Operator, A: Tree<S>, B: Tree<S>> Tree<S> for Bin<S, O, A, B>
 where
-    A::Args: Add<B::Args, Output: ArrayLength>,
-    A::Constants: Add<B::Constants, Output: ArrayLength>,
+    A::Args: Add<B::Args, Output: Unsigned>,
+    A::Constants: Add<B::Constants, Output: Unsigned>,
 {
     type Args = Sum<A::Args, B::Args>;
     type Constants = Sum<A::Constants, B::Constants>;

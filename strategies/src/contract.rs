@@ -2,6 +2,7 @@
 
 use crate::{Float, MemoryReport, Shape, TapeNumber};
 use generic_array::ArrayLength;
+use generic_array::typenum::Unsigned;
 
 /// How a derivative is recorded: what a taping strategy must do with one statement.
 ///
@@ -243,18 +244,27 @@ impl<S: Taping, F: FnMut(S::Value, S::Raw)> Sink<S> for Partials<'_, F> {
     }
 }
 
-/// The right-hand side of an assignment, as a strategy sees it.
-pub trait Statement<S: Taping>: Rule<S> {
+/// A tree as it is stored: what it consists of, and what it is when rebuilt.
+///
+/// Implemented by the nodes of the engine's expression trees. Strategies and generic code ask for a [`Statement`].
+pub trait Tree<S: Taping>: Rule<S> {
     /// The number of leaves (argument uses) as a typenum integer.
-    type Args: ArrayLength;
+    type Args: Unsigned;
     /// The number of `f64` operands as a typenum integer.
-    type Constants: ArrayLength;
+    type Constants: Unsigned;
     /// The tree's owned twin, rebuilt from a record; by-value and by-reference forms share it.
     type Back: Twin<S>;
 
     /// Reports leaves and constants, each from left to right.
     fn store(&self, store: &mut impl Store<S>);
 }
+
+/// The right-hand side of an assignment, as a strategy sees it: a [`Tree`] whose counts can be lengths of arrays.
+///
+/// Implemented for every tree that qualifies. The bound on arrays stands here, once for a statement, and not at each node: its
+/// proof is deep, and a chain of a hundred operators would exceed the compiler's recursion limit.
+pub trait Statement<S: Taping>: Tree<S, Args: ArrayLength, Constants: ArrayLength> {}
+impl<S: Taping, N: Tree<S, Args: ArrayLength, Constants: ArrayLength>> Statement<S> for N {}
 
 /// Where a statement's ingredients go.
 pub trait Store<S: Taping> {
@@ -272,7 +282,7 @@ pub trait Twin<S: Taping>: Rule<S> + Sized + 'static {
     const CONSTANTS: usize;
 
     /// Rebuilds the tree, and recomputes its values, from the leaves and constants in the order of
-    /// [`Statement::store`].
+    /// [`Tree::store`].
     fn load(source: &mut impl Load<S>) -> Self;
 }
 

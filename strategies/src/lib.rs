@@ -4,11 +4,11 @@
 //! reverse. This crate holds the contract between the engine and a strategy ([`Taping`], [`Reverse`], [`Statement`]),
 //! the arena that records live in, and the strategies themselves:
 //!
-//! | strategy | what a record keeps | bytes for `a` arguments, `c` literals |
+//! | strategy | what a record keeps | bytes for `a` arguments, `c` `f64` operands, `p` passive arguments |
 //! |---|---|---|
 //! | [`Passive`] | nothing: plain arithmetic | 0 |
 //! | [`Jacobian`] | the distinct partials, computed when the statement is | at most 1 + 12a |
-//! | [`PrimalValue`] | the value and the means to recompute the partials | at most 17 + 4a + 8c |
+//! | [`PrimalValue`] | the value and the means to recompute the partials | at most 17 + 4a + 8c + 8p |
 //!
 //! Users depend on `tapewright`, which re-exports all of this; authors of strategies depend on this crate alone and begin
 //! at [`Taping`].
@@ -26,7 +26,7 @@ pub mod shape;
 
 pub use arena::Records;
 pub use contract::{
-    Capacity, Load, Nary, Policy, Reverse, Rule, Sink, Statement, Store, Strategy, Strict, Taped, Taping, Twin,
+    Capacity, Load, Nary, Policy, Reverse, Rule, Sink, Statement, Store, Strategy, Strict, Taped, Taping, Tree, Twin,
     Variable,
 };
 pub use float::Float;

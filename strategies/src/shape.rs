@@ -20,9 +20,17 @@ pub trait Shape: sealed::Sealed + 'static {
     /// A number that tells most shapes apart.
     const HASH: u32;
 
-    /// Calls `leaf` with the adjoint contribution for each leaf, left to right. `root` is the statement's adjoint,
+    /// Reports the adjoint contribution for each leaf, left to right. `root` is the statement's adjoint,
     /// `seed` what arrives at this node.
-    fn scatter<V: Float>(root: V, seed: V, factor: &mut impl FnMut() -> V, leaf: &mut impl FnMut(V));
+    fn scatter<V: Float>(root: V, seed: V, record: &mut impl Scatter<V>);
+}
+
+/// A record that is being reversed.
+pub trait Scatter<V: Float> {
+    /// The next stored factor.
+    fn factor(&mut self) -> V;
+    /// What the next leaf contributes to the adjoint of its argument.
+    fn leaf(&mut self, contribution: V);
 }
 
 /// Only the shapes below are shapes: records are read by what they say.
@@ -50,8 +58,8 @@ impl Shape for Unit {
     const LINEAR: bool = true;
     const HASH: u32 = 0x1F;
     #[inline(always)]
-    fn scatter<V: Float>(_: V, seed: V, _: &mut impl FnMut() -> V, leaf: &mut impl FnMut(V)) {
-        leaf(seed);
+    fn scatter<V: Float>(_: V, seed: V, record: &mut impl Scatter<V>) {
+        record.leaf(seed);
     }
 }
 
@@ -64,7 +72,7 @@ impl Shape for Nothing {
     const LINEAR: bool = false;
     const HASH: u32 = 0x2E;
     #[inline(always)]
-    fn scatter<V: Float>(_: V, _: V, _: &mut impl FnMut() -> V, _: &mut impl FnMut(V)) {}
+    fn scatter<V: Float>(_: V, _: V, _: &mut impl Scatter<V>) {}
 }
 
 /// Two children, each behind an [`Edge`].
@@ -76,9 +84,9 @@ impl<A: Shape, B: Shape> Shape for Both<A, B> {
     const LINEAR: bool = A::LINEAR || B::LINEAR;
     const HASH: u32 = mix(mix(A::HASH, B::HASH), 3);
     #[inline(always)]
-    fn scatter<V: Float>(root: V, seed: V, factor: &mut impl FnMut() -> V, leaf: &mut impl FnMut(V)) {
-        A::scatter(root, seed, factor, leaf);
-        B::scatter(root, seed, factor, leaf);
+    fn scatter<V: Float>(root: V, seed: V, record: &mut impl Scatter<V>) {
+        A::scatter(root, seed, record);
+        B::scatter(root, seed, record);
     }
 }
 
@@ -91,8 +99,8 @@ impl<A: Shape> Shape for Minus<A> {
     const LINEAR: bool = A::LINEAR;
     const HASH: u32 = mix(A::HASH, 5);
     #[inline(always)]
-    fn scatter<V: Float>(root: V, seed: V, factor: &mut impl FnMut() -> V, leaf: &mut impl FnMut(V)) {
-        A::scatter(root, -seed, factor, leaf);
+    fn scatter<V: Float>(root: V, seed: V, record: &mut impl Scatter<V>) {
+        A::scatter(root, -seed, record);
     }
 }
 
@@ -105,9 +113,9 @@ impl<A: Shape> Shape for Scaled<A> {
     const LINEAR: bool = false;
     const HASH: u32 = mix(A::HASH, 7);
     #[inline(always)]
-    fn scatter<V: Float>(root: V, seed: V, factor: &mut impl FnMut() -> V, leaf: &mut impl FnMut(V)) {
-        let seed = if A::LINEAR { root * factor() } else { seed };
-        A::scatter(root, seed, factor, leaf);
+    fn scatter<V: Float>(root: V, seed: V, record: &mut impl Scatter<V>) {
+        let seed = if A::LINEAR { root * record.factor() } else { seed };
+        A::scatter(root, seed, record);
     }
 }
 

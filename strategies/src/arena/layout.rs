@@ -2,6 +2,7 @@
 
 use super::append::misreported;
 use super::records::usize_of;
+use crate::shape::Scatter;
 use crate::{Float, IndexType, LinearId, Load, Nary, Shape, Sink, Taping, Twin};
 use core::ptr;
 
@@ -142,23 +143,32 @@ impl<V: Float, I: IndexType> Arguments<'_, V, I> {
 ///
 /// As [`ReverseFn`], for records of `Layout::scatter::<H, I>`.
 unsafe fn scatter<H: Shape, V: Float, I: IndexType>(record: *const u8, seed: V, sweep: &mut Sweep<'_, V>) {
-    let mut factors = record.cast::<V>();
     let ids = record.wrapping_add(H::FACTORS * size_of::<V>()).cast::<I>();
-    let mut arguments = Arguments { ids, adjoints: sweep.adjoints };
-    H::scatter(
-        seed,
-        seed,
-        &mut || {
-            // SAFETY: the record has `FACTORS` factors, and a shape asks for as many (all shapes are this crate's).
-            unsafe {
-                let factor = factors.read_unaligned();
-                factors = factors.add(1);
-                factor
-            }
-        },
-        // SAFETY: the record has `LEAVES` identifiers, and a shape has as many leaves; the caller vouches for them.
-        &mut |contribution| unsafe { arguments.add(contribution) },
-    );
+    let arguments = Arguments { ids, adjoints: sweep.adjoints };
+    H::scatter(seed, seed, &mut Factored { factors: record.cast(), arguments });
+}
+
+/// The factors and arguments of a Jacobian record.
+struct Factored<'a, V, I> {
+    factors: *const V,
+    arguments: Arguments<'a, V, I>,
+}
+
+impl<V: Float, I: IndexType> Scatter<V> for Factored<'_, V, I> {
+    #[inline(always)]
+    fn factor(&mut self) -> V {
+        // SAFETY: the record has `FACTORS` factors, and a shape asks for as many (all shapes are this crate's).
+        unsafe {
+            self.factors = self.factors.add(1);
+            self.factors.sub(1).read_unaligned()
+        }
+    }
+
+    #[inline(always)]
+    fn leaf(&mut self, contribution: V) {
+        // SAFETY: the record has `LEAVES` identifiers, and a shape has as many leaves; the sweep vouches for them.
+        unsafe { self.arguments.add(contribution) }
+    }
 }
 
 /// Reverses a primal-value record: constants, then identifiers. Rebuilds the statement and asks it for its partials.

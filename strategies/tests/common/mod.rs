@@ -1,11 +1,11 @@
 //! A handful of expression nodes, written against the contract alone.
 
 use tapewright_strategies::active::{self, OwnedTape};
-use tapewright_strategies::generic_array::ArrayLength;
 use tapewright_strategies::shape::{Both, Nothing, Scaled, Unit, mix};
+use tapewright_strategies::typenum::Unsigned;
 use tapewright_strategies::typenum::{Sum, U0, U1};
 use tapewright_strategies::{
-    LinearId, Load, Reverse, Rule, Shape, Sink, Statement, Store, TapeNumber, Taped, Taping, Twin,
+    LinearId, Load, Reverse, Rule, Shape, Sink, Statement, Store, TapeNumber, Taped, Taping, Tree, Twin,
 };
 
 /// Strategies with `f64` values and 32-bit linear identifiers.
@@ -54,7 +54,7 @@ impl<S: Taping<Value = f64, Raw = LinearId>> Rule<S> for Var {
     }
 }
 
-impl<S: Taping<Value = f64, Raw = LinearId>> Statement<S> for Var {
+impl<S: Taping<Value = f64, Raw = LinearId>> Tree<S> for Var {
     type Args = U1;
     type Constants = U0;
     type Back = Self;
@@ -81,7 +81,7 @@ impl<S: Taping<Value = f64, Raw = LinearId>> Rule<S> for Lit {
     fn silence(&self, _: &mut impl Sink<S>) {}
 }
 
-impl<S: Taping<Value = f64, Raw = LinearId>> Statement<S> for Lit {
+impl<S: Taping<Value = f64, Raw = LinearId>> Tree<S> for Lit {
     type Args = U0;
     type Constants = U1;
     type Back = Self;
@@ -138,10 +138,10 @@ fn scaled<S: Taping<Value = f64, Raw = LinearId>, A: Rule<S>>(child: &A, seed: f
 
 macro_rules! pairs {
     ($($node:ident $hash:literal)*) => { $(
-        impl<S: Taping<Value = f64, Raw = LinearId>, A: Statement<S>, B: Statement<S>> Statement<S> for $node<A, B>
+        impl<S: Taping<Value = f64, Raw = LinearId>, A: Tree<S>, B: Tree<S>> Tree<S> for $node<A, B>
         where
-            A::Args: core::ops::Add<B::Args, Output: ArrayLength>,
-            A::Constants: core::ops::Add<B::Constants, Output: ArrayLength>,
+            A::Args: core::ops::Add<B::Args, Output: Unsigned>,
+            A::Constants: core::ops::Add<B::Constants, Output: Unsigned>,
         {
             type Args = Sum<A::Args, B::Args>;
             type Constants = Sum<A::Constants, B::Constants>;

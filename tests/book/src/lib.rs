@@ -10,8 +10,8 @@ pub use table::table;
 
 use std::path::PathBuf;
 
-/// Lists the files with snippets. The row `statements "book/src/statements.md"` becomes an entry of [`CHAPTERS`] and, when
-/// doctests are collected, `#[doc = include_str!("../../../book/src/statements.md")] mod statements {}`.
+/// Lists the files with snippets. The row `statements "book/src/statements.md"` becomes an entry of [`CHAPTERS`] and,
+/// when doctests are collected, `#[doc = include_str!("../../../book/src/statements.md")] mod statements {}`.
 macro_rules! chapters {
     ($($name:ident $path:literal;)*) => {
         /// The files whose snippets are compiled and run, relative to the root of the repository.
@@ -43,8 +43,8 @@ chapters! {
     companions "book/src/decisions/2026-11-21-companions.md";
 }
 
-/// The root of the repository: the one in which cargo runs, which with a shared target folder need not be the one in which
-/// this was compiled.
+/// The root of the repository: the one in which cargo runs, which with a shared target folder need not be the one in
+/// which this was compiled.
 ///
 /// # Panics
 ///
@@ -55,8 +55,8 @@ pub fn root() -> PathBuf {
     PathBuf::from(here).join("../..")
 }
 
-/// The columns of the results file, one line for each workload and strategy. `tape_bytes` is without the adjoint vector;
-/// times are in milliseconds; `ratio` is that of recording and sweep together to the primal.
+/// The columns of the results file, one line for each workload and strategy. `tape_bytes` is without the adjoint
+/// vector; times are in milliseconds; `ratio` is that of recording and sweep together to the primal.
 pub const COLUMNS: [&str; 11] = [
     "workload",
     "strategy",
@@ -76,7 +76,7 @@ pub const COLUMNS: [&str; 11] = [
 pub struct Row {
     /// The workload, as tables show it.
     pub workload: String,
-    /// The strategy.
+    /// The strategy, by the name of its type.
     pub strategy: String,
     numbers: [f64; COLUMNS.len() - 2],
 }
@@ -165,7 +165,14 @@ fn row(line: &str) -> Result<Row, String> {
         .collect::<Result<_, _>>()?;
     let found = cells.len();
     let numbers = numbers.try_into().map_err(|_| format!("{found} cells, expected {}", COLUMNS.len()))?;
-    Ok(Row { workload: (*workload).to_owned(), strategy: (*strategy).to_owned(), numbers })
+    Ok(Row { workload: (*workload).to_owned(), strategy: type_name(strategy), numbers })
+}
+
+/// `primal_value`, as on the command line, becomes `PrimalValue`.
+fn type_name(name: &str) -> String {
+    name.split('_')
+        .flat_map(|word| word.chars().take(1).flat_map(char::to_uppercase).chain(word.chars().skip(1)))
+        .collect()
 }
 
 /// The chapter's table: everything that was measured, workload by workload, and below it where and when.

@@ -146,9 +146,9 @@ fn memory_in_the_readme_is_that_of_the_results_file() {
 const SAMPLE: &str = "\
 # 2026-11-21, some processor
 workload,strategy,statements,arguments,tape_bytes,bytes_per_statement,adjoint_bytes,record_ms,reverse_ms,primal_ms,ratio
-big,Jacobian,3064576,14306815,117750000,38.4,24700000,12.34,9.8,1.5,14.76
-tiny,Jacobian,1,3,37,37,24,0.00001,0.0000072,0.000006,2.87
-tiny,PrimalValue,1,3,21,21,24,0.000011,0.0025,0.000006,418
+big,jacobian,3064576,14306815,117750000,38.4,24700000,12.34,9.8,1.5,14.76
+tiny,jacobian,1,3,37,37,24,0.00001,0.0000072,0.000006,2.87
+tiny,primal_value,1,3,21,21,24,0.000011,0.0025,0.000006,418
 ";
 
 #[test]
