@@ -227,7 +227,7 @@ fn assert_reset_empties_the_records<S: Strategy + Reverse<Value = f64>>() {
         for (name, usage) in after.streams() {
             // Slot 0 of values and adjoints belongs to passive variables and stays.
             let slot = if matches!(*name, "values" | "adjoints") { 8 } else { 0 };
-            assert!(*name == "tables" || usage.used == slot, "{name} holds {usage:?} after a reset");
+            assert!(*name == "tables" || usage.used <= slot, "{name} holds {usage:?} after a reset");
         }
         assert_eq!(after.total().reserved, before.total().reserved, "the memory is kept");
     }

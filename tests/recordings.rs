@@ -1,7 +1,8 @@
 //! Which tape a statement is recorded on, and what happens when there is none: nested, leaked, ended, moved, foreign and
 //! exhausted recordings.
 
-use std::panic::{AssertUnwindSafe, Location, PanicHookInfo, catch_unwind};
+use std::cell::{Cell, RefCell};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::sync::{Barrier, Once};
 use tapewright::prelude::*;
 use tapewright::{Error, Recording};
@@ -68,27 +69,33 @@ struct Caught {
 }
 
 thread_local! {
-    static PLACE: std::cell::RefCell<Option<(String, u32)>> = const { std::cell::RefCell::new(None) };
+    /// The place of this thread's latest panic.
+    static PLACE: RefCell<Option<(String, u32)>> = const { RefCell::new(None) };
+    /// How many panics this thread is ready to catch.
+    static EXPECTED: Cell<u32> = const { Cell::new(0) };
 }
 
-fn note_place(info: &PanicHookInfo<'_>) {
-    let place = info.location().map(|l| (l.file().to_owned(), l.line()));
-    PLACE.set(place);
-}
-
-/// Runs `f`, which must panic.
-fn panic_of<R>(f: impl FnOnce() -> R) -> Caught {
+/// Makes every panic leave its place, and those that are expected no message.
+fn install_hook() {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
-            note_place(info);
-            if !std::thread::panicking() || std::env::var_os("RUST_BACKTRACE").is_some() {
+            PLACE.set(info.location().map(|place| (place.file().to_owned(), place.line())));
+            if EXPECTED.get() == 0 {
                 before(info);
             }
         }));
     });
-    let Err(payload) = catch_unwind(AssertUnwindSafe(f)) else { panic!("this should have panicked") };
+}
+
+/// Runs `f`, which must panic.
+fn panic_of<R>(f: impl FnOnce() -> R) -> Caught {
+    install_hook();
+    EXPECTED.set(EXPECTED.get() + 1);
+    let outcome = catch_unwind(AssertUnwindSafe(f));
+    EXPECTED.set(EXPECTED.get() - 1);
+    let Err(payload) = outcome else { panic!("this should have panicked") };
     let message = payload.downcast::<String>().map(|s| *s).or_else(|p| p.downcast::<&str>().map(|s| (*s).to_owned()));
     let (file, line) = PLACE.take().expect("the hook has run");
     Caught { message: message.expect("panics carry text"), file, line }
@@ -351,7 +358,7 @@ fn eight_threads_record_on_their_own_tapes<S: Linear>() {
 }
 
 /// Records when it is dropped: on the recording of its variable, and on a tape of its own.
-struct Parting<'a, S: Linear>(Real<S>, &'a std::cell::Cell<Real<S>>);
+struct Parting<'a, S: Linear>(Real<S>, &'a Cell<Real<S>>);
 impl<S: Linear> Drop for Parting<'_, S> {
     fn drop(&mut self) {
         works(&mut Tape::<S>::new());
@@ -360,7 +367,7 @@ impl<S: Linear> Drop for Parting<'_, S> {
 }
 
 fn a_drop_may_record<S: Linear>() {
-    let result = std::cell::Cell::new(Real::<S>::default());
+    let result = Cell::new(Real::<S>::default());
     let mut tape = Tape::<S>::new();
     let x = tape.record(|scope| {
         let x = scope.input(3.0);

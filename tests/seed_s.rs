@@ -1,7 +1,7 @@
 //! The claims of the literature on an arena of continuations, one test each, as far as they concern every tape.
 
+use tapewright::Float;
 use tapewright::prelude::*;
-use tapewright::{Float, value_and_gradient};
 
 /// Strategies with linear `f64` variables.
 trait Linear: Strategy + Reverse<Value = f64> {}
@@ -21,8 +21,8 @@ fn example<S: Strategy>(x: &[Real<S>]) -> Real<S> {
 }
 
 const AT: [f64; 2] = [5.2, -3.9];
-const VALUE: f64 = 2757.150_798_921_05;
-const GRADIENT: [f64; 2] = [2757.150_798_921_05, -1413.923_486_626_18];
+const VALUE: f64 = 2_757.150_798_921_05;
+const GRADIENT: [f64; 2] = [2_757.150_798_921_05, -1_413.923_486_626_18];
 
 fn close(found: f64, expected: f64, tolerance: f64) -> bool {
     (found - expected).abs() <= tolerance * expected.abs()
@@ -145,8 +145,8 @@ fn s10_gradients_of_closures_and_of_type_erased_functions() {
         let scale = 2.0;
         let closure = gradient::<S>(|x| (scale * x[0] * x[1]).into(), &[3.0, 5.0]);
         assert_eq!(closure, [10.0, 6.0]);
-        let erased: Box<dyn Fn(&[Real<S>]) -> Real<S>> = Box::new(example);
-        let (value, gradient) = value_and_gradient::<S>(&*erased, &AT);
+        let erased: &dyn Fn(&[Real<S>]) -> Real<S> = &example;
+        let (value, gradient) = value_and_gradient::<S>(erased, &AT);
         assert!(close(value, VALUE, 1e-12) && close(gradient[1], GRADIENT[1], 1e-12));
     }
     both!(holds);
@@ -283,7 +283,7 @@ fn s16_an_input_may_be_used_twice_and_an_output_returned_twice() {
     fn holds<S: Linear>() {
         assert_eq!(at_3_5::<S>(|x| (x[0] * x[0]).into()), [6.0, 0.0]);
         let (values, product) =
-            tapewright::vjp::<S>(|x| vec![x[0], x[0], x[1]], &[3.0, 5.0], &[1.0, 2.0, 4.0]).expect("lengths agree");
+            vjp::<S>(|x| vec![x[0], x[0], x[1]], &[3.0, 5.0], &[1.0, 2.0, 4.0]).expect("lengths agree");
         assert_eq!((values, product), (vec![3.0, 3.0, 5.0], vec![3.0, 4.0]));
     }
     both!(holds);

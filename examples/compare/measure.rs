@@ -85,6 +85,7 @@ pub(crate) fn measure<P: Problem>(problem: &P, request: &Request, progress: &dyn
             Strategy::Jacobian => under::<Jacobian, P>(problem, strategy, request.repetitions),
             Strategy::PrimalValue => under::<PrimalValue, P>(problem, strategy, request.repetitions),
         };
+        failures.extend(check::checksums(problem, &Checksums::of(found.0, &found.1)));
         failures.extend(check::same(problem, strategy.name(), (value, &gradient), (found.0, &found.1)));
         rows.push(row);
     }
@@ -127,8 +128,8 @@ fn under<S: Reverse<Value = f64>, P: Problem>(
     let (record, reverse) = if problem.evaluations() == 1 {
         one_by_one(problem, &mut tape, repetitions)
     } else {
+        let mut variables = Vec::new();
         let record = repeat(problem, repetitions, |k, x| {
-            let mut variables = Vec::new();
             tape.record(|scope| {
                 scope.inputs_into(x, &mut variables);
                 black_box(problem.eval(k, &variables));

@@ -19,10 +19,62 @@ pub trait Shape: sealed::Sealed + 'static {
     const LINEAR: bool;
     /// A number that tells most shapes apart.
     const HASH: u32;
+    /// How the leaves get their partials, if that is simple.
+    const PATTERN: Pattern;
 
     /// Reports the adjoint contribution for each leaf, left to right. `root` is the statement's adjoint,
     /// `seed` what arrives at this node.
     fn scatter<V: Float>(root: V, seed: V, record: &mut impl Scatter<V>);
+}
+
+/// How the leaves of a shape get their partials, where each leaf has the seed, the negated seed, or a factor of its own:
+/// their number and a digit for each, 0, 1 or 2, the first leaf's the most significant. Statements with few leaves
+/// of this kind are frequent enough to be reversed without a function of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pattern {
+    /// The number of leaves, or [`Pattern::OTHER`].
+    pub leaves: u32,
+    /// The digits in base 3.
+    pub digits: u32,
+}
+
+impl Pattern {
+    /// Not simple, or more than [`LONGEST`](Self::LONGEST) leaves.
+    pub const OTHER: u32 = u32::MAX;
+    /// The most leaves of a pattern.
+    pub const LONGEST: u32 = 12;
+    /// The digit of a leaf whose partial is a factor of its own.
+    pub const FACTOR: u32 = 2;
+
+    const fn other() -> Self {
+        Self { leaves: Self::OTHER, digits: 0 }
+    }
+
+    const fn of(digit: u32) -> Self {
+        Self { leaves: 1, digits: digit }
+    }
+
+    const fn then(self, next: Self) -> Self {
+        if self.leaves == Self::OTHER || next.leaves == Self::OTHER || self.leaves + next.leaves > Self::LONGEST {
+            return Self::other();
+        }
+        Self { leaves: self.leaves + next.leaves, digits: self.digits * 3_u32.pow(next.leaves) + next.digits }
+    }
+
+    /// With the seed negated: digits 0 and 1 change places.
+    const fn negated(self) -> Self {
+        if self.leaves == Self::OTHER {
+            return self;
+        }
+        let (mut rest, mut place, mut digits) = (self.digits, 1, 0);
+        while rest > 0 || place < 3_u32.pow(self.leaves) {
+            let digit = if rest % 3 == Self::FACTOR { Self::FACTOR } else { 1 - rest % 3 };
+            digits += digit * place;
+            rest /= 3;
+            place *= 3;
+        }
+        Self { leaves: self.leaves, digits }
+    }
 }
 
 /// A record that is being reversed.
@@ -57,6 +109,7 @@ impl Shape for Unit {
     const FACTORS: usize = 0;
     const LINEAR: bool = true;
     const HASH: u32 = 0x1F;
+    const PATTERN: Pattern = Pattern::of(0);
     #[inline(always)]
     fn scatter<V: Float>(_: V, seed: V, record: &mut impl Scatter<V>) {
         record.leaf(seed);
@@ -71,6 +124,7 @@ impl Shape for Nothing {
     const FACTORS: usize = 0;
     const LINEAR: bool = false;
     const HASH: u32 = 0x2E;
+    const PATTERN: Pattern = Pattern { leaves: 0, digits: 0 };
     #[inline(always)]
     fn scatter<V: Float>(_: V, _: V, _: &mut impl Scatter<V>) {}
 }
@@ -83,6 +137,7 @@ impl<A: Shape, B: Shape> Shape for Both<A, B> {
     const FACTORS: usize = A::FACTORS + B::FACTORS;
     const LINEAR: bool = A::LINEAR || B::LINEAR;
     const HASH: u32 = mix(mix(A::HASH, B::HASH), 3);
+    const PATTERN: Pattern = A::PATTERN.then(B::PATTERN);
     #[inline(always)]
     fn scatter<V: Float>(root: V, seed: V, record: &mut impl Scatter<V>) {
         A::scatter(root, seed, record);
@@ -98,6 +153,7 @@ impl<A: Shape> Shape for Minus<A> {
     const FACTORS: usize = A::FACTORS;
     const LINEAR: bool = A::LINEAR;
     const HASH: u32 = mix(A::HASH, 5);
+    const PATTERN: Pattern = A::PATTERN.negated();
     #[inline(always)]
     fn scatter<V: Float>(root: V, seed: V, record: &mut impl Scatter<V>) {
         A::scatter(root, -seed, record);
@@ -112,6 +168,11 @@ impl<A: Shape> Shape for Scaled<A> {
     const FACTORS: usize = A::FACTORS + A::LINEAR as usize;
     const LINEAR: bool = false;
     const HASH: u32 = mix(A::HASH, 7);
+    const PATTERN: Pattern = match A::PATTERN {
+        Pattern { leaves: 1, digits: 0 } => Pattern::of(Pattern::FACTOR),
+        pattern if A::LINEAR && pattern.leaves != Pattern::OTHER => Pattern::other(),
+        pattern => pattern,
+    };
     #[inline(always)]
     fn scatter<V: Float>(root: V, seed: V, record: &mut impl Scatter<V>) {
         let seed = if A::LINEAR { root * record.factor() } else { seed };

@@ -7,7 +7,7 @@ use common::{Linear, Plus, Times, Var, adjoints, eval, input};
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tapewright_strategies::active::{self, OwnedTape, Running};
-use tapewright_strategies::{Capacity, Jacobian, LinearId, Nary, PrimalValue, Reverse, TapeNumber, Taping};
+use tapewright_strategies::{Capacity, Jacobian, LinearId, Nary, PrimalValue, TapeNumber, Taping};
 
 /// Runs each scenario under both strategies.
 macro_rules! scenarios {

@@ -118,11 +118,10 @@ where
     unsafe {
         let tape = &raw mut (*header.cast::<Recorder<Records<V, I, VALUES>>>().cast_mut()).tape;
         let (next, data) = ((*tape).next, (*tape).data);
-        let code = (*tape).table.codes[layout.hash];
+        let code = if layout.code == 0 { (*tape).table.codes[layout.hash] } else { layout.code };
+        let known = layout.code != 0 || core::ptr::eq((*tape).table.layouts[code as usize], layout);
         let code_at = (*tape).codes.wrapping_sub(usize_of(next));
-        let ready = core::ptr::eq((*tape).table.layouts[code as usize], layout)
-            && next < (*tape).limit
-            && data.addr() + layout.bytes <= code_at.addr();
+        let ready = known && next < (*tape).limit && data.addr() + layout.bytes <= code_at.addr();
         Place { header, tape, number, next, data, code, ready }
     }
 }

@@ -1,6 +1,7 @@
 //! What the arena knows about one type of statement, and the functions that read its records.
 
 use super::append::misreported;
+use super::patterns;
 use super::records::usize_of;
 use crate::shape::Scatter;
 use crate::{Float, IndexType, LinearId, Load, Nary, Shape, Sink, Taping, Twin};
@@ -38,6 +39,8 @@ pub(crate) struct Layout<V> {
     /// Bytes of a record without passive arguments.
     pub(super) bytes: usize,
     pub(super) hash: usize,
+    /// The code of its records on every tape, or 0 if each tape assigns one.
+    pub(super) code: u8,
 }
 
 /// Slots of the hash table that finds the code of a layout.
@@ -50,7 +53,9 @@ const fn slot(hash: u32) -> usize {
 impl<V: Float> Layout<V> {
     /// Jacobian records of this shape.
     pub(crate) const fn scatter<H: Shape, I: IndexType>() -> Self {
+        let code = patterns::code(H::PATTERN);
         Self {
+            code,
             reverse: scatter::<H, V, I>,
             nary: None,
             payload: H::FACTORS,
@@ -68,6 +73,7 @@ impl<V: Float> Layout<V> {
         I: IndexType,
     {
         Self {
+            code: 0,
             reverse: replay::<S, B, I>,
             nary: None,
             payload: B::CONSTANTS,
@@ -80,6 +86,7 @@ impl<V: Float> Layout<V> {
     /// Primal-value records of a function of a slice.
     pub(super) const fn nary<R: Nary<V>>() -> Self {
         Self {
+            code: 0,
             reverse: unreachable_reverse,
             nary: Some(R::partials),
             payload: R::CONSTANTS,
@@ -116,9 +123,9 @@ impl<V: Float> Layout<V> {
 pub(super) type Partials<V> = smallvec::SmallVec<[V; 32]>;
 
 /// Adds to the adjoints of a record's arguments, one after the other.
-struct Arguments<'a, V, I> {
-    ids: *const I,
-    adjoints: &'a mut [V],
+pub(super) struct Arguments<'a, V, I> {
+    pub(super) ids: *const I,
+    pub(super) adjoints: &'a mut [V],
 }
 
 impl<V: Float, I: IndexType> Arguments<'_, V, I> {
@@ -126,7 +133,7 @@ impl<V: Float, I: IndexType> Arguments<'_, V, I> {
     ///
     /// This is called at most once for each identifier of the record, and all of them are below the number of adjoints.
     #[inline(always)]
-    unsafe fn add(&mut self, contribution: V) {
+    pub(super) unsafe fn add(&mut self, contribution: V) {
         // SAFETY: promised by the caller.
         unsafe {
             let id = usize_of(self.ids.read_unaligned().widen());

@@ -8,7 +8,7 @@
 //!
 //! The data of a typed record are its payload (Jacobian: the distinct partials; primal value: the `f64` operands),
 //! then the identifiers of its arguments. What function reverses it and how long it is, its code byte says, through a
-//! table of at most 224 entries that fills as statement types are met. Records therefore hold no pointers, except
+//! table of at most 208 entries that fills as statement types are met. Records therefore hold no pointers, except
 //! those that find the table full.
 //!
 //! All functions that read records back are here and in [`layout`]; they and [`segment`] are the arena files
@@ -20,6 +20,7 @@
 
 mod append;
 mod layout;
+mod patterns;
 mod records;
 mod segment;
 mod table;

@@ -1,6 +1,7 @@
 //! The codes of a tape: which byte stands for which type of record.
 
 use super::layout::{HASH_SLOTS, Layout, ReverseFn, Sweep};
+use super::patterns::{PATTERNS, PATTERNS_END};
 use core::ptr;
 
 /// What a code byte stands for.
@@ -14,6 +15,8 @@ pub(super) enum Kind {
     Wide,
     /// Identifiers of arguments whose partials are 1, then their number (`u32`).
     Ones,
+    /// A record of a listed pattern.
+    Pattern,
     /// A typed record; the layout says all.
     Typed,
     /// A typed record with passive arguments: their values, payload, identifiers of which some are 0.
@@ -28,10 +31,11 @@ pub(super) const INPUT: u8 = 0;
 pub(super) const WIDE: u8 = 1;
 pub(super) const ONES: u8 = 2;
 pub(super) const EXPLICIT: u8 = 3;
-const CLASSIC: u8 = 4;
-const ASSIGNED: usize = 32;
+pub(super) const CLASSIC: u8 = 4;
+pub(super) const ASSIGNED: u8 = 48;
+const _: () = assert!(PATTERNS_END <= ASSIGNED, "listed patterns have codes of their own");
 /// The most arguments of a record of partials whose number is in its code.
-pub(super) const CLASSIC_MAX: usize = ASSIGNED - 1 - CLASSIC as usize;
+pub(super) const CLASSIC_MAX: usize = (PATTERNS - 1 - CLASSIC) as usize;
 
 /// The code of a record of `n` partials, 1 ≤ n ≤ `CLASSIC_MAX`.
 #[allow(clippy::cast_possible_truncation, reason = "n is at most CLASSIC_MAX")]
@@ -74,12 +78,15 @@ impl<V> Table<V> {
         for n in 1..=CLASSIC_MAX {
             kinds[classic(n) as usize] = Kind::Classic(classic(n) - CLASSIC);
         }
+        for code in PATTERNS..PATTERNS_END {
+            kinds[code as usize] = Kind::Pattern;
+        }
         Self {
             codes: [0; HASH_SLOTS],
             layouts: [ptr::null(); 256],
             entries: [const { Entry { reverse: special::<V>, bytes: Entry::<V>::SPECIAL } }; 256],
             kinds,
-            assigned: ASSIGNED,
+            assigned: ASSIGNED as usize,
         }
     }
 
@@ -96,9 +103,12 @@ impl<V> Table<V> {
     /// The code for this layout and kind (`Typed`, `Mixed` or `Nary`), assigned if new; `None` when all are taken.
     #[allow(clippy::cast_possible_truncation, reason = "at most 256 codes")]
     pub(super) fn code(&mut self, layout: &'static Layout<V>, kind: Kind) -> Option<u8> {
+        if kind == Kind::Typed && layout.code != 0 {
+            return Some(layout.code);
+        }
         let shift = if kind == Kind::Typed { 0 } else { HASH_SLOTS / 2 + 1 };
         let mut slot = (layout.hash + shift) % HASH_SLOTS;
-        // At most 224 of 4096 slots are taken, so a free one comes soon.
+        // At most 208 of 4096 slots are taken, so a free one comes soon.
         while self.codes[slot] != 0 {
             let code = self.codes[slot];
             if ptr::eq(self.layouts[code as usize], layout) && self.kind(code) == kind {

@@ -1,8 +1,9 @@
 //! Reading records back, last first.
 
 use super::layout::{Layout, Partials, ReverseFn, Sweep};
+use super::patterns::{self, PATTERNS};
 use super::records::{Records, Span, usize_of};
-use super::table::{Entry, Kind};
+use super::table::{ASSIGNED, CLASSIC, Entry, Kind};
 use crate::{Float, IndexType, MemoryReport, MemoryUsage};
 use smallvec::SmallVec;
 
@@ -64,6 +65,16 @@ impl<V: Float, I: IndexType, const VALUES: bool> Records<V, I, VALUES> {
             unsafe {
                 let code = *code_at;
                 code_at = code_at.add(1);
+                if code < ASSIGNED {
+                    if VALUES || code < CLASSIC {
+                        end = self.reverse_special(code, end, id, sweep);
+                    } else {
+                        let adjoints = &mut *sweep.adjoints;
+                        let seed = core::mem::replace(adjoints.get_unchecked_mut(id), V::zero());
+                        end = reverse_frequent::<V, I>(code, end, seed, adjoints);
+                    }
+                    continue;
+                }
                 let entry = &*entries.add(code as usize);
                 if entry.bytes == Entry::<V>::SPECIAL {
                     end = self.reverse_special(code, end, id, sweep);
@@ -73,7 +84,6 @@ impl<V: Float, I: IndexType, const VALUES: bool> Records<V, I, VALUES> {
                 let seed = *sweep.adjoints.get_unchecked(id);
                 if seed != V::zero() {
                     *sweep.adjoints.get_unchecked_mut(id) = V::zero();
-
                     dispatch(code, end, seed, sweep, entry.reverse);
                 }
             }
@@ -130,7 +140,9 @@ impl<V: Float, I: IndexType, const VALUES: bool> Records<V, I, VALUES> {
                     adjoints[id] += contribution;
                 }
             }
-            Kind::Input | Kind::Typed => unreachable!("inputs have no data, typed records are no special ones"),
+            Kind::Input | Kind::Typed | Kind::Pattern => {
+                unreachable!("inputs have no data, typed records are no special ones")
+            }
         }
         special.record
     }
@@ -155,6 +167,10 @@ impl<V: Float, I: IndexType, const VALUES: bool> Records<V, I, VALUES> {
             match kind {
                 Kind::Input => special(0, 0, 0, None),
                 Kind::Classic(n) => special(n as usize * (float + id), n as usize, n as usize, None),
+                Kind::Pattern => {
+                    let (leaves, factors) = patterns::size(code);
+                    special(factors * float + leaves * id, factors, leaves, None)
+                }
                 Kind::Wide => special(count() * (float + id) + 4, count(), count(), None),
                 Kind::Ones => special(count() * id + 4, 0, count(), None),
                 Kind::Nary => {
@@ -218,6 +234,76 @@ impl<V: Float, I: IndexType, const VALUES: bool> Records<V, I, VALUES> {
         };
         report.stream("tables", MemoryUsage::exact(size_of::<Self>()))
     }
+}
+
+/// Reverses a record of a listed pattern or of partials without passive arguments among them; returns where it starts.
+///
+/// A binary search over the codes: a `match` would become a jump through a table, which is slow where an indirect
+/// call is (see [`dispatch`]).
+///
+/// # Safety
+///
+/// A record with this code, from `CLASSIC` to `PATTERNS_END`, ends at `end`; its identifiers are below the number of
+/// adjoints.
+#[inline(always)]
+unsafe fn reverse_frequent<V: Float, I: IndexType>(code: u8, end: *const u8, seed: V, adjoints: &mut [V]) -> *const u8 {
+    macro_rules! pattern {
+        ($k:literal) => {
+            patterns::reverse::<V, I, $k>(end, seed, adjoints)
+        };
+    }
+    /// `one!(first or second, a, b)`, by halves.
+    macro_rules! search {
+        ($at:expr, $a:expr, $b:expr) => {
+            if code < $at { $a } else { $b }
+        };
+    }
+    // SAFETY: promised by the caller.
+    unsafe {
+        if code >= PATTERNS {
+            return search!(
+                PATTERNS + 4,
+                search!(
+                    PATTERNS + 2,
+                    search!(PATTERNS + 1, pattern!(0), pattern!(1)),
+                    search!(PATTERNS + 3, pattern!(2), pattern!(3))
+                ),
+                search!(
+                    PATTERNS + 6,
+                    search!(PATTERNS + 5, pattern!(4), pattern!(5)),
+                    search!(PATTERNS + 7, pattern!(6), pattern!(7))
+                )
+            );
+        }
+        if code < CLASSIC + 4 {
+            return search!(
+                CLASSIC + 2,
+                patterns::reverse_classic::<V, I, 1>(end, seed, adjoints),
+                search!(
+                    CLASSIC + 3,
+                    patterns::reverse_classic::<V, I, 2>(end, seed, adjoints),
+                    patterns::reverse_classic::<V, I, 3>(end, seed, adjoints)
+                )
+            );
+        }
+        reverse_partials::<V, I>((code - CLASSIC) as usize, end, seed, adjoints)
+    }
+}
+
+/// Reverses a record of `n` partials and identifiers, which ends at `end`; returns where it starts.
+///
+/// # Safety
+///
+/// Such a record ends there.
+unsafe fn reverse_partials<V: Float, I: IndexType>(n: usize, end: *const u8, seed: V, adjoints: &mut [V]) -> *const u8 {
+    let ids = end.wrapping_sub(n * size_of::<I>());
+    let record = ids.wrapping_sub(n * size_of::<V>());
+    if seed != V::zero() {
+        // SAFETY: promised by the caller.
+        let (partials, ids) = unsafe { (read::<V>(record, n), read::<I>(ids, n)) };
+        ids.zip(partials).for_each(|(id, partial)| adjoints[usize_of(id.widen())] += seed * partial);
+    }
+    record
 }
 
 /// Calls `reverse`, from one of sixteen call sites chosen by `code`.
