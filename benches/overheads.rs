@@ -1,4 +1,5 @@
 //! What a recording costs beside its statements: a tiny function, growing sizes, cold against warm memory.
+#![allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 #![allow(missing_docs, reason = "criterion's macros make undocumented functions")]
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};

@@ -2,10 +2,7 @@
 
 use crate::expr::Real;
 use smallvec::SmallVec;
-use tapewright_strategies::{Float, Nary, Taping};
-
-/// The arguments' values, on the stack while they are few.
-type Values<V> = SmallVec<[V; 64]>;
+use tapewright_strategies::{Float, Nary, Scratch, Taping};
 
 /// Records `R` over these arguments as one statement.
 ///
@@ -24,8 +21,10 @@ pub fn nary<S: Taping, R: Nary<S::Value>>(arguments: &[&[Real<S>]], constants: &
         R::CONSTANTS,
         constants.len()
     );
-    let values: Values<S::Value> = arguments.iter().copied().flatten().map(Real::value).collect();
+    let mut values = Scratch::<S::Value>::new();
+    values.extend(arguments.iter().copied().flatten().map(Real::value));
     let value = R::value(&values, constants);
+    drop(values);
     let pieces: SmallVec<[&[S::Variable]; 2]> = arguments.iter().map(|part| Real::peel(part)).collect();
     Real::from_parts(value, S::record_nary::<R>(&pieces, constants, value))
 }
@@ -72,8 +71,9 @@ pub fn linear_combination<S: Taping>(coefficients: &[f64], x: &[Real<S>]) -> Rea
         coefficients.len(),
         x.len()
     );
-    let coefficients: Values<S::Value> = coefficients.iter().map(|c| S::Value::from_f64(*c)).collect();
-    nary::<S, Combination>(&[x], &coefficients)
+    let mut constants = Scratch::<S::Value>::new();
+    constants.extend(coefficients.iter().map(|c| S::Value::from_f64(*c)));
+    nary::<S, Combination>(&[x], &constants)
 }
 
 /// ln Σ exp(xᵢ) as one statement, without overflow; −∞ for an empty slice. The partials add up to 1; where the value is

@@ -88,16 +88,14 @@ impl<S: Reverse> Tape<S> {
     pub fn record<R>(&mut self, f: impl FnOnce(&mut Scope<S>) -> R) -> R {
         self.inputs = NONE;
         let inputs = &mut self.inputs;
-        self.owned.record(|number| f(&mut Scope { number, inputs: Inputs::Borrowed(inputs), here: PhantomData }))
+        self.owned.record(|number| f(&mut Scope { number, inputs, here: PhantomData }))
     }
 
     /// Starts a recording that lasts until [`Recording::finish`]. Prefer [`record`](Self::record) where a closure will do.
     #[must_use]
     pub fn start(self) -> Recording<S> {
         let Self { owned, adjoints, dirty, variables, .. } = self;
-        let running = owned.start();
-        let scope = Scope { number: running.number(), inputs: Inputs::Owned(NONE), here: PhantomData };
-        Recording { running, scope, adjoints, dirty, variables }
+        Recording { running: owned.start(), inputs: NONE, adjoints, dirty, variables }
     }
 
     /// Forgets the recording and keeps the memory.
@@ -170,7 +168,7 @@ impl<S: Reverse> Tape<S> {
             self.adjoints[slot] = S::Value::one();
             self.reverse();
         }
-        if self.inputs.len() == gradient.len() {
+        if consecutive(&self.variables) {
             // The length is hidden so that a few adjoints, just stored one by one, are not loaded back as a vector: that
             // load would wait until the stores have left the store buffer (4 of 30 ns for a tiny function).
             let n = core::hint::black_box(self.inputs.len());
@@ -251,24 +249,9 @@ impl<S: Reverse> fmt::Debug for Tape<S> {
 /// What a recording can do while it is running: register inputs.
 pub struct Scope<'a, S: Reverse> {
     number: TapeNumber,
-    inputs: Inputs<'a>,
+    /// The hull of the inputs' slots.
+    inputs: &'a mut Range<usize>,
     here: PhantomData<(*const (), S)>,
-}
-
-/// The hull of the inputs' slots, in the tape or, while that is not at hand, in the scope.
-enum Inputs<'a> {
-    Borrowed(&'a mut Range<usize>),
-    Owned(Range<usize>),
-}
-
-impl Inputs<'_> {
-    #[inline(always)]
-    fn hull(&mut self) -> &mut Range<usize> {
-        match self {
-            Inputs::Borrowed(hull) => hull,
-            Inputs::Owned(hull) => hull,
-        }
-    }
 }
 
 /// Makes a hull that holds the variables' slots too.
@@ -282,7 +265,7 @@ fn extend_hull<S: Reverse>(hull: &mut Range<usize>, variables: &[Real<S>]) {
     }
 }
 
-/// Registers inputs in the running recording `number`; identifiers ascend, so the first and the last span their slots.
+/// Registers inputs in the running recording `number`, and puts them into the hull.
 #[inline(always)]
 #[track_caller]
 fn register<S: Reverse>(
@@ -296,12 +279,15 @@ fn register<S: Reverse>(
     active::with::<S, _>(number, |tape| {
         S::inputs(tape, values, |value, id| variables.push(Real::from_parts(value, id)));
     });
-    if let [first, .., last] = &variables[..] {
-        extend_hull(hull, core::slice::from_ref(first));
-        extend_hull(hull, core::slice::from_ref(last));
-    } else {
-        extend_hull(hull, variables);
-    }
+    extend_hull(hull, variables);
+}
+
+/// Whether the variables have consecutive slots, in order.
+#[inline(always)]
+fn consecutive<S: Reverse>(variables: &[Real<S>]) -> bool {
+    let slot = |variable: &Real<S>| S::locate(variable.id()).map(|(_, slot)| slot);
+    let Some(first) = variables.first().and_then(slot) else { return variables.is_empty() };
+    variables.iter().enumerate().all(|(k, variable)| slot(variable) == Some(first + k))
 }
 
 impl<S: Reverse> Scope<'_, S> {
@@ -315,7 +301,7 @@ impl<S: Reverse> Scope<'_, S> {
     pub fn input(&mut self, value: S::Value) -> Real<S> {
         let id = active::with::<S, _>(self.number, |tape| S::input(tape, value));
         let variable = Real::from_parts(value, id);
-        extend_hull(self.inputs.hull(), core::slice::from_ref(&variable));
+        extend_hull(self.inputs, core::slice::from_ref(&variable));
         variable
     }
 
@@ -338,7 +324,7 @@ impl<S: Reverse> Scope<'_, S> {
     /// When the tape is out of identifiers.
     #[track_caller]
     pub fn inputs_into(&mut self, values: &[S::Value], variables: &mut Vec<Real<S>>) {
-        register(self.number, self.inputs.hull(), values, variables);
+        register(self.number, self.inputs, values, variables);
     }
 
     /// The number of this recording, which its variables carry.
@@ -359,7 +345,7 @@ impl<S: Reverse> fmt::Debug for Scope<'_, S> {
 /// If it is leaked, its tape is leaked and stays active on this thread.
 pub struct Recording<S: Reverse> {
     running: Running<S>,
-    scope: Scope<'static, S>,
+    inputs: Range<usize>,
     adjoints: Vec<S::Value>,
     dirty: Range<usize>,
     variables: Vec<Real<S>>,
@@ -367,22 +353,25 @@ pub struct Recording<S: Reverse> {
 
 impl<S: Reverse> Recording<S> {
     /// Registers inputs.
-    pub const fn scope(&mut self) -> &mut Scope<'static, S> {
-        &mut self.scope
+    pub fn scope(&mut self) -> Scope<'_, S> {
+        Scope { number: self.running.number(), inputs: &mut self.inputs, here: PhantomData }
     }
 
     /// Stops recording and returns the tape.
+    ///
+    /// # Panics
+    ///
+    /// When called by a rule of a slice function that is being recorded on this tape; the tape is then leaked.
     #[must_use]
     pub fn finish(self) -> Tape<S> {
-        let Self { running, mut scope, adjoints, dirty, variables } = self;
-        let inputs = scope.inputs.hull().clone();
+        let Self { running, inputs, adjoints, dirty, variables } = self;
         Tape { owned: running.finish(), adjoints, dirty, inputs, variables }
     }
 }
 
 impl<S: Reverse> fmt::Debug for Recording<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Recording {}", self.scope.number)
+        write!(f, "Recording {}", self.running.number())
     }
 }
 

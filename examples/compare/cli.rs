@@ -1,4 +1,5 @@
 //! What the user asks for.
+#![allow(clippy::doc_markdown, reason = "the comments on options are the help text")]
 
 use crate::measure::Strategy;
 use crate::workloads::{Workload, make};

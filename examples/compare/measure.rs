@@ -4,7 +4,7 @@ use crate::check;
 use crate::cli::Request;
 use cpu_time::ThreadTime;
 use std::hint::black_box;
-use tapewright::{Jacobian, MemoryReport, PrimalValue, Real, Reverse, Tape};
+use tapewright::{Jacobian, MemoryReport, Passive, PrimalValue, Real, Reverse, Tape};
 use tapewright_problems::{Checksums, Problem, total};
 
 /// A strategy by name.
@@ -38,6 +38,8 @@ pub(crate) struct Outcome {
     /// Seconds of the plain `f64` function and of the hand-written adjoint.
     pub(crate) primal: f64,
     pub(crate) by_hand: f64,
+    /// The generic function under `Passive` as a multiple of the plain one: the median of interleaved pairs.
+    pub(crate) passive: f64,
     pub(crate) rows: Vec<Row>,
     /// What was wrong, a sentence each.
     pub(crate) failures: Vec<String>,
@@ -97,6 +99,7 @@ pub(crate) fn measure<P: Problem>(problem: &P, request: &Request, progress: &dyn
     let primal = repeat(problem, request.repetitions, |k, x| {
         black_box(problem.plain(k, black_box(x)));
     });
+    let passive = passive_ratio(problem, request.repetitions);
     let by_hand = repeat(problem, request.repetitions, |k, x| {
         black_box(problem.adjoint(k, black_box(x), &mut scratch));
     });
@@ -109,6 +112,7 @@ pub(crate) fn measure<P: Problem>(problem: &P, request: &Request, progress: &dyn
         differences,
         primal,
         by_hand,
+        passive,
         rows,
         failures,
     }
@@ -175,6 +179,20 @@ fn repeat<P: Problem>(problem: &P, repetitions: usize, mut run: impl FnMut(usize
         clock.elapsed().as_secs_f64()
     });
     median(times.collect()) / problem.evaluations() as f64
+}
+
+/// Times the plain function and the one under `Passive` in turns; the median ratio.
+fn passive_ratio<P: Problem>(problem: &P, repetitions: usize) -> f64 {
+    let pair = |_| {
+        let plain = repeat(problem, 1, |k, x| {
+            black_box(problem.plain(k, black_box(x)));
+        });
+        let passive = repeat(problem, 1, |k, x| {
+            black_box(problem.eval::<Passive>(k, Real::wrap_slice(black_box(x))).value());
+        });
+        passive / plain
+    };
+    median((0..repetitions).map(pair).collect())
 }
 
 fn median(mut times: Vec<f64>) -> f64 {

@@ -41,8 +41,9 @@ pub(crate) fn table(outcome: &Outcome) -> String {
     let _ = writeln!(text, "{table}");
     let _ = writeln!(
         text,
-        "primal {}, by hand {}; f = {:.12e}, Σg = {:.12e}, |g| = {:.12e}; central differences agree to {:.0e}",
+        "primal {}, under Passive {:.3} × that, by hand {}; f = {:.12e}, Σg = {:.12e}, |g| = {:.12e}; central differences agree to {:.0e}",
         time(outcome.primal),
+        outcome.passive,
         time(outcome.by_hand),
         outcome.checksums.value,
         outcome.checksums.sum,

@@ -1,4 +1,5 @@
 //! The workloads by name.
+#![allow(clippy::doc_markdown, reason = "ADBench is a name")]
 
 use crate::cli::Request;
 use crate::measure::{Outcome, measure};

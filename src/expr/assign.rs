@@ -106,8 +106,9 @@ macro_rules! iterator_folds {
             Bin<S, $op, BackLeaf<S>, N>: Statement<S>,
         {
             #[inline]
-            fn $method<I: Iterator<Item = Ex<S, N>>>(items: I) -> Self {
-                items.fold(Self::from($unit), |mut total, item| {
+            fn $method<I: Iterator<Item = Ex<S, N>>>(mut items: I) -> Self {
+                let Some(first) = items.next() else { return Self::from($unit) };
+                items.fold(fold(&first.0), |mut total, item| {
                     total.$assign(item);
                     total
                 })
@@ -116,8 +117,9 @@ macro_rules! iterator_folds {
 
         impl<'a, S: Taping> $trait<&'a Self> for Real<S> {
             #[inline]
-            fn $method<I: Iterator<Item = &'a Self>>(items: I) -> Self {
-                items.fold(Self::from($unit), |mut total, item| {
+            fn $method<I: Iterator<Item = &'a Self>>(mut items: I) -> Self {
+                let Some(first) = items.next() else { return Self::from($unit) };
+                items.fold(first.clone(), |mut total, item| {
                     total.$assign(ex::<S, _>(RefLeaf(&item.0)));
                     total
                 })

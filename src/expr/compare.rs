@@ -1,4 +1,4 @@
-//! Comparisons of values. They are not recorded: a branch belongs to the recording that took it.
+//! Comparisons of values; `f64` operands are rounded to the value type, as in arithmetic. They are not recorded: a branch belongs to the recording that took it.
 
 use super::Ex;
 use core::cmp::Ordering;
@@ -29,6 +29,6 @@ macro_rules! comparisons {
 
 comparisons! {
     [A: Rule<S>, B: Rule<S>] Ex<S, A>, Ex<S, B>, |x, y| x.value(), y.value();
-    [A: Rule<S>] Ex<S, A>, f64, |x, y| x.value().as_f64(), *y;
-    [B: Rule<S>] f64, Ex<S, B>, |x, y| *x, y.value().as_f64();
+    [A: Rule<S>] Ex<S, A>, f64, |x, y| x.value(), S::Value::from_f64(*y);
+    [B: Rule<S>] f64, Ex<S, B>, |x, y| S::Value::from_f64(*x), y.value();
 }

@@ -10,13 +10,14 @@
 //! * Every pointer in the list comes from `Box::into_raw` of a whole `Recorder<S::Tape>` and stays valid while it is
 //!   listed: whoever owns the box removes it from the list before freeing it, and one that is leaked is never freed.
 //! * `kind` is `TypeId::of::<S>()` exactly when the recorder is a `Recorder<S::Tape>`.
-//! * `number` is `BORROWED` exactly while [`with`] lends the tape out; no variable carries that number.
+//! * `lent` is true exactly while [`with`] gives the tape to somebody. Nobody else is given it meanwhile, no fast path uses it, and a [`Running`] that is ended then leaves its tape listed and leaks it.
 //! * Lists are touched by their own thread only: a listed tape cannot be moved to another thread.
 
 use crate::{Reverse, TapeNumber};
 use core::any::TypeId;
 use core::cell::Cell;
 use core::marker::PhantomData;
+use core::mem::ManuallyDrop;
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -24,8 +25,9 @@ use core::sync::atomic::{AtomicU32, Ordering};
 pub(crate) struct Header {
     /// The strategy.
     pub(crate) kind: TypeId,
-    /// The recording, or `BORROWED`.
     pub(crate) number: Cell<TapeNumber>,
+    /// Whether the tape is in use by [`with`].
+    pub(crate) lent: Cell<bool>,
     outer: Cell<*const Header>,
 }
 
@@ -36,10 +38,6 @@ pub(crate) struct Recorder<T> {
     pub(crate) tape: T,
 }
 
-/// The number of a tape that is lent out. A four-byte mark, because a sixteen-byte one (another `kind`) would be written
-/// just before the next statement reads it and cost a failed store forwarding.
-pub(crate) const BORROWED: TapeNumber = TapeNumber(u32::MAX);
-
 struct NotRecording;
 
 struct EndOfList(Header);
@@ -48,6 +46,7 @@ unsafe impl Sync for EndOfList {}
 static END: EndOfList = EndOfList(Header {
     kind: TypeId::of::<NotRecording>(),
     number: Cell::new(TapeNumber(0)),
+    lent: Cell::new(false),
     outer: Cell::new(ptr::null()),
 });
 
@@ -65,7 +64,7 @@ pub(crate) fn innermost() -> *const Header {
 /// The next recording number. Drawn from a process-wide counter in blocks, because an atomic operation for each
 /// recording would cost more than a tiny gradient.
 #[inline]
-pub(crate) fn fresh_number() -> TapeNumber {
+fn fresh_number() -> TapeNumber {
     const BLOCK: u32 = 1 << 12;
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let (mut next, mut end) = NUMBERS.get();
@@ -74,9 +73,6 @@ pub(crate) fn fresh_number() -> TapeNumber {
         end = next.wrapping_add(BLOCK);
         if next == 0 {
             next = 1; // 0 means passive
-        }
-        if end == 0 {
-            end = BORROWED.0;
         }
     }
     NUMBERS.set((next.wrapping_add(1), end));
@@ -98,8 +94,12 @@ impl<S: Reverse> OwnedTape<S> {
     /// A tape that records nothing yet.
     #[must_use]
     pub fn new(tape: S::Tape) -> Self {
-        let header =
-            Header { kind: TypeId::of::<S>(), number: Cell::new(TapeNumber(0)), outer: Cell::new(ptr::null()) };
+        let header = Header {
+            kind: TypeId::of::<S>(),
+            number: Cell::new(TapeNumber(0)),
+            lent: Cell::new(false),
+            outer: Cell::new(ptr::null()),
+        };
         let recorder = Box::into_raw(Box::new(Recorder { header, tape }));
         // SAFETY: `Box::into_raw` never returns null.
         Self { recorder: unsafe { NonNull::new_unchecked(recorder) }, owns: PhantomData }
@@ -193,7 +193,7 @@ impl<S: Reverse> OwnedTape<S> {
     pub fn start(mut self) -> Running<S> {
         self.begin();
         self.list();
-        Running { tape: Some(self), here: PhantomData }
+        Running { number: self.number(), tape: ManuallyDrop::new(self), here: PhantomData }
     }
 }
 
@@ -208,38 +208,44 @@ impl<S: Reverse> Drop for OwnedTape<S> {
 ///
 /// If the guard is leaked, the tape is leaked with it and stays active on this thread: nothing dangles.
 pub struct Running<S: Reverse> {
-    tape: Option<OwnedTape<S>>,
+    tape: ManuallyDrop<OwnedTape<S>>,
+    number: TapeNumber,
     here: PhantomData<*const ()>,
 }
 
 impl<S: Reverse> Running<S> {
     /// The number of this recording.
-    ///
-    /// # Panics
-    ///
-    /// Never: the tape is there until `finish` consumes the guard.
     #[must_use]
     pub fn number(&self) -> TapeNumber {
-        self.tape.as_ref().expect("a running recording has its tape").number()
+        self.number
     }
 
     /// Stops recording and returns the tape.
     ///
     /// # Panics
     ///
-    /// Never: the tape is there until `finish` consumes the guard.
+    /// When the tape is in use by [`with`]. The tape is then leaked.
     #[must_use]
-    pub fn finish(mut self) -> OwnedTape<S> {
-        let tape = self.tape.take().expect("a running recording has its tape");
-        tape.unlist();
-        tape
+    pub fn finish(self) -> OwnedTape<S> {
+        let mut this = ManuallyDrop::new(self);
+        assert!(
+            !this.tape.header().lent.get(),
+            "recording {} cannot be finished while its tape is in use",
+            this.number
+        );
+        this.tape.unlist();
+        // SAFETY: `this` is never used or dropped again.
+        unsafe { ManuallyDrop::take(&mut this.tape) }
     }
 }
 
 impl<S: Reverse> Drop for Running<S> {
+    /// Stops recording and frees the tape; leaks it, still listed, if it is in use.
     fn drop(&mut self) {
-        if let Some(tape) = &self.tape {
-            tape.unlist();
+        if !self.tape.header().lent.get() {
+            self.tape.unlist();
+            // SAFETY: `self` is being dropped, so the tape is not used again.
+            unsafe { ManuallyDrop::drop(&mut self.tape) }
         }
     }
 }
@@ -252,30 +258,48 @@ impl<S: Reverse> Drop for Running<S> {
 #[track_caller]
 #[inline]
 pub fn with<S: Reverse, R>(number: TapeNumber, f: impl FnOnce(&mut S::Tape) -> R) -> R {
-    /// Makes the tape findable again, also when `f` panics.
-    struct Borrowed<'a>(&'a Header, TapeNumber);
-    impl Drop for Borrowed<'_> {
-        #[inline(always)]
-        fn drop(&mut self) {
-            self.0.number.set(self.1);
-        }
-    }
     let mut header = innermost();
     // SAFETY: the innermost header is always valid on its own thread.
     if unsafe { (*header).number.get() } != number || number == TapeNumber(0) {
         header = find(number);
     }
-    // SAFETY: listed headers are valid; `with` returns before their owners, who are borrowed, can unlist them.
+    // SAFETY: listed headers are valid.
     if unsafe { header.as_ref() }.is_none_or(|h| h.kind != TypeId::of::<S>()) {
         not_active(number);
     }
-    // SAFETY: `header` is valid (above). Its `kind` says that it heads a `Recorder<S::Tape>`, and its number that nobody
-    // borrows it; the guard changes the number for as long as the exclusive reference lives, so that neither another
-    // `with` nor a strategy's fast path takes a second one. The list holds the pointer to the whole recorder.
+    // SAFETY: as above.
+    if unsafe { (*header).lent.get() } {
+        in_use(number);
+    }
+    // SAFETY: `header` is valid (above) and stays so: a tape that is lent is never unlisted or freed. Its `kind` says that
+    // it heads a `Recorder<S::Tape>`, and `lent` that nobody uses it. The list holds the pointer to the whole recorder.
     unsafe {
-        (*header).number.set(BORROWED);
-        let _borrowed = Borrowed(&*header, number);
+        let _lent = Lent::new(header);
         f(&mut (*header.cast::<Recorder<S::Tape>>().cast_mut()).tape)
+    }
+}
+
+/// Marks a tape as in use until this is dropped, also when a panic does it.
+pub(crate) struct Lent(*const Header);
+
+impl Lent {
+    /// # Safety
+    ///
+    /// `header` is listed on this thread and not marked.
+    #[inline(always)]
+    pub(crate) unsafe fn new(header: *const Header) -> Self {
+        // SAFETY: listed headers are valid on their own thread.
+        let before = unsafe { (*header).lent.replace(true) };
+        debug_assert!(!before, "a tape is lent to one at a time");
+        Self(header)
+    }
+}
+
+impl Drop for Lent {
+    #[inline(always)]
+    fn drop(&mut self) {
+        // SAFETY: the header was listed, and marked tapes are neither unlisted nor freed.
+        unsafe { (*self.0).lent.set(false) }
     }
 }
 
@@ -285,20 +309,7 @@ fn find(number: TapeNumber) -> *const Header {
     let mut at = innermost();
     // SAFETY: every listed header is valid, and the list ends in `END`, whose `outer` is null.
     while let Some(header) = unsafe { at.as_ref() } {
-        if header.number.get() == number && number != TapeNumber(0) && number != BORROWED {
-            return at;
-        }
-        at = header.outer.get();
-    }
-    ptr::null()
-}
-
-/// The header of a tape that is lent out, or null.
-fn find_borrowed() -> *const Header {
-    let mut at = innermost();
-    // SAFETY: as in `find`.
-    while let Some(header) = unsafe { at.as_ref() } {
-        if header.number.get() == BORROWED {
+        if header.number.get() == number && number != TapeNumber(0) {
             return at;
         }
         at = header.outer.get();
@@ -328,6 +339,15 @@ pub fn common_number<I: crate::IndexType>(ids: impl IntoIterator<Item = crate::L
 
 #[cold]
 #[track_caller]
+fn in_use(number: TapeNumber) -> ! {
+    panic!(
+        "the tape of recording {number} is in use: a rule must not record on the tape that is being written (rules compute \
+         with numbers)"
+    )
+}
+
+#[cold]
+#[track_caller]
 fn two_recordings(a: TapeNumber, b: TapeNumber) -> ! {
     panic!(
         "this statement has variables of two recordings, {a} and {b}: every active variable of a statement must come \
@@ -341,11 +361,6 @@ fn not_active(number: TapeNumber) -> ! {
     let innermost = innermost();
     // SAFETY: the innermost header is always valid on its own thread.
     let inner = unsafe { &*innermost }.number.get();
-    if !find_borrowed().is_null() {
-        panic!(
-            "a rule must not record while the tape writes the record of its statement (variable of recording {number})"
-        )
-    }
     let now = if inner == TapeNumber(0) {
         String::from("no recording is active on this thread")
     } else {

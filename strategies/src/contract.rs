@@ -117,18 +117,16 @@ pub trait Taping: Sized + 'static {
     /// # Panics
     ///
     /// When an argument belongs to a recording that is not active on this thread, when two arguments belong to two
-    /// recordings, or when the tape is out of identifiers; in each case nothing has been recorded. When a rule of the
-    /// statement records on the tape that is recording the statement; a strategy may then discard the whole recording, so
-    /// that its variables cannot be used any more, but never records something wrong.
+    /// recordings, or when the tape is out of identifiers; in each case nothing of the statement has been recorded.
     #[track_caller]
     fn record<N: Statement<Self>>(statement: &N) -> Self::Id;
 
     /// Records a statement whose number of arguments is known at run time only. `arguments` is one list cut in
-    /// pieces; `value` is the value of `R` at them.
+    /// pieces; `value` is the value of `R` at them; there are `R::CONSTANTS` constants for each argument.
     ///
     /// # Panics
     ///
-    /// As [`record`](Self::record).
+    /// As [`record`](Self::record), and when the number of constants is another.
     #[track_caller]
     fn record_nary<R: Nary<Self::Value>>(
         arguments: &[&[Self::Variable]],
@@ -166,7 +164,7 @@ pub trait Reverse: Taping {
     /// When the tape is out of identifiers.
     fn input(tape: &mut Self::Tape, value: Self::Value) -> Self::Id;
 
-    /// Registers an independent variable for each value and hands it to `each`, in order.
+    /// Registers an independent variable for each value and hands it to `each`, in order; all or none of them.
     ///
     /// # Panics
     ///

@@ -2,7 +2,8 @@
 
 use core::fmt;
 
-/// The number of a recording; no two recordings of a process share one until 2³² − 1 of them have been made.
+/// The number of a recording. Threads draw numbers in blocks of 4096, so no two recordings of a process share one until 2³²
+/// recordings have been made, or 2²⁰ threads that record.
 ///
 /// The default, 0, belongs to no recording: passive variables carry it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -129,10 +130,12 @@ impl LinearId<u32> {
 }
 
 impl<I: IndexType> LinearId<I> {
-    /// The identifier with this index in this recording; `None` when the index does not fit.
+    /// The identifier with this index in this recording, counted from 1; `None` when the index is 0 or does not fit, or
+    /// when `number` is that of no recording.
     #[must_use]
     pub fn new(number: TapeNumber, index: u64) -> Option<Self> {
-        (index <= I::LARGEST).then(|| Self::pack(number, index))
+        let valid = number != TapeNumber(0) && (1..=I::LARGEST).contains(&index);
+        valid.then(|| Self::pack(number, index))
     }
 
     #[inline(always)]

@@ -22,6 +22,7 @@ mod jacobian;
 mod memory;
 mod passive;
 mod primal_value;
+mod scratch;
 pub mod shape;
 
 pub use arena::Records;
@@ -35,5 +36,7 @@ pub use jacobian::Jacobian;
 pub use memory::{MemoryReport, MemoryUsage};
 pub use passive::Passive;
 pub use primal_value::PrimalValue;
+#[doc(hidden)]
+pub use scratch::Scratch;
 pub use shape::Shape;
 pub use {generic_array, num_traits, typenum};

@@ -8,14 +8,14 @@ use super::Layout;
 use super::layout::Partials;
 use super::records::{OutOfIdentifiers, Records, usize_of};
 use super::table::{CLASSIC_MAX, EXPLICIT, Kind, ONES, WIDE, classic};
-use crate::active::{self, Header, Recorder};
+use crate::active::{self, Recorder};
+use crate::scratch::Scratch;
 use crate::{Float, IndexType, LinearId, Nary, Reverse, Sink, Statement, Store, TapeNumber, Taped, Taping};
 use core::any::TypeId;
 use core::mem::MaybeUninit;
 use core::slice;
 use generic_array::GenericArray;
 use generic_array::typenum::Unsigned;
-use smallvec::SmallVec;
 
 /// Records a typed statement; returns passive if no argument is active.
 ///
@@ -34,40 +34,34 @@ where
     if layout.arguments != N::Args::USIZE || layout.payload > N::Args::USIZE + N::Constants::USIZE {
         misreported();
     }
-    // Room for the record if the innermost tape is not ready for it.
-    let mut payload_aside = MaybeUninit::<(GenericArray<V, N::Args>, GenericArray<V, N::Constants>)>::uninit();
-    let mut ids_aside = MaybeUninit::<GenericArray<I, N::Args>>::uninit();
-    let place = place::<S, V, I, VALUES>(layout);
-    let payload = if place.ready { place.data.cast::<V>() } else { payload_aside.as_mut_ptr().cast() };
-    let ids_in_place = payload.wrapping_add(layout.payload).cast::<I>();
-    let ids = if place.ready { ids_in_place } else { ids_aside.as_mut_ptr().cast() };
-    // One visit that computes, checks and writes, whatever comes of it: nothing is recorded until the commit, and each
-    // further visit costs every program of the user's compile time.
-    let mut write = Write {
-        payload,
-        ids,
+    // Partials and identifiers are collected here first, where the compiler keeps them in registers, and written in one go
+    // when no rule can run any more: rules are written by users, who might record, or end recordings, in them.
+    let mut payload = MaybeUninit::<(GenericArray<V, N::Args>, GenericArray<V, N::Constants>)>::uninit();
+    let mut ids = MaybeUninit::<GenericArray<I, N::Args>>::uninit();
+    let value = statement.value();
+    let before = place::<S, V, I, VALUES>(layout);
+    let mut collect = Collect {
+        payload: payload.as_mut_ptr().cast::<V>(),
+        ids: ids.as_mut_ptr().cast::<I>(),
         payload_left: layout.payload,
         ids_left: layout.arguments,
-        number: place.number,
-        next: place.next,
-        mine: place.ready,
+        number: before.number,
+        next: before.next,
+        mine: true,
     };
     if VALUES {
-        statement.store(&mut write);
+        statement.store(&mut collect);
     } else {
-        statement.backward(V::one(), &mut write);
+        statement.backward(V::one(), &mut collect);
     }
-    if write.payload_left != 0 || write.ids_left != 0 {
+    if collect.payload_left != 0 || collect.ids_left != 0 {
         misreported();
     }
-    // SAFETY: `place` found this tape innermost on this thread, and whoever could end its recording waits for this statement.
-    if place.ready && unsafe { (*place.tape).next != place.next } {
-        // SAFETY: as above.
-        unsafe { spoilt(&*place.header, &mut *place.tape) }
-    }
-    if write.mine {
-        // SAFETY: the tape had room (`mine` implies `ready`), nothing was recorded since, and the record has been written.
-        return unsafe { commit::<V, I, VALUES>(&place, layout, statement.value()) };
+    let place = place::<S, V, I, VALUES>(layout);
+    if collect.mine && place.ready && (place.number, place.next) == (before.number, before.next) {
+        // SAFETY: `place` has just found this tape, with room; the arrays are as long as the layout says, and the identifiers
+        // are below `next`.
+        return unsafe { commit(&place, layout, payload.as_ptr().cast(), ids.as_ptr().cast(), value) };
     }
     let mut leaves = MaybeUninit::<GenericArray<Taped<V, LinearId<I>>, N::Args>>::uninit();
     let leaves = leaves.as_mut_ptr().cast::<Taped<V, LinearId<I>>>();
@@ -76,7 +70,9 @@ where
     if gather.left != 0 {
         misreported();
     }
-    append_slowly::<S, V, I, VALUES>(layout, leaves, payload, statement.value())
+    // A copy: if the array itself were lent to a function, it could not stay in registers above.
+    let payload = payload;
+    append_slowly::<S, V, I, VALUES>(layout, leaves, payload.as_ptr().cast(), value)
 }
 
 #[cold]
@@ -86,16 +82,14 @@ pub(super) fn misreported() -> ! {
     panic!("a statement must report as many leaves, constants and partials as its types say")
 }
 
-/// The innermost tape, as a statement finds it before it is recorded.
+/// The innermost tape, as a statement finds it.
 struct Place<V: 'static, I, const VALUES: bool> {
-    header: *const Header,
-    /// The innermost tape if it is one of this strategy, else null.
+    /// The innermost tape if `ready`, else null.
     tape: *mut Records<V, I, VALUES>,
     number: TapeNumber,
     next: u64,
-    data: *mut u8,
     code: u8,
-    /// Whether the layout has a code and its record has room.
+    /// Whether the tape is of this strategy and not lent out, the layout has a code, and its record has room.
     ready: bool,
 }
 
@@ -108,52 +102,57 @@ where
 {
     let header = active::innermost();
     // SAFETY: the innermost header is valid on its own thread.
-    let (kind, number) = unsafe { ((*header).kind, (*header).number.get()) };
-    if kind != TypeId::of::<S>() || number == active::BORROWED {
-        let (tape, data) = (core::ptr::null_mut(), core::ptr::null_mut());
-        return Place { header, tape, number: active::BORROWED, next: 0, data, code: 0, ready: false };
+    let (kind, number, lent) = unsafe { ((*header).kind, (*header).number.get(), (*header).lent.get()) };
+    if kind != TypeId::of::<S>() || lent {
+        return Place { tape: core::ptr::null_mut(), number, next: 0, code: 0, ready: false };
     }
-    // SAFETY: `kind` says that this is a `Recorder<S::Tape>`, and nobody borrows it. Rules, which may be written by users,
-    // run while `tape` is in use; it is a pointer, not a reference, for that reason.
+    // SAFETY: `kind` says that this is a `Recorder<S::Tape>`, and nobody uses it.
     unsafe {
         let tape = &raw mut (*header.cast::<Recorder<Records<V, I, VALUES>>>().cast_mut()).tape;
-        let (next, data) = ((*tape).next, (*tape).data);
+        let next = (*tape).next;
         let code = if layout.code == 0 { (*tape).table.codes[layout.hash] } else { layout.code };
         let known = layout.code != 0 || core::ptr::eq((*tape).table.layouts[code as usize], layout);
         let code_at = (*tape).codes.wrapping_sub(usize_of(next));
-        let ready = known && next < (*tape).limit && data.addr() + layout.bytes <= code_at.addr();
-        Place { header, tape, number, next, data, code, ready }
+        let ready = known && next < (*tape).limit && (*tape).data.addr() + layout.bytes <= code_at.addr();
+        Place { tape, number, next, code, ready }
     }
 }
 
-/// Makes the record that has been written part of the recording.
+/// Writes a record and makes it part of the recording.
 ///
 /// # Safety
 ///
-/// `place` is ready, was found on this thread for this layout and is unchanged, and its record has been written in full.
+/// `place` is ready and has just been found for this layout; `payload` and `ids` have as many elements as the layout says,
+/// and the identifiers are below `place.next`.
 #[inline(always)]
 unsafe fn commit<V: Float, I: IndexType, const VALUES: bool>(
     place: &Place<V, I, VALUES>,
     layout: &Layout<V>,
+    payload: *const V,
+    ids: *const I,
     value: V,
 ) -> LinearId<I> {
     let tape = place.tape;
-    // SAFETY: the tape is still listed, as the caller says. There is room for the code and, if values are kept, for the
-    // value: `limit` is their capacity at most.
+    // SAFETY: there is room for `bytes` of data, which is what the two arrays take, for the code and, if values are kept,
+    // for the value: `limit` is their capacity at most.
     unsafe {
+        let data = (*tape).data;
+        let payload_bytes = layout.payload * size_of::<V>();
+        core::ptr::copy_nonoverlapping(payload.cast::<u8>(), data, payload_bytes);
+        core::ptr::copy_nonoverlapping(ids.cast::<u8>(), data.add(payload_bytes), layout.arguments * size_of::<I>());
         (*tape).codes.wrapping_sub(usize_of(place.next)).write(place.code);
         if VALUES {
             (*tape).values.add(usize_of(place.next)).write(value);
         }
-        (*tape).data = place.data.wrapping_add(layout.bytes);
+        (*tape).data = data.wrapping_add(layout.bytes);
         (*tape).next = place.next + 1;
     }
     LinearId::pack(place.number, place.next)
 }
 
-/// Writes payload and identifiers as they are reported, never more than there is room for, and checks that the
+/// Collects payload and identifiers as they are reported, never more than there is room for, and checks that the
 /// arguments are variables of one recording.
-struct Write<V, I> {
+struct Collect<V, I> {
     payload: *mut V,
     ids: *mut I,
     payload_left: usize,
@@ -163,16 +162,16 @@ struct Write<V, I> {
     mine: bool,
 }
 
-impl<V: Float, I: IndexType> Write<V, I> {
+impl<V: Float, I: IndexType> Collect<V, I> {
     #[inline(always)]
     fn payload(&mut self, value: V) {
         if self.payload_left == 0 {
             misreported();
         }
         self.payload_left -= 1;
-        // SAFETY: there is room for this many values; the destination may be unaligned.
+        // SAFETY: there is room for this many values.
         unsafe {
-            self.payload.write_unaligned(value);
+            self.payload.write(value);
             self.payload = self.payload.add(1);
         }
     }
@@ -184,15 +183,15 @@ impl<V: Float, I: IndexType> Write<V, I> {
         }
         self.ids_left -= 1;
         self.mine &= id.within(self.number, self.next);
-        // SAFETY: there is room for this many identifiers; the destination may be unaligned.
+        // SAFETY: there is room for this many identifiers.
         unsafe {
-            self.ids.write_unaligned(I::narrow(id.index()));
+            self.ids.write(I::narrow(id.index()));
             self.ids = self.ids.add(1);
         }
     }
 }
 
-impl<S: Taping<Raw = LinearId<I>>, I: IndexType> Sink<S> for Write<S::Value, I> {
+impl<S: Taping<Raw = LinearId<I>>, I: IndexType> Sink<S> for Collect<S::Value, I> {
     #[inline(always)]
     fn factor(&mut self, factor: S::Value) {
         self.payload(factor);
@@ -203,7 +202,7 @@ impl<S: Taping<Raw = LinearId<I>>, I: IndexType> Sink<S> for Write<S::Value, I> 
     }
 }
 
-impl<S: Taping<Raw = LinearId<I>>, I: IndexType> Store<S> for Write<S::Value, I> {
+impl<S: Taping<Raw = LinearId<I>>, I: IndexType> Store<S> for Collect<S::Value, I> {
     #[inline(always)]
     fn leaf(&mut self, _: S::Value, id: LinearId<I>) {
         self.id(id);
@@ -237,19 +236,6 @@ impl<S: Taping<Raw = LinearId<I>>, I: IndexType> Store<S> for Gather<S::Value, I
     fn constant(&mut self, _: S::Value) {}
 }
 
-/// Ends a recording after a rule recorded on its tape, where the record of the rule's own statement was being written, so that no variable of it can be used or swept any more.
-#[cold]
-#[track_caller]
-fn spoilt<V: Float, I: IndexType, const VALUES: bool>(header: &Header, tape: &mut Records<V, I, VALUES>) -> ! {
-    let lost = header.number.get();
-    header.number.set(active::fresh_number());
-    tape.begin(header.number.get());
-    panic!(
-        "a rule recorded on the tape that was recording its statement; recording {lost} has been discarded (rules compute \
-         with numbers, not with variables)"
-    )
-}
-
 /// Records a statement that the fast path did not; returns passive if no argument is active.
 ///
 /// Takes pointers, so that the fast path has no slices to make; `layout` says how long they are.
@@ -267,14 +253,11 @@ where
     V: Float,
     I: IndexType,
 {
-    // SAFETY: `append`, the only caller, has written so many. The payload lies in memory of the tape, unaligned, where nothing
-    // has been recorded, or in the caller's frame; it is copied before anything is.
-    let (leaves, payload): (_, SmallVec<[V; 32]>) = unsafe {
-        let payload = (0..layout.payload).map(|k| payload.add(k).read_unaligned());
-        (slice::from_raw_parts(leaves, layout.arguments), payload.collect())
-    };
+    // SAFETY: `append`, the only caller, has written so many.
+    let (leaves, payload) =
+        unsafe { (slice::from_raw_parts(leaves, layout.arguments), slice::from_raw_parts(payload, layout.payload)) };
     let ids = leaves.iter().map(|leaf| leaf.id);
-    where_they_belong::<S, V, I, VALUES>(ids, |tape| tape.append(layout, leaves, &payload, value))
+    where_they_belong::<S, V, I, VALUES>(ids, |tape| tape.append(layout, leaves, payload, value))
 }
 
 /// Records a function of slices; returns passive if no argument is active.
@@ -295,6 +278,12 @@ where
     I: IndexType,
 {
     let ids = arguments.iter().copied().flatten().map(|x| x.id);
+    assert!(
+        Some(constants.len()) == R::CONSTANTS.checked_mul(ids.clone().count()),
+        "a function of slices with {} constants for each argument got {}",
+        R::CONSTANTS,
+        constants.len()
+    );
     where_they_belong::<S, V, I, VALUES>(ids, |tape| tape.append_nary::<R>(arguments, constants, value))
 }
 
@@ -378,21 +367,21 @@ impl<V: Float, I: IndexType, const VALUES: bool> Records<V, I, VALUES> {
                 record.put(count);
             });
         }
-        if R::UNIT && !passive {
+        if R::UNIT {
+            let active = || all().filter(|x| x.id.is_active());
+            let n = active().count();
+            let count = u32::try_from(n).expect("a statement has fewer than 2^32 arguments");
             return self.push(ONES, value, n * size_of::<I>() + 4, |record| {
-                all().for_each(|x| record.put(I::narrow(x.id.index())));
+                active().for_each(|x| record.put(I::narrow(x.id.index())));
                 record.put(count);
             });
         }
-        let mut scratch = core::mem::take(&mut self.scratch);
-        scratch.clear();
+        let mut scratch = Scratch::<V>::new();
         scratch.extend(all().map(|x| x.value));
         scratch.resize(2 * n, V::zero());
         let (values, partials) = scratch.split_at_mut(n);
         R::partials(values, constants, partials);
-        let pushed = self.push_partials(all().map(|x| x.id).zip(partials.iter().copied()), value);
-        self.scratch = scratch;
-        pushed
+        self.push_partials(all().map(|x| x.id).zip(partials.iter().copied()), value)
     }
 
     /// Records the active arguments with their partials.

@@ -101,7 +101,7 @@ impl<V: Float> Layout<V> {
     pub(super) fn expand<I: IndexType>(&self, seed: V, payload: &[V], values: &[V]) -> Partials<V> {
         assert_eq!(payload.len(), self.payload, "a statement's payload is as long as its layout says");
         assert_eq!(values.len(), self.arguments, "a statement has as many arguments as its layout says");
-        let mut record = smallvec::SmallVec::<[u8; 512]>::from_elem(0, self.bytes);
+        let mut record = smallvec::SmallVec::<[u8; 2048]>::from_elem(0, self.bytes);
         let mut partials = Partials::from_elem(V::zero(), self.arguments);
         let at = record.as_mut_ptr();
         // SAFETY: `record` is as long as this layout's records, and is filled as they are, with arguments 0, 1, 2, …, which
@@ -120,7 +120,7 @@ impl<V: Float> Layout<V> {
 }
 
 /// The partials of one statement.
-pub(super) type Partials<V> = smallvec::SmallVec<[V; 32]>;
+pub(super) type Partials<V> = smallvec::SmallVec<[V; 128]>;
 
 /// Adds to the adjoints of a record's arguments, one after the other.
 pub(super) struct Arguments<'a, V, I> {

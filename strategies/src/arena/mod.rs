@@ -42,13 +42,18 @@ macro_rules! reverse_by_records {
         #[inline]
         #[track_caller]
         fn input(tape: &mut Self::Tape, value: V) -> LinearId<I> {
-            tape.input(value).unwrap_or_else(|exhausted| exhausted.raise())
+            match tape.input(value) {
+                Ok(id) => id,
+                Err(exhausted) => exhausted.raise(),
+            }
         }
 
         #[inline]
         #[track_caller]
         fn inputs(tape: &mut Self::Tape, values: &[V], each: impl FnMut(V, LinearId<I>)) {
-            tape.inputs(values, each).unwrap_or_else(|exhausted| exhausted.raise());
+            if let Err(exhausted) = tape.inputs(values, each) {
+                exhausted.raise();
+            }
         }
 
         #[inline(always)]

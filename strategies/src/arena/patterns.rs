@@ -2,6 +2,7 @@
 //!
 //! A sum, a product, a product added to a running sum: records of these few kinds have codes of their own on every
 //! tape. They need no entry in its table, no function of their own, and no call.
+#![allow(clippy::cast_possible_truncation, reason = "patterns are short and few")]
 
 use super::layout::Arguments;
 use super::table::{CLASSIC_MAX, classic};

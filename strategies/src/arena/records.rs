@@ -33,8 +33,6 @@ pub struct Records<V: 'static, I, const VALUES: bool> {
     /// The segments filled so far, and the current one last.
     pub(super) spans: SmallVec<[Span; 4]>,
     value_store: Vec<V>,
-    /// Arguments and partials of a function of slices while it is recorded.
-    pub(super) scratch: Vec<V>,
     width: PhantomData<I>,
 }
 
@@ -68,7 +66,6 @@ impl<V: Float, I: IndexType, const VALUES: bool> Default for Records<V, I, VALUE
             segments: Vec::new(),
             spans: SmallVec::new(),
             value_store: Vec::new(),
-            scratch: Vec::new(),
             width: PhantomData,
         }
     }
@@ -139,6 +136,8 @@ impl<V: Float, I: IndexType, const VALUES: bool> Records<V, I, VALUES> {
 
     #[cold]
     fn grow(&mut self, bytes: usize) -> Result<(), OutOfIdentifiers> {
+        // Only a tape that never began one; identifiers without a recording would pass for passive.
+        assert!(self.number != TapeNumber::default(), "nothing can be recorded before a recording begins");
         if self.next >= self.identifiers {
             return Err(OutOfIdentifiers { used: self.next - 1 });
         }
@@ -224,6 +223,9 @@ impl<V: Float, I: IndexType, const VALUES: bool> Records<V, I, VALUES> {
         mut each: impl FnMut(V, LinearId<I>),
     ) -> Result<(), OutOfIdentifiers> {
         let (first, end) = (self.next, self.next + values.len() as u64);
+        if end > self.identifiers {
+            return Err(OutOfIdentifiers { used: self.next - 1 });
+        }
         let last_code = self.codes.wrapping_sub(usize_of(end) - 1);
         if values.is_empty() || end > self.limit || self.data.addr() > last_code.addr() {
             return values.iter().try_for_each(|value| self.input(*value).map(|id| each(*value, id)));
@@ -264,7 +266,7 @@ impl<V: Float, I: IndexType, const VALUES: bool> Records<V, I, VALUES> {
         unsafe { core::slice::from_raw_parts(self.values, self.len()) }
     }
 
-    /// Makes room for `capacity` more, and touches it.
+    /// Makes room for a recording of this size, and touches it.
     pub(crate) fn reserve(&mut self, capacity: Capacity) {
         let identifiers = capacity.inputs + capacity.statements;
         let bytes = identifiers + capacity.arguments * (size_of::<V>() + size_of::<I>());
@@ -275,7 +277,7 @@ impl<V: Float, I: IndexType, const VALUES: bool> Records<V, I, VALUES> {
             self.segments.push(Segment::new((bytes - have + slack).max(Segment::FIRST)));
         }
         self.segments.iter_mut().skip(self.spans.len()).for_each(Segment::touch);
-        if self.spans.is_empty() && !self.segments.is_empty() {
+        if self.spans.is_empty() && !self.segments.is_empty() && self.number != TapeNumber::default() {
             self.enter(0);
         }
         if VALUES && identifiers >= self.value_store.capacity() {
@@ -284,7 +286,9 @@ impl<V: Float, I: IndexType, const VALUES: bool> Records<V, I, VALUES> {
                 value.write(V::zero());
             }
         }
-        self.set_limit();
+        if !self.spans.is_empty() {
+            self.set_limit();
+        }
     }
 
     /// Bytes of segments and of values obtained from the allocator.
@@ -307,7 +311,7 @@ impl OutOfIdentifiers {
     pub(crate) fn raise(self) -> ! {
         panic!(
             "out of identifiers: the recording has {} inputs and statements, as many as its identifiers can number; \
-             nothing of this statement was recorded (use u64 identifiers, or checkpointing)",
+             nothing more has been recorded (use u64 identifiers, or checkpointing)",
             self.used
         )
     }

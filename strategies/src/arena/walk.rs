@@ -4,6 +4,7 @@ use super::layout::{Layout, Partials, ReverseFn, Sweep};
 use super::patterns::{self, PATTERNS};
 use super::records::{Records, Span, usize_of};
 use super::table::{ASSIGNED, CLASSIC, Entry, Kind};
+use crate::scratch::Scratch;
 use crate::{Float, IndexType, MemoryReport, MemoryUsage};
 use smallvec::SmallVec;
 
@@ -122,15 +123,19 @@ impl<V: Float, I: IndexType, const VALUES: bool> Records<V, I, VALUES> {
             Kind::Nary => {
                 let layout = special.layout.expect("n-ary records have a layout");
                 let partials_of = layout.nary.expect("and their layout has the rule");
-                let values: Partials<V> = ids.clone().map(|id| values[id]).collect();
-                let mut partials = Partials::from_elem(V::zero(), values.len());
-                partials_of(&values, &payload.collect::<Partials<V>>(), &mut partials);
-                ids.zip(partials).for_each(|(id, partial)| adjoints[id] += seed * partial);
+                let (n, constants) = (special.arguments, special.payload);
+                let mut scratch = Scratch::<V>::new();
+                scratch.extend(ids.clone().map(|id| values[id]).chain(payload));
+                scratch.resize(2 * n + constants, V::zero());
+                let (arguments, rest) = scratch.split_at_mut(n);
+                let (constants, partials) = rest.split_at_mut(constants);
+                partials_of(arguments, constants, partials);
+                ids.zip(partials).for_each(|(id, partial)| adjoints[id] += seed * *partial);
             }
             Kind::Mixed | Kind::Explicit => {
                 let layout = special.layout.expect("typed records have a layout");
                 let passive = special.payload - layout.payload;
-                let payload: SmallVec<[V; 32]> = payload.collect();
+                let payload: SmallVec<[V; 128]> = payload.collect();
                 let mut passives = payload[..passive].iter();
                 let passive_or = |id: usize| if id == 0 { passives.next().copied() } else { values.get(id).copied() };
                 let values: Partials<V> =

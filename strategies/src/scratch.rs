@@ -1,0 +1,57 @@
+//! Vectors that are kept from use to use, so that statements over long slices allocate once and not each time.
+
+use core::any::Any;
+use core::cell::RefCell;
+use core::ops::{Deref, DerefMut};
+
+thread_local! {
+    /// One vector for each element type and depth of nesting.
+    static KEPT: RefCell<Vec<Box<dyn Any>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// An empty vector of this thread, which gets it back on drop.
+#[derive(Debug)]
+#[allow(clippy::box_collection, reason = "the box is kept, as `dyn Any`")]
+pub struct Scratch<T: 'static>(Option<Box<Vec<T>>>);
+
+impl<T: 'static> Scratch<T> {
+    /// Takes one that is kept, or makes one.
+    #[must_use]
+    pub fn new() -> Self {
+        let kept = KEPT.try_with(|kept| {
+            let mut kept = kept.borrow_mut();
+            let at = kept.iter().position(|vector| vector.is::<Vec<T>>())?;
+            kept.swap_remove(at).downcast::<Vec<T>>().ok()
+        });
+        Self(Some(kept.ok().flatten().unwrap_or_default()))
+    }
+}
+
+impl<T: 'static> Default for Scratch<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T: 'static> Deref for Scratch<T> {
+    type Target = Vec<T>;
+    fn deref(&self) -> &Vec<T> {
+        self.0.as_ref().expect("the vector is there until drop")
+    }
+}
+
+impl<T: 'static> DerefMut for Scratch<T> {
+    fn deref_mut(&mut self) -> &mut Vec<T> {
+        self.0.as_mut().expect("the vector is there until drop")
+    }
+}
+
+impl<T: 'static> Drop for Scratch<T> {
+    fn drop(&mut self) {
+        if let Some(mut vector) = self.0.take() {
+            vector.clear();
+            // While the thread ends there is nowhere to keep it.
+            let _ = KEPT.try_with(|kept| kept.borrow_mut().push(vector));
+        }
+    }
+}
