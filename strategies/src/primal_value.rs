@@ -13,7 +13,7 @@ use core::marker::PhantomData;
 /// A statement with `a` arguments of which `p` are passive and `c` `f64` operands takes exactly **9 + 4a + 8c + 8p
 /// bytes** (`f64` values, `u32` identifiers), 8 of them for its value, where passive arguments count in `a` too. A
 /// function of slices takes 13 + 4a, plus 8a if it has constants; if some of its arguments are passive, 9 + 12a for its `a`
-/// active ones, and 13 + 12a when a > 27. Should one tape ever meet more than 208 different statement types, the
+/// active ones, 13 + 12a when a > 27, and 13 + 4a if it is a sum. Should one tape ever meet more than 208 different statement types, the
 /// further ones take 8 bytes more.
 ///
 /// `V` is the value type, `I` the width of identifiers, `P` what derivatives are at singular points.

@@ -20,7 +20,8 @@ impl<T: 'static> Scratch<T> {
     pub fn new() -> Self {
         let kept = KEPT.try_with(|kept| {
             let mut kept = kept.borrow_mut();
-            let at = kept.iter().position(|vector| vector.is::<Vec<T>>())?;
+            // The latest, so that in nested uses each gets its own back, grown as it needs.
+            let at = kept.iter().rposition(|vector| vector.is::<Vec<T>>())?;
             kept.swap_remove(at).downcast::<Vec<T>>().ok()
         });
         Self(Some(kept.ok().flatten().unwrap_or_default()))

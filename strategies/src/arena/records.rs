@@ -139,7 +139,7 @@ impl<V: Float, I: IndexType, const VALUES: bool> Records<V, I, VALUES> {
         // Only a tape that never began one; identifiers without a recording would pass for passive.
         assert!(self.number != TapeNumber::default(), "nothing can be recorded before a recording begins");
         if self.next >= self.identifiers {
-            return Err(OutOfIdentifiers { used: self.next - 1 });
+            return Err(OutOfIdentifiers { used: self.next - 1, limit: self.identifiers - 1 });
         }
         if VALUES && usize_of(self.next) >= self.value_store.capacity() {
             self.grow_values(usize_of(self.next) + 1);
@@ -224,7 +224,7 @@ impl<V: Float, I: IndexType, const VALUES: bool> Records<V, I, VALUES> {
     ) -> Result<(), OutOfIdentifiers> {
         let (first, end) = (self.next, self.next + values.len() as u64);
         if end > self.identifiers {
-            return Err(OutOfIdentifiers { used: self.next - 1 });
+            return Err(OutOfIdentifiers { used: self.next - 1, limit: self.identifiers - 1 });
         }
         let last_code = self.codes.wrapping_sub(usize_of(end) - 1);
         if values.is_empty() || end > self.limit || self.data.addr() > last_code.addr() {
@@ -303,6 +303,8 @@ impl<V: Float, I: IndexType, const VALUES: bool> Records<V, I, VALUES> {
 pub(crate) struct OutOfIdentifiers {
     /// Identifiers in use.
     pub(crate) used: u64,
+    /// Identifiers that may be in use.
+    pub(crate) limit: u64,
 }
 
 impl OutOfIdentifiers {
@@ -310,9 +312,9 @@ impl OutOfIdentifiers {
     #[track_caller]
     pub(crate) fn raise(self) -> ! {
         panic!(
-            "out of identifiers: the recording has {} inputs and statements, as many as its identifiers can number; \
-             nothing more has been recorded (use u64 identifiers, or checkpointing)",
-            self.used
+            "out of identifiers: the recording has {} inputs and statements, and its identifiers can number no more than {} \
+             inputs and statements; nothing more has been recorded (use u64 identifiers, or record in stages)",
+            self.used, self.limit
         )
     }
 }
