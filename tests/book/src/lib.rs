@@ -41,6 +41,8 @@ chapters! {
     contiguous_arrays "book/src/decisions/2026-11-21-contiguous-arrays.md";
     default_is_zero "book/src/decisions/2026-11-21-default-is-zero.md";
     companions "book/src/decisions/2026-11-21-companions.md";
+    patterns "book/src/decisions/2026-11-21-patterns.md";
+    rules_before_records "book/src/decisions/2026-11-21-rules-before-records.md";
 }
 
 /// The root of the repository: the one in which cargo runs, which with a shared target folder need not be the one in
