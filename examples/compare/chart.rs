@@ -43,7 +43,13 @@ fn panel(
         outcome.flatten().map_or_else(String::new, |(_, outcome)| outcome.workload.to_owned())
     };
     let labels = 2 * outcomes.len() + 1;
-    chart.configure_mesh().disable_x_mesh().x_labels(labels).x_label_formatter(&name).draw()?;
+    chart
+        .configure_mesh()
+        .disable_x_mesh()
+        .light_line_style(TRANSPARENT)
+        .x_labels(labels)
+        .x_label_formatter(&name)
+        .draw()?;
     for (s, strategy) in Strategy::ALL.into_iter().enumerate() {
         let colour = Palette99::pick(s).mix(0.8);
         let bars = outcomes.iter().enumerate().flat_map(|(k, outcome)| {
@@ -59,6 +65,11 @@ fn panel(
             .label(strategy.name())
             .legend(move |(x, y)| Rectangle::new([(x, y - 5), (x + 10, y + 5)], colour.filled()));
     }
-    chart.configure_series_labels().background_style(WHITE).border_style(BLACK.mix(0.3)).draw()?;
+    chart
+        .configure_series_labels()
+        .position(SeriesLabelPosition::UpperMiddle)
+        .background_style(WHITE)
+        .border_style(BLACK.mix(0.3))
+        .draw()?;
     Ok(())
 }
