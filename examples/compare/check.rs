@@ -77,14 +77,15 @@ fn along(problem: &impl Problem, direction: &[f64], step: f64) -> f64 {
 }
 
 /// The derivative of `f` at 0 and its estimated error: central differences extrapolated once (Richardson), with the step
-/// at which two extrapolations agree best.
+/// at which two extrapolations agree best. The error is at least what rounding the value of `f` makes of it.
 fn derivative(mut f: impl FnMut(f64) -> f64) -> (f64, f64) {
+    let value = f(0.0).abs();
     let mut central = |h: f64| (f(h) - f(-h)) / (2.0 * h);
-    let extrapolated: Vec<f64> = (2..=24)
-        .map(|k| 0.5_f64.powi(k))
-        .map(|h| (central(h), central(0.5 * h)))
-        .map(|(coarse, fine)| (4.0 * fine - coarse) / 3.0)
-        .collect();
-    let pairs = extrapolated.windows(2).map(|pair| (pair[1], (pair[0] - pair[1]).abs()));
+    let extrapolated: Vec<(f64, f64)> =
+        (2..=24).map(|k| 0.5_f64.powi(k)).map(|h| (h, (4.0 * central(0.5 * h) - central(h)) / 3.0)).collect();
+    let pairs = extrapolated.windows(2).map(|pair| {
+        let [(_, coarse), (h, fine)] = [pair[0], pair[1]];
+        (fine, (coarse - fine).abs().max(2.0 * f64::EPSILON * value / h))
+    });
     pairs.min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((f64::NAN, f64::NAN))
 }

@@ -14,7 +14,7 @@ unary_rules! {
 }
 
 binary_rules! {
-    /// xʸ. See [`power_x`] and [`power_y`] for the partials at x = 0, x < 0 and y = 0.
+    /// xʸ. ∂x is exactly 0 for y = 0, and ∂y for x = 0 and y > 0; the book has a table of conventions.
     Pow(x, y, v) = x.powf(y), power_x(x, y, v), power_y(x, y, v);
     /// xⁿ for a whole number n (exactly representable, an `i32` by construction).
     Powi(x, n, v) = x.powi(whole(n)), power_whole(x, n), V::zero();

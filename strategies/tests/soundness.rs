@@ -46,7 +46,7 @@ fn an_empty_reservation_makes_no_room_that_is_not_there<S: Linear>() {
     let mut records = S::Tape::default();
     S::reserve(&mut records, Capacity::default());
     // No recording has begun, so there is nothing to number identifiers by; the allocator must not be needed to say so.
-    let refused = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| S::input(&mut records, 1.0)));
+    let refused = catch_unwind(AssertUnwindSafe(|| S::input(&mut records, 1.0)));
     assert!(refused.is_err());
     assert_eq!(S::identifiers(&records), 1);
 }
