@@ -1,6 +1,7 @@
 //! Random straight-line programs: both strategies give the same gradient, differences agree with it, and `f32` with `f64`.
 
 use proptest::prelude::{ProptestConfig, Strategy, prop, prop_assert, proptest};
+use proptest::test_runner::RngSeed;
 use tapewright::prelude::{Jacobian, PrimalValue, Real, Reverse, Taping, value_and_gradient};
 use tapewright::{Float, dot, linear_combination, logsumexp, smooth_max, smooth_min, sum};
 
@@ -119,14 +120,15 @@ fn slope(steps: &[Step], x: &[f64], direction: &[f64]) -> f64 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, rng_seed: RngSeed::Fixed(2026), ..ProptestConfig::default() })]
 
     #[test]
     fn strategies_agree(steps in steps(), x in inputs()) {
         let (value, a) = value_and_slopes::<Jacobian>(&steps, &x);
         let (same, b) = value_and_slopes::<PrimalValue>(&steps, &x);
         prop_assert!(value == same && value.is_finite(), "values {value} and {same}");
-        prop_assert!(max_distance(&a, &b) <= 1e-12 * max_norm(&a), "{a:?} and {b:?}");
+        // Rounding errors are those of the adjoints on the way, which are about 1 also where they cancel in the gradient.
+        prop_assert!(max_distance(&a, &b) <= 1e-12 * max_norm(&a).max(1e-2), "{a:?} and {b:?}");
     }
 
     #[test]
