@@ -10,7 +10,8 @@
 //! * Every pointer in the list comes from `Box::into_raw` of a whole `Recorder<S::Tape>` and stays valid while it is
 //!   listed: whoever owns the box removes it from the list before freeing it, and one that is leaked is never freed.
 //! * `kind` is `TypeId::of::<S>()` exactly when the recorder is a `Recorder<S::Tape>`.
-//! * `lent` is true exactly while [`with`] gives the tape to somebody. Nobody else is given it meanwhile, no fast path uses it, and a [`Running`] that is ended then leaves its tape listed and leaks it.
+//! * `lent` is true exactly while [`with`] gives the tape to somebody. Nobody else is given it meanwhile, no fast path
+//!   uses it, and a [`Running`] that is ended then leaves its tape listed and leaks it.
 //! * Lists are touched by their own thread only: a listed tape cannot be moved to another thread.
 
 use crate::{Reverse, TapeNumber};

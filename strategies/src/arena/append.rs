@@ -84,7 +84,7 @@ pub(super) fn misreported() -> ! {
 
 /// The innermost tape, as a statement finds it.
 struct Place<V: 'static, I, const VALUES: bool> {
-    /// The innermost tape if `ready`, else null.
+    /// The innermost tape, or null if it is of another strategy or lent out.
     tape: *mut Records<V, I, VALUES>,
     number: TapeNumber,
     next: u64,

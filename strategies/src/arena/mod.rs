@@ -11,11 +11,11 @@
 //! table of at most 208 entries that fills as statement types are met. Records therefore hold no pointers, except
 //! those that find the table full.
 //!
-//! All functions that read records back are here and in [`layout`]; they and [`segment`] are the arena files
-//! in which unsafe code is allowed. The invariants that they rely on:
+//! Records are written in [`append`](mod@append) and [`records`], and read in [`layout`], [`patterns`] and [`walk`]. The
+//! files of this module and `active.rs` are those in which unsafe code is allowed. The invariants that they rely on:
 //!
 //! * A code byte describes the bytes that were written with it, and `Layout`s never change.
-//! * Every identifier in a record is below the identifier of its left-hand side: [`append`] checks it, whatever the
+//! * Every identifier in a record is below the identifier of its left-hand side: [`append`](fn@append) checks it, whatever the
 //!   caller passes. An adjoint vector as long as the recording is therefore long enough.
 
 mod append;

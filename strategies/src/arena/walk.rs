@@ -8,7 +8,7 @@ use crate::scratch::Scratch;
 use crate::{Float, IndexType, MemoryReport, MemoryUsage};
 use smallvec::SmallVec;
 
-/// One record that is not typed, read in place; `record` is its first byte.
+/// One record, read in place; `record` is its first byte.
 struct Special<V: 'static> {
     record: *const u8,
     bytes: usize,
@@ -156,7 +156,7 @@ impl<V: Float, I: IndexType, const VALUES: bool> Records<V, I, VALUES> {
     ///
     /// # Safety
     ///
-    /// A record with this code ends at `end`, and it is no typed one.
+    /// A record with this code, of this kind, ends at `end`.
     unsafe fn special(&self, code: u8, kind: Kind, end: *const u8) -> Special<V> {
         let (float, id) = (size_of::<V>(), size_of::<I>());
         let special = |bytes: usize, payload: usize, arguments: usize, layout| Special {
