@@ -1,6 +1,7 @@
 //! What can go wrong, as values.
 
 use core::fmt;
+use tapewright_strategies::StorageError;
 
 /// A call that the caller can correct.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +21,14 @@ pub enum Error {
         /// The tape's latest recording.
         recording: u32,
     },
+    /// Records could not be written to the file that they are spilled to, or not be read back.
+    Storage(StorageError),
+}
+
+impl From<StorageError> for Error {
+    fn from(error: StorageError) -> Self {
+        Self::Storage(error)
+    }
 }
 
 impl fmt::Display for Error {
@@ -33,6 +42,7 @@ impl fmt::Display for Error {
                 "a variable of recording #{variable} was used with the tape of recording #{recording}: it belongs to \
                  another tape, or the tape has recorded or been reset since"
             ),
+            Self::Storage(error) => fmt::Display::fmt(error, f),
         }
     }
 }

@@ -55,6 +55,6 @@ pub use nary::{dot, linear_combination, logsumexp, nary, sum};
 pub use tape::{Adjoints, Recording, Scope, Tape};
 pub use tapewright_strategies as strategies;
 pub use tapewright_strategies::{
-    Capacity, Float, Jacobian, MemoryReport, MemoryUsage, Nary, Passive, PrimalValue, Reverse, Rule, Statement,
-    Strategy, Taping,
+    Capacity, Float, Hybrid, InMemory, Jacobian, Linear, MemoryReport, MemoryUsage, Nary, Passive, PrimalValue, Reuse,
+    Reverse, Rule, Shared, Statement, StorageError, Strategy, Taping,
 };

@@ -142,7 +142,7 @@ impl<S: Reverse> Tape<S> {
                 self.adjoints[slot] += seed;
             }
         }
-        self.reverse();
+        self.reverse()?;
         Ok(Adjoints { tape: self })
     }
 
@@ -166,7 +166,7 @@ impl<S: Reverse> Tape<S> {
         self.clear_adjoints();
         if let Some(slot) = slot {
             self.adjoints[slot] = S::Value::one();
-            self.reverse();
+            self.reverse()?;
         }
         if consecutive(&self.variables) {
             // The length is hidden so that a few adjoints, just stored one by one, are not loaded back as a vector: that
@@ -183,10 +183,11 @@ impl<S: Reverse> Tape<S> {
     }
 
     #[inline(always)]
-    fn reverse(&mut self) {
-        self.dirty = 0..self.adjoints.len(); // should a rule panic
-        S::reverse(self.owned.tape(), &mut self.adjoints);
+    fn reverse(&mut self) -> Result<(), Error> {
+        self.dirty = 0..self.adjoints.len(); // should a rule panic, or records be unreadable
+        S::reverse(self.owned.tape(), &mut self.adjoints)?;
         self.dirty = self.inputs.clone();
+        Ok(())
     }
 
     /// Makes the adjoint vector long enough and 0 everywhere.

@@ -48,14 +48,14 @@ layouts! {
 /// Runs `$function::<S>($arguments)` for every strategy, value type and width of identifiers.
 macro_rules! every_layout {
     ($function:ident($($argument:expr),*)) => {
-        $function::<Jacobian<f64, u32>>($($argument),*);
-        $function::<Jacobian<f64, u64>>($($argument),*);
-        $function::<Jacobian<f32, u32>>($($argument),*);
-        $function::<Jacobian<f32, u64>>($($argument),*);
-        $function::<PrimalValue<f64, u32>>($($argument),*);
-        $function::<PrimalValue<f64, u64>>($($argument),*);
-        $function::<PrimalValue<f32, u32>>($($argument),*);
-        $function::<PrimalValue<f32, u64>>($($argument),*);
+        $function::<Jacobian<f64, Linear<u32>>>($($argument),*);
+        $function::<Jacobian<f64, Linear<u64>>>($($argument),*);
+        $function::<Jacobian<f32, Linear<u32>>>($($argument),*);
+        $function::<Jacobian<f32, Linear<u64>>>($($argument),*);
+        $function::<PrimalValue<f64, Linear<u32>>>($($argument),*);
+        $function::<PrimalValue<f64, Linear<u64>>>($($argument),*);
+        $function::<PrimalValue<f32, Linear<u32>>>($($argument),*);
+        $function::<PrimalValue<f32, Linear<u64>>>($($argument),*);
     };
 }
 

@@ -19,13 +19,19 @@ macro_rules! conforms {
 
 conforms! {
     jacobian: tapewright::Jacobian;
-    jacobian_u64: tapewright::Jacobian<f64, u64>;
+    jacobian_u64: tapewright::Jacobian<f64, tapewright::Linear<u64>>;
     jacobian_f32: tapewright::Jacobian<f32>;
-    jacobian_f32_u64: tapewright::Jacobian<f32, u64>;
+    jacobian_f32_u64: tapewright::Jacobian<f32, tapewright::Linear<u64>>;
+    jacobian_reuse: tapewright::Jacobian<f64, tapewright::Reuse>;
+    jacobian_reuse_f32: tapewright::Jacobian<f32, tapewright::Reuse>;
+    jacobian_shared: tapewright::Jacobian<f64, tapewright::Linear, tapewright::Shared>;
+    primal_value_reuse: tapewright::PrimalValue<f64, tapewright::Reuse>;
+    hybrid: tapewright::Hybrid;
+    hybrid_reuse: tapewright::Hybrid<f64, tapewright::Reuse>;
     primal_value: tapewright::PrimalValue;
-    primal_value_u64: tapewright::PrimalValue<f64, u64>;
+    primal_value_u64: tapewright::PrimalValue<f64, tapewright::Linear<u64>>;
     primal_value_f32: tapewright::PrimalValue<f32>;
-    primal_value_f32_u64: tapewright::PrimalValue<f32, u64>;
+    primal_value_f32_u64: tapewright::PrimalValue<f32, tapewright::Linear<u64>>;
 }
 
 /// Fails unless the kit finds this fault, in the scenario that is meant to.
@@ -51,7 +57,7 @@ fn scenarios_have_distinct_names() {
 fn tapes_can_be_sent_to_other_threads() {
     fn sendable<T: Send>(_: T) {}
     sendable(Tape::<Jacobian>::new());
-    sendable(Tape::<PrimalValue<f32, u64>>::new());
+    sendable(Tape::<PrimalValue<f32, tapewright::Linear<u64>>>::new());
 }
 
 /// One test for each fault: `dropped_partial_is_caught: DropsAPartial by polynomial` becomes

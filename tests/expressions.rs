@@ -335,15 +335,15 @@ fn variables_have_the_documented_sizes() {
     assert_eq!(size_of::<Real<Jacobian>>(), 16);
     assert_eq!(size_of::<Real<PrimalValue>>(), 16);
     assert_eq!(size_of::<Real<Jacobian<f32>>>(), 16);
-    assert_eq!(size_of::<Real<Jacobian<f64, u64>>>(), 24);
-    assert_eq!(size_of::<Real<PrimalValue<f64, u64>>>(), 24);
+    assert_eq!(size_of::<Real<Jacobian<f64, Linear<u64>>>>(), 24);
+    assert_eq!(size_of::<Real<PrimalValue<f64, Linear<u64>>>>(), 24);
 }
 
 const fn assert_plain<T: Copy + Send + Sync + 'static>() {}
 const _: () = {
     assert_plain::<Real<Passive>>();
     assert_plain::<Real<Jacobian>>();
-    assert_plain::<Real<PrimalValue<f32, u64>>>();
+    assert_plain::<Real<PrimalValue<f32, Linear<u64>>>>();
 };
 
 #[test]

@@ -12,8 +12,8 @@ macro_rules! scenarios {
     ($($name:ident)*) => {
         mod jacobian { $( #[test] fn $name() { super::$name::<tapewright::Jacobian>(); } )* }
         mod primal_value { $( #[test] fn $name() { super::$name::<tapewright::PrimalValue>(); } )* }
-        mod jacobian_u64 { $( #[test] fn $name() { super::$name::<tapewright::Jacobian<f64, u64>>(); } )* }
-        mod primal_value_u64 { $( #[test] fn $name() { super::$name::<tapewright::PrimalValue<f64, u64>>(); } )* }
+        mod jacobian_u64 { $( #[test] fn $name() { super::$name::<tapewright::Jacobian<f64, Linear<u64>>>(); } )* }
+        mod primal_value_u64 { $( #[test] fn $name() { super::$name::<tapewright::PrimalValue<f64, Linear<u64>>>(); } )* }
     };
 }
 scenarios! {
@@ -117,8 +117,8 @@ fn statements_of_an_outer_recording_go_to_the_outer_tape<S: Linear>() {
     nested::<S, S>();
     nested::<S, Jacobian>();
     nested::<S, PrimalValue>();
-    nested::<S, Jacobian<f64, u64>>();
-    nested::<S, PrimalValue<f64, u64>>();
+    nested::<S, Jacobian<f64, Linear<u64>>>();
+    nested::<S, PrimalValue<f64, Linear<u64>>>();
 }
 
 fn nested<S: Linear, T: Linear>() {
@@ -485,8 +485,8 @@ macro_rules! exhausts {
 exhausts! {
     running_out_of_identifiers_loses_nothing_jacobian Jacobian;
     running_out_of_identifiers_loses_nothing_primal_value PrimalValue;
-    running_out_of_identifiers_loses_nothing_jacobian_u64 Jacobian<f64, u64>;
-    running_out_of_identifiers_loses_nothing_primal_value_u64 PrimalValue<f64, u64>;
+    running_out_of_identifiers_loses_nothing_jacobian_u64 Jacobian<f64, Linear<u64>>;
+    running_out_of_identifiers_loses_nothing_primal_value_u64 PrimalValue<f64, Linear<u64>>;
 }
 
 #[test]

@@ -36,14 +36,14 @@ fn s1_values_and_identifiers_come_in_two_widths_each() {
         assert!(close(value.as_f64(), VALUE, tolerance));
         assert!(gradient.iter().zip(GRADIENT).all(|(g, expected)| close(g.as_f64(), expected, tolerance)));
     }
-    holds::<Jacobian<f64, u32>>(1e-12);
-    holds::<Jacobian<f64, u64>>(1e-12);
-    holds::<Jacobian<f32, u32>>(1e-5);
-    holds::<Jacobian<f32, u64>>(1e-5);
-    holds::<PrimalValue<f64, u32>>(1e-12);
-    holds::<PrimalValue<f64, u64>>(1e-12);
-    holds::<PrimalValue<f32, u32>>(1e-5);
-    holds::<PrimalValue<f32, u64>>(1e-5);
+    holds::<Jacobian<f64, Linear<u32>>>(1e-12);
+    holds::<Jacobian<f64, Linear<u64>>>(1e-12);
+    holds::<Jacobian<f32, Linear<u32>>>(1e-5);
+    holds::<Jacobian<f32, Linear<u64>>>(1e-5);
+    holds::<PrimalValue<f64, Linear<u32>>>(1e-12);
+    holds::<PrimalValue<f64, Linear<u64>>>(1e-12);
+    holds::<PrimalValue<f32, Linear<u32>>>(1e-5);
+    holds::<PrimalValue<f32, Linear<u64>>>(1e-5);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::Outcome;
 use super::check::{all_close, close, constant, ensure, floats, gradient_is, is_passive, recorded};
-use crate::{Float, Real, Reverse};
+use crate::{Float, Error, Real, Reverse};
 
 /// f(x, y) = x.
 pub fn output_is_an_input<S: Reverse>() -> Outcome {
@@ -126,7 +126,7 @@ pub fn adjoints_of_intermediates_are_consumed<S: Reverse>() -> Outcome {
     let mut adjoints = vec![S::Value::from_f64(0.0); S::identifiers(tape)];
     let slot = |variable: &Real<S>| S::locate(variable.id()).map_or(0, |(_, slot)| slot);
     adjoints[slot(&recorded.y[1])] = S::Value::from_f64(1.0);
-    S::reverse(tape, &mut adjoints);
+    S::reverse(tape, &mut adjoints).map_err(Error::from)?;
     close("the input's slot", adjoints[slot(&recorded.x[0])], 12.0)?;
     let elsewhere = [slot(&recorded.y[0]), slot(&recorded.y[1])].map(|slot| adjoints[slot]);
     all_close("the slots of intermediates", &elsewhere, &[0.0, 0.0])

@@ -58,7 +58,7 @@ pub fn nested_three_deep<S: Reverse>() -> Outcome {
 /// A recording of another strategy inside one of this, and one of this inside that.
 #[allow(clippy::op_ref, reason = "variables of most strategies are computed with by reference")]
 pub fn another_strategy_inside<S: Reverse>() -> Outcome {
-    type Other = PrimalValue<f32, u64>;
+    type Other = PrimalValue<f32, crate::Linear<u64>>;
     let mut inside = Ok(());
     let mut outer = recorded::<S>(&[2.0, 3.0], |x| {
         let mut y = (&x[0] * &x[1]).eval();

@@ -14,9 +14,10 @@
 //!   uses it, and a [`Running`] that is ended then leaves its tape listed and leaks it.
 //! * Lists are touched by their own thread only: a listed tape cannot be moved to another thread.
 
+use crate::pool::Pool;
 use crate::{Reverse, TapeNumber};
 use core::any::TypeId;
-use core::cell::Cell;
+use core::cell::{Cell, UnsafeCell};
 use core::marker::PhantomData;
 use core::mem::ManuallyDrop;
 use core::ptr::{self, NonNull};
@@ -30,6 +31,34 @@ pub(crate) struct Header {
     /// Whether the tape is in use by [`with`].
     pub(crate) lent: Cell<bool>,
     outer: Cell<*const Header>,
+    /// The identifiers of the recording, if its strategy reuses them.
+    pub(crate) pool: PoolCell,
+}
+
+impl Header {
+    const fn new(kind: TypeId) -> Self {
+        Self {
+            kind,
+            number: Cell::new(TapeNumber(0)),
+            lent: Cell::new(false),
+            outer: Cell::new(ptr::null()),
+            pool: PoolCell(UnsafeCell::new(Pool::new())),
+        }
+    }
+}
+
+/// A pool that several places of a thread can reach, one at a time.
+pub(crate) struct PoolCell(UnsafeCell<Pool>);
+
+impl PoolCell {
+    /// # Safety
+    ///
+    /// `f` does not come back here: it calls methods of the pool and nothing that runs code of users.
+    #[inline(always)]
+    pub(crate) unsafe fn with<R>(&self, f: impl FnOnce(&mut Pool) -> R) -> R {
+        // SAFETY: headers are reached by one thread at a time, and `f` makes no second reference.
+        f(unsafe { &mut *self.0.get() })
+    }
 }
 
 /// A tape that can be found through the list. `header` comes first so that a pointer to one is a pointer to both.
@@ -44,12 +73,7 @@ struct NotRecording;
 struct EndOfList(Header);
 // SAFETY: the cells of the static below are never written: only listed recorders are, and it is none.
 unsafe impl Sync for EndOfList {}
-static END: EndOfList = EndOfList(Header {
-    kind: TypeId::of::<NotRecording>(),
-    number: Cell::new(TapeNumber(0)),
-    lent: Cell::new(false),
-    outer: Cell::new(ptr::null()),
-});
+static END: EndOfList = EndOfList(Header::new(TypeId::of::<NotRecording>()));
 
 thread_local! {
     static INNERMOST: Cell<*const Header> = const { Cell::new(&raw const END.0) };
@@ -95,13 +119,7 @@ impl<S: Reverse> OwnedTape<S> {
     /// A tape that records nothing yet.
     #[must_use]
     pub fn new(tape: S::Tape) -> Self {
-        let header = Header {
-            kind: TypeId::of::<S>(),
-            number: Cell::new(TapeNumber(0)),
-            lent: Cell::new(false),
-            outer: Cell::new(ptr::null()),
-        };
-        let recorder = Box::into_raw(Box::new(Recorder { header, tape }));
+        let recorder = Box::into_raw(Box::new(Recorder { header: Header::new(TypeId::of::<S>()), tape }));
         // SAFETY: `Box::into_raw` never returns null.
         Self { recorder: unsafe { NonNull::new_unchecked(recorder) }, owns: PhantomData }
     }
@@ -139,7 +157,16 @@ impl<S: Reverse> OwnedTape<S> {
     fn begin(&mut self) {
         let number = fresh_number();
         self.header().number.set(number);
+        // SAFETY: clearing runs no code of users.
+        unsafe { self.header().pool.with(Pool::clear) };
         S::begin(self.tape_mut(), number);
+    }
+
+    /// Bytes that the management of reused identifiers takes.
+    #[must_use]
+    pub fn pool_bytes(&self) -> usize {
+        // SAFETY: `reserved` runs no code of users, and nobody changes the pool of a tape that is not listed.
+        unsafe { self.header().pool.with(|pool| pool.reserved()) }
     }
 
     /// Forgets the recording: its variables are of a finished recording from now on. Memory is kept.
@@ -316,6 +343,55 @@ fn find(number: TapeNumber) -> *const Header {
         at = header.outer.get();
     }
     ptr::null()
+}
+
+/// The header of the recording with this number, or null.
+#[inline(always)]
+fn listed(number: TapeNumber) -> *const Header {
+    let header = innermost();
+    // SAFETY: the innermost header is always valid on its own thread.
+    if unsafe { (*header).number.get() } == number { header } else { find(number) }
+}
+
+/// Counts one more variable with this identifier; false if its recording is not active on this thread.
+#[inline(always)]
+pub(crate) fn share(number: TapeNumber, index: u32) -> bool {
+    // SAFETY: listed headers are valid; counting runs no code of users.
+    unsafe {
+        let header = listed(number).as_ref();
+        header.map(|header| header.pool.with(|pool| pool.share(index))).is_some()
+    }
+}
+
+/// Counts one variable less with this identifier; does nothing if its recording is not active on this thread.
+#[inline(always)]
+pub(crate) fn release(number: TapeNumber, index: u32) {
+    // SAFETY: as in `share`.
+    unsafe {
+        if let Some(header) = listed(number).as_ref() {
+            header.pool.with(|pool| pool.release(index));
+        }
+    }
+}
+
+/// Gives `f` the identifiers of a recording that is active on this thread, whether or not its tape is lent out.
+///
+/// # Panics
+///
+/// When it is not active.
+///
+/// # Safety
+///
+/// As [`PoolCell::with`].
+#[track_caller]
+pub(crate) unsafe fn with_pool<R>(number: TapeNumber, f: impl FnOnce(&mut Pool) -> R) -> R {
+    // SAFETY: listed headers are valid; the caller vouches for `f`.
+    unsafe {
+        match listed(number).as_ref() {
+            Some(header) if number != TapeNumber(0) => header.pool.with(f),
+            _ => not_active(number),
+        }
+    }
 }
 
 /// The recording that all active identifiers belong to; `None` if all are passive.

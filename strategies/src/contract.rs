@@ -1,6 +1,6 @@
 //! The contract between the engine and a strategy.
 
-use crate::{Float, MemoryReport, Shape, TapeNumber};
+use crate::{Float, MemoryReport, Shape, StorageError, TapeNumber};
 use generic_array::ArrayLength;
 use generic_array::typenum::Unsigned;
 
@@ -21,7 +21,7 @@ use generic_array::typenum::Unsigned;
 ///
 /// ```
 /// use tapewright_strategies::{active, Capacity, LinearId, MemoryReport, MemoryUsage, Nary, Reverse, Statement,
-///     Strict, TapeNumber, Taped, Taping};
+///     StorageError, Strict, TapeNumber, Taped, Taping};
 ///
 /// pub struct Toy;
 ///
@@ -74,13 +74,14 @@ use generic_array::typenum::Unsigned;
 ///         id.is_active().then(|| (id.number(), id.index() as usize))
 ///     }
 ///     fn identifiers(tape: &ToyTape) -> usize { tape.records.len() + 1 }
-///     fn reverse(tape: &ToyTape, adjoints: &mut [f64]) {
+///     fn reverse(tape: &ToyTape, adjoints: &mut [f64]) -> Result<(), StorageError> {
 ///         for (i, record) in tape.records.iter().enumerate().rev() {
 ///             let Some(record) = record else { continue };      // an input keeps its adjoint
 ///             let seed = std::mem::take(&mut adjoints[i + 1]);
 ///             if seed == 0.0 { continue }                       // 0 · ∞ contributes nothing
 ///             for (partial, argument) in record { adjoints[*argument] += seed * partial }
 ///         }
+///         Ok(())
 ///     }
 ///     fn reserve(tape: &mut ToyTape, capacity: Capacity) { tape.records.reserve(capacity.statements) }
 ///     fn memory(tape: &ToyTape) -> MemoryReport {
@@ -188,10 +189,14 @@ pub trait Reverse: Taping {
     /// Afterwards the slots of inputs hold their adjoints and every other slot, except slot 0, is 0. A statement whose
     /// adjoint is exactly 0 contributes nothing, whatever its partials.
     ///
+    /// # Errors
+    ///
+    /// When records that are not in memory cannot be read. The adjoints are then of no use; the recording stays as it is.
+    ///
     /// # Panics
     ///
     /// When `adjoints` is shorter than [`identifiers`](Self::identifiers).
-    fn reverse(tape: &Self::Tape, adjoints: &mut [Self::Value]);
+    fn reverse(tape: &Self::Tape, adjoints: &mut [Self::Value]) -> Result<(), StorageError>;
 
     /// Makes room for a recording of this size and touches the memory.
     fn reserve(tape: &mut Self::Tape, capacity: Capacity);

@@ -1,9 +1,9 @@
 //! Partials now.
 
-use crate::arena::{self, Layout, Records};
+use crate::arena::{self, InMemory, Layer, Layout, Records};
 use crate::{
-    Capacity, Float, IndexType, LinearId, MemoryReport, Nary, Policy, Reverse, Statement, Strict, TapeNumber, Taped,
-    Taping,
+    Capacity, Float, IndexManager, Linear, LinearId, MemoryReport, Nary, Policy, Reverse, Statement, StorageError, Strict,
+    TapeNumber, Taped, Taping,
 };
 use core::marker::PhantomData;
 
@@ -15,43 +15,30 @@ use core::marker::PhantomData;
 /// [`Shape`](crate::Shape)). With passive arguments in it, it takes 1 + 12a for its `a` active ones, and 5 + 12a when
 /// a > 27. A sum over a slice takes 5 + 4a for its active arguments, other functions of slices as many bytes as a statement
 /// with passive arguments. Should one tape ever meet more than 208 different shapes that are not among the most frequent
-/// ones, the further ones take 1 + 12a. Passive arguments cost nothing.
+/// ones, the further ones take 1 + 12a. Passive arguments cost nothing. With [`Reuse`](crate::Reuse) each statement takes 4
+/// bytes more, and inputs, which take 1 byte with [`Linear`], take none.
 ///
-/// `V` is the value type, `I` the width of identifiers, `P` what derivatives are at singular points.
+/// `V` is the value type, `M` the index management ([`Linear`] or [`Reuse`](crate::Reuse)), `L` where records live
+/// ([`InMemory`], [`Shared`](crate::Shared) or `Spilled`), `P` what derivatives are at singular points.
 #[derive(Clone, Copy, Debug)]
-pub struct Jacobian<V = f64, I = u32, P = Strict>(PhantomData<(V, I, P)>);
+pub struct Jacobian<V = f64, M = Linear, L = InMemory, P = Strict>(PhantomData<(V, M, L, P)>);
 
-impl<V: Float, I: IndexType, P: Policy> Taping for Jacobian<V, I, P> {
-    type Value = V;
-    type Id = LinearId<I>;
-    type Raw = LinearId<I>;
-    type Variable = Taped<V, LinearId<I>>;
-    type Policy = P;
-
-    #[inline(always)]
-    fn passive() -> LinearId<I> {
-        LinearId::passive()
-    }
-
-    #[inline(always)]
-    fn raw(id: &LinearId<I>) -> LinearId<I> {
-        *id
-    }
+impl<V: Float, M: IndexManager, L: Layer, P: Policy> Taping for Jacobian<V, M, L, P> {
+    arena::variables_by_manager!();
 
     #[inline(always)]
     #[track_caller]
-    fn record<N: Statement<Self>>(statement: &N) -> LinearId<I> {
-        let layout = const { &Layout::scatter::<N::Shape, I>() };
-        arena::append::<Self, V, I, N, false>(layout, statement)
+    fn record<N: Statement<Self>>(statement: &N) -> M::Id {
+        let layout = const { &Layout::scatter::<N::Shape, M::Index>() };
+        arena::append::<Self, V, M, L, N, false>(layout, statement)
     }
 
     #[track_caller]
-    fn record_nary<R: Nary<V>>(arguments: &[&[Self::Variable]], constants: &[V], _: V) -> LinearId<I> {
-        arena::append_nary::<Self, R, V, I, false>(arguments, constants, V::zero())
+    fn record_nary<R: Nary<V>>(arguments: &[&[Self::Variable]], constants: &[V], value: V) -> M::Id {
+        arena::append_nary::<Self, R, V, M, L, false>(arguments, constants, value)
     }
 }
 
-impl<V: Float, I: IndexType, P: Policy> Reverse for Jacobian<V, I, P> {
-    type Tape = Records<V, I, false>;
-    arena::reverse_by_records!();
+impl<V: Float, M: IndexManager, L: Layer, P: Policy> Reverse for Jacobian<V, M, L, P> {
+    arena::reverse_by_records!(false);
 }

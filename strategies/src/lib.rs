@@ -18,25 +18,32 @@ mod arena;
 mod contract;
 mod float;
 mod identifier;
+mod hybrid;
 mod jacobian;
+mod manager;
 mod memory;
 mod passive;
+mod pool;
 mod primal_value;
 mod scratch;
 pub mod shape;
+mod spill;
 
-pub use arena::Records;
+pub use arena::{InMemory, Layer, Records, Shared};
 pub use contract::{
     Capacity, Load, Nary, Policy, Reverse, Rule, Sink, Statement, Store, Strategy, Strict, Taped, Taping, Tree, Twin,
     Variable,
 };
 pub use float::Float;
 pub use identifier::{IndexType, LinearId, TapeNumber};
+pub use hybrid::Hybrid;
 pub use jacobian::Jacobian;
+pub use manager::{CountedId, IndexManager, Linear, Reuse};
 pub use memory::{MemoryReport, MemoryUsage};
 pub use passive::Passive;
 pub use primal_value::PrimalValue;
 #[doc(hidden)]
 pub use scratch::Scratch;
 pub use shape::Shape;
+pub use spill::StorageError;
 pub use {generic_array, num_traits, typenum};

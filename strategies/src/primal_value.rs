@@ -1,9 +1,9 @@
 //! Partials later.
 
-use crate::arena::{self, Layout, Records};
+use crate::arena::{self, InMemory, Layer, Layout, Records};
 use crate::{
-    Capacity, Float, IndexType, LinearId, MemoryReport, Nary, Policy, Reverse, Statement, Strict, TapeNumber, Taped,
-    Taping,
+    Capacity, Float, IndexManager, Linear, LinearId, MemoryReport, Nary, Policy, Reverse, Statement, StorageError, Strict,
+    TapeNumber, Taped, Taping,
 };
 use core::marker::PhantomData;
 
@@ -14,43 +14,30 @@ use core::marker::PhantomData;
 /// bytes** (`f64` values, `u32` identifiers), 8 of them for its value, where passive arguments count in `a` too. A
 /// function of slices takes 13 + 4a, plus 8a if it has constants; if some of its arguments are passive, 9 + 12a for its `a`
 /// active ones, 13 + 12a when a > 27, and 13 + 4a if it is a sum. Should one tape ever meet more than 208 different statement types, the
-/// further ones take 8 bytes more.
+/// further ones take 4 bytes more. With [`Reuse`](crate::Reuse) each statement takes 4 bytes more: its record keeps the value
+/// that its identifier had before, and values are kept for as many variables as were alive at once, not for each.
 ///
-/// `V` is the value type, `I` the width of identifiers, `P` what derivatives are at singular points.
+/// `V` is the value type, `M` the index management ([`Linear`] or [`Reuse`](crate::Reuse)), `L` where records live
+/// ([`InMemory`], [`Shared`](crate::Shared) or `Spilled`), `P` what derivatives are at singular points.
 #[derive(Clone, Copy, Debug)]
-pub struct PrimalValue<V = f64, I = u32, P = Strict>(PhantomData<(V, I, P)>);
+pub struct PrimalValue<V = f64, M = Linear, L = InMemory, P = Strict>(PhantomData<(V, M, L, P)>);
 
-impl<V: Float, I: IndexType, P: Policy> Taping for PrimalValue<V, I, P> {
-    type Value = V;
-    type Id = LinearId<I>;
-    type Raw = LinearId<I>;
-    type Variable = Taped<V, LinearId<I>>;
-    type Policy = P;
-
-    #[inline(always)]
-    fn passive() -> LinearId<I> {
-        LinearId::passive()
-    }
-
-    #[inline(always)]
-    fn raw(id: &LinearId<I>) -> LinearId<I> {
-        *id
-    }
+impl<V: Float, M: IndexManager, L: Layer, P: Policy> Taping for PrimalValue<V, M, L, P> {
+    arena::variables_by_manager!();
 
     #[inline(always)]
     #[track_caller]
-    fn record<N: Statement<Self>>(statement: &N) -> LinearId<I> {
-        let layout = const { &Layout::replay::<Self, N::Back, I>() };
-        arena::append::<Self, V, I, N, true>(layout, statement)
+    fn record<N: Statement<Self>>(statement: &N) -> M::Id {
+        let layout = const { &Layout::replay::<Self, N::Back, M::Index>() };
+        arena::append::<Self, V, M, L, N, true>(layout, statement)
     }
 
     #[track_caller]
-    fn record_nary<R: Nary<V>>(arguments: &[&[Self::Variable]], constants: &[V], value: V) -> LinearId<I> {
-        arena::append_nary::<Self, R, V, I, true>(arguments, constants, value)
+    fn record_nary<R: Nary<V>>(arguments: &[&[Self::Variable]], constants: &[V], value: V) -> M::Id {
+        arena::append_nary::<Self, R, V, M, L, true>(arguments, constants, value)
     }
 }
 
-impl<V: Float, I: IndexType, P: Policy> Reverse for PrimalValue<V, I, P> {
-    type Tape = Records<V, I, true>;
-    arena::reverse_by_records!();
+impl<V: Float, M: IndexManager, L: Layer, P: Policy> Reverse for PrimalValue<V, M, L, P> {
+    arena::reverse_by_records!(true);
 }

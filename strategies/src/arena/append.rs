@@ -6,11 +6,14 @@
 
 use super::Layout;
 use super::layout::Partials;
-use super::records::{OutOfIdentifiers, Records, usize_of};
+use super::records::{Refusal, Records, usize_of};
 use super::table::{CLASSIC_MAX, EXPLICIT, Kind, ONES, WIDE, classic};
-use crate::active::{self, Recorder};
+use crate::active::{self, Header, Recorder};
 use crate::scratch::Scratch;
-use crate::{Float, IndexType, LinearId, Nary, Reverse, Sink, Statement, Store, TapeNumber, Taped, Taping};
+use super::layers::Layer;
+use crate::{
+    Float, IndexManager, IndexType, LinearId, Nary, Reverse, Sink, Statement, Store, TapeNumber, Taped, Taping,
+};
 use core::any::TypeId;
 use core::mem::MaybeUninit;
 use core::slice;
@@ -24,11 +27,12 @@ use generic_array::typenum::Unsigned;
 /// As [`Taping::record`](crate::Taping::record), and when `statement` does not report what its types say.
 #[inline(always)]
 #[track_caller]
-pub(crate) fn append<S, V, I, N, const VALUES: bool>(layout: &'static Layout<V>, statement: &N) -> LinearId<I>
+pub(crate) fn append<S, V, M, L, N, const VALUES: bool>(layout: &'static Layout<V>, statement: &N) -> M::Id
 where
-    S: Reverse<Tape = Records<V, I, VALUES>, Value = V, Raw = LinearId<I>>,
+    S: Reverse<Tape = Records<V, M, L, VALUES>, Value = V, Raw = LinearId<M::Index>>,
     V: Float,
-    I: IndexType,
+    M: IndexManager,
+    L: Layer,
     N: Statement<S>,
 {
     if layout.arguments != N::Args::USIZE || layout.payload > N::Args::USIZE + N::Constants::USIZE {
@@ -37,34 +41,35 @@ where
     // Partials and identifiers are collected here first, where the compiler keeps them in registers, and written in one go
     // when no rule can run any more: rules are written by users, who might record, or end recordings, in them.
     let mut payload = MaybeUninit::<(GenericArray<V, N::Args>, GenericArray<V, N::Constants>)>::uninit();
-    let mut ids = MaybeUninit::<GenericArray<I, N::Args>>::uninit();
+    let mut ids = MaybeUninit::<GenericArray<M::Index, N::Args>>::uninit();
     let value = statement.value();
-    let before = place::<S, V, I, VALUES>(layout);
+    let before = place::<S, V, M, L, VALUES>(layout);
     let mut collect = Collect {
         payload: payload.as_mut_ptr().cast::<V>(),
-        ids: ids.as_mut_ptr().cast::<I>(),
+        ids: ids.as_mut_ptr().cast::<M::Index>(),
         payload_left: layout.payload,
         ids_left: layout.arguments,
         number: before.number,
-        next: before.next,
+        known: before.known,
         mine: true,
     };
-    if VALUES {
-        statement.store(&mut collect);
-    } else {
+    if layout.partials {
         statement.backward(V::one(), &mut collect);
+    } else {
+        statement.store(&mut collect);
     }
     if collect.payload_left != 0 || collect.ids_left != 0 {
         misreported();
     }
-    let place = place::<S, V, I, VALUES>(layout);
-    if collect.mine && place.ready && (place.number, place.next) == (before.number, before.next) {
+    let place = place::<S, V, M, L, VALUES>(layout);
+    if collect.mine && place.ready && (place.number, place.next, place.known) == (before.number, before.next, before.known)
+    {
         // SAFETY: `place` has just found this tape, with room; the arrays are as long as the layout says, and the identifiers
-        // are below `next`.
-        return unsafe { commit(&place, layout, payload.as_ptr().cast(), ids.as_ptr().cast(), value) };
+        // are below `known`.
+        return M::adopt(unsafe { commit(&place, layout, payload.as_ptr().cast(), ids.as_ptr().cast(), value) });
     }
-    let mut leaves = MaybeUninit::<GenericArray<Taped<V, LinearId<I>>, N::Args>>::uninit();
-    let leaves = leaves.as_mut_ptr().cast::<Taped<V, LinearId<I>>>();
+    let mut leaves = MaybeUninit::<GenericArray<Taped<V, LinearId<M::Index>>, N::Args>>::uninit();
+    let leaves = leaves.as_mut_ptr().cast::<Taped<V, LinearId<M::Index>>>();
     let mut gather = Gather { to: leaves, left: N::Args::USIZE };
     statement.store(&mut gather);
     if gather.left != 0 {
@@ -72,7 +77,7 @@ where
     }
     // A copy: if the array itself were lent to a function, it could not stay in registers above.
     let payload = payload;
-    append_slowly::<S, V, I, VALUES>(layout, leaves, payload.as_ptr().cast(), value)
+    append_slowly::<S, V, M, L, VALUES>(layout, leaves, payload.as_ptr().cast(), value)
 }
 
 #[cold]
@@ -83,38 +88,48 @@ pub(super) fn misreported() -> ! {
 }
 
 /// The innermost tape, as a statement finds it.
-struct Place<V: 'static, I, const VALUES: bool> {
+struct Place<V: 'static, M: IndexManager, L: Layer, const VALUES: bool> {
+    header: *const Header,
     /// The innermost tape, or null if it is of another strategy or lent out.
-    tape: *mut Records<V, I, VALUES>,
+    tape: *mut Records<V, M, L, VALUES>,
     number: TapeNumber,
     next: u64,
+    /// The identifiers below this are those of variables of the recording.
+    known: u64,
     code: u8,
     /// Whether the tape is of this strategy and not lent out, the layout has a code, and its record has room.
     ready: bool,
 }
 
 #[inline(always)]
-fn place<S, V, I, const VALUES: bool>(layout: &'static Layout<V>) -> Place<V, I, VALUES>
+fn place<S, V, M, L, const VALUES: bool>(layout: &'static Layout<V>) -> Place<V, M, L, VALUES>
 where
-    S: Reverse<Tape = Records<V, I, VALUES>>,
+    S: Reverse<Tape = Records<V, M, L, VALUES>>,
     V: Float,
-    I: IndexType,
+    M: IndexManager,
+    L: Layer,
 {
     let header = active::innermost();
     // SAFETY: the innermost header is valid on its own thread.
     let (kind, number, lent) = unsafe { ((*header).kind, (*header).number.get(), (*header).lent.get()) };
     if kind != TypeId::of::<S>() || lent {
-        return Place { tape: core::ptr::null_mut(), number, next: 0, code: 0, ready: false };
+        return Place { header, tape: core::ptr::null_mut(), number, next: 0, known: 0, code: 0, ready: false };
     }
-    // SAFETY: `kind` says that this is a `Recorder<S::Tape>`, and nobody uses it.
+    // SAFETY: `kind` says that this is a `Recorder<S::Tape>`, and nobody uses it. Asking the pool runs no code of users.
     unsafe {
-        let tape = &raw mut (*header.cast::<Recorder<Records<V, I, VALUES>>>().cast_mut()).tape;
+        let tape = &raw mut (*header.cast::<Recorder<Records<V, M, L, VALUES>>>().cast_mut()).tape;
         let next = (*tape).next;
         let code = if layout.code == 0 { (*tape).table.codes[layout.hash] } else { layout.code };
-        let known = layout.code != 0 || core::ptr::eq((*tape).table.layouts[code as usize], layout);
+        let coded = layout.code != 0 || core::ptr::eq((*tape).table.layouts[code as usize], layout);
         let code_at = (*tape).codes.wrapping_sub(usize_of(next));
-        let ready = known && next < (*tape).limit && (*tape).data.addr() + layout.bytes <= code_at.addr();
-        Place { tape, number, next, code, ready }
+        let fits = (*tape).data.addr() + layout.bytes + Records::<V, M, L, VALUES>::TAIL <= code_at.addr();
+        let (known, limit) = (if M::REUSES { (*tape).fresh } else { next }, (*tape).limit);
+        let identifier = if M::REUSES {
+            (*header).pool.with(|pool| pool.has_one(known, limit, false))
+        } else {
+            known < limit
+        };
+        Place { header, tape, number, next, known, code, ready: coded && identifier && fits }
     }
 }
 
@@ -123,31 +138,35 @@ where
 /// # Safety
 ///
 /// `place` is ready and has just been found for this layout; `payload` and `ids` have as many elements as the layout says,
-/// and the identifiers are below `place.next`.
+/// and the identifiers are below `place.known`.
 #[inline(always)]
-unsafe fn commit<V: Float, I: IndexType, const VALUES: bool>(
-    place: &Place<V, I, VALUES>,
+unsafe fn commit<V: Float, M: IndexManager, L: Layer, const VALUES: bool>(
+    place: &Place<V, M, L, VALUES>,
     layout: &Layout<V>,
     payload: *const V,
-    ids: *const I,
+    ids: *const M::Index,
     value: V,
-) -> LinearId<I> {
+) -> LinearId<M::Index> {
     let tape = place.tape;
-    // SAFETY: there is room for `bytes` of data, which is what the two arrays take, for the code and, if values are kept,
-    // for the value: `limit` is their capacity at most.
+    // SAFETY: there is room for `bytes` of data, which is what the two arrays take, for the tail, for the code and, if values
+    // are kept, for the value: `limit` is their capacity at most, and reused identifiers were below it when they were fresh.
+    // The pool has an identifier, and taking it runs no code of users.
     unsafe {
+        let id = if M::REUSES {
+            (*place.header).pool.with(|pool| u64::from(pool.take(&mut (*tape).fresh)))
+        } else {
+            place.next
+        };
         let data = (*tape).data;
         let payload_bytes = layout.payload * size_of::<V>();
         core::ptr::copy_nonoverlapping(payload.cast::<u8>(), data, payload_bytes);
-        core::ptr::copy_nonoverlapping(ids.cast::<u8>(), data.add(payload_bytes), layout.arguments * size_of::<I>());
+        core::ptr::copy_nonoverlapping(ids.cast::<u8>(), data.add(payload_bytes), layout.arguments * size_of::<M::Index>());
+        (*tape).write_tail(data.add(layout.bytes), id, value);
         (*tape).codes.wrapping_sub(usize_of(place.next)).write(place.code);
-        if VALUES {
-            (*tape).values.add(usize_of(place.next)).write(value);
-        }
-        (*tape).data = data.wrapping_add(layout.bytes);
+        (*tape).data = data.wrapping_add(layout.bytes + Records::<V, M, L, VALUES>::TAIL);
         (*tape).next = place.next + 1;
+        LinearId::pack(place.number, id)
     }
-    LinearId::pack(place.number, place.next)
 }
 
 /// Collects payload and identifiers as they are reported, never more than there is room for, and checks that the
@@ -158,7 +177,7 @@ struct Collect<V, I> {
     payload_left: usize,
     ids_left: usize,
     number: TapeNumber,
-    next: u64,
+    known: u64,
     mine: bool,
 }
 
@@ -182,7 +201,7 @@ impl<V: Float, I: IndexType> Collect<V, I> {
             misreported();
         }
         self.ids_left -= 1;
-        self.mine &= id.within(self.number, self.next);
+        self.mine &= id.within(self.number, self.known);
         // SAFETY: there is room for this many identifiers.
         unsafe {
             self.ids.write(I::narrow(id.index()));
@@ -242,22 +261,23 @@ impl<S: Taping<Raw = LinearId<I>>, I: IndexType> Store<S> for Gather<S::Value, I
 #[cold]
 #[inline(never)]
 #[track_caller]
-fn append_slowly<S, V, I, const VALUES: bool>(
+fn append_slowly<S, V, M, L, const VALUES: bool>(
     layout: &'static Layout<V>,
-    leaves: *const Taped<V, LinearId<I>>,
+    leaves: *const Taped<V, LinearId<M::Index>>,
     payload: *const V,
     value: V,
-) -> LinearId<I>
+) -> M::Id
 where
-    S: Reverse<Tape = Records<V, I, VALUES>>,
+    S: Reverse<Tape = Records<V, M, L, VALUES>>,
     V: Float,
-    I: IndexType,
+    M: IndexManager,
+    L: Layer,
 {
     // SAFETY: `append`, the only caller, has written so many.
     let (leaves, payload) =
         unsafe { (slice::from_raw_parts(leaves, layout.arguments), slice::from_raw_parts(payload, layout.payload)) };
     let ids = leaves.iter().map(|leaf| leaf.id);
-    where_they_belong::<S, V, I, VALUES>(ids, |tape| tape.append(layout, leaves, payload, value))
+    where_they_belong::<S, V, M, L, VALUES>(ids, |tape| tape.append(layout, leaves, payload, value))
 }
 
 /// Records a function of slices; returns passive if no argument is active.
@@ -266,48 +286,51 @@ where
 ///
 /// As [`Taping::record`](crate::Taping::record).
 #[track_caller]
-pub(crate) fn append_nary<S, R, V, I, const VALUES: bool>(
-    arguments: &[&[Taped<V, LinearId<I>>]],
+pub(crate) fn append_nary<S, R, V, M, L, const VALUES: bool>(
+    arguments: &[&[Taped<V, M::Id>]],
     constants: &[V],
     value: V,
-) -> LinearId<I>
+) -> M::Id
 where
-    S: Reverse<Tape = Records<V, I, VALUES>>,
+    S: Reverse<Tape = Records<V, M, L, VALUES>>,
     R: Nary<V>,
     V: Float,
-    I: IndexType,
+    M: IndexManager,
+    L: Layer,
 {
-    let ids = arguments.iter().copied().flatten().map(|x| x.id);
+    let ids = arguments.iter().copied().flatten().map(|x| M::raw(&x.id));
     assert!(
         Some(constants.len()) == R::CONSTANTS.checked_mul(ids.clone().count()),
         "a function of slices with {} constants for each argument got {}",
         R::CONSTANTS,
         constants.len()
     );
-    where_they_belong::<S, V, I, VALUES>(ids, |tape| tape.append_nary::<R>(arguments, constants, value))
+    where_they_belong::<S, V, M, L, VALUES>(ids, |tape| tape.append_nary::<R>(arguments, constants, value))
 }
 
 /// Finds the tape of these arguments, checks them against it, and lets `push` record there.
 #[track_caller]
-fn where_they_belong<S, V, I, const VALUES: bool>(
-    arguments: impl Iterator<Item = LinearId<I>> + Clone,
-    push: impl FnOnce(&mut Records<V, I, VALUES>) -> Result<LinearId<I>, OutOfIdentifiers>,
-) -> LinearId<I>
+fn where_they_belong<S, V, M, L, const VALUES: bool>(
+    arguments: impl Iterator<Item = LinearId<M::Index>> + Clone,
+    push: impl FnOnce(&mut Records<V, M, L, VALUES>) -> Result<LinearId<M::Index>, Refusal>,
+) -> M::Id
 where
-    S: Reverse<Tape = Records<V, I, VALUES>>,
+    S: Reverse<Tape = Records<V, M, L, VALUES>>,
     V: Float,
-    I: IndexType,
+    M: IndexManager,
+    L: Layer,
 {
     let Some(number) = active::common_number(arguments.clone()) else {
-        return LinearId::passive();
+        return M::passive();
     };
     let pushed = active::with::<S, _>(number, |tape| {
-        let known = |id: LinearId<I>| !id.is_active() || id.within(number, tape.next);
+        let end = tape.len() as u64;
+        let known = |id: LinearId<M::Index>| !id.is_active() || id.within(number, end);
         if arguments.clone().all(known) { Some(push(tape)) } else { None }
     });
     match pushed {
-        Some(Ok(id)) => id,
-        Some(Err(exhausted)) => exhausted.raise(),
+        Some(Ok(id)) => M::adopt(id),
+        Some(Err(refusal)) => refusal.raise(),
         None => panic!(
             "this statement has a variable that recording {number} never made: an identifier was forged, or recording \
              numbers wrapped around"
@@ -315,64 +338,67 @@ where
     }
 }
 
-impl<V: Float, I: IndexType, const VALUES: bool> Records<V, I, VALUES> {
+impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, VALUES> {
     /// Records a statement of this recording, at least one of whose arguments is active.
     fn append(
         &mut self,
         layout: &'static Layout<V>,
-        leaves: &[Taped<V, LinearId<I>>],
+        leaves: &[Taped<V, LinearId<M::Index>>],
         payload: &[V],
         value: V,
-    ) -> Result<LinearId<I>, OutOfIdentifiers> {
+    ) -> Result<LinearId<M::Index>, Refusal> {
         let passive = || leaves.iter().filter(|leaf| !leaf.id.is_active());
         let passives = passive().count();
-        let kind = if passives == 0 { Kind::Typed } else { Kind::Mixed };
-        let code = if VALUES || passives == 0 { self.table.code(layout, kind) } else { None };
-        if !VALUES && code.is_none() {
+        // Partials of passive arguments may be written to no purpose; their values must be, if partials are recomputed.
+        let kept = if layout.partials { 0 } else { passives };
+        let kind = if kept == 0 { Kind::Typed } else { Kind::Mixed };
+        let typed = layout.bytes + kept * size_of::<V>();
+        let listed = (leaves.len() - passives) * (size_of::<V>() + size_of::<M::Index>());
+        let list = passives > 0 && if layout.hybrid { listed < typed } else { layout.partials };
+        let code = if list { None } else { self.table.code(layout, kind) };
+        if list || layout.partials && code.is_none() {
             let values: Partials<V> = leaves.iter().map(|leaf| leaf.value).collect();
-            let partials = layout.expand::<I>(V::one(), payload, &values);
+            let partials = layout.expand::<M::Index>(V::one(), payload, &values);
             return self.push_partials(leaves.iter().map(|leaf| leaf.id).zip(partials.iter().copied()), value);
         }
-        let handle = if code.is_some() { 0 } else { size_of::<&Layout<V>>() };
-        let bytes = layout.bytes + passives * size_of::<V>() + handle;
+        let number = if code.is_none() { Some(self.table.number(layout)) } else { None };
+        let bytes = typed + number.map_or(0, |_| size_of::<u32>());
         self.push(code.unwrap_or(EXPLICIT), value, bytes, |record| {
-            passive().for_each(|leaf| record.put(leaf.value));
+            passive().take(kept).for_each(|leaf| record.put(leaf.value));
             payload.iter().for_each(|constant| record.put(*constant));
-            leaves.iter().for_each(|leaf| record.put(I::narrow(leaf.id.index())));
-            if code.is_none() {
-                record.put(layout);
-            }
+            leaves.iter().for_each(|leaf| record.put(narrow::<M>(leaf.id.index())));
+            number.into_iter().for_each(|number| record.put(number));
         })
     }
 
     /// Records a function of slices, at least one of whose arguments is active.
     fn append_nary<R: Nary<V>>(
         &mut self,
-        arguments: &[&[Taped<V, LinearId<I>>]],
+        arguments: &[&[Taped<V, M::Id>]],
         constants: &[V],
         value: V,
-    ) -> Result<LinearId<I>, OutOfIdentifiers> {
+    ) -> Result<LinearId<M::Index>, Refusal> {
         let all = || arguments.iter().copied().flatten();
         let n = all().count();
         let count = u32::try_from(n).expect("a statement has fewer than 2^32 arguments");
-        let passive = all().any(|x| !x.id.is_active());
+        let passive = all().any(|x| !M::raw(&x.id).is_active());
         if VALUES
             && !passive
             && let Some(code) = self.table.code(const { &Layout::nary::<R>() }, Kind::Nary)
         {
-            let bytes = size_of_val(constants) + n * size_of::<I>() + 4;
+            let bytes = size_of_val(constants) + n * size_of::<M::Index>() + 4;
             return self.push(code, value, bytes, |record| {
                 constants.iter().for_each(|constant| record.put(*constant));
-                all().for_each(|x| record.put(I::narrow(x.id.index())));
+                all().for_each(|x| record.put(narrow::<M>(M::raw(&x.id).index())));
                 record.put(count);
             });
         }
         if R::UNIT {
-            let active = || all().filter(|x| x.id.is_active());
+            let active = || all().filter(|x| M::raw(&x.id).is_active());
             let n = active().count();
             let count = u32::try_from(n).expect("a statement has fewer than 2^32 arguments");
-            return self.push(ONES, value, n * size_of::<I>() + 4, |record| {
-                active().for_each(|x| record.put(I::narrow(x.id.index())));
+            return self.push(ONES, value, n * size_of::<M::Index>() + 4, |record| {
+                active().for_each(|x| record.put(narrow::<M>(M::raw(&x.id).index())));
                 record.put(count);
             });
         }
@@ -381,26 +407,31 @@ impl<V: Float, I: IndexType, const VALUES: bool> Records<V, I, VALUES> {
         scratch.resize(2 * n, V::zero());
         let (values, partials) = scratch.split_at_mut(n);
         R::partials(values, constants, partials);
-        self.push_partials(all().map(|x| x.id).zip(partials.iter().copied()), value)
+        self.push_partials(all().map(|x| M::raw(&x.id)).zip(partials.iter().copied()), value)
     }
 
     /// Records the active arguments with their partials.
     fn push_partials(
         &mut self,
-        arguments: impl Iterator<Item = (LinearId<I>, V)> + Clone,
+        arguments: impl Iterator<Item = (LinearId<M::Index>, V)> + Clone,
         value: V,
-    ) -> Result<LinearId<I>, OutOfIdentifiers> {
+    ) -> Result<LinearId<M::Index>, Refusal> {
         let active = || arguments.clone().filter(|(id, _)| id.is_active());
         let n = active().count();
-        let bytes = n * (size_of::<V>() + size_of::<I>());
+        let bytes = n * (size_of::<V>() + size_of::<M::Index>());
         let wide = n > CLASSIC_MAX;
         let code = if wide { WIDE } else { classic(n) };
         self.push(code, value, bytes + if wide { 4 } else { 0 }, |record| {
             active().for_each(|(_, partial)| record.put(partial));
-            active().for_each(|(id, _)| record.put(I::narrow(id.index())));
+            active().for_each(|(id, _)| record.put(narrow::<M>(id.index())));
             if wide {
                 record.put(u32::try_from(n).expect("a statement has fewer than 2^32 arguments"));
             }
         })
     }
+}
+
+/// An identifier as records hold it.
+fn narrow<M: IndexManager>(index: u64) -> M::Index {
+    M::Index::narrow(index)
 }

@@ -10,8 +10,10 @@ use core::ptr;
 /// What the functions that reverse records share during a sweep.
 pub(super) struct Sweep<'a, V> {
     pub(super) adjoints: &'a mut [V],
-    /// The values of variables, if the tape keeps them.
-    pub(super) values: &'a [V],
+    /// The values of variables, if the tape keeps them. A pointer, because the sweep restores those that were overwritten.
+    pub(super) values: *mut V,
+    /// How many there are.
+    pub(super) known: usize,
     /// Written at each call site of a [`ReverseFn`], so that the compiler keeps the sites apart.
     pub(super) site: usize,
 }
@@ -36,8 +38,12 @@ pub(crate) struct Layout<V> {
     pub(super) payload: usize,
     /// Identifiers; 0 for n-ary layouts, whose records say it.
     pub(super) arguments: usize,
-    /// Bytes of a record without passive arguments.
+    /// Bytes of a record without passive arguments, and without what it says of the variable that it assigns to.
     pub(super) bytes: usize,
+    /// Whether the payload are factors of partials, and not constants.
+    pub(super) partials: bool,
+    /// Whether the tape takes records of partials and others alike, so that the smaller can be written.
+    pub(super) hybrid: bool,
     pub(super) hash: usize,
     /// The code of its records on every tape, or 0 if each tape assigns one.
     pub(super) code: u8,
@@ -58,6 +64,8 @@ impl<V: Float> Layout<V> {
             code,
             reverse: scatter::<H, V, I>,
             nary: None,
+            partials: true,
+            hybrid: false,
             payload: H::FACTORS,
             arguments: H::LEAVES,
             bytes: H::FACTORS * size_of::<V>() + H::LEAVES * size_of::<I>(),
@@ -76,11 +84,26 @@ impl<V: Float> Layout<V> {
             code: 0,
             reverse: replay::<S, B, I>,
             nary: None,
+            partials: false,
+            hybrid: false,
             payload: B::CONSTANTS,
             arguments: B::Shape::LEAVES,
             bytes: B::CONSTANTS * size_of::<V>() + B::Shape::LEAVES * size_of::<I>(),
             hash: slot(B::HASH),
         }
+    }
+
+    /// The smaller of a Jacobian record and a primal-value record of the statement whose twin is `B`; the former if they are
+    /// alike, because it is faster to reverse.
+    pub(crate) const fn smaller<S, B, I>() -> Self
+    where
+        S: Taping<Value = V, Raw = LinearId<I>>,
+        B: Twin<S>,
+        I: IndexType,
+    {
+        let (partials, constants) = (Self::scatter::<B::Shape, I>(), Self::replay::<S, B, I>());
+        let smaller = if partials.bytes <= constants.bytes { partials } else { constants };
+        Self { hybrid: true, ..smaller }
     }
 
     /// Primal-value records of a function of a slice.
@@ -89,6 +112,8 @@ impl<V: Float> Layout<V> {
             code: 0,
             reverse: unreachable_reverse,
             nary: Some(R::partials),
+            partials: false,
+            hybrid: false,
             payload: R::CONSTANTS,
             arguments: 0,
             bytes: 0,
@@ -112,7 +137,8 @@ impl<V: Float> Layout<V> {
             for k in 0..self.arguments {
                 ids.cast::<I>().add(k).write_unaligned(I::narrow(k as u64));
             }
-            let mut sweep = Sweep { adjoints: &mut partials, values, site: 0 };
+            let (values, known) = (values.as_ptr().cast_mut(), values.len()); // not written to
+            let mut sweep = Sweep { adjoints: &mut partials, values, known, site: 0 };
             (self.reverse)(at, seed, &mut sweep);
         }
         partials
@@ -191,8 +217,9 @@ where
 {
     let constants = record.cast::<S::Value>();
     let ids = record.wrapping_add(B::CONSTANTS * size_of::<S::Value>()).cast::<I>();
+    let (values, known) = (sweep.values.cast_const(), sweep.known);
     let mut source =
-        Source { ids, constants, leaves_left: B::Shape::LEAVES, constants_left: B::CONSTANTS, values: sweep.values };
+        Source { ids, constants, leaves_left: B::Shape::LEAVES, constants_left: B::CONSTANTS, values, known };
     let statement = B::load(&mut source);
     let arguments = Arguments { ids, adjoints: sweep.adjoints };
     statement.backward(seed, &mut Contributions { arguments, left: B::Shape::LEAVES });
@@ -200,15 +227,17 @@ where
 
 /// Reads back what a statement stored. It counts, because rules may be written by users; inlined, the counts are
 /// known to the compiler.
-struct Source<'a, V, I> {
+struct Source<V, I> {
     ids: *const I,
     constants: *const V,
     leaves_left: usize,
     constants_left: usize,
-    values: &'a [V],
+    /// The values of variables; null if none are needed.
+    values: *const V,
+    known: usize,
 }
 
-impl<S, I> Load<S> for Source<'_, S::Value, I>
+impl<S, I> Load<S> for Source<S::Value, I>
 where
     S: Taping<Raw = LinearId<I>>,
     I: IndexType,
@@ -223,8 +252,8 @@ where
         let value = unsafe {
             let id = usize_of(self.ids.read_unaligned().widen());
             self.ids = self.ids.add(1);
-            debug_assert!(id < self.values.len(), "identifiers are below the recording's length");
-            *self.values.get_unchecked(id)
+            debug_assert!(id < self.known, "identifiers are below the recording's length");
+            self.values.add(id).read()
         };
         (value, LinearId::passive())
     }

@@ -19,6 +19,7 @@
 //!   caller passes. An adjoint vector as long as the recording is therefore long enough.
 
 mod append;
+mod layers;
 mod layout;
 mod patterns;
 mod records;
@@ -28,12 +29,15 @@ mod walk;
 
 pub(crate) use append::{append, append_nary};
 pub(crate) use layout::Layout;
+pub use layers::{InMemory, Layer, Shared};
 pub use records::Records;
 pub(crate) use records::usize_of;
 
 /// The methods of [`Reverse`](crate::Reverse) that strategies over [`Records`] share.
 macro_rules! reverse_by_records {
-    () => {
+    ($values:literal) => {
+        type Tape = Records<V, M, L, $values>;
+
         #[inline(always)]
         fn begin(tape: &mut Self::Tape, number: TapeNumber) {
             tape.begin(number);
@@ -41,23 +45,24 @@ macro_rules! reverse_by_records {
 
         #[inline]
         #[track_caller]
-        fn input(tape: &mut Self::Tape, value: V) -> LinearId<I> {
+        fn input(tape: &mut Self::Tape, value: V) -> M::Id {
             match tape.input(value) {
-                Ok(id) => id,
-                Err(exhausted) => exhausted.raise(),
+                Ok(id) => M::adopt(id),
+                Err(refusal) => refusal.raise(),
             }
         }
 
         #[inline]
         #[track_caller]
-        fn inputs(tape: &mut Self::Tape, values: &[V], each: impl FnMut(V, LinearId<I>)) {
-            if let Err(exhausted) = tape.inputs(values, each) {
-                exhausted.raise();
+        fn inputs(tape: &mut Self::Tape, values: &[V], mut each: impl FnMut(V, M::Id)) {
+            if let Err(refusal) = tape.inputs(values, |value, id| each(value, M::adopt(id))) {
+                refusal.raise();
             }
         }
 
         #[inline(always)]
-        fn locate(id: &LinearId<I>) -> Option<(TapeNumber, usize)> {
+        fn locate(id: &M::Id) -> Option<(TapeNumber, usize)> {
+            let id = M::raw(id);
             id.is_active().then(|| (id.number(), arena::usize_of(id.index())))
         }
 
@@ -66,8 +71,8 @@ macro_rules! reverse_by_records {
             tape.len()
         }
 
-        fn reverse(tape: &Self::Tape, adjoints: &mut [V]) {
-            tape.reverse(adjoints);
+        fn reverse(tape: &Self::Tape, adjoints: &mut [V]) -> Result<(), StorageError> {
+            tape.reverse(adjoints)
         }
 
         fn reserve(tape: &mut Self::Tape, capacity: Capacity) {
@@ -80,3 +85,25 @@ macro_rules! reverse_by_records {
     };
 }
 pub(crate) use reverse_by_records;
+
+/// The methods of [`Taping`](crate::Taping) that say what variables of strategies over [`Records`] are.
+macro_rules! variables_by_manager {
+    () => {
+        type Value = V;
+        type Id = M::Id;
+        type Raw = LinearId<M::Index>;
+        type Variable = Taped<V, M::Id>;
+        type Policy = P;
+
+        #[inline(always)]
+        fn passive() -> M::Id {
+            M::passive()
+        }
+
+        #[inline(always)]
+        fn raw(id: &M::Id) -> LinearId<M::Index> {
+            M::raw(id)
+        }
+    };
+}
+pub(crate) use variables_by_manager;

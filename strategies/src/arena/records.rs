@@ -1,25 +1,29 @@
 //! The memory of one recording.
 
-use super::segment::Segment;
+use super::layers::{Layer, Segments};
 use super::table::{INPUT, Table};
-use crate::{Capacity, Float, IndexType, LinearId, TapeNumber};
+use crate::active;
+use crate::pool::Pool;
+use crate::{Capacity, Float, IndexManager, LinearId, StorageError, TapeNumber};
 use core::marker::PhantomData;
 use core::ptr;
 use smallvec::SmallVec;
 
-/// A recording of [`Jacobian`](crate::Jacobian) (`VALUES` = false) or [`PrimalValue`](crate::PrimalValue) (`VALUES` =
-/// true): segments of records, and for the latter the value of each variable.
+/// A recording of [`Jacobian`](crate::Jacobian) (`VALUES` = false), [`PrimalValue`](crate::PrimalValue) or
+/// [`Hybrid`](crate::Hybrid) (`VALUES` = true): segments of records, and for the latter two the value of each variable.
 ///
 /// The values are one contiguous array, not segments, because the sweep reads them at random; like the adjoint vector it
 /// grows by doubling.
-pub struct Records<V: 'static, I, const VALUES: bool> {
+pub struct Records<V: 'static, M: IndexManager, L: Layer, const VALUES: bool> {
     /// Where the next record's data go.
     pub(super) data: *mut u8,
-    /// Where the code byte of identifier 0 would lie; the next one goes to `codes − next`.
+    /// Where the code byte of number 0 would lie; the next one goes to `codes − next`.
     pub(super) codes: *mut u8,
-    /// The next identifier.
+    /// The number of the next code byte, counted from 1. With linear indices it is the next identifier.
     pub(super) next: u64,
-    /// The identifiers below this are inputs.
+    /// The next identifier that has not been used, where identifiers are reused.
+    pub(super) fresh: u64,
+    /// The codes below this are those of inputs.
     pub(super) inputs: u64,
     /// No identifier may reach this without a visit to `make_room`.
     pub(super) limit: u64,
@@ -29,58 +33,99 @@ pub struct Records<V: 'static, I, const VALUES: bool> {
     /// One past the largest identifier allowed.
     pub(super) identifiers: u64,
     number: TapeNumber,
-    segments: Vec<Segment>,
+    pub(super) segments: L::Segments,
     /// The segments filled so far, and the current one last.
     pub(super) spans: SmallVec<[Span; 4]>,
+    /// What the spans hold that have been counted.
+    pub(super) counted: Counts,
     value_store: Vec<V>,
-    width: PhantomData<I>,
+    manager: PhantomData<M>,
 }
+
+/// Where data go while no segment is being written.
+const CLOSED: *mut u8 = ptr::without_provenance_mut(1);
 
 /// What one segment holds.
 #[derive(Clone, Copy)]
 pub(super) struct Span {
-    /// Where the data of the span before this one end; null for the first.
-    pub(super) data_before: *mut u8,
-    pub(super) codes: *mut u8,
-    /// The first identifier whose code lies here.
+    /// Its start and length when it was written.
+    pub(super) start: *mut u8,
+    pub(super) bytes: usize,
+    /// Bytes of data; not yet known of the current one.
+    data: usize,
+    /// The number of the first code that lies here.
     pub(super) first: u64,
 }
 
-// SAFETY: the raw pointers point into `segments` and `value_store`, which move along.
-unsafe impl<V: Send, I, const VALUES: bool> Send for Records<V, I, VALUES> {}
-// SAFETY: shared references only read; the `Bump`s, which are not `Sync`, are used through exclusive ones alone.
-unsafe impl<V: Sync, I, const VALUES: bool> Sync for Records<V, I, VALUES> {}
+impl Span {
+    /// Where the code byte of number 0 would lie if the segment lay at `start`.
+    pub(super) fn codes_at(&self, start: *const u8) -> *const u8 {
+        start.wrapping_add(self.bytes - 1).wrapping_add(usize_of(self.first))
+    }
+}
 
-impl<V: Float, I: IndexType, const VALUES: bool> Default for Records<V, I, VALUES> {
+/// Numbers and bytes of some records.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Counts {
+    /// The spans that have been counted are those before this.
+    pub(super) spans: usize,
+    pub(super) statements: usize,
+    pub(super) arguments: usize,
+    pub(super) payload: usize,
+    pub(super) data: usize,
+}
+
+// SAFETY: the raw pointers point into `segments` and `value_store`, which move along.
+unsafe impl<V: Send, M: IndexManager, L: Layer, const VALUES: bool> Send for Records<V, M, L, VALUES> {}
+// SAFETY: shared references only read.
+unsafe impl<V: Sync, M: IndexManager, L: Layer, const VALUES: bool> Sync for Records<V, M, L, VALUES> {}
+
+impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Default for Records<V, M, L, VALUES> {
     fn default() -> Self {
+        Self::on(L::Segments::default())
+    }
+}
+
+impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, VALUES> {
+    /// Bytes at the end of each record that say what it overwrites: nothing with linear indices, else the value that its
+    /// identifier had, if values are kept, and the identifier.
+    pub(crate) const TAIL: usize = match (M::REUSES, VALUES) {
+        (false, _) => 0,
+        (true, false) => size_of::<M::Index>(),
+        (true, true) => size_of::<V>() + size_of::<M::Index>(),
+    };
+
+    /// An empty tape on this storage.
+    pub(crate) fn on(segments: L::Segments) -> Self {
         Self {
-            data: ptr::null_mut(),
-            codes: ptr::null_mut(),
+            data: CLOSED,
+            codes: ptr::null_mut::<u8>().wrapping_add(1),
             next: 1,
+            fresh: 1,
             inputs: 1,
             limit: 0,
             values: ptr::null_mut(),
             table: Table::new(),
-            identifiers: I::LARGEST,
+            identifiers: M::LARGEST,
             number: TapeNumber::default(),
-            segments: Vec::new(),
+            segments,
             spans: SmallVec::new(),
+            counted: Counts::default(),
             value_store: Vec::new(),
-            width: PhantomData,
+            manager: PhantomData,
         }
     }
-}
 
-impl<V: Float, I: IndexType, const VALUES: bool> Records<V, I, VALUES> {
     /// Empties the recording and keeps its memory.
     #[inline(always)]
     pub(crate) fn begin(&mut self, number: TapeNumber) {
         self.number = number;
         self.next = 1;
+        self.fresh = 1;
         self.inputs = 1;
-        if self.spans.len() == 1 && !self.table.is_full() {
+        if self.spans.len() == 1 && !self.table.is_full() && self.is_open() {
             // The common case of a small recording, and no work that depends on what earlier recordings used.
-            self.data = self.segments[0].start();
+            self.data = self.spans[0].start;
         } else {
             self.rewind();
         }
@@ -89,93 +134,137 @@ impl<V: Float, I: IndexType, const VALUES: bool> Records<V, I, VALUES> {
     #[cold]
     fn rewind(&mut self) {
         self.spans.clear();
-        if self.segments.is_empty() {
-            self.limit = 0;
-        } else {
-            self.enter(0);
-        }
+        self.counted = Counts::default();
+        self.segments.rewind();
+        self.close();
         if self.table.is_full() {
             self.table = Table::new();
         }
     }
 
-    /// Makes segment `at` the current one.
-    fn enter(&mut self, at: usize) {
-        debug_assert_eq!(at, self.spans.len(), "segments are entered in order");
-        let segment = &self.segments[at];
-        let data_before = if at == 0 { ptr::null_mut() } else { self.data };
-        self.data = segment.start();
-        // The code of identifier `next` goes to the last byte.
-        self.codes = segment.end().wrapping_sub(1).wrapping_add(usize_of(self.next));
-        self.spans.push(Span { data_before, codes: self.codes, first: self.next });
-        self.set_limit();
+    /// Whether a segment is being written.
+    #[inline(always)]
+    fn is_open(&self) -> bool {
+        self.data != CLOSED
     }
 
-    fn set_limit(&mut self) {
-        let room = if VALUES { self.value_store.capacity() as u64 } else { u64::MAX };
-        self.limit = self.identifiers.min(room);
+    /// No segment is being written: nothing fits between address 1 and the code that would lie at address 0.
+    fn close(&mut self) {
+        self.data = CLOSED;
+        self.codes = ptr::null_mut::<u8>().wrapping_add(usize_of(self.next));
+    }
+
+    /// Whether a record with so many bytes of data has room in the current segment.
+    #[inline(always)]
+    fn fits(&self, bytes: usize) -> bool {
+        self.data.addr() + bytes <= self.codes.wrapping_sub(usize_of(self.next)).addr()
+    }
+
+    /// Begins the next segment.
+    fn enter(&mut self, least: usize) -> Result<(), StorageError> {
+        if self.is_open() {
+            let current = self.spans.last_mut().expect("the current segment has a span");
+            current.data = self.data.addr() - current.start.addr();
+            let start = current.start;
+            if L::Segments::COUNTS_AT_ONCE {
+                self.counted = self.count(self.counted, start);
+            }
+        }
+        self.close();
+        let (start, bytes) = self.segments.advance(least)?;
+        self.data = start;
+        // The code of number `next` goes to the last byte.
+        self.codes = start.wrapping_add(bytes - 1).wrapping_add(usize_of(self.next));
+        self.spans.push(Span { start, bytes, data: 0, first: self.next });
+        Ok(())
+    }
+
+    /// Bytes of data in span `at`.
+    pub(super) fn data_of(&self, at: usize) -> usize {
+        let span = &self.spans[at];
+        let current = at + 1 == self.spans.len() && self.is_open();
+        if current { self.data.addr() - span.start.addr() } else { span.data }
     }
 
     /// Changes the number of identifiers that a recording may use, for tests that exhaust them.
     pub fn limit_identifiers(&mut self, identifiers: u64) {
-        self.identifiers = identifiers.min(I::LARGEST).saturating_add(1);
-        if !self.spans.is_empty() {
-            self.set_limit();
-        }
+        self.identifiers = identifiers.min(M::LARGEST).saturating_add(1);
+        self.limit = self.limit.min(self.identifiers);
     }
 
     /// Makes sure that the next record, with `bytes` of data, has room; grows the arena if not.
     #[inline]
-    pub(super) fn make_room(&mut self, bytes: usize) -> Result<(), OutOfIdentifiers> {
-        let code = self.codes.wrapping_sub(usize_of(self.next));
-        if self.next < self.limit && self.data.addr() + bytes <= code.addr() {
-            return Ok(());
+    pub(super) fn make_room(&mut self, bytes: usize) -> Result<(), Refusal> {
+        self.make_room_for_identifier(false)?;
+        if self.fits(bytes) { Ok(()) } else { self.enter(bytes + 1).map_err(Refusal::Storage) }
+    }
+
+    /// Makes sure that there is an identifier, a fresh one if it must be, and a place for its value.
+    #[inline]
+    fn make_room_for_identifier(&mut self, fresh: bool) -> Result<(), Refusal> {
+        if M::REUSES {
+            let ready = self.with_pool(|pool, next, limit| pool.has_one(*next, limit, fresh));
+            return if ready { Ok(()) } else { self.grow() };
         }
-        self.grow(bytes)
+        if self.next < self.limit { Ok(()) } else { self.grow() }
+    }
+
+    /// Gives `f` the pool of this recording, the next fresh identifier and their limit.
+    #[inline]
+    fn with_pool<R>(&mut self, f: impl FnOnce(&mut Pool, &mut u64, u64) -> R) -> R {
+        // SAFETY: the callers, all in this file, run nothing but methods of the pool.
+        unsafe { active::with_pool(self.number, |pool| f(pool, &mut self.fresh, self.limit)) }
     }
 
     #[cold]
-    fn grow(&mut self, bytes: usize) -> Result<(), OutOfIdentifiers> {
+    fn grow(&mut self) -> Result<(), Refusal> {
         // Only a tape that never began one; identifiers without a recording would pass for passive.
         assert!(self.number != TapeNumber::default(), "nothing can be recorded before a recording begins");
-        if self.next >= self.identifiers {
-            return Err(OutOfIdentifiers { used: self.next - 1, limit: self.identifiers - 1 });
+        let next = if M::REUSES { self.fresh } else { self.next };
+        if next >= self.identifiers {
+            return Err(Refusal::OutOfIdentifiers {
+                used: next - 1,
+                limit: self.identifiers - 1,
+                reused: M::REUSES,
+            });
         }
-        if VALUES && usize_of(self.next) >= self.value_store.capacity() {
-            self.grow_values(usize_of(self.next) + 1);
+        if VALUES && usize_of(next) >= self.value_store.capacity() {
+            self.grow_values(usize_of(next) + 1);
         }
-        let code = self.codes.wrapping_sub(usize_of(self.next));
-        if self.spans.is_empty() || self.data.addr() + bytes > code.addr() {
-            let at = self.spans.len();
-            self.provide(at, bytes + 1);
-            self.enter(at);
+        self.limit = self.identifiers;
+        if VALUES {
+            self.limit = self.limit.min(self.value_store.capacity() as u64);
         }
-        self.set_limit();
+        if M::REUSES {
+            let wanted = usize_of(self.identifiers.min(2 * next).max(next + 1).max(512));
+            let room = self.with_pool(|pool, _, _| {
+                if usize_of(next) >= pool.len() {
+                    pool.grow(wanted);
+                }
+                pool.len()
+            });
+            self.limit = self.limit.min(room as u64);
+        }
         Ok(())
-    }
-
-    /// Makes sure that segment `at` exists and has this many bytes.
-    fn provide(&mut self, at: usize, bytes: usize) {
-        let standard = if at == 0 { Segment::FIRST } else { Segment::BYTES };
-        if at == self.segments.len() {
-            self.segments.push(Segment::new(bytes.max(standard)));
-        } else if self.segments[at].bytes() < bytes {
-            self.segments.insert(at, Segment::new(bytes.max(standard)));
-        }
     }
 
     fn grow_values(&mut self, least: usize) {
         let capacity = least.max(2 * self.value_store.capacity()).max(512);
-        // SAFETY: elements 1..next have been written; element 0 is written here. `V` is a float: any bytes are one.
+        // SAFETY: elements 1..used have been written; element 0 is written here. `V` is a float: any bytes are one.
         unsafe {
-            let next = usize_of(self.next);
+            let used = self.len();
             if self.value_store.capacity() == 0 {
                 self.value_store.reserve_exact(capacity);
                 self.value_store.as_mut_ptr().write(V::zero());
             }
-            self.value_store.set_len(next);
-            self.value_store.reserve_exact(capacity - next);
+            self.value_store.set_len(used);
+            self.value_store.reserve_exact(capacity - used);
             self.value_store.set_len(0);
+        }
+        if M::REUSES {
+            // What an identifier overwrites is read, also when it overwrites nothing.
+            let used = self.len();
+            self.value_store.spare_capacity_mut()[used..].iter_mut().for_each(|value| _ = value.write(V::zero()));
         }
         self.values = self.value_store.as_mut_ptr();
     }
@@ -188,26 +277,60 @@ impl<V: Float, I: IndexType, const VALUES: bool> Records<V, I, VALUES> {
         value: V,
         bytes: usize,
         fill: impl FnOnce(&mut Writer),
-    ) -> Result<LinearId<I>, OutOfIdentifiers> {
+    ) -> Result<LinearId<M::Index>, Refusal> {
+        let bytes = bytes + Self::TAIL;
         self.make_room(bytes)?;
         let mut writer = Writer { at: self.data, left: bytes };
         fill(&mut writer);
-        assert_eq!(writer.left, 0, "a record is as long as it said");
+        assert_eq!(writer.left, Self::TAIL, "a record is as long as it said");
+        let id =
+            if M::REUSES { self.with_pool(|pool, fresh, _| u64::from(pool.take(fresh))) } else { self.next };
         // SAFETY: `make_room` found room for `bytes` of data and one code byte, and for a value.
         unsafe {
+            self.write_tail(writer.at, id, value);
             self.codes.wrapping_sub(usize_of(self.next)).write(code);
-            if VALUES {
-                self.values.add(usize_of(self.next)).write(value);
-            }
         }
         self.data = self.data.wrapping_add(bytes);
         self.next += 1;
-        Ok(LinearId::pack(self.number, self.next - 1))
+        Ok(LinearId::pack(self.number, id))
+    }
+
+    /// Writes what the record overwrites, and the value.
+    ///
+    /// # Safety
+    ///
+    /// `TAIL` bytes at `at` belong to the record; there is room for the value of `id`.
+    #[inline(always)]
+    pub(super) unsafe fn write_tail(&mut self, at: *mut u8, id: u64, value: V) {
+        // SAFETY: promised by the caller; `grow_values` has written to all places if what is overwritten is read.
+        unsafe {
+            let mut at = at;
+            if VALUES {
+                let place = self.values.add(usize_of(id));
+                if M::REUSES {
+                    at.cast::<V>().write_unaligned(place.read());
+                    at = at.add(size_of::<V>());
+                }
+                place.write(value);
+            }
+            if M::REUSES {
+                at.cast::<M::Index>().write_unaligned(<M::Index as crate::IndexType>::narrow(id));
+            }
+        }
     }
 
     /// Registers an independent variable.
     #[inline]
-    pub(crate) fn input(&mut self, value: V) -> Result<LinearId<I>, OutOfIdentifiers> {
+    pub(crate) fn input(&mut self, value: V) -> Result<LinearId<M::Index>, Refusal> {
+        if M::REUSES {
+            self.make_room_for_identifier(true)?;
+            let id = self.with_pool(|pool, fresh, _| u64::from(pool.take_pinned(fresh)));
+            if VALUES {
+                // SAFETY: there is room for the value of each identifier below the limit.
+                unsafe { self.values.add(usize_of(id)).write(value) }
+            }
+            return Ok(LinearId::pack(self.number, id));
+        }
         let id = self.push(INPUT, value, 0, |_| ())?;
         if self.inputs + 1 == self.next {
             self.inputs = self.next;
@@ -220,14 +343,16 @@ impl<V: Float, I: IndexType, const VALUES: bool> Records<V, I, VALUES> {
     pub(crate) fn inputs(
         &mut self,
         values: &[V],
-        mut each: impl FnMut(V, LinearId<I>),
-    ) -> Result<(), OutOfIdentifiers> {
-        let (first, end) = (self.next, self.next + values.len() as u64);
+        mut each: impl FnMut(V, LinearId<M::Index>),
+    ) -> Result<(), Refusal> {
+        let first = if M::REUSES { self.fresh } else { self.next };
+        let end = first + values.len() as u64;
         if end > self.identifiers {
-            return Err(OutOfIdentifiers { used: self.next - 1, limit: self.identifiers - 1 });
+            let (used, limit) = (first - 1, self.identifiers - 1);
+            return Err(Refusal::OutOfIdentifiers { used, limit, reused: M::REUSES });
         }
         let last_code = self.codes.wrapping_sub(usize_of(end) - 1);
-        if values.is_empty() || end > self.limit || self.data.addr() > last_code.addr() {
+        if M::REUSES || values.is_empty() || !self.is_open() || end > self.limit || self.data.addr() > last_code.addr() {
             return values.iter().try_for_each(|value| self.input(*value).map(|id| each(*value, id)));
         }
         // SAFETY: the codes from `first` down to the last one lie above `data`, in free memory of the segment; the values,
@@ -253,7 +378,7 @@ impl<V: Float, I: IndexType, const VALUES: bool> Records<V, I, VALUES> {
     /// 1 + the largest identifier used.
     #[inline(always)]
     pub(crate) fn len(&self) -> usize {
-        usize_of(self.next)
+        usize_of(if M::REUSES { self.fresh } else { self.next })
     }
 
     /// The value of each variable, by identifier; empty if this kind of tape keeps none.
@@ -262,60 +387,59 @@ impl<V: Float, I: IndexType, const VALUES: bool> Records<V, I, VALUES> {
         if !VALUES || self.values.is_null() {
             return &[];
         }
-        // SAFETY: elements 0..next have been written, and nothing writes while `self` is borrowed.
+        // SAFETY: elements 0..len have been written, and nothing writes while `self` is borrowed.
         unsafe { core::slice::from_raw_parts(self.values, self.len()) }
     }
 
     /// Makes room for a recording of this size, and touches it.
     pub(crate) fn reserve(&mut self, capacity: Capacity) {
-        let identifiers = capacity.inputs + capacity.statements;
-        let bytes = identifiers + capacity.arguments * (size_of::<V>() + size_of::<I>());
-        let have: usize = self.segments.iter().map(Segment::bytes).sum();
-        if bytes > have {
-            // A record does not straddle segments, so the end of each may stay empty.
-            let slack = 4096 * (self.segments.len() + 1);
-            self.segments.push(Segment::new((bytes - have + slack).max(Segment::FIRST)));
-        }
-        self.segments.iter_mut().skip(self.spans.len()).for_each(Segment::touch);
-        if self.spans.is_empty() && !self.segments.is_empty() && self.number != TapeNumber::default() {
-            self.enter(0);
-        }
-        if VALUES && identifiers >= self.value_store.capacity() {
-            self.grow_values(identifiers + 1);
-            for value in &mut self.value_store.spare_capacity_mut()[usize_of(self.next)..] {
-                value.write(V::zero());
-            }
-        }
-        if !self.spans.is_empty() {
-            self.set_limit();
+        let records = capacity.inputs + capacity.statements;
+        let argument = size_of::<V>() + size_of::<M::Index>();
+        self.segments.reserve(records + capacity.statements * Self::TAIL + capacity.arguments * argument);
+        if VALUES && !M::REUSES && records >= self.value_store.capacity() {
+            self.grow_values(records + 1);
+            let used = self.len();
+            self.value_store.spare_capacity_mut()[used..].iter_mut().for_each(|value| _ = value.write(V::zero()));
         }
     }
 
     /// Bytes of segments and of values obtained from the allocator.
     pub(super) fn reserved(&self) -> (usize, usize) {
-        let segments = self.segments.iter().map(Segment::reserved).sum();
-        (segments, self.value_store.capacity() * size_of::<V>())
+        (self.segments.reserved(), self.value_store.capacity() * size_of::<V>())
     }
 }
 
-/// The recording has used every identifier that its width, or its limit, allows.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct OutOfIdentifiers {
-    /// Identifiers in use.
-    pub(crate) used: u64,
-    /// Identifiers that may be in use.
-    pub(crate) limit: u64,
+/// Why a statement was not recorded.
+#[derive(Clone, Debug)]
+pub(crate) enum Refusal {
+    /// The recording has used every identifier that its width, or its limit, allows.
+    OutOfIdentifiers {
+        /// Identifiers in use.
+        used: u64,
+        /// Identifiers that may be in use.
+        limit: u64,
+        /// Whether they are those of variables alive.
+        reused: bool,
+    },
+    /// The storage layer has no room for its record.
+    Storage(StorageError),
 }
 
-impl OutOfIdentifiers {
+impl Refusal {
     #[cold]
     #[track_caller]
     pub(crate) fn raise(self) -> ! {
-        panic!(
-            "out of identifiers: the recording has {} inputs and statements, and its identifiers can number no more than {} \
-             inputs and statements; nothing more has been recorded (use u64 identifiers, or record in stages)",
-            self.used, self.limit
-        )
+        match self {
+            Self::OutOfIdentifiers { used, limit, reused: false } => panic!(
+                "out of identifiers: the recording has {used} inputs and statements, and its identifiers can number no more than \
+                 {limit} inputs and statements; nothing more has been recorded (use u64 identifiers, or record in stages)"
+            ),
+            Self::OutOfIdentifiers { used, limit, reused: true } => panic!(
+                "out of identifiers: {used} variables are alive, and the recording's identifiers can number no more than \
+                 {limit}; nothing more has been recorded"
+            ),
+            Self::Storage(error) => crate::spill::raise(error),
+        }
     }
 }
 

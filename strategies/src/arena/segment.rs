@@ -14,6 +14,11 @@ pub(super) struct Segment {
     owner: Bump<8>,
 }
 
+// SAFETY: the segment owns its memory, and no reference to its `Bump` is given away.
+unsafe impl Send for Segment {}
+// SAFETY: through a shared reference a segment only tells where it lies and how large it is.
+unsafe impl Sync for Segment {}
+
 impl Segment {
     /// The first segment of a tape, so that small tapes are small.
     pub(super) const FIRST: usize = 64 << 10;
@@ -39,11 +44,6 @@ impl Segment {
 
     pub(super) const fn bytes(&self) -> usize {
         self.bytes
-    }
-
-    /// One past the last byte.
-    pub(super) const fn end(&self) -> *mut u8 {
-        self.start.as_ptr().wrapping_add(self.bytes)
     }
 
     /// Bytes obtained from the allocator, bumpalo's own included.

@@ -21,7 +21,8 @@ pub(super) enum Kind {
     Typed,
     /// A typed record with passive arguments: their values, payload, identifiers of which some are 0.
     Mixed,
-    /// As `Mixed`, perhaps without passive arguments, followed by the address of the layout: the table was full.
+    /// As `Mixed`, perhaps without passive arguments, followed by the number (`u32`) of the layout among those that found
+    /// the table full.
     Explicit,
     /// A function of a slice: constants, identifiers, number of arguments (`u32`).
     Nary,
@@ -63,6 +64,10 @@ pub(super) struct Table<V: 'static> {
     pub(super) entries: [Entry<V>; 256],
     kinds: [Kind; 256],
     assigned: usize,
+    /// Layouts without a code, and their numbers by address.
+    more: Vec<&'static Layout<V>>,
+    /// Their addresses, in order, with their numbers.
+    numbers: Vec<(usize, u32)>,
 }
 
 impl<V> Table<V> {
@@ -87,6 +92,8 @@ impl<V> Table<V> {
             entries: [const { Entry { reverse: special::<V>, bytes: Entry::<V>::SPECIAL } }; 256],
             kinds,
             assigned: ASSIGNED as usize,
+            more: Vec::new(),
+            numbers: Vec::new(),
         }
     }
 
@@ -128,6 +135,30 @@ impl<V> Table<V> {
             self.entries[code as usize] = Entry { reverse: layout.reverse, bytes: layout.bytes };
         }
         Some(code)
+    }
+
+    /// The number of a layout that has no code.
+    pub(super) fn number(&mut self, layout: &'static Layout<V>) -> u32 {
+        let address = ptr::from_ref(layout).addr();
+        match self.numbers.binary_search_by_key(&address, |(address, _)| *address) {
+            Ok(at) => self.numbers[at].1,
+            Err(at) => {
+                let number = u32::try_from(self.more.len()).expect("a program has fewer than 2^32 statement types");
+                self.more.push(layout);
+                self.numbers.insert(at, (address, number));
+                number
+            }
+        }
+    }
+
+    /// Bytes obtained from the allocator, beside the table itself.
+    pub(super) const fn reserved(&self) -> usize {
+        self.more.capacity() * size_of::<&Layout<V>>() + self.numbers.capacity() * size_of::<(usize, u32)>()
+    }
+
+    /// The layout with this number.
+    pub(super) fn numbered(&self, number: u32) -> &'static Layout<V> {
+        self.more[number as usize]
     }
 
     /// Whether no further layout can get a code.

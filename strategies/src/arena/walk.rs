@@ -2,10 +2,12 @@
 
 use super::layout::{Layout, Partials, ReverseFn, Sweep};
 use super::patterns::{self, PATTERNS};
-use super::records::{Records, Span, usize_of};
+use super::layers::{Layer, Reader, Segments};
+use super::records::{Counts, Records, usize_of};
 use super::table::{ASSIGNED, CLASSIC, Entry, Kind};
 use crate::scratch::Scratch;
-use crate::{Float, IndexType, MemoryReport, MemoryUsage};
+use crate::{Float, IndexManager, IndexType, MemoryReport, MemoryUsage, StorageError};
+use core::slice;
 use smallvec::SmallVec;
 
 /// One record, read in place; `record` is its first byte.
@@ -26,62 +28,74 @@ unsafe fn read<T: Copy>(at: *const u8, count: usize) -> impl ExactSizeIterator<I
     (0..count).map(move |k| unsafe { at.cast::<T>().add(k).read_unaligned() })
 }
 
-impl<V: Float, I: IndexType, const VALUES: bool> Records<V, I, VALUES> {
+impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, VALUES> {
     /// Sweeps from the last statement to the first; see [`Reverse::reverse`](crate::Reverse::reverse).
-    pub(crate) fn reverse(&self, adjoints: &mut [V]) {
+    pub(crate) fn reverse(&self, adjoints: &mut [V]) -> Result<(), StorageError> {
         assert!(
             adjoints.len() >= self.len(),
             "the adjoint vector has {} entries, the recording needs {}",
             adjoints.len(),
             self.len()
         );
-        let mut sweep = Sweep { adjoints, values: self.values(), site: 0 };
-        let mut id = usize_of(self.next);
-        let mut data = self.data;
-        for span in self.spans.iter().rev() {
-            // SAFETY: the spans partition the identifiers, in order; `adjoints` is as long as the recording.
-            unsafe { self.reverse_span(span, data, id, &mut sweep) }
-            id = usize_of(span.first);
-            data = span.data_before;
+        // Reused identifiers have had other values: the sweep goes back to them in a copy.
+        let mut copy = Scratch::<V>::new();
+        let (values, known) = if VALUES && M::REUSES {
+            copy.extend_from_slice(self.values());
+            (copy.as_mut_ptr(), copy.len())
+        } else {
+            (self.values().as_ptr().cast_mut(), self.values().len()) // not written to
+        };
+        let mut sweep = Sweep { adjoints, values, known, site: 0 };
+        let mut next = usize_of(self.next);
+        let mut reader = self.segments.reader();
+        for at in (0..self.spans.len()).rev() {
+            let start = reader.segment(at)?;
+            // SAFETY: the spans partition the codes, in order; `adjoints` is as long as the recording.
+            unsafe { self.reverse_span(at, start, next, &mut sweep) }
+            next = usize_of(self.spans[at].first);
         }
+        Ok(())
     }
 
-    /// Sweeps over the identifiers of one span, which end before `next`; their data end at `data`.
+    /// Sweeps over one span, whose codes end before `next`, and whose segment lies at `start` now.
     ///
     /// # Safety
     ///
-    /// The codes of `span.first..next` and the data below `data` belong together, and `sweep` is fit for the recording.
-    unsafe fn reverse_span(&self, span: &Span, data: *mut u8, next: usize, sweep: &mut Sweep<'_, V>) {
+    /// The segment's bytes are those that were written, and `sweep` is fit for the recording.
+    unsafe fn reverse_span(&self, at: usize, start: *const u8, next: usize, sweep: &mut Sweep<'_, V>) {
         let entries = self.table.entries.as_ptr();
-        let mut end = data.cast_const();
-        let mut code_at = span.codes.cast_const().wrapping_sub(next - 1);
-        let mut id = next;
+        let span = &self.spans[at];
+        let mut end = start.wrapping_add(self.data_of(at));
+        let mut code_at = span.codes_at(start).wrapping_sub(next - 1);
+        let mut number = next;
         // The inputs that come before all statements have nothing to be reversed.
         let first = usize_of(span.first.max(self.inputs));
-        while id > first {
-            id -= 1;
-            // SAFETY: `id` is in this span, so its code lies in the span's segment, in which codes follow one another; the
-            // code says how many bytes of data lie below `end`. Identifiers in a record are below `id`, which is at most
-            // the lengths of adjoints and of values.
+        while number > first {
+            number -= 1;
+            // SAFETY: the code with this number is in this span, so it lies in the span's segment, in which codes follow one
+            // another; it says how many bytes of data lie below `end`. Identifiers in a record are below the lengths of
+            // adjoints and of values.
             unsafe {
                 let code = *code_at;
                 code_at = code_at.add(1);
                 if code < ASSIGNED {
-                    if VALUES || code < CLASSIC {
-                        end = self.reverse_special(code, end, id, sweep);
+                    if code < CLASSIC {
+                        end = self.reverse_special(code, end, number, sweep);
                     } else {
+                        let (id, data_end) = Self::undo(end, number, sweep);
                         let adjoints = &mut *sweep.adjoints;
                         let seed = core::mem::replace(adjoints.get_unchecked_mut(id), V::zero());
-                        end = reverse_frequent::<V, I>(code, end, seed, adjoints);
+                        end = reverse_frequent::<V, M::Index>(code, data_end, seed, adjoints);
                     }
                     continue;
                 }
                 let entry = &*entries.add(code as usize);
                 if entry.bytes == Entry::<V>::SPECIAL {
-                    end = self.reverse_special(code, end, id, sweep);
+                    end = self.reverse_special(code, end, number, sweep);
                     continue;
                 }
-                end = end.sub(entry.bytes);
+                let (id, data_end) = Self::undo(end, number, sweep);
+                end = data_end.sub(entry.bytes);
                 let seed = *sweep.adjoints.get_unchecked(id);
                 if seed != V::zero() {
                     *sweep.adjoints.get_unchecked_mut(id) = V::zero();
@@ -91,20 +105,52 @@ impl<V: Float, I: IndexType, const VALUES: bool> Records<V, I, VALUES> {
         }
     }
 
+    /// The variable that the record which ends at `end` assigns to, and where its data end. Restores the value that the
+    /// variable's identifier had before.
+    ///
+    /// # Safety
+    ///
+    /// A record that is not an input's ends at `end`, and `sweep` is fit for the recording.
+    #[inline(always)]
+    unsafe fn undo(end: *const u8, number: usize, sweep: &mut Sweep<'_, V>) -> (usize, *const u8) {
+        if !M::REUSES {
+            return (number, end);
+        }
+        // SAFETY: the record ends in the identifier and, if values are kept, the value before it. The values of a sweep with
+        // reused identifiers are its own copy.
+        unsafe {
+            let at = end.sub(size_of::<M::Index>());
+            let id = usize_of(at.cast::<M::Index>().read_unaligned().widen());
+            debug_assert!(id < sweep.adjoints.len(), "identifiers are below the recording's length");
+            if VALUES {
+                let before = at.sub(size_of::<V>());
+                debug_assert!(id < sweep.known, "identifiers are below the recording's length");
+                sweep.values.add(id).write(before.cast::<V>().read_unaligned());
+                return (id, before);
+            }
+            (id, at)
+        }
+    }
+
     /// Reverses the record that ends at `end` and returns where it starts.
     ///
     /// # Safety
     ///
-    /// A record with this code, of identifier `id`, ends at `end`, and `sweep` is fit for the recording.
+    /// A record with this code and number ends at `end`, and `sweep` is fit for the recording.
     #[inline(never)]
-    unsafe fn reverse_special(&self, code: u8, end: *const u8, id: usize, sweep: &mut Sweep<'_, V>) -> *const u8 {
+    unsafe fn reverse_special(&self, code: u8, end: *const u8, number: usize, sweep: &mut Sweep<'_, V>) -> *const u8 {
         let kind = self.table.kind(code);
         if kind == Kind::Input {
             return end;
         }
-        // SAFETY: promised by the caller.
-        let special = unsafe { self.special(code, kind, end) };
-        let (adjoints, values) = (&mut *sweep.adjoints, sweep.values);
+        // SAFETY: promised by the caller; nothing writes to the values while they are borrowed below.
+        let (special, id, values) = unsafe {
+            let special = self.special(code, kind, end);
+            let (id, _) = Self::undo(end, number, sweep);
+            let values = if sweep.known == 0 { &[] } else { slice::from_raw_parts(sweep.values, sweep.known) };
+            (special, id, values)
+        };
+        let adjoints = &mut *sweep.adjoints;
         let seed = core::mem::replace(&mut adjoints[id], V::zero());
         if seed == V::zero() {
             return special.record;
@@ -112,7 +158,7 @@ impl<V: Float, I: IndexType, const VALUES: bool> Records<V, I, VALUES> {
         // SAFETY: `special` describes the record: payload, then identifiers.
         let (payload, ids) = unsafe {
             let ids = special.record.add(special.payload * size_of::<V>());
-            (read::<V>(special.record, special.payload), read::<I>(ids, special.arguments))
+            (read::<V>(special.record, special.payload), read::<M::Index>(ids, special.arguments))
         };
         let ids = ids.map(|id| usize_of(id.widen()));
         match kind {
@@ -140,7 +186,7 @@ impl<V: Float, I: IndexType, const VALUES: bool> Records<V, I, VALUES> {
                 let passive_or = |id: usize| if id == 0 { passives.next().copied() } else { values.get(id).copied() };
                 let values: Partials<V> =
                     ids.clone().map(passive_or).map(|value| value.expect("every argument has a value")).collect();
-                let contributions = layout.expand::<I>(seed, &payload[passive..], &values);
+                let contributions = layout.expand::<M::Index>(seed, &payload[passive..], &values);
                 for (id, contribution) in ids.zip(contributions).filter(|(id, _)| *id != 0) {
                     adjoints[id] += contribution;
                 }
@@ -158,10 +204,12 @@ impl<V: Float, I: IndexType, const VALUES: bool> Records<V, I, VALUES> {
     ///
     /// A record with this code, of this kind, ends at `end`.
     unsafe fn special(&self, code: u8, kind: Kind, end: *const u8) -> Special<V> {
-        let (float, id) = (size_of::<V>(), size_of::<I>());
+        let (float, id) = (size_of::<V>(), size_of::<M::Index>());
+        let tail = if kind == Kind::Input { 0 } else { Self::TAIL };
+        let end = end.wrapping_sub(tail);
         let special = |bytes: usize, payload: usize, arguments: usize, layout| Special {
             record: end.wrapping_sub(bytes),
-            bytes,
+            bytes: bytes + tail,
             arguments,
             payload,
             layout,
@@ -184,14 +232,18 @@ impl<V: Float, I: IndexType, const VALUES: bool> Records<V, I, VALUES> {
                     special(payload * float + count() * id + 4, payload, count(), Some(layout))
                 }
                 Kind::Mixed | Kind::Explicit | Kind::Typed => {
-                    let handle = if kind == Kind::Explicit { size_of::<&Layout<V>>() } else { 0 };
+                    let handle = if kind == Kind::Explicit { size_of::<u32>() } else { 0 };
                     let layout = if kind == Kind::Explicit {
-                        end.sub(handle).cast::<&'static Layout<V>>().read_unaligned()
+                        self.table.numbered(end.sub(handle).cast::<u32>().read_unaligned())
                     } else {
                         self.table.layout(code)
                     };
                     let ids = end.sub(handle + layout.arguments * id);
-                    let passive = read::<I>(ids, layout.arguments).filter(|id| id.widen() == 0).count();
+                    let passive = if layout.partials {
+                        0
+                    } else {
+                        read::<M::Index>(ids, layout.arguments).filter(|id| id.widen() == 0).count()
+                    };
                     let bytes = layout.bytes + passive * float + handle;
                     special(bytes, layout.payload + passive, layout.arguments, Some(layout))
                 }
@@ -199,45 +251,55 @@ impl<V: Float, I: IndexType, const VALUES: bool> Records<V, I, VALUES> {
         }
     }
 
+    /// These counts and those of the span after them, whose segment lies at `start` now.
+    pub(super) fn count(&self, mut counts: Counts, start: *const u8) -> Counts {
+        let at = counts.spans;
+        counts.spans += 1;
+        let span = &self.spans[at];
+        let next = self.spans.get(at + 1).map_or(self.next, |span| span.first);
+        let mut end = start.wrapping_add(self.data_of(at));
+        for number in (usize_of(span.first)..usize_of(next)).rev() {
+            // SAFETY: as in `reverse_span`.
+            let record = unsafe {
+                let code = *span.codes_at(start).wrapping_sub(number);
+                let kind = self.table.kind(code);
+                counts.statements += usize::from(kind != Kind::Input);
+                self.special(code, kind, end)
+            };
+            end = record.record;
+            counts.arguments += record.arguments;
+            counts.payload += record.payload * size_of::<V>();
+            counts.data += record.bytes;
+        }
+        counts
+    }
+
     /// Bytes and counts, found by walking the recording.
     pub(crate) fn memory(&self) -> MemoryReport {
-        let (mut statements, mut arguments, mut payload, mut recorded) = (0, 0, 0, 0);
-        let mut id = usize_of(self.next);
-        let mut data = self.data;
-        for span in self.spans.iter().rev() {
-            let mut end = data.cast_const();
-            data = span.data_before;
-            while id > usize_of(span.first) {
-                id -= 1;
-                // SAFETY: as in `reverse`.
-                let record = unsafe {
-                    let code = *span.codes.wrapping_sub(id);
-                    let kind = self.table.kind(code);
-                    statements += usize::from(kind != Kind::Input);
-                    self.special(code, kind, end)
-                };
-                end = record.record;
-                arguments += record.arguments;
-                payload += record.payload * size_of::<V>();
-                recorded += record.bytes;
-            }
+        let mut counts = self.counted;
+        let mut reader = self.segments.reader();
+        while counts.spans < self.spans.len() {
+            let start = reader.segment(counts.spans).expect("segments that have not been counted are in memory");
+            counts = self.count(counts, start);
         }
         let (segments, values) = self.reserved();
-        let codes = self.len() - 1;
-        let ids = arguments * size_of::<I>();
-        let report = MemoryReport::new(statements, arguments)
+        let codes = usize_of(self.next) - 1;
+        let ids = counts.arguments * size_of::<M::Index>();
+        let tails = counts.statements * Self::TAIL;
+        let report = MemoryReport::new(counts.statements, counts.arguments)
             .stream("codes", MemoryUsage::exact(codes))
             .stream("arguments", MemoryUsage::exact(ids))
-            .stream(if VALUES { "constants" } else { "partials" }, MemoryUsage::exact(payload))
-            .stream("counts", MemoryUsage::exact(recorded - ids - payload))
-            .stream("free", MemoryUsage { used: 0, reserved: segments - codes - recorded });
+            .stream(if VALUES { "constants" } else { "partials" }, MemoryUsage::exact(counts.payload))
+            .stream("counts", MemoryUsage::exact(counts.data - ids - counts.payload - tails))
+            .stream("results", MemoryUsage::exact(tails))
+            .stream("free", MemoryUsage { used: 0, reserved: (segments + self.segments.on_disk()).saturating_sub(codes + counts.data) });
         let report = if VALUES {
-            let used = if codes == 0 { 0 } else { self.len() * size_of::<V>() };
+            let used = if self.len() == 1 { 0 } else { self.len() * size_of::<V>() };
             report.stream("values", MemoryUsage { used, reserved: values })
         } else {
             report
         };
-        report.stream("tables", MemoryUsage::exact(size_of::<Self>()))
+        report.stream("tables", MemoryUsage::exact(size_of::<Self>() + self.table.reserved()))
     }
 }
 

@@ -14,7 +14,7 @@
 
 use core::marker::PhantomData;
 use tapewright_strategies::{
-    Capacity, Float, LinearId, MemoryReport, MemoryUsage, Nary, Reverse, Statement, Strict, TapeNumber, Taped, Taping,
+    Capacity, Float, LinearId, MemoryReport, MemoryUsage, Nary, Reverse, Statement, StorageError, Strict, TapeNumber, Taped, Taping,
     active,
 };
 
@@ -150,7 +150,7 @@ impl<V: Float> Reverse for CompressedRows<V> {
         tape.ends.len() + 1
     }
 
-    fn reverse(tape: &Rows<V>, adjoints: &mut [V]) {
+    fn reverse(tape: &Rows<V>, adjoints: &mut [V]) -> Result<(), StorageError> {
         let length = Self::identifiers(tape);
         assert!(adjoints.len() >= length, "{} adjoints for {length} identifiers", adjoints.len());
         for identifier in (1..length).rev() {
@@ -163,6 +163,7 @@ impl<V: Float> Reverse for CompressedRows<V> {
                 row.for_each(|(column, partial)| adjoints[column] += adjoint * partial);
             }
         }
+        Ok(())
     }
 
     fn reserve(tape: &mut Rows<V>, capacity: Capacity) {
