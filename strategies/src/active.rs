@@ -15,7 +15,7 @@
 //! * Lists are touched by their own thread only: a listed tape cannot be moved to another thread.
 
 use crate::pool::Pool;
-use crate::{Reverse, TapeNumber};
+use crate::{LinearId, Reverse, TapeNumber};
 use core::any::TypeId;
 use core::cell::{Cell, UnsafeCell};
 use core::marker::PhantomData;
@@ -353,25 +353,51 @@ fn listed(number: TapeNumber) -> *const Header {
     if unsafe { (*header).number.get() } == number { header } else { find(number) }
 }
 
-/// Counts one more variable with this identifier; false if its recording is not active on this thread.
-#[inline(always)]
-pub(crate) fn share(number: TapeNumber, index: u32) -> bool {
+/// Counts one more variable with this identifier, which only one had so far if this is the `first` copy; false if its
+/// recording is not active on this thread.
+#[inline]
+pub(crate) fn share(id: LinearId, first: bool) -> bool {
     // SAFETY: listed headers are valid; counting runs no code of users.
     unsafe {
-        let header = listed(number).as_ref();
-        header.map(|header| header.pool.with(|pool| pool.share(index))).is_some()
+        let header = listed(id.number()).as_ref();
+        header.map(|header| header.pool.with(|pool| pool.share(narrow(id), first))).is_some()
     }
 }
 
-/// Counts one variable less with this identifier; does nothing if its recording is not active on this thread.
+/// Returns the identifier in `bits` if it is the innermost recording's and has no mark, `mark` being the lowest one; else
+/// false.
 #[inline(always)]
-pub(crate) fn release(number: TapeNumber, index: u32) {
+pub(crate) fn release_unshared(bits: u64, mark: u64) -> bool {
+    // SAFETY: the innermost header is always valid on its own thread; returning an identifier runs no code of users.
+    unsafe {
+        let header = innermost();
+        let rest = bits.wrapping_sub(u64::from((*header).number.get().0) << 32);
+        if rest >= mark {
+            return false;
+        }
+        (*header).pool.with(|pool| pool.release(narrow(LinearId::from_bits(rest))));
+    }
+    true
+}
+
+/// Counts one variable less with this identifier, which others may have if it is `shared`; does nothing if its
+/// recording is not active on this thread.
+#[cold]
+#[inline(never)]
+pub(crate) fn release(id: LinearId, shared: bool) {
+    let index = narrow(id);
     // SAFETY: as in `share`.
     unsafe {
-        if let Some(header) = listed(number).as_ref() {
-            header.pool.with(|pool| pool.release(index));
+        if let Some(header) = listed(id.number()).as_ref() {
+            header.pool.with(|pool| if shared { pool.release_shared(index) } else { pool.release(index) });
         }
     }
+}
+
+#[inline(always)]
+#[allow(clippy::cast_possible_truncation, reason = "reused identifiers have 30 bits")]
+fn narrow(id: LinearId) -> u32 {
+    id.index() as u32
 }
 
 /// Gives `f` the identifiers of a recording that is active on this thread, whether or not its tape is lent out.

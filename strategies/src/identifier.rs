@@ -127,6 +127,17 @@ impl<I: IndexType> Copy for LinearId<I> {}
 impl LinearId<u32> {
     /// The identifier of passive variables.
     pub const PASSIVE: Self = Self(0);
+
+    /// The recording's number in the upper half, the index in the lower.
+    #[inline(always)]
+    pub(crate) const fn to_bits(self) -> u64 {
+        self.0
+    }
+
+    #[inline(always)]
+    pub(crate) const fn from_bits(bits: u64) -> Self {
+        Self(bits)
+    }
 }
 
 impl<I: IndexType> LinearId<I> {

@@ -1,10 +1,10 @@
 //! Index management: how identifiers are given to variables.
 
 use crate::active;
-use crate::identifier::{IndexType, LinearId, TapeNumber};
+use crate::identifier::{IndexType, LinearId};
 use core::fmt;
 use core::marker::PhantomData;
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicU64, Ordering};
 
 /// How a tape gives identifiers to variables: [`Linear`] or [`Reuse`].
 pub trait IndexManager: sealed::Sealed + 'static {
@@ -24,6 +24,9 @@ pub trait IndexManager: sealed::Sealed + 'static {
     /// Makes the identifier that the variable carries of one that was just taken.
     #[doc(hidden)]
     fn adopt(raw: LinearId<Self::Index>) -> Self::Id;
+    /// The same for one that is never returned.
+    #[doc(hidden)]
+    fn adopt_pinned(raw: LinearId<Self::Index>) -> Self::Id;
 }
 
 mod sealed {
@@ -47,7 +50,7 @@ pub struct Linear<I = u32>(PhantomData<I>);
 /// for each identifier. Variables are `Clone` and not `Copy`: generic code is written over
 /// [`Taping`](crate::Taping), with references.
 ///
-/// Identifiers are 32 bits wide: at most 2³¹ − 1 variables may be alive at once, while the number of statements is not limited.
+/// At most 2³⁰ − 1 variables (of 16 bytes) may be alive at once; the number of statements is not limited.
 #[derive(Clone, Copy, Debug)]
 pub struct Reuse(());
 
@@ -68,26 +71,32 @@ impl<I: IndexType> IndexManager for Linear<I> {
     fn adopt(raw: LinearId<I>) -> LinearId<I> {
         raw
     }
+    #[inline(always)]
+    fn adopt_pinned(raw: LinearId<I>) -> LinearId<I> {
+        raw
+    }
 }
 
 impl IndexManager for Reuse {
     type Index = u32;
     type Id = CountedId;
     const REUSES: bool = true;
-    const LARGEST: u64 = (CountedId::PIN - 1) as u64;
+    const LARGEST: u64 = CountedId::SHARED - 1;
     #[inline(always)]
     fn passive() -> CountedId {
-        CountedId { number: TapeNumber(0), index: AtomicU32::new(0) }
+        CountedId(AtomicU64::new(0))
     }
     #[inline(always)]
     fn raw(id: &CountedId) -> LinearId<u32> {
-        LinearId::pack(id.number, u64::from(id.index()))
+        LinearId::from_bits(id.load() & !(CountedId::PINNED | CountedId::SHARED))
     }
     #[inline(always)]
     fn adopt(raw: LinearId<u32>) -> CountedId {
-        #[allow(clippy::cast_possible_truncation, reason = "the index has 32 bits")]
-        let index = raw.index() as u32;
-        CountedId { number: raw.number(), index: AtomicU32::new(index) }
+        CountedId(AtomicU64::new(raw.to_bits()))
+    }
+    #[inline(always)]
+    fn adopt_pinned(raw: LinearId<u32>) -> CountedId {
+        CountedId(AtomicU64::new(raw.to_bits() | CountedId::PINNED))
     }
 }
 
@@ -96,42 +105,56 @@ impl IndexManager for Reuse {
 /// Copies are counted, and the last one that is dropped returns the identifier, while the recording is active on this
 /// thread. Where it is not (it has finished, or belongs to another thread), dropping does nothing, and copying keeps the
 /// original's identifier from ever being returned, so that the copy cannot come to mean another variable.
-pub struct CountedId {
-    number: TapeNumber,
-    /// The identifier; the highest bit says that this one is not counted.
-    index: AtomicU32,
-}
+pub struct CountedId(
+    /// The recording's number in the upper half, two marks, and the identifier. Atomic, because copying through a shared
+    /// reference marks the original; relaxed, because a mark is for the thread that drops the variable, and it does so
+    /// after all borrows have ended.
+    AtomicU64,
+);
 
 impl CountedId {
-    const PIN: u32 = 1 << 31;
+    /// The mark of an identifier that is never returned.
+    const PINNED: u64 = 1 << 31;
+    /// The mark of an identifier that other variables may have too.
+    const SHARED: u64 = 1 << 30;
 
     #[inline(always)]
-    fn index(&self) -> u32 {
-        self.index.load(Ordering::Relaxed) & !Self::PIN
+    fn load(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
     }
 
-    #[inline(always)]
-    fn is_counted(&self) -> bool {
-        self.number != TapeNumber(0) && self.index.load(Ordering::Relaxed) & Self::PIN == 0
+    /// Marks the original of a copy that is about to be made.
+    #[inline]
+    fn share(&self) {
+        let bits = self.load();
+        if bits == 0 || bits & Self::PINNED != 0 {
+            return;
+        }
+        let first = bits & Self::SHARED == 0;
+        if !active::share(Reuse::raw(self), first) {
+            // Another thread may be copying the same variable.
+            self.0.fetch_or(Self::PINNED, Ordering::Relaxed);
+        } else if first {
+            self.0.fetch_or(Self::SHARED, Ordering::Relaxed);
+        }
     }
 }
 
 impl Clone for CountedId {
-    #[inline(always)]
+    #[inline]
     fn clone(&self) -> Self {
-        if self.is_counted() && !active::share(self.number, self.index()) {
-            // Relaxed: whoever drops the original does so after this borrow has ended.
-            self.index.fetch_or(Self::PIN, Ordering::Relaxed);
-        }
-        Self { number: self.number, index: AtomicU32::new(self.index.load(Ordering::Relaxed)) }
+        self.share();
+        Self(AtomicU64::new(self.load()))
     }
 }
 
 impl Drop for CountedId {
     #[inline(always)]
     fn drop(&mut self) {
-        if self.is_counted() {
-            active::release(self.number, self.index());
+        let bits = *self.0.get_mut();
+        // What is left after the number of the innermost recording is the identifier alone, in most cases.
+        if !active::release_unshared(bits, Self::SHARED) && bits != 0 && bits & Self::PINNED == 0 {
+            active::release(Reuse::raw(self), bits & Self::SHARED != 0);
         }
     }
 }

@@ -1,93 +1,100 @@
 //! The identifiers of a recording that reuses them.
 
-/// Which identifiers are free, and how many variables share each of the others.
+/// Which identifiers are free, and how many variables share those that are shared.
 ///
 /// Emptying it costs the same however many identifiers there ever were.
 #[derive(Debug)]
 pub(crate) struct Pool {
-    /// Identifiers that were used and returned, the latest last. Has room for all, so that returning one cannot fail.
+    /// Identifiers that were used and returned, the latest last, in the first `returned` places. There is a place for
+    /// each, so that returning one cannot fail.
     free: Vec<u32>,
-    /// By identifier: how many variables have it. Says nothing of identifiers that this recording has not used yet.
+    returned: usize,
+    /// By identifier: how many variables have it, if it has ever been shared since it was taken.
     counts: Vec<u32>,
 }
 
-/// The count of an identifier that is never returned.
-const PINNED: u32 = u32::MAX;
+/// The count of an identifier that has been copied too often to be counted.
+const MANY: u32 = u32::MAX;
 
 impl Pool {
     pub(crate) const fn new() -> Self {
-        Self { free: Vec::new(), counts: Vec::new() }
+        Self { free: Vec::new(), returned: 0, counts: Vec::new() }
     }
 
     /// Returns all identifiers.
     #[inline(always)]
-    pub(crate) fn clear(&mut self) {
-        self.free.clear();
+    pub(crate) const fn clear(&mut self) {
+        self.returned = 0;
     }
 
     /// Whether [`take`](Self::take) finds one, which must never have been used if `unused` says so.
     #[inline(always)]
     pub(crate) const fn has_one(&self, fresh: u64, limit: u64, unused: bool) -> bool {
-        !unused && !self.free.is_empty() || fresh < limit && fresh < self.counts.len() as u64
+        !unused && self.returned > 0 || fresh < limit && fresh < self.free.len() as u64
     }
 
     /// Takes an identifier: the one returned last, or `fresh`, which is then counted on. Only after
     /// [`has_one`](Self::has_one).
     #[inline(always)]
-    #[allow(clippy::cast_possible_truncation, reason = "identifiers are below the length of `counts`")]
     pub(crate) fn take(&mut self, fresh: &mut u64) -> u32 {
-        let id = self.free.pop().unwrap_or_else(|| {
-            *fresh += 1;
-            (*fresh - 1) as u32
-        });
-        self.counts[id as usize] = 1;
-        id
-    }
-
-    /// Takes the identifier `fresh` for ever.
-    #[inline(always)]
-    #[allow(clippy::cast_possible_truncation, reason = "identifiers are below the length of `counts`")]
-    pub(crate) fn take_pinned(&mut self, fresh: &mut u64) -> u32 {
-        let id = *fresh as u32;
-        *fresh += 1;
-        self.counts[id as usize] = PINNED;
-        id
-    }
-
-    /// One more variable has this identifier.
-    #[inline(always)]
-    pub(crate) fn share(&mut self, id: u32) {
-        if let Some(count) = self.counts.get_mut(id as usize) {
-            *count = count.saturating_add(1);
+        match self.returned.checked_sub(1).and_then(|last| self.free.get(last)) {
+            Some(id) => {
+                self.returned -= 1;
+                *id
+            }
+            None => Self::take_fresh(fresh),
         }
     }
 
-    /// One variable less has this identifier; the last one returns it.
+    /// Takes `fresh`.
     #[inline(always)]
-    pub(crate) fn release(&mut self, id: u32) {
+    #[allow(clippy::cast_possible_truncation, reason = "identifiers are 30 bits wide")]
+    pub(crate) const fn take_fresh(fresh: &mut u64) -> u32 {
+        *fresh += 1;
+        (*fresh - 1) as u32
+    }
+
+    /// One more variable has this identifier; `first` says that only one had it so far.
+    #[inline]
+    pub(crate) fn share(&mut self, id: u32, first: bool) {
+        if let Some(count) = self.counts.get_mut(id as usize) {
+            *count = if first { 2 } else { count.saturating_add(1) };
+        }
+    }
+
+    /// One variable less has this shared identifier; the last one returns it.
+    #[inline]
+    pub(crate) fn release_shared(&mut self, id: u32) {
         match self.counts.get_mut(id as usize) {
-            Some(&mut PINNED | &mut 0) | None => {}
+            Some(&mut MANY | &mut 0) | None => {}
             Some(count) => {
                 *count -= 1;
                 if *count == 0 {
-                    self.free.push(id);
+                    self.release(id);
                 }
             }
+        }
+    }
+
+    /// The only variable that has this identifier is gone.
+    #[inline(always)]
+    pub(crate) fn release(&mut self, id: u32) {
+        if let Some(place) = self.free.get_mut(self.returned) {
+            *place = id;
+            self.returned += 1;
         }
     }
 
     /// How many identifiers there is room for, 0 among them.
     #[inline(always)]
     pub(crate) const fn len(&self) -> usize {
-        self.counts.len()
+        self.free.len()
     }
 
     /// Makes room for identifiers below this.
     pub(crate) fn grow(&mut self, length: usize) {
-        if length > self.counts.len() {
-            self.counts.resize(length, 0);
-            self.free.reserve(length - self.free.len());
-        }
+        self.counts.resize(length.max(self.counts.len()), 0);
+        self.free.resize(length.max(self.free.len()), 0);
     }
 
     /// Bytes obtained from the allocator.

@@ -62,8 +62,8 @@ where
         misreported();
     }
     let place = place::<S, V, M, L, VALUES>(layout);
-    if collect.mine && place.ready && (place.number, place.next, place.known) == (before.number, before.next, before.known)
-    {
+    let unchanged = (place.number, place.next) == (before.number, before.next) && place.known >= before.known;
+    if collect.mine && place.ready && unchanged {
         // SAFETY: `place` has just found this tape, with room; the arrays are as long as the layout says, and the identifiers
         // are below `known`.
         return M::adopt(unsafe { commit(&place, layout, payload.as_ptr().cast(), ids.as_ptr().cast(), value) });

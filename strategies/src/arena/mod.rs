@@ -47,7 +47,7 @@ macro_rules! reverse_by_records {
         #[track_caller]
         fn input(tape: &mut Self::Tape, value: V) -> M::Id {
             match tape.input(value) {
-                Ok(id) => M::adopt(id),
+                Ok(id) => M::adopt_pinned(id),
                 Err(refusal) => refusal.raise(),
             }
         }
@@ -55,7 +55,7 @@ macro_rules! reverse_by_records {
         #[inline]
         #[track_caller]
         fn inputs(tape: &mut Self::Tape, values: &[V], mut each: impl FnMut(V, M::Id)) {
-            if let Err(refusal) = tape.inputs(values, |value, id| each(value, M::adopt(id))) {
+            if let Err(refusal) = tape.inputs(values, |value, id| each(value, M::adopt_pinned(id))) {
                 refusal.raise();
             }
         }

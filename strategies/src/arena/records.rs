@@ -324,7 +324,7 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
     pub(crate) fn input(&mut self, value: V) -> Result<LinearId<M::Index>, Refusal> {
         if M::REUSES {
             self.make_room_for_identifier(true)?;
-            let id = self.with_pool(|pool, fresh, _| u64::from(pool.take_pinned(fresh)));
+            let id = u64::from(Pool::take_fresh(&mut self.fresh));
             if VALUES {
                 // SAFETY: there is room for the value of each identifier below the limit.
                 unsafe { self.values.add(usize_of(id)).write(value) }
