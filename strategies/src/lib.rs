@@ -24,6 +24,8 @@ mod passive;
 mod primal_value;
 mod scratch;
 pub mod shape;
+mod spill;
+mod spilled_stack;
 
 pub use arena::Records;
 pub use contract::{
@@ -39,4 +41,6 @@ pub use primal_value::PrimalValue;
 #[doc(hidden)]
 pub use scratch::Scratch;
 pub use shape::Shape;
+pub use spill::{SpillOptions, SpillUsage, StorageError};
+pub use spilled_stack::{SpilledReader, SpilledStack};
 pub use {generic_array, num_traits, typenum};

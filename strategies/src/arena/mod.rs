@@ -19,6 +19,7 @@
 //!   caller passes. An adjoint vector as long as the recording is therefore long enough.
 
 mod append;
+mod block;
 mod layout;
 mod patterns;
 mod records;
@@ -27,6 +28,7 @@ mod table;
 mod walk;
 
 pub(crate) use append::{append, append_nary};
+pub(crate) use block::Block;
 pub(crate) use layout::Layout;
 pub use records::Records;
 pub(crate) use records::usize_of;
