@@ -36,6 +36,9 @@ mod slabs;
 mod worker;
 mod writer;
 
+#[cfg(test)]
+mod tests;
+
 pub use error::StorageError;
 pub(crate) use meter::Charge;
 pub use meter::SpillUsage;
