@@ -18,8 +18,8 @@
 //! # Errors
 //!
 //! Nothing is lost when a write fails: a slab's memory is given up only after the file has all of it. A failed write keeps the
-//! slab in memory, is reported by the next call that seals a slab, and is tried again by the one after. While it keeps
-//! failing, no new slab is handed out, so that the budget holds then, too.
+//! slab in memory. The next call that seals a slab tries it again, and reports it when it fails again. While it keeps
+//! failing, no slab is handed out beyond the budget, so that the budget holds then, too.
 //!
 //! # The file
 //!

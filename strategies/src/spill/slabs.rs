@@ -36,8 +36,6 @@ pub(crate) struct SlabFile {
     spares: Vec<Block>,
     space: Extents,
     writer: Option<Writer>,
-    /// Why a write failed that nobody has been told of.
-    failure: Option<StorageError>,
     meter: Arc<Meter>,
     /// Blocks of readers that are closed, for the next ones.
     reader_blocks: Mutex<Vec<Block>>,
@@ -54,7 +52,6 @@ impl SlabFile {
             spares: Vec::new(),
             space: Extents::default(),
             writer: None,
-            failure: None,
             meter: Arc::default(),
             reader_blocks: Mutex::default(),
         }
@@ -105,9 +102,6 @@ impl SlabFile {
         self.charge(&mut block);
         self.slabs.push(Slab::Memory(block));
         self.collect();
-        if let Some(error) = self.failure.take() {
-            return Err(error);
-        }
         self.retry()?;
         self.make_room(self.slab_bytes())
     }
@@ -141,9 +135,6 @@ impl SlabFile {
             }
         };
         self.first_in_memory = self.first_in_memory.min(last);
-        if self.leaving.is_empty() {
-            self.failure = None;
-        }
         Ok(block)
     }
 
@@ -160,7 +151,6 @@ impl SlabFile {
             self.wait();
         }
         self.leaving.clear();
-        self.failure = None;
         self.first_in_memory = 0;
         self.space.clear();
         for block in mem::take(&mut self.slabs).into_iter().filter_map(Slab::into_block) {
@@ -305,9 +295,6 @@ impl SlabFile {
     fn spill_oldest(&mut self) -> Result<(), StorageError> {
         while self.leaving.len() >= WRITES_IN_FLIGHT {
             self.wait();
-            if let Some(error) = self.failure.take() {
-                return Err(error);
-            }
             self.retry()?;
         }
         self.writer()?;
@@ -325,19 +312,21 @@ impl SlabFile {
         self.first_in_memory += 1;
         if let Some(result) = self.writer()?.write(index, &block, extent) {
             drop(block);
-            self.written(index, result);
+            self.written(index, result.is_ok());
+            result?;
         }
-        self.failure.take().map_or(Ok(()), Err)
+        Ok(())
     }
 
-    /// Writes those slabs whose write has failed, on this thread, so that the result is known.
+    /// Writes those slabs whose write has failed, on this thread, so that the caller learns how it is now: the cause may
+    /// have gone since.
     fn retry(&mut self) -> Result<(), StorageError> {
         let failed = |index: &usize| matches!(self.slabs[*index], Slab::Leaving { busy: false, .. });
         for index in self.leaving.iter().copied().filter(failed).collect::<Vec<usize>>() {
             let Slab::Leaving { block, extent, .. } = &self.slabs[index] else { unreachable!("it is leaving") };
             if let Some(writer) = &self.writer {
                 writer.file().write(block.bytes(), *extent)?;
-                self.written(index, Ok(()));
+                self.written(index, true);
             }
         }
         Ok(())
@@ -345,15 +334,15 @@ impl SlabFile {
 
     /// Takes note of the writes that have ended.
     fn collect(&mut self) {
-        while let Some((index, result)) = self.writer.as_mut().and_then(Writer::try_result) {
-            self.written(index, result);
+        while let Some((index, all)) = self.writer.as_mut().and_then(Writer::try_result) {
+            self.written(index, all);
         }
     }
 
     /// Waits until a write has ended. All of them have when the thread is gone.
     fn wait(&mut self) {
-        if let Some((index, result)) = self.writer.as_mut().and_then(Writer::wait) {
-            self.written(index, result);
+        if let Some((index, all)) = self.writer.as_mut().and_then(Writer::wait) {
+            self.written(index, all);
             return;
         }
         for index in &self.leaving {
@@ -364,11 +353,10 @@ impl SlabFile {
     }
 
     /// A slab that has been written is in the file from now on, and its block is free.
-    fn written(&mut self, index: usize, result: Result<(), StorageError>) {
+    fn written(&mut self, index: usize, all: bool) {
         let Slab::Leaving { extent, busy, .. } = &mut self.slabs[index] else { return };
-        if let Err(error) = result {
+        if !all {
             *busy = false;
-            self.failure = Some(error);
             return;
         }
         let in_file = Slab::File(*extent);

@@ -46,8 +46,8 @@ fn slab_files_are_send_and_sync() {
 #[test]
 fn c12_larger_blocks_take_the_room_of_several() {
     let mut stack = stack(6);
-    let least = |i: u8| if i % 3 == 0 { 3 * SLAB + 1 } else { 0 };
-    let len = |i: u8| if i % 3 == 0 { 3 * SLAB + 4096 } else { SLAB };
+    let least = |i: u8| if i.is_multiple_of(3) { 3 * SLAB + 1 } else { 0 };
+    let len = |i: u8| if i.is_multiple_of(3) { 3 * SLAB + 4096 } else { SLAB };
     for round in 0..3 {
         (0..40).for_each(|i| push(&mut stack, least(i), i));
         assert!(stack.usage().on_disk > 0);

@@ -14,8 +14,8 @@ struct Job {
     extent: Extent,
 }
 
-/// How the write of the slab of this index ended.
-pub(super) type Written = (usize, Result<(), StorageError>);
+/// The index of a slab, and whether the file has all of it. Why not, the stack finds out when it tries again.
+pub(super) type Written = (usize, bool);
 
 /// The file, and the thread that writes to it. Without a thread, writes are done at once.
 pub(super) struct Writer {
@@ -27,10 +27,10 @@ impl Writer {
     pub(super) fn new(file: Arc<SpillFile>) -> Self {
         let to = Arc::clone(&file);
         let worker = Worker::start("tapewright-write", move |Job { index, block, extent }| {
-            let result = to.write(block.bytes(), extent);
+            let all = to.write(block.bytes(), extent).is_ok();
             // Before the result is known, so that the stack then holds the only reference.
             drop(block);
-            (index, result)
+            (index, all)
         });
         Self { file, worker }
     }
