@@ -2,8 +2,8 @@
 
 use crate::error::{Error, same_length};
 use crate::expr::Real;
-use crate::tape::Tape;
-use tapewright_strategies::Reverse;
+use crate::tape::{Scope, Tape};
+use tapewright_strategies::{Reverse, catch_storage_errors};
 use tapewright_strategies::num_traits::{One, Zero};
 
 /// The gradient of `f` at `x`, one entry for each input.
@@ -12,7 +12,8 @@ use tapewright_strategies::num_traits::{One, Zero};
 ///
 /// # Panics
 ///
-/// When `f` returns a variable of another recording, when the tape is out of identifiers, and when `f` does.
+/// When `f` returns a variable of another recording, when the tape is out of identifiers, when records cannot be written to
+/// disk or read back, and when `f` does.
 ///
 /// ```
 /// use tapewright::prelude::*;
@@ -45,7 +46,7 @@ pub fn value_and_gradient<S: Reverse>(
 /// # Errors
 ///
 /// [`Error::LengthMismatch`] when there are not as many seeds as outputs, [`Error::ForeignVariable`] when `f` returns a
-/// variable of another recording.
+/// variable of another recording, [`Error::Storage`] when records had to be written to disk, or read back, and could not be.
 ///
 /// # Panics
 ///
@@ -57,11 +58,12 @@ pub fn vjp<S: Reverse>(
     seeds: &[S::Value],
 ) -> Result<(Vec<S::Value>, Vec<S::Value>), Error> {
     let mut tape = Tape::new();
-    let (inputs, outputs) = tape.record(|scope| {
+    let run = |scope: &mut Scope<S>| {
         let inputs = scope.inputs(x);
         let outputs = f(&inputs);
         (inputs, outputs)
-    });
+    };
+    let (inputs, outputs) = if S::SPILLS { tape.try_record(run)? } else { tape.record(run) };
     let product = tape.sweep_all(&outputs, seeds)?.of_all(&inputs)?;
     Ok((outputs.iter().map(Real::value).collect(), product))
 }
@@ -95,7 +97,8 @@ impl<S: Reverse> Tape<S> {
     /// # Errors
     ///
     /// [`Error::LengthMismatch`] when `gradient` is not as long as `x`, [`Error::ForeignVariable`] when `f` returns a
-    /// variable of another recording.
+    /// variable of another recording, [`Error::Storage`] when records had to be written to disk, or read back, and could not
+    /// be.
     ///
     /// # Panics
     ///
@@ -109,7 +112,7 @@ impl<S: Reverse> Tape<S> {
         gradient: &mut [S::Value],
     ) -> Result<S::Value, Error> {
         same_length(("inputs", x.len()), ("gradient entries", gradient.len()))?;
-        let output = self.record_at(x, f);
+        let output = if S::SPILLS { catch_storage_errors(|| self.record_at(x, f))? } else { self.record_at(x, f) };
         self.sweep_out(&output, gradient)?;
         Ok(output.value())
     }

@@ -52,9 +52,10 @@ pub use error::Error;
 pub use expr::{Ex, Operand, Real};
 pub use math::{Binary, Unary, binary, smooth_max, smooth_min, unary};
 pub use nary::{dot, linear_combination, logsumexp, nary, sum};
-pub use tape::{Adjoints, Recording, Scope, Tape};
+pub use tape::{AdjointVector, Adjoints, Recording, Scope, Tape};
 pub use tapewright_strategies as strategies;
 pub use tapewright_strategies::{
     Capacity, Float, Hybrid, InMemory, Jacobian, Linear, MemoryReport, MemoryUsage, Nary, Passive, PrimalValue, Reuse,
-    Reverse, Rule, Shared, Statement, StorageError, Strategy, Taping,
+    Reverse, Rule, Shared, SpillOptions, SpillUsage, Spilled, Spills, Statement, StorageError, Strategy, Taping,
+    catch_storage_errors,
 };

@@ -7,7 +7,10 @@ use core::marker::PhantomData;
 use core::ops::Range;
 use tapewright_strategies::active::{self, OwnedTape, Running};
 use tapewright_strategies::num_traits::{One, Zero};
-use tapewright_strategies::{Capacity, MemoryReport, MemoryUsage, Reverse, TapeNumber};
+use tapewright_strategies::{
+    Capacity, Float, MemoryReport, MemoryUsage, Reverse, SpillOptions, SpillUsage, Spills, TapeNumber,
+    catch_storage_errors,
+};
 
 /// A reusable tape of strategy `S`: records a computation, then sweeps it as often as you like.
 ///
@@ -29,9 +32,7 @@ use tapewright_strategies::{Capacity, MemoryReport, MemoryUsage, Reverse, TapeNu
 /// ```
 pub struct Tape<S: Reverse> {
     owned: OwnedTape<S>,
-    adjoints: Vec<S::Value>,
-    /// Outside these slots all adjoints are 0.
-    dirty: Range<usize>,
+    adjoints: AdjointVector<S::Value>,
     /// The slots of this recording's inputs lie in here.
     inputs: Range<usize>,
     /// Reused by the drivers.
@@ -56,7 +57,7 @@ impl<S: Reverse> Tape<S> {
     /// A tape from a strategy's own tape, for strategies whose tapes have settings.
     #[must_use]
     pub fn from_tape(tape: S::Tape) -> Self {
-        Self { owned: OwnedTape::new(tape), adjoints: Vec::new(), dirty: NONE, inputs: NONE, variables: Vec::new() }
+        Self { owned: OwnedTape::new(tape), adjoints: AdjointVector::new(), inputs: NONE, variables: Vec::new() }
     }
 
     /// A tape with room for a recording of this size, its memory already touched.
@@ -72,12 +73,7 @@ impl<S: Reverse> Tape<S> {
     pub fn reserve(&mut self, capacity: Capacity) {
         self.reset();
         S::reserve(self.owned.tape_mut(), capacity);
-        let identifiers = 1 + capacity.inputs + capacity.statements;
-        if identifiers > self.adjoints.len() {
-            self.adjoints.clear();
-            self.adjoints.resize(identifiers, S::Value::zero());
-            self.dirty = NONE;
-        }
+        self.adjoints.clear(1 + capacity.inputs + capacity.statements);
     }
 
     /// Records what `f` computes from the inputs that it registers; whatever was recorded before is forgotten.
@@ -91,11 +87,36 @@ impl<S: Reverse> Tape<S> {
         self.owned.record(|number| f(&mut Scope { number, inputs, here: PhantomData }))
     }
 
+    /// [`record`](Self::record) for tapes whose records may be written to disk: returns the error that a statement met.
+    ///
+    /// Everything recorded before that statement is intact: variables that `f` has put into places outside can be swept from. What
+    /// `f` was in the middle of stays as it was.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Storage`] when records had to be written and could not be.
+    ///
+    /// ```
+    /// use tapewright::prelude::*;
+    /// use tapewright::{SpillOptions, Spilled};
+    ///
+    /// let mut tape = Tape::<Jacobian<f64, Linear, Spilled>>::spilled(SpillOptions::default().memory(16 << 20))?;
+    /// let (x, y) = tape.try_record(|scope| {
+    ///     let x = scope.input(2.0);
+    ///     (x, (x * x).eval())
+    /// })?;
+    /// assert_eq!(tape.sweep(&[(&y, 1.0)])?.of(&x)?, 4.0);
+    /// # Ok::<(), tapewright::Error>(())
+    /// ```
+    pub fn try_record<R>(&mut self, f: impl FnOnce(&mut Scope<S>) -> R) -> Result<R, Error> {
+        Ok(catch_storage_errors(|| self.record(f))?)
+    }
+
     /// Starts a recording that lasts until [`Recording::finish`]. Prefer [`record`](Self::record) where a closure will do.
     #[must_use]
     pub fn start(self) -> Recording<S> {
-        let Self { owned, adjoints, dirty, variables, .. } = self;
-        Recording { running: owned.start(), inputs: NONE, adjoints, dirty, variables }
+        let Self { owned, adjoints, variables, .. } = self;
+        Recording { running: owned.start(), inputs: NONE, adjoints, variables }
     }
 
     /// Forgets the recording and keeps the memory.
@@ -128,22 +149,46 @@ impl<S: Reverse> Tape<S> {
         self.sweep_from(outputs.iter().zip(seeds.iter().copied()))
     }
 
+    /// [`sweep`](Self::sweep) into an adjoint vector of the caller: several threads can sweep one recording at once, each
+    /// with a vector of its own, and a vector can serve several tapes in turn.
+    ///
+    /// # Errors
+    ///
+    /// As `sweep`.
+    ///
+    /// ```
+    /// use tapewright::{AdjointVector, prelude::*};
+    ///
+    /// let mut tape = Tape::<Jacobian>::new();
+    /// let (x, y) = tape.record(|scope| {
+    ///     let x = scope.input(3.0);
+    ///     (x, [(x * x).eval(), x.sin().eval()])
+    /// });
+    /// let slopes = std::thread::scope(|threads| {
+    ///     let sweeps = y.map(|y| {
+    ///         let (tape, x) = (&tape, &x);
+    ///         threads.spawn(move || tape.sweep_with(&mut AdjointVector::new(), &[(&y, 1.0)]).and_then(|a| a.of(x)))
+    ///     });
+    ///     sweeps.map(|sweep| sweep.join().expect("no panic"))
+    /// });
+    /// assert_eq!(slopes, [Ok(6.0), Ok(3.0_f64.cos())]);
+    /// ```
+    pub fn sweep_with<'a>(
+        &'a self,
+        adjoints: &'a mut AdjointVector<S::Value>,
+        seeds: &[(&Real<S>, S::Value)],
+    ) -> Result<Adjoints<'a, S>, Error> {
+        sweep_into(&self.owned, &self.inputs, adjoints, seeds.iter().map(|(y, seed)| (*y, *seed)))?;
+        Ok(Adjoints { owned: &self.owned, adjoints: &adjoints.adjoints })
+    }
+
     #[inline(always)]
     fn sweep_from<'y>(
         &mut self,
         seeds: impl Iterator<Item = (&'y Real<S>, S::Value)> + Clone,
     ) -> Result<Adjoints<'_, S>, Error> {
-        for (output, _) in seeds.clone() {
-            self.slot(output)?;
-        }
-        self.clear_adjoints();
-        for (output, seed) in seeds {
-            if let Some(slot) = self.slot(output)? {
-                self.adjoints[slot] += seed;
-            }
-        }
-        self.reverse()?;
-        Ok(Adjoints { tape: self })
+        sweep_into(&self.owned, &self.inputs, &mut self.adjoints, seeds)?;
+        Ok(Adjoints { owned: &self.owned, adjoints: &self.adjoints.adjoints })
     }
 
     /// Records `f` at `x`, the only inputs, whose variables stay in the tape.
@@ -162,60 +207,24 @@ impl<S: Reverse> Tape<S> {
     /// `gradient`, which is as long.
     #[inline(always)]
     pub(crate) fn sweep_out(&mut self, output: &Real<S>, gradient: &mut [S::Value]) -> Result<(), Error> {
-        let slot = self.slot(output)?;
-        self.clear_adjoints();
+        let slot = slot(&self.owned, output)?;
+        self.adjoints.clear(S::identifiers(self.owned.tape()));
         if let Some(slot) = slot {
-            self.adjoints[slot] = S::Value::one();
-            self.reverse()?;
+            self.adjoints.adjoints[slot] = S::Value::one();
+            self.adjoints.reverse(&self.owned, &self.inputs)?;
         }
         if consecutive(&self.variables) {
             // The length is hidden so that a few adjoints, just stored one by one, are not loaded back as a vector: that
             // load would wait until the stores have left the store buffer (4 of 30 ns for a tiny function).
             let n = core::hint::black_box(self.inputs.len());
-            let adjoints = &mut self.adjoints[self.inputs.start..];
+            let adjoints = &mut self.adjoints.adjoints[self.inputs.start..];
             for (entry, adjoint) in gradient.iter_mut().zip(adjoints).take(n) {
                 *entry = core::mem::replace(adjoint, S::Value::zero());
             }
-            self.dirty = NONE;
+            self.adjoints.dirty = NONE;
             return Ok(());
         }
-        Adjoints { tape: self }.write(&self.variables, gradient)
-    }
-
-    #[inline(always)]
-    fn reverse(&mut self) -> Result<(), Error> {
-        self.dirty = 0..self.adjoints.len(); // should a rule panic, or records be unreadable
-        S::reverse(self.owned.tape(), &mut self.adjoints)?;
-        self.dirty = self.inputs.clone();
-        Ok(())
-    }
-
-    /// Makes the adjoint vector long enough and 0 everywhere.
-    #[inline(always)]
-    fn clear_adjoints(&mut self) {
-        if !self.dirty.is_empty() {
-            self.adjoints[self.dirty.clone()].fill(S::Value::zero());
-        }
-        let identifiers = S::identifiers(self.owned.tape());
-        if identifiers > self.adjoints.len() {
-            // Grown by doubling, like the tape, and without copying what is 0 anyway.
-            let length = identifiers.max(2 * self.adjoints.len());
-            self.adjoints = Vec::new();
-            self.adjoints = vec![S::Value::zero(); length];
-            self.dirty = NONE;
-        }
-    }
-
-    /// The adjoint slot of a variable; `None` if it is passive.
-    #[inline(always)]
-    fn slot(&self, variable: &Real<S>) -> Result<Option<usize>, Error> {
-        match S::locate(variable.id()) {
-            None => Ok(None),
-            Some((number, slot)) if number == self.owned.number() => Ok(Some(slot)),
-            Some((number, _)) => {
-                Err(Error::ForeignVariable { variable: number.get(), recording: self.owned.number().get() })
-            }
-        }
+        Adjoints { owned: &self.owned, adjoints: &self.adjoints.adjoints }.write(&self.variables, gradient)
     }
 
     /// Bytes of the recording, stream by stream, with the adjoint vector among them.
@@ -223,17 +232,114 @@ impl<S: Reverse> Tape<S> {
     pub fn memory(&self) -> MemoryReport {
         let identifiers = match S::identifiers(self.owned.tape()) {
             0 | 1 => 0, // the slot of passive variables alone
-            n => n.min(self.adjoints.len()),
+            n => n.min(self.adjoints.adjoints.len()),
         };
         let used = identifiers * size_of::<S::Value>();
-        let reserved = self.adjoints.capacity() * size_of::<S::Value>();
-        S::memory(self.owned.tape()).stream("adjoints", MemoryUsage { used, reserved })
+        let reserved = self.adjoints.adjoints.capacity() * size_of::<S::Value>();
+        let report = S::memory(self.owned.tape()).stream("adjoints", MemoryUsage { used, reserved });
+        match self.owned.pool_bytes() {
+            0 => report,
+            bytes => report.stream("identifiers", MemoryUsage { used: 0, reserved: bytes }),
+        }
     }
 
     /// The strategy's own tape, for settings such as limits.
     pub fn tape_mut(&mut self) -> &mut S::Tape {
         self.owned.tape_mut()
     }
+}
+
+impl<S: Spills> Tape<S> {
+    /// A tape whose records spill to a file with these budgets, in this directory.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Storage`] when the file cannot be created, or the memory budget is below two slabs.
+    pub fn spilled(options: SpillOptions) -> Result<Self, Error> {
+        Ok(Self::from_tape(S::spilled(options)?))
+    }
+
+    /// Bytes of records in memory and on disk.
+    #[must_use]
+    pub fn spill_usage(&self) -> SpillUsage {
+        S::usage(self.owned.tape())
+    }
+}
+
+/// Adjoints of one sweep, kept for the next.
+///
+/// Every [`Tape`] has one; make your own to sweep one recording from several threads, see [`Tape::sweep_with`].
+#[derive(Clone, Debug, Default)]
+pub struct AdjointVector<V> {
+    adjoints: Vec<V>,
+    /// Outside these slots all adjoints are 0.
+    dirty: Range<usize>,
+}
+
+impl<V: Float> AdjointVector<V> {
+    /// A vector that grows when it is used.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { adjoints: Vec::new(), dirty: NONE }
+    }
+
+    /// Makes the vector long enough and 0 everywhere.
+    #[inline(always)]
+    fn clear(&mut self, identifiers: usize) {
+        // The hull may be that of a sweep over another tape, or one that was cut short.
+        if !self.dirty.is_empty() {
+            self.adjoints[self.dirty.clone()].fill(V::zero());
+            self.dirty = NONE;
+        }
+        if identifiers > self.adjoints.len() {
+            // Grown by doubling, like the tape, and without copying what is 0 anyway.
+            let length = identifiers.max(2 * self.adjoints.len());
+            self.adjoints = Vec::new();
+            self.adjoints = vec![V::zero(); length];
+        }
+    }
+
+    /// Sweeps from the seeds that are set.
+    #[inline(always)]
+    fn reverse<S: Reverse<Value = V>>(&mut self, owned: &OwnedTape<S>, inputs: &Range<usize>) -> Result<(), Error> {
+        self.dirty = 0..self.adjoints.len(); // should a rule panic, or records be unreadable
+        S::reverse(owned.tape(), &mut self.adjoints)?;
+        self.dirty = inputs.clone();
+        Ok(())
+    }
+}
+
+/// The adjoint slot of a variable; `None` if it is passive.
+#[inline(always)]
+fn slot<S: Reverse>(owned: &OwnedTape<S>, variable: &Real<S>) -> Result<Option<usize>, Error> {
+    match S::locate(variable.id()) {
+        None => Ok(None),
+        Some((number, slot)) if number == owned.number() => Ok(Some(slot)),
+        Some((number, _)) => {
+            Err(Error::ForeignVariable { variable: number.get(), recording: owned.number().get() })
+        }
+    }
+}
+
+/// Sweeps from these outputs with these seeds.
+#[inline(always)]
+fn sweep_into<'y, S: Reverse>(
+    owned: &OwnedTape<S>,
+    inputs: &Range<usize>,
+    adjoints: &mut AdjointVector<S::Value>,
+    seeds: impl Iterator<Item = (&'y Real<S>, S::Value)> + Clone,
+) -> Result<(), Error> {
+    for (output, _) in seeds.clone() {
+        slot(owned, output)?;
+    }
+    adjoints.clear(S::identifiers(owned.tape()));
+    adjoints.dirty = 0..adjoints.adjoints.len();
+    for (output, seed) in seeds {
+        if let Some(slot) = slot(owned, output)? {
+            adjoints.adjoints[slot] += seed;
+        }
+    }
+    adjoints.reverse(owned, inputs)
 }
 
 impl<S: Reverse> fmt::Debug for Tape<S> {
@@ -347,8 +453,7 @@ impl<S: Reverse> fmt::Debug for Scope<'_, S> {
 pub struct Recording<S: Reverse> {
     running: Running<S>,
     inputs: Range<usize>,
-    adjoints: Vec<S::Value>,
-    dirty: Range<usize>,
+    adjoints: AdjointVector<S::Value>,
     variables: Vec<Real<S>>,
 }
 
@@ -365,8 +470,8 @@ impl<S: Reverse> Recording<S> {
     /// When called by a rule of a slice function that is being recorded on this tape; the tape is then leaked.
     #[must_use]
     pub fn finish(self) -> Tape<S> {
-        let Self { running, inputs, adjoints, dirty, variables } = self;
-        Tape { owned: running.finish(), adjoints, dirty, inputs, variables }
+        let Self { running, inputs, adjoints, variables } = self;
+        Tape { owned: running.finish(), adjoints, inputs, variables }
     }
 }
 
@@ -378,7 +483,8 @@ impl<S: Reverse> fmt::Debug for Recording<S> {
 
 /// The result of a sweep.
 pub struct Adjoints<'a, S: Reverse> {
-    tape: &'a Tape<S>,
+    owned: &'a OwnedTape<S>,
+    adjoints: &'a [S::Value],
 }
 
 impl<S: Reverse> Adjoints<'_, S> {
@@ -390,7 +496,7 @@ impl<S: Reverse> Adjoints<'_, S> {
     /// [`Error::ForeignVariable`] when the variable belongs to another recording.
     #[inline]
     pub fn of(&self, variable: &Real<S>) -> Result<S::Value, Error> {
-        Ok(self.tape.slot(variable)?.map_or_else(S::Value::zero, |slot| self.tape.adjoints[slot]))
+        Ok(slot(self.owned, variable)?.map_or_else(S::Value::zero, |slot| self.adjoints[slot]))
     }
 
     /// The adjoints of these variables.
@@ -418,6 +524,6 @@ impl<S: Reverse> Adjoints<'_, S> {
 
 impl<S: Reverse> fmt::Debug for Adjoints<'_, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Adjoints of {:?}", self.tape)
+        write!(f, "Adjoints of recording {}", self.owned.number())
     }
 }

@@ -26,6 +26,8 @@ conforms! {
     jacobian_reuse_f32: tapewright::Jacobian<f32, tapewright::Reuse>;
     jacobian_shared: tapewright::Jacobian<f64, tapewright::Linear, tapewright::Shared>;
     primal_value_reuse: tapewright::PrimalValue<f64, tapewright::Reuse>;
+    jacobian_spilled: tapewright::Jacobian<f64, tapewright::Linear, tapewright::Spilled>;
+    primal_value_reuse_spilled: tapewright::PrimalValue<f64, tapewright::Reuse, tapewright::Spilled>;
     hybrid: tapewright::Hybrid;
     hybrid_reuse: tapewright::Hybrid<f64, tapewright::Reuse>;
     primal_value: tapewright::PrimalValue;

@@ -426,9 +426,9 @@ pub(crate) unsafe fn with_pool<R>(number: TapeNumber, f: impl FnOnce(&mut Pool) 
 ///
 /// When they belong to two recordings.
 #[track_caller]
-pub fn common_number<I: crate::IndexType>(ids: impl IntoIterator<Item = crate::LinearId<I>>) -> Option<TapeNumber> {
+pub fn common_number<I: crate::IndexType>(ids: impl IntoIterator<Item = LinearId<I>>) -> Option<TapeNumber> {
     let mut common = TapeNumber(0);
-    for number in ids.into_iter().map(crate::LinearId::number) {
+    for number in ids.into_iter().map(LinearId::number) {
         if number == TapeNumber(0) || number == common {
             continue;
         }

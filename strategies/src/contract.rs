@@ -1,6 +1,6 @@
 //! The contract between the engine and a strategy.
 
-use crate::{Float, MemoryReport, Shape, StorageError, TapeNumber};
+use crate::{Float, MemoryReport, Shape, SpillOptions, SpillUsage, StorageError, TapeNumber};
 use generic_array::ArrayLength;
 use generic_array::typenum::Unsigned;
 
@@ -155,6 +155,10 @@ pub trait Reverse: Taping {
     /// The memory of one recording; kept and reused from recording to recording.
     type Tape: Default + Send + 'static;
 
+    /// Whether records may be written to disk. If so, statements and inputs may panic as
+    /// [`catch_storage_errors`](crate::catch_storage_errors) catches it.
+    const SPILLS: bool = false;
+
     /// Starts a new, empty recording with this number. Memory is kept.
     fn begin(tape: &mut Self::Tape, number: TapeNumber);
 
@@ -203,6 +207,19 @@ pub trait Reverse: Taping {
 
     /// Bytes of the recording, stream by stream, and its numbers of statements and arguments.
     fn memory(tape: &Self::Tape) -> MemoryReport;
+}
+
+/// A [`Reverse`] strategy whose records may be written to disk.
+pub trait Spills: Reverse {
+    /// An empty tape with this storage, whose file exists.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be created, or the memory budget is below two slabs.
+    fn spilled(options: SpillOptions) -> Result<Self::Tape, StorageError>;
+
+    /// Bytes of records in memory and on disk.
+    fn usage(tape: &Self::Tape) -> SpillUsage;
 }
 
 /// A differentiable expression at given values: what local reverse mode inside one statement needs.

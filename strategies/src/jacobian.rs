@@ -1,9 +1,9 @@
 //! Partials now.
 
-use crate::arena::{self, InMemory, Layer, Layout, Records};
+use crate::arena::{self, InMemory, Layer, Layout, Records, Spilled};
 use crate::{
-    Capacity, Float, IndexManager, Linear, LinearId, MemoryReport, Nary, Policy, Reverse, Statement, StorageError, Strict,
-    TapeNumber, Taped, Taping,
+    Capacity, Float, IndexManager, Linear, LinearId, MemoryReport, Nary, Policy, Reverse, SpillOptions, SpillUsage, Spills,
+    Statement, StorageError, Strict, TapeNumber, Taped, Taping,
 };
 use core::marker::PhantomData;
 
@@ -19,7 +19,7 @@ use core::marker::PhantomData;
 /// bytes more, and inputs, which take 1 byte with [`Linear`], take none.
 ///
 /// `V` is the value type, `M` the index management ([`Linear`] or [`Reuse`](crate::Reuse)), `L` where records live
-/// ([`InMemory`], [`Shared`](crate::Shared) or `Spilled`), `P` what derivatives are at singular points.
+/// ([`InMemory`], [`Shared`](crate::Shared) or [`Spilled`]), `P` what derivatives are at singular points.
 #[derive(Clone, Copy, Debug)]
 pub struct Jacobian<V = f64, M = Linear, L = InMemory, P = Strict>(PhantomData<(V, M, L, P)>);
 
@@ -42,3 +42,5 @@ impl<V: Float, M: IndexManager, L: Layer, P: Policy> Taping for Jacobian<V, M, L
 impl<V: Float, M: IndexManager, L: Layer, P: Policy> Reverse for Jacobian<V, M, L, P> {
     arena::reverse_by_records!(false);
 }
+
+arena::spills_by_records!(Jacobian);

@@ -25,13 +25,15 @@ mod memory;
 mod passive;
 mod pool;
 mod primal_value;
+mod refusal;
 mod scratch;
 pub mod shape;
 mod spill;
+mod spilled_stack;
 
-pub use arena::{InMemory, Layer, Records, Shared};
+pub use arena::{InMemory, Layer, Records, Shared, Spilled};
 pub use contract::{
-    Capacity, Load, Nary, Policy, Reverse, Rule, Sink, Statement, Store, Strategy, Strict, Taped, Taping, Tree, Twin,
+    Capacity, Load, Nary, Policy, Reverse, Rule, Sink, Spills, Statement, Store, Strategy, Strict, Taped, Taping, Tree, Twin,
     Variable,
 };
 pub use float::Float;
@@ -42,8 +44,10 @@ pub use manager::{CountedId, IndexManager, Linear, Reuse};
 pub use memory::{MemoryReport, MemoryUsage};
 pub use passive::Passive;
 pub use primal_value::PrimalValue;
+pub use refusal::catch_storage_errors;
 #[doc(hidden)]
 pub use scratch::Scratch;
 pub use shape::Shape;
-pub use spill::StorageError;
+pub use spill::{SpillOptions, SpillUsage, StorageError};
+pub use spilled_stack::{SpilledReader, SpilledStack};
 pub use {generic_array, num_traits, typenum};

@@ -1,9 +1,9 @@
 //! Partials later.
 
-use crate::arena::{self, InMemory, Layer, Layout, Records};
+use crate::arena::{self, InMemory, Layer, Layout, Records, Spilled};
 use crate::{
-    Capacity, Float, IndexManager, Linear, LinearId, MemoryReport, Nary, Policy, Reverse, Statement, StorageError, Strict,
-    TapeNumber, Taped, Taping,
+    Capacity, Float, IndexManager, Linear, LinearId, MemoryReport, Nary, Policy, Reverse, SpillOptions, SpillUsage, Spills,
+    Statement, StorageError, Strict, TapeNumber, Taped, Taping,
 };
 use core::marker::PhantomData;
 
@@ -18,7 +18,7 @@ use core::marker::PhantomData;
 /// that its identifier had before, and values are kept for as many variables as were alive at once, not for each.
 ///
 /// `V` is the value type, `M` the index management ([`Linear`] or [`Reuse`](crate::Reuse)), `L` where records live
-/// ([`InMemory`], [`Shared`](crate::Shared) or `Spilled`), `P` what derivatives are at singular points.
+/// ([`InMemory`], [`Shared`](crate::Shared) or [`Spilled`]), `P` what derivatives are at singular points.
 #[derive(Clone, Copy, Debug)]
 pub struct PrimalValue<V = f64, M = Linear, L = InMemory, P = Strict>(PhantomData<(V, M, L, P)>);
 
@@ -41,3 +41,5 @@ impl<V: Float, M: IndexManager, L: Layer, P: Policy> Taping for PrimalValue<V, M
 impl<V: Float, M: IndexManager, L: Layer, P: Policy> Reverse for PrimalValue<V, M, L, P> {
     arena::reverse_by_records!(true);
 }
+
+arena::spills_by_records!(PrimalValue);

@@ -4,11 +4,13 @@ use super::segment::Segment;
 use crate::StorageError;
 use std::sync::Mutex;
 
-/// Where the records of a tape live: [`InMemory`], [`Shared`] or `Spilled`.
+/// Where the records of a tape live: [`InMemory`], [`Shared`] or [`Spilled`](crate::Spilled).
 pub trait Layer: sealed::Sealed + 'static {
     #[doc(hidden)]
     #[allow(private_bounds, reason = "layers are this crate's")]
     type Segments: Segments;
+    /// Whether records may leave memory.
+    const SPILLS: bool = false;
 }
 
 pub(super) mod sealed {

@@ -19,19 +19,23 @@
 //!   caller passes. An adjoint vector as long as the recording is therefore long enough.
 
 mod append;
+mod block;
 mod layers;
 mod layout;
 mod patterns;
 mod records;
 mod segment;
+mod spilled;
 mod table;
 mod walk;
 
 pub(crate) use append::{append, append_nary};
+pub(crate) use block::Block;
 pub(crate) use layout::Layout;
 pub use layers::{InMemory, Layer, Shared};
 pub use records::Records;
 pub(crate) use records::usize_of;
+pub use spilled::Spilled;
 
 /// The methods of [`Reverse`](crate::Reverse) that strategies over [`Records`] share.
 macro_rules! reverse_by_records {
@@ -71,6 +75,8 @@ macro_rules! reverse_by_records {
             tape.len()
         }
 
+        const SPILLS: bool = L::SPILLS;
+
         fn reverse(tape: &Self::Tape, adjoints: &mut [V]) -> Result<(), StorageError> {
             tape.reverse(adjoints)
         }
@@ -85,6 +91,22 @@ macro_rules! reverse_by_records {
     };
 }
 pub(crate) use reverse_by_records;
+
+/// What strategies over [`Records`] can do when their records are spilled.
+macro_rules! spills_by_records {
+    ($strategy:ident) => {
+        impl<V: Float, M: IndexManager, P: Policy> Spills for $strategy<V, M, Spilled, P> {
+            fn spilled(options: SpillOptions) -> Result<Self::Tape, StorageError> {
+                Records::spilled(options)
+            }
+
+            fn usage(tape: &Self::Tape) -> SpillUsage {
+                tape.usage()
+            }
+        }
+    };
+}
+pub(crate) use spills_by_records;
 
 /// The methods of [`Taping`](crate::Taping) that say what variables of strategies over [`Records`] are.
 macro_rules! variables_by_manager {

@@ -1,10 +1,11 @@
 //! The memory of one recording.
 
 use super::layers::{Layer, Segments};
+use super::spilled::{Slabs, Spilled};
 use super::table::{INPUT, Table};
 use crate::active;
 use crate::pool::Pool;
-use crate::{Capacity, Float, IndexManager, LinearId, StorageError, TapeNumber};
+use crate::{Capacity, Float, IndexManager, LinearId, SpillOptions, SpillUsage, StorageError, TapeNumber};
 use core::marker::PhantomData;
 use core::ptr;
 use smallvec::SmallVec;
@@ -409,6 +410,17 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
     }
 }
 
+impl<V: Float, M: IndexManager, const VALUES: bool> Records<V, M, Spilled, VALUES> {
+    /// An empty tape whose file exists.
+    pub(crate) fn spilled(options: SpillOptions) -> Result<Self, StorageError> {
+        Ok(Self::on(Slabs::open(options)?))
+    }
+
+    pub(crate) fn usage(&self) -> SpillUsage {
+        self.segments.usage()
+    }
+}
+
 /// Why a statement was not recorded.
 #[derive(Clone, Debug)]
 pub(crate) enum Refusal {
@@ -438,7 +450,7 @@ impl Refusal {
                 "out of identifiers: {used} variables are alive, and the recording's identifiers can number no more than \
                  {limit}; nothing more has been recorded"
             ),
-            Self::Storage(error) => crate::spill::raise(error),
+            Self::Storage(error) => crate::refusal::raise(error),
         }
     }
 }

@@ -1,14 +1,52 @@
-//! Stub until the engine is merged.
-use core::fmt;
-/// Storage failed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StorageError(());
-impl fmt::Display for StorageError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("storage")
-    }
-}
-impl core::error::Error for StorageError {}
+//! Slabs of memory of which only the last few stay in memory, and the rest lie in a file.
+//!
+//! # How it works
+//!
+//! A recording fills one *slab* after the other and never writes a slab again once it is full. `SlabFile` is the stack of
+//! full slabs. When the next slab to fill would break the memory budget, the *oldest* slab in memory is handed to a
+//! background thread that writes it (*write-behind*); sweeps go from the newest to the oldest, so what they need first is
+//! what is still in memory. A reader loads slabs of the file into one slab of its own. When it goes backwards, another thread
+//! reads the next ones meanwhile (*read-ahead*).
+//!
+//! # Memory
+//!
+//! Counted are the bytes that the allocator gave for slabs, its own overhead included (at most 4096 bytes each). At every
+//! moment they are at most the memory budget, plus `WRITES_IN_FLIGHT` slabs that are being written, plus for each reader
+//! open at once its slab and `READS_AHEAD` more. Memory returns to the allocator when the storage is dropped, and slabs
+//! are reused before that.
+//!
+//! # Errors
+//!
+//! Nothing is lost when a write fails: a slab's memory is given up only after the file has all of it. A failed write keeps the
+//! slab in memory. The next call that seals a slab tries it again, and reports it when it fails again. While it keeps
+//! failing, no slab is handed out beyond the budget, so that the budget holds then, too.
+//!
+//! # The file
+//!
+//! It has no name from the start (Linux) or from right after its creation, so that nothing is left on disk after a drop, a
+//! panic or the death of the process. Space of slabs that were popped is used again.
 
-#[track_caller]
-pub(crate) fn raise(error: StorageError) -> ! { panic!("{error}") }
+mod error;
+mod extents;
+mod file;
+mod meter;
+mod options;
+mod reader;
+mod slabs;
+mod worker;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+pub use error::StorageError;
+pub(crate) use meter::Charge;
+pub use meter::SpillUsage;
+pub use options::SpillOptions;
+pub(crate) use reader::{Loader, SlabReader};
+pub(crate) use slabs::SlabFile;
+
+/// Slabs that may be on their way to the file.
+pub(crate) const WRITES_IN_FLIGHT: usize = 2;
+/// Slabs that a reader may have read before they are asked for.
+pub(crate) const READS_AHEAD: usize = 2;

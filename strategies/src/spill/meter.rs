@@ -1,0 +1,111 @@
+//! Bytes in memory and on disk, counted where they come and go.
+
+use super::{READS_AHEAD, WRITES_IN_FLIGHT};
+use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::Arc;
+
+/// Bytes that a spilled storage holds.
+///
+/// At every moment `resident` is at most the memory budget, plus one slab for each open reader, plus `in_flight_limit`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SpillUsage {
+    /// Bytes of slabs now in memory: full ones, the one being filled, spare ones, those being written, and those of readers.
+    pub resident: usize,
+    /// The largest `resident` so far.
+    pub peak_resident: usize,
+    /// Bytes that buffers on the way to and from the file may take beyond the memory budget: two slabs that are
+    /// written, and two that are read ahead for each of the readers that were open at once.
+    pub in_flight_limit: usize,
+    /// Bytes of full slabs that lie in the file, or are on their way to it.
+    pub on_disk: u64,
+    /// The size of the file in bytes, free space in it included.
+    pub file_bytes: u64,
+    /// Bytes written to the file so far.
+    pub written: u64,
+    /// Bytes read from the file so far.
+    pub read: u64,
+}
+
+/// The counters of one storage.
+#[derive(Default)]
+pub(super) struct Meter {
+    resident: AtomicUsize,
+    of_stack: AtomicUsize,
+    peak: AtomicUsize,
+    largest: AtomicUsize,
+    readers: AtomicUsize,
+    most_readers: AtomicUsize,
+    pub(super) written: AtomicU64,
+    pub(super) read: AtomicU64,
+}
+
+/// Who holds a block.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Holder {
+    Stack,
+    Reader,
+}
+
+/// The entry of one block in the books of a storage; dropped with the block.
+pub(crate) struct Charge {
+    meter: Arc<Meter>,
+    holder: Holder,
+    bytes: usize,
+}
+
+impl Charge {
+    pub(super) fn new(meter: &Arc<Meter>, holder: Holder, bytes: usize) -> Self {
+        if holder == Holder::Stack {
+            meter.of_stack.fetch_add(bytes, Relaxed);
+        }
+        let resident = meter.resident.fetch_add(bytes, Relaxed) + bytes;
+        meter.peak.fetch_max(resident, Relaxed);
+        meter.largest.fetch_max(bytes, Relaxed);
+        Self { meter: Arc::clone(meter), holder, bytes }
+    }
+
+    /// Whether it is an entry of `holder` in the books of `meter`.
+    pub(super) fn is(&self, meter: &Arc<Meter>, holder: Holder) -> bool {
+        Arc::ptr_eq(&self.meter, meter) && self.holder == holder
+    }
+}
+
+impl Drop for Charge {
+    fn drop(&mut self) {
+        if self.holder == Holder::Stack {
+            self.meter.of_stack.fetch_sub(self.bytes, Relaxed);
+        }
+        self.meter.resident.fetch_sub(self.bytes, Relaxed);
+    }
+}
+
+impl Meter {
+    /// Bytes of blocks that the stack, its writer or its user holds.
+    pub(super) fn of_stack(&self) -> usize {
+        self.of_stack.load(Relaxed)
+    }
+
+    pub(super) fn reader_opened(&self) {
+        let readers = self.readers.fetch_add(1, Relaxed) + 1;
+        self.most_readers.fetch_max(readers, Relaxed);
+    }
+
+    pub(super) fn reader_closed(&self) {
+        self.readers.fetch_sub(1, Relaxed);
+    }
+
+    /// The counters, with `slab` bytes for a slab at least.
+    pub(super) fn usage(&self, slab: usize, on_disk: u64, file_bytes: u64) -> SpillUsage {
+        let in_flight = WRITES_IN_FLIGHT + READS_AHEAD * self.most_readers.load(Relaxed).max(1);
+        SpillUsage {
+            resident: self.resident.load(Relaxed),
+            peak_resident: self.peak.load(Relaxed),
+            in_flight_limit: in_flight * self.largest.load(Relaxed).max(slab),
+            on_disk,
+            file_bytes,
+            written: self.written.load(Relaxed),
+            read: self.read.load(Relaxed),
+        }
+    }
+}

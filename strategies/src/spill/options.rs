@@ -1,0 +1,85 @@
+//! What the user decides about storage on disk.
+
+use super::StorageError;
+use crate::arena::Block;
+use std::path::{Path, PathBuf};
+
+/// Where slabs go that leave memory, and how much of memory and disk they may take.
+///
+/// ```
+/// use tapewright_strategies::SpillOptions;
+/// let options = SpillOptions::default().memory(256 << 20).disk(20 << 30).directory("/scratch");
+/// assert_eq!(options, options.clone().slab(1 << 20));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
+pub struct SpillOptions {
+    directory: PathBuf,
+    memory: usize,
+    disk: u64,
+    slab: usize,
+}
+
+impl Default for SpillOptions {
+    /// The system's directory for temporary files, 64 MiB of memory, no limit on disk, slabs of 1 MiB.
+    ///
+    /// On many systems the directory for temporary files is itself in memory (tmpfs); name another one there.
+    fn default() -> Self {
+        Self { directory: std::env::temp_dir(), memory: 64 << 20, disk: u64::MAX, slab: 1 << 20 }
+    }
+}
+
+impl SpillOptions {
+    /// The directory in which the file is created. It must exist and be writable once something has to be written.
+    pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.directory = directory.into();
+        self
+    }
+
+    /// Bytes of memory for slabs: the one being filled, full ones not yet on disk, and spare ones.
+    ///
+    /// At least two slabs. The allocator's overhead, at most 4096 bytes a slab, is included. Beyond the budget there may be
+    /// two slabs on the way to the file, and for each reader one slab and two that are read ahead.
+    pub const fn memory(mut self, bytes: usize) -> Self {
+        self.memory = bytes;
+        self
+    }
+
+    /// The largest size of the file in bytes.
+    pub const fn disk(mut self, bytes: u64) -> Self {
+        self.disk = bytes;
+        self
+    }
+
+    /// Bytes of a slab, rounded up to a multiple of 4096; they are written and read as a whole.
+    pub const fn slab(mut self, bytes: usize) -> Self {
+        let pages = if bytes == 0 { 1 } else { bytes.div_ceil(Block::ALIGN) };
+        self.slab = pages.saturating_mul(Block::ALIGN);
+        self
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.directory
+    }
+
+    pub(crate) const fn memory_bytes(&self) -> usize {
+        self.memory
+    }
+
+    pub(crate) const fn disk_bytes(&self) -> u64 {
+        self.disk
+    }
+
+    pub(crate) const fn slab_bytes(&self) -> usize {
+        self.slab
+    }
+
+    /// Whether the budget has room for the slab being filled and one more.
+    pub(crate) const fn check(&self) -> Result<(), StorageError> {
+        let needed = self.slab.saturating_mul(2);
+        if self.memory < needed {
+            return Err(StorageError::MemoryBudget { budget: self.memory, needed });
+        }
+        Ok(())
+    }
+}

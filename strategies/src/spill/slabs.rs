@@ -1,0 +1,378 @@
+//! A stack of full slabs, the last few in memory and the rest in a file.
+
+use super::extents::{Extent, Extents};
+use super::file::SpillFile;
+use super::meter::{Charge, Holder, Meter};
+use super::writer::Writer;
+use super::{READS_AHEAD, SlabReader, SpillOptions, SpillUsage, StorageError, WRITES_IN_FLIGHT};
+use crate::arena::Block;
+use core::mem;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Where a full slab is.
+enum Slab {
+    Memory(Block),
+    /// In memory, and not charged to the budget: the writer has it (`busy`), or the write has failed.
+    Leaving {
+        block: Arc<Block>,
+        extent: Extent,
+        busy: bool,
+    },
+    File(Extent),
+}
+
+/// A stack of sealed blocks within a memory budget. Index 0 is the oldest.
+///
+/// Blocks go round: [`block`](Self::block) hands one out to be filled, [`push`](Self::push) seals it, [`pop`](Self::pop)
+/// hands it out again, [`give_back`](Self::give_back) ends its use. A block that is handed out counts against the budget until
+/// it comes back or is dropped.
+pub(crate) struct SlabFile {
+    options: SpillOptions,
+    slabs: Vec<Slab>,
+    /// Slabs from here on are in memory; below, they are in the file or leaving for it.
+    first_in_memory: usize,
+    /// The slabs that are leaving: at most [`WRITES_IN_FLIGHT`].
+    leaving: Vec<usize>,
+    spares: Vec<Block>,
+    space: Extents,
+    writer: Option<Writer>,
+    meter: Arc<Meter>,
+    /// Blocks of readers that are closed, for the next ones.
+    reader_blocks: Mutex<Vec<Block>>,
+}
+
+impl SlabFile {
+    /// An empty stack that touches no disk before the budget is used up.
+    pub(crate) fn new(options: SpillOptions) -> Self {
+        Self {
+            options,
+            slabs: Vec::new(),
+            first_in_memory: 0,
+            leaving: Vec::new(),
+            spares: Vec::new(),
+            space: Extents::default(),
+            writer: None,
+            meter: Arc::default(),
+            reader_blocks: Mutex::default(),
+        }
+    }
+
+    /// An empty stack whose file exists.
+    ///
+    /// # Errors
+    ///
+    /// When the memory budget is below two slabs, or the file cannot be created.
+    pub(crate) fn open(options: SpillOptions) -> Result<Self, StorageError> {
+        options.check()?;
+        let mut stack = Self::new(options);
+        stack.writer()?;
+        Ok(stack)
+    }
+
+    /// Length of the blocks in bytes, but for those that had to be larger.
+    pub(crate) const fn slab_bytes(&self) -> usize {
+        self.options.slab_bytes()
+    }
+
+    pub(crate) const fn len(&self) -> usize {
+        self.slabs.len()
+    }
+
+    /// A block to fill, of slab size, or larger when it has to hold `least` bytes. It may hold old bytes.
+    ///
+    /// # Errors
+    ///
+    /// When the budget is used up and no slab can be written to make room, or the allocator has no memory.
+    pub(crate) fn block(&mut self, least: usize) -> Result<Block, StorageError> {
+        self.options.check()?;
+        let least = least.checked_next_multiple_of(Block::ALIGN);
+        let bytes = least.ok_or(StorageError::OutOfMemory { bytes: usize::MAX })?.max(self.slab_bytes());
+        self.collect();
+        self.make_room(bytes)?;
+        self.spare_or_new(bytes)
+    }
+
+    /// Seals a block.
+    ///
+    /// # Errors
+    ///
+    /// When an older slab, or this one, could not be written to make room for the next block. The block is on the stack all
+    /// the same, and everything on it can be read. The next call tries again.
+    pub(crate) fn push(&mut self, mut block: Block) -> Result<(), StorageError> {
+        self.charge(&mut block);
+        self.slabs.push(Slab::Memory(block));
+        self.collect();
+        self.retry()?;
+        self.make_room(self.slab_bytes())
+    }
+
+    /// Takes the newest block off the stack.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read from the file, or its user holds so many blocks that there is no memory for it. It stays
+    /// on the stack then.
+    pub(crate) fn pop(&mut self) -> Result<Option<Block>, StorageError> {
+        self.collect();
+        let Some(last) = self.slabs.len().checked_sub(1) else { return Ok(None) };
+        while matches!(self.slabs[last], Slab::Leaving { busy: true, .. }) {
+            self.wait();
+        }
+        let block = match &self.slabs[last] {
+            Slab::Memory(_) => self.slabs.pop().and_then(Slab::into_block),
+            Slab::Leaving { block, extent, .. } => {
+                let (bytes, extent) = (block.reserved(), *extent);
+                self.fit(bytes)?;
+                self.space.give_back(extent);
+                self.leaving.retain(|index| *index != last);
+                self.slabs.pop().and_then(Slab::into_block)
+            }
+            &Slab::File(extent) => {
+                let block = self.read_newest(extent)?;
+                self.slabs.pop();
+                self.space.give_back(extent);
+                Some(block)
+            }
+        };
+        self.first_in_memory = self.first_in_memory.min(last);
+        Ok(block)
+    }
+
+    /// Takes a block that is no longer used, to hand it out again.
+    pub(crate) fn give_back(&mut self, mut block: Block) {
+        self.charge(&mut block);
+        self.spares.push(block);
+        while self.charged() > self.options.memory_bytes() && self.spares.pop().is_some() {}
+    }
+
+    /// Forgets all slabs. Their blocks and their space in the file serve for the next.
+    pub(crate) fn clear(&mut self) {
+        while self.leaving.iter().any(|index| matches!(self.slabs[*index], Slab::Leaving { busy: true, .. })) {
+            self.wait();
+        }
+        self.leaving.clear();
+        self.first_in_memory = 0;
+        self.space.clear();
+        for block in mem::take(&mut self.slabs).into_iter().filter_map(Slab::into_block) {
+            self.give_back(block);
+        }
+    }
+
+    /// A reader of the slabs. Several can be open at once; each has a slab of memory of its own.
+    pub(crate) fn reader(&self) -> SlabReader<'_> {
+        SlabReader::new(self)
+    }
+
+    /// Bytes in memory and on disk.
+    pub(crate) fn usage(&self) -> SpillUsage {
+        self.meter.usage(
+            Block::at_most_reserved(self.slab_bytes()),
+            self.space.taken(),
+            self.space.largest_end(), //
+        )
+    }
+
+    /// The contents of a slab that is in memory, or where in the file it is.
+    pub(super) fn look_up(&self, index: usize) -> Result<&[u8], Extent> {
+        match &self.slabs[index] {
+            Slab::Memory(block) => Ok(block.bytes()),
+            Slab::Leaving { block, .. } => Ok(block.bytes()),
+            Slab::File(extent) => Err(*extent),
+        }
+    }
+
+    /// The file, once something has been written to it.
+    pub(super) fn file(&self) -> Option<&Arc<SpillFile>> {
+        self.writer.as_ref().map(Writer::file)
+    }
+
+    pub(super) const fn meter(&self) -> &Arc<Meter> {
+        &self.meter
+    }
+
+    /// A block of slab size or of `bytes`, what is more, for a reader.
+    pub(super) fn reader_block(&self, bytes: usize) -> Result<Block, StorageError> {
+        let bytes = bytes.max(self.slab_bytes());
+        let kept = self.reader_blocks.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        // One that is too small is dropped: a reader never has more blocks than it may.
+        if let Some(block) = kept.filter(|block| block.len() == bytes) {
+            return Ok(block);
+        }
+        let mut block = Block::zeroed(bytes).ok_or(StorageError::OutOfMemory { bytes })?;
+        block.set_charge(Charge::new(&self.meter, Holder::Reader, block.reserved()));
+        Ok(block)
+    }
+
+    /// Keeps as many blocks as one reader needs.
+    pub(super) fn keep_reader_block(&self, block: Block) {
+        let mut kept = self.reader_blocks.lock().unwrap_or_else(PoisonError::into_inner);
+        if block.len() == self.slab_bytes() && kept.len() < 1 + READS_AHEAD {
+            kept.push(block);
+        }
+    }
+
+    /// Bytes that count against the memory budget.
+    fn charged(&self) -> usize {
+        let leaving = self.leaving.iter().map(|index| match &self.slabs[*index] {
+            Slab::Leaving { block, .. } => block.reserved(),
+            Slab::Memory(_) | Slab::File(_) => 0,
+        });
+        self.meter.of_stack() - leaving.sum::<usize>()
+    }
+
+    /// Enters a block in the books, if it is not in them.
+    fn charge(&self, block: &mut Block) {
+        if !block.charge().is_some_and(|charge| charge.is(&self.meter, Holder::Stack)) {
+            block.set_charge(Charge::new(&self.meter, Holder::Stack, block.reserved()));
+        }
+    }
+
+    /// The file and its writer, which begin to exist here.
+    fn writer(&mut self) -> Result<&mut Writer, StorageError> {
+        if self.writer.is_none() {
+            let file = SpillFile::create(self.options.path(), &self.meter)?;
+            self.writer = Some(Writer::new(Arc::new(file)));
+        }
+        Ok(self.writer.as_mut().expect("it has just been made"))
+    }
+
+    /// Makes sure that a block of `bytes` can be had, at the expense of spares first, then of the oldest slabs in memory.
+    fn make_room(&mut self, bytes: usize) -> Result<(), StorageError> {
+        loop {
+            let spare = self.spares.iter().position(|spare| spare.len() == bytes);
+            let new = if spare.is_some() { 0 } else { Block::at_most_reserved(bytes) };
+            let needed = self.charged().saturating_add(new);
+            if needed <= self.options.memory_bytes() {
+                return Ok(());
+            }
+            if let Some(other) = (0..self.spares.len()).find(|i| Some(*i) != spare) {
+                drop(self.spares.swap_remove(other));
+            } else if self.first_in_memory < self.slabs.len() {
+                self.retry()?;
+                self.spill_oldest()?;
+            } else if self.spares.pop().is_none() {
+                return Err(StorageError::MemoryBudget { budget: self.options.memory_bytes(), needed });
+            }
+        }
+    }
+
+    fn spare_or_new(&mut self, bytes: usize) -> Result<Block, StorageError> {
+        if let Some(spare) = self.spares.iter().position(|spare| spare.len() == bytes) {
+            return Ok(self.spares.swap_remove(spare));
+        }
+        let mut block = Block::zeroed(bytes).ok_or(StorageError::OutOfMemory { bytes })?;
+        self.charge(&mut block);
+        Ok(block)
+    }
+
+    /// Gives up spares until `bytes` that are in memory already can be charged to the budget.
+    fn fit(&mut self, bytes: usize) -> Result<(), StorageError> {
+        loop {
+            let needed = self.charged() + bytes;
+            if needed <= self.options.memory_bytes() {
+                return Ok(());
+            }
+            if self.spares.pop().is_none() {
+                return Err(StorageError::MemoryBudget { budget: self.options.memory_bytes(), needed });
+            }
+        }
+    }
+
+    fn read_newest(&mut self, extent: Extent) -> Result<Block, StorageError> {
+        let bytes = usize::try_from(extent.bytes).expect("a slab has been in memory");
+        self.make_room(bytes)?;
+        let mut block = self.spare_or_new(bytes)?;
+        match self.file().map_or(Ok(()), |file| file.read(block.bytes_mut(), extent)) {
+            Ok(()) => Ok(block),
+            Err(error) => {
+                self.give_back(block);
+                Err(error)
+            }
+        }
+    }
+
+    /// Hands the oldest slab in memory to the writer, once the writer has few enough.
+    fn spill_oldest(&mut self) -> Result<(), StorageError> {
+        while self.leaving.len() >= WRITES_IN_FLIGHT {
+            self.wait();
+            self.retry()?;
+        }
+        self.writer()?;
+        let index = self.first_in_memory;
+        let Slab::Memory(block) = &self.slabs[index] else { unreachable!("slabs from here on are in memory") };
+        let (limit, bytes) = (self.options.disk_bytes(), block.len() as u64);
+        let extent = self.space.take(bytes, limit).map_err(|needed| {
+            let path = self.options.path().to_path_buf();
+            StorageError::DiskBudget { path, budget: limit, needed }
+        })?;
+        let Slab::Memory(block) = mem::replace(&mut self.slabs[index], Slab::File(extent)) else { unreachable!() };
+        let block = Arc::new(block);
+        self.slabs[index] = Slab::Leaving { block: Arc::clone(&block), extent, busy: true };
+        self.leaving.push(index);
+        self.first_in_memory += 1;
+        if let Some(result) = self.writer()?.write(index, &block, extent) {
+            drop(block);
+            self.written(index, result.is_ok());
+            result?;
+        }
+        Ok(())
+    }
+
+    /// Writes those slabs whose write has failed, on this thread, so that the caller learns how it is now: the cause may
+    /// have gone since.
+    fn retry(&mut self) -> Result<(), StorageError> {
+        let failed = |index: &usize| matches!(self.slabs[*index], Slab::Leaving { busy: false, .. });
+        for index in self.leaving.iter().copied().filter(failed).collect::<Vec<usize>>() {
+            let Slab::Leaving { block, extent, .. } = &self.slabs[index] else { unreachable!("it is leaving") };
+            if let Some(writer) = &self.writer {
+                writer.file().write(block.bytes(), *extent)?;
+                self.written(index, true);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes note of the writes that have ended.
+    fn collect(&mut self) {
+        while let Some((index, all)) = self.writer.as_mut().and_then(Writer::try_result) {
+            self.written(index, all);
+        }
+    }
+
+    /// Waits until a write has ended. All of them have when the thread is gone.
+    fn wait(&mut self) {
+        if let Some((index, all)) = self.writer.as_mut().and_then(Writer::wait) {
+            self.written(index, all);
+            return;
+        }
+        for index in &self.leaving {
+            if let Slab::Leaving { busy, .. } = &mut self.slabs[*index] {
+                *busy = false;
+            }
+        }
+    }
+
+    /// A slab that has been written is in the file from now on, and its block is free.
+    fn written(&mut self, index: usize, all: bool) {
+        let Slab::Leaving { extent, busy, .. } = &mut self.slabs[index] else { return };
+        if !all {
+            *busy = false;
+            return;
+        }
+        let in_file = Slab::File(*extent);
+        let block = mem::replace(&mut self.slabs[index], in_file).into_block();
+        self.leaving.retain(|leaving| *leaving != index);
+        self.spares.extend(block);
+    }
+}
+
+impl Slab {
+    /// The block of a slab in memory that nobody else uses.
+    fn into_block(self) -> Option<Block> {
+        match self {
+            Self::Memory(block) => Some(block),
+            Self::Leaving { block, .. } => Arc::into_inner(block),
+            Self::File(_) => None,
+        }
+    }
+}
