@@ -21,6 +21,7 @@
 //! * One call: [`gradient`], [`value_and_gradient`], [`vjp`], [`jacobian`].
 //! * A tape that is kept and reused: [`Tape`].
 //! * Variables and expressions: [`Real`], [`Ex`]; statements over slices: [`sum`], [`dot`], [`linear_combination`].
+//! * Code that is generic over `num_traits`: [`Closed`].
 //! * Functions of your own: [`Unary`], [`Binary`], [`Nary`].
 //! * Strategies of your own: [`Taping`], and the feature `conformance` for the kit that tests them.
 //!
@@ -30,6 +31,7 @@
 //! strategies; write `&x * &y`. No other bound is ever needed.
 #![forbid(unsafe_code)]
 
+mod closed;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod drivers;
@@ -47,6 +49,7 @@ pub mod nodes {
 }
 pub mod prelude;
 
+pub use closed::{Closed, ClosedOperand};
 pub use drivers::{gradient, jacobian, value_and_gradient, vjp};
 pub use error::Error;
 pub use expr::{Ex, Operand, Real};

@@ -2,7 +2,7 @@
 //! chapter of that name in the book.
 
 use tapewright::prelude::*;
-use tapewright::{Float, logsumexp, smooth_max};
+use tapewright::{Closed, Float, logsumexp, smooth_max};
 
 /// A function under any strategy.
 trait Function {
@@ -112,6 +112,16 @@ conventions! {
     min_at_a_tie_gives_all_to_the_first_argument |x| { x[0].min(&x[1]) } at {
         [2.0, 2.0] => 2.0, [1.0, 0.0];
         [INF, INF] => INF, [1.0, 0.0];
+    }
+
+    abs_sub_at_a_tie_has_the_slopes_of_the_difference |x| {
+        let [x, y] = [&x[0], &x[1]].map(|x| Closed::from(x.clone()));
+        Real::from(x.abs_sub(y))
+    } at {
+        [2.0, 2.0] => 0.0, [1.0, -1.0];
+        [INF, INF] => 0.0, [1.0, -1.0];
+        [1.0, 2.0] => 0.0, [0.0, 0.0];
+        [NAN, 1.0] => NAN, [NAN, NAN];
     }
 
     clamp_at_a_bound_has_slope_one |x| { x[0].clamp(-1.0, 2.0) } at {

@@ -1,6 +1,7 @@
 //! Comparisons of values; `f64` operands are rounded to the value type, as in arithmetic. They are not recorded: a branch belongs to the recording that took it.
 
 use super::Ex;
+use crate::closed::Closed;
 use core::cmp::Ordering;
 use tapewright_strategies::{Float, Rule, Taping};
 
@@ -31,4 +32,7 @@ comparisons! {
     [A: Rule<S>, B: Rule<S>] Ex<S, A>, Ex<S, B>, |x, y| x.value(), y.value();
     [A: Rule<S>] Ex<S, A>, f64, |x, y| x.value(), S::Value::from_f64(*y);
     [B: Rule<S>] f64, Ex<S, B>, |x, y| S::Value::from_f64(*x), y.value();
+    [] Closed<S>, Closed<S>, |x, y| x.value(), y.value();
+    [] Closed<S>, f64, |x, y| x.value(), S::Value::from_f64(*y);
+    [] f64, Closed<S>, |x, y| S::Value::from_f64(*x), y.value();
 }

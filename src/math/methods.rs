@@ -1,4 +1,4 @@
-//! The functions as methods: on variables by reference, on expressions by value.
+//! The functions as methods: on variables by reference, on expressions by value; and on closed variables, recorded.
 
 use super::exponential::{Exp, Exp2, ExpM1, Ln, Ln1p, Log, Log2, Log10, LogAddExp, Sigmoid, Softplus};
 use super::hyperbolic::{Acosh, Asinh, Atanh, Cosh, Sinh, Tanh};
@@ -8,6 +8,7 @@ use super::selection::{Abs, AtLeast, AtMost, CopySign, Fract, Max, Min, Rounding
 use super::special::{Beta, Digamma, Erf, Erfc, Gamma, LnGamma, NormalCdf, NormalPdf, NormalQuantile};
 use super::trigonometric::{Acos, Asin, Atan, Atan2, Cos, Sin, Tan, ToDegrees, ToRadians};
 use super::{Less, Plus, Times};
+use crate::closed::{Closed, ClosedOperand};
 use crate::expr::{Bin, Compound, Ex, Literal, Operand, Real, RefLeaf, Un, ex};
 use tapewright_strategies::num_traits::Float as _;
 use tapewright_strategies::{Rule, Taping};
@@ -28,7 +29,7 @@ pub fn binary<S: Taping, R: Binary, A: Operand<S>, B: Operand<S>>(
 }
 
 /// Gives each rule a method. The row `sin Sin` becomes `fn sin(&self) -> Ex<S, Un<S, Sin, RefLeaf<S>>>` on variables and
-/// `fn sin(self) -> Ex<S, Un<S, Sin, N>>` on expressions.
+/// `fn sin(self) -> Ex<S, Un<S, Sin, N>>` on expressions, and `fn sin(&self) -> Self`, a statement, on closed variables.
 macro_rules! unary_methods {
     ($($(#[$doc:meta])* $method:ident $rule:ident;)*) => {
         impl<S: Taping> Real<S> { $(
@@ -40,6 +41,13 @@ macro_rules! unary_methods {
             $(#[$doc])*
             #[inline(always)]
             pub fn $method(self) -> Ex<S, Un<S, $rule, N>> { unary(self) }
+        )* }
+        impl<S: Taping> Closed<S> { $(
+            $(#[$doc])*
+            #[must_use]
+            #[inline]
+            #[track_caller]
+            pub fn $method(&self) -> Self { unary::<S, $rule, _>(self).into() }
         )* }
     };
 }
@@ -135,6 +143,13 @@ macro_rules! binary_methods {
             pub fn $method<B: Operand<S>>(self, other: B) -> Ex<S, Bin<S, $rule, N, B::Node>> {
                 binary(self, other)
             }
+        )* }
+        impl<S: Taping> Closed<S> { $(
+            $(#[$doc])*
+            #[must_use]
+            #[inline]
+            #[track_caller]
+            pub fn $method(&self, other: impl ClosedOperand<S>) -> Self { other.apply::<$rule>(self) }
         )* }
     };
 }

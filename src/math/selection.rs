@@ -22,6 +22,20 @@ binary_rules! {
     Rounding(d, w, v) = if w.is_zero() { w } else { half(w * excess(d, w)) },
         half((w / d.hypot(w)) * excess(d, w)) * if d < V::zero() { V::one() } else { -V::one() },
         half(w / d.hypot(w));
+    /// x − y if that is positive, else 0. At a tie the slopes are those of x − y.
+    PositiveDifference(x, y, v) = x.abs_sub(y), above(x, y, v), -above(x, y, v);
+}
+
+/// 1 for x ≥ y, else 0; NaN if the value is.
+#[inline(always)]
+fn above<V: Float>(x: V, y: V, value: V) -> V {
+    if x < y {
+        V::zero()
+    } else if value.is_nan() {
+        value
+    } else {
+        V::one()
+    }
 }
 
 #[inline(always)]

@@ -31,6 +31,7 @@ chapters! {
     statements "book/src/statements.md";
     choosing "book/src/choosing.md";
     tapes "book/src/tapes.md";
+    closed "book/src/closed.md";
     own_strategy "book/src/own-strategy.md";
     conventions "book/src/conventions.md";
     decisions "book/src/decisions/index.md";
@@ -43,6 +44,7 @@ chapters! {
     companions "book/src/decisions/2026-11-21-companions.md";
     patterns "book/src/decisions/2026-11-21-patterns.md";
     rules_before_records "book/src/decisions/2026-11-21-rules-before-records.md";
+    closed_arithmetic "book/src/decisions/2026-11-21-closed-arithmetic.md";
 }
 
 /// The root of the repository: the one in which cargo runs, which with a shared target folder need not be the one in

@@ -1,0 +1,102 @@
+//! What `num_traits` asks of floats, which are `Copy`. Names of methods are resolved to those of [`Closed`] first.
+
+use super::Closed;
+use core::cmp::Ordering;
+use core::num::FpCategory;
+use tapewright_strategies::num_traits::Float;
+use tapewright_strategies::num_traits::float::{FloatCore, TotalOrder};
+use tapewright_strategies::{Float as _, Strategy, Taping};
+
+/// Passive variables of the value type's constants.
+macro_rules! constants {
+    ($($name:ident)*) => { $(
+        #[inline]
+        fn $name() -> Self { Self::constant(Float::$name()) }
+    )* };
+}
+
+/// Questions to the value.
+macro_rules! questions {
+    ($($name:ident $answer:ty;)*) => { $(
+        #[inline]
+        fn $name(self) -> $answer { Float::$name(self.value()) }
+    )* };
+}
+
+/// Functions of one argument, each a statement or a step.
+macro_rules! unary {
+    ($($name:ident)*) => { $(
+        #[inline]
+        #[track_caller]
+        fn $name(self) -> Self { Self::$name(&self) }
+    )* };
+}
+
+/// Functions of two arguments, each a statement.
+macro_rules! binary {
+    ($($name:ident)*) => { $(
+        #[inline]
+        #[track_caller]
+        fn $name(self, other: Self) -> Self { Self::$name(&self, other) }
+    )* };
+}
+
+/// What `Float` and `FloatCore` have in common.
+macro_rules! common {
+    () => {
+        constants! { nan infinity neg_infinity neg_zero min_value max_value min_positive_value epsilon }
+        questions! {
+            is_nan bool;
+            is_infinite bool;
+            is_finite bool;
+            is_normal bool;
+            is_subnormal bool;
+            is_sign_positive bool;
+            is_sign_negative bool;
+            classify FpCategory;
+            integer_decode (u64, i16, i8);
+        }
+        unary! { floor ceil round trunc fract abs signum recip to_degrees to_radians }
+        binary! { max min }
+        #[inline]
+        #[track_caller]
+        fn powi(self, n: i32) -> Self {
+            Self::powi(&self, n)
+        }
+        #[inline]
+        #[track_caller]
+        fn clamp(self, min: Self, max: Self) -> Self {
+            Self::clamp(&self, &min, &max)
+        }
+    };
+}
+
+impl<S: Strategy> FloatCore for Closed<S> {
+    common!();
+}
+
+impl<S: Strategy> Float for Closed<S> {
+    common!();
+    unary! {
+        sqrt cbrt exp exp2 exp_m1 ln log2 log10 ln_1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh
+    }
+    binary! { powf log abs_sub hypot atan2 copysign }
+    #[inline]
+    #[track_caller]
+    fn mul_add(self, a: Self, b: Self) -> Self {
+        Self::mul_add(&self, &a, &b)
+    }
+    #[inline]
+    #[track_caller]
+    fn sin_cos(self) -> (Self, Self) {
+        Self::sin_cos(&self)
+    }
+}
+
+/// The order of the values: −NaN, −∞, …, −0, 0, …, ∞, NaN.
+impl<S: Taping> TotalOrder for Closed<S> {
+    #[inline]
+    fn total_cmp(&self, other: &Self) -> Ordering {
+        self.value().as_f64().total_cmp(&other.value().as_f64())
+    }
+}

@@ -1,0 +1,122 @@
+//! Functions of closed variables that are not in the list of `math/methods.rs`, and what may be their second argument.
+
+use super::Closed;
+use crate::math::selection::{AtLeast, AtMost, PositiveDifference};
+use crate::math::{Binary, binary};
+use tapewright_strategies::Taping;
+use tapewright_strategies::num_traits::{Float as _, One, Zero};
+
+/// What may stand as the second argument of a function of a [`Closed`] variable: another one, by value or borrowed, or an
+/// `f64`.
+pub trait ClosedOperand<S: Taping> {
+    /// Records `R` of `left` and this.
+    #[track_caller]
+    fn apply<R: Binary>(self, left: &Closed<S>) -> Closed<S>;
+}
+
+macro_rules! closed_operands {
+    ($($t:ty, |$y:ident| $node:expr;)*) => { $(
+        impl<S: Taping> ClosedOperand<S> for $t {
+            #[inline]
+            #[track_caller]
+            fn apply<R: Binary>(self, left: &Closed<S>) -> Closed<S> {
+                let $y = self;
+                binary::<S, R, _, _>(left, $node).into()
+            }
+        }
+    )* };
+}
+closed_operands! {
+    &Closed<S>, |y| y;
+    Closed<S>, |y| &y;
+    f64, |y| y;
+}
+
+/// Steps, from the methods of the same names on variables.
+macro_rules! steps {
+    ($($(#[$doc:meta])* $method:ident;)*) => {
+        impl<S: Taping> Closed<S> { $(
+            $(#[$doc])*
+            #[must_use]
+            #[inline]
+            pub fn $method(&self) -> Self { Self(self.0.$method()) }
+        )* }
+    };
+}
+
+steps! {
+    /// The sign as a passive variable: its slope is 0.
+    signum;
+    /// The largest whole number below, as a passive variable: its slope is 0.
+    floor;
+    /// The smallest whole number above, as a passive variable: its slope is 0.
+    ceil;
+    /// The nearest whole number, as a passive variable: its slope is 0.
+    round;
+    /// The whole part, as a passive variable: its slope is 0.
+    trunc;
+}
+
+impl<S: Taping> Closed<S> {
+    /// Whole power. Under `f32` values the exponent is an `f32` too, so it is exact up to 2²⁴.
+    #[must_use]
+    #[inline]
+    #[track_caller]
+    pub fn powi(&self, n: i32) -> Self {
+        self.0.powi(n).into()
+    }
+
+    /// The value limited to [`low`, `high`] as one statement; at a bound `self` has the slope 1, and a NaN stays.
+    ///
+    /// # Panics
+    ///
+    /// Unless `low` ≤ `high`, as [`f64::clamp`].
+    #[must_use]
+    #[inline]
+    #[track_caller]
+    pub fn clamp(&self, low: &Self, high: &Self) -> Self {
+        assert!(low <= high, "clamp needs low ≤ high, not {low} and {high}");
+        binary::<S, AtMost, _, _>(binary::<S, AtLeast, _, _>(self, low), high).into()
+    }
+
+    /// `self`·a + b as one statement, with two roundings (`f64::mul_add` has one).
+    #[must_use]
+    #[inline]
+    #[track_caller]
+    pub fn mul_add(&self, a: &Self, b: &Self) -> Self {
+        self.0.mul_add(&a.0, &b.0).into()
+    }
+
+    /// Sine and cosine, two statements.
+    #[must_use]
+    #[inline]
+    #[track_caller]
+    pub fn sin_cos(&self) -> (Self, Self) {
+        (self.sin(), self.cos())
+    }
+
+    /// `self` − `other` if that is positive, else 0. The slopes are 1 and −1, also where both are equal, and 0 below.
+    #[must_use]
+    #[inline]
+    #[track_caller]
+    pub fn abs_sub(&self, other: impl ClosedOperand<S>) -> Self {
+        other.apply::<PositiveDifference>(self)
+    }
+
+    /// The whole number n for which `self` − n·`other` is smallest and not negative, as a passive variable.
+    #[must_use]
+    pub fn div_euclid(&self, other: &Self) -> Self {
+        let (x, y) = (self.value(), other.value());
+        let quotient = (x / y).trunc();
+        let down = if y > S::Value::zero() { S::Value::one() } else { -S::Value::one() };
+        Self::constant(if x % y < S::Value::zero() { quotient - down } else { quotient })
+    }
+
+    /// `self` − n·`other` for the n of [`div_euclid`](Self::div_euclid), as one statement; ∂other is −n.
+    #[must_use]
+    #[track_caller]
+    pub fn rem_euclid(&self, other: &Self) -> Self {
+        let remainder = &self.0 % &other.0;
+        if remainder < 0.0 { (remainder + other.0.abs()).into() } else { remainder.into() }
+    }
+}
