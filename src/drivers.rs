@@ -3,8 +3,8 @@
 use crate::error::{Error, same_length};
 use crate::expr::Real;
 use crate::tape::{Scope, Tape};
-use tapewright_strategies::{Reverse, catch_storage_errors};
 use tapewright_strategies::num_traits::{One, Zero};
+use tapewright_strategies::{Reverse, catch_storage_errors};
 
 /// The gradient of `f` at `x`, one entry for each input.
 ///

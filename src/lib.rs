@@ -59,6 +59,6 @@ pub use tape::{AdjointVector, Adjoints, Recording, Scope, Tape};
 pub use tapewright_strategies as strategies;
 pub use tapewright_strategies::{
     Capacity, Float, Hybrid, InMemory, Jacobian, Linear, MemoryReport, MemoryUsage, Nary, Passive, PrimalValue, Reuse,
-    Reverse, Rule, Shared, SpillOptions, SpillUsage, Spilled, Spills, Statement, StorageError, Strategy, Taping,
-    catch_storage_errors,
+    Reverse, Rule, Shared, SpillDefaults, SpillOptions, SpillUsage, Spilled, Spills, Statement, StorageError, Strategy,
+    Taping, catch_storage_errors,
 };

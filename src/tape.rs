@@ -315,9 +315,7 @@ fn slot<S: Reverse>(owned: &OwnedTape<S>, variable: &Real<S>) -> Result<Option<u
     match S::locate(variable.id()) {
         None => Ok(None),
         Some((number, slot)) if number == owned.number() => Ok(Some(slot)),
-        Some((number, _)) => {
-            Err(Error::ForeignVariable { variable: number.get(), recording: owned.number().get() })
-        }
+        Some((number, _)) => Err(Error::ForeignVariable { variable: number.get(), recording: owned.number().get() }),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::Outcome;
 use super::check::{all_close, close, constant, ensure, floats, gradient_is, is_passive, recorded};
-use crate::{Float, Error, Real, Reverse};
+use crate::{Error, Float, Real, Reverse};
 
 /// f(x, y) = x.
 pub fn output_is_an_input<S: Reverse>() -> Outcome {

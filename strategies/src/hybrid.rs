@@ -2,8 +2,8 @@
 
 use crate::arena::{self, InMemory, Layer, Layout, Records, Spilled};
 use crate::{
-    Capacity, Float, IndexManager, Linear, LinearId, MemoryReport, Nary, Policy, Reverse, SpillOptions, SpillUsage, Spills,
-    Statement, StorageError, Strict, TapeNumber, Taped, Taping,
+    Capacity, Float, IndexManager, Linear, LinearId, MemoryReport, Nary, Policy, Reverse, SpillDefaults, SpillOptions,
+    SpillUsage, Spills, Statement, StorageError, Strict, TapeNumber, Taped, Taping,
 };
 use core::marker::PhantomData;
 

@@ -17,8 +17,8 @@ pub mod active;
 mod arena;
 mod contract;
 mod float;
-mod identifier;
 mod hybrid;
+mod identifier;
 mod jacobian;
 mod manager;
 mod memory;
@@ -31,14 +31,14 @@ pub mod shape;
 mod spill;
 mod spilled_stack;
 
-pub use arena::{InMemory, Layer, Records, Shared, Spilled};
+pub use arena::{InMemory, Layer, Records, Shared, SpillDefaults, Spilled, SystemDefaults};
 pub use contract::{
-    Capacity, Load, Nary, Policy, Reverse, Rule, Sink, Spills, Statement, Store, Strategy, Strict, Taped, Taping, Tree, Twin,
-    Variable,
+    Capacity, Load, Nary, Policy, Reverse, Rule, Sink, Spills, Statement, Store, Strategy, Strict, Taped, Taping, Tree,
+    Twin, Variable,
 };
 pub use float::Float;
-pub use identifier::{IndexType, LinearId, TapeNumber};
 pub use hybrid::Hybrid;
+pub use identifier::{IndexType, LinearId, TapeNumber};
 pub use jacobian::Jacobian;
 pub use manager::{CountedId, IndexManager, Linear, Reuse};
 pub use memory::{MemoryReport, MemoryUsage};

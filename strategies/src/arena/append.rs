@@ -5,12 +5,12 @@
 //! that do not depend on the statement's type.
 
 use super::Layout;
+use super::layers::Layer;
 use super::layout::Partials;
-use super::records::{Refusal, Records, usize_of};
+use super::records::{Records, Refusal, usize_of};
 use super::table::{CLASSIC_MAX, EXPLICIT, Kind, ONES, WIDE, classic};
 use crate::active::{self, Header, Recorder};
 use crate::scratch::Scratch;
-use super::layers::Layer;
 use crate::{
     Float, IndexManager, IndexType, LinearId, Nary, Reverse, Sink, Statement, Store, TapeNumber, Taped, Taping,
 };
@@ -124,11 +124,8 @@ where
         let code_at = (*tape).codes.wrapping_sub(usize_of(next));
         let fits = (*tape).data.addr() + layout.bytes + Records::<V, M, L, VALUES>::TAIL <= code_at.addr();
         let (known, limit) = (if M::REUSES { (*tape).fresh } else { next }, (*tape).limit);
-        let identifier = if M::REUSES {
-            (*header).pool.with(|pool| pool.has_one(known, limit, false))
-        } else {
-            known < limit
-        };
+        let identifier =
+            if M::REUSES { (*header).pool.with(|pool| pool.has_one(known, limit, false)) } else { known < limit };
         Place { header, tape, number, next, known, code, ready: coded && identifier && fits }
     }
 }
@@ -160,7 +157,11 @@ unsafe fn commit<V: Float, M: IndexManager, L: Layer, const VALUES: bool>(
         let data = (*tape).data;
         let payload_bytes = layout.payload * size_of::<V>();
         core::ptr::copy_nonoverlapping(payload.cast::<u8>(), data, payload_bytes);
-        core::ptr::copy_nonoverlapping(ids.cast::<u8>(), data.add(payload_bytes), layout.arguments * size_of::<M::Index>());
+        core::ptr::copy_nonoverlapping(
+            ids.cast::<u8>(),
+            data.add(payload_bytes),
+            layout.arguments * size_of::<M::Index>(),
+        );
         (*tape).write_tail(data.add(layout.bytes), id, value);
         (*tape).codes.wrapping_sub(usize_of(place.next)).write(place.code);
         (*tape).data = data.wrapping_add(layout.bytes + Records::<V, M, L, VALUES>::TAIL);

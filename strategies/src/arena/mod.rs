@@ -31,11 +31,11 @@ mod walk;
 
 pub(crate) use append::{append, append_nary};
 pub(crate) use block::Block;
-pub(crate) use layout::Layout;
 pub use layers::{InMemory, Layer, Shared};
+pub(crate) use layout::Layout;
 pub use records::Records;
 pub(crate) use records::usize_of;
-pub use spilled::Spilled;
+pub use spilled::{SpillDefaults, Spilled, SystemDefaults};
 
 /// The methods of [`Reverse`](crate::Reverse) that strategies over [`Records`] share.
 macro_rules! reverse_by_records {
@@ -95,7 +95,7 @@ pub(crate) use reverse_by_records;
 /// What strategies over [`Records`] can do when their records are spilled.
 macro_rules! spills_by_records {
     ($strategy:ident) => {
-        impl<V: Float, M: IndexManager, P: Policy> Spills for $strategy<V, M, Spilled, P> {
+        impl<V: Float, M: IndexManager, D: SpillDefaults, P: Policy> Spills for $strategy<V, M, Spilled<D>, P> {
             fn spilled(options: SpillOptions) -> Result<Self::Tape, StorageError> {
                 Records::spilled(options)
             }

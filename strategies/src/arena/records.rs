@@ -5,7 +5,9 @@ use super::spilled::{Slabs, Spilled};
 use super::table::{INPUT, Table};
 use crate::active;
 use crate::pool::Pool;
-use crate::{Capacity, Float, IndexManager, LinearId, SpillOptions, SpillUsage, StorageError, TapeNumber};
+use crate::{
+    Capacity, Float, IndexManager, LinearId, SpillDefaults, SpillOptions, SpillUsage, StorageError, TapeNumber,
+};
 use core::marker::PhantomData;
 use core::ptr;
 use smallvec::SmallVec;
@@ -223,11 +225,7 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
         assert!(self.number != TapeNumber::default(), "nothing can be recorded before a recording begins");
         let next = if M::REUSES { self.fresh } else { self.next };
         if next >= self.identifiers {
-            return Err(Refusal::OutOfIdentifiers {
-                used: next - 1,
-                limit: self.identifiers - 1,
-                reused: M::REUSES,
-            });
+            return Err(Refusal::OutOfIdentifiers { used: next - 1, limit: self.identifiers - 1, reused: M::REUSES });
         }
         if VALUES && usize_of(next) >= self.value_store.capacity() {
             self.grow_values(usize_of(next) + 1);
@@ -284,8 +282,7 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
         let mut writer = Writer { at: self.data, left: bytes };
         fill(&mut writer);
         assert_eq!(writer.left, Self::TAIL, "a record is as long as it said");
-        let id =
-            if M::REUSES { self.with_pool(|pool, fresh, _| u64::from(pool.take(fresh))) } else { self.next };
+        let id = if M::REUSES { self.with_pool(|pool, fresh, _| u64::from(pool.take(fresh))) } else { self.next };
         // SAFETY: `make_room` found room for `bytes` of data and one code byte, and for a value.
         unsafe {
             self.write_tail(writer.at, id, value);
@@ -341,11 +338,7 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
 
     /// Registers an independent variable for each value.
     #[inline]
-    pub(crate) fn inputs(
-        &mut self,
-        values: &[V],
-        mut each: impl FnMut(V, LinearId<M::Index>),
-    ) -> Result<(), Refusal> {
+    pub(crate) fn inputs(&mut self, values: &[V], mut each: impl FnMut(V, LinearId<M::Index>)) -> Result<(), Refusal> {
         let first = if M::REUSES { self.fresh } else { self.next };
         let end = first + values.len() as u64;
         if end > self.identifiers {
@@ -353,7 +346,8 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
             return Err(Refusal::OutOfIdentifiers { used, limit, reused: M::REUSES });
         }
         let last_code = self.codes.wrapping_sub(usize_of(end) - 1);
-        if M::REUSES || values.is_empty() || !self.is_open() || end > self.limit || self.data.addr() > last_code.addr() {
+        if M::REUSES || values.is_empty() || !self.is_open() || end > self.limit || self.data.addr() > last_code.addr()
+        {
             return values.iter().try_for_each(|value| self.input(*value).map(|id| each(*value, id)));
         }
         // SAFETY: the codes from `first` down to the last one lie above `data`, in free memory of the segment; the values,
@@ -410,7 +404,7 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
     }
 }
 
-impl<V: Float, M: IndexManager, const VALUES: bool> Records<V, M, Spilled, VALUES> {
+impl<V: Float, M: IndexManager, D: SpillDefaults, const VALUES: bool> Records<V, M, Spilled<D>, VALUES> {
     /// An empty tape whose file exists.
     pub(crate) fn spilled(options: SpillOptions) -> Result<Self, StorageError> {
         Ok(Self::on(Slabs::open(options)?))

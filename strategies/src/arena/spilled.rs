@@ -4,39 +4,72 @@ use super::Block;
 use super::layers::{Layer, Reader, Segments, sealed};
 use crate::spill::{SlabFile, SlabReader};
 use crate::{SpillOptions, SpillUsage, StorageError};
+use core::marker::PhantomData;
 
 /// The last records live in memory and the others in a file.
 ///
 /// A sweep needs the last records first, so what it begins with is in memory, and the rest is read back while it works.
-/// How much memory, how much disk and which directory, [`SpillOptions`] say. Only records are spilled: with
+/// How much memory, how much disk and which directory, [`SpillOptions`] say: those of a tape that is made with them, or those of
+/// the type `D` for tapes that are made by default, as functions such as `gradient` do. Only records are spilled: with
 /// [`Linear`](crate::Linear) indices the adjoint vector, and under strategies that keep values the values, stay in memory, 8 bytes each
 /// for each statement; with [`Reuse`](crate::Reuse) they are short.
+///
+/// ```
+/// use tapewright_strategies::{Jacobian, Reuse, SpillDefaults, SpillOptions, Spilled};
+///
+/// /// Where this program keeps what does not fit into memory.
+/// struct Scratch;
+/// impl SpillDefaults for Scratch {
+///     fn options() -> SpillOptions { SpillOptions::default().memory(1 << 30).directory("/scratch") }
+/// }
+/// type Large = Jacobian<f64, Reuse, Spilled<Scratch>>;
+/// # fn reverse<S: tapewright_strategies::Reverse>() {}
+/// # reverse::<Large>();
+/// ```
 #[derive(Clone, Copy, Debug)]
-pub struct Spilled(());
-impl sealed::Sealed for Spilled {}
-impl Layer for Spilled {
-    type Segments = Slabs;
+pub struct Spilled<D = SystemDefaults>(PhantomData<D>);
+impl<D> sealed::Sealed for Spilled<D> {}
+impl<D: SpillDefaults> Layer for Spilled<D> {
+    type Segments = Slabs<D>;
     const SPILLS: bool = true;
 }
 
-/// The full segments, and the one that is being written.
-pub struct Slabs {
-    full: SlabFile,
-    current: Option<Block>,
-    options: SpillOptions,
+/// The options of tapes that are made by default.
+pub trait SpillDefaults: 'static {
+    /// The options.
+    fn options() -> SpillOptions;
 }
 
-impl Default for Slabs {
-    fn default() -> Self {
-        let options = SpillOptions::default();
-        Self { full: SlabFile::new(options.clone()), current: None, options }
+/// [`SpillOptions::default`]: 64 MiB of memory, and the system's directory for temporary files.
+#[derive(Clone, Copy, Debug)]
+pub struct SystemDefaults;
+impl SpillDefaults for SystemDefaults {
+    fn options() -> SpillOptions {
+        SpillOptions::default()
     }
 }
 
-impl Slabs {
+/// The full segments, and the one that is being written.
+pub struct Slabs<D> {
+    full: SlabFile,
+    current: Option<Block>,
+    memory: usize,
+    defaults: PhantomData<fn() -> D>,
+}
+
+impl<D: SpillDefaults> Default for Slabs<D> {
+    fn default() -> Self {
+        let options = D::options();
+        let memory = options.memory_bytes();
+        Self { full: SlabFile::new(options), current: None, memory, defaults: PhantomData }
+    }
+}
+
+impl<D> Slabs<D> {
     /// Storage with these options, whose file exists.
     pub(super) fn open(options: SpillOptions) -> Result<Self, StorageError> {
-        Ok(Self { full: SlabFile::open(options.clone())?, current: None, options })
+        let memory = options.memory_bytes();
+        Ok(Self { full: SlabFile::open(options)?, current: None, memory, defaults: PhantomData })
     }
 
     pub(super) fn usage(&self) -> SpillUsage {
@@ -44,7 +77,7 @@ impl Slabs {
     }
 }
 
-impl Segments for Slabs {
+impl<D: SpillDefaults> Segments for Slabs<D> {
     const COUNTS_AT_ONCE: bool = true;
     type Reader<'a> = Loaded<'a>;
 
@@ -65,7 +98,7 @@ impl Segments for Slabs {
 
     /// As much of it as the budget allows.
     fn reserve(&mut self, bytes: usize) {
-        let slabs = bytes.min(self.options.memory_bytes()) / self.full.slab_bytes();
+        let slabs = bytes.min(self.memory) / self.full.slab_bytes();
         let blocks: Vec<Block> = (0..slabs).map_while(|_| self.full.block(0).ok()).collect();
         blocks.into_iter().for_each(|block| self.full.give_back(block));
     }

@@ -1,8 +1,8 @@
 //! Reading records back, last first.
 
+use super::layers::{Layer, Reader, Segments};
 use super::layout::{Layout, Partials, ReverseFn, Sweep};
 use super::patterns::{self, PATTERNS};
-use super::layers::{Layer, Reader, Segments};
 use super::records::{Counts, Records, usize_of};
 use super::table::{ASSIGNED, CLASSIC, Entry, Kind};
 use crate::scratch::Scratch;
@@ -292,7 +292,13 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
             .stream(if VALUES { "constants" } else { "partials" }, MemoryUsage::exact(counts.payload))
             .stream("counts", MemoryUsage::exact(counts.data - ids - counts.payload - tails))
             .stream("results", MemoryUsage::exact(tails))
-            .stream("free", MemoryUsage { used: 0, reserved: (segments + self.segments.on_disk()).saturating_sub(codes + counts.data) });
+            .stream(
+                "free",
+                MemoryUsage {
+                    used: 0,
+                    reserved: (segments + self.segments.on_disk()).saturating_sub(codes + counts.data),
+                },
+            );
         let report = if VALUES {
             let used = if self.len() == 1 { 0 } else { self.len() * size_of::<V>() };
             report.stream("values", MemoryUsage { used, reserved: values })

@@ -14,8 +14,8 @@
 
 use core::marker::PhantomData;
 use tapewright_strategies::{
-    Capacity, Float, LinearId, MemoryReport, MemoryUsage, Nary, Reverse, Statement, StorageError, Strict, TapeNumber, Taped, Taping,
-    active,
+    Capacity, Float, LinearId, MemoryReport, MemoryUsage, Nary, Reverse, Statement, StorageError, Strict, TapeNumber,
+    Taped, Taping, active,
 };
 
 /// Jacobian taping into a sparse matrix in compressed row format, for values of type `V`.
