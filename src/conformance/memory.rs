@@ -68,7 +68,8 @@ pub fn reset_empties_the_streams<S: Reverse>() -> Outcome {
     Ok(())
 }
 
-/// The same recording, made again, obtains no more memory, and is reported alike.
+/// The same recording, made again, obtains no more memory, and is reported alike. What a tape that spills holds depends
+/// on how far the disk has come; such a tape must use the same bytes.
 pub fn same_recording_reserves_no_more<S: Reverse>() -> Outcome {
     let mut tape = Tape::<S>::new();
     let mut reports = Vec::new();
@@ -79,6 +80,10 @@ pub fn same_recording_reserves_no_more<S: Reverse>() -> Outcome {
         tape = recorded.tape;
     }
     let (second, fourth) = (&reports[1], &reports[3]);
+    if S::SPILLS {
+        let (used, later) = (second.total().used, fourth.total().used);
+        return ensure(used == later, format_args!("the same recording uses first {used} bytes and later {later}"));
+    }
     ensure(second == fourth, format_args!("the same recording reports first\n{second}and later\n{fourth}"))
 }
 

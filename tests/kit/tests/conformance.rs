@@ -6,34 +6,49 @@ mod faulty;
 use faulty::{Fault, failures_with};
 use std::collections::HashSet;
 use tapewright::conformance::scenarios;
-use tapewright::{Jacobian, PrimalValue, Tape};
+use tapewright::{Hybrid, Jacobian, Linear, PrimalValue, Reuse, Shared, Spilled, Tape};
+use tapewright_kit_tests::FewPages;
 
 /// The kit, for each strategy in a module of its own.
 macro_rules! conforms {
     ($($module:ident: $strategy:ty;)*) => { $(
         mod $module {
+            use super::*;
             tapewright::conformance!($strategy);
         }
     )* };
 }
 
 conforms! {
-    jacobian: tapewright::Jacobian;
-    jacobian_u64: tapewright::Jacobian<f64, tapewright::Linear<u64>>;
-    jacobian_f32: tapewright::Jacobian<f32>;
-    jacobian_f32_u64: tapewright::Jacobian<f32, tapewright::Linear<u64>>;
-    jacobian_reuse: tapewright::Jacobian<f64, tapewright::Reuse>;
-    jacobian_reuse_f32: tapewright::Jacobian<f32, tapewright::Reuse>;
-    jacobian_shared: tapewright::Jacobian<f64, tapewright::Linear, tapewright::Shared>;
-    primal_value_reuse: tapewright::PrimalValue<f64, tapewright::Reuse>;
-    jacobian_spilled: tapewright::Jacobian<f64, tapewright::Linear, tapewright::Spilled>;
-    primal_value_reuse_spilled: tapewright::PrimalValue<f64, tapewright::Reuse, tapewright::Spilled>;
-    hybrid: tapewright::Hybrid;
-    hybrid_reuse: tapewright::Hybrid<f64, tapewright::Reuse>;
-    primal_value: tapewright::PrimalValue;
-    primal_value_u64: tapewright::PrimalValue<f64, tapewright::Linear<u64>>;
-    primal_value_f32: tapewright::PrimalValue<f32>;
-    primal_value_f32_u64: tapewright::PrimalValue<f32, tapewright::Linear<u64>>;
+    jacobian: Jacobian;
+    jacobian_f32: Jacobian<f32>;
+    jacobian_u64: Jacobian<f64, Linear<u64>>;
+    jacobian_f32_u64: Jacobian<f32, Linear<u64>>;
+    jacobian_shared: Jacobian<f64, Linear, Shared>;
+    jacobian_spilled: Jacobian<f64, Linear, Spilled<FewPages>>;
+    jacobian_reuse: Jacobian<f64, Reuse>;
+    jacobian_reuse_f32: Jacobian<f32, Reuse>;
+    jacobian_reuse_shared: Jacobian<f64, Reuse, Shared>;
+    jacobian_reuse_spilled: Jacobian<f64, Reuse, Spilled<FewPages>>;
+    primal_value: PrimalValue;
+    primal_value_f32: PrimalValue<f32>;
+    primal_value_u64: PrimalValue<f64, Linear<u64>>;
+    primal_value_f32_u64: PrimalValue<f32, Linear<u64>>;
+    primal_value_shared: PrimalValue<f64, Linear, Shared>;
+    primal_value_spilled: PrimalValue<f64, Linear, Spilled<FewPages>>;
+    primal_value_reuse: PrimalValue<f64, Reuse>;
+    primal_value_reuse_f32: PrimalValue<f32, Reuse>;
+    primal_value_reuse_shared: PrimalValue<f64, Reuse, Shared>;
+    primal_value_reuse_spilled: PrimalValue<f64, Reuse, Spilled<FewPages>>;
+    hybrid: Hybrid;
+    hybrid_f32: Hybrid<f32>;
+    hybrid_u64: Hybrid<f64, Linear<u64>>;
+    hybrid_shared: Hybrid<f64, Linear, Shared>;
+    hybrid_spilled: Hybrid<f64, Linear, Spilled<FewPages>>;
+    hybrid_reuse: Hybrid<f64, Reuse>;
+    hybrid_reuse_f32: Hybrid<f32, Reuse>;
+    hybrid_reuse_shared: Hybrid<f64, Reuse, Shared>;
+    hybrid_reuse_spilled: Hybrid<f64, Reuse, Spilled<FewPages>>;
 }
 
 /// Fails unless the kit finds this fault, in the scenario that is meant to.
@@ -59,7 +74,7 @@ fn scenarios_have_distinct_names() {
 fn tapes_can_be_sent_to_other_threads() {
     fn sendable<T: Send>(_: T) {}
     sendable(Tape::<Jacobian>::new());
-    sendable(Tape::<PrimalValue<f32, tapewright::Linear<u64>>>::new());
+    sendable(Tape::<PrimalValue<f32, Linear<u64>>>::new());
 }
 
 /// One test for each fault: `dropped_partial_is_caught: DropsAPartial by polynomial` becomes
