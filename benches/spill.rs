@@ -92,7 +92,7 @@ fn measure(options: &Options, steps: usize, budgets: &[f64]) -> Measured {
         .collect();
     let (mut in_memory, mut rates, mut seconds) = (Vec::new(), Vec::new(), vec![Vec::new(); budgets.len()]);
     for round in 0..=options.rounds {
-        let mut keep = |into: &mut Vec<f64>, seconds| {
+        let keep = |into: &mut Vec<f64>, seconds| {
             if round > 0 {
                 into.push(seconds)
             }
