@@ -24,8 +24,14 @@ mod passive;
 mod primal_value;
 mod scratch;
 pub mod shape;
+mod shared_stack;
 
-pub use arena::Records;
+/// The iterators of a [`SlabStack`].
+pub mod slab_stack {
+    pub use crate::arena::{Iter, IterMut, Slabs, SlabsMut};
+}
+
+pub use arena::{Records, SlabStack};
 pub use contract::{
     Capacity, Load, Nary, Policy, Reverse, Rule, Sink, Statement, Store, Strategy, Strict, Taped, Taping, Tree, Twin,
     Variable,
@@ -39,4 +45,5 @@ pub use primal_value::PrimalValue;
 #[doc(hidden)]
 pub use scratch::Scratch;
 pub use shape::Shape;
+pub use shared_stack::{Locked, Locking, SharedStack, Unlocked};
 pub use {generic_array, num_traits, typenum};

@@ -23,6 +23,7 @@ mod layout;
 mod patterns;
 mod records;
 mod segment;
+mod slab_stack;
 mod table;
 mod walk;
 
@@ -30,6 +31,7 @@ pub(crate) use append::{append, append_nary};
 pub(crate) use layout::Layout;
 pub use records::Records;
 pub(crate) use records::usize_of;
+pub use slab_stack::{Iter, IterMut, SlabStack, Slabs, SlabsMut};
 
 /// The methods of [`Reverse`](crate::Reverse) that strategies over [`Records`] share.
 macro_rules! reverse_by_records {
