@@ -1,24 +1,24 @@
 //! A stack in slabs: elements never move once they are in a slab.
 //!
-//! The first `INLINE` elements lie inside the object, the others in slabs of `SLAB` elements each. Only the last block is
-//! pushed to and popped from, so a few pointers into it suffice for the fast paths:
+//! The first `INLINE` elements lie inside the object, the others in slabs of `SLAB` elements each. Blocks before the *tail*
+//! are full, those after it are empty and wait for later pushes:
 //!
 //! ```text
-//! inline, full        slabs, full              tail                kept for later
-//! [a b c d]   [e f g h] [i j k l]   [m n _ _] …   [_ _ _ _] [_ _ _ _]
-//!                                    ↑start ↑next ↑end
+//! inline        slabs: full            tail           kept for later
+//! [a b c d]   [e f g h] [i j k l]   [m n _ _]   [_ _ _ _] [_ _ _ _]
+//! ←────── before = 12 ────────→      ↑  ↑top = 2, room = 4
+//!                                    base
 //! ```
 //!
-//! `before` counts the elements before the tail. While there is no tail, the three pointers are equal, and the elements
-//! are the first `before` inline ones. These are addressed by index, since they move with the object.
+//! The inline elements are the first tail. Their `base` is `None`, since they move with the object.
 //!
 //! The tail may be empty: `pop` leaves a slab only when it finds nothing there. A stack that goes up and down by one
 //! element at a boundary therefore stays where it is.
 //!
 //! The invariants that the unsafe code relies on:
 //!
-//! * `start ≤ next ≤ end`. Either all are equal and `before ≤ FIRST`; or they point into the same slab, `end` is
-//!   `start + SLAB`, and `before` is `FIRST + SLAB·k` where the slab is number k of the table.
+//! * `top ≤ room`. Without `base`, `room` is `FIRST` and `before` is 0. With it, `room` is `SLAB`, and the tail is slab
+//!   number k of the table, where `before` is `INLINE + SLAB·k`.
 //! * The elements `0..len()` are initialised, nothing else is.
 //! * A slab in the table is memory for `SLAB` elements, aligned for them, that nothing else points into.
 
@@ -76,9 +76,13 @@ use table::Table;
 /// assert_eq!(stack.pop(), Some(4999.0));
 /// ```
 pub struct SlabStack<T, const INLINE: usize = 64, const SLAB: usize = 1024> {
-    next: NonNull<T>,
-    start: NonNull<T>,
-    end: NonNull<T>,
+    /// The number of elements in the tail.
+    top: usize,
+    /// How many elements fit into the tail.
+    room: usize,
+    /// The first place of the tail; `None` for the inline places.
+    base: Option<NonNull<T>>,
+    /// The number of elements before the tail.
     before: usize,
     slabs: Table<T, SLAB>,
     inline: [MaybeUninit<T>; INLINE],
@@ -98,17 +102,15 @@ impl<T, const INLINE: usize, const SLAB: usize> SlabStack<T, INLINE, SLAB> {
     #[inline]
     pub const fn new() -> Self {
         const { assert!(SLAB > 0, "a slab must have room for at least one element: SLAB is 0") };
-        let nowhere = NonNull::dangling();
         let inline = [const { MaybeUninit::uninit() }; INLINE];
-        Self { next: nowhere, start: nowhere, end: nowhere, before: 0, slabs: Table::new(), inline }
+        Self { top: 0, room: Self::FIRST, base: None, before: 0, slabs: Table::new(), inline }
     }
 
     /// The number of elements.
     #[must_use]
     #[inline]
     pub const fn len(&self) -> usize {
-        // SAFETY: both point into the tail slab, or are equal, and `start ≤ next`.
-        self.before + if size_of::<T>() == 0 { 0 } else { unsafe { self.next.offset_from_unsigned(self.start) } }
+        self.before + self.top
     }
 
     /// Whether there is no element.
@@ -141,41 +143,30 @@ impl<T, const INLINE: usize, const SLAB: usize> SlabStack<T, INLINE, SLAB> {
     /// When `value` panics, the stack is as it was.
     #[inline]
     pub fn push_with(&mut self, value: impl FnOnce() -> T) {
-        if self.next == self.end {
-            if self.before < Self::FIRST {
-                let place = self.inline_mut(self.before);
-                // SAFETY: an inline place, and it holds no element since there are `before` of them.
-                unsafe { place.write(value()) };
-                self.before += 1;
-                return;
-            }
+        let mut top = self.top;
+        if top == self.room {
             self.advance();
+            top = 0;
         }
-        // SAFETY: `next < end`, so this is a place of the tail slab without an element.
-        unsafe {
-            self.next.write(value());
-            self.next = self.next.add(1);
-        }
+        // SAFETY: `top < room`, so this is a place of the tail without an element. The count stays in a register, since for
+        // all the compiler knows the write may change `self.top`.
+        unsafe { self.tail_mut().add(top).write(value()) };
+        self.top = top + 1;
     }
 
     /// Removes the last element and returns it; `None` if there is none. Its slab is kept for later pushes.
     #[inline]
     pub fn pop(&mut self) -> Option<T> {
-        if self.next == self.start {
-            if self.start != self.end {
-                self.retreat();
-            }
-            if self.start == self.end {
-                self.before = self.before.checked_sub(1)?;
-                // SAFETY: the last inline element, which is forgotten by the line above.
-                return Some(unsafe { self.inline_mut(self.before).read() });
+        let mut top = self.top;
+        if top == 0 {
+            top = self.retreat();
+            if top == 0 {
+                return None;
             }
         }
-        // SAFETY: `start < next`, so this is the last element of the tail slab, which is forgotten.
-        unsafe {
-            self.next = self.next.sub(1);
-            Some(self.next.read())
-        }
+        self.top = top - 1;
+        // SAFETY: the last element, which is forgotten by the line above.
+        Some(unsafe { self.tail_mut().add(top - 1).read() })
     }
 
     /// Makes room for at least `additional` more elements.
@@ -209,31 +200,30 @@ impl<T, const INLINE: usize, const SLAB: usize> SlabStack<T, INLINE, SLAB> {
     {
         let mut rest = values;
         while !rest.is_empty() {
-            let (place, room) = self.room();
-            let count = room.min(rest.len());
+            if self.top == self.room {
+                self.advance();
+            }
+            let count = rest.len().min(self.room - self.top);
             // SAFETY: there is room for `count` elements, and `rest`, borrowed from elsewhere, has as many. They need no
             // drop, being `Copy`.
-            unsafe { place.copy_from_nonoverlapping(rest.as_ptr(), count) };
-            if self.start == self.end {
-                self.before += count;
-            } else {
-                // SAFETY: `room` is the distance to the end of the tail slab.
-                self.next = unsafe { self.next.add(count) };
-            }
+            unsafe { self.tail_mut().add(self.top).copy_from_nonoverlapping(rest.as_ptr(), count) };
+            self.top += count;
             rest = &rest[count..];
         }
     }
 
-    /// The first free place, and how many there are from it to the end of its block: at least one.
-    fn room(&mut self) -> (*mut T, usize) {
-        if self.next == self.end {
-            if self.before < Self::FIRST {
-                return (self.inline_mut(self.before), Self::FIRST - self.before);
-            }
-            self.advance();
+    /// The first place of the tail.
+    #[inline(always)]
+    const fn tail_mut(&mut self) -> *mut T {
+        match self.base {
+            Some(base) => base.as_ptr(),
+            None => self.inline.as_mut_ptr().cast(),
         }
-        // SAFETY: both point into the tail slab, and `next ≤ end`. Elements without a size never get here.
-        (self.next.as_ptr(), unsafe { self.end.offset_from_unsigned(self.next) })
+    }
+
+    /// The number of the tail slab; `None` if the tail is inline.
+    const fn tail_slab(&self) -> Option<usize> {
+        if self.base.is_some() { Some((self.before - INLINE) / SLAB) } else { None }
     }
 
     /// Makes the slab after the full tail the tail.
@@ -241,47 +231,38 @@ impl<T, const INLINE: usize, const SLAB: usize> SlabStack<T, INLINE, SLAB> {
     #[inline(never)]
     fn advance(&mut self) {
         assert!(size_of::<T>() != 0, "a stack has at most usize::MAX elements");
-        let slab = if self.start == self.end { 0 } else { self.tail() + 1 };
+        let slab = self.tail_slab().map_or(0, |slab| slab + 1);
         if slab == self.slabs.len() {
             self.slabs.grow(1);
         }
-        self.enter(slab);
-        self.next = self.start;
+        self.enter(slab, 0);
     }
 
-    /// Makes what lies before the empty tail slab the tail.
+    /// Makes the full block before the empty tail the tail, if there is one. Returns the number of elements in the tail.
     #[cold]
     #[inline(never)]
-    fn retreat(&mut self) {
-        match self.tail().checked_sub(1) {
-            Some(slab) => {
-                self.enter(slab);
-                self.next = self.end;
-            }
-            None => self.leave_slabs(INLINE),
+    fn retreat(&mut self) -> usize {
+        match self.tail_slab() {
+            None => (),
+            Some(0) => self.leave_slabs(INLINE),
+            Some(slab) => self.enter(slab - 1, SLAB),
         }
+        self.top
     }
 
-    /// The number of the tail slab, if there is one.
-    const fn tail(&self) -> usize {
-        (self.before - Self::FIRST) / SLAB
+    /// Makes a slab of the table the tail, with `top` elements.
+    fn enter(&mut self, slab: usize, top: usize) {
+        self.base = Some(self.slabs.slab(slab));
+        (self.before, self.top, self.room) = (INLINE + slab * SLAB, top, SLAB);
     }
 
-    /// Makes a slab of the table the tail. The caller sets `next`.
-    fn enter(&mut self, slab: usize) {
-        self.start = self.slabs.slab(slab);
-        // SAFETY: one past the end of the slab.
-        self.end = unsafe { self.start.add(SLAB) };
-        self.before = INLINE + slab * SLAB;
+    /// Makes the inline places the tail, with `top` elements.
+    const fn leave_slabs(&mut self, top: usize) {
+        self.base = None;
+        (self.before, self.top, self.room) = (0, top, Self::FIRST);
     }
 
-    /// No tail slab any more, and so many elements inline.
-    const fn leave_slabs(&mut self, len: usize) {
-        (self.start, self.next, self.end) = (NonNull::dangling(), NonNull::dangling(), NonNull::dangling());
-        self.before = len;
-    }
-
-    /// Changes the number of elements, and neither drops nor writes any.
+    /// Changes the number of elements, and neither drops nor writes any. The tail is not empty unless all is.
     ///
     /// # Safety
     ///
@@ -291,16 +272,8 @@ impl<T, const INLINE: usize, const SLAB: usize> SlabStack<T, INLINE, SLAB> {
         if len <= Self::FIRST {
             self.leave_slabs(len);
         } else {
-            self.enter((len - INLINE - 1) / SLAB);
-            // SAFETY: at most `SLAB` elements lie in the last slab in use.
-            self.next = unsafe { self.start.add(len - self.before) };
+            let slab = (len - INLINE - 1) / SLAB;
+            self.enter(slab, len - INLINE - slab * SLAB);
         }
-    }
-
-    /// An inline place. The index may be that of the end.
-    const fn inline_mut(&mut self, index: usize) -> *mut T {
-        debug_assert!(index <= Self::FIRST);
-        // SAFETY: the index is at most the number of inline places; elements without a size all have the same place.
-        unsafe { self.inline.as_mut_ptr().cast::<T>().add(index) }
     }
 }

@@ -54,7 +54,8 @@ impl<T, const INLINE: usize, const SLAB: usize> SlabStack<T, INLINE, SLAB> {
     pub(super) fn piece_mut(&mut self, index: usize) -> (*mut T, usize) {
         debug_assert!(index < self.capacity());
         if index < Self::FIRST {
-            (self.inline_mut(index), Self::FIRST - index)
+            // SAFETY: an inline place; elements without a size all have the same place.
+            (unsafe { self.inline.as_mut_ptr().cast::<T>().add(index) }, Self::FIRST - index)
         } else {
             let (slab, offset) = ((index - INLINE) / SLAB, (index - INLINE) % SLAB);
             // SAFETY: a place of this slab.

@@ -21,7 +21,7 @@ impl<T, const INLINE: usize, const SLAB: usize> SlabStack<T, INLINE, SLAB> {
         // reference is.
         let full = unsafe { slice::from_raw_parts(full.as_ptr().cast::<&[T; SLAB]>(), full.len()) };
         // SAFETY: the elements in the tail slab are initialised.
-        let last = unsafe { slice::from_raw_parts(self.start.as_ptr(), last) };
+        let last = unsafe { slice::from_raw_parts(self.base.unwrap_or(NonNull::dangling()).as_ptr(), last) };
         Slabs { first, full: full.iter(), last }
     }
 
@@ -36,7 +36,7 @@ impl<T, const INLINE: usize, const SLAB: usize> SlabStack<T, INLINE, SLAB> {
         // out as a reference is. `SlabsMut` hands out the references and does not replace them.
         let full = unsafe { slice::from_raw_parts_mut(full.as_mut_ptr().cast::<&mut [T; SLAB]>(), full.len()) };
         // SAFETY: the elements in the tail slab are initialised. The tail is none of the slabs above.
-        let last = unsafe { slice::from_raw_parts_mut(self.start.as_ptr(), last) };
+        let last = unsafe { slice::from_raw_parts_mut(self.base.unwrap_or(NonNull::dangling()).as_ptr(), last) };
         SlabsMut { first, full: full.iter_mut(), last }
     }
 
@@ -54,12 +54,11 @@ impl<T, const INLINE: usize, const SLAB: usize> SlabStack<T, INLINE, SLAB> {
         IterMut { left: self.len(), elements: self.slabs_mut().flatten() }
     }
 
-    /// The number of inline elements, of full slabs before the tail, and of elements in the tail.
+    /// The number of inline elements, of full slabs before the tail, and of elements in the tail, if it is a slab.
     const fn pieces(&self) -> (usize, usize, usize) {
-        if self.len() == self.before && self.before <= Self::FIRST {
-            (self.before, 0, 0)
-        } else {
-            (INLINE, self.tail(), self.len() - self.before)
+        match self.tail_slab() {
+            None => (self.top, 0, 0),
+            Some(slab) => (INLINE, slab, self.top),
         }
     }
 }
