@@ -9,14 +9,19 @@ impl<T, const INLINE: usize, const SLAB: usize> SlabStack<T, INLINE, SLAB> {
     #[must_use]
     #[inline]
     pub fn last(&self) -> Option<&T> {
-        self.get(self.len().checked_sub(1)?)
+        let Some(top) = self.top.checked_sub(1) else { return self.get(self.len().checked_sub(1)?) };
+        let tail = self.base.map_or(self.inline.as_ptr().cast::<T>(), |base| base.as_ptr().cast_const());
+        // SAFETY: the last element of the tail.
+        Some(unsafe { &*tail.add(top) })
     }
 
     /// The last element.
     #[must_use]
     #[inline]
     pub fn last_mut(&mut self) -> Option<&mut T> {
-        self.get_mut(self.len().checked_sub(1)?)
+        let Some(top) = self.top.checked_sub(1) else { return self.get_mut(self.len().checked_sub(1)?) };
+        // SAFETY: the last element of the tail, and the stack is borrowed exclusively.
+        Some(unsafe { &mut *self.tail_mut().add(top) })
     }
 
     /// Element number `index`, counted from the first; `None` if there are not as many. Takes constant time.
