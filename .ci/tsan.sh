@@ -5,7 +5,7 @@ cd "$(dirname "$0")/.."
 
 target=x86_64-unknown-linux-gnu
 sources="$(rustc +nightly --print sysroot 2>/dev/null || true)/lib/rustlib/src/rust/library/Cargo.lock"
-if [ ! -e "$sources" ] || ! rustc +nightly -vV | grep -q "host: $target"; then
+if [ ! -e "$sources" ] || [[ "$(rustc +nightly -vV)" != *"host: $target"* ]]; then
     echo "tsan: SKIPPED, needs a nightly toolchain with rust-src on $target (rustup +nightly component add rust-src)"
     exit 0
 fi
