@@ -28,10 +28,16 @@ mod primal_value;
 mod refusal;
 mod scratch;
 pub mod shape;
+mod shared_stack;
 mod spill;
 mod spilled_stack;
 
-pub use arena::{InMemory, Layer, Records, Shared, SpillDefaults, Spilled, SystemDefaults};
+/// The iterators of a [`SlabStack`].
+pub mod slab_stack {
+    pub use crate::arena::{Iter, IterMut, Slabs, SlabsMut};
+}
+
+pub use arena::{InMemory, Layer, Records, Shared, SlabStack, SpillDefaults, Spilled, SystemDefaults};
 pub use contract::{
     Capacity, Load, Nary, Policy, Reverse, Rule, Sink, Spills, Statement, Store, Strategy, Strict, Taped, Taping, Tree,
     Twin, Variable,
@@ -48,6 +54,7 @@ pub use refusal::catch_storage_errors;
 #[doc(hidden)]
 pub use scratch::Scratch;
 pub use shape::Shape;
+pub use shared_stack::{Locked, Locking, SharedStack, Unlocked};
 pub use spill::{SpillOptions, SpillUsage, StorageError};
 pub use spilled_stack::{SpilledReader, SpilledStack};
 pub use {generic_array, num_traits, typenum};

@@ -25,6 +25,7 @@ mod layout;
 mod patterns;
 mod records;
 mod segment;
+mod slab_stack;
 mod spilled;
 mod table;
 mod walk;
@@ -35,6 +36,7 @@ pub use layers::{InMemory, Layer, Shared};
 pub(crate) use layout::Layout;
 pub use records::Records;
 pub(crate) use records::usize_of;
+pub use slab_stack::{Iter, IterMut, SlabStack, Slabs, SlabsMut};
 pub use spilled::{SpillDefaults, Spilled, SystemDefaults};
 
 /// The methods of [`Reverse`](crate::Reverse) that strategies over [`Records`] share.
