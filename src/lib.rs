@@ -19,6 +19,7 @@
 //! # Where to look
 //!
 //! * One call: [`gradient`], [`value_and_gradient`], [`vjp`], [`jacobian`].
+//! * Forward mode, for few inputs: [`derivative`], [`jvp`], [`jvps`], [`jacobian_forward`]; its strategy is [`Tangent`].
 //! * A tape that is kept and reused: [`Tape`].
 //! * Variables and expressions: [`Real`], [`Ex`]; statements over slices: [`sum`], [`dot`], [`linear_combination`].
 //! * Functions of your own: [`Unary`], [`Binary`], [`Nary`].
@@ -35,6 +36,7 @@ pub mod conformance;
 mod drivers;
 mod error;
 mod expr;
+mod forward;
 mod math;
 mod nary;
 mod tape;
@@ -50,11 +52,12 @@ pub mod prelude;
 pub use drivers::{gradient, jacobian, value_and_gradient, vjp};
 pub use error::Error;
 pub use expr::{Ex, Operand, Real};
+pub use forward::{derivative, jacobian_forward, jvp, jvps, value_and_derivative};
 pub use math::{Binary, Unary, binary, smooth_max, smooth_min, unary};
 pub use nary::{dot, linear_combination, logsumexp, nary, sum};
 pub use tape::{Adjoints, Recording, Scope, Tape};
 pub use tapewright_strategies as strategies;
 pub use tapewright_strategies::{
-    Capacity, Float, Jacobian, MemoryReport, MemoryUsage, Nary, Passive, PrimalValue, Reverse, Rule, Statement,
-    Strategy, Taping,
+    Capacity, Directions, Float, Forward, Jacobian, MemoryReport, MemoryUsage, Nary, Passive, PrimalValue, Reverse,
+    Rule, Statement, Strategy, Tangent, Taping,
 };

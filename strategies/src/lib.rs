@@ -7,6 +7,7 @@
 //! | strategy | what a record keeps | bytes for `a` arguments, `c` `f64` operands, `p` passive arguments |
 //! |---|---|---|
 //! | [`Passive`] | nothing: plain arithmetic | 0 |
+//! | [`Tangent`] | nothing: variables carry their derivatives along some directions | 0 |
 //! | [`Jacobian`] | the distinct partials, computed when the statement is | at most 1 + 12a |
 //! | [`PrimalValue`] | the value and the means to recompute the partials | at most 17 + 4a + 8c + 8p |
 //!
@@ -24,6 +25,7 @@ mod passive;
 mod primal_value;
 mod scratch;
 pub mod shape;
+mod tangent;
 
 pub use arena::Records;
 pub use contract::{
@@ -39,4 +41,5 @@ pub use primal_value::PrimalValue;
 #[doc(hidden)]
 pub use scratch::Scratch;
 pub use shape::Shape;
+pub use tangent::{Directions, Forward, Tangent};
 pub use {generic_array, num_traits, typenum};
