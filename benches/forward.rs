@@ -97,8 +97,10 @@ fn seconds<R>(run: impl FnOnce() -> R) -> f64 {
 /// One line of the table: the plain function's time, and the others as multiples of it, medians of ratios within a turn.
 fn line<P: Problem>(run: &mut Run<'_, P>) {
     let (mut one, mut eight) = (Vec::new(), Vec::new());
-    let once = seconds(|| run.plain()).max(1e-9);
-    let repeats = ((0.01 / once) as usize).clamp(1, 10_000);
+    let clock = ThreadTime::now();
+    black_box(run.plain());
+    // So often that a turn takes 10 ms.
+    let repeats = (10_000_000 / clock.elapsed().as_nanos().max(1000)).max(1);
     let mut columns = [(); 4].map(|()| Vec::new());
     for _ in 0..25 {
         let mut timed = |f: &mut dyn FnMut(&mut Run<'_, P>)| seconds(|| (0..repeats).for_each(|_| f(run)));
@@ -110,7 +112,7 @@ fn line<P: Problem>(run: &mut Run<'_, P>) {
         columns.iter_mut().zip(figures).for_each(|(column, figure)| column.push(figure));
     }
     let [plain, passive, along_one, along_eight] = columns.map(median);
-    let evaluation = 1e6 * plain / (repeats * run.problem.evaluations()) as f64;
+    let evaluation = 1e6 * plain / (repeats as f64 * run.problem.evaluations() as f64);
     let (name, size) = (run.problem.name(), run.problem.size());
     println!("| {name} | {size} | {evaluation:.3} | {passive:.2} | {along_one:.2} | {along_eight:.2} |");
 }

@@ -242,7 +242,7 @@ fn assignments<S: Taping>(member: usize, on: &Operands<'_, S>) -> Real<S> {
         }
         _ => {
             let expression = x * y * 0.25;
-            let (once, twice) = (expression.clone().eval(), (expression + 0.5).eval());
+            let (once, twice) = (expression.eval(), (expression + 0.5).eval());
             t = (once * twice).into();
         }
     }
