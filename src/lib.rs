@@ -19,6 +19,7 @@
 //! # Where to look
 //!
 //! * One call: [`gradient`], [`value_and_gradient`], [`vjp`], [`jacobian`].
+//! * Forward mode, for few inputs: [`derivative`], [`jvp`], [`jvps`], [`jacobian_forward`]; its strategy is [`Tangent`].
 //! * A tape that is kept and reused: [`Tape`].
 //! * Variables and expressions: [`Real`], [`Ex`]; statements over slices: [`sum`], [`dot`], [`linear_combination`].
 //! * Code that is generic over `num_traits`: [`Closed`].
@@ -37,6 +38,7 @@ pub mod conformance;
 mod drivers;
 mod error;
 mod expr;
+mod forward;
 mod math;
 mod nary;
 mod tape;
@@ -53,12 +55,13 @@ pub use closed::{Closed, ClosedOperand};
 pub use drivers::{gradient, jacobian, value_and_gradient, vjp};
 pub use error::Error;
 pub use expr::{Ex, Operand, Real};
+pub use forward::{derivative, jacobian_forward, jvp, jvps, value_and_derivative};
 pub use math::{Binary, Unary, binary, smooth_max, smooth_min, unary};
 pub use nary::{dot, linear_combination, logsumexp, nary, sum};
 pub use tape::{AdjointVector, Adjoints, Recording, Scope, Tape};
 pub use tapewright_strategies as strategies;
 pub use tapewright_strategies::{
-    Capacity, Float, Hybrid, InMemory, Jacobian, Linear, MemoryReport, MemoryUsage, Nary, Passive, PrimalValue, Reuse,
-    Reverse, Rule, Shared, SpillDefaults, SpillOptions, SpillUsage, Spilled, Spills, Statement, StorageError, Strategy,
-    Taping, catch_storage_errors,
+    Capacity, Directions, Float, Forward, Hybrid, InMemory, Jacobian, Linear, MemoryReport, MemoryUsage, Nary, Passive,
+    PrimalValue, Reuse, Reverse, Rule, Shared, SpillDefaults, SpillOptions, SpillUsage, Spilled, Spills, Statement,
+    StorageError, Strategy, Tangent, Taping, catch_storage_errors,
 };

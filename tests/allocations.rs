@@ -148,6 +148,18 @@ fn a_second_primal_value_gradient_allocates_nothing() {
     assert_second_gradient_allocates_nothing::<PrimalValue>();
 }
 
+#[test]
+fn statements_in_forward_mode_allocate_nothing() {
+    for load in LOADS {
+        let (mut slice, ones) = (Vec::new(), vec![1.0; 200_000]);
+        let x = [0.5, 0.25].map(|x| Real::<Tangent<8>>::with_tangent(x, [1.0; 8]));
+        // The first run makes room in the program's own slice and in the vectors that functions of slices keep.
+        let first = run(load, &x, &mut slice, &ones);
+        let (again, calls) = allocations(|| run(load, &x, &mut slice, &ones));
+        assert_eq!((again.tangent(), calls), (first.tangent(), 0), "{load:?}");
+    }
+}
+
 /// Bytes that are constant for a tape, or that its report leaves out, when its records lie in `segments` segments:
 /// the header of the list of recordings (16 for the strategy, 8 for the number, 8 for the next tape), and 40 for each
 /// entry of the list of segments, of which there is room for 4, 8, 16, …

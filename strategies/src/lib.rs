@@ -7,6 +7,7 @@
 //! | strategy | what a record keeps | bytes for `a` arguments, `c` `f64` operands, `p` passive arguments |
 //! |---|---|---|
 //! | [`Passive`] | nothing: plain arithmetic | 0 |
+//! | [`Tangent`] | nothing: variables carry their derivatives along some directions | 0 |
 //! | [`Jacobian`] | the distinct partials, computed when the statement is | at most 1 + 12a |
 //! | [`PrimalValue`] | the value and the means to recompute the partials | at most 17 + 4a + 8c + 8p |
 //!
@@ -31,6 +32,7 @@ pub mod shape;
 mod shared_stack;
 mod spill;
 mod spilled_stack;
+mod tangent;
 
 /// The iterators of a [`SlabStack`].
 pub mod slab_stack {
@@ -57,4 +59,5 @@ pub use shape::Shape;
 pub use shared_stack::{Locked, Locking, SharedStack, Unlocked};
 pub use spill::{SpillOptions, SpillUsage, StorageError};
 pub use spilled_stack::{SpilledReader, SpilledStack};
+pub use tangent::{Directions, Forward, Tangent};
 pub use {generic_array, num_traits, typenum};
