@@ -32,6 +32,7 @@
 
 #[cfg(feature = "conformance")]
 pub mod conformance;
+mod continuation;
 mod drivers;
 mod error;
 mod expr;
@@ -47,6 +48,7 @@ pub mod nodes {
 }
 pub mod prelude;
 
+pub use continuation::continuation;
 pub use drivers::{gradient, jacobian, value_and_gradient, vjp};
 pub use error::Error;
 pub use expr::{Ex, Operand, Real};
@@ -55,6 +57,6 @@ pub use nary::{dot, linear_combination, logsumexp, nary, sum};
 pub use tape::{Adjoints, Recording, Scope, Tape};
 pub use tapewright_strategies as strategies;
 pub use tapewright_strategies::{
-    Capacity, Float, Jacobian, MemoryReport, MemoryUsage, Nary, Passive, PrimalValue, Reverse, Rule, Statement,
+    Capacity, Continuation, Float, Jacobian, MemoryReport, MemoryUsage, Nary, Passive, PrimalValue, Reverse, Rule, Statement,
     Strategy, Taping,
 };

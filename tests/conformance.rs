@@ -26,6 +26,10 @@ conforms! {
     primal_value_u64: tapewright::PrimalValue<f64, u64>;
     primal_value_f32: tapewright::PrimalValue<f32>;
     primal_value_f32_u64: tapewright::PrimalValue<f32, u64>;
+    continuation: tapewright::Continuation;
+    continuation_u64: tapewright::Continuation<f64, u64>;
+    continuation_f32: tapewright::Continuation<f32>;
+    continuation_f32_u64: tapewright::Continuation<f32, u64>;
 }
 
 /// Fails unless the kit finds this fault, in the scenario that is meant to.

@@ -15,6 +15,7 @@
 
 pub mod active;
 mod arena;
+mod continuation;
 mod contract;
 mod float;
 mod identifier;
@@ -25,7 +26,8 @@ mod primal_value;
 mod scratch;
 pub mod shape;
 
-pub use arena::Records;
+pub use arena::{Continuations, Records};
+pub use continuation::Continuation;
 pub use contract::{
     Capacity, Load, Nary, Policy, Reverse, Rule, Sink, Statement, Store, Strategy, Strict, Taped, Taping, Tree, Twin,
     Variable,

@@ -19,6 +19,7 @@
 //!   caller passes. An adjoint vector as long as the recording is therefore long enough.
 
 mod append;
+mod continuations;
 mod layout;
 mod patterns;
 mod records;
@@ -27,6 +28,8 @@ mod table;
 mod walk;
 
 pub(crate) use append::{append, append_nary};
+pub use continuations::Continuations;
+pub(crate) use continuations::{append_closure, append_nary_closure, append_user_closure};
 pub(crate) use layout::Layout;
 pub use records::Records;
 pub(crate) use records::usize_of;
