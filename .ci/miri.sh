@@ -20,7 +20,9 @@ run() {
 
 for model in "" "-Zmiri-tree-borrows"; do
     run "$model" "" --test miri -- --skip leaked
+    run "$model" "" --test continuations -- --skip leaked
     # These leak tapes on purpose.
     run "$model" -Zmiri-ignore-leaks --test miri leaked
+    run "$model" -Zmiri-ignore-leaks --test continuations leaked
     run "$model" -Zmiri-ignore-leaks --test soundness
 done

@@ -57,6 +57,6 @@ pub use nary::{dot, linear_combination, logsumexp, nary, sum};
 pub use tape::{Adjoints, Recording, Scope, Tape};
 pub use tapewright_strategies as strategies;
 pub use tapewright_strategies::{
-    Capacity, Continuation, Float, Jacobian, MemoryReport, MemoryUsage, Nary, Passive, PrimalValue, Reverse, Rule, Statement,
-    Strategy, Taping,
+    Capacity, Continuation, Float, Jacobian, MemoryReport, MemoryUsage, Nary, Passive, PrimalValue, Reverse, Rule,
+    Statement, Strategy, Taping,
 };

@@ -9,6 +9,7 @@
 //! | [`Passive`] | nothing: plain arithmetic | 0 |
 //! | [`Jacobian`] | the distinct partials, computed when the statement is | at most 1 + 12a |
 //! | [`PrimalValue`] | the value and the means to recompute the partials | at most 17 + 4a + 8c + 8p |
+//! | [`Continuation`] | a closure of its own that propagates adjoints | at most 20 + 12(a + p) |
 //!
 //! Users depend on `tapewright`, which re-exports all of this; authors of strategies depend on this crate alone and begin
 //! at [`Taping`].

@@ -234,6 +234,7 @@ fn formula(strategy: &str) -> &'static str {
     match strategy {
         "Jacobian" => "1 + 8d + 4a B",
         "PrimalValue" => "9 + 4a + 8c + 8p B",
+        "Continuation" => "8 + 8d + 8⌈(a + 1)/2⌉ B",
         _ => "",
     }
 }

@@ -174,11 +174,7 @@ unsafe fn extent_of_slices<const ONES: bool, V, I: IndexType>(end: *const u8) ->
 /// # Safety
 ///
 /// As [`ReverseFn`], for closures over slices.
-unsafe fn reverse_slices<const ONES: bool, V: Float, I: IndexType>(
-    end: *const u8,
-    seed: V,
-    sweep: &mut Sweep<'_, V>,
-) {
+unsafe fn reverse_slices<const ONES: bool, V: Float, I: IndexType>(end: *const u8, seed: V, sweep: &mut Sweep<'_, V>) {
     // SAFETY: partials and identifiers lie where `Continuations::append_slices` wrote them.
     let (partials, arguments) = unsafe {
         let Extent { bytes, arguments } = extent_of_slices::<ONES, V, I>(end);
@@ -205,11 +201,7 @@ unsafe fn extent_of_user<F, I: IndexType>(end: *const u8) -> Extent {
 /// # Safety
 ///
 /// As [`ReverseFn`], for users' closures of this type.
-unsafe fn reverse_user<F: Fn(V, &mut [V]), V: Float, I: IndexType>(
-    end: *const u8,
-    seed: V,
-    sweep: &mut Sweep<'_, V>,
-) {
+unsafe fn reverse_user<F: Fn(V, &mut [V]), V: Float, I: IndexType>(end: *const u8, seed: V, sweep: &mut Sweep<'_, V>) {
     // SAFETY: object and identifiers lie where `Continuations::append_user` put them; the object is dropped only through
     // an exclusive reference to the tape, and this sweep holds a shared one.
     let (function, arguments) = unsafe {

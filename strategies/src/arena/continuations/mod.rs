@@ -230,12 +230,13 @@ impl<V: Float, I: IndexType> Continuations<V, I> {
         }
     }
 
-    /// The segments that hold something, with how far, last first.
+    /// The segments that hold something, each with how far, last first.
+    #[inline(always)]
     fn spans(&self) -> impl Iterator<Item = (&Segment, Ends<V>)> {
-        let ends = self.full.iter().copied().chain([Ends { data: self.data, top: self.top }]);
-        let ends: SmallVec<[Ends<V>; 5]> = ends.filter(|ends| !ends.data.is_null()).collect();
-        let segments = &self.segments[..ends.len()];
-        segments.iter().rev().zip(ends.into_iter().rev())
+        let current = (!self.data.is_null()).then_some(Ends { data: self.data, top: self.top });
+        let ends = current.into_iter().chain(self.full.iter().rev().copied());
+        let used = self.full.len() + usize::from(current.is_some());
+        self.segments[..used].iter().rev().zip(ends)
     }
 
     /// Bytes and counts, found by walking the recording.
