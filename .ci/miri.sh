@@ -20,7 +20,7 @@ run() {
 
 for model in "" "-Zmiri-tree-borrows"; do
     run "$model" "" --test miri -- --skip leaked
-    run "$model" "" --test continuations -- --skip leaked
+    run "$model" "" --test continuations --test captures -- --skip leaked
     # These leak tapes on purpose.
     run "$model" -Zmiri-ignore-leaks --test miri leaked
     run "$model" -Zmiri-ignore-leaks --test continuations leaked

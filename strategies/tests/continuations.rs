@@ -3,13 +3,13 @@
 #[allow(dead_code, reason = "shared with other tests")]
 mod common;
 
-use common::{Plus, Times, Var, adjoints, eval, input};
+use common::{Times, Var, adjoints, eval, input};
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tapewright_strategies::active::{self, OwnedTape};
-use tapewright_strategies::{Capacity, Continuation, LinearId, Reverse, TapeNumber, Taping};
+use tapewright_strategies::{Continuation, LinearId, Reverse, TapeNumber};
 
 type S = Continuation;
 
@@ -244,92 +244,6 @@ fn a_destructor_cannot_record_on_the_tape_that_drops_it() {
     assert_eq!(S::identifiers(tape.tape()), 1);
 }
 
-macro_rules! aligned {
-    ($($name:ident $align:literal)*) => { $( #[repr(align($align))] struct $name([u8; $align]); )* };
-}
-aligned! { Two 2 Sixteen 16 Wide 128 Page 4096 }
-
-#[repr(align(64))]
-struct Nothing;
-
-/// Asserts that it lies where it must, and holds what it was given.
-trait Intact {
-    fn assert_intact(&self);
-}
-macro_rules! intact {
-    ($($name:ident $byte:literal)*) => { $(
-        impl Intact for $name {
-            fn assert_intact(&self) {
-                assert_eq!(std::ptr::from_ref(self).addr() % align_of::<Self>(), 0);
-                assert!(self.0.iter().all(|byte| *byte == $byte));
-            }
-        }
-    )* };
-}
-intact! { Two 2 Sixteen 16 Wide 128 Page 40 }
-impl Intact for Nothing {
-    fn assert_intact(&self) {
-        assert_eq!(std::ptr::from_ref(self).addr() % 64, 0);
-    }
-}
-
-/// Records x ↦ x by a closure that keeps `kept` and looks at it.
-fn pass<K: Intact + Send + Sync + 'static>(x: Var, kept: K) -> Var {
-    let id = S::record_closure(&[x.0.id], move |adjoint, x: &mut [f64]| {
-        kept.assert_intact();
-        x[0] = adjoint;
-    });
-    Var::new(x.0.value, id)
-}
-
-#[test]
-fn s6_captures_are_aligned_also_beyond_eight_bytes() {
-    let mut tape = tape();
-    for _ in 0..2 {
-        let (x, y) = tape.record(|number| {
-            let x = input::<S>(number, 3.0);
-            let mut y = x;
-            for _ in 0..12 {
-                y = pass(pass(y, Two([2; 2])), Sixteen([16; 16]));
-                y = pass(eval::<S, _>(&Plus(y, Var::passive(0.0))), Wide([128; 128]));
-                y = pass(pass(y, Page([40; 4096])), Nothing);
-            }
-            (x, y)
-        });
-        assert_eq!(adjoints(&tape, y, &[x]), [1.0]);
-        let report = S::memory(tape.tape());
-        assert_eq!((report.statements, report.arguments), (12 * 6, 12 * 7));
-        assert!(report.usage("closures").used > 64 << 10, "more than a segment: {report}");
-    }
-}
-
-#[test]
-fn closures_take_the_documented_bytes() {
-    let used = |f: &dyn Fn(Var)| {
-        let mut tape = tape();
-        tape.record(|number| f(input::<S>(number, 3.0)));
-        let report = S::memory(tape.tape());
-        let bytes = |stream| report.usage(stream).used;
-        (bytes("closures"), bytes("functions"), bytes("destructors"))
-    };
-    let closure = |f: fn(f64, &mut [f64]), n: usize| {
-        used(&move |x| {
-            S::record_closure(&vec![x.0.id; n], f);
-        })
-    };
-    // A function pointer is 8 bytes; then arguments and three numbers of 4 bytes each.
-    assert_eq!(closure(|_, _| (), 1), (8 + 16, 8, 0));
-    assert_eq!(closure(|_, _| (), 2), (8 + 24, 8, 0));
-    let nothing = used(&|x| {
-        S::record_closure(&[x.0.id], |adjoint, x: &mut [f64]| x[0] = adjoint);
-    });
-    assert_eq!(nothing, (16, 8, 0));
-    let kept = |x| {
-        double(x, Counter::default().counted());
-    };
-    assert_eq!(used(&kept), (16 + 16, 8, 16));
-}
-
 /// Records x ↦ x, and counts the calls of its closure.
 fn counted_call(x: Var, calls: &Counter) -> Var {
     let calls = calls.0.clone();
@@ -418,82 +332,4 @@ fn closures_travel_with_their_tape_and_are_called_by_many_threads() {
     });
     std::thread::spawn(move || drop(tape)).join().expect("the thread ends well");
     assert_eq!((calls.drops(), Arc::strong_count(&calls.0)), (2, 1), "dropped on another thread");
-}
-
-#[test]
-fn closures_reach_into_new_segments_and_find_them_again() {
-    let (mut tape, counter) = (tape(), Counter::default());
-    for k in 1..=3 {
-        let arguments = k * (64 << 10) / 12;
-        S::reserve(tape.tape_mut(), Capacity { arguments, ..Capacity::default() });
-    }
-    let reserved = S::memory(tape.tape()).usage("free").reserved;
-    for n in [120, 1, 120] {
-        let dropped = counter.drops();
-        let (x, y) = tape.record(|number| {
-            let x = input::<S>(number, 3.0);
-            let y = (0..n).fold(x, |y, _| {
-                let (kept, ballast) = (counter.counted(), [0.0; 150]);
-                let id = S::record_closure(&[y.0.id], move |adjoint, contributions: &mut [f64]| {
-                    let _kept = &kept;
-                    contributions[0] = adjoint + ballast.iter().sum::<f64>();
-                });
-                Var::new(3.0, id)
-            });
-            (x, y)
-        });
-        assert_eq!(adjoints(&tape, y, &[x]), [1.0]);
-        let report = S::memory(tape.tape());
-        let used = report.usage("closures").used + report.usage("functions").used;
-        assert_eq!(used + report.usage("free").reserved, reserved, "the closures lie in the reserved segments");
-        assert_eq!((report.statements, report.usage("destructors").used), (n, 16 * n));
-        tape.reset();
-        assert_eq!(counter.drops(), dropped + n);
-    }
-}
-
-/// Closures of any value type and width of identifiers, against hand-made sums.
-fn other_widths<V: tapewright_strategies::Float, I: tapewright_strategies::IndexType>() {
-    struct Squares;
-    impl<V: tapewright_strategies::Float> tapewright_strategies::Nary<V> for Squares {
-        fn value(x: &[V], _: &[V]) -> V {
-            x.iter().fold(V::zero(), |sum, x| sum + *x * *x)
-        }
-        fn partials(x: &[V], _: &[V], partials: &mut [V]) {
-            partials.iter_mut().zip(x).for_each(|(partial, x)| *partial = *x + *x);
-        }
-    }
-    type T<V, I> = Continuation<V, I>;
-    let mut tape = OwnedTape::<T<V, I>>::new(Default::default());
-    let float = V::from_f64;
-    for n in 1..6_u8 {
-        let (x, z) = tape.record(|number| {
-            let input = |k| active::with::<T<V, I>, _>(number, |tape| T::<V, I>::input(tape, k));
-            let taped = |value, id| tapewright_strategies::Taped { value, id };
-            let x: Vec<_> = (0..n).map(|k| taped(float(k.into()), input(float(k.into())))).collect();
-            let y = T::<V, I>::record_nary::<Squares>(&[&x], &[], V::zero());
-            let ids: Vec<_> = x.iter().map(|x| x.id).chain([y]).collect();
-            let kept = Sixteen([16; 16]);
-            let z = T::<V, I>::record_closure(&ids, move |adjoint, contributions| {
-                kept.assert_intact();
-                contributions.fill(adjoint + adjoint);
-            });
-            (x, z)
-        });
-        let mut adjoints = vec![V::zero(); <T<V, I> as Reverse>::identifiers(tape.tape())];
-        adjoints[usize::from(n) + 2] = V::one();
-        assert_eq!(<T<V, I> as Reverse>::locate(&z).map(|(_, slot)| slot), Some(usize::from(n) + 2));
-        <T<V, I> as Reverse>::reverse(tape.tape(), &mut adjoints);
-        for (k, x) in (1..).zip(x) {
-            assert_eq!(adjoints[k], float(2.0) + float(4.0) * x.value);
-        }
-    }
-}
-
-#[test]
-fn all_widths_are_aligned() {
-    other_widths::<f64, u32>();
-    other_widths::<f64, u64>();
-    other_widths::<f32, u32>();
-    other_widths::<f32, u64>();
 }

@@ -43,6 +43,7 @@ chapters! {
     companions "book/src/decisions/2026-11-21-companions.md";
     patterns "book/src/decisions/2026-11-21-patterns.md";
     rules_before_records "book/src/decisions/2026-11-21-rules-before-records.md";
+    continuations "book/src/decisions/2026-11-21-continuations.md";
 }
 
 /// The root of the repository: the one in which cargo runs, which with a shared target folder need not be the one in

@@ -84,6 +84,11 @@ impl<V: Float, I: IndexType> Default for Continuations<V, I> {
     }
 }
 
+/// The bottom of the stack in a segment; aligned, because segments are, and are whole words long.
+const fn bottom<V>(segment: &Segment) -> *mut &'static Vtable<V> {
+    segment.end().cast()
+}
+
 impl<V: 'static, I> Drop for Continuations<V, I> {
     fn drop(&mut self) {
         self.destroy();
@@ -129,7 +134,7 @@ impl<V: Float, I: IndexType> Continuations<V, I> {
     fn enter(&mut self, at: usize) {
         let segment = &self.segments[at];
         self.data = segment.start();
-        self.top = segment.end().cast();
+        self.top = bottom(segment);
     }
 
     /// Changes the number of identifiers that a recording may use, for tests that exhaust them.

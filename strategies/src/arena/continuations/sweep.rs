@@ -1,7 +1,7 @@
 //! Calling the closures, last first.
 
-use super::Continuations;
 use super::closure::{ReverseFn, Sweep, Vtable, result};
+use super::{Continuations, bottom};
 use crate::{Float, IndexType};
 
 impl<V: Float, I: IndexType> Continuations<V, I> {
@@ -9,7 +9,7 @@ impl<V: Float, I: IndexType> Continuations<V, I> {
     #[inline(always)]
     pub(super) fn each_closure(&self, mut f: impl FnMut(&'static Vtable<V>, *const u8) -> usize) {
         for (segment, ends) in self.spans() {
-            let bottom = segment.end().cast::<&'static Vtable<V>>().cast_const();
+            let bottom = bottom::<V>(segment).cast_const();
             let (mut top, mut end) = (ends.top.cast_const(), ends.data.cast_const());
             while top < bottom {
                 // SAFETY: the pointers of the segment lie from `top` to `bottom`.
