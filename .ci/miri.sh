@@ -20,8 +20,10 @@ run() {
 
 for model in "" "-Zmiri-tree-borrows"; do
     run "$model" "" --test miri -- --skip leaked
+    run "$model" "" --test continuations --test captures -- --skip leaked
     # These leak tapes on purpose.
     run "$model" -Zmiri-ignore-leaks --test miri leaked
+    run "$model" -Zmiri-ignore-leaks --test continuations leaked
     run "$model" -Zmiri-ignore-leaks --test soundness
     run "$model" "" --test slab_stack --test slab_drops --test slab_allocations --test slab_transfer --test shared_stack
 done

@@ -35,6 +35,7 @@
 mod closed;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+mod continuation;
 mod drivers;
 mod error;
 mod expr;
@@ -52,6 +53,7 @@ pub mod nodes {
 pub mod prelude;
 
 pub use closed::{Closed, ClosedOperand};
+pub use continuation::continuation;
 pub use drivers::{gradient, jacobian, value_and_gradient, vjp};
 pub use error::Error;
 pub use expr::{Ex, Operand, Real};
@@ -61,7 +63,7 @@ pub use nary::{dot, linear_combination, logsumexp, nary, sum};
 pub use tape::{AdjointVector, Adjoints, Recording, Scope, Tape};
 pub use tapewright_strategies as strategies;
 pub use tapewright_strategies::{
-    Capacity, Directions, Float, Forward, Hybrid, InMemory, Jacobian, Linear, MemoryReport, MemoryUsage, Nary, Passive,
-    PrimalValue, Reuse, Reverse, Rule, Shared, SpillDefaults, SpillOptions, SpillUsage, Spilled, Spills, Statement,
-    StorageError, Strategy, Tangent, Taping, catch_storage_errors,
+    Capacity, Continuation, Directions, Float, Forward, Hybrid, InMemory, Jacobian, Linear, MemoryReport, MemoryUsage, Nary,
+    Passive, PrimalValue, Reuse, Reverse, Rule, Shared, SpillDefaults, SpillOptions, SpillUsage, Spilled, Spills,
+    Statement, StorageError, Strategy, Tangent, Taping, catch_storage_errors,
 };

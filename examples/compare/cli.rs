@@ -14,7 +14,7 @@ struct Arguments {
     /// Workloads, separated by commas [default: all]: burgers2d, gmm, laplacian1d, repeated_sin, libor, lstm, expsq
     #[arg(long, short, value_delimiter = ',', value_name = "NAMES")]
     workloads: Vec<String>,
-    /// Strategies, separated by commas [default: all]: jacobian, primal_value
+    /// Strategies, separated by commas [default: all]: jacobian, primal_value, continuation
     #[arg(long, short, value_delimiter = ',', value_name = "NAMES")]
     strategies: Vec<String>,
     /// Size of a workload, e.g. burgers2d=64x10 (points x steps), gmm=4x3x500 (d x k x n), laplacian1d=1000,

@@ -4,7 +4,7 @@ use crate::check;
 use crate::cli::Request;
 use cpu_time::ThreadTime;
 use std::hint::black_box;
-use tapewright::{Jacobian, MemoryReport, Passive, PrimalValue, Real, Reverse, Tape};
+use tapewright::{Continuation, Jacobian, MemoryReport, Passive, PrimalValue, Real, Reverse, Tape};
 use tapewright_problems::{Checksums, Problem, total};
 
 /// A strategy by name.
@@ -12,15 +12,17 @@ use tapewright_problems::{Checksums, Problem, total};
 pub(crate) enum Strategy {
     Jacobian,
     PrimalValue,
+    Continuation,
 }
 
 impl Strategy {
-    pub(crate) const ALL: [Self; 2] = [Self::Jacobian, Self::PrimalValue];
+    pub(crate) const ALL: [Self; 3] = [Self::Jacobian, Self::PrimalValue, Self::Continuation];
 
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Jacobian => "jacobian",
             Self::PrimalValue => "primal_value",
+            Self::Continuation => "continuation",
         }
     }
 }
@@ -86,6 +88,7 @@ pub(crate) fn measure<P: Problem>(problem: &P, request: &Request, progress: &dyn
         let (row, found) = match strategy {
             Strategy::Jacobian => under::<Jacobian, P>(problem, strategy, request.repetitions),
             Strategy::PrimalValue => under::<PrimalValue, P>(problem, strategy, request.repetitions),
+            Strategy::Continuation => under::<Continuation, P>(problem, strategy, request.repetitions),
         };
         failures.extend(check::checksums(problem, &Checksums::of(found.0, &found.1)));
         failures.extend(check::same(problem, strategy.name(), (value, &gradient), (found.0, &found.1)));

@@ -10,12 +10,14 @@
 //! | [`Tangent`] | nothing: variables carry their derivatives along some directions | 0 |
 //! | [`Jacobian`] | the distinct partials, computed when the statement is | at most 1 + 12a |
 //! | [`PrimalValue`] | the value and the means to recompute the partials | at most 17 + 4a + 8c + 8p |
+//! | [`Continuation`] | a closure of its own that propagates adjoints | at most 20 + 12(a + p) |
 //!
 //! Users depend on `tapewright`, which re-exports all of this; authors of strategies depend on this crate alone and begin
 //! at [`Taping`].
 
 pub mod active;
 mod arena;
+mod continuation;
 mod contract;
 mod float;
 mod hybrid;
@@ -39,7 +41,10 @@ pub mod slab_stack {
     pub use crate::arena::{Iter, IterMut, Slabs, SlabsMut};
 }
 
-pub use arena::{InMemory, Layer, Records, Shared, SlabStack, SpillDefaults, Spilled, SystemDefaults};
+pub use arena::{
+    Continuations, InMemory, Layer, Records, Shared, SlabStack, SpillDefaults, Spilled, SystemDefaults,
+};
+pub use continuation::Continuation;
 pub use contract::{
     Capacity, Load, Nary, Policy, Reverse, Rule, Sink, Spills, Statement, Store, Strategy, Strict, Taped, Taping, Tree,
     Twin, Variable,

@@ -21,6 +21,7 @@
 mod append;
 mod block;
 mod layers;
+mod continuations;
 mod layout;
 mod patterns;
 mod records;
@@ -33,6 +34,8 @@ mod walk;
 pub(crate) use append::{append, append_nary};
 pub(crate) use block::Block;
 pub use layers::{InMemory, Layer, Shared};
+pub use continuations::Continuations;
+pub(crate) use continuations::{append_closure, append_nary_closure, append_user_closure};
 pub(crate) use layout::Layout;
 pub use records::Records;
 pub(crate) use records::usize_of;

@@ -45,6 +45,7 @@ chapters! {
     patterns "book/src/decisions/2026-11-21-patterns.md";
     rules_before_records "book/src/decisions/2026-11-21-rules-before-records.md";
     closed_arithmetic "book/src/decisions/2026-11-21-closed-arithmetic.md";
+    continuations "book/src/decisions/2026-11-21-continuations.md";
 }
 
 /// The root of the repository: the one in which cargo runs, which with a shared target folder need not be the one in
@@ -236,6 +237,7 @@ fn formula(strategy: &str) -> &'static str {
     match strategy {
         "Jacobian" => "1 + 8d + 4a B",
         "PrimalValue" => "9 + 4a + 8c + 8p B",
+        "Continuation" => "8 + 8d + 8⌈(a + 1)/2⌉ B",
         _ => "",
     }
 }
