@@ -23,4 +23,5 @@ for model in "" "-Zmiri-tree-borrows"; do
     # These leak tapes on purpose.
     run "$model" -Zmiri-ignore-leaks --test miri leaked
     run "$model" -Zmiri-ignore-leaks --test soundness
+    run "$model" "" --lib block::
 done
