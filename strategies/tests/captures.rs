@@ -51,7 +51,7 @@ impl Intact for Nothing {
 
 /// Records x ↦ x by a closure that keeps `kept` and looks at it.
 fn pass<K: Intact + Send + Sync + 'static>(x: Var, kept: K) -> Var {
-    let id = S::record_closure(&[x.0.id], move |adjoint, x: &mut [f64]| {
+    let id = S::record_closure(&[&x.0.id], move |adjoint, x: &mut [f64]| {
         kept.assert_intact();
         x[0] = adjoint;
     });
@@ -90,19 +90,19 @@ fn closures_take_the_documented_bytes() {
     };
     let closure = |f: fn(f64, &mut [f64]), n: usize| {
         used(&move |x| {
-            S::record_closure(&vec![x.0.id; n], f);
+            S::record_closure(&vec![&x.0.id; n], f);
         })
     };
     // A function pointer is 8 bytes; then arguments and three numbers of 4 bytes each.
     assert_eq!(closure(|_, _| (), 1), (8 + 16, 8, 0));
     assert_eq!(closure(|_, _| (), 2), (8 + 24, 8, 0));
     let nothing = used(&|x| {
-        S::record_closure(&[x.0.id], |adjoint, x: &mut [f64]| x[0] = adjoint);
+        S::record_closure(&[&x.0.id], |adjoint, x: &mut [f64]| x[0] = adjoint);
     });
     assert_eq!(nothing, (16, 8, 0));
     let with_destructor = used(&|x| {
         let kept = Arc::new(2.0);
-        S::record_closure(&[x.0.id], move |adjoint, x: &mut [f64]| x[0] = adjoint * *kept);
+        S::record_closure(&[&x.0.id], move |adjoint, x: &mut [f64]| x[0] = adjoint * *kept);
     });
     assert_eq!(with_destructor, (8 + 16, 8, 16));
 }
@@ -120,7 +120,7 @@ fn closures_reach_into_new_segments_and_find_them_again() {
             let x = input::<S>(number, 3.0);
             let y = (0..n).fold(x, |y, _| {
                 let (kept, ballast) = (kept.clone(), [0.0; 150]);
-                let id = S::record_closure(&[y.0.id], move |adjoint, contributions: &mut [f64]| {
+                let id = S::record_closure(&[&y.0.id], move |adjoint, contributions: &mut [f64]| {
                     contributions[0] = adjoint + *kept + ballast.iter().sum::<f64>();
                 });
                 Var::new(3.0, id)
@@ -195,24 +195,24 @@ fn aligned_closures<V: Float, I: IndexType>() {
     for n in 1..6_u8 {
         let (x, z) = tape.record(|number| {
             let input = |value| {
-                let id = active::with::<Continuation<V, I>, _>(number, |tape| Continuation::<V, I>::input(tape, value));
+                let id = active::with::<Continuation<V, I>, _>(number, |tape| Continuation::<V, Linear<I>>::input(tape, value));
                 Taped { value, id }
             };
             let x: Vec<_> = (1..=n).map(|k| input(float(k.into()))).collect();
-            let squares = Continuation::<V, I>::record_nary::<Squares>(&[&x], &[], V::zero());
-            let product = Continuation::<V, I>::record(&Product(x[0], x[usize::from(n) - 1]));
+            let squares = Continuation::<V, Linear<I>>::record_nary::<Squares>(&[&x], &[], V::zero());
+            let product = Continuation::<V, Linear<I>>::record(&Product(x[0], x[usize::from(n) - 1]));
             let ids: Vec<_> = x.iter().map(|x| x.id).chain([squares, product]).collect();
             let kept = Sixteen([16; 16]);
-            let z = Continuation::<V, I>::record_closure(&ids, move |adjoint, contributions| {
+            let z = Continuation::<V, Linear<I>>::record_closure(&ids.iter().collect::<Vec<_>>(), move |adjoint, contributions| {
                 kept.assert_intact();
                 contributions.fill(adjoint + adjoint);
             });
             (x, z)
         });
-        let slot = |id| Continuation::<V, I>::locate(id).map_or(0, |(_, slot)| slot);
-        let mut adjoints = vec![V::zero(); Continuation::<V, I>::identifiers(tape.tape())];
+        let slot = |id| Continuation::<V, Linear<I>>::locate(id).map_or(0, |(_, slot)| slot);
+        let mut adjoints = vec![V::zero(); Continuation::<V, Linear<I>>::identifiers(tape.tape())];
         adjoints[slot(&z)] = V::one();
-        Continuation::<V, I>::reverse(tape.tape(), &mut adjoints);
+        Continuation::<V, Linear<I>>::reverse(tape.tape(), &mut adjoints).expect("records in memory");
         // z = 2·(Σ xᵢ + Σ xᵢ² + x₁·xₙ).
         let mut expected: Vec<V> = x.iter().map(|x| float(2.0) + float(4.0) * x.value).collect();
         expected[0] += float(2.0) * x[x.len() - 1].value;

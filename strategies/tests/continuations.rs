@@ -20,7 +20,7 @@ fn tape() -> OwnedTape<S> {
 /// Records x ↦ 2x by a closure that keeps `kept`.
 #[track_caller]
 fn double<K: Send + Sync + 'static>(x: Var, kept: K) -> Var {
-    let id = S::record_closure(&[x.0.id], move |adjoint, x: &mut [f64]| {
+    let id = S::record_closure(&[&x.0.id], move |adjoint, x: &mut [f64]| {
         let _kept = &kept;
         x[0] = 2.0 * adjoint;
     });
@@ -179,7 +179,7 @@ fn closures_that_are_not_recorded_are_dropped_at_once() {
         inner.record(|number| {
             let u = input::<S>(number, 1.0);
             let kept = counter.counted();
-            assert!(refused(|| S::record_closure(&[x.0.id, u.0.id], move |_, _: &mut [f64]| assert!(!kept.panics))));
+            assert!(refused(|| S::record_closure(&[&x.0.id, &u.0.id], move |_, _: &mut [f64]| assert!(!kept.panics))));
         });
         let forged = Var::new(1.0, LinearId::new(number, 7).expect("it fits"));
         assert!(refused(|| double(forged, counter.counted())));
@@ -247,7 +247,7 @@ fn a_destructor_cannot_record_on_the_tape_that_drops_it() {
 /// Records x ↦ x, and counts the calls of its closure.
 fn counted_call(x: Var, calls: &Counter) -> Var {
     let calls = calls.0.clone();
-    let id = S::record_closure(&[x.0.id], move |adjoint, contributions: &mut [f64]| {
+    let id = S::record_closure(&[&x.0.id], move |adjoint, contributions: &mut [f64]| {
         calls.fetch_add(1, Ordering::Relaxed);
         assert_eq!(contributions, [0.0]);
         contributions[0] = adjoint;
@@ -274,7 +274,7 @@ fn arguments_may_be_passive_and_may_repeat() {
     let (x, y, z) = tape.record(|number| {
         let (x, y) = (input::<S>(number, 3.0), input::<S>(number, 5.0));
         let arguments = [x, Var::passive(7.0), y, x].map(|v| v.0.id);
-        let id = S::record_closure(&arguments, |adjoint, contributions: &mut [f64]| {
+        let id = S::record_closure(&arguments.iter().collect::<Vec<_>>(), |adjoint, contributions: &mut [f64]| {
             contributions.copy_from_slice(&[1.0, f64::NAN, 10.0, 100.0].map(|slope| adjoint * slope));
         });
         (x, y, Var::new(0.0, id))
@@ -290,7 +290,7 @@ fn a_closure_that_panics_in_a_sweep_stays_on_the_tape() {
     let (x, y) = tape.record(|number| {
         let (x, y) = chain(number, [counter.counted()]);
         let (armed, kept) = (armed.clone(), counter.counted());
-        let id = S::record_closure(&[y.0.id], move |adjoint, contributions: &mut [f64]| {
+        let id = S::record_closure(&[&y.0.id], move |adjoint, contributions: &mut [f64]| {
             assert!(armed.load(Ordering::Relaxed) == 0, "armed, and {} kept", Arc::strong_count(&kept.drops));
             contributions[0] = 3.0 * adjoint;
         });
@@ -309,7 +309,7 @@ fn a_closure_may_sweep_a_tape_of_its_own() {
     let (u, v) = inner.record(|number| chain(number, [Counter::default().counted()]));
     let (x, y) = outer.record(|number| {
         let x = input::<S>(number, 3.0);
-        let id = S::record_closure(&[x.0.id], move |adjoint, contributions: &mut [f64]| {
+        let id = S::record_closure(&[&x.0.id], move |adjoint, contributions: &mut [f64]| {
             contributions[0] = adjoint * adjoints(&inner, v, &[u])[0];
         });
         (x, double(Var::new(6.0, id), ()))

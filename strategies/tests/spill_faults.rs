@@ -110,7 +110,7 @@ fn scenario_of_a_child() {
             let mut stack = stack_in(&directory);
             (0..40 * PER_SLAB).for_each(|i| stack.push(value(i)).expect("room on disk"));
             println!("ready");
-            std::thread::sleep(std::time::Duration::from_secs(600));
+            std::thread::sleep(std::time::Duration::from_mins(10));
             unreachable!("the parent kills this process, {}", stack.len());
         }
         "panic" => {

@@ -44,6 +44,7 @@ fn slab_files_are_send_and_sync() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes in the interpreter")]
 fn c12_larger_blocks_take_the_room_of_several() {
     let mut stack = stack(6);
     let least = |i: u8| if i.is_multiple_of(3) { 3 * SLAB + 1 } else { 0 };
@@ -113,7 +114,7 @@ fn c12_who_keeps_all_blocks_cannot_pop_another() {
 #[test]
 fn c19_slabs_are_popped_while_they_are_being_written() {
     let mut stack = stack(2);
-    for round in 0..200_u8 {
+    for round in 0..if cfg!(miri) { 3 } else { 200_u8 } {
         (0..5).for_each(|i| push(&mut stack, 0, i ^ round));
         (2..5).rev().for_each(|i| assert_eq!(pop(&mut stack, i ^ round), SLAB));
         if round % 3 == 0 {
