@@ -63,7 +63,7 @@ pub use nary::{dot, linear_combination, logsumexp, nary, sum};
 pub use tape::{AdjointVector, Adjoints, Recording, Scope, Tape};
 pub use tapewright_strategies as strategies;
 pub use tapewright_strategies::{
-    Capacity, Continuation, Directions, Float, Forward, Hybrid, InMemory, Jacobian, Linear, MemoryReport, MemoryUsage, Nary,
-    Passive, PrimalValue, Reuse, Reverse, Rule, Shared, SpillDefaults, SpillOptions, SpillUsage, Spilled, Spills,
+    Capacity, Continuation, Directions, Float, Forward, Hybrid, InMemory, Jacobian, Linear, MemoryReport, MemoryUsage,
+    Nary, Passive, PrimalValue, Reuse, Reverse, Rule, Shared, SpillDefaults, SpillOptions, SpillUsage, Spilled, Spills,
     Statement, StorageError, Strategy, Tangent, Taping, catch_storage_errors,
 };

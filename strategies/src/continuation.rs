@@ -2,8 +2,8 @@
 
 use crate::arena::{self, Continuations};
 use crate::{
-    Capacity, Float, IndexManager, Linear, LinearId, MemoryReport, Nary, Policy, Reverse, Statement, StorageError, Strict,
-    TapeNumber, Taped, Taping,
+    Capacity, Float, IndexManager, Linear, LinearId, MemoryReport, Nary, Policy, Reverse, Statement, StorageError,
+    Strict, TapeNumber, Taped, Taping,
 };
 use core::marker::PhantomData;
 use smallvec::SmallVec;

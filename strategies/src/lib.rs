@@ -41,9 +41,7 @@ pub mod slab_stack {
     pub use crate::arena::{Iter, IterMut, Slabs, SlabsMut};
 }
 
-pub use arena::{
-    Continuations, InMemory, Layer, Records, Shared, SlabStack, SpillDefaults, Spilled, SystemDefaults,
-};
+pub use arena::{Continuations, InMemory, Layer, Records, Shared, SlabStack, SpillDefaults, Spilled, SystemDefaults};
 pub use continuation::Continuation;
 pub use contract::{
     Capacity, Load, Nary, Policy, Reverse, Rule, Sink, Spills, Statement, Store, Strategy, Strict, Taped, Taping, Tree,

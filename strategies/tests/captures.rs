@@ -10,8 +10,8 @@ use tapewright_strategies::active::{self, OwnedTape};
 use tapewright_strategies::shape::{Both, Scaled, Unit};
 use tapewright_strategies::typenum::{U0, U2};
 use tapewright_strategies::{
-    Capacity, Continuation, Continuations, Float, IndexType, LinearId, Load, Nary, Reverse, Rule, Sink, Store, Taped,
-    Taping, Tree, Twin,
+    Capacity, Continuation, Continuations, Float, IndexType, Linear, LinearId, Load, Nary, Reverse, Rule, Sink, Store,
+    Taped, Taping, Tree, Twin,
 };
 
 type S = Continuation;
@@ -141,36 +141,36 @@ fn closures_reach_into_new_segments_and_find_them_again() {
 /// x·y for any value type and width of identifiers.
 struct Product<V, I: IndexType>(Taped<V, LinearId<I>>, Taped<V, LinearId<I>>);
 
-impl<V: Float, I: IndexType> Rule<Continuation<V, I>> for Product<V, I> {
+impl<V: Float, I: IndexType> Rule<Continuation<V, Linear<I>>> for Product<V, I> {
     type Shape = Both<Scaled<Unit>, Scaled<Unit>>;
     fn value(&self) -> V {
         self.0.value * self.1.value
     }
-    fn backward(&self, seed: V, sink: &mut impl Sink<Continuation<V, I>>) {
+    fn backward(&self, seed: V, sink: &mut impl Sink<Continuation<V, Linear<I>>>) {
         for (one, other) in [(&self.0, &self.1), (&self.1, &self.0)] {
             sink.factor(seed * other.value);
             sink.leaf(seed * other.value, one.id);
         }
     }
-    fn silence(&self, sink: &mut impl Sink<Continuation<V, I>>) {
+    fn silence(&self, sink: &mut impl Sink<Continuation<V, Linear<I>>>) {
         [self.0.id, self.1.id].into_iter().for_each(|id| sink.leaf(V::zero(), id));
     }
 }
 
-impl<V: Float, I: IndexType> Tree<Continuation<V, I>> for Product<V, I> {
+impl<V: Float, I: IndexType> Tree<Continuation<V, Linear<I>>> for Product<V, I> {
     type Args = U2;
     type Constants = U0;
     type Back = Self;
-    fn store(&self, store: &mut impl Store<Continuation<V, I>>) {
+    fn store(&self, store: &mut impl Store<Continuation<V, Linear<I>>>) {
         store.leaf(self.0.value, self.0.id);
         store.leaf(self.1.value, self.1.id);
     }
 }
 
-impl<V: Float, I: IndexType> Twin<Continuation<V, I>> for Product<V, I> {
+impl<V: Float, I: IndexType> Twin<Continuation<V, Linear<I>>> for Product<V, I> {
     const HASH: u32 = 5;
     const CONSTANTS: usize = 0;
-    fn load(source: &mut impl Load<Continuation<V, I>>) -> Self {
+    fn load(source: &mut impl Load<Continuation<V, Linear<I>>>) -> Self {
         let mut leaf = || source.leaf();
         let ((x, i), (y, j)) = (leaf(), leaf());
         Self(Taped { value: x, id: i }, Taped { value: y, id: j })
@@ -190,12 +190,14 @@ impl<V: Float> Nary<V> for Squares {
 
 /// Closures of each kind over 1 to 5 inputs.
 fn aligned_closures<V: Float, I: IndexType>() {
-    let mut tape = OwnedTape::<Continuation<V, I>>::new(Continuations::default());
+    let mut tape = OwnedTape::<Continuation<V, Linear<I>>>::new(Continuations::default());
     let float = V::from_f64;
     for n in 1..6_u8 {
         let (x, z) = tape.record(|number| {
             let input = |value| {
-                let id = active::with::<Continuation<V, I>, _>(number, |tape| Continuation::<V, Linear<I>>::input(tape, value));
+                let id = active::with::<Continuation<V, Linear<I>>, _>(number, |tape| {
+                    Continuation::<V, Linear<I>>::input(tape, value)
+                });
                 Taped { value, id }
             };
             let x: Vec<_> = (1..=n).map(|k| input(float(k.into()))).collect();
@@ -203,10 +205,13 @@ fn aligned_closures<V: Float, I: IndexType>() {
             let product = Continuation::<V, Linear<I>>::record(&Product(x[0], x[usize::from(n) - 1]));
             let ids: Vec<_> = x.iter().map(|x| x.id).chain([squares, product]).collect();
             let kept = Sixteen([16; 16]);
-            let z = Continuation::<V, Linear<I>>::record_closure(&ids.iter().collect::<Vec<_>>(), move |adjoint, contributions| {
-                kept.assert_intact();
-                contributions.fill(adjoint + adjoint);
-            });
+            let z = Continuation::<V, Linear<I>>::record_closure(
+                &ids.iter().collect::<Vec<_>>(),
+                move |adjoint, contributions| {
+                    kept.assert_intact();
+                    contributions.fill(adjoint + adjoint);
+                },
+            );
             (x, z)
         });
         let slot = |id| Continuation::<V, Linear<I>>::locate(id).map_or(0, |(_, slot)| slot);

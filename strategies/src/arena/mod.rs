@@ -20,8 +20,8 @@
 
 mod append;
 mod block;
-mod layers;
 mod continuations;
+mod layers;
 mod layout;
 mod patterns;
 mod records;
@@ -33,9 +33,9 @@ mod walk;
 
 pub(crate) use append::{append, append_nary};
 pub(crate) use block::Block;
-pub use layers::{InMemory, Layer, Shared};
 pub use continuations::Continuations;
 pub(crate) use continuations::{append_closure, append_nary_closure, append_user_closure};
+pub use layers::{InMemory, Layer, Shared};
 pub(crate) use layout::Layout;
 pub use records::Records;
 pub(crate) use records::usize_of;

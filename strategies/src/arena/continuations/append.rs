@@ -274,7 +274,11 @@ impl<V: Float, M: IndexManager> Continuations<V, M> {
             let end = self.data.add(bytes);
             let at = self.data.cast::<V>();
             partials.zip(0..partial_count).for_each(|(partial, k)| at.add(k).write(partial));
-            write_tail(arguments.take(count), end.cast::<M::Index>().sub(count + 2), [number::<M::Index>(count), result]);
+            write_tail(
+                arguments.take(count),
+                end.cast::<M::Index>().sub(count + 2),
+                [number::<M::Index>(count), result],
+            );
             self.finish(vtable, end);
         }
         Ok(LinearId::pack(self.number, result))

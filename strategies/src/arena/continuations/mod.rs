@@ -185,11 +185,7 @@ impl<V: Float, M: IndexManager> Continuations<V, M> {
 
     /// Registers an independent variable for each value.
     #[inline]
-    pub(crate) fn inputs(
-        &mut self,
-        values: &[V],
-        mut each: impl FnMut(V, LinearId<M::Index>),
-    ) -> Result<(), Refusal> {
+    pub(crate) fn inputs(&mut self, values: &[V], mut each: impl FnMut(V, LinearId<M::Index>)) -> Result<(), Refusal> {
         self.assert_begun();
         if values.len() as u64 > self.identifiers.saturating_sub(self.next) {
             return Err(self.out_of_identifiers());
