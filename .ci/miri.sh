@@ -27,4 +27,5 @@ for model in "" "-Zmiri-tree-borrows"; do
     run "$model" -Zmiri-ignore-leaks --test soundness
     run "$model" "" --test slab_stack --test slab_drops --test slab_allocations --test slab_transfer --test shared_stack
     run "$model" "" --lib block::
+    run "$model" "" --test reuse
 done
