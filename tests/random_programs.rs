@@ -6,7 +6,7 @@
 use proptest::prelude::{ProptestConfig, prop_assert, proptest};
 use proptest::test_runner::{RngSeed, TestCaseError};
 use tapewright::Float;
-use tapewright::prelude::*;
+use tapewright::{Spilled, prelude::*};
 
 #[path = "random_programs/functions.rs"]
 mod functions;
@@ -46,8 +46,10 @@ macro_rules! reverse_strategies {
 
 reverse_strategies! {
     f64:
-        [Jacobian, Jacobian<f64, u64>]
-        [PrimalValue];
+        [Jacobian, Jacobian<f64, Reuse, Spilled>]
+        [PrimalValue, PrimalValue<f64, Reuse>]
+        [Hybrid, Hybrid<f64, Reuse>]
+        [Continuation<f64, Reuse>];
     f32:
         [Jacobian<f32>]
         [PrimalValue<f32>];

@@ -129,7 +129,8 @@ impl<V: Float, M: IndexManager, P: Policy> Reverse for Continuation<V, M, P> {
     }
 
     fn reverse(tape: &Self::Tape, adjoints: &mut [V]) -> Result<(), StorageError> {
-        tape.reverse(adjoints)
+        tape.reverse(adjoints);
+        Ok(())
     }
 
     fn reserve(tape: &mut Self::Tape, capacity: Capacity) {

@@ -59,11 +59,7 @@ fn adjoint<S: Counting>(tape: &OwnedTape<S>, output: &Own<S>, input: &Own<S>) ->
 fn double<S: Counting>(x: &Own<S>, n: usize) -> Own<S> {
     let mut y = x.clone();
     for k in 0..n {
-        y = if k % 2 == 0 {
-            Own::eval(&Plus(y.leaf(), y.leaf()))
-        } else {
-            Own::eval(&Times(y.leaf(), Lit(2.0)))
-        };
+        y = if k % 2 == 0 { Own::eval(&Plus(y.leaf(), y.leaf())) } else { Own::eval(&Times(y.leaf(), Lit(2.0))) };
     }
     y
 }

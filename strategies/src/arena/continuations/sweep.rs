@@ -2,7 +2,7 @@
 
 use super::closure::{ReverseFn, Sweep, Vtable, result};
 use super::{Continuations, bottom};
-use crate::{Float, IndexManager, StorageError};
+use crate::{Float, IndexManager};
 
 impl<V: Float, M: IndexManager> Continuations<V, M> {
     /// Calls `f` with the type and the end of each closure, last first. It returns how many bytes were captured.
@@ -21,7 +21,7 @@ impl<V: Float, M: IndexManager> Continuations<V, M> {
     }
 
     /// Sweeps from the last statement to the first; see [`Reverse::reverse`](crate::Reverse::reverse).
-    pub(crate) fn reverse(&self, adjoints: &mut [V]) -> Result<(), StorageError> {
+    pub(crate) fn reverse(&self, adjoints: &mut [V]) {
         assert!(
             adjoints.len() >= self.len(),
             "the adjoint vector has {} entries, the recording needs {}",
@@ -42,7 +42,6 @@ impl<V: Float, M: IndexManager> Continuations<V, M> {
                 bytes
             }
         });
-        Ok(())
     }
 }
 
