@@ -60,24 +60,13 @@ impl<V: Float, M: IndexManager, P: Policy> Continuation<V, M, P> {
     /// let (x, y) = tape.record(|number| {
     ///     let x = active::with::<S, _>(number, |tape| S::input(tape, 3.0));
     ///     let slope = 2.0 * 3.0;
-<<<<<<< HEAD
-    ///     (x, Continuation::record_closure(&[&x], move |adjoint, x: &mut [f64]| x[0] = adjoint * slope))
-=======
-    ///     (x, S::record_closure(&[x], move |adjoint, x: &mut [f64]| x[0] = adjoint * slope))
->>>>>>> wip-e
+    ///     (x, S::record_closure(&[&x], move |adjoint, x: &mut [f64]| x[0] = adjoint * slope))
     /// });
     /// let slot = |id| S::locate(id).map_or(0, |(_, slot)| slot);
     /// let mut adjoints = [0.0; 3];
-<<<<<<< HEAD
-    /// adjoints[y.index() as usize] = 1.0;
-    /// Continuation::<f64>::reverse(tape.tape(), &mut adjoints)?;
-    /// assert_eq!(adjoints[x.index() as usize], 6.0);
-    /// # Ok::<(), tapewright_strategies::StorageError>(())
-=======
     /// adjoints[slot(&y)] = 1.0;
     /// S::reverse(tape.tape(), &mut adjoints);
     /// assert_eq!(adjoints[slot(&x)], 6.0);
->>>>>>> wip-e
     /// ```
     #[track_caller]
     pub fn record_closure<F>(arguments: &[&M::Id], reverse: F) -> M::Id
