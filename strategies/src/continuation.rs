@@ -65,8 +65,9 @@ impl<V: Float, M: IndexManager, P: Policy> Continuation<V, M, P> {
     /// let slot = |id| S::locate(id).map_or(0, |(_, slot)| slot);
     /// let mut adjoints = [0.0; 3];
     /// adjoints[slot(&y)] = 1.0;
-    /// S::reverse(tape.tape(), &mut adjoints);
+    /// S::reverse(tape.tape(), &mut adjoints)?;
     /// assert_eq!(adjoints[slot(&x)], 6.0);
+    /// # Ok::<(), tapewright_strategies::StorageError>(())
     /// ```
     #[track_caller]
     pub fn record_closure<F>(arguments: &[&M::Id], reverse: F) -> M::Id
