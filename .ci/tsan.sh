@@ -14,5 +14,7 @@ fi
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/tsan"
 # Every access is watched, so fewer pushes do.
 export TAPEWRIGHT_PUSHES="${TAPEWRIGHT_PUSHES:-20000}"
-export RUSTFLAGS="-Zsanitizer=thread" RUSTDOCFLAGS="-Zsanitizer=thread" TSAN_OPTIONS="halt_on_error=1"
-cargo +nightly test -Zbuild-std --target "$target" -p tapewright-strategies --test shared_stack
+export RUSTFLAGS="-Zsanitizer=thread" RUSTDOCFLAGS="-Zsanitizer=thread" TSAN_OPTIONS="halt_on_error=1 allocator_may_return_null=1"
+# (Some tests ask for more memory than there is, on purpose.)
+cargo +nightly test -Zbuild-std --target "$target" -p tapewright-strategies \
+    --lib --test shared_stack --test spill --test spill_memory --test spill_faults
