@@ -65,7 +65,7 @@ fn c9_every_element_is_dropped_once() {
 #[test]
 fn c9_a_destructor_that_panics_loses_and_repeats_nothing() {
     fn check<const I: usize, const S: usize>() {
-        let count = scaled(2500, 40);
+        let count = scaled(2500, 25);
         for bomb in [0, 1, I.saturating_sub(1), I, I + S - 1, I + S, count - 1] {
             // Bombs in elements that are kept go off nowhere.
             for kept in [0, 1, I, I + 1] {
