@@ -14,4 +14,4 @@ target=$(rustc +nightly -vV | sed -n 's/^host: //p')
 # The sanitizer's allocator ends the program where others have no memory; tests ask for too much on purpose.
 export TSAN_OPTIONS="allocator_may_return_null=1"
 RUSTFLAGS=-Zsanitizer=thread cargo +nightly test -Zbuild-std --target "$target" -p tapewright-strategies \
-    --lib --test spill --test spill_memory --test spill_faults
+    --lib --test spill --test spill_budgets --test spill_memory --test spill_faults
