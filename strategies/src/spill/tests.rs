@@ -129,6 +129,19 @@ fn c19_slabs_are_popped_while_they_are_being_written() {
 }
 
 #[test]
+fn c19_slabs_that_are_still_in_memory_are_not_read() {
+    let mut stack = stack(3);
+    for _ in 0..20 {
+        // Three fit with the one being filled; the other two are being written, or have just been.
+        (0..4).for_each(|i| push(&mut stack, 0, i));
+        (0..4).rev().for_each(|i| assert_eq!(pop(&mut stack, i), SLAB));
+    }
+    let usage = stack.usage();
+    assert_eq!((usage.on_disk, usage.read), (0, 0), "{usage:?}");
+    assert!(usage.file_bytes <= 3 * SLAB as u64, "{usage:?}");
+}
+
+#[test]
 fn c19_through_the_page_cache_where_direct_transfers_are_refused() {
     let meter = Arc::default();
     let file = SpillFile::create(&std::env::temp_dir(), &meter).expect("a file");
