@@ -371,11 +371,12 @@ pub(crate) fn release_unshared(bits: u64, mark: u64) -> bool {
     // SAFETY: the innermost header is always valid on its own thread; returning an identifier runs no code of users.
     unsafe {
         let header = innermost();
-        let rest = bits.wrapping_sub(u64::from((*header).number.get().0) << 32);
-        if rest >= mark {
+        // Counted from 1, so that no passive variable passes for one of the end of the list, which all threads share.
+        let rest = bits.wrapping_sub((u64::from((*header).number.get().0) << 32) + 1);
+        if rest >= mark - 1 {
             return false;
         }
-        (*header).pool.with(|pool| pool.release(narrow(LinearId::from_bits(rest))));
+        (*header).pool.with(|pool| pool.release(narrow(LinearId::from_bits(rest + 1))));
     }
     true
 }

@@ -7,7 +7,7 @@ use common::{Linear, Plus, Times, Var, adjoints, eval, input};
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tapewright_strategies::active::{self, OwnedTape, Running};
-use tapewright_strategies::{Capacity, Jacobian, LinearId, Nary, PrimalValue, TapeNumber, Taping};
+use tapewright_strategies::{Capacity, Jacobian, LinearId, Nary, PrimalValue, Reuse, TapeNumber, Taping};
 
 /// Runs each scenario under every strategy.
 macro_rules! scenarios {
@@ -205,4 +205,15 @@ fn short_adjoint_vectors_are_refused<S: Linear>() {
     works(&mut tape);
     let mut short = vec![1.0; S::identifiers(tape.tape()) - 1];
     assert!(catch_unwind(AssertUnwindSafe(|| S::reverse(tape.tape(), &mut short).is_ok())).is_err());
+}
+
+#[test]
+fn passive_variables_may_be_dropped_on_several_threads_at_once() {
+    std::thread::scope(|threads| {
+        for _ in 0..3 {
+            threads.spawn(|| {
+                (0..50).for_each(|_| drop(<Jacobian<f64, Reuse> as Taping>::passive()));
+            });
+        }
+    });
 }

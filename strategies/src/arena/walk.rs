@@ -38,12 +38,13 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
             self.len()
         );
         // Reused identifiers have had other values: the sweep goes back to them in a copy.
-        let mut copy = Scratch::<V>::new();
-        let (values, known) = if VALUES && M::REUSES {
-            copy.extend_from_slice(self.values());
-            (copy.as_mut_ptr(), copy.len())
-        } else {
-            (self.values().as_ptr().cast_mut(), self.values().len()) // not written to
+        let mut copy = (VALUES && M::REUSES).then(Scratch::<V>::new);
+        let (values, known) = match &mut copy {
+            Some(copy) => {
+                copy.extend_from_slice(self.values());
+                (copy.as_mut_ptr(), copy.len())
+            }
+            None => (self.values().as_ptr().cast_mut(), self.values().len()), // not written to
         };
         let mut sweep = Sweep { adjoints, values, known, site: 0 };
         let mut next = usize_of(self.next);

@@ -1,0 +1,63 @@
+//! Reused identifiers: as many as variables that are alive at once, and never one for two of them.
+
+use tapewright::prelude::*;
+
+#[path = "reuse/copies.rs"]
+mod copies;
+#[path = "reuse/length.rs"]
+mod length;
+#[path = "reuse/lifetimes.rs"]
+mod lifetimes;
+#[path = "reuse/sweeps.rs"]
+mod sweeps;
+
+/// Strategies of `f64` variables that can be sent to other threads.
+trait Reusing: Reverse<Value = f64, Variable: Send + Sync, Id: Send + Sync> {}
+impl<S: Reverse<Value = f64, Variable: Send + Sync, Id: Send + Sync>> Reusing for S {}
+
+/// Runs `$f::<S>($arguments)` for the strategies with reused identifiers.
+macro_rules! each {
+    ($f:ident $(, $argument:expr)*) => {
+        $f::<Jacobian<f64, Reuse>>($($argument),*);
+        $f::<PrimalValue<f64, Reuse>>($($argument),*);
+        $f::<Hybrid<f64, Reuse>>($($argument),*);
+    };
+}
+pub(crate) use each;
+
+/// The identifier of an active variable.
+fn slot<S: Reverse>(variable: &Real<S>) -> usize {
+    S::locate(variable.id()).expect("an active variable").1
+}
+
+/// ∂output/∂inputs.
+fn swept<S: Reusing>(tape: &mut Tape<S>, output: &Real<S>, inputs: &[Real<S>]) -> Vec<f64> {
+    let adjoints = tape.sweep(&[(output, 1.0)]).and_then(|adjoints| adjoints.of_all(inputs));
+    adjoints.expect("the variables are the tape's")
+}
+
+/// Slots of the adjoint vector, after a sweep.
+fn slots<S: Reusing>(tape: &Tape<S>) -> usize {
+    tape.memory().usage("adjoints").used / size_of::<f64>()
+}
+
+/// Makes and drops `n` variables, so that identifiers that are free are used again, with other values.
+fn churn<S: Reusing>(x: &Real<S>, n: usize) {
+    let mut last = (x * 1.5).eval();
+    for k in 0..n {
+        let other = (&last * 0.5 + x * 100.0).eval();
+        last = if k % 3 == 0 { (&other * &last).sin().eval() } else { other };
+    }
+}
+
+#[test]
+fn a_variable_takes_16_bytes_and_can_be_sent_and_shared() {
+    fn sendable<T: Send + Sync + Clone>() {}
+    sendable::<Real<Jacobian<f64, Reuse>>>();
+    sendable::<Real<PrimalValue<f64, Reuse>>>();
+    sendable::<Real<Hybrid<f64, Reuse>>>();
+    assert_eq!(size_of::<Real<Jacobian<f64, Reuse>>>(), 16);
+    assert_eq!(size_of::<Real<PrimalValue<f64, Reuse>>>(), 16);
+    assert_eq!(size_of::<Real<Hybrid<f64, Reuse>>>(), 16);
+    assert_eq!(size_of::<Real<Jacobian<f32, Reuse>>>(), 16);
+}
