@@ -1,7 +1,7 @@
 //! What the user asks for.
 #![allow(clippy::doc_markdown, reason = "the comments on options are the help text")]
 
-use crate::measure::Strategy;
+use crate::strategies::Strategy;
 use crate::workloads::{Workload, make};
 use clap::Parser;
 use std::collections::HashMap;
@@ -14,7 +14,8 @@ struct Arguments {
     /// Workloads, separated by commas [default: all]: burgers2d, gmm, laplacian1d, repeated_sin, libor, lstm, expsq
     #[arg(long, short, value_delimiter = ',', value_name = "NAMES")]
     workloads: Vec<String>,
-    /// Strategies, separated by commas [default: all]: jacobian, primal_value
+    /// Strategies, separated by commas [default: all]: jacobian, hybrid_reuse, jacobian_reuse_spilled and so on; a wrong name
+    /// lists them
     #[arg(long, short, value_delimiter = ',', value_name = "NAMES")]
     strategies: Vec<String>,
     /// Size of a workload, e.g. burgers2d=64x10 (points x steps), gmm=4x3x500 (d x k x n), laplacian1d=1000,
@@ -73,10 +74,11 @@ fn strategies(names: &[String]) -> Result<Vec<Strategy>, String> {
         return Ok(Strategy::ALL.to_vec());
     }
     let find = |name: &String| {
-        let known = || Strategy::ALL.map(Strategy::name).join(", ");
+        let known = || Strategy::ALL.iter().map(|strategy| strategy.name()).collect::<Vec<_>>().join(", ");
         Strategy::ALL
-            .into_iter()
-            .find(|strategy| strategy.name() == name)
+            .iter()
+            .copied()
+            .find(|strategy| strategy.name() == *name)
             .ok_or_else(|| format!("no strategy is called '{name}'; there are {}", known()))
     };
     names.iter().map(find).collect()
