@@ -8,12 +8,20 @@
 //! The workload is burgers2d under `Jacobian` with reused indices. Times are wall-clock times, because threads and the disk
 //! take part; each is the median of the rounds, in which the variants alternate.
 
+#![allow(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "bytes become rates and parts of a budget, to a few digits"
+)]
+
 #[path = "spill/chart.rs"]
 mod chart;
 #[path = "spill/disk.rs"]
 mod disk;
 
 use clap::Parser;
+use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::Instant;
 use tapewright::prelude::*;
@@ -92,9 +100,9 @@ fn measure(options: &Options, steps: usize, budgets: &[f64]) -> Measured {
         .collect();
     let (mut in_memory, mut rates, mut seconds) = (Vec::new(), Vec::new(), vec![Vec::new(); budgets.len()]);
     for round in 0..=options.rounds {
-        let mut keep = |into: &mut Vec<f64>, seconds| {
+        let keep = |into: &mut Vec<f64>, seconds| {
             if round > 0 {
-                into.push(seconds)
+                into.push(seconds);
             }
         }; // the first one warms up
         keep(&mut in_memory, gradient_on(&mut in_core, &problem, &x).0);
@@ -160,8 +168,9 @@ fn main() {
             row.seconds,
             row.seconds / series.in_memory
         );
-        csv += &format!(
-            "{},{},{},{},{},{}\n",
+        _ = writeln!(
+            csv,
+            "{},{},{},{},{},{}",
             row.budget,
             series.tape_bytes,
             row.seconds,

@@ -7,7 +7,7 @@ use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, criterion_group, criterion_main};
 use std::hint::black_box;
 use std::time::Duration;
-use tapewright::{Jacobian, PrimalValue, Real, Reverse, Tape};
+use tapewright::{Continuation, Jacobian, PrimalValue, Real, Reverse, Tape};
 use tapewright_problems::{Burgers, ExpSq, Gmm, Laplacian, Libor, Lstm, Problem, RepeatedSin, total};
 
 type Group<'a> = BenchmarkGroup<'a, WallTime>;
@@ -54,6 +54,7 @@ fn workload(criterion: &mut Criterion, problem: &impl Problem) {
     let (_, by_hand) = total(problem, |k, x, g| problem.adjoint(k, x, g));
     strategy::<Jacobian>(&mut group, "jacobian", problem, &by_hand);
     strategy::<PrimalValue>(&mut group, "primal_value", problem, &by_hand);
+    strategy::<Continuation>(&mut group, "continuation", problem, &by_hand);
     group.finish();
 }
 

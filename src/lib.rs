@@ -19,6 +19,7 @@
 //! # Where to look
 //!
 //! * One call: [`gradient`], [`value_and_gradient`], [`vjp`], [`jacobian`].
+//! * Forward mode, for few inputs: [`derivative`], [`jvp`], [`jvps`], [`jacobian_forward`]; its strategy is [`Tangent`].
 //! * A tape that is kept and reused: [`Tape`].
 //! * Variables and expressions: [`Real`], [`Ex`]; statements over slices: [`sum`], [`dot`], [`linear_combination`].
 //! * Code that is generic over `num_traits`: [`Closed`].
@@ -34,9 +35,11 @@
 mod closed;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+mod continuation;
 mod drivers;
 mod error;
 mod expr;
+mod forward;
 mod math;
 mod nary;
 mod tape;
@@ -50,15 +53,17 @@ pub mod nodes {
 pub mod prelude;
 
 pub use closed::{Closed, ClosedOperand};
+pub use continuation::continuation;
 pub use drivers::{gradient, jacobian, value_and_gradient, vjp};
 pub use error::Error;
 pub use expr::{Ex, Operand, Real};
+pub use forward::{derivative, jacobian_forward, jvp, jvps, value_and_derivative};
 pub use math::{Binary, Unary, binary, smooth_max, smooth_min, unary};
 pub use nary::{dot, linear_combination, logsumexp, nary, sum};
 pub use tape::{AdjointVector, Adjoints, Recording, Scope, Tape};
 pub use tapewright_strategies as strategies;
 pub use tapewright_strategies::{
-    Capacity, Float, Hybrid, InMemory, Jacobian, Linear, MemoryReport, MemoryUsage, Nary, Passive, PrimalValue, Reuse,
-    Reverse, Rule, Shared, SpillDefaults, SpillOptions, SpillUsage, Spilled, Spills, Statement, StorageError, Strategy,
-    Taping, catch_storage_errors,
+    Capacity, Continuation, Directions, Float, Forward, Hybrid, InMemory, Jacobian, Linear, MemoryReport, MemoryUsage,
+    Nary, Passive, PrimalValue, Reuse, Reverse, Rule, Shared, SpillDefaults, SpillOptions, SpillUsage, Spilled, Spills,
+    Statement, StorageError, Strategy, Tangent, Taping, catch_storage_errors,
 };

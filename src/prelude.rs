@@ -1,6 +1,7 @@
 //! What most programs need: `use tapewright::prelude::*;`
 
 pub use crate::{
-    Capacity, Ex, Hybrid, InMemory, Jacobian, Linear, Passive, PrimalValue, Real, Reuse, Reverse, Shared, Strategy,
-    Tape, Taping, gradient, jacobian, value_and_gradient, vjp,
+    Capacity, Continuation, Ex, Forward, Hybrid, InMemory, Jacobian, Linear, Passive, PrimalValue, Real, Reuse,
+    Reverse, Shared, Strategy, Tangent, Tape, Taping, derivative, gradient, jacobian, jacobian_forward, jvp, jvps,
+    value_and_gradient, vjp,
 };

@@ -144,8 +144,48 @@ fn a_second_jacobian_gradient_allocates_nothing() {
 }
 
 #[test]
+fn a_second_continuation_gradient_allocates_nothing() {
+    assert_second_gradient_allocates_nothing::<Continuation>();
+}
+
+#[test]
 fn a_second_primal_value_gradient_allocates_nothing() {
     assert_second_gradient_allocates_nothing::<PrimalValue>();
+}
+
+#[test]
+fn statements_in_forward_mode_allocate_nothing() {
+    for load in LOADS {
+        let (mut slice, ones) = (Vec::new(), vec![1.0; 200_000]);
+        let x = [0.5, 0.25].map(|x| Real::<Tangent<8>>::with_tangent(x, [1.0; 8]));
+        // The first run makes room in the program's own slice and in the vectors that functions of slices keep.
+        let first = run(load, &x, &mut slice, &ones);
+        let (again, calls) = allocations(|| run(load, &x, &mut slice, &ones));
+        assert_eq!((again.tangent(), calls), (first.tangent(), 0), "{load:?}");
+    }
+}
+
+#[test]
+fn a_second_gradient_with_closures_of_the_user_allocates_what_they_own() {
+    let f = |x: &[Real<Continuation>]| {
+        (0..10_000).fold(x[0], |y, k| {
+            let (slope, boxed) = (0.5, Box::new(k));
+            tapewright::continuation(&[&y, &x[1]], 0.5 * y.value(), move |adjoint, contributions| {
+                contributions[0] = slope * adjoint + f64::from(*boxed - k);
+            })
+        })
+    };
+    let mut gradient = [0.0; 2];
+    // The thread's scratch stays.
+    Tape::<Continuation>::new().gradient(f, &[1.0, 2.0], &mut gradient).expect("lengths agree");
+    let before = LIVE.get();
+    let mut tape = Tape::<Continuation>::new();
+    for round in 0..3 {
+        let (value, calls) = allocations(|| tape.gradient(f, &[1.0, 2.0], &mut gradient));
+        assert!(value.is_ok() && (round == 0 || calls == 10_000), "{calls} allocations");
+    }
+    drop(tape);
+    assert_eq!(LIVE.get(), before, "the closures' boxes are freed once each");
 }
 
 /// Bytes that are constant for a tape, or that its report leaves out, when its records lie in `segments` segments:
@@ -156,7 +196,13 @@ const fn bookkeeping(segments: usize) -> usize {
     32 + 40 * room
 }
 
-fn assert_report_is_what_is_live<S: Strategy + Reverse<Value = f64>>() {
+/// Bytes of a list of `n` entries that lies in the tape while there are four at most.
+const fn list_outside_the_tape(n: usize, entry: usize) -> usize {
+    if n > 4 { entry * n.next_power_of_two() } else { 0 }
+}
+
+/// `list` says how many bytes a list by segments takes outside the tape.
+fn assert_report_is_what_is_live<S: Strategy + Reverse<Value = f64>>(list: fn(usize) -> usize) {
     for load in [Load::Small, Load::Long(1_000), Load::Long(4_000), Load::Mixed(1_000), Load::Long(300_000)] {
         let mut slice = Vec::new();
         let x = [0.5, 0.25];
@@ -174,8 +220,7 @@ fn assert_report_is_what_is_live<S: Strategy + Reverse<Value = f64>>() {
         // Segments: 64 KiB, then 1 MiB each.
         let records = total.used - ["values", "adjoints", "tables"].map(|s| report.usage(s).used).iter().sum::<usize>();
         let segments = 1 + records.saturating_sub(64 << 10).div_ceil(1 << 20);
-        // The list of spans leaves the tape when there are more than four.
-        let spans = if segments > 4 { 24 * segments.next_power_of_two() } else { 0 };
+        let spans = list(segments);
         assert_eq!(live, total.reserved + bookkeeping(segments) + spans, "{load:?}, {report}");
         assert!(report.streams().iter().all(|(_, usage)| usage.used <= usage.reserved), "{load:?}, {report}");
         drop((tape, report));
@@ -185,12 +230,17 @@ fn assert_report_is_what_is_live<S: Strategy + Reverse<Value = f64>>() {
 
 #[test]
 fn the_jacobian_report_is_what_the_allocator_says() {
-    assert_report_is_what_is_live::<Jacobian>();
+    assert_report_is_what_is_live::<Jacobian>(|segments| list_outside_the_tape(segments, 24));
 }
 
 #[test]
 fn the_primal_value_report_is_what_the_allocator_says() {
-    assert_report_is_what_is_live::<PrimalValue>();
+    assert_report_is_what_is_live::<PrimalValue>(|segments| list_outside_the_tape(segments, 24));
+}
+
+#[test]
+fn the_continuation_report_is_what_the_allocator_says() {
+    assert_report_is_what_is_live::<Continuation>(|segments| list_outside_the_tape(segments - 1, 16));
 }
 
 fn assert_hint_suffices<S: Strategy + Reverse<Value = f64>>() {
@@ -213,6 +263,7 @@ fn assert_hint_suffices<S: Strategy + Reverse<Value = f64>>() {
 fn a_recording_within_the_hint_allocates_nothing() {
     assert_hint_suffices::<Jacobian>();
     assert_hint_suffices::<PrimalValue>();
+    assert_hint_suffices::<Continuation>();
 }
 
 fn assert_reset_empties_the_records<S: Strategy + Reverse<Value = f64>>() {
@@ -237,6 +288,7 @@ fn assert_reset_empties_the_records<S: Strategy + Reverse<Value = f64>>() {
 fn a_reset_empties_the_records_and_keeps_their_memory() {
     assert_reset_empties_the_records::<Jacobian>();
     assert_reset_empties_the_records::<PrimalValue>();
+    assert_reset_empties_the_records::<Continuation>();
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! The table of numerical conventions, a test for each row, under both taping strategies and both float widths. See the
-//! chapter of that name in the book.
+//! The table of numerical conventions, a test for each row, under both taping strategies, in forward mode, and in both float
+//! widths. See the chapter of that name in the book.
 
 use tapewright::prelude::*;
 use tapewright::{Closed, Float, logsumexp, smooth_max};
@@ -9,17 +9,31 @@ trait Function {
     fn call<S: Taping>(x: &[Real<S>]) -> Real<S>;
 }
 
-/// Panics unless `F` has this value and gradient under all four strategies; NaN equals NaN and 0 equals −0.
+/// Panics unless `F` has this value and gradient under all strategies; NaN equals NaN and 0 equals −0.
 fn assert_all<F: Function>(x: &[f64], value: f64, gradient: &[f64]) {
-    assert_one::<Jacobian, F>(x, value, gradient);
-    assert_one::<PrimalValue, F>(x, value, gradient);
-    assert_one::<Jacobian<f32>, F>(x, value, gradient);
-    assert_one::<PrimalValue<f32>, F>(x, value, gradient);
+    assert_reverse::<Jacobian, F>(x, value, gradient);
+    assert_reverse::<PrimalValue, F>(x, value, gradient);
+    assert_reverse::<Jacobian<f32>, F>(x, value, gradient);
+    assert_reverse::<PrimalValue<f32>, F>(x, value, gradient);
+    assert_forward::<Tangent, F>(x, value, gradient);
+    assert_forward::<Tangent<2>, F>(x, value, gradient);
+    assert_forward::<Tangent<8, f32>, F>(x, value, gradient);
 }
 
-fn assert_one<S: Reverse, F: Function>(x: &[f64], value: f64, gradient: &[f64]) {
-    let rounded: Vec<S::Value> = x.iter().map(|x| S::Value::from_f64(*x)).collect();
-    let (v, g) = value_and_gradient::<S>(F::call::<S>, &rounded);
+fn assert_reverse<S: Reverse, F: Function>(x: &[f64], value: f64, gradient: &[f64]) {
+    assert_one::<S>(x, value_and_gradient::<S>(F::call::<S>, &rounded(x)), (value, gradient));
+}
+
+fn assert_forward<S: Forward, F: Function>(x: &[f64], value: f64, gradient: &[f64]) {
+    let (values, rows) = jacobian_forward::<S>(|x| vec![F::call::<S>(x)], &rounded(x));
+    assert_one::<S>(x, (values[0], rows.concat()), (value, gradient));
+}
+
+fn rounded<V: Float>(x: &[f64]) -> Vec<V> {
+    x.iter().map(|x| V::from_f64(*x)).collect()
+}
+
+fn assert_one<S: Taping>(x: &[f64], (v, g): (S::Value, Vec<S::Value>), (value, gradient): (f64, &[f64])) {
     let narrow = size_of::<S::Value>() == 4;
     let close = |a: f64, b: f64| {
         a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= if narrow { 2e-6 } else { 1e-14 } * b.abs()

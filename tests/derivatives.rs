@@ -1,5 +1,5 @@
-//! Every function under both taping strategies and both float widths: values against `f64`'s own functions, derivatives
-//! against closed forms and against differences, at regular points and at the edges.
+//! Every function under both taping strategies, in forward mode and in both float widths: values against `f64`'s own functions,
+//! derivatives against closed forms and against differences, at regular points and at the edges.
 
 use core::f64::consts::{E, FRAC_1_SQRT_2, FRAC_2_SQRT_PI, LN_2, LN_10, PI};
 use tapewright::prelude::*;
@@ -22,6 +22,8 @@ struct Case {
     primal: Of<PrimalValue>,
     jacobian32: Of<Jacobian<f32>>,
     primal32: Of<PrimalValue<f32>>,
+    tangent: Of<Tangent<3>>,
+    tangent32: Of<Tangent<3, f32>>,
 }
 
 macro_rules! standard {
@@ -36,7 +38,7 @@ macro_rules! ours {
 }
 
 /// Defines a list of cases from rows `name [points] |x| rule, value, [partials];`. A row `sin [&[0.5]] |x| x[0].sin(), …`
-/// becomes a generic function `sin` and a [`Case`] that holds its four instances.
+/// becomes a generic function `sin` and a [`Case`] that holds its instances.
 macro_rules! cases {
     ($list:ident, $module:ident, $whose:ident: $($name:ident [$($point:expr),+] |$x:ident| $rule:expr, $value:expr, [$($partial:expr),+];)*) => {
         mod $module {
@@ -54,6 +56,8 @@ macro_rules! cases {
             primal: $module::$name,
             jacobian32: $module::$name,
             primal32: $module::$name,
+            tangent: $module::$name,
+            tangent32: $module::$name,
         }),*];
     };
 }
@@ -183,6 +187,12 @@ fn each(mut check: impl FnMut(&Case, &[f64])) {
     }
 }
 
+/// Value and gradient by forward mode.
+fn forward<S: Forward>(f: Of<S>, x: &[S::Value]) -> (S::Value, Vec<S::Value>) {
+    let (values, rows) = jacobian_forward(|x| vec![f(x)], x);
+    (values[0], rows.concat())
+}
+
 /// Panics unless |a − b| ≤ tolerance·max(1e-3, |b|).
 fn assert_close(a: f64, b: f64, tolerance: f64, what: impl core::fmt::Display) {
     assert!((a - b).abs() <= tolerance * b.abs().max(1e-3), "{what}: {a:e}, expected {b:e}");
@@ -213,7 +223,7 @@ fn values_are_those_of_the_standard_library() {
     each(|case, x| {
         let expected = (case.value)(x);
         let (a, b) = (value_and_gradient(case.jacobian, x).0, value_and_gradient(case.primal, x).0);
-        assert_eq!(a, b, "{} at {x:?}", case.name);
+        assert_eq!((a, a), (b, forward(case.tangent, x).0), "{} at {x:?}", case.name);
         if case.value32.is_some() {
             assert_eq!(a, expected, "{} at {x:?}", case.name);
         } else {
@@ -227,7 +237,7 @@ fn f32_values_are_those_of_the_standard_library() {
     each(|case, x| {
         let x32 = rounded(x);
         let (a, b) = (value_and_gradient(case.jacobian32, &x32).0, value_and_gradient(case.primal32, &x32).0);
-        assert_eq!(a, b, "{} at {x:?}", case.name);
+        assert_eq!((a, a), (b, forward(case.tangent32, &x32).0), "{} at {x:?}", case.name);
         match case.value32 {
             Some(value) => assert_eq!(a, value(&x32), "{} at {x:?}", case.name),
             None => assert_close(f64::from(a), (case.value)(x), 2e-6, format_args!("{} at {x:?}", case.name)),
@@ -238,11 +248,12 @@ fn f32_values_are_those_of_the_standard_library() {
 #[test]
 fn derivatives_agree_with_closed_forms() {
     each(|case, x| {
-        let (a, b) = (gradient(case.jacobian, x), gradient(case.primal, x));
+        let (a, b, c) = (gradient(case.jacobian, x), gradient(case.primal, x), forward(case.tangent, x).1);
         for (k, expected) in (case.gradient)(x).into_iter().enumerate() {
             let what = format_args!("∂{k} {} at {x:?}", case.name).to_string();
             assert_close(a[k], expected, 2e-14, &what);
             assert_close(b[k], expected, 2e-14, &what);
+            assert_close(c[k], expected, 2e-14, &what);
         }
     });
 }
@@ -269,10 +280,12 @@ fn f32_derivatives_agree_with_f64_derivatives_at_the_same_point() {
         let x32 = rounded(x);
         let x64: Vec<f64> = x32.iter().map(|x| f64::from(*x)).collect();
         let (a, b) = (gradient(case.jacobian32, &x32), gradient(case.primal32, &x32));
+        let c = forward(case.tangent32, &x32).1;
         for (k, expected) in gradient(case.jacobian, &x64).into_iter().enumerate() {
             let what = format_args!("∂{k} {} at {x:?}", case.name).to_string();
             assert_close(f64::from(a[k]), expected, 5e-6, &what);
             assert_close(f64::from(b[k]), expected, 5e-6, &what);
+            assert_close(f64::from(c[k]), expected, 5e-6, &what);
         }
     });
 }

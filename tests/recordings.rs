@@ -12,8 +12,8 @@ macro_rules! scenarios {
     ($($name:ident)*) => {
         mod jacobian { $( #[test] fn $name() { super::$name::<tapewright::Jacobian>(); } )* }
         mod primal_value { $( #[test] fn $name() { super::$name::<tapewright::PrimalValue>(); } )* }
-        mod jacobian_u64 { $( #[test] fn $name() { super::$name::<tapewright::Jacobian<f64, Linear<u64>>>(); } )* }
-        mod primal_value_u64 { $( #[test] fn $name() { super::$name::<tapewright::PrimalValue<f64, Linear<u64>>>(); } )* }
+        mod jacobian_u64 { $( #[test] fn $name() { super::$name::<tapewright::Jacobian<f64, tapewright::Linear<u64>>>(); } )* }
+        mod primal_value_u64 { $( #[test] fn $name() { super::$name::<tapewright::PrimalValue<f64, tapewright::Linear<u64>>>(); } )* }
     };
 }
 scenarios! {
@@ -39,11 +39,11 @@ scenarios! {
 }
 
 /// Strategies with linear `f64` variables.
-trait Linear: Reverse<Value = f64, Variable: Send + Sync> + Strategy {}
-impl<S: Reverse<Value = f64, Variable: Send + Sync> + Strategy> Linear for S {}
+trait Copying: Reverse<Value = f64, Variable: Send + Sync> + Strategy {}
+impl<S: Reverse<Value = f64, Variable: Send + Sync> + Strategy> Copying for S {}
 
 /// x·y + y at (3, 5), and its variables.
-fn record_small<S: Linear>(tape: &mut Tape<S>) -> (Vec<Real<S>>, Real<S>) {
+fn record_small<S: Copying>(tape: &mut Tape<S>) -> (Vec<Real<S>>, Real<S>) {
     tape.record(|scope| {
         let x = scope.inputs(&[3.0, 5.0]);
         let z = (x[0] * x[1] + x[1]).into();
@@ -51,12 +51,12 @@ fn record_small<S: Linear>(tape: &mut Tape<S>) -> (Vec<Real<S>>, Real<S>) {
     })
 }
 
-fn assert_small<S: Linear>(tape: &mut Tape<S>, (x, z): &(Vec<Real<S>>, Real<S>)) {
+fn assert_small<S: Copying>(tape: &mut Tape<S>, (x, z): &(Vec<Real<S>>, Real<S>)) {
     let adjoints = tape.sweep(&[(z, 1.0)]).expect("the variables are the tape's");
     assert_eq!(adjoints.of_all(x), Ok(vec![5.0, 4.0]));
 }
 
-fn works<S: Linear>(tape: &mut Tape<S>) {
+fn works<S: Copying>(tape: &mut Tape<S>) {
     let made = record_small(tape);
     assert_small(tape, &made);
 }
@@ -113,7 +113,7 @@ fn refused_here<R>(part: &str, f: impl FnOnce() -> R) {
 const NOT_ACTIVE: &str = "which is not active on this thread";
 const TWO: &str = "variables of two recordings";
 
-fn statements_of_an_outer_recording_go_to_the_outer_tape<S: Linear>() {
+fn statements_of_an_outer_recording_go_to_the_outer_tape<S: Copying>() {
     nested::<S, S>();
     nested::<S, Jacobian>();
     nested::<S, PrimalValue>();
@@ -121,7 +121,7 @@ fn statements_of_an_outer_recording_go_to_the_outer_tape<S: Linear>() {
     nested::<S, PrimalValue<f64, Linear<u64>>>();
 }
 
-fn nested<S: Linear, T: Linear>() {
+fn nested<S: Copying, T: Copying>() {
     let (mut outer, mut inner) = (Tape::<S>::new(), Tape::<T>::new());
     let (x, y, made) = outer.record(|scope| {
         let x = scope.input(2.0);
@@ -141,7 +141,7 @@ fn nested<S: Linear, T: Linear>() {
     assert_eq!((y.value(), adjoints.of(&x)), (16.0, Ok(32.0)));
 }
 
-fn a_leaked_recording_leaks_its_tape_and_nothing_else<S: Linear>() {
+fn a_leaked_recording_leaks_its_tape_and_nothing_else<S: Copying>() {
     std::thread::spawn(|| {
         let mut leaked = Tape::<S>::new().start();
         let x = leaked.scope().input(2.0);
@@ -162,13 +162,13 @@ fn a_leaked_recording_leaks_its_tape_and_nothing_else<S: Linear>() {
 }
 
 /// Records the small function on a running recording.
-fn add_small<S: Linear>(recording: &mut Recording<S>) -> (Vec<Real<S>>, Real<S>) {
+fn add_small<S: Copying>(recording: &mut Recording<S>) -> (Vec<Real<S>>, Real<S>) {
     let x = recording.scope().inputs(&[3.0, 5.0]);
     let z = (x[0] * x[1] + x[1]).into();
     (x, z)
 }
 
-fn recordings_may_end_in_any_order<S: Linear>() {
+fn recordings_may_end_in_any_order<S: Copying>() {
     for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
         let mut running: Vec<_> = (0..3).map(|_| Some(Tape::<S>::new().start())).collect();
         let mut made = Vec::new();
@@ -186,7 +186,7 @@ fn recordings_may_end_in_any_order<S: Linear>() {
     }
 }
 
-fn a_dropped_recording_is_over<S: Linear>() {
+fn a_dropped_recording_is_over<S: Copying>() {
     let mut first = Tape::<S>::new().start();
     let mut second = Tape::<PrimalValue>::new().start();
     let (a, b) = (add_small(&mut first), add_small(&mut second));
@@ -195,7 +195,7 @@ fn a_dropped_recording_is_over<S: Linear>() {
     assert_small(&mut second.finish(), &b);
 }
 
-fn a_panic_ends_the_recordings_it_leaves<S: Linear>() {
+fn a_panic_ends_the_recordings_it_leaves<S: Copying>() {
     let (mut outer, mut inner) = (Tape::<S>::new(), Tape::<Jacobian>::new());
     let mut kept = None;
     let caught = panic_of(|| {
@@ -212,7 +212,7 @@ fn a_panic_ends_the_recordings_it_leaves<S: Linear>() {
     works(&mut inner);
 }
 
-fn a_panic_in_the_inner_recording_leaves_the_outer_one_going<S: Linear>() {
+fn a_panic_in_the_inner_recording_leaves_the_outer_one_going<S: Copying>() {
     let (mut outer, mut inner) = (Tape::<S>::new(), Tape::<S>::new());
     let made = outer.record(|scope| {
         let x = scope.inputs(&[3.0, 5.0]);
@@ -224,7 +224,7 @@ fn a_panic_in_the_inner_recording_leaves_the_outer_one_going<S: Linear>() {
     works(&mut inner);
 }
 
-fn variables_of_another_thread_are_refused<S: Linear>() {
+fn variables_of_another_thread_are_refused<S: Copying>() {
     let mut tape = Tape::<S>::new();
     let made = tape.record(|scope| {
         let x = scope.inputs(&[3.0, 5.0]);
@@ -247,7 +247,7 @@ fn variables_of_another_thread_are_refused<S: Linear>() {
     assert_small(&mut tape, &made);
 }
 
-fn variables_of_a_finished_recording_are_refused<S: Linear>() {
+fn variables_of_a_finished_recording_are_refused<S: Copying>() {
     let mut tape = Tape::<S>::new();
     let (x, z) = record_small(&mut tape);
     let number = format!("recording {}", tape.record(|scope| scope.number()));
@@ -260,7 +260,7 @@ fn variables_of_a_finished_recording_are_refused<S: Linear>() {
     });
 }
 
-fn variables_of_an_earlier_recording_of_the_same_tape_are_refused<S: Linear>() {
+fn variables_of_an_earlier_recording_of_the_same_tape_are_refused<S: Copying>() {
     let mut tape = Tape::<S>::new();
     let (x, _) = record_small(&mut tape);
     tape.record(|scope| {
@@ -273,7 +273,7 @@ fn variables_of_an_earlier_recording_of_the_same_tape_are_refused<S: Linear>() {
     works(&mut tape);
 }
 
-fn variables_of_two_recordings_in_one_statement_are_refused<S: Linear>() {
+fn variables_of_two_recordings_in_one_statement_are_refused<S: Copying>() {
     let (mut outer, mut inner) = (Tape::<S>::new(), Tape::<S>::new());
     outer.record(|outside| {
         let x = outside.input(2.0);
@@ -292,7 +292,7 @@ fn variables_of_two_recordings_in_one_statement_are_refused<S: Linear>() {
     assert_eq!(outer.memory().statements, 0);
 }
 
-fn a_bigger_earlier_recording_gives_no_access_to_a_smaller_later_one<S: Linear>() {
+fn a_bigger_earlier_recording_gives_no_access_to_a_smaller_later_one<S: Copying>() {
     let mut tape = Tape::<S>::new();
     let late = tape.record(|scope| (0..100_000).map(|k| scope.input(f64::from(k))).last().expect("many"));
     let sum = tape.record(|scope| {
@@ -307,7 +307,7 @@ fn a_bigger_earlier_recording_gives_no_access_to_a_smaller_later_one<S: Linear>(
     assert!(adjoints.of(&late).is_err());
 }
 
-fn sweeping_from_a_foreign_variable_is_an_error<S: Linear>() {
+fn sweeping_from_a_foreign_variable_is_an_error<S: Copying>() {
     let (mut tape, mut other) = (Tape::<S>::new(), Tape::<S>::new());
     let (mine, foreign) = (record_small(&mut tape), record_small(&mut other));
     let error = tape.sweep(&[(&mine.1, 1.0), (&foreign.1, 1.0)]).expect_err("the second is foreign");
@@ -322,7 +322,7 @@ fn sweeping_from_a_foreign_variable_is_an_error<S: Linear>() {
     assert!(matches!(never, Error::ForeignVariable { recording: 0, .. }));
 }
 
-fn tapes_may_change_threads_between_recordings<S: Linear>() {
+fn tapes_may_change_threads_between_recordings<S: Copying>() {
     let mut tape = Tape::<S>::new();
     let first = record_small(&mut tape);
     let (mut tape, second) = std::thread::spawn(move || {
@@ -336,7 +336,7 @@ fn tapes_may_change_threads_between_recordings<S: Linear>() {
     works(&mut tape);
 }
 
-fn eight_threads_record_on_their_own_tapes<S: Linear>() {
+fn eight_threads_record_on_their_own_tapes<S: Copying>() {
     let start = Barrier::new(8);
     std::thread::scope(|threads| {
         let start = &start;
@@ -358,15 +358,15 @@ fn eight_threads_record_on_their_own_tapes<S: Linear>() {
 }
 
 /// Records when it is dropped: on the recording of its variable, and on a tape of its own.
-struct Parting<'a, S: Linear>(Real<S>, &'a Cell<Real<S>>);
-impl<S: Linear> Drop for Parting<'_, S> {
+struct Parting<'a, S: Copying>(Real<S>, &'a Cell<Real<S>>);
+impl<S: Copying> Drop for Parting<'_, S> {
     fn drop(&mut self) {
         works(&mut Tape::<S>::new());
         self.1.set((self.0 * self.0).into());
     }
 }
 
-fn a_drop_may_record<S: Linear>() {
+fn a_drop_may_record<S: Copying>() {
     let result = Cell::new(Real::<S>::default());
     let mut tape = Tape::<S>::new();
     let x = tape.record(|scope| {
@@ -385,7 +385,7 @@ fn a_drop_may_record<S: Linear>() {
     assert_eq!((result.get().value(), tape.memory().statements), (9.0, 1));
 }
 
-fn recordings_have_numbers_of_their_own<S: Linear>() {
+fn recordings_have_numbers_of_their_own<S: Copying>() {
     let numbers = || {
         let mut tape = Tape::<S>::new();
         (0..10_000).map(|_| tape.record(|scope| scope.number().get())).collect::<Vec<_>>()
@@ -403,7 +403,7 @@ fn recordings_have_numbers_of_their_own<S: Linear>() {
     assert_eq!(all.len(), count);
 }
 
-fn panics_name_the_line_of_the_statement<S: Linear>() {
+fn panics_name_the_line_of_the_statement<S: Copying>() {
     let (x, _) = record_small(&mut Tape::<S>::new());
     let mut y = x[1];
     refused_here(NOT_ACTIVE, || -> Real<S> { (x[0] * x[1]).into() });
@@ -424,7 +424,7 @@ fn panics_name_the_line_of_the_statement<S: Linear>() {
     assert_eq!(y.value(), 5.0, "a refused assignment assigns nothing");
 }
 
-fn passive_statements_need_no_recording<S: Linear>() {
+fn passive_statements_need_no_recording<S: Copying>() {
     let x = Real::<S>::from(3.0);
     let mut y: Real<S> = (x * x + 1.0).into();
     y += tapewright::sum(&[x, y]);
@@ -433,7 +433,7 @@ fn passive_statements_need_no_recording<S: Linear>() {
     assert_eq!(tape.sweep(&[(&y, 1.0)]).and_then(|adjoints| adjoints.of(&x)), Ok(0.0));
 }
 
-fn a_refused_statement_leaves_the_recording_as_it_was<S: Linear>() {
+fn a_refused_statement_leaves_the_recording_as_it_was<S: Copying>() {
     let (stale, _) = record_small(&mut Tape::<S>::new());
     let mut tape = Tape::<S>::new();
     let made = tape.record(|scope| {

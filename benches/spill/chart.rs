@@ -22,7 +22,7 @@ pub(super) fn draw(path: &Path, points: &[(f64, f64)], in_memory: f64, tape: f64
         .x_desc("memory budget in MB (logarithmic)")
         .y_desc("seconds")
         .draw()?;
-    let colour = Palette99::pick(0);
+    let colour = Palette99::pick(0).to_rgba();
     chart
         .draw_series(LineSeries::new(points.iter().copied(), colour.stroke_width(2)))?
         .label("spilled")

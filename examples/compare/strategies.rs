@@ -51,6 +51,7 @@ strategies! {
     primal_value reuse in_memory, in_memory::<PrimalValue<f64, Reuse>>;
     hybrid reuse in_memory, in_memory::<Hybrid<f64, Reuse>>;
     jacobian linear shared, in_memory::<Jacobian<f64, Linear, Shared>>;
+    continuation linear in_memory, in_memory::<Continuation>;
     jacobian reuse spilled, spilled::<Jacobian<f64, Reuse, Spilled>>;
     primal_value reuse spilled, spilled::<PrimalValue<f64, Reuse, Spilled>>;
 }

@@ -7,14 +7,17 @@
 //! | strategy | what a record keeps | bytes for `a` arguments, `c` `f64` operands, `p` passive arguments |
 //! |---|---|---|
 //! | [`Passive`] | nothing: plain arithmetic | 0 |
+//! | [`Tangent`] | nothing: variables carry their derivatives along some directions | 0 |
 //! | [`Jacobian`] | the distinct partials, computed when the statement is | at most 1 + 12a |
 //! | [`PrimalValue`] | the value and the means to recompute the partials | at most 17 + 4a + 8c + 8p |
+//! | [`Continuation`] | a closure of its own that propagates adjoints | at most 20 + 12(a + p) |
 //!
 //! Users depend on `tapewright`, which re-exports all of this; authors of strategies depend on this crate alone and begin
 //! at [`Taping`].
 
 pub mod active;
 mod arena;
+mod continuation;
 mod contract;
 mod float;
 mod hybrid;
@@ -28,10 +31,18 @@ mod primal_value;
 mod refusal;
 mod scratch;
 pub mod shape;
+mod shared_stack;
 mod spill;
 mod spilled_stack;
+mod tangent;
 
-pub use arena::{InMemory, Layer, Records, Shared, SpillDefaults, Spilled, SystemDefaults};
+/// The iterators of a [`SlabStack`].
+pub mod slab_stack {
+    pub use crate::arena::{Iter, IterMut, Slabs, SlabsMut};
+}
+
+pub use arena::{Continuations, InMemory, Layer, Records, Shared, SlabStack, SpillDefaults, Spilled, SystemDefaults};
+pub use continuation::Continuation;
 pub use contract::{
     Capacity, Load, Nary, Policy, Reverse, Rule, Sink, Spills, Statement, Store, Strategy, Strict, Taped, Taping, Tree,
     Twin, Variable,
@@ -48,6 +59,8 @@ pub use refusal::catch_storage_errors;
 #[doc(hidden)]
 pub use scratch::Scratch;
 pub use shape::Shape;
+pub use shared_stack::{Locked, Locking, SharedStack, Unlocked};
 pub use spill::{SpillOptions, SpillUsage, StorageError};
 pub use spilled_stack::{SpilledReader, SpilledStack};
+pub use tangent::{Directions, Forward, Tangent};
 pub use {generic_array, num_traits, typenum};

@@ -6,13 +6,16 @@ mod common;
 use common::{Linear, Lit, Plus, Times, Var, adjoints, eval, input};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tapewright_strategies::active::OwnedTape;
-use tapewright_strategies::{Capacity, IndexType, Jacobian, MemoryReport, Nary, PrimalValue, Records, TapeNumber};
+use tapewright_strategies::{
+    Capacity, Continuations, IndexManager, Jacobian, Layer, MemoryReport, Nary, PrimalValue, Records, TapeNumber,
+};
 
-/// Runs each scenario under both strategies.
+/// Runs each scenario under every strategy.
 macro_rules! scenarios {
     ($($name:ident)*) => {
         mod jacobian { $( #[test] fn $name() { super::$name::<tapewright_strategies::Jacobian>(); } )* }
         mod primal_value { $( #[test] fn $name() { super::$name::<tapewright_strategies::PrimalValue>(); } )* }
+        mod continuation { $( #[test] fn $name() { super::$name::<tapewright_strategies::Continuation>(); } )* }
     };
 }
 scenarios! {
@@ -148,7 +151,7 @@ fn wide_records_reach_into_new_segments<S: Linear>() {
             (x, eval::<S, _>(&Times(wide::<S>(x, 500), x)))
         });
         assert_eq!(adjoints(&tape, y, &[x]), [750.0]);
-        assert_eq!(report(&tape).usage("codes").used, 3 + records);
+        assert_eq!(S::identifiers(tape.tape()), 4 + records);
     }
     assert_eq!(segments(&tape), reserved, "the records lie in the reserved segments");
 }
@@ -349,7 +352,13 @@ fn every_thread_has_its_own_recordings<S: Linear>() {
 trait Limited {
     fn limit(&mut self, identifiers: u64);
 }
-impl<I: IndexType, const VALUES: bool> Limited for Records<f64, I, VALUES> {
+impl<M: IndexManager, L: Layer, const VALUES: bool> Limited for Records<f64, M, L, VALUES> {
+    fn limit(&mut self, identifiers: u64) {
+        self.limit_identifiers(identifiers);
+    }
+}
+
+impl<M: IndexManager> Limited for Continuations<f64, M> {
     fn limit(&mut self, identifiers: u64) {
         self.limit_identifiers(identifiers);
     }

@@ -1,39 +1,16 @@
-//! Storage of which only the last slabs are in memory: bounds, contents, budgets.
+//! Storage of which only the last slabs are in memory: bounds, contents, reading, reuse.
 
-use std::path::Path;
+#[path = "common/spilled.rs"]
+mod spilled;
+
+use spilled::{RESERVED, SLAB, assert_within, filled, options, value};
 use std::thread;
-use tapewright_strategies::{SpillOptions, SpillUsage, SpilledStack, StorageError};
-
-const SLAB: usize = 16 << 10;
-/// What the allocator gives for a slab is at most a page more.
-const RESERVED: usize = SLAB + 4096;
-
-fn options(slabs_in_memory: usize) -> SpillOptions {
-    SpillOptions::default().slab(SLAB).memory(slabs_in_memory * RESERVED)
-}
-
-/// Distinct and in no simple order, so that a slab in the wrong place is noticed.
-const fn value(i: usize) -> u64 {
-    (i as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(17)
-}
-
-fn filled(options: SpillOptions, elements: usize) -> SpilledStack<u64> {
-    let mut stack = SpilledStack::new(options);
-    (0..elements).for_each(|i| stack.push(value(i)).expect("room on disk"));
-    stack
-}
+use std::time::{Duration, Instant};
+use tapewright_strategies::{SpillOptions, SpilledStack, StorageError};
 
 /// Elements below this index are in the file, the others in memory, once no write is under way.
 fn first_in_memory(stack: &SpilledStack<u64>) -> usize {
     usize::try_from(stack.usage().on_disk).expect("small") / size_of::<u64>()
-}
-
-fn assert_within(usage: SpillUsage, budget: usize, slab: usize, readers: usize) {
-    let bound = budget + readers * (slab + 4096) + usage.in_flight_limit;
-    assert!(usage.peak_resident <= bound, "{} of {bound} bytes: {usage:?}", usage.peak_resident);
-    assert!(usage.resident <= usage.peak_resident && usage.on_disk <= usage.file_bytes, "{usage:?}");
-    let buffers = usage.in_flight_limit / (slab + 4096);
-    assert!(buffers <= 2 + 2 * readers.max(1), "{buffers} buffers in flight");
 }
 
 /// Pushes, reads in all ways, and pops `bytes` of elements.
@@ -124,6 +101,29 @@ fn c13_a_slab_is_loaded_once_for_all_its_elements() {
 }
 
 #[test]
+fn c13_going_backwards_reads_ahead() {
+    let per_slab = SLAB / 8;
+    let stack = filled(options(3), 20 * per_slab);
+    let read = || usize::try_from(stack.usage().read).expect("small") / SLAB;
+    let mut reader = stack.reader();
+    for slab in [3, 4, 5, 9] {
+        assert_eq!(reader.slab(slab).expect("readable")[0], value(slab * per_slab));
+    }
+    assert_eq!(read(), 4, "forwards, slabs are read when they are asked for");
+    assert_eq!(reader.slab(8).expect("readable")[0], value(8 * per_slab));
+    let begun = Instant::now();
+    while read() < 7 {
+        assert!(begun.elapsed() < Duration::from_mins(1), "slabs 7 and 6 are not read ahead");
+        thread::yield_now();
+    }
+    for slab in [7, 6] {
+        assert_eq!(reader.slab(slab).expect("readable")[0], value(slab * per_slab));
+    }
+    drop(reader);
+    assert!(read() <= 9, "slabs 5 and 4 were read ahead, none twice: {}", read());
+}
+
+#[test]
 fn c13_what_was_loaded_is_forgotten_when_it_is_popped() {
     let per_slab = SLAB / 8;
     let mut stack = filled(options(3), 20 * per_slab);
@@ -139,7 +139,7 @@ fn c13_what_was_loaded_is_forgotten_when_it_is_popped() {
         for i in stack.len()..20 * per_slab {
             stack.push(value(i) + round).expect("room");
         }
-        for i in (0..20 * per_slab).rev() {
+        for i in (8 * per_slab..9 * per_slab).chain((0..20 * per_slab).rev()) {
             let added = if i < 6 * per_slab + 100 { 0 } else { round };
             assert_eq!(stack.get(i).expect("readable"), Some(value(i) + added), "{i} in round {round}");
         }
@@ -241,15 +241,15 @@ fn a_stack_is_a_stack() {
 
 #[test]
 fn elements_larger_than_a_slab() {
-    let options = SpillOptions::default().slab(4096).memory(4 * 36_864);
-    let mut stack = SpilledStack::<[u64; 4096]>::new(options);
-    (0..20).for_each(|i| stack.push([i; 4096]).expect("room"));
+    let budget = 4 * (8192 + 4096);
+    let mut stack = SpilledStack::<[u64; 1024]>::new(SpillOptions::default().slab(4096).memory(budget));
+    (0..20).for_each(|i| stack.push([i; 1024]).expect("room"));
     assert!(stack.usage().on_disk > 0);
-    assert_within(stack.usage(), 4 * 36_864, 32_768, 0);
+    assert_within(stack.usage(), budget, 8192, 0);
     for i in [3, 2, 1, 0, 19, 5] {
-        assert_eq!(stack.get(i).expect("readable").map(|x| x[4095]), Some(i as u64));
+        assert_eq!(stack.get(i).expect("readable").map(|x| x[1023]), Some(i as u64));
     }
-    (0..20).rev().for_each(|i| assert_eq!(stack.pop().expect("readable"), Some([i; 4096])));
+    (0..20).rev().for_each(|i| assert_eq!(stack.pop().expect("readable"), Some([i; 1024])));
 }
 
 #[test]
@@ -286,91 +286,6 @@ fn c19_a_second_recording_of_the_same_length_takes_no_more_memory() {
         (0..50 * SLAB / 8).for_each(|i| stack.push(value(i)).expect("room"));
     }
     assert!(peak(&stack) <= 5 * RESERVED + 2 * RESERVED);
-}
-
-#[test]
-fn c19_the_disk_budget_is_honoured_and_nothing_is_lost() {
-    let disk = 10 * SLAB as u64;
-    let mut stack = SpilledStack::new(options(4).disk(disk));
-    let mut pushed = 0;
-    let error = loop {
-        match stack.push(value(pushed)) {
-            Ok(()) => pushed += 1,
-            Err(error) => break error,
-        }
-    };
-    let StorageError::DiskBudget { budget, needed, .. } = &error else { panic!("{error:?}") };
-    assert_eq!((*budget, *needed), (disk, disk + SLAB as u64));
-    let text = error.to_string();
-    assert!(text.contains("163840") && text.contains("180224") && text.contains("SpillOptions::disk"), "{text}");
-
-    assert_eq!(pushed * 8 % SLAB, 0, "room was needed for another slab");
-    assert!(pushed * 8 >= 10 * SLAB + 3 * SLAB, "memory and disk are full: {pushed}");
-    for _ in 0..5 {
-        assert_eq!(stack.push(0), Err(error.clone()), "as long as there is no room");
-    }
-    assert_eq!((stack.len(), stack.usage().file_bytes), (pushed, disk));
-    assert_within(stack.usage(), 4 * RESERVED, SLAB, 0);
-    for i in (0..pushed).step_by(97) {
-        assert_eq!(stack.get(i).expect("readable"), Some(value(i)));
-    }
-    // What is popped makes room again.
-    for i in (pushed - SLAB / 4..pushed).rev() {
-        assert_eq!(stack.pop().expect("readable"), Some(value(i)));
-    }
-    for i in pushed - SLAB / 4..pushed {
-        stack.push(value(i)).expect("there is room again");
-    }
-    (0..pushed).rev().for_each(|i| assert_eq!(stack.pop().expect("readable"), Some(value(i))));
-    assert_eq!(stack.pop().expect("empty"), None);
-}
-
-#[test]
-fn c19_a_memory_budget_below_two_slabs_is_an_error() {
-    let small = SpillOptions::default().slab(SLAB).memory(2 * SLAB - 1);
-    let error = SpilledStack::<u64>::open(small.clone()).expect_err("too little");
-    assert_eq!(error.to_string().matches("32767").count(), 1, "{error}");
-    assert!(error.to_string().contains("32768"), "{error}");
-    assert!(matches!(error, StorageError::MemoryBudget { budget: 32_767, needed: 32_768, .. }), "{error:?}");
-    let mut unopened = SpilledStack::new(small);
-    assert_eq!(unopened.push(1), Err(error), "without `open`, the first push tells");
-    assert_eq!((unopened.len(), unopened.usage().resident), (0, 0));
-    // An element that alone is larger than the budget.
-    let mut large = SpilledStack::<[u64; 4096]>::new(SpillOptions::default().slab(4096).memory(32_000));
-    assert!(matches!(large.push([0; 4096]), Err(StorageError::MemoryBudget { budget: 32_000, .. })));
-}
-
-#[test]
-fn c19_slabs_are_whole_pages() {
-    for (asked, bytes) in [(0, 4096), (1, 4096), (4096, 4096), (5000, 8192)] {
-        let mut stack = SpilledStack::<u8>::new(SpillOptions::default().slab(asked).memory(2 * bytes));
-        (0..=bytes).for_each(|_| stack.push(1).expect("room"));
-        assert_eq!(stack.reader().slab(0).expect("readable").len(), bytes);
-    }
-}
-
-#[test]
-fn c19_a_directory_that_cannot_be_written_is_named() {
-    let file = std::env::current_exe().expect("this program");
-    let below_a_file = file.join("below");
-    for directory in [Path::new("/nowhere/at all"), Path::new("/proc"), &file, &below_a_file] {
-        let options = options(3).directory(directory);
-        let error = SpilledStack::<u64>::open(options.clone()).expect_err("not a directory to write to");
-        let StorageError::Io { operation: "create the file", path, code: Some(_), .. } = &error else {
-            panic!("{error:?}")
-        };
-        assert_eq!(path, directory);
-        let text = error.to_string();
-        assert!(text.contains("create the file") && text.contains("SpillOptions::directory"), "{text}");
-        assert!(text.contains(&directory.display().to_string()), "{text}");
-
-        // Without `open`, when the first slab has to leave memory; what is in memory stays.
-        let mut stack = SpilledStack::new(options);
-        let pushed = (0..).take_while(|i| stack.push(value(*i)).is_ok()).count();
-        assert_eq!((stack.push(0), stack.len()), (Err(error), pushed));
-        assert!(pushed * 8 >= 2 * SLAB);
-        (0..pushed).rev().for_each(|i| assert_eq!(stack.pop().expect("in memory"), Some(value(i))));
-    }
 }
 
 #[test]

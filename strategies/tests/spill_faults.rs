@@ -110,7 +110,7 @@ fn scenario_of_a_child() {
             let mut stack = stack_in(&directory);
             (0..40 * PER_SLAB).for_each(|i| stack.push(value(i)).expect("room on disk"));
             println!("ready");
-            std::thread::sleep(std::time::Duration::from_secs(600));
+            std::thread::sleep(std::time::Duration::from_mins(10));
             unreachable!("the parent kills this process, {}", stack.len());
         }
         "panic" => {
@@ -200,8 +200,14 @@ fn full_disk(directory: &Path) {
     assert!(stack.push(0).is_err());
     assert_all_readable(&mut stack);
 
+    // A slab that could not be written is tried with every slab that is sealed, though there would be room for that.
+    let left = pushed - 3 * PER_SLAB;
+    (left..pushed).rev().for_each(|i| assert_eq!(stack.pop().expect("readable"), Some(value(i))));
+    let (pushed, error) = fill(&mut stack);
+    assert!(pushed <= left + PER_SLAB && matches!(error, StorageError::Io { .. }), "{pushed} {error}");
+
     // Without the slabs that could not be written, the stack goes on, though the disk is still full.
-    let left = pushed - 9 * PER_SLAB;
+    let left = pushed - 8 * PER_SLAB;
     (left..pushed).rev().for_each(|i| assert_eq!(stack.pop().expect("readable"), Some(value(i))));
     (left..left + 3 * PER_SLAB).for_each(|i| stack.push(value(i)).expect("there is room"));
     let (again, error) = fill(&mut stack);
@@ -235,9 +241,11 @@ fn c19_a_truncated_file_is_a_short_read() {
     while stack.usage().written < stack.usage().on_disk {
         std::thread::yield_now();
     }
-    // The stack notices that the writes have ended when a slab comes or goes.
+    // The stack lets go of what has been written when it seals a slab, here one for which there is room.
     let elements = 30 * PER_SLAB - 1;
     (elements..31 * PER_SLAB).rev().for_each(|i| assert_eq!(stack.pop().expect("readable"), Some(value(i))));
+    (elements..elements + 2).for_each(|i| stack.push(value(i)).expect("room"));
+    (elements..elements + 2).rev().for_each(|i| assert_eq!(stack.pop().expect("readable"), Some(value(i))));
     assert_all_readable(&mut stack);
     let on_disk = usize::try_from(stack.usage().on_disk).expect("small") / SLAB;
 

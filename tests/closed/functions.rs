@@ -185,7 +185,7 @@ fn functions_agree_with_variables_and_floats_in_f64() {
 
 #[test]
 fn functions_agree_with_variables_and_floats_in_f32() {
-    functions_agree::<PrimalValue<f32, u64>>();
+    functions_agree::<PrimalValue<f32, Linear<u64>>>();
 }
 
 #[test]

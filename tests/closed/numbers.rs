@@ -205,7 +205,7 @@ where
 fn blanket_traits_of_num_traits_apply() {
     everything::<f64>();
     everything::<Closed<Jacobian>>();
-    everything::<Closed<PrimalValue<f32, u64>>>();
+    everything::<Closed<PrimalValue<f32, Linear<u64>>>>();
     everything::<Closed<Passive>>();
     assert_eq!(differentiated::<Jacobian>(|x| over_real(x[0]), &[2.0]), (4.5, vec![3.75]));
     assert_eq!(differentiated::<Jacobian>(|x| by_reference(&x[0], &x[1]), &[3.0, 2.0]), (6.5, vec![1.5, 3.25]));

@@ -1,99 +1,11 @@
-//! A strategy whose variables are not `Copy`: what needs no copies runs on it.
+//! Strategies whose variables are not `Copy`: what needs no copies runs on them.
 
 use super::differentiated;
 use num_complex::Complex;
 use tapewright::strategies::num_traits::{FloatConst, Inv, NumAssignRef, NumRef, Pow, RefNum, Signed, pow};
-use tapewright::strategies::{LinearId, Strict, TapeNumber, Taped, active};
-use tapewright::{Capacity, Closed, Jacobian, MemoryReport, MemoryUsage, Nary, Reverse, Statement, Taping};
+use tapewright::{Closed, Jacobian, Reuse};
 
-/// An identifier that is moved, or cloned where that is said.
-#[derive(Clone)]
-pub(crate) struct Token(LinearId);
-
-/// Partials and arguments of each statement, `None` for inputs.
-#[derive(Default)]
-pub(crate) struct Rows {
-    number: TapeNumber,
-    rows: Vec<Option<Vec<(f64, usize)>>>,
-}
-
-impl Rows {
-    fn push(&mut self, row: Option<Vec<(f64, usize)>>) -> Token {
-        self.rows.push(row);
-        Token(LinearId::new(self.number, self.rows.len() as u64).expect("fewer than 2³² statements"))
-    }
-}
-
-pub(crate) struct Owned;
-
-#[track_caller]
-fn push(partials: &[(f64, LinearId)]) -> Token {
-    let Some(number) = active::common_number(partials.iter().map(|(_, id)| *id)) else { return Owned::passive() };
-    active::with::<Owned, _>(number, |tape| {
-        let active = partials.iter().filter(|(_, id)| id.is_active());
-        tape.push(Some(active.map(|(p, id)| (*p, usize::try_from(id.index()).expect("in memory"))).collect()))
-    })
-}
-
-impl Taping for Owned {
-    type Value = f64;
-    type Id = Token;
-    type Raw = LinearId;
-    type Variable = Taped<f64, Token>;
-    type Policy = Strict;
-    fn passive() -> Token {
-        Token(LinearId::PASSIVE)
-    }
-    fn raw(id: &Token) -> LinearId {
-        id.0
-    }
-    fn record<N: Statement<Self>>(statement: &N) -> Token {
-        let mut partials = Vec::new();
-        statement.partials(1.0, &mut |p, id| partials.push((p, id)));
-        push(&partials)
-    }
-    fn record_nary<R: Nary<f64>>(arguments: &[&[Self::Variable]], constants: &[f64], _: f64) -> Token {
-        let values: Vec<f64> = arguments.iter().copied().flatten().map(|x| x.value).collect();
-        let mut partials = vec![0.0; values.len()];
-        R::partials(&values, constants, &mut partials);
-        let ids = arguments.iter().copied().flatten().map(|x| x.id.0);
-        push(&partials.into_iter().zip(ids).collect::<Vec<_>>())
-    }
-}
-
-impl Reverse for Owned {
-    type Tape = Rows;
-    fn begin(tape: &mut Rows, number: TapeNumber) {
-        tape.number = number;
-        tape.rows.clear();
-    }
-    fn input(tape: &mut Rows, _: f64) -> Token {
-        tape.push(None)
-    }
-    fn locate(id: &Token) -> Option<(TapeNumber, usize)> {
-        let slot = usize::try_from(id.0.index()).expect("in memory");
-        id.0.is_active().then(|| (id.0.number(), slot))
-    }
-    fn identifiers(tape: &Rows) -> usize {
-        tape.rows.len() + 1
-    }
-    fn reverse(tape: &Rows, adjoints: &mut [f64]) {
-        for (i, row) in tape.rows.iter().enumerate().rev() {
-            let Some(row) = row else { continue };
-            let seed = std::mem::take(&mut adjoints[i + 1]);
-            if seed != 0.0 {
-                row.iter().for_each(|(partial, argument)| adjoints[*argument] += seed * partial);
-            }
-        }
-    }
-    fn reserve(tape: &mut Rows, capacity: Capacity) {
-        tape.rows.reserve(capacity.statements);
-    }
-    fn memory(tape: &Rows) -> MemoryReport {
-        let arguments = tape.rows.iter().flatten().map(Vec::len).sum();
-        MemoryReport::new(tape.rows.iter().flatten().count(), arguments).stream("rows", MemoryUsage::of_vec(&tape.rows))
-    }
-}
+type Owned = Jacobian<f64, Reuse>;
 
 /// (Σxᵢ)·Πxᵢ − |x₀ − x₁|³/π, with clones and references only.
 fn with_clones<T>(x: &[T]) -> T

@@ -38,7 +38,7 @@ where
 fn agrees<P: Program>(x: &[f64]) -> Vec<f64> {
     run::<Jacobian<f32>, P>(x);
     run::<PrimalValue<f32>, P>(x);
-    run::<Jacobian<f64, u64>, P>(x);
+    run::<Jacobian<f64, Linear<u64>>, P>(x);
     let gradient = run::<Jacobian, P>(x);
     let other = run::<PrimalValue, P>(x);
     assert_eq!(gradient, other);

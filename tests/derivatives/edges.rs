@@ -1,6 +1,6 @@
 //! Zeros, infinities, NaN, and numbers whose squares overflow or vanish.
 
-use super::{Case, ELEMENTARY, SPECIAL, rounded};
+use super::{Case, ELEMENTARY, SPECIAL, forward, rounded};
 use core::f64::consts::FRAC_1_SQRT_2;
 use tapewright::prelude::*;
 
@@ -25,10 +25,17 @@ fn find(name: &str) -> &'static Case {
     ELEMENTARY.iter().chain(SPECIAL).find(|case| case.name == name).expect("the name of a case")
 }
 
-/// Value and gradient under `Jacobian`, after checking that `PrimalValue` gives the same.
+/// Value and gradient as text, with −0 as 0: forward mode multiplies partials with tangents of 0.
+fn text<V: tapewright::Float>((value, gradient): &(V, Vec<V>)) -> String {
+    let positive: Vec<V> = gradient.iter().map(|g| *g + V::zero()).collect();
+    format!("{value:?} {positive:?}")
+}
+
+/// Value and gradient under `Jacobian`, after checking that `PrimalValue` and forward mode give the same.
 fn both(case: &Case, x: &[f64]) -> (f64, Vec<f64>) {
     let (a, b) = (value_and_gradient(case.jacobian, x), value_and_gradient(case.primal, x));
     assert_eq!(format!("{a:?}"), format!("{b:?}"), "{} at {x:?}", case.name);
+    assert_eq!(text(&a), text(&forward(case.tangent, x)), "{} at {x:?}", case.name);
     a
 }
 
@@ -37,6 +44,7 @@ fn both32(case: &Case, x: &[f64]) -> (f32, Vec<f32>) {
     let x = rounded(x);
     let (a, b) = (value_and_gradient(case.jacobian32, &x), value_and_gradient(case.primal32, &x));
     assert_eq!(format!("{a:?}"), format!("{b:?}"), "{} at {x:?}", case.name);
+    assert_eq!(text(&a), text(&forward(case.tangent32, &x)), "{} at {x:?}", case.name);
     a
 }
 

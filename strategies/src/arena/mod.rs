@@ -20,21 +20,26 @@
 
 mod append;
 mod block;
+mod continuations;
 mod layers;
 mod layout;
 mod patterns;
 mod records;
 mod segment;
+mod slab_stack;
 mod spilled;
 mod table;
 mod walk;
 
 pub(crate) use append::{append, append_nary};
 pub(crate) use block::Block;
+pub use continuations::Continuations;
+pub(crate) use continuations::{append_closure, append_nary_closure, append_user_closure};
 pub use layers::{InMemory, Layer, Shared};
 pub(crate) use layout::Layout;
 pub use records::Records;
 pub(crate) use records::usize_of;
+pub use slab_stack::{Iter, IterMut, SlabStack, Slabs, SlabsMut};
 pub use spilled::{SpillDefaults, Spilled, SystemDefaults};
 
 /// The methods of [`Reverse`](crate::Reverse) that strategies over [`Records`] share.

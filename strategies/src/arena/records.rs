@@ -207,9 +207,9 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
     fn make_room_for_identifier(&mut self, fresh: bool) -> Result<(), Refusal> {
         if M::REUSES {
             let ready = self.with_pool(|pool, next, limit| pool.has_one(*next, limit, fresh));
-            return if ready { Ok(()) } else { self.grow() };
+            return if ready { Ok(()) } else { self.grow(self.fresh + 1) };
         }
-        if self.next < self.limit { Ok(()) } else { self.grow() }
+        if self.next < self.limit { Ok(()) } else { self.grow(self.next + 1) }
     }
 
     /// Gives `f` the pool of this recording, the next fresh identifier and their limit.
@@ -219,25 +219,25 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
         unsafe { active::with_pool(self.number, |pool| f(pool, &mut self.fresh, self.limit)) }
     }
 
+    /// Makes sure that all identifiers below `end` can be used, as far as they are allowed.
     #[cold]
-    fn grow(&mut self) -> Result<(), Refusal> {
+    fn grow(&mut self, end: u64) -> Result<(), Refusal> {
         // Only a tape that never began one; identifiers without a recording would pass for passive.
         assert!(self.number != TapeNumber::default(), "nothing can be recorded before a recording begins");
-        let next = if M::REUSES { self.fresh } else { self.next };
-        if next >= self.identifiers {
-            return Err(Refusal::OutOfIdentifiers { used: next - 1, limit: self.identifiers - 1, reused: M::REUSES });
+        if end > self.identifiers {
+            return Err(self.out_of_identifiers());
         }
-        if VALUES && usize_of(next) >= self.value_store.capacity() {
-            self.grow_values(usize_of(next) + 1);
+        if VALUES && usize_of(end) > self.value_store.capacity() {
+            self.grow_values(usize_of(end));
         }
         self.limit = self.identifiers;
         if VALUES {
             self.limit = self.limit.min(self.value_store.capacity() as u64);
         }
         if M::REUSES {
-            let wanted = usize_of(self.identifiers.min(2 * next).max(next + 1).max(512));
+            let wanted = usize_of(self.identifiers.min((2 * self.fresh).max(end).max(512)));
             let room = self.with_pool(|pool, _, _| {
-                if usize_of(next) >= pool.len() {
+                if usize_of(end) > pool.len() {
                     pool.grow(wanted);
                 }
                 pool.len()
@@ -245,6 +245,10 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
             self.limit = self.limit.min(room as u64);
         }
         Ok(())
+    }
+
+    fn out_of_identifiers(&self) -> Refusal {
+        Refusal::OutOfIdentifiers { used: self.len() as u64 - 1, limit: self.identifiers - 1, reused: M::REUSES }
     }
 
     fn grow_values(&mut self, least: usize) {
@@ -339,15 +343,28 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
     /// Registers an independent variable for each value.
     #[inline]
     pub(crate) fn inputs(&mut self, values: &[V], mut each: impl FnMut(V, LinearId<M::Index>)) -> Result<(), Refusal> {
-        let first = if M::REUSES { self.fresh } else { self.next };
+        let first = self.len() as u64;
         let end = first + values.len() as u64;
         if end > self.identifiers {
-            let (used, limit) = (first - 1, self.identifiers - 1);
-            return Err(Refusal::OutOfIdentifiers { used, limit, reused: M::REUSES });
+            return Err(self.out_of_identifiers());
+        }
+        if values.is_empty() {
+            return Ok(());
+        }
+        if M::REUSES {
+            if end > self.limit || self.with_pool(|pool, _, _| end > pool.len() as u64) {
+                self.grow(end)?;
+            }
+            if VALUES {
+                // SAFETY: `limit` is at most the capacity of the values.
+                unsafe { self.values.add(usize_of(first)).copy_from_nonoverlapping(values.as_ptr(), values.len()) }
+            }
+            self.fresh = end;
+            (first..end).zip(values).for_each(|(k, value)| each(*value, LinearId::pack(self.number, k)));
+            return Ok(());
         }
         let last_code = self.codes.wrapping_sub(usize_of(end) - 1);
-        if M::REUSES || values.is_empty() || !self.is_open() || end > self.limit || self.data.addr() > last_code.addr()
-        {
+        if !self.is_open() || end > self.limit || self.data.addr() > last_code.addr() {
             return values.iter().try_for_each(|value| self.input(*value).map(|id| each(*value, id)));
         }
         // SAFETY: the codes from `first` down to the last one lie above `data`, in free memory of the segment; the values,

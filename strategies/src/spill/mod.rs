@@ -11,7 +11,7 @@
 //! # Memory
 //!
 //! Counted are the bytes that the allocator gave for slabs, its own overhead included (at most 4096 bytes each). At every
-//! moment they are at most the memory budget, plus `WRITES_IN_FLIGHT` slabs that are being written, plus for each reader
+//! moment they are at most the memory budget, plus `WRITES_IN_FLIGHT` slabs on their way to the file, plus for each reader
 //! open at once its slab and `READS_AHEAD` more. Memory returns to the allocator when the storage is dropped, and slabs
 //! are reused before that.
 //!

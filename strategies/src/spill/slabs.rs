@@ -12,13 +12,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Where a full slab is.
 enum Slab {
     Memory(Block),
-    /// In memory, and not charged to the budget: the writer has it (`busy`), or the write has failed.
-    Leaving {
-        block: Arc<Block>,
-        extent: Extent,
-        busy: bool,
-    },
+    /// In memory, and not charged to the budget.
+    Leaving(Arc<Block>, Extent, Write),
     File(Extent),
+}
+
+/// How far the write of a leaving slab is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Write {
+    /// The writer has a reference to the block.
+    Busy,
+    Failed,
+    /// The file has all of it. The block can go when a slab is needed, and is at hand if its slab is popped first.
+    Done,
 }
 
 /// A stack of sealed blocks within a memory budget. Index 0 is the oldest.
@@ -113,16 +119,14 @@ impl SlabFile {
     /// When it cannot be read from the file, or its user holds so many blocks that there is no memory for it. It stays
     /// on the stack then.
     pub(crate) fn pop(&mut self) -> Result<Option<Block>, StorageError> {
-        self.collect();
         let Some(last) = self.slabs.len().checked_sub(1) else { return Ok(None) };
-        while matches!(self.slabs[last], Slab::Leaving { busy: true, .. }) {
+        while matches!(self.slabs[last], Slab::Leaving(.., Write::Busy)) {
             self.wait();
         }
         let block = match &self.slabs[last] {
             Slab::Memory(_) => self.slabs.pop().and_then(Slab::into_block),
-            Slab::Leaving { block, extent, .. } => {
-                let (bytes, extent) = (block.reserved(), *extent);
-                self.fit(bytes)?;
+            &Slab::Leaving(ref block, extent, _) => {
+                self.fit(block.reserved())?;
                 self.space.give_back(extent);
                 self.leaving.retain(|index| *index != last);
                 self.slabs.pop().and_then(Slab::into_block)
@@ -147,7 +151,7 @@ impl SlabFile {
 
     /// Forgets all slabs. Their blocks and their space in the file serve for the next.
     pub(crate) fn clear(&mut self) {
-        while self.leaving.iter().any(|index| matches!(self.slabs[*index], Slab::Leaving { busy: true, .. })) {
+        while self.leaving.iter().any(|index| matches!(self.slabs[*index], Slab::Leaving(.., Write::Busy))) {
             self.wait();
         }
         self.leaving.clear();
@@ -176,7 +180,7 @@ impl SlabFile {
     pub(super) fn look_up(&self, index: usize) -> Result<&[u8], Extent> {
         match &self.slabs[index] {
             Slab::Memory(block) => Ok(block.bytes()),
-            Slab::Leaving { block, .. } => Ok(block.bytes()),
+            Slab::Leaving(block, ..) => Ok(block.bytes()),
             Slab::File(extent) => Err(*extent),
         }
     }
@@ -214,7 +218,7 @@ impl SlabFile {
     /// Bytes that count against the memory budget.
     fn charged(&self) -> usize {
         let leaving = self.leaving.iter().map(|index| match &self.slabs[*index] {
-            Slab::Leaving { block, .. } => block.reserved(),
+            Slab::Leaving(block, ..) => block.reserved(),
             Slab::Memory(_) | Slab::File(_) => 0,
         });
         self.meter.of_stack() - leaving.sum::<usize>()
@@ -295,6 +299,7 @@ impl SlabFile {
     fn spill_oldest(&mut self) -> Result<(), StorageError> {
         while self.leaving.len() >= WRITES_IN_FLIGHT {
             self.wait();
+            self.settle();
             self.retry()?;
         }
         self.writer()?;
@@ -307,62 +312,69 @@ impl SlabFile {
         })?;
         let Slab::Memory(block) = mem::replace(&mut self.slabs[index], Slab::File(extent)) else { unreachable!() };
         let block = Arc::new(block);
-        self.slabs[index] = Slab::Leaving { block: Arc::clone(&block), extent, busy: true };
+        self.slabs[index] = Slab::Leaving(Arc::clone(&block), extent, Write::Busy);
         self.leaving.push(index);
         self.first_in_memory += 1;
         if let Some(result) = self.writer()?.write(index, &block, extent) {
             drop(block);
-            self.written(index, result.is_ok());
+            self.note(index, result.is_ok());
+            self.settle();
             result?;
         }
         Ok(())
     }
 
-    /// Writes those slabs whose write has failed, on this thread, so that the caller learns how it is now: the cause may
+    /// Writes those slabs that the writer could not, on this thread, so that the caller learns how it is now: the cause may
     /// have gone since.
     fn retry(&mut self) -> Result<(), StorageError> {
-        let failed = |index: &usize| matches!(self.slabs[*index], Slab::Leaving { busy: false, .. });
-        for index in self.leaving.iter().copied().filter(failed).collect::<Vec<usize>>() {
-            let Slab::Leaving { block, extent, .. } = &self.slabs[index] else { unreachable!("it is leaving") };
-            if let Some(writer) = &self.writer {
-                writer.file().write(block.bytes(), *extent)?;
-                self.written(index, true);
+        for index in self.leaving_and(Write::Failed) {
+            if let (Slab::Leaving(block, extent, _), Some(file)) = (&self.slabs[index], self.file()) {
+                file.write(block.bytes(), *extent)?;
+                self.note(index, true);
             }
         }
+        self.settle();
         Ok(())
     }
 
     /// Takes note of the writes that have ended.
     fn collect(&mut self) {
         while let Some((index, all)) = self.writer.as_mut().and_then(Writer::try_result) {
-            self.written(index, all);
+            self.note(index, all);
         }
+        self.settle();
     }
 
-    /// Waits until a write has ended. All of them have when the thread is gone.
+    /// Waits until a write has ended. All have when the thread is gone.
     fn wait(&mut self) {
         if let Some((index, all)) = self.writer.as_mut().and_then(Writer::wait) {
-            self.written(index, all);
+            self.note(index, all);
             return;
         }
-        for index in &self.leaving {
-            if let Slab::Leaving { busy, .. } = &mut self.slabs[*index] {
-                *busy = false;
-            }
+        for index in self.leaving_and(Write::Busy) {
+            self.note(index, false);
         }
     }
 
-    /// A slab that has been written is in the file from now on, and its block is free.
-    fn written(&mut self, index: usize, all: bool) {
-        let Slab::Leaving { extent, busy, .. } = &mut self.slabs[index] else { return };
-        if !all {
-            *busy = false;
-            return;
+    fn note(&mut self, index: usize, all: bool) {
+        if let Slab::Leaving(_, _, write) = &mut self.slabs[index] {
+            *write = if all { Write::Done } else { Write::Failed };
         }
-        let in_file = Slab::File(*extent);
-        let block = mem::replace(&mut self.slabs[index], in_file).into_block();
-        self.leaving.retain(|leaving| *leaving != index);
-        self.spares.extend(block);
+    }
+
+    /// Slabs that have been written are in the file from now on, and their blocks are free.
+    fn settle(&mut self) {
+        for index in self.leaving_and(Write::Done) {
+            if let Slab::Leaving(_, extent, _) = self.slabs[index] {
+                self.spares.extend(mem::replace(&mut self.slabs[index], Slab::File(extent)).into_block());
+            }
+        }
+        self.leaving.retain(|index| matches!(self.slabs[*index], Slab::Leaving(..)));
+    }
+
+    fn leaving_and(&self, wanted: Write) -> Vec<usize> {
+        let is = |index: &usize| matches!(self.slabs[*index], Slab::Leaving(_, _, write) if write == wanted);
+        self.leaving.iter().copied().filter(is).collect()
     }
 }
 
@@ -371,7 +383,7 @@ impl Slab {
     fn into_block(self) -> Option<Block> {
         match self {
             Self::Memory(block) => Some(block),
-            Self::Leaving { block, .. } => Arc::into_inner(block),
+            Self::Leaving(block, ..) => Arc::into_inner(block),
             Self::File(_) => None,
         }
     }

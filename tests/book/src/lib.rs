@@ -40,6 +40,7 @@ chapters! {
     index_management "book/src/index-management.md";
     storage "book/src/storage.md";
     parallel "book/src/parallel.md";
+    continuation "book/src/continuations.md";
     closed "book/src/closed.md";
     own_strategy "book/src/own-strategy.md";
     conventions "book/src/conventions.md";
@@ -57,6 +58,7 @@ chapters! {
     reuse_indices "book/src/decisions/2026-11-21-reuse-indices.md";
     layers "book/src/decisions/2026-11-21-layers.md";
     hybrid "book/src/decisions/2026-11-21-hybrid.md";
+    continuations "book/src/decisions/2026-11-21-continuations.md";
 }
 
 /// The root of the repository: the one in which cargo runs, which with a shared target folder need not be the one in

@@ -6,7 +6,7 @@ mod faulty;
 use faulty::{Fault, failures_with};
 use std::collections::HashSet;
 use tapewright::conformance::scenarios;
-use tapewright::{Hybrid, Jacobian, Linear, PrimalValue, Reuse, Shared, Spilled, Tape};
+use tapewright::{Continuation, Hybrid, Jacobian, Linear, PrimalValue, Reuse, Shared, Spilled, Tape};
 use tapewright_kit_tests::FewPages;
 
 /// The kit, for each strategy in a module of its own.
@@ -49,6 +49,10 @@ conforms! {
     hybrid_reuse_f32: Hybrid<f32, Reuse>;
     hybrid_reuse_shared: Hybrid<f64, Reuse, Shared>;
     hybrid_reuse_spilled: Hybrid<f64, Reuse, Spilled<FewPages>>;
+    continuation: Continuation;
+    continuation_u64: Continuation<f64, Linear<u64>>;
+    continuation_f32: Continuation<f32>;
+    continuation_reuse: Continuation<f64, Reuse>;
 }
 
 /// Fails unless the kit finds this fault, in the scenario that is meant to.

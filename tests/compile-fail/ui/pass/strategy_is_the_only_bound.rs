@@ -36,5 +36,7 @@ fn main() {
     let x = [0.5, -0.25, 0.125];
     let (by_jacobian, by_primal) = (gradient::<Jacobian>(loss, &x), gradient::<PrimalValue>(loss, &x));
     assert!(by_jacobian.iter().zip(&by_primal).all(|(a, b)| (a - b).abs() < 1e-14));
+    let (_, by_tangent) = jacobian_forward::<Tangent<8>>(|x| vec![loss(x)], &x);
+    assert!(by_jacobian.iter().zip(&by_tangent[0]).all(|(a, b)| (a - b).abs() < 1e-14));
     assert!(loss::<Passive>(Real::wrap_slice(&x)).value().is_finite());
 }

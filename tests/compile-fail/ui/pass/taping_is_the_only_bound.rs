@@ -12,4 +12,5 @@ fn f<S: Taping>(x: &[Real<S>]) -> Real<S> {
 
 fn main() {
     assert_eq!(gradient::<Jacobian>(f, &[1.0, 2.0]).len(), 2);
+    assert_eq!(jvp::<Tangent>(|x| vec![f(x)], &[1.0, 2.0], &[0.0, 1.0]).unwrap().1.len(), 1);
 }

@@ -1,0 +1,156 @@
+//! Forward mode along 8 directions and along one, over every workload, beside the function itself on plain `f64` and under
+//! `Passive`.
+//!
+//! Every derivative is checked against the hand-written adjoint before it is timed. With `TAPEWRIGHT_TABLE=1` in the
+//! environment, the program prints a table instead: medians of thread CPU time, measured in turns.
+#![allow(missing_docs, reason = "criterion's macros make undocumented functions")]
+#![allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+
+use cpu_time::ThreadTime;
+use criterion::Criterion;
+use std::hint::black_box;
+use std::time::Duration;
+use tapewright::{Passive, Real, Tangent};
+use tapewright_problems::random::SplitMix64;
+use tapewright_problems::{Burgers, ExpSq, Gmm, Laplacian, Libor, Lstm, Problem, RepeatedSin, total};
+
+/// Random directions: entry `j` of direction `k` at `directions[j][k]`.
+fn directions(inputs: usize) -> Vec<[f64; 8]> {
+    let mut random = SplitMix64::new(8);
+    (0..inputs).map(|_| core::array::from_fn(|_| random.symmetric())).collect()
+}
+
+/// All evaluations of a workload along `N` directions, with the inputs they need.
+struct Run<'p, P> {
+    problem: &'p P,
+    x: Vec<f64>,
+    directions: Vec<[f64; 8]>,
+}
+
+impl<'p, P: Problem> Run<'p, P> {
+    fn new(problem: &'p P) -> Self {
+        let x = problem.inputs(0);
+        let directions = directions(x.len());
+        Self { problem, x, directions }
+    }
+
+    /// Sums of the values and of the derivatives along the first `N` directions.
+    fn forward<const N: usize>(&mut self, inputs: &mut Vec<Real<Tangent<N>>>) -> (f64, [f64; N]) {
+        let mut sums = (0.0, [0.0; N]);
+        for k in 0..self.problem.evaluations() {
+            self.problem.inputs_into(k, &mut self.x);
+            inputs.clear();
+            let along = |(x, d): (&f64, &[f64; 8])| Real::with_tangent(*x, core::array::from_fn(|k| d[k]));
+            inputs.extend(black_box(&self.x).iter().zip(&self.directions).map(along));
+            let y = self.problem.eval(k, inputs);
+            sums.0 += y.value();
+            sums.1.iter_mut().zip(y.tangent()).for_each(|(sum, tangent)| *sum += tangent);
+        }
+        sums
+    }
+
+    fn plain(&mut self) -> f64 {
+        let mut sum = 0.0;
+        for k in 0..self.problem.evaluations() {
+            self.problem.inputs_into(k, &mut self.x);
+            sum += self.problem.plain(k, black_box(&self.x));
+        }
+        sum
+    }
+
+    fn passive(&mut self) -> f64 {
+        let mut sum = 0.0;
+        for k in 0..self.problem.evaluations() {
+            self.problem.inputs_into(k, &mut self.x);
+            sum += self.problem.eval::<Passive>(k, Real::wrap_slice(black_box(&self.x))).value();
+        }
+        sum
+    }
+
+    /// Fails unless the derivatives are those of the hand-written adjoint.
+    fn check(&mut self) {
+        let (value, gradient) = total(self.problem, |k, x, g| self.problem.adjoint(k, x, g));
+        let (found, tangents) = self.forward::<8>(&mut Vec::new());
+        let (_, [alone]) = self.forward::<1>(&mut Vec::new());
+        let name = self.problem.name();
+        assert!((found - value).abs() <= 1e-12 * value.abs(), "{name}: {found}, {value} by hand");
+        let scale: f64 = gradient.iter().map(|g| g.abs()).sum();
+        for (k, tangent) in tangents.into_iter().chain([alone]).enumerate() {
+            let expected: f64 = gradient.iter().zip(&self.directions).map(|(g, d)| g * d[k % 8]).sum();
+            assert!((tangent - expected).abs() <= 1e-12 * scale, "{name}: {tangent} along {k}, {expected} by hand");
+        }
+    }
+}
+
+fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
+
+/// Seconds of thread time that `run` takes.
+fn seconds<R>(run: impl FnOnce() -> R) -> f64 {
+    let clock = ThreadTime::now();
+    black_box(run());
+    clock.elapsed().as_secs_f64()
+}
+
+/// One line of the table: the plain function's time, and the others as multiples of it, medians of ratios within a turn.
+fn line<P: Problem>(run: &mut Run<'_, P>) {
+    let (mut one, mut eight) = (Vec::new(), Vec::new());
+    let clock = ThreadTime::now();
+    black_box(run.plain());
+    // So often that a turn takes 10 ms.
+    let repeats = (10_000_000 / clock.elapsed().as_nanos().max(1000)).max(1);
+    let mut columns = [(); 4].map(|()| Vec::new());
+    for _ in 0..25 {
+        let mut timed = |f: &mut dyn FnMut(&mut Run<'_, P>)| seconds(|| (0..repeats).for_each(|_| f(run)));
+        let plain = timed(&mut |run| _ = black_box(run.plain()));
+        let passive = timed(&mut |run| _ = black_box(run.passive()));
+        let along_one = timed(&mut |run| _ = black_box(run.forward::<1>(&mut one)));
+        let along_eight = timed(&mut |run| _ = black_box(run.forward::<8>(&mut eight)));
+        let figures = [plain, passive / plain, along_one / plain, along_eight / plain];
+        columns.iter_mut().zip(figures).for_each(|(column, figure)| column.push(figure));
+    }
+    let [plain, passive, along_one, along_eight] = columns.map(median);
+    let evaluation = 1e6 * plain / (repeats as f64 * run.problem.evaluations() as f64);
+    let (name, size) = (run.problem.name(), run.problem.size());
+    println!("| {name} | {size} | {evaluation:.3} | {passive:.2} | {along_one:.2} | {along_eight:.2} |");
+}
+
+/// Checks one workload, then times it: with criterion, or as a line of the table.
+fn workload(criterion: Option<&mut Criterion>, problem: &impl Problem) {
+    let mut run = Run::new(problem);
+    run.check();
+    let Some(criterion) = criterion else { return line(&mut run) };
+    let (mut one, mut eight) = (Vec::new(), Vec::new());
+    let mut group = criterion.benchmark_group(format!("forward/{}", problem.name()));
+    group.bench_function("plain", |b| b.iter(|| run.plain()));
+    group.bench_function("passive", |b| b.iter(|| run.passive()));
+    group.bench_function("tangent_1", |b| b.iter(|| run.forward::<1>(&mut one)));
+    group.bench_function("tangent_8", |b| b.iter(|| run.forward::<8>(&mut eight)));
+    group.finish();
+}
+
+fn workloads(mut criterion: Option<&mut Criterion>) {
+    workload(criterion.as_deref_mut(), &Burgers::default());
+    workload(criterion.as_deref_mut(), &Gmm::iris());
+    workload(criterion.as_deref_mut(), &Gmm::synthetic(10, 25, 1000).expect("a possible size"));
+    workload(criterion.as_deref_mut(), &Laplacian::default());
+    workload(criterion.as_deref_mut(), &RepeatedSin::new(1_000_000).expect("a possible size"));
+    workload(criterion.as_deref_mut(), &Libor::new(80, 40, 10).expect("a possible size"));
+    workload(criterion.as_deref_mut(), &Lstm::synthetic(2, 14, 1024).expect("a possible size"));
+    workload(criterion, &ExpSq::new(1000).expect("a possible size"));
+}
+
+fn main() {
+    if std::env::var_os("TAPEWRIGHT_TABLE").is_some_and(|value| value == "1") {
+        println!("| workload | size | plain, µs an evaluation | Passive | Tangent<1> | Tangent<8> |");
+        println!("|---|---|--:|--:|--:|--:|");
+        return workloads(None);
+    }
+    let times = (Duration::from_millis(300), Duration::from_secs(1));
+    let mut criterion =
+        Criterion::default().sample_size(15).warm_up_time(times.0).measurement_time(times.1).configure_from_args();
+    workloads(Some(&mut criterion));
+    criterion.final_summary();
+}

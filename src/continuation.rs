@@ -1,0 +1,66 @@
+//! Statements that a closure of the user reverses.
+
+use crate::expr::Real;
+use smallvec::SmallVec;
+use tapewright_strategies::{Continuation, Float, IndexManager, Policy};
+
+/// Records a statement with this value that `reverse` reverses: a closure of yours on the tape.
+///
+/// In each sweep that reaches the statement with an adjoint other than 0, `reverse` is called once, with that adjoint and a slice
+/// of zeros, one for each argument, in which it leaves adjoint·∂result/∂argument. Entries of passive arguments are
+/// ignored; those of an argument that is given twice add up. If no argument is active, nothing is recorded, the result is
+/// passive, and `reverse` is dropped at once.
+///
+/// The closure may own whatever it needs. It is moved into the tape, and is dropped once: when the next recording begins, when
+/// the tape is reset, or when it is dropped. A tape that is leaked drops nothing. If destructors panic, the others run all
+/// the same, and then one of the panics goes on.
+///
+/// Tapes can be sent to other threads, and a finished recording can be swept by several at once, so the closure must be
+/// `Send` and `Sync`.
+///
+/// # Panics
+///
+/// As [`Ex::eval`](crate::Ex::eval); nothing has been recorded then, and `reverse` is dropped.
+///
+/// # Examples
+///
+/// A matrix kept by the closure, x ↦ ½·xᵀAx:
+///
+/// ```
+/// use tapewright::{continuation, prelude::*};
+///
+/// fn energy(a: &[[f64; 2]; 2], x: &[Real<Continuation>]) -> Real<Continuation> {
+///     let at: Vec<f64> = x.iter().map(Real::value).collect();
+///     let slopes: Vec<f64> = a.iter().map(|row| row[0] * at[0] + row[1] * at[1]).collect();
+///     let value = 0.5 * (at[0] * slopes[0] + at[1] * slopes[1]);
+///     continuation(&[&x[0], &x[1]], value, move |adjoint, x| {
+///         x.iter_mut().zip(&slopes).for_each(|(x, slope)| *x = adjoint * slope);
+///     })
+/// }
+///
+/// let a = [[2.0, 1.0], [1.0, 4.0]];
+/// assert_eq!(gradient::<Continuation>(|x| (2.0 * energy(&a, x)).into(), &[1.0, 2.0]), [8.0, 18.0]);
+/// ```
+///
+/// What is no `Sync` cannot be captured:
+///
+/// ```compile_fail,E0277
+/// # use tapewright::{continuation, prelude::*};
+/// # use std::cell::Cell;
+/// fn counted(x: &Real<Continuation>) -> Real<Continuation> {
+///     let calls = Cell::new(0);
+///     continuation(&[x], x.value(), move |adjoint, x| {
+///         calls.set(calls.get() + 1); // use an atomic counter
+///         x[0] = adjoint;
+///     })
+/// }
+/// ```
+#[track_caller]
+pub fn continuation<V: Float, M: IndexManager, P: Policy>(
+    arguments: &[&Real<Continuation<V, M, P>>],
+    value: V,
+    reverse: impl Fn(V, &mut [V]) + Send + Sync + 'static,
+) -> Real<Continuation<V, M, P>> {
+    let ids: SmallVec<[&M::Id; 8]> = arguments.iter().map(|x| x.id()).collect();
+    Real::from_parts(value, Continuation::<V, M, P>::record_closure(&ids, reverse))
+}

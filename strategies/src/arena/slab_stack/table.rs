@@ -1,0 +1,108 @@
+//! The slabs of a stack, by number, and the memory that they are part of.
+
+use bumpalo::Bump;
+use core::alloc::Layout;
+use core::ptr::NonNull;
+
+/// The alignment of bumpalo's chunks.
+const CHUNK_ALIGN: usize = 16;
+
+/// Groups of slabs double in size up to this many bytes, so that small slabs do not cost one call of the allocator each
+/// and the memory that waits for elements stays bounded.
+const GROUP_BYTES: usize = 1 << 20;
+
+/// Slabs by number. They stay where they are; only this table of pointers is ever reallocated.
+pub(super) struct Table<T, const SLAB: usize> {
+    slabs: Vec<NonNull<[T; SLAB]>>,
+    groups: Vec<Group>,
+}
+
+/// Slabs that were taken from the allocator together.
+struct Group {
+    /// How many slabs the groups before this one have.
+    before: usize,
+    /// Bytes obtained from the allocator, bumpalo's own included.
+    bytes: usize,
+    /// Owns the memory. Shared references to a stack must not use it: it is not `Sync`.
+    _owner: Bump<CHUNK_ALIGN>,
+}
+
+impl<T, const SLAB: usize> Table<T, SLAB> {
+    const SLAB_BYTES: usize = SLAB.checked_mul(size_of::<T>()).expect("a slab has more bytes than the address space");
+
+    pub(super) const fn new() -> Self {
+        Self { slabs: Vec::new(), groups: Vec::new() }
+    }
+
+    /// The number of slabs.
+    pub(super) const fn len(&self) -> usize {
+        self.slabs.len()
+    }
+
+    /// The first place of a slab.
+    #[inline]
+    pub(super) fn slab(&self, number: usize) -> NonNull<T> {
+        self.slabs[number].cast()
+    }
+
+    /// The first `count` slabs.
+    pub(super) fn first(&self, count: usize) -> &[NonNull<[T; SLAB]>] {
+        &self.slabs[..count]
+    }
+
+    /// The first `count` slabs.
+    pub(super) fn first_mut(&mut self, count: usize) -> &mut [NonNull<[T; SLAB]>] {
+        &mut self.slabs[..count]
+    }
+
+    /// Bytes obtained from the allocator.
+    pub(super) fn reserved(&self) -> usize {
+        let tables = self.slabs.capacity() * size_of::<NonNull<T>>() + self.groups.capacity() * size_of::<Group>();
+        tables + self.groups.iter().map(|group| group.bytes).sum::<usize>()
+    }
+
+    /// At least `count` more slabs: up to as many as there are, so that the number of allocations is logarithmic.
+    pub(super) fn grow(&mut self, count: usize) {
+        let doubled = count.max(self.len().min(GROUP_BYTES / Self::SLAB_BYTES));
+        if !self.take(doubled) && !self.take(count) {
+            let bytes = count as u128 * Self::SLAB_BYTES as u128;
+            panic!("out of memory: the allocator has no {bytes} bytes for {count} slabs of {SLAB} elements of a stack")
+        }
+    }
+
+    /// Adds a group of `count` slabs, and of what else fits in the memory that they get. False if there is no memory.
+    fn take(&mut self, count: usize) -> bool {
+        let align = align_of::<T>().max(CHUNK_ALIGN);
+        let layout = |slabs: usize| {
+            slabs.checked_mul(Self::SLAB_BYTES).and_then(|bytes| Layout::from_size_align(bytes, align).ok())
+        };
+        // Everything that can fail comes first.
+        let owner = Bump::with_min_align();
+        let Some(start) = layout(count).and_then(|layout| owner.try_alloc_layout(layout).ok()) else { return false };
+        let spare = owner.chunk_capacity().saturating_sub(align - CHUNK_ALIGN) / Self::SLAB_BYTES;
+        let room = self.slabs.try_reserve(count + spare).is_ok() && self.groups.try_reserve(1).is_ok();
+        if !room {
+            return false;
+        }
+        let before = self.len();
+        let mut add = |start: NonNull<u8>, count: usize| {
+            // SAFETY: the piece has the bytes of `count` slabs.
+            self.slabs.extend((0..count).map(|k| unsafe { start.add(k * Self::SLAB_BYTES) }.cast()));
+        };
+        add(start, count);
+        if let Some(start) = layout(spare).and_then(|layout| owner.try_alloc_layout(layout).ok()) {
+            add(start, spare);
+        }
+        self.groups.push(Group { before, bytes: owner.allocated_bytes_including_metadata(), _owner: owner });
+        true
+    }
+
+    /// Gives back the groups that lie wholly after the first `used` slabs.
+    pub(super) fn shrink(&mut self, used: usize) {
+        while let Some(group) = self.groups.pop_if(|group| group.before >= used) {
+            self.slabs.truncate(group.before);
+        }
+        self.slabs.shrink_to_fit();
+        self.groups.shrink_to_fit();
+    }
+}

@@ -1,0 +1,145 @@
+//! Closures on a stack.
+
+use crate::arena::{self, Continuations};
+use crate::{
+    Capacity, Float, IndexManager, Linear, LinearId, MemoryReport, Nary, Policy, Reverse, Statement, StorageError,
+    Strict, TapeNumber, Taped, Taping,
+};
+use core::marker::PhantomData;
+use smallvec::SmallVec;
+
+/// Continuation taping: each statement leaves behind a closure, and the sweep calls the closures, last first.
+///
+/// A closure is a function together with what it captured: the distinct partials of its statement, the identifiers of
+/// its arguments, and the identifier of its result. The captures lie in an arena that is kept and reused; a stack beside
+/// them has a pointer for each closure, to what is known of its type: its function and its length. So every statement is
+/// reversed by a function that was compiled for it, and a function of your own takes part as a closure of any type, by
+/// [`record_closure`](Self::record_closure) or by `tapewright::continuation`.
+///
+/// A statement with `a` arguments whose partials are `d` distinct numbers other than ±1 takes exactly
+/// **8 + 8d + 4(a + 1) bytes, rounded up to a multiple of 8** (`f64` values, `u32` identifiers; d ≤ a follows from the
+/// operators, see [`Shape`](crate::Shape)); 8 of them are on the stack. Passive arguments count in `a` and `d` as the
+/// others do. A function of slices takes 8 + 12a + 8 for its `a` active arguments, a sum 8 + 4a + 8, both rounded up in the
+/// same way. An input takes nothing.
+///
+/// That is more than [`Jacobian`](crate::Jacobian) takes for the same statement, and the sweep calls a function for
+/// each statement. Prefer `Jacobian`, unless you need closures of your own on the tape.
+///
+/// `V` is the value type, `M` the index management ([`Linear`] or [`Reuse`](crate::Reuse)), `P` what derivatives are at singular points.
+#[derive(Clone, Copy, Debug)]
+pub struct Continuation<V = f64, M = Linear, P = Strict>(PhantomData<(V, M, P)>);
+
+impl<V: Float, M: IndexManager, P: Policy> Continuation<V, M, P> {
+    /// Records a statement that `reverse` reverses, and returns the identifier of its result; passive if no argument is
+    /// active, and `reverse` is then dropped.
+    ///
+    /// In each sweep that reaches the statement with an adjoint other than 0, `reverse` is called once with that adjoint and
+    /// a slice of zeros, one for each argument, in which it leaves adjoint·∂result/∂argument. Entries of passive
+    /// arguments are ignored; those of an argument that is given twice add up. It is called by reference, any number of
+    /// times, perhaps by several threads at once.
+    ///
+    /// `reverse` is moved into the tape, whatever its size and alignment. It is dropped once: when the next recording
+    /// begins, when the tape is reset, or when it is dropped. A leaked tape drops nothing. If destructors panic, the others
+    /// run all the same, and then one of the panics goes on.
+    ///
+    /// The statement takes the bytes of `reverse`, `4(a + 3)` bytes for its `a` arguments (`u32` identifiers), each of both
+    /// rounded up to a multiple of 8, 8 on the stack, 16 more if `reverse` has a destructor, and what it takes to align it. What
+    /// `reverse` itself has allocated is not counted.
+    ///
+    /// # Panics
+    ///
+    /// As [`Taping::record`]; nothing has been recorded then, and `reverse` is dropped.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tapewright_strategies::{active::{self, OwnedTape}, Continuation, Continuations, Reverse};
+    /// type S = Continuation;
+    ///
+    /// let mut tape = OwnedTape::<S>::new(Continuations::default());
+    /// let (x, y) = tape.record(|number| {
+    ///     let x = active::with::<S, _>(number, |tape| S::input(tape, 3.0));
+    ///     let slope = 2.0 * 3.0;
+    ///     (x, S::record_closure(&[&x], move |adjoint, x: &mut [f64]| x[0] = adjoint * slope))
+    /// });
+    /// let slot = |id| S::locate(id).map_or(0, |(_, slot)| slot);
+    /// let mut adjoints = [0.0; 3];
+    /// adjoints[slot(&y)] = 1.0;
+    /// S::reverse(tape.tape(), &mut adjoints)?;
+    /// assert_eq!(adjoints[slot(&x)], 6.0);
+    /// # Ok::<(), tapewright_strategies::StorageError>(())
+    /// ```
+    #[track_caller]
+    pub fn record_closure<F>(arguments: &[&M::Id], reverse: F) -> M::Id
+    where
+        F: Fn(V, &mut [V]) + Send + Sync + 'static,
+    {
+        let arguments: SmallVec<[LinearId<M::Index>; 8]> = arguments.iter().map(|id| M::raw(id)).collect();
+        arena::append_user_closure::<Self, V, M, F>(&arguments, reverse)
+    }
+}
+
+impl<V: Float, M: IndexManager, P: Policy> Taping for Continuation<V, M, P> {
+    arena::variables_by_manager!();
+
+    #[inline(always)]
+    #[track_caller]
+    fn record<N: Statement<Self>>(statement: &N) -> M::Id {
+        arena::append_closure::<Self, V, M, N>(statement)
+    }
+
+    #[track_caller]
+    fn record_nary<R: Nary<V>>(arguments: &[&[Self::Variable]], constants: &[V], _: V) -> M::Id {
+        arena::append_nary_closure::<Self, R, V, M>(arguments, constants)
+    }
+}
+
+impl<V: Float, M: IndexManager, P: Policy> Reverse for Continuation<V, M, P> {
+    type Tape = Continuations<V, M>;
+
+    #[inline(always)]
+    fn begin(tape: &mut Self::Tape, number: TapeNumber) {
+        tape.begin(number);
+    }
+
+    #[inline]
+    #[track_caller]
+    fn input(tape: &mut Self::Tape, _: V) -> M::Id {
+        match tape.input() {
+            Ok(id) => M::adopt_pinned(id),
+            Err(refusal) => refusal.raise(),
+        }
+    }
+
+    #[inline]
+    #[track_caller]
+    fn inputs(tape: &mut Self::Tape, values: &[V], mut each: impl FnMut(V, M::Id)) {
+        if let Err(refusal) = tape.inputs(values, |value, id| each(value, M::adopt_pinned(id))) {
+            refusal.raise();
+        }
+    }
+
+    #[inline(always)]
+    fn locate(id: &M::Id) -> Option<(TapeNumber, usize)> {
+        let id = M::raw(id);
+        id.is_active().then(|| (id.number(), arena::usize_of(id.index())))
+    }
+
+    #[inline(always)]
+    fn identifiers(tape: &Self::Tape) -> usize {
+        tape.len()
+    }
+
+    fn reverse(tape: &Self::Tape, adjoints: &mut [V]) -> Result<(), StorageError> {
+        tape.reverse(adjoints);
+        Ok(())
+    }
+
+    fn reserve(tape: &mut Self::Tape, capacity: Capacity) {
+        tape.reserve(capacity);
+    }
+
+    fn memory(tape: &Self::Tape) -> MemoryReport {
+        tape.memory()
+    }
+}

@@ -1,0 +1,265 @@
+//! Forward mode: drivers, any number of directions, passive variables, and agreement with reverse mode.
+
+use tapewright::prelude::*;
+use tapewright::strategies::Strict;
+use tapewright::{Directions, Error, Float, dot, linear_combination, logsumexp, sum, value_and_derivative};
+use tapewright_problems::random::SplitMix64;
+use tapewright_problems::{Burgers, ExpSq, Gmm, Laplacian, Libor, Lstm, Problem, RepeatedSin};
+
+const INF: f64 = f64::INFINITY;
+
+/// Five inputs, three outputs; with a function of slices, a literal, a passive variable and an output that is an input.
+fn three<S: Taping>(x: &[Real<S>]) -> Vec<Real<S>> {
+    let passive = Real::from(0.5);
+    let mut y: Real<S> = (&x[0] * &x[1] + x[2].sin() * 2.0).into();
+    y *= &x[3];
+    y += &passive * &x[4];
+    vec![(y * x[1].exp()).into(), dot(&x[..2], &x[3..]), x[2].clone()]
+}
+
+/// The Jacobian of [`three`], by hand.
+fn three_by_hand(x: &[f64; 5]) -> [[f64; 5]; 3] {
+    let [a, b, c, d, e] = *x;
+    let (y, s) = ((a * b + 2.0 * c.sin()) * d + 0.5 * e, b.exp());
+    let first = [b * d * s, (a * d + y) * s, 2.0 * c.cos() * d * s, (a * b + 2.0 * c.sin()) * s, 0.5 * s];
+    [first, [d, e, 0.0, a, b], [0.0, 0.0, 1.0, 0.0, 0.0]]
+}
+
+fn assert_is_the_jacobian_of_three<S: Forward>(tolerance: f64) {
+    let x = [0.5, -0.25, 1.5, 2.0, -1.0];
+    let rounded: Vec<S::Value> = x.iter().map(|x| S::Value::from_f64(*x)).collect();
+    let (values, rows) = jacobian_forward::<S>(three, &rounded);
+    assert_eq!((values[2], rows.len()), (rounded[2], 3));
+    for (row, expected) in rows.iter().zip(three_by_hand(&x)) {
+        assert_eq!(row.len(), 5);
+        for (found, expected) in row.iter().zip(expected) {
+            let close = (found.as_f64() - expected).abs() <= tolerance * expected.abs();
+            assert!(close, "{found}, expected {expected} under {}", core::any::type_name::<S>());
+        }
+    }
+}
+
+#[test]
+fn any_number_of_directions_gives_the_jacobian() {
+    assert_is_the_jacobian_of_three::<Tangent>(4e-15);
+    assert_is_the_jacobian_of_three::<Tangent<2>>(4e-15);
+    assert_is_the_jacobian_of_three::<Tangent<3>>(4e-15);
+    assert_is_the_jacobian_of_three::<Tangent<5>>(4e-15);
+    assert_is_the_jacobian_of_three::<Tangent<8>>(4e-15);
+    assert_is_the_jacobian_of_three::<Tangent<1, f32>>(2e-6);
+    assert_is_the_jacobian_of_three::<Tangent<2, f32>>(2e-6);
+    assert_is_the_jacobian_of_three::<Tangent<3, f32>>(2e-6);
+    assert_is_the_jacobian_of_three::<Tangent<8, f32>>(2e-6);
+    assert_is_the_jacobian_of_three::<Tangent<16, f32, Strict>>(2e-6);
+}
+
+#[test]
+fn the_shape_is_that_of_the_reverse_driver() {
+    let x = [0.5, -0.25, 1.5, 2.0, -1.0];
+    let (values, rows) = jacobian_forward::<Tangent<2>>(three, &x);
+    let (same_values, same_rows) = jacobian::<Jacobian>(three, &x);
+    assert_eq!(values, same_values);
+    for (a, b) in rows.concat().iter().zip(same_rows.concat()) {
+        assert!((a - b).abs() <= 1e-15 * b.abs(), "{rows:?}, {same_rows:?}");
+    }
+}
+
+#[test]
+fn without_inputs_or_outputs_there_are_empty_rows_or_none() {
+    let constant = |_: &[Real<Tangent<3>>]| vec![Real::from(7.0), Real::from(8.0)];
+    assert_eq!(jacobian_forward(constant, &[]), (vec![7.0, 8.0], vec![vec![], vec![]]));
+    assert_eq!(jvp(constant, &[], &[]), Ok((vec![7.0, 8.0], vec![0.0, 0.0])));
+    let nothing = |_: &[Real<Tangent<3>>]| vec![];
+    assert_eq!(jacobian_forward(nothing, &[1.0]), (vec![], vec![]));
+}
+
+#[test]
+fn several_directions_are_taken_as_many_at_once_as_there_is_room_for() {
+    let x = [0.5, -0.25, 1.5, 2.0, -1.0];
+    let directions: Vec<[f64; 5]> = (0..7).map(|k| [0.0, 0.5, 1.0, 1.5, 2.0].map(|h| f64::from(k) - h)).collect();
+    let mut runs = 0;
+    let counted = |x: &[Real<Tangent<3>>]| {
+        runs += 1;
+        three(x)
+    };
+    let (values, products) = jvps(counted, &x, &directions).expect("lengths agree");
+    assert_eq!((runs, products.len()), (3, 7));
+    for (direction, products) in directions.iter().zip(&products) {
+        assert_eq!(jvp::<Tangent>(three, &x, direction), Ok((values.clone(), products.clone())));
+    }
+    let none: [[f64; 5]; 0] = [];
+    assert_eq!(jvps::<Tangent>(three, &x, &none), Ok((values, vec![])));
+}
+
+#[test]
+fn a_direction_of_another_length_is_an_error() {
+    let wrong = |name, found| Error::LengthMismatch { expected: ("inputs", 5), found: (name, found) };
+    assert_eq!(jvp::<Tangent>(three, &[1.0; 5], &[1.0; 4]), Err(wrong("entries of the direction", 4)));
+    let directions = [vec![1.0; 5], vec![1.0; 6]];
+    assert_eq!(jvps::<Tangent<2>>(three, &[1.0; 5], &directions), Err(wrong("entries of a direction", 6)));
+}
+
+#[test]
+#[should_panic(expected = "returned 1 outputs, and 2 in another run")]
+fn a_function_with_another_number_of_outputs_in_another_run_is_refused() {
+    let mut outputs = 0;
+    let growing = |x: &[Real<Tangent>]| {
+        outputs += 1;
+        vec![x[0]; outputs]
+    };
+    jacobian_forward(growing, &[1.0, 2.0]);
+}
+
+#[test]
+fn functions_of_one_variable_have_a_driver_of_their_own() {
+    fn f<S: Taping>(x: Real<S>) -> Real<S> {
+        (x.sin() * &x).into()
+    }
+    let slope = 0.5_f64.cos() * 0.5 + 0.5_f64.sin();
+    assert_eq!(derivative::<Tangent>(f, 0.5), slope);
+    assert_eq!(value_and_derivative::<Tangent<4>>(f, 0.5), (0.5_f64.sin() * 0.5, slope));
+    assert_eq!(derivative::<Tangent<1, f32>>(f, 0.0), 0.0);
+    assert_eq!(derivative::<Tangent>(|_| Real::from(3.0), 0.5), 0.0);
+}
+
+#[test]
+fn variables_carry_the_tangents_they_are_given() {
+    let x = Real::<Tangent<3>>::with_tangent(2.0, [1.0, 0.0, -3.0]);
+    let y: Real<_> = (x * x).into();
+    assert_eq!((y.value(), y.tangent()), (4.0, [4.0, 0.0, -12.0]));
+    assert_eq!((y.id()[0], *y.id().as_array(), <[f64; 3]>::from(*y.id())), (4.0, y.tangent(), y.tangent()));
+    assert_eq!(Real::<Tangent<3>>::from(2.0).tangent(), [0.0; 3]);
+    assert_eq!(Directions::<f32, 2>::default(), Directions::from([0.0, 0.0]));
+}
+
+#[test]
+fn variables_take_one_number_more_than_there_are_directions() {
+    assert_eq!(size_of::<Real<Tangent>>(), 16);
+    assert_eq!(size_of::<Real<Tangent<8>>>(), 72);
+    assert_eq!(size_of::<Real<Tangent<3, f32>>>(), 16);
+}
+
+const fn assert_plain<T: Copy + Send + Sync + 'static>() {}
+const _: () = {
+    assert_plain::<Real<Tangent>>();
+    assert_plain::<Real<Tangent<8, f32>>>();
+};
+
+/// The value and derivative of a function of one active variable.
+fn slope(f: impl FnOnce(Real<Tangent<2>>) -> Real<Tangent<2>>, x: f64) -> f64 {
+    let y = f(Real::with_tangent(x, [0.0, 1.0]));
+    assert_eq!(y.tangent()[0], 0.0, "a direction in which nothing moves");
+    y.tangent()[1]
+}
+
+#[test]
+fn passive_variables_contribute_nothing_although_their_partials_are_infinite_or_nan() {
+    let passive = Real::from(0.0);
+    let (exponent, not_a_number) = (Real::from(3.0), Real::from(f64::NAN));
+    assert_eq!(slope(|x| (passive.sqrt() + x).into(), 2.0), 1.0);
+    assert_eq!(slope(|x| (x * passive.cbrt() + x).into(), 2.0), 1.0);
+    assert_eq!(slope(|x| x.powf(exponent).into(), -2.0), 12.0);
+    assert_eq!(slope(|x| (passive.hypot(passive) + x).into(), 2.0), 1.0);
+    assert_eq!(slope(|x| (x - not_a_number).into(), 2.0), 1.0);
+    let first = logsumexp(&[passive, Real::from(-INF), Real::with_tangent(-INF, [0.0, 1.0])]);
+    assert_eq!(first.tangent(), [0.0, 0.0]);
+}
+
+#[test]
+fn functions_of_slices_keep_the_convention() {
+    let infinite = Real::<Tangent<2>>::with_tangent(1.0, [INF, 1.0]);
+    let zero = Real::with_tangent(0.0, [2.0, 1.0]);
+    // ∂/∂infinite is the other factor, 0; in the second direction all is finite.
+    assert_eq!(dot(&[infinite], &[zero]).tangent(), [2.0, 1.0]);
+    assert_eq!(linear_combination(&[0.0, 3.0], &[infinite, zero]).tangent(), [6.0, 3.0]);
+    assert_eq!(sum(&[infinite, zero]).tangent(), [INF, 2.0]);
+    assert_eq!(sum::<Tangent<2>>(&[]).tangent(), [0.0, 0.0]);
+}
+
+#[test]
+fn zero_times_infinity_is_nan_inside_a_statement_and_zero_between_statements() {
+    fn apart<S: Taping>(x: &[Real<S>]) -> Real<S> {
+        let length: Real<S> = (&x[0] * &x[0] + &x[1] * &x[1]).sqrt().into();
+        (&x[0] * &length).into()
+    }
+    fn together<S: Taping>(x: &[Real<S>]) -> Real<S> {
+        (&x[0] * (&x[0] * &x[0] + &x[1] * &x[1]).sqrt()).into()
+    }
+    let origin = [0.0, 0.0];
+    for f in [apart::<Tangent<2>>, together::<Tangent<2>>] {
+        let regular = jacobian_forward(|x| vec![f(x)], &[3.0, 4.0]).1.concat();
+        assert!((regular[0] - 6.8).abs() < 1e-14 && (regular[1] - 2.4).abs() < 1e-14, "{regular:?}");
+    }
+    let gradient = jacobian_forward::<Tangent<2>>(|x| vec![together(x)], &origin).1.concat();
+    assert!(gradient.iter().all(|g| g.is_nan()), "{gradient:?}");
+    assert_eq!(jacobian_forward::<Tangent<2>>(|x| vec![apart(x)], &origin).1, [[0.0, 0.0]]);
+    assert_eq!(tapewright::gradient::<Jacobian>(apart, &origin), [0.0, 0.0]);
+}
+
+#[test]
+fn infinite_and_nan_derivatives_come_through() {
+    let f = |x: &[Real<Tangent<2>>]| vec![(x[0].sqrt() + x[1]).into(), x[0].hypot(x[0]).into(), (x[0] / x[1]).into()];
+    let (_, rows) = jacobian_forward(f, &[0.0, 2.0]);
+    assert_eq!(rows[0], [INF, 1.0]);
+    assert!(rows[1][0].is_nan() && rows[1][1] == 0.0, "{rows:?}");
+    assert_eq!(rows[2], [0.5, 0.0]);
+}
+
+fn inner(x: &[f64], y: &[f64]) -> f64 {
+    x.iter().zip(y).map(|(x, y)| x * y).sum()
+}
+
+fn random(n: usize, seed: u64) -> Vec<f64> {
+    let mut random = SplitMix64::new(seed);
+    (0..n).map(|_| random.symmetric()).collect()
+}
+
+/// u·(J·d) = (Jᵀ·u)·d for random u and d, by forward mode and by both strategies in reverse.
+#[track_caller]
+fn assert_products_agree(
+    what: &str,
+    x: &[f64],
+    forward: impl Fn(&[Real<Tangent>]) -> Vec<Real<Tangent>>,
+    by_jacobian: impl Fn(&[Real<Jacobian>]) -> Vec<Real<Jacobian>>,
+    by_primal: impl Fn(&[Real<PrimalValue>]) -> Vec<Real<PrimalValue>>,
+) {
+    let direction = random(x.len(), 1);
+    let (values, along) = jvp(forward, x, &direction).expect("lengths agree");
+    let seeds = random(values.len(), 2);
+    let expected = inner(&seeds, &along);
+    for (same, product) in [vjp(by_jacobian, x, &seeds), vjp(by_primal, x, &seeds)].map(Result::unwrap) {
+        assert_eq!(values, same, "{what}");
+        let scale: f64 = product.iter().zip(&direction).map(|(p, d)| (p * d).abs()).sum();
+        let found = inner(&product, &direction);
+        assert!((found - expected).abs() <= 1e-12 * scale, "{what}: {found} in reverse, {expected} forward");
+    }
+}
+
+fn assert_problem_agrees(problem: &impl Problem) {
+    for k in 0..problem.evaluations().min(3) {
+        assert_products_agree(
+            &format!("{} ({}), evaluation {k}", problem.name(), problem.size()),
+            &problem.inputs(k),
+            |x| vec![problem.eval(k, x)],
+            |x| vec![problem.eval(k, x)],
+            |x| vec![problem.eval(k, x)],
+        );
+    }
+}
+
+#[test]
+fn forward_and_reverse_products_agree_on_all_workloads() {
+    assert_problem_agrees(&Burgers::new(8, 5).unwrap());
+    assert_problem_agrees(&Gmm::iris());
+    assert_problem_agrees(&Gmm::synthetic(3, 4, 20).unwrap());
+    assert_problem_agrees(&Laplacian::new(50).unwrap());
+    assert_problem_agrees(&RepeatedSin::new(1000).unwrap());
+    assert_problem_agrees(&Libor::new(20, 8, 3).unwrap());
+    assert_problem_agrees(&Lstm::synthetic(2, 5, 12).unwrap());
+    assert_problem_agrees(&ExpSq::new(3).unwrap());
+}
+
+#[test]
+fn forward_and_reverse_products_agree_for_several_outputs() {
+    assert_products_agree("three", &[0.5, -0.25, 1.5, 2.0, -1.0], three, three, three);
+}
