@@ -31,6 +31,9 @@ struct Arguments {
     /// A GMM or LSTM problem in ADBench's text format, in place of the built-in one
     #[arg(long, value_name = "FILE")]
     data: Option<PathBuf>,
+    /// Where spilled tapes put their files [default: the system's directory for temporary files]
+    #[arg(long, value_name = "DIR")]
+    directory: Option<PathBuf>,
     /// Also write the figures as comma-separated values
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
@@ -44,6 +47,7 @@ pub(crate) struct Request {
     pub(crate) workloads: Vec<Box<dyn Workload>>,
     pub(crate) strategies: Vec<Strategy>,
     pub(crate) repetitions: usize,
+    pub(crate) directory: PathBuf,
     pub(crate) csv: Option<PathBuf>,
     pub(crate) svg: Option<PathBuf>,
 }
@@ -65,8 +69,9 @@ pub(crate) fn request() -> Result<Request, String> {
     let strategies = strategies(&arguments.strategies)?;
     let sizes = sizes(&arguments)?;
     let workloads = make(&arguments.workloads, &sizes, arguments.data.as_deref())?;
-    let Arguments { repetitions, csv, svg, .. } = arguments;
-    Ok(Request { workloads, strategies, repetitions, csv, svg })
+    let Arguments { repetitions, directory, csv, svg, .. } = arguments;
+    let directory = directory.unwrap_or_else(std::env::temp_dir);
+    Ok(Request { workloads, strategies, repetitions, directory, csv, svg })
 }
 
 fn strategies(names: &[String]) -> Result<Vec<Strategy>, String> {

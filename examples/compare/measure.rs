@@ -68,7 +68,7 @@ pub(crate) fn measure<P: Problem>(problem: &P, request: &Request, progress: &dyn
     for (strategy, run) in Strategy::runs::<P>().filter(|(strategy, _)| request.strategies.contains(strategy)) {
         let title = strategy.title();
         say(&title);
-        match run(problem, strategy, request.repetitions) {
+        match run(problem, strategy, request) {
             Ok((row, found)) => {
                 failures.extend(check::checksums(problem, &title, &Checksums::of(found.0, &found.1)));
                 failures.extend(check::same(problem, &title, (value, &gradient), (found.0, &found.1)));

@@ -1,5 +1,6 @@
 //! The strategies by name.
 
+use crate::cli::Request;
 use crate::measure::{Measured, under};
 use tapewright::prelude::*;
 use tapewright::{Error, SpillOptions, Spilled, Spills};
@@ -19,8 +20,8 @@ pub(crate) struct Strategy {
     pub(crate) layer: &'static str,
 }
 
-/// How a workload is measured under one strategy, given the repetitions.
-pub(crate) type Run<P> = fn(&P, Strategy, usize) -> Result<Measured, Error>;
+/// How a workload is measured under one strategy.
+pub(crate) type Run<P> = fn(&P, Strategy, &Request) -> Result<Measured, Error>;
 
 /// Lists the strategies. One line adds one: what it records, its indices, its layer, how its tape is made, and its type.
 macro_rules! strategies {
@@ -34,8 +35,8 @@ macro_rules! strategies {
 
             /// All strategies, each with what measures it.
             pub(crate) fn runs<P: Problem>() -> impl Iterator<Item = (Self, Run<P>)> {
-                let runs: Vec<Run<P>> = vec![$(|problem, strategy, repetitions| {
-                    under::<$type, P>(problem, strategy, repetitions, $tape(problem)?)
+                let runs: Vec<Run<P>> = vec![$(|problem, strategy, request| {
+                    under::<$type, P>(problem, strategy, request.repetitions, $tape(problem, request)?)
                 }),*];
                 Self::ALL.iter().copied().zip(runs)
             }
@@ -89,18 +90,19 @@ impl Strategy {
 }
 
 #[allow(clippy::unnecessary_wraps, reason = "as `spilled`, which can fail")]
-fn in_memory<S: Reverse<Value = f64>, P: Problem>(_: &P) -> Result<Tape<S>, Error> {
+fn in_memory<S: Reverse<Value = f64>, P: Problem>(_: &P, _: &Request) -> Result<Tape<S>, Error> {
     Ok(Tape::new())
 }
 
 /// A tape that has memory for a quarter of the records of one evaluation, or for two slabs if that is more.
-fn spilled<S: Spills + Reverse<Value = f64>, P: Problem>(problem: &P) -> Result<Tape<S>, Error> {
-    let mut tape = Tape::<S>::new();
+fn spilled<S: Spills + Reverse<Value = f64>, P: Problem>(problem: &P, request: &Request) -> Result<Tape<S>, Error> {
+    let options = SpillOptions::default().slab(SLAB).directory(&request.directory);
+    let mut tape = Tape::<S>::spilled(options.clone())?;
     let x = problem.inputs(0);
     tape.try_record(|scope| problem.eval(0, &scope.inputs(&x)))?;
     let report = tape.memory();
     let records = report.total().used - report.usage("tables").used - report.usage("values").used;
     // Two slabs with what the allocator keeps of them.
     let least = 2 * (SLAB + 4096);
-    Tape::spilled(SpillOptions::default().slab(SLAB).memory(least.max(records / 4)))
+    Tape::spilled(options.memory(least.max(records / 4)))
 }
