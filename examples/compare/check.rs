@@ -1,5 +1,6 @@
-//! Whether a gradient is right.
+//! Whether gradients are right, and bytes as promised.
 
+use crate::measure::Row;
 use tapewright_problems::random::SplitMix64;
 use tapewright_problems::{Checksums, Problem};
 
@@ -33,10 +34,52 @@ pub(crate) fn same(
 }
 
 /// Compares with the numbers that other tools have computed, where there are such; what is wrong, if anything.
-pub(crate) fn checksums(problem: &impl Problem, found: &Checksums) -> Option<String> {
+pub(crate) fn checksums(problem: &impl Problem, strategy: &str, found: &Checksums) -> Option<String> {
     let off = found.difference(&problem.checksums()?);
     let right = off <= 1e-10;
-    (!right).then(|| format!("{}: value, sum or norm of the gradient off by a relative {off:.1e}", problem.name()))
+    (!right).then(|| {
+        format!("{} under {strategy}: value, sum or norm of the gradient off by a relative {off:.1e}", problem.name())
+    })
+}
+
+/// Compares the bytes of a workload with what is promised; what is broken.
+///
+/// * With linear indices a Jacobian statement takes at most 1 + 12a bytes, and one of primal values at most 17 + 4a and
+///   its constants. An input takes 1 byte, and 8 more for its value. Statements of more than 27 arguments may take 4 more.
+/// * Hybrid takes at most 8 bytes a statement more than the smaller of the two.
+/// * The adjoints of `repeated_sin`, which has one variable at a time, are below 1 kB when indices are reused.
+pub(crate) fn bytes(workload: &str, inputs: usize, rows: &[Row]) -> Vec<String> {
+    let of = |records: &str, like: &Row| {
+        let same =
+            |row: &&Row| (row.strategy.indices, row.strategy.layer) == (like.strategy.indices, like.strategy.layer);
+        rows.iter().filter(same).find(|row| row.strategy.records == records).map(Row::tape_bytes)
+    };
+    let promised = |row: &Row| {
+        let (statements, arguments) = (row.memory.statements, row.memory.arguments);
+        let wide = 4 * (arguments / 28).min(statements);
+        match (row.strategy.records, row.strategy.indices) {
+            ("jacobian", "linear") => Some(inputs + statements + 12 * arguments + wide),
+            ("primal_value", "linear") => {
+                Some(9 * inputs + 8 + 17 * statements + 4 * arguments + row.memory.usage("constants").used)
+            }
+            ("hybrid", _) => {
+                let parents = [of("jacobian", row), of("primal_value", row)];
+                parents.into_iter().flatten().min().map(|least| least + 8 * (statements + inputs + 1))
+            }
+            _ => None,
+        }
+    };
+    let tape = |row: &Row| {
+        let (found, most) = (row.tape_bytes(), promised(row)?);
+        (found > most)
+            .then(|| format!("{workload} under {}: {found} bytes, at most {most} are promised", row.strategy.title()))
+    };
+    let adjoints = |row: &Row| {
+        let short = workload != "repeated_sin" || row.strategy.indices != "reuse" || row.adjoint_bytes() < 1000;
+        (!short)
+            .then(|| format!("{workload} under {}: {} bytes of adjoints", row.strategy.title(), row.adjoint_bytes()))
+    };
+    rows.iter().filter_map(tape).chain(rows.iter().filter_map(adjoints)).collect()
 }
 
 /// The largest relative difference between gradient·direction and central differences in three random directions, and

@@ -1,7 +1,7 @@
 //! What the user asks for.
 #![allow(clippy::doc_markdown, reason = "the comments on options are the help text")]
 
-use crate::measure::Strategy;
+use crate::strategies::Strategy;
 use crate::workloads::{Workload, make};
 use clap::Parser;
 use std::collections::HashMap;
@@ -14,7 +14,8 @@ struct Arguments {
     /// Workloads, separated by commas [default: all]: burgers2d, gmm, laplacian1d, repeated_sin, libor, lstm, expsq
     #[arg(long, short, value_delimiter = ',', value_name = "NAMES")]
     workloads: Vec<String>,
-    /// Strategies, separated by commas [default: all]: jacobian, primal_value, continuation
+    /// Strategies, separated by commas [default: all]: jacobian, hybrid_reuse, jacobian_reuse_spilled and so on; a wrong name
+    /// lists them
     #[arg(long, short, value_delimiter = ',', value_name = "NAMES")]
     strategies: Vec<String>,
     /// Size of a workload, e.g. burgers2d=64x10 (points x steps), gmm=4x3x500 (d x k x n), laplacian1d=1000,
@@ -30,6 +31,9 @@ struct Arguments {
     /// A GMM or LSTM problem in ADBench's text format, in place of the built-in one
     #[arg(long, value_name = "FILE")]
     data: Option<PathBuf>,
+    /// Where spilled tapes put their files [default: the system's directory for temporary files]
+    #[arg(long, value_name = "DIR")]
+    directory: Option<PathBuf>,
     /// Also write the figures as comma-separated values
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
@@ -43,6 +47,7 @@ pub(crate) struct Request {
     pub(crate) workloads: Vec<Box<dyn Workload>>,
     pub(crate) strategies: Vec<Strategy>,
     pub(crate) repetitions: usize,
+    pub(crate) directory: PathBuf,
     pub(crate) csv: Option<PathBuf>,
     pub(crate) svg: Option<PathBuf>,
 }
@@ -64,8 +69,9 @@ pub(crate) fn request() -> Result<Request, String> {
     let strategies = strategies(&arguments.strategies)?;
     let sizes = sizes(&arguments)?;
     let workloads = make(&arguments.workloads, &sizes, arguments.data.as_deref())?;
-    let Arguments { repetitions, csv, svg, .. } = arguments;
-    Ok(Request { workloads, strategies, repetitions, csv, svg })
+    let Arguments { repetitions, directory, csv, svg, .. } = arguments;
+    let directory = directory.unwrap_or_else(std::env::temp_dir);
+    Ok(Request { workloads, strategies, repetitions, directory, csv, svg })
 }
 
 fn strategies(names: &[String]) -> Result<Vec<Strategy>, String> {
@@ -73,10 +79,11 @@ fn strategies(names: &[String]) -> Result<Vec<Strategy>, String> {
         return Ok(Strategy::ALL.to_vec());
     }
     let find = |name: &String| {
-        let known = || Strategy::ALL.map(Strategy::name).join(", ");
+        let known = || Strategy::ALL.iter().map(|strategy| strategy.name()).collect::<Vec<_>>().join(", ");
         Strategy::ALL
-            .into_iter()
-            .find(|strategy| strategy.name() == name)
+            .iter()
+            .copied()
+            .find(|strategy| strategy.name() == *name)
             .ok_or_else(|| format!("no strategy is called '{name}'; there are {}", known()))
     };
     names.iter().map(find).collect()

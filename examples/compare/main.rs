@@ -8,6 +8,8 @@ mod check;
 mod cli;
 mod measure;
 mod report;
+mod strategies;
+mod summary;
 mod workloads;
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -43,7 +45,7 @@ fn run(request: &cli::Request) -> Result<bool, String> {
         outcomes.push(outcome);
     }
     bar.finish_and_clear();
-    print!("{}", report::summary(&outcomes));
+    print!("{}", summary::text(&outcomes));
     if let Some(path) = &request.csv {
         std::fs::write(path, report::csv(&outcomes)).map_err(|e| format!("cannot write {}: {e}", path.display()))?;
     }

@@ -1,4 +1,4 @@
-//! Tables, the summary and the file of figures.
+//! The tables of workloads, and the file of figures.
 
 use crate::measure::{Outcome, Row};
 use comfy_table::{Table, presets::UTF8_HORIZONTAL_ONLY};
@@ -22,7 +22,7 @@ pub(crate) fn table(outcome: &Outcome) -> String {
     ]);
     for row in &outcome.rows {
         table.add_row([
-            row.strategy.name().to_owned(),
+            row.strategy.title(),
             row.memory.statements.to_string(),
             row.memory.arguments.to_string(),
             bytes(row.tape_bytes()),
@@ -59,38 +59,21 @@ fn streams(row: &Row) -> String {
     used.map(|(name, usage)| format!("{name} {}", bytes(usage.used))).collect::<Vec<_>>().join("\n")
 }
 
-/// Who wins, workload by workload.
-pub(crate) fn summary(outcomes: &[Outcome]) -> String {
-    let mut table = Table::new();
-    table.load_preset(UTF8_HORIZONTAL_ONLY);
-    table.set_header(["workload", "least memory", "bytes with adjoints", "least time", "record + reverse"]);
-    for outcome in outcomes {
-        let least = |key: fn(&Row) -> f64| outcome.rows.iter().min_by(|a, b| key(a).total_cmp(&key(b)));
-        let (Some(small), Some(fast)) = (least(|row| row.bytes() as f64), least(Row::seconds)) else { continue };
-        table.add_row([
-            outcome.workload.to_owned(),
-            small.strategy.name().to_owned(),
-            bytes(small.bytes()),
-            fast.strategy.name().to_owned(),
-            time(fast.seconds()),
-        ]);
-    }
-    format!("\nWinners\n{table}\n")
-}
-
 /// The figures as comma-separated values; times in milliseconds for one evaluation.
 pub(crate) fn csv(outcomes: &[Outcome]) -> String {
     let mut text = String::from(
-        "workload,strategy,statements,arguments,tape_bytes,bytes_per_statement,adjoint_bytes,record_ms,reverse_ms,\
+        "workload,strategy,indices,layer,statements,arguments,tape_bytes,bytes_per_statement,adjoint_bytes,record_ms,reverse_ms,\
          primal_ms,ratio\n",
     );
     for outcome in outcomes {
         for row in &outcome.rows {
             let _ = writeln!(
                 text,
-                "{},{},{},{},{},{:.2},{},{:.8},{:.8},{:.8},{:.2}",
+                "{},{},{},{},{},{},{},{:.2},{},{:.8},{:.8},{:.8},{:.2}",
                 outcome.workload,
-                row.strategy.name(),
+                row.strategy.records,
+                row.strategy.indices,
+                row.strategy.layer,
                 row.memory.statements,
                 row.memory.arguments,
                 row.tape_bytes(),
@@ -107,7 +90,7 @@ pub(crate) fn csv(outcomes: &[Outcome]) -> String {
 }
 
 /// Bytes in decimal units.
-fn bytes(n: usize) -> String {
+pub(crate) fn bytes(n: usize) -> String {
     match n {
         0..10_000 => format!("{n} B"),
         10_000..10_000_000 => format!("{:.1} kB", n as f64 / 1e3),
@@ -116,7 +99,7 @@ fn bytes(n: usize) -> String {
 }
 
 /// Seconds in a readable unit.
-fn time(seconds: f64) -> String {
+pub(crate) fn time(seconds: f64) -> String {
     match seconds {
         s if s < 1e-6 => format!("{:.1} ns", s * 1e9),
         s if s < 1e-3 => format!("{:.1} µs", s * 1e6),

@@ -2,9 +2,12 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use tapewright_book_tests::{CHAPTERS, Results, full_table, links, memory_table, root, with_table};
+use tapewright_book_tests::{
+    CHAPTERS, Results, choice_table, full_table, links, memory_table, root, spill_table, with_part,
+};
 
 const RESULTS: &str = "benches/results/compare.csv";
+const SPILL: &str = "benches/results/spill.csv";
 
 fn read(path: impl AsRef<Path>) -> String {
     let path = root().join(path);
@@ -112,43 +115,77 @@ fn the_tape_in_60_lines_has_at_most_60_lines() {
     assert!((30..=60).contains(&lines), "{lines} lines");
 }
 
-/// Fails unless the table in this file is the generated one; rewrites the file instead when asked to.
-fn assert_up_to_date(file: &str, generate: fn(&Results) -> String) {
+/// Fails unless the part of this name in this file is the generated one; rewrites the file instead when asked to.
+fn assert_up_to_date(file: &str, part: &str, generated: &str) {
+    let text = read(file);
+    let expected = with_part(&text, part, generated).unwrap_or_else(|error| panic!("{file}: {error}"));
+    assert_blessed(file, &text, &expected);
+}
+
+/// Fails unless the file is as expected; rewrites it instead when asked to.
+fn assert_blessed(file: &str, found: &str, expected: &str) {
+    if found != expected && std::env::var_os("TAPEWRIGHT_BLESS").is_some_and(|value| value == "1") {
+        fs::write(root().join(file), expected).expect("the file can be written");
+        return;
+    }
+    assert!(
+        found == expected,
+        "{file} does not show what benches/results holds; \
+         `TAPEWRIGHT_BLESS=1 cargo test -p tapewright-book-tests --test book` rewrites it"
+    );
+}
+
+fn results() -> Results {
     let path = root().join(RESULTS);
     let csv = fs::read_to_string(&path).unwrap_or_else(|error| {
         panic!("{RESULTS}: {error}; `cargo run --release --example compare -- --csv {RESULTS}` measures and writes it")
     });
     let results = Results::from_csv(&csv).unwrap_or_else(|error| panic!("{RESULTS}: {error}"));
     assert!(!results.rows.is_empty(), "{RESULTS} has no rows");
-    let text = read(file);
-    let generated = with_table(&text, &generate(&results)).unwrap_or_else(|error| panic!("{file}: {error}"));
-    if text != generated && std::env::var_os("TAPEWRIGHT_BLESS").is_some_and(|value| value == "1") {
-        fs::write(root().join(file), generated).expect("the file can be written");
-        return;
-    }
-    assert!(
-        text == generated,
-        "the table of results in {file} is not the one that {RESULTS} makes; \
-         `TAPEWRIGHT_BLESS=1 cargo test -p tapewright-book-tests` rewrites it"
-    );
+    results
 }
 
+/// One test for one file: parts of a file that were rewritten at the same time would overwrite each other.
 #[test]
 fn results_in_the_book_are_those_of_the_results_file() {
-    assert_up_to_date("book/src/choosing.md", full_table);
+    assert_up_to_date("book/src/choosing.md", "results", &full_table(&results()));
+    assert_up_to_date("book/src/choosing.md", "choice", &choice_table(&results()));
 }
 
 #[test]
 fn memory_in_the_readme_is_that_of_the_results_file() {
-    assert_up_to_date("README.md", memory_table);
+    assert_up_to_date("README.md", "results", &memory_table(&results()));
+}
+
+/// The book shows copies, since links must not leave it.
+#[test]
+fn charts_in_the_book_are_those_of_the_results() {
+    for chart in ["compare.svg", "spill.svg"] {
+        let copy = format!("book/src/{chart}");
+        let original = fs::read_to_string(root().join("benches/results").join(chart)).unwrap_or_default();
+        let found = fs::read_to_string(root().join(&copy)).unwrap_or_default();
+        assert_blessed(&copy, &found, &original);
+    }
+}
+
+/// The part is empty as long as there are no results.
+#[test]
+fn spilling_in_the_book_is_that_of_the_results_file() {
+    let generated = fs::read_to_string(root().join(SPILL)).map_or_else(
+        |_| String::new(),
+        |csv| spill_table(&csv, "spill.svg").unwrap_or_else(|error| panic!("{SPILL}: {error}")),
+    );
+    assert_up_to_date("book/src/storage.md", "spill", &generated);
 }
 
 const SAMPLE: &str = "\
 # 2026-11-21, some processor
-workload,strategy,statements,arguments,tape_bytes,bytes_per_statement,adjoint_bytes,record_ms,reverse_ms,primal_ms,ratio
-big,jacobian,3064576,14306815,117750000,38.4,24700000,12.34,9.8,1.5,14.76
-tiny,jacobian,1,3,37,37,24,0.00001,0.0000072,0.000006,2.87
-tiny,primal_value,1,3,21,21,24,0.000011,0.0025,0.000006,418
+workload,strategy,indices,layer,statements,arguments,tape_bytes,bytes_per_statement,adjoint_bytes,record_ms,reverse_ms,primal_ms,ratio
+big,jacobian,linear,in_memory,3064576,14306815,117750000,38.4,24700000,12.34,9.8,1.5,14.76
+big,jacobian,reuse,in_memory,3064576,14306815,129000000,42.1,800000,12.34,8.8,1.5,14.09
+big,jacobian,reuse,spilled,3064576,14306815,129000000,42.1,800000,112.34,88.8,1.5,134.09
+tiny,jacobian,linear,in_memory,1,3,37,37,24,0.00001,0.0000072,0.000006,2.87
+tiny,primal_value,linear,in_memory,1,3,21,21,24,0.000011,0.0025,0.000006,418
 ";
 
 #[test]
@@ -158,6 +195,8 @@ fn full_table_shows_every_row_and_the_notes() {
 | workload | strategy | statements | arguments | tape | bytes a statement | adjoints | record | sweep | ratio |
 |---|---|--:|--:|--:|--:|--:|--:|--:|--:|
 | big | `Jacobian` | 3,064,576 | 14,306,815 | 117.8 MB | 38.4 | 24.70 MB | 12.3 ms | 9.8 ms | 14.8 |
+| big | `Jacobian` reuse | 3,064,576 | 14,306,815 | 129.0 MB | 42.1 | 0.80 MB | 12.3 ms | 8.8 ms | 14.1 |
+| big | `Jacobian` reuse spilled | 3,064,576 | 14,306,815 | 129.0 MB | 42.1 | 0.80 MB | 112.3 ms | 88.8 ms | 134.1 |
 | tiny | `Jacobian` | 1 | 3 | 37 B | 37.0 | 24 B | 10.0 ns | 7.2 ns | 2.9 |
 | tiny | `PrimalValue` | 1 | 3 | 21 B | 21.0 | 24 B | 11.0 ns | 2.5 µs | 418.0 |
 
@@ -167,24 +206,54 @@ fn full_table_shows_every_row_and_the_notes() {
 }
 
 #[test]
-fn memory_table_has_a_column_for_each_strategy() {
+fn memory_table_has_a_column_for_each_strategy_with_linear_indices() {
     let results = Results::from_csv(SAMPLE).expect("the sample is valid");
     let expected = "\
-|  | `Jacobian` | `PrimalValue` | adjoints, either |
-|---|--:|--:|--:|
-| a statement, by formula | 1 + 8d + 4a B | 9 + 4a + 8c + 8p B | 8 B |
-| big | 117.8 MB |  | 24.70 MB |
-| tiny | 37 B | 21 B | 24 B |
+|  | `Jacobian` | `PrimalValue` | adjoints | adjoints, reuse |
+|---|--:|--:|--:|--:|
+| a statement, by formula | 1 + 8d + 4a B | 9 + 4a + 8c + 8p B | 8 B | 8 B a variable alive |
+| big | 117.8 MB |  | 24.70 MB | 0.80 MB |
+| tiny | 37 B | 21 B | 24 B |  |
 ";
     assert_eq!(memory_table(&results), expected);
+}
+
+#[test]
+fn choice_table_marks_the_smallest_and_the_fastest() {
+    let results = Results::from_csv(SAMPLE).expect("the sample is valid");
+    let expected = "\
+| workload | `Jacobian` | `Jacobian` reuse | `PrimalValue` |
+|---|--:|--:|--:|
+| big | 142.4 MB, 22.1 ms | **129.8 MB**, **21.1 ms** |  |
+| tiny | 61 B, **17.2 ns** |  | **45 B**, 2.5 µs |
+";
+    assert_eq!(choice_table(&results), expected);
+}
+
+#[test]
+fn spill_table_has_a_line_for_each_budget() {
+    let header = "budget_bytes,tape_bytes,seconds,in_memory_seconds,written_bytes,peak_resident_bytes";
+    let table = spill_table(&format!("{header}\n16000000,128000000,1.5,0.5,112000000,19000000\n"), "a.svg");
+    let expected = "\
+![time of one gradient over the memory budget](a.svg)
+
+| memory budget | of the tape | one gradient | × in memory | written | most in memory |
+|--:|--:|--:|--:|--:|--:|
+| 16.00 MB | 12.5 % | 1500.0 ms | 3.00 | 112.0 MB | 19.00 MB |
+";
+    assert_eq!(table.as_deref(), Ok(expected));
+    let error = |line: &str| spill_table(&format!("{header}\n{line}\n"), "a.svg").expect_err("the line is wrong");
+    assert_eq!(error("1,2,3"), "line 2: 3 cells, expected 6");
+    assert_eq!(error("1,2,x,4,5,6"), "line 2: \"x\" is no number");
+    assert!(spill_table("", "a.svg").is_err());
 }
 
 #[test]
 fn malformed_results_name_the_line() {
     let header = SAMPLE.lines().nth(1).expect("the header is the second line");
     let error = |line: &str| Results::from_csv(&format!("{header}\n{line}\n")).expect_err("the line is wrong");
-    assert_eq!(error("x,y,1"), "line 2: 3 cells, expected 11");
-    assert_eq!(error("x,y,1,2,3,4,5,6,7,8,nine"), "line 2: \"nine\" is no number");
+    assert_eq!(error("x,y,linear,in_memory,1"), "line 2: 5 cells, expected 13");
+    assert_eq!(error("x,y,linear,in_memory,1,2,3,4,5,6,7,8,nine"), "line 2: \"nine\" is no number");
     assert_eq!(error("x"), "line 2: only 1 cells");
     assert!(Results::from_csv("").expect_err("there is no header").contains("header"));
 }
@@ -193,8 +262,8 @@ fn malformed_results_name_the_line() {
 fn table_replaces_what_is_between_the_markers_only() {
     let text = "a\n<!-- results:begin -->\nold\n<!-- results:end -->\nb";
     let expected = "a\n<!-- results:begin -->\nnew\n<!-- results:end -->\nb";
-    assert_eq!(with_table(text, "new\n").as_deref(), Ok(expected));
-    assert!(with_table("no markers", "new\n").is_err());
+    assert_eq!(with_part(text, "results", "new\n").as_deref(), Ok(expected));
+    assert!(with_part("no markers", "results", "new\n").is_err());
 }
 
 #[test]
