@@ -19,6 +19,7 @@ pub mod activity;
 mod check;
 pub mod formulas;
 pub mod isolation;
+pub mod lifetimes;
 pub mod memory;
 pub mod misuse;
 pub mod outputs;
@@ -97,6 +98,10 @@ macro_rules! conformance_scenarios {
             adjoint_of_a_foreign_variable output_of_a_foreign_recording lengths_that_differ;
         isolation: shorter_recording_after_a_longer_one reset_forgets_the_recording empty_recording
             inputs_registered_late identifiers_are_distinct;
+        lifetimes: expression_folded_long_after_its_leaves copies_dropped_in_any_order input_dropped_early
+            variable_dropped_after_its_recording variable_dropped_inside_another_recording variables_dropped_by_a_panic
+            variable_dropped_on_another_thread copy_made_on_another_thread copy_of_a_finished_recording
+            sweeps_into_vectors_of_the_caller variables_come_and_go_at_random;
         memory: statements_and_arguments_are_counted used_is_at_most_reserved reset_empties_the_streams
             same_recording_reserves_no_more report_grows_with_the_recording large_recording reserved_tape_records_right
             recording_beyond_its_capacity;

@@ -110,6 +110,9 @@ faults! {
     unforgotten_recording_is_caught: ForgetsToReset by reset_forgets_the_recording;
     lost_late_input_is_caught: LosesLateInputs by inputs_registered_late;
     identifier_given_twice_is_caught: SharesIdentifiers by identifiers_are_distinct;
+    identifier_of_two_variables_alive_is_caught: SharesIdentifiers by variables_come_and_go_at_random;
+    adjoint_left_in_a_vector_of_the_caller_is_caught: KeepsAdjointOfResult by sweeps_into_vectors_of_the_caller;
+    input_lost_after_others_were_dropped_is_caught: LosesLateInputs by input_dropped_early;
     short_wide_statement_is_caught: CutsWideStatements by wide_sum;
     wrong_constants_of_slices_are_caught: IgnoresConstants by wide_linear_combination;
     miscounted_statements_are_caught: CountsInputsAsStatements by statements_and_arguments_are_counted;
