@@ -118,11 +118,14 @@ fn cost<S: Layout>(tape: &mut Tape<S>, active: [bool; 4], f: impl Fn(&[Real<S>; 
 
 const ALL: [bool; 4] = [true; 4];
 
+/// A statement of the four variables.
+type OfFour<S> = fn(&[Real<S>; 4]) -> Real<S>;
+
 /// One statement of the four variables: arguments, distinct partials other than ±1, literals, and the statement.
 struct Case<S: Taping> {
     name: &'static str,
     counts: [usize; 3],
-    statement: fn(&[Real<S>; 4]) -> Real<S>,
+    statement: OfFour<S>,
 }
 
 macro_rules! cases {
@@ -263,7 +266,7 @@ fn hybrid_records_take_no_more_than_values_and_at_most_a_value_more_than_partial
 fn assert_passive_arguments<S: Layout>() {
     let mut tape = Tape::<S>::new();
     // All four variables, each once, with more partials than literals, as many, and fewer.
-    let statements: [([usize; 3], fn(&[Real<S>; 4]) -> Real<S>); 4] = [
+    let statements: [([usize; 3], OfFour<S>); 4] = [
         ([4, 3, 1], |x| (&x[0] * (&x[1] + &x[2]) + 0.5 * &x[3]).into()),
         ([4, 1, 1], |x| (2.0 * (&x[0] + &x[1] + &x[2] - &x[3])).into()),
         ([4, 0, 2], |x| (&x[0] + &x[1] + 1.0 + (&x[2] - &x[3] + 2.0)).into()),

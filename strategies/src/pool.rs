@@ -66,7 +66,7 @@ impl Pool {
     #[inline]
     pub(crate) fn release_shared(&mut self, id: u32) {
         match self.counts.get_mut(id as usize) {
-            Some(&mut MANY | &mut 0) | None => {}
+            Some(&mut (MANY | 0)) | None => {}
             Some(count) => {
                 *count -= 1;
                 if *count == 0 {

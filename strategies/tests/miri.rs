@@ -6,7 +6,9 @@ mod common;
 use common::{Linear, Lit, Plus, Times, Var, adjoints, eval, input};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tapewright_strategies::active::OwnedTape;
-use tapewright_strategies::{Capacity, IndexType, Jacobian, MemoryReport, Nary, PrimalValue, Records, TapeNumber};
+use tapewright_strategies::{
+    Capacity, IndexManager, Jacobian, Layer, MemoryReport, Nary, PrimalValue, Records, TapeNumber,
+};
 
 /// Runs each scenario under both strategies.
 macro_rules! scenarios {
@@ -349,7 +351,7 @@ fn every_thread_has_its_own_recordings<S: Linear>() {
 trait Limited {
     fn limit(&mut self, identifiers: u64);
 }
-impl<I: IndexType, const VALUES: bool> Limited for Records<f64, I, VALUES> {
+impl<M: IndexManager, L: Layer, const VALUES: bool> Limited for Records<f64, M, L, VALUES> {
     fn limit(&mut self, identifiers: u64) {
         self.limit_identifiers(identifiers);
     }

@@ -182,6 +182,6 @@ pub(crate) fn adjoints<S: Linear>(tape: &OwnedTape<S>, output: Var, inputs: &[Va
     let slot = |x: Var| S::locate(&x.0.id).map_or(0, |(_, slot)| slot);
     let mut adjoints = vec![0.0; S::identifiers(tape.tape())];
     adjoints[slot(output)] = 1.0;
-    S::reverse(tape.tape(), &mut adjoints);
+    S::reverse(tape.tape(), &mut adjoints).expect("records in memory can be read");
     inputs.iter().map(|x| adjoints[slot(*x)]).collect()
 }
