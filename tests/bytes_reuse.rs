@@ -121,11 +121,14 @@ fn cost<S: Layout>(tape: &mut Tape<S>, active: [bool; 4], f: impl Fn(&[Real<S>; 
 
 const ALL: [bool; 4] = [true; 4];
 
+/// A statement of the four variables.
+type OfFour<S> = fn(&[Real<S>; 4]) -> Real<S>;
+
 /// One statement of the four variables: arguments, distinct partials other than ±1, literals, and the statement.
 struct Case<S: Taping> {
     name: &'static str,
     counts: [usize; 3],
-    statement: fn(&[Real<S>; 4]) -> Real<S>,
+    statement: OfFour<S>,
 }
 
 macro_rules! cases {

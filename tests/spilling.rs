@@ -1,7 +1,7 @@
 //! Tapes whose records go to disk: the same gradients, bit for bit, within the budgets.
 
 use tapewright::prelude::*;
-use tapewright::{AdjointVector, Error, SpillOptions, Spilled, Spills, StorageError, logsumexp, sum};
+use tapewright::{AdjointVector, Error, SpillOptions, SpillUsage, Spilled, Spills, StorageError, logsumexp, sum};
 
 #[path = "spilling/faults.rs"]
 mod faults;
@@ -44,7 +44,7 @@ fn options() -> SpillOptions {
 }
 
 /// `n` statements, some of them with passive arguments, and every now and then one of `wide` arguments.
-fn steps<S: Taping>(x: &[Real<S>], n: usize, wide: usize) -> Vec<Real<S>> {
+fn steps<S: Taping>(x: &[Real<S>], n: usize, wide: u32) -> Vec<Real<S>> {
     let mut y = x.to_vec();
     let passive = Real::from(0.5);
     for k in 0..n {
@@ -55,16 +55,20 @@ fn steps<S: Taping>(x: &[Real<S>], n: usize, wide: usize) -> Vec<Real<S>> {
             (y[i].sin() * &y[j] + &x[i] * 0.25).into()
         };
         if wide > 0 && k % 97 == 0 {
-            let many: Vec<_> = y.iter().cycle().take(wide).cloned().collect();
-            y[j] = (logsumexp(&many) - (wide as f64).ln() + sum(&many) / (4.0 * wide as f64)).into();
+            let many: Vec<_> = y.iter().cycle().take(wide as usize).cloned().collect();
+            y[j] = (logsumexp(&many) - (f64::from(wide)).ln() + sum(&many) / (4.0 * f64::from(wide))).into();
         }
     }
     y
 }
 
+fn on_disk(usage: SpillUsage) -> usize {
+    usize::try_from(usage.on_disk).expect("small")
+}
+
 const AT: [f64; 3] = [0.3, 0.7, 1.1];
 
-fn recorded<S: Reverse<Value = f64>>(tape: &mut Tape<S>, n: usize, wide: usize) -> (Vec<Real<S>>, Vec<Real<S>>) {
+fn recorded<S: Reverse<Value = f64>>(tape: &mut Tape<S>, n: usize, wide: u32) -> (Vec<Real<S>>, Vec<Real<S>>) {
     tape.record(|scope| {
         let x = scope.inputs(&AT);
         let y = steps(&x, n, wide);
@@ -78,7 +82,7 @@ fn gradients<S: Reverse<Value = f64>>(tape: &mut Tape<S>, x: &[Real<S>], y: &[Re
     y.iter().map(of).map(|gradient| gradient.into_iter().map(f64::to_bits).collect()).collect()
 }
 
-fn gradients_in_memory<M: Reverse<Value = f64>>(n: usize, wide: usize) -> Vec<Vec<u64>> {
+fn gradients_in_memory<M: Reverse<Value = f64>>(n: usize, wide: u32) -> Vec<Vec<u64>> {
     let mut tape = Tape::<M>::new();
     let (x, y) = recorded(&mut tape, n, wide);
     gradients(&mut tape, &x, &y)
@@ -93,8 +97,8 @@ fn same_gradient<M: Reverse<Value = f64>, S: Spilling>(n: usize) {
     let usage = tape.spill_usage();
     let records =
         tape.memory().total().used - tape.memory().usage("adjoints").used - tape.memory().usage("values").used;
-    assert!(records > 2 * MEMORY && usage.on_disk as usize + usage.resident + SLAB >= records - 8192, "{usage:?}");
-    assert!(usage.on_disk as usize > records - MEMORY - SLAB, "{usage:?} for {records} bytes");
+    assert!(records > 2 * MEMORY && on_disk(usage) + usage.resident + SLAB >= records - 8192, "{usage:?}");
+    assert!(on_disk(usage) > records - MEMORY - SLAB, "{usage:?} for {records} bytes");
     for _ in 0..2 {
         assert_eq!(gradients(&mut tape, &x, &y), expected);
     }
@@ -156,7 +160,7 @@ fn same_with_wide_statements<M: Reverse<Value = f64>, S: Spilling>() {
     assert_eq!(gradients(&mut tape, &x, &y), expected);
     assert_eq!(gradients(&mut tape, &x, &y), expected);
     let usage = tape.spill_usage();
-    let largest = 12 * wide + 2 * TAKEN;
+    let largest = 12 * wide as usize + 2 * TAKEN;
     assert!(usage.on_disk > 0 && usage.peak_resident <= 32 * TAKEN + largest + usage.in_flight_limit, "{usage:?}");
 }
 
@@ -233,5 +237,5 @@ fn a_tape_of_2_gb_spilled_to_an_eighth_gives_the_gradient_of_memory() {
     let usage = tape.spill_usage();
     let slab = (1 << 20) + 4096;
     assert!(usage.peak_resident <= memory + slab + usage.in_flight_limit, "{usage:?}");
-    assert!(usage.on_disk as usize > bytes - memory - slab, "{usage:?}");
+    assert!(on_disk(usage) > bytes - memory - slab, "{usage:?}");
 }

@@ -211,8 +211,8 @@ pub fn copy_of_a_finished_recording<S: Reverse>() -> Outcome {
     let mut first = recorded::<S>(&[2.0], |x| vec![(&x[0] * &x[0]).eval()]);
     let mut copies = Vec::new();
     recorded::<S>(&[1.0], |u| {
-        copies = first.y.clone();
-        first.y = copies.clone();
+        copies.clone_from(&first.y);
+        first.y.clone_from(&copies);
         come_and_go(&u[0], 20);
         Vec::new()
     });

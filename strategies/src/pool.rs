@@ -27,31 +27,27 @@ impl Pool {
         self.returned = 0;
     }
 
-    /// Whether [`take`](Self::take) finds one, which must never have been used if `unused` says so.
+    /// The identifier to be taken next: the one returned last, or `fresh` if it is below `limit`.
+    ///
+    /// `fresh` and `limit` are the tape's. Should it be another's (users may exchange tapes while they record), what was
+    /// returned may be none of its identifiers, and is not given out.
     #[inline(always)]
-    pub(crate) const fn has_one(&self, fresh: u64, limit: u64, unused: bool) -> bool {
-        !unused && self.returned > 0 || fresh < limit && fresh < self.free.len() as u64
-    }
-
-    /// Takes an identifier: the one returned last, or `fresh`, which is then counted on. Only after
-    /// [`has_one`](Self::has_one).
-    #[inline(always)]
-    pub(crate) fn take(&mut self, fresh: &mut u64) -> u32 {
-        match self.returned.checked_sub(1).and_then(|last| self.free.get(last)) {
-            Some(id) => {
-                self.returned -= 1;
-                *id
-            }
-            None => Self::take_fresh(fresh),
+    #[allow(clippy::cast_possible_truncation, reason = "identifiers are 30 bits wide")]
+    pub(crate) fn next(&self, fresh: u64, limit: u64) -> Option<u32> {
+        match self.returned.checked_sub(1) {
+            Some(last) => self.free.get(last).copied().filter(|id| u64::from(*id) < fresh),
+            None => (fresh < limit && fresh < self.free.len() as u64).then_some(fresh as u32),
         }
     }
 
-    /// Takes `fresh`.
+    /// Takes what [`next`](Self::next) has just found.
     #[inline(always)]
-    #[allow(clippy::cast_possible_truncation, reason = "identifiers are 30 bits wide")]
-    pub(crate) const fn take_fresh(fresh: &mut u64) -> u32 {
-        *fresh += 1;
-        (*fresh - 1) as u32
+    pub(crate) const fn take(&mut self, id: u64, fresh: &mut u64) {
+        if id == *fresh {
+            *fresh += 1;
+        } else {
+            self.returned -= 1;
+        }
     }
 
     /// One more variable has this identifier; `first` says that only one had it so far.

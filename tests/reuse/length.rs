@@ -250,7 +250,7 @@ fn running_out_of_identifiers_names_the_live_count_and_harms_nothing() {
                 let full = std::panic::AssertUnwindSafe(|| (&y * &y).eval());
                 let refused = std::panic::catch_unwind(full).expect_err("the sixth identifier");
                 let text = refused.downcast_ref::<String>().expect("a text");
-                assert!(text.contains("out of identifiers: 5 variables are alive"), "{text}");
+                assert!(text.contains("out of identifiers: 5 variables were alive at once"), "{text}");
                 assert!(text.contains("no more than 5"), "{text}");
                 assert_eq!((&x[0] + 1.0).value(), 3.0, "values can be had still");
                 drop(more);

@@ -96,6 +96,8 @@ struct Place<V: 'static, M: IndexManager, L: Layer, const VALUES: bool> {
     next: u64,
     /// The identifiers below this are those of variables of the recording.
     known: u64,
+    /// The identifier of the statement's result.
+    id: u64,
     code: u8,
     /// Whether the tape is of this strategy and not lent out, the layout has a code, and its record has room.
     ready: bool,
@@ -113,7 +115,7 @@ where
     // SAFETY: the innermost header is valid on its own thread.
     let (kind, number, lent) = unsafe { ((*header).kind, (*header).number.get(), (*header).lent.get()) };
     if kind != TypeId::of::<S>() || lent {
-        return Place { header, tape: core::ptr::null_mut(), number, next: 0, known: 0, code: 0, ready: false };
+        return Place { header, tape: core::ptr::null_mut(), number, next: 0, known: 0, id: 0, code: 0, ready: false };
     }
     // SAFETY: `kind` says that this is a `Recorder<S::Tape>`, and nobody uses it. Asking the pool runs no code of users.
     unsafe {
@@ -124,9 +126,13 @@ where
         let code_at = (*tape).codes.wrapping_sub(usize_of(next));
         let fits = (*tape).data.addr() + layout.bytes + Records::<V, M, L, VALUES>::TAIL <= code_at.addr();
         let (known, limit) = (if M::REUSES { (*tape).fresh } else { next }, (*tape).limit);
-        let identifier =
-            if M::REUSES { (*header).pool.with(|pool| pool.has_one(known, limit, false)) } else { known < limit };
-        Place { header, tape, number, next, known, code, ready: coded && identifier && fits }
+        let id = if M::REUSES {
+            (*header).pool.with(|pool| pool.next(known, limit).map(u64::from))
+        } else {
+            (next < limit).then_some(next)
+        };
+        let ready = coded && id.is_some() && fits;
+        Place { header, tape, number, next, known, id: id.unwrap_or_default(), code, ready }
     }
 }
 
@@ -146,14 +152,13 @@ unsafe fn commit<V: Float, M: IndexManager, L: Layer, const VALUES: bool>(
 ) -> LinearId<M::Index> {
     let tape = place.tape;
     // SAFETY: there is room for `bytes` of data, which is what the two arrays take, for the tail, for the code and, if values
-    // are kept, for the value: `limit` is their capacity at most, and reused identifiers were below it when they were fresh.
-    // The pool has an identifier, and taking it runs no code of users.
+    // are kept, for the value: the identifier is below `fresh`, or it is `fresh` and below `limit`, which is at most their
+    // capacity. Taking it from the pool runs no code of users.
     unsafe {
-        let id = if M::REUSES {
-            (*place.header).pool.with(|pool| u64::from(pool.take(&mut (*tape).fresh)))
-        } else {
-            place.next
-        };
+        let id = place.id;
+        if M::REUSES {
+            (*place.header).pool.with(|pool| pool.take(id, &mut (*tape).fresh));
+        }
         let data = (*tape).data;
         let payload_bytes = layout.payload * size_of::<V>();
         core::ptr::copy_nonoverlapping(payload.cast::<u8>(), data, payload_bytes);
@@ -357,7 +362,8 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
         let listed = (leaves.len() - passives) * (size_of::<V>() + size_of::<M::Index>());
         let list = passives > 0 && if layout.hybrid { listed < typed } else { layout.partials };
         let code = if list { None } else { self.table.code(layout, kind) };
-        if list || layout.partials && code.is_none() {
+        let in_full = layout.hybrid && typed + size_of::<u32>() < listed;
+        if list || layout.partials && code.is_none() && !in_full {
             let values: Partials<V> = leaves.iter().map(|leaf| leaf.value).collect();
             let partials = layout.expand::<M::Index>(V::one(), payload, &values);
             return self.push_partials(leaves.iter().map(|leaf| leaf.id).zip(partials.iter().copied()), value);

@@ -206,7 +206,10 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
     #[inline]
     fn make_room_for_identifier(&mut self, fresh: bool) -> Result<(), Refusal> {
         if M::REUSES {
-            let ready = self.with_pool(|pool, next, limit| pool.has_one(*next, limit, fresh));
+            let ready = self.with_pool(|pool, next, limit| {
+                let unused = *next < limit && *next < pool.len() as u64;
+                if fresh { unused } else { pool.next(*next, limit).is_some() }
+            });
             return if ready { Ok(()) } else { self.grow(self.fresh + 1) };
         }
         if self.next < self.limit { Ok(()) } else { self.grow(self.next + 1) }
@@ -217,6 +220,16 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
     fn with_pool<R>(&mut self, f: impl FnOnce(&mut Pool, &mut u64, u64) -> R) -> R {
         // SAFETY: the callers, all in this file, run nothing but methods of the pool.
         unsafe { active::with_pool(self.number, |pool| f(pool, &mut self.fresh, self.limit)) }
+    }
+
+    /// Takes an identifier from the pool, which has one.
+    fn take_identifier(&mut self) -> u64 {
+        self.with_pool(|pool, fresh, limit| {
+            let id = pool.next(*fresh, limit).map(u64::from);
+            let id = id.expect("the tape of a recording is not exchanged for another while it runs");
+            pool.take(id, fresh);
+            id
+        })
     }
 
     /// Makes sure that all identifiers below `end` can be used, as far as they are allowed.
@@ -286,7 +299,7 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
         let mut writer = Writer { at: self.data, left: bytes };
         fill(&mut writer);
         assert_eq!(writer.left, Self::TAIL, "a record is as long as it said");
-        let id = if M::REUSES { self.with_pool(|pool, fresh, _| u64::from(pool.take(fresh))) } else { self.next };
+        let id = if M::REUSES { self.take_identifier() } else { self.next };
         // SAFETY: `make_room` found room for `bytes` of data and one code byte, and for a value.
         unsafe {
             self.write_tail(writer.at, id, value);
@@ -326,7 +339,8 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
     pub(crate) fn input(&mut self, value: V) -> Result<LinearId<M::Index>, Refusal> {
         if M::REUSES {
             self.make_room_for_identifier(true)?;
-            let id = u64::from(Pool::take_fresh(&mut self.fresh));
+            let id = self.fresh;
+            self.fresh += 1;
             if VALUES {
                 // SAFETY: there is room for the value of each identifier below the limit.
                 unsafe { self.values.add(usize_of(id)).write(value) }
@@ -458,8 +472,8 @@ impl Refusal {
                  {limit} inputs and statements; nothing more has been recorded (use u64 identifiers, or record in stages)"
             ),
             Self::OutOfIdentifiers { used, limit, reused: true } => panic!(
-                "out of identifiers: {used} variables are alive, and the recording's identifiers can number no more than \
-                 {limit}; nothing more has been recorded"
+                "out of identifiers: {used} variables were alive at once, and the recording's identifiers can number no more \
+                 than {limit}; nothing more has been recorded"
             ),
             Self::Storage(error) => crate::refusal::raise(error),
         }

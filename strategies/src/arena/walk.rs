@@ -184,9 +184,13 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
                 let passive = special.payload - layout.payload;
                 let payload: SmallVec<[V; 128]> = payload.collect();
                 let mut passives = payload[..passive].iter();
-                let passive_or = |id: usize| if id == 0 { passives.next().copied() } else { values.get(id).copied() };
+                let value_of = |id: usize| match id {
+                    _ if layout.partials => Some(V::zero()), // not needed
+                    0 => passives.next().copied(),
+                    _ => values.get(id).copied(),
+                };
                 let values: Partials<V> =
-                    ids.clone().map(passive_or).map(|value| value.expect("every argument has a value")).collect();
+                    ids.clone().map(value_of).map(|value| value.expect("every argument has a value")).collect();
                 let contributions = layout.expand::<M::Index>(seed, &payload[passive..], &values);
                 for (id, contribution) in ids.zip(contributions).filter(|(id, _)| *id != 0) {
                     adjoints[id] += contribution;

@@ -150,10 +150,11 @@ impl<V: Float, M: IndexManager> Continuations<V, M> {
             // SAFETY: this runs nothing but methods of the pool.
             let id = unsafe {
                 active::with_pool(self.number, |pool| {
-                    if !pool.has_one(*next, identifiers, false) && *next < identifiers {
+                    if pool.next(*next, identifiers).is_none() && *next < identifiers {
                         pool.grow(usize_of(identifiers.min((2 * *next).max(512))));
                     }
-                    pool.has_one(*next, identifiers, false).then(|| u64::from(pool.take(next)))
+                    let id = pool.next(*next, identifiers).map(u64::from);
+                    id.inspect(|id| pool.take(*id, next))
                 })
             };
             return id.ok_or_else(|| self.out_of_identifiers());
