@@ -4,6 +4,7 @@
 mod common;
 
 use common::{Lit, Plus, Times, Var};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use tapewright_strategies::active::{self, OwnedTape};
 use tapewright_strategies::{
     Continuation, Hybrid, Jacobian, Linear, LinearId, PrimalValue, Reuse, Reverse, Shared, Statement, TapeNumber,
@@ -168,6 +169,25 @@ fn nested_recordings<S: Counting>() {
     assert_eq!(adjoint(&outer, &y, &x), 16.0);
 }
 
+/// Users can reach the tapes of running recordings, and exchange them: identifiers of one must not be written to the other.
+fn exchanged_tapes_are_refused<S: Counting>() {
+    let n = if cfg!(miri) { 600 } else { 5000 };
+    let (mut outer, mut inner) = (tape::<S>(), tape::<S>());
+    outer.record(|first| {
+        let x = Own::<S>::input(first, 1.0);
+        let _kept = double(&x, 1);
+        inner.record(|second| {
+            let u = Own::<S>::input(second, 1.0);
+            let many: Vec<_> = (0..n).map(|_| double(&u, 1)).collect();
+            drop(many);
+            active::with::<S, _>(first, |a| active::with::<S, _>(second, |b| std::mem::swap(a, b)));
+            // A panic, or identifiers within the tape that is there now.
+            let slot = catch_unwind(AssertUnwindSafe(|| double(&u, 1).slot())).unwrap_or(0);
+            assert!(active::with::<S, _>(second, |tape| slot < S::identifiers(tape)));
+        });
+    });
+}
+
 macro_rules! scenarios {
     ($($module:ident $strategy:ty;)*) => { $(
         mod $module {
@@ -184,6 +204,8 @@ macro_rules! scenarios {
             fn variables_outlive_recordings_tapes_and_threads() {
                 super::variables_outlive_recordings_tapes_and_threads::<$strategy>();
             }
+            #[test]
+            fn exchanged_tapes_are_refused() { super::exchanged_tapes_are_refused::<$strategy>(); }
             #[test]
             fn nested_recordings() { super::nested_recordings::<$strategy>(); }
         }
