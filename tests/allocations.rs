@@ -83,7 +83,7 @@ const LOADS: [Load; 8] = [
     Load::Mixed(200_000),
 ];
 
-fn run<S: Reverse<Value = f64>>(load: Load, x: &[Real<S>], slice: &mut Vec<Real<S>>, ones: &[f64]) -> Real<S> {
+fn run<S: Taping<Value = f64>>(load: Load, x: &[Real<S>], slice: &mut Vec<Real<S>>, ones: &[f64]) -> Real<S> {
     let mut y = x[0].clone();
     match load {
         Load::Small => (0..3).for_each(|_| {
