@@ -16,7 +16,6 @@ use super::super::records::usize_of;
 use crate::scratch::Scratch;
 use crate::shape::Scatter;
 use crate::{Float, IndexType, Shape};
-use core::slice;
 
 /// Bytes in a word: the unit of captures.
 pub(super) const WORD: usize = 8;
@@ -152,6 +151,14 @@ impl<V: Float, I: IndexType> Scatter<V> for Captured<'_, V, I> {
     }
 }
 
+/// # Safety
+///
+/// `count` values were captured from `at` on, and stay there.
+unsafe fn captured<T: Copy>(at: *const T, count: usize) -> impl Iterator<Item = T> {
+    // SAFETY: promised by the caller.
+    (0..count).map(move |k| unsafe { at.add(k).read() })
+}
+
 /// The number of arguments of the closure over slices, or of the user, that ends there.
 ///
 /// # Safety
@@ -176,16 +183,15 @@ unsafe fn extent_of_slices<const ONES: bool, V, I: IndexType>(end: *const u8) ->
 /// As [`ReverseFn`], for closures over slices.
 unsafe fn reverse_slices<const ONES: bool, V: Float, I: IndexType>(end: *const u8, seed: V, sweep: &mut Sweep<'_, V>) {
     // SAFETY: partials and identifiers lie where `Continuations::append_slices` wrote them.
-    let (partials, arguments) = unsafe {
+    let (partials, slots) = unsafe {
         let Extent { bytes, arguments } = extent_of_slices::<ONES, V, I>(end);
-        let partials = slice::from_raw_parts(end.sub(bytes).cast::<V>(), if ONES { 0 } else { arguments });
-        (partials, slice::from_raw_parts(end.cast::<I>().sub(arguments + 2), arguments))
+        let partials = captured::<V>(end.sub(bytes).cast(), if ONES { 0 } else { arguments });
+        (partials, captured::<I>(end.cast::<I>().sub(arguments + 2), arguments).map(|id| usize_of(id.widen())))
     };
-    let slots = arguments.iter().map(|id| usize_of(id.widen()));
     if ONES {
         slots.for_each(|slot| sweep.adjoints[slot] += seed);
     } else {
-        slots.zip(partials).for_each(|(slot, partial)| sweep.adjoints[slot] += seed * *partial);
+        slots.zip(partials).for_each(|(slot, partial)| sweep.adjoints[slot] += seed * partial);
     }
 }
 
@@ -204,15 +210,14 @@ unsafe fn extent_of_user<F, I: IndexType>(end: *const u8) -> Extent {
 unsafe fn reverse_user<F: Fn(V, &mut [V]), V: Float, I: IndexType>(end: *const u8, seed: V, sweep: &mut Sweep<'_, V>) {
     // SAFETY: object and identifiers lie where `Continuations::append_user` put them; the object is dropped only through
     // an exclusive reference to the tape, and this sweep holds a shared one.
-    let (function, arguments) = unsafe {
+    let (function, n, slots) = unsafe {
         let n = count::<I>(end);
         let object = end.sub(user_tail_bytes::<I>(n) + whole_words(size_of::<F>()));
-        (&*object.cast::<F>(), slice::from_raw_parts(end.cast::<I>().sub(n + 3), n))
+        let ids = captured::<I>(end.cast::<I>().sub(n + 3), n);
+        (&*object.cast::<F>(), n, ids.map(|id| usize_of(id.widen())))
     };
     let mut contributions = Scratch::<V>::new();
-    contributions.resize(arguments.len(), V::zero());
+    contributions.resize(n, V::zero());
     function(seed, &mut contributions);
-    for (id, contribution) in arguments.iter().zip(contributions.iter()) {
-        sweep.adjoints[usize_of(id.widen())] += *contribution;
-    }
+    slots.zip(contributions.iter()).for_each(|(slot, contribution)| sweep.adjoints[slot] += *contribution);
 }
