@@ -3,9 +3,6 @@
 use tapewright::prelude::*;
 use tapewright::{Float, MemoryReport, Scope, dot, linear_combination, logsumexp, sum};
 
-/// A function of four variables.
-type OfFour<S> = fn(&[Real<S>; 4]) -> Real<S>;
-
 /// What a record keeps.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Keeps {
