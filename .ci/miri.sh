@@ -8,9 +8,11 @@ if ! cargo +nightly miri --version >/dev/null 2>&1; then
     exit 0
 fi
 
-# All tests under one borrow model. Each has artefacts of its own, away from those of other builds.
+# Tests under one borrow model: those of the tapes, and the ones named. Each model has artefacts of its own, away from those
+# of other builds.
 under() {
     local name=$1 model=$2
+    shift 2
     export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/miri-$name"
     run() {
         local leaks=$1
@@ -19,17 +21,17 @@ under() {
         MIRIFLAGS="-Zmiri-strict-provenance $model $leaks" cargo +nightly miri test -q -p tapewright-strategies "$@"
     }
     run "" --lib block::
-    run "" --test miri --test reuse --test continuations --test captures -- --skip leaked
-    run "" --test slab_stack --test slab_drops --test slab_allocations --test slab_transfer --test shared_stack
+    run "" --test miri --test reuse "$@" -- --skip leaked
     # These leak tapes on purpose.
     run -Zmiri-ignore-leaks --test miri --test continuations leaked
     run -Zmiri-ignore-leaks --test soundness
 }
 
+# The models run side by side, and share the tests that take long.
 mkdir -p target
-under stacked "" > target/miri-stacked.log 2>&1 &
+under stacked "" --test slab_stack --test slab_allocations --test slab_transfer --test shared_stack > target/miri-stacked.log 2>&1 &
 stacked=$!
-under tree -Zmiri-tree-borrows > target/miri-tree.log 2>&1 &
+under tree -Zmiri-tree-borrows --test continuations --test captures --test slab_drops > target/miri-tree.log 2>&1 &
 tree=$!
 status=0
 wait "$stacked" || status=1
