@@ -1,7 +1,7 @@
 //! What can go wrong, as values.
 
 use core::fmt;
-use tapewright_strategies::StorageError;
+use tapewright_strategies::{StorageError, SweepError};
 
 /// A call that the caller can correct.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +23,24 @@ pub enum Error {
     },
     /// Records could not be written to the file that they are spilled to, or not be read back.
     Storage(StorageError),
+    /// A position of another recording, or of a part of this one that has been forgotten; 0 means none yet.
+    StalePosition {
+        /// The position's recording.
+        position: u32,
+        /// The tape's latest recording.
+        recording: u32,
+    },
+    /// A sweep ended early.
+    Sweep(SweepError),
+}
+
+impl From<SweepError> for Error {
+    fn from(error: SweepError) -> Self {
+        match error {
+            SweepError::Storage(error) => Self::Storage(error),
+            error => Self::Sweep(error),
+        }
+    }
 }
 
 impl From<StorageError> for Error {
@@ -43,6 +61,12 @@ impl fmt::Display for Error {
                  another tape, or the tape has recorded or been reset since"
             ),
             Self::Storage(error) => fmt::Display::fmt(error, f),
+            Self::StalePosition { position, recording } => write!(
+                f,
+                "a position of recording #{position} was used with the tape of recording #{recording}: it belongs to another \
+                 tape, or what was recorded there has been forgotten"
+            ),
+            Self::Sweep(error) => fmt::Display::fmt(error, f),
         }
     }
 }

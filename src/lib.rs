@@ -60,10 +60,11 @@ pub use expr::{Ex, Operand, Real};
 pub use forward::{derivative, jacobian_forward, jvp, jvps, value_and_derivative};
 pub use math::{Binary, Unary, binary, smooth_max, smooth_min, unary};
 pub use nary::{dot, linear_combination, logsumexp, nary, sum};
-pub use tape::{AdjointVector, Adjoints, Recording, Scope, Tape};
+pub use tape::{AdjointVector, Adjoints, Position, Recording, Scope, Tape};
 pub use tapewright_strategies as strategies;
+pub use tapewright_strategies::active::pause;
 pub use tapewright_strategies::{
-    Capacity, Continuation, Directions, Float, Forward, Hybrid, InMemory, Jacobian, Linear, MemoryReport, MemoryUsage,
-    Nary, Passive, PrimalValue, Reuse, Reverse, Rule, Shared, SpillDefaults, SpillOptions, SpillUsage, Spilled, Spills,
-    Statement, StorageError, Strategy, Tangent, Taping, catch_storage_errors,
+    Capacity, Continuation, Directions, External, Float, Forward, Hybrid, InMemory, Jacobian, Linear, MemoryReport,
+    MemoryUsage, Nary, Passive, PrimalValue, Reuse, Reverse, Rule, Shared, SpillDefaults, SpillOptions, SpillUsage,
+    Spilled, Spills, Statement, StorageError, Strategy, SweepError, Tangent, Taping, catch_storage_errors,
 };

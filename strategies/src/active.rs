@@ -7,15 +7,17 @@
 //!
 //! This is one of the files that contain unsafe code. Its invariants:
 //!
-//! * Every pointer in the list comes from `Box::into_raw` of a whole `Recorder<S::Tape>` and stays valid while it is
+//! * Every pointer in the list comes from `Box::into_raw` of a whole `Recorder<S>` and stays valid while it is
 //!   listed: whoever owns the box removes it from the list before freeing it, and one that is leaked is never freed.
-//! * `kind` is `TypeId::of::<S>()` exactly when the recorder is a `Recorder<S::Tape>`.
-//! * `lent` is true exactly while [`with`] gives the tape to somebody. Nobody else is given it meanwhile, no fast path
-//!   uses it, and a [`Running`] that is ended then leaves its tape listed and leaks it.
+//! * `kind` is `TypeId::of::<S>()` exactly when the recorder is a `Recorder<S>`.
+//! * `lent` is true while [`with`] gives the tape to somebody, or while `pauses` is not 0. Nobody is given it meanwhile, no fast
+//!   path uses it, and a [`Running`] that is ended while somebody has it leaves its tape listed and leaks it.
+//! * A barrier in the list lies on the stack of [`isolated`], which takes it out before it returns.
 //! * Lists are touched by their own thread only: a listed tape cannot be moved to another thread.
 
+use crate::external::{Entry, Externals, Slots};
 use crate::pool::Pool;
-use crate::{LinearId, Reverse, TapeNumber};
+use crate::{Companion, External, LinearId, Mark, MemoryUsage, Reverse, SweepError, TapeNumber};
 use core::any::TypeId;
 use core::cell::{Cell, UnsafeCell};
 use core::marker::PhantomData;
@@ -28,8 +30,10 @@ pub(crate) struct Header {
     /// The strategy.
     pub(crate) kind: TypeId,
     pub(crate) number: Cell<TapeNumber>,
-    /// Whether the tape is in use by [`with`].
+    /// Whether the tape is in use by [`with`], or its statements are not to be recorded.
     pub(crate) lent: Cell<bool>,
+    /// How many calls of [`pause`] are running; it is `lent` meanwhile.
+    pauses: Cell<u32>,
     outer: Cell<*const Header>,
     /// The identifiers of the recording, if its strategy reuses them.
     pub(crate) pool: PoolCell,
@@ -41,6 +45,7 @@ impl Header {
             kind,
             number: Cell::new(TapeNumber(0)),
             lent: Cell::new(false),
+            pauses: Cell::new(0),
             outer: Cell::new(ptr::null()),
             pool: PoolCell(UnsafeCell::new(Pool::new())),
         }
@@ -63,12 +68,15 @@ impl PoolCell {
 
 /// A tape that can be found through the list. `header` comes first so that a pointer to one is a pointer to both.
 #[repr(C)]
-pub(crate) struct Recorder<T> {
+pub(crate) struct Recorder<S: Reverse> {
     header: Header,
-    pub(crate) tape: T,
+    pub(crate) tape: S::Tape,
+    externals: Externals<S::Value>,
 }
 
 struct NotRecording;
+/// The kind of a header that hides what lies beyond it.
+struct Barrier;
 
 struct EndOfList(Header);
 // SAFETY: the cells of the static below are never written: only listed recorders are, and it is none.
@@ -104,10 +112,33 @@ fn fresh_number() -> TapeNumber {
     TapeNumber(next)
 }
 
+/// A place in a recording, between two statements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    number: TapeNumber,
+    mark: Mark,
+    /// The external functions before it.
+    externals: usize,
+}
+
+impl Place {
+    /// The recording.
+    #[must_use]
+    pub const fn number(self) -> TapeNumber {
+        self.number
+    }
+
+    /// Whether it lies before, or is, the other place of the same tape.
+    #[must_use]
+    pub fn is_before(self, other: Self) -> bool {
+        self.mark <= other.mark && self.externals <= other.externals
+    }
+}
+
 /// A tape that is not recording at the moment. Owned, `Send`, and freed on drop.
 pub struct OwnedTape<S: Reverse> {
-    recorder: NonNull<Recorder<S::Tape>>,
-    owns: PhantomData<Recorder<S::Tape>>,
+    recorder: NonNull<Recorder<S>>,
+    owns: PhantomData<Recorder<S>>,
 }
 
 // SAFETY: an `OwnedTape` is in no thread's list (`record` borrows it while it is), so it owns its recorder like a box.
@@ -119,7 +150,8 @@ impl<S: Reverse> OwnedTape<S> {
     /// A tape that records nothing yet.
     #[must_use]
     pub fn new(tape: S::Tape) -> Self {
-        let recorder = Box::into_raw(Box::new(Recorder { header: Header::new(TypeId::of::<S>()), tape }));
+        let header = Header::new(TypeId::of::<S>());
+        let recorder = Box::into_raw(Box::new(Recorder::<S> { header, tape, externals: Externals::default() }));
         // SAFETY: `Box::into_raw` never returns null.
         Self { recorder: unsafe { NonNull::new_unchecked(recorder) }, owns: PhantomData }
     }
@@ -160,6 +192,98 @@ impl<S: Reverse> OwnedTape<S> {
         // SAFETY: clearing runs no code of users.
         unsafe { self.header().pool.with(Pool::clear) };
         S::begin(self.tape_mut(), number);
+        if !self.externals().list.is_empty() {
+            self.externals_mut().list.clear();
+        }
+    }
+
+    #[inline(always)]
+    fn externals(&self) -> &Externals<S::Value> {
+        // SAFETY: as in `tape`.
+        unsafe { &(*self.recorder.as_ptr()).externals }
+    }
+
+    #[inline(always)]
+    fn externals_mut(&mut self) -> &mut Externals<S::Value> {
+        // SAFETY: as in `tape_mut`.
+        unsafe { &mut (*self.recorder.as_ptr()).externals }
+    }
+
+    /// The place behind the last statement.
+    #[must_use]
+    pub fn place(&self) -> Place {
+        Place { number: self.number(), mark: S::mark(self.tape()), externals: self.externals().list.len() }
+    }
+
+    /// [`Reverse::reverse`], with the external functions of the recording among its statements.
+    ///
+    /// # Errors
+    ///
+    /// As there, and when a rule fails.
+    #[inline(always)]
+    pub fn reverse(&self, adjoints: &mut [S::Value]) -> Result<(), SweepError> {
+        if self.externals().list.is_empty() {
+            return S::reverse(self.tape(), adjoints);
+        }
+        self.reverse_between(None, None, adjoints)
+    }
+
+    /// [`reverse`](Self::reverse) from one place to an earlier one; from the end, or to the start, if it is `None`.
+    ///
+    /// Afterwards the adjoints of all variables from before `to` are those of the adjoints at `from`.
+    ///
+    /// # Errors
+    ///
+    /// As `reverse`.
+    ///
+    /// # Panics
+    ///
+    /// When the places are of another recording, or `from` lies before `to`.
+    pub fn reverse_between(
+        &self,
+        from: Option<Place>,
+        to: Option<Place>,
+        adjoints: &mut [S::Value],
+    ) -> Result<(), SweepError> {
+        let mut entries = self.entries(from, to).iter().rev();
+        let mut stops = entries.clone().map(|entry| entry.mark);
+        let (from, to) = (from.map(|place| place.mark), to.map(|place| place.mark));
+        S::reverse_through(self.tape(), adjoints, (from, to), &mut stops, &mut |adjoints| {
+            entries.next().map_or(Ok(()), |entry| entry.reverse(1, adjoints))
+        })
+    }
+
+    /// The external functions from the later place down to the earlier.
+    fn entries(&self, from: Option<Place>, to: Option<Place>) -> &[Entry<S::Value>] {
+        let list = &self.externals().list;
+        let (end, start) = (from.map_or(list.len(), |place| place.externals), to.map_or(0, |place| place.externals));
+        let ordered = from.zip(to).is_none_or(|(from, to)| to.mark <= from.mark) && start <= end;
+        assert!(ordered, "a sweep goes from a place to an earlier one");
+        list.get(start..end).expect("a place of this recording")
+    }
+
+    /// Forgets what lies behind a place of this recording, and drops the external functions there. The recording has another
+    /// number from then on.
+    ///
+    /// # Errors
+    ///
+    /// When records cannot be read back.
+    pub fn truncate(&mut self, place: Place) -> Result<(), SweepError> {
+        S::truncate(self.tape_mut(), place.mark)?;
+        self.externals_mut().list.truncate(place.externals);
+        self.renumber();
+        Ok(())
+    }
+
+    /// Bytes of external functions, and of what the tape keeps for them.
+    #[must_use]
+    pub fn external_bytes(&self) -> (MemoryUsage, usize) {
+        self.externals().bytes()
+    }
+
+    /// What this tape keeps of this type, made if there is none yet.
+    pub fn companion<C: Companion + Default>(&mut self) -> &mut C {
+        self.externals_mut().companion()
     }
 
     /// Bytes that the management of reused identifiers takes.
@@ -183,26 +307,27 @@ impl<S: Reverse> OwnedTape<S> {
     /// Takes this tape out of the thread's list, wherever in the list it is.
     #[inline(always)]
     fn unlist(&self) {
-        let header = self.recorder.as_ptr().cast::<Header>().cast_const();
-        let outer = self.header().outer.get();
-        if INNERMOST.get() == header {
-            INNERMOST.set(outer);
-            return;
+        unlist(self.header());
+        if self.header().pauses.get() > 0 {
+            self.header().pauses.set(0);
+            self.header().lent.set(false);
         }
-        let mut at = INNERMOST.get();
-        // SAFETY: every listed header is valid, and the list ends in `END`, whose `outer` is null.
-        while let Some(inner) = unsafe { at.as_ref() } {
-            if inner.outer.get() == header {
-                inner.outer.set(outer);
-                return;
-            }
-            at = inner.outer.get();
-        }
+    }
+
+    /// Whether somebody uses the tape.
+    fn in_use(&self) -> bool {
+        self.header().lent.get() && self.header().pauses.get() == 0
     }
 
     /// Starts a new recording, runs `f` with this tape as the thread's innermost, and stops, also when `f` panics.
     #[inline]
     pub fn record<R>(&mut self, f: impl FnOnce(TapeNumber) -> R) -> R {
+        self.begin();
+        self.run(f)
+    }
+
+    #[inline(always)]
+    fn run<R>(&mut self, f: impl FnOnce(TapeNumber) -> R) -> R {
         struct Unlist<'a, S: Reverse>(&'a OwnedTape<S>);
         impl<S: Reverse> Drop for Unlist<'_, S> {
             #[inline(always)]
@@ -210,10 +335,22 @@ impl<S: Reverse> OwnedTape<S> {
                 self.0.unlist();
             }
         }
-        self.begin();
         self.list();
         let listed = Unlist(self);
         f(listed.0.number())
+    }
+
+    /// [`record`](Self::record) that goes on behind what has been recorded, under a new number: earlier variables are known to
+    /// the tape by their old one.
+    pub fn resume<R>(&mut self, f: impl FnOnce(TapeNumber) -> R) -> R {
+        self.renumber();
+        self.run(f)
+    }
+
+    fn renumber(&mut self) {
+        let number = fresh_number();
+        self.header().number.set(number);
+        S::resume(self.tape_mut(), number);
     }
 
     /// Starts a new recording that lasts until [`Running::finish`] or until the guard is dropped.
@@ -256,11 +393,7 @@ impl<S: Reverse> Running<S> {
     #[must_use]
     pub fn finish(self) -> OwnedTape<S> {
         let mut this = ManuallyDrop::new(self);
-        assert!(
-            !this.tape.header().lent.get(),
-            "recording {} cannot be finished while its tape is in use",
-            this.number
-        );
+        assert!(!this.tape.in_use(), "recording {} cannot be finished while its tape is in use", this.number);
         this.tape.unlist();
         // SAFETY: `this` is never used or dropped again.
         unsafe { ManuallyDrop::take(&mut this.tape) }
@@ -270,7 +403,7 @@ impl<S: Reverse> Running<S> {
 impl<S: Reverse> Drop for Running<S> {
     /// Stops recording and frees the tape; leaks it, still listed, if it is in use.
     fn drop(&mut self) {
-        if !self.tape.header().lent.get() {
+        if !self.tape.in_use() {
             self.tape.unlist();
             // SAFETY: `self` is being dropped, so the tape is not used again.
             unsafe { ManuallyDrop::drop(&mut self.tape) }
@@ -286,10 +419,16 @@ impl<S: Reverse> Drop for Running<S> {
 #[track_caller]
 #[inline]
 pub fn with<S: Reverse, R>(number: TapeNumber, f: impl FnOnce(&mut S::Tape) -> R) -> R {
+    with_parts::<S, R>(number, |tape, _| f(tape))
+}
+
+#[track_caller]
+#[inline]
+fn with_parts<S: Reverse, R>(number: TapeNumber, f: impl FnOnce(&mut S::Tape, &mut Externals<S::Value>) -> R) -> R {
     let mut header = innermost();
     // SAFETY: the innermost header is always valid on its own thread.
     if unsafe { (*header).number.get() } != number || number == TapeNumber(0) {
-        header = find(number);
+        header = find_for_statement(number);
     }
     // SAFETY: listed headers are valid.
     if unsafe { header.as_ref() }.is_none_or(|h| h.kind != TypeId::of::<S>()) {
@@ -297,13 +436,156 @@ pub fn with<S: Reverse, R>(number: TapeNumber, f: impl FnOnce(&mut S::Tape) -> R
     }
     // SAFETY: as above.
     if unsafe { (*header).lent.get() } {
+        // SAFETY: as above.
+        if unsafe { (*header).pauses.get() } > 0 {
+            paused(number);
+        }
         in_use(number);
     }
     // SAFETY: `header` is valid (above) and stays so: a tape that is lent is never unlisted or freed. Its `kind` says that
-    // it heads a `Recorder<S::Tape>`, and `lent` that nobody uses it. The list holds the pointer to the whole recorder.
+    // it heads a `Recorder<S>`, and `lent` that nobody uses it. The list holds the pointer to the whole recorder.
     unsafe {
         let _lent = Lent::new(header);
-        f(&mut (*header.cast::<Recorder<S::Tape>>().cast_mut()).tape)
+        let recorder = &mut *header.cast::<Recorder<S>>().cast_mut();
+        f(&mut recorder.tape, &mut recorder.externals)
+    }
+}
+
+/// Records an external function on the tape of strategy `S` that records under `number` on this thread, behind its last
+/// statement: `outputs` are the values of its results, each of which becomes a variable that `each` is given, in order.
+///
+/// # Panics
+///
+/// As [`with`], and when the tape is out of identifiers, or an input is not a variable of this recording. Nothing has been
+/// recorded then, but for variables that are used nowhere, and `rule` is dropped.
+#[track_caller]
+pub fn record_external<S: Reverse>(
+    number: TapeNumber,
+    inputs: &[&S::Id],
+    outputs: &[S::Value],
+    rule: Box<dyn External<S::Value>>,
+    mut each: impl FnMut(S::Value, S::Id),
+) {
+    let slot = |id: &&S::Id| match S::locate(id) {
+        None => 0,
+        Some((of, slot)) if of == number => slot,
+        Some((of, _)) => two_recordings(number, of),
+    };
+    let slots: Vec<usize> = inputs.iter().map(slot).collect();
+    let mut results = Vec::with_capacity(outputs.len());
+    let mut rule = Some(rule);
+    with_parts::<S, _>(number, |tape, externals| {
+        let known = S::identifiers(tape);
+        assert!(
+            slots.iter().all(|slot| *slot < known),
+            "an input of this external function is a variable that recording {number} never made"
+        );
+        results.extend(outputs.iter().map(|value| S::intermediate(tape, *value)));
+        let slot = |id: &S::Id| S::locate(id).map_or(0, |(_, slot)| slot);
+        let outputs: Vec<usize> = results.iter().map(slot).collect();
+        externals.list.push(Entry {
+            mark: S::mark(tape),
+            inputs: Slots::new(&slots),
+            outputs: Slots::new(&outputs),
+            rule: rule.take().expect("it is moved once"),
+        });
+    });
+    outputs.iter().zip(results).for_each(|(value, id)| each(*value, id));
+}
+
+/// Gives `f` what the tape of strategy `S` that records under `number` on this thread keeps of this type, made if there is
+/// none yet.
+///
+/// # Panics
+///
+/// As [`with`].
+#[track_caller]
+pub fn with_companion<S: Reverse, C: Companion + Default, R>(number: TapeNumber, f: impl FnOnce(&mut C) -> R) -> R {
+    with_parts::<S, _>(number, |_, externals| f(externals.companion()))
+}
+
+/// The place behind the last statement of the recording of strategy `S` under `number`, which is active on this thread.
+///
+/// # Panics
+///
+/// As [`with`].
+#[must_use]
+#[track_caller]
+pub fn place<S: Reverse>(number: TapeNumber) -> Place {
+    with_parts::<S, _>(number, |tape, externals| Place { number, mark: S::mark(tape), externals: externals.list.len() })
+}
+
+/// Runs `f` with all recordings of this thread paused: its statements are computed, not recorded, and their results are
+/// passive. Recordings that `f` starts do record. They go on when `f` returns or panics.
+pub fn pause<R>(f: impl FnOnce() -> R) -> R {
+    struct GoOn;
+    impl Drop for GoOn {
+        fn drop(&mut self) {
+            each_listed(|header| {
+                let pauses = header.pauses.get();
+                header.pauses.set(pauses.saturating_sub(1));
+                if pauses == 1 {
+                    header.lent.set(false);
+                }
+            });
+        }
+    }
+    each_listed(|header| {
+        // One that is lent out is being written, and nothing is recorded on it in the meantime.
+        if !header.lent.get() || header.pauses.get() > 0 {
+            header.pauses.set(header.pauses.get() + 1);
+            header.lent.set(true);
+        }
+    });
+    let _go_on = GoOn;
+    f()
+}
+
+/// Runs `f` out of sight of the recordings of this thread: a statement of `f` with a variable of theirs panics, because the
+/// variable is not among the inputs that `f` was given. Recordings that `f` starts do record.
+pub fn isolated<R>(f: impl FnOnce() -> R) -> R {
+    struct Unhide<'a>(&'a Header);
+    impl Drop for Unhide<'_> {
+        fn drop(&mut self) {
+            unlist(self.0);
+        }
+    }
+    let barrier = Header::new(TypeId::of::<Barrier>());
+    barrier.outer.set(INNERMOST.replace(&raw const barrier));
+    let _unhide = Unhide(&barrier);
+    f()
+}
+
+/// Calls `f` with each recording of this thread, innermost first.
+fn each_listed(mut f: impl FnMut(&Header)) {
+    let mut at = innermost();
+    // SAFETY: every listed header is valid, and the list ends in `END`, whose `outer` is null.
+    while let Some(header) = unsafe { at.as_ref() } {
+        let outer = header.outer.get();
+        // Recordings have numbers; barriers and the end of the list, which all threads share, have none.
+        if header.number.get() != TapeNumber(0) {
+            f(header);
+        }
+        at = outer;
+    }
+}
+
+/// Takes a header out of the thread's list, wherever in the list it is.
+#[inline(always)]
+fn unlist(header: &Header) {
+    let outer = header.outer.get();
+    if ptr::eq(INNERMOST.get(), header) {
+        INNERMOST.set(outer);
+        return;
+    }
+    let mut at = INNERMOST.get();
+    // SAFETY: every listed header is valid, and the list ends in `END`, whose `outer` is null.
+    while let Some(inner) = unsafe { at.as_ref() } {
+        if ptr::eq(inner.outer.get(), header) {
+            inner.outer.set(outer);
+            return;
+        }
+        at = inner.outer.get();
     }
 }
 
@@ -343,6 +625,25 @@ fn find(number: TapeNumber) -> *const Header {
         at = header.outer.get();
     }
     ptr::null()
+}
+
+/// The same for a statement, which must not see what a barrier hides.
+#[cold]
+#[track_caller]
+fn find_for_statement(number: TapeNumber) -> *const Header {
+    let found = find(number);
+    let mut at = innermost();
+    // SAFETY: every listed header is valid, and the list ends in `END`, whose `outer` is null.
+    while let Some(header) = unsafe { at.as_ref() }
+        && !found.is_null()
+        && !ptr::eq(at, found)
+    {
+        if header.kind == TypeId::of::<Barrier>() {
+            undeclared(number);
+        }
+        at = header.outer.get();
+    }
+    found
 }
 
 /// The header of the recording with this number, or null.
@@ -421,7 +722,7 @@ pub(crate) unsafe fn with_pool<R>(number: TapeNumber, f: impl FnOnce(&mut Pool) 
     }
 }
 
-/// The recording that all active identifiers belong to; `None` if all are passive.
+/// The recording that all active identifiers belong to; `None` if all are passive, or the recording is paused.
 ///
 /// # Panics
 ///
@@ -438,7 +739,24 @@ pub fn common_number<I: crate::IndexType>(ids: impl IntoIterator<Item = LinearId
         }
         common = number;
     }
-    (common != TapeNumber(0)).then_some(common)
+    // SAFETY: listed headers are valid.
+    let recorded = common != TapeNumber(0) && unsafe { listed(common).as_ref() }.is_none_or(|h| h.pauses.get() == 0);
+    recorded.then_some(common)
+}
+
+#[cold]
+#[track_caller]
+fn paused(number: TapeNumber) -> ! {
+    panic!("recording {number} is paused: it cannot be given inputs, marks or external functions before it goes on")
+}
+
+#[cold]
+#[track_caller]
+fn undeclared(number: TapeNumber) -> ! {
+    panic!(
+        "a stage uses a variable of recording {number} that is not among its inputs: what a stage depends on must be \
+         declared as an input, or its derivative would be lost (use the variable's value to treat it as a constant)"
+    )
 }
 
 #[cold]

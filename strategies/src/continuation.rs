@@ -2,8 +2,8 @@
 
 use crate::arena::{self, Continuations};
 use crate::{
-    Capacity, Float, IndexManager, Linear, LinearId, MemoryReport, Nary, Policy, Reverse, Statement, StorageError,
-    Strict, TapeNumber, Taped, Taping,
+    Capacity, Float, IndexManager, Linear, LinearId, Mark, MemoryReport, Nary, Policy, Reverse, Statement, Stop,
+    Strict, SweepError, TapeNumber, Taped, Taping,
 };
 use core::marker::PhantomData;
 use smallvec::SmallVec;
@@ -67,7 +67,7 @@ impl<V: Float, M: IndexManager, P: Policy> Continuation<V, M, P> {
     /// adjoints[slot(&y)] = 1.0;
     /// S::reverse(tape.tape(), &mut adjoints)?;
     /// assert_eq!(adjoints[slot(&x)], 6.0);
-    /// # Ok::<(), tapewright_strategies::StorageError>(())
+    /// # Ok::<(), tapewright_strategies::SweepError>(())
     /// ```
     #[track_caller]
     pub fn record_closure<F>(arguments: &[&M::Id], reverse: F) -> M::Id
@@ -95,51 +95,5 @@ impl<V: Float, M: IndexManager, P: Policy> Taping for Continuation<V, M, P> {
 }
 
 impl<V: Float, M: IndexManager, P: Policy> Reverse for Continuation<V, M, P> {
-    type Tape = Continuations<V, M>;
-
-    #[inline(always)]
-    fn begin(tape: &mut Self::Tape, number: TapeNumber) {
-        tape.begin(number);
-    }
-
-    #[inline]
-    #[track_caller]
-    fn input(tape: &mut Self::Tape, _: V) -> M::Id {
-        match tape.input() {
-            Ok(id) => M::adopt_pinned(id),
-            Err(refusal) => refusal.raise(),
-        }
-    }
-
-    #[inline]
-    #[track_caller]
-    fn inputs(tape: &mut Self::Tape, values: &[V], mut each: impl FnMut(V, M::Id)) {
-        if let Err(refusal) = tape.inputs(values, |value, id| each(value, M::adopt_pinned(id))) {
-            refusal.raise();
-        }
-    }
-
-    #[inline(always)]
-    fn locate(id: &M::Id) -> Option<(TapeNumber, usize)> {
-        let id = M::raw(id);
-        id.is_active().then(|| (id.number(), arena::usize_of(id.index())))
-    }
-
-    #[inline(always)]
-    fn identifiers(tape: &Self::Tape) -> usize {
-        tape.len()
-    }
-
-    fn reverse(tape: &Self::Tape, adjoints: &mut [V]) -> Result<(), StorageError> {
-        tape.reverse(adjoints);
-        Ok(())
-    }
-
-    fn reserve(tape: &mut Self::Tape, capacity: Capacity) {
-        tape.reserve(capacity);
-    }
-
-    fn memory(tape: &Self::Tape) -> MemoryReport {
-        tape.memory()
-    }
+    arena::reverse_by_arena!(Continuations<V, M>, false);
 }

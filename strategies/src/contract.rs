@@ -1,6 +1,6 @@
 //! The contract between the engine and a strategy.
 
-use crate::{Float, MemoryReport, Shape, SpillOptions, SpillUsage, StorageError, TapeNumber};
+use crate::{Float, Mark, MemoryReport, Shape, SpillOptions, SpillUsage, StorageError, SweepError, TapeNumber};
 use generic_array::ArrayLength;
 use generic_array::typenum::Unsigned;
 
@@ -21,7 +21,7 @@ use generic_array::typenum::Unsigned;
 ///
 /// ```
 /// use tapewright_strategies::{active, Capacity, LinearId, MemoryReport, MemoryUsage, Nary, Reverse, Statement,
-///     StorageError, Strict, TapeNumber, Taped, Taping};
+///     Strict, SweepError, TapeNumber, Taped, Taping};
 ///
 /// pub struct Toy;
 ///
@@ -74,7 +74,7 @@ use generic_array::typenum::Unsigned;
 ///         id.is_active().then(|| (id.number(), id.index() as usize))
 ///     }
 ///     fn identifiers(tape: &ToyTape) -> usize { tape.records.len() + 1 }
-///     fn reverse(tape: &ToyTape, adjoints: &mut [f64]) -> Result<(), StorageError> {
+///     fn reverse(tape: &ToyTape, adjoints: &mut [f64]) -> Result<(), SweepError> {
 ///         for (i, record) in tape.records.iter().enumerate().rev() {
 ///             let Some(record) = record else { continue };      // an input keeps its adjoint
 ///             let seed = std::mem::take(&mut adjoints[i + 1]);
@@ -200,13 +200,110 @@ pub trait Reverse: Taping {
     /// # Panics
     ///
     /// When `adjoints` is shorter than [`identifiers`](Self::identifiers).
-    fn reverse(tape: &Self::Tape, adjoints: &mut [Self::Value]) -> Result<(), StorageError>;
+    fn reverse(tape: &Self::Tape, adjoints: &mut [Self::Value]) -> Result<(), SweepError>;
+
+    /// Registers a variable whose derivatives somebody else propagates: a result of an external function. Its identifier may
+    /// be used again when it is gone.
+    ///
+    /// # Panics
+    ///
+    /// When the tape is out of identifiers.
+    #[track_caller]
+    fn intermediate(tape: &mut Self::Tape, value: Self::Value) -> Self::Id {
+        Self::input(tape, value)
+    }
+
+    /// The place behind the last statement.
+    ///
+    /// # Panics
+    ///
+    /// When the strategy keeps no track of places. Those that do also have [`reverse_through`](Self::reverse_through).
+    #[track_caller]
+    fn mark(tape: &Self::Tape) -> Mark {
+        let _ = tape;
+        no_marks::<Self>()
+    }
+
+    /// [`reverse`](Self::reverse) from the first mark of `ends` (the end of the recording if it is `None`) down to the second
+    /// (the start), with stops: whenever all statements behind the next stop have been reversed, `at` is called with the
+    /// adjoints. Stops lie between the ends, the latest first, and may coincide.
+    ///
+    /// # Errors
+    ///
+    /// As `reverse`, and those of `at`.
+    ///
+    /// # Panics
+    ///
+    /// As `reverse`, and as [`mark`](Self::mark).
+    #[track_caller]
+    fn reverse_through(
+        tape: &Self::Tape,
+        adjoints: &mut [Self::Value],
+        ends: (Option<Mark>, Option<Mark>),
+        stops: &mut dyn Iterator<Item = Mark>,
+        at: &mut Stop<'_, Self::Value>,
+    ) -> Result<(), SweepError> {
+        let _ = (tape, adjoints, ends, stops, at);
+        no_marks::<Self>()
+    }
+
+    /// Forgets all statements behind a mark. Identifiers of variables from there may be given to others.
+    ///
+    /// # Errors
+    ///
+    /// When records cannot be read back.
+    ///
+    /// # Panics
+    ///
+    /// As [`mark`](Self::mark).
+    #[track_caller]
+    fn truncate(tape: &mut Self::Tape, mark: Mark) -> Result<(), SweepError> {
+        let _ = (tape, mark);
+        no_marks::<Self>()
+    }
+
+    /// Goes on with a recording under another number. Identifiers that were made under the old one are valid under the new
+    /// one if [`renew`](Self::renew) says so.
+    ///
+    /// # Panics
+    ///
+    /// As [`mark`](Self::mark).
+    #[track_caller]
+    fn resume(tape: &mut Self::Tape, number: TapeNumber) {
+        let _ = (tape, number);
+        no_marks::<Self>()
+    }
+
+    /// The identifier of an active variable of an earlier part of the recording, under the number of its present part. The
+    /// identifier behind it is never given to another variable.
+    ///
+    /// # Panics
+    ///
+    /// As [`mark`](Self::mark).
+    #[track_caller]
+    fn renew(tape: &Self::Tape, id: &Self::Id) -> Self::Id {
+        let _ = (tape, id);
+        no_marks::<Self>()
+    }
 
     /// Makes room for a recording of this size and touches the memory.
     fn reserve(tape: &mut Self::Tape, capacity: Capacity);
 
     /// Bytes of the recording, stream by stream, and its numbers of statements and arguments.
     fn memory(tape: &Self::Tape) -> MemoryReport;
+}
+
+/// What is done at a stop of [`Reverse::reverse_through`].
+pub type Stop<'a, V> = dyn FnMut(&mut [V]) -> Result<(), SweepError> + 'a;
+
+#[cold]
+#[track_caller]
+fn no_marks<S>() -> ! {
+    panic!(
+        "{} keeps no track of places in a recording, which positions, external functions and checkpoints need (implement \
+         `Reverse::mark` and the methods below it)",
+        core::any::type_name::<S>()
+    )
 }
 
 /// A [`Reverse`] strategy whose records may be written to disk.

@@ -2,8 +2,8 @@
 
 use crate::arena::{self, InMemory, Layer, Layout, Records, Spilled};
 use crate::{
-    Capacity, Float, IndexManager, Linear, LinearId, MemoryReport, Nary, Policy, Reverse, SpillDefaults, SpillOptions,
-    SpillUsage, Spills, Statement, StorageError, Strict, TapeNumber, Taped, Taping,
+    Capacity, Float, IndexManager, Linear, LinearId, Mark, MemoryReport, Nary, Policy, Reverse, SpillDefaults,
+    SpillOptions, SpillUsage, Spills, Statement, Stop, StorageError, Strict, SweepError, TapeNumber, Taped, Taping,
 };
 use core::marker::PhantomData;
 
@@ -39,7 +39,7 @@ impl<V: Float, M: IndexManager, L: Layer, P: Policy> Taping for Hybrid<V, M, L, 
 }
 
 impl<V: Float, M: IndexManager, L: Layer, P: Policy> Reverse for Hybrid<V, M, L, P> {
-    arena::reverse_by_records!(true);
+    arena::reverse_by_arena!(Records<V, M, L, true>, L::SPILLS);
 }
 
 arena::spills_by_records!(Hybrid);

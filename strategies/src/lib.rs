@@ -19,6 +19,7 @@ pub mod active;
 mod arena;
 mod continuation;
 mod contract;
+mod external;
 mod float;
 mod hybrid;
 mod identifier;
@@ -44,9 +45,10 @@ pub mod slab_stack {
 pub use arena::{Continuations, InMemory, Layer, Records, Shared, SlabStack, SpillDefaults, Spilled, SystemDefaults};
 pub use continuation::Continuation;
 pub use contract::{
-    Capacity, Load, Nary, Policy, Reverse, Rule, Sink, Spills, Statement, Store, Strategy, Strict, Taped, Taping, Tree,
-    Twin, Variable,
+    Capacity, Load, Nary, Policy, Reverse, Rule, Sink, Spills, Statement, Stop, Store, Strategy, Strict, Taped, Taping,
+    Tree, Twin, Variable,
 };
+pub use external::{Companion, External, Mark, SweepError};
 pub use float::Float;
 pub use hybrid::Hybrid;
 pub use identifier::{IndexType, LinearId, TapeNumber};

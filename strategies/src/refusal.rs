@@ -1,4 +1,4 @@
-//! Failures of storage, from the statement that met them to the caller who can deal with them.
+//! Why a statement is not recorded. Failures of storage, from the statement that met them to the caller who can deal with them.
 //!
 //! A statement is an assignment and cannot return an error; so it panics, and who started the recording may catch that.
 
@@ -18,7 +18,7 @@ fn message(error: &StorageError) -> String {
 /// Panics because of this error.
 #[cold]
 #[track_caller]
-pub(crate) fn raise(error: StorageError) -> ! {
+fn raise(error: StorageError) -> ! {
     let message = message(&error);
     LATEST.set(Some(error));
     panic!("{message}")
@@ -39,4 +39,38 @@ pub fn catch_storage_errors<R>(f: impl FnOnce() -> R) -> Result<R, StorageError>
             None => resume_unwind(payload),
         }
     })
+}
+
+/// Why a statement was not recorded.
+#[derive(Clone, Debug)]
+pub(crate) enum Refusal {
+    /// The recording has used every identifier that its width, or its limit, allows.
+    OutOfIdentifiers {
+        /// Identifiers in use.
+        used: u64,
+        /// Identifiers that may be in use.
+        limit: u64,
+        /// Whether they are those of variables alive.
+        reused: bool,
+    },
+    /// The storage layer has no room for its record.
+    Storage(StorageError),
+}
+
+impl Refusal {
+    #[cold]
+    #[track_caller]
+    pub(crate) fn raise(self) -> ! {
+        match self {
+            Self::OutOfIdentifiers { used, limit, reused: false } => panic!(
+                "out of identifiers: the recording has {used} inputs and statements, and its identifiers can number no more than \
+                 {limit} inputs and statements; nothing more has been recorded (use u64 identifiers, or record in stages)"
+            ),
+            Self::OutOfIdentifiers { used, limit, reused: true } => panic!(
+                "out of identifiers: {used} variables were alive at once, and the recording's identifiers can number no more \
+                 than {limit}; nothing more has been recorded"
+            ),
+            Self::Storage(error) => raise(error),
+        }
+    }
 }

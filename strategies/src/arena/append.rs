@@ -117,9 +117,9 @@ where
     if kind != TypeId::of::<S>() || lent {
         return Place { header, tape: core::ptr::null_mut(), number, next: 0, known: 0, id: 0, code: 0, ready: false };
     }
-    // SAFETY: `kind` says that this is a `Recorder<S::Tape>`, and nobody uses it. Asking the pool runs no code of users.
+    // SAFETY: `kind` says that this is a `Recorder<S>`, and nobody uses it. Asking the pool runs no code of users.
     unsafe {
-        let tape = &raw mut (*header.cast::<Recorder<Records<V, M, L, VALUES>>>().cast_mut()).tape;
+        let tape = &raw mut (*header.cast::<Recorder<S>>().cast_mut()).tape;
         let next = (*tape).next;
         let code = if layout.code == 0 { (*tape).table.codes[layout.hash] } else { layout.code };
         let coded = layout.code != 0 || core::ptr::eq((*tape).table.layouts[code as usize], layout);
@@ -283,7 +283,7 @@ where
     let (leaves, payload) =
         unsafe { (slice::from_raw_parts(leaves, layout.arguments), slice::from_raw_parts(payload, layout.payload)) };
     let ids = leaves.iter().map(|leaf| leaf.id);
-    where_they_belong::<S, V, M, L, VALUES>(ids, |tape| tape.append(layout, leaves, payload, value))
+    where_they_belong::<S, M>(ids, |tape| tape.append(layout, leaves, payload, value))
 }
 
 /// Records a function of slices; returns passive if no argument is active.
@@ -305,32 +305,26 @@ where
     L: Layer,
 {
     let ids = arguments.iter().copied().flatten().map(|x| M::raw(&x.id));
-    assert!(
-        Some(constants.len()) == R::CONSTANTS.checked_mul(ids.clone().count()),
-        "a function of slices with {} constants for each argument got {}",
-        R::CONSTANTS,
-        constants.len()
-    );
-    where_they_belong::<S, V, M, L, VALUES>(ids, |tape| tape.append_nary::<R>(arguments, constants, value))
+    check_constants::<R, V>(ids.clone().count(), constants.len());
+    where_they_belong::<S, M>(ids, |tape| tape.append_nary::<R>(arguments, constants, value))
 }
 
-/// Finds the tape of these arguments, checks them against it, and lets `push` record there.
+/// Finds the tape of these arguments, checks them against it, and lets `push` record there; returns passive if no argument is
+/// active.
 #[track_caller]
-fn where_they_belong<S, V, M, L, const VALUES: bool>(
+pub(super) fn where_they_belong<S, M>(
     arguments: impl Iterator<Item = LinearId<M::Index>> + Clone,
-    push: impl FnOnce(&mut Records<V, M, L, VALUES>) -> Result<LinearId<M::Index>, Refusal>,
+    push: impl FnOnce(&mut S::Tape) -> Result<LinearId<M::Index>, Refusal>,
 ) -> M::Id
 where
-    S: Reverse<Tape = Records<V, M, L, VALUES>>,
-    V: Float,
+    S: Reverse,
     M: IndexManager,
-    L: Layer,
 {
     let Some(number) = active::common_number(arguments.clone()) else {
         return M::passive();
     };
     let pushed = active::with::<S, _>(number, |tape| {
-        let end = tape.len() as u64;
+        let end = S::identifiers(tape) as u64;
         let known = |id: LinearId<M::Index>| !id.is_active() || id.within(number, end);
         if arguments.clone().all(known) { Some(push(tape)) } else { None }
     });
@@ -342,6 +336,16 @@ where
              numbers wrapped around"
         ),
     }
+}
+
+/// Checks the number of constants of a function of slices.
+#[track_caller]
+pub(super) fn check_constants<R: Nary<V>, V: Float>(arguments: usize, constants: usize) {
+    assert!(
+        Some(constants) == R::CONSTANTS.checked_mul(arguments),
+        "a function of slices with {} constants for each argument got {constants}",
+        R::CONSTANTS
+    );
 }
 
 impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, VALUES> {

@@ -34,6 +34,13 @@ pub(crate) trait Segments: Default + Send + Sync + 'static {
     /// Forgets all segments and keeps their memory.
     fn rewind(&mut self);
 
+    /// Forgets all segments but the first `count`, at least one, of which the last is being written again; returns its start.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read back. No segment is being written then.
+    fn truncate(&mut self, count: usize) -> Result<*mut u8, StorageError>;
+
     /// Gets memory for a recording of so many bytes, and touches it.
     fn reserve(&mut self, bytes: usize);
 
@@ -100,6 +107,11 @@ impl Segments for Kept {
 
     fn rewind(&mut self) {
         self.used = 0;
+    }
+
+    fn truncate(&mut self, count: usize) -> Result<*mut u8, StorageError> {
+        self.used = count;
+        Ok(self.segments[count - 1].start())
     }
 
     fn reserve(&mut self, bytes: usize) {
@@ -195,6 +207,10 @@ impl Segments for Borrowed {
     fn rewind(&mut self) {
         self.0.rewind();
         self.give_back();
+    }
+
+    fn truncate(&mut self, count: usize) -> Result<*mut u8, StorageError> {
+        self.0.truncate(count)
     }
 
     fn reserve(&mut self, bytes: usize) {

@@ -42,10 +42,10 @@ pub(crate) use records::usize_of;
 pub use slab_stack::{Iter, IterMut, SlabStack, Slabs, SlabsMut};
 pub use spilled::{SpillDefaults, Spilled, SystemDefaults};
 
-/// The methods of [`Reverse`](crate::Reverse) that strategies over [`Records`] share.
-macro_rules! reverse_by_records {
-    ($values:literal) => {
-        type Tape = Records<V, M, L, $values>;
+/// The methods of [`Reverse`](crate::Reverse) that strategies over tapes of this module share.
+macro_rules! reverse_by_arena {
+    ($tape:ty, $spills:expr) => {
+        type Tape = $tape;
 
         #[inline(always)]
         fn begin(tape: &mut Self::Tape, number: TapeNumber) {
@@ -80,10 +80,44 @@ macro_rules! reverse_by_records {
             tape.len()
         }
 
-        const SPILLS: bool = L::SPILLS;
+        const SPILLS: bool = $spills;
 
-        fn reverse(tape: &Self::Tape, adjoints: &mut [V]) -> Result<(), StorageError> {
+        fn reverse(tape: &Self::Tape, adjoints: &mut [V]) -> Result<(), SweepError> {
             tape.reverse(adjoints)
+        }
+
+        #[track_caller]
+        fn intermediate(tape: &mut Self::Tape, value: V) -> M::Id {
+            match tape.intermediate(value) {
+                Ok(id) => M::adopt(id),
+                Err(refusal) => refusal.raise(),
+            }
+        }
+
+        fn mark(tape: &Self::Tape) -> Mark {
+            tape.mark()
+        }
+
+        fn reverse_through(
+            tape: &Self::Tape,
+            adjoints: &mut [V],
+            ends: (Option<Mark>, Option<Mark>),
+            stops: &mut dyn Iterator<Item = Mark>,
+            at: &mut Stop<'_, V>,
+        ) -> Result<(), SweepError> {
+            tape.reverse_through(adjoints, ends, stops, at)
+        }
+
+        fn truncate(tape: &mut Self::Tape, mark: Mark) -> Result<(), SweepError> {
+            Ok(tape.truncate(mark)?)
+        }
+
+        fn resume(tape: &mut Self::Tape, number: TapeNumber) {
+            tape.resume(number);
+        }
+
+        fn renew(tape: &Self::Tape, id: &M::Id) -> M::Id {
+            M::adopt_pinned(tape.renew(M::raw(id)))
         }
 
         fn reserve(tape: &mut Self::Tape, capacity: Capacity) {
@@ -95,7 +129,7 @@ macro_rules! reverse_by_records {
         }
     };
 }
-pub(crate) use reverse_by_records;
+pub(crate) use reverse_by_arena;
 
 /// What strategies over [`Records`] can do when their records are spilled.
 macro_rules! spills_by_records {

@@ -2,11 +2,12 @@
 
 use super::layers::{Layer, Segments};
 use super::spilled::{Slabs, Spilled};
-use super::table::{INPUT, Table};
+use super::table::{INPUT, Table, WIDE};
 use crate::active;
 use crate::pool::Pool;
+pub(super) use crate::refusal::Refusal;
 use crate::{
-    Capacity, Float, IndexManager, LinearId, SpillDefaults, SpillOptions, SpillUsage, StorageError, TapeNumber,
+    Capacity, Float, IndexManager, LinearId, Mark, SpillDefaults, SpillOptions, SpillUsage, StorageError, TapeNumber,
 };
 use core::marker::PhantomData;
 use core::ptr;
@@ -58,6 +59,8 @@ pub(super) struct Span {
     data: usize,
     /// The number of the first code that lies here.
     pub(super) first: u64,
+    /// What had been counted when this span was begun.
+    before: Counts,
 }
 
 impl Span {
@@ -145,6 +148,55 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
         }
     }
 
+    /// The place behind the last record.
+    pub(crate) fn mark(&self) -> Mark {
+        let at = self.spans.len().saturating_sub(1);
+        let data = if self.spans.is_empty() { 0 } else { self.data_of(at) };
+        Mark::new([self.next, at as u64, data as u64, 0])
+    }
+
+    /// Forgets the records behind a mark.
+    pub(crate) fn truncate(&mut self, mark: Mark) -> Result<(), StorageError> {
+        let [next, at, data, _] = mark.numbers();
+        if VALUES && M::REUSES {
+            // SAFETY: the values are the tape's own, and `self` is borrowed exclusively.
+            unsafe { self.restore_values(mark, self.values)? }
+        }
+        if self.spans.is_empty() || next == self.next {
+            return Ok(());
+        }
+        self.spans.truncate(usize_of(at) + 1);
+        self.next = next;
+        self.inputs = self.inputs.min(next);
+        self.counted = self.spans[usize_of(at)].before;
+        self.close();
+        let start = self.segments.truncate(self.spans.len())?;
+        let span = &mut self.spans[usize_of(at)];
+        span.start = start;
+        self.data = start.wrapping_add(usize_of(data));
+        self.codes = span.codes_at(start).cast_mut();
+        Ok(())
+    }
+
+    /// Goes on under another number.
+    pub(crate) fn resume(&mut self, number: TapeNumber) {
+        self.number = number;
+    }
+
+    /// The identifier under the number of the present part of the recording.
+    pub(crate) fn renew(&self, id: LinearId<M::Index>) -> LinearId<M::Index> {
+        LinearId::pack(self.number, id.index())
+    }
+
+    /// Registers a variable whose derivatives somebody else propagates.
+    pub(crate) fn intermediate(&mut self, value: V) -> Result<LinearId<M::Index>, Refusal> {
+        if M::REUSES {
+            // A statement without arguments, which says whose value it overwrites.
+            return self.push(WIDE, value, size_of::<u32>(), |record| record.put(0_u32));
+        }
+        self.push(INPUT, value, 0, |_| ())
+    }
+
     /// Whether a segment is being written.
     #[inline(always)]
     fn is_open(&self) -> bool {
@@ -178,7 +230,7 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
         self.data = start;
         // The code of number `next` goes to the last byte.
         self.codes = start.wrapping_add(bytes - 1).wrapping_add(usize_of(self.next));
-        self.spans.push(Span { start, bytes, data: 0, first: self.next });
+        self.spans.push(Span { start, bytes, data: 0, first: self.next, before: self.counted });
         Ok(())
     }
 
@@ -443,40 +495,6 @@ impl<V: Float, M: IndexManager, D: SpillDefaults, const VALUES: bool> Records<V,
 
     pub(crate) fn usage(&self) -> SpillUsage {
         self.segments.usage()
-    }
-}
-
-/// Why a statement was not recorded.
-#[derive(Clone, Debug)]
-pub(crate) enum Refusal {
-    /// The recording has used every identifier that its width, or its limit, allows.
-    OutOfIdentifiers {
-        /// Identifiers in use.
-        used: u64,
-        /// Identifiers that may be in use.
-        limit: u64,
-        /// Whether they are those of variables alive.
-        reused: bool,
-    },
-    /// The storage layer has no room for its record.
-    Storage(StorageError),
-}
-
-impl Refusal {
-    #[cold]
-    #[track_caller]
-    pub(crate) fn raise(self) -> ! {
-        match self {
-            Self::OutOfIdentifiers { used, limit, reused: false } => panic!(
-                "out of identifiers: the recording has {used} inputs and statements, and its identifiers can number no more than \
-                 {limit} inputs and statements; nothing more has been recorded (use u64 identifiers, or record in stages)"
-            ),
-            Self::OutOfIdentifiers { used, limit, reused: true } => panic!(
-                "out of identifiers: {used} variables were alive at once, and the recording's identifiers can number no more \
-                 than {limit}; nothing more has been recorded"
-            ),
-            Self::Storage(error) => crate::refusal::raise(error),
-        }
     }
 }
 

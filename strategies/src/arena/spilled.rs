@@ -96,6 +96,20 @@ impl<D: SpillDefaults> Segments for Slabs<D> {
         }
     }
 
+    fn truncate(&mut self, count: usize) -> Result<*mut u8, StorageError> {
+        while self.full.len() + usize::from(self.current.is_some()) > count {
+            match self.current.take() {
+                Some(block) => self.full.give_back(block),
+                None => self.full.discard(),
+            }
+        }
+        if self.current.is_none() {
+            self.current = self.full.pop()?;
+        }
+        let current = self.current.as_ref().expect("there are as many segments as the recording has spans");
+        Ok(current.start())
+    }
+
     /// As much of it as the budget allows.
     fn reserve(&mut self, bytes: usize) {
         let slabs = bytes.min(self.memory) / self.full.slab_bytes();

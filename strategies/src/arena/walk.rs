@@ -6,7 +6,7 @@ use super::patterns::{self, PATTERNS};
 use super::records::{Counts, Records, usize_of};
 use super::table::{ASSIGNED, CLASSIC, Entry, Kind};
 use crate::scratch::Scratch;
-use crate::{Float, IndexManager, IndexType, MemoryReport, MemoryUsage, StorageError};
+use crate::{Float, IndexManager, IndexType, Mark, MemoryReport, MemoryUsage, Stop, StorageError, SweepError};
 use core::slice;
 use smallvec::SmallVec;
 
@@ -28,49 +28,195 @@ unsafe fn read<T: Copy>(at: *const u8, count: usize) -> impl ExactSizeIterator<I
     (0..count).map(move |k| unsafe { at.cast::<T>().add(k).read_unaligned() })
 }
 
-impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, VALUES> {
-    /// Sweeps from the last statement to the first; see [`Reverse::reverse`](crate::Reverse::reverse).
-    pub(crate) fn reverse(&self, adjoints: &mut [V]) -> Result<(), StorageError> {
-        assert!(
-            adjoints.len() >= self.len(),
-            "the adjoint vector has {} entries, the recording needs {}",
-            adjoints.len(),
-            self.len()
-        );
-        // Reused identifiers have had other values: the sweep goes back to them in a copy.
-        let mut copy = (VALUES && M::REUSES).then(Scratch::<V>::new);
-        let (values, known) = match &mut copy {
-            Some(copy) => {
-                copy.extend_from_slice(self.values());
-                (copy.as_mut_ptr(), copy.len())
+/// A place that moves through a recording, last record first.
+struct Cursor<'a, V: Float, M: IndexManager, L: Layer, const VALUES: bool> {
+    records: &'a Records<V, M, L, VALUES>,
+    reader: <L::Segments as Segments>::Reader<'a>,
+    /// The span, and where its segment lies; null as long as it is not loaded.
+    at: usize,
+    start: *const u8,
+    /// The record that ends here has the number before `next`, its data end so many bytes behind the start.
+    next: usize,
+    data: usize,
+}
+
+impl<'a, V: Float, M: IndexManager, L: Layer, const VALUES: bool> Cursor<'a, V, M, L, VALUES> {
+    /// Behind the last record.
+    fn new(records: &'a Records<V, M, L, VALUES>) -> Self {
+        let at = records.spans.len().saturating_sub(1);
+        let data = if records.spans.is_empty() { 0 } else { records.data_of(at) };
+        let reader = records.segments.reader();
+        Self { records, reader, at, start: core::ptr::null(), next: usize_of(records.next), data }
+    }
+
+    /// Moves down to the record with this number, and calls `f` for each span in between, with its index, where its segment
+    /// lies, the first number and the one behind the last, and where the data end; `f` returns where they begin.
+    fn move_to(
+        &mut self,
+        number: usize,
+        mut f: impl FnMut(usize, *const u8, (usize, usize), *const u8) -> *const u8,
+    ) -> Result<(), StorageError> {
+        while self.next > number {
+            let span = &self.records.spans[self.at];
+            if self.next == usize_of(span.first) {
+                self.at -= 1;
+                self.data = self.records.data_of(self.at);
+                self.start = core::ptr::null();
+                continue;
             }
-            None => (self.values().as_ptr().cast_mut(), self.values().len()), // not written to
-        };
-        let mut sweep = Sweep { adjoints, values, known, site: 0 };
-        let mut next = usize_of(self.next);
-        let mut reader = self.segments.reader();
-        for at in (0..self.spans.len()).rev() {
-            let start = reader.segment(at)?;
-            // SAFETY: the spans partition the codes, in order; `adjoints` is as long as the recording.
-            unsafe { self.reverse_span(at, start, next, &mut sweep) }
-            next = usize_of(self.spans[at].first);
+            if self.start.is_null() {
+                self.start = self.reader.segment(self.at)?;
+            }
+            let first = number.max(usize_of(span.first));
+            let begin = f(self.at, self.start, (first, self.next), self.start.wrapping_add(self.data));
+            self.next = first;
+            self.data = begin.addr() - self.start.addr();
         }
         Ok(())
     }
 
-    /// Sweeps over one span, whose codes end before `next`, and whose segment lies at `start` now.
+    /// Sweeps down to the record with this number.
     ///
     /// # Safety
     ///
-    /// The segment's bytes are those that were written, and `sweep` is fit for the recording.
-    unsafe fn reverse_span(&self, at: usize, start: *const u8, next: usize, sweep: &mut Sweep<'_, V>) {
+    /// `sweep` is fit for the recording.
+    #[inline]
+    unsafe fn reverse_to(&mut self, number: usize, sweep: &mut Sweep<'_, V>) -> Result<(), SweepError> {
+        let records = self.records;
+        // SAFETY: the reader has the bytes as they were written, and the data of the records below `next` end at `data`.
+        let reverse = |at, start, numbers, end| unsafe { records.reverse_span(at, start, numbers, end, sweep) };
+        Ok(self.move_to(number, reverse)?)
+    }
+
+    /// Moves down to a mark without sweeping, and restores the values that identifiers had there, if they are reused.
+    ///
+    /// # Safety
+    ///
+    /// `values` are as many as the recording has identifiers, and a copy, or nobody else uses them.
+    unsafe fn go_to(&mut self, mark: Mark, values: *mut V) -> Result<(), StorageError> {
+        let [number, span, data, _] = mark.numbers();
+        let records = self.records;
+        if !(VALUES && M::REUSES) {
+            let at = usize_of(span);
+            if at != self.at {
+                (self.at, self.start) = (at, core::ptr::null());
+            }
+            (self.next, self.data) = (usize_of(number), usize_of(data));
+            return Ok(());
+        }
+        self.move_to(usize_of(number), |at, start, (first, next), mut end| {
+            let span = &records.spans[at];
+            for number in (first..next).rev() {
+                // SAFETY: the record with this number is in this span, and ends at `end`.
+                unsafe {
+                    let code = *span.codes_at(start).wrapping_sub(number);
+                    let kind = records.table.kind(code);
+                    if kind != Kind::Input {
+                        Records::<V, M, L, VALUES>::undo(end, number, values);
+                    }
+                    end = records.special(code, kind, end).record;
+                }
+            }
+            end
+        })
+    }
+}
+
+impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, VALUES> {
+    /// Sweeps from the last statement to the first; see [`Reverse::reverse`](crate::Reverse::reverse).
+    pub(crate) fn reverse(&self, adjoints: &mut [V]) -> Result<(), SweepError> {
+        self.check_length(adjoints.len());
+        let mut copy = self.values_to_restore();
+        let (values, known) = self.values_for_sweep(&mut copy);
+        let mut sweep = Sweep { adjoints, values, known, site: 0 };
+        let mut cursor = Cursor::new(self);
+        // SAFETY: `adjoints` is as long as the recording, and `values` too where records read them.
+        unsafe { cursor.reverse_to(1, &mut sweep) }
+    }
+
+    /// Sweeps with stops; see [`Reverse::reverse_through`](crate::Reverse::reverse_through).
+    pub(crate) fn reverse_through(
+        &self,
+        adjoints: &mut [V],
+        (from, to): (Option<Mark>, Option<Mark>),
+        stops: &mut dyn Iterator<Item = Mark>,
+        at: &mut Stop<'_, V>,
+    ) -> Result<(), SweepError> {
+        self.check_length(adjoints.len());
+        let mut copy = self.values_to_restore();
+        let (values, known) = self.values_for_sweep(&mut copy);
+        let mut sweep = Sweep { adjoints, values, known, site: 0 };
+        let mut cursor = Cursor::new(self);
+        if let Some(from) = from {
+            // SAFETY: as below.
+            unsafe { cursor.go_to(from, sweep.values)? }
+        }
+        for stop in stops {
+            let [number, ..] = stop.numbers();
+            // SAFETY: `adjoints` is as long as the recording, and `values` too where records read them.
+            unsafe { cursor.reverse_to(usize_of(number), &mut sweep)? }
+            at(sweep.adjoints)?;
+        }
+        let first = to.map_or(1, |to| usize_of(to.numbers()[0]));
+        // SAFETY: as above.
+        unsafe { cursor.reverse_to(first, &mut sweep) }
+    }
+
+    fn check_length(&self, adjoints: usize) {
+        assert!(
+            adjoints >= self.len(),
+            "the adjoint vector has {adjoints} entries, the recording needs {}",
+            self.len()
+        );
+    }
+
+    /// Reused identifiers have had other values: a sweep goes back to them in this copy.
+    fn values_to_restore(&self) -> Option<Scratch<V>> {
+        (VALUES && M::REUSES).then(|| {
+            let mut copy = Scratch::<V>::new();
+            copy.extend_from_slice(self.values());
+            copy
+        })
+    }
+
+    /// The values that a sweep reads, which it only writes to if they are a copy.
+    fn values_for_sweep(&self, copy: &mut Option<Scratch<V>>) -> (*mut V, usize) {
+        match copy {
+            Some(copy) => (copy.as_mut_ptr(), copy.len()),
+            None => (self.values().as_ptr().cast_mut(), self.values().len()),
+        }
+    }
+
+    /// Gives all identifiers the values that they had at a mark.
+    ///
+    /// # Safety
+    ///
+    /// `values` are as many as the recording has identifiers.
+    pub(super) unsafe fn restore_values(&self, mark: Mark, values: *mut V) -> Result<(), StorageError> {
+        // SAFETY: promised by the caller.
+        unsafe { Cursor::new(self).go_to(mark, values) }
+    }
+
+    /// Sweeps over the records of span `at` with numbers below `next` and from `first` on. The segment lies at `start` now, the
+    /// data of these records end at `end`. Returns where they begin.
+    ///
+    /// # Safety
+    ///
+    /// The segment's bytes are those that were written, `end` belongs to `next`, and `sweep` is fit for the recording.
+    unsafe fn reverse_span(
+        &self,
+        at: usize,
+        start: *const u8,
+        (first, next): (usize, usize),
+        mut end: *const u8,
+        sweep: &mut Sweep<'_, V>,
+    ) -> *const u8 {
         let entries = self.table.entries.as_ptr();
         let span = &self.spans[at];
-        let mut end = start.wrapping_add(self.data_of(at));
-        let mut code_at = span.codes_at(start).wrapping_sub(next - 1);
+        let mut code_at = span.codes_at(start).wrapping_sub(next.wrapping_sub(1));
         let mut number = next;
         // The inputs that come before all statements have nothing to be reversed.
-        let first = usize_of(span.first.max(self.inputs));
+        let first = first.max(usize_of(self.inputs));
         while number > first {
             number -= 1;
             // SAFETY: the code with this number is in this span, so it lies in the span's segment, in which codes follow one
@@ -83,8 +229,9 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
                     if code < CLASSIC {
                         end = self.reverse_special(code, end, number, sweep);
                     } else {
-                        let (id, data_end) = Self::undo(end, number, sweep);
+                        let (id, data_end) = Self::undo(end, number, sweep.values);
                         let adjoints = &mut *sweep.adjoints;
+                        debug_assert!(id < adjoints.len(), "identifiers are below the recording's length");
                         let seed = core::mem::replace(adjoints.get_unchecked_mut(id), V::zero());
                         end = reverse_frequent::<V, M::Index>(code, data_end, seed, adjoints);
                     }
@@ -95,8 +242,9 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
                     end = self.reverse_special(code, end, number, sweep);
                     continue;
                 }
-                let (id, data_end) = Self::undo(end, number, sweep);
+                let (id, data_end) = Self::undo(end, number, sweep.values);
                 end = data_end.sub(entry.bytes);
+                debug_assert!(id < sweep.adjoints.len(), "identifiers are below the recording's length");
                 let seed = *sweep.adjoints.get_unchecked(id);
                 if seed != V::zero() {
                     *sweep.adjoints.get_unchecked_mut(id) = V::zero();
@@ -104,6 +252,7 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
                 }
             }
         }
+        end
     }
 
     /// The variable that the record which ends at `end` assigns to, and where its data end. Restores the value that the
@@ -111,22 +260,20 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
     ///
     /// # Safety
     ///
-    /// A record that is not an input's ends at `end`, and `sweep` is fit for the recording.
+    /// A record that is not an input's ends at `end`. Where identifiers are reused and values kept, `values` are a copy of
+    /// them, or nobody else uses them.
     #[inline(always)]
-    unsafe fn undo(end: *const u8, number: usize, sweep: &mut Sweep<'_, V>) -> (usize, *const u8) {
+    unsafe fn undo(end: *const u8, number: usize, values: *mut V) -> (usize, *const u8) {
         if !M::REUSES {
             return (number, end);
         }
-        // SAFETY: the record ends in the identifier and, if values are kept, the value before it. The values of a sweep with
-        // reused identifiers are its own copy.
+        // SAFETY: the record ends in the identifier, below the recording's length, and, if values are kept, the value before it.
         unsafe {
             let at = end.sub(size_of::<M::Index>());
             let id = usize_of(at.cast::<M::Index>().read_unaligned().widen());
-            debug_assert!(id < sweep.adjoints.len(), "identifiers are below the recording's length");
             if VALUES {
                 let before = at.sub(size_of::<V>());
-                debug_assert!(id < sweep.known, "identifiers are below the recording's length");
-                sweep.values.add(id).write(before.cast::<V>().read_unaligned());
+                values.add(id).write(before.cast::<V>().read_unaligned());
                 return (id, before);
             }
             (id, at)
@@ -147,7 +294,7 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
         // SAFETY: promised by the caller; nothing writes to the values while they are borrowed below.
         let (special, id, values) = unsafe {
             let special = self.special(code, kind, end);
-            let (id, _) = Self::undo(end, number, sweep);
+            let (id, _) = Self::undo(end, number, sweep.values);
             let values = if sweep.known == 0 { &[] } else { slice::from_raw_parts(sweep.values, sweep.known) };
             (special, id, values)
         };

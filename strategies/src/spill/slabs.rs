@@ -142,6 +142,22 @@ impl SlabFile {
         Ok(block)
     }
 
+    /// Forgets the newest slab, without reading it.
+    pub(crate) fn discard(&mut self) {
+        let Some(last) = self.slabs.len().checked_sub(1) else { return };
+        while matches!(self.slabs[last], Slab::Leaving(.., Write::Busy)) {
+            self.wait();
+        }
+        if let &(Slab::Leaving(_, extent, _) | Slab::File(extent)) = &self.slabs[last] {
+            self.space.give_back(extent);
+        }
+        self.leaving.retain(|index| *index != last);
+        self.first_in_memory = self.first_in_memory.min(last);
+        if let Some(block) = self.slabs.pop().and_then(Slab::into_block) {
+            self.give_back(block);
+        }
+    }
+
     /// Takes a block that is no longer used, to hand it out again.
     pub(crate) fn give_back(&mut self, mut block: Block) {
         self.charge(&mut block);

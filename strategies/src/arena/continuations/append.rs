@@ -2,7 +2,7 @@
 //!
 //! As for records, users' rules run before anything is looked up or written: a rule may record, or end recordings.
 
-use super::super::append::misreported;
+use super::super::append::{check_constants, misreported, where_they_belong};
 use super::closure::{Vtable, WORD, slices_bytes, user_tail_bytes, whole_words};
 use super::{Continuations, Destructor};
 use crate::active::{self, Recorder};
@@ -50,7 +50,7 @@ where
     unsafe {
         if (*header).kind == TypeId::of::<S>() && !(*header).lent.get() {
             let number = (*header).number.get();
-            let tape = &mut (*header.cast::<Recorder<Continuations<V, M>>>().cast_mut()).tape;
+            let tape = &mut (*header.cast::<Recorder<S>>().cast_mut()).tape;
             let ids = capture.ids.as_ptr().cast::<LinearId<M::Index>>();
             let mine = (0..leaves).fold(true, |mine, k| mine & (*ids.add(k)).within(number, tape.next));
             if mine
@@ -116,7 +116,7 @@ where
 {
     // SAFETY: `append_closure`, the only caller, has written so many.
     let arguments = unsafe { slice::from_raw_parts(ids.0, ids.1) };
-    where_they_belong::<S, V, M>(arguments.iter().copied(), |tape| {
+    where_they_belong::<S, M>(arguments.iter().copied(), |tape| {
         tape.make_room(vtable.bytes);
         let result = tape.fresh_identifier()?;
         // SAFETY: there is room; `append_closure` has written so many factors and identifiers, and the latter belong to this
@@ -141,19 +141,14 @@ where
 {
     let all = || arguments.iter().copied().flatten();
     let (ids, n) = (all().map(|x| M::raw(&x.id)), all().count());
-    assert!(
-        Some(constants.len()) == R::CONSTANTS.checked_mul(n),
-        "a function of slices with {} constants for each argument got {}",
-        R::CONSTANTS,
-        constants.len()
-    );
+    check_constants::<R, V>(n, constants.len());
     if active::common_number(ids.clone()).is_none() {
         return M::passive();
     }
     if R::UNIT {
         let vtable = const { &Vtable::slices::<true, M::Index>() };
         let active = ids.clone().filter(|id| id.is_active());
-        return where_they_belong::<S, V, M>(ids, |tape| tape.append_slices(vtable, core::iter::empty(), active));
+        return where_they_belong::<S, M>(ids, |tape| tape.append_slices(vtable, core::iter::empty(), active));
     }
     let mut scratch = Scratch::<V>::new();
     scratch.extend(all().map(|x| x.value));
@@ -163,7 +158,7 @@ where
     let active = ids.clone().zip(&*partials).filter(|(id, _)| id.is_active());
     let (partials, active) = (active.clone().map(|(_, partial)| *partial), active.map(|(id, _)| id));
     let vtable = const { &Vtable::slices::<false, M::Index>() };
-    where_they_belong::<S, V, M>(ids, |tape| tape.append_slices(vtable, partials, active))
+    where_they_belong::<S, M>(ids, |tape| tape.append_slices(vtable, partials, active))
 }
 
 /// Records a statement that a user's closure reverses; returns passive, and drops it, if no argument is active.
@@ -181,35 +176,7 @@ where
 {
     // If it is refused, it is dropped when the tape is not lent out any more: its destructor may record.
     let mut reverse = Some(reverse);
-    where_they_belong::<S, V, M>(arguments.iter().copied(), |tape| tape.append_user(arguments, &mut reverse))
-}
-
-/// Finds the tape of these arguments, checks them against it, and lets `push` record there.
-#[track_caller]
-fn where_they_belong<S, V, M>(
-    arguments: impl Iterator<Item = LinearId<M::Index>> + Clone,
-    push: impl FnOnce(&mut Continuations<V, M>) -> Result<LinearId<M::Index>, Refusal>,
-) -> M::Id
-where
-    S: Reverse<Tape = Continuations<V, M>>,
-    V: Float,
-    M: IndexManager,
-{
-    let Some(number) = active::common_number(arguments.clone()) else {
-        return M::passive();
-    };
-    let pushed = active::with::<S, _>(number, |tape| {
-        let known = |id: LinearId<M::Index>| !id.is_active() || id.within(number, tape.next);
-        if arguments.clone().all(known) { Some(push(tape)) } else { None }
-    });
-    match pushed {
-        Some(Ok(id)) => M::adopt(id),
-        Some(Err(refusal)) => refusal.raise(),
-        None => panic!(
-            "this statement has a variable that recording {number} never made: an identifier was forged, or recording \
-             numbers wrapped around"
-        ),
-    }
+    where_they_belong::<S, M>(arguments.iter().copied(), |tape| tape.append_user(arguments, &mut reverse))
 }
 
 impl<V: Float, M: IndexManager> Continuations<V, M> {

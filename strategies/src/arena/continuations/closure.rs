@@ -51,7 +51,11 @@ pub(super) struct Vtable<V: 'static> {
     pub(super) reverse: ReverseFn<V>,
     /// Bytes of captures; 0 if they differ from closure to closure.
     pub(super) bytes: usize,
-    /// Measures the closure that ends there, which must be of this type.
+    /// Measures the closure that ends there.
+    ///
+    /// # Safety
+    ///
+    /// A closure of this type ends there.
     pub(super) extent: unsafe fn(end: *const u8) -> Extent,
     /// A number that tells most types apart.
     pub(super) hash: u32,

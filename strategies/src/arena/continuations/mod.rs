@@ -21,10 +21,10 @@ pub(crate) use append::{append_closure, append_nary_closure, append_user_closure
 
 use super::records::{Refusal, usize_of};
 use super::segment::Segment;
-use crate::{Capacity, Float, IndexManager, LinearId, MemoryReport, MemoryUsage, TapeNumber, active};
+use crate::{Capacity, Float, IndexManager, LinearId, Mark, MemoryReport, MemoryUsage, SweepError, TapeNumber, active};
 use closure::{Vtable, whole_words};
 use core::marker::PhantomData;
-use core::ptr;
+use core::{mem, ptr};
 use smallvec::SmallVec;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -59,6 +59,9 @@ struct Ends<V: 'static> {
 /// A closure whose captures have to be dropped.
 struct Destructor {
     object: *mut u8,
+    /// # Safety
+    ///
+    /// The closure lies at the pointer, and nobody uses it any more.
     drop: unsafe fn(*mut u8),
 }
 
@@ -179,7 +182,7 @@ impl<V: Float, M: IndexManager> Continuations<V, M> {
 
     /// Registers an independent variable.
     #[inline]
-    pub(crate) fn input(&mut self) -> Result<LinearId<M::Index>, Refusal> {
+    pub(crate) fn input(&mut self, _: V) -> Result<LinearId<M::Index>, Refusal> {
         self.assert_begun();
         Ok(LinearId::pack(self.number, self.unused_identifier()?))
     }
@@ -196,6 +199,69 @@ impl<V: Float, M: IndexManager> Continuations<V, M> {
             each(*value, LinearId::pack(self.number, index));
         }
         Ok(())
+    }
+
+    /// Registers a variable whose derivatives somebody else propagates.
+    pub(crate) fn intermediate(&mut self, _: V) -> Result<LinearId<M::Index>, Refusal> {
+        self.assert_begun();
+        Ok(LinearId::pack(self.number, self.fresh_identifier()?))
+    }
+
+    /// The place behind the last closure.
+    pub(crate) fn mark(&self) -> Mark {
+        let Some(segment) = self.segments.get(self.full.len()).filter(|_| !self.data.is_null()) else {
+            return Mark::new([0, 0, 0, self.next]);
+        };
+        let data = self.data.addr() - segment.start().addr();
+        let stack = bottom::<V>(segment).addr() - self.top.addr();
+        Mark::new([self.full.len() as u64, data as u64, stack as u64, self.next])
+    }
+
+    /// How far a segment is used at a mark that lies in it.
+    fn ends_at(&self, mark: Mark) -> (usize, Ends<V>) {
+        let [at, data, stack, _] = mark.numbers().map(usize_of);
+        let segment = &self.segments[at];
+        let top = bottom::<V>(segment).wrapping_byte_sub(stack);
+        (at, Ends { data: segment.start().wrapping_add(data), top })
+    }
+
+    /// Forgets the closures behind a mark.
+    pub(crate) fn truncate(&mut self, mark: Mark) -> Result<(), SweepError> {
+        if self.data.is_null() || mark >= self.mark() {
+            return Ok(());
+        }
+        let (at, ends) = self.ends_at(mark);
+        // Closures are moved into the arena in the order of the list, so those that go are its last ones.
+        let behind = |destructor: &&Destructor| {
+            let object = destructor.object;
+            let holds =
+                |segment: &Segment| (segment.start()..segment.start().wrapping_add(segment.bytes())).contains(&object);
+            let later = self.segments[at + 1..].iter().any(holds);
+            later || holds(&self.segments[at]) && object >= ends.data
+        };
+        let kept = self.destructors.len() - self.destructors.iter().rev().take_while(behind).count();
+        let mut gone = self.destructors.split_off(kept);
+        self.full.truncate(at);
+        (self.data, self.top) = (ends.data, ends.top);
+        if !M::REUSES {
+            self.next = mark.numbers()[3];
+        }
+        mem::swap(&mut self.destructors, &mut gone);
+        let kept = gone;
+        // Those that go are in the list now, should one of them panic; the others come back in any case.
+        let outcome = catch_unwind(AssertUnwindSafe(|| self.destroy()));
+        self.destructors = kept;
+        outcome.or_else(|panic| resume_unwind(panic))
+    }
+
+    /// Goes on under another number.
+    pub(crate) fn resume(&mut self, number: TapeNumber) {
+        self.number = number;
+    }
+
+    /// The identifier under the number of the present part of the recording.
+    pub(crate) fn renew(&self, id: LinearId<M::Index>) -> LinearId<M::Index> {
+        LinearId::pack(self.number, id.index())
     }
 
     /// Only a tape that never began a recording has no number; identifiers without one would pass for passive.
@@ -249,15 +315,6 @@ impl<V: Float, M: IndexManager> Continuations<V, M> {
         if self.data.is_null() && !self.segments.is_empty() && self.number != TapeNumber::default() {
             self.enter(0);
         }
-    }
-
-    /// The segments that hold something, each with how far, last first.
-    #[inline(always)]
-    fn spans(&self) -> impl Iterator<Item = (&Segment, Ends<V>)> {
-        let current = (!self.data.is_null()).then_some(Ends { data: self.data, top: self.top });
-        let ends = current.into_iter().chain(self.full.iter().rev().copied());
-        let used = self.full.len() + usize::from(current.is_some());
-        self.segments[..used].iter().rev().zip(ends)
     }
 
     /// Bytes and counts, found by walking the recording.

@@ -1,47 +1,110 @@
 //! Calling the closures, last first.
 
 use super::closure::{ReverseFn, Sweep, Vtable, result};
-use super::{Continuations, bottom};
-use crate::{Float, IndexManager};
+use super::{Continuations, Ends, bottom};
+use crate::{Float, IndexManager, Mark, Stop, SweepError};
 
-impl<V: Float, M: IndexManager> Continuations<V, M> {
-    /// Calls `f` with the type and the end of each closure, last first. It returns how many bytes were captured.
+/// A place that moves through a recording, last closure first.
+struct Cursor<'a, V: Float, M: IndexManager> {
+    closures: &'a Continuations<V, M>,
+    /// The segment.
+    at: usize,
+    ends: Ends<V>,
+}
+
+impl<'a, V: Float, M: IndexManager> Cursor<'a, V, M> {
+    /// Behind the last closure; `None` if there never was a segment.
+    fn new(closures: &'a Continuations<V, M>) -> Option<Self> {
+        let ends = Ends { data: closures.data, top: closures.top };
+        (!closures.data.is_null()).then(|| Self { closures, at: closures.full.len(), ends })
+    }
+
+    /// Moves down to a mark, or to the start, and calls `f` with the type and the end of each closure in between. It returns
+    /// how many bytes were captured.
     #[inline(always)]
-    pub(super) fn each_closure(&self, mut f: impl FnMut(&'static Vtable<V>, *const u8) -> usize) {
-        for (segment, ends) in self.spans() {
-            let bottom = bottom::<V>(segment).cast_const();
-            let (mut top, mut end) = (ends.top.cast_const(), ends.data.cast_const());
-            while top < bottom {
-                // SAFETY: the pointers of the segment lie from `top` to `bottom`.
+    fn move_to(&mut self, mark: Option<Mark>, mut f: impl FnMut(&'static Vtable<V>, *const u8) -> usize) {
+        let (first, target) = mark.map_or((0, None), |mark| {
+            let (at, ends) = self.closures.ends_at(mark);
+            (at, Some(ends.top))
+        });
+        loop {
+            let bottom = bottom::<V>(&self.closures.segments[self.at]);
+            let limit = target.filter(|_| self.at == first).unwrap_or(bottom);
+            let (mut top, mut end) = (self.ends.top, self.ends.data.cast_const());
+            while top < limit {
+                // SAFETY: the pointers of the segment lie from its top to its bottom.
                 let vtable = unsafe { *top };
                 top = top.wrapping_add(1);
                 end = end.wrapping_sub(f(vtable, end));
             }
+            self.ends = Ends { data: end.cast_mut(), top };
+            if self.at <= first {
+                return;
+            }
+            self.at -= 1;
+            self.ends = self.closures.full[self.at];
+        }
+    }
+}
+
+impl<V: Float, M: IndexManager> Continuations<V, M> {
+    /// Calls `f` with the type and the end of each closure, last first. It returns how many bytes were captured.
+    #[inline(always)]
+    pub(super) fn each_closure(&self, f: impl FnMut(&'static Vtable<V>, *const u8) -> usize) {
+        if let Some(mut cursor) = Cursor::new(self) {
+            cursor.move_to(None, f);
         }
     }
 
     /// Sweeps from the last statement to the first; see [`Reverse::reverse`](crate::Reverse::reverse).
-    pub(crate) fn reverse(&self, adjoints: &mut [V]) {
+    pub(crate) fn reverse(&self, adjoints: &mut [V]) -> Result<(), SweepError> {
+        self.reverse_through(adjoints, (None, None), &mut core::iter::empty(), &mut |_| Ok(()))
+    }
+
+    /// Sweeps with stops; see [`Reverse::reverse_through`](crate::Reverse::reverse_through).
+    pub(crate) fn reverse_through(
+        &self,
+        adjoints: &mut [V],
+        (from, to): (Option<Mark>, Option<Mark>),
+        stops: &mut dyn Iterator<Item = Mark>,
+        at: &mut Stop<'_, V>,
+    ) -> Result<(), SweepError> {
         assert!(
             adjoints.len() >= self.len(),
             "the adjoint vector has {} entries, the recording needs {}",
             adjoints.len(),
             self.len()
         );
+        let Some(mut cursor) = Cursor::new(self) else {
+            return stops.map(|_| ()).try_for_each(|()| at(adjoints));
+        };
+        if let Some(from) = from {
+            (cursor.at, cursor.ends) = self.ends_at(from);
+        }
         let mut sweep = Sweep { adjoints, site: 0 };
-        self.each_closure(|vtable, end| {
-            // SAFETY: a closure of this type ends there; its identifiers are below the length of the recording.
-            unsafe {
-                let bytes = if vtable.bytes != 0 { vtable.bytes } else { (vtable.extent)(end).bytes };
-                let adjoint = sweep.adjoints.get_unchecked_mut(result::<M::Index>(end));
-                let seed = *adjoint;
-                if seed != V::zero() {
-                    *adjoint = V::zero();
-                    dispatch(vtable.hash, end, seed, &mut sweep, vtable.reverse);
-                }
-                bytes
+        for stop in stops {
+            cursor.move_to(Some(stop), |vtable, end| Self::call(vtable, end, &mut sweep));
+            at(sweep.adjoints)?;
+        }
+        cursor.move_to(to, |vtable, end| Self::call(vtable, end, &mut sweep));
+        Ok(())
+    }
+
+    /// Calls the closure of this type that ends there; returns how many bytes were captured.
+    #[inline(always)]
+    fn call(vtable: &Vtable<V>, end: *const u8, sweep: &mut Sweep<'_, V>) -> usize {
+        // SAFETY: the cursor found the closure; its identifiers are below the length of the recording, and there are as many
+        // adjoints.
+        unsafe {
+            let bytes = if vtable.bytes != 0 { vtable.bytes } else { (vtable.extent)(end).bytes };
+            let adjoint = sweep.adjoints.get_unchecked_mut(result::<M::Index>(end));
+            let seed = *adjoint;
+            if seed != V::zero() {
+                *adjoint = V::zero();
+                dispatch(vtable.hash, end, seed, sweep, vtable.reverse);
             }
-        });
+            bytes
+        }
     }
 }
 

@@ -1,0 +1,173 @@
+//! Adjoints: the vectors that sweeps work on, and what they find.
+
+use super::NONE;
+use super::position::Parts;
+use crate::error::{Error, same_length};
+use crate::expr::Real;
+use core::fmt;
+use core::ops::Range;
+use tapewright_strategies::active::OwnedTape;
+use tapewright_strategies::num_traits::Zero;
+use tapewright_strategies::{Float, Reverse};
+
+/// Adjoints of one sweep, kept for the next.
+///
+/// Every [`Tape`] has one; make your own to sweep one recording from several threads, see [`Tape::sweep_with`].
+#[derive(Clone, Debug, Default)]
+pub struct AdjointVector<V> {
+    pub(super) adjoints: Vec<V>,
+    /// Outside these slots all adjoints are 0.
+    pub(super) dirty: Range<usize>,
+}
+
+impl<V: Float> AdjointVector<V> {
+    /// A vector that grows when it is used.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { adjoints: Vec::new(), dirty: NONE }
+    }
+
+    /// Sets all adjoints to 0.
+    pub fn reset(&mut self) {
+        self.clear(0);
+    }
+
+    /// Makes the vector long enough.
+    pub(super) fn extend_to(&mut self, identifiers: usize) {
+        if identifiers > self.adjoints.len() {
+            self.adjoints.resize(identifiers, V::zero());
+        }
+    }
+
+    /// All adjoints, any of which may be changed.
+    pub(super) fn everything(&mut self) -> &mut [V] {
+        self.dirty = 0..self.adjoints.len();
+        &mut self.adjoints
+    }
+
+    /// Makes the vector long enough and 0 everywhere.
+    #[inline(always)]
+    pub(super) fn clear(&mut self, identifiers: usize) {
+        // The hull may be that of a sweep over another tape, or one that was cut short.
+        if !self.dirty.is_empty() {
+            self.adjoints[self.dirty.clone()].fill(V::zero());
+            self.dirty = NONE;
+        }
+        if identifiers > self.adjoints.len() {
+            // Grown by doubling, like the tape, and without copying what is 0 anyway.
+            let length = identifiers.max(2 * self.adjoints.len());
+            self.adjoints = Vec::new();
+            self.adjoints = vec![V::zero(); length];
+        }
+    }
+
+    /// Sweeps from the seeds that are set.
+    #[inline(always)]
+    pub(super) fn reverse<S: Reverse<Value = V>>(
+        &mut self,
+        owned: &OwnedTape<S>,
+        inputs: &Range<usize>,
+    ) -> Result<(), Error> {
+        self.dirty = 0..self.adjoints.len(); // should a rule panic, or records be unreadable
+        owned.reverse(&mut self.adjoints)?;
+        self.dirty = inputs.clone();
+        Ok(())
+    }
+}
+
+/// The adjoint slot of a variable; `None` if it is passive.
+#[inline(always)]
+pub(super) fn slot<S: Reverse>(
+    owned: &OwnedTape<S>,
+    parts: &Parts,
+    variable: &Real<S>,
+) -> Result<Option<usize>, Error> {
+    match S::locate(variable.id()) {
+        None => Ok(None),
+        Some((number, slot)) if number == owned.number() || parts.have(number) => Ok(Some(slot)),
+        Some((number, _)) => Err(Error::ForeignVariable { variable: number.get(), recording: owned.number().get() }),
+    }
+}
+
+/// Sweeps from these outputs with these seeds.
+#[inline(always)]
+pub(super) fn sweep_into<'y, S: Reverse>(
+    owned: &OwnedTape<S>,
+    parts: &Parts,
+    inputs: &Range<usize>,
+    adjoints: &mut AdjointVector<S::Value>,
+    seeds: impl Iterator<Item = (&'y Real<S>, S::Value)> + Clone,
+) -> Result<(), Error> {
+    adjoints.clear(S::identifiers(owned.tape()));
+    fill(owned, parts, adjoints, seeds)?;
+    adjoints.reverse(owned, inputs)
+}
+
+/// Adds seeds to the adjoints of these outputs; all of them or none.
+#[inline(always)]
+pub(super) fn fill<'y, S: Reverse>(
+    owned: &OwnedTape<S>,
+    parts: &Parts,
+    adjoints: &mut AdjointVector<S::Value>,
+    seeds: impl Iterator<Item = (&'y Real<S>, S::Value)> + Clone,
+) -> Result<(), Error> {
+    for (output, _) in seeds.clone() {
+        slot(owned, parts, output)?;
+    }
+    adjoints.extend_to(S::identifiers(owned.tape()));
+    let vector = adjoints.everything();
+    for (output, seed) in seeds {
+        if let Some(slot) = slot(owned, parts, output)? {
+            vector[slot] += seed;
+        }
+    }
+    Ok(())
+}
+
+/// The result of a sweep.
+pub struct Adjoints<'a, S: Reverse> {
+    pub(super) owned: &'a OwnedTape<S>,
+    pub(super) parts: &'a Parts,
+    pub(super) adjoints: &'a [S::Value],
+}
+
+impl<S: Reverse> Adjoints<'_, S> {
+    /// The adjoint of an input: ∂(Σ seed·output)/∂input. 0 for passive variables, and for variables that are no inputs,
+    /// whose adjoints a sweep consumes, unless it ends at a [`Position`](super::Position) behind them.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ForeignVariable`] when the variable belongs to another recording.
+    #[inline]
+    pub fn of(&self, variable: &Real<S>) -> Result<S::Value, Error> {
+        Ok(slot(self.owned, self.parts, variable)?.map_or_else(S::Value::zero, |slot| self.adjoints[slot]))
+    }
+
+    /// The adjoints of these variables.
+    ///
+    /// # Errors
+    ///
+    /// As [`of`](Self::of).
+    pub fn of_all(&self, variables: &[Real<S>]) -> Result<Vec<S::Value>, Error> {
+        variables.iter().map(|variable| self.of(variable)).collect()
+    }
+
+    /// Writes the adjoints of these variables.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LengthMismatch`] when the slices differ in length, else as [`of`](Self::of).
+    pub fn write(&self, variables: &[Real<S>], adjoints: &mut [S::Value]) -> Result<(), Error> {
+        same_length(("variables", variables.len()), ("adjoints", adjoints.len()))?;
+        for (adjoint, variable) in adjoints.iter_mut().zip(variables) {
+            *adjoint = self.of(variable)?;
+        }
+        Ok(())
+    }
+}
+
+impl<S: Reverse> fmt::Debug for Adjoints<'_, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Adjoints of recording {}", self.owned.number())
+    }
+}

@@ -1,0 +1,312 @@
+//! A tape that a user holds.
+
+mod adjoints;
+mod position;
+mod scope;
+
+pub use adjoints::{AdjointVector, Adjoints};
+pub use position::Position;
+pub use scope::{Recording, Scope};
+
+use adjoints::{slot, sweep_into};
+use position::Parts;
+use scope::{consecutive, register};
+
+use crate::error::{Error, same_length};
+use crate::expr::Real;
+use core::fmt;
+use core::ops::Range;
+use tapewright_strategies::active::OwnedTape;
+use tapewright_strategies::num_traits::{One, Zero};
+use tapewright_strategies::{
+    Capacity, MemoryReport, MemoryUsage, Reverse, SpillOptions, SpillUsage, Spills, catch_storage_errors,
+};
+
+/// A reusable tape of strategy `S`: records a computation, then sweeps it as often as you like.
+///
+/// A tape is an owned, `Send` value. Each [`record`](Self::record) starts anew on the same memory: the second recording of
+/// the same computation allocates nothing.
+///
+/// ```
+/// use tapewright::prelude::*;
+///
+/// let mut tape = Tape::<Jacobian>::new();
+/// let (x, y) = tape.record(|scope| {
+///     let x = scope.inputs(&[5.2, -3.9]);
+///     let y: Real<_> = (x[0].exp() * x[1] * x[1]).into();
+///     (x, y)
+/// });
+/// let adjoints = tape.sweep(&[(&y, 1.0)])?;
+/// assert!((adjoints.of(&x[1])? + 1413.92348662618).abs() < 1e-9);
+/// # Ok::<(), tapewright::Error>(())
+/// ```
+pub struct Tape<S: Reverse> {
+    owned: OwnedTape<S>,
+    adjoints: AdjointVector<S::Value>,
+    /// The slots of this recording's inputs lie in here.
+    inputs: Range<usize>,
+    parts: Parts,
+    /// Reused by the drivers.
+    pub(crate) variables: Vec<Real<S>>,
+}
+
+const NONE: Range<usize> = 0..0;
+
+impl<S: Reverse> Default for Tape<S> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<S: Reverse> Tape<S> {
+    /// An empty tape.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::from_tape(S::Tape::default())
+    }
+
+    /// A tape from a strategy's own tape, for strategies whose tapes have settings.
+    #[must_use]
+    pub fn from_tape(tape: S::Tape) -> Self {
+        Self {
+            owned: OwnedTape::new(tape),
+            adjoints: AdjointVector::new(),
+            inputs: NONE,
+            parts: Parts::default(),
+            variables: Vec::new(),
+        }
+    }
+
+    /// A tape with room for a recording of this size, its memory already touched.
+    #[must_use]
+    pub fn with_capacity(capacity: Capacity) -> Self {
+        let mut tape = Self::new();
+        tape.reserve(capacity);
+        tape
+    }
+
+    /// Makes room for a recording of this size and touches the memory, so that the recording meets no page fault. Forgets
+    /// the present recording.
+    pub fn reserve(&mut self, capacity: Capacity) {
+        self.reset();
+        S::reserve(self.owned.tape_mut(), capacity);
+        self.adjoints.clear(1 + capacity.inputs + capacity.statements);
+    }
+
+    /// Records what `f` computes from the inputs that it registers; whatever was recorded before is forgotten.
+    ///
+    /// While `f` runs, this tape is the thread's innermost: statements of its variables are recorded on it. Recordings may
+    /// be nested. When `f` panics, the recording ends and the tape can be used again.
+    #[inline]
+    pub fn record<R>(&mut self, f: impl FnOnce(&mut Scope<S>) -> R) -> R {
+        self.forget();
+        let Self { owned, inputs, parts, .. } = self;
+        owned.record(|number| f(&mut Scope::new(number, inputs, parts)))
+    }
+
+    /// [`record`](Self::record) for tapes whose records may be written to disk: returns the error that a statement met.
+    ///
+    /// Everything recorded before that statement is intact: variables that `f` has put into places outside can be swept from. What
+    /// `f` was in the middle of stays as it was.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Storage`] when records had to be written and could not be.
+    ///
+    /// ```
+    /// use tapewright::prelude::*;
+    /// use tapewright::{SpillOptions, Spilled};
+    ///
+    /// let mut tape = Tape::<Jacobian<f64, Linear, Spilled>>::spilled(SpillOptions::default().memory(16 << 20))?;
+    /// let (x, y) = tape.try_record(|scope| {
+    ///     let x = scope.input(2.0);
+    ///     (x, (x * x).eval())
+    /// })?;
+    /// assert_eq!(tape.sweep(&[(&y, 1.0)])?.of(&x)?, 4.0);
+    /// # Ok::<(), tapewright::Error>(())
+    /// ```
+    pub fn try_record<R>(&mut self, f: impl FnOnce(&mut Scope<S>) -> R) -> Result<R, Error> {
+        Ok(catch_storage_errors(|| self.record(f))?)
+    }
+
+    /// Starts a recording that lasts until [`Recording::finish`]. Prefer [`record`](Self::record) where a closure will do.
+    #[must_use]
+    pub fn start(self) -> Recording<S> {
+        let Self { owned, adjoints, variables, .. } = self;
+        Recording::new(owned, adjoints, variables)
+    }
+
+    /// Forgets the recording and keeps the memory.
+    pub fn reset(&mut self) {
+        self.owned.reset();
+        self.forget();
+    }
+
+    #[inline(always)]
+    fn forget(&mut self) {
+        self.inputs = NONE;
+        self.parts.clear();
+    }
+
+    /// Sweeps the recording in reverse from these outputs with these seeds, and gives access to ∂(Σ seed·output)/∂input
+    /// for every input.
+    ///
+    /// The recording stays as it is: sweep it again with other seeds. Outputs may be passive, may be inputs, and may occur
+    /// several times; their seeds add up.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ForeignVariable`] when an output belongs to another recording.
+    #[inline]
+    pub fn sweep(&mut self, seeds: &[(&Real<S>, S::Value)]) -> Result<Adjoints<'_, S>, Error> {
+        self.sweep_from(seeds.iter().map(|(y, seed)| (*y, *seed)))
+    }
+
+    /// [`sweep`](Self::sweep) with outputs and seeds from two slices.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LengthMismatch`] when the slices differ in length, else as `sweep`.
+    pub fn sweep_all(&mut self, outputs: &[Real<S>], seeds: &[S::Value]) -> Result<Adjoints<'_, S>, Error> {
+        same_length(("outputs", outputs.len()), ("seeds", seeds.len()))?;
+        self.sweep_from(outputs.iter().zip(seeds.iter().copied()))
+    }
+
+    /// [`sweep`](Self::sweep) into an adjoint vector of the caller: several threads can sweep one recording at once, each
+    /// with a vector of its own, and a vector can serve several tapes in turn.
+    ///
+    /// # Errors
+    ///
+    /// As `sweep`.
+    ///
+    /// ```
+    /// use tapewright::{AdjointVector, prelude::*};
+    ///
+    /// let mut tape = Tape::<Jacobian>::new();
+    /// let (x, y) = tape.record(|scope| {
+    ///     let x = scope.input(3.0);
+    ///     (x, [(x * x).eval(), x.sin().eval()])
+    /// });
+    /// let slopes = std::thread::scope(|threads| {
+    ///     let sweeps = y.map(|y| {
+    ///         let (tape, x) = (&tape, &x);
+    ///         threads.spawn(move || tape.sweep_with(&mut AdjointVector::new(), &[(&y, 1.0)]).and_then(|a| a.of(x)))
+    ///     });
+    ///     sweeps.map(|sweep| sweep.join().expect("no panic"))
+    /// });
+    /// assert_eq!(slopes, [Ok(6.0), Ok(3.0_f64.cos())]);
+    /// ```
+    pub fn sweep_with<'a>(
+        &'a self,
+        adjoints: &'a mut AdjointVector<S::Value>,
+        seeds: &[(&Real<S>, S::Value)],
+    ) -> Result<Adjoints<'a, S>, Error> {
+        sweep_into(&self.owned, &self.parts, &self.inputs, adjoints, seeds.iter().map(|(y, seed)| (*y, *seed)))?;
+        Ok(self.adjoints_in(adjoints))
+    }
+
+    fn adjoints_in<'a>(&'a self, adjoints: &'a AdjointVector<S::Value>) -> Adjoints<'a, S> {
+        Adjoints { owned: &self.owned, parts: &self.parts, adjoints: &adjoints.adjoints }
+    }
+
+    #[inline(always)]
+    fn sweep_from<'y>(
+        &mut self,
+        seeds: impl Iterator<Item = (&'y Real<S>, S::Value)> + Clone,
+    ) -> Result<Adjoints<'_, S>, Error> {
+        sweep_into(&self.owned, &self.parts, &self.inputs, &mut self.adjoints, seeds)?;
+        Ok(self.adjoints_in(&self.adjoints))
+    }
+
+    /// Records `f` at `x`, the only inputs, whose variables stay in the tape.
+    #[inline(always)]
+    #[track_caller]
+    pub(crate) fn record_at<R>(&mut self, x: &[S::Value], f: impl FnOnce(&[Real<S>]) -> R) -> R {
+        self.forget();
+        let Self { owned, inputs, variables, .. } = self;
+        owned.record(|number| {
+            register(number, inputs, x, variables);
+            f(variables)
+        })
+    }
+
+    /// Sweeps the recording that `record_at` made, from one output with seed 1, and moves the adjoints of its inputs to
+    /// `gradient`, which is as long.
+    #[inline(always)]
+    pub(crate) fn sweep_out(&mut self, output: &Real<S>, gradient: &mut [S::Value]) -> Result<(), Error> {
+        let slot = slot(&self.owned, &self.parts, output)?;
+        self.adjoints.clear(S::identifiers(self.owned.tape()));
+        if let Some(slot) = slot {
+            self.adjoints.adjoints[slot] = S::Value::one();
+            self.adjoints.reverse(&self.owned, &self.inputs)?;
+        }
+        if consecutive(&self.variables) {
+            // The length is hidden so that a few adjoints, just stored one by one, are not loaded back as a vector: that
+            // load would wait until the stores have left the store buffer (4 of 30 ns for a tiny function).
+            let n = core::hint::black_box(self.inputs.len());
+            let adjoints = &mut self.adjoints.adjoints[self.inputs.start..];
+            for (entry, adjoint) in gradient.iter_mut().zip(adjoints).take(n) {
+                *entry = core::mem::replace(adjoint, S::Value::zero());
+            }
+            self.adjoints.dirty = NONE;
+            return Ok(());
+        }
+        self.adjoints_in(&self.adjoints).write(&self.variables, gradient)
+    }
+
+    /// Bytes of the recording, stream by stream, with the adjoint vector among them.
+    ///
+    /// Not counted are vectors that a thread keeps for use during sweeps, whatever the tape: with [`Reuse`](crate::Reuse)
+    /// indices under strategies that keep values, a copy of the values.
+    #[must_use]
+    pub fn memory(&self) -> MemoryReport {
+        let identifiers = match S::identifiers(self.owned.tape()) {
+            0 | 1 => 0, // the slot of passive variables alone
+            n => n.min(self.adjoints.adjoints.len()),
+        };
+        let used = identifiers * size_of::<S::Value>();
+        let reserved = self.adjoints.adjoints.capacity() * size_of::<S::Value>();
+        let report = S::memory(self.owned.tape()).stream("adjoints", MemoryUsage { used, reserved });
+        let (functions, nested) = self.owned.external_bytes();
+        let kept = |reserved| MemoryUsage { used: 0, reserved };
+        let further =
+            [("identifiers", kept(self.owned.pool_bytes())), ("externals", functions), ("nested", kept(nested))];
+        further
+            .into_iter()
+            .filter(|(_, usage)| usage.reserved > 0)
+            .fold(report, |report, (name, usage)| report.stream(name, usage))
+    }
+
+    /// The strategy's own tape, for settings such as limits.
+    pub fn tape_mut(&mut self) -> &mut S::Tape {
+        self.owned.tape_mut()
+    }
+}
+
+impl<S: Spills> Tape<S> {
+    /// A tape whose records spill to a file with these budgets, in this directory.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Storage`] when the file cannot be created, or the memory budget is below two slabs.
+    pub fn spilled(options: SpillOptions) -> Result<Self, Error> {
+        Ok(Self::from_tape(S::spilled(options)?))
+    }
+
+    /// Bytes of records in memory and on disk.
+    #[must_use]
+    pub fn spill_usage(&self) -> SpillUsage {
+        S::usage(self.owned.tape())
+    }
+}
+
+impl<S: Reverse> fmt::Debug for Tape<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "Tape of recording {} with {} identifiers",
+            self.owned.number(),
+            S::identifiers(self.owned.tape()) - 1
+        )
+    }
+}

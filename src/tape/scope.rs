@@ -1,0 +1,151 @@
+//! What can be done while a recording runs.
+
+use super::position::Parts;
+use super::{AdjointVector, NONE, Tape};
+use crate::expr::Real;
+use core::fmt;
+use core::marker::PhantomData;
+use core::ops::Range;
+use tapewright_strategies::active::{self, OwnedTape, Running};
+use tapewright_strategies::{Reverse, TapeNumber};
+
+/// What a recording can do while it is running: register inputs.
+pub struct Scope<'a, S: Reverse> {
+    number: TapeNumber,
+    /// The hull of the inputs' slots.
+    inputs: &'a mut Range<usize>,
+    pub(super) parts: &'a Parts,
+    here: PhantomData<(*const (), S)>,
+}
+
+/// Makes a hull that holds the variables' slots too.
+#[inline(always)]
+fn extend_hull<S: Reverse>(hull: &mut Range<usize>, variables: &[Real<S>]) {
+    for variable in variables {
+        if let Some((_, slot)) = S::locate(variable.id()) {
+            let grown = hull.start.min(slot)..hull.end.max(slot + 1);
+            *hull = if hull.start == hull.end { slot..slot + 1 } else { grown };
+        }
+    }
+}
+
+/// Registers inputs in the running recording `number`, and puts them into the hull.
+#[inline(always)]
+#[track_caller]
+pub(super) fn register<S: Reverse>(
+    number: TapeNumber,
+    hull: &mut Range<usize>,
+    values: &[S::Value],
+    variables: &mut Vec<Real<S>>,
+) {
+    variables.clear();
+    variables.reserve(values.len());
+    active::with::<S, _>(number, |tape| {
+        S::inputs(tape, values, |value, id| variables.push(Real::from_parts(value, id)));
+    });
+    extend_hull(hull, variables);
+}
+
+/// Whether the variables have consecutive slots, in order.
+#[inline(always)]
+pub(super) fn consecutive<S: Reverse>(variables: &[Real<S>]) -> bool {
+    let slot = |variable: &Real<S>| S::locate(variable.id()).map(|(_, slot)| slot);
+    let Some(first) = variables.first().and_then(slot) else { return variables.is_empty() };
+    variables.iter().enumerate().all(|(k, variable)| slot(variable) == Some(first + k))
+}
+
+impl<'a, S: Reverse> Scope<'a, S> {
+    #[inline(always)]
+    pub(super) const fn new(number: TapeNumber, inputs: &'a mut Range<usize>, parts: &'a Parts) -> Self {
+        Self { number, inputs, parts, here: PhantomData }
+    }
+}
+
+impl<S: Reverse> Scope<'_, S> {
+    /// Registers an independent variable.
+    ///
+    /// # Panics
+    ///
+    /// When the tape is out of identifiers.
+    #[inline]
+    #[track_caller]
+    pub fn input(&mut self, value: S::Value) -> Real<S> {
+        let id = active::with::<S, _>(self.number, |tape| S::input(tape, value));
+        let variable = Real::from_parts(value, id);
+        extend_hull(self.inputs, core::slice::from_ref(&variable));
+        variable
+    }
+
+    /// Registers an independent variable for each value.
+    ///
+    /// # Panics
+    ///
+    /// When the tape is out of identifiers.
+    #[track_caller]
+    pub fn inputs(&mut self, values: &[S::Value]) -> Vec<Real<S>> {
+        let mut variables = Vec::new();
+        self.inputs_into(values, &mut variables);
+        variables
+    }
+
+    /// [`inputs`](Self::inputs) into a vector that is cleared first and keeps its memory.
+    ///
+    /// # Panics
+    ///
+    /// When the tape is out of identifiers.
+    #[track_caller]
+    pub fn inputs_into(&mut self, values: &[S::Value], variables: &mut Vec<Real<S>>) {
+        register(self.number, self.inputs, values, variables);
+    }
+
+    /// The number of this recording, which its variables carry.
+    #[must_use]
+    pub const fn number(&self) -> TapeNumber {
+        self.number
+    }
+}
+
+impl<S: Reverse> fmt::Debug for Scope<'_, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Scope of recording {}", self.number)
+    }
+}
+
+/// A recording that is not bound to a closure: it records until [`finish`](Self::finish) or until it is dropped.
+///
+/// If it is leaked, its tape is leaked and stays active on this thread.
+pub struct Recording<S: Reverse> {
+    running: Running<S>,
+    inputs: Range<usize>,
+    parts: Parts,
+    adjoints: AdjointVector<S::Value>,
+    variables: Vec<Real<S>>,
+}
+
+impl<S: Reverse> Recording<S> {
+    pub(super) fn new(owned: OwnedTape<S>, adjoints: AdjointVector<S::Value>, variables: Vec<Real<S>>) -> Self {
+        Self { running: owned.start(), inputs: NONE, parts: Parts::default(), adjoints, variables }
+    }
+
+    /// Registers inputs.
+    pub fn scope(&mut self) -> Scope<'_, S> {
+        Scope::new(self.running.number(), &mut self.inputs, &self.parts)
+    }
+
+    /// Stops recording and returns the tape.
+    ///
+    /// # Panics
+    ///
+    /// When called by a rule of a slice function that is being recorded on this tape; the tape is then leaked.
+    #[must_use]
+    pub fn finish(self) -> Tape<S> {
+        let Self { running, inputs, parts, adjoints, variables } = self;
+        Tape { owned: running.finish(), adjoints, inputs, parts, variables }
+    }
+}
+
+impl<S: Reverse> fmt::Debug for Recording<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Recording {}", self.running.number())
+    }
+}

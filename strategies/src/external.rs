@@ -1,0 +1,324 @@
+//! Functions whose derivatives their author supplies: many inputs, many outputs, owned data.
+//!
+//! A recording keeps them beside its records, each with its place among them. A sweep goes through the records down to that
+//! place, hands the adjoints of the outputs to the function's rule, adds what the rule leaves to those of the inputs, and
+//! goes on. So records know nothing of them, and every strategy that has marks ([`Reverse::mark`](crate::Reverse::mark)) has
+//! external functions.
+
+use crate::scratch::Scratch;
+use crate::{Float, MemoryUsage, StorageError};
+use core::any::Any;
+use core::fmt;
+
+/// A place in a recording, between two statements.
+///
+/// Marks of one recording are ordered as the statements are. What the numbers mean is the strategy's business.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Mark([u64; 4]);
+
+impl Mark {
+    /// A mark of these numbers. Marks are compared by the first number, then the second, and so on.
+    #[must_use]
+    pub const fn new(numbers: [u64; 4]) -> Self {
+        Self(numbers)
+    }
+
+    /// The numbers that it was made of.
+    #[must_use]
+    pub const fn numbers(self) -> [u64; 4] {
+        self.0
+    }
+}
+
+/// A function that is differentiated by rules of its author, and the data that they need.
+///
+/// The value owns its data. A recording keeps it until the next recording begins, or the tape is dropped, and then drops it
+/// once. Recordings may be swept by several threads at once, hence `Send` and `Sync`.
+///
+/// All slices are parallel to the lists of inputs and outputs with which the function was recorded.
+pub trait External<V: Float>: Send + Sync + 'static {
+    /// A name for messages.
+    fn name(&self) -> String {
+        core::any::type_name::<Self>().to_owned()
+    }
+
+    /// Reverse rule: adds Σₖ outputsₖ·∂outputₖ/∂inputⱼ to `inputs[j]`, given the adjoints of the outputs. `inputs` is 0 at first.
+    /// Entries of passive inputs are ignored.
+    ///
+    /// Called once in each sweep that passes the function's place, unless there are outputs and all their adjoints are 0.
+    ///
+    /// # Errors
+    ///
+    /// The sweep ends with the error. The recording stays as it is.
+    fn reverse(&self, outputs: &[V], inputs: &mut [V]) -> Result<(), SweepError>;
+
+    /// [`reverse`](Self::reverse) for several adjoint vectors: entry `l` of output `k` is `outputs[k·lanes + l]`. Calls
+    /// `reverse` for each of them, unless there is something better to do.
+    ///
+    /// # Errors
+    ///
+    /// As `reverse`.
+    fn reverse_lanes(&self, lanes: usize, outputs: &[V], inputs: &mut [V]) -> Result<(), SweepError> {
+        each_lane(lanes, outputs, inputs, |from, to| {
+            if from.is_empty() || from.iter().any(|adjoint| *adjoint != V::zero()) {
+                self.reverse(from, to)
+            } else {
+                Ok(())
+            }
+        })
+    }
+
+    /// Forward rule: writes Σⱼ inputsⱼ·∂outputₖ/∂inputⱼ to `outputs[k]`, given the tangents of the inputs. Without one a
+    /// recording with this function cannot be swept forward.
+    ///
+    /// # Errors
+    ///
+    /// The sweep ends with the error.
+    fn forward(&self, inputs: &[V], outputs: &mut [V]) -> Result<(), SweepError> {
+        let _ = (inputs, outputs);
+        Err(SweepError::NoRule { function: self.name(), rule: "forward" })
+    }
+
+    /// Computes the outputs at new inputs. Without it a recording with this function cannot be replayed.
+    ///
+    /// Later sweeps call the reverse rule, which must then be that at the new inputs.
+    ///
+    /// # Errors
+    ///
+    /// The replay ends with the error.
+    fn replay(&self, inputs: &[V], outputs: &mut [V]) -> Result<(), SweepError> {
+        let _ = (inputs, outputs);
+        Err(SweepError::NoRule { function: self.name(), rule: "replay" })
+    }
+
+    /// Bytes that the value owns beside its own size, for memory reports.
+    fn owned_bytes(&self) -> usize {
+        0
+    }
+}
+
+/// Calls `f` for each of several vectors that lie interlaced, with a copy of the vector and one for its result.
+pub(crate) fn each_lane<V: Float>(
+    lanes: usize,
+    from: &[V],
+    to: &mut [V],
+    mut f: impl FnMut(&[V], &mut [V]) -> Result<(), SweepError>,
+) -> Result<(), SweepError> {
+    let mut result = vec![V::zero(); to.len().checked_div(lanes).unwrap_or(0)];
+    for lane in 0..lanes {
+        let vector: Vec<V> = from.iter().copied().skip(lane).step_by(lanes).collect();
+        result.fill(V::zero());
+        f(&vector, &mut result)?;
+        to.iter_mut().skip(lane).step_by(lanes).zip(&result).for_each(|(to, result)| *to = *result);
+    }
+    Ok(())
+}
+
+/// Why a sweep over a recording ended early.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SweepError {
+    /// Records, or snapshots of a computation, could not be written to disk or read back.
+    Storage(StorageError),
+    /// A function that is differentiated by rules of its author has no rule for this kind of sweep.
+    NoRule {
+        /// The function's name.
+        function: String,
+        /// The rule: `"forward"` or `"replay"`.
+        rule: &'static str,
+    },
+    /// A rule failed.
+    Rule {
+        /// The function's name.
+        function: String,
+        /// What it said.
+        message: String,
+    },
+    /// A stage of a computation that was run again, to be recorded this time, computed something else than before.
+    NotReproducible {
+        /// The stage.
+        stage: String,
+        /// The first output that came out differently, counted from 0.
+        output: usize,
+    },
+    /// Somebody asked for the computation to stop.
+    Cancelled {
+        /// What was stopped.
+        what: String,
+    },
+    /// At the new inputs of a replay a comparison came out differently, so that the program would take another branch.
+    BranchChanged {
+        /// The file with the comparison.
+        file: String,
+        /// The line in it.
+        line: u32,
+    },
+    /// The strategy, or this recording, cannot do this.
+    Unsupported {
+        /// What was asked for, and why it cannot be done.
+        what: String,
+    },
+}
+
+impl SweepError {
+    /// An error of a rule, in words.
+    pub fn rule(function: impl Into<String>, message: impl fmt::Display) -> Self {
+        Self::Rule { function: function.into(), message: message.to_string() }
+    }
+}
+
+impl From<StorageError> for SweepError {
+    fn from(error: StorageError) -> Self {
+        Self::Storage(error)
+    }
+}
+
+impl fmt::Display for SweepError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Storage(error) => fmt::Display::fmt(error, f),
+            Self::NoRule { function, rule } => write!(f, "the external function {function} has no {rule} rule"),
+            Self::Rule { function, message } => {
+                write!(f, "the rule of the external function {function} failed: {message}")
+            }
+            Self::NotReproducible { stage, output } => write!(
+                f,
+                "{stage} is not reproducible: run again on the same inputs, it computed another output {output} (random \
+                 numbers, clocks and changing globals must be inputs)"
+            ),
+            Self::Cancelled { what } => write!(f, "{what} was cancelled"),
+            Self::BranchChanged { file, line } => write!(
+                f,
+                "the comparison at {file}:{line} comes out differently at the new inputs: the recording is not that of the \
+                 branch that would be taken, so record again"
+            ),
+            Self::Unsupported { what } => f.write_str(what),
+        }
+    }
+}
+
+impl core::error::Error for SweepError {}
+
+/// Something that a tape keeps from recording to recording beside its records, such as tapes for nested recordings.
+pub trait Companion: Any + Send + Sync {
+    /// Bytes obtained from the allocator.
+    fn reserved(&self) -> usize;
+}
+
+/// Slots in an adjoint vector.
+#[derive(Debug)]
+pub(crate) enum Slots {
+    /// The first one and how many there are, one after the other.
+    Row(usize, usize),
+    Narrow(Box<[u32]>),
+    Wide(Box<[usize]>),
+}
+
+impl Slots {
+    pub(crate) fn new(slots: &[usize]) -> Self {
+        let first = slots.first().copied().unwrap_or(0);
+        if slots.iter().enumerate().all(|(k, slot)| *slot == first + k) {
+            return Self::Row(first, slots.len());
+        }
+        let narrow: Option<Box<[u32]>> = slots.iter().map(|slot| u32::try_from(*slot).ok()).collect();
+        narrow.map_or_else(|| Self::Wide(slots.into()), Self::Narrow)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Row(_, n) => *n,
+            Self::Narrow(slots) => slots.len(),
+            Self::Wide(slots) => slots.len(),
+        }
+    }
+
+    pub(crate) fn get(&self, k: usize) -> usize {
+        match self {
+            Self::Row(first, _) => first + k,
+            Self::Narrow(slots) => slots[k] as usize,
+            Self::Wide(slots) => slots[k],
+        }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.len()).map(|k| self.get(k))
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Row(..) => 0,
+            Self::Narrow(slots) => size_of_val(&**slots),
+            Self::Wide(slots) => size_of_val(&**slots),
+        }
+    }
+}
+
+/// One function with its place in a recording. Slot 0 stands for passive inputs.
+pub(crate) struct Entry<V> {
+    pub(crate) mark: Mark,
+    pub(crate) inputs: Slots,
+    pub(crate) outputs: Slots,
+    pub(crate) rule: Box<dyn External<V>>,
+}
+
+impl<V: Float> Entry<V> {
+    /// Reverses the function in these adjoints, of which each variable has so many.
+    pub(crate) fn reverse(&self, lanes: usize, adjoints: &mut [V]) -> Result<(), SweepError> {
+        let mut outputs = Scratch::<V>::new();
+        for slot in self.outputs.iter() {
+            for adjoint in &mut adjoints[slot * lanes..][..lanes] {
+                outputs.push(core::mem::replace(adjoint, V::zero()));
+            }
+        }
+        if !outputs.is_empty() && outputs.iter().all(|adjoint| *adjoint == V::zero()) {
+            return Ok(());
+        }
+        let mut inputs = Scratch::<V>::new();
+        inputs.resize(self.inputs.len() * lanes, V::zero());
+        if lanes == 1 {
+            self.rule.reverse(&outputs, &mut inputs)?
+        } else {
+            self.rule.reverse_lanes(lanes, &outputs, &mut inputs)?
+        }
+        for (slot, contributions) in self.inputs.iter().zip(inputs.chunks_exact(lanes)) {
+            let adjoints = &mut adjoints[slot * lanes..][..lanes];
+            adjoints.iter_mut().zip(contributions).for_each(|(adjoint, contribution)| *adjoint += *contribution);
+        }
+        Ok(())
+    }
+}
+
+/// The functions of one recording, in the order of their places, and what its tape keeps beside its records.
+pub(crate) struct Externals<V> {
+    pub(crate) list: Vec<Entry<V>>,
+    pub(crate) companions: Vec<Box<dyn Companion>>,
+}
+
+impl<V> Default for Externals<V> {
+    fn default() -> Self {
+        Self { list: Vec::new(), companions: Vec::new() }
+    }
+}
+
+impl<V: Float> Externals<V> {
+    /// The companion of this type, made if there is none yet.
+    pub(crate) fn companion<C: Companion + Default>(&mut self) -> &mut C {
+        let at = self.companions.iter().position(|companion| (&**companion as &dyn Any).is::<C>());
+        let at = at.unwrap_or_else(|| {
+            self.companions.push(Box::new(C::default()));
+            self.companions.len() - 1
+        });
+        (&mut *self.companions[at] as &mut dyn Any).downcast_mut().expect("it is of this type")
+    }
+
+    /// Bytes of the functions, and of the companions.
+    pub(crate) fn bytes(&self) -> (MemoryUsage, usize) {
+        let owned = |entry: &Entry<V>| {
+            size_of_val(&*entry.rule) + entry.rule.owned_bytes() + entry.inputs.bytes() + entry.outputs.bytes()
+        };
+        let owned: usize = self.list.iter().map(owned).sum();
+        let list = MemoryUsage::of_vec(&self.list);
+        let functions = MemoryUsage { used: list.used + owned, reserved: list.reserved + owned };
+        (functions, self.companions.iter().map(|companion| companion.reserved()).sum())
+    }
+}
