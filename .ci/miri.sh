@@ -8,6 +8,9 @@ if ! cargo +nightly miri --version >/dev/null 2>&1; then
     exit 0
 fi
 
+# Tests panic on purpose, and the interpreter needs minutes to print where.
+export RUST_BACKTRACE=0
+
 # Tests under one borrow model: those of the tapes, and the ones named. Each model has artefacts of its own, away from those
 # of other builds.
 under() {

@@ -32,6 +32,7 @@
 //! strategies; write `&x * &y`. No other bound is ever needed.
 #![forbid(unsafe_code)]
 
+mod checkpoint;
 mod closed;
 #[cfg(feature = "conformance")]
 pub mod conformance;
@@ -39,10 +40,12 @@ mod continuation;
 mod drivers;
 mod error;
 mod expr;
+mod external;
 mod forward;
 mod math;
 mod nary;
 mod tape;
+mod variables;
 
 /// What the types of expressions are made of. Programs need not name any of it.
 pub mod nodes {
@@ -52,11 +55,13 @@ pub mod nodes {
 }
 pub mod prelude;
 
+pub use checkpoint::{ScopedNestedRecording, Stage, TapePool, closure_stage};
 pub use closed::{Closed, ClosedOperand};
 pub use continuation::continuation;
 pub use drivers::{gradient, jacobian, value_and_gradient, vjp};
 pub use error::Error;
 pub use expr::{Ex, Operand, Real};
+pub use external::{ByFiniteDifferences, ByTangents, Callback, CallbackAdjoints, Rules, external, with_partials};
 pub use forward::{derivative, jacobian_forward, jvp, jvps, value_and_derivative};
 pub use math::{Binary, Unary, binary, smooth_max, smooth_min, unary};
 pub use nary::{dot, linear_combination, logsumexp, nary, sum};
@@ -68,3 +73,4 @@ pub use tapewright_strategies::{
     MemoryUsage, Nary, Passive, PrimalValue, Reuse, Reverse, Rule, Shared, SpillDefaults, SpillOptions, SpillUsage,
     Spilled, Spills, Statement, StorageError, Strategy, SweepError, Tangent, Taping, catch_storage_errors,
 };
+pub use variables::Variables;

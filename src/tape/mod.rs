@@ -209,8 +209,13 @@ impl<S: Reverse> Tape<S> {
         Adjoints { owned: &self.owned, parts: &self.parts, adjoints: &adjoints.adjoints }
     }
 
+    /// The adjoints of the latest sweep.
+    pub(crate) fn latest_adjoints(&self) -> Adjoints<'_, S> {
+        self.adjoints_in(&self.adjoints)
+    }
+
     #[inline(always)]
-    fn sweep_from<'y>(
+    pub(crate) fn sweep_from<'y>(
         &mut self,
         seeds: impl Iterator<Item = (&'y Real<S>, S::Value)> + Clone,
     ) -> Result<Adjoints<'_, S>, Error> {

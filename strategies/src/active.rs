@@ -729,8 +729,13 @@ pub(crate) unsafe fn with_pool<R>(number: TapeNumber, f: impl FnOnce(&mut Pool) 
 /// When they belong to two recordings.
 #[track_caller]
 pub fn common_number<I: crate::IndexType>(ids: impl IntoIterator<Item = LinearId<I>>) -> Option<TapeNumber> {
+    common(ids.into_iter().map(LinearId::number))
+}
+
+#[track_caller]
+fn common(numbers: impl Iterator<Item = TapeNumber>) -> Option<TapeNumber> {
     let mut common = TapeNumber(0);
-    for number in ids.into_iter().map(LinearId::number) {
+    for number in numbers {
         if number == TapeNumber(0) || number == common {
             continue;
         }
@@ -742,6 +747,17 @@ pub fn common_number<I: crate::IndexType>(ids: impl IntoIterator<Item = LinearId
     // SAFETY: listed headers are valid.
     let recorded = common != TapeNumber(0) && unsafe { listed(common).as_ref() }.is_none_or(|h| h.pauses.get() == 0);
     recorded.then_some(common)
+}
+
+/// [`common_number`] for the identifiers of any strategy that can be swept.
+///
+/// # Panics
+///
+/// As there.
+#[track_caller]
+pub fn recording_of<'i, S: Reverse>(ids: impl IntoIterator<Item = &'i S::Id>) -> Option<TapeNumber> {
+    let number = |id| S::locate(id).map_or(TapeNumber(0), |(number, _)| number);
+    common(ids.into_iter().map(number))
 }
 
 #[cold]

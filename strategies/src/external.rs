@@ -9,6 +9,7 @@ use crate::scratch::Scratch;
 use crate::{Float, MemoryUsage, StorageError};
 use core::any::Any;
 use core::fmt;
+use core::ops::Range;
 
 /// A place in a recording, between two statements.
 ///
@@ -138,8 +139,8 @@ pub enum SweepError {
     NotReproducible {
         /// The stage.
         stage: String,
-        /// The first output that came out differently, counted from 0.
-        output: usize,
+        /// The outputs among which the first that came out differently is, counted from 0; empty if their number changed.
+        outputs: Range<usize>,
     },
     /// Somebody asked for the computation to stop.
     Cancelled {
@@ -181,11 +182,15 @@ impl fmt::Display for SweepError {
             Self::Rule { function, message } => {
                 write!(f, "the rule of the external function {function} failed: {message}")
             }
-            Self::NotReproducible { stage, output } => write!(
-                f,
-                "{stage} is not reproducible: run again on the same inputs, it computed another output {output} (random \
-                 numbers, clocks and changing globals must be inputs)"
-            ),
+            Self::NotReproducible { stage, outputs } => {
+                write!(f, "{stage} is not reproducible: run again on the same inputs, it computed ")?;
+                match outputs.len() {
+                    0 => f.write_str("another number of outputs")?,
+                    1 => write!(f, "another output {}", outputs.start)?,
+                    _ => write!(f, "another output among {} to {}", outputs.start, outputs.end - 1)?,
+                }
+                f.write_str(" (random numbers, clocks and changing globals must be inputs)")
+            }
             Self::Cancelled { what } => write!(f, "{what} was cancelled"),
             Self::BranchChanged { file, line } => write!(
                 f,

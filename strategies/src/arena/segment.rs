@@ -20,10 +20,10 @@ unsafe impl Send for Segment {}
 unsafe impl Sync for Segment {}
 
 impl Segment {
-    /// The first segment of a tape, so that small tapes are small.
-    pub(super) const FIRST: usize = 64 << 10;
+    /// The first segment of a tape, so that small tapes are small. (In the interpreter, which is slow, all are smaller.)
+    pub(super) const FIRST: usize = if cfg!(miri) { 4 << 10 } else { 64 << 10 };
     /// All others.
-    pub(super) const BYTES: usize = 1 << 20;
+    pub(super) const BYTES: usize = 16 * Self::FIRST;
 
     /// # Panics
     ///

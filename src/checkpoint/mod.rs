@@ -1,0 +1,224 @@
+//! Checkpointing: parts of a computation that leave their inputs on the tape, and are recorded when a sweep gets there.
+
+mod fingerprint;
+mod pool;
+mod rerun;
+
+pub use pool::{ScopedNestedRecording, TapePool};
+
+use crate::expr::Real;
+use crate::external;
+use crate::variables::Variables;
+use core::fmt;
+use core::marker::PhantomData;
+use fingerprint::Fingerprint;
+use std::sync::Arc;
+use tapewright_strategies::{External, Passive, Reverse, SweepError, active};
+
+/// A stage of a computation: a function that is run without recording, and again, recorded, when a sweep gets to it.
+///
+/// On the tape it leaves one entry, with the values of its inputs: a *checkpoint*. So the tape never holds more than the
+/// checkpoints and the records of one stage, and each stage is computed twice. Stages may contain stages.
+///
+/// `T` is the strategy under which the stage is recorded; it need not be that of the tape. [`run`](Self::run) takes the function
+/// twice, under [`Passive`] and under `T`: the plain run costs what `f64` costs. [`checkpoint!`](crate::checkpoint) makes both of
+/// one generic function.
+///
+/// A stage may depend on nothing that is not among its inputs. Variables from outside must be declared by making them
+/// inputs, in a tuple for example; a stage that uses one without declaring it panics, with a message that says so. Values from
+/// outside are constants. A stage must compute the same each time: if the second run gives other outputs, by a single bit, the
+/// sweep returns [`SweepError::NotReproducible`] with the name of the stage.
+///
+/// ```
+/// use tapewright::{Stage, prelude::*};
+///
+/// fn steps<S: Strategy>(n: usize, x: &Real<S>) -> Real<S> {
+///     (0..n).fold(*x, |x, _| x.sin().eval())
+/// }
+///
+/// let mut tape = Tape::<Jacobian>::new();
+/// let (x, y) = tape.record(|scope| {
+///     let x = scope.input(0.7);
+///     let y = (0..10).fold(x, |x, _| {
+///         tapewright::checkpoint!(Jacobian, &x, |x| steps(100, x)) // records 100 statements in each sweep, now none
+///     });
+///     (x, y)
+/// });
+/// assert_eq!(tape.memory().statements, 0);
+/// let checkpointed = tape.sweep(&[(&y, 1.0)])?.of(&x)?;
+/// let all_at_once = gradient::<Jacobian>(|x| steps(1000, &x[0]), &[0.7])[0];
+/// assert_eq!(checkpointed, all_at_once);
+/// # Ok::<(), tapewright::Error>(())
+/// ```
+pub struct Stage<T> {
+    name: Option<String>,
+    checked: bool,
+    strategy: PhantomData<fn() -> T>,
+}
+
+impl<T> Default for Stage<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> Stage<T> {
+    /// A stage without a name, whose second run is checked.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { name: None, checked: true, strategy: PhantomData }
+    }
+
+    /// A name for messages; the name of the function's type if there is none.
+    #[must_use]
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// Whether to compare the outputs of the second run with those of the first, which is the default. It costs up to 512
+    /// bytes for each stage, and little time.
+    #[must_use]
+    pub const fn checked(mut self, checked: bool) -> Self {
+        self.checked = checked;
+        self
+    }
+
+    /// Runs the stage, and puts it on the tape of its inputs, whose strategy is `S`: `plain` computes its outputs under
+    /// [`Passive`], `taped` under `T`.
+    ///
+    /// If all inputs are passive (or the recording is [paused](crate::pause)), the outputs are passive and nothing is kept.
+    ///
+    /// # Panics
+    ///
+    /// When the stage uses a variable that is not among its inputs, when the inputs are of two recordings or of one that is not
+    /// active on this thread, when the tape is out of identifiers, and when the function does; nothing has been recorded then.
+    #[track_caller]
+    pub fn run<S, X, Y, Z>(
+        self,
+        inputs: &X,
+        plain: impl FnOnce(&X::With<Passive<S::Value>>) -> Y,
+        taped: impl Fn(&X::With<T>) -> Z + Send + Sync + 'static,
+    ) -> Y::With<S>
+    where
+        S: Reverse,
+        T: Reverse<Value = S::Value>,
+        X: Variables<S>,
+        X::With<Passive<S::Value>>: Variables<Passive<S::Value>, With<T> = X::With<T>> + Send + Sync + 'static,
+        Y: Variables<Passive<S::Value>>,
+        Z: Variables<T>,
+    {
+        let at = rerun::plain(inputs);
+        let outputs = active::isolated(|| plain(&at));
+        let list = inputs.list();
+        let Some(number) = external::recording_of(list.iter().copied()) else {
+            return outputs.map(&mut |y| Real::constant(y.value()));
+        };
+        let values = outputs.values();
+        let rule = Recorded::<T, X::With<Passive<S::Value>>, _> {
+            inputs: at,
+            count: list.len(),
+            print: self.checked.then(|| Fingerprint::of(&values)),
+            taped,
+            pool: active::with_companion::<S, TapePool<T>, _>(number, |pool| pool.clone()),
+            name: self.name,
+        };
+        let variables = external::record::<S>(number, list, &values, Box::new(rule));
+        rerun::rebuild(&outputs, &mut variables.into_iter())
+    }
+}
+
+impl<T> fmt::Debug for Stage<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Stage {}", self.name.as_deref().unwrap_or("without a name"))
+    }
+}
+
+/// Runs a [`Stage`] of one generic function, or of a closure that can be compiled twice: `checkpoint!(T, &inputs, f)`, where `T`
+/// is the strategy under which the stage is recorded.
+#[macro_export]
+macro_rules! checkpoint {
+    ($strategy:ty, $inputs:expr, $function:expr) => {
+        $crate::Stage::<$strategy>::new().run($inputs, $function, $function)
+    };
+}
+
+/// A stage for a closure that is not generic: it runs under `T` both times, first with passive variables, which costs a little
+/// more than `f64`.
+///
+/// ```
+/// use tapewright::{closure_stage, prelude::*};
+///
+/// fn f<S: Reverse<Value = f64>>(x: &[Real<S>]) -> Real<S> {
+///     let x = (x[0].clone(), x[1].clone());
+///     closure_stage(|(x, y): &(Real<S>, Real<S>)| -> Real<S> { (x * y).sin().into() }, &x)
+/// }
+/// assert_eq!(gradient::<PrimalValue>(f, &[2.0, 0.0]), [0.0, 2.0]);
+/// ```
+///
+/// # Panics
+///
+/// As [`Stage::run`].
+#[track_caller]
+pub fn closure_stage<S, X, Y>(function: impl Fn(&X) -> Y + Send + Sync + 'static, inputs: &X) -> Y
+where
+    S: Reverse,
+    X: Variables<S, With<S> = X>,
+    X::With<Passive<S::Value>>: Variables<Passive<S::Value>, With<S> = X> + Send + Sync + 'static,
+    Y: Variables<S>,
+    Y::With<Passive<S::Value>>: Variables<Passive<S::Value>, With<S> = Y>,
+{
+    let function = Arc::new(function);
+    let plainly = Arc::clone(&function);
+    let plain = move |x: &X::With<Passive<S::Value>>| {
+        let y = plainly(&x.map::<S>(&mut |x| Real::constant(x.value())));
+        rerun::plain(&y)
+    };
+    let name = core::any::type_name_of_val(&*function);
+    Stage::<S>::new().named(name).run(inputs, plain, move |x: &X| function(x))
+}
+
+/// A stage on the tape.
+struct Recorded<T: Reverse, X, R> {
+    inputs: X,
+    count: usize,
+    taped: R,
+    print: Option<Fingerprint>,
+    pool: TapePool<T>,
+    name: Option<String>,
+}
+
+impl<T, X, R, Z> External<T::Value> for Recorded<T, X, R>
+where
+    T: Reverse,
+    X: Variables<Passive<T::Value>> + Send + Sync + 'static,
+    R: Fn(&X::With<T>) -> Z + Send + Sync + 'static,
+    Z: Variables<T>,
+{
+    fn name(&self) -> String {
+        self.name.clone().unwrap_or_else(|| core::any::type_name::<R>().to_owned())
+    }
+
+    fn reverse(&self, outputs: &[T::Value], inputs: &mut [T::Value]) -> Result<(), SweepError> {
+        self.reverse_lanes(1, outputs, inputs)
+    }
+
+    fn reverse_lanes(&self, lanes: usize, outputs: &[T::Value], inputs: &mut [T::Value]) -> Result<(), SweepError> {
+        self.pool.with(|tape| {
+            let (x, y) = rerun::record(tape, &self.inputs, &self.taped);
+            let values = y.values();
+            let difference = self.print.as_ref().and_then(|print| print.difference(&values));
+            if let Some(outputs) = difference {
+                return Err(SweepError::NotReproducible { stage: External::<T::Value>::name(self), outputs });
+            }
+            rerun::sweep(tape, (&x, &y.list()), outputs, inputs, lanes)
+        })
+    }
+
+    fn owned_bytes(&self) -> usize {
+        // What the inputs own beside their values is not known.
+        (self.count * size_of::<T::Value>()).saturating_sub(size_of::<X>())
+            + self.print.as_ref().map_or(0, Fingerprint::bytes)
+            + self.name.as_ref().map_or(0, String::capacity)
+    }
+}

@@ -1,0 +1,177 @@
+//! Tapes for nested recordings, kept from one to the next.
+
+use crate::error::Error;
+use crate::expr::Real;
+use crate::tape::{Recording, Tape};
+use core::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use tapewright_strategies::{Companion, Reverse};
+
+/// Tapes for nested recordings: each is wiped when its recording ends, and serves for the next one.
+///
+/// A tape keeps one pool for each strategy of the stages that are checkpointed on it, and reports its bytes under `nested`. Make
+/// one of your own for nested recordings in callbacks. Copies share the same tapes; threads may use one at the same time.
+pub struct TapePool<S: Reverse>(Arc<Mutex<Vec<Tape<S>>>>);
+
+impl<S: Reverse> TapePool<S> {
+    /// A pool without tapes.
+    #[must_use]
+    pub fn new() -> Self {
+        Self(Arc::default())
+    }
+
+    /// Gives `f` an empty tape, and wipes it afterwards, also when `f` panics.
+    pub fn with<R>(&self, f: impl FnOnce(&mut Tape<S>) -> R) -> R {
+        struct Borrowed<'a, S: Reverse>(&'a TapePool<S>, Option<Tape<S>>);
+        impl<S: Reverse> Drop for Borrowed<'_, S> {
+            fn drop(&mut self) {
+                if let Some(tape) = self.1.take() {
+                    self.0.give_back(tape);
+                }
+            }
+        }
+        let mut borrowed = Borrowed(self, Some(self.take()));
+        f(borrowed.1.as_mut().expect("it is there until the end"))
+    }
+
+    /// Starts a nested recording, which ends with the guard: statements of its variables are recorded on a tape of its own.
+    ///
+    /// ```
+    /// use tapewright::{TapePool, prelude::*};
+    ///
+    /// let pool = TapePool::<Jacobian>::new();
+    /// let mut nested = pool.nested();
+    /// let x = nested.input(3.0);
+    /// let y: Real<_> = (x * x).into();
+    /// nested.compute_adjoints(&[(&y, 1.0)])?;
+    /// assert_eq!(nested.adjoint(&x)?, 6.0);
+    /// # Ok::<(), tapewright::Error>(())
+    /// ```
+    #[must_use]
+    pub fn nested(&self) -> ScopedNestedRecording<S> {
+        ScopedNestedRecording { pool: self.clone(), running: Some(self.take().start()), finished: None }
+    }
+
+    /// Bytes that the tapes have obtained from the allocator, those in use at the moment aside.
+    #[must_use]
+    pub fn reserved(&self) -> usize {
+        self.lock().iter().map(|tape| tape.memory().total().reserved).sum()
+    }
+
+    pub(crate) fn take(&self) -> Tape<S> {
+        let kept = self.lock().pop();
+        kept.unwrap_or_default()
+    }
+
+    pub(crate) fn give_back(&self, mut tape: Tape<S>) {
+        tape.reset();
+        self.lock().push(tape);
+    }
+
+    /// Nothing that is done under the lock can leave the list half changed.
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Tape<S>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<S: Reverse> Default for TapePool<S> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<S: Reverse> Clone for TapePool<S> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<S: Reverse> Companion for TapePool<S> {
+    fn reserved(&self) -> usize {
+        Self::reserved(self)
+    }
+}
+
+impl<S: Reverse> fmt::Debug for TapePool<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TapePool of {} idle tapes", self.lock().len())
+    }
+}
+
+/// A nested recording that starts where it is made and ends where it goes out of scope, on return and on panic alike.
+///
+/// It is swept alone: the recordings around it are not touched, and computing with their variables in it is an error, as
+/// it is between any two recordings. At the end it is wiped, and its memory serves the next one of the same pool.
+pub struct ScopedNestedRecording<S: Reverse> {
+    pool: TapePool<S>,
+    running: Option<Recording<S>>,
+    finished: Option<Tape<S>>,
+}
+
+impl<S: Reverse> ScopedNestedRecording<S> {
+    /// Registers an independent variable.
+    ///
+    /// # Panics
+    ///
+    /// After [`compute_adjoints`](Self::compute_adjoints), and when the tape is out of identifiers.
+    #[track_caller]
+    pub fn input(&mut self, value: S::Value) -> Real<S> {
+        self.recording().scope().input(value)
+    }
+
+    /// Registers an independent variable for each value.
+    ///
+    /// # Panics
+    ///
+    /// As [`input`](Self::input).
+    #[track_caller]
+    pub fn inputs(&mut self, values: &[S::Value]) -> Vec<Real<S>> {
+        self.recording().scope().inputs(values)
+    }
+
+    #[track_caller]
+    fn recording(&mut self) -> &mut Recording<S> {
+        self.running.as_mut().expect("a nested recording takes no inputs after its adjoints have been computed")
+    }
+
+    /// Ends the recording and sweeps it from these outputs with these seeds. It can be called again, with other seeds.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tape::sweep`].
+    pub fn compute_adjoints(&mut self, seeds: &[(&Real<S>, S::Value)]) -> Result<(), Error> {
+        if let Some(running) = self.running.take() {
+            self.finished = Some(running.finish());
+        }
+        self.finished.as_mut().map_or(Ok(()), |tape| tape.sweep(seeds).map(|_| ()))
+    }
+
+    /// The adjoint of an input after the latest [`compute_adjoints`](Self::compute_adjoints).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ForeignVariable`] when the variable is of another recording.
+    ///
+    /// # Panics
+    ///
+    /// Before the first `compute_adjoints`.
+    #[track_caller]
+    pub fn adjoint(&self, variable: &Real<S>) -> Result<S::Value, Error> {
+        self.finished.as_ref().expect("adjoints are there after `compute_adjoints`").latest_adjoints().of(variable)
+    }
+}
+
+impl<S: Reverse> Drop for ScopedNestedRecording<S> {
+    fn drop(&mut self) {
+        let finished = self.running.take().map(Recording::finish);
+        if let Some(tape) = finished.or_else(|| self.finished.take()) {
+            self.pool.give_back(tape);
+        }
+    }
+}
+
+impl<S: Reverse> fmt::Debug for ScopedNestedRecording<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ScopedNestedRecording ({})", if self.running.is_some() { "recording" } else { "swept" })
+    }
+}

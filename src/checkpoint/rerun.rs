@@ -1,0 +1,70 @@
+//! Running a part of a computation again, to record it this time.
+
+use crate::error::Error;
+use crate::expr::Real;
+use crate::tape::Tape;
+use crate::variables::Variables;
+use tapewright_strategies::{Passive, Reverse, SweepError, Taping, active};
+
+/// The values of these variables.
+pub(super) fn plain<S, X>(x: &X) -> X::With<Passive<S::Value>>
+where
+    S: Taping,
+    X: Variables<S>,
+{
+    x.map(&mut |x| Real::constant(x.value()))
+}
+
+/// A collection of the same shape of the variables that the list has, in order.
+pub(super) fn rebuild<S, T, X>(x: &X, variables: &mut impl Iterator<Item = Real<T>>) -> X::With<T>
+where
+    S: Taping,
+    T: Taping<Value = S::Value>,
+    X: Variables<S>,
+{
+    x.map(&mut |_| variables.next().expect("there are as many variables as there were"))
+}
+
+/// Records `f` at these values on this tape, out of sight of all other recordings; returns its inputs and outputs.
+#[allow(clippy::type_complexity, reason = "inputs, and outputs")]
+pub(super) fn record<T, X, Y>(tape: &mut Tape<T>, inputs: &X, f: impl FnOnce(&X::With<T>) -> Y) -> (Vec<Real<T>>, Y)
+where
+    T: Reverse,
+    X: Variables<Passive<T::Value>>,
+{
+    active::isolated(|| {
+        tape.record(|scope| {
+            let variables = scope.inputs(&inputs.values());
+            let outputs = f(&rebuild(inputs, &mut variables.iter().cloned()));
+            (variables, outputs)
+        })
+    })
+}
+
+/// Sweeps a recording from these outputs with these seeds, and adds the adjoints of the inputs, for each of several vectors that
+/// lie interlaced.
+pub(super) fn sweep<T: Reverse>(
+    tape: &mut Tape<T>,
+    (inputs, outputs): (&[Real<T>], &[&Real<T>]),
+    seeds: &[T::Value],
+    adjoints: &mut [T::Value],
+    lanes: usize,
+) -> Result<(), SweepError> {
+    for lane in 0..lanes {
+        let seeds = outputs.iter().copied().zip(seeds.iter().copied().skip(lane).step_by(lanes));
+        let found = tape.sweep_from(seeds).map_err(into_sweep_error)?;
+        for (adjoint, input) in adjoints.iter_mut().skip(lane).step_by(lanes).zip(inputs) {
+            *adjoint += found.of(input).map_err(into_sweep_error)?;
+        }
+    }
+    Ok(())
+}
+
+/// An error of a nested sweep, as that of the sweep around it.
+pub(super) fn into_sweep_error(error: Error) -> SweepError {
+    match error {
+        Error::Sweep(error) => error,
+        Error::Storage(error) => SweepError::Storage(error),
+        error => SweepError::rule("a checkpointed stage", error),
+    }
+}

@@ -1,0 +1,142 @@
+//! Callbacks: entries on the tape that do anything when a sweep passes them.
+
+use super::record;
+use crate::expr::Real;
+use crate::tape::Scope;
+use tapewright_strategies::{External, Float, Reverse, Scratch, SweepError};
+
+/// What a sweep calls when it passes the place where [`Scope::insert_callback`] put it.
+///
+/// The tape owns the callback, so it is there whenever the tape is swept, as often as that may be. It is dropped once, with the
+/// recording. Do not consume what it keeps: a second sweep calls it again.
+///
+/// Implemented for closures, too.
+pub trait Callback<V: Float>: Send + Sync + 'static {
+    /// Moves adjoints from the outputs to the inputs.
+    ///
+    /// # Errors
+    ///
+    /// The sweep ends with the error.
+    fn compute_adjoint(&self, adjoints: &mut CallbackAdjoints<'_, V>) -> Result<(), SweepError>;
+
+    /// A name for messages.
+    fn name(&self) -> String {
+        core::any::type_name::<Self>().to_owned()
+    }
+
+    /// Bytes that the callback owns beside its own size, for memory reports.
+    fn owned_bytes(&self) -> usize {
+        0
+    }
+}
+
+impl<V, F> Callback<V> for F
+where
+    V: Float,
+    F: Fn(&mut CallbackAdjoints<'_, V>) -> Result<(), SweepError> + Send + Sync + 'static,
+{
+    fn compute_adjoint(&self, adjoints: &mut CallbackAdjoints<'_, V>) -> Result<(), SweepError> {
+        self(adjoints)
+    }
+}
+
+/// The adjoints of the inputs and outputs of a [`Callback`], in the order in which they were given.
+#[derive(Debug)]
+pub struct CallbackAdjoints<'a, V> {
+    outputs: &'a mut [V],
+    inputs: &'a mut [V],
+}
+
+impl<V: Float> CallbackAdjoints<'_, V> {
+    /// The adjoint of output `k`, which is 0 from then on: where an output takes the place of an input, the adjoint of the
+    /// former must not be seen by what comes before.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such output.
+    pub fn get_and_reset_output(&mut self, k: usize) -> V {
+        core::mem::replace(&mut self.outputs[k], V::zero())
+    }
+
+    /// Adds to the adjoint of input `j`. Passive inputs ignore it.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such input.
+    pub fn increment_input(&mut self, j: usize, value: V) {
+        self.inputs[j] += value;
+    }
+
+    /// How many inputs there are.
+    #[must_use]
+    pub const fn inputs(&self) -> usize {
+        self.inputs.len()
+    }
+
+    /// How many outputs there are.
+    #[must_use]
+    pub const fn outputs(&self) -> usize {
+        self.outputs.len()
+    }
+}
+
+/// A callback as an external function.
+struct Called<C>(C);
+
+impl<V: Float, C: Callback<V>> External<V> for Called<C> {
+    fn name(&self) -> String {
+        self.0.name()
+    }
+
+    fn reverse(&self, outputs: &[V], inputs: &mut [V]) -> Result<(), SweepError> {
+        let mut copy = Scratch::<V>::new();
+        copy.extend_from_slice(outputs);
+        self.0.compute_adjoint(&mut CallbackAdjoints { outputs: &mut copy, inputs })
+    }
+
+    fn owned_bytes(&self) -> usize {
+        self.0.owned_bytes()
+    }
+}
+
+impl<S: Reverse> Scope<'_, S> {
+    /// Puts a callback on the tape behind the last statement, and returns a variable for each output.
+    ///
+    /// A sweep calls it when it gets there: after the statements that were recorded later, before those recorded earlier.
+    /// Adjoints of outputs that the callback does not ask for are forgotten. It is called in every sweep that passes, unless
+    /// there are outputs and all their adjoints are 0; a callback without outputs is always called.
+    ///
+    /// [`external`](crate::external) does the same for functions in the mathematical sense, finds the recording through its
+    /// inputs, and has rules for other sweeps, too.
+    ///
+    /// ```
+    /// use tapewright::{CallbackAdjoints, prelude::*};
+    ///
+    /// let mut tape = Tape::<Jacobian>::new();
+    /// let (x, y) = tape.record(|scope| {
+    ///     let x = scope.input(0.5);
+    ///     let at = x.value();
+    ///     let y = scope.insert_callback(&[x], &[at.sin()], move |adjoints: &mut CallbackAdjoints<f64>| {
+    ///         let seed = adjoints.get_and_reset_output(0);
+    ///         adjoints.increment_input(0, seed * at.cos());
+    ///         Ok(())
+    ///     });
+    ///     (x, y[0])
+    /// });
+    /// assert_eq!(tape.sweep(&[(&y, 1.0)])?.of(&x)?, 0.5_f64.cos());
+    /// # Ok::<(), tapewright::Error>(())
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When an input is of another recording, and when the tape is out of identifiers.
+    #[track_caller]
+    pub fn insert_callback(
+        &mut self,
+        inputs: &[Real<S>],
+        outputs: &[S::Value],
+        callback: impl Callback<S::Value>,
+    ) -> Vec<Real<S>> {
+        record(self.number(), inputs, outputs, Box::new(Called(callback)))
+    }
+}

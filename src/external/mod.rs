@@ -1,0 +1,128 @@
+//! Functions whose derivatives the user supplies.
+
+mod callback;
+mod rules;
+
+pub use callback::{Callback, CallbackAdjoints};
+pub use rules::{ByFiniteDifferences, ByTangents, Rules};
+
+use crate::expr::Real;
+use smallvec::SmallVec;
+use tapewright_strategies::{External, Float, Nary, Reverse, TapeNumber, Taping, active};
+
+/// The recording that is to hold an external function of these inputs; `None` if all are passive, or the recording is paused.
+#[track_caller]
+pub(crate) fn recording_of<'x, S: Reverse>(inputs: impl IntoIterator<Item = &'x Real<S>>) -> Option<TapeNumber> {
+    active::recording_of::<S>(inputs.into_iter().map(Real::id))
+}
+
+/// Puts a function on the tape: `outputs` are the values that it has computed at the values of `inputs`, `rule` says how
+/// derivatives pass through it. Returns a variable for each output.
+///
+/// The function may be anything: a solver from another library, a table look-up, a simulation. However much it computes, it is
+/// one entry on the tape, beside which only what `rule` owns is kept. The rule is moved into the tape and dropped once: when
+/// the next recording begins, when the tape is reset to a position before the entry, or when it is dropped.
+///
+/// If all inputs are passive (or the recording is [paused](crate::pause)), nothing is recorded, the outputs are passive, and
+/// the rule is dropped at once.
+///
+/// Everything that the outputs depend on must be among the inputs. An output that is an input's value unchanged is fine.
+///
+/// # Panics
+///
+/// When inputs belong to two recordings, or to one that is not active on this thread, and when the tape is out of
+/// identifiers.
+///
+/// # Examples
+///
+/// y = A·x with a matrix that the rule owns; the reverse rule adds Aᵀ·ȳ to x̄:
+///
+/// ```
+/// use tapewright::{External, SweepError, external, prelude::*};
+///
+/// struct Product([[f64; 2]; 2]);
+/// impl External<f64> for Product {
+///     fn reverse(&self, outputs: &[f64], inputs: &mut [f64]) -> Result<(), SweepError> {
+///         for (row, adjoint) in self.0.iter().zip(outputs) {
+///             inputs.iter_mut().zip(row).for_each(|(x, a)| *x += a * adjoint);
+///         }
+///         Ok(())
+///     }
+/// }
+///
+/// fn product<S: Reverse<Value = f64>>(a: [[f64; 2]; 2], x: &[Real<S>]) -> Vec<Real<S>> {
+///     let values = a.map(|row| row[0] * x[0].value() + row[1] * x[1].value());
+///     external(x, &values, Product(a))
+/// }
+///
+/// let a = [[1.0, 2.0], [3.0, 4.0]];
+/// let g = gradient::<Jacobian>(|x| { let y = product(a, x); (y[0] * y[1]).into() }, &[5.0, 6.0]);
+/// assert_eq!(g, [1.0 * 39.0 + 17.0 * 3.0, 2.0 * 39.0 + 17.0 * 4.0]);
+/// ```
+#[track_caller]
+pub fn external<S: Reverse>(inputs: &[Real<S>], outputs: &[S::Value], rule: impl External<S::Value>) -> Vec<Real<S>> {
+    match recording_of(inputs) {
+        None => outputs.iter().map(|value| Real::constant(*value)).collect(),
+        Some(number) => record(number, inputs, outputs, Box::new(rule)),
+    }
+}
+
+/// Records a function on the tape of this recording.
+#[track_caller]
+pub(crate) fn record<'x, S: Reverse>(
+    number: TapeNumber,
+    inputs: impl IntoIterator<Item = &'x Real<S>>,
+    outputs: &[S::Value],
+    rule: Box<dyn External<S::Value>>,
+) -> Vec<Real<S>> {
+    let inputs: SmallVec<[&S::Id; 8]> = inputs.into_iter().map(Real::id).collect();
+    let mut results = Vec::with_capacity(outputs.len());
+    active::record_external::<S>(number, &inputs, outputs, rule, |value, id| {
+        results.push(Real::from_parts(value, id));
+    });
+    results
+}
+
+/// Partials that are given as constants.
+struct Given;
+
+impl<V: Float> Nary<V> for Given {
+    const CONSTANTS: usize = 1;
+    /// Not asked for: the caller has the value.
+    fn value(_: &[V], _: &[V]) -> V {
+        V::nan()
+    }
+    fn partials(_: &[V], constants: &[V], partials: &mut [V]) {
+        partials.copy_from_slice(constants);
+    }
+}
+
+/// Records one statement with this value and these partials, ∂result/∂argument one for each argument: for functions whose
+/// derivatives are known as numbers.
+///
+/// Arguments may be passive; those that occur twice add up. It takes as many bytes as a function of slices under the strategy,
+/// and works in forward mode, too.
+///
+/// ```
+/// use tapewright::{prelude::*, with_partials};
+///
+/// let g = gradient::<Jacobian>(|x| {
+///     let r = x[0].value().hypot(x[1].value());
+///     with_partials(&[x[0], x[1]], r, &[x[0].value() / r, x[1].value() / r])
+/// }, &[3.0, 4.0]);
+/// assert_eq!(g, [0.6, 0.8]);
+/// ```
+///
+/// # Panics
+///
+/// When there are not as many partials as arguments, and as [`Ex::eval`](crate::Ex::eval).
+#[track_caller]
+pub fn with_partials<S: Taping>(arguments: &[Real<S>], value: S::Value, partials: &[S::Value]) -> Real<S> {
+    assert!(
+        arguments.len() == partials.len(),
+        "a statement with {} arguments was given {} partials",
+        arguments.len(),
+        partials.len()
+    );
+    Real::from_parts(value, S::record_nary::<Given>(&[Real::peel(arguments)], partials, value))
+}

@@ -1,0 +1,247 @@
+//! Ready-made rules.
+
+use crate::expr::Real;
+use core::fmt;
+use tapewright_strategies::{External, Float, SweepError, Tangent};
+
+type Rule<V> = Box<dyn Fn(&[V], &mut [V]) -> Result<(), SweepError> + Send + Sync>;
+
+/// Rules from closures, for external functions that need no type of their own.
+///
+/// ```
+/// use tapewright::{Rules, external, prelude::*};
+///
+/// fn norm<S: Reverse<Value = f64>>(x: &[Real<S>]) -> Real<S> {
+///     let values: Vec<f64> = x.iter().map(Real::value).collect();
+///     let norm = values.iter().map(|x| x * x).sum::<f64>().sqrt();
+///     let direction: Vec<f64> = values.iter().map(|x| x / norm).collect();
+///     let rules = Rules::new("norm", move |outputs, inputs| {
+///         inputs.iter_mut().zip(&direction).for_each(|(x, d)| *x += outputs[0] * d);
+///         Ok(())
+///     });
+///     external(x, &[norm], rules).remove(0)
+/// }
+///
+/// assert_eq!(gradient::<PrimalValue>(norm, &[3.0, 4.0]), [0.6, 0.8]);
+/// ```
+pub struct Rules<V> {
+    name: String,
+    reverse: Rule<V>,
+    forward: Option<Rule<V>>,
+    replay: Option<Rule<V>>,
+}
+
+impl<V: Float> Rules<V> {
+    /// A reverse rule, called with the adjoints of the outputs and zeros for the inputs, to which it adds: see
+    /// [`External::reverse`]. The name is for messages.
+    pub fn new(
+        name: impl Into<String>,
+        reverse: impl Fn(&[V], &mut [V]) -> Result<(), SweepError> + Send + Sync + 'static,
+    ) -> Self {
+        Self { name: name.into(), reverse: Box::new(reverse), forward: None, replay: None }
+    }
+
+    /// Adds a forward rule, called with the tangents of the inputs, and zeros for the outputs: see [`External::forward`].
+    #[must_use]
+    pub fn forward(mut self, rule: impl Fn(&[V], &mut [V]) -> Result<(), SweepError> + Send + Sync + 'static) -> Self {
+        self.forward = Some(Box::new(rule));
+        self
+    }
+
+    /// Adds what computes the outputs at new inputs: see [`External::replay`].
+    #[must_use]
+    pub fn replay(mut self, rule: impl Fn(&[V], &mut [V]) -> Result<(), SweepError> + Send + Sync + 'static) -> Self {
+        self.replay = Some(Box::new(rule));
+        self
+    }
+
+    fn missing(&self, rule: &'static str) -> SweepError {
+        SweepError::NoRule { function: self.name.clone(), rule }
+    }
+}
+
+impl<V: Float> External<V> for Rules<V> {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn reverse(&self, outputs: &[V], inputs: &mut [V]) -> Result<(), SweepError> {
+        (self.reverse)(outputs, inputs)
+    }
+
+    fn forward(&self, inputs: &[V], outputs: &mut [V]) -> Result<(), SweepError> {
+        self.forward.as_ref().map_or_else(|| Err(self.missing("forward")), |rule| rule(inputs, outputs))
+    }
+
+    fn replay(&self, inputs: &[V], outputs: &mut [V]) -> Result<(), SweepError> {
+        self.replay.as_ref().map_or_else(|| Err(self.missing("replay")), |rule| rule(inputs, outputs))
+    }
+}
+
+impl<V> fmt::Debug for Rules<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Rules of {}", self.name)
+    }
+}
+
+/// Directions that forward mode takes at once in a rule.
+const WIDTH: usize = 8;
+
+/// Rules of a function that is differentiated by forward mode when a sweep gets there: right for functions of few inputs and
+/// many statements, because the function leaves nothing on the tape but its inputs.
+///
+/// The reverse rule evaluates the function once for every 8 inputs, the forward rule once.
+///
+/// ```
+/// use tapewright::{ByTangents, external, prelude::*};
+///
+/// fn f<S: Strategy<Value = f64>>(x: &[Real<S>]) -> Vec<Real<S>> {
+///     let mut y = x[0];
+///     for _ in 0..1000 { y = (y.sin() * x[1]).into() }
+///     vec![y]
+/// }
+///
+/// let on_tape = gradient::<Jacobian>(|x| f(x)[0], &[0.5, 1.1]);
+/// let in_one_entry = gradient::<Jacobian>(|x| {
+///     let values = [x[0].value(), x[1].value()];
+///     let y = f::<Passive>(Real::wrap_slice(&values))[0].value();
+///     external(x, &[y], ByTangents::new(f, &values))[0]
+/// }, &[0.5, 1.1]);
+/// assert!((on_tape[0] - in_one_entry[0]).abs() <= 1e-12 * on_tape[0].abs());
+/// assert!((on_tape[1] - in_one_entry[1]).abs() <= 1e-12 * on_tape[1].abs());
+/// ```
+#[derive(Debug)]
+pub struct ByTangents<F, V = f64> {
+    function: F,
+    at: Vec<V>,
+}
+
+impl<F, V: Float> ByTangents<F, V>
+where
+    F: Fn(&[Real<Tangent<WIDTH, V>>]) -> Vec<Real<Tangent<WIDTH, V>>> + Send + Sync + 'static,
+{
+    /// Rules of `function` at these values of its inputs.
+    pub fn new(function: F, inputs: &[V]) -> Self {
+        Self { function, at: inputs.to_vec() }
+    }
+
+    /// Tangents of the outputs for 8 directions: `direction(j, k)` is that of input `j` along direction `k`.
+    fn along(&self, direction: impl Fn(usize, usize) -> V) -> Vec<Real<Tangent<WIDTH, V>>> {
+        let variable = |(j, value): (usize, &V)| {
+            Real::<Tangent<WIDTH, V>>::with_tangent(*value, core::array::from_fn(|k| direction(j, k)))
+        };
+        (self.function)(&self.at.iter().enumerate().map(variable).collect::<Vec<_>>())
+    }
+
+    fn check(&self, outputs: &[Real<Tangent<WIDTH, V>>], expected: usize) -> Result<(), SweepError> {
+        if outputs.len() == expected {
+            return Ok(());
+        }
+        let message = format!("it was recorded with {expected} outputs, and now returns {}", outputs.len());
+        Err(SweepError::rule(External::<V>::name(self), message))
+    }
+}
+
+impl<F, V: Float> External<V> for ByTangents<F, V>
+where
+    F: Fn(&[Real<Tangent<WIDTH, V>>]) -> Vec<Real<Tangent<WIDTH, V>>> + Send + Sync + 'static,
+{
+    fn name(&self) -> String {
+        core::any::type_name::<F>().to_owned()
+    }
+
+    fn reverse(&self, outputs: &[V], inputs: &mut [V]) -> Result<(), SweepError> {
+        for (block, adjoints) in inputs.chunks_mut(WIDTH).enumerate() {
+            let found = self.along(|j, k| if j == block * WIDTH + k { V::one() } else { V::zero() });
+            self.check(&found, outputs.len())?;
+            for (output, seed) in found.iter().zip(outputs).filter(|(_, seed)| **seed != V::zero()) {
+                adjoints.iter_mut().zip(output.tangent()).for_each(|(adjoint, slope)| *adjoint += *seed * slope);
+            }
+        }
+        Ok(())
+    }
+
+    fn forward(&self, inputs: &[V], outputs: &mut [V]) -> Result<(), SweepError> {
+        let found = self.along(|j, k| if k == 0 { inputs[j] } else { V::zero() });
+        self.check(&found, outputs.len())?;
+        outputs.iter_mut().zip(&found).for_each(|(output, found)| *output = found.tangent()[0]);
+        Ok(())
+    }
+
+    fn owned_bytes(&self) -> usize {
+        self.at.capacity() * size_of::<V>()
+    }
+}
+
+/// Rules of a black box, by central differences: for code of which nothing but values can be had.
+///
+/// The reverse rule evaluates the function twice for each input, the forward rule twice. The step for input x is
+/// `relative · max(|x|, 1)`; the error of a slope is about `relative²` times the third derivative plus ε/`relative` times the
+/// value, so ∛ε ≈ 6·10⁻⁶ is a good choice for `f64`.
+#[derive(Debug)]
+pub struct ByFiniteDifferences<F, V = f64> {
+    function: F,
+    at: Vec<V>,
+    relative: V,
+}
+
+impl<F, V: Float> ByFiniteDifferences<F, V>
+where
+    F: Fn(&[V]) -> Vec<V> + Send + Sync + 'static,
+{
+    /// Rules of `function` at these values of its inputs, with this relative step.
+    pub fn new(function: F, inputs: &[V], relative: V) -> Self {
+        Self { function, at: inputs.to_vec(), relative }
+    }
+
+    /// (f(x + t·d) − f(x − t·d)) / 2t for each output.
+    fn slopes(&self, t: V, direction: impl Fn(usize) -> V, outputs: usize) -> Result<Vec<V>, SweepError> {
+        let moved = |t: V| -> Vec<V> { self.at.iter().enumerate().map(|(j, x)| *x + t * direction(j)).collect() };
+        let (above, below) = ((self.function)(&moved(t)), (self.function)(&moved(-t)));
+        if (above.len(), below.len()) != (outputs, outputs) {
+            let message = format!("it was recorded with {outputs} outputs, and now returns {}", above.len());
+            return Err(SweepError::rule(External::<V>::name(self), message));
+        }
+        let two = V::one() + V::one();
+        Ok(above.iter().zip(below).map(|(above, below)| (*above - below) / (two * t)).collect())
+    }
+}
+
+impl<F, V: Float> External<V> for ByFiniteDifferences<F, V>
+where
+    F: Fn(&[V]) -> Vec<V> + Send + Sync + 'static,
+{
+    fn name(&self) -> String {
+        core::any::type_name::<F>().to_owned()
+    }
+
+    fn reverse(&self, outputs: &[V], inputs: &mut [V]) -> Result<(), SweepError> {
+        for (j, adjoint) in inputs.iter_mut().enumerate() {
+            let step = self.relative * self.at[j].abs().max(V::one());
+            let slopes = self.slopes(step, |i| if i == j { V::one() } else { V::zero() }, outputs.len())?;
+            let contributions = slopes.iter().zip(outputs).filter(|(_, seed)| **seed != V::zero());
+            contributions.for_each(|(slope, seed)| *adjoint += *seed * *slope);
+        }
+        Ok(())
+    }
+
+    fn forward(&self, inputs: &[V], outputs: &mut [V]) -> Result<(), SweepError> {
+        let largest = |values: &[V]| values.iter().fold(V::zero(), |most: V, value| most.max(value.abs()));
+        let length = largest(inputs);
+        if length == V::zero() {
+            return Ok(());
+        }
+        let step = self.relative * largest(&self.at).max(V::one()) / length;
+        let slopes = self.slopes(step, |j| inputs[j], outputs.len())?;
+        outputs.copy_from_slice(&slopes);
+        Ok(())
+    }
+
+    fn replay(&self, _: &[V], _: &mut [V]) -> Result<(), SweepError> {
+        Err(SweepError::NoRule { function: External::<V>::name(self), rule: "replay" })
+    }
+
+    fn owned_bytes(&self) -> usize {
+        self.at.capacity() * size_of::<V>()
+    }
+}

@@ -1,0 +1,195 @@
+//! Collections of variables, of any shape.
+
+use crate::expr::Real;
+use tapewright_strategies::Taping;
+
+/// A collection of variables: what a stage of a computation takes and returns.
+///
+/// Provided for [`Real`], vectors, boxed slices, arrays, options and tuples of such, and for structs by
+/// [`variables!`](crate::variables). The order of [`visit`](Self::visit) is that of the adjoints.
+///
+/// ```
+/// use tapewright::{Variables, prelude::*};
+///
+/// struct Fluid<S: Taping> { velocity: Vec<Real<S>>, time: Real<S> }
+/// tapewright::variables!(Fluid { velocity, time });
+///
+/// let state = Fluid::<Passive> { velocity: vec![Real::constant(1.0), Real::constant(2.0)], time: Real::constant(0.0) };
+/// assert_eq!(state.values(), [1.0, 2.0, 0.0]);
+/// ```
+pub trait Variables<S: Taping>: Sized {
+    /// The same collection under another strategy.
+    type With<T: Taping<Value = S::Value>>: Variables<T>;
+
+    /// Calls `f` with each variable.
+    fn visit<'a>(&'a self, f: &mut impl FnMut(&'a Real<S>))
+    where
+        S: 'a;
+
+    /// A collection of the same shape, of the variables that `f` makes of those of this one, in the order of `visit`.
+    fn map<T: Taping<Value = S::Value>>(&self, f: &mut impl FnMut(&Real<S>) -> Real<T>) -> Self::With<T>;
+
+    /// The number of variables.
+    fn count(&self) -> usize {
+        let mut n = 0;
+        self.visit(&mut |_| n += 1);
+        n
+    }
+
+    /// The values, in order.
+    fn values(&self) -> Vec<S::Value> {
+        let mut values = Vec::new();
+        self.visit(&mut |x| values.push(x.value()));
+        values
+    }
+
+    /// The variables, in order.
+    fn list(&self) -> Vec<&Real<S>> {
+        let mut list = Vec::new();
+        self.visit(&mut |x| list.push(x));
+        list
+    }
+}
+
+impl<S: Taping> Variables<S> for Real<S> {
+    type With<T: Taping<Value = S::Value>> = Real<T>;
+
+    #[inline]
+    fn visit<'a>(&'a self, f: &mut impl FnMut(&'a Real<S>))
+    where
+        S: 'a,
+    {
+        f(self);
+    }
+
+    #[inline]
+    fn map<T: Taping<Value = S::Value>>(&self, f: &mut impl FnMut(&Real<S>) -> Real<T>) -> Real<T> {
+        f(self)
+    }
+}
+
+macro_rules! lists {
+    ($($list:ident),*) => {$(
+        impl<S: Taping, X: Variables<S>> Variables<S> for $list<X> {
+            type With<T: Taping<Value = S::Value>> = $list<X::With<T>>;
+
+            #[inline]
+            fn visit<'a>(&'a self, f: &mut impl FnMut(&'a Real<S>))
+            where
+                S: 'a,
+            {
+                self.iter().for_each(|x| x.visit(f));
+            }
+
+            #[inline]
+            fn map<T: Taping<Value = S::Value>>(&self, f: &mut impl FnMut(&Real<S>) -> Real<T>) -> Self::With<T> {
+                self.iter().map(|x| x.map(f)).collect()
+            }
+        }
+    )*};
+}
+type Slice<X> = Box<[X]>;
+lists!(Vec, Slice);
+
+impl<S: Taping, X: Variables<S>> Variables<S> for Option<X> {
+    type With<T: Taping<Value = S::Value>> = Option<X::With<T>>;
+
+    fn visit<'a>(&'a self, f: &mut impl FnMut(&'a Real<S>))
+    where
+        S: 'a,
+    {
+        if let Some(x) = self {
+            x.visit(f);
+        }
+    }
+
+    fn map<T: Taping<Value = S::Value>>(&self, f: &mut impl FnMut(&Real<S>) -> Real<T>) -> Self::With<T> {
+        self.as_ref().map(|x| x.map(f))
+    }
+}
+
+impl<S: Taping, X: Variables<S>, const N: usize> Variables<S> for [X; N] {
+    type With<T: Taping<Value = S::Value>> = [X::With<T>; N];
+
+    #[inline]
+    fn visit<'a>(&'a self, f: &mut impl FnMut(&'a Real<S>))
+    where
+        S: 'a,
+    {
+        self.iter().for_each(|x| x.visit(f));
+    }
+
+    #[inline]
+    fn map<T: Taping<Value = S::Value>>(&self, f: &mut impl FnMut(&Real<S>) -> Real<T>) -> Self::With<T> {
+        core::array::from_fn(|k| self[k].map(f))
+    }
+}
+
+macro_rules! tuples {
+    ($(($($x:ident $k:tt),*);)*) => {$(
+        impl<S: Taping, $($x: Variables<S>),*> Variables<S> for ($($x,)*) {
+            type With<T: Taping<Value = S::Value>> = ($($x::With<T>,)*);
+
+            fn visit<'a>(&'a self, f: &mut impl FnMut(&'a Real<S>))
+            where
+                S: 'a,
+            {
+                let _ = f;
+                $(self.$k.visit(f);)*
+            }
+
+            #[allow(clippy::unused_unit, reason = "the empty tuple is one of them")]
+            fn map<T: Taping<Value = S::Value>>(&self, f: &mut impl FnMut(&Real<S>) -> Real<T>) -> Self::With<T> {
+                let _ = f;
+                ($(self.$k.map(f),)*)
+            }
+        }
+    )*};
+}
+tuples! {
+    ();
+    (A 0);
+    (A 0, B 1);
+    (A 0, B 1, C 2);
+    (A 0, B 1, C 2, D 3);
+    (A 0, B 1, C 2, D 3, E 4);
+    (A 0, B 1, C 2, D 3, E 4, F 5);
+}
+
+/// Implements [`Variables`] for a struct that is generic over the strategy, and nothing else: name its fields that hold
+/// variables, then, after a semicolon, those that are cloned as they are.
+///
+/// ```
+/// use tapewright::{Variables, prelude::*};
+///
+/// struct Cell<S: Taping> { pressure: Real<S>, fluxes: [Real<S>; 2], wet: bool }
+/// tapewright::variables!(Cell { pressure, fluxes; wet });
+///
+/// let cell = Cell::<Passive> { pressure: 1.0.into(), fluxes: [2.0.into(), 3.0.into()], wet: true };
+/// assert_eq!(cell.count(), 3);
+/// ```
+#[macro_export]
+macro_rules! variables {
+    ($name:ident { $($field:ident),* $(; $($other:ident),*)? $(,)? }) => {
+        impl<S: $crate::Taping> $crate::Variables<S> for $name<S> {
+            type With<T: $crate::Taping<Value = S::Value>> = $name<T>;
+
+            fn visit<'a>(&'a self, f: &mut impl FnMut(&'a $crate::Real<S>))
+            where
+                S: 'a,
+            {
+                $($crate::Variables::<S>::visit(&self.$field, f);)*
+            }
+
+            fn map<T: $crate::Taping<Value = S::Value>>(
+                &self,
+                f: &mut impl FnMut(&$crate::Real<S>) -> $crate::Real<T>,
+            ) -> $name<T> {
+                $name {
+                    $($field: $crate::Variables::<S>::map(&self.$field, f),)*
+                    $($($other: ::core::clone::Clone::clone(&self.$other),)*)?
+                }
+            }
+        }
+    };
+}
