@@ -51,6 +51,7 @@ pub mod nodes {
     pub use crate::math::{arithmetic, exponential, hyperbolic, power, selection, special, trigonometric};
 }
 pub mod prelude;
+pub mod schedule;
 
 pub use closed::{Closed, ClosedOperand};
 pub use continuation::continuation;
