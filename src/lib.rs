@@ -54,6 +54,7 @@ pub mod nodes {
     pub use crate::math::{arithmetic, exponential, hyperbolic, power, selection, special, trigonometric};
 }
 pub mod prelude;
+pub mod schedule;
 
 pub use checkpoint::{ScopedNestedRecording, Stage, TapePool, closure_stage};
 pub use closed::{Closed, ClosedOperand};

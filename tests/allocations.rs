@@ -380,3 +380,31 @@ fn a_leaked_recording_leaks_one_tape() {
         assert_eq!(LIVE.get(), leaked, "later tapes return everything");
     }
 }
+
+#[test]
+fn x20_schedules_of_a_million_steps_keep_their_snapshots_only() {
+    use tapewright::schedule::{Action, Mixed, Multistage, Online, Revolve, Schedule};
+    const STEPS: usize = 1_000_000;
+    fn bytes(make: impl FnOnce() -> Box<dyn Schedule>) -> usize {
+        let before = LIVE.get();
+        let mut schedule = make();
+        let mut most = 0;
+        while let Some(action) = schedule.next_action() {
+            if schedule.steps().is_none() && matches!(action, Action::Advance { to, .. } if to >= STEPS) {
+                schedule.end(STEPS);
+            }
+            most = most.max(live_since(before));
+        }
+        assert_eq!(schedule.steps(), Some(STEPS));
+        most
+    }
+    for (name, held) in [
+        ("revolve", bytes(|| Box::new(Revolve::new(STEPS, 20)))),
+        ("multistage", bytes(|| Box::new(Multistage::new(STEPS, 5, 15)))),
+        ("online", bytes(|| Box::new(Online::new(20)))),
+        ("mixed", bytes(|| Box::new(Mixed::new(STEPS, 20)))),
+    ] {
+        // 20 snapshots of three words each, their free slots, and some room in each vector.
+        assert!(held <= 4096, "{name} holds {held} bytes");
+    }
+}

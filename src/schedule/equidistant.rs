@@ -1,0 +1,52 @@
+//! Snapshots at equal distances, and none at all.
+
+use super::planner::{Planner, Rule};
+use super::snapshots::Snapshots;
+use super::{Schedule, SlotCounts, forward_to_plan};
+
+/// A snapshot every `distance` steps; each stretch between two is recorded as a whole.
+///
+/// The run is cut into ⌈steps/distance⌉ stretches. The forward run stores the state before each of them but the last, which is
+/// recorded at once: its state is in no snapshot, and it is not computed twice. Then stretch after stretch is restored,
+/// recorded and swept. Every step is recorded once, and all steps before the last stretch are advanced over once.
+///
+/// Choose it when there is memory for ⌈steps/distance⌉ − 1 snapshots and `distance` recorded steps. If the recording of a step is p
+/// times as large as a state, that is least for a distance of √(steps/p).
+///
+/// After a refused store, stretches are reversed by the binomial schedule on the slots that are left; there are never
+/// more recorded steps.
+#[derive(Clone, Debug)]
+pub struct Equidistant {
+    plan: Planner,
+}
+
+impl Equidistant {
+    /// # Panics
+    ///
+    /// If `distance` is 0.
+    #[must_use]
+    pub fn new(steps: usize, distance: usize) -> Self {
+        assert!(distance > 0, "the distance of two snapshots must be one step or more");
+        let memory = steps.div_ceil(distance).saturating_sub(1);
+        let most = SlotCounts { memory, disk: 0, tapes: distance.min(steps) };
+        Self { plan: Planner::new(Rule::Binomial, steps, distance, Snapshots::in_memory(memory), most) }
+    }
+}
+
+/// No snapshot: all steps are recorded, then swept.
+///
+/// No step is computed twice, and all recordings are held at once.
+#[derive(Clone, Debug)]
+pub struct FullTape {
+    plan: Planner,
+}
+
+impl FullTape {
+    /// The schedule for so many steps.
+    #[must_use]
+    pub fn new(steps: usize) -> Self {
+        Self { plan: Equidistant::new(steps, steps.max(1)).plan }
+    }
+}
+
+forward_to_plan!(Equidistant FullTape);

@@ -1,0 +1,63 @@
+//! Binomial checkpointing.
+
+use super::planner::{Planner, Rule};
+use super::snapshots::Snapshots;
+use super::{Schedule, SlotCounts, binomial, forward_to_plan};
+
+/// The binomial schedule, which advances over the fewest steps that a given number of snapshots allows.
+///
+/// With c snapshots, that of the first state among them, l steps are reversed with
+///
+/// r·l − C(c + r, c + 1), where r is the number with C(c + r − 1, c) < l ≤ C(c + r, c),
+///
+/// steps advanced over ([`Revolve::advances`]), those of the forward run included, and each step is recorded once, on the
+/// same tape. No step is advanced over more than r times. Among the schedules with that cost this one stores the fewest
+/// snapshots.
+///
+/// Choose it when the number of steps is known, all snapshots are in memory, and the recording of a step is much larger than a
+/// state. Otherwise [`Mixed`](super::Mixed) has fewer steps computed.
+///
+/// Source: A. Griewank and A. Walther, *Algorithm 799: revolve*, ACM Transactions on Mathematical Software 26 (2000).
+///
+/// # Examples
+///
+/// ```
+/// use tapewright::schedule::{Action, Revolve, Schedule};
+///
+/// let advanced = |action| if let Action::Advance { from, to } = action { to - from } else { 0 };
+/// let total: usize = Revolve::new(1000, 20).actions().map(advanced).sum();
+/// assert_eq!(total, 2747);
+/// assert_eq!(Revolve::advances(1000, 20), 2747);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Revolve {
+    plan: Planner,
+}
+
+impl Revolve {
+    /// The schedule for so many steps with so many snapshots, that of the first state among them.
+    ///
+    /// # Panics
+    ///
+    /// If `snapshots` is 0.
+    #[must_use]
+    pub fn new(steps: usize, snapshots: usize) -> Self {
+        assert!(snapshots > 0, "a binomial schedule needs one snapshot at least, that of the first state");
+        let memory = snapshots.min(steps.saturating_sub(1));
+        let most = SlotCounts { memory, disk: 0, tapes: steps.min(1) };
+        Self { plan: Planner::new(Rule::Binomial, steps, 1, Snapshots::in_memory(memory), most) }
+    }
+
+    /// Steps that the schedule advances over in all, recordings not counted; `u64::MAX` if they are more than that.
+    ///
+    /// # Panics
+    ///
+    /// If `snapshots` is 0.
+    #[must_use]
+    pub fn advances(steps: usize, snapshots: usize) -> u64 {
+        assert!(snapshots > 0, "a binomial schedule needs one snapshot at least, that of the first state");
+        u64::try_from(binomial::advances(steps, snapshots)).unwrap_or(u64::MAX)
+    }
+}
+
+forward_to_plan!(Revolve);
