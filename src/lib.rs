@@ -44,6 +44,7 @@ mod external;
 mod forward;
 mod math;
 mod nary;
+pub mod schedule;
 mod tape;
 mod variables;
 
@@ -54,9 +55,8 @@ pub mod nodes {
     pub use crate::math::{arithmetic, exponential, hyperbolic, power, selection, special, trigonometric};
 }
 pub mod prelude;
-pub mod schedule;
 
-pub use checkpoint::{ScopedNestedRecording, Stage, TapePool, closure_stage};
+pub use checkpoint::{Progress, ScopedNestedRecording, Stage, TapePool, TimeLoop, closure_stage};
 pub use closed::{Closed, ClosedOperand};
 pub use continuation::continuation;
 pub use drivers::{gradient, jacobian, value_and_gradient, vjp};

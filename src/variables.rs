@@ -6,7 +6,7 @@ use tapewright_strategies::Taping;
 /// A collection of variables: what a stage of a computation takes and returns.
 ///
 /// Provided for [`Real`], vectors, boxed slices, arrays, options and tuples of such, and for structs by
-/// [`variables!`](crate::variables). The order of [`visit`](Self::visit) is that of the adjoints.
+/// [`variables!`](crate::variables). The order of [`visit`](Self::visit) and [`map`](Self::map) is that of the adjoints.
 ///
 /// ```
 /// use tapewright::{Variables, prelude::*};
@@ -21,10 +21,19 @@ pub trait Variables<S: Taping>: Sized {
     /// The same collection under another strategy.
     type With<T: Taping<Value = S::Value>>: Variables<T>;
 
-    /// Calls `f` with each variable.
-    fn visit<'a>(&'a self, f: &mut impl FnMut(&'a Real<S>))
+    /// Calls `f` with all variables, in slices as long as they lie in memory.
+    fn visit<'a>(&'a self, f: &mut impl FnMut(&'a [Real<S>]))
     where
         S: 'a;
+
+    /// [`visit`](Self::visit) for each element of a list; what is a variable itself makes one slice of it.
+    #[inline]
+    fn visit_list<'a>(list: &'a [Self], f: &mut impl FnMut(&'a [Real<S>]))
+    where
+        S: 'a,
+    {
+        list.iter().for_each(|x| x.visit(f));
+    }
 
     /// A collection of the same shape, of the variables that `f` makes of those of this one, in the order of `visit`.
     fn map<T: Taping<Value = S::Value>>(&self, f: &mut impl FnMut(&Real<S>) -> Real<T>) -> Self::With<T>;
@@ -32,21 +41,21 @@ pub trait Variables<S: Taping>: Sized {
     /// The number of variables.
     fn count(&self) -> usize {
         let mut n = 0;
-        self.visit(&mut |_| n += 1);
+        self.visit(&mut |slice| n += slice.len());
         n
     }
 
     /// The values, in order.
     fn values(&self) -> Vec<S::Value> {
         let mut values = Vec::new();
-        self.visit(&mut |x| values.push(x.value()));
+        self.visit(&mut |slice| values.extend(slice.iter().map(Real::value)));
         values
     }
 
     /// The variables, in order.
     fn list(&self) -> Vec<&Real<S>> {
         let mut list = Vec::new();
-        self.visit(&mut |x| list.push(x));
+        self.visit(&mut |slice| list.extend(slice));
         list
     }
 }
@@ -55,11 +64,19 @@ impl<S: Taping> Variables<S> for Real<S> {
     type With<T: Taping<Value = S::Value>> = Real<T>;
 
     #[inline]
-    fn visit<'a>(&'a self, f: &mut impl FnMut(&'a Real<S>))
+    fn visit<'a>(&'a self, f: &mut impl FnMut(&'a [Real<S>]))
     where
         S: 'a,
     {
-        f(self);
+        f(core::slice::from_ref(self));
+    }
+
+    #[inline]
+    fn visit_list<'a>(list: &'a [Self], f: &mut impl FnMut(&'a [Real<S>]))
+    where
+        S: 'a,
+    {
+        f(list);
     }
 
     #[inline]
@@ -74,11 +91,11 @@ macro_rules! lists {
             type With<T: Taping<Value = S::Value>> = $list<X::With<T>>;
 
             #[inline]
-            fn visit<'a>(&'a self, f: &mut impl FnMut(&'a Real<S>))
+            fn visit<'a>(&'a self, f: &mut impl FnMut(&'a [Real<S>]))
             where
                 S: 'a,
             {
-                self.iter().for_each(|x| x.visit(f));
+                X::visit_list(self, f);
             }
 
             #[inline]
@@ -94,7 +111,7 @@ lists!(Vec, Slice);
 impl<S: Taping, X: Variables<S>> Variables<S> for Option<X> {
     type With<T: Taping<Value = S::Value>> = Option<X::With<T>>;
 
-    fn visit<'a>(&'a self, f: &mut impl FnMut(&'a Real<S>))
+    fn visit<'a>(&'a self, f: &mut impl FnMut(&'a [Real<S>]))
     where
         S: 'a,
     {
@@ -112,11 +129,11 @@ impl<S: Taping, X: Variables<S>, const N: usize> Variables<S> for [X; N] {
     type With<T: Taping<Value = S::Value>> = [X::With<T>; N];
 
     #[inline]
-    fn visit<'a>(&'a self, f: &mut impl FnMut(&'a Real<S>))
+    fn visit<'a>(&'a self, f: &mut impl FnMut(&'a [Real<S>]))
     where
         S: 'a,
     {
-        self.iter().for_each(|x| x.visit(f));
+        X::visit_list(self, f);
     }
 
     #[inline]
@@ -130,7 +147,7 @@ macro_rules! tuples {
         impl<S: Taping, $($x: Variables<S>),*> Variables<S> for ($($x,)*) {
             type With<T: Taping<Value = S::Value>> = ($($x::With<T>,)*);
 
-            fn visit<'a>(&'a self, f: &mut impl FnMut(&'a Real<S>))
+            fn visit<'a>(&'a self, f: &mut impl FnMut(&'a [Real<S>]))
             where
                 S: 'a,
             {
@@ -174,7 +191,7 @@ macro_rules! variables {
         impl<S: $crate::Taping> $crate::Variables<S> for $name<S> {
             type With<T: $crate::Taping<Value = S::Value>> = $name<T>;
 
-            fn visit<'a>(&'a self, f: &mut impl FnMut(&'a $crate::Real<S>))
+            fn visit<'a>(&'a self, f: &mut impl FnMut(&'a [$crate::Real<S>]))
             where
                 S: 'a,
             {

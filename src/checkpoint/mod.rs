@@ -3,8 +3,11 @@
 mod fingerprint;
 mod pool;
 mod rerun;
+mod snapshots;
+mod time_loop;
 
 pub use pool::{ScopedNestedRecording, TapePool};
+pub use time_loop::{Progress, TimeLoop};
 
 use crate::expr::Real;
 use crate::external;

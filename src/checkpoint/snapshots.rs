@@ -1,0 +1,121 @@
+//! States of a time loop, kept in memory and in a file.
+
+use super::rerun;
+use crate::expr::Real;
+use crate::variables::Variables;
+use tapewright_strategies::{Float, Passive, ScratchFile, SpillOptions, StorageError};
+
+/// Snapshots in the slots of a schedule.
+pub(super) struct Snapshots<X> {
+    memory: Vec<Option<X>>,
+    options: SpillOptions,
+    /// Made when the first snapshot goes there.
+    file: Option<ScratchFile>,
+    /// By slot: what the state on disk looks like, without its numbers being of use.
+    on_disk: Vec<Option<usize>>,
+    /// Bytes of a slot on disk.
+    stride: u64,
+    buffer: Vec<u8>,
+}
+
+impl<X> Snapshots<X> {
+    pub(super) fn new(options: &SpillOptions) -> Self {
+        Self {
+            memory: Vec::new(),
+            options: options.clone(),
+            file: None,
+            on_disk: Vec::new(),
+            stride: 0,
+            buffer: Vec::new(),
+        }
+    }
+
+    pub(super) fn store<V>(&mut self, slot: usize, state: &X)
+    where
+        V: Float,
+        X: Variables<Passive<V>, With<Passive<V>> = X>,
+    {
+        if self.memory.len() <= slot {
+            self.memory.resize_with(slot + 1, || None);
+        }
+        self.memory[slot] = Some(rerun::plain(state));
+    }
+
+    pub(super) fn restore<V>(&self, slot: usize) -> X
+    where
+        V: Float,
+        X: Variables<Passive<V>, With<Passive<V>> = X>,
+    {
+        let kept = self.memory[slot].as_ref();
+        rerun::plain(kept.expect("a schedule restores what it has stored"))
+    }
+
+    pub(super) fn discard(&mut self, slot: usize) {
+        self.memory[slot] = None;
+    }
+
+    /// Writes the state to the file.
+    pub(super) fn store_on_disk<V>(&mut self, slot: usize, state: &X) -> Result<(), StorageError>
+    where
+        V: Float,
+        X: Variables<Passive<V>>,
+    {
+        self.buffer.clear();
+        let buffer = &mut self.buffer;
+        state.visit(&mut |slice| {
+            let numbers = Real::floats(slice).iter();
+            numbers.for_each(|value| buffer.extend_from_slice(&value.as_f64().to_bits().to_le_bytes()));
+        });
+        let bytes = self.buffer.len() as u64;
+        if self.file.is_none() {
+            self.file = Some(ScratchFile::create(&self.options)?);
+        }
+        // Slots begin on pages, which transfers past the page cache need.
+        if self.stride == 0 {
+            self.stride = bytes.next_multiple_of(4096).max(4096);
+        }
+        assert!(
+            bytes <= self.stride,
+            "all states of a loop whose snapshots go to disk have as many variables as the first"
+        );
+        if self.on_disk.len() <= slot {
+            self.on_disk.resize(slot + 1, None);
+        }
+        let file = self.file.as_ref().expect("it has just been made");
+        file.write_at(&self.buffer, slot as u64 * self.stride)?;
+        self.on_disk[slot] = Some(self.buffer.len());
+        Ok(())
+    }
+
+    /// Reads a state back; it has the shape of `like`.
+    pub(super) fn restore_from_disk<V>(&mut self, slot: usize, like: &X) -> Result<X, StorageError>
+    where
+        V: Float,
+        X: Variables<Passive<V>, With<Passive<V>> = X>,
+    {
+        let bytes = self.on_disk[slot].expect("a schedule restores what it has stored");
+        assert_eq!(bytes, 8 * like.count(), "all states of a loop whose snapshots go to disk have as many variables");
+        self.buffer.resize(bytes, 0);
+        let file = self.file.as_ref().expect("the snapshot was written there");
+        file.read_at(&mut self.buffer, slot as u64 * self.stride)?;
+        let mut numbers = self.buffer.chunks_exact(8).map(|bytes| {
+            let bits = u64::from_le_bytes(bytes.try_into().expect("8 bytes"));
+            Real::<Passive<V>>::constant(V::from_f64(f64::from_bits(bits)))
+        });
+        Ok(rerun::rebuild(like, &mut numbers))
+    }
+
+    pub(super) fn discard_from_disk(&mut self, slot: usize) {
+        self.on_disk[slot] = None;
+    }
+
+    /// How many are in memory.
+    pub(super) fn held(&self) -> usize {
+        self.memory.iter().flatten().count()
+    }
+
+    /// Bytes of the file.
+    pub(super) fn file_bytes(&self) -> u64 {
+        self.on_disk.len() as u64 * self.stride
+    }
+}
