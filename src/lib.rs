@@ -32,6 +32,7 @@
 //! strategies; write `&x * &y`. No other bound is ever needed.
 #![forbid(unsafe_code)]
 
+mod check;
 mod checkpoint;
 mod closed;
 #[cfg(feature = "conformance")]
@@ -44,6 +45,7 @@ mod external;
 mod forward;
 mod math;
 mod nary;
+mod preaccumulate;
 pub mod schedule;
 mod tape;
 mod variables;
@@ -56,6 +58,7 @@ pub mod nodes {
 }
 pub mod prelude;
 
+pub use check::{GradientCheck, GradientMismatch, TaylorRow, check_gradient};
 pub use checkpoint::{Progress, ScopedNestedRecording, Stage, TapePool, TimeLoop, closure_stage};
 pub use closed::{Closed, ClosedOperand};
 pub use continuation::continuation;
@@ -66,6 +69,7 @@ pub use external::{ByFiniteDifferences, ByTangents, Callback, CallbackAdjoints, 
 pub use forward::{derivative, jacobian_forward, jvp, jvps, value_and_derivative};
 pub use math::{Binary, Unary, binary, smooth_max, smooth_min, unary};
 pub use nary::{dot, linear_combination, logsumexp, nary, sum};
+pub use preaccumulate::{preaccumulate, preaccumulate_by_reverse};
 pub use tape::{AdjointVector, Adjoints, Position, Recording, Scope, Tape};
 pub use tapewright_strategies as strategies;
 pub use tapewright_strategies::active::pause;

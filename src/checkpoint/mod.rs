@@ -7,6 +7,7 @@ mod snapshots;
 mod time_loop;
 
 pub use pool::{ScopedNestedRecording, TapePool};
+pub(crate) use rerun::record as record_stage;
 pub use time_loop::{Progress, TimeLoop};
 
 use crate::expr::Real;

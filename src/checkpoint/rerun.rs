@@ -27,7 +27,7 @@ where
 
 /// Records `f` at these values on this tape, out of sight of all other recordings; returns its inputs and outputs.
 #[allow(clippy::type_complexity, reason = "inputs, and outputs")]
-pub(super) fn record<T, X, Y>(tape: &mut Tape<T>, inputs: &X, f: impl FnOnce(&X::With<T>) -> Y) -> (Vec<Real<T>>, Y)
+pub(crate) fn record<T, X, Y>(tape: &mut Tape<T>, inputs: &X, f: impl FnOnce(&X::With<T>) -> Y) -> (Vec<Real<T>>, Y)
 where
     T: Reverse,
     X: Variables<Passive<T::Value>>,
