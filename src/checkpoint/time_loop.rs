@@ -507,13 +507,12 @@ where
     fn reverse_lanes(&self, lanes: usize, outputs: &[T::Value], inputs: &mut [T::Value]) -> Result<(), SweepError> {
         let prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner).take();
         active::isolated(|| {
-            let run = match prepared {
-                Some(run) => run,
-                None => {
-                    let mut run = self.job.begin();
-                    self.job.forward(&mut run, &|_, _| true)?;
-                    run
-                }
+            let run = if let Some(run) = prepared {
+                run
+            } else {
+                let mut run = self.job.begin();
+                self.job.forward(&mut run, &|_, _| true)?;
+                run
             };
             self.job.backward(run, lanes, outputs, inputs)
         })

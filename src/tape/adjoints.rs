@@ -128,7 +128,7 @@ pub(super) fn fill<'y, S: Reverse>(
 pub struct Adjoints<'a, S: Reverse> {
     pub(super) owned: &'a OwnedTape<S>,
     pub(super) parts: &'a Parts,
-    pub(super) adjoints: &'a [S::Value],
+    pub(super) values: &'a [S::Value],
 }
 
 impl<S: Reverse> Adjoints<'_, S> {
@@ -140,7 +140,7 @@ impl<S: Reverse> Adjoints<'_, S> {
     /// [`Error::ForeignVariable`] when the variable belongs to another recording.
     #[inline]
     pub fn of(&self, variable: &Real<S>) -> Result<S::Value, Error> {
-        Ok(slot(self.owned, self.parts, variable)?.map_or_else(S::Value::zero, |slot| self.adjoints[slot]))
+        Ok(slot(self.owned, self.parts, variable)?.map_or_else(S::Value::zero, |slot| self.values[slot]))
     }
 
     /// The adjoints of these variables.

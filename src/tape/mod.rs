@@ -206,7 +206,7 @@ impl<S: Reverse> Tape<S> {
     }
 
     fn adjoints_in<'a>(&'a self, adjoints: &'a AdjointVector<S::Value>) -> Adjoints<'a, S> {
-        Adjoints { owned: &self.owned, parts: &self.parts, adjoints: &adjoints.adjoints }
+        Adjoints { owned: &self.owned, parts: &self.parts, values: &adjoints.adjoints }
     }
 
     /// The adjoints of the latest sweep.

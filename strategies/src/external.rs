@@ -281,9 +281,9 @@ impl<V: Float> Entry<V> {
         let mut inputs = Scratch::<V>::new();
         inputs.resize(self.inputs.len() * lanes, V::zero());
         if lanes == 1 {
-            self.rule.reverse(&outputs, &mut inputs)?
+            self.rule.reverse(&outputs, &mut inputs)?;
         } else {
-            self.rule.reverse_lanes(lanes, &outputs, &mut inputs)?
+            self.rule.reverse_lanes(lanes, &outputs, &mut inputs)?;
         }
         for (slot, contributions) in self.inputs.iter().zip(inputs.chunks_exact(lanes)) {
             let adjoints = &mut adjoints[slot * lanes..][..lanes];

@@ -109,7 +109,7 @@ macro_rules! reverse_by_arena {
         }
 
         fn truncate(tape: &mut Self::Tape, mark: Mark) -> Result<(), SweepError> {
-            Ok(tape.truncate(mark)?)
+            tape.truncate(mark)
         }
 
         fn resume(tape: &mut Self::Tape, number: TapeNumber) {

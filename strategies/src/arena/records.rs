@@ -7,7 +7,8 @@ use crate::active;
 use crate::pool::Pool;
 pub(super) use crate::refusal::Refusal;
 use crate::{
-    Capacity, Float, IndexManager, LinearId, Mark, SpillDefaults, SpillOptions, SpillUsage, StorageError, TapeNumber,
+    Capacity, Float, IndexManager, LinearId, Mark, SpillDefaults, SpillOptions, SpillUsage, StorageError, SweepError,
+    TapeNumber,
 };
 use core::marker::PhantomData;
 use core::ptr;
@@ -156,7 +157,7 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
     }
 
     /// Forgets the records behind a mark.
-    pub(crate) fn truncate(&mut self, mark: Mark) -> Result<(), StorageError> {
+    pub(crate) fn truncate(&mut self, mark: Mark) -> Result<(), SweepError> {
         let [next, at, data, _] = mark.numbers();
         if VALUES && M::REUSES {
             // SAFETY: the values are the tape's own, and `self` is borrowed exclusively.
