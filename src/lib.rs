@@ -23,7 +23,9 @@
 //! * A tape that is kept and reused: [`Tape`].
 //! * Variables and expressions: [`Real`], [`Ex`]; statements over slices: [`sum`], [`dot`], [`linear_combination`].
 //! * Code that is generic over `num_traits`: [`Closed`].
-//! * Functions of your own: [`Unary`], [`Binary`], [`Nary`].
+//! * Functions of your own: [`Unary`], [`Binary`], [`Nary`]; whole programs that are not recorded: [`external`], [`Rules`].
+//! * Long programs in little memory: [`checkpoint!`], [`Stage`], [`TimeLoop`], and the plans in [`schedule`].
+//! * Fewer records: [`preaccumulate`]. Are my derivatives right? [`check_gradient!`].
 //! * Strategies of your own: [`Taping`], and the feature `conformance` for the kit that tests them.
 //!
 //! # Generic code
