@@ -61,10 +61,8 @@ fn ratios(outcomes: &[Outcome]) -> String {
     if twins.is_empty() {
         return text;
     }
-    let _ = writeln!(
-        text,
-        "\nNoise: a ratio means nothing unless it is further from 1 than these, which are of the same code"
-    );
+    text += "\nNoise: a ratio means nothing unless it is further from 1 than that of a second tape, which runs the same code. \
+             Shared runs it too, except where a tape takes memory.\n";
     for (outcome, twin) in twins {
         let first = outcome.rows[0].strategy;
         let shared = outcome.rows.iter().find(|row| row.strategy.is_shared() && row.strategy.records == first.records);
