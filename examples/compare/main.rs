@@ -8,8 +8,10 @@ mod check;
 mod cli;
 mod measure;
 mod report;
+mod rounds;
 mod strategies;
 mod summary;
+mod taped;
 mod workloads;
 
 use indicatif::{ProgressBar, ProgressStyle};

@@ -1,7 +1,7 @@
 //! The strategies by name.
 
 use crate::cli::Request;
-use crate::measure::{Measured, under};
+use crate::taped::{Contender, Taped};
 use tapewright::prelude::*;
 use tapewright::{Error, SpillOptions, Spilled, Spills};
 use tapewright_problems::Problem;
@@ -20,8 +20,8 @@ pub(crate) struct Strategy {
     pub(crate) layer: &'static str,
 }
 
-/// How a workload is measured under one strategy.
-pub(crate) type Run<P> = fn(&P, Strategy, &Request) -> Result<Measured, Error>;
+/// Puts a workload on a tape of one strategy.
+pub(crate) type Run<P> = for<'p> fn(&'p P, &Request) -> Result<Box<dyn Contender + 'p>, Error>;
 
 /// Lists the strategies. One line adds one: what it records, its indices, its layer, how its tape is made, and its type.
 macro_rules! strategies {
@@ -33,10 +33,10 @@ macro_rules! strategies {
                 layer: stringify!($layer),
             }),*];
 
-            /// All strategies, each with what measures it.
+            /// All strategies, each with what makes its tape.
             pub(crate) fn runs<P: Problem>() -> impl Iterator<Item = (Self, Run<P>)> {
-                let runs: Vec<Run<P>> = vec![$(|problem, strategy, request| {
-                    under::<$type, P>(problem, strategy, request.repetitions, $tape(problem, request)?)
+                let runs: Vec<Run<P>> = vec![$(|problem, request| {
+                    Ok(Box::new(Taped::<$type, P>::new(problem, $tape(problem, request)?)?))
                 }),*];
                 Self::ALL.iter().copied().zip(runs)
             }
@@ -82,6 +82,10 @@ impl Strategy {
 
     pub(crate) fn is_in_memory(self) -> bool {
         self.layer == "in_memory"
+    }
+
+    pub(crate) fn is_shared(self) -> bool {
+        self.layer == "shared"
     }
 
     pub(crate) fn is_spilled(self) -> bool {

@@ -37,8 +37,10 @@ chapters! {
     statements "book/src/statements.md";
     choosing "book/src/choosing.md";
     tapes "book/src/tapes.md";
+    forward "book/src/forward.md";
     index_management "book/src/index-management.md";
     storage "book/src/storage.md";
+    containers "book/src/containers.md";
     parallel "book/src/parallel.md";
     continuation "book/src/continuations.md";
     closed "book/src/closed.md";
