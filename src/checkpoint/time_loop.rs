@@ -152,7 +152,8 @@ impl<T> TimeLoop<T> {
     /// # Panics
     ///
     /// When the schedule does not know the number of steps (use [`run_while`](Self::run_while)), when a step uses a variable that
-    /// is not among its inputs, and as [`Stage::run`](crate::Stage::run).
+    /// is not among its inputs, when a state has another number of variables than the first, and as
+    /// [`Stage::run`](crate::Stage::run).
     #[track_caller]
     pub fn run<S, C, X>(
         self,
@@ -220,6 +221,7 @@ impl<T> TimeLoop<T> {
             taped,
             pool: pool.unwrap_or_default(),
             steps: None,
+            prints: Vec::new(),
         };
         let mut run = job.begin();
         active::isolated(|| job.forward(&mut run, &go_on))?;
@@ -228,6 +230,7 @@ impl<T> TimeLoop<T> {
         };
         let (values, end) = (run.state.values(), rerun::plain(&run.state));
         job.steps = run.schedule.steps();
+        job.prints = core::mem::take(&mut run.prints);
         let rule = Rule { job, prepared: Mutex::new(Some(run)) };
         let variables = external::record::<S>(number, list, &values, Box::new(rule));
         Ok(rerun::rebuild(&end, &mut variables.into_iter()))
@@ -254,6 +257,8 @@ struct Job<T: Reverse, C, X, P, R> {
     pool: TapePool<T>,
     /// The number of steps, once the loop has been run.
     steps: Option<usize>,
+    /// By step, the digest of the state after it, once the loop has been run.
+    prints: Vec<u64>,
 }
 
 /// A loop under way.
@@ -264,7 +269,7 @@ struct Run<T: Reverse, C, X: Variables<Passive<T::Value>>> {
     snapshots: Snapshots<X>,
     tapes: Vec<Option<Step<T>>>,
     progress: Progress,
-    /// By step, the digest of the state after it, in the first run of the step.
+    /// The digests of the first run, as far as it is.
     prints: Vec<u64>,
     parameters: PhantomData<fn() -> C>,
 }
@@ -342,9 +347,8 @@ where
             let mut recorded = run.tapes[tape].take().expect("a schedule sweeps what it has recorded");
             before.clear();
             before.resize(recorded.inputs.len() * lanes, zero());
-            let ends: Vec<&Real<T>> = recorded.end.iter().collect();
-            rerun::sweep(&mut recorded.tape, (&recorded.inputs, &ends), &adjoints, &mut before, lanes)?;
-            drop(ends);
+            let ends = (&recorded.inputs[..], &recorded.end[..]);
+            rerun::sweep(&mut recorded.tape, ends, &adjoints, &mut before, lanes)?;
             self.pool.give_back(recorded.tape);
             let (of_parameters, of_state) = before.split_at(parameters.len());
             add(parameters, of_parameters);
@@ -394,8 +398,15 @@ where
                     }
                     run.state = (self.plain)(step, &self.parameters, &run.state);
                     run.progress.advanced += 1;
-                    if run.prints.len() == step && self.settings.checked {
-                        run.prints.push(digest(&run.state));
+                    let (found, expected) = (run.state.count(), self.counts.1);
+                    assert!(
+                        found == expected,
+                        "step {step} of {} returned a state of {found} variables for one of {expected}: all states of a loop \
+                         must have the same shape",
+                        self.settings.name
+                    );
+                    if self.prints.is_empty() && run.prints.len() == step {
+                        self.compare(run, step)?;
                     }
                     self.report(run, step)?;
                 }
@@ -434,6 +445,7 @@ where
                 let parameters = rerun::rebuild(&self.parameters, &mut variables);
                 let state = rerun::rebuild(&run.state, &mut variables);
                 let after = (self.taped)(step, &parameters, &state);
+                rerun::assert_own(Some(scope.number()), &after);
                 let mut end = Vec::with_capacity(self.counts.1);
                 after.visit(&mut |slice| end.extend_from_slice(slice));
                 (inputs, end)
@@ -444,18 +456,24 @@ where
             return Err(SweepError::NotReproducible { stage: self.name_of(step), outputs: 0..0 });
         }
         run.state = rerun::rebuild(&run.state, &mut numbers);
-        if self.settings.checked {
-            let print = digest(&run.state);
-            match run.prints.get(step) {
-                None => run.prints.push(print),
-                Some(first) if *first == print => {}
-                Some(_) => {
-                    let outputs = 0..end.len();
-                    return Err(SweepError::NotReproducible { stage: self.name_of(step), outputs });
-                }
+        self.compare(run, step)?;
+        Ok(Step { tape, inputs, end })
+    }
+
+    /// Compares the present state, that after `step`, with that of the first run, which this may be.
+    fn compare(&self, run: &mut Run<T, C, X>, step: usize) -> Result<(), SweepError> {
+        if !self.settings.checked {
+            return Ok(());
+        }
+        let print = digest(&run.state);
+        match self.prints.get(step).or_else(|| run.prints.get(step)) {
+            None => run.prints.push(print),
+            Some(first) if *first == print => {}
+            Some(_) => {
+                return Err(SweepError::NotReproducible { stage: self.name_of(step), outputs: 0..self.counts.1 });
             }
         }
-        Ok(Step { tape, inputs, end })
+        Ok(())
     }
 
     fn name_of(&self, step: usize) -> String {
@@ -522,9 +540,9 @@ where
         let prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
         let (states, rest) = prepared.as_ref().map_or((0, 0), |run| {
             let tapes = run.tapes.iter().flatten().map(|step| step.tape.memory().total().reserved).sum::<usize>();
-            (1 + run.snapshots.held(), tapes + run.prints.capacity() * size_of::<u64>())
+            (1 + run.snapshots.held(), tapes)
         });
         let numbers = self.job.counts.0 + (1 + states) * self.job.counts.1;
-        numbers * size_of::<T::Value>() + rest
+        numbers * size_of::<T::Value>() + self.job.prints.capacity() * size_of::<u64>() + rest
     }
 }
