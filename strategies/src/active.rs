@@ -253,6 +253,31 @@ impl<S: Reverse> OwnedTape<S> {
         })
     }
 
+    /// [`reverse_between`](Self::reverse_between) with several adjoint vectors, as
+    /// [`Reverse::reverse_lanes_through`] has them.
+    ///
+    /// # Errors
+    ///
+    /// As `reverse`.
+    ///
+    /// # Panics
+    ///
+    /// As `reverse_between`, and when there are no lanes.
+    pub fn reverse_lanes_between(
+        &self,
+        lanes: usize,
+        from: Option<Place>,
+        to: Option<Place>,
+        adjoints: &mut [S::Value],
+    ) -> Result<(), SweepError> {
+        let mut entries = self.entries(from, to).iter().rev();
+        let mut stops = entries.clone().map(|entry| entry.mark);
+        let (from, to) = (from.map(|place| place.mark), to.map(|place| place.mark));
+        S::reverse_lanes_through(self.tape(), lanes, adjoints, (from, to), &mut stops, &mut |adjoints| {
+            entries.next().map_or(Ok(()), |entry| entry.reverse(lanes, adjoints))
+        })
+    }
+
     /// The external functions from the later place down to the earlier.
     fn entries(&self, from: Option<Place>, to: Option<Place>) -> &[Entry<S::Value>] {
         let list = &self.externals().list;

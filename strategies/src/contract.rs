@@ -1,5 +1,6 @@
 //! The contract between the engine and a strategy.
 
+use crate::scratch::Scratch;
 use crate::{Float, Mark, MemoryReport, Shape, SpillOptions, SpillUsage, StorageError, SweepError, TapeNumber};
 use generic_array::ArrayLength;
 use generic_array::typenum::Unsigned;
@@ -247,6 +248,35 @@ pub trait Reverse: Taping {
         no_marks::<Self>()
     }
 
+    /// [`reverse_through`](Self::reverse_through) with several adjoint vectors, *lanes*, at once: the adjoint of identifier `i` in
+    /// lane `l` is `adjoints[i * lanes + l]`. Each lane gets, bit for bit, what a sweep of its own would give it.
+    ///
+    /// Unless a strategy has something better, this sweeps lane by lane. Without marks among its arguments it needs none.
+    ///
+    /// # Errors
+    ///
+    /// As `reverse_through`.
+    ///
+    /// # Panics
+    ///
+    /// As `reverse_through`, and when there are no lanes.
+    #[track_caller]
+    fn reverse_lanes_through(
+        tape: &Self::Tape,
+        lanes: usize,
+        adjoints: &mut [Self::Value],
+        (mut from, to): (Option<Mark>, Option<Mark>),
+        stops: &mut dyn Iterator<Item = Mark>,
+        at: &mut Stop<'_, Self::Value>,
+    ) -> Result<(), SweepError> {
+        for stop in stops {
+            lane_by_lane::<Self>(tape, lanes, adjoints, (from, Some(stop)))?;
+            at(adjoints)?;
+            from = Some(stop);
+        }
+        lane_by_lane::<Self>(tape, lanes, adjoints, (from, to))
+    }
+
     /// Forgets all statements behind a mark. Identifiers of variables from there may be given to others.
     ///
     /// # Errors
@@ -295,6 +325,29 @@ pub trait Reverse: Taping {
 
 /// What is done at a stop of [`Reverse::reverse_through`].
 pub type Stop<'a, V> = dyn FnMut(&mut [V]) -> Result<(), SweepError> + 'a;
+
+/// Sweeps with one lane after the other.
+#[track_caller]
+fn lane_by_lane<S: Reverse>(
+    tape: &S::Tape,
+    lanes: usize,
+    adjoints: &mut [S::Value],
+    ends: (Option<Mark>, Option<Mark>),
+) -> Result<(), SweepError> {
+    assert!(lanes > 0, "a sweep has at least one adjoint vector");
+    let mut vector = Scratch::<S::Value>::new();
+    for lane in 0..lanes {
+        vector.clear();
+        vector.extend(adjoints.iter().skip(lane).step_by(lanes));
+        if ends == (None, None) {
+            S::reverse(tape, &mut vector)?;
+        } else {
+            S::reverse_through(tape, &mut vector, ends, &mut core::iter::empty(), &mut |_| Ok(()))?;
+        }
+        adjoints.iter_mut().skip(lane).step_by(lanes).zip(&*vector).for_each(|(to, from)| *to = *from);
+    }
+    Ok(())
+}
 
 #[cold]
 #[track_caller]

@@ -285,9 +285,12 @@ impl<V: Float> Entry<V> {
         } else {
             self.rule.reverse_lanes(lanes, &outputs, &mut inputs)?
         }
+        // A lane in which nothing arrives is not touched, as in a sweep of its own: adding 0 could change the sign of a zero.
+        let arrives = |lane| outputs.is_empty() || outputs[lane..].iter().step_by(lanes).any(|o| *o != V::zero());
+        let reached: Scratch<bool> = Scratch::of((0..lanes).map(arrives));
         for (slot, contributions) in self.inputs.iter().zip(inputs.chunks_exact(lanes)) {
-            let adjoints = &mut adjoints[slot * lanes..][..lanes];
-            adjoints.iter_mut().zip(contributions).for_each(|(adjoint, contribution)| *adjoint += *contribution);
+            let adjoints = adjoints[slot * lanes..][..lanes].iter_mut().zip(contributions);
+            adjoints.zip(&*reached).filter(|(_, reached)| **reached).for_each(|((to, from), _)| *to += *from);
         }
         Ok(())
     }

@@ -15,6 +15,7 @@
 
 mod append;
 mod closure;
+mod lanes;
 mod sweep;
 
 pub(crate) use append::{append_closure, append_nary_closure, append_user_closure};
