@@ -181,7 +181,10 @@ fn jacobian_rows_are_those_of_single_sweeps() {
         assert_eq!(rows.len(), outputs);
         for (k, row) in rows.iter().enumerate() {
             let alone = gradient::<PrimalValue>(|x| f(x)[k], &[0.3, 0.7, 1.9]);
-            assert_eq!(row.iter().map(|x| x.to_bits()).collect::<Vec<_>>(), alone.iter().map(|x| x.to_bits()).collect::<Vec<_>>());
+            assert_eq!(
+                row.iter().map(|x| x.to_bits()).collect::<Vec<_>>(),
+                alone.iter().map(|x| x.to_bits()).collect::<Vec<_>>()
+            );
         }
     }
 }

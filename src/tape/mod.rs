@@ -1,6 +1,7 @@
 //! A tape that a user holds.
 
 mod adjoints;
+mod forward;
 mod lanes;
 mod position;
 mod scope;

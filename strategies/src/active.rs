@@ -278,6 +278,23 @@ impl<S: Reverse> OwnedTape<S> {
         })
     }
 
+    /// [`Reverse::forward_through`] the whole recording, with its external functions among its statements.
+    ///
+    /// # Errors
+    ///
+    /// As there, and when a rule is missing or fails.
+    ///
+    /// # Panics
+    ///
+    /// As there.
+    pub fn forward(&self, tangents: &mut [S::Value]) -> Result<(), SweepError> {
+        let mut entries = self.entries(None, None).iter();
+        let mut stops = entries.clone().map(|entry| entry.mark);
+        S::forward_through(self.tape(), tangents, &mut stops, &mut |tangents| {
+            entries.next().map_or(Ok(()), |entry| entry.forward(tangents))
+        })
+    }
+
     /// The external functions from the later place down to the earlier.
     fn entries(&self, from: Option<Place>, to: Option<Place>) -> &[Entry<S::Value>] {
         let list = &self.externals().list;

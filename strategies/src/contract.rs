@@ -277,6 +277,32 @@ pub trait Reverse: Taping {
         lane_by_lane::<Self>(tape, lanes, adjoints, (from, to))
     }
 
+    /// Propagates `tangents` (those of inputs set by the caller, zero elsewhere, also in slot 0) from the first statement to the last, with
+    /// stops: whenever all statements before the next stop have been visited, `at` is called with the tangents. Stops come
+    /// in the order of the statements, and may coincide.
+    ///
+    /// The tangent of a statement's result is Σ partial·tangent over its arguments; arguments whose tangent is exactly 0
+    /// contribute nothing, whatever their partials. Afterwards the slots of all variables that can still be asked for hold their
+    /// tangents. Slot 0 stays 0.
+    ///
+    /// # Errors
+    ///
+    /// [`SweepError::Unsupported`] unless the strategy can do this; when records cannot be read back; and those of `at`.
+    ///
+    /// # Panics
+    ///
+    /// When `tangents` is shorter than [`identifiers`](Self::identifiers).
+    fn forward_through(
+        tape: &Self::Tape,
+        tangents: &mut [Self::Value],
+        stops: &mut dyn Iterator<Item = Mark>,
+        at: &mut Stop<'_, Self::Value>,
+    ) -> Result<(), SweepError> {
+        let _ = (tape, tangents, stops, at);
+        let strategy = core::any::type_name::<Self>();
+        Err(SweepError::Unsupported { what: format!("recordings of {strategy} cannot be swept forward") })
+    }
+
     /// Forgets all statements behind a mark. Identifiers of variables from there may be given to others.
     ///
     /// # Errors

@@ -69,7 +69,8 @@ pub trait External<V: Float>: Send + Sync + 'static {
         })
     }
 
-    /// Forward rule: writes Σⱼ inputsⱼ·∂outputₖ/∂inputⱼ to `outputs[k]`, given the tangents of the inputs. Without one a
+    /// Forward rule: writes Σⱼ inputsⱼ·∂outputₖ/∂inputⱼ to `outputs[k]`, given the tangents of the inputs, not all of which are 0.
+    /// Without one a
     /// recording with this function cannot be swept forward.
     ///
     /// # Errors
@@ -292,6 +293,20 @@ impl<V: Float> Entry<V> {
             let adjoints = adjoints[slot * lanes..][..lanes].iter_mut().zip(contributions);
             adjoints.zip(&*reached).filter(|(_, reached)| **reached).for_each(|((to, from), _)| *to += *from);
         }
+        Ok(())
+    }
+}
+
+impl<V: Float> Entry<V> {
+    /// Propagates tangents through the function.
+    pub(crate) fn forward(&self, tangents: &mut [V]) -> Result<(), SweepError> {
+        let inputs: Scratch<V> = Scratch::of(self.inputs.iter().map(|slot| tangents[slot]));
+        let mut outputs = Scratch::<V>::new();
+        outputs.resize(self.outputs.len(), V::zero());
+        if inputs.iter().any(|tangent| *tangent != V::zero()) {
+            self.rule.forward(&inputs, &mut outputs)?;
+        }
+        self.outputs.iter().zip(&*outputs).for_each(|(slot, tangent)| tangents[slot] = *tangent);
         Ok(())
     }
 }

@@ -166,7 +166,10 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
                 let (any, all) = take(adjoints, seeds);
                 if code >= ASSIGNED && !all {
                     // A −0 is left by the scalar sweep too.
-                    adjoints.iter_mut().zip(&*seeds).for_each(|(a, s)| *a = if *s == V::zero() { *s } else { V::zero() });
+                    adjoints
+                        .iter_mut()
+                        .zip(&*seeds)
+                        .for_each(|(a, s)| *a = if *s == V::zero() { *s } else { V::zero() });
                 }
                 if !any {
                     continue;

@@ -142,12 +142,7 @@ impl<V: Float> Layout<V> {
     }
 
     /// The values of the arguments of a typed record: those of passive ones, whose identifier is 0, are stored in it.
-    pub(super) fn values_at(
-        &self,
-        ids: impl Iterator<Item = usize>,
-        passives: &[V],
-        values: &[V],
-    ) -> Partials<V> {
+    pub(super) fn values_at(&self, ids: impl Iterator<Item = usize>, passives: &[V], values: &[V]) -> Partials<V> {
         let mut passives = passives.iter();
         let value_of = |id: usize| match id {
             _ if self.partials => Some(V::zero()), // not needed

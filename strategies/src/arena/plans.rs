@@ -54,7 +54,8 @@ impl<V: Float> Leaf<V> {
     #[inline(always)]
     pub(super) unsafe fn partial(self, record: *const u8, one: &V) -> V {
         // Selected, not branched upon: leaves of one statement differ in this.
-        let at = if self.offset == Self::ONE { core::ptr::from_ref(one) } else { record.wrapping_add(self.offset).cast() };
+        let at =
+            if self.offset == Self::ONE { core::ptr::from_ref(one) } else { record.wrapping_add(self.offset).cast() };
         // SAFETY: the record has this factor.
         unsafe { at.read_unaligned() * self.sign }
     }

@@ -15,6 +15,7 @@
 
 mod append;
 mod closure;
+mod forward;
 mod lanes;
 mod sweep;
 
