@@ -1,10 +1,13 @@
 //! A tape that a user holds.
 
 mod adjoints;
+mod forward;
+mod lanes;
 mod position;
 mod scope;
 
 pub use adjoints::{AdjointVector, Adjoints};
+pub use lanes::{ArrayAdjoints, LaneAdjoints, LaneVector};
 pub use position::Position;
 pub use scope::{Recording, Scope};
 
@@ -43,6 +46,8 @@ use tapewright_strategies::{
 pub struct Tape<S: Reverse> {
     owned: OwnedTape<S>,
     adjoints: AdjointVector<S::Value>,
+    /// The adjoints of sweeps with several vectors, once there was one.
+    lanes: Option<LaneVector<S::Value>>,
     /// The slots of this recording's inputs lie in here.
     inputs: Range<usize>,
     parts: Parts,
@@ -71,6 +76,7 @@ impl<S: Reverse> Tape<S> {
         Self {
             owned: OwnedTape::new(tape),
             adjoints: AdjointVector::new(),
+            lanes: None,
             inputs: NONE,
             parts: Parts::default(),
             variables: Vec::new(),
@@ -267,15 +273,20 @@ impl<S: Reverse> Tape<S> {
     pub fn memory(&self) -> MemoryReport {
         let identifiers = match S::identifiers(self.owned.tape()) {
             0 | 1 => 0, // the slot of passive variables alone
-            n => n.min(self.adjoints.adjoints.len()),
+            n => n,
         };
-        let used = identifiers * size_of::<S::Value>();
+        let used = identifiers.min(self.adjoints.adjoints.len()) * size_of::<S::Value>();
         let reserved = self.adjoints.adjoints.capacity() * size_of::<S::Value>();
         let report = S::memory(self.owned.tape()).stream("adjoints", MemoryUsage { used, reserved });
         let (functions, nested) = self.owned.external_bytes();
         let kept = |reserved| MemoryUsage { used: 0, reserved };
-        let further =
-            [("identifiers", kept(self.owned.pool_bytes())), ("externals", functions), ("nested", kept(nested))];
+        let (used, reserved) = self.lanes.as_ref().map_or((0, 0), |lanes| lanes.bytes(identifiers));
+        let further = [
+            ("lanes", MemoryUsage { used, reserved }),
+            ("identifiers", kept(self.owned.pool_bytes())),
+            ("externals", functions),
+            ("nested", kept(nested)),
+        ];
         further
             .into_iter()
             .filter(|(_, usage)| usage.reserved > 0)

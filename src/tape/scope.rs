@@ -140,7 +140,7 @@ impl<S: Reverse> Recording<S> {
     #[must_use]
     pub fn finish(self) -> Tape<S> {
         let Self { running, inputs, parts, adjoints, variables } = self;
-        Tape { owned: running.finish(), adjoints, inputs, parts, variables }
+        Tape { owned: running.finish(), adjoints, lanes: None, inputs, parts, variables }
     }
 }
 

@@ -253,6 +253,48 @@ impl<S: Reverse> OwnedTape<S> {
         })
     }
 
+    /// [`reverse_between`](Self::reverse_between) with several adjoint vectors, as
+    /// [`Reverse::reverse_lanes_through`] has them.
+    ///
+    /// # Errors
+    ///
+    /// As `reverse`.
+    ///
+    /// # Panics
+    ///
+    /// As `reverse_between`, and when there are no lanes.
+    pub fn reverse_lanes_between(
+        &self,
+        lanes: usize,
+        from: Option<Place>,
+        to: Option<Place>,
+        adjoints: &mut [S::Value],
+    ) -> Result<(), SweepError> {
+        let mut entries = self.entries(from, to).iter().rev();
+        let mut stops = entries.clone().map(|entry| entry.mark);
+        let (from, to) = (from.map(|place| place.mark), to.map(|place| place.mark));
+        S::reverse_lanes_through(self.tape(), lanes, adjoints, (from, to), &mut stops, &mut |adjoints| {
+            entries.next().map_or(Ok(()), |entry| entry.reverse(lanes, adjoints))
+        })
+    }
+
+    /// [`Reverse::forward_through`] the whole recording, with its external functions among its statements.
+    ///
+    /// # Errors
+    ///
+    /// As there, and when a rule is missing or fails.
+    ///
+    /// # Panics
+    ///
+    /// As there.
+    pub fn forward(&self, tangents: &mut [S::Value]) -> Result<(), SweepError> {
+        let mut entries = self.entries(None, None).iter();
+        let mut stops = entries.clone().map(|entry| entry.mark);
+        S::forward_through(self.tape(), tangents, &mut stops, &mut |tangents| {
+            entries.next().map_or(Ok(()), |entry| entry.forward(tangents))
+        })
+    }
+
     /// The external functions from the later place down to the earlier.
     fn entries(&self, from: Option<Place>, to: Option<Place>) -> &[Entry<S::Value>] {
         let list = &self.externals().list;

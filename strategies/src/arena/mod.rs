@@ -21,14 +21,18 @@
 mod append;
 mod block;
 mod continuations;
+mod forward;
+mod lanes;
 mod layers;
 mod layout;
 mod patterns;
+mod plans;
 mod records;
 mod segment;
 mod slab_stack;
 mod spilled;
 mod table;
+mod upward;
 mod walk;
 
 pub(crate) use append::{append, append_nary};
@@ -106,6 +110,26 @@ macro_rules! reverse_by_arena {
             at: &mut Stop<'_, V>,
         ) -> Result<(), SweepError> {
             tape.reverse_through(adjoints, ends, stops, at)
+        }
+
+        fn reverse_lanes_through(
+            tape: &Self::Tape,
+            lanes: usize,
+            adjoints: &mut [V],
+            ends: (Option<Mark>, Option<Mark>),
+            stops: &mut dyn Iterator<Item = Mark>,
+            at: &mut Stop<'_, V>,
+        ) -> Result<(), SweepError> {
+            tape.reverse_lanes_through(lanes, adjoints, ends, stops, at)
+        }
+
+        fn forward_through(
+            tape: &Self::Tape,
+            tangents: &mut [V],
+            stops: &mut dyn Iterator<Item = Mark>,
+            at: &mut Stop<'_, V>,
+        ) -> Result<(), SweepError> {
+            tape.forward_through(tangents, stops, at)
         }
 
         fn truncate(tape: &mut Self::Tape, mark: Mark) -> Result<(), SweepError> {

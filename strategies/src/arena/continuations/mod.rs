@@ -15,6 +15,8 @@
 
 mod append;
 mod closure;
+mod forward;
+mod lanes;
 mod sweep;
 
 pub(crate) use append::{append_closure, append_nary_closure, append_user_closure};

@@ -1,20 +1,21 @@
 //! Calling the closures, last first.
 
+use super::super::walk::check_length;
 use super::closure::{ReverseFn, Sweep, Vtable, result};
 use super::{Continuations, Ends, bottom};
 use crate::{Float, IndexManager, Mark, Stop, SweepError};
 
 /// A place that moves through a recording, last closure first.
-struct Cursor<'a, V: Float, M: IndexManager> {
+pub(super) struct Cursor<'a, V: Float, M: IndexManager> {
     closures: &'a Continuations<V, M>,
     /// The segment.
-    at: usize,
-    ends: Ends<V>,
+    pub(super) at: usize,
+    pub(super) ends: Ends<V>,
 }
 
 impl<'a, V: Float, M: IndexManager> Cursor<'a, V, M> {
     /// Behind the last closure; `None` if there never was a segment.
-    fn new(closures: &'a Continuations<V, M>) -> Option<Self> {
+    pub(super) fn new(closures: &'a Continuations<V, M>) -> Option<Self> {
         let ends = Ends { data: closures.data, top: closures.top };
         (!closures.data.is_null()).then(|| Self { closures, at: closures.full.len(), ends })
     }
@@ -22,7 +23,7 @@ impl<'a, V: Float, M: IndexManager> Cursor<'a, V, M> {
     /// Moves down to a mark, or to the start, and calls `f` with the type and the end of each closure in between. It returns
     /// how many bytes were captured.
     #[inline(always)]
-    fn move_to(&mut self, mark: Option<Mark>, mut f: impl FnMut(&'static Vtable<V>, *const u8) -> usize) {
+    pub(super) fn move_to(&mut self, mark: Option<Mark>, mut f: impl FnMut(&'static Vtable<V>, *const u8) -> usize) {
         let (first, target) = mark.map_or((0, None), |mark| {
             let (at, ends) = self.closures.ends_at(mark);
             (at, Some(ends.top))
@@ -69,12 +70,7 @@ impl<V: Float, M: IndexManager> Continuations<V, M> {
         stops: &mut dyn Iterator<Item = Mark>,
         at: &mut Stop<'_, V>,
     ) -> Result<(), SweepError> {
-        assert!(
-            adjoints.len() >= self.len(),
-            "the adjoint vector has {} entries, the recording needs {}",
-            adjoints.len(),
-            self.len()
-        );
+        check_length(adjoints.len(), self.len());
         let Some(mut cursor) = Cursor::new(self) else {
             return stops.map(|_| ()).try_for_each(|()| at(adjoints));
         };
