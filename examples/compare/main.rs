@@ -5,6 +5,7 @@
 
 mod chart;
 mod check;
+mod checkpointed;
 mod cli;
 mod measure;
 mod report;

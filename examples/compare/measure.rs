@@ -62,10 +62,11 @@ impl Row {
         }
     }
 
-    /// Bytes of records and primal values.
+    /// Bytes of records and primal values, and of the tapes for stages, which are empty now.
     pub(crate) fn tape_bytes(&self) -> usize {
         let counted = |name: &str| name != "adjoints" && name != "tables";
-        self.memory.streams().iter().filter(|(name, _)| counted(name)).map(|(_, usage)| usage.used).sum()
+        let used = self.memory.streams().iter().filter(|(name, _)| counted(name)).map(|(_, usage)| usage.used);
+        used.sum::<usize>() + self.memory.usage("nested").reserved
     }
 
     pub(crate) fn adjoint_bytes(&self) -> usize {

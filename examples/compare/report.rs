@@ -23,7 +23,7 @@ pub(crate) fn table(outcome: &Outcome) -> String {
             row.memory.arguments.to_string(),
             bytes(row.tape_bytes()),
             streams(row),
-            format!("{:.1} B", row.tape_bytes() as f64 / row.memory.statements.max(1) as f64),
+            each(row),
             bytes(row.adjoint_bytes()),
             time(row.record),
             reverse(row),
@@ -54,6 +54,14 @@ fn streams(row: &Row) -> String {
     let used =
         row.memory.streams().iter().filter(|(name, usage)| usage.used > 0 && *name != "adjoints" && *name != "tables");
     used.map(|(name, usage)| format!("{name} {}", bytes(usage.used))).collect::<Vec<_>>().join("\n")
+}
+
+/// Bytes of a statement; in stages nearly all statements are recorded later.
+fn each(row: &Row) -> String {
+    if row.strategy.is_checkpointed() {
+        return String::from("–");
+    }
+    format!("{:.1} B", row.tape_bytes() as f64 / row.memory.statements.max(1) as f64)
 }
 
 /// The time of a sweep, or what it is less than.

@@ -1,5 +1,6 @@
 //! The strategies by name.
 
+use crate::checkpointed;
 use crate::cli::Request;
 use crate::taped::{Contender, Taped};
 use tapewright::prelude::*;
@@ -16,7 +17,7 @@ pub(crate) struct Strategy {
     pub(crate) records: &'static str,
     /// How identifiers are given out: `linear` or `reuse`.
     pub(crate) indices: &'static str,
-    /// Where records live: `in_memory`, `shared` or `spilled`.
+    /// Where records live: `in_memory`, `shared` or `spilled`; `checkpointed` where they live one stage at a time.
     pub(crate) layer: &'static str,
 }
 
@@ -31,14 +32,15 @@ macro_rules! strategies {
                 records: stringify!($records),
                 indices: stringify!($indices),
                 layer: stringify!($layer),
-            }),*];
+            },)* Self::CHECKPOINTED];
 
-            /// All strategies, each with what makes its tape.
+            /// The strategies for this workload, each with what makes its tape.
             pub(crate) fn runs<P: Problem>() -> impl Iterator<Item = (Self, Run<P>)> {
                 let runs: Vec<Run<P>> = vec![$(|problem, request| {
                     Ok(Box::new(Taped::<$type, P>::new(problem, $tape(problem, request)?)?))
                 }),*];
-                Self::ALL.iter().copied().zip(runs)
+                let stages = P::CHECKPOINTED.then_some(checkpointed::run::<P> as Run<P>);
+                Self::ALL.iter().copied().zip(runs.into_iter().chain(stages))
             }
         }
     };

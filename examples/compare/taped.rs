@@ -17,8 +17,8 @@ pub(crate) trait Contender {
     fn pass(&mut self, pass: &Pass) -> Result<Parts, Error>;
 }
 
-/// A problem and a tape.
-pub(crate) struct Taped<'p, S: Reverse, P> {
+/// A problem and a tape. It is recorded as a whole, or in stages if it has such.
+pub(crate) struct Taped<'p, S: Reverse, P, const STAGES: bool = false> {
     problem: &'p P,
     tape: Tape<S>,
     found: (f64, Vec<f64>),
@@ -28,20 +28,30 @@ pub(crate) struct Taped<'p, S: Reverse, P> {
     gradient: Vec<f64>,
 }
 
-impl<'p, S: Reverse<Value = f64>, P: Problem> Taped<'p, S, P> {
+impl<'p, S: Reverse<Value = f64>, P: Problem, const STAGES: bool> Taped<'p, S, P, STAGES> {
     /// Computes all gradients once.
     pub(crate) fn new(problem: &'p P, mut tape: Tape<S>) -> Result<Self, Error> {
         let mut failure = Ok(0.0);
         let found = total(problem, |k, x, gradient| {
-            let value = tape.gradient(|x: &[Real<S>]| problem.eval(k, x), x, gradient);
+            let value = tape.gradient(|x: &[Real<S>]| Self::eval(problem, k, x), x, gradient);
             value.unwrap_or_else(|error| {
                 failure = Err(error);
                 f64::NAN
             })
         });
         failure?;
-        let (memory, gradient, x) = (tape.memory(), found.1.clone(), problem.inputs(0));
+        let (gradient, x) = (found.1.clone(), problem.inputs(0));
+        if STAGES {
+            // A sweep uses snapshots up.
+            tape.record(|scope| Self::eval(problem, problem.evaluations() - 1, &scope.inputs(&x)));
+        }
+        let memory = tape.memory();
         Ok(Self { problem, tape, found, memory, x, variables: Vec::new(), gradient })
+    }
+
+    #[inline(always)]
+    fn eval(problem: &P, k: usize, x: &[Real<S>]) -> Real<S> {
+        if STAGES { problem.eval_in_stages(k, x) } else { problem.eval(k, x) }
     }
 
     /// Records and sweeps; seconds of both, each by its own clock.
@@ -53,7 +63,7 @@ impl<'p, S: Reverse<Value = f64>, P: Problem> Taped<'p, S, P> {
             let start = (pass.clock)();
             let output = tape.record(|scope| {
                 scope.inputs_into(black_box(x), variables);
-                problem.eval(k, variables)
+                Self::eval(problem, k, variables)
             });
             let recorded = (pass.clock)();
             tape.sweep(&[(&output, 1.0)])?.write(variables, gradient)?;
@@ -72,20 +82,20 @@ impl<'p, S: Reverse<Value = f64>, P: Problem> Taped<'p, S, P> {
             problem.inputs_into(k, x);
             tape.record(|scope| {
                 scope.inputs_into(black_box(x), variables);
-                black_box(problem.eval(k, variables));
+                black_box(Self::eval(problem, k, variables));
             });
         }
         let recorded = (pass.clock)();
         for k in pass.evaluations(problem.evaluations()) {
             problem.inputs_into(k, x);
-            tape.gradient(|x: &[Real<S>]| problem.eval(k, x), black_box(x), gradient)?;
+            tape.gradient(|x: &[Real<S>]| Self::eval(problem, k, x), black_box(x), gradient)?;
             black_box(gradient.as_slice());
         }
         Ok((recorded - start, (pass.clock)() - recorded))
     }
 }
 
-impl<S: Reverse<Value = f64>, P: Problem> Contender for Taped<'_, S, P> {
+impl<S: Reverse<Value = f64>, P: Problem, const STAGES: bool> Contender for Taped<'_, S, P, STAGES> {
     fn found(&self) -> &(f64, Vec<f64>) {
         &self.found
     }

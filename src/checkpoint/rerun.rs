@@ -72,6 +72,10 @@ pub(super) fn sweep<T: Reverse>(
     adjoints: &mut [T::Value],
     lanes: usize,
 ) -> Result<(), SweepError> {
+    if lanes == 1 {
+        let found = tape.sweep_from(outputs.iter().zip(seeds.iter().copied())).map_err(into_sweep_error)?;
+        return found.add_to(adjoints, inputs).map_err(into_sweep_error);
+    }
     for lane in 0..lanes {
         let seeds = outputs.iter().zip(seeds.iter().copied().skip(lane).step_by(lanes));
         let found = tape.sweep_from(seeds).map_err(into_sweep_error)?;

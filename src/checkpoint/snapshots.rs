@@ -8,6 +8,8 @@ use tapewright_strategies::{Float, Passive, ScratchFile, SpillOptions, StorageEr
 /// Snapshots in the slots of a schedule.
 pub(super) struct Snapshots<X> {
     memory: Vec<Option<X>>,
+    /// How many of them there are.
+    held: usize,
     options: SpillOptions,
     /// Made when the first snapshot goes there.
     file: Option<ScratchFile>,
@@ -22,6 +24,7 @@ impl<X> Snapshots<X> {
     pub(super) fn new(options: &SpillOptions) -> Self {
         Self {
             memory: Vec::new(),
+            held: 0,
             options: options.clone(),
             file: None,
             on_disk: Vec::new(),
@@ -38,7 +41,8 @@ impl<X> Snapshots<X> {
         if self.memory.len() <= slot {
             self.memory.resize_with(slot + 1, || None);
         }
-        self.memory[slot] = Some(rerun::plain(state));
+        let before = self.memory[slot].replace(rerun::plain(state));
+        self.held += usize::from(before.is_none());
     }
 
     pub(super) fn restore<V>(&self, slot: usize) -> X
@@ -51,7 +55,7 @@ impl<X> Snapshots<X> {
     }
 
     pub(super) fn discard(&mut self, slot: usize) {
-        self.memory[slot] = None;
+        self.held -= usize::from(self.memory[slot].take().is_some());
     }
 
     /// Writes the state to the file.
@@ -110,8 +114,8 @@ impl<X> Snapshots<X> {
     }
 
     /// How many are in memory.
-    pub(super) fn held(&self) -> usize {
-        self.memory.iter().flatten().count()
+    pub(super) const fn held(&self) -> usize {
+        self.held
     }
 
     /// Bytes of the file.

@@ -231,6 +231,7 @@ impl<T> TimeLoop<T> {
         let (values, end) = (run.state.values(), rerun::plain(&run.state));
         job.steps = run.schedule.steps();
         job.prints = core::mem::take(&mut run.prints);
+        job.prints.shrink_to_fit();
         let rule = Rule { job, prepared: Mutex::new(Some(run)) };
         let variables = external::record::<S>(number, list, &values, Box::new(rule));
         Ok(rerun::rebuild(&end, &mut variables.into_iter()))

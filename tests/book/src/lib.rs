@@ -41,6 +41,8 @@ chapters! {
     index_management "book/src/index-management.md";
     storage "book/src/storage.md";
     containers "book/src/containers.md";
+    checkpointing "book/src/checkpointing.md";
+    external "book/src/external.md";
     parallel "book/src/parallel.md";
     continuation "book/src/continuations.md";
     closed "book/src/closed.md";

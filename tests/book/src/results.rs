@@ -48,6 +48,12 @@ impl Strategy {
         self.layer == "in_memory"
     }
 
+    /// Whether only one stage at a time is recorded.
+    #[must_use]
+    pub fn is_checkpointed(&self) -> bool {
+        self.layer == "checkpointed"
+    }
+
     /// Whether this is the plain type, with linear indices and in memory.
     #[must_use]
     pub fn is_default(&self) -> bool {
