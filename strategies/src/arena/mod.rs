@@ -189,6 +189,30 @@ macro_rules! variables_by_manager {
         fn raw(id: &M::Id) -> LinearId<M::Index> {
             M::raw(id)
         }
+
+        #[track_caller]
+        fn is_active(inputs: &[&M::Id]) -> bool {
+            crate::active::recording_of::<Self>(inputs.iter().copied()).is_some()
+        }
+
+        #[track_caller]
+        fn record_external(
+            inputs: &[&M::Id],
+            outputs: &[V],
+            rule: Box<dyn crate::External<V>>,
+            each: &mut dyn FnMut(V, M::Id),
+        ) {
+            match crate::active::recording_of::<Self>(inputs.iter().copied()) {
+                Some(number) => crate::active::record_external::<Self>(number, inputs, outputs, rule, each),
+                None => outputs.iter().for_each(|value| each(*value, M::passive())),
+            }
+        }
+
+        #[track_caller]
+        fn keep<C: crate::Companion + Default + Clone>(inputs: &[&M::Id]) -> Option<C> {
+            let number = crate::active::recording_of::<Self>(inputs.iter().copied())?;
+            Some(crate::active::with_companion::<Self, C, _>(number, |companion| companion.clone()))
+        }
     };
 }
 pub(crate) use variables_by_manager;
