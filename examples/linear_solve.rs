@@ -99,7 +99,7 @@ fn eliminate<S: Strategy>(inputs: &[Real<S>], n: usize) -> Vec<Real<S>> {
 
 /// A matrix with a strong diagonal, and a right-hand side.
 fn system(n: usize) -> Vec<f64> {
-    let entry = |k: usize| 0.5 * (1.7 * k as f64).sin() + if k % (n + 1) == 0 { n as f64 } else { 0.0 };
+    let entry = |k: usize| 0.5 * (1.7 * k as f64).sin() + if k.is_multiple_of(n + 1) { n as f64 } else { 0.0 };
     (0..n * n).map(entry).chain((0..n).map(|k| (0.3 * k as f64).cos())).collect()
 }
 

@@ -51,7 +51,7 @@ fn within(
 
 /// Seconds to record and sweep a step, once for each of so many steps, on one warm tape: steps at a time of `block`.
 fn each_step_once(problem: Burgers, block: usize) -> Result<f64, Error> {
-    let steps = 4 * block;
+    let blocks = (256 / block).max(4);
     let mut tape = Tape::<Jacobian>::new();
     let mut adjoints = vec![1.0; problem.inputs(0).len()];
     let mut at = problem.inputs(0);
@@ -69,9 +69,9 @@ fn each_step_once(problem: Burgers, block: usize) -> Result<f64, Error> {
         Ok(())
     };
     once(&mut tape)?; // warms up
-    let (taken, done) = seconds(|| (0..4).try_for_each(|_| once(&mut tape)));
+    let (taken, done) = seconds(|| (0..blocks).try_for_each(|_| once(&mut tape)));
     done?;
-    Ok(taken / steps as f64)
+    Ok(taken / (blocks * block) as f64)
 }
 
 /// Most bytes that the process has had in memory so far.
@@ -122,21 +122,24 @@ pub(super) fn measure(options: &Options) -> Vec<String> {
     }
     let evaluations = counts.evaluations.load(Ordering::Relaxed);
     println!("  steps evaluated                      {:9.3} for each step", evaluations as f64 / options.steps as f64);
-    let (mut in_budget, mut alone, mut in_blocks) = (vec![first], Vec::new(), Vec::new());
     let block = options.steps.min(32);
-    for _ in 0..options.rounds {
-        alone.push(each_step_once(problem, 1).unwrap_or_else(|error| panic!("{error}")));
-        in_blocks.push(each_step_once(problem, block).unwrap_or_else(|error| panic!("{error}")));
-        in_budget.push(within(&mut tape, problem, &schedule, &counts, &mut gradient));
-    }
     let steps = options.steps as f64;
-    let [in_budget, alone, in_blocks] = [in_budget, alone, in_blocks].map(median);
+    let (mut in_budget, mut once, mut ratios) = (vec![first], [Vec::new(), Vec::new()], [Vec::new(), Vec::new()]);
+    for _ in 0..options.rounds {
+        let each = [1, block].map(|block| each_step_once(problem, block).unwrap_or_else(|error| panic!("{error}")));
+        let taken = within(&mut tape, problem, &schedule, &counts, &mut gradient);
+        in_budget.push(taken);
+        for (k, each) in each.into_iter().enumerate() {
+            once[k].push(steps * each);
+            ratios[k].push(taken / (steps * each));
+        }
+    }
+    let (in_budget, once, ratios) = (median(in_budget), once.map(median), ratios.map(median));
     println!("  one gradient                         {in_budget:9.3} s");
-    for (how, each) in [("one at a time", alone), (&format!("{block} at a time"), in_blocks)] {
+    for (k, size) in [1, block].into_iter().enumerate() {
         println!(
-            "  record + sweep of every step once    {:9.3} s, {how}: the gradient takes {:.3} × that",
-            steps * each,
-            in_budget / (steps * each)
+            "  record + sweep of every step once    {:9.3} s, {size} on the tape at a time: the gradient takes {:.3} × that",
+            once[k], ratios[k]
         );
     }
     check_against_full_tape(options);

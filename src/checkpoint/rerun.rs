@@ -73,15 +73,29 @@ pub(super) fn isolated<T: Reverse, Y>(f: impl FnOnce() -> Y) -> Result<Y, SweepE
 /// Panics if an output is a variable of another recording than this one, or of any recording if it is `None`: the function has
 /// it from elsewhere than from its inputs.
 pub(super) fn assert_own<T: Reverse>(recording: Option<TapeNumber>, outputs: &impl Variables<T>) {
-    outputs.visit(&mut |slice| {
-        for (number, _) in slice.iter().filter_map(|output| T::locate(output.id())) {
-            assert!(
-                recording == Some(number),
-                "a stage returns a variable of recording {number} that is not among its inputs: what a stage depends on must be \
-                 declared as an input, or its derivative would be lost (return a constant of the variable's value if that is meant)"
-            );
-        }
-    });
+    outputs.visit(&mut |slice| slice.iter().for_each(|output| assert_one(recording, output)));
+}
+
+/// The variables of a collection, which are passive or of this recording.
+///
+/// # Panics
+///
+/// When one is of another recording.
+pub(super) fn own<T: Reverse>(recording: TapeNumber, outputs: &impl Variables<T>, count: usize) -> Vec<Real<T>> {
+    let mut own = Vec::with_capacity(count);
+    outputs.visit(&mut |slice| own.extend(slice.iter().inspect(|output| assert_one(Some(recording), output)).cloned()));
+    own
+}
+
+#[inline(always)]
+fn assert_one<T: Reverse>(recording: Option<TapeNumber>, output: &Real<T>) {
+    if let Some((number, _)) = T::locate(output.id()) {
+        assert!(
+            recording == Some(number),
+            "a stage returns a variable of recording {number} that is not among its inputs: what a stage depends on must be \
+             declared as an input, or its derivative would be lost (return a constant of the variable's value if that is meant)"
+        );
+    }
 }
 
 /// Sweeps a recording from these outputs with these seeds, and adds the adjoints of the inputs, for each of several vectors that
@@ -94,8 +108,7 @@ pub(super) fn sweep<T: Reverse>(
     lanes: usize,
 ) -> Result<(), SweepError> {
     if lanes == 1 {
-        let found = tape.sweep_from(outputs.iter().zip(seeds.iter().copied())).map_err(into_sweep_error)?;
-        return found.add_to(adjoints, inputs).map_err(into_sweep_error);
+        return tape.sweep_through((outputs, seeds), (inputs, adjoints)).map_err(into_sweep_error);
     }
     for lane in 0..lanes {
         let seeds = outputs.iter().zip(seeds.iter().copied().skip(lane).step_by(lanes));

@@ -480,9 +480,7 @@ where
                 let parameters = rerun::rebuild(&self.parameters, &mut variables);
                 let state = rerun::rebuild(&run.state, &mut variables);
                 let after = (self.taped)(step, &parameters, &state);
-                rerun::assert_own(Some(scope.number()), &after);
-                let mut end = Vec::with_capacity(self.counts.1);
-                after.visit(&mut |slice| end.extend_from_slice(slice));
+                let end = rerun::own(scope.number(), &after, self.counts.1);
                 (inputs, end, rerun::plain(&after))
             })
         })?;

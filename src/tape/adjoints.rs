@@ -2,7 +2,6 @@
 
 use super::NONE;
 use super::position::{Parts, Under};
-use super::scope::consecutive;
 use crate::error::{Error, same_length};
 use crate::expr::Real;
 use core::fmt;
@@ -166,24 +165,6 @@ impl<S: Reverse> Adjoints<'_, S> {
         same_length(("variables", variables.len()), ("adjoints", adjoints.len()))?;
         for (adjoint, variable) in adjoints.iter_mut().zip(variables) {
             *adjoint = self.of(variable)?;
-        }
-        Ok(())
-    }
-}
-
-impl<S: Reverse> Adjoints<'_, S> {
-    /// Adds the adjoints of these inputs, of which there are as many.
-    pub(crate) fn add_to(&self, sums: &mut [S::Value], variables: &[Real<S>]) -> Result<(), Error> {
-        if !consecutive(variables) {
-            for (sum, variable) in sums.iter_mut().zip(variables) {
-                *sum += self.of(variable)?;
-            }
-            return Ok(());
-        }
-        let Some(first) = variables.first() else { return Ok(()) };
-        if let Some(at) = slot(self.owned, self.parts, first)? {
-            let adjoints = &self.values[at..at + variables.len()];
-            sums.iter_mut().zip(adjoints).for_each(|(sum, adjoint)| *sum += *adjoint);
         }
         Ok(())
     }

@@ -63,6 +63,9 @@ chapters! {
     layers "book/src/decisions/2026-11-21-layers.md";
     hybrid "book/src/decisions/2026-11-21-hybrid.md";
     continuations "book/src/decisions/2026-11-21-continuations.md";
+    external_functions "book/src/decisions/2026-11-21-external-functions.md";
+    positions "book/src/decisions/2026-11-21-positions.md";
+    time_loops "book/src/decisions/2026-11-21-time-loops.md";
 }
 
 /// The root of the repository: the one in which cargo runs, which with a shared target folder need not be the one in
