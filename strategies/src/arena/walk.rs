@@ -97,7 +97,8 @@ impl<'a, V: Float, M: IndexManager, L: Layer, const VALUES: bool> Cursor<'a, V, 
     pub(super) unsafe fn go_to(&mut self, mark: Mark, values: *mut V) -> Result<(), StorageError> {
         let [number, ..] = mark.numbers();
         let (number, records) = (number.clamp(1, self.records.next), self.records);
-        if !(VALUES && M::REUSES) && !records.spans.is_empty() {
+        let restores = VALUES && M::REUSES;
+        if !restores && !records.spans.is_empty() {
             let at = records.spans.partition_point(|span| span.first < number).saturating_sub(1);
             if at != self.at {
                 let next = usize_of(records.spans[at + 1].first);
