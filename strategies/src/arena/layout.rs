@@ -27,6 +27,17 @@ pub(super) struct Sweep<'a, V> {
 /// * The record's identifiers are below the number of adjoints and, where the function reads them, of values.
 pub(super) type ReverseFn<V> = unsafe fn(record: *const u8, seed: V, sweep: &mut Sweep<'_, V>);
 
+/// Rebuilds a statement once, and returns its value. For seed number `l` of several and argument number `k` it writes
+/// seed·∂/∂argument to place `k·n + l`, where `n` is the number of seeds; nothing if the seed is 0.
+///
+/// # Safety
+///
+/// * `record` points to a record that was written for the layout that holds this function.
+/// * The record's identifiers are below the number of `values`.
+/// * There is room for as many contributions as seeds for each argument.
+pub(super) type RerunFn<V> =
+    unsafe fn(record: *const u8, values: (*const V, usize), seeds: &[V], contributions: *mut V) -> V;
+
 /// What a function of a slice needs to be reversed: values and constants in, partials out.
 pub(super) type NaryFn<V> = fn(arguments: &[V], constants: &[V], partials: &mut [V]);
 
@@ -34,6 +45,8 @@ pub(super) type NaryFn<V> = fn(arguments: &[V], constants: &[V], partials: &mut 
 /// two addresses for one type cost an entry, not a result.
 pub(crate) struct Layout<V> {
     pub(super) reverse: ReverseFn<V>,
+    /// For records of which the statement can be rebuilt.
+    pub(super) rerun: Option<RerunFn<V>>,
     pub(super) nary: Option<NaryFn<V>>,
     /// Values of type `V` in front of the identifiers; for n-ary layouts, constants per argument.
     pub(super) payload: usize,
@@ -64,6 +77,7 @@ impl<V: Float> Layout<V> {
         Self {
             code,
             reverse: scatter::<H, V, I>,
+            rerun: None,
             nary: None,
             partials: true,
             hybrid: false,
@@ -84,6 +98,7 @@ impl<V: Float> Layout<V> {
         Self {
             code: 0,
             reverse: replay::<S, B, I>,
+            rerun: Some(rerun::<S, B, I>),
             nary: None,
             partials: false,
             hybrid: false,
@@ -112,6 +127,7 @@ impl<V: Float> Layout<V> {
         Self {
             code: 0,
             reverse: unreachable_reverse,
+            rerun: None,
             nary: Some(R::partials),
             partials: false,
             hybrid: false,
@@ -254,6 +270,62 @@ where
     let statement = B::load(&mut source);
     let arguments = Arguments { ids, adjoints: sweep.adjoints };
     statement.backward(seed, &mut Contributions { arguments, left: B::Shape::LEAVES });
+}
+
+/// Rebuilds the statement of a primal-value record, for its value and for any number of seeds.
+///
+/// # Safety
+///
+/// As [`RerunFn`], for records of `Layout::replay::<S, B, I>`.
+unsafe fn rerun<S, B, I>(
+    record: *const u8,
+    (values, known): (*const S::Value, usize),
+    seeds: &[S::Value],
+    contributions: *mut S::Value,
+) -> S::Value
+where
+    S: Taping<Raw = LinearId<I>>,
+    B: Twin<S>,
+    I: IndexType,
+{
+    let constants = record.cast::<S::Value>();
+    let ids = record.wrapping_add(B::CONSTANTS * size_of::<S::Value>()).cast::<I>();
+    let mut source =
+        Source { ids, constants, leaves_left: B::Shape::LEAVES, constants_left: B::CONSTANTS, values, known };
+    let statement = B::load(&mut source);
+    for (lane, seed) in seeds.iter().enumerate().filter(|(_, seed)| **seed != S::Value::from_f64(0.0)) {
+        let mut column =
+            Column { next: contributions.wrapping_add(lane), stride: seeds.len(), left: B::Shape::LEAVES };
+        statement.backward(*seed, &mut column);
+    }
+    statement.value()
+}
+
+/// Writes what a rebuilt statement reports to every `stride`-th place.
+struct Column<V> {
+    next: *mut V,
+    stride: usize,
+    left: usize,
+}
+
+impl<S, I> Sink<S> for Column<S::Value>
+where
+    S: Taping<Raw = LinearId<I>>,
+    I: IndexType,
+{
+    #[inline(always)]
+    fn factor(&mut self, _: S::Value) {}
+
+    #[inline(always)]
+    fn leaf(&mut self, contribution: S::Value, _: LinearId<I>) {
+        if self.left == 0 {
+            misreported();
+        }
+        self.left -= 1;
+        // SAFETY: there is a place for each leaf and seed.
+        unsafe { self.next.write(contribution) }
+        self.next = self.next.wrapping_add(self.stride);
+    }
 }
 
 /// Reads back what a statement stored. It counts, because rules may be written by users; inlined, the counts are
