@@ -75,7 +75,7 @@ pub(crate) fn record<'x, S: Reverse>(
     outputs: &[S::Value],
     rule: Box<dyn External<S::Value>>,
 ) -> Vec<Real<S>> {
-    let inputs: SmallVec<[&S::Id; 8]> = inputs.into_iter().map(Real::id).collect();
+    let inputs: SmallVec<[_; 8]> = inputs.into_iter().map(|input| (input.value(), input.id())).collect();
     let mut results = Vec::with_capacity(outputs.len());
     active::record_external::<S>(number, &inputs, outputs, rule, |value, id| {
         results.push(Real::from_parts(value, id));
@@ -88,6 +88,7 @@ struct Given;
 
 impl<V: Float> Nary<V> for Given {
     const CONSTANTS: usize = 1;
+    const REPLAYS: bool = false;
     /// Not asked for: the caller has the value.
     fn value(_: &[V], _: &[V]) -> V {
         V::nan()

@@ -7,6 +7,7 @@ use crate::scratch::Scratch;
 use crate::shape::Scatter;
 use crate::{Float, IndexType, LinearId, Load, Nary, Shape, Sink, Taping, Twin};
 use core::ptr;
+use smallvec::SmallVec;
 
 /// What the functions that reverse records share during a sweep.
 pub(super) struct Sweep<'a, V> {
@@ -48,6 +49,8 @@ pub(crate) struct Layout<V> {
     /// For records of which the statement can be rebuilt.
     pub(super) rerun: Option<RerunFn<V>>,
     pub(super) nary: Option<NaryFn<V>>,
+    /// The value of a function of a slice at arguments and constants.
+    pub(super) nary_value: Option<fn(&[V], &[V]) -> V>,
     /// Values of type `V` in front of the identifiers; for n-ary layouts, constants per argument.
     pub(super) payload: usize,
     /// Identifiers; 0 for n-ary layouts, whose records say it.
@@ -79,6 +82,7 @@ impl<V: Float> Layout<V> {
             reverse: scatter::<H, V, I>,
             rerun: None,
             nary: None,
+            nary_value: None,
             partials: true,
             hybrid: false,
             payload: H::FACTORS,
@@ -100,6 +104,7 @@ impl<V: Float> Layout<V> {
             reverse: replay::<S, B, I>,
             rerun: Some(rerun::<S, B, I>),
             nary: None,
+            nary_value: None,
             partials: false,
             hybrid: false,
             payload: B::CONSTANTS,
@@ -129,6 +134,7 @@ impl<V: Float> Layout<V> {
             reverse: unreachable_reverse,
             rerun: None,
             nary: Some(R::partials),
+            nary_value: Some(R::value),
             partials: false,
             hybrid: false,
             payload: R::CONSTANTS,
@@ -168,32 +174,46 @@ impl<V: Float> Layout<V> {
         ids.map(value_of).map(|value| value.expect("every argument has a value")).collect()
     }
 
-    /// seed·partial for each argument of a typed statement, whose record would have this payload and arguments of these
-    /// values.
-    pub(super) fn expand<I: IndexType>(&self, seed: V, payload: &[V], values: &[V]) -> Partials<V> {
+    /// The value of a typed statement whose record would have this payload and arguments of these values.
+    pub(super) fn value_at<I: IndexType>(&self, payload: &[V], values: &[V]) -> V {
+        let rerun = self.rerun.expect("the layout is that of records that are rebuilt");
+        let record = self.local::<I>(payload, values);
+        // SAFETY: the record is one of this layout, with identifiers below the number of values.
+        unsafe { rerun(record.as_ptr(), (values.as_ptr(), values.len()), &[], ptr::null_mut()) }
+    }
+
+    /// A record with this payload and arguments 0, 1, 2, ….
+    fn local<I: IndexType>(&self, payload: &[V], values: &[V]) -> SmallVec<[u8; 2048]> {
         assert_eq!(payload.len(), self.payload, "a statement's payload is as long as its layout says");
         assert_eq!(values.len(), self.arguments, "a statement has as many arguments as its layout says");
-        let mut record = smallvec::SmallVec::<[u8; 2048]>::from_elem(0, self.bytes);
-        let mut partials = Partials::from_elem(V::zero(), self.arguments);
-        let at = record.as_mut_ptr();
-        // SAFETY: `record` is as long as this layout's records, and is filled as they are, with arguments 0, 1, 2, …, which
-        // are below the lengths of `values` and `partials`.
+        let mut record = SmallVec::from_elem(0, self.bytes);
+        let at: *mut u8 = record.as_mut_ptr();
+        // SAFETY: `record` is as long as this layout's records, and is filled as they are.
         unsafe {
             ptr::copy_nonoverlapping(payload.as_ptr().cast(), at, size_of_val(payload));
             let ids = at.add(size_of_val(payload));
             for k in 0..self.arguments {
                 ids.cast::<I>().add(k).write_unaligned(I::narrow(k as u64));
             }
-            let (values, known) = (values.as_ptr().cast_mut(), values.len()); // not written to
-            let mut sweep = Sweep { adjoints: &mut partials, values, known, site: 0 };
-            (self.reverse)(at, seed, &mut sweep);
         }
+        record
+    }
+
+    /// seed·partial for each argument of a typed statement, whose record would have this payload and arguments of these
+    /// values.
+    pub(super) fn expand<I: IndexType>(&self, seed: V, payload: &[V], values: &[V]) -> Partials<V> {
+        let record = self.local::<I>(payload, values);
+        let mut partials = Partials::from_elem(V::zero(), self.arguments);
+        let (values, known) = (values.as_ptr().cast_mut(), values.len()); // not written to
+        let mut sweep = Sweep { adjoints: &mut partials, values, known, site: 0 };
+        // SAFETY: the record is one of this layout, with identifiers below the lengths of `values` and `partials`.
+        unsafe { (self.reverse)(record.as_ptr(), seed, &mut sweep) }
         partials
     }
 }
 
 /// The partials of one statement.
-pub(super) type Partials<V> = smallvec::SmallVec<[V; 128]>;
+pub(super) type Partials<V> = SmallVec<[V; 128]>;
 
 /// Adds to the adjoints of a record's arguments, one after the other.
 pub(super) struct Arguments<'a, V, I> {
@@ -294,8 +314,7 @@ where
         Source { ids, constants, leaves_left: B::Shape::LEAVES, constants_left: B::CONSTANTS, values, known };
     let statement = B::load(&mut source);
     for (lane, seed) in seeds.iter().enumerate().filter(|(_, seed)| **seed != S::Value::from_f64(0.0)) {
-        let mut column =
-            Column { next: contributions.wrapping_add(lane), stride: seeds.len(), left: B::Shape::LEAVES };
+        let mut column = Column { next: contributions.wrapping_add(lane), stride: seeds.len(), left: B::Shape::LEAVES };
         statement.backward(*seed, &mut column);
     }
     statement.value()

@@ -1,5 +1,6 @@
 //! The memory of one recording.
 
+use super::guards::Guards;
 use super::layers::{Layer, Segments};
 use super::spilled::{Slabs, Spilled};
 use super::table::{INPUT, Table, WIDE};
@@ -43,6 +44,9 @@ pub struct Records<V: 'static, M: IndexManager, L: Layer, const VALUES: bool> {
     /// What the spans hold that have been counted.
     pub(super) counted: Counts,
     value_store: Vec<V>,
+    /// The number of the first record of a statement whose value cannot be computed from it.
+    pub(super) first_partials: u64,
+    pub(super) guards: Guards<V, M::Index>,
     manager: PhantomData<M>,
 }
 
@@ -118,8 +122,15 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
             spans: SmallVec::new(),
             counted: Counts::default(),
             value_store: Vec::new(),
+            first_partials: u64::MAX,
+            guards: Guards::new(),
             manager: PhantomData,
         }
+    }
+
+    /// Notes that the value of the statement that is recorded next cannot be computed from its record.
+    pub(super) fn keeps_partials(&mut self) {
+        self.first_partials = self.first_partials.min(self.next);
     }
 
     /// Empties the recording and keeps its memory.
@@ -129,6 +140,12 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
         self.next = 1;
         self.fresh = 1;
         self.inputs = 1;
+        if VALUES {
+            self.first_partials = u64::MAX;
+            if !self.guards.list.is_empty() {
+                self.guards.truncate(0);
+            }
+        }
         if self.spans.len() == 1 && !self.table.is_full() && self.is_open() {
             // The common case of a small recording, and no work that depends on what earlier recordings used.
             self.data = self.spans[0].start;
@@ -152,18 +169,22 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
     pub(crate) fn mark(&self) -> Mark {
         let at = self.spans.len().saturating_sub(1);
         let data = if self.spans.is_empty() { 0 } else { self.data_of(at) };
-        Mark::new([self.next, at as u64, data as u64, 0])
+        Mark::new([self.next, at as u64, data as u64, self.guards.list.len() as u64])
     }
 
     /// Forgets the records behind a mark.
     pub(crate) fn truncate(&mut self, mark: Mark) -> Result<(), StorageError> {
-        let [next, at, data, _] = mark.numbers();
+        let [next, at, data, guards] = mark.numbers();
+        self.guards.truncate(usize_of(guards));
         if VALUES && M::REUSES {
             // SAFETY: the values are the tape's own, and `self` is borrowed exclusively.
             unsafe { self.restore_values(mark, self.values)? }
         }
         if self.spans.is_empty() || next == self.next {
             return Ok(());
+        }
+        if self.first_partials >= next {
+            self.first_partials = u64::MAX;
         }
         self.spans.truncate(usize_of(at) + 1);
         self.next = next;
