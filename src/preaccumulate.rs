@@ -96,9 +96,9 @@ where
 {
     let list: Vec<Real<S>> = inputs.list().into_iter().cloned().collect();
     let at = inputs.map::<Passive<S::Value>>(&mut |x| Real::constant(x.value()));
-    let ids = inputs.ids();
-    let active = S::is_active(&ids);
-    S::keep::<TapePool<T>>(&ids).unwrap_or_default().with(|tape| {
+    let arguments = inputs.arguments();
+    let active = S::is_active(&arguments);
+    S::keep::<TapePool<T>>(&arguments).unwrap_or_default().with(|tape| {
         let (x, y) = record_stage(tape, &at, block).unwrap_or_else(|error| panic!("{error}"));
         y.map(&mut |output| {
             if !active {

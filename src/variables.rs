@@ -56,11 +56,11 @@ pub trait Variables<S: Taping>: Sized {
         values
     }
 
-    /// The identifiers of the variables, in order.
-    fn ids(&self) -> Vec<&S::Id> {
-        let mut ids = Vec::new();
-        self.visit(&mut |slice| ids.extend(slice.iter().map(Real::id)));
-        ids
+    /// Values and identifiers of the variables, in order, as [`Taping::record_external`] takes them.
+    fn arguments(&self) -> Vec<(S::Value, &S::Id)> {
+        let mut arguments = Vec::new();
+        self.visit(&mut |slice| arguments.extend(slice.iter().map(|x| (x.value(), x.id()))));
+        arguments
     }
 
     /// The variables, in order.

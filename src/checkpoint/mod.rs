@@ -115,20 +115,20 @@ impl<T> Stage<T> {
     {
         let at = rerun::plain(inputs);
         let outputs = active::isolated(|| plain(&at));
-        let ids = inputs.ids();
-        if !S::is_active(&ids) {
+        let arguments = inputs.arguments();
+        if !S::is_active(&arguments) {
             return outputs.map(&mut |y| Real::constant(y.value()));
         }
         let values = outputs.values();
         let rule = Recorded::<T, X::With<Passive<S::Value>>, _> {
             inputs: at,
-            count: ids.len(),
+            count: arguments.len(),
             print: self.checked.then(|| Fingerprint::of(&values)),
             taped,
-            pool: S::keep::<TapePool<T>>(&ids).unwrap_or_default(),
+            pool: S::keep::<TapePool<T>>(&arguments).unwrap_or_default(),
             name: self.name,
         };
-        let variables = external::record::<S>(&ids, &values, rule);
+        let variables = external::record::<S>(&arguments, &values, rule);
         rerun::rebuild(&outputs, &mut variables.into_iter())
     }
 }

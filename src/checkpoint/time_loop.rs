@@ -217,10 +217,10 @@ impl<T> TimeLoop<T> {
         X::With<Plain<S>>: Variables<Plain<S>, With<S> = X>,
         X::With<Plain<S>>: Variables<Plain<S>, With<Plain<S>> = X::With<Plain<S>>>,
     {
-        let mut ids = parameters.ids();
-        ids.extend(state.ids());
+        let mut arguments = parameters.arguments();
+        arguments.extend(state.arguments());
         let (at, mut start) = (rerun::plain(parameters), rerun::plain(state));
-        if !S::is_active(&ids) {
+        if !S::is_active(&arguments) {
             let steps = (self.plans)().steps();
             let goes_on = |step: usize, state: &X::With<Plain<S>>| steps.is_none_or(|n| step < n) && go_on(step, state);
             active::isolated(|| {
@@ -239,7 +239,7 @@ impl<T> TimeLoop<T> {
             counts: (parameters.count(), state.count()),
             plain,
             taped,
-            pool: S::keep::<TapePool<T>>(&ids).unwrap_or_default(),
+            pool: S::keep::<TapePool<T>>(&arguments).unwrap_or_default(),
             steps: None,
             prints: Vec::new(),
         };
@@ -250,7 +250,7 @@ impl<T> TimeLoop<T> {
         job.prints = core::mem::take(&mut run.prints);
         job.prints.shrink_to_fit();
         let rule = Rule { job, prepared: Mutex::new(Some(run)) };
-        let variables = external::record::<S>(&ids, &values, rule);
+        let variables = external::record::<S>(&arguments, &values, rule);
         Ok(rerun::rebuild(&end, &mut variables.into_iter()))
     }
 }

@@ -1,6 +1,6 @@
 //! Callbacks: entries on the tape that do anything when a sweep passes them.
 
-use super::Ids;
+use super::Arguments;
 use crate::expr::Real;
 use crate::tape::Scope;
 use tapewright_strategies::{External, Float, Reverse, Scratch, SweepError, active};
@@ -137,9 +137,9 @@ impl<S: Reverse> Scope<'_, S> {
         outputs: &[S::Value],
         callback: impl Callback<S::Value>,
     ) -> Vec<Real<S>> {
-        let ids: Ids<'_, S> = inputs.iter().map(Real::id).collect();
+        let arguments: Arguments<'_, S> = inputs.iter().map(|x| (x.value(), x.id())).collect();
         let mut results = Vec::with_capacity(outputs.len());
-        active::record_external::<S>(self.number(), &ids, outputs, Box::new(Called(callback)), |value, id| {
+        active::record_external::<S>(self.number(), &arguments, outputs, Box::new(Called(callback)), |value, id| {
             results.push(Real::from_parts(value, id));
         });
         results

@@ -56,20 +56,20 @@ use tapewright_strategies::{External, Float, Nary, Taping};
 /// ```
 #[track_caller]
 pub fn external<S: Taping>(inputs: &[Real<S>], outputs: &[S::Value], rule: impl External<S::Value>) -> Vec<Real<S>> {
-    let ids: Ids<'_, S> = inputs.iter().map(Real::id).collect();
-    if S::is_active(&ids) {
-        record(&ids, outputs, rule)
+    let arguments: Arguments<'_, S> = inputs.iter().map(|x| (x.value(), x.id())).collect();
+    if S::is_active(&arguments) {
+        record(&arguments, outputs, rule)
     } else {
         outputs.iter().map(|value| Real::constant(*value)).collect()
     }
 }
 
-pub(crate) type Ids<'x, S> = SmallVec<[&'x <S as Taping>::Id; 8]>;
+pub(crate) type Arguments<'x, S> = SmallVec<[(<S as Taping>::Value, &'x <S as Taping>::Id); 8]>;
 
 /// Records a function of active variables.
 #[track_caller]
 pub(crate) fn record<S: Taping>(
-    inputs: &[&S::Id],
+    inputs: &[(S::Value, &S::Id)],
     outputs: &[S::Value],
     rule: impl External<S::Value>,
 ) -> Vec<Real<S>> {

@@ -17,7 +17,7 @@
 
 use crate::external::{Entry, Externals, Slots};
 use crate::pool::Pool;
-use crate::{Companion, External, LinearId, Mark, MemoryUsage, Reverse, SweepError, TapeNumber};
+use crate::{Companion, External, LinearId, Mark, MemoryUsage, Replay, Reverse, SweepError, TapeNumber};
 use core::any::TypeId;
 use core::cell::{Cell, UnsafeCell};
 use core::marker::PhantomData;
@@ -34,6 +34,10 @@ pub(crate) struct Header {
     pub(crate) lent: Cell<bool>,
     /// How many calls of [`pause`] are running; it is `lent` meanwhile.
     pauses: Cell<u32>,
+    /// Whether the recording keeps guards.
+    guarded: Cell<bool>,
+    /// Whether it, or one around it, does.
+    guards: Cell<bool>,
     outer: Cell<*const Header>,
     /// The identifiers of the recording, if its strategy reuses them.
     pub(crate) pool: PoolCell,
@@ -46,6 +50,8 @@ impl Header {
             number: Cell::new(TapeNumber(0)),
             lent: Cell::new(false),
             pauses: Cell::new(0),
+            guarded: Cell::new(false),
+            guards: Cell::new(false),
             outer: Cell::new(ptr::null()),
             pool: PoolCell(UnsafeCell::new(Pool::new())),
         }
@@ -335,6 +341,66 @@ impl<S: Reverse> OwnedTape<S> {
         self.parts.iter().any(|part| place.number == part.end.number && place.is_before(part.end))
     }
 
+    /// Whether comparisons of variables of later recordings leave guards, which [`replay`](Self::replay) checks.
+    pub fn set_guards(&mut self, keep: bool)
+    where
+        S: Replay,
+    {
+        self.header().guarded.set(keep);
+    }
+
+    /// Computes the recording again with these values in these slots, and the other inputs as they are, external functions
+    /// included.
+    ///
+    /// # Errors
+    ///
+    /// [`SweepError::Unsupported`] when a slot is not that of an input, or a statement cannot be computed from its record: nothing
+    /// has been changed then. [`SweepError::BranchChanged`] when a comparison that left a guard comes out differently, and those
+    /// of rules: the recording has been computed again at the old inputs then. [`SweepError::Storage`] when records cannot be
+    /// read back: values are then of no use until a replay succeeds.
+    pub fn replay(&mut self, inputs: &[(usize, S::Value)]) -> Result<(), SweepError>
+    where
+        S: Replay,
+    {
+        // SAFETY: as in `tape_mut`; the two parts are borrowed apart.
+        let Recorder { tape, externals, .. } = unsafe { &mut *self.recorder.as_ptr() };
+        let entries = &externals.list;
+        S::can_be_replayed(tape)?;
+        for (slot, _) in inputs {
+            let computed = entries.iter().any(|entry| entry.outputs.iter().any(|output| output == *slot));
+            if computed || !S::has_no_statement(tape, *slot)? {
+                let what = format!("variable {slot} of the recording is no input: a replay cannot give it a value");
+                return Err(SweepError::Unsupported { what });
+            }
+        }
+        let exchange = |tape: &mut S::Tape, (slot, value): (usize, S::Value)| {
+            (slot, core::mem::replace(&mut S::values_mut(tape)[slot], value))
+        };
+        let old: Vec<_> = inputs.iter().map(|input| exchange(tape, *input)).collect();
+        let stops = || entries.iter().map(|entry| entry.mark);
+        let (mut passed, mut outputs) = (0, Vec::new());
+        let outcome = S::replay_through(tape, true, &mut stops(), &mut |values| {
+            outputs.extend(entries[passed].outputs.iter().map(|slot| values[slot]));
+            passed += 1;
+            entries[passed - 1].replay(values)
+        });
+        if outcome.is_ok() {
+            return Ok(());
+        }
+        old.into_iter().rev().for_each(|input| _ = exchange(tape, input));
+        let (mut next, mut outputs) = (0, outputs.into_iter());
+        S::replay_through(tape, false, &mut stops(), &mut |values| {
+            if next < passed {
+                // Whatever it says: its results are known.
+                let _ = entries[next].replay(values);
+                entries[next].outputs.iter().zip(&mut outputs).for_each(|(slot, value)| values[slot] = value);
+            }
+            next += 1;
+            Ok(())
+        })?;
+        outcome
+    }
+
     /// The external functions from the later place down to the earlier.
     fn entries(&self, from: Option<Place>, to: Option<Place>) -> &[Entry<S::Value>] {
         for place in from.into_iter().chain(to) {
@@ -398,7 +464,10 @@ impl<S: Reverse> OwnedTape<S> {
     #[inline(always)]
     fn list(&self) {
         let header = self.recorder.as_ptr().cast::<Header>().cast_const();
-        self.header().outer.set(INNERMOST.replace(header));
+        let outer = INNERMOST.replace(header);
+        self.header().outer.set(outer);
+        // SAFETY: what was the innermost header is valid.
+        self.header().guards.set(self.header().guarded.get() | unsafe { (*outer).guards.get() });
     }
 
     /// Takes this tape out of the thread's list, wherever in the list it is.
@@ -556,8 +625,32 @@ fn with_parts<S: Reverse, R>(number: TapeNumber, f: impl FnOnce(&mut S::Tape, &m
     }
 }
 
+/// Whether a recording of this thread keeps guards.
+#[inline(always)]
+pub(crate) fn guards() -> bool {
+    // SAFETY: the innermost header is valid on its own thread.
+    unsafe { (*innermost()).guards.get() }
+}
+
+/// Gives `f` the tape of strategy `S` that records under `number` on this thread, if there is one that keeps guards and is
+/// not in use or paused.
+pub(crate) fn with_guarded<S: Reverse>(number: TapeNumber, f: impl FnOnce(&mut S::Tape)) {
+    let header = listed(number);
+    // SAFETY: listed headers are valid; `kind` and `lent` as in `with_parts`.
+    unsafe {
+        if let Some(found) = header.as_ref()
+            && found.kind == TypeId::of::<S>()
+            && found.guarded.get()
+            && !found.lent.get()
+        {
+            let _lent = Lent::new(header);
+            f(&mut (*header.cast::<Recorder<S>>().cast_mut()).tape);
+        }
+    }
+}
+
 /// Records an external function on the tape of strategy `S` that records under `number` on this thread, behind its last
-/// statement: `outputs` are the values of its results, each of which becomes a variable that `each` is given, in order.
+/// statement: `inputs` are the values and identifiers of its arguments, `outputs` the values of its results, each of which becomes a variable that `each` is given, in order.
 ///
 /// # Panics
 ///
@@ -566,17 +659,18 @@ fn with_parts<S: Reverse, R>(number: TapeNumber, f: impl FnOnce(&mut S::Tape, &m
 #[track_caller]
 pub fn record_external<S: Reverse>(
     number: TapeNumber,
-    inputs: &[&S::Id],
+    inputs: &[(S::Value, &S::Id)],
     outputs: &[S::Value],
     rule: Box<dyn External<S::Value>>,
     mut each: impl FnMut(S::Value, S::Id),
 ) {
-    let slot = |id: &&S::Id| match S::locate(id) {
+    let slot = |(_, id): &(S::Value, &S::Id)| match S::locate(id) {
         None => 0,
         Some((of, slot)) if of == number => slot,
         Some((of, _)) => two_recordings(number, of),
     };
     let slots: Vec<usize> = inputs.iter().map(slot).collect();
+    let passive = inputs.iter().zip(&slots).filter(|(_, slot)| **slot == 0).map(|((value, _), _)| *value).collect();
     let mut results = Vec::with_capacity(outputs.len());
     let mut rule = Some(rule);
     with_parts::<S, _>(number, |tape, externals| {
@@ -591,6 +685,7 @@ pub fn record_external<S: Reverse>(
         externals.list.push(Entry {
             mark: S::mark(tape),
             inputs: Slots::new(&slots),
+            passive,
             outputs: Slots::new(&outputs),
             rule: rule.take().expect("it is moved once"),
         });

@@ -45,11 +45,11 @@ impl<V: Float> Taping for Passive<V> {
     fn record_nary<R: Nary<V>>(_: &[&[V]], _: &[V], _: V) {}
 
     #[inline(always)]
-    fn is_active(_: &[&()]) -> bool {
+    fn is_active(_: &[(V, &())]) -> bool {
         false
     }
 
-    fn record_external(_: &[&()], outputs: &[V], _: Box<dyn External<V>>, each: &mut dyn FnMut(V, ())) {
+    fn record_external(_: &[(V, &())], outputs: &[V], _: Box<dyn External<V>>, each: &mut dyn FnMut(V, ())) {
         outputs.iter().for_each(|value| each(*value, ()));
     }
 }

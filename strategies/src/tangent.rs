@@ -152,22 +152,22 @@ impl<const N: usize, V: Float, P: Policy> Taping for Tangent<N, V, P> {
         Directions(sum.0)
     }
 
-    fn is_active(inputs: &[&Directions<V, N>]) -> bool {
-        inputs.iter().any(|tangent| tangent.0.iter().any(|slope| *slope != V::zero()))
+    fn is_active(inputs: &[(V, &Directions<V, N>)]) -> bool {
+        inputs.iter().any(|(_, tangent)| tangent.0.iter().any(|slope| *slope != V::zero()))
     }
 
     /// Panics when the rule fails: forward mode has no sweep that could return an error.
     #[track_caller]
     fn record_external(
-        inputs: &[&Directions<V, N>],
+        inputs: &[(V, &Directions<V, N>)],
         outputs: &[V],
         rule: Box<dyn External<V>>,
         each: &mut dyn FnMut(V, Directions<V, N>),
     ) {
         let mut results = vec![Directions::<V, N>::default(); outputs.len()];
         let mut slopes = vec![V::zero(); outputs.len()];
-        for lane in (0..N).filter(|lane| inputs.iter().any(|tangent| tangent.0[*lane] != V::zero())) {
-            let tangents: Vec<V> = inputs.iter().map(|tangent| tangent.0[lane]).collect();
+        for lane in (0..N).filter(|lane| inputs.iter().any(|(_, tangent)| tangent.0[*lane] != V::zero())) {
+            let tangents: Vec<V> = inputs.iter().map(|(_, tangent)| tangent.0[lane]).collect();
             slopes.fill(V::zero());
             if let Err(error) = rule.forward(&tangents, &mut slopes) {
                 panic!("{error}");

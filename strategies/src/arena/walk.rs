@@ -436,6 +436,8 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
         } else {
             report
         };
+        let guards = self.guards.memory();
+        let report = if guards.reserved > 0 { report.stream("guards", guards) } else { report };
         report.stream("tables", MemoryUsage::exact(size_of::<Self>() + self.table.reserved()))
     }
 }
