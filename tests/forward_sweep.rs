@@ -132,7 +132,7 @@ fn external_functions<S: Reverse<Value = f64>>() {
             inputs[0] += outputs[0];
             Ok(())
         });
-        let same = external(&[x.clone()], &[0.5], rules);
+        let same = external(std::slice::from_ref(&x), &[0.5], rules);
         (x, z.clone(), (&same[0] + &z * 3.0).into())
     });
     assert_eq!(tape.jvp(&[(&z, 1.0)], &[&y]), Ok(vec![3.0]));

@@ -12,7 +12,7 @@ struct Counted<S: Taping> {
 tapewright::variables!(Counted { x; n });
 
 fn counted_step<S: Strategy<Value = f64>>(state: &Counted<S>) -> Counted<S> {
-    let x = if state.n % 2 == 0 { (state.x * 1.1).sin().eval() } else { (state.x * state.x).eval() };
+    let x = if state.n.is_multiple_of(2) { (state.x * 1.1).sin().eval() } else { (state.x * state.x).eval() };
     Counted { x, n: state.n + 1 }
 }
 
@@ -115,9 +115,9 @@ fn nested<S: Strategy<Value = f64>>(x: &[Real<S>]) -> Vec<Real<S>> {
         external(std::slice::from_ref(x), &[at.sin()], Rules::new("sine", slope).forward(slope)).remove(0)
     }
     fn middle<S: Strategy<Value = f64>>(x: &Real<S>) -> Real<S> {
-        (0..3).fold(*x, |x, _| checkpoint!(PrimalValue, &x, |x| inner(x)))
+        (0..3).fold(*x, |x, _| checkpoint!(PrimalValue, &x, inner))
     }
-    let y = (0..4).fold(x[0], |x, _| checkpoint!(Jacobian, &x, |x| middle(x)));
+    let y = (0..4).fold(x[0], |x, _| checkpoint!(Jacobian, &x, middle));
     let looped = TimeLoop::<Jacobian>::new(Revolve::new(6, 2));
     let z = looped.run(&x[1], &y, |_, k, y| (inner(y) * k).eval(), |_, k, y| (inner(y) * k).eval());
     vec![y, z.expect("in memory")]
@@ -132,7 +132,7 @@ fn generic_functions_with_stages_run_under_every_strategy() {
     let x = [0.7, 1.2];
     let values = |y: Vec<Real<Passive>>| y.iter().map(Real::value).collect::<Vec<f64>>();
     assert_eq!(values(nested(Real::wrap_slice(&x))), values(plain(Real::wrap_slice(&x))));
-    let (_, expected) = jacobian::<Jacobian>(|x| plain(x), &x);
+    let (_, expected) = jacobian::<Jacobian>(plain, &x);
     let close = |found: Vec<Vec<f64>>| {
         for (found, expected) in found.iter().flatten().zip(expected.iter().flatten()) {
             assert!((found - expected).abs() <= 1e-13 * expected.abs(), "{found} {expected}");

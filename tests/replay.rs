@@ -226,6 +226,7 @@ macro_rules! guards {
 }
 
 // y = 4 as recorded, and twice the input.
+#[allow(clippy::cmp_owned, reason = "comparisons of closed variables are what is tested")]
 fn changed_branches_are_found<S: Replay<Value = f64>>() {
     guards!(S, [2.4, -3.0], 2.5, |y| *y < 5.0);
     guards!(S, [2.5, -3.0], 2.6, |y| *y <= 5.0);
@@ -327,7 +328,7 @@ fn random_programs() {
             }
             // A passive variable in a slice, or another branch or step.
             Err(Error::Sweep(SweepError::Unsupported { .. } | SweepError::BranchChanged { .. })) => {
-                assert_eq!(bits(&mut recorded), before)
+                assert_eq!(bits(&mut recorded), before);
             }
             Err(error) => panic!("{error}"),
         }

@@ -26,6 +26,7 @@ macro_rules! comparisons {
         }
     )* };
     (@ $right:ty, |$x:ident, $y:ident| $a:expr, $b:expr, $($method:ident $operator:tt $comparison:ident),*) => { $(
+        #[allow(clippy::partialeq_ne_impl, reason = "the default would give its own place as the caller's")]
         #[inline(always)]
         #[track_caller]
         fn $method(&self, $y: &$right) -> bool {
