@@ -91,7 +91,8 @@ impl<T> Stage<T> {
     /// Runs the stage, and puts it on the tape of its inputs, whose strategy is `S`: `plain` computes its outputs under
     /// [`Passive`], `taped` under `T`.
     ///
-    /// If all inputs are passive (or the recording is [paused](crate::pause)), the outputs are passive and nothing is kept.
+    /// If all inputs are passive (or the recording is [paused](crate::pause)), the outputs are passive and nothing is kept; nor is
+    /// anything if there are no outputs.
     ///
     /// # Panics
     ///
@@ -114,11 +115,11 @@ impl<T> Stage<T> {
     {
         let at = rerun::plain(inputs);
         let outputs = active::isolated(|| plain(&at));
-        let list = inputs.list();
-        let Some(number) = external::recording_of(list.iter().copied()) else {
+        let (list, values) = (inputs.list(), outputs.values());
+        let number = external::recording_of(list.iter().copied()).filter(|_| !values.is_empty());
+        let Some(number) = number else {
             return outputs.map(&mut |y| Real::constant(y.value()));
         };
-        let values = outputs.values();
         let rule = Recorded::<T, X::With<Passive<S::Value>>, _> {
             inputs: at,
             count: list.len(),
