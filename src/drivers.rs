@@ -3,7 +3,7 @@
 use crate::error::{Error, same_length};
 use crate::expr::Real;
 use crate::tape::{Scope, Tape};
-use tapewright_strategies::num_traits::{One, Zero};
+use tapewright_strategies::num_traits::Zero;
 use tapewright_strategies::{Reverse, catch_storage_errors};
 
 /// The gradient of `f` at `x`, one entry for each input.
@@ -68,7 +68,8 @@ pub fn vjp<S: Reverse>(
     Ok((outputs.iter().map(Real::value).collect(), product))
 }
 
-/// The values of `f` at `x`, and its Jacobian matrix, one reverse sweep for each row: `jacobian[i][j]` is ∂fᵢ/∂xⱼ.
+/// The values of `f` at `x`, and its Jacobian matrix, one reverse sweep for every eight rows: `jacobian[i][j]` is ∂fᵢ/∂xⱼ. The
+/// adjoints of such a sweep take as much memory as eight adjoint vectors; see [`Tape::sweep_lanes`].
 ///
 /// # Panics
 ///
@@ -85,9 +86,8 @@ pub fn jacobian<S: Reverse>(
         let outputs = f(&inputs);
         (inputs, outputs)
     });
-    let row = |output| tape.sweep(&[(output, S::Value::one())]).and_then(|adjoints| adjoints.of_all(&inputs));
-    let rows: Result<Vec<_>, Error> = outputs.iter().map(row).collect();
-    (outputs.iter().map(Real::value).collect(), rows.unwrap_or_else(|error| panic!("{error}")))
+    let rows = tape.rows(&inputs, &outputs).unwrap_or_else(|error| panic!("{error}"));
+    (outputs.iter().map(Real::value).collect(), rows)
 }
 
 impl<S: Reverse> Tape<S> {

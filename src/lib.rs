@@ -23,7 +23,9 @@
 //! * A tape that is kept and reused: [`Tape`].
 //! * Variables and expressions: [`Real`], [`Ex`]; statements over slices: [`sum`], [`dot`], [`linear_combination`].
 //! * Code that is generic over `num_traits`: [`Closed`].
-//! * Functions of your own: [`Unary`], [`Binary`], [`Nary`].
+//! * Functions of your own: [`Unary`], [`Binary`], [`Nary`]; whole programs that are not recorded: [`external`], [`Rules`].
+//! * Long programs in little memory: [`checkpoint!`], [`Stage`], [`TimeLoop`], and the plans in [`schedule`].
+//! * Fewer records: [`preaccumulate`]. Are my derivatives right? [`check_gradient!`].
 //! * Strategies of your own: [`Taping`], and the feature `conformance` for the kit that tests them.
 //!
 //! # Generic code
@@ -70,7 +72,7 @@ pub use forward::{derivative, jacobian_forward, jvp, jvps, value_and_derivative}
 pub use math::{Binary, Unary, binary, smooth_max, smooth_min, unary};
 pub use nary::{dot, linear_combination, logsumexp, nary, sum};
 pub use preaccumulate::{preaccumulate, preaccumulate_by_reverse};
-pub use tape::{AdjointVector, Adjoints, Position, Recording, Scope, Tape};
+pub use tape::{AdjointVector, Adjoints, ArrayAdjoints, LaneAdjoints, LaneVector, Position, Recording, Scope, Tape};
 pub use tapewright_strategies as strategies;
 pub use tapewright_strategies::active::pause;
 pub use tapewright_strategies::{

@@ -12,12 +12,13 @@ pub use time_loop::{Progress, TimeLoop};
 
 use crate::expr::Real;
 use crate::external;
+use crate::tape::Tape;
 use crate::variables::Variables;
 use core::fmt;
 use core::marker::PhantomData;
 use fingerprint::Fingerprint;
 use std::sync::Arc;
-use tapewright_strategies::{External, Passive, Reverse, Scratch, SweepError, active};
+use tapewright_strategies::{External, Passive, Reverse, Scratch, SweepError, Taping, active};
 
 /// A stage of a computation: a function that is run without recording, and again, recorded, when a sweep gets to it.
 ///
@@ -92,7 +93,8 @@ impl<T> Stage<T> {
     /// [`Passive`], `taped` under `T`.
     ///
     /// If all inputs are passive (or the recording is [paused](crate::pause)), the outputs are passive and nothing is kept; nor is
-    /// anything if there are no outputs.
+    /// anything if there are no outputs. Under `Passive` it is a call of `plain`. Under `Tangent` the stage is recorded at once,
+    /// and swept forward.
     ///
     /// # Panics
     ///
@@ -106,7 +108,7 @@ impl<T> Stage<T> {
         taped: impl Fn(&X::With<T>) -> Z + Send + Sync + 'static,
     ) -> Y::With<S>
     where
-        S: Reverse,
+        S: Taping,
         T: Reverse<Value = S::Value>,
         X: Variables<S>,
         X::With<Passive<S::Value>>: Variables<Passive<S::Value>, With<T> = X::With<T>> + Send + Sync + 'static,
@@ -115,20 +117,19 @@ impl<T> Stage<T> {
     {
         let at = rerun::plain(inputs);
         let outputs = active::isolated(|| plain(&at));
-        let (list, values) = (inputs.list(), outputs.values());
-        let number = external::recording_of(list.iter().copied()).filter(|_| !values.is_empty());
-        let Some(number) = number else {
+        let (ids, values) = (inputs.ids(), outputs.values());
+        if values.is_empty() || !S::is_active(&ids) {
             return outputs.map(&mut |y| Real::constant(y.value()));
-        };
+        }
         let rule = Recorded::<T, X::With<Passive<S::Value>>, _> {
             inputs: at,
-            count: list.len(),
+            count: ids.len(),
             print: self.checked.then(|| Fingerprint::of(&values)),
             taped,
-            pool: active::with_companion::<S, TapePool<T>, _>(number, |pool| pool.clone()),
+            pool: S::keep::<TapePool<T>>(&ids).unwrap_or_default(),
             name: self.name,
         };
-        let variables = external::record::<S>(number, list, &values, Box::new(rule));
+        let variables = external::record::<S>(&ids, &values, rule);
         rerun::rebuild(&outputs, &mut variables.into_iter())
     }
 }
@@ -194,6 +195,32 @@ struct Recorded<T: Reverse, X, R> {
     name: Option<String>,
 }
 
+impl<T, X, R, Z> Recorded<T, X, R>
+where
+    T: Reverse,
+    X: Variables<Passive<T::Value>> + Send + Sync + 'static,
+    R: Fn(&X::With<T>) -> Z + Send + Sync + 'static,
+    Z: Variables<T>,
+{
+    /// Records the stage on this tape, and compares its outputs with those that it had, of which there were so many.
+    #[allow(clippy::type_complexity, reason = "inputs, and outputs")]
+    fn record(&self, tape: &mut Tape<T>, count: usize) -> Result<(Scratch<Real<T>>, Scratch<Real<T>>), SweepError> {
+        let (x, y) = rerun::record(tape, &self.inputs, &self.taped)?;
+        let (mut ends, mut values) = (Scratch::new(), Scratch::new());
+        y.visit(&mut |slice| ends.extend_from_slice(slice));
+        values.extend(ends.iter().map(Real::value));
+        let difference = if values.len() == count {
+            self.print.as_ref().and_then(|print| print.difference(&values))
+        } else {
+            Some(0..0)
+        };
+        match difference {
+            None => Ok((x, ends)),
+            Some(outputs) => Err(SweepError::NotReproducible { stage: External::<T::Value>::name(self), outputs }),
+        }
+    }
+}
+
 impl<T, X, R, Z> External<T::Value> for Recorded<T, X, R>
 where
     T: Reverse,
@@ -211,19 +238,15 @@ where
 
     fn reverse_lanes(&self, lanes: usize, outputs: &[T::Value], inputs: &mut [T::Value]) -> Result<(), SweepError> {
         self.pool.with(|tape| {
-            let (x, y) = rerun::record(tape, &self.inputs, &self.taped);
-            let (mut ends, mut values) = (Scratch::new(), Scratch::new());
-            y.visit(&mut |slice| ends.extend_from_slice(slice));
-            values.extend(ends.iter().map(Real::value));
-            let difference = if values.len() * lanes == outputs.len() {
-                self.print.as_ref().and_then(|print| print.difference(&values))
-            } else {
-                Some(0..0)
-            };
-            if let Some(outputs) = difference {
-                return Err(SweepError::NotReproducible { stage: External::<T::Value>::name(self), outputs });
-            }
-            rerun::sweep(tape, (&x, &ends), outputs, inputs, lanes)
+            let (x, y) = self.record(tape, outputs.len() / lanes)?;
+            rerun::sweep(tape, (&x, &y), outputs, inputs, lanes)
+        })
+    }
+
+    fn forward(&self, inputs: &[T::Value], outputs: &mut [T::Value]) -> Result<(), SweepError> {
+        self.pool.with(|tape| {
+            let (x, y) = self.record(tape, outputs.len())?;
+            rerun::sweep_forward(tape, (&x, inputs), (&y.iter().collect::<Vec<_>>(), outputs))
         })
     }
 

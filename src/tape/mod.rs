@@ -1,10 +1,13 @@
 //! A tape that a user holds.
 
 mod adjoints;
+mod forward;
+mod lanes;
 mod position;
 mod scope;
 
 pub use adjoints::{AdjointVector, Adjoints};
+pub use lanes::{ArrayAdjoints, LaneAdjoints, LaneVector};
 pub use position::Position;
 pub use scope::{Recording, Scope};
 
@@ -43,6 +46,8 @@ use tapewright_strategies::{
 pub struct Tape<S: Reverse> {
     owned: OwnedTape<S>,
     adjoints: AdjointVector<S::Value>,
+    /// The adjoints of sweeps with several vectors, once there was one.
+    lanes: Option<LaneVector<S::Value>>,
     /// The slots of this recording's inputs lie in here.
     inputs: Range<usize>,
     parts: Parts,
@@ -71,6 +76,7 @@ impl<S: Reverse> Tape<S> {
         Self {
             owned: OwnedTape::new(tape),
             adjoints: AdjointVector::new(),
+            lanes: None,
             inputs: NONE,
             parts: Parts::default(),
             variables: Vec::new(),
@@ -259,6 +265,35 @@ impl<S: Reverse> Tape<S> {
         self.adjoints_in(&self.adjoints).write(&self.variables, gradient)
     }
 
+    /// Sweeps from these outputs with these seeds, and adds the adjoints of the inputs, of which there are as many as sums.
+    pub(crate) fn sweep_through(
+        &mut self,
+        (outputs, seeds): (&[Real<S>], &[S::Value]),
+        (inputs, sums): (&[Real<S>], &mut [S::Value]),
+    ) -> Result<(), Error> {
+        self.adjoints.clear(S::identifiers(self.owned.tape()));
+        let vector = self.adjoints.everything();
+        for (output, seed) in outputs.iter().zip(seeds) {
+            if let Some(slot) = slot(&self.owned, &self.parts, output)? {
+                vector[slot] += *seed;
+            }
+        }
+        self.adjoints.reverse(&self.owned, &self.inputs)?;
+        if consecutive(inputs) && inputs.len() == self.inputs.len() {
+            let adjoints = &mut self.adjoints.adjoints[self.inputs.clone()];
+            for (sum, adjoint) in sums.iter_mut().zip(adjoints) {
+                *sum += core::mem::replace(adjoint, S::Value::zero());
+            }
+            self.adjoints.dirty = NONE;
+            return Ok(());
+        }
+        let adjoints = self.adjoints_in(&self.adjoints);
+        for (sum, input) in sums.iter_mut().zip(inputs) {
+            *sum += adjoints.of(input)?;
+        }
+        Ok(())
+    }
+
     /// Bytes of the recording, stream by stream, with the adjoint vector among them.
     ///
     /// Not counted are vectors that a thread keeps for use during sweeps, whatever the tape: with [`Reuse`](crate::Reuse)
@@ -267,15 +302,20 @@ impl<S: Reverse> Tape<S> {
     pub fn memory(&self) -> MemoryReport {
         let identifiers = match S::identifiers(self.owned.tape()) {
             0 | 1 => 0, // the slot of passive variables alone
-            n => n.min(self.adjoints.adjoints.len()),
+            n => n,
         };
-        let used = identifiers * size_of::<S::Value>();
+        let used = identifiers.min(self.adjoints.adjoints.len()) * size_of::<S::Value>();
         let reserved = self.adjoints.adjoints.capacity() * size_of::<S::Value>();
         let report = S::memory(self.owned.tape()).stream("adjoints", MemoryUsage { used, reserved });
         let (functions, nested) = self.owned.external_bytes();
         let kept = |reserved| MemoryUsage { used: 0, reserved };
-        let further =
-            [("identifiers", kept(self.owned.pool_bytes())), ("externals", functions), ("nested", kept(nested))];
+        let (used, reserved) = self.lanes.as_ref().map_or((0, 0), |lanes| lanes.bytes(identifiers));
+        let further = [
+            ("lanes", MemoryUsage { used, reserved }),
+            ("identifiers", kept(self.owned.pool_bytes())),
+            ("externals", functions),
+            ("nested", kept(nested)),
+        ];
         further
             .into_iter()
             .filter(|(_, usage)| usage.reserved > 0)

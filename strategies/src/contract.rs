@@ -1,6 +1,10 @@
 //! The contract between the engine and a strategy.
 
-use crate::{Float, Mark, MemoryReport, Shape, SpillOptions, SpillUsage, StorageError, SweepError, TapeNumber};
+use crate::scratch::Scratch;
+use crate::{
+    Companion, External, Float, Mark, MemoryReport, Shape, SpillOptions, SpillUsage, StorageError, SweepError,
+    TapeNumber,
+};
 use generic_array::ArrayLength;
 use generic_array::typenum::Unsigned;
 
@@ -134,6 +138,53 @@ pub trait Taping: Sized + 'static {
         constants: &[Self::Value],
         value: Self::Value,
     ) -> Self::Id;
+
+    /// Whether a derivative of a function of these variables would go anywhere: whether its results must be recorded, or carry
+    /// derivatives.
+    ///
+    /// # Panics
+    ///
+    /// As [`record`](Self::record), where variables belong to recordings.
+    #[track_caller]
+    fn is_active(inputs: &[&Self::Id]) -> bool {
+        let _ = inputs;
+        true
+    }
+
+    /// Records an external function of these variables, whose results have these values, and gives `each` the variable for
+    /// each of them, in order. Strategies whose tapes have [marks](Reverse::mark) call [`active::record_external`].
+    ///
+    /// [`active::record_external`]: crate::active::record_external
+    ///
+    /// # Panics
+    ///
+    /// As [`record`](Self::record); when the strategy has no external functions; in forward mode, when the rule fails.
+    #[track_caller]
+    fn record_external(
+        inputs: &[&Self::Id],
+        outputs: &[Self::Value],
+        rule: Box<dyn External<Self::Value>>,
+        each: &mut dyn FnMut(Self::Value, Self::Id),
+    ) {
+        let _ = (inputs, outputs, each);
+        panic!(
+            "{} has no external functions, so {} cannot be recorded (implement `Taping::record_external`)",
+            core::any::type_name::<Self>(),
+            rule.name()
+        )
+    }
+
+    /// What the tape of these variables keeps of this type for external functions, made if there is none yet; `None` if there
+    /// is no tape.
+    ///
+    /// # Panics
+    ///
+    /// As [`record`](Self::record), where variables belong to recordings.
+    #[track_caller]
+    fn keep<C: Companion + Default + Clone>(inputs: &[&Self::Id]) -> Option<C> {
+        let _ = inputs;
+        None
+    }
 }
 
 /// A [`Taping`] strategy whose variables are `Copy`, so that generic code may write `x * y`.
@@ -247,6 +298,61 @@ pub trait Reverse: Taping {
         no_marks::<Self>()
     }
 
+    /// [`reverse_through`](Self::reverse_through) with several adjoint vectors, *lanes*, at once: the adjoint of identifier `i` in
+    /// lane `l` is `adjoints[i * lanes + l]`. Each lane gets, bit for bit, what a sweep of its own would give it.
+    ///
+    /// Unless a strategy has something better, this sweeps lane by lane. Without marks among its arguments it needs none.
+    ///
+    /// # Errors
+    ///
+    /// As `reverse_through`.
+    ///
+    /// # Panics
+    ///
+    /// As `reverse_through`, and when there are no lanes.
+    #[track_caller]
+    fn reverse_lanes_through(
+        tape: &Self::Tape,
+        lanes: usize,
+        adjoints: &mut [Self::Value],
+        (mut from, to): (Option<Mark>, Option<Mark>),
+        stops: &mut dyn Iterator<Item = Mark>,
+        at: &mut Stop<'_, Self::Value>,
+    ) -> Result<(), SweepError> {
+        for stop in stops {
+            lane_by_lane::<Self>(tape, lanes, adjoints, (from, Some(stop)))?;
+            at(adjoints)?;
+            from = Some(stop);
+        }
+        lane_by_lane::<Self>(tape, lanes, adjoints, (from, to))
+    }
+
+    /// Propagates `tangents` (those of inputs set by the caller, zero elsewhere, also in slot 0) from the first statement to the last, with
+    /// stops: whenever all statements before the next stop have been visited, `at` is called with the tangents. Stops come
+    /// in the order of the statements, and may coincide.
+    ///
+    /// The tangent of a statement's result is Σ partial·tangent over its arguments; arguments whose tangent is exactly 0
+    /// contribute nothing, whatever their partials. Afterwards the slots of all variables that can still be asked for hold their
+    /// tangents. Slot 0 stays 0.
+    ///
+    /// # Errors
+    ///
+    /// [`SweepError::Unsupported`] unless the strategy can do this; when records cannot be read back; and those of `at`.
+    ///
+    /// # Panics
+    ///
+    /// When `tangents` is shorter than [`identifiers`](Self::identifiers).
+    fn forward_through(
+        tape: &Self::Tape,
+        tangents: &mut [Self::Value],
+        stops: &mut dyn Iterator<Item = Mark>,
+        at: &mut Stop<'_, Self::Value>,
+    ) -> Result<(), SweepError> {
+        let _ = (tape, tangents, stops, at);
+        let strategy = core::any::type_name::<Self>();
+        Err(SweepError::Unsupported { what: format!("recordings of {strategy} cannot be swept forward") })
+    }
+
     /// Forgets all statements behind a mark. Identifiers of variables from there may be given to others.
     ///
     /// # Errors
@@ -295,6 +401,29 @@ pub trait Reverse: Taping {
 
 /// What is done at a stop of [`Reverse::reverse_through`].
 pub type Stop<'a, V> = dyn FnMut(&mut [V]) -> Result<(), SweepError> + 'a;
+
+/// Sweeps with one lane after the other.
+#[track_caller]
+fn lane_by_lane<S: Reverse>(
+    tape: &S::Tape,
+    lanes: usize,
+    adjoints: &mut [S::Value],
+    ends: (Option<Mark>, Option<Mark>),
+) -> Result<(), SweepError> {
+    assert!(lanes > 0, "a sweep has at least one adjoint vector");
+    let mut vector = Scratch::<S::Value>::new();
+    for lane in 0..lanes {
+        vector.clear();
+        vector.extend(adjoints.iter().skip(lane).step_by(lanes));
+        if ends == (None, None) {
+            S::reverse(tape, &mut vector)?;
+        } else {
+            S::reverse_through(tape, &mut vector, ends, &mut core::iter::empty(), &mut |_| Ok(()))?;
+        }
+        adjoints.iter_mut().skip(lane).step_by(lanes).zip(&*vector).for_each(|(to, from)| *to = *from);
+    }
+    Ok(())
+}
 
 #[cold]
 #[track_caller]
@@ -417,6 +546,9 @@ pub trait Load<S: Taping> {
 pub trait Nary<V: Float>: 'static {
     /// Whether every partial is exactly 1, so that strategies need not store them.
     const UNIT: bool = false;
+    /// Whether [`value`](Self::value) is the value of the statement. If not, a recording with it cannot be replayed at other
+    /// values.
+    const REPLAYS: bool = true;
     /// Constants per argument: 0 or 1.
     const CONSTANTS: usize = 0;
     /// The value at these arguments.

@@ -69,7 +69,8 @@ pub trait External<V: Float>: Send + Sync + 'static {
         })
     }
 
-    /// Forward rule: writes Σⱼ inputsⱼ·∂outputₖ/∂inputⱼ to `outputs[k]`, given the tangents of the inputs. Without one a
+    /// Forward rule: writes Σⱼ inputsⱼ·∂outputₖ/∂inputⱼ to `outputs[k]`, given the tangents of the inputs, not all of which are 0.
+    /// Without one a
     /// recording with this function cannot be swept forward.
     ///
     /// # Errors
@@ -285,10 +286,27 @@ impl<V: Float> Entry<V> {
         } else {
             self.rule.reverse_lanes(lanes, &outputs, &mut inputs)?;
         }
+        // A lane in which nothing arrives is not touched, as in a sweep of its own: adding 0 could change the sign of a zero.
+        let arrives = |lane| outputs.is_empty() || outputs[lane..].iter().step_by(lanes).any(|o| *o != V::zero());
+        let reached: Scratch<bool> = Scratch::of((0..lanes).map(arrives));
         for (slot, contributions) in self.inputs.iter().zip(inputs.chunks_exact(lanes)) {
-            let adjoints = &mut adjoints[slot * lanes..][..lanes];
-            adjoints.iter_mut().zip(contributions).for_each(|(adjoint, contribution)| *adjoint += *contribution);
+            let adjoints = adjoints[slot * lanes..][..lanes].iter_mut().zip(contributions);
+            adjoints.zip(&*reached).filter(|(_, reached)| **reached).for_each(|((to, from), _)| *to += *from);
         }
+        Ok(())
+    }
+}
+
+impl<V: Float> Entry<V> {
+    /// Propagates tangents through the function.
+    pub(crate) fn forward(&self, tangents: &mut [V]) -> Result<(), SweepError> {
+        let inputs: Scratch<V> = Scratch::of(self.inputs.iter().map(|slot| tangents[slot]));
+        let mut outputs = Scratch::<V>::new();
+        outputs.resize(self.outputs.len(), V::zero());
+        if inputs.iter().any(|tangent| *tangent != V::zero()) {
+            self.rule.forward(&inputs, &mut outputs)?;
+        }
+        self.outputs.iter().zip(&*outputs).for_each(|(slot, tangent)| tangents[slot] = *tangent);
         Ok(())
     }
 }

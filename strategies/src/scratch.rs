@@ -26,6 +26,13 @@ impl<T: 'static> Scratch<T> {
         });
         Self(Some(kept.ok().flatten().unwrap_or_default()))
     }
+
+    /// One with these elements.
+    pub(crate) fn of(elements: impl Iterator<Item = T>) -> Self {
+        let mut scratch = Self::new();
+        scratch.extend(elements);
+        scratch
+    }
 }
 
 impl<T: 'static> Default for Scratch<T> {

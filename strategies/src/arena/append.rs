@@ -394,6 +394,7 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
         let count = u32::try_from(n).expect("a statement has fewer than 2^32 arguments");
         let passive = all().any(|x| !M::raw(&x.id).is_active());
         if VALUES
+            && R::REPLAYS
             && !passive
             && let Some(code) = self.table.code(const { &Layout::nary::<R>() }, Kind::Nary)
         {

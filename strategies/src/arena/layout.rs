@@ -3,6 +3,7 @@
 use super::append::misreported;
 use super::patterns;
 use super::records::usize_of;
+use crate::scratch::Scratch;
 use crate::shape::Scatter;
 use crate::{Float, IndexType, LinearId, Load, Nary, Shape, Sink, Taping, Twin};
 use core::ptr;
@@ -119,6 +120,36 @@ impl<V: Float> Layout<V> {
             bytes: 0,
             hash: slot(0xA11),
         }
+    }
+
+    /// Gives `f` the partials of a function of a slice at these arguments.
+    pub(super) fn partials_at<R>(
+        &self,
+        arguments: impl ExactSizeIterator<Item = V>,
+        constants: impl Iterator<Item = V>,
+        f: impl FnOnce(&[V]) -> R,
+    ) -> R {
+        let partials_of = self.nary.expect("the layout of an n-ary record has the rule");
+        let n = arguments.len();
+        let mut scratch = Scratch::<V>::new();
+        scratch.extend(arguments.chain(constants));
+        let constants = scratch.len() - n;
+        scratch.resize(2 * n + constants, V::zero());
+        let (arguments, rest) = scratch.split_at_mut(n);
+        let (constants, partials) = rest.split_at_mut(constants);
+        partials_of(arguments, constants, partials);
+        f(partials)
+    }
+
+    /// The values of the arguments of a typed record: those of passive ones, whose identifier is 0, are stored in it.
+    pub(super) fn values_at(&self, ids: impl Iterator<Item = usize>, passives: &[V], values: &[V]) -> Partials<V> {
+        let mut passives = passives.iter();
+        let value_of = |id: usize| match id {
+            _ if self.partials => Some(V::zero()), // not needed
+            0 => passives.next().copied(),
+            _ => values.get(id).copied(),
+        };
+        ids.map(value_of).map(|value| value.expect("every argument has a value")).collect()
     }
 
     /// seed·partial for each argument of a typed statement, whose record would have this payload and arguments of these

@@ -21,14 +21,18 @@
 mod append;
 mod block;
 mod continuations;
+mod forward;
+mod lanes;
 mod layers;
 mod layout;
 mod patterns;
+mod plans;
 mod records;
 mod segment;
 mod slab_stack;
 mod spilled;
 mod table;
+mod upward;
 mod walk;
 
 pub(crate) use append::{append, append_nary};
@@ -108,6 +112,26 @@ macro_rules! reverse_by_arena {
             tape.reverse_through(adjoints, ends, stops, at)
         }
 
+        fn reverse_lanes_through(
+            tape: &Self::Tape,
+            lanes: usize,
+            adjoints: &mut [V],
+            ends: (Option<Mark>, Option<Mark>),
+            stops: &mut dyn Iterator<Item = Mark>,
+            at: &mut Stop<'_, V>,
+        ) -> Result<(), SweepError> {
+            tape.reverse_lanes_through(lanes, adjoints, ends, stops, at)
+        }
+
+        fn forward_through(
+            tape: &Self::Tape,
+            tangents: &mut [V],
+            stops: &mut dyn Iterator<Item = Mark>,
+            at: &mut Stop<'_, V>,
+        ) -> Result<(), SweepError> {
+            tape.forward_through(tangents, stops, at)
+        }
+
         fn truncate(tape: &mut Self::Tape, mark: Mark) -> Result<(), SweepError> {
             tape.truncate(mark)
         }
@@ -164,6 +188,30 @@ macro_rules! variables_by_manager {
         #[inline(always)]
         fn raw(id: &M::Id) -> LinearId<M::Index> {
             M::raw(id)
+        }
+
+        #[track_caller]
+        fn is_active(inputs: &[&M::Id]) -> bool {
+            crate::active::recording_of::<Self>(inputs.iter().copied()).is_some()
+        }
+
+        #[track_caller]
+        fn record_external(
+            inputs: &[&M::Id],
+            outputs: &[V],
+            rule: Box<dyn crate::External<V>>,
+            each: &mut dyn FnMut(V, M::Id),
+        ) {
+            match crate::active::recording_of::<Self>(inputs.iter().copied()) {
+                Some(number) => crate::active::record_external::<Self>(number, inputs, outputs, rule, each),
+                None => outputs.iter().for_each(|value| each(*value, M::passive())),
+            }
+        }
+
+        #[track_caller]
+        fn keep<C: crate::Companion + Default + Clone>(inputs: &[&M::Id]) -> Option<C> {
+            let number = crate::active::recording_of::<Self>(inputs.iter().copied())?;
+            Some(crate::active::with_companion::<Self, C, _>(number, |companion| companion.clone()))
         }
     };
 }

@@ -37,9 +37,14 @@ pub(super) const fn code(pattern: Pattern) -> u8 {
     0
 }
 
+/// `+`, `-` or `f` for each leaf of a listed pattern.
+pub(super) const fn text(code: u8) -> &'static [u8] {
+    LISTED[(code - PATTERNS) as usize].as_bytes()
+}
+
 /// The leaves and stored factors of a listed pattern.
 pub(super) const fn size(code: u8) -> (usize, usize) {
-    let text = LISTED[(code - PATTERNS) as usize].as_bytes();
+    let text = text(code);
     let (mut k, mut factors) = (0, 0);
     while k < text.len() {
         factors += (text[k] == b'f') as usize;

@@ -11,25 +11,25 @@ use core::slice;
 use smallvec::SmallVec;
 
 /// One record, read in place; `record` is its first byte.
-struct Special<V: 'static> {
-    record: *const u8,
-    bytes: usize,
-    arguments: usize,
+pub(super) struct Special<V: 'static> {
+    pub(super) record: *const u8,
+    pub(super) bytes: usize,
+    pub(super) arguments: usize,
     /// Floats in front of the identifiers.
-    payload: usize,
-    layout: Option<&'static Layout<V>>,
+    pub(super) payload: usize,
+    pub(super) layout: Option<&'static Layout<V>>,
 }
 
 /// # Safety
 ///
 /// `count` values of type `T`, written as plain bytes, lie from `at` on.
-unsafe fn read<T: Copy>(at: *const u8, count: usize) -> impl ExactSizeIterator<Item = T> + Clone {
+pub(super) unsafe fn read<T: Copy>(at: *const u8, count: usize) -> impl ExactSizeIterator<Item = T> + Clone {
     // SAFETY: promised by the caller.
     (0..count).map(move |k| unsafe { at.cast::<T>().add(k).read_unaligned() })
 }
 
 /// A place that moves through a recording, last record first.
-struct Cursor<'a, V: Float, M: IndexManager, L: Layer, const VALUES: bool> {
+pub(super) struct Cursor<'a, V: Float, M: IndexManager, L: Layer, const VALUES: bool> {
     records: &'a Records<V, M, L, VALUES>,
     reader: <L::Segments as Segments>::Reader<'a>,
     /// The span, and where its segment lies; null as long as it is not loaded.
@@ -42,7 +42,7 @@ struct Cursor<'a, V: Float, M: IndexManager, L: Layer, const VALUES: bool> {
 
 impl<'a, V: Float, M: IndexManager, L: Layer, const VALUES: bool> Cursor<'a, V, M, L, VALUES> {
     /// Behind the last record.
-    fn new(records: &'a Records<V, M, L, VALUES>) -> Self {
+    pub(super) fn new(records: &'a Records<V, M, L, VALUES>) -> Self {
         let at = records.spans.len().saturating_sub(1);
         let data = if records.spans.is_empty() { 0 } else { records.data_of(at) };
         let reader = records.segments.reader();
@@ -51,7 +51,7 @@ impl<'a, V: Float, M: IndexManager, L: Layer, const VALUES: bool> Cursor<'a, V, 
 
     /// Moves down to the record with this number, and calls `f` for each span in between, with its index, where its segment
     /// lies, the first number and the one behind the last, and where the data end; `f` returns where they begin.
-    fn move_to(
+    pub(super) fn move_to(
         &mut self,
         number: usize,
         mut f: impl FnMut(usize, *const u8, (usize, usize), *const u8) -> *const u8,
@@ -88,21 +88,22 @@ impl<'a, V: Float, M: IndexManager, L: Layer, const VALUES: bool> Cursor<'a, V, 
         Ok(self.move_to(number, reverse)?)
     }
 
-    /// Moves down to a mark without sweeping, and restores the values that identifiers had there, if they are reused.
+    /// Moves down to a mark without sweeping, and restores the values that identifiers had there, if they are reused. Any
+    /// number is good for a mark: where its records end is found by walking, at most over one span if nothing is restored.
     ///
     /// # Safety
     ///
     /// `values` are as many as the recording has identifiers, and a copy, or nobody else uses them.
-    unsafe fn go_to(&mut self, mark: Mark, values: *mut V) -> Result<(), StorageError> {
-        let [number, span, data, _] = mark.numbers();
-        let records = self.records;
-        if !(VALUES && M::REUSES) {
-            let at = usize_of(span);
+    pub(super) unsafe fn go_to(&mut self, mark: Mark, values: *mut V) -> Result<(), StorageError> {
+        let [number, ..] = mark.numbers();
+        let (number, records) = (number.clamp(1, self.records.next), self.records);
+        let restores = VALUES && M::REUSES;
+        if !restores && !records.spans.is_empty() {
+            let at = records.spans.partition_point(|span| span.first < number).saturating_sub(1);
             if at != self.at {
-                (self.at, self.start) = (at, core::ptr::null());
+                let next = usize_of(records.spans[at + 1].first);
+                (self.at, self.start, self.next, self.data) = (at, core::ptr::null(), next, records.data_of(at));
             }
-            (self.next, self.data) = (usize_of(number), usize_of(data));
-            return Ok(());
         }
         self.move_to(usize_of(number), |at, start, (first, next), mut end| {
             let span = &records.spans[at];
@@ -111,7 +112,7 @@ impl<'a, V: Float, M: IndexManager, L: Layer, const VALUES: bool> Cursor<'a, V, 
                 unsafe {
                     let code = *span.codes_at(start).wrapping_sub(number);
                     let kind = records.table.kind(code);
-                    if kind != Kind::Input {
+                    if VALUES && M::REUSES && kind != Kind::Input {
                         Records::<V, M, L, VALUES>::undo(end, number, values);
                     }
                     end = records.special(code, kind, end).record;
@@ -119,6 +120,11 @@ impl<'a, V: Float, M: IndexManager, L: Layer, const VALUES: bool> Cursor<'a, V, 
             }
             end
         })
+    }
+
+    /// The span, and where in it the data end.
+    pub(super) const fn place(&self) -> (usize, usize) {
+        (self.at, self.data)
     }
 }
 
@@ -162,16 +168,12 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
         unsafe { cursor.reverse_to(first, &mut sweep) }
     }
 
-    fn check_length(&self, adjoints: usize) {
-        assert!(
-            adjoints >= self.len(),
-            "the adjoint vector has {adjoints} entries, the recording needs {}",
-            self.len()
-        );
+    pub(super) fn check_length(&self, adjoints: usize) {
+        check_length(adjoints, self.len());
     }
 
     /// Reused identifiers have had other values: a sweep goes back to them in this copy.
-    fn values_to_restore(&self) -> Option<Scratch<V>> {
+    pub(super) fn values_to_restore(&self) -> Option<Scratch<V>> {
         (VALUES && M::REUSES).then(|| {
             let mut copy = Scratch::<V>::new();
             copy.extend_from_slice(self.values());
@@ -180,21 +182,11 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
     }
 
     /// The values that a sweep reads, which it only writes to if they are a copy.
-    fn values_for_sweep(&self, copy: &mut Option<Scratch<V>>) -> (*mut V, usize) {
+    pub(super) fn values_for_sweep(&self, copy: &mut Option<Scratch<V>>) -> (*mut V, usize) {
         match copy {
             Some(copy) => (copy.as_mut_ptr(), copy.len()),
             None => (self.values().as_ptr().cast_mut(), self.values().len()),
         }
-    }
-
-    /// Gives all identifiers the values that they had at a mark.
-    ///
-    /// # Safety
-    ///
-    /// `values` are as many as the recording has identifiers.
-    pub(super) unsafe fn restore_values(&self, mark: Mark, values: *mut V) -> Result<(), StorageError> {
-        // SAFETY: promised by the caller.
-        unsafe { Cursor::new(self).go_to(mark, values) }
     }
 
     /// Sweeps over the records of span `at` with numbers below `next` and from `first` on. The segment lies at `start` now, the
@@ -263,7 +255,7 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
     /// A record that is not an input's ends at `end`. Where identifiers are reused and values kept, `values` are a copy of
     /// them, or nobody else uses them.
     #[inline(always)]
-    unsafe fn undo(end: *const u8, number: usize, values: *mut V) -> (usize, *const u8) {
+    pub(super) unsafe fn undo(end: *const u8, number: usize, values: *mut V) -> (usize, *const u8) {
         if !M::REUSES {
             return (number, end);
         }
@@ -316,28 +308,15 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
             Kind::Ones => ids.for_each(|id| adjoints[id] += seed),
             Kind::Nary => {
                 let layout = special.layout.expect("n-ary records have a layout");
-                let partials_of = layout.nary.expect("and their layout has the rule");
-                let (n, constants) = (special.arguments, special.payload);
-                let mut scratch = Scratch::<V>::new();
-                scratch.extend(ids.clone().map(|id| values[id]).chain(payload));
-                scratch.resize(2 * n + constants, V::zero());
-                let (arguments, rest) = scratch.split_at_mut(n);
-                let (constants, partials) = rest.split_at_mut(constants);
-                partials_of(arguments, constants, partials);
-                ids.zip(partials).for_each(|(id, partial)| adjoints[id] += seed * *partial);
+                layout.partials_at(ids.clone().map(|id| values[id]), payload, |partials| {
+                    ids.zip(partials).for_each(|(id, partial)| adjoints[id] += seed * *partial);
+                });
             }
             Kind::Mixed | Kind::Explicit => {
                 let layout = special.layout.expect("typed records have a layout");
                 let passive = special.payload - layout.payload;
                 let payload: SmallVec<[V; 128]> = payload.collect();
-                let mut passives = payload[..passive].iter();
-                let value_of = |id: usize| match id {
-                    _ if layout.partials => Some(V::zero()), // not needed
-                    0 => passives.next().copied(),
-                    _ => values.get(id).copied(),
-                };
-                let values: Partials<V> =
-                    ids.clone().map(value_of).map(|value| value.expect("every argument has a value")).collect();
+                let values: Partials<V> = layout.values_at(ids.clone(), &payload[..passive], values);
                 let contributions = layout.expand::<M::Index>(seed, &payload[passive..], &values);
                 for (id, contribution) in ids.zip(contributions).filter(|(id, _)| *id != 0) {
                     adjoints[id] += contribution;
@@ -355,7 +334,7 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
     /// # Safety
     ///
     /// A record with this code, of this kind, ends at `end`.
-    unsafe fn special(&self, code: u8, kind: Kind, end: *const u8) -> Special<V> {
+    pub(super) unsafe fn special(&self, code: u8, kind: Kind, end: *const u8) -> Special<V> {
         let (float, id) = (size_of::<V>(), size_of::<M::Index>());
         let tail = if kind == Kind::Input { 0 } else { Self::TAIL };
         let end = end.wrapping_sub(tail);
@@ -459,6 +438,11 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
         };
         report.stream("tables", MemoryUsage::exact(size_of::<Self>() + self.table.reserved()))
     }
+}
+
+/// Fails unless an adjoint vector is long enough.
+pub(super) fn check_length(adjoints: usize, needed: usize) {
+    assert!(adjoints >= needed, "the adjoint vector has {adjoints} entries, the recording needs {needed}");
 }
 
 /// Reverses a record of a listed pattern or of partials without passive arguments among them; returns where it starts.

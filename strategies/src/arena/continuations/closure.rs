@@ -46,9 +46,21 @@ pub(super) struct Extent {
     pub(super) arguments: usize,
 }
 
+/// Appends seed·∂result/∂argument for each argument of the closure that ends at `end`, passive ones included.
+///
+/// # Safety
+///
+/// Captures of a closure of this function's type end there.
+pub(super) type ListFn<V> = unsafe fn(end: *const u8, seed: V, contributions: &mut Vec<V>);
+
 /// What all closures of one type share.
 pub(super) struct Vtable<V: 'static> {
     pub(super) reverse: ReverseFn<V>,
+    pub(super) list: ListFn<V>,
+    /// Whether what it contributes is, up to rounding, but not bit for bit, the seed times what it contributes for seed 1.
+    pub(super) foreign: bool,
+    /// Numbers behind the identifiers of the arguments.
+    pub(super) trailing: usize,
     /// Bytes of captures; 0 if they differ from closure to closure.
     pub(super) bytes: usize,
     /// Measures the closure that ends there.
@@ -66,6 +78,9 @@ impl<V: Float> Vtable<V> {
     pub(super) const fn typed<H: Shape, I: IndexType>() -> Self {
         Self {
             reverse: reverse_typed::<H, V, I>,
+            list: list_typed::<H, V, I>,
+            foreign: false,
+            trailing: 1,
             bytes: typed_bytes::<V, I>(H::FACTORS, H::LEAVES),
             extent: extent_of_typed::<H, V, I>,
             hash: H::HASH,
@@ -75,12 +90,28 @@ impl<V: Float> Vtable<V> {
     /// Closures over any number of partials; none are captured if `ONES`.
     pub(super) const fn slices<const ONES: bool, I: IndexType>() -> Self {
         let hash = if ONES { 0xA11 } else { 0xA12 };
-        Self { reverse: reverse_slices::<ONES, V, I>, bytes: 0, extent: extent_of_slices::<ONES, V, I>, hash }
+        Self {
+            reverse: reverse_slices::<ONES, V, I>,
+            list: list_slices::<ONES, V, I>,
+            foreign: false,
+            trailing: 2,
+            bytes: 0,
+            extent: extent_of_slices::<ONES, V, I>,
+            hash,
+        }
     }
 
     /// Users' closures of this type.
     pub(super) const fn user<F: Fn(V, &mut [V]), I: IndexType>() -> Self {
-        Self { reverse: reverse_user::<F, V, I>, bytes: 0, extent: extent_of_user::<F, I>, hash: 0xA13 }
+        Self {
+            reverse: reverse_user::<F, V, I>,
+            list: list_user::<F, V, I>,
+            foreign: true,
+            trailing: 3,
+            bytes: 0,
+            extent: extent_of_user::<F, I>,
+            hash: 0xA13,
+        }
     }
 }
 
@@ -124,6 +155,27 @@ unsafe fn reverse_typed<H: Shape, V: Float, I: IndexType>(end: *const u8, seed: 
     let factors = end.wrapping_sub(typed_bytes::<V, I>(H::FACTORS, H::LEAVES)).cast::<V>();
     let arguments = end.cast::<I>().wrapping_sub(H::LEAVES + 1);
     H::scatter(seed, seed, &mut Captured { factors, arguments, adjoints: sweep.adjoints });
+}
+
+/// # Safety
+///
+/// As [`ListFn`], for typed closures of this shape.
+unsafe fn list_typed<H: Shape, V: Float, I: IndexType>(end: *const u8, seed: V, contributions: &mut Vec<V>) {
+    struct Listed<'a, V>(*const V, &'a mut Vec<V>);
+    impl<V: Float> Scatter<V> for Listed<'_, V> {
+        fn factor(&mut self) -> V {
+            // SAFETY: `FACTORS` factors were captured, and a shape asks for as many (all shapes are this crate's).
+            unsafe {
+                self.0 = self.0.add(1);
+                self.0.sub(1).read()
+            }
+        }
+        fn leaf(&mut self, contribution: V) {
+            self.1.push(contribution);
+        }
+    }
+    let factors = end.wrapping_sub(typed_bytes::<V, I>(H::FACTORS, H::LEAVES)).cast::<V>();
+    H::scatter(seed, seed, &mut Listed(factors, contributions));
 }
 
 /// The captures of a typed closure while it runs.
@@ -201,6 +253,34 @@ unsafe fn reverse_slices<const ONES: bool, V: Float, I: IndexType>(end: *const u
 
 /// # Safety
 ///
+/// As [`ListFn`], for closures over slices.
+unsafe fn list_slices<const ONES: bool, V: Float, I: IndexType>(end: *const u8, seed: V, contributions: &mut Vec<V>) {
+    // SAFETY: the partials lie where `Continuations::append_slices` wrote them.
+    unsafe {
+        let Extent { bytes, arguments } = extent_of_slices::<ONES, V, I>(end);
+        if ONES {
+            contributions.extend((0..arguments).map(|_| seed));
+        } else {
+            contributions.extend(captured::<V>(end.sub(bytes).cast(), arguments).map(|partial| seed * partial));
+        }
+    }
+}
+
+/// The identifiers of the arguments of the closure that ends there, passive ones included.
+///
+/// # Safety
+///
+/// It does, and is of this type.
+pub(super) unsafe fn arguments<V, I: IndexType>(vtable: &Vtable<V>, end: *const u8) -> impl Iterator<Item = usize> {
+    // SAFETY: promised by the caller; all closures have the identifiers of their arguments in front of the trailing numbers.
+    unsafe {
+        let n = (vtable.extent)(end).arguments;
+        captured::<I>(end.cast::<I>().sub(n + vtable.trailing), n).map(|id| usize_of(id.widen()))
+    }
+}
+
+/// # Safety
+///
 /// A user's closure of this type ends there.
 unsafe fn extent_of_user<F, I: IndexType>(end: *const u8) -> Extent {
     // SAFETY: promised by the caller.
@@ -212,16 +292,28 @@ unsafe fn extent_of_user<F, I: IndexType>(end: *const u8) -> Extent {
 ///
 /// As [`ReverseFn`], for users' closures of this type.
 unsafe fn reverse_user<F: Fn(V, &mut [V]), V: Float, I: IndexType>(end: *const u8, seed: V, sweep: &mut Sweep<'_, V>) {
-    // SAFETY: object and identifiers lie where `Continuations::append_user` put them; the object is dropped only through
-    // an exclusive reference to the tape, and this sweep holds a shared one.
-    let (function, n, slots) = unsafe {
+    let mut contributions = Scratch::<V>::new();
+    // SAFETY: promised by the caller; identifiers lie where `Continuations::append_user` put them.
+    let slots = unsafe {
+        list_user::<F, V, I>(end, seed, &mut contributions);
+        let n = count::<I>(end);
+        captured::<I>(end.cast::<I>().sub(n + 3), n).map(|id| usize_of(id.widen()))
+    };
+    slots.zip(contributions.iter()).for_each(|(slot, contribution)| sweep.adjoints[slot] += *contribution);
+}
+
+/// # Safety
+///
+/// As [`ListFn`], for users' closures of this type.
+unsafe fn list_user<F: Fn(V, &mut [V]), V: Float, I: IndexType>(end: *const u8, seed: V, contributions: &mut Vec<V>) {
+    // SAFETY: the object lies where `Continuations::append_user` put it; it is dropped only through an exclusive reference to
+    // the tape, and this sweep holds a shared one.
+    let (function, n) = unsafe {
         let n = count::<I>(end);
         let object = end.sub(user_tail_bytes::<I>(n) + whole_words(size_of::<F>()));
-        let ids = captured::<I>(end.cast::<I>().sub(n + 3), n);
-        (&*object.cast::<F>(), n, ids.map(|id| usize_of(id.widen())))
+        (&*object.cast::<F>(), n)
     };
-    let mut contributions = Scratch::<V>::new();
-    contributions.resize(n, V::zero());
-    function(seed, &mut contributions);
-    slots.zip(contributions.iter()).for_each(|(slot, contribution)| sweep.adjoints[slot] += *contribution);
+    let before = contributions.len();
+    contributions.resize(before + n, V::zero());
+    function(seed, &mut contributions[before..]);
 }

@@ -1,20 +1,22 @@
 //! Calling the closures, last first.
 
+use super::super::records::usize_of;
+use super::super::walk::check_length;
 use super::closure::{ReverseFn, Sweep, Vtable, result};
 use super::{Continuations, Ends, bottom};
 use crate::{Float, IndexManager, Mark, Stop, SweepError};
 
 /// A place that moves through a recording, last closure first.
-struct Cursor<'a, V: Float, M: IndexManager> {
+pub(super) struct Cursor<'a, V: Float, M: IndexManager> {
     closures: &'a Continuations<V, M>,
     /// The segment.
-    at: usize,
-    ends: Ends<V>,
+    pub(super) at: usize,
+    pub(super) ends: Ends<V>,
 }
 
 impl<'a, V: Float, M: IndexManager> Cursor<'a, V, M> {
     /// Behind the last closure; `None` if there never was a segment.
-    fn new(closures: &'a Continuations<V, M>) -> Option<Self> {
+    pub(super) fn new(closures: &'a Continuations<V, M>) -> Option<Self> {
         let ends = Ends { data: closures.data, top: closures.top };
         (!closures.data.is_null()).then(|| Self { closures, at: closures.full.len(), ends })
     }
@@ -22,14 +24,12 @@ impl<'a, V: Float, M: IndexManager> Cursor<'a, V, M> {
     /// Moves down to a mark, or to the start, and calls `f` with the type and the end of each closure in between. It returns
     /// how many bytes were captured.
     #[inline(always)]
-    fn move_to(&mut self, mark: Option<Mark>, mut f: impl FnMut(&'static Vtable<V>, *const u8) -> usize) {
-        let (first, target) = mark.map_or((0, None), |mark| {
-            let (at, ends) = self.closures.ends_at(mark);
-            (at, Some(ends.top))
-        });
+    pub(super) fn move_to(&mut self, mark: Option<Mark>, mut f: impl FnMut(&'static Vtable<V>, *const u8) -> usize) {
+        let [first, stack, ..] = mark.map_or([0; 4], Mark::numbers).map(usize_of);
         loop {
             let bottom = bottom::<V>(&self.closures.segments[self.at]);
-            let limit = target.filter(|_| self.at == first).unwrap_or(bottom);
+            // Any number is good for a mark: a limit above the top is reached at once.
+            let limit = if self.at == first { bottom.wrapping_byte_sub(stack).min(bottom) } else { bottom };
             let (mut top, mut end) = (self.ends.top, self.ends.data.cast_const());
             while top < limit {
                 // SAFETY: the pointers of the segment lie from its top to its bottom.
@@ -44,6 +44,20 @@ impl<'a, V: Float, M: IndexManager> Cursor<'a, V, M> {
             self.at -= 1;
             self.ends = self.closures.full[self.at];
         }
+    }
+}
+
+impl<V: Float, M: IndexManager> Cursor<'_, V, M> {
+    /// Moves down to a mark without calling closures: where they end is found by walking over those of one segment.
+    pub(super) fn go_to(&mut self, mark: Mark) {
+        let at = usize_of(mark.numbers()[0]);
+        if at < self.at {
+            (self.at, self.ends) = (at, self.closures.full[at]);
+        }
+        self.move_to(Some(mark), |vtable, end| {
+            // SAFETY: the cursor found the closure.
+            if vtable.bytes != 0 { vtable.bytes } else { unsafe { (vtable.extent)(end).bytes } }
+        });
     }
 }
 
@@ -69,17 +83,12 @@ impl<V: Float, M: IndexManager> Continuations<V, M> {
         stops: &mut dyn Iterator<Item = Mark>,
         at: &mut Stop<'_, V>,
     ) -> Result<(), SweepError> {
-        assert!(
-            adjoints.len() >= self.len(),
-            "the adjoint vector has {} entries, the recording needs {}",
-            adjoints.len(),
-            self.len()
-        );
+        check_length(adjoints.len(), self.len());
         let Some(mut cursor) = Cursor::new(self) else {
             return stops.map(|_| ()).try_for_each(|()| at(adjoints));
         };
         if let Some(from) = from {
-            (cursor.at, cursor.ends) = self.ends_at(from);
+            cursor.go_to(from);
         }
         let mut sweep = Sweep { adjoints, site: 0 };
         for stop in stops {

@@ -1,0 +1,75 @@
+//! Forward mode on a recording.
+
+use super::adjoints::{fill, slot};
+use super::{AdjointVector, Tape};
+use crate::error::Error;
+use crate::expr::Real;
+use tapewright_strategies::Reverse;
+use tapewright_strategies::num_traits::Zero;
+
+/// # Forward sweeps
+impl<S: Reverse> Tape<S> {
+    /// The derivatives of `outputs` along a direction, by a forward sweep over the recording: `tangents` are the entries of the
+    /// direction, for inputs, and 0 for those that are not named. Nothing is recorded or computed again.
+    ///
+    /// Outputs may be passive, whose derivative is 0, and may be inputs. A variable that is no input has the tangent that its
+    /// statement gives it, whatever is given here.
+    ///
+    /// It reads the recording twice, so it costs somewhat more than a reverse sweep; with [`Reuse`](crate::Reuse)
+    /// indices under strategies that keep values three times, and some memory for the values that are overwritten meanwhile. To
+    /// differentiate a function along one direction at one point, [`jvp`](crate::jvp) is cheaper: this is for recordings that
+    /// are there anyway, such as for products with Jᵀ·J.
+    ///
+    /// ```
+    /// use tapewright::prelude::*;
+    ///
+    /// let mut tape = Tape::<PrimalValue>::new();
+    /// let (x, y) = tape.record(|scope| {
+    ///     let x = scope.inputs(&[3.0, 2.0]);
+    ///     let y: Real<_> = (x[0] * x[1]).into();
+    ///     (x, [y, (y * y).into()])
+    /// });
+    /// // JᵀJ·d, as in the method of Gauss and Newton.
+    /// let d = tape.jvp(&[(&x[0], 1.0), (&x[1], 0.5)], &[&y[0], &y[1]])?;
+    /// assert_eq!(d, [3.5, 42.0]);
+    /// let product = tape.sweep(&[(&y[0], d[0]), (&y[1], d[1])])?.of_all(&x)?;
+    /// assert_eq!(product, [2.0 * 3.5 + 24.0 * 42.0, 3.0 * 3.5 + 36.0 * 42.0]);
+    /// # Ok::<(), tapewright::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ForeignVariable`] when a variable belongs to another recording; [`Error::Sweep`] when an external function that a
+    /// tangent reaches has no forward rule, or it fails, and when the strategy has no forward sweep (all of this library that
+    /// record do); [`Error::Storage`] when records cannot be read back from disk.
+    pub fn jvp(&mut self, tangents: &[(&Real<S>, S::Value)], outputs: &[&Real<S>]) -> Result<Vec<S::Value>, Error> {
+        let mut vector = core::mem::take(&mut self.adjoints);
+        let found = self.jvp_with(&mut vector, tangents, outputs);
+        self.adjoints = vector;
+        found
+    }
+
+    /// [`jvp`](Self::jvp) in a vector of the caller: several threads can sweep one recording at once, each with a vector of its
+    /// own.
+    ///
+    /// # Errors
+    ///
+    /// As `jvp`.
+    pub fn jvp_with(
+        &self,
+        vector: &mut AdjointVector<S::Value>,
+        tangents: &[(&Real<S>, S::Value)],
+        outputs: &[&Real<S>],
+    ) -> Result<Vec<S::Value>, Error> {
+        let Self { owned, parts, .. } = self;
+        let slots: Result<Vec<_>, Error> = outputs.iter().map(|output| slot(owned, parts, output)).collect();
+        let slots = slots?;
+        vector.clear(S::identifiers(owned.tape()));
+        fill(owned, parts, vector, tangents.iter().map(|(x, tangent)| (*x, *tangent)))?;
+        let tangents = vector.everything();
+        // Reverse sweeps leave anything in the slot of passive variables.
+        tangents.iter_mut().take(1).for_each(|passive| *passive = S::Value::zero());
+        owned.forward(tangents)?;
+        Ok(slots.iter().map(|slot| slot.map_or_else(S::Value::zero, |slot| tangents[slot])).collect())
+    }
+}

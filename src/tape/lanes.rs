@@ -1,0 +1,254 @@
+//! Several adjoint vectors in one sweep.
+
+use super::adjoints::slot;
+use super::position::Parts;
+use super::{NONE, Tape};
+use crate::error::{Error, same_length};
+use crate::expr::Real;
+use core::fmt;
+use core::ops::Range;
+use tapewright_strategies::active::OwnedTape;
+use tapewright_strategies::num_traits::Zero;
+use tapewright_strategies::{Float, Reverse};
+
+/// Several adjoint vectors, *lanes*, for [`Tape::sweep_lanes_with`], kept from sweep to sweep.
+///
+/// The adjoints of one variable lie side by side. It takes `width` times the memory of an
+/// [`AdjointVector`](crate::AdjointVector).
+#[derive(Clone, Debug)]
+pub struct LaneVector<V> {
+    width: usize,
+    adjoints: Vec<V>,
+    /// Where the adjoints of slot 0 lie: a variable's 8 adjoints are then in one cache line.
+    start: usize,
+    /// Outside these slots all adjoints are 0.
+    dirty: Range<usize>,
+    /// The adjoints of passive variables.
+    zeros: Vec<V>,
+}
+
+/// Bytes of a cache line.
+const LINE: usize = 64;
+
+impl<V: Float> LaneVector<V> {
+    /// Room for this number of adjoint vectors, which grows when it is used. Sweeps are fastest for 8 and 16.
+    ///
+    /// # Panics
+    ///
+    /// When `width` is 0.
+    #[must_use]
+    #[track_caller]
+    pub fn new(width: usize) -> Self {
+        assert!(width > 0, "a sweep has at least one adjoint vector");
+        Self { width, adjoints: Vec::new(), start: 0, dirty: NONE, zeros: vec![V::zero(); width] }
+    }
+
+    /// The number of adjoint vectors.
+    #[must_use]
+    pub const fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Makes it another number of vectors, all 0.
+    fn reshape(&mut self, width: usize) {
+        self.wipe();
+        self.width = width;
+        self.zeros.resize(width, V::zero());
+    }
+
+    fn wipe(&mut self) {
+        let dirty = core::mem::replace(&mut self.dirty, NONE);
+        self.adjoints[self.start..][dirty.start * self.width..dirty.end * self.width].fill(V::zero());
+    }
+
+    /// Makes the vectors long enough and 0 everywhere.
+    fn clear(&mut self, identifiers: usize) {
+        self.wipe();
+        if self.start + identifiers * self.width > self.adjoints.len() {
+            // Grown by doubling, and without copying what is 0 anyway.
+            let slack = LINE / size_of::<V>();
+            let length = (identifiers * self.width).max(2 * self.adjoints.len()) + slack;
+            self.adjoints = Vec::new();
+            self.adjoints = vec![V::zero(); length];
+            self.start = Some(self.adjoints.as_ptr().align_offset(LINE)).filter(|skip| *skip < slack).unwrap_or(0);
+        }
+    }
+
+    fn slots(&self) -> usize {
+        (self.adjoints.len() - self.start) / self.width
+    }
+
+    fn at(&mut self, slot: usize) -> &mut [V] {
+        &mut self.adjoints[self.start..][slot * self.width..][..self.width]
+    }
+
+    /// Bytes in use for so many identifiers, and bytes obtained.
+    pub(super) fn bytes(&self, identifiers: usize) -> (usize, usize) {
+        let used = (identifiers * self.width).min(self.adjoints.len());
+        (used * size_of::<V>(), self.adjoints.capacity() * size_of::<V>())
+    }
+}
+
+/// The result of [`Tape::sweep_lanes_with`].
+pub struct LaneAdjoints<'a, S: Reverse> {
+    owned: &'a OwnedTape<S>,
+    parts: &'a Parts,
+    lanes: &'a LaneVector<S::Value>,
+}
+
+impl<'a, S: Reverse> LaneAdjoints<'a, S> {
+    /// The adjoints of an input, one for each lane: ∂(Σ seed·output)/∂input. 0 for passive variables, and for variables that
+    /// are no inputs.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ForeignVariable`] when the variable belongs to another recording.
+    pub fn of(&self, variable: &Real<S>) -> Result<&'a [S::Value], Error> {
+        let LaneVector { width, adjoints, start, zeros, .. } = self.lanes;
+        let slot = slot(self.owned, self.parts, variable)?;
+        Ok(slot.map_or(&zeros[..], |slot| &adjoints[*start..][slot * width..][..*width]))
+    }
+}
+
+impl<S: Reverse> fmt::Debug for LaneAdjoints<'_, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Adjoints of recording {} in {} lanes", self.owned.number(), self.lanes.width)
+    }
+}
+
+/// The result of [`Tape::sweep_lanes`].
+#[derive(Debug)]
+pub struct ArrayAdjoints<'a, S: Reverse, const N: usize>(LaneAdjoints<'a, S>);
+
+impl<S: Reverse, const N: usize> ArrayAdjoints<'_, S, N> {
+    /// The adjoints of an input, one for each lane: ∂(Σ seed·output)/∂input. 0 for passive variables, and for variables that
+    /// are no inputs.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ForeignVariable`] when the variable belongs to another recording.
+    pub fn of(&self, variable: &Real<S>) -> Result<[S::Value; N], Error> {
+        let lanes = self.0.of(variable)?;
+        Ok(core::array::from_fn(|lane| lanes[lane]))
+    }
+}
+
+/// # Several adjoint vectors at once
+impl<S: Reverse> Tape<S> {
+    /// [`sweep`](Self::sweep) with `N` adjoint vectors at once: entry `l` of each array is a seed, or a result, in *lane* `l`.
+    ///
+    /// Each lane gets, bit for bit, what a sweep of its own would give it. The recording is read once, not `N` times: under
+    /// [`Jacobian`](crate::Jacobian) 8 lanes cost less than three sweeps. Strategies that recompute partials do so for each
+    /// lane, and gain little. The adjoints take `N` times the memory.
+    ///
+    /// # Errors
+    ///
+    /// As `sweep`.
+    ///
+    /// ```
+    /// use tapewright::prelude::*;
+    ///
+    /// let mut tape = Tape::<Jacobian>::new();
+    /// let (x, y, z) = tape.record(|scope| {
+    ///     let x = scope.input(3.0);
+    ///     (x, (x * x).eval(), x.sin().eval())
+    /// });
+    /// let adjoints = tape.sweep_lanes(&[(&y, [1.0, 0.0]), (&z, [0.0, 1.0])])?;
+    /// assert_eq!(adjoints.of(&x)?, [6.0, 3.0_f64.cos()]);
+    /// # Ok::<(), tapewright::Error>(())
+    /// ```
+    pub fn sweep_lanes<const N: usize>(
+        &mut self,
+        seeds: &[(&Real<S>, [S::Value; N])],
+    ) -> Result<ArrayAdjoints<'_, S, N>, Error> {
+        const { assert!(N > 0, "a sweep has at least one adjoint vector") };
+        let Self { owned, parts, inputs, lanes, .. } = self;
+        let lanes = lanes.get_or_insert_with(|| LaneVector::new(N));
+        lanes.reshape(N);
+        let seeds = seeds.iter().map(|(output, seeds)| (*output, &seeds[..]));
+        sweep_into(owned, parts, inputs, lanes, seeds).map(ArrayAdjoints)
+    }
+
+    /// [`sweep_lanes`](Self::sweep_lanes) with as many adjoint vectors as the given one has lanes: one seed for each lane with each
+    /// output. Several threads can sweep one recording at once, each with lanes of its own.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LengthMismatch`] when an output has not as many seeds as there are lanes, else as `sweep`.
+    ///
+    /// ```
+    /// use tapewright::{LaneVector, prelude::*};
+    ///
+    /// let mut tape = Tape::<Jacobian>::new();
+    /// let (x, y) = tape.record(|scope| {
+    ///     let x = scope.inputs(&[1.0, 2.0, 3.0]);
+    ///     let y: Vec<Real<_>> = x.iter().map(|x| (*x * x[0]).into()).collect();
+    ///     (x, y)
+    /// });
+    /// let mut lanes = LaneVector::new(y.len());
+    /// let unit = |i: usize| (0..y.len()).map(|l| if l == i { 1.0 } else { 0.0 }).collect::<Vec<f64>>();
+    /// let seeds: Vec<_> = (0..y.len()).map(unit).collect();
+    /// let seeds: Vec<_> = y.iter().zip(&seeds).map(|(y, seeds)| (y, &seeds[..])).collect();
+    /// let adjoints = tape.sweep_lanes_with(&mut lanes, &seeds)?;
+    /// assert_eq!(adjoints.of(&x[0])?, [2.0, 2.0, 3.0]);
+    /// # Ok::<(), tapewright::Error>(())
+    /// ```
+    pub fn sweep_lanes_with<'a>(
+        &'a self,
+        lanes: &'a mut LaneVector<S::Value>,
+        seeds: &[(&Real<S>, &[S::Value])],
+    ) -> Result<LaneAdjoints<'a, S>, Error> {
+        sweep_into(&self.owned, &self.parts, &self.inputs, lanes, seeds.iter().copied())
+    }
+
+    /// The rows of the Jacobian matrix of these outputs with respect to these inputs.
+    pub(crate) fn rows(&mut self, inputs: &[Real<S>], outputs: &[Real<S>]) -> Result<Vec<Vec<S::Value>>, Error> {
+        /// Lanes that are swept at once.
+        const WIDTH: usize = 8;
+        let mut rows = Vec::with_capacity(outputs.len());
+        for outputs in outputs.chunks(WIDTH) {
+            if let [output] = outputs {
+                rows.push(self.sweep(&[(output, S::Value::from_f64(1.0))])?.of_all(inputs)?);
+                continue;
+            }
+            let width = outputs.len().next_power_of_two();
+            let lanes = self.lanes.get_or_insert_with(|| LaneVector::new(width));
+            lanes.reshape(width);
+            let mut seeds = vec![S::Value::zero(); outputs.len() * width];
+            seeds.iter_mut().step_by(width + 1).for_each(|seed| *seed = S::Value::from_f64(1.0));
+            let seeds = outputs.iter().zip(seeds.chunks_exact(width));
+            let adjoints = sweep_into(&self.owned, &self.parts, &self.inputs, lanes, seeds)?;
+            let first = rows.len();
+            rows.resize_with(first + outputs.len(), || Vec::with_capacity(inputs.len()));
+            for input in inputs {
+                rows[first..].iter_mut().zip(adjoints.of(input)?).for_each(|(row, partial)| row.push(*partial));
+            }
+        }
+        Ok(rows)
+    }
+}
+
+/// Sweeps from these outputs with these seeds.
+fn sweep_into<'a, 'y, S: Reverse>(
+    owned: &'a OwnedTape<S>,
+    parts: &'a Parts,
+    inputs: &Range<usize>,
+    lanes: &'a mut LaneVector<S::Value>,
+    seeds: impl Iterator<Item = (&'y Real<S>, &'y [S::Value])> + Clone,
+) -> Result<LaneAdjoints<'a, S>, Error> {
+    for (output, seeds) in seeds.clone() {
+        same_length(("lanes", lanes.width), ("seeds of an output", seeds.len()))?;
+        slot(owned, parts, output)?;
+    }
+    lanes.clear(S::identifiers(owned.tape()));
+    lanes.dirty = 0..lanes.slots(); // should a rule panic, or records be unreadable
+    for (output, seeds) in seeds {
+        if let Some(slot) = slot(owned, parts, output)? {
+            lanes.at(slot).iter_mut().zip(seeds).for_each(|(adjoint, seed)| *adjoint += *seed);
+        }
+    }
+    let (width, slots) = (lanes.width, lanes.slots());
+    owned.reverse_lanes_between(width, None, None, &mut lanes.adjoints[lanes.start..][..slots * width])?;
+    lanes.dirty = inputs.clone();
+    Ok(LaneAdjoints { owned, parts, lanes })
+}

@@ -1,0 +1,135 @@
+//! Sweeping forward: tangents of inputs in, tangents of all variables out.
+
+use super::layers::Layer;
+use super::layout::Partials;
+use super::plans::{How, Local, Plans};
+use super::records::{Records, usize_of};
+use super::table::Kind;
+use super::upward::{Climb, Found};
+use super::walk::read;
+use crate::{Float, IndexManager, IndexType, Mark, Stop, SweepError};
+use core::slice;
+use smallvec::SmallVec;
+
+/// Σ partial·tangent over the arguments whose tangent is not 0.
+#[inline(always)]
+pub(super) fn dot<V: Float>(arguments: impl Iterator<Item = (usize, V)>, tangents: &[V]) -> V {
+    arguments.fold(V::zero(), |sum, (id, partial)| {
+        let tangent = tangents[id];
+        if tangent == V::zero() { sum } else { sum + partial * tangent }
+    })
+}
+
+struct ForwardSweep<'a, 't, 's, V: 'static, M: IndexManager, L: Layer, const VALUES: bool> {
+    records: &'a Records<V, M, L, VALUES>,
+    tangents: &'t mut [V],
+    at: &'t mut Stop<'s, V>,
+    values: *mut V,
+    known: usize,
+    plans: Plans<V>,
+    local: Local<V>,
+}
+
+impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, VALUES> {
+    /// Sweeps from the first statement to the last; see [`Reverse::forward_through`](crate::Reverse::forward_through).
+    pub(crate) fn forward_through(
+        &self,
+        tangents: &mut [V],
+        stops: &mut dyn Iterator<Item = Mark>,
+        at: &mut Stop<'_, V>,
+    ) -> Result<(), SweepError> {
+        self.check_length(tangents.len());
+        let mut copy = self.values_to_restore();
+        let (values, known) = self.values_for_sweep(&mut copy);
+        let (plans, local) = (Plans::new(), Local::new());
+        let mut sweep = ForwardSweep { records: self, tangents, at, values, known, plans, local };
+        // SAFETY: the values are a copy if they are written to, and as many as identifiers if records read them.
+        unsafe { self.climb(values, stops, &mut sweep) }
+    }
+}
+
+impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Climb<V> for ForwardSweep<'_, '_, '_, V, M, L, VALUES> {
+    unsafe fn record(&mut self, Found { code, number, end }: Found) -> Result<(), SweepError> {
+        let records = self.records;
+        let plan = self.plans.get::<M::Index>(&records.table, code);
+        if plan.how == How::Special {
+            // SAFETY: promised by the caller.
+            unsafe { self.special(Found { code, number, end }) }
+            return Ok(());
+        }
+        // SAFETY: the record ends there, and is as long as the plan says; its identifiers are below the recording's length.
+        unsafe {
+            let (id, data_end) = Records::<V, M, L, VALUES>::assigned(end, number);
+            let record = data_end.sub(plan.bytes);
+            let ids = read::<M::Index>(record.add(plan.payload), plan.leaves).map(|id| usize_of(id.widen()));
+            let one = V::one();
+            let tangent = if plan.how == How::Partials {
+                let leaves = self.plans.leaves(plan).iter();
+                dot(ids.zip(leaves.map(|leaf| leaf.partial(record, &one))), self.tangents)
+            } else if ids.clone().all(|id| self.tangents[id] == V::zero()) {
+                V::zero()
+            } else {
+                let layout = records.table.layout(code);
+                self.local.load::<M::Index>(layout, record, self.values);
+                let partials = self.local.reverse(layout, V::one());
+                dot(ids.zip(partials.iter().copied()), self.tangents)
+            };
+            self.tangents[id] = tangent;
+        }
+        Ok(())
+    }
+
+    fn stop(&mut self) -> Result<(), SweepError> {
+        (self.at)(self.tangents)
+    }
+}
+
+impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> ForwardSweep<'_, '_, '_, V, M, L, VALUES> {
+    /// # Safety
+    ///
+    /// As [`Climb::record`].
+    #[inline(never)]
+    unsafe fn special(&mut self, Found { code, number, end }: Found) {
+        let records = self.records;
+        let kind = records.table.kind(code);
+        if kind == Kind::Input {
+            return; // its tangent is given
+        }
+        // SAFETY: promised by the caller; nothing writes to the values while they are borrowed below.
+        let (special, id, values) = unsafe {
+            let (id, _) = Records::<V, M, L, VALUES>::assigned(end, number);
+            let values = if self.known == 0 { &[] } else { slice::from_raw_parts(self.values, self.known) };
+            (records.special(code, kind, end), id, values)
+        };
+        // SAFETY: `special` describes the record: payload, then identifiers.
+        let (payload, ids) = unsafe {
+            let ids = special.record.add(special.payload * size_of::<V>());
+            (read::<V>(special.record, special.payload), read::<M::Index>(ids, special.arguments))
+        };
+        let ids = ids.map(|id| usize_of(id.widen()));
+        let tangents = &mut *self.tangents;
+        let moves = ids.clone().any(|id| tangents[id] != V::zero());
+        tangents[id] = match kind {
+            _ if !moves => V::zero(),
+            Kind::Wide => dot(ids.zip(payload), tangents),
+            Kind::Ones => dot(ids.map(|id| (id, V::one())), tangents),
+            Kind::Nary => {
+                let layout = special.layout.expect("n-ary records have a layout");
+                layout.partials_at(ids.clone().map(|id| values[id]), payload, |partials| {
+                    dot(ids.zip(partials.iter().copied()), tangents)
+                })
+            }
+            Kind::Mixed | Kind::Explicit => {
+                let layout = special.layout.expect("typed records have a layout");
+                let passive = special.payload - layout.payload;
+                let payload: SmallVec<[V; 128]> = payload.collect();
+                let values: Partials<V> = layout.values_at(ids.clone(), &payload[..passive], values);
+                let partials = layout.expand::<M::Index>(V::one(), &payload[passive..], &values);
+                dot(ids.zip(partials).filter(|(id, _)| *id != 0), tangents)
+            }
+            Kind::Input | Kind::Classic(_) | Kind::Typed | Kind::Pattern => {
+                unreachable!("inputs have no data, the others have plans")
+            }
+        };
+    }
+}

@@ -1,0 +1,209 @@
+//! Forward sweeps over a recording give what forward mode gives.
+
+use proptest::prelude::{ProptestConfig, proptest};
+use proptest::test_runner::RngSeed;
+use tapewright::{AdjointVector, Error, External, Rules, SweepError, dot, external, logsumexp, prelude::*, sum};
+
+#[path = "sweeps/everywhere.rs"]
+mod everywhere;
+#[path = "random_programs/functions.rs"]
+mod functions;
+#[path = "random_programs/program.rs"]
+#[allow(dead_code, reason = "shared with other tests")]
+mod program;
+
+use everywhere::everywhere;
+use program::{Step, inputs, programs, run};
+
+/// Fails unless numbers agree to 1e-13, relative to the larger of their size and 1e-3 of the largest among them: sums may cancel.
+fn close(found: &[f64], expected: &[f64]) {
+    let largest = expected.iter().fold(1e-300_f64, |max, x| max.max(x.abs()));
+    for (found, expected) in found.iter().zip(expected) {
+        let tolerance = 1e-13 * expected.abs().max(1e-3 * largest);
+        assert!((found - expected).abs() <= tolerance, "{found}, but {expected} in forward mode");
+    }
+    assert_eq!(found.len(), expected.len());
+}
+
+/// A function over every strategy.
+trait Program {
+    fn run<S: Taping<Value = f64>>(&self, x: &[Real<S>]) -> Vec<Real<S>>;
+}
+
+/// Sweeps a recording of `program` forward, twice and in both directions, and compares with forward mode.
+fn agrees<S: Reverse<Value = f64>>(program: &impl Program, x: &[f64], direction: &[f64]) {
+    let (_, expected) = jvp::<Tangent>(|x| program.run(x), x, direction).expect("equal lengths");
+    let mut tape = Tape::<S>::new();
+    let (inputs, outputs) = tape.record(|scope| {
+        let x = scope.inputs(x);
+        let y = program.run(&x);
+        (x, y)
+    });
+    let outputs: Vec<_> = outputs.iter().collect();
+    let gradient = |tape: &mut Tape<S>| {
+        let seeds: Vec<_> = outputs.iter().map(|y| (*y, 1.0)).collect();
+        tape.sweep(&seeds).and_then(|adjoints| adjoints.of_all(&inputs)).expect("of it")
+    };
+    let before = gradient(&mut tape);
+    for _ in 0..2 {
+        let tangents: Vec<_> = inputs.iter().zip(direction.iter().copied()).collect();
+        close(&tape.jvp(&tangents, &outputs).expect("of it"), &expected);
+        assert_eq!(gradient(&mut tape), before, "a reverse sweep after a forward one");
+    }
+}
+
+struct AllKinds;
+impl Program for AllKinds {
+    fn run<S: Taping<Value = f64>>(&self, x: &[Real<S>]) -> Vec<Real<S>> {
+        let passive = Real::constant(0.25);
+        let wide: Vec<Real<S>> = (0..40).map(|k| x[k % 3].clone()).collect();
+        let some: Vec<Real<S>> = (0..40).map(|k| if k % 4 == 0 { passive.clone() } else { x[k % 3].clone() }).collect();
+        let a: Real<S> = (&x[0] * &x[1] - x[2].sin() * &x[0] * &passive).into();
+        let b: Real<S> = (-(&a - &x[1] * 2.0) * (&a + &x[2])).into();
+        let c: Real<S> = (sum(&wide) * 0.1 + dot(&wide, &some) + logsumexp(&some) + sum(&some)).into();
+        let mut d = x[2].clone();
+        d += &b;
+        d *= x[0].exp() - &c;
+        vec![a, b, c, d.clone(), (-&d).into(), x[0].clone(), passive]
+    }
+}
+
+fn statements_of_all_kinds<S: Reverse<Value = f64>>() {
+    agrees::<S>(&AllKinds, &[0.5, -1.25, 2.0], &[1.0, 0.5, -2.0]);
+    agrees::<S>(&AllKinds, &[0.5, -1.25, 2.0], &[0.0, 1.0, 0.0]);
+}
+
+/// Variables come and go, so that identifiers are reused and values overwritten many times, in several segments.
+struct Long;
+impl Program for Long {
+    fn run<S: Taping<Value = f64>>(&self, x: &[Real<S>]) -> Vec<Real<S>> {
+        let mut ring: Vec<Real<S>> = x.to_vec();
+        for k in 0..12_000 {
+            let (i, j) = (k % x.len(), (k * 7 + 1) % x.len());
+            ring[i] = (ring[i].sin() * 0.75 + &ring[j] * &x[i] * 0.25).into();
+        }
+        ring
+    }
+}
+
+fn long_recordings<S: Reverse<Value = f64>>() {
+    agrees::<S>(&Long, &[0.5, -0.25, 0.75, 0.1], &[1.0, 0.5, -2.0, 0.0]);
+}
+
+/// (x, y) ↦ (x·y, x + y), at given arguments.
+struct Pair(f64, f64);
+impl External<f64> for Pair {
+    fn reverse(&self, outputs: &[f64], inputs: &mut [f64]) -> Result<(), SweepError> {
+        inputs[0] += outputs[0] * self.1 + outputs[1];
+        inputs[1] += outputs[0] * self.0 + outputs[1];
+        Ok(())
+    }
+    fn forward(&self, inputs: &[f64], outputs: &mut [f64]) -> Result<(), SweepError> {
+        outputs[0] = inputs[0] * self.1 + inputs[1] * self.0;
+        outputs[1] = inputs[0] + inputs[1];
+        Ok(())
+    }
+}
+
+fn external_functions<S: Reverse<Value = f64>>() {
+    let mut tape = Tape::<S>::new();
+    let mut slope = 1.0;
+    let (x, y) = tape.record(|scope| {
+        let x = scope.input(0.5);
+        let mut y = x.clone();
+        for _ in 0..2000 {
+            y = (&y * 0.5 + 0.25).into();
+            slope *= 0.5;
+        }
+        for _ in 0..3 {
+            let values = [y.value() * x.value(), y.value() + x.value()];
+            let pair = external(&[y.clone(), x.clone()], &values, Pair(y.value(), x.value()));
+            let slopes = [slope * x.value() + y.value(), slope + 1.0];
+            y = (&pair[0] * 0.5 - pair[1].sin()).into();
+            slope = slopes[0] * 0.5 - slopes[1] * pair[1].value().cos();
+        }
+        (x, y)
+    });
+    close(&tape.jvp(&[(&x, 1.0)], &[&y]).expect("all rules are there"), &[slope]);
+    // One without a forward rule matters only if a tangent reaches it.
+    let (x, z, y) = tape.record(|scope| {
+        let (x, z) = (scope.input(0.5), scope.input(0.25));
+        let rules = Rules::new("mute", |outputs: &[f64], inputs: &mut [f64]| {
+            inputs[0] += outputs[0];
+            Ok(())
+        });
+        let same = external(&[x.clone()], &[0.5], rules);
+        (x, z.clone(), (&same[0] + &z * 3.0).into())
+    });
+    assert_eq!(tape.jvp(&[(&z, 1.0)], &[&y]), Ok(vec![3.0]));
+    let failed = tape.jvp(&[(&x, 1.0)], &[&y]);
+    let rule = SweepError::NoRule { function: "mute".into(), rule: "forward" };
+    assert_eq!(failed, Err(Error::Sweep(rule)));
+    assert_eq!(tape.jvp(&[(&z, 2.0)], &[&y, &z]), Ok(vec![6.0, 2.0]));
+}
+
+fn zeros_and_infinities<S: Reverse<Value = f64>>() {
+    let mut tape = Tape::<S>::new();
+    let (x, y, z) = tape.record(|scope| {
+        let x = scope.inputs(&[0.0, 2.0]);
+        let y: Real<S> = (x[0].sqrt() + &x[1] * 3.0).into(); // slope ∞
+        let z: Real<S> = (&y * &x[1]).into();
+        (x, y, z)
+    });
+    assert_eq!(tape.jvp(&[(&x[1], 1.0)], &[&y, &z]), Ok(vec![3.0, 12.0]));
+    assert_eq!(tape.jvp(&[(&x[0], 1.0)], &[&y]), Ok(vec![f64::INFINITY]));
+    assert_eq!(tape.jvp(&[], &[&y, &z]), Ok(vec![0.0; 2]));
+    let passive = Real::<S>::constant(2.0);
+    assert_eq!(tape.jvp(&[(&passive, 1.0), (&x[1], 1.0), (&x[1], 1.0)], &[&passive, &y]), Ok(vec![0.0, 6.0]));
+    let foreign = Tape::<S>::new().record(|scope| scope.input(1.0));
+    assert!(matches!(tape.jvp(&[(&foreign, 1.0)], &[&y]), Err(Error::ForeignVariable { .. })));
+    assert!(matches!(tape.jvp(&[(&x[1], 1.0)], &[&foreign]), Err(Error::ForeignVariable { .. })));
+    let mut vector = AdjointVector::new();
+    assert_eq!(tape.jvp_with(&mut vector, &[(&x[1], 1.0)], &[&y]), Ok(vec![3.0]));
+}
+
+fn resumed_recordings<S: Reverse<Value = f64>>() {
+    let mut tape = Tape::<S>::new();
+    let (x, y) = tape.record(|scope| {
+        let x = scope.input(0.5);
+        (x.clone(), (&x * &x).eval())
+    });
+    let z = tape.resume(|scope| {
+        let (x, y) = (scope.renew(&x).expect("earlier"), scope.renew(&y).expect("earlier"));
+        (&y * 3.0 + &x).eval()
+    });
+    assert_eq!(tape.jvp(&[(&x, 1.0)], &[&y, &z]), Ok(vec![1.0, 4.0]));
+}
+
+everywhere!(statements_of_all_kinds, long_recordings, external_functions, zeros_and_infinities, resumed_recordings);
+
+#[test]
+fn closures_of_the_user() {
+    let mut tape = Tape::<Continuation>::new();
+    let (x, y) = tape.record(|scope| {
+        let x = scope.input(3.0);
+        let square = tapewright::continuation(&[&x, &x], 9.0, |adjoint, x| x.fill(adjoint * 3.0));
+        (x, (square + x).eval())
+    });
+    assert_eq!(tape.jvp(&[(&x, 2.0)], &[&y]), Ok(vec![14.0]));
+}
+
+struct Random(Vec<Step>);
+impl Program for Random {
+    fn run<S: Taping<Value = f64>>(&self, x: &[Real<S>]) -> Vec<Real<S>> {
+        vec![run(&self.0, x), run(&self.0[self.0.len() / 2..], x)]
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, rng_seed: RngSeed::Fixed(5), ..ProptestConfig::default() })]
+
+    #[test]
+    fn random_programs(steps in programs(), x in inputs(), direction in inputs()) {
+        let program = Random(steps);
+        agrees::<Jacobian>(&program, &x, &direction);
+        agrees::<PrimalValue<f64, Reuse>>(&program, &x, &direction);
+        agrees::<Hybrid<f64, Reuse>>(&program, &x, &direction);
+        agrees::<Continuation>(&program, &x, &direction);
+    }
+}

@@ -1,0 +1,220 @@
+//! Several adjoint vectors in one sweep: each lane is, bit for bit, a sweep of its own.
+
+use proptest::prelude::{ProptestConfig, proptest};
+use proptest::test_runner::RngSeed;
+use tapewright::{Error, External, LaneVector, SweepError, dot, external, logsumexp, prelude::*, sum};
+
+#[path = "sweeps/everywhere.rs"]
+mod everywhere;
+#[path = "random_programs/functions.rs"]
+mod functions;
+#[path = "random_programs/program.rs"]
+#[allow(dead_code, reason = "shared with other tests")]
+mod program;
+
+use everywhere::everywhere;
+use program::{Step, inputs, programs, run};
+
+/// The bits of a number; those of a NaN do not matter.
+fn bits(x: f64) -> u64 {
+    if x.is_nan() { f64::NAN.to_bits() } else { x.to_bits() }
+}
+
+/// Seeds of output `output` in so many lanes, zeros of both signs among them.
+fn seeds(width: usize, output: usize) -> Vec<f64> {
+    const SEEDS: [f64; 9] = [1.0, 0.0, -2.5, -0.0, 1e-300, 0.75, f64::INFINITY, -1e200, 3.0];
+    (0..width).map(|lane| SEEDS[(lane * 5 + output * 2) % SEEDS.len()]).collect()
+}
+
+/// Sweeps with so many lanes, and lane by lane, and compares the adjoints of the inputs.
+fn agrees<S: Reverse<Value = f64>>(tape: &mut Tape<S>, x: &[Real<S>], y: &[Real<S>], lanes: &mut LaneVector<f64>) {
+    let width = lanes.width();
+    let all: Vec<Vec<f64>> = (0..y.len()).map(|output| seeds(width, output)).collect();
+    let expected: Vec<Vec<f64>> = (0..width)
+        .map(|lane| {
+            let seeds: Vec<_> = y.iter().zip(&all).map(|(y, seeds)| (y, seeds[lane])).collect();
+            tape.sweep(&seeds).and_then(|adjoints| adjoints.of_all(x)).expect("of this recording")
+        })
+        .collect();
+    let seeds: Vec<_> = y.iter().zip(&all).map(|(y, seeds)| (y, &seeds[..])).collect();
+    let found = tape.sweep_lanes_with(lanes, &seeds).expect("of this recording");
+    for (i, x) in x.iter().enumerate() {
+        for (lane, found) in found.of(x).expect("of this recording").iter().enumerate() {
+            let expected = expected[lane][i];
+            assert_eq!(bits(*found), bits(expected), "lane {lane} of {width}, input {i}: {found}, alone {expected}");
+        }
+    }
+}
+
+const WIDTHS: [usize; 8] = [1, 2, 3, 4, 5, 8, 16, 17];
+
+fn agrees_in_every_width<S: Reverse<Value = f64>>(tape: &mut Tape<S>, x: &[Real<S>], y: &[Real<S>]) {
+    for width in WIDTHS {
+        let mut lanes = LaneVector::new(width);
+        agrees(tape, x, y, &mut lanes);
+        agrees(tape, x, y, &mut lanes); // nothing is left of the first sweep
+    }
+}
+
+fn record<S: Reverse<Value = f64>>(
+    tape: &mut Tape<S>,
+    x: &[f64],
+    f: impl FnOnce(&[Real<S>]) -> Vec<Real<S>>,
+) -> (Vec<Real<S>>, Vec<Real<S>>) {
+    tape.record(|scope| {
+        let x = scope.inputs(x);
+        let y = f(&x);
+        (x, y)
+    })
+}
+
+fn lanes_of_statements_of_all_kinds<S: Reverse<Value = f64>>() {
+    let mut tape = Tape::<S>::new();
+    let (x, y) = record(&mut tape, &[0.5, -1.25, 2.0], |x| {
+        let passive = Real::constant(0.25);
+        let wide: Vec<Real<S>> = (0..40).map(|k| x[k % 3].clone()).collect();
+        let some: Vec<Real<S>> = (0..40).map(|k| if k % 4 == 0 { passive.clone() } else { x[k % 3].clone() }).collect();
+        let a: Real<S> = (&x[0] * &x[1] - x[2].sin() * &x[0] * &passive).into();
+        let b: Real<S> = (-(&a - &x[1] * 2.0) * (&a + &x[2])).into();
+        let c: Real<S> = (sum(&wide) * 0.1 + dot(&wide, &some) + logsumexp(&some) + sum(&some)).into();
+        let mut d = x[2].clone();
+        d += &b;
+        d *= x[0].exp() - &c;
+        let e: Real<S> = (-&d).into();
+        vec![a, b, c, d, e, x[0].clone(), passive]
+    });
+    agrees_in_every_width(&mut tape, &x, &y);
+}
+
+fn zeros_keep_their_sign_and_ignore_infinite_partials<S: Reverse<Value = f64>>() {
+    let mut tape = Tape::<S>::new();
+    let (x, y) = record(&mut tape, &[0.0, -0.0, 1.0], |x| {
+        let root: Real<S> = x[0].sqrt().into(); // slope ∞
+        let kept: Real<S> = (&x[1] * &root).into(); // partials 0 and −0
+        let cut: Real<S> = (x[2].min(0.5) * &root + x[2].max(3.0)).into();
+        let negative: Real<S> = (-&kept - &root).into();
+        vec![root, kept, cut, negative, x[1].clone()]
+    });
+    agrees_in_every_width(&mut tape, &x, &y);
+    // Only the second lane has a seed.
+    let found = tape.sweep_lanes(&[(&y[0], [0.0, 1.0]), (&x[0], [-0.0, 0.0])]).expect("of it");
+    assert_eq!(found.of(&x[0]).expect("of it").map(bits), [0.0, f64::INFINITY].map(bits));
+}
+
+fn long_recordings_and_external_functions<S: Reverse<Value = f64>>() {
+    /// (x, y) ↦ (x·y, x + y), at given arguments.
+    struct Pair(f64, f64);
+    impl External<f64> for Pair {
+        fn reverse(&self, outputs: &[f64], inputs: &mut [f64]) -> Result<(), SweepError> {
+            inputs[0] += outputs[0] * self.1 + outputs[1];
+            inputs[1] += outputs[0] * self.0 + outputs[1];
+            Ok(())
+        }
+    }
+    let mut tape = Tape::<S>::new();
+    let (x, y) = tape.record(|scope| {
+        let x = scope.inputs(&[0.3, 1.7]);
+        let mut y = x[0].clone();
+        let mut ends = Vec::new();
+        for round in 0..4 {
+            for _ in 0..5000 {
+                y = (&y * &x[1]).sin().into();
+            }
+            let values = [y.value() * x[0].value(), y.value() + x[0].value()];
+            let inputs = [y.clone(), x[0].clone(), Real::constant(2.0)];
+            let results = external(&inputs[..2 + round % 2], &values, Pair(y.value(), x[0].value()));
+            let [product, total] = &results[..] else { panic!("two results") };
+            y = (product * 0.5 + total * 0.25).into();
+            ends.push(y.clone());
+        }
+        (x, ends)
+    });
+    for width in [1, 3, 8] {
+        agrees(&mut tape, &x, &y, &mut LaneVector::new(width));
+    }
+}
+
+everywhere!(
+    lanes_of_statements_of_all_kinds,
+    zeros_keep_their_sign_and_ignore_infinite_partials,
+    long_recordings_and_external_functions
+);
+
+#[test]
+fn lanes_of_the_users_closures() {
+    use tapewright::continuation;
+    let mut tape = Tape::<Continuation>::new();
+    let (x, y) = record(&mut tape, &[0.5, 2.0], |x| {
+        // Not linear in the adjoint to the last bit.
+        let y = continuation(&[&x[0], &x[1], &x[0]], 3.0, |adjoint, x| {
+            x.copy_from_slice(&[adjoint / 3.0, adjoint * 0.1 + adjoint, -adjoint]);
+        });
+        let z = (y * x[1] + x[0].sin()).into();
+        vec![y, z]
+    });
+    agrees_in_every_width(&mut tape, &x, &y);
+}
+
+#[test]
+fn wrong_seeds_are_errors() {
+    let mut tape = Tape::<Jacobian>::new();
+    let (x, y) = record(&mut tape, &[2.0], |x| vec![(x[0] * x[0]).into()]);
+    let mut lanes = LaneVector::new(3);
+    let found = tape.sweep_lanes_with(&mut lanes, &[(&y[0], &[1.0, 2.0])]).err();
+    assert!(matches!(found, Some(Error::LengthMismatch { .. })), "{found:?}");
+    let foreign = Tape::<Jacobian>::new().record(|scope| scope.input(1.0));
+    assert!(matches!(tape.sweep_lanes(&[(&foreign, [1.0; 8])]).err(), Some(Error::ForeignVariable { .. })));
+    let found = tape.sweep_lanes(&[(&y[0], [1.0, 2.0]), (&y[0], [0.0, 1.0])]).expect("of it");
+    assert_eq!(found.of(&x[0]), Ok([4.0, 12.0]));
+    assert_eq!(found.of(&Real::constant(1.0)), Ok([0.0; 2]));
+    assert!(matches!(found.of(&foreign), Err(Error::ForeignVariable { .. })));
+    assert!(std::panic::catch_unwind(|| LaneVector::<f64>::new(0)).is_err());
+}
+
+#[test]
+fn jacobian_rows_are_those_of_single_sweeps() {
+    for outputs in [1, 2, 3, 5, 8, 9, 16, 19] {
+        let f = |x: &[Real<PrimalValue>]| -> Vec<Real<PrimalValue>> {
+            (0..outputs).map(|k| (x[k % 3].sin() * x[(k + 1) % 3] / 3.0 + f64::from(k as u8)).into()).collect()
+        };
+        let (_, rows) = jacobian::<PrimalValue>(f, &[0.3, 0.7, 1.9]);
+        assert_eq!(rows.len(), outputs);
+        for (k, row) in rows.iter().enumerate() {
+            let alone = gradient::<PrimalValue>(|x| f(x)[k], &[0.3, 0.7, 1.9]);
+            assert_eq!(
+                row.iter().map(|x| x.to_bits()).collect::<Vec<_>>(),
+                alone.iter().map(|x| x.to_bits()).collect::<Vec<_>>()
+            );
+        }
+    }
+}
+
+#[test]
+fn lanes_are_in_the_memory_report() {
+    let mut tape = Tape::<Jacobian>::new();
+    let (_, y) = record(&mut tape, &[2.0], |x| vec![(x[0] * x[0]).into()]);
+    tape.sweep_lanes(&[(&y[0], [1.0; 8])]).expect("of it");
+    let usage = tape.memory().usage("lanes");
+    assert_eq!(usage.used, 3 * 8 * 8);
+    assert!(usage.reserved >= usage.used);
+}
+
+fn random_program<S: Reverse<Value = f64>>(steps: &[Step], x: &[f64]) {
+    let mut tape = Tape::<S>::new();
+    let (x, y) = record(&mut tape, x, |x| vec![run(steps, x), run(&steps[steps.len() / 2..], x)]);
+    for width in [3, 8] {
+        agrees(&mut tape, &x, &y, &mut LaneVector::new(width));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, rng_seed: RngSeed::Fixed(4), ..ProptestConfig::default() })]
+
+    #[test]
+    fn lanes_of_random_programs(steps in programs(), x in inputs()) {
+        random_program::<Jacobian>(&steps, &x);
+        random_program::<Hybrid<f64, Reuse>>(&steps, &x);
+        random_program::<PrimalValue<f64, Reuse>>(&steps, &x);
+        random_program::<Continuation>(&steps, &x);
+    }
+}

@@ -1,0 +1,37 @@
+//! Runs tests under every strategy, index manager and layer.
+
+/// A few slabs in memory, so that records leave it.
+pub(crate) struct Tight;
+impl tapewright::SpillDefaults for Tight {
+    fn options() -> tapewright::SpillOptions {
+        tapewright::SpillOptions::default().slab(16 << 10).memory(4 * (20 << 10))
+    }
+}
+
+/// `everywhere!(a, b)` makes a module of tests for each of the generic functions `a` and `b`.
+macro_rules! everywhere {
+    ($($name:ident),*) => {$(
+        mod $name {
+            use tapewright::{Spilled, prelude::*};
+            use crate::everywhere::Tight;
+            #[test] fn jacobian() { super::$name::<Jacobian>() }
+            #[test] fn jacobian_u64() { super::$name::<Jacobian<f64, Linear<u64>>>() }
+            #[test] fn jacobian_shared() { super::$name::<Jacobian<f64, Linear, Shared>>() }
+            #[test] fn jacobian_spilled() { super::$name::<Jacobian<f64, Linear, Spilled<Tight>>>() }
+            #[test] fn jacobian_reuse() { super::$name::<Jacobian<f64, Reuse>>() }
+            #[test] fn jacobian_reuse_spilled() { super::$name::<Jacobian<f64, Reuse, Spilled<Tight>>>() }
+            #[test] fn primal_value() { super::$name::<PrimalValue>() }
+            #[test] fn primal_value_shared() { super::$name::<PrimalValue<f64, Linear, Shared>>() }
+            #[test] fn primal_value_spilled() { super::$name::<PrimalValue<f64, Linear, Spilled<Tight>>>() }
+            #[test] fn primal_value_reuse() { super::$name::<PrimalValue<f64, Reuse>>() }
+            #[test] fn primal_value_reuse_spilled() { super::$name::<PrimalValue<f64, Reuse, Spilled<Tight>>>() }
+            #[test] fn hybrid() { super::$name::<Hybrid>() }
+            #[test] fn hybrid_reuse() { super::$name::<Hybrid<f64, Reuse>>() }
+            #[test] fn hybrid_reuse_spilled() { super::$name::<Hybrid<f64, Reuse, Spilled<Tight>>>() }
+            #[test] fn continuation() { super::$name::<Continuation>() }
+            #[test] fn continuation_u64() { super::$name::<Continuation<f64, Linear<u64>>>() }
+            #[test] fn continuation_reuse() { super::$name::<Continuation<f64, Reuse>>() }
+        }
+    )*};
+}
+pub(crate) use everywhere;
