@@ -18,12 +18,12 @@ impl Fingerprint {
         Self(values.chunks(block(values.len())).map(digest_of).collect())
     }
 
-    /// The numbers among which the first that differs is; `None` if all are the same.
+    /// The numbers among which the first that differs is; `None` if all are the same. There must be as many as before.
     pub(super) fn difference<V: Float>(&self, values: &[V]) -> Option<Range<usize>> {
         let length = block(values.len());
-        let other = Self::of(values);
-        let at = (0..self.0.len().max(other.0.len())).find(|k| self.0.get(*k) != other.0.get(*k))?;
-        Some(at * length..((at + 1) * length).min(values.len()).max(at * length))
+        let mut blocks = self.0.iter().zip(values.chunks(length));
+        let at = blocks.position(|(digest, block)| *digest != digest_of(block))?;
+        Some(at * length..((at + 1) * length).min(values.len()))
     }
 
     pub(super) fn bytes(&self) -> usize {

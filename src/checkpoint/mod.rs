@@ -12,6 +12,7 @@ pub use time_loop::{Progress, TimeLoop};
 
 use crate::expr::Real;
 use crate::external;
+use crate::tape::Tape;
 use crate::variables::Variables;
 use core::fmt;
 use core::marker::PhantomData;
@@ -91,8 +92,9 @@ impl<T> Stage<T> {
     /// Runs the stage, and puts it on the tape of its inputs, whose strategy is `S`: `plain` computes its outputs under
     /// [`Passive`], `taped` under `T`.
     ///
-    /// If all inputs are passive (or the recording is [paused](crate::pause)), the outputs are passive and nothing is kept; under
-    /// `Passive` it is a call of `plain`. Under `Tangent` the stage is recorded at once, and swept forward.
+    /// If all inputs are passive (or the recording is [paused](crate::pause)), the outputs are passive and nothing is kept; nor is
+    /// anything if there are no outputs. Under `Passive` it is a call of `plain`. Under `Tangent` the stage is recorded at once,
+    /// and swept forward.
     ///
     /// # Panics
     ///
@@ -115,11 +117,10 @@ impl<T> Stage<T> {
     {
         let at = rerun::plain(inputs);
         let outputs = active::isolated(|| plain(&at));
-        let arguments = inputs.arguments();
-        if !S::is_active(&arguments) {
+        let (arguments, values) = (inputs.arguments(), outputs.values());
+        if values.is_empty() || !S::is_active(&arguments) {
             return outputs.map(&mut |y| Real::constant(y.value()));
         }
-        let values = outputs.values();
         let rule = Recorded::<T, X::With<Passive<S::Value>>, _> {
             inputs: at,
             count: arguments.len(),
@@ -194,6 +195,32 @@ struct Recorded<T: Reverse, X, R> {
     name: Option<String>,
 }
 
+impl<T, X, R, Z> Recorded<T, X, R>
+where
+    T: Reverse,
+    X: Variables<Passive<T::Value>> + Send + Sync + 'static,
+    R: Fn(&X::With<T>) -> Z + Send + Sync + 'static,
+    Z: Variables<T>,
+{
+    /// Records the stage on this tape, and compares its outputs with those that it had, of which there were so many.
+    #[allow(clippy::type_complexity, reason = "inputs, and outputs")]
+    fn record(&self, tape: &mut Tape<T>, count: usize) -> Result<(Scratch<Real<T>>, Scratch<Real<T>>), SweepError> {
+        let (x, y) = rerun::record(tape, &self.inputs, &self.taped)?;
+        let (mut ends, mut values) = (Scratch::new(), Scratch::new());
+        y.visit(&mut |slice| ends.extend_from_slice(slice));
+        values.extend(ends.iter().map(Real::value));
+        let difference = if values.len() == count {
+            self.print.as_ref().and_then(|print| print.difference(&values))
+        } else {
+            Some(0..0)
+        };
+        match difference {
+            None => Ok((x, ends)),
+            Some(outputs) => Err(SweepError::NotReproducible { stage: External::<T::Value>::name(self), outputs }),
+        }
+    }
+}
+
 impl<T, X, R, Z> External<T::Value> for Recorded<T, X, R>
 where
     T: Reverse,
@@ -211,26 +238,15 @@ where
 
     fn reverse_lanes(&self, lanes: usize, outputs: &[T::Value], inputs: &mut [T::Value]) -> Result<(), SweepError> {
         self.pool.with(|tape| {
-            let (x, y) = rerun::record(tape, &self.inputs, &self.taped)?;
-            let (mut ends, mut values) = (Scratch::new(), Scratch::new());
-            y.visit(&mut |slice| ends.extend_from_slice(slice));
-            values.extend(ends.iter().map(Real::value));
-            let difference = if values.len() * lanes == outputs.len() {
-                self.print.as_ref().and_then(|print| print.difference(&values))
-            } else {
-                Some(0..0)
-            };
-            if let Some(outputs) = difference {
-                return Err(SweepError::NotReproducible { stage: External::<T::Value>::name(self), outputs });
-            }
-            rerun::sweep(tape, (&x, &ends), outputs, inputs, lanes)
+            let (x, y) = self.record(tape, outputs.len() / lanes)?;
+            rerun::sweep(tape, (&x, &y), outputs, inputs, lanes)
         })
     }
 
     fn forward(&self, inputs: &[T::Value], outputs: &mut [T::Value]) -> Result<(), SweepError> {
         self.pool.with(|tape| {
-            let (x, y) = rerun::record(tape, &self.inputs, &self.taped)?;
-            rerun::sweep_forward(tape, (&x, inputs), (&y.list(), outputs))
+            let (x, y) = self.record(tape, outputs.len())?;
+            rerun::sweep_forward(tape, (&x, inputs), (&y.iter().collect::<Vec<_>>(), outputs))
         })
     }
 

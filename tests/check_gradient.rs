@@ -1,0 +1,163 @@
+//! Whether users find their own mistakes.
+
+use tapewright::prelude::*;
+use tapewright::{
+    Error, Float, GradientMismatch, Rules, SweepError, Unary, check_gradient, external, unary, with_partials,
+};
+
+fn smooth<S: Taping<Value = f64>>(x: &[Real<S>]) -> Vec<Real<S>> {
+    vec![(&x[0] * x[1].exp()).eval(), (x[0].sin() + &x[2] * &x[2]).eval(), (&x[2] * 3.0).eval()]
+}
+
+const AT: [f64; 3] = [0.7, -1.3, 0.4];
+
+#[test]
+fn a_right_gradient_passes() {
+    fn check<S: Reverse<Value = f64>>() {
+        let report = check_gradient::<S>(smooth, smooth, smooth, &AT).expect("right");
+        assert!((report.order - 2.0).abs() < 0.1, "{report:?}");
+        assert!((report.products.0 - report.products.1).abs() < 1e-12, "{report:?}");
+        assert_eq!(report.taylor.len(), 20);
+        // The remainder goes down like the square of the step, the change like the step.
+        for pair in report.taylor[..8].windows(2) {
+            assert_eq!(pair[0].step, 2.0 * pair[1].step);
+            let (first, zeroth) = (pair[0].first / pair[1].first, pair[0].zeroth / pair[1].zeroth);
+            assert!((3.8..4.2).contains(&first) && (1.9..2.1).contains(&zeroth), "{report:?}");
+        }
+    }
+    check::<Jacobian>();
+    check::<PrimalValue>();
+    check::<Hybrid>();
+    check::<Continuation>();
+    check::<Jacobian<f64, Reuse>>();
+    check::<PrimalValue<f64, Reuse>>();
+}
+
+#[test]
+fn functions_without_curvature_pass() {
+    fn linear<S: Taping<Value = f64>>(x: &[Real<S>]) -> Vec<Real<S>> {
+        vec![(&x[0] * 2.0 - &x[1]).eval(), x[2].clone(), Real::constant(7.0)]
+    }
+    assert!(check_gradient!(Jacobian, linear, &AT).is_ok_and(|report| report.order > 1.9));
+    fn constant<S: Taping<Value = f64>>(_: &[Real<S>]) -> Vec<Real<S>> {
+        vec![Real::constant(7.0)]
+    }
+    assert!(check_gradient!(Jacobian, constant, &AT).is_ok());
+    assert!(check_gradient!(Jacobian, constant, &[]).is_ok());
+    fn nothing<S: Taping<Value = f64>>(_: &[Real<S>]) -> Vec<Real<S>> {
+        Vec::new()
+    }
+    assert!(check_gradient!(Jacobian, nothing, &AT).is_ok());
+}
+
+/// A rule that is wrong in forward and reverse mode alike, by a factor.
+struct Wrong;
+impl Unary for Wrong {
+    fn value<V: Float>(x: V) -> V {
+        x.sin()
+    }
+    fn derivative<V: Float>(x: V, _: V) -> V {
+        x.cos() * V::from_f64(1.001)
+    }
+}
+
+#[test]
+fn a_wrong_rule_is_found_by_differences() {
+    fn f<S: Taping<Value = f64>>(x: &[Real<S>]) -> Vec<Real<S>> {
+        vec![(&x[0] * &x[2]).eval(), (unary::<S, Wrong, _>(&x[1]) + &x[0]).eval(), x[2].exp().eval()]
+    }
+    for error in [check_gradient!(Jacobian, f, &AT), check_gradient!(PrimalValue, f, &AT)] {
+        let error = error.expect_err("wrong");
+        let GradientMismatch::Difference { input: 1, output: 1, derivative, quotient } = error else {
+            panic!("{error:?}")
+        };
+        assert!((derivative / quotient - 1.001).abs() < 1e-8);
+        assert!(error.to_string().contains("output 1 with respect to input 1"), "{error}");
+    }
+}
+
+#[test]
+fn a_wrong_reverse_rule_is_found_by_forward_mode() {
+    /// x₀·x₂ with partials of the caller: right where it is not swept.
+    fn f<S: Taping<Value = f64>>(x: &[Real<S>], wrong: f64) -> Vec<Real<S>> {
+        let product = with_partials(
+            &[x[0].clone(), x[2].clone()],
+            x[0].value() * x[2].value(),
+            &[x[2].value(), x[0].value() + wrong],
+        );
+        vec![x[1].sin().eval(), (&product * &x[1]).eval()]
+    }
+    let right = |x: &[Real<Tangent>]| f(x, 0.0);
+    let found = check_gradient::<Jacobian>(|x| f(x, 0.0), right, |x| f(x, 1e-3), &AT).expect_err("wrong");
+    let GradientMismatch::Modes { input: 2, output: 1, forward, reverse } = found else { panic!("{found:?}") };
+    assert!((reverse - forward - 1e-3 * AT[1]).abs() < 1e-12, "{found}");
+    assert!(found.to_string().contains("forward mode") && found.to_string().contains("reverse mode"), "{found}");
+    assert!(check_gradient::<Jacobian>(|x| f(x, 0.0), right, |x| f(x, 0.0), &AT).is_ok());
+}
+
+/// x₀·sin x₁ by an external function with this factor in its rule.
+fn by_rule<S: Reverse<Value = f64>>(x: &[Real<S>], factor: f64) -> Vec<Real<S>> {
+    let (a, b) = (x[0].value(), x[1].value());
+    let rules = Rules::new("a product", move |outputs, inputs| {
+        if factor.is_nan() {
+            return Err(SweepError::rule("a product", "it has none"));
+        }
+        inputs[0] += outputs[0] * b.sin();
+        inputs[1] += outputs[0] * a * b.cos() * factor;
+        Ok(())
+    });
+    external(x, &[a * b.sin()], rules)
+}
+
+#[test]
+fn a_wrong_external_rule_is_found() {
+    fn f<S: Taping<Value = f64>>(x: &[Real<S>]) -> Vec<Real<S>> {
+        vec![(&x[0] * x[1].sin()).eval()]
+    }
+    let check = |factor| check_gradient::<PrimalValue>(f, f, |x| by_rule(x, factor), &[0.7, 1.3]);
+    assert!(check(1.0).is_ok());
+    let found = check(0.99).expect_err("wrong");
+    assert!(matches!(found, GradientMismatch::Modes { input: 1, output: 0, .. }), "{found:?}");
+    let failed = check(f64::NAN).expect_err("a rule that fails");
+    assert!(matches!(failed, GradientMismatch::Failed(Error::Sweep(SweepError::Rule { .. }))), "{failed:?}");
+    assert!(failed.to_string().contains("it has none"), "{failed}");
+}
+
+#[test]
+fn another_value_with_recording_is_found() {
+    fn f<S: Taping<Value = f64>>(x: &[Real<S>], more: f64) -> Vec<Real<S>> {
+        vec![x[0].clone(), (&x[1] + more).eval()]
+    }
+    let found = check_gradient::<Jacobian>(|x| f(x, 0.0), |x| f(x, 0.0), |x| f(x, 0.25), &AT).expect_err("another");
+    assert_eq!(found, GradientMismatch::Value { output: 1, plain: AT[1], taped: AT[1] + 0.25 });
+    assert!(found.to_string().contains("output 1"), "{found}");
+}
+
+#[test]
+fn numbers_that_are_not_finite_are_named() {
+    fn f<S: Taping<Value = f64>>(x: &[Real<S>]) -> Vec<Real<S>> {
+        vec![x[1].sin().eval(), x[0].sqrt().eval(), x[2].eval_sin()]
+    }
+    trait EvalSin {
+        fn eval_sin(&self) -> Self;
+    }
+    impl<S: Taping> EvalSin for Real<S> {
+        fn eval_sin(&self) -> Self {
+            self.sin().eval()
+        }
+    }
+    for x in [[-1.0, 0.5, 0.5], [f64::NAN, 0.5, 0.5], [f64::INFINITY, 0.5, 0.5], [0.0, 0.5, 0.5]] {
+        let found = check_gradient!(Jacobian, f, &x).expect_err("not finite");
+        assert_eq!(found, GradientMismatch::NotFinite { output: 1 }, "{x:?}");
+    }
+}
+
+#[test]
+fn a_kink_is_found_and_named() {
+    fn f<S: Taping<Value = f64>>(x: &[Real<S>]) -> Vec<Real<S>> {
+        vec![x[0].sin().eval(), (x[1].abs() + &x[0]).eval()]
+    }
+    let found = check_gradient!(Jacobian, f, &[0.4, 0.0]).expect_err("no derivative there");
+    assert!(matches!(found, GradientMismatch::Difference { output: 1, .. }), "{found:?}");
+    assert!(check_gradient!(Jacobian, f, &[0.4, 0.1]).is_ok());
+}

@@ -1,0 +1,175 @@
+//! Steps are evaluated as often as the schedule says, and the hook hears of each.
+
+use crate::everywhere::{everywhere, float};
+use crate::plans::{Plan, inputs, plans, reference, step, weigh};
+use std::cell::Cell;
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex};
+use tapewright::prelude::*;
+use tapewright::schedule::{Action, Mixed, Multistage, Online, Revolve, Schedule};
+use tapewright::strategies::num_traits::One;
+use tapewright::{Progress, TimeLoop};
+
+thread_local! {
+    /// Steps of this thread that were computed without and with recording.
+    static STEPS: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
+}
+
+/// Steps advanced over before and after the turn, and recorded before and after it.
+fn cost(mut plan: Plan, steps: usize) -> [(usize, usize); 2] {
+    let mut counts = [(0, 0); 2];
+    let mut phase = 0;
+    while let Some(action) = plan.next_action() {
+        match action {
+            Action::Advance { from, to } => {
+                let end = to.min(steps);
+                counts[phase].0 += end - from;
+                if plan.steps().is_none() && end < to {
+                    plan.end(steps);
+                }
+            }
+            Action::Record { .. } => counts[phase].1 += 1,
+            Action::Turn => phase = 1,
+            _ => {}
+        }
+    }
+    counts
+}
+
+fn minus(a: (usize, usize), b: (usize, usize)) -> (usize, usize) {
+    (a.0 - b.0, a.1 - b.1)
+}
+
+fn evaluations_are_those_of_the_schedule<S: Reverse>() {
+    for steps in [1, 5, 40] {
+        let (_, gradient) = reference::<S>(steps);
+        for plan in plans(steps) {
+            let [forward, backward] = cost(plan.clone(), steps);
+            let heard: Arc<Mutex<Vec<Progress>>> = Arc::default();
+            let ears = Arc::clone(&heard);
+            let before = STEPS.get();
+            let mut tape = Tape::<S>::new();
+            let (x, y) = tape.record(|scope| {
+                let x = scope.inputs(&inputs());
+                let looped = TimeLoop::<S>::new(plan.clone()).named("a loop").progress(move |progress| {
+                    ears.lock().expect("no panic").push(*progress);
+                    ControlFlow::Continue(())
+                });
+                let end = looped.run_while(
+                    &x[0],
+                    &x[1..].to_vec(),
+                    move |t, _| t < steps,
+                    |t, k, u| {
+                        STEPS.set((STEPS.get().0 + 1, STEPS.get().1));
+                        step(t, k, u)
+                    },
+                    |t, k, u| {
+                        STEPS.set((STEPS.get().0, STEPS.get().1 + 1));
+                        step(t, k, u)
+                    },
+                );
+                (x, weigh(&end.expect("room for snapshots")))
+            });
+            assert_eq!(minus(STEPS.get(), before), forward, "{plan:?}");
+            check_progress(&heard, &plan, steps, forward, None);
+            for sweep in 0..3 {
+                let before = STEPS.get();
+                let slope = tape.sweep(&[(&y, S::Value::one())]).and_then(|a| a.of(&x[0])).expect("its own");
+                crate::everywhere::close(slope, gradient[0], 500);
+                // The first sweep goes on where the loop was; later ones begin anew.
+                let again = if sweep == 0 { (0, 0) } else { forward };
+                let expected = (again.0 + backward.0, again.1 + backward.1);
+                assert_eq!(minus(STEPS.get(), before), expected, "{plan:?}");
+                check_progress(&heard, &plan, steps, forward, Some(backward));
+            }
+        }
+    }
+}
+
+/// The hook has heard of all steps since it was asked last.
+fn check_progress(
+    heard: &Mutex<Vec<Progress>>,
+    plan: &Plan,
+    steps: usize,
+    forward: (usize, usize),
+    backward: Option<(usize, usize)>,
+) {
+    let heard = std::mem::take(&mut *heard.lock().expect("no panic"));
+    let last = heard.last().expect("at least one step");
+    let counted = |p: &Progress| (p.advanced, p.recorded, p.swept);
+    let total = |(a, b): (usize, usize), swept: usize| (a as u64, b as u64, swept as u64);
+    assert!(heard.iter().all(|p| p.step < steps), "{plan:?}");
+    match backward {
+        None => {
+            assert!(heard.iter().all(|p| !p.reversing && p.swept == 0));
+            assert_eq!(counted(last), total(forward, 0));
+        }
+        Some(backward) => {
+            assert_eq!(counted(last), total((forward.0 + backward.0, forward.1 + backward.1), steps));
+            assert_eq!((last.step, last.steps, last.reversing), (0, Some(steps), true));
+        }
+    }
+    // Every call is one more of one kind.
+    for pair in heard.windows(2) {
+        let sum = |p: &Progress| p.advanced + p.recorded + p.swept;
+        assert_eq!(sum(&pair[1]), sum(&pair[0]) + 1, "{plan:?}");
+    }
+    let capacity = plan.capacity();
+    assert!(heard.iter().all(|p| p.snapshots <= capacity.memory), "{plan:?}");
+    let on_disk = heard.iter().map(|p| p.disk_bytes).max().expect("some");
+    assert!(on_disk <= 4096 * capacity.disk as u64 && (on_disk > 0) == (capacity.disk > 0 && steps > 1), "{plan:?}");
+}
+
+everywhere!(evaluations_are_those_of_the_schedule);
+
+#[test]
+fn x20_the_published_numbers_are_those_of_real_loops() {
+    fn evaluations(plan: Plan, steps: usize) -> (u64, u64) {
+        let last = Arc::new(Mutex::new(None));
+        let mark = Arc::clone(&last);
+        let mut tape = Tape::<Jacobian>::new();
+        let (x, y) = tape.record(|scope| {
+            let x = scope.input(0.7);
+            let looped = TimeLoop::<Jacobian>::new(plan).progress(move |progress| {
+                *mark.lock().expect("no panic") = Some(*progress);
+                ControlFlow::Continue(())
+            });
+            let y = looped.run_while(&(), &x, |t, _| t < steps, |_, (), u| u.sin().eval(), |_, (), u| u.sin().eval());
+            (x, y.expect("no disk"))
+        });
+        let full = gradient::<Jacobian>(|x| (0..steps).fold(x[0], |u, _| u.sin().eval()), &[0.7])[0];
+        assert_eq!(tape.sweep(&[(&y, 1.0)]).and_then(|a| a.of(&x)), Ok(full));
+        let last = last.lock().expect("no panic").expect("steps");
+        (last.advanced, last.recorded)
+    }
+    for (steps, snapshots, advances) in [(10, 3, 15), (100, 3, 490), (100, 10, 222), (1000, 5, 6284), (1000, 20, 2747)]
+    {
+        assert_eq!(Revolve::advances(steps, snapshots), advances);
+        assert_eq!(evaluations(Plan::Revolve(Revolve::new(steps, snapshots)), steps), (advances, steps as u64));
+        let multistage = Multistage::new(steps, snapshots / 2, snapshots - snapshots / 2);
+        assert_eq!(evaluations(Plan::Multistage(multistage), steps), (advances, steps as u64));
+        let (online, _) = evaluations(Plan::Online(Online::new(snapshots)), steps);
+        assert!(online <= advances + steps as u64, "{online}");
+    }
+    let (advanced, recorded) = evaluations(Plan::Mixed(Mixed::new(1000, 20)), 1000);
+    assert_eq!(advanced + recorded, Mixed::evaluations(1000, 20));
+    assert!((2815..2825).contains(&(advanced + recorded)), "2.82 for each step");
+}
+
+/// What a loop reports of its memory is no more than its snapshots, tapes and digests.
+#[test]
+fn snapshots_are_in_the_memory_report() {
+    let bytes = |plan: Plan| {
+        let mut tape = Tape::<Jacobian>::new();
+        tape.record(|scope| {
+            let u = scope.inputs(&vec![0.1; 1000]);
+            let looped = TimeLoop::<Jacobian>::new(plan);
+            let one: Real<Jacobian> = Real::constant(float(0.1));
+            looped.run(&one, &u, |t, k, u| step(t, k, u), |t, k, u| step(t, k, u)).expect("no disk")
+        });
+        tape.memory().usage("externals").used
+    };
+    let few = bytes(Plan::Revolve(Revolve::new(50, 2)));
+    let many = bytes(Plan::Revolve(Revolve::new(50, 12)));
+    assert_eq!(many - few, 10 * 8000);
+}
