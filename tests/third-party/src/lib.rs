@@ -14,7 +14,7 @@
 
 use core::marker::PhantomData;
 use tapewright_strategies::{
-    Capacity, Float, LinearId, MemoryReport, MemoryUsage, Nary, Reverse, Statement, StorageError, Strict, TapeNumber,
+    Capacity, Float, LinearId, MemoryReport, MemoryUsage, Nary, Reverse, Statement, Strict, SweepError, TapeNumber,
     Taped, Taping, active,
 };
 
@@ -150,7 +150,7 @@ impl<V: Float> Reverse for CompressedRows<V> {
         tape.ends.len() + 1
     }
 
-    fn reverse(tape: &Rows<V>, adjoints: &mut [V]) -> Result<(), StorageError> {
+    fn reverse(tape: &Rows<V>, adjoints: &mut [V]) -> Result<(), SweepError> {
         let length = Self::identifiers(tape);
         assert!(adjoints.len() >= length, "{} adjoints for {length} identifiers", adjoints.len());
         for identifier in (1..length).rev() {

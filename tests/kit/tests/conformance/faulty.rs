@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Mutex, PoisonError};
 use tapewright::conformance;
 use tapewright::strategies::{LinearId, Strict, TapeNumber, Taped, active};
-use tapewright::{Capacity, MemoryReport, MemoryUsage, Nary, Reverse, Statement, StorageError, Taping};
+use tapewright::{Capacity, MemoryReport, MemoryUsage, Nary, Reverse, Statement, SweepError, Taping};
 
 /// A mistake to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -198,7 +198,7 @@ impl Reverse for Faulty {
         tape.records.len() + 1
     }
 
-    fn reverse(tape: &Statements, adjoints: &mut [f64]) -> Result<(), StorageError> {
+    fn reverse(tape: &Statements, adjoints: &mut [f64]) -> Result<(), SweepError> {
         for (i, record) in tape.records.iter().enumerate().rev() {
             let Some(record) = record else { continue };
             let seed = adjoints[i + 1];
