@@ -284,9 +284,9 @@ impl<V: Float> Entry<V> {
         let mut inputs = Scratch::<V>::new();
         inputs.resize(self.inputs.len() * lanes, V::zero());
         if lanes == 1 {
-            self.rule.reverse(&outputs, &mut inputs)?
+            self.rule.reverse(&outputs, &mut inputs)?;
         } else {
-            self.rule.reverse_lanes(lanes, &outputs, &mut inputs)?
+            self.rule.reverse_lanes(lanes, &outputs, &mut inputs)?;
         }
         // A lane in which nothing arrives is not touched, as in a sweep of its own: adding 0 could change the sign of a zero.
         let arrives = |lane| outputs.is_empty() || outputs[lane..].iter().step_by(lanes).any(|o| *o != V::zero());

@@ -42,6 +42,9 @@ pub(super) type RerunFn<V> =
 /// What a function of a slice needs to be reversed: values and constants in, partials out.
 pub(super) type NaryFn<V> = fn(arguments: &[V], constants: &[V], partials: &mut [V]);
 
+/// The value of a function of a slice at these arguments and constants.
+pub(super) type NaryValueFn<V> = fn(arguments: &[V], constants: &[V]) -> V;
+
 /// One type of statement. Compared by address only to save table entries: equal addresses mean equal contents, and
 /// two addresses for one type cost an entry, not a result.
 pub(crate) struct Layout<V> {
@@ -49,8 +52,7 @@ pub(crate) struct Layout<V> {
     /// For records of which the statement can be rebuilt.
     pub(super) rerun: Option<RerunFn<V>>,
     pub(super) nary: Option<NaryFn<V>>,
-    /// The value of a function of a slice at arguments and constants.
-    pub(super) nary_value: Option<fn(&[V], &[V]) -> V>,
+    pub(super) nary_value: Option<NaryValueFn<V>>,
     /// Values of type `V` in front of the identifiers; for n-ary layouts, constants per argument.
     pub(super) payload: usize,
     /// Identifiers; 0 for n-ary layouts, whose records say it.
