@@ -24,7 +24,9 @@
 //!   forward, and computed again at other inputs.
 //! * Variables and expressions: [`Real`], [`Ex`]; statements over slices: [`sum`], [`dot`], [`linear_combination`].
 //! * Code that is generic over `num_traits`: [`Closed`].
-//! * Functions of your own: [`Unary`], [`Binary`], [`Nary`].
+//! * Functions of your own: [`Unary`], [`Binary`], [`Nary`]; whole programs that are not recorded: [`external`], [`Rules`].
+//! * Long programs in little memory: [`checkpoint!`], [`Stage`], [`TimeLoop`], and the plans in [`schedule`].
+//! * Fewer records: [`preaccumulate`]. Are my derivatives right? [`check_gradient!`].
 //! * Strategies of your own: [`Taping`], and the feature `conformance` for the kit that tests them.
 //!
 //! # Generic code
@@ -33,6 +35,7 @@
 //! strategies; write `&x * &y`. No other bound is ever needed.
 #![forbid(unsafe_code)]
 
+mod check;
 mod checkpoint;
 mod closed;
 #[cfg(feature = "conformance")]
@@ -45,6 +48,8 @@ mod external;
 mod forward;
 mod math;
 mod nary;
+mod preaccumulate;
+pub mod schedule;
 mod tape;
 mod variables;
 
@@ -55,9 +60,9 @@ pub mod nodes {
     pub use crate::math::{arithmetic, exponential, hyperbolic, power, selection, special, trigonometric};
 }
 pub mod prelude;
-pub mod schedule;
 
-pub use checkpoint::{ScopedNestedRecording, Stage, TapePool, closure_stage};
+pub use check::{GradientCheck, GradientMismatch, TaylorRow, check_gradient};
+pub use checkpoint::{Progress, ScopedNestedRecording, Stage, TapePool, TimeLoop, closure_stage};
 pub use closed::{Closed, ClosedOperand};
 pub use continuation::continuation;
 pub use drivers::{gradient, jacobian, value_and_gradient, vjp};
@@ -67,6 +72,7 @@ pub use external::{ByFiniteDifferences, ByTangents, Callback, CallbackAdjoints, 
 pub use forward::{derivative, jacobian_forward, jvp, jvps, value_and_derivative};
 pub use math::{Binary, Unary, binary, smooth_max, smooth_min, unary};
 pub use nary::{dot, linear_combination, logsumexp, nary, sum};
+pub use preaccumulate::{preaccumulate, preaccumulate_by_reverse};
 pub use tape::{AdjointVector, Adjoints, ArrayAdjoints, LaneAdjoints, LaneVector, Position, Recording, Scope, Tape};
 pub use tapewright_strategies as strategies;
 pub use tapewright_strategies::active::pause;

@@ -6,7 +6,7 @@ use tapewright_strategies::Taping;
 /// A collection of variables: what a stage of a computation takes and returns.
 ///
 /// Provided for [`Real`], vectors, boxed slices, arrays, options and tuples of such, and for structs by
-/// [`variables!`](crate::variables). The order of [`visit`](Self::visit) is that of the adjoints.
+/// [`variables!`](crate::variables). The order of [`visit`](Self::visit) and [`map`](Self::map) is that of the adjoints.
 ///
 /// ```
 /// use tapewright::{Variables, prelude::*};
@@ -21,10 +21,23 @@ pub trait Variables<S: Taping>: Sized {
     /// The same collection under another strategy.
     type With<T: Taping<Value = S::Value>>: Variables<T>;
 
-    /// Calls `f` with each variable.
-    fn visit<'a>(&'a self, f: &mut impl FnMut(&'a Real<S>))
+    /// Whether its variables are all that there is to the collection, but for their number: nothing else is lost when it is
+    /// made again of their values. If not, snapshots of it cannot go to disk.
+    const NUMBERS_ONLY: bool = true;
+
+    /// Calls `f` with all variables, in slices as long as they lie in memory.
+    fn visit<'a>(&'a self, f: &mut impl FnMut(&'a [Real<S>]))
     where
         S: 'a;
+
+    /// [`visit`](Self::visit) for each element of a list; what is a variable itself makes one slice of it.
+    #[inline]
+    fn visit_list<'a>(list: &'a [Self], f: &mut impl FnMut(&'a [Real<S>]))
+    where
+        S: 'a,
+    {
+        list.iter().for_each(|x| x.visit(f));
+    }
 
     /// A collection of the same shape, of the variables that `f` makes of those of this one, in the order of `visit`.
     fn map<T: Taping<Value = S::Value>>(&self, f: &mut impl FnMut(&Real<S>) -> Real<T>) -> Self::With<T>;
@@ -32,21 +45,28 @@ pub trait Variables<S: Taping>: Sized {
     /// The number of variables.
     fn count(&self) -> usize {
         let mut n = 0;
-        self.visit(&mut |_| n += 1);
+        self.visit(&mut |slice| n += slice.len());
         n
     }
 
     /// The values, in order.
     fn values(&self) -> Vec<S::Value> {
         let mut values = Vec::new();
-        self.visit(&mut |x| values.push(x.value()));
+        self.visit(&mut |slice| values.extend(slice.iter().map(Real::value)));
         values
+    }
+
+    /// Values and identifiers of the variables, in order, as [`Taping::record_external`] takes them.
+    fn arguments(&self) -> Vec<(S::Value, &S::Id)> {
+        let mut arguments = Vec::new();
+        self.visit(&mut |slice| arguments.extend(slice.iter().map(|x| (x.value(), x.id()))));
+        arguments
     }
 
     /// The variables, in order.
     fn list(&self) -> Vec<&Real<S>> {
         let mut list = Vec::new();
-        self.visit(&mut |x| list.push(x));
+        self.visit(&mut |slice| list.extend(slice));
         list
     }
 }
@@ -55,11 +75,19 @@ impl<S: Taping> Variables<S> for Real<S> {
     type With<T: Taping<Value = S::Value>> = Real<T>;
 
     #[inline]
-    fn visit<'a>(&'a self, f: &mut impl FnMut(&'a Real<S>))
+    fn visit<'a>(&'a self, f: &mut impl FnMut(&'a [Real<S>]))
     where
         S: 'a,
     {
-        f(self);
+        f(core::slice::from_ref(self));
+    }
+
+    #[inline]
+    fn visit_list<'a>(list: &'a [Self], f: &mut impl FnMut(&'a [Real<S>]))
+    where
+        S: 'a,
+    {
+        f(list);
     }
 
     #[inline]
@@ -72,13 +100,14 @@ macro_rules! lists {
     ($($list:ident),*) => {$(
         impl<S: Taping, X: Variables<S>> Variables<S> for $list<X> {
             type With<T: Taping<Value = S::Value>> = $list<X::With<T>>;
+            const NUMBERS_ONLY: bool = X::NUMBERS_ONLY;
 
             #[inline]
-            fn visit<'a>(&'a self, f: &mut impl FnMut(&'a Real<S>))
+            fn visit<'a>(&'a self, f: &mut impl FnMut(&'a [Real<S>]))
             where
                 S: 'a,
             {
-                self.iter().for_each(|x| x.visit(f));
+                X::visit_list(self, f);
             }
 
             #[inline]
@@ -93,8 +122,9 @@ lists!(Vec, Slice);
 
 impl<S: Taping, X: Variables<S>> Variables<S> for Option<X> {
     type With<T: Taping<Value = S::Value>> = Option<X::With<T>>;
+    const NUMBERS_ONLY: bool = X::NUMBERS_ONLY;
 
-    fn visit<'a>(&'a self, f: &mut impl FnMut(&'a Real<S>))
+    fn visit<'a>(&'a self, f: &mut impl FnMut(&'a [Real<S>]))
     where
         S: 'a,
     {
@@ -110,13 +140,14 @@ impl<S: Taping, X: Variables<S>> Variables<S> for Option<X> {
 
 impl<S: Taping, X: Variables<S>, const N: usize> Variables<S> for [X; N] {
     type With<T: Taping<Value = S::Value>> = [X::With<T>; N];
+    const NUMBERS_ONLY: bool = X::NUMBERS_ONLY;
 
     #[inline]
-    fn visit<'a>(&'a self, f: &mut impl FnMut(&'a Real<S>))
+    fn visit<'a>(&'a self, f: &mut impl FnMut(&'a [Real<S>]))
     where
         S: 'a,
     {
-        self.iter().for_each(|x| x.visit(f));
+        X::visit_list(self, f);
     }
 
     #[inline]
@@ -129,8 +160,9 @@ macro_rules! tuples {
     ($(($($x:ident $k:tt),*);)*) => {$(
         impl<S: Taping, $($x: Variables<S>),*> Variables<S> for ($($x,)*) {
             type With<T: Taping<Value = S::Value>> = ($($x::With<T>,)*);
+            const NUMBERS_ONLY: bool = true $(&& $x::NUMBERS_ONLY)*;
 
-            fn visit<'a>(&'a self, f: &mut impl FnMut(&'a Real<S>))
+            fn visit<'a>(&'a self, f: &mut impl FnMut(&'a [Real<S>]))
             where
                 S: 'a,
             {
@@ -173,8 +205,9 @@ macro_rules! variables {
     ($name:ident { $($field:ident),* $(; $($other:ident),*)? $(,)? }) => {
         impl<S: $crate::Taping> $crate::Variables<S> for $name<S> {
             type With<T: $crate::Taping<Value = S::Value>> = $name<T>;
+            const NUMBERS_ONLY: bool = { let other: &[&str] = &[$($(stringify!($other)),*)?]; other.is_empty() };
 
-            fn visit<'a>(&'a self, f: &mut impl FnMut(&'a $crate::Real<S>))
+            fn visit<'a>(&'a self, f: &mut impl FnMut(&'a [$crate::Real<S>]))
             where
                 S: 'a,
             {

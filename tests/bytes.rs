@@ -1,7 +1,15 @@
 //! Bytes of records, exactly as the strategies document them, and never above the ceilings of their layouts.
 
+#[path = "common/records.rs"]
+mod records;
+#[macro_use]
+#[path = "common/statements.rs"]
+mod statements;
+
+use records::recorded;
+use statements::{ALL, Case, cost, nary_cost};
 use tapewright::prelude::*;
-use tapewright::{MemoryReport, dot, linear_combination, logsumexp, sum};
+use tapewright::{dot, linear_combination, logsumexp, sum};
 use tapewright_problems as problems;
 
 /// Strategies with variables of linear indices, and the sizes that their records are made of.
@@ -59,58 +67,8 @@ macro_rules! every_layout {
     };
 }
 
-/// Bytes in all streams that grow with the recording, adjoints aside.
-fn recorded(report: &MemoryReport) -> usize {
-    report.total().used - report.usage("adjoints").used - report.usage("tables").used
-}
-
-/// Four variables, of which those in `active` are inputs.
-fn variables<S: Layout>(scope: &mut tapewright::Scope<'_, S>, active: [bool; 4]) -> [Real<S>; 4] {
-    let mut k = 0.0;
-    active.map(|active| {
-        k += 0.25;
-        let value = tapewright::Float::from_f64(k);
-        if active { scope.input(value) } else { Real::constant(value) }
-    })
-}
-
-/// Bytes and statements that `f` records, given these variables.
-fn cost<S: Layout>(tape: &mut Tape<S>, active: [bool; 4], f: impl Fn(&[Real<S>; 4])) -> (usize, usize) {
-    tape.record(|scope| variables(scope, active));
-    let inputs = recorded(&tape.memory());
-    tape.record(|scope| f(&variables(scope, active)));
-    let report = tape.memory();
-    (recorded(&report) - if report.usage("codes").used == 0 { 0 } else { inputs }, report.statements)
-}
-
 /// Ends a statement whose variable nobody needs.
 fn keep<S: Taping>(_: Real<S>) {}
-
-const ALL: [bool; 4] = [true; 4];
-
-/// One statement of the four variables: arguments, distinct partials other than ±1, literals, and the statement.
-struct Case<S: Taping> {
-    name: &'static str,
-    counts: [usize; 3],
-    statement: fn(&[Real<S>; 4]) -> Real<S>,
-}
-
-macro_rules! cases {
-    ($($name:literal $a:literal $d:literal $c:literal |$x:ident| $statement:expr;)*) => {
-        fn cases<S: Layout>() -> Vec<Case<S>> {
-            vec![$( Case { name: $name, counts: [$a, $d, $c], statement: |$x| $statement }, )*]
-        }
-    };
-}
-
-/// `y = x₀; y op= …` as an expression.
-macro_rules! in_place {
-    ($y:expr, $op:tt $right:expr) => {{
-        let mut y = $y;
-        y $op $right;
-        y
-    }};
-}
 
 cases! {
     "x + y" 2 0 0 |x| (x[0] + x[1]).into();
@@ -153,7 +111,7 @@ fn assert_cases<S: Layout>(repetitions: usize) {
     let mut tape = Tape::<S>::new();
     for case in cases::<S>() {
         let [a, d, c] = case.counts;
-        let found = cost(&mut tape, ALL, |x| (0..repetitions).for_each(|_| keep((case.statement)(x))));
+        let found = cost(&mut tape, ALL, recorded, |x| (0..repetitions).for_each(|_| keep((case.statement)(x))));
         assert_eq!(found, (repetitions * S::documented(a, d, c), repetitions), "{}", case.name);
         assert!(found.0 <= repetitions * S::ceiling(a, c, 0), "{}", case.name);
         let report = tape.memory();
@@ -198,7 +156,7 @@ fn assert_passive_arguments<S: Layout>() {
         let a = pattern.count_ones() as usize;
         let f = |x: &[Real<S>; 4]| Real::<S>::from(x[0] * (x[1] + x[2]) + 0.5 * x[3]);
         for repetitions in [1, 100] {
-            let found = cost(&mut tape, active, |x| (0..repetitions).for_each(|_| keep(f(x))));
+            let found = cost(&mut tape, active, recorded, |x| (0..repetitions).for_each(|_| keep(f(x))));
             let each = match (a, S::VALUES) {
                 (0, _) => 0,
                 (4, _) => S::documented(4, 3, 1),
@@ -216,22 +174,6 @@ fn passive_arguments_cost_what_is_documented() {
     every_layout!(assert_passive_arguments());
 }
 
-/// Bytes of one statement over `n` variables of which `passive` (none or the first ones) are passive.
-fn nary_cost<S: Layout>(n: usize, passive: usize, f: impl Fn(&[Real<S>]) -> Real<S>) -> usize {
-    let mut tape = Tape::<S>::new();
-    tape.record(|scope| {
-        (passive..n).for_each(|_| keep(scope.input(tapewright::Float::from_f64(0.5))));
-    });
-    let inputs = recorded(&tape.memory());
-    tape.record(|scope| {
-        let half = tapewright::Float::from_f64(0.5);
-        let x: Vec<_> = (0..n).map(|k| if k < passive { Real::constant(half) } else { scope.input(half) }).collect();
-        f(&x)
-    });
-    assert_eq!(tape.memory().statements, usize::from(passive < n));
-    if passive < n { recorded(&tape.memory()) - inputs } else { 0 }
-}
-
 /// A statement of partials, one for each active argument; wide ones keep their number.
 fn partials<S: Layout>(a: usize) -> usize {
     let value = if S::VALUES { S::V } else { 0 };
@@ -244,11 +186,15 @@ fn assert_functions_of_slices<S: Layout>() {
         let other = if S::VALUES { counted } else { partials::<S>(n) };
         let combination = if S::VALUES { counted + S::V * n } else { partials::<S>(n) };
         let ones = vec![1.5; n];
-        assert_eq!(nary_cost::<S>(n, 0, |x| sum(x)), counted, "sum of {n}");
-        assert_eq!(nary_cost::<S>(n, 0, |x| logsumexp(x)), other, "logsumexp of {n}");
-        assert_eq!(nary_cost::<S>(n, 0, |x| linear_combination(&ones, x)), combination, "combination of {n}");
+        assert_eq!(nary_cost::<S>((n, 0), recorded, |x| sum(x)), counted, "sum of {n}");
+        assert_eq!(nary_cost::<S>((n, 0), recorded, |x| logsumexp(x)), other, "logsumexp of {n}");
+        assert_eq!(
+            nary_cost::<S>((n, 0), recorded, |x| linear_combination(&ones, x)),
+            combination,
+            "combination of {n}"
+        );
         if n % 2 == 0 {
-            assert_eq!(nary_cost::<S>(n, 0, |x| dot(&x[..n / 2], &x[n / 2..])), other, "dot of {n}");
+            assert_eq!(nary_cost::<S>((n, 0), recorded, |x| dot(&x[..n / 2], &x[n / 2..])), other, "dot of {n}");
         }
         assert!(other.max(counted) <= S::ceiling(n, 0, 0) + 4);
     }
@@ -265,9 +211,13 @@ fn assert_functions_of_slices_with_passive_arguments<S: Layout>() {
         let active = n - passive;
         let ones = vec![1.5; n];
         let summed = if active == 0 { 0 } else { 5 + S::I * active + if S::VALUES { S::V } else { 0 } };
-        assert_eq!(nary_cost::<S>(n, passive, |x| sum(x)), summed, "{passive} of {n}");
-        assert_eq!(nary_cost::<S>(n, passive, |x| logsumexp(x)), expected, "{passive} of {n}");
-        assert_eq!(nary_cost::<S>(n, passive, |x| linear_combination(&ones, x)), expected, "{passive} of {n}");
+        assert_eq!(nary_cost::<S>((n, passive), recorded, |x| sum(x)), summed, "{passive} of {n}");
+        assert_eq!(nary_cost::<S>((n, passive), recorded, |x| logsumexp(x)), expected, "{passive} of {n}");
+        assert_eq!(
+            nary_cost::<S>((n, passive), recorded, |x| linear_combination(&ones, x)),
+            expected,
+            "{passive} of {n}"
+        );
     }
 }
 

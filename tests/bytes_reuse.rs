@@ -1,7 +1,14 @@
 //! Bytes of records with reused identifiers, and of the smaller of two records, exactly as the strategies document them.
 
+#[path = "common/records.rs"]
+mod records;
+#[macro_use]
+#[path = "common/statements.rs"]
+mod statements;
+
+use statements::{ALL, Case, OfFour, inputs_cost, nary_cost};
 use tapewright::prelude::*;
-use tapewright::{Float, MemoryReport, Scope, dot, linear_combination, logsumexp, sum};
+use tapewright::{MemoryReport, dot, linear_combination, logsumexp, sum};
 
 /// What a record keeps.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -90,59 +97,14 @@ macro_rules! every_layout {
 /// grow with the variables that are alive and not with the statements.
 fn recorded<S: Layout>(report: &MemoryReport) -> usize {
     let values = if S::REUSES { report.usage("values").used } else { 0 };
-    report.total().used - report.usage("adjoints").used - report.usage("tables").used - values
+    records::recorded(report) - values
 }
 
-/// Four variables, of which those in `active` are inputs.
-fn variables<S: Layout>(scope: &mut Scope<'_, S>, active: [bool; 4]) -> [Real<S>; 4] {
-    let mut k = 0.0;
-    active.map(|active| {
-        k += 0.25;
-        let value = Float::from_f64(k);
-        if active { scope.input(value) } else { Real::constant(value) }
-    })
-}
-
-/// Bytes and statements that `f` records, given these variables.
+/// Bytes and statements that `f` records, given these variables. With reused identifiers, inputs cost nothing.
 fn cost<S: Layout>(tape: &mut Tape<S>, active: [bool; 4], f: impl Fn(&[Real<S>; 4])) -> (usize, usize) {
-    tape.record(|scope| drop(variables(scope, active)));
-    let inputs = recorded::<S>(&tape.memory());
-    if S::REUSES {
-        assert_eq!(inputs, 0, "inputs cost nothing");
-    }
-    tape.record(|scope| f(&variables(scope, active)));
-    let report = tape.memory();
-    let nothing = report.usage("codes").used == 0;
-    (recorded::<S>(&report) - if nothing { 0 } else { inputs }, report.statements)
-}
-
-const ALL: [bool; 4] = [true; 4];
-
-/// A statement of the four variables.
-type OfFour<S> = fn(&[Real<S>; 4]) -> Real<S>;
-
-/// One statement of the four variables: arguments, distinct partials other than ±1, literals, and the statement.
-struct Case<S: Taping> {
-    name: &'static str,
-    counts: [usize; 3],
-    statement: OfFour<S>,
-}
-
-macro_rules! cases {
-    ($($name:literal $a:literal $d:literal $c:literal |$x:ident| $statement:expr;)*) => {
-        fn cases<S: Layout>() -> Vec<Case<S>> {
-            vec![$( Case { name: $name, counts: [$a, $d, $c], statement: |$x| $statement }, )*]
-        }
-    };
-}
-
-/// `y = x₀; y op= …` as an expression.
-macro_rules! in_place {
-    ($y:expr, $op:tt $right:expr) => {{
-        let mut y = $y.clone();
-        y $op $right;
-        y
-    }};
+    let inputs = inputs_cost(tape, active, recorded::<S>);
+    assert!(!S::REUSES || inputs == 0, "{inputs} bytes for inputs");
+    statements::cost(tape, active, recorded::<S>, f)
 }
 
 cases! {
@@ -291,20 +253,6 @@ fn passive_arguments_cost_what_is_documented() {
     every_layout!(assert_passive_arguments);
 }
 
-/// Bytes of one statement over `n` variables of which the first `passive` are passive.
-fn nary_cost<S: Layout>(n: usize, passive: usize, f: impl Fn(&[Real<S>]) -> Real<S>) -> usize {
-    let mut tape = Tape::<S>::new();
-    let half = Float::from_f64(0.5);
-    tape.record(|scope| (passive..n).for_each(|_| drop(scope.input(half))));
-    let inputs = recorded::<S>(&tape.memory());
-    tape.record(|scope| {
-        let x: Vec<_> = (0..n).map(|k| if k < passive { Real::constant(half) } else { scope.input(half) }).collect();
-        drop(f(&x));
-    });
-    assert_eq!(tape.memory().statements, 1);
-    recorded::<S>(&tape.memory()) - inputs
-}
-
 fn assert_functions_of_slices<S: Layout>() {
     for (n, passive) in [(1, 0), (2, 0), (27, 0), (28, 0), (100, 0), (2, 1), (28, 1), (29, 1), (100, 1), (100, 99)] {
         let active = n - passive;
@@ -314,12 +262,20 @@ fn assert_functions_of_slices<S: Layout>() {
         let other = if recomputed { counted } else { listed };
         let combination = if recomputed { counted + S::V * n } else { listed };
         let weights = vec![1.5; n];
-        assert_eq!(nary_cost::<S>(n, passive, |x| sum(x)), counted, "sum, {passive} of {n} passive");
-        assert_eq!(nary_cost::<S>(n, passive, |x| logsumexp(x)), other, "logsumexp, {passive} of {n} passive");
-        let found = nary_cost::<S>(n, passive, |x| linear_combination(&weights, x));
+        assert_eq!(nary_cost::<S>((n, passive), recorded::<S>, |x| sum(x)), counted, "sum, {passive} of {n} passive");
+        assert_eq!(
+            nary_cost::<S>((n, passive), recorded::<S>, |x| logsumexp(x)),
+            other,
+            "logsumexp, {passive} of {n} passive"
+        );
+        let found = nary_cost::<S>((n, passive), recorded::<S>, |x| linear_combination(&weights, x));
         assert_eq!(found, combination, "combination, {passive} of {n} passive");
         if n % 2 == 0 {
-            assert_eq!(nary_cost::<S>(n, passive, |x| dot(&x[..n / 2], &x[n / 2..])), other, "dot of {n}");
+            assert_eq!(
+                nary_cost::<S>((n, passive), recorded::<S>, |x| dot(&x[..n / 2], &x[n / 2..])),
+                other,
+                "dot of {n}"
+            );
         }
     }
 }

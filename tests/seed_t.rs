@@ -4,6 +4,13 @@
 //! (4 of each for the index of the left-hand side). Linear indices make the left-hand side implicit, so that a Jacobian
 //! statement costs 1 byte; ours may not cost more than either.
 
+#[path = "common/mixed.rs"]
+mod mixed;
+#[path = "common/records.rs"]
+mod records;
+
+use mixed::{gradient, mixed};
+use records::recorded;
 use tapewright::prelude::*;
 use tapewright::{Binary, Float, MemoryReport, Unary, binary, dot, linear_combination, sum, unary};
 
@@ -21,15 +28,10 @@ fn record<S: Strategy + Reverse<Value = f64>>(
     (tape, x, y)
 }
 
-/// Bytes of the records, without the parts that do not grow with the recording, inputs included.
-fn bytes(report: &MemoryReport) -> usize {
-    report.total().used - report.usage("adjoints").used - report.usage("tables").used
-}
-
 /// Bytes that `f` adds to a recording of these inputs.
 fn cost<S: Strategy + Reverse<Value = f64>>(x: &[f64], f: impl FnOnce(&[Real<S>]) -> Real<S>) -> usize {
-    let inputs = bytes(&record::<S>(x, |x| x[0]).0.memory());
-    bytes(&record::<S>(x, f).0.memory()) - inputs
+    let inputs = recorded(&record::<S>(x, |x| x[0]).0.memory());
+    recorded(&record::<S>(x, f).0.memory()) - inputs
 }
 
 /// Asserts for both strategies.
@@ -221,37 +223,19 @@ fn t11_each_record_finds_the_function_of_its_own_statement_type() {
     both!(holds);
 }
 
-/// A statement of four arguments whose activity is given by the bits of `pattern`, and its plain gradient.
-fn mixed<S: Strategy + Reverse<Value = f64>>(pattern: u32) -> (usize, [f64; 4]) {
-    let mut tape = Tape::<S>::new();
-    let values = [0.5, 1.5, 2.5, 3.5];
-    let (x, y) = tape.record(|scope| {
-        let mut bit = 0;
-        let x = values.map(|v| {
-            bit += 1;
-            if pattern >> (bit - 1) & 1 == 1 { scope.input(v) } else { Real::from(v) }
-        });
-        let y: Real<S> = (x[0] * x[1] + x[2].exp() * x[3]).into();
-        (x, y)
-    });
-    let inputs = pattern.count_ones() as usize * if tape.memory().usage("values").used > 0 { 9 } else { 1 };
-    let slot_0 = if tape.memory().usage("values").used > 0 { 8 } else { 0 };
-    let cost = bytes(&tape.memory()) - inputs - slot_0;
-    let adjoints = tape.sweep(&[(&y, 1.0)]).expect("the variables are the tape's");
-    (cost, x.map(|x| adjoints.of(&x).expect("the tape's, or passive")))
+/// Bytes of a statement in a recording of nothing else but `inputs` inputs.
+fn statement(report: &MemoryReport, inputs: usize) -> usize {
+    // With values, an input keeps its own, and slot 0 takes 8 bytes.
+    recorded(report) - if report.usage("values").used > 0 { 9 * inputs + 8 } else { inputs }
 }
 
 #[test]
 fn t12_passive_arguments_cost_8_bytes_each_and_every_activity_pattern_is_right() {
-    let e = 2.5_f64.exp();
-    let full = [1.5, 0.5, e * 3.5, e];
     for pattern in 0..16 {
-        let expected = [0, 1, 2, 3].map(|k| if pattern >> k & 1 == 1 { full[k] } else { 0.0 });
-        let (jacobian, found) = mixed::<Jacobian>(pattern);
-        assert_eq!(found, expected, "pattern {pattern:04b}");
-        let (primal, found) = mixed::<PrimalValue>(pattern);
-        assert_eq!(found, expected, "pattern {pattern:04b}");
+        let ((jacobian, found), (primal, also)) = (mixed::<Jacobian>(pattern), mixed::<PrimalValue>(pattern));
+        assert_eq!((found, also), (gradient(pattern), gradient(pattern)), "pattern {pattern:04b}");
         let active = pattern.count_ones() as usize;
+        let (jacobian, primal) = (statement(&jacobian, active), statement(&primal, active));
         if active == 0 {
             assert_eq!((jacobian, primal), (0, 0));
         } else {

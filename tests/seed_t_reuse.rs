@@ -11,6 +11,13 @@
 //!
 //! The smaller of the two is what `Hybrid` takes, with a value for each variable: 29 and 25.
 
+#[path = "common/mixed.rs"]
+mod mixed;
+#[path = "common/records.rs"]
+mod records;
+
+use mixed::{gradient, mixed};
+use records::recorded;
 use tapewright::MemoryReport;
 use tapewright::prelude::*;
 
@@ -19,7 +26,7 @@ type PrimalReuse = PrimalValue<f64, Reuse>;
 
 /// Bytes of the records alone: not of adjoints and values, which grow with the variables alive.
 fn bytes(report: &MemoryReport) -> usize {
-    report.total().used - ["adjoints", "tables", "values"].map(|name| report.usage(name).used).iter().sum::<usize>()
+    recorded(report) - report.usage("values").used
 }
 
 /// Bytes that `f` records of these inputs.
@@ -70,36 +77,16 @@ fn t10_a_primal_value_argument_costs_4_bytes() {
     assert_eq!((one, two - one, three - two), (17, 4, 4));
 }
 
-/// Bytes of a statement of four arguments whose activity is given by the bits of `pattern`, and its gradient.
-fn mixed<S: Reverse<Value = f64>>(pattern: u32) -> (usize, [f64; 4]) {
-    let mut tape = Tape::<S>::new();
-    let values = [0.5, 1.5, 2.5, 3.5];
-    let (x, y) = tape.record(|scope| {
-        let mut bit = 0;
-        let x = values.map(|v| {
-            bit += 1;
-            if pattern >> (bit - 1) & 1 == 1 { scope.input(v) } else { Real::from(v) }
-        });
-        let y: Real<S> = (&x[0] * &x[1] + x[2].exp() * &x[3]).into();
-        (x, y)
-    });
-    let cost = bytes(&tape.memory());
-    let adjoints = tape.sweep(&[(&y, 1.0)]).expect("the variables are the tape's");
-    (cost, x.map(|x| adjoints.of(&x).expect("the tape's, or passive")))
-}
-
 #[test]
 fn t12_passive_arguments_cost_8_bytes_each_and_every_activity_pattern_is_right() {
-    let e = 2.5_f64.exp();
-    let full = [1.5, 0.5, e * 3.5, e];
     for pattern in 0..16 {
-        let expected = [0, 1, 2, 3].map(|k| if pattern >> k & 1 == 1 { full[k] } else { 0.0 });
-        let (jacobian, found) = mixed::<JacobianReuse>(pattern);
-        assert_eq!(found, expected, "pattern {pattern:04b}");
-        let (primal, found) = mixed::<PrimalReuse>(pattern);
-        assert_eq!(found, expected, "pattern {pattern:04b}");
-        let (hybrid, found) = mixed::<Hybrid<f64, Reuse>>(pattern);
-        assert_eq!(found, expected, "pattern {pattern:04b}");
+        let measured = |(report, found): (MemoryReport, [f64; 4])| {
+            assert_eq!(found, gradient(pattern), "pattern {pattern:04b}");
+            bytes(&report)
+        };
+        let jacobian = measured(mixed::<JacobianReuse>(pattern));
+        let primal = measured(mixed::<PrimalReuse>(pattern));
+        let hybrid = measured(mixed::<Hybrid<f64, Reuse>>(pattern));
         let active = pattern.count_ones() as usize;
         let passive = 4 - active;
         if active == 0 {

@@ -72,10 +72,13 @@ fn assert_consistent(problem: &impl Problem, k: usize) {
     assert_eq!(value, plain, "{what}: value under Jacobian");
     let (value, primal_value) = taped::<PrimalValue>(problem, k);
     assert_eq!(value, plain, "{what}: value under PrimalValue");
+    let (value, stages) = value_and_gradient::<PrimalValue>(|x| problem.eval_in_stages(k, x), &x);
+    assert_eq!(value, plain, "{what}: value in stages");
     let (value, adjoint) = by_hand(problem, k);
     assert!((value - plain).abs() <= 1e-13 * plain.abs(), "{what}: value of the adjoint {value}, not {plain}");
 
     assert_close(&format!("{what}, PrimalValue and Jacobian"), (&primal_value, &jacobian), 1e-12);
+    assert_close(&format!("{what}, in stages and Jacobian"), (&stages, &jacobian), 1e-12);
     assert_close(&format!("{what}, adjoint and Jacobian"), (&adjoint, &jacobian), 1e-12);
     assert_is_slope(problem, k, &jacobian);
 }

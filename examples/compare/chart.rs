@@ -18,7 +18,7 @@ pub(crate) fn draw(path: &Path, outcomes: &[Outcome]) -> Result<(), Box<dyn Erro
         row.bytes() as f64 / row.memory.statements.max(1) as f64
     })?;
     panel(&lower, "record + reverse, as a multiple of the primal", outcomes, |outcome, row| {
-        row.seconds() / outcome.primal
+        row.multiple_of(&outcome.primal).median
     })?;
     root.present()?;
     Ok(())

@@ -25,9 +25,9 @@ struct Arguments {
     /// Small sizes for all workloads that no --size names: finishes in seconds
     #[arg(long)]
     small: bool,
-    /// Repetitions of each timing; the median is reported
-    #[arg(long, short, default_value_t = 15, value_name = "N")]
-    repetitions: usize,
+    /// Rounds, in each of which everything is timed once; medians are reported [default: 25, and 11 with --small]
+    #[arg(long, short, value_name = "N")]
+    repetitions: Option<usize>,
     /// A GMM or LSTM problem in ADBench's text format, in place of the built-in one
     #[arg(long, value_name = "FILE")]
     data: Option<PathBuf>,
@@ -46,7 +46,8 @@ struct Arguments {
 pub(crate) struct Request {
     pub(crate) workloads: Vec<Box<dyn Workload>>,
     pub(crate) strategies: Vec<Strategy>,
-    pub(crate) repetitions: usize,
+    /// How often everything is timed.
+    pub(crate) rounds: usize,
     pub(crate) directory: PathBuf,
     pub(crate) csv: Option<PathBuf>,
     pub(crate) svg: Option<PathBuf>,
@@ -63,15 +64,16 @@ pub(crate) fn request() -> Result<Request, String> {
         }
         error.exit()
     });
-    if arguments.repetitions == 0 {
+    let rounds = arguments.repetitions.unwrap_or(if arguments.small { 11 } else { 25 });
+    if rounds == 0 {
         return Err("--repetitions must be at least 1".into());
     }
     let strategies = strategies(&arguments.strategies)?;
     let sizes = sizes(&arguments)?;
     let workloads = make(&arguments.workloads, &sizes, arguments.data.as_deref())?;
-    let Arguments { repetitions, directory, csv, svg, .. } = arguments;
+    let Arguments { directory, csv, svg, .. } = arguments;
     let directory = directory.unwrap_or_else(std::env::temp_dir);
-    Ok(Request { workloads, strategies, repetitions, directory, csv, svg })
+    Ok(Request { workloads, strategies, rounds, directory, csv, svg })
 }
 
 fn strategies(names: &[String]) -> Result<Vec<Strategy>, String> {

@@ -5,11 +5,14 @@
 
 mod chart;
 mod check;
+mod checkpointed;
 mod cli;
 mod measure;
 mod report;
+mod rounds;
 mod strategies;
 mod summary;
+mod taped;
 mod workloads;
 
 use indicatif::{ProgressBar, ProgressStyle};

@@ -1,12 +1,16 @@
 //! Bytes and times of one workload under each strategy.
+//!
+//! Strategies in memory, a second tape of the first of them, the plain function and the hand-written adjoint are timed in
+//! turns, see [`rounds`](crate::rounds), in processor time. The second tape runs the same code as the first, so it shows what
+//! differences mean nothing. Spilled tapes are timed apart, by the clock on the wall and with few repetitions.
 
 use crate::check;
 use crate::cli::Request;
-use crate::strategies::Strategy;
-use cpu_time::ThreadTime;
+use crate::rounds::{self, CPU, Clock, Entrant, Group, Parts, Pass, Split, Spread, WALL};
+use crate::strategies::{Run, Strategy};
+use crate::taped::Contender;
 use std::hint::black_box;
-use std::time::Instant;
-use tapewright::{Error, MemoryReport, Passive, Real, Reverse, Tape};
+use tapewright::{Error, MemoryReport, Passive, Real};
 use tapewright_problems::{Checksums, Problem, total};
 
 /// What was found out about one workload.
@@ -19,11 +23,14 @@ pub(crate) struct Outcome {
     pub(crate) checksums: Checksums,
     /// How well central differences agree: the largest relative difference of three directions.
     pub(crate) differences: f64,
-    /// Seconds of the plain `f64` function and of the hand-written adjoint.
-    pub(crate) primal: f64,
+    /// The plain `f64` function, round by round, in seconds.
+    pub(crate) primal: Vec<f64>,
+    /// The generic function under `Passive`, as a multiple of the plain one.
+    pub(crate) passive: Spread,
+    /// Seconds of the hand-written adjoint.
     pub(crate) by_hand: f64,
-    /// The generic function under `Passive` as a multiple of the plain one: the median of interleaved pairs.
-    pub(crate) passive: f64,
+    /// A second tape of the first strategy in memory, as a multiple of the first tape.
+    pub(crate) twin: Option<Spread>,
     pub(crate) rows: Vec<Row>,
     /// What was wrong, a sentence each.
     pub(crate) failures: Vec<String>,
@@ -36,13 +43,30 @@ pub(crate) struct Row {
     /// Seconds, of processor time in memory, and by the clock on the wall where records are spilled.
     pub(crate) record: f64,
     pub(crate) reverse: f64,
+    /// A `reverse` below this is not known; 0 where it was timed by a clock of its own.
+    pub(crate) resolution: f64,
+    /// Recording and sweep, round by round.
+    totals: Vec<f64>,
 }
 
 impl Row {
-    /// Bytes of records and primal values.
+    fn new(strategy: Strategy, memory: MemoryReport, parts: &[Parts], split: Split) -> Self {
+        let reverse = Spread::of(parts.iter().map(|parts| parts.total - parts.record));
+        Self {
+            strategy,
+            memory,
+            record: Spread::of(parts.iter().map(|parts| parts.record)).median,
+            reverse: reverse.median,
+            resolution: if split == Split::Difference { reverse.half_width() } else { 0.0 },
+            totals: totals(parts),
+        }
+    }
+
+    /// Bytes of records and primal values, and of the tapes for stages, which are empty now.
     pub(crate) fn tape_bytes(&self) -> usize {
         let counted = |name: &str| name != "adjoints" && name != "tables";
-        self.memory.streams().iter().filter(|(name, _)| counted(name)).map(|(_, usage)| usage.used).sum()
+        let used = self.memory.streams().iter().filter(|(name, _)| counted(name)).map(|(_, usage)| usage.used);
+        used.sum::<usize>() + self.memory.usage("nested").reserved
     }
 
     pub(crate) fn adjoint_bytes(&self) -> usize {
@@ -53,169 +77,184 @@ impl Row {
         self.tape_bytes() + self.adjoint_bytes()
     }
 
+    /// Seconds of recording and sweep.
     pub(crate) fn seconds(&self) -> f64 {
-        self.record + self.reverse
+        Spread::of(self.totals.iter().copied()).median
+    }
+
+    /// Recording and sweep as a multiple of other times, round by round; of their median if the rounds are not the same.
+    pub(crate) fn multiple_of(&self, others: &[f64]) -> Spread {
+        if self.totals.len() == others.len() && !self.strategy.is_spilled() {
+            return ratio(&self.totals, others);
+        }
+        let other = Spread::of(others.iter().copied()).median;
+        Spread::of(self.totals.iter().map(|seconds| seconds / other))
+    }
+
+    /// Recording and sweep as a multiple of those of another strategy.
+    pub(crate) fn against(&self, other: &Self) -> Spread {
+        self.multiple_of(&other.totals)
     }
 }
+
+fn totals(parts: &[Parts]) -> Vec<f64> {
+    parts.iter().map(|parts| parts.total).collect()
+}
+
+/// Of numbers of the same rounds.
+fn ratio(of: &[f64], to: &[f64]) -> Spread {
+    Spread::of(of.iter().zip(to).map(|(a, b)| a / b))
+}
+
+/// A strategy of the request with the tape that it runs on.
+type Contestant<'p> = (Strategy, Box<dyn Contender + 'p>);
 
 /// Checks and times a workload under every strategy of the request.
 pub(crate) fn measure<P: Problem>(problem: &P, request: &Request, progress: &dyn Fn(&str)) -> Outcome {
     let say = |what: &str| progress(&format!("{}: {what}", problem.name()));
     say("hand-written adjoint");
-    let (value, gradient) = total(problem, |k, x, g| problem.adjoint(k, x, g));
+    let by_hand = total(problem, |k, x, g| problem.adjoint(k, x, g));
     let mut failures = Vec::new();
-    let mut rows = Vec::new();
-    for (strategy, run) in Strategy::runs::<P>().filter(|(strategy, _)| request.strategies.contains(strategy)) {
-        let title = strategy.title();
-        say(&title);
-        match run(problem, strategy, request) {
+    let contestants = contestants(problem, request, &say, &mut failures);
+    for (strategy, contender) in &contestants {
+        failures.extend(wrong(problem, *strategy, &by_hand, contender.found()));
+    }
+    say("rounds");
+    let (mut rows, twin, times) = in_turns(problem, contestants, request);
+    for (strategy, run) in wanted::<P>(request).filter(|(strategy, _)| strategy.is_spilled()) {
+        say(&strategy.title());
+        match run(problem, request).and_then(|contender| alone(strategy, contender, request.rounds.min(FEW))) {
             Ok((row, found)) => {
-                failures.extend(check::checksums(problem, &title, &Checksums::of(found.0, &found.1)));
-                failures.extend(check::same(problem, &title, (value, &gradient), (found.0, &found.1)));
+                failures.extend(wrong(problem, strategy, &by_hand, &found));
                 rows.push(row);
             }
-            Err(error) => failures.push(format!("{} under {title}: {error}", problem.name())),
+            Err(error) => failures.push(failure(problem, strategy, &error)),
         }
     }
-    failures.extend(check::bytes(problem.name(), gradient.len(), &rows));
+    failures.extend(check::bytes(problem.name(), by_hand.1.len(), &rows));
     say("central differences");
-    let (differences, failure) = check::central_differences(problem, &gradient);
-    failures.extend(failure);
-    say("primal");
-    let mut scratch = gradient.clone();
-    let primal = repeat(problem, CPU, request.repetitions, |k, x| {
-        black_box(problem.plain(k, black_box(x)));
-    });
-    let passive = passive_ratio(problem, request.repetitions);
-    let by_hand = repeat(problem, CPU, request.repetitions, |k, x| {
-        black_box(problem.adjoint(k, black_box(x), &mut scratch));
-    });
+    let (differences, off) = check::central_differences(problem, &by_hand.1);
+    failures.extend(off);
     Outcome {
         workload: problem.name(),
         size: problem.size(),
-        inputs: gradient.len(),
+        inputs: by_hand.1.len(),
         evaluations: problem.evaluations(),
-        checksums: Checksums::of(value, &gradient),
+        checksums: Checksums::of(by_hand.0, &by_hand.1),
         differences,
-        primal,
-        by_hand,
-        passive,
+        passive: ratio(&times.passive, &times.primal),
+        by_hand: Spread::of(times.by_hand).median,
+        primal: times.primal,
+        twin,
         rows,
         failures,
     }
 }
 
-/// One strategy: its figures, and the value and gradient it computes.
-pub(crate) type Measured = (Row, (f64, Vec<f64>));
+fn wanted<P: Problem>(request: &Request) -> impl Iterator<Item = (Strategy, Run<P>)> {
+    Strategy::runs::<P>().filter(|(strategy, _)| request.strategies.contains(strategy))
+}
+
+/// The strategies that are timed in turns, and the first of them once more at the end.
+fn contestants<'p, P: Problem>(
+    problem: &'p P,
+    request: &Request,
+    say: &dyn Fn(&str),
+    failures: &mut Vec<String>,
+) -> Vec<Contestant<'p>> {
+    let in_turns = || wanted::<P>(request).filter(|(strategy, _)| !strategy.is_spilled());
+    let mut contestants = Vec::new();
+    for (strategy, run) in in_turns().chain(in_turns().take(1)) {
+        say(&strategy.title());
+        match run(problem, request) {
+            Ok(contender) => contestants.push((strategy, contender)),
+            Err(error) => failures.push(failure(problem, strategy, &error)),
+        }
+    }
+    contestants
+}
+
+fn failure(problem: &impl Problem, strategy: Strategy, why: &Error) -> String {
+    format!("{} under {}: {why}", problem.name(), strategy.title())
+}
+
+/// What is wrong with the value and the gradient that a strategy has found.
+fn wrong(
+    problem: &impl Problem,
+    strategy: Strategy,
+    (value, gradient): &(f64, Vec<f64>),
+    found: &(f64, Vec<f64>),
+) -> Vec<String> {
+    let title = strategy.title();
+    let sums = check::checksums(problem, &title, &Checksums::of(found.0, &found.1));
+    sums.into_iter().chain(check::same(problem, &title, (*value, gradient), (found.0, &found.1))).collect()
+}
+
+/// The times of plain functions, round by round.
+struct Plain {
+    primal: Vec<f64>,
+    passive: Vec<f64>,
+    by_hand: Vec<f64>,
+}
+
+/// Times strategies and plain functions in turns. The last strategy is the first one's twin, and has no row.
+fn in_turns<P: Problem>(
+    problem: &P,
+    mut contestants: Vec<Contestant<'_>>,
+    request: &Request,
+) -> (Vec<Row>, Option<Spread>, Plain) {
+    const NO_FILES: &str = "tapes in memory meet no error";
+    let mut strategies: Vec<Entrant<'_>> = Vec::new();
+    for (_, contender) in &mut contestants {
+        strategies.push(Box::new(|pass| contender.pass(pass)));
+    }
+    let mut scratch = problem.inputs(0);
+    let primal = entrant(problem, |k, x| _ = black_box(problem.plain(k, x)));
+    let passive = entrant(problem, |k, x| _ = black_box(problem.eval::<Passive>(k, Real::wrap_slice(x)).value()));
+    let by_hand = entrant(problem, move |k, x| _ = black_box(problem.adjoint(k, x, &mut scratch)));
+    let groups = [strategies, vec![primal, passive], vec![by_hand]];
+    let mut groups = groups.map(|entrants| Group::new(entrants, CPU).expect(NO_FILES));
+    let parts = rounds::run(&mut groups, CPU, request.rounds).expect(NO_FILES);
+    let split = groups[0].split();
+    drop(groups);
+    let plain = |group: usize, entrant: usize| totals(&parts[group][entrant]);
+    let plain = Plain { primal: plain(1, 0), passive: plain(1, 1), by_hand: plain(2, 0) };
+    let row = |((strategy, contender), parts): (&Contestant<'_>, &Vec<Parts>)| {
+        Row::new(*strategy, contender.memory().clone(), parts, split)
+    };
+    let mut rows: Vec<Row> = contestants.iter().zip(&parts[0]).map(row).collect();
+    let is_twin = |row: &mut Row| row.strategy == contestants[0].0;
+    let twin = if rows.len() > 1 { rows.pop_if(is_twin).map(|twin| twin.against(&rows[0])) } else { None };
+    (rows, twin, plain)
+}
+
+/// A function without a tape.
+fn entrant<'e, P: Problem>(problem: &'e P, mut run: impl FnMut(usize, &[f64]) + 'e) -> Entrant<'e> {
+    let mut x = problem.inputs(0);
+    Box::new(move |pass: &Pass| {
+        let start = (pass.clock)();
+        for k in pass.evaluations(problem.evaluations()) {
+            problem.inputs_into(k, &mut x);
+            run(k, black_box(&x));
+        }
+        Ok(Parts { record: 0.0, total: ((pass.clock)() - start) / pass.count as f64 })
+    })
+}
 
 /// Repetitions where more would take too long.
 const FEW: usize = 5;
 
-/// Measures one strategy on this tape.
-pub(crate) fn under<S: Reverse<Value = f64>, P: Problem>(
-    problem: &P,
+/// One spilled tape: its figures, and the value and gradient it computes.
+fn alone(
     strategy: Strategy,
-    repetitions: usize,
-    mut tape: Tape<S>,
-) -> Result<Measured, Error> {
-    let mut failure = Ok(0.0);
-    let found = total(problem, |k, x, gradient| {
-        let value = tape.gradient(|x: &[Real<S>]| problem.eval(k, x), x, gradient);
-        value.unwrap_or_else(|error| {
-            failure = Err(error);
-            f64::NAN
-        })
-    });
-    failure?;
-    let (clock, repetitions) = if strategy.is_spilled() { (WALL, repetitions.min(FEW)) } else { (CPU, repetitions) };
-    let mut gradient = found.1.clone();
-    let (record, reverse) = if problem.evaluations() == 1 {
-        one_by_one(problem, &mut tape, clock, repetitions)?
-    } else {
-        let mut variables = Vec::new();
-        let record = repeat(problem, clock, repetitions, |k, x| {
-            tape.record(|scope| {
-                scope.inputs_into(x, &mut variables);
-                black_box(problem.eval(k, &variables));
-            });
-        });
-        let both = repeat(problem, clock, repetitions, |k, x| {
-            let swept = tape.gradient(|x: &[Real<S>]| problem.eval(k, x), x, &mut gradient);
-            black_box((swept.is_ok(), &gradient));
-        });
-        (record, (both - record).max(0.0))
-    };
-    Ok((Row { strategy, memory: tape.memory(), record, reverse }, found))
-}
-
-/// Starts a clock; the function that it returns reads it, in seconds.
-type Clock = fn() -> Box<dyn Fn() -> f64>;
-
-/// The processor time of this thread.
-const CPU: Clock = || {
-    let clock = ThreadTime::now();
-    Box::new(move || clock.elapsed().as_secs_f64())
-};
-
-/// The time that passes, for what waits for disks and other threads.
-const WALL: Clock = || {
-    let clock = Instant::now();
-    Box::new(move || clock.elapsed().as_secs_f64())
-};
-
-/// Seconds of recording and of sweeping, medians, each by its own clock.
-fn one_by_one<S: Reverse<Value = f64>, P: Problem>(
-    problem: &P,
-    tape: &mut Tape<S>,
-    clock: Clock,
-    repetitions: usize,
-) -> Result<(f64, f64), Error> {
-    let x = problem.inputs(0);
-    let mut variables = Vec::new();
-    let (mut records, mut sweeps) = (Vec::new(), Vec::new());
-    for _ in 0..repetitions {
-        let seconds = clock();
-        let output = tape.record(|scope| {
-            scope.inputs_into(&x, &mut variables);
-            problem.eval(0, &variables)
-        });
-        records.push(seconds());
-        let seconds = clock();
-        black_box(tape.sweep(&[(&output, 1.0)])?);
-        sweeps.push(seconds());
-    }
-    Ok((median(records), median(sweeps)))
-}
-
-/// The median time of `run` in seconds, over all evaluations and for one of them.
-fn repeat<P: Problem>(problem: &P, clock: Clock, repetitions: usize, mut run: impl FnMut(usize, &[f64])) -> f64 {
-    let mut x = problem.inputs(0);
-    let times = (0..repetitions).map(|_| {
-        let seconds = clock();
-        for k in 0..problem.evaluations() {
-            problem.inputs_into(k, &mut x);
-            run(k, &x);
-        }
-        seconds()
-    });
-    median(times.collect()) / problem.evaluations() as f64
-}
-
-/// Times the plain function and the one under `Passive` in turns; the median ratio.
-fn passive_ratio<P: Problem>(problem: &P, repetitions: usize) -> f64 {
-    let pair = |_| {
-        let plain = repeat(problem, CPU, 1, |k, x| {
-            black_box(problem.plain(k, black_box(x)));
-        });
-        let passive = repeat(problem, CPU, 1, |k, x| {
-            black_box(problem.eval::<Passive>(k, Real::wrap_slice(black_box(x))).value());
-        });
-        passive / plain
-    };
-    median((0..repetitions).map(pair).collect())
-}
-
-fn median(mut times: Vec<f64>) -> f64 {
-    times.sort_by(f64::total_cmp);
-    times[times.len() / 2]
+    mut contender: Box<dyn Contender + '_>,
+    rounds: usize,
+) -> Result<(Row, (f64, Vec<f64>)), Error> {
+    const CLOCK: Clock = WALL;
+    let mut group = [Group::new(vec![Box::new(|pass: &Pass| contender.pass(pass)) as Entrant<'_>], CLOCK)?];
+    let parts = rounds::run(&mut group, CLOCK, rounds)?;
+    let split = group[0].split();
+    drop(group);
+    let row = Row::new(strategy, contender.memory().clone(), &parts[0][0], split);
+    Ok((row, contender.found().clone()))
 }

@@ -1,25 +1,21 @@
 //! The tables of workloads, and the file of figures.
 
 use crate::measure::{Outcome, Row};
+use crate::rounds::Spread;
+use crate::strategies::Strategy;
 use comfy_table::{Table, presets::UTF8_HORIZONTAL_ONLY};
 use std::fmt::Write as _;
+use tapewright::MemoryReport;
 
 /// One workload's table.
 pub(crate) fn table(outcome: &Outcome) -> String {
     let mut table = Table::new();
     table.load_preset(UTF8_HORIZONTAL_ONLY);
-    table.set_header([
-        "strategy",
-        "statements",
-        "arguments",
-        "tape",
-        "of which",
-        "per stmt",
-        "adjoints",
-        "record",
-        "reverse",
-        "× primal",
-    ]);
+    let header =
+        ["strategy", "statements", "arguments", "tape", "of which", "per stmt", "adjoints", "record", "reverse"];
+    let first = outcome.rows.first();
+    let to_first = first.map_or_else(String::new, |first| format!("× {}", first.strategy.title()));
+    table.set_header(header.map(str::to_owned).into_iter().chain(["× primal".to_owned(), to_first]));
     for row in &outcome.rows {
         table.add_row([
             row.strategy.title(),
@@ -27,11 +23,12 @@ pub(crate) fn table(outcome: &Outcome) -> String {
             row.memory.arguments.to_string(),
             bytes(row.tape_bytes()),
             streams(row),
-            format!("{:.1} B", row.tape_bytes() as f64 / row.memory.statements.max(1) as f64),
+            each(row),
             bytes(row.adjoint_bytes()),
             time(row.record),
-            time(row.reverse),
-            format!("{:.1}", row.seconds() / outcome.primal),
+            reverse(row),
+            format!("{:.1}", row.multiple_of(&outcome.primal).median),
+            first.map_or_else(String::new, |first| spread(row.against(first))),
         ]);
     }
     let mut text = String::new();
@@ -41,9 +38,9 @@ pub(crate) fn table(outcome: &Outcome) -> String {
     let _ = writeln!(text, "{table}");
     let _ = writeln!(
         text,
-        "primal {}, under Passive {:.3} × that, by hand {}; f = {:.12e}, Σg = {:.12e}, |g| = {:.12e}; central differences agree to {:.0e}",
-        time(outcome.primal),
-        outcome.passive,
+        "primal {}, under Passive {} × that, by hand {}; f = {:.12e}, Σg = {:.12e}, |g| = {:.12e}; central differences agree to {:.0e}",
+        time(Spread::of(outcome.primal.iter().copied()).median),
+        spread(outcome.passive),
         time(outcome.by_hand),
         outcome.checksums.value,
         outcome.checksums.sum,
@@ -59,32 +56,52 @@ fn streams(row: &Row) -> String {
     used.map(|(name, usage)| format!("{name} {}", bytes(usage.used))).collect::<Vec<_>>().join("\n")
 }
 
-/// The figures as comma-separated values; times in milliseconds for one evaluation.
+/// Bytes of a statement; in stages nearly all statements are recorded later.
+fn each(row: &Row) -> String {
+    if row.strategy.is_checkpointed() {
+        return String::from("–");
+    }
+    format!("{:.1} B", row.tape_bytes() as f64 / row.memory.statements.max(1) as f64)
+}
+
+/// The time of a sweep, or what it is less than.
+fn reverse(row: &Row) -> String {
+    if row.reverse < row.resolution { format!("< {}", time(row.resolution)) } else { time(row.reverse) }
+}
+
+/// A ratio with its quartiles.
+pub(crate) fn spread(ratio: Spread) -> String {
+    let Spread { low, median, high } = ratio;
+    format!("{median:.2} ({low:.2} to {high:.2})")
+}
+
+/// The figures as comma-separated values; times in milliseconds for one evaluation. The columns `ratio…` are multiples of the
+/// primal, `to_first…` of the workload's first row, both with quartiles. A `reverse_ms` that is not larger than
+/// `resolution_ms` is an upper bound.
 pub(crate) fn csv(outcomes: &[Outcome]) -> String {
     let mut text = String::from(
         "workload,strategy,indices,layer,statements,arguments,tape_bytes,bytes_per_statement,adjoint_bytes,record_ms,reverse_ms,\
-         primal_ms,ratio\n",
+         primal_ms,ratio,ratio_low,ratio_high,to_first,to_first_low,to_first_high,resolution_ms\n",
     );
-    for outcome in outcomes {
-        for row in &outcome.rows {
-            let _ = writeln!(
-                text,
-                "{},{},{},{},{},{},{},{:.2},{},{:.8},{:.8},{:.8},{:.2}",
-                outcome.workload,
-                row.strategy.records,
-                row.strategy.indices,
-                row.strategy.layer,
-                row.memory.statements,
-                row.memory.arguments,
-                row.tape_bytes(),
-                row.tape_bytes() as f64 / row.memory.statements.max(1) as f64,
-                row.adjoint_bytes(),
-                row.record * 1e3,
-                row.reverse * 1e3,
-                outcome.primal * 1e3,
-                row.seconds() / outcome.primal
-            );
-        }
+    let rows = outcomes.iter().flat_map(|outcome| outcome.rows.iter().map(move |row| (outcome, row)));
+    for (outcome, row) in rows {
+        let Strategy { records, indices, layer } = row.strategy;
+        let MemoryReport { statements, arguments, .. } = row.memory;
+        let (tape, adjoints) = (row.tape_bytes(), row.adjoint_bytes());
+        let each = tape as f64 / statements.max(1) as f64;
+        let primal = Spread::of(outcome.primal.iter().copied()).median;
+        let times =
+            [row.record, row.reverse.max(row.resolution), primal].map(|seconds| format!("{:.8}", seconds * 1e3));
+        let ratios = [row.multiple_of(&outcome.primal), row.against(&outcome.rows[0])];
+        let ratios = ratios.map(|Spread { low, median, high }| format!("{median:.3},{low:.3},{high:.3}"));
+        let _ = writeln!(
+            text,
+            "{},{records},{indices},{layer},{statements},{arguments},{tape},{each:.2},{adjoints},{},{},{:.8}",
+            outcome.workload,
+            times.join(","),
+            ratios.join(","),
+            row.resolution * 1e3
+        );
     }
     text
 }

@@ -1,7 +1,8 @@
 //! The strategies by name.
 
+use crate::checkpointed;
 use crate::cli::Request;
-use crate::measure::{Measured, under};
+use crate::taped::{Contender, Taped};
 use tapewright::prelude::*;
 use tapewright::{Error, SpillOptions, Spilled, Spills};
 use tapewright_problems::Problem;
@@ -16,12 +17,12 @@ pub(crate) struct Strategy {
     pub(crate) records: &'static str,
     /// How identifiers are given out: `linear` or `reuse`.
     pub(crate) indices: &'static str,
-    /// Where records live: `in_memory`, `shared` or `spilled`.
+    /// Where records live: `in_memory`, `shared` or `spilled`; `checkpointed` where they live one stage at a time.
     pub(crate) layer: &'static str,
 }
 
-/// How a workload is measured under one strategy.
-pub(crate) type Run<P> = fn(&P, Strategy, &Request) -> Result<Measured, Error>;
+/// Puts a workload on a tape of one strategy.
+pub(crate) type Run<P> = for<'p> fn(&'p P, &Request) -> Result<Box<dyn Contender + 'p>, Error>;
 
 /// Lists the strategies. One line adds one: what it records, its indices, its layer, how its tape is made, and its type.
 macro_rules! strategies {
@@ -31,14 +32,15 @@ macro_rules! strategies {
                 records: stringify!($records),
                 indices: stringify!($indices),
                 layer: stringify!($layer),
-            }),*];
+            },)* Self::CHECKPOINTED];
 
-            /// All strategies, each with what measures it.
+            /// The strategies for this workload, each with what makes its tape.
             pub(crate) fn runs<P: Problem>() -> impl Iterator<Item = (Self, Run<P>)> {
-                let runs: Vec<Run<P>> = vec![$(|problem, strategy, request| {
-                    under::<$type, P>(problem, strategy, request.repetitions, $tape(problem, request)?)
+                let runs: Vec<Run<P>> = vec![$(|problem, request| {
+                    Ok(Box::new(Taped::<$type, P>::new(problem, $tape(problem, request)?)?))
                 }),*];
-                Self::ALL.iter().copied().zip(runs)
+                let stages = P::CHECKPOINTED.then_some(checkpointed::run::<P> as Run<P>);
+                Self::ALL.iter().copied().zip(runs.into_iter().chain(stages))
             }
         }
     };
@@ -82,6 +84,10 @@ impl Strategy {
 
     pub(crate) fn is_in_memory(self) -> bool {
         self.layer == "in_memory"
+    }
+
+    pub(crate) fn is_shared(self) -> bool {
+        self.layer == "shared"
     }
 
     pub(crate) fn is_spilled(self) -> bool {

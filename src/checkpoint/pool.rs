@@ -22,16 +22,7 @@ impl<S: Reverse> TapePool<S> {
 
     /// Gives `f` an empty tape, and wipes it afterwards, also when `f` panics.
     pub fn with<R>(&self, f: impl FnOnce(&mut Tape<S>) -> R) -> R {
-        struct Borrowed<'a, S: Reverse>(&'a TapePool<S>, Option<Tape<S>>);
-        impl<S: Reverse> Drop for Borrowed<'_, S> {
-            fn drop(&mut self) {
-                if let Some(tape) = self.1.take() {
-                    self.0.give_back(tape);
-                }
-            }
-        }
-        let mut borrowed = Borrowed(self, Some(self.take()));
-        f(borrowed.1.as_mut().expect("it is there until the end"))
+        f(Borrowed { pool: self, tape: Some(self.take()) }.tape())
     }
 
     /// Starts a nested recording, which ends with the guard: statements of its variables are recorded on a tape of its own.
@@ -71,6 +62,26 @@ impl<S: Reverse> TapePool<S> {
     /// Nothing that is done under the lock can leave the list half changed.
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Tape<S>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A tape that goes back to its pool.
+struct Borrowed<'a, S: Reverse> {
+    pool: &'a TapePool<S>,
+    tape: Option<Tape<S>>,
+}
+
+impl<S: Reverse> Borrowed<'_, S> {
+    fn tape(&mut self) -> &mut Tape<S> {
+        self.tape.as_mut().expect("it is there until drop")
+    }
+}
+
+impl<S: Reverse> Drop for Borrowed<'_, S> {
+    fn drop(&mut self) {
+        if let Some(tape) = self.tape.take() {
+            self.pool.give_back(tape);
+        }
     }
 }
 

@@ -213,7 +213,7 @@ impl<S: Reverse> Tape<S> {
     }
 
     fn adjoints_in<'a>(&'a self, adjoints: &'a AdjointVector<S::Value>) -> Adjoints<'a, S> {
-        Adjoints { owned: &self.owned, parts: &self.parts, adjoints: &adjoints.adjoints }
+        Adjoints { owned: &self.owned, parts: &self.parts, values: &adjoints.adjoints }
     }
 
     /// The adjoints of the latest sweep.
@@ -264,6 +264,35 @@ impl<S: Reverse> Tape<S> {
             return Ok(());
         }
         self.adjoints_in(&self.adjoints).write(&self.variables, gradient)
+    }
+
+    /// Sweeps from these outputs with these seeds, and adds the adjoints of the inputs, of which there are as many as sums.
+    pub(crate) fn sweep_through(
+        &mut self,
+        (outputs, seeds): (&[Real<S>], &[S::Value]),
+        (inputs, sums): (&[Real<S>], &mut [S::Value]),
+    ) -> Result<(), Error> {
+        self.adjoints.clear(S::identifiers(self.owned.tape()));
+        let vector = self.adjoints.everything();
+        for (output, seed) in outputs.iter().zip(seeds) {
+            if let Some(slot) = slot(&self.owned, &self.parts, output)? {
+                vector[slot] += *seed;
+            }
+        }
+        self.adjoints.reverse(&self.owned, &self.inputs)?;
+        if consecutive(inputs) && inputs.len() == self.inputs.len() {
+            let adjoints = &mut self.adjoints.adjoints[self.inputs.clone()];
+            for (sum, adjoint) in sums.iter_mut().zip(adjoints) {
+                *sum += core::mem::replace(adjoint, S::Value::zero());
+            }
+            self.adjoints.dirty = NONE;
+            return Ok(());
+        }
+        let adjoints = self.adjoints_in(&self.adjoints);
+        for (sum, input) in sums.iter_mut().zip(inputs) {
+            *sum += adjoints.of(input)?;
+        }
+        Ok(())
     }
 
     /// Bytes of the recording, stream by stream, with the adjoint vector among them.

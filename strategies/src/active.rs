@@ -64,6 +64,14 @@ pub(crate) struct PoolCell(UnsafeCell<Pool>);
 impl PoolCell {
     /// # Safety
     ///
+    /// Nobody changes the pool meanwhile. Several threads may ask.
+    unsafe fn reserved(&self) -> usize {
+        // SAFETY: promised by the caller.
+        unsafe { (*self.0.get()).reserved() }
+    }
+
+    /// # Safety
+    ///
     /// `f` does not come back here: it calls methods of the pool and nothing that runs code of users.
     #[inline(always)]
     pub(crate) unsafe fn with<R>(&self, f: impl FnOnce(&mut Pool) -> R) -> R {
@@ -125,13 +133,25 @@ pub struct Place {
     mark: Mark,
     /// The external functions before it.
     externals: usize,
+    /// [`Reverse::identifiers`] there.
+    identifiers: usize,
 }
 
 impl Place {
+    fn new<S: Reverse>(number: TapeNumber, tape: &S::Tape, externals: &Externals<S::Value>) -> Self {
+        Self { number, mark: S::mark(tape), externals: externals.list.len(), identifiers: S::identifiers(tape) }
+    }
+
     /// The recording.
     #[must_use]
     pub const fn number(self) -> TapeNumber {
         self.number
+    }
+
+    /// [`Reverse::identifiers`] of the recording at this place.
+    #[must_use]
+    pub const fn identifiers(self) -> usize {
+        self.identifiers
     }
 
     /// Whether it lies before, or is, the other place of the same tape.
@@ -141,15 +161,25 @@ impl Place {
     }
 }
 
+/// A part of a recording behind which it was resumed.
+#[derive(Debug)]
+struct Part {
+    end: Place,
+    /// The identifiers that could be reused then.
+    free: Box<[u32]>,
+}
+
 /// A tape that is not recording at the moment. Owned, `Send`, and freed on drop.
 pub struct OwnedTape<S: Reverse> {
     recorder: NonNull<Recorder<S>>,
+    /// The earlier parts of a recording that was resumed.
+    parts: Vec<Part>,
     owns: PhantomData<Recorder<S>>,
 }
 
 // SAFETY: an `OwnedTape` is in no thread's list (`record` borrows it while it is), so it owns its recorder like a box.
 unsafe impl<S: Reverse> Send for OwnedTape<S> {}
-// SAFETY: through a shared reference only `&S::Tape` can be had.
+// SAFETY: through a shared reference only `&S::Tape` can be had, external functions, which are `Sync`, and the size of the pool.
 unsafe impl<S: Reverse<Tape: Sync>> Sync for OwnedTape<S> {}
 
 impl<S: Reverse> OwnedTape<S> {
@@ -159,7 +189,7 @@ impl<S: Reverse> OwnedTape<S> {
         let header = Header::new(TypeId::of::<S>());
         let recorder = Box::into_raw(Box::new(Recorder::<S> { header, tape, externals: Externals::default() }));
         // SAFETY: `Box::into_raw` never returns null.
-        Self { recorder: unsafe { NonNull::new_unchecked(recorder) }, owns: PhantomData }
+        Self { recorder: unsafe { NonNull::new_unchecked(recorder) }, parts: Vec::new(), owns: PhantomData }
     }
 
     /// The strategy's own tape.
@@ -195,6 +225,7 @@ impl<S: Reverse> OwnedTape<S> {
     fn begin(&mut self) {
         let number = fresh_number();
         self.header().number.set(number);
+        self.parts.clear();
         // SAFETY: clearing runs no code of users.
         unsafe { self.header().pool.with(Pool::clear) };
         S::begin(self.tape_mut(), number);
@@ -218,7 +249,7 @@ impl<S: Reverse> OwnedTape<S> {
     /// The place behind the last statement.
     #[must_use]
     pub fn place(&self) -> Place {
-        Place { number: self.number(), mark: S::mark(self.tape()), externals: self.externals().list.len() }
+        Place::new::<S>(self.number(), self.tape(), self.externals())
     }
 
     /// [`Reverse::reverse`], with the external functions of the recording among its statements.
@@ -301,6 +332,15 @@ impl<S: Reverse> OwnedTape<S> {
         })
     }
 
+    /// Whether this is a place of the present recording, in its present part or in an earlier one that was not forgotten.
+    #[must_use]
+    pub fn has(&self, place: Place) -> bool {
+        if place.number == self.number() {
+            return place.is_before(self.place());
+        }
+        self.parts.iter().any(|part| place.number == part.end.number && place.is_before(part.end))
+    }
+
     /// Whether comparisons of variables of later recordings leave guards, which [`replay`](Self::replay) checks.
     pub fn set_guards(&mut self, keep: bool)
     where
@@ -363,6 +403,9 @@ impl<S: Reverse> OwnedTape<S> {
 
     /// The external functions from the later place down to the earlier.
     fn entries(&self, from: Option<Place>, to: Option<Place>) -> &[Entry<S::Value>] {
+        for place in from.into_iter().chain(to) {
+            assert!(self.has(place), "a place of recording {} is none of recording {}", place.number, self.number());
+        }
         let list = &self.externals().list;
         let (end, start) = (from.map_or(list.len(), |place| place.externals), to.map_or(0, |place| place.externals));
         let ordered = from.zip(to).is_none_or(|(from, to)| to.mark <= from.mark) && start <= end;
@@ -370,17 +413,29 @@ impl<S: Reverse> OwnedTape<S> {
         list.get(start..end).expect("a place of this recording")
     }
 
-    /// Forgets what lies behind a place of this recording, and drops the external functions there. The recording has another
-    /// number from then on.
+    /// Forgets what lies behind a place where the recording was [resumed](Self::resume), and drops the external functions
+    /// there. The recording has another number from then on.
     ///
     /// # Errors
     ///
-    /// When records cannot be read back.
+    /// When records cannot be read back. What lay behind the place is forgotten all the same.
+    ///
+    /// # Panics
+    ///
+    /// When the recording was not resumed there, and when the destructor of an external function does; all is done then.
     pub fn truncate(&mut self, place: Place) -> Result<(), SweepError> {
-        S::truncate(self.tape_mut(), place.mark)?;
-        self.externals_mut().list.truncate(place.externals);
+        let part = self.parts.iter().position(|part| part.end == place);
+        let part = part.unwrap_or_else(|| panic!("recording {} was not resumed at this place", self.number()));
         self.renumber();
-        Ok(())
+        self.parts.truncate(part + 1);
+        let outcome = S::truncate(self.tape_mut(), place.mark);
+        if outcome.is_ok() {
+            // SAFETY: putting identifiers back runs no code of users.
+            unsafe { self.header().pool.with(|pool| pool.restore(&self.parts[part].free)) };
+        }
+        // Last, because destructors of users may panic.
+        self.externals_mut().list.truncate(place.externals);
+        outcome
     }
 
     /// Bytes of external functions, and of what the tape keeps for them.
@@ -397,8 +452,8 @@ impl<S: Reverse> OwnedTape<S> {
     /// Bytes that the management of reused identifiers takes.
     #[must_use]
     pub fn pool_bytes(&self) -> usize {
-        // SAFETY: `reserved` runs no code of users, and nobody changes the pool of a tape that is not listed.
-        unsafe { self.header().pool.with(|pool| pool.reserved()) }
+        // SAFETY: nobody changes the pool of a tape that is not listed, but for methods that borrow it exclusively.
+        unsafe { self.header().pool.reserved() }
     }
 
     /// Forgets the recording: its variables are of a finished recording from now on. Memory is kept.
@@ -453,7 +508,15 @@ impl<S: Reverse> OwnedTape<S> {
 
     /// [`record`](Self::record) that goes on behind what has been recorded, under a new number: earlier variables are known to
     /// the tape by their old one.
+    ///
+    /// # Panics
+    ///
+    /// When there is no recording yet, and when `f` does.
     pub fn resume<R>(&mut self, f: impl FnOnce(TapeNumber) -> R) -> R {
+        assert!(self.number() != TapeNumber(0), "there is no recording to go on with: begin one first");
+        // SAFETY: copying the list runs no code of users.
+        let free = unsafe { self.header().pool.with(|pool| pool.free().into()) };
+        self.parts.push(Part { end: self.place(), free });
         self.renumber();
         self.run(f)
     }
@@ -649,7 +712,7 @@ pub fn with_companion<S: Reverse, C: Companion + Default, R>(number: TapeNumber,
 #[must_use]
 #[track_caller]
 pub fn place<S: Reverse>(number: TapeNumber) -> Place {
-    with_parts::<S, _>(number, |tape, externals| Place { number, mark: S::mark(tape), externals: externals.list.len() })
+    with_parts::<S, _>(number, |tape, externals| Place::new::<S>(number, tape, externals))
 }
 
 /// Runs `f` with all recordings of this thread paused: its statements are computed, not recorded, and their results are
@@ -881,9 +944,18 @@ fn common(numbers: impl Iterator<Item = TapeNumber>) -> Option<TapeNumber> {
         }
         common = number;
     }
+    if common == TapeNumber(0) {
+        return None;
+    }
     // SAFETY: listed headers are valid.
-    let recorded = common != TapeNumber(0) && unsafe { listed(common).as_ref() }.is_none_or(|h| h.pauses.get() == 0);
-    recorded.then_some(common)
+    match unsafe { listed(common).as_ref() } {
+        Some(header) if header.pauses.get() > 0 => {
+            // What a barrier hides must not be used, paused or not.
+            find_for_statement(common);
+            None
+        }
+        _ => Some(common),
+    }
 }
 
 /// [`common_number`] for the identifiers of any strategy that can be swept.

@@ -1,7 +1,10 @@
 //! The contract between the engine and a strategy.
 
 use crate::scratch::Scratch;
-use crate::{Float, Mark, MemoryReport, Shape, SpillOptions, SpillUsage, StorageError, SweepError, TapeNumber};
+use crate::{
+    Companion, External, Float, Mark, MemoryReport, Shape, SpillOptions, SpillUsage, StorageError, SweepError,
+    TapeNumber,
+};
 use generic_array::ArrayLength;
 use generic_array::typenum::Unsigned;
 
@@ -143,6 +146,53 @@ pub trait Taping: Sized + 'static {
         constants: &[Self::Value],
         value: Self::Value,
     ) -> Self::Id;
+
+    /// Whether a derivative of a function of these variables, given by values and identifiers, would go anywhere: whether its results must be recorded, or carry
+    /// derivatives.
+    ///
+    /// # Panics
+    ///
+    /// As [`record`](Self::record), where variables belong to recordings.
+    #[track_caller]
+    fn is_active(inputs: &[(Self::Value, &Self::Id)]) -> bool {
+        let _ = inputs;
+        true
+    }
+
+    /// Records an external function of these variables, whose results have these values, and gives `each` the variable for
+    /// each of them, in order. Strategies whose tapes have [marks](Reverse::mark) call [`active::record_external`].
+    ///
+    /// [`active::record_external`]: crate::active::record_external
+    ///
+    /// # Panics
+    ///
+    /// As [`record`](Self::record); when the strategy has no external functions; in forward mode, when the rule fails.
+    #[track_caller]
+    fn record_external(
+        inputs: &[(Self::Value, &Self::Id)],
+        outputs: &[Self::Value],
+        rule: Box<dyn External<Self::Value>>,
+        each: &mut dyn FnMut(Self::Value, Self::Id),
+    ) {
+        let _ = (inputs, outputs, each);
+        panic!(
+            "{} has no external functions, so {} cannot be recorded (implement `Taping::record_external`)",
+            core::any::type_name::<Self>(),
+            rule.name()
+        )
+    }
+
+    /// What the tape of these variables keeps of this type for external functions, made if there is none yet; `None` if there
+    /// is no tape.
+    ///
+    /// # Panics
+    ///
+    /// As [`record`](Self::record), where variables belong to recordings.
+    #[track_caller]
+    fn keep<C: Companion + Default + Clone>(inputs: &[(Self::Value, &Self::Id)]) -> Option<C> {
+        let _ = inputs;
+        None
+    }
 }
 
 /// A way to compare two numbers.

@@ -62,7 +62,7 @@ pub use refusal::catch_storage_errors;
 pub use scratch::Scratch;
 pub use shape::Shape;
 pub use shared_stack::{Locked, Locking, SharedStack, Unlocked};
-pub use spill::{SpillOptions, SpillUsage, StorageError};
+pub use spill::{ScratchFile, SpillOptions, SpillUsage, StorageError};
 pub use spilled_stack::{SpilledReader, SpilledStack};
 pub use tangent::{Directions, Forward, Tangent};
 pub use {generic_array, num_traits, typenum};

@@ -1,5 +1,10 @@
 //! What the slab stack takes from the allocator, counted there: how often, how many bytes, and when.
 
+#[macro_use]
+#[path = "common/slabs.rs"]
+mod slabs;
+
+use slabs::scaled;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use tapewright_strategies::{SharedStack, SlabStack, Unlocked};
@@ -69,21 +74,6 @@ fn counted<R>(operation: impl FnOnce() -> R) -> (R, Counts) {
     let calls = after.calls - before.calls;
     let frees = after.frees - before.frees;
     (result, Counts { calls, frees, live: after.live - before.live, moved: after.moved - before.moved })
-}
-
-const fn scaled(full: usize, interpreted: usize) -> usize {
-    if cfg!(miri) { interpreted } else { full }
-}
-
-macro_rules! for_sizes {
-    ($check:ident) => {
-        $check::<64, 1024>();
-        $check::<0, 1>();
-        $check::<1, 1>();
-        $check::<3, 7>();
-        $check::<32, 512>();
-        $check::<0, 4096>();
-    };
 }
 
 #[test]

@@ -1,24 +1,13 @@
 //! What the slab stack does with elements whose constructors and destructors count, or panic.
 
+#[macro_use]
+#[path = "common/slabs.rs"]
+mod slabs;
+
+use slabs::scaled;
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tapewright_strategies::SlabStack;
-
-/// Runs a generic check for several pairs of `INLINE` and `SLAB`.
-macro_rules! for_sizes {
-    ($check:ident) => {
-        $check::<64, 1024>();
-        $check::<0, 1>();
-        $check::<1, 1>();
-        $check::<3, 7>();
-        $check::<32, 512>();
-    };
-}
-
-/// Fewer under the interpreter.
-const fn scaled(full: usize, interpreted: usize) -> usize {
-    if cfg!(miri) { interpreted } else { full }
-}
 
 /// Counts how often element `id` was dropped, and panics when `bomb` is dropped.
 struct Tracked<'a> {

@@ -1,5 +1,10 @@
 //! The slab stack against `Vec`, for many sizes.
 
+#[macro_use]
+#[path = "common/slabs.rs"]
+mod slabs;
+
+use slabs::scaled;
 use std::cell::Cell;
 use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -7,24 +12,6 @@ use std::rc::Rc;
 use std::time::Instant;
 use tapewright_strategies::SlabStack;
 use tapewright_strategies::slab_stack::{Iter, IterMut, Slabs, SlabsMut};
-
-/// Runs a generic check for several pairs of `INLINE` and `SLAB`.
-macro_rules! for_sizes {
-    ($check:ident) => {
-        $check::<64, 1024>();
-        $check::<0, 1>();
-        $check::<1, 1>();
-        $check::<0, 32>();
-        $check::<3, 7>();
-        $check::<32, 512>();
-        $check::<128, 4096>();
-    };
-}
-
-/// Fewer under the interpreter.
-const fn scaled(full: usize, interpreted: usize) -> usize {
-    if cfg!(miri) { interpreted } else { full }
-}
 
 /// A linear congruential generator (Knuth's MMIX constants); the upper half of its state is returned.
 struct Random(u64);

@@ -1,7 +1,8 @@
 //! Coupled 2-D Burgers equations, explicit upwind scheme.
 
 use crate::{Checksums, Error, Problem};
-use tapewright::{Real, Taping};
+use tapewright::schedule::Revolve;
+use tapewright::{Error as TapeError, Jacobian, Real, Reverse, Taping, TimeLoop};
 
 /// Coupled 2-D Burgers equations on an n×n grid; the inputs are the initial u, then v, and the output is Σ u² + v² after
 /// the last step.
@@ -36,6 +37,41 @@ impl Burgers {
         (dt / dx, dt / (r * dx * dx))
     }
 
+    /// The number of grid points along a side.
+    #[must_use]
+    pub const fn grid(&self) -> usize {
+        self.n
+    }
+
+    /// One time step.
+    #[must_use]
+    pub fn step<S: Taping>(&self, fields: &Fields<S>) -> Fields<S> {
+        let mut new = fields.copy();
+        self.step_into(fields, &mut new);
+        new
+    }
+
+    /// The function as a time loop, which has been given a schedule for as many steps, and an entry for each point.
+    ///
+    /// # Errors
+    ///
+    /// As [`TimeLoop::run`].
+    pub fn reversed_by<S: Reverse<Value = f64>>(
+        self,
+        time_loop: TimeLoop<Jacobian>,
+        x: &[Real<S>],
+    ) -> Result<Real<S>, TapeError> {
+        let end =
+            time_loop.run(&(), &Fields::new(x), move |_, (), at| self.step(at), move |_, (), at| self.step(at))?;
+        Ok(end.energy())
+    }
+
+    /// One time step, into fields with the same boundaries.
+    fn step_into<S: Taping>(&self, Fields { u, v }: &Fields<S>, new: &mut Fields<S>) {
+        advance(self.n, self.coefficients(), (u, v), u, &mut new.u);
+        advance(self.n, self.coefficients(), (u, v), v, &mut new.v);
+    }
+
     /// u and v, one after the other, at every time from the initial to the last, one after the other.
     fn history(self, x: &[f64]) -> Vec<f64> {
         let cells = self.n * self.n;
@@ -50,6 +86,39 @@ impl Burgers {
             }
         }
         history
+    }
+}
+
+/// The state of the equations at one time: both velocities at every grid point, row by row.
+#[derive(Debug)]
+pub struct Fields<S: Taping> {
+    /// Velocities along x.
+    pub u: Vec<Real<S>>,
+    /// Velocities along y.
+    pub v: Vec<Real<S>>,
+}
+tapewright::variables!(Fields { u, v });
+
+impl<S: Taping> Fields<S> {
+    /// The state of these variables, u, then v.
+    #[must_use]
+    pub fn new(x: &[Real<S>]) -> Self {
+        let (u, v) = x.split_at(x.len() / 2);
+        Self { u: copy(u), v: copy(v) }
+    }
+
+    fn copy(&self) -> Self {
+        Self { u: copy(&self.u), v: copy(&self.v) }
+    }
+
+    /// Σ u² + v².
+    #[must_use]
+    pub fn energy(&self) -> Real<S> {
+        let mut total = Real::from(0.0);
+        for (u, v) in self.u.iter().zip(&self.v) {
+            total += u * u + v * v;
+        }
+        total
     }
 }
 
@@ -188,19 +257,22 @@ impl Problem for Burgers {
     }
 
     fn eval<S: Taping>(&self, _: usize, x: &[Real<S>]) -> Real<S> {
-        let (u, v) = x.split_at(x.len() / 2);
-        let [mut u, mut v, mut new_u, mut new_v] = [u, v, u, v].map(copy);
+        let mut fields = Fields::new(x);
+        let mut new = fields.copy();
         for _ in 0..self.steps {
-            advance(self.n, self.coefficients(), (&u, &v), &u, &mut new_u);
-            advance(self.n, self.coefficients(), (&u, &v), &v, &mut new_v);
-            core::mem::swap(&mut u, &mut new_u);
-            core::mem::swap(&mut v, &mut new_v);
+            self.step_into(&fields, &mut new);
+            core::mem::swap(&mut fields, &mut new);
         }
-        let mut total = Real::from(0.0);
-        for (u, v) in u.iter().zip(&v) {
-            total += u * u + v * v;
-        }
-        total
+        fields.energy()
+    }
+
+    const CHECKPOINTED: bool = true;
+
+    /// A time loop with a snapshot for every fourth step.
+    fn eval_in_stages<S: Reverse<Value = f64>>(&self, _: usize, x: &[Real<S>]) -> Real<S> {
+        let schedule = Revolve::new(self.steps, self.steps.div_ceil(4));
+        let end = self.reversed_by(TimeLoop::new(schedule), x);
+        end.unwrap_or_else(|error| panic!("a loop without snapshots on disk: {error}"))
     }
 
     fn plain(&self, _: usize, x: &[f64]) -> f64 {

@@ -18,7 +18,7 @@ pub mod random;
 mod repeated_sin;
 mod text;
 
-pub use burgers::Burgers;
+pub use burgers::{Burgers, Fields};
 pub use error::Error;
 pub use expsq::ExpSq;
 pub use gmm::{Gmm, Prior};

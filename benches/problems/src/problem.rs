@@ -1,6 +1,6 @@
 //! What a workload offers.
 
-use tapewright::{Real, Taping};
+use tapewright::{Real, Reverse, Taping};
 
 /// A scalar function of many inputs, in three forms.
 ///
@@ -33,6 +33,15 @@ pub trait Problem {
 
     /// The same arithmetic over `f64`.
     fn plain(&self, k: usize, x: &[f64]) -> f64;
+
+    /// Whether [`eval_in_stages`](Self::eval_in_stages) is checkpointed.
+    const CHECKPOINTED: bool = false;
+
+    /// Evaluation `k` in stages that are recorded one at a time when a sweep gets to them, under `Jacobian`; as a whole if the
+    /// workload has no stages.
+    fn eval_in_stages<S: Reverse<Value = f64>>(&self, k: usize, x: &[Real<S>]) -> Real<S> {
+        self.eval(k, x)
+    }
 
     /// Writes the gradient of evaluation `k` by a hand-written adjoint, and returns the value.
     fn adjoint(&self, k: usize, x: &[f64], gradient: &mut [f64]) -> f64;

@@ -1,7 +1,7 @@
 //! One long chain of one function.
 
 use crate::{Checksums, Error, Problem};
-use tapewright::{Real, Taping};
+use tapewright::{Jacobian, Real, Reverse, Taping};
 
 /// x = sin x, many times, from 0.7.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +25,23 @@ impl RepeatedSin {
         Error::unless_at_least("repeated_sin", "the number of sines", n, 1)?;
         Ok(Self { n })
     }
+
+    /// The chain in stages of `distance` sines, the last of which may be shorter.
+    pub fn in_stages<S: Reverse<Value = f64>>(&self, distance: usize, x: &Real<S>) -> Real<S> {
+        (0..self.n).step_by(distance).fold(x.clone(), |x, at| {
+            let sines = distance.min(self.n - at);
+            tapewright::checkpoint!(Jacobian, &x, move |x| Self::stage(sines, x))
+        })
+    }
+
+    /// A part of the chain, of `n` sines.
+    pub fn stage<S: Taping>(n: usize, x: &Real<S>) -> Real<S> {
+        let mut y = x.clone();
+        for _ in 0..n {
+            y = y.sin().into();
+        }
+        y
+    }
 }
 
 impl Problem for RepeatedSin {
@@ -42,11 +59,14 @@ impl Problem for RepeatedSin {
     }
 
     fn eval<S: Taping>(&self, _: usize, x: &[Real<S>]) -> Real<S> {
-        let mut y = x[0].clone();
-        for _ in 0..self.n {
-            y = y.sin().into();
-        }
-        y
+        Self::stage(self.n, &x[0])
+    }
+
+    const CHECKPOINTED: bool = true;
+
+    /// √n stages of √n sines each.
+    fn eval_in_stages<S: Reverse<Value = f64>>(&self, _: usize, x: &[Real<S>]) -> Real<S> {
+        self.in_stages(self.n.isqrt().max(1), &x[0])
     }
 
     fn plain(&self, _: usize, x: &[f64]) -> f64 {

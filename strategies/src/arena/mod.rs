@@ -137,7 +137,7 @@ macro_rules! reverse_by_arena {
         }
 
         fn truncate(tape: &mut Self::Tape, mark: Mark) -> Result<(), SweepError> {
-            Ok(tape.truncate(mark)?)
+            tape.truncate(mark)
         }
 
         fn resume(tape: &mut Self::Tape, number: TapeNumber) {
@@ -192,6 +192,30 @@ macro_rules! variables_by_manager {
         #[inline(always)]
         fn raw(id: &M::Id) -> LinearId<M::Index> {
             M::raw(id)
+        }
+
+        #[track_caller]
+        fn is_active(inputs: &[(V, &M::Id)]) -> bool {
+            crate::active::recording_of::<Self>(inputs.iter().map(|(_, id)| *id)).is_some()
+        }
+
+        #[track_caller]
+        fn record_external(
+            inputs: &[(V, &M::Id)],
+            outputs: &[V],
+            rule: Box<dyn crate::External<V>>,
+            each: &mut dyn FnMut(V, M::Id),
+        ) {
+            match crate::active::recording_of::<Self>(inputs.iter().map(|(_, id)| *id)) {
+                Some(number) => crate::active::record_external::<Self>(number, inputs, outputs, rule, each),
+                None => outputs.iter().for_each(|value| each(*value, M::passive())),
+            }
+        }
+
+        #[track_caller]
+        fn keep<C: crate::Companion + Default + Clone>(inputs: &[(V, &M::Id)]) -> Option<C> {
+            let number = crate::active::recording_of::<Self>(inputs.iter().map(|(_, id)| *id))?;
+            Some(crate::active::with_companion::<Self, C, _>(number, |companion| companion.clone()))
         }
     };
 }

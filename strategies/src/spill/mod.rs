@@ -32,6 +32,7 @@ mod file;
 mod meter;
 mod options;
 mod reader;
+mod scratch_file;
 mod slabs;
 mod worker;
 mod writer;
@@ -44,6 +45,7 @@ pub(crate) use meter::Charge;
 pub use meter::SpillUsage;
 pub use options::SpillOptions;
 pub(crate) use reader::{Loader, SlabReader};
+pub use scratch_file::ScratchFile;
 pub(crate) use slabs::SlabFile;
 
 /// Slabs that may be on their way to the file.

@@ -38,8 +38,12 @@ chapters! {
     choosing "book/src/choosing.md";
     tapes "book/src/tapes.md";
     sweeps "book/src/sweeps.md";
+    forward "book/src/forward.md";
     index_management "book/src/index-management.md";
     storage "book/src/storage.md";
+    containers "book/src/containers.md";
+    checkpointing "book/src/checkpointing.md";
+    external "book/src/external.md";
     parallel "book/src/parallel.md";
     continuation "book/src/continuations.md";
     closed "book/src/closed.md";
@@ -60,6 +64,9 @@ chapters! {
     layers "book/src/decisions/2026-11-21-layers.md";
     hybrid "book/src/decisions/2026-11-21-hybrid.md";
     continuations "book/src/decisions/2026-11-21-continuations.md";
+    external_functions "book/src/decisions/2026-11-21-external-functions.md";
+    positions "book/src/decisions/2026-11-21-positions.md";
+    time_loops "book/src/decisions/2026-11-21-time-loops.md";
 }
 
 /// The root of the repository: the one in which cargo runs, which with a shared target folder need not be the one in

@@ -2,7 +2,7 @@
 
 /// The columns of the results file, one line for each workload and strategy. `indices` and `layer` are the index management
 /// and where records live; `tape_bytes` is without the adjoint vector; times are in milliseconds; `ratio` is that of
-/// recording and sweep together to the primal.
+/// recording and sweep together to the primal. Further columns may follow; the tables do not show them.
 pub const COLUMNS: [&str; 13] = [
     "workload",
     "strategy",
@@ -48,6 +48,12 @@ impl Strategy {
         self.layer == "in_memory"
     }
 
+    /// Whether only one stage at a time is recorded.
+    #[must_use]
+    pub fn is_checkpointed(&self) -> bool {
+        self.layer == "checkpointed"
+    }
+
     /// Whether this is the plain type, with linear indices and in memory.
     #[must_use]
     pub fn is_default(&self) -> bool {
@@ -88,7 +94,7 @@ pub struct Results {
 }
 
 impl Results {
-    /// Reads comma-separated lines under a header, which is [`COLUMNS`]. Lines that begin with `#` are notes.
+    /// Reads comma-separated lines under a header, which begins with [`COLUMNS`]. Lines that begin with `#` are notes.
     ///
     /// # Errors
     ///
@@ -101,10 +107,11 @@ impl Results {
             .partition(|(line, _)| line.starts_with('#'));
         let mut lines = lines.into_iter();
         let header = lines.next().map_or("", |(line, _)| line).trim();
-        if header != COLUMNS.join(",") {
+        let columns: Vec<&str> = header.split(',').collect();
+        if !columns.starts_with(&COLUMNS) {
             return Err(format!("the header is {header:?}, expected {:?}", COLUMNS.join(",")));
         }
-        let rows = lines.map(|(line, number)| row(line).map_err(|why| format!("line {number}: {why}")));
+        let rows = lines.map(|(line, number)| row(line, columns.len()).map_err(|why| format!("line {number}: {why}")));
         let notes = notes.into_iter().map(|(note, _)| note.trim_start_matches('#').trim().to_owned());
         Ok(Self { rows: rows.collect::<Result<_, _>>()?, notes: notes.collect() })
     }
@@ -138,7 +145,8 @@ fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
     seen
 }
 
-fn row(line: &str) -> Result<Row, String> {
+/// The row of a line that must have so many cells.
+fn row(line: &str, columns: usize) -> Result<Row, String> {
     let cells: Vec<&str> = line.split(',').map(str::trim).collect();
     let [workload, strategy, indices, layer, numbers @ ..] = &cells[..] else {
         return Err(format!("only {} cells", cells.len()));
@@ -147,8 +155,8 @@ fn row(line: &str) -> Result<Row, String> {
         .iter()
         .map(|cell| cell.parse().map_err(|_| format!("{cell:?} is no number")))
         .collect::<Result<_, _>>()?;
-    let found = cells.len();
-    let numbers = numbers.try_into().map_err(|_| format!("{found} cells, expected {}", COLUMNS.len()))?;
+    let shown = numbers.first_chunk().filter(|_| cells.len() == columns);
+    let numbers = *shown.ok_or_else(|| format!("{} cells, expected {columns}", cells.len()))?;
     let [indices, layer] = [indices, layer].map(|word| (*word).to_owned());
     let strategy = Strategy { name: type_name(strategy), indices, layer };
     Ok(Row { workload: (*workload).to_owned(), strategy, numbers })

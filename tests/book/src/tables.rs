@@ -26,7 +26,12 @@ pub fn full_table(results: &Results) -> String {
             thousands(number("statements")),
             thousands(number("arguments")),
             bytes(number("tape_bytes")),
-            format!("{:.1}", number("bytes_per_statement")),
+            // In stages nearly all statements are recorded during the sweep.
+            if row.strategy.is_checkpointed() {
+                String::new()
+            } else {
+                format!("{:.1}", number("bytes_per_statement"))
+            },
             bytes(number("adjoint_bytes")),
             milliseconds(number("record_ms")),
             milliseconds(number("reverse_ms")),

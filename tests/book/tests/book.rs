@@ -206,6 +206,17 @@ fn full_table_shows_every_row_and_the_notes() {
 }
 
 #[test]
+fn further_columns_are_read_and_not_shown() {
+    let further = SAMPLE.replace("ratio\n", "ratio,ratio_low\n").replace("76\n", "76,14.5\n");
+    let [header, first] = [1, 2].map(|line| further.lines().nth(line).expect("the sample has lines").to_owned());
+    let read = |text: &str| Results::from_csv(text).map(|results| full_table(&results));
+    let sample: Vec<&str> = SAMPLE.lines().skip(1).take(2).collect();
+    assert_eq!(read(&format!("{header}\n{first}\n")), read(&sample.join("\n")));
+    let error = read(&format!("{header}\n{}\n", sample[1])).expect_err("a cell is missing");
+    assert_eq!(error, "line 2: 13 cells, expected 14");
+}
+
+#[test]
 fn memory_table_has_a_column_for_each_strategy_with_linear_indices() {
     let results = Results::from_csv(SAMPLE).expect("the sample is valid");
     let expected = "\

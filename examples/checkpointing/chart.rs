@@ -1,0 +1,49 @@
+//! Memory over recomputation.
+
+use plotters::prelude::*;
+use std::error::Error;
+use std::path::Path;
+
+/// Draws evaluations of each step over megabytes. On the full tape, which takes `full` megabytes, each step is evaluated once.
+pub(super) fn draw(path: &Path, points: &[(f64, f64)], full: f64) -> Result<(), Box<dyn Error>> {
+    let root = SVGBackend::new(path, (760, 420)).into_drawing_area();
+    root.fill(&WHITE)?;
+    let least = points.iter().map(|point| point.0).fold(full, f64::min);
+    let most = points.iter().map(|point| point.1).fold(1.0, f64::max);
+    let mut chart = ChartBuilder::on(&root)
+        .caption("a loop of 100,000 steps: memory over recomputation", ("sans-serif", 18))
+        .margin(12)
+        .x_label_area_size(40)
+        .y_label_area_size(60)
+        .build_cartesian_2d((0.8 * least..1.5 * full).log_scale(), (0.8..1.3 * most).log_scale())?;
+    chart
+        .configure_mesh()
+        .light_line_style(TRANSPARENT)
+        .x_desc("MB for tapes and snapshots (logarithmic)")
+        .y_desc("evaluations of each step (logarithmic)")
+        .draw()?;
+    let colour = Palette99::pick(0).to_rgba();
+    chart
+        .draw_series(LineSeries::new(points.iter().copied(), colour.stroke_width(2)))?
+        .label("Revolve, from 4 snapshots to one for each step")
+        .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], colour.stroke_width(2)));
+    chart.draw_series(points.iter().map(|point| Circle::new(*point, 4, colour.filled())))?;
+    let red = RED.to_rgba();
+    chart
+        .draw_series([Circle::new((full, 1.0), 5, red.filled())])?
+        .label("full tape")
+        .legend(move |(x, y)| Circle::new((x + 8, y), 4, red.filled()));
+    let grey = BLACK.mix(0.4);
+    chart
+        .draw_series(LineSeries::new([(0.01 * full, 0.8), (0.01 * full, 1.3 * most)], grey))?
+        .label("1 % of it")
+        .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], grey));
+    chart
+        .configure_series_labels()
+        .position(SeriesLabelPosition::UpperRight)
+        .background_style(WHITE)
+        .border_style(BLACK.mix(0.3))
+        .draw()?;
+    root.present()?;
+    Ok(())
+}

@@ -1,0 +1,288 @@
+//! Whether derivatives are right: tests for users' own functions.
+
+use crate::drivers::vjp;
+use crate::error::Error;
+use crate::expr::Real;
+use crate::forward::jvp;
+use core::fmt;
+use tapewright_strategies::{Passive, Reverse, Tangent};
+
+/// One step size of a Taylor test along a direction v.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TaylorRow {
+    /// t.
+    pub step: f64,
+    /// |f(x + t·v) − f(x)|, which goes down like t.
+    pub zeroth: f64,
+    /// |f(x + t·v) − f(x) − t·J·v|, which goes down like t² if the derivative is right.
+    pub first: f64,
+}
+
+/// What [`check_gradient`] found: everything agrees.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GradientCheck {
+    /// wᵀ·(J·v) by forward mode and (Jᵀ·w)·v by reverse mode.
+    pub products: (f64, f64),
+    /// The Taylor test of each output, largest step first. Steps at which an output is not finite are left out.
+    pub taylor: Vec<Vec<TaylorRow>>,
+    /// The lowest order with which the first remainder of an output goes down, where it is above rounding error: about 2; more
+    /// if the function is nearly linear, and infinite if all remainders are rounding errors.
+    pub order: f64,
+}
+
+/// What disagrees.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum GradientMismatch {
+    /// The derivative of this output with respect to this input is not the same in forward and in reverse mode.
+    Modes {
+        /// The input.
+        input: usize,
+        /// The output.
+        output: usize,
+        /// ∂output/∂input by forward mode.
+        forward: f64,
+        /// ∂output/∂input by reverse mode.
+        reverse: f64,
+    },
+    /// Both modes agree, and differ from the difference quotient: the rule of some function is wrong, or the function has no
+    /// derivative there.
+    Difference {
+        /// The input.
+        input: usize,
+        /// The output.
+        output: usize,
+        /// ∂output/∂input as it is computed.
+        derivative: f64,
+        /// The central difference quotient.
+        quotient: f64,
+    },
+    /// The function gives another value under the strategy than under `Passive`.
+    Value {
+        /// The output.
+        output: usize,
+        /// Under `Passive`.
+        plain: f64,
+        /// Under the strategy.
+        taped: f64,
+    },
+    /// Both modes agree, and the remainder of an output does not go down like t², but no single derivative stands out: the function
+    /// has no derivative there, or the inputs are far from order 1.
+    Taylor {
+        /// The output.
+        output: usize,
+        /// The order with which it goes down.
+        order: f64,
+    },
+    /// A value or derivative is NaN or infinite, or the value is at most of the points of the Taylor test.
+    NotFinite {
+        /// The output.
+        output: usize,
+    },
+    /// The function cannot be swept.
+    Failed(Error),
+}
+
+impl fmt::Display for GradientMismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Modes { input, output, forward, reverse } => write!(
+                f,
+                "the derivative of output {output} with respect to input {input} is {forward:e} in forward mode and {reverse:e} in \
+                 reverse mode"
+            ),
+            Self::Difference { input, output, derivative, quotient } => write!(
+                f,
+                "the derivative of output {output} with respect to input {input} is {derivative:e}, but the difference quotient is \
+                 {quotient:e}"
+            ),
+            Self::Value { output, plain, taped } => {
+                write!(f, "output {output} is {plain:e} without, and {taped:e} with recording")
+            }
+            Self::Taylor { output, order } => write!(
+                f,
+                "the first-order remainder of output {output} goes down with order {order:.2} where it should be 2, but no single \
+                 derivative stands out"
+            ),
+            Self::NotFinite { output } => write!(f, "output {output}, or one of its derivatives, is not finite"),
+            Self::Failed(error) => fmt::Display::fmt(error, f),
+        }
+    }
+}
+
+impl core::error::Error for GradientMismatch {}
+
+impl From<Error> for GradientMismatch {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// Numbers between ½ and 1, with either sign, always the same: an additive recurrence with the golden ratio.
+fn scattered(k: usize, salt: f64) -> f64 {
+    #[allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+    let u = (k as f64).mul_add(0.618_033_988_749_894_9, salt).fract();
+    if u < 0.5 { -(0.5 + u) } else { u }
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+/// Σ |aₖ·bₖ|: what rounding errors of the sum are measured by.
+fn scale(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (a * b).abs()).sum()
+}
+
+/// Halvings of the step.
+const STEPS: i32 = 24;
+/// How far a central difference may be from a derivative, relative to the largest of them.
+const TOLERANCE: f64 = 1e-5;
+
+/// Checks the derivatives of a function at `x`: use [`check_gradient!`](macro@crate::check_gradient), which compiles one
+/// generic function for the three strategies that this takes.
+///
+/// Two tests, each with fixed scattered weights and direction:
+///
+/// * *Dot product*: wᵀ·(J·v) by forward mode equals (Jᵀ·w)·v by reverse mode, up to rounding.
+/// * *Taylor remainder*: for each output, f(x + t·v) − f(x) − t·J·v goes down like t² as t is halved 24 times, until rounding
+///   errors take over. This finds rules that are wrong in both modes alike.
+///
+/// Where one fails, single derivatives are compared to find an input and an output that disagree. The inputs should be of order 1,
+/// and the function smooth near `x`.
+///
+/// # Errors
+///
+/// [`GradientMismatch`] names what disagrees.
+///
+/// # Panics
+///
+/// When `f` does.
+pub fn check_gradient<S: Reverse<Value = f64>>(
+    plain: impl Fn(&[Real<Passive>]) -> Vec<Real<Passive>>,
+    tangent: impl Fn(&[Real<Tangent>]) -> Vec<Real<Tangent>>,
+    taped: impl Fn(&[Real<S>]) -> Vec<Real<S>>,
+    x: &[f64],
+) -> Result<GradientCheck, GradientMismatch> {
+    let values = |x: &[f64]| -> Vec<f64> { plain(Real::wrap_slice(x)).iter().map(Real::value).collect() };
+    let at = values(x);
+    let direction: Vec<f64> = (0..x.len()).map(|k| scattered(k, 0.3)).collect();
+    let weights: Vec<f64> = (0..at.len()).map(|k| scattered(k, 0.7)).collect();
+    let along = |direction: &[f64]| jvp::<Tangent>(&tangent, x, direction).map(|(_, slopes)| slopes);
+    let slopes = along(&direction)?;
+    let (taped_at, gradient) = vjp::<S>(&taped, x, &weights)?;
+    for (output, (plain, taped)) in at.iter().zip(&taped_at).enumerate() {
+        if (plain - taped).abs() > 1e-10 * plain.abs().max(1.0) {
+            return Err(GradientMismatch::Value { output, plain: *plain, taped: *taped });
+        }
+    }
+    let products = (dot(&weights, &slopes), dot(&gradient, &direction));
+    let finite = |values: &[f64]| values.iter().position(|value| !value.is_finite());
+    if let Some(output) = finite(&at).or(finite(&slopes)) {
+        return Err(GradientMismatch::NotFinite { output });
+    }
+    let rounding = 1e-11 * scale(&weights, &slopes).max(scale(&gradient, &direction)).max(f64::MIN_POSITIVE);
+    if (products.0 - products.1).abs() > rounding {
+        return Err(find(&taped, &along, &values, x, at.len(), GradientMismatch::NotFinite { output: 0 })?);
+    }
+    let moved = |k: i32| {
+        let step = 0.01 * 0.5_f64.powi(k);
+        let point: Vec<f64> = x.iter().zip(&direction).map(|(x, v)| step.mul_add(*v, *x)).collect();
+        (step, values(&point))
+    };
+    let points: Vec<(f64, Vec<f64>)> = (0..STEPS).map(moved).collect();
+    let mut check = GradientCheck { products, taylor: Vec::new(), order: f64::INFINITY };
+    for output in 0..at.len() {
+        let (rows, order) = taylor(&points, output, at[output], slopes[output]);
+        if rows.len() < 5 {
+            return Err(GradientMismatch::NotFinite { output });
+        }
+        if order < 1.5 {
+            return Err(find(&taped, &along, &values, x, at.len(), GradientMismatch::Taylor { output, order })?);
+        }
+        check.order = check.order.min(order);
+        check.taylor.push(rows);
+    }
+    Ok(check)
+}
+
+/// The Taylor test of one output, and the order of its first remainder.
+fn taylor(points: &[(f64, Vec<f64>)], output: usize, at: f64, slope: f64) -> (Vec<TaylorRow>, f64) {
+    let row = |(step, values): &(f64, Vec<f64>)| {
+        let change = values[output] - at;
+        TaylorRow { step: *step, zeroth: change.abs(), first: step.mul_add(-slope, change).abs() }
+    };
+    let rows: Vec<TaylorRow> = points.iter().map(row).filter(|row| row.first.is_finite()).collect();
+    let floor = 1e-15 * rows.iter().fold(at.abs(), |most, row| most.max(row.zeroth)).max(f64::MIN_POSITIVE);
+    let above: Vec<&TaylorRow> = rows.iter().take_while(|row| row.first > 300.0 * floor).collect();
+    // The smallest steps are those where the expansion holds best. A wrong derivative leaves a remainder of order 1 at all of
+    // them, a right one sinks below rounding error after half of them.
+    let order = match above[..] {
+        [.., a, _, _, b] => (a.first / b.first).log2() / 3.0,
+        _ => f64::INFINITY,
+    };
+    (rows, order)
+}
+
+/// The derivative that disagrees most.
+#[allow(clippy::type_complexity, reason = "functions of vectors")]
+fn find<S: Reverse<Value = f64>>(
+    taped: &impl Fn(&[Real<S>]) -> Vec<Real<S>>,
+    along: &dyn Fn(&[f64]) -> Result<Vec<f64>, Error>,
+    values: &dyn Fn(&[f64]) -> Vec<f64>,
+    x: &[f64],
+    outputs: usize,
+    otherwise: GradientMismatch,
+) -> Result<GradientMismatch, GradientMismatch> {
+    let unit = |k: usize, n: usize| -> Vec<f64> { (0..n).map(|i| if i == k { 1.0 } else { 0.0 }).collect() };
+    let rows: Result<Vec<Vec<f64>>, Error> =
+        (0..outputs).map(|i| vjp::<S>(taped, x, &unit(i, outputs)).map(|(_, row)| row)).collect();
+    let rows = rows?;
+    let mut worst: (f64, Option<GradientMismatch>) = (-1.0, None);
+    for input in 0..x.len() {
+        let forward = along(&unit(input, x.len()))?;
+        let step = f64::EPSILON.cbrt() * x[input].abs().max(1.0);
+        let moved = |t: f64| {
+            let mut moved = x.to_vec();
+            moved[input] += t;
+            values(&moved)
+        };
+        let (above, below) = (moved(step), moved(-step));
+        for output in 0..outputs {
+            let (forward, reverse) = (forward[output], rows[output][input]);
+            let quotient = (above[output] - below[output]) / (2.0 * step);
+            let size = forward.abs().max(reverse.abs()).max(quotient.abs()).max(f64::MIN_POSITIVE);
+            // Between the modes there is only rounding, so a difference there counts for more.
+            let between = (forward - reverse).abs() / size;
+            let beside = (forward - quotient).abs() / size;
+            if between > 1e-9 && 1.0 + between > worst.0 {
+                worst = (1.0 + between, Some(GradientMismatch::Modes { input, output, forward, reverse }));
+            } else if beside > TOLERANCE && beside > worst.0 {
+                let mismatch = GradientMismatch::Difference { input, output, derivative: forward, quotient };
+                worst = (beside, Some(mismatch));
+            }
+        }
+    }
+    Ok(worst.1.unwrap_or(otherwise))
+}
+
+/// Checks the derivatives of a generic function `f(&[Real<S>]) -> Vec<Real<S>>` at some inputs: see
+/// [`check_gradient`](fn@crate::check_gradient).
+///
+/// ```
+/// use tapewright::{check_gradient, prelude::*};
+///
+/// fn f<S: Strategy<Value = f64>>(x: &[Real<S>]) -> Vec<Real<S>> {
+///     vec![(x[0] * x[1].exp()).into(), x[0].sin().into()]
+/// }
+///
+/// let report = check_gradient!(Jacobian, f, &[0.7, 1.3])?;
+/// assert!((report.order - 2.0).abs() < 0.1);
+/// # Ok::<(), tapewright::GradientMismatch>(())
+/// ```
+#[macro_export]
+macro_rules! check_gradient {
+    ($strategy:ty, $f:expr, $x:expr) => {
+        $crate::check_gradient::<$strategy>($f, $f, $f, $x)
+    };
+}

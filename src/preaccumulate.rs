@@ -1,0 +1,112 @@
+//! Blocks of statements that become one record for each output.
+
+use crate::checkpoint::{TapePool, record_stage};
+use crate::error::Error;
+use crate::expr::Real;
+use crate::external::with_partials;
+use crate::variables::Variables;
+use tapewright_strategies::num_traits::{One, Zero};
+use tapewright_strategies::{Passive, Reverse, Tangent, Taping};
+
+/// Runs a small block by forward mode, in registers, and records one statement for each of its outputs, with its partials with
+/// respect to the `N` inputs.
+///
+/// Worth it where a block has more statements than outputs: the tape then has fewer records, and every sweep is shorter. The
+/// block is computed with `N` tangents beside each value, so keep `N` small, up to 8 or so; for more inputs there is
+/// [`preaccumulate_by_reverse`].
+///
+/// The block sees its inputs as variables of forward mode, [`Tangent`]; a variable of the tape is of another type, so one that is
+/// not declared as an input cannot get in.
+///
+/// ```
+/// use tapewright::{preaccumulate, prelude::*};
+///
+/// /// Ten statements, two inputs, one output.
+/// fn block<S: Strategy>([x, y]: &[Real<S>; 2]) -> Real<S> {
+///     (0..10).fold(*x, |x, _| (x.sin() * y).eval())
+/// }
+///
+/// let mut tape = Tape::<Jacobian>::new();
+/// let (x, z) = tape.record(|scope| {
+///     let x = [scope.input(0.5), scope.input(1.5)];
+///     (x, preaccumulate(&x, block))
+/// });
+/// assert_eq!(tape.memory().statements, 1);
+/// let found = tape.sweep(&[(&z, 1.0)])?.of_all(&x)?;
+/// let expected = gradient::<Jacobian>(|x| block(&[x[0], x[1]]), &[0.5, 1.5]);
+/// assert!(found.iter().zip(&expected).all(|(a, b)| (a - b).abs() <= 1e-14 * b.abs()));
+/// # Ok::<(), tapewright::Error>(())
+/// ```
+///
+/// # Panics
+///
+/// When the inputs are of two recordings or of one that is not active on this thread, and when the block does.
+#[track_caller]
+pub fn preaccumulate<S, Y, const N: usize>(
+    inputs: &[Real<S>; N],
+    block: impl FnOnce(&[Real<Tangent<N, S::Value>>; N]) -> Y,
+) -> Y::With<S>
+where
+    S: Taping,
+    Y: Variables<Tangent<N, S::Value>>,
+{
+    let unit = |k: usize| core::array::from_fn(|i| if i == k { S::Value::one() } else { S::Value::zero() });
+    let moving = core::array::from_fn(|k| Real::<Tangent<N, S::Value>>::with_tangent(inputs[k].value(), unit(k)));
+    block(&moving).map(&mut |y| with_partials(inputs, y.value(), &y.tangent()))
+}
+
+/// Runs a block on a tape of its own, of strategy `T`, sweeps that once for each output, and records one statement for each of
+/// them, with its partials with respect to all inputs.
+///
+/// For blocks of many inputs and few outputs, whose statements are many more than inputs times outputs. The tape of the block is
+/// wiped and used again. See [`preaccumulate`] for small blocks.
+///
+/// Under a strategy of the outer tape that the block shares, a variable of the outer recording could get in without being
+/// declared; that panics.
+///
+/// ```
+/// use tapewright::{preaccumulate_by_reverse, prelude::*};
+///
+/// fn block<S: Strategy>(x: &Vec<Real<S>>) -> Real<S> {
+///     (0..50).fold(x[0], |y, k| (y.sin() + x[k % 20]).eval())
+/// }
+///
+/// let x: Vec<f64> = (0..20).map(|k| 0.1 * f64::from(k)).collect();
+/// let found = gradient::<PrimalValue>(|x| preaccumulate_by_reverse::<Jacobian, _, _, _>(&x.to_vec(), block), &x);
+/// let expected = gradient::<Jacobian>(|x| block(&x.to_vec()), &x);
+/// assert!(found.iter().zip(&expected).all(|(a, b)| (a - b).abs() <= 1e-14 * b.abs()));
+/// ```
+///
+/// # Errors
+///
+/// None: a block on a strategy that spills panics when the disk fails.
+///
+/// # Panics
+///
+/// When the block uses a variable that is not among its inputs or returns one that is not its own, when the inputs are of two
+/// recordings or of one that is not active on this thread, and when the block does.
+#[track_caller]
+pub fn preaccumulate_by_reverse<T, S, X, Y>(inputs: &X, block: impl FnOnce(&X::With<T>) -> Y) -> Y::With<S>
+where
+    S: Taping,
+    T: Reverse<Value = S::Value>,
+    X: Variables<S>,
+    X::With<Passive<S::Value>>: Variables<Passive<S::Value>, With<T> = X::With<T>>,
+    Y: Variables<T>,
+{
+    let list: Vec<Real<S>> = inputs.list().into_iter().cloned().collect();
+    let at = inputs.map::<Passive<S::Value>>(&mut |x| Real::constant(x.value()));
+    let arguments = inputs.arguments();
+    let active = S::is_active(&arguments);
+    S::keep::<TapePool<T>>(&arguments).unwrap_or_default().with(|tape| {
+        let (x, y) = record_stage(tape, &at, block).unwrap_or_else(|error| panic!("{error}"));
+        y.map(&mut |output| {
+            if !active {
+                return Real::constant(output.value());
+            }
+            let row = tape.sweep(&[(output, S::Value::one())]).and_then(|adjoints| adjoints.of_all(&x));
+            let row = row.unwrap_or_else(|error: Error| panic!("a block cannot be preaccumulated: {error}"));
+            with_partials(&list, output.value(), &row)
+        })
+    })
+}
