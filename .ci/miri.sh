@@ -24,7 +24,7 @@ under() {
         MIRIFLAGS="-Zmiri-strict-provenance $model $leaks" cargo +nightly miri test -q -p tapewright-strategies "$@"
     }
     run "" --lib block::
-    run "" --test miri --test reuse "$@" -- --skip leaked
+    run "" --test miri --test reuse --test sweeps "$@" -- --skip leaked
     # These leak tapes on purpose.
     run -Zmiri-ignore-leaks --test miri --test continuations leaked
     run -Zmiri-ignore-leaks --test soundness

@@ -20,7 +20,8 @@
 //!
 //! * One call: [`gradient`], [`value_and_gradient`], [`vjp`], [`jacobian`].
 //! * Forward mode, for few inputs: [`derivative`], [`jvp`], [`jvps`], [`jacobian_forward`]; its strategy is [`Tangent`].
-//! * A tape that is kept and reused: [`Tape`].
+//! * A tape that is kept and reused: [`Tape`]. It can be swept between positions, with several adjoint vectors at once, and
+//!   forward, and computed again at other inputs.
 //! * Variables and expressions: [`Real`], [`Ex`]; statements over slices: [`sum`], [`dot`], [`linear_combination`].
 //! * Code that is generic over `num_traits`: [`Closed`].
 //! * Functions of your own: [`Unary`], [`Binary`], [`Nary`]; whole programs that are not recorded: [`external`], [`Rules`].

@@ -26,6 +26,7 @@ pub mod outputs;
 pub mod recordings;
 pub mod rules;
 pub mod statements;
+pub mod sweeps;
 
 use crate::{Error, Reverse};
 use core::fmt;
@@ -93,6 +94,7 @@ macro_rules! conformance_scenarios {
         recordings: nested_recordings nested_three_deep another_strategy_inside guards_end_in_any_order
             guard_dropped_early leaked_guard panic_inside_a_recording tape_moves_to_another_thread
             two_threads_record_at_once many_recordings_on_one_tape two_tapes_alternate;
+        sweeps: lanes_are_sweeps_of_their_own forward_sweep_gives_the_tangents sweeps_between_positions_are_the_whole;
         misuse: variable_of_a_finished_recording variable_of_an_outdated_recording variables_of_two_recordings
             variable_of_a_reset_tape variable_on_another_thread misuse_leaves_the_recording_intact
             adjoint_of_a_foreign_variable output_of_a_foreign_recording lengths_that_differ;

@@ -267,6 +267,9 @@ pub trait Reverse: Taping {
     /// [`catch_storage_errors`](crate::catch_storage_errors) catches it.
     const SPILLS: bool = false;
 
+    /// Whether the strategy keeps track of places in a recording: see [`mark`](Self::mark).
+    const MARKS: bool = false;
+
     /// Starts a new, empty recording with this number. Memory is kept.
     fn begin(tape: &mut Self::Tape, number: TapeNumber);
 
@@ -322,6 +325,10 @@ pub trait Reverse: Taping {
     }
 
     /// The place behind the last statement.
+    ///
+    /// Strategies need no places: this and the methods below it may be left out. Positions, external functions and checkpoints
+    /// then panic. Those that do have them implement all of these methods and say so by [`MARKS`](Self::MARKS), and the
+    /// conformance kit tests them.
     ///
     /// # Panics
     ///

@@ -43,7 +43,7 @@ pub(super) type RerunFn<V> =
 pub(super) type NaryFn<V> = fn(arguments: &[V], constants: &[V], partials: &mut [V]);
 
 /// The value of a function of a slice at these arguments and constants.
-type NaryValueFn<V> = fn(arguments: &[V], constants: &[V]) -> V;
+pub(super) type NaryValueFn<V> = fn(arguments: &[V], constants: &[V]) -> V;
 
 /// One type of statement. Compared by address only to save table entries: equal addresses mean equal contents, and
 /// two addresses for one type cost an entry, not a result.
@@ -52,7 +52,6 @@ pub(crate) struct Layout<V> {
     /// For records of which the statement can be rebuilt.
     pub(super) rerun: Option<RerunFn<V>>,
     pub(super) nary: Option<NaryFn<V>>,
-    /// The value of a function of a slice at arguments and constants.
     pub(super) nary_value: Option<NaryValueFn<V>>,
     /// Values of type `V` in front of the identifiers; for n-ary layouts, constants per argument.
     pub(super) payload: usize,

@@ -88,6 +88,7 @@ macro_rules! reverse_by_arena {
         }
 
         const SPILLS: bool = $spills;
+        const MARKS: bool = true;
 
         fn reverse(tape: &Self::Tape, adjoints: &mut [V]) -> Result<(), SweepError> {
             tape.reverse(adjoints)

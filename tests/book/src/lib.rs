@@ -37,6 +37,7 @@ chapters! {
     statements "book/src/statements.md";
     choosing "book/src/choosing.md";
     tapes "book/src/tapes.md";
+    sweeps "book/src/sweeps.md";
     forward "book/src/forward.md";
     index_management "book/src/index-management.md";
     storage "book/src/storage.md";

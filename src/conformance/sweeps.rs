@@ -1,0 +1,106 @@
+//! Sweeps other than the whole one with one adjoint vector.
+
+use super::Outcome;
+use super::check::{all_close, close, ensure, floats, recorded};
+use crate::{AdjointVector, Error, Float, LaneVector, Real, Reverse, SweepError, sum};
+
+/// Four outputs of three inputs, with statements of several kinds; the second passive.
+fn several<S: Reverse>(x: &[Real<S>]) -> Vec<Real<S>> {
+    let product = (&x[0] * &x[1] - &x[2] * 0.5).eval();
+    let root = x[2].sqrt().eval();
+    let wide: Vec<Real<S>> = (0..30).map(|k| x[k % 3].clone()).collect();
+    let total = (sum(&wide) * &product + &root).eval();
+    vec![product, Real::from(2.0), (-&total).eval(), (&root * &root).eval()]
+}
+
+/// Several adjoint vectors in one sweep give, bit for bit, what each gives alone, also where a seed is 0 and a partial infinite.
+pub fn lanes_are_sweeps_of_their_own<S: Reverse>() -> Outcome {
+    for at in [[1.5, -2.0, 0.25], [0.5, 4.0, 0.0]] {
+        let mut recorded = recorded::<S>(&at, several);
+        for width in [1, 3, 8] {
+            let seed =
+                |output: usize, lane: usize| S::Value::from_f64([1.0, 0.0, -2.5, -0.0, 0.75][(3 * output + lane) % 5]);
+            let seeds: Vec<Vec<S::Value>> =
+                (0..recorded.y.len()).map(|output| (0..width).map(|lane| seed(output, lane)).collect()).collect();
+            let mut lanes = LaneVector::new(width);
+            let pairs: Vec<_> = recorded.y.iter().zip(&seeds).map(|(y, seeds)| (y, &seeds[..])).collect();
+            let found = recorded.tape.sweep_lanes_with(&mut lanes, &pairs)?;
+            let found: Vec<Vec<S::Value>> =
+                recorded.x.iter().map(|x| found.of(x).map(<[_]>::to_vec)).collect::<Result<_, Error>>()?;
+            for lane in 0..width {
+                let pairs: Vec<_> = recorded.y.iter().zip(&seeds).map(|(y, seeds)| (y, seeds[lane])).collect();
+                let alone = recorded.tape.sweep(&pairs)?.of_all(&recorded.x)?;
+                for (i, alone) in alone.into_iter().enumerate() {
+                    let found = found[i][lane];
+                    ensure(
+                        same_bits(found, alone),
+                        format_args!("input {i} has the adjoint {found} in lane {lane} of {width}, alone {alone}"),
+                    )?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether two numbers are the same, the sign of zeros included.
+fn same_bits<V: Float>(a: V, b: V) -> bool {
+    a.is_nan() && b.is_nan() || a == b && a.is_sign_negative() == b.is_sign_negative()
+}
+
+/// A forward sweep over the recording gives the derivatives along a direction, unless the strategy says that it has none.
+pub fn forward_sweep_gives_the_tangents<S: Reverse>() -> Outcome {
+    let [a, b, c] = [1.5, -2.0, 0.25];
+    let mut recorded = recorded::<S>(&[a, b, c], several);
+    let [da, db, dc] = [0.5, 2.0, -1.0];
+    let tangents: Vec<_> = recorded.x.iter().zip(floats(&[da, db, dc])).collect();
+    let outputs: Vec<_> = recorded.y.iter().collect();
+    let found = match recorded.tape.jvp(&tangents, &outputs) {
+        Err(Error::Sweep(SweepError::Unsupported { .. })) => return Ok(()),
+        found => found?,
+    };
+    let product = (a * b - 0.5 * c, da * b + a * db - 0.5 * dc);
+    let (total, moved) = (10.0 * (a + b + c), 10.0 * (da + db + dc));
+    let root = 0.5 * dc / c.sqrt();
+    let expected = [product.1, 0.0, -(moved * product.0 + total * product.1 + root), dc];
+    all_close("the derivatives along a direction", &found, &expected)?;
+    recorded.sweep_gives("the gradient after a forward sweep", &[1.0, 0.0, 0.0, 0.0], &[b, a, -0.5])
+}
+
+/// A sweep from the end to a position, and from there to the start, is a sweep of the whole; and what lies behind a position can be
+/// forgotten. For strategies that keep track of places.
+pub fn sweeps_between_positions_are_the_whole<S: Reverse>() -> Outcome {
+    if !S::MARKS {
+        return Ok(());
+    }
+    let mut tape = crate::Tape::<S>::new();
+    let (x, half) = tape.record(|scope| {
+        let x = scope.input(S::Value::from_f64(0.5));
+        (x.clone(), chain(&x, &x))
+    });
+    let middle = tape.position();
+    for _ in 0..2 {
+        let y = tape.resume(|scope| -> Result<_, Error> { Ok(chain(&scope.renew(&half)?, &scope.renew(&x)?)) })?;
+        let whole = tape.sweep(&[(&y, S::Value::from_f64(1.0))])?.of(&x)?;
+        let mut adjoints = AdjointVector::new();
+        tape.seed(&mut adjoints, &[(&y, S::Value::from_f64(1.0))])?;
+        tape.sweep_between(&mut adjoints, &tape.position(), &middle)?;
+        let parts = tape.sweep_from_position(&mut adjoints, &middle)?.of(&x)?;
+        ensure(same_bits(parts, whole), format_args!("the adjoint is {parts} in two parts, {whole} in one"))?;
+        tape.reset_to(&middle)?;
+        let stale = tape.sweep(&[(&y, S::Value::from_f64(1.0))]).map(|_| ());
+        ensure(
+            matches!(stale, Err(Error::ForeignVariable { .. })),
+            "a variable from behind a position was accepted after the recording was reset to it",
+        )?;
+    }
+    let expected =
+        (0..20).fold((0.5_f64, 1.0), |(y, slope), _| ((y * 0.5).sin(), (y * 0.5).cos() * (slope * 0.5 + y))).1;
+    let found = tape.sweep(&[(&half, S::Value::from_f64(1.0))])?.of(&x)?;
+    close("the gradient of what lies before the position", found, expected)
+}
+
+/// Twenty statements.
+fn chain<S: Reverse>(start: &Real<S>, x: &Real<S>) -> Real<S> {
+    (0..20).fold(start.clone(), |y, _| (y * x).sin().into())
+}
