@@ -7,14 +7,14 @@ use crate::forward::jvp;
 use core::fmt;
 use tapewright_strategies::{Passive, Reverse, Tangent};
 
-/// One step size of a Taylor test: φ(t) = Σ wᵢ·fᵢ(x + t·v) for random weights w and a random direction v.
+/// One step size of a Taylor test along a direction v.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TaylorRow {
     /// t.
     pub step: f64,
-    /// |φ(t) − φ(0)|, which goes down like t.
+    /// |f(x + t·v) − f(x)|, which goes down like t.
     pub zeroth: f64,
-    /// |φ(t) − φ(0) − t·φ′(0)|, which goes down like t² if the derivative is right.
+    /// |f(x + t·v) − f(x) − t·J·v|, which goes down like t² if the derivative is right.
     pub first: f64,
 }
 
@@ -23,10 +23,10 @@ pub struct TaylorRow {
 pub struct GradientCheck {
     /// wᵀ·(J·v) by forward mode and (Jᵀ·w)·v by reverse mode.
     pub products: (f64, f64),
-    /// The Taylor test, largest step first.
-    pub taylor: Vec<TaylorRow>,
-    /// The order with which the first remainder goes down, in the middle of the steps: about 2; more if the function is nearly
-    /// linear, and infinite if the remainder is rounding error throughout.
+    /// The Taylor test of each output, largest step first. Steps at which an output is not finite are left out.
+    pub taylor: Vec<Vec<TaylorRow>>,
+    /// The lowest order with which the first remainder of an output goes down, where it is above rounding error: about 2; more
+    /// if the function is nearly linear, and infinite if all remainders are rounding errors.
     pub order: f64,
 }
 
@@ -66,7 +66,15 @@ pub enum GradientMismatch {
         /// Under the strategy.
         taped: f64,
     },
-    /// A value or derivative is NaN or infinite.
+    /// Both modes agree, and the remainder of an output does not go down like t², but no single derivative stands out: the function
+    /// has no derivative there, or the inputs are far from order 1.
+    Taylor {
+        /// The output.
+        output: usize,
+        /// The order with which it goes down.
+        order: f64,
+    },
+    /// A value or derivative is NaN or infinite, or the value is at most of the points of the Taylor test.
     NotFinite {
         /// The output.
         output: usize,
@@ -91,6 +99,11 @@ impl fmt::Display for GradientMismatch {
             Self::Value { output, plain, taped } => {
                 write!(f, "output {output} is {plain:e} without, and {taped:e} with recording")
             }
+            Self::Taylor { output, order } => write!(
+                f,
+                "the first-order remainder of output {output} goes down with order {order:.2} where it should be 2, but no single \
+                 derivative stands out"
+            ),
             Self::NotFinite { output } => write!(f, "output {output}, or one of its derivatives, is not finite"),
             Self::Failed(error) => fmt::Display::fmt(error, f),
         }
@@ -122,7 +135,7 @@ fn scale(a: &[f64], b: &[f64]) -> f64 {
 }
 
 /// Halvings of the step.
-const STEPS: i32 = 20;
+const STEPS: i32 = 24;
 /// How far a central difference may be from a derivative, relative to the largest of them.
 const TOLERANCE: f64 = 1e-5;
 
@@ -132,8 +145,8 @@ const TOLERANCE: f64 = 1e-5;
 /// Two tests, each with fixed scattered weights and direction:
 ///
 /// * *Dot product*: wᵀ·(J·v) by forward mode equals (Jᵀ·w)·v by reverse mode, up to rounding.
-/// * *Taylor remainder*: φ(t) − φ(0) − t·φ′(0) goes down like t² as t is halved 20 times, until rounding errors take over. This
-///   finds rules that are wrong in both modes alike.
+/// * *Taylor remainder*: for each output, f(x + t·v) − f(x) − t·J·v goes down like t² as t is halved 24 times, until rounding
+///   errors take over. This finds rules that are wrong in both modes alike.
 ///
 /// Where one fails, single derivatives are compared to find an input and an output that disagree. The inputs should be of order 1,
 /// and the function smooth near `x`.
@@ -169,33 +182,46 @@ pub fn check_gradient<S: Reverse<Value = f64>>(
         return Err(GradientMismatch::NotFinite { output });
     }
     let rounding = 1e-11 * scale(&weights, &slopes).max(scale(&gradient, &direction)).max(f64::MIN_POSITIVE);
-    let agree = (products.0 - products.1).abs() <= rounding;
-    if !agree {
-        return Err(find(&taped, &along, &values, x, at.len())?);
+    if (products.0 - products.1).abs() > rounding {
+        return Err(find(&taped, &along, &values, x, at.len(), GradientMismatch::NotFinite { output: 0 })?);
     }
-    let phi = |t: f64| {
-        let moved: Vec<f64> = x.iter().zip(&direction).map(|(x, v)| t.mul_add(*v, *x)).collect();
-        values(&moved)
-    };
-    let row = |k: i32| {
+    let moved = |k: i32| {
         let step = 0.01 * 0.5_f64.powi(k);
-        let moved = phi(step);
-        let change: Vec<f64> = moved.iter().zip(&at).map(|(after, before)| after - before).collect();
-        let zeroth = dot(&weights, &change);
-        TaylorRow { step, zeroth: zeroth.abs(), first: step.mul_add(-products.0, zeroth).abs() }
+        let point: Vec<f64> = x.iter().zip(&direction).map(|(x, v)| step.mul_add(*v, *x)).collect();
+        (step, values(&point))
     };
-    let taylor: Vec<TaylorRow> = (0..STEPS).map(row).collect();
-    let floor = 1e-14 * scale(&weights, &at).max(f64::MIN_POSITIVE);
-    let above: Vec<&TaylorRow> = taylor.iter().take_while(|row| row.first > 100.0 * floor).collect();
-    let order = match above[..] {
-        [] | [_] => f64::INFINITY,
-        [.., a, b] => (a.first / b.first).log2(),
-    };
-    // A wrong derivative leaves a remainder of order 1, all the way down to the smallest step.
-    if order < 1.5 && above.len() > 4 {
-        return Err(find(&taped, &along, &values, x, at.len())?);
+    let points: Vec<(f64, Vec<f64>)> = (0..STEPS).map(moved).collect();
+    let mut check = GradientCheck { products, taylor: Vec::new(), order: f64::INFINITY };
+    for output in 0..at.len() {
+        let (rows, order) = taylor(&points, output, at[output], slopes[output]);
+        if rows.len() < 5 {
+            return Err(GradientMismatch::NotFinite { output });
+        }
+        if order < 1.5 {
+            return Err(find(&taped, &along, &values, x, at.len(), GradientMismatch::Taylor { output, order })?);
+        }
+        check.order = check.order.min(order);
+        check.taylor.push(rows);
     }
-    Ok(GradientCheck { products, taylor, order })
+    Ok(check)
+}
+
+/// The Taylor test of one output, and the order of its first remainder.
+fn taylor(points: &[(f64, Vec<f64>)], output: usize, at: f64, slope: f64) -> (Vec<TaylorRow>, f64) {
+    let row = |(step, values): &(f64, Vec<f64>)| {
+        let change = values[output] - at;
+        TaylorRow { step: *step, zeroth: change.abs(), first: step.mul_add(-slope, change).abs() }
+    };
+    let rows: Vec<TaylorRow> = points.iter().map(row).filter(|row| row.first.is_finite()).collect();
+    let floor = 1e-15 * rows.iter().fold(at.abs(), |most, row| most.max(row.zeroth)).max(f64::MIN_POSITIVE);
+    let above: Vec<&TaylorRow> = rows.iter().take_while(|row| row.first > 300.0 * floor).collect();
+    // The smallest steps are those where the expansion holds best. A wrong derivative leaves a remainder of order 1 at all of
+    // them, a right one sinks below rounding error after half of them.
+    let order = match above[..] {
+        [.., a, _, _, b] => (a.first / b.first).log2() / 3.0,
+        _ => f64::INFINITY,
+    };
+    (rows, order)
 }
 
 /// The derivative that disagrees most.
@@ -206,6 +232,7 @@ fn find<S: Reverse<Value = f64>>(
     values: &dyn Fn(&[f64]) -> Vec<f64>,
     x: &[f64],
     outputs: usize,
+    otherwise: GradientMismatch,
 ) -> Result<GradientMismatch, GradientMismatch> {
     let unit = |k: usize, n: usize| -> Vec<f64> { (0..n).map(|i| if i == k { 1.0 } else { 0.0 }).collect() };
     let rows: Result<Vec<Vec<f64>>, Error> =
@@ -236,8 +263,7 @@ fn find<S: Reverse<Value = f64>>(
             }
         }
     }
-    // Nothing stands out: the disagreement is spread over all of them.
-    worst.1.ok_or(GradientMismatch::NotFinite { output: 0 })
+    Ok(worst.1.unwrap_or(otherwise))
 }
 
 /// Checks the derivatives of a generic function `f(&[Real<S>]) -> Vec<Real<S>>` at some inputs: see

@@ -30,6 +30,16 @@ pub enum Error {
         /// The tape's latest recording.
         recording: u32,
     },
+    /// A position inside a part of a recording, where an end of one is needed.
+    PositionInside {
+        /// The recording.
+        recording: u32,
+    },
+    /// A variable was seeded that is made behind the position from which the sweep was to go.
+    SeedBehind {
+        /// The recording.
+        recording: u32,
+    },
     /// A sweep ended early.
     Sweep(SweepError),
 }
@@ -65,6 +75,16 @@ impl fmt::Display for Error {
                 f,
                 "a position of recording #{position} was used with the tape of recording #{recording}: it belongs to another \
                  tape, or what was recorded there has been forgotten"
+            ),
+            Self::PositionInside { recording } => write!(
+                f,
+                "a position inside recording #{recording} was given where the end of a part is needed: a tape can be reset to \
+                 places where it was resumed (use `Tape::position` before `Tape::resume`)"
+            ),
+            Self::SeedBehind { recording } => write!(
+                f,
+                "a variable of recording #{recording} was seeded that is made behind the position from which the sweep was to go, \
+                 so that the seed would be lost"
             ),
             Self::Sweep(error) => fmt::Display::fmt(error, f),
         }

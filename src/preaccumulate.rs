@@ -3,10 +3,10 @@
 use crate::checkpoint::{TapePool, record_stage};
 use crate::error::Error;
 use crate::expr::Real;
-use crate::external::{recording_of, with_partials};
+use crate::external::with_partials;
 use crate::variables::Variables;
 use tapewright_strategies::num_traits::{One, Zero};
-use tapewright_strategies::{Passive, Reverse, Tangent, Taping, active};
+use tapewright_strategies::{Passive, Reverse, Tangent, Taping};
 
 /// Runs a small block by forward mode, in registers, and records one statement for each of its outputs, with its partials with
 /// respect to the `N` inputs.
@@ -88,7 +88,7 @@ where
 #[track_caller]
 pub fn preaccumulate_by_reverse<T, S, X, Y>(inputs: &X, block: impl FnOnce(&X::With<T>) -> Y) -> Y::With<S>
 where
-    S: Reverse,
+    S: Taping,
     T: Reverse<Value = S::Value>,
     X: Variables<S>,
     X::With<Passive<S::Value>>: Variables<Passive<S::Value>, With<T> = X::With<T>>,
@@ -96,12 +96,12 @@ where
 {
     let list: Vec<Real<S>> = inputs.list().into_iter().cloned().collect();
     let at = inputs.map::<Passive<S::Value>>(&mut |x| Real::constant(x.value()));
-    let number = recording_of(&list);
-    let pool = number.map(|number| active::with_companion::<S, TapePool<T>, _>(number, |pool| pool.clone()));
-    pool.unwrap_or_default().with(|tape| {
-        let (x, y) = record_stage(tape, &at, block);
+    let arguments = inputs.arguments();
+    let active = S::is_active(&arguments);
+    S::keep::<TapePool<T>>(&arguments).unwrap_or_default().with(|tape| {
+        let (x, y) = record_stage(tape, &at, block).unwrap_or_else(|error| panic!("{error}"));
         y.map(&mut |output| {
-            if number.is_none() {
+            if !active {
                 return Real::constant(output.value());
             }
             let row = tape.sweep(&[(output, S::Value::one())]).and_then(|adjoints| adjoints.of_all(&x));

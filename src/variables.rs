@@ -21,6 +21,10 @@ pub trait Variables<S: Taping>: Sized {
     /// The same collection under another strategy.
     type With<T: Taping<Value = S::Value>>: Variables<T>;
 
+    /// Whether its variables are all that there is to the collection, but for their number: nothing else is lost when it is
+    /// made again of their values. If not, snapshots of it cannot go to disk.
+    const NUMBERS_ONLY: bool = true;
+
     /// Calls `f` with all variables, in slices as long as they lie in memory.
     fn visit<'a>(&'a self, f: &mut impl FnMut(&'a [Real<S>]))
     where
@@ -50,6 +54,13 @@ pub trait Variables<S: Taping>: Sized {
         let mut values = Vec::new();
         self.visit(&mut |slice| values.extend(slice.iter().map(Real::value)));
         values
+    }
+
+    /// Values and identifiers of the variables, in order, as [`Taping::record_external`] takes them.
+    fn arguments(&self) -> Vec<(S::Value, &S::Id)> {
+        let mut arguments = Vec::new();
+        self.visit(&mut |slice| arguments.extend(slice.iter().map(|x| (x.value(), x.id()))));
+        arguments
     }
 
     /// The variables, in order.
@@ -89,6 +100,7 @@ macro_rules! lists {
     ($($list:ident),*) => {$(
         impl<S: Taping, X: Variables<S>> Variables<S> for $list<X> {
             type With<T: Taping<Value = S::Value>> = $list<X::With<T>>;
+            const NUMBERS_ONLY: bool = X::NUMBERS_ONLY;
 
             #[inline]
             fn visit<'a>(&'a self, f: &mut impl FnMut(&'a [Real<S>]))
@@ -110,6 +122,7 @@ lists!(Vec, Slice);
 
 impl<S: Taping, X: Variables<S>> Variables<S> for Option<X> {
     type With<T: Taping<Value = S::Value>> = Option<X::With<T>>;
+    const NUMBERS_ONLY: bool = X::NUMBERS_ONLY;
 
     fn visit<'a>(&'a self, f: &mut impl FnMut(&'a [Real<S>]))
     where
@@ -127,6 +140,7 @@ impl<S: Taping, X: Variables<S>> Variables<S> for Option<X> {
 
 impl<S: Taping, X: Variables<S>, const N: usize> Variables<S> for [X; N] {
     type With<T: Taping<Value = S::Value>> = [X::With<T>; N];
+    const NUMBERS_ONLY: bool = X::NUMBERS_ONLY;
 
     #[inline]
     fn visit<'a>(&'a self, f: &mut impl FnMut(&'a [Real<S>]))
@@ -146,6 +160,7 @@ macro_rules! tuples {
     ($(($($x:ident $k:tt),*);)*) => {$(
         impl<S: Taping, $($x: Variables<S>),*> Variables<S> for ($($x,)*) {
             type With<T: Taping<Value = S::Value>> = ($($x::With<T>,)*);
+            const NUMBERS_ONLY: bool = true $(&& $x::NUMBERS_ONLY)*;
 
             fn visit<'a>(&'a self, f: &mut impl FnMut(&'a [Real<S>]))
             where
@@ -190,6 +205,7 @@ macro_rules! variables {
     ($name:ident { $($field:ident),* $(; $($other:ident),*)? $(,)? }) => {
         impl<S: $crate::Taping> $crate::Variables<S> for $name<S> {
             type With<T: $crate::Taping<Value = S::Value>> = $name<T>;
+            const NUMBERS_ONLY: bool = { let other: &[&str] = &[$($(stringify!($other)),*)?]; other.is_empty() };
 
             fn visit<'a>(&'a self, f: &mut impl FnMut(&'a [$crate::Real<S>]))
             where

@@ -43,13 +43,18 @@ fn digest_of<V: Float>(values: &[V]) -> u64 {
     let mut chunks = values.chunks_exact(8);
     for chunk in &mut chunks {
         for (lane, value) in lanes.iter_mut().zip(chunk) {
-            *lane = lane.rotate_left(5) ^ value.as_f64().to_bits();
+            *lane = lane.rotate_left(5) ^ bits(*value);
         }
     }
     for (lane, value) in lanes.iter_mut().zip(chunks.remainder()) {
-        *lane = lane.rotate_left(5) ^ value.as_f64().to_bits();
+        *lane = lane.rotate_left(5) ^ bits(*value);
     }
     lanes.iter().fold(values.len() as u64, |sum, lane| then(sum, *lane))
+}
+
+/// The bits, alike for every NaN: their sign and payload depend on how the compiler arranges operands.
+fn bits<V: Float>(value: V) -> u64 {
+    if value.is_nan() { f64::NAN.to_bits() } else { value.as_f64().to_bits() }
 }
 
 const fn then(sum: u64, next: u64) -> u64 {
@@ -60,5 +65,12 @@ const fn then(sum: u64, next: u64) -> u64 {
 pub(super) fn digest<V: Float, X: Variables<Passive<V>>>(numbers: &X) -> u64 {
     let mut sum = 0;
     numbers.visit(&mut |slice| sum = then(sum, digest_of(Real::floats(slice))));
+    sum
+}
+
+/// The lengths of all the slices of a collection, in order.
+pub(super) fn shape<V: Float, X: Variables<Passive<V>>>(collection: &X) -> u64 {
+    let mut sum = 0;
+    collection.visit(&mut |slice| sum = then(sum, slice.len() as u64));
     sum
 }

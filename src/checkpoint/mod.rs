@@ -17,7 +17,7 @@ use core::fmt;
 use core::marker::PhantomData;
 use fingerprint::Fingerprint;
 use std::sync::Arc;
-use tapewright_strategies::{External, Passive, Reverse, Scratch, SweepError, active};
+use tapewright_strategies::{External, Passive, Reverse, Scratch, SweepError, Taping, active};
 
 /// A stage of a computation: a function that is run without recording, and again, recorded, when a sweep gets to it.
 ///
@@ -91,7 +91,8 @@ impl<T> Stage<T> {
     /// Runs the stage, and puts it on the tape of its inputs, whose strategy is `S`: `plain` computes its outputs under
     /// [`Passive`], `taped` under `T`.
     ///
-    /// If all inputs are passive (or the recording is [paused](crate::pause)), the outputs are passive and nothing is kept.
+    /// If all inputs are passive (or the recording is [paused](crate::pause)), the outputs are passive and nothing is kept; under
+    /// `Passive` it is a call of `plain`. Under `Tangent` the stage is recorded at once, and swept forward.
     ///
     /// # Panics
     ///
@@ -105,7 +106,7 @@ impl<T> Stage<T> {
         taped: impl Fn(&X::With<T>) -> Z + Send + Sync + 'static,
     ) -> Y::With<S>
     where
-        S: Reverse,
+        S: Taping,
         T: Reverse<Value = S::Value>,
         X: Variables<S>,
         X::With<Passive<S::Value>>: Variables<Passive<S::Value>, With<T> = X::With<T>> + Send + Sync + 'static,
@@ -114,20 +115,20 @@ impl<T> Stage<T> {
     {
         let at = rerun::plain(inputs);
         let outputs = active::isolated(|| plain(&at));
-        let list = inputs.list();
-        let Some(number) = external::recording_of(list.iter().copied()) else {
+        let arguments = inputs.arguments();
+        if !S::is_active(&arguments) {
             return outputs.map(&mut |y| Real::constant(y.value()));
-        };
+        }
         let values = outputs.values();
         let rule = Recorded::<T, X::With<Passive<S::Value>>, _> {
             inputs: at,
-            count: list.len(),
+            count: arguments.len(),
             print: self.checked.then(|| Fingerprint::of(&values)),
             taped,
-            pool: active::with_companion::<S, TapePool<T>, _>(number, |pool| pool.clone()),
+            pool: S::keep::<TapePool<T>>(&arguments).unwrap_or_default(),
             name: self.name,
         };
-        let variables = external::record::<S>(number, list, &values, Box::new(rule));
+        let variables = external::record::<S>(&arguments, &values, rule);
         rerun::rebuild(&outputs, &mut variables.into_iter())
     }
 }
@@ -210,7 +211,7 @@ where
 
     fn reverse_lanes(&self, lanes: usize, outputs: &[T::Value], inputs: &mut [T::Value]) -> Result<(), SweepError> {
         self.pool.with(|tape| {
-            let (x, y) = rerun::record(tape, &self.inputs, &self.taped);
+            let (x, y) = rerun::record(tape, &self.inputs, &self.taped)?;
             let (mut ends, mut values) = (Scratch::new(), Scratch::new());
             y.visit(&mut |slice| ends.extend_from_slice(slice));
             values.extend(ends.iter().map(Real::value));
@@ -223,6 +224,13 @@ where
                 return Err(SweepError::NotReproducible { stage: External::<T::Value>::name(self), outputs });
             }
             rerun::sweep(tape, (&x, &ends), outputs, inputs, lanes)
+        })
+    }
+
+    fn forward(&self, inputs: &[T::Value], outputs: &mut [T::Value]) -> Result<(), SweepError> {
+        self.pool.with(|tape| {
+            let (x, y) = rerun::record(tape, &self.inputs, &self.taped)?;
+            rerun::sweep_forward(tape, (&x, inputs), (&y.list(), outputs))
         })
     }
 

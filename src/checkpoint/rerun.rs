@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::expr::Real;
 use crate::tape::Tape;
 use crate::variables::Variables;
-use tapewright_strategies::{Passive, Reverse, Scratch, SweepError, TapeNumber, Taping, active};
+use tapewright_strategies::{Passive, Reverse, Scratch, SweepError, TapeNumber, Taping, active, catch_storage_errors};
 
 /// The values of these variables.
 pub(super) fn plain<S, X>(x: &X) -> X::With<Passive<S::Value>>
@@ -31,13 +31,17 @@ where
 ///
 /// When an output is a variable of another recording.
 #[allow(clippy::type_complexity, reason = "inputs, and outputs")]
-pub(crate) fn record<T, X, Y>(tape: &mut Tape<T>, inputs: &X, f: impl FnOnce(&X::With<T>) -> Y) -> (Scratch<Real<T>>, Y)
+pub(crate) fn record<T, X, Y>(
+    tape: &mut Tape<T>,
+    inputs: &X,
+    f: impl FnOnce(&X::With<T>) -> Y,
+) -> Result<(Scratch<Real<T>>, Y), SweepError>
 where
     T: Reverse,
     X: Variables<Passive<T::Value>>,
     Y: Variables<T>,
 {
-    active::isolated(|| {
+    isolated::<T, _>(|| {
         tape.record(|scope| {
             let (mut values, mut variables) = (Scratch::new(), Scratch::new());
             inputs.visit(&mut |slice| values.extend_from_slice(Real::floats(slice)));
@@ -47,6 +51,23 @@ where
             (variables, outputs)
         })
     })
+}
+
+/// Sweeps a recording forward, from these tangents of its inputs to those of its outputs.
+pub(super) fn sweep_forward<T: Reverse>(
+    tape: &mut Tape<T>,
+    (inputs, tangents): (&[Real<T>], &[T::Value]),
+    (outputs, results): (&[&Real<T>], &mut [T::Value]),
+) -> Result<(), SweepError> {
+    let tangents: Vec<(&Real<T>, T::Value)> = inputs.iter().zip(tangents.iter().copied()).collect();
+    results.copy_from_slice(&tape.jvp(&tangents, outputs).map_err(into_sweep_error)?);
+    Ok(())
+}
+
+/// Runs `f`, which records under `T`, out of sight of all recordings; returns the error that its storage met.
+pub(super) fn isolated<T: Reverse, Y>(f: impl FnOnce() -> Y) -> Result<Y, SweepError> {
+    let run = || active::isolated(f);
+    Ok(if T::SPILLS { catch_storage_errors(run)? } else { run() })
 }
 
 /// Panics if an output is a variable of another recording than this one, or of any recording if it is `None`: the function has

@@ -1,9 +1,10 @@
 //! States of a time loop, kept in memory and in a file.
 
+use super::fingerprint::shape;
 use super::rerun;
 use crate::expr::Real;
 use crate::variables::Variables;
-use tapewright_strategies::{Float, Passive, ScratchFile, SpillOptions, StorageError};
+use tapewright_strategies::{Float, Passive, ScratchFile, SpillOptions, SweepError};
 
 /// Snapshots in the slots of a schedule.
 pub(super) struct Snapshots<X> {
@@ -13,8 +14,8 @@ pub(super) struct Snapshots<X> {
     options: SpillOptions,
     /// Made when the first snapshot goes there.
     file: Option<ScratchFile>,
-    /// By slot: what the state on disk looks like, without its numbers being of use.
-    on_disk: Vec<Option<usize>>,
+    /// By slot: the shape of the state on disk.
+    on_disk: Vec<Option<u64>>,
     /// Bytes of a slot on disk.
     stride: u64,
     buffer: Vec<u8>,
@@ -58,48 +59,55 @@ impl<X> Snapshots<X> {
         self.held -= usize::from(self.memory[slot].take().is_some());
     }
 
-    /// Writes the state to the file.
-    pub(super) fn store_on_disk<V>(&mut self, slot: usize, state: &X) -> Result<(), StorageError>
+    /// Writes the numbers of the state to the file.
+    pub(super) fn store_on_disk<V>(&mut self, slot: usize, state: &X) -> Result<(), SweepError>
     where
         V: Float,
         X: Variables<Passive<V>>,
     {
+        if !X::NUMBERS_ONLY {
+            return Err(SweepError::Unsupported {
+                what: String::from(
+                    "snapshots on disk hold numbers only, and the state of this loop has fields that are no variables: make \
+                     them variables, or keep all snapshots in memory",
+                ),
+            });
+        }
         self.buffer.clear();
         let buffer = &mut self.buffer;
         state.visit(&mut |slice| {
             let numbers = Real::floats(slice).iter();
             numbers.for_each(|value| buffer.extend_from_slice(&value.as_f64().to_bits().to_le_bytes()));
         });
-        let bytes = self.buffer.len() as u64;
         if self.file.is_none() {
             self.file = Some(ScratchFile::create(&self.options)?);
+            // All states of a loop have as many numbers. Slots begin on pages, which transfers past the page cache need.
+            self.stride = (self.buffer.len() as u64).next_multiple_of(4096).max(4096);
         }
-        // Slots begin on pages, which transfers past the page cache need.
-        if self.stride == 0 {
-            self.stride = bytes.next_multiple_of(4096).max(4096);
-        }
-        assert!(
-            bytes <= self.stride,
-            "all states of a loop whose snapshots go to disk have as many variables as the first"
-        );
         if self.on_disk.len() <= slot {
             self.on_disk.resize(slot + 1, None);
         }
         let file = self.file.as_ref().expect("it has just been made");
         file.write_at(&self.buffer, slot as u64 * self.stride)?;
-        self.on_disk[slot] = Some(self.buffer.len());
+        self.on_disk[slot] = Some(shape(state));
         Ok(())
     }
 
     /// Reads a state back; it has the shape of `like`.
-    pub(super) fn restore_from_disk<V>(&mut self, slot: usize, like: &X) -> Result<X, StorageError>
+    pub(super) fn restore_from_disk<V>(&mut self, slot: usize, like: &X) -> Result<X, SweepError>
     where
         V: Float,
         X: Variables<Passive<V>, With<Passive<V>> = X>,
     {
-        let bytes = self.on_disk[slot].expect("a schedule restores what it has stored");
-        assert_eq!(bytes, 8 * like.count(), "all states of a loop whose snapshots go to disk have as many variables");
-        self.buffer.resize(bytes, 0);
+        if self.on_disk[slot] != Some(shape(like)) {
+            return Err(SweepError::Unsupported {
+                what: String::from(
+                    "snapshots on disk hold numbers only, and the shape of this loop's state changes from step to step: keep all \
+                     snapshots in memory",
+                ),
+            });
+        }
+        self.buffer.resize(8 * like.count(), 0);
         let file = self.file.as_ref().expect("the snapshot was written there");
         file.read_at(&mut self.buffer, slot as u64 * self.stride)?;
         let mut numbers = self.buffer.chunks_exact(8).map(|bytes| {

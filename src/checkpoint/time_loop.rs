@@ -49,6 +49,11 @@ type Plans = Arc<dyn Fn() -> Box<dyn Schedule + Send> + Send + Sync>;
 /// What a step depends on is its number, the parameters and the state; there is no other way for derivatives. State and
 /// parameters are [`Variables`] of any shape; `()` stands for no parameters.
 ///
+/// All states of a loop have as many variables. Snapshots on disk hold numbers only, so a state that goes there must keep its
+/// shape, too, and have no other fields (those behind the semicolon of [`variables!`](crate::variables)); if not, the loop
+/// returns an error. A recorded step has a tape of its own until it is swept, of some 80 kB at least: schedules that keep many
+/// recorded steps are for steps that are larger than that.
+///
 /// A second sweep of the same recording is right, too. It has to run the loop again, because the first one has used up the
 /// snapshots.
 ///
@@ -142,7 +147,8 @@ impl<T> TimeLoop<T> {
     /// Runs the loop, and puts it on the tape of its inputs, whose strategy is `S`. `plain` is a step under [`Passive`], `taped`
     /// the same step under `T`. Returns the final state.
     ///
-    /// If all inputs are passive (or the recording is [paused](crate::pause)), the final state is passive and nothing is kept.
+    /// If all inputs are passive (or the recording is [paused](crate::pause)), the loop just runs: the final state is passive and
+    /// nothing is kept. So it is under `Passive`. Under `Tangent` the steps are recorded, one by one, and swept forward.
     ///
     /// # Errors
     ///
@@ -163,10 +169,11 @@ impl<T> TimeLoop<T> {
         taped: impl Fn(usize, &C::With<T>, &X::With<T>) -> X::With<T> + Send + Sync + 'static,
     ) -> Result<X, Error>
     where
-        S: Reverse,
+        S: Taping,
         T: Reverse<Value = S::Value>,
         C: Variables<S>,
         X: Variables<S>,
+        X::With<T>: Variables<T, With<Plain<S>> = X::With<Plain<S>>>,
         C::With<Plain<S>>: Variables<Plain<S>, With<T> = C::With<T>> + Send + Sync + 'static,
         X::With<Plain<S>>: Variables<Plain<S>, With<T> = X::With<T>> + Send + Sync + 'static,
         X::With<Plain<S>>: Variables<Plain<S>, With<S> = X>,
@@ -200,40 +207,50 @@ impl<T> TimeLoop<T> {
         taped: impl Fn(usize, &C::With<T>, &X::With<T>) -> X::With<T> + Send + Sync + 'static,
     ) -> Result<X, Error>
     where
-        S: Reverse,
+        S: Taping,
         T: Reverse<Value = S::Value>,
         C: Variables<S>,
         X: Variables<S>,
+        X::With<T>: Variables<T, With<Plain<S>> = X::With<Plain<S>>>,
         C::With<Plain<S>>: Variables<Plain<S>, With<T> = C::With<T>> + Send + Sync + 'static,
         X::With<Plain<S>>: Variables<Plain<S>, With<T> = X::With<T>> + Send + Sync + 'static,
         X::With<Plain<S>>: Variables<Plain<S>, With<S> = X>,
         X::With<Plain<S>>: Variables<Plain<S>, With<Plain<S>> = X::With<Plain<S>>>,
     {
-        let list: Vec<&Real<S>> = parameters.list().into_iter().chain(state.list()).collect();
-        let number = external::recording_of(list.iter().copied());
-        let pool = number.map(|number| active::with_companion::<S, TapePool<T>, _>(number, |pool| pool.clone()));
+        let mut arguments = parameters.arguments();
+        arguments.extend(state.arguments());
+        let (at, mut start) = (rerun::plain(parameters), rerun::plain(state));
+        if !S::is_active(&arguments) {
+            let steps = (self.plans)().steps();
+            let goes_on = |step: usize, state: &X::With<Plain<S>>| steps.is_none_or(|n| step < n) && go_on(step, state);
+            active::isolated(|| {
+                let mut step = 0;
+                while goes_on(step, &start) {
+                    start = plain(step, &at, &start);
+                    step += 1;
+                }
+            });
+            return Ok(start.map::<S>(&mut |x| Real::constant(x.value())));
+        }
         let mut job = Job::<T, _, _, _, _> {
             settings: self,
-            parameters: rerun::plain(parameters),
-            start: rerun::plain(state),
+            parameters: at,
+            start,
             counts: (parameters.count(), state.count()),
             plain,
             taped,
-            pool: pool.unwrap_or_default(),
+            pool: S::keep::<TapePool<T>>(&arguments).unwrap_or_default(),
             steps: None,
             prints: Vec::new(),
         };
         let mut run = job.begin();
-        active::isolated(|| job.forward(&mut run, &go_on))?;
-        let Some(number) = number else {
-            return Ok(run.state.map::<S>(&mut |x| Real::constant(x.value())));
-        };
+        rerun::isolated::<T, _>(|| job.forward(&mut run, &go_on))??;
         let (values, end) = (run.state.values(), rerun::plain(&run.state));
         job.steps = run.schedule.steps();
         job.prints = core::mem::take(&mut run.prints);
         job.prints.shrink_to_fit();
         let rule = Rule { job, prepared: Mutex::new(Some(run)) };
-        let variables = external::record::<S>(number, list, &values, Box::new(rule));
+        let variables = external::record::<S>(&arguments, &values, rule);
         Ok(rerun::rebuild(&end, &mut variables.into_iter()))
     }
 }
@@ -288,6 +305,7 @@ where
     C: Variables<Passive<T::Value>>,
     X: Variables<Passive<T::Value>, With<Passive<T::Value>> = X>,
     P: Fn(usize, &C, &X) -> X,
+    X::With<T>: Variables<T, With<Passive<T::Value>> = X>,
     R: Fn(usize, &C::With<T>, &X::With<T>) -> X::With<T>,
 {
     fn begin(&self) -> Run<T, C, X> {
@@ -362,6 +380,22 @@ where
         Ok(())
     }
 
+    /// Records and sweeps forward one step after the other, from tangents of parameters and first state to those of the final
+    /// state.
+    fn forward_tangents(&self, inputs: &[T::Value], outputs: &mut [T::Value]) -> Result<(), SweepError> {
+        let mut run = self.begin();
+        let mut tangents = inputs.to_vec();
+        outputs.copy_from_slice(&inputs[self.counts.0..]);
+        for step in 0..self.steps.unwrap_or(0) {
+            let mut recorded = self.record(&mut run, step)?;
+            let ends: Vec<&Real<T>> = recorded.end.iter().collect();
+            rerun::sweep_forward(&mut recorded.tape, (&recorded.inputs, &tangents), (&ends, outputs))?;
+            tangents[self.counts.0..].copy_from_slice(outputs);
+            self.pool.give_back(recorded.tape);
+        }
+        Ok(())
+    }
+
     /// The next action, of which there are more.
     fn next(&self, run: &mut Run<T, C, X>) -> Action {
         let action = run.schedule.next_action();
@@ -380,7 +414,7 @@ where
             Action::Store { slot, level: Level::Disk, .. } => {
                 if let Err(error) = run.snapshots.store_on_disk(slot, &run.state) {
                     if !self.settings.give_way || run.schedule.indispensable() {
-                        return Err(error.into());
+                        return Err(error);
                     }
                     run.schedule.refused();
                 }
@@ -437,7 +471,7 @@ where
     /// Records a step at the present state, which becomes that after it.
     fn record(&self, run: &mut Run<T, C, X>, step: usize) -> Result<Step<T>, SweepError> {
         let mut tape = self.pool.take();
-        let (inputs, end) = active::isolated(|| {
+        let (inputs, end, after) = rerun::isolated::<T, _>(|| {
             tape.record(|scope| {
                 let mut values = self.parameters.values();
                 run.state.visit(&mut |slice| values.extend_from_slice(Real::floats(slice)));
@@ -447,14 +481,13 @@ where
                 let state = rerun::rebuild(&run.state, &mut variables);
                 let after = (self.taped)(step, &parameters, &state);
                 let end = rerun::own(scope.number(), &after, self.counts.1);
-                (inputs, end)
+                (inputs, end, rerun::plain(&after))
             })
-        });
-        let mut numbers = end.iter().map(|x| Real::<Passive<T::Value>>::constant(x.value()));
-        if numbers.len() != run.state.count() {
+        })?;
+        if end.len() != run.state.count() {
             return Err(SweepError::NotReproducible { stage: self.name_of(step), outputs: 0..0 });
         }
-        run.state = rerun::rebuild(&run.state, &mut numbers);
+        run.state = after;
         self.compare(run, step)?;
         Ok(Step { tape, inputs, end })
     }
@@ -511,6 +544,7 @@ where
     C: Variables<Passive<T::Value>> + Send + Sync + 'static,
     X: Variables<Passive<T::Value>, With<Passive<T::Value>> = X> + Send + Sync + 'static,
     P: Fn(usize, &C, &X) -> X + Send + Sync + 'static,
+    X::With<T>: Variables<T, With<Passive<T::Value>> = X>,
     R: Fn(usize, &C::With<T>, &X::With<T>) -> X::With<T> + Send + Sync + 'static,
 {
     fn name(&self) -> String {
@@ -523,7 +557,7 @@ where
 
     fn reverse_lanes(&self, lanes: usize, outputs: &[T::Value], inputs: &mut [T::Value]) -> Result<(), SweepError> {
         let prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner).take();
-        active::isolated(|| {
+        rerun::isolated::<T, _>(|| {
             let run = if let Some(run) = prepared {
                 run
             } else {
@@ -532,7 +566,11 @@ where
                 run
             };
             self.job.backward(run, lanes, outputs, inputs)
-        })
+        })?
+    }
+
+    fn forward(&self, inputs: &[T::Value], outputs: &mut [T::Value]) -> Result<(), SweepError> {
+        rerun::isolated::<T, _>(|| self.job.forward_tangents(inputs, outputs))?
     }
 
     fn owned_bytes(&self) -> usize {

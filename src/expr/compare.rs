@@ -1,38 +1,47 @@
-//! Comparisons of values; `f64` operands are rounded to the value type, as in arithmetic. They are not recorded: a branch belongs to the recording that took it.
+//! Comparisons of values; `f64` operands are rounded to the value type, as in arithmetic. They are not recorded: a branch
+//! belongs to the recording that took it. Strategies that can replay a recording are told, see [`Taping::compare`].
 
-use super::Ex;
+use super::{Ex, Literal};
 use crate::closed::Closed;
 use core::cmp::Ordering;
-use tapewright_strategies::{Float, Rule, Taping};
+use tapewright_strategies::{Comparison, Float, Rule, Taping, Tree};
 
 /// Compares two forms of operands by their values. Each comparison is forwarded by itself: made of `partial_cmp` they
 /// cost a branch more, and loops that contain them do not vectorise.
 macro_rules! comparisons {
     ($([$($g:tt)*] $left:ty, $right:ty, |$x:ident, $y:ident| $a:expr, $b:expr;)*) => { $(
         impl<S: Taping, $($g)*> PartialEq<$right> for $left {
-            #[inline(always)]
-            fn eq(&self, $y: &$right) -> bool { let $x = self; $a == $b }
+            comparisons! { @ $right, |$x, $y| $a, $b, eq == Equal, ne != Equal }
         }
         impl<S: Taping, $($g)*> PartialOrd<$right> for $left {
             #[inline(always)]
-            fn partial_cmp(&self, $y: &$right) -> Option<Ordering> { let $x = self; $a.partial_cmp(&$b) }
-            #[inline(always)]
-            fn lt(&self, $y: &$right) -> bool { let $x = self; $a < $b }
-            #[inline(always)]
-            fn le(&self, $y: &$right) -> bool { let $x = self; $a <= $b }
-            #[inline(always)]
-            fn gt(&self, $y: &$right) -> bool { let $x = self; $a > $b }
-            #[inline(always)]
-            fn ge(&self, $y: &$right) -> bool { let $x = self; $a >= $b }
+            #[track_caller]
+            fn partial_cmp(&self, $y: &$right) -> Option<Ordering> {
+                let $x = self;
+                let (left, right) = (&$a, &$b);
+                S::compare(left, right, Comparison::Order);
+                Rule::<S>::value(left).partial_cmp(&Rule::<S>::value(right))
+            }
+            comparisons! { @ $right, |$x, $y| $a, $b, lt < Less, le <= LessOrEqual, gt > Greater, ge >= GreaterOrEqual }
+        }
+    )* };
+    (@ $right:ty, |$x:ident, $y:ident| $a:expr, $b:expr, $($method:ident $operator:tt $comparison:ident),*) => { $(
+        #[inline(always)]
+        #[track_caller]
+        fn $method(&self, $y: &$right) -> bool {
+            let $x = self;
+            let (left, right) = (&$a, &$b);
+            S::compare(left, right, Comparison::$comparison);
+            Rule::<S>::value(left) $operator Rule::<S>::value(right)
         }
     )* };
 }
 
 comparisons! {
-    [A: Rule<S>, B: Rule<S>] Ex<S, A>, Ex<S, B>, |x, y| x.value(), y.value();
-    [A: Rule<S>] Ex<S, A>, f64, |x, y| x.value(), S::Value::from_f64(*y);
-    [B: Rule<S>] f64, Ex<S, B>, |x, y| S::Value::from_f64(*x), y.value();
-    [] Closed<S>, Closed<S>, |x, y| x.value(), y.value();
-    [] Closed<S>, f64, |x, y| x.value(), S::Value::from_f64(*y);
-    [] f64, Closed<S>, |x, y| S::Value::from_f64(*x), y.value();
+    [A: Tree<S>, B: Tree<S>] Ex<S, A>, Ex<S, B>, |x, y| x.0, y.0;
+    [A: Tree<S>] Ex<S, A>, f64, |x, y| x.0, Literal::<S>(S::Value::from_f64(*y));
+    [B: Tree<S>] f64, Ex<S, B>, |x, y| Literal::<S>(S::Value::from_f64(*x)), y.0;
+    [] Closed<S>, Closed<S>, |x, y| x.0.0, y.0.0;
+    [] Closed<S>, f64, |x, y| x.0.0, Literal::<S>(S::Value::from_f64(*y));
+    [] f64, Closed<S>, |x, y| Literal::<S>(S::Value::from_f64(*x)), y.0.0;
 }

@@ -1,9 +1,9 @@
 //! Callbacks: entries on the tape that do anything when a sweep passes them.
 
-use super::record;
+use super::Arguments;
 use crate::expr::Real;
 use crate::tape::Scope;
-use tapewright_strategies::{External, Float, Reverse, Scratch, SweepError};
+use tapewright_strategies::{External, Float, Reverse, Scratch, SweepError, active};
 
 /// What a sweep calls when it passes the place where [`Scope::insert_callback`] put it.
 ///
@@ -129,7 +129,7 @@ impl<S: Reverse> Scope<'_, S> {
     ///
     /// # Panics
     ///
-    /// When an input is of another recording, and when the tape is out of identifiers.
+    /// When an input is of another recording, when the recording is paused, and when the tape is out of identifiers.
     #[track_caller]
     pub fn insert_callback(
         &mut self,
@@ -137,6 +137,11 @@ impl<S: Reverse> Scope<'_, S> {
         outputs: &[S::Value],
         callback: impl Callback<S::Value>,
     ) -> Vec<Real<S>> {
-        record(self.number(), inputs, outputs, Box::new(Called(callback)))
+        let arguments: Arguments<'_, S> = inputs.iter().map(|x| (x.value(), x.id())).collect();
+        let mut results = Vec::with_capacity(outputs.len());
+        active::record_external::<S>(self.number(), &arguments, outputs, Box::new(Called(callback)), |value, id| {
+            results.push(Real::from_parts(value, id));
+        });
+        results
     }
 }

@@ -8,13 +8,7 @@ pub use rules::{ByFiniteDifferences, ByTangents, Rules};
 
 use crate::expr::Real;
 use smallvec::SmallVec;
-use tapewright_strategies::{External, Float, Nary, Reverse, TapeNumber, Taping, active};
-
-/// The recording that is to hold an external function of these inputs; `None` if all are passive, or the recording is paused.
-#[track_caller]
-pub(crate) fn recording_of<'x, S: Reverse>(inputs: impl IntoIterator<Item = &'x Real<S>>) -> Option<TapeNumber> {
-    active::recording_of::<S>(inputs.into_iter().map(Real::id))
-}
+use tapewright_strategies::{External, Float, Nary, Taping};
 
 /// Puts a function on the tape: `outputs` are the values that it has computed at the values of `inputs`, `rule` says how
 /// derivatives pass through it. Returns a variable for each output.
@@ -24,7 +18,8 @@ pub(crate) fn recording_of<'x, S: Reverse>(inputs: impl IntoIterator<Item = &'x 
 /// the next recording begins, when the tape is reset to a position before the entry, or when it is dropped.
 ///
 /// If all inputs are passive (or the recording is [paused](crate::pause)), nothing is recorded, the outputs are passive, and
-/// the rule is dropped at once.
+/// the rule is dropped at once. So it is under `Passive`; under `Tangent` the rule's [`forward`](External::forward) is called at
+/// once, and a rule that has none panics.
 ///
 /// Everything that the outputs depend on must be among the inputs. An output that is an input's value unchanged is fine.
 ///
@@ -50,7 +45,7 @@ pub(crate) fn recording_of<'x, S: Reverse>(inputs: impl IntoIterator<Item = &'x 
 ///     }
 /// }
 ///
-/// fn product<S: Reverse<Value = f64>>(a: [[f64; 2]; 2], x: &[Real<S>]) -> Vec<Real<S>> {
+/// fn product<S: Taping<Value = f64>>(a: [[f64; 2]; 2], x: &[Real<S>]) -> Vec<Real<S>> {
 ///     let values = a.map(|row| row[0] * x[0].value() + row[1] * x[1].value());
 ///     external(x, &values, Product(a))
 /// }
@@ -60,26 +55,26 @@ pub(crate) fn recording_of<'x, S: Reverse>(inputs: impl IntoIterator<Item = &'x 
 /// assert_eq!(g, [1.0 * 39.0 + 17.0 * 3.0, 2.0 * 39.0 + 17.0 * 4.0]);
 /// ```
 #[track_caller]
-pub fn external<S: Reverse>(inputs: &[Real<S>], outputs: &[S::Value], rule: impl External<S::Value>) -> Vec<Real<S>> {
-    match recording_of(inputs) {
-        None => outputs.iter().map(|value| Real::constant(*value)).collect(),
-        Some(number) => record(number, inputs, outputs, Box::new(rule)),
+pub fn external<S: Taping>(inputs: &[Real<S>], outputs: &[S::Value], rule: impl External<S::Value>) -> Vec<Real<S>> {
+    let arguments: Arguments<'_, S> = inputs.iter().map(|x| (x.value(), x.id())).collect();
+    if S::is_active(&arguments) {
+        record(&arguments, outputs, rule)
+    } else {
+        outputs.iter().map(|value| Real::constant(*value)).collect()
     }
 }
 
-/// Records a function on the tape of this recording.
+pub(crate) type Arguments<'x, S> = SmallVec<[(<S as Taping>::Value, &'x <S as Taping>::Id); 8]>;
+
+/// Records a function of active variables.
 #[track_caller]
-pub(crate) fn record<'x, S: Reverse>(
-    number: TapeNumber,
-    inputs: impl IntoIterator<Item = &'x Real<S>>,
+pub(crate) fn record<S: Taping>(
+    inputs: &[(S::Value, &S::Id)],
     outputs: &[S::Value],
-    rule: Box<dyn External<S::Value>>,
+    rule: impl External<S::Value>,
 ) -> Vec<Real<S>> {
-    let inputs: SmallVec<[&S::Id; 8]> = inputs.into_iter().map(Real::id).collect();
     let mut results = Vec::with_capacity(outputs.len());
-    active::record_external::<S>(number, &inputs, outputs, rule, |value, id| {
-        results.push(Real::from_parts(value, id));
-    });
+    S::record_external(inputs, outputs, Box::new(rule), &mut |value, id| results.push(Real::from_parts(value, id)));
     results
 }
 
@@ -88,6 +83,7 @@ struct Given;
 
 impl<V: Float> Nary<V> for Given {
     const CONSTANTS: usize = 1;
+    const REPLAYS: bool = false;
     /// Not asked for: the caller has the value.
     fn value(_: &[V], _: &[V]) -> V {
         V::nan()

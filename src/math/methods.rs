@@ -11,7 +11,7 @@ use super::{Less, Plus, Times};
 use crate::closed::{Closed, ClosedOperand};
 use crate::expr::{Bin, Compound, Ex, Literal, Operand, Real, RefLeaf, Un, ex};
 use tapewright_strategies::num_traits::Float as _;
-use tapewright_strategies::{Rule, Taping};
+use tapewright_strategies::{Comparison, Rule, Taping, Tree};
 
 /// An expression with your own rule of one argument at its root; see [`Unary`].
 #[inline(always)]
@@ -211,46 +211,44 @@ macro_rules! composed_methods {
         pub fn mul_add<A: Operand<S>, B: Operand<S>>($($receiver)*, a: A, b: B) -> MulAdd<S, $type, A::Node, B::Node> {
             ex(Bin::new(Bin::new($node, a.into_node()), b.into_node()))
         }
+    };
+}
 
-        /// The sign as a passive variable: its slope is 0.
-        #[must_use]
-        #[inline(always)]
-        pub fn signum($($receiver)*) -> Real<S> {
-            Real::constant($value.signum())
+/// Functions that are constant between jumps. Strategies that can replay a recording are told, as of a comparison.
+macro_rules! step_functions {
+    (($($receiver:tt)*), $node:expr, $value:expr) => {
+        step_functions! { @ ($($receiver)*), $node, $value,
+            /// The sign as a passive variable: its slope is 0.
+            signum Sign;
+            /// The largest whole number below, as a passive variable: its slope is 0.
+            floor Floor;
+            /// The smallest whole number above, as a passive variable: its slope is 0.
+            ceil Ceil;
+            /// The nearest whole number, as a passive variable: its slope is 0.
+            round Round;
+            /// The whole part, as a passive variable: its slope is 0.
+            trunc Trunc;
         }
-
-        /// The largest whole number below, as a passive variable: its slope is 0.
+    };
+    (@ $receiver:tt, $node:expr, $value:expr, $($(#[$doc:meta])* $name:ident $comparison:ident;)*) => { $(
+        step_functions! { @@ $receiver, $node, $value, $(#[$doc])* $name $comparison }
+    )* };
+    (@@ ($($receiver:tt)*), $node:expr, $value:expr, $(#[$doc:meta])* $name:ident $comparison:ident) => {
+        $(#[$doc])*
         #[must_use]
         #[inline(always)]
-        pub fn floor($($receiver)*) -> Real<S> {
-            Real::constant($value.floor())
-        }
-
-        /// The smallest whole number above, as a passive variable: its slope is 0.
-        #[must_use]
-        #[inline(always)]
-        pub fn ceil($($receiver)*) -> Real<S> {
-            Real::constant($value.ceil())
-        }
-
-        /// The nearest whole number, as a passive variable: its slope is 0.
-        #[must_use]
-        #[inline(always)]
-        pub fn round($($receiver)*) -> Real<S> {
-            Real::constant($value.round())
-        }
-
-        /// The whole part, as a passive variable: its slope is 0.
-        #[must_use]
-        #[inline(always)]
-        pub fn trunc($($receiver)*) -> Real<S> {
-            Real::constant($value.trunc())
+        #[track_caller]
+        pub fn $name($($receiver)*) -> Real<S> {
+            let value = $value.$name();
+            S::compare($node, &Literal::<S>(value), Comparison::$comparison);
+            Real::constant(value)
         }
     };
 }
 
 impl<S: Taping> Real<S> {
     composed_methods!(RefLeaf<'_, S>, (&self), RefLeaf(&self.0), self.value());
+    step_functions!((&self), &self.0, self.value());
 
     /// Sine and cosine as two expressions.
     #[inline(always)]
@@ -262,6 +260,10 @@ impl<S: Taping> Real<S> {
 
 impl<S: Taping, N: Compound + Rule<S>> Ex<S, N> {
     composed_methods!(N, (self), self.0, self.value());
+}
+
+impl<S: Taping, N: Compound + Tree<S>> Ex<S, N> {
+    step_functions!((self), &self.0, self.value());
 }
 
 /// A maximum rounded off over a width `w`: (x + y + √((x − y)² + w²))/2, without overflow.

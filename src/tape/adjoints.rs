@@ -1,7 +1,7 @@
 //! Adjoints: the vectors that sweeps work on, and what they find.
 
 use super::NONE;
-use super::position::Parts;
+use super::position::{Parts, Under};
 use crate::error::{Error, same_length};
 use crate::expr::Real;
 use core::fmt;
@@ -18,18 +18,21 @@ pub struct AdjointVector<V> {
     pub(super) adjoints: Vec<V>,
     /// Outside these slots all adjoints are 0.
     pub(super) dirty: Range<usize>,
+    /// The sweep from position to position that this is in.
+    pub(super) under: Option<Under>,
 }
 
 impl<V: Float> AdjointVector<V> {
     /// A vector that grows when it is used.
     #[must_use]
     pub const fn new() -> Self {
-        Self { adjoints: Vec::new(), dirty: NONE }
+        Self { adjoints: Vec::new(), dirty: NONE, under: None }
     }
 
     /// Sets all adjoints to 0.
     pub fn reset(&mut self) {
         self.clear(0);
+        self.under = None;
     }
 
     /// Makes the vector long enough.
@@ -99,6 +102,7 @@ pub(super) fn sweep_into<'y, S: Reverse>(
     seeds: impl Iterator<Item = (&'y Real<S>, S::Value)> + Clone,
 ) -> Result<(), Error> {
     adjoints.clear(S::identifiers(owned.tape()));
+    adjoints.under = None;
     fill(owned, parts, adjoints, seeds)?;
     adjoints.reverse(owned, inputs)
 }

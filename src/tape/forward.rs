@@ -18,7 +18,7 @@ impl<S: Reverse> Tape<S> {
     /// It reads the recording twice, so it costs somewhat more than a reverse sweep; with [`Reuse`](crate::Reuse)
     /// indices under strategies that keep values three times, and some memory for the values that are overwritten meanwhile. To
     /// differentiate a function along one direction at one point, [`jvp`](crate::jvp) is cheaper: this is for recordings that
-    /// are there anyway, such as for products with JᵀJ.
+    /// are there anyway, such as for products with Jᵀ·J.
     ///
     /// ```
     /// use tapewright::prelude::*;

@@ -4,6 +4,7 @@ mod adjoints;
 mod forward;
 mod lanes;
 mod position;
+mod replay;
 mod scope;
 
 pub use adjoints::{AdjointVector, Adjoints};

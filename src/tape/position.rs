@@ -7,6 +7,7 @@ use crate::error::Error;
 use crate::expr::Real;
 use smallvec::SmallVec;
 use tapewright_strategies::active::{self, Place};
+use tapewright_strategies::num_traits::Zero;
 use tapewright_strategies::{Reverse, TapeNumber};
 
 /// A place in a recording, between two statements: see [`Scope::position`] and [`Tape::position`].
@@ -15,19 +16,59 @@ use tapewright_strategies::{Reverse, TapeNumber};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position(pub(super) Place);
 
-/// The earlier parts of a recording that was resumed: the number of each, and where it ends.
+/// The earlier parts of a recording that was resumed.
 #[derive(Debug, Default)]
-pub(super) struct Parts(SmallVec<[Place; 2]>);
+pub(super) struct Parts {
+    /// Where each of them ends.
+    ends: SmallVec<[Place; 2]>,
+    /// How often something was forgotten.
+    cuts: u64,
+    /// Numbers of cuts, in order, each with the identifiers that were kept then. Those that were followed by a cut that kept no
+    /// more are left out.
+    kept: Vec<(u64, usize)>,
+}
 
 impl Parts {
+    #[inline(always)]
     pub(super) fn clear(&mut self) {
-        self.0.clear();
+        if !self.ends.is_empty() {
+            *self = Self::default();
+        }
     }
 
     /// Whether a variable of the recording with this number is of an earlier part.
     pub(super) fn have(&self, number: TapeNumber) -> bool {
-        self.0.iter().any(|end| end.number() == number)
+        self.ends.iter().any(|end| end.number() == number)
     }
+
+    /// The number of the first part, which stays the same as long as the recording does.
+    fn root(&self, present: TapeNumber) -> TapeNumber {
+        self.ends.first().map_or(present, |end| end.number())
+    }
+
+    fn cut(&mut self, identifiers: usize) {
+        self.cuts += 1;
+        while self.kept.last().is_some_and(|(_, kept)| *kept >= identifiers) {
+            self.kept.pop();
+        }
+        self.kept.push((self.cuts, identifiers));
+    }
+
+    /// The identifiers that all cuts since this one have kept.
+    fn kept_since(&self, cut: u64) -> usize {
+        let first = self.kept.partition_point(|(number, _)| *number <= cut);
+        self.kept.get(first).map_or(usize::MAX, |(_, kept)| *kept)
+    }
+}
+
+/// The sweep from position to position that an adjoint vector is in.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Under {
+    recording: TapeNumber,
+    /// The cuts that have been made up to now.
+    cuts: u64,
+    /// Seeds were added since the last sweep to slots below this.
+    seeded: usize,
 }
 
 impl<S: Reverse> Scope<'_, S> {
@@ -35,7 +76,7 @@ impl<S: Reverse> Scope<'_, S> {
     ///
     /// # Panics
     ///
-    /// When the strategy keeps no track of places; all of this library that record do.
+    /// When the strategy keeps no track of places (all of this library that record do), and while the recording is paused.
     #[must_use]
     #[track_caller]
     pub fn position(&self) -> Position {
@@ -48,6 +89,10 @@ impl<S: Reverse> Scope<'_, S> {
     /// # Errors
     ///
     /// [`Error::ForeignVariable`] when the variable is of another recording, or of a part that was forgotten.
+    ///
+    /// # Panics
+    ///
+    /// While the recording is paused.
     pub fn renew(&self, variable: &Real<S>) -> Result<Real<S>, Error> {
         match S::locate(variable.id()) {
             None => Ok(variable.clone()),
@@ -124,7 +169,7 @@ impl<S: Reverse> Tape<S> {
     pub fn resume<R>(&mut self, f: impl FnOnce(&mut Scope<S>) -> R) -> R {
         let end = self.owned.place();
         assert!(end.number() != TapeNumber::default(), "there is no recording to go on with: begin one with `record`");
-        self.parts.0.push(end);
+        self.parts.ends.push(end);
         let Self { owned, inputs, parts, .. } = self;
         owned.resume(|number| f(&mut Scope::new(number, inputs, parts)))
     }
@@ -133,40 +178,79 @@ impl<S: Reverse> Tape<S> {
     ///
     /// # Errors
     ///
-    /// [`Error::StalePosition`] when the position is not one that [`position`](Self::position) returned for this recording, or
-    /// what lies there has been forgotten itself; [`Error::Storage`] when records cannot be read back from disk.
+    /// [`Error::StalePosition`] when the position is of another recording or has been forgotten itself;
+    /// [`Error::PositionInside`] when it is not the end of a part, where [`position`](Self::position) was called and the
+    /// recording was resumed, and nothing has happened then. [`Error::Storage`] when records cannot be read back from disk, and
+    /// all is forgotten then.
+    ///
+    /// # Panics
+    ///
+    /// When the strategy keeps no track of places, and when the destructor of an external function does; all is forgotten then.
     pub fn reset_to(&mut self, position: &Position) -> Result<(), Error> {
         let place = position.0;
         if place == self.owned.place() {
             return Ok(());
         }
-        let Some(at) = self.parts.0.iter().position(|end| *end == place) else {
-            return Err(self.stale(position));
+        let Some(at) = self.parts.ends.iter().position(|end| *end == place) else {
+            let inside = Error::PositionInside { recording: place.number().get() };
+            return Err(if self.has(position) { inside } else { self.stale(position) });
         };
-        self.owned.truncate(place)?;
-        self.parts.0.truncate(at + 1);
-        Ok(())
+        // What lies behind is forgotten in any case, also when the disk fails or a destructor panics.
+        self.parts.ends.truncate(at + 1);
+        self.parts.cut(place.identifiers());
+        self.inputs.end = self.inputs.end.min(place.identifiers()).max(self.inputs.start);
+        Ok(self.owned.truncate(place)?)
     }
 
-    /// Adds seeds to the adjoints of these outputs, for [`sweep_between`](Self::sweep_between).
+    /// Adds seeds to the adjoints of these outputs, for [`sweep_between`](Self::sweep_between). Other adjoints in the vector are
+    /// kept if they are those of a sweep from position to position over this recording; else they are 0 from now on.
     ///
     /// # Errors
     ///
     /// [`Error::ForeignVariable`] when an output belongs to another recording; no seed has been added then.
     pub fn seed(&self, adjoints: &mut AdjointVector<S::Value>, seeds: &[(&Real<S>, S::Value)]) -> Result<(), Error> {
-        fill(&self.owned, &self.parts, adjoints, seeds.iter().map(|(y, seed)| (*y, *seed)))
+        let seeded = self.take_up(adjoints).seeded;
+        fill(&self.owned, &self.parts, adjoints, seeds.iter().map(|(y, seed)| (*y, *seed)))?;
+        let slots = seeds.iter().filter_map(|(y, _)| S::locate(y.id())).map(|(_, slot)| slot + 1);
+        let seeded = slots.max().unwrap_or(0).max(seeded);
+        adjoints.under = adjoints.under.map(|under| Under { seeded, ..under });
+        Ok(())
+    }
+
+    /// Makes the vector that of a sweep from position to position over this recording, as it is now.
+    fn take_up(&self, adjoints: &mut AdjointVector<S::Value>) -> Under {
+        let recording = self.parts.root(self.owned.number());
+        let under = match adjoints.under {
+            Some(under) if under.recording == recording => {
+                // Slots of what was forgotten since may be those of other variables now.
+                let kept = self.parts.kept_since(under.cuts).min(adjoints.adjoints.len());
+                adjoints.adjoints[kept..].fill(S::Value::zero());
+                Under { cuts: self.parts.cuts, seeded: under.seeded.min(kept), ..under }
+            }
+            _ => {
+                adjoints.reset();
+                Under { recording, cuts: self.parts.cuts, seeded: 0 }
+            }
+        };
+        adjoints.under = Some(under);
+        under
     }
 
     /// Sweeps from one position to an earlier one, and continues with the adjoints that are in the vector.
     ///
-    /// Afterwards the vector holds the adjoints of all variables that existed at `to`, those of variables made later are 0. So
-    /// a sweep can stop anywhere, and go on from there with [`sweep_between`](Self::sweep_between) or
+    /// Afterwards the vector holds the adjoints of all variables that existed at `to`, and of inputs that were registered
+    /// since. So a sweep can stop anywhere, and go on from there with [`sweep_between`](Self::sweep_between) or
     /// [`sweep_from_position`](Self::sweep_from_position).
+    ///
+    /// With [`Reuse`](crate::Reuse) indices, seed only variables that exist at `from`, and ask only for those that exist at
+    /// `to`: others have identifiers that belong to something else at that place. Under strategies that keep values each such
+    /// sweep then begins with a walk from the end of the recording down to `from`, which restores them.
     ///
     /// # Errors
     ///
-    /// [`Error::StalePosition`] when a position is of another recording or was forgotten; [`Error::Storage`] and
-    /// [`Error::Sweep`] as [`sweep`](Self::sweep). The adjoints are of no use then.
+    /// [`Error::StalePosition`] when a position is of another recording or was forgotten; [`Error::SeedBehind`] when a variable
+    /// was seeded that is made behind `from` (with [`Linear`](crate::Linear) indices); [`Error::Storage`] and [`Error::Sweep`] as
+    /// [`sweep`](Self::sweep), and the adjoints are of no use then.
     ///
     /// # Panics
     ///
@@ -204,6 +288,11 @@ impl<S: Reverse> Tape<S> {
                 return Err(self.stale(position));
             }
         }
+        let under = self.take_up(adjoints);
+        if from.is_some_and(|from| under.seeded > from.0.identifiers()) {
+            return Err(Error::SeedBehind { recording: self.owned.number().get() });
+        }
+        adjoints.under = Some(Under { seeded: 0, ..under });
         adjoints.extend_to(S::identifiers(self.owned.tape()));
         self.owned.reverse_between(from.map(|p| p.0), to.map(|p| p.0), adjoints.everything())?;
         Ok(self.adjoints_in(adjoints))
@@ -211,12 +300,7 @@ impl<S: Reverse> Tape<S> {
 
     /// Whether this is a position of the present recording.
     fn has(&self, position: &Position) -> bool {
-        let place = position.0;
-        let end = self.owned.place();
-        if place.number() == self.owned.number() {
-            return place.is_before(end);
-        }
-        self.parts.0.iter().any(|end| place.number() == end.number() && place.is_before(*end))
+        self.owned.has(position.0)
     }
 
     fn stale(&self, position: &Position) -> Error {

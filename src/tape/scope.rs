@@ -66,7 +66,7 @@ impl<S: Reverse> Scope<'_, S> {
     ///
     /// # Panics
     ///
-    /// When the tape is out of identifiers.
+    /// When the tape is out of identifiers, and while the recording is paused.
     #[inline]
     #[track_caller]
     pub fn input(&mut self, value: S::Value) -> Real<S> {
@@ -80,7 +80,7 @@ impl<S: Reverse> Scope<'_, S> {
     ///
     /// # Panics
     ///
-    /// When the tape is out of identifiers.
+    /// When the tape is out of identifiers, and while the recording is paused.
     #[track_caller]
     pub fn inputs(&mut self, values: &[S::Value]) -> Vec<Real<S>> {
         let mut variables = Vec::new();
@@ -92,7 +92,7 @@ impl<S: Reverse> Scope<'_, S> {
     ///
     /// # Panics
     ///
-    /// When the tape is out of identifiers.
+    /// When the tape is out of identifiers, and while the recording is paused.
     #[track_caller]
     pub fn inputs_into(&mut self, values: &[S::Value], variables: &mut Vec<Real<S>>) {
         register(self.number, self.inputs, values, variables);

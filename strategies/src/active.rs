@@ -17,7 +17,7 @@
 
 use crate::external::{Entry, Externals, Slots};
 use crate::pool::Pool;
-use crate::{Companion, External, LinearId, Mark, MemoryUsage, Reverse, SweepError, TapeNumber};
+use crate::{Companion, External, LinearId, Mark, MemoryUsage, Replay, Reverse, SweepError, TapeNumber};
 use core::any::TypeId;
 use core::cell::{Cell, UnsafeCell};
 use core::marker::PhantomData;
@@ -34,6 +34,10 @@ pub(crate) struct Header {
     pub(crate) lent: Cell<bool>,
     /// How many calls of [`pause`] are running; it is `lent` meanwhile.
     pauses: Cell<u32>,
+    /// Whether the recording keeps guards.
+    guarded: Cell<bool>,
+    /// Whether it, or one around it, does.
+    guards: Cell<bool>,
     outer: Cell<*const Header>,
     /// The identifiers of the recording, if its strategy reuses them.
     pub(crate) pool: PoolCell,
@@ -46,6 +50,8 @@ impl Header {
             number: Cell::new(TapeNumber(0)),
             lent: Cell::new(false),
             pauses: Cell::new(0),
+            guarded: Cell::new(false),
+            guards: Cell::new(false),
             outer: Cell::new(ptr::null()),
             pool: PoolCell(UnsafeCell::new(Pool::new())),
         }
@@ -56,6 +62,14 @@ impl Header {
 pub(crate) struct PoolCell(UnsafeCell<Pool>);
 
 impl PoolCell {
+    /// # Safety
+    ///
+    /// Nobody changes the pool meanwhile. Several threads may ask.
+    unsafe fn reserved(&self) -> usize {
+        // SAFETY: promised by the caller.
+        unsafe { (*self.0.get()).reserved() }
+    }
+
     /// # Safety
     ///
     /// `f` does not come back here: it calls methods of the pool and nothing that runs code of users.
@@ -119,13 +133,25 @@ pub struct Place {
     mark: Mark,
     /// The external functions before it.
     externals: usize,
+    /// [`Reverse::identifiers`] there.
+    identifiers: usize,
 }
 
 impl Place {
+    fn new<S: Reverse>(number: TapeNumber, tape: &S::Tape, externals: &Externals<S::Value>) -> Self {
+        Self { number, mark: S::mark(tape), externals: externals.list.len(), identifiers: S::identifiers(tape) }
+    }
+
     /// The recording.
     #[must_use]
     pub const fn number(self) -> TapeNumber {
         self.number
+    }
+
+    /// [`Reverse::identifiers`] of the recording at this place.
+    #[must_use]
+    pub const fn identifiers(self) -> usize {
+        self.identifiers
     }
 
     /// Whether it lies before, or is, the other place of the same tape.
@@ -135,15 +161,25 @@ impl Place {
     }
 }
 
+/// A part of a recording behind which it was resumed.
+#[derive(Debug)]
+struct Part {
+    end: Place,
+    /// The identifiers that could be reused then.
+    free: Box<[u32]>,
+}
+
 /// A tape that is not recording at the moment. Owned, `Send`, and freed on drop.
 pub struct OwnedTape<S: Reverse> {
     recorder: NonNull<Recorder<S>>,
+    /// The earlier parts of a recording that was resumed.
+    parts: Vec<Part>,
     owns: PhantomData<Recorder<S>>,
 }
 
 // SAFETY: an `OwnedTape` is in no thread's list (`record` borrows it while it is), so it owns its recorder like a box.
 unsafe impl<S: Reverse> Send for OwnedTape<S> {}
-// SAFETY: through a shared reference only `&S::Tape` can be had.
+// SAFETY: through a shared reference only `&S::Tape` can be had, external functions, which are `Sync`, and the size of the pool.
 unsafe impl<S: Reverse<Tape: Sync>> Sync for OwnedTape<S> {}
 
 impl<S: Reverse> OwnedTape<S> {
@@ -153,7 +189,7 @@ impl<S: Reverse> OwnedTape<S> {
         let header = Header::new(TypeId::of::<S>());
         let recorder = Box::into_raw(Box::new(Recorder::<S> { header, tape, externals: Externals::default() }));
         // SAFETY: `Box::into_raw` never returns null.
-        Self { recorder: unsafe { NonNull::new_unchecked(recorder) }, owns: PhantomData }
+        Self { recorder: unsafe { NonNull::new_unchecked(recorder) }, parts: Vec::new(), owns: PhantomData }
     }
 
     /// The strategy's own tape.
@@ -189,6 +225,7 @@ impl<S: Reverse> OwnedTape<S> {
     fn begin(&mut self) {
         let number = fresh_number();
         self.header().number.set(number);
+        self.parts.clear();
         // SAFETY: clearing runs no code of users.
         unsafe { self.header().pool.with(Pool::clear) };
         S::begin(self.tape_mut(), number);
@@ -212,7 +249,7 @@ impl<S: Reverse> OwnedTape<S> {
     /// The place behind the last statement.
     #[must_use]
     pub fn place(&self) -> Place {
-        Place { number: self.number(), mark: S::mark(self.tape()), externals: self.externals().list.len() }
+        Place::new::<S>(self.number(), self.tape(), self.externals())
     }
 
     /// [`Reverse::reverse`], with the external functions of the recording among its statements.
@@ -295,8 +332,80 @@ impl<S: Reverse> OwnedTape<S> {
         })
     }
 
+    /// Whether this is a place of the present recording, in its present part or in an earlier one that was not forgotten.
+    #[must_use]
+    pub fn has(&self, place: Place) -> bool {
+        if place.number == self.number() {
+            return place.is_before(self.place());
+        }
+        self.parts.iter().any(|part| place.number == part.end.number && place.is_before(part.end))
+    }
+
+    /// Whether comparisons of variables of later recordings leave guards, which [`replay`](Self::replay) checks.
+    pub fn set_guards(&mut self, keep: bool)
+    where
+        S: Replay,
+    {
+        self.header().guarded.set(keep);
+    }
+
+    /// Computes the recording again with these values in these slots, and the other inputs as they are, external functions
+    /// included.
+    ///
+    /// # Errors
+    ///
+    /// [`SweepError::Unsupported`] when a slot is not that of an input, or a statement cannot be computed from its record: nothing
+    /// has been changed then. [`SweepError::BranchChanged`] when a comparison that left a guard comes out differently, and those
+    /// of rules: the recording has been computed again at the old inputs then. [`SweepError::Storage`] when records cannot be
+    /// read back: values are then of no use until a replay succeeds.
+    pub fn replay(&mut self, inputs: &[(usize, S::Value)]) -> Result<(), SweepError>
+    where
+        S: Replay,
+    {
+        // SAFETY: as in `tape_mut`; the two parts are borrowed apart.
+        let Recorder { tape, externals, .. } = unsafe { &mut *self.recorder.as_ptr() };
+        let entries = &externals.list;
+        S::can_be_replayed(tape)?;
+        for (slot, _) in inputs {
+            let computed = entries.iter().any(|entry| entry.outputs.iter().any(|output| output == *slot));
+            if computed || !S::has_no_statement(tape, *slot)? {
+                let what = format!("variable {slot} of the recording is no input: a replay cannot give it a value");
+                return Err(SweepError::Unsupported { what });
+            }
+        }
+        let exchange = |tape: &mut S::Tape, (slot, value): (usize, S::Value)| {
+            (slot, core::mem::replace(&mut S::values_mut(tape)[slot], value))
+        };
+        let old: Vec<_> = inputs.iter().map(|input| exchange(tape, *input)).collect();
+        let stops = || entries.iter().map(|entry| entry.mark);
+        let (mut passed, mut outputs) = (0, Vec::new());
+        let outcome = S::replay_through(tape, true, &mut stops(), &mut |values| {
+            outputs.extend(entries[passed].outputs.iter().map(|slot| values[slot]));
+            passed += 1;
+            entries[passed - 1].replay(values)
+        });
+        if outcome.is_ok() {
+            return Ok(());
+        }
+        old.into_iter().rev().for_each(|input| _ = exchange(tape, input));
+        let (mut next, mut outputs) = (0, outputs.into_iter());
+        S::replay_through(tape, false, &mut stops(), &mut |values| {
+            if next < passed {
+                // Whatever it says: its results are known.
+                let _ = entries[next].replay(values);
+                entries[next].outputs.iter().zip(&mut outputs).for_each(|(slot, value)| values[slot] = value);
+            }
+            next += 1;
+            Ok(())
+        })?;
+        outcome
+    }
+
     /// The external functions from the later place down to the earlier.
     fn entries(&self, from: Option<Place>, to: Option<Place>) -> &[Entry<S::Value>] {
+        for place in from.into_iter().chain(to) {
+            assert!(self.has(place), "a place of recording {} is none of recording {}", place.number, self.number());
+        }
         let list = &self.externals().list;
         let (end, start) = (from.map_or(list.len(), |place| place.externals), to.map_or(0, |place| place.externals));
         let ordered = from.zip(to).is_none_or(|(from, to)| to.mark <= from.mark) && start <= end;
@@ -304,17 +413,29 @@ impl<S: Reverse> OwnedTape<S> {
         list.get(start..end).expect("a place of this recording")
     }
 
-    /// Forgets what lies behind a place of this recording, and drops the external functions there. The recording has another
-    /// number from then on.
+    /// Forgets what lies behind a place where the recording was [resumed](Self::resume), and drops the external functions
+    /// there. The recording has another number from then on.
     ///
     /// # Errors
     ///
-    /// When records cannot be read back.
+    /// When records cannot be read back. What lay behind the place is forgotten all the same.
+    ///
+    /// # Panics
+    ///
+    /// When the recording was not resumed there, and when the destructor of an external function does; all is done then.
     pub fn truncate(&mut self, place: Place) -> Result<(), SweepError> {
-        S::truncate(self.tape_mut(), place.mark)?;
-        self.externals_mut().list.truncate(place.externals);
+        let part = self.parts.iter().position(|part| part.end == place);
+        let part = part.unwrap_or_else(|| panic!("recording {} was not resumed at this place", self.number()));
         self.renumber();
-        Ok(())
+        self.parts.truncate(part + 1);
+        let outcome = S::truncate(self.tape_mut(), place.mark);
+        if outcome.is_ok() {
+            // SAFETY: putting identifiers back runs no code of users.
+            unsafe { self.header().pool.with(|pool| pool.restore(&self.parts[part].free)) };
+        }
+        // Last, because destructors of users may panic.
+        self.externals_mut().list.truncate(place.externals);
+        outcome
     }
 
     /// Bytes of external functions, and of what the tape keeps for them.
@@ -331,8 +452,8 @@ impl<S: Reverse> OwnedTape<S> {
     /// Bytes that the management of reused identifiers takes.
     #[must_use]
     pub fn pool_bytes(&self) -> usize {
-        // SAFETY: `reserved` runs no code of users, and nobody changes the pool of a tape that is not listed.
-        unsafe { self.header().pool.with(|pool| pool.reserved()) }
+        // SAFETY: nobody changes the pool of a tape that is not listed, but for methods that borrow it exclusively.
+        unsafe { self.header().pool.reserved() }
     }
 
     /// Forgets the recording: its variables are of a finished recording from now on. Memory is kept.
@@ -343,7 +464,10 @@ impl<S: Reverse> OwnedTape<S> {
     #[inline(always)]
     fn list(&self) {
         let header = self.recorder.as_ptr().cast::<Header>().cast_const();
-        self.header().outer.set(INNERMOST.replace(header));
+        let outer = INNERMOST.replace(header);
+        self.header().outer.set(outer);
+        // SAFETY: what was the innermost header is valid.
+        self.header().guards.set(self.header().guarded.get() | unsafe { (*outer).guards.get() });
     }
 
     /// Takes this tape out of the thread's list, wherever in the list it is.
@@ -384,7 +508,15 @@ impl<S: Reverse> OwnedTape<S> {
 
     /// [`record`](Self::record) that goes on behind what has been recorded, under a new number: earlier variables are known to
     /// the tape by their old one.
+    ///
+    /// # Panics
+    ///
+    /// When there is no recording yet, and when `f` does.
     pub fn resume<R>(&mut self, f: impl FnOnce(TapeNumber) -> R) -> R {
+        assert!(self.number() != TapeNumber(0), "there is no recording to go on with: begin one first");
+        // SAFETY: copying the list runs no code of users.
+        let free = unsafe { self.header().pool.with(|pool| pool.free().into()) };
+        self.parts.push(Part { end: self.place(), free });
         self.renumber();
         self.run(f)
     }
@@ -493,8 +625,32 @@ fn with_parts<S: Reverse, R>(number: TapeNumber, f: impl FnOnce(&mut S::Tape, &m
     }
 }
 
+/// Whether a recording of this thread keeps guards.
+#[inline(always)]
+pub(crate) fn guards() -> bool {
+    // SAFETY: the innermost header is valid on its own thread.
+    unsafe { (*innermost()).guards.get() }
+}
+
+/// Gives `f` the tape of strategy `S` that records under `number` on this thread, if there is one that keeps guards and is
+/// not in use or paused.
+pub(crate) fn with_guarded<S: Reverse>(number: TapeNumber, f: impl FnOnce(&mut S::Tape)) {
+    let header = listed(number);
+    // SAFETY: listed headers are valid; `kind` and `lent` as in `with_parts`.
+    unsafe {
+        if let Some(found) = header.as_ref()
+            && found.kind == TypeId::of::<S>()
+            && found.guarded.get()
+            && !found.lent.get()
+        {
+            let _lent = Lent::new(header);
+            f(&mut (*header.cast::<Recorder<S>>().cast_mut()).tape);
+        }
+    }
+}
+
 /// Records an external function on the tape of strategy `S` that records under `number` on this thread, behind its last
-/// statement: `outputs` are the values of its results, each of which becomes a variable that `each` is given, in order.
+/// statement: `inputs` are the values and identifiers of its arguments, `outputs` the values of its results, each of which becomes a variable that `each` is given, in order.
 ///
 /// # Panics
 ///
@@ -503,17 +659,18 @@ fn with_parts<S: Reverse, R>(number: TapeNumber, f: impl FnOnce(&mut S::Tape, &m
 #[track_caller]
 pub fn record_external<S: Reverse>(
     number: TapeNumber,
-    inputs: &[&S::Id],
+    inputs: &[(S::Value, &S::Id)],
     outputs: &[S::Value],
     rule: Box<dyn External<S::Value>>,
     mut each: impl FnMut(S::Value, S::Id),
 ) {
-    let slot = |id: &&S::Id| match S::locate(id) {
+    let slot = |(_, id): &(S::Value, &S::Id)| match S::locate(id) {
         None => 0,
         Some((of, slot)) if of == number => slot,
         Some((of, _)) => two_recordings(number, of),
     };
     let slots: Vec<usize> = inputs.iter().map(slot).collect();
+    let passive = inputs.iter().zip(&slots).filter(|(_, slot)| **slot == 0).map(|((value, _), _)| *value).collect();
     let mut results = Vec::with_capacity(outputs.len());
     let mut rule = Some(rule);
     with_parts::<S, _>(number, |tape, externals| {
@@ -528,6 +685,7 @@ pub fn record_external<S: Reverse>(
         externals.list.push(Entry {
             mark: S::mark(tape),
             inputs: Slots::new(&slots),
+            passive,
             outputs: Slots::new(&outputs),
             rule: rule.take().expect("it is moved once"),
         });
@@ -554,7 +712,7 @@ pub fn with_companion<S: Reverse, C: Companion + Default, R>(number: TapeNumber,
 #[must_use]
 #[track_caller]
 pub fn place<S: Reverse>(number: TapeNumber) -> Place {
-    with_parts::<S, _>(number, |tape, externals| Place { number, mark: S::mark(tape), externals: externals.list.len() })
+    with_parts::<S, _>(number, |tape, externals| Place::new::<S>(number, tape, externals))
 }
 
 /// Runs `f` with all recordings of this thread paused: its statements are computed, not recorded, and their results are
@@ -786,9 +944,18 @@ fn common(numbers: impl Iterator<Item = TapeNumber>) -> Option<TapeNumber> {
         }
         common = number;
     }
+    if common == TapeNumber(0) {
+        return None;
+    }
     // SAFETY: listed headers are valid.
-    let recorded = common != TapeNumber(0) && unsafe { listed(common).as_ref() }.is_none_or(|h| h.pauses.get() == 0);
-    recorded.then_some(common)
+    match unsafe { listed(common).as_ref() } {
+        Some(header) if header.pauses.get() > 0 => {
+            // What a barrier hides must not be used, paused or not.
+            find_for_statement(common);
+            None
+        }
+        _ => Some(common),
+    }
 }
 
 /// [`common_number`] for the identifiers of any strategy that can be swept.

@@ -1,7 +1,10 @@
 //! The contract between the engine and a strategy.
 
 use crate::scratch::Scratch;
-use crate::{Float, Mark, MemoryReport, Shape, SpillOptions, SpillUsage, StorageError, SweepError, TapeNumber};
+use crate::{
+    Companion, External, Float, Mark, MemoryReport, Shape, SpillOptions, SpillUsage, StorageError, SweepError,
+    TapeNumber,
+};
 use generic_array::ArrayLength;
 use generic_array::typenum::Unsigned;
 
@@ -123,6 +126,14 @@ pub trait Taping: Sized + 'static {
     #[track_caller]
     fn record<N: Statement<Self>>(statement: &N) -> Self::Id;
 
+    /// Notes that the values of two expressions were compared, for strategies whose recordings can be replayed and then have to
+    /// find that the comparison comes out as it did: see [`Replay`]. Others need not know.
+    #[inline(always)]
+    #[track_caller]
+    fn compare<A: Tree<Self>, B: Tree<Self>>(left: &A, right: &B, comparison: Comparison) {
+        let _ = (left, right, comparison);
+    }
+
     /// Records a statement whose number of arguments is known at run time only. `arguments` is one list cut in
     /// pieces; `value` is the value of `R` at them; there are `R::CONSTANTS` constants for each argument.
     ///
@@ -135,6 +146,102 @@ pub trait Taping: Sized + 'static {
         constants: &[Self::Value],
         value: Self::Value,
     ) -> Self::Id;
+
+    /// Whether a derivative of a function of these variables, given by values and identifiers, would go anywhere: whether its results must be recorded, or carry
+    /// derivatives.
+    ///
+    /// # Panics
+    ///
+    /// As [`record`](Self::record), where variables belong to recordings.
+    #[track_caller]
+    fn is_active(inputs: &[(Self::Value, &Self::Id)]) -> bool {
+        let _ = inputs;
+        true
+    }
+
+    /// Records an external function of these variables, whose results have these values, and gives `each` the variable for
+    /// each of them, in order. Strategies whose tapes have [marks](Reverse::mark) call [`active::record_external`].
+    ///
+    /// [`active::record_external`]: crate::active::record_external
+    ///
+    /// # Panics
+    ///
+    /// As [`record`](Self::record); when the strategy has no external functions; in forward mode, when the rule fails.
+    #[track_caller]
+    fn record_external(
+        inputs: &[(Self::Value, &Self::Id)],
+        outputs: &[Self::Value],
+        rule: Box<dyn External<Self::Value>>,
+        each: &mut dyn FnMut(Self::Value, Self::Id),
+    ) {
+        let _ = (inputs, outputs, each);
+        panic!(
+            "{} has no external functions, so {} cannot be recorded (implement `Taping::record_external`)",
+            core::any::type_name::<Self>(),
+            rule.name()
+        )
+    }
+
+    /// What the tape of these variables keeps of this type for external functions, made if there is none yet; `None` if there
+    /// is no tape.
+    ///
+    /// # Panics
+    ///
+    /// As [`record`](Self::record), where variables belong to recordings.
+    #[track_caller]
+    fn keep<C: Companion + Default + Clone>(inputs: &[(Self::Value, &Self::Id)]) -> Option<C> {
+        let _ = inputs;
+        None
+    }
+}
+
+/// A way to compare two numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    /// `==`, and with the opposite outcome `!=`.
+    Equal,
+    /// `<`.
+    Less,
+    /// `<=`.
+    LessOrEqual,
+    /// `>`.
+    Greater,
+    /// `>=`.
+    GreaterOrEqual,
+    /// `partial_cmp`.
+    Order,
+    /// Whether the right number is the sign of the left one.
+    Sign,
+    /// Whether the right number is the largest whole one below the left one.
+    Floor,
+    /// Whether the right number is the smallest whole one above the left one.
+    Ceil,
+    /// Whether the right number is the whole one nearest to the left one.
+    Round,
+    /// Whether the right number is the whole part of the left one.
+    Trunc,
+}
+
+impl Comparison {
+    /// How it comes out, as a number: 1 or 0 for true or false; for `partial_cmp` −1, 0, 1, or 2 where there is no order.
+    #[must_use]
+    pub fn outcome<V: Float>(self, left: V, right: V) -> i8 {
+        let same =
+            |a: V| a == right && a.is_sign_negative() == right.is_sign_negative() || a.is_nan() && right.is_nan();
+        match self {
+            Self::Equal => i8::from(left == right),
+            Self::Less => i8::from(left < right),
+            Self::LessOrEqual => i8::from(left <= right),
+            Self::Greater => i8::from(left > right),
+            Self::GreaterOrEqual => i8::from(left >= right),
+            Self::Order => left.partial_cmp(&right).map_or(2, |order| order as i8),
+            Self::Sign => i8::from(same(left.signum())),
+            Self::Floor => i8::from(same(left.floor())),
+            Self::Ceil => i8::from(same(left.ceil())),
+            Self::Round => i8::from(same(left.round())),
+            Self::Trunc => i8::from(same(left.trunc())),
+        }
+    }
 }
 
 /// A [`Taping`] strategy whose variables are `Copy`, so that generic code may write `x * y`.
@@ -349,6 +456,49 @@ pub trait Reverse: Taping {
     fn memory(tape: &Self::Tape) -> MemoryReport;
 }
 
+/// A [`Reverse`] strategy that keeps the value of every variable, and whose recordings can be computed again at other inputs.
+#[diagnostic::on_unimplemented(
+    message = "recordings of `{Self}` cannot be replayed",
+    label = "a strategy that can be replayed is needed here",
+    note = "a replay needs the value of every variable and the means to compute it: `PrimalValue` with `Linear` indices has both"
+)]
+pub trait Replay: Reverse {
+    /// The value of each variable, by slot.
+    fn values(tape: &Self::Tape) -> &[Self::Value];
+
+    /// The value of each variable, by slot, to be changed where a variable has no statement.
+    fn values_mut(tape: &mut Self::Tape) -> &mut [Self::Value];
+
+    /// Whether the variable in this slot has no statement: it is an input, or a result of an external function.
+    ///
+    /// # Errors
+    ///
+    /// When records cannot be read back.
+    fn has_no_statement(tape: &Self::Tape, slot: usize) -> Result<bool, SweepError>;
+
+    /// Whether all statements can be computed from their records.
+    ///
+    /// # Errors
+    ///
+    /// [`SweepError::Unsupported`] if one cannot.
+    fn can_be_replayed(tape: &Self::Tape) -> Result<(), SweepError>;
+
+    /// Computes the values of all variables that have a statement again, first to last, with stops: whenever all statements
+    /// before the next stop have been computed, `at` is called with the values. Stops come in the order of the statements.
+    /// Comparisons that left a guard are checked if `guarded`.
+    ///
+    /// # Errors
+    ///
+    /// [`SweepError::BranchChanged`] when a comparison comes out differently; when records cannot be read back; those of `at`.
+    /// The values are partly the new ones then.
+    fn replay_through(
+        tape: &mut Self::Tape,
+        guarded: bool,
+        stops: &mut dyn Iterator<Item = Mark>,
+        at: &mut Stop<'_, Self::Value>,
+    ) -> Result<(), SweepError>;
+}
+
 /// What is done at a stop of [`Reverse::reverse_through`].
 pub type Stop<'a, V> = dyn FnMut(&mut [V]) -> Result<(), SweepError> + 'a;
 
@@ -498,6 +648,8 @@ pub trait Nary<V: Float>: 'static {
     const UNIT: bool = false;
     /// Constants per argument: 0 or 1.
     const CONSTANTS: usize = 0;
+    /// Whether [`value`](Self::value) can be called again, at other arguments, when a recording is replayed.
+    const REPLAYS: bool = true;
     /// The value at these arguments.
     fn value(arguments: &[V], constants: &[V]) -> V;
     /// Writes the partial for each argument; the slices are equally long.

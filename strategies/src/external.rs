@@ -81,7 +81,7 @@ pub trait External<V: Float>: Send + Sync + 'static {
         Err(SweepError::NoRule { function: self.name(), rule: "forward" })
     }
 
-    /// Computes the outputs at new inputs. Without it a recording with this function cannot be replayed.
+    /// Computes the outputs at new inputs, passive ones included; `outputs` are the old ones at first. Without it a recording with this function cannot be replayed.
     ///
     /// Later sweeps call the reverse rule, which must then be that at the new inputs.
     ///
@@ -263,6 +263,8 @@ impl Slots {
 pub(crate) struct Entry<V> {
     pub(crate) mark: Mark,
     pub(crate) inputs: Slots,
+    /// The values of passive inputs.
+    pub(crate) passive: Box<[V]>,
     pub(crate) outputs: Slots,
     pub(crate) rule: Box<dyn External<V>>,
 }
@@ -298,6 +300,19 @@ impl<V: Float> Entry<V> {
 }
 
 impl<V: Float> Entry<V> {
+    /// Computes the function again.
+    pub(crate) fn replay(&self, values: &mut [V]) -> Result<(), SweepError> {
+        let mut passive = self.passive.iter();
+        let value_of = |slot: usize| if slot == 0 { passive.next().copied() } else { Some(values[slot]) };
+        let inputs: Scratch<V> = Scratch::of(
+            self.inputs.iter().map(value_of).map(|value| value.expect("values of passive inputs are kept")),
+        );
+        let mut outputs: Scratch<V> = Scratch::of(self.outputs.iter().map(|slot| values[slot]));
+        self.rule.replay(&inputs, &mut outputs)?;
+        self.outputs.iter().zip(&*outputs).for_each(|(slot, value)| values[slot] = *value);
+        Ok(())
+    }
+
     /// Propagates tangents through the function.
     pub(crate) fn forward(&self, tangents: &mut [V]) -> Result<(), SweepError> {
         let inputs: Scratch<V> = Scratch::of(self.inputs.iter().map(|slot| tangents[slot]));
@@ -337,7 +352,11 @@ impl<V: Float> Externals<V> {
     /// Bytes of the functions, and of the companions.
     pub(crate) fn bytes(&self) -> (MemoryUsage, usize) {
         let owned = |entry: &Entry<V>| {
-            size_of_val(&*entry.rule) + entry.rule.owned_bytes() + entry.inputs.bytes() + entry.outputs.bytes()
+            size_of_val(&*entry.rule)
+                + entry.rule.owned_bytes()
+                + entry.inputs.bytes()
+                + size_of_val(&*entry.passive)
+                + entry.outputs.bytes()
         };
         let owned: usize = self.list.iter().map(owned).sum();
         let list = MemoryUsage::of_vec(&self.list);

@@ -159,6 +159,21 @@ impl<I: IndexType> LinearId<I> {
         Self(I::pack(0, 0))
     }
 
+    /// The identifier under another number of its recording, which has so many identifiers.
+    ///
+    /// # Panics
+    ///
+    /// When the recording has no such identifier.
+    #[track_caller]
+    pub(crate) fn renewed(self, number: TapeNumber, length: usize) -> Self {
+        if !self.is_active() {
+            return Self::passive();
+        }
+        let known = number != TapeNumber(0) && (1..length as u64).contains(&self.index());
+        assert!(known, "recording {number} never made the variable {self:?}");
+        Self::pack(number, self.index())
+    }
+
     #[inline(always)]
     pub(crate) fn within(self, number: TapeNumber, next: u64) -> bool {
         I::within(self.0, number.0, next)

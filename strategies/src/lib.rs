@@ -45,8 +45,8 @@ pub mod slab_stack {
 pub use arena::{Continuations, InMemory, Layer, Records, Shared, SlabStack, SpillDefaults, Spilled, SystemDefaults};
 pub use continuation::Continuation;
 pub use contract::{
-    Capacity, Load, Nary, Policy, Reverse, Rule, Sink, Spills, Statement, Stop, Store, Strategy, Strict, Taped, Taping,
-    Tree, Twin, Variable,
+    Capacity, Comparison, Load, Nary, Policy, Replay, Reverse, Rule, Sink, Spills, Statement, Stop, Store, Strategy,
+    Strict, Taped, Taping, Tree, Twin, Variable,
 };
 pub use external::{Companion, External, Mark, SweepError};
 pub use float::Float;

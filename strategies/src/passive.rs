@@ -1,6 +1,6 @@
 //! No tape at all.
 
-use crate::{Float, Nary, Statement, Strict, Taping, Variable};
+use crate::{External, Float, Nary, Statement, Strict, Taping, Variable};
 use core::marker::PhantomData;
 
 /// Plain arithmetic: a variable is laid out as its float, nothing is recorded, and code runs at the float's speed.
@@ -43,4 +43,13 @@ impl<V: Float> Taping for Passive<V> {
 
     #[inline(always)]
     fn record_nary<R: Nary<V>>(_: &[&[V]], _: &[V], _: V) {}
+
+    #[inline(always)]
+    fn is_active(_: &[(V, &())]) -> bool {
+        false
+    }
+
+    fn record_external(_: &[(V, &())], outputs: &[V], _: Box<dyn External<V>>, each: &mut dyn FnMut(V, ())) {
+        outputs.iter().for_each(|value| each(*value, ()));
+    }
 }

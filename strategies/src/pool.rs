@@ -81,6 +81,17 @@ impl Pool {
         }
     }
 
+    /// The identifiers that were used and returned.
+    pub(crate) fn free(&self) -> &[u32] {
+        &self.free[..self.returned]
+    }
+
+    /// Makes these the identifiers that can be reused. There were as many at some time, so there is room.
+    pub(crate) fn restore(&mut self, free: &[u32]) {
+        self.returned = free.len();
+        self.free[..free.len()].copy_from_slice(free);
+    }
+
     /// How many identifiers there is room for, 0 among them.
     #[inline(always)]
     pub(crate) const fn len(&self) -> usize {

@@ -1,11 +1,14 @@
 //! Partials later.
 
+use crate::active;
 use crate::arena::{self, InMemory, Layer, Layout, Records, Spilled};
 use crate::{
-    Capacity, Float, IndexManager, Linear, LinearId, Mark, MemoryReport, Nary, Policy, Reverse, SpillDefaults,
-    SpillOptions, SpillUsage, Spills, Statement, Stop, StorageError, Strict, SweepError, TapeNumber, Taped, Taping,
+    Capacity, Comparison, Float, IndexManager, IndexType, Linear, LinearId, Mark, MemoryReport, Nary, Policy, Replay,
+    Reverse, SpillDefaults, SpillOptions, SpillUsage, Spills, Statement, Stop, StorageError, Strict, SweepError,
+    TapeNumber, Taped, Taping, Tree,
 };
 use core::marker::PhantomData;
+use core::panic::Location;
 
 /// Primal-value taping: the tape keeps the value of every variable once, and a record keeps which variables and `f64`
 /// operands its statement used; the sweep rebuilds the statement and recomputes its partials.
@@ -32,6 +35,20 @@ impl<V: Float, M: IndexManager, L: Layer, P: Policy> Taping for PrimalValue<V, M
         arena::append::<Self, V, M, L, N, true>(layout, statement)
     }
 
+    #[inline(always)]
+    #[track_caller]
+    fn compare<A: Tree<Self>, B: Tree<Self>>(left: &A, right: &B, comparison: Comparison) {
+        if !M::REUSES && active::guards() {
+            let layouts = const {
+                [
+                    &Layout::replay::<Self, A::Back, M::Index>() as &'static Layout<V>,
+                    &Layout::replay::<Self, B::Back, M::Index>(),
+                ]
+            };
+            arena::guard::<Self, V, M, L, A, B>(left, right, layouts, comparison, Location::caller());
+        }
+    }
+
     #[track_caller]
     fn record_nary<R: Nary<V>>(arguments: &[&[Self::Variable]], constants: &[V], value: V) -> M::Id {
         arena::append_nary::<Self, R, V, M, L, true>(arguments, constants, value)
@@ -40,6 +57,33 @@ impl<V: Float, M: IndexManager, L: Layer, P: Policy> Taping for PrimalValue<V, M
 
 impl<V: Float, M: IndexManager, L: Layer, P: Policy> Reverse for PrimalValue<V, M, L, P> {
     arena::reverse_by_arena!(Records<V, M, L, true>, L::SPILLS);
+}
+
+impl<V: Float, I: IndexType, L: Layer, P: Policy> Replay for PrimalValue<V, Linear<I>, L, P> {
+    fn values(tape: &Self::Tape) -> &[V] {
+        tape.all_values()
+    }
+
+    fn values_mut(tape: &mut Self::Tape) -> &mut [V] {
+        tape.all_values_mut()
+    }
+
+    fn has_no_statement(tape: &Self::Tape, slot: usize) -> Result<bool, SweepError> {
+        tape.has_no_statement(slot)
+    }
+
+    fn can_be_replayed(tape: &Self::Tape) -> Result<(), SweepError> {
+        tape.can_be_replayed()
+    }
+
+    fn replay_through(
+        tape: &mut Self::Tape,
+        guarded: bool,
+        stops: &mut dyn Iterator<Item = Mark>,
+        at: &mut Stop<'_, V>,
+    ) -> Result<(), SweepError> {
+        tape.replay_through(guarded, stops, at)
+    }
 }
 
 arena::spills_by_records!(PrimalValue);

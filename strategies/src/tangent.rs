@@ -1,6 +1,8 @@
 //! Derivatives beside the values: forward mode.
 
-use crate::{Float, Nary, Policy, Scratch, Shape, Sink, Statement, Strategy, Strict, Taped, Taping, Variable};
+use crate::{
+    External, Float, Nary, Policy, Scratch, Shape, Sink, Statement, Strategy, Strict, Taped, Taping, Variable,
+};
 use core::marker::PhantomData;
 use core::ops::Index;
 
@@ -148,6 +150,31 @@ impl<const N: usize, V: Float, P: Policy> Taping for Tangent<N, V, P> {
         let mut sum = Careful([V::zero(); N]);
         statement.backward(V::one(), &mut sum);
         Directions(sum.0)
+    }
+
+    fn is_active(inputs: &[(V, &Directions<V, N>)]) -> bool {
+        inputs.iter().any(|(_, tangent)| tangent.0.iter().any(|slope| *slope != V::zero()))
+    }
+
+    /// Panics when the rule fails: forward mode has no sweep that could return an error.
+    #[track_caller]
+    fn record_external(
+        inputs: &[(V, &Directions<V, N>)],
+        outputs: &[V],
+        rule: Box<dyn External<V>>,
+        each: &mut dyn FnMut(V, Directions<V, N>),
+    ) {
+        let mut results = vec![Directions::<V, N>::default(); outputs.len()];
+        let mut slopes = vec![V::zero(); outputs.len()];
+        for lane in (0..N).filter(|lane| inputs.iter().any(|(_, tangent)| tangent.0[*lane] != V::zero())) {
+            let tangents: Vec<V> = inputs.iter().map(|(_, tangent)| tangent.0[lane]).collect();
+            slopes.fill(V::zero());
+            if let Err(error) = rule.forward(&tangents, &mut slopes) {
+                panic!("{error}");
+            }
+            results.iter_mut().zip(&slopes).for_each(|(result, slope)| result.0[lane] = *slope);
+        }
+        outputs.iter().zip(results).for_each(|(value, tangent)| each(*value, tangent));
     }
 
     fn record_nary<R: Nary<V>>(arguments: &[&[Taped<V, Directions<V, N>>]], constants: &[V], _: V) -> Directions<V, N> {

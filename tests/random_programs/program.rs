@@ -50,17 +50,32 @@ pub(crate) fn inputs() -> impl Strategy<Value = Vec<f64>> {
 ///
 /// When a variable leaves [−2, 2]: then functions might leave their domains.
 pub(crate) fn run<S: Taping>(steps: &[Step], inputs: &[Real<S>]) -> Real<S> {
-    run_damped(steps, inputs, |result| result)
+    run_damped(steps, inputs, Real::from(0.75), |result| result)
+}
+
+/// Runs a program in which no variable is passive at first.
+///
+/// # Panics
+///
+/// As [`run`].
+#[allow(dead_code, reason = "shared with other tests")]
+pub(crate) fn run_active<S: Taping>(steps: &[Step], inputs: &[Real<S>]) -> Real<S> {
+    run_damped(steps, inputs, (&inputs[0] * 0.5).into(), |result| result)
 }
 
 /// Runs a program. After each step its target is damped, so that the program is less sensitive to its inputs.
 pub(crate) fn run_gently<S: Taping>(steps: &[Step], inputs: &[Real<S>]) -> Real<S> {
-    run_damped(steps, inputs, |result| ((result * 0.5).tanh() * 2.0).into())
+    run_damped(steps, inputs, Real::from(0.75), |result| ((result * 0.5).tanh() * 2.0).into())
 }
 
-fn run_damped<S: Taping>(steps: &[Step], inputs: &[Real<S>], damped: impl Fn(Real<S>) -> Real<S>) -> Real<S> {
+fn run_damped<S: Taping>(
+    steps: &[Step],
+    inputs: &[Real<S>],
+    last: Real<S>,
+    damped: impl Fn(Real<S>) -> Real<S>,
+) -> Real<S> {
     let mut variables = inputs.to_vec();
-    variables.push(Real::from(0.75));
+    variables.push(last);
     for step in steps {
         let operand = |k: usize| variables.get(k).unwrap_or_else(|| &inputs[k - VARIABLES]);
         let operands = Operands {

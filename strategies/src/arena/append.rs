@@ -398,11 +398,17 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
             && let Some(code) = self.table.code(const { &Layout::nary::<R>() }, Kind::Nary)
         {
             let bytes = size_of_val(constants) + n * size_of::<M::Index>() + 4;
+            if !R::REPLAYS {
+                self.keeps_partials();
+            }
             return self.push(code, value, bytes, |record| {
                 constants.iter().for_each(|constant| record.put(*constant));
                 all().for_each(|x| record.put(narrow::<M>(M::raw(&x.id).index())));
                 record.put(count);
             });
+        }
+        if VALUES {
+            self.keeps_partials();
         }
         if R::UNIT {
             let active = || all().filter(|x| M::raw(&x.id).is_active());

@@ -2,7 +2,7 @@
 
 use super::layers::Layer;
 use super::layout::Partials;
-use super::plans::{How, Local, Plans};
+use super::plans::{How, Plans};
 use super::records::{Records, usize_of};
 use super::table::Kind;
 use super::upward::{Climb, Found};
@@ -27,7 +27,8 @@ struct ForwardSweep<'a, 't, 's, V: 'static, M: IndexManager, L: Layer, const VAL
     values: *mut V,
     known: usize,
     plans: Plans<V>,
-    local: Local<V>,
+    /// The partials of the statement that is being visited.
+    partials: Vec<V>,
 }
 
 impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, VALUES> {
@@ -41,8 +42,8 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
         self.check_length(tangents.len());
         let mut copy = self.values_to_restore();
         let (values, known) = self.values_for_sweep(&mut copy);
-        let (plans, local) = (Plans::new(), Local::new());
-        let mut sweep = ForwardSweep { records: self, tangents, at, values, known, plans, local };
+        let (plans, partials) = (Plans::new(), Vec::new());
+        let mut sweep = ForwardSweep { records: self, tangents, at, values, known, plans, partials };
         // SAFETY: the values are a copy if they are written to, and as many as identifiers if records read them.
         unsafe { self.climb(values, stops, &mut sweep) }
     }
@@ -69,10 +70,10 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Climb<V> for Forwa
             } else if ids.clone().all(|id| self.tangents[id] == V::zero()) {
                 V::zero()
             } else {
-                let layout = records.table.layout(code);
-                self.local.load::<M::Index>(layout, record, self.values);
-                let partials = self.local.reverse(layout, V::one());
-                dot(ids.zip(partials.iter().copied()), self.tangents)
+                let rerun = records.table.layout(code).rerun.expect("records without partials are rebuilt");
+                self.partials.resize(plan.leaves.max(self.partials.len()), V::zero());
+                rerun(record, (self.values, self.known), &[V::one()], self.partials.as_mut_ptr());
+                dot(ids.zip(self.partials.iter().copied()), self.tangents)
             };
             self.tangents[id] = tangent;
         }

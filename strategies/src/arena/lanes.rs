@@ -6,7 +6,7 @@
 
 use super::layers::Layer;
 use super::layout::Partials;
-use super::plans::{How, Leaf, Local, Plan, Plans};
+use super::plans::{How, Leaf, Plan, Plans};
 use super::records::{Records, usize_of};
 use super::table::{ASSIGNED, Kind};
 use super::walk::{Cursor, check_length, read};
@@ -24,7 +24,8 @@ struct LaneSweep<'a, V: 'static> {
     values: *mut V,
     known: usize,
     plans: Plans<V>,
-    local: Local<V>,
+    /// What a statement contributes to each lane of each of its arguments.
+    contributions: Vec<V>,
     /// Seeds of the statement that is being reversed, where their number is not known when this is compiled.
     seeds: Vec<V>,
 }
@@ -54,6 +55,27 @@ pub(super) fn take<V: Float>(adjoints: &mut [V], seeds: &mut [V]) -> (bool, bool
     (any, all)
 }
 
+/// [`add_product`] where the number of lanes is known: all adjoints are read before one is written, or the compiler would have to
+/// assume that seeds are among them and could not use vector instructions.
+///
+/// # Safety
+///
+/// `W` adjoints lie there.
+#[inline(always)]
+unsafe fn add_product_of<const W: usize, V: Float>(to: *mut V, seeds: &[V; W], partial: V, all: bool) {
+    // SAFETY: promised by the caller; an array is aligned as its elements are.
+    unsafe {
+        let to = to.cast::<[V; W]>();
+        let old = to.read();
+        let mut new = old;
+        for lane in 0..W {
+            let sum = old[lane] + seeds[lane] * partial;
+            new[lane] = if all || seeds[lane] != V::zero() { sum } else { old[lane] };
+        }
+        to.write(new);
+    }
+}
+
 /// Adds seed·partial, lane by lane, where the seed is not 0.
 #[inline(always)]
 pub(super) fn add_product<V: Float>(to: &mut [V], seeds: &[V], partial: V, all: bool) {
@@ -62,6 +84,19 @@ pub(super) fn add_product<V: Float>(to: &mut [V], seeds: &[V], partial: V, all: 
     } else {
         for (to, seed) in to.iter_mut().zip(seeds) {
             let sum = *to + *seed * partial;
+            *to = if *seed == V::zero() { *to } else { sum };
+        }
+    }
+}
+
+/// Adds contributions, lane by lane, where the seed is not 0.
+#[inline(always)]
+fn add<V: Float>(to: &mut [V], seeds: &[V], contributions: &[V], all: bool) {
+    if all {
+        to.iter_mut().zip(contributions).for_each(|(to, contribution)| *to += *contribution);
+    } else {
+        for ((to, seed), contribution) in to.iter_mut().zip(seeds).zip(contributions) {
+            let sum = *to + *contribution;
             *to = if *seed == V::zero() { *to } else { sum };
         }
     }
@@ -107,8 +142,9 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
         check_length(adjoints.len() / lanes, self.len());
         let mut copy = self.values_to_restore();
         let (values, known) = self.values_for_sweep(&mut copy);
-        let (plans, local, seeds) = (Plans::new(), Local::new(), vec![V::zero(); if W == 0 { lanes } else { 0 }]);
-        let mut sweep = LaneSweep { lanes, adjoints, values, known, plans, local, seeds };
+        let seeds = vec![V::zero(); if W == 0 { lanes } else { 0 }];
+        let (plans, contributions) = (Plans::new(), Vec::new());
+        let mut sweep = LaneSweep { lanes, adjoints, values, known, plans, contributions, seeds };
         let mut cursor = Cursor::new(self);
         if let Some(from) = from {
             // SAFETY: there are as many values as the recording has identifiers, and they are a copy or not written to.
@@ -183,13 +219,15 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
                     }
                 } else {
                     let layout = self.table.layout(code);
-                    sweep.local.load::<M::Index>(layout, end, sweep.values);
+                    let rerun = layout.rerun.expect("records without partials are rebuilt");
+                    let places = plan.leaves * seeds.len();
+                    if places > sweep.contributions.len() {
+                        sweep.contributions.resize(places, V::zero());
+                    }
+                    rerun(end, (sweep.values, sweep.known), seeds, sweep.contributions.as_mut_ptr());
                     let ids = read::<M::Index>(end.add(plan.payload), plan.leaves).map(|id| usize_of(id.widen()));
-                    for (lane, seed) in seeds.iter().enumerate().filter(|(_, seed)| **seed != V::zero()) {
-                        let contributions = sweep.local.reverse(layout, *seed);
-                        for (id, contribution) in ids.clone().zip(contributions) {
-                            lanes_of::<W, V>(sweep.adjoints, id, sweep.lanes)[lane] += *contribution;
-                        }
+                    for (id, contributions) in ids.zip(sweep.contributions.chunks_exact(seeds.len())) {
+                        add(lanes_of::<W, V>(sweep.adjoints, id, sweep.lanes), seeds, contributions, all);
                     }
                 }
             }
@@ -230,7 +268,7 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
         if !any {
             return special.record;
         }
-        let mut add = |id: usize, partial: V| add_product(&mut adjoints[id * lanes..][..lanes], seeds, partial, all);
+        let mut add_to = |id: usize, partial: V| add_product(&mut adjoints[id * lanes..][..lanes], seeds, partial, all);
         // SAFETY: `special` describes the record: payload, then identifiers.
         let (payload, ids) = unsafe {
             let ids = special.record.add(special.payload * size_of::<V>());
@@ -238,12 +276,12 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
         };
         let ids = ids.map(|id| usize_of(id.widen()));
         match kind {
-            Kind::Wide => ids.zip(payload).for_each(|(id, partial)| add(id, partial)),
-            Kind::Ones => ids.for_each(|id| add(id, V::one())),
+            Kind::Wide => ids.zip(payload).for_each(|(id, partial)| add_to(id, partial)),
+            Kind::Ones => ids.for_each(|id| add_to(id, V::one())),
             Kind::Nary => {
                 let layout = special.layout.expect("n-ary records have a layout");
                 layout.partials_at(ids.clone().map(|id| values[id]), payload, |partials| {
-                    ids.zip(partials).for_each(|(id, partial)| add(id, *partial));
+                    ids.zip(partials).for_each(|(id, partial)| add_to(id, *partial));
                 });
             }
             Kind::Mixed | Kind::Explicit => {
@@ -281,12 +319,19 @@ unsafe fn scatter<const W: usize, V: Float, I: IndexType, const ALL: bool>(
 ) {
     let ids = record.wrapping_add(plan.payload).cast::<I>();
     let one = V::one();
+    // A copy, which nothing else can point to.
+    let array: [V; W] = core::array::from_fn(|lane| seeds[lane]);
     for (k, leaf) in leaves.iter().enumerate() {
         // SAFETY: promised by the caller.
         unsafe {
             let id = usize_of(ids.add(k).read_unaligned().widen());
             let partial = leaf.partial(record, &one);
-            add_product(lanes_of::<W, V>(adjoints, id, seeds.len()), seeds, partial, ALL);
+            let to = lanes_of::<W, V>(adjoints, id, seeds.len());
+            if W == 0 {
+                add_product(to, seeds, partial, ALL);
+            } else {
+                add_product_of::<W, V>(to.as_mut_ptr(), &array, partial, ALL);
+            }
         }
     }
 }

@@ -7,6 +7,7 @@ use crate::scratch::Scratch;
 use crate::shape::Scatter;
 use crate::{Float, IndexType, LinearId, Load, Nary, Shape, Sink, Taping, Twin};
 use core::ptr;
+use smallvec::SmallVec;
 
 /// What the functions that reverse records share during a sweep.
 pub(super) struct Sweep<'a, V> {
@@ -27,6 +28,17 @@ pub(super) struct Sweep<'a, V> {
 /// * The record's identifiers are below the number of adjoints and, where the function reads them, of values.
 pub(super) type ReverseFn<V> = unsafe fn(record: *const u8, seed: V, sweep: &mut Sweep<'_, V>);
 
+/// Rebuilds a statement once, and returns its value. For seed number `l` of several and argument number `k` it writes
+/// seed·∂/∂argument to place `k·n + l`, where `n` is the number of seeds; nothing if the seed is 0.
+///
+/// # Safety
+///
+/// * `record` points to a record that was written for the layout that holds this function.
+/// * The record's identifiers are below the number of `values`.
+/// * There is room for as many contributions as seeds for each argument.
+pub(super) type RerunFn<V> =
+    unsafe fn(record: *const u8, values: (*const V, usize), seeds: &[V], contributions: *mut V) -> V;
+
 /// What a function of a slice needs to be reversed: values and constants in, partials out.
 pub(super) type NaryFn<V> = fn(arguments: &[V], constants: &[V], partials: &mut [V]);
 
@@ -34,7 +46,11 @@ pub(super) type NaryFn<V> = fn(arguments: &[V], constants: &[V], partials: &mut 
 /// two addresses for one type cost an entry, not a result.
 pub(crate) struct Layout<V> {
     pub(super) reverse: ReverseFn<V>,
+    /// For records of which the statement can be rebuilt.
+    pub(super) rerun: Option<RerunFn<V>>,
     pub(super) nary: Option<NaryFn<V>>,
+    /// The value of a function of a slice at arguments and constants.
+    pub(super) nary_value: Option<fn(&[V], &[V]) -> V>,
     /// Values of type `V` in front of the identifiers; for n-ary layouts, constants per argument.
     pub(super) payload: usize,
     /// Identifiers; 0 for n-ary layouts, whose records say it.
@@ -64,7 +80,9 @@ impl<V: Float> Layout<V> {
         Self {
             code,
             reverse: scatter::<H, V, I>,
+            rerun: None,
             nary: None,
+            nary_value: None,
             partials: true,
             hybrid: false,
             payload: H::FACTORS,
@@ -84,7 +102,9 @@ impl<V: Float> Layout<V> {
         Self {
             code: 0,
             reverse: replay::<S, B, I>,
+            rerun: Some(rerun::<S, B, I>),
             nary: None,
+            nary_value: None,
             partials: false,
             hybrid: false,
             payload: B::CONSTANTS,
@@ -112,7 +132,9 @@ impl<V: Float> Layout<V> {
         Self {
             code: 0,
             reverse: unreachable_reverse,
+            rerun: None,
             nary: Some(R::partials),
+            nary_value: Some(R::value),
             partials: false,
             hybrid: false,
             payload: R::CONSTANTS,
@@ -152,32 +174,46 @@ impl<V: Float> Layout<V> {
         ids.map(value_of).map(|value| value.expect("every argument has a value")).collect()
     }
 
-    /// seed·partial for each argument of a typed statement, whose record would have this payload and arguments of these
-    /// values.
-    pub(super) fn expand<I: IndexType>(&self, seed: V, payload: &[V], values: &[V]) -> Partials<V> {
+    /// The value of a typed statement whose record would have this payload and arguments of these values.
+    pub(super) fn value_at<I: IndexType>(&self, payload: &[V], values: &[V]) -> V {
+        let rerun = self.rerun.expect("the layout is that of records that are rebuilt");
+        let record = self.local::<I>(payload, values);
+        // SAFETY: the record is one of this layout, with identifiers below the number of values.
+        unsafe { rerun(record.as_ptr(), (values.as_ptr(), values.len()), &[], ptr::null_mut()) }
+    }
+
+    /// A record with this payload and arguments 0, 1, 2, ….
+    fn local<I: IndexType>(&self, payload: &[V], values: &[V]) -> SmallVec<[u8; 2048]> {
         assert_eq!(payload.len(), self.payload, "a statement's payload is as long as its layout says");
         assert_eq!(values.len(), self.arguments, "a statement has as many arguments as its layout says");
-        let mut record = smallvec::SmallVec::<[u8; 2048]>::from_elem(0, self.bytes);
-        let mut partials = Partials::from_elem(V::zero(), self.arguments);
-        let at = record.as_mut_ptr();
-        // SAFETY: `record` is as long as this layout's records, and is filled as they are, with arguments 0, 1, 2, …, which
-        // are below the lengths of `values` and `partials`.
+        let mut record = SmallVec::from_elem(0, self.bytes);
+        let at: *mut u8 = record.as_mut_ptr();
+        // SAFETY: `record` is as long as this layout's records, and is filled as they are.
         unsafe {
             ptr::copy_nonoverlapping(payload.as_ptr().cast(), at, size_of_val(payload));
             let ids = at.add(size_of_val(payload));
             for k in 0..self.arguments {
                 ids.cast::<I>().add(k).write_unaligned(I::narrow(k as u64));
             }
-            let (values, known) = (values.as_ptr().cast_mut(), values.len()); // not written to
-            let mut sweep = Sweep { adjoints: &mut partials, values, known, site: 0 };
-            (self.reverse)(at, seed, &mut sweep);
         }
+        record
+    }
+
+    /// seed·partial for each argument of a typed statement, whose record would have this payload and arguments of these
+    /// values.
+    pub(super) fn expand<I: IndexType>(&self, seed: V, payload: &[V], values: &[V]) -> Partials<V> {
+        let record = self.local::<I>(payload, values);
+        let mut partials = Partials::from_elem(V::zero(), self.arguments);
+        let (values, known) = (values.as_ptr().cast_mut(), values.len()); // not written to
+        let mut sweep = Sweep { adjoints: &mut partials, values, known, site: 0 };
+        // SAFETY: the record is one of this layout, with identifiers below the lengths of `values` and `partials`.
+        unsafe { (self.reverse)(record.as_ptr(), seed, &mut sweep) }
         partials
     }
 }
 
 /// The partials of one statement.
-pub(super) type Partials<V> = smallvec::SmallVec<[V; 128]>;
+pub(super) type Partials<V> = SmallVec<[V; 128]>;
 
 /// Adds to the adjoints of a record's arguments, one after the other.
 pub(super) struct Arguments<'a, V, I> {
@@ -254,6 +290,61 @@ where
     let statement = B::load(&mut source);
     let arguments = Arguments { ids, adjoints: sweep.adjoints };
     statement.backward(seed, &mut Contributions { arguments, left: B::Shape::LEAVES });
+}
+
+/// Rebuilds the statement of a primal-value record, for its value and for any number of seeds.
+///
+/// # Safety
+///
+/// As [`RerunFn`], for records of `Layout::replay::<S, B, I>`.
+unsafe fn rerun<S, B, I>(
+    record: *const u8,
+    (values, known): (*const S::Value, usize),
+    seeds: &[S::Value],
+    contributions: *mut S::Value,
+) -> S::Value
+where
+    S: Taping<Raw = LinearId<I>>,
+    B: Twin<S>,
+    I: IndexType,
+{
+    let constants = record.cast::<S::Value>();
+    let ids = record.wrapping_add(B::CONSTANTS * size_of::<S::Value>()).cast::<I>();
+    let mut source =
+        Source { ids, constants, leaves_left: B::Shape::LEAVES, constants_left: B::CONSTANTS, values, known };
+    let statement = B::load(&mut source);
+    for (lane, seed) in seeds.iter().enumerate().filter(|(_, seed)| **seed != S::Value::from_f64(0.0)) {
+        let mut column = Column { next: contributions.wrapping_add(lane), stride: seeds.len(), left: B::Shape::LEAVES };
+        statement.backward(*seed, &mut column);
+    }
+    statement.value()
+}
+
+/// Writes what a rebuilt statement reports to every `stride`-th place.
+struct Column<V> {
+    next: *mut V,
+    stride: usize,
+    left: usize,
+}
+
+impl<S, I> Sink<S> for Column<S::Value>
+where
+    S: Taping<Raw = LinearId<I>>,
+    I: IndexType,
+{
+    #[inline(always)]
+    fn factor(&mut self, _: S::Value) {}
+
+    #[inline(always)]
+    fn leaf(&mut self, contribution: S::Value, _: LinearId<I>) {
+        if self.left == 0 {
+            misreported();
+        }
+        self.left -= 1;
+        // SAFETY: there is a place for each leaf and seed.
+        unsafe { self.next.write(contribution) }
+        self.next = self.next.wrapping_add(self.stride);
+    }
 }
 
 /// Reads back what a statement stored. It counts, because rules may be written by users; inlined, the counts are

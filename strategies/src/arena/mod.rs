@@ -22,12 +22,14 @@ mod append;
 mod block;
 mod continuations;
 mod forward;
+mod guards;
 mod lanes;
 mod layers;
 mod layout;
 mod patterns;
 mod plans;
 mod records;
+mod replay;
 mod segment;
 mod slab_stack;
 mod spilled;
@@ -39,6 +41,7 @@ pub(crate) use append::{append, append_nary};
 pub(crate) use block::Block;
 pub use continuations::Continuations;
 pub(crate) use continuations::{append_closure, append_nary_closure, append_user_closure};
+pub(crate) use guards::guard;
 pub use layers::{InMemory, Layer, Shared};
 pub(crate) use layout::Layout;
 pub use records::Records;
@@ -188,6 +191,30 @@ macro_rules! variables_by_manager {
         #[inline(always)]
         fn raw(id: &M::Id) -> LinearId<M::Index> {
             M::raw(id)
+        }
+
+        #[track_caller]
+        fn is_active(inputs: &[(V, &M::Id)]) -> bool {
+            crate::active::recording_of::<Self>(inputs.iter().map(|(_, id)| *id)).is_some()
+        }
+
+        #[track_caller]
+        fn record_external(
+            inputs: &[(V, &M::Id)],
+            outputs: &[V],
+            rule: Box<dyn crate::External<V>>,
+            each: &mut dyn FnMut(V, M::Id),
+        ) {
+            match crate::active::recording_of::<Self>(inputs.iter().map(|(_, id)| *id)) {
+                Some(number) => crate::active::record_external::<Self>(number, inputs, outputs, rule, each),
+                None => outputs.iter().for_each(|value| each(*value, M::passive())),
+            }
+        }
+
+        #[track_caller]
+        fn keep<C: crate::Companion + Default + Clone>(inputs: &[(V, &M::Id)]) -> Option<C> {
+            let number = crate::active::recording_of::<Self>(inputs.iter().map(|(_, id)| *id))?;
+            Some(crate::active::with_companion::<Self, C, _>(number, |companion| companion.clone()))
         }
     };
 }

@@ -1,9 +1,7 @@
-//! What sweeps other than the scalar reverse one know about records: where each leaf gets its partial from, and a place in
-//! which a record can be reversed by itself.
+//! What sweeps other than the scalar reverse one know about records: where each leaf gets its partial from.
 
-use super::layout::{Layout, Sweep};
+use super::layout::Layout;
 use super::patterns;
-use super::records::usize_of;
 use super::table::{Kind, Table};
 use crate::{Float, IndexType};
 use smallvec::SmallVec;
@@ -16,7 +14,7 @@ pub(super) enum How {
     /// Each leaf's partial is a stored factor or 1, perhaps negated.
     Partials,
     /// The statement is rebuilt.
-    Replay,
+    Rerun,
     /// Ask for the record's [`Kind`].
     Special,
 }
@@ -120,7 +118,7 @@ impl<V: Float> Plans<V> {
                     partials(layout.payload, layout.arguments)
                 } else {
                     let (bytes, payload) = (layout.bytes, layout.payload * float);
-                    Plan { how: How::Replay, bytes, payload, first, leaves: layout.arguments }
+                    Plan { how: How::Rerun, bytes, payload, first, leaves: layout.arguments }
                 }
             }
             _ => Plan { how: How::Special, bytes: 0, payload: 0, first, leaves: 0 },
@@ -140,57 +138,4 @@ fn leaves_of<V: Float, I: IndexType>(layout: &Layout<V>) -> impl Iterator<Item =
         let offset = size.checked_sub(2).map_or(Leaf::<V>::ONE, |k| k * size_of::<V>());
         Leaf { offset, sign: partial.signum() }
     })
-}
-
-/// A copy of a record whose arguments are 0, 1, 2, …, to be reversed by itself.
-pub(super) struct Local<V> {
-    record: Vec<u8>,
-    values: Vec<V>,
-    contributions: Vec<V>,
-}
-
-impl<V: Float> Local<V> {
-    pub(super) const fn new() -> Self {
-        Self { record: Vec::new(), values: Vec::new(), contributions: Vec::new() }
-    }
-
-    /// Copies a record with its arguments' values.
-    ///
-    /// # Safety
-    ///
-    /// A record of this layout begins there, and its identifiers are below the number of `values`.
-    pub(super) unsafe fn load<I: IndexType>(&mut self, layout: &Layout<V>, record: *const u8, values: *const V) {
-        let payload = layout.payload * size_of::<V>();
-        let n = layout.arguments;
-        self.record.clear();
-        self.values.clear();
-        // SAFETY: promised by the caller; the copy has room for payload and identifiers.
-        unsafe {
-            self.record.extend_from_slice(core::slice::from_raw_parts(record, payload));
-            self.record.resize(payload + n * size_of::<I>(), 0);
-            let own = self.record.as_mut_ptr().add(payload).cast::<I>();
-            let ids = record.add(payload).cast::<I>();
-            for k in 0..n {
-                own.add(k).write_unaligned(I::narrow(k as u64));
-                self.values.push(values.add(usize_of(ids.add(k).read_unaligned().widen())).read());
-            }
-        }
-        self.contributions.resize(self.contributions.len().max(n), V::zero());
-    }
-
-    /// What the record that was loaded last, of this layout, contributes to the adjoints of its arguments.
-    ///
-    /// # Safety
-    ///
-    /// It was loaded for this layout.
-    pub(super) unsafe fn reverse(&mut self, layout: &Layout<V>, seed: V) -> &[V] {
-        let contributions = &mut self.contributions[..layout.arguments];
-        // What is added to −0 stays as it is, also a 0.
-        contributions.fill(V::neg_zero());
-        let (values, known) = (self.values.as_ptr().cast_mut(), self.values.len()); // not written to
-        let mut sweep = Sweep { adjoints: contributions, values, known, site: 0 };
-        // SAFETY: the copy is a record of this layout, with identifiers below the lengths of both.
-        unsafe { (layout.reverse)(self.record.as_ptr(), seed, &mut sweep) }
-        &self.contributions[..layout.arguments]
-    }
 }

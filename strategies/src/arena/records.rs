@@ -1,8 +1,10 @@
 //! The memory of one recording.
 
+use super::guards::Guards;
 use super::layers::{Layer, Segments};
 use super::spilled::{Slabs, Spilled};
 use super::table::{INPUT, Table, WIDE};
+use super::walk::Cursor;
 use crate::active;
 use crate::pool::Pool;
 pub(super) use crate::refusal::Refusal;
@@ -44,6 +46,9 @@ pub struct Records<V: 'static, M: IndexManager, L: Layer, const VALUES: bool> {
     /// What the spans hold that have been counted.
     pub(super) counted: Counts,
     value_store: Vec<V>,
+    /// The number of the first record of a statement whose value cannot be computed from it.
+    pub(super) first_partials: u64,
+    pub(super) guards: Guards<V, M::Index>,
     manager: PhantomData<M>,
 }
 
@@ -119,8 +124,15 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
             spans: SmallVec::new(),
             counted: Counts::default(),
             value_store: Vec::new(),
+            first_partials: u64::MAX,
+            guards: Guards::new(),
             manager: PhantomData,
         }
+    }
+
+    /// Notes that the value of the statement that is recorded next cannot be computed from its record.
+    pub(super) fn keeps_partials(&mut self) {
+        self.first_partials = self.first_partials.min(self.next);
     }
 
     /// Empties the recording and keeps its memory.
@@ -130,6 +142,12 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
         self.next = 1;
         self.fresh = 1;
         self.inputs = 1;
+        if VALUES {
+            self.first_partials = u64::MAX;
+            if !self.guards.list.is_empty() {
+                self.guards.truncate(0);
+            }
+        }
         if self.spans.len() == 1 && !self.table.is_full() && self.is_open() {
             // The common case of a small recording, and no work that depends on what earlier recordings used.
             self.data = self.spans[0].start;
@@ -151,30 +169,44 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
 
     /// The place behind the last record.
     pub(crate) fn mark(&self) -> Mark {
-        let at = self.spans.len().saturating_sub(1);
-        let data = if self.spans.is_empty() { 0 } else { self.data_of(at) };
-        Mark::new([self.next, at as u64, data as u64, 0])
+        Mark::new([self.next, self.fresh, self.guards.list.len() as u64, 0])
     }
 
-    /// Forgets the records behind a mark.
+    /// Forgets the records behind a mark. If they cannot be read back, to restore the values before them, nothing is forgotten;
+    /// if the segment that is to be written again cannot, the next record begins another.
     pub(crate) fn truncate(&mut self, mark: Mark) -> Result<(), SweepError> {
-        let [next, at, data, _] = mark.numbers();
-        if VALUES && M::REUSES {
-            // SAFETY: the values are the tape's own, and `self` is borrowed exclusively.
-            unsafe { self.restore_values(mark, self.values)? }
-        }
-        if self.spans.is_empty() || next == self.next {
+        let [next, fresh, guards, _] = mark.numbers();
+        let (next, fresh) = (next.clamp(1, self.next), fresh.clamp(1, self.fresh));
+        if next == self.next {
+            self.guards.truncate(usize_of(guards));
+            self.fresh = fresh;
             return Ok(());
         }
-        self.spans.truncate(usize_of(at) + 1);
-        self.next = next;
+        let mut copy = self.values_to_restore();
+        let (values, known) = self.values_for_sweep(&mut copy);
+        let mut cursor = Cursor::new(self);
+        // SAFETY: the values are a copy, if they are written to.
+        unsafe { cursor.go_to(mark, values)? }
+        let (at, data) = cursor.place();
+        drop(cursor);
+        if VALUES && M::REUSES {
+            // SAFETY: there are so many values, of the tape's own, and nobody reads them while `self` is borrowed exclusively.
+            unsafe { self.values.copy_from_nonoverlapping(values, known) }
+        }
+        self.guards.truncate(usize_of(guards));
+        if self.first_partials >= next {
+            self.first_partials = u64::MAX;
+        }
+        self.spans.truncate(at + 1);
+        self.spans[at].data = data;
+        (self.next, self.fresh) = (next, fresh);
         self.inputs = self.inputs.min(next);
-        self.counted = self.spans[usize_of(at)].before;
+        self.counted = self.spans[at].before;
         self.close();
         let start = self.segments.truncate(self.spans.len())?;
-        let span = &mut self.spans[usize_of(at)];
+        let span = &mut self.spans[at];
         span.start = start;
-        self.data = start.wrapping_add(usize_of(data));
+        self.data = start.wrapping_add(data);
         self.codes = span.codes_at(start).cast_mut();
         Ok(())
     }
@@ -186,7 +218,7 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
 
     /// The identifier under the number of the present part of the recording.
     pub(crate) fn renew(&self, id: LinearId<M::Index>) -> LinearId<M::Index> {
-        LinearId::pack(self.number, id.index())
+        id.renewed(self.number, self.len())
     }
 
     /// Registers a variable whose derivatives somebody else propagates.

@@ -88,21 +88,22 @@ impl<'a, V: Float, M: IndexManager, L: Layer, const VALUES: bool> Cursor<'a, V, 
         Ok(self.move_to(number, reverse)?)
     }
 
-    /// Moves down to a mark without sweeping, and restores the values that identifiers had there, if they are reused.
+    /// Moves down to a mark without sweeping, and restores the values that identifiers had there, if they are reused. Any
+    /// number is good for a mark: where its records end is found by walking, at most over one span if nothing is restored.
     ///
     /// # Safety
     ///
     /// `values` are as many as the recording has identifiers, and a copy, or nobody else uses them.
     pub(super) unsafe fn go_to(&mut self, mark: Mark, values: *mut V) -> Result<(), StorageError> {
-        let [number, span, data, _] = mark.numbers();
-        let records = self.records;
-        if !(VALUES && M::REUSES) {
-            let at = usize_of(span);
+        let [number, ..] = mark.numbers();
+        let (number, records) = (number.clamp(1, self.records.next), self.records);
+        let restores = VALUES && M::REUSES;
+        if !restores && !records.spans.is_empty() {
+            let at = records.spans.partition_point(|span| span.first < number).saturating_sub(1);
             if at != self.at {
-                (self.at, self.start) = (at, core::ptr::null());
+                let next = usize_of(records.spans[at + 1].first);
+                (self.at, self.start, self.next, self.data) = (at, core::ptr::null(), next, records.data_of(at));
             }
-            (self.next, self.data) = (usize_of(number), usize_of(data));
-            return Ok(());
         }
         self.move_to(usize_of(number), |at, start, (first, next), mut end| {
             let span = &records.spans[at];
@@ -111,7 +112,7 @@ impl<'a, V: Float, M: IndexManager, L: Layer, const VALUES: bool> Cursor<'a, V, 
                 unsafe {
                     let code = *span.codes_at(start).wrapping_sub(number);
                     let kind = records.table.kind(code);
-                    if kind != Kind::Input {
+                    if VALUES && M::REUSES && kind != Kind::Input {
                         Records::<V, M, L, VALUES>::undo(end, number, values);
                     }
                     end = records.special(code, kind, end).record;
@@ -119,6 +120,11 @@ impl<'a, V: Float, M: IndexManager, L: Layer, const VALUES: bool> Cursor<'a, V, 
             }
             end
         })
+    }
+
+    /// The span, and where in it the data end.
+    pub(super) const fn place(&self) -> (usize, usize) {
+        (self.at, self.data)
     }
 }
 
@@ -181,16 +187,6 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
             Some(copy) => (copy.as_mut_ptr(), copy.len()),
             None => (self.values().as_ptr().cast_mut(), self.values().len()),
         }
-    }
-
-    /// Gives all identifiers the values that they had at a mark.
-    ///
-    /// # Safety
-    ///
-    /// `values` are as many as the recording has identifiers.
-    pub(super) unsafe fn restore_values(&self, mark: Mark, values: *mut V) -> Result<(), StorageError> {
-        // SAFETY: promised by the caller.
-        unsafe { Cursor::new(self).go_to(mark, values) }
     }
 
     /// Sweeps over the records of span `at` with numbers below `next` and from `first` on. The segment lies at `start` now, the
@@ -440,6 +436,8 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
         } else {
             report
         };
+        let guards = self.guards.memory();
+        let report = if guards.reserved > 0 { report.stream("guards", guards) } else { report };
         report.stream("tables", MemoryUsage::exact(size_of::<Self>() + self.table.reserved()))
     }
 }

@@ -20,7 +20,7 @@ impl<V: Float, M: IndexManager> Continuations<V, M> {
         let last = Ends { data: self.data, top: self.top };
         let ends = self.full.iter().copied().chain((!self.data.is_null()).then_some(last));
         for (k, (ends, segment)) in ends.zip(&self.segments).enumerate() {
-            self.collect(ends, bottom::<V>(segment), &mut closures);
+            Self::collect(ends, bottom::<V>(segment), &mut closures);
             while let Some((vtable, end)) = closures.pop() {
                 // The closures before a mark end where it says, or below.
                 let behind = (k as u64, (end.addr() - segment.start().addr()) as u64);
@@ -42,16 +42,11 @@ impl<V: Float, M: IndexManager> Continuations<V, M> {
     }
 
     /// Lists the closures of a segment, last first, with where their captures end.
-    fn collect(
-        &self,
-        ends: Ends<V>,
-        bottom: *mut &'static Vtable<V>,
-        closures: &mut Vec<(&'static Vtable<V>, *const u8)>,
-    ) {
+    fn collect(ends: Ends<V>, bottom: *mut &'static Vtable<V>, closures: &mut Vec<(&'static Vtable<V>, *const u8)>) {
         let (mut top, mut end) = (ends.top, ends.data.cast_const());
         while top < bottom {
             // SAFETY: the pointers of the segment lie from its top to its bottom, and a closure of this type ends there.
-            let (vtable, bytes) = unsafe { (*top, ((**top).extent)(end).bytes) };
+            let (vtable, bytes) = unsafe { (*top, ((*top).extent)(end).bytes) };
             closures.push((vtable, end));
             top = top.wrapping_add(1);
             end = end.wrapping_sub(bytes);

@@ -45,7 +45,7 @@ impl<V: Float, M: IndexManager> Continuations<V, M> {
             return stops.map(|_| ()).try_for_each(|()| at(adjoints));
         };
         if let Some(from) = from {
-            (cursor.at, cursor.ends) = self.ends_at(from);
+            cursor.go_to(from);
         }
         let mut sweep = LaneSweep { lanes, adjoints, seeds: vec![V::zero(); lanes], contributions: Vec::new() };
         for stop in stops {

@@ -211,28 +211,18 @@ impl<V: Float, M: IndexManager> Continuations<V, M> {
 
     /// The place behind the last closure.
     pub(crate) fn mark(&self) -> Mark {
-        let Some(segment) = self.segments.get(self.full.len()).filter(|_| !self.data.is_null()) else {
-            return Mark::new([0, 0, 0, self.next]);
-        };
-        let data = self.data.addr() - segment.start().addr();
-        let stack = bottom::<V>(segment).addr() - self.top.addr();
-        Mark::new([self.full.len() as u64, data as u64, stack as u64, self.next])
-    }
-
-    /// How far a segment is used at a mark that lies in it.
-    fn ends_at(&self, mark: Mark) -> (usize, Ends<V>) {
-        let [at, data, stack, _] = mark.numbers().map(usize_of);
-        let segment = &self.segments[at];
-        let top = bottom::<V>(segment).wrapping_byte_sub(stack);
-        (at, Ends { data: segment.start().wrapping_add(data), top })
+        let segment = self.segments.get(self.full.len()).filter(|_| !self.data.is_null());
+        let stack = segment.map_or(0, |segment| bottom::<V>(segment).addr() - self.top.addr());
+        Mark::new([self.full.len() as u64, stack as u64, self.next, 0])
     }
 
     /// Forgets the closures behind a mark.
     pub(crate) fn truncate(&mut self, mark: Mark) -> Result<(), SweepError> {
-        if self.data.is_null() || mark >= self.mark() {
-            return Ok(());
-        }
-        let (at, ends) = self.ends_at(mark);
+        let [.., next, _] = mark.numbers();
+        self.next = next.clamp(1, self.next);
+        let Some(mut cursor) = sweep::Cursor::new(self) else { return Ok(()) };
+        cursor.go_to(mark);
+        let (at, ends) = (cursor.at, cursor.ends);
         // Closures are moved into the arena in the order of the list, so those that go are its last ones.
         let behind = |destructor: &&Destructor| {
             let object = destructor.object;
@@ -245,9 +235,6 @@ impl<V: Float, M: IndexManager> Continuations<V, M> {
         let mut gone = self.destructors.split_off(kept);
         self.full.truncate(at);
         (self.data, self.top) = (ends.data, ends.top);
-        if !M::REUSES {
-            self.next = mark.numbers()[3];
-        }
         mem::swap(&mut self.destructors, &mut gone);
         let kept = gone;
         // Those that go are in the list now, should one of them panic; the others come back in any case.
@@ -263,7 +250,7 @@ impl<V: Float, M: IndexManager> Continuations<V, M> {
 
     /// The identifier under the number of the present part of the recording.
     pub(crate) fn renew(&self, id: LinearId<M::Index>) -> LinearId<M::Index> {
-        LinearId::pack(self.number, id.index())
+        id.renewed(self.number, self.len())
     }
 
     /// Only a tape that never began a recording has no number; identifiers without one would pass for passive.

@@ -1,5 +1,6 @@
 //! Calling the closures, last first.
 
+use super::super::records::usize_of;
 use super::super::walk::check_length;
 use super::closure::{ReverseFn, Sweep, Vtable, result};
 use super::{Continuations, Ends, bottom};
@@ -24,13 +25,11 @@ impl<'a, V: Float, M: IndexManager> Cursor<'a, V, M> {
     /// how many bytes were captured.
     #[inline(always)]
     pub(super) fn move_to(&mut self, mark: Option<Mark>, mut f: impl FnMut(&'static Vtable<V>, *const u8) -> usize) {
-        let (first, target) = mark.map_or((0, None), |mark| {
-            let (at, ends) = self.closures.ends_at(mark);
-            (at, Some(ends.top))
-        });
+        let [first, stack, ..] = mark.map_or([0; 4], Mark::numbers).map(usize_of);
         loop {
             let bottom = bottom::<V>(&self.closures.segments[self.at]);
-            let limit = target.filter(|_| self.at == first).unwrap_or(bottom);
+            // Any number is good for a mark: a limit above the top is reached at once.
+            let limit = if self.at == first { bottom.wrapping_byte_sub(stack).min(bottom) } else { bottom };
             let (mut top, mut end) = (self.ends.top, self.ends.data.cast_const());
             while top < limit {
                 // SAFETY: the pointers of the segment lie from its top to its bottom.
@@ -45,6 +44,20 @@ impl<'a, V: Float, M: IndexManager> Cursor<'a, V, M> {
             self.at -= 1;
             self.ends = self.closures.full[self.at];
         }
+    }
+}
+
+impl<V: Float, M: IndexManager> Cursor<'_, V, M> {
+    /// Moves down to a mark without calling closures: where they end is found by walking over those of one segment.
+    pub(super) fn go_to(&mut self, mark: Mark) {
+        let at = usize_of(mark.numbers()[0]);
+        if at < self.at {
+            (self.at, self.ends) = (at, self.closures.full[at]);
+        }
+        self.move_to(Some(mark), |vtable, end| {
+            // SAFETY: the cursor found the closure.
+            if vtable.bytes != 0 { vtable.bytes } else { unsafe { (vtable.extent)(end).bytes } }
+        });
     }
 }
 
@@ -75,7 +88,7 @@ impl<V: Float, M: IndexManager> Continuations<V, M> {
             return stops.map(|_| ()).try_for_each(|()| at(adjoints));
         };
         if let Some(from) = from {
-            (cursor.at, cursor.ends) = self.ends_at(from);
+            cursor.go_to(from);
         }
         let mut sweep = Sweep { adjoints, site: 0 };
         for stop in stops {

@@ -1,0 +1,81 @@
+//! Computing a recording again at other inputs.
+
+use super::Tape;
+use super::adjoints::slot;
+use crate::error::Error;
+use crate::expr::Real;
+use tapewright_strategies::{Replay, SweepError};
+
+/// # Replays
+impl<S: Replay> Tape<S> {
+    /// Whether comparisons leave *guards* in later recordings of this tape, so that a [`replay`](Self::replay) finds out when the
+    /// program would have taken another branch. Without them it does not.
+    ///
+    /// A guard is left by `<`, `<=`, `>`, `>=`, `==`, `!=` and `partial_cmp` between variables, expressions and floats, and by the
+    /// step functions `floor`, `ceil`, `round`, `trunc` and `signum`, whose results are passive; unless all is passive or the
+    /// recording is paused. `max`, `min`, `abs` and the like need none: they are computed anew. Branches that look
+    /// at [`value`](crate::Ex::value) leave none. A guard takes about 80 bytes, listed as `guards` in
+    /// [`memory`](Self::memory).
+    pub fn set_guards(&mut self, keep: bool) {
+        self.owned.set_guards(keep);
+    }
+
+    /// Gives inputs new values, and computes all variables of the recording again; inputs that are not named keep theirs.
+    ///
+    /// Later sweeps find the derivatives at the new point: bit for bit those of a new recording there, as long as the program takes
+    /// the same branches. Nothing is written but values, so it costs less than to record again. Variables that you hold do not
+    /// change; ask for values by [`value_of`](Self::value_of).
+    ///
+    /// ```
+    /// use tapewright::prelude::*;
+    ///
+    /// let mut tape = Tape::<PrimalValue>::new();
+    /// tape.set_guards(true);
+    /// let (x, y) = tape.record(|scope| {
+    ///     let x = scope.input(2.0);
+    ///     let y: Real<_> = if x > 1.0 { (x * x * x).into() } else { x.exp().into() };
+    ///     (x, y)
+    /// });
+    /// tape.replay(&[(&x, 3.0)])?;
+    /// assert_eq!((tape.value_of(&y)?, tape.sweep(&[(&y, 1.0)])?.of(&x)?), (27.0, 27.0));
+    ///
+    /// let error = tape.replay(&[(&x, 0.5)]).expect_err("another branch");
+    /// assert!(error.to_string().contains("record again"));
+    /// assert_eq!(tape.value_of(&y)?, 27.0); // as before
+    /// # Ok::<(), tapewright::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ForeignVariable`] when a variable belongs to another recording. [`Error::Sweep`] with
+    ///
+    /// * [`SweepError::Unsupported`] when a variable is no input, or when the recording has a statement of which only partials are
+    ///   known: a function of slices some of whose arguments are passive, or one made by [`with_partials`](crate::with_partials);
+    /// * [`SweepError::BranchChanged`] when a comparison that left a guard comes out differently;
+    /// * [`SweepError::NoRule`] or [`SweepError::Rule`] when an external function cannot be computed again.
+    ///
+    /// In all these cases the recording is as it was before. [`Error::Storage`] when records cannot be read back from disk; values
+    /// are then of no use until a replay succeeds.
+    ///
+    /// # Panics
+    ///
+    /// When a rule does; values are then of no use until a replay succeeds.
+    pub fn replay(&mut self, inputs: &[(&Real<S>, S::Value)]) -> Result<(), Error> {
+        let passive = || SweepError::Unsupported { what: "a replay cannot give a passive variable a value".into() };
+        let located = |(input, value): &(&Real<S>, S::Value)| -> Result<_, Error> {
+            Ok((slot(&self.owned, &self.parts, input)?.ok_or_else(passive)?, *value))
+        };
+        let inputs: Vec<_> = inputs.iter().map(located).collect::<Result<_, _>>()?;
+        Ok(self.owned.replay(&inputs)?)
+    }
+
+    /// The value of a variable after the latest [`replay`](Self::replay), or as recorded.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ForeignVariable`] when the variable belongs to another recording.
+    pub fn value_of(&self, variable: &Real<S>) -> Result<S::Value, Error> {
+        let slot = slot(&self.owned, &self.parts, variable)?;
+        Ok(slot.map_or_else(|| variable.value(), |slot| S::values(self.owned.tape())[slot]))
+    }
+}

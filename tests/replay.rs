@@ -1,0 +1,338 @@
+//! Recordings are computed again at other inputs: as if they had been made there, or not at all.
+
+use proptest::prelude::ProptestConfig;
+use proptest::test_runner::{RngSeed, TestRunner};
+use tapewright::{
+    Closed, Error, External, Spilled, SweepError, dot, external, logsumexp, pause, prelude::*, sum, with_partials,
+};
+use tapewright::{Replay, Rules};
+
+#[path = "sweeps/everywhere.rs"]
+#[allow(unused_imports, unused_macros, reason = "only its layer is used here")]
+mod everywhere;
+#[path = "random_programs/functions.rs"]
+mod functions;
+#[path = "random_programs/program.rs"]
+#[allow(dead_code, reason = "shared with other tests")]
+mod program;
+
+use everywhere::Tight;
+
+/// Runs tests under every strategy that can be replayed.
+macro_rules! replayable {
+    ($($name:ident),*) => {$(
+        mod $name {
+            use super::*;
+            #[test] fn in_memory() { super::$name::<PrimalValue>() }
+            #[test] fn wide() { super::$name::<PrimalValue<f64, Linear<u64>>>() }
+            #[test] fn shared() { super::$name::<PrimalValue<f64, Linear, Shared>>() }
+            #[test] fn spilled() { super::$name::<PrimalValue<f64, Linear, Spilled<Tight>>>() }
+        }
+    )*};
+}
+replayable!(
+    statements_of_all_kinds,
+    long_recordings,
+    external_functions,
+    what_cannot_be_replayed_changes_nothing,
+    changed_branches_are_found
+);
+
+type Recorded<S> = (Tape<S>, Vec<Real<S>>, Vec<Real<S>>);
+
+fn record<S: Reverse<Value = f64>>(x: &[f64], f: impl FnOnce(&[Real<S>]) -> Vec<Real<S>>) -> Recorded<S> {
+    record_on(Tape::new(), x, f)
+}
+
+fn record_on<S: Reverse<Value = f64>>(
+    mut tape: Tape<S>,
+    x: &[f64],
+    f: impl FnOnce(&[Real<S>]) -> Vec<Real<S>>,
+) -> Recorded<S> {
+    let (x, y) = tape.record(|scope| {
+        let x = scope.inputs(x);
+        let y = f(&x);
+        (x, y)
+    });
+    (tape, x, y)
+}
+
+/// The values of the outputs, and their gradients, bit for bit.
+fn bits<S: Replay<Value = f64>>((tape, x, y): &mut Recorded<S>) -> Vec<u64> {
+    let mut all = Vec::new();
+    for y in y {
+        all.push(tape.value_of(y).expect("of it").to_bits());
+        let adjoints = tape.sweep(&[(y, 1.0)]).and_then(|adjoints| adjoints.of_all(x)).expect("of it");
+        all.extend(adjoints.into_iter().map(f64::to_bits));
+    }
+    all
+}
+
+/// Replays at some points, and compares with recordings there.
+fn agrees<S: Replay<Value = f64>>(points: &[&[f64]], f: impl Fn(&[Real<S>]) -> Vec<Real<S>>) {
+    let mut recorded = record::<S>(points[0], &f);
+    for at in points.iter().chain(&points[..1]) {
+        let (tape, x, _) = &mut recorded;
+        let inputs: Vec<_> = x.iter().zip(at.iter().copied()).collect();
+        tape.replay(&inputs).expect("it can be replayed");
+        assert_eq!(bits(&mut recorded), bits(&mut record::<S>(at, &f)), "at {at:?}");
+    }
+}
+
+fn statements_of_all_kinds<S: Replay<Value = f64>>() {
+    agrees::<S>(&[&[0.5, -1.25, 2.0], &[0.25, 3.0, -1.0], &[1.0; 3]], |x| {
+        let passive = Real::constant(0.25);
+        let wide: Vec<Real<S>> = (0..40).map(|k| x[k % 3].clone()).collect();
+        let a: Real<S> = (&x[0] * &x[1] - x[2].sin() * &x[0] * &passive).into();
+        let b: Real<S> = (-(&a - &x[1] * 2.0) * (&a + &x[2])).into();
+        let c: Real<S> = (sum(&wide) * 0.1 + dot(&wide, &wide) + logsumexp(&wide)).into();
+        let d: Real<S> = x[2].max(x[0].exp() - &c).into();
+        vec![a, b, c.clone(), d, tapewright::linear_combination(&[2.0, 0.5], &[c, x[0].clone()]), x[1].clone()]
+    });
+}
+
+fn long_recordings<S: Replay<Value = f64>>() {
+    agrees::<S>(&[&[0.5, 1.5], &[0.75, -0.5]], |x| {
+        let mut y = x[0].clone();
+        for _ in 0..20_000 {
+            y = ((&y * &x[1]).sin() + 0.25 * &x[0]).into();
+        }
+        vec![y]
+    });
+}
+
+/// x ↦ (x², p·x), for a passive p.
+struct Square(std::sync::Mutex<[f64; 2]>);
+impl External<f64> for Square {
+    fn reverse(&self, outputs: &[f64], inputs: &mut [f64]) -> Result<(), SweepError> {
+        let [x, p] = *self.0.lock().expect("no panic");
+        inputs[0] += 2.0 * x * outputs[0] + p * outputs[1];
+        Ok(())
+    }
+    fn replay(&self, inputs: &[f64], outputs: &mut [f64]) -> Result<(), SweepError> {
+        if inputs[0] > 100.0 {
+            return Err(SweepError::rule("square", "too large"));
+        }
+        *self.0.lock().expect("no panic") = [inputs[0], inputs[1]];
+        outputs.copy_from_slice(&[inputs[0] * inputs[0], inputs[0] * inputs[1]]);
+        Ok(())
+    }
+}
+
+fn with_squares<S: Replay<Value = f64>>(x: &[Real<S>]) -> Vec<Real<S>> {
+    let mut y: Real<S> = (&x[0] * 2.0).into();
+    for _ in 0..2 {
+        let at = y.value();
+        let rule = Square(std::sync::Mutex::new([at, 0.5]));
+        let squares = external(&[y, Real::constant(0.5)], &[at * at, at * 0.5], rule);
+        y = (&squares[0] + squares[1].sin()).into();
+    }
+    vec![y]
+}
+
+fn external_functions<S: Replay<Value = f64>>() {
+    agrees::<S>(&[&[0.5], &[0.75], &[-1.0]], with_squares);
+    // The second of them fails; the first is as it was.
+    let mut recorded = record::<S>(&[0.5], with_squares);
+    let before = bits(&mut recorded);
+    let (tape, x, _) = &mut recorded;
+    let failed = tape.replay(&[(&x[0], 20.0)]);
+    assert!(matches!(failed, Err(Error::Sweep(SweepError::Rule { .. }))), "{failed:?}");
+    assert_eq!(bits(&mut recorded), before);
+    // Without a rule to compute it.
+    let mut recorded = record::<S>(&[0.5], |x| {
+        let y: Real<S> = (&x[0] * 3.0).into();
+        let rules = Rules::new("mute", |outputs: &[f64], inputs: &mut [f64]| {
+            inputs[0] += outputs[0];
+            Ok(())
+        });
+        external(&[y], &[1.5], rules)
+    });
+    let before = bits(&mut recorded);
+    let (tape, x, y) = &mut recorded;
+    let failed = tape.replay(&[(&x[0], 20.0)]);
+    assert_eq!(failed, Err(Error::Sweep(SweepError::NoRule { function: "mute".into(), rule: "replay" })));
+    let failed = tape.replay(&[(&y[0], 20.0)]);
+    assert!(matches!(failed, Err(Error::Sweep(SweepError::Unsupported { .. }))), "a result is no input: {failed:?}");
+    assert_eq!(bits(&mut recorded), before);
+}
+
+fn what_cannot_be_replayed_changes_nothing<S: Replay<Value = f64>>() {
+    type Function<S> = fn(&[Real<S>]) -> Real<S>;
+    let functions: [Function<S>; 4] = [
+        |x| sum(&[x[0].clone(), Real::constant(1.0)]),
+        |x| dot(&[x[0].clone(), x[1].clone()], &[Real::constant(1.0), x[0].clone()]),
+        |x| logsumexp(&(0..40).map(|k| if k == 3 { Real::constant(1.0) } else { x[0].clone() }).collect::<Vec<_>>()),
+        |x| with_partials(x, 1.0, &[2.0, 3.0]),
+    ];
+    for function in functions {
+        let mut recorded = record::<S>(&[0.5, 0.25], |x| vec![(&x[0] * 2.0).into(), function(x), (&x[0] * 3.0).into()]);
+        let before = bits(&mut recorded);
+        let (tape, x, _) = &mut recorded;
+        let failed = tape.replay(&[(&x[0], 20.0)]);
+        assert!(matches!(failed, Err(Error::Sweep(SweepError::Unsupported { .. }))), "{failed:?}");
+        assert_eq!(bits(&mut recorded), before);
+    }
+    let mut recorded = record::<S>(&[0.5, 0.25], |x| vec![(&x[0] * &x[1]).into()]);
+    let before = bits(&mut recorded);
+    let (tape, x, y) = &mut recorded;
+    let passive = Real::constant(1.0);
+    for wrong in [&y[0], &passive] {
+        let failed = tape.replay(&[(&x[0], 20.0), (wrong, 1.0)]);
+        assert!(matches!(failed, Err(Error::Sweep(SweepError::Unsupported { .. }))), "{failed:?}");
+    }
+    let foreign = Tape::<S>::new().record(|scope| scope.input(1.0));
+    assert!(matches!(tape.replay(&[(&foreign, 1.0)]), Err(Error::ForeignVariable { .. })));
+    assert!(matches!(tape.value_of(&foreign), Err(Error::ForeignVariable { .. })));
+    assert_eq!(tape.value_of(&passive), Ok(1.0));
+    assert_eq!(bits(&mut recorded), before);
+    // What was forgotten does not matter any more.
+    let (mut tape, x, y) = record::<S>(&[0.5], |x| vec![(&x[0] * 3.0).into()]);
+    let position = tape.position();
+    tape.resume(|scope| sum(&[scope.renew(&x[0]).expect("earlier"), Real::constant(1.0)]));
+    assert!(tape.replay(&[(&x[0], 2.0)]).is_err());
+    tape.reset_to(&position).expect("its own");
+    assert_eq!(tape.replay(&[(&x[0], 2.0)]), Ok(()));
+    assert_eq!(tape.value_of(&y[0]), Ok(6.0));
+}
+
+/// Records with guards at 2.0, then replays at points that take the same branch, and at one that takes another.
+fn guarded<S: Replay<Value = f64>>(line: u32, same: &[f64], other: f64, branch: impl FnOnce(&Real<S>) -> bool) {
+    let mut tape = Tape::<S>::new();
+    tape.set_guards(true);
+    let (x, y) = tape.record(|scope| {
+        let x = scope.input(2.0);
+        let y = (&x * 2.0).eval();
+        branch(&y);
+        let z = (y.sin() * &x).eval();
+        (x, z)
+    });
+    assert!(tape.memory().usage("guards").used > 0, "line {line}");
+    for at in same {
+        assert_eq!(tape.replay(&[(&x, *at)]), Ok(()), "line {line}");
+    }
+    let values = |tape: &Tape<S>| [&x, &y].map(|v| tape.value_of(v).map(f64::to_bits));
+    let before = values(&tape);
+    let changed = SweepError::BranchChanged { file: file!().into(), line };
+    assert_eq!(tape.replay(&[(&x, other)]), Err(Error::Sweep(changed)));
+    assert_eq!(values(&tape), before);
+}
+
+/// Guards of the branch in this line.
+macro_rules! guards {
+    ($s:ty, $same:expr, $other:expr, $branch:expr) => {
+        guarded::<$s>(line!(), &$same, $other, $branch)
+    };
+}
+
+// y = 4 as recorded, and twice the input.
+fn changed_branches_are_found<S: Replay<Value = f64>>() {
+    guards!(S, [2.4, -3.0], 2.5, |y| *y < 5.0);
+    guards!(S, [2.5, -3.0], 2.6, |y| *y <= 5.0);
+    guards!(S, [2.6, 1.6], 1.5, |y| *y > 3.0);
+    guards!(S, [2.6, 1.5], f64::NAN, |y| *y >= 3.0);
+    guards!(S, [2.0], 1.5, |y| *y == 4.0);
+    guards!(S, [2.0, 3.0, f64::NAN], 2.5, |y| *y != 5.0);
+    guards!(S, [2.0, 3.0], f64::NAN, |y| y.partial_cmp(&0.0).is_some());
+    guards!(S, [2.0, 3.0], -1.0, |y| 0.5 < *y);
+    guards!(S, [2.0, 3.0], 0.75, |y| y.sin() * 2.0 + 1.0 < 0.25 * y);
+    guards!(S, [2.0, 3.0], 0.25, |y| *y > Real::constant(1.0));
+    guards!(S, [2.0, 3.0], 0.25, |y| Closed::from(y.clone()) > 1.0);
+    guards!(S, [2.0, 3.0], 0.25, |y| Closed::from(y.clone()) >= Closed::from(1.0));
+    guards!(S, [2.2], 3.0, |y| y.round().value() + y.floor().value() > 0.0 || (y * 2.0).ceil().value() > 0.0);
+    guards!(S, [2.2], -0.1, |y| (y * 0.1).signum().value() > 0.0);
+    // In a recording inside, of another strategy even, about a variable outside.
+    guards!(S, [2.0, 3.0], 0.25, |y| Tape::<Jacobian>::new().record(|_| *y > 1.0));
+    guards!(S, [2.0, 3.0], 0.25, |y| Tape::<S>::new().record(|scope| *y > scope.input(1.0)));
+}
+
+#[test]
+fn no_guards_where_none_are_wanted() {
+    let branches = |x: &Real<PrimalValue>| *x > 1.0 && x.value() > 1.0 && Real::<PrimalValue>::constant(2.0) > 1.0;
+    let guards = |tape: &Tape<PrimalValue>| tape.memory().usage("guards");
+    // Not asked for.
+    let mut tape = Tape::<PrimalValue>::new();
+    let x = tape.record(|scope| {
+        let x = scope.input(2.0);
+        assert!(branches(&x));
+        x
+    });
+    assert_eq!(guards(&tape).used, 0);
+    assert_eq!(tape.replay(&[(&x, 0.5)]), Ok(()));
+    // Paused, and on a tape around one that keeps guards, which it does not.
+    tape.set_guards(true);
+    let x = tape.record(|scope| {
+        let x = scope.input(2.0);
+        assert!(pause(|| branches(&x)));
+        assert!(branches(&x));
+        x
+    });
+    let one = guards(&tape).used;
+    assert!(one > 0);
+    assert!(tape.replay(&[(&x, 0.5)]).is_err());
+    let inner = Tape::<PrimalValue>::new().record(|scope| {
+        let y = scope.input(2.0);
+        tape.record(|scope| assert!(branches(&y) && branches(&scope.input(2.0))));
+        y
+    });
+    assert!(branches(&inner), "of a finished recording");
+    assert_eq!(guards(&tape).used, one);
+    // Forgotten with the recording, or with its last part.
+    let x = tape.record(|scope| scope.input(2.0));
+    assert_eq!(guards(&tape).used, 0);
+    let position = tape.position();
+    tape.resume(|scope| assert!(branches(&scope.renew(&x).expect("earlier"))));
+    assert_eq!(guards(&tape).used, one);
+    tape.reset_to(&position).expect("its own");
+    assert_eq!((guards(&tape).used, tape.replay(&[(&x, 0.5)])), (0, Ok(())));
+    tape.set_guards(false);
+    tape.record(|scope| assert!(branches(&scope.input(2.0))));
+    assert_eq!(guards(&tape).used, 0);
+}
+
+#[test]
+fn inputs_that_are_not_named_keep_their_value() {
+    let (mut tape, x, y) = record::<PrimalValue<f64>>(&[2.0, 3.0], |x| vec![(x[0] * x[1]).into()]);
+    let later = tape.resume(|scope| scope.input(5.0));
+    let z = tape.resume(|scope| {
+        let (y, later) = (scope.renew(&y[0]).expect("earlier"), scope.renew(&later).expect("earlier"));
+        (y * later).eval()
+    });
+    assert_eq!(tape.replay(&[(&x[1], 4.0)]), Ok(()));
+    assert_eq!((tape.value_of(&y[0]), tape.value_of(&z)), (Ok(8.0), Ok(40.0)));
+    assert_eq!(tape.replay(&[(&later, 1.0), (&later, 0.5)]), Ok(()));
+    assert_eq!((tape.value_of(&y[0]), tape.value_of(&z)), (Ok(8.0), Ok(4.0)));
+    let adjoints = tape.sweep(&[(&z, 1.0)]).and_then(|adjoints| adjoints.of_all(&[x[0], x[1], later]));
+    assert_eq!(adjoints, Ok(vec![2.0, 1.0, 8.0]));
+}
+
+#[test]
+fn random_programs() {
+    let config =
+        ProptestConfig { cases: 600, failure_persistence: None, rng_seed: RngSeed::Fixed(6), ..Default::default() };
+    let replayed = std::cell::Cell::new(0);
+    let all = (program::programs(), program::inputs(), program::inputs());
+    let outcome = TestRunner::new(config).run(&all, |(steps, x, other)| {
+        let f = |x: &[Real<PrimalValue>]| vec![program::run_active(&steps, x)];
+        let mut tape = Tape::new();
+        tape.set_guards(true);
+        let mut recorded = record_on(tape, &x, f);
+        let before = bits(&mut recorded);
+        let (tape, inputs, _) = &mut recorded;
+        let inputs: Vec<_> = inputs.iter().zip(other.iter().copied()).collect();
+        match tape.replay(&inputs) {
+            Ok(()) => {
+                replayed.set(replayed.get() + 1);
+                assert_eq!(bits(&mut recorded), bits(&mut record(&other, f)));
+            }
+            // A passive variable in a slice, or another branch or step.
+            Err(Error::Sweep(SweepError::Unsupported { .. } | SweepError::BranchChanged { .. })) => {
+                assert_eq!(bits(&mut recorded), before)
+            }
+            Err(error) => panic!("{error}"),
+        }
+        Ok(())
+    });
+    outcome.unwrap_or_else(|failure| panic!("{failure}"));
+    assert!(replayed.get() > 100, "only {} programs were replayed", replayed.get());
+}
