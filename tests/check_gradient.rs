@@ -17,12 +17,15 @@ fn a_right_gradient_passes() {
         let report = check_gradient::<S>(smooth, smooth, smooth, &AT).expect("right");
         assert!((report.order - 2.0).abs() < 0.1, "{report:?}");
         assert!((report.products.0 - report.products.1).abs() < 1e-12, "{report:?}");
-        assert_eq!(report.taylor.len(), 20);
+        assert_eq!(report.taylor.len(), 3, "one for each output");
         // The remainder goes down like the square of the step, the change like the step.
-        for pair in report.taylor[..8].windows(2) {
-            assert_eq!(pair[0].step, 2.0 * pair[1].step);
-            let (first, zeroth) = (pair[0].first / pair[1].first, pair[0].zeroth / pair[1].zeroth);
-            assert!((3.8..4.2).contains(&first) && (1.9..2.1).contains(&zeroth), "{report:?}");
+        for rows in &report.taylor[..2] {
+            assert_eq!(rows.len(), 24);
+            for pair in rows[..8].windows(2) {
+                assert_eq!(pair[0].step, 2.0 * pair[1].step);
+                let (first, zeroth) = (pair[0].first / pair[1].first, pair[0].zeroth / pair[1].zeroth);
+                assert!((3.8..4.2).contains(&first) && (1.9..2.1).contains(&zeroth), "{report:?}");
+            }
         }
     }
     check::<Jacobian>();
@@ -74,6 +77,37 @@ fn a_wrong_rule_is_found_by_differences() {
         assert!((derivative / quotient - 1.001).abs() < 1e-8);
         assert!(error.to_string().contains("output 1 with respect to input 1"), "{error}");
     }
+}
+
+/// A square root with a slope that is too large.
+struct WrongRoot;
+impl Unary for WrongRoot {
+    fn value<V: Float>(x: V) -> V {
+        x.sqrt()
+    }
+    fn derivative<V: Float>(_: V, y: V) -> V {
+        V::from_f64(7.0) / y
+    }
+}
+
+#[test]
+fn a_wrong_rule_is_found_near_the_end_of_its_domain() {
+    fn f<S: Taping<Value = f64>>(x: &[Real<S>]) -> Vec<Real<S>> {
+        vec![unary::<S, WrongRoot, _>(&x[0]).eval()]
+    }
+    for at in [0.001, 0.004, 0.1, 2.0] {
+        let found = check_gradient!(Jacobian, f, &[at]);
+        assert!(matches!(found, Err(GradientMismatch::Difference { input: 0, output: 0, .. })), "{at}: {found:?}");
+    }
+}
+
+#[test]
+fn a_wrong_rule_is_found_beside_a_large_output() {
+    fn f<S: Taping<Value = f64>>(x: &[Real<S>]) -> Vec<Real<S>> {
+        vec![(x[1].exp() * 1e12).eval(), unary::<S, Wrong, _>(&x[0]).eval()]
+    }
+    let found = check_gradient!(Jacobian, f, &AT);
+    assert!(matches!(found, Err(GradientMismatch::Difference { input: 0, output: 1, .. })), "{found:?}");
 }
 
 #[test]

@@ -170,6 +170,7 @@ fn steps<S: Taping<Value = f64>>(n: usize, u: &[Real<S>]) -> Vec<Real<S>> {
 }
 
 /// n steps as 16 stages, each of which is 16 stages.
+#[allow(clippy::ptr_arg, reason = "stages take references to collections")]
 fn levels<S: Reverse<Value = f64>>(depth: usize, n: usize, u: &Vec<Real<S>>) -> Vec<Real<S>> {
     if depth == 0 {
         return steps(n, u);
@@ -186,6 +187,7 @@ fn x19_three_levels_keep_three_cube_roots_of_states() {
         const VARIABLES: usize = 300;
         const STEPS: usize = 4096;
         let x: Vec<f64> = (0..VARIABLES).map(|i| 0.01 * f64::from(u16::try_from(i).expect("small"))).collect();
+        #[allow(clippy::type_complexity, reason = "a function of a vector")]
         let gradient_of = |f: &dyn Fn(&Vec<Real<S>>) -> Vec<Real<S>>| {
             let mut gradient = vec![0.0; VARIABLES];
             let f = |x: &[Real<S>]| tapewright::sum(&f(&x.to_vec()));

@@ -39,7 +39,7 @@ impl<V: Float> External<V> for Identity {
 /// x by three rules in a row, each of which is dropped once.
 fn three_rules<S: Reverse>(scope: &mut tapewright::Scope<S>, x: &Real<S>, drops: &[Arc<AtomicUsize>; 3]) -> Real<S> {
     let x = external(std::slice::from_ref(x), &[x.value()], Identity(Dropped(Arc::clone(&drops[0])))).remove(0);
-    let x = scope.insert_callback(&[x.clone()], &[x.value()], Dropped(Arc::clone(&drops[1]))).remove(0);
+    let x = scope.insert_callback(std::slice::from_ref(&x), &[x.value()], Dropped(Arc::clone(&drops[1]))).remove(0);
     let kept = Dropped(Arc::clone(&drops[2]));
     Stage::<S>::new().run(&x, Clone::clone, move |x| {
         assert_eq!(kept.0.load(Ordering::Relaxed), 0);
@@ -64,6 +64,7 @@ fn recorded<S: Reverse>(tape: &mut Tape<S>, drops: &[Arc<AtomicUsize>; 3]) {
 }
 
 fn x17_rules_are_dropped_once_with_their_recording<S: Reverse>() {
+    #[allow(clippy::type_complexity, reason = "functions of a tape")]
     let ends: [fn(Tape<S>) -> Option<Tape<S>>; 5] = [
         |tape| {
             drop(tape);

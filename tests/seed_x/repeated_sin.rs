@@ -25,7 +25,7 @@ pub(crate) fn repeated_sin<S: Taping>(n: usize, x: &Real<S>) -> Real<S> {
     })
 }
 
-/// sin(sin(… x)) and Π cos(x_k), in the arithmetic of the value type, last factor first.
+/// sin(sin(… x)) and Π cos xₖ, in the arithmetic of the value type, last factor first.
 fn exact<V: tapewright::Float>(n: usize, x: V) -> (V, V) {
     let states: Vec<V> = std::iter::successors(Some(x), |x| Some(x.sin())).take(n + 1).collect();
     (states[n], states[..n].iter().rev().fold(V::one(), |slope, x| slope * x.cos()))

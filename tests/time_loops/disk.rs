@@ -102,7 +102,7 @@ fn an_error_leaves_the_recording_as_it_was() {
     let mut tape = Tape::<Jacobian>::new();
     let (x, y) = tape.record(|scope| {
         let x = scope.inputs(&inputs());
-        let before = (&x[0] * &x[1]).eval();
+        let before = (x[0] * x[1]).eval();
         by_loop(looped(0, 2, missing), STEPS, &x).expect_err("no directory");
         let end = by_loop(TimeLoop::new(Revolve::new(STEPS, 2)), STEPS, &x).expect("no disk");
         (x, (weigh(&end) + before).eval())

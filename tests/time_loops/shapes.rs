@@ -87,7 +87,7 @@ fn flow<T: Taping>(t: usize, c: &Constants<T>, u: &Fluid<T>) -> Fluid<T> {
     let pull = |k: usize, v: &Real<T>| (v - &c.viscosity * v * v + &c.forces[k] * u.pressure.cos()).eval();
     let velocities: Vec<[Real<T>; 2]> = u.velocities.iter().map(|[a, b]| [pull(0, a), pull(1, b)]).collect();
     let pressure = velocities.iter().fold(u.pressure.clone(), |p, [a, b]| (p + a * b * 0.1).eval());
-    let pressure = if t % 2 == 0 { pressure } else { pressure.sin().eval() };
+    let pressure = if t.is_multiple_of(2) { pressure } else { pressure.sin().eval() };
     Fluid { velocities, pressure, steps: u.steps }
 }
 
@@ -172,9 +172,6 @@ fn stages_of_any_size<S: Reverse>() {
     let found = gradient::<S>(
         |x| {
             let y = Stage::<S>::new().run(&x.to_vec(), |x| weigh(x), |x| weigh(x));
-            fn spread<T: Taping>(y: &Real<T>) -> Vec<Real<T>> {
-                (0..10).map(|k| (y * f64::from(k)).sin().eval()).collect()
-            }
             let many = Stage::<S>::new().run(&y, spread, spread);
             // A stage without outputs has nothing to do, one without inputs computes constants.
             Stage::<S>::new().run(&y, |_| (), |_| -> () { panic!("nothing was seeded") });
@@ -199,3 +196,7 @@ everywhere!(
     tuples_arrays_boxes_and_options,
     stages_of_any_size,
 );
+
+fn spread<T: Taping>(y: &Real<T>) -> Vec<Real<T>> {
+    (0..10).map(|k| (y * f64::from(k)).sin().eval()).collect()
+}
