@@ -18,3 +18,5 @@ mod nested;
 mod repeated_sin;
 #[path = "seed_x/rules.rs"]
 mod rules;
+#[path = "seed_x/undeclared.rs"]
+mod undeclared;

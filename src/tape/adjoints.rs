@@ -12,7 +12,8 @@ use tapewright_strategies::{Float, Reverse};
 
 /// Adjoints of one sweep, kept for the next.
 ///
-/// Every [`Tape`] has one; make your own to sweep one recording from several threads, see [`Tape::sweep_with`].
+/// Every [`Tape`](crate::Tape) has one; make your own to sweep one recording from several threads, see
+/// [`Tape::sweep_with`](crate::Tape::sweep_with).
 #[derive(Clone, Debug, Default)]
 pub struct AdjointVector<V> {
     pub(super) adjoints: Vec<V>,

@@ -1,15 +1,12 @@
 //! What a stage depends on must be among its inputs: a variable that comes in by another way is a panic that says so.
 
-#[path = "seed_x/everywhere.rs"]
-mod everywhere;
-
-use everywhere::{close, everywhere, float};
+use super::everywhere::{close, everywhere, float};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use tapewright::prelude::*;
 use tapewright::schedule::{FullTape, Revolve};
 use tapewright::strategies::num_traits::One;
-use tapewright::{Stage, TimeLoop, closure_stage, pause, preaccumulate_by_reverse};
+use tapewright::{Float, Stage, TimeLoop, closure_stage, pause, preaccumulate_by_reverse};
 
 /// The text of a panic.
 fn panics<R>(f: impl FnOnce() -> R) -> String {
