@@ -22,7 +22,7 @@ pub trait Variables<S: Taping>: Sized {
     type With<T: Taping<Value = S::Value>>: Variables<T>;
 
     /// Whether its variables are all that there is to the collection, but for their number: nothing else is lost when it is
-    /// made again of their values. If not, snapshots of it cannot go to disk.
+    /// made again of their values. If not, and the rest changes from step to step, snapshots of it cannot go to disk.
     const NUMBERS_ONLY: bool = true;
 
     /// Calls `f` with all variables, in slices as long as they lie in memory.

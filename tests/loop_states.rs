@@ -45,7 +45,14 @@ fn fields_that_are_no_variables_go_along() {
     assert_eq!(counted(Mixed::new(20, 3)), Ok(expected));
     assert_eq!(counted(Multistage::new(20, 3, 0)), Ok(expected));
     // On disk there are only numbers.
-    let refused = counted(Multistage::new(20, 1, 2));
+    let found = counted(Multistage::new(20, 1, 2));
+    assert!(matches!(found, Err(Error::Sweep(SweepError::NotReproducible { .. }))), "{found:?}");
+    let mut tape = Tape::<Jacobian>::new();
+    let refused = tape.record(|scope| {
+        let start = Counted { x: scope.input(0.99), n: 0 };
+        let unchecked = TimeLoop::<Jacobian>::new(Multistage::new(20, 1, 2)).checked(false);
+        unchecked.run(&(), &start, |_, (), s| counted_step(s), |_, (), s| counted_step(s)).map(|_| ())
+    });
     assert!(
         matches!(&refused, Err(Error::Sweep(SweepError::Unsupported { what })) if what.contains("no variables")),
         "{refused:?}"

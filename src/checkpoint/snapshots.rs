@@ -60,16 +60,19 @@ impl<X> Snapshots<X> {
     }
 
     /// Writes the numbers of the state to the file.
-    pub(super) fn store_on_disk<V>(&mut self, slot: usize, state: &X) -> Result<(), SweepError>
+    ///
+    /// Fields of the state that are no variables are those of the present state when it is restored. If they change, states do
+    /// not come out as in the first run, which somebody has to check.
+    pub(super) fn store_on_disk<V>(&mut self, slot: usize, state: &X, checked: bool) -> Result<(), SweepError>
     where
         V: Float,
         X: Variables<Passive<V>>,
     {
-        if !X::NUMBERS_ONLY {
+        if !X::NUMBERS_ONLY && !checked {
             return Err(SweepError::Unsupported {
                 what: String::from(
-                    "snapshots on disk hold numbers only, and the state of this loop has fields that are no variables: make \
-                     them variables, or keep all snapshots in memory",
+                    "snapshots on disk hold numbers only, and the state of this loop has fields that are no variables: let the \
+                     loop be checked, make them variables, or keep all snapshots in memory",
                 ),
             });
         }

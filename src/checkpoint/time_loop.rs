@@ -50,8 +50,8 @@ type Plans = Arc<dyn Fn() -> Box<dyn Schedule + Send> + Send + Sync>;
 /// parameters are [`Variables`] of any shape; `()` stands for no parameters.
 ///
 /// All states of a loop have as many variables. Snapshots on disk hold numbers only, so a state that goes there must keep its
-/// shape, too, and have no other fields (those behind the semicolon of [`variables!`](crate::variables)); if not, the loop
-/// returns an error. A recorded step has a tape of its own until it is swept, of some 80 kB at least: schedules that keep many
+/// shape, too, and its other fields (those behind the semicolon of [`variables!`](crate::variables)); if they change, the
+/// sweep returns an error. A recorded step has a tape of its own until it is swept, of some 80 kB at least: schedules that keep many
 /// recorded steps are for steps that are larger than that.
 ///
 /// A second sweep of the same recording is right, too. It has to run the loop again, because the first one has used up the
@@ -412,7 +412,7 @@ where
         match action {
             Action::Store { slot, level: Level::Memory, .. } => run.snapshots.store(slot, &run.state),
             Action::Store { slot, level: Level::Disk, .. } => {
-                if let Err(error) = run.snapshots.store_on_disk(slot, &run.state) {
+                if let Err(error) = run.snapshots.store_on_disk(slot, &run.state, self.settings.checked) {
                     if !self.settings.give_way || run.schedule.indispensable() {
                         return Err(error);
                     }

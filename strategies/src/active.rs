@@ -827,23 +827,23 @@ fn find(number: TapeNumber) -> *const Header {
     ptr::null()
 }
 
-/// The same for a statement, which must not see what a barrier hides.
+/// The same for a statement. What is not found on this side of a barrier must not be used: it lies behind the barrier, or is
+/// not active any more when a stage is recorded during a sweep.
 #[cold]
 #[track_caller]
 fn find_for_statement(number: TapeNumber) -> *const Header {
-    let found = find(number);
     let mut at = innermost();
     // SAFETY: every listed header is valid, and the list ends in `END`, whose `outer` is null.
-    while let Some(header) = unsafe { at.as_ref() }
-        && !found.is_null()
-        && !ptr::eq(at, found)
-    {
+    while let Some(header) = unsafe { at.as_ref() } {
+        if header.number.get() == number && number != TapeNumber(0) {
+            return at;
+        }
         if header.kind == TypeId::of::<Barrier>() {
             undeclared(number);
         }
         at = header.outer.get();
     }
-    found
+    ptr::null()
 }
 
 /// The header of the recording with this number, or null.
@@ -940,6 +940,9 @@ fn common(numbers: impl Iterator<Item = TapeNumber>) -> Option<TapeNumber> {
             continue;
         }
         if common != TapeNumber(0) {
+            // What a barrier hides is the more likely mistake.
+            find_for_statement(common);
+            find_for_statement(number);
             two_recordings(common, number);
         }
         common = number;

@@ -3,7 +3,7 @@
 use super::super::forward::dot;
 use super::super::walk::check_length;
 use super::closure::{Vtable, arguments, result};
-use super::{Continuations, Ends, bottom};
+use super::{Continuations, Ends, POINTER, bottom};
 use crate::{Float, IndexManager, Mark, Stop, SweepError};
 
 impl<V: Float, M: IndexManager> Continuations<V, M> {
@@ -21,9 +21,10 @@ impl<V: Float, M: IndexManager> Continuations<V, M> {
         let ends = self.full.iter().copied().chain((!self.data.is_null()).then_some(last));
         for (k, (ends, segment)) in ends.zip(&self.segments).enumerate() {
             Self::collect(ends, bottom::<V>(segment), &mut closures);
+            let count = closures.len();
             while let Some((vtable, end)) = closures.pop() {
-                // The closures before a mark end where it says, or below.
-                let behind = (k as u64, (end.addr() - segment.start().addr()) as u64);
+                // A mark says how many bytes of the stack the closures before it take.
+                let behind = (k as u64, ((count - closures.len()) * POINTER) as u64);
                 while stops.next_if(|stop| (stop.numbers()[0], stop.numbers()[1]) < behind).is_some() {
                     at(tangents)?;
                 }

@@ -78,22 +78,28 @@ fn a_captured_variable_is_refused<S: Reverse<Variable: Send>>() {
 
 /// Under reused identifiers, the last copy of the captured variable goes away inside the stage.
 fn a_captured_variable_that_is_dropped_inside<S: Reverse<Variable: Send>>() {
-    in_a_recording::<S>(|x, k| {
+    let mut tape = Tape::<S>::new();
+    let (x, y) = tape.record(|scope| {
+        let (x, k) = (scope.input(float(2.0)), scope.input(float(5.0)));
         for used in [true, false] {
-            let kept = Mutex::new(Some((k * 3.0).sin()).map(|k| k.eval()));
+            let kept = Mutex::new(Some((&k * 3.0).sin().eval()));
             let stage = move |x: &Real<S>| {
                 let k = kept.lock().expect("no panic while it is locked").take();
                 let value = k.as_ref().map_or(float(1.0), Real::value);
                 let y = if used { k.map(|k| (&k * x).eval()) } else { None };
                 y.unwrap_or_else(|| (x * value.as_f64()).eval())
             };
-            let ended = catch_unwind(AssertUnwindSafe(|| closure_stage(stage, x)));
+            let ended = catch_unwind(AssertUnwindSafe(|| closure_stage(stage, &x)));
             assert_eq!(ended.is_err(), used);
         }
         // What its identifier was given to is not disturbed.
-        let y = closure_stage(|x: &Real<S>| x.sin().eval(), x);
-        assert!(S::locate(y.id()).is_some());
+        let z = (&x * &k).eval();
+        let y = closure_stage(|x: &Real<S>| (x * 2.0).eval(), &x);
+        (x, (&y * &z).eval())
     });
+    // 2x·xk
+    let found = tape.sweep(&[(&y, S::Value::one())]).and_then(|adjoints| adjoints.of(&x));
+    assert_eq!(found, Ok(float(4.0 * 2.0 * 5.0)));
 }
 
 fn preaccumulated_blocks_refuse_it_too<S: Reverse>() {
