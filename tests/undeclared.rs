@@ -1,5 +1,6 @@
 //! What a stage depends on must be among its inputs: a variable that comes in by another way is a panic that says so.
 
+#[allow(dead_code, reason = "shared with other tests")]
 #[path = "seed_x/everywhere.rs"]
 mod everywhere;
 
@@ -9,7 +10,7 @@ use std::sync::Mutex;
 use tapewright::prelude::*;
 use tapewright::schedule::{FullTape, Revolve};
 use tapewright::strategies::num_traits::One;
-use tapewright::{Stage, TimeLoop, closure_stage, pause, preaccumulate_by_reverse};
+use tapewright::{Float, Stage, TimeLoop, closure_stage, pause, preaccumulate_by_reverse};
 
 /// The text of a panic.
 fn panics<R>(f: impl FnOnce() -> R) -> String {
