@@ -18,6 +18,7 @@
 pub mod activity;
 mod check;
 pub mod formulas;
+pub mod instrument;
 pub mod isolation;
 pub mod lifetimes;
 pub mod memory;
@@ -95,6 +96,8 @@ macro_rules! conformance_scenarios {
             guard_dropped_early leaked_guard panic_inside_a_recording tape_moves_to_another_thread
             two_threads_record_at_once many_recordings_on_one_tape two_tapes_alternate;
         sweeps: lanes_are_sweeps_of_their_own forward_sweep_gives_the_tangents sweeps_between_positions_are_the_whole;
+        instrument: external_function callbacks_in_order checkpointed_stages nested_recording_in_a_rule reversed_loop
+            rules_are_dropped_once;
         misuse: variable_of_a_finished_recording variable_of_an_outdated_recording variables_of_two_recordings
             variable_of_a_reset_tape variable_on_another_thread misuse_leaves_the_recording_intact
             adjoint_of_a_foreign_variable output_of_a_foreign_recording lengths_that_differ;

@@ -1,0 +1,218 @@
+//! What is put on a tape beside statements: external functions, callbacks, checkpointed stages and loops. For strategies that
+//! keep track of places.
+
+use super::Outcome;
+use super::check::{Recorded, all_close, close, constant, ensure, floats, recorded, recorded_on, still_works};
+use crate::schedule::Revolve;
+use crate::{
+    CallbackAdjoints, Error, Float, Passive, Real, Reverse, Rules, Stage, Tape, TapePool, Taping, TimeLoop, external,
+};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A function of three inputs, one of them passive, and two outputs, between statements; its rule sees what the statements behind
+/// it have left, and what it leaves is seen by those before it.
+pub fn external_function<S: Reverse>() -> Outcome {
+    if !S::MARKS {
+        return Ok(());
+    }
+    let mut recorded = recorded::<S>(&[2.0, 3.0], |x| {
+        let a = (&x[0] * &x[1]).eval();
+        let inputs = [x[1].clone(), constant(5.0), a];
+        let (p, q) = (inputs[0].value(), inputs[2].value());
+        let rules = Rules::new("products", move |outputs: &[S::Value], inputs: &mut [S::Value]| {
+            inputs[0] += outputs[0] * q;
+            inputs[1] += S::Value::from_f64(f64::NAN);
+            inputs[2] += outputs[0] * p + outputs[1];
+            Ok(())
+        });
+        let y = external(&inputs, &[p * q, q], rules);
+        vec![(&y[0] * &x[0]).eval(), (&y[1] * &y[1]).eval(), y[1].clone()]
+    });
+    // x₀²·x₁², x₀²·x₁² and x₀·x₁.
+    recorded.sweep_gives("the gradient of the first", &[1.0, 0.0, 0.0], &[36.0, 24.0])?;
+    recorded.sweep_gives("the gradient of the others", &[0.0, 1.0, 1.0], &[39.0, 26.0])?;
+    recorded.sweep_gives("the gradient of the first again", &[1.0, 0.0, 0.0], &[36.0, 24.0])?;
+    still_works(recorded.tape)
+}
+
+/// Callbacks are called where they were inserted, the last one first, in every sweep; those without outputs, too.
+pub fn callbacks_in_order<S: Reverse>() -> Outcome {
+    if !S::MARKS {
+        return Ok(());
+    }
+    let seen: Arc<Mutex<Vec<f64>>> = Arc::default();
+    let mut tape = Tape::<S>::new();
+    let (x, y) = tape.record(|scope| {
+        let x = scope.input(S::Value::from_f64(3.0));
+        let mut y = x.clone();
+        for _ in 0..3 {
+            y = (&y * 2.0).eval();
+            let list = Arc::clone(&seen);
+            let pass = move |adjoints: &mut CallbackAdjoints<S::Value>| {
+                let seed = adjoints.get_and_reset_output(0);
+                list.lock().unwrap_or_else(PoisonError::into_inner).push(seed.as_f64());
+                adjoints.increment_input(0, seed);
+                Ok(())
+            };
+            let value = y.value();
+            y = scope.insert_callback(&[y], &[value], pass).remove(0);
+            let list = Arc::clone(&seen);
+            scope.insert_callback(&[], &[], move |_: &mut CallbackAdjoints<S::Value>| {
+                list.lock().unwrap_or_else(PoisonError::into_inner).push(0.0);
+                Ok(())
+            });
+        }
+        (x, y)
+    });
+    for _ in 0..2 {
+        let slope = tape.sweep(&[(&y, S::Value::from_f64(1.0))])?.of(&x)?;
+        close("the slope behind three callbacks", slope, 8.0)?;
+        let seen = core::mem::take(&mut *seen.lock().unwrap_or_else(PoisonError::into_inner));
+        ensure(seen == [0.0, 1.0, 0.0, 2.0, 0.0, 4.0], format_args!("callbacks saw {seen:?}"))?;
+    }
+    Ok(())
+}
+
+/// A few statements.
+fn steps<T: Taping>(n: usize, [x, k]: &[Real<T>; 2]) -> [Real<T>; 2] {
+    (0..n).fold([x.clone(), k.clone()], |[x, k], _| [(&x * &k).sin().eval(), (&k - &x * 0.25).eval()])
+}
+
+/// Stages, which are recorded on tapes of this strategy when a sweep gets to them, and stages inside stages, give the adjoints
+/// that all statements on one tape give.
+pub fn checkpointed_stages<S: Reverse>() -> Outcome {
+    if !S::MARKS {
+        return Ok(());
+    }
+    let at = [0.75, 1.5];
+    let mut plain = recorded::<S>(&at, |x| steps(24, &[x[0].clone(), x[1].clone()]).to_vec());
+    let mut nested = recorded_on(Tape::<S>::new(), &at, |x| {
+        (0..3)
+            .fold([x[0].clone(), x[1].clone()], |state, _| {
+                Stage::<S>::new().run(
+                    &state,
+                    |state| steps(8, state),
+                    |state| {
+                        (0..2).fold(state.clone(), |state, _| {
+                            Stage::<S>::new().run(&state, |state| steps(4, state), |state| steps(4, state))
+                        })
+                    },
+                )
+            })
+            .to_vec()
+    });
+    for seeds in [[1.0, 0.0], [0.5, -2.0], [1.0, 0.0]] {
+        let expected = gradient_of(&mut plain, &seeds)?;
+        nested.sweep_gives("the gradient through stages", &seeds, &expected)?;
+    }
+    still_works(nested.tape)
+}
+
+/// The adjoints of the inputs of a recording.
+fn gradient_of<S: Reverse>(recorded: &mut Recorded<S>, seeds: &[f64]) -> Result<Vec<f64>, Error> {
+    let adjoints = recorded.tape.sweep_all(&recorded.y, &floats(seeds))?.of_all(&recorded.x)?;
+    Ok(adjoints.into_iter().map(Float::as_f64).collect())
+}
+
+/// A nested recording in a rule is swept alone, and wiped: the adjoints of the recording around it are as they were.
+pub fn nested_recording_in_a_rule<S: Reverse>() -> Outcome {
+    if !S::MARKS {
+        return Ok(());
+    }
+    let mut recorded = recorded::<S>(&[0.5, 2.0], |x| {
+        let (pool, at) = (TapePool::<S>::new(), [x[0].value(), x[1].value()]);
+        let values = steps(5, &at.map(Real::<Passive<S::Value>>::constant)).map(|y| y.value());
+        let rules = Rules::new("five steps", move |outputs: &[S::Value], inputs: &mut [S::Value]| {
+            let mut nested = pool.nested();
+            let x = nested.inputs(&at);
+            let y = steps(5, &[x[0].clone(), x[1].clone()]);
+            let swept = nested.compute_adjoints(&[(&y[0], outputs[0]), (&y[1], outputs[1])]);
+            let found = swept.and_then(|()| Ok([nested.adjoint(&x[0])?, nested.adjoint(&x[1])?]));
+            inputs.copy_from_slice(&found.map_err(|error| crate::SweepError::rule("five steps", error))?);
+            Ok(())
+        });
+        let y = external(x, &values, rules);
+        vec![(&y[0] * &y[1] + &x[0]).eval()]
+    });
+    let mut plain = recorded_on(Tape::<S>::new(), &[0.5, 2.0], |x| {
+        let [p, q] = steps(5, &[x[0].clone(), x[1].clone()]);
+        vec![(&p * &q + &x[0]).eval()]
+    });
+    let expected = gradient_of(&mut plain, &[1.0])?;
+    recorded.sweep_gives("the gradient by a nested recording", &[1.0], &expected)?;
+    recorded.sweep_gives("the gradient by a second one", &[1.0], &expected)
+}
+
+/// A loop that is reversed with a few snapshots.
+pub fn reversed_loop<S: Reverse>() -> Outcome {
+    if !S::MARKS {
+        return Ok(());
+    }
+    let mut tape = Tape::<S>::new();
+    let (x, end) = tape.record(|scope| -> Result<_, Error> {
+        let x = scope.inputs(&floats(&[0.75, 1.5]));
+        let end = TimeLoop::<S>::new(Revolve::new(12, 2)).run(
+            &(),
+            &[x[0].clone(), x[1].clone()],
+            |_, (), state| steps(1, state),
+            |_, (), state| steps(1, state),
+        )?;
+        Ok((x, end))
+    })?;
+    let mut plain = recorded::<S>(&[0.75, 1.5], |x| steps(12, &[x[0].clone(), x[1].clone()]).to_vec());
+    for seeds in [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]] {
+        let expected = gradient_of(&mut plain, &seeds)?;
+        let found = tape.sweep_all(&end, &floats(&seeds))?.of_all(&x)?;
+        all_close("the gradient of a loop", &found, &expected)?;
+    }
+    Ok(())
+}
+
+/// Says when it is dropped.
+struct Drops(Arc<AtomicUsize>);
+
+impl Drop for Drops {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Rules are dropped once: with their recording, or when the tape is reset to a position before them.
+pub fn rules_are_dropped_once<S: Reverse>() -> Outcome {
+    if !S::MARKS {
+        return Ok(());
+    }
+    let drops = Arc::new(AtomicUsize::new(0));
+    let rule = || {
+        let kept = Drops(Arc::clone(&drops));
+        Rules::new("a rule", move |outputs: &[S::Value], inputs: &mut [S::Value]| {
+            let gone = kept.0.load(Ordering::Relaxed);
+            inputs[0] += if gone > 1 { S::Value::from_f64(f64::NAN) } else { outputs[0] };
+            Ok(())
+        })
+    };
+    let dropped = |what: &str, expected: usize| {
+        let found = drops.load(Ordering::Relaxed);
+        ensure(found == expected, format_args!("{found} rules have been dropped, not {expected}, {what}"))
+    };
+    let mut tape = Tape::<S>::new();
+    let y = tape.record(|scope| {
+        let x = scope.input(S::Value::from_f64(1.0));
+        external(core::slice::from_ref(&x), &[x.value()], rule()).remove(0)
+    });
+    let position = tape.position();
+    tape.resume(|scope| -> Outcome {
+        let y = scope.renew(&y)?;
+        external(core::slice::from_ref(&y), &[y.value()], rule());
+        Ok(())
+    })?;
+    dropped("before any of them should be", 0)?;
+    tape.reset_to(&position)?;
+    dropped("after a reset to the position between them", 1)?;
+    tape.sweep(&[(&y, S::Value::from_f64(1.0))])?;
+    tape.reset();
+    dropped("after a reset", 2)?;
+    drop(tape);
+    dropped("after the tape", 2)
+}

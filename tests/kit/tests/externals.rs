@@ -1,0 +1,235 @@
+//! External functions and callbacks among positions, and those without inputs or outputs.
+
+#[allow(dead_code, reason = "shared with other tests")]
+#[path = "seed_x/everywhere.rs"]
+mod everywhere;
+
+use everywhere::{everywhere, float};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use tapewright::prelude::*;
+use tapewright::strategies::num_traits::One;
+use tapewright::{AdjointVector, CallbackAdjoints, Error, Rules, Scope, SweepError, external};
+
+/// x² by an external function.
+fn square<S: Reverse>(x: &Real<S>) -> Real<S> {
+    let at = x.value();
+    let rules = Rules::new("a square", move |outputs: &[S::Value], inputs: &mut [S::Value]| {
+        inputs[0] += outputs[0] * (at + at);
+        Ok(())
+    });
+    external(std::slice::from_ref(x), &[at * at], rules).remove(0)
+}
+
+/// A callback without inputs and outputs that counts its calls.
+fn count<S: Reverse>(scope: &mut Scope<S>, calls: &Arc<AtomicUsize>) {
+    let calls = Arc::clone(calls);
+    scope.insert_callback(&[], &[], move |_: &mut CallbackAdjoints<S::Value>| {
+        calls.fetch_add(1, Relaxed);
+        Ok(())
+    });
+}
+
+/// Positions directly before and behind callbacks at one place: each is passed by the sweeps that contain it.
+fn sweeps_between_positions_pass_the_callbacks_between<S: Reverse>() {
+    let calls: [Arc<AtomicUsize>; 3] = Default::default();
+    let mut tape = Tape::<S>::new();
+    let (x, y, positions) = tape.record(|scope| {
+        let x = scope.input(float(3.0));
+        let mut positions = vec![scope.position()];
+        for calls in &calls {
+            count(scope, calls);
+            positions.push(scope.position());
+        }
+        let y = square(&x);
+        positions.push(scope.position());
+        (x, y, positions)
+    });
+    let called = || calls.each_ref().map(|calls| calls.swap(0, Relaxed));
+    for from in 0..positions.len() {
+        for to in 0..=from {
+            let mut adjoints = AdjointVector::new();
+            tape.seed(&mut adjoints, &[(&y, S::Value::one())]).expect("its own");
+            tape.sweep_between(&mut adjoints, &positions[from], &positions[to]).expect("its own");
+            let between = [0, 1, 2].map(|k| usize::from(to <= k && k < from));
+            assert_eq!(called(), between, "from {from} to {to}");
+        }
+    }
+    assert_eq!(tape.sweep(&[(&y, S::Value::one())]).and_then(|a| a.of(&x)), Ok(float(6.0)));
+    assert_eq!(called(), [1; 3]);
+}
+
+/// A recording that is cut directly before, between and behind functions, and goes on.
+fn recordings_go_on_behind_external_functions<S: Reverse>() {
+    let calls: [Arc<AtomicUsize>; 3] = Default::default();
+    let mut tape = Tape::<S>::new();
+    let (x, a) = tape.record(|scope| {
+        let x = scope.input(float(3.0));
+        count(scope, &calls[0]);
+        let a = square(&x);
+        (x, a)
+    });
+    let behind = tape.position();
+    for round in 0..3 {
+        let b = tape.resume(|scope| {
+            count(scope, &calls[1]);
+            let b = square(&scope.renew(&a).expect("of the earlier part"));
+            count(scope, &calls[2]);
+            b
+        });
+        // x⁴.
+        assert_eq!(tape.sweep(&[(&b, S::Value::one())]).and_then(|a| a.of(&x)), Ok(float(108.0)));
+        assert_eq!(calls.each_ref().map(|calls| calls.swap(0, Relaxed)), [1; 3], "round {round}");
+        let mut adjoints = AdjointVector::new();
+        tape.seed(&mut adjoints, &[(&b, S::Value::one())]).expect("its own");
+        let upper = tape.sweep_between(&mut adjoints, &tape.position(), &behind).expect("its own");
+        assert_eq!((upper.of(&a), upper.of(&x)), (Ok(float(18.0)), Ok(float(0.0))));
+        assert_eq!(calls.each_ref().map(|calls| calls.swap(0, Relaxed)), [0, 1, 1]);
+        let lower = tape.sweep_from_position(&mut adjoints, &behind).expect("its own");
+        assert_eq!(lower.of(&x), Ok(float(108.0)));
+        assert_eq!(calls.each_ref().map(|calls| calls.swap(0, Relaxed)), [1, 0, 0]);
+        tape.reset_to(&behind).expect("its own");
+        assert!(matches!(tape.sweep(&[(&b, S::Value::one())]).map(|_| ()), Err(Error::ForeignVariable { .. })));
+        assert_eq!(tape.sweep(&[(&a, S::Value::one())]).and_then(|a| a.of(&x)), Ok(float(6.0)));
+        assert_eq!(calls.each_ref().map(|calls| calls.swap(0, Relaxed)), [1, 0, 0]);
+    }
+}
+
+fn functions_of_nothing_and_to_nothing<S: Reverse>() {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let mut tape = Tape::<S>::new();
+    let (x, y) = tape.record(|scope| {
+        let x = scope.input(float(3.0));
+        let rule = || {
+            let calls = Arc::clone(&calls);
+            Rules::new("nothing", move |outputs: &[S::Value], inputs: &mut [S::Value]| {
+                assert!(outputs.is_empty() || inputs.is_empty());
+                calls.fetch_add(1, Relaxed);
+                Ok(())
+            })
+        };
+        // Without inputs there is nothing to differentiate.
+        let constants = external::<S>(&[], &[float(1.0), float(2.0)], rule());
+        assert!(constants.iter().all(|y| S::locate(y.id()).is_none()));
+        assert_eq!(Arc::strong_count(&calls), 1);
+        // Without outputs it is called in every sweep.
+        assert!(external(std::slice::from_ref(&x), &[], rule()).is_empty());
+        assert!(external::<S>(&[], &[], rule()).is_empty());
+        // A callback without inputs has outputs of its own.
+        let y = scope.insert_callback(&[], &[float(2.0)], |adjoints: &mut CallbackAdjoints<S::Value>| {
+            assert_eq!(adjoints.get_and_reset_output(0), float(3.0));
+            Ok(())
+        });
+        (x.clone(), (&y[0] * &x).eval())
+    });
+    for sweep in 1..3 {
+        assert_eq!(tape.sweep(&[(&y, S::Value::one())]).and_then(|a| a.of(&x)), Ok(float(2.0)));
+        assert_eq!(calls.load(Relaxed), sweep);
+    }
+}
+
+/// One input in two places, an output that is used twice, and one that is not used; outputs that are inputs of the next.
+fn inputs_and_outputs_in_any_combination<S: Reverse>() {
+    let mut tape = Tape::<S>::new();
+    let (x, y) = tape.record(|scope| {
+        let x = scope.inputs(&[float(2.0), float(3.0)]);
+        let both = [x[0].clone(), x[1].clone(), x[0].clone()];
+        let rules = Rules::new("sums", |outputs: &[S::Value], inputs: &mut [S::Value]| {
+            for input in inputs.iter_mut() {
+                *input += outputs[0];
+            }
+            inputs[2] += outputs[1];
+            inputs[1] += outputs[2];
+            Ok(())
+        });
+        // 2·x₀ + x₁, x₀ and x₁.
+        let sums = external(&both, &[float(7.0), float(2.0), float(3.0)], rules);
+        let a = (&sums[0] * &sums[0]).eval();
+        (x, (&a * &sums[1]).eval())
+    });
+    // (2x₀ + x₁)²·x₀.
+    for _ in 0..2 {
+        let adjoints = tape.sweep(&[(&y, S::Value::one())]).expect("its own");
+        assert_eq!([adjoints.of(&x[0]), adjoints.of(&x[1])], [56.0 + 49.0, 28.0].map(|slope| Ok(float(slope))));
+    }
+}
+
+/// The text of a panic.
+fn panics<R>(f: impl FnOnce() -> R) -> String {
+    let payload = catch_unwind(AssertUnwindSafe(|| drop(f()))).expect_err("a panic");
+    let text = payload.downcast_ref::<String>().cloned();
+    text.or_else(|| payload.downcast_ref::<&str>().map(ToString::to_string)).expect("a text")
+}
+
+fn inputs_of_other_recordings_panic<S: Reverse>() {
+    let mut finished = Tape::<S>::new();
+    let old = finished.record(|scope| scope.input(float(1.0)));
+    let mut outer = Tape::<S>::new();
+    let mut inner = Tape::<S>::new();
+    outer.record(|scope| {
+        let x = scope.input(float(2.0));
+        let rule = || Rules::new("a rule", |_: &[S::Value], _: &mut [S::Value]| Ok(()));
+        let text = panics(|| external(std::slice::from_ref(&old), &[float(1.0)], rule()));
+        assert!(text.contains("not active on this thread"), "{text}");
+        inner.record(|scope| {
+            let y = scope.input(float(3.0));
+            let text = panics(|| external(&[x.clone(), y.clone()], &[float(1.0)], rule()));
+            assert!(text.contains("two recordings"), "{text}");
+            let callback = |_: &mut CallbackAdjoints<S::Value>| Ok(());
+            let text = panics(|| scope.insert_callback(&[x.clone()], &[float(1.0)], callback));
+            assert!(text.contains("two recordings"), "{text}");
+            // Of the outer recording alone, it is recorded there.
+            assert_eq!(S::locate(square(&x).id()).map(|(n, _)| n), S::locate(x.id()).map(|(n, _)| n));
+            assert_eq!(S::locate(square(&y).id()).map(|(n, _)| n), S::locate(y.id()).map(|(n, _)| n));
+        });
+    });
+    assert_eq!((inner.memory().usage("externals").used > 0, outer.memory().usage("externals").used > 0), (true, true));
+}
+
+/// A rule that fails, panics, or records elsewhere; the next sweep is right.
+fn rules_that_go_wrong<S: Reverse>() {
+    let trick = Arc::new(AtomicUsize::new(0));
+    let mut tape = Tape::<S>::new();
+    let (x, y) = tape.record(|scope| {
+        let x = scope.input(float(3.0));
+        let how = Arc::clone(&trick);
+        let at = x.value();
+        let rules = Rules::new("a square", move |outputs: &[S::Value], inputs: &mut [S::Value]| {
+            inputs[0] += float(1e9); // partly done before it goes wrong
+            match how.load(Relaxed) {
+                1 => return Err(SweepError::rule("a square", "on purpose")),
+                2 => panic!("on purpose"),
+                _ => {}
+            }
+            let slope = gradient::<S>(|x| (&x[0] * &x[0]).eval(), &[at])[0];
+            inputs[0] = outputs[0] * slope;
+            Ok(())
+        });
+        let y = external(std::slice::from_ref(&x), &[at * at], rules).remove(0);
+        let y = (&y + &x).eval();
+        (x, y)
+    });
+    for wrong in [1, 2, 1] {
+        trick.store(wrong, Relaxed);
+        let swept = catch_unwind(AssertUnwindSafe(|| tape.sweep(&[(&y, S::Value::one())]).map(|_| ())));
+        match swept {
+            Ok(result) => {
+                let expected = SweepError::Rule { function: "a square".into(), message: "on purpose".into() };
+                assert_eq!((result, wrong), (Err(Error::Sweep(expected)), 1));
+            }
+            Err(_) => assert_eq!(wrong, 2),
+        }
+        trick.store(0, Relaxed);
+        assert_eq!(tape.sweep(&[(&y, S::Value::one())]).and_then(|a| a.of(&x)), Ok(float(7.0)));
+    }
+}
+
+everywhere!(
+    sweeps_between_positions_pass_the_callbacks_between,
+    recordings_go_on_behind_external_functions,
+    functions_of_nothing_and_to_nothing,
+    inputs_and_outputs_in_any_combination,
+    inputs_of_other_recordings_panic,
+    rules_that_go_wrong,
+);
