@@ -50,7 +50,7 @@ fn sweeps_between_positions_pass_the_callbacks_between<S: Reverse>() {
     for from in 0..positions.len() {
         for to in 0..=from {
             let mut adjoints = AdjointVector::new();
-            tape.seed(&mut adjoints, &[(&y, S::Value::one())]).expect("its own");
+            tape.seed(&mut adjoints, &[(&x, S::Value::one())]).expect("its own");
             tape.sweep_between(&mut adjoints, &positions[from], &positions[to]).expect("its own");
             let between = [0, 1, 2].map(|k| usize::from(to <= k && k < from));
             assert_eq!(called(), between, "from {from} to {to}");
@@ -177,7 +177,7 @@ fn inputs_of_other_recordings_panic<S: Reverse>() {
             let text = panics(|| external(&[x.clone(), y.clone()], &[float(1.0)], rule()));
             assert!(text.contains("two recordings"), "{text}");
             let callback = |_: &mut CallbackAdjoints<S::Value>| Ok(());
-            let text = panics(|| scope.insert_callback(&[x.clone()], &[float(1.0)], callback));
+            let text = panics(|| scope.insert_callback(std::slice::from_ref(&x), &[float(1.0)], callback));
             assert!(text.contains("two recordings"), "{text}");
             // Of the outer recording alone, it is recorded there.
             assert_eq!(S::locate(square(&x).id()).map(|(n, _)| n), S::locate(x.id()).map(|(n, _)| n));

@@ -219,7 +219,7 @@ fn states_are_compared_bit_by_bit() {
 #[test]
 fn a_stage_with_another_number_of_outputs_is_not_reproducible() {
     for checked in [true, false] {
-        for (plain, taped) in [(3, 2), (2, 3), (0, 1), (1, 0)] {
+        for (plain, taped) in [(3, 2), (2, 3), (1, 0)] {
             let mut tape = Tape::<Jacobian>::new();
             let (x, y) = tape.record(|scope| {
                 let x = scope.input(0.5);
