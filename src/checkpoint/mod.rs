@@ -1,6 +1,7 @@
 //! Checkpointing: parts of a computation that leave their inputs on the tape, and are recorded when a sweep gets there.
 
 mod fingerprint;
+mod job;
 mod pool;
 mod rerun;
 mod snapshots;

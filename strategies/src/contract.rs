@@ -1,10 +1,6 @@
 //! The contract between the engine and a strategy.
 
-use crate::scratch::Scratch;
-use crate::{
-    Companion, External, Float, Mark, MemoryReport, Shape, SpillOptions, SpillUsage, StorageError, SweepError,
-    TapeNumber,
-};
+use crate::{Companion, External, Float, Shape};
 use generic_array::ArrayLength;
 use generic_array::typenum::Unsigned;
 
@@ -12,7 +8,7 @@ use generic_array::typenum::Unsigned;
 ///
 /// A strategy is a type that is never instantiated. It names the number type, the identifier that a variable carries,
 /// and what happens when the right-hand side of an assignment (a [`Statement`]) becomes a variable. Strategies that
-/// keep a tape and can be swept also implement [`Reverse`].
+/// keep a tape and can be swept also implement [`Reverse`](crate::Reverse).
 ///
 /// Code that should accept every strategy is generic over `S: Taping` and computes with references (`&x * &y`);
 /// everyday code is generic over [`Strategy`] and computes with values (`x * y`).
@@ -127,7 +123,7 @@ pub trait Taping: Sized + 'static {
     fn record<N: Statement<Self>>(statement: &N) -> Self::Id;
 
     /// Notes that the values of two expressions were compared, for strategies whose recordings can be replayed and then have to
-    /// find that the comparison comes out as it did: see [`Replay`]. Others need not know.
+    /// find that the comparison comes out as it did: see [`Replay`](crate::Replay). Others need not know.
     #[inline(always)]
     #[track_caller]
     fn compare<A: Tree<Self>, B: Tree<Self>>(left: &A, right: &B, comparison: Comparison) {
@@ -160,7 +156,7 @@ pub trait Taping: Sized + 'static {
     }
 
     /// Records an external function of these variables, whose results have these values, and gives `each` the variable for
-    /// each of them, in order. Strategies whose tapes have [marks](Reverse::mark) call [`active::record_external`].
+    /// each of them, in order. Strategies whose tapes have [marks](crate::Reverse::mark) call [`active::record_external`].
     ///
     /// [`active::record_external`]: crate::active::record_external
     ///
@@ -249,311 +245,6 @@ impl Comparison {
 /// Implemented for every strategy that qualifies; nobody implements it by hand.
 pub trait Strategy: Taping<Id: Copy, Variable: Copy> {}
 impl<S: Taping<Id: Copy, Variable: Copy>> Strategy for S {}
-
-/// A [`Taping`] strategy that keeps a tape and can be swept in reverse.
-///
-/// Identifiers are numbered from 1 within a recording; slot 0 of an adjoint vector belongs to passive variables and
-/// is never read.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` keeps no tape, so there is nothing to sweep",
-    label = "a strategy that can be swept is needed here",
-    note = "use a taping strategy such as `Jacobian` or `PrimalValue`; `Passive` computes values only"
-)]
-pub trait Reverse: Taping {
-    /// The memory of one recording; kept and reused from recording to recording.
-    type Tape: Default + Send + 'static;
-
-    /// Whether records may be written to disk. If so, statements and inputs may panic as
-    /// [`catch_storage_errors`](crate::catch_storage_errors) catches it.
-    const SPILLS: bool = false;
-
-    /// Whether the strategy keeps track of places in a recording: see [`mark`](Self::mark).
-    const MARKS: bool = false;
-
-    /// Starts a new, empty recording with this number. Memory is kept.
-    fn begin(tape: &mut Self::Tape, number: TapeNumber);
-
-    /// Registers an independent variable.
-    ///
-    /// # Panics
-    ///
-    /// When the tape is out of identifiers.
-    fn input(tape: &mut Self::Tape, value: Self::Value) -> Self::Id;
-
-    /// Registers an independent variable for each value and hands it to `each`, in order; all or none of them.
-    ///
-    /// # Panics
-    ///
-    /// When the tape is out of identifiers.
-    #[inline]
-    #[track_caller]
-    fn inputs(tape: &mut Self::Tape, values: &[Self::Value], mut each: impl FnMut(Self::Value, Self::Id)) {
-        for value in values {
-            each(*value, Self::input(tape, *value));
-        }
-    }
-
-    /// The recording that an identifier belongs to and its slot in the adjoint vector; `None` if passive.
-    fn locate(id: &Self::Id) -> Option<(TapeNumber, usize)>;
-
-    /// The length that an adjoint vector of this recording must have: 1 + the largest identifier.
-    fn identifiers(tape: &Self::Tape) -> usize;
-
-    /// Propagates `adjoints` (seeded by the caller, zero elsewhere) from the last statement to the first.
-    ///
-    /// Afterwards the slots of inputs hold their adjoints and every other slot, except slot 0, is 0. A statement whose
-    /// adjoint is exactly 0 contributes nothing, whatever its partials.
-    ///
-    /// # Errors
-    ///
-    /// When records that are not in memory cannot be read. The adjoints are then of no use; the recording stays as it is.
-    ///
-    /// # Panics
-    ///
-    /// When `adjoints` is shorter than [`identifiers`](Self::identifiers).
-    fn reverse(tape: &Self::Tape, adjoints: &mut [Self::Value]) -> Result<(), SweepError>;
-
-    /// Registers a variable whose derivatives somebody else propagates: a result of an external function. Its identifier may
-    /// be used again when it is gone.
-    ///
-    /// # Panics
-    ///
-    /// When the tape is out of identifiers.
-    #[track_caller]
-    fn intermediate(tape: &mut Self::Tape, value: Self::Value) -> Self::Id {
-        Self::input(tape, value)
-    }
-
-    /// The place behind the last statement.
-    ///
-    /// Strategies need no places: this and the methods below it may be left out. Positions, external functions and checkpoints
-    /// then panic. Those that do have them implement all of these methods and say so by [`MARKS`](Self::MARKS), and the
-    /// conformance kit tests them.
-    ///
-    /// # Panics
-    ///
-    /// When the strategy keeps no track of places. Those that do also have [`reverse_through`](Self::reverse_through).
-    #[track_caller]
-    fn mark(tape: &Self::Tape) -> Mark {
-        let _ = tape;
-        no_marks::<Self>()
-    }
-
-    /// [`reverse`](Self::reverse) from the first mark of `ends` (the end of the recording if it is `None`) down to the second
-    /// (the start), with stops: whenever all statements behind the next stop have been reversed, `at` is called with the
-    /// adjoints. Stops lie between the ends, the latest first, and may coincide.
-    ///
-    /// # Errors
-    ///
-    /// As `reverse`, and those of `at`.
-    ///
-    /// # Panics
-    ///
-    /// As `reverse`, and as [`mark`](Self::mark).
-    #[track_caller]
-    fn reverse_through(
-        tape: &Self::Tape,
-        adjoints: &mut [Self::Value],
-        ends: (Option<Mark>, Option<Mark>),
-        stops: &mut dyn Iterator<Item = Mark>,
-        at: &mut Stop<'_, Self::Value>,
-    ) -> Result<(), SweepError> {
-        let _ = (tape, adjoints, ends, stops, at);
-        no_marks::<Self>()
-    }
-
-    /// [`reverse_through`](Self::reverse_through) with several adjoint vectors, *lanes*, at once: the adjoint of identifier `i` in
-    /// lane `l` is `adjoints[i * lanes + l]`. Each lane gets, bit for bit, what a sweep of its own would give it.
-    ///
-    /// Unless a strategy has something better, this sweeps lane by lane. Without marks among its arguments it needs none.
-    ///
-    /// # Errors
-    ///
-    /// As `reverse_through`.
-    ///
-    /// # Panics
-    ///
-    /// As `reverse_through`, and when there are no lanes.
-    #[track_caller]
-    fn reverse_lanes_through(
-        tape: &Self::Tape,
-        lanes: usize,
-        adjoints: &mut [Self::Value],
-        (mut from, to): (Option<Mark>, Option<Mark>),
-        stops: &mut dyn Iterator<Item = Mark>,
-        at: &mut Stop<'_, Self::Value>,
-    ) -> Result<(), SweepError> {
-        for stop in stops {
-            lane_by_lane::<Self>(tape, lanes, adjoints, (from, Some(stop)))?;
-            at(adjoints)?;
-            from = Some(stop);
-        }
-        lane_by_lane::<Self>(tape, lanes, adjoints, (from, to))
-    }
-
-    /// Propagates `tangents` (those of inputs set by the caller, zero elsewhere, also in slot 0) from the first statement to the last, with
-    /// stops: whenever all statements before the next stop have been visited, `at` is called with the tangents. Stops come
-    /// in the order of the statements, and may coincide.
-    ///
-    /// The tangent of a statement's result is Σ partial·tangent over its arguments; arguments whose tangent is exactly 0
-    /// contribute nothing, whatever their partials. Afterwards the slots of all variables that can still be asked for hold their
-    /// tangents. Slot 0 stays 0.
-    ///
-    /// # Errors
-    ///
-    /// [`SweepError::Unsupported`] unless the strategy can do this; when records cannot be read back; and those of `at`.
-    ///
-    /// # Panics
-    ///
-    /// When `tangents` is shorter than [`identifiers`](Self::identifiers).
-    fn forward_through(
-        tape: &Self::Tape,
-        tangents: &mut [Self::Value],
-        stops: &mut dyn Iterator<Item = Mark>,
-        at: &mut Stop<'_, Self::Value>,
-    ) -> Result<(), SweepError> {
-        let _ = (tape, tangents, stops, at);
-        let strategy = core::any::type_name::<Self>();
-        Err(SweepError::Unsupported { what: format!("recordings of {strategy} cannot be swept forward") })
-    }
-
-    /// Forgets all statements behind a mark. Identifiers of variables from there may be given to others.
-    ///
-    /// # Errors
-    ///
-    /// When records cannot be read back.
-    ///
-    /// # Panics
-    ///
-    /// As [`mark`](Self::mark).
-    #[track_caller]
-    fn truncate(tape: &mut Self::Tape, mark: Mark) -> Result<(), SweepError> {
-        let _ = (tape, mark);
-        no_marks::<Self>()
-    }
-
-    /// Goes on with a recording under another number. Identifiers that were made under the old one are valid under the new
-    /// one if [`renew`](Self::renew) says so.
-    ///
-    /// # Panics
-    ///
-    /// As [`mark`](Self::mark).
-    #[track_caller]
-    fn resume(tape: &mut Self::Tape, number: TapeNumber) {
-        let _ = (tape, number);
-        no_marks::<Self>()
-    }
-
-    /// The identifier of an active variable of an earlier part of the recording, under the number of its present part. The
-    /// identifier behind it is never given to another variable.
-    ///
-    /// # Panics
-    ///
-    /// As [`mark`](Self::mark).
-    #[track_caller]
-    fn renew(tape: &Self::Tape, id: &Self::Id) -> Self::Id {
-        let _ = (tape, id);
-        no_marks::<Self>()
-    }
-
-    /// Makes room for a recording of this size and touches the memory.
-    fn reserve(tape: &mut Self::Tape, capacity: Capacity);
-
-    /// Bytes of the recording, stream by stream, and its numbers of statements and arguments.
-    fn memory(tape: &Self::Tape) -> MemoryReport;
-}
-
-/// A [`Reverse`] strategy that keeps the value of every variable, and whose recordings can be computed again at other inputs.
-#[diagnostic::on_unimplemented(
-    message = "recordings of `{Self}` cannot be replayed",
-    label = "a strategy that can be replayed is needed here",
-    note = "a replay needs the value of every variable and the means to compute it: `PrimalValue` with `Linear` indices has both"
-)]
-pub trait Replay: Reverse {
-    /// The value of each variable, by slot.
-    fn values(tape: &Self::Tape) -> &[Self::Value];
-
-    /// The value of each variable, by slot, to be changed where a variable has no statement.
-    fn values_mut(tape: &mut Self::Tape) -> &mut [Self::Value];
-
-    /// Whether the variable in this slot has no statement: it is an input, or a result of an external function.
-    ///
-    /// # Errors
-    ///
-    /// When records cannot be read back.
-    fn has_no_statement(tape: &Self::Tape, slot: usize) -> Result<bool, SweepError>;
-
-    /// Whether all statements can be computed from their records.
-    ///
-    /// # Errors
-    ///
-    /// [`SweepError::Unsupported`] if one cannot.
-    fn can_be_replayed(tape: &Self::Tape) -> Result<(), SweepError>;
-
-    /// Computes the values of all variables that have a statement again, first to last, with stops: whenever all statements
-    /// before the next stop have been computed, `at` is called with the values. Stops come in the order of the statements.
-    /// Comparisons that left a guard are checked if `guarded`.
-    ///
-    /// # Errors
-    ///
-    /// [`SweepError::BranchChanged`] when a comparison comes out differently; when records cannot be read back; those of `at`.
-    /// The values are partly the new ones then.
-    fn replay_through(
-        tape: &mut Self::Tape,
-        guarded: bool,
-        stops: &mut dyn Iterator<Item = Mark>,
-        at: &mut Stop<'_, Self::Value>,
-    ) -> Result<(), SweepError>;
-}
-
-/// What is done at a stop of [`Reverse::reverse_through`].
-pub type Stop<'a, V> = dyn FnMut(&mut [V]) -> Result<(), SweepError> + 'a;
-
-/// Sweeps with one lane after the other.
-#[track_caller]
-fn lane_by_lane<S: Reverse>(
-    tape: &S::Tape,
-    lanes: usize,
-    adjoints: &mut [S::Value],
-    ends: (Option<Mark>, Option<Mark>),
-) -> Result<(), SweepError> {
-    assert!(lanes > 0, "a sweep has at least one adjoint vector");
-    let mut vector = Scratch::<S::Value>::new();
-    for lane in 0..lanes {
-        vector.clear();
-        vector.extend(adjoints.iter().skip(lane).step_by(lanes));
-        if ends == (None, None) {
-            S::reverse(tape, &mut vector)?;
-        } else {
-            S::reverse_through(tape, &mut vector, ends, &mut core::iter::empty(), &mut |_| Ok(()))?;
-        }
-        adjoints.iter_mut().skip(lane).step_by(lanes).zip(&*vector).for_each(|(to, from)| *to = *from);
-    }
-    Ok(())
-}
-
-#[cold]
-#[track_caller]
-fn no_marks<S>() -> ! {
-    panic!(
-        "{} keeps no track of places in a recording, which positions, external functions and checkpoints need (implement \
-         `Reverse::mark` and the methods below it)",
-        core::any::type_name::<S>()
-    )
-}
-
-/// A [`Reverse`] strategy whose records may be written to disk.
-pub trait Spills: Reverse {
-    /// An empty tape with this storage, whose file exists.
-    ///
-    /// # Errors
-    ///
-    /// When the file cannot be created, or the memory budget is below two slabs.
-    fn spilled(options: SpillOptions) -> Result<Self::Tape, StorageError>;
-
-    /// Bytes of records in memory and on disk.
-    fn usage(tape: &Self::Tape) -> SpillUsage;
-}
 
 /// A differentiable expression at given values: what local reverse mode inside one statement needs.
 ///

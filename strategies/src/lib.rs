@@ -30,6 +30,7 @@ mod passive;
 mod pool;
 mod primal_value;
 mod refusal;
+mod reverse;
 mod scratch;
 pub mod shape;
 mod shared_stack;
@@ -45,8 +46,8 @@ pub mod slab_stack {
 pub use arena::{Continuations, InMemory, Layer, Records, Shared, SlabStack, SpillDefaults, Spilled, SystemDefaults};
 pub use continuation::Continuation;
 pub use contract::{
-    Capacity, Comparison, Load, Nary, Policy, Replay, Reverse, Rule, Sink, Spills, Statement, Stop, Store, Strategy,
-    Strict, Taped, Taping, Tree, Twin, Variable,
+    Capacity, Comparison, Load, Nary, Policy, Rule, Sink, Statement, Store, Strategy, Strict, Taped, Taping, Tree,
+    Twin, Variable,
 };
 pub use external::{Companion, External, Mark, SweepError};
 pub use float::Float;
@@ -58,6 +59,7 @@ pub use memory::{MemoryReport, MemoryUsage};
 pub use passive::Passive;
 pub use primal_value::PrimalValue;
 pub use refusal::catch_storage_errors;
+pub use reverse::{Replay, Reverse, Spills, Stop};
 #[doc(hidden)]
 pub use scratch::Scratch;
 pub use shape::Shape;

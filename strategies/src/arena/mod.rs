@@ -12,7 +12,7 @@
 //! those that find the table full.
 //!
 //! Records are written in [`append`](mod@append) and [`records`], and read in [`layout`], [`patterns`] and [`walk`]. The
-//! files of this module and `active.rs` are those in which unsafe code is allowed. The invariants that they rely on:
+//! files of this module and of `active` are those in which unsafe code is allowed. The invariants that they rely on:
 //!
 //! * A code byte describes the bytes that were written with it, and `Layout`s never change.
 //! * Every identifier in a record is below the identifier of its left-hand side: [`append`](fn@append) checks it, whatever the
@@ -27,9 +27,11 @@ mod lanes;
 mod layers;
 mod layout;
 mod patterns;
+mod places;
 mod plans;
 mod records;
 mod replay;
+mod report;
 mod segment;
 mod slab_stack;
 mod spilled;

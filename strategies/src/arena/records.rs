@@ -3,14 +3,12 @@
 use super::guards::Guards;
 use super::layers::{Layer, Segments};
 use super::spilled::{Slabs, Spilled};
-use super::table::{INPUT, Table, WIDE};
-use super::walk::Cursor;
+use super::table::{INPUT, Table};
 use crate::active;
 use crate::pool::Pool;
 pub(super) use crate::refusal::Refusal;
 use crate::{
-    Capacity, Float, IndexManager, LinearId, Mark, SpillDefaults, SpillOptions, SpillUsage, StorageError, SweepError,
-    TapeNumber,
+    Capacity, Float, IndexManager, LinearId, SpillDefaults, SpillOptions, SpillUsage, StorageError, TapeNumber,
 };
 use core::marker::PhantomData;
 use core::ptr;
@@ -39,7 +37,7 @@ pub struct Records<V: 'static, M: IndexManager, L: Layer, const VALUES: bool> {
     pub(super) table: Table<V>,
     /// One past the largest identifier allowed.
     pub(super) identifiers: u64,
-    number: TapeNumber,
+    pub(super) number: TapeNumber,
     pub(super) segments: L::Segments,
     /// The segments filled so far, and the current one last.
     pub(super) spans: SmallVec<[Span; 4]>,
@@ -62,11 +60,11 @@ pub(super) struct Span {
     pub(super) start: *mut u8,
     pub(super) bytes: usize,
     /// Bytes of data; not yet known of the current one.
-    data: usize,
+    pub(super) data: usize,
     /// The number of the first code that lies here.
     pub(super) first: u64,
     /// What had been counted when this span was begun.
-    before: Counts,
+    pub(super) before: Counts,
 }
 
 impl Span {
@@ -167,69 +165,6 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
         }
     }
 
-    /// The place behind the last record.
-    pub(crate) fn mark(&self) -> Mark {
-        Mark::new([self.next, self.fresh, self.guards.list.len() as u64, 0])
-    }
-
-    /// Forgets the records behind a mark. If they cannot be read back, to restore the values before them, nothing is forgotten;
-    /// if the segment that is to be written again cannot, the next record begins another.
-    pub(crate) fn truncate(&mut self, mark: Mark) -> Result<(), SweepError> {
-        let [next, fresh, guards, _] = mark.numbers();
-        let (next, fresh) = (next.clamp(1, self.next), fresh.clamp(1, self.fresh));
-        if next == self.next {
-            self.guards.truncate(usize_of(guards));
-            self.fresh = fresh;
-            return Ok(());
-        }
-        let mut copy = self.values_to_restore();
-        let (values, known) = self.values_for_sweep(&mut copy);
-        let mut cursor = Cursor::new(self);
-        // SAFETY: the values are a copy, if they are written to.
-        unsafe { cursor.go_to(mark, values)? }
-        let (at, data) = cursor.place();
-        drop(cursor);
-        if VALUES && M::REUSES {
-            // SAFETY: there are so many values, of the tape's own, and nobody reads them while `self` is borrowed exclusively.
-            unsafe { self.values.copy_from_nonoverlapping(values, known) }
-        }
-        self.guards.truncate(usize_of(guards));
-        if self.first_partials >= next {
-            self.first_partials = u64::MAX;
-        }
-        self.spans.truncate(at + 1);
-        self.spans[at].data = data;
-        (self.next, self.fresh) = (next, fresh);
-        self.inputs = self.inputs.min(next);
-        self.counted = self.spans[at].before;
-        self.close();
-        let start = self.segments.truncate(self.spans.len())?;
-        let span = &mut self.spans[at];
-        span.start = start;
-        self.data = start.wrapping_add(data);
-        self.codes = span.codes_at(start).cast_mut();
-        Ok(())
-    }
-
-    /// Goes on under another number.
-    pub(crate) fn resume(&mut self, number: TapeNumber) {
-        self.number = number;
-    }
-
-    /// The identifier under the number of the present part of the recording.
-    pub(crate) fn renew(&self, id: LinearId<M::Index>) -> LinearId<M::Index> {
-        id.renewed(self.number, self.len())
-    }
-
-    /// Registers a variable whose derivatives somebody else propagates.
-    pub(crate) fn intermediate(&mut self, value: V) -> Result<LinearId<M::Index>, Refusal> {
-        if M::REUSES {
-            // A statement without arguments, which says whose value it overwrites.
-            return self.push(WIDE, value, size_of::<u32>(), |record| record.put(0_u32));
-        }
-        self.push(INPUT, value, 0, |_| ())
-    }
-
     /// Whether a segment is being written.
     #[inline(always)]
     fn is_open(&self) -> bool {
@@ -237,7 +172,7 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
     }
 
     /// No segment is being written: nothing fits between address 1 and the code that would lie at address 0.
-    fn close(&mut self) {
+    pub(super) fn close(&mut self) {
         self.data = CLOSED;
         self.codes = ptr::null_mut::<u8>().wrapping_add(usize_of(self.next));
     }

@@ -1,0 +1,349 @@
+//! The tapes that are recording on this thread.
+//!
+//! Rust has no generic statics, so there is no "current tape of strategy `S`". Instead one thread-local pointer names the
+//! innermost recording, whatever its strategy; the recordings of a thread form a list, innermost first, and every
+//! variable carries the number of the recording that made it. A statement of variables of an outer recording is recorded
+//! there; a statement of variables of two recordings, or of none that is active on this thread, panics.
+//!
+//! The files of this module are among those that contain unsafe code. Its invariants:
+//!
+//! * Every pointer in the list comes from `Box::into_raw` of a whole `Recorder<S>` and stays valid while it is
+//!   listed: whoever owns the box removes it from the list before freeing it, and one that is leaked is never freed.
+//! * `kind` is `TypeId::of::<S>()` exactly when the recorder is a `Recorder<S>`.
+//! * `lent` is true while [`with`] gives the tape to somebody, or while `pauses` is not 0. Nobody is given it meanwhile, no fast
+//!   path uses it, and a [`Running`] that is ended while somebody has it leaves its tape listed and leaks it.
+//! * A barrier in the list lies on the stack of [`isolated`], which takes it out before it returns.
+//! * Lists are touched by their own thread only: a listed tape cannot be moved to another thread.
+
+mod common;
+mod external;
+mod hidden;
+mod identifiers;
+mod owned;
+
+pub use common::{common_number, recording_of};
+pub use external::{place, record_external, with_companion};
+pub use hidden::{isolated, pause};
+pub(crate) use identifiers::{release, release_unshared, share, with_pool};
+pub use owned::{OwnedTape, Place, Running};
+
+use crate::external::Externals;
+use crate::pool::Pool;
+use crate::{Reverse, TapeNumber};
+use core::any::TypeId;
+use core::cell::{Cell, UnsafeCell};
+use core::ptr;
+use core::sync::atomic::{AtomicU32, Ordering};
+
+/// What the list knows about a recorder without knowing its strategy.
+pub(crate) struct Header {
+    /// The strategy.
+    pub(crate) kind: TypeId,
+    pub(crate) number: Cell<TapeNumber>,
+    /// Whether the tape is in use by [`with`], or its statements are not to be recorded.
+    pub(crate) lent: Cell<bool>,
+    /// How many calls of [`pause`] are running; it is `lent` meanwhile.
+    pauses: Cell<u32>,
+    /// Whether the recording keeps guards.
+    guarded: Cell<bool>,
+    /// Whether it, or one around it, does.
+    guards: Cell<bool>,
+    outer: Cell<*const Header>,
+    /// The identifiers of the recording, if its strategy reuses them.
+    pub(crate) pool: PoolCell,
+}
+
+impl Header {
+    const fn new(kind: TypeId) -> Self {
+        Self {
+            kind,
+            number: Cell::new(TapeNumber(0)),
+            lent: Cell::new(false),
+            pauses: Cell::new(0),
+            guarded: Cell::new(false),
+            guards: Cell::new(false),
+            outer: Cell::new(ptr::null()),
+            pool: PoolCell(UnsafeCell::new(Pool::new())),
+        }
+    }
+}
+
+/// A pool that several places of a thread can reach, one at a time.
+pub(crate) struct PoolCell(UnsafeCell<Pool>);
+
+impl PoolCell {
+    /// # Safety
+    ///
+    /// Nobody changes the pool meanwhile. Several threads may ask.
+    unsafe fn reserved(&self) -> usize {
+        // SAFETY: promised by the caller.
+        unsafe { (*self.0.get()).reserved() }
+    }
+
+    /// # Safety
+    ///
+    /// `f` does not come back here: it calls methods of the pool and nothing that runs code of users.
+    #[inline(always)]
+    pub(crate) unsafe fn with<R>(&self, f: impl FnOnce(&mut Pool) -> R) -> R {
+        // SAFETY: headers are reached by one thread at a time, and `f` makes no second reference.
+        f(unsafe { &mut *self.0.get() })
+    }
+}
+
+/// A tape that can be found through the list. `header` comes first so that a pointer to one is a pointer to both.
+#[repr(C)]
+pub(crate) struct Recorder<S: Reverse> {
+    header: Header,
+    pub(crate) tape: S::Tape,
+    externals: Externals<S::Value>,
+}
+
+struct NotRecording;
+/// The kind of a header that hides what lies beyond it.
+struct Barrier;
+
+struct EndOfList(Header);
+// SAFETY: the cells of the static below are never written: only listed recorders are, and it is none.
+unsafe impl Sync for EndOfList {}
+static END: EndOfList = EndOfList(Header::new(TypeId::of::<NotRecording>()));
+
+thread_local! {
+    static INNERMOST: Cell<*const Header> = const { Cell::new(&raw const END.0) };
+    static NUMBERS: Cell<(u32, u32)> = const { Cell::new((0, 0)) };
+}
+
+/// The header of the innermost recording, or of the end of the list; always valid to read on this thread.
+#[inline(always)]
+pub(crate) fn innermost() -> *const Header {
+    INNERMOST.get()
+}
+
+/// The next recording number. Drawn from a process-wide counter in blocks, because an atomic operation for each
+/// recording would cost more than a tiny gradient.
+#[inline]
+fn fresh_number() -> TapeNumber {
+    const BLOCK: u32 = 1 << 12;
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let (mut next, mut end) = NUMBERS.get();
+    if next == end {
+        next = NEXT.fetch_add(BLOCK, Ordering::Relaxed);
+        end = next.wrapping_add(BLOCK);
+        if next == 0 {
+            next = 1; // 0 means passive
+        }
+    }
+    NUMBERS.set((next.wrapping_add(1), end));
+    TapeNumber(next)
+}
+
+/// Gives `f` the tape of strategy `S` that records under `number` on this thread.
+///
+/// # Panics
+///
+/// When there is no such recording, or when `f` of an outer call is still using this tape.
+#[track_caller]
+#[inline]
+pub fn with<S: Reverse, R>(number: TapeNumber, f: impl FnOnce(&mut S::Tape) -> R) -> R {
+    with_parts::<S, R>(number, |tape, _| f(tape))
+}
+
+#[track_caller]
+#[inline]
+fn with_parts<S: Reverse, R>(number: TapeNumber, f: impl FnOnce(&mut S::Tape, &mut Externals<S::Value>) -> R) -> R {
+    let mut header = innermost();
+    // SAFETY: the innermost header is always valid on its own thread.
+    if unsafe { (*header).number.get() } != number || number == TapeNumber(0) {
+        header = find_for_statement(number);
+    }
+    // SAFETY: listed headers are valid.
+    if unsafe { header.as_ref() }.is_none_or(|h| h.kind != TypeId::of::<S>()) {
+        not_active(number);
+    }
+    // SAFETY: as above.
+    if unsafe { (*header).lent.get() } {
+        // SAFETY: as above.
+        if unsafe { (*header).pauses.get() } > 0 {
+            paused(number);
+        }
+        in_use(number);
+    }
+    // SAFETY: `header` is valid (above) and stays so: a tape that is lent is never unlisted or freed. Its `kind` says that
+    // it heads a `Recorder<S>`, and `lent` that nobody uses it. The list holds the pointer to the whole recorder.
+    unsafe {
+        let _lent = Lent::new(header);
+        let recorder = &mut *header.cast::<Recorder<S>>().cast_mut();
+        f(&mut recorder.tape, &mut recorder.externals)
+    }
+}
+
+/// Whether a recording of this thread keeps guards.
+#[inline(always)]
+pub(crate) fn guards() -> bool {
+    // SAFETY: the innermost header is valid on its own thread.
+    unsafe { (*innermost()).guards.get() }
+}
+
+/// Gives `f` the tape of strategy `S` that records under `number` on this thread, if there is one that keeps guards and is
+/// not in use or paused.
+pub(crate) fn with_guarded<S: Reverse>(number: TapeNumber, f: impl FnOnce(&mut S::Tape)) {
+    let header = listed(number);
+    // SAFETY: listed headers are valid; `kind` and `lent` as in `with_parts`.
+    unsafe {
+        if let Some(found) = header.as_ref()
+            && found.kind == TypeId::of::<S>()
+            && found.guarded.get()
+            && !found.lent.get()
+        {
+            let _lent = Lent::new(header);
+            f(&mut (*header.cast::<Recorder<S>>().cast_mut()).tape);
+        }
+    }
+}
+
+/// Calls `f` with each recording of this thread, innermost first.
+fn each_listed(mut f: impl FnMut(&Header)) {
+    let mut at = innermost();
+    // SAFETY: every listed header is valid, and the list ends in `END`, whose `outer` is null.
+    while let Some(header) = unsafe { at.as_ref() } {
+        let outer = header.outer.get();
+        // Recordings have numbers; barriers and the end of the list, which all threads share, have none.
+        if header.number.get() != TapeNumber(0) {
+            f(header);
+        }
+        at = outer;
+    }
+}
+
+/// Takes a header out of the thread's list, wherever in the list it is.
+#[inline(always)]
+fn unlist(header: &Header) {
+    let outer = header.outer.get();
+    if ptr::eq(INNERMOST.get(), header) {
+        INNERMOST.set(outer);
+        return;
+    }
+    let mut at = INNERMOST.get();
+    // SAFETY: every listed header is valid, and the list ends in `END`, whose `outer` is null.
+    while let Some(inner) = unsafe { at.as_ref() } {
+        if ptr::eq(inner.outer.get(), header) {
+            inner.outer.set(outer);
+            return;
+        }
+        at = inner.outer.get();
+    }
+}
+
+/// Marks a tape as in use until this is dropped, also when a panic does it.
+pub(crate) struct Lent(*const Header);
+
+impl Lent {
+    /// # Safety
+    ///
+    /// `header` is listed on this thread and not marked.
+    #[inline(always)]
+    pub(crate) unsafe fn new(header: *const Header) -> Self {
+        // SAFETY: listed headers are valid on their own thread.
+        let before = unsafe { (*header).lent.replace(true) };
+        debug_assert!(!before, "a tape is lent to one at a time");
+        Self(header)
+    }
+}
+
+impl Drop for Lent {
+    #[inline(always)]
+    fn drop(&mut self) {
+        // SAFETY: the header was listed, and marked tapes are neither unlisted nor freed.
+        unsafe { (*self.0).lent.set(false) }
+    }
+}
+
+/// The header of the recording with this number, or null.
+#[cold]
+fn find(number: TapeNumber) -> *const Header {
+    let mut at = innermost();
+    // SAFETY: every listed header is valid, and the list ends in `END`, whose `outer` is null.
+    while let Some(header) = unsafe { at.as_ref() } {
+        if header.number.get() == number && number != TapeNumber(0) {
+            return at;
+        }
+        at = header.outer.get();
+    }
+    ptr::null()
+}
+
+/// The same for a statement. What is not found on this side of a barrier must not be used: it lies behind the barrier, or is
+/// not active any more when a stage is recorded during a sweep.
+#[cold]
+#[track_caller]
+fn find_for_statement(number: TapeNumber) -> *const Header {
+    let mut at = innermost();
+    // SAFETY: every listed header is valid, and the list ends in `END`, whose `outer` is null.
+    while let Some(header) = unsafe { at.as_ref() } {
+        if header.number.get() == number && number != TapeNumber(0) {
+            return at;
+        }
+        if header.kind == TypeId::of::<Barrier>() {
+            undeclared(number);
+        }
+        at = header.outer.get();
+    }
+    ptr::null()
+}
+
+/// The header of the recording with this number, or null.
+#[inline(always)]
+fn listed(number: TapeNumber) -> *const Header {
+    let header = innermost();
+    // SAFETY: the innermost header is always valid on its own thread.
+    if unsafe { (*header).number.get() } == number { header } else { find(number) }
+}
+
+#[cold]
+#[track_caller]
+fn paused(number: TapeNumber) -> ! {
+    panic!("recording {number} is paused: it cannot be given inputs, marks or external functions before it goes on")
+}
+
+#[cold]
+#[track_caller]
+fn undeclared(number: TapeNumber) -> ! {
+    panic!(
+        "a stage uses a variable of recording {number} that is not among its inputs: what a stage depends on must be \
+         declared as an input, or its derivative would be lost (use the variable's value to treat it as a constant)"
+    )
+}
+
+#[cold]
+#[track_caller]
+fn in_use(number: TapeNumber) -> ! {
+    panic!(
+        "the tape of recording {number} is in use: a rule must not record on the tape that is being written (rules compute \
+         with numbers)"
+    )
+}
+
+#[cold]
+#[track_caller]
+fn two_recordings(a: TapeNumber, b: TapeNumber) -> ! {
+    panic!(
+        "this statement has variables of two recordings, {a} and {b}: every active variable of a statement must come \
+         from the same recording"
+    )
+}
+
+#[cold]
+#[track_caller]
+fn not_active(number: TapeNumber) -> ! {
+    let innermost = innermost();
+    // SAFETY: the innermost header is always valid on its own thread.
+    let inner = unsafe { &*innermost }.number.get();
+    let now = if inner == TapeNumber(0) {
+        String::from("no recording is active on this thread")
+    } else {
+        format!("the innermost recording on this thread is {inner}")
+    };
+    panic!(
+        "this statement has a variable of recording {number}, which is not active on this thread: it has finished, was \
+         reset, or belongs to another thread or strategy ({now})"
+    )
+}

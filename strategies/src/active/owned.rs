@@ -1,0 +1,469 @@
+//! Tapes, and the recordings that own them.
+
+use super::{Header, INNERMOST, Recorder, fresh_number, unlist};
+use crate::external::{Entry, Externals};
+use crate::pool::Pool;
+use crate::{Companion, Mark, MemoryUsage, Replay, Reverse, SweepError, TapeNumber};
+use core::any::TypeId;
+use core::marker::PhantomData;
+use core::mem::ManuallyDrop;
+use core::ptr::NonNull;
+
+/// A place in a recording, between two statements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    number: TapeNumber,
+    mark: Mark,
+    /// The external functions before it.
+    externals: usize,
+    /// [`Reverse::identifiers`] there.
+    identifiers: usize,
+}
+
+impl Place {
+    pub(super) fn new<S: Reverse>(number: TapeNumber, tape: &S::Tape, externals: &Externals<S::Value>) -> Self {
+        Self { number, mark: S::mark(tape), externals: externals.list.len(), identifiers: S::identifiers(tape) }
+    }
+
+    /// The recording.
+    #[must_use]
+    pub const fn number(self) -> TapeNumber {
+        self.number
+    }
+
+    /// [`Reverse::identifiers`] of the recording at this place.
+    #[must_use]
+    pub const fn identifiers(self) -> usize {
+        self.identifiers
+    }
+
+    /// Whether it lies before, or is, the other place of the same tape.
+    #[must_use]
+    pub fn is_before(self, other: Self) -> bool {
+        self.mark <= other.mark && self.externals <= other.externals
+    }
+}
+
+/// A part of a recording behind which it was resumed.
+#[derive(Debug)]
+struct Part {
+    end: Place,
+    /// The identifiers that could be reused then.
+    free: Box<[u32]>,
+}
+
+/// A tape that is not recording at the moment. Owned, `Send`, and freed on drop.
+pub struct OwnedTape<S: Reverse> {
+    recorder: NonNull<Recorder<S>>,
+    /// The earlier parts of a recording that was resumed.
+    parts: Vec<Part>,
+    owns: PhantomData<Recorder<S>>,
+}
+
+// SAFETY: an `OwnedTape` is in no thread's list (`record` borrows it while it is), so it owns its recorder like a box.
+unsafe impl<S: Reverse> Send for OwnedTape<S> {}
+// SAFETY: through a shared reference only `&S::Tape` can be had, external functions, which are `Sync`, and the size of the pool.
+unsafe impl<S: Reverse<Tape: Sync>> Sync for OwnedTape<S> {}
+
+impl<S: Reverse> OwnedTape<S> {
+    /// A tape that records nothing yet.
+    #[must_use]
+    pub fn new(tape: S::Tape) -> Self {
+        let header = Header::new(TypeId::of::<S>());
+        let recorder = Box::into_raw(Box::new(Recorder::<S> { header, tape, externals: Externals::default() }));
+        // SAFETY: `Box::into_raw` never returns null.
+        Self { recorder: unsafe { NonNull::new_unchecked(recorder) }, parts: Vec::new(), owns: PhantomData }
+    }
+
+    /// The strategy's own tape.
+    #[must_use]
+    #[inline(always)]
+    pub fn tape(&self) -> &S::Tape {
+        // SAFETY: the recorder is owned and not listed, so nobody else reaches it.
+        unsafe { &(*self.recorder.as_ptr()).tape }
+    }
+
+    /// The strategy's own tape.
+    #[inline(always)]
+    pub fn tape_mut(&mut self) -> &mut S::Tape {
+        // SAFETY: as in `tape`, and `self` is borrowed exclusively.
+        unsafe { &mut (*self.recorder.as_ptr()).tape }
+    }
+
+    /// The number of the latest recording; 0 before the first.
+    #[must_use]
+    #[inline(always)]
+    pub fn number(&self) -> TapeNumber {
+        self.header().number.get()
+    }
+
+    #[inline(always)]
+    fn header(&self) -> &Header {
+        // SAFETY: the recorder lives as long as `self`; its header is only ever reached by shared reference.
+        unsafe { &(*self.recorder.as_ptr()).header }
+    }
+
+    /// Begins a recording under a fresh number, without listing it.
+    #[inline(always)]
+    fn begin(&mut self) {
+        let number = fresh_number();
+        self.header().number.set(number);
+        self.parts.clear();
+        // SAFETY: clearing runs no code of users.
+        unsafe { self.header().pool.with(Pool::clear) };
+        S::begin(self.tape_mut(), number);
+        if !self.externals().list.is_empty() {
+            self.externals_mut().list.clear();
+        }
+    }
+
+    #[inline(always)]
+    fn externals(&self) -> &Externals<S::Value> {
+        // SAFETY: as in `tape`.
+        unsafe { &(*self.recorder.as_ptr()).externals }
+    }
+
+    #[inline(always)]
+    fn externals_mut(&mut self) -> &mut Externals<S::Value> {
+        // SAFETY: as in `tape_mut`.
+        unsafe { &mut (*self.recorder.as_ptr()).externals }
+    }
+
+    /// The place behind the last statement.
+    #[must_use]
+    pub fn place(&self) -> Place {
+        Place::new::<S>(self.number(), self.tape(), self.externals())
+    }
+
+    /// [`Reverse::reverse`], with the external functions of the recording among its statements.
+    ///
+    /// # Errors
+    ///
+    /// As there, and when a rule fails.
+    #[inline(always)]
+    pub fn reverse(&self, adjoints: &mut [S::Value]) -> Result<(), SweepError> {
+        if self.externals().list.is_empty() {
+            return S::reverse(self.tape(), adjoints);
+        }
+        self.reverse_between(None, None, adjoints)
+    }
+
+    /// [`reverse`](Self::reverse) from one place to an earlier one; from the end, or to the start, if it is `None`.
+    ///
+    /// Afterwards the adjoints of all variables from before `to` are those of the adjoints at `from`.
+    ///
+    /// # Errors
+    ///
+    /// As `reverse`.
+    ///
+    /// # Panics
+    ///
+    /// When the places are of another recording, or `from` lies before `to`.
+    pub fn reverse_between(
+        &self,
+        from: Option<Place>,
+        to: Option<Place>,
+        adjoints: &mut [S::Value],
+    ) -> Result<(), SweepError> {
+        let mut entries = self.entries(from, to).iter().rev();
+        let mut stops = entries.clone().map(|entry| entry.mark);
+        let (from, to) = (from.map(|place| place.mark), to.map(|place| place.mark));
+        S::reverse_through(self.tape(), adjoints, (from, to), &mut stops, &mut |adjoints| {
+            entries.next().map_or(Ok(()), |entry| entry.reverse(1, adjoints))
+        })
+    }
+
+    /// [`reverse_between`](Self::reverse_between) with several adjoint vectors, as
+    /// [`Reverse::reverse_lanes_through`] has them.
+    ///
+    /// # Errors
+    ///
+    /// As `reverse`.
+    ///
+    /// # Panics
+    ///
+    /// As `reverse_between`, and when there are no lanes.
+    pub fn reverse_lanes_between(
+        &self,
+        lanes: usize,
+        from: Option<Place>,
+        to: Option<Place>,
+        adjoints: &mut [S::Value],
+    ) -> Result<(), SweepError> {
+        let mut entries = self.entries(from, to).iter().rev();
+        let mut stops = entries.clone().map(|entry| entry.mark);
+        let (from, to) = (from.map(|place| place.mark), to.map(|place| place.mark));
+        S::reverse_lanes_through(self.tape(), lanes, adjoints, (from, to), &mut stops, &mut |adjoints| {
+            entries.next().map_or(Ok(()), |entry| entry.reverse(lanes, adjoints))
+        })
+    }
+
+    /// [`Reverse::forward_through`] the whole recording, with its external functions among its statements.
+    ///
+    /// # Errors
+    ///
+    /// As there, and when a rule is missing or fails.
+    ///
+    /// # Panics
+    ///
+    /// As there.
+    pub fn forward(&self, tangents: &mut [S::Value]) -> Result<(), SweepError> {
+        let mut entries = self.entries(None, None).iter();
+        let mut stops = entries.clone().map(|entry| entry.mark);
+        S::forward_through(self.tape(), tangents, &mut stops, &mut |tangents| {
+            entries.next().map_or(Ok(()), |entry| entry.forward(tangents))
+        })
+    }
+
+    /// Whether this is a place of the present recording, in its present part or in an earlier one that was not forgotten.
+    #[must_use]
+    pub fn has(&self, place: Place) -> bool {
+        if place.number == self.number() {
+            return place.is_before(self.place());
+        }
+        self.parts.iter().any(|part| place.number == part.end.number && place.is_before(part.end))
+    }
+
+    /// Whether comparisons of variables of later recordings leave guards, which [`replay`](Self::replay) checks.
+    pub fn set_guards(&mut self, keep: bool)
+    where
+        S: Replay,
+    {
+        self.header().guarded.set(keep);
+    }
+
+    /// Computes the recording again with these values in these slots, and the other inputs as they are, external functions
+    /// included.
+    ///
+    /// # Errors
+    ///
+    /// [`SweepError::Unsupported`] when a slot is not that of an input, or a statement cannot be computed from its record: nothing
+    /// has been changed then. [`SweepError::BranchChanged`] when a comparison that left a guard comes out differently, and those
+    /// of rules: the recording has been computed again at the old inputs then. [`SweepError::Storage`] when records cannot be
+    /// read back: values are then of no use until a replay succeeds.
+    pub fn replay(&mut self, inputs: &[(usize, S::Value)]) -> Result<(), SweepError>
+    where
+        S: Replay,
+    {
+        // SAFETY: as in `tape_mut`; the two parts are borrowed apart.
+        let Recorder { tape, externals, .. } = unsafe { &mut *self.recorder.as_ptr() };
+        let entries = &externals.list;
+        S::can_be_replayed(tape)?;
+        for (slot, _) in inputs {
+            let computed = entries.iter().any(|entry| entry.outputs.iter().any(|output| output == *slot));
+            if computed || !S::has_no_statement(tape, *slot)? {
+                let what = format!("variable {slot} of the recording is no input: a replay cannot give it a value");
+                return Err(SweepError::Unsupported { what });
+            }
+        }
+        let exchange = |tape: &mut S::Tape, (slot, value): (usize, S::Value)| {
+            (slot, core::mem::replace(&mut S::values_mut(tape)[slot], value))
+        };
+        let old: Vec<_> = inputs.iter().map(|input| exchange(tape, *input)).collect();
+        let stops = || entries.iter().map(|entry| entry.mark);
+        let (mut passed, mut outputs) = (0, Vec::new());
+        let outcome = S::replay_through(tape, true, &mut stops(), &mut |values| {
+            outputs.extend(entries[passed].outputs.iter().map(|slot| values[slot]));
+            passed += 1;
+            entries[passed - 1].replay(values)
+        });
+        if outcome.is_ok() {
+            return Ok(());
+        }
+        old.into_iter().rev().for_each(|input| _ = exchange(tape, input));
+        let (mut next, mut outputs) = (0, outputs.into_iter());
+        S::replay_through(tape, false, &mut stops(), &mut |values| {
+            if next < passed {
+                // Whatever it says: its results are known.
+                let _ = entries[next].replay(values);
+                entries[next].outputs.iter().zip(&mut outputs).for_each(|(slot, value)| values[slot] = value);
+            }
+            next += 1;
+            Ok(())
+        })?;
+        outcome
+    }
+
+    /// The external functions from the later place down to the earlier.
+    fn entries(&self, from: Option<Place>, to: Option<Place>) -> &[Entry<S::Value>] {
+        for place in from.into_iter().chain(to) {
+            assert!(self.has(place), "a place of recording {} is none of recording {}", place.number, self.number());
+        }
+        let list = &self.externals().list;
+        let (end, start) = (from.map_or(list.len(), |place| place.externals), to.map_or(0, |place| place.externals));
+        let ordered = from.zip(to).is_none_or(|(from, to)| to.mark <= from.mark) && start <= end;
+        assert!(ordered, "a sweep goes from a place to an earlier one");
+        list.get(start..end).expect("a place of this recording")
+    }
+
+    /// Forgets what lies behind a place where the recording was [resumed](Self::resume), and drops the external functions
+    /// there. The recording has another number from then on.
+    ///
+    /// # Errors
+    ///
+    /// When records cannot be read back. What lay behind the place is forgotten all the same.
+    ///
+    /// # Panics
+    ///
+    /// When the recording was not resumed there, and when the destructor of an external function does; all is done then.
+    pub fn truncate(&mut self, place: Place) -> Result<(), SweepError> {
+        let part = self.parts.iter().position(|part| part.end == place);
+        let part = part.unwrap_or_else(|| panic!("recording {} was not resumed at this place", self.number()));
+        self.renumber();
+        self.parts.truncate(part + 1);
+        let outcome = S::truncate(self.tape_mut(), place.mark);
+        if outcome.is_ok() {
+            // SAFETY: putting identifiers back runs no code of users.
+            unsafe { self.header().pool.with(|pool| pool.restore(&self.parts[part].free)) };
+        }
+        // Last, because destructors of users may panic.
+        self.externals_mut().list.truncate(place.externals);
+        outcome
+    }
+
+    /// Bytes of external functions, and of what the tape keeps for them.
+    #[must_use]
+    pub fn external_bytes(&self) -> (MemoryUsage, usize) {
+        self.externals().bytes()
+    }
+
+    /// What this tape keeps of this type, made if there is none yet.
+    pub fn companion<C: Companion + Default>(&mut self) -> &mut C {
+        self.externals_mut().companion()
+    }
+
+    /// Bytes that the management of reused identifiers takes.
+    #[must_use]
+    pub fn pool_bytes(&self) -> usize {
+        // SAFETY: nobody changes the pool of a tape that is not listed, but for methods that borrow it exclusively.
+        unsafe { self.header().pool.reserved() }
+    }
+
+    /// Forgets the recording: its variables are of a finished recording from now on. Memory is kept.
+    pub fn reset(&mut self) {
+        self.begin();
+    }
+
+    #[inline(always)]
+    fn list(&self) {
+        let header = self.recorder.as_ptr().cast::<Header>().cast_const();
+        let outer = INNERMOST.replace(header);
+        self.header().outer.set(outer);
+        // SAFETY: what was the innermost header is valid.
+        self.header().guards.set(self.header().guarded.get() | unsafe { (*outer).guards.get() });
+    }
+
+    /// Takes this tape out of the thread's list, wherever in the list it is.
+    #[inline(always)]
+    fn unlist(&self) {
+        unlist(self.header());
+        if self.header().pauses.get() > 0 {
+            self.header().pauses.set(0);
+            self.header().lent.set(false);
+        }
+    }
+
+    /// Whether somebody uses the tape.
+    fn in_use(&self) -> bool {
+        self.header().lent.get() && self.header().pauses.get() == 0
+    }
+
+    /// Starts a new recording, runs `f` with this tape as the thread's innermost, and stops, also when `f` panics.
+    #[inline]
+    pub fn record<R>(&mut self, f: impl FnOnce(TapeNumber) -> R) -> R {
+        self.begin();
+        self.run(f)
+    }
+
+    #[inline(always)]
+    fn run<R>(&mut self, f: impl FnOnce(TapeNumber) -> R) -> R {
+        struct Unlist<'a, S: Reverse>(&'a OwnedTape<S>);
+        impl<S: Reverse> Drop for Unlist<'_, S> {
+            #[inline(always)]
+            fn drop(&mut self) {
+                self.0.unlist();
+            }
+        }
+        self.list();
+        let listed = Unlist(self);
+        f(listed.0.number())
+    }
+
+    /// [`record`](Self::record) that goes on behind what has been recorded, under a new number: earlier variables are known to
+    /// the tape by their old one.
+    ///
+    /// # Panics
+    ///
+    /// When there is no recording yet, and when `f` does.
+    pub fn resume<R>(&mut self, f: impl FnOnce(TapeNumber) -> R) -> R {
+        assert!(self.number() != TapeNumber(0), "there is no recording to go on with: begin one first");
+        // SAFETY: copying the list runs no code of users.
+        let free = unsafe { self.header().pool.with(|pool| pool.free().into()) };
+        self.parts.push(Part { end: self.place(), free });
+        self.renumber();
+        self.run(f)
+    }
+
+    fn renumber(&mut self) {
+        let number = fresh_number();
+        self.header().number.set(number);
+        S::resume(self.tape_mut(), number);
+    }
+
+    /// Starts a new recording that lasts until [`Running::finish`] or until the guard is dropped.
+    #[must_use]
+    pub fn start(mut self) -> Running<S> {
+        self.begin();
+        self.list();
+        Running { number: self.number(), tape: ManuallyDrop::new(self), here: PhantomData }
+    }
+}
+
+impl<S: Reverse> Drop for OwnedTape<S> {
+    fn drop(&mut self) {
+        // SAFETY: the pointer came from `Box::into_raw`, and nobody else owns or lists it.
+        drop(unsafe { Box::from_raw(self.recorder.as_ptr()) });
+    }
+}
+
+/// A recording in progress that owns its tape.
+///
+/// If the guard is leaked, the tape is leaked with it and stays active on this thread: nothing dangles.
+pub struct Running<S: Reverse> {
+    tape: ManuallyDrop<OwnedTape<S>>,
+    number: TapeNumber,
+    here: PhantomData<*const ()>,
+}
+
+impl<S: Reverse> Running<S> {
+    /// The number of this recording.
+    #[must_use]
+    pub fn number(&self) -> TapeNumber {
+        self.number
+    }
+
+    /// Stops recording and returns the tape.
+    ///
+    /// # Panics
+    ///
+    /// When the tape is in use by [`with`](super::with). The tape is then leaked.
+    #[must_use]
+    pub fn finish(self) -> OwnedTape<S> {
+        let mut this = ManuallyDrop::new(self);
+        assert!(!this.tape.in_use(), "recording {} cannot be finished while its tape is in use", this.number);
+        this.tape.unlist();
+        // SAFETY: `this` is never used or dropped again.
+        unsafe { ManuallyDrop::take(&mut this.tape) }
+    }
+}
+
+impl<S: Reverse> Drop for Running<S> {
+    /// Stops recording and frees the tape; leaks it, still listed, if it is in use.
+    fn drop(&mut self) {
+        if !self.tape.in_use() {
+            self.tape.unlist();
+            // SAFETY: `self` is being dropped, so the tape is not used again.
+            unsafe { ManuallyDrop::drop(&mut self.tape) }
+        }
+    }
+}
