@@ -192,6 +192,8 @@ fn a_kink_is_found_and_named() {
         vec![x[0].sin().eval(), (x[1].abs() + &x[0]).eval()]
     }
     let found = check_gradient!(Jacobian, f, &[0.4, 0.0]).expect_err("no derivative there");
-    assert!(matches!(found, GradientMismatch::Difference { output: 1, .. }), "{found:?}");
+    // abs'(0) = 0 is the central difference, too, so no single derivative stands out.
+    let GradientMismatch::Taylor { output: 1, order } = found else { panic!("{found:?}") };
+    assert!((order - 1.0).abs() < 0.1, "{found}");
     assert!(check_gradient!(Jacobian, f, &[0.4, 0.1]).is_ok());
 }
