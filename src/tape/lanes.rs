@@ -182,7 +182,7 @@ impl<S: Reverse> Tape<S> {
     /// let mut tape = Tape::<Jacobian>::new();
     /// let (x, y) = tape.record(|scope| {
     ///     let x = scope.inputs(&[1.0, 2.0, 3.0]);
-    ///     let y: Vec<Real<_>> = x.iter().map(|x| (*x * x[0]).into()).collect();
+    ///     let y: Vec<Real<_>> = x.iter().map(|each| (*each * x[0]).into()).collect();
     ///     (x, y)
     /// });
     /// let mut lanes = LaneVector::new(y.len());
