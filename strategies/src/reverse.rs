@@ -170,7 +170,8 @@ pub trait Reverse: Taping {
         Err(SweepError::Unsupported { what: format!("recordings of {strategy} cannot be swept forward") })
     }
 
-    /// Forgets all statements behind a mark. Identifiers of variables from there may be given to others.
+    /// Forgets all statements behind a mark at which the recording was [resumed](Self::resume). Identifiers of variables from
+    /// there may be given to others.
     ///
     /// # Errors
     ///
@@ -178,7 +179,7 @@ pub trait Reverse: Taping {
     ///
     /// # Panics
     ///
-    /// As [`mark`](Self::mark).
+    /// When the recording was not resumed there, and as [`mark`](Self::mark).
     #[track_caller]
     fn truncate(tape: &mut Self::Tape, mark: Mark) -> Result<(), SweepError> {
         let _ = (tape, mark);

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tapewright_strategies::active::{self, OwnedTape, Place};
 use tapewright_strategies::{
-    Companion, Continuation, Continuations, External, Hybrid, IndexManager, Jacobian, Layer, LinearId, PrimalValue,
-    Records, Reverse, SweepError, TapeNumber,
+    Companion, Continuation, Continuations, External, Hybrid, IndexManager, Jacobian, Layer, LinearId, Mark,
+    PrimalValue, Records, Reverse, SweepError, TapeNumber,
 };
 
 /// Runs tests under every strategy.
@@ -420,7 +420,35 @@ fn companions_stay_from_recording_to_recording<S: Linear>() {
     assert!(tape.companion::<Kept>().0.capacity() >= 100);
 }
 
+/// A mark's numbers can be anybody's.
+fn forged_marks_reach_no_foreign_memory<S: Linear>() {
+    let counters = Counters::default();
+    let mut tape = fresh::<S>();
+    let (x, y) = tape.record(|number| record::<S>(number, &counters));
+    let own = S::mark(tape.tape()).numbers();
+    for k in 0..4 {
+        for number in [0, 1, 2, 5, own[k] / 2, own[k] + 1, u64::MAX] {
+            let mut numbers = own;
+            numbers[k] = number;
+            let forged = Mark::new(numbers);
+            if numbers != own {
+                assert!(panics(|| S::truncate(tape.tape_mut(), forged)).contains("was not resumed"));
+            }
+            // Whatever such a sweep finds, it stays within the recording.
+            let mut vector = vec![1.0; S::identifiers(tape.tape())];
+            let ends = [(Some(forged), None), (None, Some(forged)), (Some(forged), Some(forged))];
+            for ends in ends {
+                let _ = catch_unwind(AssertUnwindSafe(|| {
+                    S::reverse_through(tape.tape(), &mut vector, ends, &mut std::iter::once(forged), &mut |_| Ok(()))
+                }));
+            }
+        }
+    }
+    assert_eq!(adjoints(&tape, y, &x), SLOPES);
+}
+
 everywhere!(
+    forged_marks_reach_no_foreign_memory,
     external_functions_among_statements,
     a_rule_that_fails_or_panics_leaves_the_tape_as_it_was,
     sweeps_end_at_external_functions,

@@ -7,17 +7,45 @@ use super::walk::Cursor;
 use crate::refusal::Refusal;
 use crate::{Float, IndexManager, LinearId, Mark, SweepError, TapeNumber};
 
+/// The marks at which a recording was resumed, the only ones to which it can be cut. Where else it were cut, records might
+/// be left that have identifiers above those of the recording; a mark's numbers alone can be anybody's.
+#[derive(Default)]
+pub(super) struct Resumed(Vec<Mark>);
+
+impl Resumed {
+    #[inline(always)]
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Forgets the marks behind this one.
+    ///
+    /// # Panics
+    ///
+    /// When the recording was not resumed there.
+    #[track_caller]
+    pub(super) fn cut(&mut self, mark: Mark) {
+        let at = self.0.iter().position(|resumed| *resumed == mark);
+        let at = at.unwrap_or_else(|| panic!("the recording was not resumed at {mark:?}, so it cannot be cut there"));
+        self.0.truncate(at + 1);
+    }
+
+    pub(super) fn push(&mut self, mark: Mark) {
+        self.0.push(mark);
+    }
+}
+
 impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, VALUES> {
     /// The place behind the last record.
     pub(crate) fn mark(&self) -> Mark {
         Mark::new([self.next, self.fresh, self.guards.list.len() as u64, 0])
     }
 
-    /// Forgets the records behind a mark. If they cannot be read back, to restore the values before them, nothing is forgotten;
+    /// Forgets the records behind a mark at which the recording was resumed. If they cannot be read back, to restore the values before them, nothing is forgotten;
     /// if the segment that is to be written again cannot, the next record begins another.
     pub(crate) fn truncate(&mut self, mark: Mark) -> Result<(), SweepError> {
+        self.resumed.cut(mark);
         let [next, fresh, guards, _] = mark.numbers();
-        let (next, fresh) = (next.clamp(1, self.next), fresh.clamp(1, self.fresh));
         if next == self.next {
             self.guards.truncate(usize_of(guards));
             self.fresh = fresh;
@@ -54,6 +82,7 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
 
     /// Goes on under another number.
     pub(crate) fn resume(&mut self, number: TapeNumber) {
+        self.resumed.push(self.mark());
         self.number = number;
     }
 

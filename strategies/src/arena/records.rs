@@ -2,6 +2,7 @@
 
 use super::guards::Guards;
 use super::layers::{Layer, Segments};
+use super::places::Resumed;
 use super::spilled::{Slabs, Spilled};
 use super::table::{INPUT, Table};
 use crate::active;
@@ -38,6 +39,7 @@ pub struct Records<V: 'static, M: IndexManager, L: Layer, const VALUES: bool> {
     /// One past the largest identifier allowed.
     pub(super) identifiers: u64,
     pub(super) number: TapeNumber,
+    pub(super) resumed: Resumed,
     pub(super) segments: L::Segments,
     /// The segments filled so far, and the current one last.
     pub(super) spans: SmallVec<[Span; 4]>,
@@ -118,6 +120,7 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
             table: Table::new(),
             identifiers: M::LARGEST,
             number: TapeNumber::default(),
+            resumed: Resumed::default(),
             segments,
             spans: SmallVec::new(),
             counted: Counts::default(),
@@ -140,6 +143,7 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
         self.next = 1;
         self.fresh = 1;
         self.inputs = 1;
+        self.resumed.clear();
         if VALUES {
             self.first_partials = u64::MAX;
             if !self.guards.list.is_empty() {

@@ -21,6 +21,7 @@ mod sweep;
 
 pub(crate) use append::{append_closure, append_nary_closure, append_user_closure};
 
+use super::places::Resumed;
 use super::records::{Refusal, usize_of};
 use super::segment::Segment;
 use crate::{Capacity, Float, IndexManager, LinearId, Mark, MemoryReport, MemoryUsage, SweepError, TapeNumber, active};
@@ -44,6 +45,7 @@ pub struct Continuations<V: 'static, M: IndexManager> {
     /// One past the largest identifier allowed.
     identifiers: u64,
     number: TapeNumber,
+    resumed: Resumed,
     /// The first ones are full, as `full` says; then comes the one in use, then free ones.
     segments: Vec<Segment>,
     full: SmallVec<[Ends<V>; 4]>,
@@ -81,6 +83,7 @@ impl<V: Float, M: IndexManager> Default for Continuations<V, M> {
             next: 1,
             identifiers: M::LARGEST,
             number: TapeNumber::default(),
+            resumed: Resumed::default(),
             segments: Vec::new(),
             full: SmallVec::new(),
             destructors: Vec::new(),
@@ -125,6 +128,7 @@ impl<V: Float, M: IndexManager> Continuations<V, M> {
     pub(crate) fn begin(&mut self, number: TapeNumber) {
         self.number = number;
         self.next = 1;
+        self.resumed.clear();
         self.full.clear();
         if !self.segments.is_empty() {
             self.enter(0);
@@ -216,10 +220,11 @@ impl<V: Float, M: IndexManager> Continuations<V, M> {
         Mark::new([self.full.len() as u64, stack as u64, self.next, 0])
     }
 
-    /// Forgets the closures behind a mark.
+    /// Forgets the closures behind a mark at which the recording was resumed.
     pub(crate) fn truncate(&mut self, mark: Mark) -> Result<(), SweepError> {
+        self.resumed.cut(mark);
         let [.., next, _] = mark.numbers();
-        self.next = next.clamp(1, self.next);
+        self.next = next;
         let Some(mut cursor) = sweep::Cursor::new(self) else { return Ok(()) };
         cursor.go_to(mark);
         let (at, ends) = (cursor.at, cursor.ends);
@@ -245,6 +250,7 @@ impl<V: Float, M: IndexManager> Continuations<V, M> {
 
     /// Goes on under another number.
     pub(crate) fn resume(&mut self, number: TapeNumber) {
+        self.resumed.push(self.mark());
         self.number = number;
     }
 
