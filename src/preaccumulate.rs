@@ -1,7 +1,6 @@
 //! Blocks of statements that become one record for each output.
 
-use crate::checkpoint::{TapePool, record_stage};
-use crate::error::Error;
+use crate::checkpoint::{TapePool, plain, record_stage};
 use crate::expr::Real;
 use crate::external::with_partials;
 use crate::variables::Variables;
@@ -95,18 +94,18 @@ where
     Y: Variables<T>,
 {
     let list: Vec<Real<S>> = inputs.list().into_iter().cloned().collect();
-    let at = inputs.map::<Passive<S::Value>>(&mut |x| Real::constant(x.value()));
+    let at = plain(inputs);
     let arguments = inputs.arguments();
     let active = S::is_active(&arguments);
     S::keep::<TapePool<T>>(&arguments).unwrap_or_default().with(|tape| {
         let (x, y) = record_stage(tape, &at, block).unwrap_or_else(|error| panic!("{error}"));
-        y.map(&mut |output| {
-            if !active {
-                return Real::constant(output.value());
-            }
-            let row = tape.sweep(&[(output, S::Value::one())]).and_then(|adjoints| adjoints.of_all(&x));
-            let row = row.unwrap_or_else(|error: Error| panic!("a block cannot be preaccumulated: {error}"));
-            with_partials(&list, output.value(), &row)
+        let outputs: Vec<Real<T>> = y.list().into_iter().cloned().collect();
+        let rows = if active { tape.rows(&x, &outputs) } else { Ok(Vec::new()) };
+        let rows = rows.unwrap_or_else(|error| panic!("a block cannot be preaccumulated: {error}"));
+        let mut rows = rows.into_iter();
+        y.map(&mut |output| match rows.next() {
+            Some(row) => with_partials(&list, output.value(), &row),
+            None => Real::constant(output.value()),
         })
     })
 }

@@ -8,7 +8,7 @@ mod snapshots;
 mod time_loop;
 
 pub use pool::{ScopedNestedRecording, TapePool};
-pub(crate) use rerun::record as record_stage;
+pub(crate) use rerun::{plain, record as record_stage};
 pub use time_loop::{Progress, TimeLoop};
 
 use crate::expr::Real;
@@ -180,7 +180,7 @@ where
     let plain = move |x: &X::With<Passive<S::Value>>| {
         let y = plainly(&x.map::<S>(&mut |x| Real::constant(x.value())));
         rerun::assert_own(None, &y);
-        rerun::plain(&y)
+        plain(&y)
     };
     let name = core::any::type_name_of_val(&*function);
     Stage::<S>::new().named(name).run(inputs, plain, move |x: &X| function(x))

@@ -7,7 +7,7 @@ use crate::variables::Variables;
 use tapewright_strategies::{Passive, Reverse, Scratch, SweepError, TapeNumber, Taping, active, catch_storage_errors};
 
 /// The values of these variables.
-pub(super) fn plain<S, X>(x: &X) -> X::With<Passive<S::Value>>
+pub(crate) fn plain<S, X>(x: &X) -> X::With<Passive<S::Value>>
 where
     S: Taping,
     X: Variables<S>,
@@ -107,17 +107,12 @@ pub(super) fn sweep<T: Reverse>(
     adjoints: &mut [T::Value],
     lanes: usize,
 ) -> Result<(), SweepError> {
-    if lanes == 1 {
-        return tape.sweep_through((outputs, seeds), (inputs, adjoints)).map_err(into_sweep_error);
-    }
-    for lane in 0..lanes {
-        let seeds = outputs.iter().zip(seeds.iter().copied().skip(lane).step_by(lanes));
-        let found = tape.sweep_from(seeds).map_err(into_sweep_error)?;
-        for (adjoint, input) in adjoints.iter_mut().skip(lane).step_by(lanes).zip(inputs) {
-            *adjoint += found.of(input).map_err(into_sweep_error)?;
-        }
-    }
-    Ok(())
+    let swept = if lanes == 1 {
+        tape.sweep_through((outputs, seeds), (inputs, adjoints))
+    } else {
+        tape.sweep_lanes_through(lanes, (outputs, seeds), (inputs, adjoints))
+    };
+    swept.map_err(into_sweep_error)
 }
 
 /// An error of a nested sweep, as that of the sweep around it.

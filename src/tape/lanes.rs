@@ -201,6 +201,24 @@ impl<S: Reverse> Tape<S> {
         sweep_into(&self.owned, &self.parts, &self.inputs, lanes, seeds.iter().copied())
     }
 
+    /// Sweeps from these outputs with these seeds, and adds the adjoints of the inputs; both for each of several lanes that lie
+    /// side by side.
+    pub(crate) fn sweep_lanes_through(
+        &mut self,
+        width: usize,
+        (outputs, seeds): (&[Real<S>], &[S::Value]),
+        (inputs, sums): (&[Real<S>], &mut [S::Value]),
+    ) -> Result<(), Error> {
+        let lanes = self.lanes.get_or_insert_with(|| LaneVector::new(width));
+        lanes.reshape(width);
+        let seeds = outputs.iter().zip(seeds.chunks_exact(width));
+        let adjoints = sweep_into(&self.owned, &self.parts, &self.inputs, lanes, seeds)?;
+        for (input, sums) in inputs.iter().zip(sums.chunks_exact_mut(width)) {
+            sums.iter_mut().zip(adjoints.of(input)?).for_each(|(sum, adjoint)| *sum += *adjoint);
+        }
+        Ok(())
+    }
+
     /// The rows of the Jacobian matrix of these outputs with respect to these inputs.
     pub(crate) fn rows(&mut self, inputs: &[Real<S>], outputs: &[Real<S>]) -> Result<Vec<Vec<S::Value>>, Error> {
         /// Lanes that are swept at once.
@@ -212,17 +230,11 @@ impl<S: Reverse> Tape<S> {
                 continue;
             }
             let width = outputs.len().next_power_of_two();
-            let lanes = self.lanes.get_or_insert_with(|| LaneVector::new(width));
-            lanes.reshape(width);
             let mut seeds = vec![S::Value::zero(); outputs.len() * width];
             seeds.iter_mut().step_by(width + 1).for_each(|seed| *seed = S::Value::from_f64(1.0));
-            let seeds = outputs.iter().zip(seeds.chunks_exact(width));
-            let adjoints = sweep_into(&self.owned, &self.parts, &self.inputs, lanes, seeds)?;
-            let first = rows.len();
-            rows.resize_with(first + outputs.len(), || Vec::with_capacity(inputs.len()));
-            for input in inputs {
-                rows[first..].iter_mut().zip(adjoints.of(input)?).for_each(|(row, partial)| row.push(*partial));
-            }
+            let mut columns = vec![-S::Value::zero(); inputs.len() * width];
+            self.sweep_lanes_through(width, (outputs, &seeds), (inputs, &mut columns))?;
+            rows.extend((0..outputs.len()).map(|lane| columns.iter().copied().skip(lane).step_by(width).collect()));
         }
         Ok(rows)
     }
