@@ -177,13 +177,13 @@ where
 {
     let function = Arc::new(function);
     let plainly = Arc::clone(&function);
-    let plain = move |x: &X::With<Passive<S::Value>>| {
+    let unrecorded = move |x: &X::With<Passive<S::Value>>| {
         let y = plainly(&x.map::<S>(&mut |x| Real::constant(x.value())));
         rerun::assert_own(None, &y);
         plain(&y)
     };
     let name = core::any::type_name_of_val(&*function);
-    Stage::<S>::new().named(name).run(inputs, plain, move |x: &X| function(x))
+    Stage::<S>::new().named(name).run(inputs, unrecorded, move |x: &X| function(x))
 }
 
 /// A stage on the tape.

@@ -6,9 +6,8 @@ use super::plans::{How, Plans};
 use super::records::{Records, usize_of};
 use super::table::Kind;
 use super::upward::{Climb, Found};
-use super::walk::read;
+use super::walk::{read, values_of};
 use crate::{Float, IndexManager, IndexType, Mark, Stop, SweepError};
-use core::slice;
 use smallvec::SmallVec;
 
 /// Σ partial·tangent over the arguments whose tangent is not 0.
@@ -50,6 +49,9 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
 }
 
 impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Climb<V> for ForwardSweep<'_, '_, '_, V, M, L, VALUES> {
+    /// # Safety
+    ///
+    /// As [`Climb::record`].
     unsafe fn record(&mut self, Found { code, number, end }: Found) -> Result<(), SweepError> {
         let records = self.records;
         let plan = self.plans.get::<M::Index>(&records.table, code);
@@ -99,15 +101,10 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> ForwardSweep<'_, '
         // SAFETY: promised by the caller; nothing writes to the values while they are borrowed below.
         let (special, id, values) = unsafe {
             let (id, _) = Records::<V, M, L, VALUES>::assigned(end, number);
-            let values = if self.known == 0 { &[] } else { slice::from_raw_parts(self.values, self.known) };
-            (records.special(code, kind, end), id, values)
+            (records.special(code, kind, end), id, values_of(self.values, self.known))
         };
-        // SAFETY: `special` describes the record: payload, then identifiers.
-        let (payload, ids) = unsafe {
-            let ids = special.record.add(special.payload * size_of::<V>());
-            (read::<V>(special.record, special.payload), read::<M::Index>(ids, special.arguments))
-        };
-        let ids = ids.map(|id| usize_of(id.widen()));
+        // SAFETY: `special` describes the record.
+        let (payload, ids) = unsafe { special.parts::<M::Index>() };
         let tangents = &mut *self.tangents;
         let moves = ids.clone().any(|id| tangents[id] != V::zero());
         tangents[id] = match kind {

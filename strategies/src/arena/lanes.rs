@@ -9,7 +9,7 @@ use super::layout::Partials;
 use super::plans::{How, Leaf, Plan, Plans};
 use super::records::{Records, usize_of};
 use super::table::{ASSIGNED, Kind};
-use super::walk::{Cursor, check_length, read};
+use super::walk::{Cursor, check_length, read, values_of};
 use crate::{Float, IndexManager, IndexType, Mark, Stop, SweepError};
 use core::slice;
 use smallvec::SmallVec;
@@ -53,6 +53,12 @@ pub(super) fn take<V: Float>(adjoints: &mut [V], seeds: &mut [V]) -> (bool, bool
         all &= *seed != V::zero();
     }
     (any, all)
+}
+
+/// What a sweep with one vector leaves of adjoints that are 0 where there is no call for others: a −0 stays one.
+#[inline(always)]
+pub(super) fn keep_zeros<V: Float>(adjoints: &mut [V], seeds: &[V]) {
+    adjoints.iter_mut().zip(seeds).for_each(|(a, s)| *a = if *s == V::zero() { *s } else { V::zero() });
 }
 
 /// [`add_product`] where the number of lanes is known: all adjoints are read before one is written, or the compiler would have to
@@ -201,11 +207,7 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
                 let adjoints = lanes_of::<W, V>(sweep.adjoints, id, sweep.lanes);
                 let (any, all) = take(adjoints, seeds);
                 if code >= ASSIGNED && !all {
-                    // A −0 is left by the scalar sweep too.
-                    adjoints
-                        .iter_mut()
-                        .zip(&*seeds)
-                        .for_each(|(a, s)| *a = if *s == V::zero() { *s } else { V::zero() });
+                    keep_zeros(adjoints, seeds);
                 }
                 if !any {
                     continue;
@@ -256,8 +258,7 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
         let (special, id, values) = unsafe {
             let special = self.special(code, kind, end);
             let (id, _) = Self::undo(end, number, sweep.values);
-            let values = if sweep.known == 0 { &[] } else { slice::from_raw_parts(sweep.values, sweep.known) };
-            (special, id, values)
+            (special, id, values_of(sweep.values, sweep.known))
         };
         let lanes = sweep.lanes;
         let mut array = [V::zero(); WIDEST];
@@ -269,12 +270,8 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
             return special.record;
         }
         let mut add_to = |id: usize, partial: V| add_product(&mut adjoints[id * lanes..][..lanes], seeds, partial, all);
-        // SAFETY: `special` describes the record: payload, then identifiers.
-        let (payload, ids) = unsafe {
-            let ids = special.record.add(special.payload * size_of::<V>());
-            (read::<V>(special.record, special.payload), read::<M::Index>(ids, special.arguments))
-        };
-        let ids = ids.map(|id| usize_of(id.widen()));
+        // SAFETY: `special` describes the record.
+        let (payload, ids) = unsafe { special.parts::<M::Index>() };
         match kind {
             Kind::Wide => ids.zip(payload).for_each(|(id, partial)| add_to(id, partial)),
             Kind::Ones => ids.for_each(|id| add_to(id, V::one())),

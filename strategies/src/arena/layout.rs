@@ -284,11 +284,8 @@ where
     B: Twin<S>,
     I: IndexType,
 {
-    let constants = record.cast::<S::Value>();
-    let ids = record.wrapping_add(B::CONSTANTS * size_of::<S::Value>()).cast::<I>();
-    let (values, known) = (sweep.values.cast_const(), sweep.known);
-    let mut source =
-        Source { ids, constants, leaves_left: B::Shape::LEAVES, constants_left: B::CONSTANTS, values, known };
+    let mut source = Source::of::<S, B>(record, (sweep.values, sweep.known));
+    let ids = source.ids;
     let statement = B::load(&mut source);
     let arguments = Arguments { ids, adjoints: sweep.adjoints };
     statement.backward(seed, &mut Contributions { arguments, left: B::Shape::LEAVES });
@@ -301,7 +298,7 @@ where
 /// As [`RerunFn`], for records of `Layout::replay::<S, B, I>`.
 unsafe fn rerun<S, B, I>(
     record: *const u8,
-    (values, known): (*const S::Value, usize),
+    values: (*const S::Value, usize),
     seeds: &[S::Value],
     contributions: *mut S::Value,
 ) -> S::Value
@@ -310,11 +307,7 @@ where
     B: Twin<S>,
     I: IndexType,
 {
-    let constants = record.cast::<S::Value>();
-    let ids = record.wrapping_add(B::CONSTANTS * size_of::<S::Value>()).cast::<I>();
-    let mut source =
-        Source { ids, constants, leaves_left: B::Shape::LEAVES, constants_left: B::CONSTANTS, values, known };
-    let statement = B::load(&mut source);
+    let statement = B::load(&mut Source::of::<S, B>(record, values));
     for (lane, seed) in seeds.iter().enumerate().filter(|(_, seed)| **seed != S::Value::from_f64(0.0)) {
         let mut column = Column { next: contributions.wrapping_add(lane), stride: seeds.len(), left: B::Shape::LEAVES };
         statement.backward(*seed, &mut column);
@@ -359,6 +352,25 @@ struct Source<V, I> {
     /// The values of variables; null if none are needed.
     values: *const V,
     known: usize,
+}
+
+impl<V: Float, I: IndexType> Source<V, I> {
+    /// The ingredients of the statement in a primal-value record whose twin is `B`.
+    #[inline(always)]
+    fn of<S, B>(record: *const u8, (values, known): (*const V, usize)) -> Self
+    where
+        S: Taping<Value = V, Raw = LinearId<I>>,
+        B: Twin<S>,
+    {
+        Self {
+            ids: record.wrapping_add(B::CONSTANTS * size_of::<V>()).cast(),
+            constants: record.cast(),
+            leaves_left: B::Shape::LEAVES,
+            constants_left: B::CONSTANTS,
+            values,
+            known,
+        }
+    }
 }
 
 impl<S, I> Load<S> for Source<S::Value, I>

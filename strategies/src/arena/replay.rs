@@ -2,12 +2,11 @@
 
 use super::layers::{Layer, Reader, Segments};
 use super::plans::{How, Plans};
-use super::records::{Records, usize_of};
+use super::records::Records;
 use super::table::Kind;
 use super::upward::{Climb, Found};
-use super::walk::read;
 use crate::scratch::Scratch;
-use crate::{Float, IndexManager, IndexType, Mark, Stop, SweepError};
+use crate::{Float, IndexManager, Mark, Stop, SweepError};
 use core::{ptr, slice};
 use smallvec::SmallVec;
 
@@ -92,6 +91,9 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Replaying<'_, '_, 
 }
 
 impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Climb<V> for Replaying<'_, '_, '_, V, M, L, VALUES> {
+    /// # Safety
+    ///
+    /// As [`Climb::record`].
     unsafe fn record(&mut self, Found { code, number, end }: Found) -> Result<(), SweepError> {
         self.check_before(number as u64)?;
         let records = self.records;
@@ -110,15 +112,12 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Climb<V> for Repla
         if kind == Kind::Input {
             return Ok(());
         }
-        // SAFETY: promised by the caller; `special` describes the record: payload, then identifiers.
-        let (special, payload, ids) = unsafe {
+        // SAFETY: promised by the caller; `special` describes the record.
+        let (special, (payload, ids)) = unsafe {
             let special = records.special(code, kind, end);
-            let ids = special.record.add(special.payload * size_of::<V>());
-            let payload = read::<V>(special.record, special.payload);
-            let ids = read::<M::Index>(ids, special.arguments);
-            (special, payload, ids)
+            let parts = special.parts::<M::Index>();
+            (special, parts)
         };
-        let ids = ids.map(|id| usize_of(id.widen()));
         let layout = special.layout.expect("what can be replayed has a layout");
         let value = {
             let values = records.values();

@@ -20,6 +20,35 @@ pub(super) struct Special<V: 'static> {
     pub(super) layout: Option<&'static Layout<V>>,
 }
 
+impl<V: Float> Special<V> {
+    /// The floats in front of the identifiers, and the identifiers, which are of type `I`.
+    ///
+    /// # Safety
+    ///
+    /// This describes a record that still lies there.
+    pub(super) unsafe fn parts<I: IndexType>(
+        &self,
+    ) -> (impl ExactSizeIterator<Item = V> + Clone + use<V, I>, impl ExactSizeIterator<Item = usize> + Clone + use<V, I>)
+    {
+        // SAFETY: promised by the caller; the payload comes first, then the identifiers.
+        let (payload, ids) = unsafe {
+            let ids = self.record.add(self.payload * size_of::<V>());
+            (read::<V>(self.record, self.payload), read::<I>(ids, self.arguments))
+        };
+        (payload, ids.map(|id| usize_of(id.widen())))
+    }
+}
+
+/// The values that a sweep reads; none if there are none.
+///
+/// # Safety
+///
+/// So many values lie there, and nobody writes to them meanwhile.
+pub(super) unsafe fn values_of<'a, V>(values: *const V, known: usize) -> &'a [V] {
+    // SAFETY: promised by the caller.
+    if known == 0 { &[] } else { unsafe { slice::from_raw_parts(values, known) } }
+}
+
 /// # Safety
 ///
 /// `count` values of type `T`, written as plain bytes, lie from `at` on.
@@ -287,20 +316,15 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
         let (special, id, values) = unsafe {
             let special = self.special(code, kind, end);
             let (id, _) = Self::undo(end, number, sweep.values);
-            let values = if sweep.known == 0 { &[] } else { slice::from_raw_parts(sweep.values, sweep.known) };
-            (special, id, values)
+            (special, id, values_of(sweep.values, sweep.known))
         };
         let adjoints = &mut *sweep.adjoints;
         let seed = core::mem::replace(&mut adjoints[id], V::zero());
         if seed == V::zero() {
             return special.record;
         }
-        // SAFETY: `special` describes the record: payload, then identifiers.
-        let (payload, ids) = unsafe {
-            let ids = special.record.add(special.payload * size_of::<V>());
-            (read::<V>(special.record, special.payload), read::<M::Index>(ids, special.arguments))
-        };
-        let ids = ids.map(|id| usize_of(id.widen()));
+        // SAFETY: `special` describes the record.
+        let (payload, ids) = unsafe { special.parts::<M::Index>() };
         match kind {
             Kind::Classic(_) | Kind::Wide => {
                 ids.zip(payload).for_each(|(id, partial)| adjoints[id] += seed * partial);

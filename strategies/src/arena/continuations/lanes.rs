@@ -1,6 +1,6 @@
 //! Calling the closures with several adjoints at once.
 
-use super::super::lanes::{add_product, lanes_of, seeds, take};
+use super::super::lanes::{add_product, keep_zeros, lanes_of, seeds, take};
 use super::super::walk::check_length;
 use super::Continuations;
 use super::closure::{Vtable, arguments, result};
@@ -68,8 +68,7 @@ impl<V: Float, M: IndexManager> Continuations<V, M> {
             let found = lanes_of::<W, V>(adjoints, result::<M::Index>(end), *lanes);
             let (any, all) = take(found, seeds);
             if !all {
-                // A −0 is left by the scalar sweep too.
-                found.iter_mut().zip(&*seeds).for_each(|(a, s)| *a = if *s == V::zero() { *s } else { V::zero() });
+                keep_zeros(found, seeds);
             }
             if !any {
                 return bytes;
