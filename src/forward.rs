@@ -7,6 +7,9 @@ use tapewright_strategies::{Directions, Float, Forward, Policy, Tangent};
 
 /// Variables of forward mode, for code that sets and reads derivatives itself.
 ///
+/// A variable belongs to the evaluation in which it is made: to the innermost forward driver that is running on the thread, or, outside
+/// all of them, to one that they share. Statements of variables of two evaluations panic.
+///
 /// ```
 /// use tapewright::prelude::*;
 ///
@@ -63,8 +66,10 @@ pub fn derivative<S: Forward>(f: impl FnOnce(Real<S>) -> Real<S>, x: S::Value) -
 ///
 /// As [`derivative`].
 pub fn value_and_derivative<S: Forward>(f: impl FnOnce(Real<S>) -> Real<S>, x: S::Value) -> (S::Value, S::Value) {
-    let y = f(moving(x, |k| indicator(k == 0)));
-    (y.value(), S::derivative(y.id(), 0))
+    S::evaluate(|| {
+        let y = f(moving(x, |k| indicator(k == 0)));
+        (y.value(), S::derivative(y.id(), 0))
+    })
 }
 
 /// The values of `f` at `x`, and J·`direction`: the derivative of each output along a direction, by forward mode.
@@ -97,9 +102,10 @@ pub fn jvp<S: Forward>(
 ) -> Result<(Vec<S::Value>, Vec<S::Value>), Error> {
     same_length(("inputs", x.len()), ("entries of the direction", direction.len()))?;
     let along = |(x, d): (&S::Value, &S::Value)| moving(*x, |k| if k == 0 { *d } else { S::Value::zero() });
-    let inputs: Vec<Real<S>> = x.iter().zip(direction).map(along).collect();
-    let outputs = f(&inputs);
-    Ok(outputs.iter().map(|y| (y.value(), S::derivative(y.id(), 0))).unzip())
+    Ok(S::evaluate(|| {
+        let inputs: Vec<Real<S>> = x.iter().zip(direction).map(along).collect();
+        f(&inputs).iter().map(|y| (y.value(), S::derivative(y.id(), 0))).unzip()
+    }))
 }
 
 /// The values of `f` at `x`, and J·d for each of several directions d: `products[k][i]` is the derivative of output `i` along
@@ -188,12 +194,15 @@ fn sweeps<S: Forward>(
     let mut outputs = None;
     for first in (0..count).step_by(S::DIRECTIONS) {
         let used = S::DIRECTIONS.min(count - first);
-        let now = run(first, used);
-        let n = outputs.get_or_insert_with(|| now.iter().map(Real::value).collect::<Vec<_>>()).len();
-        assert_eq!(now.len(), n, "a function to differentiate returned {n} outputs, and {} in another run", now.len());
-        for k in 0..used {
-            now.iter().enumerate().for_each(|(i, y)| put(first + k, i, S::derivative(y.id(), k)));
-        }
+        S::evaluate(|| {
+            let now = run(first, used);
+            let n = outputs.get_or_insert_with(|| now.iter().map(Real::value).collect::<Vec<_>>()).len();
+            let found = now.len();
+            assert_eq!(found, n, "a function to differentiate returned {n} outputs, and {found} in another run");
+            for k in 0..used {
+                now.iter().enumerate().for_each(|(i, y)| put(first + k, i, S::derivative(y.id(), k)));
+            }
+        });
     }
-    outputs.unwrap_or_else(|| run(0, 0).iter().map(Real::value).collect())
+    outputs.unwrap_or_else(|| S::evaluate(|| run(0, 0).iter().map(Real::value).collect()))
 }

@@ -5,7 +5,7 @@ use crate::expr::Real;
 use crate::external::with_partials;
 use crate::variables::Variables;
 use tapewright_strategies::num_traits::{One, Zero};
-use tapewright_strategies::{Passive, Reverse, Tangent, Taping};
+use tapewright_strategies::{Forward, Passive, Reverse, Tangent, Taping};
 
 /// Runs a small block by forward mode, in registers, and records one statement for each of its outputs, with its partials with
 /// respect to the `N` inputs.
@@ -15,7 +15,8 @@ use tapewright_strategies::{Passive, Reverse, Tangent, Taping};
 /// [`preaccumulate_by_reverse`].
 ///
 /// The block sees its inputs as variables of forward mode, [`Tangent`]; a variable of the tape is of another type, so one that is
-/// not declared as an input cannot get in.
+/// not declared as an input cannot get in. Where the outer strategy is `Tangent<N>` with the same `N`, as in a block inside a block,
+/// the types are the same: a variable from outside that is used inside panics.
 ///
 /// ```
 /// use tapewright::{preaccumulate, prelude::*};
@@ -39,7 +40,8 @@ use tapewright_strategies::{Passive, Reverse, Tangent, Taping};
 ///
 /// # Panics
 ///
-/// When the inputs are of two recordings or of one that is not active on this thread, and when the block does.
+/// When the inputs are of two recordings or of one that is not active on this thread, when the block uses or returns a variable of
+/// forward mode that is not made of its inputs, and when the block does.
 #[track_caller]
 pub fn preaccumulate<S, Y, const N: usize>(
     inputs: &[Real<S>; N],
@@ -49,9 +51,15 @@ where
     S: Taping,
     Y: Variables<Tangent<N, S::Value>>,
 {
+    type Block<const N: usize, S> = Tangent<N, <S as Taping>::Value>;
     let unit = |k: usize| core::array::from_fn(|i| if i == k { S::Value::one() } else { S::Value::zero() });
-    let moving = core::array::from_fn(|k| Real::<Tangent<N, S::Value>>::with_tangent(inputs[k].value(), unit(k)));
-    block(&moving).map(&mut |y| with_partials(inputs, y.value(), &y.tangent()))
+    let outputs = Block::<N, S>::evaluate(|| {
+        let moving = core::array::from_fn(|k| Real::<Block<N, S>>::with_tangent(inputs[k].value(), unit(k)));
+        let outputs = block(&moving);
+        outputs.visit(&mut |slice| slice.iter().for_each(|y| Block::<N, S>::assert_present(y.id())));
+        outputs
+    });
+    outputs.map(&mut |y| with_partials(inputs, y.value(), &y.tangent()))
 }
 
 /// Runs a block on a tape of its own, of strategy `T`, sweeps that once for each output, and records one statement for each of

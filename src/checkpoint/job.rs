@@ -324,6 +324,10 @@ where
         rerun::isolated::<T, _>(|| self.job.forward_tangents(inputs, outputs))?
     }
 
+    fn keeps_zeros(&self) -> bool {
+        true
+    }
+
     fn owned_bytes(&self) -> usize {
         let prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
         let (states, rest) = prepared.as_ref().map_or((0, 0), |run| {

@@ -251,6 +251,10 @@ where
         })
     }
 
+    fn keeps_zeros(&self) -> bool {
+        true
+    }
+
     fn owned_bytes(&self) -> usize {
         // What the inputs own beside their values is not known.
         (self.count * size_of::<T::Value>()).saturating_sub(size_of::<X>())

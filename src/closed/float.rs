@@ -5,7 +5,7 @@ use core::cmp::Ordering;
 use core::num::FpCategory;
 use tapewright_strategies::num_traits::Float;
 use tapewright_strategies::num_traits::float::{FloatCore, TotalOrder};
-use tapewright_strategies::{Float as _, Strategy, Taping};
+use tapewright_strategies::{Comparison, Float as _, Strategy, Taping};
 
 /// Passive variables of the value type's constants.
 macro_rules! constants {
@@ -15,11 +15,15 @@ macro_rules! constants {
     )* };
 }
 
-/// Questions to the value.
+/// Questions about the value. Strategies that can replay a recording are told, as of a comparison.
 macro_rules! questions {
-    ($($name:ident $answer:ty;)*) => { $(
+    ($($name:ident $answer:ty, $comparison:ident;)*) => { $(
         #[inline]
-        fn $name(self) -> $answer { Float::$name(self.value()) }
+        #[track_caller]
+        fn $name(self) -> $answer {
+            self.ask(Comparison::$comparison);
+            Float::$name(self.value())
+        }
     )* };
 }
 
@@ -46,15 +50,15 @@ macro_rules! common {
     () => {
         constants! { nan infinity neg_infinity neg_zero min_value max_value min_positive_value epsilon }
         questions! {
-            is_nan bool;
-            is_infinite bool;
-            is_finite bool;
-            is_normal bool;
-            is_subnormal bool;
-            is_sign_positive bool;
-            is_sign_negative bool;
-            classify FpCategory;
-            integer_decode (u64, i16, i8);
+            is_nan bool, IsNan;
+            is_infinite bool, IsInfinite;
+            is_finite bool, IsFinite;
+            is_normal bool, IsNormal;
+            is_subnormal bool, IsSubnormal;
+            is_sign_positive bool, SignBit;
+            is_sign_negative bool, SignBit;
+            classify FpCategory, Class;
+            integer_decode (u64, i16, i8), Same;
         }
         unary! { floor ceil round trunc fract abs signum recip to_degrees to_radians }
         binary! { max min }
@@ -96,7 +100,9 @@ impl<S: Strategy> Float for Closed<S> {
 /// The order of the values: −NaN, −∞, …, −0, 0, …, ∞, NaN.
 impl<S: Taping> TotalOrder for Closed<S> {
     #[inline]
+    #[track_caller]
     fn total_cmp(&self, other: &Self) -> Ordering {
+        S::compare(&self.0.0, &other.0.0, Comparison::TotalOrder);
         self.value().as_f64().total_cmp(&other.value().as_f64())
     }
 }

@@ -2,9 +2,10 @@
 
 use super::Closed;
 use crate::math::selection::{AtLeast, AtMost, PositiveDifference};
+use crate::expr::Literal;
 use crate::math::{Binary, binary};
-use tapewright_strategies::Taping;
-use tapewright_strategies::num_traits::{Float as _, One, Zero};
+use tapewright_strategies::num_traits::{Float as _, One};
+use tapewright_strategies::{Comparison, Taping};
 
 /// What may stand as the second argument of a function of a [`Closed`] variable: another one, by value or borrowed, or an
 /// `f64`.
@@ -39,6 +40,7 @@ macro_rules! steps {
             $(#[$doc])*
             #[must_use]
             #[inline]
+            #[track_caller]
             pub fn $method(&self) -> Self { Self(self.0.$method()) }
         )* }
     };
@@ -55,6 +57,23 @@ steps! {
     round;
     /// The whole part, as a passive variable: its slope is 0.
     trunc;
+}
+
+/// What strategies that can replay a recording have to know of the numbers that a program asks for.
+impl<S: Taping> Closed<S> {
+    /// Tells that the program asked something about the value, and may branch on the answer.
+    #[inline(always)]
+    #[track_caller]
+    pub(super) fn ask(&self, question: Comparison) {
+        S::compare(&self.0.0, &Literal::<S>(self.value()), question);
+    }
+
+    /// The same of the whole part.
+    #[inline(always)]
+    #[track_caller]
+    pub(super) fn ask_whole_part(&self) {
+        S::compare(&self.0.0, &Literal::<S>(self.value().trunc()), Comparison::Trunc);
+    }
 }
 
 impl<S: Taping> Closed<S> {
@@ -105,11 +124,11 @@ impl<S: Taping> Closed<S> {
 
     /// The whole number n for which `self` − n·`other` is smallest and not negative, as a passive variable.
     #[must_use]
+    #[track_caller]
     pub fn div_euclid(&self, other: &Self) -> Self {
-        let (x, y) = (self.value(), other.value());
-        let quotient = (x / y).trunc();
-        let down = if y > S::Value::zero() { S::Value::one() } else { -S::Value::one() };
-        Self::constant(if x % y < S::Value::zero() { quotient - down } else { quotient })
+        let quotient = (&self.0 / &other.0).trunc().value();
+        let down = if *other > 0.0 { S::Value::one() } else { -S::Value::one() };
+        Self::constant(if &self.0 % &other.0 < 0.0 { quotient - down } else { quotient })
     }
 
     /// `self` − n·`other` for the n of [`div_euclid`](Self::div_euclid), as one statement; ∂other is −n.

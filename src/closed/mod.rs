@@ -47,8 +47,9 @@ pub use functions::ClosedOperand;
 /// expression becomes a `Closed` by `into`, as one statement.
 ///
 /// Casts to and from numbers (`NumCast`, `ToPrimitive`, `FromPrimitive`, `AsPrimitive`) go through the value: what comes
-/// back is passive, also from a `Closed` to another by `NumCast`. Parsed numbers and constants are passive. Comparisons look
-/// at values, and are not recorded.
+/// back is passive, also from a `Closed` to another by `NumCast`. Parsed numbers and constants are passive. Comparisons, and
+/// questions such as `is_finite`, look at values and are not recorded; a recording that keeps guards notes them, see
+/// [`Tape::set_guards`](crate::Tape::set_guards).
 ///
 /// # Panics
 ///

@@ -6,7 +6,7 @@ use tapewright_strategies::num_traits::{
     self, AsPrimitive, Bounded, Euclid, FloatConst, FromPrimitive, Inv, MulAdd, MulAddAssign, Num, One, Pow, Signed,
     ToPrimitive, Zero,
 };
-use tapewright_strategies::{Float, Strategy, Taping};
+use tapewright_strategies::{Comparison, Float, Strategy, Taping};
 
 impl<S: Taping> Zero for Closed<S> {
     #[inline(always)]
@@ -14,8 +14,9 @@ impl<S: Taping> Zero for Closed<S> {
         Self::from(0.0)
     }
     #[inline(always)]
+    #[track_caller]
     fn is_zero(&self) -> bool {
-        self.value().is_zero()
+        *self == 0.0
     }
 }
 
@@ -49,11 +50,15 @@ impl<S: Taping> Signed for Closed<S> {
         self.signum()
     }
     #[inline]
+    #[track_caller]
     fn is_positive(&self) -> bool {
+        self.ask(Comparison::SignBit);
         num_traits::Float::is_sign_positive(self.value())
     }
     #[inline]
+    #[track_caller]
     fn is_negative(&self) -> bool {
+        self.ask(Comparison::SignBit);
         num_traits::Float::is_sign_negative(self.value())
     }
 }
@@ -166,12 +171,16 @@ constants! {
     LOG10_E LOG2_E PI SQRT_2 TAU LOG10_2 LOG2_10
 }
 
-/// Forwards casts to and from the value.
+/// Forwards casts to and from the value. Those to integers are steps of which strategies that can replay a recording are told.
 macro_rules! casts {
-    ($($t:ident $to:ident $from:ident;)*) => {
+    ($($t:ident $to:ident $from:ident $told:ident;)*) => {
         impl<S: Taping> ToPrimitive for Closed<S> { $(
             #[inline]
-            fn $to(&self) -> Option<$t> { self.value().$to() }
+            #[track_caller]
+            fn $to(&self) -> Option<$t> {
+                self.$told();
+                self.value().$to()
+            }
         )* }
 
         impl<S: Taping> FromPrimitive for Closed<S> { $(
@@ -183,7 +192,11 @@ macro_rules! casts {
             impl<S: Strategy> AsPrimitive<$t> for Closed<S>
             {
                 #[inline]
-                fn as_(self) -> $t { self.value().as_f64().as_() }
+                #[track_caller]
+                fn as_(self) -> $t {
+                    self.$told();
+                    self.value().as_f64().as_()
+                }
             }
 
             impl<S: Strategy> AsPrimitive<Closed<S>> for $t {
@@ -197,20 +210,20 @@ macro_rules! casts {
 }
 
 casts! {
-    isize to_isize from_isize;
-    i8 to_i8 from_i8;
-    i16 to_i16 from_i16;
-    i32 to_i32 from_i32;
-    i64 to_i64 from_i64;
-    i128 to_i128 from_i128;
-    usize to_usize from_usize;
-    u8 to_u8 from_u8;
-    u16 to_u16 from_u16;
-    u32 to_u32 from_u32;
-    u64 to_u64 from_u64;
-    u128 to_u128 from_u128;
-    f32 to_f32 from_f32;
-    f64 to_f64 from_f64;
+    isize to_isize from_isize ask_whole_part;
+    i8 to_i8 from_i8 ask_whole_part;
+    i16 to_i16 from_i16 ask_whole_part;
+    i32 to_i32 from_i32 ask_whole_part;
+    i64 to_i64 from_i64 ask_whole_part;
+    i128 to_i128 from_i128 ask_whole_part;
+    usize to_usize from_usize ask_whole_part;
+    u8 to_u8 from_u8 ask_whole_part;
+    u16 to_u16 from_u16 ask_whole_part;
+    u32 to_u32 from_u32 ask_whole_part;
+    u64 to_u64 from_u64 ask_whole_part;
+    u128 to_u128 from_u128 ask_whole_part;
+    f32 to_f32 from_f32 value;
+    f64 to_f64 from_f64 value;
 }
 
 /// To itself, with its derivative.

@@ -2,7 +2,7 @@
 
 use crate::expr::Real;
 use core::fmt;
-use tapewright_strategies::{External, Float, SweepError, Tangent};
+use tapewright_strategies::{External, Float, Forward, SweepError, Tangent};
 
 type Rule<V> = Box<dyn Fn(&[V], &mut [V]) -> Result<(), SweepError> + Send + Sync>;
 
@@ -130,7 +130,11 @@ where
         let variable = |(j, value): (usize, &V)| {
             Real::<Tangent<WIDTH, V>>::with_tangent(*value, core::array::from_fn(|k| direction(j, k)))
         };
-        (self.function)(&self.at.iter().enumerate().map(variable).collect::<Vec<_>>())
+        Tangent::<WIDTH, V>::evaluate(|| {
+            let outputs = (self.function)(&self.at.iter().enumerate().map(variable).collect::<Vec<_>>());
+            outputs.iter().for_each(|y| Tangent::<WIDTH, V>::assert_present(y.id()));
+            outputs
+        })
     }
 
     fn check(&self, outputs: &[Real<Tangent<WIDTH, V>>], expected: usize) -> Result<(), SweepError> {

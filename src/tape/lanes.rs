@@ -137,9 +137,8 @@ impl<S: Reverse, const N: usize> ArrayAdjoints<'_, S, N> {
 impl<S: Reverse> Tape<S> {
     /// [`sweep`](Self::sweep) with `N` adjoint vectors at once: entry `l` of each array is a seed, or a result, in *lane* `l`.
     ///
-    /// Each lane gets, bit for bit, what a sweep of its own would give it. The recording is read once, not `N` times: under
-    /// [`Jacobian`](crate::Jacobian) 8 lanes cost less than three sweeps. Strategies that recompute partials do so for each
-    /// lane, and gain little. The adjoints take `N` times the memory.
+    /// Each lane gets, bit for bit, what a sweep of its own would give it. The recording is read once, not `N` times, and partials
+    /// are computed once for all lanes. The adjoints take `N` times the memory.
     ///
     /// # Errors
     ///
@@ -261,6 +260,8 @@ fn sweep_into<'a, 'y, S: Reverse>(
     }
     let (width, slots) = (lanes.width, lanes.slots());
     owned.reverse_lanes_between(width, None, None, &mut lanes.adjoints[lanes.start..][..slots * width])?;
+    // What passive arguments were given: with another width, other variables lie there.
+    lanes.at(0).fill(S::Value::zero());
     lanes.dirty = inputs.clone();
     Ok(LaneAdjoints { owned, parts, lanes })
 }

@@ -12,10 +12,17 @@ impl<S: Replay> Tape<S> {
     /// program would have taken another branch. Without them it does not.
     ///
     /// A guard is left by `<`, `<=`, `>`, `>=`, `==`, `!=` and `partial_cmp` between variables, expressions and floats, and by the
-    /// step functions `floor`, `ceil`, `round`, `trunc` and `signum`, whose results are passive; unless all is passive or the
-    /// recording is paused. `max`, `min`, `abs` and the like need none: they are computed anew. Branches that look
-    /// at [`value`](crate::Ex::value) leave none. A guard takes about 80 bytes, listed as `guards` in
-    /// [`memory`](Self::memory).
+    /// step functions `floor`, `ceil`, `round`, `trunc` and `signum`, whose results are passive; by the questions that
+    /// [`Closed`](crate::Closed) variables answer (`is_nan`, `is_finite`, `is_sign_negative`, `classify`, `total_cmp`, `is_zero`, …),
+    /// and by their casts to integers; all that unless every variable in it is passive. It does not matter whether the recording is
+    /// [paused](crate::pause). `max`, `min`, `abs` and the like need none: they are computed anew.
+    ///
+    /// Branches that look at [`value`](crate::Ex::value), or at a variable cast to a float, leave none. What is computed while the
+    /// recording is paused is a constant, and stays what it was when it was recorded. A guard takes about 80 bytes, listed as
+    /// `guards` in [`memory`](Self::memory).
+    ///
+    /// While a recording keeps guards, a comparison of a variable that arithmetic would refuse panics as arithmetic does: one of a
+    /// recording that is not active, and one of an earlier part of this one that was not [renewed](crate::Scope::renew).
     pub fn set_guards(&mut self, keep: bool) {
         self.owned.set_guards(keep);
     }

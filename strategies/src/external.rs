@@ -6,7 +6,7 @@
 //! external functions.
 
 use crate::scratch::Scratch;
-use crate::{Float, MemoryUsage, StorageError};
+use crate::{Float, MemoryUsage, StorageError, counts};
 use core::any::Any;
 use core::fmt;
 use core::ops::Range;
@@ -46,7 +46,10 @@ pub trait External<V: Float>: Send + Sync + 'static {
     /// Reverse rule: adds Σₖ outputsₖ·∂outputₖ/∂inputⱼ to `inputs[j]`, given the adjoints of the outputs. `inputs` is 0 at first.
     /// Entries of passive inputs are ignored.
     ///
-    /// Called once in each sweep that passes the function's place, unless there are outputs and all their adjoints are 0.
+    /// Called once in each sweep that passes the function's place, unless there are outputs and all their adjoints are 0. An
+    /// infinite or NaN adjoint is not passed on, because 0·∞ would be NaN in most rules: the rule is called once with the other
+    /// adjoints, if they are not all 0, and once for each such output, with 1 for it and 0 for the others. What it leaves then is
+    /// multiplied by the adjoint, where zero times anything is zero. See [`keeps_zeros`](Self::keeps_zeros).
     ///
     /// # Errors
     ///
@@ -60,18 +63,12 @@ pub trait External<V: Float>: Send + Sync + 'static {
     ///
     /// As `reverse`.
     fn reverse_lanes(&self, lanes: usize, outputs: &[V], inputs: &mut [V]) -> Result<(), SweepError> {
-        each_lane(lanes, outputs, inputs, |from, to| {
-            if from.is_empty() || from.iter().any(|adjoint| *adjoint != V::zero()) {
-                self.reverse(from, to)
-            } else {
-                Ok(())
-            }
-        })
+        each_lane(lanes, outputs, inputs, |from, to| apply(true, from, to, |from, to| self.reverse(from, to)))
     }
 
-    /// Forward rule: writes Σⱼ inputsⱼ·∂outputₖ/∂inputⱼ to `outputs[k]`, given the tangents of the inputs, not all of which are 0.
-    /// Without one a
-    /// recording with this function cannot be swept forward.
+    /// Forward rule: writes Σⱼ inputsⱼ·∂outputₖ/∂inputⱼ to `outputs[k]`, which are 0 at first, given the tangents of the inputs, not
+    /// all of which are 0. A recording with a function that has none cannot be swept forward. Infinite and NaN tangents are
+    /// passed as adjoints are to [`reverse`](Self::reverse).
     ///
     /// # Errors
     ///
@@ -93,10 +90,47 @@ pub trait External<V: Float>: Send + Sync + 'static {
         Err(SweepError::NoRule { function: self.name(), rule: "replay" })
     }
 
+    /// Whether the rules take infinite and NaN adjoints and tangents as they are, because they themselves keep to the convention
+    /// that zero times anything is zero: for rules that sweep a recording.
+    fn keeps_zeros(&self) -> bool {
+        false
+    }
+
     /// Bytes that the value owns beside its own size, for memory reports.
     fn owned_bytes(&self) -> usize {
         0
     }
+}
+
+/// Calls a linear rule with these seeds, and adds what it leaves to `results`, which are 0 at first. Seeds that are not finite are
+/// replaced by 1, each in a call of its own, and multiply its results, where zero times anything is zero; unless the rule takes
+/// them as they are. It is not called for seeds that are all 0.
+pub(crate) fn apply<V: Float>(
+    takes_all: bool,
+    seeds: &[V],
+    results: &mut [V],
+    mut rule: impl FnMut(&[V], &mut [V]) -> Result<(), SweepError>,
+) -> Result<(), SweepError> {
+    if !seeds.is_empty() && seeds.iter().all(|seed| *seed == V::zero()) {
+        return Ok(());
+    }
+    if takes_all || seeds.iter().all(|seed| seed.is_finite()) {
+        return rule(seeds, results);
+    }
+    let mut finite: Vec<V> = seeds.iter().map(|seed| if seed.is_finite() { *seed } else { V::zero() }).collect();
+    if finite.iter().any(|seed| *seed != V::zero()) {
+        rule(&finite, results)?;
+    }
+    let mut found = vec![V::zero(); results.len()];
+    for (k, seed) in seeds.iter().enumerate().filter(|(_, seed)| !seed.is_finite()) {
+        finite.fill(V::zero());
+        finite[k] = V::one();
+        found.fill(V::zero());
+        rule(&finite, &mut found)?;
+        let partials = results.iter_mut().zip(&found).filter(|(_, partial)| counts(*seed, **partial));
+        partials.for_each(|(result, partial)| *result += *seed * *partial);
+    }
+    Ok(())
 }
 
 /// Calls `f` for each of several vectors that lie interlaced, with a copy of the vector and one for its result.
@@ -283,10 +317,15 @@ impl<V: Float> Entry<V> {
         }
         let mut inputs = Scratch::<V>::new();
         inputs.resize(self.inputs.len() * lanes, V::zero());
+        let keeps = self.rule.keeps_zeros();
         if lanes == 1 {
-            self.rule.reverse(&outputs, &mut inputs)?;
-        } else {
+            apply(keeps, &outputs, &mut inputs, |outputs, inputs| self.rule.reverse(outputs, inputs))?;
+        } else if keeps || outputs.iter().all(|adjoint| adjoint.is_finite()) {
             self.rule.reverse_lanes(lanes, &outputs, &mut inputs)?;
+        } else {
+            each_lane(lanes, &outputs, &mut inputs, |outputs, inputs| {
+                apply(false, outputs, inputs, |outputs, inputs| self.rule.reverse(outputs, inputs))
+            })?;
         }
         // A lane in which nothing arrives is not touched, as in a sweep of its own: adding 0 could change the sign of a zero.
         let arrives = |lane| outputs.is_empty() || outputs[lane..].iter().step_by(lanes).any(|o| *o != V::zero());
@@ -318,8 +357,8 @@ impl<V: Float> Entry<V> {
         let inputs: Scratch<V> = Scratch::of(self.inputs.iter().map(|slot| tangents[slot]));
         let mut outputs = Scratch::<V>::new();
         outputs.resize(self.outputs.len(), V::zero());
-        if inputs.iter().any(|tangent| *tangent != V::zero()) {
-            self.rule.forward(&inputs, &mut outputs)?;
+        if !inputs.is_empty() {
+            apply(self.rule.keeps_zeros(), &inputs, &mut outputs, |inputs, outputs| self.rule.forward(inputs, outputs))?;
         }
         self.outputs.iter().zip(&*outputs).for_each(|(slot, tangent)| tangents[slot] = *tangent);
         Ok(())

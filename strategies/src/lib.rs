@@ -24,6 +24,7 @@ mod float;
 mod hybrid;
 mod identifier;
 mod jacobian;
+mod level;
 mod manager;
 mod memory;
 mod passive;
@@ -51,6 +52,7 @@ pub use contract::{
 };
 pub use external::{Companion, External, Mark, SweepError};
 pub use float::Float;
+use float::counts;
 pub use hybrid::Hybrid;
 pub use identifier::{IndexType, LinearId, TapeNumber};
 pub use jacobian::Jacobian;

@@ -1,5 +1,7 @@
 //! Derivatives beside the values: forward mode.
 
+use crate::external::apply;
+use crate::level::{self, Common, PASSIVE};
 use crate::{
     External, Float, Nary, Policy, Scratch, Shape, Sink, Statement, Strategy, Strict, Taped, Taping, Variable,
 };
@@ -9,7 +11,8 @@ use core::ops::Index;
 /// Forward mode: a variable carries its derivatives along `N` directions, and nothing is taped.
 ///
 /// A statement computes Σ partial·tangent over its arguments, `N` numbers at once, in registers. It allocates nothing. A
-/// variable takes `N` + 1 numbers of memory; with `N` = 8 and `f64`, the directions are one AVX-512 vector or two of AVX2.
+/// variable takes `N` + 1 numbers of memory and 8 bytes more; with `N` = 8 and `f64`, the directions are one AVX-512 vector or two
+/// of AVX2.
 /// One evaluation gives `N` directional derivatives of every output, so forward mode is the better choice for few inputs,
 /// and reverse mode for few outputs.
 ///
@@ -17,19 +20,23 @@ use core::ops::Index;
 ///
 /// # Zero times infinity
 ///
-/// Reverse mode has the convention that a statement whose adjoint is exactly 0 contributes nothing, whatever its partials.
-/// Here the convention is that **an argument contributes nothing along a direction where its partial or its tangent is
-/// exactly 0**, whatever the other of the two: infinite or NaN.
+/// The convention is that of reverse mode: **an argument contributes nothing along a direction where its partial or its tangent
+/// is exactly 0**, whatever the other of the two: infinite or NaN.
 ///
 /// * A tangent of 0 is a passive variable, or one that does not depend on this direction. So √p at a passive p = 0 turns no
 ///   finite derivative into NaN.
-/// * A partial of 0 is, in reverse mode, an adjoint of 0 for the statement above. So `x·r` at x = 0, where r is a statement
-///   of its own with a NaN tangent, has the derivative that reverse mode gives, and an argument that a maximum did not
-///   select has no influence.
+/// * A partial of 0 is that of an argument that has no influence: one that a maximum did not select, or r in `x·r` at x = 0, where
+///   r is a statement of its own with a NaN tangent.
 ///
 /// Inside a statement, partials are products by the chain rule in both modes, and 0·∞ is NaN: x·√(x² + y²) at (0, 0) is NaN as
 /// one statement. The two modes differ where an adjoint is 0 by cancellation only: r − r with an infinite tangent of r is
 /// ∞ − ∞ here.
+///
+/// # Derivatives inside derivatives
+///
+/// Each call of a forward driver is an *evaluation*, and its variables carry its number, the level. A variable of one evaluation
+/// that is used in a statement with variables of another one panics, with both levels in the message: the derivatives would be
+/// confused. Variables that are made by hand, outside all drivers, belong to one evaluation.
 ///
 /// ```
 /// use tapewright_strategies::{Directions, Forward, Tangent};
@@ -42,38 +49,49 @@ use core::ops::Index;
 pub struct Tangent<const N: usize = 1, V = f64, P = Strict>(PhantomData<(V, P)>);
 
 /// Derivatives along `N` directions: what a variable of [`Tangent`] carries.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[repr(transparent)]
-pub struct Directions<V, const N: usize>([V; N]);
+#[derive(Clone, Copy, Debug)]
+pub struct Directions<V, const N: usize> {
+    derivatives: [V; N],
+    /// The evaluation that they belong to.
+    level: u64,
+}
 
 impl<V, const N: usize> Directions<V, N> {
     /// The derivatives, in the order of the directions.
     #[inline(always)]
     #[must_use]
     pub const fn as_array(&self) -> &[V; N] {
-        &self.0
+        &self.derivatives
     }
 }
 
+/// Compares the derivatives.
+impl<V: PartialEq, const N: usize> PartialEq for Directions<V, N> {
+    fn eq(&self, other: &Self) -> bool {
+        self.derivatives == other.derivatives
+    }
+}
+
+/// Those of a variable of the evaluation that runs on this thread.
 impl<V, const N: usize> From<[V; N]> for Directions<V, N> {
     #[inline(always)]
     fn from(derivatives: [V; N]) -> Self {
-        Self(derivatives)
+        Self { derivatives, level: level::present() }
     }
 }
 
 impl<V, const N: usize> From<Directions<V, N>> for [V; N] {
     #[inline(always)]
     fn from(directions: Directions<V, N>) -> Self {
-        directions.0
+        directions.derivatives
     }
 }
 
 impl<V: Float, const N: usize> Default for Directions<V, N> {
-    /// Zeros.
+    /// Zeros, for a passive variable.
     #[inline(always)]
     fn default() -> Self {
-        Self([V::zero(); N])
+        Self { derivatives: [V::zero(); N], level: PASSIVE }
     }
 }
 
@@ -81,7 +99,7 @@ impl<V, const N: usize> Index<usize> for Directions<V, N> {
     type Output = V;
     #[inline(always)]
     fn index(&self, direction: usize) -> &V {
-        &self.0[direction]
+        &self.derivatives[direction]
     }
 }
 
@@ -95,15 +113,32 @@ pub trait Forward: Strategy {
     /// How many directions one evaluation serves.
     const DIRECTIONS: usize;
 
-    /// The identifier of a variable whose derivative along direction `k` is `derivative(k)`.
+    /// The identifier of a variable of the evaluation that runs, whose derivative along direction `k` is `derivative(k)`.
     fn directions(derivative: impl FnMut(usize) -> Self::Value) -> Self::Id;
 
-    /// The derivative of a variable along direction `k`.
+    /// The derivative along direction `k` of a variable of the evaluation that runs, or of a passive one.
     ///
     /// # Panics
     ///
-    /// Unless `k` < [`DIRECTIONS`](Self::DIRECTIONS).
+    /// When the variable belongs to another evaluation, and unless `k` < [`DIRECTIONS`](Self::DIRECTIONS).
+    #[track_caller]
     fn derivative(id: &Self::Id, k: usize) -> Self::Value;
+
+    /// Runs `f` as an evaluation of its own, whose variables must not meet those of others.
+    fn evaluate<R>(f: impl FnOnce() -> R) -> R;
+}
+
+impl<const N: usize, V: Float, P: Policy> Tangent<N, V, P> {
+    /// Checks that a variable belongs to the evaluation that runs on this thread, or is passive.
+    ///
+    /// # Panics
+    ///
+    /// When it belongs to another evaluation.
+    #[inline]
+    #[track_caller]
+    pub fn assert_present(id: &Directions<V, N>) {
+        level::assert_present(id.level);
+    }
 }
 
 impl<const N: usize, V: Float, P: Policy> Forward for Tangent<N, V, P> {
@@ -111,12 +146,18 @@ impl<const N: usize, V: Float, P: Policy> Forward for Tangent<N, V, P> {
 
     #[inline(always)]
     fn directions(derivative: impl FnMut(usize) -> V) -> Directions<V, N> {
-        Directions(core::array::from_fn(derivative))
+        Directions::from(core::array::from_fn(derivative))
     }
 
     #[inline(always)]
     fn derivative(id: &Directions<V, N>, k: usize) -> V {
+        level::assert_present(id.level);
         id[k]
+    }
+
+    #[inline]
+    fn evaluate<R>(f: impl FnOnce() -> R) -> R {
+        level::evaluate(f)
     }
 }
 
@@ -138,22 +179,24 @@ impl<const N: usize, V: Float, P: Policy> Taping for Tangent<N, V, P> {
     }
 
     #[inline(always)]
+    #[track_caller]
     fn record<S: Statement<Self>>(statement: &S) -> Directions<V, N> {
         if <S::Shape as Shape>::LEAVES == 0 {
             return Directions::default();
         }
-        let mut sum = Plain([V::neg_zero(); N]);
+        let mut sum = Plain { sum: [V::neg_zero(); N], levels: Common::new() };
         statement.backward(V::one(), &mut sum);
-        if !has_nan(&sum.0) {
-            return Directions(sum.0);
+        match sum.done() {
+            Some(tangent) => tangent,
+            None => with_care(|sum| statement.backward(V::one(), sum)),
         }
-        let mut sum = Careful([V::zero(); N]);
-        statement.backward(V::one(), &mut sum);
-        Directions(sum.0)
     }
 
+    #[track_caller]
     fn is_active(inputs: &[(V, &Directions<V, N>)]) -> bool {
-        inputs.iter().any(|(_, tangent)| tangent.0.iter().any(|slope| *slope != V::zero()))
+        let level = common_level(inputs);
+        let moves = |tangent: &Directions<V, N>| tangent.derivatives.iter().any(|slope| *slope != V::zero());
+        level != PASSIVE && inputs.iter().any(|(_, tangent)| tangent.level == level && moves(tangent))
     }
 
     /// Panics when the rule fails: forward mode has no sweep that could return an error.
@@ -164,19 +207,28 @@ impl<const N: usize, V: Float, P: Policy> Taping for Tangent<N, V, P> {
         rule: Box<dyn External<V>>,
         each: &mut dyn FnMut(V, Directions<V, N>),
     ) {
-        let mut results = vec![Directions::<V, N>::default(); outputs.len()];
+        let level = common_level(inputs);
+        let mut results = vec![Directions { derivatives: [V::zero(); N], level }; outputs.len()];
         let mut slopes = vec![V::zero(); outputs.len()];
-        for lane in (0..N).filter(|lane| inputs.iter().any(|(_, tangent)| tangent.0[*lane] != V::zero())) {
-            let tangents: Vec<V> = inputs.iter().map(|(_, tangent)| tangent.0[lane]).collect();
+        let slope = |tangent: &Directions<V, N>, lane: usize| {
+            if tangent.level == level { tangent.derivatives[lane] } else { V::zero() }
+        };
+        for lane in 0..N {
+            let tangents: Vec<V> = inputs.iter().map(|(_, tangent)| slope(tangent, lane)).collect();
             slopes.fill(V::zero());
-            if let Err(error) = rule.forward(&tangents, &mut slopes) {
+            if tangents.iter().any(|tangent| *tangent != V::zero())
+                && let Err(error) = apply(rule.keeps_zeros(), &tangents, &mut slopes, |inputs, outputs| {
+                    rule.forward(inputs, outputs)
+                })
+            {
                 panic!("{error}");
             }
-            results.iter_mut().zip(&slopes).for_each(|(result, slope)| result.0[lane] = *slope);
+            results.iter_mut().zip(&slopes).for_each(|(result, slope)| result.derivatives[lane] = *slope);
         }
         outputs.iter().zip(results).for_each(|(value, tangent)| each(*value, tangent));
     }
 
+    #[track_caller]
     fn record_nary<R: Nary<V>>(arguments: &[&[Taped<V, Directions<V, N>>]], constants: &[V], _: V) -> Directions<V, N> {
         let all = || arguments.iter().copied().flatten();
         let count = all().count();
@@ -193,14 +245,12 @@ impl<const N: usize, V: Float, P: Policy> Taping for Tangent<N, V, P> {
             values.extend(all().map(Variable::value));
             R::partials(&values, constants, &mut partials);
         }
-        let mut sum = Plain([V::zero(); N]);
+        let mut sum = Plain { sum: [V::zero(); N], levels: Common::new() };
         all().zip(partials.iter()).for_each(|(x, partial)| sum.add(*partial, &x.id));
-        if !has_nan(&sum.0) {
-            return Directions(sum.0);
+        match sum.done() {
+            Some(tangent) => tangent,
+            None => with_care(|sum| all().zip(partials.iter()).for_each(|(x, partial)| sum.add(*partial, &x.id))),
         }
-        let mut sum = Careful([V::zero(); N]);
-        all().zip(partials.iter()).for_each(|(x, partial)| sum.add(*partial, &x.id));
-        Directions(sum.0)
     }
 }
 
@@ -216,30 +266,85 @@ fn has_nan<V: Float, const N: usize>(sum: &[V; N]) -> bool {
 
 /// Σ partial·tangent by plain arithmetic. It begins with −0, which is neutral in sums, so that the first term is not added
 /// but taken.
-struct Plain<V, const N: usize>([V; N]);
+struct Plain<V, const N: usize> {
+    sum: [V; N],
+    levels: Common,
+}
 
 impl<V: Float, const N: usize> Plain<V, N> {
     #[inline(always)]
     fn add(&mut self, partial: V, tangent: &Directions<V, N>) {
-        for (sum, tangent) in self.0.iter_mut().zip(&tangent.0) {
+        self.levels.add(tangent.level);
+        for (sum, tangent) in self.sum.iter_mut().zip(&tangent.derivatives) {
             *sum += partial * *tangent;
         }
     }
+
+    /// The sum, if plain arithmetic is right.
+    #[inline(always)]
+    fn done(self) -> Option<Directions<V, N>> {
+        if self.levels.is_passive() {
+            return Some(Directions::default());
+        }
+        let level = self.levels.get().filter(|_| !has_nan(&self.sum))?;
+        Some(Directions { derivatives: self.sum, level })
+    }
 }
 
-/// Σ partial·tangent where 0 times anything is 0.
-struct Careful<V, const N: usize>([V; N]);
+/// Σ partial·tangent where 0 times anything is 0, and tangents of levels that are paused are 0.
+struct Careful<V, const N: usize> {
+    sum: [V; N],
+    level: u64,
+    /// A level that was met before this one.
+    other: u64,
+}
 
 impl<V: Float, const N: usize> Careful<V, N> {
+    /// Whether a tangent of this level counts.
+    fn meet(&mut self, level: u64) -> bool {
+        if level <= level::paused() {
+            return false;
+        }
+        if self.level != PASSIVE && self.level != level {
+            self.other = self.level;
+        }
+        self.level = level;
+        true
+    }
+
     #[cold]
     #[inline(never)]
     fn add(&mut self, partial: V, tangent: &Directions<V, N>) {
-        for (sum, tangent) in self.0.iter_mut().zip(&tangent.0) {
+        if !self.meet(tangent.level) {
+            return;
+        }
+        for (sum, tangent) in self.sum.iter_mut().zip(&tangent.derivatives) {
             if partial != V::zero() && *tangent != V::zero() {
                 *sum += partial * *tangent;
             }
         }
     }
+}
+
+/// The level that these variables have in common; that of passive ones if there is none.
+#[track_caller]
+fn common_level<V: Float, const N: usize>(inputs: &[(V, &Directions<V, N>)]) -> u64 {
+    with_care::<V, N>(|sum| inputs.iter().for_each(|(_, tangent)| _ = sum.meet(tangent.level))).level
+}
+
+/// What `fill` sums up.
+///
+/// # Panics
+///
+/// When it has met two levels.
+#[track_caller]
+fn with_care<V: Float, const N: usize>(fill: impl FnOnce(&mut Careful<V, N>)) -> Directions<V, N> {
+    let mut sum = Careful { sum: [V::zero(); N], level: PASSIVE, other: PASSIVE };
+    fill(&mut sum);
+    if sum.other != PASSIVE {
+        level::two_levels(sum.level.min(sum.other), sum.level.max(sum.other));
+    }
+    Directions { derivatives: sum.sum, level: sum.level }
 }
 
 /// Lets a sum be the sink of a walk. The row `Plain` becomes `impl Sink<Tangent<N, V, P>> for Plain<V, N> { … }`.

@@ -1,10 +1,12 @@
 //! Recordings that take no notice, and recordings that must not be seen.
 
 use super::{Barrier, Header, INNERMOST, each_listed, unlist};
+use crate::level;
 use core::any::TypeId;
 
 /// Runs `f` with all recordings of this thread paused: its statements are computed, not recorded, and their results are
-/// passive. Recordings that `f` starts do record. They go on when `f` returns or panics.
+/// passive. In forward mode, too, what `f` computes is a constant to the derivative. Recordings, and forward drivers, that `f`
+/// starts work as ever. All go on when `f` returns or panics.
 pub fn pause<R>(f: impl FnOnce() -> R) -> R {
     struct GoOn;
     impl Drop for GoOn {
@@ -26,7 +28,7 @@ pub fn pause<R>(f: impl FnOnce() -> R) -> R {
         }
     });
     let _go_on = GoOn;
-    f()
+    level::pause(f)
 }
 
 /// Runs `f` out of sight of the recordings of this thread: a statement of `f` with a variable of theirs panics, because the

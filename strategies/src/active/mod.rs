@@ -183,20 +183,23 @@ pub(crate) fn guards() -> bool {
     unsafe { (*innermost()).guards.get() }
 }
 
-/// Gives `f` the tape of strategy `S` that records under `number` on this thread, if there is one that keeps guards and is
-/// not in use or paused.
+/// Gives `f` the tape of strategy `S` that records under `number` on this thread, paused or not, if it keeps guards and is not in
+/// use.
+///
+/// # Panics
+///
+/// When there is no such recording. `f` does not: it writes down a guard and runs no code of users.
+#[track_caller]
 pub(crate) fn with_guarded<S: Reverse>(number: TapeNumber, f: impl FnOnce(&mut S::Tape)) {
-    let header = listed(number);
-    // SAFETY: listed headers are valid; `kind` and `lent` as in `with_parts`.
-    unsafe {
-        if let Some(found) = header.as_ref()
-            && found.kind == TypeId::of::<S>()
-            && found.guarded.get()
-            && !found.lent.get()
-        {
-            let _lent = Lent::new(header);
-            f(&mut (*header.cast::<Recorder<S>>().cast_mut()).tape);
-        }
+    let found = find_for_statement(number);
+    // SAFETY: listed headers are valid.
+    let Some(header) = (unsafe { found.as_ref() }) else { stale_comparison(number) };
+    let in_use = header.lent.get() && header.pauses.get() == 0;
+    if header.kind == TypeId::of::<S>() && header.guarded.get() && !in_use {
+        let recorder = found.cast::<Recorder<S>>().cast_mut();
+        // SAFETY: `kind` says that it heads a `Recorder<S>`, the list holds the pointer to the whole of it, and nobody uses its tape,
+        // nor can begin to while `f` runs.
+        f(unsafe { &mut (*recorder).tape });
     }
 }
 
@@ -296,6 +299,15 @@ fn listed(number: TapeNumber) -> *const Header {
     let header = innermost();
     // SAFETY: the innermost header is always valid on its own thread.
     if unsafe { (*header).number.get() } == number { header } else { find(number) }
+}
+
+#[cold]
+#[track_caller]
+fn stale_comparison(number: TapeNumber) -> ! {
+    panic!(
+        "a comparison has a variable of recording {number}, which is not active on this thread, so that a replay could not tell how \
+         it would come out (renew the variable if it is of an earlier part of the recording, or compare its value)"
+    )
 }
 
 #[cold]

@@ -369,7 +369,7 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
         let in_full = layout.hybrid && typed + size_of::<u32>() < listed;
         if list || layout.partials && code.is_none() && !in_full {
             let values: Partials<V> = leaves.iter().map(|leaf| leaf.value).collect();
-            let partials = layout.expand::<M::Index>(V::one(), payload, &values);
+            let partials = layout.expand::<M::Index>(payload, &values);
             return self.push_partials(leaves.iter().map(|leaf| leaf.id).zip(partials.iter().copied()), value);
         }
         let number = if code.is_none() { Some(self.table.number(layout)) } else { None };

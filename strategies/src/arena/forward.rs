@@ -1,21 +1,19 @@
 //! Sweeping forward: tangents of inputs in, tangents of all variables out.
 
 use super::layers::Layer;
-use super::layout::Partials;
 use super::plans::{How, Plans};
 use super::records::{Records, usize_of};
 use super::table::Kind;
 use super::upward::{Climb, Found};
 use super::walk::{read, values_of};
-use crate::{Float, IndexManager, IndexType, Mark, Stop, SweepError};
-use smallvec::SmallVec;
+use crate::{Float, IndexManager, IndexType, Mark, Stop, SweepError, counts};
 
-/// Σ partial·tangent over the arguments whose tangent is not 0.
+/// Σ partial·tangent over the arguments, where zero times anything is zero.
 #[inline(always)]
 pub(super) fn dot<V: Float>(arguments: impl Iterator<Item = (usize, V)>, tangents: &[V]) -> V {
     arguments.fold(V::zero(), |sum, (id, partial)| {
         let tangent = tangents[id];
-        if tangent == V::zero() { sum } else { sum + partial * tangent }
+        if counts(tangent, partial) { sum + partial * tangent } else { sum }
     })
 }
 
@@ -26,8 +24,9 @@ struct ForwardSweep<'a, 't, 's, V: 'static, M: IndexManager, L: Layer, const VAL
     values: *mut V,
     known: usize,
     plans: Plans<V>,
-    /// The partials of the statement that is being visited.
+    /// The partials of the statement that is being visited, and those of one of a special kind with its arguments.
     partials: Vec<V>,
+    list: Vec<(usize, V)>,
 }
 
 impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, VALUES> {
@@ -41,8 +40,8 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
         self.check_length(tangents.len());
         let mut copy = self.values_to_restore();
         let (values, known) = self.values_for_sweep(&mut copy);
-        let (plans, partials) = (Plans::new(), Vec::new());
-        let mut sweep = ForwardSweep { records: self, tangents, at, values, known, plans, partials };
+        let (plans, partials, list) = (Plans::new(), Vec::new(), Vec::new());
+        let mut sweep = ForwardSweep { records: self, tangents, at, values, known, plans, partials, list };
         // SAFETY: the values are a copy if they are written to, and as many as identifiers if records read them.
         unsafe { self.climb(values, stops, &mut sweep) }
     }
@@ -74,7 +73,7 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Climb<V> for Forwa
             } else {
                 let rerun = records.table.layout(code).rerun.expect("records without partials are rebuilt");
                 self.partials.resize(plan.leaves.max(self.partials.len()), V::zero());
-                rerun(record, (self.values, self.known), &[V::one()], self.partials.as_mut_ptr());
+                rerun(record, (self.values, self.known), self.partials.as_mut_ptr());
                 dot(ids.zip(self.partials.iter().copied()), self.tangents)
             };
             self.tangents[id] = tangent;
@@ -98,36 +97,12 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> ForwardSweep<'_, '
         if kind == Kind::Input {
             return; // its tangent is given
         }
-        // SAFETY: promised by the caller; nothing writes to the values while they are borrowed below.
-        let (special, id, values) = unsafe {
-            let (id, _) = Records::<V, M, L, VALUES>::assigned(end, number);
-            (records.special(code, kind, end), id, values_of(self.values, self.known))
+        // SAFETY: promised by the caller; nothing writes to the values while they are borrowed.
+        let id = unsafe {
+            self.list.clear();
+            records.list(code, end, values_of(self.values, self.known), &mut self.list);
+            Records::<V, M, L, VALUES>::assigned(end, number).0
         };
-        // SAFETY: `special` describes the record.
-        let (payload, ids) = unsafe { special.parts::<M::Index>() };
-        let tangents = &mut *self.tangents;
-        let moves = ids.clone().any(|id| tangents[id] != V::zero());
-        tangents[id] = match kind {
-            _ if !moves => V::zero(),
-            Kind::Wide => dot(ids.zip(payload), tangents),
-            Kind::Ones => dot(ids.map(|id| (id, V::one())), tangents),
-            Kind::Nary => {
-                let layout = special.layout.expect("n-ary records have a layout");
-                layout.partials_at(ids.clone().map(|id| values[id]), payload, |partials| {
-                    dot(ids.zip(partials.iter().copied()), tangents)
-                })
-            }
-            Kind::Mixed | Kind::Explicit => {
-                let layout = special.layout.expect("typed records have a layout");
-                let passive = special.payload - layout.payload;
-                let payload: SmallVec<[V; 128]> = payload.collect();
-                let values: Partials<V> = layout.values_at(ids.clone(), &payload[..passive], values);
-                let partials = layout.expand::<M::Index>(V::one(), &payload[passive..], &values);
-                dot(ids.zip(partials).filter(|(id, _)| *id != 0), tangents)
-            }
-            Kind::Input | Kind::Classic(_) | Kind::Typed | Kind::Pattern => {
-                unreachable!("inputs have no data, the others have plans")
-            }
-        };
+        self.tangents[id] = dot(self.list.iter().copied(), self.tangents);
     }
 }

@@ -81,8 +81,13 @@ impl<S: Taping<Raw = LinearId<I>>, I: IndexType> Store<S> for Ingredients<S::Val
 
 /// Leaves a guard in each recording that keeps guards and has a variable in the comparison. Variables of other recordings are
 /// constants to it.
+///
+/// # Panics
+///
+/// When a variable is of a recording that is not active on this thread.
 #[cold]
 #[inline(never)]
+#[track_caller]
 pub(crate) fn guard<S, V, M, L, A, B>(
     left: &A,
     right: &B,

@@ -1,18 +1,16 @@
 //! Sweeping with several adjoint vectors at once: the adjoints of one variable, a *lane* for each vector, lie side by side.
 //!
-//! Each lane gets, bit for bit, what a sweep of its own would give it: the same operations in the same order, none where its
+//! Each lane gets, bit for bit, what a sweep of its own would give it: the same operations in the same order, and none where its
 //! seed is 0. The inner loops are compiled for 1, 2, 4, 8 and 16 lanes, in which they become vector instructions, and once
 //! for any number (`W` = 0).
 
 use super::layers::Layer;
-use super::layout::Partials;
-use super::plans::{How, Leaf, Plan, Plans};
+use super::plans::{How, Plan, Plans};
 use super::records::{Records, usize_of};
 use super::table::{ASSIGNED, Kind};
-use super::walk::{Cursor, check_length, read, values_of};
-use crate::{Float, IndexManager, IndexType, Mark, Stop, SweepError};
+use super::walk::{Cursor, check_length, values_of};
+use crate::{Float, IndexManager, IndexType, Mark, Stop, SweepError, counts};
 use core::slice;
-use smallvec::SmallVec;
 
 /// The most lanes whose loops are compiled for their number.
 const WIDEST: usize = 16;
@@ -24,10 +22,25 @@ struct LaneSweep<'a, V: 'static> {
     values: *mut V,
     known: usize,
     plans: Plans<V>,
-    /// What a statement contributes to each lane of each of its arguments.
-    contributions: Vec<V>,
+    /// The partials of a statement that is rebuilt.
+    partials: Vec<V>,
+    /// The arguments and partials of a special record.
+    list: Vec<(usize, V)>,
     /// Seeds of the statement that is being reversed, where their number is not known when this is compiled.
     seeds: Vec<V>,
+}
+
+/// What the seeds of a statement are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Seeds {
+    /// All 0.
+    Zero,
+    /// Finite, and none is 0.
+    All,
+    /// Finite, and some are 0.
+    Some,
+    /// Not all are finite.
+    Care,
 }
 
 /// The adjoints of one variable.
@@ -43,16 +56,21 @@ pub(super) unsafe fn lanes_of<const W: usize, V>(adjoints: &mut [V], id: usize, 
     unsafe { slice::from_raw_parts_mut(adjoints.as_mut_ptr().add(id * lanes), lanes) }
 }
 
-/// Moves the adjoints of one variable to `seeds` and makes them 0; returns whether any, and whether all, are other than 0.
+/// Moves the adjoints of one variable to `seeds` and makes them 0.
 #[inline(always)]
-pub(super) fn take<V: Float>(adjoints: &mut [V], seeds: &mut [V]) -> (bool, bool) {
+pub(super) fn take<V: Float>(adjoints: &mut [V], seeds: &mut [V]) -> Seeds {
     let (mut any, mut all) = (false, true);
-    for (adjoint, seed) in adjoints.iter_mut().zip(seeds) {
+    for (adjoint, seed) in adjoints.iter_mut().zip(&mut *seeds) {
         *seed = core::mem::replace(adjoint, V::zero());
         any |= *seed != V::zero();
-        all &= *seed != V::zero();
+        all &= seed.is_ordinary();
     }
-    (any, all)
+    match (any, all) {
+        (true, true) => Seeds::All,
+        (true, false) if seeds.iter().all(|seed| seed.is_finite()) => Seeds::Some,
+        (true, false) => Seeds::Care,
+        (false, _) => Seeds::Zero,
+    }
 }
 
 /// What a sweep with one vector leaves of adjoints that are 0 where there is no call for others: a −0 stays one.
@@ -61,8 +79,8 @@ pub(super) fn keep_zeros<V: Float>(adjoints: &mut [V], seeds: &[V]) {
     adjoints.iter_mut().zip(seeds).for_each(|(a, s)| *a = if *s == V::zero() { *s } else { V::zero() });
 }
 
-/// [`add_product`] where the number of lanes is known: all adjoints are read before one is written, or the compiler would have to
-/// assume that seeds are among them and could not use vector instructions.
+/// Adds seed·partial, lane by lane, where the seed, which is finite, is not 0. All adjoints are read before one is written, or the
+/// compiler would have to assume that seeds are among them and could not use vector instructions.
 ///
 /// # Safety
 ///
@@ -82,29 +100,11 @@ unsafe fn add_product_of<const W: usize, V: Float>(to: *mut V, seeds: &[V; W], p
     }
 }
 
-/// Adds seed·partial, lane by lane, where the seed is not 0.
+/// Adds seed·partial, lane by lane, where it counts.
 #[inline(always)]
 pub(super) fn add_product<V: Float>(to: &mut [V], seeds: &[V], partial: V, all: bool) {
-    if all {
-        to.iter_mut().zip(seeds).for_each(|(to, seed)| *to += *seed * partial);
-    } else {
-        for (to, seed) in to.iter_mut().zip(seeds) {
-            let sum = *to + *seed * partial;
-            *to = if *seed == V::zero() { *to } else { sum };
-        }
-    }
-}
-
-/// Adds contributions, lane by lane, where the seed is not 0.
-#[inline(always)]
-fn add<V: Float>(to: &mut [V], seeds: &[V], contributions: &[V], all: bool) {
-    if all {
-        to.iter_mut().zip(contributions).for_each(|(to, contribution)| *to += *contribution);
-    } else {
-        for ((to, seed), contribution) in to.iter_mut().zip(seeds).zip(contributions) {
-            let sum = *to + *contribution;
-            *to = if *seed == V::zero() { *to } else { sum };
-        }
+    for (to, seed) in to.iter_mut().zip(seeds).filter(|(_, seed)| all || counts(**seed, partial)) {
+        *to += *seed * partial;
     }
 }
 
@@ -149,8 +149,8 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
         let mut copy = self.values_to_restore();
         let (values, known) = self.values_for_sweep(&mut copy);
         let seeds = vec![V::zero(); if W == 0 { lanes } else { 0 }];
-        let (plans, contributions) = (Plans::new(), Vec::new());
-        let mut sweep = LaneSweep { lanes, adjoints, values, known, plans, contributions, seeds };
+        let (plans, partials, list) = (Plans::new(), Vec::new(), Vec::new());
+        let mut sweep = LaneSweep { lanes, adjoints, values, known, plans, partials, list, seeds };
         let mut cursor = Cursor::new(self);
         if let Some(from) = from {
             // SAFETY: there are as many values as the recording has identifiers, and they are a copy or not written to.
@@ -205,36 +205,86 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
                 let mut array = [V::zero(); WIDEST];
                 let seeds = seeds!(W, array, sweep.seeds);
                 let adjoints = lanes_of::<W, V>(sweep.adjoints, id, sweep.lanes);
-                let (any, all) = take(adjoints, seeds);
-                if code >= ASSIGNED && !all {
+                let taken = take(adjoints, seeds);
+                if code >= ASSIGNED && taken != Seeds::All {
                     keep_zeros(adjoints, seeds);
                 }
-                if !any {
-                    continue;
-                }
-                if plan.how == How::Partials {
-                    let leaves = sweep.plans.leaves(plan);
-                    if all {
-                        scatter::<W, V, M::Index, true>(end, plan, leaves, seeds, sweep.adjoints);
-                    } else {
-                        scatter::<W, V, M::Index, false>(end, plan, leaves, seeds, sweep.adjoints);
-                    }
-                } else {
-                    let layout = self.table.layout(code);
-                    let rerun = layout.rerun.expect("records without partials are rebuilt");
-                    let places = plan.leaves * seeds.len();
-                    if places > sweep.contributions.len() {
-                        sweep.contributions.resize(places, V::zero());
-                    }
-                    rerun(end, (sweep.values, sweep.known), seeds, sweep.contributions.as_mut_ptr());
-                    let ids = read::<M::Index>(end.add(plan.payload), plan.leaves).map(|id| usize_of(id.widen()));
-                    for (id, contributions) in ids.zip(sweep.contributions.chunks_exact(seeds.len())) {
-                        add(lanes_of::<W, V>(sweep.adjoints, id, sweep.lanes), seeds, contributions, all);
-                    }
+                match taken {
+                    Seeds::Zero => {}
+                    Seeds::All => self.add_to_lanes::<W, true>(code, end, plan, &array, sweep),
+                    Seeds::Some => self.add_to_lanes::<W, false>(code, end, plan, &array, sweep),
+                    Seeds::Care => self.add_with_care(code, end.add(plan.bytes + Self::TAIL), &array[..W], sweep),
                 }
             }
         }
         end
+    }
+
+    /// Adds what a record contributes to the adjoints of its arguments. `ALL` says that no seed is 0; `array` has them if `W` is
+    /// not 0.
+    ///
+    /// # Safety
+    ///
+    /// A record with this code and plan begins there, and `sweep` is fit for the recording.
+    #[inline(always)]
+    unsafe fn add_to_lanes<const W: usize, const ALL: bool>(
+        &self,
+        code: u8,
+        record: *const u8,
+        plan: Plan,
+        array: &[V; WIDEST],
+        sweep: &mut LaneSweep<'_, V>,
+    ) {
+        let one = V::one();
+        if plan.how == How::Rerun {
+            let rerun = self.table.layout(code).rerun.expect("records without partials are rebuilt");
+            sweep.partials.resize(plan.leaves.max(sweep.partials.len()), V::zero());
+            // SAFETY: promised by the caller; there is a place for each partial.
+            unsafe { rerun(record, (sweep.values, sweep.known), sweep.partials.as_mut_ptr()) };
+        }
+        let LaneSweep { lanes, adjoints, plans, partials, seeds, .. } = sweep;
+        // A copy, which nothing else can point to.
+        let seeds_of_array: [V; W] = core::array::from_fn(|lane| array[lane]);
+        let ids = record.wrapping_add(plan.payload).cast::<M::Index>();
+        let mut add = |k: usize, partial: V| {
+            // SAFETY: promised by the caller: there are so many identifiers, below the recording's length.
+            unsafe {
+                let id = usize_of(ids.add(k).read_unaligned().widen());
+                let to = lanes_of::<W, V>(adjoints, id, *lanes);
+                if W == 0 {
+                    add_product(to, seeds, partial, ALL);
+                } else {
+                    add_product_of::<W, V>(to.as_mut_ptr(), &seeds_of_array, partial, ALL);
+                }
+            }
+        };
+        if plan.how == How::Rerun {
+            partials[..plan.leaves].iter().enumerate().for_each(|(k, partial)| add(k, *partial));
+        } else {
+            let leaves = plans.leaves(plan).iter().enumerate();
+            // SAFETY: promised by the caller.
+            leaves.for_each(|(k, leaf)| add(k, unsafe { leaf.partial(record, &one) }));
+        }
+    }
+
+    /// The same for the record that ends at `end`, whatever it is and whatever the seeds, which are those of the sweep if there are
+    /// none here.
+    ///
+    /// # Safety
+    ///
+    /// A record with this code ends at `end`, and `sweep` is fit for the recording.
+    #[cold]
+    #[inline(never)]
+    unsafe fn add_with_care(&self, code: u8, end: *const u8, seeds: &[V], sweep: &mut LaneSweep<'_, V>) {
+        let mut list = core::mem::take(&mut sweep.list);
+        list.clear();
+        // SAFETY: promised by the caller.
+        unsafe { self.list(code, end, values_of(sweep.values, sweep.known), &mut list) };
+        let seeds = if seeds.is_empty() { &sweep.seeds } else { seeds };
+        for (id, partial) in &list {
+            add_product(&mut sweep.adjoints[id * sweep.lanes..][..sweep.lanes], seeds, *partial, false);
+        }
+        sweep.list = list;
     }
 
     /// Reverses the record that ends at `end` and returns where it starts.
@@ -254,81 +304,16 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
         if kind == Kind::Input {
             return end;
         }
-        // SAFETY: promised by the caller; nothing writes to the values while they are borrowed below.
-        let (special, id, values) = unsafe {
-            let special = self.special(code, kind, end);
-            let (id, _) = Self::undo(end, number, sweep.values);
-            (special, id, values_of(sweep.values, sweep.known))
-        };
-        let lanes = sweep.lanes;
         let mut array = [V::zero(); WIDEST];
         let seeds = seeds!(W, array, sweep.seeds);
-        let adjoints = &mut *sweep.adjoints;
-        // SAFETY: the result's identifier is below the recording's length.
-        let (any, all) = take(unsafe { lanes_of::<W, V>(adjoints, id, lanes) }, seeds);
-        if !any {
-            return special.record;
-        }
-        let mut add_to = |id: usize, partial: V| add_product(&mut adjoints[id * lanes..][..lanes], seeds, partial, all);
-        // SAFETY: `special` describes the record.
-        let (payload, ids) = unsafe { special.parts::<M::Index>() };
-        match kind {
-            Kind::Wide => ids.zip(payload).for_each(|(id, partial)| add_to(id, partial)),
-            Kind::Ones => ids.for_each(|id| add_to(id, V::one())),
-            Kind::Nary => {
-                let layout = special.layout.expect("n-ary records have a layout");
-                layout.partials_at(ids.clone().map(|id| values[id]), payload, |partials| {
-                    ids.zip(partials).for_each(|(id, partial)| add_to(id, *partial));
-                });
-            }
-            Kind::Mixed | Kind::Explicit => {
-                let layout = special.layout.expect("typed records have a layout");
-                let passive = special.payload - layout.payload;
-                let payload: SmallVec<[V; 128]> = payload.collect();
-                let values: Partials<V> = layout.values_at(ids.clone(), &payload[..passive], values);
-                for (lane, seed) in seeds.iter().enumerate().filter(|(_, seed)| **seed != V::zero()) {
-                    let contributions = layout.expand::<M::Index>(*seed, &payload[passive..], &values);
-                    for (id, contribution) in ids.clone().zip(contributions).filter(|(id, _)| *id != 0) {
-                        adjoints[id * lanes + lane] += contribution;
-                    }
-                }
-            }
-            Kind::Input | Kind::Classic(_) | Kind::Typed | Kind::Pattern => {
-                unreachable!("inputs have no data, the others have plans")
-            }
-        }
-        special.record
-    }
-}
-
-/// Adds what a record of partials contributes to the adjoints of its arguments. `ALL` says that no seed is 0.
-///
-/// # Safety
-///
-/// A record of this plan begins there, and its identifiers are below the number of adjoints divided by that of seeds.
-#[inline(always)]
-unsafe fn scatter<const W: usize, V: Float, I: IndexType, const ALL: bool>(
-    record: *const u8,
-    plan: Plan,
-    leaves: &[Leaf<V>],
-    seeds: &[V],
-    adjoints: &mut [V],
-) {
-    let ids = record.wrapping_add(plan.payload).cast::<I>();
-    let one = V::one();
-    // A copy, which nothing else can point to.
-    let array: [V; W] = core::array::from_fn(|lane| seeds[lane]);
-    for (k, leaf) in leaves.iter().enumerate() {
-        // SAFETY: promised by the caller.
+        // SAFETY: promised by the caller; the result's identifier is below the recording's length.
         unsafe {
-            let id = usize_of(ids.add(k).read_unaligned().widen());
-            let partial = leaf.partial(record, &one);
-            let to = lanes_of::<W, V>(adjoints, id, seeds.len());
-            if W == 0 {
-                add_product(to, seeds, partial, ALL);
-            } else {
-                add_product_of::<W, V>(to.as_mut_ptr(), &array, partial, ALL);
+            let record = self.special(code, kind, end).record;
+            let (id, _) = Self::undo(end, number, sweep.values);
+            if take(lanes_of::<W, V>(sweep.adjoints, id, sweep.lanes), seeds) != Seeds::Zero {
+                self.add_with_care(code, end, &array[..W], sweep);
             }
+            record
         }
     }
 }

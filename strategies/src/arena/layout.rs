@@ -20,7 +20,8 @@ pub(super) struct Sweep<'a, V> {
     pub(super) site: usize,
 }
 
-/// Reads a record and adds seed·∂/∂argument to the adjoint of each argument.
+/// Reads a record and adds seed·∂/∂argument to the adjoint of each argument. The seed is finite: with another, zero partials
+/// have to be left out.
 ///
 /// # Safety
 ///
@@ -28,16 +29,14 @@ pub(super) struct Sweep<'a, V> {
 /// * The record's identifiers are below the number of adjoints and, where the function reads them, of values.
 pub(super) type ReverseFn<V> = unsafe fn(record: *const u8, seed: V, sweep: &mut Sweep<'_, V>);
 
-/// Rebuilds a statement once, and returns its value. For seed number `l` of several and argument number `k` it writes
-/// seed·∂/∂argument to place `k·n + l`, where `n` is the number of seeds; nothing if the seed is 0.
+/// Rebuilds a statement, writes ∂/∂argument for each argument unless `partials` is null, and returns its value.
 ///
 /// # Safety
 ///
 /// * `record` points to a record that was written for the layout that holds this function.
 /// * The record's identifiers are below the number of `values`.
-/// * There is room for as many contributions as seeds for each argument.
-pub(super) type RerunFn<V> =
-    unsafe fn(record: *const u8, values: (*const V, usize), seeds: &[V], contributions: *mut V) -> V;
+/// * There is room for a partial for each argument, or `partials` is null.
+pub(super) type RerunFn<V> = unsafe fn(record: *const u8, values: (*const V, usize), partials: *mut V) -> V;
 
 /// What a function of a slice needs to be reversed: values and constants in, partials out.
 pub(super) type NaryFn<V> = fn(arguments: &[V], constants: &[V], partials: &mut [V]);
@@ -181,7 +180,7 @@ impl<V: Float> Layout<V> {
         let rerun = self.rerun.expect("the layout is that of records that are rebuilt");
         let record = self.local::<I>(payload, values);
         // SAFETY: the record is one of this layout, with identifiers below the number of values.
-        unsafe { rerun(record.as_ptr(), (values.as_ptr(), values.len()), &[], ptr::null_mut()) }
+        unsafe { rerun(record.as_ptr(), (values.as_ptr(), values.len()), ptr::null_mut()) }
     }
 
     /// A record with this payload and arguments 0, 1, 2, ….
@@ -201,15 +200,14 @@ impl<V: Float> Layout<V> {
         record
     }
 
-    /// seed·partial for each argument of a typed statement, whose record would have this payload and arguments of these
-    /// values.
-    pub(super) fn expand<I: IndexType>(&self, seed: V, payload: &[V], values: &[V]) -> Partials<V> {
+    /// The partial for each argument of a typed statement, whose record would have this payload and arguments of these values.
+    pub(super) fn expand<I: IndexType>(&self, payload: &[V], values: &[V]) -> Partials<V> {
         let record = self.local::<I>(payload, values);
         let mut partials = Partials::from_elem(V::zero(), self.arguments);
         let (values, known) = (values.as_ptr().cast_mut(), values.len()); // not written to
         let mut sweep = Sweep { adjoints: &mut partials, values, known, site: 0 };
         // SAFETY: the record is one of this layout, with identifiers below the lengths of `values` and `partials`.
-        unsafe { (self.reverse)(record.as_ptr(), seed, &mut sweep) }
+        unsafe { (self.reverse)(record.as_ptr(), V::one(), &mut sweep) }
         partials
     }
 }
@@ -273,7 +271,8 @@ impl<V: Float, I: IndexType> Scatter<V> for Factored<'_, V, I> {
     }
 }
 
-/// Reverses a primal-value record: constants, then identifiers. Rebuilds the statement and asks it for its partials.
+/// Reverses a primal-value record: constants, then identifiers. Rebuilds the statement and asks it for its partials, which are
+/// multiplied by the seed as those of a Jacobian record are: both strategies give the same bits.
 ///
 /// # Safety
 ///
@@ -288,10 +287,10 @@ where
     let ids = source.ids;
     let statement = B::load(&mut source);
     let arguments = Arguments { ids, adjoints: sweep.adjoints };
-    statement.backward(seed, &mut Contributions { arguments, left: B::Shape::LEAVES });
+    statement.backward(S::Value::from_f64(1.0), &mut Contributions { seed, arguments, left: B::Shape::LEAVES });
 }
 
-/// Rebuilds the statement of a primal-value record, for its value and for any number of seeds.
+/// Rebuilds the statement of a primal-value record, for its value and its partials.
 ///
 /// # Safety
 ///
@@ -299,8 +298,7 @@ where
 unsafe fn rerun<S, B, I>(
     record: *const u8,
     values: (*const S::Value, usize),
-    seeds: &[S::Value],
-    contributions: *mut S::Value,
+    partials: *mut S::Value,
 ) -> S::Value
 where
     S: Taping<Raw = LinearId<I>>,
@@ -308,21 +306,19 @@ where
     I: IndexType,
 {
     let statement = B::load(&mut Source::of::<S, B>(record, values));
-    for (lane, seed) in seeds.iter().enumerate().filter(|(_, seed)| **seed != S::Value::from_f64(0.0)) {
-        let mut column = Column { next: contributions.wrapping_add(lane), stride: seeds.len(), left: B::Shape::LEAVES };
-        statement.backward(*seed, &mut column);
+    if !partials.is_null() {
+        statement.backward(S::Value::from_f64(1.0), &mut Written { next: partials, left: B::Shape::LEAVES });
     }
     statement.value()
 }
 
-/// Writes what a rebuilt statement reports to every `stride`-th place.
-struct Column<V> {
+/// Writes the partials that a rebuilt statement reports.
+struct Written<V> {
     next: *mut V,
-    stride: usize,
     left: usize,
 }
 
-impl<S, I> Sink<S> for Column<S::Value>
+impl<S, I> Sink<S> for Written<S::Value>
 where
     S: Taping<Raw = LinearId<I>>,
     I: IndexType,
@@ -331,14 +327,14 @@ where
     fn factor(&mut self, _: S::Value) {}
 
     #[inline(always)]
-    fn leaf(&mut self, contribution: S::Value, _: LinearId<I>) {
+    fn leaf(&mut self, partial: S::Value, _: LinearId<I>) {
         if self.left == 0 {
             misreported();
         }
         self.left -= 1;
-        // SAFETY: there is a place for each leaf and seed.
-        unsafe { self.next.write(contribution) }
-        self.next = self.next.wrapping_add(self.stride);
+        // SAFETY: there is a place for each leaf.
+        unsafe { self.next.write(partial) }
+        self.next = self.next.wrapping_add(1);
     }
 }
 
@@ -408,8 +404,9 @@ where
     }
 }
 
-/// Adds what a rebuilt statement reports to the adjoints of its arguments.
+/// Multiplies the partials that a rebuilt statement reports by a seed, and adds them to the adjoints of its arguments.
 struct Contributions<'a, V, I> {
+    seed: V,
     arguments: Arguments<'a, V, I>,
     left: usize,
 }
@@ -423,13 +420,13 @@ where
     fn factor(&mut self, _: S::Value) {}
 
     #[inline(always)]
-    fn leaf(&mut self, contribution: S::Value, _: LinearId<I>) {
+    fn leaf(&mut self, partial: S::Value, _: LinearId<I>) {
         if self.left == 0 {
             misreported();
         }
         self.left -= 1;
         // SAFETY: the record has as many identifiers, and whoever reverses it vouches for them.
-        unsafe { self.arguments.add(contribution) }
+        unsafe { self.arguments.add(self.seed * partial) }
     }
 }
 

@@ -5,9 +5,11 @@
 #![allow(clippy::cast_possible_truncation, reason = "patterns are short and few")]
 
 use super::layout::Arguments;
+use super::records::usize_of;
 use super::table::{CLASSIC_MAX, classic};
+use super::walk::read;
 use crate::shape::Pattern;
-use crate::{Float, IndexType};
+use crate::{Float, IndexType, counts};
 
 /// The first code of a listed pattern; they end before `PATTERNS_END`.
 pub(super) const PATTERNS: u8 = 32;
@@ -84,7 +86,11 @@ pub(super) unsafe fn reverse<V: Float, I: IndexType, const K: usize>(
     let text = const { LISTED[K].as_bytes() };
     let (leaves, factors) = const { size(PATTERNS + K as u8) };
     let record = end.wrapping_sub(leaves * size_of::<I>() + factors * size_of::<V>());
-    if seed == V::zero() {
+    if factors > 0 && !seed.is_ordinary() {
+        // SAFETY: promised by the caller.
+        return unsafe { reverse_with_care::<V, I>(text, end, seed, adjoints) };
+    }
+    if factors == 0 && seed == V::zero() {
         return record;
     }
     let mut factor = record.cast::<V>();
@@ -119,12 +125,48 @@ pub(super) unsafe fn reverse_classic<V: Float, I: IndexType, const N: usize>(
 ) -> *const u8 {
     let ids = end.wrapping_sub(N * size_of::<I>());
     let record = ids.wrapping_sub(N * size_of::<V>());
-    if seed != V::zero() {
-        let mut arguments = Arguments { ids: ids.cast::<I>(), adjoints };
-        for k in 0..N {
-            // SAFETY: the record has so many partials and identifiers; the caller vouches for them.
-            unsafe { arguments.add(seed * record.cast::<V>().add(k).read_unaligned()) }
-        }
+    if !seed.is_ordinary() {
+        // SAFETY: promised by the caller.
+        return unsafe { reverse_with_care::<V, I>(const { &[b'f'; N] }, end, seed, adjoints) };
+    }
+    let mut arguments = Arguments { ids: ids.cast::<I>(), adjoints };
+    for k in 0..N {
+        // SAFETY: the record has so many partials and identifiers; the caller vouches for them.
+        unsafe { arguments.add(seed * record.cast::<V>().add(k).read_unaligned()) }
     }
     record
+}
+
+/// Reverses a record with `+`, `-` or `f` for each leaf, which ends at `end`, for a seed that is 0 or not finite; returns where
+/// it starts.
+///
+/// # Safety
+///
+/// As [`reverse`].
+#[cold]
+#[inline(never)]
+unsafe fn reverse_with_care<V: Float, I: IndexType>(
+    text: &[u8],
+    end: *const u8,
+    seed: V,
+    adjoints: &mut [V],
+) -> *const u8 {
+    let ids = end.wrapping_sub(text.len() * size_of::<I>());
+    let factors = text.iter().filter(|sign| **sign == b'f').count();
+    let record = ids.wrapping_sub(factors * size_of::<V>());
+    // SAFETY: the record has so many factors and identifiers; the caller vouches for them.
+    let (factors, ids) = unsafe { (read::<V>(record, factors), read::<I>(ids, text.len())) };
+    for (id, partial) in ids.zip(partials(text, factors)).filter(|(_, partial)| counts(seed, *partial)) {
+        adjoints[usize_of(id.widen())] += seed * partial;
+    }
+    record
+}
+
+/// The partials of a record with `+`, `-` or `f` for each leaf and these factors.
+pub(super) fn partials<V: Float>(text: &[u8], mut factors: impl Iterator<Item = V>) -> impl Iterator<Item = V> {
+    text.iter().map(move |sign| match sign {
+        b'+' => V::one(),
+        b'-' => -V::one(),
+        _ => factors.next().expect("a record has a factor for each `f`"),
+    })
 }

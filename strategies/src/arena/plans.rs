@@ -133,7 +133,7 @@ fn leaves_of<V: Float, I: IndexType>(layout: &Layout<V>) -> impl Iterator<Item =
     let number = |k: usize| <V as num_traits::NumCast>::from(k).expect("a statement has few factors");
     let factors: SmallVec<[V; 16]> = (2..layout.payload + 2).map(number).collect();
     let values: SmallVec<[V; 32]> = SmallVec::from_elem(V::zero(), layout.arguments);
-    layout.expand::<I>(V::one(), &factors, &values).into_iter().map(|partial| {
+    layout.expand::<I>(&factors, &values).into_iter().map(|partial| {
         let size = num_traits::ToPrimitive::to_usize(&partial.abs()).expect("it is one of the factors");
         let offset = size.checked_sub(2).map_or(Leaf::<V>::ONE, |k| k * size_of::<V>());
         Leaf { offset, sign: partial.signum() }

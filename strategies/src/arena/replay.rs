@@ -103,7 +103,7 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Climb<V> for Repla
             // SAFETY: the record ends there, and is as long as the plan says; its identifiers are below its own, and so below
             // the number of values. `replay_through` borrows the tape exclusively, and nobody else uses the values.
             unsafe {
-                let value = rerun(end.sub(plan.bytes), (records.values, records.len()), &[], ptr::null_mut());
+                let value = rerun(end.sub(plan.bytes), (records.values, records.len()), ptr::null_mut());
                 records.values.add(number).write(value);
             }
             return Ok(());

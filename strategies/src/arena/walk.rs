@@ -6,7 +6,7 @@ use super::patterns::{self, PATTERNS};
 use super::records::{Records, usize_of};
 use super::table::{ASSIGNED, CLASSIC, Entry, Kind};
 use crate::scratch::Scratch;
-use crate::{Float, IndexManager, IndexType, Mark, Stop, StorageError, SweepError};
+use crate::{Float, IndexManager, IndexType, Mark, Stop, StorageError, SweepError, counts};
 use core::slice;
 use smallvec::SmallVec;
 
@@ -267,9 +267,12 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
                 end = data_end.sub(entry.bytes);
                 debug_assert!(id < sweep.adjoints.len(), "identifiers are below the recording's length");
                 let seed = *sweep.adjoints.get_unchecked(id);
-                if seed != V::zero() {
+                if seed.is_ordinary() {
                     *sweep.adjoints.get_unchecked_mut(id) = V::zero();
                     dispatch(code, end, seed, sweep, entry.reverse);
+                } else if seed != V::zero() {
+                    *sweep.adjoints.get_unchecked_mut(id) = V::zero();
+                    self.reverse_with_care(code, end.wrapping_add(entry.bytes + Self::TAIL), seed, sweep);
                 }
             }
         }
@@ -318,17 +321,20 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
             let (id, _) = Self::undo(end, number, sweep.values);
             (special, id, values_of(sweep.values, sweep.known))
         };
-        let adjoints = &mut *sweep.adjoints;
-        let seed = core::mem::replace(&mut adjoints[id], V::zero());
+        let seed = core::mem::replace(&mut sweep.adjoints[id], V::zero());
         if seed == V::zero() {
             return special.record;
         }
+        if !seed.is_ordinary() || matches!(kind, Kind::Mixed | Kind::Explicit) {
+            // SAFETY: promised by the caller.
+            unsafe { self.reverse_with_care(code, end, seed, sweep) };
+            return special.record;
+        }
+        let adjoints = &mut *sweep.adjoints;
         // SAFETY: `special` describes the record.
         let (payload, ids) = unsafe { special.parts::<M::Index>() };
         match kind {
-            Kind::Classic(_) | Kind::Wide => {
-                ids.zip(payload).for_each(|(id, partial)| adjoints[id] += seed * partial);
-            }
+            Kind::Wide => ids.zip(payload).for_each(|(id, partial)| adjoints[id] += seed * partial),
             Kind::Ones => ids.for_each(|id| adjoints[id] += seed),
             Kind::Nary => {
                 let layout = special.layout.expect("n-ary records have a layout");
@@ -336,21 +342,62 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
                     ids.zip(partials).for_each(|(id, partial)| adjoints[id] += seed * *partial);
                 });
             }
-            Kind::Mixed | Kind::Explicit => {
+            _ => unreachable!("inputs have no data, the others are no special ones"),
+        }
+        special.record
+    }
+
+    /// Reverses the record that ends at `end`, whatever it is and whatever the seed.
+    ///
+    /// # Safety
+    ///
+    /// A record with this code ends at `end`, `sweep` is fit for the recording, and where identifiers are reused, the values are
+    /// those from before the record.
+    #[cold]
+    #[inline(never)]
+    unsafe fn reverse_with_care(&self, code: u8, end: *const u8, seed: V, sweep: &mut Sweep<'_, V>) {
+        let mut partials = Scratch::<(usize, V)>::new();
+        // SAFETY: promised by the caller.
+        unsafe { self.list(code, end, values_of(sweep.values, sweep.known), &mut partials) };
+        for (id, partial) in partials.iter().filter(|(_, partial)| counts(seed, *partial)) {
+            sweep.adjoints[*id] += seed * *partial;
+        }
+    }
+
+    /// Lists the arguments of the record that ends at `end`, those that are not passive, with their partials: the one reader of all
+    /// kinds of records.
+    ///
+    /// # Safety
+    ///
+    /// A record with this code ends at `end`; `values` are as many as the recording has identifiers, if it keeps them.
+    pub(super) unsafe fn list(&self, code: u8, end: *const u8, values: &[V], list: &mut Vec<(usize, V)>) {
+        let kind = self.table.kind(code);
+        // SAFETY: promised by the caller; `special` describes the record.
+        let (special, (payload, ids)) = unsafe {
+            let special = self.special(code, kind, end);
+            let parts = special.parts::<M::Index>();
+            (special, parts)
+        };
+        match kind {
+            Kind::Input => {}
+            Kind::Classic(_) | Kind::Wide => list.extend(ids.zip(payload)),
+            Kind::Pattern => list.extend(ids.zip(patterns::partials(patterns::text(code), payload))),
+            Kind::Ones => list.extend(ids.map(|id| (id, V::one()))),
+            Kind::Nary => {
+                let layout = special.layout.expect("n-ary records have a layout");
+                layout.partials_at(ids.clone().map(|id| values[id]), payload, |partials| {
+                    list.extend(ids.zip(partials.iter().copied()));
+                });
+            }
+            Kind::Typed | Kind::Mixed | Kind::Explicit => {
                 let layout = special.layout.expect("typed records have a layout");
                 let passive = special.payload - layout.payload;
                 let payload: SmallVec<[V; 128]> = payload.collect();
                 let values: Partials<V> = layout.values_at(ids.clone(), &payload[..passive], values);
-                let contributions = layout.expand::<M::Index>(seed, &payload[passive..], &values);
-                for (id, contribution) in ids.zip(contributions).filter(|(id, _)| *id != 0) {
-                    adjoints[id] += contribution;
-                }
-            }
-            Kind::Input | Kind::Typed | Kind::Pattern => {
-                unreachable!("inputs have no data, typed records are no special ones")
+                let partials = layout.expand::<M::Index>(&payload[passive..], &values);
+                list.extend(ids.zip(partials).filter(|(id, _)| *id != 0));
             }
         }
-        special.record
     }
 
     /// What lies below `end`.
@@ -474,10 +521,14 @@ unsafe fn reverse_frequent<V: Float, I: IndexType>(code: u8, end: *const u8, see
 unsafe fn reverse_partials<V: Float, I: IndexType>(n: usize, end: *const u8, seed: V, adjoints: &mut [V]) -> *const u8 {
     let ids = end.wrapping_sub(n * size_of::<I>());
     let record = ids.wrapping_sub(n * size_of::<V>());
-    if seed != V::zero() {
-        // SAFETY: promised by the caller.
-        let (partials, ids) = unsafe { (read::<V>(record, n), read::<I>(ids, n)) };
-        ids.zip(partials).for_each(|(id, partial)| adjoints[usize_of(id.widen())] += seed * partial);
+    // SAFETY: promised by the caller.
+    let (partials, ids) = unsafe { (read::<V>(record, n), read::<I>(ids, n)) };
+    let arguments = ids.map(|id| usize_of(id.widen())).zip(partials);
+    if seed.is_ordinary() {
+        arguments.for_each(|(id, partial)| adjoints[id] += seed * partial);
+    } else {
+        let counting = arguments.filter(|(_, partial)| counts(seed, *partial));
+        counting.for_each(|(id, partial)| adjoints[id] += seed * partial);
     }
     record
 }

@@ -1,6 +1,6 @@
 //! Calling the closures with several adjoints at once.
 
-use super::super::lanes::{add_product, keep_zeros, lanes_of, seeds, take};
+use super::super::lanes::{Seeds, add_product, keep_zeros, lanes_of, seeds, take};
 use super::super::walk::check_length;
 use super::Continuations;
 use super::closure::{Vtable, arguments, result};
@@ -66,27 +66,29 @@ impl<V: Float, M: IndexManager> Continuations<V, M> {
         unsafe {
             let bytes = if vtable.bytes != 0 { vtable.bytes } else { (vtable.extent)(end).bytes };
             let found = lanes_of::<W, V>(adjoints, result::<M::Index>(end), *lanes);
-            let (any, all) = take(found, seeds);
-            if !all {
+            let taken = take(found, seeds);
+            if taken != Seeds::All {
                 keep_zeros(found, seeds);
             }
-            if !any {
+            if taken == Seeds::Zero {
                 return bytes;
             }
             let slots = || arguments::<V, M::Index>(vtable, end);
             if vtable.foreign {
                 for (lane, seed) in seeds.iter().enumerate().filter(|(_, seed)| **seed != V::zero()) {
                     contributions.clear();
-                    (vtable.list)(end, *seed, contributions);
-                    for (slot, contribution) in slots().zip(&*contributions) {
-                        lanes_of::<W, V>(adjoints, slot, *lanes)[lane] += *contribution;
+                    let (asked, factor) = if seed.is_finite() { (*seed, V::one()) } else { (V::one(), *seed) };
+                    (vtable.list)(end, asked, contributions);
+                    for (slot, found) in slots().zip(&*contributions) {
+                        let to = &mut lanes_of::<W, V>(adjoints, slot, *lanes)[lane..=lane];
+                        add_product(to, &[factor], *found, false);
                     }
                 }
             } else {
                 contributions.clear();
                 (vtable.list)(end, V::one(), contributions);
                 for (slot, partial) in slots().zip(&*contributions) {
-                    add_product(lanes_of::<W, V>(adjoints, slot, *lanes), seeds, *partial, all);
+                    add_product(lanes_of::<W, V>(adjoints, slot, *lanes), seeds, *partial, taken == Seeds::All);
                 }
             }
             bytes

@@ -2,9 +2,10 @@
 
 use super::super::records::usize_of;
 use super::super::walk::check_length;
-use super::closure::{ReverseFn, Sweep, Vtable, result};
+use super::closure::{ReverseFn, Sweep, Vtable, arguments, result};
 use super::{Continuations, Ends, bottom};
-use crate::{Float, IndexManager, Mark, Stop, SweepError};
+use crate::scratch::Scratch;
+use crate::{Float, IndexManager, Mark, Stop, SweepError, counts};
 
 /// A place that moves through a recording, last closure first.
 pub(super) struct Cursor<'a, V: Float, M: IndexManager> {
@@ -108,11 +109,33 @@ impl<V: Float, M: IndexManager> Continuations<V, M> {
             let bytes = if vtable.bytes != 0 { vtable.bytes } else { (vtable.extent)(end).bytes };
             let adjoint = sweep.adjoints.get_unchecked_mut(result::<M::Index>(end));
             let seed = *adjoint;
-            if seed != V::zero() {
+            if seed.is_ordinary() {
                 *adjoint = V::zero();
                 dispatch(vtable.hash, end, seed, sweep, vtable.reverse);
+            } else if seed != V::zero() {
+                *adjoint = V::zero();
+                Self::call_with_care(vtable, end, seed, sweep);
             }
             bytes
+        }
+    }
+
+    /// [`call`](Self::call) for a seed that is not finite: zero partials contribute nothing.
+    ///
+    /// # Safety
+    ///
+    /// A closure of this type ends there, and its identifiers are below the number of adjoints.
+    #[cold]
+    #[inline(never)]
+    unsafe fn call_with_care(vtable: &Vtable<V>, end: *const u8, seed: V, sweep: &mut Sweep<'_, V>) {
+        let mut partials = Scratch::<V>::new();
+        // SAFETY: promised by the caller.
+        let slots = unsafe {
+            (vtable.list)(end, V::one(), &mut partials);
+            arguments::<V, M::Index>(vtable, end)
+        };
+        for (slot, partial) in slots.zip(partials.iter()).filter(|(_, partial)| counts(seed, **partial)) {
+            sweep.adjoints[slot] += seed * *partial;
         }
     }
 }
