@@ -2,7 +2,10 @@
 
 use tapewright::prelude::*;
 use tapewright::strategies::Strict;
-use tapewright::{Directions, Error, Float, dot, linear_combination, logsumexp, sum, value_and_derivative};
+use tapewright::{
+    Directions, Error, Float, check_gradient, dot, linear_combination, logsumexp, pause, preaccumulate, sum,
+    value_and_derivative,
+};
 use tapewright_problems::random::SplitMix64;
 use tapewright_problems::{Burgers, ExpSq, Gmm, Laplacian, Libor, Lstm, Problem, RepeatedSin};
 
@@ -133,10 +136,10 @@ fn variables_carry_the_tangents_they_are_given() {
 }
 
 #[test]
-fn variables_take_one_number_more_than_there_are_directions() {
-    assert_eq!(size_of::<Real<Tangent>>(), 16);
-    assert_eq!(size_of::<Real<Tangent<8>>>(), 72);
-    assert_eq!(size_of::<Real<Tangent<3, f32>>>(), 16);
+fn variables_take_one_number_more_than_there_are_directions_and_a_level() {
+    assert_eq!(size_of::<Real<Tangent>>(), 16 + 8);
+    assert_eq!(size_of::<Real<Tangent<8>>>(), 72 + 8);
+    assert_eq!(size_of::<Real<Tangent<3, f32>>>(), 16 + 8);
 }
 
 const fn assert_plain<T: Copy + Send + Sync + 'static>() {}
@@ -262,4 +265,109 @@ fn forward_and_reverse_products_agree_on_all_workloads() {
 #[test]
 fn forward_and_reverse_products_agree_for_several_outputs() {
     assert_products_agree("three", &[0.5, -0.25, 1.5, 2.0, -1.0], three, three, three);
+}
+
+/// The text of the panic of `f`.
+fn panic_of<R>(f: impl FnOnce() -> R) -> String {
+    let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(f()))).expect_err("it panics");
+    panic.downcast_ref::<String>().cloned().expect("a text")
+}
+
+#[track_caller]
+fn names_two_levels(text: &str) {
+    let words = text.split(|c: char| !c.is_ascii_digit()).filter(|word| !word.is_empty());
+    let levels: Vec<u64> = words.map(|word| word.parse().unwrap()).collect();
+    assert!(levels.len() == 2 && levels[0] < levels[1] && text.contains("at levels"), "{text}");
+}
+
+#[test]
+fn a_derivative_inside_a_derivative_does_not_mix_with_it() {
+    let outer = derivative::<Tangent>(
+        |x| {
+            // d/dy (x·y) = x, not x plus what the outer derivative adds.
+            names_two_levels(&panic_of(|| derivative::<Tangent>(|y| (x * y).into(), 5.0)));
+            let slope = derivative::<Tangent>(|y| (Real::constant(x.value()) * y).into(), 5.0);
+            assert_eq!(slope, 3.0);
+            (x * slope).into()
+        },
+        3.0,
+    );
+    assert_eq!(outer, 3.0);
+}
+
+#[test]
+fn an_inner_derivative_that_returns_an_outer_variable_is_an_error() {
+    let text = panic_of(|| derivative::<Tangent>(|x| Real::constant(derivative::<Tangent>(|_| x, 5.0)), 3.0));
+    assert!(text.contains("returned a variable of another evaluation"), "{text}");
+}
+
+#[test]
+fn blocks_take_no_variables_of_forward_mode_from_outside() {
+    let a = Real::<Tangent<2>>::with_tangent(2.0, [1.0, 0.0]);
+    let b = Real::<Tangent<2>>::with_tangent(3.0, [0.0, 1.0]);
+    let captured = || preaccumulate(&[a, Real::constant(10.0)], |[p, _]| (*p * b).eval());
+    names_two_levels(&panic_of(captured));
+    let returned = || preaccumulate(&[a, Real::constant(10.0)], |_| b);
+    assert!(panic_of(returned).contains("another evaluation"));
+    let declared = preaccumulate(&[a, b], |[p, q]| (*p * *q).eval());
+    assert_eq!(declared.tangent(), [3.0, 2.0]);
+}
+
+/// A block in a block of as many inputs, on a recording.
+fn nested_blocks<S: Strategy<Value = f64>>(x: &[Real<S>], capture: bool) -> Real<S> {
+    preaccumulate(&[x[0], x[1]], |[p, q]| {
+        let inner = preaccumulate(&[*p, *q], |[u, v]| if capture { (*u * *q).eval() } else { (*u * *v).eval() });
+        (inner + *p).eval()
+    })
+}
+
+#[test]
+fn blocks_in_blocks_are_right_or_an_error() {
+    assert_eq!(gradient::<Jacobian>(|x| nested_blocks(x, false), &[2.0, 3.0]), [4.0, 2.0]);
+    names_two_levels(&panic_of(|| gradient::<Jacobian>(|x| nested_blocks(x, true), &[2.0, 3.0])));
+    let forward = jacobian_forward::<Tangent<2>>(|x| vec![nested_blocks(x, false)], &[2.0, 3.0]).1;
+    assert_eq!(forward, [[4.0, 2.0]]);
+}
+
+#[test]
+fn variables_made_by_hand_share_one_evaluation_on_all_threads() {
+    let x = Real::<Tangent>::with_tangent(2.0, [1.0]);
+    let y = std::thread::spawn(|| Real::<Tangent>::with_tangent(3.0, [10.0])).join().unwrap();
+    assert_eq!((x * y).eval().tangent(), [23.0]);
+}
+
+fn paused<S: Strategy<Value = f64>>(x: &[Real<S>]) -> Vec<Real<S>> {
+    let c = pause(|| (x[0] * x[0]).eval());
+    vec![(c * x[0]).into()]
+}
+
+#[test]
+fn what_is_paused_is_a_constant_in_forward_mode_too() {
+    assert_eq!(gradient::<Jacobian>(|x| paused(x)[0], &[3.0]), [9.0]);
+    assert_eq!(jvp::<Tangent>(paused, &[3.0], &[1.0]).unwrap().1, [9.0]);
+    assert_eq!(gradient::<Jacobian>(|x| preaccumulate(&[x[0]], |x| paused(x)[0]), &[3.0]), [9.0]);
+    assert!(check_gradient!(Jacobian, |x| paused(x), &[3.0]).is_err(), "the difference quotient is that of x³");
+}
+
+#[test]
+fn a_pause_ends_and_does_not_reach_derivatives_that_begin_in_it() {
+    let f = |x: Real<Tangent>| -> Real<Tangent> {
+        let inner = pause(|| {
+            let constant = (x.sin() * x).eval();
+            assert_eq!(constant.tangent(), [0.0]);
+            assert_eq!(tapewright::sum(&[x, x]).tangent(), [0.0]);
+            let inner = derivative::<Tangent>(|y| (y * y * constant.value()).into(), 2.0);
+            // An outer variable is a constant in there, so it cannot be confused with the inner ones.
+            let mixed = derivative::<Tangent>(|y| (y * x).into(), 2.0);
+            assert_eq!(mixed, 3.0);
+            pause(|| ());
+            assert_eq!((x * x).eval().tangent(), [0.0]);
+            inner / constant.value()
+        });
+        (x * x * inner).into()
+    };
+    assert_eq!(derivative::<Tangent>(f, 3.0), 24.0);
+    let unwound = std::panic::catch_unwind(|| pause(|| panic!("in the pause")));
+    assert!(unwound.is_err());
+    assert_eq!(derivative::<Tangent>(|x| (x * x).into(), 3.0), 6.0);
 }

@@ -95,7 +95,8 @@ macro_rules! conformance_scenarios {
         recordings: nested_recordings nested_three_deep another_strategy_inside guards_end_in_any_order
             guard_dropped_early leaked_guard panic_inside_a_recording tape_moves_to_another_thread
             two_threads_record_at_once many_recordings_on_one_tape two_tapes_alternate;
-        sweeps: lanes_are_sweeps_of_their_own forward_sweep_gives_the_tangents sweeps_between_positions_are_the_whole;
+        sweeps: lanes_are_sweeps_of_their_own forward_sweep_gives_the_tangents sweeps_between_positions_are_the_whole
+            zero_partial_below_an_infinite_adjoint;
         instrument: external_function callbacks_in_order checkpointed_stages nested_recording_in_a_rule reversed_loop
             rules_are_dropped_once;
         misuse: variable_of_a_finished_recording variable_of_an_outdated_recording variables_of_two_recordings

@@ -100,6 +100,23 @@ pub fn sweeps_between_positions_are_the_whole<S: Reverse>() -> Outcome {
     close("the gradient of what lies before the position", found, expected)
 }
 
+/// Zero times anything is zero between statements: a partial that is 0 takes nothing from an adjoint that is infinite or NaN.
+pub fn zero_partial_below_an_infinite_adjoint<S: Reverse>() -> Outcome {
+    let clipped = |x: &[Real<S>]| vec![x[0].max(0.0).eval().sqrt().eval()];
+    recorded::<S>(&[-1.0], clipped).sweep_gives("the gradient of √max(x, 0) at −1", &[1.0], &[0.0])?;
+    let square = |x: &[Real<S>]| vec![(&x[0] * &x[0]).eval().sqrt().eval()];
+    recorded::<S>(&[0.0], square).sweep_gives("the gradient of √(x·x), two statements, at 0", &[1.0], &[0.0])?;
+    let beside = |x: &[Real<S>]| {
+        let wide: Vec<Real<S>> = (0..30).map(|k| x[k % 2].clone()).collect();
+        vec![(&x[0] + &x[1] * 0.0 + crate::dot(&wide, &vec![Real::from(0.0); 30])).eval()]
+    };
+    let mut recorded = recorded::<S>(&[1.0, 2.0], beside);
+    for seed in [f64::INFINITY, f64::NEG_INFINITY] {
+        recorded.sweep_gives("the gradient of x + 0·y for an infinite seed", &[seed], &[seed, 0.0])?;
+    }
+    Ok(())
+}
+
 /// Twenty statements.
 fn chain<S: Reverse>(start: &Real<S>, x: &Real<S>) -> Real<S> {
     (0..20).fold(start.clone(), |y, _| (y * x).sin().into())

@@ -78,8 +78,10 @@ use generic_array::typenum::Unsigned;
 ///         for (i, record) in tape.records.iter().enumerate().rev() {
 ///             let Some(record) = record else { continue };      // an input keeps its adjoint
 ///             let seed = std::mem::take(&mut adjoints[i + 1]);
-///             if seed == 0.0 { continue }                       // 0 · ∞ contributes nothing
-///             for (partial, argument) in record { adjoints[*argument] += seed * partial }
+///             for (partial, argument) in record {
+///                 // Zero times anything is zero, infinities and NaN included.
+///                 if seed != 0.0 && *partial != 0.0 { adjoints[*argument] += seed * partial }
+///             }
 ///         }
 ///         Ok(())
 ///     }

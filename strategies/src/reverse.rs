@@ -54,8 +54,9 @@ pub trait Reverse: Taping {
 
     /// Propagates `adjoints` (seeded by the caller, zero elsewhere) from the last statement to the first.
     ///
-    /// Afterwards the slots of inputs hold their adjoints and every other slot, except slot 0, is 0. A statement whose
-    /// adjoint is exactly 0 contributes nothing, whatever its partials.
+    /// Afterwards the slots of inputs hold their adjoints and every other slot, except slot 0, is 0. A statement adds
+    /// adjoint·partial to the adjoint of each argument, where the partial is ∂statement/∂argument, and zero times anything is zero:
+    /// nothing is added where one of them is exactly 0 and the other infinite or NaN.
     ///
     /// # Errors
     ///
@@ -148,8 +149,7 @@ pub trait Reverse: Taping {
     /// stops: whenever all statements before the next stop have been visited, `at` is called with the tangents. Stops come
     /// in the order of the statements, and may coincide.
     ///
-    /// The tangent of a statement's result is Σ partial·tangent over its arguments; arguments whose tangent is exactly 0
-    /// contribute nothing, whatever their partials. Afterwards the slots of all variables that can still be asked for hold their
+    /// The tangent of a statement's result is Σ partial·tangent over its arguments, where zero times anything is zero. Afterwards the slots of all variables that can still be asked for hold their
     /// tangents. Slot 0 stays 0.
     ///
     /// # Errors

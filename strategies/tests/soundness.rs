@@ -7,7 +7,10 @@ use common::{Linear, Plus, Times, Var, adjoints, eval, input};
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tapewright_strategies::active::{self, OwnedTape, Running};
-use tapewright_strategies::{Capacity, Jacobian, LinearId, Nary, PrimalValue, Reuse, TapeNumber, Taping};
+use tapewright_strategies::{
+    Capacity, Companion, Continuation, External, Hybrid, Jacobian, LinearId, Nary, PrimalValue, Reuse, SweepError,
+    TapeNumber, Taping,
+};
 
 /// Runs each scenario under every strategy.
 macro_rules! scenarios {
@@ -27,6 +30,7 @@ scenarios! {
     a_rule_cannot_record_on_the_tape_that_is_being_written
     a_tape_replaced_in_a_recording_knows_no_earlier_variable
     identifiers_beyond_the_recording_are_refused
+    identifiers_of_recordings_of_another_strategy_are_refused
     short_adjoint_vectors_are_refused
 }
 
@@ -161,6 +165,75 @@ fn a_tape_replaced_in_a_recording_knows_no_earlier_variable<S: Linear>() {
         assert!(catch_unwind(|| eval::<S, _>(&Times(x, x))).is_err());
     });
     works(&mut tape);
+}
+
+struct Kept;
+impl Companion for Kept {
+    fn reserved(&self) -> usize {
+        0
+    }
+}
+impl Default for Kept {
+    fn default() -> Self {
+        Self
+    }
+}
+
+struct Nothing;
+impl External<f64> for Nothing {
+    fn reverse(&self, _: &[f64], _: &mut [f64]) -> Result<(), SweepError> {
+        Ok(())
+    }
+}
+
+struct Mean;
+impl Nary<f64> for Mean {
+    fn value(x: &[f64], _: &[f64]) -> f64 {
+        x[0]
+    }
+    fn partials(_: &[f64], _: &[f64], partials: &mut [f64]) {
+        partials.fill(1.0);
+    }
+}
+
+/// Every way by which a number finds a tape: a number is no proof of a strategy.
+fn identifiers_of_recordings_of_another_strategy_are_refused<S: Linear>() {
+    fn within<S: Linear, O: Linear>() {
+        let mut other = tape::<O>();
+        let mut before = 0;
+        other.record(|number| {
+            let of_other = input::<O>(number, 3.0);
+            eval::<O, _>(&Times(of_other, of_other));
+            before = active::with::<O, _>(number, |tape| O::identifiers(tape));
+            let forged = LinearId::new(number, 1).expect("a number and an index");
+            let x = Var::new(3.0, forged);
+            let arguments = [(3.0, &forged)];
+            let attempts: [&dyn Fn(); 7] = [
+                &|| _ = active::with::<S, _>(number, |tape| S::input(tape, 1.0)),
+                &|| _ = eval::<S, _>(&Times(x, x)),
+                &|| _ = S::record_nary::<Mean>(&[&[x.0, x.0]], &[], 3.0),
+                &|| S::record_external(&arguments, &[1.0], Box::new(Nothing), &mut |_, _| ()),
+                &|| active::record_external::<S>(number, &arguments, &[1.0], Box::new(Nothing), |_, _| ()),
+                &|| _ = active::place::<S>(number),
+                &|| active::with_companion::<S, Kept, _>(number, |_| ()),
+            ];
+            for (k, attempt) in attempts.iter().enumerate() {
+                assert!(catch_unwind(AssertUnwindSafe(attempt)).is_err(), "attempt {k} was not refused");
+            }
+            assert_eq!(active::with::<O, _>(number, |tape| O::identifiers(tape)), before);
+        });
+        works(&mut other);
+    }
+    if core::any::TypeId::of::<S>() != core::any::TypeId::of::<Jacobian>() {
+        within::<S, Jacobian>();
+    }
+    if core::any::TypeId::of::<S>() != core::any::TypeId::of::<PrimalValue>() {
+        within::<S, PrimalValue>();
+    }
+    if core::any::TypeId::of::<S>() != core::any::TypeId::of::<Continuation>() {
+        within::<S, Continuation>();
+    }
+    within::<S, Hybrid>();
 }
 
 fn identifiers_beyond_the_recording_are_refused<S: Linear>() {

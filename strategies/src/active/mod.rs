@@ -19,12 +19,15 @@ mod common;
 mod external;
 mod hidden;
 mod identifiers;
+mod numbers;
 mod owned;
 
 pub use common::{common_number, recording_of};
 pub use external::{place, record_external, with_companion};
 pub use hidden::{isolated, pause};
 pub(crate) use identifiers::{release, release_unshared, share, with_pool};
+#[doc(hidden)]
+pub use numbers::pretend_drawn;
 pub use owned::{OwnedTape, Place, Running};
 
 use crate::external::Externals;
@@ -33,7 +36,6 @@ use crate::{Reverse, TapeNumber};
 use core::any::TypeId;
 use core::cell::{Cell, UnsafeCell};
 use core::ptr;
-use core::sync::atomic::{AtomicU32, Ordering};
 
 /// What the list knows about a recorder without knowing its strategy.
 pub(crate) struct Header {
@@ -109,31 +111,12 @@ static END: EndOfList = EndOfList(Header::new(TypeId::of::<NotRecording>()));
 
 thread_local! {
     static INNERMOST: Cell<*const Header> = const { Cell::new(&raw const END.0) };
-    static NUMBERS: Cell<(u32, u32)> = const { Cell::new((0, 0)) };
 }
 
 /// The header of the innermost recording, or of the end of the list; always valid to read on this thread.
 #[inline(always)]
 pub(crate) fn innermost() -> *const Header {
     INNERMOST.get()
-}
-
-/// The next recording number. Drawn from a process-wide counter in blocks, because an atomic operation for each
-/// recording would cost more than a tiny gradient.
-#[inline]
-fn fresh_number() -> TapeNumber {
-    const BLOCK: u32 = 1 << 12;
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    let (mut next, mut end) = NUMBERS.get();
-    if next == end {
-        next = NEXT.fetch_add(BLOCK, Ordering::Relaxed);
-        end = next.wrapping_add(BLOCK);
-        if next == 0 {
-            next = 1; // 0 means passive
-        }
-    }
-    NUMBERS.set((next.wrapping_add(1), end));
-    TapeNumber(next)
 }
 
 /// Gives `f` the tape of strategy `S` that records under `number` on this thread.

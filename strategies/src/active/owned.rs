@@ -1,6 +1,7 @@
 //! Tapes, and the recordings that own them.
 
-use super::{Header, INNERMOST, Recorder, fresh_number, unlist};
+use super::numbers::Numbers;
+use super::{Header, INNERMOST, Recorder, unlist};
 use crate::external::{Entry, Externals};
 use crate::pool::Pool;
 use crate::{Companion, Mark, MemoryUsage, Replay, Reverse, SweepError, TapeNumber};
@@ -57,6 +58,7 @@ pub struct OwnedTape<S: Reverse> {
     recorder: NonNull<Recorder<S>>,
     /// The earlier parts of a recording that was resumed.
     parts: Vec<Part>,
+    numbers: Numbers,
     owns: PhantomData<Recorder<S>>,
 }
 
@@ -72,7 +74,8 @@ impl<S: Reverse> OwnedTape<S> {
         let header = Header::new(TypeId::of::<S>());
         let recorder = Box::into_raw(Box::new(Recorder::<S> { header, tape, externals: Externals::default() }));
         // SAFETY: `Box::into_raw` never returns null.
-        Self { recorder: unsafe { NonNull::new_unchecked(recorder) }, parts: Vec::new(), owns: PhantomData }
+        let recorder = unsafe { NonNull::new_unchecked(recorder) };
+        Self { recorder, parts: Vec::new(), numbers: Numbers::default(), owns: PhantomData }
     }
 
     /// The strategy's own tape.
@@ -106,7 +109,7 @@ impl<S: Reverse> OwnedTape<S> {
     /// Begins a recording under a fresh number, without listing it.
     #[inline(always)]
     fn begin(&mut self) {
-        let number = fresh_number();
+        let number = self.numbers.take(TypeId::of::<S>());
         self.header().number.set(number);
         self.parts.clear();
         // SAFETY: clearing runs no code of users.
@@ -405,7 +408,7 @@ impl<S: Reverse> OwnedTape<S> {
     }
 
     fn renumber(&mut self) {
-        let number = fresh_number();
+        let number = self.numbers.take(TypeId::of::<S>());
         self.header().number.set(number);
         S::resume(self.tape_mut(), number);
     }
@@ -421,6 +424,7 @@ impl<S: Reverse> OwnedTape<S> {
 
 impl<S: Reverse> Drop for OwnedTape<S> {
     fn drop(&mut self) {
+        self.numbers.give_back(TypeId::of::<S>());
         // SAFETY: the pointer came from `Box::into_raw`, and nobody else owns or lists it.
         drop(unsafe { Box::from_raw(self.recorder.as_ptr()) });
     }

@@ -102,6 +102,7 @@ faults! {
     kept_adjoint_is_caught: KeepsAdjointOfResult by adjoints_of_intermediates_are_consumed;
     adjoint_left_for_the_next_sweep_is_caught: KeepsAdjointOfResult by sweeps_do_not_pollute_each_other;
     zero_times_infinity_is_caught: MultipliesZeroByInfinity by zero_adjoint_ignores_infinite_partials;
+    infinity_times_zero_is_caught: MultipliesZeroPartials by zero_partial_below_an_infinite_adjoint;
     accepted_stale_variable_is_caught: AcceptsAnyVariable by variable_of_an_outdated_recording;
     variables_recorded_on_the_innermost_tape_are_caught: AcceptsAnyVariable by nested_recordings;
     accepted_mixture_of_recordings_is_caught: LooksAtOneArgument by variables_of_two_recordings;

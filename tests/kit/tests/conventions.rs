@@ -13,6 +13,8 @@ trait Function {
 fn assert_all<F: Function>(x: &[f64], value: f64, gradient: &[f64]) {
     assert_reverse::<Jacobian, F>(x, value, gradient);
     assert_reverse::<PrimalValue, F>(x, value, gradient);
+    assert_reverse::<Hybrid, F>(x, value, gradient);
+    assert_reverse::<Continuation<f64, Reuse>, F>(x, value, gradient);
     assert_reverse::<Jacobian<f32>, F>(x, value, gradient);
     assert_reverse::<PrimalValue<f32>, F>(x, value, gradient);
     assert_forward::<Tangent, F>(x, value, gradient);
@@ -163,6 +165,20 @@ conventions! {
         (&x[0] * &length).eval()
     } at {
         [0.0, 0.0] => 0.0, [0.0, 0.0];
+    }
+
+    /// The partial of what is not selected is 0, and takes nothing from an infinite adjoint.
+    the_root_of_a_maximum_that_is_not_selected_is_flat |x| { x[0].max(0.0).eval().sqrt() } at {
+        [-1.0] => 0.0, [0.0];
+        [4.0] => 2.0, [0.25];
+    }
+
+    the_root_of_a_square_apart_is_flat_at_zero |x| { (&x[0] * &x[0]).eval().sqrt().eval() } at {
+        [0.0] => 0.0, [0.0];
+    }
+
+    the_root_of_a_square_as_one_statement_has_no_slope_at_zero |x| { (&x[0] * &x[0]).sqrt() } at {
+        [0.0] => 0.0, [NAN];
     }
 
     x_times_ln_y_at_the_origin_has_the_ieee_limits |x| { &x[0] * x[1].ln() } at {

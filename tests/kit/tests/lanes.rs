@@ -2,7 +2,7 @@
 
 use proptest::prelude::{ProptestConfig, proptest};
 use proptest::test_runner::RngSeed;
-use tapewright::{Error, External, LaneVector, SweepError, dot, external, logsumexp, prelude::*, sum};
+use tapewright::{Error, External, LaneVector, Rules, SweepError, dot, external, logsumexp, prelude::*, sum};
 
 #[path = "sweeps/everywhere.rs"]
 mod everywhere;
@@ -219,4 +219,46 @@ proptest! {
         random_program::<PrimalValue<f64, Reuse>>(&steps, &x);
         random_program::<Continuation>(&steps, &x);
     }
+}
+
+everywhere!(widths_may_change_on_one_tape);
+
+/// What passive arguments are given in one width lies where the adjoints of inputs are in another.
+fn widths_may_change_on_one_tape<S: Reverse<Value = f64>>() {
+    let mut tape = Tape::<S>::new();
+    let (x, y) = record(&mut tape, &[2.0, 3.0, 4.0, 5.0, 6.0], |x| {
+        let c = Real::<S>::constant(7.0);
+        let rule = Rules::new("product", |o: &[f64], i: &mut [f64]| {
+            i[0] += 7.0 * o[0];
+            i[1] += 2.0 * o[0];
+            Ok(())
+        });
+        let product = external(&[x[0].clone(), c.clone()], &[14.0], rule).remove(0);
+        vec![(&product + &c * &x[1] * &x[2] + &x[3] * &x[4] * c.sin() * &c).into()]
+    });
+    let alone = tape.sweep(&[(&y[0], 1.0)]).and_then(|adjoints| adjoints.of_all(&x)).expect("of this recording");
+    assert_eq!(alone[..3], [7.0, 28.0, 21.0]);
+    let _ = tape.sweep_lanes(&[(&y[0], [1.0; 8])]).expect("of this recording");
+    let two = tape.sweep_lanes(&[(&y[0], [1.0; 2])]).expect("of this recording");
+    let found: Vec<[f64; 2]> = x.iter().map(|x| two.of(x).expect("of this recording")).collect();
+    assert_eq!(found, alone.iter().map(|adjoint| [*adjoint; 2]).collect::<Vec<_>>());
+}
+
+/// Ten rows: eight lanes, then two.
+#[test]
+fn ten_rows_of_a_jacobian_with_a_passive_argument() {
+    fn f<S: Taping<Value = f64>>(x: &[Real<S>]) -> Vec<Real<S>> {
+        let c = Real::<S>::constant(7.0);
+        (0..10_u8).map(|k| (&x[usize::from(k) % 3] * &c + f64::from(k)).into()).collect()
+    }
+    fn check<S: Reverse<Value = f64>>() {
+        let rows = jacobian::<S>(f, &[2.0, 3.0, 4.0]).1;
+        let expected = |k: usize| (0..3).map(|j| if j == k % 3 { 7.0 } else { 0.0 }).collect::<Vec<f64>>();
+        assert_eq!(rows, (0..10).map(expected).collect::<Vec<_>>());
+    }
+    check::<Jacobian>();
+    check::<PrimalValue<f64, Reuse>>();
+    check::<Hybrid>();
+    check::<Continuation>();
+    check::<Continuation<f64, Reuse>>();
 }

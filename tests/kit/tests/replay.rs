@@ -35,7 +35,10 @@ replayable!(
     long_recordings,
     external_functions,
     what_cannot_be_replayed_changes_nothing,
-    changed_branches_are_found
+    changed_branches_are_found,
+    comparisons_of_stale_variables_panic,
+    comparisons_in_a_pause_leave_guards,
+    questions_of_closed_variables_leave_guards
 );
 
 type Recorded<S> = (Tape<S>, Vec<Real<S>>, Vec<Real<S>>);
@@ -336,4 +339,110 @@ fn random_programs() {
     });
     outcome.unwrap_or_else(|failure| panic!("{failure}"));
     assert!(replayed.get() > 100, "only {} programs were replayed", replayed.get());
+}
+
+/// The text of the panic of `f`.
+fn panic_of<R>(f: impl FnOnce() -> R) -> String {
+    let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(f()))).expect_err("it panics");
+    panic.downcast_ref::<String>().cloned().expect("a text")
+}
+
+/// Recorded at 2, a program that would take another branch at ½: a guard has to be there, or the attempt to branch is an error.
+fn comparisons_of_stale_variables_panic<S: Replay<Value = f64>>() {
+    let mut tape = Tape::<S>::new();
+    tape.set_guards(true);
+    let (x, y) = tape.record(|scope| {
+        let x = scope.input(2.0);
+        let y = (&x * 2.0).eval();
+        (x, y)
+    });
+    for stale in [&x, &y] {
+        let text = panic_of(|| tape.resume(|_| *stale > 1.0));
+        assert!(text.contains("renew") && text.contains(&format!("#{}", number_of(stale))), "{text}");
+        panic_of(|| tape.resume(|_| 1.0 < *stale));
+        panic_of(|| tape.resume(|_| stale.floor()));
+        panic_of(|| tape.resume(|_| Closed::from((*stale).clone()) == Closed::from(2.0)));
+    }
+    // Of a recording that has finished, too; its value can be compared.
+    let foreign = Tape::<S>::new().record(|scope| scope.input(3.0));
+    panic_of(|| tape.resume(|_| foreign > 1.0));
+    assert!(tape.resume(|_| foreign.value() > 1.0));
+    // Renewed, it leaves a guard.
+    tape.resume(|scope| scope.renew(&x).expect("of this recording") > 1.0);
+    assert!(matches!(tape.replay(&[(&x, 0.5)]), Err(Error::Sweep(SweepError::BranchChanged { .. }))));
+    // Outside recordings, and in those that keep no guards, comparisons are free.
+    assert!(x > 1.0 && foreign > 1.0);
+    assert!(Tape::<S>::new().record(|_| x > 1.0));
+}
+
+fn number_of<S: Reverse>(variable: &Real<S>) -> u32 {
+    S::locate(variable.id()).map_or(0, |(number, _)| number.get())
+}
+
+fn comparisons_in_a_pause_leave_guards<S: Replay<Value = f64>>() {
+    let mut tape = Tape::<S>::new();
+    tape.set_guards(true);
+    let (x, y) = tape.record(|scope| {
+        let x = scope.input(2.0);
+        let above = pause(|| pause(|| x > 1.0));
+        let y: Real<S> = if above { (&x * 10.0).into() } else { (&x * &x).into() };
+        (x, y)
+    });
+    let here = line!();
+    let Err(Error::Sweep(SweepError::BranchChanged { file, line })) = tape.replay(&[(&x, 0.5)]) else { panic!() };
+    assert_eq!((file.as_str(), line), (file!(), here - 5));
+    assert_eq!(tape.value_of(&y), Ok(20.0));
+    tape.replay(&[(&x, 1.5)]).expect("the same branch");
+    assert_eq!(tape.value_of(&y), Ok(15.0));
+}
+
+/// A question to a variable, its answer as a number, two inputs between which the answer changes, and one where it does not.
+type Question<S> = (&'static str, fn(&Closed<S>) -> i64, [f64; 3]);
+
+fn questions_of_closed_variables_leave_guards<S: Replay<Value = f64> + Strategy>() {
+    use num_traits::float::{FloatCore, TotalOrder};
+    use num_traits::{AsPrimitive, Euclid, Float, One, Signed, ToPrimitive, Zero};
+    use tapewright::strategies::num_traits;
+    let (inf, nan, tiny) = (f64::INFINITY, f64::NAN, 1e-310);
+    let questions: Vec<Question<S>> = vec![
+        ("is_sign_negative", |x| i64::from(Float::is_sign_negative(*x)), [2.0, -2.0, 3.0]),
+        ("is_sign_positive", |x| i64::from(Float::is_sign_positive(*x)), [0.0, -0.0, 3.0]),
+        ("is_positive", |x| i64::from(Signed::is_positive(x)), [2.0, -2.0, 3.0]),
+        ("is_negative", |x| i64::from(Signed::is_negative(x)), [2.0, -2.0, 3.0]),
+        ("is_nan", |x| i64::from(Float::is_nan(*x)), [2.0, nan, inf]),
+        ("is_infinite", |x| i64::from(Float::is_infinite(*x)), [2.0, inf, nan]),
+        ("is_finite", |x| i64::from(Float::is_finite(*x)), [2.0, nan, 0.0]),
+        ("is_normal", |x| i64::from(Float::is_normal(*x)), [2.0, 0.0, -5.0]),
+        ("is_subnormal", |x| i64::from(Float::is_subnormal(*x)), [2.0, tiny, 0.0]),
+        ("FloatCore::is_normal", |x| i64::from(FloatCore::is_normal(*x)), [2.0, tiny, -5.0]),
+        ("classify", |x| Float::classify(*x) as i64, [2.0, 0.0, -5.0]),
+        ("integer_decode", |x| i64::from(Float::integer_decode(*x).2), [2.0, -2.0, 2.0]),
+        ("total_cmp", |x| TotalOrder::total_cmp(x, &Closed::from(0.0)) as i64, [0.0, -0.0, 0.0]),
+        ("is_zero", |x| i64::from(x.is_zero()), [0.0, 1.0, -0.0]),
+        ("is_one", |x| i64::from(x.is_one()), [1.0, 2.0, 1.0]),
+        ("signum", |x| Float::signum(*x).value() as i64, [2.0, -2.0, 3.0]),
+        ("floor", |x| Float::floor(*x).value() as i64, [2.5, 3.5, 2.75]),
+        ("to_i32", |x| i64::from(x.to_i32().unwrap()), [2.5, 3.5, 2.75]),
+        ("to_usize", |x| x.to_usize().unwrap() as i64, [2.5, 3.5, 2.75]),
+        ("as_ i64", |x| AsPrimitive::<i64>::as_(*x), [2.5, 3.5, 2.75]),
+        ("div_euclid", |x| x.div_euclid(&Closed::from(2.0)).value() as i64, [3.0, 4.5, 3.5]),
+        ("div_euclid below", |x| Euclid::div_euclid(x, &Closed::from(2.0)).value() as i64, [1.0, -1.0, 1.5]),
+        ("<", |x| i64::from(*x < 1.0), [0.5, 2.0, 0.75]),
+        ("==", |x| i64::from(*x == Closed::from(1.0)), [1.0, 2.0, 1.0]),
+    ];
+    for (name, question, [at, other, same]) in questions {
+        let mut tape = Tape::<S>::new();
+        tape.set_guards(true);
+        let (x, y) = tape.record(|scope| {
+            let x = Closed::from(scope.input(at));
+            #[allow(clippy::cast_precision_loss, reason = "small numbers")]
+            let y = x * Closed::from(question(&x) as f64);
+            (x.open(), y.open())
+        });
+        let value = tape.value_of(&y);
+        let changed = tape.replay(&[(&x, other)]);
+        assert!(matches!(changed, Err(Error::Sweep(SweepError::BranchChanged { .. }))), "{name}: {changed:?}");
+        assert_eq!(tape.value_of(&y).map(f64::to_bits), value.map(f64::to_bits), "{name}: as before");
+        assert_eq!(tape.replay(&[(&x, same)]), Ok(()), "{name}");
+    }
 }

@@ -20,6 +20,7 @@ pub(crate) enum Fault {
     RecordsPassiveStatements,
     KeepsAdjointOfResult,
     MultipliesZeroByInfinity,
+    MultipliesZeroPartials,
     AcceptsAnyVariable,
     LooksAtOneArgument,
     RecordsBeforeItChecks,
@@ -209,7 +210,9 @@ impl Reverse for Faulty {
                 continue;
             }
             for (partial, argument) in record {
-                adjoints[*argument] += seed * partial;
+                if *partial != 0.0 || has(Fault::MultipliesZeroPartials) {
+                    adjoints[*argument] += seed * partial;
+                }
             }
         }
         Ok(())
