@@ -62,6 +62,9 @@ pub trait Float:
     /// Whether the value is finite and not 0, in one comparison.
     #[doc(hidden)]
     fn is_ordinary(self) -> bool;
+    /// Whether the value is 0, by the same number that tells whether it is ordinary.
+    #[doc(hidden)]
+    fn is_nought(self) -> bool;
     /// Error function, from `libm`.
     #[must_use]
     fn erf(self) -> Self;
@@ -103,6 +106,8 @@ macro_rules! float {
                 // Without its sign, a number's bits are 0 for zeros, and from those of ∞ on for what is not finite.
                 (self.to_bits() << 1).wrapping_sub(1) < (Self::INFINITY.to_bits() << 1) - 1
             }
+            #[inline(always)]
+            fn is_nought(self) -> bool { self.to_bits() << 1 == 0 }
             fn erf(self) -> Self { Self::from_f64(libm::erf(self.as_f64())) }
             fn erfc(self) -> Self { Self::from_f64(libm::erfc(self.as_f64())) }
             fn gamma(self) -> Self { Self::from_f64(libm::tgamma(self.as_f64())) }

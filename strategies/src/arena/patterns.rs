@@ -86,11 +86,15 @@ pub(super) unsafe fn reverse<V: Float, I: IndexType, const K: usize>(
     let text = const { LISTED[K].as_bytes() };
     let (leaves, factors) = const { size(PATTERNS + K as u8) };
     let record = end.wrapping_sub(leaves * size_of::<I>() + factors * size_of::<V>());
-    if factors > 0 && !seed.is_ordinary() {
-        // SAFETY: promised by the caller.
-        return unsafe { reverse_with_care::<V, I>(text, end, seed, adjoints) };
-    }
-    if factors == 0 && seed == V::zero() {
+    if factors == 0 {
+        if seed == V::zero() {
+            return record;
+        }
+    } else if !seed.is_ordinary() {
+        if !seed.is_nought() {
+            // SAFETY: promised by the caller.
+            unsafe { reverse_with_care::<V, I>(text, end, seed, adjoints) };
+        }
         return record;
     }
     let mut factor = record.cast::<V>();
@@ -126,8 +130,11 @@ pub(super) unsafe fn reverse_classic<V: Float, I: IndexType, const N: usize>(
     let ids = end.wrapping_sub(N * size_of::<I>());
     let record = ids.wrapping_sub(N * size_of::<V>());
     if !seed.is_ordinary() {
-        // SAFETY: promised by the caller.
-        return unsafe { reverse_with_care::<V, I>(const { &[b'f'; N] }, end, seed, adjoints) };
+        if !seed.is_nought() {
+            // SAFETY: promised by the caller.
+            unsafe { reverse_with_care::<V, I>(const { &[b'f'; N] }, end, seed, adjoints) };
+        }
+        return record;
     }
     let mut arguments = Arguments { ids: ids.cast::<I>(), adjoints };
     for k in 0..N {
@@ -137,20 +144,14 @@ pub(super) unsafe fn reverse_classic<V: Float, I: IndexType, const N: usize>(
     record
 }
 
-/// Reverses a record with `+`, `-` or `f` for each leaf, which ends at `end`, for a seed that is 0 or not finite; returns where
-/// it starts.
+/// Reverses a record with `+`, `-` or `f` for each leaf, which ends at `end`, for a seed that is not finite.
 ///
 /// # Safety
 ///
 /// As [`reverse`].
 #[cold]
 #[inline(never)]
-unsafe fn reverse_with_care<V: Float, I: IndexType>(
-    text: &[u8],
-    end: *const u8,
-    seed: V,
-    adjoints: &mut [V],
-) -> *const u8 {
+unsafe fn reverse_with_care<V: Float, I: IndexType>(text: &[u8], end: *const u8, seed: V, adjoints: &mut [V]) {
     let ids = end.wrapping_sub(text.len() * size_of::<I>());
     let factors = text.iter().filter(|sign| **sign == b'f').count();
     let record = ids.wrapping_sub(factors * size_of::<V>());
@@ -159,7 +160,6 @@ unsafe fn reverse_with_care<V: Float, I: IndexType>(
     for (id, partial) in ids.zip(partials(text, factors)).filter(|(_, partial)| counts(seed, *partial)) {
         adjoints[usize_of(id.widen())] += seed * partial;
     }
-    record
 }
 
 /// The partials of a record with `+`, `-` or `f` for each leaf and these factors.

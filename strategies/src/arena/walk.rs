@@ -37,6 +37,21 @@ impl<V: Float> Special<V> {
         };
         (payload, ids.map(|id| usize_of(id.widen())))
     }
+
+    /// The partials of a typed record, one for each identifier; those of passive arguments are anything.
+    ///
+    /// # Safety
+    ///
+    /// As [`parts`](Self::parts); the record is a typed one, of a recording with these values.
+    unsafe fn partials<I: IndexType>(&self, values: &[V]) -> Partials<V> {
+        let layout = self.layout.expect("typed records have a layout");
+        let passive = self.payload - layout.payload;
+        // SAFETY: promised by the caller.
+        let (payload, ids) = unsafe { self.parts::<I>() };
+        let payload: SmallVec<[V; 128]> = payload.collect();
+        let values: Partials<V> = layout.values_at(ids, &payload[..passive], values);
+        layout.expand::<I>(&payload[passive..], &values)
+    }
 }
 
 /// The values that a sweep reads; none if there are none.
@@ -270,9 +285,8 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
                 if seed.is_ordinary() {
                     *sweep.adjoints.get_unchecked_mut(id) = V::zero();
                     dispatch(code, end, seed, sweep, entry.reverse);
-                } else if seed != V::zero() {
-                    *sweep.adjoints.get_unchecked_mut(id) = V::zero();
-                    self.reverse_with_care(code, end.wrapping_add(entry.bytes + Self::TAIL), seed, sweep);
+                } else if !seed.is_nought() {
+                    self.reverse_typed_with_care(code, end, id, sweep);
                 }
             }
         }
@@ -325,7 +339,7 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
         if seed == V::zero() {
             return special.record;
         }
-        if !seed.is_ordinary() || matches!(kind, Kind::Mixed | Kind::Explicit) {
+        if !seed.is_ordinary() {
             // SAFETY: promised by the caller.
             unsafe { self.reverse_with_care(code, end, seed, sweep) };
             return special.record;
@@ -342,9 +356,28 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
                     ids.zip(partials).for_each(|(id, partial)| adjoints[id] += seed * *partial);
                 });
             }
+            Kind::Mixed | Kind::Explicit => {
+                // SAFETY: as above.
+                let partials = unsafe { special.partials::<M::Index>(values) };
+                let active = ids.zip(partials).filter(|(id, _)| *id != 0);
+                active.for_each(|(id, partial)| adjoints[id] += seed * partial);
+            }
             _ => unreachable!("inputs have no data, the others are no special ones"),
         }
         special.record
+    }
+
+    /// Reverses the typed record that begins there and assigns to `id`, whose adjoint is not finite.
+    ///
+    /// # Safety
+    ///
+    /// As [`reverse_with_care`](Self::reverse_with_care).
+    #[cold]
+    unsafe fn reverse_typed_with_care(&self, code: u8, record: *const u8, id: usize, sweep: &mut Sweep<'_, V>) {
+        let seed = core::mem::replace(&mut sweep.adjoints[id], V::zero());
+        let bytes = self.table.entries[code as usize].bytes + Self::TAIL;
+        // SAFETY: promised by the caller.
+        unsafe { self.reverse_with_care(code, record.wrapping_add(bytes), seed, sweep) }
     }
 
     /// Reverses the record that ends at `end`, whatever it is and whatever the seed.
@@ -390,11 +423,8 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
                 });
             }
             Kind::Typed | Kind::Mixed | Kind::Explicit => {
-                let layout = special.layout.expect("typed records have a layout");
-                let passive = special.payload - layout.payload;
-                let payload: SmallVec<[V; 128]> = payload.collect();
-                let values: Partials<V> = layout.values_at(ids.clone(), &payload[..passive], values);
-                let partials = layout.expand::<M::Index>(&payload[passive..], &values);
+                // SAFETY: `special` describes the record.
+                let partials = unsafe { special.partials::<M::Index>(values) };
                 list.extend(ids.zip(partials).filter(|(id, _)| *id != 0));
             }
         }

@@ -168,7 +168,7 @@ conventions! {
     }
 
     /// The partial of what is not selected is 0, and takes nothing from an infinite adjoint.
-    the_root_of_a_maximum_that_is_not_selected_is_flat |x| { x[0].max(0.0).eval().sqrt() } at {
+    the_root_of_a_maximum_that_is_not_selected_is_flat |x| { x[0].max(0.0).eval().sqrt().eval() } at {
         [-1.0] => 0.0, [0.0];
         [4.0] => 2.0, [0.25];
     }

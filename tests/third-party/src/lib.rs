@@ -160,7 +160,9 @@ impl<V: Float> Reverse for CompressedRows<V> {
             }
             let adjoint = core::mem::replace(&mut adjoints[identifier], V::zero());
             if adjoint != V::zero() {
-                row.for_each(|(column, partial)| adjoints[column] += adjoint * partial);
+                // Zero times anything is zero, infinities and NaN included.
+                let counting = row.filter(|(_, partial)| *partial != V::zero());
+                counting.for_each(|(column, partial)| adjoints[column] += adjoint * partial);
             }
         }
         Ok(())

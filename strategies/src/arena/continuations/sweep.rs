@@ -112,9 +112,8 @@ impl<V: Float, M: IndexManager> Continuations<V, M> {
             if seed.is_ordinary() {
                 *adjoint = V::zero();
                 dispatch(vtable.hash, end, seed, sweep, vtable.reverse);
-            } else if seed != V::zero() {
-                *adjoint = V::zero();
-                Self::call_with_care(vtable, end, seed, sweep);
+            } else if !seed.is_nought() {
+                Self::call_with_care(vtable, end, sweep);
             }
             bytes
         }
@@ -127,7 +126,9 @@ impl<V: Float, M: IndexManager> Continuations<V, M> {
     /// A closure of this type ends there, and its identifiers are below the number of adjoints.
     #[cold]
     #[inline(never)]
-    unsafe fn call_with_care(vtable: &Vtable<V>, end: *const u8, seed: V, sweep: &mut Sweep<'_, V>) {
+    unsafe fn call_with_care(vtable: &Vtable<V>, end: *const u8, sweep: &mut Sweep<'_, V>) {
+        // SAFETY: promised by the caller.
+        let seed = core::mem::replace(&mut sweep.adjoints[unsafe { result::<M::Index>(end) }], V::zero());
         let mut partials = Scratch::<V>::new();
         // SAFETY: promised by the caller.
         let slots = unsafe {
