@@ -1,8 +1,8 @@
 //! Functions of closed variables that are not in the list of `math/methods.rs`, and what may be their second argument.
 
 use super::Closed;
-use crate::math::selection::{AtLeast, AtMost, PositiveDifference};
 use crate::expr::Literal;
+use crate::math::selection::{AtLeast, AtMost, PositiveDifference};
 use crate::math::{Binary, binary};
 use tapewright_strategies::num_traits::{Float as _, One};
 use tapewright_strategies::{Comparison, Taping};

@@ -358,7 +358,9 @@ impl<V: Float> Entry<V> {
         let mut outputs = Scratch::<V>::new();
         outputs.resize(self.outputs.len(), V::zero());
         if !inputs.is_empty() {
-            apply(self.rule.keeps_zeros(), &inputs, &mut outputs, |inputs, outputs| self.rule.forward(inputs, outputs))?;
+            apply(self.rule.keeps_zeros(), &inputs, &mut outputs, |inputs, outputs| {
+                self.rule.forward(inputs, outputs)
+            })?;
         }
         self.outputs.iter().zip(&*outputs).for_each(|(slot, tangent)| tangents[slot] = *tangent);
         Ok(())

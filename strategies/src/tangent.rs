@@ -217,9 +217,8 @@ impl<const N: usize, V: Float, P: Policy> Taping for Tangent<N, V, P> {
             let tangents: Vec<V> = inputs.iter().map(|(_, tangent)| slope(tangent, lane)).collect();
             slopes.fill(V::zero());
             if tangents.iter().any(|tangent| *tangent != V::zero())
-                && let Err(error) = apply(rule.keeps_zeros(), &tangents, &mut slopes, |inputs, outputs| {
-                    rule.forward(inputs, outputs)
-                })
+                && let Err(error) =
+                    apply(rule.keeps_zeros(), &tangents, &mut slopes, |inputs, outputs| rule.forward(inputs, outputs))
             {
                 panic!("{error}");
             }

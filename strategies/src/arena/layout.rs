@@ -295,11 +295,7 @@ where
 /// # Safety
 ///
 /// As [`RerunFn`], for records of `Layout::replay::<S, B, I>`.
-unsafe fn rerun<S, B, I>(
-    record: *const u8,
-    values: (*const S::Value, usize),
-    partials: *mut S::Value,
-) -> S::Value
+unsafe fn rerun<S, B, I>(record: *const u8, values: (*const S::Value, usize), partials: *mut S::Value) -> S::Value
 where
     S: Taping<Raw = LinearId<I>>,
     B: Twin<S>,

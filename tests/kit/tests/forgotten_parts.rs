@@ -3,20 +3,9 @@
 use tapewright::prelude::*;
 use tapewright::{AdjointVector, Error, Rules, external};
 
-/// Runs a test under every strategy and index manager.
-macro_rules! everywhere {
-    ($($name:ident),*) => {$(
-        mod $name {
-            use super::*;
-            #[test] fn jacobian() { super::$name::<Jacobian>() }
-            #[test] fn primal_value() { super::$name::<PrimalValue>() }
-            #[test] fn continuation() { super::$name::<Continuation>() }
-            #[test] fn jacobian_reuse() { super::$name::<Jacobian<f64, Reuse>>() }
-            #[test] fn hybrid_reuse() { super::$name::<Hybrid<f64, Reuse>>() }
-            #[test] fn continuation_reuse() { super::$name::<Continuation<f64, Reuse>>() }
-        }
-    )*};
-}
+#[path = "sweeps/everywhere.rs"]
+mod everywhere;
+use everywhere::everywhere;
 
 fn adjoints_of_its_inputs_do_not_reach_what_comes_next<S: Reverse<Value = f64>>() {
     let mut tape = Tape::<S>::new();

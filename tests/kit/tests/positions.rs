@@ -4,33 +4,9 @@ use tapewright::prelude::*;
 use tapewright::{AdjointVector, Error};
 use tapewright_strategies::MemoryReport;
 
-/// Runs a test under every strategy and index manager.
-macro_rules! everywhere {
-    ($($name:ident),*) => {$(
-        mod $name {
-            use super::*;
-            #[test] fn jacobian() { super::$name::<Jacobian>() }
-            #[test] fn primal_value() { super::$name::<PrimalValue>() }
-            #[test] fn hybrid() { super::$name::<Hybrid>() }
-            #[test] fn continuation() { super::$name::<Continuation>() }
-            #[test] fn jacobian_reuse() { super::$name::<Jacobian<f64, Reuse>>() }
-            #[test] fn primal_value_reuse() { super::$name::<PrimalValue<f64, Reuse>>() }
-            #[test] fn hybrid_reuse() { super::$name::<Hybrid<f64, Reuse>>() }
-            #[test] fn continuation_reuse() { super::$name::<Continuation<f64, Reuse>>() }
-            #[test] fn jacobian_shared() { super::$name::<Jacobian<f64, Linear, Shared>>() }
-            #[test] fn primal_value_spilled() { super::$name::<PrimalValue<f64, Linear, tapewright::Spilled<Tight>>>() }
-            #[test] fn primal_value_reuse_spilled() { super::$name::<PrimalValue<f64, Reuse, tapewright::Spilled<Tight>>>() }
-        }
-    )*};
-}
-
-/// A few slabs in memory, so that records leave it.
-struct Tight;
-impl tapewright::SpillDefaults for Tight {
-    fn options() -> tapewright::SpillOptions {
-        tapewright::SpillOptions::default().slab(16 << 10).memory(4 * (20 << 10))
-    }
-}
+#[path = "sweeps/everywhere.rs"]
+mod everywhere;
+use everywhere::everywhere;
 
 /// n steps of a chain that uses x in every step.
 fn chain<S: Taping<Value = f64>>(n: usize, x: &Real<S>, start: &Real<S>) -> Real<S> {
