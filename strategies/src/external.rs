@@ -96,6 +96,17 @@ pub trait External<V: Float>: Send + Sync + 'static {
         false
     }
 
+    /// Whether the rules are for a function with this number of inputs and this number of outputs. It is asked once,
+    /// before the function is recorded.
+    ///
+    /// # Errors
+    ///
+    /// Why they are not; nothing is recorded then.
+    fn check(&self, inputs: usize, outputs: usize) -> Result<(), String> {
+        let _ = (inputs, outputs);
+        Ok(())
+    }
+
     /// Bytes that the value owns beside its own size, for memory reports.
     fn owned_bytes(&self) -> usize {
         0
