@@ -90,7 +90,7 @@ impl Digest {
 }
 
 /// The bits, alike for every NaN: their sign and payload depend on how the compiler arranges operands.
-pub(super) fn bits<V: Float>(value: V) -> u64 {
+fn bits<V: Float>(value: V) -> u64 {
     if value.is_nan() { f64::NAN.to_bits() } else { value.as_f64().to_bits() }
 }
 
