@@ -188,6 +188,15 @@ pub enum SweepError {
         /// The outputs among which the first that came out differently is, counted from 0; empty if their number changed.
         outputs: Range<usize>,
     },
+    /// The plan for the reversal of a time loop cannot be carried out, or would not reverse it.
+    FaultySchedule {
+        /// The loop's name.
+        time_loop: String,
+        /// The action of the plan with its place, counted from 1; or that the plan ended.
+        action: String,
+        /// What is wrong with it.
+        why: String,
+    },
     /// Somebody asked for the computation to stop.
     Cancelled {
         /// What was stopped.
@@ -236,6 +245,9 @@ impl fmt::Display for SweepError {
                     _ => write!(f, "another output among {} to {}", outputs.start, outputs.end - 1)?,
                 }
                 f.write_str(" (random numbers, clocks and changing globals must be inputs)")
+            }
+            Self::FaultySchedule { time_loop, action, why } => {
+                write!(f, "the schedule of {time_loop} is faulty at {action}: {why}")
             }
             Self::Cancelled { what } => write!(f, "{what} was cancelled"),
             Self::BranchChanged { file, line } => write!(
@@ -369,7 +381,9 @@ impl<V: Float> Entry<V> {
         let mut outputs = Scratch::<V>::new();
         outputs.resize(self.outputs.len(), V::zero());
         if !inputs.is_empty() {
-            apply(self.rule.keeps_zeros(), &inputs, &mut outputs, |inputs, outputs| self.rule.forward(inputs, outputs))?;
+            apply(self.rule.keeps_zeros(), &inputs, &mut outputs, |inputs, outputs| {
+                self.rule.forward(inputs, outputs)
+            })?;
         }
         self.outputs.iter().zip(&*outputs).for_each(|(slot, tangent)| tangents[slot] = *tangent);
         Ok(())
