@@ -1,6 +1,6 @@
 //! Blocks of statements that become one record for each output.
 
-use crate::checkpoint::{TapePool, plain, record_stage};
+use crate::checkpoint::{TapePool, convert, plain_at, rebuild, record_stage, same_value};
 use crate::expr::Real;
 use crate::external::with_partials;
 use crate::variables::Variables;
@@ -59,7 +59,7 @@ where
         outputs.visit(&mut |slice| slice.iter().for_each(|y| Block::<N, S>::assert_present(y.id())));
         outputs
     });
-    outputs.map(&mut |y| with_partials(inputs, y.value(), &y.tangent()))
+    convert(&outputs, |y| with_partials(inputs, y.value(), &y.tangent()))
 }
 
 /// Runs a block on a tape of its own, of strategy `T`, sweeps that once for each output, and records one statement for each of
@@ -102,18 +102,19 @@ where
     Y: Variables<T>,
 {
     let list: Vec<Real<S>> = inputs.list().into_iter().cloned().collect();
-    let at = plain(inputs);
     let arguments = inputs.arguments();
+    let at = plain_at(inputs, &arguments);
     let active = S::is_active(&arguments);
     S::keep::<TapePool<T>>(&arguments).unwrap_or_default().with(|tape| {
         let (x, y) = record_stage(tape, &at, block).unwrap_or_else(|error| panic!("{error}"));
         let outputs: Vec<Real<T>> = y.list().into_iter().cloned().collect();
         let rows = if active { tape.rows(&x, &outputs) } else { Ok(Vec::new()) };
         let rows = rows.unwrap_or_else(|error| panic!("a block cannot be preaccumulated: {error}"));
-        let mut rows = rows.into_iter();
-        y.map(&mut |output| match rows.next() {
-            Some(row) => with_partials(&list, output.value(), &row),
+        let mut rows = rows.iter();
+        let result = |output: &Real<T>| match rows.next() {
+            Some(row) => with_partials(&list, output.value(), row),
             None => Real::constant(output.value()),
-        })
+        };
+        rebuild(&y, &outputs.iter().map(result).collect::<Vec<_>>(), same_value)
     })
 }

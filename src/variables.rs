@@ -8,6 +8,14 @@ use tapewright_strategies::Taping;
 /// Provided for [`Real`], vectors, boxed slices, arrays, options and tuples of such, and for structs by
 /// [`variables!`](crate::variables). The order of [`visit`](Self::visit) and [`map`](Self::map) is that of the adjoints.
 ///
+/// # Implementing it by hand
+///
+/// `visit` and `map` must pass the same variables in the same order, each once, and always the same ones as long as the
+/// collection is not changed; `map` must put what `f` makes of a variable where `visit` of the new collection gives it
+/// at the same place. Stages, time loops and preaccumulated blocks panic with the name of the type where they meet the
+/// contrary. They compare numbers of variables, values and, in recordings, identifiers: of two outputs with equal
+/// values that `map` exchanges they may notice nothing.
+///
 /// ```
 /// use tapewright::{Variables, prelude::*};
 ///

@@ -6,7 +6,7 @@ use core::ops::Range;
 use smallvec::SmallVec;
 use tapewright_strategies::{Float, Passive};
 
-/// The bits of many numbers in few: any one number that differs is noticed, and which it was, or almost.
+/// The bits of many numbers in few: any numbers that differ are noticed, and where, or almost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fingerprint(SmallVec<[u64; 1]>);
 
@@ -36,20 +36,57 @@ const fn block(values: usize) -> usize {
     if block == 0 { 1 } else { block }
 }
 
-/// Eight sums beside one another, so that the compiler can use vectors. Rotating, and adding bits modulo 2, loses nothing of a
-/// single change.
-fn digest_of<V: Float>(values: &[V]) -> u64 {
-    let mut lanes = [0x9E37_79B9_7F4A_7C15_u64; 8];
-    let mut chunks = values.chunks_exact(8);
-    for chunk in &mut chunks {
-        for (lane, value) in lanes.iter_mut().zip(chunk) {
-            *lane = lane.rotate_left(5) ^ bits(*value);
+/// A number for a sequence of slices: with a probability of about 1 − 2⁻⁶⁴ another one if any number, their order or
+/// the length of a slice differs.
+///
+/// For each row of 64 numbers it has the sum of bits · key modulo 2¹²⁸, with a key for each place (D. Lemire and O.
+/// Kaser, *Strongly universal string hashing is fast*, The Computer Journal 57, 2014). There, two numbers that are
+/// exchanged always change the sum, because |(a − b)·(kᵢ − kⱼ)| is less than 2¹²⁸ and not 0. Sums are chained by a
+/// mixer that loses nothing of what was before.
+struct Digest(u64);
+
+/// Keys of the places, which are as good as random: the first numbers of `SplitMix64`.
+const KEYS: [u64; 64] = {
+    let mut keys = [0; 64];
+    let mut place = 0;
+    while place < keys.len() {
+        keys[place] = mix(WEYL.wrapping_mul(place as u64 + 1));
+        place += 1;
+    }
+    keys
+};
+
+/// 2⁶⁴ divided by the golden ratio.
+const WEYL: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// The mixer of `SplitMix64`, which is one to one (G. Steele, D. Lea and C. Flood, *Fast splittable pseudorandom number
+/// generators*, OOPSLA 2014).
+const fn mix(bits: u64) -> u64 {
+    let bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    bits ^ (bits >> 31)
+}
+
+impl Digest {
+    const fn new() -> Self {
+        Self(WEYL)
+    }
+
+    fn slice<V: Float>(&mut self, values: &[V]) {
+        for row in values.chunks(KEYS.len()) {
+            let products = row.iter().zip(&KEYS).map(|(value, key)| u128::from(bits(*value)) * u128::from(*key));
+            let sum = products.fold(0, u128::wrapping_add);
+            #[allow(clippy::cast_possible_truncation, reason = "one half, then the other")]
+            for half in [sum as u64, (sum >> 64) as u64] {
+                self.word(half);
+            }
         }
+        self.word(values.len() as u64);
     }
-    for (lane, value) in lanes.iter_mut().zip(chunks.remainder()) {
-        *lane = lane.rotate_left(5) ^ bits(*value);
+
+    const fn word(&mut self, word: u64) {
+        self.0 = mix(self.0 ^ word);
     }
-    lanes.iter().fold(values.len() as u64, |sum, lane| then(sum, *lane))
 }
 
 /// The bits, alike for every NaN: their sign and payload depend on how the compiler arranges operands.
@@ -57,20 +94,22 @@ fn bits<V: Float>(value: V) -> u64 {
     if value.is_nan() { f64::NAN.to_bits() } else { value.as_f64().to_bits() }
 }
 
-const fn then(sum: u64, next: u64) -> u64 {
-    (sum.rotate_left(23) ^ next).wrapping_mul(0x100_0000_01B3)
+fn digest_of<V: Float>(values: &[V]) -> u64 {
+    let mut digest = Digest::new();
+    digest.slice(values);
+    digest.0
 }
 
 /// The bits of all the numbers of a collection.
 pub(super) fn digest<V: Float, X: Variables<Passive<V>>>(numbers: &X) -> u64 {
-    let mut sum = 0;
-    numbers.visit(&mut |slice| sum = then(sum, digest_of(Real::floats(slice))));
-    sum
+    let mut digest = Digest::new();
+    numbers.visit(&mut |slice| digest.slice(Real::floats(slice)));
+    digest.0
 }
 
 /// The lengths of all the slices of a collection, in order.
 pub(super) fn shape<V: Float, X: Variables<Passive<V>>>(collection: &X) -> u64 {
-    let mut sum = 0;
-    collection.visit(&mut |slice| sum = then(sum, slice.len() as u64));
-    sum
+    let mut digest = Digest::new();
+    collection.visit(&mut |slice| digest.word(slice.len() as u64));
+    digest.0
 }

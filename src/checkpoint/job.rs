@@ -1,18 +1,18 @@
 //! A loop that has its inputs, and what is done with it.
 
 use super::fingerprint::digest;
-use super::pool::TapePool;
+use super::ledger::Ledger;
+use super::pool::{Lent, TapePool};
 use super::rerun;
+use super::slots::Slots;
 use super::snapshots::Snapshots;
 use super::time_loop::{Progress, TimeLoop};
 use crate::expr::Real;
 use crate::schedule::{Action, Level, Schedule};
-use crate::tape::Tape;
 use crate::variables::Variables;
 use core::marker::PhantomData;
 use core::ops::ControlFlow;
-use std::sync::{Mutex, PoisonError};
-use tapewright_strategies::{External, Passive, Reverse, SweepError};
+use tapewright_strategies::{Passive, Reverse, SweepError};
 
 /// A loop that has been given its inputs. `C` and `X` are parameters and state as plain numbers.
 pub(super) struct Job<T: Reverse, C, X, P, R> {
@@ -32,23 +32,65 @@ pub(super) struct Job<T: Reverse, C, X, P, R> {
 
 /// A loop under way.
 pub(super) struct Run<T: Reverse, C, X: Variables<Passive<T::Value>>> {
-    pub(super) schedule: Box<dyn Schedule + Send>,
+    schedule: Box<dyn Schedule + Send>,
+    ledger: Ledger,
+    /// Actions that the schedule has given, its end among them.
+    actions: usize,
     /// The present state.
     pub(super) state: X,
     snapshots: Snapshots<X>,
-    tapes: Vec<Option<Step<T>>>,
+    /// By tape of the schedule. Whatever happens, they go back to the pool.
+    tapes: Slots<Step<T>>,
     progress: Progress,
     /// The digests of the first run, as far as it is.
-    pub(super) prints: Vec<u64>,
+    prints: Vec<u64>,
     parameters: PhantomData<fn() -> C>,
+}
+
+impl<T: Reverse, C, X: Variables<Passive<T::Value>>> Run<T, C, X> {
+    /// States that it holds, the present one among them, and bytes of tapes.
+    pub(super) fn holds(&self) -> (usize, usize) {
+        let tapes = self.tapes.values().map(|step| step.tape.memory().total().reserved);
+        (1 + self.snapshots.held(), tapes.sum())
+    }
+
+    /// Moves the adjoints over the step that is recorded on this tape.
+    fn sweep(&mut self, tape: usize, adjoints: &mut Adjoints<'_, T::Value>) -> Result<(), SweepError> {
+        let mut recorded = self.tapes.remove(&tape).expect("the ledger has the step");
+        adjoints.inputs.clear();
+        adjoints.inputs.resize(recorded.inputs.len() * adjoints.lanes, zero());
+        let ends = (&recorded.inputs[..], &recorded.end[..]);
+        rerun::sweep(&mut recorded.tape, ends, &adjoints.state, &mut adjoints.inputs, adjoints.lanes)?;
+        let (of_parameters, of_state) = adjoints.inputs.split_at(adjoints.parameters.len());
+        add(adjoints.parameters, of_parameters);
+        adjoints.state.clear();
+        adjoints.state.extend_from_slice(of_state);
+        self.progress.swept += 1;
+        Ok(())
+    }
 }
 
 /// A step that has been recorded.
 struct Step<T: Reverse> {
-    tape: Tape<T>,
+    tape: Lent<T>,
     inputs: Vec<Real<T>>,
     end: Vec<Real<T>>,
 }
+
+/// Adjoints on their way through a loop.
+struct Adjoints<'a, V> {
+    /// How many adjoints each variable has.
+    lanes: usize,
+    /// Of the parameters, to which each step adds.
+    parameters: &'a mut [V],
+    /// Of the present state.
+    state: Vec<V>,
+    /// Of the inputs of a step.
+    inputs: Vec<V>,
+}
+
+/// Whether a loop has another step, given its number and the state.
+type GoesOn<'a, X> = &'a dyn Fn(usize, &X) -> bool;
 
 impl<T, C, X, P, R> Job<T, C, X, P, R>
 where
@@ -61,45 +103,55 @@ where
 {
     pub(super) fn begin(&self) -> Run<T, C, X> {
         let schedule = (self.settings.plans)();
-        let steps = schedule.steps();
+        let ledger = Ledger::new(&*schedule, self.steps);
+        let progress = Progress {
+            reversing: false,
+            step: 0,
+            steps: ledger.steps(),
+            advanced: 0,
+            recorded: 0,
+            swept: 0,
+            snapshots: 0,
+            disk_bytes: 0,
+        };
         Run {
             schedule,
+            ledger,
+            actions: 0,
             state: rerun::plain(&self.start),
             snapshots: Snapshots::new(&self.settings.disk),
-            tapes: Vec::new(),
-            progress: Progress {
-                reversing: false,
-                step: 0,
-                steps,
-                advanced: 0,
-                recorded: 0,
-                swept: 0,
-                snapshots: 0,
-                disk_bytes: 0,
-            },
+            tapes: Slots::default(),
+            progress,
             prints: Vec::new(),
             parameters: PhantomData,
         }
     }
 
     /// Carries out the schedule until the final state is there.
-    pub(super) fn forward(&self, run: &mut Run<T, C, X>, go_on: &dyn Fn(usize, &X) -> bool) -> Result<(), SweepError> {
-        loop {
-            match self.next(run) {
-                Action::Turn => {
-                    run.progress.reversing = true;
-                    run.progress.steps = run.schedule.steps();
-                    return Ok(());
-                }
-                Action::Sweep { .. } => unreachable!("a schedule sweeps after the turn"),
-                action => self.carry_out(run, action, go_on)?,
+    pub(super) fn forward(&self, run: &mut Run<T, C, X>, go_on: GoesOn<'_, X>) -> Result<(), SweepError> {
+        // There is a turn: the ledger lets no plan end before it.
+        while let Some(action) = self.next(run)? {
+            if action == Action::Turn {
+                run.ledger.done(action);
+                run.progress.reversing = true;
+                run.progress.steps = run.ledger.steps();
+                break;
             }
+            self.carry_out(run, action, go_on)?;
         }
+        Ok(())
+    }
+
+    /// Keeps what the first run has found out.
+    pub(super) fn keep_results(&mut self, run: &mut Run<T, C, X>) {
+        self.steps = run.ledger.steps();
+        self.prints = core::mem::take(&mut run.prints);
+        self.prints.shrink_to_fit();
     }
 
     /// Carries out the rest of the schedule, from adjoints of the final state to those of parameters and first state, which are
     /// added to `inputs`.
-    fn backward(
+    pub(super) fn backward(
         &self,
         mut run: Run<T, C, X>,
         lanes: usize,
@@ -107,33 +159,24 @@ where
         inputs: &mut [T::Value],
     ) -> Result<(), SweepError> {
         let (parameters, state) = inputs.split_at_mut(self.counts.0 * lanes);
-        let mut adjoints = outputs.to_vec();
-        let mut before = Vec::new();
-        while let Some(action) = run.schedule.next_action() {
-            let Action::Sweep { step, tape } = action else {
-                self.carry_out(&mut run, action, &|_, _| true)?;
-                continue;
-            };
-            let mut recorded = run.tapes[tape].take().expect("a schedule sweeps what it has recorded");
-            before.clear();
-            before.resize(recorded.inputs.len() * lanes, zero());
-            let ends = (&recorded.inputs[..], &recorded.end[..]);
-            rerun::sweep(&mut recorded.tape, ends, &adjoints, &mut before, lanes)?;
-            self.pool.give_back(recorded.tape);
-            let (of_parameters, of_state) = before.split_at(parameters.len());
-            add(parameters, of_parameters);
-            adjoints.clear();
-            adjoints.extend_from_slice(of_state);
-            run.progress.swept += 1;
-            self.report(&mut run, step)?;
+        let mut adjoints = Adjoints { lanes, parameters, state: outputs.to_vec(), inputs: Vec::new() };
+        while let Some(action) = self.next(&mut run)? {
+            match action {
+                Action::Sweep { step, tape } => {
+                    run.sweep(tape, &mut adjoints)?;
+                    run.ledger.done(action);
+                    self.report(&mut run, step)?;
+                }
+                action => self.carry_out(&mut run, action, &|_, _| true)?,
+            }
         }
-        add(state, &adjoints);
+        add(state, &adjoints.state);
         Ok(())
     }
 
     /// Records and sweeps forward one step after the other, from tangents of parameters and first state to those of the final
     /// state.
-    fn forward_tangents(&self, inputs: &[T::Value], outputs: &mut [T::Value]) -> Result<(), SweepError> {
+    pub(super) fn forward_tangents(&self, inputs: &[T::Value], outputs: &mut [T::Value]) -> Result<(), SweepError> {
         let mut run = self.begin();
         let mut tangents = inputs.to_vec();
         outputs.copy_from_slice(&inputs[self.counts.0..]);
@@ -142,32 +185,34 @@ where
             let ends: Vec<&Real<T>> = recorded.end.iter().collect();
             rerun::sweep_forward(&mut recorded.tape, (&recorded.inputs, &tangents), (&ends, outputs))?;
             tangents[self.counts.0..].copy_from_slice(outputs);
-            self.pool.give_back(recorded.tape);
         }
         Ok(())
     }
 
-    /// The next action, of which there are more.
-    fn next(&self, run: &mut Run<T, C, X>) -> Action {
+    /// The next action, which is possible, or `None` if all steps have been swept.
+    fn next(&self, run: &mut Run<T, C, X>) -> Result<Option<Action>, SweepError> {
         let action = run.schedule.next_action();
-        action.unwrap_or_else(|| panic!("the schedule of {} ends before the turn", self.settings.name))
+        run.actions += 1;
+        let verdict = run.ledger.check(action, run.schedule.steps());
+        verdict.map_err(|why| self.faulty(run, action, why))?;
+        Ok(action)
     }
 
-    /// Carries out anything but `Turn` and `Sweep`.
-    fn carry_out(
-        &self,
-        run: &mut Run<T, C, X>,
-        action: Action,
-        go_on: &dyn Fn(usize, &X) -> bool,
-    ) -> Result<(), SweepError> {
+    /// The error for a plan that goes on with this action, or ends.
+    fn faulty(&self, run: &Run<T, C, X>, action: Option<Action>, why: String) -> SweepError {
+        let action = match action {
+            Some(action) => format!("action {}, {action:?}", run.actions),
+            None => format!("its end, after action {}", run.actions - 1),
+        };
+        SweepError::FaultySchedule { time_loop: self.settings.name.clone(), action, why }
+    }
+
+    /// Carries out anything but `Turn` and `Sweep`, which are their callers' business.
+    fn carry_out(&self, run: &mut Run<T, C, X>, action: Action, go_on: GoesOn<'_, X>) -> Result<(), SweepError> {
         match action {
-            Action::Store { slot, level: Level::Memory, .. } => run.snapshots.store(slot, &run.state),
-            Action::Store { slot, level: Level::Disk, .. } => {
-                if let Err(error) = run.snapshots.store_on_disk(slot, &run.state, self.settings.checked) {
-                    if !self.settings.give_way || run.schedule.indispensable() {
-                        return Err(error);
-                    }
-                    run.schedule.refused();
+            Action::Store { slot, level, .. } => {
+                if !self.store(run, slot, level)? {
+                    return Ok(());
                 }
             }
             Action::Restore { slot, level: Level::Memory, .. } => run.state = run.snapshots.restore(slot),
@@ -178,69 +223,108 @@ where
             Action::Discard { slot, level: Level::Disk } => run.snapshots.discard_from_disk(slot),
             Action::Advance { from, to } => {
                 for step in from..to {
-                    if !run.progress.reversing && !self.goes_on(run, step, go_on) {
-                        run.schedule.end(step);
-                        break;
+                    if !self.goes_on(run, step, go_on) {
+                        return self.end(run, action, step);
                     }
-                    run.state = (self.plain)(step, &self.parameters, &run.state);
-                    run.progress.advanced += 1;
-                    let (found, expected) = (run.state.count(), self.counts.1);
-                    assert!(
-                        found == expected,
-                        "step {step} of {} returned a state of {found} variables for one of {expected}: all states of a loop \
-                         must have the same shape",
-                        self.settings.name
-                    );
-                    if self.prints.is_empty() && run.prints.len() == step {
-                        self.compare(run, step)?;
-                    }
-                    self.report(run, step)?;
+                    self.advance(run, step)?;
                 }
             }
+            Action::Record { step, .. } if !self.goes_on(run, step, go_on) => return self.end(run, action, step),
             Action::Record { step, tape } => {
                 let recorded = self.record(run, step)?;
-                if run.tapes.len() <= tape {
-                    run.tapes.resize_with(tape + 1, || None);
-                }
-                run.tapes[tape] = Some(recorded);
+                run.tapes.insert(tape, recorded);
                 run.progress.recorded += 1;
                 self.report(run, step)?;
             }
-            Action::Turn | Action::Sweep { .. } => unreachable!("handled by the callers"),
+            Action::Turn | Action::Sweep { .. } => {}
         }
+        run.ledger.done(action);
         Ok(())
     }
 
+    /// Keeps the present state; `false` if the loop does without it.
+    fn store(&self, run: &mut Run<T, C, X>, slot: usize, level: Level) -> Result<bool, SweepError> {
+        if level == Level::Memory {
+            run.snapshots.store(slot, &run.state);
+            return Ok(true);
+        }
+        match run.snapshots.store_on_disk(slot, &run.state, self.settings.checked) {
+            Ok(()) => Ok(true),
+            Err(error) if !self.settings.give_way || run.schedule.indispensable() => Err(error),
+            Err(_) => {
+                run.schedule.refused();
+                Ok(false)
+            }
+        }
+    }
+
     /// Whether there is another step; the number of steps may be known from an earlier run.
-    fn goes_on(&self, run: &Run<T, C, X>, step: usize, go_on: &dyn Fn(usize, &X) -> bool) -> bool {
+    fn goes_on(&self, run: &Run<T, C, X>, step: usize, go_on: GoesOn<'_, X>) -> bool {
         match self.steps {
             Some(steps) => step < steps,
-            None => go_on(step, &run.state),
+            None => run.progress.reversing || go_on(step, &run.state),
         }
+    }
+
+    /// Tells the schedule that the loop ends with the present state, that before `step`, in the midst of this action.
+    fn end(&self, run: &mut Run<T, C, X>, action: Action, step: usize) -> Result<(), SweepError> {
+        if let Some(steps) = run.ledger.steps() {
+            self.settings.ends_early(step, steps);
+        }
+        run.schedule.end(step);
+        let verdict = run.ledger.end(step, run.schedule.steps());
+        verdict.map_err(|why| self.faulty(run, Some(action), why))
+    }
+
+    /// Computes a step without recording.
+    fn advance(&self, run: &mut Run<T, C, X>, step: usize) -> Result<(), SweepError> {
+        run.state = (self.plain)(step, &self.parameters, &run.state);
+        run.progress.advanced += 1;
+        let (found, expected) = (rerun::visited(&run.state), self.counts.1);
+        assert!(
+            found == expected,
+            "step {step} of {} returned a state of {found} variables for one of {expected}: all states of a loop must \
+             have the same shape",
+            self.settings.name
+        );
+        if self.prints.is_empty() && run.prints.len() == step {
+            self.compare(run, step)?;
+        }
+        self.report(run, step)
     }
 
     /// Records a step at the present state, which becomes that after it.
     fn record(&self, run: &mut Run<T, C, X>, step: usize) -> Result<Step<T>, SweepError> {
-        let mut tape = self.pool.take();
+        let mut tape = self.pool.lend();
         let (inputs, end, after) = rerun::isolated::<T, _>(|| {
             tape.record(|scope| {
-                let mut values = self.parameters.values();
-                run.state.visit(&mut |slice| values.extend_from_slice(Real::floats(slice)));
-                let inputs = scope.inputs(&values);
-                let mut variables = inputs.iter().cloned();
-                let parameters = rerun::rebuild(&self.parameters, &mut variables);
-                let state = rerun::rebuild(&run.state, &mut variables);
+                let inputs = scope.inputs(&self.inputs_at(&run.state));
+                let (parameters, state) = inputs.split_at(self.counts.0);
+                let parameters = rerun::rebuild(&self.parameters, parameters, rerun::same_variable);
+                let state = rerun::rebuild(&run.state, state, rerun::same_variable);
                 let after = (self.taped)(step, &parameters, &state);
                 let end = rerun::own(scope.number(), &after, self.counts.1);
                 (inputs, end, rerun::plain(&after))
             })
         })?;
-        if end.len() != run.state.count() {
+        if end.len() != self.counts.1 {
             return Err(SweepError::NotReproducible { stage: self.name_of(step), outputs: 0..0 });
         }
         run.state = after;
         self.compare(run, step)?;
         Ok(Step { tape, inputs, end })
+    }
+
+    /// The values of the parameters and of a state.
+    fn inputs_at(&self, state: &X) -> Vec<T::Value> {
+        let mut values = Vec::with_capacity(self.counts.0 + self.counts.1);
+        self.parameters.visit(&mut |slice| values.extend_from_slice(Real::floats(slice)));
+        state.visit(&mut |slice| values.extend_from_slice(Real::floats(slice)));
+        let (found, expected) = (values.len(), self.counts.0 + self.counts.1);
+        if found != expected {
+            rerun::contradiction::<(C, X)>(format_args!("`visit` gives {found} variables, and gave {expected} before"));
+        }
+        values
     }
 
     /// Compares the present state, that after `step`, with that of the first run, which this may be.
@@ -281,60 +365,4 @@ fn zero<V: tapewright_strategies::Float>() -> V {
 
 fn add<V: tapewright_strategies::Float>(to: &mut [V], from: &[V]) {
     to.iter_mut().zip(from).for_each(|(to, from)| *to += *from);
-}
-
-/// A loop on the tape, and how far its first run went: to the turn.
-pub(super) struct Rule<T: Reverse, C, X: Variables<Passive<T::Value>>, P, R> {
-    pub(super) job: Job<T, C, X, P, R>,
-    pub(super) prepared: Mutex<Option<Run<T, C, X>>>,
-}
-
-impl<T, C, X, P, R> External<T::Value> for Rule<T, C, X, P, R>
-where
-    T: Reverse,
-    C: Variables<Passive<T::Value>> + Send + Sync + 'static,
-    X: Variables<Passive<T::Value>, With<Passive<T::Value>> = X> + Send + Sync + 'static,
-    P: Fn(usize, &C, &X) -> X + Send + Sync + 'static,
-    X::With<T>: Variables<T, With<Passive<T::Value>> = X>,
-    R: Fn(usize, &C::With<T>, &X::With<T>) -> X::With<T> + Send + Sync + 'static,
-{
-    fn name(&self) -> String {
-        self.job.settings.name.clone()
-    }
-
-    fn reverse(&self, outputs: &[T::Value], inputs: &mut [T::Value]) -> Result<(), SweepError> {
-        self.reverse_lanes(1, outputs, inputs)
-    }
-
-    fn reverse_lanes(&self, lanes: usize, outputs: &[T::Value], inputs: &mut [T::Value]) -> Result<(), SweepError> {
-        let prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner).take();
-        rerun::isolated::<T, _>(|| {
-            let run = if let Some(run) = prepared {
-                run
-            } else {
-                let mut run = self.job.begin();
-                self.job.forward(&mut run, &|_, _| true)?;
-                run
-            };
-            self.job.backward(run, lanes, outputs, inputs)
-        })?
-    }
-
-    fn forward(&self, inputs: &[T::Value], outputs: &mut [T::Value]) -> Result<(), SweepError> {
-        rerun::isolated::<T, _>(|| self.job.forward_tangents(inputs, outputs))?
-    }
-
-    fn keeps_zeros(&self) -> bool {
-        true
-    }
-
-    fn owned_bytes(&self) -> usize {
-        let prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
-        let (states, rest) = prepared.as_ref().map_or((0, 0), |run| {
-            let tapes = run.tapes.iter().flatten().map(|step| step.tape.memory().total().reserved).sum::<usize>();
-            (1 + run.snapshots.held(), tapes)
-        });
-        let numbers = self.job.counts.0 + (1 + states) * self.job.counts.1;
-        numbers * size_of::<T::Value>() + self.job.prints.capacity() * size_of::<u64>() + rest
-    }
 }

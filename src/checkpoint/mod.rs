@@ -2,13 +2,16 @@
 
 mod fingerprint;
 mod job;
+mod ledger;
 mod pool;
 mod rerun;
+mod rule;
+mod slots;
 mod snapshots;
 mod time_loop;
 
 pub use pool::{ScopedNestedRecording, TapePool};
-pub(crate) use rerun::{plain, record as record_stage};
+pub(crate) use rerun::{convert, plain_at, rebuild, record as record_stage, same_value};
 pub use time_loop::{Progress, TimeLoop};
 
 use crate::expr::Real;
@@ -34,6 +37,12 @@ use tapewright_strategies::{External, Passive, Reverse, Scratch, SweepError, Tap
 /// inputs, in a tuple for example; a stage that uses one without declaring it panics, with a message that says so. Values from
 /// outside are constants. A stage must compute the same each time: if the second run gives other outputs, by a single bit, the
 /// sweep returns [`SweepError::NotReproducible`] with the name of the stage.
+///
+/// Values are compared, slopes cannot be. Derivatives are wrong without an error when the taped function agrees with
+/// the plain one in the value alone: when it takes another branch on something that is no input, and both branches give
+/// the same value there; when it is another formula that gives the same value there; when it uses `x.value()`, which is
+/// a constant to the derivative. Give one generic function for both, and test its derivative with
+/// [`check_gradient!`](macro@crate::check_gradient).
 ///
 /// ```
 /// use tapewright::{Stage, prelude::*};
@@ -82,8 +91,8 @@ impl<T> Stage<T> {
         self
     }
 
-    /// Whether to compare the outputs of the second run with those of the first, which is the default. It costs up to 512
-    /// bytes for each stage, and little time.
+    /// Whether to compare the outputs of the second run with the first outputs, bit for bit, which is the default. It
+    /// costs up to 512 bytes for each stage, and little time. It compares values, not slopes.
     #[must_use]
     pub const fn checked(mut self, checked: bool) -> Self {
         self.checked = checked;
@@ -116,11 +125,12 @@ impl<T> Stage<T> {
         Y: Variables<Passive<S::Value>>,
         Z: Variables<T>,
     {
-        let at = rerun::plain(inputs);
+        let arguments = inputs.arguments();
+        let at = plain_at(inputs, &arguments);
         let outputs = active::isolated(|| plain(&at));
-        let (arguments, values) = (inputs.arguments(), outputs.values());
+        let values = outputs.values();
         if values.is_empty() || !S::is_active(&arguments) {
-            return outputs.map(&mut |y| Real::constant(y.value()));
+            return convert(&outputs, |y| Real::constant(y.value()));
         }
         let rule = Recorded::<T, X::With<Passive<S::Value>>, _> {
             inputs: at,
@@ -131,7 +141,7 @@ impl<T> Stage<T> {
             name: self.name,
         };
         let variables = external::record::<S>(&arguments, &values, rule);
-        rerun::rebuild(&outputs, &mut variables.into_iter())
+        rebuild(&outputs, &variables, same_value)
     }
 }
 
@@ -178,9 +188,9 @@ where
     let function = Arc::new(function);
     let plainly = Arc::clone(&function);
     let unrecorded = move |x: &X::With<Passive<S::Value>>| {
-        let y = plainly(&x.map::<S>(&mut |x| Real::constant(x.value())));
+        let y = plainly(&convert(x, |x| Real::<S>::constant(x.value())));
         rerun::assert_own(None, &y);
-        plain(&y)
+        convert(&y, |y| Real::constant(y.value()))
     };
     let name = core::any::type_name_of_val(&*function);
     Stage::<S>::new().named(name).run(inputs, unrecorded, move |x: &X| function(x))
@@ -207,6 +217,10 @@ where
     #[allow(clippy::type_complexity, reason = "inputs, and outputs")]
     fn record(&self, tape: &mut Tape<T>, count: usize) -> Result<(Scratch<Real<T>>, Scratch<Real<T>>), SweepError> {
         let (x, y) = rerun::record(tape, &self.inputs, &self.taped)?;
+        if x.len() != self.count {
+            let (found, expected) = (x.len(), self.count);
+            rerun::contradiction::<X>(format_args!("`visit` gives {found} variables, and gave {expected} before"));
+        }
         let (mut ends, mut values) = (Scratch::new(), Scratch::new());
         y.visit(&mut |slice| ends.extend_from_slice(slice));
         values.extend(ends.iter().map(Real::value));

@@ -4,6 +4,7 @@ use crate::error::Error;
 use crate::expr::Real;
 use crate::tape::{Recording, Tape};
 use core::fmt;
+use core::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, PoisonError};
 use tapewright_strategies::{Companion, Reverse};
 
@@ -22,7 +23,7 @@ impl<S: Reverse> TapePool<S> {
 
     /// Gives `f` an empty tape, and wipes it afterwards, also when `f` panics.
     pub fn with<R>(&self, f: impl FnOnce(&mut Tape<S>) -> R) -> R {
-        f(Borrowed { pool: self, tape: Some(self.take()) }.tape())
+        f(&mut self.lend())
     }
 
     /// Starts a nested recording, which ends with the guard: statements of its variables are recorded on a tape of its own.
@@ -49,12 +50,17 @@ impl<S: Reverse> TapePool<S> {
         self.lock().iter().map(|tape| tape.memory().total().reserved).sum()
     }
 
-    pub(crate) fn take(&self) -> Tape<S> {
+    /// An empty tape, which comes back on drop.
+    pub(super) fn lend(&self) -> Lent<S> {
+        Lent { pool: self.clone(), tape: Some(self.take()) }
+    }
+
+    fn take(&self) -> Tape<S> {
         let kept = self.lock().pop();
         kept.unwrap_or_default()
     }
 
-    pub(crate) fn give_back(&self, mut tape: Tape<S>) {
+    fn give_back(&self, mut tape: Tape<S>) {
         tape.reset();
         self.lock().push(tape);
     }
@@ -66,18 +72,25 @@ impl<S: Reverse> TapePool<S> {
 }
 
 /// A tape that goes back to its pool.
-struct Borrowed<'a, S: Reverse> {
-    pool: &'a TapePool<S>,
+pub(super) struct Lent<S: Reverse> {
+    pool: TapePool<S>,
     tape: Option<Tape<S>>,
 }
 
-impl<S: Reverse> Borrowed<'_, S> {
-    fn tape(&mut self) -> &mut Tape<S> {
+impl<S: Reverse> Deref for Lent<S> {
+    type Target = Tape<S>;
+    fn deref(&self) -> &Tape<S> {
+        self.tape.as_ref().expect("it is there until drop")
+    }
+}
+
+impl<S: Reverse> DerefMut for Lent<S> {
+    fn deref_mut(&mut self) -> &mut Tape<S> {
         self.tape.as_mut().expect("it is there until drop")
     }
 }
 
-impl<S: Reverse> Drop for Borrowed<'_, S> {
+impl<S: Reverse> Drop for Lent<S> {
     fn drop(&mut self) {
         if let Some(tape) = self.tape.take() {
             self.pool.give_back(tape);

@@ -2,34 +2,37 @@
 
 use super::fingerprint::shape;
 use super::rerun;
+use super::slots::Slots;
 use crate::expr::Real;
 use crate::variables::Variables;
 use tapewright_strategies::{Float, Passive, ScratchFile, SpillOptions, SweepError};
 
-/// Snapshots in the slots of a schedule.
+/// Snapshots in the slots of a schedule, which is known to restore and discard only what it has stored.
 pub(super) struct Snapshots<X> {
-    memory: Vec<Option<X>>,
-    /// How many of them there are.
-    held: usize,
+    memory: Slots<X>,
     options: SpillOptions,
     /// Made when the first snapshot goes there.
     file: Option<ScratchFile>,
     /// By slot: the shape of the state on disk.
-    on_disk: Vec<Option<u64>>,
+    on_disk: Slots<u64>,
     /// Bytes of a slot on disk.
     stride: u64,
+    /// Bytes of the file.
+    file_bytes: u64,
     buffer: Vec<u8>,
 }
+
+const STORED: &str = "the ledger has the snapshot";
 
 impl<X> Snapshots<X> {
     pub(super) fn new(options: &SpillOptions) -> Self {
         Self {
-            memory: Vec::new(),
-            held: 0,
+            memory: Slots::default(),
             options: options.clone(),
             file: None,
-            on_disk: Vec::new(),
+            on_disk: Slots::default(),
             stride: 0,
+            file_bytes: 0,
             buffer: Vec::new(),
         }
     }
@@ -39,11 +42,7 @@ impl<X> Snapshots<X> {
         V: Float,
         X: Variables<Passive<V>, With<Passive<V>> = X>,
     {
-        if self.memory.len() <= slot {
-            self.memory.resize_with(slot + 1, || None);
-        }
-        let before = self.memory[slot].replace(rerun::plain(state));
-        self.held += usize::from(before.is_none());
+        self.memory.insert(slot, rerun::plain(state));
     }
 
     pub(super) fn restore<V>(&self, slot: usize) -> X
@@ -51,12 +50,11 @@ impl<X> Snapshots<X> {
         V: Float,
         X: Variables<Passive<V>, With<Passive<V>> = X>,
     {
-        let kept = self.memory[slot].as_ref();
-        rerun::plain(kept.expect("a schedule restores what it has stored"))
+        rerun::plain(self.memory.get(&slot).expect(STORED))
     }
 
     pub(super) fn discard(&mut self, slot: usize) {
-        self.held -= usize::from(self.memory[slot].take().is_some());
+        self.memory.remove(&slot);
     }
 
     /// Writes the numbers of the state to the file.
@@ -87,13 +85,20 @@ impl<X> Snapshots<X> {
             // All states of a loop have as many numbers. Slots begin on pages, which transfers past the page cache need.
             self.stride = (self.buffer.len() as u64).next_multiple_of(4096).max(4096);
         }
-        if self.on_disk.len() <= slot {
-            self.on_disk.resize(slot + 1, None);
-        }
         let file = self.file.as_ref().expect("it has just been made");
-        file.write_at(&self.buffer, slot as u64 * self.stride)?;
-        self.on_disk[slot] = Some(shape(state));
+        if self.buffer.len() as u64 > self.stride {
+            rerun::contradiction::<X>(format_args!("`visit` gives more variables than before"));
+        }
+        let at = self.offset(slot);
+        file.write_at(&self.buffer, at)?;
+        self.file_bytes = self.file_bytes.max(at + self.stride);
+        self.on_disk.insert(slot, shape(state));
         Ok(())
+    }
+
+    /// Where a slot begins. No file has 2⁶³ bytes: what begins there cannot be written.
+    fn offset(&self, slot: usize) -> u64 {
+        (slot as u64).saturating_mul(self.stride).min(1 << 63)
     }
 
     /// Reads a state back; it has the shape of `like`.
@@ -102,7 +107,7 @@ impl<X> Snapshots<X> {
         V: Float,
         X: Variables<Passive<V>, With<Passive<V>> = X>,
     {
-        if self.on_disk[slot] != Some(shape(like)) {
+        if self.on_disk.get(&slot) != Some(&shape(like)) {
             return Err(SweepError::Unsupported {
                 what: String::from(
                     "snapshots on disk hold numbers only, and the shape of this loop's state changes from step to step: keep all \
@@ -110,27 +115,27 @@ impl<X> Snapshots<X> {
                 ),
             });
         }
-        self.buffer.resize(8 * like.count(), 0);
-        let file = self.file.as_ref().expect("the snapshot was written there");
-        file.read_at(&mut self.buffer, slot as u64 * self.stride)?;
-        let mut numbers = self.buffer.chunks_exact(8).map(|bytes| {
+        self.buffer.resize(8 * rerun::visited(like), 0);
+        let at = self.offset(slot);
+        self.file.as_ref().expect(STORED).read_at(&mut self.buffer, at)?;
+        let numbers = self.buffer.chunks_exact(8).map(|bytes| {
             let bits = u64::from_le_bytes(bytes.try_into().expect("8 bytes"));
             Real::<Passive<V>>::constant(V::from_f64(f64::from_bits(bits)))
         });
-        Ok(rerun::rebuild(like, &mut numbers))
+        Ok(rerun::rebuild(like, &numbers.collect::<Vec<_>>(), rerun::same_value))
     }
 
     pub(super) fn discard_from_disk(&mut self, slot: usize) {
-        self.on_disk[slot] = None;
+        self.on_disk.remove(&slot);
     }
 
     /// How many are in memory.
-    pub(super) const fn held(&self) -> usize {
-        self.held
+    pub(super) fn held(&self) -> usize {
+        self.memory.len()
     }
 
     /// Bytes of the file.
-    pub(super) fn file_bytes(&self) -> u64 {
-        self.on_disk.len() as u64 * self.stride
+    pub(super) const fn file_bytes(&self) -> u64 {
+        self.file_bytes
     }
 }

@@ -1,8 +1,9 @@
 //! A loop of steps that is reversed within a budget of snapshots.
 
-use super::job::{Job, Rule};
+use super::job::Job;
 use super::pool::TapePool;
 use super::rerun;
+use super::rule::Rule;
 use crate::error::Error;
 use crate::expr::Real;
 use crate::external;
@@ -56,6 +57,21 @@ type Plans = Arc<dyn Fn() -> Box<dyn Schedule + Send> + Send + Sync>;
 ///
 /// A second sweep of the same recording is right, too. It has to run the loop again, because the first one has used up the
 /// snapshots.
+///
+/// # What is checked
+///
+/// *The schedule*, action by action: a plan that leaves a step out, confuses states or recordings, or ends early is an
+/// error, [`SweepError::FaultySchedule`], never another gradient. That a plan comes to an end is not checked.
+///
+/// *The values*, unless [`checked`](Self::checked) says no: the state after each recorded step must be that of the
+/// first run, bit for bit. A number of 64 bits stands for each state, so one difference in 2⁶⁴ is missed.
+///
+/// *Not the slopes.* Only the taped step has derivatives, so there is nothing to compare them with. They are wrong
+/// without an error when the taped step agrees with the plain one in the value alone: when it takes another branch on
+/// something that is no input, and both branches give the same value there; when it is another formula that gives the
+/// same value there, such as `x.floor()` for a whole x; when it uses `x.value()`, which is a constant to the
+/// derivative. Give one generic function twice, and test its derivative with
+/// [`check_gradient!`](macro@crate::check_gradient).
 ///
 /// ```
 /// use tapewright::{TimeLoop, prelude::*, schedule::Revolve};
@@ -128,8 +144,9 @@ impl<T> TimeLoop<T> {
         self
     }
 
-    /// Whether to compare the state after each step that is recorded with that of the first run, bit for bit, which is the
-    /// default. It takes 8 bytes for each step, and the time to read the state twice.
+    /// Whether to compare the state after each step that is recorded with that of the first run, bit for bit, which is
+    /// the default. It takes 8 bytes for each step, and the time to read the state twice. It compares values, not
+    /// slopes: see [what is checked](Self#what-is-checked). The schedule is checked in any case.
     #[must_use]
     pub const fn checked(mut self, checked: bool) -> Self {
         self.checked = checked;
@@ -152,8 +169,8 @@ impl<T> TimeLoop<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::Storage`] when a snapshot cannot be written to disk, [`Error::Sweep`] when the loop was cancelled. Nothing has been
-    /// recorded then.
+    /// [`Error::Storage`] when a snapshot cannot be written to disk, [`Error::Sweep`] when the loop was cancelled or
+    /// its schedule is [faulty](SweepError::FaultySchedule). Nothing has been recorded then.
     ///
     /// # Panics
     ///
@@ -187,8 +204,9 @@ impl<T> TimeLoop<T> {
         self.run_while(parameters, state, |_, _| true, plain, taped)
     }
 
-    /// [`run`](Self::run) for as long as `go_on` says so, which is called before each step with its number and the state: for
-    /// loops whose number of steps is known only at the end, with a schedule such as [`Online`](crate::schedule::Online).
+    /// [`run`](Self::run) for as long as `go_on` says so, which is called before each step of the first run with its
+    /// number and the state: for loops whose number of steps is known only at the end, with a schedule such as
+    /// [`Online`](crate::schedule::Online).
     ///
     /// # Errors
     ///
@@ -217,41 +235,45 @@ impl<T> TimeLoop<T> {
         X::With<Plain<S>>: Variables<Plain<S>, With<S> = X>,
         X::With<Plain<S>>: Variables<Plain<S>, With<Plain<S>> = X::With<Plain<S>>>,
     {
-        let mut arguments = parameters.arguments();
-        arguments.extend(state.arguments());
-        let (at, mut start) = (rerun::plain(parameters), rerun::plain(state));
+        let (mut arguments, of_state) = (parameters.arguments(), state.arguments());
+        let (at, start) = (rerun::plain_at(parameters, &arguments), rerun::plain_at(state, &of_state));
+        let counts = (arguments.len(), of_state.len());
+        arguments.extend(of_state);
         if !S::is_active(&arguments) {
-            let steps = (self.plans)().steps();
-            let goes_on = |step: usize, state: &X::With<Plain<S>>| steps.is_none_or(|n| step < n) && go_on(step, state);
-            active::isolated(|| {
-                let mut step = 0;
-                while goes_on(step, &start) {
-                    start = plain(step, &at, &start);
-                    step += 1;
-                }
-            });
-            return Ok(start.map::<S>(&mut |x| Real::constant(x.value())));
+            let end = active::isolated(|| self.run_plainly(start, &go_on, |step, state| plain(step, &at, state)));
+            return Ok(rerun::convert(&end, |x| Real::<S>::constant(x.value())));
         }
-        let mut job = Job::<T, _, _, _, _> {
-            settings: self,
-            parameters: at,
-            start,
-            counts: (parameters.count(), state.count()),
-            plain,
-            taped,
-            pool: S::keep::<TapePool<T>>(&arguments).unwrap_or_default(),
-            steps: None,
-            prints: Vec::new(),
-        };
+        let pool = S::keep::<TapePool<T>>(&arguments).unwrap_or_default();
+        let (steps, prints) = (None, Vec::new());
+        let mut job =
+            Job::<T, _, _, _, _> { settings: self, parameters: at, start, counts, plain, taped, pool, steps, prints };
         let mut run = job.begin();
         rerun::isolated::<T, _>(|| job.forward(&mut run, &go_on))??;
         let (values, end) = (run.state.values(), rerun::plain(&run.state));
-        job.steps = run.schedule.steps();
-        job.prints = core::mem::take(&mut run.prints);
-        job.prints.shrink_to_fit();
+        job.keep_results(&mut run);
         let rule = Rule { job, prepared: Mutex::new(Some(run)) };
         let variables = external::record::<S>(&arguments, &values, rule);
-        Ok(rerun::rebuild(&end, &mut variables.into_iter()))
+        Ok(rerun::rebuild(&end, &variables, rerun::same_value))
+    }
+
+    /// The final state of a loop that is not recorded.
+    fn run_plainly<X>(&self, mut state: X, go_on: &impl Fn(usize, &X) -> bool, step: impl Fn(usize, &X) -> X) -> X {
+        let steps = (self.plans)().steps();
+        for number in 0..steps.unwrap_or(usize::MAX) {
+            if !go_on(number, &state) {
+                if let Some(steps) = steps {
+                    self.ends_early(number, steps);
+                }
+                break;
+            }
+            state = step(number, &state);
+        }
+        state
+    }
+
+    /// Panics because the loop is over before the plan for it is.
+    pub(super) fn ends_early(&self, after: usize, steps: usize) -> ! {
+        panic!("{} ends after {after} steps, and its schedule is for another number of steps, {steps}", self.name)
     }
 }
 

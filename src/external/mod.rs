@@ -25,8 +25,8 @@ use tapewright_strategies::{External, Float, Nary, Taping};
 ///
 /// # Panics
 ///
-/// When inputs belong to two recordings, or to one that is not active on this thread, and when the tape is out of
-/// identifiers.
+/// When inputs belong to two recordings, or to one that is not active on this thread, when the tape is out of
+/// identifiers, and when the rule is for another number of inputs or outputs: see [`External::check`].
 ///
 /// # Examples
 ///
@@ -56,6 +56,9 @@ use tapewright_strategies::{External, Float, Nary, Taping};
 /// ```
 #[track_caller]
 pub fn external<S: Taping>(inputs: &[Real<S>], outputs: &[S::Value], rule: impl External<S::Value>) -> Vec<Real<S>> {
+    if let Err(why) = rule.check(inputs.len(), outputs.len()) {
+        panic!("{} cannot be recorded as an external function: {why}", rule.name());
+    }
     let arguments: Arguments<'_, S> = inputs.iter().map(|x| (x.value(), x.id())).collect();
     if S::is_active(&arguments) {
         record(&arguments, outputs, rule)
@@ -75,6 +78,12 @@ pub(crate) fn record<S: Taping>(
 ) -> Vec<Real<S>> {
     let mut results = Vec::with_capacity(outputs.len());
     S::record_external(inputs, outputs, Box::new(rule), &mut |value, id| results.push(Real::from_parts(value, id)));
+    let (found, expected) = (results.len(), outputs.len());
+    assert!(
+        found == expected,
+        "{} made {found} variables of {expected} outputs of an external function",
+        core::any::type_name::<S>()
+    );
     results
 }
 

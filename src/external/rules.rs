@@ -137,13 +137,35 @@ where
         })
     }
 
-    fn check(&self, outputs: &[Real<Tangent<WIDTH, V>>], expected: usize) -> Result<(), SweepError> {
-        if outputs.len() == expected {
-            return Ok(());
-        }
-        let message = format!("it was recorded with {expected} outputs, and now returns {}", outputs.len());
-        Err(SweepError::rule(External::<V>::name(self), message))
+    /// [`along`](Self::along) for a function that was recorded with this number of outputs.
+    fn slopes(
+        &self,
+        outputs: usize,
+        direction: impl Fn(usize, usize) -> V,
+    ) -> Result<Vec<Real<Tangent<WIDTH, V>>>, SweepError> {
+        let found = self.along(direction);
+        returns::<F>(found.len(), outputs)?;
+        Ok(found)
     }
+}
+
+/// Whether rules for this number of inputs are those of a function with that number.
+fn made_for(rules: usize, inputs: usize) -> Result<(), String> {
+    if rules == inputs { Ok(()) } else { Err(format!("its rules were made for {rules} inputs, and it has {inputs}")) }
+}
+
+/// [`made_for`], when a rule of the function `F` is called.
+fn is_called_with<F>(rules: usize, inputs: usize) -> Result<(), SweepError> {
+    made_for(rules, inputs).map_err(|message| SweepError::rule(core::any::type_name::<F>(), message))
+}
+
+/// Whether the function `F` returns as many outputs as it was recorded with.
+fn returns<F>(found: usize, outputs: usize) -> Result<(), SweepError> {
+    if found == outputs {
+        return Ok(());
+    }
+    let message = format!("it was recorded with {outputs} outputs, and now returns {found}");
+    Err(SweepError::rule(core::any::type_name::<F>(), message))
 }
 
 impl<F, V: Float> External<V> for ByTangents<F, V>
@@ -155,9 +177,9 @@ where
     }
 
     fn reverse(&self, outputs: &[V], inputs: &mut [V]) -> Result<(), SweepError> {
+        is_called_with::<F>(self.at.len(), inputs.len())?;
         for (block, adjoints) in inputs.chunks_mut(WIDTH).enumerate() {
-            let found = self.along(|j, k| if j == block * WIDTH + k { V::one() } else { V::zero() });
-            self.check(&found, outputs.len())?;
+            let found = self.slopes(outputs.len(), |j, k| if j == block * WIDTH + k { V::one() } else { V::zero() })?;
             for (output, seed) in found.iter().zip(outputs).filter(|(_, seed)| **seed != V::zero()) {
                 adjoints.iter_mut().zip(output.tangent()).for_each(|(adjoint, slope)| *adjoint += *seed * slope);
             }
@@ -166,10 +188,14 @@ where
     }
 
     fn forward(&self, inputs: &[V], outputs: &mut [V]) -> Result<(), SweepError> {
-        let found = self.along(|j, k| if k == 0 { inputs[j] } else { V::zero() });
-        self.check(&found, outputs.len())?;
+        is_called_with::<F>(self.at.len(), inputs.len())?;
+        let found = self.slopes(outputs.len(), |j, k| if k == 0 { inputs[j] } else { V::zero() })?;
         outputs.iter_mut().zip(&found).for_each(|(output, found)| *output = found.tangent()[0]);
         Ok(())
+    }
+
+    fn check(&self, inputs: usize, _: usize) -> Result<(), String> {
+        made_for(self.at.len(), inputs)
     }
 
     fn owned_bytes(&self) -> usize {
@@ -202,10 +228,8 @@ where
     fn slopes(&self, t: V, direction: impl Fn(usize) -> V, outputs: usize) -> Result<Vec<V>, SweepError> {
         let moved = |t: V| -> Vec<V> { self.at.iter().enumerate().map(|(j, x)| *x + t * direction(j)).collect() };
         let (above, below) = ((self.function)(&moved(t)), (self.function)(&moved(-t)));
-        if (above.len(), below.len()) != (outputs, outputs) {
-            let message = format!("it was recorded with {outputs} outputs, and now returns {}", above.len());
-            return Err(SweepError::rule(External::<V>::name(self), message));
-        }
+        returns::<F>(above.len(), outputs)?;
+        returns::<F>(below.len(), outputs)?;
         let two = V::one() + V::one();
         Ok(above.iter().zip(below).map(|(above, below)| (*above - below) / (two * t)).collect())
     }
@@ -220,6 +244,7 @@ where
     }
 
     fn reverse(&self, outputs: &[V], inputs: &mut [V]) -> Result<(), SweepError> {
+        is_called_with::<F>(self.at.len(), inputs.len())?;
         for (j, adjoint) in inputs.iter_mut().enumerate() {
             let step = self.relative * self.at[j].abs().max(V::one());
             let slopes = self.slopes(step, |i| if i == j { V::one() } else { V::zero() }, outputs.len())?;
@@ -230,6 +255,7 @@ where
     }
 
     fn forward(&self, inputs: &[V], outputs: &mut [V]) -> Result<(), SweepError> {
+        is_called_with::<F>(self.at.len(), inputs.len())?;
         let largest = |values: &[V]| values.iter().fold(V::zero(), |most: V, value| most.max(value.abs()));
         let length = largest(inputs);
         if length == V::zero() {
@@ -243,6 +269,10 @@ where
 
     fn replay(&self, _: &[V], _: &mut [V]) -> Result<(), SweepError> {
         Err(SweepError::NoRule { function: External::<V>::name(self), rule: "replay" })
+    }
+
+    fn check(&self, inputs: usize, _: usize) -> Result<(), String> {
+        made_for(self.at.len(), inputs)
     }
 
     fn owned_bytes(&self) -> usize {

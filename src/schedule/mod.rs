@@ -141,6 +141,23 @@ pub struct SlotCounts {
 /// A plan for the reversal of a loop.
 ///
 /// The present state is that before step 0 at first. Every state that is in a snapshot is discarded in the end.
+///
+/// # Implementing one
+///
+/// What a plan must do is said at each [`Action`]. A [`TimeLoop`](crate::TimeLoop) holds it to that: it returns
+/// [`SweepError::FaultySchedule`](crate::SweepError::FaultySchedule), with the action, its place in the plan and what
+/// is wrong, when
+///
+/// * an action starts from a state that is not the present one, or a step is beyond the end of the loop or swept
+///   already;
+/// * a slot or tape is beyond the [`capacity`](Self::capacity), not free when something is to be kept there, or does
+///   not hold what is asked for;
+/// * `Turn` comes before the last step has been computed, or twice;
+/// * a sweep comes before it, or is not that of the last step that is left;
+/// * the plan ends before step 0 has been swept, or leaves a snapshot or recording behind;
+/// * [`steps`](Self::steps) changes, except from `None` to what [`end`](Self::end) was told.
+///
+/// A plan that passes gives the right derivatives. That it comes to an end is not checked.
 pub trait Schedule {
     /// The next action, or `None` when all steps have been swept, and from then on.
     ///
@@ -160,7 +177,8 @@ pub trait Schedule {
     fn indispensable(&self) -> bool;
 
     /// Says that the present state is final: `steps` steps have been computed, which may be fewer than the last
-    /// [`Advance`](Action::Advance) asked for. For schedules that do not know their number of steps, once.
+    /// [`Advance`](Action::Advance) asked for; if the last action was a [`Record`](Action::Record), it was not carried
+    /// out. For schedules that do not know their number of steps, once.
     ///
     /// # Panics
     ///

@@ -96,6 +96,17 @@ pub trait External<V: Float>: Send + Sync + 'static {
         false
     }
 
+    /// Whether the rules are for a function with this number of inputs and this number of outputs. It is asked once,
+    /// before the function is recorded.
+    ///
+    /// # Errors
+    ///
+    /// Why they are not; nothing is recorded then.
+    fn check(&self, inputs: usize, outputs: usize) -> Result<(), String> {
+        let _ = (inputs, outputs);
+        Ok(())
+    }
+
     /// Bytes that the value owns beside its own size, for memory reports.
     fn owned_bytes(&self) -> usize {
         0
@@ -177,6 +188,15 @@ pub enum SweepError {
         /// The outputs among which the first that came out differently is, counted from 0; empty if their number changed.
         outputs: Range<usize>,
     },
+    /// The plan for the reversal of a time loop cannot be carried out, or would not reverse it.
+    FaultySchedule {
+        /// The loop's name.
+        time_loop: String,
+        /// The action of the plan with its place, counted from 1; or that the plan ended.
+        action: String,
+        /// What is wrong with it.
+        why: String,
+    },
     /// Somebody asked for the computation to stop.
     Cancelled {
         /// What was stopped.
@@ -225,6 +245,9 @@ impl fmt::Display for SweepError {
                     _ => write!(f, "another output among {} to {}", outputs.start, outputs.end - 1)?,
                 }
                 f.write_str(" (random numbers, clocks and changing globals must be inputs)")
+            }
+            Self::FaultySchedule { time_loop, action, why } => {
+                write!(f, "the schedule of {time_loop} is faulty at {action}: {why}")
             }
             Self::Cancelled { what } => write!(f, "{what} was cancelled"),
             Self::BranchChanged { file, line } => write!(

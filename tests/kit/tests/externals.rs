@@ -10,7 +10,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use tapewright::prelude::*;
 use tapewright::strategies::num_traits::One;
-use tapewright::{AdjointVector, CallbackAdjoints, Error, Rules, Scope, SweepError, external};
+use tapewright::{
+    AdjointVector, ByFiniteDifferences, ByTangents, CallbackAdjoints, Error, External, Rules, Scope, SweepError,
+    external,
+};
 
 /// x² by an external function.
 fn square<S: Reverse>(x: &Real<S>) -> Real<S> {
@@ -233,3 +236,71 @@ everywhere!(
     inputs_of_other_recordings_panic,
     rules_that_go_wrong,
 );
+
+fn product<S: Strategy<Value = f64>>(x: &[Real<S>]) -> Vec<Real<S>> {
+    vec![x.iter().fold(Real::constant(1.0), |product, x| (product * x).eval())]
+}
+
+fn plain_product(x: &[f64]) -> Vec<f64> {
+    vec![x.iter().product()]
+}
+
+/// Also where nothing would be recorded, and where derivatives go along.
+#[test]
+fn ready_made_rules_for_another_number_of_inputs_are_refused() {
+    fn refused<S: Strategy<Value = f64>>(x: &[Real<S>]) {
+        for made_for in [0, 1, 2, 4, 8, 11] {
+            let at = vec![2.0; made_for];
+            for text in [
+                panics(|| external(x, &[24.0], ByTangents::new(product, &at))),
+                panics(|| external(x, &[24.0], ByFiniteDifferences::new(plain_product, &at, 6e-6))),
+            ] {
+                let numbers = format!("its rules were made for {made_for} inputs, and it has 3");
+                assert!(
+                    text.contains("product") && text.contains("cannot be recorded") && text.ends_with(&numbers),
+                    "{text}"
+                );
+            }
+        }
+    }
+    fn accepted<S: Reverse<Value = f64> + Strategy<Value = f64>>() {
+        let at = [2.0, 3.0, 4.0];
+        let found = gradient::<S>(
+            |x| {
+                refused(x);
+                let y = external(x, &[24.0], ByTangents::new(product, &at))[0];
+                (y + external(x, &[24.0], ByFiniteDifferences::new(plain_product, &at, 6e-6))[0]).eval()
+            },
+            &at,
+        );
+        // Differences of a function that is linear in each argument: 24·ε divided by 1.2e-5.
+        found.iter().zip([24.0, 16.0, 12.0]).for_each(|(a, b)| assert!((a - b).abs() < 1e-9, "{a} {b}"));
+    }
+    accepted::<Jacobian>();
+    accepted::<PrimalValue>();
+    refused::<Passive>(Real::wrap_slice(&[2.0, 3.0, 4.0]));
+    refused::<Tangent>(&[2.0, 3.0, 4.0].map(|x| Real::with_tangent(x, [1.0])));
+}
+
+/// Rules that are called by hand.
+#[test]
+fn ready_made_rules_compare_lengths_each_time() {
+    fn check(rules: impl External<f64>) {
+        let text = |result: Result<(), SweepError>| result.expect_err("another length").to_string();
+        for inputs in [0, 1, 3, 8, 11] {
+            let numbers = format!("its rules were made for 2 inputs, and it has {inputs}");
+            assert_eq!(rules.check(inputs, 1), Err(numbers.clone()));
+            let (mut adjoints, mut output) = (vec![0.0; inputs], [0.0]);
+            assert!(text(rules.reverse(&[1.0], &mut adjoints)).ends_with(&numbers));
+            assert!(text(rules.forward(&vec![1.0; inputs], &mut output)).ends_with(&numbers));
+            let lanes = rules.reverse_lanes(3, &[1.0; 3], &mut vec![0.0; 3 * inputs]);
+            assert!(text(lanes).ends_with(&numbers));
+            assert!(adjoints.iter().chain(&output).all(|x| *x == 0.0));
+        }
+        let outputs = text(rules.reverse(&[1.0, 1.0], &mut [0.0, 0.0]));
+        assert!(outputs.ends_with("it was recorded with 2 outputs, and now returns 1"), "{outputs}");
+        assert_eq!(rules.check(2, 1), Ok(()));
+    }
+    check(ByTangents::new(product, &[2.0, 3.0]));
+    check(ByFiniteDifferences::new(plain_product, &[2.0, 3.0], 6e-6));
+}

@@ -4,6 +4,9 @@ use tapewright::prelude::*;
 use tapewright::schedule::{Equidistant, FullTape, Mixed, Multistage, Revolve, Schedule};
 use tapewright::{Error, Rules, SweepError, TimeLoop, check_gradient, checkpoint, external};
 
+#[path = "loop_states/contradictions.rs"]
+mod contradictions;
+
 /// A state with a field that is no variable, on which the next step depends.
 struct Counted<S: Taping> {
     x: Real<S>,

@@ -1,0 +1,60 @@
+//! A loop as an external function on the tape.
+
+use super::job::{Job, Run};
+use super::rerun;
+use crate::variables::Variables;
+use std::sync::{Mutex, PoisonError};
+use tapewright_strategies::{External, Passive, Reverse, SweepError};
+
+/// A loop on the tape, and how far its first run went: to the turn.
+pub(super) struct Rule<T: Reverse, C, X: Variables<Passive<T::Value>>, P, R> {
+    pub(super) job: Job<T, C, X, P, R>,
+    pub(super) prepared: Mutex<Option<Run<T, C, X>>>,
+}
+
+impl<T, C, X, P, R> External<T::Value> for Rule<T, C, X, P, R>
+where
+    T: Reverse,
+    C: Variables<Passive<T::Value>> + Send + Sync + 'static,
+    X: Variables<Passive<T::Value>, With<Passive<T::Value>> = X> + Send + Sync + 'static,
+    P: Fn(usize, &C, &X) -> X + Send + Sync + 'static,
+    X::With<T>: Variables<T, With<Passive<T::Value>> = X>,
+    R: Fn(usize, &C::With<T>, &X::With<T>) -> X::With<T> + Send + Sync + 'static,
+{
+    fn name(&self) -> String {
+        self.job.settings.name.clone()
+    }
+
+    fn reverse(&self, outputs: &[T::Value], inputs: &mut [T::Value]) -> Result<(), SweepError> {
+        self.reverse_lanes(1, outputs, inputs)
+    }
+
+    fn reverse_lanes(&self, lanes: usize, outputs: &[T::Value], inputs: &mut [T::Value]) -> Result<(), SweepError> {
+        let prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner).take();
+        rerun::isolated::<T, _>(|| {
+            let run = if let Some(run) = prepared {
+                run
+            } else {
+                let mut run = self.job.begin();
+                self.job.forward(&mut run, &|_, _| true)?;
+                run
+            };
+            self.job.backward(run, lanes, outputs, inputs)
+        })?
+    }
+
+    fn forward(&self, inputs: &[T::Value], outputs: &mut [T::Value]) -> Result<(), SweepError> {
+        rerun::isolated::<T, _>(|| self.job.forward_tangents(inputs, outputs))?
+    }
+
+    fn keeps_zeros(&self) -> bool {
+        true
+    }
+
+    fn owned_bytes(&self) -> usize {
+        let prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
+        let (states, rest) = prepared.as_ref().map_or((0, 0), Run::holds);
+        let numbers = self.job.counts.0 + (1 + states) * self.job.counts.1;
+        numbers * size_of::<T::Value>() + self.job.prints.capacity() * size_of::<u64>() + rest
+    }
+}
