@@ -104,8 +104,8 @@ conventions! {
     }
 
     powf_has_a_slope_where_the_power_over_the_base_overflows |x| { x[0].powf(&x[1]) } at {
-        [2.0_f64.powi(-140), 2.0_f64.powi(-30)] => 0.999_999_909_623_897_73,
-            [1.298_074_097_318_818_9e33, -97.040_596_508_240_677];
+        [2.0_f64.powi(-140), 2.0_f64.powi(-30)] => 0.999_999_909_623_897_7,
+            [1.298_074_097_318_819e33, -97.040_596_508_240_68];
     }
 
     powi_of_zero_is_exact |x| { x[0].powi(1) + x[1].powi(2) * 10.0 + x[2].powi(5) } at {
@@ -314,6 +314,12 @@ conventions! {
         [3.0, 0.0] => INF, [-0.394_934_066_848_226_5, -INF];
         [0.0, 3.0] => INF, [-INF, -0.394_934_066_848_226_5];
         [0.0, 0.0] => INF, [-INF, -INF];
+    }
+
+    beta_has_no_value_at_a_negative_pole_or_far_to_the_left |x| { x[0].beta(&x[1]) } at {
+        [-1.0, 0.5] => NAN, [NAN, NAN];
+        [3.0, -3.0] => NAN, [NAN, NAN];
+        [0.5, -500.5] => NAN, [NAN, NAN];
     }
 
     beta_at_a_zero_has_a_finite_slope |x| { x[0].beta(&x[1]) } at {
