@@ -44,7 +44,7 @@ fn beta_slope<V: Float>(x: V, y: V, value: V) -> V {
 
 /// Γ·ψ. Left of −170 Γ is so small that it has lost digits, and ψ may be large.
 fn gamma_slope<V: Float>(x: V, value: V) -> V {
-    if value.is_normal() || x >= V::zero() { value * x.digamma() } else { V::from_f64(gamma_slope_left(x.as_f64())) }
+    if x >= V::zero() || value.is_normal() { value * x.digamma() } else { V::from_f64(gamma_slope_left(x.as_f64())) }
 }
 
 /// Γ(x)·ψ(x) from Γ(x) = Γ(x + 16)/(x(x + 1)…(x + 15)).
