@@ -130,24 +130,32 @@ impl<V: Float> Nary<V> for Combination {
 struct LogSumExp;
 impl<V: Float> Nary<V> for LogSumExp {
     fn value(x: &[V], _: &[V]) -> V {
-        let max = x.iter().copied().fold(V::neg_infinity(), V::max);
-        if max.is_infinite() {
-            if x.iter().any(|x| x.is_nan()) { V::nan() } else { max }
-        } else {
-            max + total(x.iter().map(|x| (*x - max).exp())).ln()
-        }
-    }
-    fn partials(x: &[V], _: &[V], partials: &mut [V]) {
-        let all = Self::value(x, &[]);
-        if all.is_infinite() {
-            let share = total(x.iter().filter(|x| **x == all).map(|_| V::one())).recip();
-            for (partial, x) in partials.iter_mut().zip(x) {
-                *partial = if *x == all { share } else { V::zero() };
+        let max = largest(x);
+        match x.iter().position(|x| *x == max) {
+            Some(top) if max.is_finite() => {
+                let others = x[..top].iter().chain(&x[top + 1..]);
+                max + total(others.map(|x| (*x - max).exp())).ln_1p()
             }
-            return;
-        }
-        for (partial, x) in partials.iter_mut().zip(x) {
-            *partial = (*x - all).exp();
+            _ if x.iter().any(|x| x.is_nan()) => V::nan(),
+            _ => max,
         }
     }
+
+    /// exp(xᵢ − max)/Σ exp(xⱼ − max). The value is of no use: where max is large, it has lost ln Σ exp(xⱼ − max).
+    fn partials(x: &[V], _: &[V], partials: &mut [V]) {
+        let max = largest(x);
+        for (partial, x) in partials.iter_mut().zip(x) {
+            // Equal infinities have no difference.
+            *partial = if *x == max { V::one() } else { (*x - max).exp() };
+        }
+        let share = total(partials.iter().copied()).recip();
+        for partial in partials {
+            *partial = *partial * share;
+        }
+    }
+}
+
+/// The largest number; −∞ if there is none.
+fn largest<V: Float>(x: &[V]) -> V {
+    x.iter().copied().fold(V::neg_infinity(), V::max)
 }

@@ -355,7 +355,7 @@ fn a_pause_ends_and_does_not_reach_derivatives_that_begin_in_it() {
         let inner = pause(|| {
             let constant = (x.sin() * x).eval();
             assert_eq!(constant.tangent(), [0.0]);
-            assert_eq!(tapewright::sum(&[x, x]).tangent(), [0.0]);
+            assert_eq!(sum(&[x, x]).tangent(), [0.0]);
             let inner = derivative::<Tangent>(|y| (y * y * constant.value()).into(), 2.0);
             // An outer variable is a constant in there, so it cannot be confused with the inner ones.
             let mixed = derivative::<Tangent>(|y| (y * x).into(), 2.0);

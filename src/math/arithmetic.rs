@@ -33,6 +33,8 @@ operators! {
     Plus: Same, Same, (x, y, v) = x + y, V::one(), V::one();
     /// x − y.
     Less: Same, Negated, (x, y, v) = x - y, V::one(), -V::one();
+    /// x − y, and 0 for equal infinities: how far apart two numbers are.
+    Apart: Same, Negated, (x, y, v) = if x == y { V::zero() } else { x - y }, V::one(), -V::one();
     /// x·y.
     Times: Scaling, Scaling, (x, y, v) = x * y, y, x;
     /// x/y.

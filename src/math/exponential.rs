@@ -8,8 +8,8 @@ use tapewright_strategies::Float;
 unary_rules! {
     /// eˣ.
     Exp(x, y) = x.exp(), y;
-    /// 2ˣ.
-    Exp2(x, y) = x.exp2(), y * lit(LN_2);
+    /// 2ˣ; the derivative is smaller than the value and overflows later.
+    Exp2(x, y) = x.exp2(), if y.is_infinite() { beyond(x) } else { y * lit(LN_2) };
     /// eˣ − 1; the derivative is eˣ, computed afresh because y + 1 cancels for x < 0.
     ExpM1(x, y) = x.exp_m1(), x.exp();
     /// ln x. At ±0 the derivative is +∞, the limit from the right.
@@ -25,11 +25,23 @@ unary_rules! {
 }
 
 binary_rules! {
-    /// The logarithm of x to base y.
-    Log(x, y, v) = x.log(y), over(y.ln().recip(), x), -v / (y * y.ln());
+    /// The logarithm of x to base y. At y = ±0 the derivative for y is infinite, the limit from the right.
+    Log(x, y, v) = x.log(y), over(y.ln().recip(), x), log_base(x, y, v);
     /// ln(eˣ + eʸ), without overflow. Equal arguments share the derivative, infinite ones too.
     LogAddExp(x, y, v) = if x == y { x + lit(LN_2) } else { x.max(y) + (-(x - y).abs()).exp().ln_1p() },
         share(x, y), share(y, x);
+}
+
+/// ∂(ln x/ln y)/∂y.
+#[inline(always)]
+fn log_base<V: Float>(x: V, y: V, value: V) -> V {
+    if y.is_zero() && !value.is_nan() { -x.ln() / y.abs() } else { -value / y.ln() / y }
+}
+
+/// The derivative of 2ˣ where 2ˣ overflows.
+#[cold]
+fn beyond<V: Float>(x: V) -> V {
+    (x - V::one()).exp2() * lit(2.0 * LN_2)
 }
 
 /// σ(x) = 1/(1 + e⁻ˣ), and its companion 1 − σ(x) = σ(−x), both from e^−|x| so that nothing overflows or cancels.

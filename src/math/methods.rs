@@ -1,5 +1,6 @@
 //! The functions as methods: on variables by reference, on expressions by value; and on closed variables, recorded.
 
+use super::arithmetic::Apart;
 use super::exponential::{Exp, Exp2, ExpM1, Ln, Ln1p, Log, Log2, Log10, LogAddExp, Sigmoid, Softplus};
 use super::hyperbolic::{Acosh, Asinh, Atanh, Cosh, Sinh, Tanh};
 use super::power::{Cbrt, Hypot, Pow, Powi, Recip, Sqrt};
@@ -266,7 +267,7 @@ impl<S: Taping, N: Compound + Tree<S>> Ex<S, N> {
     step_functions!((self), &self.0, self.value());
 }
 
-/// A maximum rounded off over a width `w`: (x + y + √((x − y)² + w²))/2, without overflow.
+/// A maximum rounded off over a width `w`: (x + y + √((x − y)² + w²))/2, without overflow; with `w` = 0 the maximum itself.
 #[inline(always)]
 #[allow(clippy::type_complexity, reason = "an expression's type is its tree")]
 pub fn smooth_max<'a, S: Taping>(
@@ -274,10 +275,10 @@ pub fn smooth_max<'a, S: Taping>(
     y: &'a Real<S>,
     w: f64,
 ) -> Ex<S, Bin<S, Plus, Pair<'a, S, Max>, Rounded<'a, S>>> {
-    x.max(y) + binary::<S, Rounding, _, _>(x - y, w)
+    x.max(y) + rounding(x, y, w)
 }
 
-/// A minimum rounded off over a width `w`: (x + y − √((x − y)² + w²))/2, without overflow.
+/// A minimum rounded off over a width `w`: (x + y − √((x − y)² + w²))/2, without overflow; with `w` = 0 the minimum itself.
 #[inline(always)]
 #[allow(clippy::type_complexity, reason = "an expression's type is its tree")]
 pub fn smooth_min<'a, S: Taping>(
@@ -285,10 +286,15 @@ pub fn smooth_min<'a, S: Taping>(
     y: &'a Real<S>,
     w: f64,
 ) -> Ex<S, Bin<S, Less, Pair<'a, S, Min>, Rounded<'a, S>>> {
-    x.min(y) - binary::<S, Rounding, _, _>(y - x, w)
+    x.min(y) - rounding(y, x, w)
 }
 
 /// Two borrowed variables under an operator.
 type Pair<'a, S, O> = Bin<S, O, RefLeaf<'a, S>, RefLeaf<'a, S>>;
 /// What rounding off adds.
-type Rounded<'a, S> = Bin<S, Rounding, Pair<'a, S, Less>, Literal<S>>;
+type Rounded<'a, S> = Bin<S, Rounding, Pair<'a, S, Apart>, Literal<S>>;
+
+#[inline(always)]
+fn rounding<'a, S: Taping>(x: &'a Real<S>, y: &'a Real<S>, w: f64) -> Ex<S, Rounded<'a, S>> {
+    binary(ex(Bin::<S, Apart, _, _>::new(x.into_node(), y.into_node())), w)
+}

@@ -2,6 +2,7 @@
 
 use super::rules::{binary_rules, lit, unary_rules};
 use core::f64::consts::FRAC_1_SQRT_2;
+use core::ops::RangeInclusive;
 use tapewright_strategies::Float;
 
 unary_rules! {
@@ -41,32 +42,82 @@ fn toward_scaled<V: Float>(x: V, y: V, r: V) -> V {
     }
 }
 
-/// ∂xʸ/∂x = y·x^(y−1), exactly 0 where xʸ = 1 whatever x is (y = 0), and where a NaN y does not matter (x = 1). A second
-/// power is needed only where xʸ/x would not do.
+/// Whether a number is not so small that it may have lost digits.
+#[inline(always)]
+fn has_all_digits<V: Float>(x: V) -> bool {
+    x.abs() >= V::min_positive_value()
+}
+
+/// ∂xʸ/∂x = y·xʸ⁻¹, exactly 0 where xʸ = 1 whatever x is (y = 0), and where a NaN y does not matter (x = 1). Powers of
+/// its own are needed only where xʸ/x would not do.
 #[inline(always)]
 fn power_x<V: Float>(x: V, y: V, value: V) -> V {
+    let ratio = value / x;
+    let slope = ratio * y;
+    let exact = has_all_digits(value) & has_all_digits(ratio) & (slope.abs() < V::infinity());
+    if exact { slope } else { power_x_apart(x, y, value) }
+}
+
+#[cold]
+fn power_x_apart<V: Float>(x: V, y: V, value: V) -> V {
     if y.is_zero() || (x.is_one() && y.is_nan()) {
         V::zero()
-    } else if value.is_normal() {
-        value / x * y
-    } else {
+    } else if x.is_zero() || x.is_infinite() || y.is_infinite() {
         let power = x.powf(y - V::one());
         if power.is_zero() { power } else { y * power }
+    } else if value.is_nan() {
+        value
+    } else {
+        let slope = in_halves(y.as_f64(), x.as_f64().abs(), y.as_f64() - 1.0);
+        V::from_f64(if value.is_sign_negative() == (x < V::zero()) { slope } else { -slope })
     }
 }
 
-/// ∂xʸ/∂y = xʸ·ln x, exactly 0 where xʸ = 0 and x ≥ 0 (so at x = 0, y > 0), and where a NaN does not matter (x = 1,
-/// or y = 0). −∞ at (0, 0), NaN for x < 0: the IEEE limits.
+/// ∂xʸ/∂y = xʸ·ln x, exactly 0 at x = 0, y > 0, and where a NaN does not matter (x = 1, or y = 0). −∞ at (0, 0), NaN for
+/// x < 0: the IEEE limits.
 #[inline(always)]
 fn power_y<V: Float>(x: V, y: V, value: V) -> V {
-    let constant = (value.is_zero() && x >= V::zero()) || (x.is_nan() && y.is_zero()) || x.is_one();
-    if constant { V::zero() } else { value * x.ln() }
+    if value.is_normal() & !x.is_nan() { value * x.ln() } else { power_y_apart(x, y, value) }
 }
 
-/// ∂xⁿ/∂x = n·xⁿ⁻¹, exactly 0 for n = 0.
+#[cold]
+fn power_y_apart<V: Float>(x: V, y: V, value: V) -> V {
+    if x < V::zero() {
+        V::nan()
+    } else if x.is_nan() && y.is_zero() {
+        V::zero()
+    } else if x.is_zero() || x.is_infinite() {
+        if value.is_zero() { value } else { value * x.ln() }
+    } else {
+        V::from_f64(in_halves(x.as_f64().ln(), x.as_f64(), y.as_f64()))
+    }
+}
+
+/// Exponents whose powers are right to 64 roundings, which is 10⁻¹⁴ in double precision, by multiplication alone.
+const SMALL: RangeInclusive<i32> = -64..=64;
+
+/// ∂xⁿ/∂x = n·xⁿ⁻¹, exactly 0 for n = 0. A negative power is 1/x⁻ⁿ⁺¹ and vanishes where that overflows.
 #[inline(always)]
 fn power_whole<V: Float>(x: V, n: V) -> V {
-    if n.is_zero() { V::zero() } else { n * x.powi(whole(n).saturating_sub(1)) }
+    let exponent = whole(n);
+    let slope = n * x.powi(exponent.saturating_sub(1));
+    if SMALL.contains(&exponent) & (slope.abs() > V::zero()) { slope } else { power_whole_apart(x, exponent) }
+}
+
+#[cold]
+fn power_whole_apart<V: Float>(x: V, n: i32) -> V {
+    if n == 0 {
+        return V::zero();
+    }
+    let slope = in_halves(f64::from(n), x.as_f64().abs(), f64::from(n) - 1.0);
+    V::from_f64(if x.is_sign_negative() && n % 2 == 0 { -slope } else { slope })
+}
+
+/// factor·xʸ, where xʸ may overflow or have lost digits although the product is an ordinary number. 0 where xʸ is, whatever
+/// the factor.
+fn in_halves(factor: f64, x: f64, y: f64) -> f64 {
+    let half = x.powf(0.5 * y);
+    if half == 0.0 { half } else { factor * half * half }
 }
 
 #[inline(always)]

@@ -17,11 +17,10 @@ binary_rules! {
     CopySign(x, y, v) = x.copysign(y), if x.is_zero() { V::zero() } else { x.signum() * V::one().copysign(y) }, V::zero();
     /// √(x² + w²): |x| rounded off over a width w.
     SmoothAbs(x, w, v) = x.hypot(w), toward(x, w, v), toward(w, x, v);
-    /// (√(d² + w²) − |d|)/2: how far a maximum or minimum, of two numbers d apart, is rounded off over a width w. At d = 0 the
-    /// derivative is the one from the right.
-    Rounding(d, w, v) = if w.is_zero() { w } else { half(w * excess(d, w)) },
-        half((w / d.hypot(w)) * excess(d, w)) * if d < V::zero() { V::one() } else { -V::one() },
-        half(w / d.hypot(w));
+    /// (√(d² + w²) − |d|)/2: how far a maximum or minimum, of two numbers d apart, is rounded off over a width w: not at all
+    /// for w = 0. At d = 0 the derivative is the one from the right.
+    Rounding(d, w, v) = if w.is_zero() { V::zero() } else { half(w * excess(d, w, d.hypot(w))) }, closing(d, w),
+        half(toward(w, d, d.hypot(w)));
     /// x − y if that is positive, else 0. At a tie the slopes are those of x − y.
     PositiveDifference(x, y, v) = x.abs_sub(y), above(x, y, v), -above(x, y, v);
 }
@@ -43,10 +42,28 @@ fn half<V: Float>(x: V) -> V {
     lit::<V>(0.5) * x
 }
 
-/// w/(√(d² + w²) + |d|).
+/// w/(`distance` + |d|) with `distance` = √(d² + w²), also where the sum is infinite or has lost digits.
 #[inline(always)]
-fn excess<V: Float>(d: V, w: V) -> V {
-    w / (d.hypot(w) + d.abs())
+fn excess<V: Float>(d: V, w: V, distance: V) -> V {
+    let sum = distance + d.abs();
+    if sum.is_normal() {
+        w / sum
+    } else if d.is_nan() {
+        d
+    } else {
+        toward(w, d, distance) / (V::one() + toward(d.abs(), w, distance))
+    }
+}
+
+/// The derivative of [`Rounding`] for d.
+#[inline(always)]
+fn closing<V: Float>(d: V, w: V) -> V {
+    if w.is_zero() {
+        return V::zero();
+    }
+    let distance = d.hypot(w);
+    let slope = half(toward(w, d, distance) * excess(d, w, distance));
+    if d < V::zero() { slope } else { -slope }
 }
 
 /// Defines a rule that returns one of its arguments, from a row `Name(x, y) = value, whether the left one is it;`. The partial

@@ -1,7 +1,6 @@
 //! Circular functions.
 
 use super::Unary;
-use super::power::toward;
 use super::rules::{binary_rules, hash_name, lit, unary_rules};
 use tapewright_strategies::Float;
 
@@ -69,12 +68,24 @@ unary_rules! {
 
 binary_rules! {
     /// The angle of the point (y, x), left argument first, as in `y.atan2(x)`. NaN partials at the origin.
-    Atan2(y, x, v) = y.atan2(x), around(x, y, v), -around(y, x, v);
+    Atan2(y, x, v) = y.atan2(x), around(x, y), -around(y, x);
 }
 
-/// x/(x² + y²) without overflow.
+/// x/(x² + y²).
 #[inline(always)]
-fn around<V: Float>(x: V, y: V, angle: V) -> V {
-    let r = if angle.is_nan() { angle } else { x.hypot(y) };
-    toward(x, y, r) / r
+fn around<V: Float>(x: V, y: V) -> V {
+    let square = x * x + y * y;
+    if square.is_normal() { x / square } else { V::from_f64(around_scaled(x.as_f64(), y.as_f64())) }
+}
+
+/// The same where the squares overflow or have lost digits. NaN at the origin, 0 at infinity.
+#[cold]
+fn around_scaled(x: f64, y: f64) -> f64 {
+    if (x.is_infinite() || y.is_infinite()) && !x.is_nan() && !y.is_nan() {
+        return 0.0;
+    }
+    let scale = 2.0_f64.powi(if x.hypot(y) < 1.0 { 540 } else { -540 });
+    let (x, y) = (x * scale, y * scale);
+    let distance = x.hypot(y);
+    x / distance / distance * scale
 }

@@ -124,8 +124,12 @@ pub trait Forward: Strategy {
     #[track_caller]
     fn derivative(id: &Self::Id, k: usize) -> Self::Value;
 
-    /// Runs `f` as an evaluation of its own, whose variables must not meet those of others.
-    fn evaluate<R>(f: impl FnOnce() -> R) -> R;
+    /// Runs `f` as an evaluation of its own, whose variables must not meet those of others. Unless a strategy tells evaluations
+    /// apart, this just runs `f`.
+    #[inline]
+    fn evaluate<R>(f: impl FnOnce() -> R) -> R {
+        f()
+    }
 }
 
 impl<const N: usize, V: Float, P: Policy> Tangent<N, V, P> {

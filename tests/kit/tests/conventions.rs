@@ -1,8 +1,9 @@
 //! The table of numerical conventions, a test for each row, under both taping strategies, in forward mode, and in both float
 //! widths. See the chapter of that name in the book.
 
+use core::f64::consts::{FRAC_1_SQRT_2, TAU};
 use tapewright::prelude::*;
-use tapewright::{Closed, Float, logsumexp, smooth_max};
+use tapewright::{Closed, Float, logsumexp, smooth_max, smooth_min};
 
 /// A function under any strategy.
 trait Function {
@@ -102,6 +103,11 @@ conventions! {
 
     powf_of_a_negative_base_with_a_literal_exponent_is_regular |x| { x[0].powf(3.0) } at {
         [-2.0] => -8.0, [12.0];
+    }
+
+    powf_has_a_slope_where_the_power_over_the_base_overflows |x| { x[0].powf(&x[1]) } at {
+        [2.0_f64.powi(-140), 2.0_f64.powi(-30)] => 0.999_999_909_623_897_7,
+            [1.298_074_097_318_819e33, -97.040_596_508_240_68];
     }
 
     powi_of_zero_is_exact |x| { x[0].powi(1) + x[1].powi(2) * 10.0 + x[2].powi(5) } at {
@@ -284,6 +290,63 @@ conventions! {
 
     smooth_max_at_a_tie_gives_halves |x| { smooth_max(&x[0], &x[1], 0.5) } at {
         [1.0, 1.0] => 1.25, [0.5, 0.5];
+    }
+
+    smooth_max_of_infinities_is_infinite |x| { smooth_max(&x[0], &x[1], 0.5) } at {
+        [INF, INF] => INF, [0.5, 0.5];
+        [-INF, -INF] => -INF, [0.5, 0.5];
+        [INF, -INF] => INF, [1.0, 0.0];
+        [-INF, 3.0] => 3.0, [0.0, 1.0];
+        [NAN, 1.0] => NAN, [NAN, NAN];
+        [NAN, INF] => NAN, [NAN, NAN];
+    }
+
+    smooth_min_of_infinities_is_infinite |x| { smooth_min(&x[0], &x[1], 0.5) } at {
+        [INF, INF] => INF, [0.5, 0.5];
+        [-INF, -INF] => -INF, [0.5, 0.5];
+        [INF, -INF] => -INF, [0.0, 1.0];
+        [1.0, NAN] => NAN, [NAN, NAN];
+    }
+
+    smooth_max_of_width_zero_is_the_maximum |x| { smooth_max(&x[0], &x[1], 0.0) } at {
+        [1.0, 1.0] => 1.0, [1.0, 0.0];
+        [-INF, -INF] => -INF, [1.0, 0.0];
+        [1.0, 2.0] => 2.0, [0.0, 1.0];
+        [NAN, 1.0] => 1.0, [0.0, 1.0];
+    }
+
+    smooth_min_of_width_zero_is_the_minimum |x| { smooth_min(&x[0], &x[1], 0.0) } at {
+        [1.0, 1.0] => 1.0, [1.0, 0.0];
+        [1.0, 2.0] => 1.0, [1.0, 0.0];
+    }
+
+    smooth_max_of_infinite_width_is_infinite |x| { smooth_max(&x[0], &x[1], INF) } at {
+        [1.0, 2.0] => INF, [0.5, 0.5];
+        [INF, 1.0] => INF, [0.5 + 0.5 * FRAC_1_SQRT_2, 0.5 - 0.5 * FRAC_1_SQRT_2];
+        [NAN, 1.0] => NAN, [NAN, NAN];
+    }
+
+    beta_with_a_vanishing_argument_has_the_limits |x| { x[0].beta(&x[1]) } at {
+        [3.0, 0.0] => INF, [-0.394_934_066_848_226_5, -INF];
+        [0.0, 3.0] => INF, [-INF, -0.394_934_066_848_226_5];
+        [0.0, 0.0] => INF, [-INF, -INF];
+    }
+
+    beta_has_no_value_at_a_negative_pole_or_far_to_the_left |x| { x[0].beta(&x[1]) } at {
+        [-1.0, 0.5] => NAN, [NAN, NAN];
+        [3.0, -3.0] => NAN, [NAN, NAN];
+        [0.5, -500.5] => NAN, [NAN, NAN];
+    }
+
+    beta_at_a_zero_has_a_finite_slope |x| { x[0].beta(&x[1]) } at {
+        [0.5, -0.5] => 0.0, [-TAU, -TAU];
+        [-0.5, -0.5] => 0.0, [-2.0 * TAU, -2.0 * TAU];
+    }
+
+    log_to_base_zero_has_the_limit_from_the_right |x| { x[0].log(&x[1]) } at {
+        [2.0, 0.0] => 0.0, [0.0, -INF];
+        [0.5, 0.0] => 0.0, [0.0, INF];
+        [0.0, 0.0] => NAN, [NAN, NAN];
     }
 
     division_by_zero_has_the_ieee_limits |x| { &x[0] / &x[1] } at {

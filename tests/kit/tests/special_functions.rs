@@ -2,6 +2,9 @@
 
 use tapewright::prelude::*;
 
+#[path = "special_functions/beta.rs"]
+mod beta;
+
 /// Function, point, value, partials.
 type Row = (&'static str, &'static [f64], f64, &'static [f64]);
 
