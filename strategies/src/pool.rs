@@ -100,6 +100,11 @@ impl Pool {
 
     /// Makes room for identifiers below this.
     pub(crate) fn grow(&mut self, length: usize) {
+        if self.free.is_empty() {
+            // Memory that the allocator has cleared need not be touched before it is used.
+            (self.free, self.counts) = (vec![0; length], vec![0; length]);
+            return;
+        }
         self.counts.resize(length.max(self.counts.len()), 0);
         self.free.resize(length.max(self.free.len()), 0);
     }

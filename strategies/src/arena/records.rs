@@ -219,6 +219,24 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
         self.limit = self.limit.min(self.identifiers);
     }
 
+    /// Gives the first variable of a recording, in which there is none yet, this identifier: for tests that use the last
+    /// identifiers. Sweeps over such a recording must end at a mark of it.
+    ///
+    /// # Panics
+    ///
+    /// When there are variables, and when the tape keeps their values, which would need as much memory as identifiers were left out.
+    #[doc(hidden)]
+    pub fn begin_identifiers_at(&mut self, first: u64) {
+        assert!(self.len() == 1 && first > 0 && !VALUES, "identifiers begin where the recording does");
+        if M::REUSES {
+            self.fresh = first;
+            return;
+        }
+        self.rewind();
+        (self.next, self.inputs) = (first, first);
+        self.close();
+    }
+
     /// Makes sure that the next record, with `bytes` of data, has room; grows the arena if not.
     #[inline]
     pub(super) fn make_room(&mut self, bytes: usize) -> Result<(), Refusal> {

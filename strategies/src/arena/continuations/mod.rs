@@ -151,6 +151,18 @@ impl<V: Float, M: IndexManager> Continuations<V, M> {
         self.identifiers = identifiers.min(M::LARGEST).saturating_add(1);
     }
 
+    /// Gives the first variable of a recording, in which there is none yet, this identifier: for tests that use the last
+    /// identifiers.
+    ///
+    /// # Panics
+    ///
+    /// When there are variables.
+    #[doc(hidden)]
+    pub fn begin_identifiers_at(&mut self, first: u64) {
+        assert!(self.next == 1 && first > 0, "identifiers begin where the recording does");
+        self.next = first;
+    }
+
     /// The identifier of a new variable. The one place that decides it.
     #[inline(always)]
     fn fresh_identifier(&mut self) -> Result<u64, Refusal> {
