@@ -14,11 +14,18 @@ pub(super) struct Snapshots<X> {
     options: SpillOptions,
     /// Made when the first snapshot goes there.
     file: Option<ScratchFile>,
-    /// By slot: the shape of the state on disk.
-    on_disk: Vec<Option<u64>>,
+    /// By slot.
+    on_disk: Vec<Option<OnDisk>>,
     /// Bytes of a slot on disk.
     stride: u64,
     buffer: Vec<u8>,
+}
+
+/// What memory knows of a state on disk.
+#[derive(Clone, Copy)]
+struct OnDisk {
+    shape: u64,
+    checksum: u64,
 }
 
 impl<X> Snapshots<X> {
@@ -91,28 +98,30 @@ impl<X> Snapshots<X> {
             self.on_disk.resize(slot + 1, None);
         }
         let file = self.file.as_ref().expect("it has just been made");
-        file.write_at(&self.buffer, slot as u64 * self.stride)?;
-        self.on_disk[slot] = Some(shape(state));
+        let checksum = file.write_checked(&self.buffer, slot as u64 * self.stride)?;
+        self.on_disk[slot] = Some(OnDisk { shape: shape(state), checksum });
         Ok(())
     }
 
-    /// Reads a state back; it has the shape of `like`.
-    pub(super) fn restore_from_disk<V>(&mut self, slot: usize, like: &X) -> Result<X, SweepError>
+    /// Reads a state of the loop of this name back; it has the shape of `like`.
+    pub(super) fn restore_from_disk<V>(&mut self, slot: usize, like: &X, name: &str) -> Result<X, SweepError>
     where
         V: Float,
         X: Variables<Passive<V>, With<Passive<V>> = X>,
     {
-        if self.on_disk[slot] != Some(shape(like)) {
+        let kept = self.on_disk[slot].filter(|kept| kept.shape == shape(like));
+        let Some(OnDisk { checksum, .. }) = kept else {
             return Err(SweepError::Unsupported {
                 what: String::from(
                     "snapshots on disk hold numbers only, and the shape of this loop's state changes from step to step: keep all \
                      snapshots in memory",
                 ),
             });
-        }
+        };
         self.buffer.resize(8 * like.count(), 0);
         let file = self.file.as_ref().expect("the snapshot was written there");
-        file.read_at(&mut self.buffer, slot as u64 * self.stride)?;
+        let what = format!("the snapshot in slot {slot} of {name}");
+        file.read_checked(&mut self.buffer, slot as u64 * self.stride, checksum, &what)?;
         let mut numbers = self.buffer.chunks_exact(8).map(|bytes| {
             let bits = u64::from_le_bytes(bytes.try_into().expect("8 bytes"));
             Real::<Passive<V>>::constant(V::from_f64(f64::from_bits(bits)))

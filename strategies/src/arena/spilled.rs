@@ -14,6 +14,10 @@ use core::marker::PhantomData;
 /// [`Linear`](crate::Linear) indices the adjoint vector, and under strategies that keep values the values, stay in memory, 8 bytes each
 /// for each statement; with [`Reuse`](crate::Reuse) they are short.
 ///
+/// Records that come back from the file are checked before they are used, see
+/// [what is protected](SpillOptions#what-is-protected). Where the size of files is limited, a program has to
+/// [ignore a signal](SpillOptions#where-the-size-of-files-is-limited), or it ends there.
+///
 /// ```
 /// use tapewright_strategies::{Jacobian, Reuse, SpillDefaults, SpillOptions, Spilled};
 ///
