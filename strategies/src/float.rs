@@ -9,7 +9,9 @@ use statrs::function::erf;
 ///
 /// Elementary functions come from [`num_traits::Float`]; this trait adds the special functions that rules need and
 /// the rounding of literals. Users never have to name it: generic code says `S: Strategy`.
-pub trait Float: num_traits::Float + AddAssign + Default + Debug + Display + Send + Sync + 'static {
+pub trait Float:
+    num_traits::Float + bytemuck::Pod + AddAssign + Default + Debug + Display + Send + Sync + 'static
+{
     /// Rounds an `f64` literal to this type, once.
     fn from_f64(value: f64) -> Self;
     /// The value as `f64`, exactly.

@@ -81,6 +81,7 @@ impl<S> Guarded<S> {
     /// # Panics
     ///
     /// When this thread holds the lock already.
+    #[inline]
     #[track_caller]
     fn lock(&self) -> Held<'_, S> {
         let thread = this_thread();
@@ -114,6 +115,7 @@ impl<S> DerefMut for Held<'_, S> {
 }
 
 /// A number that no other thread has as long as this one runs. 0 where the thread ends and can have none any more.
+#[inline]
 fn this_thread() -> usize {
     thread_local!(static PLACE: Cell<u8> = const { Cell::new(0) });
     PLACE.try_with(|place| ptr::from_ref(place).addr()).unwrap_or(0)

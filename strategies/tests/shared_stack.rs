@@ -224,3 +224,13 @@ fn c11_one_stack_may_be_used_under_the_lock_of_another_and_by_others_meanwhile()
     });
     assert_eq!((outer.into_inner().iter().sum::<u32>(), inner.len()), (5, 1));
 }
+
+#[test]
+#[cfg_attr(miri, ignore = "the interpreter has no limit of memory to refuse by")]
+fn c11_missing_memory_under_the_lock_is_a_panic_that_loses_nothing() {
+    let stack: SharedStack<u64, Locked, 4, 16> = (0..100).collect::<SlabStack<_, 4, 16>>().into();
+    let found = message(catch_unwind(AssertUnwindSafe(|| stack.with(|stack| stack.reserve(1 << 55)))));
+    assert!(found.contains("has no 288230376151711744 bytes for 2251799813685248 slabs of 16 elements"), "{found}");
+    stack.push(100);
+    assert!(stack.into_inner().iter().copied().eq(0..101));
+}

@@ -104,6 +104,7 @@ fn scenario_of_a_child() {
             panic!("a scenario with {} elements", stack.len());
         }
         "no threads" => no_threads(&directory),
+        "no memory" => no_memory(&directory),
         other => panic!("no scenario {other}"),
     }
 }
@@ -356,5 +357,34 @@ fn no_threads(directory: &Path) {
     assert_all_readable(&mut stack);
     assert_eq!(threads(), before);
     assert_pops_all(&mut stack);
+    println!("scenario passed");
+}
+
+#[test]
+fn c19_missing_memory_is_an_error_that_loses_nothing() {
+    if std::env::var_os("TSAN_OPTIONS").is_some() {
+        println!("skipped: the thread sanitizer needs more addresses than the limit allows");
+        return;
+    }
+    let directory = Directory::new("memory");
+    // In KiB, of which the program itself takes a part.
+    let text = run(&mut child("ulimit -v 200000;", "no memory", &directory.0));
+    assert!(text.contains("scenario passed"), "{text}");
+}
+
+fn no_memory(directory: &Path) {
+    let mut taken = Vec::<u8>::new();
+    taken.try_reserve_exact(100 << 20).expect("within the limit");
+    let mut stack = SpilledStack::new(SpillOptions::default().slab(SLAB).memory(1 << 40).directory(directory));
+    let (pushed, error) = fill(&mut stack);
+    assert!(matches!(error, StorageError::OutOfMemory { bytes: SLAB, .. }), "{error:?}");
+    assert!(error.to_string().contains("lower `SpillOptions::memory`"), "{error}");
+    for _ in 0..3 {
+        assert_eq!(stack.push(0), Err(error.clone()), "it is tried again");
+    }
+    assert_eq!(stack.get(pushed / 2), Ok(Some(value(pushed / 2))));
+    drop(taken);
+    (pushed..pushed + 3 * PER_SLAB).for_each(|i| stack.push(value(i)).expect("there is memory again"));
+    (0..stack.len()).rev().for_each(|i| assert_eq!(stack.pop(), Ok(Some(value(i)))));
     println!("scenario passed");
 }

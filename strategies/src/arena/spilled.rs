@@ -2,6 +2,7 @@
 
 use super::Block;
 use super::layers::{Layer, Reader, Segments, sealed};
+use crate::refusal::out_of_memory;
 use crate::spill::{SlabFile, SlabReader};
 use crate::{SpillOptions, SpillUsage, StorageError};
 use core::marker::PhantomData;
@@ -117,8 +118,23 @@ impl<D: SpillDefaults> Segments for Slabs<D> {
     /// As much of it as the budget allows.
     fn reserve(&mut self, bytes: usize) {
         let slabs = bytes.min(self.memory) / self.full.slab_bytes();
-        let blocks: Vec<Block> = (0..slabs).map_while(|_| self.full.block(0).ok()).collect();
+        let all = slabs.saturating_mul(self.full.slab_bytes());
+        let mut blocks: Vec<Block> = Vec::new();
+        // Piece by piece, the system may promise more than it has.
+        if blocks.try_reserve(slabs).is_err() || !Block::can_be_had(all) {
+            out_of_memory(all, "slabs of the tape within its memory budget");
+        }
+        let mut error = None;
+        while blocks.len() < slabs && error.is_none() {
+            match self.full.block(0) {
+                Ok(block) => blocks.push(block),
+                Err(refusal) => error = Some(refusal),
+            }
+        }
         blocks.into_iter().for_each(|block| self.full.give_back(block));
+        if let Some(StorageError::OutOfMemory { bytes }) = error {
+            out_of_memory(bytes, "a slab of the tape within its memory budget");
+        }
     }
 
     fn reader(&self) -> Loaded<'_> {

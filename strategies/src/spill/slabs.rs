@@ -93,6 +93,9 @@ impl SlabFile {
         self.options.check()?;
         let least = least.checked_next_multiple_of(Block::ALIGN);
         let bytes = least.ok_or(StorageError::OutOfMemory { bytes: usize::MAX })?.max(self.slab_bytes());
+        // So that `push` has a place for it.
+        let listed = self.slabs.try_reserve(1);
+        listed.map_err(|_| StorageError::OutOfMemory { bytes: 2 * self.slabs.len() * size_of::<Slab>() })?;
         self.collect();
         self.make_room(bytes)?;
         self.spare_or_new(bytes)
@@ -288,7 +291,7 @@ impl SlabFile {
     /// Gives up spares until `bytes` that are in memory already can be charged to the budget.
     fn fit(&mut self, bytes: usize) -> Result<(), StorageError> {
         loop {
-            let needed = self.charged() + bytes;
+            let needed = self.charged().saturating_add(bytes);
             if needed <= self.options.memory_bytes() {
                 return Ok(());
             }
