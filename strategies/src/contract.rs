@@ -425,15 +425,15 @@ impl Capacity {
     #[must_use]
     #[track_caller]
     pub fn bytes(self, input: usize, statement: usize, argument: usize) -> usize {
-        let [inputs, statements, arguments] = [
-            self.inputs.checked_mul(input),
-            self.statements.checked_mul(statement),
-            self.arguments.checked_mul(argument), //
-        ];
-        let sum = || inputs?.checked_add(statements?)?.checked_add(arguments?);
-        let bytes = sum().filter(|bytes| isize::try_from(*bytes).is_ok());
+        let sum = || {
+            let inputs = self.inputs.checked_mul(input)?;
+            let statements = self.statements.checked_mul(statement)?;
+            inputs.checked_add(statements)?.checked_add(self.arguments.checked_mul(argument)?)
+        };
+        let Some(bytes) = sum().filter(|bytes| isize::try_from(*bytes).is_ok()) else {
+            panic!("a capacity of {self} cannot be reserved: it takes more bytes than there can be")
+        };
         bytes
-            .unwrap_or_else(|| panic!("a capacity of {self} cannot be reserved: it takes more bytes than there can be"))
     }
 }
 

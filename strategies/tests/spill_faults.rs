@@ -132,7 +132,7 @@ fn c19_a_program_that_ignores_the_signal_itself_gets_the_error() {
 }
 
 #[test]
-fn c19_a_program_that_does_not_is_ended_by_the_signal_and_its_file_is_gone() {
+fn c19_a_program_that_does_not_ignore_the_signal_is_ended_by_it_and_its_file_is_gone() {
     let directory = Directory::new("signal");
     let before = format!("ulimit -c 0; ulimit -S -f {};", 41 * SLAB / 2 / 1024);
     let output = child(&before, "file size limit", &directory.0).output().expect("bash");

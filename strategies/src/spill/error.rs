@@ -98,11 +98,12 @@ impl fmt::Display for StorageError {
                 }
                 let advice = match kind {
                     io::ErrorKind::FileTooLarge => {
-                        "raise the limit for the size of files (`ulimit -f`), or choose a file system with larger ones"
+                        "raise the limit for the size of files (`ulimit -f`), or let `SpillOptions::directory` name a file \
+                         system that allows larger ones"
                     }
-                    _ => "make room there, or choose another directory",
+                    _ => "make room there, or choose another directory with `SpillOptions::directory`",
                 };
-                write!(f, ": {text}; {advice} with `SpillOptions::directory`")
+                write!(f, ": {text}; {advice}")
             }
             Self::ShortRead { path, offset, bytes, done } => write!(
                 f,
