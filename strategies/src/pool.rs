@@ -1,5 +1,7 @@
 //! The identifiers of a recording that reuses them.
 
+use crate::refusal::Refusal;
+
 /// Which identifiers are free, and how many variables share those that are shared.
 ///
 /// Emptying it costs the same however many identifiers there ever were.
@@ -98,10 +100,20 @@ impl Pool {
         self.free.len()
     }
 
-    /// Makes room for identifiers below this.
-    pub(crate) fn grow(&mut self, length: usize) {
+    /// Makes room for identifiers below this. All is as it was when the allocator has no memory for that.
+    pub(crate) fn grow(&mut self, length: usize) -> Result<(), Refusal> {
+        for list in [&mut self.counts, &mut self.free] {
+            if list.try_reserve(length.saturating_sub(list.len())).is_err() {
+                let bytes = length.saturating_mul(size_of::<u32>());
+                return Err(Refusal::OutOfMemory {
+                    bytes,
+                    what: "the identifiers of variables that are alive at once",
+                });
+            }
+        }
         self.counts.resize(length.max(self.counts.len()), 0);
         self.free.resize(length.max(self.free.len()), 0);
+        Ok(())
     }
 
     /// Bytes obtained from the allocator.
