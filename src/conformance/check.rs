@@ -1,6 +1,6 @@
 //! What scenarios are made of.
 
-use super::{Failure, Outcome};
+use super::{Outcome, Unproven};
 use crate::{Adjoints, Error, Float, Real, Reverse, Tape};
 use core::any::Any;
 use core::fmt::Display;
@@ -11,7 +11,18 @@ const ULPS: f64 = 256.0;
 
 /// Fails with this reason unless the promise was kept.
 pub(super) fn ensure(kept: bool, reason: impl Display) -> Outcome {
-    if kept { Ok(()) } else { Err(Failure(reason.to_string())) }
+    if kept { Ok(()) } else { Err(Unproven::Broken(reason.to_string())) }
+}
+
+/// Skips a scenario that is about places in a recording where the strategy keeps no track of them.
+pub(super) fn needs_marks<S: Reverse>() -> Outcome {
+    if S::MARKS {
+        return Ok(());
+    }
+    let strategy = core::any::type_name::<S>();
+    let hidden = unless_it_panics(|| S::mark(&S::Tape::default())).is_some();
+    ensure(!hidden, format_args!("{strategy} has marks, and says by `Reverse::MARKS` that it has none"))?;
+    Err(Unproven::Skipped(format!("{strategy} keeps no track of places in a recording (`Reverse::MARKS`)")))
 }
 
 /// Numbers of the value type; those in scenarios are exact in `f32`.
@@ -24,11 +35,11 @@ pub(super) fn constant<S: Reverse>(number: f64) -> Real<S> {
     Real::constant(S::Value::from_f64(number))
 }
 
-/// Whether a number is the expected one but for rounding.
+/// Whether a number is the expected one but for rounding; an infinite one has no rounding.
 pub(super) fn close<V: Float>(what: &str, found: V, expected: f64) -> Outcome {
     let tolerance = ULPS * V::epsilon().as_f64() * expected.abs().max(1.0);
     let found = found.as_f64();
-    let same = found == expected || (found - expected).abs() <= tolerance;
+    let same = found == expected || expected.is_finite() && (found - expected).abs() <= tolerance;
     ensure(same, format_args!("{what} is {found}, not {expected}"))
 }
 
@@ -138,7 +149,7 @@ pub(super) fn unless_it_panics<R>(f: impl FnOnce() -> R) -> Option<R> {
 /// Whether `f` panics with a text that names these recordings as `#number`.
 pub(super) fn panics_naming<R>(what: &str, numbers: &[u32], f: impl FnOnce() -> R) -> Outcome {
     let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(f()))) else {
-        return Err(Failure(format!("{what} did not panic")));
+        return Err(Unproven::Broken(format!("{what} did not panic")));
     };
     names_all(what, numbers, panic_message(&*payload))
 }
@@ -158,5 +169,5 @@ fn names(text: &str, number: u32) -> bool {
 /// Runs a scenario on a thread of its own.
 pub(super) fn on_another_thread(f: impl FnOnce() -> Outcome + Send + 'static) -> Outcome {
     let joined = std::thread::spawn(f).join();
-    joined.unwrap_or_else(|payload| Err(Failure(format!("unexpected panic: {}", panic_message(&*payload)))))
+    joined.unwrap_or_else(|payload| Err(Unproven::Broken(format!("unexpected panic: {}", panic_message(&*payload)))))
 }

@@ -2,7 +2,9 @@
 //! keep track of places.
 
 use super::Outcome;
-use super::check::{Recorded, all_close, close, constant, ensure, floats, recorded, recorded_on, still_works};
+use super::check::{
+    Recorded, all_close, close, constant, ensure, floats, needs_marks, recorded, recorded_on, still_works,
+};
 use crate::schedule::Revolve;
 use crate::{
     CallbackAdjoints, Error, Float, Passive, Real, Reverse, Rules, Stage, Tape, TapePool, Taping, TimeLoop, external,
@@ -13,9 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// A function of three inputs, one of them passive, and two outputs, between statements; its rule sees what the statements behind
 /// it have left, and what it leaves is seen by those before it.
 pub fn external_function<S: Reverse>() -> Outcome {
-    if !S::MARKS {
-        return Ok(());
-    }
+    needs_marks::<S>()?;
     let mut recorded = recorded::<S>(&[2.0, 3.0], |x| {
         let a = (&x[0] * &x[1]).eval();
         let inputs = [x[1].clone(), constant(5.0), a];
@@ -38,9 +38,7 @@ pub fn external_function<S: Reverse>() -> Outcome {
 
 /// Callbacks are called where they were inserted, the last one first, in every sweep; those without outputs, too.
 pub fn callbacks_in_order<S: Reverse>() -> Outcome {
-    if !S::MARKS {
-        return Ok(());
-    }
+    needs_marks::<S>()?;
     let seen: Arc<Mutex<Vec<f64>>> = Arc::default();
     let mut tape = Tape::<S>::new();
     let (x, y) = tape.record(|scope| {
@@ -82,9 +80,7 @@ fn steps<T: Taping>(n: usize, [x, k]: &[Real<T>; 2]) -> [Real<T>; 2] {
 /// Stages, which are recorded on tapes of this strategy when a sweep gets to them, and stages inside stages, give the adjoints
 /// that all statements on one tape give.
 pub fn checkpointed_stages<S: Reverse>() -> Outcome {
-    if !S::MARKS {
-        return Ok(());
-    }
+    needs_marks::<S>()?;
     let at = [0.75, 1.5];
     let mut plain = recorded::<S>(&at, |x| steps(24, &[x[0].clone(), x[1].clone()]).to_vec());
     let mut nested = recorded_on(Tape::<S>::new(), &at, |x| {
@@ -117,9 +113,7 @@ fn gradient_of<S: Reverse>(recorded: &mut Recorded<S>, seeds: &[f64]) -> Result<
 
 /// A nested recording in a rule is swept alone, and wiped: the adjoints of the recording around it are as they were.
 pub fn nested_recording_in_a_rule<S: Reverse>() -> Outcome {
-    if !S::MARKS {
-        return Ok(());
-    }
+    needs_marks::<S>()?;
     let mut recorded = recorded::<S>(&[0.5, 2.0], |x| {
         let (pool, at) = (TapePool::<S>::new(), [x[0].value(), x[1].value()]);
         let values = steps(5, &at.map(Real::<Passive<S::Value>>::constant)).map(|y| y.value());
@@ -146,9 +140,7 @@ pub fn nested_recording_in_a_rule<S: Reverse>() -> Outcome {
 
 /// A loop that is reversed with a few snapshots.
 pub fn reversed_loop<S: Reverse>() -> Outcome {
-    if !S::MARKS {
-        return Ok(());
-    }
+    needs_marks::<S>()?;
     let mut tape = Tape::<S>::new();
     let (x, end) = tape.record(|scope| -> Result<_, Error> {
         let x = scope.inputs(&floats(&[0.75, 1.5]));
@@ -180,9 +172,7 @@ impl Drop for Drops {
 
 /// Rules are dropped once: with their recording, or when the tape is reset to a position before them.
 pub fn rules_are_dropped_once<S: Reverse>() -> Outcome {
-    if !S::MARKS {
-        return Ok(());
-    }
+    needs_marks::<S>()?;
     let drops = Arc::new(AtomicUsize::new(0));
     let rule = || {
         let kept = Drops(Arc::clone(&drops));

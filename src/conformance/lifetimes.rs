@@ -18,6 +18,16 @@ fn come_and_go<S: Reverse>(x: &Real<S>, statements: usize) {
     }
 }
 
+/// x, 2x, … 10x. As long as they are kept, a recording has no use for their identifiers.
+fn multiples<S: Reverse>(x: &Real<S>) -> Vec<Real<S>> {
+    (1..=10).map(|k| (x * f64::from(k)).eval()).collect()
+}
+
+/// y + 55x, of these multiples.
+fn plus_all<S: Reverse>(y: Real<S>, multiples: &[Real<S>]) -> Real<S> {
+    multiples.iter().fold(y, |y, multiple| (y + multiple).eval())
+}
+
 /// Expressions are folded when their leaves are gone and many statements later, one of them twice.
 pub fn expression_folded_long_after_its_leaves<S: Reverse>() -> Outcome {
     let f = |x: &[Real<S>]| {
@@ -70,11 +80,12 @@ pub fn input_dropped_early<S: Reverse>() -> Outcome {
         y *= &late[0];
         drop(late);
         come_and_go(&y, 20);
+        y *= &copies[0];
         (copies, y)
     });
     let mut recorded = Recorded { tape, x: copies, y: vec![y] };
-    recorded.sweep_gives("the gradient of x·y·z", &[1.0], &[15.0, 10.0, 6.0])?;
-    recorded.sweep_gives("the gradient of x·y·z again", &[1.0], &[15.0, 10.0, 6.0])
+    recorded.sweep_gives("the gradient of x²·y·z", &[1.0], &[60.0, 20.0, 12.0])?;
+    recorded.sweep_gives("the gradient of x²·y·z again", &[1.0], &[60.0, 20.0, 12.0])
 }
 
 /// Variables of a recording that is over, reset or gone are dropped while the tape records something else.
@@ -84,13 +95,15 @@ pub fn variable_dropped_after_its_recording<S: Reverse>() -> Outcome {
     let (x, mut y) = (old.x, old.y);
     let mut again = recorded_on(old.tape, &[3.0], |v| {
         let a = (&v[0] * &v[0]).eval();
+        let kept = multiples(&v[0]);
         drop(x);
         y.pop();
         let b = (&a * &v[0]).eval();
         drop(copy.clone());
-        vec![(&b - &a).eval()]
+        come_and_go(&v[0], 10);
+        vec![plus_all((&b - &a).eval(), &kept)]
     });
-    again.sweep_gives("the gradient of x³ − x²", &[1.0], &[21.0])?;
+    again.sweep_gives("the gradient of x³ − x² + 55x", &[1.0], &[21.0 + 55.0])?;
     again.tape.reset();
     drop(again.y);
     drop(recorded::<S>(&[2.0], |x| vec![(&x[0] * &x[0]).eval()]).y);
@@ -106,19 +119,20 @@ pub fn variable_dropped_inside_another_recording<S: Reverse>() -> Outcome {
         let mut y = (&x[0] * 1.0).eval();
         let gone = (&x[0] * 8.0).eval();
         let nested = gradient_is::<S>(
-            "x² inside",
+            "x² + 55x inside",
             |u| {
                 let v = (&u[0] * &u[0]).eval();
+                let kept = multiples(&u[0]);
                 drop(gone);
                 let again = (&x[0] * 2.0).eval();
                 (0..10).for_each(|_| y = (&y * 0.5 + &again * 0.5).into());
                 come_and_go(&u[0], 10);
                 come_and_go(&x[0], 10);
-                v
+                plus_all(v, &kept)
             },
             &[4.0],
-            16.0,
-            &[8.0],
+            16.0 + 220.0,
+            &[8.0 + 55.0],
         );
         inner = nested;
         come_and_go(&x[0], 10);
@@ -162,16 +176,16 @@ pub fn variable_dropped_on_another_thread<S: Reverse<Variable: Send>>() -> Outco
         let y = (&moved * &copied).eval();
         there = on_another_thread(move || {
             gradient_is::<S>(
-                "x·y there",
+                "x·y + 55x there",
                 |u| {
-                    let v = (&u[0] * &u[1]).eval();
+                    let kept = multiples(&u[0]);
                     drop((moved, copy));
                     come_and_go(&u[0], 10);
-                    v
+                    plus_all((&u[0] * &u[1]).eval(), &kept)
                 },
                 &[2.0, 3.0],
-                6.0,
-                &[3.0, 2.0],
+                6.0 + 110.0,
+                &[3.0 + 55.0, 2.0],
             )
         });
         come_and_go(&x[0], 20);

@@ -8,9 +8,13 @@
 //! # use tapewright::Jacobian as MyStrategy;
 //! tapewright::conformance!(MyStrategy); // in a test file: one #[test] for each scenario
 //!
-//! let failures = tapewright::conformance::run::<MyStrategy>(); // or all at once
-//! assert_eq!(failures, []);
+//! let report = tapewright::conformance::run::<MyStrategy>(); // or all at once
+//! assert_eq!(report.failures, []);
+//! assert_eq!(report.skips, []);
 //! ```
+//!
+//! What a strategy need not have, such as marks and forward sweeps, is not tested where it is missing. Scenarios that are skipped
+//! for that reason say so: see [`Unproven::Skipped`].
 //!
 //! Needs the feature `conformance`. Strategies whose variables cannot be sent to other threads are beyond the kit.
 #![allow(clippy::missing_errors_doc, reason = "a scenario fails when what its summary says is not so")]
@@ -31,46 +35,81 @@ pub mod sweeps;
 
 use crate::{Error, Reverse};
 use core::fmt;
+use std::io::Write as _;
 use std::panic::catch_unwind;
 
-/// The promise that a strategy broke, in words.
+/// Why a scenario ended without having seen its promise kept.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Failure(String);
+pub enum Unproven {
+    /// The strategy broke the promise: how, in words.
+    Broken(String),
+    /// The scenario does not apply, because the strategy does without what it is about: what that is, in words.
+    Skipped(String),
+}
 
 /// What a scenario finds.
-pub type Outcome = Result<(), Failure>;
+pub type Outcome = Result<(), Unproven>;
 
 /// A scenario, applied to a strategy.
 pub type Scenario = fn() -> Outcome;
 
-impl fmt::Display for Failure {
+impl fmt::Display for Unproven {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        match self {
+            Self::Broken(reason) => f.write_str(reason),
+            Self::Skipped(reason) => write!(f, "skipped: {reason}"),
+        }
     }
 }
 
-/// As `Display`: a test that returns a failure prints this.
-impl fmt::Debug for Failure {
+/// As `Display`: a test that returns it prints this.
+impl fmt::Debug for Unproven {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
 
-impl core::error::Error for Failure {}
+impl core::error::Error for Unproven {}
 
-impl From<Error> for Failure {
+impl From<Error> for Unproven {
     fn from(error: Error) -> Self {
-        Self(format!("unexpected error: {error}"))
+        Self::Broken(format!("unexpected error: {error}"))
+    }
+}
+
+/// A scenario's name and a reason.
+pub type Named = (&'static str, String);
+
+/// What all scenarios together find.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// The scenarios that failed: which promise the strategy broke.
+    pub failures: Vec<Named>,
+    /// The scenarios that do not apply: what the strategy does without.
+    pub skips: Vec<Named>,
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.failures.iter().try_for_each(|(name, reason)| writeln!(f, "failed: {name}: {reason}"))?;
+        self.skips.iter().try_for_each(|(name, reason)| writeln!(f, "skipped: {name}: {reason}"))
     }
 }
 
 /// Turns each scenario into a `#[test]` for this strategy.
 ///
-/// `conformance!(Toy)` becomes `#[test] fn polynomial() -> Outcome { formulas::polynomial::<Toy>() }` and so on.
+/// `conformance!(Toy)` becomes `#[test] fn polynomial() -> Outcome { unless_skipped("polynomial", formulas::polynomial::<Toy>()) }`
+/// and so on. A test that is skipped passes, and writes a line that says so to the standard error.
+///
+/// `conformance!(Toy, complete)` is for strategies that have all that the contract offers. It becomes
+/// `#[test] fn polynomial() -> Outcome { formulas::polynomial::<Toy>() }` and so on: a test that would be skipped fails.
 #[macro_export]
 macro_rules! conformance {
     ($strategy:ty) => {
         $crate::conformance_scenarios! { conformance_tests [$strategy] }
+    };
+    ($strategy:ty, complete) => {
+        $crate::conformance_scenarios! { conformance_complete_tests [$strategy] }
     };
 }
 
@@ -121,6 +160,19 @@ macro_rules! conformance_tests {
     ([$strategy:ty] $($module:ident: $($scenario:ident)*;)*) => { $( $(
         #[test]
         fn $scenario() -> $crate::conformance::Outcome {
+            let outcome = $crate::conformance::$module::$scenario::<$strategy>();
+            $crate::conformance::unless_skipped(stringify!($scenario), outcome)
+        }
+    )* )* };
+}
+
+/// Makes tests of a table of scenarios, none of which may be skipped.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! conformance_complete_tests {
+    ([$strategy:ty] $($module:ident: $($scenario:ident)*;)*) => { $( $(
+        #[test]
+        fn $scenario() -> $crate::conformance::Outcome {
             $crate::conformance::$module::$scenario::<$strategy>()
         }
     )* )* };
@@ -141,13 +193,33 @@ pub fn scenarios<S: Reverse<Variable: Send>>() -> Vec<(&'static str, Scenario)> 
     crate::conformance_scenarios! { conformance_vector [S] }
 }
 
-/// Runs every scenario, and returns the names of those that fail with their reasons. A scenario that panics where it
-/// should not has failed.
+/// Writes to the standard error that a scenario was skipped, which is then no reason to fail.
+#[doc(hidden)]
+pub fn unless_skipped(name: &str, outcome: Outcome) -> Outcome {
+    let Err(Unproven::Skipped(reason)) = outcome else { return outcome };
+    // Directly and in one piece: what tests print is shown only when they fail, and others write at the same time. Whether
+    // anybody can read it is no matter.
+    let _ = std::io::stderr().write_all(format!("skipped: {name}: {reason}\n").as_bytes());
+    Ok(())
+}
+
+/// Runs every scenario. One that panics where it should not has failed.
 #[must_use]
-pub fn run<S: Reverse<Variable: Send>>() -> Vec<(&'static str, String)> {
-    let reason = |scenario: Scenario| match catch_unwind(scenario) {
-        Ok(outcome) => outcome.err().map(|failure| failure.to_string()),
-        Err(payload) => Some(format!("unexpected panic: {}", check::panic_message(&*payload))),
-    };
-    scenarios::<S>().into_iter().filter_map(|(name, scenario)| Some((name, reason(scenario)?))).collect()
+pub fn run<S: Reverse<Variable: Send>>() -> Report {
+    let mut report = Report::default();
+    for (name, scenario) in scenarios::<S>() {
+        match outcome_of(scenario) {
+            Ok(()) => {}
+            Err(Unproven::Broken(reason)) => report.failures.push((name, reason)),
+            Err(Unproven::Skipped(reason)) => report.skips.push((name, reason)),
+        }
+    }
+    report
+}
+
+/// Runs a scenario; a panic that it lets through is a broken promise.
+#[doc(hidden)]
+pub fn outcome_of(scenario: Scenario) -> Outcome {
+    let broken = |text: &str| Unproven::Broken(format!("unexpected panic: {text}"));
+    catch_unwind(scenario).unwrap_or_else(|payload| Err(broken(check::panic_message(&*payload))))
 }

@@ -1,11 +1,12 @@
 //! Recordings inside, beside and after one another, on one thread and on several.
 
-use super::Outcome;
 use super::check::{
     Recorded, close, constant, ensure, floats, on_another_thread, recorded, recorded_on, still_works, unless_it_panics,
 };
+use super::{Outcome, Unproven};
 use crate::{Float, PrimalValue, Real, Reverse, Tape};
 use core::mem;
+use std::sync::mpsc;
 
 /// An inner recording, with inputs of its own, that also computes with variables of the outer one: both are right.
 pub fn nested_recordings<S: Reverse>() -> Outcome {
@@ -166,24 +167,40 @@ pub fn tape_moves_to_another_thread<S: Reverse<Variable: Send>>() -> Outcome {
     })
 }
 
+/// A thread that waits, in each of its recordings, until another one is in one of its own; or is gone.
+struct Partner(mpsc::Sender<()>, mpsc::Receiver<()>);
+
+impl Partner {
+    fn wait(&self) {
+        let _ = self.0.send(());
+        let _ = self.1.recv();
+    }
+}
+
+/// Records and sweeps, at the same time as the other thread.
+fn record_beside<S: Reverse>(other: &Partner) -> Outcome {
+    let mut tape = Tape::<S>::new();
+    for _ in 0..100 {
+        let mut recorded = recorded_on(tape, &[1.5], |x| {
+            other.wait();
+            let mut y = x[0].clone();
+            (0..50).for_each(|_| y = (&y * 0.5 + &x[0]).into());
+            vec![y]
+        });
+        recorded.sweep_gives("the gradient beside another thread", &[1.0], &[2.0])?;
+        tape = recorded.tape;
+    }
+    Ok(())
+}
+
 /// Two threads record at the same time, each on a tape of its own.
 pub fn two_threads_record_at_once<S: Reverse>() -> Outcome {
-    let work = || {
-        let mut tape = Tape::<S>::new();
-        for _ in 0..100 {
-            let mut recorded = recorded_on(tape, &[1.5], |x| {
-                let mut y = x[0].clone();
-                (0..50).for_each(|_| y = (&y * 0.5 + &x[0]).into());
-                vec![y]
-            });
-            recorded.sweep_gives("the gradient beside another thread", &[1.0], &[2.0])?;
-            tape = recorded.tape;
-        }
-        Ok(())
-    };
-    let other = std::thread::spawn(work);
-    let here = work();
-    here.and(on_another_thread(move || other.join().unwrap_or_else(|payload| std::panic::resume_unwind(payload))))
+    let ((to_there, from_here), (to_here, from_there)) = (mpsc::channel(), mpsc::channel());
+    let there = std::thread::spawn(move || record_beside::<S>(&Partner(to_here, from_here)));
+    let here = unless_it_panics(|| record_beside::<S>(&Partner(to_there, from_there)));
+    let there = there.join().ok();
+    let broken = || Unproven::Broken("a thread that records beside another one panics".to_owned());
+    here.ok_or_else(broken)?.and(there.ok_or_else(broken)?)
 }
 
 /// 10⁴ recordings of different lengths on the same tape, every one right.

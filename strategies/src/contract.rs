@@ -96,7 +96,7 @@ use generic_array::typenum::Unsigned;
 /// }
 /// ```
 ///
-/// `tapewright::conformance!(Toy)` then runs the conformance kit on it.
+/// `tapewright::conformance!(Toy)` then runs the conformance kit on it; what the toy does without is skipped.
 pub trait Taping: Sized + 'static {
     /// The number type of values and partials.
     type Value: Float;

@@ -151,6 +151,7 @@ pub(super) unsafe fn reverse_classic<V: Float, I: IndexType, const N: usize>(
 /// As [`reverse`].
 #[cold]
 #[inline(never)]
+#[allow(clippy::naive_bytecount, reason = "a statement has few leaves")]
 unsafe fn reverse_with_care<V: Float, I: IndexType>(text: &[u8], end: *const u8, seed: V, adjoints: &mut [V]) {
     let ids = end.wrapping_sub(text.len() * size_of::<I>());
     let factors = text.iter().filter(|sign| **sign == b'f').count();

@@ -11,6 +11,28 @@ mod with_f32 {
     tapewright::conformance!(tapewright_third_party::CompressedRows<f32>);
 }
 
+/// It keeps no track of places and has no forward sweep, so that these scenarios do not apply, and say so.
+#[test]
+fn what_the_strategy_does_without_is_reported_as_skipped() {
+    let report = tapewright::conformance::run::<CompressedRows>();
+    assert_eq!(report.failures, []);
+    let skipped: Vec<&str> = report.skips.iter().map(|(scenario, _)| *scenario).collect();
+    let expected = [
+        "forward_sweep_gives_the_tangents",
+        "sweeps_between_positions_are_the_whole",
+        "external_function",
+        "callbacks_in_order",
+        "checkpointed_stages",
+        "nested_recording_in_a_rule",
+        "reversed_loop",
+        "rules_are_dropped_once",
+    ];
+    assert_eq!(skipped, expected);
+    let text = report.to_string();
+    assert!(text.contains("skipped: reversed_loop: tapewright_third_party::CompressedRows"), "{text}");
+    assert!(text.contains("cannot be swept forward"), "{text}");
+}
+
 fn f<S: Strategy>(x: &[Real<S>]) -> Real<S> {
     let t: Real<S> = (x[0].exp() * x[1]).into();
     (t * x[1]).into()

@@ -194,7 +194,7 @@ fn extreme_arguments_give_the_limits() {
     for (name, x, expected) in LIMITS {
         let (_, partials) = both(find(name), x);
         for (partial, limit) in partials.into_iter().zip(*expected) {
-            let near = (partial - limit).abs() <= 1e-13 * limit.abs();
+            let near = limit.is_finite() && (partial - limit).abs() <= 1e-13 * limit.abs();
             assert!(near || partial == *limit, "{name} at {x:?}: {partial:e}, expected {limit:e}");
         }
     }

@@ -1,0 +1,187 @@
+//! Sweeps over recordings, and places in them.
+
+use super::identifiers::{Id, slot};
+use super::recording::{self, Kind, Record, Recording};
+use super::{Fault, Faulty, has};
+use tapewright::strategies::{Mark, Stop, TapeNumber};
+use tapewright::{Capacity, MemoryReport, Reverse, SweepError};
+
+/// The number of records before a mark.
+fn records_before(mark: Mark) -> usize {
+    usize::try_from(mark.numbers()[0]).expect("marks are of recordings")
+}
+
+/// Partials and slots of the arguments of a statement; `None` if the variable is given.
+fn arguments(record: &Record) -> Option<Vec<(f64, usize)>> {
+    match &record.kind {
+        Kind::Given => has(Fault::TakesAdjointsOfInputs).then(Vec::new),
+        Kind::Statement(arguments) => Some(arguments.clone()),
+        Kind::Late(late) => Some(late.partials()),
+    }
+}
+
+/// Reverses one statement in all lanes.
+fn reverse_record(record: &Record, lanes: usize, adjoints: &mut [f64]) {
+    let Some(arguments) = arguments(record) else { return };
+    for lane in 0..lanes {
+        let result = &mut adjoints[record.result * lanes + lane];
+        let seed = if has(Fault::KeepsAdjointOfResult) { *result } else { core::mem::take(result) };
+        let all = has(Fault::MultipliesZeroByInfinity) || has(Fault::AddsZerosInLanes) && lanes > 1;
+        if seed == 0.0 && !all {
+            continue;
+        }
+        for (partial, argument) in &arguments {
+            if *partial != 0.0 || has(Fault::MultipliesZeroPartials) {
+                adjoints[argument * lanes + lane] += seed * partial;
+            }
+        }
+    }
+}
+
+/// Reverses the statements from the first end to the second, with stops.
+fn sweep(
+    tape: &Recording,
+    lanes: usize,
+    adjoints: &mut [f64],
+    ends: (Option<Mark>, Option<Mark>),
+    stops: &mut dyn Iterator<Item = Mark>,
+    at: &mut Stop<'_, f64>,
+) -> Result<(), SweepError> {
+    assert!(!has(Fault::ExpectsAStatement) || !tape.records.is_empty(), "nothing has been recorded");
+    let lost = has(Fault::SweepsTheLatestRecordingOnly) && tape.number != recording::latest()
+        || has(Fault::SweepsOnItsOwnThreadOnly) && tape.home != Some(std::thread::current().id());
+    if lost {
+        return Ok(());
+    }
+    let ends = if has(Fault::IgnoresEnds) { (None, None) } else { ends };
+    let (from, to) = (ends.0.map_or(tape.records.len(), records_before), ends.1.map_or(0, records_before));
+    let left = tape.swept_to.take().filter(|_| has(Fault::GoesOnWhereASweepPanicked));
+    let mut stops = stops.map(records_before).peekable();
+    let mut late = 0;
+    let mut next = left.unwrap_or(from);
+    loop {
+        while stops.next_if(|stop| *stop >= next).is_some() {
+            if has(Fault::CallsStopsAtTheEnd) {
+                late += 1;
+                continue;
+            }
+            at(adjoints)?;
+            if has(Fault::CallsOneOfSeveralStops) {
+                while stops.next_if(|stop| *stop >= next).is_some() {}
+            }
+        }
+        if next == to {
+            break;
+        }
+        next -= 1;
+        tape.swept_to.set(Some(next));
+        reverse_record(&tape.records[next], lanes, adjoints);
+    }
+    tape.swept_to.set(None);
+    (0..late).try_for_each(|_| at(adjoints))
+}
+
+impl Reverse for Faulty {
+    type Tape = Recording;
+
+    const MARKS: bool = true;
+
+    fn begin(tape: &mut Recording, number: TapeNumber) {
+        tape.begin(number);
+    }
+
+    fn input(tape: &mut Recording, _: f64) -> Id {
+        tape.input()
+    }
+
+    fn intermediate(tape: &mut Recording, _: f64) -> Id {
+        tape.push(Kind::Given, None)
+    }
+
+    fn locate(id: &Id) -> Option<(TapeNumber, usize)> {
+        if !id.raw.is_active() {
+            return has(Fault::GivesPassiveVariablesASlot).then(|| (recording::latest(), 1));
+        }
+        let here = has(Fault::LocatesEverythingHere);
+        Some((if here { recording::latest() } else { id.raw.number() }, slot(id.raw)))
+    }
+
+    fn identifiers(tape: &Recording) -> usize {
+        tape.identifiers()
+    }
+
+    fn reverse(tape: &Recording, adjoints: &mut [f64]) -> Result<(), SweepError> {
+        sweep(tape, 1, adjoints, (None, None), &mut core::iter::empty(), &mut |_| Ok(()))
+    }
+
+    fn mark(tape: &Recording) -> Mark {
+        Mark::new([tape.records.len() as u64, 0, 0, 0])
+    }
+
+    fn reverse_through(
+        tape: &Recording,
+        adjoints: &mut [f64],
+        ends: (Option<Mark>, Option<Mark>),
+        stops: &mut dyn Iterator<Item = Mark>,
+        at: &mut Stop<'_, f64>,
+    ) -> Result<(), SweepError> {
+        sweep(tape, 1, adjoints, ends, stops, at)
+    }
+
+    fn reverse_lanes_through(
+        tape: &Recording,
+        lanes: usize,
+        adjoints: &mut [f64],
+        ends: (Option<Mark>, Option<Mark>),
+        stops: &mut dyn Iterator<Item = Mark>,
+        at: &mut Stop<'_, f64>,
+    ) -> Result<(), SweepError> {
+        sweep(tape, lanes, adjoints, ends, stops, at)
+    }
+
+    fn forward_through(
+        tape: &Recording,
+        tangents: &mut [f64],
+        stops: &mut dyn Iterator<Item = Mark>,
+        at: &mut Stop<'_, f64>,
+    ) -> Result<(), SweepError> {
+        let mut stops = stops.map(records_before).peekable();
+        for (k, record) in tape.records.iter().enumerate() {
+            while stops.next_if(|stop| *stop <= k).is_some() {
+                at(tangents)?;
+            }
+            let Some(arguments) = arguments(record) else { continue };
+            let mut tangent = 0.0;
+            for (partial, argument) in arguments {
+                if partial != 0.0 && tangents[argument] != 0.0 {
+                    let kept = if has(Fault::KeepsOneTangent) { 0.0 } else { tangent };
+                    tangent = kept + partial * tangents[argument];
+                }
+            }
+            tangents[record.result] = tangent;
+        }
+        stops.try_for_each(|_| at(tangents))
+    }
+
+    fn truncate(tape: &mut Recording, mark: Mark) -> Result<(), SweepError> {
+        tape.truncate(records_before(mark));
+        Ok(())
+    }
+
+    fn resume(tape: &mut Recording, number: TapeNumber) {
+        tape.ends.push(tape.records.len());
+        tape.renumber(number);
+    }
+
+    fn renew(tape: &Recording, id: &Id) -> Id {
+        tape.renew(id)
+    }
+
+    fn reserve(tape: &mut Recording, capacity: Capacity) {
+        tape.reserve(capacity);
+    }
+
+    fn memory(tape: &Recording) -> MemoryReport {
+        tape.memory()
+    }
+}
