@@ -32,7 +32,8 @@
 //! # Generic code
 //!
 //! `S: Strategy` accepts every strategy whose variables are `Copy` and lets you write `x * y`. `S: Taping` accepts all
-//! strategies; write `&x * &y`. No other bound is ever needed.
+//! strategies; write `&x * &y`. Code that computes with [`value`](Ex::value)s as `f64` says `S: Strategy<Value = f64>`, and code
+//! that asks for gradients itself `S: Reverse`.
 #![forbid(unsafe_code)]
 
 mod check;

@@ -3,6 +3,8 @@
 use tapewright::prelude::*;
 use tapewright::{AdjointVector, Error, SpillOptions, SpillUsage, Spilled, Spills, StorageError, logsumexp, sum};
 
+#[path = "spilling/corruption.rs"]
+mod corruption;
 #[path = "spilling/faults.rs"]
 mod faults;
 
@@ -21,6 +23,7 @@ macro_rules! each {
         $f::<Hybrid<f64, Reuse>, Hybrid<f64, Reuse, Spilled>>($($argument),*);
     };
 }
+pub(crate) use each;
 /// The same for the strategies with a file alone.
 macro_rules! each_spilled {
     ($f:ident $(, $argument:expr)*) => {

@@ -2,7 +2,9 @@
 //!
 //! Strategies in memory, a second tape of the first of them, the plain function and the hand-written adjoint are timed in
 //! turns, see [`rounds`](crate::rounds), in processor time. The second tape runs the same code as the first, so it shows what
-//! differences mean nothing. Spilled tapes are timed apart, by the clock on the wall and with few repetitions.
+//! differences mean nothing. What other strategies are compared with is the first tape in one round and the second in the next,
+//! because where a tape lies in memory can make it faster or slower as a whole. Spilled tapes are timed apart, by the clock on the
+//! wall and with few repetitions.
 
 use crate::check;
 use crate::cli::Request;
@@ -34,6 +36,13 @@ pub(crate) struct Outcome {
     pub(crate) rows: Vec<Row>,
     /// What was wrong, a sentence each.
     pub(crate) failures: Vec<String>,
+}
+
+impl Outcome {
+    /// Whether ratios mean something: two tapes that run the same code differ by nothing that can be told from noise.
+    pub(crate) fn is_fair(&self) -> bool {
+        self.twin.is_none_or(|twin| twin.low <= 1.0 && 1.0 <= twin.high)
+    }
 }
 
 /// One strategy's figures, for one evaluation.
@@ -224,7 +233,13 @@ fn in_turns<P: Problem>(
     };
     let mut rows: Vec<Row> = contestants.iter().zip(&parts[0]).map(row).collect();
     let is_twin = |row: &mut Row| row.strategy == contestants[0].0;
-    let twin = if rows.len() > 1 { rows.pop_if(is_twin).map(|twin| twin.against(&rows[0])) } else { None };
+    let second = if rows.len() > 1 { rows.pop_if(is_twin) } else { None };
+    let twin = second.map(|second| {
+        let twin = second.against(&rows[0]);
+        let taking_turns = rows[0].totals.iter_mut().zip(&second.totals).skip(1).step_by(2);
+        taking_turns.for_each(|(first, second)| *first = *second);
+        twin
+    });
     (rows, twin, plain)
 }
 

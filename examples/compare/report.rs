@@ -36,6 +36,11 @@ pub(crate) fn table(outcome: &Outcome) -> String {
     let Outcome { workload, size, inputs, evaluations, .. } = outcome;
     let _ = writeln!(text, "\n{workload}: {size}; {inputs} inputs, {evaluations} gradient(s){each}");
     let _ = writeln!(text, "{table}");
+    if let (Some(twin), Some(first), false) = (outcome.twin, first, outcome.is_fair()) {
+        let title = first.strategy.title();
+        let _ =
+            writeln!(text, "no verdict on × {title}: a second tape, which runs the same code, takes {}", spread(twin));
+    }
     let _ = writeln!(
         text,
         "primal {}, under Passive {} × that, by hand {}; f = {:.12e}, Σg = {:.12e}, |g| = {:.12e}; central differences agree to {:.0e}",

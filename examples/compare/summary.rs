@@ -2,6 +2,7 @@
 
 use crate::measure::{Outcome, Row};
 use crate::report::{bytes, spread, time};
+use crate::rounds::Spread;
 use comfy_table::{
     Table,
     presets::{NOTHING, UTF8_HORIZONTAL_ONLY},
@@ -49,7 +50,7 @@ fn ratios(outcomes: &[Outcome]) -> String {
                 outcome.workload.to_owned(),
                 row.strategy.title(),
                 other.strategy.title(),
-                spread(row.against(other)),
+                verdict(outcome, row.against(other)),
             ]);
         }
     }
@@ -62,7 +63,8 @@ fn ratios(outcomes: &[Outcome]) -> String {
         return text;
     }
     text += "\nNoise: a ratio means nothing unless it is further from 1 than that of a second tape, which runs the same code. \
-             Shared runs it too, except where a tape takes memory.\n";
+             Where the quartiles of that ratio exclude 1, there is no verdict. Shared runs the same code, too, except where a \
+             tape takes memory.\n";
     for (outcome, twin) in twins {
         let first = outcome.rows[0].strategy;
         let shared = outcome.rows.iter().find(|row| row.strategy.is_shared() && row.strategy.records == first.records);
@@ -77,6 +79,11 @@ fn ratios(outcomes: &[Outcome]) -> String {
         );
     }
     text
+}
+
+/// A ratio, or what one is worth that was measured when equal code took different times.
+fn verdict(outcome: &Outcome, ratio: Spread) -> String {
+    if outcome.is_fair() { spread(ratio) } else { format!("no verdict ({:.2})", ratio.median) }
 }
 
 /// What a strategy in memory is compared with: with reused indices, the same one with linear indices; else Hybrid with its

@@ -217,7 +217,7 @@ where
             }
             Action::Restore { slot, level: Level::Memory, .. } => run.state = run.snapshots.restore(slot),
             Action::Restore { slot, level: Level::Disk, .. } => {
-                run.state = run.snapshots.restore_from_disk(slot, &run.state)?;
+                run.state = run.snapshots.restore_from_disk(slot, &run.state, &self.settings.name)?;
             }
             Action::Discard { slot, level: Level::Memory } => run.snapshots.discard(slot),
             Action::Discard { slot, level: Level::Disk } => run.snapshots.discard_from_disk(slot),

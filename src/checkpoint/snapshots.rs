@@ -13,8 +13,8 @@ pub(super) struct Snapshots<X> {
     options: SpillOptions,
     /// Made when the first snapshot goes there.
     file: Option<ScratchFile>,
-    /// By slot: the shape of the state on disk.
-    on_disk: Slots<u64>,
+    /// By slot.
+    on_disk: Slots<OnDisk>,
     /// Bytes of a slot on disk.
     stride: u64,
     /// Bytes of the file.
@@ -23,6 +23,13 @@ pub(super) struct Snapshots<X> {
 }
 
 const STORED: &str = "the ledger has the snapshot";
+
+/// What memory knows of a state on disk.
+#[derive(Clone, Copy)]
+struct OnDisk {
+    shape: u64,
+    checksum: u64,
+}
 
 impl<X> Snapshots<X> {
     pub(super) fn new(options: &SpillOptions) -> Self {
@@ -90,9 +97,9 @@ impl<X> Snapshots<X> {
             rerun::contradiction::<X>(format_args!("`visit` gives more variables than before"));
         }
         let at = self.offset(slot);
-        file.write_at(&self.buffer, at)?;
+        let checksum = file.write_checked(&self.buffer, at)?;
         self.file_bytes = self.file_bytes.max(at + self.stride);
-        self.on_disk.insert(slot, shape(state));
+        self.on_disk.insert(slot, OnDisk { shape: shape(state), checksum });
         Ok(())
     }
 
@@ -101,23 +108,25 @@ impl<X> Snapshots<X> {
         (slot as u64).saturating_mul(self.stride).min(1 << 63)
     }
 
-    /// Reads a state back; it has the shape of `like`.
-    pub(super) fn restore_from_disk<V>(&mut self, slot: usize, like: &X) -> Result<X, SweepError>
+    /// Reads a state of the loop of this name back; it has the shape of `like`.
+    pub(super) fn restore_from_disk<V>(&mut self, slot: usize, like: &X, name: &str) -> Result<X, SweepError>
     where
         V: Float,
         X: Variables<Passive<V>, With<Passive<V>> = X>,
     {
-        if self.on_disk.get(&slot) != Some(&shape(like)) {
+        let kept = self.on_disk.get(&slot).filter(|kept| kept.shape == shape(like));
+        let Some(&OnDisk { checksum, .. }) = kept else {
             return Err(SweepError::Unsupported {
                 what: String::from(
                     "snapshots on disk hold numbers only, and the shape of this loop's state changes from step to step: keep all \
                      snapshots in memory",
                 ),
             });
-        }
+        };
         self.buffer.resize(8 * rerun::visited(like), 0);
         let at = self.offset(slot);
-        self.file.as_ref().expect(STORED).read_at(&mut self.buffer, at)?;
+        let what = format!("the snapshot in slot {slot} of {name}");
+        self.file.as_ref().expect(STORED).read_checked(&mut self.buffer, at, checksum, &what)?;
         let numbers = self.buffer.chunks_exact(8).map(|bytes| {
             let bits = u64::from_le_bytes(bytes.try_into().expect("8 bytes"));
             Real::<Passive<V>>::constant(V::from_f64(f64::from_bits(bits)))

@@ -14,6 +14,9 @@ use tapewright_strategies::{Float, Reverse};
 ///
 /// Every [`Tape`](crate::Tape) has one; make your own to sweep one recording from several threads, see
 /// [`Tape::sweep_with`](crate::Tape::sweep_with).
+///
+/// A sweep panics when the allocator has no memory for the vector. Vector and recording can be used then, once there is
+/// some.
 #[derive(Clone, Debug, Default)]
 pub struct AdjointVector<V> {
     pub(super) adjoints: Vec<V>,
@@ -39,6 +42,9 @@ impl<V: Float> AdjointVector<V> {
     /// Makes the vector long enough.
     pub(super) fn extend_to(&mut self, identifiers: usize) {
         if identifiers > self.adjoints.len() {
+            if self.adjoints.try_reserve(identifiers - self.adjoints.len()).is_err() {
+                no_memory::<V>(identifiers, 1);
+            }
             self.adjoints.resize(identifiers, V::zero());
         }
     }
@@ -58,11 +64,18 @@ impl<V: Float> AdjointVector<V> {
             self.dirty = NONE;
         }
         if identifiers > self.adjoints.len() {
-            // Grown by doubling, like the tape, and without copying what is 0 anyway.
-            let length = identifiers.max(2 * self.adjoints.len());
-            self.adjoints = Vec::new();
-            self.adjoints = vec![V::zero(); length];
+            self.grow(identifiers);
         }
+    }
+
+    /// Grows by doubling, like the tape, and without copying what is 0 anyway.
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, identifiers: usize) {
+        let doubled = identifiers.max(2 * self.adjoints.len());
+        (self.adjoints, self.under) = (Vec::new(), None);
+        let found = zeros(doubled).or_else(|| zeros(identifiers));
+        self.adjoints = found.unwrap_or_else(|| no_memory::<V>(identifiers, 1));
     }
 
     /// Sweeps from the seeds that are set.
@@ -77,6 +90,20 @@ impl<V: Float> AdjointVector<V> {
         self.dirty = inputs.clone();
         Ok(())
     }
+}
+
+/// A vector of zeros whose memory is not touched; `None` if the allocator does not have it.
+pub(super) fn zeros<V: Float>(length: usize) -> Option<Vec<V>> {
+    bytemuck::allocation::try_zeroed_vec(length).ok()
+}
+
+/// Panics because there is no memory for adjoint vectors.
+#[cold]
+#[inline(never)]
+pub(super) fn no_memory<V>(identifiers: usize, lanes: usize) -> ! {
+    let bytes = identifiers.saturating_mul(lanes).saturating_mul(size_of::<V>());
+    let of = if lanes == 1 { String::new() } else { format!(" in {lanes} lanes") };
+    panic!("out of memory: the allocator has no {bytes} bytes for the adjoints of {identifiers} identifiers{of}")
 }
 
 /// The adjoint slot of a variable; `None` if it is passive.

@@ -65,6 +65,7 @@ impl<S: Reverse> Tape<S> {
         let slots: Result<Vec<_>, Error> = outputs.iter().map(|output| slot(owned, parts, output)).collect();
         let slots = slots?;
         vector.clear(S::identifiers(owned.tape()));
+        vector.under = None;
         fill(owned, parts, vector, tangents.iter().map(|(x, tangent)| (*x, *tangent)))?;
         let tangents = vector.everything();
         // Reverse sweeps leave anything in the slot of passive variables.

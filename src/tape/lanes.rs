@@ -1,6 +1,6 @@
 //! Several adjoint vectors in one sweep.
 
-use super::adjoints::slot;
+use super::adjoints::{no_memory, slot, zeros};
 use super::position::Parts;
 use super::{NONE, Tape};
 use crate::error::{Error, same_length};
@@ -14,7 +14,8 @@ use tapewright_strategies::{Float, Reverse};
 /// Several adjoint vectors, *lanes*, for [`Tape::sweep_lanes_with`], kept from sweep to sweep.
 ///
 /// The adjoints of one variable lie side by side. It takes `width` times the memory of an
-/// [`AdjointVector`](crate::AdjointVector).
+/// [`AdjointVector`](crate::AdjointVector); a sweep panics when the allocator does not have it, and nothing is lost
+/// then.
 #[derive(Clone, Debug)]
 pub struct LaneVector<V> {
     width: usize,
@@ -23,7 +24,7 @@ pub struct LaneVector<V> {
     start: usize,
     /// Outside these slots all adjoints are 0.
     dirty: Range<usize>,
-    /// The adjoints of passive variables.
+    /// The adjoints of passive variables, as many as the largest width so far.
     zeros: Vec<V>,
 }
 
@@ -35,12 +36,13 @@ impl<V: Float> LaneVector<V> {
     ///
     /// # Panics
     ///
-    /// When `width` is 0.
+    /// When `width` is 0, and when the allocator has no memory for so many numbers.
     #[must_use]
     #[track_caller]
     pub fn new(width: usize) -> Self {
         assert!(width > 0, "a sweep has at least one adjoint vector");
-        Self { width, adjoints: Vec::new(), start: 0, dirty: NONE, zeros: vec![V::zero(); width] }
+        let zeros = zeros(width).unwrap_or_else(|| no_memory::<V>(1, width));
+        Self { width, adjoints: Vec::new(), start: 0, dirty: NONE, zeros }
     }
 
     /// The number of adjoint vectors.
@@ -52,8 +54,10 @@ impl<V: Float> LaneVector<V> {
     /// Makes it another number of vectors, all 0.
     fn reshape(&mut self, width: usize) {
         self.wipe();
+        if width > self.zeros.len() {
+            self.zeros = zeros(width).unwrap_or_else(|| no_memory::<V>(1, width));
+        }
         self.width = width;
-        self.zeros.resize(width, V::zero());
     }
 
     fn wipe(&mut self) {
@@ -64,12 +68,15 @@ impl<V: Float> LaneVector<V> {
     /// Makes the vectors long enough and 0 everywhere.
     fn clear(&mut self, identifiers: usize) {
         self.wipe();
-        if self.start + identifiers * self.width > self.adjoints.len() {
+        let needed = identifiers.saturating_mul(self.width);
+        if needed.saturating_add(self.start) > self.adjoints.len() {
             // Grown by doubling, and without copying what is 0 anyway.
             let slack = LINE / size_of::<V>();
-            let length = (identifiers * self.width).max(2 * self.adjoints.len()) + slack;
-            self.adjoints = Vec::new();
-            self.adjoints = vec![V::zero(); length];
+            let doubled = needed.max(2 * self.adjoints.len());
+            (self.adjoints, self.start) = (Vec::new(), 0);
+            let with_slack = |length: usize| zeros(length.saturating_add(slack));
+            let found = with_slack(doubled).or_else(|| with_slack(needed));
+            self.adjoints = found.unwrap_or_else(|| no_memory::<V>(identifiers, self.width));
             self.start = Some(self.adjoints.as_ptr().align_offset(LINE)).filter(|skip| *skip < slack).unwrap_or(0);
         }
     }
@@ -106,7 +113,7 @@ impl<'a, S: Reverse> LaneAdjoints<'a, S> {
     pub fn of(&self, variable: &Real<S>) -> Result<&'a [S::Value], Error> {
         let LaneVector { width, adjoints, start, zeros, .. } = self.lanes;
         let slot = slot(self.owned, self.parts, variable)?;
-        Ok(slot.map_or(&zeros[..], |slot| &adjoints[*start..][slot * width..][..*width]))
+        Ok(slot.map_or(&zeros[..*width], |slot| &adjoints[*start..][slot * width..][..*width]))
     }
 }
 

@@ -31,6 +31,9 @@ use tapewright_strategies::{
 /// A tape is an owned, `Send` value. Each [`record`](Self::record) starts anew on the same memory: the second recording of
 /// the same computation allocates nothing.
 ///
+/// When the allocator has no memory for records, values or adjoints, a statement or a sweep panics, and the message
+/// says how many bytes were needed. What was recorded before is intact, and the tape can be used.
+///
 /// ```
 /// use tapewright::prelude::*;
 ///
@@ -85,7 +88,12 @@ impl<S: Reverse> Tape<S> {
     }
 
     /// A tape with room for a recording of this size, its memory already touched.
+    ///
+    /// # Panics
+    ///
+    /// As [`reserve`](Self::reserve).
     #[must_use]
+    #[track_caller]
     pub fn with_capacity(capacity: Capacity) -> Self {
         let mut tape = Self::new();
         tape.reserve(capacity);
@@ -94,10 +102,18 @@ impl<S: Reverse> Tape<S> {
 
     /// Makes room for a recording of this size and touches the memory, so that the recording meets no page fault. Forgets
     /// the present recording.
+    ///
+    /// # Panics
+    ///
+    /// When a recording of this size takes more bytes than there can be, or more than the allocator has. The tape is
+    /// empty then, and can be used.
+    #[track_caller]
     pub fn reserve(&mut self, capacity: Capacity) {
         self.reset();
+        let number = size_of::<S::Value>();
+        let adjoints = capacity.bytes(number, number, 0) / number;
         S::reserve(self.owned.tape_mut(), capacity);
-        self.adjoints.clear(1 + capacity.inputs + capacity.statements);
+        self.adjoints.clear(1 + adjoints);
     }
 
     /// Records what `f` computes from the inputs that it registers; whatever was recorded before is forgotten.

@@ -292,8 +292,8 @@ impl<S: Reverse> Tape<S> {
         if from.is_some_and(|from| under.seeded > from.0.identifiers()) {
             return Err(Error::SeedBehind { recording: self.owned.number().get() });
         }
-        adjoints.under = Some(Under { seeded: 0, ..under });
         adjoints.extend_to(S::identifiers(self.owned.tape()));
+        adjoints.under = Some(Under { seeded: 0, ..under });
         self.owned.reverse_between(from.map(|p| p.0), to.map(|p| p.0), adjoints.everything())?;
         Ok(self.adjoints_in(adjoints))
     }

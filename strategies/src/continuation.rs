@@ -22,8 +22,9 @@ use smallvec::SmallVec;
 /// others do. A function of slices takes 8 + 12a + 8 for its `a` active arguments, a sum 8 + 4a + 8, both rounded up in the
 /// same way. An input takes nothing. All of this is the same with [`Linear`] and with [`Reuse`](crate::Reuse).
 ///
-/// That is more than [`Jacobian`](crate::Jacobian) takes for the same statement, and the sweep calls a function for
-/// each statement. Prefer `Jacobian`, unless you need closures of your own on the tape.
+/// That is more memory than [`Jacobian`](crate::Jacobian) takes for the same statement, and the sweep calls a function for
+/// each statement. Choose it for closures of your own on the tape, and for statements with passive arguments, which it records as
+/// fast as others.
 ///
 /// `V` is the value type, `M` the index management ([`Linear`] or [`Reuse`](crate::Reuse)), `P` what derivatives are at singular points.
 #[derive(Clone, Copy, Debug)]

@@ -1,5 +1,7 @@
 //! The identifiers of a recording that reuses them.
 
+use crate::refusal::Refusal;
+
 /// Which identifiers are free, and how many variables share those that are shared.
 ///
 /// Emptying it costs the same however many identifiers there ever were.
@@ -98,15 +100,26 @@ impl Pool {
         self.free.len()
     }
 
-    /// Makes room for identifiers below this.
-    pub(crate) fn grow(&mut self, length: usize) {
+    /// Makes room for identifiers below this. All is as it was when the allocator has no memory for that.
+    pub(crate) fn grow(&mut self, length: usize) -> Result<(), Refusal> {
+        let bytes = length.saturating_mul(size_of::<u32>());
+        let refusal = Refusal::OutOfMemory { bytes, what: "the identifiers of variables that are alive at once" };
         if self.free.is_empty() {
             // Memory that the allocator has cleared need not be touched before it is used.
-            (self.free, self.counts) = (vec![0; length], vec![0; length]);
-            return;
+            match (bytemuck::try_zeroed_vec(length), bytemuck::try_zeroed_vec(length)) {
+                (Ok(free), Ok(counts)) => (self.free, self.counts) = (free, counts),
+                _ => return Err(refusal),
+            }
+            return Ok(());
+        }
+        for list in [&mut self.counts, &mut self.free] {
+            if list.try_reserve(length.saturating_sub(list.len())).is_err() {
+                return Err(refusal);
+            }
         }
         self.counts.resize(length.max(self.counts.len()), 0);
         self.free.resize(length.max(self.free.len()), 0);
+        Ok(())
     }
 
     /// Bytes obtained from the allocator.

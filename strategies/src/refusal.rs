@@ -41,6 +41,18 @@ pub fn catch_storage_errors<R>(f: impl FnOnce() -> R) -> Result<R, StorageError>
     })
 }
 
+/// Makes sure that a list has a place for one more.
+///
+/// # Panics
+///
+/// When the allocator has no memory for that. The list is as it was.
+#[track_caller]
+pub(crate) fn room_for_one<T>(list: &mut Vec<T>, what: &str) {
+    if list.try_reserve(1).is_err() {
+        out_of_memory((2 * list.len()).max(4) * size_of::<T>(), what);
+    }
+}
+
 /// Why a statement was not recorded.
 #[derive(Clone, Debug)]
 pub(crate) enum Refusal {
@@ -55,6 +67,20 @@ pub(crate) enum Refusal {
     },
     /// The storage layer has no room for its record.
     Storage(StorageError),
+    /// The allocator has no memory for what grows beside the records.
+    OutOfMemory {
+        /// Bytes asked for.
+        bytes: usize,
+        /// What they were for.
+        what: &'static str,
+    },
+}
+
+/// Panics because the allocator has no memory.
+#[cold]
+#[track_caller]
+pub(crate) fn out_of_memory(bytes: usize, what: &str) -> ! {
+    panic!("out of memory: the allocator has no {bytes} bytes for {what}")
 }
 
 impl Refusal {
@@ -71,6 +97,10 @@ impl Refusal {
                  than {limit}; nothing more has been recorded"
             ),
             Self::Storage(error) => raise(error),
+            Self::OutOfMemory { bytes, what } => panic!(
+                "out of memory: the allocator has no {bytes} bytes for {what}; nothing more has been recorded, and \
+                 everything before it is intact"
+            ),
         }
     }
 }

@@ -211,6 +211,12 @@ pub trait Reverse: Taping {
     }
 
     /// Makes room for a recording of this size and touches the memory.
+    ///
+    /// # Panics
+    ///
+    /// When that takes more bytes than there can be, as [`Capacity::bytes`] says, or than the allocator has. The tape
+    /// can be used then.
+    #[track_caller]
     fn reserve(tape: &mut Self::Tape, capacity: Capacity);
 
     /// Bytes of the recording, stream by stream, and its numbers of statements and arguments.

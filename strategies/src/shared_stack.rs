@@ -1,7 +1,11 @@
 //! A [`SlabStack`] that several threads may use, or that pays nothing for not being used so.
 
 use crate::{MemoryUsage, SlabStack};
+use core::cell::Cell;
 use core::fmt;
+use core::ops::{Deref, DerefMut};
+use core::ptr;
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 mod sealed {
@@ -34,16 +38,96 @@ pub struct Locked;
 pub struct Unlocked;
 
 impl Locking for Locked {
-    type Cell<S> = Mutex<S>;
+    type Cell<S> = Guarded<S>;
 
     // No operation leaves the stack in a bad state when the user's code panics, so a poisoned lock means nothing here.
-    fn get_mut<S>(cell: &mut Mutex<S>) -> &mut S {
-        cell.get_mut().unwrap_or_else(PoisonError::into_inner)
+    fn get_mut<S>(cell: &mut Guarded<S>) -> &mut S {
+        cell.mutex.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn into_inner<S>(cell: Mutex<S>) -> S {
-        cell.into_inner().unwrap_or_else(PoisonError::into_inner)
+    fn into_inner<S>(cell: Guarded<S>) -> S {
+        cell.mutex.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A mutex that knows which thread holds it.
+#[doc(hidden)]
+pub struct Guarded<S> {
+    mutex: Mutex<S>,
+    /// The thread that holds the lock; 0 if none does. A thread finds its own number here only if it has left it here
+    /// itself, so this needs no order with anything else.
+    owner: AtomicUsize,
+}
+
+impl<S> From<S> for Guarded<S> {
+    fn from(value: S) -> Self {
+        Self { mutex: Mutex::new(value), owner: AtomicUsize::new(0) }
+    }
+}
+
+impl<S: fmt::Debug> fmt::Debug for Guarded<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.mutex.fmt(f)
+    }
+}
+
+/// The lock, held.
+struct Held<'a, S> {
+    owner: &'a AtomicUsize,
+    value: MutexGuard<'a, S>,
+}
+
+impl<S> Guarded<S> {
+    /// # Panics
+    ///
+    /// When this thread holds the lock already.
+    #[inline]
+    #[track_caller]
+    fn lock(&self) -> Held<'_, S> {
+        let thread = this_thread();
+        if self.owner.load(Relaxed) == thread && thread != 0 {
+            used_under_its_own_lock();
+        }
+        let value = self.mutex.lock().unwrap_or_else(PoisonError::into_inner);
+        self.owner.store(thread, Relaxed);
+        Held { owner: &self.owner, value }
+    }
+}
+
+impl<S> Drop for Held<'_, S> {
+    /// Nobody's; the lock is released after this.
+    fn drop(&mut self) {
+        self.owner.store(0, Relaxed);
+    }
+}
+
+impl<S> Deref for Held<'_, S> {
+    type Target = S;
+    fn deref(&self) -> &S {
+        &self.value
+    }
+}
+
+impl<S> DerefMut for Held<'_, S> {
+    fn deref_mut(&mut self) -> &mut S {
+        &mut self.value
+    }
+}
+
+/// A number that no other thread has as long as this one runs. 0 where the thread ends and can have none any more.
+#[inline]
+fn this_thread() -> usize {
+    thread_local!(static PLACE: Cell<u8> = const { Cell::new(0) });
+    PLACE.try_with(|place| ptr::from_ref(place).addr()).unwrap_or(0)
+}
+
+#[cold]
+#[track_caller]
+fn used_under_its_own_lock() -> ! {
+    panic!(
+        "a `SharedStack` was used by code that runs under its own lock: an element's constructor or destructor, or a closure \
+         given to `with` or `push_with`, must not use the stack that it runs for (inside `with`, use the `&mut SlabStack`)"
+    )
 }
 
 impl Locking for Unlocked {
@@ -77,8 +161,13 @@ impl Locking for Unlocked {
 /// # Panics and the lock
 ///
 /// A constructor, destructor or closure that panics while the lock is held leaves the stack in order: the lock does not
-/// stay poisoned. Code that runs under the lock of a stack must not use that same stack through `&self`: the lock is not
-/// reentrant, so that this blocks for ever or panics.
+/// stay poisoned.
+///
+/// Code that runs under the lock of a stack must not use that same stack through `&self`, because the lock is not
+/// reentrant. Such code is a closure given to [`with`](SharedStack::with) or [`push_with`](SharedStack::push_with), and
+/// the destructors of elements that [`clear`](SharedStack::clear) drops. Every method that takes the lock panics there,
+/// in place of waiting for itself for ever. A destructor that panics while another panic unwinds ends the process, so
+/// if several elements do it in one `clear`, that is the end. Other threads wait for the lock as usual.
 ///
 /// # Examples
 ///
@@ -126,44 +215,52 @@ impl<T, L: Locking, const INLINE: usize, const SLAB: usize> SharedStack<T, L, IN
 }
 
 impl<T, const INLINE: usize, const SLAB: usize> SharedStack<T, Locked, INLINE, SLAB> {
-    fn lock(&self) -> MutexGuard<'_, SlabStack<T, INLINE, SLAB>> {
-        self.cell.lock().unwrap_or_else(PoisonError::into_inner)
+    #[track_caller]
+    fn lock(&self) -> Held<'_, SlabStack<T, INLINE, SLAB>> {
+        self.cell.lock()
     }
 
     /// Adds an element at the end. See [`SlabStack::push`].
+    #[track_caller]
     pub fn push(&self, value: T) {
         self.lock().push(value);
     }
 
     /// Adds the element that `value` returns, which runs under the lock. See [`SlabStack::push_with`].
+    #[track_caller]
     pub fn push_with(&self, value: impl FnOnce() -> T) {
         self.lock().push_with(value);
     }
 
     /// Removes the last element, whoever added it. See [`SlabStack::pop`].
+    #[track_caller]
     pub fn pop(&self) -> Option<T> {
         self.lock().pop()
     }
 
     /// The number of elements at this moment.
     #[must_use]
+    #[track_caller]
     pub fn len(&self) -> usize {
         self.lock().len()
     }
 
     /// Whether there is no element at this moment.
     #[must_use]
+    #[track_caller]
     pub fn is_empty(&self) -> bool {
         self.lock().is_empty()
     }
 
     /// Drops all elements under the lock, and keeps the memory. See [`SlabStack::clear`].
+    #[track_caller]
     pub fn clear(&self) {
         self.lock().clear();
     }
 
     /// Bytes of the elements and bytes reserved, the lock included. See [`SlabStack::memory`].
     #[must_use]
+    #[track_caller]
     pub fn memory(&self) -> MemoryUsage {
         let lock = size_of::<Self>() - size_of::<SlabStack<T, INLINE, SLAB>>();
         let stack = self.lock().memory();
@@ -171,6 +268,7 @@ impl<T, const INLINE: usize, const SLAB: usize> SharedStack<T, Locked, INLINE, S
     }
 
     /// Several operations under one lock.
+    #[track_caller]
     pub fn with<R>(&self, operations: impl FnOnce(&mut SlabStack<T, INLINE, SLAB>) -> R) -> R {
         operations(&mut self.lock())
     }

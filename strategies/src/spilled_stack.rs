@@ -12,8 +12,10 @@ use core::marker::PhantomData;
 /// with a vector, but once a slab; a slab leaves memory only when the budget of [`SpillOptions::memory`] is used up, and it
 /// is written by a background thread. The file has no name and disappears with the stack or the process.
 ///
-/// A storage error loses nothing: everything that was pushed is still on the stack and can be read, and what failed is tried
-/// again by the next call that needs it.
+/// A storage error loses nothing: everything that was pushed is still on the stack and can be read, and what failed is
+/// tried again by the next call that needs it. Elements that a fault has changed on disk, or that are no longer there,
+/// are an error, again and again, and never a wrong value: see [what is protected](SpillOptions#what-is-protected).
+/// Then [`clear`](Self::clear) the stack.
 ///
 /// Memory is what [`usage`](Self::usage) says, in exact bytes; at most the budget, two slabs that are being written, and for
 /// the stack itself and each [`reader`](Self::reader) one slab for random access and two that are read ahead.
@@ -102,7 +104,7 @@ impl<T: Pod> SpilledStack<T> {
     ///
     /// # Errors
     ///
-    /// When its slab cannot be read from the file. It stays on the stack.
+    /// When its slab cannot be read from the file, or is not what was written there. It stays on the stack.
     #[inline]
     pub fn pop(&mut self) -> Result<Option<T>, StorageError> {
         if self.in_top == 0 {
@@ -134,7 +136,7 @@ impl<T: Pod> SpilledStack<T> {
     ///
     /// # Errors
     ///
-    /// When the slab cannot be read from the file, or there is no memory for it.
+    /// When the slab cannot be read from the file or is not what was written there, or there is no memory for it.
     pub fn get(&mut self, index: usize) -> Result<Option<T>, StorageError> {
         let (slab, at) = (index / self.per_slab, index % self.per_slab);
         if slab < self.sealed.len() {
@@ -214,7 +216,7 @@ impl<T: Pod> SpilledReader<'_, T> {
     ///
     /// # Errors
     ///
-    /// When the slab cannot be read from the file, or there is no memory for it.
+    /// When the slab cannot be read from the file or is not what was written there, or there is no memory for it.
     pub fn get(&mut self, index: usize) -> Result<Option<T>, StorageError> {
         let (slab, at) = (index / self.stack.per_slab, index % self.stack.per_slab);
         if slab < self.slabs() { self.slab(slab).map(|elements| elements.get(at).copied()) } else { Ok(None) }
@@ -230,7 +232,7 @@ impl<T: Pod> SpilledReader<'_, T> {
     ///
     /// # Errors
     ///
-    /// When the slab cannot be read from the file, or there is no memory for it.
+    /// When the slab cannot be read from the file or is not what was written there, or there is no memory for it.
     ///
     /// # Panics
     ///

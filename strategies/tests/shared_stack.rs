@@ -2,7 +2,9 @@
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Barrier};
 use std::thread;
+use std::time::Duration;
 use tapewright_strategies::{Locked, SharedStack, SlabStack, Unlocked};
 
 /// Pushes of each thread: a million, fewer where every access is watched.
@@ -131,4 +133,104 @@ fn c11_threads_may_share_what_may_be_sent() {
     shared::<SharedStack<Cell<u8>, Locked>>();
     sent::<SharedStack<Cell<u8>, Unlocked>>();
     shared::<SharedStack<u8, Unlocked>>();
+}
+
+/// What a panic said.
+#[track_caller]
+fn message(outcome: thread::Result<()>) -> String {
+    let panic = outcome.expect_err("a panic");
+    panic
+        .downcast_ref::<&str>()
+        .map_or_else(|| panic.downcast_ref::<String>().expect("a text").clone(), |text| (*text).into())
+}
+
+/// An element whose destructor pushes another onto its own stack.
+struct Pushing(Option<Arc<SharedStack<Pushing, Locked, 1, 2>>>);
+
+impl Drop for Pushing {
+    fn drop(&mut self) {
+        if let Some(stack) = self.0.take() {
+            stack.push(Self(None));
+        }
+    }
+}
+
+#[test]
+fn c11_using_a_stack_under_its_own_lock_panics_and_does_not_wait_for_ever() {
+    type Small = SharedStack<u32, Locked, 1, 2>;
+    let stack: Small = SlabStack::from_iter([1, 2, 3]).into();
+    let inside: [fn(&Small); 8] = [
+        |stack| stack.push(7),
+        |stack| stack.push_with(|| 7),
+        |stack| _ = stack.pop(),
+        |stack| _ = stack.len(),
+        |stack| _ = stack.is_empty(),
+        |stack| stack.clear(),
+        |stack| _ = stack.memory(),
+        |stack| stack.with(|_| ()),
+    ];
+    for use_it in inside {
+        let in_closure = || stack.with(|_| use_it(&stack));
+        let in_constructor = || {
+            stack.push_with(|| {
+                use_it(&stack);
+                7
+            });
+        };
+        for outcome in [catch_unwind(AssertUnwindSafe(in_closure)), catch_unwind(AssertUnwindSafe(in_constructor))] {
+            let found = message(outcome);
+            assert!(found.contains("must not use the stack that it runs for"), "{found}");
+        }
+    }
+    // Debug output does not wait.
+    assert!(stack.with(|_| format!("{stack:?}")).contains("<locked>"));
+    assert_eq!(stack.into_inner().iter().copied().collect::<Vec<_>>(), [1, 2, 3], "as it was");
+}
+
+#[test]
+fn c11_a_destructor_that_uses_its_own_stack_panics_under_the_lock_and_may_do_so_elsewhere() {
+    let stack = Arc::new(SharedStack::new());
+    stack.push(Pushing(None));
+    stack.push(Pushing(Some(Arc::clone(&stack))));
+    stack.push(Pushing(None));
+    let found = message(catch_unwind(AssertUnwindSafe(|| stack.clear())));
+    assert!(found.contains("an element's constructor or destructor"), "{found}");
+    assert_eq!(stack.len(), 0, "all have been dropped");
+    // The element that `pop` returns is dropped when the lock is free again.
+    stack.push(Pushing(Some(Arc::clone(&stack))));
+    drop(stack.pop());
+    assert_eq!(stack.len(), 1);
+}
+
+#[test]
+fn c11_one_stack_may_be_used_under_the_lock_of_another_and_by_others_meanwhile() {
+    let (outer, inner): (SharedStack<u32>, SharedStack<u32>) = (SharedStack::new(), SharedStack::new());
+    let began = Barrier::new(2);
+    thread::scope(|threads| {
+        threads.spawn(|| {
+            outer.with(|stack| {
+                began.wait();
+                // The other thread waits for the lock, and does not panic.
+                thread::sleep(Duration::from_millis(if cfg!(miri) { 1 } else { 50 }));
+                inner.push(1);
+                inner.with(|_| stack.push(2));
+            });
+            assert!(catch_unwind(AssertUnwindSafe(|| outer.with(|_| outer.len()))).is_err());
+        });
+        threads.spawn(|| {
+            began.wait();
+            outer.push(3);
+        });
+    });
+    assert_eq!((outer.into_inner().iter().sum::<u32>(), inner.len()), (5, 1));
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "the interpreter has no limit of memory to refuse by")]
+fn c11_missing_memory_under_the_lock_is_a_panic_that_loses_nothing() {
+    let stack: SharedStack<u64, Locked, 4, 16> = (0..100).collect::<SlabStack<_, 4, 16>>().into();
+    let found = message(catch_unwind(AssertUnwindSafe(|| stack.with(|stack| stack.reserve(1 << 55)))));
+    assert!(found.contains("has no 288230376151711744 bytes for 2251799813685248 slabs of 16 elements"), "{found}");
+    stack.push(100);
+    assert!(stack.into_inner().iter().copied().eq(0..101));
 }

@@ -92,3 +92,18 @@ fn c19_a_directory_that_cannot_be_written_is_named() {
         (0..pushed).rev().for_each(|i| assert_eq!(stack.pop().expect("in memory"), Some(value(i))));
     }
 }
+
+#[test]
+fn c12_options_that_nobody_can_have_are_errors() {
+    let huge = SpillOptions::default().slab(usize::MAX);
+    let mut stack = SpilledStack::<u64>::new(huge.clone());
+    let error = stack.push(1).expect_err("two slabs are more than the budget");
+    assert!(matches!(error, StorageError::MemoryBudget { needed: usize::MAX, .. }), "{error:?}");
+    let mut stack = SpilledStack::<u64>::new(huge.memory(usize::MAX));
+    let error = stack.push(1).expect_err("a slab of all memory");
+    assert!(matches!(error, StorageError::OutOfMemory { bytes: usize::MAX, .. }), "{error:?}");
+    assert_eq!((stack.len(), stack.usage().resident, stack.usage().in_flight_limit), (0, 0, usize::MAX));
+    let mut stack = SpilledStack::<u64>::new(SpillOptions::default().memory(usize::MAX));
+    stack.push(1).expect("a slab of 1 MiB");
+    assert_eq!(stack.pop(), Ok(Some(1)));
+}

@@ -1,8 +1,13 @@
 //! Disks that fill up, files that somebody truncates, processes that die: the real thing, in child processes where needed.
 #![cfg(target_os = "linux")]
 
+#[path = "common/files.rs"]
+mod files;
+
+use files::{Directory, open_files};
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, ErrorKind};
+use std::os::unix::process::ExitStatusExt as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -14,27 +19,6 @@ const MEMORY: usize = 6 * (SLAB + 4096);
 
 const fn value(i: usize) -> u64 {
     (i as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15)
-}
-
-/// A directory of its own for a test, removed at its end.
-struct Directory(PathBuf);
-
-impl Directory {
-    fn new(test: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("tapewright-faults-{test}-{}", std::process::id()));
-        fs::create_dir(&path).expect("a new directory");
-        Self(path)
-    }
-
-    fn entries(&self) -> usize {
-        fs::read_dir(&self.0).expect("a directory").count()
-    }
-}
-
-impl Drop for Directory {
-    fn drop(&mut self) {
-        fs::remove_dir_all(&self.0).expect("a directory of this test");
-    }
 }
 
 fn stack_in(directory: &Path) -> SpilledStack<u64> {
@@ -74,13 +58,6 @@ fn assert_pops_all(stack: &mut SpilledStack<u64>) {
     assert_eq!(stack.pop().expect("empty"), None);
 }
 
-/// The descriptors of `process` for files that were in `directory`, as paths below `/proc`.
-fn open_files(process: u32, directory: &Path) -> Vec<PathBuf> {
-    let Ok(descriptors) = fs::read_dir(format!("/proc/{process}/fd")) else { return Vec::new() };
-    let paths = descriptors.filter_map(|entry| Some(entry.ok()?.path()));
-    paths.filter(|path| fs::read_link(path).is_ok_and(|file| file.starts_with(directory))).collect()
-}
-
 /// This program once more, to run `scenario` in `directory`; started by a shell that runs `before` first.
 fn child(before: &str, scenario: &str, directory: &Path) -> Command {
     let mut command = Command::new("bash");
@@ -105,6 +82,13 @@ fn scenario_of_a_child() {
     let directory = PathBuf::from(std::env::var_os("TAPEWRIGHT_SPILL_DIRECTORY").expect("set with the scenario"));
     match scenario.as_str() {
         "file size limit" => file_size_limit(&directory),
+        "file size limit, the signal ignored here" => {
+            const SIGXFSZ: i32 = 25;
+            const SIG_IGN: usize = 1;
+            // SAFETY: no other thread of this process does anything with signals.
+            unsafe { signal(SIGXFSZ, SIG_IGN) };
+            file_size_limit(&directory);
+        }
         "full disk" => full_disk(&directory),
         "killed" => {
             let mut stack = stack_in(&directory);
@@ -120,6 +104,7 @@ fn scenario_of_a_child() {
             panic!("a scenario with {} elements", stack.len());
         }
         "no threads" => no_threads(&directory),
+        "no memory" => no_memory(&directory),
         other => panic!("no scenario {other}"),
     }
 }
@@ -131,6 +116,28 @@ fn c19_a_file_size_limit_is_an_error_that_loses_nothing() {
     let before = format!("trap '' XFSZ; ulimit -S -f {};", 41 * SLAB / 2 / 1024);
     let text = run(&mut child(&before, "file size limit", &directory.0));
     assert!(text.contains("scenario passed"), "{text}");
+}
+
+unsafe extern "C" {
+    fn signal(number: i32, handler: usize) -> usize;
+}
+
+/// The line that the documentation has for `main`.
+#[test]
+fn c19_a_program_that_ignores_the_signal_itself_gets_the_error() {
+    let directory = Directory::new("ignored");
+    let before = format!("ulimit -S -f {};", 41 * SLAB / 2 / 1024);
+    let text = run(&mut child(&before, "file size limit, the signal ignored here", &directory.0));
+    assert!(text.contains("scenario passed"), "{text}");
+}
+
+#[test]
+fn c19_a_program_that_does_not_ignore_the_signal_is_ended_by_it_and_its_file_is_gone() {
+    let directory = Directory::new("signal");
+    let before = format!("ulimit -c 0; ulimit -S -f {};", 41 * SLAB / 2 / 1024);
+    let output = child(&before, "file size limit", &directory.0).output().expect("bash");
+    assert_eq!(output.status.signal(), Some(25), "{output:?}");
+    assert_eq!(directory.entries(), 0);
 }
 
 fn file_size_limit(directory: &Path) {
@@ -145,6 +152,7 @@ fn file_size_limit(directory: &Path) {
     let shown = error.to_string();
     assert!(shown.contains("65536 bytes") && shown.contains(&directory.display().to_string()), "{shown}");
     assert!(shown.contains("too large") && shown.contains("SpillOptions::directory"), "{shown}");
+    assert!(shown.contains("`ulimit -f`"), "{shown}");
 
     // Twenty slabs in the file, two that could not be written, and what the budget allows, less the slab to fill.
     assert!((20..=29).contains(&(pushed / PER_SLAB)), "{pushed}");
@@ -349,5 +357,34 @@ fn no_threads(directory: &Path) {
     assert_all_readable(&mut stack);
     assert_eq!(threads(), before);
     assert_pops_all(&mut stack);
+    println!("scenario passed");
+}
+
+#[test]
+fn c19_missing_memory_is_an_error_that_loses_nothing() {
+    if std::env::var_os("TSAN_OPTIONS").is_some() {
+        println!("skipped: the thread sanitizer needs more addresses than the limit allows");
+        return;
+    }
+    let directory = Directory::new("memory");
+    // In KiB, of which the program itself takes a part.
+    let text = run(&mut child("ulimit -v 200000;", "no memory", &directory.0));
+    assert!(text.contains("scenario passed"), "{text}");
+}
+
+fn no_memory(directory: &Path) {
+    let mut taken = Vec::<u8>::new();
+    taken.try_reserve_exact(100 << 20).expect("within the limit");
+    let mut stack = SpilledStack::new(SpillOptions::default().slab(SLAB).memory(1 << 40).directory(directory));
+    let (pushed, error) = fill(&mut stack);
+    assert!(matches!(error, StorageError::OutOfMemory { bytes: SLAB, .. }), "{error:?}");
+    assert!(error.to_string().contains("lower `SpillOptions::memory`"), "{error}");
+    for _ in 0..3 {
+        assert_eq!(stack.push(0), Err(error.clone()), "it is tried again");
+    }
+    assert_eq!(stack.get(pushed / 2), Ok(Some(value(pushed / 2))));
+    drop(taken);
+    (pushed..pushed + 3 * PER_SLAB).for_each(|i| stack.push(value(i)).expect("there is memory again"));
+    (0..stack.len()).rev().for_each(|i| assert_eq!(stack.pop(), Ok(Some(value(i)))));
     println!("scenario passed");
 }

@@ -44,6 +44,12 @@ impl Block {
         Some(Self { start, bytes, reserved, _owner: owner, charge: None })
     }
 
+    /// Whether the allocator has so many bytes in one piece. They are not touched.
+    pub(crate) fn can_be_had(bytes: usize) -> bool {
+        let layout = Layout::from_size_align(bytes, Self::ALIGN);
+        layout.is_ok_and(|layout| Bump::<8>::with_min_align().try_alloc_layout(layout).is_ok())
+    }
+
     /// A bound of [`reserved`](Self::reserved) for blocks of `bytes`, a multiple of [`ALIGN`](Self::ALIGN): the
     /// allocator's part takes less than one more page.
     pub(crate) const fn at_most_reserved(bytes: usize) -> usize {

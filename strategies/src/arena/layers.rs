@@ -2,6 +2,7 @@
 
 use super::segment::Segment;
 use crate::StorageError;
+use crate::refusal::room_for_one;
 use std::sync::Mutex;
 
 /// Where the records of a tape live: [`InMemory`], [`Shared`] or [`Spilled`](crate::Spilled).
@@ -42,6 +43,10 @@ pub(crate) trait Segments: Default + Send + Sync + 'static {
     fn truncate(&mut self, count: usize) -> Result<*mut u8, StorageError>;
 
     /// Gets memory for a recording of so many bytes, and touches it.
+    ///
+    /// # Panics
+    ///
+    /// When the allocator does not have it. There may be more segments than before then.
     fn reserve(&mut self, bytes: usize);
 
     /// Reads segments back; several may do so at once.
@@ -81,9 +86,8 @@ impl Kept {
     /// Makes sure that segment `at` exists and has this many bytes.
     fn provide(&mut self, at: usize, bytes: usize, make: impl FnOnce(usize) -> Segment) {
         let standard = if at == 0 { Segment::FIRST } else { Segment::BYTES };
-        if at == self.segments.len() {
-            self.segments.push(make(bytes.max(standard)));
-        } else if self.segments[at].bytes() < bytes {
+        if self.segments.get(at).is_none_or(|segment| segment.bytes() < bytes) {
+            room_for_one(&mut self.segments, "the list of segments of the tape");
             self.segments.insert(at, make(bytes.max(standard)));
         }
     }
@@ -119,6 +123,7 @@ impl Segments for Kept {
         if bytes > have {
             // A record does not straddle segments, so the end of each may stay empty.
             let slack = 4096 * (self.segments.len() + 1);
+            room_for_one(&mut self.segments, "the list of segments of the tape");
             self.segments.push(Segment::new((bytes - have + slack).max(Segment::FIRST)));
         }
         self.segments.iter_mut().skip(self.used).for_each(Segment::touch);
@@ -190,7 +195,10 @@ impl Borrowed {
     fn give_back(&mut self) {
         if self.0.segments.len() > 1 {
             let standard = |segment: &Segment| segment.bytes() == Segment::BYTES;
-            idle().extend(self.0.segments.drain(1..).filter(standard));
+            let mut idle = idle();
+            // Without memory for the list, they go back to the allocator.
+            let room = idle.try_reserve(self.0.segments.len()).is_ok();
+            idle.extend(self.0.segments.drain(1..).filter(standard).filter(|_| room));
         }
     }
 }
@@ -215,9 +223,16 @@ impl Segments for Borrowed {
 
     fn reserve(&mut self, bytes: usize) {
         let mut have: usize = self.0.segments.iter().map(Segment::bytes).sum();
+        let idle = idle().len() * Segment::BYTES;
+        if let Some(missing @ 1..) = bytes.checked_sub(have).and_then(|more| more.checked_sub(idle)) {
+            // Piece by piece, the system may promise more than it has.
+            drop(Segment::new(missing));
+        }
         while have < bytes {
-            self.0.segments.push(Self::take(if have == 0 { Segment::FIRST } else { Segment::BYTES }));
-            have += Segment::BYTES;
+            room_for_one(&mut self.0.segments, "the list of segments of the tape");
+            let segment = Self::take(if have == 0 { Segment::FIRST } else { Segment::BYTES });
+            have += segment.bytes();
+            self.0.segments.push(segment);
         }
         self.0.segments.iter_mut().skip(self.0.used).for_each(Segment::touch);
     }

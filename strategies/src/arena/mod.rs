@@ -150,6 +150,7 @@ macro_rules! reverse_by_arena {
             M::adopt_pinned(tape.renew(M::raw(id)))
         }
 
+        #[track_caller]
         fn reserve(tape: &mut Self::Tape, capacity: Capacity) {
             tape.reserve(capacity);
         }

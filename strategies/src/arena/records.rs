@@ -8,6 +8,7 @@ use super::table::{INPUT, Table};
 use crate::active;
 use crate::pool::Pool;
 pub(super) use crate::refusal::Refusal;
+use crate::refusal::out_of_memory;
 use crate::{
     Capacity, Float, IndexManager, LinearId, SpillDefaults, SpillOptions, SpillUsage, StorageError, TapeNumber,
 };
@@ -198,6 +199,9 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
             }
         }
         self.close();
+        if self.spans.try_reserve(1).is_err() {
+            out_of_memory(2 * self.spans.len() * size_of::<Span>(), "the list of segments of the tape");
+        }
         let (start, bytes) = self.segments.advance(least)?;
         self.data = start;
         // The code of number `next` goes to the last byte.
@@ -283,7 +287,7 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
             return Err(self.out_of_identifiers());
         }
         if VALUES && usize_of(end) > self.value_store.capacity() {
-            self.grow_values(usize_of(end));
+            self.grow_values(usize_of(end))?;
         }
         self.limit = self.identifiers;
         if VALUES {
@@ -291,13 +295,11 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
         }
         if M::REUSES {
             let wanted = usize_of(self.identifiers.min((2 * self.fresh).max(end).max(512)));
-            let room = self.with_pool(|pool, _, _| {
-                if usize_of(end) > pool.len() {
-                    pool.grow(wanted);
-                }
-                pool.len()
-            });
+            let grown =
+                self.with_pool(|pool, _, _| if usize_of(end) > pool.len() { pool.grow(wanted) } else { Ok(()) });
+            let room = self.with_pool(|pool, _, _| pool.len());
             self.limit = self.limit.min(room as u64);
+            grown?;
         }
         Ok(())
     }
@@ -306,18 +308,25 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
         Refusal::OutOfIdentifiers { used: self.len() as u64 - 1, limit: self.identifiers - 1, reused: M::REUSES }
     }
 
-    fn grow_values(&mut self, least: usize) {
+    /// Makes room for the values of `least` identifiers at least. All is as it was when the allocator has no memory for
+    /// that.
+    fn grow_values(&mut self, least: usize) -> Result<(), Refusal> {
         let capacity = least.max(2 * self.value_store.capacity()).max(512);
-        // SAFETY: elements 1..used have been written; element 0 is written here. `V` is a float: any bytes are one.
-        unsafe {
-            let used = self.len();
-            if self.value_store.capacity() == 0 {
-                self.value_store.reserve_exact(capacity);
-                self.value_store.as_mut_ptr().write(V::zero());
-            }
+        let used = if self.value_store.capacity() == 0 { 0 } else { self.len() };
+        // SAFETY: elements 0..used have been written, and are not moved if there is no memory.
+        let grown = unsafe {
             self.value_store.set_len(used);
-            self.value_store.reserve_exact(capacity - used);
+            let grown = self.value_store.try_reserve_exact(capacity - used);
             self.value_store.set_len(0);
+            grown
+        };
+        let refused = |_| Refusal::OutOfMemory {
+            bytes: capacity.saturating_mul(size_of::<V>()),
+            what: "the values of variables",
+        };
+        grown.map_err(refused)?;
+        if used == 0 {
+            self.value_store.spare_capacity_mut()[0].write(V::zero());
         }
         if M::REUSES {
             // What an identifier overwrites is read, also when it overwrites nothing.
@@ -325,6 +334,7 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
             self.value_store.spare_capacity_mut()[used..].iter_mut().for_each(|value| _ = value.write(V::zero()));
         }
         self.values = self.value_store.as_mut_ptr();
+        Ok(())
     }
 
     /// Appends a record whose data `fill` writes; there are `bytes` of it.
@@ -460,12 +470,18 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
     }
 
     /// Makes room for a recording of this size, and touches it.
+    ///
+    /// # Panics
+    ///
+    /// When that is more than can be addressed, or than the allocator has. The tape can be used then.
+    #[track_caller]
     pub(crate) fn reserve(&mut self, capacity: Capacity) {
-        let records = capacity.inputs + capacity.statements;
-        let argument = size_of::<V>() + size_of::<M::Index>();
-        self.segments.reserve(records + capacity.statements * Self::TAIL + capacity.arguments * argument);
+        let records = capacity.bytes(1, 1, 0);
+        self.segments.reserve(capacity.bytes(1, 1 + Self::TAIL, size_of::<V>() + size_of::<M::Index>()));
         if VALUES && !M::REUSES && records >= self.value_store.capacity() {
-            self.grow_values(records + 1);
+            if let Err(refusal) = self.grow_values(records + 1) {
+                refusal.raise();
+            }
             let used = self.len();
             self.value_store.spare_capacity_mut()[used..].iter_mut().for_each(|value| _ = value.write(V::zero()));
         }

@@ -1,5 +1,6 @@
 //! Fixed pieces of memory that never move.
 
+use crate::refusal::out_of_memory;
 use bumpalo::Bump;
 use core::alloc::Layout;
 use core::ptr::NonNull;
@@ -29,13 +30,14 @@ impl Segment {
     ///
     /// When the allocator has no such piece of memory.
     pub(super) fn new(bytes: usize) -> Self {
-        let layout = Layout::from_size_align(bytes, 8).expect("a segment is at most isize::MAX bytes");
-        let bump = Bump::<8>::try_with_min_align_and_capacity(bytes).ok();
-        let piece = bump.and_then(|owner| owner.try_alloc_layout(layout).ok().map(|start| (owner, start)));
-        let Some((owner, start)) = piece else {
-            panic!("out of memory: the allocator has no {bytes} bytes for a segment of the tape")
-        };
-        Self { start, bytes, owner }
+        Self::get(bytes).unwrap_or_else(|| out_of_memory(bytes, "a segment of the tape"))
+    }
+
+    fn get(bytes: usize) -> Option<Self> {
+        let layout = Layout::from_size_align(bytes, 8).ok()?;
+        let owner = Bump::<8>::try_with_min_align_and_capacity(bytes).ok()?;
+        let start = owner.try_alloc_layout(layout).ok()?;
+        Some(Self { start, bytes, owner })
     }
 
     pub(super) const fn start(&self) -> *mut u8 {

@@ -2,6 +2,7 @@
 
 use super::Block;
 use super::layers::{Layer, Reader, Segments, sealed};
+use crate::refusal::out_of_memory;
 use crate::spill::{SlabFile, SlabReader};
 use crate::{SpillOptions, SpillUsage, StorageError};
 use core::marker::PhantomData;
@@ -13,6 +14,10 @@ use core::marker::PhantomData;
 /// the type `D` for tapes that are made by default, as functions such as `gradient` do. Only records are spilled: with
 /// [`Linear`](crate::Linear) indices the adjoint vector, and under strategies that keep values the values, stay in memory, 8 bytes each
 /// for each statement; with [`Reuse`](crate::Reuse) they are short.
+///
+/// Records that come back from the file are checked before they are used, see
+/// [what is protected](SpillOptions#what-is-protected). Where the size of files is limited, a program has to
+/// [ignore a signal](SpillOptions#where-the-size-of-files-is-limited), or it ends there.
 ///
 /// ```
 /// use tapewright_strategies::{Jacobian, Reuse, SpillDefaults, SpillOptions, Spilled};
@@ -113,8 +118,23 @@ impl<D: SpillDefaults> Segments for Slabs<D> {
     /// As much of it as the budget allows.
     fn reserve(&mut self, bytes: usize) {
         let slabs = bytes.min(self.memory) / self.full.slab_bytes();
-        let blocks: Vec<Block> = (0..slabs).map_while(|_| self.full.block(0).ok()).collect();
+        let all = slabs.saturating_mul(self.full.slab_bytes());
+        let mut blocks: Vec<Block> = Vec::new();
+        // Piece by piece, the system may promise more than it has.
+        if blocks.try_reserve(slabs).is_err() || !Block::can_be_had(all) {
+            out_of_memory(all, "slabs of the tape within its memory budget");
+        }
+        let mut error = None;
+        while blocks.len() < slabs && error.is_none() {
+            match self.full.block(0) {
+                Ok(block) => blocks.push(block),
+                Err(refusal) => error = Some(refusal),
+            }
+        }
         blocks.into_iter().for_each(|block| self.full.give_back(block));
+        if let Some(StorageError::OutOfMemory { bytes }) = error {
+            out_of_memory(bytes, "a slab of the tape within its memory budget");
+        }
     }
 
     fn reader(&self) -> Loaded<'_> {

@@ -5,6 +5,7 @@ use super::layout::{Layout, Partials, ReverseFn, Sweep};
 use super::patterns::{self, PATTERNS};
 use super::records::{Records, usize_of};
 use super::table::{ASSIGNED, CLASSIC, Entry, Kind};
+use crate::refusal::out_of_memory;
 use crate::scratch::Scratch;
 use crate::{Float, IndexManager, IndexType, Mark, Stop, StorageError, SweepError, counts};
 use core::slice;
@@ -220,6 +221,9 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
     pub(super) fn values_to_restore(&self) -> Option<Scratch<V>> {
         (VALUES && M::REUSES).then(|| {
             let mut copy = Scratch::<V>::new();
+            if copy.try_reserve(self.len()).is_err() {
+                out_of_memory(self.len() * size_of::<V>(), "a copy of the values of all variables");
+            }
             copy.extend_from_slice(self.values());
             copy
         })

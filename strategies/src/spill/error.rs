@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 #[non_exhaustive]
 pub enum StorageError {
     /// The operating system refused an operation on the file.
+    ///
+    /// A limit for the size of files is among the causes only where the signal `SIGXFSZ` is ignored, see
+    /// [`SpillOptions`](crate::SpillOptions#where-the-size-of-files-is-limited).
     #[non_exhaustive]
     Io {
         /// What was tried: `"create the file"`, `"write a slab"` or `"read a slab"`.
@@ -38,6 +41,19 @@ pub enum StorageError {
         bytes: u64,
         /// Bytes that were there.
         done: u64,
+    },
+    /// What was read back is not what was written: a fault of the disk, of the way to it or of memory, or somebody else
+    /// has written to the file.
+    #[non_exhaustive]
+    Corrupt {
+        /// The directory in which the file is.
+        path: PathBuf,
+        /// What was read: `"slab 3"`, counted from the oldest, or in words which snapshot it was.
+        what: String,
+        /// Where in the file it begins, in bytes.
+        offset: u64,
+        /// Its length in bytes.
+        bytes: u64,
     },
     /// The file would become larger than [`SpillOptions::disk`](crate::SpillOptions::disk) allows.
     #[non_exhaustive]
@@ -75,17 +91,32 @@ impl StorageError {
 impl fmt::Display for StorageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Io { operation, path, bytes, done, text, .. } => {
+            Self::Io { operation, path, bytes, done, kind, text, .. } => {
                 write!(f, "cannot {operation} in the directory {}", path.display())?;
                 if *bytes > 0 {
                     write!(f, " ({bytes} bytes, {done} of them done)")?;
                 }
-                write!(f, ": {text}; make room there, or choose another directory with `SpillOptions::directory`")
+                let advice = match kind {
+                    io::ErrorKind::FileTooLarge => {
+                        "raise the limit for the size of files (`ulimit -f`), or let `SpillOptions::directory` name a file \
+                         system that allows larger ones"
+                    }
+                    _ => "make room there, or choose another directory with `SpillOptions::directory`",
+                };
+                write!(f, ": {text}; {advice}")
             }
             Self::ShortRead { path, offset, bytes, done } => write!(
                 f,
                 "cannot read a slab in the directory {}: of {bytes} bytes at offset {offset} the file holds only {done}, so it \
                  was truncated by somebody else; the slab is lost unless the file is restored",
+                path.display()
+            ),
+            Self::Corrupt { path, what, offset, bytes } => write!(
+                f,
+                "{what} in the directory {} is corrupt: its {bytes} bytes at offset {offset} of the file are not those \
+                 that were written, by a fault of the disk or because somebody else has written to the file; it is lost, \
+                 and none of it was used: record again, and if that happens again, choose another disk with \
+                 `SpillOptions::directory`",
                 path.display()
             ),
             Self::DiskBudget { path, budget, needed } => write!(

@@ -1,6 +1,7 @@
 //! A file without a name, read and written at offsets by several threads.
 
 use super::StorageError;
+use super::checksum::checksum;
 use super::extents::Extent;
 use super::meter::Meter;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -24,6 +25,14 @@ pub(super) struct SpillFile {
     cursor: std::sync::Mutex<()>,
 }
 
+/// Bytes that are in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stored {
+    pub(super) extent: Extent,
+    /// Of the bytes that were to be written. Kept in memory, where no fault of the disk reaches it.
+    pub(super) checksum: u64,
+}
+
 /// How a transfer ended early: the bytes that were done, and why, if not because the file ends there.
 type Stopped = (usize, Option<io::Error>);
 
@@ -40,6 +49,28 @@ impl SpillFile {
             #[cfg(not(unix))]
             cursor: std::sync::Mutex::new(()),
         })
+    }
+
+    /// Writes a slab, to be read by [`load`](Self::load).
+    pub(super) fn store(&self, slab: &[u8], extent: Extent) -> Result<Stored, StorageError> {
+        let checksum = checksum(slab);
+        self.write(slab, extent)?;
+        Ok(Stored { extent, checksum })
+    }
+
+    /// Reads what was stored, and makes sure that it is that; `what` it is, for the error.
+    pub(super) fn load(
+        &self,
+        slab: &mut [u8],
+        stored: Stored,
+        what: impl FnOnce() -> String,
+    ) -> Result<(), StorageError> {
+        self.read(slab, stored.extent)?;
+        if checksum(slab) == stored.checksum {
+            return Ok(());
+        }
+        let Extent { offset, bytes } = stored.extent;
+        Err(StorageError::Corrupt { path: self.directory.clone(), what: what(), offset, bytes })
     }
 
     pub(super) fn write(&self, slab: &[u8], extent: Extent) -> Result<(), StorageError> {

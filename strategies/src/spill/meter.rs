@@ -101,7 +101,7 @@ impl Meter {
         SpillUsage {
             resident: self.resident.load(Relaxed),
             peak_resident: self.peak.load(Relaxed),
-            in_flight_limit: in_flight * self.largest.load(Relaxed).max(slab),
+            in_flight_limit: self.largest.load(Relaxed).max(slab).saturating_mul(in_flight),
             on_disk,
             file_bytes,
             written: self.written.load(Relaxed),

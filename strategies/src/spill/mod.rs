@@ -2,11 +2,11 @@
 //!
 //! # How it works
 //!
-//! A recording fills one *slab* after the other and never writes a slab again once it is full. `SlabFile` is the stack of
-//! full slabs. When the next slab to fill would break the memory budget, the *oldest* slab in memory is handed to a
-//! background thread that writes it (*write-behind*); sweeps go from the newest to the oldest, so what they need first is
-//! what is still in memory. A reader loads slabs of the file into one slab of its own. When it goes backwards, another thread
-//! reads the next ones meanwhile (*read-ahead*).
+//! A recording fills one *slab* after the other and never writes a slab again once it is full. `SlabFile` is the stack
+//! of full slabs. When the next slab to fill would break the memory budget, the *oldest* slab in memory is handed to
+//! background threads that write it (*write-behind*); sweeps go from the newest to the oldest, so what they need first
+//! is what is still in memory. A reader loads slabs of the file into one slab of its own. When it goes backwards, other
+//! threads read the next ones meanwhile (*read-ahead*).
 //!
 //! # Memory
 //!
@@ -21,11 +21,18 @@
 //! slab in memory. The next call that seals a slab tries it again, and reports it when it fails again. While it keeps
 //! failing, no slab is handed out beyond the budget, so that the budget holds then, too.
 //!
+//! # Checksums
+//!
+//! Of each slab that is written, a checksum is kept in memory. What is read back is used only if it has the same one,
+//! so that nobody decodes what a faulty disk, or somebody else, has left in its place. The threads that write and read
+//! ahead compute them; there is one for each slab on its way, so that one computes while another waits for the disk.
+//!
 //! # The file
 //!
 //! It has no name from the start (Linux) or from right after its creation, so that nothing is left on disk after a drop, a
 //! panic or the death of the process. Space of slabs that were popped is used again.
 
+mod checksum;
 mod error;
 mod extents;
 mod file;
@@ -48,7 +55,7 @@ pub(crate) use reader::{Loader, SlabReader};
 pub use scratch_file::ScratchFile;
 pub(crate) use slabs::SlabFile;
 
-/// Slabs that may be on their way to the file.
+/// Slabs that may be on their way to the file, each with a thread.
 pub(crate) const WRITES_IN_FLIGHT: usize = 2;
-/// Slabs that a reader may have read before they are asked for.
+/// Slabs that a reader may have read before they are asked for, each by a thread.
 pub(crate) const READS_AHEAD: usize = 2;

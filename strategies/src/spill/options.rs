@@ -11,6 +11,26 @@ use std::path::{Path, PathBuf};
 /// let options = SpillOptions::default().memory(256 << 20).disk(20 << 30).directory("/scratch");
 /// assert_eq!(options, options.clone().slab(1 << 20));
 /// ```
+///
+/// # What is protected
+///
+/// Of all that is written, a checksum is kept in memory, and what is read back is used only if it has the same one. So
+/// bytes that a fault of the disk has changed, or a write that went to the wrong place or was lost, are a
+/// [`StorageError::Corrupt`], and never a wrong number. Faults are noticed, not mended. Not protected are the bytes
+/// while they are in memory, and the checksum stops nobody who changes the file on purpose: processes of the same user
+/// can reach it below `/proc`. The bytes on disk are not encrypted.
+///
+/// # Where the size of files is limited
+///
+/// On Unix, a write beyond the limit of `ulimit -f` (`RLIMIT_FSIZE`) raises the signal `SIGXFSZ`, and that ends the
+/// process. If it is ignored, the write is an ordinary [`StorageError::Io`] that loses nothing. A library must not
+/// change what signals do, so the program has to, by this line in `main` (crate `libc`):
+///
+/// ```text
+/// unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+/// ```
+///
+/// In a shell, `trap '' XFSZ` does the same for the programs that are started after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
 pub struct SpillOptions {

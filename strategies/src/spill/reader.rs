@@ -1,6 +1,6 @@
 //! Reading slabs in any order, and ahead of a sweep that goes backwards.
 
-use super::extents::Extent;
+use super::file::{SpillFile, Stored};
 use super::meter::Meter;
 use super::worker::Worker;
 use super::{READS_AHEAD, SlabFile, StorageError};
@@ -23,7 +23,7 @@ impl<'a> SlabReader<'a> {
     ///
     /// # Errors
     ///
-    /// When the slab cannot be read from the file, or there is no memory for it.
+    /// When the slab cannot be read from the file or is not the one that was written, or there is no memory for it.
     ///
     /// # Panics
     ///
@@ -58,14 +58,14 @@ pub(crate) struct Loader {
 
 struct Ahead {
     index: usize,
-    /// `None` as long as the thread has it.
+    /// `None` as long as a thread has it.
     block: Option<Block>,
 }
 
 struct Job {
     index: usize,
     block: Block,
-    extent: Extent,
+    stored: Stored,
 }
 
 /// A slab that was read ahead, its block, and whether it could be read.
@@ -96,7 +96,7 @@ impl Loader {
         }
         match stack.look_up(index) {
             Ok(bytes) => Ok(bytes),
-            Err(extent) => self.load(stack, index, extent),
+            Err(stored) => self.load(stack, index, stored),
         }
     }
 
@@ -109,15 +109,15 @@ impl Loader {
         self.retire(|index| index < from);
     }
 
-    fn load(&mut self, stack: &SlabFile, index: usize, extent: Extent) -> Result<&[u8], StorageError> {
-        let bytes = usize::try_from(extent.bytes).expect("a slab has been in memory");
+    fn load(&mut self, stack: &SlabFile, index: usize, stored: Stored) -> Result<&[u8], StorageError> {
+        let bytes = usize::try_from(stored.extent.bytes).expect("a slab has been in memory");
         if self.loaded != Some(index) {
             self.loaded = None;
             let mut block = match self.own.take().filter(|own| own.len() >= bytes) {
                 Some(own) => own,
                 None => self.new_block(stack, bytes)?,
             };
-            let result = stack.file().map_or(Ok(()), |file| file.read(&mut block.bytes_mut()[..bytes], extent));
+            let result = stack.file().map_or(Ok(()), |file| read(file, &mut block, index, stored));
             self.own = Some(block);
             result?;
             self.loaded = Some(index);
@@ -149,12 +149,12 @@ impl Loader {
         let below = index.saturating_sub(READS_AHEAD)..index;
         self.retire(|index| below.contains(&index));
         for index in below.rev() {
-            let Err(extent) = stack.look_up(index) else { continue };
+            let Err(stored) = stack.look_up(index) else { continue };
             if self.loaded == Some(index) || self.ahead.iter().any(|ahead| ahead.index == index) {
                 continue;
             }
-            let Some(block) = self.block_for(stack, extent.bytes) else { return };
-            if !self.start(stack) || !self.worker.as_ref().is_some_and(|w| w.send(Job { index, block, extent })) {
+            let Some(block) = self.block_for(stack, stored.extent.bytes) else { return };
+            if !self.start(stack) || !self.worker.as_ref().is_some_and(|w| w.send(Job { index, block, stored })) {
                 return;
             }
             self.ahead.push(Ahead { index, block: None });
@@ -170,14 +170,13 @@ impl Loader {
         self.idle.pop().or_else(|| if none_left { None } else { self.new_block(stack, 0).ok() })
     }
 
-    /// Whether there is a thread to read ahead.
+    /// Whether there are threads to read ahead.
     fn start(&mut self, stack: &SlabFile) -> bool {
         if self.worker.is_none() && !self.without_thread {
             self.worker = stack.file().map(Arc::clone).and_then(|file| {
-                Worker::start("tapewright-read", move |Job { index, mut block, extent }| {
-                    let bytes = usize::try_from(extent.bytes).expect("the block is larger");
+                Worker::start("tapewright-read", READS_AHEAD, move |Job { index, mut block, stored }| {
                     // Why it failed is found out by reading it again when it is asked for.
-                    let read = file.read(&mut block.bytes_mut()[..bytes], extent).is_ok();
+                    let read = read(&file, &mut block, index, stored).is_ok();
                     (index, block, read)
                 })
             });
@@ -219,7 +218,7 @@ impl Loader {
         }
     }
 
-    /// The blocks that are not in use by the thread. The loader has forgotten all slabs then.
+    /// The blocks that are not in use by a thread. The loader has forgotten all slabs then.
     fn blocks(&mut self) -> impl Iterator<Item = Block> {
         self.receive();
         self.loaded = None;
@@ -228,9 +227,15 @@ impl Loader {
     }
 }
 
+/// Reads slab `index` into a block that is large enough.
+fn read(file: &SpillFile, block: &mut Block, index: usize, stored: Stored) -> Result<(), StorageError> {
+    let bytes = usize::try_from(stored.extent.bytes).expect("a slab has been in memory");
+    file.load(&mut block.bytes_mut()[..bytes], stored, || format!("slab {index}"))
+}
+
 impl Drop for Loader {
     fn drop(&mut self) {
-        // The blocks that the thread has are freed before the books say that there is one reader less.
+        // The blocks that threads have are freed before the books say that there is one reader less.
         self.worker = None;
         if self.counted {
             self.meter.reader_closed();

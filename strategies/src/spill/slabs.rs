@@ -1,7 +1,7 @@
 //! A stack of full slabs, the last few in memory and the rest in a file.
 
 use super::extents::{Extent, Extents};
-use super::file::SpillFile;
+use super::file::{SpillFile, Stored};
 use super::meter::{Charge, Holder, Meter};
 use super::writer::Writer;
 use super::{READS_AHEAD, SlabReader, SpillOptions, SpillUsage, StorageError, WRITES_IN_FLIGHT};
@@ -14,7 +14,7 @@ enum Slab {
     Memory(Block),
     /// In memory, and not charged to the budget.
     Leaving(Arc<Block>, Extent, Write),
-    File(Extent),
+    File(Stored),
 }
 
 /// How far the write of a leaving slab is.
@@ -24,7 +24,7 @@ enum Write {
     Busy,
     Failed,
     /// The file has all of it. The block can go when a slab is needed, and is at hand if its slab is popped first.
-    Done,
+    Done(Stored),
 }
 
 /// A stack of sealed blocks within a memory budget. Index 0 is the oldest.
@@ -93,6 +93,9 @@ impl SlabFile {
         self.options.check()?;
         let least = least.checked_next_multiple_of(Block::ALIGN);
         let bytes = least.ok_or(StorageError::OutOfMemory { bytes: usize::MAX })?.max(self.slab_bytes());
+        // So that `push` has a place for it.
+        let listed = self.slabs.try_reserve(1);
+        listed.map_err(|_| StorageError::OutOfMemory { bytes: 2 * self.slabs.len() * size_of::<Slab>() })?;
         self.collect();
         self.make_room(bytes)?;
         self.spare_or_new(bytes)
@@ -116,8 +119,8 @@ impl SlabFile {
     ///
     /// # Errors
     ///
-    /// When it cannot be read from the file, or its user holds so many blocks that there is no memory for it. It stays
-    /// on the stack then.
+    /// When it cannot be read from the file or is not what was written there, or its user holds so many blocks that
+    /// there is no memory for it. It stays on the stack then.
     pub(crate) fn pop(&mut self) -> Result<Option<Block>, StorageError> {
         let Some(last) = self.slabs.len().checked_sub(1) else { return Ok(None) };
         while matches!(self.slabs[last], Slab::Leaving(.., Write::Busy)) {
@@ -131,10 +134,10 @@ impl SlabFile {
                 self.leaving.retain(|index| *index != last);
                 self.slabs.pop().and_then(Slab::into_block)
             }
-            &Slab::File(extent) => {
-                let block = self.read_newest(extent)?;
+            &Slab::File(stored) => {
+                let block = self.read_newest(stored)?;
                 self.slabs.pop();
-                self.space.give_back(extent);
+                self.space.give_back(stored.extent);
                 Some(block)
             }
         };
@@ -148,7 +151,7 @@ impl SlabFile {
         while matches!(self.slabs[last], Slab::Leaving(.., Write::Busy)) {
             self.wait();
         }
-        if let &(Slab::Leaving(_, extent, _) | Slab::File(extent)) = &self.slabs[last] {
+        if let &(Slab::Leaving(_, extent, _) | Slab::File(Stored { extent, .. })) = &self.slabs[last] {
             self.space.give_back(extent);
         }
         self.leaving.retain(|index| *index != last);
@@ -193,11 +196,11 @@ impl SlabFile {
     }
 
     /// The contents of a slab that is in memory, or where in the file it is.
-    pub(super) fn look_up(&self, index: usize) -> Result<&[u8], Extent> {
+    pub(super) fn look_up(&self, index: usize) -> Result<&[u8], Stored> {
         match &self.slabs[index] {
             Slab::Memory(block) => Ok(block.bytes()),
             Slab::Leaving(block, ..) => Ok(block.bytes()),
-            Slab::File(extent) => Err(*extent),
+            Slab::File(stored) => Err(*stored),
         }
     }
 
@@ -288,7 +291,7 @@ impl SlabFile {
     /// Gives up spares until `bytes` that are in memory already can be charged to the budget.
     fn fit(&mut self, bytes: usize) -> Result<(), StorageError> {
         loop {
-            let needed = self.charged() + bytes;
+            let needed = self.charged().saturating_add(bytes);
             if needed <= self.options.memory_bytes() {
                 return Ok(());
             }
@@ -298,11 +301,12 @@ impl SlabFile {
         }
     }
 
-    fn read_newest(&mut self, extent: Extent) -> Result<Block, StorageError> {
-        let bytes = usize::try_from(extent.bytes).expect("a slab has been in memory");
+    fn read_newest(&mut self, stored: Stored) -> Result<Block, StorageError> {
+        let bytes = usize::try_from(stored.extent.bytes).expect("a slab has been in memory");
         self.make_room(bytes)?;
         let mut block = self.spare_or_new(bytes)?;
-        match self.file().map_or(Ok(()), |file| file.read(block.bytes_mut(), extent)) {
+        let what = || format!("slab {}", self.slabs.len() - 1);
+        match self.file().map_or(Ok(()), |file| file.load(block.bytes_mut(), stored, what)) {
             Ok(()) => Ok(block),
             Err(error) => {
                 self.give_back(block);
@@ -326,14 +330,15 @@ impl SlabFile {
             let path = self.options.path().to_path_buf();
             StorageError::DiskBudget { path, budget: limit, needed }
         })?;
-        let Slab::Memory(block) = mem::replace(&mut self.slabs[index], Slab::File(extent)) else { unreachable!() };
+        let meanwhile = Slab::File(Stored { extent, checksum: 0 });
+        let Slab::Memory(block) = mem::replace(&mut self.slabs[index], meanwhile) else { unreachable!() };
         let block = Arc::new(block);
         self.slabs[index] = Slab::Leaving(Arc::clone(&block), extent, Write::Busy);
         self.leaving.push(index);
         self.first_in_memory += 1;
         if let Some(result) = self.writer()?.write(index, &block, extent) {
             drop(block);
-            self.note(index, result.is_ok());
+            self.note(index, result.as_ref().ok().copied());
             self.settle();
             result?;
         }
@@ -345,8 +350,8 @@ impl SlabFile {
     fn retry(&mut self) -> Result<(), StorageError> {
         for index in self.leaving_and(Write::Failed) {
             if let (Slab::Leaving(block, extent, _), Some(file)) = (&self.slabs[index], self.file()) {
-                file.write(block.bytes(), *extent)?;
-                self.note(index, true);
+                let stored = file.store(block.bytes(), *extent)?;
+                self.note(index, Some(stored));
             }
         }
         self.settle();
@@ -355,37 +360,36 @@ impl SlabFile {
 
     /// Takes note of the writes that have ended.
     fn collect(&mut self) {
-        while let Some((index, all)) = self.writer.as_mut().and_then(Writer::try_result) {
-            self.note(index, all);
+        while let Some((index, stored)) = self.writer.as_mut().and_then(Writer::try_result) {
+            self.note(index, stored);
         }
         self.settle();
     }
 
-    /// Waits until a write has ended. All have when the thread is gone.
+    /// Waits until a write has ended. All have when a thread is gone.
     fn wait(&mut self) {
-        if let Some((index, all)) = self.writer.as_mut().and_then(Writer::wait) {
-            self.note(index, all);
+        if let Some((index, stored)) = self.writer.as_mut().and_then(Writer::wait) {
+            self.note(index, stored);
             return;
         }
         for index in self.leaving_and(Write::Busy) {
-            self.note(index, false);
+            self.note(index, None);
         }
     }
 
-    fn note(&mut self, index: usize, all: bool) {
+    fn note(&mut self, index: usize, stored: Option<Stored>) {
         if let Slab::Leaving(_, _, write) = &mut self.slabs[index] {
-            *write = if all { Write::Done } else { Write::Failed };
+            *write = stored.map_or(Write::Failed, Write::Done);
         }
     }
 
     /// Slabs that have been written are in the file from now on, and their blocks are free.
     fn settle(&mut self) {
-        for index in self.leaving_and(Write::Done) {
-            if let Slab::Leaving(_, extent, _) = self.slabs[index] {
-                self.spares.extend(mem::replace(&mut self.slabs[index], Slab::File(extent)).into_block());
-            }
-        }
-        self.leaving.retain(|index| matches!(self.slabs[*index], Slab::Leaving(..)));
+        self.leaving.retain(|index| {
+            let Slab::Leaving(.., Write::Done(stored)) = self.slabs[*index] else { return true };
+            self.spares.extend(mem::replace(&mut self.slabs[*index], Slab::File(stored)).into_block());
+            false
+        });
     }
 
     fn leaving_and(&self, wanted: Write) -> Vec<usize> {

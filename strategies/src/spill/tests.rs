@@ -168,7 +168,7 @@ fn c19_through_the_page_cache_where_direct_transfers_are_refused() {
 
 #[test]
 fn c19_whoever_waits_for_a_thread_that_panicked_learns_of_it() {
-    let mut worker = Worker::start("tapewright-test", |job: u32| {
+    let mut worker = Worker::start("tapewright-test", 1, |job: u32| {
         assert!(job < 2, "job {job}");
         job + 10
     })
@@ -177,4 +177,25 @@ fn c19_whoever_waits_for_a_thread_that_panicked_learns_of_it() {
     assert_eq!((worker.wait(), worker.wait(), worker.wait()), (Some(10), Some(11), None));
     assert!(!worker.send(0));
     assert_eq!((worker.try_result(), worker.wait()), (None, None));
+}
+
+#[test]
+fn c19_one_of_two_threads_that_panicked_is_noticed_too() {
+    for waits in [true, false] {
+        let work = |job: u32| {
+            assert!(job != 1, "job {job}");
+            job + 10
+        };
+        let mut worker = Worker::start("tapewright-test", 2, work).expect("a thread");
+        (0..6).for_each(|job| assert!(worker.send(job)));
+        let mut found = Vec::new();
+        // The other thread goes on until somebody learns of the panic. After that no result comes, though there may be
+        // more.
+        while let Some(result) = if waits { None } else { worker.try_result() }.or_else(|| worker.wait()) {
+            assert!([10, 12, 13, 14, 15].contains(&result) && !found.contains(&result), "{result} and {found:?}");
+            found.push(result);
+        }
+        assert!(!worker.send(0));
+        assert_eq!((worker.try_result(), worker.wait()), (None, None));
+    }
 }

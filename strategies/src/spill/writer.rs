@@ -1,9 +1,9 @@
 //! Writing slabs behind the recording.
 
-use super::StorageError;
 use super::extents::Extent;
-use super::file::SpillFile;
+use super::file::{SpillFile, Stored};
 use super::worker::Worker;
+use super::{StorageError, WRITES_IN_FLIGHT};
 use crate::arena::Block;
 use std::sync::Arc;
 
@@ -14,10 +14,11 @@ struct Job {
     extent: Extent,
 }
 
-/// The index of a slab, and whether the file has all of it. Why not, the stack finds out when it tries again.
-pub(super) type Written = (usize, bool);
+/// The index of a slab, and what of it is in the file; `None` if not all is. Why not, the stack finds out when it tries
+/// again.
+pub(super) type Written = (usize, Option<Stored>);
 
-/// The file, and the thread that writes to it. Without a thread, writes are done at once.
+/// The file, and the threads that write to it. Without a thread, writes are done at once.
 pub(super) struct Writer {
     file: Arc<SpillFile>,
     worker: Option<Worker<Job, Written>>,
@@ -26,11 +27,11 @@ pub(super) struct Writer {
 impl Writer {
     pub(super) fn new(file: Arc<SpillFile>) -> Self {
         let to = Arc::clone(&file);
-        let worker = Worker::start("tapewright-write", move |Job { index, block, extent }| {
-            let all = to.write(block.bytes(), extent).is_ok();
+        let worker = Worker::start("tapewright-write", WRITES_IN_FLIGHT, move |Job { index, block, extent }| {
+            let stored = to.store(block.bytes(), extent).ok();
             // Before the result is known, so that the stack then holds the only reference.
             drop(block);
-            (index, all)
+            (index, stored)
         });
         Self { file, worker }
     }
@@ -40,11 +41,16 @@ impl Writer {
     }
 
     /// Begins to write `block`; the result when there is one already.
-    pub(super) fn write(&self, index: usize, block: &Arc<Block>, extent: Extent) -> Option<Result<(), StorageError>> {
+    pub(super) fn write(
+        &self,
+        index: usize,
+        block: &Arc<Block>,
+        extent: Extent,
+    ) -> Option<Result<Stored, StorageError>> {
         let job = Job { index, block: Arc::clone(block), extent };
         match &self.worker {
             Some(worker) if worker.send(job) => None,
-            _ => Some(self.file.write(block.bytes(), extent)),
+            _ => Some(self.file.store(block.bytes(), extent)),
         }
     }
 
@@ -53,7 +59,7 @@ impl Writer {
         self.worker.as_mut()?.try_result()
     }
 
-    /// Waits for the next result; `None` when there will be none because the thread is gone.
+    /// Waits for the next result; `None` when there will be none because a thread is gone.
     pub(super) fn wait(&mut self) -> Option<Written> {
         self.worker.as_mut()?.wait()
     }

@@ -207,3 +207,35 @@ proptest! {
         agrees::<Continuation>(&program, &x, &direction);
     }
 }
+
+/// What a forward sweep leaves in a vector are tangents, and no adjoints of the sweep that was under way in it.
+#[test]
+fn a_forward_sweep_ends_the_sweep_from_position_to_position_that_a_vector_was_in() {
+    fn holds<S: Reverse<Value = f64>>() {
+        let mut tape = Tape::<S>::new();
+        let (x, y) = tape.record(|scope| {
+            let x = scope.input(2.0);
+            (x.clone(), (&x * &x).eval())
+        });
+        let middle = tape.position();
+        let z = tape.resume(|scope| {
+            let y = scope.renew(&y).expect("of this recording");
+            (&y * &y).eval()
+        });
+        let mut vector = AdjointVector::new();
+        let half = |vector: &mut AdjointVector<f64>| {
+            tape.seed(vector, &[(&z, 1.0)]).expect("of it");
+            tape.sweep_between(vector, &tape.position(), &middle).expect("in memory");
+        };
+        let rest = |vector: &mut AdjointVector<f64>| tape.sweep_from_position(vector, &middle).and_then(|a| a.of(&x));
+        half(&mut vector);
+        assert_eq!(tape.jvp_with(&mut vector, &[(&x, 1.0)], &[&z]), Ok(vec![32.0]));
+        assert_eq!(rest(&mut vector), Ok(0.0), "nothing is seeded any more");
+        half(&mut vector);
+        assert_eq!(rest(&mut vector), Ok(32.0));
+    }
+    holds::<Jacobian>();
+    holds::<PrimalValue>();
+    holds::<Hybrid<f64, Reuse>>();
+    holds::<Continuation>();
+}

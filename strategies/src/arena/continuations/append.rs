@@ -262,7 +262,10 @@ impl<V: Float, M: IndexManager> Continuations<V, M> {
     {
         let (object_bytes, tail_bytes) = (whole_words(size_of::<F>()), user_tail_bytes::<M::Index>(arguments.len()));
         self.make_room(align_of::<F>().saturating_sub(WORD) + object_bytes + tail_bytes);
-        self.destructors.reserve(usize::from(needs_drop::<F>()));
+        if self.destructors.try_reserve(usize::from(needs_drop::<F>())).is_err() {
+            let bytes = 2 * self.destructors.len() * size_of::<Destructor>();
+            return Err(Refusal::OutOfMemory { bytes, what: "the list of closures with destructors" });
+        }
         let count = number::<M::Index>(arguments.len());
         let result = self.fresh_identifier()?;
         let skipped = self.data.addr().next_multiple_of(align_of::<F>()) - self.data.addr();

@@ -24,6 +24,7 @@ pub(crate) use append::{append_closure, append_nary_closure, append_user_closure
 use super::places::Resumed;
 use super::records::{Refusal, usize_of};
 use super::segment::Segment;
+use crate::refusal::{out_of_memory, room_for_one};
 use crate::{Capacity, Float, IndexManager, LinearId, Mark, MemoryReport, MemoryUsage, SweepError, TapeNumber, active};
 use closure::{Vtable, whole_words};
 use core::marker::PhantomData;
@@ -167,20 +168,36 @@ impl<V: Float, M: IndexManager> Continuations<V, M> {
     #[inline(always)]
     fn fresh_identifier(&mut self) -> Result<u64, Refusal> {
         if M::REUSES {
-            let (next, identifiers) = (&mut self.next, self.identifiers);
-            // SAFETY: this runs nothing but methods of the pool.
-            let id = unsafe {
-                active::with_pool(self.number, |pool| {
-                    if pool.next(*next, identifiers).is_none() && *next < identifiers {
-                        pool.grow(usize_of(identifiers.min((2 * *next).max(512))));
-                    }
-                    let id = pool.next(*next, identifiers).map(u64::from);
-                    id.inspect(|id| pool.take(*id, next))
-                })
+            return match self.pooled_identifier() {
+                Some(id) => Ok(id),
+                None => self.grow_pool(),
             };
-            return id.ok_or_else(|| self.out_of_identifiers());
         }
         self.unused_identifier()
+    }
+
+    /// An identifier that the pool has.
+    #[inline(always)]
+    fn pooled_identifier(&mut self) -> Option<u64> {
+        let (next, identifiers) = (&mut self.next, self.identifiers);
+        // SAFETY: this runs nothing but methods of the pool.
+        unsafe {
+            active::with_pool(self.number, |pool| {
+                let id = pool.next(*next, identifiers).map(u64::from);
+                id.inspect(|id| pool.take(*id, next))
+            })
+        }
+    }
+
+    /// Makes the pool larger, and takes an identifier from it.
+    #[cold]
+    fn grow_pool(&mut self) -> Result<u64, Refusal> {
+        let wanted = usize_of(self.identifiers.min((2 * self.next).max(512)));
+        if self.next < self.identifiers {
+            // SAFETY: this runs nothing but methods of the pool.
+            unsafe { active::with_pool(self.number, |pool| pool.grow(wanted))? }
+        }
+        self.pooled_identifier().ok_or_else(|| self.out_of_identifiers())
     }
 
     /// An identifier that no variable of this recording has had.
@@ -289,9 +306,11 @@ impl<V: Float, M: IndexManager> Continuations<V, M> {
         let at = if self.data.is_null() { 0 } else { self.full.len() + 1 };
         let least = whole_words(bytes + POINTER);
         let standard = if at == 0 { Segment::FIRST } else { Segment::BYTES };
-        if at == self.segments.len() {
-            self.segments.push(Segment::new(least.max(standard)));
-        } else if self.segments[at].bytes() < least {
+        if self.full.try_reserve(1).is_err() {
+            out_of_memory(2 * self.full.len() * size_of::<Ends<V>>(), "the list of segments of the tape");
+        }
+        if self.segments.get(at).is_none_or(|segment| segment.bytes() < least) {
+            room_for_one(&mut self.segments, "the list of segments of the tape");
             self.segments.insert(at, Segment::new(least.max(standard)));
         }
         if at > 0 {
@@ -307,14 +326,20 @@ impl<V: Float, M: IndexManager> Continuations<V, M> {
     }
 
     /// Makes room for a recording of this size, and touches it.
+    ///
+    /// # Panics
+    ///
+    /// When that is more than can be addressed, or than the allocator has. The tape can be used then.
+    #[track_caller]
     pub(crate) fn reserve(&mut self, capacity: Capacity) {
         // Captures are rounded up to whole words, so by 4 bytes at most.
-        let bytes = capacity.statements * (POINTER + size_of::<M::Index>() + 4)
-            + capacity.arguments * (size_of::<V>() + size_of::<M::Index>());
+        let index = size_of::<M::Index>();
+        let bytes = capacity.bytes(0, POINTER + index + 4, size_of::<V>() + index);
         let have: usize = self.segments.iter().map(Segment::bytes).sum();
         if bytes > have {
             // A closure does not straddle segments, so the middle of each may stay empty.
             let slack = 4096 * (self.segments.len() + 1);
+            room_for_one(&mut self.segments, "the list of segments of the tape");
             self.segments.push(Segment::new(whole_words(bytes - have + slack).max(Segment::FIRST)));
         }
         let used = if self.data.is_null() { 0 } else { self.full.len() + 1 };

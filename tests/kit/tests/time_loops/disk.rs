@@ -150,6 +150,41 @@ fn a_snapshot_that_somebody_truncates_is_an_error_and_a_later_sweep_is_right() {
     assert_right((tape, x, y));
 }
 
+/// A bit, all numbers or the whole file changes, the length does not: the loop checks nothing here, so the file has to.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_snapshot_that_changed_on_disk_is_an_error_that_names_the_loop_and_a_later_sweep_is_right() {
+    use std::os::unix::fs::FileExt as _;
+    /// What happens to the bytes of a slot.
+    type Fault = fn(&mut [u8]);
+    let faults: [Fault; 3] = [
+        |slot| slot[5] ^= 0x20,
+        |slot| slot.fill(0),
+        |slot| slot.iter_mut().zip(1_u8..).for_each(|(byte, k)| *byte = k.wrapping_mul(113)),
+    ];
+    let directory = Directory::new("changed");
+    for (fault, checked) in faults.into_iter().flat_map(|fault| [(fault, false), (fault, true)]) {
+        let options = SpillOptions::default().directory(&directory.0);
+        let (mut tape, x, y) = record(looped(0, 4, options).checked(checked)).expect("room on disk");
+        let files = open_files(&directory.0);
+        let file = std::fs::File::options().read(true).write(true).open(&files[0]).expect("the same file");
+        for slot in 0..4 {
+            let mut bytes = vec![0; 8 * START.len()];
+            file.read_exact_at(&mut bytes, slot * 4096).expect("a snapshot");
+            fault(&mut bytes);
+            file.write_all_at(&bytes, slot * 4096).expect("as many bytes");
+        }
+        let error = tape.sweep(&[(&y, 1.0)]).map(|_| ()).expect_err("a snapshot changed");
+        let Error::Storage(StorageError::Corrupt { path, what, offset, bytes, .. }) = &error else {
+            panic!("{error:?}")
+        };
+        assert_eq!((path, *bytes), (&directory.0, 8 * START.len() as u64));
+        assert_eq!(what, &format!("the snapshot in slot {} of the loop", offset / 4096));
+        assert!(error.to_string().contains("SpillOptions::directory"), "{error}");
+        assert_right((tape, x, y));
+    }
+}
+
 /// This program once more, with a limit for the size of files; the signal for it ignored, so that it becomes an error.
 #[cfg(target_os = "linux")]
 #[test]
