@@ -1,5 +1,5 @@
-//! The claims of the literature on an arena of continuations, one test each: what they say of an arena, of variables and of
-//! gradients is tested under every strategy, what they say of closures under `Continuation`.
+//! The claims of the literature on an arena of continuations, one test each: what they say of an arena, of variables
+//! and of gradients is tested under every strategy, what they say of closures under `Continuation`.
 //!
 //! Row S15, matrix variables that keep an array of identifiers, is for arrays, which do not exist yet: it has no test.
 

@@ -82,7 +82,7 @@ impl<V: Float, M: IndexManager> Default for Continuations<V, M> {
             data: ptr::null_mut(),
             top: ptr::null_mut(),
             next: 1,
-            identifiers: M::LARGEST,
+            identifiers: M::LARGEST + 1,
             number: TapeNumber::default(),
             resumed: Resumed::default(),
             segments: Vec::new(),
@@ -152,15 +152,16 @@ impl<V: Float, M: IndexManager> Continuations<V, M> {
         self.identifiers = identifiers.min(M::LARGEST).saturating_add(1);
     }
 
-    /// Gives the first variable of a recording, in which there is none yet, this identifier: for tests that use the last
-    /// identifiers.
+    /// Gives the first variable of a recording, in which there is none yet, this identifier: for tests that use the
+    /// last identifiers.
     ///
     /// # Panics
     ///
-    /// When there are variables.
+    /// When there are variables, and when there is no such identifier.
     #[doc(hidden)]
     pub fn begin_identifiers_at(&mut self, first: u64) {
-        assert!(self.next == 1 && first > 0, "identifiers begin where the recording does");
+        let allowed = (1..=self.identifiers).contains(&first);
+        assert!(self.next == 1 && allowed, "identifiers begin where the recording does");
         self.next = first;
     }
 

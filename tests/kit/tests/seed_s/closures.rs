@@ -1,4 +1,5 @@
-//! What closures capture: rows S4, S5 and S7. (Row S6, that they are aligned, is a matter of miri, in `strategies/tests`.)
+//! What closures capture: rows S4, S5 and S7. (Row S6, that they are aligned, is a matter of miri, in
+//! `strategies/tests`.)
 
 use super::example;
 use tapewright::prelude::*;

@@ -153,8 +153,8 @@ fn s2_the_last_linear_identifier_is_used_and_the_next_one_refused() {
     ends_with_a_panic::<Continuation<f64, Linear<u64>>>(LARGEST[1]);
 }
 
-/// 2³⁰ − 1 variables that are alive at once. The lists of identifiers and the adjoints take 4 GB each, of addresses: hardly any of
-/// that memory is written to.
+/// 2³⁰ − 1 variables that are alive at once. The lists of identifiers and the adjoints take 4 GB each, of addresses:
+/// hardly any of that memory is written to.
 fn ends_with_a_panic_until_one_is_dropped<S: Reverse<Value = f32, Tape: BeginsAnywhere>>() {
     const LARGEST: u64 = 1_073_741_823;
     let refused = format!(
