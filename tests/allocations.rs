@@ -62,6 +62,12 @@ fn run<S: Taping<Value = f64>>(load: Load, x: &[Real<S>], slice: &mut Vec<Real<S
     y
 }
 
+/// Makes the process and this thread allocate what they keep for a strategy: a tape's first recording draws a block of numbers,
+/// and the lists of the blocks that were drawn and that came back stay.
+fn draw_numbers<S: Reverse>() {
+    drop(Tape::<S>::new().start());
+}
+
 /// One gradient of this load.
 fn gradient_of<S: Reverse<Value = f64>>(
     tape: &mut Tape<S>,
@@ -243,6 +249,7 @@ fn the_report_with_reused_identifiers_is_what_the_allocator_says() {
 }
 
 fn assert_hint_suffices<S: Reverse<Value = f64>>() {
+    draw_numbers::<S>();
     for n in [6, 1_000, 100_000] {
         let mut tape = Tape::<S>::with_capacity(Capacity { inputs: 2, statements: n, arguments: 5 * n });
         let mut inputs = Vec::with_capacity(2);
@@ -292,6 +299,8 @@ fn a_reset_empties_the_records_and_keeps_their_memory() {
 
 #[test]
 fn tapes_return_everything_also_after_panics_and_hints() {
+    draw_numbers::<Jacobian>();
+    draw_numbers::<PrimalValue>();
     let before = LIVE.get();
     for hint in [0, 10, 1_000_000] {
         let mut tape = Tape::<PrimalValue>::with_capacity(Capacity { inputs: hint, statements: hint, arguments: hint });
@@ -311,6 +320,8 @@ fn tapes_return_everything_also_after_panics_and_hints() {
 
 #[test]
 fn a_leaked_recording_leaks_one_tape() {
+    draw_numbers::<Jacobian>();
+    draw_numbers::<PrimalValue>();
     let tape_bytes = || {
         let before = LIVE.get();
         let mut recording = Tape::<Jacobian>::new().start();
