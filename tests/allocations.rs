@@ -272,6 +272,39 @@ fn a_recording_within_the_hint_allocates_nothing() {
     assert_hint_suffices::<Continuation>();
 }
 
+/// Page faults of this thread so far that read nothing from disk, where the system says.
+fn page_faults() -> Option<usize> {
+    let stat = std::fs::read_to_string("/proc/thread-self/stat").ok()?;
+    // The second field is a name in parentheses; the tenth is the number.
+    stat.rsplit(')').next()?.split_whitespace().nth(7)?.parse().ok()
+}
+
+fn assert_hint_touches<S: Reverse<Value = f64>>() {
+    const STATEMENTS: usize = 1_000_000;
+    let Some(_) = page_faults() else {
+        eprintln!("skipped: this system does not say how many page faults a thread has met");
+        return;
+    };
+    let mut tape = Tape::<S>::with_capacity(Capacity { inputs: 2, statements: STATEMENTS, arguments: 3 * STATEMENTS });
+    let mut inputs = Vec::with_capacity(2);
+    let before = page_faults();
+    tape.record(|scope| {
+        scope.inputs_into(&[0.5, 0.25], &mut inputs);
+        run(Load::Long(STATEMENTS), &inputs, &mut Vec::new(), &[])
+    });
+    let met = page_faults().zip(before).map(|(after, before)| after - before).expect("it has said so before");
+    let pages = tape.memory().total().used / 4096;
+    assert!(pages > 1000 && met < pages / 20, "{met} page faults for {pages} pages");
+}
+
+#[test]
+fn a_recording_within_the_hint_meets_no_page_faults() {
+    assert_hint_touches::<Jacobian>();
+    assert_hint_touches::<PrimalValue>();
+    assert_hint_touches::<Jacobian<f64, Reuse>>();
+    assert_hint_touches::<Continuation>();
+}
+
 fn assert_reset_empties_the_records<S: Reverse<Value = f64>>() {
     for load in [Load::Small, Load::Long(300_000), Load::Mixed(1_000)] {
         let mut tape = Tape::<S>::new();
