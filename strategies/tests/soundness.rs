@@ -3,13 +3,13 @@
 #[allow(dead_code, reason = "shared with other tests")]
 mod common;
 
-use common::{Linear, Plus, Times, Var, adjoints, eval, input};
+use common::{Linear, Lit, Plus, Times, Var, adjoints, eval, input};
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tapewright_strategies::active::{self, OwnedTape, Running};
 use tapewright_strategies::{
-    Capacity, Companion, Continuation, External, Hybrid, Jacobian, LinearId, Nary, PrimalValue, Reuse, SweepError,
-    TapeNumber, Taping,
+    Capacity, Companion, Comparison, Continuation, External, Hybrid, Jacobian, LinearId, Nary, PrimalValue, Reuse,
+    Shared, SweepError, TapeNumber, Taping,
 };
 
 /// Runs each scenario under every strategy.
@@ -234,6 +234,24 @@ fn identifiers_of_recordings_of_another_strategy_are_refused<S: Linear>() {
         within::<S, Continuation>();
     }
     within::<S, Hybrid>();
+}
+
+/// A comparison leaves its guard with the recording by another way than statements do.
+#[test]
+fn comparisons_of_another_strategy_leave_no_guard() {
+    type Other = PrimalValue<f64, tapewright_strategies::Linear, Shared>;
+    let mut tape = tape::<PrimalValue>();
+    tape.set_guards(true);
+    tape.record(|number| {
+        let x = input::<PrimalValue>(number, 2.0);
+        <Other as Taping>::compare(&x, &Lit(1.0), Comparison::Greater);
+    });
+    assert_eq!(tape.replay(&[(1, 0.0)]), Ok(()), "no comparison of this strategy comes out differently");
+    tape.record(|number| {
+        let x = input::<PrimalValue>(number, 2.0);
+        <PrimalValue as Taping>::compare(&x, &Lit(1.0), Comparison::Greater);
+    });
+    assert!(matches!(tape.replay(&[(1, 0.0)]), Err(SweepError::BranchChanged { .. })), "and its own leave one");
 }
 
 fn identifiers_beyond_the_recording_are_refused<S: Linear>() {
