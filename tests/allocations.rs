@@ -2,6 +2,8 @@
 
 #[path = "allocations/counting.rs"]
 mod counting;
+#[path = "../strategies/tests/common/skipped.rs"]
+mod skipped;
 
 use counting::{LIVE, allocations, live_since};
 use std::hint::black_box;
@@ -282,7 +284,7 @@ fn page_faults() -> Option<usize> {
 fn assert_hint_touches<S: Reverse<Value = f64>>() {
     const STATEMENTS: usize = 1_000_000;
     let Some(_) = page_faults() else {
-        eprintln!("skipped: this system does not say how many page faults a thread has met");
+        skipped::skipped("this system does not say how many page faults a thread has met");
         return;
     };
     let mut tape = Tape::<S>::with_capacity(Capacity { inputs: 2, statements: STATEMENTS, arguments: 3 * STATEMENTS });

@@ -17,6 +17,8 @@ mod everywhere;
 mod gradients;
 #[path = "seed_s/identifiers.rs"]
 mod identifiers;
+#[path = "../../../strategies/tests/common/skipped.rs"]
+mod skipped;
 
 /// exp(x₀)·x₁·x₁.
 fn example<S: Taping>(x: &[Real<S>]) -> Real<S> {

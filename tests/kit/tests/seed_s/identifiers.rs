@@ -1,6 +1,7 @@
 //! Variables and their identifiers: rows S1, S2, S8 and S12.
 
 use super::everywhere::everywhere;
+use super::skipped::skipped;
 use super::{AT, GRADIENT, VALUE, close, example};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tapewright::prelude::*;
@@ -184,7 +185,7 @@ fn ends_with_a_panic_until_one_is_dropped<S: Reverse<Value = f32, Tape: BeginsAn
 #[test]
 fn s2_the_last_reused_identifier_is_used_and_the_next_one_refused() {
     if cfg!(not(all(target_os = "linux", target_pointer_width = "64"))) {
-        eprintln!("skipped: reserves 12 GB of addresses, which is known to cost nothing on Linux with 64 bits");
+        skipped("reserves 12 GB of addresses, which is known to cost nothing on Linux with 64 bits");
         return;
     }
     ends_with_a_panic_until_one_is_dropped::<Jacobian<f32, Reuse>>();
