@@ -127,3 +127,22 @@ impl Pool {
         (self.free.capacity() + self.counts.capacity()) * size_of::<u32>()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Pool;
+
+    #[test]
+    fn identifiers_that_another_tape_returned_are_not_given_out() {
+        let (mut pool, mut fresh) = (Pool::new(), 1);
+        pool.grow(8).expect("a few words");
+        for id in 1..=5 {
+            assert_eq!(pool.next(fresh, 8), Some(id));
+            pool.take(u64::from(id), &mut fresh);
+        }
+        pool.release(5);
+        assert_eq!(pool.next(6, 8), Some(5), "the tape's own");
+        assert_eq!(pool.next(5, 8), None, "a tape that has not come so far would give it out once more");
+        assert_eq!(pool.next(3, 8), None);
+    }
+}
