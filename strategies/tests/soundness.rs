@@ -268,6 +268,21 @@ fn identifiers_beyond_the_recording_are_refused<S: Linear>() {
 }
 
 #[test]
+fn slots_beyond_the_recording_cannot_be_given_values() {
+    let mut tape = tape::<PrimalValue>();
+    for statements in [0, 1, 100] {
+        tape.record(|number| {
+            let x = input::<PrimalValue>(number, 2.0);
+            (0..statements).fold(x, |x, _| eval::<PrimalValue, _>(&Times(x, x)));
+        });
+        assert_eq!(tape.replay(&[(1, 1.0)]), Ok(()));
+        for slot in [statements + 2, statements + 3, 1_000_000] {
+            assert!(matches!(tape.replay(&[(slot, 1.0)]), Err(SweepError::Unsupported { .. })), "slot {slot}");
+        }
+    }
+}
+
+#[test]
 fn only_passive_identifiers_have_index_0_or_no_recording() {
     tape::<PrimalValue>().record(|number| {
         assert!(LinearId::<u32>::new(number, 0).is_none());
