@@ -150,8 +150,8 @@ fn tapes_may_change_threads_between_recordings<S: Copying>() {
     works(&mut tape);
 }
 
-/// Each recording of a thread begins before those of the others end: all of them wait in the middle. Nothing is asserted, and
-/// nothing fails, while others wait.
+/// Each recording of a thread begins before those of the others end: all of them wait in the middle. Nothing is
+/// asserted, and nothing fails, while others wait.
 fn eight_threads_record_on_their_own_tapes<S: Copying>() {
     const LAST: i32 = 50;
     let all_record = Barrier::new(8);

@@ -86,9 +86,9 @@ fn stages<S: Reverse>(x: &Real<S>, log: &Log) -> Real<S> {
     })
 }
 
-/// Stage by stage from the last one: it gets the input that it had, is recorded alone, the adjoint of its output is what the
-/// outer tape has gathered there, it is rolled back, its tape is wiped, and the outer sweep goes on with what it added to its
-/// input.
+/// Stage by stage from the last one: it gets the input that it had, is recorded alone, the adjoint of its output is
+/// what the outer tape has gathered there, it is rolled back, its tape is wiped, and the outer sweep goes on with
+/// what it added to its input.
 fn x2_the_steps_of_the_library_s_own_stages<S: Reverse>() {
     let log = Log::default();
     let mut tape = Tape::<S>::new();
@@ -127,8 +127,8 @@ fn result(file: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// A row of the committed table: sines, warm and cold quotients as printed and as computed from the times, megabytes on the
-/// full tape and in stages.
+/// A row of the committed table: sines, warm and cold quotients as printed and as computed from the times, megabytes
+/// on the full tape and in stages.
 struct Row {
     sines: usize,
     printed: [f64; 2],
@@ -159,9 +159,10 @@ fn bytes(report: &MemoryReport) -> usize {
     report.total().used - report.usage("tables").used + report.usage("nested").reserved
 }
 
-/// Times are the machine's that is named beside them. The test holds the text to the figures: the quotients are those of the
-/// times, stages are said to be faster at the sizes at which they were, cold or warm, and nowhere else, and the summary says the
-/// same. The reason, that a stage fits into a cache, is checked by the bytes that the same program takes now.
+/// Times are the machine's that is named beside them. The test holds the text to the figures: the quotients are those
+/// of the times, stages are said to be faster at the sizes at which they were, cold or warm, and nowhere else, and
+/// the summary says the same. The reason, that a stage fits into a cache, is checked by the bytes that the same
+/// program takes now.
 #[test]
 fn x5_the_committed_results_say_where_stages_are_faster_and_where_not() {
     let (text, summary) = (result("checkpoints.txt"), result("README.md"));
