@@ -1,0 +1,175 @@
+//! Statements with their partials, and how derivatives pass through them, in both directions.
+
+use super::number::{Num, Sum};
+use core::ops::Range;
+use std::rc::Rc;
+
+/// What is on a tape.
+#[derive(Clone, Debug)]
+pub(crate) enum Entry {
+    /// A variable, and its partials by others.
+    Statement { result: usize, terms: Vec<(usize, Num)> },
+    /// Variables whose derivatives have a rule. Inputs may be passive.
+    Function { inputs: Vec<Option<usize>>, outputs: Vec<usize>, rule: Rule },
+}
+
+/// How derivatives pass through a function.
+#[derive(Clone, Debug)]
+pub(crate) enum Rule {
+    /// By partials, output by output.
+    Matrix { rows: Vec<Vec<Num>>, forward: bool },
+    /// By a sweep over another tape.
+    Inner(Rc<Inner>),
+    /// In reverse by partials, forward by a sweep.
+    Tangents(Vec<Vec<Num>>, Rc<Inner>),
+}
+
+/// A part of a program with a tape of its own.
+#[derive(Clone, Debug)]
+pub(crate) struct Inner {
+    pub(crate) tape: Tape,
+    pub(crate) inputs: Vec<usize>,
+    pub(crate) outputs: Vec<Option<usize>>,
+}
+
+/// Statements, in order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tape {
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) variables: usize,
+}
+
+impl Tape {
+    pub(crate) const fn variable(&mut self) -> usize {
+        self.variables += 1;
+        self.variables - 1
+    }
+
+    pub(crate) fn statement(&mut self, terms: Vec<(usize, Num)>) -> usize {
+        let result = self.variable();
+        self.entries.push(Entry::Statement { result, terms });
+        result
+    }
+
+    pub(crate) fn function(&mut self, inputs: Vec<Option<usize>>, outputs: usize, rule: Rule) -> Vec<usize> {
+        let outputs: Vec<usize> = (0..outputs).map(|_| self.variable()).collect();
+        self.entries.push(Entry::Function { inputs, outputs: outputs.clone(), rule });
+        outputs
+    }
+
+    /// Passes these entries, the last first.
+    pub(crate) fn reverse(&self, range: Range<usize>, adjoints: &mut [Sum]) {
+        for entry in self.entries[range].iter().rev() {
+            match entry {
+                Entry::Statement { result, terms } => {
+                    let adjoint = core::mem::replace(&mut adjoints[*result], Sum::ZERO).get();
+                    terms.iter().for_each(|(x, partial)| adjoints[*x].add(adjoint.times_between(*partial)));
+                }
+                Entry::Function { inputs, outputs, rule } => {
+                    let taken = |y: &usize| core::mem::replace(&mut adjoints[*y], Sum::ZERO).get();
+                    let found = rule.reverse(&outputs.iter().map(taken).collect::<Vec<_>>(), inputs.len());
+                    let active = inputs.iter().zip(found).filter_map(|(x, found)| Some((x.as_ref()?, found)));
+                    active.for_each(|(x, found)| adjoints[*x].add(found));
+                }
+            }
+        }
+    }
+
+    /// Passes all entries, the first first; `None` if a function that a tangent reaches has no rule for that.
+    pub(crate) fn forward(&self, tangents: &mut [Num]) -> Option<()> {
+        for entry in &self.entries {
+            match entry {
+                Entry::Statement { result, terms } => {
+                    let mut sum = Sum::ZERO;
+                    terms.iter().for_each(|(x, partial)| sum.add(partial.times_between(tangents[*x])));
+                    tangents[*result] = sum.get();
+                }
+                Entry::Function { inputs, outputs, rule } => {
+                    let along: Vec<Num> = inputs.iter().map(|x| x.map_or(Num::ZERO, |x| tangents[x])).collect();
+                    let found = rule.forward(&along, outputs.len())?;
+                    outputs.iter().zip(found).for_each(|(y, found)| tangents[*y] = found);
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// Whether there is a function.
+    pub(crate) fn has_functions(&self) -> bool {
+        self.entries.iter().any(|entry| matches!(entry, Entry::Function { .. }))
+    }
+}
+
+/// Whether all are exactly 0.
+fn all_zero(numbers: &[Num]) -> bool {
+    numbers.iter().all(|x| x.is_zero() == Some(true))
+}
+
+fn sum(terms: impl Iterator<Item = Num>) -> Num {
+    let mut sum = Sum::ZERO;
+    terms.for_each(|term| sum.add(term));
+    sum.get()
+}
+
+impl Rule {
+    fn reverse(&self, outputs: &[Num], inputs: usize) -> Vec<Num> {
+        if all_zero(outputs) {
+            return vec![Num::ZERO; inputs];
+        }
+        match self {
+            Self::Matrix { rows, .. } | Self::Tangents(rows, _) => (0..inputs)
+                .map(|j| sum(rows.iter().zip(outputs).map(|(row, output)| output.times_between(row[j]))))
+                .collect(),
+            Self::Inner(inner) => inner.reverse(outputs),
+        }
+    }
+
+    fn forward(&self, inputs: &[Num], outputs: usize) -> Option<Vec<Num>> {
+        if all_zero(inputs) {
+            return Some(vec![Num::ZERO; outputs]);
+        }
+        match self {
+            Self::Matrix { forward: false, .. } => None,
+            Self::Matrix { rows, .. } => Some(
+                rows.iter()
+                    .map(|row| sum(row.iter().zip(inputs).map(|(partial, input)| input.times_between(*partial))))
+                    .collect(),
+            ),
+            Self::Inner(inner) | Self::Tangents(_, inner) => inner.forward(inputs),
+        }
+    }
+}
+
+impl Inner {
+    /// The adjoints of the inputs, given those of the outputs.
+    pub(crate) fn reverse(&self, outputs: &[Num]) -> Vec<Num> {
+        let mut adjoints = vec![Sum::ZERO; self.tape.variables];
+        let active = self.outputs.iter().zip(outputs).filter_map(|(y, seed)| Some((y.as_ref()?, seed)));
+        active.for_each(|(y, seed)| adjoints[*y].add(*seed));
+        self.tape.reverse(0..self.tape.entries.len(), &mut adjoints);
+        self.inputs.iter().map(|x| adjoints[*x].get()).collect()
+    }
+
+    /// The tangents of the outputs, given those of the inputs.
+    pub(crate) fn forward(&self, inputs: &[Num]) -> Option<Vec<Num>> {
+        let mut tangents = vec![Num::ZERO; self.tape.variables];
+        self.inputs.iter().zip(inputs).for_each(|(x, tangent)| tangents[*x] = *tangent);
+        self.tape.forward(&mut tangents)?;
+        Some(self.outputs.iter().map(|y| y.map_or(Num::ZERO, |y| tangents[y])).collect())
+    }
+
+    /// The partials, output by output, by sweeps in reverse.
+    pub(crate) fn rows(&self) -> Vec<Vec<Num>> {
+        let seeds = |k: usize| (0..self.outputs.len()).map(move |i| if i == k { Num::ONE } else { Num::ZERO });
+        (0..self.outputs.len()).map(|k| self.reverse(&seeds(k).collect::<Vec<_>>())).collect()
+    }
+
+    /// The partials, output by output, by forward sweeps.
+    pub(crate) fn rows_forward(&self) -> Vec<Vec<Num>> {
+        let seeds = |j: usize| (0..self.inputs.len()).map(move |i| if i == j { Num::ONE } else { Num::ZERO });
+        let columns: Vec<Vec<Num>> = (0..self.inputs.len())
+            .map(|j| self.forward(&seeds(j).collect::<Vec<_>>()).expect("functions inside have all rules"))
+            .collect();
+        (0..self.outputs.len()).map(|k| columns.iter().map(|column| column[k]).collect()).collect()
+    }
+}
