@@ -6,6 +6,7 @@ use crate::oracle::expect::expect;
 use crate::program::Case;
 use crate::random::Random;
 use crate::session::Session;
+use crate::shapes;
 use crate::shrink::shrink;
 use crate::subject::SUBJECTS;
 use std::cell::{Cell, RefCell};
@@ -96,12 +97,29 @@ fn story(seed: u64, subject: usize, case: &Case, first: &str) -> String {
     };
     let smallest = shrink(case, Duration::from_secs(20), &same);
     let found = fault(subject, &smallest, &mut Tally::default()).unwrap_or_default();
+    let program = format!("{smallest:?}");
+    let legend = legend(&program);
     format!(
-        "seed {seed} under {}:\n{first}\n\nthe smallest program:\n{found}\n{smallest:#?}\n\nrun it again by\n\
+        "seed {seed} under {}:\n{first}\n\nthe smallest program:\n{found}\n{program}\n{legend}\nrun it again by\n\
          TAPEWRIGHT_FUZZ_SEED={seed} TAPEWRIGHT_FUZZ_PROGRAMS=1 cargo test -p tapewright-fuzz-tests{}\n",
         SUBJECTS[subject].0,
         if cfg!(feature = "wide") { " --features tapewright-fuzz-tests/wide" } else { "" }
     )
+}
+
+/// What the numbers of statements mean.
+fn legend(program: &str) -> String {
+    let tables = [("Shape", shapes::TEXTS), ("Update", shapes::UPDATES), ("Closed", shapes::CLOSED)];
+    let mut lines = String::new();
+    for (name, texts) in tables {
+        for (k, text) in texts.iter().enumerate() {
+            let entry = format!("{name}({k})");
+            if program.contains(&format!("{entry},")) {
+                lines += &format!("{entry} is {text}\n");
+            }
+        }
+    }
+    lines
 }
 
 /// Runs programs on all processors until the amount is done, or one fails.

@@ -7,8 +7,8 @@ use std::rc::Rc;
 /// What is on a tape.
 #[derive(Clone, Debug)]
 pub(crate) enum Entry {
-    /// A variable, and its partials by others.
-    Statement { result: usize, terms: Vec<(usize, Num)> },
+    /// A variable, and its partials by others, one for each time that they occur.
+    Statement { result: usize, terms: Vec<(usize, Vec<Num>)> },
     /// Variables whose derivatives have a rule. Inputs may be passive.
     Function { inputs: Vec<Option<usize>>, outputs: Vec<usize>, rule: Rule },
 }
@@ -45,8 +45,15 @@ impl Tape {
         self.variables - 1
     }
 
-    pub(crate) fn statement(&mut self, terms: Vec<(usize, Num)>) -> usize {
+    pub(crate) fn statement(&mut self, leaves: Vec<(usize, Num)>) -> usize {
         let result = self.variable();
+        let mut terms: Vec<(usize, Vec<Num>)> = Vec::new();
+        for (x, partial) in leaves {
+            match terms.iter_mut().find(|(other, _)| *other == x) {
+                Some((_, partials)) => partials.push(partial),
+                None => terms.push((x, vec![partial])),
+            }
+        }
         self.entries.push(Entry::Statement { result, terms });
         result
     }
@@ -63,7 +70,7 @@ impl Tape {
             match entry {
                 Entry::Statement { result, terms } => {
                     let adjoint = core::mem::replace(&mut adjoints[*result], Sum::ZERO).get();
-                    terms.iter().for_each(|(x, partial)| adjoints[*x].add(adjoint.times_between(*partial)));
+                    terms.iter().for_each(|(x, partials)| contribute(&mut adjoints[*x], adjoint, partials));
                 }
                 Entry::Function { inputs, outputs, rule } => {
                     let taken = |y: &usize| core::mem::replace(&mut adjoints[*y], Sum::ZERO).get();
@@ -81,7 +88,7 @@ impl Tape {
             match entry {
                 Entry::Statement { result, terms } => {
                     let mut sum = Sum::ZERO;
-                    terms.iter().for_each(|(x, partial)| sum.add(partial.times_between(tangents[*x])));
+                    terms.iter().for_each(|(x, partials)| contribute(&mut sum, tangents[*x], partials));
                     tangents[*result] = sum.get();
                 }
                 Entry::Function { inputs, outputs, rule } => {
@@ -97,6 +104,25 @@ impl Tape {
     /// Whether there is a function.
     pub(crate) fn has_functions(&self) -> bool {
         self.entries.iter().any(|entry| matches!(entry, Entry::Function { .. }))
+    }
+}
+
+/// Adds what a statement contributes to an argument that occurs so often, or an argument to a statement. Partials may be added up
+/// first, or what they contribute; where that is not the same nothing is known.
+fn contribute(to: &mut Sum, seed: Num, partials: &[Num]) {
+    let products = || partials.iter().map(|partial| seed.times_between(*partial));
+    if partials.len() == 1 {
+        return products().for_each(|product| to.add(product));
+    }
+    let (apart, together) = (sum(products()), seed.times_between(sum(partials.iter().copied())));
+    let same = apart.v == together.v || (apart.v.is_nan() && together.v.is_nan());
+    if apart.is_unknown() || together.is_unknown() || !(apart.v.is_finite() && together.v.is_finite()) {
+        let known = same && !apart.is_unknown() && !together.is_unknown();
+        return to.add(if known { apart } else { Num::UNKNOWN });
+    }
+    products().for_each(|product| to.add(product));
+    if !(same && apart.is_exact() && together.is_exact()) {
+        to.add(Num { v: 0.0, e: (apart.v - together.v).abs() + together.e + f64::MIN_POSITIVE });
     }
 }
 

@@ -224,6 +224,8 @@ fn bin_slopes(op: Bin, x: Num, y: Num) -> (Option<Num>, Option<Num>) {
     }
     match op {
         Bin::Times => (Some(y), Some(x)),
+        Bin::Plus => (Some(Num::ONE), Some(Num::ONE)),
+        Bin::Minus | Bin::Apart => (Some(Num::ONE), Some(-Num::ONE)),
         _ => (
             Some(around2(x, y, |x, y| binary::slopes(op, x, y).0)),
             Some(around2(x, y, |x, y| binary::slopes(op, x, y).1)),

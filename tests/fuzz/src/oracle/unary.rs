@@ -184,7 +184,7 @@ pub(crate) fn slope(op: Un, x: f64) -> Num {
 
 /// eˣ, infinite where it is in the library's precision.
 fn rounded_exp(x: f64) -> f64 {
-    if round(x.exp()).is_finite() { x.exp() } else { f64::INFINITY }
+    if round(x.exp()) == f64::INFINITY { f64::INFINITY } else { x.exp() }
 }
 
 /// 1/(x·scale) as the slope of a logarithm.
@@ -202,13 +202,14 @@ fn tanh_slope(x: f64, large: bool) -> Num {
 }
 
 fn powi_slope(x: f64, n: i32) -> Num {
-    let slope = f64::from(n) * round(x.powi(n - 1));
+    let slope = f64::from(n) * x.powf(f64::from(n - 1));
     match n {
         0 => Num::ZERO,
         1 if x.is_nan() => Num::UNKNOWN,
         1 => Num::ONE,
         _ if slope == 0.0 && (x == 0.0 || x.is_infinite()) => Num::ZERO,
-        _ => Num::near(f64::from(n) * x.powi(n - 1), 16.0 + 4.0 * f64::from(n).abs()),
+        _ if x == 0.0 => Num::exact(slope),
+        _ => Num::near(slope, 64.0 + 4.0 * f64::from(n).abs()),
     }
 }
 
