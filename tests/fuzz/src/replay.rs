@@ -34,7 +34,8 @@ pub(crate) fn replay<E: Engine>(
             on.early = values;
             let same = |(y, new): (&Real<E>, &Real<E>)| {
                 let value = E::value_of(tape, y).expect("its own output");
-                number(value).same(&number(new.value()))
+                // What was computed in a pause stays what it was.
+                E::locate(y.id()).is_none() || number(value).same(&number(new.value()))
             };
             vec![Seen::Word("ok"), Seen::Facts(vec![on.host.held.iter().zip(&host.held).all(same)])]
         }

@@ -155,7 +155,7 @@ impl Recorded {
                 core::iter::once(ok()).chain(numbers).collect()
             }
             Action::Lanes { seeds, width, .. } => self.lanes(*width, seeds),
-            Action::Forward { tangents, .. } => self.forward(tangents),
+            Action::Forward { tangents, .. } => return self.forward(tangents),
             Action::Between { reset, seeds, stops, finish } => self.stops(*reset, seeds, stops, *finish),
             Action::Resume { inputs, steps } => {
                 self.run.late = inputs.iter().rev().copied().collect();
@@ -185,14 +185,14 @@ impl Recorded {
         wants
     }
 
-    fn forward(&self, along: &[f64]) -> Vec<Want> {
+    fn forward(&self, along: &[f64]) -> Option<Vec<Want>> {
         let mut tangents = vec![Num::ZERO; self.run.tape.variables];
         self.run.inputs.iter().zip(along).for_each(|(x, tangent)| tangents[*x] = Num::exact(round(*tangent)));
-        if self.run.tape.forward(&mut tangents).is_none() {
-            return vec![Want::Words(vec!["no rule"])];
+        if let Err(sure) = self.run.tape.forward(&mut tangents) {
+            return sure.then(|| vec![Want::Words(vec!["no rule"])]);
         }
         let outputs = self.run.held.iter().map(|y| y.var.map_or(Num::ZERO, |y| tangents[y])).map(Want::Number);
-        core::iter::once(Want::Words(vec!["ok"])).chain(outputs).collect()
+        Some(core::iter::once(Want::Words(vec!["ok"])).chain(outputs).collect())
     }
 
     fn stops(&mut self, reset: bool, seeds: &Seeds, stops: &[(usize, Seeds)], finish: bool) -> Vec<Want> {

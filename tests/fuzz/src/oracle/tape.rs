@@ -82,8 +82,12 @@ impl Tape {
         }
     }
 
-    /// Passes all entries, the first first; `None` if a function that a tangent reaches has no rule for that.
-    pub(crate) fn forward(&self, tangents: &mut [Num]) -> Option<()> {
+    /// Passes all entries, the first first.
+    ///
+    /// # Errors
+    ///
+    /// When a function has no rule for that: whether it is sure that a tangent reaches it.
+    pub(crate) fn forward(&self, tangents: &mut [Num]) -> Result<(), bool> {
         for entry in &self.entries {
             match entry {
                 Entry::Statement { result, terms } => {
@@ -93,12 +97,13 @@ impl Tape {
                 }
                 Entry::Function { inputs, outputs, rule } => {
                     let along: Vec<Num> = inputs.iter().map(|x| x.map_or(Num::ZERO, |x| tangents[x])).collect();
-                    let found = rule.forward(&along, outputs.len())?;
+                    let sure = || along.iter().any(|x| x.is_zero() == Some(false));
+                    let found = rule.forward(&along, outputs.len()).ok_or_else(sure)?;
                     outputs.iter().zip(found).for_each(|(y, found)| tangents[*y] = found);
                 }
             }
         }
-        Some(())
+        Ok(())
     }
 
     /// Whether there is a function.
@@ -180,7 +185,7 @@ impl Inner {
     pub(crate) fn forward(&self, inputs: &[Num]) -> Option<Vec<Num>> {
         let mut tangents = vec![Num::ZERO; self.tape.variables];
         self.inputs.iter().zip(inputs).for_each(|(x, tangent)| tangents[*x] = *tangent);
-        self.tape.forward(&mut tangents)?;
+        self.tape.forward(&mut tangents).ok()?;
         Some(self.outputs.iter().map(|y| y.map_or(Num::ZERO, |y| tangents[y])).collect())
     }
 
