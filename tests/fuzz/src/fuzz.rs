@@ -24,6 +24,8 @@ pub struct Amount {
     pub programs: u64,
     /// The time at most.
     pub time: Duration,
+    /// The number of failures to stop after.
+    pub failures: usize,
 }
 
 /// What was done.
@@ -35,8 +37,8 @@ pub struct Report {
     pub time: Duration,
     /// The numbers that were compared.
     pub tally: Tally,
-    /// What failed, in words, with the seed and the smallest program.
-    pub failure: Option<String>,
+    /// What failed, in words, with seeds and smallest programs.
+    pub failures: Vec<String>,
 }
 
 thread_local! {
@@ -127,7 +129,7 @@ fn legend(program: &str) -> String {
 pub fn fuzz(amount: Amount) -> Report {
     listen_to_panics();
     let (next, stop, start) = (AtomicU64::new(0), AtomicBool::new(false), Instant::now());
-    let results = Mutex::new((0, Tally::default(), None));
+    let results = Mutex::new((0, Tally::default(), Vec::new()));
     let work = || {
         let (mut done, mut tally) = (0, Tally::default());
         while !stop.load(Ordering::Relaxed) && start.elapsed() < amount.time {
@@ -139,10 +141,12 @@ pub fn fuzz(amount: Amount) -> Report {
             let case = generate::case(seed);
             for subject in subjects(seed) {
                 if let Some(first) = fault(subject, &case, &mut tally)
-                    && !stop.swap(true, Ordering::Relaxed)
+                    && !stop.load(Ordering::Relaxed)
                 {
                     let story = story(seed, subject, &case, &first);
-                    results.lock().expect("no panic under the lock").2 = Some(story);
+                    let stories = &mut results.lock().expect("no panic under the lock").2;
+                    stories.push(story);
+                    stop.store(stories.len() >= amount.failures, Ordering::Relaxed);
                 }
             }
             done += 1;
@@ -153,8 +157,8 @@ pub fn fuzz(amount: Amount) -> Report {
     };
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| (0..threads).for_each(|_| _ = scope.spawn(work)));
-    let (programs, tally, failure) = results.into_inner().expect("no panic under the lock");
-    Report { programs, time: start.elapsed(), tally, failure }
+    let (programs, tally, failures) = results.into_inner().expect("no panic under the lock");
+    Report { programs, time: start.elapsed(), tally, failures }
 }
 
 /// Runs a case under a strategy.

@@ -19,13 +19,13 @@ pub(crate) fn erf(x: f64) -> f64 {
     SCALE * (-x * x).exp() * sum
 }
 
-/// erfc x, for x > 2 by the continued fraction, from its end.
+/// erfc x, for x > 1 by the continued fraction, from its end: its error is some e^(−2x·√(2n)) for n terms.
 pub(crate) fn erfc(x: f64) -> f64 {
-    if x < 2.0 {
+    if x < 1.0 {
         return if x < -3.0 { 2.0 - erfc(-x) } else { 1.0 - erf(x) };
     }
     let mut fraction = x;
-    for k in (1..120).rev() {
+    for k in (1..400).rev() {
         fraction = x + 0.5 * f64::from(k) / fraction;
     }
     (-x * x).exp() / (PI.sqrt() * fraction)
