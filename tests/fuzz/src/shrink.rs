@@ -4,7 +4,7 @@ use crate::program::{Action, Body, Case, Op, Recording, Seeds, Step};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A smaller case that still fails, if there is one. Takes this long at most.
+/// The smallest case found that still fails, within this time.
 pub(crate) fn shrink(case: &Case, limit: Duration, fails: &dyn Fn(&Case) -> bool) -> Case {
     let start = Instant::now();
     let mut smallest = case.clone();

@@ -1,4 +1,7 @@
 //! Random programs, and everything that can be done with their tapes, against an oracle.
+//!
+//! `TAPEWRIGHT_FUZZ_SEED` is the first seed, `TAPEWRIGHT_FUZZ_PROGRAMS` the number of programs, `TAPEWRIGHT_FUZZ_SECONDS` the time
+//! at most, and `TAPEWRIGHT_FUZZ_FAILURES` the number of failures to stop after.
 
 use std::time::Duration;
 use tapewright_fuzz_tests::fuzz::{Amount, fuzz};
@@ -19,6 +22,7 @@ fn random_programs_do_what_the_oracle_says() {
         failures: variable("TAPEWRIGHT_FUZZ_FAILURES").map_or(1, |n| usize::try_from(n).expect("a small number")),
     };
     let report = fuzz(amount);
+    #[allow(clippy::cast_precision_loss, reason = "for people")]
     let rate = report.programs as f64 / report.time.as_secs_f64();
     println!("{} programs from seed {} in {:.1?}, {rate:.0} a second", report.programs, amount.seed, report.time);
     println!("{:?}", report.tally);
