@@ -43,10 +43,7 @@ fn outputs<V: Float>(kind: usize, x: &[V]) -> (Vec<V>, Vec<V>) {
     match kind % 3 {
         0 => (vec![x[0] * x[1], x[0] + x[1]], vec![x[1], x[0], one, one]),
         1 => (vec![x[0].sin(), x[0].cos()], vec![x[0].cos(), -x[0].sin()]),
-        _ => (
-            vec![x[0] * x[1] * x[2], x[2] - x[0]],
-            vec![x[1] * x[2], x[0] * x[2], x[0] * x[1], -one, zero, one],
-        ),
+        _ => (vec![x[0] * x[1] * x[2], x[2] - x[0]], vec![x[1] * x[2], x[0] * x[2], x[0] * x[1], -one, zero, one]),
     }
 }
 

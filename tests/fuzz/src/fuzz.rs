@@ -94,9 +94,8 @@ fn subjects(seed: u64) -> [usize; 2] {
 fn story(seed: u64, subject: usize, case: &Case, first: &str) -> String {
     // Another fault than the first one may be the smaller one's; so only faults of the same kind count.
     let kind = |fault: &str| fault.contains("panicked at");
-    let same = |case: &Case| {
-        fault(subject, case, &mut Tally::default()).is_some_and(|found| kind(&found) == kind(first))
-    };
+    let same =
+        |case: &Case| fault(subject, case, &mut Tally::default()).is_some_and(|found| kind(&found) == kind(first));
     let smallest = shrink(case, Duration::from_secs(20), &same);
     let found = fault(subject, &smallest, &mut Tally::default()).unwrap_or_default();
     let program = format!("{smallest:?}");
@@ -117,14 +116,18 @@ fn legend(program: &str) -> String {
         for (k, text) in texts.iter().enumerate() {
             let entry = format!("{name}({k})");
             if program.contains(&format!("{entry},")) {
-                lines += &format!("{entry} is {text}\n");
+                lines.extend([entry.as_str(), " is ", text, "\n"]);
             }
         }
     }
     lines
 }
 
-/// Runs programs on all processors until the amount is done, or one fails.
+/// Runs programs on all processors until the amount is done, or enough of them have failed.
+///
+/// # Panics
+///
+/// When the fuzzer itself is wrong; what programs do is caught.
 #[must_use]
 pub fn fuzz(amount: Amount) -> Report {
     listen_to_panics();

@@ -8,6 +8,15 @@ use crate::random::Random;
 use crate::shapes::{CLOSED, TEXTS, UPDATES};
 use std::sync::Arc;
 
+const INF: f64 = f64::INFINITY;
+const NAN: f64 = f64::NAN;
+const SMALL: [f64; 9] = [0.0, 1.0, -1.0, 0.5, 2.0, -0.5, -2.0, 1.5, 3.0];
+/// Where something overflows, underflows, or has a convention; also in single precision.
+const WILD: [f64; 14] =
+    [-0.0, INF, -INF, NAN, 0.0, 1e300, -1e300, 1e-300, -1e-310, 5e-324, 1e155, 1e-160, 709.0, -745.0];
+const WILD_SINGLE: [f64; 14] =
+    [-0.0, INF, -INF, NAN, 0.0, 1e37, -1e37, 1e-37, -1e-40, 1.5e-45, 1e19, 1e-20, 88.0, -103.0];
+
 /// What numbers are like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Numbers {
@@ -52,43 +61,12 @@ pub fn case(seed: u64) -> Case {
 
 impl Maker {
     fn number(&mut self) -> f64 {
-        let small = [0.0, 1.0, -1.0, 0.5, 2.0, -0.5, -2.0, 1.5, 3.0];
-        let wild = [
-            -0.0,
-            f64::INFINITY,
-            f64::NEG_INFINITY,
-            f64::NAN,
-            0.0,
-            1e300,
-            -1e300,
-            1e-300,
-            -1e-310,
-            5e-324,
-            1e155,
-            1e-160,
-            709.0,
-            -745.0,
-        ];
-        let wild_single = [
-            -0.0,
-            f64::INFINITY,
-            f64::NEG_INFINITY,
-            f64::NAN,
-            0.0,
-            1e37,
-            -1e37,
-            1e-37,
-            -1e-40,
-            1.5e-45,
-            1e19,
-            1e-20,
-            88.0,
-            -103.0,
-        ];
         match self.numbers {
-            Numbers::Ties => *self.random.pick(&small),
-            Numbers::Wild if self.random.chance(35) => *self.random.pick(if self.single { &wild_single } else { &wild }),
-            Numbers::Wild if self.random.chance(40) => *self.random.pick(&small),
+            Numbers::Ties => *self.random.pick(&SMALL),
+            Numbers::Wild if self.random.chance(35) => {
+                *self.random.pick(if self.single { &WILD_SINGLE } else { &WILD })
+            }
+            Numbers::Wild if self.random.chance(40) => *self.random.pick(&SMALL),
             _ => {
                 let x = self.random.float(-2.0, 2.0);
                 // Literals and inputs are the same in both precisions.
@@ -152,30 +130,37 @@ impl Maker {
             76..79 => Op::External(self.function()),
             _ if deep => Op::Copy,
             79..83 => self.compound(place),
-            83..86 => Op::Branch(self.question(), self.few(place, 3), self.few(place, 3)),
-            86..88 => Op::Block(
-                *self.random.pick(&[BlockKind::Forward, BlockKind::Reverse, BlockKind::Tangents]),
-                self.body(place),
-            ),
-            88..91 => {
-                let kind = *self.random.pick(&[StageKind::Checkpoint, StageKind::Tuple, StageKind::Closure]);
-                Op::Stage(kind, self.body(place))
-            }
-            91 => {
-                let (schedule, steps, budget) =
-                    (self.random.below(6), self.random.within(1, 6), self.random.within(1, 3));
-                Op::Loop(Plan { schedule, steps, budget }, self.body(place))
-            }
-            92 => Op::Nested(
-                *self.random.pick(&[NestedKind::Tape, NestedKind::Pool, NestedKind::Forward]),
-                self.body(place),
-            ),
+            83..93 => self.whole(place),
             _ if place.inside => Op::Update(self.random.below(UPDATES.len())),
             93..95 => Op::Hold,
             95..97 => Op::Mark,
             97 => Op::Callback(self.function()),
             98 => Op::Input,
             _ => Op::Leak,
+        }
+    }
+
+    /// An operation with other steps in it.
+    fn whole(&mut self, place: Place) -> Op {
+        match self.random.below(10) {
+            0..3 => Op::Branch(self.question(), self.few(place, 3), self.few(place, 3)),
+            3..5 => Op::Block(
+                *self.random.pick(&[BlockKind::Forward, BlockKind::Reverse, BlockKind::Tangents]),
+                self.body(place),
+            ),
+            5..8 => {
+                let kind = *self.random.pick(&[StageKind::Checkpoint, StageKind::Tuple, StageKind::Closure]);
+                Op::Stage(kind, self.body(place))
+            }
+            8 => {
+                let (schedule, steps, budget) =
+                    (self.random.below(6), self.random.within(1, 6), self.random.within(1, 3));
+                Op::Loop(Plan { schedule, steps, budget }, self.body(place))
+            }
+            _ => Op::Nested(
+                *self.random.pick(&[NestedKind::Tape, NestedKind::Pool, NestedKind::Forward]),
+                self.body(place),
+            ),
         }
     }
 
@@ -244,7 +229,6 @@ impl Maker {
 
     fn action(&mut self, parts: &mut usize, replayed: &mut bool) -> Action {
         match self.random.below(100) {
-            0..22 => Action::Sweep { how: self.random.below(3), seeds: self.seeds() },
             22..42 => self.lanes(),
             42..55 => Action::Forward { own: self.random.chance(50), tangents: self.numbers(4) },
             55..68 => self.between(),

@@ -212,7 +212,7 @@ impl<S: Subject> Host<S> {
 
     fn fold(&self, is_sum: bool, length: usize, step: &Step) -> Real<S> {
         let items = (0..length).map(|k| &self.registers[(step.args[0] + k) % REGISTERS]);
-        match (is_sum, step.args[1] % 2 == 0) {
+        match (is_sum, step.args[1].is_multiple_of(2)) {
             (true, true) => items.sum(),
             (true, false) => items.map(|x| x * step.c).sum(),
             (false, true) => items.product(),

@@ -24,7 +24,8 @@ pub(crate) fn time_loop<S: Subject>(plan: Plan, body: &Arc<Body>, inputs: &[Real
     let (state, parameters) = inputs.split_at((inputs.len() - 1).max(1));
     let (state, parameters) = (state.to_vec(), parameters.to_vec());
     let (plainly, taped) = (Arc::clone(body), Arc::clone(body));
-    let plain = move |_: usize, c: &Variables<Passive<S::Value>>, x: &Variables<Passive<S::Value>>| step(&plainly, c, x);
+    let plain =
+        move |_: usize, c: &Variables<Passive<S::Value>>, x: &Variables<Passive<S::Value>>| step(&plainly, c, x);
     let taped = move |_: usize, c: &Variables<S::Inner>, x: &Variables<S::Inner>| step(&taped, c, x);
     let Plan { schedule, steps, budget } = plan;
     let (n, few) = (steps, budget.max(1));

@@ -28,17 +28,15 @@ pub(crate) fn replay<E: Engine>(
     }
     let given: Vec<(&Real<E>, E::Value)> =
         on.host.inputs.iter().zip(&values[..count]).map(|(x, value)| (x, E::Value::from_f64(*value))).collect();
-    let seen = match E::replay(tape, &given) {
-        Err(error) => vec![Seen::Word(word(&error))],
-        Ok(()) => {
-            on.early = values;
-            let same = |(y, new): (&Real<E>, &Real<E>)| {
-                let value = E::value_of(tape, y).expect("its own output");
-                // What was computed in a pause stays what it was.
-                E::locate(y.id()).is_none() || number(value).same(&number(new.value()))
-            };
-            vec![Seen::Word("ok"), Seen::Facts(vec![on.host.held.iter().zip(&host.held).all(same)])]
-        }
+    if let Err(error) = E::replay(tape, &given) {
+        return Some((vec![Seen::Word(word(&error))], host.take_trace()));
+    }
+    on.early = values;
+    let same = |(y, new): (&Real<E>, &Real<E>)| {
+        let value = E::value_of(tape, y).expect("its own output");
+        // What was computed in a pause stays what it was.
+        E::locate(y.id()).is_none() || number(value).same(&number(new.value()))
     };
+    let seen = vec![Seen::Word("ok"), Seen::Facts(vec![on.host.held.iter().zip(&host.held).all(same)])];
     Some((seen, host.take_trace()))
 }

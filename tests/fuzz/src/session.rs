@@ -8,7 +8,7 @@ use crate::replay;
 use crate::subject::Engine;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use tapewright::{AdjointVector, Error, Float, LaneVector, Real, SweepError, Tape, jacobian, vjp};
+use tapewright::{AdjointVector, Error, Float, LaneVector, Real, SweepError, Tape};
 
 /// A part of a recording as it was at its end.
 pub(crate) struct Part<E: Engine> {
@@ -177,33 +177,8 @@ impl<E: Engine> Session<E> {
         assert!(aborted.is_err(), "it panics");
     }
 
-    /// Gradients by functions that make their recordings themselves.
-    fn drivers(&mut self, recording: &Recording) -> (Vec<Seen>, Vec<f64>) {
-        let x: Vec<E::Value> = recording.inputs.iter().map(|x| E::Value::from_f64(*x)).collect();
-        let run = |x: &[Real<E>]| run_alone(x, recording).0;
-        let (mut gradient, mut trace) = (vec![E::Value::default(); x.len()], Vec::new());
-        let first = |x: &[Real<E>]| {
-            let (mut outputs, values) = run_alone(x, recording);
-            trace = values;
-            outputs.swap_remove(0)
-        };
-        let value = self.tape.gradient(first, &x, &mut gradient).expect("its own output");
-        let mut seen = vec![number(value)];
-        seen.extend(gradient.into_iter().map(number));
-        let (_, rows) = jacobian::<E>(run, &x);
-        let seeds: Vec<E::Value> = (0..rows.len()).map(driver_seed).map(E::Value::from_f64).collect();
-        let (_, product) = vjp::<E>(run, &x, &seeds).expect("as many seeds as outputs");
-        seen.extend(rows.into_iter().flatten().chain(product).map(number));
-        (seen, trace)
-    }
-
     /// What is seen, and the values of what is recorded.
-    fn act(
-        &mut self,
-        action: &Action,
-        recording: &Recording,
-        on: &mut Recorded<E>,
-    ) -> Option<(Vec<Seen>, Vec<f64>)> {
+    fn act(&mut self, action: &Action, recording: &Recording, on: &mut Recorded<E>) -> Option<(Vec<Seen>, Vec<f64>)> {
         let seen = match action {
             Action::Sweep { how, seeds } => self.sweep(*how, seeds, on),
             Action::Lanes { own, seeds, width } => self.sweep_lanes(*own, *width, seeds, on),
@@ -236,22 +211,17 @@ impl<E: Engine> Session<E> {
             }
             _ => self.tape.sweep_with(&mut self.vector, &seeds),
         };
-        // Those of the other variables have been consumed.
-        let other = on.host.held.first();
-        seen_or_word(adjoints.and_then(|adjoints| on.host.inputs.iter().chain(other).map(|x| adjoints.of(x)).collect()))
+        // Those of variables that are no inputs have been consumed.
+        let all = on.host.inputs.iter().chain(&on.host.held);
+        seen_or_word(adjoints.and_then(|adjoints| all.map(|x| adjoints.of(x)).collect()))
     }
 
-    fn sweep_lanes(
-        &mut self,
-        own: bool,
-        width: usize,
-        seeds: &[(usize, Vec<f64>)],
-        on: &Recorded<E>,
-    ) -> Vec<Seen> {
+    fn sweep_lanes(&mut self, own: bool, width: usize, seeds: &[(usize, Vec<f64>)], on: &Recorded<E>) -> Vec<Seen> {
         let rounded = |seeds: &[f64]| -> Vec<E::Value> { seeds.iter().map(|seed| E::Value::from_f64(*seed)).collect() };
         let all: Vec<(&Real<E>, Vec<E::Value>)> =
             seeds.iter().map(|(k, seeds)| (&on.host.held[k % on.all()], rounded(seeds))).collect();
-        let inputs = &on.host.inputs;
+        // Those of variables that are no inputs have been consumed.
+        let inputs = &[&on.host.inputs[..], &on.host.held[..]].concat();
         let found = if own {
             match width {
                 1 => own_lanes::<E, 1>(&mut self.tape, &all, inputs),
@@ -341,9 +311,8 @@ impl<E: Engine> Session<E> {
             return Vec::new();
         }
         let foreign = self.tape.sweep(&[(&stale, E::Value::from_f64(1.0))]).map(|_| Vec::<E::Value>::new());
-        let behind = mark.map_or(Ok(()), |mark| {
-            self.tape.sweep_from_position(&mut AdjointVector::new(), &mark.0).map(|_| ())
-        });
+        let behind =
+            mark.map_or(Ok(()), |mark| self.tape.sweep_from_position(&mut AdjointVector::new(), &mark.0).map(|_| ()));
         let mut seen = seen_or_word(foreign);
         seen.push(Seen::Word(behind.as_ref().err().map_or("ok", word)));
         seen
@@ -393,23 +362,6 @@ pub(crate) fn order(stops: &[(usize, Seeds)], marks: usize) -> Vec<(usize, &Seed
     let mut stops: Vec<_> = stops.iter().map(|(k, seeds)| (k % marks, seeds)).collect();
     stops.sort_by_key(|(k, _)| core::cmp::Reverse(*k));
     stops
-}
-
-/// The seed of output `k` in drivers.
-#[allow(clippy::cast_precision_loss, reason = "a small number")]
-pub(crate) fn driver_seed(k: usize) -> f64 {
-    1.5 - 0.25 * ((k % 11) as f64)
-}
-
-/// Runs a program as a function of its inputs, without late ones; the variables at its end are the first outputs. Also the values
-/// of all variables that were assigned.
-fn run_alone<E: Engine>(x: &[Real<E>], recording: &Recording) -> (Vec<Real<E>>, Vec<f64>) {
-    let mut host = Host::<E>::new(&x[..recording.early], &[]);
-    host.run(&recording.steps, &mut None);
-    let trace = host.take_trace();
-    let mut outputs = core::mem::take(&mut host.registers);
-    outputs.append(&mut host.held);
-    (outputs, trace)
 }
 
 fn own_lanes<E: Engine, const N: usize>(

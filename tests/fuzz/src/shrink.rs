@@ -1,6 +1,6 @@
 //! Smaller cases.
 
-use crate::program::{Action, Body, Case, Op, Recording, Seeds, Step};
+use crate::program::{Action, Body, Case, Op, Plan, Recording, Seeds, Slice, Step};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -64,7 +64,11 @@ fn recordings(old: &Recording) -> Vec<Recording> {
     }
     if old.early > 1 {
         let early = old.early - 1;
-        found.push(Recording { inputs: [&old.inputs[..early], &old.inputs[old.early..]].concat(), early, ..old.clone() });
+        found.push(Recording {
+            inputs: [&old.inputs[..early], &old.inputs[old.early..]].concat(),
+            early,
+            ..old.clone()
+        });
     }
     found.extend(numbers(&old.inputs).into_iter().map(|inputs| Recording { inputs, ..old.clone() }));
     let flags = [
@@ -107,21 +111,19 @@ fn actions(old: &Action) -> Vec<Action> {
             seeds(&old).into_iter().map(|seeds| Action::Sweep { how, seeds }).collect()
         }
         Action::Lanes { own, seeds, width } => {
-            let less = |(k, seeds): &(usize, Vec<f64>)| {
-                numbers(seeds).into_iter().map(|seeds| vec![(*k, seeds)]).collect()
-            };
+            let less =
+                |(k, seeds): &(usize, Vec<f64>)| numbers(seeds).into_iter().map(|seeds| vec![(*k, seeds)]).collect();
             lists(&seeds, 1, less).into_iter().map(|seeds| Action::Lanes { own, seeds, width }).collect()
         }
         Action::Forward { own, tangents } => {
             numbers(&tangents).into_iter().map(|tangents| Action::Forward { own, tangents }).collect()
         }
         Action::Between { reset, seeds: old, stops, finish } => {
-            let mut found: Vec<Action> = lists(&stops, 0, |(to, old)| {
-                seeds(old).into_iter().map(|seeds| vec![(*to, seeds)]).collect()
-            })
-            .into_iter()
-            .map(|stops| Action::Between { reset, seeds: old.clone(), stops, finish })
-            .collect();
+            let mut found: Vec<Action> =
+                lists(&stops, 0, |(to, old)| seeds(old).into_iter().map(|seeds| vec![(*to, seeds)]).collect())
+                    .into_iter()
+                    .map(|stops| Action::Between { reset, seeds: old.clone(), stops, finish })
+                    .collect();
             let fewer = |seeds| Action::Between { reset, seeds, stops: stops.clone(), finish };
             found.extend(seeds(&old).into_iter().map(fewer));
             found
@@ -138,17 +140,6 @@ fn actions(old: &Action) -> Vec<Action> {
 fn steps(old: &Step) -> Vec<Vec<Step>> {
     let with = |op: Op| vec![Step { op, ..old.clone() }];
     let mut found: Vec<Vec<Step>> = Vec::new();
-    let bodies = |body: &Arc<Body>| {
-        let fewer = lists(&body.steps, 0, steps).into_iter().map(|steps| Body { steps, ..Body::clone(body) });
-        let mut found: Vec<Body> = fewer.collect();
-        if body.outputs > 1 {
-            found.push(Body { outputs: body.outputs - 1, ..Body::clone(body) });
-        }
-        if body.inputs > 1 {
-            found.push(Body { inputs: body.inputs - 1, ..Body::clone(body) });
-        }
-        found.into_iter().map(Arc::new)
-    };
     match &old.op {
         Op::Pause(inner) => {
             found.push(inner.clone());
@@ -166,30 +157,49 @@ fn steps(old: &Step) -> Vec<Vec<Step>> {
             found.extend(lists(yes, 0, steps).into_iter().map(|yes| with(Op::Branch(*question, yes, no.clone()))));
             found.extend(lists(no, 0, steps).into_iter().map(|no| with(Op::Branch(*question, yes.clone(), no))));
         }
-        Op::Stage(kind, body) => {
-            found.push(body.steps.clone());
-            found.extend(bodies(body).map(|body| with(Op::Stage(*kind, body))));
-        }
-        Op::Block(kind, body) => {
-            found.push(body.steps.clone());
-            found.extend(bodies(body).map(|body| with(Op::Block(*kind, body))));
-        }
-        Op::Nested(kind, body) => found.extend(bodies(body).map(|body| with(Op::Nested(*kind, body)))),
-        Op::Loop(plan, body) => {
-            found.push(body.steps.clone());
-            found.extend(bodies(body).map(|body| with(Op::Loop(*plan, body))));
-            if plan.steps > 1 {
-                found.push(with(Op::Loop(crate::program::Plan { steps: plan.steps - 1, ..*plan }, Arc::clone(body))));
-            }
-        }
         Op::Slice(slice) if slice.length > 1 => {
-            let shorter = |length| with(Op::Slice(crate::program::Slice { length, ..*slice }));
+            let shorter = |length| with(Op::Slice(Slice { length, ..*slice }));
             found.extend([shorter(slice.length / 2), shorter(slice.length - 1)]);
         }
-        _ => {}
+        _ => found.extend(with_bodies(old)),
     }
     if old.c != 1.0 && old.c != 2.0 {
         found.extend([1.0, 2.0].map(|c| vec![Step { c, ..old.clone() }]));
     }
+    found
+}
+
+fn bodies(old: &Arc<Body>) -> Vec<Arc<Body>> {
+    let fewer = lists(&old.steps, 0, steps).into_iter().map(|steps| Body { steps, ..Body::clone(old) });
+    let mut found: Vec<Body> = fewer.collect();
+    if old.outputs > 1 {
+        found.push(Body { outputs: old.outputs - 1, ..Body::clone(old) });
+    }
+    if old.inputs > 1 {
+        found.push(Body { inputs: old.inputs - 1, ..Body::clone(old) });
+    }
+    found.into_iter().map(Arc::new).collect()
+}
+
+/// [`steps`] for steps with bodies.
+fn with_bodies(old: &Step) -> Vec<Vec<Step>> {
+    let with = |op: Op| vec![Step { op, ..old.clone() }];
+    let (body, mut found): (_, Vec<Vec<Step>>) = match &old.op {
+        Op::Stage(_, body) | Op::Block(_, body) | Op::Loop(_, body) => (body, vec![body.steps.clone()]),
+        Op::Nested(_, body) => (body, Vec::new()),
+        _ => return Vec::new(),
+    };
+    if let Op::Loop(plan, body) = &old.op
+        && plan.steps > 1
+    {
+        found.push(with(Op::Loop(Plan { steps: plan.steps - 1, ..*plan }, Arc::clone(body))));
+    }
+    found.extend(bodies(body).into_iter().map(|body| match &old.op {
+        Op::Stage(kind, _) => with(Op::Stage(*kind, body)),
+        Op::Block(kind, _) => with(Op::Block(*kind, body)),
+        Op::Loop(plan, _) => with(Op::Loop(*plan, body)),
+        Op::Nested(kind, _) => with(Op::Nested(*kind, body)),
+        _ => unreachable!("it has a body"),
+    }));
     found
 }

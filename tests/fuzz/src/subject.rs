@@ -30,6 +30,7 @@ pub trait Subject: Taping {
     type Inner: Subject<Value = Self::Value> + Reverse;
 
     /// A stage whose function is a closure over this strategy.
+    #[allow(clippy::ptr_arg, reason = "vectors are variables, slices are not")]
     fn closure_stage(body: Arc<Body>, inputs: &Vec<Real<Self>>) -> Vec<Real<Self>>;
 
     /// Computes with this variable and one of an evaluation inside, which panics unless this one is passive.

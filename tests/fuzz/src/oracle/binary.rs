@@ -86,9 +86,14 @@ pub(crate) fn value(op: Bin, x: f64, y: f64) -> Num {
     }
 }
 
-
 fn positive_difference(x: f64, y: f64) -> f64 {
-    if x.is_nan() || y.is_nan() { f64::NAN } else if x <= y { 0.0 } else { round(x - y) }
+    if x.is_nan() || y.is_nan() {
+        f64::NAN
+    } else if x <= y {
+        0.0
+    } else {
+        round(x - y)
+    }
 }
 
 /// Whether plain formulas neither overflow nor lose digits.
@@ -106,7 +111,6 @@ const NAN: Num = Num::exact(f64::NAN);
 pub(crate) fn slopes(op: Bin, x: f64, y: f64) -> Slopes {
     match op {
         Bin::Plus => (Num::ONE, Num::ONE),
-        Bin::Minus | Bin::Apart => (Num::ONE, Num::exact(-1.0)),
         Bin::Times => (Num::exact(y), Num::exact(x)),
         Bin::Over => (Num::exact(round(1.0 / y)), Num::exact(round(-round(x / y) / y))),
         Bin::Modulo => (Num::ONE, wraps(x, y)),
@@ -118,7 +122,7 @@ pub(crate) fn slopes(op: Bin, x: f64, y: f64) -> Slopes {
         Bin::AbsSub if x.is_nan() || y.is_nan() => (NAN, NAN),
         Bin::AbsSub if positive_difference(x, y).is_nan() => (Num::UNKNOWN, Num::UNKNOWN),
         Bin::AbsSub if x < y => (Num::ZERO, Num::ZERO),
-        Bin::AbsSub => (Num::ONE, Num::exact(-1.0)),
+        Bin::Minus | Bin::Apart | Bin::AbsSub => (Num::ONE, Num::exact(-1.0)),
         Bin::Beta if is_moderate(x) && is_moderate(y) => beta(x, y),
         Bin::LogAddExp => (share(x, y), share(y, x)),
         Bin::Rounding => (closing(x, y), Num::UNKNOWN),

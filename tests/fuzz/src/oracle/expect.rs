@@ -3,9 +3,10 @@
 use super::number::{Num, Sum, round, set_single};
 use super::run::{Mode, Reg, Run};
 use super::tree::take_guards;
+use crate::drivers::driver_seed;
 use crate::event::{Event, Seen, Want};
 use crate::program::{Action, Case, Recording, Seeds, Step};
-use crate::session::{driver_seed, order};
+use crate::session::order;
 
 /// A part of a recording, as it was at its end.
 struct Part {
@@ -144,15 +145,19 @@ impl Recorded {
         self.run.inputs.iter().map(|x| adjoints[*x].get()).collect()
     }
 
+    /// The adjoints of inputs and outputs after a sweep; those that are no inputs have been consumed.
+    fn asked(&self, adjoints: &[Sum]) -> Vec<Num> {
+        let input = |y: &Reg| y.var.filter(|var| self.run.inputs.contains(var));
+        let others = self.run.held.iter().map(|y| input(y).map_or(Num::ZERO, |var| adjoints[var].get()));
+        self.inputs(adjoints).into_iter().chain(others).collect()
+    }
+
     fn act(&mut self, action: &Action, recording: &Recording, event: &Event) -> Option<Vec<Want>> {
         let ok = || Want::Words(vec!["ok"]);
         Some(match action {
             Action::Sweep { seeds, .. } => {
                 let adjoints = self.swept(seeds.iter().copied());
-                let other = self.run.held[0].var.filter(|var| self.run.inputs.contains(var));
-                let other = other.map_or(Num::ZERO, |var| adjoints[var].get());
-                let numbers = self.inputs(&adjoints).into_iter().chain([other]).map(Want::Number);
-                core::iter::once(ok()).chain(numbers).collect()
+                core::iter::once(ok()).chain(self.asked(&adjoints).into_iter().map(Want::Number)).collect()
             }
             Action::Lanes { seeds, width, .. } => self.lanes(*width, seeds),
             Action::Forward { tangents, .. } => return self.forward(tangents),
@@ -176,10 +181,10 @@ impl Recorded {
     }
 
     fn lanes(&self, width: usize, seeds: &[(usize, Vec<f64>)]) -> Vec<Want> {
-        let lane = |lane: usize| self.inputs(&self.swept(seeds.iter().map(|(k, seeds)| (*k, seeds[lane]))));
+        let lane = |lane: usize| self.asked(&self.swept(seeds.iter().map(|(k, seeds)| (*k, seeds[lane]))));
         let lanes: Vec<Vec<Num>> = (0..width).map(lane).collect();
         let mut wants = vec![Want::Facts(vec![true])];
-        for x in 0..self.run.inputs.len() {
+        for x in 0..self.run.inputs.len() + self.run.held.len() {
             wants.extend(lanes.iter().map(|lane| Want::Number(lane[x])));
         }
         wants
@@ -207,7 +212,8 @@ impl Recorded {
         for (to, seeds) in order(stops, self.run.marks.len()) {
             let to = self.run.marks[to];
             self.run.tape.reverse(to.0..at, &mut adjoints);
-            let there = self.run.held[..to.1].iter().map(|y| y.var).chain(self.run.inputs[..to.2].iter().map(|x| Some(*x)));
+            let there =
+                self.run.held[..to.1].iter().map(|y| y.var).chain(self.run.inputs[..to.2].iter().map(|x| Some(*x)));
             wants.extend(there.map(|y| Want::Number(y.map_or(Num::ZERO, |y| adjoints[y].get()))));
             if to.1 > 0 {
                 self.seed(&mut adjoints, seeds.iter().copied(), to.1);
@@ -259,13 +265,10 @@ impl Recorded {
     }
 
     fn replay(&mut self, inputs: &[f64], recording: &Recording, event: &Event) -> Option<Vec<Want>> {
-        let outcome = match event.seen.as_deref() {
-            Some([Seen::Word(word), ..]) => *word,
+        let Some([Seen::Word(outcome), ..]) = event.seen.as_deref() else {
             // The strategy cannot do it, and goes no further.
-            _ => {
-                self.run.lost = true;
-                return None;
-            }
+            self.run.lost = true;
+            return None;
         };
         let mut values = self.early.clone();
         let count = inputs.len().min(recording.early);
@@ -279,7 +282,7 @@ impl Recorded {
             return None;
         }
         let words = self.replay_words(recording.guards && guards != self.guards);
-        if outcome != "ok" {
+        if *outcome != "ok" {
             return Some(vec![Want::Words(words)]);
         }
         let same = guards == self.guards;

@@ -1,5 +1,6 @@
 //! An interpreter of programs that shares no code with the library.
 mod binary;
+mod bodies;
 pub(crate) mod expect;
 pub(crate) mod number;
 mod run;

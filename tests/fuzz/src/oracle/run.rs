@@ -2,11 +2,10 @@
 
 use super::number::{Num, round};
 use super::slices;
-use super::tape::{Inner, Rule, Tape};
-use super::tree::{Kind, Node, guard, take_guards};
-use crate::program::{BlockKind, Body, CONSTANTS, Function, NestedKind, Op, Question, REGISTERS, Slice, Step};
+use super::tape::{Rule, Tape};
+use super::tree::{Kind, Node, guard};
+use crate::program::{CONSTANTS, Function, Op, Question, REGISTERS, Slice, Step};
 use crate::shapes::{assign_tree, tree};
-use std::rc::Rc;
 
 /// A variable: what it is on the tape, unless it is passive, and its value.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +27,7 @@ pub(crate) enum Mode {
 
 /// An interpreter of programs.
 #[derive(Clone, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "they have nothing to do with one another")]
 pub(crate) struct Run {
     pub(crate) registers: Vec<Reg>,
     pub(crate) tape: Tape,
@@ -51,7 +51,7 @@ pub(crate) struct Run {
     paused: bool,
 }
 
-const fn passive(value: Num) -> Reg {
+pub(super) const fn passive(value: Num) -> Reg {
     Reg { var: None, value }
 }
 
@@ -69,7 +69,7 @@ impl Run {
     }
 
     /// Runs behind what is on a tape.
-    fn within(tape: Tape, inputs: &[Reg], mode: Mode) -> Self {
+    pub(super) fn within(tape: Tape, inputs: &[Reg], mode: Mode) -> Self {
         let mut run = Self {
             registers: inputs.to_vec(),
             tape,
@@ -178,11 +178,7 @@ impl Run {
             }
             Op::Slice(slice) => vec![self.slice(slice, step.c)],
             Op::External(function) | Op::Callback(function) => self.function(*function, step),
-            Op::Stage(_, body) => {
-                let inputs = self.args(step, body.inputs);
-                let (inner, outputs) = self.inner(&inputs, |tape, inputs| run_body(body, tape, inputs));
-                self.record(&inputs, &outputs, Rule::Inner(inner))
-            }
+            Op::Stage(_, body) => self.stage(body, &self.args(step, body.inputs)),
             Op::Loop(plan, body) => self.time_loop(plan.steps, body, &self.args(step, body.inputs)),
             Op::Block(kind, body) => self.block(*kind, body, &self.args(step, body.inputs)),
             Op::Nested(kind, body) => self.nested(*kind, body, &self.args(step, body.inputs)),
@@ -244,7 +240,7 @@ impl Run {
         self.with_partials(value, &terms, &partials)
     }
 
-    fn with_partials(&mut self, value: Num, arguments: &[Reg], partials: &[Num]) -> Reg {
+    pub(super) fn with_partials(&mut self, value: Num, arguments: &[Reg], partials: &[Num]) -> Reg {
         let terms: Vec<(usize, Num)> =
             arguments.iter().zip(partials).filter_map(|(x, partial)| Some((x.var?, *partial))).collect();
         let active = !terms.is_empty();
@@ -263,7 +259,7 @@ impl Run {
         let mut whole: Option<Node> = None;
         for k in 0..length {
             let x = leaf(self.registers[(step.args[0] + k) % REGISTERS]);
-            let item = match (is_sum, step.args[1] % 2 == 0) {
+            let item = match (is_sum, step.args[1].is_multiple_of(2)) {
                 (_, true) => x,
                 (true, false) => x * step.c,
                 (false, false) => x.cos() * step.c,
@@ -298,7 +294,7 @@ impl Run {
         self.record(&inputs, &values, rule)
     }
 
-    fn record(&mut self, inputs: &[Reg], values: &[Num], rule: Rule) -> Vec<Reg> {
+    pub(super) fn record(&mut self, inputs: &[Reg], values: &[Num], rule: Rule) -> Vec<Reg> {
         if self.paused || inputs.iter().all(|x| x.var.is_none()) {
             return values.iter().map(|value| passive(*value)).collect();
         }
@@ -308,66 +304,6 @@ impl Run {
     fn put(&mut self, inputs: &[Reg], values: &[Num], rule: Rule) -> Vec<Reg> {
         let outputs = self.tape.function(inputs.iter().map(|x| x.var).collect(), values.len(), rule);
         outputs.into_iter().zip(values).map(|(var, value)| Reg { var: Some(var), value: *value }).collect()
-    }
-
-    /// Runs something with a tape of its own.
-    fn inner(
-        &mut self,
-        inputs: &[Reg],
-        run: impl FnOnce(Tape, &[Reg]) -> (Tape, Vec<Reg>, bool),
-    ) -> (Rc<Inner>, Vec<Num>) {
-        let mut tape = Tape::default();
-        let own: Vec<Reg> = inputs.iter().map(|x| Reg { var: Some(tape.variable()), value: x.value }).collect();
-        let outer = take_guards();
-        let (tape, outputs, lost) = run(tape, &own);
-        take_guards();
-        super::tree::put_guards(outer);
-        self.lost |= lost;
-        let values = outputs.iter().map(|y| y.value).collect();
-        let (inputs, outputs) = ((0..inputs.len()).collect(), outputs.iter().map(|y| y.var).collect());
-        (Rc::new(Inner { tape, inputs, outputs }), values)
-    }
-
-    fn time_loop(&mut self, steps: usize, body: &Body, inputs: &[Reg]) -> Vec<Reg> {
-        let count = (inputs.len() - 1).max(1);
-        let (inner, values) = self.inner(inputs, |mut tape, inputs| {
-            let (mut state, parameters) = (inputs[..count].to_vec(), &inputs[count..]);
-            for _ in 0..steps {
-                let at: Vec<Reg> = state.iter().chain(parameters).copied().collect();
-                let (next_tape, mut next, lost) = run_body(body, tape, &at);
-                next.truncate(count);
-                next.extend_from_slice(&state[next.len()..]);
-                (tape, state) = (next_tape, next);
-                if lost {
-                    return (tape, state, true);
-                }
-            }
-            (tape, state, false)
-        });
-        self.record(inputs, &values, Rule::Inner(inner))
-    }
-
-    fn block(&mut self, kind: BlockKind, body: &Body, inputs: &[Reg]) -> Vec<Reg> {
-        let (inner, values) = self.inner(inputs, |tape, inputs| run_body(body, tape, inputs));
-        if self.lost {
-            return values.into_iter().map(passive).collect();
-        }
-        let rows = if kind == BlockKind::Reverse { inner.rows() } else { inner.rows_forward() };
-        if kind == BlockKind::Tangents {
-            return self.record(inputs, &values, Rule::Tangents(rows, inner));
-        }
-        self.partials_only = true;
-        values.into_iter().zip(&rows).map(|(value, row)| self.with_partials(value, inputs, row)).collect()
-    }
-
-    fn nested(&mut self, kind: NestedKind, body: &Body, inputs: &[Reg]) -> Vec<Reg> {
-        let (inner, _) = self.inner(inputs, |tape, inputs| run_body(body, tape, inputs));
-        if self.lost {
-            return vec![passive(Num::UNKNOWN); inputs.len()];
-        }
-        let rows = if kind == NestedKind::Forward { inner.rows_forward() } else { inner.rows() };
-        // In a run with the constants of another one they are what they were there.
-        rows[0].iter().map(|slope| passive(if self.thawed { Num::UNKNOWN } else { *slope })).collect()
     }
 
     fn pause(&mut self, step: &Step, steps: &[Step]) {
@@ -401,7 +337,10 @@ impl Run {
         self.lost |= !exact && near.is_nan() | (near.abs() <= 4.0 * (x.value.e * (1.0 + c.abs()) + y.value.e));
         // The comparison answers more than the question.
         let order = a.partial_cmp(&b).map_or(7, |order| order as i8);
-        guard(active, if question == Question::Ordered { u64::from((order + 1).unsigned_abs()) } else { u64::from(answer) });
+        guard(
+            active,
+            if question == Question::Ordered { u64::from((order + 1).unsigned_abs()) } else { u64::from(answer) },
+        );
         answer
     }
 }
@@ -421,12 +360,4 @@ fn children_of_statement(node: &Node, found: &mut Vec<Node>) {
             child(y);
         }
     }
-}
-
-/// Runs a body behind what is on a tape; also whether it got lost.
-fn run_body(body: &Body, tape: Tape, inputs: &[Reg]) -> (Tape, Vec<Reg>, bool) {
-    let mut run = Run::within(tape, inputs, Mode::Body);
-    run.run(&body.steps);
-    run.registers.truncate(body.outputs);
-    (run.tape, run.registers, run.lost)
 }

@@ -33,7 +33,8 @@ pub(super) fn slice(function: SliceFunction, x: &[Num], c: f64) -> (Num, Vec<Num
         SliceFunction::MeanSquare => {
             let squares = sum(x.iter().map(|x| x.times(*x)));
             let scale = Num::near(0.25 / n, 1.0);
-            let partial = |x: &Num| if x.is_zero() == Some(true) { Num::ZERO } else { x.times(Num::near(0.5 / n, 1.0)) };
+            let partial =
+                |x: &Num| if x.is_zero() == Some(true) { Num::ZERO } else { x.times(Num::near(0.5 / n, 1.0)) };
             (squares.times(scale), x.iter().map(partial).collect())
         }
     }
