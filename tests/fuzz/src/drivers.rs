@@ -35,8 +35,8 @@ pub(crate) fn driver_seed(k: usize) -> f64 {
     1.5 - 0.25 * ((k % 11) as f64)
 }
 
-/// Runs a program as a function of its inputs, without late ones; the variables at its end are the first outputs. Also the values
-/// of all variables that were assigned.
+/// Runs a program as a function of its inputs, without late ones; the variables at its end are the first outputs.
+/// Also the values of all variables that were assigned.
 fn run_alone<E: Engine>(x: &[Real<E>], recording: &Recording) -> (Vec<Real<E>>, Vec<f64>) {
     let mut host = Host::<E>::new(&x[..recording.early], &[]);
     host.run(&recording.steps, &mut None);

@@ -112,8 +112,8 @@ fn rules<V: Float>(function: Function, at: &[V], must_have_all: bool) -> (Vec<V>
     (values, rules)
 }
 
-/// An external function of these inputs. Under forward mode, and in bodies, which may run under forward mode, it has a forward
-/// rule.
+/// An external function of these inputs. Under forward mode, and in bodies, which may run under forward mode, it has
+/// a forward rule.
 pub(crate) fn external_function<S: Subject>(function: Function, inputs: &[Real<S>], inside: bool) -> Vec<Real<S>> {
     let at: Vec<S::Value> = inputs.iter().map(Real::value).collect();
     let (values, rules) = rules(function, &at, inside || !S::TAPED);

@@ -3,7 +3,7 @@
 use crate::event::{Event, Tally, contradiction};
 use crate::generate;
 use crate::oracle::expect::expect;
-use crate::program::Case;
+use crate::program::{Action, Case, Recording};
 use crate::random::Random;
 use crate::session::Session;
 use crate::shapes;
@@ -63,7 +63,7 @@ fn listen_to_panics() {
 
 /// What is done with a case under a strategy, or the panic.
 fn events(subject: usize, case: &Case) -> Result<Vec<Event>, String> {
-    let (_, double, single) = SUBJECTS[subject];
+    let (_, double, single, _) = SUBJECTS[subject];
     let run = if case.single { single } else { double };
     catch_unwind(AssertUnwindSafe(|| run(case))).map_err(|_| LAST_PANIC.take())
 }
@@ -84,10 +84,16 @@ fn fault(subject: usize, case: &Case, tally: &mut Tally) -> Option<String> {
     found
 }
 
-/// The strategies of a seed.
-fn subjects(seed: u64) -> [usize; 2] {
+/// The strategies of a seed; for a case with replays one of them replays.
+fn subjects(seed: u64, case: &Case) -> [usize; 2] {
     let mut random = Random::new(seed ^ 0x5EED);
-    [random.below(SUBJECTS.len()), random.below(SUBJECTS.len())]
+    let replays = |recording: &Recording| recording.actions.iter().any(|action| matches!(action, Action::Replay(_)));
+    let all: Vec<usize> = (0..SUBJECTS.len()).collect();
+    let mut first = all.clone();
+    if case.recordings.iter().any(replays) {
+        first.retain(|subject| SUBJECTS[*subject].3);
+    }
+    [*random.pick(&first), *random.pick(&all)]
 }
 
 /// What is wrong with a seed's case, with the smallest program.
@@ -142,7 +148,7 @@ pub fn fuzz(amount: Amount) -> Report {
             }
             let seed = amount.seed.wrapping_add(number);
             let case = generate::case(seed);
-            for subject in subjects(seed) {
+            for subject in subjects(seed, &case) {
                 if let Some(first) = fault(subject, &case, &mut tally)
                     && !stop.load(Ordering::Relaxed)
                 {

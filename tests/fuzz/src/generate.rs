@@ -33,6 +33,8 @@ struct Maker {
     random: Random,
     numbers: Numbers,
     single: bool,
+    /// Whether the recording is one to be replayed: with branches, and without what cannot be computed again.
+    replays: bool,
 }
 
 /// Where steps are.
@@ -54,7 +56,7 @@ pub fn case(seed: u64) -> Case {
         5..7 => Numbers::Ties,
         _ => Numbers::Wild,
     };
-    let mut maker = Maker { random, numbers, single };
+    let mut maker = Maker { random, numbers, single, replays: false };
     let count = 1 + maker.random.below(3);
     Case { single, recordings: (0..count).map(|_| maker.recording()).collect() }
 }
@@ -87,6 +89,7 @@ impl Maker {
     }
 
     fn recording(&mut self) -> Recording {
+        self.replays = self.random.chance(20);
         let early = self.random.within(1, 4);
         let late = if self.random.chance(20) { self.random.within(1, 3) } else { 0 };
         let inputs = self.numbers(early + late);
@@ -116,7 +119,22 @@ impl Maker {
         Step { op: self.op(place), args, c, target }
     }
 
+    /// An operation that can be computed again.
+    fn op_to_replay(&mut self, place: Place) -> Op {
+        match self.random.below(100) {
+            0..60 => Op::Shape(self.random.below(TEXTS.len())),
+            60..72 => Op::Update(self.random.below(UPDATES.len())),
+            72..78 => Op::Closed(self.random.below(CLOSED.len())),
+            78..94 if place.depth < 2 => Op::Branch(self.question(), self.few(place, 3), self.few(place, 3)),
+            94..97 => Op::Hold,
+            _ => Op::Copy,
+        }
+    }
+
     fn op(&mut self, place: Place) -> Op {
+        if self.replays {
+            return self.op_to_replay(place);
+        }
         let deep = place.depth >= 2;
         match self.random.below(100) {
             0..44 => Op::Shape(self.random.below(TEXTS.len())),
@@ -228,6 +246,11 @@ impl Maker {
     }
 
     fn action(&mut self, parts: &mut usize, replayed: &mut bool) -> Action {
+        if self.replays && self.random.chance(50) {
+            *replayed = true;
+            let count = self.random.within(1, 4);
+            return Action::Replay(self.numbers(count));
+        }
         match self.random.below(100) {
             22..42 => self.lanes(),
             42..55 => Action::Forward { own: self.random.chance(50), tangents: self.numbers(4) },

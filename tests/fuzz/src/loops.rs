@@ -19,7 +19,8 @@ fn step<S: Subject>(body: &Body, parameters: &[Real<S>], state: &[Real<S>]) -> V
     next
 }
 
-/// Runs a body as a loop. The last input is a parameter, the others are the state; a body of one input has no parameters.
+/// Runs a body as a loop. The last input is a parameter, the others are the state; a body of one input has no
+/// parameters.
 pub(crate) fn time_loop<S: Subject>(plan: Plan, body: &Arc<Body>, inputs: &[Real<S>], _: f64) -> Variables<S> {
     let (state, parameters) = inputs.split_at((inputs.len() - 1).max(1));
     let (state, parameters) = (state.to_vec(), parameters.to_vec());

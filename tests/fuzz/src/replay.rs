@@ -6,8 +6,8 @@ use crate::session::{Recorded, go_on, number, record, word};
 use crate::subject::Engine;
 use tapewright::{Float, Real, Tape};
 
-/// Computes a recording again with these values of its first inputs. What was seen, and the values of a new recording there;
-/// nothing under strategies without replays.
+/// Computes a recording again with these values of its first inputs. What was seen, and the values of a new recording
+/// there; nothing under strategies without replays.
 pub(crate) fn replay<E: Engine>(
     tape: &mut Tape<E>,
     recording: &Recording,

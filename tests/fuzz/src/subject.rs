@@ -65,15 +65,15 @@ pub trait Engine: Subject + Reverse {
     }
 }
 
-/// A strategy's name, and cases under it in double and single precision.
-pub(crate) type Row = (&'static str, fn(&Case) -> Vec<Event>, fn(&Case) -> Vec<Event>);
+/// A strategy's name, cases under it in double and single precision, and whether recordings can be replayed.
+pub(crate) type Row = (&'static str, fn(&Case) -> Vec<Event>, fn(&Case) -> Vec<Event>, bool);
 
-/// Lists strategies: `Jacobian<V>` becomes `("Jacobian<V>", run::<Jacobian<f64>>, run::<Jacobian<f32>>)`.
+/// Lists strategies: `Jacobian<V>` becomes `("Jacobian<V>", run::<Jacobian<f64>>, run::<Jacobian<f32>>, false)`.
 macro_rules! subjects {
     ($($(#[$attribute:meta])* [$($strategy:tt)*];)*) => {
         pub(crate) const SUBJECTS: &[Row] = &[$(
             $(#[$attribute])*
-            { type Under<V> = $($strategy)*; (stringify!($($strategy)*), run::<Under<f64>>, run::<Under<f32>>) },
+            { type Under<V> = $($strategy)*; (stringify!($($strategy)*), run::<Under<f64>>, run::<Under<f32>>, Under::<f64>::REPLAYS) },
         )*];
     };
 }
@@ -104,8 +104,8 @@ pub(crate) fn leaks<S: Subject>(x: &Real<S>) -> bool {
     catch_unwind(AssertUnwindSafe(|| S::confuse(x))).is_err()
 }
 
-/// Strategies with a tape, and the strategies of their stages. The row `Jacobian<V> => PrimalValue<V>;` becomes `impl<V: Float>
-/// Subject for Jacobian<V> { type Inner = PrimalValue<V>; … }` and an implementation of `Engine`.
+/// Strategies with a tape, and the strategies of their stages. The row `Jacobian<V> => PrimalValue<V>;` becomes
+/// `impl<V: Float> Subject for Jacobian<V> { type Inner = PrimalValue<V>; … }` and an implementation of `Engine`.
 macro_rules! engines {
     ($($strategy:ty => $inner:ty $(, $replays:ident)?;)*) => { $(
         impl<V: Float> Subject for $strategy {

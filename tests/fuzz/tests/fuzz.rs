@@ -1,7 +1,7 @@
 //! Random programs, and everything that can be done with their tapes, against an oracle.
 //!
-//! `TAPEWRIGHT_FUZZ_SEED` is the first seed, `TAPEWRIGHT_FUZZ_PROGRAMS` the number of programs, `TAPEWRIGHT_FUZZ_SECONDS` the time
-//! at most, and `TAPEWRIGHT_FUZZ_FAILURES` the number of failures to stop after.
+//! `TAPEWRIGHT_FUZZ_SEED` is the first seed, `TAPEWRIGHT_FUZZ_PROGRAMS` the number of programs,
+//! `TAPEWRIGHT_FUZZ_SECONDS` the time at most, and `TAPEWRIGHT_FUZZ_FAILURES` the number of failures to stop after.
 
 use std::time::Duration;
 use tapewright_fuzz_tests::fuzz::{Amount, fuzz};

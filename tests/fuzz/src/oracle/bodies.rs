@@ -1,4 +1,5 @@
-//! Parts of programs that have tapes of their own: stages, time loops, blocks, and derivatives that are computed inside.
+//! Parts of programs that have tapes of their own: stages, time loops, blocks, and derivatives that are computed
+//! inside.
 
 use super::number::Num;
 use super::run::{Mode, Reg, Run, passive};

@@ -112,8 +112,8 @@ impl Tape {
     }
 }
 
-/// Adds what a statement contributes to an argument that occurs so often, or an argument to a statement. Partials may be added up
-/// first, or what they contribute; where that is not the same nothing is known.
+/// Adds what a statement contributes to an argument that occurs so often, or an argument to a statement. Partials may
+/// be added up first, or what they contribute; where that is not the same nothing is known.
 fn contribute(to: &mut Sum, seed: Num, partials: &[Num]) {
     let products = || partials.iter().map(|partial| seed.times_between(*partial));
     if partials.len() == 1 {

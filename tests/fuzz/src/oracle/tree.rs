@@ -118,8 +118,8 @@ impl Node {
         Rc::ptr_eq(&self.0, &other.0)
     }
 
-    /// The active leaves, from left to right, with their partials. Expressions below this one for which `cut` gives something
-    /// are leaves: that variable, or a passive one.
+    /// The active leaves, from left to right, with their partials. Expressions below this one for which `cut` gives
+    /// something are leaves: that variable, or a passive one.
     pub(crate) fn partials(&self, cut: &mut dyn FnMut(&Self) -> Option<Option<usize>>) -> Vec<(usize, Num)> {
         let mut leaves = Vec::new();
         self.descend(Some(Num::ONE), &mut leaves, cut);
@@ -258,8 +258,8 @@ impl From<&Self> for Node {
     }
 }
 
-/// Implements an operator for all forms of operands. `Add add Plus AddAssign add_assign` becomes `impl<B: Into<Node>> Add<B> for
-/// Node` and so on.
+/// Implements an operator for all forms of operands. `Add add Plus AddAssign add_assign` becomes `impl<B: Into<Node>>
+/// Add<B> for Node` and so on.
 macro_rules! operators {
     ($($trait:ident $method:ident $op:ident $assign:ident $assign_method:ident;)*) => { $(
         impl<B: Into<Node>> $trait<B> for Node {
@@ -315,11 +315,14 @@ macro_rules! methods {
     };
 }
 methods! {
-    abs Abs sqrt Sqrt cbrt Cbrt recip Recip exp Exp exp2 Exp2 exp_m1 ExpM1 ln Ln log2 Log2 log10 Log10 ln_1p Ln1p sin Sin cos Cos
-    tan Tan asin Asin acos Acos atan Atan sinh Sinh cosh Cosh tanh Tanh asinh Asinh acosh Acosh atanh Atanh to_degrees ToDegrees
+    abs Abs sqrt Sqrt cbrt Cbrt recip Recip exp Exp exp2 Exp2 exp_m1 ExpM1 ln Ln log2 Log2 log10 Log10 ln_1p Ln1p
+    sin Sin cos Cos
+    tan Tan asin Asin acos Acos atan Atan sinh Sinh cosh Cosh tanh Tanh asinh Asinh acosh Acosh atanh Atanh
+    to_degrees ToDegrees
     to_radians ToRadians fract Fract erf Erf erfc Erfc gamma Gamma ln_gamma LnGamma digamma Digamma normal_pdf NormalPdf
     normal_cdf NormalCdf normal_quantile NormalQuantile sigmoid Sigmoid softplus Softplus;
-    powf Pow log Log hypot Hypot atan2 Atan2 max Max min Min copysign CopySign beta Beta log_add_exp LogAddExp smooth_abs Hypot
+    powf Pow log Log hypot Hypot atan2 Atan2 max Max min Min copysign CopySign beta Beta log_add_exp LogAddExp
+    smooth_abs Hypot
     abs_sub AbsSub;
     floor ceil round trunc signum
 }
