@@ -174,16 +174,16 @@ fn un_slope(op: Un, x: Num) -> Num {
 }
 
 fn un_value(op: Un, x: Num) -> Num {
-    around(x, |x| unary::value(op, x))
+    if op == Un::Neg { -x } else { around(x, |x| unary::value(op, x)) }
 }
 
-/// What `f` is at a number that is not known exactly.
+/// What `f` is at a number that is not known exactly; nothing is known where it may be 0, at which many functions have poles.
 fn around(x: Num, f: impl Fn(f64) -> Num) -> Num {
     let middle = f(x.v);
     if x.is_exact() || middle.is_unknown() {
         return middle;
     }
-    if x.is_unknown() {
+    if x.is_unknown() || x.is_zero().is_none() {
         return Num::UNKNOWN;
     }
     widened(middle, [f(x.v - x.e), f(x.v + x.e)])
@@ -201,12 +201,14 @@ fn widened<const N: usize>(middle: Num, ends: [Num; N]) -> Num {
     Num::within(middle.v, middle.e + 2.0 * spread)
 }
 
-fn around2(x: Num, y: Num, f: impl Fn(f64, f64) -> Num) -> Num {
+/// [`around`] for two numbers.
+fn around2(x: Num, y: Num, has_poles: bool, f: impl Fn(f64, f64) -> Num) -> Num {
     let middle = f(x.v, y.v);
     if (x.is_exact() && y.is_exact()) || middle.is_unknown() {
         return middle;
     }
-    if x.is_unknown() || y.is_unknown() {
+    let may_be_pole = has_poles && (x.is_zero().is_none() || y.is_zero().is_none());
+    if x.is_unknown() || y.is_unknown() || may_be_pole {
         return Num::UNKNOWN;
     }
     let (a, b, c, d) = (x.v - x.e, x.v + x.e, y.v - y.e, y.v + y.e);
@@ -227,8 +229,8 @@ fn bin_slopes(op: Bin, x: Num, y: Num) -> (Option<Num>, Option<Num>) {
         Bin::Plus => (Some(Num::ONE), Some(Num::ONE)),
         Bin::Minus | Bin::Apart => (Some(Num::ONE), Some(-Num::ONE)),
         _ => (
-            Some(around2(x, y, |x, y| binary::slopes(op, x, y).0)),
-            Some(around2(x, y, |x, y| binary::slopes(op, x, y).1)),
+            Some(around2(x, y, true, |x, y| binary::slopes(op, x, y).0)),
+            Some(around2(x, y, true, |x, y| binary::slopes(op, x, y).1)),
         ),
     }
 }
@@ -241,7 +243,8 @@ fn un(op: Un, x: impl Into<Node>) -> Node {
 
 fn bin(op: Bin, x: impl Into<Node>, y: impl Into<Node>) -> Node {
     let (x, y) = (x.into(), y.into());
-    let value = around2(x.value(), y.value(), |x, y| binary::value(op, x, y));
+    let has_poles = !matches!(op, Bin::Plus | Bin::Minus | Bin::Times | Bin::Max | Bin::Min);
+    let value = around2(x.value(), y.value(), has_poles, |x, y| binary::value(op, x, y));
     let active = x.is_active() || y.is_active();
     node(value, active, Kind::Bin(op, x, y))
 }
