@@ -343,6 +343,9 @@ impl Node {
         let remainder = self % y;
         let below = remainder.value().v < 0.0;
         guard(remainder.is_active(), u64::from(below));
+        if !(self.value().is_exact() && y.value().is_exact()) {
+            return remainder * node(Num::UNKNOWN, false, Kind::Literal);
+        }
         if below { remainder.part() + y.abs().part() } else { remainder }
     }
 
@@ -353,6 +356,9 @@ impl Node {
         let remainder = self % y;
         let below = remainder.value().v < 0.0;
         guard(remainder.is_active(), u64::from(below));
+        if !(self.value().is_exact() && y.value().is_exact()) {
+            return node(Num::UNKNOWN, false, Kind::Literal);
+        }
         let down = if up { 1.0 } else { -1.0 };
         Self::from(if below { quotient - down } else { quotient })
     }
