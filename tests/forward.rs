@@ -3,8 +3,8 @@
 use tapewright::prelude::*;
 use tapewright::strategies::Strict;
 use tapewright::{
-    Directions, Error, Float, check_gradient, dot, linear_combination, logsumexp, pause, preaccumulate, sum,
-    value_and_derivative,
+    Directions, Error, Float, Rules, check_gradient, dot, external, linear_combination, logsumexp, pause,
+    preaccumulate, sum, value_and_derivative,
 };
 use tapewright_problems::random::SplitMix64;
 use tapewright_problems::{Burgers, ExpSq, Gmm, Laplacian, Libor, Lstm, Problem, RepeatedSin};
@@ -312,6 +312,21 @@ fn blocks_take_no_variables_of_forward_mode_from_outside() {
     assert!(panic_of(returned).contains("another evaluation"));
     let declared = preaccumulate(&[a, b], |[p, q]| (*p * *q).eval());
     assert_eq!(declared.tangent(), [3.0, 2.0]);
+}
+
+#[test]
+fn tangents_that_a_forward_rule_makes_do_not_meet_those_that_it_captured() {
+    let of_rule = |captured: Option<Real<Tangent>>, x: Real<Tangent>| {
+        let rules = Rules::new("2x", |_, _| Ok(())).forward(move |inputs, outputs| {
+            let two_x = Real::<Tangent>::with_tangent(1.5, [2.0 * inputs[0]]);
+            let y: Real<Tangent> = captured.map_or(two_x, |captured| (two_x * captured).into());
+            outputs[0] = y.tangent()[0];
+            Ok(())
+        });
+        external(&[x], &[6.0], rules).remove(0)
+    };
+    assert_eq!(derivative::<Tangent>(|x| of_rule(None, x), 3.0), 2.0);
+    names_two_levels(&panic_of(|| derivative::<Tangent>(|x| of_rule(Some(x), x), 3.0)));
 }
 
 /// A block in a block of as many inputs, on a recording.

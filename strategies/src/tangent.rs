@@ -217,12 +217,13 @@ impl<const N: usize, V: Float, P: Policy> Taping for Tangent<N, V, P> {
         let slope = |tangent: &Directions<V, N>, lane: usize| {
             if tangent.level == level { tangent.derivatives[lane] } else { V::zero() }
         };
+        // An evaluation of its own: tangents that a rule makes itself must not meet those of variables that it captured.
+        let forward = |inputs: &[V], outputs: &mut [V]| level::evaluate(|| rule.forward(inputs, outputs));
         for lane in 0..N {
             let tangents: Vec<V> = inputs.iter().map(|(_, tangent)| slope(tangent, lane)).collect();
             slopes.fill(V::zero());
             if tangents.iter().any(|tangent| *tangent != V::zero())
-                && let Err(error) =
-                    apply(rule.keeps_zeros(), &tangents, &mut slopes, |inputs, outputs| rule.forward(inputs, outputs))
+                && let Err(error) = apply(rule.keeps_zeros(), &tangents, &mut slopes, forward)
             {
                 panic!("{error}");
             }

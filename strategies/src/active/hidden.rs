@@ -7,6 +7,9 @@ use core::any::TypeId;
 /// Runs `f` with all recordings of this thread paused: its statements are computed, not recorded, and their results are
 /// passive. In forward mode, too, what `f` computes is a constant to the derivative. Recordings, and forward drivers, that `f`
 /// starts work as ever. All go on when `f` returns or panics.
+///
+/// The pause is one of this thread. What another thread computes meanwhile, also one that `f` starts, is not paused: there, a
+/// variable of forward mode moves as ever, so use its value; statements of recorded variables panic there anyway.
 pub fn pause<R>(f: impl FnOnce() -> R) -> R {
     struct GoOn;
     impl Drop for GoOn {
