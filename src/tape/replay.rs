@@ -24,8 +24,7 @@ impl<S: Replay> Tape<S> {
     /// While a recording keeps guards, a comparison of a variable that arithmetic would refuse panics as arithmetic does: one of a
     /// recording that is not active, and one of an earlier part of this one that was not [renewed](crate::Scope::renew).
     ///
-    /// Guards are a matter of the thread that records. A comparison on another thread leaves none, and panics only if that
-    /// thread has a recording that keeps guards: compare on the thread that records.
+    /// Compare on the thread that records: on another one, too, a comparison panics while the recording lasts.
     pub fn set_guards(&mut self, keep: bool) {
         self.owned.set_guards(keep);
     }

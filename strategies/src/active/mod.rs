@@ -36,6 +36,8 @@ use crate::{Reverse, TapeNumber};
 use core::any::TypeId;
 use core::cell::{Cell, UnsafeCell};
 use core::ptr;
+use core::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// What the list knows about a recorder without knowing its strategy.
 pub(crate) struct Header {
@@ -159,11 +161,37 @@ fn with_parts<S: Reverse, R>(number: TapeNumber, f: impl FnOnce(&mut S::Tape, &m
     }
 }
 
-/// Whether a recording of this thread keeps guards.
+/// The recordings of all threads that keep guards and have not ended.
+static GUARDED: Mutex<Vec<TapeNumber>> = Mutex::new(Vec::new());
+/// How many there are.
+static GUARDING: AtomicUsize = AtomicUsize::new(0);
+
+/// Makes a recording that keeps guards known to other threads, or forgets it.
+#[cold]
+fn announce(number: TapeNumber, begins: bool) {
+    let mut guarded = GUARDED.lock().unwrap_or_else(PoisonError::into_inner);
+    guarded.retain(|known| *known != number);
+    if begins {
+        guarded.push(number);
+    }
+    GUARDING.store(guarded.len(), Ordering::Relaxed);
+}
+
+/// Whether a recording keeps guards, on this thread or on another one.
 #[inline(always)]
 pub(crate) fn guards() -> bool {
     // SAFETY: the innermost header is valid on its own thread.
-    unsafe { (*innermost()).guards.get() }
+    (unsafe { (*innermost()).guards.get() }) | (GUARDING.load(Ordering::Relaxed) != 0)
+}
+
+/// Fails if a recording on another thread keeps guards, and a comparison on this one, where none does, has a variable of it.
+#[cold]
+#[track_caller]
+fn refuse_elsewhere(number: TapeNumber) {
+    let guarded = || GUARDED.lock().unwrap_or_else(PoisonError::into_inner).contains(&number);
+    if find(number).is_null() && guarded() {
+        stale_comparison(number);
+    }
 }
 
 /// Gives `f` the tape of strategy `S` that records under `number` on this thread, paused or not, if it keeps guards and is not in
@@ -174,6 +202,10 @@ pub(crate) fn guards() -> bool {
 /// When there is no such recording. `f` does not: it writes down a guard and runs no code of users.
 #[track_caller]
 pub(crate) fn with_guarded<S: Reverse>(number: TapeNumber, f: impl FnOnce(&mut S::Tape)) {
+    // SAFETY: the innermost header is valid on its own thread.
+    if !unsafe { (*innermost()).guards.get() } {
+        return refuse_elsewhere(number);
+    }
     let found = find_for_statement(number);
     // SAFETY: listed headers are valid.
     let Some(header) = (unsafe { found.as_ref() }) else { stale_comparison(number) };

@@ -1,7 +1,7 @@
 //! Tapes, and the recordings that own them.
 
 use super::numbers::Numbers;
-use super::{Header, INNERMOST, Recorder, unlist};
+use super::{Header, INNERMOST, Recorder, announce, unlist};
 use crate::external::{Entry, Externals};
 use crate::pool::Pool;
 use crate::{Companion, Mark, MemoryUsage, Replay, Reverse, SweepError, TapeNumber};
@@ -354,12 +354,18 @@ impl<S: Reverse> OwnedTape<S> {
         self.header().outer.set(outer);
         // SAFETY: what was the innermost header is valid.
         self.header().guards.set(self.header().guarded.get() | unsafe { (*outer).guards.get() });
+        if self.header().guarded.get() {
+            announce(self.number(), true);
+        }
     }
 
     /// Takes this tape out of the thread's list, wherever in the list it is.
     #[inline(always)]
     fn unlist(&self) {
         unlist(self.header());
+        if self.header().guarded.get() {
+            announce(self.number(), false);
+        }
         if self.header().pauses.get() > 0 {
             self.header().pauses.set(0);
             self.header().lent.set(false);

@@ -38,6 +38,7 @@ replayable!(
     changed_branches_are_found,
     comparisons_of_stale_variables_panic,
     comparisons_in_a_pause_leave_guards,
+    comparisons_on_another_thread_panic,
     questions_of_closed_variables_leave_guards
 );
 
@@ -446,4 +447,18 @@ fn questions_of_closed_variables_leave_guards<S: Replay<Value = f64> + Strategy>
         assert_eq!(tape.value_of(&y).map(f64::to_bits), value.map(f64::to_bits), "{name}: as before");
         assert_eq!(tape.replay(&[(&x, same)]), Ok(()), "{name}");
     }
+}
+
+fn comparisons_on_another_thread_panic<S: Replay<Value = f64> + Strategy>() {
+    let mut tape = Tape::<S>::new();
+    tape.set_guards(true);
+    let compare = |x: Real<S>| std::thread::scope(|threads| threads.spawn(move || x > 1.0).join());
+    let x = tape.record(|scope| {
+        let x = scope.input(2.0);
+        assert!(compare(x).is_err(), "no guard can be left");
+        x
+    });
+    // A recording that has ended keeps no guards, and one without is of no concern.
+    assert!(matches!(compare(x), Ok(true)));
+    assert!(matches!(Tape::<S>::new().record(|scope| compare(scope.input(2.0))), Ok(true)));
 }
