@@ -30,9 +30,22 @@ under() {
     run -Zmiri-ignore-leaks --test soundness
 }
 
+# Tests of the whole library: zero times infinity, and what comparisons leave with a recording. They read the system's clock and
+# files, and compare numbers of functions whose last bits the interpreter would otherwise change at random.
+library() {
+    local kit="-p tapewright-kit-tests"
+    export MIRIFLAGS="-Zmiri-strict-provenance -Zmiri-disable-isolation -Zmiri-deterministic-floats"
+    echo "miri, $name borrows: zero_times_infinity, replay"
+    cargo +nightly miri test -q $kit --test zero_times_infinity
+    cargo +nightly miri test -q $kit --test replay -- stale_variables in_a_pause questions
+}
+
 # The models run side by side, and share the tests that take long.
 mkdir -p target
-under stacked "" --test slab_stack --test slab_allocations --test slab_transfer --test shared_stack > target/miri-stacked.log 2>&1 &
+{
+    under stacked "" --test slab_stack --test slab_allocations --test slab_transfer --test shared_stack
+    name=stacked library
+} > target/miri-stacked.log 2>&1 &
 stacked=$!
 under tree -Zmiri-tree-borrows --test continuations --test captures --test slab_drops > target/miri-tree.log 2>&1 &
 tree=$!

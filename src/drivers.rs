@@ -21,6 +21,13 @@ use tapewright_strategies::{Reverse, catch_storage_errors};
 /// fn f<S: Strategy>(x: &[Real<S>]) -> Real<S> { (x[0] * x[1] + x[0].sin()).into() }
 /// assert_eq!(gradient::<PrimalValue>(f, &[0.0, 3.0]), [4.0, 0.0]);
 /// ```
+///
+/// [`Passive`](crate::Passive) records nothing, so there is nothing to sweep:
+///
+/// ```compile_fail,E0277
+/// # use tapewright::prelude::*;
+/// gradient::<Passive>(|x| (x[0] * x[1]).into(), &[0.0, 3.0]);
+/// ```
 #[track_caller]
 pub fn gradient<S: Reverse>(f: impl FnOnce(&[Real<S>]) -> Real<S>, x: &[S::Value]) -> Vec<S::Value> {
     value_and_gradient(f, x).1

@@ -94,6 +94,13 @@ pub fn value_and_derivative<S: Forward>(f: impl FnOnce(Real<S>) -> Real<S>, x: S
 /// assert_eq!((values, products), (vec![2.0, 0.0], vec![0.25, 1.0]));
 /// # Ok::<(), tapewright::Error>(())
 /// ```
+///
+/// Variables of a strategy that records carry no tangents:
+///
+/// ```compile_fail,E0277
+/// # use tapewright::prelude::*;
+/// jvp::<Jacobian>(|x| vec![(x[0] * x[1]).into()], &[2.0, 0.0], &[0.25, 0.5]);
+/// ```
 #[allow(clippy::type_complexity, reason = "two vectors, or what is wrong")]
 pub fn jvp<S: Forward>(
     f: impl FnOnce(&[Real<S>]) -> Vec<Real<S>>,

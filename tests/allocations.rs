@@ -2,6 +2,8 @@
 
 #[path = "allocations/counting.rs"]
 mod counting;
+#[path = "../strategies/tests/common/skipped.rs"]
+mod skipped;
 
 use counting::{LIVE, allocations, live_since};
 use std::hint::black_box;
@@ -60,6 +62,12 @@ fn run<S: Taping<Value = f64>>(load: Load, x: &[Real<S>], slice: &mut Vec<Real<S
         }
     }
     y
+}
+
+/// Makes the process and this thread allocate what they keep for a strategy: a tape's first recording draws a block of numbers,
+/// and the lists of the blocks that were drawn and that came back stay.
+fn draw_numbers<S: Reverse>() {
+    drop(Tape::<S>::new().start());
 }
 
 /// One gradient of this load.
@@ -243,6 +251,7 @@ fn the_report_with_reused_identifiers_is_what_the_allocator_says() {
 }
 
 fn assert_hint_suffices<S: Reverse<Value = f64>>() {
+    draw_numbers::<S>();
     for n in [6, 1_000, 100_000] {
         let mut tape = Tape::<S>::with_capacity(Capacity { inputs: 2, statements: n, arguments: 5 * n });
         let mut inputs = Vec::with_capacity(2);
@@ -263,6 +272,39 @@ fn a_recording_within_the_hint_allocates_nothing() {
     assert_hint_suffices::<Jacobian>();
     assert_hint_suffices::<PrimalValue>();
     assert_hint_suffices::<Continuation>();
+}
+
+/// Page faults of this thread so far that read nothing from disk, where the system says.
+fn page_faults() -> Option<usize> {
+    let stat = std::fs::read_to_string("/proc/thread-self/stat").ok()?;
+    // The second field is a name in parentheses; the tenth is the number.
+    stat.rsplit(')').next()?.split_whitespace().nth(7)?.parse().ok()
+}
+
+fn assert_hint_touches<S: Reverse<Value = f64>>() {
+    const STATEMENTS: usize = 1_000_000;
+    let Some(_) = page_faults() else {
+        skipped::skipped("this system does not say how many page faults a thread has met");
+        return;
+    };
+    let mut tape = Tape::<S>::with_capacity(Capacity { inputs: 2, statements: STATEMENTS, arguments: 3 * STATEMENTS });
+    let mut inputs = Vec::with_capacity(2);
+    let before = page_faults();
+    tape.record(|scope| {
+        scope.inputs_into(&[0.5, 0.25], &mut inputs);
+        run(Load::Long(STATEMENTS), &inputs, &mut Vec::new(), &[])
+    });
+    let met = page_faults().zip(before).map(|(after, before)| after - before).expect("it has said so before");
+    let pages = tape.memory().total().used / 4096;
+    assert!(pages > 1000 && met < pages / 20, "{met} page faults for {pages} pages");
+}
+
+#[test]
+fn a_recording_within_the_hint_meets_no_page_faults() {
+    assert_hint_touches::<Jacobian>();
+    assert_hint_touches::<PrimalValue>();
+    assert_hint_touches::<Jacobian<f64, Reuse>>();
+    assert_hint_touches::<Continuation>();
 }
 
 fn assert_reset_empties_the_records<S: Reverse<Value = f64>>() {
@@ -292,6 +334,8 @@ fn a_reset_empties_the_records_and_keeps_their_memory() {
 
 #[test]
 fn tapes_return_everything_also_after_panics_and_hints() {
+    draw_numbers::<Jacobian>();
+    draw_numbers::<PrimalValue>();
     let before = LIVE.get();
     for hint in [0, 10, 1_000_000] {
         let mut tape = Tape::<PrimalValue>::with_capacity(Capacity { inputs: hint, statements: hint, arguments: hint });
@@ -311,6 +355,8 @@ fn tapes_return_everything_also_after_panics_and_hints() {
 
 #[test]
 fn a_leaked_recording_leaks_one_tape() {
+    draw_numbers::<Jacobian>();
+    draw_numbers::<PrimalValue>();
     let tape_bytes = || {
         let before = LIVE.get();
         let mut recording = Tape::<Jacobian>::new().start();

@@ -7,6 +7,9 @@ use tapewright::{Capacity, Float, LaneVector, Shared, Spilled};
 #[cfg(target_os = "linux")]
 #[path = "memory_limits/children.rs"]
 mod children;
+#[cfg(not(target_os = "linux"))]
+#[path = "../strategies/tests/common/skipped.rs"]
+mod skipped;
 
 /// Runs `$f::<strategy>()` for strategies of every kind of tape, index management and layer.
 macro_rules! each {
@@ -109,4 +112,10 @@ fn shared_memory_is_reserved_in_full() {
     let tape = Tape::<Jacobian<f64, Linear, Shared>>::with_capacity(capacity);
     let (bytes, found) = (capacity.bytes(1, 1, 12), tape.memory().usage("free").reserved);
     assert!(found >= bytes, "{found} of {bytes}");
+}
+
+#[cfg(not(target_os = "linux"))]
+#[test]
+fn what_needs_linux_is_not_tested() {
+    skipped::skipped("programs in too little memory, which need limits of the system");
 }

@@ -7,6 +7,8 @@ use tapewright::{AdjointVector, Error, SpillOptions, SpillUsage, Spilled, Spills
 mod corruption;
 #[path = "spilling/faults.rs"]
 mod faults;
+#[path = "../strategies/tests/common/skipped.rs"]
+mod skipped;
 
 /// Strategies whose records go to disk.
 trait Spilling: Spills<Value = f64, Variable: Send + Sync, Id: Send + Sync, Tape: Sync> {}
@@ -220,7 +222,7 @@ fn chain<S: Taping>(x: &[Real<S>], n: usize) -> Real<S> {
 #[test]
 fn a_tape_of_2_gb_spilled_to_an_eighth_gives_the_gradient_of_memory() {
     if std::env::var_os("TAPEWRIGHT_BIG").is_none() {
-        println!("skipped: writes 2 GB to disk and takes as much memory; set TAPEWRIGHT_BIG=1");
+        skipped::skipped("writes 2 GB to disk and takes as much memory; set TAPEWRIGHT_BIG=1");
         return;
     }
     // 5 + 12·4 bytes each.
@@ -241,4 +243,10 @@ fn a_tape_of_2_gb_spilled_to_an_eighth_gives_the_gradient_of_memory() {
     let slab = (1 << 20) + 4096;
     assert!(usage.peak_resident <= memory + slab + usage.in_flight_limit, "{usage:?}");
     assert!(on_disk(usage) > bytes - memory - slab, "{usage:?}");
+}
+
+#[cfg(not(target_os = "linux"))]
+#[test]
+fn what_needs_linux_is_not_tested() {
+    skipped::skipped("corrupted files and full disks, which need /proc and limits of the system");
 }

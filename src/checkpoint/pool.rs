@@ -125,7 +125,15 @@ impl<S: Reverse> fmt::Debug for TapePool<S> {
 /// A nested recording that starts where it is made and ends where it goes out of scope, on return and on panic alike.
 ///
 /// It is swept alone: the recordings around it are not touched. A statement with variables of both is an error, as it is between
-/// any two recordings; one with variables of an outer recording alone is recorded there. At the end it is wiped, and its memory serves the next one of the same pool.
+/// any two recordings; one with variables of an outer recording alone is recorded there. At the end it is wiped, and its
+/// memory serves the next one of the same pool. It belongs to the thread that started it:
+///
+/// ```compile_fail,E0277
+/// # use tapewright::{TapePool, prelude::*};
+/// let pool = TapePool::<Jacobian>::new();
+/// let nested = pool.nested();
+/// std::thread::spawn(move || drop(nested));
+/// ```
 pub struct ScopedNestedRecording<S: Reverse> {
     pool: TapePool<S>,
     running: Option<Recording<S>>,

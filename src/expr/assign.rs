@@ -31,7 +31,16 @@ impl<S: Taping> From<f64> for Real<S> {
 }
 
 impl<S: Taping, N: Statement<S> + Compound> Ex<S, N> {
-    /// Records this expression as one statement and returns its variable; the same as `.into()`.
+    /// Records this expression as one statement and returns its variable; the same as `.into()`, where the compiler does not
+    /// know the type:
+    ///
+    /// ```compile_fail,E0282
+    /// # use tapewright::prelude::*;
+    /// fn f<S: Strategy>(x: &[Real<S>]) -> Real<S> {
+    ///     let y = (x[0] * x[1]).into(); // .eval()
+    ///     (y * x[0]).into()
+    /// }
+    /// ```
     ///
     /// # Panics
     ///

@@ -17,6 +17,37 @@ pub use node::{BackLeaf, Bin, Compound, Leaf, Literal, Operand, RefLeaf, Un};
 /// Operators and functions return expressions; nothing is recorded until an expression becomes a [`Real`] by `.into()`,
 /// [`eval`](Self::eval), [`assign`](Real::assign) or a compound assignment. An expression keeps its values, so it may be
 /// stored and compared; folding it twice records it twice.
+///
+/// An expression is no variable, and two expressions have two types: `.into()` or [`eval`](Self::eval) makes a variable of
+/// either.
+///
+/// ```compile_fail,E0308
+/// # use tapewright::prelude::*;
+/// fn f<S: Strategy>(x: &[Real<S>]) -> Real<S> {
+///     x[0] * x[1] + 1.0 // .into() is missing
+/// }
+/// ```
+///
+/// ```compile_fail,E0308
+/// # use tapewright::prelude::*;
+/// fn f<S: Strategy>(x: &[Real<S>]) -> Real<S> {
+///     let y = if x[0] > 0.0 { x[0] * x[1] } else { x[0] + x[1] };
+///     y.into()
+/// }
+/// ```
+///
+/// One that was built of references borrows its variables:
+///
+/// ```compile_fail,E0597
+/// # use tapewright::prelude::*;
+/// fn f<S: Taping>(x: &[Real<S>]) -> Real<S> {
+///     let kept = {
+///         let y: Real<S> = (&x[0] * &x[0]).into();
+///         &y * 2.0
+///     };
+///     kept.into()
+/// }
+/// ```
 #[derive(TransparentWrapper)]
 #[repr(transparent)]
 #[transparent(N)]
@@ -35,6 +66,39 @@ pub struct Ex<S, N>(pub(crate) N, pub(crate) PhantomData<fn() -> S>);
 ///     sum.sqrt().into()
 /// }
 /// assert_eq!(norm::<Passive>(Real::wrap_slice(&[3.0, 4.0])).value(), 5.0);
+/// ```
+///
+/// A number is no variable until `.into()` makes it one, literals beside variables are `f64`, and all variables of an
+/// expression are of one strategy:
+///
+/// ```compile_fail,E0308
+/// # use tapewright::prelude::*;
+/// fn positive<S: Strategy>(x: Real<S>) -> Real<S> {
+///     if x > 0.0 { x } else { 0.0 }
+/// }
+/// ```
+///
+/// ```compile_fail,E0277
+/// # use tapewright::prelude::*;
+/// fn twice<S: Strategy>(x: Real<S>) -> Real<S> {
+///     (x * 2).into()
+/// }
+/// ```
+///
+/// ```compile_fail,E0277
+/// # use tapewright::prelude::*;
+/// fn product(x: Real<Jacobian>, y: Real<PrimalValue>) -> Real<Jacobian> {
+///     (x * y).into()
+/// }
+/// ```
+///
+/// Under [`Taping`] variables need not be `Copy`: compute with references there.
+///
+/// ```compile_fail,E0508
+/// # use tapewright::prelude::*;
+/// fn product<S: Taping>(x: &[Real<S>]) -> Real<S> {
+///     (x[0] * x[1]).into() // &x[0] * &x[1]
+/// }
 /// ```
 pub type Real<S> = Ex<S, Leaf<S>>;
 

@@ -10,7 +10,39 @@ use tapewright_strategies::{External, Float, Reverse, Scratch, SweepError, activ
 /// The tape owns the callback, so it is there whenever the tape is swept, as often as that may be. It is dropped once, with the
 /// recording. Do not consume what it keeps: a second sweep calls it again.
 ///
-/// Implemented for closures, too.
+/// Implemented for closures, too. Neither a closure nor an object can borrow what may be gone when the tape is swept:
+///
+/// ```compile_fail,E0373
+/// # use tapewright::{CallbackAdjoints, prelude::*};
+/// # let mut tape = Tape::<Jacobian>::new();
+/// tape.record(|scope| {
+///     let x = scope.input(1.0);
+///     let slope = 2.0;
+///     scope.insert_callback(&[x], &[2.0], |adjoints: &mut CallbackAdjoints<f64>| { // move is missing
+///         let seed = adjoints.get_and_reset_output(0);
+///         adjoints.increment_input(0, slope * seed);
+///         Ok(())
+///     })[0]
+/// });
+/// ```
+///
+/// ```compile_fail,E0597
+/// # use tapewright::{Callback, CallbackAdjoints, SweepError, prelude::*};
+/// struct Slopes(&'static [f64]);
+/// impl Callback<f64> for Slopes {
+///     fn compute_adjoint(&self, adjoints: &mut CallbackAdjoints<'_, f64>) -> Result<(), SweepError> {
+///         let seed = adjoints.get_and_reset_output(0);
+///         adjoints.increment_input(0, self.0[0] * seed);
+///         Ok(())
+///     }
+/// }
+/// # let mut tape = Tape::<Jacobian>::new();
+/// let slopes = vec![2.0];
+/// let y = tape.record(|scope| {
+///     let x = scope.input(1.0);
+///     scope.insert_callback(&[x], &[2.0], Slopes(&slopes))[0]
+/// });
+/// ```
 pub trait Callback<V: Float>: Send + Sync + 'static {
     /// Moves adjoints from the outputs to the inputs.
     ///

@@ -1,13 +1,13 @@
 //! Launches of kernels.
 
-use super::operands::{Body, Operands, Slot, Writes, Reads, Modes};
+use super::operands::{Body, Modes, Operands, Reads, Slot, Writes};
 use super::term::Term;
 use super::view::{Points, View};
 use crate::expr::Real;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use tapewright_strategies::lanes::{
-    Assign, Buffer, Grid, Key, Kept, Node, Number, Operand, Program, Read, Recorded, Reduce, extremum, run, sum,
+    Assign, Buffer, Grid, Kept, Key, Node, Number, Operand, Program, Read, Recorded, Reduce, extremum, run, sum,
 };
 use tapewright_strategies::{TapeNumber, Taping};
 
@@ -169,7 +169,10 @@ impl<'a, S: Taping, const R: usize> Start<'a, S, R> {
             numbers.push(view.number);
             let expected = *shape.get_or_insert(view.shape());
             let found = view.shape();
-            assert!(expected == found, "the views of a launch have one shape: operand {k} has {found:?}, not {expected:?}");
+            assert!(
+                expected == found,
+                "the views of a launch have one shape: operand {k} has {found:?}, not {expected:?}"
+            );
         }
         let shape = shape.expect("a launch has a view among its operands");
         let grid = Grid::new(&shape, &range.0);
@@ -208,7 +211,13 @@ impl<'a, S: Taping, const R: usize> Start<'a, S, R> {
     }
 
     #[track_caller]
-    fn record<P: Program>(&self, program: P, grid: Grid, kept: SmallVec<[Kept<S::Value>; 4]>, value: &[S::Value]) -> Real<S> {
+    fn record<P: Program>(
+        &self,
+        program: P,
+        grid: Grid,
+        kept: SmallVec<[Kept<S::Value>; 4]>,
+        value: &[S::Value],
+    ) -> Real<S> {
         let number = self.recording.expect("it is recorded");
         let variables = self.slots.iter().filter_map(|slot| match slot {
             Slot::Number(variable) => Some((variable.value(), variable.id())),
@@ -241,7 +250,8 @@ impl<'a, S: Taping, const R: usize> Start<'a, S, R> {
     /// A buffer for what is to be written to a view.
     fn buffer(&self, spare: Option<Arc<Buffer<S::Value>>>) -> Arc<Buffer<S::Value>> {
         let length = self.grid.elements();
-        let usable = |buffer: &mut Arc<Buffer<S::Value>>| Arc::get_mut(buffer).is_some_and(|buffer| buffer.len() == length);
+        let usable =
+            |buffer: &mut Arc<Buffer<S::Value>>| Arc::get_mut(buffer).is_some_and(|buffer| buffer.len() == length);
         if let Some(buffer) = spare.and_then(|mut buffer| usable(&mut buffer).then_some(buffer)) {
             return buffer;
         }
@@ -261,9 +271,7 @@ impl<'a, S: Taping, const R: usize> Start<'a, S, R> {
         for k in 0..self.slots.len() {
             let beside = P::READS.reads(k, true);
             let apart = match &mut self.slots[k] {
-                Slot::Write(view) => {
-                    (beside || Arc::get_mut(&mut view.values).is_none()).then(|| view.spare.take())
-                }
+                Slot::Write(view) => (beside || Arc::get_mut(&mut view.values).is_none()).then(|| view.spare.take()),
                 _ => None,
             };
             news.push(apart.map(|spare| self.buffer(spare)));
@@ -318,4 +326,3 @@ impl<'a, S: Taping, const R: usize> Start<'a, S, R> {
         }
     }
 }
-

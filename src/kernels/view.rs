@@ -193,4 +193,3 @@ impl From<Range<usize>> for Points<1> {
         Self([range])
     }
 }
-

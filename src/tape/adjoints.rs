@@ -177,7 +177,16 @@ pub(super) fn view_slot<S: Reverse, const R: usize>(
     }
 }
 
-/// The result of a sweep.
+/// The result of a sweep. It is gone when the tape records anew:
+///
+/// ```compile_fail,E0499
+/// # use tapewright::prelude::*;
+/// # let mut tape = Tape::<Jacobian>::new();
+/// let x = tape.record(|scope| scope.input(1.0));
+/// let adjoints = tape.sweep(&[(&x, 1.0)]).unwrap();
+/// tape.record(|_| ());
+/// let _ = adjoints.of(&x);
+/// ```
 pub struct Adjoints<'a, S: Reverse> {
     pub(super) owned: &'a OwnedTape<S>,
     pub(super) parts: &'a Parts,

@@ -52,6 +52,15 @@ impl<S: Replay> Tape<S> {
     /// # Ok::<(), tapewright::Error>(())
     /// ```
     ///
+    /// Recordings of partials alone have no such method:
+    ///
+    /// ```compile_fail,E0599
+    /// # use tapewright::prelude::*;
+    /// let mut tape = Tape::<Jacobian>::new();
+    /// let x = tape.record(|scope| scope.input(1.0));
+    /// let _ = tape.replay(&[(&x, 2.0)]);
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::ForeignVariable`] when a variable belongs to another recording. [`Error::Sweep`] with

@@ -133,7 +133,13 @@ impl<S: Reverse> fmt::Debug for Scope<'_, S> {
 
 /// A recording that is not bound to a closure: it records until [`finish`](Self::finish) or until it is dropped.
 ///
-/// If it is leaked, its tape is leaked and stays active on this thread.
+/// If it is leaked, its tape is leaked and stays active on this thread. It cannot go to another one:
+///
+/// ```compile_fail,E0277
+/// # use tapewright::prelude::*;
+/// let recording = Tape::<Jacobian>::new().start();
+/// std::thread::spawn(move || drop(recording));
+/// ```
 pub struct Recording<S: Reverse> {
     running: Running<S>,
     inputs: Range<usize>,

@@ -20,7 +20,7 @@ use smallvec::SmallVec;
 /// **8 + 8d + 4(a + 1) bytes, rounded up to a multiple of 8** (`f64` values, `u32` identifiers; d ≤ a follows from the
 /// operators, see [`Shape`](crate::Shape)); 8 of them are on the stack. Passive arguments count in `a` and `d` as the
 /// others do. A function of slices takes 8 + 12a + 8 for its `a` active arguments, a sum 8 + 4a + 8, both rounded up in the
-/// same way. An input takes nothing.
+/// same way. An input takes nothing. All of this is the same with [`Linear`] and with [`Reuse`](crate::Reuse).
 ///
 /// That is more memory than [`Jacobian`](crate::Jacobian) takes for the same statement, and the sweep calls a function for
 /// each statement. Choose it for closures of your own on the tape, and for statements with passive arguments, which it records as

@@ -534,9 +534,7 @@ impl<V: Float> Externals<V> {
                 Deed::Function(rule) => size_of_val(&**rule) + rule.owned_bytes(),
                 Deed::Launch(launch) => launch.bytes().1,
             };
-            rule + entry.inputs.bytes()
-                + size_of_val(&*entry.passive)
-                + entry.outputs.bytes()
+            rule + entry.inputs.bytes() + size_of_val(&*entry.passive) + entry.outputs.bytes()
         };
         let owned: usize = self.list.iter().map(owned).sum();
         let list = MemoryUsage::of_vec(&self.list);

@@ -10,7 +10,10 @@
 //! | [`Tangent`] | nothing: variables carry their derivatives along some directions | 0 |
 //! | [`Jacobian`] | the distinct partials, computed when the statement is | at most 1 + 12a |
 //! | [`PrimalValue`] | the value and the means to recompute the partials | at most 17 + 4a + 8c + 8p |
+//! | [`Hybrid`] | the smaller of the two, by type of statement | at most that of `PrimalValue` |
 //! | [`Continuation`] | a closure of its own that propagates adjoints | at most 20 + 12(a + p) |
+//!
+//! These are the bytes with [`Linear`] indices. With [`Reuse`], statements of all but `Continuation` take 4 more.
 //!
 //! Users depend on `tapewright`, which re-exports all of this; authors of strategies depend on this crate alone and begin
 //! at [`Taping`].

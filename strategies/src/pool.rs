@@ -102,13 +102,19 @@ impl Pool {
 
     /// Makes room for identifiers below this. All is as it was when the allocator has no memory for that.
     pub(crate) fn grow(&mut self, length: usize) -> Result<(), Refusal> {
+        let bytes = length.saturating_mul(size_of::<u32>());
+        let refusal = Refusal::OutOfMemory { bytes, what: "the identifiers of variables that are alive at once" };
+        if self.free.is_empty() {
+            // Memory that the allocator has cleared need not be touched before it is used.
+            match (bytemuck::try_zeroed_vec(length), bytemuck::try_zeroed_vec(length)) {
+                (Ok(free), Ok(counts)) => (self.free, self.counts) = (free, counts),
+                _ => return Err(refusal),
+            }
+            return Ok(());
+        }
         for list in [&mut self.counts, &mut self.free] {
             if list.try_reserve(length.saturating_sub(list.len())).is_err() {
-                let bytes = length.saturating_mul(size_of::<u32>());
-                return Err(Refusal::OutOfMemory {
-                    bytes,
-                    what: "the identifiers of variables that are alive at once",
-                });
+                return Err(refusal);
             }
         }
         self.counts.resize(length.max(self.counts.len()), 0);
@@ -119,5 +125,24 @@ impl Pool {
     /// Bytes obtained from the allocator.
     pub(crate) const fn reserved(&self) -> usize {
         (self.free.capacity() + self.counts.capacity()) * size_of::<u32>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Pool;
+
+    #[test]
+    fn identifiers_that_another_tape_returned_are_not_given_out() {
+        let (mut pool, mut fresh) = (Pool::new(), 1);
+        pool.grow(8).expect("a few words");
+        for id in 1..=5 {
+            assert_eq!(pool.next(fresh, 8), Some(id));
+            pool.take(u64::from(id), &mut fresh);
+        }
+        pool.release(5);
+        assert_eq!(pool.next(6, 8), Some(5), "the tape's own");
+        assert_eq!(pool.next(5, 8), None, "a tape that has not come so far would give it out once more");
+        assert_eq!(pool.next(3, 8), None);
     }
 }

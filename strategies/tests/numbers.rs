@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tapewright_strategies::active::{self, OwnedTape};
-use tapewright_strategies::{Continuation, Jacobian, LinearId, PrimalValue, Reverse};
+use tapewright_strategies::{Continuation, Continuations, Jacobian, LinearId, PrimalValue, Records, Reverse};
 
 /// Records one statement of one input, and checks that a variable of another recording is refused.
 fn one_recording<S: Reverse<Value = f64, Id = LinearId>>(tape: &mut OwnedTape<S>, foreign: LinearId) -> LinearId {
@@ -19,8 +19,8 @@ fn s2_recordings_go_on_when_all_numbers_have_been_used() {
     // Blocks of 256 numbers; the last 4096 are for strategies that have none yet.
     active::pretend_drawn(4096 + 3);
     std::panic::set_hook(Box::new(|_| ()));
-    let mut jacobian = OwnedTape::<Jacobian>::new(Default::default());
-    let mut primal = OwnedTape::<PrimalValue>::new(Default::default());
+    let mut jacobian = OwnedTape::<Jacobian>::new(Records::default());
+    let mut primal = OwnedTape::<PrimalValue>::new(Records::default());
     let (mut last, mut seen) = ((LinearId::PASSIVE, LinearId::PASSIVE), [Vec::new(), Vec::new()]);
     for _ in 0..5000 {
         last.0 = one_recording(&mut jacobian, last.1);
@@ -36,12 +36,12 @@ fn s2_recordings_go_on_when_all_numbers_have_been_used() {
     assert!(numbers.len() <= 3 * 256, "they repeat: {}", numbers.len());
 
     // A strategy that comes now, and thousands of threads that record.
-    let mut late = OwnedTape::<Continuation>::new(Default::default());
+    let mut late = OwnedTape::<Continuation>::new(Continuations::default());
     let other = one_recording(&mut late, last.0);
     assert!(!seen.iter().flatten().any(|number| *number == other.number()));
     for _ in 0..2000 {
         let in_thread = || {
-            let mut tape = OwnedTape::<Jacobian>::new(Default::default());
+            let mut tape = OwnedTape::<Jacobian>::new(Records::default());
             one_recording(&mut tape, LinearId::PASSIVE).number()
         };
         let number = std::thread::spawn(in_thread).join().expect("no panic");

@@ -3,6 +3,8 @@
 #[macro_use]
 #[path = "common/slabs.rs"]
 mod slabs;
+#[path = "common/skipped.rs"]
+mod skipped;
 
 use slabs::scaled;
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -140,7 +142,7 @@ fn c6_c7_an_operation_costs_the_same_for_a_hundred_million() {
     if std::env::var_os("TAPEWRIGHT_BIG").is_some() {
         pushes_and_pops::<64, 1024>(100_000_000);
     } else {
-        eprintln!("skipped: takes 0.8 GB; set TAPEWRIGHT_BIG=1 to run it");
+        skipped::skipped("takes 0.8 GB; set TAPEWRIGHT_BIG=1 to run it");
     }
 }
 

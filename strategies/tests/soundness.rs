@@ -3,13 +3,13 @@
 #[allow(dead_code, reason = "shared with other tests")]
 mod common;
 
-use common::{Linear, Plus, Times, Var, adjoints, eval, input};
+use common::{Linear, Lit, Plus, Times, Var, adjoints, eval, input};
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tapewright_strategies::active::{self, OwnedTape, Running};
 use tapewright_strategies::{
-    Capacity, Companion, Continuation, External, Hybrid, Jacobian, LinearId, Nary, PrimalValue, Reuse, SweepError,
-    TapeNumber, Taping,
+    Capacity, Companion, Comparison, Continuation, External, Hybrid, Jacobian, LinearId, Nary, PrimalValue, Reuse,
+    Shared, SweepError, TapeNumber, Taping,
 };
 
 /// Runs each scenario under every strategy.
@@ -236,6 +236,24 @@ fn identifiers_of_recordings_of_another_strategy_are_refused<S: Linear>() {
     within::<S, Hybrid>();
 }
 
+/// A comparison leaves its guard with the recording by another way than statements do.
+#[test]
+fn comparisons_of_another_strategy_leave_no_guard() {
+    type Other = PrimalValue<f64, tapewright_strategies::Linear, Shared>;
+    let mut tape = tape::<PrimalValue>();
+    tape.set_guards(true);
+    tape.record(|number| {
+        let x = input::<PrimalValue>(number, 2.0);
+        <Other as Taping>::compare(&x, &Lit(1.0), Comparison::Greater);
+    });
+    assert_eq!(tape.replay(&[(1, 0.0)]), Ok(()), "no comparison of this strategy comes out differently");
+    tape.record(|number| {
+        let x = input::<PrimalValue>(number, 2.0);
+        <PrimalValue as Taping>::compare(&x, &Lit(1.0), Comparison::Greater);
+    });
+    assert!(matches!(tape.replay(&[(1, 0.0)]), Err(SweepError::BranchChanged { .. })), "and its own leave one");
+}
+
 fn identifiers_beyond_the_recording_are_refused<S: Linear>() {
     let mut tape = tape::<S>();
     tape.record(|number| {
@@ -247,6 +265,21 @@ fn identifiers_beyond_the_recording_are_refused<S: Linear>() {
         }
     });
     works(&mut tape);
+}
+
+#[test]
+fn slots_beyond_the_recording_cannot_be_given_values() {
+    let mut tape = tape::<PrimalValue>();
+    for statements in [0, 1, 100] {
+        tape.record(|number| {
+            let x = input::<PrimalValue>(number, 2.0);
+            (0..statements).fold(x, |x, _| eval::<PrimalValue, _>(&Times(x, x)));
+        });
+        assert_eq!(tape.replay(&[(1, 1.0)]), Ok(()));
+        for slot in [statements + 2, statements + 3, 1_000_000] {
+            assert!(matches!(tape.replay(&[(slot, 1.0)]), Err(SweepError::Unsupported { .. })), "slot {slot}");
+        }
+    }
 }
 
 #[test]

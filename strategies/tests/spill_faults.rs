@@ -3,6 +3,8 @@
 
 #[path = "common/files.rs"]
 mod files;
+#[path = "common/skipped.rs"]
+mod skipped;
 
 use files::{Directory, open_files};
 use std::fs::{self, File};
@@ -185,7 +187,7 @@ fn c19_a_full_disk_is_an_error_that_loses_nothing() {
         status.is_ok_and(|status| status.success())
     });
     let Some(unshare) = unshare else {
-        println!("skipped: this user cannot mount a file system of limited size");
+        skipped::skipped("this user cannot mount a file system of limited size");
         return;
     };
     let inner = format!("{mount} && exec \"$0\" --exact scenario_of_a_child --nocapture --test-threads=1");
@@ -363,7 +365,7 @@ fn no_threads(directory: &Path) {
 #[test]
 fn c19_missing_memory_is_an_error_that_loses_nothing() {
     if std::env::var_os("TSAN_OPTIONS").is_some() {
-        println!("skipped: the thread sanitizer needs more addresses than the limit allows");
+        skipped::skipped("the thread sanitizer needs more addresses than the limit allows");
         return;
     }
     let directory = Directory::new("memory");

@@ -28,7 +28,12 @@ macro_rules! differences {
                 f::<Passive>(&View::new([$n], &at)).value()
             };
             let slope = (moved(1e-5) - moved(-1e-5)) / 2e-5;
-            assert!((f64::from_bits(gradient[k]) - slope).abs() < 1e-8, "element {k} of {}: {} and {slope}", $n, f64::from_bits(gradient[k]));
+            assert!(
+                (f64::from_bits(gradient[k]) - slope).abs() < 1e-8,
+                "element {k} of {}: {} and {slope}",
+                $n,
+                f64::from_bits(gradient[k])
+            );
         }
     }};
 }

@@ -158,9 +158,10 @@ fn k8_the_residual_of_a_laplacian_has_the_gradient_of_the_formula() {
                 )
             });
             assert_eq!(kept, [1, 1, 1], "K10: one reverse kernel for each launch");
-            let at = |v: &[f64], k: usize, shift: isize| k.checked_add_signed(shift).and_then(|k| v.get(k)).copied().unwrap_or(0.0);
-            let r: Vec<f64> =
-                (0..n).map(|k| 3.0 * (2.0 * x[k] - at(&x, k, -1) - at(&x, k, 1)) - b[k]).collect();
+            let at = |v: &[f64], k: usize, shift: isize| {
+                k.checked_add_signed(shift).and_then(|k| v.get(k)).copied().unwrap_or(0.0)
+            };
+            let r: Vec<f64> = (0..n).map(|k| 3.0 * (2.0 * x[k] - at(&x, k, -1) - at(&x, k, 1)) - b[k]).collect();
             let sum: f64 = r.iter().map(|r| r * r).sum();
             assert!(close(f64::from_bits(value), sum, n as f64), "the value at n = {n}");
             for k in 0..n {
@@ -237,7 +238,9 @@ fn k6_a_kernel_that_reads_one_variable_is_reversed_by_a_reduction() {
         assert!((adjoints.of(&k).expect("k") - slope).abs() < 1e-7, "{slope}");
         let of_x = adjoints.of_view(&x).expect("x").into_owned();
         for i in 0..n {
-            let moved = |h: f64| f(1.5, &at.iter().enumerate().map(|(j, x)| if i == j { x + h } else { *x }).collect::<Vec<_>>());
+            let moved = |h: f64| {
+                f(1.5, &at.iter().enumerate().map(|(j, x)| if i == j { x + h } else { *x }).collect::<Vec<_>>())
+            };
             let slope = (moved(h) - moved(-h)) / (2.0 * h);
             assert!((of_x[i] - slope).abs() < 1e-7, "∂x[{i}] is {}, not {slope}", of_x[i]);
         }

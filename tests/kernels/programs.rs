@@ -67,7 +67,8 @@ fn burgers_has_the_values_and_the_gradient_of_scalar_statements() {
             let adjoints = tape.sweep(&[(&f, 1.0)]).expect("swept");
             (f.value().to_bits(), bits(&adjoints.of_view(&u).expect("u")), bits(&adjoints.of_view(&v).expect("v")))
         });
-        let primal = burgers::<Passive>(&View::new([rows, columns], &u0), &View::new([rows, columns], &v0), steps, a, nu);
+        let primal =
+            burgers::<Passive>(&View::new([rows, columns], &u0), &View::new([rows, columns], &v0), steps, a, nu);
         assert_eq!(primal.value().to_bits(), value, "the value under Passive");
         let both: Vec<f64> = u0.iter().chain(&v0).copied().collect();
         let (expected, gradient) = value_and_gradient::<Jacobian>(

@@ -38,7 +38,7 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
             counts = self.count(counts, start);
         }
         let (segments, values) = self.reserved();
-        let codes = usize_of(self.next) - 1;
+        let codes = self.spans.first().map_or(0, |span| usize_of(self.next - span.first));
         let ids = counts.arguments * size_of::<M::Index>();
         let tails = counts.statements * Self::TAIL;
         let report = MemoryReport::new(counts.statements, counts.arguments)

@@ -321,7 +321,11 @@ unsafe fn add_chunk<V: Float, L: Vector<Number = V>, T: Term<V>>(
             let skip = k * L::N;
             // SAFETY: promised by the caller; `single` has as many numbers.
             let terms: L = unsafe {
-                if inside { term.lanes::<L>(memory, start + i + skip.cast_signed()) } else { L::load(&raw const single[skip]) }
+                if inside {
+                    term.lanes::<L>(memory, start + i + skip.cast_signed())
+                } else {
+                    L::load(&raw const single[skip])
+                }
             };
             sums[k] = sums[k] + terms;
             k += 1;

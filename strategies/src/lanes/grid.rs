@@ -73,7 +73,10 @@ impl fmt::Display for BadRange {
         match self {
             Self::Rank { range, views } => write!(f, "a range of rank {range} is none of views of rank {views}"),
             Self::Beyond { dimension, range, length } => {
-                write!(f, "the range {range:?} along dimension {dimension} goes beyond the views, whose length there is {length}")
+                write!(
+                    f,
+                    "the range {range:?} along dimension {dimension} goes beyond the views, whose length there is {length}"
+                )
             }
             Self::Backwards { dimension, range } => {
                 write!(f, "the range {range:?} along dimension {dimension} begins behind its end")

@@ -4,7 +4,9 @@ use super::buffer::Buffer;
 use super::grid::Grid;
 use super::keys::{Kind, OPERANDS};
 use super::program::{OUTPUTS, Program};
-use super::reverse::{Adjoint, BackOperand, Seed, constant_slope, reaches_all, reverse, takes_uniform, tangent, works_in_place};
+use super::reverse::{
+    Adjoint, BackOperand, Seed, constant_slope, reaches_all, reverse, takes_uniform, tangent, works_in_place,
+};
 use super::shadow::{Shadow, Shadows, copy_outside};
 use crate::{Float, SweepError};
 use smallvec::SmallVec;
@@ -262,12 +264,7 @@ impl<V: Float, P: Program> Recorded<V, P> {
     }
 
     /// Runs the loops.
-    fn run(
-        &self,
-        targets: &mut [Target<V>],
-        seeds: &[Shadow<V>],
-        in_place: [bool; OUTPUTS],
-    ) -> [V; OPERANDS] {
+    fn run(&self, targets: &mut [Target<V>], seeds: &[Shadow<V>], in_place: [bool; OUTPUTS]) -> [V; OPERANDS] {
         let mut operands = self.back_operands();
         for (operand, target) in operands.iter_mut().zip(targets) {
             operand.adjoint = match target {

@@ -9,8 +9,8 @@ mod buffer;
 mod forward;
 mod grid;
 mod keys;
-mod launch;
 mod lane;
+mod launch;
 mod level;
 mod memory;
 mod program;
@@ -32,6 +32,6 @@ pub use program::{Assign, OUTPUTS, Program, Reduce, Written};
 pub use reverse::{Adjoint, BackOperand, Seed, needs, reaches_all, reverse, takes_uniform, works_in_place};
 pub use shadow::{Shadow, Shadows};
 pub use tree::{
-    Bin, Compared, Comparing, Condition, Constant, Joined, LaneFunction, LaneOperator, Let, Local, New, Node, Number, Read,
-    Select, Slope, Un,
+    Bin, Compared, Comparing, Condition, Constant, Joined, LaneFunction, LaneOperator, Let, Local, New, Node, Number,
+    Read, Select, Slope, Un,
 };

@@ -297,7 +297,10 @@ unsafe fn gather_rows<V: Float, L: Vector<Number = V>, P: Program>(gather: &Gath
 ///
 /// The readers are, and what they read is inside the views.
 #[inline(always)]
-unsafe fn contributions<V: Float, L: Vector<Number = V>, P: Program>(gather: &Gather<'_, V, P>, at: isize) -> [L; OPERANDS] {
+unsafe fn contributions<V: Float, L: Vector<Number = V>, P: Program>(
+    gather: &Gather<'_, V, P>,
+    at: isize,
+) -> [L; OPERANDS] {
     let mut sums = [L::nothing(); OPERANDS];
     each_leaf!(N => {
         if const { is::<P>(N, Kind::Read) } {
@@ -399,7 +402,12 @@ unsafe fn border<V: Float, L: Vector<Number = V>, P: Program>(
 ///
 /// As [`border`].
 #[inline(always)]
-unsafe fn masked<V: Float, L: Vector<Number = V>, P: Program>(gather: &Gather<'_, V, P>, row: [isize; 3], i: isize, end: isize) {
+unsafe fn masked<V: Float, L: Vector<Number = V>, P: Program>(
+    gather: &Gather<'_, V, P>,
+    row: [isize; 3],
+    i: isize,
+    end: isize,
+) {
     let (start, range) = (gather.memory.at(row, 0), &gather.range);
     let chosen = L::within(0, end - i);
     let mut sums = [L::nothing(); OPERANDS];
@@ -492,7 +500,13 @@ fn gathered<V: Float, P: Program, const CARE: bool>(gather: &Gather<'_, V, P>, p
 }
 
 /// Calls `f` with each point of the range whose read with this key gives the element at `point`.
-fn readers(shape: [isize; 4], range: &Region, key: super::keys::Key, point: [isize; 4], f: &mut impl FnMut([isize; 4])) {
+fn readers(
+    shape: [isize; 4],
+    range: &Region,
+    key: super::keys::Key,
+    point: [isize; 4],
+    f: &mut impl FnMut([isize; 4]),
+) {
     let along = |d: usize| {
         let (shift, last) = (key.shift(d), shape[d] - 1);
         let straight = point[d] - shift;

@@ -260,8 +260,12 @@ macro_rules! with_registers {
                 unsafe { $put(to, $cast(mask), self.0) }
             }
             #[inline(always)]
-            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_possible_wrap,
-                reason = "k is below N")]
+            #[allow(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                clippy::cast_possible_wrap,
+                reason = "k is below N"
+            )]
             fn within(from: isize, to: isize) -> $register {
                 let mut bits = [0 as $int; $n];
                 let mut k = 0;

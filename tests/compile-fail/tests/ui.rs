@@ -1,6 +1,9 @@
 //! Programs that must not compile are refused with the errors that are committed beside them, each short enough to be
 //! read.
 
+#[path = "../../../strategies/tests/common/skipped.rs"]
+mod skipped;
+
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -19,7 +22,7 @@ fn compiler() -> String {
 fn mistakes_are_refused_with_the_committed_errors() {
     let compiler = compiler();
     if !compiler.starts_with(COMPILER) {
-        println!("skipped: the errors were recorded with {COMPILER}x, and this is {compiler}");
+        skipped::skipped(&format!("the errors were recorded with {COMPILER}x, and this is {compiler}"));
         return;
     }
     let cases = trybuild::TestCases::new();

@@ -134,7 +134,30 @@ fn long_recordings_and_external_functions<S: Reverse<Value = f64>>() {
     }
 }
 
+/// A function of infinite slope, and one beside it: what its rule makes of a lane in which all adjoints are 0 does not arrive.
+fn a_lane_in_which_nothing_arrives_at_an_external_function_is_not_touched<S: Reverse<Value = f64>>() {
+    struct Steep;
+    impl External<f64> for Steep {
+        fn reverse(&self, outputs: &[f64], inputs: &mut [f64]) -> Result<(), SweepError> {
+            self.reverse_lanes(1, outputs, inputs)
+        }
+        fn reverse_lanes(&self, _: usize, outputs: &[f64], inputs: &mut [f64]) -> Result<(), SweepError> {
+            inputs.iter_mut().zip(outputs).for_each(|(to, from)| *to += from * f64::INFINITY);
+            Ok(())
+        }
+    }
+    let mut tape = Tape::<S>::new();
+    let (x, y) = record(&mut tape, &[2.0], |x| {
+        let steep = external(&x[..1], &[1.0], Steep).remove(0);
+        vec![steep, (&x[0] * 3.0).into()]
+    });
+    let found = tape.sweep_lanes(&[(&y[0], [1.0, 0.0, -0.0]), (&y[1], [1.0, 1.0, 2.0])]).expect("of this recording");
+    assert_eq!(found.of(&x[0]), Ok([f64::INFINITY, 3.0, 6.0]));
+    agrees_in_every_width(&mut tape, &x, &y);
+}
+
 everywhere!(
+    a_lane_in_which_nothing_arrives_at_an_external_function_is_not_touched,
     lanes_of_statements_of_all_kinds,
     zeros_keep_their_sign_and_ignore_infinite_partials,
     long_recordings_and_external_functions

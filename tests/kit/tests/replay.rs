@@ -360,7 +360,8 @@ fn comparisons_of_stale_variables_panic<S: Replay<Value = f64>>() {
         assert!(text.contains("renew") && text.contains(&format!("#{}", number_of(stale))), "{text}");
         panic_of(|| tape.resume(|_| 1.0 < *stale));
         panic_of(|| tape.resume(|_| stale.floor()));
-        panic_of(|| tape.resume(|_| Closed::from((*stale).clone()) == Closed::from(2.0)));
+        let closed = Closed::from((*stale).clone());
+        panic_of(|| tape.resume(|_| closed == 2.0));
     }
     // Of a recording that has finished, too; its value can be compared.
     let foreign = Tape::<S>::new().record(|scope| scope.input(3.0));
@@ -398,6 +399,7 @@ fn comparisons_in_a_pause_leave_guards<S: Replay<Value = f64>>() {
 /// A question to a variable, its answer as a number, two inputs between which the answer changes, and one where it does not.
 type Question<S> = (&'static str, fn(&Closed<S>) -> i64, [f64; 3]);
 
+#[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "answers are small numbers")]
 fn questions_of_closed_variables_leave_guards<S: Replay<Value = f64> + Strategy>() {
     use num_traits::float::{FloatCore, TotalOrder};
     use num_traits::{AsPrimitive, Euclid, Float, One, Signed, ToPrimitive, Zero};

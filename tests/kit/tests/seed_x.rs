@@ -18,5 +18,7 @@ mod nested;
 mod repeated_sin;
 #[path = "seed_x/rules.rs"]
 mod rules;
+#[path = "seed_x/stages.rs"]
+mod stages;
 #[path = "seed_x/undeclared.rs"]
 mod undeclared;

@@ -16,3 +16,6 @@ mod edges;
 mod interruptions;
 #[path = "time_loops/shapes.rs"]
 mod shapes;
+#[cfg(not(target_os = "linux"))]
+#[path = "../../../strategies/tests/common/skipped.rs"]
+mod skipped;

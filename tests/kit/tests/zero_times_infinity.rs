@@ -53,7 +53,10 @@ fn every_kind<S: Taping>(x: &[Real<S>]) -> Real<S> {
     (sign.abs() + flat.sqrt()).eval().sqrt().into()
 }
 
-fn gradients<S: Reverse<Value = f64>>() -> Vec<(&'static str, Program<S>, Vec<f64>, Vec<f64>)> {
+/// A program with its name, a point, and the gradient there.
+type Case<S> = (&'static str, Program<S>, Vec<f64>, Vec<f64>);
+
+fn gradients<S: Reverse<Value = f64>>() -> Vec<Case<S>> {
     vec![
         ("clipped", clipped, vec![-1.0], vec![0.0]),
         ("clipped_by_a_variable", clipped_by_a_variable, vec![-1.0, 2.0], vec![0.0, 0.0]),

@@ -82,7 +82,7 @@ impl<V: Float, M: IndexManager> Default for Continuations<V, M> {
             data: ptr::null_mut(),
             top: ptr::null_mut(),
             next: 1,
-            identifiers: M::LARGEST,
+            identifiers: M::LARGEST + 1,
             number: TapeNumber::default(),
             resumed: Resumed::default(),
             segments: Vec::new(),
@@ -150,6 +150,19 @@ impl<V: Float, M: IndexManager> Continuations<V, M> {
     /// Changes the number of identifiers that a recording may use, for tests that exhaust them.
     pub fn limit_identifiers(&mut self, identifiers: u64) {
         self.identifiers = identifiers.min(M::LARGEST).saturating_add(1);
+    }
+
+    /// Gives the first variable of a recording, in which there is none yet, this identifier: for tests that use the
+    /// last identifiers.
+    ///
+    /// # Panics
+    ///
+    /// When there are variables, and when there is no such identifier.
+    #[doc(hidden)]
+    pub fn begin_identifiers_at(&mut self, first: u64) {
+        let allowed = (1..=self.identifiers).contains(&first);
+        assert!(self.next == 1 && allowed, "identifiers begin where the recording does");
+        self.next = first;
     }
 
     /// The identifier of a new variable. The one place that decides it.

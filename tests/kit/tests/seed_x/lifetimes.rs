@@ -1,5 +1,5 @@
-//! Rules belong to the tape: row X17. (Row X16, that a callback cannot be outlived by the sweep, is a program that does not
-//! compile, in `compile-fail`.)
+//! Rules belong to the tape: rows X16 and X17. (That a sweep cannot outlive what a callback borrows are programs that do not
+//! compile: in `compile-fail`, and in the documentation of `Callback`.)
 
 use crate::everywhere::{everywhere, float};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -24,6 +24,34 @@ impl<V: Float> Callback<V> for Dropped {
         adjoints.increment_input(0, seed);
         Ok(())
     }
+}
+
+/// The seed's callback must outlive the sweep, and nothing sees to it. Here the tape keeps it: it is there for every sweep, of
+/// positions and lanes too, when the function that made it has returned, and when the tape has gone to another thread.
+fn x16_callbacks_outlive_the_sweeps_of_their_tape<S: Reverse<Tape: Send, Variable: Sync>>() {
+    fn record<S: Reverse>(tape: &mut Tape<S>, drops: &Arc<AtomicUsize>) -> (Real<S>, Real<S>) {
+        tape.record(|scope| {
+            let x = scope.input(float(2.0));
+            let local = Dropped(Arc::clone(drops));
+            let y = scope.insert_callback(std::slice::from_ref(&x), &[x.value()], local).remove(0);
+            (x, y)
+        })
+    }
+    let drops = Arc::new(AtomicUsize::new(0));
+    let mut tape = Tape::<S>::new();
+    let (x, y) = record(&mut tape, &drops);
+    let sweep = |tape: &mut Tape<S>| tape.sweep(&[(&y, S::Value::one())]).and_then(|adjoints| adjoints.of(&x));
+    assert_eq!(sweep(&mut tape), Ok(S::Value::one()));
+    let (tape, elsewhere) = std::thread::scope(|threads| {
+        let here = threads.spawn(|| {
+            let found = sweep(&mut tape);
+            (tape, found)
+        });
+        here.join().expect("no panic")
+    });
+    assert_eq!((elsewhere, drops.load(Ordering::Relaxed)), (Ok(S::Value::one()), 0));
+    drop(tape);
+    assert_eq!(drops.load(Ordering::Relaxed), 1);
 }
 
 struct Identity(Dropped);
@@ -154,6 +182,7 @@ fn x17_rules_that_are_not_recorded_are_dropped_at_once<S: Reverse>() {
 }
 
 everywhere!(
+    x16_callbacks_outlive_the_sweeps_of_their_tape,
     x17_rules_are_dropped_once_with_their_recording,
     x17_a_reset_to_a_position_drops_the_rules_behind_it,
     x17_rules_of_a_recording_that_panics_are_dropped_once,

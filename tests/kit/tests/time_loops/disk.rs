@@ -212,3 +212,9 @@ fn scenario_of_a_child() {
     assert_right(record(looped(0, 4, options).give_way(true)).expect("two snapshots"));
     println!("scenario passed");
 }
+
+#[cfg(not(target_os = "linux"))]
+#[test]
+fn what_needs_linux_is_not_tested() {
+    crate::skipped::skipped("truncated snapshots and full disks, which need /proc and limits of the system");
+}

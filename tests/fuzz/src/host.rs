@@ -1,0 +1,292 @@
+//! Runs programs with variables of the library.
+
+use crate::functions::Given;
+use crate::program::{BlockKind, Body, CONSTANTS, NestedKind, Op, Question, REGISTERS, Slice, SliceFunction, Step};
+use crate::shapes::{self, MeanSquare};
+use crate::subject::{Subject, leaks};
+use crate::{functions, loops, stages};
+use tapewright::{
+    Closed, Float, Position, Real, Reverse, Scope, Taping, dot, linear_combination, logsumexp, nary, pause, sum,
+    with_partials,
+};
+
+/// What a recording can do beyond statements.
+pub(crate) trait Places<S: Taping> {
+    /// Registers an input.
+    fn input(&mut self, value: S::Value) -> Real<S>;
+    /// The place.
+    fn position(&self) -> Position;
+    /// Puts a callback on the tape.
+    fn callback(&mut self, inputs: &[Real<S>], outputs: &[S::Value], given: Given<S::Value>) -> Vec<Real<S>>;
+}
+
+impl<S: Reverse> Places<S> for Scope<'_, S> {
+    fn input(&mut self, value: S::Value) -> Real<S> {
+        Self::input(self, value)
+    }
+    fn position(&self) -> Position {
+        Self::position(self)
+    }
+    fn callback(&mut self, inputs: &[Real<S>], outputs: &[S::Value], given: Given<S::Value>) -> Vec<Real<S>> {
+        self.insert_callback(inputs, outputs, given.callback())
+    }
+}
+
+/// A position, and the outputs and inputs that there were then.
+pub(crate) type Mark = (Position, usize, usize);
+
+/// What a run leaves.
+pub(crate) struct Host<S: Taping> {
+    /// The variables.
+    pub(crate) registers: Vec<Real<S>>,
+    /// The values of all variables that were assigned.
+    pub(crate) trace: Vec<S::Value>,
+    /// The inputs that are registered, and the values of those that are not yet.
+    pub(crate) inputs: Vec<Real<S>>,
+    pub(crate) late: Vec<S::Value>,
+    /// Outputs.
+    pub(crate) held: Vec<Real<S>>,
+    pub(crate) marks: Vec<Mark>,
+    /// Whether each attempt to use a variable inside panicked.
+    pub(crate) leaks: Vec<bool>,
+    /// Constants that were computed in a pause or inside; those of an earlier run, if there was one.
+    pub(crate) frozen: Vec<S::Value>,
+    pub(crate) thaw: Option<Vec<S::Value>>,
+    /// Whether this is a body, or paused.
+    inside: bool,
+    paused: bool,
+}
+
+impl<S: Subject> Host<S> {
+    /// Variables, the first of which are inputs. Further inputs have these values.
+    pub(crate) fn new(inputs: &[Real<S>], late: &[S::Value]) -> Self {
+        let mut registers = inputs.to_vec();
+        registers.extend(CONSTANTS[inputs.len().min(REGISTERS)..].iter().map(|c| Real::from(*c)));
+        registers.truncate(REGISTERS);
+        Self {
+            registers,
+            trace: Vec::new(),
+            inputs: inputs.to_vec(),
+            late: late.iter().rev().copied().collect(),
+            held: Vec::new(),
+            marks: Vec::new(),
+            leaks: Vec::new(),
+            frozen: Vec::new(),
+            thaw: None,
+            inside: false,
+            paused: false,
+        }
+    }
+
+    fn set(&mut self, target: usize, result: Real<S>) {
+        if !self.inside {
+            self.trace.push(result.value());
+        }
+        self.registers[target % REGISTERS] = result;
+    }
+
+    fn set_all(&mut self, target: usize, results: Vec<Real<S>>) {
+        results.into_iter().enumerate().for_each(|(k, result)| self.set(target + k, result));
+    }
+
+    /// A constant of this value, or of the value in the earlier run.
+    fn constant(&mut self, value: S::Value) -> Real<S> {
+        let value = self.thaw.as_ref().and_then(|thaw| thaw.get(self.frozen.len()).copied()).unwrap_or(value);
+        self.frozen.push(value);
+        Real::constant(value)
+    }
+
+    fn arguments(&self, step: &Step, count: usize) -> Vec<Real<S>> {
+        step.args[..count].iter().map(|k| self.registers[*k].clone()).collect()
+    }
+
+    /// The values that were assigned since the last time.
+    pub(crate) fn take_trace(&mut self) -> Vec<f64> {
+        core::mem::take(&mut self.trace).into_iter().map(Float::as_f64).collect()
+    }
+
+    /// Makes all variables outputs.
+    pub(crate) fn hold_all(&mut self) {
+        self.held.extend_from_slice(&self.registers);
+    }
+
+    /// Runs steps. `places` is there if they are recorded by a tape, directly.
+    pub(crate) fn run(&mut self, steps: &[Step], places: &mut Option<&mut dyn Places<S>>) {
+        steps.iter().for_each(|step| self.step(step, places));
+    }
+
+    fn step(&mut self, step: &Step, places: &mut Option<&mut dyn Places<S>>) {
+        match &step.op {
+            Op::Pause(steps) => self.pause(step, steps),
+            Op::Repeat(times, steps) => (0..*times).for_each(|_| self.run(steps, places)),
+            Op::Branch(question, yes, no) => {
+                let taken = if self.ask(*question, step) { yes } else { no };
+                self.run(taken, places);
+            }
+            Op::Input => self.input(step, places),
+            Op::Callback(function) => {
+                let function = *function;
+                let inputs = self.arguments(step, function.counts().0);
+                let places = places.as_deref_mut().filter(|_| !self.paused);
+                self.set_all(step.target, functions::callback(function, &inputs, places));
+            }
+            Op::Hold => self.held.push(self.registers[step.args[0]].clone()),
+            Op::Mark => {
+                if let Some(places) = places.as_deref().filter(|_| !self.paused) {
+                    self.marks.push((places.position(), self.held.len(), self.inputs.len()));
+                }
+            }
+            Op::Leak if !self.inside && !self.paused => self.leaks.push(leaks(&self.registers[step.args[0]])),
+            Op::Leak => {}
+            _ => self.plain_step(step),
+        }
+    }
+
+    /// Steps that are the same wherever they are.
+    fn plain_step(&mut self, step: &Step) {
+        let results = match &step.op {
+            Op::Update(k) => vec![self.update(*k, step)],
+            Op::Slice(slice) => vec![self.slice(slice, step.c)],
+            Op::External(function) => {
+                functions::external_function(*function, &self.arguments(step, function.counts().0), self.inside)
+            }
+            Op::Stage(kind, body) => stages::stage(*kind, body, &self.arguments(step, body.inputs)),
+            Op::Loop(plan, body) => loops::time_loop(*plan, body, &self.arguments(step, body.inputs), step.c),
+            Op::Block(kind, body) => self.block(*kind, body, step),
+            Op::Nested(kind, body) => {
+                let slopes = self.nested(*kind, body, step);
+                slopes.into_iter().map(|slope| self.constant(slope)).collect()
+            }
+            Op::Given(count) => vec![self.given(*count, step)],
+            Op::Fold { sum, length } => vec![self.fold(*sum, *length, step)],
+            Op::Copy => vec![self.registers[step.args[0]].clone()],
+            Op::Constant => vec![Real::from(step.c)],
+            op => vec![self.statement(op, step)],
+        };
+        self.set_all(step.target, results);
+    }
+
+    fn statement(&self, op: &Op, step: &Step) -> Real<S> {
+        let [x, y, z] = step.args.map(|k| &self.registers[k]);
+        match op {
+            Op::Closed(k) => {
+                let [x, y, z] = [x, y, z].map(|x| Closed::from(x.clone()));
+                shapes::real::closed::<S>(*k, &x, &y, &z, step.c).open()
+            }
+            Op::Shape(k) => shapes::real::shape::<S>(*k, x, y, z, step.c),
+            op => unreachable!("{op:?} is no statement"),
+        }
+    }
+
+    fn update(&mut self, k: usize, step: &Step) -> Real<S> {
+        let at = step.target % REGISTERS;
+        let [x, y] = [step.args[0], step.args[1]].map(|k| self.registers[k].clone());
+        // No other copy of it is left, unless there is one on the right.
+        let mut target = core::mem::replace(&mut self.registers[at], Real::undefined());
+        shapes::assign::update::<S>(k, &mut target, &x, &y, step.c);
+        target
+    }
+
+    fn slice(&self, slice: &Slice, c: f64) -> Real<S> {
+        let take = |slice: Slice| -> Vec<Real<S>> { slice.registers().map(|k| self.registers[k].clone()).collect() };
+        let terms = take(*slice);
+        match slice.function {
+            SliceFunction::Sum => sum(&terms),
+            SliceFunction::Dot => dot(&terms, &take(Slice { start: slice.start + 1, ..*slice })),
+            SliceFunction::Combination => {
+                let coefficients: Vec<f64> = (0..terms.len()).map(|k| Slice::coefficient(k, c)).collect();
+                linear_combination(&coefficients, &terms)
+            }
+            SliceFunction::LogSumExp => logsumexp(&terms),
+            SliceFunction::MeanSquare => mean_square(&terms),
+        }
+    }
+
+    /// Σ (k + 1)·c·x, with its partials.
+    fn given(&self, count: usize, step: &Step) -> Real<S> {
+        let inputs = self.arguments(step, count);
+        let partials: Vec<S::Value> = given_partials(count, step.c).map(S::Value::from_f64).collect();
+        let value = inputs.iter().zip(&partials).fold(S::Value::from_f64(0.0), |sum, (x, p)| sum + x.value() * *p);
+        with_partials(&inputs, value, &partials)
+    }
+
+    fn fold(&self, is_sum: bool, length: usize, step: &Step) -> Real<S> {
+        let items = (0..length).map(|k| &self.registers[(step.args[0] + k) % REGISTERS]);
+        match (is_sum, step.args[1].is_multiple_of(2)) {
+            (true, true) => items.sum(),
+            (true, false) => items.map(|x| x * step.c).sum(),
+            (false, true) => items.product(),
+            (false, false) => items.map(|x| x.cos() * step.c).product(),
+        }
+    }
+
+    fn block(&self, kind: BlockKind, body: &std::sync::Arc<Body>, step: &Step) -> Vec<Real<S>> {
+        let inputs = self.arguments(step, body.inputs);
+        stages::block(kind, body, &inputs)
+    }
+
+    fn nested(&self, kind: NestedKind, body: &Body, step: &Step) -> Vec<S::Value> {
+        let at: Vec<S::Value> = step.args[..body.inputs].iter().map(|k| self.registers[*k].value()).collect();
+        stages::nested::<S>(kind, body, &at)
+    }
+
+    /// Runs steps in a pause, on copies; the target's copy becomes a constant.
+    fn pause(&mut self, step: &Step, steps: &[Step]) {
+        let registers = self.registers.clone();
+        let was = core::mem::replace(&mut self.paused, true);
+        let result = pause(|| {
+            self.run(steps, &mut None);
+            self.registers[step.args[0]].clone()
+        });
+        self.paused = was;
+        self.registers = registers;
+        let constant = self.constant(result.value());
+        self.set(step.target, constant);
+    }
+
+    fn input(&mut self, step: &Step, places: &mut Option<&mut dyn Places<S>>) {
+        if self.inside || self.paused {
+            return;
+        }
+        let (Some(value), Some(places)) = (self.late.last().copied(), places.as_deref_mut()) else { return };
+        self.late.pop();
+        let input = places.input(value);
+        self.inputs.push(input.clone());
+        self.set(step.target, input);
+    }
+
+    fn ask(&self, question: Question, step: &Step) -> bool {
+        let [x, y, _] = step.args.map(|k| &self.registers[k]);
+        let c = step.c;
+        match question {
+            Question::Less => x < y,
+            Question::ScaledAtLeast => x * c >= *y,
+            Question::AtMostLiteral => *x <= c,
+            Question::LiteralAbove => c > *x,
+            Question::Equal => x == y,
+            Question::NotLiteral => *x != c,
+            Question::Ordered => x.partial_cmp(y).is_some(),
+            Question::NotZero | Question::NotOne => stages::closed_question(question, x),
+        }
+    }
+}
+
+/// The partials of a statement that is given them.
+#[allow(clippy::cast_precision_loss, reason = "a small number")]
+pub(crate) fn given_partials(count: usize, c: f64) -> impl Iterator<Item = f64> {
+    (0..count).map(move |k| (k as f64 + 1.0) * c)
+}
+
+fn mean_square<S: Taping>(terms: &[Real<S>]) -> Real<S> {
+    let half = terms.len() / 2;
+    nary::<S, MeanSquare>(&[&terms[..half], &terms[half..]], &[])
+}
+
+/// Runs a body: from its inputs to its outputs.
+pub(crate) fn run_body<S: Subject>(body: &Body, inputs: &[Real<S>]) -> Vec<Real<S>> {
+    let mut host = Host::<S>::new(inputs, &[]);
+    host.inside = true;
+    host.run(&body.steps, &mut None);
+    host.registers.truncate(body.outputs);
+    host.registers
+}

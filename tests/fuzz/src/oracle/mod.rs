@@ -1,0 +1,11 @@
+//! An interpreter of programs that shares no code with the library.
+mod binary;
+mod bodies;
+pub(crate) mod expect;
+pub(crate) mod number;
+mod run;
+mod slices;
+mod special;
+mod tape;
+pub(crate) mod tree;
+mod unary;

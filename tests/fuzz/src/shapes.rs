@@ -1,0 +1,194 @@
+//! The statements that programs are made of: each written once, and compiled twice, for variables of the library and
+//! for expressions of the oracle, which have methods of the same names and nothing else in common with them.
+
+use tapewright::{Float, Nary, Unary};
+
+/// x ↦ x·exp(−x²), a rule of the program's own.
+pub(crate) struct Wave;
+impl Unary for Wave {
+    fn value<V: Float>(x: V) -> V {
+        x * (-x * x).exp()
+    }
+    fn derivative<V: Float>(x: V, _: V) -> V {
+        (V::one() - V::from_f64(2.0) * x * x) * (-x * x).exp()
+    }
+}
+
+/// (x, y) ↦ x²·y, a rule of the program's own.
+pub(crate) struct SquareTimes;
+impl tapewright::Binary for SquareTimes {
+    fn value<V: Float>(x: V, y: V) -> V {
+        x * x * y
+    }
+    fn partial_left<V: Float>(x: V, y: V, _: V) -> V {
+        V::from_f64(2.0) * x * y
+    }
+    fn partial_right<V: Float>(x: V, _: V, _: V) -> V {
+        x * x
+    }
+}
+
+/// Σ x²/(4·n), a rule of the program's own.
+pub(crate) struct MeanSquare;
+impl<V: Float> Nary<V> for MeanSquare {
+    fn value(x: &[V], _: &[V]) -> V {
+        let scale = V::from_f64(0.25) / V::from(x.len()).expect("a small number");
+        x.iter().fold(V::zero(), |sum, x| sum + *x * *x) * scale
+    }
+    fn partials(x: &[V], _: &[V], partials: &mut [V]) {
+        let scale = V::from_f64(0.5) / V::from(x.len()).expect("a small number");
+        partials.iter_mut().zip(x).for_each(|(partial, x)| *partial = *x * scale);
+    }
+}
+
+/// Makes tables of statements. `shapes |x, y| { x + y; }` becomes the list `["x + y"]`, and in each of the modules
+/// `real` and
+/// `tree` a function that calls one of `[|x, y| (x + y).into()]`.
+macro_rules! tables {
+    ($(
+        $(#[$doc:meta])*
+        $texts:ident $name:ident $variable:ident |$x:ident, $y:ident, $z:ident, $c:ident| { $($body:expr;)* }
+    )*) => {
+        $($(#[$doc])* pub const $texts: &[&str] = &[$(stringify!($body)),*];)*
+
+        /// Statements of the library.
+        pub(crate) mod real {
+            use super::{SquareTimes, Wave};
+            use tapewright::{binary, unary, smooth_max, smooth_min, Closed, Float, Real, Taping};
+            fn wave<S: Taping, A: tapewright::Operand<S>>(x: A)
+                -> tapewright::Ex<S, tapewright::nodes::Un<S, Wave, A::Node>> { unary(x) }
+            fn square_times<S: Taping, A: tapewright::Operand<S>, B: tapewright::Operand<S>>(x: A, y: B)
+                -> tapewright::Ex<S, tapewright::nodes::Bin<S, SquareTimes, A::Node, B::Node>> { binary(x, y) }
+            fn passive<S: Taping>(c: f64) -> Real<S> { Real::constant(S::Value::from_f64(c)) }
+            fn shut<S: Taping>(c: f64) -> Closed<S> { Closed::from(c) }
+            $(pub(crate) fn $name<S: Taping>(
+                k: usize, $x: &$variable<S>, $y: &$variable<S>, $z: &$variable<S>, $c: f64,
+            ) -> $variable<S> {
+                type Statement<S> = fn(&$variable<S>, &$variable<S>, &$variable<S>, f64) -> $variable<S>;
+                let table: [Statement<S>; super::$texts.len()] = [$(|$x, $y, $z, $c| {
+                    let _ = ($x, $y, $z, $c);
+                    ($body).into()
+                }),*];
+                table[k % table.len()]($x, $y, $z, $c)
+            })*
+        }
+
+        /// Expressions of the oracle.
+        pub(crate) mod tree {
+            use crate::oracle::tree::{passive, passive as shut, smooth_max, smooth_min, square_times, wave, Node};
+            $(pub(crate) fn $name(k: usize, $x: &Node, $y: &Node, $z: &Node, $c: f64) -> Node {
+                type Statement = fn(&Node, &Node, &Node, f64) -> Node;
+                let table: [Statement; super::$texts.len()] = [$(|$x, $y, $z, $c| {
+                    let _ = ($x, $y, $z, $c);
+                    ($body).into()
+                }),*];
+                table[k % table.len()]($x, $y, $z, $c)
+            })*
+        }
+    };
+}
+
+tables! {
+    /// Statements of expressions.
+    TEXTS shape Real |x, y, z, c| {
+        x + y; x - y; x * y; x / y; x % y;
+        x + c; x - c; x * c; x / c; x % c;
+        c + x; c - x; c * x; c / x; c % x;
+        -x; -(x.clone()); -(-x); -(x + y); -(x * c) + y;
+        x.clone() + y.clone(); x.clone() - y; x - y.clone(); x.clone() * y.clone(); c / x.clone(); x.clone() % y;
+        x * y + z; z + x * y; z - x * y; x * y - z; (x + y) * (x - z); (x - y) / (z * z + 2.0); x * y * z; x + y + z;
+        x - (y - (z - c)); (x * c + y) * z; -(x * c - y) * z; c - 0.5 * (x * x); ((x + c) * y - z) / (y * y + c);
+        x + x; x - x; x * x; x / x; x * x - x; x * x * x * x;
+        x * &passive(c); &passive(c) - x; x / &passive(c) + y; &passive(c) * &passive(2.0) + x; passive(c).sin() * y;
+        &passive(c) * &passive(0.5); x * &passive(c) + &passive(0.25) * y * x; x.powf(&passive(c));
+        x.max(&passive(c)) * y;
+        x.mul_add(y, z); x.mul_add(c, y.sin()); (x * y).mul_add(z, c); x.mul_add(0.5, 2.0);
+        x.abs(); (x - y).abs() * z; x.sqrt(); (x * x + y * y).sqrt(); x * (x * x + y * y).sqrt(); x.cbrt();
+        (x * y).cbrt();
+        x.recip(); (x + c).recip() * y; x.exp(); (x - y).exp(); x.exp2(); (x * c).exp2(); x.exp_m1(); (x * y).exp_m1();
+        x.ln(); (x * x + c).ln(); x.log2(); (x / y).log2(); x.log10(); (x * y).log10(); x.ln_1p(); (x * x).ln_1p();
+        x.sin(); (x + y).sin(); x.cos(); (x * y).cos(); x.sin() * y.cos(); x.tan(); (x * 0.5).tan(); x.asin();
+        (x * 0.5).asin();
+        x.acos(); (x * y).acos(); x.atan(); (x / y).atan(); x.atan2(y); (x * y).atan2(z + c); x.atan2(c);
+        x.sinh(); (x - y).sinh(); x.cosh(); (x * c).cosh(); x.tanh(); (x + y).tanh() * z; x.asinh(); (x * y).asinh();
+        x.acosh(); (x * x + 1.5).acosh(); x.atanh(); (x * 0.5).atanh(); x.to_degrees() * 0.01; (x * 30.0).to_radians();
+        x.fract(); (x * 3.0).fract(); x.hypot(y); (x * y).hypot(c); x.hypot(y.cos()); x.powf(y); x.powf(c);
+        (x * x + 0.5).powf(y.sin());
+        (x * x).powf(0.5); x.powi(2); x.powi(3); (x - y).powi(-1); x.powi(0) * y; x.powi(1); (x * y).powi(7);
+        x.powi(-2);
+        x.log(y); (x * x + 1.0).log(c + 1.5); x.max(y); x.min(y); (x * y).max(z * 0.5); x.max(0.0); x.min(y * y);
+        (x - y).min(c);
+        x.clamp(-c.abs(), c.abs()); (x * y).clamp(-1.0, 1.0); x.max(y).min(z); x.sqrt().abs(); x.max(y.sqrt());
+        x.copysign(y); x.copysign(-1.0) * y; (x + y).copysign(c); x.erf(); (x * y).erf(); x.erfc(); (x - c).erfc();
+        x.gamma(); (x * x + 0.5).gamma(); x.ln_gamma(); (x * x + 0.5).ln_gamma() * y; x.digamma();
+        (x * x + 0.5).digamma();
+        x.normal_pdf(); (x * y).normal_pdf(); x.normal_cdf(); (x - y).normal_cdf(); x.normal_quantile();
+        x.sigmoid().normal_quantile();
+        x.sigmoid(); (x * y).sigmoid(); x.softplus(); (x - y).softplus(); x.log_add_exp(y); (x * c).log_add_exp(y - z);
+        x.beta(y); (x * x + 0.5).beta(y * y + 0.5); (x * x + 0.5).beta(1.5); x.smooth_abs(c);
+        (x - y).smooth_abs(z * z + 0.1);
+        smooth_max(x, y, c); smooth_min(x, y, c); smooth_max(x, x, c) * y; smooth_min(y, x, 0.5) - z;
+        wave(x); wave(x * y) * z; square_times(x, y); square_times(x.sin(), y - z); square_times(x, c);
+        x.floor(); (x * 2.0).ceil() * y; x.round() * y + x.trunc() * 0.5; x.signum() * (x * y); (x - y).signum();
+        (x + 0.5).floor() * x;
+        ((x * y + z) * x + y) * z - x; (x.sin() * y + z.cos() * x) * (x - y * z); x / (y / (z / (x + 3.0)));
+        (x.exp() * y.tanh() - z).sin() * (x * x + 1.0).sqrt() / (y * y + 1.0);
+        -(x.sin() - y * (c - z)) * -(y + x); (x * 2.0 - y * 3.0 + z * 4.0) * 0.125 + x * y * z;
+        x * y + y * z + z * x - x * x - y * y - z * z; (x + y + z) * c - (x - y - z) / 3.0; x + y * 0.0;
+        x * 1e-3 * y * 1e3;
+    }
+    /// Closed arithmetic, a statement for each operation.
+    CLOSED closed Closed |x, y, z, c| {
+        x + y; x - y; x * y; x / y; x % y; -x; c * x; c - x; x / c; c + x; x % c; c / x; x * c - y;
+        (x + y) * (x - z); x * y - z / (y * y + 2.0); -(x * y + c); -(-x + y) * -z; x * x * x; x + x - x;
+        x.sin() * y.cos() + z.exp(); x.powi(3) - y.powi(2) * 0.5; x.max(y) * 2.0 - z.min(c);
+        x.hypot(y).sqrt() * x.atan2(z);
+        x.abs_sub(y); x.abs_sub(c) * y; x.clamp(&shut(-1.0), &shut(c.abs() + 0.5)); (x * y).abs() - x.abs();
+        x.rem_euclid(y); x.div_euclid(y);
+        x.floor() + y; x.round() * y - x.signum(); (x - y).tanh() / (x * y + 3.0).ln(); x.powf(y) - x.log(y);
+        x.recip() + y.cbrt() * x.exp_m1(); x.sigmoid() * y.softplus().erf(); x.copysign(c) + x.trunc() - y.ceil();
+    }
+}
+
+/// Makes a table of assignments, like `tables`.
+macro_rules! updates {
+    ($(#[$doc:meta])* $texts:ident $name:ident |$t:ident, $x:ident, $y:ident, $c:ident| { $($body:expr;)* }) => {
+        $(#[$doc])*
+        pub const $texts: &[&str] = &[$(stringify!($body)),*];
+
+        /// Assignments of the library.
+        pub(crate) mod assign {
+            use tapewright::{Real, Taping};
+            pub(crate) fn $name<S: Taping>(k: usize, $t: &mut Real<S>, $x: &Real<S>, $y: &Real<S>, $c: f64) {
+                let table: [fn(&mut Real<S>, &Real<S>, &Real<S>, f64); super::$texts.len()] = [$(|$t, $x, $y, $c| {
+                    let _ = ($x, $y, $c);
+                    $body
+                }),*];
+                table[k % table.len()]($t, $x, $y, $c);
+            }
+        }
+
+        /// Assignments of the oracle.
+        pub(crate) mod assign_tree {
+            use crate::oracle::tree::Node;
+            pub(crate) fn $name(k: usize, $t: &mut Node, $x: &Node, $y: &Node, $c: f64) {
+                let table: [fn(&mut Node, &Node, &Node, f64); super::$texts.len()] = [$(|$t, $x, $y, $c| {
+                    let _ = ($x, $y, $c);
+                    $body
+                }),*];
+                table[k % table.len()]($t, $x, $y, $c);
+            }
+        }
+    };
+}
+
+updates! {
+    /// Assignments to a variable.
+    UPDATES update |t, x, y, c| {
+        *t += x; *t -= x; *t *= x; *t /= x; *t %= x;
+        *t += c; *t -= c; *t *= c; *t /= c; *t %= c;
+        *t += x * y; *t -= x * y; *t *= x - y; *t /= x * x + 1.0; *t %= y * y + 0.5;
+        *t += x.sin() * c; *t -= y.exp() * x; *t *= x.cos(); *t += -x; *t -= x.clone() + c; *t *= -(x * y) + c;
+        t.assign(x * y + c); t.assign(x.sin()); t.assign(c); t.assign(x.clone());
+    }
+}

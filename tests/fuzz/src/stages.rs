@@ -1,0 +1,90 @@
+//! Bodies as stages, blocks, and evaluations inside.
+
+use crate::host::run_body;
+use crate::program::{BlockKind, Body, NestedKind, Question, StageKind};
+use crate::subject::Subject;
+use std::sync::Arc;
+use tapewright::strategies::num_traits::Zero;
+use tapewright::{
+    ByTangents, Closed, Float, Passive, Real, Stage, Tangent, Tape, TapePool, Taping, external, jacobian_forward,
+    preaccumulate, preaccumulate_by_reverse,
+};
+
+/// Runs a body as a stage.
+pub(crate) fn stage<S: Subject>(kind: StageKind, body: &Arc<Body>, inputs: &[Real<S>]) -> Vec<Real<S>> {
+    let (inputs, again) = (inputs.to_vec(), Arc::clone(body));
+    match kind {
+        StageKind::Closure => S::closure_stage(again, &inputs),
+        StageKind::Checkpoint => {
+            let taped = move |x: &Vec<Real<S::Inner>>| run_body(&again, x);
+            Stage::<S::Inner>::new().named("a stage").run(&inputs, |x| run_body(body, x), taped)
+        }
+        StageKind::Tuple => {
+            let (first, rest) = inputs.split_first().expect("bodies have inputs");
+            let taped = move |(x, rest): &(Real<S::Inner>, Vec<Real<S::Inner>>)| run_body(&again, &joined(x, rest));
+            Stage::<S::Inner>::new().checked(false).run(
+                &(first.clone(), rest.to_vec()),
+                |(x, rest)| run_body(body, &joined(x, rest)),
+                taped,
+            )
+        }
+    }
+}
+
+fn joined<S: Taping>(first: &Real<S>, rest: &[Real<S>]) -> Vec<Real<S>> {
+    core::iter::once(first).chain(rest).cloned().collect()
+}
+
+/// Runs a body as a block.
+pub(crate) fn block<S: Subject>(kind: BlockKind, body: &Arc<Body>, inputs: &[Real<S>]) -> Vec<Real<S>> {
+    match (kind, inputs) {
+        (BlockKind::Forward, [x]) => forward_block(body, &[x.clone(), Real::from(0.5)]),
+        (BlockKind::Forward, [x, y]) => forward_block(body, &[x.clone(), y.clone()]),
+        (BlockKind::Forward, [x, y, z, ..]) => forward_block(body, &[x.clone(), y.clone(), z.clone()]),
+        (BlockKind::Tangents, _) => {
+            let at: Vec<S::Value> = inputs.iter().map(Real::value).collect();
+            let plain: Vec<Real<Passive<S::Value>>> = at.iter().map(|x| Real::constant(*x)).collect();
+            let values: Vec<S::Value> = run_body(body, &plain).iter().map(Real::value).collect();
+            let again = Arc::clone(body);
+            let function = move |x: &[Real<Tangent<8, S::Value>>]| run_body(&again, x);
+            external(inputs, &values, ByTangents::new(function, &at))
+        }
+        _ => preaccumulate_by_reverse::<S::Inner, S, Vec<Real<S>>, Vec<Real<S::Inner>>>(&inputs.to_vec(), |x| {
+            run_body(body, x)
+        }),
+    }
+}
+
+fn forward_block<S: Subject, const N: usize>(body: &Body, inputs: &[Real<S>; N]) -> Vec<Real<S>> {
+    preaccumulate(inputs, |x: &[Real<Tangent<N, S::Value>>; N]| run_body(body, &x[..body.inputs]))
+}
+
+/// The slopes of a body's first output, and its value, computed inside.
+pub(crate) fn nested<S: Subject>(kind: NestedKind, body: &Body, at: &[S::Value]) -> Vec<S::Value> {
+    match kind {
+        NestedKind::Tape => {
+            let mut slopes = vec![S::Value::zero(); at.len()];
+            let mut tape = Tape::<S::Inner>::new();
+            tape.gradient(|x| run_body(body, x).swap_remove(0), at, &mut slopes).expect("its own output");
+            slopes
+        }
+        NestedKind::Pool => {
+            let mut nested = TapePool::<S::Inner>::new().nested();
+            let inputs = nested.inputs(at);
+            let output = run_body(body, &inputs).swap_remove(0);
+            nested.compute_adjoints(&[(&output, S::Value::from_f64(1.0))]).expect("its own output");
+            inputs.iter().map(|x| nested.adjoint(x).expect("its own input")).collect()
+        }
+        NestedKind::Forward => {
+            let first = |x: &[Real<Tangent<2, S::Value>>]| vec![run_body(body, x).swap_remove(0)];
+            jacobian_forward::<Tangent<2, S::Value>>(first, at).1.concat()
+        }
+    }
+}
+
+/// A question to a closed variable.
+pub(crate) fn closed_question<S: Taping>(question: Question, x: &Real<S>) -> bool {
+    use tapewright::strategies::num_traits::{One, Zero};
+    let x = Closed::from(x.clone());
+    if question == Question::NotZero { !x.is_zero() } else { !x.is_one() }
+}
