@@ -6,10 +6,10 @@
 use super::buffer::Buffer;
 use super::forward::{Slope, number, total};
 use super::grid::{Grid, Region};
-use super::keys::{Border, Keys, Kind, LEAVES, OPERANDS};
+use super::keys::{Border, Facts, Kind, LEAVES, OPERANDS};
 use super::lane::Vector;
 use super::level::Task;
-use super::memory::{Anywhere, Inside, Memory, Needed, Seeds, all_dense, check_reads, has_borders, is_local};
+use super::memory::{Anywhere, Inside, Memory, Needed, Seeds, all_dense, check_reads, is_local};
 use super::program::{OUTPUTS, Program};
 use crate::Float;
 use core::ptr;
@@ -87,9 +87,9 @@ pub const fn works_in_place<P: Program>() -> bool {
 fn reached<P: Program>(grid: &Grid) -> Region {
     let mut region = grid.range;
     let shape = grid.shape();
-    let repeats = P::USED.has_borders(true);
+    let repeats = P::PARTIALS.repeats;
     for d in 0..4 {
-        let (least, most) = P::USED.shifts(d);
+        let (least, most) = P::PARTIALS.shifts[d];
         // Reads that wrap around can reach the other side.
         let whole = repeats && (least, most) != (0, 0);
         region.lo[d] = if whole { 0 } else { (region.lo[d] + least).max(0) };
@@ -162,14 +162,14 @@ pub fn reverse<V: Float, P: Program>(
         }
     }
     check_needs::<V, P>(&gather.memory);
-    check_reads(&P::READS, grid);
+    check_reads::<P>(grid);
     let mut numbers = [V::zero(); OPERANDS];
     if !grid.range.is_empty() {
         // SAFETY: checked above: all that is read or written has as many elements as the grid, and what is written is borrowed
         // exclusively.
         unsafe {
             numbers = slopes::<V, P>(&gather);
-            if (0..P::USED.len()).any(|k| P::USED.get(k).kind() == Kind::Read) {
+            if P::PARTIALS.views != 0 {
                 V::at_level(GatherAll { gather: &gather, part: &reached::<P>(grid) });
             }
         }
@@ -180,13 +180,10 @@ pub fn reverse<V: Float, P: Program>(
 /// Checks that the values that partials need are there, and lets what they do not need be read as anything.
 #[track_caller]
 fn check_needs<V: Float, P: Program>(memory: &Memory<V>) {
-    for key in (0..P::NEEDS.len()).map(|k| P::NEEDS.get(k)) {
-        let there = match key.kind() {
-            Kind::Read => !memory.values[key.operand()].is_null(),
-            Kind::New => !memory.new[key.operand()].is_null(),
-            _ => true,
-        };
-        assert!(there, "the values of operand {} are needed, and were not kept", key.operand());
+    for operand in 0..OPERANDS {
+        let there = !Facts::has(P::KEPT.views, operand) || !memory.values[operand].is_null();
+        let there = there && (!Facts::has(P::KEPT.new, operand) || !memory.new[operand].is_null());
+        assert!(there, "the values of operand {operand} are needed, and were not kept");
     }
 }
 
@@ -247,13 +244,13 @@ impl<V: Float, P: Program> Task<V> for GatherAll<'_, '_, V, P> {
 fn inner<P: Program>(gather: &Region, shape: [isize; 4], part: &Region) -> Region {
     let mut inner = *part;
     for d in 0..4 {
-        let (least, most) = P::USED.shifts(d);
+        let (least, most) = P::PARTIALS.shifts[d];
         inner.lo[d] = inner.lo[d].max(gather.lo[d] + most);
         inner.hi[d] = inner.hi[d].min(gather.hi[d] + least);
-        if has_borders::<P>() {
-            let (first, last) = P::READS.shifts(d);
+        if P::LEAVES.borders {
+            let (first, last) = P::LEAVES.shifts[d];
             // At the ends of a view further points may read an element.
-            let repeats = isize::from(P::USED.has_borders(true) && (least, most) != (0, 0));
+            let repeats = isize::from(P::PARTIALS.repeats && (least, most) != (0, 0));
             inner.lo[d] = inner.lo[d].max(most - first).max(repeats);
             inner.hi[d] = inner.hi[d].min(shape[d] + least - last).min(shape[d] - repeats);
         }
@@ -316,23 +313,13 @@ unsafe fn contributions<V: Float, L: Vector<Number = V>, P: Program>(
     sums
 }
 
-/// The operands with a partial.
-const fn reached_operands<P: Program>() -> [bool; OPERANDS] {
-    let (mut reached, mut k) = ([false; OPERANDS], 0);
-    while k < OPERANDS {
-        reached[k] = P::USED.reads(k, false);
-        k += 1;
-    }
-    reached
-}
-
 /// Whether some sum is infinite or NaN; perhaps also if all are finite and very large.
 #[inline(always)]
 fn are_odd<L: Vector, P: Program>(sums: &[L; OPERANDS]) -> bool {
     let mut all = L::zero();
     let mut k = 0;
     while k < OPERANDS {
-        if const { reached_operands::<P>() }[k] {
+        if Facts::has(P::PARTIALS.views, k) {
             all = all + (sums[k] - sums[k]);
         }
         k += 1;
@@ -360,7 +347,7 @@ unsafe fn element<V: Float, L: Vector<Number = V>, P: Program>(
         }
         let mut k = 0;
         while k < OPERANDS {
-            if const { reached_operands::<P>() }[k] && !gather.to[k].is_null() {
+            if Facts::has(P::PARTIALS.views, k) && !gather.to[k].is_null() {
                 let to = gather.to[k].wrapping_offset(start + i);
                 // 0 + sum turns a −0, where nothing contributes, into 0.
                 let before = if gather.how[k] == How::Add { L::load(to) } else { L::zero() };
@@ -385,7 +372,7 @@ unsafe fn border<V: Float, L: Vector<Number = V>, P: Program>(
 ) {
     // SAFETY: promised by the caller.
     unsafe {
-        if const { has_borders::<P>() || is_local::<P>() } || L::N == 1 {
+        if P::LEAVES.borders || is_local::<P>() || L::N == 1 {
             return points::<V, P>(gather, row, from, to);
         }
         let mut i = from;
@@ -436,7 +423,7 @@ unsafe fn masked<V: Float, L: Vector<Number = V>, P: Program>(
         let written = if own_row { L::within(range.lo[3] - i, range.hi[3] - i) } else { L::within(0, 0) };
         let mut k = 0;
         while k < OPERANDS {
-            if const { reached_operands::<P>() }[k] && !gather.to[k].is_null() {
+            if Facts::has(P::PARTIALS.views, k) && !gather.to[k].is_null() {
                 let to = gather.to[k].wrapping_offset(start + i);
                 let before = match gather.how[k] {
                     How::Add => L::load_some(to, chosen),
@@ -469,7 +456,7 @@ unsafe fn points<V: Float, P: Program>(gather: &Gather<'_, V, P>, row: [isize; 3
             }
         }
         let inside = (0..4).all(|d| point[d] >= gather.range.lo[d] && point[d] < gather.range.hi[d]);
-        for k in (0..OPERANDS).filter(|k| reached_operands::<P>()[*k] && !gather.to[*k].is_null()) {
+        for k in (0..OPERANDS).filter(|k| Facts::has(P::PARTIALS.views, *k) && !gather.to[*k].is_null()) {
             // SAFETY: promised by the caller; the element is one of the view's.
             unsafe {
                 let to = gather.to[k].offset(at);
@@ -526,12 +513,6 @@ fn readers(
             }
         }
     }
-}
-
-/// The leaves of a program whose values must be kept for a reverse sweep.
-#[must_use]
-pub const fn needs<P: Program>() -> Keys {
-    P::NEEDS
 }
 
 /// Σ seed·∂/∂element of a reduction whose only partial is one number at all points, if it is one.
