@@ -139,7 +139,8 @@ unsafe fn fill_rows<V: Float, L: Vector<Number = V>, P: Program>(
     let n = L::N.cast_signed();
     part.rows(|row| {
         let inside = !P::LEAVES.borders || (0..3).all(|d| row[d] >= inner.lo[d] && row[d] < inner.hi[d]);
-        let (from, to) = if inside { (inner.lo[3], inner.hi[3]) } else { (part.hi[3], part.hi[3]) };
+        let (first, end) = (part.lo[3], part.hi[3]);
+        let (from, to) = if inside && inner.lo[3] < inner.hi[3] { (inner.lo[3], inner.hi[3]) } else { (end, end) };
         let start = memory.at(row, 0);
         // SAFETY: promised by the caller; the row's points from `from` to `to` read inside the views.
         unsafe {
@@ -152,8 +153,8 @@ unsafe fn fill_rows<V: Float, L: Vector<Number = V>, P: Program>(
                 group::<V, L, P>(program, memory, start + to - n);
                 i = to;
             }
-            if part.lo[3] < from.min(to) || i < part.hi[3] {
-                let rest = [part.lo[3]..from.min(part.hi[3]), i.max(from)..part.hi[3]];
+            if first < from || i < end {
+                let rest = [first..from, i..end];
                 fill_points::<V, P>(program, memory, row, rest);
             }
         }

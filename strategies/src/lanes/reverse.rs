@@ -7,10 +7,11 @@ use super::buffer::Buffer;
 use super::forward::{Slope, number, total};
 use super::grid::{Grid, Region};
 use super::keys::{Border, Facts, Kind, LEAVES, OPERANDS};
-use super::lane::Vector;
+use super::lane::{Lane, Vector};
 use super::level::Task;
 use super::memory::{Anywhere, Inside, Memory, Needed, Seeds, all_dense, check_reads, is_local};
 use super::program::{OUTPUTS, Program};
+use super::tree::Source;
 use crate::Float;
 use core::ptr;
 
@@ -288,6 +289,20 @@ unsafe fn gather_rows<V: Float, L: Vector<Number = V>, P: Program>(gather: &Gath
     });
 }
 
+/// Σ seed·∂expression/∂leaf for one leaf.
+///
+/// Without optimisation each call of a function that is inlined has its own place on the stack; in such builds this one is not,
+/// so that the places of one leaf at a time are needed.
+#[cfg_attr(not(debug_assertions), inline(always))]
+#[cfg_attr(debug_assertions, inline(never))]
+fn partial<const N: usize, const CARE: bool, P: Program, L: Lane, S: Source<L>>(
+    program: &P,
+    source: S,
+    seeds: &[L; OUTPUTS],
+) -> L {
+    program.partial::<N, CARE, L, _>(Needed::<P, _>::of(source), seeds)
+}
+
 /// The contributions to the elements of a group of lanes, one for each operand, all of whose readers are in the range.
 ///
 /// # Safety
@@ -305,9 +320,8 @@ unsafe fn contributions<V: Float, L: Vector<Number = V>, P: Program>(
             let reader = at - gather.memory.offset(key);
             // SAFETY: promised by the caller.
             let seeds = unsafe { gather.seeds.at::<L, P>(reader) };
-            let source = Needed::<P, _>::of(Inside(&gather.memory, reader));
-            let partial = gather.program.partial::<N, false, L, _>(source, &seeds);
-            sums[key.operand()] = sums[key.operand()] + partial;
+            let source = Inside(&gather.memory, reader);
+            sums[key.operand()] = sums[key.operand()] + partial::<N, false, P, L, _>(gather.program, source, &seeds);
         }
     });
     sums
@@ -407,8 +421,7 @@ unsafe fn masked<V: Float, L: Vector<Number = V>, P: Program>(
                 // SAFETY: the row of the readers is in the range; lanes beside it read from the buffer or its margin, because a
                 // group and twice the largest shift are less than a margin.
                 let seeds = unsafe { gather.seeds.at::<L, P>(reader) };
-                let source = Needed::<P, _>::of(Inside(&gather.memory, reader));
-                let partial = gather.program.partial::<N, false, L, _>(source, &seeds);
+                let partial = partial::<N, false, P, L, _>(gather.program, Inside(&gather.memory, reader), &seeds);
                 let readers = L::both(chosen, L::within(range.lo[3] - at, range.hi[3] - at));
                 sums[key.operand()] = sums[key.operand()] + L::select(readers, partial, L::nothing());
             }
@@ -477,8 +490,8 @@ fn gathered<V: Float, P: Program, const CARE: bool>(gather: &Gather<'_, V, P>, p
                 let at = gather.memory.at([reader[0], reader[1], reader[2]], reader[3]);
                 // SAFETY: the reader is in the range.
                 let seeds = unsafe { gather.seeds.at::<V::Single, P>(at) };
-                let source = Needed::<P, _>::of(Anywhere(&gather.memory, reader));
-                let partial = gather.program.partial::<N, CARE, V::Single, _>(source, &seeds);
+                let source = Anywhere(&gather.memory, reader);
+                let partial = partial::<N, CARE, P, V::Single, _>(gather.program, source, &seeds);
                 sums[key.operand()] = sums[key.operand()] + number(partial);
             });
         }
@@ -532,8 +545,8 @@ pub(super) fn constant_slope<V: Float, P: Program>(program: &P, seed: V) -> Opti
     };
     // The partial needs no values, so none are read.
     let source = Needed::<P, _>::of(Anywhere(&memory, [0; 4]));
-    let mut seeds = [<V::Single as super::lane::Lane>::zero(); OUTPUTS];
-    seeds[0] = <V::Single as super::lane::Lane>::splat(seed);
+    let mut seeds = [<V::Single as Lane>::zero(); OUTPUTS];
+    seeds[0] = <V::Single as Lane>::splat(seed);
     let slope: V = number(program.partial::<0, false, V::Single, _>(source, &seeds));
     let careful = || number(program.partial::<0, true, V::Single, _>(source, &seeds));
     Some(if slope.is_finite() { slope } else { careful() })
@@ -561,13 +574,13 @@ pub(super) fn tangent<V: Float, P: Program>(
         slopes.values[a] = tangents[a].map_or(ptr::null(), Buffer::start);
     }
     check_needs::<V, P>(&memory);
-    let mut unit = [<V::Single as super::lane::Lane>::zero(); OUTPUTS];
-    unit[k] = <V::Single as super::lane::Lane>::one();
+    let mut unit = [<V::Single as Lane>::zero(); OUTPUTS];
+    unit[k] = <V::Single as Lane>::one();
     let mut sum = V::zero();
     grid.range.rows(|row| {
         for i in grid.range.lo[3]..grid.range.hi[3] {
             let point = [row[0], row[1], row[2], i];
-            let source = Needed::<P, _>::of(Anywhere(&memory, point));
+            let source = Anywhere(&memory, point);
             let mut slope = V::zero();
             each_leaf!(N => {
                 if const { N < P::USED.len() } {
@@ -578,7 +591,7 @@ pub(super) fn tangent<V: Float, P: Program>(
                         _ => numbers[key.operand()],
                     };
                     if tangent != V::zero() {
-                        let partial: V = number(program.partial::<N, true, V::Single, _>(source, &unit));
+                        let partial: V = number(partial::<N, true, P, V::Single, _>(program, source, &unit));
                         if crate::counts(tangent, partial) {
                             slope += tangent * partial;
                         }
