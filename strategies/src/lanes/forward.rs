@@ -1,7 +1,7 @@
 //! The loops of launches: values at all points, and sums over them.
 
 use super::buffer::Buffer;
-use super::grid::{Grid, Region};
+use super::grid::{Grid, Region, each_row};
 use super::keys::Facts;
 use super::lane::Vector;
 use super::level::Task;
@@ -137,7 +137,7 @@ unsafe fn fill_rows<V: Float, L: Vector<Number = V>, P: Program>(
     let memory = &{ *memory }; // a copy that stores cannot touch, so that its fields stay in registers
     let inner = inner(&P::LEAVES, memory.shape, part);
     let n = L::N.cast_signed();
-    part.rows(|row| {
+    each_row!(part, row => {
         let inside = !P::LEAVES.borders || (0..3).all(|d| row[d] >= inner.lo[d] && row[d] < inner.hi[d]);
         let (first, end) = (part.lo[3], part.hi[3]);
         let (from, to) = if inside && inner.lo[3] < inner.hi[3] { (inner.lo[3], inner.hi[3]) } else { (end, end) };
@@ -282,7 +282,7 @@ unsafe fn add_rows<V: Float, L: Vector<Number = V>, T: Term<V>>(
 ) -> V {
     let memory = &{ *memory };
     let mut total = V::zero();
-    part.rows(|row| {
+    each_row!(part, row => {
         let inside = (0..3).all(|d| row[d] >= inner.lo[d] && row[d] < inner.hi[d]);
         let bounds = if inside { (inner.lo[3], inner.hi[3]) } else { (0, 0) };
         let mut from = part.lo[3];
@@ -382,7 +382,7 @@ pub fn extremum<V: Float, P: Program>(
     let memory = memory::<V, P>(grid, operands);
     let mut found: Option<(V, usize)> = None;
     let term = Value(program);
-    grid.range.rows(|row| {
+    each_row!(&grid.range, row => {
         for i in grid.range.lo[3]..grid.range.hi[3] {
             let value: V = term.single(&memory, [row[0], row[1], row[2], i]);
             let better = |old: V| if largest { value > old } else { value < old };

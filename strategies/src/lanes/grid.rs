@@ -25,19 +25,24 @@ impl Region {
     pub(super) fn points(&self) -> usize {
         (0..4).map(|d| (self.hi[d] - self.lo[d]).max(0).unsigned_abs()).product()
     }
+}
 
-    /// Calls `f` with each row's first three coordinates.
-    #[inline(always)]
-    pub(super) fn rows(&self, mut f: impl FnMut([isize; 3])) {
-        for a in self.lo[0]..self.hi[0] {
-            for b in self.lo[1]..self.hi[1] {
-                for c in self.lo[2]..self.hi[2] {
-                    f([a, b, c]);
+/// `each_row!(region, row => { … })` with each row's first three coordinates. A macro, because a closure need not be inlined: what
+/// works in registers must be part of the function that is compiled for them.
+macro_rules! each_row {
+    ($region:expr, $row:ident => $body:block) => {{
+        let region: &Region = $region;
+        for a in region.lo[0]..region.hi[0] {
+            for b in region.lo[1]..region.hi[1] {
+                for c in region.lo[2]..region.hi[2] {
+                    let $row = [a, b, c];
+                    $body
                 }
             }
         }
-    }
+    }};
 }
+pub(super) use each_row;
 
 /// Why a range cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -196,9 +201,9 @@ impl Grid {
             return f(0..self.elements());
         }
         let strides = self.strides();
-        self.range.rows(|[a, b, c]| {
-            let row = a * strides[0] + b * strides[1] + c * strides[2];
-            f((row + self.range.lo[3]).unsigned_abs()..(row + self.range.hi[3]).unsigned_abs());
+        each_row!(&self.range, row => {
+            let start: isize = row.iter().zip(strides).map(|(i, stride)| i * stride).sum();
+            f((start + self.range.lo[3]).unsigned_abs()..(start + self.range.hi[3]).unsigned_abs());
         });
     }
 }

@@ -5,7 +5,7 @@
 
 use super::buffer::Buffer;
 use super::forward::{Slope, number, total};
-use super::grid::{Grid, Region};
+use super::grid::{Grid, Region, each_row};
 use super::keys::{Border, Facts, Kind, LEAVES, OPERANDS};
 use super::lane::{Lane, Vector};
 use super::level::Task;
@@ -268,7 +268,7 @@ unsafe fn gather_rows<V: Float, L: Vector<Number = V>, P: Program>(gather: &Gath
     let inner = inner::<P>(&gather.range, gather.memory.shape, part);
     let n = L::N.cast_signed();
     let (first, end) = (part.lo[3], part.hi[3]);
-    part.rows(|row| {
+    each_row!(part, row => {
         let inside = (0..3).all(|d| row[d] >= inner.lo[d] && row[d] < inner.hi[d]);
         let start = gather.memory.at(row, 0);
         let (from, to) = if inside && inner.lo[3] < inner.hi[3] { (inner.lo[3], inner.hi[3]) } else { (end, end) };
@@ -577,7 +577,7 @@ pub(super) fn tangent<V: Float, P: Program>(
     let mut unit = [<V::Single as Lane>::zero(); OUTPUTS];
     unit[k] = <V::Single as Lane>::one();
     let mut sum = V::zero();
-    grid.range.rows(|row| {
+    each_row!(&grid.range, row => {
         for i in grid.range.lo[3]..grid.range.hi[3] {
             let point = [row[0], row[1], row[2], i];
             let source = Anywhere(&memory, point);
