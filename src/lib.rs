@@ -47,6 +47,7 @@ mod error;
 mod expr;
 mod external;
 mod forward;
+pub mod kernels;
 mod math;
 mod nary;
 mod preaccumulate;

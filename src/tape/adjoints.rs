@@ -4,9 +4,12 @@ use super::NONE;
 use super::position::{Parts, Under};
 use crate::error::{Error, same_length};
 use crate::expr::Real;
+use crate::kernels::View;
 use core::fmt;
 use core::ops::Range;
+use std::borrow::Cow;
 use tapewright_strategies::active::OwnedTape;
+use tapewright_strategies::lanes::Shadows;
 use tapewright_strategies::num_traits::Zero;
 use tapewright_strategies::{Float, Reverse};
 
@@ -24,13 +27,15 @@ pub struct AdjointVector<V> {
     pub(super) dirty: Range<usize>,
     /// The sweep from position to position that this is in.
     pub(super) under: Option<Under>,
+    /// The adjoints of views.
+    pub(super) arrays: Shadows<V>,
 }
 
 impl<V: Float> AdjointVector<V> {
     /// A vector that grows when it is used.
     #[must_use]
     pub const fn new() -> Self {
-        Self { adjoints: Vec::new(), dirty: NONE, under: None }
+        Self { adjoints: Vec::new(), dirty: NONE, under: None, arrays: Shadows::new() }
     }
 
     /// Sets all adjoints to 0.
@@ -66,6 +71,9 @@ impl<V: Float> AdjointVector<V> {
         if identifiers > self.adjoints.len() {
             self.grow(identifiers);
         }
+        if !self.arrays.is_empty() {
+            self.arrays.clear();
+        }
     }
 
     /// Grows by doubling, like the tape, and without copying what is 0 anyway.
@@ -86,7 +94,7 @@ impl<V: Float> AdjointVector<V> {
         inputs: &Range<usize>,
     ) -> Result<(), Error> {
         self.dirty = 0..self.adjoints.len(); // should a rule panic, or records be unreadable
-        owned.reverse(&mut self.adjoints)?;
+        owned.reverse(&mut self.adjoints, &mut self.arrays)?;
         self.dirty = inputs.clone();
         Ok(())
     }
@@ -156,6 +164,19 @@ pub(super) fn fill<'y, S: Reverse>(
     Ok(())
 }
 
+/// The slot of a view; 0 if it is passive.
+pub(super) fn view_slot<S: Reverse, const R: usize>(
+    owned: &OwnedTape<S>,
+    parts: &Parts,
+    view: &View<S, R>,
+) -> Result<usize, Error> {
+    match view.place() {
+        None => Ok(0),
+        Some((number, slot)) if number == owned.number() || parts.have(number) => Ok(slot),
+        Some((number, _)) => Err(Error::ForeignVariable { variable: number.get(), recording: owned.number().get() }),
+    }
+}
+
 /// The result of a sweep. It is gone when the tape records anew:
 ///
 /// ```compile_fail,E0499
@@ -170,6 +191,7 @@ pub struct Adjoints<'a, S: Reverse> {
     pub(super) owned: &'a OwnedTape<S>,
     pub(super) parts: &'a Parts,
     pub(super) values: &'a [S::Value],
+    pub(super) arrays: &'a Shadows<S::Value>,
 }
 
 impl<S: Reverse> Adjoints<'_, S> {
@@ -182,6 +204,16 @@ impl<S: Reverse> Adjoints<'_, S> {
     #[inline]
     pub fn of(&self, variable: &Real<S>) -> Result<S::Value, Error> {
         Ok(slot(self.owned, self.parts, variable)?.map_or_else(S::Value::zero, |slot| self.values[slot]))
+    }
+
+    /// The adjoints of a view, element by element: ∂(Σ seed·output)/∂element. Those of an input that has not been cloned are the
+    /// adjoints of what it held when it was made, whatever was written to it later; 0 for passive views.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ForeignVariable`] when the view belongs to another recording.
+    pub fn of_view<const R: usize>(&self, view: &View<S, R>) -> Result<Cow<'_, [S::Value]>, Error> {
+        Ok(self.arrays.elements(view_slot(self.owned, self.parts, view)?, view.len()))
     }
 
     /// The adjoints of these variables.

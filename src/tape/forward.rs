@@ -67,10 +67,14 @@ impl<S: Reverse> Tape<S> {
         vector.clear(S::identifiers(owned.tape()));
         vector.under = None;
         fill(owned, parts, vector, tangents.iter().map(|(x, tangent)| (*x, *tangent)))?;
+        let mut arrays = core::mem::take(&mut vector.arrays);
         let tangents = vector.everything();
         // Reverse sweeps leave anything in the slot of passive variables.
         tangents.iter_mut().take(1).for_each(|passive| *passive = S::Value::zero());
-        owned.forward(tangents)?;
-        Ok(slots.iter().map(|slot| slot.map_or_else(S::Value::zero, |slot| tangents[slot])).collect())
+        let swept = owned.forward(tangents, &mut arrays);
+        let found = slots.iter().map(|slot| slot.map_or_else(S::Value::zero, |slot| tangents[slot])).collect();
+        vector.arrays = arrays;
+        swept?;
+        Ok(found)
     }
 }

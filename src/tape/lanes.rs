@@ -1,13 +1,16 @@
 //! Several adjoint vectors in one sweep.
 
-use super::adjoints::{no_memory, slot, zeros};
+use super::adjoints::{no_memory, slot, view_slot, zeros};
 use super::position::Parts;
 use super::{NONE, Tape};
 use crate::error::{Error, same_length};
 use crate::expr::Real;
+use crate::kernels::View;
 use core::fmt;
 use core::ops::Range;
+use std::borrow::Cow;
 use tapewright_strategies::active::OwnedTape;
+use tapewright_strategies::lanes::Shadows;
 use tapewright_strategies::num_traits::Zero;
 use tapewright_strategies::{Float, Reverse};
 
@@ -26,6 +29,8 @@ pub struct LaneVector<V> {
     dirty: Range<usize>,
     /// The adjoints of passive variables, as many as the largest width so far.
     zeros: Vec<V>,
+    /// The adjoints of views, for each vector.
+    arrays: Vec<Shadows<V>>,
 }
 
 /// Bytes of a cache line.
@@ -42,7 +47,7 @@ impl<V: Float> LaneVector<V> {
     pub fn new(width: usize) -> Self {
         assert!(width > 0, "a sweep has at least one adjoint vector");
         let zeros = zeros(width).unwrap_or_else(|| no_memory::<V>(1, width));
-        Self { width, adjoints: Vec::new(), start: 0, dirty: NONE, zeros }
+        Self { width, adjoints: Vec::new(), start: 0, dirty: NONE, zeros, arrays: Vec::new() }
     }
 
     /// The number of adjoint vectors.
@@ -114,6 +119,22 @@ impl<'a, S: Reverse> LaneAdjoints<'a, S> {
         let LaneVector { width, adjoints, start, zeros, .. } = self.lanes;
         let slot = slot(self.owned, self.parts, variable)?;
         Ok(slot.map_or(&zeros[..*width], |slot| &adjoints[*start..][slot * width..][..*width]))
+    }
+}
+
+impl<S: Reverse> LaneAdjoints<'_, S> {
+    /// The adjoints of a view in one lane, element by element: see [`Adjoints::of_view`](crate::Adjoints::of_view).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ForeignVariable`] when the view belongs to another recording.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such lane.
+    pub fn of_view<const R: usize>(&self, view: &View<S, R>, lane: usize) -> Result<Cow<'_, [S::Value]>, Error> {
+        let slot = view_slot(self.owned, self.parts, view)?;
+        Ok(self.lanes.arrays[lane].elements(slot, view.len()))
     }
 }
 
@@ -266,7 +287,10 @@ fn sweep_into<'a, 'y, S: Reverse>(
         }
     }
     let (width, slots) = (lanes.width, lanes.slots());
-    owned.reverse_lanes_between(width, None, None, &mut lanes.adjoints[lanes.start..][..slots * width])?;
+    lanes.arrays.iter_mut().for_each(Shadows::clear);
+    lanes.arrays.resize_with(width, Shadows::new);
+    let vectors = &mut lanes.adjoints[lanes.start..][..slots * width];
+    owned.reverse_lanes_between(width, None, None, vectors, &mut lanes.arrays)?;
     // What passive arguments were given: with another width, other variables lie there.
     lanes.at(0).fill(S::Value::zero());
     lanes.dirty = inputs.clone();

@@ -12,15 +12,17 @@ pub use lanes::{ArrayAdjoints, LaneAdjoints, LaneVector};
 pub use position::Position;
 pub use scope::{Recording, Scope};
 
-use adjoints::{slot, sweep_into};
+use adjoints::{slot, sweep_into, view_slot};
 use position::Parts;
 use scope::{consecutive, register};
 
 use crate::error::{Error, same_length};
 use crate::expr::Real;
+use crate::kernels::View;
 use core::fmt;
 use core::ops::Range;
 use tapewright_strategies::active::OwnedTape;
+use tapewright_strategies::lanes::Inspection;
 use tapewright_strategies::num_traits::{One, Zero};
 use tapewright_strategies::{
     Capacity, MemoryReport, MemoryUsage, Reverse, SpillOptions, SpillUsage, Spills, catch_storage_errors,
@@ -228,8 +230,42 @@ impl<S: Reverse> Tape<S> {
         Ok(self.adjoints_in(adjoints))
     }
 
+    /// [`sweep`](Self::sweep) from variables and from one view, with a seed for each element of it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LengthMismatch`] when there are not as many seeds as elements, else as `sweep`.
+    pub fn sweep_view<const R: usize>(
+        &mut self,
+        seeds: &[(&Real<S>, S::Value)],
+        (view, elements): (&View<S, R>, &[S::Value]),
+    ) -> Result<Adjoints<'_, S>, Error> {
+        same_length(("elements of a view", view.len()), ("seeds", elements.len()))?;
+        let view = view_slot(&self.owned, &self.parts, view)?;
+        let mut slots = Vec::with_capacity(seeds.len());
+        for (output, seed) in seeds {
+            slots.push((slot(&self.owned, &self.parts, output)?, *seed));
+        }
+        self.adjoints.clear(S::identifiers(self.owned.tape()));
+        self.adjoints.arrays.add(view, elements);
+        let vector = self.adjoints.everything();
+        for (slot, seed) in slots {
+            if let Some(slot) = slot {
+                vector[slot] += seed;
+            }
+        }
+        self.adjoints.reverse(&self.owned, &self.inputs)?;
+        Ok(self.adjoints_in(&self.adjoints))
+    }
+
+    /// What the launches of kernels in the recording do in a reverse sweep, in their order.
+    #[must_use]
+    pub fn launches(&self) -> Vec<Inspection> {
+        self.owned.launches()
+    }
+
     fn adjoints_in<'a>(&'a self, adjoints: &'a AdjointVector<S::Value>) -> Adjoints<'a, S> {
-        Adjoints { owned: &self.owned, parts: &self.parts, values: &adjoints.adjoints }
+        Adjoints { owned: &self.owned, parts: &self.parts, values: &adjoints.adjoints, arrays: &adjoints.arrays }
     }
 
     /// The adjoints of the latest sweep.
@@ -330,6 +366,11 @@ impl<S: Reverse> Tape<S> {
         let further = [
             ("lanes", MemoryUsage { used, reserved }),
             ("identifiers", kept(self.owned.pool_bytes())),
+            ("arrays", self.owned.array_bytes()),
+            ("array adjoints", {
+                let (used, reserved) = self.adjoints.arrays.bytes();
+                MemoryUsage { used, reserved }
+            }),
             ("externals", functions),
             ("nested", kept(nested)),
         ];

@@ -294,7 +294,11 @@ impl<S: Reverse> Tape<S> {
         }
         adjoints.extend_to(S::identifiers(self.owned.tape()));
         adjoints.under = Some(Under { seeded: 0, ..under });
-        self.owned.reverse_between(from.map(|p| p.0), to.map(|p| p.0), adjoints.everything())?;
+        let mut arrays = core::mem::take(&mut adjoints.arrays);
+        let (from, to) = (from.map(|p| p.0), to.map(|p| p.0));
+        let swept = self.owned.reverse_between(from, to, adjoints.everything(), &mut arrays);
+        adjoints.arrays = arrays;
+        swept?;
         Ok(self.adjoints_in(adjoints))
     }
 

@@ -3,9 +3,11 @@
 use super::position::Parts;
 use super::{AdjointVector, NONE, Tape};
 use crate::expr::Real;
+use crate::kernels::{View, checked};
 use core::fmt;
 use core::marker::PhantomData;
 use core::ops::Range;
+use std::sync::Arc;
 use tapewright_strategies::active::{self, OwnedTape, Running};
 use tapewright_strategies::{Reverse, TapeNumber};
 
@@ -96,6 +98,24 @@ impl<S: Reverse> Scope<'_, S> {
     #[track_caller]
     pub fn inputs_into(&mut self, values: &[S::Value], variables: &mut Vec<Real<S>>) {
         register(self.number, self.inputs, values, variables);
+    }
+
+    /// Registers an array of independent variables: a view of this shape with these values, the last dimension running fastest.
+    ///
+    /// # Panics
+    ///
+    /// When there are not as many elements as the shape says, when the shape has a dimension of length 0, and while the recording
+    /// is paused.
+    #[must_use]
+    #[track_caller]
+    pub fn view<const R: usize>(&mut self, shape: [usize; R], values: &[S::Value]) -> View<S, R> {
+        let values = checked(&shape, values);
+        let (mut buffer, slot) =
+            active::with_arrays::<S, _>(self.number, |arrays| (arrays.buffer(values.len()), arrays.slot()));
+        buffer.copy_from_slice(values);
+        let mut view = View::on(shape, Arc::new(buffer));
+        view.set_slot(self.number, slot);
+        view
     }
 
     /// The number of this recording, which its variables carry.

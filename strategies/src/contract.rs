@@ -1,6 +1,7 @@
 //! The contract between the engine and a strategy.
 
-use crate::{Companion, External, Float, Shape};
+use crate::lanes::Launch;
+use crate::{Arrays, Companion, External, Float, Shape, TapeNumber};
 use core::fmt;
 use generic_array::ArrayLength;
 use generic_array::typenum::Unsigned;
@@ -179,6 +180,48 @@ pub trait Taping: Sized + 'static {
             core::any::type_name::<Self>(),
             rule.name()
         )
+    }
+
+    /// The recording that these arrays, given by the numbers of their recordings or 0, and these variables belong to: the one in
+    /// which a launch of a kernel over them is recorded. `None` if all are passive, or the recording is paused, and under strategies
+    /// that record nothing.
+    ///
+    /// # Panics
+    ///
+    /// As [`record`](Self::record).
+    #[track_caller]
+    fn recording(numbers: &[TapeNumber], ids: &[&Self::Id]) -> Option<TapeNumber> {
+        let _ = (numbers, ids);
+        None
+    }
+
+    /// Gives `f` the arrays of a recording.
+    ///
+    /// # Panics
+    ///
+    /// As [`record`](Self::record); when the strategy has no arrays.
+    #[track_caller]
+    fn with_arrays(number: TapeNumber, f: &mut dyn FnMut(&mut Arrays<Self::Value>)) {
+        let _ = f;
+        panic!("{} has no arrays, so recording {number} has none", core::any::type_name::<Self>())
+    }
+
+    /// Records a launch of a kernel over arrays of this recording: `inputs` are the variables that it reads, `outputs` the values of
+    /// the variables that it makes, each of which is given to `each`.
+    ///
+    /// # Panics
+    ///
+    /// As [`record`](Self::record); when the strategy has no arrays.
+    #[track_caller]
+    fn record_launch(
+        number: TapeNumber,
+        inputs: &[(Self::Value, &Self::Id)],
+        outputs: &[Self::Value],
+        launch: Box<dyn Launch<Self::Value>>,
+        each: &mut dyn FnMut(Self::Value, Self::Id),
+    ) {
+        let _ = (inputs, outputs, launch, each);
+        panic!("{} has no arrays, so recording {number} has none", core::any::type_name::<Self>())
     }
 
     /// What the tape of these variables keeps of this type for external functions, made if there is none yet; `None` if there

@@ -5,11 +5,14 @@
 //! goes on. So records know nothing of them, and every strategy that has marks ([`Reverse::mark`](crate::Reverse::mark)) has
 //! external functions.
 
+use crate::lanes::{Buffer, Launch, Pool, Shadows};
 use crate::scratch::Scratch;
 use crate::{Float, MemoryUsage, StorageError, counts};
 use core::any::Any;
 use core::fmt;
+use core::marker::PhantomData;
 use core::ops::Range;
+use std::sync::Arc;
 
 /// A place in a recording, between two statements.
 ///
@@ -323,12 +326,51 @@ pub(crate) struct Entry<V> {
     /// The values of passive inputs.
     pub(crate) passive: Box<[V]>,
     pub(crate) outputs: Slots,
-    pub(crate) rule: Box<dyn External<V>>,
+    pub(crate) rule: Deed<V>,
+}
+
+/// What happened at a place.
+pub(crate) enum Deed<V> {
+    /// An external function was called.
+    Function(Box<dyn External<V>>),
+    /// A kernel was launched over arrays.
+    Launch(Box<dyn Launch<V>>),
 }
 
 impl<V: Float> Entry<V> {
+    /// Reverses the launch in the adjoints of variables, of which each has so many, and of as many shadows of arrays.
+    fn reverse_launch(
+        &self,
+        launch: &dyn Launch<V>,
+        lanes: usize,
+        adjoints: &mut [V],
+        arrays: &mut [Shadows<V>],
+    ) -> Result<(), SweepError> {
+        for (lane, shadows) in arrays.iter_mut().enumerate() {
+            let at = |slot: usize| slot * lanes + lane;
+            let outputs: Scratch<V> =
+                Scratch::of(self.outputs.iter().map(|slot| core::mem::replace(&mut adjoints[at(slot)], V::zero())));
+            let mut inputs = Scratch::<V>::new();
+            inputs.resize(self.inputs.len(), V::zero());
+            launch.reverse(&outputs, &mut inputs, shadows)?;
+            for (slot, contribution) in self.inputs.iter().zip(&*inputs).filter(|(_, sum)| **sum != V::zero()) {
+                adjoints[at(slot)] += *contribution;
+            }
+        }
+        Ok(())
+    }
+
     /// Reverses the function in these adjoints, of which each variable has so many.
-    pub(crate) fn reverse(&self, lanes: usize, adjoints: &mut [V]) -> Result<(), SweepError> {
+    pub(crate) fn reverse(
+        &self,
+        lanes: usize,
+        adjoints: &mut [V],
+        arrays: &mut [Shadows<V>],
+    ) -> Result<(), SweepError> {
+        let rule = match &self.rule {
+            Deed::Function(rule) => rule,
+            Deed::Launch(launch) => return self.reverse_launch(&**launch, lanes, adjoints, arrays),
+        };
         let mut outputs = Scratch::<V>::new();
         for slot in self.outputs.iter() {
             for adjoint in &mut adjoints[slot * lanes..][..lanes] {
@@ -340,14 +382,14 @@ impl<V: Float> Entry<V> {
         }
         let mut inputs = Scratch::<V>::new();
         inputs.resize(self.inputs.len() * lanes, V::zero());
-        let keeps = self.rule.keeps_zeros();
+        let keeps = rule.keeps_zeros();
         if lanes == 1 {
-            apply(keeps, &outputs, &mut inputs, |outputs, inputs| self.rule.reverse(outputs, inputs))?;
+            apply(keeps, &outputs, &mut inputs, |outputs, inputs| rule.reverse(outputs, inputs))?;
         } else if keeps || outputs.iter().all(|adjoint| adjoint.is_finite()) {
-            self.rule.reverse_lanes(lanes, &outputs, &mut inputs)?;
+            rule.reverse_lanes(lanes, &outputs, &mut inputs)?;
         } else {
             each_lane(lanes, &outputs, &mut inputs, |outputs, inputs| {
-                apply(false, outputs, inputs, |outputs, inputs| self.rule.reverse(outputs, inputs))
+                apply(false, outputs, inputs, |outputs, inputs| rule.reverse(outputs, inputs))
             })?;
         }
         // A lane in which nothing arrives is not touched, as in a sweep of its own: adding 0 could change the sign of a zero.
@@ -370,20 +412,28 @@ impl<V: Float> Entry<V> {
             self.inputs.iter().map(value_of).map(|value| value.expect("values of passive inputs are kept")),
         );
         let mut outputs: Scratch<V> = Scratch::of(self.outputs.iter().map(|slot| values[slot]));
-        self.rule.replay(&inputs, &mut outputs)?;
+        match &self.rule {
+            Deed::Function(rule) => rule.replay(&inputs, &mut outputs)?,
+            Deed::Launch(_) => {
+                let what = "a recording with launches of kernels cannot be replayed".into();
+                return Err(SweepError::Unsupported { what });
+            }
+        }
         self.outputs.iter().zip(&*outputs).for_each(|(slot, value)| values[slot] = *value);
         Ok(())
     }
 
     /// Propagates tangents through the function.
-    pub(crate) fn forward(&self, tangents: &mut [V]) -> Result<(), SweepError> {
+    pub(crate) fn forward(&self, tangents: &mut [V], arrays: &mut Shadows<V>) -> Result<(), SweepError> {
         let inputs: Scratch<V> = Scratch::of(self.inputs.iter().map(|slot| tangents[slot]));
         let mut outputs = Scratch::<V>::new();
         outputs.resize(self.outputs.len(), V::zero());
-        if !inputs.is_empty() {
-            apply(self.rule.keeps_zeros(), &inputs, &mut outputs, |inputs, outputs| {
-                self.rule.forward(inputs, outputs)
-            })?;
+        match &self.rule {
+            Deed::Function(rule) if !inputs.is_empty() => {
+                apply(rule.keeps_zeros(), &inputs, &mut outputs, |inputs, outputs| rule.forward(inputs, outputs))?;
+            }
+            Deed::Function(_) => {}
+            Deed::Launch(launch) => launch.forward(&inputs, &mut outputs, arrays)?,
         }
         self.outputs.iter().zip(&*outputs).for_each(|(slot, tangent)| tangents[slot] = *tangent);
         Ok(())
@@ -394,11 +444,43 @@ impl<V: Float> Entry<V> {
 pub(crate) struct Externals<V> {
     pub(crate) list: Vec<Entry<V>>,
     pub(crate) companions: Vec<Box<dyn Companion>>,
+    pub(crate) arrays: Arrays<V>,
+}
+
+/// The arrays of a recording.
+pub struct Arrays<V> {
+    /// The slots of views that have been given out, counted from 1.
+    slots: usize,
+    pool: Arc<Pool>,
+    numbers: PhantomData<V>,
+}
+
+impl<V: Float> Arrays<V> {
+    /// A slot for one more view.
+    pub const fn slot(&mut self) -> usize {
+        self.slots += 1;
+        self.slots
+    }
+
+    /// A buffer with anything in it. The tape gets its memory back when it is dropped.
+    ///
+    /// # Panics
+    ///
+    /// When the allocator has no memory.
+    #[must_use]
+    #[track_caller]
+    pub fn buffer(&self, length: usize) -> Buffer<V> {
+        self.pool.buffer(length)
+    }
 }
 
 impl<V> Default for Externals<V> {
     fn default() -> Self {
-        Self { list: Vec::new(), companions: Vec::new() }
+        Self {
+            list: Vec::new(),
+            companions: Vec::new(),
+            arrays: Arrays { slots: 0, pool: Arc::default(), numbers: PhantomData },
+        }
     }
 }
 
@@ -413,14 +495,38 @@ impl<V: Float> Externals<V> {
         (&mut *self.companions[at] as &mut dyn Any).downcast_mut().expect("it is of this type")
     }
 
+    /// Whether the recording has entries or arrays.
+    pub(crate) const fn is_used(&self) -> bool {
+        !self.list.is_empty() || self.arrays.slots != 0
+    }
+
+    /// Forgets all but the first entries. Their buffers can be used again.
+    pub(crate) fn truncate(&mut self, entries: usize) {
+        if entries == 0 {
+            self.arrays.slots = 0;
+        }
+        // Last, because destructors of users may panic.
+        self.list.truncate(entries);
+    }
+
+    /// Bytes of arrays that launches keep, and of all that are reserved for arrays.
+    pub(crate) fn array_bytes(&self) -> MemoryUsage {
+        let launches = self.list.iter().filter_map(|entry| match &entry.rule {
+            Deed::Launch(launch) => Some(launch.bytes().0),
+            Deed::Function(_) => None,
+        });
+        let used: usize = launches.sum();
+        MemoryUsage { used, reserved: used + self.arrays.pool.bytes() }
+    }
+
     /// Bytes of the functions, and of the companions.
     pub(crate) fn bytes(&self) -> (MemoryUsage, usize) {
         let owned = |entry: &Entry<V>| {
-            size_of_val(&*entry.rule)
-                + entry.rule.owned_bytes()
-                + entry.inputs.bytes()
-                + size_of_val(&*entry.passive)
-                + entry.outputs.bytes()
+            let rule = match &entry.rule {
+                Deed::Function(rule) => size_of_val(&**rule) + rule.owned_bytes(),
+                Deed::Launch(launch) => launch.bytes().1,
+            };
+            rule + entry.inputs.bytes() + size_of_val(&*entry.passive) + entry.outputs.bytes()
         };
         let owned: usize = self.list.iter().map(owned).sum();
         let list = MemoryUsage::of_vec(&self.list);

@@ -53,7 +53,17 @@ use statrs::function::erf;
 /// }
 /// ```
 pub trait Float:
-    sealed::Sealed + num_traits::Float + bytemuck::Pod + AddAssign + Default + Debug + Display + Send + Sync + 'static
+    sealed::Sealed
+    + crate::lanes::Registers
+    + num_traits::Float
+    + bytemuck::Pod
+    + AddAssign
+    + Default
+    + Debug
+    + Display
+    + Send
+    + Sync
+    + 'static
 {
     /// Rounds an `f64` literal to this type, once.
     fn from_f64(value: f64) -> Self;

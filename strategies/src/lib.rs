@@ -27,6 +27,7 @@ mod float;
 mod hybrid;
 mod identifier;
 mod jacobian;
+pub mod lanes;
 mod level;
 mod manager;
 mod memory;
@@ -53,7 +54,7 @@ pub use contract::{
     Capacity, Comparison, Load, Nary, Policy, Rule, Sink, Statement, Store, Strategy, Strict, Taped, Taping, Tree,
     Twin, Variable,
 };
-pub use external::{Companion, External, Mark, SweepError};
+pub use external::{Arrays, Companion, External, Mark, SweepError};
 pub use float::Float;
 use float::counts;
 pub use hybrid::Hybrid;

@@ -52,3 +52,18 @@ pub fn recording_of<'i, S: Reverse>(ids: impl IntoIterator<Item = &'i S::Id>) ->
     let number = |id| S::locate(id).map_or(TapeNumber(0), |(number, _)| number);
     common(ids.into_iter().map(number))
 }
+
+/// The recording that all of these numbers, those that are not 0, and active identifiers belong to; `None` if there is none, or the
+/// recording is paused.
+///
+/// # Panics
+///
+/// As [`common_number`].
+#[track_caller]
+pub fn recording_among<'i, S: Reverse>(
+    numbers: impl IntoIterator<Item = TapeNumber>,
+    ids: impl IntoIterator<Item = &'i S::Id>,
+) -> Option<TapeNumber> {
+    let number = |id| S::locate(id).map_or(TapeNumber(0), |(number, _)| number);
+    common(numbers.into_iter().chain(ids.into_iter().map(number)))
+}

@@ -1,7 +1,8 @@
 //! What a tape keeps beside its records.
 
 use super::{Place, two_recordings, with_parts};
-use crate::external::{Entry, Slots};
+use crate::external::{Arrays, Deed, Entry, Slots};
+use crate::lanes::Launch;
 use crate::{Companion, External, Reverse, TapeNumber};
 
 /// Records an external function on the tape of strategy `S` that records under `number` on this thread, behind its last
@@ -17,6 +18,43 @@ pub fn record_external<S: Reverse>(
     inputs: &[(S::Value, &S::Id)],
     outputs: &[S::Value],
     rule: Box<dyn External<S::Value>>,
+    each: impl FnMut(S::Value, S::Id),
+) {
+    record_deed::<S>(number, inputs, outputs, Deed::Function(rule), each);
+}
+
+/// [`record_external`] for a kernel that was launched over arrays of this recording.
+///
+/// # Panics
+///
+/// As there.
+#[track_caller]
+pub fn record_launch<S: Reverse>(
+    number: TapeNumber,
+    inputs: &[(S::Value, &S::Id)],
+    outputs: &[S::Value],
+    launch: Box<dyn Launch<S::Value>>,
+    each: impl FnMut(S::Value, S::Id),
+) {
+    record_deed::<S>(number, inputs, outputs, Deed::Launch(launch), each);
+}
+
+/// Gives `f` the arrays of the recording of strategy `S` under `number` on this thread.
+///
+/// # Panics
+///
+/// As [`with`](super::with).
+#[track_caller]
+pub fn with_arrays<S: Reverse, R>(number: TapeNumber, f: impl FnOnce(&mut Arrays<S::Value>) -> R) -> R {
+    with_parts::<S, _>(number, |_, externals| f(&mut externals.arrays))
+}
+
+#[track_caller]
+fn record_deed<S: Reverse>(
+    number: TapeNumber,
+    inputs: &[(S::Value, &S::Id)],
+    outputs: &[S::Value],
+    rule: Deed<S::Value>,
     mut each: impl FnMut(S::Value, S::Id),
 ) {
     let slot = |(_, id): &(S::Value, &S::Id)| match S::locate(id) {

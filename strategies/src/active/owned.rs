@@ -2,7 +2,8 @@
 
 use super::numbers::Numbers;
 use super::{Header, INNERMOST, Recorder, announce, unlist};
-use crate::external::{Entry, Externals};
+use crate::external::{Deed, Entry, Externals};
+use crate::lanes::{Inspection, Shadows};
 use crate::pool::Pool;
 use crate::{Companion, Mark, MemoryUsage, Replay, Reverse, SweepError, TapeNumber};
 use core::any::TypeId;
@@ -115,8 +116,8 @@ impl<S: Reverse> OwnedTape<S> {
         // SAFETY: clearing runs no code of users.
         unsafe { self.header().pool.with(Pool::clear) };
         S::begin(self.tape_mut(), number);
-        if !self.externals().list.is_empty() {
-            self.externals_mut().list.clear();
+        if self.externals().is_used() {
+            self.externals_mut().truncate(0);
         }
     }
 
@@ -144,11 +145,11 @@ impl<S: Reverse> OwnedTape<S> {
     ///
     /// As there, and when a rule fails.
     #[inline(always)]
-    pub fn reverse(&self, adjoints: &mut [S::Value]) -> Result<(), SweepError> {
+    pub fn reverse(&self, adjoints: &mut [S::Value], arrays: &mut Shadows<S::Value>) -> Result<(), SweepError> {
         if self.externals().list.is_empty() {
             return S::reverse(self.tape(), adjoints);
         }
-        self.reverse_between(None, None, adjoints)
+        self.reverse_between(None, None, adjoints, arrays)
     }
 
     /// [`reverse`](Self::reverse) from one place to an earlier one; from the end, or to the start, if it is `None`.
@@ -167,12 +168,14 @@ impl<S: Reverse> OwnedTape<S> {
         from: Option<Place>,
         to: Option<Place>,
         adjoints: &mut [S::Value],
+        arrays: &mut Shadows<S::Value>,
     ) -> Result<(), SweepError> {
         let mut entries = self.entries(from, to).iter().rev();
         let mut stops = entries.clone().map(|entry| entry.mark);
         let (from, to) = (from.map(|place| place.mark), to.map(|place| place.mark));
+        let arrays = core::slice::from_mut(arrays);
         S::reverse_through(self.tape(), adjoints, (from, to), &mut stops, &mut |adjoints| {
-            entries.next().map_or(Ok(()), |entry| entry.reverse(1, adjoints))
+            entries.next().map_or(Ok(()), |entry| entry.reverse(1, adjoints, arrays))
         })
     }
 
@@ -192,12 +195,13 @@ impl<S: Reverse> OwnedTape<S> {
         from: Option<Place>,
         to: Option<Place>,
         adjoints: &mut [S::Value],
+        arrays: &mut [Shadows<S::Value>],
     ) -> Result<(), SweepError> {
         let mut entries = self.entries(from, to).iter().rev();
         let mut stops = entries.clone().map(|entry| entry.mark);
         let (from, to) = (from.map(|place| place.mark), to.map(|place| place.mark));
         S::reverse_lanes_through(self.tape(), lanes, adjoints, (from, to), &mut stops, &mut |adjoints| {
-            entries.next().map_or(Ok(()), |entry| entry.reverse(lanes, adjoints))
+            entries.next().map_or(Ok(()), |entry| entry.reverse(lanes, adjoints, arrays))
         })
     }
 
@@ -210,11 +214,11 @@ impl<S: Reverse> OwnedTape<S> {
     /// # Panics
     ///
     /// As there.
-    pub fn forward(&self, tangents: &mut [S::Value]) -> Result<(), SweepError> {
+    pub fn forward(&self, tangents: &mut [S::Value], arrays: &mut Shadows<S::Value>) -> Result<(), SweepError> {
         let mut entries = self.entries(None, None).iter();
         let mut stops = entries.clone().map(|entry| entry.mark);
         S::forward_through(self.tape(), tangents, &mut stops, &mut |tangents| {
-            entries.next().map_or(Ok(()), |entry| entry.forward(tangents))
+            entries.next().map_or(Ok(()), |entry| entry.forward(tangents, arrays))
         })
     }
 
@@ -320,8 +324,24 @@ impl<S: Reverse> OwnedTape<S> {
             unsafe { self.header().pool.with(|pool| pool.restore(&self.parts[part].free)) };
         }
         // Last, because destructors of users may panic.
-        self.externals_mut().list.truncate(place.externals);
+        self.externals_mut().truncate(place.externals);
         outcome
+    }
+
+    /// Bytes of arrays that launches of kernels keep.
+    #[must_use]
+    pub fn array_bytes(&self) -> MemoryUsage {
+        self.externals().array_bytes()
+    }
+
+    /// What the launches of kernels in the recording do in a reverse sweep, in their order.
+    #[must_use]
+    pub fn launches(&self) -> Vec<Inspection> {
+        let launches = self.externals().list.iter().filter_map(|entry| match &entry.rule {
+            Deed::Launch(launch) => Some(launch.inspect()),
+            Deed::Function(_) => None,
+        });
+        launches.collect()
     }
 
     /// Bytes of external functions, and of what the tape keeps for them.

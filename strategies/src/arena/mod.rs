@@ -216,6 +216,27 @@ macro_rules! variables_by_manager {
         }
 
         #[track_caller]
+        fn recording(numbers: &[crate::TapeNumber], ids: &[&M::Id]) -> Option<crate::TapeNumber> {
+            crate::active::recording_among::<Self>(numbers.iter().copied(), ids.iter().copied())
+        }
+
+        #[track_caller]
+        fn with_arrays(number: crate::TapeNumber, f: &mut dyn FnMut(&mut crate::Arrays<V>)) {
+            crate::active::with_arrays::<Self, _>(number, f);
+        }
+
+        #[track_caller]
+        fn record_launch(
+            number: crate::TapeNumber,
+            inputs: &[(V, &M::Id)],
+            outputs: &[V],
+            launch: Box<dyn crate::lanes::Launch<V>>,
+            each: &mut dyn FnMut(V, M::Id),
+        ) {
+            crate::active::record_launch::<Self>(number, inputs, outputs, launch, each);
+        }
+
+        #[track_caller]
         fn keep<C: crate::Companion + Default + Clone>(inputs: &[(V, &M::Id)]) -> Option<C> {
             let number = crate::active::recording_of::<Self>(inputs.iter().map(|(_, id)| *id))?;
             Some(crate::active::with_companion::<Self, C, _>(number, |companion| companion.clone()))

@@ -1,0 +1,328 @@
+//! Launches of kernels.
+
+use super::operands::{Body, Modes, Operands, Reads, Slot, Writes};
+use super::term::Term;
+use super::view::{Points, View};
+use crate::expr::Real;
+use smallvec::SmallVec;
+use std::sync::Arc;
+use tapewright_strategies::lanes::{
+    Assign, Buffer, Facts, Grid, Kept, Node, Number, Operand, Program, Read, Recorded, Reduce, extremum, run, sum,
+};
+use tapewright_strategies::{TapeNumber, Taping};
+
+/// Computes expressions at every point of a range, and writes them to the operands that are given as `&mut`, in their order.
+///
+/// The closure is called once, with a token for each operand, and returns a tuple with an expression for each of those.
+/// Reads see the values from before the launch, also of views that are written: `y = y·y` and stencils in place are right, and an
+/// operand that is read and written is named once. What lies outside the range stays as it is.
+///
+/// It is recorded if an operand is active, as one entry whatever the number of points.
+///
+/// ```
+/// use tapewright::{kernels::{View, parallel_for}, prelude::*};
+///
+/// // A step of the heat equation, in place.
+/// let mut t = View::<Passive, 2>::new([3, 3], &[0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0]);
+/// parallel_for(t.interior(1), &mut t, |t| {
+///     let c = t.at::<0, 0>();
+///     (c + 0.1 * (t.at::<1, 0>() + t.at::<-1, 0>() + t.at::<0, 1>() + t.at::<0, -1>() - 4.0 * c),)
+/// });
+/// assert_eq!(t.values()[4], 0.6);
+/// ```
+///
+/// # Panics
+///
+/// When the views have different shapes, when the range goes beyond them, or a read without a border rule does, and as statements do:
+/// when operands belong to two recordings, or to one that is not active on this thread.
+#[track_caller]
+pub fn parallel_for<S: Taping, const R: usize, O: Operands<S, R>, B: Body>(
+    range: impl Into<Points<R>>,
+    operands: O,
+    kernel: impl FnOnce(O::Tokens) -> B,
+) where
+    Assign<O::Written, B::Nodes>: Program,
+{
+    let program = Assign::<O::Written, _>::new(kernel(O::tokens()).nodes());
+    let mut launch = Start::new(range.into(), operands);
+    launch.write(program);
+}
+
+/// The sum of an expression over every point of a range. It is the same number at every level of instructions and for any number of
+/// threads: points are added in fixed groups.
+///
+/// # Panics
+///
+/// As [`parallel_for`].
+#[track_caller]
+pub fn parallel_sum<S: Taping, const R: usize, O: Operands<S, R>, A: Node>(
+    range: impl Into<Points<R>>,
+    operands: O,
+    kernel: impl FnOnce(O::Tokens) -> Term<A>,
+) -> Real<S> {
+    let program = Reduce(kernel(O::tokens()).0);
+    let launch = Start::new(range.into(), operands);
+    let value = sum(&program, &launch.grid, &mut launch.inputs());
+    launch.reduce(program, launch.grid, value)
+}
+
+/// The largest value of an expression over a range, whose adjoint goes to the first point at which it is found; a NaN is found only if
+/// there is nothing else.
+///
+/// # Panics
+///
+/// When the range is empty, and as [`parallel_for`].
+#[track_caller]
+pub fn parallel_max<S: Taping, const R: usize, O: Operands<S, R>, A: Node>(
+    range: impl Into<Points<R>>,
+    operands: O,
+    kernel: impl FnOnce(O::Tokens) -> Term<A>,
+) -> Real<S> {
+    let program = Reduce(kernel(O::tokens()).0);
+    Start::new(range.into(), operands).select(program, true)
+}
+
+/// The smallest value of an expression over a range, as [`parallel_max`].
+///
+/// # Panics
+///
+/// As [`parallel_max`].
+#[track_caller]
+pub fn parallel_min<S: Taping, const R: usize, O: Operands<S, R>, A: Node>(
+    range: impl Into<Points<R>>,
+    operands: O,
+    kernel: impl FnOnce(O::Tokens) -> Term<A>,
+) -> Real<S> {
+    let program = Reduce(kernel(O::tokens()).0);
+    Start::new(range.into(), operands).select(program, false)
+}
+
+/// Copies all elements of a view to another one of the same shape.
+///
+/// # Panics
+///
+/// As [`parallel_for`].
+#[track_caller]
+pub fn deep_copy<S: Taping, const R: usize>(from: &View<S, R>, to: &mut View<S, R>) {
+    let program = Assign::<Modes<(Reads, Writes)>, _>::new((Read::<0, 0, 0, 0, 0, 0>,));
+    Start::new(Points(to.all()), (from, to)).write(program);
+}
+
+/// Writes a variable to all elements of a view.
+///
+/// # Panics
+///
+/// As [`parallel_for`].
+#[track_caller]
+pub fn fill<S: Taping, const R: usize>(from: &Real<S>, to: &mut View<S, R>) {
+    let program = Assign::<Modes<(Reads, Writes)>, _>::new((Number::<0>,));
+    Start::new(Points(to.all()), (from, to)).write(program);
+}
+
+/// Σ xᵢ·yᵢ.
+///
+/// # Panics
+///
+/// As [`parallel_for`].
+#[must_use]
+#[track_caller]
+pub fn dot<S: Taping, const R: usize>(x: &View<S, R>, y: &View<S, R>) -> Real<S> {
+    let product = Term(Read::<0, 0, 0, 0, 0, 0>) * Term(Read::<1, 0, 0, 0, 0, 0>);
+    parallel_sum(x.all(), (x, y), |_| product)
+}
+
+/// Σ xᵢ².
+///
+/// # Panics
+///
+/// As [`parallel_for`].
+#[must_use]
+#[track_caller]
+pub fn norm_squared<S: Taping, const R: usize>(x: &View<S, R>) -> Real<S> {
+    parallel_sum(x.all(), x, |_| Term(Read::<0, 0, 0, 0, 0, 0>).square())
+}
+
+/// A launch that is about to run.
+struct Start<'a, S: Taping, const R: usize> {
+    grid: Grid,
+    slots: SmallVec<[Slot<'a, S, R>; 4]>,
+    /// The recording in which it will be kept.
+    recording: Option<TapeNumber>,
+}
+
+impl<'a, S: Taping, const R: usize> Start<'a, S, R> {
+    #[track_caller]
+    fn new<O: Operands<S, R> + 'a>(range: Points<R>, operands: O) -> Self {
+        let slots = operands.slots();
+        let mut shape = None;
+        let mut numbers = SmallVec::<[TapeNumber; 8]>::new();
+        let mut ids = SmallVec::<[&S::Id; 4]>::new();
+        for (k, slot) in slots.iter().enumerate() {
+            let view = match slot {
+                Slot::Read(view) => *view,
+                Slot::Write(view) => &**view,
+                Slot::Number(variable) => {
+                    ids.push(variable.id());
+                    continue;
+                }
+            };
+            numbers.push(view.number);
+            let expected = *shape.get_or_insert(view.shape());
+            let found = view.shape();
+            assert!(
+                expected == found,
+                "the views of a launch have one shape: operand {k} has {found:?}, not {expected:?}"
+            );
+        }
+        let shape = shape.expect("a launch has a view among its operands");
+        let grid = Grid::new(&shape, &range.0);
+        let grid = grid.unwrap_or_else(|bad| panic!("this launch cannot run: {bad}"));
+        let recording = S::recording(&numbers, &ids);
+        Self { grid, slots, recording }
+    }
+
+    /// The operands of a launch that writes nothing.
+    fn inputs(&self) -> SmallVec<[Operand<'_, S::Value>; 8]> {
+        let operand = |slot| match slot {
+            &Slot::Read(view) => Operand::Read(&view.values),
+            Slot::Write(view) => Operand::Read(&view.values),
+            Slot::Number(variable) => Operand::Number(variable.value()),
+        };
+        self.slots.iter().map(operand).collect()
+    }
+
+    /// What a recording keeps of the operands of this program, before it runs.
+    fn kept<P: Program>(&self) -> SmallVec<[Kept<S::Value>; 4]> {
+        let mut inputs = 0;
+        let kept = |(k, slot): (usize, &Slot<'a, S, R>)| {
+            let view = match slot {
+                &Slot::Read(view) => view,
+                Slot::Write(view) => view,
+                Slot::Number(variable) => {
+                    inputs += 1;
+                    let number = Some((variable.value(), inputs - 1));
+                    return Kept { before: 0, after: None, values: None, new: None, number };
+                }
+            };
+            let values = Facts::has(P::KEPT.views, k).then(|| Arc::clone(&view.values));
+            Kept { before: view.place().map_or(0, |(_, slot)| slot), after: None, values, new: None, number: None }
+        };
+        self.slots.iter().enumerate().map(kept).collect()
+    }
+
+    #[track_caller]
+    fn record<P: Program>(
+        &self,
+        program: P,
+        grid: Grid,
+        kept: SmallVec<[Kept<S::Value>; 4]>,
+        value: &[S::Value],
+    ) -> Real<S> {
+        let number = self.recording.expect("it is recorded");
+        let variables = self.slots.iter().filter_map(|slot| match slot {
+            Slot::Number(variable) => Some((variable.value(), variable.id())),
+            _ => None,
+        });
+        let variables: SmallVec<[(S::Value, &S::Id); 4]> = variables.collect();
+        let mut result = Real::undefined();
+        let launch = Box::new(Recorded::new(program, grid, kept));
+        S::record_launch(number, &variables, value, launch, &mut |value, id| result = Real::from_parts(value, id));
+        result
+    }
+
+    /// Records a reduction with this value.
+    #[track_caller]
+    fn reduce<P: Program>(&self, program: P, grid: Grid, value: S::Value) -> Real<S> {
+        if self.recording.is_none() || P::USED.is_empty() {
+            return Real::constant(value);
+        }
+        self.record(program, grid, self.kept::<P>(), &[value])
+    }
+
+    /// Finds the largest or the smallest value of a reduction.
+    #[track_caller]
+    fn select<P: Program>(self, program: P, largest: bool) -> Real<S> {
+        let found = extremum(&program, &self.grid, &mut self.inputs(), largest);
+        let (value, element) = found.expect("a maximum or minimum is taken over one point at least");
+        self.reduce(program, self.grid.at(element), value)
+    }
+
+    /// A buffer for what is to be written to a view.
+    fn buffer(&self, spare: Option<Arc<Buffer<S::Value>>>) -> Arc<Buffer<S::Value>> {
+        let length = self.grid.elements();
+        let usable =
+            |buffer: &mut Arc<Buffer<S::Value>>| Arc::get_mut(buffer).is_some_and(|buffer| buffer.len() == length);
+        if let Some(buffer) = spare.and_then(|mut buffer| usable(&mut buffer).then_some(buffer)) {
+            return buffer;
+        }
+        let mut found = None;
+        if let Some(number) = self.recording {
+            S::with_arrays(number, &mut |arrays| found = Some(Arc::new(arrays.buffer(length))));
+        }
+        found.unwrap_or_else(|| Arc::new(Buffer::zeros(length)))
+    }
+
+    /// Runs a program that writes, and records it.
+    #[track_caller]
+    fn write<P: Program>(&mut self, program: P) {
+        // What partials need is kept first: a view whose values are kept is not written in place.
+        let mut kept = if self.recording.is_some() { self.kept::<P>() } else { SmallVec::new() };
+        let mut news: SmallVec<[Option<Arc<Buffer<S::Value>>>; 8]> = SmallVec::new();
+        for k in 0..self.slots.len() {
+            let beside = Facts::has(P::LEAVES.beside, k);
+            let apart = match &mut self.slots[k] {
+                Slot::Write(view) => (beside || Arc::get_mut(&mut view.values).is_none()).then(|| view.spare.take()),
+                _ => None,
+            };
+            news.push(apart.map(|spare| self.buffer(spare)));
+        }
+        self.run(&program, &mut news);
+        for (slot, new) in self.slots.iter_mut().zip(news) {
+            if let (Slot::Write(view), Some(new)) = (slot, new) {
+                view.spare = Some(core::mem::replace(&mut view.values, new)).filter(|old| Arc::strong_count(old) == 1);
+            }
+        }
+        self.assign_slots::<P>(&mut kept);
+        if self.recording.is_some() {
+            self.record(program, self.grid, kept, &[]);
+        }
+    }
+
+    #[track_caller]
+    fn run<P: Program>(&mut self, program: &P, news: &mut [Option<Arc<Buffer<S::Value>>>]) {
+        let grid = self.grid;
+        let mut operands: SmallVec<[Operand<'_, S::Value>; 8]> = SmallVec::new();
+        for (slot, new) in self.slots.iter_mut().zip(news) {
+            operands.push(match (slot, new) {
+                (Slot::Read(view), _) => Operand::Read(&view.values),
+                (Slot::Number(variable), _) => Operand::Number(variable.value()),
+                (Slot::Write(view), Some(new)) => {
+                    let new = Arc::get_mut(new).expect("nobody else has a new buffer");
+                    grid.outside(|piece| new[piece.clone()].copy_from_slice(&view.values[piece]));
+                    Operand::Replace(&view.values, new)
+                }
+                (Slot::Write(view), None) => Operand::Update(Arc::get_mut(&mut view.values).expect("asked before")),
+            });
+        }
+        run(program, &grid, &mut operands);
+    }
+
+    /// Gives the views that were written their slots.
+    fn assign_slots<P: Program>(&mut self, kept: &mut [Kept<S::Value>]) {
+        let recording = self.recording;
+        for (k, slot) in self.slots.iter_mut().enumerate() {
+            let Slot::Write(view) = slot else { continue };
+            let Some(number) = recording else {
+                view.set_slot(TapeNumber::default(), 0);
+                continue;
+            };
+            if !view.is_active() || view.is_copied() {
+                let mut fresh = 0;
+                S::with_arrays(number, &mut |arrays| fresh = arrays.slot());
+                view.set_slot(number, fresh);
+            }
+            kept[k].after = Some(view.slot);
+            kept[k].new = Facts::has(P::KEPT.new, k).then(|| Arc::clone(&view.values));
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Whole loops as statements: arrays, and kernels that are computed at every point of a range.
+//!
+//! A [`View`] is an array of variables. A *launch*, such as [`parallel_for`], calls a closure once, with a token for each operand;
+//! what the closure returns is an expression that is then computed at every point of a range, several points at a time in the registers
+//! that the machine has. A recording keeps one entry for a launch, not one for each point, and the arrays whose values the partials need;
+//! a linear kernel keeps nothing. In a reverse sweep each element gathers what the points that read it contribute.
+//!
+//! ```
+//! use tapewright::kernels::{View, parallel_for, parallel_sum};
+//! use tapewright::prelude::*;
+//!
+//! /// Σ (A·x)ᵢ² with 2 on the diagonal of A and −1 beside it.
+//! fn energy<S: Taping<Value = f64>>(x: &View<S, 1>) -> Real<S> {
+//!     let mut y = View::zeros(x.shape());
+//!     parallel_for(x.all(), (x, &mut y), |(x, _)| {
+//!         (2.0 * x.at::<0>() - x.or_zero::<-1>() - x.or_zero::<1>(),)
+//!     });
+//!     parallel_sum(y.all(), &y, |y| y.at::<0>().square())
+//! }
+//!
+//! let x = [1.0, 2.0, 4.0];
+//! assert_eq!(energy::<Passive>(&View::new([3], &x)).value(), 37.0);
+//!
+//! let mut tape = Tape::<Jacobian>::new();
+//! let (x, sum) = tape.record(|scope| {
+//!     let x = scope.view([3], &x);
+//!     let sum = energy(&x);
+//!     (x, sum)
+//! });
+//! let adjoints = tape.sweep(&[(&sum, 1.0)])?;
+//! assert_eq!(*adjoints.of_view(&x)?, [2.0, -14.0, 26.0]);
+//! # Ok::<(), tapewright::Error>(())
+//! ```
+
+mod launch;
+mod operands;
+mod rules;
+mod term;
+mod token;
+mod view;
+
+pub use launch::{deep_copy, dot, fill, norm_squared, parallel_for, parallel_max, parallel_min, parallel_sum};
+pub use operands::{Body, Mode, Modes, Operand, Operands, Reads, Slot, Writes};
+pub use rules::{Absolute, At, ByRule, ByRule2, Maximum, Minimum, Minus, Negation, Over, Plus, Root, Square, Times};
+pub use tapewright_strategies::lanes::Level;
+pub use term::{Argument, Term, Where};
+pub use token::{Field, Field1, Field2, Field3, Field4};
+pub(crate) use view::checked;
+pub use view::{Points, View};

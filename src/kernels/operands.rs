@@ -1,0 +1,222 @@
+//! The operands of a launch.
+
+use super::term::Term;
+use super::token::Field;
+use super::view::View;
+use crate::expr::Real;
+use core::marker::PhantomData;
+use smallvec::SmallVec;
+use tapewright_strategies::Taping;
+use tapewright_strategies::lanes::{Node, Number, OPERANDS, Written};
+
+/// One operand as the launch sees it.
+pub enum Slot<'a, S: Taping, const R: usize> {
+    /// A view that is read.
+    Read(&'a View<S, R>),
+    /// A view that is written.
+    Write(&'a mut View<S, R>),
+    /// A variable that all points share.
+    Number(&'a Real<S>),
+}
+
+/// One operand of a kernel: `&view`, which it reads; `&mut view`, which it writes and may read; or `&variable`, a number that all
+/// points share.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no operand of a kernel",
+    note = "operands are `&view`, `&mut view` and `&variable`, of one strategy and, for views, of one rank"
+)]
+pub trait Operand<S: Taping, const R: usize> {
+    /// What the kernel's closure gets for it, as operand `A`.
+    type Token<const A: usize>;
+    /// Whether it is written.
+    type Mode: Mode;
+    /// The token.
+    fn token<const A: usize>() -> Self::Token<A>;
+    /// As the launch sees it.
+    fn slot<'a>(self) -> Slot<'a, S, R>
+    where
+        Self: 'a;
+}
+
+/// Whether an operand is written.
+pub trait Mode: Copy + Send + Sync + 'static {
+    /// Whether it is.
+    const WRITES: bool;
+}
+
+/// An operand that is read.
+#[derive(Clone, Copy, Debug)]
+pub struct Reads;
+impl Mode for Reads {
+    const WRITES: bool = false;
+}
+/// An operand that is written.
+#[derive(Clone, Copy, Debug)]
+pub struct Writes;
+impl Mode for Writes {
+    const WRITES: bool = true;
+}
+
+impl<S: Taping, const R: usize> Operand<S, R> for &View<S, R> {
+    type Token<const A: usize> = Field<R, A>;
+    type Mode = Reads;
+    fn token<const A: usize>() -> Field<R, A> {
+        Field
+    }
+    fn slot<'a>(self) -> Slot<'a, S, R>
+    where
+        Self: 'a,
+    {
+        Slot::Read(self)
+    }
+}
+
+impl<S: Taping, const R: usize> Operand<S, R> for &mut View<S, R> {
+    type Token<const A: usize> = Field<R, A>;
+    type Mode = Writes;
+    fn token<const A: usize>() -> Field<R, A> {
+        Field
+    }
+    fn slot<'a>(self) -> Slot<'a, S, R>
+    where
+        Self: 'a,
+    {
+        Slot::Write(self)
+    }
+}
+
+impl<S: Taping, const R: usize> Operand<S, R> for &Real<S> {
+    type Token<const A: usize> = Term<Number<A>>;
+    type Mode = Reads;
+    fn token<const A: usize>() -> Term<Number<A>> {
+        Term(Number)
+    }
+    fn slot<'a>(self) -> Slot<'a, S, R>
+    where
+        Self: 'a,
+    {
+        Slot::Number(self)
+    }
+}
+
+/// Which operands of a tuple are written.
+pub struct Modes<T>(PhantomData<fn() -> T>);
+impl<T> Clone for Modes<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for Modes<T> {}
+
+/// The operands of a kernel: one, or a tuple of up to eight.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` are no operands of a kernel",
+    note = "operands are `&view`, `&mut view` and `&variable`, one or a tuple of up to eight, of one strategy and, for views, of one rank"
+)]
+pub trait Operands<S: Taping, const R: usize> {
+    /// What the kernel's closure gets.
+    type Tokens;
+    /// Which of them are written.
+    type Written: Written;
+    /// The tokens.
+    fn tokens() -> Self::Tokens;
+    /// The operands, in order.
+    fn slots<'a>(self) -> SmallVec<[Slot<'a, S, R>; 4]>
+    where
+        Self: 'a;
+}
+
+/// Implements [`Operands`] for a single one.
+macro_rules! single {
+    ($($type:ty, $mode:ty;)*) => { $(
+        impl<S: Taping, const R: usize> Operands<S, R> for $type {
+            type Tokens = Field<R, 0>;
+            type Written = Modes<($mode,)>;
+            fn tokens() -> Self::Tokens {
+                Field
+            }
+            fn slots<'a>(self) -> SmallVec<[Slot<'a, S, R>; 4]>
+            where
+                Self: 'a,
+            {
+                SmallVec::from_iter([self.slot()])
+            }
+        }
+    )* };
+}
+single! {
+    &View<S, R>, Reads;
+    &mut View<S, R>, Writes;
+}
+
+/// The places of those that are true, and how many there are.
+const fn places<const N: usize>(written: [bool; N]) -> ([usize; OPERANDS], usize) {
+    let (mut places, mut count, mut k) = ([0; OPERANDS], 0, 0);
+    while k < N {
+        if written[k] {
+            places[count] = k;
+            count += 1;
+        }
+        k += 1;
+    }
+    (places, count)
+}
+
+/// Implements [`Operands`] for tuples, and which of them are written.
+macro_rules! tuples {
+    ($($($name:ident $k:tt)*;)*) => { $(
+        impl<S: Taping, const R: usize, $($name: Operand<S, R>),*> Operands<S, R> for ($($name,)*) {
+            type Tokens = ($($name::Token<$k>,)*);
+            type Written = Modes<($($name::Mode,)*)>;
+            fn tokens() -> Self::Tokens { ($($name::token::<$k>(),)*) }
+            fn slots<'a>(self) -> SmallVec<[Slot<'a, S, R>; 4]> where Self: 'a {
+                SmallVec::from_iter([$(self.$k.slot()),*])
+            }
+        }
+        impl<$($name: Mode),*> Written for Modes<($($name,)*)> {
+            const OPERANDS: &'static [usize] = {
+                let all: &'static ([usize; OPERANDS], usize) = &places([$($name::WRITES),*]);
+                all.0.split_at(all.1).0
+            };
+        }
+    )* };
+}
+tuples! {
+    A 0;
+    A 0 B 1;
+    A 0 B 1 C 2;
+    A 0 B 1 C 2 D 3;
+    A 0 B 1 C 2 D 3 E 4;
+    A 0 B 1 C 2 D 3 E 4 F 5;
+    A 0 B 1 C 2 D 3 E 4 F 5 G 6;
+    A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7;
+}
+
+/// What the closure of [`parallel_for`](super::parallel_for) returns: a tuple with one expression for each operand that is written.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not what a kernel returns",
+    note = "a kernel returns a tuple with one expression for each operand that is written (`&mut`), in their order; a single one \
+            needs a comma too: `(expression,)`"
+)]
+pub trait Body {
+    /// The expressions' nodes.
+    type Nodes: Copy;
+    /// The nodes.
+    fn nodes(self) -> Self::Nodes;
+}
+
+/// Implements [`Body`] for tuples.
+macro_rules! bodies {
+    ($($($name:ident $k:tt)*;)*) => { $(
+        impl<$($name: Node),*> Body for ($(Term<$name>,)*) {
+            type Nodes = ($($name,)*);
+            fn nodes(self) -> Self::Nodes { ($(self.$k.0,)*) }
+        }
+    )* };
+}
+bodies! {
+    A 0;
+    A 0 B 1;
+    A 0 B 1 C 2;
+    A 0 B 1 C 2 D 3;
+}

@@ -1,0 +1,305 @@
+//! The expressions of kernels: operators and functions.
+
+use super::rules::{Absolute, At, ByRule, ByRule2, Maximum, Minimum, Minus, Negation, Over, Plus, Root, Square, Times};
+use crate::math::exponential::{Exp, Exp2, ExpM1, Ln, Ln1p, Log, Log2, Log10, LogAddExp, Sigmoid, Softplus};
+use crate::math::hyperbolic::{Acosh, Asinh, Atanh, Cosh, Sinh, Tanh};
+use crate::math::power::{Cbrt, Hypot, Pow, Powi, Recip};
+use crate::math::selection::{AtLeast, AtMost, CopySign, Fract, SmoothAbs};
+use crate::math::special::{Beta, Digamma, Erf, Erfc, Gamma, LnGamma, NormalCdf, NormalPdf, NormalQuantile};
+use crate::math::trigonometric::{Acos, Asin, Atan, Atan2, Cos, Sin, Tan, ToDegrees, ToRadians};
+use crate::math::{Binary, Unary};
+use core::ops::{Add, Div, Mul, Neg, Sub};
+use tapewright_strategies::lanes::{Bin, Compared, Condition, Constant, Joined, Let, Local, Node, Select, Un};
+
+/// An expression in a kernel: what a token's `at` returns, and what operators and functions make of it. It has no value: the
+/// kernel runs once, and the expression is computed at every point of the range afterwards.
+///
+/// Literals are `f64`: write `2.0 * x`, not `2 * x`. For a branch write [`select`](Where::select): `x.ge(0.0).select(a, b)`.
+#[derive(Clone, Copy, Debug)]
+pub struct Term<N>(pub(super) N);
+
+/// A yes or no at each point, from a comparison of expressions.
+#[derive(Clone, Copy, Debug)]
+pub struct Where<C>(C);
+
+/// What may stand as the second argument of a function in a kernel: an expression, or an `f64`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no argument of a function in a kernel",
+    note = "an expression or an `f64` is: `2.0`, not `2`"
+)]
+pub trait Argument {
+    /// The node that it becomes.
+    type Node: Node;
+    /// Turns it into a node.
+    fn into_node(self) -> Self::Node;
+}
+
+impl<N: Node> Argument for Term<N> {
+    type Node = N;
+    #[inline(always)]
+    fn into_node(self) -> N {
+        self.0
+    }
+}
+
+impl Argument for f64 {
+    type Node = Constant;
+    #[inline(always)]
+    fn into_node(self) -> Constant {
+        Constant(self)
+    }
+}
+
+/// Operators, from rows `Trait method Rule`.
+macro_rules! operators {
+    ($($trait:ident $method:ident $rule:ident;)*) => { $(
+        impl<A: Node, B: Node> $trait<Term<B>> for Term<A> {
+            type Output = Term<Bin<$rule, A, B>>;
+            #[inline(always)]
+            fn $method(self, other: Term<B>) -> Self::Output { Term(Bin::of(self.0, other.0)) }
+        }
+        impl<A: Node> $trait<f64> for Term<A> {
+            type Output = Term<Bin<$rule, A, Constant>>;
+            #[inline(always)]
+            fn $method(self, other: f64) -> Self::Output { Term(Bin::of(self.0, Constant(other))) }
+        }
+        impl<B: Node> $trait<Term<B>> for f64 {
+            type Output = Term<Bin<$rule, Constant, B>>;
+            #[inline(always)]
+            fn $method(self, other: Term<B>) -> Self::Output { Term(Bin::of(Constant(self), other.0)) }
+        }
+    )* };
+}
+operators! {
+    Add add Plus;
+    Sub sub Minus;
+    Mul mul Times;
+    Div div Over;
+}
+
+impl<A: Node> Neg for Term<A> {
+    type Output = Term<Un<Negation, A>>;
+    #[inline(always)]
+    fn neg(self) -> Self::Output {
+        Term(Un::of(self.0))
+    }
+}
+
+/// Methods of one argument, from rows `method Rule`.
+macro_rules! unary_methods {
+    ($($(#[$doc:meta])* $method:ident $rule:ty;)*) => {
+        impl<A: Node> Term<A> { $(
+            $(#[$doc])*
+            #[inline(always)]
+            pub fn $method(self) -> Term<Un<$rule, A>> { Term(Un::of(self.0)) }
+        )* }
+    };
+}
+unary_methods! {
+    /// Absolute value; slope 0 at 0.
+    abs Absolute;
+    /// Square root; slope +∞ at 0.
+    sqrt Root;
+    /// x².
+    square Square;
+    /// Cube root; slope +∞ at 0.
+    cbrt ByRule<Cbrt>;
+    /// 1/x.
+    recip ByRule<Recip>;
+    /// eˣ.
+    exp ByRule<Exp>;
+    /// 2ˣ.
+    exp2 ByRule<Exp2>;
+    /// eˣ − 1, exact near 0.
+    exp_m1 ByRule<ExpM1>;
+    /// Natural logarithm.
+    ln ByRule<Ln>;
+    /// Logarithm to base 2.
+    log2 ByRule<Log2>;
+    /// Logarithm to base 10.
+    log10 ByRule<Log10>;
+    /// ln(1 + x), exact near 0.
+    ln_1p ByRule<Ln1p>;
+    /// Sine.
+    sin ByRule<Sin>;
+    /// Cosine.
+    cos ByRule<Cos>;
+    /// Tangent.
+    tan ByRule<Tan>;
+    /// Arcsine.
+    asin ByRule<Asin>;
+    /// Arccosine.
+    acos ByRule<Acos>;
+    /// Arctangent.
+    atan ByRule<Atan>;
+    /// Hyperbolic sine.
+    sinh ByRule<Sinh>;
+    /// Hyperbolic cosine.
+    cosh ByRule<Cosh>;
+    /// Hyperbolic tangent.
+    tanh ByRule<Tanh>;
+    /// Inverse hyperbolic sine.
+    asinh ByRule<Asinh>;
+    /// Inverse hyperbolic cosine.
+    acosh ByRule<Acosh>;
+    /// Inverse hyperbolic tangent.
+    atanh ByRule<Atanh>;
+    /// Radians to degrees.
+    to_degrees ByRule<ToDegrees>;
+    /// Degrees to radians.
+    to_radians ByRule<ToRadians>;
+    /// x − trunc x; slope 1.
+    fract ByRule<Fract>;
+    /// Error function.
+    erf ByRule<Erf>;
+    /// Complementary error function.
+    erfc ByRule<Erfc>;
+    /// Gamma function Γ.
+    gamma ByRule<Gamma>;
+    /// ln |Γ|.
+    ln_gamma ByRule<LnGamma>;
+    /// Digamma function ψ = Γ′/Γ.
+    digamma ByRule<Digamma>;
+    /// Density of the standard normal distribution.
+    normal_pdf ByRule<NormalPdf>;
+    /// Distribution function of the standard normal distribution.
+    normal_cdf ByRule<NormalCdf>;
+    /// Quantile function of the standard normal distribution.
+    normal_quantile ByRule<NormalQuantile>;
+    /// Logistic function 1/(1 + e⁻ˣ), without overflow.
+    sigmoid ByRule<Sigmoid>;
+    /// ln(1 + eˣ), without overflow.
+    softplus ByRule<Softplus>;
+}
+
+/// Methods of two arguments, from rows `method Rule`.
+macro_rules! binary_methods {
+    ($($(#[$doc:meta])* $method:ident $rule:ty;)*) => {
+        impl<A: Node> Term<A> { $(
+            $(#[$doc])*
+            #[inline(always)]
+            pub fn $method<B: Argument>(self, other: B) -> Term<Bin<$rule, A, B::Node>> {
+                Term(Bin::of(self.0, other.into_node()))
+            }
+        )* }
+    };
+}
+binary_methods! {
+    /// Power with any exponent; see [`powi`](Self::powi) for whole ones.
+    powf ByRule2<Pow>;
+    /// Logarithm to base `other`.
+    log ByRule2<Log>;
+    /// √(x² + other²), without overflow.
+    hypot ByRule2<Hypot>;
+    /// The angle of the point (`other`, `self`).
+    atan2 ByRule2<Atan2>;
+    /// The larger of the two; at a tie `self`.
+    max Maximum;
+    /// The smaller of the two; at a tie `self`.
+    min Minimum;
+    /// The magnitude of `self` with the sign of `other`.
+    copysign ByRule2<CopySign>;
+    /// Beta function B(`self`, `other`).
+    beta ByRule2<Beta>;
+    /// ln(eˣ + eʸ), without overflow.
+    log_add_exp ByRule2<LogAddExp>;
+    /// √(x² + w²) with w = `other`: |x| rounded off over a width w.
+    smooth_abs ByRule2<SmoothAbs>;
+}
+
+/// x limited from below, then from above.
+type Clamped<A> = Term<Bin<ByRule2<AtMost>, Bin<ByRule2<AtLeast>, A, Constant>, Constant>>;
+
+impl<A: Node> Term<A> {
+    /// Whole power.
+    #[inline(always)]
+    pub fn powi(self, n: i32) -> Term<Bin<ByRule2<Powi>, A, Constant>> {
+        Term(Bin::of(self.0, Constant(f64::from(n))))
+    }
+
+    /// The value limited to [`low`, `high`]; at a bound the slope is 1, outside 0, and a NaN stays.
+    ///
+    /// # Panics
+    ///
+    /// Unless `low` ≤ `high`, as [`f64::clamp`].
+    #[inline(always)]
+    #[track_caller]
+    pub fn clamp(self, low: f64, high: f64) -> Clamped<A> {
+        assert!(low <= high, "clamp needs low ≤ high, not {low} and {high}");
+        Term(Bin::of(Bin::of(self.0, Constant(low)), Constant(high)))
+    }
+
+    /// Your own rule of one argument; see [`Unary`].
+    #[inline(always)]
+    pub fn unary<R: Unary>(self) -> Term<Un<ByRule<R>, A>> {
+        Term(Un::of(self.0))
+    }
+
+    /// Your own rule of two arguments; see [`Binary`].
+    #[inline(always)]
+    pub fn binary<R: Binary, B: Argument>(self, other: B) -> Term<Bin<ByRule2<R>, A, B::Node>> {
+        Term(Bin::of(self.0, other.into_node()))
+    }
+
+    /// Computes the expression once for all its uses in `f`, which gets it as a temporary. Expressions are trees: one that occurs
+    /// twice is computed, and reversed, twice, unless it is bound. Temporaries that are bound one inside the other have different
+    /// numbers `K`, below 16.
+    ///
+    /// ```
+    /// use tapewright::{kernels::{View, parallel_for}, prelude::*};
+    ///
+    /// let mut x = View::<Passive, 1>::new([2], &[1.0, 2.0]);
+    /// parallel_for(x.all(), &mut x, |x| (x.at::<0>().exp().bind::<0, _>(|e| e / (1.0 + e * e)),));
+    /// let e = 1.0_f64.exp();
+    /// assert_eq!(x.values()[0], e / (1.0 + e * e));
+    /// ```
+    #[inline(always)]
+    pub fn bind<const K: usize, B: Node>(self, f: impl FnOnce(Term<Local<K>>) -> Term<B>) -> Term<Let<K, A, B>> {
+        const { assert!(K < 16, "temporaries have numbers below 16") };
+        Term(Let(self.0, f(Term(Local)).0))
+    }
+}
+
+/// Comparisons, from rows `method Comparison`.
+macro_rules! comparisons {
+    ($($(#[$doc:meta])* $method:ident $rule:ident;)*) => {
+        impl<A: Node> Term<A> { $(
+            $(#[$doc])*
+            #[inline(always)]
+            pub fn $method<B: Argument>(self, other: B) -> Where<Compared<At<{ super::rules::$rule }>, A, B::Node>> {
+                Where(Compared::of(self.0, other.into_node()))
+            }
+        )* }
+    };
+}
+comparisons! {
+    /// Where `self` < `other`.
+    lt LESS;
+    /// Where `self` ≤ `other`.
+    le AT_MOST;
+    /// Where `self` > `other`.
+    gt MORE;
+    /// Where `self` ≥ `other`.
+    ge AT_LEAST;
+}
+
+impl<C: Condition> Where<C> {
+    /// `yes` where the condition holds, else `no`. Both are computed everywhere; the one that is not chosen contributes nothing to
+    /// derivatives, also where it is infinite or NaN.
+    #[inline(always)]
+    pub fn select<A: Argument, B: Argument>(self, yes: A, no: B) -> Term<Select<C, A::Node, B::Node>> {
+        Term(Select(self.0, yes.into_node(), no.into_node()))
+    }
+
+    /// Where both conditions hold.
+    #[inline(always)]
+    pub fn and<D: Condition>(self, other: Where<D>) -> Where<Joined<true, C, D>> {
+        Where(Joined(self.0, other.0))
+    }
+
+    /// Where one of the conditions holds.
+    #[inline(always)]
+    pub fn or<D: Condition>(self, other: Where<D>) -> Where<Joined<false, C, D>> {
+        Where(Joined(self.0, other.0))
+    }
+}

@@ -1,0 +1,195 @@
+//! Arrays.
+
+use core::fmt;
+use core::marker::PhantomData;
+use core::ops::Range;
+use core::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use tapewright_strategies::lanes::Buffer;
+use tapewright_strategies::{TapeNumber, Taping};
+
+/// An array of rank `R`, from 1 to 4, whose elements are variables of strategy `S`. The last dimension is the one in which elements
+/// are neighbours in memory.
+///
+/// A view is a handle: a clone shares the elements until one of the two is written. It is passive, a constant, until a launch of a kernel
+/// writes something active to it, or if it is made by [`Scope::view`](crate::Scope::view), an input. Then it belongs to a
+/// recording, as variables do, and has a slot there for its adjoints, whatever its number of elements.
+///
+/// A clone is to a view what a copy is to a variable: a view that has been cloned gets another slot when it is written, and the
+/// clone keeps the old one. So a clone of an input from before the first launch still stands for the input afterwards. A view that was
+/// not cloned keeps its slot: adjoints that are asked for after a sweep are those of what it held when it was made.
+pub struct View<S: Taping, const R: usize> {
+    shape: [usize; R],
+    pub(super) values: Arc<Buffer<S::Value>>,
+    /// What it held before a launch that could not write in place, for the next such launch.
+    pub(super) spare: Option<Arc<Buffer<S::Value>>>,
+    /// The recording; 0 if it is passive.
+    pub(super) number: TapeNumber,
+    pub(super) slot: usize,
+    /// Whether another view may have the same slot.
+    copied: AtomicBool,
+    strategy: PhantomData<fn() -> S>,
+}
+
+impl<S: Taping, const R: usize> View<S, R> {
+    /// A passive view of this shape with these elements, the last dimension running fastest.
+    ///
+    /// # Panics
+    ///
+    /// When there are not as many elements as the shape says, and when the shape has a dimension of length 0.
+    #[must_use]
+    #[track_caller]
+    pub fn new(shape: [usize; R], elements: &[S::Value]) -> Self {
+        Self::on(shape, Arc::new(Buffer::copy_of(checked(&shape, elements))))
+    }
+
+    /// A passive view with the same number everywhere.
+    ///
+    /// # Panics
+    ///
+    /// When the shape has a dimension of length 0.
+    #[must_use]
+    #[track_caller]
+    pub fn filled(shape: [usize; R], number: S::Value) -> Self {
+        let mut buffer = Buffer::zeros(length(&shape));
+        buffer.fill(number);
+        Self::on(shape, Arc::new(buffer))
+    }
+
+    /// A passive view of zeros.
+    ///
+    /// # Panics
+    ///
+    /// When the shape has a dimension of length 0.
+    #[must_use]
+    #[track_caller]
+    pub fn zeros(shape: [usize; R]) -> Self {
+        Self::on(shape, Arc::new(Buffer::zeros(length(&shape))))
+    }
+
+    pub(crate) fn on(shape: [usize; R], values: Arc<Buffer<S::Value>>) -> Self {
+        const { assert!(R >= 1 && R <= 4, "views have one to four dimensions") };
+        let number = TapeNumber::default();
+        Self { shape, values, spare: None, number, slot: 0, copied: AtomicBool::new(false), strategy: PhantomData }
+    }
+
+    /// Makes it a variable of a recording.
+    pub(crate) fn set_slot(&mut self, number: TapeNumber, slot: usize) {
+        (self.number, self.slot) = (number, slot);
+        self.copied.store(false, Ordering::Relaxed);
+    }
+
+    /// Whether another view may have the same slot.
+    pub(super) fn is_copied(&self) -> bool {
+        self.copied.load(Ordering::Relaxed)
+    }
+
+    /// The length along each dimension.
+    #[must_use]
+    pub const fn shape(&self) -> [usize; R] {
+        self.shape
+    }
+
+    /// The number of elements.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Whether there are no elements: never.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// The values of all elements, the last dimension running fastest. They are numbers: derivatives do not follow them.
+    #[must_use]
+    pub fn values(&self) -> &[S::Value] {
+        &self.values
+    }
+
+    /// A copy of the values.
+    #[must_use]
+    pub fn to_vec(&self) -> Vec<S::Value> {
+        self.values.to_vec()
+    }
+
+    /// Whether it depends on inputs of a recording.
+    #[must_use]
+    pub fn is_active(&self) -> bool {
+        self.number != TapeNumber::default()
+    }
+
+    /// All points.
+    #[must_use]
+    pub fn all(&self) -> [Range<usize>; R] {
+        self.shape.map(|length| 0..length)
+    }
+
+    /// The points that are at least this far from all borders; none if there are none.
+    #[must_use]
+    pub fn interior(&self, margin: usize) -> [Range<usize>; R] {
+        self.shape.map(|length| if length >= 2 * margin { margin..length - margin } else { 0..0 })
+    }
+
+    /// The recording and the slot in it; `None` if it is passive.
+    pub(crate) fn place(&self) -> Option<(TapeNumber, usize)> {
+        self.is_active().then_some((self.number, self.slot))
+    }
+}
+
+/// The number of elements.
+#[track_caller]
+fn length(shape: &[usize]) -> usize {
+    assert!(!shape.contains(&0), "a view of shape {shape:?} has no elements");
+    let product = shape.iter().try_fold(1_usize, |product, length| product.checked_mul(*length));
+    product.unwrap_or_else(|| panic!("a view of shape {shape:?} has more elements than there can be"))
+}
+
+/// The elements, if there are as many as the shape says.
+#[track_caller]
+pub(crate) fn checked<'e, V>(shape: &[usize], elements: &'e [V]) -> &'e [V] {
+    let (expected, found) = (length(shape), elements.len());
+    assert!(expected == found, "a view of shape {shape:?} has {expected} elements, not {found}");
+    elements
+}
+
+impl<S: Taping, const R: usize> Clone for View<S, R> {
+    fn clone(&self) -> Self {
+        self.copied.store(true, Ordering::Relaxed);
+        Self {
+            shape: self.shape,
+            values: Arc::clone(&self.values),
+            spare: None,
+            number: self.number,
+            slot: self.slot,
+            copied: AtomicBool::new(true),
+            strategy: PhantomData,
+        }
+    }
+}
+
+impl<S: Taping, const R: usize> fmt::Debug for View<S, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = if self.is_active() { "active" } else { "passive" };
+        write!(f, "View of shape {:?}, {kind}, {:?}", self.shape, &**self.values)
+    }
+}
+
+/// The points of a launch: a range along each dimension.
+///
+/// It is made from an array of ranges, such as [`View::all`] returns, or from a single range for views of rank 1.
+#[derive(Clone, Debug)]
+pub struct Points<const R: usize>(pub(super) [Range<usize>; R]);
+
+impl<const R: usize> From<[Range<usize>; R]> for Points<R> {
+    fn from(ranges: [Range<usize>; R]) -> Self {
+        Self(ranges)
+    }
+}
+
+impl From<Range<usize>> for Points<1> {
+    fn from(range: Range<usize>) -> Self {
+        Self([range])
+    }
+}

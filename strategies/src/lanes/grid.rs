@@ -1,0 +1,209 @@
+//! Where a launch runs: the shape of its views, and a range of points.
+
+use core::fmt;
+use core::ops::Range;
+
+/// A box of points in views of one shape. Shapes of fewer than four dimensions have leading ones of length 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grid {
+    shape: [isize; 4],
+    pub(super) range: Region,
+}
+
+/// Points from `lo` up to, and without, `hi`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Region {
+    pub(super) lo: [isize; 4],
+    pub(super) hi: [isize; 4],
+}
+
+impl Region {
+    pub(super) fn is_empty(&self) -> bool {
+        (0..4).any(|d| self.lo[d] >= self.hi[d])
+    }
+
+    pub(super) fn points(&self) -> usize {
+        (0..4).map(|d| (self.hi[d] - self.lo[d]).max(0).unsigned_abs()).product()
+    }
+}
+
+/// `each_row!(region, row => { … })` with each row's first three coordinates. A macro, because a closure need not be inlined: what
+/// works in registers must be part of the function that is compiled for them.
+macro_rules! each_row {
+    ($region:expr, $row:ident => $body:block) => {{
+        let region: &Region = $region;
+        for a in region.lo[0]..region.hi[0] {
+            for b in region.lo[1]..region.hi[1] {
+                for c in region.lo[2]..region.hi[2] {
+                    let $row = [a, b, c];
+                    $body
+                }
+            }
+        }
+    }};
+}
+pub(super) use each_row;
+
+/// Why a range cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BadRange {
+    /// It has not as many dimensions as the views.
+    Rank {
+        /// Of the range.
+        range: usize,
+        /// Of the views.
+        views: usize,
+    },
+    /// It goes beyond the views.
+    Beyond {
+        /// The dimension.
+        dimension: usize,
+        /// The range there.
+        range: Range<usize>,
+        /// The views' length there.
+        length: usize,
+    },
+    /// It begins behind its end.
+    Backwards {
+        /// The dimension.
+        dimension: usize,
+        /// The range there.
+        range: Range<usize>,
+    },
+}
+
+impl fmt::Display for BadRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rank { range, views } => write!(f, "a range of rank {range} is none of views of rank {views}"),
+            Self::Beyond { dimension, range, length } => {
+                write!(
+                    f,
+                    "the range {range:?} along dimension {dimension} goes beyond the views, whose length there is {length}"
+                )
+            }
+            Self::Backwards { dimension, range } => {
+                write!(f, "the range {range:?} along dimension {dimension} begins behind its end")
+            }
+        }
+    }
+}
+
+impl core::error::Error for BadRange {}
+
+impl fmt::Display for Grid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ranges: Vec<Range<isize>> = (0..4).map(|d| self.range.lo[d]..self.range.hi[d]).collect();
+        write!(f, "{ranges:?} of shape {:?}", self.shape)
+    }
+}
+
+impl Grid {
+    /// These points in views of this shape.
+    ///
+    /// # Errors
+    ///
+    /// When they do not lie in it.
+    ///
+    /// # Panics
+    ///
+    /// When the shape has more than four dimensions, or more elements than there can be.
+    pub fn new(shape: &[usize], range: &[Range<usize>]) -> Result<Self, BadRange> {
+        assert!(shape.len() <= 4, "views have one to four dimensions");
+        if range.len() != shape.len() {
+            return Err(BadRange::Rank { range: range.len(), views: shape.len() });
+        }
+        let elements = shape.iter().try_fold(1_usize, |product, length| product.checked_mul(*length));
+        assert!(elements.is_some_and(|n| n < isize::MAX.unsigned_abs() / 16), "there cannot be as many elements");
+        let signed = |n: usize| n.cast_signed();
+        let mut grid = Self { shape: [1; 4], range: Region { lo: [0; 4], hi: [1; 4] } };
+        let first = 4 - shape.len();
+        for (dimension, (length, range)) in shape.iter().zip(range).enumerate() {
+            if range.start > range.end {
+                return Err(BadRange::Backwards { dimension, range: range.clone() });
+            }
+            if range.end > *length {
+                return Err(BadRange::Beyond { dimension, range: range.clone(), length: *length });
+            }
+            grid.shape[first + dimension] = signed(*length);
+            grid.range.lo[first + dimension] = signed(range.start);
+            grid.range.hi[first + dimension] = signed(range.end);
+        }
+        Ok(grid)
+    }
+
+    /// The number of elements of a view.
+    #[must_use]
+    pub fn elements(&self) -> usize {
+        self.shape.iter().map(|n| n.unsigned_abs()).product()
+    }
+
+    /// The number of points.
+    #[must_use]
+    pub fn points(&self) -> usize {
+        self.range.points()
+    }
+
+    /// Whether the range is all of the views.
+    #[must_use]
+    pub fn is_all(&self) -> bool {
+        (0..4).all(|d| self.range.lo[d] == 0 && self.range.hi[d] == self.shape[d])
+    }
+
+    /// The same views, and this one point, given by its place among the elements.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such element.
+    #[must_use]
+    pub fn at(&self, element: usize) -> Self {
+        assert!(element < self.elements(), "element {element} is none of the view");
+        let mut rest = element.cast_signed();
+        let mut range = Region { lo: [0; 4], hi: [0; 4] };
+        for d in (0..4).rev() {
+            range.lo[d] = rest % self.shape[d];
+            range.hi[d] = range.lo[d] + 1;
+            rest /= self.shape[d];
+        }
+        Self { shape: self.shape, range }
+    }
+
+    pub(super) const fn shape(&self) -> [isize; 4] {
+        self.shape
+    }
+
+    pub(super) const fn strides(&self) -> [isize; 4] {
+        let s = &self.shape;
+        [s[1] * s[2] * s[3], s[2] * s[3], s[3], 1]
+    }
+
+    /// Calls `f` with each piece of consecutive elements that lies outside the range.
+    pub fn outside(&self, mut f: impl FnMut(Range<usize>)) {
+        let mut from = 0;
+        self.inside(|row| {
+            if from < row.start {
+                f(from..row.start);
+            }
+            from = row.end;
+        });
+        if from < self.elements() {
+            f(from..self.elements());
+        }
+    }
+
+    /// Calls `f` with each piece of consecutive elements that lies in the range.
+    pub fn inside(&self, mut f: impl FnMut(Range<usize>)) {
+        if self.range.is_empty() {
+            return;
+        }
+        if self.is_all() {
+            return f(0..self.elements());
+        }
+        let strides = self.strides();
+        each_row!(&self.range, row => {
+            let start: isize = row.iter().zip(strides).map(|(i, stride)| i * stride).sum();
+            f((start + self.range.lo[3]).unsigned_abs()..(start + self.range.hi[3]).unsigned_abs());
+        });
+    }
+}

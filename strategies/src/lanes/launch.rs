@@ -1,0 +1,318 @@
+//! What a recording keeps of a launch, and how a sweep goes through it.
+
+use super::buffer::Buffer;
+use super::grid::Grid;
+use super::keys::{Facts, Kind, OPERANDS};
+use super::program::{OUTPUTS, Program};
+use super::reverse::{
+    Adjoint, BackOperand, Seed, constant_slope, reaches_all, reverse, takes_uniform, tangent, works_in_place,
+};
+use super::shadow::{Shadow, Shadows, copy_outside};
+use crate::{Float, SweepError};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// A launch in a recording. The order of a recording's launches and statements is the order in which they ran.
+pub trait Launch<V>: Send + Sync + 'static {
+    /// Moves the adjoints of what was written to what was read. `outputs` and `inputs` are the adjoints of variables, as for an
+    /// [external function](crate::External::reverse).
+    ///
+    /// # Errors
+    ///
+    /// The sweep ends with the error.
+    fn reverse(&self, outputs: &[V], inputs: &mut [V], shadows: &mut Shadows<V>) -> Result<(), SweepError>;
+
+    /// Moves tangents from what was read to what was written.
+    ///
+    /// # Errors
+    ///
+    /// The sweep ends with the error.
+    fn forward(&self, inputs: &[V], outputs: &mut [V], shadows: &mut Shadows<V>) -> Result<(), SweepError>;
+
+    /// Bytes of arrays that it keeps and that nothing later in the recording uses, and bytes of everything else.
+    fn bytes(&self) -> (usize, usize);
+
+    /// Elements that are read at several different shifts, so that a scatter would need atomic updates, by operand; and the
+    /// numbers of kernels that a reverse sweep runs, and of atomic updates that it issues.
+    fn inspect(&self) -> Inspection;
+}
+
+/// What a recorded launch does in a reverse sweep.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Inspection {
+    /// For each operand, how many of its elements each point reads if they are more than one: updates that a reverse sweep which
+    /// scatters would have to make atomic.
+    pub conflicting_reads: Vec<usize>,
+    /// Loops over points in a reverse sweep.
+    pub reverse_kernels: usize,
+    /// Atomic updates in a reverse sweep: each element gathers, so there are none.
+    pub atomic_updates: usize,
+}
+
+/// One operand of a recorded launch.
+#[derive(Debug)]
+pub struct Kept<V> {
+    /// The slot of the view before the launch; 0 if it is passive, or no view.
+    pub before: usize,
+    /// The slot of the view afterwards, if it is written.
+    pub after: Option<usize>,
+    /// The values before the launch, if partials need them.
+    pub values: Option<Arc<Buffer<V>>>,
+    /// The values afterwards, if partials need them.
+    pub new: Option<Arc<Buffer<V>>>,
+    /// The value of a number that all points share, and which input of the launch it is.
+    pub number: Option<(V, usize)>,
+}
+
+/// A launch of one program.
+pub struct Recorded<V, P> {
+    program: P,
+    grid: Grid,
+    operands: SmallVec<[Kept<V>; 2]>,
+}
+
+impl<V: Float, P: Program> Recorded<V, P> {
+    /// A launch with these operands.
+    #[must_use]
+    pub fn new(program: P, grid: Grid, operands: impl IntoIterator<Item = Kept<V>>) -> Self {
+        Self { program, grid, operands: operands.into_iter().collect() }
+    }
+
+    /// The adjoints of the outputs, taken out of their shadows; for a reduction its result's adjoint. `None` if all are 0.
+    fn seeds(&self, outputs: &[V], shadows: &mut Shadows<V>) -> Option<SmallVec<[Shadow<V>; OUTPUTS]>> {
+        let mut seeds: SmallVec<[Shadow<V>; OUTPUTS]> = SmallVec::new();
+        if P::WRITES {
+            for k in 0..P::EXPRESSIONS {
+                let after = self.operands[P::written(k)].after.expect("it is written");
+                seeds.push(shadows.take(after));
+            }
+        } else {
+            let seed = outputs.first().copied().unwrap_or_else(V::zero);
+            seeds.push(if seed == V::zero() { Shadow::Unset } else { Shadow::Uniform(seed) });
+        }
+        (!seeds.iter().all(|seed| matches!(seed, Shadow::Unset))).then_some(seeds)
+    }
+
+    /// Which output operand `a` is.
+    fn output(&self, a: usize) -> Option<usize> {
+        (0..P::EXPRESSIONS).find(|k| P::WRITES && P::written(*k) == a)
+    }
+}
+
+/// Where the contributions for an operand go while the loop runs.
+enum Target<V> {
+    None,
+    Add(Buffer<V>),
+    Store(Buffer<V>),
+    Replace(Buffer<V>),
+}
+
+impl<V: Float, P: Program> Launch<V> for Recorded<V, P> {
+    fn reverse(&self, outputs: &[V], inputs: &mut [V], shadows: &mut Shadows<V>) -> Result<(), SweepError> {
+        let Some(mut seeds) = self.seeds(outputs, shadows) else { return Ok(()) };
+        let length = self.grid.elements();
+        if let ([operand], [Shadow::Uniform(seed)]) = (&*self.operands, &*seeds)
+            && !P::WRITES
+            && self.grid.is_all()
+            && let Some(slope) = constant_slope::<V, P>(&self.program, *seed)
+        {
+            shadows.add_everywhere(operand.before, slope);
+            return Ok(());
+        }
+        if P::WRITES && !takes_uniform::<P>() {
+            for seed in &mut seeds {
+                let dense = shadows.dense(core::mem::take(seed), length);
+                *seed = Shadow::Dense(dense);
+            }
+        }
+        let mut targets: SmallVec<[Target<V>; OPERANDS]> = SmallVec::new();
+        let mut in_place = [false; OUTPUTS];
+        for a in 0..self.operands.len() {
+            let target = self.target(a, &mut seeds, &mut in_place, shadows);
+            targets.push(target);
+        }
+        let numbers = self.run(&mut targets, &seeds, in_place);
+        for (kept, number) in self.operands.iter().zip(numbers) {
+            if let Some((_, input)) = kept.number {
+                inputs[input] += number;
+            }
+        }
+        self.finish(targets, seeds, in_place, shadows);
+        Ok(())
+    }
+
+    fn forward(&self, inputs: &[V], outputs: &mut [V], shadows: &mut Shadows<V>) -> Result<(), SweepError> {
+        let length = self.grid.elements();
+        let mut tangents: SmallVec<[Option<Buffer<V>>; OPERANDS]> = SmallVec::new();
+        let mut numbers = [V::zero(); OPERANDS];
+        for (a, kept) in self.operands.iter().enumerate() {
+            let shadow = shadows.get(kept.before);
+            let set = kept.before != 0 && !matches!(shadow, Shadow::Unset);
+            let copy = set.then(|| Buffer::copy_of(&shadows.elements(kept.before, length)));
+            tangents.push(copy);
+            numbers[a] = kept.number.map_or_else(V::zero, |(_, input)| inputs[input]);
+        }
+        let operands = self.back_operands();
+        let mut results: SmallVec<[Buffer<V>; OUTPUTS]> = SmallVec::new();
+        for k in 0..P::EXPRESSIONS {
+            let mut result = match self.operands.get(P::written(k)).filter(|_| P::WRITES) {
+                Some(kept) => Buffer::copy_of(&shadows.elements(kept.before, length)),
+                None => Buffer::zeros(0),
+            };
+            let slopes: SmallVec<[Option<&Buffer<V>>; OPERANDS]> = tangents.iter().map(Option::as_ref).collect();
+            let sum = tangent::<V, P>(&self.program, &self.grid, &operands, &slopes, &numbers, k, &mut result);
+            if P::WRITES {
+                results.push(result);
+            } else {
+                outputs[0] += sum;
+            }
+        }
+        for (k, result) in results.into_iter().enumerate() {
+            let after = self.operands[P::written(k)].after.expect("it is written");
+            if after != 0 {
+                shadows.put(after, Shadow::Dense(result));
+            }
+        }
+        Ok(())
+    }
+
+    fn bytes(&self) -> (usize, usize) {
+        let alone = |buffer: &Arc<Buffer<V>>| if Arc::strong_count(buffer) == 1 { buffer.bytes() } else { 0 };
+        let kept = self.operands.iter().flat_map(|kept| kept.values.iter().chain(&kept.new));
+        let spilled = if self.operands.spilled() { self.operands.len() * size_of::<Kept<V>>() } else { 0 };
+        (kept.map(alone).sum(), size_of::<Self>() + spilled)
+    }
+
+    fn inspect(&self) -> Inspection {
+        let reads = |a: usize| {
+            let here = |k: &usize| P::USED.get(*k).kind() == Kind::Read && P::USED.get(*k).operand() == a;
+            (0..P::USED.len()).filter(here).count()
+        };
+        let conflicting = |a: usize| if reads(a) > 1 { reads(a) } else { 0 };
+        let slopes = (0..P::USED.len()).filter(|k| P::USED.get(*k).kind() == Kind::Number).count();
+        let gathers = usize::from((0..self.operands.len()).any(|a| reads(a) > 0));
+        Inspection {
+            conflicting_reads: (0..self.operands.len()).map(conflicting).collect(),
+            reverse_kernels: gathers.max(usize::from(slopes > 0)),
+            atomic_updates: 0,
+        }
+    }
+}
+
+impl<V: Float, P: Program> Recorded<V, P> {
+    fn back_operands(&self) -> SmallVec<[BackOperand<'_, V>; OPERANDS]> {
+        let operands = self.operands.iter().map(|kept| BackOperand {
+            values: kept.values.as_deref(),
+            new: kept.new.as_deref(),
+            number: kept.number.map_or_else(V::zero, |(number, _)| number),
+            adjoint: Adjoint::None,
+        });
+        operands.collect()
+    }
+
+    /// Where the contributions for operand `a` go. Views that are written get a buffer beside the one with the adjoints of what is
+    /// written, unless an element's adjoint depends on that element's alone.
+    fn target(
+        &self,
+        a: usize,
+        seeds: &mut [Shadow<V>],
+        in_place: &mut [bool; OUTPUTS],
+        shadows: &mut Shadows<V>,
+    ) -> Target<V> {
+        let (kept, length) = (&self.operands[a], self.grid.elements());
+        if kept.before == 0 || !Facts::has(P::PARTIALS.views, a) {
+            return Target::None;
+        }
+        if let Some(k) = self.output(a) {
+            if kept.after != Some(kept.before) {
+                // Copies of the view from before the launch have adjoints of their own.
+                let shadow = shadows.take(kept.before);
+                return Target::Add(shadows.dense(shadow, length));
+            }
+            if works_in_place::<P>() && matches!(seeds[k], Shadow::Dense(_)) {
+                in_place[k] = true;
+                let Shadow::Dense(buffer) = core::mem::take(&mut seeds[k]) else { unreachable!("asked above") };
+                return Target::Replace(buffer);
+            }
+            let mut buffer = shadows.any(length);
+            match &seeds[k] {
+                Shadow::Unset => self.grid.outside(|piece| buffer[piece].fill(V::zero())),
+                Shadow::Uniform(seed) => self.grid.outside(|piece| buffer[piece].fill(*seed)),
+                Shadow::Dense(seed) => copy_outside(&self.grid, seed, &mut buffer),
+            }
+            return Target::Replace(buffer);
+        }
+        match shadows.take(kept.before) {
+            Shadow::Unset if reaches_all::<P>(&self.grid) => Target::Store(shadows.any(length)),
+            // Of operands that are the same view, the later ones find nothing there, and are added in the end.
+            shadow => Target::Add(shadows.dense(shadow, length)),
+        }
+    }
+
+    /// Runs the loops.
+    fn run(&self, targets: &mut [Target<V>], seeds: &[Shadow<V>], in_place: [bool; OUTPUTS]) -> [V; OPERANDS] {
+        let mut operands = self.back_operands();
+        for (operand, target) in operands.iter_mut().zip(targets) {
+            operand.adjoint = match target {
+                Target::None => Adjoint::None,
+                Target::Add(buffer) => Adjoint::Add(buffer),
+                Target::Store(buffer) => Adjoint::Store(buffer),
+                Target::Replace(buffer) => Adjoint::Replace(buffer),
+            };
+        }
+        let seeds = seeds.iter().zip(in_place).map(|(seed, in_place)| match seed {
+            _ if in_place => Seed::InPlace,
+            Shadow::Unset => Seed::Uniform(V::zero()),
+            Shadow::Uniform(seed) => Seed::Uniform(*seed),
+            Shadow::Dense(buffer) => Seed::Dense(buffer),
+        });
+        let seeds: SmallVec<[Seed<'_, V>; OUTPUTS]> = seeds.collect();
+        reverse::<V, P>(&self.program, &self.grid, &mut operands, &seeds)
+    }
+
+    /// Puts the shadows back.
+    fn finish(
+        &self,
+        targets: SmallVec<[Target<V>; OPERANDS]>,
+        seeds: SmallVec<[Shadow<V>; OUTPUTS]>,
+        in_place: [bool; OUTPUTS],
+        shadows: &mut Shadows<V>,
+    ) {
+        let length = self.grid.elements();
+        for (a, target) in targets.into_iter().enumerate() {
+            let slot = self.operands[a].before;
+            match target {
+                Target::None => {}
+                Target::Add(buffer) | Target::Store(buffer) | Target::Replace(buffer) => {
+                    if matches!(shadows.get(slot), Shadow::Unset) {
+                        shadows.put(slot, Shadow::Dense(buffer));
+                    } else {
+                        shadows.add(slot, &buffer);
+                        shadows.recycle(Shadow::Dense(buffer));
+                    }
+                }
+            }
+        }
+        for (k, seed) in seeds.into_iter().enumerate() {
+            if in_place[k] || !P::WRITES {
+                continue;
+            }
+            let (a, kept) = (P::written(k), &self.operands[P::written(k)]);
+            let forked = kept.after != Some(kept.before);
+            if kept.before == 0 || self.grid.is_all() || !forked && Facts::has(P::PARTIALS.views, a) {
+                // What lies outside the range is passive, or there is nothing, or it has been copied.
+                shadows.recycle(seed);
+            } else if forked {
+                let mut rest = shadows.dense(seed, length);
+                self.grid.inside(|piece| rest[piece].fill(V::zero()));
+                shadows.add(kept.before, &rest);
+                shadows.recycle(Shadow::Dense(rest));
+            } else if !matches!(seed, Shadow::Unset) {
+                let mut rest = shadows.dense(seed, length);
+                self.grid.inside(|piece| rest[piece].fill(V::zero()));
+                shadows.put(kept.before, Shadow::Dense(rest));
+            }
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Instruction sets, chosen when a program runs.
+
+use super::lane::Vector;
+use core::sync::atomic::{AtomicU8, Ordering};
+
+/// What the loops of kernels are compiled for. Results are the same, bit for bit, at every level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Level {
+    /// One number at a time, in whatever registers the whole program is compiled for.
+    Baseline = 1,
+    /// Registers of 256 bits: AVX2 on x86-64.
+    Middle = 2,
+    /// Registers of 512 bits: AVX-512 on x86-64.
+    Wide = 3,
+}
+
+/// 0 as long as nobody has asked.
+static LEVEL: AtomicU8 = AtomicU8::new(0);
+
+impl Level {
+    /// The level at which kernels run on this machine.
+    #[must_use]
+    #[inline]
+    pub fn current() -> Self {
+        match LEVEL.load(Ordering::Relaxed) {
+            1 => Self::Baseline,
+            2 => Self::Middle,
+            3 => Self::Wide,
+            _ => Self::find(),
+        }
+    }
+
+    /// The best level that this machine has.
+    #[must_use]
+    pub fn best() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        {
+            use std::arch::is_x86_feature_detected as has;
+            if has!("avx512f") && has!("avx512dq") && has!("avx512vl") && has!("avx512bw") {
+                return Self::Wide;
+            }
+            if has!("avx2") {
+                return Self::Middle;
+            }
+        }
+        Self::Baseline
+    }
+
+    #[cold]
+    fn find() -> Self {
+        let best = Self::best();
+        LEVEL.store(best as u8, Ordering::Relaxed);
+        best
+    }
+
+    /// Runs kernels at this level from now on, or at the best that the machine has if that is lower: for tests that compare
+    /// levels. Returns the level that was taken.
+    #[doc(hidden)]
+    pub fn set(self) -> Self {
+        let level = self.min(Self::best());
+        LEVEL.store(level as u8, Ordering::Relaxed);
+        level
+    }
+}
+
+/// A loop that is compiled for each level.
+pub trait Task<V> {
+    /// What it returns.
+    type Output;
+    /// Runs it, and is inlined into the function that calls it, with all that it calls.
+    ///
+    /// # Safety
+    ///
+    /// As the task says.
+    #[allow(private_bounds, reason = "this trait cannot be named outside")]
+    unsafe fn run<L: Vector<Number = V>>(self) -> Self::Output;
+}
+
+/// The registers of a number type. Lanes exist inside tasks only, so nobody can use registers that the machine does not have.
+pub trait Registers: Sized {
+    /// One number.
+    #[allow(private_bounds, reason = "a sealed trait")]
+    type Single: Vector<Number = Self>;
+    /// Runs a task in the registers of the present level.
+    ///
+    /// # Safety
+    ///
+    /// As the task says.
+    #[doc(hidden)]
+    unsafe fn at_level<T: Task<Self>>(task: T) -> T::Output;
+}
+
+/// Implements [`Registers`] from rows `number: lanes of 512 bits, lanes of 256 bits;`.
+macro_rules! registers {
+    ($($number:ty: $wide:ident, $middle:ident;)*) => { $(
+        impl Registers for $number {
+            type Single = Self;
+            #[inline]
+            unsafe fn at_level<T: Task<Self>>(task: T) -> T::Output {
+                #[cfg(target_arch = "x86_64")]
+                #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw")]
+                unsafe fn wide<T: Task<$number>>(task: T) -> T::Output {
+                    // SAFETY: promised by the caller.
+                    unsafe { task.run::<super::x86::$wide>() }
+                }
+                #[cfg(target_arch = "x86_64")]
+                #[target_feature(enable = "avx2")]
+                unsafe fn middle<T: Task<$number>>(task: T) -> T::Output {
+                    // SAFETY: promised by the caller.
+                    unsafe { task.run::<super::x86::$middle>() }
+                }
+                // SAFETY: promised by the caller; a level is current only if the machine has its instructions.
+                unsafe {
+                    match Level::current() {
+                        #[cfg(target_arch = "x86_64")]
+                        Level::Wide => wide(task),
+                        #[cfg(target_arch = "x86_64")]
+                        Level::Middle => middle(task),
+                        _ => task.run::<Self>(),
+                    }
+                }
+            }
+        }
+    )* };
+}
+registers! {
+    f64: Eight64, Four64;
+    f32: Sixteen32, Eight32;
+}

@@ -1,0 +1,38 @@
+//! Kernels over arrays: trees that are evaluated at every point of a range, several points at once in registers, and the loops that
+//! gather their adjoints.
+//!
+//! The engine of `tapewright` builds the trees from closures, and knows which views they belong to; here is what runs. Unsafe code
+//! is in the loops, which read without checks what has been checked once for each launch, and in the types of registers. What a
+//! tree may read follows from constants of its type, so the traits of trees are sealed.
+
+mod buffer;
+mod forward;
+mod grid;
+mod keys;
+mod lane;
+mod launch;
+mod level;
+mod memory;
+mod program;
+mod reverse;
+mod shadow;
+mod tree;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+pub use buffer::Buffer;
+pub(crate) use buffer::Pool;
+pub use forward::{Operand, extremum, run, sum};
+pub use grid::{BadRange, Grid};
+pub use keys::{Border, Facts, Key, Keys, Kind, LEAVES, OPERANDS, RADIUS};
+pub use lane::Lane;
+pub use launch::{Inspection, Kept, Launch, Recorded};
+pub use level::Level;
+pub(crate) use level::Registers;
+pub use program::{Assign, OUTPUTS, Program, Reduce, Written};
+pub use reverse::{Adjoint, BackOperand, Seed, reaches_all, reverse, takes_uniform, works_in_place};
+pub use shadow::{Shadow, Shadows};
+pub use tree::{
+    Bin, Compared, Comparing, Condition, Constant, Joined, LaneFunction, LaneOperator, Let, Local, New, Node, Number,
+    Read, Select, Slope, Un,
+};

@@ -1,0 +1,155 @@
+//! The adjoints, or tangents, of views: a shadow for each.
+
+use super::buffer::Buffer;
+use super::grid::Grid;
+use crate::Float;
+use std::borrow::Cow;
+
+/// The shadow of a view. Most are 0 everywhere or the same everywhere at first, and no memory is filled for these.
+#[derive(Clone, Debug, Default)]
+pub enum Shadow<V> {
+    /// 0 everywhere.
+    #[default]
+    Unset,
+    /// The same number everywhere.
+    Uniform(V),
+    /// A number for each element.
+    Dense(Buffer<V>),
+}
+
+/// The shadows of the views of one recording, and buffers for more.
+#[derive(Clone, Debug, Default)]
+pub struct Shadows<V> {
+    /// By the views' slots; slot 0 stands for views that are passive.
+    list: Vec<Shadow<V>>,
+    spare: Vec<Buffer<V>>,
+}
+
+impl<V: Float> Shadows<V> {
+    /// No shadows.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { list: Vec::new(), spare: Vec::new() }
+    }
+
+    /// Makes all shadows 0. Their memory is kept.
+    pub fn clear(&mut self) {
+        for shadow in self.list.drain(..) {
+            if let Shadow::Dense(buffer) = shadow {
+                self.spare.push(buffer);
+            }
+        }
+    }
+
+    /// Whether all shadows are 0 because none was ever set.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// Bytes of shadows, and of all memory.
+    #[must_use]
+    pub fn bytes(&self) -> (usize, usize) {
+        let dense = |shadow: &Shadow<V>| if let Shadow::Dense(buffer) = shadow { buffer.bytes() } else { 0 };
+        let used: usize = self.list.iter().map(dense).sum();
+        let spare: usize = self.spare.iter().map(Buffer::bytes).sum();
+        let lists = self.list.capacity() * size_of::<Shadow<V>>() + self.spare.capacity() * size_of::<Buffer<V>>();
+        (used, used + spare + lists)
+    }
+
+    /// The shadow in this slot.
+    #[must_use]
+    pub fn get(&self, slot: usize) -> &Shadow<V> {
+        self.list.get(slot).unwrap_or(&Shadow::Unset)
+    }
+
+    /// Takes the shadow out, and leaves 0.
+    pub(super) fn take(&mut self, slot: usize) -> Shadow<V> {
+        self.list.get_mut(slot).map_or(Shadow::Unset, core::mem::take)
+    }
+
+    /// Puts a shadow in place of what is there.
+    pub(super) fn put(&mut self, slot: usize, shadow: Shadow<V>) {
+        if slot >= self.list.len() {
+            self.list.resize_with(slot + 1, Shadow::default);
+        }
+        let old = core::mem::replace(&mut self.list[slot], shadow);
+        self.recycle(old);
+    }
+
+    /// Keeps a shadow's memory.
+    pub(super) fn recycle(&mut self, shadow: Shadow<V>) {
+        if let Shadow::Dense(buffer) = shadow {
+            self.spare.push(buffer);
+        }
+    }
+
+    /// A buffer with anything in it.
+    pub(super) fn any(&mut self, length: usize) -> Buffer<V> {
+        let found = self.spare.iter().rposition(|buffer| buffer.len() == length);
+        found.map_or_else(|| Buffer::zeros(length), |k| self.spare.swap_remove(k))
+    }
+
+    /// A buffer with this number everywhere.
+    pub(super) fn filled(&mut self, length: usize, number: V) -> Buffer<V> {
+        let mut buffer = self.any(length);
+        buffer.fill(number);
+        buffer
+    }
+
+    /// A shadow as a buffer.
+    pub(super) fn dense(&mut self, shadow: Shadow<V>, length: usize) -> Buffer<V> {
+        match shadow {
+            Shadow::Unset => self.filled(length, V::zero()),
+            Shadow::Uniform(number) => self.filled(length, number),
+            Shadow::Dense(buffer) => buffer,
+        }
+    }
+
+    /// Adds these numbers to the shadow in this slot.
+    pub fn add(&mut self, slot: usize, numbers: &[V]) {
+        if slot == 0 {
+            return;
+        }
+        if matches!(self.get(slot), Shadow::Unset) {
+            let mut buffer = self.any(numbers.len());
+            buffer.copy_from_slice(numbers);
+            return self.put(slot, Shadow::Dense(buffer));
+        }
+        let shadow = self.take(slot);
+        let mut buffer = self.dense(shadow, numbers.len());
+        buffer.iter_mut().zip(numbers).for_each(|(sum, number)| *sum += *number);
+        self.put(slot, Shadow::Dense(buffer));
+    }
+
+    /// Adds a number to all elements of the shadow in this slot.
+    pub(super) fn add_everywhere(&mut self, slot: usize, number: V) {
+        if slot == 0 || number == V::zero() {
+            return;
+        }
+        let sum = match self.take(slot) {
+            Shadow::Unset => Shadow::Uniform(number),
+            Shadow::Uniform(old) => Shadow::Uniform(old + number),
+            Shadow::Dense(mut buffer) => {
+                buffer.iter_mut().for_each(|element| *element += number);
+                Shadow::Dense(buffer)
+            }
+        };
+        self.put(slot, sum);
+    }
+
+    /// The elements of the shadow in this slot, of a view with so many.
+    #[must_use]
+    pub fn elements(&self, slot: usize, length: usize) -> Cow<'_, [V]> {
+        match self.get(slot) {
+            Shadow::Unset => Cow::Owned(vec![V::zero(); length]),
+            Shadow::Uniform(number) => Cow::Owned(vec![*number; length]),
+            Shadow::Dense(buffer) => Cow::Borrowed(buffer),
+        }
+    }
+}
+
+/// Copies what lies outside the range.
+pub(super) fn copy_outside<V: Float>(grid: &Grid, from: &Buffer<V>, to: &mut Buffer<V>) {
+    grid.outside(|piece| to[piece.clone()].copy_from_slice(&from[piece]));
+}

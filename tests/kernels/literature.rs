@@ -1,0 +1,249 @@
+//! What the literature on gradients of array kernels says: rows K1 to K18.
+
+use super::{at_every_level, bits, close, numbers};
+use tapewright::kernels::{View, deep_copy, fill, parallel_for, parallel_sum};
+use tapewright::prelude::*;
+use tapewright::{Continuation, Hybrid, Linear, Reuse, Tape};
+
+/// Runs a generic function under every strategy that keeps a tape.
+macro_rules! everywhere {
+    ($f:ident) => {
+        $f::<Jacobian>();
+        $f::<PrimalValue>();
+        $f::<Hybrid>();
+        $f::<Continuation>();
+        $f::<Jacobian<f64, Reuse>>();
+        $f::<PrimalValue<f64, Reuse>>();
+        $f::<Continuation<f64, Reuse>>();
+        $f::<Jacobian<f64, Linear<u64>>>();
+    };
+}
+
+#[test]
+fn k1_a_view_has_a_shadow_of_its_shape() {
+    fn holds<S: Reverse<Value = f64>>() {
+        let mut tape = Tape::<S>::new();
+        let (x, sum) = tape.record(|scope| {
+            let x = scope.view([3, 4], &numbers(12, 0));
+            let sum = parallel_sum(x.all(), &x, |x| x.at::<0, 0>());
+            (x, sum)
+        });
+        let adjoints = tape.sweep(&[(&sum, 2.0)]).expect("swept");
+        assert_eq!(x.shape(), [3, 4]);
+        assert_eq!(*adjoints.of_view(&x).expect("of this recording"), [2.0; 12]);
+    }
+    everywhere!(holds);
+}
+
+#[test]
+fn k2_reads_become_writes_and_writes_become_reads() {
+    // y[j + 1] = 2.6·x[j]
+    let n = 21;
+    let adjoint = at_every_level(|| {
+        let mut tape = Tape::<Jacobian>::new();
+        let (x, y) = tape.record(|scope| {
+            let x = scope.view([n], &numbers(n, 1));
+            let mut y = scope.view([n], &numbers(n, 2));
+            parallel_for(1..n, (&x, &mut y), |(x, _)| (2.6 * x.at::<-1>(),));
+            (x, y)
+        });
+        assert_eq!(y.values()[5], 2.6 * numbers(n, 1)[4]);
+        let adjoints = tape.sweep_view(&[], (&y, &numbers(n, 3))).expect("swept");
+        (adjoints.of_view(&x).expect("of this recording").into_owned(), adjoints.of_view(&y).expect("y").into_owned())
+    });
+    let seeds = numbers(n, 3);
+    for j in 0..n - 1 {
+        assert_eq!(adjoint.0[j], 2.6 * seeds[j + 1], "∂x[{j}]");
+    }
+    assert_eq!(adjoint.0[n - 1], 0.0);
+    // What was written before is overwritten, but for the first element.
+    assert_eq!(adjoint.1[0], seeds[0]);
+    assert!(adjoint.1[1..].iter().all(|adjoint| *adjoint == 0.0));
+}
+
+#[test]
+fn k3_copies_add_and_what_is_copied_into_loses_its_adjoint() {
+    fn holds<S: Reverse<Value = f64>>() {
+        let mut tape = Tape::<S>::new();
+        let (x, y) = tape.record(|scope| {
+            let x = scope.view([5], &numbers(5, 1));
+            let mut y = scope.view([5], &numbers(5, 2));
+            deep_copy(&x, &mut y);
+            (x, y)
+        });
+        assert_eq!(y.values(), x.values());
+        let adjoints = tape.sweep_view(&[], (&y, &[1.0, 2.0, 3.0, 4.0, 5.0])).expect("swept");
+        assert_eq!(*adjoints.of_view(&x).expect("x"), [1.0, 2.0, 3.0, 4.0, 5.0]);
+        assert_eq!(*adjoints.of_view(&y).expect("y"), [0.0; 5]);
+    }
+    everywhere!(holds);
+}
+
+#[test]
+fn k4_a_variable_that_is_copied_to_a_view_gets_the_sum() {
+    fn holds<S: Reverse<Value = f64>>() {
+        let mut tape = Tape::<S>::new();
+        let (x, y) = tape.record(|scope| {
+            let x = scope.input(3.0);
+            let mut y = View::zeros([2, 3]);
+            fill(&x, &mut y);
+            (x, y)
+        });
+        assert_eq!(y.values(), [3.0; 6]);
+        let adjoints = tape.sweep_view(&[], (&y, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0])).expect("swept");
+        assert_eq!(adjoints.of(&x), Ok(21.0));
+    }
+    everywhere!(holds);
+}
+
+#[test]
+fn k5_sums_of_views_of_every_rank() {
+    fn holds<S: Reverse<Value = f64>>() {
+        let mut tape = Tape::<S>::new();
+        let (views, sum) = tape.record(|scope| {
+            let a = scope.view([24], &numbers(24, 0));
+            let b = scope.view([4, 6], &numbers(24, 1));
+            let c = scope.view([2, 3, 4], &numbers(24, 2));
+            let d = scope.view([2, 3, 2, 2], &numbers(24, 3));
+            let sums = [
+                parallel_sum(a.all(), &a, |a| a.at::<0>()),
+                parallel_sum(b.all(), &b, |b| 2.0 * b.at::<0, 0>()),
+                parallel_sum(c.interior(0), &c, |c| 3.0 * c.at::<0, 0, 0>()),
+                parallel_sum(d.all(), &d, |d| d.at::<0, 0, 0, 0>().square()),
+            ];
+            let sum = tapewright::sum(&sums);
+            ((a, b, c, d), sum)
+        });
+        let expected = |scale: f64, seed| scale * numbers(24, seed).iter().sum::<f64>();
+        let squares: f64 = numbers(24, 3).iter().map(|x| x * x).sum();
+        assert!(close(sum.value(), expected(1.0, 0) + expected(2.0, 1) + expected(3.0, 2) + squares, 24.0));
+        let adjoints = tape.sweep(&[(&sum, 0.5)]).expect("swept");
+        assert_eq!(*adjoints.of_view(&views.0).expect("a"), [0.5; 24]);
+        assert_eq!(*adjoints.of_view(&views.1).expect("b"), [1.0; 24]);
+        assert_eq!(*adjoints.of_view(&views.2).expect("c"), [1.5; 24]);
+        assert_eq!(*adjoints.of_view(&views.3).expect("d"), *numbers(24, 3));
+    }
+    everywhere!(holds);
+}
+
+/// The example of the paper: x ← 3x; y = A·x − b with 2 on the diagonal of A and −1 beside it; y2 = y²; Σ y2.
+fn norm_res<S: Taping<Value = f64>>(x: &mut View<S, 1>, b: &View<S, 1>) -> (Real<S>, View<S, 1>) {
+    let (mut y, mut y2) = (View::zeros(x.shape()), View::zeros(x.shape()));
+    parallel_for(x.all(), &mut *x, |x| (3.0 * x.at::<0>(),));
+    parallel_for(x.all(), (&*x, b, &mut y, &mut y2), |(x, b, y, _)| {
+        (2.0 * x.at::<0>() - b.at::<0>() - x.or_zero::<-1>() - x.or_zero::<1>(), y.new().square())
+    });
+    (parallel_sum(y2.all(), &y2, |y2| y2.at::<0>()), y)
+}
+
+#[test]
+fn k8_the_residual_of_a_laplacian_has_the_gradient_of_the_formula() {
+    fn holds<S: Reverse<Value = f64>>() {
+        for n in [1, 2, 3, 7, 8, 9, 16, 17, 33, 10_000] {
+            let (x, b) = (numbers(n, 4), numbers(n, 5));
+            let (value, gx, gb, kept) = at_every_level(|| {
+                let mut tape = Tape::<S>::new();
+                let (x, b, (sum, _)) = tape.record(|scope| {
+                    let (mut x, b) = (scope.view([n], &x), scope.view([n], &b));
+                    let sum = norm_res(&mut x, &b);
+                    (x, b, sum)
+                });
+                let kept = tape.launches().iter().map(|launch| launch.reverse_kernels).collect::<Vec<_>>();
+                let adjoints = tape.sweep(&[(&sum, 1.0)]).expect("swept");
+                (
+                    sum.value().to_bits(),
+                    bits(&adjoints.of_view(&x).expect("x")),
+                    bits(&adjoints.of_view(&b).expect("b")),
+                    kept,
+                )
+            });
+            assert_eq!(kept, [1, 1, 1], "K10: one reverse kernel for each launch");
+            let at = |v: &[f64], k: usize, shift: isize| {
+                k.checked_add_signed(shift).and_then(|k| v.get(k)).copied().unwrap_or(0.0)
+            };
+            let r: Vec<f64> = (0..n).map(|k| 3.0 * (2.0 * x[k] - at(&x, k, -1) - at(&x, k, 1)) - b[k]).collect();
+            let sum: f64 = r.iter().map(|r| r * r).sum();
+            assert!(close(f64::from_bits(value), sum, n as f64), "the value at n = {n}");
+            for k in 0..n {
+                let expected = 6.0 * (2.0 * r[k] - at(&r, k, -1) - at(&r, k, 1));
+                assert!(close(f64::from_bits(gx[k]), expected, 24.0), "∂x[{k}] of {n}");
+                assert!(close(f64::from_bits(gb[k]), -2.0 * r[k], 8.0), "∂b[{k}] of {n}");
+            }
+        }
+    }
+    everywhere!(holds);
+}
+
+#[test]
+fn k7_three_reads_of_x_would_need_atomic_updates_and_none_is_issued() {
+    let mut tape = Tape::<Jacobian>::new();
+    tape.record(|scope| {
+        let (mut x, b) = (scope.view([9], &numbers(9, 4)), scope.view([9], &numbers(9, 5)));
+        _ = norm_res(&mut x, &b);
+    });
+    let launches = tape.launches();
+    // x ← 3x; then the operands x, b, y, y2; then y2.
+    assert_eq!(launches[0].conflicting_reads, [0]);
+    assert_eq!(launches[1].conflicting_reads, [3, 0, 0, 0]);
+    assert_eq!(launches[2].conflicting_reads, [0]);
+    assert!(launches.iter().all(|launch| launch.atomic_updates == 0));
+}
+
+#[test]
+fn k12_a_kernel_may_overwrite_what_it_reads_in_a_way_that_is_not_linear() {
+    fn holds<S: Reverse<Value = f64>>() {
+        let n = 13;
+        let mut tape = Tape::<S>::new();
+        let (y, sum) = tape.record(|scope| {
+            let mut y = scope.view([n], &numbers(n, 7));
+            parallel_for(y.all(), &mut y, |y| (y.at::<0>() * y.at::<0>(),));
+            parallel_for(y.all(), &mut y, |y| (y.at::<0>() * y.at::<0>() * y.at::<0>(),));
+            let sum = parallel_sum(y.all(), &y, |y| y.at::<0>());
+            (y, sum)
+        });
+        let adjoints = tape.sweep(&[(&sum, 1.0)]).expect("swept");
+        for (adjoint, x) in adjoints.of_view(&y).expect("y").iter().zip(numbers(n, 7)) {
+            assert!(close(*adjoint, 6.0 * x.powi(5), 1.0));
+        }
+    }
+    everywhere!(holds);
+}
+
+#[test]
+fn k6_a_kernel_that_reads_one_variable_is_reversed_by_a_reduction() {
+    fn holds<S: Reverse<Value = f64>>() {
+        let n = 100;
+        let mut tape = Tape::<S>::new();
+        let (k, x, sum) = tape.record(|scope| {
+            let k = scope.input(1.5);
+            let mut x = scope.view([n], &numbers(n, 7));
+            parallel_for(1..n - 1, (&mut x, &k), |(x, k)| {
+                (x.at::<0>() + k * (x.at::<-1>() - 2.0 * x.at::<0>() + x.at::<1>()) * x.at::<0>(),)
+            });
+            let sum = parallel_sum(x.all(), &x, |x| x.at::<0>().square());
+            (k, x, sum)
+        });
+        let adjoints = tape.sweep(&[(&sum, 1.0)]).expect("swept");
+        let f = |k: f64, x: &[f64]| -> f64 {
+            let new = |i: usize| match i {
+                0 => x[0],
+                i if i == x.len() - 1 => x[i],
+                i => x[i] + k * (x[i - 1] - 2.0 * x[i] + x[i + 1]) * x[i],
+            };
+            (0..x.len()).map(|i| new(i) * new(i)).sum()
+        };
+        let (h, at) = (1e-6, numbers(n, 7));
+        let slope = (f(1.5 + h, &at) - f(1.5 - h, &at)) / (2.0 * h);
+        // The error of a central difference of a polynomial of degree 2 in k: its roundings.
+        assert!((adjoints.of(&k).expect("k") - slope).abs() < 1e-7, "{slope}");
+        let of_x = adjoints.of_view(&x).expect("x").into_owned();
+        for i in 0..n {
+            let moved = |h: f64| {
+                f(1.5, &at.iter().enumerate().map(|(j, x)| if i == j { x + h } else { *x }).collect::<Vec<_>>())
+            };
+            let slope = (moved(h) - moved(-h)) / (2.0 * h);
+            assert!((of_x[i] - slope).abs() < 1e-7, "∂x[{i}] is {}, not {slope}", of_x[i]);
+        }
+    }
+    everywhere!(holds);
+}

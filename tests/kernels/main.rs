@@ -1,0 +1,41 @@
+//! Array kernels: values and adjoints against formulas, against scalar statements, and between levels of instructions.
+
+mod borders;
+mod literature;
+mod programs;
+
+use tapewright::kernels::Level;
+
+/// Runs `f` at each level that this machine has, and checks that it returns the same each time.
+fn at_every_level<T: PartialEq + core::fmt::Debug>(f: impl Fn() -> T) -> T {
+    /// The level is one for the whole process.
+    static ONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    let _one = ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    assert_eq!(Level::Baseline.set(), Level::Baseline);
+    let expected = f();
+    for level in [Level::Middle, Level::Wide] {
+        if level.set() == level {
+            assert_eq!(f(), expected, "{level:?} and the baseline differ");
+        } else {
+            println!("this machine has no level {level:?}: not compared");
+        }
+    }
+    Level::best().set();
+    expected
+}
+
+/// The bits of numbers, which are compared where a result must be the same.
+fn bits(numbers: &[f64]) -> Vec<u64> {
+    numbers.iter().map(|x| x.to_bits()).collect()
+}
+
+/// Numbers that look random.
+fn numbers(n: usize, seed: usize) -> Vec<f64> {
+    #[allow(clippy::cast_precision_loss, reason = "small numbers")]
+    (0..n).map(|k| ((k * 37 + seed * 53) % 101) as f64 / 101.0 - 0.4).collect()
+}
+
+/// Whether two numbers agree but for some roundings of numbers of this size.
+fn close(found: f64, expected: f64, scale: f64) -> bool {
+    found == expected || (found - expected).abs() <= 64.0 * f64::EPSILON * scale.max(expected.abs())
+}
