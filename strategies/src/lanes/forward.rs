@@ -140,6 +140,8 @@ unsafe fn fill_rows<V: Float, L: Vector<Number = V>, P: Program>(
     let n = L::N.cast_signed();
     part.rows(|row| {
         let inside = !const { has_borders::<P>() } || (0..3).all(|d| row[d] >= inner.lo[d] && row[d] < inner.hi[d]);
+        // Views that are narrower than the shifts have no such points.
+        let inside = inside && inner.lo[3] < inner.hi[3];
         let (from, to) = if inside { (inner.lo[3], inner.hi[3]) } else { (part.hi[3], part.hi[3]) };
         let start = memory.at(row, 0);
         // SAFETY: promised by the caller; the row's points from `from` to `to` read inside the views.

@@ -2,6 +2,7 @@
 
 mod borders;
 mod literature;
+mod narrow;
 mod programs;
 
 use tapewright::kernels::Level;
