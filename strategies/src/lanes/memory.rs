@@ -217,7 +217,7 @@ pub(super) fn inner(keys: &Keys, shape: [isize; 4], range: &Region) -> Region {
     inner
 }
 
-/// Checks that all reads without a border rule lie inside the views.
+/// Checks that all reads without a border rule lie inside the views; without points there are no reads.
 ///
 /// # Panics
 ///
@@ -225,6 +225,9 @@ pub(super) fn inner(keys: &Keys, shape: [isize; 4], range: &Region) -> Region {
 #[track_caller]
 pub(super) fn check_reads(keys: &Keys, grid: &Grid) {
     let (shape, range) = (grid.shape(), &grid.range);
+    if range.is_empty() {
+        return;
+    }
     for key in (0..keys.len()).map(|k| keys.get(k)) {
         if key.kind() != Kind::Read || key.border() != Border::Inside {
             continue;
