@@ -1,9 +1,13 @@
 //! Array kernels: values and adjoints against formulas, against scalar statements, and between levels of instructions.
 
 mod borders;
+mod functions;
+mod lifetimes;
 mod literature;
 mod narrow;
 mod programs;
+mod refusals;
+mod stencils;
 
 use tapewright::kernels::Level;
 
