@@ -5,6 +5,7 @@ mod functions;
 mod lifetimes;
 mod literature;
 mod narrow;
+mod places;
 mod programs;
 mod refusals;
 mod stencils;

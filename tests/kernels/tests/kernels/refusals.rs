@@ -13,7 +13,7 @@ fn refusal<R>(f: impl FnOnce() -> R) -> String {
 
 /// Asserts that this panics with a message that has all of these words.
 #[track_caller]
-fn refused<R>(f: impl FnOnce() -> R, words: &[&str]) {
+pub(super) fn refused<R>(f: impl FnOnce() -> R, words: &[&str]) {
     let message = refusal(f);
     assert!(words.iter().all(|word| message.contains(word)), "{words:?} are not all in: {message}");
 }
