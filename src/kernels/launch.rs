@@ -7,7 +7,7 @@ use crate::expr::Real;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use tapewright_strategies::lanes::{
-    Assign, Buffer, Grid, Kept, Key, Node, Number, Operand, Program, Read, Recorded, Reduce, extremum, run, sum,
+    Assign, Buffer, Facts, Grid, Kept, Node, Number, Operand, Program, Read, Recorded, Reduce, extremum, run, sum,
 };
 use tapewright_strategies::{TapeNumber, Taping};
 
@@ -204,7 +204,7 @@ impl<'a, S: Taping, const R: usize> Start<'a, S, R> {
                     return Kept { before: 0, after: None, values: None, new: None, number };
                 }
             };
-            let values = P::NEEDS.reads(k, false).then(|| Arc::clone(&view.values));
+            let values = Facts::has(P::KEPT.views, k).then(|| Arc::clone(&view.values));
             Kept { before: view.place().map_or(0, |(_, slot)| slot), after: None, values, new: None, number: None }
         };
         self.slots.iter().enumerate().map(kept).collect()
@@ -257,7 +257,7 @@ impl<'a, S: Taping, const R: usize> Start<'a, S, R> {
         }
         let mut found = None;
         if let Some(number) = self.recording {
-            S::with_arrays(number, &mut |arrays| found = Some(arrays.buffer(length)));
+            S::with_arrays(number, &mut |arrays| found = Some(Arc::new(arrays.buffer(length))));
         }
         found.unwrap_or_else(|| Arc::new(Buffer::zeros(length)))
     }
@@ -269,7 +269,7 @@ impl<'a, S: Taping, const R: usize> Start<'a, S, R> {
         let mut kept = if self.recording.is_some() { self.kept::<P>() } else { SmallVec::new() };
         let mut news: SmallVec<[Option<Arc<Buffer<S::Value>>>; 8]> = SmallVec::new();
         for k in 0..self.slots.len() {
-            let beside = P::READS.reads(k, true);
+            let beside = Facts::has(P::LEAVES.beside, k);
             let apart = match &mut self.slots[k] {
                 Slot::Write(view) => (beside || Arc::get_mut(&mut view.values).is_none()).then(|| view.spare.take()),
                 _ => None,
@@ -322,7 +322,7 @@ impl<'a, S: Taping, const R: usize> Start<'a, S, R> {
                 view.set_slot(number, fresh);
             }
             kept[k].after = Some(view.slot);
-            kept[k].new = P::NEEDS.has(Key::new(k)).then(|| Arc::clone(&view.values));
+            kept[k].new = Facts::has(P::KEPT.new, k).then(|| Arc::clone(&view.values));
         }
     }
 }

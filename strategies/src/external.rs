@@ -5,11 +5,12 @@
 //! goes on. So records know nothing of them, and every strategy that has marks ([`Reverse::mark`](crate::Reverse::mark)) has
 //! external functions.
 
-use crate::lanes::{Buffer, Launch, Shadows};
+use crate::lanes::{Buffer, Launch, Pool, Shadows};
 use crate::scratch::Scratch;
 use crate::{Float, MemoryUsage, StorageError, counts};
 use core::any::Any;
 use core::fmt;
+use core::marker::PhantomData;
 use core::ops::Range;
 use std::sync::Arc;
 
@@ -450,8 +451,8 @@ pub(crate) struct Externals<V> {
 pub struct Arrays<V> {
     /// The slots of views that have been given out, counted from 1.
     slots: usize,
-    /// Buffers that can be used.
-    pool: Vec<Arc<Buffer<V>>>,
+    pool: Arc<Pool>,
+    numbers: PhantomData<V>,
 }
 
 impl<V: Float> Arrays<V> {
@@ -461,28 +462,25 @@ impl<V: Float> Arrays<V> {
         self.slots
     }
 
-    /// A buffer with anything in it, which nobody else has.
+    /// A buffer with anything in it. The tape gets its memory back when it is dropped.
     ///
     /// # Panics
     ///
     /// When the allocator has no memory.
+    #[must_use]
     #[track_caller]
-    pub fn buffer(&mut self, length: usize) -> Arc<Buffer<V>> {
-        let found = self.pool.iter().rposition(|buffer| buffer.len() == length);
-        found.map_or_else(|| Arc::new(Buffer::zeros(length)), |k| self.pool.swap_remove(k))
-    }
-
-    /// Takes a buffer back, if nobody else has it.
-    pub fn give_back(&mut self, mut buffer: Arc<Buffer<V>>) {
-        if Arc::get_mut(&mut buffer).is_some() {
-            self.pool.push(buffer);
-        }
+    pub fn buffer(&self, length: usize) -> Buffer<V> {
+        self.pool.buffer(length)
     }
 }
 
 impl<V> Default for Externals<V> {
     fn default() -> Self {
-        Self { list: Vec::new(), companions: Vec::new(), arrays: Arrays { slots: 0, pool: Vec::new() } }
+        Self {
+            list: Vec::new(),
+            companions: Vec::new(),
+            arrays: Arrays { slots: 0, pool: Arc::default(), numbers: PhantomData },
+        }
     }
 }
 
@@ -510,11 +508,6 @@ impl<V: Float> Externals<V> {
 
     /// Forgets all but the first entries. Their buffers can be used again; slots are not, because inputs have some too.
     pub(crate) fn truncate(&mut self, entries: usize) {
-        for entry in self.list.iter_mut().skip(entries) {
-            if let Deed::Launch(launch) = &mut entry.rule {
-                launch.retire(&mut self.arrays.pool);
-            }
-        }
         // Last, because destructors of users may panic.
         self.list.truncate(entries);
     }
@@ -526,8 +519,7 @@ impl<V: Float> Externals<V> {
             Deed::Function(_) => None,
         });
         let used: usize = launches.sum();
-        let pool: usize = self.arrays.pool.iter().map(|buffer| buffer.bytes()).sum();
-        MemoryUsage { used, reserved: used + pool }
+        MemoryUsage { used, reserved: used + self.arrays.pool.bytes() }
     }
 
     /// Bytes of the functions, and of the companions.

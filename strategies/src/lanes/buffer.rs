@@ -3,7 +3,9 @@
 use crate::Float;
 use bytemuck::{Pod, Zeroable};
 use core::fmt;
+use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// One cache line.
 #[derive(Clone, Copy, Pod, Zeroable)]
@@ -19,7 +21,63 @@ const MARGIN: usize = 4;
 pub struct Buffer<V> {
     lines: Vec<Line>,
     length: usize,
-    numbers: core::marker::PhantomData<V>,
+    numbers: PhantomData<V>,
+    /// Where the memory goes in the end.
+    home: Weak<Pool>,
+}
+
+/// Memory of buffers that are gone, for others of the same size.
+#[derive(Default)]
+pub(crate) struct Pool(Mutex<Vec<Vec<Line>>>);
+
+impl Pool {
+    /// A buffer with anything in it, whose memory comes back in the end.
+    ///
+    /// # Panics
+    ///
+    /// As [`Buffer::zeros`].
+    #[track_caller]
+    pub(crate) fn buffer<V: Float>(self: &Arc<Self>, length: usize) -> Buffer<V> {
+        let lines = {
+            let mut spare = self.spare();
+            let found = spare.iter().rposition(|lines| Some(lines.len()) == lines_of::<V>(length));
+            found.map(|k| spare.swap_remove(k))
+        };
+        let home = Arc::downgrade(self);
+        if let Some(lines) = lines {
+            return Buffer { lines, length, numbers: PhantomData, home };
+        }
+        let mut buffer = Buffer::zeros(length);
+        buffer.home = home;
+        buffer
+    }
+
+    /// Bytes of memory.
+    pub(crate) fn bytes(&self) -> usize {
+        self.spare().iter().map(|lines| lines.len() * LINE).sum()
+    }
+
+    fn spare(&self) -> MutexGuard<'_, Vec<Vec<Line>>> {
+        // Nothing that could panic is done meanwhile.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<V> Drop for Buffer<V> {
+    fn drop(&mut self) {
+        if let Some(home) = self.home.upgrade() {
+            let mut spare = home.spare();
+            // Without memory for the list it is freed.
+            if spare.try_reserve(1).is_ok() {
+                spare.push(core::mem::take(&mut self.lines));
+            }
+        }
+    }
+}
+
+/// Lines for this number of numbers.
+fn lines_of<V>(length: usize) -> Option<usize> {
+    length.checked_mul(size_of::<V>()).map(|bytes| bytes.div_ceil(LINE) + 2 * MARGIN)
 }
 
 /// Bytes on either side of the numbers that may be read.
@@ -34,10 +92,10 @@ impl<V: Float> Buffer<V> {
     #[must_use]
     #[track_caller]
     pub fn zeros(length: usize) -> Self {
-        let lines = length.checked_mul(size_of::<V>()).map(|bytes| bytes.div_ceil(LINE) + 2 * MARGIN);
-        let lines = lines.and_then(|lines| bytemuck::allocation::try_zeroed_slice_box::<Line>(lines).ok());
+        let lines =
+            lines_of::<V>(length).and_then(|lines| bytemuck::allocation::try_zeroed_slice_box::<Line>(lines).ok());
         let Some(lines) = lines else { panic!("there is no memory for an array of {length} numbers") };
-        Self { lines: lines.into_vec(), length, numbers: core::marker::PhantomData }
+        Self { lines: lines.into_vec(), length, numbers: PhantomData, home: Weak::new() }
     }
 
     /// A copy of these numbers.
@@ -85,7 +143,7 @@ impl<V: Float> DerefMut for Buffer<V> {
 
 impl<V> Clone for Buffer<V> {
     fn clone(&self) -> Self {
-        Self { lines: self.lines.clone(), length: self.length, numbers: self.numbers }
+        Self { lines: self.lines.clone(), length: self.length, numbers: PhantomData, home: Weak::new() }
     }
 }
 

@@ -2,9 +2,10 @@
 
 use super::buffer::Buffer;
 use super::grid::{Grid, Region};
+use super::keys::Facts;
 use super::lane::Vector;
 use super::level::Task;
-use super::memory::{Anywhere, Inside, Memory, Needed, Seeds, check_reads, has_borders, inner};
+use super::memory::{Anywhere, Inside, Memory, Needed, Seeds, check_reads, inner};
 use super::program::{OUTPUTS, Program};
 use crate::Float;
 
@@ -40,7 +41,10 @@ fn memory<V: Float, P: Program>(grid: &Grid, operands: &mut [Operand<'_, V>]) ->
             Operand::Number(number) => memory.numbers[k] = *number,
             Operand::Update(buffer) => {
                 fits(buffer);
-                assert!(!P::READS.reads(k, true), "a view that is read beside the point is not written in place");
+                assert!(
+                    !Facts::has(P::LEAVES.beside, k),
+                    "a view that is read beside the point is not written in place"
+                );
                 memory.new[k] = buffer.start_mut();
                 memory.values[k] = memory.new[k];
             }
@@ -52,21 +56,19 @@ fn memory<V: Float, P: Program>(grid: &Grid, operands: &mut [Operand<'_, V>]) ->
             }
         }
     }
-    for k in 0..P::READS.len() {
-        let key = P::READS.get(k);
-        let known = match key.kind() {
-            super::keys::Kind::Read => !memory.values[key.operand()].is_null(),
-            super::keys::Kind::Number => matches!(operands.get(key.operand()), Some(Operand::Number(_))),
-            _ => false,
-        };
-        assert!(known, "{key:?} is read, and is no operand");
-    }
+    let bits = |is: &dyn Fn(usize) -> bool| (0..operands.len()).filter(|k| is(*k)).fold(0_u8, |bits, k| bits | 1 << k);
+    let views = bits(&|k| !memory.values[k].is_null());
+    let numbers = bits(&|k| matches!(operands[k], Operand::Number(_)));
+    // Those of the program itself are no leaves of it.
+    assert!(P::LEAVES.new == 0, "`new` is asked for what the launch does not write: that is not there");
+    assert!(!P::LEAVES.locals, "a temporary is used where it is not bound: it is not there");
+    assert!(P::LEAVES.views & !views == 0 && P::LEAVES.numbers & !numbers == 0, "an operand is read that is not there");
     if P::WRITES {
         for k in 0..P::EXPRESSIONS {
             assert!(!memory.new[P::written(k)].is_null(), "operand {} is written, and cannot be", P::written(k));
         }
     }
-    check_reads(&P::READS, grid);
+    check_reads::<P>(grid);
     memory
 }
 
@@ -136,13 +138,12 @@ unsafe fn fill_rows<V: Float, L: Vector<Number = V>, P: Program>(
     again: bool,
 ) {
     let memory = &{ *memory }; // a copy that stores cannot touch, so that its fields stay in registers
-    let inner = if const { has_borders::<P>() } { inner(&P::READS, memory.shape, part) } else { *part };
+    let inner = inner(&P::LEAVES, memory.shape, part);
     let n = L::N.cast_signed();
     part.rows(|row| {
-        let inside = !const { has_borders::<P>() } || (0..3).all(|d| row[d] >= inner.lo[d] && row[d] < inner.hi[d]);
-        // Views that are narrower than the shifts have no such points.
-        let inside = inside && inner.lo[3] < inner.hi[3];
-        let (from, to) = if inside { (inner.lo[3], inner.hi[3]) } else { (part.hi[3], part.hi[3]) };
+        let inside = !P::LEAVES.borders || (0..3).all(|d| row[d] >= inner.lo[d] && row[d] < inner.hi[d]);
+        let (first, end) = (part.lo[3], part.hi[3]);
+        let (from, to) = if inside && inner.lo[3] < inner.hi[3] { (inner.lo[3], inner.hi[3]) } else { (end, end) };
         let start = memory.at(row, 0);
         // SAFETY: promised by the caller; the row's points from `from` to `to` read inside the views.
         unsafe {
@@ -155,8 +156,8 @@ unsafe fn fill_rows<V: Float, L: Vector<Number = V>, P: Program>(
                 group::<V, L, P>(program, memory, start + to - n);
                 i = to;
             }
-            if part.lo[3] < from.min(to) || i < part.hi[3] {
-                let rest = [part.lo[3]..from.min(part.hi[3]), i.max(from)..part.hi[3]];
+            if first < from || i < end {
+                let rest = [first..from, i..end];
                 fill_points::<V, P>(program, memory, row, rest);
             }
         }
@@ -200,7 +201,7 @@ unsafe fn fill_points<V: Float, P: Program>(
 /// What is added up over the points of a range.
 pub(super) trait Term<V: Float> {
     /// The leaves that it reads.
-    const READS: super::keys::Keys;
+    const LEAVES: Facts;
     /// The terms at a place and the ones behind it.
     ///
     /// # Safety
@@ -214,7 +215,7 @@ pub(super) trait Term<V: Float> {
 /// The value of a program with one expression.
 struct Value<'a, P>(&'a P);
 impl<V: Float, P: Program> Term<V> for Value<'_, P> {
-    const READS: super::keys::Keys = P::READS;
+    const LEAVES: Facts = P::LEAVES;
     #[inline(always)]
     unsafe fn lanes<L: Vector<Number = V>>(&self, memory: &Memory<V>, at: isize) -> L {
         let mut found = L::zero();
@@ -240,7 +241,7 @@ pub(super) fn number<V: Float>(lane: V::Single) -> V {
 /// The partial of a program for leaf `N`, a number that all points share, times the seeds.
 pub(super) struct Slope<'a, V, P, const N: usize, const CARE: bool>(pub(super) &'a P, pub(super) Seeds<V>);
 impl<V: Float, P: Program, const N: usize, const CARE: bool> Term<V> for Slope<'_, V, P, N, CARE> {
-    const READS: super::keys::Keys = P::READS;
+    const LEAVES: Facts = P::LEAVES;
     #[inline(always)]
     unsafe fn lanes<L: Vector<Number = V>>(&self, memory: &Memory<V>, at: isize) -> L {
         // SAFETY: promised by the caller.
@@ -267,7 +268,7 @@ const CHUNK: isize = 4096;
 ///
 /// `memory` is fit for the range.
 pub(super) unsafe fn total<V: Float, T: Term<V>>(term: &T, memory: &Memory<V>, range: &Region) -> V {
-    let inner = inner(&T::READS, memory.shape, range);
+    let inner = inner(&T::LEAVES, memory.shape, range);
     // SAFETY: promised by the caller.
     unsafe { V::at_level(AddUp { term, memory, inner: &inner, part: range }) }
 }

@@ -87,6 +87,13 @@ impl fmt::Display for BadRange {
 
 impl core::error::Error for BadRange {}
 
+impl fmt::Display for Grid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ranges: Vec<Range<isize>> = (0..4).map(|d| self.range.lo[d]..self.range.hi[d]).collect();
+        write!(f, "{ranges:?} of shape {:?}", self.shape)
+    }
+}
+
 impl Grid {
     /// These points in views of this shape.
     ///

@@ -208,21 +208,6 @@ impl Keys {
         rest
     }
 
-    /// Whether an element of this operand is among them, or the element at the point itself if `beside` is false.
-    #[must_use]
-    pub const fn reads(&self, operand: usize, beside: bool) -> bool {
-        let mut k = 0;
-        while k < self.count {
-            let key = self.keys[k];
-            let here = matches!(key.kind(), Kind::Read) && key.operand() == operand;
-            if here && (!beside || key.is_beside()) {
-                return true;
-            }
-            k += 1;
-        }
-        false
-    }
-
     /// Whether there is a leaf of this kind for this operand.
     #[must_use]
     pub const fn has_kind(&self, kind: Kind, operand: usize) -> bool {
@@ -235,33 +220,87 @@ impl Keys {
         }
         false
     }
+}
 
-    /// The smallest and the largest shift of the reads along a dimension; 0 and 0 without any.
-    #[must_use]
-    pub const fn shifts(&self, dimension: usize) -> (isize, isize) {
-        let (mut least, mut most, mut k) = (0, 0, 0);
-        while k < self.count {
-            if matches!(self.keys[k].kind(), Kind::Read) {
-                let shift = self.keys[k].shift(dimension);
-                least = if shift < least { shift } else { least };
-                most = if shift > most { shift } else { most };
-            }
-            k += 1;
-        }
-        (least, most)
-    }
+/// What loops and launches ask about leaves, as constants of a program.
+#[derive(Clone, Copy, Debug)]
+pub struct Facts {
+    /// A bit for each operand with an element among the leaves.
+    pub views: u8,
+    /// A bit for each operand with an element that is not at the point.
+    pub beside: u8,
+    /// A bit for each operand that is a number which all points share.
+    pub numbers: u8,
+    /// A bit for each operand whose new value is a leaf.
+    pub new: u8,
+    /// Whether a temporary is a leaf.
+    pub locals: bool,
+    /// The smallest and the largest shift along each dimension; 0 and 0 without any.
+    pub shifts: [(isize, isize); 4],
+    /// The same of reads without a border rule.
+    pub inside: [(isize, isize); 4],
+    /// Whether there are reads with a border rule.
+    pub borders: bool,
+    /// Whether an element may be read from several points by one read.
+    pub repeats: bool,
+}
 
-    /// Whether a read has a border rule, one that makes elements be read from several places if `repeats`.
+impl Facts {
+    /// Of these leaves.
     #[must_use]
-    pub const fn has_borders(&self, repeats: bool) -> bool {
+    pub const fn of(keys: &Keys) -> Self {
+        let mut facts = Self {
+            views: 0,
+            beside: 0,
+            numbers: 0,
+            new: 0,
+            locals: false,
+            shifts: [(0, 0); 4],
+            inside: [(0, 0); 4],
+            borders: false,
+            repeats: false,
+        };
         let mut k = 0;
-        while k < self.count {
-            let least = if repeats { Border::Nearest } else { Border::Zero };
-            if matches!(self.keys[k].kind(), Kind::Read) && self.keys[k].border() as u8 >= least as u8 {
-                return true;
+        while k < keys.count {
+            let key = keys.keys[k];
+            let bit = 1 << (key.operand() % OPERANDS);
+            match key.kind() {
+                Kind::Read => facts.add_read(key, bit),
+                Kind::Number => facts.numbers |= bit,
+                Kind::New => facts.new |= bit,
+                Kind::Local => facts.locals = true,
             }
             k += 1;
         }
-        false
+        facts
     }
+
+    const fn add_read(&mut self, key: Key, bit: u8) {
+        self.views |= bit;
+        if key.is_beside() {
+            self.beside |= bit;
+        }
+        let ruled = !matches!(key.border(), Border::Inside);
+        self.borders |= ruled;
+        self.repeats |= ruled && !matches!(key.border(), Border::Zero);
+        let mut d = 0;
+        while d < 4 {
+            self.shifts[d] = hull(self.shifts[d], key.shift(d));
+            if !ruled {
+                self.inside[d] = hull(self.inside[d], key.shift(d));
+            }
+            d += 1;
+        }
+    }
+
+    /// Whether an operand has a bit among these.
+    #[must_use]
+    #[inline(always)]
+    pub const fn has(bits: u8, operand: usize) -> bool {
+        bits >> operand & 1 == 1
+    }
+}
+
+const fn hull((least, most): (isize, isize), shift: isize) -> (isize, isize) {
+    (if shift < least { shift } else { least }, if shift > most { shift } else { most })
 }

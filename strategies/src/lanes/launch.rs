@@ -2,7 +2,7 @@
 
 use super::buffer::Buffer;
 use super::grid::Grid;
-use super::keys::{Kind, OPERANDS};
+use super::keys::{Facts, Kind, OPERANDS};
 use super::program::{OUTPUTS, Program};
 use super::reverse::{
     Adjoint, BackOperand, Seed, constant_slope, reaches_all, reverse, takes_uniform, tangent, works_in_place,
@@ -28,9 +28,6 @@ pub trait Launch<V>: Send + Sync + 'static {
     ///
     /// The sweep ends with the error.
     fn forward(&self, inputs: &[V], outputs: &mut [V], shadows: &mut Shadows<V>) -> Result<(), SweepError>;
-
-    /// Hands the buffers that it alone keeps to a pool.
-    fn retire(&mut self, pool: &mut Vec<Arc<Buffer<V>>>);
 
     /// Bytes of arrays that it keeps and that nothing later in the recording uses, and bytes of everything else.
     fn bytes(&self) -> (usize, usize);
@@ -180,16 +177,6 @@ impl<V: Float, P: Program> Launch<V> for Recorded<V, P> {
         Ok(())
     }
 
-    fn retire(&mut self, pool: &mut Vec<Arc<Buffer<V>>>) {
-        for kept in &mut self.operands {
-            for mut buffer in kept.values.take().into_iter().chain(kept.new.take()) {
-                if Arc::get_mut(&mut buffer).is_some() {
-                    pool.push(buffer);
-                }
-            }
-        }
-    }
-
     fn bytes(&self) -> (usize, usize) {
         let alone = |buffer: &Arc<Buffer<V>>| if Arc::strong_count(buffer) == 1 { buffer.bytes() } else { 0 };
         let kept = self.operands.iter().flat_map(|kept| kept.values.iter().chain(&kept.new));
@@ -234,7 +221,7 @@ impl<V: Float, P: Program> Recorded<V, P> {
         shadows: &mut Shadows<V>,
     ) -> Target<V> {
         let (kept, length) = (&self.operands[a], self.grid.elements());
-        if kept.before == 0 || !P::USED.reads(a, false) {
+        if kept.before == 0 || !Facts::has(P::PARTIALS.views, a) {
             return Target::None;
         }
         if let Some(k) = self.output(a) {
@@ -313,7 +300,7 @@ impl<V: Float, P: Program> Recorded<V, P> {
             }
             let (a, kept) = (P::written(k), &self.operands[P::written(k)]);
             let forked = kept.after != Some(kept.before);
-            if kept.before == 0 || self.grid.is_all() || !forked && P::USED.reads(a, false) {
+            if kept.before == 0 || self.grid.is_all() || !forked && Facts::has(P::PARTIALS.views, a) {
                 // What lies outside the range is passive, or there is nothing, or it has been copied.
                 shadows.recycle(seed);
             } else if forked {

@@ -1,7 +1,7 @@
 //! What the leaves of a tree are while a launch runs: numbers in memory.
 
 use super::grid::{Grid, Region};
-use super::keys::{Border, Key, Keys, Kind, OPERANDS};
+use super::keys::{Border, Facts, Key, Keys, Kind, OPERANDS};
 use super::lane::{Lane, Vector};
 use super::program::{OUTPUTS, Program};
 use super::tree::{Leaf, Source};
@@ -188,28 +188,15 @@ pub(super) const fn all_dense<P: Program>() -> bool {
 
 /// Whether all partials are for elements at the point itself.
 pub(super) const fn is_local<P: Program>() -> bool {
-    let mut k = 0;
-    while k < P::USED.len() {
-        if P::USED.get(k).is_beside() {
-            return false;
-        }
-        k += 1;
-    }
-    !P::USED.has_borders(false)
+    P::PARTIALS.beside == 0 && !P::PARTIALS.borders
 }
 
-/// Whether reads with a border rule occur.
-pub(super) const fn has_borders<P: Program>() -> bool {
-    P::READS.has_borders(false)
-}
-
-/// The points of the range at which all reads, those of `keys`, lie inside the views; only reads with a border rule can lie
-/// outside.
-pub(super) fn inner(keys: &Keys, shape: [isize; 4], range: &Region) -> Region {
+/// The points of the range at which all these reads lie inside the views; only reads with a border rule can lie outside.
+pub(super) fn inner(leaves: &Facts, shape: [isize; 4], range: &Region) -> Region {
     let mut inner = *range;
-    if keys.has_borders(false) {
+    if leaves.borders {
         for d in 0..4 {
-            let (least, most) = keys.shifts(d);
+            let (least, most) = leaves.shifts[d];
             inner.lo[d] = inner.lo[d].max(-least);
             inner.hi[d] = inner.hi[d].min(shape[d] - most);
         }
@@ -217,31 +204,37 @@ pub(super) fn inner(keys: &Keys, shape: [isize; 4], range: &Region) -> Region {
     inner
 }
 
-/// Checks that all reads without a border rule lie inside the views; without points there are no reads.
+/// Checks that all reads without a border rule lie inside the views.
 ///
 /// # Panics
 ///
 /// When one does not.
 #[track_caller]
-pub(super) fn check_reads(keys: &Keys, grid: &Grid) {
+pub(super) fn check_reads<P: Program>(grid: &Grid) {
     let (shape, range) = (grid.shape(), &grid.range);
-    if range.is_empty() {
-        return;
+    let beyond = |d: usize| {
+        let (least, most) = P::LEAVES.inside[d];
+        range.lo[d] + least < 0 || range.hi[d] + most > shape[d]
+    };
+    if (0..4).any(beyond) && !range.is_empty() {
+        goes_beyond(&P::READS, grid);
     }
-    for key in (0..keys.len()).map(|k| keys.get(k)) {
-        if key.kind() != Kind::Read || key.border() != Border::Inside {
-            continue;
-        }
-        for d in 0..4 {
-            let (from, to) = (range.lo[d] + key.shift(d), range.hi[d] + key.shift(d));
-            if from < 0 || to > shape[d] {
-                let shifts: Vec<isize> = (0..4).map(|d| key.shift(d)).collect();
-                panic!(
-                    "operand {} is read at shift {shifts:?} (dimensions of length 1 first) of the points {range:?}, which goes \
-                     beyond a view of shape {shape:?}: shrink the range, or read with a border rule such as `or_zero`",
-                    key.operand()
-                );
-            }
-        }
-    }
+}
+
+#[cold]
+#[track_caller]
+fn goes_beyond(keys: &Keys, grid: &Grid) -> ! {
+    let (shape, range) = (grid.shape(), &grid.range);
+    let ruled = |key: &Key| key.kind() != Kind::Read || key.border() != Border::Inside;
+    let beyond = |key: &Key| {
+        let outside = |d: usize| range.lo[d] + key.shift(d) < 0 || range.hi[d] + key.shift(d) > shape[d];
+        !ruled(key) && (0..4).any(outside)
+    };
+    let key = (0..keys.len()).map(|k| keys.get(k)).find(beyond).expect("a read goes beyond the views");
+    let shifts: Vec<isize> = (0..4).map(|d| key.shift(d)).collect();
+    panic!(
+        "operand {} is read at shift {shifts:?} of the points {grid}, which goes beyond the view: shrink the range, or read with a \
+         border rule such as `or_zero` (the dimensions of views of lower rank come last)",
+        key.operand()
+    )
 }

@@ -21,15 +21,16 @@ mod tree;
 mod x86;
 
 pub use buffer::Buffer;
+pub(crate) use buffer::Pool;
 pub use forward::{Operand, extremum, run, sum};
 pub use grid::{BadRange, Grid};
-pub use keys::{Border, Key, Keys, Kind, LEAVES, OPERANDS, RADIUS};
+pub use keys::{Border, Facts, Key, Keys, Kind, LEAVES, OPERANDS, RADIUS};
 pub use lane::Lane;
 pub use launch::{Inspection, Kept, Launch, Recorded};
 pub use level::Level;
 pub(crate) use level::Registers;
 pub use program::{Assign, OUTPUTS, Program, Reduce, Written};
-pub use reverse::{Adjoint, BackOperand, Seed, needs, reaches_all, reverse, takes_uniform, works_in_place};
+pub use reverse::{Adjoint, BackOperand, Seed, reaches_all, reverse, takes_uniform, works_in_place};
 pub use shadow::{Shadow, Shadows};
 pub use tree::{
     Bin, Compared, Comparing, Condition, Constant, Joined, LaneFunction, LaneOperator, Let, Local, New, Node, Number,

@@ -1,6 +1,6 @@
 //! Whole kernels: what is done with the expressions of a body.
 
-use super::keys::{Key, Keys, OPERANDS};
+use super::keys::{Facts, Key, Keys, OPERANDS};
 use super::lane::{Lane, sealed::Sealed};
 use super::tree::{Leaf, Node, Order, Source};
 use core::marker::PhantomData;
@@ -31,6 +31,12 @@ pub trait Program: Copy + Send + Sync + Sealed + 'static {
     const NEEDS: Keys;
     /// All leaves.
     const READS: Keys;
+    /// What is to be known of [`USED`](Self::USED).
+    const PARTIALS: Facts = Facts::of(&Self::USED);
+    /// What is to be known of [`NEEDS`](Self::NEEDS).
+    const KEPT: Facts = Facts::of(&Self::NEEDS);
+    /// What is to be known of [`READS`](Self::READS).
+    const LEAVES: Facts = Facts::of(&Self::READS);
 
     /// The operand that expression `k` is written to.
     fn written(k: usize) -> usize;

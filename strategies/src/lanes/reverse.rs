@@ -6,11 +6,12 @@
 use super::buffer::Buffer;
 use super::forward::{Slope, number, total};
 use super::grid::{Grid, Region};
-use super::keys::{Border, Keys, Kind, LEAVES, OPERANDS};
-use super::lane::Vector;
+use super::keys::{Border, Facts, Kind, LEAVES, OPERANDS};
+use super::lane::{Lane, Vector};
 use super::level::Task;
-use super::memory::{Anywhere, Inside, Memory, Needed, Seeds, all_dense, check_reads, has_borders, is_local};
+use super::memory::{Anywhere, Inside, Memory, Needed, Seeds, all_dense, check_reads, is_local};
 use super::program::{OUTPUTS, Program};
+use super::tree::Source;
 use crate::Float;
 use core::ptr;
 
@@ -87,9 +88,9 @@ pub const fn works_in_place<P: Program>() -> bool {
 fn reached<P: Program>(grid: &Grid) -> Region {
     let mut region = grid.range;
     let shape = grid.shape();
-    let repeats = P::USED.has_borders(true);
+    let repeats = P::PARTIALS.repeats;
     for d in 0..4 {
-        let (least, most) = P::USED.shifts(d);
+        let (least, most) = P::PARTIALS.shifts[d];
         // Reads that wrap around can reach the other side.
         let whole = repeats && (least, most) != (0, 0);
         region.lo[d] = if whole { 0 } else { (region.lo[d] + least).max(0) };
@@ -165,14 +166,14 @@ pub fn reverse<V: Float, P: Program>(
         }
     }
     check_needs::<V, P>(&gather.memory);
-    check_reads(&P::READS, grid);
+    check_reads::<P>(grid);
     let mut numbers = [V::zero(); OPERANDS];
     if !grid.range.is_empty() {
         // SAFETY: checked above: all that is read or written has as many elements as the grid, and what is written is borrowed
         // exclusively.
         unsafe {
             numbers = slopes::<V, P>(&gather);
-            if (0..P::USED.len()).any(|k| P::USED.get(k).kind() == Kind::Read) {
+            if P::PARTIALS.views != 0 {
                 V::at_level(GatherAll { gather: &gather, part: &reached::<P>(grid) });
             }
         }
@@ -183,13 +184,10 @@ pub fn reverse<V: Float, P: Program>(
 /// Checks that the values that partials need are there, and lets what they do not need be read as anything.
 #[track_caller]
 fn check_needs<V: Float, P: Program>(memory: &Memory<V>) {
-    for key in (0..P::NEEDS.len()).map(|k| P::NEEDS.get(k)) {
-        let there = match key.kind() {
-            Kind::Read => !memory.values[key.operand()].is_null(),
-            Kind::New => !memory.new[key.operand()].is_null(),
-            _ => true,
-        };
-        assert!(there, "the values of operand {} are needed, and were not kept", key.operand());
+    for operand in 0..OPERANDS {
+        let there = !Facts::has(P::KEPT.views, operand) || !memory.values[operand].is_null();
+        let there = there && (!Facts::has(P::KEPT.new, operand) || !memory.new[operand].is_null());
+        assert!(there, "the values of operand {operand} are needed, and were not kept");
     }
 }
 
@@ -250,13 +248,13 @@ impl<V: Float, P: Program> Task<V> for GatherAll<'_, '_, V, P> {
 fn inner<P: Program>(gather: &Region, shape: [isize; 4], part: &Region) -> Region {
     let mut inner = *part;
     for d in 0..4 {
-        let (least, most) = P::USED.shifts(d);
+        let (least, most) = P::PARTIALS.shifts[d];
         inner.lo[d] = inner.lo[d].max(gather.lo[d] + most);
         inner.hi[d] = inner.hi[d].min(gather.hi[d] + least);
-        if has_borders::<P>() {
-            let (first, last) = P::READS.shifts(d);
+        if P::LEAVES.borders {
+            let (first, last) = P::LEAVES.shifts[d];
             // At the ends of a view further points may read an element.
-            let repeats = isize::from(P::USED.has_borders(true) && (least, most) != (0, 0));
+            let repeats = isize::from(P::PARTIALS.repeats && (least, most) != (0, 0));
             inner.lo[d] = inner.lo[d].max(most - first).max(repeats);
             inner.hi[d] = inner.hi[d].min(shape[d] + least - last).min(shape[d] - repeats);
         }
@@ -294,6 +292,20 @@ unsafe fn gather_rows<V: Float, L: Vector<Number = V>, P: Program>(gather: &Gath
     });
 }
 
+/// Σ seed·∂expression/∂leaf for one leaf.
+///
+/// Without optimisation each call of a function that is inlined has its own place on the stack; in such builds this one is not,
+/// so that the places of one leaf at a time are needed.
+#[cfg_attr(not(debug_assertions), inline(always))]
+#[cfg_attr(debug_assertions, inline(never))]
+fn partial<const N: usize, const CARE: bool, P: Program, L: Lane, S: Source<L>>(
+    program: &P,
+    source: S,
+    seeds: &[L; OUTPUTS],
+) -> L {
+    program.partial::<N, CARE, L, _>(Needed::<P, _>::of(source), seeds)
+}
+
 /// The contributions to the elements of a group of lanes, one for each operand, all of whose readers are in the range.
 ///
 /// # Safety
@@ -311,22 +323,11 @@ unsafe fn contributions<V: Float, L: Vector<Number = V>, P: Program>(
             let reader = at - gather.memory.offset(key);
             // SAFETY: promised by the caller.
             let seeds = unsafe { gather.seeds.at::<L, P>(reader) };
-            let source = Needed::<P, _>::of(Inside(&gather.memory, reader));
-            let partial = gather.program.partial::<N, false, L, _>(source, &seeds);
-            sums[key.operand()] = sums[key.operand()] + partial;
+            let source = Inside(&gather.memory, reader);
+            sums[key.operand()] = sums[key.operand()] + partial::<N, false, P, L, _>(gather.program, source, &seeds);
         }
     });
     sums
-}
-
-/// The operands with a partial.
-const fn reached_operands<P: Program>() -> [bool; OPERANDS] {
-    let (mut reached, mut k) = ([false; OPERANDS], 0);
-    while k < OPERANDS {
-        reached[k] = P::USED.reads(k, false);
-        k += 1;
-    }
-    reached
 }
 
 /// Whether some sum is infinite or NaN; perhaps also if all are finite and very large.
@@ -335,7 +336,7 @@ fn are_odd<L: Vector, P: Program>(sums: &[L; OPERANDS]) -> bool {
     let mut all = L::zero();
     let mut k = 0;
     while k < OPERANDS {
-        if const { reached_operands::<P>() }[k] {
+        if Facts::has(P::PARTIALS.views, k) {
             all = all + (sums[k] - sums[k]);
         }
         k += 1;
@@ -363,7 +364,7 @@ unsafe fn element<V: Float, L: Vector<Number = V>, P: Program>(
         }
         let mut k = 0;
         while k < OPERANDS {
-            if const { reached_operands::<P>() }[k] && !gather.to[k].is_null() {
+            if Facts::has(P::PARTIALS.views, k) && !gather.to[k].is_null() {
                 let to = gather.to[k].wrapping_offset(start + i);
                 // 0 + sum turns a −0, where nothing contributes, into 0.
                 let before = if gather.how[k] == How::Add { L::load(to) } else { L::zero() };
@@ -388,7 +389,7 @@ unsafe fn border<V: Float, L: Vector<Number = V>, P: Program>(
 ) {
     // SAFETY: promised by the caller.
     unsafe {
-        if const { has_borders::<P>() || is_local::<P>() } || L::N == 1 {
+        if P::LEAVES.borders || is_local::<P>() || L::N == 1 {
             return points::<V, P>(gather, row, from, to);
         }
         let mut i = from;
@@ -423,8 +424,7 @@ unsafe fn masked<V: Float, L: Vector<Number = V>, P: Program>(
                 // SAFETY: the row of the readers is in the range; lanes beside it read from the buffer or its margin, because a
                 // group and twice the largest shift are less than a margin.
                 let seeds = unsafe { gather.seeds.at::<L, P>(reader) };
-                let source = Needed::<P, _>::of(Inside(&gather.memory, reader));
-                let partial = gather.program.partial::<N, false, L, _>(source, &seeds);
+                let partial = partial::<N, false, P, L, _>(gather.program, Inside(&gather.memory, reader), &seeds);
                 let readers = L::both(chosen, L::within(range.lo[3] - at, range.hi[3] - at));
                 sums[key.operand()] = sums[key.operand()] + L::select(readers, partial, L::nothing());
             }
@@ -439,7 +439,7 @@ unsafe fn masked<V: Float, L: Vector<Number = V>, P: Program>(
         let written = if own_row { L::within(range.lo[3] - i, range.hi[3] - i) } else { L::within(0, 0) };
         let mut k = 0;
         while k < OPERANDS {
-            if const { reached_operands::<P>() }[k] && !gather.to[k].is_null() {
+            if Facts::has(P::PARTIALS.views, k) && !gather.to[k].is_null() {
                 let to = gather.to[k].wrapping_offset(start + i);
                 let before = match gather.how[k] {
                     How::Add => L::load_some(to, chosen),
@@ -472,7 +472,7 @@ unsafe fn points<V: Float, P: Program>(gather: &Gather<'_, V, P>, row: [isize; 3
             }
         }
         let inside = (0..4).all(|d| point[d] >= gather.range.lo[d] && point[d] < gather.range.hi[d]);
-        for k in (0..OPERANDS).filter(|k| reached_operands::<P>()[*k] && !gather.to[*k].is_null()) {
+        for k in (0..OPERANDS).filter(|k| Facts::has(P::PARTIALS.views, *k) && !gather.to[*k].is_null()) {
             // SAFETY: promised by the caller; the element is one of the view's.
             unsafe {
                 let to = gather.to[k].offset(at);
@@ -493,8 +493,8 @@ fn gathered<V: Float, P: Program, const CARE: bool>(gather: &Gather<'_, V, P>, p
                 let at = gather.memory.at([reader[0], reader[1], reader[2]], reader[3]);
                 // SAFETY: the reader is in the range.
                 let seeds = unsafe { gather.seeds.at::<V::Single, P>(at) };
-                let source = Needed::<P, _>::of(Anywhere(&gather.memory, reader));
-                let partial = gather.program.partial::<N, CARE, V::Single, _>(source, &seeds);
+                let source = Anywhere(&gather.memory, reader);
+                let partial = partial::<N, CARE, P, V::Single, _>(gather.program, source, &seeds);
                 sums[key.operand()] = sums[key.operand()] + number(partial);
             });
         }
@@ -531,12 +531,6 @@ fn readers(
     }
 }
 
-/// The leaves of a program whose values must be kept for a reverse sweep.
-#[must_use]
-pub const fn needs<P: Program>() -> Keys {
-    P::NEEDS
-}
-
 /// Σ seed·∂/∂element of a reduction whose only partial is one number at all points, if it is one.
 pub(super) fn constant_slope<V: Float, P: Program>(program: &P, seed: V) -> Option<V> {
     const fn is_constant<P: Program>() -> bool {
@@ -554,8 +548,8 @@ pub(super) fn constant_slope<V: Float, P: Program>(program: &P, seed: V) -> Opti
     };
     // The partial needs no values, so none are read.
     let source = Needed::<P, _>::of(Anywhere(&memory, [0; 4]));
-    let mut seeds = [<V::Single as super::lane::Lane>::zero(); OUTPUTS];
-    seeds[0] = <V::Single as super::lane::Lane>::splat(seed);
+    let mut seeds = [<V::Single as Lane>::zero(); OUTPUTS];
+    seeds[0] = <V::Single as Lane>::splat(seed);
     let slope: V = number(program.partial::<0, false, V::Single, _>(source, &seeds));
     let careful = || number(program.partial::<0, true, V::Single, _>(source, &seeds));
     Some(if slope.is_finite() { slope } else { careful() })
@@ -583,13 +577,13 @@ pub(super) fn tangent<V: Float, P: Program>(
         slopes.values[a] = tangents[a].map_or(ptr::null(), Buffer::start);
     }
     check_needs::<V, P>(&memory);
-    let mut unit = [<V::Single as super::lane::Lane>::zero(); OUTPUTS];
-    unit[k] = <V::Single as super::lane::Lane>::one();
+    let mut unit = [<V::Single as Lane>::zero(); OUTPUTS];
+    unit[k] = <V::Single as Lane>::one();
     let mut sum = V::zero();
     grid.range.rows(|row| {
         for i in grid.range.lo[3]..grid.range.hi[3] {
             let point = [row[0], row[1], row[2], i];
-            let source = Needed::<P, _>::of(Anywhere(&memory, point));
+            let source = Anywhere(&memory, point);
             let mut slope = V::zero();
             each_leaf!(N => {
                 if const { N < P::USED.len() } {
@@ -600,7 +594,7 @@ pub(super) fn tangent<V: Float, P: Program>(
                         _ => numbers[key.operand()],
                     };
                     if tangent != V::zero() {
-                        let partial: V = number(program.partial::<N, true, V::Single, _>(source, &unit));
+                        let partial: V = number(partial::<N, true, P, V::Single, _>(program, source, &unit));
                         if crate::counts(tangent, partial) {
                             slope += tangent * partial;
                         }

@@ -12,8 +12,8 @@ mod stencils;
 
 use tapewright::kernels::Level;
 
-/// Bytes of stack in which kernels run: without optimisation all temporaries of a kernel have places of their own there.
-const STACK: usize = 32 << 20;
+/// Bytes of stack in which kernels must run without optimisation: what threads have by default.
+const STACK: usize = 2 << 20;
 
 /// Runs `f` at each level that this machine has, and checks that it returns the same each time.
 fn at_every_level<T: PartialEq + core::fmt::Debug + Send>(f: impl Fn() -> T + Sync) -> T {

@@ -53,7 +53,7 @@ fn kernels_of_moving_variables_are_refused_in_forward_mode() {
 #[test]
 fn tokens_of_other_kernels_are_refused() {
     let x = View::<Passive, 1>::zeros([5]);
-    let words = &["no operand"];
+    let words = &["not there"];
     refused(|| parallel_sum(0..5, &x, |_| Field::<1, 3>.at::<0>()), words);
     refused(|| parallel_sum(0..5, &x, |x| Field::<1, 3>.at::<0>().bind::<0, _>(|_| x.at::<0>())), words);
     refused(|| parallel_sum(0..5, &x, |_| Field::<2, 0>.at::<1, 0>()), &["operand 0", "beyond"]);

@@ -1,0 +1,224 @@
+//! Array kernels beside loops that were written by hand: values, gradients and the bytes that a recording keeps.
+//!
+//! Checksums and gradients are verified before anything is timed. Thread CPU time, the minimum of rounds. The loops by hand are compiled for
+//! whatever this program is: compare a build for the baseline with one for the machine (`RUSTFLAGS=-Ctarget-cpu=native`).
+//! `cargo bench --bench kernels`
+#![allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+
+use cpu_time::ThreadTime;
+use std::hint::black_box;
+use tapewright::kernels::{Field2, Level, Term, View, parallel_for, parallel_sum};
+use tapewright::prelude::*;
+use tapewright::strategies::lanes::Node;
+
+/// The least seconds of some rounds.
+fn least(rounds: usize, repetitions: usize, mut f: impl FnMut()) -> f64 {
+    f();
+    let round = |_| {
+        let start = ThreadTime::now();
+        (0..repetitions).for_each(|_| f());
+        start.elapsed().as_secs_f64() / repetitions as f64
+    };
+    (0..rounds).map(round).fold(f64::INFINITY, f64::min)
+}
+
+/// The residual of a Laplacian: x ← 3x; y = A·x − b; y2 = y²; Σ y2.
+fn norm_res<S: Taping<Value = f64>>(
+    x: &mut View<S, 1>,
+    b: &View<S, 1>,
+    y: &mut View<S, 1>,
+    y2: &mut View<S, 1>,
+) -> Real<S> {
+    parallel_for(x.all(), &mut *x, |x| (3.0 * x.at::<0>(),));
+    parallel_for(x.all(), (&*x, b, y, &mut *y2), |(x, b, y, _)| {
+        (2.0 * x.at::<0>() - b.at::<0>() - x.or_zero::<-1>() - x.or_zero::<1>(), y.new().square())
+    });
+    parallel_sum(y2.all(), &*y2, |y2| y2.at::<0>())
+}
+
+/// The same by hand.
+#[inline(never)]
+fn norm_res_by_hand(x: &mut [f64], b: &[f64], y: &mut [f64], y2: &mut [f64]) -> f64 {
+    let n = x.len();
+    x.iter_mut().for_each(|x| *x *= 3.0);
+    y[0] = 2.0 * x[0] - b[0] - x.get(1).copied().unwrap_or(0.0);
+    for i in 1..n.saturating_sub(1) {
+        y[i] = 2.0 * x[i] - b[i] - x[i - 1] - x[i + 1];
+    }
+    if n > 1 {
+        y[n - 1] = 2.0 * x[n - 1] - b[n - 1] - x[n - 2];
+    }
+    y2.iter_mut().zip(&*y).for_each(|(y2, y)| *y2 = y * y);
+    let mut sums = [0.0; 16];
+    let chunks = y2.chunks_exact(16);
+    let rest: f64 = chunks.remainder().iter().sum();
+    chunks.for_each(|chunk| sums.iter_mut().zip(chunk).for_each(|(sum, x)| *sum += x));
+    sums.iter().sum::<f64>() + rest
+}
+
+/// Its gradient by hand, from what it has left in `y`.
+#[inline(never)]
+fn gradient_by_hand(y: &[f64], dy: &mut [f64], dx: &mut [f64], db: &mut [f64]) {
+    let n = y.len();
+    for i in 0..n {
+        dy[i] = 2.0 * y[i];
+        db[i] = -dy[i];
+    }
+    for i in 1..n - 1 {
+        dx[i] = 3.0 * (2.0 * dy[i] - dy[i - 1] - dy[i + 1]);
+    }
+    dx[0] = 3.0 * (2.0 * dy[0] - dy[1]);
+    dx[n - 1] = 3.0 * (2.0 * dy[n - 1] - dy[n - 2]);
+}
+
+fn laplacian(n: usize) {
+    let (rounds, repetitions) = (if n > 100_000 { 5 } else { 25 }, (100_000 / n).clamp(1, 5000));
+    let numbers = |step: usize, of: usize| (0..n).map(|k| (k * step % of) as f64 / of as f64).collect::<Vec<f64>>();
+    let (x0, b0) = (numbers(37, 101), numbers(53, 97));
+    let (mut x, mut y, mut y2) = (x0.clone(), vec![0.0; n], vec![0.0; n]);
+    let (mut dy, mut dx, mut db) = (vec![0.0; n], vec![0.0; n], vec![0.0; n]);
+    let copy = least(rounds, repetitions, || black_box(&mut x).copy_from_slice(&x0));
+    let hand = least(rounds, repetitions, || {
+        x.copy_from_slice(&x0);
+        black_box(norm_res_by_hand(&mut x, &b0, &mut y, &mut y2));
+    });
+    let hand_gradient = least(rounds, repetitions, || {
+        x.copy_from_slice(&x0);
+        black_box(norm_res_by_hand(&mut x, &b0, &mut y, &mut y2));
+        gradient_by_hand(black_box(&y), &mut dy, &mut dx, &mut db);
+    });
+    let passive = || View::<Passive, 1>::new([n], &b0);
+    let (mut px, pb, mut py, mut py2) = (passive(), passive(), passive(), passive());
+    let views = least(rounds, repetitions, || _ = black_box(norm_res(&mut px, &pb, &mut py, &mut py2).value()));
+
+    let mut tape = Tape::<Jacobian>::new();
+    let record = |tape: &mut Tape<Jacobian>, launches: bool| {
+        tape.record(|scope| {
+            let [mut x, b, mut y, mut y2] = [&x0, &b0, &b0, &b0].map(|from| scope.view([n], from));
+            let sum = if launches { norm_res(&mut x, &b, &mut y, &mut y2) } else { 0.0.into() };
+            (x, b, sum)
+        })
+    };
+    let (x, b, sum) = record(&mut tape, true);
+    let adjoints = tape.sweep(&[(&sum, 1.0)]).expect("its own output");
+    let agree = |found: &[f64], expected: &[f64]| {
+        found.iter().zip(expected).all(|(a, b)| (a - b).abs() <= 1e-12 * (1.0 + b.abs()))
+    };
+    assert!(agree(&adjoints.of_view(&x).expect("x"), &dx) && agree(&adjoints.of_view(&b).expect("b"), &db));
+    drop((x, b));
+    let inputs = least(rounds, repetitions, || _ = black_box(record(&mut tape, false)));
+    let gradient = least(rounds, repetitions, || {
+        let (x, b, sum) = record(&mut tape, true);
+        let adjoints = tape.sweep(&[(&sum, 1.0)]).expect("its own output");
+        black_box((adjoints.of_view(&x).expect("x"), adjoints.of_view(&b).expect("b")));
+    });
+    let (hand, hand_gradient, gradient) = (hand - copy, hand_gradient - copy, gradient - inputs);
+    println!(
+        "laplacian {n:>9}: by hand {:>11.3} µs, gradient by hand {:.2} ×, through views {:.2} ×, recorded gradient {:.2} × ({:.2} × that by hand)",
+        hand * 1e6,
+        hand_gradient / hand,
+        views / hand,
+        gradient / hand,
+        gradient / hand_gradient
+    );
+}
+
+/// One component of the two-dimensional Burgers equation, explicit and upwind.
+fn moved<W: Field2, U: Field2, V: Field2>(w: W, u: U, v: V, a: f64, nu: f64) -> Term<impl Node> {
+    let (u, v, c) = (u.at::<0, 0>(), v.at::<0, 0>(), w.at::<0, 0>());
+    let (east, west, north, south) = (w.at::<0, 1>(), w.at::<0, -1>(), w.at::<1, 0>(), w.at::<-1, 0>());
+    let ax = u.ge(0.0).select(u * (c - west), u * (east - c));
+    let ay = v.ge(0.0).select(v * (c - south), v * (north - c));
+    c - a * (ax + ay) + nu * (east + west + north + south - 4.0 * c)
+}
+
+/// Steps of α = Δt/Δx and ν = Δt/(R·Δx²).
+fn burgers<S: Taping<Value = f64>>(
+    u: &mut View<S, 2>,
+    v: &mut View<S, 2>,
+    steps: usize,
+    (a, nu): (f64, f64),
+) -> Real<S> {
+    for _ in 0..steps {
+        let range = u.interior(1);
+        parallel_for(range, (&mut *u, &mut *v), |(u, v)| (moved(u, u, v, a, nu), moved(v, u, v, a, nu)));
+    }
+    parallel_sum(u.all(), (&*u, &*v), |(u, v)| u.at::<0, 0>().square() + v.at::<0, 0>().square())
+}
+
+/// The same by hand.
+#[inline(never)]
+fn burgers_by_hand(n: usize, fields: [&[f64]; 2], steps: usize, (a, nu): (f64, f64)) -> f64 {
+    let [mut u, mut v] = fields.map(<[f64]>::to_vec);
+    let (mut new_u, mut new_v) = (u.clone(), v.clone());
+    for _ in 0..steps {
+        for j in 1..n - 1 {
+            for k in j * n + 1..j * n + n - 1 {
+                let step = |w: &[f64]| {
+                    let c = w[k];
+                    let ax = if u[k] >= 0.0 { u[k] * (c - w[k - 1]) } else { u[k] * (w[k + 1] - c) };
+                    let ay = if v[k] >= 0.0 { v[k] * (c - w[k - n]) } else { v[k] * (w[k + n] - c) };
+                    c - a * (ax + ay) + nu * (w[k + 1] + w[k - 1] + w[k + n] + w[k - n] - 4.0 * c)
+                };
+                (new_u[k], new_v[k]) = (step(&u), step(&v));
+            }
+        }
+        core::mem::swap(&mut u, &mut new_u);
+        core::mem::swap(&mut v, &mut new_v);
+    }
+    u.iter().zip(&v).map(|(u, v)| u * u + v * v).sum()
+}
+
+fn burgers_at(n: usize, steps: usize, checksums: Option<[f64; 3]>) {
+    let rounds = if n < 200 { 40 } else { 6 };
+    let (dx, dt) = (1.0 / (n as f64 - 1.0), 1e-3);
+    let numbers = (dt / dx, dt / (1000.0 * dx * dx));
+    let field = |sign: f64| (0..n * n).map(|k| (k % n) as f64 * dx + sign * (k / n) as f64 * dx).collect::<Vec<f64>>();
+    // The field v is x − y.
+    let (u0, v0) = (field(1.0), field(-1.0));
+    let hand = least(rounds, 1, || _ = black_box(burgers_by_hand(n, [&u0, &v0], steps, numbers)));
+    let (mut pu, mut pv) = (View::<Passive, 2>::new([n, n], &u0), View::<Passive, 2>::new([n, n], &v0));
+    let views = least(rounds, 1, || _ = black_box(burgers(&mut pu, &mut pv, steps, numbers).value()));
+    let mut tape = Tape::<Jacobian>::new();
+    let record = |tape: &mut Tape<Jacobian>| {
+        tape.record(|scope| {
+            let (mut u, mut v) = (scope.view([n, n], &u0), scope.view([n, n], &v0));
+            let sum = burgers(&mut u, &mut v, steps, numbers);
+            (u, v, sum)
+        })
+    };
+    if let Some(expected) = checksums {
+        let (u, v, sum) = record(&mut tape);
+        let adjoints = tape.sweep(&[(&sum, 1.0)]).expect("its own output");
+        let gradient = [adjoints.of_view(&u).expect("u"), adjoints.of_view(&v).expect("v")].concat();
+        let norm = gradient.iter().map(|g| g * g).sum::<f64>().sqrt();
+        for (found, expected) in [sum.value(), gradient.iter().sum(), norm].into_iter().zip(expected) {
+            assert!((found - expected).abs() <= 1e-10 * expected, "{found} and {expected}");
+        }
+    }
+    let gradient = least(rounds, 1, || {
+        let (u, v, sum) = record(&mut tape);
+        let adjoints = tape.sweep(&[(&sum, 1.0)]).expect("its own output");
+        black_box((adjoints.of_view(&u).expect("u"), adjoints.of_view(&v).expect("v")));
+    });
+    let kept: usize = tape.memory().streams().iter().filter(|(name, _)| *name == "arrays").map(|(_, m)| m.used).sum();
+    println!(
+        "burgers {n:>5}² × {steps:>2}: by hand {:>8.3} ms, through views {:.2} ×, recorded gradient {:.2} × ({:.2} × through views), \
+         {:.1} bytes per cell and step",
+        hand * 1e3,
+        views / hand,
+        gradient / hand,
+        gradient / views,
+        kept as f64 / (n * n * steps) as f64
+    );
+}
+
+fn main() {
+    println!("level {:?}", Level::current());
+    for n in [10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000] {
+        laplacian(n);
+    }
+    burgers_at(128, 32, Some([21_035.428_975_935_156, 28_968.854_308_502_818, 313.572_136_589_831_87]));
+    burgers_at(512, 4, None);
+    burgers_at(2048, 2, None);
+}
