@@ -500,11 +500,14 @@ impl<V: Float> Externals<V> {
         !self.list.is_empty() || self.arrays.slots != 0
     }
 
-    /// Forgets all but the first entries. Their buffers can be used again.
+    /// Forgets everything, for a new recording.
+    pub(crate) fn clear(&mut self) {
+        self.arrays.slots = 0;
+        self.truncate(0);
+    }
+
+    /// Forgets all but the first entries. Their buffers can be used again; slots are not, because inputs have some too.
     pub(crate) fn truncate(&mut self, entries: usize) {
-        if entries == 0 {
-            self.arrays.slots = 0;
-        }
         // Last, because destructors of users may panic.
         self.list.truncate(entries);
     }

@@ -3,7 +3,8 @@
 use crate::external::apply;
 use crate::level::{self, Common, PASSIVE};
 use crate::{
-    External, Float, Nary, Policy, Scratch, Shape, Sink, Statement, Strategy, Strict, Taped, Taping, Variable,
+    External, Float, Nary, Policy, Scratch, Shape, Sink, Statement, Strategy, Strict, TapeNumber, Taped, Taping,
+    Variable,
 };
 use core::marker::PhantomData;
 use core::ops::Index;
@@ -201,6 +202,17 @@ impl<const N: usize, V: Float, P: Policy> Taping for Tangent<N, V, P> {
         let level = common_level(inputs);
         let moves = |tangent: &Directions<V, N>| tangent.derivatives.iter().any(|slope| *slope != V::zero());
         level != PASSIVE && inputs.iter().any(|(_, tangent)| tangent.level == level && moves(tangent))
+    }
+
+    /// Panics when a variable that moves is an operand of a kernel: kernels have no forward mode.
+    #[track_caller]
+    fn recording(_: &[TapeNumber], ids: &[&Directions<V, N>]) -> Option<TapeNumber> {
+        let inputs: Vec<(V, &Directions<V, N>)> = ids.iter().map(|id| (V::zero(), *id)).collect();
+        assert!(
+            !Self::is_active(&inputs),
+            "kernels have no forward mode: record them under a reverse strategy, and use `Tape::jvp` for tangents"
+        );
+        None
     }
 
     /// Panics when the rule fails: forward mode has no sweep that could return an error.

@@ -117,7 +117,7 @@ impl<S: Reverse> OwnedTape<S> {
         unsafe { self.header().pool.with(Pool::clear) };
         S::begin(self.tape_mut(), number);
         if self.externals().is_used() {
-            self.externals_mut().truncate(0);
+            self.externals_mut().clear();
         }
     }
 

@@ -59,6 +59,9 @@ fn memory<V: Float, P: Program>(grid: &Grid, operands: &mut [Operand<'_, V>]) ->
     let bits = |is: &dyn Fn(usize) -> bool| (0..operands.len()).filter(|k| is(*k)).fold(0_u8, |bits, k| bits | 1 << k);
     let views = bits(&|k| !memory.values[k].is_null());
     let numbers = bits(&|k| matches!(operands[k], Operand::Number(_)));
+    // Those of the program itself are no leaves of it.
+    assert!(P::LEAVES.new == 0, "`new` is asked for what the launch does not write: that is not there");
+    assert!(!P::LEAVES.locals, "a temporary is used where it is not bound: it is not there");
     assert!(P::LEAVES.views & !views == 0 && P::LEAVES.numbers & !numbers == 0, "an operand is read that is not there");
     if P::WRITES {
         for k in 0..P::EXPRESSIONS {

@@ -233,6 +233,8 @@ pub struct Facts {
     pub numbers: u8,
     /// A bit for each operand whose new value is a leaf.
     pub new: u8,
+    /// Whether a temporary is a leaf.
+    pub locals: bool,
     /// The smallest and the largest shift along each dimension; 0 and 0 without any.
     pub shifts: [(isize, isize); 4],
     /// The same of reads without a border rule.
@@ -252,6 +254,7 @@ impl Facts {
             beside: 0,
             numbers: 0,
             new: 0,
+            locals: false,
             shifts: [(0, 0); 4],
             inside: [(0, 0); 4],
             borders: false,
@@ -265,7 +268,7 @@ impl Facts {
                 Kind::Read => facts.add_read(key, bit),
                 Kind::Number => facts.numbers |= bit,
                 Kind::New => facts.new |= bit,
-                Kind::Local => {}
+                Kind::Local => facts.locals = true,
             }
             k += 1;
         }

@@ -99,9 +99,12 @@ fn reached<P: Program>(grid: &Grid) -> Region {
     region
 }
 
-/// Whether contributions of this program can reach every element of views.
+/// Whether contributions of this program can reach every element of views. Without points they reach nothing.
 #[must_use]
 pub fn reaches_all<P: Program>(grid: &Grid) -> bool {
+    if grid.range.is_empty() {
+        return false;
+    }
     let region = reached::<P>(grid);
     (0..4).all(|d| region.lo[d] == 0 && region.hi[d] == grid.shape()[d])
 }

@@ -446,7 +446,8 @@ impl<const K: usize, E: Node, B: Node> Node for Let<K, E, B> {
         let own = E::READS.when(B::NEEDS.has(Key::local(K)));
         B::NEEDS.without(Key::local(K)).and(E::NEEDS.when(Self::USES)).and(own)
     };
-    const READS: Keys = B::READS.without(Key::local(K)).and(E::READS.when(B::READS.has(Key::local(K))));
+    // A temporary is computed though nothing may use it.
+    const READS: Keys = B::READS.without(Key::local(K)).and(E::READS);
     const BINDS: u32 = 1 << K | B::BINDS | E::BINDS;
     type Values<L: Lane> = (E::Values<L>, B::Values<L>);
     #[inline(always)]

@@ -44,6 +44,7 @@ chapters! {
     containers "book/src/containers.md";
     checkpointing "book/src/checkpointing.md";
     external "book/src/external.md";
+    kernels "book/src/kernels.md";
     parallel "book/src/parallel.md";
     continuation "book/src/continuations.md";
     closed "book/src/closed.md";
@@ -67,6 +68,7 @@ chapters! {
     external_functions "book/src/decisions/2026-11-21-external-functions.md";
     positions "book/src/decisions/2026-11-21-positions.md";
     time_loops "book/src/decisions/2026-11-21-time-loops.md";
+    array_kernels "book/src/decisions/2026-11-22-array-kernels.md";
 }
 
 /// The root of the repository: the one in which cargo runs, which with a shared target folder need not be the one in

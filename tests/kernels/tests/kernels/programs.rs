@@ -14,7 +14,13 @@ fn moved<W: Field2, U: Field2, V: Field2>(w: W, u: U, v: V, a: f64, nu: f64) -> 
     c - a * (ax + ay) + nu * (east + west + north + south - 4.0 * c)
 }
 
-fn burgers<S: Taping<Value = f64>>(u: &View<S, 2>, v: &View<S, 2>, steps: usize, a: f64, nu: f64) -> Real<S> {
+pub(super) fn burgers<S: Taping<Value = f64>>(
+    u: &View<S, 2>,
+    v: &View<S, 2>,
+    steps: usize,
+    a: f64,
+    nu: f64,
+) -> Real<S> {
     let (mut u, mut v) = (u.clone(), v.clone());
     for _ in 0..steps {
         parallel_for(u.interior(1), (&mut u, &mut v), |(u, v)| (moved(u, u, v, a, nu), moved(v, u, v, a, nu)));

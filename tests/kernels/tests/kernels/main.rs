@@ -1,13 +1,30 @@
 //! Array kernels: values and adjoints against formulas, against scalar statements, and between levels of instructions.
 
 mod borders;
+mod functions;
+mod lifetimes;
 mod literature;
+mod narrow;
+mod places;
 mod programs;
+mod refusals;
+mod stencils;
 
 use tapewright::kernels::Level;
 
+/// Bytes of stack in which kernels must run without optimisation: what threads have by default.
+const STACK: usize = 2 << 20;
+
 /// Runs `f` at each level that this machine has, and checks that it returns the same each time.
-fn at_every_level<T: PartialEq + core::fmt::Debug>(f: impl Fn() -> T) -> T {
+fn at_every_level<T: PartialEq + core::fmt::Debug + Send>(f: impl Fn() -> T + Sync) -> T {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK);
+        let thread = thread.spawn_scoped(scope, || levels(&f)).expect("a thread");
+        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+fn levels<T: PartialEq + core::fmt::Debug>(f: &impl Fn() -> T) -> T {
     /// The level is one for the whole process.
     static ONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
