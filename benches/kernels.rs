@@ -4,6 +4,7 @@
 //! whatever this program is: compare a build for the baseline with one for the machine (`RUSTFLAGS=-Ctarget-cpu=native`).
 //! `cargo bench --bench kernels`
 #![allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+#![allow(clippy::redundant_closure_for_method_calls, reason = "kernels read alike")]
 
 use cpu_time::ThreadTime;
 use std::hint::black_box;

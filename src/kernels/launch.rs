@@ -142,6 +142,9 @@ pub fn norm_squared<S: Taping, const R: usize>(x: &View<S, R>) -> Real<S> {
     parallel_sum(x.all(), x, |_| Term(Read::<0, 0, 0, 0, 0, 0>).square())
 }
 
+/// A buffer for what is written to a view that is not written in place.
+type New<S> = Option<Arc<Buffer<<S as Taping>::Value>>>;
+
 /// A launch that is about to run.
 struct Start<'a, S: Taping, const R: usize> {
     grid: Grid,
@@ -265,9 +268,10 @@ impl<'a, S: Taping, const R: usize> Start<'a, S, R> {
     /// Runs a program that writes, and records it.
     #[track_caller]
     fn write<P: Program>(&mut self, program: P) {
+        self.refuse_half_constant();
         // What partials need is kept first: a view whose values are kept is not written in place.
         let mut kept = if self.recording.is_some() { self.kept::<P>() } else { SmallVec::new() };
-        let mut news: SmallVec<[Option<Arc<Buffer<S::Value>>>; 8]> = SmallVec::new();
+        let mut news = SmallVec::<[New<S>; 8]>::new();
         for k in 0..self.slots.len() {
             let beside = Facts::has(P::LEAVES.beside, k);
             let apart = match &mut self.slots[k] {
@@ -288,8 +292,19 @@ impl<'a, S: Taping, const R: usize> Start<'a, S, R> {
         }
     }
 
+    /// Fails if a part of an active view would become a constant while the recording is paused.
     #[track_caller]
-    fn run<P: Program>(&mut self, program: &P, news: &mut [Option<Arc<Buffer<S::Value>>>]) {
+    fn refuse_half_constant(&self) {
+        let active = |slot: &Slot<'a, S, R>| matches!(slot, Slot::Write(view) if view.is_active());
+        let part = self.grid.points() > 0 && !self.grid.is_all();
+        assert!(
+            self.recording.is_some() || !part || !self.slots.iter().any(active),
+            "a part of a view cannot become a constant: the recording is paused, and this launch writes to a range of an active view"
+        );
+    }
+
+    #[track_caller]
+    fn run<P: Program>(&mut self, program: &P, news: &mut [New<S>]) {
         let grid = self.grid;
         let mut operands: SmallVec<[Operand<'_, S::Value>; 8]> = SmallVec::new();
         for (slot, new) in self.slots.iter_mut().zip(news) {

@@ -61,7 +61,7 @@ impl<S: Taping, const R: usize> Operand<S, R> for &View<S, R> {
     type Token<const A: usize> = Field<R, A>;
     type Mode = Reads;
     fn token<const A: usize>() -> Field<R, A> {
-        Field
+        Field(())
     }
     fn slot<'a>(self) -> Slot<'a, S, R>
     where
@@ -75,7 +75,7 @@ impl<S: Taping, const R: usize> Operand<S, R> for &mut View<S, R> {
     type Token<const A: usize> = Field<R, A>;
     type Mode = Writes;
     fn token<const A: usize>() -> Field<R, A> {
-        Field
+        Field(())
     }
     fn slot<'a>(self) -> Slot<'a, S, R>
     where
@@ -133,7 +133,7 @@ macro_rules! single {
             type Tokens = Field<R, 0>;
             type Written = Modes<($mode,)>;
             fn tokens() -> Self::Tokens {
-                Field
+                Field(())
             }
             fn slots<'a>(self) -> SmallVec<[Slot<'a, S, R>; 4]>
             where

@@ -8,7 +8,7 @@ use tapewright_strategies::lanes::{New, Node, Read};
 ///
 /// All reads see the values from before the launch, also those of views that it writes.
 #[derive(Clone, Copy, Debug)]
-pub struct Field<const R: usize, const A: usize>;
+pub struct Field<const R: usize, const A: usize>(pub(super) ());
 
 impl<const R: usize, const A: usize> Field<R, A> {
     /// What this launch writes to the view at this very point: the expression for it stands before the one that uses this.

@@ -9,6 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tapewright_strategies::active::{self, OwnedTape, Place};
+use tapewright_strategies::lanes::Shadows;
 use tapewright_strategies::{
     Companion, Continuation, Continuations, External, Hybrid, IndexManager, Jacobian, Layer, LinearId, Mark,
     PrimalValue, Records, Reverse, SweepError, TapeNumber,
@@ -36,7 +37,7 @@ fn adjoints<S: Linear>(tape: &OwnedTape<S>, output: Var, inputs: &[Var]) -> Vec<
     let slot = |x: Var| S::locate(&x.0.id).map_or(0, |(_, slot)| slot);
     let mut adjoints = vec![0.0; S::identifiers(tape.tape())];
     adjoints[slot(output)] = 1.0;
-    tape.reverse(&mut adjoints).expect("records in memory");
+    tape.reverse(&mut adjoints, &mut Shadows::new()).expect("records in memory");
     inputs.iter().map(|x| adjoints[slot(*x)]).collect()
 }
 
@@ -153,7 +154,7 @@ fn a_rule_that_fails_or_panics_leaves_the_tape_as_it_was<S: Linear>() {
         let sweep = || {
             let mut vector = vec![0.0; S::identifiers(tape.tape())];
             vector[slot] = 1.0;
-            tape.reverse(&mut vector)
+            tape.reverse(&mut vector, &mut Shadows::new())
         };
         counters.trick.store(1, Ordering::Relaxed);
         assert_eq!(sweep(), Err(SweepError::rule("a product", "on purpose")));
@@ -169,7 +170,7 @@ fn a_rule_that_fails_or_panics_leaves_the_tape_as_it_was<S: Linear>() {
 fn between<S: Linear>(tape: &OwnedTape<S>, y: Var, from: Option<Place>, to: Option<Place>) -> Vec<f64> {
     let mut vector = vec![0.0; S::identifiers(tape.tape())];
     vector[S::locate(&y.0.id).expect("active").1] = 1.0;
-    tape.reverse_between(from, to, &mut vector).expect("records in memory");
+    tape.reverse_between(from, to, &mut vector, &mut Shadows::new()).expect("records in memory");
     vector
 }
 
@@ -201,7 +202,7 @@ fn sweeps_end_at_external_functions<S: Linear>() {
     let half = between(&tape, y, None, Some(places[1]));
     assert_eq!((of(&half, a), of(&half, x)), (20.0, 40.0));
     let mut rest = half;
-    tape.reverse_between(Some(places[1]), Some(places[0]), &mut rest).expect("records in memory");
+    tape.reverse_between(Some(places[1]), Some(places[0]), &mut rest, &mut Shadows::new()).expect("records in memory");
     assert_eq!((of(&rest, a), of(&rest, x)), (0.0, 120.0));
     // Where nothing lies between, nothing is done.
     let nothing = between(&tape, a, Some(places[1]), Some(places[1]));

@@ -6,6 +6,7 @@ mod common;
 
 use common::{Linear, Lit, Plus, Times, Var, eval, input};
 use tapewright_strategies::active::OwnedTape;
+use tapewright_strategies::lanes::Shadows;
 use tapewright_strategies::{
     Comparison, Continuation, Hybrid, Jacobian, Nary, PrimalValue, Reverse, SweepError, TapeNumber, Taping,
 };
@@ -53,11 +54,11 @@ fn lanes_are_sweeps_of_their_own<S: Linear>() {
             let seed = |lane: usize| [1.0, 0.0, -0.5][lane % 3];
             let mut together = vec![0.0; length * lanes];
             (0..lanes).for_each(|lane| together[slot::<S>(y) * lanes + lane] = seed(lane));
-            tape.reverse_lanes_between(lanes, None, None, &mut together).expect("records in memory");
+            tape.reverse_lanes_between(lanes, None, None, &mut together, &mut []).expect("records in memory");
             for lane in 0..lanes {
                 let mut alone = vec![0.0; length];
                 alone[slot::<S>(y)] = seed(lane);
-                tape.reverse(&mut alone).expect("records in memory");
+                tape.reverse(&mut alone, &mut Shadows::new()).expect("records in memory");
                 let found = together.iter().skip(lane).step_by(lanes).skip(1);
                 assert!(found.zip(&alone[1..]).all(|(a, b)| a.to_bits() == b.to_bits()), "lane {lane} of {lanes}");
             }
@@ -72,11 +73,11 @@ fn forward_sweeps_are_transposed_reverse_ones<S: Linear>() {
         let length = S::identifiers(tape.tape());
         let mut adjoints = vec![0.0; length];
         adjoints[slot::<S>(y)] = 1.0;
-        tape.reverse(&mut adjoints).expect("records in memory");
+        tape.reverse(&mut adjoints, &mut Shadows::new()).expect("records in memory");
         for x in x {
             let mut tangents = vec![0.0; length];
             tangents[slot::<S>(x)] = 1.0;
-            tape.forward(&mut tangents).expect("records in memory");
+            tape.forward(&mut tangents, &mut Shadows::new()).expect("records in memory");
             let (found, expected) = (tangents[slot::<S>(y)], adjoints[slot::<S>(x)]);
             assert!((found / expected - 1.0).abs() < 1e-13, "{found}, {expected}");
         }

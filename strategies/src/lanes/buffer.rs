@@ -16,7 +16,7 @@ const LINE: usize = 64;
 /// Lines before and behind the numbers.
 const MARGIN: usize = 4;
 
-/// Numbers in one piece of memory that is aligned to cache lines, with [`MARGIN_BYTES`] of memory on both sides that belong to
+/// Numbers in one piece of memory that is aligned to cache lines, with 256 bytes of memory on both sides that belong to
 /// it: a group of lanes at a border may read them, and throws away what it has read.
 pub struct Buffer<V> {
     lines: Vec<Line>,

@@ -347,7 +347,8 @@ unsafe fn add_chunk<V: Float, L: Vector<Number = V>, T: Term<V>>(
     let mut step = SUMS / 2;
     while step > 0 {
         for k in 0..step {
-            single[k] = single[k] + single[k + step];
+            let other = single[k + step];
+            single[k] += other;
         }
         step /= 2;
     }

@@ -1,4 +1,10 @@
 //! What a kernel reads, as constants.
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
+    reason = "operands, shifts and numbers of temporaries have four bits"
+)]
 
 /// What stands at a leaf of a kernel's tree: a place in an operand relative to the point, a number, or something that the
 /// kernel itself has computed.
@@ -41,9 +47,10 @@ impl Key {
     ///
     /// # Panics
     ///
-    /// When a shift is beyond [`RADIUS`], which stops the compilation of a kernel.
+    /// When a shift is beyond [`RADIUS`], or there cannot be as many operands, which stops the compilation of a kernel.
     #[must_use]
     pub const fn read(operand: usize, border: Border, shifts: [isize; 4]) -> Self {
+        assert!(operand < OPERANDS, "a launch has at most 8 operands");
         let mut bits = (border as u32) << 20 | (operand as u32) << 16;
         let mut d = 0;
         while d < 4 {
@@ -55,20 +62,35 @@ impl Key {
     }
 
     /// The number of this operand.
+    ///
+    /// # Panics
+    ///
+    /// When there cannot be as many operands.
     #[must_use]
     pub const fn number(operand: usize) -> Self {
+        assert!(operand < OPERANDS, "a launch has at most 8 operands");
         Self(1 << 24 | (operand as u32) << 16)
     }
 
     /// What the launch writes to this operand.
+    ///
+    /// # Panics
+    ///
+    /// When there cannot be as many operands.
     #[must_use]
     pub const fn new(operand: usize) -> Self {
+        assert!(operand < OPERANDS, "a launch has at most 8 operands");
         Self(2 << 24 | (operand as u32) << 16)
     }
 
     /// The temporary with this number.
+    ///
+    /// # Panics
+    ///
+    /// When the number is not below 16.
     #[must_use]
     pub const fn local(k: usize) -> Self {
+        assert!(k < 16, "temporaries have numbers below 16");
         Self(3 << 24 | (k as u32) << 16)
     }
 

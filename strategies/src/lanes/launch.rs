@@ -95,7 +95,7 @@ impl<V: Float, P: Program> Recorded<V, P> {
     }
 
     /// Which output operand `a` is.
-    fn output(&self, a: usize) -> Option<usize> {
+    fn output(a: usize) -> Option<usize> {
         (0..P::EXPRESSIONS).find(|k| P::WRITES && P::written(*k) == a)
     }
 }
@@ -224,7 +224,7 @@ impl<V: Float, P: Program> Recorded<V, P> {
         if kept.before == 0 || !Facts::has(P::PARTIALS.views, a) {
             return Target::None;
         }
-        if let Some(k) = self.output(a) {
+        if let Some(k) = Self::output(a) {
             if kept.after != Some(kept.before) {
                 // Copies of the view from before the launch have adjoints of their own.
                 let shadow = shadows.take(kept.before);

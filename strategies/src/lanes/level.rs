@@ -57,6 +57,7 @@ impl Level {
     /// Runs kernels at this level from now on, or at the best that the machine has if that is lower: for tests that compare
     /// levels. Returns the level that was taken.
     #[doc(hidden)]
+    #[allow(clippy::return_self_not_must_use, reason = "it is called to set the level")]
     pub fn set(self) -> Self {
         let level = self.min(Self::best());
         LEVEL.store(level as u8, Ordering::Relaxed);

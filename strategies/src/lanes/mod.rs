@@ -5,6 +5,8 @@
 //! is in the loops, which read without checks what has been checked once for each launch, and in the types of registers. What a
 //! tree may read follows from constants of its type, so the traits of trees are sealed.
 
+#![allow(clippy::needless_range_loop, reason = "loops over the four dimensions index several arrays")]
+
 mod buffer;
 mod forward;
 mod grid;

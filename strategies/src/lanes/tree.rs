@@ -12,6 +12,7 @@ pub trait Source<L: Lane>: Copy {
     /// A number that all points share.
     fn number(self, operand: usize) -> L;
     /// What the launch itself writes to an operand.
+    #[allow(clippy::new_ret_no_self, clippy::wrong_self_convention, reason = "it is the new value")]
     fn new<K: Leaf>(self) -> L;
     /// A temporary.
     fn local(self, k: usize) -> L;

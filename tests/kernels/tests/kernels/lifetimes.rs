@@ -303,3 +303,19 @@ fn burgers_keeps_16_bytes_for_each_cell_and_step() {
     // The end values too, for the sum of squares; and 512 bytes beside each array, which lanes may read.
     assert_eq!(kept(&tape), (steps + 1) * 2 * (8 * n * n + 512));
 }
+
+#[test]
+fn a_part_of_an_active_view_does_not_become_a_constant() {
+    let mut tape = Tape::<Jacobian>::new();
+    let (x, sum) = tape.record(|scope| {
+        let x = scope.view([6], &numbers(6, 1));
+        let mut y = x.clone();
+        let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            pause(|| parallel_for(0..2, &mut y, |y| (y.at::<0>() * 3.0,)));
+        }));
+        assert!(panic.is_err(), "the derivative of the other part would be lost");
+        let sum = parallel_sum(y.all(), &y, |y| y.at::<0>());
+        (x, sum)
+    });
+    assert_eq!(*tape.sweep(&[(&sum, 1.0)]).expect("swept").of_view(&x).expect("x"), [1.0; 6]);
+}

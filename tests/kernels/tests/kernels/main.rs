@@ -1,4 +1,12 @@
 //! Array kernels: values and adjoints against formulas, against scalar statements, and between levels of instructions.
+#![allow(
+    clippy::redundant_closure,
+    clippy::redundant_closure_for_method_calls,
+    clippy::needless_range_loop,
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    reason = "kernels read alike, elements are compared by their number, and counts are small"
+)]
 
 mod borders;
 mod functions;

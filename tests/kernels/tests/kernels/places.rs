@@ -54,9 +54,19 @@ fn kernels_of_moving_variables_are_refused_in_forward_mode() {
 fn tokens_of_other_kernels_are_refused() {
     let x = View::<Passive, 1>::zeros([5]);
     let words = &["not there"];
-    refused(|| parallel_sum(0..5, &x, |_| Field::<1, 3>.at::<0>()), words);
-    refused(|| parallel_sum(0..5, &x, |x| Field::<1, 3>.at::<0>().bind::<0, _>(|_| x.at::<0>())), words);
-    refused(|| parallel_sum(0..5, &x, |_| Field::<2, 0>.at::<1, 0>()), &["operand 0", "beyond"]);
+    let (mut fourth, mut square): (Option<Field<1, 3>>, Option<Field<2, 0>>) = (None, None);
+    _ = parallel_sum(0..5, (&x, &x, &x, &x), |(x, _, _, other)| {
+        fourth = Some(other);
+        x.at::<0>()
+    });
+    _ = parallel_sum([0..5, 0..5], &View::<Passive, 2>::zeros([5, 5]), |x| {
+        square = Some(x);
+        x.at::<0, 0>()
+    });
+    let (fourth, square) = (fourth.expect("kept"), square.expect("kept"));
+    refused(|| parallel_sum(0..5, &x, |_| fourth.at::<0>()), words);
+    refused(|| parallel_sum(0..5, &x, |x| fourth.at::<0>().bind::<0, _>(|_| x.at::<0>())), words);
+    refused(|| parallel_sum(0..5, &x, |_| square.at::<1, 0>()), &["operand 0", "beyond"]);
     refused(|| parallel_sum(0..5, &x, |x| x.new()), words);
     let mut kept = None;
     _ = parallel_sum(0..5, &x, |x| {
