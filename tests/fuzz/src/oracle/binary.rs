@@ -34,6 +34,13 @@ pub(crate) enum Bin {
     SquareTimes,
 }
 
+impl Bin {
+    /// Whether it returns one of its arguments.
+    pub(crate) const fn selects(self) -> bool {
+        matches!(self, Self::Max | Self::Min | Self::AtLeast | Self::AtMost)
+    }
+}
+
 /// For functions that return one of their arguments: whether it is the left one.
 pub(crate) fn selects(op: Bin, x: f64, y: f64) -> Option<bool> {
     match op {
@@ -269,7 +276,7 @@ fn share(x: f64, y: f64) -> Num {
         _ if x == y => Num::exact(0.5),
         _ if d > vanishing() => Num::within(1.0, 0.0),
         _ if d < -vanishing() => Num::ZERO,
-        _ if d.abs() > 30.0 => Num::within(softplus(d).1, 1e-9 * softplus(d).1),
+        // The difference is rounded relative to itself, which eᵈ magnifies |d| times.
         _ => Num::near(softplus(d).1, 16.0 + 2.0 * d.abs()),
     }
 }
