@@ -77,6 +77,7 @@ pub(crate) fn value(op: Bin, x: f64, y: f64) -> Num {
         Bin::Log => standard!(x, log, y),
         Bin::Hypot => standard!(x, hypot, y),
         Bin::Atan2 => standard!(x, atan2, y),
+        Bin::CopySign if y.is_nan() && !x.is_nan() => Num::UNKNOWN,
         Bin::CopySign => Num::exact(x.copysign(y)),
         Bin::AbsSub => Num::exact(positive_difference(x, y)),
         _ if x.is_nan() || y.is_nan() => Num::UNKNOWN,
@@ -252,6 +253,7 @@ fn signed(x: f64, y: f64) -> Num {
     match x {
         _ if x == 0.0 => Num::ZERO,
         _ if x.is_nan() => NAN,
+        _ if y.is_nan() => Num::UNKNOWN,
         _ => Num::exact(x.signum() * 1.0_f64.copysign(y)),
     }
 }

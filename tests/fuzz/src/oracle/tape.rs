@@ -193,7 +193,7 @@ impl Inner {
         Some(self.outputs.iter().map(|y| y.map_or(Num::ZERO, |y| tangents[y])).collect())
     }
 
-    /// The same for a rule that gets no tangents that are infinite or NaN: each of them multiplies what the rule makes of 1.
+    /// The same for a rule that gets no infinite and no NaN tangents: each of them multiplies what the rule makes of 1.
     fn forward_apart(&self, inputs: &[Num]) -> Option<Vec<Num>> {
         let (mut wild, mut tame) = (Vec::new(), inputs.to_vec());
         for (j, tangent) in tame.iter_mut().enumerate().filter(|(_, tangent)| !tangent.v.is_finite()) {

@@ -4,12 +4,13 @@ use super::binary::{self, Bin};
 use super::number::{Num, round};
 use super::unary::{self, Un};
 use core::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Rem, RemAssign, Sub, SubAssign};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 thread_local! {
     /// What comparisons of variables, and steps, came out as.
     static GUARDS: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
+    static NAN_SIGN: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Notes an outcome.
@@ -27,6 +28,11 @@ pub(crate) fn put_guards(guards: Vec<u64>) {
 /// Takes what was noted.
 pub(crate) fn take_guards() -> Vec<u64> {
     GUARDS.take()
+}
+
+/// Whether the sign of a NaN, which is not defined, has decided anything since this was asked last.
+pub(crate) fn take_nan_sign() -> bool {
+    NAN_SIGN.take()
 }
 
 /// An expression.
@@ -256,6 +262,9 @@ fn un(op: Un, x: impl Into<Node>) -> Node {
 
 fn bin(op: Bin, x: impl Into<Node>, y: impl Into<Node>) -> Node {
     let (x, y) = (x.into(), y.into());
+    if op == Bin::CopySign && (y.value().is_unknown() || y.value().v.is_nan()) {
+        NAN_SIGN.set(true);
+    }
     let has_poles = !matches!(op, Bin::Plus | Bin::Minus | Bin::Times | Bin::Max | Bin::Min);
     let may_be_pole = has_poles && may_be_pole(op, x.value(), y.value());
     let value = around2(x.value(), y.value(), may_be_pole, |x, y| binary::value(op, x, y));
