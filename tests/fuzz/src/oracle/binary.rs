@@ -34,6 +34,13 @@ pub(crate) enum Bin {
     SquareTimes,
 }
 
+impl Bin {
+    /// Whether it returns one of its arguments.
+    pub(crate) const fn selects(self) -> bool {
+        matches!(self, Self::Max | Self::Min | Self::AtLeast | Self::AtMost)
+    }
+}
+
 /// For functions that return one of their arguments: whether it is the left one.
 pub(crate) fn selects(op: Bin, x: f64, y: f64) -> Option<bool> {
     match op {
@@ -70,6 +77,7 @@ pub(crate) fn value(op: Bin, x: f64, y: f64) -> Num {
         Bin::Log => standard!(x, log, y),
         Bin::Hypot => standard!(x, hypot, y),
         Bin::Atan2 => standard!(x, atan2, y),
+        Bin::CopySign if y.is_nan() && !x.is_nan() => Num::UNKNOWN,
         Bin::CopySign => Num::exact(x.copysign(y)),
         Bin::AbsSub => Num::exact(positive_difference(x, y)),
         _ if x.is_nan() || y.is_nan() => Num::UNKNOWN,
@@ -245,6 +253,7 @@ fn signed(x: f64, y: f64) -> Num {
     match x {
         _ if x == 0.0 => Num::ZERO,
         _ if x.is_nan() => NAN,
+        _ if y.is_nan() => Num::UNKNOWN,
         _ => Num::exact(x.signum() * 1.0_f64.copysign(y)),
     }
 }
@@ -269,7 +278,7 @@ fn share(x: f64, y: f64) -> Num {
         _ if x == y => Num::exact(0.5),
         _ if d > vanishing() => Num::within(1.0, 0.0),
         _ if d < -vanishing() => Num::ZERO,
-        _ if d.abs() > 30.0 => Num::within(softplus(d).1, 1e-9 * softplus(d).1),
+        // The difference is rounded relative to itself, which eᵈ magnifies |d| times.
         _ => Num::near(softplus(d).1, 16.0 + 2.0 * d.abs()),
     }
 }

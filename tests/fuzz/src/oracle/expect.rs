@@ -2,7 +2,7 @@
 
 use super::number::{Num, Sum, round, set_single};
 use super::run::{Mode, Reg, Run};
-use super::tree::take_guards;
+use super::tree::{take_guards, take_nan_sign};
 use crate::drivers::driver_seed;
 use crate::event::{Event, Seen, Want};
 use crate::program::{Action, Case, Recording, Seeds, Step};
@@ -273,9 +273,11 @@ impl Recorded {
         let mut values = self.early.clone();
         let count = inputs.len().min(recording.early);
         values[..count].copy_from_slice(&inputs[..count]);
+        take_nan_sign();
         let (run, guards) = self.again(&values, recording, event);
-        if run.lost || run.complaint.is_some() {
-            // A branch that is not guarded may lead to other constants than the ones that are kept.
+        if take_nan_sign() || run.lost || run.complaint.is_some() {
+            // A branch that is not guarded may lead to other constants than the ones that are kept; so may the sign of a
+            // NaN, because a step function of a NaN is kept as the NaN that it was.
             self.run.lost = true;
             let strange = run.complaint.filter(|_| guards == self.guards);
             self.run.complaint = strange;

@@ -28,7 +28,7 @@ fn largest() -> f64 {
 }
 
 /// The largest absolute error of a rounding to a number next to 0.
-fn smallest() -> f64 {
+pub(crate) fn smallest() -> f64 {
     if is_single() { f64::from(f32::from_bits(1)) } else { f64::from_bits(1) }
 }
 
@@ -217,6 +217,7 @@ impl Sum {
         if self.e == f64::INFINITY {
             return Num::UNKNOWN;
         }
+        // Finite terms may overflow on their own, and then give NaN with an infinite one of the other sign.
         let bound = self.magnitude * (1.0 + 2.0 * f64::from(self.terms) * unit());
         if bound > largest() {
             return Num::UNKNOWN;

@@ -122,8 +122,11 @@ fn contribute(to: &mut Sum, seed: Num, partials: &[Num]) {
     let (apart, together) = (sum(products()), seed.times_between(sum(partials.iter().copied())));
     let same = apart.v == together.v || (apart.v.is_nan() && together.v.is_nan());
     if apart.is_unknown() || together.is_unknown() || !(apart.v.is_finite() && together.v.is_finite()) {
-        let known = same && !apart.is_unknown() && !together.is_unknown();
-        return to.add(if known { apart } else { Num::UNKNOWN });
+        if !same || apart.is_unknown() || together.is_unknown() {
+            return to.add(Num::UNKNOWN);
+        }
+        // One by one, because the finite ones count among those that may overflow.
+        return products().for_each(|product| to.add(product));
     }
     products().for_each(|product| to.add(product));
     if !(same && apart.is_exact() && together.is_exact()) {
@@ -166,7 +169,8 @@ impl Rule {
                     .map(|row| sum(row.iter().zip(inputs).map(|(partial, input)| input.times_between(*partial))))
                     .collect(),
             ),
-            Self::Inner(inner) | Self::Tangents(_, inner) => inner.forward(inputs),
+            Self::Inner(inner) => inner.forward(inputs),
+            Self::Tangents(_, inner) => inner.forward_apart(inputs),
         }
     }
 }
@@ -187,6 +191,24 @@ impl Inner {
         self.inputs.iter().zip(inputs).for_each(|(x, tangent)| tangents[*x] = *tangent);
         self.tape.forward(&mut tangents).ok()?;
         Some(self.outputs.iter().map(|y| y.map_or(Num::ZERO, |y| tangents[y])).collect())
+    }
+
+    /// The same for a rule that gets no infinite and no NaN tangents: each of them multiplies what the rule makes of 1.
+    fn forward_apart(&self, inputs: &[Num]) -> Option<Vec<Num>> {
+        let (mut wild, mut tame) = (Vec::new(), inputs.to_vec());
+        for (j, tangent) in tame.iter_mut().enumerate().filter(|(_, tangent)| !tangent.v.is_finite()) {
+            wild.push((j, core::mem::replace(tangent, Num::ZERO)));
+        }
+        let mut sums = vec![Sum::ZERO; self.outputs.len()];
+        if !all_zero(&tame) {
+            sums.iter_mut().zip(self.forward(&tame)?).for_each(|(sum, tangent)| sum.add(tangent));
+        }
+        for (j, tangent) in wild {
+            let along: Vec<Num> = (0..inputs.len()).map(|i| if i == j { Num::ONE } else { Num::ZERO }).collect();
+            let slopes = self.forward(&along)?;
+            sums.iter_mut().zip(slopes).for_each(|(sum, slope)| sum.add(tangent.times_between(slope)));
+        }
+        Some(sums.iter().map(Sum::get).collect())
     }
 
     /// The partials, output by output, by sweeps in reverse.

@@ -4,12 +4,13 @@ use super::binary::{self, Bin};
 use super::number::{Num, round};
 use super::unary::{self, Un};
 use core::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Rem, RemAssign, Sub, SubAssign};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 thread_local! {
     /// What comparisons of variables, and steps, came out as.
     static GUARDS: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
+    static NAN_SIGN: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Notes an outcome.
@@ -27,6 +28,11 @@ pub(crate) fn put_guards(guards: Vec<u64>) {
 /// Takes what was noted.
 pub(crate) fn take_guards() -> Vec<u64> {
     GUARDS.take()
+}
+
+/// Whether the sign of a NaN, which is not defined, has decided anything since this was asked last.
+pub(crate) fn take_nan_sign() -> bool {
+    NAN_SIGN.take()
 }
 
 /// An expression.
@@ -145,6 +151,7 @@ impl Node {
             Kind::Un(op, x) => x.descend(seed.map(|seed| seed.times(un_slope(*op, x.value()))), leaves, cut),
             Kind::Bin(op, x, y) => {
                 let (left, right) = bin_slopes(*op, x.value(), y.value());
+                let undecided = left.is_some() && right.is_some() && op.selects();
                 let linear = matches!(op, Bin::Plus | Bin::Minus | Bin::Apart);
                 let down = |slope: Option<Num>| match (seed, slope) {
                     (Some(seed), Some(slope)) if linear && slope.v < 0.0 => Some(-seed),
@@ -152,8 +159,13 @@ impl Node {
                     (Some(seed), Some(slope)) => Some(seed.times(slope)),
                     _ => None,
                 };
+                let first = leaves.len();
                 x.descend(down(left), leaves, cut);
                 y.descend(down(right), leaves, cut);
+                if undecided {
+                    // The slopes of the one that is not selected are 0, even below a NaN.
+                    leaves[first..].iter_mut().for_each(|(_, partial)| *partial = Num::UNKNOWN);
+                }
             }
         }
     }
@@ -201,13 +213,17 @@ fn widened<const N: usize>(middle: Num, ends: [Num; N]) -> Num {
     Num::within(middle.v, middle.e + 2.0 * spread)
 }
 
+/// Whether numbers may be where many functions have poles; logarithms have them at base 1, too.
+fn may_be_pole(op: Bin, x: Num, y: Num) -> bool {
+    x.is_zero().is_none() || y.is_zero().is_none() || (op == Bin::Log && (y.v - 1.0).abs() <= y.e)
+}
+
 /// [`around`] for two numbers.
-fn around2(x: Num, y: Num, has_poles: bool, f: impl Fn(f64, f64) -> Num) -> Num {
+fn around2(x: Num, y: Num, may_be_pole: bool, f: impl Fn(f64, f64) -> Num) -> Num {
     let middle = f(x.v, y.v);
     if (x.is_exact() && y.is_exact()) || middle.is_unknown() {
         return middle;
     }
-    let may_be_pole = has_poles && (x.is_zero().is_none() || y.is_zero().is_none());
     if x.is_unknown() || y.is_unknown() || may_be_pole {
         return Num::UNKNOWN;
     }
@@ -219,7 +235,9 @@ fn around2(x: Num, y: Num, has_poles: bool, f: impl Fn(f64, f64) -> Num) -> Num 
 fn bin_slopes(op: Bin, x: Num, y: Num) -> (Option<Num>, Option<Num>) {
     if let Some(left) = binary::selects(op, x.v, y.v) {
         let chosen = |a: Num| if a.is_exact() && a.v.is_nan() { a } else { Num::ONE };
-        if (x.is_exact() && y.is_exact()) || (x.v - y.v).abs() > x.e + y.e {
+        // A number is told from NaN, too, whatever its error is.
+        let (known, nan) = (!x.is_unknown() && !y.is_unknown(), x.v.is_nan() || y.v.is_nan());
+        if (x.is_exact() && y.is_exact()) || (known && nan) || (x.v - y.v).abs() > x.e + y.e {
             return if left { (Some(chosen(x)), None) } else { (None, Some(chosen(y))) };
         }
         return (Some(Num::UNKNOWN), Some(Num::UNKNOWN));
@@ -228,10 +246,11 @@ fn bin_slopes(op: Bin, x: Num, y: Num) -> (Option<Num>, Option<Num>) {
         Bin::Times => (Some(y), Some(x)),
         Bin::Plus => (Some(Num::ONE), Some(Num::ONE)),
         Bin::Minus | Bin::Apart => (Some(Num::ONE), Some(-Num::ONE)),
-        _ => (
-            Some(around2(x, y, true, |x, y| binary::slopes(op, x, y).0)),
-            Some(around2(x, y, true, |x, y| binary::slopes(op, x, y).1)),
-        ),
+        _ => {
+            let may_be_pole = may_be_pole(op, x, y);
+            let left = around2(x, y, may_be_pole, |x, y| binary::slopes(op, x, y).0);
+            (Some(left), Some(around2(x, y, may_be_pole, |x, y| binary::slopes(op, x, y).1)))
+        }
     }
 }
 
@@ -243,8 +262,12 @@ fn un(op: Un, x: impl Into<Node>) -> Node {
 
 fn bin(op: Bin, x: impl Into<Node>, y: impl Into<Node>) -> Node {
     let (x, y) = (x.into(), y.into());
+    if op == Bin::CopySign && (y.value().is_unknown() || y.value().v.is_nan()) {
+        NAN_SIGN.set(true);
+    }
     let has_poles = !matches!(op, Bin::Plus | Bin::Minus | Bin::Times | Bin::Max | Bin::Min);
-    let value = around2(x.value(), y.value(), has_poles, |x, y| binary::value(op, x, y));
+    let may_be_pole = has_poles && may_be_pole(op, x.value(), y.value());
+    let value = around2(x.value(), y.value(), may_be_pole, |x, y| binary::value(op, x, y));
     let active = x.is_active() || y.is_active();
     node(value, active, Kind::Bin(op, x, y))
 }

@@ -1,6 +1,6 @@
 //! Functions of one argument: values and slopes by plain formulas, with the documented conventions.
 
-use super::number::{Num, is_single, round, unit};
+use super::number::{Num, is_single, round, smallest, unit};
 use super::special::{self, density, softplus};
 use core::f64::consts::{FRAC_2_SQRT_PI, LN_2, LN_10};
 
@@ -125,7 +125,10 @@ fn special_value(op: Un, x: f64) -> Num {
         }
         Un::Sigmoid if x.abs() < 600.0 => Num::near(softplus(x).1, 8.0),
         Un::Softplus if x.abs() < 600.0 => Num::near(softplus(x).0, 8.0),
-        Un::Wave if x.abs() < 20.0 => Num::near(x * (-x * x).exp(), 8.0 + 4.0 * x * x),
+        Un::Wave if x.abs() < 20.0 => {
+            let v = x * (-x * x).exp();
+            Num::within(v, (8.0 + 4.0 * x * x) * unit() * v.abs() + underflow(x))
+        }
         _ => Num::UNKNOWN,
     }
 }
@@ -133,6 +136,11 @@ fn special_value(op: Un, x: f64) -> Num {
 /// A formula's result: good to some roundings, unless it is 0, which the formula may be by underflow.
 fn good(v: f64) -> Num {
     Num::near(v, 16.0)
+}
+
+/// The error of a factor times eˣ where that underflows: a power next to 0 is right to its last place, and no better.
+fn underflow(factor: f64) -> f64 {
+    factor.abs() * smallest()
 }
 
 /// 0 where the condition holds, else the formula.
@@ -199,7 +207,8 @@ fn tanh_slope(x: f64, large: bool) -> Num {
         return Num::ZERO;
     }
     let (c, lost) = (x.cosh(), 1.0 / (1.0 - x.tanh().abs()).max(1.0 / 64.0));
-    Num::near(1.0 / (c * c), 16.0 + lost)
+    // The square may overflow where its reciprocal does not underflow.
+    Num::near(1.0 / c / c, 16.0 + lost)
 }
 
 fn powi_slope(x: f64, n: i32) -> Num {
@@ -231,7 +240,10 @@ fn special_slope(op: Un, x: f64, large: bool) -> Num {
         }
         Un::Digamma if is_moderate(x) => special(special::trigamma(x), 0.0),
         Un::NormalPdf if x == 0.0 => Num::ZERO,
-        Un::NormalPdf => Num::near(-x * density(x), lost),
+        Un::NormalPdf => {
+            let v = -x * density(x);
+            Num::within(v, lost * unit() * v.abs() + underflow(x))
+        }
         Un::NormalCdf => Num::near(density(x), lost),
         Un::NormalQuantile if (1e-3..0.999).contains(&x) => {
             let y = special::quantile(x);
@@ -241,8 +253,9 @@ fn special_slope(op: Un, x: f64, large: bool) -> Num {
         Un::Sigmoid if x.abs() < 30.0 => Num::near(softplus(x).1 * softplus(-x).1, 16.0),
         Un::Softplus if x.abs() < 30.0 => Num::near(softplus(x).1, 16.0),
         Un::Wave if x.abs() < 20.0 => {
-            let e = (-x * x).exp();
-            Num::within((1.0 - 2.0 * x * x) * e, (16.0 + 8.0 * x * x) * (1.0 + 2.0 * x * x) * e * unit())
+            let (e, factor) = ((-x * x).exp(), 1.0 + 2.0 * x * x);
+            let lost = (16.0 + 8.0 * x * x) * factor * e * unit();
+            Num::within((1.0 - 2.0 * x * x) * e, lost + underflow(factor))
         }
         _ => Num::UNKNOWN,
     }
