@@ -129,3 +129,28 @@ registers! {
     f64: Eight64, Four64;
     f32: Sixteen32, Eight32;
 }
+
+/// Something that works on whole numbers or bytes, and is compiled for each level. Its method is to be inlined, with all that it
+/// calls.
+pub(crate) trait Plain {
+    /// What it returns.
+    type Output;
+    /// Runs it.
+    fn run(self) -> Self::Output;
+}
+
+struct Inlined<P>(P);
+impl<P: Plain> Task<f64> for Inlined<P> {
+    type Output = P::Output;
+    #[inline(always)]
+    unsafe fn run<L: Vector<Number = f64>>(self) -> P::Output {
+        self.0.run()
+    }
+}
+
+/// Runs it with the instructions of the present level.
+#[inline]
+pub(crate) fn at_present_level<P: Plain>(plain: P) -> P::Output {
+    // SAFETY: this task asks for nothing.
+    unsafe { f64::at_level(Inlined(plain)) }
+}

@@ -30,7 +30,7 @@ pub use keys::{Border, Facts, Key, Keys, Kind, LEAVES, OPERANDS, RADIUS};
 pub use lane::Lane;
 pub use launch::{Inspection, Kept, Launch, Recorded};
 pub use level::Level;
-pub(crate) use level::Registers;
+pub(crate) use level::{Plain, Registers, at_present_level};
 pub use program::{Assign, OUTPUTS, Program, Reduce, Written};
 pub use reverse::{Adjoint, BackOperand, Seed, reaches_all, reverse, takes_uniform, works_in_place};
 pub use shadow::{Shadow, Shadows};

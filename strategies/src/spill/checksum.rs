@@ -1,5 +1,7 @@
 //! Whether the bytes that come back are those that went.
 
+use crate::lanes::{Plain, at_present_level};
+
 /// A sum of bytes that differs when a fault has changed them. No defence against whoever changes them on purpose.
 ///
 /// Eight lanes side by side, each over every eighth word, so that the multiplications do not wait for one another. A
@@ -7,15 +9,27 @@
 /// checksum, and others have it once in 2⁶⁴ times. Missing bytes at the end count as 0, and the length tells such ends
 /// apart.
 pub(super) fn checksum(bytes: &[u8]) -> u64 {
-    let mut lanes: [u64; 8] = core::array::from_fn(|lane| mix(lane as u64, FACTOR));
-    let (chunks, rest) = bytes.as_chunks();
-    chunks.iter().for_each(|chunk| add(&mut lanes, chunk));
-    if !rest.is_empty() {
-        let mut last = [0; 64];
-        last[..rest.len()].copy_from_slice(rest);
-        add(&mut lanes, &last);
+    at_present_level(Sum(bytes))
+}
+
+struct Sum<'a>(&'a [u8]);
+
+impl Plain for Sum<'_> {
+    type Output = u64;
+    #[inline(always)]
+    fn run(self) -> u64 {
+        let mut lanes: [u64; 8] = core::array::from_fn(|lane| mix(lane as u64, FACTOR));
+        let (chunks, rest) = self.0.as_chunks();
+        for chunk in chunks {
+            add(&mut lanes, chunk);
+        }
+        if !rest.is_empty() {
+            let mut last = [0; 64];
+            last[..rest.len()].copy_from_slice(rest);
+            add(&mut lanes, &last);
+        }
+        lanes.into_iter().fold(self.0.len() as u64, mix)
     }
-    lanes.into_iter().fold(bytes.len() as u64, mix)
 }
 
 /// 2⁶⁴ divided by the golden ratio: odd, so that multiplying by it loses nothing, and with bits set all over.
@@ -24,7 +38,9 @@ const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
 #[inline(always)]
 fn add(lanes: &mut [u64; 8], chunk: &[u8; 64]) {
     let (words, _) = chunk.as_chunks();
-    lanes.iter_mut().zip(words).for_each(|(lane, word)| *lane = mix(*lane, u64::from_le_bytes(*word)));
+    for (lane, word) in lanes.iter_mut().zip(words) {
+        *lane = mix(*lane, u64::from_le_bytes(*word));
+    }
 }
 
 /// A product carries changes to higher bits only; the shift brings them back down. Of a change of the highest bit two
