@@ -451,7 +451,8 @@ pub(crate) struct Externals<V> {
 pub struct Arrays<V> {
     /// The slots of views that have been given out, counted from 1.
     slots: usize,
-    pool: Arc<Pool>,
+    /// Made with the first buffer.
+    pool: Option<Arc<Pool>>,
     numbers: PhantomData<V>,
 }
 
@@ -469,18 +470,14 @@ impl<V: Float> Arrays<V> {
     /// When the allocator has no memory.
     #[must_use]
     #[track_caller]
-    pub fn buffer(&self, length: usize) -> Buffer<V> {
-        self.pool.buffer(length)
+    pub fn buffer(&mut self, length: usize) -> Buffer<V> {
+        self.pool.get_or_insert_default().buffer(length)
     }
 }
 
 impl<V> Default for Externals<V> {
     fn default() -> Self {
-        Self {
-            list: Vec::new(),
-            companions: Vec::new(),
-            arrays: Arrays { slots: 0, pool: Arc::default(), numbers: PhantomData },
-        }
+        Self { list: Vec::new(), companions: Vec::new(), arrays: Arrays { slots: 0, pool: None, numbers: PhantomData } }
     }
 }
 
@@ -519,7 +516,7 @@ impl<V: Float> Externals<V> {
             Deed::Function(_) => None,
         });
         let used: usize = launches.sum();
-        MemoryUsage { used, reserved: used + self.arrays.pool.bytes() }
+        MemoryUsage { used, reserved: used + self.arrays.pool.as_ref().map_or(0, |pool| pool.bytes()) }
     }
 
     /// Bytes of the functions, and of the companions.
