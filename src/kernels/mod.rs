@@ -28,7 +28,7 @@
 //!     (x, sum)
 //! });
 //! let adjoints = tape.sweep(&[(&sum, 1.0)])?;
-//! assert_eq!(*adjoints.of_view(&x)?, [2.0, -14.0, 26.0]);
+//! assert_eq!(*adjoints.of_view(&x)?, [2.0, -16.0, 26.0]);
 //! # Ok::<(), tapewright::Error>(())
 //! ```
 

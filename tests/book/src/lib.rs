@@ -68,6 +68,10 @@ chapters! {
     external_functions "book/src/decisions/2026-11-21-external-functions.md";
     positions "book/src/decisions/2026-11-21-positions.md";
     time_loops "book/src/decisions/2026-11-21-time-loops.md";
+    zero_times_anything "book/src/decisions/2026-11-22-zero-times-anything.md";
+    levels "book/src/decisions/2026-11-22-levels.md";
+    recording_numbers "book/src/decisions/2026-11-22-recording-numbers.md";
+    wide_tests "book/src/decisions/2026-11-22-wide-tests.md";
     array_kernels "book/src/decisions/2026-11-22-array-kernels.md";
 }
 
