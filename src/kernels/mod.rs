@@ -41,7 +41,9 @@ mod view;
 
 pub use launch::{deep_copy, dot, fill, norm_squared, parallel_for, parallel_max, parallel_min, parallel_sum};
 pub use operands::{Body, Mode, Modes, Operand, Operands, Reads, Slot, Writes};
-pub use rules::{Absolute, At, ByRule, ByRule2, Maximum, Minimum, Minus, Negation, Over, Plus, Root, Square, Times};
+pub use rules::{
+    Absolute, Adds, At, ByRule, ByRule2, Divides, Maximum, Minimum, Multiplies, Negation, Root, Square, Subtracts,
+};
 pub use tapewright_strategies::lanes::Level;
 pub use term::{Argument, Term, Where};
 pub use token::{Field, Field1, Field2, Field3, Field4};

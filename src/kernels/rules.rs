@@ -11,8 +11,8 @@ use tapewright_strategies::shape::Edge;
 
 /// x + y.
 #[derive(Clone, Copy, Debug)]
-pub struct Plus;
-impl LaneOperator for Plus {
+pub struct Adds;
+impl LaneOperator for Adds {
     const LEFT: Slope = Slope::One;
     const RIGHT: Slope = Slope::One;
     #[inline(always)]
@@ -31,8 +31,8 @@ impl LaneOperator for Plus {
 
 /// x − y.
 #[derive(Clone, Copy, Debug)]
-pub struct Minus;
-impl LaneOperator for Minus {
+pub struct Subtracts;
+impl LaneOperator for Subtracts {
     const LEFT: Slope = Slope::One;
     const RIGHT: Slope = Slope::MinusOne;
     #[inline(always)]
@@ -51,8 +51,8 @@ impl LaneOperator for Minus {
 
 /// x·y.
 #[derive(Clone, Copy, Debug)]
-pub struct Times;
-impl LaneOperator for Times {
+pub struct Multiplies;
+impl LaneOperator for Multiplies {
     const LEFT: Slope = Slope::OfOther;
     const RIGHT: Slope = Slope::OfOther;
     #[inline(always)]
@@ -71,8 +71,8 @@ impl LaneOperator for Times {
 
 /// x/y.
 #[derive(Clone, Copy, Debug)]
-pub struct Over;
-impl LaneOperator for Over {
+pub struct Divides;
+impl LaneOperator for Divides {
     const LEFT: Slope = Slope::OfOther;
     const RIGHT: Slope = Slope::OfAll;
     #[inline(always)]

@@ -1,6 +1,8 @@
 //! The expressions of kernels: operators and functions.
 
-use super::rules::{Absolute, At, ByRule, ByRule2, Maximum, Minimum, Minus, Negation, Over, Plus, Root, Square, Times};
+use super::rules::{
+    Absolute, Adds, At, ByRule, ByRule2, Divides, Maximum, Minimum, Multiplies, Negation, Root, Square, Subtracts,
+};
 use crate::math::exponential::{Exp, Exp2, ExpM1, Ln, Ln1p, Log, Log2, Log10, LogAddExp, Sigmoid, Softplus};
 use crate::math::hyperbolic::{Acosh, Asinh, Atanh, Cosh, Sinh, Tanh};
 use crate::math::power::{Cbrt, Hypot, Pow, Powi, Recip};
@@ -9,7 +11,7 @@ use crate::math::special::{Beta, Digamma, Erf, Erfc, Gamma, LnGamma, NormalCdf, 
 use crate::math::trigonometric::{Acos, Asin, Atan, Atan2, Cos, Sin, Tan, ToDegrees, ToRadians};
 use crate::math::{Binary, Unary};
 use core::ops::{Add, Div, Mul, Neg, Sub};
-use tapewright_strategies::lanes::{Bin, Compared, Condition, Constant, Joined, Let, Local, Node, Select, Un};
+use tapewright_strategies::lanes::{Apply, Apply2, Compared, Condition, Constant, Joined, Let, Local, Node, Select};
 
 /// An expression in a kernel: what a token's `at` returns, and what operators and functions make of it. It has no value: the
 /// kernel runs once, and the expression is computed at every point of the range afterwards.
@@ -54,34 +56,34 @@ impl Argument for f64 {
 macro_rules! operators {
     ($($trait:ident $method:ident $rule:ident;)*) => { $(
         impl<A: Node, B: Node> $trait<Term<B>> for Term<A> {
-            type Output = Term<Bin<$rule, A, B>>;
+            type Output = Term<Apply2<$rule, A, B>>;
             #[inline(always)]
-            fn $method(self, other: Term<B>) -> Self::Output { Term(Bin::of(self.0, other.0)) }
+            fn $method(self, other: Term<B>) -> Self::Output { Term(Apply2::of(self.0, other.0)) }
         }
         impl<A: Node> $trait<f64> for Term<A> {
-            type Output = Term<Bin<$rule, A, Constant>>;
+            type Output = Term<Apply2<$rule, A, Constant>>;
             #[inline(always)]
-            fn $method(self, other: f64) -> Self::Output { Term(Bin::of(self.0, Constant(other))) }
+            fn $method(self, other: f64) -> Self::Output { Term(Apply2::of(self.0, Constant(other))) }
         }
         impl<B: Node> $trait<Term<B>> for f64 {
-            type Output = Term<Bin<$rule, Constant, B>>;
+            type Output = Term<Apply2<$rule, Constant, B>>;
             #[inline(always)]
-            fn $method(self, other: Term<B>) -> Self::Output { Term(Bin::of(Constant(self), other.0)) }
+            fn $method(self, other: Term<B>) -> Self::Output { Term(Apply2::of(Constant(self), other.0)) }
         }
     )* };
 }
 operators! {
-    Add add Plus;
-    Sub sub Minus;
-    Mul mul Times;
-    Div div Over;
+    Add add Adds;
+    Sub sub Subtracts;
+    Mul mul Multiplies;
+    Div div Divides;
 }
 
 impl<A: Node> Neg for Term<A> {
-    type Output = Term<Un<Negation, A>>;
+    type Output = Term<Apply<Negation, A>>;
     #[inline(always)]
     fn neg(self) -> Self::Output {
-        Term(Un::of(self.0))
+        Term(Apply::of(self.0))
     }
 }
 
@@ -91,7 +93,7 @@ macro_rules! unary_methods {
         impl<A: Node> Term<A> { $(
             $(#[$doc])*
             #[inline(always)]
-            pub fn $method(self) -> Term<Un<$rule, A>> { Term(Un::of(self.0)) }
+            pub fn $method(self) -> Term<Apply<$rule, A>> { Term(Apply::of(self.0)) }
         )* }
     };
 }
@@ -178,8 +180,8 @@ macro_rules! binary_methods {
         impl<A: Node> Term<A> { $(
             $(#[$doc])*
             #[inline(always)]
-            pub fn $method<B: Argument>(self, other: B) -> Term<Bin<$rule, A, B::Node>> {
-                Term(Bin::of(self.0, other.into_node()))
+            pub fn $method<B: Argument>(self, other: B) -> Term<Apply2<$rule, A, B::Node>> {
+                Term(Apply2::of(self.0, other.into_node()))
             }
         )* }
     };
@@ -208,13 +210,13 @@ binary_methods! {
 }
 
 /// x limited from below, then from above.
-type Clamped<A> = Term<Bin<ByRule2<AtMost>, Bin<ByRule2<AtLeast>, A, Constant>, Constant>>;
+type Clamped<A> = Term<Apply2<ByRule2<AtMost>, Apply2<ByRule2<AtLeast>, A, Constant>, Constant>>;
 
 impl<A: Node> Term<A> {
     /// Whole power.
     #[inline(always)]
-    pub fn powi(self, n: i32) -> Term<Bin<ByRule2<Powi>, A, Constant>> {
-        Term(Bin::of(self.0, Constant(f64::from(n))))
+    pub fn powi(self, n: i32) -> Term<Apply2<ByRule2<Powi>, A, Constant>> {
+        Term(Apply2::of(self.0, Constant(f64::from(n))))
     }
 
     /// The value limited to [`low`, `high`]; at a bound the slope is 1, outside 0, and a NaN stays.
@@ -226,19 +228,19 @@ impl<A: Node> Term<A> {
     #[track_caller]
     pub fn clamp(self, low: f64, high: f64) -> Clamped<A> {
         assert!(low <= high, "clamp needs low ≤ high, not {low} and {high}");
-        Term(Bin::of(Bin::of(self.0, Constant(low)), Constant(high)))
+        Term(Apply2::of(Apply2::of(self.0, Constant(low)), Constant(high)))
     }
 
     /// Your own rule of one argument; see [`Unary`].
     #[inline(always)]
-    pub fn unary<R: Unary>(self) -> Term<Un<ByRule<R>, A>> {
-        Term(Un::of(self.0))
+    pub fn unary<R: Unary>(self) -> Term<Apply<ByRule<R>, A>> {
+        Term(Apply::of(self.0))
     }
 
     /// Your own rule of two arguments; see [`Binary`].
     #[inline(always)]
-    pub fn binary<R: Binary, B: Argument>(self, other: B) -> Term<Bin<ByRule2<R>, A, B::Node>> {
-        Term(Bin::of(self.0, other.into_node()))
+    pub fn binary<R: Binary, B: Argument>(self, other: B) -> Term<Apply2<ByRule2<R>, A, B::Node>> {
+        Term(Apply2::of(self.0, other.into_node()))
     }
 
     /// Computes the expression once for all its uses in `f`, which gets it as a temporary. Expressions are trees: one that occurs

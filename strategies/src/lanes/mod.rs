@@ -35,6 +35,6 @@ pub use program::{Assign, OUTPUTS, Program, Reduce, Written};
 pub use reverse::{Adjoint, BackOperand, Seed, reaches_all, reverse, takes_uniform, works_in_place};
 pub use shadow::{Shadow, Shadows};
 pub use tree::{
-    Bin, Compared, Comparing, Condition, Constant, Joined, LaneFunction, LaneOperator, Let, Local, New, Node, Number,
-    Read, Select, Slope, Un,
+    Apply, Apply2, Compared, Comparing, Condition, Constant, Joined, LaneFunction, LaneOperator, Let, Local, New, Node,
+    Number, Read, Select, Slope,
 };

@@ -184,16 +184,16 @@ pub trait LaneOperator: Copy + Send + Sync + 'static {
 
 /// A function of one argument.
 #[derive(Clone, Copy, Debug)]
-pub struct Un<F, A>(PhantomData<F>, A);
-impl<F, A> Un<F, A> {
+pub struct Apply<F, A>(PhantomData<F>, A);
+impl<F, A> Apply<F, A> {
     /// This function of that argument.
     #[inline(always)]
     pub const fn of(argument: A) -> Self {
         Self(PhantomData, argument)
     }
 }
-impl<F, A> Sealed for Un<F, A> {}
-impl<F: LaneFunction, A: Node> Node for Un<F, A> {
+impl<F, A> Sealed for Apply<F, A> {}
+impl<F: LaneFunction, A: Node> Node for Apply<F, A> {
     const USED: Keys = A::USED;
     const NEEDS: Keys = A::NEEDS.and(A::READS.when(!A::USED.is_empty() && matches!(F::SLOPE, Slope::OfAll)));
     const READS: Keys = A::READS;
@@ -226,15 +226,15 @@ impl<F: LaneFunction, A: Node> Node for Un<F, A> {
 
 /// A function of two arguments.
 #[derive(Clone, Copy, Debug)]
-pub struct Bin<F, A, B>(PhantomData<F>, A, B);
-impl<F, A, B> Bin<F, A, B> {
+pub struct Apply2<F, A, B>(PhantomData<F>, A, B);
+impl<F, A, B> Apply2<F, A, B> {
     /// This function of those arguments.
     #[inline(always)]
     pub const fn of(left: A, right: B) -> Self {
         Self(PhantomData, left, right)
     }
 }
-impl<F, A, B> Sealed for Bin<F, A, B> {}
+impl<F, A, B> Sealed for Apply2<F, A, B> {}
 
 /// What a partial with this slope needs, where `own` and `other` are the leaves of the argument and of the other one.
 const fn needed(slope: Slope, used: bool, own: Keys, other: Keys) -> Keys {
@@ -255,7 +255,7 @@ fn through<L: Lane>(slope: Slope, seed: L, partial: impl FnOnce() -> L) -> L {
     }
 }
 
-impl<F: LaneOperator, A: Node, B: Node> Node for Bin<F, A, B> {
+impl<F: LaneOperator, A: Node, B: Node> Node for Apply2<F, A, B> {
     const USED: Keys = A::USED.and(B::USED);
     const NEEDS: Keys = {
         let (left, right) = (!A::USED.is_empty(), !B::USED.is_empty());
