@@ -30,14 +30,15 @@ under() {
     run -Zmiri-ignore-leaks --test soundness
 }
 
-# Tests of the whole library: zero times infinity, and what comparisons leave with a recording. They read the system's clock and
+# Tests of the whole library: zero times infinity, what comparisons leave with a recording, and schedules that lie. They read the system's clock and
 # files, and compare numbers of functions whose last bits the interpreter would otherwise change at random.
 library() {
     local kit="-p tapewright-kit-tests"
     export MIRIFLAGS="-Zmiri-strict-provenance -Zmiri-disable-isolation -Zmiri-deterministic-floats"
-    echo "miri, $name borrows: zero_times_infinity, replay"
+    echo "miri, $name borrows: zero_times_infinity, replay, faulty_schedules"
     cargo +nightly miri test -q $kit --test zero_times_infinity
     cargo +nightly miri test -q $kit --test replay -- stale_variables in_a_pause questions
+    cargo +nightly miri test -q -p tapewright --test faulty_schedules -- lies_of a_refused_store slots_of the_number_of
 }
 
 # The models run side by side, and share the tests that take long.
