@@ -28,6 +28,8 @@ const STORED: &str = "the ledger has the snapshot";
 #[derive(Clone, Copy)]
 struct OnDisk {
     shape: u64,
+    /// Bytes.
+    length: usize,
     checksum: u64,
 }
 
@@ -99,7 +101,7 @@ impl<X> Snapshots<X> {
         let at = self.offset(slot);
         let checksum = file.write_checked(&self.buffer, at)?;
         self.file_bytes = self.file_bytes.max(at + self.stride);
-        self.on_disk.insert(slot, OnDisk { shape: shape(state), checksum });
+        self.on_disk.insert(slot, OnDisk { shape: shape(state), length: self.buffer.len(), checksum });
         Ok(())
     }
 
@@ -115,7 +117,7 @@ impl<X> Snapshots<X> {
         X: Variables<Passive<V>, With<Passive<V>> = X>,
     {
         let kept = self.on_disk.get(&slot).filter(|kept| kept.shape == shape(like));
-        let Some(&OnDisk { checksum, .. }) = kept else {
+        let Some(&OnDisk { checksum, length, .. }) = kept else {
             return Err(SweepError::Unsupported {
                 what: String::from(
                     "snapshots on disk hold numbers only, and the shape of this loop's state changes from step to step: keep all \
@@ -123,7 +125,10 @@ impl<X> Snapshots<X> {
                 ),
             });
         };
-        self.buffer.resize(8 * rerun::visited(like), 0);
+        if 8 * rerun::visited(like) != length {
+            rerun::contradiction::<X>(format_args!("`visit` gives another number of variables than before"));
+        }
+        self.buffer.resize(length, 0);
         let at = self.offset(slot);
         let what = format!("the snapshot in slot {slot} of {name}");
         self.file.as_ref().expect(STORED).read_checked(&mut self.buffer, at, checksum, &what)?;
