@@ -7,9 +7,9 @@ use crate::expr::Real;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use tapewright_strategies::lanes::{
-    Assign, Buffer, Facts, Grid, Kept, Node, Number, Operand, Program, Read, Recorded, Reduce, extremum, run, sum,
+    Assign, Buffer, Facts, Grid, Kept, Launch, Node, Number, Operand, Program, Read, Recorded, Reduce, extremum, run, sum,
 };
-use tapewright_strategies::{TapeNumber, Taping};
+use tapewright_strategies::{Dependence, Flow, Taping};
 
 /// Computes expressions at every point of a range, and writes them to the operands that are given as `&mut`, in their order.
 ///
@@ -149,8 +149,35 @@ type New<S> = Option<Arc<Buffer<<S as Taping>::Value>>>;
 struct Start<'a, S: Taping, const R: usize> {
     grid: Grid,
     slots: SmallVec<[Slot<'a, S, R>; 4]>,
-    /// The recording in which it will be kept.
-    recording: Option<TapeNumber>,
+    flow: Flow,
+}
+
+/// What a variable is as an array: none.
+const fn nothing<'a, V>() -> &'a Dependence<V> {
+    &Dependence::Nothing
+}
+
+/// Has a launch recorded that has run, or its tangents carried; what is written then depends on what is returned.
+#[track_caller]
+pub(super) fn note<S: Taping, const W: usize>(
+    flow: Flow,
+    launch: impl Launch<S::Value>,
+    arrays: &[&Dependence<S::Value>],
+    inputs: &[(S::Value, &S::Id)],
+    outputs: &[S::Value],
+    each: &mut dyn FnMut(S::Value, S::Id),
+) -> SmallVec<[Dependence<S::Value>; W]> {
+    match flow {
+        Flow::Nowhere => {
+            outputs.iter().for_each(|value| each(*value, S::passive()));
+            SmallVec::new()
+        }
+        Flow::Recorded(number) => {
+            S::record_launch(number, inputs, outputs, Box::new(launch), each);
+            SmallVec::new()
+        }
+        Flow::Forward => S::carry_launch(&launch, arrays, inputs, outputs, each).into(),
+    }
 }
 
 impl<'a, S: Taping, const R: usize> Start<'a, S, R> {
@@ -158,20 +185,8 @@ impl<'a, S: Taping, const R: usize> Start<'a, S, R> {
     fn new<O: Operands<S, R> + 'a>(range: Points<R>, operands: O) -> Self {
         let slots = operands.slots();
         let mut shape = None;
-        let mut numbers = SmallVec::<[TapeNumber; 8]>::new();
-        let mut ids = SmallVec::<[&S::Id; 4]>::new();
-        for (k, slot) in slots.iter().enumerate() {
-            let view = match slot {
-                Slot::Read(view) => *view,
-                Slot::Write(view) => &**view,
-                Slot::Number(variable) => {
-                    ids.push(variable.id());
-                    continue;
-                }
-            };
-            numbers.push(view.number);
-            let expected = *shape.get_or_insert(view.shape());
-            let found = view.shape();
+        for (k, found) in slots.iter().enumerate().filter_map(|(k, slot)| Some((k, slot.view()?.shape()))) {
+            let expected = *shape.get_or_insert(found);
             assert!(
                 expected == found,
                 "the views of a launch have one shape: operand {k} has {found:?}, not {expected:?}"
@@ -180,8 +195,28 @@ impl<'a, S: Taping, const R: usize> Start<'a, S, R> {
         let shape = shape.expect("a launch has a view among its operands");
         let grid = Grid::new(&shape, &range.0);
         let grid = grid.unwrap_or_else(|bad| panic!("this launch cannot run: {bad}"));
-        let recording = S::recording(&numbers, &ids);
-        Self { grid, slots, recording }
+        let mut start = Self { grid, slots, flow: Flow::Nowhere };
+        start.flow = {
+            let ids: SmallVec<[&S::Id; 4]> = start.variables().map(|(_, id)| id).collect();
+            S::flow(&start.dependences(), &ids)
+        };
+        start
+    }
+
+    /// What the operands depend on; variables depend on nothing that arrays know.
+    fn dependences(&self) -> SmallVec<[&Dependence<S::Value>; 8]> {
+        self.slots.iter().map(|slot| slot.view().map_or(nothing(), |view| &view.dependence)).collect()
+    }
+
+    fn variables(&self) -> impl Iterator<Item = (S::Value, &S::Id)> {
+        self.slots.iter().filter_map(|slot| match slot {
+            Slot::Number(variable) => Some((variable.value(), variable.id())),
+            _ => None,
+        })
+    }
+
+    const fn is_passive(&self) -> bool {
+        matches!(self.flow, Flow::Nowhere)
     }
 
     /// The operands of a launch that writes nothing.
@@ -198,48 +233,31 @@ impl<'a, S: Taping, const R: usize> Start<'a, S, R> {
     fn kept<P: Program>(&self) -> SmallVec<[Kept<S::Value>; 4]> {
         let mut inputs = 0;
         let kept = |(k, slot): (usize, &Slot<'a, S, R>)| {
-            let view = match slot {
-                &Slot::Read(view) => view,
-                Slot::Write(view) => view,
-                Slot::Number(variable) => {
-                    inputs += 1;
-                    let number = Some((variable.value(), inputs - 1));
-                    return Kept { before: 0, after: None, values: None, new: None, number };
-                }
-            };
-            let values = Facts::has(P::KEPT.views, k).then(|| Arc::clone(&view.values));
-            Kept { before: view.place().map_or(0, |(_, slot)| slot), after: None, values, new: None, number: None }
+            let mut kept = Kept { before: 0, after: None, values: None, new: None, number: None };
+            if let Slot::Number(variable) = slot {
+                kept.number = Some((variable.value(), inputs));
+                inputs += 1;
+            }
+            if let Some(view) = slot.view() {
+                kept.before = view.recorded_slot();
+                kept.values = Facts::has(P::KEPT.views, k).then(|| Arc::clone(&view.values));
+            }
+            kept
         };
         self.slots.iter().enumerate().map(kept).collect()
-    }
-
-    #[track_caller]
-    fn record<P: Program>(
-        &self,
-        program: P,
-        grid: Grid,
-        kept: SmallVec<[Kept<S::Value>; 4]>,
-        value: &[S::Value],
-    ) -> Real<S> {
-        let number = self.recording.expect("it is recorded");
-        let variables = self.slots.iter().filter_map(|slot| match slot {
-            Slot::Number(variable) => Some((variable.value(), variable.id())),
-            _ => None,
-        });
-        let variables: SmallVec<[(S::Value, &S::Id); 4]> = variables.collect();
-        let mut result = Real::undefined();
-        let launch = Box::new(Recorded::new(program, grid, kept));
-        S::record_launch(number, &variables, value, launch, &mut |value, id| result = Real::from_parts(value, id));
-        result
     }
 
     /// Records a reduction with this value.
     #[track_caller]
     fn reduce<P: Program>(&self, program: P, grid: Grid, value: S::Value) -> Real<S> {
-        if self.recording.is_none() || P::USED.is_empty() {
+        if self.is_passive() || P::USED.is_empty() {
             return Real::constant(value);
         }
-        self.record(program, grid, self.kept::<P>(), &[value])
+        let (mut result, launch) = (Real::undefined(), Recorded::new(program, grid, self.kept::<P>()));
+        let variables: SmallVec<[(S::Value, &S::Id); 4]> = self.variables().collect();
+        let mut each = |value, id| result = Real::from_parts(value, id);
+        note::<S, 0>(self.flow, launch, &self.dependences(), &variables, &[value], &mut each);
+        result
     }
 
     /// Finds the largest or the smallest value of a reduction.
@@ -259,7 +277,7 @@ impl<'a, S: Taping, const R: usize> Start<'a, S, R> {
             return buffer;
         }
         let mut found = None;
-        if let Some(number) = self.recording {
+        if let Flow::Recorded(number) = self.flow {
             S::with_arrays(number, &mut |arrays| found = Some(Arc::new(arrays.buffer(length))));
         }
         found.unwrap_or_else(|| Arc::new(Buffer::zeros(length)))
@@ -270,7 +288,7 @@ impl<'a, S: Taping, const R: usize> Start<'a, S, R> {
     fn write<P: Program>(&mut self, program: P) {
         self.refuse_half_constant();
         // What partials need is kept first: a view whose values are kept is not written in place.
-        let mut kept = if self.recording.is_some() { self.kept::<P>() } else { SmallVec::new() };
+        let mut kept = if self.is_passive() { SmallVec::new() } else { self.kept::<P>() };
         let mut news = SmallVec::<[New<S>; 8]>::new();
         for k in 0..self.slots.len() {
             let beside = Facts::has(P::LEAVES.beside, k);
@@ -286,10 +304,20 @@ impl<'a, S: Taping, const R: usize> Start<'a, S, R> {
                 view.spare = Some(core::mem::replace(&mut view.values, new)).filter(|old| Arc::strong_count(old) == 1);
             }
         }
-        self.assign_slots::<P>(&mut kept);
-        if self.recording.is_some() {
-            self.record(program, self.grid, kept, &[]);
+        let mut written = self.give_slots::<P>(&mut kept);
+        if !self.is_passive() {
+            let launch = Recorded::new(program, self.grid, kept);
+            let variables: SmallVec<[(S::Value, &S::Id); 4]> = self.variables().collect();
+            let moving = note::<S, 1>(self.flow, launch, &self.dependences(), &variables, &[], &mut |_, _| {});
+            if self.flow == Flow::Forward {
+                written = moving.into_iter().collect();
+            }
         }
+        let views = self.slots.iter_mut().filter_map(|slot| match slot {
+            Slot::Write(view) => Some(view),
+            _ => None,
+        });
+        views.zip(written).for_each(|(view, dependence)| view.set_dependence(dependence));
     }
 
     /// Fails if a part of an active view would become a constant while the recording is paused.
@@ -298,7 +326,7 @@ impl<'a, S: Taping, const R: usize> Start<'a, S, R> {
         let active = |slot: &Slot<'a, S, R>| matches!(slot, Slot::Write(view) if view.is_active());
         let part = self.grid.points() > 0 && !self.grid.is_all();
         assert!(
-            self.recording.is_some() || !part || !self.slots.iter().any(active),
+            !self.is_passive() || !part || !self.slots.iter().any(active),
             "a part of a view cannot become a constant: the recording is paused, and this launch writes to a range of an active view"
         );
     }
@@ -322,22 +350,26 @@ impl<'a, S: Taping, const R: usize> Start<'a, S, R> {
         run(program, &grid, &mut operands);
     }
 
-    /// Gives the views that were written their slots.
-    fn assign_slots<P: Program>(&mut self, kept: &mut [Kept<S::Value>]) {
-        let recording = self.recording;
-        for (k, slot) in self.slots.iter_mut().enumerate() {
+    /// What the views that were written will depend on, as their slots in a recording are known.
+    fn give_slots<P: Program>(&self, kept: &mut [Kept<S::Value>]) -> SmallVec<[Dependence<S::Value>; 1]> {
+        let mut written = SmallVec::new();
+        for (k, slot) in self.slots.iter().enumerate() {
             let Slot::Write(view) = slot else { continue };
-            let Some(number) = recording else {
-                view.set_slot(TapeNumber::default(), 0);
-                continue;
+            let dependence = match self.flow {
+                Flow::Nowhere | Flow::Forward => Dependence::Nothing,
+                Flow::Recorded(_) if view.is_active() && !view.is_copied() => view.dependence.clone(),
+                Flow::Recorded(number) => {
+                    let mut slot = 0;
+                    S::with_arrays(number, &mut |arrays| slot = arrays.slot());
+                    Dependence::Recorded { number, slot }
+                }
             };
-            if !view.is_active() || view.is_copied() {
-                let mut fresh = 0;
-                S::with_arrays(number, &mut |arrays| fresh = arrays.slot());
-                view.set_slot(number, fresh);
+            if let Some(kept) = kept.get_mut(k) {
+                kept.after = Some(if let Dependence::Recorded { slot, .. } = dependence { slot } else { 0 });
+                kept.new = Facts::has(P::KEPT.new, k).then(|| Arc::clone(&view.values));
             }
-            kept[k].after = Some(view.slot);
-            kept[k].new = Facts::has(P::KEPT.new, k).then(|| Arc::clone(&view.values));
+            written.push(dependence);
         }
+        written
     }
 }

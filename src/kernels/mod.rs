@@ -37,6 +37,7 @@ mod operands;
 mod rules;
 mod term;
 mod token;
+mod transfer;
 mod view;
 
 pub use launch::{deep_copy, dot, fill, norm_squared, parallel_for, parallel_max, parallel_min, parallel_sum};
@@ -44,8 +45,9 @@ pub use operands::{Body, Mode, Modes, Operand, Operands, Reads, Slot, Writes};
 pub use rules::{
     Absolute, Adds, At, ByRule, ByRule2, Divides, Maximum, Minimum, Multiplies, Negation, Root, Square, Subtracts,
 };
-pub use tapewright_strategies::lanes::Level;
+pub use tapewright_strategies::lanes::{Indices, Level};
 pub use term::{Argument, Term, Where};
 pub use token::{Field, Field1, Field2, Field3, Field4};
+pub use transfer::{gather, scatter, scatter_add};
 pub(crate) use view::checked;
 pub use view::{Points, View};

@@ -19,6 +19,18 @@ pub enum Slot<'a, S: Taping, const R: usize> {
     Number(&'a Real<S>),
 }
 
+impl<S: Taping, const R: usize> Slot<'_, S, R> {
+    /// The view; `None` if it is a variable.
+    #[must_use]
+    pub const fn view(&self) -> Option<&View<S, R>> {
+        match self {
+            Self::Read(view) => Some(view),
+            Self::Write(view) => Some(view),
+            Self::Number(_) => None,
+        }
+    }
+}
+
 /// One operand of a kernel: `&view`, which it reads; `&mut view`, which it writes and may read; or `&variable`, a number that all
 /// points share.
 #[diagnostic::on_unimplemented(

@@ -6,7 +6,8 @@ use core::ops::Range;
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use tapewright_strategies::lanes::Buffer;
-use tapewright_strategies::{TapeNumber, Taping};
+use tapewright_strategies::num_traits::Zero;
+use tapewright_strategies::{Dependence, Forward, Tangents, TapeNumber, Taping};
 
 /// An array of rank `R`, from 1 to 4, whose elements are variables of strategy `S`. The last dimension is the one in which elements
 /// are neighbours in memory.
@@ -23,9 +24,8 @@ pub struct View<S: Taping, const R: usize> {
     pub(super) values: Arc<Buffer<S::Value>>,
     /// What it held before a launch that could not write in place, for the next such launch.
     pub(super) spare: Option<Arc<Buffer<S::Value>>>,
-    /// The recording; 0 if it is passive.
-    pub(super) number: TapeNumber,
-    pub(super) slot: usize,
+    /// What the elements depend on.
+    pub(super) dependence: Dependence<S::Value>,
     /// Whether another view may have the same slot.
     copied: AtomicBool,
     strategy: PhantomData<fn() -> S>,
@@ -69,14 +69,22 @@ impl<S: Taping, const R: usize> View<S, R> {
 
     pub(crate) fn on(shape: [usize; R], values: Arc<Buffer<S::Value>>) -> Self {
         const { assert!(R >= 1 && R <= 4, "views have one to four dimensions") };
-        let number = TapeNumber::default();
-        Self { shape, values, spare: None, number, slot: 0, copied: AtomicBool::new(false), strategy: PhantomData }
+        let (dependence, copied) = (Dependence::Nothing, AtomicBool::new(false));
+        Self { shape, values, spare: None, dependence, copied, strategy: PhantomData }
     }
 
-    /// Makes it a variable of a recording.
-    pub(crate) fn set_slot(&mut self, number: TapeNumber, slot: usize) {
-        (self.number, self.slot) = (number, slot);
+    /// Says what the elements depend on, which were written.
+    pub(crate) fn set_dependence(&mut self, dependence: Dependence<S::Value>) {
+        self.dependence = dependence;
         self.copied.store(false, Ordering::Relaxed);
+    }
+
+    /// Its slot before a launch; 0 if it has none.
+    pub(super) const fn recorded_slot(&self) -> usize {
+        match self.dependence {
+            Dependence::Recorded { slot, .. } => slot,
+            _ => 0,
+        }
     }
 
     /// Whether another view may have the same slot.
@@ -114,10 +122,10 @@ impl<S: Taping, const R: usize> View<S, R> {
         self.values.to_vec()
     }
 
-    /// Whether it depends on inputs of a recording.
+    /// Whether it depends on inputs of a recording, or carries tangents in forward mode.
     #[must_use]
-    pub fn is_active(&self) -> bool {
-        self.number != TapeNumber::default()
+    pub const fn is_active(&self) -> bool {
+        !matches!(self.dependence, Dependence::Nothing)
     }
 
     /// All points.
@@ -133,8 +141,67 @@ impl<S: Taping, const R: usize> View<S, R> {
     }
 
     /// The recording and the slot in it; `None` if it is passive.
-    pub(crate) fn place(&self) -> Option<(TapeNumber, usize)> {
-        self.is_active().then_some((self.number, self.slot))
+    pub(crate) const fn place(&self) -> Option<(TapeNumber, usize)> {
+        match self.dependence {
+            Dependence::Recorded { number, slot } => Some((number, slot)),
+            _ => None,
+        }
+    }
+
+    /// A view of the same elements, in the same order, with another shape.
+    ///
+    /// # Panics
+    ///
+    /// When that shape has another number of elements.
+    #[must_use]
+    #[track_caller]
+    pub fn reshape<const Q: usize>(&self, shape: [usize; Q]) -> View<S, Q> {
+        let (from, to) = (self.len(), length(&shape));
+        assert!(from == to, "a view of shape {:?} has {from} elements, so it cannot have shape {shape:?}", self.shape);
+        self.copied.store(true, Ordering::Relaxed);
+        let mut view = View::on(shape, Arc::clone(&self.values));
+        view.dependence = self.dependence.clone();
+        view.copied.store(true, Ordering::Relaxed);
+        view
+    }
+}
+
+impl<S: Forward, const R: usize> View<S, R> {
+    /// A view with these elements that moves, in forward mode: `tangents(k)` are those along direction `k`, the last dimension running
+    /// fastest.
+    ///
+    /// ```
+    /// use tapewright::{kernels::{View, parallel_sum}, prelude::*};
+    ///
+    /// let x = View::<Tangent<1>, 1>::moving([3], &[1.0, 2.0, 3.0], |_| vec![0.0, 1.0, 0.0]);
+    /// let energy = parallel_sum(x.all(), &x, |x| x.at::<0>().square());
+    /// assert_eq!((energy.value(), energy.tangent()), (14.0, [4.0]));
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When there are not as many elements or tangents as the shape says, and when the shape has a dimension of length 0.
+    #[must_use]
+    #[track_caller]
+    pub fn moving(shape: [usize; R], elements: &[S::Value], mut tangents: impl FnMut(usize) -> Vec<S::Value>) -> Self {
+        let mut view = Self::new(shape, elements);
+        let directions = (0..S::DIRECTIONS).map(|k| Some(Buffer::copy_of(checked(&shape, &tangents(k)))));
+        view.dependence = Dependence::Moving(Tangents::new(directions));
+        view
+    }
+
+    /// The tangents of all elements along direction `k`, the last dimension running fastest.
+    ///
+    /// # Panics
+    ///
+    /// When the view belongs to another evaluation than the one that runs, and unless `k` < [`Forward::DIRECTIONS`].
+    #[must_use]
+    #[track_caller]
+    pub fn tangents(&self, k: usize) -> Vec<S::Value> {
+        assert!(k < S::DIRECTIONS, "there are {} directions, so there is none with number {k}", S::DIRECTIONS);
+        let Dependence::Moving(tangents) = &self.dependence else { return vec![S::Value::zero(); self.len()] };
+        tangents.assert_present();
+        tangents.along(k).map_or_else(|| vec![S::Value::zero(); self.len()], |tangents| tangents.to_vec())
     }
 }
 
@@ -146,11 +213,18 @@ fn length(shape: &[usize]) -> usize {
     product.unwrap_or_else(|| panic!("a view of shape {shape:?} has more elements than there can be"))
 }
 
+/// The number of elements of this shape, if there are as many.
+#[track_caller]
+pub(super) fn checked_length(shape: &[usize], found: usize) -> usize {
+    let expected = length(shape);
+    assert!(expected == found, "a view of shape {shape:?} has {expected} elements, not {found}");
+    expected
+}
+
 /// The elements, if there are as many as the shape says.
 #[track_caller]
 pub(crate) fn checked<'e, V>(shape: &[usize], elements: &'e [V]) -> &'e [V] {
-    let (expected, found) = (length(shape), elements.len());
-    assert!(expected == found, "a view of shape {shape:?} has {expected} elements, not {found}");
+    checked_length(shape, elements.len());
     elements
 }
 
@@ -161,8 +235,7 @@ impl<S: Taping, const R: usize> Clone for View<S, R> {
             shape: self.shape,
             values: Arc::clone(&self.values),
             spare: None,
-            number: self.number,
-            slot: self.slot,
+            dependence: self.dependence.clone(),
             copied: AtomicBool::new(true),
             strategy: PhantomData,
         }

@@ -9,7 +9,7 @@ use core::marker::PhantomData;
 use core::ops::Range;
 use std::sync::Arc;
 use tapewright_strategies::active::{self, OwnedTape, Running};
-use tapewright_strategies::{Reverse, TapeNumber};
+use tapewright_strategies::{Dependence, Reverse, TapeNumber};
 
 /// What a recording can do while it is running: register inputs.
 pub struct Scope<'a, S: Reverse> {
@@ -114,7 +114,7 @@ impl<S: Reverse> Scope<'_, S> {
             active::with_arrays::<S, _>(self.number, |arrays| (arrays.buffer(values.len()), arrays.slot()));
         buffer.copy_from_slice(values);
         let mut view = View::on(shape, Arc::new(buffer));
-        view.set_slot(self.number, slot);
+        view.set_dependence(Dependence::Recorded { number: self.number, slot });
         view
     }
 

@@ -1,7 +1,7 @@
 //! The contract between the engine and a strategy.
 
 use crate::lanes::Launch;
-use crate::{Arrays, Companion, External, Float, Shape, TapeNumber};
+use crate::{Arrays, Companion, External, Float, Shape, Tangents, TapeNumber};
 use core::fmt;
 use generic_array::ArrayLength;
 use generic_array::typenum::Unsigned;
@@ -182,17 +182,15 @@ pub trait Taping: Sized + 'static {
         )
     }
 
-    /// The recording that these arrays, given by the numbers of their recordings or 0, and these variables belong to: the one in
-    /// which a launch of a kernel over them is recorded. `None` if all are passive, or the recording is paused, and under strategies
-    /// that record nothing.
+    /// Where the derivatives of a launch go: of a kernel over arrays that depend on these things, and over these variables.
     ///
     /// # Panics
     ///
     /// As [`record`](Self::record).
     #[track_caller]
-    fn recording(numbers: &[TapeNumber], ids: &[&Self::Id]) -> Option<TapeNumber> {
-        let _ = (numbers, ids);
-        None
+    fn flow(arrays: &[&Dependence<Self::Value>], ids: &[&Self::Id]) -> Flow {
+        let _ = (arrays, ids);
+        Flow::Nowhere
     }
 
     /// Gives `f` the arrays of a recording.
@@ -224,6 +222,25 @@ pub trait Taping: Sized + 'static {
         panic!("{} has no arrays, so recording {number} has none", core::any::type_name::<Self>())
     }
 
+    /// Computes, in forward mode, the tangents of what a launch has written: `arrays` are what its operands depend on, `inputs` the
+    /// variables that it reads, `outputs` the values of the variables that it makes, each of which is given to `each`. What the arrays
+    /// that were written depend on is returned, in their order. The slots of the launch mean nothing.
+    ///
+    /// # Panics
+    ///
+    /// As [`record`](Self::record); when the strategy has no forward mode, and when the launch fails.
+    #[track_caller]
+    fn carry_launch(
+        launch: &dyn Launch<Self::Value>,
+        arrays: &[&Dependence<Self::Value>],
+        inputs: &[(Self::Value, &Self::Id)],
+        outputs: &[Self::Value],
+        each: &mut dyn FnMut(Self::Value, Self::Id),
+    ) -> Vec<Dependence<Self::Value>> {
+        let _ = (launch, arrays, inputs, outputs, each);
+        panic!("{} has no forward mode", core::any::type_name::<Self>())
+    }
+
     /// What the tape of these variables keeps of this type for external functions, made if there is none yet; `None` if there
     /// is no tape.
     ///
@@ -235,6 +252,34 @@ pub trait Taping: Sized + 'static {
         let _ = inputs;
         None
     }
+}
+
+/// What an array of a kernel depends on.
+#[derive(Clone, Debug, Default)]
+pub enum Dependence<V> {
+    /// On nothing: it is a constant.
+    #[default]
+    Nothing,
+    /// On inputs of a recording, where it has a slot for its adjoints.
+    Recorded {
+        /// The recording.
+        number: TapeNumber,
+        /// The slot, counted from 1.
+        slot: usize,
+    },
+    /// On variables that move: it carries tangents, in forward mode.
+    Moving(Tangents<V>),
+}
+
+/// Where the derivatives of a launch go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// Nowhere: all operands are constants, or derivatives are paused.
+    Nowhere,
+    /// The launch is to be recorded.
+    Recorded(TapeNumber),
+    /// What it writes carries tangents.
+    Forward,
 }
 
 /// A way to compare two numbers, or a question about one, whose answer a program may branch on.

@@ -5,7 +5,7 @@
 //! goes on. So records know nothing of them, and every strategy that has marks ([`Reverse::mark`](crate::Reverse::mark)) has
 //! external functions.
 
-use crate::lanes::{Buffer, Launch, Pool, Shadows};
+use crate::lanes::{Buffer, Launch, Pool, Shadows, flow};
 use crate::scratch::Scratch;
 use crate::{Float, MemoryUsage, StorageError, counts};
 use core::any::Any;
@@ -433,7 +433,7 @@ impl<V: Float> Entry<V> {
                 apply(rule.keeps_zeros(), &inputs, &mut outputs, |inputs, outputs| rule.forward(inputs, outputs))?;
             }
             Deed::Function(_) => {}
-            Deed::Launch(launch) => launch.forward(&inputs, &mut outputs, arrays)?,
+            Deed::Launch(launch) => flow(&**launch, &inputs, &mut outputs, arrays)?,
         }
         self.outputs.iter().zip(&*outputs).for_each(|(slot, tangent)| tangents[slot] = *tangent);
         Ok(())

@@ -51,7 +51,7 @@ pub mod slab_stack {
 pub use arena::{Continuations, InMemory, Layer, Records, Shared, SlabStack, SpillDefaults, Spilled, SystemDefaults};
 pub use continuation::Continuation;
 pub use contract::{
-    Capacity, Comparison, Load, Nary, Policy, Rule, Sink, Statement, Store, Strategy, Strict, Taped, Taping, Tree,
+    Capacity, Comparison, Dependence, Flow, Load, Nary, Policy, Rule, Sink, Statement, Store, Strategy, Strict, Taped, Taping, Tree,
     Twin, Variable,
 };
 pub use external::{Arrays, Companion, External, Mark, SweepError};
@@ -72,5 +72,5 @@ pub use shape::Shape;
 pub use shared_stack::{Locked, Locking, SharedStack, Unlocked};
 pub use spill::{ScratchFile, SpillOptions, SpillUsage, StorageError};
 pub use spilled_stack::{SpilledReader, SpilledStack};
-pub use tangent::{Directions, Forward, Tangent};
+pub use tangent::{Directions, Forward, Tangent, Tangents};
 pub use {generic_array, num_traits, typenum};

@@ -1,13 +1,16 @@
 //! Derivatives beside the values: forward mode.
 
 use crate::external::apply;
+use crate::lanes::{Buffer, Launch};
 use crate::level::{self, Common, PASSIVE};
 use crate::{
-    External, Float, Nary, Policy, Scratch, Shape, Sink, Statement, Strategy, Strict, TapeNumber, Taped, Taping,
+    Dependence, External, Float, Flow, Nary, Policy, Scratch, Shape, Sink, Statement, Strategy, Strict, Taped, Taping,
     Variable,
 };
+use core::fmt;
 use core::marker::PhantomData;
 use core::ops::Index;
+use std::sync::Arc;
 
 /// Forward mode: a variable carries its derivatives along `N` directions, and nothing is taped.
 ///
@@ -102,6 +105,69 @@ impl<V, const N: usize> Index<usize> for Directions<V, N> {
     fn index(&self, direction: usize) -> &V {
         &self.derivatives[direction]
     }
+}
+
+/// Tangents of the elements of an array, along each direction.
+#[derive(Clone)]
+pub struct Tangents<V> {
+    level: u64,
+    /// `None` where all are 0.
+    directions: Vec<Option<Arc<Buffer<V>>>>,
+}
+
+impl<V: Float> Tangents<V> {
+    /// Tangents of an array of the evaluation that runs on this thread: one buffer for each direction, `None` where all are 0.
+    #[must_use]
+    pub fn new(directions: impl IntoIterator<Item = Option<Buffer<V>>>) -> Self {
+        Self { level: level::present(), directions: directions.into_iter().map(|buffer| buffer.map(Arc::new)).collect() }
+    }
+
+    /// The tangents along a direction; `None` if all are 0.
+    #[must_use]
+    pub fn along(&self, direction: usize) -> Option<&Buffer<V>> {
+        self.directions.get(direction).and_then(Option::as_deref)
+    }
+
+    /// Checks that they belong to the evaluation that runs on this thread.
+    ///
+    /// # Panics
+    ///
+    /// When they belong to another one.
+    #[track_caller]
+    pub fn assert_present(&self) {
+        level::assert_present(self.level);
+    }
+}
+
+impl<V> fmt::Debug for Tangents<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Tangents along {} directions", self.directions.len())
+    }
+}
+
+/// The tangents of an array that moves at this level.
+fn tangents_at<V>(array: &Dependence<V>, level: u64) -> Option<&Tangents<V>> {
+    match array {
+        Dependence::Moving(tangents) if tangents.level == level => Some(tangents),
+        _ => None,
+    }
+}
+
+/// The level that the operands of a launch have in common; that of passive ones if there is none.
+#[track_caller]
+fn level_of_launch<'i, V: Float, const N: usize>(
+    arrays: &[&Dependence<V>],
+    ids: impl Iterator<Item = &'i Directions<V, N>>,
+) -> u64 {
+    let common = with_care::<V, N>(|sum| {
+        for array in arrays {
+            if let Dependence::Moving(tangents) = array {
+                sum.meet(tangents.level);
+            }
+        }
+        ids.for_each(|id| _ = sum.meet(id.level));
+    });
+    common.level
 }
 
 /// A strategy whose variables carry derivatives along a fixed number of directions: what forward drivers need.
@@ -204,15 +270,51 @@ impl<const N: usize, V: Float, P: Policy> Taping for Tangent<N, V, P> {
         level != PASSIVE && inputs.iter().any(|(_, tangent)| tangent.level == level && moves(tangent))
     }
 
-    /// Panics when a variable that moves is an operand of a kernel: kernels have no forward mode.
     #[track_caller]
-    fn recording(_: &[TapeNumber], ids: &[&Directions<V, N>]) -> Option<TapeNumber> {
-        let inputs: Vec<(V, &Directions<V, N>)> = ids.iter().map(|id| (V::zero(), *id)).collect();
-        assert!(
-            !Self::is_active(&inputs),
-            "kernels have no forward mode: record them under a reverse strategy, and use `Tape::jvp` for tangents"
-        );
-        None
+    fn flow(arrays: &[&Dependence<V>], ids: &[&Directions<V, N>]) -> Flow {
+        let level = level_of_launch(arrays, ids.iter().copied());
+        let array = |array: &&Dependence<V>| tangents_at(array, level).is_some();
+        let variable = |id: &&Directions<V, N>| id.level == level && id.derivatives.iter().any(|slope| *slope != V::zero());
+        let moves = level != PASSIVE && (arrays.iter().any(array) || ids.iter().any(variable));
+        if moves { Flow::Forward } else { Flow::Nowhere }
+    }
+
+    /// Panics when the launch fails: forward mode has no sweep that could return an error.
+    #[track_caller]
+    fn carry_launch(
+        launch: &dyn Launch<V>,
+        arrays: &[&Dependence<V>],
+        inputs: &[(V, &Directions<V, N>)],
+        outputs: &[V],
+        each: &mut dyn FnMut(V, Directions<V, N>),
+    ) -> Vec<Dependence<V>> {
+        let level = level_of_launch(arrays, inputs.iter().map(|(_, id)| *id));
+        let lengths: Vec<usize> =
+            launch.views().iter().filter(|view| view.after.is_some()).map(|view| view.length).collect();
+        let mut written: Vec<Vec<Option<Arc<Buffer<V>>>>> = lengths.iter().map(|_| Vec::with_capacity(N)).collect();
+        let mut results = vec![Directions { derivatives: [V::zero(); N], level }; outputs.len()];
+        let mut slopes = vec![V::zero(); outputs.len()];
+        for k in 0..N {
+            let slope = |(_, id): &(V, &Directions<V, N>)| if id.level == level { id[k] } else { V::zero() };
+            let inputs: Vec<V> = inputs.iter().map(slope).collect();
+            let mut views: Vec<Option<&Buffer<V>>> = Vec::with_capacity(arrays.len());
+            for array in arrays {
+                views.push(tangents_at(array, level).and_then(|tangents| tangents.along(k)));
+            }
+            slopes.fill(V::zero());
+            if views.iter().all(Option::is_none) && inputs.iter().all(|tangent| *tangent == V::zero()) {
+                written.iter_mut().for_each(|directions| directions.push(None));
+                continue;
+            }
+            let mut buffers: Vec<Buffer<V>> = lengths.iter().map(|length| Buffer::zeros(*length)).collect();
+            if let Err(error) = launch.forward(&inputs, &mut slopes, &views, &mut buffers) {
+                panic!("{error}");
+            }
+            written.iter_mut().zip(buffers).for_each(|(directions, buffer)| directions.push(Some(Arc::new(buffer))));
+            results.iter_mut().zip(&slopes).for_each(|(result, slope)| result.derivatives[k] = *slope);
+        }
+        outputs.iter().zip(results).for_each(|(value, tangent)| each(*value, tangent));
+        written.into_iter().map(|directions| Dependence::Moving(Tangents { level, directions })).collect()
     }
 
     /// Panics when the rule fails: forward mode has no sweep that could return an error.

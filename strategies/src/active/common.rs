@@ -1,7 +1,7 @@
 //! Which recording a statement belongs to.
 
 use super::{find_for_statement, listed, two_recordings};
-use crate::{LinearId, Reverse, TapeNumber};
+use crate::{Dependence, Flow, LinearId, Reverse, TapeNumber};
 
 /// The recording that all active identifiers belong to; `None` if all are passive, or the recording is paused.
 ///
@@ -53,17 +53,19 @@ pub fn recording_of<'i, S: Reverse>(ids: impl IntoIterator<Item = &'i S::Id>) ->
     common(ids.into_iter().map(number))
 }
 
-/// The recording that all of these numbers, those that are not 0, and active identifiers belong to; `None` if there is none, or the
-/// recording is paused.
+/// Where the derivatives of a launch over these arrays and variables go: to the recording that all of them belong to, unless it is
+/// paused or there is none.
 ///
 /// # Panics
 ///
 /// As [`common_number`].
+#[must_use]
 #[track_caller]
-pub fn recording_among<'i, S: Reverse>(
-    numbers: impl IntoIterator<Item = TapeNumber>,
-    ids: impl IntoIterator<Item = &'i S::Id>,
-) -> Option<TapeNumber> {
-    let number = |id| S::locate(id).map_or(TapeNumber(0), |(number, _)| number);
-    common(numbers.into_iter().chain(ids.into_iter().map(number)))
+pub fn flow_of<S: Reverse>(arrays: &[&Dependence<S::Value>], ids: &[&S::Id]) -> Flow {
+    let of_id = |id: &&S::Id| S::locate(id).map_or(TapeNumber(0), |(number, _)| number);
+    let of_array = |array: &&Dependence<S::Value>| match array {
+        Dependence::Recorded { number, .. } => *number,
+        _ => TapeNumber(0),
+    };
+    common(arrays.iter().map(of_array).chain(ids.iter().map(of_id))).map_or(Flow::Nowhere, Flow::Recorded)
 }

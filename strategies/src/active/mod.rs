@@ -22,7 +22,7 @@ mod identifiers;
 mod numbers;
 mod owned;
 
-pub use common::{common_number, recording_among, recording_of};
+pub use common::{common_number, flow_of, recording_of};
 pub use external::{place, record_external, record_launch, with_arrays, with_companion};
 pub use hidden::{isolated, pause};
 pub(crate) use identifiers::{release, release_unshared, share, with_pool};

@@ -216,8 +216,8 @@ macro_rules! variables_by_manager {
         }
 
         #[track_caller]
-        fn recording(numbers: &[crate::TapeNumber], ids: &[&M::Id]) -> Option<crate::TapeNumber> {
-            crate::active::recording_among::<Self>(numbers.iter().copied(), ids.iter().copied())
+        fn flow(arrays: &[&crate::Dependence<V>], ids: &[&M::Id]) -> crate::Flow {
+            crate::active::flow_of::<Self>(arrays, ids)
         }
 
         #[track_caller]

@@ -1,5 +1,6 @@
 //! The loops of launches: values at all points, and sums over them.
 
+use super::blocks::{each_block, sum_of_blocks};
 use super::buffer::Buffer;
 use super::grid::{Grid, Region, each_row};
 use super::keys::Facts;
@@ -85,8 +86,10 @@ pub fn run<V: Float, P: Program>(program: &P, grid: &Grid, operands: &mut [Opera
         return;
     }
     let in_place = operands.iter().any(|operand| matches!(operand, Operand::Update(_)));
-    // SAFETY: checked above; outputs are borrowed exclusively, and only those that are updated are read as well.
-    unsafe { V::at_level(Fill { program, memory: &memory, part: &grid.range, again: !in_place }) }
+    let (memory, again) = (&memory, !in_place);
+    // SAFETY: checked above; outputs are borrowed exclusively, and only those that are updated are read as well, at the point itself.
+    // Parts are disjoint, and each point writes at itself.
+    each_block(&grid.range, |part| unsafe { V::at_level(Fill { program, memory, part, again }) });
 }
 
 /// The loop of [`run`].
@@ -199,7 +202,7 @@ unsafe fn fill_points<V: Float, P: Program>(
 }
 
 /// What is added up over the points of a range.
-pub(super) trait Term<V: Float> {
+pub(super) trait Term<V: Float>: Sync {
     /// The leaves that it reads.
     const LEAVES: Facts;
     /// The terms at a place and the ones behind it.
@@ -260,7 +263,7 @@ impl<V: Float, P: Program, const N: usize, const CARE: bool> Term<V> for Slope<'
 /// Partial sums: every level adds the same numbers in the same order.
 const SUMS: usize = 16;
 /// Points of a row whose sum is formed apart.
-const CHUNK: isize = 4096;
+pub(super) const CHUNK: isize = 4096;
 
 /// Adds up a term over the range.
 ///
@@ -270,7 +273,7 @@ const CHUNK: isize = 4096;
 pub(super) unsafe fn total<V: Float, T: Term<V>>(term: &T, memory: &Memory<V>, range: &Region) -> V {
     let inner = inner(&T::LEAVES, memory.shape, range);
     // SAFETY: promised by the caller.
-    unsafe { V::at_level(AddUp { term, memory, inner: &inner, part: range }) }
+    sum_of_blocks(range, |part| unsafe { V::at_level(AddUp { term, memory, inner: &inner, part }) })
 }
 
 /// # Safety

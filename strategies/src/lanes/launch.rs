@@ -22,12 +22,22 @@ pub trait Launch<V>: Send + Sync + 'static {
     /// The sweep ends with the error.
     fn reverse(&self, outputs: &[V], inputs: &mut [V], shadows: &mut Shadows<V>) -> Result<(), SweepError>;
 
-    /// Moves tangents from what was read to what was written.
+    /// The views among its operands, by operand; numbers that all points share have none.
+    fn views(&self) -> SmallVec<[Used; 4]>;
+
+    /// Computes the tangents of what was written from those of what was read: `views` are those of the operands before the launch,
+    /// `None` where they are 0, and `results` are written, one for each view that is. They may hold anything at first.
     ///
     /// # Errors
     ///
     /// The sweep ends with the error.
-    fn forward(&self, inputs: &[V], outputs: &mut [V], shadows: &mut Shadows<V>) -> Result<(), SweepError>;
+    fn forward(
+        &self,
+        inputs: &[V],
+        outputs: &mut [V],
+        views: &[Option<&Buffer<V>>],
+        results: &mut [Buffer<V>],
+    ) -> Result<(), SweepError>;
 
     /// Bytes of arrays that it keeps and that nothing later in the recording uses, and bytes of everything else.
     fn bytes(&self) -> (usize, usize);
@@ -35,6 +45,57 @@ pub trait Launch<V>: Send + Sync + 'static {
     /// Elements that are read at several different shifts, so that a scatter would need atomic updates, by operand; and the
     /// numbers of kernels that a reverse sweep runs, and of atomic updates that it issues.
     fn inspect(&self) -> Inspection;
+}
+
+/// A view among the operands of a launch.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Used {
+    /// Its slot before the launch; 0 if it is passive, or no view.
+    pub before: usize,
+    /// Its slot afterwards, if it is written.
+    pub after: Option<usize>,
+    /// Its number of elements.
+    pub length: usize,
+}
+
+/// Moves tangents through a launch.
+pub(crate) fn flow<V: Float>(
+    launch: &dyn Launch<V>,
+    inputs: &[V],
+    outputs: &mut [V],
+    shadows: &mut Shadows<V>,
+) -> Result<(), SweepError> {
+    let used = launch.views();
+    let written = || used.iter().filter_map(|view| view.after);
+    let moves = |view: &Used| !matches!(shadows.get(view.before), Shadow::Unset);
+    if !used.iter().any(moves) && inputs.iter().all(|tangent| *tangent == V::zero()) {
+        written().for_each(|after| shadows.put(after, Shadow::Unset));
+        return Ok(());
+    }
+    let mut results: SmallVec<[Buffer<V>; OUTPUTS]> = SmallVec::new();
+    let mut filled: SmallVec<[Option<Buffer<V>>; OPERANDS]> = SmallVec::new();
+    for view in &used {
+        let uniform = match shadows.get(view.before) {
+            Shadow::Uniform(tangent) => Some(*tangent),
+            _ => None,
+        };
+        filled.push(uniform.map(|tangent| shadows.filled(view.length, tangent)));
+        results.extend(view.after.map(|_| shadows.any(view.length)));
+    }
+    let mut views: SmallVec<[Option<&Buffer<V>>; OPERANDS]> = SmallVec::new();
+    for (view, filled) in used.iter().zip(&filled) {
+        views.push(match shadows.get(view.before) {
+            Shadow::Dense(tangents) => Some(tangents),
+            _ => filled.as_ref(),
+        });
+    }
+    launch.forward(inputs, outputs, &views, &mut results)?;
+    drop(views);
+    filled.into_iter().flatten().for_each(|buffer| shadows.recycle(Shadow::Dense(buffer)));
+    for (after, result) in written().zip(results) {
+        shadows.put(after, Shadow::Dense(result));
+    }
+    Ok(())
 }
 
 /// What a recorded launch does in a reverse sweep.
@@ -142,37 +203,35 @@ impl<V: Float, P: Program> Launch<V> for Recorded<V, P> {
         Ok(())
     }
 
-    fn forward(&self, inputs: &[V], outputs: &mut [V], shadows: &mut Shadows<V>) -> Result<(), SweepError> {
+    fn views(&self) -> SmallVec<[Used; 4]> {
         let length = self.grid.elements();
-        let mut tangents: SmallVec<[Option<Buffer<V>>; OPERANDS]> = SmallVec::new();
+        self.operands.iter().map(|kept| Used { before: kept.before, after: kept.after, length }).collect()
+    }
+
+    fn forward(
+        &self,
+        inputs: &[V],
+        outputs: &mut [V],
+        views: &[Option<&Buffer<V>>],
+        results: &mut [Buffer<V>],
+    ) -> Result<(), SweepError> {
         let mut numbers = [V::zero(); OPERANDS];
-        for (a, kept) in self.operands.iter().enumerate() {
-            let shadow = shadows.get(kept.before);
-            let set = kept.before != 0 && !matches!(shadow, Shadow::Unset);
-            let copy = set.then(|| Buffer::copy_of(&shadows.elements(kept.before, length)));
-            tangents.push(copy);
-            numbers[a] = kept.number.map_or_else(V::zero, |(_, input)| inputs[input]);
+        for (number, kept) in numbers.iter_mut().zip(&self.operands) {
+            *number = kept.number.map_or_else(V::zero, |(_, input)| inputs[input]);
         }
         let operands = self.back_operands();
-        let mut results: SmallVec<[Buffer<V>; OUTPUTS]> = SmallVec::new();
-        for k in 0..P::EXPRESSIONS {
-            let mut result = match self.operands.get(P::written(k)).filter(|_| P::WRITES) {
-                Some(kept) => Buffer::copy_of(&shadows.elements(kept.before, length)),
-                None => Buffer::zeros(0),
-            };
-            let slopes: SmallVec<[Option<&Buffer<V>>; OPERANDS]> = tangents.iter().map(Option::as_ref).collect();
-            let sum = tangent::<V, P>(&self.program, &self.grid, &operands, &slopes, &numbers, k, &mut result);
-            if P::WRITES {
-                results.push(result);
-            } else {
-                outputs[0] += sum;
-            }
+        if !P::WRITES {
+            outputs[0] += tangent::<V, P>(&self.program, &self.grid, &operands, views, &numbers, 0, &mut Buffer::zeros(0));
+            return Ok(());
         }
-        for (k, result) in results.into_iter().enumerate() {
-            let after = self.operands[P::written(k)].after.expect("it is written");
-            if after != 0 {
-                shadows.put(after, Shadow::Dense(result));
+        for k in 0..P::EXPRESSIONS {
+            // Results are in the order of the operands, as expressions are.
+            let result = &mut results[k];
+            match views[P::written(k)] {
+                Some(tangents) => copy_outside(&self.grid, tangents, result),
+                None => self.grid.outside(|piece| result[piece].fill(V::zero())),
             }
+            tangent::<V, P>(&self.program, &self.grid, &operands, views, &numbers, k, result);
         }
         Ok(())
     }

@@ -22,6 +22,9 @@ pub(super) struct Memory<V> {
     pub(super) strides: [isize; 4],
 }
 
+// SAFETY: these are addresses, and numbers. Whoever runs the loops says that they may be used.
+unsafe impl<V: Float> Sync for Memory<V> {}
+
 impl<V: Float> Memory<V> {
     pub(super) fn new(grid: &Grid) -> Self {
         Self {
@@ -156,6 +159,9 @@ pub(super) struct Seeds<V> {
     pub(super) dense: [*const V; OUTPUTS],
     pub(super) uniform: [V; OUTPUTS],
 }
+
+// SAFETY: as `Memory`.
+unsafe impl<V: Float> Sync for Seeds<V> {}
 
 impl<V: Float> Seeds<V> {
     /// The seeds at a place.

@@ -7,6 +7,7 @@
 
 #![allow(clippy::needless_range_loop, reason = "loops over the four dimensions index several arrays")]
 
+mod blocks;
 mod buffer;
 mod forward;
 mod grid;
@@ -18,6 +19,7 @@ mod memory;
 mod program;
 mod reverse;
 mod shadow;
+mod transfer;
 mod tree;
 #[cfg(target_arch = "x86_64")]
 mod x86;
@@ -28,12 +30,14 @@ pub use forward::{Operand, extremum, run, sum};
 pub use grid::{BadRange, Grid};
 pub use keys::{Border, Facts, Key, Keys, Kind, LEAVES, OPERANDS, RADIUS};
 pub use lane::Lane;
-pub use launch::{Inspection, Kept, Launch, Recorded};
+pub(crate) use launch::flow;
+pub use launch::{Inspection, Kept, Launch, Recorded, Used};
 pub use level::Level;
 pub(crate) use level::{Plain, Registers, at_present_level};
 pub use program::{Assign, OUTPUTS, Program, Reduce, Written};
 pub use reverse::{Adjoint, BackOperand, Seed, reaches_all, reverse, takes_uniform, works_in_place};
 pub use shadow::{Shadow, Shadows};
+pub use transfer::{Indices, Places, Transfer, Way};
 pub use tree::{
     Apply, Apply2, Compared, Comparing, Condition, Constant, Joined, LaneFunction, LaneOperator, Let, Local, New, Node,
     Number, Read, Select, Slope,

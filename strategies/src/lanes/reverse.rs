@@ -3,6 +3,7 @@
 //! No two points write to one element, so there is nothing to lock, and an element's adjoint is the same sum in the same order
 //! however the elements are shared out.
 
+use super::blocks::each_block;
 use super::buffer::Buffer;
 use super::forward::{Slope, number, total};
 use super::grid::{Grid, Region, each_row};
@@ -63,6 +64,9 @@ struct Gather<'a, V, P> {
     to: [*mut V; OPERANDS],
     how: [How; OPERANDS],
 }
+
+// SAFETY: these are addresses, and numbers. Whoever runs the loops says that they may be used.
+unsafe impl<V: Float, P: Program> Sync for Gather<'_, V, P> {}
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum How {
@@ -174,7 +178,9 @@ pub fn reverse<V: Float, P: Program>(
         unsafe {
             numbers = slopes::<V, P>(&gather);
             if P::PARTIALS.views != 0 {
-                V::at_level(GatherAll { gather: &gather, part: &reached::<P>(grid) });
+                let gather = &gather;
+                // Parts are disjoint, and each element's adjoint is written for itself.
+                each_block(&reached::<P>(grid), |part| V::at_level(GatherAll { gather, part }));
             }
         }
     }

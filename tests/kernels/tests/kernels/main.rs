@@ -17,6 +17,8 @@ mod places;
 mod programs;
 mod refusals;
 mod stencils;
+mod threads;
+mod transfers;
 
 use tapewright::kernels::Level;
 

@@ -1,0 +1,300 @@
+//! Elements that go from one view to another, and between views and variables.
+
+use super::launch::note;
+use super::view::{Points, View, checked_length};
+use crate::expr::Real;
+use core::ops::Range;
+use std::sync::Arc;
+use tapewright_strategies::lanes::{Buffer, Grid, Indices, Places, Transfer, Used, Way};
+use tapewright_strategies::num_traits::Zero;
+use tapewright_strategies::{Dependence, Flow, Taping};
+
+impl<S: Taping, const R: usize> View<S, R> {
+    /// A view of these variables, the last dimension running fastest.
+    ///
+    /// ```
+    /// use tapewright::{kernels::{View, parallel_sum}, prelude::*};
+    ///
+    /// // Every driver takes functions of variables, so kernels can be used inside them.
+    /// fn energy<S: Taping<Value = f64>>(x: &[Real<S>]) -> Real<S> {
+    ///     let x = View::of_variables([x.len()], x);
+    ///     parallel_sum(x.interior(1), &x, |x| (x.at::<1>() - x.at::<-1>()).square())
+    /// }
+    /// let gradient = tapewright::gradient::<Jacobian>(|x| energy(x), &[1.0, 2.0, 4.0, 4.0]);
+    /// assert_eq!(gradient, [-6.0, -4.0, 6.0, 4.0]);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When there are not as many variables as the shape says, when the shape has a dimension of length 0, and as statements do.
+    #[must_use]
+    #[track_caller]
+    pub fn of_variables(shape: [usize; R], variables: &[Real<S>]) -> Self {
+        let length = checked_length(&shape, variables.len());
+        let inputs: Vec<(S::Value, &S::Id)> = variables.iter().map(|x| (x.value(), x.id())).collect();
+        let ids: Vec<&S::Id> = variables.iter().map(Real::id).collect();
+        let flow = S::flow(&[], &ids);
+        let mut buffer = empty::<S>(flow, length);
+        buffer.iter_mut().zip(&inputs).for_each(|(element, (value, _))| *element = *value);
+        let mut view = Self::on(shape, Arc::new(buffer));
+        let whole = view.places(&view.all());
+        let (fresh, to) = view.written(flow, true);
+        let launch = Transfer::new(Way::Load, whole, Used::default(), to);
+        let moving = note::<S, 1>(flow, launch, &[&Dependence::Nothing], &inputs, &[], &mut |_, _| {});
+        view.set_dependence(moving.into_iter().next().unwrap_or(fresh));
+        view
+    }
+
+    /// A variable for each element, the last dimension running fastest.
+    ///
+    /// # Panics
+    ///
+    /// As statements do.
+    #[must_use]
+    #[track_caller]
+    pub fn to_variables(&self) -> Vec<Real<S>> {
+        self.variables_of(&self.all())
+    }
+
+    /// The element at this point, as a variable.
+    ///
+    /// # Panics
+    ///
+    /// When the point is not in the view, and as statements do.
+    #[must_use]
+    #[track_caller]
+    pub fn variable(&self, point: [usize; R]) -> Real<S> {
+        let shape = self.shape();
+        assert!((0..R).all(|d| point[d] < shape[d]), "the point {point:?} is not in a view of shape {shape:?}");
+        self.variables_of(&point.map(|i| i..i + 1)).pop().expect("it is one element")
+    }
+
+    #[track_caller]
+    fn variables_of(&self, ranges: &[Range<usize>; R]) -> Vec<Real<S>> {
+        let places = self.places(ranges);
+        let mut values = vec![S::Value::zero(); places.count()];
+        places.take(&self.values, &mut values);
+        let mut variables = Vec::with_capacity(values.len());
+        let launch = Transfer::new(Way::Store, places, self.read(), Used::default());
+        let flow = S::flow(&[&self.dependence], &[]);
+        let mut each = |value, id| variables.push(Real::from_parts(value, id));
+        note::<S, 0>(flow, launch, &[&self.dependence], &[], &values, &mut each);
+        variables
+    }
+
+    /// A view of the elements in a range along each dimension. It has elements of its own.
+    ///
+    /// ```
+    /// use tapewright::{kernels::View, prelude::*};
+    ///
+    /// let x = View::<Passive, 2>::new([2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+    /// assert_eq!(x.slice([0..2, 1..3]).values(), [2.0, 3.0, 5.0, 6.0]);
+    /// assert_eq!(x.row(1).values(), [4.0, 5.0, 6.0]);
+    /// assert_eq!(x.column(0).values(), [1.0, 4.0]);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When the range is empty or goes beyond the view, and as statements do.
+    #[must_use]
+    #[track_caller]
+    pub fn slice(&self, range: impl Into<Points<R>>) -> Self {
+        let ranges = range.into().0;
+        let places = self.places(&ranges);
+        self.taken(places, ranges.map(|range| range.len()))
+    }
+
+    /// Puts the elements of another view in a range of this one. What lies outside stays as it is.
+    ///
+    /// ```
+    /// use tapewright::{kernels::View, prelude::*};
+    ///
+    /// let mut x = View::<Passive, 2>::zeros([2, 3]);
+    /// x.set([0..1, 1..3], &View::filled([1, 2], 7.0));
+    /// assert_eq!(x.values(), [0.0, 7.0, 7.0, 0.0, 0.0, 0.0]);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When the range has another shape than the other view, or goes beyond this one, and as statements do.
+    #[track_caller]
+    pub fn set(&mut self, range: impl Into<Points<R>>, elements: &Self) {
+        let ranges = range.into().0;
+        let (expected, found) = (ranges.clone().map(|range| range.len()), elements.shape());
+        assert!(expected == found, "a range of shape {expected:?} cannot hold a view of shape {found:?}");
+        let places = self.places(&ranges);
+        self.transfer(Way::Put, places, elements);
+    }
+
+    /// The places of a range.
+    #[track_caller]
+    fn places(&self, ranges: &[Range<usize>; R]) -> Places {
+        Places::Range(Grid::new(&self.shape(), ranges).unwrap_or_else(|bad| panic!("this range cannot be used: {bad}")))
+    }
+
+    /// As what a transfer reads.
+    fn read(&self) -> Used {
+        Used { before: self.recorded_slot(), after: None, length: self.len() }
+    }
+
+    /// As what a transfer writes: what it will depend on, if that is to be recorded, and the slots.
+    #[track_caller]
+    fn written(&self, flow: Flow, new: bool) -> (Dependence<S::Value>, Used) {
+        let mut used = self.read();
+        if new {
+            used.before = 0;
+        }
+        let dependence = match flow {
+            Flow::Nowhere | Flow::Forward => Dependence::Nothing,
+            Flow::Recorded(_) if !new && self.is_active() && !self.is_copied() => self.dependence.clone(),
+            Flow::Recorded(number) => {
+                let mut slot = 0;
+                S::with_arrays(number, &mut |arrays| slot = arrays.slot());
+                Dependence::Recorded { number, slot }
+            }
+        };
+        used.after = Some(if let Dependence::Recorded { slot, .. } = dependence { slot } else { 0 });
+        (dependence, used)
+    }
+
+    /// A new view of the elements at these places.
+    #[track_caller]
+    fn taken<const Q: usize>(&self, places: Places, shape: [usize; Q]) -> View<S, Q> {
+        let length = checked_length(&shape, places.count());
+        let flow = S::flow(&[&self.dependence], &[]);
+        let mut buffer = empty::<S>(flow, length);
+        places.take(&self.values, &mut buffer);
+        let mut view = View::on(shape, Arc::new(buffer));
+        let (fresh, to) = view.written(flow, true);
+        let launch = Transfer::new(Way::Take, places, self.read(), to);
+        let arrays = [&self.dependence, &Dependence::Nothing];
+        let moving = note::<S, 1>(flow, launch, &arrays, &[], &[], &mut |_, _| {});
+        view.set_dependence(moving.into_iter().next().unwrap_or(fresh));
+        view
+    }
+
+    /// Puts elements at these places, or adds them to what is there.
+    #[track_caller]
+    fn transfer<const Q: usize>(&mut self, way: Way, places: Places, from: &View<S, Q>) {
+        let flow = S::flow(&[&self.dependence, &from.dependence], &[]);
+        assert!(
+            flow != Flow::Nowhere || !self.is_active() || way == Way::Put && places.count() == self.len(),
+            "a part of a view cannot become a constant: the recording is paused, and this would write to a part of an active view"
+        );
+        if Arc::get_mut(&mut self.values).is_none() {
+            let mut buffer = empty::<S>(flow, self.len());
+            buffer.copy_from_slice(&self.values);
+            self.values = Arc::new(buffer);
+        }
+        let values = Arc::get_mut(&mut self.values).expect("nobody else has it");
+        match way {
+            Way::Add => places.add(&from.values, values),
+            _ => places.put(&from.values, values),
+        }
+        let (kept, to) = self.written(flow, false);
+        let launch = Transfer::new(way, places, from.read(), to);
+        let arrays = [&from.dependence, &self.dependence];
+        let moving = note::<S, 1>(flow, launch, &arrays, &[], &[], &mut |_, _| {});
+        self.set_dependence(moving.into_iter().next().unwrap_or(kept));
+    }
+}
+
+impl<S: Taping> View<S, 2> {
+    /// A row, as a view of rank 1 with elements of its own.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such row, and as statements do.
+    #[must_use]
+    #[track_caller]
+    pub fn row(&self, i: usize) -> View<S, 1> {
+        let [_, columns] = self.shape();
+        self.taken(self.places(&[i..i + 1, 0..columns]), [columns])
+    }
+
+    /// A column, as a view of rank 1 with elements of its own.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such column, and as statements do.
+    #[must_use]
+    #[track_caller]
+    pub fn column(&self, j: usize) -> View<S, 1> {
+        let [rows, _] = self.shape();
+        self.taken(self.places(&[0..rows, j..j + 1]), [rows])
+    }
+}
+
+/// A buffer with anything in it, if possible one of the recording's.
+#[track_caller]
+fn empty<S: Taping>(flow: Flow, length: usize) -> Buffer<S::Value> {
+    let mut found = None;
+    if let Flow::Recorded(number) = flow {
+        S::with_arrays(number, &mut |arrays| found = Some(arrays.buffer(length)));
+    }
+    found.unwrap_or_else(|| Buffer::zeros(length))
+}
+
+/// The places of a list, if they are all in this view.
+#[track_caller]
+fn listed<S: Taping, const R: usize>(view: &View<S, R>, indices: &Indices) -> Places {
+    let (length, bound) = (view.len(), indices.bound());
+    assert!(bound <= length, "index {} is beyond a view of {length} elements", bound.wrapping_sub(1));
+    Places::List(indices.clone())
+}
+
+/// The elements of a view at a list of places, counted in the order of [`View::values`]: element k of the result is `x[indices[k]]`.
+///
+/// ```
+/// use tapewright::{kernels::{Indices, View, gather, scatter_add}, prelude::*};
+///
+/// let x = View::<Passive, 1>::new([3], &[1.0, 2.0, 4.0]);
+/// let edges = Indices::new(&[0, 1, 1, 2]);
+/// assert_eq!(gather(&x, &edges).values(), [1.0, 2.0, 2.0, 4.0]);
+///
+/// let mut sums = View::zeros([3]);
+/// scatter_add(&gather(&x, &edges), &edges, &mut sums);
+/// assert_eq!(sums.values(), [1.0, 4.0, 4.0]);
+/// ```
+///
+/// # Panics
+///
+/// When the list is empty or has a place beyond the view, and as statements do.
+#[must_use]
+#[track_caller]
+pub fn gather<S: Taping, const R: usize>(x: &View<S, R>, indices: &Indices) -> View<S, 1> {
+    x.taken(listed(x, indices), [indices.len()])
+}
+
+/// Puts the elements of a view at a list of places of another one: `to[indices[k]] = x[k]`.
+///
+/// # Panics
+///
+/// When a place is in the list twice, or is beyond the view that is written; when `x` has not as many elements as the list; and as
+/// statements do.
+#[track_caller]
+pub fn scatter<S: Taping, const Q: usize, const R: usize>(x: &View<S, Q>, indices: &Indices, to: &mut View<S, R>) {
+    if let Some((first, second)) = indices.twins() {
+        let place = indices.get(first);
+        panic!("elements {first} and {second} would both be put at place {place} (use `scatter_add` to add them up)");
+    }
+    counted(x, indices);
+    to.transfer(Way::Put, listed(to, indices), x);
+}
+
+/// Adds the elements of a view to those at a list of places of another one, in order: `to[indices[k]] += x[k]`.
+///
+/// # Panics
+///
+/// When a place is beyond the view that is written; when `x` has not as many elements as the list; and as statements do.
+#[track_caller]
+pub fn scatter_add<S: Taping, const Q: usize, const R: usize>(x: &View<S, Q>, indices: &Indices, to: &mut View<S, R>) {
+    counted(x, indices);
+    to.transfer(Way::Add, listed(to, indices), x);
+}
+
+#[track_caller]
+fn counted<S: Taping, const R: usize>(x: &View<S, R>, indices: &Indices) {
+    let (elements, places) = (x.len(), indices.len());
+    assert!(elements == places, "a view of {elements} elements cannot be scattered to {places} places");
+}

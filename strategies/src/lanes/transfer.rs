@@ -1,0 +1,290 @@
+//! Elements that go from one place to another: into other views, and to and from variables.
+
+use super::buffer::Buffer;
+use super::grid::Grid;
+use super::launch::{Inspection, Launch, Used};
+use super::shadow::{Shadow, Shadows};
+use crate::{Float, SweepError};
+use core::fmt;
+use smallvec::{SmallVec, smallvec};
+use std::sync::{Arc, OnceLock};
+
+/// Places of elements, in any order, that kernels look up: an array that is not differentiated.
+///
+/// A clone shares the list.
+#[derive(Clone)]
+pub struct Indices(Arc<List>);
+
+struct List {
+    places: Box<[u32]>,
+    /// One more than the largest of them.
+    bound: usize,
+    /// Two positions in the list with the same place, if there are such; found when somebody asks.
+    twins: OnceLock<Option<(usize, usize)>>,
+}
+
+impl Indices {
+    /// A list of these places.
+    ///
+    /// # Panics
+    ///
+    /// When a place is beyond 2³² − 1.
+    #[must_use]
+    #[track_caller]
+    pub fn new(places: &[usize]) -> Self {
+        let narrow = |place: &usize| {
+            u32::try_from(*place).unwrap_or_else(|_| panic!("index {place} is beyond 2^32 - 1, the largest that there can be"))
+        };
+        let places: Box<[u32]> = places.iter().map(narrow).collect();
+        let bound = places.iter().max().map_or(0, |place| *place as usize + 1);
+        Self(Arc::new(List { places, bound, twins: OnceLock::new() }))
+    }
+
+    /// The number of places.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.places.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.places.is_empty()
+    }
+
+    /// The place at this position in the list.
+    ///
+    /// # Panics
+    ///
+    /// When the list ends before.
+    #[must_use]
+    pub fn get(&self, position: usize) -> usize {
+        self.0.places[position] as usize
+    }
+
+    /// The places, in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = usize> + '_ {
+        self.0.places.iter().map(|place| *place as usize)
+    }
+
+    /// One more than the largest place; 0 if there is none.
+    #[must_use]
+    pub fn bound(&self) -> usize {
+        self.0.bound
+    }
+
+    /// Two positions in the list with the same place, if there are such.
+    #[must_use]
+    pub fn twins(&self) -> Option<(usize, usize)> {
+        *self.0.twins.get_or_init(|| {
+            let mut order: Vec<u32> = (0..u32::try_from(self.len()).unwrap_or(u32::MAX)).collect();
+            order.sort_by_key(|k| self.0.places[*k as usize]);
+            let same = |pair: &&[u32]| self.get(pair[0] as usize) == self.get(pair[1] as usize);
+            order.windows(2).find(same).map(|pair| (pair[0] as usize, pair[1] as usize))
+        })
+    }
+}
+
+impl fmt::Debug for Indices {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+/// Which elements of a view a transfer is about, in order.
+#[derive(Clone, Debug)]
+pub enum Places {
+    /// The elements of a range.
+    Range(Grid),
+    /// Those of a list, some of them perhaps several times.
+    List(Indices),
+}
+
+impl Places {
+    /// How many there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        match self {
+            Self::Range(grid) => grid.points(),
+            Self::List(indices) => indices.len(),
+        }
+    }
+
+    /// Calls `f` with each place and its number.
+    fn each(&self, mut f: impl FnMut(usize, usize)) {
+        match self {
+            Self::Range(grid) => {
+                let mut k = 0;
+                grid.inside(|piece| {
+                    for place in piece {
+                        f(k, place);
+                        k += 1;
+                    }
+                });
+            }
+            Self::List(indices) => indices.iter().enumerate().for_each(|(k, place)| f(k, place)),
+        }
+    }
+
+    /// What lies at these places.
+    ///
+    /// # Panics
+    ///
+    /// When a place is none of the array, or their number is another than that of `to`.
+    pub fn take<V: Float>(&self, from: &[V], to: &mut [V]) {
+        assert_eq!(self.count(), to.len(), "an element for each place");
+        self.each(|k, place| to[k] = from[place]);
+    }
+
+    /// Puts elements at these places.
+    ///
+    /// # Panics
+    ///
+    /// As [`take`](Self::take).
+    pub fn put<V: Float>(&self, from: &[V], to: &mut [V]) {
+        assert_eq!(self.count(), from.len(), "an element for each place");
+        self.each(|k, place| to[place] = from[k]);
+    }
+
+    /// Adds elements to those at these places, in order.
+    ///
+    /// # Panics
+    ///
+    /// As [`take`](Self::take).
+    pub fn add<V: Float>(&self, from: &[V], to: &mut [V]) {
+        assert_eq!(self.count(), from.len(), "an element for each place");
+        self.each(|k, place| to[place] += from[k]);
+    }
+}
+
+/// What a transfer does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// A new view of the elements at the places of another one.
+    Take,
+    /// Elements of a view are put at the places of another one.
+    Put,
+    /// Elements of a view are added to those at the places of another one.
+    Add,
+    /// A new view of variables.
+    Load,
+    /// A variable for each element at the places of a view.
+    Store,
+}
+
+/// A recorded transfer of elements. It is linear, so nothing but the places is kept.
+#[derive(Debug)]
+pub struct Transfer {
+    way: Way,
+    places: Places,
+    /// What is read, with [`Way::Load`] nothing.
+    from: Used,
+    /// What is written, with [`Way::Store`] nothing.
+    to: Used,
+}
+
+impl Transfer {
+    /// A transfer between these views; those that there is none of are left out.
+    #[must_use]
+    pub const fn new(way: Way, places: Places, from: Used, to: Used) -> Self {
+        Self { way, places, from, to }
+    }
+}
+
+impl<V: Float> Launch<V> for Transfer {
+    fn reverse(&self, outputs: &[V], inputs: &mut [V], shadows: &mut Shadows<V>) -> Result<(), SweepError> {
+        if self.way == Way::Store {
+            if self.from.before != 0 && outputs.iter().any(|seed| *seed != V::zero()) {
+                let shadow = shadows.take(self.from.before);
+                let mut sums = shadows.dense(shadow, self.from.length);
+                self.places.add(outputs, &mut sums);
+                shadows.put(self.from.before, Shadow::Dense(sums));
+            }
+            return Ok(());
+        }
+        let after = self.to.after.expect("it is written");
+        let shadow = shadows.take(after);
+        if matches!(shadow, Shadow::Unset) {
+            return Ok(());
+        }
+        let mut seeds = shadows.dense(shadow, self.to.length);
+        let reached = self.from.before != 0;
+        match self.way {
+            Way::Load => inputs.iter_mut().zip(&*seeds).for_each(|(sum, seed)| *sum += *seed),
+            Way::Take if reached => {
+                let shadow = shadows.take(self.from.before);
+                let mut sums = shadows.dense(shadow, self.from.length);
+                self.places.add(&seeds, &mut sums);
+                shadows.put(self.from.before, Shadow::Dense(sums));
+            }
+            Way::Put | Way::Add if reached => {
+                let mut found = shadows.any(self.from.length);
+                self.places.take(&seeds, &mut found);
+                shadows.add(self.from.before, &found);
+                shadows.recycle(Shadow::Dense(found));
+            }
+            _ => {}
+        }
+        if self.way == Way::Put {
+            self.places.each(|_, place| seeds[place] = V::zero());
+        }
+        if matches!(self.way, Way::Put | Way::Add) && self.to.before != 0 {
+            // The rest is that of the view before.
+            if matches!(shadows.get(self.to.before), Shadow::Unset) {
+                shadows.put(self.to.before, Shadow::Dense(seeds));
+                return Ok(());
+            }
+            shadows.add(self.to.before, &seeds);
+        }
+        shadows.recycle(Shadow::Dense(seeds));
+        Ok(())
+    }
+
+    fn views(&self) -> SmallVec<[Used; 4]> {
+        match self.way {
+            Way::Load => smallvec![self.to],
+            Way::Store => smallvec![self.from],
+            Way::Take | Way::Put | Way::Add => smallvec![self.from, self.to],
+        }
+    }
+
+    fn forward(
+        &self,
+        inputs: &[V],
+        outputs: &mut [V],
+        views: &[Option<&Buffer<V>>],
+        results: &mut [Buffer<V>],
+    ) -> Result<(), SweepError> {
+        match (self.way, views, results) {
+            (Way::Load, _, [result]) => result.copy_from_slice(inputs),
+            (Way::Store, [Some(tangents)], _) => self.places.take(tangents, outputs),
+            (Way::Take, [Some(tangents), _], [result]) => self.places.take(tangents, result),
+            (Way::Put | Way::Add, [from, to], [result]) => {
+                match to {
+                    Some(tangents) => result.copy_from_slice(tangents),
+                    None => result.fill(V::zero()),
+                }
+                match (from, self.way) {
+                    (Some(tangents), Way::Put) => self.places.put(tangents, result),
+                    (Some(tangents), _) => self.places.add(tangents, result),
+                    (None, Way::Put) => self.places.each(|_, place| result[place] = V::zero()),
+                    (None, _) => {}
+                }
+            }
+            (_, _, results) => results.iter_mut().for_each(|result| result.fill(V::zero())),
+        }
+        Ok(())
+    }
+
+    fn bytes(&self) -> (usize, usize) {
+        let list = match &self.places {
+            Places::List(indices) if Arc::strong_count(&indices.0) == 1 => size_of_val(&*indices.0.places),
+            _ => 0,
+        };
+        (list, size_of::<Self>())
+    }
+
+    fn inspect(&self) -> Inspection {
+        Inspection { conflicting_reads: vec![0; Launch::<V>::views(self).len()], reverse_kernels: 1, atomic_updates: 0 }
+    }
+}
