@@ -38,7 +38,7 @@ library() {
     echo "miri, $name borrows: zero_times_infinity, replay, faulty_schedules"
     cargo +nightly miri test -q $kit --test zero_times_infinity
     cargo +nightly miri test -q $kit --test replay -- stale_variables in_a_pause questions
-    cargo +nightly miri test -q -p tapewright --test faulty_schedules -- lies_of a_refused_store slots_of the_number_of
+    cargo +nightly miri test -q $kit --test faulty_schedules -- lies_of a_refused_store slots_of the_number_of
 }
 
 # The models run side by side, and share the tests that take long.

@@ -7,7 +7,8 @@ use crate::expr::Real;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use tapewright_strategies::lanes::{
-    Assign, Buffer, Facts, Grid, Kept, Launch, Node, Number, Operand, Program, Read, Recorded, Reduce, extremum, run, sum,
+    Assign, Buffer, Facts, Grid, Kept, Launch, Node, Number, Operand, Program, Read, Recorded, Reduce, extremum, run,
+    sum,
 };
 use tapewright_strategies::{Dependence, Flow, Taping};
 

@@ -51,8 +51,8 @@ pub mod slab_stack {
 pub use arena::{Continuations, InMemory, Layer, Records, Shared, SlabStack, SpillDefaults, Spilled, SystemDefaults};
 pub use continuation::Continuation;
 pub use contract::{
-    Capacity, Comparison, Dependence, Flow, Load, Nary, Policy, Rule, Sink, Statement, Store, Strategy, Strict, Taped, Taping, Tree,
-    Twin, Variable,
+    Capacity, Comparison, Dependence, Flow, Load, Nary, Policy, Rule, Sink, Statement, Store, Strategy, Strict, Taped,
+    Taping, Tree, Twin, Variable,
 };
 pub use external::{Arrays, Companion, External, Mark, SweepError};
 pub use float::Float;

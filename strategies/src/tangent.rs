@@ -119,7 +119,10 @@ impl<V: Float> Tangents<V> {
     /// Tangents of an array of the evaluation that runs on this thread: one buffer for each direction, `None` where all are 0.
     #[must_use]
     pub fn new(directions: impl IntoIterator<Item = Option<Buffer<V>>>) -> Self {
-        Self { level: level::present(), directions: directions.into_iter().map(|buffer| buffer.map(Arc::new)).collect() }
+        Self {
+            level: level::present(),
+            directions: directions.into_iter().map(|buffer| buffer.map(Arc::new)).collect(),
+        }
     }
 
     /// The tangents along a direction; `None` if all are 0.
@@ -274,7 +277,8 @@ impl<const N: usize, V: Float, P: Policy> Taping for Tangent<N, V, P> {
     fn flow(arrays: &[&Dependence<V>], ids: &[&Directions<V, N>]) -> Flow {
         let level = level_of_launch(arrays, ids.iter().copied());
         let array = |array: &&Dependence<V>| tangents_at(array, level).is_some();
-        let variable = |id: &&Directions<V, N>| id.level == level && id.derivatives.iter().any(|slope| *slope != V::zero());
+        let variable =
+            |id: &&Directions<V, N>| id.level == level && id.derivatives.iter().any(|slope| *slope != V::zero());
         let moves = level != PASSIVE && (arrays.iter().any(array) || ids.iter().any(variable));
         if moves { Flow::Forward } else { Flow::Nowhere }
     }

@@ -221,7 +221,8 @@ impl<V: Float, P: Program> Launch<V> for Recorded<V, P> {
         }
         let operands = self.back_operands();
         if !P::WRITES {
-            outputs[0] += tangent::<V, P>(&self.program, &self.grid, &operands, views, &numbers, 0, &mut Buffer::zeros(0));
+            outputs[0] +=
+                tangent::<V, P>(&self.program, &self.grid, &operands, views, &numbers, 0, &mut Buffer::zeros(0));
             return Ok(());
         }
         for k in 0..P::EXPRESSIONS {

@@ -33,7 +33,8 @@ impl Indices {
     #[track_caller]
     pub fn new(places: &[usize]) -> Self {
         let narrow = |place: &usize| {
-            u32::try_from(*place).unwrap_or_else(|_| panic!("index {place} is beyond 2^32 - 1, the largest that there can be"))
+            u32::try_from(*place)
+                .unwrap_or_else(|_| panic!("index {place} is beyond 2^32 - 1, the largest that there can be"))
         };
         let places: Box<[u32]> = places.iter().map(narrow).collect();
         let bound = places.iter().max().map_or(0, |place| *place as usize + 1);

@@ -6,9 +6,9 @@ use tapewright::{AdjointVector, Error, External, Rules, SweepError, dot, externa
 
 #[path = "sweeps/everywhere.rs"]
 mod everywhere;
-#[path = "../../random_programs/functions.rs"]
+#[path = "random_programs/functions.rs"]
 mod functions;
-#[path = "../../random_programs/program.rs"]
+#[path = "random_programs/program.rs"]
 #[allow(dead_code, reason = "shared with other tests")]
 mod program;
 

@@ -6,9 +6,9 @@ use tapewright::{Error, External, LaneVector, Rules, SweepError, dot, external, 
 
 #[path = "sweeps/everywhere.rs"]
 mod everywhere;
-#[path = "../../random_programs/functions.rs"]
+#[path = "random_programs/functions.rs"]
 mod functions;
-#[path = "../../random_programs/program.rs"]
+#[path = "random_programs/program.rs"]
 #[allow(dead_code, reason = "shared with other tests")]
 mod program;
 

@@ -10,9 +10,9 @@ use tapewright::{Replay, Rules};
 #[path = "sweeps/everywhere.rs"]
 #[allow(unused_imports, unused_macros, reason = "only its layer is used here")]
 mod everywhere;
-#[path = "../../random_programs/functions.rs"]
+#[path = "random_programs/functions.rs"]
 mod functions;
-#[path = "../../random_programs/program.rs"]
+#[path = "random_programs/program.rs"]
 #[allow(dead_code, reason = "shared with other tests")]
 mod program;
 

@@ -2,7 +2,9 @@
 
 use crate::{close, numbers};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use tapewright::kernels::{Indices, View, fill, gather, parallel_for, parallel_max, parallel_sum, scatter, scatter_add};
+use tapewright::kernels::{
+    Indices, View, fill, gather, parallel_for, parallel_max, parallel_sum, scatter, scatter_add,
+};
 use tapewright::prelude::*;
 use tapewright::{jacobian, jacobian_forward, pause};
 
@@ -191,7 +193,10 @@ fn transfers_that_cannot_be() {
     );
     let short = Indices::new(&[0, 1]);
     assert_eq!(message(|| scatter_add(&three, &short, &mut y)), "a view of 3 elements cannot be scattered to 2 places");
-    assert_eq!(message(|| Indices::new(&[1 << 32])), "index 4294967296 is beyond 2^32 - 1, the largest that there can be");
+    assert_eq!(
+        message(|| Indices::new(&[1 << 32])),
+        "index 4294967296 is beyond 2^32 - 1, the largest that there can be"
+    );
     assert!(message(|| x.slice([0..2, 0..4])).contains("0..4 along dimension 1 goes beyond"));
     assert!(message(|| y.set([0..1, 0..2], &x)).contains("of shape [1, 2] cannot hold a view of shape [2, 3]"));
     assert!(message(|| x.reshape([7])).contains("has 6 elements, so it cannot have shape [7]"));

@@ -120,7 +120,7 @@ fn slope(steps: &[Step], x: &[f64], direction: &[f64]) -> f64 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, rng_seed: RngSeed::Fixed(2026), ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: if cfg!(feature = "wide") { 2000 } else { 500 }, failure_persistence: None, rng_seed: RngSeed::Fixed(2026), ..ProptestConfig::default() })]
 
     #[test]
     fn strategies_agree(steps in programs(), x in inputs()) {
