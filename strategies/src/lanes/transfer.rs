@@ -64,6 +64,7 @@ impl Indices {
     }
 
     /// The places, in order.
+    #[must_use]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = usize> + '_ {
         self.0.places.iter().map(|place| *place as usize)
     }
