@@ -8,9 +8,9 @@
 
 use cpu_time::ThreadTime;
 use std::hint::black_box;
-use tapewright::kernels::{Field2, Level, Term, View, parallel_for, parallel_sum};
+use tapewright::kernels::{Level, View, parallel_for, parallel_sum};
 use tapewright::prelude::*;
-use tapewright::strategies::lanes::Node;
+use tapewright_problems::kernels::{burgers, norm_res};
 
 /// The least seconds of some rounds.
 fn least(rounds: usize, repetitions: usize, mut f: impl FnMut()) -> f64 {
@@ -21,20 +21,6 @@ fn least(rounds: usize, repetitions: usize, mut f: impl FnMut()) -> f64 {
         start.elapsed().as_secs_f64() / repetitions as f64
     };
     (0..rounds).map(round).fold(f64::INFINITY, f64::min)
-}
-
-/// The residual of a Laplacian: x ← 3x; y = A·x − b; y2 = y²; Σ y2.
-fn norm_res<S: Taping<Value = f64>>(
-    x: &mut View<S, 1>,
-    b: &View<S, 1>,
-    y: &mut View<S, 1>,
-    y2: &mut View<S, 1>,
-) -> Real<S> {
-    parallel_for(x.all(), &mut *x, |x| (3.0 * x.at::<0>(),));
-    parallel_for(x.all(), (&*x, b, y, &mut *y2), |(x, b, y, _)| {
-        (2.0 * x.at::<0>() - b.at::<0>() - x.or_zero::<-1>() - x.or_zero::<1>(), y.new().square())
-    });
-    parallel_sum(y2.all(), &*y2, |y2| y2.at::<0>())
 }
 
 /// The same by hand.
@@ -124,29 +110,6 @@ fn laplacian(n: usize) {
     );
 }
 
-/// One component of the two-dimensional Burgers equation, explicit and upwind.
-fn moved<W: Field2, U: Field2, V: Field2>(w: W, u: U, v: V, a: f64, nu: f64) -> Term<impl Node> {
-    let (u, v, c) = (u.at::<0, 0>(), v.at::<0, 0>(), w.at::<0, 0>());
-    let (east, west, north, south) = (w.at::<0, 1>(), w.at::<0, -1>(), w.at::<1, 0>(), w.at::<-1, 0>());
-    let ax = u.ge(0.0).select(u * (c - west), u * (east - c));
-    let ay = v.ge(0.0).select(v * (c - south), v * (north - c));
-    c - a * (ax + ay) + nu * (east + west + north + south - 4.0 * c)
-}
-
-/// Steps of α = Δt/Δx and ν = Δt/(R·Δx²).
-fn burgers<S: Taping<Value = f64>>(
-    u: &mut View<S, 2>,
-    v: &mut View<S, 2>,
-    steps: usize,
-    (a, nu): (f64, f64),
-) -> Real<S> {
-    for _ in 0..steps {
-        let range = u.interior(1);
-        parallel_for(range, (&mut *u, &mut *v), |(u, v)| (moved(u, u, v, a, nu), moved(v, u, v, a, nu)));
-    }
-    parallel_sum(u.all(), (&*u, &*v), |(u, v)| u.at::<0, 0>().square() + v.at::<0, 0>().square())
-}
-
 /// The same by hand.
 #[inline(never)]
 fn burgers_by_hand(n: usize, fields: [&[f64]; 2], steps: usize, (a, nu): (f64, f64)) -> f64 {
@@ -214,8 +177,57 @@ fn burgers_at(n: usize, steps: usize, checksums: Option<[f64; 3]>) {
     );
 }
 
+/// A step of the heat equation on a plate: recording it, and sweeping it, beside computing it through views.
+fn heat(n: usize, steps: usize) {
+    let start: Vec<f64> = (0..n * n).map(|k| (k * 37 % 101) as f64).collect();
+    fn run<S: Taping<Value = f64>>(u: &mut View<S, 2>, steps: usize) {
+        for _ in 0..steps {
+            parallel_for(u.interior(1), &mut *u, |u| {
+                let beside = u.at::<1, 0>() + u.at::<-1, 0>() + u.at::<0, 1>() + u.at::<0, -1>();
+                (u.at::<0, 0>() + 0.2 * (beside - 4.0 * u.at::<0, 0>()),)
+            });
+        }
+    }
+    let rounds = if n < 500 { 40 } else { 8 };
+    let mut u = View::<Passive, 2>::new([n, n], &start);
+    let forward = least(rounds, 1, || run(black_box(&mut u), steps));
+    let mut tape = Tape::<Jacobian>::new();
+    let (x, y) = tape.record(|scope| {
+        let x = scope.view([n, n], &start);
+        let mut u = x.clone();
+        run(&mut u, steps);
+        (x, u)
+    });
+    let reverse = least(rounds, 1, || {
+        let adjoints = tape.sweep_view(&[], (&y, black_box(&start))).expect("its own output");
+        black_box(adjoints.of_view(&x).expect("x"));
+    });
+    println!("heat {n:>5}² × {steps}: {:.3} ms through views, sweep {:.2} ×", forward * 1e3, reverse / forward);
+}
+
+/// A launch over a single point.
+fn one_point() {
+    const LAUNCHES: usize = 1000;
+    let mut tape = Tape::<Jacobian>::new();
+    let record = |tape: &mut Tape<Jacobian>| {
+        tape.record(|scope| {
+            let mut x = scope.view([1], &[1.0]);
+            (0..LAUNCHES).for_each(|_| parallel_for(0..1, &mut x, |x| (0.5 * x.at::<0>(),)));
+            parallel_sum(0..1, &x, |x| x.at::<0>())
+        })
+    };
+    let recorded = least(40, 20, || _ = black_box(record(&mut tape)));
+    let sum = record(&mut tape);
+    let swept = least(40, 20, || _ = black_box(tape.sweep(&[(&sum, 1.0)]).expect("its own output")));
+    let each = |seconds: f64| seconds / LAUNCHES as f64 * 1e9;
+    println!("a launch over one point: {:.0} ns to record, {:.0} ns to sweep", each(recorded), each(swept));
+}
+
 fn main() {
     println!("level {:?}", Level::current());
+    one_point();
+    heat(128, 32);
+    heat(1024, 4);
     for n in [10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000] {
         laplacian(n);
     }

@@ -58,7 +58,7 @@ pub(crate) fn bytes(workload: &str, inputs: usize, rows: &[Row]) -> Vec<String> 
         let (statements, arguments) = (row.memory.statements, row.memory.arguments);
         let wide = 4 * (arguments / 28).min(statements);
         match (row.strategy.records, row.strategy.indices) {
-            _ if row.strategy.is_checkpointed() => None,
+            _ if row.strategy.is_checkpointed() || row.strategy.is_kernels() => None,
             ("jacobian", "linear") => Some(inputs + statements + 12 * arguments + wide),
             ("primal_value", "linear") => {
                 Some(9 * inputs + 8 + 17 * statements + 4 * arguments + row.memory.usage("constants").used)

@@ -7,6 +7,7 @@ mod chart;
 mod check;
 mod checkpointed;
 mod cli;
+mod launched;
 mod measure;
 mod report;
 mod rounds;

@@ -61,9 +61,9 @@ fn streams(row: &Row) -> String {
     used.map(|(name, usage)| format!("{name} {}", bytes(usage.used))).collect::<Vec<_>>().join("\n")
 }
 
-/// Bytes of a statement; in stages nearly all statements are recorded later.
+/// Bytes of a statement; in stages nearly all statements are recorded later, and kernels are not made of statements.
 fn each(row: &Row) -> String {
-    if row.strategy.is_checkpointed() {
+    if row.strategy.is_checkpointed() || row.strategy.is_kernels() {
         return String::from("–");
     }
     format!("{:.1} B", row.tape_bytes() as f64 / row.memory.statements.max(1) as f64)

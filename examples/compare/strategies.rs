@@ -2,6 +2,7 @@
 
 use crate::checkpointed;
 use crate::cli::Request;
+use crate::launched;
 use crate::taped::{Contender, Taped};
 use tapewright::prelude::*;
 use tapewright::{Error, SpillOptions, Spilled, Spills};
@@ -17,7 +18,8 @@ pub(crate) struct Strategy {
     pub(crate) records: &'static str,
     /// How identifiers are given out: `linear` or `reuse`.
     pub(crate) indices: &'static str,
-    /// Where records live: `in_memory`, `shared` or `spilled`; `checkpointed` where they live one stage at a time.
+    /// Where records live: `in_memory`, `shared` or `spilled`; `checkpointed` where they live one stage at a time, `kernels`
+    /// where they are whole loops over arrays.
     pub(crate) layer: &'static str,
 }
 
@@ -32,15 +34,16 @@ macro_rules! strategies {
                 records: stringify!($records),
                 indices: stringify!($indices),
                 layer: stringify!($layer),
-            },)* Self::CHECKPOINTED];
+            },)* Self::CHECKPOINTED, Self::KERNELS];
 
             /// The strategies for this workload, each with what makes its tape.
             pub(crate) fn runs<P: Problem>() -> impl Iterator<Item = (Self, Run<P>)> {
                 let runs: Vec<Run<P>> = vec![$(|problem, request| {
                     Ok(Box::new(Taped::<$type, P>::new(problem, $tape(problem, request)?)?))
                 }),*];
-                let stages = P::CHECKPOINTED.then_some(checkpointed::run::<P> as Run<P>);
-                Self::ALL.iter().copied().zip(runs.into_iter().chain(stages))
+                let stages = P::CHECKPOINTED.then_some((Self::CHECKPOINTED, checkpointed::run::<P> as Run<P>));
+                let kernels = P::KERNELS.then_some((Self::KERNELS, launched::run::<P> as Run<P>));
+                Self::ALL.iter().copied().zip(runs).chain(stages).chain(kernels)
             }
         }
     };

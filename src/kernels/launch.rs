@@ -7,8 +7,8 @@ use crate::expr::Real;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use tapewright_strategies::lanes::{
-    Assign, Buffer, Facts, Grid, Kept, Launch, Node, Number, Operand, Program, Read, Recorded, Reduce, extremum, run,
-    sum,
+    Assign, Buffer, Element, Facts, Grid, Kept, Launch, Node, Number, Operand, Program, Recorded, Reduce, Written,
+    extremum, run, sum,
 };
 use tapewright_strategies::{Dependence, Flow, Taping};
 
@@ -44,6 +44,19 @@ pub fn parallel_for<S: Taping, const R: usize, O: Operands<S, R>, B: Body>(
 ) where
     Assign<O::Written, B::Nodes>: Program,
 {
+    const {
+        let (written, expressions) = (<O::Written as Written>::OPERANDS.len(), B::COUNT);
+        assert!(
+            expressions >= written,
+            "a kernel returns an expression for each operand that is written (`&mut`): some are missing"
+        );
+        assert!(
+            expressions <= written,
+            "a kernel returns an expression for each operand that is written (`&mut`): there are too many"
+        );
+        let in_order = <Assign<O::Written, B::Nodes> as Program>::IN_ORDER;
+        assert!(in_order, "`new` gives the value of an output that stands before the expression which uses it");
+    }
     let program = Assign::<O::Written, _>::new(kernel(O::tokens()).nodes());
     let mut launch = Start::new(range.into(), operands);
     launch.write(program);
@@ -105,7 +118,7 @@ pub fn parallel_min<S: Taping, const R: usize, O: Operands<S, R>, A: Node>(
 /// As [`parallel_for`].
 #[track_caller]
 pub fn deep_copy<S: Taping, const R: usize>(from: &View<S, R>, to: &mut View<S, R>) {
-    let program = Assign::<Modes<(Reads, Writes)>, _>::new((Read::<0, 0, 0, 0, 0, 0>,));
+    let program = Assign::<Modes<(Reads, Writes)>, _>::new((Element::<0, 0, 0, 0, 0, 0>,));
     Start::new(Points(to.all()), (from, to)).write(program);
 }
 
@@ -128,7 +141,7 @@ pub fn fill<S: Taping, const R: usize>(from: &Real<S>, to: &mut View<S, R>) {
 #[must_use]
 #[track_caller]
 pub fn dot<S: Taping, const R: usize>(x: &View<S, R>, y: &View<S, R>) -> Real<S> {
-    let product = Term(Read::<0, 0, 0, 0, 0, 0>) * Term(Read::<1, 0, 0, 0, 0, 0>);
+    let product = Term(Element::<0, 0, 0, 0, 0, 0>) * Term(Element::<1, 0, 0, 0, 0, 0>);
     parallel_sum(x.all(), (x, y), |_| product)
 }
 
@@ -140,7 +153,7 @@ pub fn dot<S: Taping, const R: usize>(x: &View<S, R>, y: &View<S, R>) -> Real<S>
 #[must_use]
 #[track_caller]
 pub fn norm_squared<S: Taping, const R: usize>(x: &View<S, R>) -> Real<S> {
-    parallel_sum(x.all(), x, |_| Term(Read::<0, 0, 0, 0, 0, 0>).square())
+    parallel_sum(x.all(), x, |_| Term(Element::<0, 0, 0, 0, 0, 0>).square())
 }
 
 /// A buffer for what is written to a view that is not written in place.
@@ -177,7 +190,7 @@ pub(super) fn note<S: Taping, const W: usize>(
             S::record_launch(number, inputs, outputs, Box::new(launch), each);
             SmallVec::new()
         }
-        Flow::Forward => S::carry_launch(&launch, arrays, inputs, outputs, each).into(),
+        Flow::Carried => S::carry_launch(&launch, arrays, inputs, outputs, each).into(),
     }
 }
 
@@ -310,7 +323,7 @@ impl<'a, S: Taping, const R: usize> Start<'a, S, R> {
             let launch = Recorded::new(program, self.grid, kept);
             let variables: SmallVec<[(S::Value, &S::Id); 4]> = self.variables().collect();
             let moving = note::<S, 1>(self.flow, launch, &self.dependences(), &variables, &[], &mut |_, _| {});
-            if self.flow == Flow::Forward {
+            if self.flow == Flow::Carried {
                 written = moving.into_iter().collect();
             }
         }
@@ -357,7 +370,7 @@ impl<'a, S: Taping, const R: usize> Start<'a, S, R> {
         for (k, slot) in self.slots.iter().enumerate() {
             let Slot::Write(view) = slot else { continue };
             let dependence = match self.flow {
-                Flow::Nowhere | Flow::Forward => Dependence::Nothing,
+                Flow::Nowhere | Flow::Carried => Dependence::Nothing,
                 Flow::Recorded(_) if view.is_active() && !view.is_copied() => view.dependence.clone(),
                 Flow::Recorded(number) => {
                     let mut slot = 0;

@@ -35,6 +35,7 @@
 mod launch;
 mod operands;
 mod rules;
+mod scan;
 mod term;
 mod token;
 mod transfer;
@@ -45,6 +46,7 @@ pub use operands::{Body, Mode, Modes, Operand, Operands, Reads, Slot, Writes};
 pub use rules::{
     Absolute, Adds, At, ByRule, ByRule2, Divides, Maximum, Minimum, Multiplies, Negation, Root, Square, Subtracts,
 };
+pub use scan::{parallel_fold, parallel_scan};
 pub use tapewright_strategies::lanes::{Indices, Level};
 pub use term::{Argument, Term, Where};
 pub use token::{Field, Field1, Field2, Field3, Field4};

@@ -213,6 +213,8 @@ tuples! {
 pub trait Body {
     /// The expressions' nodes.
     type Nodes: Copy;
+    /// How many there are.
+    const COUNT: usize;
     /// The nodes.
     fn nodes(self) -> Self::Nodes;
 }
@@ -222,6 +224,7 @@ macro_rules! bodies {
     ($($($name:ident $k:tt)*;)*) => { $(
         impl<$($name: Node),*> Body for ($(Term<$name>,)*) {
             type Nodes = ($($name,)*);
+            const COUNT: usize = [$($k),*].len();
             fn nodes(self) -> Self::Nodes { ($(self.$k.0,)*) }
         }
     )* };

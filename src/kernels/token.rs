@@ -1,7 +1,7 @@
 //! What a kernel's closure gets for its operands.
 
 use super::term::Term;
-use tapewright_strategies::lanes::{New, Node, Read};
+use tapewright_strategies::lanes::{Element, New, Node};
 
 /// A view of rank `R`, operand `A` of a launch, as the body of a kernel sees it: what [`at`](Field2::at) returns is the element
 /// relative to the point at which the kernel will be computed.
@@ -46,34 +46,34 @@ macro_rules! fields {
         }
 
         impl<const A: usize> $trait for Field<$rank, A> {
-            type Read<const B: u8, $(const $i: isize),*> = Read<A, B, $($pad,)* $($i),*>;
+            type Read<const B: u8, $(const $i: isize),*> = Element<A, B, $($pad,)* $($i),*>;
             #[inline(always)]
-            fn at<$(const $i: isize),*>(self) -> Term<Self::Read<0, $($i),*>> { Term(Read) }
+            fn at<$(const $i: isize),*>(self) -> Term<Self::Read<0, $($i),*>> { Term(Element) }
             #[inline(always)]
-            fn or_zero<$(const $i: isize),*>(self) -> Term<Self::Read<1, $($i),*>> { Term(Read) }
+            fn or_zero<$(const $i: isize),*>(self) -> Term<Self::Read<1, $($i),*>> { Term(Element) }
             #[inline(always)]
-            fn nearest<$(const $i: isize),*>(self) -> Term<Self::Read<2, $($i),*>> { Term(Read) }
+            fn nearest<$(const $i: isize),*>(self) -> Term<Self::Read<2, $($i),*>> { Term(Element) }
             #[inline(always)]
-            fn periodic<$(const $i: isize),*>(self) -> Term<Self::Read<3, $($i),*>> { Term(Read) }
+            fn periodic<$(const $i: isize),*>(self) -> Term<Self::Read<3, $($i),*>> { Term(Element) }
         }
 
         impl<const A: usize> Field<$rank, A> {
             /// The element at these shifts. The range of the launch must be such that it is inside the view.
             #[inline(always)]
             #[must_use]
-            pub fn at<$(const $i: isize),*>(self) -> Term<Read<A, 0, $($pad,)* $($i),*>> { Term(Read) }
+            pub fn at<$(const $i: isize),*>(self) -> Term<Element<A, 0, $($pad,)* $($i),*>> { Term(Element) }
             /// The element at these shifts, and 0 outside the view.
             #[inline(always)]
             #[must_use]
-            pub fn or_zero<$(const $i: isize),*>(self) -> Term<Read<A, 1, $($pad,)* $($i),*>> { Term(Read) }
+            pub fn or_zero<$(const $i: isize),*>(self) -> Term<Element<A, 1, $($pad,)* $($i),*>> { Term(Element) }
             /// The element at these shifts, and the nearest element of the view outside it.
             #[inline(always)]
             #[must_use]
-            pub fn nearest<$(const $i: isize),*>(self) -> Term<Read<A, 2, $($pad,)* $($i),*>> { Term(Read) }
+            pub fn nearest<$(const $i: isize),*>(self) -> Term<Element<A, 2, $($pad,)* $($i),*>> { Term(Element) }
             /// The element at these shifts, where the view repeats itself outside.
             #[inline(always)]
             #[must_use]
-            pub fn periodic<$(const $i: isize),*>(self) -> Term<Read<A, 3, $($pad,)* $($i),*>> { Term(Read) }
+            pub fn periodic<$(const $i: isize),*>(self) -> Term<Element<A, 3, $($pad,)* $($i),*>> { Term(Element) }
         }
     )* };
 }

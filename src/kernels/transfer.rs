@@ -34,7 +34,7 @@ impl<S: Taping, const R: usize> View<S, R> {
         let inputs: Vec<(S::Value, &S::Id)> = variables.iter().map(|x| (x.value(), x.id())).collect();
         let ids: Vec<&S::Id> = variables.iter().map(Real::id).collect();
         let flow = S::flow(&[], &ids);
-        let mut buffer = empty::<S>(flow, length);
+        let mut buffer = Self::empty(flow, length);
         buffer.iter_mut().zip(&inputs).for_each(|(element, (value, _))| *element = *value);
         let mut view = Self::on(shape, Arc::new(buffer));
         let whole = view.places(&view.all());
@@ -133,19 +133,19 @@ impl<S: Taping, const R: usize> View<S, R> {
     }
 
     /// As what a transfer reads.
-    fn read(&self) -> Used {
+    pub(super) fn read(&self) -> Used {
         Used { before: self.recorded_slot(), after: None, length: self.len() }
     }
 
     /// As what a transfer writes: what it will depend on, if that is to be recorded, and the slots.
     #[track_caller]
-    fn written(&self, flow: Flow, new: bool) -> (Dependence<S::Value>, Used) {
+    pub(super) fn written(&self, flow: Flow, new: bool) -> (Dependence<S::Value>, Used) {
         let mut used = self.read();
         if new {
             used.before = 0;
         }
         let dependence = match flow {
-            Flow::Nowhere | Flow::Forward => Dependence::Nothing,
+            Flow::Nowhere | Flow::Carried => Dependence::Nothing,
             Flow::Recorded(_) if !new && self.is_active() && !self.is_copied() => self.dependence.clone(),
             Flow::Recorded(number) => {
                 let mut slot = 0;
@@ -157,12 +157,22 @@ impl<S: Taping, const R: usize> View<S, R> {
         (dependence, used)
     }
 
+    /// A buffer with anything in it, if possible one of the recording's.
+    #[track_caller]
+    pub(super) fn empty(flow: Flow, length: usize) -> Buffer<S::Value> {
+        let mut found = None;
+        if let Flow::Recorded(number) = flow {
+            S::with_arrays(number, &mut |arrays| found = Some(arrays.buffer(length)));
+        }
+        found.unwrap_or_else(|| Buffer::zeros(length))
+    }
+
     /// A new view of the elements at these places.
     #[track_caller]
     fn taken<const Q: usize>(&self, places: Places, shape: [usize; Q]) -> View<S, Q> {
         let length = checked_length(&shape, places.count());
         let flow = S::flow(&[&self.dependence], &[]);
-        let mut buffer = empty::<S>(flow, length);
+        let mut buffer = Self::empty(flow, length);
         places.take(&self.values, &mut buffer);
         let mut view = View::on(shape, Arc::new(buffer));
         let (fresh, to) = view.written(flow, true);
@@ -182,7 +192,7 @@ impl<S: Taping, const R: usize> View<S, R> {
             "a part of a view cannot become a constant: the recording is paused, and this would write to a part of an active view"
         );
         if Arc::get_mut(&mut self.values).is_none() {
-            let mut buffer = empty::<S>(flow, self.len());
+            let mut buffer = Self::empty(flow, self.len());
             buffer.copy_from_slice(&self.values);
             self.values = Arc::new(buffer);
         }
@@ -223,16 +233,6 @@ impl<S: Taping> View<S, 2> {
         let [rows, _] = self.shape();
         self.taken(self.places(&[0..rows, j..j + 1]), [rows])
     }
-}
-
-/// A buffer with anything in it, if possible one of the recording's.
-#[track_caller]
-fn empty<S: Taping>(flow: Flow, length: usize) -> Buffer<S::Value> {
-    let mut found = None;
-    if let Flow::Recorded(number) = flow {
-        S::with_arrays(number, &mut |arrays| found = Some(arrays.buffer(length)));
-    }
-    found.unwrap_or_else(|| Buffer::zeros(length))
 }
 
 /// The places of a list, if they are all in this view.

@@ -25,7 +25,7 @@ pub struct View<S: Taping, const R: usize> {
     /// What it held before a launch that could not write in place, for the next such launch.
     pub(super) spare: Option<Arc<Buffer<S::Value>>>,
     /// What the elements depend on.
-    pub(super) dependence: Dependence<S::Value>,
+    pub(crate) dependence: Dependence<S::Value>,
     /// Whether another view may have the same slot.
     copied: AtomicBool,
     strategy: PhantomData<fn() -> S>,

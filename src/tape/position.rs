@@ -5,10 +5,11 @@ use super::scope::Scope;
 use super::{AdjointVector, Adjoints, Tape};
 use crate::error::Error;
 use crate::expr::Real;
+use crate::kernels::View;
 use smallvec::SmallVec;
 use tapewright_strategies::active::{self, Place};
 use tapewright_strategies::num_traits::Zero;
-use tapewright_strategies::{Reverse, TapeNumber};
+use tapewright_strategies::{Dependence, Reverse, TapeNumber};
 
 /// A place in a recording, between two statements: see [`Scope::position`] and [`Tape::position`].
 ///
@@ -102,6 +103,25 @@ impl<S: Reverse> Scope<'_, S> {
                 Ok(Real::from_parts(variable.value(), id))
             }
             Some((number, _)) => Err(Error::ForeignVariable { variable: number.get(), recording: self.number().get() }),
+        }
+    }
+
+    /// [`renew`](Self::renew) for a view.
+    ///
+    /// # Errors
+    ///
+    /// As `renew`.
+    pub fn renew_view<const R: usize>(&self, view: &View<S, R>) -> Result<View<S, R>, Error> {
+        match view.place() {
+            Some((number, slot)) if number != self.number() => {
+                if !self.parts.have(number) {
+                    return Err(Error::ForeignVariable { variable: number.get(), recording: self.number().get() });
+                }
+                let mut renewed = view.clone();
+                renewed.dependence = Dependence::Recorded { number: self.number(), slot };
+                Ok(renewed)
+            }
+            _ => Ok(view.clone()),
         }
     }
 

@@ -279,7 +279,7 @@ pub enum Flow {
     /// The launch is to be recorded.
     Recorded(TapeNumber),
     /// What it writes carries tangents.
-    Forward,
+    Carried,
 }
 
 /// A way to compare two numbers, or a question about one, whose answer a program may branch on.

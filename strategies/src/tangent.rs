@@ -280,7 +280,7 @@ impl<const N: usize, V: Float, P: Policy> Taping for Tangent<N, V, P> {
         let variable =
             |id: &&Directions<V, N>| id.level == level && id.derivatives.iter().any(|slope| *slope != V::zero());
         let moves = level != PASSIVE && (arrays.iter().any(array) || ids.iter().any(variable));
-        if moves { Flow::Forward } else { Flow::Nowhere }
+        if moves { Flow::Carried } else { Flow::Nowhere }
     }
 
     /// Panics when the launch fails: forward mode has no sweep that could return an error.

@@ -1,6 +1,7 @@
 //! Coupled 2-D Burgers equations, explicit upwind scheme.
 
-use crate::{Checksums, Error, Problem};
+use crate::{Checksums, Error, Problem, kernels};
+use tapewright::kernels::View;
 use tapewright::schedule::Revolve;
 use tapewright::{Error as TapeError, Jacobian, Real, Reverse, Taping, TimeLoop};
 
@@ -273,6 +274,14 @@ impl Problem for Burgers {
         let schedule = Revolve::new(self.steps, self.steps.div_ceil(4));
         let end = self.reversed_by(TimeLoop::new(schedule), x);
         end.unwrap_or_else(|error| panic!("a loop without snapshots on disk: {error}"))
+    }
+
+    const KERNELS: bool = true;
+
+    fn eval_by_kernels<S: Taping<Value = f64>>(&self, x: &View<S, 1>) -> Real<S> {
+        let (n, cells) = (self.n, self.n * self.n);
+        let [mut u, mut v] = [0, cells].map(|start| x.slice(start..start + cells).reshape([n, n]));
+        kernels::burgers(&mut u, &mut v, self.steps, self.coefficients())
     }
 
     fn plain(&self, _: usize, x: &[f64]) -> f64 {

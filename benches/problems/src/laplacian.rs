@@ -1,7 +1,8 @@
 //! A quadratic form with a band matrix.
 
 use crate::random::SplitMix64;
-use crate::{Checksums, Error, Problem};
+use crate::{Checksums, Error, Problem, kernels};
+use tapewright::kernels::View;
 use tapewright::{Real, Taping};
 
 /// ‖3·T·x − b‖² with the tridiagonal matrix T = (−1, 2, −1); the inputs are x, then b.
@@ -82,6 +83,14 @@ impl Problem for Laplacian {
             sum += &square(last, &b[b.len() - 1], Some(left), None);
         }
         sum
+    }
+
+    const KERNELS: bool = true;
+
+    fn eval_by_kernels<S: Taping<Value = f64>>(&self, x: &View<S, 1>) -> Real<S> {
+        let (mut q, b) = (x.slice(0..self.n), x.slice(self.n..2 * self.n));
+        let (mut y, mut y2) = (View::zeros([self.n]), View::zeros([self.n]));
+        kernels::norm_res(&mut q, &b, &mut y, &mut y2)
     }
 
     fn plain(&self, _: usize, x: &[f64]) -> f64 {

@@ -10,6 +10,7 @@ mod burgers;
 mod error;
 mod expsq;
 mod gmm;
+pub mod kernels;
 mod laplacian;
 mod libor;
 mod lstm;

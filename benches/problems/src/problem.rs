@@ -1,5 +1,6 @@
 //! What a workload offers.
 
+use tapewright::kernels::View;
 use tapewright::{Real, Reverse, Taping};
 
 /// A scalar function of many inputs, in three forms.
@@ -41,6 +42,18 @@ pub trait Problem {
     /// workload has no stages.
     fn eval_in_stages<S: Reverse<Value = f64>>(&self, k: usize, x: &[Real<S>]) -> Real<S> {
         self.eval(k, x)
+    }
+
+    /// Whether there is an [`eval_by_kernels`](Self::eval_by_kernels).
+    const KERNELS: bool = false;
+
+    /// The function as kernels over arrays, if the workload is such: of one evaluation, with all inputs in one view.
+    ///
+    /// # Panics
+    ///
+    /// If it is not.
+    fn eval_by_kernels<S: Taping<Value = f64>>(&self, x: &View<S, 1>) -> Real<S> {
+        panic!("{} is not made of kernels over {} numbers", self.name(), x.len())
     }
 
     /// Writes the gradient of evaluation `k` by a hand-written adjoint, and returns the value.

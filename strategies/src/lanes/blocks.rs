@@ -24,10 +24,13 @@ struct Blocks {
 
 impl Blocks {
     fn of(region: &Region) -> Self {
-        let extent = |d: usize| (region.hi[d] - region.lo[d]).max(0);
+        let extent = |d: usize| region.hi[d] - region.lo[d];
         let inside = |d: usize| (d + 1..4).map(extent).product::<isize>();
+        if region.is_empty() {
+            return Self { region: *region, dimension: 3, step: 1, count: 0 };
+        }
         let dimension = (0..4).find(|d| inside(*d) <= POINTS).unwrap_or(3);
-        let step = (POINTS / inside(dimension).max(1)).max(1);
+        let step = (POINTS / inside(dimension)).max(1);
         let count = (0..dimension).map(extent).product::<isize>() * ((extent(dimension) + step - 1) / step);
         Self { region: *region, dimension, step, count: count.unsigned_abs() }
     }

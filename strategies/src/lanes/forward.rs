@@ -30,7 +30,7 @@ pub enum Operand<'a, V> {
 /// When an operand has not as many elements as the grid, or is read beyond it; when an operand is read or written that is not
 /// among them.
 #[track_caller]
-fn memory<V: Float, P: Program>(grid: &Grid, operands: &mut [Operand<'_, V>]) -> Memory<V> {
+pub(super) fn memory<V: Float, P: Program>(grid: &Grid, operands: &mut [Operand<'_, V>]) -> Memory<V> {
     let mut memory = Memory::new(grid);
     let fits = |buffer: &Buffer<V>| assert_eq!(buffer.len(), grid.elements(), "all views of a launch have one shape");
     for (k, operand) in operands.iter_mut().enumerate() {
@@ -60,6 +60,13 @@ fn memory<V: Float, P: Program>(grid: &Grid, operands: &mut [Operand<'_, V>]) ->
     let bits = |is: &dyn Fn(usize) -> bool| (0..operands.len()).filter(|k| is(*k)).fold(0_u8, |bits, k| bits | 1 << k);
     let views = bits(&|k| !memory.values[k].is_null());
     let numbers = bits(&|k| matches!(operands[k], Operand::Number(_)));
+    let written =
+        operands.iter().filter(|operand| matches!(operand, Operand::Update(_) | Operand::Replace(..))).count();
+    let expected = if P::WRITES { P::EXPRESSIONS } else { 0 };
+    assert!(
+        P::IN_ORDER && written == expected,
+        "one expression for each operand that is written, each before its value is used"
+    );
     // Those of the program itself are no leaves of it.
     assert!(P::LEAVES.new == 0, "`new` is asked for what the launch does not write: that is not there");
     assert!(!P::LEAVES.locals, "a temporary is used where it is not bound: it is not there");
@@ -216,7 +223,7 @@ pub(super) trait Term<V: Float>: Sync {
 }
 
 /// The value of a program with one expression.
-struct Value<'a, P>(&'a P);
+pub(super) struct Value<'a, P>(pub(super) &'a P);
 impl<V: Float, P: Program> Term<V> for Value<'_, P> {
     const LEAVES: Facts = P::LEAVES;
     #[inline(always)]
@@ -370,33 +377,4 @@ pub fn sum<V: Float, P: Program>(program: &P, grid: &Grid, operands: &mut [Opera
     let memory = memory::<V, P>(grid, operands);
     // SAFETY: checked above.
     unsafe { total::<V, _>(&Value(program), &memory, &grid.range) }
-}
-
-/// The smallest value of a program's expression over the grid, or the largest, and its place among the elements: at a tie the first.
-/// A NaN is passed over unless there is nothing else. `None` for an empty range.
-///
-/// # Panics
-///
-/// As [`run`].
-#[track_caller]
-pub fn extremum<V: Float, P: Program>(
-    program: &P,
-    grid: &Grid,
-    operands: &mut [Operand<'_, V>],
-    largest: bool,
-) -> Option<(V, usize)> {
-    assert!(!P::WRITES, "a reduction has one expression, which is not written");
-    let memory = memory::<V, P>(grid, operands);
-    let mut found: Option<(V, usize)> = None;
-    let term = Value(program);
-    each_row!(&grid.range, row => {
-        for i in grid.range.lo[3]..grid.range.hi[3] {
-            let value: V = term.single(&memory, [row[0], row[1], row[2], i]);
-            let better = |old: V| if largest { value > old } else { value < old };
-            if found.is_none_or(|(old, _)| better(old) || old.is_nan() && !value.is_nan()) {
-                found = Some((value, memory.at(row, i).unsigned_abs()));
-            }
-        }
-    });
-    found
 }

@@ -9,6 +9,7 @@
 
 mod blocks;
 mod buffer;
+mod extremum;
 mod forward;
 mod grid;
 mod keys;
@@ -18,6 +19,7 @@ mod level;
 mod memory;
 mod program;
 mod reverse;
+mod scan;
 mod shadow;
 mod transfer;
 mod tree;
@@ -26,7 +28,8 @@ mod x86;
 
 pub use buffer::Buffer;
 pub(crate) use buffer::Pool;
-pub use forward::{Operand, extremum, run, sum};
+pub use extremum::extremum;
+pub use forward::{Operand, run, sum};
 pub use grid::{BadRange, Grid};
 pub use keys::{Border, Facts, Key, Keys, Kind, LEAVES, OPERANDS, RADIUS};
 pub use lane::Lane;
@@ -36,9 +39,10 @@ pub use level::Level;
 pub(crate) use level::{Plain, Registers, at_present_level};
 pub use program::{Assign, OUTPUTS, Program, Reduce, Written};
 pub use reverse::{Adjoint, BackOperand, Seed, reaches_all, reverse, takes_uniform, works_in_place};
+pub use scan::{Combine, Combined};
 pub use shadow::{Shadow, Shadows};
 pub use transfer::{Indices, Places, Transfer, Way};
 pub use tree::{
-    Apply, Apply2, Compared, Comparing, Condition, Constant, Joined, LaneFunction, LaneOperator, Let, Local, New, Node,
-    Number, Read, Select, Slope,
+    Apply, Apply2, Compared, Comparing, Condition, Constant, Element, Joined, LaneFunction, LaneOperator, Let, Local,
+    New, Node, Number, Select, Slope,
 };

@@ -25,6 +25,9 @@ pub trait Program: Copy + Send + Sync + Sealed + 'static {
     const EXPRESSIONS: usize;
     /// Whether the expressions are written to operands, not added up.
     const WRITES: bool;
+    /// Whether there is one expression for each operand that is written, and none uses the [`New`](super::tree::New) value of an output
+    /// that does not stand before it. Otherwise the program cannot run.
+    const IN_ORDER: bool = true;
     /// The leaves with a partial.
     const USED: Keys;
     /// The leaves whose values the partials need.
@@ -110,7 +113,12 @@ impl<W, T> Sealed for Assign<W, T> {}
 /// The leaf that is the new value of operand `A` of an order of one leaf.
 struct OnlyNew<W, const K: usize>(PhantomData<W>);
 impl<W: Written, const K: usize> Order for OnlyNew<W, K> {
-    const KEYS: Keys = Keys::of(Key::new(W::OPERANDS[K]));
+    const KEYS: Keys = Keys::of(Key::new(output::<W>(K)));
+}
+
+/// The operand that expression `k` is written to; any, if there are fewer that are written.
+const fn output<W: Written>(k: usize) -> usize {
+    if k < W::OPERANDS.len() { W::OPERANDS[k] } else { 0 }
 }
 
 /// Drops the new values of all written operands.
@@ -127,15 +135,14 @@ const fn without_new(mut keys: Keys, written: &[usize]) -> Keys {
 macro_rules! programs {
     ($($count:literal: $($name:ident $k:tt ($($later:ident $l:tt)*))*;)*) => { $(
         impl<W: Written, $($name: Node),*> Program for Assign<W, ($($name,)*)> {
-            const EXPRESSIONS: usize = {
-                assert!(W::OPERANDS.len() == $count,
-                    "a kernel returns one expression for each operand that is written (`&mut`)");
+            const EXPRESSIONS: usize = $count;
+            const IN_ORDER: bool = {
+                let mut in_order = W::OPERANDS.len() == $count;
                 $(
                     let own = $name::READS;
-                    assert!(!own.has(Key::new(W::OPERANDS[$k])) $(&& !own.has(Key::new(W::OPERANDS[$l])))*,
-                        "`new` gives the value of an output that stands before the expression which uses it");
+                    in_order &= !own.has(Key::new(output::<W>($k))) $(&& !own.has(Key::new(output::<W>($l))))*;
                 )*
-                $count
+                in_order
             };
             const WRITES: bool = true;
             const USED: Keys = without_new(Keys::NONE$(.and($name::USED))*, W::OPERANDS);
@@ -144,7 +151,7 @@ macro_rules! programs {
 
             #[inline(always)]
             fn written(k: usize) -> usize {
-                W::OPERANDS[k]
+                output::<W>(k)
             }
 
             #[inline(always)]
@@ -152,10 +159,10 @@ macro_rules! programs {
                 let mut known = Known(source, [L::zero(); OPERANDS]);
                 $(
                     let value = $name::value::<L>(&self.0.$k.run::<L, Known<S, L>>(known));
-                    known.1[const { W::OPERANDS[$k] }] = value;
+                    known.1[const { output::<W>($k) }] = value;
                 )*
                 // All reads come before all writes.
-                $( put($k, known.1[const { W::OPERANDS[$k] }]); )*
+                $( put($k, known.1[const { output::<W>($k) }]); )*
             }
 
             #[inline(always)]
@@ -183,7 +190,7 @@ macro_rules! programs {
         $name:ident $k:tt ($($later:ident $l:tt)*) $($rest:tt)*) => {
         programs! { @adjoints $self, $w, $source, $seeds, $care, $($rest)* }
         $(
-            if const { $later::USED.has(Key::new($w::OPERANDS[$k])) } {
+            if const { $later::USED.has(Key::new(output::<$w>($k))) } {
                 $seeds[$k] = $seeds[$k]
                     + contribution::<0, $care, OnlyNew<$w, $k>, $later, L, S>(&$self.0.$l, $source, $seeds[$l]);
             }

@@ -203,6 +203,7 @@ macro_rules! each_leaf {
         27 28 29 30 31) };
     (@ $n:ident $block:block $($k:literal)*) => { $( { const $n: usize = $k; $block } )* };
 }
+pub(super) use each_leaf;
 const _: () = assert!(LEAVES == 32, "`each_leaf` has as many numbers");
 
 /// Whether leaf `n` of a program's partials is of this kind.

@@ -105,7 +105,7 @@ const fn border(number: u8) -> Border {
 
 leaves! {
     /// An element of operand `A`, shifted along the four dimensions. `B` is the number of its border rule.
-    Read<const A: usize, const B: u8, const I: isize, const J: isize, const K: isize, const M: isize> =
+    Element<const A: usize, const B: u8, const I: isize, const J: isize, const K: isize, const M: isize> =
         Key::read(A, border(B), [I, J, K, M]), |s| s.read::<Self>();
     /// A number that all points share: operand `A`, an active variable.
     Number<const A: usize> = Key::number(A), |s| s.number(A);

@@ -48,10 +48,10 @@ impl Strategy {
         self.layer == "in_memory"
     }
 
-    /// Whether only one stage at a time is recorded.
+    /// Whether the statements of the workload are all records on the tape; not if only one stage at a time is recorded, or whole loops.
     #[must_use]
-    pub fn is_checkpointed(&self) -> bool {
-        self.layer == "checkpointed"
+    pub fn counts_statements(&self) -> bool {
+        !["checkpointed", "kernels"].contains(&self.layer.as_str())
     }
 
     /// Whether this is the plain type, with linear indices and in memory.

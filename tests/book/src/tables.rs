@@ -26,11 +26,10 @@ pub fn full_table(results: &Results) -> String {
             thousands(number("statements")),
             thousands(number("arguments")),
             bytes(number("tape_bytes")),
-            // In stages nearly all statements are recorded during the sweep.
-            if row.strategy.is_checkpointed() {
-                String::new()
-            } else {
+            if row.strategy.counts_statements() {
                 format!("{:.1}", number("bytes_per_statement"))
+            } else {
+                String::new()
             },
             bytes(number("adjoint_bytes")),
             milliseconds(number("record_ms")),

@@ -38,27 +38,20 @@ mod wide {
 
     conforms! {
         jacobian_u64: Jacobian<f64, Linear<u64>>;
-        jacobian_f32_u64: Jacobian<f32, Linear<u64>>;
         jacobian_shared: Jacobian<f64, Linear, Shared>;
         jacobian_spilled: Jacobian<f64, Linear, Spilled<FewPages>>;
         jacobian_reuse: Jacobian<f64, Reuse>;
-        jacobian_reuse_f32: Jacobian<f32, Reuse>;
         jacobian_reuse_shared: Jacobian<f64, Reuse, Shared>;
         primal_value: PrimalValue;
         primal_value_f32: PrimalValue<f32>;
         primal_value_u64: PrimalValue<f64, Linear<u64>>;
-        primal_value_f32_u64: PrimalValue<f32, Linear<u64>>;
         primal_value_spilled: PrimalValue<f64, Linear, Spilled<FewPages>>;
         primal_value_reuse: PrimalValue<f64, Reuse>;
-        primal_value_reuse_f32: PrimalValue<f32, Reuse>;
         primal_value_reuse_shared: PrimalValue<f64, Reuse, Shared>;
         primal_value_reuse_spilled: PrimalValue<f64, Reuse, Spilled<FewPages>>;
         hybrid: Hybrid;
-        hybrid_f32: Hybrid<f32>;
-        hybrid_u64: Hybrid<f64, Linear<u64>>;
         hybrid_shared: Hybrid<f64, Linear, Shared>;
         hybrid_spilled: Hybrid<f64, Linear, Spilled<FewPages>>;
-        hybrid_reuse_f32: Hybrid<f32, Reuse>;
         hybrid_reuse_shared: Hybrid<f64, Reuse, Shared>;
         hybrid_reuse_spilled: Hybrid<f64, Reuse, Spilled<FewPages>>;
         continuation: Continuation;

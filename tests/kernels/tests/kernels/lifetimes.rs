@@ -1,9 +1,10 @@
 //! Views, recordings and sweeps: what belongs together, what is kept, and what can be done twice.
 
 use super::{bits, numbers};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use tapewright::kernels::{View, deep_copy, fill, parallel_for, parallel_max, parallel_sum};
 use tapewright::prelude::*;
-use tapewright::{AdjointVector, LaneVector, pause};
+use tapewright::{AdjointVector, Error, LaneVector, pause};
 
 /// Σ (xₖ₋₁·xₖ₊₁·k)², over the interior.
 fn f<S: Taping<Value = f64>>(x: &View<S, 1>, k: &Real<S>) -> Real<S> {
@@ -310,7 +311,7 @@ fn a_part_of_an_active_view_does_not_become_a_constant() {
     let (x, sum) = tape.record(|scope| {
         let x = scope.view([6], &numbers(6, 1));
         let mut y = x.clone();
-        let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let panic = catch_unwind(AssertUnwindSafe(|| {
             pause(|| parallel_for(0..2, &mut y, |y| (y.at::<0>() * 3.0,)));
         }));
         assert!(panic.is_err(), "the derivative of the other part would be lost");
@@ -318,4 +319,51 @@ fn a_part_of_an_active_view_does_not_become_a_constant() {
         (x, sum)
     });
     assert_eq!(*tape.sweep(&[(&sum, 1.0)]).expect("swept").of_view(&x).expect("x"), [1.0; 6]);
+}
+
+/// A step that is not linear, in place.
+fn squared<S: Taping<Value = f64>>(x: &mut View<S, 1>) {
+    parallel_for(x.all(), x, |x| (x.at::<0>() * x.at::<0>() + x.or_zero::<1>(),));
+}
+
+#[test]
+fn views_of_an_earlier_part_are_renewed_and_written_in_place_and_that_is_forgotten() {
+    let at = [0.5, 0.7, 1.1];
+    let mut tape = Tape::<Jacobian>::new();
+    let (x, middle) = tape.record(|scope| {
+        let x = scope.view([3], &at);
+        let mut middle = x.clone();
+        squared(&mut middle);
+        (x, middle)
+    });
+    let start = tape.position();
+    let values = middle.to_vec();
+    let mut stale = None;
+    for round in 0..3 {
+        let y = tape.resume(|scope| {
+            let refused = catch_unwind(AssertUnwindSafe(|| parallel_sum(middle.all(), &middle, |m| m.at::<0>())));
+            assert!(refused.is_err(), "a view of an earlier part is renewed first");
+            let mut view = scope.renew_view(&middle).expect("of this recording");
+            assert_eq!(view.values(), values);
+            if let Some(stale) = &stale {
+                assert!(matches!(scope.renew_view(stale), Err(Error::ForeignVariable { .. })));
+            }
+            (0..=round).for_each(|_| squared(&mut view));
+            let y = parallel_sum(view.all(), &view, |v| v.at::<0>());
+            stale = Some(view);
+            y
+        });
+        let adjoints = tape.sweep(&[(&y, 1.0)]).expect("it is swept");
+        let expected = gradient::<Jacobian>(
+            |x| {
+                let mut x = View::of_variables([3], x);
+                (0..=round + 1).for_each(|_| squared(&mut x));
+                parallel_sum(x.all(), &x, |x| x.at::<0>())
+            },
+            &at,
+        );
+        assert_eq!(*adjoints.of_view(&x).expect("an input"), *expected);
+        tape.reset_to(&start).expect("the end of a part");
+        assert!(tape.sweep_view(&[], (stale.as_ref().expect("made"), &[1.0; 3])).is_err());
+    }
 }

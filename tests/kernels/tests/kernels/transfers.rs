@@ -3,7 +3,8 @@
 use crate::{close, numbers};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tapewright::kernels::{
-    Indices, View, fill, gather, parallel_for, parallel_max, parallel_sum, scatter, scatter_add,
+    Indices, View, fill, gather, parallel_fold, parallel_for, parallel_max, parallel_scan, parallel_sum, scatter,
+    scatter_add,
 };
 use tapewright::prelude::*;
 use tapewright::{jacobian, jacobian_forward, pause};
@@ -171,6 +172,86 @@ fn what_is_paused_is_constant_in_forward_mode_too() {
         3.0,
     );
     assert_eq!(slope, 13.0);
+}
+
+/// A rule that is not linear: its partials are those of both arguments.
+macro_rules! rule {
+    () => {
+        |a, b| (a * b).bind::<0, _>(|p| p * 0.3 + a.max(b))
+    };
+}
+
+fn folds_by_views<S: Taping<Value = f64>>(x: &[Real<S>]) -> Vec<Real<S>> {
+    let x = View::of_variables([2, x.len() / 2], x);
+    let sums = parallel_scan(&x, |a, b| a + b);
+    let mut outputs = parallel_scan(&sums, rule!()).to_variables();
+    outputs.extend([
+        parallel_fold(&sums, |a, b| a - b),
+        parallel_fold(&x, rule!()),
+        parallel_fold(&x, |a, b| a.max(b)),
+    ]);
+    outputs
+}
+
+fn folds_by_statements<S: Strategy<Value = f64>>(x: &[Real<S>]) -> Vec<Real<S>> {
+    fn scan<S: Strategy>(x: &[Real<S>], rule: impl Fn(Real<S>, Real<S>) -> Real<S>) -> Vec<Real<S>> {
+        let mut last = x[0];
+        let next = |x: &Real<S>| {
+            last = rule(last, *x);
+            last
+        };
+        let rest: Vec<Real<S>> = x[1..].iter().map(next).collect();
+        [&x[..1], &rest].concat()
+    }
+    let combined = |a: Real<S>, b: Real<S>| (a * b * 0.3 + a.max(b)).eval();
+    let sums = scan(x, |a, b| (a + b).eval());
+    let mut outputs = scan(&sums, combined);
+    let ends = [scan(&sums, |a, b| (a - b).eval()), scan(x, combined), scan(x, |a, b| a.max(b).eval())]
+        .map(|s| s[s.len() - 1]);
+    outputs.extend(ends);
+    outputs
+}
+
+#[test]
+fn folds_and_scans_have_the_derivatives_of_statements() {
+    let x = numbers(8, 6);
+    let (values, expected) = jacobian::<Jacobian>(|x| folds_by_statements(x), &x);
+    for (found, slopes) in [
+        jacobian::<Jacobian>(|x| folds_by_views(x), &x),
+        jacobian::<PrimalValue>(|x| folds_by_views(x), &x),
+        jacobian_forward::<Tangent<3>>(folds_by_views, &x),
+    ] {
+        assert_same(&[found], &[values.clone()]);
+        assert_same(&slopes, &expected);
+    }
+}
+
+#[test]
+fn a_scan_of_sums_keeps_nothing() {
+    let mut tape = Tape::<Jacobian>::new();
+    let mut kept = |linear: bool| {
+        let y = tape.record(|scope| {
+            let x = scope.view([100], &[0.5; 100]);
+            if linear { parallel_scan(&x, |a, b| a + b) } else { parallel_scan(&x, |a, b| a * b) }
+        });
+        drop(y);
+        tape.memory().usage("arrays").used
+    };
+    assert_eq!(kept(true), 0);
+    assert!(kept(false) >= 1600);
+}
+
+#[test]
+fn a_rule_is_made_of_its_arguments() {
+    let x = View::<Passive, 1>::filled([3], 2.0);
+    let mut stolen = None;
+    parallel_for(x.all(), (&x, &mut x.clone()), |(x, _)| {
+        stolen = Some(x.at::<0>());
+        (x.at::<0>(),)
+    });
+    let term = stolen.expect("the closure has run");
+    let text = message(|| parallel_fold(&x, |a, _| a + term));
+    assert!(text.contains("made of its two arguments, and of nothing from elsewhere"), "{text}");
 }
 
 fn message<R>(f: impl FnOnce() -> R) -> String {

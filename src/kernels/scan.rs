@@ -1,0 +1,78 @@
+//! Folds and scans by a user's rule.
+
+use super::launch::note;
+use super::term::Term;
+use super::view::View;
+use crate::expr::Real;
+use std::sync::Arc;
+use tapewright_strategies::Taping;
+use tapewright_strategies::lanes::{Combine, Combined, Node, Number};
+
+/// Combines all elements by a rule of two numbers, in the order of [`View::values`]: ((x₀ ∘ x₁) ∘ x₂) ∘ … .
+///
+/// The rule is differentiated as every kernel is, so it may be any expression of its two arguments. It runs on the caller, one element
+/// after the other: for sums, [`parallel_sum`](super::parallel_sum) is faster.
+///
+/// ```
+/// use tapewright::{kernels::{View, parallel_fold}, prelude::*};
+///
+/// let product = |x: &View<Jacobian, 1>| parallel_fold(x, |a, b| a * b);
+/// let mut tape = Tape::<Jacobian>::new();
+/// let (x, y) = tape.record(|scope| {
+///     let x = scope.view([3], &[2.0, 3.0, 5.0]);
+///     let y = product(&x);
+///     (x, y)
+/// });
+/// assert_eq!(y.value(), 30.0);
+/// assert_eq!(*tape.sweep(&[(&y, 1.0)])?.of_view(&x)?, [15.0, 10.0, 6.0]);
+/// # Ok::<(), tapewright::Error>(())
+/// ```
+///
+/// # Panics
+///
+/// When the rule uses something that was made elsewhere, and as statements do.
+#[track_caller]
+pub fn parallel_fold<S: Taping, const R: usize, A: Node>(
+    x: &View<S, R>,
+    rule: impl FnOnce(Term<Number<0>>, Term<Number<1>>) -> Term<A>,
+) -> Real<S> {
+    let rule = Combine::new(rule(Term(Number), Term(Number)).0);
+    let value = rule.fold(&x.values).expect("a view has elements");
+    let flow = S::flow(&[&x.dependence], &[]);
+    let (mut result, launch) = (Real::constant(value), Combined::fold(rule, x.read(), &x.values));
+    let mut each = |value, id| result = Real::from_parts(value, id);
+    note::<S, 0>(flow, launch, &[&x.dependence], &[], &[value], &mut each);
+    result
+}
+
+/// Combines the elements up to each place by a rule of two numbers, in the order of [`View::values`]: x₀, x₀ ∘ x₁, (x₀ ∘ x₁) ∘ x₂, … ; see
+/// [`parallel_fold`].
+///
+/// ```
+/// use tapewright::{kernels::{View, parallel_scan}, prelude::*};
+///
+/// let x = View::<Passive, 1>::new([4], &[3.0, 1.0, 4.0, 1.0]);
+/// assert_eq!(parallel_scan(&x, |a, b| a + b).values(), [3.0, 4.0, 8.0, 9.0]);
+/// assert_eq!(parallel_scan(&x, |a, b| a.max(b)).values(), [3.0, 3.0, 4.0, 4.0]);
+/// ```
+///
+/// # Panics
+///
+/// As `parallel_fold`.
+#[must_use]
+#[track_caller]
+pub fn parallel_scan<S: Taping, const R: usize, A: Node>(
+    x: &View<S, R>,
+    rule: impl FnOnce(Term<Number<0>>, Term<Number<1>>) -> Term<A>,
+) -> View<S, R> {
+    let rule = Combine::new(rule(Term(Number), Term(Number)).0);
+    let flow = S::flow(&[&x.dependence], &[]);
+    let mut buffer = View::<S, R>::empty(flow, x.len());
+    rule.scan(&x.values, &mut buffer);
+    let mut results = View::on(x.shape(), Arc::new(buffer));
+    let (fresh, to) = results.written(flow, true);
+    let launch = Combined::scan(rule, (x.read(), &x.values), (to, &results.values));
+    let moving = note::<S, 1>(flow, launch, &[&x.dependence, &results.dependence], &[], &[], &mut |_, _| {});
+    results.set_dependence(moving.into_iter().next().unwrap_or(fresh));
+    results
+}

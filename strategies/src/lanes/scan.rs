@@ -1,0 +1,215 @@
+//! Folds and scans by a rule of two numbers.
+
+use super::buffer::Buffer;
+use super::forward::number;
+use super::keys::Facts;
+use super::lane::Lane;
+use super::launch::{Inspection, Launch, Used};
+use super::program::{OUTPUTS, Program, Reduce};
+use super::reverse::each_leaf;
+use super::shadow::{Shadow, Shadows};
+use super::tree::{Leaf, Node, Source};
+use crate::{Float, SweepError};
+use smallvec::{SmallVec, smallvec};
+use std::sync::Arc;
+
+/// The two numbers that a rule combines.
+#[derive(Clone, Copy)]
+struct Two<L>(L, L);
+
+impl<L: Lane> Source<L> for Two<L> {
+    fn read<K: Leaf>(self) -> L {
+        unreachable!("refused by `Combine::new`")
+    }
+    #[inline(always)]
+    fn number(self, operand: usize) -> L {
+        if operand == 0 { self.0 } else { self.1 }
+    }
+    fn new<K: Leaf>(self) -> L {
+        unreachable!("refused by `Combine::new`")
+    }
+    fn local(self, _: usize) -> L {
+        unreachable!("refused by `Combine::new`")
+    }
+}
+
+/// A rule that combines two numbers, which are operands 0 and 1 of an expression.
+#[derive(Clone, Copy, Debug)]
+pub struct Combine<A>(Reduce<A>);
+
+impl<A: Node> Combine<A> {
+    /// Whether the partials of the rule depend on the numbers.
+    pub const NEEDS_VALUES: bool = !<Reduce<A> as Program>::NEEDS.is_empty();
+
+    /// The rule with this expression.
+    ///
+    /// # Panics
+    ///
+    /// When the expression is made of something else than the two numbers.
+    #[must_use]
+    #[track_caller]
+    pub fn new(expression: A) -> Self {
+        let leaves = const { &Facts::of(&<Reduce<A> as Program>::READS) };
+        let alone = leaves.views == 0 && leaves.numbers & !3 == 0 && leaves.new == 0 && !leaves.locals;
+        assert!(alone, "the rule of a fold or scan is made of its two arguments, and of nothing from elsewhere");
+        Self(Reduce(expression))
+    }
+
+    fn of<V: Float>(&self, a: V, b: V) -> V {
+        let mut found = <V::Single as Lane>::zero();
+        let two = Two(<V::Single as Lane>::splat(a), <V::Single as Lane>::splat(b));
+        self.0.each::<V::Single, _>(two, &mut |_, value| found = value);
+        number(found)
+    }
+
+    /// Both partials, times the seed. Zero times anything is zero.
+    fn slopes<V: Float>(&self, a: V, b: V, seed: V) -> [V; 2] {
+        let two = Two(<V::Single as Lane>::splat(a), <V::Single as Lane>::splat(b));
+        let mut seeds = [<V::Single as Lane>::zero(); OUTPUTS];
+        seeds[0] = <V::Single as Lane>::splat(seed);
+        let mut slopes = [V::zero(); 2];
+        each_leaf!(N => {
+            if const { N < <Reduce<A> as Program>::USED.len() } {
+                let operand = const { <Reduce<A> as Program>::USED.get(N) }.operand();
+                slopes[operand] = number(self.0.partial::<N, true, V::Single, _>(two, &seeds));
+            }
+        });
+        slopes
+    }
+
+    /// Combines the first numbers, for each place up to this one, in order.
+    ///
+    /// # Panics
+    ///
+    /// When there are not as many results as numbers.
+    pub fn scan<V: Float>(&self, x: &[V], results: &mut [V]) {
+        assert_eq!(x.len(), results.len(), "a result for each number");
+        let mut last = None;
+        for (x, result) in x.iter().zip(results) {
+            let next = last.map_or(*x, |last| self.of(last, *x));
+            (*result, last) = (next, Some(next));
+        }
+    }
+
+    /// Combines all numbers, in order; `None` if there are none.
+    pub fn fold<V: Float>(&self, x: &[V]) -> Option<V> {
+        x.iter().copied().reduce(|a, b| self.of(a, b))
+    }
+}
+
+/// A recorded fold or scan.
+#[derive(Debug)]
+pub struct Combined<V, A> {
+    rule: Combine<A>,
+    from: Used,
+    /// What a scan writes; a fold makes a variable.
+    to: Option<Used>,
+    /// The numbers, and what a scan made of them, if partials need them.
+    x: Option<Arc<Buffer<V>>>,
+    y: Option<Arc<Buffer<V>>>,
+}
+
+impl<V: Float, A: Node> Combined<V, A> {
+    /// A fold of these numbers.
+    #[must_use]
+    pub fn fold(rule: Combine<A>, from: Used, x: &Arc<Buffer<V>>) -> Self {
+        let x = Combine::<A>::NEEDS_VALUES.then(|| Arc::clone(x));
+        Self { rule, from, to: None, x, y: None }
+    }
+
+    /// A scan of these numbers, with these results.
+    #[must_use]
+    pub fn scan(rule: Combine<A>, (from, x): (Used, &Arc<Buffer<V>>), (to, y): (Used, &Arc<Buffer<V>>)) -> Self {
+        let keep = |buffer: &Arc<Buffer<V>>| Combine::<A>::NEEDS_VALUES.then(|| Arc::clone(buffer));
+        Self { rule, from, to: Some(to), x: keep(x), y: keep(y) }
+    }
+
+    /// What has been combined up to each place, if partials need it: kept, or computed again.
+    fn prefixes(&self, shadows: &mut Shadows<V>) -> Option<Buffer<V>> {
+        let x = self.x.as_ref().filter(|_| self.y.is_none())?;
+        let mut prefixes = shadows.any(x.len());
+        self.rule.scan(x, &mut prefixes);
+        Some(prefixes)
+    }
+}
+
+impl<V: Float, A: Node> Launch<V> for Combined<V, A> {
+    fn reverse(&self, outputs: &[V], _: &mut [V], shadows: &mut Shadows<V>) -> Result<(), SweepError> {
+        let mut last = V::zero();
+        let mut seeds = None;
+        if let Some(to) = self.to {
+            let shadow = shadows.take(to.after.expect("it is written"));
+            if matches!(shadow, Shadow::Unset) {
+                return Ok(());
+            }
+            seeds = Some(shadows.dense(shadow, to.length));
+        } else {
+            last = outputs[0];
+        }
+        if self.from.before != 0 && (seeds.is_some() || last != V::zero()) {
+            let again = self.prefixes(shadows);
+            let prefixes = again.as_ref().or(self.y.as_deref());
+            let at = |buffer: Option<&Buffer<V>>, k: usize| buffer.map_or_else(V::zero, |buffer| buffer[k]);
+            let shadow = shadows.take(self.from.before);
+            let mut sums = shadows.dense(shadow, self.from.length);
+            let mut seed = last;
+            for k in (1..self.from.length).rev() {
+                seed += at(seeds.as_ref(), k);
+                if seed != V::zero() {
+                    let [before, own] = self.rule.slopes(at(prefixes, k - 1), at(self.x.as_deref(), k), seed);
+                    sums[k] += own;
+                    seed = before;
+                }
+            }
+            sums[0] += seed + at(seeds.as_ref(), 0);
+            shadows.put(self.from.before, Shadow::Dense(sums));
+            again.into_iter().for_each(|buffer| shadows.recycle(Shadow::Dense(buffer)));
+        }
+        seeds.into_iter().for_each(|buffer| shadows.recycle(Shadow::Dense(buffer)));
+        Ok(())
+    }
+
+    fn views(&self) -> SmallVec<[Used; 4]> {
+        match self.to {
+            Some(to) => smallvec![self.from, to],
+            None => smallvec![self.from],
+        }
+    }
+
+    fn forward(
+        &self,
+        _: &[V],
+        outputs: &mut [V],
+        views: &[Option<&Buffer<V>>],
+        results: &mut [Buffer<V>],
+    ) -> Result<(), SweepError> {
+        let Some(tangents) = views[0] else {
+            results.iter_mut().for_each(|result| result.fill(V::zero()));
+            return Ok(());
+        };
+        let again = self.prefixes(&mut Shadows::new());
+        let prefixes = again.as_ref().or(self.y.as_deref());
+        let at = |buffer: Option<&Buffer<V>>, k: usize| buffer.map_or_else(V::zero, |buffer| buffer[k]);
+        let mut tangent = tangents[0];
+        for k in 0..self.from.length {
+            if k > 0 {
+                let [before, own] = self.rule.slopes(at(prefixes, k - 1), at(self.x.as_deref(), k), V::one());
+                let product = |a: V, b: V| if crate::counts(a, b) { a * b } else { V::zero() };
+                tangent = product(tangent, before) + product(tangents[k], own);
+            }
+            results.iter_mut().for_each(|result| result[k] = tangent);
+        }
+        outputs.iter_mut().for_each(|output| *output = tangent);
+        Ok(())
+    }
+
+    fn bytes(&self) -> (usize, usize) {
+        let alone = |buffer: &Arc<Buffer<V>>| if Arc::strong_count(buffer) == 1 { buffer.bytes() } else { 0 };
+        (self.x.iter().chain(&self.y).map(alone).sum(), size_of::<Self>())
+    }
+
+    fn inspect(&self) -> Inspection {
+        let conflicting_reads = vec![0; Launch::<V>::views(self).len()];
+        Inspection { conflicting_reads, reverse_kernels: 1, atomic_updates: 0 }
+    }
+}

@@ -1,0 +1,9 @@
+//! Literals in kernels are `f64`.
+
+use tapewright::kernels::{View, parallel_for};
+use tapewright::prelude::*;
+
+fn main() {
+    let mut x = View::<Passive, 1>::zeros([3]);
+    parallel_for(x.all(), &mut x, |x| (2 * x.at::<0>(),));
+}
