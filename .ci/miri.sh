@@ -44,11 +44,11 @@ library() {
 # The models run side by side, and share the tests that take long.
 mkdir -p target
 {
-    under stacked "" --test slab_stack --test slab_allocations --test slab_transfer --test shared_stack
+    under stacked "" --test slab_stack --test slab_allocations --test shared_stack
     name=stacked library
 } > target/miri-stacked.log 2>&1 &
 stacked=$!
-under tree -Zmiri-tree-borrows --test continuations --test captures --test slab_drops > target/miri-tree.log 2>&1 &
+under tree -Zmiri-tree-borrows --test continuations --test captures --test slab_drops --test slab_transfer > target/miri-tree.log 2>&1 &
 tree=$!
 status=0
 wait "$stacked" || status=1

@@ -15,9 +15,10 @@ const ROUNDS: usize = 7;
 
 /// The processor time of each of the pool's threads while `f` runs on one of them.
 fn times(pool: &ThreadPool, f: impl FnOnce() + Send) -> Vec<Duration> {
-    let before = pool.broadcast(|_| ThreadTime::now());
+    let now = || pool.broadcast(|_| ThreadTime::now().as_duration());
+    let before = now();
     pool.install(f);
-    pool.broadcast(|context| ThreadTime::now().duration_since(before[context.index()]))
+    now().into_iter().zip(before).map(|(after, before)| after.saturating_sub(before)).collect()
 }
 
 fn main() {

@@ -45,7 +45,6 @@ fn shade_of(x: f64) -> usize {
 }
 
 /// One path for all cells of this shade: runs of cells in a row.
-#[allow(clippy::cast_precision_loss, reason = "small numbers")]
 fn cells(text: &mut String, n: usize, field: &[f64], shade: usize) {
     let mut path = String::new();
     for (i, row) in field.chunks(n).enumerate() {

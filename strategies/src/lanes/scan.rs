@@ -10,7 +10,7 @@ use super::reverse::each_leaf;
 use super::shadow::{Shadow, Shadows};
 use super::tree::{Leaf, Node, Source};
 use crate::{Float, SweepError};
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// The two numbers that a rule combines.
@@ -170,10 +170,7 @@ impl<V: Float, A: Node> Launch<V> for Combined<V, A> {
     }
 
     fn views(&self) -> SmallVec<[Used; 4]> {
-        match self.to {
-            Some(to) => smallvec![self.from, to],
-            None => smallvec![self.from],
-        }
+        core::iter::once(self.from).chain(self.to).collect()
     }
 
     fn forward(

@@ -221,7 +221,7 @@ fn folds_and_scans_have_the_derivatives_of_statements() {
         jacobian::<PrimalValue>(|x| folds_by_views(x), &x),
         jacobian_forward::<Tangent<3>>(folds_by_views, &x),
     ] {
-        assert_same(&[found], &[values.clone()]);
+        assert_same(&[found], core::slice::from_ref(&values));
         assert_same(&slopes, &expected);
     }
 }
