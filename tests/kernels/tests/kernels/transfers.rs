@@ -227,6 +227,24 @@ fn folds_and_scans_have_the_derivatives_of_statements() {
 }
 
 #[test]
+fn forward_sweeps_over_a_recording_go_through_transfers_and_scans() {
+    let at = numbers(12, 3);
+    let expected = jacobian::<Jacobian>(|x| [by_statements(x), folds_by_statements(x)].concat(), &at).1;
+    let mut tape = Tape::<Jacobian>::new();
+    let (x, y) = tape.record(|scope| {
+        let x = scope.inputs(&at);
+        let y = [by_views(&x), folds_by_views(&x)].concat();
+        (x, y)
+    });
+    let outputs: Vec<&Real<Jacobian>> = y.iter().collect();
+    for (k, x) in x.iter().enumerate() {
+        let found = tape.jvp(&[(x, 1.0)], &outputs).expect("it is swept");
+        let column: Vec<f64> = expected.iter().map(|row| row[k]).collect();
+        assert_same(&[found], &[column]);
+    }
+}
+
+#[test]
 fn a_scan_of_sums_keeps_nothing() {
     let mut tape = Tape::<Jacobian>::new();
     let mut kept = |linear: bool| {
