@@ -158,6 +158,11 @@ unsafe fn fill_rows<V: Float, L: Vector<Number = V>, P: Program>(
         // SAFETY: promised by the caller; the row's points from `from` to `to` read inside the views.
         unsafe {
             let mut i = from;
+            if again && i + n <= to {
+                // One group as it falls, the others where no register lies across two cache lines.
+                group::<V, L, P>(program, memory, start + i);
+                i = aligned::<L>(start, i + 1);
+            }
             while i + n <= to {
                 group::<V, L, P>(program, memory, start + i);
                 i += n;
@@ -172,6 +177,13 @@ unsafe fn fill_rows<V: Float, L: Vector<Number = V>, P: Program>(
             }
         }
     });
+}
+
+/// The first place from `i` on in the row that begins at `start` where a group of lanes is aligned as a buffer's first number is.
+#[inline(always)]
+pub(super) fn aligned<L: Vector>(start: isize, i: isize) -> isize {
+    let n = L::N.cast_signed();
+    i + (-(start + i)).rem_euclid(n)
 }
 
 /// # Safety
@@ -256,14 +268,14 @@ impl<V: Float, P: Program, const N: usize, const CARE: bool> Term<V> for Slope<'
     unsafe fn lanes<L: Vector<Number = V>>(&self, memory: &Memory<V>, at: isize) -> L {
         // SAFETY: promised by the caller.
         let seeds: [L; OUTPUTS] = unsafe { self.1.at::<L, P>(at) };
-        self.0.partial::<N, CARE, L, _>(Needed::<P, _>::of(Inside(memory, at)), &seeds)
+        self.0.partial::<N, CARE, L, _>(Needed::<P, _>::of(Inside(memory, at)), &seeds).number()
     }
     #[inline(never)]
     fn single(&self, memory: &Memory<V>, point: [isize; 4]) -> V {
         let at = memory.at([point[0], point[1], point[2]], point[3]);
         // SAFETY: the point is in the range, and the outputs' adjoints have all its elements.
         let seeds = unsafe { self.1.at::<V::Single, P>(at) };
-        number(self.0.partial::<N, CARE, V::Single, _>(Needed::<P, _>::of(Anywhere(memory, point)), &seeds))
+        number(self.0.partial::<N, CARE, V::Single, _>(Needed::<P, _>::of(Anywhere(memory, point)), &seeds).number())
     }
 }
 

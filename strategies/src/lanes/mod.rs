@@ -44,5 +44,5 @@ pub use shadow::{Shadow, Shadows};
 pub use transfer::{Indices, Places, Transfer, Way};
 pub use tree::{
     Apply, Apply2, Compared, Comparing, Condition, Constant, Element, Joined, LaneFunction, LaneOperator, Let, Local,
-    New, Node, Number, Select, Slope,
+    New, Node, Number, Select, Signed, Slope,
 };

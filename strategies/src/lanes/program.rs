@@ -2,7 +2,7 @@
 
 use super::keys::{Facts, Key, Keys, OPERANDS};
 use super::lane::{Lane, sealed::Sealed};
-use super::tree::{Leaf, Node, Order, Source};
+use super::tree::{Leaf, Node, Order, Signed, Source};
 use core::marker::PhantomData;
 
 /// The largest number of outputs of a launch.
@@ -47,7 +47,11 @@ pub trait Program: Copy + Send + Sync + Sealed + 'static {
     fn each<L: Lane, S: Source<L>>(&self, source: S, put: &mut impl FnMut(usize, L));
     /// Σ seedₖ·∂expressionₖ/∂(leaf `N` of [`USED`](Self::USED)), with the partial apart from the seed if `CARE`: zero times anything
     /// is zero then.
-    fn partial<const N: usize, const CARE: bool, L: Lane, S: Source<L>>(&self, source: S, seeds: &[L; OUTPUTS]) -> L;
+    fn partial<const N: usize, const CARE: bool, L: Lane, S: Source<L>>(
+        &self,
+        source: S,
+        seeds: &[L; OUTPUTS],
+    ) -> Signed<L>;
 }
 
 /// The order of a program's leaves.
@@ -62,10 +66,10 @@ fn contribution<const N: usize, const CARE: bool, O: Order, A: Node, L: Lane, S:
     node: &A,
     source: S,
     seed: L,
-) -> L {
+) -> Signed<L> {
     let values = node.run::<L, S>(source);
     if CARE {
-        seed.times(node.partial::<N, O, L, S>(source, &values, L::one()))
+        Signed::of(seed.times(node.partial::<N, O, L, S>(source, &values, L::one()).number()))
     } else {
         node.partial::<N, O, L, S>(source, &values, seed)
     }
@@ -170,18 +174,19 @@ macro_rules! programs {
                 &self,
                 source: S,
                 seeds: &[L; OUTPUTS],
-            ) -> L {
+            ) -> Signed<L> {
                 // An output's adjoint gets what later expressions that use it contribute, the last expression first.
                 #[allow(unused_mut, reason = "one expression alone has no later ones")]
                 let mut seeds = *seeds;
                 programs! { @adjoints self, W, source, seeds, CARE, $($name $k ($($later $l)*))* }
-                let mut sum = L::nothing();
+                let mut sum = None;
                 $(
                     if const { $name::USED.has(<Self as Program>::USED.get(N)) } {
-                        sum = sum + contribution::<N, CARE, Leaves<Self>, $name, L, S>(&self.0.$k, source, seeds[$k]);
+                        let next = contribution::<N, CARE, Leaves<Self>, $name, L, S>(&self.0.$k, source, seeds[$k]);
+                        sum = Some(sum.map_or(next, |sum: Signed<L>| sum.and(next)));
                     }
                 )*
-                sum
+                sum.unwrap_or_else(|| Signed::of(L::nothing()))
             }
         }
     )* };
@@ -191,8 +196,8 @@ macro_rules! programs {
         programs! { @adjoints $self, $w, $source, $seeds, $care, $($rest)* }
         $(
             if const { $later::USED.has(Key::new(output::<$w>($k))) } {
-                $seeds[$k] = $seeds[$k]
-                    + contribution::<0, $care, OnlyNew<$w, $k>, $later, L, S>(&$self.0.$l, $source, $seeds[$l]);
+                let later = contribution::<0, $care, OnlyNew<$w, $k>, $later, L, S>(&$self.0.$l, $source, $seeds[$l]);
+                $seeds[$k] = later.added_to($seeds[$k]);
             }
         )*
     };
@@ -223,7 +228,11 @@ impl<A: Node> Program for Reduce<A> {
         put(0, A::value::<L>(&self.0.run::<L, S>(source)));
     }
     #[inline(always)]
-    fn partial<const N: usize, const CARE: bool, L: Lane, S: Source<L>>(&self, source: S, seeds: &[L; OUTPUTS]) -> L {
+    fn partial<const N: usize, const CARE: bool, L: Lane, S: Source<L>>(
+        &self,
+        source: S,
+        seeds: &[L; OUTPUTS],
+    ) -> Signed<L> {
         contribution::<N, CARE, Leaves<Self>, A, L, S>(&self.0, source, seeds[0])
     }
 }

@@ -5,14 +5,14 @@
 
 use super::blocks::each_block;
 use super::buffer::Buffer;
-use super::forward::{Slope, number, total};
+use super::forward::{Slope, aligned, number, total};
 use super::grid::{Grid, Region, each_row};
 use super::keys::{Border, Facts, Kind, LEAVES, OPERANDS};
 use super::lane::{Lane, Vector};
 use super::level::Task;
 use super::memory::{Anywhere, Inside, Memory, Needed, Seeds, all_dense, check_reads, is_local};
 use super::program::{OUTPUTS, Program};
-use super::tree::Source;
+use super::tree::{Signed, Source};
 use crate::Float;
 use core::ptr;
 
@@ -281,11 +281,16 @@ unsafe fn gather_rows<V: Float, L: Vector<Number = V>, P: Program>(gather: &Gath
     each_row!(part, row => {
         let inside = (0..3).all(|d| row[d] >= inner.lo[d] && row[d] < inner.hi[d]);
         let start = gather.memory.at(row, 0);
-        let (from, to) = if inside && inner.lo[3] < inner.hi[3] { (inner.lo[3], inner.hi[3]) } else { (end, end) };
+        let (mut from, to) = if inside && inner.lo[3] < inner.hi[3] { (inner.lo[3], inner.hi[3]) } else { (end, end) };
+        if first < from && from < to {
+            // What is left of the group at the border does not cost more.
+            let next = aligned::<L>(start, from);
+            from = if next - first <= n && next <= to { next } else { from };
+        }
         // SAFETY: promised by the caller. Between `from` and `to` all points that read an element are in the range.
         unsafe {
             if first < from {
-                border::<V, L, P>(gather, row, first, from);
+                border::<V, L, P>(gather, row, inside, first, from);
             }
             let mut i = from;
             while i + n <= to {
@@ -293,7 +298,7 @@ unsafe fn gather_rows<V: Float, L: Vector<Number = V>, P: Program>(gather: &Gath
                 i += n;
             }
             if i < end {
-                border::<V, L, P>(gather, row, i, end);
+                border::<V, L, P>(gather, row, inside, i, end);
             }
         }
     });
@@ -309,7 +314,7 @@ fn partial<const N: usize, const CARE: bool, P: Program, L: Lane, S: Source<L>>(
     program: &P,
     source: S,
     seeds: &[L; OUTPUTS],
-) -> L {
+) -> Signed<L> {
     program.partial::<N, CARE, L, _>(Needed::<P, _>::of(source), seeds)
 }
 
@@ -331,7 +336,8 @@ unsafe fn contributions<V: Float, L: Vector<Number = V>, P: Program>(
             // SAFETY: promised by the caller.
             let seeds = unsafe { gather.seeds.at::<L, P>(reader) };
             let source = Inside(&gather.memory, reader);
-            sums[key.operand()] = sums[key.operand()] + partial::<N, false, P, L, _>(gather.program, source, &seeds);
+            let partial = partial::<N, false, P, L, _>(gather.program, source, &seeds);
+            sums[key.operand()] = partial.added_to(sums[key.operand()]);
         }
     });
     sums
@@ -340,7 +346,7 @@ unsafe fn contributions<V: Float, L: Vector<Number = V>, P: Program>(
 /// Whether some sum is infinite or NaN; perhaps also if all are finite and very large.
 #[inline(always)]
 fn are_odd<L: Vector, P: Program>(sums: &[L; OPERANDS]) -> bool {
-    let mut all = L::zero();
+    let mut all = L::nothing();
     let mut k = 0;
     while k < OPERANDS {
         if Facts::has(P::PARTIALS.views, k) {
@@ -385,7 +391,7 @@ unsafe fn element<V: Float, L: Vector<Number = V>, P: Program>(
     }
 }
 
-/// Elements of a row some of whose readers may be outside the range.
+/// Elements of a row some of whose readers may be outside the range; if the row is inside, none of them in another row.
 ///
 /// # Safety
 ///
@@ -394,6 +400,7 @@ unsafe fn element<V: Float, L: Vector<Number = V>, P: Program>(
 unsafe fn border<V: Float, L: Vector<Number = V>, P: Program>(
     gather: &Gather<'_, V, P>,
     row: [isize; 3],
+    inside: bool,
     from: isize,
     to: isize,
 ) {
@@ -404,7 +411,7 @@ unsafe fn border<V: Float, L: Vector<Number = V>, P: Program>(
         }
         let mut i = from;
         while i < to {
-            masked::<V, L, P>(gather, row, i, to);
+            masked::<V, L, P>(gather, row, inside, i, to);
             i += L::N.cast_signed();
         }
     }
@@ -419,6 +426,7 @@ unsafe fn border<V: Float, L: Vector<Number = V>, P: Program>(
 unsafe fn masked<V: Float, L: Vector<Number = V>, P: Program>(
     gather: &Gather<'_, V, P>,
     row: [isize; 3],
+    inside: bool,
     i: isize,
     end: isize,
 ) {
@@ -429,14 +437,14 @@ unsafe fn masked<V: Float, L: Vector<Number = V>, P: Program>(
         if const { is::<P>(N, Kind::Read) } {
             let key = const { P::USED.get(N) };
             let in_rows = |d: usize| row[d] - key.shift(d) >= range.lo[d] && row[d] - key.shift(d) < range.hi[d];
-            if in_rows(0) && in_rows(1) && in_rows(2) {
+            if inside || in_rows(0) && in_rows(1) && in_rows(2) {
                 let (at, reader) = (i - key.shift(3), start + i - gather.memory.offset(key));
                 // SAFETY: the row of the readers is in the range; lanes beside it read from the buffer or its margin, because a
                 // group and twice the largest shift are less than a margin.
                 let seeds = unsafe { gather.seeds.at::<L, P>(reader) };
                 let partial = partial::<N, false, P, L, _>(gather.program, Inside(&gather.memory, reader), &seeds);
                 let readers = L::both(chosen, L::within(range.lo[3] - at, range.hi[3] - at));
-                sums[key.operand()] = sums[key.operand()] + L::select(readers, partial, L::nothing());
+                sums[key.operand()] = sums[key.operand()] + L::select(readers, partial.number(), L::nothing());
             }
         }
     });
@@ -445,7 +453,7 @@ unsafe fn masked<V: Float, L: Vector<Number = V>, P: Program>(
         if are_odd::<L, P>(&sums) {
             return points::<V, P>(gather, row, i, end.min(i + L::N.cast_signed()));
         }
-        let own_row = (0..3).all(|d| row[d] >= range.lo[d] && row[d] < range.hi[d]);
+        let own_row = inside || (0..3).all(|d| row[d] >= range.lo[d] && row[d] < range.hi[d]);
         let written = if own_row { L::within(range.lo[3] - i, range.hi[3] - i) } else { L::within(0, 0) };
         let mut k = 0;
         while k < OPERANDS {
@@ -505,7 +513,7 @@ fn gathered<V: Float, P: Program, const CARE: bool>(gather: &Gather<'_, V, P>, p
                 let seeds = unsafe { gather.seeds.at::<V::Single, P>(at) };
                 let source = Anywhere(&gather.memory, reader);
                 let partial = partial::<N, CARE, P, V::Single, _>(gather.program, source, &seeds);
-                sums[key.operand()] = sums[key.operand()] + number(partial);
+                sums[key.operand()] = sums[key.operand()] + number(partial.number());
             });
         }
     });
@@ -560,8 +568,8 @@ pub(super) fn constant_slope<V: Float, P: Program>(program: &P, seed: V) -> Opti
     let source = Needed::<P, _>::of(Anywhere(&memory, [0; 4]));
     let mut seeds = [<V::Single as Lane>::zero(); OUTPUTS];
     seeds[0] = <V::Single as Lane>::splat(seed);
-    let slope: V = number(program.partial::<0, false, V::Single, _>(source, &seeds));
-    let careful = || number(program.partial::<0, true, V::Single, _>(source, &seeds));
+    let slope: V = number(program.partial::<0, false, V::Single, _>(source, &seeds).number());
+    let careful = || number(program.partial::<0, true, V::Single, _>(source, &seeds).number());
     Some(if slope.is_finite() { slope } else { careful() })
 }
 
@@ -604,7 +612,7 @@ pub(super) fn tangent<V: Float, P: Program>(
                         _ => numbers[key.operand()],
                     };
                     if tangent != V::zero() {
-                        let partial: V = number(partial::<N, true, P, V::Single, _>(program, source, &unit));
+                        let partial: V = number(partial::<N, true, P, V::Single, _>(program, source, &unit).number());
                         if crate::counts(tangent, partial) {
                             slope += tangent * partial;
                         }

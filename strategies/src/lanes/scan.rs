@@ -71,7 +71,7 @@ impl<A: Node> Combine<A> {
         each_leaf!(N => {
             if const { N < <Reduce<A> as Program>::USED.len() } {
                 let operand = const { <Reduce<A> as Program>::USED.get(N) }.operand();
-                slopes[operand] = number(self.0.partial::<N, true, V::Single, _>(two, &seeds));
+                slopes[operand] = number(self.0.partial::<N, true, V::Single, _>(two, &seeds).number());
             }
         });
         slopes

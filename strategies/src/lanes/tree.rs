@@ -30,6 +30,63 @@ pub trait Order {
     const KEYS: Keys;
 }
 
+/// A contribution to an adjoint, whose sign is known when a kernel is compiled: it costs nothing as long as it is passed on, and
+/// becomes an addition or a subtraction in the end.
+#[derive(Clone, Copy, Debug)]
+pub struct Signed<L> {
+    value: L,
+    minus: bool,
+}
+
+impl<L: Lane> Signed<L> {
+    /// This contribution.
+    #[inline(always)]
+    pub(super) const fn of(value: L) -> Self {
+        Self { value, minus: false }
+    }
+    /// What it is as a number.
+    #[inline(always)]
+    pub(super) fn number(self) -> L {
+        if self.minus { -self.value } else { self.value }
+    }
+    /// sum + self.
+    #[inline(always)]
+    pub(super) fn added_to(self, sum: L) -> L {
+        if self.minus { sum - self.value } else { sum + self.value }
+    }
+    #[inline(always)]
+    fn negated(self) -> Self {
+        Self { value: self.value, minus: !self.minus }
+    }
+    /// self + other, as one contribution.
+    #[inline(always)]
+    pub(super) fn and(self, other: Self) -> Self {
+        match (self.minus, other.minus) {
+            (false, _) => Self::of(other.added_to(self.value)),
+            (true, false) => Self::of(other.value - self.value),
+            (true, true) => Self { value: self.value + other.value, minus: true },
+        }
+    }
+    /// The number that a mask chooses.
+    #[inline(always)]
+    fn select(mask: L::Mask, yes: Self, no: Self) -> Self {
+        if yes.minus == no.minus {
+            return Self { value: L::select(mask, yes.value, no.value), minus: yes.minus };
+        }
+        Self::of(L::select(mask, yes.number(), no.number()))
+    }
+    /// What it is where a mask says so, else 0.
+    #[inline(always)]
+    fn only(self, mask: L::Mask) -> Self {
+        Self { value: L::select(mask, self.value, L::zero()), minus: self.minus }
+    }
+    /// What it is where a mask does not say so, else 0.
+    #[inline(always)]
+    fn unless(self, mask: L::Mask) -> Self {
+        Self { value: L::select(mask, L::zero(), self.value), minus: self.minus }
+    }
+}
+
 /// An expression of a kernel.
 ///
 /// Sealed: what a launch may read without a check follows from the constants here.
@@ -59,7 +116,7 @@ pub trait Node: Copy + Send + Sync + Sealed + 'static {
         source: S,
         values: &Self::Values<L>,
         seed: L,
-    ) -> L;
+    ) -> Signed<L>;
 }
 
 /// Whether leaf `n` of this order has a partial in `A`.
@@ -88,7 +145,9 @@ macro_rules! leaves {
             #[inline(always)]
             fn value<L: Lane>(value: &L) -> L { *value }
             #[inline(always)]
-            fn partial<const N: usize, O: Order, L: Lane, S: Source<L>>(&self, _: S, _: &L, seed: L) -> L { seed }
+            fn partial<const N: usize, O: Order, L: Lane, S: Source<L>>(&self, _: S, _: &L, seed: L) -> Signed<L> {
+                Signed::of(seed)
+            }
         }
     )* };
 }
@@ -134,8 +193,8 @@ impl Node for Constant {
         *value
     }
     #[inline(always)]
-    fn partial<const N: usize, O: Order, L: Lane, S: Source<L>>(&self, _: S, _: &L, _: L) -> L {
-        L::nothing()
+    fn partial<const N: usize, O: Order, L: Lane, S: Source<L>>(&self, _: S, _: &L, _: L) -> Signed<L> {
+        Signed::of(L::nothing())
     }
 }
 
@@ -214,13 +273,9 @@ impl<F: LaneFunction, A: Node> Node for Apply<F, A> {
         source: S,
         values: &Self::Values<L>,
         seed: L,
-    ) -> L {
-        let seed = match F::SLOPE {
-            Slope::One => seed,
-            Slope::MinusOne => -seed,
-            _ => seed * F::derivative(A::value::<L>(&values.0), values.1),
-        };
-        self.1.partial::<N, O, L, S>(source, &values.0, seed)
+    ) -> Signed<L> {
+        let partial = through(F::SLOPE, seed, || F::derivative(A::value::<L>(&values.0), values.1));
+        with_sign(F::SLOPE, self.1.partial::<N, O, L, S>(source, &values.0, partial))
     }
 }
 
@@ -245,14 +300,19 @@ const fn needed(slope: Slope, used: bool, own: Keys, other: Keys) -> Keys {
     }
 }
 
-/// seed·partial.
+/// seed·partial, but for the sign of a partial of −1.
 #[inline(always)]
 fn through<L: Lane>(slope: Slope, seed: L, partial: impl FnOnce() -> L) -> L {
     match slope {
-        Slope::One => seed,
-        Slope::MinusOne => -seed,
+        Slope::One | Slope::MinusOne => seed,
         _ => seed * partial(),
     }
+}
+
+/// The sign of a partial of −1.
+#[inline(always)]
+fn with_sign<L: Lane>(slope: Slope, contribution: Signed<L>) -> Signed<L> {
+    if matches!(slope, Slope::MinusOne) { contribution.negated() } else { contribution }
 }
 
 impl<F: LaneOperator, A: Node, B: Node> Node for Apply2<F, A, B> {
@@ -281,27 +341,26 @@ impl<F: LaneOperator, A: Node, B: Node> Node for Apply2<F, A, B> {
         source: S,
         values: &Self::Values<L>,
         seed: L,
-    ) -> L {
+    ) -> Signed<L> {
         let (x, y, v) = (A::value::<L>(&values.0), B::value::<L>(&values.1), values.2);
         let left = || {
             let seed = through(F::LEFT, seed, || F::left(x, y, v));
-            self.1.partial::<N, O, L, S>(source, &values.0, seed)
+            with_sign(F::LEFT, self.1.partial::<N, O, L, S>(source, &values.0, seed))
         };
         let right = || {
             let seed = through(F::RIGHT, seed, || F::right(x, y, v));
-            self.2.partial::<N, O, L, S>(source, &values.1, seed)
+            with_sign(F::RIGHT, self.2.partial::<N, O, L, S>(source, &values.1, seed))
         };
         if F::SELECTS {
-            let zero = L::zero();
             let takes_left = F::takes_left(x, y);
             return match const { (has::<A, O>(N), has::<B, O>(N)) } {
-                (true, true) => L::select(takes_left, left(), right()),
-                (true, false) => L::select(takes_left, left(), zero),
-                _ => L::select(takes_left, zero, right()),
+                (true, true) => Signed::select(takes_left, left(), right()),
+                (true, false) => left().only(takes_left),
+                _ => right().unless(takes_left),
             };
         }
         match const { (has::<A, O>(N), has::<B, O>(N)) } {
-            (true, true) => left() + right(),
+            (true, true) => left().and(right()),
             (true, false) => left(),
             _ => right(),
         }
@@ -387,13 +446,13 @@ impl<C: Condition, A: Node, B: Node> Node for Select<C, A, B> {
         source: S,
         values: &Self::Values<L>,
         seed: L,
-    ) -> L {
+    ) -> Signed<L> {
         let yes = || self.1.partial::<N, O, L, S>(source, &values.1, seed);
         let no = || self.2.partial::<N, O, L, S>(source, &values.2, seed);
         match const { (has::<A, O>(N), has::<B, O>(N)) } {
-            (true, true) => L::select(values.0, yes(), no()),
-            (true, false) => L::select(values.0, yes(), L::zero()),
-            _ => L::select(values.0, L::zero(), no()),
+            (true, true) => Signed::select(values.0, yes(), no()),
+            (true, false) => yes().only(values.0),
+            _ => no().unless(values.0),
         }
     }
 }
@@ -467,16 +526,17 @@ impl<const K: usize, E: Node, B: Node> Node for Let<K, E, B> {
         source: S,
         values: &Self::Values<L>,
         seed: L,
-    ) -> L {
+    ) -> Signed<L> {
         let inner = With::<K, S, L>(source, E::value::<L>(&values.0));
         let beside = || self.1.partial::<N, O, L, With<K, S, L>>(inner, &values.1, seed);
         // By all uses of the temporary at once, so that many uses do not multiply the work.
         let by_local = || {
             let seed = self.1.partial::<0, Only<K>, L, With<K, S, L>>(inner, &values.1, seed);
-            self.0.partial::<N, O, L, S>(source, &values.0, seed)
+            let contribution = self.0.partial::<N, O, L, S>(source, &values.0, seed.value);
+            if seed.minus { contribution.negated() } else { contribution }
         };
         match const { (Self::USES && has::<E, O>(N), has::<B, O>(N)) } {
-            (true, true) => by_local() + beside(),
+            (true, true) => by_local().and(beside()),
             (true, false) => by_local(),
             _ => beside(),
         }

@@ -17,6 +17,7 @@ mod places;
 mod programs;
 mod refusals;
 mod stencils;
+#[cfg(feature = "threads")]
 mod threads;
 mod transfers;
 
