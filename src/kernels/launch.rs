@@ -1,14 +1,14 @@
 //! Launches of kernels.
 
-use super::operands::{Body, Modes, Operands, Reads, Slot, Writes};
+use super::operands::{Body, Modes, Operands, Reads, Slot, Target, Writes};
 use super::term::Term;
 use super::view::{Points, View};
 use crate::expr::Real;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use tapewright_strategies::lanes::{
-    Assign, Buffer, Element, Facts, Grid, Kept, Launch, Node, Number, Operand, Program, Recorded, Reduce, Written,
-    extremum, run, sum,
+    Assign, Buffer, Element, Facts, Grid, Kept, Launch, Node, Number, OPERANDS, Operand, Program, Recorded, Reduce,
+    Written, extremum, run, sum,
 };
 use tapewright_strategies::{Dependence, Flow, Taping};
 
@@ -58,8 +58,7 @@ pub fn parallel_for<S: Taping, const R: usize, O: Operands<S, R>, B: Body>(
         assert!(in_order, "`new` gives the value of an output that stands before the expression which uses it");
     }
     let program = Assign::<O::Written, _>::new(kernel(O::tokens()).nodes());
-    let mut launch = Start::new(range.into(), operands);
-    launch.write(program);
+    Start::new(&range.into(), operands.slots().as_mut()).write(program);
 }
 
 /// The sum of an expression over every point of a range. It is the same number at every level of instructions and for any number of
@@ -75,8 +74,9 @@ pub fn parallel_sum<S: Taping, const R: usize, O: Operands<S, R>, A: Node>(
     kernel: impl FnOnce(O::Tokens) -> Term<A>,
 ) -> Real<S> {
     let program = Reduce(kernel(O::tokens()).0);
-    let launch = Start::new(range.into(), operands);
-    let value = sum(&program, &launch.grid, &mut launch.inputs());
+    let mut slots = operands.slots();
+    let launch = Start::new(&range.into(), slots.as_mut());
+    let value = sum(&program, &launch.grid, launch.inputs());
     launch.reduce(program, launch.grid, value)
 }
 
@@ -93,7 +93,7 @@ pub fn parallel_max<S: Taping, const R: usize, O: Operands<S, R>, A: Node>(
     kernel: impl FnOnce(O::Tokens) -> Term<A>,
 ) -> Real<S> {
     let program = Reduce(kernel(O::tokens()).0);
-    Start::new(range.into(), operands).select(program, true)
+    Start::new(&range.into(), operands.slots().as_mut()).select(program, true)
 }
 
 /// The smallest value of an expression over a range, as [`parallel_max`].
@@ -108,7 +108,7 @@ pub fn parallel_min<S: Taping, const R: usize, O: Operands<S, R>, A: Node>(
     kernel: impl FnOnce(O::Tokens) -> Term<A>,
 ) -> Real<S> {
     let program = Reduce(kernel(O::tokens()).0);
-    Start::new(range.into(), operands).select(program, false)
+    Start::new(&range.into(), operands.slots().as_mut()).select(program, false)
 }
 
 /// Copies all elements of a view to another one of the same shape.
@@ -119,7 +119,7 @@ pub fn parallel_min<S: Taping, const R: usize, O: Operands<S, R>, A: Node>(
 #[track_caller]
 pub fn deep_copy<S: Taping, const R: usize>(from: &View<S, R>, to: &mut View<S, R>) {
     let program = Assign::<Modes<(Reads, Writes)>, _>::new((Element::<0, 0, 0, 0, 0, 0>,));
-    Start::new(Points(to.all()), (from, to)).write(program);
+    Start::new(&Points(to.all()), (from, to).slots().as_mut()).write(program);
 }
 
 /// Writes a variable to all elements of a view.
@@ -130,7 +130,7 @@ pub fn deep_copy<S: Taping, const R: usize>(from: &View<S, R>, to: &mut View<S, 
 #[track_caller]
 pub fn fill<S: Taping, const R: usize>(from: &Real<S>, to: &mut View<S, R>) {
     let program = Assign::<Modes<(Reads, Writes)>, _>::new((Number::<0>,));
-    Start::new(Points(to.all()), (from, to)).write(program);
+    Start::new(&Points(to.all()), (from, to).slots().as_mut()).write(program);
 }
 
 /// Σ xᵢ·yᵢ.
@@ -156,13 +156,10 @@ pub fn norm_squared<S: Taping, const R: usize>(x: &View<S, R>) -> Real<S> {
     parallel_sum(x.all(), x, |_| Term(Element::<0, 0, 0, 0, 0, 0>).square())
 }
 
-/// A buffer for what is written to a view that is not written in place.
-type New<S> = Option<Arc<Buffer<<S as Taping>::Value>>>;
-
 /// A launch that is about to run.
-struct Start<'a, S: Taping, const R: usize> {
+struct Start<'s, 'a, S: Taping, const R: usize> {
     grid: Grid,
-    slots: SmallVec<[Slot<'a, S, R>; 4]>,
+    slots: &'s mut [Slot<'a, S, R>],
     flow: Flow,
 }
 
@@ -194,10 +191,9 @@ pub(super) fn note<S: Taping, const W: usize>(
     }
 }
 
-impl<'a, S: Taping, const R: usize> Start<'a, S, R> {
+impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
     #[track_caller]
-    fn new<O: Operands<S, R> + 'a>(range: Points<R>, operands: O) -> Self {
-        let slots = operands.slots();
+    fn new(range: &Points<R>, slots: &'s mut [Slot<'a, S, R>]) -> Self {
         let mut shape = None;
         for (k, found) in slots.iter().enumerate().filter_map(|(k, slot)| Some((k, slot.view()?.shape()))) {
             let expected = *shape.get_or_insert(found);
@@ -211,22 +207,30 @@ impl<'a, S: Taping, const R: usize> Start<'a, S, R> {
         let grid = grid.unwrap_or_else(|bad| panic!("this launch cannot run: {bad}"));
         let mut start = Self { grid, slots, flow: Flow::Nowhere };
         start.flow = {
-            let ids: SmallVec<[&S::Id; 4]> = start.variables().map(|(_, id)| id).collect();
-            S::flow(&start.dependences(), &ids)
+            let mut ids = SmallVec::<[&S::Id; OPERANDS]>::new();
+            start.variables().into_iter().for_each(|(_, id)| ids.push(id));
+            S::flow(&start.dependences()[..start.slots.len()], &ids)
         };
         start
     }
 
     /// What the operands depend on; variables depend on nothing that arrays know.
-    fn dependences(&self) -> SmallVec<[&Dependence<S::Value>; 8]> {
-        self.slots.iter().map(|slot| slot.view().map_or(nothing(), |view| &view.dependence)).collect()
+    fn dependences(&self) -> [&Dependence<S::Value>; OPERANDS] {
+        let mut dependences = [nothing(); OPERANDS];
+        for (dependence, view) in dependences.iter_mut().zip(&*self.slots).map(|(to, slot)| (to, slot.view())) {
+            *dependence = view.map_or(nothing(), |view| &view.dependence);
+        }
+        dependences
     }
 
-    fn variables(&self) -> impl Iterator<Item = (S::Value, &S::Id)> {
-        self.slots.iter().filter_map(|slot| match slot {
-            Slot::Number(variable) => Some((variable.value(), variable.id())),
-            _ => None,
-        })
+    fn variables(&self) -> SmallVec<[(S::Value, &S::Id); OPERANDS]> {
+        let mut variables = SmallVec::new();
+        for slot in &*self.slots {
+            if let Slot::Number(variable) = slot {
+                variables.push((variable.value(), variable.id()));
+            }
+        }
+        variables
     }
 
     const fn is_passive(&self) -> bool {
@@ -234,31 +238,23 @@ impl<'a, S: Taping, const R: usize> Start<'a, S, R> {
     }
 
     /// The operands of a launch that writes nothing.
-    fn inputs(&self) -> SmallVec<[Operand<'_, S::Value>; 8]> {
-        let operand = |slot| match slot {
-            &Slot::Read(view) => Operand::Read(&view.values),
-            Slot::Write(view) => Operand::Read(&view.values),
+    fn inputs(&self) -> impl Iterator<Item = Operand<'_, S::Value>> {
+        self.slots.iter().map(|slot| match slot {
+            Slot::Read(view) => Operand::Read(&view.values),
+            Slot::Write(to) => Operand::Read(&to.view.values),
             Slot::Number(variable) => Operand::Number(variable.value()),
-        };
-        self.slots.iter().map(operand).collect()
+        })
     }
 
-    /// What a recording keeps of the operands of this program, before it runs.
-    fn kept<P: Program>(&self) -> SmallVec<[Kept<S::Value>; 4]> {
-        let mut inputs = 0;
-        let kept = |(k, slot): (usize, &Slot<'a, S, R>)| {
-            let mut kept = Kept { before: 0, after: None, values: None, new: None, number: None };
-            if let Slot::Number(variable) = slot {
-                kept.number = Some((variable.value(), inputs));
-                inputs += 1;
-            }
-            if let Some(view) = slot.view() {
-                kept.before = view.recorded_slot();
-                kept.values = Facts::has(P::KEPT.views, k).then(|| Arc::clone(&view.values));
-            }
-            kept
-        };
-        self.slots.iter().enumerate().map(kept).collect()
+    /// Has the launch noted, and returns what the views that it has written carry then.
+    #[track_caller]
+    fn note<const W: usize, P: Program>(
+        &self,
+        launch: Recorded<S::Value, P>,
+        outputs: &[S::Value],
+        each: &mut dyn FnMut(S::Value, S::Id),
+    ) -> SmallVec<[Dependence<S::Value>; W]> {
+        note::<S, W>(self.flow, launch, &self.dependences()[..self.slots.len()], &self.variables(), outputs, each)
     }
 
     /// Records a reduction with this value.
@@ -267,123 +263,150 @@ impl<'a, S: Taping, const R: usize> Start<'a, S, R> {
         if self.is_passive() || P::USED.is_empty() {
             return Real::constant(value);
         }
-        let (mut result, launch) = (Real::undefined(), Recorded::new(program, grid, self.kept::<P>()));
-        let variables: SmallVec<[(S::Value, &S::Id); 4]> = self.variables().collect();
-        let mut each = |value, id| result = Real::from_parts(value, id);
-        note::<S, 0>(self.flow, launch, &self.dependences(), &variables, &[value], &mut each);
+        let mut inputs = 0;
+        let kept = self.slots.iter().enumerate().map(|(k, slot)| slot.kept::<P>(k, &mut inputs));
+        let launch = Recorded::new(program, grid, kept);
+        let mut result = Real::undefined();
+        self.note::<0, P>(launch, &[value], &mut |value, id| result = Real::from_parts(value, id));
         result
     }
 
     /// Finds the largest or the smallest value of a reduction.
     #[track_caller]
     fn select<P: Program>(self, program: P, largest: bool) -> Real<S> {
-        let found = extremum(&program, &self.grid, &mut self.inputs(), largest);
+        let found = extremum(&program, &self.grid, self.inputs(), largest);
         let (value, element) = found.expect("a maximum or minimum is taken over one point at least");
         self.reduce(program, self.grid.at(element), value)
-    }
-
-    /// A buffer for what is to be written to a view.
-    fn buffer(&self, spare: Option<Arc<Buffer<S::Value>>>) -> Arc<Buffer<S::Value>> {
-        let length = self.grid.elements();
-        let usable =
-            |buffer: &mut Arc<Buffer<S::Value>>| Arc::get_mut(buffer).is_some_and(|buffer| buffer.len() == length);
-        if let Some(buffer) = spare.and_then(|mut buffer| usable(&mut buffer).then_some(buffer)) {
-            return buffer;
-        }
-        let mut found = None;
-        if let Flow::Recorded(number) = self.flow {
-            S::with_arrays(number, &mut |arrays| found = Some(Arc::new(arrays.buffer(length))));
-        }
-        found.unwrap_or_else(|| Arc::new(Buffer::zeros(length)))
     }
 
     /// Runs a program that writes, and records it.
     #[track_caller]
     fn write<P: Program>(&mut self, program: P) {
         self.refuse_half_constant();
-        // What partials need is kept first: a view whose values are kept is not written in place.
-        let mut kept = if self.is_passive() { SmallVec::new() } else { self.kept::<P>() };
-        let mut news = SmallVec::<[New<S>; 8]>::new();
-        for k in 0..self.slots.len() {
-            let beside = Facts::has(P::LEAVES.beside, k);
-            let apart = match &mut self.slots[k] {
-                Slot::Write(view) => (beside || Arc::get_mut(&mut view.values).is_none()).then(|| view.spare.take()),
-                _ => None,
-            };
-            news.push(apart.map(|spare| self.buffer(spare)));
-        }
-        self.run(&program, &mut news);
-        for (slot, new) in self.slots.iter_mut().zip(news) {
-            if let (Slot::Write(view), Some(new)) = (slot, new) {
-                view.spare = Some(core::mem::replace(&mut view.values, new)).filter(|old| Arc::strong_count(old) == 1);
+        let (grid, flow) = (self.grid, self.flow);
+        // What partials need is kept, and what is read beside the points must be there until all have been computed.
+        let stays = if self.is_passive() { P::LEAVES.beside } else { P::LEAVES.beside | P::KEPT.views };
+        for (k, slot) in self.slots.iter_mut().enumerate() {
+            if let Slot::Write(to) = slot {
+                to.part(Facts::has(stays, k), &grid, flow);
             }
         }
-        let mut written = self.give_slots::<P>(&mut kept);
-        if !self.is_passive() {
-            let launch = Recorded::new(program, self.grid, kept);
-            let variables: SmallVec<[(S::Value, &S::Id); 4]> = self.variables().collect();
-            let moving = note::<S, 1>(self.flow, launch, &self.dependences(), &variables, &[], &mut |_, _| {});
-            if self.flow == Flow::Carried {
-                written = moving.into_iter().collect();
-            }
+        run(&program, &grid, self.slots.iter_mut().map(Slot::operand));
+        if self.is_passive() {
+            return self.targets().for_each(|to| {
+                to.settle(false);
+                to.view.set_dependence(Dependence::Nothing);
+            });
         }
-        let views = self.slots.iter_mut().filter_map(|slot| match slot {
-            Slot::Write(view) => Some(view),
+        let mut inputs = 0;
+        let launch = Recorded::new(
+            program,
+            grid,
+            self.slots.iter_mut().enumerate().map(|(k, slot)| match slot {
+                Slot::Write(to) => to.kept::<P>(k, flow),
+                slot => slot.kept::<P>(k, &mut inputs),
+            }),
+        );
+        let moving = self.note::<1, P>(launch, &[], &mut |_, _| {});
+        self.targets().zip(moving).for_each(|(to, dependence)| to.dependence = dependence);
+        self.targets().for_each(|to| to.view.set_dependence(core::mem::take(&mut to.dependence)));
+    }
+
+    /// The views that are written.
+    fn targets(&mut self) -> impl Iterator<Item = &mut Target<'a, S, R>> {
+        self.slots.iter_mut().filter_map(|slot| match slot {
+            Slot::Write(to) => Some(to),
             _ => None,
-        });
-        views.zip(written).for_each(|(view, dependence)| view.set_dependence(dependence));
+        })
     }
 
     /// Fails if a part of an active view would become a constant while the recording is paused.
     #[track_caller]
     fn refuse_half_constant(&self) {
-        let active = |slot: &Slot<'a, S, R>| matches!(slot, Slot::Write(view) if view.is_active());
-        let part = self.grid.points() > 0 && !self.grid.is_all();
+        let active = |slot: &Slot<'a, S, R>| matches!(slot, Slot::Write(to) if to.view.is_active());
         assert!(
-            !self.is_passive() || !part || !self.slots.iter().any(active),
+            !self.is_passive() || !self.slots.iter().any(active) || self.grid.points() == 0 || self.grid.is_all(),
             "a part of a view cannot become a constant: the recording is paused, and this launch writes to a range of an active view"
         );
     }
+}
 
-    #[track_caller]
-    fn run<P: Program>(&mut self, program: &P, news: &mut [New<S>]) {
-        let grid = self.grid;
-        let mut operands: SmallVec<[Operand<'_, S::Value>; 8]> = SmallVec::new();
-        for (slot, new) in self.slots.iter_mut().zip(news) {
-            operands.push(match (slot, new) {
-                (Slot::Read(view), _) => Operand::Read(&view.values),
-                (Slot::Number(variable), _) => Operand::Number(variable.value()),
-                (Slot::Write(view), Some(new)) => {
-                    let new = Arc::get_mut(new).expect("nobody else has a new buffer");
-                    grid.outside(|piece| new[piece.clone()].copy_from_slice(&view.values[piece]));
-                    Operand::Replace(&view.values, new)
-                }
-                (Slot::Write(view), None) => Operand::Update(Arc::get_mut(&mut view.values).expect("asked before")),
-            });
+/// A buffer for a launch whose derivatives go there.
+fn buffer<S: Taping>(flow: Flow, length: usize, spare: Option<Arc<Buffer<S::Value>>>) -> Arc<Buffer<S::Value>> {
+    let usable = |buffer: &mut Arc<Buffer<S::Value>>| Arc::get_mut(buffer).is_some_and(|buffer| buffer.len() == length);
+    if let Some(buffer) = spare.and_then(|mut buffer| usable(&mut buffer).then_some(buffer)) {
+        return buffer;
+    }
+    let mut found = None;
+    if let Flow::Recorded(number) = flow {
+        S::with_arrays(number, &mut |arrays| found = Some(Arc::new(arrays.buffer(length))));
+    }
+    found.unwrap_or_else(|| Arc::new(Buffer::zeros(length)))
+}
+
+impl<S: Taping, const R: usize> Target<'_, S, R> {
+    /// Finds a place for the new values, away from the old ones if these must stay.
+    fn part(&mut self, stay: bool, grid: &Grid, flow: Flow) {
+        if stay || Arc::get_mut(&mut self.view.values).is_none() {
+            let mut apart = buffer::<S>(flow, grid.elements(), self.view.spare.take());
+            let (old, new) = (&self.view.values, Arc::get_mut(&mut apart).expect("nobody else has a new buffer"));
+            grid.outside(|piece| new[piece.clone()].copy_from_slice(&old[piece]));
+            self.apart = Some(apart);
         }
-        run(program, &grid, &mut operands);
     }
 
-    /// What the views that were written will depend on, as their slots in a recording are known.
-    fn give_slots<P: Program>(&self, kept: &mut [Kept<S::Value>]) -> SmallVec<[Dependence<S::Value>; 1]> {
-        let mut written = SmallVec::new();
-        for (k, slot) in self.slots.iter().enumerate() {
-            let Slot::Write(view) = slot else { continue };
-            let dependence = match self.flow {
-                Flow::Nowhere | Flow::Carried => Dependence::Nothing,
-                Flow::Recorded(_) if view.is_active() && !view.is_copied() => view.dependence.clone(),
-                Flow::Recorded(number) => {
-                    let mut slot = 0;
-                    S::with_arrays(number, &mut |arrays| slot = arrays.slot());
-                    Dependence::Recorded { number, slot }
-                }
-            };
-            if let Some(kept) = kept.get_mut(k) {
-                kept.after = Some(if let Dependence::Recorded { slot, .. } = dependence { slot } else { 0 });
-                kept.new = Facts::has(P::KEPT.new, k).then(|| Arc::clone(&view.values));
-            }
-            written.push(dependence);
+    /// Puts the new values into the view. Returns the old ones if they are kept.
+    fn settle(&mut self, keep: bool) -> Option<Arc<Buffer<S::Value>>> {
+        let old = core::mem::replace(&mut self.view.values, self.apart.take()?);
+        if keep {
+            return Some(old);
         }
-        written
+        self.view.spare = Some(old).filter(|old| Arc::strong_count(old) == 1);
+        None
+    }
+
+    /// What a recording keeps of it, after the program has run.
+    fn kept<P: Program>(&mut self, k: usize, flow: Flow) -> Kept<S::Value> {
+        let before = self.view.recorded_slot();
+        let values = self.settle(Facts::has(P::KEPT.views, k));
+        self.dependence = match flow {
+            Flow::Nowhere | Flow::Carried => Dependence::Nothing,
+            Flow::Recorded(_) if self.view.is_active() && !self.view.is_copied() => self.view.dependence.clone(),
+            Flow::Recorded(number) => {
+                let mut slot = 0;
+                S::with_arrays(number, &mut |arrays| slot = arrays.slot());
+                Dependence::Recorded { number, slot }
+            }
+        };
+        let after = Some(if let Dependence::Recorded { slot, .. } = self.dependence { slot } else { 0 });
+        let new = Facts::has(P::KEPT.new, k).then(|| Arc::clone(&self.view.values));
+        Kept { before, after, values, new, number: None }
+    }
+}
+
+impl<S: Taping, const R: usize> Slot<'_, S, R> {
+    /// What a recording keeps of an operand that is read. `inputs` counts the variables among them.
+    fn kept<P: Program>(&self, k: usize, inputs: &mut usize) -> Kept<S::Value> {
+        let mut kept = Kept { before: 0, after: None, values: None, new: None, number: None };
+        if let Some(view) = self.view() {
+            kept.before = view.recorded_slot();
+            kept.values = Facts::has(P::KEPT.views, k).then(|| Arc::clone(&view.values));
+        } else if let Slot::Number(variable) = self {
+            kept.number = Some((variable.value(), *inputs));
+            *inputs += 1;
+        }
+        kept
+    }
+
+    /// What a program works on.
+    fn operand(&mut self) -> Operand<'_, S::Value> {
+        match self {
+            Self::Read(view) => Operand::Read(&view.values),
+            Self::Number(variable) => Operand::Number(variable.value()),
+            Self::Write(Target { view, apart: Some(new), .. }) => {
+                Operand::Replace(&view.values, Arc::get_mut(new).expect("nobody else has a new buffer"))
+            }
+            Self::Write(to) => Operand::Update(Arc::get_mut(&mut to.view.values).expect("asked before")),
+        }
     }
 }

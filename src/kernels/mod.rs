@@ -32,6 +32,8 @@
 //! # Ok::<(), tapewright::Error>(())
 //! ```
 
+#[cfg(feature = "ndarray")]
+mod arrays;
 mod launch;
 mod operands;
 mod rules;
@@ -42,7 +44,7 @@ mod transfer;
 mod view;
 
 pub use launch::{deep_copy, dot, fill, norm_squared, parallel_for, parallel_max, parallel_min, parallel_sum};
-pub use operands::{Body, Mode, Modes, Operand, Operands, Reads, Slot, Writes};
+pub use operands::{Body, Mode, Modes, Operand, Operands, Reads, Slot, Target, Writes};
 pub use rules::{
     Absolute, Adds, At, ByRule, ByRule2, Divides, Maximum, Minimum, Multiplies, Negation, Root, Square, Subtracts,
 };

@@ -5,18 +5,27 @@ use super::token::Field;
 use super::view::View;
 use crate::expr::Real;
 use core::marker::PhantomData;
-use smallvec::SmallVec;
-use tapewright_strategies::Taping;
-use tapewright_strategies::lanes::{Node, Number, OPERANDS, Written};
+use std::sync::Arc;
+use tapewright_strategies::lanes::{Buffer, Node, Number, OPERANDS, Written};
+use tapewright_strategies::{Dependence, Taping};
 
 /// One operand as the launch sees it.
 pub enum Slot<'a, S: Taping, const R: usize> {
     /// A view that is read.
     Read(&'a View<S, R>),
     /// A view that is written.
-    Write(&'a mut View<S, R>),
+    Write(Target<'a, S, R>),
     /// A variable that all points share.
     Number(&'a Real<S>),
+}
+
+/// A view that is written.
+pub struct Target<'a, S: Taping, const R: usize> {
+    pub(super) view: &'a mut View<S, R>,
+    /// Where the new values go, unless they take the place of the old ones.
+    pub(super) apart: Option<Arc<Buffer<S::Value>>>,
+    /// What the new values depend on.
+    pub(super) dependence: Dependence<S::Value>,
 }
 
 impl<S: Taping, const R: usize> Slot<'_, S, R> {
@@ -25,7 +34,7 @@ impl<S: Taping, const R: usize> Slot<'_, S, R> {
     pub const fn view(&self) -> Option<&View<S, R>> {
         match self {
             Self::Read(view) => Some(view),
-            Self::Write(view) => Some(view),
+            Self::Write(to) => Some(to.view),
             Self::Number(_) => None,
         }
     }
@@ -93,7 +102,7 @@ impl<S: Taping, const R: usize> Operand<S, R> for &mut View<S, R> {
     where
         Self: 'a,
     {
-        Slot::Write(self)
+        Slot::Write(Target { view: self, apart: None, dependence: Dependence::Nothing })
     }
 }
 
@@ -130,10 +139,14 @@ pub trait Operands<S: Taping, const R: usize> {
     type Tokens;
     /// Which of them are written.
     type Written: Written;
+    /// The operands, in order.
+    type Slots<'a>: AsMut<[Slot<'a, S, R>]>
+    where
+        Self: 'a;
     /// The tokens.
     fn tokens() -> Self::Tokens;
-    /// The operands, in order.
-    fn slots<'a>(self) -> SmallVec<[Slot<'a, S, R>; 4]>
+    /// The operands.
+    fn slots<'a>(self) -> Self::Slots<'a>
     where
         Self: 'a;
 }
@@ -144,14 +157,18 @@ macro_rules! single {
         impl<S: Taping, const R: usize> Operands<S, R> for $type {
             type Tokens = Field<R, 0>;
             type Written = Modes<($mode,)>;
+            type Slots<'a>
+                = [Slot<'a, S, R>; 1]
+            where
+                Self: 'a;
             fn tokens() -> Self::Tokens {
                 Field(())
             }
-            fn slots<'a>(self) -> SmallVec<[Slot<'a, S, R>; 4]>
+            fn slots<'a>(self) -> Self::Slots<'a>
             where
                 Self: 'a,
             {
-                SmallVec::from_iter([self.slot()])
+                [self.slot()]
             }
         }
     )* };
@@ -176,13 +193,14 @@ const fn places<const N: usize>(written: [bool; N]) -> ([usize; OPERANDS], usize
 
 /// Implements [`Operands`] for tuples, and which of them are written.
 macro_rules! tuples {
-    ($($($name:ident $k:tt)*;)*) => { $(
+    ($($count:literal: $($name:ident $k:tt)*;)*) => { $(
         impl<S: Taping, const R: usize, $($name: Operand<S, R>),*> Operands<S, R> for ($($name,)*) {
             type Tokens = ($($name::Token<$k>,)*);
             type Written = Modes<($($name::Mode,)*)>;
+            type Slots<'a> = [Slot<'a, S, R>; $count] where Self: 'a;
             fn tokens() -> Self::Tokens { ($($name::token::<$k>(),)*) }
-            fn slots<'a>(self) -> SmallVec<[Slot<'a, S, R>; 4]> where Self: 'a {
-                SmallVec::from_iter([$(self.$k.slot()),*])
+            fn slots<'a>(self) -> Self::Slots<'a> where Self: 'a {
+                [$(self.$k.slot()),*]
             }
         }
         impl<$($name: Mode),*> Written for Modes<($($name,)*)> {
@@ -194,14 +212,14 @@ macro_rules! tuples {
     )* };
 }
 tuples! {
-    A 0;
-    A 0 B 1;
-    A 0 B 1 C 2;
-    A 0 B 1 C 2 D 3;
-    A 0 B 1 C 2 D 3 E 4;
-    A 0 B 1 C 2 D 3 E 4 F 5;
-    A 0 B 1 C 2 D 3 E 4 F 5 G 6;
-    A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7;
+    1: A 0;
+    2: A 0 B 1;
+    3: A 0 B 1 C 2;
+    4: A 0 B 1 C 2 D 3;
+    5: A 0 B 1 C 2 D 3 E 4;
+    6: A 0 B 1 C 2 D 3 E 4 F 5;
+    7: A 0 B 1 C 2 D 3 E 4 F 5 G 6;
+    8: A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7;
 }
 
 /// What the closure of [`parallel_for`](super::parallel_for) returns: a tuple with one expression for each operand that is written.

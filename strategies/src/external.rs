@@ -5,13 +5,14 @@
 //! goes on. So records know nothing of them, and every strategy that has marks ([`Reverse::mark`](crate::Reverse::mark)) has
 //! external functions.
 
-use crate::lanes::{Buffer, Launch, Pool, Shadows, flow};
+use crate::lanes::{Buffer, Launch, OPERANDS, Pool, Shadows, flow};
 use crate::scratch::Scratch;
 use crate::{Float, MemoryUsage, StorageError, counts};
 use core::any::Any;
 use core::fmt;
 use core::marker::PhantomData;
 use core::ops::Range;
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// A place in a recording, between two statements.
@@ -348,10 +349,9 @@ impl<V: Float> Entry<V> {
     ) -> Result<(), SweepError> {
         for (lane, shadows) in arrays.iter_mut().enumerate() {
             let at = |slot: usize| slot * lanes + lane;
-            let outputs: Scratch<V> =
-                Scratch::of(self.outputs.iter().map(|slot| core::mem::replace(&mut adjoints[at(slot)], V::zero())));
-            let mut inputs = Scratch::<V>::new();
-            inputs.resize(self.inputs.len(), V::zero());
+            let taken = self.outputs.iter().map(|slot| core::mem::replace(&mut adjoints[at(slot)], V::zero()));
+            let outputs: SmallVec<[V; 2]> = taken.collect();
+            let mut inputs: SmallVec<[V; OPERANDS]> = SmallVec::from_elem(V::zero(), self.inputs.len());
             launch.reverse(&outputs, &mut inputs, shadows)?;
             for (slot, contribution) in self.inputs.iter().zip(&*inputs).filter(|(_, sum)| **sum != V::zero()) {
                 adjoints[at(slot)] += *contribution;

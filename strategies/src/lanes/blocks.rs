@@ -49,32 +49,39 @@ impl Blocks {
         }
         block
     }
+}
 
-    /// Whether threads are to share them out.
-    fn are_shared(&self) -> bool {
-        #[cfg(feature = "rayon")]
-        return self.count > 1 && rayon::current_num_threads() > 1;
-        #[cfg(not(feature = "rayon"))]
+/// Whether threads are to share out the blocks of this range, which are more than one then.
+fn is_shared(region: &Region) -> bool {
+    #[cfg(feature = "rayon")]
+    return region.points() > POINTS.unsigned_abs() && rayon::current_num_threads() > 1;
+    #[cfg(not(feature = "rayon"))]
+    {
+        let _ = region;
         false
     }
 }
 
 /// Calls `work` with parts that make up the range together, perhaps on several threads.
 pub(super) fn each_block(region: &Region, work: impl Fn(&Region) + Sync) {
-    let blocks = Blocks::of(region);
-    if blocks.are_shared() {
-        #[cfg(feature = "rayon")]
+    if !is_shared(region) {
+        return work(region);
+    }
+    #[cfg(feature = "rayon")]
+    {
+        let blocks = Blocks::of(region);
         (0..blocks.count).into_par_iter().for_each(|n| work(&blocks.get(n)));
-    } else {
-        work(region);
     }
 }
 
 /// The sum of what `work` returns for the parts of the range, perhaps found on several threads, and added up in order.
 pub(super) fn sum_of_blocks<V: Float>(region: &Region, work: impl Fn(&Region) -> V + Sync) -> V {
-    let blocks = Blocks::of(region);
     let add = |sum: V, block: V| sum + block;
-    if blocks.are_shared() {
+    if region.points() <= POINTS.unsigned_abs() {
+        return add(V::zero(), work(region));
+    }
+    let blocks = Blocks::of(region);
+    if is_shared(region) {
         #[cfg(feature = "rayon")]
         {
             let sums: Vec<V> = (0..blocks.count).into_par_iter().map(|n| work(&blocks.get(n))).collect();

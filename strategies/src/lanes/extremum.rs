@@ -15,14 +15,14 @@ use crate::Float;
 ///
 /// As [`run`](super::run).
 #[track_caller]
-pub fn extremum<V: Float, P: Program>(
+pub fn extremum<'m, V: Float, P: Program>(
     program: &P,
     grid: &Grid,
-    operands: &mut [Operand<'_, V>],
+    operands: impl Iterator<Item = Operand<'m, V>>,
     largest: bool,
 ) -> Option<(V, usize)> {
     assert!(!P::WRITES, "a reduction has one expression, which is not written");
-    let memory = memory::<V, P>(grid, operands);
+    let (memory, _) = memory::<V, P>(grid, operands);
     if grid.range.is_empty() {
         return None;
     }

@@ -3,7 +3,7 @@
 use super::blocks::{each_block, sum_of_blocks};
 use super::buffer::Buffer;
 use super::grid::{Grid, Region, each_row};
-use super::keys::Facts;
+use super::keys::{Facts, OPERANDS};
 use super::lane::Vector;
 use super::level::Task;
 use super::memory::{Anywhere, Inside, Memory, Needed, Seeds, check_reads, inner};
@@ -23,23 +23,32 @@ pub enum Operand<'a, V> {
     Replace(&'a Buffer<V>, &'a mut Buffer<V>),
 }
 
-/// The operands in memory, after all that the loops rely on has been checked.
+/// The operands in memory, after all that the loops rely on has been checked; and whether some are written in place.
 ///
 /// # Panics
 ///
 /// When an operand has not as many elements as the grid, or is read beyond it; when an operand is read or written that is not
-/// among them.
+/// among them; and when there are too many.
 #[track_caller]
-pub(super) fn memory<V: Float, P: Program>(grid: &Grid, operands: &mut [Operand<'_, V>]) -> Memory<V> {
+pub(super) fn memory<'m, V: Float, P: Program>(
+    grid: &Grid,
+    operands: impl Iterator<Item = Operand<'m, V>>,
+) -> (Memory<V>, bool) {
     let mut memory = Memory::new(grid);
     let fits = |buffer: &Buffer<V>| assert_eq!(buffer.len(), grid.elements(), "all views of a launch have one shape");
-    for (k, operand) in operands.iter_mut().enumerate() {
+    let (mut views, mut numbers, mut written, mut in_place) = (0_u8, 0_u8, 0, false);
+    for (k, operand) in operands.enumerate() {
+        assert!(k < OPERANDS, "a launch has at most {OPERANDS} operands");
+        views |= 1 << k;
         match operand {
             Operand::Read(buffer) => {
                 fits(buffer);
                 memory.values[k] = buffer.start();
             }
-            Operand::Number(number) => memory.numbers[k] = *number,
+            Operand::Number(number) => {
+                memory.numbers[k] = number;
+                (views, numbers) = (views & !(1 << k), numbers | 1 << k);
+            }
             Operand::Update(buffer) => {
                 fits(buffer);
                 assert!(
@@ -48,20 +57,17 @@ pub(super) fn memory<V: Float, P: Program>(grid: &Grid, operands: &mut [Operand<
                 );
                 memory.new[k] = buffer.start_mut();
                 memory.values[k] = memory.new[k];
+                (written, in_place) = (written + 1, true);
             }
             Operand::Replace(old, new) => {
                 fits(old);
                 fits(new);
                 memory.values[k] = old.start();
                 memory.new[k] = new.start_mut();
+                written += 1;
             }
         }
     }
-    let bits = |is: &dyn Fn(usize) -> bool| (0..operands.len()).filter(|k| is(*k)).fold(0_u8, |bits, k| bits | 1 << k);
-    let views = bits(&|k| !memory.values[k].is_null());
-    let numbers = bits(&|k| matches!(operands[k], Operand::Number(_)));
-    let written =
-        operands.iter().filter(|operand| matches!(operand, Operand::Update(_) | Operand::Replace(..))).count();
     let expected = if P::WRITES { P::EXPRESSIONS } else { 0 };
     assert!(
         P::IN_ORDER && written == expected,
@@ -70,14 +76,17 @@ pub(super) fn memory<V: Float, P: Program>(grid: &Grid, operands: &mut [Operand<
     // Those of the program itself are no leaves of it.
     assert!(P::LEAVES.new == 0, "`new` is asked for what the launch does not write: that is not there");
     assert!(!P::LEAVES.locals, "a temporary is used where it is not bound: it is not there");
-    assert!(P::LEAVES.views & !views == 0 && P::LEAVES.numbers & !numbers == 0, "an operand is read that is not there");
+    assert!(
+        P::LEAVES.views & !views == 0 && P::LEAVES.numbers & !numbers == 0,
+        "a token of another launch is used, whose operand is not there"
+    );
     if P::WRITES {
         for k in 0..P::EXPRESSIONS {
             assert!(!memory.new[P::written(k)].is_null(), "operand {} is written, and cannot be", P::written(k));
         }
     }
     check_reads::<P>(grid);
-    memory
+    (memory, in_place)
 }
 
 /// Computes the program at all points of the grid, and writes its values.
@@ -86,13 +95,12 @@ pub(super) fn memory<V: Float, P: Program>(grid: &Grid, operands: &mut [Operand<
 ///
 /// When an operand has not as many elements as the grid, or is read beyond it, or is missing.
 #[track_caller]
-pub fn run<V: Float, P: Program>(program: &P, grid: &Grid, operands: &mut [Operand<'_, V>]) {
+pub fn run<'m, V: Float, P: Program>(program: &P, grid: &Grid, operands: impl Iterator<Item = Operand<'m, V>>) {
     assert!(P::WRITES, "a reduction writes to no operand");
-    let memory = memory::<V, P>(grid, operands);
+    let (memory, in_place) = memory::<V, P>(grid, operands);
     if grid.range.is_empty() {
         return;
     }
-    let in_place = operands.iter().any(|operand| matches!(operand, Operand::Update(_)));
     let (memory, again) = (&memory, !in_place);
     // SAFETY: checked above; outputs are borrowed exclusively, and only those that are updated are read as well, at the point itself.
     // Parts are disjoint, and each point writes at itself.
@@ -384,9 +392,9 @@ unsafe fn add_chunk<V: Float, L: Vector<Number = V>, T: Term<V>>(
 ///
 /// As [`run`].
 #[track_caller]
-pub fn sum<V: Float, P: Program>(program: &P, grid: &Grid, operands: &mut [Operand<'_, V>]) -> V {
+pub fn sum<'m, V: Float, P: Program>(program: &P, grid: &Grid, operands: impl Iterator<Item = Operand<'m, V>>) -> V {
     assert!(!P::WRITES, "a reduction has one expression, which is not written");
-    let memory = memory::<V, P>(grid, operands);
+    let (memory, _) = memory::<V, P>(grid, operands);
     // SAFETY: checked above.
     unsafe { total::<V, _>(&Value(program), &memory, &grid.range) }
 }

@@ -7,6 +7,7 @@ use core::ops::Range;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grid {
     shape: [isize; 4],
+    elements: usize,
     pub(super) range: Region,
 }
 
@@ -115,9 +116,10 @@ impl Grid {
             return Err(BadRange::Rank { range: range.len(), views: shape.len() });
         }
         let elements = shape.iter().try_fold(1_usize, |product, length| product.checked_mul(*length));
-        assert!(elements.is_some_and(|n| n < isize::MAX.unsigned_abs() / 16), "there cannot be as many elements");
+        let elements = elements.filter(|n| *n < isize::MAX.unsigned_abs() / 16);
+        let elements = elements.expect("there cannot be as many elements");
         let signed = |n: usize| n.cast_signed();
-        let mut grid = Self { shape: [1; 4], range: Region { lo: [0; 4], hi: [1; 4] } };
+        let mut grid = Self { shape: [1; 4], elements, range: Region { lo: [0; 4], hi: [1; 4] } };
         let first = 4 - shape.len();
         for (dimension, (length, range)) in shape.iter().zip(range).enumerate() {
             if range.start > range.end {
@@ -135,8 +137,8 @@ impl Grid {
 
     /// The number of elements of a view.
     #[must_use]
-    pub fn elements(&self) -> usize {
-        self.shape.iter().map(|n| n.unsigned_abs()).product()
+    pub const fn elements(&self) -> usize {
+        self.elements
     }
 
     /// The number of points.
@@ -166,7 +168,7 @@ impl Grid {
             range.hi[d] = range.lo[d] + 1;
             rest /= self.shape[d];
         }
-        Self { shape: self.shape, range }
+        Self { range, ..*self }
     }
 
     pub(super) const fn shape(&self) -> [isize; 4] {

@@ -126,6 +126,18 @@ pub struct Kept<V> {
     pub number: Option<(V, usize)>,
 }
 
+impl<V: Float> Kept<V> {
+    /// What partials are computed from; nobody asks for its adjoints yet.
+    fn for_partials(&self) -> BackOperand<'_, V> {
+        BackOperand {
+            values: self.values.as_deref(),
+            new: self.new.as_deref(),
+            number: self.number.map_or_else(V::zero, |(number, _)| number),
+            adjoint: Adjoint::None,
+        }
+    }
+}
+
 /// A launch of one program.
 pub struct Recorded<V, P> {
     program: P,
@@ -219,7 +231,7 @@ impl<V: Float, P: Program> Launch<V> for Recorded<V, P> {
         for (number, kept) in numbers.iter_mut().zip(&self.operands) {
             *number = kept.number.map_or_else(V::zero, |(_, input)| inputs[input]);
         }
-        let operands = self.back_operands();
+        let operands: SmallVec<[BackOperand<'_, V>; OPERANDS]> = self.operands.iter().map(Kept::for_partials).collect();
         if !P::WRITES {
             outputs[0] +=
                 tangent::<V, P>(&self.program, &self.grid, &operands, views, &numbers, 0, &mut Buffer::zeros(0));
@@ -261,16 +273,6 @@ impl<V: Float, P: Program> Launch<V> for Recorded<V, P> {
 }
 
 impl<V: Float, P: Program> Recorded<V, P> {
-    fn back_operands(&self) -> SmallVec<[BackOperand<'_, V>; OPERANDS]> {
-        let operands = self.operands.iter().map(|kept| BackOperand {
-            values: kept.values.as_deref(),
-            new: kept.new.as_deref(),
-            number: kept.number.map_or_else(V::zero, |(number, _)| number),
-            adjoint: Adjoint::None,
-        });
-        operands.collect()
-    }
-
     /// Where the contributions for operand `a` go. Views that are written get a buffer beside the one with the adjoints of what is
     /// written, unless an element's adjoint depends on that element's alone.
     fn target(
@@ -312,23 +314,22 @@ impl<V: Float, P: Program> Recorded<V, P> {
 
     /// Runs the loops.
     fn run(&self, targets: &mut [Target<V>], seeds: &[Shadow<V>], in_place: [bool; OUTPUTS]) -> [V; OPERANDS] {
-        let mut operands = self.back_operands();
-        for (operand, target) in operands.iter_mut().zip(targets) {
-            operand.adjoint = match target {
+        let operands = self.operands.iter().zip(targets).map(|(kept, target)| BackOperand {
+            adjoint: match target {
                 Target::None => Adjoint::None,
                 Target::Add(buffer) => Adjoint::Add(buffer),
                 Target::Store(buffer) => Adjoint::Store(buffer),
                 Target::Replace(buffer) => Adjoint::Replace(buffer),
-            };
-        }
+            },
+            ..kept.for_partials()
+        });
         let seeds = seeds.iter().zip(in_place).map(|(seed, in_place)| match seed {
             _ if in_place => Seed::InPlace,
             Shadow::Unset => Seed::Uniform(V::zero()),
             Shadow::Uniform(seed) => Seed::Uniform(*seed),
             Shadow::Dense(buffer) => Seed::Dense(buffer),
         });
-        let seeds: SmallVec<[Seed<'_, V>; OUTPUTS]> = seeds.collect();
-        reverse::<V, P>(&self.program, &self.grid, &mut operands, &seeds)
+        reverse::<V, P>(&self.program, &self.grid, operands, seeds)
     }
 
     /// Puts the shadows back.

@@ -27,12 +27,17 @@ unsafe impl<V: Float> Sync for Memory<V> {}
 
 impl<V: Float> Memory<V> {
     pub(super) fn new(grid: &Grid) -> Self {
+        Self { shape: grid.shape(), strides: grid.strides(), ..Self::nowhere() }
+    }
+
+    /// For programs that read nothing.
+    pub(super) fn nowhere() -> Self {
         Self {
             values: [ptr::null(); OPERANDS],
             new: [ptr::null_mut(); OPERANDS],
             numbers: [V::zero(); OPERANDS],
-            shape: grid.shape(),
-            strides: grid.strides(),
+            shape: [1; 4],
+            strides: [1; 4],
         }
     }
 

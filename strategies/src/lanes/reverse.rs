@@ -58,6 +58,10 @@ pub enum Seed<'a, V> {
 #[derive(Clone, Copy)]
 struct Gather<'a, V, P> {
     program: &'a P,
+    /// The partials of a linear program, by leaf.
+    slopes: &'a [V; LEAVES],
+    /// Whether zero may meet infinity or NaN where adjoints are finite.
+    is_delicate: bool,
     memory: Memory<V>,
     range: Region,
     seeds: Seeds<V>,
@@ -121,14 +125,21 @@ pub fn reaches_all<P: Program>(grid: &Grid) -> bool {
 /// When operands do not fit the grid, when values that the partials need are missing, and when adjoints are to be replaced in place
 /// though the program reads beside the point.
 #[track_caller]
-pub fn reverse<V: Float, P: Program>(
+pub fn reverse<'m, V: Float, P: Program>(
     program: &P,
     grid: &Grid,
-    operands: &mut [BackOperand<'_, V>],
-    seeds: &[Seed<'_, V>],
+    operands: impl Iterator<Item = BackOperand<'m, V>>,
+    seeds: impl Iterator<Item = Seed<'m, V>>,
 ) -> [V; OPERANDS] {
+    let mut constants = [V::one(); LEAVES];
+    if is_linear::<P>() {
+        find_slopes(program, &mut constants);
+    }
+    let safe = |slope: &V| slope.is_finite() && *slope != V::zero();
     let mut gather = Gather {
         program,
+        slopes: &constants,
+        is_delicate: !is_linear::<P>() || !constants[..P::USED.len()].iter().all(safe),
         memory: Memory::new(grid),
         range: grid.range,
         seeds: Seeds { dense: [ptr::null(); OUTPUTS], uniform: [V::zero(); OUTPUTS] },
@@ -136,12 +147,12 @@ pub fn reverse<V: Float, P: Program>(
         how: [How::Add; OPERANDS],
     };
     let fits = |buffer: &Buffer<V>| assert_eq!(buffer.len(), grid.elements(), "all views of a launch have one shape");
-    for (k, operand) in operands.iter_mut().enumerate() {
+    for (k, operand) in operands.enumerate() {
         operand.values.into_iter().chain(operand.new).for_each(fits);
         gather.memory.values[k] = operand.values.map_or(ptr::null(), Buffer::start);
         gather.memory.new[k] = operand.new.map_or(ptr::null_mut(), |new| new.start().cast_mut());
         gather.memory.numbers[k] = operand.number;
-        let (how, buffer) = match &mut operand.adjoint {
+        let (how, buffer) = match operand.adjoint {
             Adjoint::None => continue,
             Adjoint::Add(buffer) => (How::Add, buffer),
             Adjoint::Store(buffer) => (How::Store, buffer),
@@ -150,12 +161,14 @@ pub fn reverse<V: Float, P: Program>(
         fits(buffer);
         (gather.how[k], gather.to[k]) = (how, buffer.start_mut());
     }
-    assert_eq!(seeds.len(), P::EXPRESSIONS, "one seed for each output");
-    for (k, seed) in seeds.iter().enumerate() {
+    let mut count = 0;
+    for (k, seed) in seeds.enumerate() {
+        count += 1;
+        assert!(k < P::EXPRESSIONS, "one seed for each output");
         match seed {
             Seed::Uniform(seed) => {
                 assert!(takes_uniform::<P>(), "the seeds of this program are arrays");
-                gather.seeds.uniform[k] = *seed;
+                gather.seeds.uniform[k] = seed;
             }
             Seed::Dense(buffer) => {
                 fits(buffer);
@@ -169,6 +182,7 @@ pub fn reverse<V: Float, P: Program>(
             }
         }
     }
+    assert!(count == P::EXPRESSIONS, "one seed for each output");
     check_needs::<V, P>(&gather.memory);
     check_reads::<P>(grid);
     let mut numbers = [V::zero(); OPERANDS];
@@ -318,6 +332,38 @@ fn partial<const N: usize, const CARE: bool, P: Program, L: Lane, S: Source<L>>(
     program.partial::<N, CARE, L, _>(Needed::<P, _>::of(source), seeds)
 }
 
+/// Whether the partials of a program are numbers that all points share, one for each leaf.
+const fn is_linear<P: Program>() -> bool {
+    P::EXPRESSIONS == 1 && P::NEEDS.is_empty()
+}
+
+/// The partials of a linear program.
+fn find_slopes<V: Float, P: Program>(program: &P, slopes: &mut [V; LEAVES]) {
+    let memory = Memory::<V>::nowhere();
+    let seeds = [<V::Single as Lane>::one(); OUTPUTS];
+    each_leaf!(N => {
+        if const { is_linear::<P>() && is::<P>(N, Kind::Read) } {
+            // The partial needs no values, so none are read.
+            let source = Anywhere(&memory, [0; 4]);
+            slopes[N] = number(partial::<N, false, P, V::Single, _>(program, source, &seeds).number());
+        }
+    });
+}
+
+/// Σ seed·∂expression/∂leaf for one leaf, in a loop over points.
+#[inline(always)]
+fn contribution<const N: usize, const CARE: bool, V: Float, P: Program, L: Lane<Number = V>, S: Source<L>>(
+    gather: &Gather<'_, V, P>,
+    source: S,
+    seeds: &[L; OUTPUTS],
+) -> Signed<L> {
+    if !const { is_linear::<P>() } {
+        return partial::<N, CARE, P, L, S>(gather.program, source, seeds);
+    }
+    let slope = L::splat(gather.slopes[N]);
+    Signed::of(if CARE { seeds[0].times(slope) } else { seeds[0] * slope })
+}
+
 /// The contributions to the elements of a group of lanes, one for each operand, all of whose readers are in the range.
 ///
 /// # Safety
@@ -336,7 +382,7 @@ unsafe fn contributions<V: Float, L: Vector<Number = V>, P: Program>(
             // SAFETY: promised by the caller.
             let seeds = unsafe { gather.seeds.at::<L, P>(reader) };
             let source = Inside(&gather.memory, reader);
-            let partial = partial::<N, false, P, L, _>(gather.program, source, &seeds);
+            let partial = contribution::<N, false, V, P, L, _>(gather, source, &seeds);
             sums[key.operand()] = partial.added_to(sums[key.operand()]);
         }
     });
@@ -375,7 +421,7 @@ unsafe fn element<V: Float, L: Vector<Number = V>, P: Program>(
     // SAFETY: promised by the caller.
     unsafe {
         let sums = contributions::<V, L, P>(gather, start + i);
-        if are_odd::<L, P>(&sums) {
+        if gather.is_delicate && are_odd::<L, P>(&sums) {
             return points::<V, P>(gather, row, i, i + L::N.cast_signed());
         }
         let mut k = 0;
@@ -442,7 +488,7 @@ unsafe fn masked<V: Float, L: Vector<Number = V>, P: Program>(
                 // SAFETY: the row of the readers is in the range; lanes beside it read from the buffer or its margin, because a
                 // group and twice the largest shift are less than a margin.
                 let seeds = unsafe { gather.seeds.at::<L, P>(reader) };
-                let partial = partial::<N, false, P, L, _>(gather.program, Inside(&gather.memory, reader), &seeds);
+                let partial = contribution::<N, false, V, P, L, _>(gather, Inside(&gather.memory, reader), &seeds);
                 let readers = L::both(chosen, L::within(range.lo[3] - at, range.hi[3] - at));
                 sums[key.operand()] = sums[key.operand()] + L::select(readers, partial.number(), L::nothing());
             }
@@ -450,7 +496,7 @@ unsafe fn masked<V: Float, L: Vector<Number = V>, P: Program>(
     });
     // SAFETY: promised by the caller; only the chosen elements are touched.
     unsafe {
-        if are_odd::<L, P>(&sums) {
+        if gather.is_delicate && are_odd::<L, P>(&sums) {
             return points::<V, P>(gather, row, i, end.min(i + L::N.cast_signed()));
         }
         let own_row = inside || (0..3).all(|d| row[d] >= range.lo[d] && row[d] < range.hi[d]);
@@ -512,7 +558,7 @@ fn gathered<V: Float, P: Program, const CARE: bool>(gather: &Gather<'_, V, P>, p
                 // SAFETY: the reader is in the range.
                 let seeds = unsafe { gather.seeds.at::<V::Single, P>(at) };
                 let source = Anywhere(&gather.memory, reader);
-                let partial = partial::<N, CARE, P, V::Single, _>(gather.program, source, &seeds);
+                let partial = contribution::<N, CARE, V, P, V::Single, _>(gather, source, &seeds);
                 sums[key.operand()] = sums[key.operand()] + number(partial.number());
             });
         }
@@ -557,13 +603,7 @@ pub(super) fn constant_slope<V: Float, P: Program>(program: &P, seed: V) -> Opti
     if !const { is_constant::<P>() } {
         return None;
     }
-    let memory = Memory::<V> {
-        values: [ptr::null(); OPERANDS],
-        new: [ptr::null_mut(); OPERANDS],
-        numbers: [V::zero(); OPERANDS],
-        shape: [1; 4],
-        strides: [1; 4],
-    };
+    let memory = Memory::<V>::nowhere();
     // The partial needs no values, so none are read.
     let source = Needed::<P, _>::of(Anywhere(&memory, [0; 4]));
     let mut seeds = [<V::Single as Lane>::zero(); OUTPUTS];

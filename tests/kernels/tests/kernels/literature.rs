@@ -1,7 +1,7 @@
 //! What the literature on gradients of array kernels says: rows K1 to K18.
 
 use super::{at_every_level, bits, close, numbers};
-use tapewright::kernels::{View, deep_copy, fill, parallel_for, parallel_sum};
+use tapewright::kernels::{View, deep_copy, fill, parallel_for, parallel_scan, parallel_sum};
 use tapewright::prelude::*;
 use tapewright::{Continuation, Hybrid, Linear, Reuse, Tape};
 
@@ -246,4 +246,103 @@ fn k6_a_kernel_that_reads_one_variable_is_reversed_by_a_reduction() {
         }
     }
     everywhere!(holds);
+}
+
+#[test]
+fn k10_one_reverse_kernel_for_each_forward_kernel() {
+    let mut tape = Tape::<Jacobian>::new();
+    let sum = tape.record(|scope| {
+        let (k, mut x, b) = (scope.input(0.3), scope.view([50], &numbers(50, 4)), scope.view([50], &numbers(50, 5)));
+        // Three views and a variable are read, and two views written.
+        let (mut y, mut z) = (x.clone(), b.clone());
+        parallel_for(1..49, (&x, &b, &k, &mut y, &mut z), |(x, b, k, y, _)| {
+            (x.at::<-1>() * b.at::<1>() + k * x.at::<1>(), y.new() * b.at::<0>())
+        });
+        parallel_for(x.all(), (&y, &mut x), |(y, _)| (y.at::<0>().sin(),));
+        parallel_sum(x.all(), (&x, &z), |(x, z)| x.at::<0>() * z.at::<0>())
+    });
+    let launches = tape.launches();
+    assert_eq!(launches.iter().map(|launch| launch.reverse_kernels).collect::<Vec<_>>(), [1, 1, 1]);
+    assert!(tape.sweep(&[(&sum, 1.0)]).is_ok());
+}
+
+#[test]
+fn k13_a_scan_is_reversed_by_the_scan_from_the_other_end() {
+    fn holds<S: Reverse<Value = f64>>() {
+        let n = 200;
+        let mut tape = Tape::<S>::new();
+        let (x, sums) = tape.record(|scope| {
+            let x = scope.view([n], &numbers(n, 3));
+            let sums = parallel_scan(&x, |a, b| a + b);
+            (x, sums)
+        });
+        let seeds: Vec<f64> = (0..n).map(|k| (k % 7) as f64 - 3.0).collect();
+        let (mut prefix, mut suffix) = (0.0, 0.0);
+        for (sum, x) in sums.values().iter().zip(numbers(n, 3)) {
+            prefix += x;
+            assert!((sum - prefix).abs() < 1e-12);
+        }
+        let adjoints = tape.sweep_view(&[], (&sums, &seeds)).expect("swept");
+        let of_x = adjoints.of_view(&x).expect("x");
+        for k in (0..n).rev() {
+            suffix += seeds[k];
+            assert_eq!(of_x[k], suffix, "∂x[{k}]");
+        }
+    }
+    everywhere!(holds);
+}
+
+#[test]
+fn k17_two_kernels_written_as_one_have_one_barrier_in_each_direction() {
+    let n = 300;
+    let run = |fused: bool| {
+        let mut tape = Tape::<Jacobian>::new();
+        let (x, sum) = tape.record(|scope| {
+            let x = scope.view([n], &numbers(n, 6));
+            let (mut y, mut z) = (x.clone(), x.clone());
+            if fused {
+                parallel_for(x.all(), (&x, &mut y, &mut z), |(x, y, _)| {
+                    (x.or_zero::<-1>() * x.or_zero::<1>(), y.new().square() + x.at::<0>())
+                });
+            } else {
+                parallel_for(x.all(), (&x, &mut y), |(x, _)| (x.or_zero::<-1>() * x.or_zero::<1>(),));
+                parallel_for(x.all(), (&x, &y, &mut z), |(x, y, _)| (y.at::<0>().square() + x.at::<0>(),));
+            }
+            let sum = parallel_sum(x.all(), (&y, &z), |(y, z)| y.at::<0>() + z.at::<0>());
+            (x, sum)
+        });
+        // All threads wait for one another at the end of each kernel.
+        let barriers: usize = tape.launches().iter().map(|launch| 1 + launch.reverse_kernels).sum();
+        let adjoints = tape.sweep(&[(&sum, 1.0)]).expect("swept");
+        (barriers, sum.value().to_bits(), adjoints.of_view(&x).expect("x").into_owned())
+    };
+    let ((apart, value, gradient), (fused, same, also)) = (run(false), run(true));
+    assert_eq!((apart, fused), (6, 4));
+    assert_eq!(value, same);
+    assert!(gradient.iter().zip(&also).all(|(a, b)| close(*a, *b, 8.0)), "{gradient:?} and {also:?}");
+}
+
+#[test]
+fn k18_what_a_kernel_keeps_is_known_before_it_runs() {
+    // Nothing is taped inside of kernels: partials are computed again, so temporaries and branches need no memory, however many.
+    let n = 640;
+    let bytes = |long: bool| {
+        let mut tape = Tape::<Jacobian>::new();
+        tape.record(|scope| {
+            let x = scope.view([n], &numbers(n, 8));
+            let mut y = x.clone();
+            if long {
+                parallel_for(x.all(), (&x, &mut y), |(x, _)| {
+                    let x = x.at::<0>();
+                    let wave = (x * x + 1.0).sqrt() * (x * 0.5).sin() / (x.exp() + 2.0);
+                    (x.ge(0.3).select(wave * wave, wave - x.square()) * x.max(0.1),)
+                });
+            } else {
+                parallel_for(x.all(), (&x, &mut y), |(x, _)| (x.at::<0>().square(),));
+            }
+        });
+        tape.memory().usage("arrays").used
+    };
+    assert_eq!(bytes(false), 8 * n + 512, "x, and the margins of its array");
+    assert_eq!(bytes(true), bytes(false));
 }

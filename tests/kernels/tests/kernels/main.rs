@@ -8,6 +8,8 @@
     reason = "kernels read alike, elements are compared by their number, and counts are small"
 )]
 
+#[cfg(feature = "arrays")]
+mod arrays;
 mod borders;
 mod functions;
 mod lifetimes;

@@ -56,7 +56,7 @@ fn in_a_field(shape: [usize; 2]) -> Vec<u64> {
 }
 
 #[test]
-fn any_number_of_threads_gives_the_same_bits() {
+fn k11_k16_any_number_of_threads_gives_the_same_bits() {
     let all = || [in_a_row(), in_a_field([3, 40_000]), in_a_field([700, 150])];
     let expected = on(1, all);
     for threads in [2, 3, 7] {
