@@ -43,6 +43,7 @@ where
 
     /// The values as an array.
     #[must_use]
+    #[allow(clippy::missing_panics_doc, reason = "the lengths agree")]
     pub fn to_array(&self) -> Array<S::Value, Dim<[Ix; R]>> {
         let mut shape = Dim::<[Ix; R]>::zeros(R);
         shape.slice_mut().copy_from_slice(&self.shape());
