@@ -24,7 +24,7 @@ under() {
         MIRIFLAGS="-Zmiri-strict-provenance $model $leaks" cargo +nightly miri test -q -p tapewright-strategies "$@"
     }
     run "" --lib block::
-    run "" --test miri --test reuse --test sweeps "$@" -- --skip leaked
+    run "" --test miri "$@" -- --skip leaked
     # These leak tapes on purpose.
     run -Zmiri-ignore-leaks --test miri --test continuations leaked
     run -Zmiri-ignore-leaks --test soundness
@@ -41,14 +41,14 @@ library() {
     cargo +nightly miri test -q $kit --test faulty_schedules -- lies_of a_refused_store slots_of the_number_of
 }
 
-# The models run side by side, and share the tests that take long.
+# The models run side by side, and share what takes long.
 mkdir -p target
 {
-    under stacked "" --test slab_stack --test slab_allocations --test shared_stack
+    under stacked "" --test reuse --test slab_allocations
     name=stacked library
 } > target/miri-stacked.log 2>&1 &
 stacked=$!
-under tree -Zmiri-tree-borrows --test continuations --test captures --test slab_drops --test slab_transfer > target/miri-tree.log 2>&1 &
+under tree -Zmiri-tree-borrows --test sweeps --test continuations --test captures --test slab_stack --test slab_drops --test shared_stack > target/miri-tree.log 2>&1 &
 tree=$!
 status=0
 wait "$stacked" || status=1

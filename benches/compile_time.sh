@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# How long programs of many statements take to compile: default release profile, CPU seconds (user + system) and wall
+# How long programs of many statements, and array kernels, take to compile: default release profile, CPU seconds (user + system) and wall
 # seconds beyond an empty program, as comma-separated values on standard output.
 #
 #   benches/compile_time.sh                    the curve: 100, 300, 1000, 3000 statements
@@ -61,4 +61,14 @@ $libraries of the libraries" >&2
         fi
     done
 done
+# The second to the fifth kernel of the size of Burgers' equation, forward and reverse, for three levels of registers.
+build 1 kernels
+first=$cpu
+build 5 kernels
+cpu=$(awk "BEGIN { printf \"%.2f\", ($cpu - $first) / 4 }")
+echo "a kernel,Jacobian,,$cpu"
+if [ $gate = yes ] && awk "BEGIN { exit !($cpu > 0.3 * $libraries) }"; then
+    echo "compiling a kernel took $cpu CPU seconds, more than 0.3 times the $libraries of the libraries" >&2
+    failed=yes
+fi
 [ $failed = no ]

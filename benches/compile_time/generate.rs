@@ -1,5 +1,6 @@
 //! Prints a program of `N` statements with 5 to 12 operations each, generic over the strategy, for measuring how long
-//! it takes to compile: `generate N Strategy`; with N = 0, an empty program that uses nothing.
+//! it takes to compile: `generate N Strategy`; with N = 0, an empty program that uses nothing. `generate N kernels` prints one of `N`
+//! array kernels, each a step of the two-dimensional Burgers equation of another type.
 //!
 //! Compiled by `benches/compile_time.sh` with plain `rustc`; the random numbers are SplitMix64, so the program is always
 //! the same.
@@ -41,6 +42,43 @@ impl Random {
     }
 }
 
+fn kernels(n: u64) {
+    println!(
+        "use tapewright::kernels::{{Field2, Term, View, parallel_for, parallel_sum}};
+use tapewright::prelude::*;
+use tapewright::strategies::lanes::Node;
+
+fn moved<W: Field2, U: Field2, V: Field2>(w: W, u: U, v: V, a: f64, nu: f64) -> Term<impl Node> {{
+    let (u, v, c) = (u.at::<0, 0>(), v.at::<0, 0>(), w.at::<0, 0>());
+    let (east, west, north, south) = (w.at::<0, 1>(), w.at::<0, -1>(), w.at::<1, 0>(), w.at::<-1, 0>());
+    let ax = u.ge(0.0).select(u * (c - west), u * (east - c));
+    let ay = v.ge(0.0).select(v * (c - south), v * (north - c));
+    c - a * (ax + ay) + nu * (east + west + north + south - 4.0 * c)
+}}
+
+fn main() {{
+    let mut tape = Tape::<Jacobian>::new();
+    let (u, sum) = tape.record(|scope| {{
+        let (mut u, mut v) = (scope.view([9, 9], &[0.5; 81]), scope.view([9, 9], &[0.25; 81]));
+        let range = u.interior(1);"
+    );
+    for k in 0..n {
+        // Another type for each: k more operations in one place.
+        let extra = " + 0.125 * u.at::<0, 0>()".repeat(k as usize);
+        println!(
+            "        parallel_for(range.clone(), (&mut u, &mut v), |(u, v)| (moved(u, u, v, 0.1, 0.01){extra}, moved(v, u, v, 0.1, 0.01)));"
+        );
+    }
+    println!(
+        "        let sum = parallel_sum(u.all(), (&u, &v), |(u, v)| u.at::<0, 0>() * v.at::<0, 0>());
+        (u, sum)
+    }});
+    let adjoints = tape.sweep(&[(&sum, 1.0)]).unwrap();
+    println!(\"{{:?}}\", adjoints.of_view(&u).unwrap());
+}}"
+    );
+}
+
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let statements: u64 = arguments.next().and_then(|n| n.parse().ok()).expect("the number of statements");
@@ -48,6 +86,9 @@ fn main() {
     if statements == 0 {
         println!("fn main() {{}}");
         return;
+    }
+    if strategy == "kernels" {
+        return kernels(statements);
     }
     let mut random = Random(12345);
     println!("use tapewright::prelude::*;\n");

@@ -45,20 +45,28 @@ pub fn parallel_for<S: Taping, const R: usize, O: Operands<S, R>, B: Body>(
     Assign<O::Written, B::Nodes>: Program,
 {
     const {
-        let (written, expressions) = (<O::Written as Written>::OPERANDS.len(), B::COUNT);
-        assert!(
-            expressions >= written,
-            "a kernel returns an expression for each operand that is written (`&mut`): some are missing"
+        check_expressions(
+            B::COUNT,
+            <O::Written as Written>::OPERANDS.len(),
+            <Assign<O::Written, B::Nodes> as Program>::IN_ORDER,
         );
-        assert!(
-            expressions <= written,
-            "a kernel returns an expression for each operand that is written (`&mut`): there are too many"
-        );
-        let in_order = <Assign<O::Written, B::Nodes> as Program>::IN_ORDER;
-        assert!(in_order, "`new` gives the value of an output that stands before the expression which uses it");
     }
     let program = Assign::<O::Written, _>::new(kernel(O::tokens()).nodes());
     Start::new(&range.into(), operands.slots().as_mut()).write(program);
+}
+
+/// Fails to compile unless there are as many expressions as operands are written, in an order in which they can run.
+#[track_caller]
+pub(super) const fn check_expressions(expressions: usize, written: usize, in_order: bool) {
+    assert!(
+        expressions >= written,
+        "a kernel returns an expression for each operand that is written (`&mut`): some are missing"
+    );
+    assert!(
+        expressions <= written,
+        "a kernel returns an expression for each operand that is written (`&mut`): there are too many"
+    );
+    assert!(in_order, "`new` gives the value of an output that stands before the expression which uses it");
 }
 
 /// The sum of an expression over every point of a range. It is the same number at every level of instructions and for any number of

@@ -39,6 +39,7 @@ mod operands;
 mod rules;
 mod scan;
 mod term;
+mod text;
 mod token;
 mod transfer;
 mod view;
@@ -51,6 +52,7 @@ pub use rules::{
 pub use scan::{parallel_fold, parallel_scan};
 pub use tapewright_strategies::lanes::{Indices, Level};
 pub use term::{Argument, Term, Where};
+pub use text::{NoText, parallel_for_text, parallel_sum_text};
 pub use token::{Field, Field1, Field2, Field3, Field4};
 pub use transfer::{gather, scatter, scatter_add};
 pub(crate) use view::checked;

@@ -6,7 +6,7 @@
 use crate::math::{Function, Operator};
 use core::marker::PhantomData;
 use tapewright_strategies::Float;
-use tapewright_strategies::lanes::{Comparing, Lane, LaneFunction, LaneOperator, Slope};
+use tapewright_strategies::lanes::{Call, Comparing, Lane, LaneFunction, LaneOperator, Part, Slope};
 use tapewright_strategies::shape::Edge;
 
 /// x + y.
@@ -179,6 +179,12 @@ impl LaneFunction for Root {
     }
 }
 
+/// What is asked of a rule.
+#[inline(always)]
+const fn call<R>(part: Part) -> Call {
+    Call { rule: core::any::type_name::<R>, part }
+}
+
 /// A rule of one argument, number by number.
 pub struct ByRule<R>(PhantomData<fn() -> R>);
 impl<R> Clone for ByRule<R> {
@@ -191,11 +197,11 @@ impl<R: Function> LaneFunction for ByRule<R> {
     const SLOPE: Slope = slope::<R::Edge>();
     #[inline(always)]
     fn value<L: Lane>(x: L) -> L {
-        x.map(|x| R::value_and_companion(x).0)
+        x.map(call::<R>(Part::Value), |x| R::value_and_companion(x).0)
     }
     #[inline(always)]
     fn derivative<L: Lane>(x: L, y: L) -> L {
-        x.map2(y, |x, y| R::derivative(x, y, R::value_and_companion(x).1))
+        x.map2(y, call::<R>(Part::Left), |x, y| R::derivative(x, y, R::value_and_companion(x).1))
     }
 }
 
@@ -213,20 +219,20 @@ impl<R: Operator> LaneOperator for ByRule2<R> {
     const SELECTS: bool = R::SELECTS;
     #[inline(always)]
     fn value<L: Lane>(x: L, y: L) -> L {
-        x.map2(y, |x, y| R::value(x, y))
+        x.map2(y, call::<R>(Part::Value), |x, y| R::value(x, y))
     }
     #[inline(always)]
     fn left<L: Lane>(x: L, y: L, _: L) -> L {
-        x.map2(y, |x, y| R::partial_left(x, y, R::value(x, y)))
+        x.map2(y, call::<R>(Part::Left), |x, y| R::partial_left(x, y, R::value(x, y)))
     }
     #[inline(always)]
     fn right<L: Lane>(x: L, y: L, _: L) -> L {
-        x.map2(y, |x, y| R::partial_right(x, y, R::value(x, y)))
+        x.map2(y, call::<R>(Part::Right), |x, y| R::partial_right(x, y, R::value(x, y)))
     }
     #[inline(always)]
     fn takes_left<L: Lane>(x: L, y: L) -> L::Mask {
         let number = |yes: bool| if yes { L::Number::from_f64(1.0) } else { L::Number::from_f64(0.0) };
-        x.map2(y, |x, y| number(R::selects_left(x, y))).equal(L::one())
+        x.map2(y, call::<R>(Part::TakesLeft), |x, y| number(R::selects_left(x, y))).equal(L::one())
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a kernel is evaluated over: one number, or several in a register.
 
+use super::text::Call;
 use crate::Float;
 use core::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -45,12 +46,12 @@ pub trait Lane:
     /// `yes` where the mask says yes, else `no`.
     #[must_use]
     fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
-    /// A function of numbers.
+    /// A function of numbers, which has this name.
     #[must_use]
-    fn map(self, f: impl Fn(Self::Number) -> Self::Number) -> Self;
+    fn map(self, call: Call, f: impl Fn(Self::Number) -> Self::Number) -> Self;
     /// A function of two numbers.
     #[must_use]
-    fn map2(self, other: Self, f: impl Fn(Self::Number, Self::Number) -> Self::Number) -> Self;
+    fn map2(self, other: Self, call: Call, f: impl Fn(Self::Number, Self::Number) -> Self::Number) -> Self;
 
     /// Whether self is NaN.
     #[inline(always)]
@@ -142,9 +143,9 @@ macro_rules! single {
             #[inline(always)]
             fn select(mask: bool, yes: $t, no: $t) -> $t { if mask { yes } else { no } }
             #[inline(always)]
-            fn map(self, f: impl Fn($t) -> $t) -> $t { f(self) }
+            fn map(self, _: Call, f: impl Fn($t) -> $t) -> $t { f(self) }
             #[inline(always)]
-            fn map2(self, other: $t, f: impl Fn($t, $t) -> $t) -> $t { f(self, other) }
+            fn map2(self, other: $t, _: Call, f: impl Fn($t, $t) -> $t) -> $t { f(self, other) }
         }
         impl Vector for $t {
             const N: usize = 1;

@@ -21,6 +21,7 @@ mod program;
 mod reverse;
 mod scan;
 mod shadow;
+mod text;
 mod transfer;
 mod tree;
 #[cfg(target_arch = "x86_64")]
@@ -41,6 +42,7 @@ pub use program::{Assign, OUTPUTS, Program, Reduce, Written};
 pub use reverse::{Adjoint, BackOperand, Seed, reaches_all, reverse, takes_uniform, works_in_place};
 pub use scan::{Combine, Combined};
 pub use shadow::{Shadow, Shadows};
+pub use text::{Call, Part, Symbol, Table, text};
 pub use transfer::{Indices, Places, Transfer, Way};
 pub use tree::{
     Apply, Apply2, Compared, Comparing, Condition, Constant, Element, Joined, LaneFunction, LaneOperator, Let, Local,

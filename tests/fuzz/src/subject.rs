@@ -89,14 +89,12 @@ subjects! {
     #[cfg(feature = "wide")] [Jacobian<V, Linear, Shared>];
     #[cfg(feature = "wide")] [Jacobian<V, Linear, Spilled<Tight>>];
     #[cfg(feature = "wide")] [Jacobian<V, Reuse>];
-    #[cfg(feature = "wide")] [PrimalValue<V, Linear<u64>>];
     #[cfg(feature = "wide")] [PrimalValue<V, Linear, Shared>];
     #[cfg(feature = "wide")] [PrimalValue<V, Linear, Spilled<Tight>>];
     #[cfg(feature = "wide")] [PrimalValue<V, Reuse, Spilled<Tight>>];
     #[cfg(feature = "wide")] [Hybrid<V, Reuse>];
     #[cfg(feature = "wide")] [Hybrid<V, Reuse, Spilled<Tight>>];
     #[cfg(feature = "wide")] [Continuation<V, Linear>];
-    #[cfg(feature = "wide")] [Continuation<V, Linear<u64>>];
 }
 
 /// Whether using this variable in an evaluation inside panics.
@@ -145,7 +143,6 @@ engines! {
     Jacobian<V, Reuse> => Jacobian<V, Linear>;
     Jacobian<V, Reuse, Spilled<Tight>> => Hybrid<V, Linear>;
     PrimalValue<V, Linear> => Jacobian<V, Reuse, Spilled<Tight>>, replays;
-    PrimalValue<V, Linear<u64>> => Jacobian<V, Linear>, replays;
     PrimalValue<V, Linear, Shared> => Jacobian<V, Linear>, replays;
     PrimalValue<V, Linear, Spilled<Tight>> => Continuation<V, Reuse>, replays;
     PrimalValue<V, Reuse> => Continuation<V, Reuse>;
@@ -154,7 +151,6 @@ engines! {
     Hybrid<V, Reuse> => Hybrid<V, Linear>;
     Hybrid<V, Reuse, Spilled<Tight>> => Jacobian<V, Linear>;
     Continuation<V, Linear> => Jacobian<V, Linear>;
-    Continuation<V, Linear<u64>> => PrimalValue<V, Linear>;
     Continuation<V, Reuse> => Hybrid<V, Linear>;
 }
 

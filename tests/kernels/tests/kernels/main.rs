@@ -19,6 +19,7 @@ mod places;
 mod programs;
 mod refusals;
 mod stencils;
+mod text;
 #[cfg(feature = "threads")]
 mod threads;
 mod transfers;

@@ -1,0 +1,289 @@
+//! Kernels as C: compiled by gcc, they compute the same bits, and the same adjoints.
+#![allow(clippy::single_range_in_vec_init, reason = "ranges of launches of rank 1")]
+
+use super::numbers;
+use std::fmt::Write;
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+use tapewright::kernels::{Field3, View, parallel_for, parallel_for_text, parallel_sum_text};
+use tapewright::prelude::*;
+
+/// A program in C with these arrays, which prints the bits of the arrays that `show` is called with.
+struct Program {
+    text: String,
+    main: String,
+}
+
+impl Program {
+    fn new(text: String, shape: &[usize], range: &[std::ops::Range<usize>]) -> Self {
+        let mut main = String::from("    tw_grid g = {");
+        let padded = |numbers: Vec<usize>, one: usize| [vec![one; 4 - numbers.len()], numbers].concat();
+        let rows = [
+            padded(shape.to_vec(), 1),
+            padded(range.iter().map(|r| r.start).collect(), 0),
+            padded(range.iter().map(|r| r.end).collect(), 1),
+        ];
+        rows.iter().for_each(|row| _ = write!(main, "{{{}, {}, {}, {}}}, ", row[0], row[1], row[2], row[3]));
+        Self { text, main: main + "};\n" }
+    }
+
+    /// An array with these numbers.
+    fn array(&mut self, name: &str, numbers: &[f64]) {
+        let bits: Vec<String> = numbers.iter().map(|x| format!("{}ULL", x.to_bits())).collect();
+        let n = numbers.len();
+        _ = writeln!(self.text, "static const unsigned long long {name}_bits[{n}] = {{{}}};", bits.join(", "));
+        _ = writeln!(self.text, "static double {name}[{n}];");
+        _ = writeln!(self.main, "    memcpy({name}, {name}_bits, sizeof {name});");
+    }
+
+    /// Calls a function of the text. Arguments have the names of parameters, unless these say otherwise.
+    fn call(&mut self, function: &str, others: &[(&str, &str)]) {
+        let start = format!("\nvoid {function}(");
+        let (_, rest) = self.text.split_once(&start).unwrap_or_else(|| panic!("no {function} in {}", self.text));
+        let parameters = rest.split(')').next().expect("the end of the list").split(", ");
+        let names = parameters.map(|parameter| parameter.rsplit([' ', '*']).next().expect("a name"));
+        let arguments: Vec<&str> =
+            names.map(|name| others.iter().find(|(of, _)| *of == name).map_or(name, |(_, other)| other)).collect();
+        _ = writeln!(self.main, "    {function}({});", arguments.join(", "));
+    }
+
+    fn show(&mut self, name: &str) {
+        _ = writeln!(
+            self.main,
+            "    for (unsigned long i = 0; i < sizeof {name} / 8; i++) {{ unsigned long long b; memcpy(&b, {name} + i, 8); \
+             printf(\"%llu\\n\", b); }}"
+        );
+    }
+
+    /// Compiles and runs it.
+    fn run(self) -> Vec<f64> {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let place = std::env::temp_dir().join(format!("tapewright-text-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&place).expect("a place for the program");
+        let (source, program) = (place.join("kernel.c"), place.join("kernel"));
+        let text = format!(
+            "#include <stdio.h>\n#include <string.h>\n{}int main(void) {{\n{}    return 0;\n}}\n",
+            self.text, self.main
+        );
+        std::fs::write(&source, &text).expect("written");
+        let compiled = Command::new("gcc")
+            .args(["-std=c11", "-O2", "-ffp-contract=off", "-Wall", "-Werror", "-Wno-unused-function", "-o"])
+            .args([&program, &source])
+            .arg("-lm")
+            .output()
+            .expect("gcc is there");
+        assert!(compiled.status.success(), "{}\n{text}", String::from_utf8_lossy(&compiled.stderr));
+        let output = Command::new(&program).output().expect("it runs");
+        assert!(output.status.success(), "{text}");
+        std::fs::remove_dir_all(&place).expect("removed");
+        let lines = String::from_utf8(output.stdout).expect("digits");
+        lines.lines().map(|line| f64::from_bits(line.parse().expect("the bits of a number"))).collect()
+    }
+}
+
+#[track_caller]
+fn same_bits(found: &[f64], expected: &[f64]) {
+    assert_eq!(found.len(), expected.len());
+    for (k, (found, expected)) in found.iter().zip(expected).enumerate() {
+        assert!(
+            found.to_bits() == expected.to_bits() || found.is_nan() && expected.is_nan(),
+            "{k}: {found} {expected}"
+        );
+    }
+}
+
+#[track_caller]
+fn nearly(found: &[f64], expected: &[f64]) {
+    assert_eq!(found.len(), expected.len());
+    for (k, (found, expected)) in found.iter().zip(expected).enumerate() {
+        let same = (found - expected).abs() <= 4e-15 * (1.0 + expected.abs()) || found.is_nan() && expected.is_nan();
+        assert!(same || found == expected, "{k}: {found} and {expected}");
+    }
+}
+
+/// Compares a kernel of some views, all of which it uses, that writes another one.
+macro_rules! agrees {
+    ($shape:expr, $range:expr, |$($x:ident $k:literal),+; $y:literal| $body:expr) => {{
+        let (shape, range) = ($shape, $range);
+        let n: usize = shape.iter().product();
+        let seeds = numbers(n, 99);
+        let mut tape = Tape::<Jacobian>::new();
+        let (y, text, ($($x,)+)) = tape.record(|scope| {
+            $( let $x = scope.view(shape, &numbers(n, $k + 1)); )+
+            let mut y = View::filled(shape, 0.5);
+            parallel_for(range.clone(), ($(&$x,)+ &mut y), |($($x,)+ _)| ($body,));
+            let text = parallel_for_text("kernel", ($(&$x,)+ &mut y), |($($x,)+ _)| ($body,));
+            (y, text.expect("C has these functions"), ($($x,)+))
+        });
+        let adjoints = tape.sweep_view(&[], (&y, &seeds)).expect("swept");
+        let mut c = Program::new(text, &shape, &range);
+        $( c.array(concat!("x", $k), $x.values()); )+
+        c.array("y", &vec![0.5; n]);
+        c.call("kernel", &[(concat!("y", $y), "y")]);
+        c.show("y");
+        c.array("s", &seeds);
+        $( c.array(concat!("d", $k), &vec![0.0; n]); )+
+        c.call("kernel_adjoint", &[(concat!("z", $y), "y"), (concat!("s", $y), "s")]);
+        $( c.show(concat!("d", $k)); )+
+        let found = c.run();
+        same_bits(&found[..n], y.values());
+        $( nearly(&found[($k + 1) * n..][..n], &adjoints.of_view(&$x).expect("an input")); )+
+    }};
+}
+
+#[test]
+fn stencils_with_every_border_rule() {
+    agrees!([17], [0..17], |x 0, b 1; 2| 2.0 * x.at::<0>() - x.or_zero::<-1>() * x.or_zero::<2>() - b.at::<0>());
+    agrees!([11], [2..9], |x 0; 1| x.nearest::<-3>() * x.nearest::<2>() + x.periodic::<4>() * x.periodic::<-1>());
+    agrees!([6, 7], [1..5, 0..7], |u 0, v 1; 2| u.at::<1, 0>() * v.or_zero::<0, -1>() - u.nearest::<-1, 2>() / v.at::<-1, 0>());
+    agrees!([3, 4, 5], [0..3, 1..3, 0..5], |u 0; 1| u.at::<0, 1, 0>() * u.periodic::<1, 0, -1>() + u.at::<0, 0, 0>().square());
+    agrees!([2, 2, 3, 4], [0..2, 0..1, 0..3, 1..4], |u 0; 1| u.at::<0, 1, 0, -1>() * u.or_zero::<0, 0, 1, 0>());
+}
+
+#[test]
+fn functions_branches_and_temporaries() {
+    agrees!([40], [0..40], |x 0, w 1; 2| {
+        let (x, w) = (x.at::<0>(), w.at::<0>());
+        x.sin() * w.cos() + (x * 0.3).exp() * w.abs().sqrt() + (x.square() + 0.1).ln() * w.tanh()
+    });
+    agrees!([40], [0..40], |x 0, w 1; 2| {
+        let (x, w) = (x.at::<0>(), w.at::<0>());
+        (x.square() + 0.2).powf(w) + x.hypot(w) + x.atan2(w) + w.powi(-3) + w.clamp(-0.3, 0.4) + x.sigmoid() * w.softplus()
+    });
+    agrees!([40], [0..40], |x 0, w 1; 2| {
+        let (x, w) = (x.at::<0>(), w.at::<0>());
+        let all = x.tan() + w.atan() + w.recip() + x.sinh() * w.cosh() + x.exp_m1() + w.fract() + x.copysign(w);
+        all + (x.square() + 1.0).log10() + w.square().ln_1p() + (0.5 * x.sin()).asin() + x.exp2()
+    });
+    agrees!([40], [0..40], |x 0, w 1; 2| {
+        let (x, w) = (x.at::<0>(), w.at::<0>());
+        let branch = x.ge(0.1).select(x * w, (w - x).max(x.min(0.2)));
+        (branch + 1.0).bind::<0, _>(|t| t * t + t)
+    });
+}
+
+#[test]
+fn the_cube_root_of_c_may_have_another_last_digit() {
+    let (mut x, at) = (View::<Passive, 1>::new([40], &numbers(40, 1)), numbers(40, 1));
+    let text = parallel_for_text("roots", &mut x, |x| (x.at::<0>().cbrt(),)).expect("C has it");
+    let mut c = Program::new(text, &[40], &[0..40]);
+    c.array("x0", &at);
+    c.array("y0", &at);
+    c.call("roots", &[]);
+    c.show("y0");
+    nearly(&c.run(), &at.iter().map(|x| x.cbrt()).collect::<Vec<_>>());
+}
+
+#[test]
+fn what_is_selected_away_contributes_nothing() {
+    // √ of negative numbers, and its infinite slope at 0.
+    agrees!([40], [0..40], |x 0; 1| x.at::<0>().ge(0.0).select(x.at::<0>(), 0.0).sqrt());
+    agrees!([40], [0..40], |x 0; 1| x.at::<0>().max(0.0).sqrt());
+}
+
+/// One component of the two-dimensional Burgers equation.
+macro_rules! moved {
+    ($w:ident, $u:ident, $v:ident) => {{
+        let (u, v, c) = ($u.at::<0, 0>(), $v.at::<0, 0>(), $w.at::<0, 0>());
+        let ax = u.ge(0.0).select(u * (c - $w.at::<0, -1>()), u * ($w.at::<0, 1>() - c));
+        let ay = v.ge(0.0).select(v * (c - $w.at::<-1, 0>()), v * ($w.at::<1, 0>() - c));
+        let around = $w.at::<0, 1>() + $w.at::<0, -1>() + $w.at::<1, 0>() + $w.at::<-1, 0>();
+        c - 0.1 * (ax + ay) + 0.02 * (around - 4.0 * c)
+    }};
+}
+
+#[test]
+fn a_step_of_burgers_equation_in_place() {
+    let (shape, n) = ([9, 12], 108);
+    let mut tape = Tape::<Jacobian>::new();
+    let ([u0, v0], [u, v], text) = tape.record(|scope| {
+        let (u0, v0) = (scope.view(shape, &numbers(n, 1)), scope.view(shape, &numbers(n, 2)));
+        let (mut u, mut v) = (u0.clone(), v0.clone());
+        parallel_for(u.interior(1), (&mut u, &mut v), |(u, v)| (moved!(u, u, v), moved!(v, u, v)));
+        let text = parallel_for_text("burgers", (&mut u, &mut v), |(u, v)| (moved!(u, u, v), moved!(v, u, v)));
+        ([u0, v0], [u, v], text.expect("arithmetic"))
+    });
+    let seeds = numbers(n, 3);
+    let adjoints = tape.sweep_view(&[], (&u, &seeds)).expect("swept");
+    let expected: Vec<Vec<f64>> = [&u0, &v0].map(|x| adjoints.of_view(x).expect("an input").into_owned()).into();
+    assert!(text.contains("__global__ void burgers(") && !text.contains("atomic"));
+    let mut c = Program::new(text, &shape, &[1..8, 1..11]);
+    c.array("x0", u0.values());
+    c.array("x1", v0.values());
+    c.array("y0", u0.values());
+    c.array("y1", v0.values());
+    c.call("burgers", &[]);
+    c.show("y0");
+    c.show("y1");
+    // Of the other output nothing is asked.
+    c.array("s0", &seeds);
+    c.array("s1", &vec![0.0; n]);
+    c.array("d0", &vec![0.0; n]);
+    c.array("d1", &vec![0.0; n]);
+    c.call("burgers_adjoint", &[]);
+    c.show("d0");
+    c.show("d1");
+    let found = c.run();
+    same_bits(&found[..n], u.values());
+    same_bits(&found[n..2 * n], v.values());
+    // What lies outside the range keeps its seeds, which is the launch's part and not the kernel's.
+    let inside = |k: usize| (1..8).contains(&(k / 12)) && (1..11).contains(&(k % 12));
+    let rest: Vec<f64> = (0..n).map(|k| if inside(k) { 0.0 } else { seeds[k] }).collect();
+    let of_u: Vec<f64> = expected[0].iter().zip(&rest).map(|(all, rest)| all - rest).collect();
+    nearly(&found[2 * n..3 * n], &of_u);
+    nearly(&found[3 * n..], &expected[1]);
+}
+
+#[test]
+fn the_adjoint_of_a_number_is_a_sum_of_terms() {
+    let (shape, n) = ([5, 6, 7], 210);
+    let range = [1..4, 1..5, 1..6];
+    let mut tape = Tape::<Jacobian>::new();
+    let (k, u, text) = tape.record(|scope| {
+        let (k, mut u) = (scope.input(0.3), scope.view(shape, &numbers(n, 1)));
+        let text = parallel_for_text("diffusion", (&mut u, &k), |(u, k)| (diffused(u, k),)).expect("arithmetic");
+        parallel_for(range.clone(), (&mut u, &k), |(u, k)| (diffused(u, k),));
+        (k, u, text)
+    });
+    let seeds = numbers(n, 2);
+    let expected = tape.sweep_view(&[], (&u, &seeds)).expect("swept").of(&k).expect("an input");
+    let mut c = Program::new(text, &shape, &range);
+    c.array("x0", &numbers(n, 1));
+    c.array("y0", &numbers(n, 1));
+    c.call("diffusion", &[("c1", "0.3")]);
+    c.show("y0");
+    c.array("s0", &seeds);
+    c.array("e1", &vec![0.0; n]);
+    c.call("diffusion_slopes", &[("c1", "0.3")]);
+    c.show("e1");
+    let found = c.run();
+    same_bits(&found[..n], u.values());
+    let sum: f64 = found[n..].iter().sum();
+    assert!((sum - expected).abs() < 1e-13, "{sum} and {expected}");
+}
+
+fn diffused<U: Field3, K: tapewright::strategies::lanes::Node>(
+    u: U,
+    k: tapewright::kernels::Term<K>,
+) -> tapewright::kernels::Term<impl tapewright::strategies::lanes::Node> {
+    let c = u.at::<0, 0, 0>();
+    let beside = u.at::<0, 0, -1>() + u.at::<0, 0, 1>() + u.at::<0, 1, 0>() + u.at::<0, -1, 0>();
+    c + k * (beside + u.at::<1, 0, 0>() + u.at::<-1, 0, 0>() - 6.0 * c)
+}
+
+#[test]
+fn what_c_does_not_have_is_refused_by_name() {
+    let x = View::<Passive, 1>::zeros([4]);
+    let text = parallel_sum_text("sum", &x, |x| x.at::<0>().exp() * x.at::<0>().digamma());
+    let error = text.expect_err("C has no digamma");
+    assert_eq!(error.rule(), "Digamma");
+    assert!(error.to_string().contains("Digamma"));
+    assert!(parallel_sum_text("sum", &x, |x| x.at::<0>().normal_quantile()).is_err());
+}
+
+#[test]
+#[should_panic(expected = "\"a kernel\" is no name of a function in C")]
+fn a_name_that_is_none_is_refused() {
+    _ = parallel_sum_text("a kernel", &View::<Passive, 1>::zeros([4]), |x| x.at::<0>());
+}
