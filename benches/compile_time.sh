@@ -65,10 +65,15 @@ done
 build 1 kernels
 first=$cpu
 build 5 kernels
+# An operation of registers that was not inlined would pass them through memory, and take ten times as long.
+if nm -C "$work/target/release/many-statements" | grep -E "core_arch::x86::(avx|sse)"; then
+    echo "these operations are called in the loops of kernels" >&2
+    failed=yes
+fi
 cpu=$(awk "BEGIN { printf \"%.2f\", ($cpu - $first) / 4 }")
 echo "a kernel,Jacobian,,$cpu"
-if [ $gate = yes ] && awk "BEGIN { exit !($cpu > 0.3 * $libraries) }"; then
-    echo "compiling a kernel took $cpu CPU seconds, more than 0.3 times the $libraries of the libraries" >&2
+if [ $gate = yes ] && awk "BEGIN { exit !($cpu > 0.6 * $libraries) }"; then
+    echo "compiling a kernel took $cpu CPU seconds, more than 0.6 times the $libraries of the libraries" >&2
     failed=yes
 fi
 [ $failed = no ]

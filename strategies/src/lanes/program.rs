@@ -179,14 +179,17 @@ macro_rules! programs {
                 #[allow(unused_mut, reason = "one expression alone has no later ones")]
                 let mut seeds = *seeds;
                 programs! { @adjoints self, W, source, seeds, CARE, $($name $k ($($later $l)*))* }
-                let mut sum = None;
+                // No closures: a call that stays would pass registers through memory.
+                let (mut sum, mut any) = (Signed::of(L::nothing()), false);
                 $(
                     if const { $name::USED.has(<Self as Program>::USED.get(N)) } {
                         let next = contribution::<N, CARE, Leaves<Self>, $name, L, S>(&self.0.$k, source, seeds[$k]);
-                        sum = Some(sum.map_or(next, |sum: Signed<L>| sum.and(next)));
+                        sum = if any { sum.and(next) } else { next };
+                        any = true;
                     }
                 )*
-                sum.unwrap_or_else(|| Signed::of(L::nothing()))
+                _ = any;
+                sum
             }
         }
     )* };

@@ -274,7 +274,7 @@ impl<F: LaneFunction, A: Node> Node for Apply<F, A> {
         values: &Self::Values<L>,
         seed: L,
     ) -> Signed<L> {
-        let partial = through(F::SLOPE, seed, || F::derivative(A::value::<L>(&values.0), values.1));
+        let partial = through(F::SLOPE, seed, F::derivative(A::value::<L>(&values.0), values.1));
         with_sign(F::SLOPE, self.1.partial::<N, O, L, S>(source, &values.0, partial))
     }
 }
@@ -302,10 +302,10 @@ const fn needed(slope: Slope, used: bool, own: Keys, other: Keys) -> Keys {
 
 /// seed·partial, but for the sign of a partial of −1.
 #[inline(always)]
-fn through<L: Lane>(slope: Slope, seed: L, partial: impl FnOnce() -> L) -> L {
+fn through<L: Lane>(slope: Slope, seed: L, partial: L) -> L {
     match slope {
         Slope::One | Slope::MinusOne => seed,
-        _ => seed * partial(),
+        _ => seed * partial,
     }
 }
 
@@ -343,26 +343,31 @@ impl<F: LaneOperator, A: Node, B: Node> Node for Apply2<F, A, B> {
         seed: L,
     ) -> Signed<L> {
         let (x, y, v) = (A::value::<L>(&values.0), B::value::<L>(&values.1), values.2);
-        let left = || {
-            let seed = through(F::LEFT, seed, || F::left(x, y, v));
-            with_sign(F::LEFT, self.1.partial::<N, O, L, S>(source, &values.0, seed))
-        };
-        let right = || {
-            let seed = through(F::RIGHT, seed, || F::right(x, y, v));
-            with_sign(F::RIGHT, self.2.partial::<N, O, L, S>(source, &values.1, seed))
-        };
+        // Not closures: a call of one that stays would pass registers through memory.
+        macro_rules! left {
+            () => {{
+                let seed = through(F::LEFT, seed, F::left(x, y, v));
+                with_sign(F::LEFT, self.1.partial::<N, O, L, S>(source, &values.0, seed))
+            }};
+        }
+        macro_rules! right {
+            () => {{
+                let seed = through(F::RIGHT, seed, F::right(x, y, v));
+                with_sign(F::RIGHT, self.2.partial::<N, O, L, S>(source, &values.1, seed))
+            }};
+        }
         if F::SELECTS {
             let takes_left = F::takes_left(x, y);
             return match const { (has::<A, O>(N), has::<B, O>(N)) } {
-                (true, true) => Signed::select(takes_left, left(), right()),
-                (true, false) => left().only(takes_left),
-                _ => right().unless(takes_left),
+                (true, true) => Signed::select(takes_left, left!(), right!()),
+                (true, false) => left!().only(takes_left),
+                _ => right!().unless(takes_left),
             };
         }
         match const { (has::<A, O>(N), has::<B, O>(N)) } {
-            (true, true) => left().and(right()),
-            (true, false) => left(),
-            _ => right(),
+            (true, true) => left!().and(right!()),
+            (true, false) => left!(),
+            _ => right!(),
         }
     }
 }
@@ -447,12 +452,20 @@ impl<C: Condition, A: Node, B: Node> Node for Select<C, A, B> {
         values: &Self::Values<L>,
         seed: L,
     ) -> Signed<L> {
-        let yes = || self.1.partial::<N, O, L, S>(source, &values.1, seed);
-        let no = || self.2.partial::<N, O, L, S>(source, &values.2, seed);
+        macro_rules! yes {
+            () => {
+                self.1.partial::<N, O, L, S>(source, &values.1, seed)
+            };
+        }
+        macro_rules! no {
+            () => {
+                self.2.partial::<N, O, L, S>(source, &values.2, seed)
+            };
+        }
         match const { (has::<A, O>(N), has::<B, O>(N)) } {
-            (true, true) => Signed::select(values.0, yes(), no()),
-            (true, false) => yes().only(values.0),
-            _ => no().unless(values.0),
+            (true, true) => Signed::select(values.0, yes!(), no!()),
+            (true, false) => yes!().only(values.0),
+            _ => no!().unless(values.0),
         }
     }
 }
@@ -528,17 +541,23 @@ impl<const K: usize, E: Node, B: Node> Node for Let<K, E, B> {
         seed: L,
     ) -> Signed<L> {
         let inner = With::<K, S, L>(source, E::value::<L>(&values.0));
-        let beside = || self.1.partial::<N, O, L, With<K, S, L>>(inner, &values.1, seed);
+        macro_rules! beside {
+            () => {
+                self.1.partial::<N, O, L, With<K, S, L>>(inner, &values.1, seed)
+            };
+        }
         // By all uses of the temporary at once, so that many uses do not multiply the work.
-        let by_local = || {
-            let seed = self.1.partial::<0, Only<K>, L, With<K, S, L>>(inner, &values.1, seed);
-            let contribution = self.0.partial::<N, O, L, S>(source, &values.0, seed.value);
-            if seed.minus { contribution.negated() } else { contribution }
-        };
+        macro_rules! by_local {
+            () => {{
+                let seed = self.1.partial::<0, Only<K>, L, With<K, S, L>>(inner, &values.1, seed);
+                let contribution = self.0.partial::<N, O, L, S>(source, &values.0, seed.value);
+                if seed.minus { contribution.negated() } else { contribution }
+            }};
+        }
         match const { (Self::USES && has::<E, O>(N), has::<B, O>(N)) } {
-            (true, true) => by_local().and(beside()),
-            (true, false) => by_local(),
-            _ => beside(),
+            (true, true) => by_local!().and(beside!()),
+            (true, false) => by_local!(),
+            _ => beside!(),
         }
     }
 }
