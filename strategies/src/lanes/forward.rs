@@ -165,22 +165,24 @@ unsafe fn fill_rows<V: Float, L: Vector<Number = V>, P: Program>(
         let start = memory.at(row, 0);
         // SAFETY: promised by the caller; the row's points from `from` to `to` read inside the views.
         unsafe {
-            let mut i = from;
-            if again && i + n <= to {
-                // One group as it falls, the others where no register lies across two cache lines.
-                group::<V, L, P>(program, memory, start + i);
-                i = aligned::<L>(start, i + 1);
+            // One place where a group is computed, so that it is compiled once for each level.
+            let mut done = from;
+            if from + n <= to {
+                let mut i = from;
+                loop {
+                    group::<V, L, P>(program, memory, start + i);
+                    done = i + n;
+                    // One group as it falls, the others where no register lies across two cache lines, the last at the end.
+                    let next = if again && i == from { aligned::<L>(start, from + 1) } else { done };
+                    i = match next + n <= to {
+                        true => next,
+                        false if again && done < to => to - n,
+                        false => break,
+                    };
+                }
             }
-            while i + n <= to {
-                group::<V, L, P>(program, memory, start + i);
-                i += n;
-            }
-            if i < to && again && to - from >= n {
-                group::<V, L, P>(program, memory, start + to - n);
-                i = to;
-            }
-            if first < from || i < end {
-                let rest = [first..from, i..end];
+            if first < from || done < end {
+                let rest = [first..from, done..end];
                 fill_points::<V, P>(program, memory, row, rest);
             }
         }

@@ -303,16 +303,16 @@ unsafe fn gather_rows<V: Float, L: Vector<Number = V>, P: Program>(gather: &Gath
         }
         // SAFETY: promised by the caller. Between `from` and `to` all points that read an element are in the range.
         unsafe {
-            if first < from {
-                border::<V, L, P>(gather, row, inside, first, from);
-            }
-            let mut i = from;
-            while i + n <= to {
-                element::<V, L, P>(gather, row, start, i);
-                i += n;
-            }
-            if i < end {
-                border::<V, L, P>(gather, row, inside, i, end);
+            // One place for either kind, so that each is compiled once for each level.
+            let mut i = first;
+            while i < end {
+                if i >= from && i + n <= to {
+                    element::<V, L, P>(gather, row, start, i);
+                    i += n;
+                } else {
+                    let stop = if i < from { from } else { end };
+                    i = border::<V, L, P>(gather, row, inside, i, stop);
+                }
             }
         }
     });
@@ -437,7 +437,8 @@ unsafe fn element<V: Float, L: Vector<Number = V>, P: Program>(
     }
 }
 
-/// Elements of a row some of whose readers may be outside the range; if the row is inside, none of them in another row.
+/// Elements of a row some of whose readers may be outside the range; if the row is inside, none of them in another row. Returns the first
+/// one that is left.
 ///
 /// # Safety
 ///
@@ -449,17 +450,15 @@ unsafe fn border<V: Float, L: Vector<Number = V>, P: Program>(
     inside: bool,
     from: isize,
     to: isize,
-) {
+) -> isize {
     // SAFETY: promised by the caller.
     unsafe {
         if P::LEAVES.borders || is_local::<P>() || L::N == 1 {
-            return points::<V, P>(gather, row, from, to);
+            points::<V, P>(gather, row, from, to);
+            return to;
         }
-        let mut i = from;
-        while i < to {
-            masked::<V, L, P>(gather, row, inside, i, to);
-            i += L::N.cast_signed();
-        }
+        masked::<V, L, P>(gather, row, inside, from, to);
+        to.min(from + L::N.cast_signed())
     }
 }
 
