@@ -44,20 +44,15 @@ pub fn parallel_for<S: Taping, const R: usize, O: Operands<S, R>, B: Body>(
 ) where
     Assign<O::Written, B::Nodes>: Program,
 {
-    const {
-        check_expressions(
-            B::COUNT,
-            <O::Written as Written>::OPERANDS.len(),
-            <Assign<O::Written, B::Nodes> as Program>::IN_ORDER,
-        );
-    }
+    const { check_expressions::<O::Written, B, Assign<O::Written, B::Nodes>>() }
     let program = Assign::<O::Written, _>::new(kernel(O::tokens()).nodes());
     Start::new(&range.into(), operands.slots().as_mut()).write(program);
 }
 
 /// Fails to compile unless there are as many expressions as operands are written, in an order in which they can run.
 #[track_caller]
-pub(super) const fn check_expressions(expressions: usize, written: usize, in_order: bool) {
+pub(super) const fn check_expressions<W: Written, B: Body, P: Program>() {
+    let (expressions, written) = (B::COUNT, W::OPERANDS.len());
     assert!(
         expressions >= written,
         "a kernel returns an expression for each operand that is written (`&mut`): some are missing"
@@ -66,7 +61,7 @@ pub(super) const fn check_expressions(expressions: usize, written: usize, in_ord
         expressions <= written,
         "a kernel returns an expression for each operand that is written (`&mut`): there are too many"
     );
-    assert!(in_order, "`new` gives the value of an output that stands before the expression which uses it");
+    assert!(P::IN_ORDER, "`new` gives the value of an output that stands before the expression which uses it");
 }
 
 /// The sum of an expression over every point of a range. It is the same number at every level of instructions and for any number of

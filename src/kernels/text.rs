@@ -5,7 +5,7 @@ use super::operands::{Body, Operands};
 use super::term::Term;
 use core::fmt;
 use tapewright_strategies::Taping;
-use tapewright_strategies::lanes::{Assign, Node, Part, Program, Reduce, Written, text};
+use tapewright_strategies::lanes::{Assign, Node, Part, Program, Reduce, text};
 
 /// A function in a kernel that C does not have.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,7 +13,16 @@ pub struct NoText {
     rule: String,
 }
 
+/// The rule of this library with this type name; `None` if it is one of somebody else, whatever it is called.
+fn own(rule: &str) -> Option<&str> {
+    rule.strip_prefix(crate::math::PATH)?.strip_prefix("::")?.rsplit("::").next()
+}
+
 impl NoText {
+    fn of(rule: &str) -> Self {
+        Self { rule: own(rule).unwrap_or(rule).to_owned() }
+    }
+
     /// The name of its rule.
     #[must_use]
     pub fn rule(&self) -> &str {
@@ -62,16 +71,10 @@ pub fn parallel_for_text<S: Taping<Value = f64>, const R: usize, O: Operands<S, 
 where
     Assign<O::Written, B::Nodes>: Program,
 {
-    const {
-        check_expressions(
-            B::COUNT,
-            <O::Written as Written>::OPERANDS.len(),
-            <Assign<O::Written, B::Nodes> as Program>::IN_ORDER,
-        );
-    }
+    const { check_expressions::<O::Written, B, Assign<O::Written, B::Nodes>>() }
     drop(operands);
     let program = Assign::<O::Written, _>::new(kernel(O::tokens()).nodes());
-    text(name, &program, c).map_err(|rule| NoText { rule })
+    text(name, &program, c).map_err(|rule| NoText::of(&rule))
 }
 
 /// The kernel of a [`parallel_sum`](super::parallel_sum) as C, like [`parallel_for_text`]. Its function writes the terms; to add them up is the
@@ -90,14 +93,14 @@ pub fn parallel_sum_text<S: Taping<Value = f64>, const R: usize, O: Operands<S, 
     kernel: impl FnOnce(O::Tokens) -> Term<A>,
 ) -> Result<String, NoText> {
     drop(operands);
-    text(name, &Reduce(kernel(O::tokens()).0), c).map_err(|rule| NoText { rule })
+    text(name, &Reduce(kernel(O::tokens()).0), c).map_err(|rule| NoText::of(&rule))
 }
 
 /// C for a part of a rule: `$` and `#` are the arguments; of the derivative of a function of one argument, the argument and the value.
 #[allow(clippy::match_same_arms, reason = "a table by rule")]
 fn c(rule: &str, part: Part) -> Option<&'static str> {
     use Part::{Left, Right, TakesLeft, Value};
-    Some(match (rule, part) {
+    Some(match (own(rule)?, part) {
         ("Exp", Value) => "exp($)",
         ("Exp", Left) => "#",
         ("Exp2", Value) => "exp2($)",

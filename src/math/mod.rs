@@ -14,4 +14,7 @@ pub mod power;
 pub mod selection;
 pub mod special;
 pub mod trigonometric;
+/// The path of the rules, with which the names of their types begin.
+pub(crate) const PATH: &str = module_path!();
+
 pub(crate) use arithmetic::{Less, Modulo, Negative, Over, Plus, Times};

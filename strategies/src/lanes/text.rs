@@ -1,7 +1,8 @@
 //! Kernels as text in C, which compilers of other devices understand, too.
 //!
 //! A tree is evaluated over [`Symbol`]s instead of numbers: each operation writes down a definition, and the same expression is
-//! defined once. So the text has the operations of the loops, forward and in the gather, and no rule is written twice.
+//! defined once. So the text has the operations of the loops, forward and in the gather. Functions that lanes compute number by number are
+//! looked up in a table.
 
 use super::keys::{Border, Facts, Key, Kind, OPERANDS};
 use super::lane::{Lane, sealed::Sealed};
@@ -36,7 +37,8 @@ pub enum Part {
     TakesLeft,
 }
 
-/// C for a part of a rule with this name, where `a` and `b` stand for the arguments; `None` if C has no such function.
+/// C for a part of the rule with this [name](core::any::type_name), where `$` and `#` stand for the arguments; `None` if C has no such
+/// function.
 pub type Table = fn(&str, Part) -> Option<&'static str>;
 
 /// What has been written so far.
@@ -76,7 +78,7 @@ impl Text {
     }
 
     fn call(&mut self, call: Call, a: &str, b: &str) -> String {
-        let rule = (call.rule)().rsplit("::").next().unwrap_or_default();
+        let rule = (call.rule)();
         let Some(template) = (self.table)(rule, call.part) else {
             self.missing.get_or_insert_with(|| rule.to_owned());
             return String::from("0.0");
@@ -396,25 +398,23 @@ fn lines(f: impl FnOnce()) -> String {
     kept.iter().rev().fold(String::new(), |text, line| text + line + "\n")
 }
 
+/// A function for one point with these lines, and its loops.
+fn function(name: &str, parameters: &str, arguments: &str, body: &str, range: [&str; 2]) -> String {
+    let point = "long i0, long i1, long i2, long i3";
+    format!("TW_DEVICE void {name}_at(tw_grid g{parameters}, {point}) {{\n{body}}}\n")
+        + &launch(name, (&format!("tw_grid g{parameters}"), &format!("g{arguments}")), range)
+}
+
 fn written<P: Program>(name: &str, program: &P) -> String {
-    let mut text = String::from(PRELUDE);
+    let range = ["g.lo[D]", "g.hi[D]"];
     let (x, to_x) = listed(P::LEAVES.views, "const double *", 'x');
     let (c, to_c) = listed(P::LEAVES.numbers, "double ", 'c');
-    let (mut y, mut s) = (String::new(), String::new());
-    let (mut to_y, mut to_s) = (String::new(), String::new());
-    if P::WRITES {
-        for k in 0..P::EXPRESSIONS {
-            let operand = P::written(k);
-            _ = write!(y, ", double *y{operand}");
-            _ = write!(s, ", const double *s{operand}");
-            _ = write!(to_y, ", y{operand}");
-            _ = write!(to_s, ", s{operand}");
-        }
-    } else {
+    let outputs = if P::WRITES { (0..P::EXPRESSIONS).fold(0, |bits, k| bits | 1 << P::written(k)) } else { 0 };
+    let (mut y, mut to_y) = listed(outputs, "double *", 'y');
+    let (mut s, mut to_s) = listed(outputs, "const double *", 's');
+    if !P::WRITES {
         (y, s, to_y, to_s) = (", double *y".into(), ", double s".into(), ", y".into(), ", s".into());
     }
-    let point = ", long i0, long i1, long i2, long i3";
-
     let body = lines(|| {
         let mut values = Vec::new();
         program.each::<Symbol, _>(Point('i'), &mut |k, value| values.push((k, value)));
@@ -423,29 +423,23 @@ fn written<P: Program>(name: &str, program: &P) -> String {
             with(|text| text.line(&format!("{to}[{}] = t{};", Point('i').place(), value.0)));
         }
     });
-    _ = writeln!(text, "TW_DEVICE void {name}_at(tw_grid g{x}{c}{y}{point}) {{\n{body}}}");
-    let (parameters, arguments) = (format!("tw_grid g{x}{c}{y}"), format!("g{to_x}{to_c}{to_y}"));
-    text += &launch(name, (&parameters, &arguments), ["g.lo[D]", "g.hi[D]"]);
+    let mut text = String::from(PRELUDE);
+    text += &function(name, &format!("{x}{c}{y}"), &format!("{to_x}{to_c}{to_y}"), &body, range);
 
     // What the partials need.
     let (x, to_x) = listed(P::KEPT.views, "const double *", 'x');
     let (c, to_c) = listed(P::KEPT.numbers, "double ", 'c');
     let (z, to_z) = listed(P::KEPT.new, "const double *", 'z');
-    let (parameters, arguments) = (format!("tw_grid g{x}{c}{z}{s}"), format!("g{to_x}{to_c}{to_z}{to_s}"));
-    if P::PARTIALS.views != 0 {
-        let (d, to_d) = listed(P::PARTIALS.views, "double *", 'd');
-        let body = lines(|| gather(program));
-        _ = writeln!(text, "TW_DEVICE void {name}_adjoint_at({parameters}{d}{point}) {{\n{body}}}");
-        let (parameters, arguments) = (format!("{parameters}{d}"), format!("{arguments}{to_d}"));
-        text += &launch(&format!("{name}_adjoint"), (&parameters, &arguments), ["0", "g.n[D]"]);
-    }
-    if P::PARTIALS.numbers != 0 {
-        let (e, to_e) = listed(P::PARTIALS.numbers, "double *", 'e');
-        let body = lines(|| slopes(program));
-        _ = writeln!(text, "TW_DEVICE void {name}_slopes_at({parameters}{e}{point}) {{\n{body}}}");
-        let (parameters, arguments) = (format!("{parameters}{e}"), format!("{arguments}{to_e}"));
-        text += &launch(&format!("{name}_slopes"), (&parameters, &arguments), ["g.lo[D]", "g.hi[D]"]);
-    }
+    let mut derivatives = |suffix: &str, (bits, letter): (u8, char), body: &dyn Fn(&P), range| {
+        if bits != 0 {
+            let (to, arguments) = listed(bits, "double *", letter);
+            let (parameters, arguments) = (format!("{x}{c}{z}{s}{to}"), format!("{to_x}{to_c}{to_z}{to_s}{arguments}"));
+            let body = lines(|| body(program));
+            text += &function(&format!("{name}_{suffix}"), &parameters, &arguments, &body, range);
+        }
+    };
+    derivatives("adjoint", (P::PARTIALS.views, 'd'), &gather::<P>, ["0", "g.n[D]"]);
+    derivatives("slopes", (P::PARTIALS.numbers, 'e'), &slopes::<P>, range);
     text
 }
 

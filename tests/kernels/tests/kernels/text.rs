@@ -7,6 +7,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use tapewright::kernels::{Field3, View, parallel_for, parallel_for_text, parallel_sum_text};
 use tapewright::prelude::*;
+use tapewright::{Float, Unary};
 
 /// A program in C with these arrays, which prints the bits of the arrays that `show` is called with.
 struct Program {
@@ -280,6 +281,26 @@ fn what_c_does_not_have_is_refused_by_name() {
     assert_eq!(error.rule(), "Digamma");
     assert!(error.to_string().contains("Digamma"));
     assert!(parallel_sum_text("sum", &x, |x| x.at::<0>().normal_quantile()).is_err());
+}
+
+/// x³, which has the name of another function.
+#[derive(Clone, Copy, Debug)]
+struct Exp;
+impl Unary for Exp {
+    fn value<V: Float>(x: V) -> V {
+        x * x * x
+    }
+    fn derivative<V: Float>(x: V, _: V) -> V {
+        V::from_f64(3.0) * x * x
+    }
+}
+
+#[test]
+fn rules_of_users_are_refused_whatever_they_are_called() {
+    let x = View::<Passive, 1>::zeros([4]);
+    let error = parallel_sum_text("sum", &x, |x| x.at::<0>().unary::<Exp>()).expect_err("it is not eˣ");
+    assert!(error.rule().ends_with("text::Exp"), "{error}");
+    assert!(parallel_sum_text("sum", &x, |x| x.at::<0>().exp()).is_ok());
 }
 
 #[test]
