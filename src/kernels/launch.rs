@@ -7,8 +7,8 @@ use crate::expr::Real;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use tapewright_strategies::lanes::{
-    Assign, Buffer, Element, Facts, Grid, Kept, Launch, Node, Number, OPERANDS, Operand, Program, Recorded, Reduce,
-    Written, extremum, run, sum,
+    Assign, Buffer, Element, Facts, Grid, Kept, Launch, Node, Number, OPERANDS, Operand, Plan, Program, Recorded,
+    Reduce, Written, extremum, run, sum,
 };
 use tapewright_strategies::{Dependence, Flow, Taping};
 
@@ -61,7 +61,7 @@ pub(super) const fn check_expressions<W: Written, B: Body, P: Program>() {
         expressions <= written,
         "a kernel returns an expression for each operand that is written (`&mut`): there are too many"
     );
-    assert!(P::IN_ORDER, "`new` gives the value of an output that stands before the expression which uses it");
+    assert!(P::PLAN.in_order, "`new` gives the value of an output that stands before the expression which uses it");
 }
 
 /// The sum of an expression over every point of a range. It is the same number at every level of instructions and for any number of
@@ -251,9 +251,9 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
 
     /// Has the launch noted, and returns what the views that it has written carry then.
     #[track_caller]
-    fn note<const W: usize, P: Program>(
+    fn note<const W: usize>(
         &self,
-        launch: Recorded<S::Value, P>,
+        launch: Recorded<S::Value>,
         outputs: &[S::Value],
         each: &mut dyn FnMut(S::Value, S::Id),
     ) -> SmallVec<[Dependence<S::Value>; W]> {
@@ -263,14 +263,14 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
     /// Records a reduction with this value.
     #[track_caller]
     fn reduce<P: Program>(&self, program: P, grid: Grid, value: S::Value) -> Real<S> {
-        if self.is_passive() || P::USED.is_empty() {
+        if self.is_passive() || P::PLAN.is_constant() {
             return Real::constant(value);
         }
         let mut inputs = 0;
-        let kept = self.slots.iter().enumerate().map(|(k, slot)| slot.kept::<P>(k, &mut inputs));
-        let launch = Recorded::new(program, grid, kept);
+        let kept = self.slots.iter().enumerate().map(|(k, slot)| slot.kept(P::PLAN, k, &mut inputs));
+        let launch = Recorded::new(&program, grid, kept);
         let mut result = Real::undefined();
-        self.note::<0, P>(launch, &[value], &mut |value, id| result = Real::from_parts(value, id));
+        self.note::<0>(launch, &[value], &mut |value, id| result = Real::from_parts(value, id));
         result
     }
 
@@ -288,7 +288,7 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
         self.refuse_half_constant();
         let (grid, flow) = (self.grid, self.flow);
         // What partials need is kept, and what is read beside the points must be there until all have been computed.
-        let stays = if self.is_passive() { P::LEAVES.beside } else { P::LEAVES.beside | P::KEPT.views };
+        let stays = if self.is_passive() { P::PLAN.leaves.beside } else { P::PLAN.leaves.beside | P::PLAN.kept.views };
         for (k, slot) in self.slots.iter_mut().enumerate() {
             if let Slot::Write(to) = slot {
                 to.part(Facts::has(stays, k), &grid, flow);
@@ -303,14 +303,14 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
         }
         let mut inputs = 0;
         let launch = Recorded::new(
-            program,
+            &program,
             grid,
             self.slots.iter_mut().enumerate().map(|(k, slot)| match slot {
-                Slot::Write(to) => to.kept::<P>(k, flow),
-                slot => slot.kept::<P>(k, &mut inputs),
+                Slot::Write(to) => to.kept(P::PLAN, k, flow),
+                slot => slot.kept(P::PLAN, k, &mut inputs),
             }),
         );
-        let moving = self.note::<1, P>(launch, &[], &mut |_, _| {});
+        let moving = self.note::<1>(launch, &[], &mut |_, _| {});
         self.targets().zip(moving).for_each(|(to, dependence)| to.dependence = dependence);
         self.targets().for_each(|to| to.view.set_dependence(core::mem::take(&mut to.dependence)));
     }
@@ -369,9 +369,9 @@ impl<S: Taping, const R: usize> Target<'_, S, R> {
     }
 
     /// What a recording keeps of it, after the program has run.
-    fn kept<P: Program>(&mut self, k: usize, flow: Flow) -> Kept<S::Value> {
+    fn kept(&mut self, plan: &Plan, k: usize, flow: Flow) -> Kept<S::Value> {
         let before = self.view.recorded_slot();
-        let values = self.settle(Facts::has(P::KEPT.views, k));
+        let values = self.settle(Facts::has(plan.kept.views, k));
         self.dependence = match flow {
             Flow::Nowhere | Flow::Carried => Dependence::Nothing,
             Flow::Recorded(_) if self.view.is_active() && !self.view.is_copied() => self.view.dependence.clone(),
@@ -382,18 +382,18 @@ impl<S: Taping, const R: usize> Target<'_, S, R> {
             }
         };
         let after = Some(if let Dependence::Recorded { slot, .. } = self.dependence { slot } else { 0 });
-        let new = Facts::has(P::KEPT.new, k).then(|| Arc::clone(&self.view.values));
+        let new = Facts::has(plan.kept.new, k).then(|| Arc::clone(&self.view.values));
         Kept { before, after, values, new, number: None }
     }
 }
 
 impl<S: Taping, const R: usize> Slot<'_, S, R> {
     /// What a recording keeps of an operand that is read. `inputs` counts the variables among them.
-    fn kept<P: Program>(&self, k: usize, inputs: &mut usize) -> Kept<S::Value> {
+    fn kept(&self, plan: &Plan, k: usize, inputs: &mut usize) -> Kept<S::Value> {
         let mut kept = Kept { before: 0, after: None, values: None, new: None, number: None };
         if let Some(view) = self.view() {
             kept.before = view.recorded_slot();
-            kept.values = Facts::has(P::KEPT.views, k).then(|| Arc::clone(&view.values));
+            kept.values = Facts::has(plan.kept.views, k).then(|| Arc::clone(&view.values));
         } else if let Slot::Number(variable) = self {
             kept.number = Some((variable.value(), *inputs));
             *inputs += 1;

@@ -1,11 +1,14 @@
 //! The largest and the smallest value over a range.
 
-use super::forward::{Operand, Term, Value, memory};
+use super::forward::{Operand, Terms, memory, values_of};
 use super::grid::{Grid, Region, each_row};
+use super::interpret::WIDTH;
+use super::kernel::Kernel;
 use super::lane::Vector;
 use super::level::Task;
-use super::memory::{Memory, inner};
+use super::memory::Seeds;
 use super::program::Program;
+use super::steps::{Captured, Steps};
 use crate::Float;
 
 /// The smallest value of a program's expression over the grid, or the largest, and its place among the elements: at a tie the first.
@@ -22,13 +25,14 @@ pub fn extremum<'m, V: Float, P: Program>(
     largest: bool,
 ) -> Option<(V, usize)> {
     assert!(!P::WRITES, "a reduction has one expression, which is not written");
-    let (memory, _) = memory::<V, P>(grid, operands);
+    let (memory, _) = memory::<V>(P::PLAN, grid, operands);
     if grid.range.is_empty() {
         return None;
     }
-    let term = Value(program);
-    let inner = inner(&P::LEAVES, memory.shape, &grid.range);
-    let search = Search { term: &term, memory: &memory, inner: &inner, range: &grid.range };
+    let kernel = &Kernel::of(program);
+    let seeds = Seeds::NONE;
+    let terms = &values_of::<V, P>(kernel, (&memory, &seeds), &grid.range);
+    let search = Search { terms, inner: &terms.inner() };
     // SAFETY: checked above.
     let found = unsafe {
         let best = V::at_level(Best { search, largest });
@@ -38,49 +42,51 @@ pub fn extremum<'m, V: Float, P: Program>(
     found.or_else(|| {
         let first = [grid.range.lo[0], grid.range.lo[1], grid.range.lo[2]];
         let element = memory.at(first, grid.range.lo[3]).unsigned_abs();
-        Some((term.single(&memory, grid.range.lo), element))
+        let mut value = [V::zero()];
+        terms.anywhere(first, grid.range.lo[3], &mut value);
+        Some((value[0], element))
     })
 }
 
 /// Where to look.
 ///
 /// Reads are safe if `memory` is fit for the range, and at the points of `inner` all reads are inside the views.
-struct Search<'a, V, T> {
-    term: &'a T,
-    memory: &'a Memory<V>,
+struct Search<'a, 't, V: 'static, C> {
+    terms: &'a Terms<'t, V, C>,
     inner: &'a Region,
-    range: &'a Region,
 }
-impl<V, T> Clone for Search<'_, V, T> {
+impl<V, C> Clone for Search<'_, '_, V, C> {
     fn clone(&self) -> Self {
         *self
     }
 }
-impl<V, T> Copy for Search<'_, V, T> {}
+impl<V, C> Copy for Search<'_, '_, V, C> {}
 
-impl<V: Float, T: Term<V>> Search<'_, V, T> {
+impl<V: Float, C: Steps> Search<'_, '_, V, C> {
     /// The points of a row that can be read in groups.
     #[inline(always)]
     fn groups<L: Vector<Number = V>>(&self, row: [isize; 3]) -> (isize, isize) {
-        let inside = (0..3).all(|d| row[d] >= self.inner.lo[d] && row[d] < self.inner.hi[d]);
-        let (from, end) = (self.inner.lo[3].max(self.range.lo[3]), self.inner.hi[3].min(self.range.hi[3]));
+        let (inner, range) = (self.inner, self.terms.range);
+        let inside = (0..3).all(|d| row[d] >= inner.lo[d] && row[d] < inner.hi[d]);
+        let (from, end) = (inner.lo[3].max(range.lo[3]), inner.hi[3].min(range.hi[3]));
         let groups = if inside { (end - from).max(0) / L::N.cast_signed() } else { 0 };
         (from, from + groups * L::N.cast_signed())
     }
 }
 
 /// Looks for the best value; infinite if there is none but NaN, or none better than infinity.
-struct Best<'a, V, T> {
-    search: Search<'a, V, T>,
+struct Best<'a, 't, V: 'static, C> {
+    search: Search<'a, 't, V, C>,
     largest: bool,
 }
 
-impl<V: Float, T: Term<V>> Task<V> for Best<'_, V, T> {
+impl<V: Float, C: Steps> Task<V> for Best<'_, '_, V, C> {
     type Output = V;
     #[inline(always)]
     unsafe fn run<L: Vector<Number = V>>(self) -> V {
         let Self { search, largest } = self;
-        let (memory, range) = (search.memory, search.range);
+        let (memory, range) = (search.terms.memory, search.terms.range);
+        let captured = &Captured::of::<C>(&search.terms.kernel.constants);
         let mut single = if largest { V::neg_infinity() } else { V::infinity() };
         let mut best = L::splat(single);
         each_row!(range, row => {
@@ -89,16 +95,13 @@ impl<V: Float, T: Term<V>> Task<V> for Best<'_, V, T> {
             let mut i = from;
             while i < to {
                 // SAFETY: promised by the caller.
-                let value = unsafe { search.term.lanes::<L>(memory, start + i) };
+                let value = unsafe { search.terms.lanes::<L>(memory, captured, start + i) };
                 let better = if largest { best.less(value) } else { value.less(best) };
                 best = L::select(better, value, best);
                 i += L::N.cast_signed();
             }
-            for i in (range.lo[3]..range.hi[3]).filter(|i| *i < from || *i >= to) {
-                let value = search.term.single(memory, [row[0], row[1], row[2], i]);
-                if if largest { value > single } else { value < single } {
-                    single = value;
-                }
+            for (first, end) in [(range.lo[3], from.min(range.hi[3])), (to.max(range.lo[3]), range.hi[3])] {
+                single = best_of::<V, C>(search.terms, row, (first, end), largest, single);
             }
         });
         let mut all = [V::zero(); 16];
@@ -113,42 +116,84 @@ impl<V: Float, T: Term<V>> Task<V> for Best<'_, V, T> {
     }
 }
 
+/// The best of some points of a row, and of what has been found before.
+#[inline(never)]
+fn best_of<V: Float, C: Steps>(
+    terms: &Terms<'_, V, C>,
+    row: [isize; 3],
+    (mut i, end): (isize, isize),
+    largest: bool,
+    mut best: V,
+) -> V {
+    let mut values = [V::zero(); WIDTH];
+    while i < end {
+        let values = &mut values[..(end - i).unsigned_abs().min(WIDTH)];
+        terms.anywhere(row, i, values);
+        for value in &*values {
+            if if largest { *value > best } else { *value < best } {
+                best = *value;
+            }
+        }
+        i += values.len().cast_signed();
+    }
+    best
+}
+
 /// Looks for the first point with this value.
-struct First<'a, V, T> {
-    search: Search<'a, V, T>,
+struct First<'a, 't, V: 'static, C> {
+    search: Search<'a, 't, V, C>,
     best: V,
 }
 
-impl<V: Float, T: Term<V>> Task<V> for First<'_, V, T> {
+impl<V: Float, C: Steps> Task<V> for First<'_, '_, V, C> {
     type Output = Option<(V, usize)>;
     #[inline(always)]
     unsafe fn run<L: Vector<Number = V>>(self) -> Option<(V, usize)> {
         let Self { search, best } = self;
-        let (memory, range, wanted) = (search.memory, search.range, L::splat(best));
+        let (memory, range, wanted) = (search.terms.memory, search.terms.range, L::splat(best));
+        let captured = &Captured::of::<C>(&search.terms.kernel.constants);
         each_row!(range, row => {
             let start = memory.at(row, 0);
             let (from, to) = search.groups::<L>(row);
             let mut i = range.lo[3];
             while i < range.hi[3] {
-                let mut end = i + 1;
-                if i >= from && i < to {
-                    end = i + L::N.cast_signed();
-                    // SAFETY: promised by the caller; what lies between `from` and `to` is made of whole groups.
-                    let values = unsafe { search.term.lanes::<L>(memory, start + i) };
-                    if !L::any(values.equal(wanted)) {
-                        i = end;
-                        continue;
-                    }
+                let in_groups = i >= from && i < to;
+                let end = match in_groups {
+                    true => i + L::N.cast_signed(),
+                    false if i < from => from.min(range.hi[3]),
+                    false => range.hi[3],
+                };
+                // SAFETY: promised by the caller; what lies between `from` and `to` is made of whole groups.
+                if in_groups && !L::any(unsafe { search.terms.lanes::<L>(memory, captured, start + i) }.equal(wanted)) {
+                    i = end;
+                    continue;
                 }
-                for k in i..end {
-                    let value: V = search.term.single(memory, [row[0], row[1], row[2], k]);
-                    if value == best {
-                        return Some((value, (start + k).unsigned_abs()));
-                    }
+                if let Some(k) = first_of::<V, C>(search.terms, row, (i, end), best) {
+                    return Some((best, (start + k).unsigned_abs()));
                 }
                 i = end;
             }
         });
         None
     }
+}
+
+/// The first of some points of a row with this value.
+#[inline(never)]
+fn first_of<V: Float, C: Steps>(
+    terms: &Terms<'_, V, C>,
+    row: [isize; 3],
+    (mut i, end): (isize, isize),
+    best: V,
+) -> Option<isize> {
+    let mut values = [V::zero(); WIDTH];
+    while i < end {
+        let values = &mut values[..(end - i).unsigned_abs().min(WIDTH)];
+        terms.anywhere(row, i, values);
+        if let Some(k) = values.iter().position(|value| *value == best) {
+            return Some(i + k.cast_signed());
+        }
+        i += values.len().cast_signed();
+    }
+    None
 }

@@ -3,12 +3,18 @@
 use super::blocks::{each_block, sum_of_blocks};
 use super::buffer::Buffer;
 use super::grid::{Grid, Region, each_row};
+use super::interpret::WIDTH;
+use super::kernel::{Kernel, ValuesOf};
 use super::keys::{Facts, OPERANDS};
 use super::lane::Vector;
 use super::level::Task;
-use super::memory::{Anywhere, Inside, Memory, Needed, Seeds, check_reads, inner};
-use super::program::{OUTPUTS, Program};
+use super::memory::{Memory, Place, Seeds, check_reads, inner};
+use super::points::{Point, partials, values};
+use super::program::{OUTPUTS, Plan, Program, each_output};
+use super::steps::{Captured, Results, Steps, execute, result};
 use crate::Float;
+use core::marker::PhantomData;
+use smallvec::SmallVec;
 
 /// One operand of a launch.
 #[derive(Debug)]
@@ -30,7 +36,8 @@ pub enum Operand<'a, V> {
 /// When an operand has not as many elements as the grid, or is read beyond it; when an operand is read or written that is not
 /// among them; and when there are too many.
 #[track_caller]
-pub(super) fn memory<'m, V: Float, P: Program>(
+pub(super) fn memory<'m, V: Float>(
+    plan: &Plan,
     grid: &Grid,
     operands: impl Iterator<Item = Operand<'m, V>>,
 ) -> (Memory<V>, bool) {
@@ -52,7 +59,7 @@ pub(super) fn memory<'m, V: Float, P: Program>(
             Operand::Update(buffer) => {
                 fits(buffer);
                 assert!(
-                    !Facts::has(P::LEAVES.beside, k),
+                    !Facts::has(plan.leaves.beside, k),
                     "a view that is read beside the point is not written in place"
                 );
                 memory.new[k] = buffer.start_mut();
@@ -68,24 +75,22 @@ pub(super) fn memory<'m, V: Float, P: Program>(
             }
         }
     }
-    let expected = if P::WRITES { P::EXPRESSIONS } else { 0 };
+    let expected = if plan.writes { plan.expressions } else { 0 };
     assert!(
-        P::IN_ORDER && written == expected,
+        plan.in_order && written == expected,
         "one expression for each operand that is written, each before its value is used"
     );
-    // Those of the program itself are no leaves of it.
-    assert!(P::LEAVES.new == 0, "`new` is asked for what the launch does not write: that is not there");
-    assert!(!P::LEAVES.locals, "a temporary is used where it is not bound: it is not there");
+    // Those of the kernel itself are no leaves of it.
+    assert!(plan.leaves.new == 0, "`new` is asked for what the launch does not write: that is not there");
+    assert!(!plan.leaves.locals, "a temporary is used where it is not bound: it is not there");
     assert!(
-        P::LEAVES.views & !views == 0 && P::LEAVES.numbers & !numbers == 0,
+        plan.leaves.views & !views == 0 && plan.leaves.numbers & !numbers == 0,
         "a token of another launch is used, whose operand is not there"
     );
-    if P::WRITES {
-        for k in 0..P::EXPRESSIONS {
-            assert!(!memory.new[P::written(k)].is_null(), "operand {} is written, and cannot be", P::written(k));
-        }
+    for operand in plan.written {
+        assert!(!memory.new[*operand].is_null(), "operand {operand} is written, and cannot be");
     }
-    check_reads::<P>(grid);
+    check_reads(plan, grid);
     (memory, in_place)
 }
 
@@ -97,24 +102,26 @@ pub(super) fn memory<'m, V: Float, P: Program>(
 #[track_caller]
 pub fn run<'m, V: Float, P: Program>(program: &P, grid: &Grid, operands: impl Iterator<Item = Operand<'m, V>>) {
     assert!(P::WRITES, "a reduction writes to no operand");
-    let (memory, in_place) = memory::<V, P>(grid, operands);
+    let (memory, in_place) = memory::<V>(P::PLAN, grid, operands);
     if grid.range.is_empty() {
         return;
     }
-    let (memory, again) = (&memory, !in_place);
+    let (memory, kernel, again) = (&memory, &Kernel::of(program), !in_place);
+    let program = PhantomData::<P>;
     // SAFETY: checked above; outputs are borrowed exclusively, and only those that are updated are read as well, at the point itself.
     // Parts are disjoint, and each point writes at itself.
-    each_block(&grid.range, |part| unsafe { V::at_level(Fill { program, memory, part, again }) });
+    each_block(&grid.range, |part| unsafe { V::at_level(Fill { kernel, memory, part, again, program }) });
 }
 
 /// The loop of [`run`].
 ///
 /// To run it is safe if `memory` is fit for the range. Points are computed twice only if `again`.
-struct Fill<'a, V, P> {
-    program: &'a P,
+struct Fill<'a, V: 'static, P> {
+    kernel: &'a Kernel<V>,
     memory: &'a Memory<V>,
     part: &'a Region,
     again: bool,
+    program: PhantomData<P>,
 }
 
 impl<V: Float, P: Program> Task<V> for Fill<'_, V, P> {
@@ -122,26 +129,7 @@ impl<V: Float, P: Program> Task<V> for Fill<'_, V, P> {
     #[inline(always)]
     unsafe fn run<L: Vector<Number = V>>(self) {
         // SAFETY: promised by the caller.
-        unsafe { fill_rows::<V, L, P>(self.program, self.memory, self.part, self.again) }
-    }
-}
-
-/// The loop of [`total`].
-///
-/// To run it is safe if `memory` is fit for the range, and at the points of `inner` all reads are inside the views.
-struct AddUp<'a, V, T> {
-    term: &'a T,
-    memory: &'a Memory<V>,
-    inner: &'a Region,
-    part: &'a Region,
-}
-
-impl<V: Float, T: Term<V>> Task<V> for AddUp<'_, V, T> {
-    type Output = V;
-    #[inline(always)]
-    unsafe fn run<L: Vector<Number = V>>(self) -> V {
-        // SAFETY: promised by the caller.
-        unsafe { add_rows::<V, L, T>(self.term, self.memory, self.inner, self.part) }
+        unsafe { fill_rows::<V, L, P>(self.kernel, self.memory, self.part, self.again) }
     }
 }
 
@@ -150,16 +138,19 @@ impl<V: Float, T: Term<V>> Task<V> for AddUp<'_, V, T> {
 /// As [`Fill`].
 #[inline(always)]
 unsafe fn fill_rows<V: Float, L: Vector<Number = V>, P: Program>(
-    program: &P,
+    kernel: &Kernel<V>,
     memory: &Memory<V>,
     part: &Region,
     again: bool,
 ) {
-    let memory = &{ *memory }; // a copy that stores cannot touch, so that its fields stay in registers
-    let inner = inner(&P::LEAVES, memory.shape, part);
+    let (whole, captured) = (memory, &Captured::of::<ValuesOf<P>>(&kernel.constants));
+    let memory = &{ *whole }; // a copy that stores cannot touch, so that its fields stay in registers
+    let borders = P::PLAN.leaves.borders;
+    let inner = inner(&P::PLAN.leaves, memory.shape, part);
     let n = L::N.cast_signed();
+    let mut waiting = Unfilled { kernel, memory: whole, points: SmallVec::new() };
     each_row!(part, row => {
-        let inside = !P::LEAVES.borders || (0..3).all(|d| row[d] >= inner.lo[d] && row[d] < inner.hi[d]);
+        let inside = !borders || (0..3).all(|d| row[d] >= inner.lo[d] && row[d] < inner.hi[d]);
         let (first, end) = (part.lo[3], part.hi[3]);
         let (from, to) = if inside && inner.lo[3] < inner.hi[3] { (inner.lo[3], inner.hi[3]) } else { (end, end) };
         let start = memory.at(row, 0);
@@ -170,7 +161,7 @@ unsafe fn fill_rows<V: Float, L: Vector<Number = V>, P: Program>(
             if from + n <= to {
                 let mut i = from;
                 loop {
-                    group::<V, L, P>(program, memory, start + i);
+                    group::<V, L, P>(memory, captured, start + i);
                     done = i + n;
                     // One group as it falls, the others where no register lies across two cache lines, the last at the end.
                     let next = if again && i == from { aligned::<L>(start, from + 1) } else { done };
@@ -181,12 +172,18 @@ unsafe fn fill_rows<V: Float, L: Vector<Number = V>, P: Program>(
                     };
                 }
             }
+            if L::N > 1 && done < to {
+                fill_points::<V, P>(whole, kernel, start + done..start + to);
+                done = to;
+            }
             if first < from || done < end {
-                let rest = [first..from, done..end];
-                fill_points::<V, P>(program, memory, row, rest);
+                waiting.add(row, first..from);
+                waiting.add(row, done..end);
             }
         }
     });
+    // SAFETY: promised by the caller.
+    unsafe { waiting.finish() }
 }
 
 /// The first place from `i` on in the row that begins at `start` where a group of lanes is aligned as a buffer's first number is.
@@ -200,65 +197,156 @@ pub(super) fn aligned<L: Vector>(start: isize, i: isize) -> isize {
 ///
 /// The program reads inside the views at this place and the ones behind it, as many as there are lanes, which can be written.
 #[inline(always)]
-unsafe fn group<V: Float, L: Vector<Number = V>, P: Program>(program: &P, memory: &Memory<V>, at: isize) {
-    program.each::<L, _>(Inside(memory, at), &mut |k, value| {
-        let to = memory.new[P::written(k)].wrapping_offset(at);
-        // SAFETY: promised by the caller.
-        unsafe { value.store(to) }
-    });
-}
-
-/// Points one by one: those at borders, and the few that are left over at the end of a row.
-///
-/// # Safety
-///
-/// These points of the row can be written.
-#[inline(never)]
-unsafe fn fill_points<V: Float, P: Program>(
-    program: &P,
-    memory: &Memory<V>,
-    row: [isize; 3],
-    pieces: [core::ops::Range<isize>; 2],
-) {
-    for i in pieces.into_iter().flatten() {
-        let source = Anywhere(memory, [row[0], row[1], row[2], i]);
-        program.each::<V::Single, _>(source, &mut |k, value| {
-            let to = memory.new[P::written(k)].wrapping_offset(memory.at(row, i));
-            // SAFETY: promised by the caller.
-            unsafe { value.store(to) }
+unsafe fn group<V: Float, L: Vector<Number = V>, P: Program>(memory: &Memory<V>, captured: &Captured<V>, at: isize) {
+    // SAFETY: promised by the caller.
+    unsafe {
+        let mut results = Results::new();
+        execute::<ValuesOf<P>, L, false>(&Place::inside(memory, &Seeds::NONE, captured, at), &mut results);
+        // All reads come before all writes.
+        each_output!(K => {
+            if let Some(result) = const { result::<ValuesOf<P>>(K) } {
+                let to = memory.new[const { P::PLAN.output(K) }].wrapping_offset(at);
+                results.number(result).store(to);
+            }
         });
     }
 }
 
-/// What is added up over the points of a range.
-pub(super) trait Term<V: Float>: Sync {
-    /// The leaves that it reads.
-    const LEAVES: Facts;
+/// Points one by one that read inside the views: the few that are left over at the end of a row.
+///
+/// # Safety
+///
+/// These places can be written.
+#[inline(never)]
+unsafe fn fill_points<V: Float, P: Program>(memory: &Memory<V>, kernel: &Kernel<V>, places: core::ops::Range<isize>) {
+    let captured = Captured::of::<ValuesOf<P>>(&kernel.constants);
+    for at in places {
+        // SAFETY: promised by the caller.
+        unsafe { group::<V, V::Single, P>(memory, &captured, at) }
+    }
+}
+
+/// Points at borders that are not yet written.
+struct Unfilled<'a, V: 'static> {
+    kernel: &'a Kernel<V>,
+    memory: &'a Memory<V>,
+    points: SmallVec<[Point; WIDTH]>,
+}
+
+impl<V: Float> Unfilled<'_, V> {
+    /// # Safety
+    ///
+    /// These points of the row can be written, and nobody else uses them until [`finish`](Self::finish) has been called.
+    #[inline(never)]
+    unsafe fn add(&mut self, row: [isize; 3], elements: core::ops::Range<isize>) {
+        for i in elements {
+            self.points.push([row[0], row[1], row[2], i]);
+            if self.points.len() == WIDTH {
+                // SAFETY: promised by the caller.
+                unsafe { self.finish() }
+            }
+        }
+    }
+
+    /// # Safety
+    ///
+    /// As [`add`](Self::add).
+    #[inline(never)]
+    unsafe fn finish(&mut self) {
+        if self.points.is_empty() {
+            return;
+        }
+        let (memory, written) = (self.memory, self.kernel.plan().written);
+        let mut found = [[V::zero(); WIDTH]; OUTPUTS];
+        values(self.kernel, memory, &self.points, |k, values| found[k][..values.len()].copy_from_slice(values));
+        for (found, operand) in found.iter().zip(written) {
+            for (value, point) in found.iter().zip(&self.points) {
+                // SAFETY: promised by the caller.
+                unsafe { *memory.new[*operand].offset(memory.at([point[0], point[1], point[2]], point[3])) = *value }
+            }
+        }
+        self.points.clear();
+    }
+}
+
+/// What is added up, or compared, over the points of a range: the values of a kernel with one expression, or a partial times the seeds.
+///
+/// To ask for terms is safe if `memory` is fit for the range.
+pub(super) struct Terms<'a, V: 'static, C> {
+    pub(super) kernel: &'a Kernel<V>,
+    pub(super) memory: &'a Memory<V>,
+    pub(super) seeds: &'a Seeds<V>,
+    pub(super) range: &'a Region,
+    /// The leaf whose partial it is; else it is the value.
+    pub(super) partial: Option<usize>,
+    pub(super) steps: PhantomData<C>,
+}
+
+/// Where the result of these steps is, a partial's or a value's.
+pub(super) const fn place_of<C: Steps>() -> usize {
+    match result::<C>(0) {
+        Some(place) => place,
+        None => panic!("there is a result"),
+    }
+}
+
+impl<V: Float, C: Steps> Terms<'_, V, C> {
+    /// The points of the range that read inside the views.
+    pub(super) fn inner(&self) -> Region {
+        inner(&self.kernel.plan().leaves, self.memory.shape, self.range)
+    }
+
     /// The terms at a place and the ones behind it.
     ///
     /// # Safety
     ///
     /// All reads there are inside the views.
-    unsafe fn lanes<L: Vector<Number = V>>(&self, memory: &Memory<V>, at: isize) -> L;
-    /// The term at a point.
-    fn single(&self, memory: &Memory<V>, point: [isize; 4]) -> V;
-}
-
-/// The value of a program with one expression.
-pub(super) struct Value<'a, P>(pub(super) &'a P);
-impl<V: Float, P: Program> Term<V> for Value<'_, P> {
-    const LEAVES: Facts = P::LEAVES;
     #[inline(always)]
-    unsafe fn lanes<L: Vector<Number = V>>(&self, memory: &Memory<V>, at: isize) -> L {
-        let mut found = L::zero();
-        self.0.each::<L, _>(Inside(memory, at), &mut |_, value| found = value);
-        found
+    pub(super) unsafe fn lanes<L: Vector<Number = V>>(
+        &self,
+        memory: &Memory<V>,
+        captured: &Captured<V>,
+        at: isize,
+    ) -> L {
+        let mut results = Results::new();
+        // SAFETY: promised by the caller.
+        unsafe {
+            execute::<C, L, false>(&Place::inside(memory, self.seeds, captured, at), &mut results);
+            results.number(const { place_of::<C>() })
+        }
     }
+
+    /// The terms at the first places, as many as there are in `to`.
+    ///
+    /// # Safety
+    ///
+    /// All reads there are inside the views.
     #[inline(never)]
-    fn single(&self, memory: &Memory<V>, point: [isize; 4]) -> V {
-        let mut found = <V::Single as super::lane::Lane>::zero();
-        self.0.each::<V::Single, _>(Anywhere(memory, point), &mut |_, value| found = value);
-        number(found)
+    pub(super) unsafe fn singles(&self, at: isize, to: &mut [V]) {
+        let captured = Captured::of::<C>(&self.kernel.constants);
+        for (to, at) in to.iter_mut().zip(at..) {
+            // SAFETY: promised by the caller; it is one number.
+            unsafe { self.lanes::<V::Single>(self.memory, &captured, at).store(to) }
+        }
+    }
+
+    /// The terms at some points of a row from `i` on, wherever they read.
+    #[inline(never)]
+    pub(super) fn anywhere(&self, row: [isize; 3], i: isize, to: &mut [V]) {
+        for (k, to) in to.chunks_mut(WIDTH).enumerate() {
+            let first = i + (k * WIDTH).cast_signed();
+            let points: SmallVec<[Point; WIDTH]> =
+                (first..first + to.len().cast_signed()).map(|i| [row[0], row[1], row[2], i]).collect();
+            match self.partial {
+                None => values(self.kernel, self.memory, &points, |_, values| to.copy_from_slice(values)),
+                Some(n) => {
+                    let seed = |k: usize, point: Point| {
+                        self.seeds.at(k, self.memory.at([point[0], point[1], point[2]], point[3]))
+                    };
+                    partials(self.kernel, n, self.memory, seed, &points, |terms| to.copy_from_slice(terms));
+                }
+            }
+        }
     }
 }
 
@@ -270,52 +358,50 @@ pub(super) fn number<V: Float>(lane: V::Single) -> V {
     number
 }
 
-/// The partial of a program for leaf `N`, a number that all points share, times the seeds.
-pub(super) struct Slope<'a, V, P, const N: usize, const CARE: bool>(pub(super) &'a P, pub(super) Seeds<V>);
-impl<V: Float, P: Program, const N: usize, const CARE: bool> Term<V> for Slope<'_, V, P, N, CARE> {
-    const LEAVES: Facts = P::LEAVES;
-    #[inline(always)]
-    unsafe fn lanes<L: Vector<Number = V>>(&self, memory: &Memory<V>, at: isize) -> L {
-        // SAFETY: promised by the caller.
-        let seeds: [L; OUTPUTS] = unsafe { self.1.at::<L, P>(at) };
-        self.0.partial::<N, CARE, L, _>(Needed::<P, _>::of(Inside(memory, at)), &seeds).number()
-    }
-    #[inline(never)]
-    fn single(&self, memory: &Memory<V>, point: [isize; 4]) -> V {
-        let at = memory.at([point[0], point[1], point[2]], point[3]);
-        // SAFETY: the point is in the range, and the outputs' adjoints have all its elements.
-        let seeds = unsafe { self.1.at::<V::Single, P>(at) };
-        number(self.0.partial::<N, CARE, V::Single, _>(Needed::<P, _>::of(Anywhere(memory, point)), &seeds).number())
-    }
-}
-
 /// Partial sums: every level adds the same numbers in the same order.
 const SUMS: usize = 16;
 /// Points of a row whose sum is formed apart.
 pub(super) const CHUNK: isize = 4096;
 
-/// Adds up a term over the range.
+/// Adds up terms over a part of their range.
 ///
 /// # Safety
 ///
-/// `memory` is fit for the range.
-pub(super) unsafe fn total<V: Float, T: Term<V>>(term: &T, memory: &Memory<V>, range: &Region) -> V {
-    let inner = inner(&T::LEAVES, memory.shape, range);
+/// `terms` are fit for their range.
+pub(super) unsafe fn sum_of_terms<V: Float, C: Steps>(terms: &Terms<'_, V, C>, part: &Region) -> V {
+    let inner = &terms.inner();
     // SAFETY: promised by the caller.
-    sum_of_blocks(range, |part| unsafe { V::at_level(AddUp { term, memory, inner: &inner, part }) })
+    unsafe { V::at_level(AddUp { terms, inner, part }) }
+}
+
+/// The loop of [`sum_of_terms`].
+///
+/// To run it is safe if the terms are fit for their range, and at the points of `inner` all reads are inside the views.
+struct AddUp<'a, 't, V: 'static, C> {
+    terms: &'a Terms<'t, V, C>,
+    inner: &'a Region,
+    part: &'a Region,
+}
+
+impl<V: Float, C: Steps> Task<V> for AddUp<'_, '_, V, C> {
+    type Output = V;
+    #[inline(always)]
+    unsafe fn run<L: Vector<Number = V>>(self) -> V {
+        // SAFETY: promised by the caller.
+        unsafe { add_rows::<V, L, C>(self.terms, self.inner, self.part) }
+    }
 }
 
 /// # Safety
 ///
-/// As [`total`]; at the points of `inner` all reads are inside the views.
+/// As [`AddUp`].
 #[inline(always)]
-unsafe fn add_rows<V: Float, L: Vector<Number = V>, T: Term<V>>(
-    term: &T,
-    memory: &Memory<V>,
+unsafe fn add_rows<V: Float, L: Vector<Number = V>, C: Steps>(
+    terms: &Terms<'_, V, C>,
     inner: &Region,
     part: &Region,
 ) -> V {
-    let memory = &{ *memory };
+    let (memory, captured) = (&{ *terms.memory }, &Captured::of::<C>(&terms.kernel.constants));
     let mut total = V::zero();
     each_row!(part, row => {
         let inside = (0..3).all(|d| row[d] >= inner.lo[d] && row[d] < inner.hi[d]);
@@ -324,7 +410,7 @@ unsafe fn add_rows<V: Float, L: Vector<Number = V>, T: Term<V>>(
         while from < part.hi[3] {
             let to = (from + CHUNK).min(part.hi[3]);
             // SAFETY: promised by the caller.
-            total += unsafe { add_chunk::<V, L, T>(term, memory, row, (from, to), bounds) };
+            total += unsafe { add_chunk::<V, L, C>(terms, memory, captured, row, (from, to), bounds) };
             from = to;
         }
     });
@@ -335,9 +421,10 @@ unsafe fn add_rows<V: Float, L: Vector<Number = V>, T: Term<V>>(
 ///
 /// As [`add_rows`], for the points of a row; those between the bounds read inside the views.
 #[inline(always)]
-unsafe fn add_chunk<V: Float, L: Vector<Number = V>, T: Term<V>>(
-    term: &T,
+unsafe fn add_chunk<V: Float, L: Vector<Number = V>, C: Steps>(
+    terms: &Terms<'_, V, C>,
     memory: &Memory<V>,
+    captured: &Captured<V>,
     row: [isize; 3],
     (from, to): (isize, isize),
     bounds: (isize, isize),
@@ -349,20 +436,20 @@ unsafe fn add_chunk<V: Float, L: Vector<Number = V>, T: Term<V>>(
     while i + all <= to {
         let inside = i >= bounds.0 && i + all <= bounds.1;
         if !inside {
-            (0..all).for_each(|k| single[k.unsigned_abs()] = term.single(memory, [row[0], row[1], row[2], i + k]));
+            terms.anywhere(row, i, &mut single);
         }
         let mut k = 0;
         while k < SUMS / L::N {
             let skip = k * L::N;
             // SAFETY: promised by the caller; `single` has as many numbers.
-            let terms: L = unsafe {
+            let found: L = unsafe {
                 if inside {
-                    term.lanes::<L>(memory, start + i + skip.cast_signed())
+                    terms.lanes::<L>(memory, captured, start + i + skip.cast_signed())
                 } else {
                     L::load(&raw const single[skip])
                 }
             };
-            sums[k] = sums[k] + terms;
+            sums[k] = sums[k] + found;
             k += 1;
         }
         i += all;
@@ -373,8 +460,18 @@ unsafe fn add_chunk<V: Float, L: Vector<Number = V>, T: Term<V>>(
         unsafe { sums[k].store(&raw mut single[k * L::N]) };
         k += 1;
     }
-    for (sum, i) in single.iter_mut().zip(i..to) {
-        *sum += term.single(memory, [row[0], row[1], row[2], i]);
+    if i < to {
+        let mut rest = [V::zero(); SUMS];
+        let rest = &mut rest[..(to - i).unsigned_abs()];
+        if i >= bounds.0 && to <= bounds.1 {
+            // SAFETY: these points read inside the views.
+            unsafe { terms.singles(start + i, rest) }
+        } else {
+            terms.anywhere(row, i, rest);
+        }
+        for (sum, term) in single.iter_mut().zip(rest) {
+            *sum += *term;
+        }
     }
     let mut step = SUMS / 2;
     while step > 0 {
@@ -396,7 +493,19 @@ unsafe fn add_chunk<V: Float, L: Vector<Number = V>, T: Term<V>>(
 #[track_caller]
 pub fn sum<'m, V: Float, P: Program>(program: &P, grid: &Grid, operands: impl Iterator<Item = Operand<'m, V>>) -> V {
     assert!(!P::WRITES, "a reduction has one expression, which is not written");
-    let (memory, _) = memory::<V, P>(grid, operands);
+    let (memory, _) = memory::<V>(P::PLAN, grid, operands);
+    let kernel = &Kernel::of(program);
+    let seeds = Seeds::NONE;
+    let terms = values_of::<V, P>(kernel, (&memory, &seeds), &grid.range);
     // SAFETY: checked above.
-    unsafe { total::<V, _>(&Value(program), &memory, &grid.range) }
+    sum_of_blocks(&grid.range, |part| unsafe { sum_of_terms(&terms, part) })
+}
+
+/// The values of a reduction.
+pub(super) fn values_of<'a, V: Float, P: Program>(
+    kernel: &'a Kernel<V>,
+    (memory, seeds): (&'a Memory<V>, &'a Seeds<V>),
+    range: &'a Region,
+) -> Terms<'a, V, ValuesOf<P>> {
+    Terms { kernel, memory, seeds, range, partial: None, steps: PhantomData }
 }

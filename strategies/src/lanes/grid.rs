@@ -19,6 +19,9 @@ pub(super) struct Region {
 }
 
 impl Region {
+    /// Without points.
+    pub(super) const NONE: Self = Self { lo: [0; 4], hi: [0; 4] };
+
     pub(super) fn is_empty(&self) -> bool {
         (0..4).any(|d| self.lo[d] >= self.hi[d])
     }

@@ -135,7 +135,7 @@ impl Key {
         self.0 >> 24 == 0 && self.0 & 0xFFFF != 0x8888
     }
 
-    const fn is(self, other: Self) -> bool {
+    pub(super) const fn is(self, other: Self) -> bool {
         self.0 == other.0
     }
 }

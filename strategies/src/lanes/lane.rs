@@ -1,6 +1,5 @@
 //! What a kernel is evaluated over: one number, or several in a register.
 
-use super::text::Call;
 use crate::Float;
 use core::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -46,18 +45,9 @@ pub trait Lane:
     /// `yes` where the mask says yes, else `no`.
     #[must_use]
     fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
-    /// A function of numbers, which has this name.
-    #[must_use]
-    fn map(self, call: Call, f: impl Fn(Self::Number) -> Self::Number) -> Self;
     /// A function of two numbers.
     #[must_use]
-    fn map2(self, other: Self, call: Call, f: impl Fn(Self::Number, Self::Number) -> Self::Number) -> Self;
-
-    /// Whether self is NaN.
-    #[inline(always)]
-    fn is_nan(self) -> Self::Mask {
-        Self::differ(self, self)
-    }
+    fn map2(self, other: Self, f: impl Fn(Self::Number, Self::Number) -> Self::Number) -> Self;
     /// Where they are not equal.
     fn differ(self, other: Self) -> Self::Mask;
 
@@ -78,13 +68,6 @@ pub trait Lane:
     #[must_use]
     fn nothing() -> Self {
         Self::splat(Self::Number::from_f64(-0.0))
-    }
-    /// self·other, where zero times anything is zero, infinities and NaN included.
-    #[inline(always)]
-    #[must_use]
-    fn times(self, other: Self) -> Self {
-        let nought = Self::either(self.equal(Self::zero()), other.equal(Self::zero()));
-        Self::select(nought, Self::zero(), self * other)
     }
 }
 
@@ -143,9 +126,7 @@ macro_rules! single {
             #[inline(always)]
             fn select(mask: bool, yes: $t, no: $t) -> $t { if mask { yes } else { no } }
             #[inline(always)]
-            fn map(self, _: Call, f: impl Fn($t) -> $t) -> $t { f(self) }
-            #[inline(always)]
-            fn map2(self, other: $t, _: Call, f: impl Fn($t, $t) -> $t) -> $t { f(self, other) }
+            fn map2(self, other: $t, f: impl Fn($t, $t) -> $t) -> $t { f(self, other) }
         }
         impl Vector for $t {
             const N: usize = 1;

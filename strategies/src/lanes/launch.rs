@@ -2,13 +2,15 @@
 
 use super::buffer::Buffer;
 use super::grid::Grid;
+use super::kernel::Kernel;
 use super::keys::{Facts, Kind, OPERANDS};
-use super::program::{OUTPUTS, Program};
-use super::reverse::{
-    Adjoint, BackOperand, Seed, constant_slope, reaches_all, reverse, takes_uniform, tangent, works_in_place,
-};
+use super::memory::Memory;
+use super::points::{constant_slope, tangent};
+use super::program::{OUTPUTS, Plan, Program};
+use super::reverse::{Adjoint, BackOperand, Seed, check_needs, reaches_all, reverse};
 use super::shadow::{Shadow, Shadows, copy_outside};
 use crate::{Float, SweepError};
+use core::ptr;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -138,26 +140,31 @@ impl<V: Float> Kept<V> {
     }
 }
 
-/// A launch of one program.
-pub struct Recorded<V, P> {
-    program: P,
+/// A launch of a kernel.
+#[derive(Debug)]
+pub struct Recorded<V: 'static> {
+    kernel: Kernel<V>,
     grid: Grid,
     operands: SmallVec<[Kept<V>; 2]>,
 }
 
-impl<V: Float, P: Program> Recorded<V, P> {
+impl<V: Float> Recorded<V> {
     /// A launch with these operands.
     #[must_use]
-    pub fn new(program: P, grid: Grid, operands: impl IntoIterator<Item = Kept<V>>) -> Self {
-        Self { program, grid, operands: operands.into_iter().collect() }
+    pub fn new<P: Program>(program: &P, grid: Grid, operands: impl IntoIterator<Item = Kept<V>>) -> Self {
+        Self { kernel: Kernel::of(program), grid, operands: operands.into_iter().collect() }
+    }
+
+    fn plan(&self) -> &'static Plan {
+        self.kernel.plan()
     }
 
     /// The adjoints of the outputs, taken out of their shadows; for a reduction its result's adjoint. `None` if all are 0.
     fn seeds(&self, outputs: &[V], shadows: &mut Shadows<V>) -> Option<SmallVec<[Shadow<V>; OUTPUTS]>> {
         let mut seeds: SmallVec<[Shadow<V>; OUTPUTS]> = SmallVec::new();
-        if P::WRITES {
-            for k in 0..P::EXPRESSIONS {
-                let after = self.operands[P::written(k)].after.expect("it is written");
+        if self.plan().writes {
+            for k in 0..self.plan().expressions {
+                let after = self.operands[self.plan().written[k]].after.expect("it is written");
                 seeds.push(shadows.take(after));
             }
         } else {
@@ -168,8 +175,8 @@ impl<V: Float, P: Program> Recorded<V, P> {
     }
 
     /// Which output operand `a` is.
-    fn output(a: usize) -> Option<usize> {
-        (0..P::EXPRESSIONS).find(|k| P::WRITES && P::written(*k) == a)
+    fn output(&self, a: usize) -> Option<usize> {
+        self.plan().written.iter().position(|written| *written == a)
     }
 }
 
@@ -181,19 +188,19 @@ enum Target<V> {
     Replace(Buffer<V>),
 }
 
-impl<V: Float, P: Program> Launch<V> for Recorded<V, P> {
+impl<V: Float> Launch<V> for Recorded<V> {
     fn reverse(&self, outputs: &[V], inputs: &mut [V], shadows: &mut Shadows<V>) -> Result<(), SweepError> {
         let Some(mut seeds) = self.seeds(outputs, shadows) else { return Ok(()) };
         let length = self.grid.elements();
         if let ([operand], [Shadow::Uniform(seed)]) = (&*self.operands, &*seeds)
-            && !P::WRITES
+            && !self.plan().writes
             && self.grid.is_all()
-            && let Some(slope) = constant_slope::<V, P>(&self.program, *seed)
+            && let Some(slope) = constant_slope(&self.kernel, *seed)
         {
             shadows.add_everywhere(operand.before, slope);
             return Ok(());
         }
-        if P::WRITES && !takes_uniform::<P>() {
+        if self.plan().writes && self.plan().all_dense() {
             for seed in &mut seeds {
                 let dense = shadows.dense(core::mem::take(seed), length);
                 *seed = Shadow::Dense(dense);
@@ -227,24 +234,27 @@ impl<V: Float, P: Program> Launch<V> for Recorded<V, P> {
         views: &[Option<&Buffer<V>>],
         results: &mut [Buffer<V>],
     ) -> Result<(), SweepError> {
-        let mut numbers = [V::zero(); OPERANDS];
-        for (number, kept) in numbers.iter_mut().zip(&self.operands) {
-            *number = kept.number.map_or_else(V::zero, |(_, input)| inputs[input]);
+        let (mut memory, mut tangents) = (Memory::new(&self.grid), Memory::new(&self.grid));
+        let fits = |buffer: &Buffer<V>| assert_eq!(buffer.len(), self.grid.elements(), "a tangent for each element");
+        for (a, kept) in self.operands.iter().enumerate() {
+            views[a].into_iter().for_each(fits);
+            memory.values[a] = kept.values.as_deref().map_or(ptr::null(), Buffer::start);
+            memory.new[a] = kept.new.as_deref().map_or(ptr::null_mut(), |new| new.start().cast_mut());
+            memory.numbers[a] = kept.number.map_or_else(V::zero, |(number, _)| number);
+            tangents.values[a] = views[a].map_or(ptr::null(), Buffer::start);
+            tangents.numbers[a] = kept.number.map_or_else(V::zero, |(_, input)| inputs[input]);
         }
-        let operands: SmallVec<[BackOperand<'_, V>; OPERANDS]> = self.operands.iter().map(Kept::for_partials).collect();
-        if !P::WRITES {
-            outputs[0] +=
-                tangent::<V, P>(&self.program, &self.grid, &operands, views, &numbers, 0, &mut Buffer::zeros(0));
-            return Ok(());
-        }
-        for k in 0..P::EXPRESSIONS {
-            // Results are in the order of the operands, as expressions are.
-            let result = &mut results[k];
-            match views[P::written(k)] {
+        check_needs(self.plan(), &memory);
+        // Results are in the order of the operands, as expressions are.
+        for (result, a) in results.iter_mut().zip(self.plan().written) {
+            match views[*a] {
                 Some(tangents) => copy_outside(&self.grid, tangents, result),
                 None => self.grid.outside(|piece| result[piece].fill(V::zero())),
             }
-            tangent::<V, P>(&self.program, &self.grid, &operands, views, &numbers, k, result);
+        }
+        let sum = tangent(&self.kernel, &self.grid, &memory, &tangents, results);
+        if !self.plan().writes {
+            outputs[0] += sum;
         }
         Ok(())
     }
@@ -253,16 +263,17 @@ impl<V: Float, P: Program> Launch<V> for Recorded<V, P> {
         let alone = |buffer: &Arc<Buffer<V>>| if Arc::strong_count(buffer) == 1 { buffer.bytes() } else { 0 };
         let kept = self.operands.iter().flat_map(|kept| kept.values.iter().chain(&kept.new));
         let spilled = if self.operands.spilled() { self.operands.len() * size_of::<Kept<V>>() } else { 0 };
+        let constants = &self.kernel.constants;
+        let spilled = spilled + if constants.spilled() { constants.capacity() * size_of::<V>() } else { 0 };
         (kept.map(alone).sum(), size_of::<Self>() + spilled)
     }
 
     fn inspect(&self) -> Inspection {
-        let reads = |a: usize| {
-            let here = |k: &usize| P::USED.get(*k).kind() == Kind::Read && P::USED.get(*k).operand() == a;
-            (0..P::USED.len()).filter(here).count()
-        };
+        let used = &self.plan().scripts.used;
+        let keys = || (0..used.len()).map(|k| used.get(k));
+        let reads = |a: usize| keys().filter(|key| key.kind() == Kind::Read && key.operand() == a).count();
         let conflicting = |a: usize| if reads(a) > 1 { reads(a) } else { 0 };
-        let slopes = (0..P::USED.len()).filter(|k| P::USED.get(*k).kind() == Kind::Number).count();
+        let slopes = keys().filter(|key| key.kind() == Kind::Number).count();
         let gathers = usize::from((0..self.operands.len()).any(|a| reads(a) > 0));
         Inspection {
             conflicting_reads: (0..self.operands.len()).map(conflicting).collect(),
@@ -272,7 +283,7 @@ impl<V: Float, P: Program> Launch<V> for Recorded<V, P> {
     }
 }
 
-impl<V: Float, P: Program> Recorded<V, P> {
+impl<V: Float> Recorded<V> {
     /// Where the contributions for operand `a` go. Views that are written get a buffer beside the one with the adjoints of what is
     /// written, unless an element's adjoint depends on that element's alone.
     fn target(
@@ -283,16 +294,16 @@ impl<V: Float, P: Program> Recorded<V, P> {
         shadows: &mut Shadows<V>,
     ) -> Target<V> {
         let (kept, length) = (&self.operands[a], self.grid.elements());
-        if kept.before == 0 || !Facts::has(P::PARTIALS.views, a) {
+        if kept.before == 0 || !Facts::has(self.plan().partials.views, a) {
             return Target::None;
         }
-        if let Some(k) = Self::output(a) {
+        if let Some(k) = self.output(a) {
             if kept.after != Some(kept.before) {
                 // Copies of the view from before the launch have adjoints of their own.
                 let shadow = shadows.take(kept.before);
                 return Target::Add(shadows.dense(shadow, length));
             }
-            if works_in_place::<P>() && matches!(seeds[k], Shadow::Dense(_)) {
+            if self.plan().is_local() && matches!(seeds[k], Shadow::Dense(_)) {
                 in_place[k] = true;
                 let Shadow::Dense(buffer) = core::mem::take(&mut seeds[k]) else { unreachable!("asked above") };
                 return Target::Replace(buffer);
@@ -306,7 +317,7 @@ impl<V: Float, P: Program> Recorded<V, P> {
             return Target::Replace(buffer);
         }
         match shadows.take(kept.before) {
-            Shadow::Unset if reaches_all::<P>(&self.grid) => Target::Store(shadows.any(length)),
+            Shadow::Unset if reaches_all(self.plan(), &self.grid) => Target::Store(shadows.any(length)),
             // Of operands that are the same view, the later ones find nothing there, and are added in the end.
             shadow => Target::Add(shadows.dense(shadow, length)),
         }
@@ -329,7 +340,7 @@ impl<V: Float, P: Program> Recorded<V, P> {
             Shadow::Uniform(seed) => Seed::Uniform(*seed),
             Shadow::Dense(buffer) => Seed::Dense(buffer),
         });
-        reverse::<V, P>(&self.program, &self.grid, operands, seeds)
+        reverse(&self.kernel, &self.grid, operands, seeds)
     }
 
     /// Puts the shadows back.
@@ -356,12 +367,12 @@ impl<V: Float, P: Program> Recorded<V, P> {
             }
         }
         for (k, seed) in seeds.into_iter().enumerate() {
-            if in_place[k] || !P::WRITES {
+            if in_place[k] || !self.plan().writes {
                 continue;
             }
-            let (a, kept) = (P::written(k), &self.operands[P::written(k)]);
+            let (a, kept) = (self.plan().written[k], &self.operands[self.plan().written[k]]);
             let forked = kept.after != Some(kept.before);
-            if kept.before == 0 || self.grid.is_all() || !forked && Facts::has(P::PARTIALS.views, a) {
+            if kept.before == 0 || self.grid.is_all() || !forked && Facts::has(self.plan().partials.views, a) {
                 // What lies outside the range is passive, or there is nothing, or it has been copied.
                 shadows.recycle(seed);
             } else if forked {

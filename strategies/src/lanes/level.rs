@@ -1,6 +1,7 @@
 //! Instruction sets, chosen when a program runs.
 
 use super::lane::Vector;
+use super::rule::{Rule, Scalar};
 use core::sync::atomic::{AtomicU8, Ordering};
 
 /// What the loops of kernels are compiled for. Results are the same, bit for bit, at every level.
@@ -79,10 +80,15 @@ pub trait Task<V> {
 }
 
 /// The registers of a number type. Lanes exist inside tasks only, so nobody can use registers that the machine does not have.
-pub trait Registers: Sized {
+pub trait Registers: Sized + 'static {
     /// One number.
     #[allow(private_bounds, reason = "a sealed trait")]
     type Single: Vector<Number = Self>;
+    /// 0.
+    const ZERO: Self;
+    /// A rule over this number.
+    #[doc(hidden)]
+    fn scalar(rule: &'static Rule) -> &'static Scalar<Self>;
     /// Runs a task in the registers of the present level.
     ///
     /// # Safety
@@ -92,11 +98,16 @@ pub trait Registers: Sized {
     unsafe fn at_level<T: Task<Self>>(task: T) -> T::Output;
 }
 
-/// Implements [`Registers`] from rows `number: lanes of 512 bits, lanes of 256 bits;`.
+/// Implements [`Registers`] from rows `number: its part of a rule, lanes of 512 bits, lanes of 256 bits;`.
 macro_rules! registers {
-    ($($number:ty: $wide:ident, $middle:ident;)*) => { $(
+    ($($number:ty: $scalar:ident, $wide:ident, $middle:ident;)*) => { $(
         impl Registers for $number {
             type Single = Self;
+            const ZERO: Self = 0.0;
+            #[inline(always)]
+            fn scalar(rule: &'static Rule) -> &'static Scalar<Self> {
+                &rule.$scalar
+            }
             #[inline]
             unsafe fn at_level<T: Task<Self>>(task: T) -> T::Output {
                 #[cfg(target_arch = "x86_64")]
@@ -126,8 +137,8 @@ macro_rules! registers {
     )* };
 }
 registers! {
-    f64: Eight64, Four64;
-    f32: Sixteen32, Eight32;
+    f64: double, Eight64, Four64;
+    f32: single, Sixteen32, Eight32;
 }
 
 /// Something that works on whole numbers or bytes, and is compiled for each level. Its method is to be inlined, with all that it

@@ -2,11 +2,10 @@
 
 use super::grid::{Grid, Region};
 use super::keys::{Border, Facts, Key, Keys, Kind, OPERANDS};
-use super::lane::{Lane, Vector};
-use super::program::{OUTPUTS, Program};
-use super::tree::{Leaf, Source};
+use super::lane::Vector;
+use super::program::{OUTPUTS, Plan};
+use super::steps::Captured;
 use crate::Float;
-use core::marker::PhantomData;
 use core::ptr;
 
 /// Where the operands of a launch lie.
@@ -47,113 +46,103 @@ impl<V: Float> Memory<V> {
         row[0] * self.strides[0] + row[1] * self.strides[1] + row[2] * self.strides[2] + i
     }
 
-    /// How far a read is from the point.
+    /// How far elements at these shifts are away.
     #[inline(always)]
-    pub(super) fn offset(&self, key: Key) -> isize {
-        key.shift(0) * self.strides[0] + key.shift(1) * self.strides[1] + key.shift(2) * self.strides[2] + key.shift(3)
+    pub(super) fn shifted(&self, shift: [isize; 4]) -> isize {
+        shift[0] * self.strides[0] + shift[1] * self.strides[1] + shift[2] * self.strides[2] + shift[3]
     }
 }
 
-/// Reads in memory around a place, all inside the views.
+/// A place, from which a script reads.
 #[derive(Clone, Copy)]
-pub(super) struct Inside<'m, V>(pub(super) &'m Memory<V>, pub(super) isize);
-
-impl<V: Float, L: Vector<Number = V>> Source<L> for Inside<'_, V> {
-    #[inline(always)]
-    fn read<K: Leaf>(self) -> L {
-        let from = self.0.values[K::KEY.operand()].wrapping_offset(self.1 + self.0.offset(K::KEY));
-        // SAFETY: whoever makes this has checked that all reads of the program at this place, and at the places of the other lanes,
-        // lie in the operand's buffer or in its margin.
-        unsafe { L::load(from) }
-    }
-    #[inline(always)]
-    fn number(self, operand: usize) -> L {
-        L::splat(self.0.numbers[operand])
-    }
-    #[inline(always)]
-    fn new<K: Leaf>(self) -> L {
-        // SAFETY: as above.
-        unsafe { L::load(self.0.new[K::KEY.operand()].wrapping_offset(self.1)) }
-    }
-    #[inline(always)]
-    fn local(self, _: usize) -> L {
-        unreachable!("temporaries are bound where they are used")
-    }
+pub(super) struct Place<'m, V> {
+    pub(super) memory: &'m Memory<V>,
+    pub(super) seeds: &'m Seeds<V>,
+    pub(super) captured: &'m Captured<V>,
+    /// The place among the elements.
+    pub(super) at: isize,
+    /// In masked scripts the coordinates of the place, and the points whose adjoints count.
+    pub(super) row: [isize; 3],
+    pub(super) i: isize,
+    pub(super) range: &'m Region,
 }
 
-/// Reads at one point, which may lie outside the views.
-#[derive(Clone, Copy)]
-pub(super) struct Anywhere<'m, V>(pub(super) &'m Memory<V>, pub(super) [isize; 4]);
+impl<'m, V: Float> Place<'m, V> {
+    /// A place for scripts that are not masked.
+    #[inline(always)]
+    pub(super) fn inside(memory: &'m Memory<V>, seeds: &'m Seeds<V>, captured: &'m Captured<V>, at: isize) -> Self {
+        Self { memory, seeds, captured, at, row: [0; 3], i: 0, range: &Region::NONE }
+    }
 
-impl<V: Float> Anywhere<'_, V> {
-    /// The number that this read gives.
-    pub(super) fn number_at(self, key: Key) -> V {
-        let memory = self.0;
-        let mut at = 0;
-        for d in 0..4 {
-            let (mut i, length) = (self.1[d] + key.shift(d), memory.shape[d]);
-            if i < 0 || i >= length {
-                match key.border() {
-                    Border::Inside | Border::Zero => return V::from_f64(0.0),
-                    Border::Nearest => i = i.clamp(0, length - 1),
-                    Border::Periodic => i = i.rem_euclid(length),
-                }
-            }
-            at += i * memory.strides[d];
+    /// How far elements at these shifts are from the views' beginning. If `MASKED`, those of rows that are none are replaced by those of other rows.
+    #[inline(always)]
+    fn to<const MASKED: bool>(&self, shift: [isize; 4]) -> isize {
+        if !MASKED {
+            return self.at + self.memory.shifted(shift);
         }
-        // SAFETY: each coordinate is inside the views, which are not empty, and the buffer has all their elements.
-        unsafe { *memory.values[key.operand()].offset(at) }
+        let row = |d: usize| (self.row[d] + shift[d]).clamp(0, self.memory.shape[d] - 1);
+        self.memory.at([row(0), row(1), row(2)], self.i + shift[3])
     }
-}
 
-impl<V: Float, L: Lane<Number = V>> Source<L> for Anywhere<'_, V> {
-    #[inline]
-    fn read<K: Leaf>(self) -> L {
-        L::splat(self.number_at(K::KEY))
+    /// An element of an operand at these shifts.
+    ///
+    /// # Safety
+    ///
+    /// The operand's buffer or its margin has it, and those of all lanes; if `MASKED`, of the place's row in all rows.
+    #[inline(always)]
+    pub(super) unsafe fn read<L: Vector<Number = V>, const MASKED: bool>(
+        &self,
+        operand: usize,
+        shift: [isize; 4],
+    ) -> L {
+        // SAFETY: promised by the caller.
+        unsafe { L::load(self.memory.values[operand].wrapping_offset(self.to::<MASKED>(shift))) }
     }
-    #[inline]
-    fn number(self, operand: usize) -> L {
-        L::splat(self.0.numbers[operand])
-    }
-    #[inline]
-    fn new<K: Leaf>(self) -> L {
-        let at = (0..4).map(|d| self.1[d].clamp(0, self.0.shape[d] - 1) * self.0.strides[d]).sum();
-        // SAFETY: as in `read`.
-        L::splat(unsafe { *self.0.new[K::KEY.operand()].offset(at) })
-    }
-    #[inline]
-    fn local(self, _: usize) -> L {
-        unreachable!("temporaries are bound where they are used")
-    }
-}
 
-/// A source for partials: what none of a program's needs is 0, and is not read.
-#[derive(Clone, Copy)]
-pub(super) struct Needed<P, S>(S, PhantomData<P>);
+    /// What has been written to an operand.
+    ///
+    /// # Safety
+    ///
+    /// As [`read`](Self::read).
+    #[inline(always)]
+    pub(super) unsafe fn written<L: Vector<Number = V>, const MASKED: bool>(
+        &self,
+        operand: usize,
+        shift: [isize; 4],
+    ) -> L {
+        // SAFETY: promised by the caller.
+        unsafe { L::load(self.memory.new[operand].wrapping_offset(self.to::<MASKED>(shift))) }
+    }
 
-impl<P, S> Needed<P, S> {
+    /// The adjoint of an output; 0 beyond the range if `MASKED`.
+    ///
+    /// # Safety
+    ///
+    /// As [`read`](Self::read).
     #[inline(always)]
-    pub(super) const fn of(source: S) -> Self {
-        Self(source, PhantomData)
-    }
-}
-
-impl<L: Lane, P: Program, S: Source<L>> Source<L> for Needed<P, S> {
-    #[inline(always)]
-    fn read<K: Leaf>(self) -> L {
-        if const { P::NEEDS.has(K::KEY) } { self.0.read::<K>() } else { L::zero() }
-    }
-    #[inline(always)]
-    fn number(self, operand: usize) -> L {
-        self.0.number(operand)
-    }
-    #[inline(always)]
-    fn new<K: Leaf>(self) -> L {
-        if const { P::NEEDS.has(K::KEY) } { self.0.new::<K>() } else { L::zero() }
-    }
-    #[inline(always)]
-    fn local(self, k: usize) -> L {
-        self.0.local(k)
+    pub(super) unsafe fn seed<L: Vector<Number = V>, const MASKED: bool>(
+        &self,
+        k: usize,
+        shift: [isize; 4],
+        all_dense: bool,
+    ) -> L {
+        let dense = self.seeds.dense[k];
+        let seed = if all_dense || !dense.is_null() {
+            // SAFETY: promised by the caller.
+            unsafe { L::load(dense.wrapping_offset(self.to::<MASKED>(shift))) }
+        } else {
+            L::splat(self.seeds.uniform[k])
+        };
+        if !MASKED {
+            return seed;
+        }
+        let inside = |d: usize| {
+            let i = self.row[d] + shift[d];
+            i >= self.range.lo[d] && i < self.range.hi[d]
+        };
+        let i = self.i + shift[3];
+        let to = if inside(0) && inside(1) && inside(2) { self.range.hi[3] - i } else { 0 };
+        L::select(L::within(self.range.lo[3] - i, to), seed, L::zero())
     }
 }
 
@@ -169,37 +158,8 @@ pub(super) struct Seeds<V> {
 unsafe impl<V: Float> Sync for Seeds<V> {}
 
 impl<V: Float> Seeds<V> {
-    /// The seeds at a place.
-    ///
-    /// # Safety
-    ///
-    /// The outputs' adjoints can be read there, or there is a margin.
-    #[inline(always)]
-    pub(super) unsafe fn at<L: Vector<Number = V>, P: Program>(&self, at: isize) -> [L; OUTPUTS] {
-        let mut seeds = [L::zero(); OUTPUTS];
-        let mut k = 0;
-        while k < P::EXPRESSIONS {
-            let dense = self.dense[k];
-            seeds[k] = if const { all_dense::<P>() } || !dense.is_null() {
-                // SAFETY: promised by the caller.
-                unsafe { L::load(dense.wrapping_offset(at)) }
-            } else {
-                L::splat(self.uniform[k])
-            };
-            k += 1;
-        }
-        seeds
-    }
-}
-
-/// Whether the seeds of a program are always arrays: a branch for each of many reads would cost more than filling one.
-pub(super) const fn all_dense<P: Program>() -> bool {
-    P::WRITES && P::USED.len() > 6
-}
-
-/// Whether all partials are for elements at the point itself.
-pub(super) const fn is_local<P: Program>() -> bool {
-    P::PARTIALS.beside == 0 && !P::PARTIALS.borders
+    /// For scripts without adjoints.
+    pub(super) const NONE: Self = Self { dense: [ptr::null(); OUTPUTS], uniform: [V::ZERO; OUTPUTS] };
 }
 
 /// The points of the range at which all these reads lie inside the views; only reads with a border rule can lie outside.
@@ -221,14 +181,14 @@ pub(super) fn inner(leaves: &Facts, shape: [isize; 4], range: &Region) -> Region
 ///
 /// When one does not.
 #[track_caller]
-pub(super) fn check_reads<P: Program>(grid: &Grid) {
+pub(super) fn check_reads(plan: &Plan, grid: &Grid) {
     let (shape, range) = (grid.shape(), &grid.range);
     let beyond = |d: usize| {
-        let (least, most) = P::LEAVES.inside[d];
+        let (least, most) = plan.leaves.inside[d];
         range.lo[d] + least < 0 || range.hi[d] + most > shape[d]
     };
     if (0..4).any(beyond) && !range.is_empty() {
-        goes_beyond(&P::READS, grid);
+        goes_beyond(&plan.scripts.reads, grid);
     }
 }
 

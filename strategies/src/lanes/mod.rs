@@ -9,18 +9,26 @@
 
 mod blocks;
 mod buffer;
+mod code;
 mod extremum;
 mod forward;
+mod gather;
 mod grid;
+mod interpret;
+mod kernel;
 mod keys;
 mod lane;
 mod launch;
 mod level;
 mod memory;
+mod points;
 mod program;
 mod reverse;
+mod rule;
 mod scan;
+mod script;
 mod shadow;
+mod steps;
 mod text;
 mod transfer;
 mod tree;
@@ -29,22 +37,19 @@ mod x86;
 
 pub use buffer::Buffer;
 pub(crate) use buffer::Pool;
+pub use code::{Code, NODES};
 pub use extremum::extremum;
 pub use forward::{Operand, run, sum};
 pub use grid::{BadRange, Grid};
 pub use keys::{Border, Facts, Key, Keys, Kind, LEAVES, OPERANDS, RADIUS};
-pub use lane::Lane;
 pub(crate) use launch::flow;
 pub use launch::{Inspection, Kept, Launch, Recorded, Used};
 pub use level::Level;
 pub(crate) use level::{Plain, Registers, at_present_level};
-pub use program::{Assign, OUTPUTS, Program, Reduce, Written};
-pub use reverse::{Adjoint, BackOperand, Seed, reaches_all, reverse, takes_uniform, works_in_place};
+pub use program::{Assign, OUTPUTS, Plan, Program, Reduce, Written};
+pub use rule::{Comparing, Comparison, Formula, Formula2, LaneFunction, LaneOperator, Part, Rule, Scalar, Slope};
 pub use scan::{Combine, Combined};
 pub use shadow::{Shadow, Shadows};
-pub use text::{Call, Part, Symbol, Table, text};
+pub use text::{Table, text};
 pub use transfer::{Indices, Places, Transfer, Way};
-pub use tree::{
-    Apply, Apply2, Compared, Comparing, Condition, Constant, Element, Joined, LaneFunction, LaneOperator, Let, Local,
-    New, Node, Number, Select, Signed, Slope,
-};
+pub use tree::{Apply, Apply2, Compared, Condition, Constant, Element, Joined, Let, Local, New, Node, Number, Select};

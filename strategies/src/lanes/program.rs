@@ -1,12 +1,21 @@
 //! Whole kernels: what is done with the expressions of a body.
 
-use super::keys::{Facts, Key, Keys, OPERANDS};
-use super::lane::{Lane, sealed::Sealed};
-use super::tree::{Leaf, Node, Order, Signed, Source};
+use super::keys::Facts;
+use super::lane::sealed::Sealed;
+use super::script::{Forest, Scripts};
+use super::tree::Node;
 use core::marker::PhantomData;
 
 /// The largest number of outputs of a launch.
 pub const OUTPUTS: usize = 4;
+
+/// `each_output!(K => …)` with every number that an output can have, as a constant.
+macro_rules! each_output {
+    ($k:ident => $block:block) => { each_output!(@ $k $block 0 1 2 3) };
+    (@ $k:ident $block:block $($number:literal)*) => { $( { const $k: usize = $number; $block } )* };
+}
+pub(super) use each_output;
+const _: () = assert!(OUTPUTS == 4, "`each_output` has as many numbers");
 
 /// Which operands are written, in the order of the expressions.
 pub trait Written: Copy + Send + Sync + 'static {
@@ -21,79 +30,83 @@ pub trait Written: Copy + Send + Sync + 'static {
             needs a comma too: `(expression,)`"
 )]
 pub trait Program: Copy + Send + Sync + Sealed + 'static {
-    /// The number of expressions.
-    const EXPRESSIONS: usize;
     /// Whether the expressions are written to operands, not added up.
     const WRITES: bool;
-    /// Whether there is one expression for each operand that is written, and none uses the [`New`](super::tree::New) value of an output
-    /// that does not stand before it. Otherwise the program cannot run.
-    const IN_ORDER: bool = true;
-    /// The leaves with a partial.
-    const USED: Keys;
-    /// The leaves whose values the partials need.
-    const NEEDS: Keys;
-    /// All leaves.
-    const READS: Keys;
-    /// What is to be known of [`USED`](Self::USED).
-    const PARTIALS: Facts = Facts::of(&Self::USED);
-    /// What is to be known of [`NEEDS`](Self::NEEDS).
-    const KEPT: Facts = Facts::of(&Self::NEEDS);
-    /// What is to be known of [`READS`](Self::READS).
-    const LEAVES: Facts = Facts::of(&Self::READS);
-
-    /// The operand that expression `k` is written to.
-    fn written(k: usize) -> usize;
-    /// Hands each expression's value to `put`, in order. What is written earlier can be read as [`New`](super::tree::New).
-    fn each<L: Lane, S: Source<L>>(&self, source: S, put: &mut impl FnMut(usize, L));
-    /// Σ seedₖ·∂expressionₖ/∂(leaf `N` of [`USED`](Self::USED)), with the partial apart from the seed if `CARE`: zero times anything
-    /// is zero then.
-    fn partial<const N: usize, const CARE: bool, L: Lane, S: Source<L>>(
-        &self,
-        source: S,
-        seeds: &[L; OUTPUTS],
-    ) -> Signed<L>;
+    /// All expressions.
+    #[doc(hidden)]
+    const FOREST: Forest;
+    /// Everything that is done with it.
+    #[doc(hidden)]
+    const SCRIPTS: &'static Scripts = &Scripts::of(&Self::FOREST);
+    /// What is to be known of it.
+    const PLAN: &'static Plan = &Plan::of(&Self::FOREST, Self::SCRIPTS, Self::WRITES);
+    /// Hands over the captured numbers.
+    fn constants(&self, put: &mut impl FnMut(f64));
 }
 
-/// The order of a program's leaves.
-pub(super) struct Leaves<P>(PhantomData<P>);
-impl<P: Program> Order for Leaves<P> {
-    const KEYS: Keys = P::USED;
+/// What launches ask about a kernel.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// Everything that is done with it.
+    pub(super) scripts: &'static Scripts,
+    /// The number of expressions.
+    pub expressions: usize,
+    /// Whether they are written to operands, not added up.
+    pub writes: bool,
+    /// The operands that they are written to.
+    pub written: &'static [usize],
+    /// Whether there is one expression for each operand that is written, and none uses the [`New`](super::New) value of an output
+    /// that does not stand before it. Otherwise the kernel cannot run.
+    pub in_order: bool,
+    /// The number of captured numbers.
+    pub constants: usize,
+    /// What is to be known of the leaves with a partial.
+    pub partials: Facts,
+    /// What is to be known of the leaves whose values the partials need.
+    pub kept: Facts,
+    /// What is to be known of all leaves.
+    pub leaves: Facts,
 }
 
-/// seed·∂node/∂leaf.
-#[inline(always)]
-fn contribution<const N: usize, const CARE: bool, O: Order, A: Node, L: Lane, S: Source<L>>(
-    node: &A,
-    source: S,
-    seed: L,
-) -> Signed<L> {
-    let values = node.run::<L, S>(source);
-    if CARE {
-        Signed::of(seed.times(node.partial::<N, O, L, S>(source, &values, L::one()).number()))
-    } else {
-        node.partial::<N, O, L, S>(source, &values, seed)
+impl Plan {
+    const fn of(forest: &Forest, scripts: &'static Scripts, writes: bool) -> Self {
+        Self {
+            scripts,
+            expressions: forest.count,
+            writes,
+            written: forest.written,
+            in_order: !writes || forest.in_order(),
+            constants: forest.tree.constants as usize,
+            partials: Facts::of(&scripts.used),
+            kept: Facts::of(&scripts.needs),
+            leaves: Facts::of(&scripts.reads),
+        }
     }
-}
 
-/// A source in which some outputs of the point are known.
-#[derive(Clone, Copy)]
-struct Known<S, L>(S, [L; OPERANDS]);
-impl<L: Lane, S: Source<L>> Source<L> for Known<S, L> {
-    #[inline(always)]
-    fn read<K: Leaf>(self) -> L {
-        self.0.read::<K>()
+    /// The operand that expression `k` is written to; any, if there is no such expression.
+    pub(super) const fn output(&self, k: usize) -> usize {
+        if k < self.written.len() { self.written[k] } else { 0 }
     }
-    #[inline(always)]
-    fn number(self, operand: usize) -> L {
-        self.0.number(operand)
+
+    /// Whether nothing has a partial.
+    #[must_use]
+    pub const fn is_constant(&self) -> bool {
+        self.scripts.used.is_empty()
     }
-    #[inline(always)]
-    fn new<K: Leaf>(self) -> L {
-        self.1[K::KEY.operand()]
+
+    /// Whether the partials are numbers that all points share, one for each leaf.
+    pub(super) const fn is_linear(&self) -> bool {
+        self.expressions == 1 && self.scripts.needs.is_empty()
     }
-    #[inline(always)]
-    fn local(self, k: usize) -> L {
-        self.0.local(k)
+
+    /// Whether all partials are for elements at the point itself, so that a view's adjoints can be replaced in place.
+    pub(super) const fn is_local(&self) -> bool {
+        self.partials.beside == 0 && !self.partials.borders
+    }
+
+    /// Whether seeds are always arrays: a branch for each of many reads would cost more than filling one.
+    pub(super) const fn all_dense(&self) -> bool {
+        self.writes && self.scripts.used.len() > 6
     }
 }
 
@@ -114,102 +127,24 @@ impl<W, T> Assign<W, T> {
 }
 impl<W, T> Sealed for Assign<W, T> {}
 
-/// The leaf that is the new value of operand `A` of an order of one leaf.
-struct OnlyNew<W, const K: usize>(PhantomData<W>);
-impl<W: Written, const K: usize> Order for OnlyNew<W, K> {
-    const KEYS: Keys = Keys::of(Key::new(output::<W>(K)));
-}
-
-/// The operand that expression `k` is written to; any, if there are fewer that are written.
-const fn output<W: Written>(k: usize) -> usize {
-    if k < W::OPERANDS.len() { W::OPERANDS[k] } else { 0 }
-}
-
-/// Drops the new values of all written operands.
-const fn without_new(mut keys: Keys, written: &[usize]) -> Keys {
-    let mut k = 0;
-    while k < written.len() {
-        keys = keys.without(Key::new(written[k]));
-        k += 1;
-    }
-    keys
-}
-
-/// Implements [`Program`] for tuples of expressions. `later` lists, for each expression, those after it, which may read it.
+/// Implements [`Program`] for tuples of expressions.
 macro_rules! programs {
-    ($($count:literal: $($name:ident $k:tt ($($later:ident $l:tt)*))*;)*) => { $(
+    ($($($name:ident $k:tt)*;)*) => { $(
         impl<W: Written, $($name: Node),*> Program for Assign<W, ($($name,)*)> {
-            const EXPRESSIONS: usize = $count;
-            const IN_ORDER: bool = {
-                let mut in_order = W::OPERANDS.len() == $count;
-                $(
-                    let own = $name::READS;
-                    in_order &= !own.has(Key::new(output::<W>($k))) $(&& !own.has(Key::new(output::<W>($l))))*;
-                )*
-                in_order
-            };
             const WRITES: bool = true;
-            const USED: Keys = without_new(Keys::NONE$(.and($name::USED))*, W::OPERANDS);
-            const NEEDS: Keys = Keys::NONE$(.and($name::NEEDS))*;
-            const READS: Keys = without_new(Keys::NONE$(.and($name::READS))*, W::OPERANDS);
-
+            const FOREST: Forest = Forest::new(W::OPERANDS)$(.with(&$name::CODE))*;
             #[inline(always)]
-            fn written(k: usize) -> usize {
-                output::<W>(k)
-            }
-
-            #[inline(always)]
-            fn each<L: Lane, S: Source<L>>(&self, source: S, put: &mut impl FnMut(usize, L)) {
-                let mut known = Known(source, [L::zero(); OPERANDS]);
-                $(
-                    let value = $name::value::<L>(&self.0.$k.run::<L, Known<S, L>>(known));
-                    known.1[const { output::<W>($k) }] = value;
-                )*
-                // All reads come before all writes.
-                $( put($k, known.1[const { output::<W>($k) }]); )*
-            }
-
-            #[inline(always)]
-            fn partial<const N: usize, const CARE: bool, L: Lane, S: Source<L>>(
-                &self,
-                source: S,
-                seeds: &[L; OUTPUTS],
-            ) -> Signed<L> {
-                // An output's adjoint gets what later expressions that use it contribute, the last expression first.
-                #[allow(unused_mut, reason = "one expression alone has no later ones")]
-                let mut seeds = *seeds;
-                programs! { @adjoints self, W, source, seeds, CARE, $($name $k ($($later $l)*))* }
-                // No closures: a call that stays would pass registers through memory.
-                let (mut sum, mut any) = (Signed::of(L::nothing()), false);
-                $(
-                    if const { $name::USED.has(<Self as Program>::USED.get(N)) } {
-                        let next = contribution::<N, CARE, Leaves<Self>, $name, L, S>(&self.0.$k, source, seeds[$k]);
-                        sum = if any { sum.and(next) } else { next };
-                        any = true;
-                    }
-                )*
-                _ = any;
-                sum
+            fn constants(&self, put: &mut impl FnMut(f64)) {
+                $( self.0.$k.constants(put); )*
             }
         }
     )* };
-    (@adjoints $self:ident, $w:ident, $source:ident, $seeds:ident, $care:ident,) => {};
-    (@adjoints $self:ident, $w:ident, $source:ident, $seeds:ident, $care:ident,
-        $name:ident $k:tt ($($later:ident $l:tt)*) $($rest:tt)*) => {
-        programs! { @adjoints $self, $w, $source, $seeds, $care, $($rest)* }
-        $(
-            if const { $later::USED.has(Key::new(output::<$w>($k))) } {
-                let later = contribution::<0, $care, OnlyNew<$w, $k>, $later, L, S>(&$self.0.$l, $source, $seeds[$l]);
-                $seeds[$k] = later.added_to($seeds[$k]);
-            }
-        )*
-    };
 }
 programs! {
-    1: A 0 ();
-    2: A 0 (B 1) B 1 ();
-    3: A 0 (B 1 C 2) B 1 (C 2) C 2 ();
-    4: A 0 (B 1 C 2 D 3) B 1 (C 2 D 3) C 2 (D 3) D 3 ();
+    A 0;
+    A 0 B 1;
+    A 0 B 1 C 2;
+    A 0 B 1 C 2 D 3;
 }
 
 /// One expression that is reduced to a number: added up, or compared.
@@ -217,25 +152,10 @@ programs! {
 pub struct Reduce<A>(pub A);
 impl<A> Sealed for Reduce<A> {}
 impl<A: Node> Program for Reduce<A> {
-    const EXPRESSIONS: usize = 1;
     const WRITES: bool = false;
-    const USED: Keys = A::USED;
-    const NEEDS: Keys = A::NEEDS;
-    const READS: Keys = A::READS;
+    const FOREST: Forest = Forest::new(&[]).with(&A::CODE);
     #[inline(always)]
-    fn written(_: usize) -> usize {
-        0
-    }
-    #[inline(always)]
-    fn each<L: Lane, S: Source<L>>(&self, source: S, put: &mut impl FnMut(usize, L)) {
-        put(0, A::value::<L>(&self.0.run::<L, S>(source)));
-    }
-    #[inline(always)]
-    fn partial<const N: usize, const CARE: bool, L: Lane, S: Source<L>>(
-        &self,
-        source: S,
-        seeds: &[L; OUTPUTS],
-    ) -> Signed<L> {
-        contribution::<N, CARE, Leaves<Self>, A, L, S>(&self.0, source, seeds[0])
+    fn constants(&self, put: &mut impl FnMut(f64)) {
+        self.0.constants(put);
     }
 }

@@ -1,37 +1,15 @@
 //! Folds and scans by a rule of two numbers.
 
 use super::buffer::Buffer;
-use super::forward::number;
-use super::keys::Facts;
-use super::lane::Lane;
+use super::kernel::{Kernel, PartialOf, ValuesOf, alone};
 use super::launch::{Inspection, Launch, Used};
-use super::program::{OUTPUTS, Program, Reduce};
-use super::reverse::each_leaf;
+use super::program::{Program, Reduce};
 use super::shadow::{Shadow, Shadows};
-use super::tree::{Leaf, Node, Source};
+use super::steps::Captured;
+use super::tree::Node;
 use crate::{Float, SweepError};
 use smallvec::SmallVec;
 use std::sync::Arc;
-
-/// The two numbers that a rule combines.
-#[derive(Clone, Copy)]
-struct Two<L>(L, L);
-
-impl<L: Lane> Source<L> for Two<L> {
-    fn read<K: Leaf>(self) -> L {
-        unreachable!("refused by `Combine::new`")
-    }
-    #[inline(always)]
-    fn number(self, operand: usize) -> L {
-        if operand == 0 { self.0 } else { self.1 }
-    }
-    fn new<K: Leaf>(self) -> L {
-        unreachable!("refused by `Combine::new`")
-    }
-    fn local(self, _: usize) -> L {
-        unreachable!("refused by `Combine::new`")
-    }
-}
 
 /// A rule that combines two numbers, which are operands 0 and 1 of an expression.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +17,7 @@ pub struct Combine<A>(Reduce<A>);
 
 impl<A: Node> Combine<A> {
     /// Whether the partials of the rule depend on the numbers.
-    pub const NEEDS_VALUES: bool = !<Reduce<A> as Program>::NEEDS.is_empty();
+    pub const NEEDS_VALUES: bool = !<Reduce<A> as Program>::SCRIPTS.needs.is_empty();
 
     /// The rule with this expression.
     ///
@@ -49,31 +27,33 @@ impl<A: Node> Combine<A> {
     #[must_use]
     #[track_caller]
     pub fn new(expression: A) -> Self {
-        let leaves = const { &Facts::of(&<Reduce<A> as Program>::READS) };
+        let leaves = &<Reduce<A> as Program>::PLAN.leaves;
         let alone = leaves.views == 0 && leaves.numbers & !3 == 0 && leaves.new == 0 && !leaves.locals;
         assert!(alone, "the rule of a fold or scan is made of its two arguments, and of nothing from elsewhere");
         Self(Reduce(expression))
     }
 
-    fn of<V: Float>(&self, a: V, b: V) -> V {
-        let mut found = <V::Single as Lane>::zero();
-        let two = Two(<V::Single as Lane>::splat(a), <V::Single as Lane>::splat(b));
-        self.0.each::<V::Single, _>(two, &mut |_, value| found = value);
-        number(found)
+    /// The rule for two numbers.
+    #[inline(always)]
+    fn of<V: Float>(captured: &Captured<V>, a: V, b: V) -> V {
+        alone::<V, ValuesOf<Reduce<A>>>(captured, [a, b], V::one())
+    }
+
+    #[inline(always)]
+    fn captured<V: Float>(&self) -> Captured<V> {
+        Captured::of::<ValuesOf<Reduce<A>>>(&Kernel::of(&self.0).constants)
     }
 
     /// Both partials, times the seed. Zero times anything is zero.
-    fn slopes<V: Float>(&self, a: V, b: V, seed: V) -> [V; 2] {
-        let two = Two(<V::Single as Lane>::splat(a), <V::Single as Lane>::splat(b));
-        let mut seeds = [<V::Single as Lane>::zero(); OUTPUTS];
-        seeds[0] = <V::Single as Lane>::splat(seed);
-        let mut slopes = [V::zero(); 2];
-        each_leaf!(N => {
-            if const { N < <Reduce<A> as Program>::USED.len() } {
-                let operand = const { <Reduce<A> as Program>::USED.get(N) }.operand();
-                slopes[operand] = number(self.0.partial::<N, true, V::Single, _>(two, &seeds).number());
+    fn slopes<V: Float>(captured: &Captured<V>, a: V, b: V, seed: V) -> [V; 2] {
+        let (used, mut slopes) = (&<Reduce<A> as Program>::SCRIPTS.used, [V::zero(); 2]);
+        let partials = [const { partial::<V, A, 0>() }, const { partial::<V, A, 1>() }];
+        for (n, partial) in partials.into_iter().enumerate() {
+            if let Some(partial) = partial {
+                let slope = partial(captured, [a, b]);
+                slopes[used.get(n).operand()] = if crate::counts(seed, slope) { seed * slope } else { V::zero() };
             }
-        });
+        }
         slopes
     }
 
@@ -84,16 +64,28 @@ impl<A: Node> Combine<A> {
     /// When there are not as many results as numbers.
     pub fn scan<V: Float>(&self, x: &[V], results: &mut [V]) {
         assert_eq!(x.len(), results.len(), "a result for each number");
-        let mut last = None;
+        let (mut last, captured) = (None, &self.captured());
         for (x, result) in x.iter().zip(results) {
-            let next = last.map_or(*x, |last| self.of(last, *x));
+            let next = last.map_or(*x, |last| Self::of(captured, last, *x));
             (*result, last) = (next, Some(next));
         }
     }
 
     /// Combines all numbers, in order; `None` if there are none.
     pub fn fold<V: Float>(&self, x: &[V]) -> Option<V> {
-        x.iter().copied().reduce(|a, b| self.of(a, b))
+        let captured = &self.captured();
+        x.iter().copied().reduce(|a, b| Self::of(captured, a, b))
+    }
+}
+
+type Partial<V> = fn(&Captured<V>, [V; 2]) -> V;
+
+/// The partial of the leaf with this number, if there is one.
+const fn partial<V: Float, A: Node, const N: usize>() -> Option<Partial<V>> {
+    if N < <Reduce<A> as Program>::SCRIPTS.used.len() {
+        Some(|captured, at| alone::<V, PartialOf<Reduce<A>, N>>(captured, at, V::one()))
+    } else {
+        None
     }
 }
 
@@ -152,11 +144,12 @@ impl<V: Float, A: Node> Launch<V> for Combined<V, A> {
             let at = |buffer: Option<&Buffer<V>>, k: usize| buffer.map_or_else(V::zero, |buffer| buffer[k]);
             let shadow = shadows.take(self.from.before);
             let mut sums = shadows.dense(shadow, self.from.length);
-            let mut seed = last;
+            let (mut seed, captured) = (last, &self.rule.captured());
             for k in (1..self.from.length).rev() {
                 seed += at(seeds.as_ref(), k);
                 if seed != V::zero() {
-                    let [before, own] = self.rule.slopes(at(prefixes, k - 1), at(self.x.as_deref(), k), seed);
+                    let [before, own] =
+                        Combine::<A>::slopes(captured, at(prefixes, k - 1), at(self.x.as_deref(), k), seed);
                     sums[k] += own;
                     seed = before;
                 }
@@ -187,10 +180,11 @@ impl<V: Float, A: Node> Launch<V> for Combined<V, A> {
         let again = self.prefixes(&mut Shadows::new());
         let prefixes = again.as_ref().or(self.y.as_deref());
         let at = |buffer: Option<&Buffer<V>>, k: usize| buffer.map_or_else(V::zero, |buffer| buffer[k]);
-        let mut tangent = tangents[0];
+        let (mut tangent, captured) = (tangents[0], &self.rule.captured());
         for k in 0..self.from.length {
             if k > 0 {
-                let [before, own] = self.rule.slopes(at(prefixes, k - 1), at(self.x.as_deref(), k), V::one());
+                let [before, own] =
+                    Combine::<A>::slopes(captured, at(prefixes, k - 1), at(self.x.as_deref(), k), V::one());
                 let product = |a: V, b: V| if crate::counts(a, b) { a * b } else { V::zero() };
                 tangent = product(tangent, before) + product(tangents[k], own);
             }

@@ -1,200 +1,19 @@
 //! Kernels as text in C, which compilers of other devices understand, too.
 //!
-//! A tree is evaluated over [`Symbol`]s instead of numbers: each operation writes down a definition, and the same expression is
-//! defined once. So the text has the operations of the loops, forward and in the gather. Functions that lanes compute number by number are
-//! looked up in a table.
+//! The text has the operations of a kernel's scripts, one definition for each, forward and in the gather. Functions that are computed number
+//! by number are looked up in a table.
 
+use super::code::{Op, does};
 use super::keys::{Border, Facts, Key, Kind, OPERANDS};
-use super::lane::{Lane, sealed::Sealed};
-use super::memory::Needed;
-use super::program::{OUTPUTS, Program};
-use super::reverse::each_leaf;
-use super::tree::{Leaf, Source};
-use core::cell::RefCell;
+use super::program::{Plan, Program};
+use super::rule::Part;
+use super::script::List;
 use core::fmt::Write;
-use core::ops::{Add, Div, Mul, Neg, Sub};
-use std::collections::{HashMap, HashSet};
-
-/// A function that lanes compute number by number.
-#[derive(Clone, Copy, Debug)]
-pub struct Call {
-    /// The name of its rule.
-    pub rule: fn() -> &'static str,
-    /// What is asked of the rule.
-    pub part: Part,
-}
-
-/// What is asked of a rule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
-    /// The value.
-    Value,
-    /// The derivative, of the argument and the value; or the partial of the left of two arguments.
-    Left,
-    /// The partial of the right argument.
-    Right,
-    /// 1 where the left argument is returned, else 0.
-    TakesLeft,
-}
+use std::collections::HashSet;
 
 /// C for a part of the rule with this [name](core::any::type_name), where `$` and `#` stand for the arguments; `None` if C has no such
 /// function.
 pub type Table = fn(&str, Part) -> Option<&'static str>;
-
-/// What has been written so far.
-struct Text {
-    lines: String,
-    depth: usize,
-    /// The names of definitions, by what they define.
-    known: HashMap<String, u32>,
-    count: u32,
-    table: Table,
-    missing: Option<String>,
-}
-
-thread_local! {
-    static TEXT: RefCell<Option<Text>> = const { RefCell::new(None) };
-}
-
-fn with<T>(f: impl FnOnce(&mut Text) -> T) -> T {
-    TEXT.with_borrow_mut(|text| f(text.as_mut().expect("symbols are there while a text is written")))
-}
-
-impl Text {
-    fn line(&mut self, line: &str) {
-        _ = writeln!(self.lines, "{:1$}{line}", "", 4 * self.depth);
-    }
-
-    /// The name of this expression.
-    fn define(&mut self, kind: &str, expression: String) -> u32 {
-        if let Some(name) = self.known.get(&expression) {
-            return *name;
-        }
-        self.count += 1;
-        let name = self.count;
-        self.line(&format!("const {kind} t{name} = {expression};"));
-        self.known.insert(expression, name);
-        name
-    }
-
-    fn call(&mut self, call: Call, a: &str, b: &str) -> String {
-        let rule = (call.rule)();
-        let Some(template) = (self.table)(rule, call.part) else {
-            self.missing.get_or_insert_with(|| rule.to_owned());
-            return String::from("0.0");
-        };
-        let of = |letter: char| match letter {
-            '$' => a.to_owned(),
-            '#' => b.to_owned(),
-            other => other.to_string(),
-        };
-        template.chars().map(of).collect()
-    }
-}
-
-/// Writes lines in braces; what is defined there is not known behind them.
-fn block(head: &str, inside: impl FnOnce()) {
-    let known = with(|text| {
-        text.line(&format!("{head}{{"));
-        text.depth += 1;
-        text.known.clone()
-    });
-    inside();
-    with(|text| {
-        text.known = known;
-        text.depth -= 1;
-        text.line("}");
-    });
-}
-
-/// The name of a number.
-#[derive(Clone, Copy, Debug)]
-pub struct Symbol(u32);
-
-/// The name of a yes or no.
-#[derive(Clone, Copy, Debug)]
-pub struct Flag(u32);
-
-impl Symbol {
-    fn of(expression: String) -> Self {
-        Self(with(|text| text.define("double", expression)))
-    }
-}
-
-impl Flag {
-    fn of(expression: String) -> Self {
-        Self(with(|text| text.define("int", expression)))
-    }
-}
-
-macro_rules! operators {
-    ($($trait:ident $method:ident $sign:literal)*) => { $(
-        impl $trait for Symbol {
-            type Output = Self;
-            fn $method(self, other: Self) -> Self {
-                Self::of(format!(concat!("t{} ", $sign, " t{}"), self.0, other.0))
-            }
-        }
-    )* };
-}
-operators! { Add add "+" Sub sub "-" Mul mul "*" Div div "/" }
-
-impl Neg for Symbol {
-    type Output = Self;
-    fn neg(self) -> Self {
-        Self::of(format!("-t{}", self.0))
-    }
-}
-
-impl Sealed for Symbol {}
-impl Lane for Symbol {
-    type Number = f64;
-    type Mask = Flag;
-    fn splat(number: f64) -> Self {
-        Self::of(match number {
-            _ if number.is_nan() => String::from("NAN"),
-            f64::INFINITY => String::from("INFINITY"),
-            f64::NEG_INFINITY => String::from("-INFINITY"),
-            // The shortest decimal that is this number and no other.
-            _ => format!("{number:?}"),
-        })
-    }
-    fn sqrt(self) -> Self {
-        Self::of(format!("sqrt(t{})", self.0))
-    }
-    fn abs(self) -> Self {
-        Self::of(format!("fabs(t{})", self.0))
-    }
-    fn less(self, other: Self) -> Flag {
-        Flag::of(format!("t{} < t{}", self.0, other.0))
-    }
-    fn at_most(self, other: Self) -> Flag {
-        Flag::of(format!("t{} <= t{}", self.0, other.0))
-    }
-    fn equal(self, other: Self) -> Flag {
-        Flag::of(format!("t{} == t{}", self.0, other.0))
-    }
-    fn differ(self, other: Self) -> Flag {
-        Flag::of(format!("t{} != t{}", self.0, other.0))
-    }
-    fn both(a: Flag, b: Flag) -> Flag {
-        Flag::of(format!("t{} && t{}", a.0, b.0))
-    }
-    fn either(a: Flag, b: Flag) -> Flag {
-        Flag::of(format!("t{} || t{}", a.0, b.0))
-    }
-    fn select(mask: Flag, yes: Self, no: Self) -> Self {
-        Self::of(format!("t{} ? t{} : t{}", mask.0, yes.0, no.0))
-    }
-    fn map(self, call: Call, _: impl Fn(f64) -> f64) -> Self {
-        let expression = with(|text| text.call(call, &format!("t{}", self.0), ""));
-        Self::of(expression)
-    }
-    fn map2(self, other: Self, call: Call, _: impl Fn(f64, f64) -> f64) -> Self {
-        let expression = with(|text| text.call(call, &format!("t{}", self.0), &format!("t{}", other.0)));
-        Self::of(expression)
-    }
-}
 
 /// The point whose coordinates have this letter.
 #[derive(Clone, Copy)]
@@ -226,21 +45,6 @@ impl Point {
         }
         let read = format!("x{}[tw_at(g, {})]", key.operand(), coordinates.join(", "));
         if inside.is_empty() { read } else { format!("{} ? {read} : 0.0", inside.join(" && ")) }
-    }
-}
-
-impl Source<Symbol> for Point {
-    fn read<K: Leaf>(self) -> Symbol {
-        Symbol::of(self.read(K::KEY))
-    }
-    fn number(self, operand: usize) -> Symbol {
-        Symbol::of(format!("c{operand}"))
-    }
-    fn new<K: Leaf>(self) -> Symbol {
-        Symbol::of(format!("z{}[{}]", K::KEY.operand(), self.place()))
-    }
-    fn local(self, _: usize) -> Symbol {
-        unreachable!("temporaries are bound where they are used")
     }
 }
 
@@ -351,6 +155,155 @@ fn listed(bits: u8, kind: &str, letter: char) -> (String, String) {
     })
 }
 
+/// What a text is made from.
+struct Writer<'a> {
+    plan: &'a Plan,
+    constants: &'a [f64],
+    table: Table,
+}
+
+/// A number as a literal of C.
+fn literal(number: f64) -> String {
+    match number {
+        _ if number.is_nan() => String::from("NAN"),
+        f64::INFINITY => String::from("INFINITY"),
+        f64::NEG_INFINITY => String::from("-INFINITY"),
+        // The shortest decimal that is this number and no other.
+        _ => format!("{number:?}"),
+    }
+}
+
+impl Writer<'_> {
+    /// The definitions of these operations at a point, and the names of the results that are asked for. What they do not use is left out:
+    /// in C some derivatives do not need all the numbers of their rule.
+    fn lines(&self, ops: &[Op], results: &[u16], point: Point, indent: usize) -> Result<(String, Vec<String>), String> {
+        let (mut names, mut expressions) = (Vec::<String>::new(), Vec::new());
+        for (k, op) in ops.iter().enumerate() {
+            let expression = self.expression(op, point, &names)?;
+            let stands = op.arity() == 0 && !matches!(op.what, does::READ | does::NEW | does::SEED);
+            names.push(if stands { expression.clone() } else { format!("t{k}") });
+            expressions.push((!stands).then_some(expression));
+        }
+        let results: Vec<String> = results.iter().map(|k| names[usize::from(*k)].clone()).collect();
+        let mut used: HashSet<&str> = results.iter().map(String::as_str).collect();
+        let mut lines = Vec::new();
+        for ((op, name), expression) in ops.iter().zip(&names).zip(&expressions).rev() {
+            if let Some(expression) = expression
+                && used.contains(name.as_str())
+            {
+                let kind = if op.is_mask() || op.what == does::TAKES { "int" } else { "double" };
+                used.extend(expression.split(|c: char| !c.is_ascii_alphanumeric()));
+                lines.push(format!("{:indent$}const {kind} {name} = {expression};\n", ""));
+            }
+        }
+        Ok((lines.into_iter().rev().collect(), results))
+    }
+
+    fn expression(&self, op: &Op, point: Point, names: &[String]) -> Result<String, String> {
+        let name = |place: u16| names.get(usize::from(place)).map_or("", String::as_str);
+        let (a, b, c) = (name(op.a), name(op.b), name(op.c));
+        Ok(match op.what {
+            does::READ => point.read(op.key().expect("it is a read")),
+            does::NUMBER => format!("c{}", op.operand),
+            does::NEW => format!("z{}[{}]", op.operand, point.place()),
+            does::CONSTANT => literal(self.constants[usize::from(op.c)]),
+            does::LITERAL => literal(f64::from(op.c.cast_signed()) * 0.5),
+            does::SEED if self.plan.writes => {
+                format!("s{}[{}]", self.plan.written[usize::from(op.operand)], point.place())
+            }
+            does::SEED => String::from("s"),
+            does::NEG => format!("-{a}"),
+            does::ABS => format!("fabs({a})"),
+            does::SQRT => format!("sqrt({a})"),
+            does::ADD => format!("{a} + {b}"),
+            does::SUB => format!("{a} - {b}"),
+            does::MUL => format!("{a} * {b}"),
+            does::SEEDED => format!("{a} == 0.0 || {b} == 0.0 ? 0.0 : {a} * {b}"),
+            does::DIV => format!("{a} / {b}"),
+            does::LESS => format!("{a} < {b}"),
+            does::AT_MOST => format!("{a} <= {b}"),
+            does::EQUAL => format!("{a} == {b}"),
+            does::DIFFER => format!("{a} != {b}"),
+            does::BOTH => format!("{a} && {b}"),
+            does::EITHER => format!("{a} || {b}"),
+            does::SELECT => format!("{a} ? {b} : {c}"),
+            does::RULE1 | does::RULE2 => self.call(op, Part::Value, a, b)?,
+            does::LEFT => self.call(op, Part::Left, a, b)?,
+            does::RIGHT => self.call(op, Part::Right, a, b)?,
+            does::TAKES => format!("({}) != 0.0", self.call(op, Part::TakesLeft, a, b)?),
+            other => unreachable!("operation {other} is in no script of values and adjoints"),
+        })
+    }
+
+    fn call(&self, op: &Op, part: Part, a: &str, b: &str) -> Result<String, String> {
+        let rule = self.plan.scripts.rules[usize::from(op.operand)].expect("a rule has a number");
+        let name = (rule.name)();
+        let template = (self.table)(name, part).ok_or(name)?;
+        let of = |letter: char| match letter {
+            '$' => format!("({a})"),
+            '#' => format!("({b})"),
+            other => other.to_string(),
+        };
+        Ok(template.chars().map(of).collect())
+    }
+
+    /// The lines that write the values.
+    fn values(&self) -> Result<String, String> {
+        let (plan, point) = (self.plan, Point('i'));
+        let results = &plan.scripts.values[..plan.expressions];
+        let (mut lines, names) = self.lines(plan.scripts.list(List::Values), results, point, 4)?;
+        for (k, name) in names.iter().enumerate() {
+            let to = if plan.writes { format!("y{}", plan.written[k]) } else { String::from("y") };
+            _ = writeln!(lines, "    {to}[{}] = {name};", point.place());
+        }
+        Ok(lines)
+    }
+
+    /// The leaves with a partial of this kind, by number.
+    fn used(&self, kind: Kind) -> impl Iterator<Item = (usize, Key)> {
+        let used = &self.plan.scripts.used;
+        (0..used.len()).map(|n| (n, used.get(n))).filter(move |(_, key)| key.kind() == kind)
+    }
+
+    /// The lines of the partial of leaf `n` at a point, and the name of the result.
+    fn partial(&self, n: usize, point: Point) -> Result<(String, String), String> {
+        let (scripts, result) = (self.plan.scripts, self.plan.scripts.partials[n]);
+        let (lines, mut names) = self.lines(scripts.list(List::Partial(n)), &[result], point, 8)?;
+        Ok((lines, names.remove(0)))
+    }
+
+    /// The lines that gather the adjoints of the elements at the point.
+    fn gather(&self) -> Result<String, String> {
+        let views = || (0..OPERANDS).filter(|k| Facts::has(self.plan.partials.views, *k));
+        let mut text = String::new();
+        views().for_each(|k| _ = writeln!(text, "    double a{k} = 0.0;"));
+        for (n, key) in self.used(Kind::Read) {
+            // Loops over the points that read this element: at borders there may be none, or several.
+            text += "    ";
+            for d in 0..4 {
+                let (from, to) = readers(key, d);
+                let bounds = (format!("tw_max({from}, g.lo[{d}])"), format!("tw_min({to} + 1, g.hi[{d}])"));
+                _ = write!(text, "for (long j{d} = {}; j{d} < {}; j{d}++) ", bounds.0, bounds.1);
+            }
+            let (lines, name) = self.partial(n, Point('j'))?;
+            _ = writeln!(text, "{{\n{lines}        a{} += {};\n    }}", key.operand(), name);
+        }
+        views().for_each(|k| _ = writeln!(text, "    d{k}[{}] += a{k};", Point('i').place()));
+        Ok(text)
+    }
+
+    /// The lines that write the terms of the adjoints of numbers that all points share.
+    fn slopes(&self) -> Result<String, String> {
+        let mut text = String::new();
+        for (n, key) in self.used(Kind::Number) {
+            let (lines, name) = self.partial(n, Point('i'))?;
+            let to = Point('i').place();
+            _ = writeln!(text, "    {{\n{lines}        e{}[{to}] = {};\n    }}", key.operand(), name);
+        }
+        Ok(text)
+    }
+}
+
 /// A kernel in C: its values and, by gathering, its adjoints. Under `nvcc` the same text has kernels for a device.
 ///
 /// * `NAME(g, x…, c…, y…)` writes the values at the points of `g`: `xK` is what operand K holds before, `cK` a number that all
@@ -371,31 +324,9 @@ pub fn text<P: Program>(name: &str, program: &P, table: Table) -> Result<String,
     let letters = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let fit = name.chars().all(letters) && name.starts_with(|c: char| c.is_ascii_alphabetic());
     assert!(fit, "{name:?} is no name of a function in C");
-    let fresh = Text { lines: String::new(), depth: 1, known: HashMap::new(), count: 0, table, missing: None };
-    let before = TEXT.replace(Some(fresh));
-    let text = written(name, program);
-    let missing = TEXT.replace(before).and_then(|text| text.missing);
-    missing.map_or(Ok(text), Err)
-}
-
-/// The lines that `f` writes, without definitions that nothing uses.
-fn lines(f: impl FnOnce()) -> String {
-    f();
-    let all = with(|text| {
-        (text.count, text.depth) = (0, 1);
-        text.known.clear();
-        core::mem::take(&mut text.lines)
-    });
-    let (mut used, mut kept) = (HashSet::new(), Vec::new());
-    for line in all.lines().rev() {
-        let defined = line.trim_start().strip_prefix("const ").and_then(|rest| rest.split(' ').nth(1));
-        if defined.is_none_or(|name| used.contains(name)) {
-            let words = line.split(|c: char| !c.is_ascii_alphanumeric());
-            used.extend(words.filter(|word| word.starts_with('t')));
-            kept.push(line);
-        }
-    }
-    kept.iter().rev().fold(String::new(), |text, line| text + line + "\n")
+    let mut constants = Vec::new();
+    program.constants(&mut |number| constants.push(number));
+    written(name, &Writer { plan: P::PLAN, constants: &constants, table })
 }
 
 /// A function for one point with these lines, and its loops.
@@ -405,75 +336,33 @@ fn function(name: &str, parameters: &str, arguments: &str, body: &str, range: [&
         + &launch(name, (&format!("tw_grid g{parameters}"), &format!("g{arguments}")), range)
 }
 
-fn written<P: Program>(name: &str, program: &P) -> String {
-    let range = ["g.lo[D]", "g.hi[D]"];
-    let (x, to_x) = listed(P::LEAVES.views, "const double *", 'x');
-    let (c, to_c) = listed(P::LEAVES.numbers, "double ", 'c');
-    let outputs = if P::WRITES { (0..P::EXPRESSIONS).fold(0, |bits, k| bits | 1 << P::written(k)) } else { 0 };
+fn written(name: &str, writer: &Writer<'_>) -> Result<String, String> {
+    let (plan, range) = (writer.plan, ["g.lo[D]", "g.hi[D]"]);
+    let (x, to_x) = listed(plan.leaves.views, "const double *", 'x');
+    let (c, to_c) = listed(plan.leaves.numbers, "double ", 'c');
+    let outputs = plan.written.iter().fold(0, |bits, operand| bits | 1 << operand);
     let (mut y, mut to_y) = listed(outputs, "double *", 'y');
     let (mut s, mut to_s) = listed(outputs, "const double *", 's');
-    if !P::WRITES {
+    if !plan.writes {
         (y, s, to_y, to_s) = (", double *y".into(), ", double s".into(), ", y".into(), ", s".into());
     }
-    let body = lines(|| {
-        let mut values = Vec::new();
-        program.each::<Symbol, _>(Point('i'), &mut |k, value| values.push((k, value)));
-        for (k, value) in values {
-            let to = if P::WRITES { format!("y{}", P::written(k)) } else { String::from("y") };
-            with(|text| text.line(&format!("{to}[{}] = t{};", Point('i').place(), value.0)));
-        }
-    });
     let mut text = String::from(PRELUDE);
-    text += &function(name, &format!("{x}{c}{y}"), &format!("{to_x}{to_c}{to_y}"), &body, range);
+    text += &function(name, &format!("{x}{c}{y}"), &format!("{to_x}{to_c}{to_y}"), &writer.values()?, range);
 
     // What the partials need.
-    let (x, to_x) = listed(P::KEPT.views, "const double *", 'x');
-    let (c, to_c) = listed(P::KEPT.numbers, "double ", 'c');
-    let (z, to_z) = listed(P::KEPT.new, "const double *", 'z');
-    let mut derivatives = |suffix: &str, (bits, letter): (u8, char), body: &dyn Fn(&P), range| {
+    let (x, to_x) = listed(plan.kept.views, "const double *", 'x');
+    let (c, to_c) = listed(plan.kept.numbers, "double ", 'c');
+    let (z, to_z) = listed(plan.kept.new, "const double *", 'z');
+    let mut derivatives = |suffix: &str, (bits, letter): (u8, char), body: &str, range| {
         if bits != 0 {
             let (to, arguments) = listed(bits, "double *", letter);
             let (parameters, arguments) = (format!("{x}{c}{z}{s}{to}"), format!("{to_x}{to_c}{to_z}{to_s}{arguments}"));
-            let body = lines(|| body(program));
-            text += &function(&format!("{name}_{suffix}"), &parameters, &arguments, &body, range);
+            text += &function(&format!("{name}_{suffix}"), &parameters, &arguments, body, range);
         }
     };
-    derivatives("adjoint", (P::PARTIALS.views, 'd'), &gather::<P>, ["0", "g.n[D]"]);
-    derivatives("slopes", (P::PARTIALS.numbers, 'e'), &slopes::<P>, range);
-    text
-}
-
-/// The adjoints of the outputs at a point.
-fn seeds<P: Program>(at: Point) -> [Symbol; OUTPUTS] {
-    core::array::from_fn(|k| match k {
-        _ if k >= P::EXPRESSIONS => Symbol(0),
-        _ if P::WRITES => Symbol::of(format!("s{}[{}]", P::written(k), at.place())),
-        _ => Symbol::of(String::from("s")),
-    })
-}
-
-/// The lines that gather the adjoints of the elements at the point.
-fn gather<P: Program>(program: &P) {
-    let views = || (0..OPERANDS).filter(|k| Facts::has(P::PARTIALS.views, *k));
-    views().for_each(|k| with(|text| text.line(&format!("double a{k} = 0.0;"))));
-    each_leaf!(N => {
-        if const { N < P::USED.len() } && P::USED.get(N).kind() == Kind::Read {
-            let key = P::USED.get(N);
-            // Loops over the points that read this element: at borders there may be none, or several.
-            let mut head = String::new();
-            for d in 0..4 {
-                let (from, to) = readers(key, d);
-                let bounds = (format!("tw_max({from}, g.lo[{d}])"), format!("tw_min({to} + 1, g.hi[{d}])"));
-                _ = write!(head, "for (long j{d} = {}; j{d} < {}; j{d}++) ", bounds.0, bounds.1);
-            }
-            block(&head, || {
-                let seeds = seeds::<P>(Point('j'));
-                let contribution = program.partial::<N, true, Symbol, _>(Needed::<P, _>::of(Point('j')), &seeds).number();
-                with(|text| text.line(&format!("a{} += t{};", key.operand(), contribution.0)));
-            });
-        }
-    });
-    views().for_each(|k| with(|text| text.line(&format!("d{k}[{}] += a{k};", Point('i').place()))));
+    derivatives("adjoint", (plan.partials.views, 'd'), &writer.gather()?, ["0", "g.n[D]"]);
+    derivatives("slopes", (plan.partials.numbers, 'e'), &writer.slopes()?, range);
+    Ok(text)
 }
 
 /// The first and the last point along a dimension that read the element.
@@ -492,16 +381,4 @@ fn readers(key: Key, d: usize) -> (String, String) {
         }
         Border::Inside | Border::Zero => (straight.clone(), straight),
     }
-}
-
-/// The lines that write the terms of the adjoints of numbers that all points share.
-fn slopes<P: Program>(program: &P) {
-    each_leaf!(N => {
-        if const { N < P::USED.len() } && P::USED.get(N).kind() == Kind::Number {
-            let seeds = seeds::<P>(Point('i'));
-            let term = program.partial::<N, true, Symbol, _>(Needed::<P, _>::of(Point('i')), &seeds).number();
-            let operand = P::USED.get(N).operand();
-            with(|text| text.line(&format!("e{operand}[{}] = t{};", Point('i').place(), term.0)));
-        }
-    });
 }

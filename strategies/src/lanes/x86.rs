@@ -4,7 +4,6 @@
 //! types exist nowhere else.
 
 use super::lane::{Lane, Vector, sealed::Sealed};
-use super::text::Call;
 #[allow(clippy::wildcard_imports, reason = "the names of intrinsics are all of one kind")]
 use core::arch::x86_64::*;
 use core::ops::{Add, Div, Mul, Neg, Sub};
@@ -57,17 +56,7 @@ macro_rules! register {
                 Self(unsafe { $sqrt(self.0) })
             }
             #[inline(always)]
-            fn map(self, _: Call, f: impl Fn($number) -> $number) -> Self {
-                let (from, mut to) = (self.numbers(), [0.0; $n]);
-                let mut k = 0;
-                while k < $n {
-                    to[k] = f(from[k]);
-                    k += 1;
-                }
-                Self::of(to)
-            }
-            #[inline(always)]
-            fn map2(self, other: Self, _: Call, f: impl Fn($number, $number) -> $number) -> Self {
+            fn map2(self, other: Self, f: impl Fn($number, $number) -> $number) -> Self {
                 let (a, b, mut to) = (self.numbers(), other.numbers(), [0.0; $n]);
                 let mut k = 0;
                 while k < $n {

@@ -1,0 +1,230 @@
+//! The loops of gathers: groups of elements, whose adjoints are computed at once in registers.
+
+use super::forward::aligned;
+use super::grid::{Region, each_row};
+use super::kernel::GatherOf;
+use super::keys::{Facts, OPERANDS};
+use super::lane::Vector;
+use super::level::Task;
+use super::memory::Place;
+use super::points::Waiting;
+use super::program::{Plan, Program};
+use super::reverse::{Gather, How};
+use super::steps::{Captured, Results, execute, result};
+use crate::Float;
+use core::marker::PhantomData;
+
+/// `each_operand!(K => …)` with every number that an operand can have, as a constant.
+macro_rules! each_operand {
+    ($k:ident => $block:block) => { each_operand!(@ $k $block 0 1 2 3 4 5 6 7) };
+    (@ $k:ident $block:block $($number:literal)*) => { $( { const $k: usize = $number; $block } )* };
+}
+const _: () = assert!(OPERANDS == 8, "`each_operand` has as many numbers");
+
+/// The loop that gathers the adjoints of some elements.
+///
+/// To run it is safe if `gather` has been checked, and nobody else uses the adjoints of these elements.
+pub(super) struct GatherAll<'a, 'p, V: 'static, P> {
+    pub(super) gather: &'a Gather<'p, V>,
+    pub(super) part: &'a Region,
+    pub(super) program: PhantomData<P>,
+}
+
+impl<V: Float, P: Program> Task<V> for GatherAll<'_, '_, V, P> {
+    type Output = ();
+    #[inline(always)]
+    unsafe fn run<L: Vector<Number = V>>(self) {
+        // SAFETY: promised by the caller.
+        unsafe { gather_rows::<V, L, P>(self.gather, self.part) }
+    }
+}
+
+/// The elements at which all points that read them are in the range, and read inside the views themselves.
+fn inner(plan: &Plan, range: &Region, shape: [isize; 4], part: &Region) -> Region {
+    let mut inner = *part;
+    for d in 0..4 {
+        let (least, most) = plan.partials.shifts[d];
+        inner.lo[d] = inner.lo[d].max(range.lo[d] + most);
+        inner.hi[d] = inner.hi[d].min(range.hi[d] + least);
+        if plan.leaves.borders {
+            let (first, last) = plan.leaves.shifts[d];
+            // At the ends of a view further points may read an element.
+            let repeats = isize::from(plan.partials.repeats && (least, most) != (0, 0));
+            inner.lo[d] = inner.lo[d].max(most - first).max(repeats);
+            inner.hi[d] = inner.hi[d].min(shape[d] + least - last).min(shape[d] - repeats);
+        }
+    }
+    inner
+}
+
+/// Groups of a row.
+struct Row<'a, 'p, V: 'static> {
+    gather: &'a Gather<'p, V>,
+    captured: &'a Captured<V>,
+    at: [isize; 3],
+    start: isize,
+}
+
+/// # Safety
+///
+/// As [`GatherAll`].
+#[inline(always)]
+unsafe fn gather_rows<V: Float, L: Vector<Number = V>, P: Program>(whole: &Gather<'_, V>, part: &Region) {
+    let captured = &Captured::of::<GatherOf<P>>(&whole.kernel.constants);
+    let mut waiting = Waiting::new(whole);
+    let gather = &{ *whole }; // a copy that stores cannot touch, so that its fields stay in registers
+    let inner = inner(P::PLAN, &gather.range, gather.memory.shape, part);
+    let n = L::N.cast_signed();
+    let (first, end) = (part.lo[3], part.hi[3]);
+    each_row!(part, row => {
+        let inside = (0..3).all(|d| row[d] >= inner.lo[d] && row[d] < inner.hi[d]);
+        let start = gather.memory.at(row, 0);
+        let (mut from, to) = if inside && inner.lo[3] < inner.hi[3] { (inner.lo[3], inner.hi[3]) } else { (end, end) };
+        if first < from && from < to {
+            // What is left of the group at the border does not cost more.
+            let next = aligned::<L>(start, from);
+            from = if next - first <= n && next <= to { next } else { from };
+        }
+        let this = Row { gather, captured, at: row, start };
+        // SAFETY: promised by the caller. Between `from` and `to` all points that read an element are in the range.
+        unsafe {
+            // One place for either kind, so that each is compiled once for each level.
+            let mut i = first;
+            while i < end {
+                if i >= from && i + n <= to {
+                    if !this.element::<L, P>(i) {
+                        waiting.add(row, i..i + n);
+                    }
+                    i += n;
+                } else {
+                    let stop = if i < from { from } else { end };
+                    if P::PLAN.leaves.borders || P::PLAN.is_local() && L::N > 1 {
+                        waiting.add(row, i..stop);
+                        i = stop;
+                    } else {
+                        let next = stop.min(i + n);
+                        if !this.masked::<L, P>(i, next) {
+                            waiting.add(row, i..next);
+                        }
+                        i = next;
+                    }
+                }
+            }
+        }
+    });
+    // SAFETY: promised by the caller.
+    unsafe { waiting.finish() }
+}
+
+/// Whether some sum is infinite or NaN; perhaps also if all are finite and very large.
+#[inline(always)]
+fn are_odd<L: Vector, P: Program>(sums: &[L; OPERANDS]) -> bool {
+    let mut all = L::nothing();
+    let mut k = 0;
+    while k < OPERANDS {
+        if Facts::has(P::PLAN.partials.views, k) {
+            // 0, and NaN for what is infinite or NaN.
+            #[allow(clippy::eq_op, reason = "it is not 0 for all numbers")]
+            let odd = sums[k] - sums[k];
+            all = all + odd;
+        }
+        k += 1;
+    }
+    L::any(all.differ(L::zero()))
+}
+
+impl<V: Float> Row<'_, '_, V> {
+    /// The contributions to the elements of a group of lanes, one for each operand.
+    ///
+    /// # Safety
+    ///
+    /// All points that read the elements are in the range, unless `MASKED`, and what they read is inside the views.
+    #[inline(always)]
+    unsafe fn sums<L: Vector<Number = V>, P: Program, const MASKED: bool>(&self, i: isize) -> [L; OPERANDS] {
+        let gather = self.gather;
+        let place = Place {
+            memory: &gather.memory,
+            seeds: &gather.seeds,
+            captured: self.captured,
+            at: self.start + i,
+            row: self.at,
+            i,
+            range: &gather.range,
+        };
+        let mut results = Results::new();
+        // SAFETY: promised by the caller.
+        unsafe { execute::<GatherOf<P>, L, MASKED>(&place, &mut results) }
+        let mut sums = [L::nothing(); OPERANDS];
+        each_operand!(K => {
+            if let Some(place) = const { result::<GatherOf<P>>(K) } {
+                // SAFETY: it is the place of a number that has been computed.
+                sums[K] = unsafe { results.number(place) };
+            }
+        });
+        sums
+    }
+
+    /// A group of elements all of whose readers are in the range. `false` if it is to be computed one by one.
+    ///
+    /// # Safety
+    ///
+    /// As [`sums`](Self::sums); nobody else uses the elements.
+    #[inline(always)]
+    unsafe fn element<L: Vector<Number = V>, P: Program>(&self, i: isize) -> bool {
+        let gather = self.gather;
+        // SAFETY: promised by the caller.
+        unsafe {
+            let sums = self.sums::<L, P, false>(i);
+            if gather.is_delicate && are_odd::<L, P>(&sums) {
+                return false;
+            }
+            let mut k = 0;
+            while k < OPERANDS {
+                if Facts::has(P::PLAN.partials.views, k) && !gather.to[k].is_null() {
+                    let to = gather.to[k].wrapping_offset(self.start + i);
+                    // 0 + sum turns a −0, where nothing contributes, into 0.
+                    let before = if gather.how[k] == How::Add { L::load(to) } else { L::zero() };
+                    (before + sums[k]).store(to);
+                }
+                k += 1;
+            }
+        }
+        true
+    }
+
+    /// The elements from `i` up to `end`, at most as many as there are lanes, in a kernel without border rules: some of their readers may be
+    /// outside the range. `false` if they are to be computed one by one.
+    ///
+    /// # Safety
+    ///
+    /// Nobody else uses the elements.
+    #[inline(always)]
+    unsafe fn masked<L: Vector<Number = V>, P: Program>(&self, i: isize, end: isize) -> bool {
+        let (gather, row, range) = (self.gather, self.at, &self.gather.range);
+        let chosen = L::within(0, end - i);
+        // SAFETY: promised by the caller; only the chosen elements are touched. What is read beside them is in the buffers or
+        // their margins, because a group and twice the largest shift are less than a margin.
+        unsafe {
+            let sums = self.sums::<L, P, true>(i);
+            if gather.is_delicate && are_odd::<L, P>(&sums) {
+                return false;
+            }
+            let own_row = (0..3).all(|d| row[d] >= range.lo[d] && row[d] < range.hi[d]);
+            let written = if own_row { L::within(range.lo[3] - i, range.hi[3] - i) } else { L::within(0, 0) };
+            let mut k = 0;
+            while k < OPERANDS {
+                if Facts::has(P::PLAN.partials.views, k) && !gather.to[k].is_null() {
+                    let to = gather.to[k].wrapping_offset(self.start + i);
+                    let before = match gather.how[k] {
+                        How::Add => L::load_some(to, chosen),
+                        How::Store => L::zero(),
+                        How::Replace => L::select(written, L::zero(), L::load_some(to, chosen)),
+                    };
+                    (before + sums[k]).store_some(to, chosen);
+                }
+                k += 1;
+            }
+        }
+        true
+    }
+}

@@ -1,0 +1,123 @@
+//! Scripts that are computed at some points one operation after the other: at borders, where something is infinite or NaN, and along
+//! tangents. Nothing of this is compiled for each kernel.
+
+use super::code::{Op, RULES, does};
+use super::rule::{Rule, Scalar};
+use crate::Float;
+use core::cell::RefCell;
+
+/// The number of points that are computed at once, so that looking at an operation costs little.
+pub(super) const WIDTH: usize = 32;
+
+/// What a script is run with.
+#[derive(Clone, Copy)]
+pub(super) struct Interpreter<'a, V> {
+    pub(super) rules: &'a [Option<&'static Rule>; RULES],
+    pub(super) constants: &'a [V],
+}
+
+thread_local! {
+    /// Room for results.
+    static ROOM: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
+}
+
+/// `f` with room for as many numbers.
+fn with_room<V: Float, T>(numbers: usize, f: impl FnOnce(&mut [V]) -> T) -> T {
+    // A rule of a user's that runs a kernel itself finds no room here.
+    let mut room = ROOM.take();
+    let words = (numbers * size_of::<V>()).div_ceil(8);
+    if room.len() < words {
+        room.resize(words, 0);
+    }
+    let found = f(&mut bytemuck::cast_slice_mut(&mut room[..words])[..numbers]);
+    ROOM.set(room);
+    found
+}
+
+impl<V: Float> Interpreter<'_, V> {
+    /// Runs the operations at `count` points, and hands over each operation's results, `WIDTH` of them for each. `leaf` computes what an operation
+    /// without arguments stands for at the points, captured numbers and literals excepted.
+    pub(super) fn run<T>(
+        self,
+        ops: &[Op],
+        count: usize,
+        mut leaf: impl FnMut(&Op, &mut [V]),
+        found: impl FnOnce(&[V]) -> T,
+    ) -> T {
+        with_room(ops.len() * WIDTH, |room| {
+            for (k, op) in ops.iter().enumerate() {
+                let (before, behind) = room.split_at_mut(k * WIDTH);
+                let to = &mut behind[..count];
+                match op.what {
+                    does::CONSTANT => to.fill(self.constants[op.c as usize]),
+                    does::LITERAL => to.fill(V::from_f64(f64::from(op.c.cast_signed()) * 0.5)),
+                    _ if op.arity() == 0 => leaf(op, to),
+                    _ => self.compute(op, before, to),
+                }
+            }
+            found(room)
+        })
+    }
+
+    fn compute(self, op: &Op, before: &[V], to: &mut [V]) {
+        let at = |place: u16| &before[usize::from(place) * WIDTH..][..to.len()];
+        let yes = |yes: bool| if yes { V::one() } else { V::zero() };
+        let a = at(op.a);
+        let b = if op.arity() > 1 { at(op.b) } else { a };
+        macro_rules! each {
+            (|$x:ident, $y:ident| $value:expr) => {
+                for ((to, x), y) in to.iter_mut().zip(a).zip(b) {
+                    let ($x, $y) = (*x, *y);
+                    *to = $value;
+                }
+            };
+        }
+        match op.what {
+            does::NEG => each!(|x, _y| -x),
+            does::ABS => each!(|x, _y| x.abs()),
+            does::SQRT => each!(|x, _y| x.sqrt()),
+            does::ADD => each!(|x, y| x + y),
+            does::SUB => each!(|x, y| x - y),
+            does::MUL | does::BOTH => each!(|x, y| x * y),
+            // Zero times anything is zero.
+            does::SEEDED => each!(|x, y| if x == V::zero() || y == V::zero() { V::zero() } else { x * y }),
+            does::DIV => each!(|x, y| x / y),
+            does::LESS => each!(|x, y| yes(x < y)),
+            does::AT_MOST => each!(|x, y| yes(x <= y)),
+            does::EQUAL => each!(|x, y| yes(x == y)),
+            does::DIFFER => each!(|x, y| yes(x != y)),
+            does::EITHER => each!(|x, y| x.max(y)),
+            does::SELECT => {
+                let no = at(op.c);
+                for (k, to) in to.iter_mut().enumerate() {
+                    *to = if a[k] == V::zero() { no[k] } else { b[k] };
+                }
+            }
+            does::RULE1 => {
+                let f = self.rule(op).value;
+                each!(|x, _y| f(x, x));
+            }
+            does::RULE2 => {
+                let f = self.rule(op).value;
+                each!(|x, y| f(x, y));
+            }
+            does::LEFT => {
+                let f = self.rule(op).left;
+                each!(|x, y| f(x, y));
+            }
+            does::RIGHT => {
+                let f = self.rule(op).right;
+                each!(|x, y| f(x, y));
+            }
+            does::TAKES => {
+                let f = self.rule(op).takes_left;
+                each!(|x, y| yes(f(x, y)));
+            }
+            other => unreachable!("operation {other} stands for others in trees, and is in no script"),
+        }
+    }
+
+    fn rule(self, op: &Op) -> &'static Scalar<V> {
+        V::scalar(self.rules[usize::from(op.operand)].expect("a rule has a number"))
+    }
+}

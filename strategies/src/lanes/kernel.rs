@@ -1,0 +1,223 @@
+//! Kernels as values: what is the same for all kernels works on these, and is compiled once.
+
+use super::blocks::{each_block, sum_of_blocks};
+use super::code::{Op, RULES, does};
+use super::forward::{Terms, number, place_of, sum_of_terms};
+use super::gather::GatherAll;
+use super::grid::Region;
+use super::keys::{Kind, LEAVES};
+use super::memory::{Memory, Place, Seeds};
+use super::program::{OUTPUTS, Plan, Program};
+use super::reverse::Gather;
+use super::rule::Rule;
+use super::script::{List, Script, gather as gather_of};
+use super::steps::{Captured, Results, Steps, execute};
+use crate::Float;
+use core::marker::PhantomData;
+use smallvec::SmallVec;
+
+/// The captured numbers of a kernel.
+pub(super) type Constants<V> = SmallVec<[V; 6]>;
+
+/// A kernel.
+#[derive(Clone, Debug)]
+pub(super) struct Kernel<V: 'static> {
+    compiled: &'static Compiled<V>,
+    pub(super) constants: Constants<V>,
+}
+
+type SlopeOf<V> = unsafe fn(&Gather<'_, V>) -> V;
+type Linear<V> = fn(&[V], V) -> [V; LEAVES];
+
+/// What is compiled for each kernel for sweeps.
+#[derive(Debug)]
+struct Compiled<V: 'static> {
+    plan: &'static Plan,
+    /// Gathers the adjoints of some elements.
+    gather: unsafe fn(&Gather<'_, V>, &Region),
+    /// The adjoint of a number that all points share, by leaf.
+    slopes: [Option<SlopeOf<V>>; LEAVES],
+    /// The partials of a linear kernel, times a seed, by leaf.
+    linear: Option<Linear<V>>,
+}
+
+impl<V: Float> Kernel<V> {
+    #[inline(always)]
+    pub(super) fn of<P: Program>(program: &P) -> Self {
+        let mut constants = Constants::new();
+        program.constants(&mut |number| constants.push(V::from_f64(number)));
+        Self { compiled: const { &Compiled::<V>::of::<P>() }, constants }
+    }
+
+    #[inline(always)]
+    pub(super) fn plan(&self) -> &'static Plan {
+        self.compiled.plan
+    }
+
+    /// The partials of a linear kernel, which need no values, times a seed.
+    pub(super) fn linear(&self, seed: V) -> Option<[V; LEAVES]> {
+        self.compiled.linear.map(|linear| linear(&self.constants, seed))
+    }
+
+    /// Gathers the adjoints of these elements.
+    ///
+    /// # Safety
+    ///
+    /// `gather` has been checked, and is one of this kernel.
+    pub(super) unsafe fn gather(&self, gather: &Gather<'_, V>, reached: &Region) {
+        // SAFETY: promised by the caller. Parts are disjoint, and each element's adjoint is written for itself.
+        each_block(reached, |part| unsafe { (self.compiled.gather)(gather, part) });
+    }
+
+    /// The adjoint of the number that is leaf `n`.
+    ///
+    /// # Safety
+    ///
+    /// As [`gather`](Self::gather).
+    pub(super) unsafe fn slope(&self, gather: &Gather<'_, V>, n: usize) -> V {
+        let slope = self.compiled.slopes[n].expect("the leaf is a number");
+        // SAFETY: promised by the caller.
+        unsafe { slope(gather) }
+    }
+}
+
+/// `each_leaf!(N => …)` with every number that a leaf can have, as a constant.
+macro_rules! each_leaf {
+    ($n:ident => $block:block) => { each_leaf!(@ $n $block 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26
+        27 28 29 30 31) };
+    (@ $n:ident $block:block $($k:literal)*) => { $( { const $n: usize = $k; $block } )* };
+}
+const _: () = assert!(LEAVES == 32, "`each_leaf` has as many numbers");
+
+impl<V: Float> Compiled<V> {
+    const fn of<P: Program>() -> Self {
+        let mut slopes: [Option<SlopeOf<V>>; LEAVES] = [None; LEAVES];
+        each_leaf!(N => {
+            if const { is_number::<P>(N) } {
+                slopes[N] = Some(slope::<V, P, N>);
+            }
+        });
+        let linear: Option<Linear<V>> = if P::PLAN.is_linear() { Some(linear::<V, P>) } else { None };
+        Self { plan: P::PLAN, gather: gather::<V, P>, slopes, linear }
+    }
+}
+
+fn linear<V: Float, P: Program>(constants: &[V], seed: V) -> [V; LEAVES] {
+    let mut slopes = [V::zero(); LEAVES];
+    each_leaf!(N => {
+        if let Some(partial) = const { linear_partial::<V, P, N>() } {
+            slopes[N] = partial(constants, seed);
+        }
+    });
+    slopes
+}
+
+/// The partial of leaf `N`, if there is such a leaf.
+const fn linear_partial<V: Float, P: Program, const N: usize>() -> Option<fn(&[V], V) -> V> {
+    if N < P::SCRIPTS.used.len() {
+        Some(|constants, seed| {
+            alone::<V, PartialOf<P, N>>(&Captured::of::<PartialOf<P, N>>(constants), [V::zero(); 2], seed)
+        })
+    } else {
+        None
+    }
+}
+
+/// What steps that read nothing make of the numbers 0 and 1, and of a seed.
+#[inline(always)]
+pub(super) fn alone<V: Float, C: Steps>(captured: &Captured<V>, numbers: [V; 2], seed: V) -> V {
+    assert!(const { reads_nothing::<C>() }, "these steps read something");
+    let mut memory = Memory::nowhere();
+    [memory.numbers[0], memory.numbers[1]] = numbers;
+    let seeds = Seeds { uniform: [seed; OUTPUTS], ..Seeds::NONE };
+    let mut results = Results::new();
+    // SAFETY: the steps read nothing from memory, and have a result.
+    let found: V::Single = unsafe {
+        execute::<Uniform<C>, V::Single, false>(&Place::inside(&memory, &seeds, captured, 0), &mut results);
+        results.number(const { place_of::<C>() })
+    };
+    number(found)
+}
+
+const fn reads_nothing<C: Steps>() -> bool {
+    let mut k = 0;
+    while k < C::OPS.len() {
+        if matches!(C::OPS[k].what, does::READ | does::NEW) {
+            return false;
+        }
+        k += 1;
+    }
+    true
+}
+
+const fn is_number<P: Program>(n: usize) -> bool {
+    let used = &P::SCRIPTS.used;
+    n < used.len() && matches!(used.get(n).kind(), Kind::Number)
+}
+
+/// # Safety
+///
+/// As [`Kernel::gather`].
+unsafe fn gather<V: Float, P: Program>(gather: &Gather<'_, V>, part: &Region) {
+    // SAFETY: promised by the caller.
+    unsafe { V::at_level(GatherAll::<V, P> { gather, part, program: PhantomData }) }
+}
+
+/// # Safety
+///
+/// As [`Kernel::slope`].
+unsafe fn slope<V: Float, P: Program, const N: usize>(gather: &Gather<'_, V>) -> V {
+    let terms = Terms::<V, PartialOf<P, N>> {
+        kernel: gather.kernel,
+        memory: &gather.memory,
+        seeds: &gather.seeds,
+        range: &gather.range,
+        partial: Some(N),
+        steps: PhantomData,
+    };
+    // SAFETY: promised by the caller.
+    sum_of_blocks(&gather.range, |part| unsafe { sum_of_terms(&terms, part) })
+}
+
+/// The values of a kernel.
+pub(super) struct ValuesOf<P>(PhantomData<P>);
+impl<P: Program> Steps for ValuesOf<P> {
+    const OPS: &'static [Op] = P::SCRIPTS.list(List::Values);
+    const RESULTS: &'static [u16] = &P::SCRIPTS.values;
+    const RULES: &'static [Option<&'static Rule>; RULES] = &P::SCRIPTS.rules;
+    const CONSTANTS: usize = P::PLAN.constants;
+    const ALL_DENSE: bool = false;
+}
+
+/// The gather of a kernel.
+pub(super) struct GatherOf<P>(PhantomData<P>);
+impl<P: Program> GatherOf<P> {
+    const SCRIPT: &'static Script = &gather_of(P::SCRIPTS);
+}
+impl<P: Program> Steps for GatherOf<P> {
+    const OPS: &'static [Op] = Self::SCRIPT.ops.split_at(Self::SCRIPT.len).0;
+    const RESULTS: &'static [u16] = &Self::SCRIPT.results;
+    const RULES: &'static [Option<&'static Rule>; RULES] = &P::SCRIPTS.rules;
+    const CONSTANTS: usize = P::PLAN.constants;
+    const ALL_DENSE: bool = P::PLAN.all_dense();
+}
+
+/// The partial of leaf `N` of a kernel.
+pub(super) struct PartialOf<P, const N: usize>(PhantomData<P>);
+impl<P: Program, const N: usize> Steps for PartialOf<P, N> {
+    const OPS: &'static [Op] = P::SCRIPTS.list(List::Partial(N));
+    const RESULTS: &'static [u16] = &[P::SCRIPTS.partials[N]];
+    const RULES: &'static [Option<&'static Rule>; RULES] = &P::SCRIPTS.rules;
+    const CONSTANTS: usize = P::PLAN.constants;
+    const ALL_DENSE: bool = P::PLAN.all_dense();
+}
+
+/// Steps with the same adjoints everywhere.
+struct Uniform<C>(PhantomData<C>);
+impl<C: Steps> Steps for Uniform<C> {
+    const OPS: &'static [Op] = C::OPS;
+    const RESULTS: &'static [u16] = C::RESULTS;
+    const RULES: &'static [Option<&'static Rule>; RULES] = C::RULES;
+    const CONSTANTS: usize = C::CONSTANTS;
+    const ALL_DENSE: bool = false;
+}

@@ -1,0 +1,326 @@
+//! Values and derivatives at single points: at borders, where something is infinite or NaN, and along tangents.
+
+use super::buffer::Buffer;
+use super::code::{Op, does};
+use super::grid::{Grid, Region, each_row};
+use super::interpret::{Interpreter, WIDTH};
+use super::kernel::Kernel;
+use super::keys::{Border, Facts, Key, Kind, LEAVES, OPERANDS};
+use super::memory::{Memory, Seeds};
+use super::program::OUTPUTS;
+use super::reverse::{Gather, How};
+use super::script::List;
+use crate::Float;
+use smallvec::SmallVec;
+
+/// A point's coordinates.
+pub(super) type Point = [isize; 4];
+
+impl<V: Float> Memory<V> {
+    /// The number that this read gives at a point, which may lie outside the views.
+    fn number_at(&self, key: Key, point: Point) -> V {
+        let mut at = 0;
+        for d in 0..4 {
+            let (mut i, length) = (point[d] + key.shift(d), self.shape[d]);
+            if i < 0 || i >= length {
+                match key.border() {
+                    Border::Inside | Border::Zero => return V::zero(),
+                    Border::Nearest => i = i.clamp(0, length - 1),
+                    Border::Periodic => i = i.rem_euclid(length),
+                }
+            }
+            at += i * self.strides[d];
+        }
+        // SAFETY: each coordinate is inside the views, which are not empty, and the buffer has all their elements.
+        unsafe { *self.values[key.operand()].offset(at) }
+    }
+
+    fn place(&self, point: Point) -> isize {
+        self.at([point[0], point[1], point[2]], point[3])
+    }
+
+    /// What a leaf is at some points.
+    fn leaf(&self, op: &Op, points: &[Point], to: &mut [V]) {
+        let key = op.key().expect("it is a leaf");
+        for (to, point) in to.iter_mut().zip(points) {
+            *to = match key.kind() {
+                Kind::Read => self.number_at(key, *point),
+                Kind::Number => self.numbers[key.operand()],
+                // SAFETY: the points are in the range.
+                _ => unsafe { *self.new[key.operand()].offset(self.place(*point)) },
+            };
+        }
+    }
+}
+
+/// The values of a kernel's expressions at some points, at most [`WIDTH`].
+pub(super) fn values<V: Float>(
+    kernel: &Kernel<V>,
+    memory: &Memory<V>,
+    points: &[Point],
+    mut put: impl FnMut(usize, &[V]),
+) {
+    let plan = kernel.plan();
+    interpreter(kernel).run(
+        plan.scripts.list(List::Values),
+        points.len(),
+        |op, to| memory.leaf(op, points, to),
+        |found| {
+            for k in 0..plan.expressions {
+                put(k, &found[usize::from(plan.scripts.values[k]) * WIDTH..][..points.len()]);
+            }
+        },
+    );
+}
+
+fn interpreter<V: Float>(kernel: &Kernel<V>) -> Interpreter<'_, V> {
+    Interpreter { rules: &kernel.plan().scripts.rules, constants: &kernel.constants }
+}
+
+/// Σ seed·∂expression/∂(leaf `n`) at some points; zero times anything is zero.
+pub(super) fn partials<V: Float>(
+    kernel: &Kernel<V>,
+    n: usize,
+    memory: &Memory<V>,
+    seed: impl Fn(usize, Point) -> V,
+    points: &[Point],
+    found: impl FnOnce(&[V]),
+) {
+    let scripts = kernel.plan().scripts;
+    let (ops, result) = (scripts.list(List::Partial(n)), usize::from(scripts.partials[n]));
+    let leaf = |op: &Op, to: &mut [V]| match op.what {
+        does::SEED => to.iter_mut().zip(points).for_each(|(to, point)| *to = seed(op.operand.into(), *point)),
+        _ => memory.leaf(op, points, to),
+    };
+    interpreter(kernel).run(ops, points.len(), leaf, |all| found(&all[result * WIDTH..][..points.len()]));
+}
+
+/// Whether zero may meet infinity or NaN where adjoints are finite.
+pub(super) fn is_delicate<V: Float>(kernel: &Kernel<V>) -> bool {
+    let used = kernel.plan().scripts.used.len();
+    let safe = |slopes: [V; LEAVES]| slopes[..used].iter().all(|slope| slope.is_ordinary());
+    !kernel.linear(V::one()).is_some_and(safe)
+}
+
+/// Σ seed·∂/∂element of a reduction whose only partial is one number at all points, if it is one.
+pub(super) fn constant_slope<V: Float>(kernel: &Kernel<V>, seed: V) -> Option<V> {
+    let plan = kernel.plan();
+    let one = plan.scripts.used.len() == 1 && plan.partials.views != 0 && plan.is_local();
+    let slope = kernel.linear(V::one()).filter(|_| one)?[0];
+    Some(if crate::counts(seed, slope) { seed * slope } else { V::zero() })
+}
+
+impl<V: Float> Seeds<V> {
+    /// The seed of an output at a point of the range.
+    pub(super) fn at(&self, k: usize, place: isize) -> V {
+        let dense = self.dense[k];
+        // SAFETY: an output's adjoints have all its elements.
+        if dense.is_null() { self.uniform[k] } else { unsafe { *dense.offset(place) } }
+    }
+}
+
+/// Some points of a range at a time.
+pub(super) fn some_points(range: &Region, mut work: impl FnMut(&[Point])) {
+    let mut points: SmallVec<[Point; WIDTH]> = SmallVec::new();
+    each_row!(range, row => {
+        for i in range.lo[3]..range.hi[3] {
+            points.push([row[0], row[1], row[2], i]);
+            if points.len() == WIDTH {
+                work(&points);
+                points.clear();
+            }
+        }
+    });
+    work(&points);
+}
+
+/// Σ seed·∂expression/∂(leaf `n`) over the points of the range, in order: for a number that all points share.
+pub(super) fn careful_slope<V: Float>(gather: &Gather<'_, V>, n: usize) -> V {
+    let (mut sum, memory) = (V::zero(), &gather.memory);
+    some_points(&gather.range, |points| {
+        let seed = |k: usize, point: Point| gather.seeds.at(k, memory.place(point));
+        partials(gather.kernel, n, memory, seed, points, |found| found.iter().for_each(|term| sum += *term));
+    });
+    sum
+}
+
+/// Elements that are gathered one by one: they wait here until they are worth it.
+pub(super) struct Waiting<'g, 'a, V: 'static> {
+    gather: &'g Gather<'a, V>,
+    points: SmallVec<[Point; WIDTH]>,
+}
+
+impl<'g, 'a, V: Float> Waiting<'g, 'a, V> {
+    #[inline(always)]
+    pub(super) fn new(gather: &'g Gather<'a, V>) -> Self {
+        Self { gather, points: SmallVec::new() }
+    }
+
+    /// Adds some elements of a row.
+    ///
+    /// # Safety
+    ///
+    /// Nobody else uses these elements until [`finish`](Self::finish) has been called, which must be done.
+    #[inline(never)]
+    pub(super) unsafe fn add(&mut self, row: [isize; 3], elements: core::ops::Range<isize>) {
+        for i in elements {
+            self.points.push([row[0], row[1], row[2], i]);
+            if self.points.len() == WIDTH {
+                // SAFETY: promised by the caller.
+                unsafe { self.finish() }
+            }
+        }
+    }
+
+    /// Computes what is waiting.
+    ///
+    /// # Safety
+    ///
+    /// As [`add`](Self::add).
+    #[inline(never)]
+    pub(super) unsafe fn finish(&mut self) {
+        let (gather, plan) = (self.gather, self.gather.kernel.plan());
+        if self.points.is_empty() {
+            return;
+        }
+        let mut sums = [[-V::zero(); WIDTH]; OPERANDS];
+        for n in 0..plan.scripts.used.len() {
+            let key = plan.scripts.used.get(n);
+            if key.kind() == Kind::Read {
+                self.gather_from(n, key, &mut sums[key.operand()]);
+            }
+        }
+        for (j, point) in self.points.iter().enumerate() {
+            let at = gather.memory.place(*point);
+            let inside = (0..4).all(|d| point[d] >= gather.range.lo[d] && point[d] < gather.range.hi[d]);
+            for k in (0..OPERANDS).filter(|k| Facts::has(plan.partials.views, *k) && !gather.to[*k].is_null()) {
+                // SAFETY: promised by the caller; the element is one of the view's.
+                unsafe {
+                    let to = gather.to[k].offset(at);
+                    let adds = gather.how[k] == How::Add || gather.how[k] == How::Replace && !inside;
+                    *to = if adds { *to } else { V::zero() } + sums[k][j];
+                }
+            }
+        }
+        self.points.clear();
+    }
+
+    /// Adds what the points contribute that read the elements by leaf `n`.
+    fn gather_from(&self, n: usize, key: Key, sums: &mut [V; WIDTH]) {
+        let (gather, memory) = (self.gather, &self.gather.memory);
+        let (mut elements, mut from): (SmallVec<[usize; WIDTH]>, SmallVec<[Point; WIDTH]>) = Default::default();
+        let mut add = |elements: &mut SmallVec<[usize; WIDTH]>, from: &mut SmallVec<[Point; WIDTH]>| {
+            let seed = |k: usize, point: Point| gather.seeds.at(k, memory.place(point));
+            partials(gather.kernel, n, memory, seed, from, |found| {
+                for (j, term) in elements.iter().zip(found) {
+                    sums[*j] += *term;
+                }
+            });
+            elements.clear();
+            from.clear();
+        };
+        for (j, point) in self.points.iter().enumerate() {
+            readers(memory.shape, &gather.range, key, *point, &mut |reader| {
+                elements.push(j);
+                from.push(reader);
+                if from.len() == WIDTH {
+                    add(&mut elements, &mut from);
+                }
+            });
+        }
+        add(&mut elements, &mut from);
+    }
+}
+
+/// Calls `f` with each point of the range whose read with this key gives the element at `point`.
+fn readers(shape: [isize; 4], range: &Region, key: Key, point: Point, f: &mut impl FnMut(Point)) {
+    let along = |d: usize| {
+        let (shift, last) = (key.shift(d), shape[d] - 1);
+        let straight = point[d] - shift;
+        let (from, to) = match key.border() {
+            // From where the read just reaches the end, up to the end itself, all points read the last element.
+            Border::Nearest if shift > 0 && point[d] == last => (straight, last),
+            Border::Nearest if shift < 0 && point[d] == 0 => (0, straight),
+            Border::Periodic => (straight.rem_euclid(shape[d]), straight.rem_euclid(shape[d])),
+            _ => (straight, straight),
+        };
+        from.max(range.lo[d])..(to + 1).min(range.hi[d])
+    };
+    for a in along(0) {
+        for b in along(1) {
+            for c in along(2) {
+                along(3).for_each(|i| f([a, b, c, i]));
+            }
+        }
+    }
+}
+
+/// Σ ∂expressionₖ/∂leaf·tangent at all points of the range, for each expression: written to `results` if the kernel writes, else
+/// added up and returned. Zero times anything is zero. `tangents` holds those of views, or nowhere, and those of numbers.
+pub(super) fn tangent<V: Float>(
+    kernel: &Kernel<V>,
+    grid: &Grid,
+    memory: &Memory<V>,
+    tangents: &Memory<V>,
+    results: &mut [Buffer<V>],
+) -> V {
+    let (plan, mut sum) = (kernel.plan(), V::zero());
+    let moves = |key: Key, point: Point| match key.kind() {
+        Kind::Read if tangents.values[key.operand()].is_null() => V::zero(),
+        Kind::Read => tangents.number_at(key, point),
+        _ => tangents.numbers[key.operand()],
+    };
+    some_points(&grid.range, |points| {
+        let leaf = |op: &Op, to: &mut [V]| match op.what {
+            does::TANGENT => {
+                let key = op.moving().key().expect("a tangent is one of a leaf");
+                to.iter_mut().zip(points).for_each(|(to, point)| *to = moves(key, *point));
+            }
+            _ => memory.leaf(op, points, to),
+        };
+        let mut slopes = [[V::zero(); WIDTH]; OUTPUTS];
+        interpreter(kernel).run(plan.scripts.list(List::Tangents), points.len(), leaf, |found| {
+            for (k, slopes) in slopes.iter_mut().enumerate().take(plan.expressions) {
+                slopes.copy_from_slice(&found[usize::from(plan.scripts.tangents[k]) * WIDTH..][..WIDTH]);
+            }
+        });
+        for (j, point) in points.iter().enumerate() {
+            for (k, slopes) in slopes.iter().enumerate().take(plan.expressions) {
+                let mut slope = slopes[j];
+                if !slope.is_finite() {
+                    slope = careful_tangent(kernel, memory, *point, k, &moves);
+                }
+                if plan.writes {
+                    results[k][memory.place(*point).unsigned_abs()] = slope;
+                } else {
+                    sum += slope;
+                }
+            }
+        }
+    });
+    sum
+}
+
+/// The tangent of expression `k` at a point, leaf by leaf.
+#[cold]
+fn careful_tangent<V: Float>(
+    kernel: &Kernel<V>,
+    memory: &Memory<V>,
+    point: Point,
+    k: usize,
+    moves: &impl Fn(Key, Point) -> V,
+) -> V {
+    let (mut slope, used) = (V::zero(), &kernel.plan().scripts.used);
+    let unit = |output: usize, _: Point| if output == k { V::one() } else { V::zero() };
+    for n in 0..used.len() {
+        let tangent = moves(used.get(n), point);
+        if tangent != V::zero() {
+            partials(kernel, n, memory, unit, &[point], |partial| {
+                if crate::counts(tangent, partial[0]) {
+                    slope += tangent * partial[0];
+                }
+            });
+        }
+    }
+    slope
+}

@@ -1,0 +1,244 @@
+//! Scripts as machine code: each operation of a list becomes an instruction on registers.
+
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
+    clippy::cast_lossless,
+    reason = "places, operands, shifts and numbers of captured numbers have few bits, and `From` cannot be called in constants"
+)]
+
+use super::code::{Op, RULES, does};
+use super::lane::{Lane, Vector};
+use super::level::Registers;
+use super::memory::Place;
+use super::rule::Rule;
+use super::script::{NOTHING, STEPS};
+use crate::Float;
+use core::mem::MaybeUninit;
+
+/// Operations that are known when a kernel is compiled.
+pub(super) trait Steps {
+    /// The operations.
+    const OPS: &'static [Op];
+    /// Where the results stand that are asked for, or [`NOTHING`].
+    const RESULTS: &'static [u16];
+    /// The rules that the operations call.
+    const RULES: &'static [Option<&'static Rule>; RULES];
+    /// The number of captured numbers.
+    const CONSTANTS: usize;
+    /// Whether the adjoints of all outputs are arrays.
+    const ALL_DENSE: bool;
+}
+
+/// All of an operation in a number: the three places in the lower 16 bits each, the operand, the border rule, the four shifts, and what it
+/// does; behind the last one something that does nothing.
+const fn packed<C: Steps>(k: usize) -> u128 {
+    if k < C::OPS.len() { C::OPS[k].bits() | (C::OPS[k].what as u128) << 96 } else { 0xFF << 96 }
+}
+
+/// The largest number of captured numbers.
+pub(super) const CONSTANTS: usize = 64;
+
+/// Captured numbers, where stores cannot touch them, so that they stay in registers.
+pub(super) struct Captured<V>([MaybeUninit<V>; CONSTANTS]);
+
+impl<V: Float> Captured<V> {
+    /// The first numbers, as many as a script has.
+    #[inline(always)]
+    pub(super) fn of<C: Steps>(numbers: &[V]) -> Self {
+        const { assert!(C::CONSTANTS <= CONSTANTS, "a kernel captures at most 64 numbers") };
+        assert!(numbers.len() >= C::CONSTANTS, "a kernel has all its numbers");
+        let mut captured = [const { MaybeUninit::uninit() }; CONSTANTS];
+        // SAFETY: there are as many numbers, and as many places.
+        unsafe {
+            core::ptr::copy_nonoverlapping(numbers.as_ptr(), captured.as_mut_ptr().cast::<V>(), C::CONSTANTS);
+        }
+        Self(captured)
+    }
+
+    /// # Safety
+    ///
+    /// The script has as many numbers.
+    #[inline(always)]
+    unsafe fn get(&self, k: usize) -> V {
+        // SAFETY: promised by the caller.
+        unsafe { self.0[k].assume_init() }
+    }
+}
+
+/// The results of operations, in registers.
+pub(super) struct Results<L: Lane> {
+    numbers: [MaybeUninit<L>; STEPS],
+    masks: [MaybeUninit<L::Mask>; STEPS],
+}
+
+impl<L: Lane> Results<L> {
+    #[inline(always)]
+    pub(super) const fn new() -> Self {
+        Self { numbers: [const { MaybeUninit::uninit() }; STEPS], masks: [const { MaybeUninit::uninit() }; STEPS] }
+    }
+
+    /// The number at this place.
+    ///
+    /// # Safety
+    ///
+    /// The operation with this number has been computed, and its result is a number.
+    #[inline(always)]
+    pub(super) unsafe fn number(&self, k: usize) -> L {
+        // SAFETY: promised by the caller.
+        unsafe { self.numbers[k].assume_init() }
+    }
+
+    /// # Safety
+    ///
+    /// As [`number`](Self::number), for a yes or no.
+    #[inline(always)]
+    unsafe fn mask(&self, k: usize) -> L::Mask {
+        // SAFETY: promised by the caller.
+        unsafe { self.masks[k].assume_init() }
+    }
+}
+
+#[inline(always)]
+const fn place(bits: u128, k: usize) -> usize {
+    (bits >> (16 * k)) as usize & 0xFFFF
+}
+
+#[inline(always)]
+const fn shift(bits: u128) -> [isize; 4] {
+    [(bits >> 64) as i8 as isize, (bits >> 72) as i8 as isize, (bits >> 80) as i8 as isize, (bits >> 88) as i8 as isize]
+}
+
+/// Runs a script at a place.
+///
+/// # Safety
+///
+/// All that the script reads there can be read.
+#[inline(always)]
+pub(super) unsafe fn execute<C: Steps, L: Vector, const MASKED: bool>(
+    at: &Place<'_, L::Number>,
+    results: &mut Results<L>,
+) where
+    L::Number: Float,
+{
+    macro_rules! pieces {
+        ($($piece:literal)*) => { $(
+            // By address: what is not called is not compiled, and not even looked at.
+            if let Some(piece) = const { piece_of::<C, L, MASKED, $piece>() } {
+                // SAFETY: promised by the caller; the pieces before this one have been computed.
+                unsafe { piece(at, results) }
+            }
+        )* };
+    }
+    pieces! { 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42
+    43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 }
+}
+
+/// The number of operations that are compiled together.
+const PIECE: usize = 32;
+const _: () = assert!(64 * PIECE == STEPS, "`execute` has as many pieces");
+
+type Piece<L> = unsafe fn(&Place<'_, <L as Lane>::Number>, &mut Results<L>);
+
+/// A piece of a script, if the script has as many.
+const fn piece_of<C: Steps, L: Vector, const MASKED: bool, const FIRST: usize>() -> Option<Piece<L>>
+where
+    L::Number: Float,
+{
+    if C::OPS.len() > FIRST * PIECE { Some(piece::<C, L, MASKED, FIRST>) } else { None }
+}
+
+/// # Safety
+///
+/// As [`execute`]; the operations before this piece have been computed.
+#[cfg_attr(not(debug_assertions), inline(always))]
+#[cfg_attr(debug_assertions, inline(never))]
+unsafe fn piece<C: Steps, L: Vector, const MASKED: bool, const FIRST: usize>(
+    at: &Place<'_, L::Number>,
+    results: &mut Results<L>,
+) where
+    L::Number: Float,
+{
+    macro_rules! steps {
+        ($($k:literal)*) => { $(
+            let all = const { packed::<C>(FIRST * PIECE + $k) };
+            // SAFETY: operations use results of those before them; what is read can be read, as the caller says.
+            unsafe { step::<L, MASKED>(all, C::RULES, C::ALL_DENSE, FIRST * PIECE + $k, at, results) }
+        )* };
+    }
+    steps! { 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 }
+}
+
+/// Computes operation `k`. Everything that says which one is a constant where this is called, so that one instruction is left of it, or a few.
+///
+/// # Safety
+///
+/// The results that it uses have been computed, and what it reads can be read.
+#[cfg_attr(not(debug_assertions), inline(always))]
+#[cfg_attr(debug_assertions, inline(never))]
+unsafe fn step<L: Vector, const MASKED: bool>(
+    all: u128,
+    rules: &'static [Option<&'static Rule>; RULES],
+    all_dense: bool,
+    k: usize,
+    at: &Place<'_, L::Number>,
+    results: &mut Results<L>,
+) where
+    L::Number: Float,
+{
+    let (a, b, c, operand) = (place(all, 0), place(all, 1), place(all, 2), (all >> 48) as u8 as usize);
+    let what = (all >> 96) as u8;
+    macro_rules! rule {
+        () => {
+            L::Number::scalar(rules[operand].expect("a rule has a number"))
+        };
+    }
+    // SAFETY: promised by the caller.
+    unsafe {
+        let number = match what {
+            does::READ => at.read::<L, MASKED>(operand, shift(all)),
+            does::NUMBER => L::splat(at.memory.numbers[operand]),
+            does::NEW => at.written::<L, MASKED>(operand, shift(all)),
+            does::CONSTANT => L::splat(at.captured.get(c)),
+            does::LITERAL => L::splat(L::Number::from_f64(f64::from((c as u16).cast_signed()) * 0.5)),
+            does::SEED => at.seed::<L, MASKED>(operand, shift(all), all_dense),
+            does::NEG => -results.number(a),
+            does::ABS => results.number(a).abs(),
+            does::SQRT => results.number(a).sqrt(),
+            does::RULE1 => results.number(a).map2(results.number(a), rule!().value),
+            does::ADD => results.number(a) + results.number(b),
+            does::SUB => results.number(a) - results.number(b),
+            does::MUL | does::SEEDED => results.number(a) * results.number(b),
+            does::DIV => results.number(a) / results.number(b),
+            does::RULE2 => results.number(a).map2(results.number(b), rule!().value),
+            does::LEFT => results.number(a).map2(results.number(b), rule!().left),
+            does::RIGHT => results.number(a).map2(results.number(b), rule!().right),
+            does::SELECT => L::select(results.mask(a), results.number(b), results.number(c)),
+            _ => {
+                let mask = match what {
+                    does::LESS => results.number(a).less(results.number(b)),
+                    does::AT_MOST => results.number(a).at_most(results.number(b)),
+                    does::EQUAL => results.number(a).equal(results.number(b)),
+                    does::DIFFER => L::differ(results.number(a), results.number(b)),
+                    does::BOTH => L::both(results.mask(a), results.mask(b)),
+                    does::EITHER => L::either(results.mask(a), results.mask(b)),
+                    does::TAKES => {
+                        let (f, zero) = (rule!().takes_left, L::Number::from_f64(0.0));
+                        let number = |yes: bool| if yes { L::Number::from_f64(1.0) } else { zero };
+                        results.number(a).map2(results.number(b), |x, y| number(f(x, y))).equal(L::one())
+                    }
+                    _ => return,
+                };
+                results.masks[k] = MaybeUninit::new(mask);
+                return;
+            }
+        };
+        results.numbers[k] = MaybeUninit::new(number);
+    }
+}
+
+/// Where result `k` of a script stands, if there is one.
+pub(super) const fn result<C: Steps>(k: usize) -> Option<usize> {
+    if k < C::RESULTS.len() && C::RESULTS[k] != NOTHING { Some(C::RESULTS[k] as usize) } else { None }
+}
