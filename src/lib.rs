@@ -83,4 +83,4 @@ pub use tapewright_strategies::{
     MemoryUsage, Nary, Passive, PrimalValue, Replay, Reuse, Reverse, Rule, Shared, SpillDefaults, SpillOptions,
     SpillUsage, Spilled, Spills, Statement, StorageError, Strategy, SweepError, Tangent, Taping, catch_storage_errors,
 };
-pub use variables::Variables;
+pub use variables::{Variables, ViewParts, ViewRef};

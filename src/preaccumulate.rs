@@ -1,6 +1,6 @@
 //! Blocks of statements that become one record for each output.
 
-use crate::checkpoint::{TapePool, convert, plain_at, rebuild, record_stage, same_value};
+use crate::checkpoint::{TapePool, convert, plain_at, rebuild, record_stage, refuse_views, same_value};
 use crate::expr::Real;
 use crate::external::with_partials;
 use crate::variables::Variables;
@@ -56,6 +56,7 @@ where
     let outputs = Block::<N, S>::evaluate(|| {
         let moving = core::array::from_fn(|k| Real::<Block<N, S>>::with_tangent(inputs[k].value(), unit(k)));
         let outputs = block(&moving);
+        refuse_views("a preaccumulated block", &outputs);
         outputs.visit(&mut |slice| slice.iter().for_each(|y| Block::<N, S>::assert_present(y.id())));
         outputs
     });
@@ -101,12 +102,14 @@ where
     X::With<Passive<S::Value>>: Variables<Passive<S::Value>, With<T> = X::With<T>>,
     Y: Variables<T>,
 {
+    refuse_views("a preaccumulated block", inputs);
     let list: Vec<Real<S>> = inputs.list().into_iter().cloned().collect();
     let arguments = inputs.arguments();
     let at = plain_at(inputs, &arguments);
     let active = S::is_active(&arguments);
     S::keep::<TapePool<T>>(&arguments).unwrap_or_default().with(|tape| {
         let (x, y) = record_stage(tape, &at, block).unwrap_or_else(|error| panic!("{error}"));
+        refuse_views("a preaccumulated block", &y);
         let outputs: Vec<Real<T>> = y.list().into_iter().cloned().collect();
         let rows = if active { tape.rows(&x, &outputs) } else { Ok(Vec::new()) };
         let rows = rows.unwrap_or_else(|error| panic!("a block cannot be preaccumulated: {error}"));

@@ -1,11 +1,14 @@
 //! Collections of variables, of any shape.
 
 use crate::expr::Real;
-use tapewright_strategies::Taping;
+use crate::kernels::View;
+use std::sync::Arc;
+use tapewright_strategies::lanes::Buffer;
+use tapewright_strategies::{Dependence, Float, Taping};
 
 /// A collection of variables: what a stage of a computation takes and returns.
 ///
-/// Provided for [`Real`], vectors, boxed slices, arrays, options and tuples of such, and for structs by
+/// Provided for [`Real`] and [`View`], for vectors, boxed slices, arrays, options and tuples of such, and for structs by
 /// [`variables!`](crate::variables). The order of [`visit`](Self::visit) and [`map`](Self::map) is that of the adjoints.
 ///
 /// # Implementing it by hand
@@ -47,8 +50,30 @@ pub trait Variables<S: Taping>: Sized {
         list.iter().for_each(|x| x.visit(f));
     }
 
-    /// A collection of the same shape, of the variables that `f` makes of those of this one, in the order of `visit`.
+    /// A collection of the same shape, of the variables that `f` makes of those of this one, in the order of `visit`. Views become
+    /// constants.
     fn map<T: Taping<Value = S::Value>>(&self, f: &mut impl FnMut(&Real<S>) -> Real<T>) -> Self::With<T>;
+
+    /// Calls `f` with all views. A collection that has none need not say so.
+    #[inline]
+    fn visit_views<'a>(&'a self, f: &mut impl FnMut(ViewRef<'a, S::Value>))
+    where
+        S: 'a,
+    {
+        let _ = f;
+    }
+
+    /// [`map`](Self::map), with the views that `g` makes of those of this one, in the order of `visit_views`. A collection that has none
+    /// need not say so.
+    #[inline]
+    fn map_with<T: Taping<Value = S::Value>>(
+        &self,
+        f: &mut impl FnMut(&Real<S>) -> Real<T>,
+        g: &mut impl FnMut(ViewRef<'_, S::Value>) -> ViewParts<S::Value>,
+    ) -> Self::With<T> {
+        let _ = g;
+        self.map(f)
+    }
 
     /// The number of variables.
     fn count(&self) -> usize {
@@ -71,11 +96,94 @@ pub trait Variables<S: Taping>: Sized {
         arguments
     }
 
+    /// The views, in order.
+    fn views(&self) -> Vec<ViewRef<'_, S::Value>> {
+        let mut views = Vec::new();
+        self.visit_views(&mut |view| views.push(view));
+        views
+    }
+
     /// The variables, in order.
     fn list(&self) -> Vec<&Real<S>> {
         let mut list = Vec::new();
         self.visit(&mut |slice| list.extend(slice));
         list
+    }
+}
+
+/// A view in a collection, whatever its rank.
+#[derive(Debug)]
+pub struct ViewRef<'a, V: 'static> {
+    pub(crate) shape: &'a [usize],
+    pub(crate) values: &'a Arc<Buffer<V>>,
+    pub(crate) dependence: &'a Dependence<V>,
+}
+
+impl<V> Clone for ViewRef<'_, V> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<V> Copy for ViewRef<'_, V> {}
+
+impl<'a, V: Float> ViewRef<'a, V> {
+    /// The length along each dimension.
+    #[must_use]
+    pub const fn shape(self) -> &'a [usize] {
+        self.shape
+    }
+
+    /// The values of all elements.
+    #[must_use]
+    pub fn values(self) -> &'a [V] {
+        self.values
+    }
+
+    /// The same elements as a constant.
+    #[must_use]
+    pub fn constant(self) -> ViewParts<V> {
+        ViewParts { values: Arc::clone(self.values), dependence: Dependence::Nothing }
+    }
+}
+
+/// What a view is made of, but for its shape.
+#[derive(Debug)]
+pub struct ViewParts<V: 'static> {
+    pub(crate) values: Arc<Buffer<V>>,
+    pub(crate) dependence: Dependence<V>,
+}
+
+/// A view has no variables: its elements go from strategy to strategy as they are, without a copy.
+impl<S: Taping, const R: usize> Variables<S> for View<S, R> {
+    type With<T: Taping<Value = S::Value>> = View<T, R>;
+
+    fn visit<'a>(&'a self, f: &mut impl FnMut(&'a [Real<S>]))
+    where
+        S: 'a,
+    {
+        let _ = f;
+    }
+
+    fn map<T: Taping<Value = S::Value>>(&self, f: &mut impl FnMut(&Real<S>) -> Real<T>) -> View<T, R> {
+        self.map_with(f, &mut |view: ViewRef<'_, S::Value>| view.constant())
+    }
+
+    fn visit_views<'a>(&'a self, f: &mut impl FnMut(ViewRef<'a, S::Value>))
+    where
+        S: 'a,
+    {
+        f(self.as_leaf());
+    }
+
+    fn map_with<T: Taping<Value = S::Value>>(
+        &self,
+        _: &mut impl FnMut(&Real<S>) -> Real<T>,
+        g: &mut impl FnMut(ViewRef<'_, S::Value>) -> ViewParts<S::Value>,
+    ) -> View<T, R> {
+        let ViewParts { values, dependence } = g(self.as_leaf());
+        let mut view = View::on(self.shape(), values);
+        view.set_dependence(dependence);
+        view
     }
 }
 
@@ -122,6 +230,22 @@ macro_rules! lists {
             fn map<T: Taping<Value = S::Value>>(&self, f: &mut impl FnMut(&Real<S>) -> Real<T>) -> Self::With<T> {
                 self.iter().map(|x| x.map(f)).collect()
             }
+
+            fn visit_views<'a>(&'a self, f: &mut impl FnMut(ViewRef<'a, S::Value>))
+            where
+                S: 'a,
+            {
+                self.iter().for_each(|x| x.visit_views(f));
+            }
+
+            #[inline]
+            fn map_with<T: Taping<Value = S::Value>>(
+                &self,
+                f: &mut impl FnMut(&Real<S>) -> Real<T>,
+                g: &mut impl FnMut(ViewRef<'_, S::Value>) -> ViewParts<S::Value>,
+            ) -> Self::With<T> {
+                self.iter().map(|x| x.map_with(f, g)).collect()
+            }
         }
     )*};
 }
@@ -144,6 +268,21 @@ impl<S: Taping, X: Variables<S>> Variables<S> for Option<X> {
     fn map<T: Taping<Value = S::Value>>(&self, f: &mut impl FnMut(&Real<S>) -> Real<T>) -> Self::With<T> {
         self.as_ref().map(|x| x.map(f))
     }
+
+    fn visit_views<'a>(&'a self, f: &mut impl FnMut(ViewRef<'a, S::Value>))
+    where
+        S: 'a,
+    {
+        self.iter().for_each(|x| x.visit_views(f));
+    }
+
+    fn map_with<T: Taping<Value = S::Value>>(
+        &self,
+        f: &mut impl FnMut(&Real<S>) -> Real<T>,
+        g: &mut impl FnMut(ViewRef<'_, S::Value>) -> ViewParts<S::Value>,
+    ) -> Self::With<T> {
+        self.as_ref().map(|x| x.map_with(f, g))
+    }
 }
 
 impl<S: Taping, X: Variables<S>, const N: usize> Variables<S> for [X; N] {
@@ -161,6 +300,22 @@ impl<S: Taping, X: Variables<S>, const N: usize> Variables<S> for [X; N] {
     #[inline]
     fn map<T: Taping<Value = S::Value>>(&self, f: &mut impl FnMut(&Real<S>) -> Real<T>) -> Self::With<T> {
         core::array::from_fn(|k| self[k].map(f))
+    }
+
+    fn visit_views<'a>(&'a self, f: &mut impl FnMut(ViewRef<'a, S::Value>))
+    where
+        S: 'a,
+    {
+        self.iter().for_each(|x| x.visit_views(f));
+    }
+
+    #[inline]
+    fn map_with<T: Taping<Value = S::Value>>(
+        &self,
+        f: &mut impl FnMut(&Real<S>) -> Real<T>,
+        g: &mut impl FnMut(ViewRef<'_, S::Value>) -> ViewParts<S::Value>,
+    ) -> Self::With<T> {
+        core::array::from_fn(|k| self[k].map_with(f, g))
     }
 }
 
@@ -182,6 +337,24 @@ macro_rules! tuples {
             fn map<T: Taping<Value = S::Value>>(&self, f: &mut impl FnMut(&Real<S>) -> Real<T>) -> Self::With<T> {
                 let _ = f;
                 ($(self.$k.map(f),)*)
+            }
+
+            fn visit_views<'a>(&'a self, f: &mut impl FnMut(ViewRef<'a, S::Value>))
+            where
+                S: 'a,
+            {
+                let _ = f;
+                $(self.$k.visit_views(f);)*
+            }
+
+            #[allow(clippy::unused_unit, reason = "the empty tuple is one of them")]
+            fn map_with<T: Taping<Value = S::Value>>(
+                &self,
+                f: &mut impl FnMut(&Real<S>) -> Real<T>,
+                g: &mut impl FnMut(ViewRef<'_, S::Value>) -> ViewParts<S::Value>,
+            ) -> Self::With<T> {
+                let _ = (&f, &g);
+                ($(self.$k.map_with(f, g),)*)
             }
         }
     )*};
@@ -228,6 +401,24 @@ macro_rules! variables {
             ) -> $name<T> {
                 $name {
                     $($field: $crate::Variables::<S>::map(&self.$field, f),)*
+                    $($($other: ::core::clone::Clone::clone(&self.$other),)*)?
+                }
+            }
+
+            fn visit_views<'a>(&'a self, f: &mut impl FnMut($crate::ViewRef<'a, S::Value>))
+            where
+                S: 'a,
+            {
+                $($crate::Variables::<S>::visit_views(&self.$field, f);)*
+            }
+
+            fn map_with<T: $crate::Taping<Value = S::Value>>(
+                &self,
+                f: &mut impl FnMut(&$crate::Real<S>) -> $crate::Real<T>,
+                g: &mut impl FnMut($crate::ViewRef<'_, S::Value>) -> $crate::ViewParts<S::Value>,
+            ) -> $name<T> {
+                $name {
+                    $($field: $crate::Variables::<S>::map_with(&self.$field, f, g),)*
                     $($($other: ::core::clone::Clone::clone(&self.$other),)*)?
                 }
             }

@@ -94,7 +94,8 @@ fn bits<V: Float>(value: V) -> u64 {
     if value.is_nan() { f64::NAN.to_bits() } else { value.as_f64().to_bits() }
 }
 
-fn digest_of<V: Float>(values: &[V]) -> u64 {
+/// The bits of these numbers.
+pub(super) fn digest_of<V: Float>(values: &[V]) -> u64 {
     let mut digest = Digest::new();
     digest.slice(values);
     digest.0
@@ -104,6 +105,7 @@ fn digest_of<V: Float>(values: &[V]) -> u64 {
 pub(super) fn digest<V: Float, X: Variables<Passive<V>>>(numbers: &X) -> u64 {
     let mut digest = Digest::new();
     numbers.visit(&mut |slice| digest.slice(Real::floats(slice)));
+    numbers.visit_views(&mut |view| digest.slice(view.values()));
     digest.0
 }
 
@@ -111,5 +113,6 @@ pub(super) fn digest<V: Float, X: Variables<Passive<V>>>(numbers: &X) -> u64 {
 pub(super) fn shape<V: Float, X: Variables<Passive<V>>>(collection: &X) -> u64 {
     let mut digest = Digest::new();
     collection.visit(&mut |slice| digest.word(slice.len() as u64));
+    collection.visit_views(&mut |view| view.shape().iter().for_each(|length| digest.word(*length as u64)));
     digest.0
 }

@@ -9,9 +9,10 @@ use super::snapshots::Snapshots;
 use super::time_loop::{Progress, TimeLoop};
 use crate::expr::Real;
 use crate::schedule::{Action, Level, Schedule};
-use crate::variables::Variables;
+use crate::variables::{Variables, ViewRef};
 use core::marker::PhantomData;
 use core::ops::ControlFlow;
+use tapewright_strategies::lanes::Shadow;
 use tapewright_strategies::{Passive, Reverse, SweepError};
 
 /// A loop that has been given its inputs. `C` and `X` are parameters and state as plain numbers.
@@ -21,6 +22,8 @@ pub(super) struct Job<T: Reverse, C, X, P, R> {
     pub(super) start: X,
     /// Variables in the parameters and in the state.
     pub(super) counts: (usize, usize),
+    /// Views in the parameters and in the state.
+    pub(super) views: (usize, usize),
     pub(super) plain: P,
     pub(super) taped: R,
     pub(super) pool: TapePool<T>,
@@ -60,7 +63,15 @@ impl<T: Reverse, C, X: Variables<Passive<T::Value>>> Run<T, C, X> {
         adjoints.inputs.clear();
         adjoints.inputs.resize(recorded.inputs.len() * adjoints.lanes, zero());
         let ends = (&recorded.inputs[..], &recorded.end[..]);
-        rerun::sweep(&mut recorded.tape, ends, &adjoints.state, &mut adjoints.inputs, adjoints.lanes)?;
+        if recorded.from.is_empty() && recorded.to.is_empty() {
+            rerun::sweep(&mut recorded.tape, ends, &adjoints.state, &mut adjoints.inputs, adjoints.lanes)?;
+        } else {
+            let (seeds, inputs) = (&adjoints.state, &mut adjoints.inputs);
+            let (slots, views) = ((&recorded.to[..], &recorded.from[..]), core::mem::take(&mut adjoints.state_views));
+            let mut found = rerun::sweep_views(&mut recorded.tape, ends, seeds, inputs, slots, views)?;
+            adjoints.state_views = found.split_off(adjoints.parameter_views.len());
+            adjoints.parameter_views.iter_mut().zip(found).for_each(|(sum, view)| rerun::add_shadow(sum, view));
+        }
         let (of_parameters, of_state) = adjoints.inputs.split_at(adjoints.parameters.len());
         add(adjoints.parameters, of_parameters);
         adjoints.state.clear();
@@ -75,10 +86,13 @@ struct Step<T: Reverse> {
     tape: Lent<T>,
     inputs: Vec<Real<T>>,
     end: Vec<Real<T>>,
+    /// The slots of views among the inputs, and in the state afterwards.
+    from: rerun::Slots,
+    to: rerun::Slots,
 }
 
 /// Adjoints on their way through a loop.
-struct Adjoints<'a, V> {
+struct Adjoints<'a, V: 'static> {
     /// How many adjoints each variable has.
     lanes: usize,
     /// Of the parameters, to which each step adds.
@@ -87,6 +101,10 @@ struct Adjoints<'a, V> {
     state: Vec<V>,
     /// Of the inputs of a step.
     inputs: Vec<V>,
+    /// Of the views among the parameters, to which each step adds.
+    parameter_views: Vec<Shadow<V>>,
+    /// Of the views of the present state.
+    state_views: Vec<Shadow<V>>,
 }
 
 /// Whether a loop has another step, given its number and the state.
@@ -150,16 +168,19 @@ where
     }
 
     /// Carries out the rest of the schedule, from adjoints of the final state to those of parameters and first state, which are
-    /// added to `inputs`.
+    /// added to `inputs`; views' are returned.
     pub(super) fn backward(
         &self,
         mut run: Run<T, C, X>,
         lanes: usize,
-        outputs: &[T::Value],
+        (outputs, views): (&[T::Value], Vec<Shadow<T::Value>>),
         inputs: &mut [T::Value],
-    ) -> Result<(), SweepError> {
+    ) -> Result<Vec<Shadow<T::Value>>, SweepError> {
         let (parameters, state) = inputs.split_at_mut(self.counts.0 * lanes);
-        let mut adjoints = Adjoints { lanes, parameters, state: outputs.to_vec(), inputs: Vec::new() };
+        let parameter_views = vec![Shadow::Unset; self.views.0];
+        let (state_views, inputs) = (views, Vec::new());
+        let mut adjoints =
+            Adjoints { lanes, parameters, state: outputs.to_vec(), inputs, parameter_views, state_views };
         while let Some(action) = self.next(&mut run)? {
             match action {
                 Action::Sweep { step, tape } => {
@@ -171,22 +192,31 @@ where
             }
         }
         add(state, &adjoints.state);
-        Ok(())
+        adjoints.parameter_views.append(&mut adjoints.state_views);
+        Ok(adjoints.parameter_views)
     }
 
     /// Records and sweeps forward one step after the other, from tangents of parameters and first state to those of the final
     /// state.
-    pub(super) fn forward_tangents(&self, inputs: &[T::Value], outputs: &mut [T::Value]) -> Result<(), SweepError> {
+    pub(super) fn forward_tangents(
+        &self,
+        inputs: &[T::Value],
+        mut views: Vec<Shadow<T::Value>>,
+        outputs: &mut [T::Value],
+    ) -> Result<Vec<Shadow<T::Value>>, SweepError> {
         let mut run = self.begin();
         let mut tangents = inputs.to_vec();
         outputs.copy_from_slice(&inputs[self.counts.0..]);
         for step in 0..self.steps.unwrap_or(0) {
             let mut recorded = self.record(&mut run, step)?;
-            let ends: Vec<&Real<T>> = recorded.end.iter().collect();
-            rerun::sweep_forward(&mut recorded.tape, (&recorded.inputs, &tangents), (&ends, outputs))?;
+            let (ends, slots) = ((&recorded.end[..], &mut *outputs), (&recorded.from[..], &recorded.to[..]));
+            let inputs = (&recorded.inputs[..], &tangents[..]);
+            let after = rerun::sweep_views_forward(&mut recorded.tape, inputs, ends, slots, views.clone())?;
+            views.truncate(self.views.0);
+            views.extend(after);
             tangents[self.counts.0..].copy_from_slice(outputs);
         }
-        Ok(())
+        Ok(views.split_off(self.views.0))
     }
 
     /// The next action, which is possible, or `None` if all steps have been swept.
@@ -287,6 +317,13 @@ where
              have the same shape",
             self.settings.name
         );
+        let (made, first) = (run.state.views(), self.start.views());
+        let same = made.iter().map(|view| view.shape()).eq(first.iter().map(|view| view.shape()));
+        assert!(
+            same,
+            "step {step} of {} returned a state with other views than the first: all states of a loop must have the same shape",
+            self.settings.name
+        );
         if self.prints.is_empty() && run.prints.len() == step {
             self.compare(run, step)?;
         }
@@ -296,23 +333,25 @@ where
     /// Records a step at the present state, which becomes that after it.
     fn record(&self, run: &mut Run<T, C, X>, step: usize) -> Result<Step<T>, SweepError> {
         let mut tape = self.pool.lend();
-        let (inputs, end, after) = rerun::isolated::<T, _>(|| {
+        let (inputs, end, after, from, to) = rerun::isolated::<T, _>(|| {
             tape.record(|scope| {
                 let inputs = scope.inputs(&self.inputs_at(&run.state));
+                let (number, mut from) = (scope.number(), rerun::Slots::new());
                 let (parameters, state) = inputs.split_at(self.counts.0);
-                let parameters = rerun::rebuild(&self.parameters, parameters, rerun::same_variable);
-                let state = rerun::rebuild(&run.state, state, rerun::same_variable);
+                let mut view = |view: ViewRef<'_, T::Value>| rerun::input::<T>(number, view, &mut from);
+                let parameters = rerun::rebuild_with(&self.parameters, parameters, &mut view, rerun::same_variable);
+                let state = rerun::rebuild_with(&run.state, state, &mut view, rerun::same_variable);
                 let after = (self.taped)(step, &parameters, &state);
-                let end = rerun::own(scope.number(), &after, self.counts.1);
-                (inputs, end, rerun::plain(&after))
+                let end = rerun::own(number, &after, self.counts.1);
+                (inputs, end, rerun::plain(&after), from, rerun::slots(&after))
             })
         })?;
-        if end.len() != self.counts.1 {
+        if end.len() != self.counts.1 || to.len() != self.views.1 {
             return Err(SweepError::NotReproducible { stage: self.name_of(step), outputs: 0..0 });
         }
         run.state = after;
         self.compare(run, step)?;
-        Ok(Step { tape, inputs, end })
+        Ok(Step { tape, inputs, end, from, to })
     }
 
     /// The values of the parameters and of a state.

@@ -3,6 +3,7 @@
 mod fingerprint;
 mod job;
 mod ledger;
+mod placed;
 mod pool;
 mod rerun;
 mod rule;
@@ -11,7 +12,7 @@ mod snapshots;
 mod time_loop;
 
 pub use pool::{ScopedNestedRecording, TapePool};
-pub(crate) use rerun::{convert, plain_at, rebuild, record as record_stage, same_value};
+pub(crate) use rerun::{convert, plain_at, rebuild, record as record_stage, refuse_views, same_value};
 pub use time_loop::{Progress, TimeLoop};
 
 use crate::expr::Real;
@@ -20,9 +21,11 @@ use crate::tape::Tape;
 use crate::variables::Variables;
 use core::fmt;
 use core::marker::PhantomData;
-use fingerprint::Fingerprint;
+use fingerprint::{Fingerprint, digest_of};
+use placed::Nested;
 use std::sync::Arc;
-use tapewright_strategies::{External, Passive, Reverse, Scratch, SweepError, Taping, active};
+use tapewright_strategies::lanes::Shadow;
+use tapewright_strategies::{External, Flow, Passive, Reverse, Scratch, SweepError, Taping, active};
 
 /// A stage of a computation: a function that is run without recording, and again, recorded, when a sweep gets to it.
 ///
@@ -129,17 +132,29 @@ impl<T> Stage<T> {
         let at = plain_at(inputs, &arguments);
         let outputs = active::isolated(|| plain(&at));
         let values = outputs.values();
-        if values.is_empty() || !S::is_active(&arguments) {
+        let (views, made) = (inputs.views(), outputs.views());
+        let has_views = !views.is_empty() || !made.is_empty();
+        let flow = if has_views { placed::flow::<S>(&arguments, &views) } else { Flow::Nowhere };
+        let active = flow != Flow::Nowhere || !has_views && S::is_active(&arguments);
+        if values.is_empty() && made.is_empty() || !active {
             return convert(&outputs, |y| Real::constant(y.value()));
         }
         let rule = Recorded::<T, X::With<Passive<S::Value>>, _> {
             inputs: at,
             count: arguments.len(),
             print: self.checked.then(|| Fingerprint::of(&values)),
+            view_prints: if self.checked {
+                made.iter().map(|view| digest_of(view.values())).collect()
+            } else {
+                Vec::new()
+            },
             taped,
             pool: S::keep::<TapePool<T>>(&arguments).unwrap_or_default(),
             name: self.name,
         };
+        if has_views {
+            return placed::record::<S, _, _>(flow, &arguments, &views, &outputs, rule);
+        }
         let variables = external::record::<S>(&arguments, &values, rule);
         rebuild(&outputs, &variables, same_value)
     }
@@ -196,12 +211,22 @@ where
     Stage::<S>::new().named(name).run(inputs, unrecorded, move |x: &X| function(x))
 }
 
+/// What a stage has on its own tape: variables, and slots of views.
+struct Ends<T: Taping> {
+    inputs: Scratch<Real<T>>,
+    outputs: Scratch<Real<T>>,
+    from: rerun::Slots,
+    to: rerun::Slots,
+}
+
 /// A stage on the tape.
 struct Recorded<T: Reverse, X, R> {
     inputs: X,
     count: usize,
     taped: R,
     print: Option<Fingerprint>,
+    /// A number for each view among the outputs, unless the stage is not checked.
+    view_prints: Vec<u64>,
     pool: TapePool<T>,
     name: Option<String>,
 }
@@ -214,9 +239,8 @@ where
     Z: Variables<T>,
 {
     /// Records the stage on this tape, and compares its outputs with those that it had, of which there were so many.
-    #[allow(clippy::type_complexity, reason = "inputs, and outputs")]
-    fn record(&self, tape: &mut Tape<T>, count: usize) -> Result<(Scratch<Real<T>>, Scratch<Real<T>>), SweepError> {
-        let (x, y) = rerun::record(tape, &self.inputs, &self.taped)?;
+    fn record(&self, tape: &mut Tape<T>, count: usize) -> Result<Ends<T>, SweepError> {
+        let (x, from, y) = rerun::record_with_views(tape, &self.inputs, &self.taped)?;
         if x.len() != self.count {
             let (found, expected) = (x.len(), self.count);
             rerun::contradiction::<X>(format_args!("`visit` gives {found} variables, and gave {expected} before"));
@@ -229,8 +253,15 @@ where
         } else {
             Some(0..0)
         };
+        let mut prints = self.view_prints.iter();
+        let mut same = true;
+        y.visit_views(&mut |view| same &= prints.next().is_none_or(|print| *print == digest_of(view.values())));
+        let to = rerun::slots(&y);
         match difference {
-            None => Ok((x, ends)),
+            None if !same || prints.next().is_some() => {
+                Err(SweepError::NotReproducible { stage: External::<T::Value>::name(self), outputs: 0..count })
+            }
+            None => Ok(Ends { inputs: x, outputs: ends, from, to }),
             Some(outputs) => Err(SweepError::NotReproducible { stage: External::<T::Value>::name(self), outputs }),
         }
     }
@@ -253,15 +284,15 @@ where
 
     fn reverse_lanes(&self, lanes: usize, outputs: &[T::Value], inputs: &mut [T::Value]) -> Result<(), SweepError> {
         self.pool.with(|tape| {
-            let (x, y) = self.record(tape, outputs.len() / lanes)?;
-            rerun::sweep(tape, (&x, &y), outputs, inputs, lanes)
+            let ends = self.record(tape, outputs.len() / lanes)?;
+            rerun::sweep(tape, (&ends.inputs, &ends.outputs), outputs, inputs, lanes)
         })
     }
 
     fn forward(&self, inputs: &[T::Value], outputs: &mut [T::Value]) -> Result<(), SweepError> {
         self.pool.with(|tape| {
-            let (x, y) = self.record(tape, outputs.len())?;
-            rerun::sweep_forward(tape, (&x, inputs), (&y.iter().collect::<Vec<_>>(), outputs))
+            let ends = self.record(tape, outputs.len())?;
+            rerun::sweep_forward(tape, (&ends.inputs, inputs), (&ends.outputs.iter().collect::<Vec<_>>(), outputs))
         })
     }
 
@@ -274,5 +305,43 @@ where
         (self.count * size_of::<T::Value>()).saturating_sub(size_of::<X>())
             + self.print.as_ref().map_or(0, Fingerprint::bytes)
             + self.name.as_ref().map_or(0, String::capacity)
+    }
+}
+
+impl<T, X, R, Z> Nested<T::Value> for Recorded<T, X, R>
+where
+    T: Reverse,
+    X: Variables<Passive<T::Value>> + Send + Sync + 'static,
+    R: Fn(&X::With<T>) -> Z + Send + Sync + 'static,
+    Z: Variables<T>,
+{
+    fn reverse_views(
+        &self,
+        outputs: &[T::Value],
+        views: Vec<Shadow<T::Value>>,
+        inputs: &mut [T::Value],
+    ) -> Result<Vec<Shadow<T::Value>>, SweepError> {
+        self.pool.with(|tape| {
+            let ends = self.record(tape, outputs.len())?;
+            let variables = (&ends.inputs[..], &ends.outputs[..]);
+            rerun::sweep_views(tape, variables, outputs, inputs, (&ends.to, &ends.from), views)
+        })
+    }
+
+    fn forward_views(
+        &self,
+        inputs: &[T::Value],
+        views: Vec<Shadow<T::Value>>,
+        outputs: &mut [T::Value],
+    ) -> Result<Vec<Shadow<T::Value>>, SweepError> {
+        self.pool.with(|tape| {
+            let ends = self.record(tape, outputs.len())?;
+            let slots = (&ends.from[..], &ends.to[..]);
+            rerun::sweep_views_forward(tape, (&ends.inputs, inputs), (&ends.outputs, outputs), slots, views)
+        })
+    }
+
+    fn bytes(&self) -> usize {
+        External::<T::Value>::owned_bytes(self) + self.view_prints.capacity() * size_of::<u64>()
     }
 }

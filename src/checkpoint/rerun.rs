@@ -3,10 +3,12 @@
 use crate::error::Error;
 use crate::expr::Real;
 use crate::tape::Tape;
-use crate::variables::Variables;
+use crate::variables::{Variables, ViewParts, ViewRef};
 use smallvec::SmallVec;
+use std::sync::Arc;
+use tapewright_strategies::lanes::{Shadow, Shadows};
 use tapewright_strategies::{
-    Float, Passive, Reverse, Scratch, SweepError, TapeNumber, Taping, active, catch_storage_errors,
+    Dependence, Float, Passive, Reverse, Scratch, SweepError, TapeNumber, Taping, active, catch_storage_errors,
 };
 
 /// The values of these variables.
@@ -62,10 +64,12 @@ where
     X: Variables<S>,
 {
     let mut calls = 0;
-    let made = x.map(&mut |x| {
+    let mut counting = |x: &Real<S>| {
         calls += 1;
         f(x)
-    });
+    };
+    let made = x.map_with(&mut counting, &mut |view: ViewRef<'_, S::Value>| view.constant());
+    assert_views(x, &made);
     let (before, after) = (visited(x), visited(&made));
     if (calls, after) != (before, before) {
         let made = if calls == before { after } else { calls };
@@ -81,7 +85,25 @@ pub(super) fn visited<S: Taping>(x: &impl Variables<S>) -> usize {
     count
 }
 
-/// A collection of the same shape of these variables, in order. `same` tells variables apart.
+/// Panics unless the second collection has the views of the first, where that has them.
+fn assert_views<S: Taping, T: Taping<Value = S::Value>, X: Variables<S>>(x: &X, made: &X::With<T>) {
+    let (before, after) = (x.views(), made.views());
+    let same = |(a, b): (&ViewRef<'_, S::Value>, &ViewRef<'_, S::Value>)| a.shape == b.shape;
+    if before.len() != after.len() || !before.iter().zip(&after).all(same) {
+        let (before, after) = (before.len(), after.len());
+        contradiction::<X>(format_args!(
+            "`visit_views` gives {before} views, and `map_with` makes {after}, or others: a collection with views implements both"
+        ));
+    }
+}
+
+/// Panics if there are views, for parts of the library that take variables only.
+#[track_caller]
+pub(crate) fn refuse_views<S: Taping>(what: &str, x: &impl Variables<S>) {
+    assert!(x.views().is_empty(), "{what} takes and returns variables, and no views: use a `Stage` for those");
+}
+
+/// A collection of the same shape of these variables, in order. `same` tells variables apart. Views are constants.
 ///
 /// # Panics
 ///
@@ -92,12 +114,29 @@ where
     T: Taping<Value = S::Value>,
     X: Variables<S>,
 {
+    rebuild_with(x, variables, |view| view.constant(), same)
+}
+
+/// [`rebuild`] with views that `views` makes of those of the collection.
+pub(super) fn rebuild_with<S, T, X>(
+    x: &X,
+    variables: &[Real<T>],
+    mut views: impl FnMut(ViewRef<'_, S::Value>) -> ViewParts<S::Value>,
+    same: impl Fn(&Real<T>, &Real<T>) -> bool,
+) -> X::With<T>
+where
+    S: Taping,
+    T: Taping<Value = S::Value>,
+    X: Variables<S>,
+{
     let count = variables.len();
     let mut rest = variables.iter();
-    let rebuilt = x.map(&mut |_| match rest.next() {
+    let mut next = |_: &Real<S>| match rest.next() {
         Some(variable) => variable.clone(),
         None => contradiction::<X>(format_args!("`visit` gives {count} variables, and `map` makes more")),
-    });
+    };
+    let rebuilt = x.map_with(&mut next, &mut views);
+    assert_views(x, &rebuilt);
     if rest.len() > 0 {
         let made = count - rest.len();
         contradiction::<X>(format_args!("`visit` gives {count} variables, and `map` makes {made}"));
@@ -163,16 +202,66 @@ where
     X: Variables<Passive<T::Value>>,
     Y: Variables<T>,
 {
+    record_with_views(tape, inputs, f).map(|(variables, _, outputs)| (variables, outputs))
+}
+
+/// [`record`]; the slots of the inputs that are views, too.
+#[allow(clippy::type_complexity, reason = "inputs, and outputs")]
+pub(super) fn record_with_views<T, X, Y>(
+    tape: &mut Tape<T>,
+    inputs: &X,
+    f: impl FnOnce(&X::With<T>) -> Y,
+) -> Result<(Scratch<Real<T>>, Slots, Y), SweepError>
+where
+    T: Reverse,
+    X: Variables<Passive<T::Value>>,
+    Y: Variables<T>,
+{
     isolated::<T, _>(|| {
         tape.record(|scope| {
             let (mut values, mut variables) = (Scratch::new(), Scratch::new());
             inputs.visit(&mut |slice| values.extend_from_slice(Real::floats(slice)));
             scope.inputs_into(&values, &mut variables);
-            let outputs = f(&rebuild(inputs, &variables, same_variable));
+            let mut slots = Slots::new();
+            let at =
+                rebuild_with(inputs, &variables, |view| input::<T>(scope.number(), view, &mut slots), same_variable);
+            let outputs = f(&at);
             assert_own(Some(scope.number()), &outputs);
-            (variables, outputs)
+            (variables, slots, outputs)
         })
     })
+}
+
+/// Slots of views in a recording.
+pub(super) type Slots = SmallVec<[usize; 4]>;
+
+/// A view of a collection as an input of a recording. Its slot is added to the list.
+pub(super) fn input<T: Reverse>(
+    number: TapeNumber,
+    view: ViewRef<'_, T::Value>,
+    slots: &mut Slots,
+) -> ViewParts<T::Value> {
+    let mut slot = 0;
+    T::with_arrays(number, &mut |arrays| slot = arrays.slot());
+    slots.push(slot);
+    ViewParts { values: Arc::clone(view.values), dependence: Dependence::Recorded { number, slot } }
+}
+
+/// The slots of the views of a collection; 0 for constants.
+pub(super) fn slots<S: Taping>(x: &impl Variables<S>) -> Slots {
+    let mut slots = Slots::new();
+    x.visit_views(&mut |view| {
+        slots.push(if let Dependence::Recorded { slot, .. } = view.dependence { *slot } else { 0 });
+    });
+    slots
+}
+
+/// Adds up two shadows.
+pub(super) fn add_shadow<V: Float>(sum: &mut Shadow<V>, other: Shadow<V>) {
+    let mut both = Shadows::new();
+    both.give(1, core::mem::take(sum));
+    both.give(1, other);
+    *sum = both.take(1);
 }
 
 /// Sweeps a recording forward, from these tangents of its inputs to those of its outputs.
@@ -196,6 +285,11 @@ pub(super) fn isolated<T: Reverse, Y>(f: impl FnOnce() -> Y) -> Result<Y, SweepE
 /// it from elsewhere than from its inputs.
 pub(super) fn assert_own<T: Reverse>(recording: Option<TapeNumber>, outputs: &impl Variables<T>) {
     outputs.visit(&mut |slice| slice.iter().for_each(|output| assert_one(recording, output)));
+    outputs.visit_views(&mut |view| {
+        if let Dependence::Recorded { number, .. } = view.dependence {
+            assert_number(recording, *number);
+        }
+    });
 }
 
 /// The variables of a collection, which are passive or of this recording.
@@ -205,19 +299,24 @@ pub(super) fn assert_own<T: Reverse>(recording: Option<TapeNumber>, outputs: &im
 /// When one is of another recording.
 pub(super) fn own<T: Reverse>(recording: TapeNumber, outputs: &impl Variables<T>, count: usize) -> Vec<Real<T>> {
     let mut own = Vec::with_capacity(count);
-    outputs.visit(&mut |slice| own.extend(slice.iter().inspect(|output| assert_one(Some(recording), output)).cloned()));
+    assert_own(Some(recording), outputs);
+    outputs.visit(&mut |slice| own.extend_from_slice(slice));
     own
 }
 
 #[inline(always)]
 fn assert_one<T: Reverse>(recording: Option<TapeNumber>, output: &Real<T>) {
     if let Some((number, _)) = T::locate(output.id()) {
-        assert!(
-            recording == Some(number),
-            "a stage returns a variable of recording {number} that is not among its inputs: what a stage depends on must be \
-             declared as an input, or its derivative would be lost (return a constant of the variable's value if that is meant)"
-        );
+        assert_number(recording, number);
     }
+}
+
+fn assert_number(recording: Option<TapeNumber>, number: TapeNumber) {
+    assert!(
+        recording == Some(number),
+        "a stage returns a variable of recording {number} that is not among its inputs: what a stage depends on must be \
+         declared as an input, or its derivative would be lost (return a constant of the variable's value if that is meant)"
+    );
 }
 
 /// Sweeps a recording from these outputs with these seeds, and adds the adjoints of the inputs, for each of several vectors that
@@ -235,6 +334,31 @@ pub(super) fn sweep<T: Reverse>(
         tape.sweep_lanes_through(lanes, (outputs, seeds), (inputs, adjoints))
     };
     swept.map_err(into_sweep_error)
+}
+
+/// [`sweep`] with views: from these shadows of the outputs' to the shadows of the inputs'.
+pub(super) fn sweep_views<T: Reverse>(
+    tape: &mut Tape<T>,
+    (inputs, outputs): (&[Real<T>], &[Real<T>]),
+    seeds: &[T::Value],
+    adjoints: &mut [T::Value],
+    (from, to): (&[usize], &[usize]),
+    shadows: Vec<Shadow<T::Value>>,
+) -> Result<Vec<Shadow<T::Value>>, SweepError> {
+    let given = from.iter().copied().zip(shadows);
+    tape.sweep_views_through((outputs, seeds), given, (inputs, adjoints), to).map_err(into_sweep_error)
+}
+
+/// [`sweep_forward`] with views: from these tangents of the inputs' to those of the outputs'.
+pub(super) fn sweep_views_forward<T: Reverse>(
+    tape: &mut Tape<T>,
+    (inputs, tangents): (&[Real<T>], &[T::Value]),
+    (outputs, results): (&[Real<T>], &mut [T::Value]),
+    (from, to): (&[usize], &[usize]),
+    shadows: Vec<Shadow<T::Value>>,
+) -> Result<Vec<Shadow<T::Value>>, SweepError> {
+    let given = from.iter().copied().zip(shadows);
+    tape.jvp_of_views((inputs, tangents), given, (outputs, results), to).map_err(into_sweep_error)
 }
 
 /// An error of a nested sweep, as that of the sweep around it.

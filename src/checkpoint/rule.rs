@@ -1,9 +1,11 @@
 //! A loop as an external function on the tape.
 
 use super::job::{Job, Run};
+use super::placed::Nested;
 use super::rerun;
-use crate::variables::Variables;
+use crate::variables::{Variables, ViewRef};
 use std::sync::{Mutex, PoisonError};
+use tapewright_strategies::lanes::Shadow;
 use tapewright_strategies::{External, Passive, Reverse, SweepError};
 
 /// A loop on the tape, and how far its first run went: to the turn.
@@ -30,6 +32,42 @@ where
     }
 
     fn reverse_lanes(&self, lanes: usize, outputs: &[T::Value], inputs: &mut [T::Value]) -> Result<(), SweepError> {
+        self.backward(lanes, (outputs, Vec::new()), inputs).map(drop)
+    }
+
+    fn forward(&self, inputs: &[T::Value], outputs: &mut [T::Value]) -> Result<(), SweepError> {
+        rerun::isolated::<T, _>(|| self.job.forward_tangents(inputs, Vec::new(), outputs))?.map(drop)
+    }
+
+    fn keeps_zeros(&self) -> bool {
+        true
+    }
+
+    fn owned_bytes(&self) -> usize {
+        let prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
+        let (states, rest) = prepared.as_ref().map_or((0, 0), Run::holds);
+        let numbers = self.job.counts.0 + (1 + states) * self.job.counts.1;
+        let elements = |views: Vec<ViewRef<'_, T::Value>>| views.iter().map(|view| view.values().len()).sum::<usize>();
+        let numbers = numbers + elements(self.job.parameters.views()) + (1 + states) * elements(self.job.start.views());
+        numbers * size_of::<T::Value>() + self.job.prints.capacity() * size_of::<u64>() + rest
+    }
+}
+
+impl<T, C, X, P, R> Rule<T, C, X, P, R>
+where
+    T: Reverse,
+    C: Variables<Passive<T::Value>> + Send + Sync + 'static,
+    X: Variables<Passive<T::Value>, With<Passive<T::Value>> = X> + Send + Sync + 'static,
+    P: Fn(usize, &C, &X) -> X + Send + Sync + 'static,
+    X::With<T>: Variables<T, With<Passive<T::Value>> = X>,
+    R: Fn(usize, &C::With<T>, &X::With<T>) -> X::With<T> + Send + Sync + 'static,
+{
+    fn backward(
+        &self,
+        lanes: usize,
+        outputs: (&[T::Value], Vec<Shadow<T::Value>>),
+        inputs: &mut [T::Value],
+    ) -> Result<Vec<Shadow<T::Value>>, SweepError> {
         let prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner).take();
         rerun::isolated::<T, _>(|| {
             let run = if let Some(run) = prepared {
@@ -42,19 +80,36 @@ where
             self.job.backward(run, lanes, outputs, inputs)
         })?
     }
+}
 
-    fn forward(&self, inputs: &[T::Value], outputs: &mut [T::Value]) -> Result<(), SweepError> {
-        rerun::isolated::<T, _>(|| self.job.forward_tangents(inputs, outputs))?
+impl<T, C, X, P, R> Nested<T::Value> for Rule<T, C, X, P, R>
+where
+    T: Reverse,
+    C: Variables<Passive<T::Value>> + Send + Sync + 'static,
+    X: Variables<Passive<T::Value>, With<Passive<T::Value>> = X> + Send + Sync + 'static,
+    P: Fn(usize, &C, &X) -> X + Send + Sync + 'static,
+    X::With<T>: Variables<T, With<Passive<T::Value>> = X>,
+    R: Fn(usize, &C::With<T>, &X::With<T>) -> X::With<T> + Send + Sync + 'static,
+{
+    fn reverse_views(
+        &self,
+        outputs: &[T::Value],
+        views: Vec<Shadow<T::Value>>,
+        inputs: &mut [T::Value],
+    ) -> Result<Vec<Shadow<T::Value>>, SweepError> {
+        self.backward(1, (outputs, views), inputs)
     }
 
-    fn keeps_zeros(&self) -> bool {
-        true
+    fn forward_views(
+        &self,
+        inputs: &[T::Value],
+        views: Vec<Shadow<T::Value>>,
+        outputs: &mut [T::Value],
+    ) -> Result<Vec<Shadow<T::Value>>, SweepError> {
+        rerun::isolated::<T, _>(|| self.job.forward_tangents(inputs, views, outputs))?
     }
 
-    fn owned_bytes(&self) -> usize {
-        let prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
-        let (states, rest) = prepared.as_ref().map_or((0, 0), Run::holds);
-        let numbers = self.job.counts.0 + (1 + states) * self.job.counts.1;
-        numbers * size_of::<T::Value>() + self.job.prints.capacity() * size_of::<u64>() + rest
+    fn bytes(&self) -> usize {
+        self.owned_bytes()
     }
 }

@@ -4,8 +4,10 @@ use super::fingerprint::shape;
 use super::rerun;
 use super::slots::Slots;
 use crate::expr::Real;
-use crate::variables::Variables;
-use tapewright_strategies::{Float, Passive, ScratchFile, SpillOptions, SweepError};
+use crate::variables::{Variables, ViewParts, ViewRef};
+use std::sync::Arc;
+use tapewright_strategies::lanes::Buffer;
+use tapewright_strategies::{Dependence, Float, Passive, ScratchFile, SpillOptions, SweepError};
 
 /// Snapshots in the slots of a schedule, which is known to restore and discard only what it has stored.
 pub(super) struct Snapshots<X> {
@@ -89,6 +91,10 @@ impl<X> Snapshots<X> {
             let numbers = Real::floats(slice).iter();
             numbers.for_each(|value| buffer.extend_from_slice(&value.as_f64().to_bits().to_le_bytes()));
         });
+        state.visit_views(&mut |view| {
+            let numbers = view.values().iter();
+            numbers.for_each(|value| buffer.extend_from_slice(&value.as_f64().to_bits().to_le_bytes()));
+        });
         if self.file.is_none() {
             self.file = Some(ScratchFile::create(&self.options)?);
             // All states of a loop have as many numbers. Slots begin on pages, which transfers past the page cache need.
@@ -125,18 +131,26 @@ impl<X> Snapshots<X> {
                 ),
             });
         };
-        if 8 * rerun::visited(like) != length {
+        let variables = rerun::visited(like);
+        let elements: usize = like.views().iter().map(|view| view.values().len()).sum();
+        if 8 * (variables + elements) != length {
             rerun::contradiction::<X>(format_args!("`visit` gives another number of variables than before"));
         }
         self.buffer.resize(length, 0);
         let at = self.offset(slot);
         let what = format!("the snapshot in slot {slot} of {name}");
         self.file.as_ref().expect(STORED).read_checked(&mut self.buffer, at, checksum, &what)?;
-        let numbers = self.buffer.chunks_exact(8).map(|bytes| {
+        let mut numbers = self.buffer.chunks_exact(8).map(|bytes| {
             let bits = u64::from_le_bytes(bytes.try_into().expect("8 bytes"));
-            Real::<Passive<V>>::constant(V::from_f64(f64::from_bits(bits)))
+            V::from_f64(f64::from_bits(bits))
         });
-        Ok(rerun::rebuild(like, &numbers.collect::<Vec<_>>(), rerun::same_value))
+        let of_variables: Vec<_> = numbers.by_ref().take(variables).map(Real::<Passive<V>>::constant).collect();
+        let view = |view: ViewRef<'_, V>| {
+            let mut values = Buffer::zeros(view.values().len());
+            values.iter_mut().zip(&mut numbers).for_each(|(to, number)| *to = number);
+            ViewParts { values: Arc::new(values), dependence: Dependence::Nothing }
+        };
+        Ok(rerun::rebuild_with(like, &of_variables, view, rerun::same_value))
     }
 
     pub(super) fn discard_from_disk(&mut self, slot: usize) {

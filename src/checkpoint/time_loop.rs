@@ -1,6 +1,7 @@
 //! A loop of steps that is reversed within a budget of snapshots.
 
 use super::job::Job;
+use super::placed;
 use super::pool::TapePool;
 use super::rerun;
 use super::rule::Rule;
@@ -15,7 +16,7 @@ use core::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 #[cfg(doc)]
 use tapewright_strategies::SweepError;
-use tapewright_strategies::{Passive, Reverse, SpillOptions, Taping, active};
+use tapewright_strategies::{Flow, Passive, Reverse, SpillOptions, Taping, active};
 
 /// How far a [`TimeLoop`] is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -239,19 +240,38 @@ impl<T> TimeLoop<T> {
         let (at, start) = (rerun::plain_at(parameters, &arguments), rerun::plain_at(state, &of_state));
         let counts = (arguments.len(), of_state.len());
         arguments.extend(of_state);
-        if !S::is_active(&arguments) {
+        let mut views = parameters.views();
+        let of_parameters = views.len();
+        views.extend(state.views());
+        let flow = if views.is_empty() { Flow::Nowhere } else { placed::flow::<S>(&arguments, &views) };
+        let active = flow != Flow::Nowhere || views.is_empty() && S::is_active(&arguments);
+        if !active {
             let end = active::isolated(|| self.run_plainly(start, &go_on, |step, state| plain(step, &at, state)));
             return Ok(rerun::convert(&end, |x| Real::<S>::constant(x.value())));
         }
         let pool = S::keep::<TapePool<T>>(&arguments).unwrap_or_default();
         let (steps, prints) = (None, Vec::new());
-        let mut job =
-            Job::<T, _, _, _, _> { settings: self, parameters: at, start, counts, plain, taped, pool, steps, prints };
+        let view_counts = (of_parameters, views.len() - of_parameters);
+        let mut job = Job::<T, _, _, _, _> {
+            settings: self,
+            parameters: at,
+            start,
+            counts,
+            views: view_counts,
+            plain,
+            taped,
+            pool,
+            steps,
+            prints,
+        };
         let mut run = job.begin();
         rerun::isolated::<T, _>(|| job.forward(&mut run, &go_on))??;
         let (values, end) = (run.state.values(), rerun::plain(&run.state));
         job.keep_results(&mut run);
         let rule = Rule { job, prepared: Mutex::new(Some(run)) };
+        if !views.is_empty() {
+            return Ok(placed::record::<S, _, _>(flow, &arguments, &views, &end, rule));
+        }
         let variables = external::record::<S>(&arguments, &values, rule);
         Ok(rerun::rebuild(&end, &variables, rerun::same_value))
     }

@@ -173,7 +173,7 @@ const fn nothing<'a, V>() -> &'a Dependence<V> {
 
 /// Has a launch recorded that has run, or its tangents carried; what is written then depends on what is returned.
 #[track_caller]
-pub(super) fn note<S: Taping, const W: usize>(
+pub(crate) fn note<S: Taping, const W: usize>(
     flow: Flow,
     launch: impl Launch<S::Value>,
     arrays: &[&Dependence<S::Value>],

@@ -44,6 +44,7 @@ mod token;
 mod transfer;
 mod view;
 
+pub(crate) use launch::note;
 pub use launch::{deep_copy, dot, fill, norm_squared, parallel_for, parallel_max, parallel_min, parallel_sum};
 pub use operands::{Body, Mode, Modes, Operand, Operands, Reads, Slot, Target, Writes};
 pub use rules::{

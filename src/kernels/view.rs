@@ -1,5 +1,6 @@
 //! Arrays.
 
+use crate::variables::ViewRef;
 use core::fmt;
 use core::marker::PhantomData;
 use core::ops::Range;
@@ -71,6 +72,11 @@ impl<S: Taping, const R: usize> View<S, R> {
         const { assert!(R >= 1 && R <= 4, "views have one to four dimensions") };
         let (dependence, copied) = (Dependence::Nothing, AtomicBool::new(false));
         Self { shape, values, spare: None, dependence, copied, strategy: PhantomData }
+    }
+
+    /// As a member of a collection.
+    pub(crate) fn as_leaf(&self) -> ViewRef<'_, S::Value> {
+        ViewRef { shape: &self.shape, values: &self.values, dependence: &self.dependence }
     }
 
     /// Says what the elements depend on, which were written.

@@ -5,6 +5,7 @@ use super::{AdjointVector, Tape};
 use crate::error::Error;
 use crate::expr::Real;
 use tapewright_strategies::Reverse;
+use tapewright_strategies::lanes::Shadow;
 use tapewright_strategies::num_traits::Zero;
 
 /// # Forward sweeps
@@ -73,6 +74,34 @@ impl<S: Reverse> Tape<S> {
         tangents.iter_mut().take(1).for_each(|passive| *passive = S::Value::zero());
         let swept = owned.forward(tangents, &mut arrays);
         let found = slots.iter().map(|slot| slot.map_or_else(S::Value::zero, |slot| tangents[slot])).collect();
+        vector.arrays = arrays;
+        swept?;
+        Ok(found)
+    }
+
+    /// [`jvp`](Self::jvp) with tangents of views, by slot: those that are given, and those that are asked for.
+    pub(crate) fn jvp_of_views(
+        &mut self,
+        (inputs, tangents): (&[Real<S>], &[S::Value]),
+        shadows: impl Iterator<Item = (usize, Shadow<S::Value>)>,
+        (outputs, results): (&[Real<S>], &mut [S::Value]),
+        asked: &[usize],
+    ) -> Result<Vec<Shadow<S::Value>>, Error> {
+        let Self { owned, parts, adjoints: vector, .. } = self;
+        let slots: Result<Vec<_>, Error> = outputs.iter().map(|output| slot(owned, parts, output)).collect();
+        vector.clear(S::identifiers(owned.tape()));
+        vector.under = None;
+        fill(owned, parts, vector, inputs.iter().zip(tangents.iter().copied()))?;
+        let mut arrays = core::mem::take(&mut vector.arrays);
+        shadows.for_each(|(slot, shadow)| arrays.give(slot, shadow));
+        let tangents = vector.everything();
+        // As above.
+        tangents.iter_mut().take(1).for_each(|passive| *passive = S::Value::zero());
+        let swept = owned.forward(tangents, &mut arrays);
+        for (result, slot) in results.iter_mut().zip(slots?) {
+            *result = slot.map_or_else(S::Value::zero, |slot| tangents[slot]);
+        }
+        let found = asked.iter().map(|slot| arrays.get(*slot).clone()).collect();
         vector.arrays = arrays;
         swept?;
         Ok(found)

@@ -22,7 +22,7 @@ use crate::kernels::View;
 use core::fmt;
 use core::ops::Range;
 use tapewright_strategies::active::OwnedTape;
-use tapewright_strategies::lanes::Inspection;
+use tapewright_strategies::lanes::{Inspection, Shadow};
 use tapewright_strategies::num_traits::{One, Zero};
 use tapewright_strategies::{
     Capacity, MemoryReport, MemoryUsage, Reverse, SpillOptions, SpillUsage, Spills, catch_storage_errors,
@@ -345,6 +345,30 @@ impl<S: Reverse> Tape<S> {
             *sum += adjoints.of(input)?;
         }
         Ok(())
+    }
+
+    /// [`sweep_through`](Self::sweep_through) with shadows of views, by slot: those that are given, and those that are asked for.
+    pub(crate) fn sweep_views_through(
+        &mut self,
+        (outputs, seeds): (&[Real<S>], &[S::Value]),
+        shadows: impl Iterator<Item = (usize, Shadow<S::Value>)>,
+        (inputs, sums): (&[Real<S>], &mut [S::Value]),
+        asked: &[usize],
+    ) -> Result<Vec<Shadow<S::Value>>, Error> {
+        self.adjoints.clear(S::identifiers(self.owned.tape()));
+        shadows.for_each(|(slot, shadow)| self.adjoints.arrays.give(slot, shadow));
+        let vector = self.adjoints.everything();
+        for (output, seed) in outputs.iter().zip(seeds) {
+            if let Some(slot) = slot(&self.owned, &self.parts, output)? {
+                vector[slot] += *seed;
+            }
+        }
+        self.adjoints.reverse(&self.owned, &self.inputs)?;
+        let adjoints = self.adjoints_in(&self.adjoints);
+        for (sum, input) in sums.iter_mut().zip(inputs) {
+            *sum += adjoints.of(input)?;
+        }
+        Ok(asked.iter().map(|slot| self.adjoints.arrays.take(*slot)).collect())
     }
 
     /// Bytes of the recording, stream by stream, with the adjoint vector among them.

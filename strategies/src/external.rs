@@ -13,6 +13,7 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::ops::Range;
 use smallvec::SmallVec;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// A place in a recording, between two statements.
@@ -511,11 +512,13 @@ impl<V: Float> Externals<V> {
 
     /// Bytes of arrays that launches keep, and of all that are reserved for arrays.
     pub(crate) fn array_bytes(&self) -> MemoryUsage {
-        let launches = self.list.iter().filter_map(|entry| match &entry.rule {
-            Deed::Launch(launch) => Some(launch.bytes().0),
-            Deed::Function(_) => None,
-        });
-        let used: usize = launches.sum();
+        // Several launches may keep one array.
+        let (mut seen, mut used) = (HashSet::new(), 0);
+        for entry in &self.list {
+            if let Deed::Launch(launch) = &entry.rule {
+                launch.arrays(&mut |address, bytes| used += if seen.insert(address) { bytes } else { 0 });
+            }
+        }
         MemoryUsage { used, reserved: used + self.arrays.pool.as_ref().map_or(0, |pool| pool.bytes()) }
     }
 
@@ -524,7 +527,7 @@ impl<V: Float> Externals<V> {
         let owned = |entry: &Entry<V>| {
             let rule = match &entry.rule {
                 Deed::Function(rule) => size_of_val(&**rule) + rule.owned_bytes(),
-                Deed::Launch(launch) => launch.bytes().1,
+                Deed::Launch(launch) => launch.bytes(),
             };
             rule + entry.inputs.bytes() + size_of_val(&*entry.passive) + entry.outputs.bytes()
         };

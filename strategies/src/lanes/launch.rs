@@ -41,8 +41,13 @@ pub trait Launch<V>: Send + Sync + 'static {
         results: &mut [Buffer<V>],
     ) -> Result<(), SweepError>;
 
-    /// Bytes of arrays that it keeps and that nothing later in the recording uses, and bytes of everything else.
-    fn bytes(&self) -> (usize, usize);
+    /// Hands over the addresses of the arrays that it keeps, which other launches may keep, too, and their bytes.
+    fn arrays(&self, each: &mut dyn FnMut(usize, usize)) {
+        let _ = each;
+    }
+
+    /// Bytes of everything else.
+    fn bytes(&self) -> usize;
 
     /// Elements that are read at several different shifts, so that a scatter would need atomic updates, by operand; and the
     /// numbers of kernels that a reverse sweep runs, and of atomic updates that it issues.
@@ -259,13 +264,16 @@ impl<V: Float> Launch<V> for Recorded<V> {
         Ok(())
     }
 
-    fn bytes(&self) -> (usize, usize) {
-        let alone = |buffer: &Arc<Buffer<V>>| if Arc::strong_count(buffer) == 1 { buffer.bytes() } else { 0 };
+    fn arrays(&self, each: &mut dyn FnMut(usize, usize)) {
         let kept = self.operands.iter().flat_map(|kept| kept.values.iter().chain(&kept.new));
+        kept.for_each(|buffer| each(Arc::as_ptr(buffer).addr(), buffer.bytes()));
+    }
+
+    fn bytes(&self) -> usize {
         let spilled = if self.operands.spilled() { self.operands.len() * size_of::<Kept<V>>() } else { 0 };
         let constants = &self.kernel.constants;
         let spilled = spilled + if constants.spilled() { constants.capacity() * size_of::<V>() } else { 0 };
-        (kept.map(alone).sum(), size_of::<Self>() + spilled)
+        size_of::<Self>() + spilled
     }
 
     fn inspect(&self) -> Inspection {

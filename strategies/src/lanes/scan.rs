@@ -194,9 +194,12 @@ impl<V: Float, A: Node> Launch<V> for Combined<V, A> {
         Ok(())
     }
 
-    fn bytes(&self) -> (usize, usize) {
-        let alone = |buffer: &Arc<Buffer<V>>| if Arc::strong_count(buffer) == 1 { buffer.bytes() } else { 0 };
-        (self.x.iter().chain(&self.y).map(alone).sum(), size_of::<Self>())
+    fn arrays(&self, each: &mut dyn FnMut(usize, usize)) {
+        self.x.iter().chain(&self.y).for_each(|buffer| each(Arc::as_ptr(buffer).addr(), buffer.bytes()));
+    }
+
+    fn bytes(&self) -> usize {
+        size_of::<Self>()
     }
 
     fn inspect(&self) -> Inspection {

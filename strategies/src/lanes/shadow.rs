@@ -64,7 +64,8 @@ impl<V: Float> Shadows<V> {
     }
 
     /// Takes the shadow out, and leaves 0.
-    pub(super) fn take(&mut self, slot: usize) -> Shadow<V> {
+    #[must_use]
+    pub fn take(&mut self, slot: usize) -> Shadow<V> {
         self.list.get_mut(slot).map_or(Shadow::Unset, core::mem::take)
     }
 
@@ -120,6 +121,20 @@ impl<V: Float> Shadows<V> {
         let mut buffer = self.dense(shadow, numbers.len());
         buffer.iter_mut().zip(numbers).for_each(|(sum, number)| *sum += *number);
         self.put(slot, Shadow::Dense(buffer));
+    }
+
+    /// Adds a shadow to the one in this slot.
+    pub fn give(&mut self, slot: usize, shadow: Shadow<V>) {
+        match shadow {
+            Shadow::Unset => {}
+            _ if slot == 0 => self.recycle(shadow),
+            Shadow::Uniform(number) => self.add_everywhere(slot, number),
+            Shadow::Dense(_) if matches!(self.get(slot), Shadow::Unset) => self.put(slot, shadow),
+            Shadow::Dense(buffer) => {
+                self.add(slot, &buffer);
+                self.recycle(Shadow::Dense(buffer));
+            }
+        }
     }
 
     /// Adds a number to all elements of the shadow in this slot.

@@ -278,12 +278,14 @@ impl<V: Float> Launch<V> for Transfer {
         Ok(())
     }
 
-    fn bytes(&self) -> (usize, usize) {
-        let list = match &self.places {
-            Places::List(indices) if Arc::strong_count(&indices.0) == 1 => size_of_val(&*indices.0.places),
-            _ => 0,
-        };
-        (list, size_of::<Self>())
+    fn arrays(&self, each: &mut dyn FnMut(usize, usize)) {
+        if let Places::List(indices) = &self.places {
+            each(Arc::as_ptr(&indices.0).addr(), size_of_val(&*indices.0.places));
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        size_of::<Self>()
     }
 
     fn inspect(&self) -> Inspection {

@@ -14,6 +14,7 @@ mod borders;
 mod functions;
 mod lifetimes;
 mod literature;
+mod loops;
 mod narrow;
 mod places;
 mod programs;

@@ -1,0 +1,138 @@
+//! Stages and loops with views, on the tape.
+
+use crate::expr::Real;
+use crate::kernels::note;
+use crate::variables::{Variables, ViewParts, ViewRef};
+use smallvec::SmallVec;
+use tapewright_strategies::lanes::{Buffer, Inspection, Launch, Shadow, Shadows, Used};
+use tapewright_strategies::{Dependence, Float, Flow, SweepError, Taping};
+
+/// A rule that moves adjoints and tangents of variables, and of views.
+pub(super) trait Nested<V>: Send + Sync + 'static {
+    /// From the adjoints of the outputs, with a shadow for each view, to those of the inputs: variables' are added to `inputs`.
+    fn reverse_views(
+        &self,
+        outputs: &[V],
+        views: Vec<Shadow<V>>,
+        inputs: &mut [V],
+    ) -> Result<Vec<Shadow<V>>, SweepError>;
+    /// From the tangents of the inputs to those of the outputs.
+    fn forward_views(
+        &self,
+        inputs: &[V],
+        views: Vec<Shadow<V>>,
+        outputs: &mut [V],
+    ) -> Result<Vec<Shadow<V>>, SweepError>;
+    /// Bytes that it owns.
+    fn bytes(&self) -> usize;
+}
+
+/// A rule, and the slots of the views that it reads and writes.
+struct Placed<R> {
+    rule: R,
+    inputs: Vec<Used>,
+    outputs: Vec<Used>,
+}
+
+impl<V: Float, R: Nested<V>> Launch<V> for Placed<R> {
+    fn reverse(&self, outputs: &[V], inputs: &mut [V], shadows: &mut Shadows<V>) -> Result<(), SweepError> {
+        let taken = self.outputs.iter().map(|view| shadows.take(view.after.unwrap_or(0)));
+        let seeds: Vec<Shadow<V>> = taken.collect();
+        if outputs.iter().all(|seed| *seed == V::zero()) && seeds.iter().all(|seed| matches!(seed, Shadow::Unset)) {
+            return Ok(());
+        }
+        let found = self.rule.reverse_views(outputs, seeds, inputs)?;
+        self.inputs.iter().zip(found).for_each(|(view, shadow)| shadows.give(view.before, shadow));
+        Ok(())
+    }
+
+    fn views(&self) -> SmallVec<[Used; 4]> {
+        self.inputs.iter().chain(&self.outputs).copied().collect()
+    }
+
+    fn forward(
+        &self,
+        inputs: &[V],
+        outputs: &mut [V],
+        views: &[Option<&Buffer<V>>],
+        results: &mut [Buffer<V>],
+    ) -> Result<(), SweepError> {
+        let given = views.iter().take(self.inputs.len());
+        let given = given.map(|view| view.map_or(Shadow::Unset, |tangents| Shadow::Dense(tangents.clone())));
+        let found = self.rule.forward_views(inputs, given.collect(), outputs)?;
+        for (result, shadow) in results.iter_mut().zip(found) {
+            match shadow {
+                Shadow::Unset => result.fill(V::zero()),
+                Shadow::Uniform(tangent) => result.fill(tangent),
+                Shadow::Dense(tangents) => result.copy_from_slice(&tangents),
+            }
+        }
+        Ok(())
+    }
+
+    fn bytes(&self) -> usize {
+        let lists = (self.inputs.capacity() + self.outputs.capacity()) * size_of::<Used>();
+        size_of::<Self>() + lists + self.rule.bytes()
+    }
+
+    fn inspect(&self) -> Inspection {
+        Inspection::default()
+    }
+}
+
+/// Where the derivatives of something with these inputs go.
+#[track_caller]
+pub(super) fn flow<S: Taping>(arguments: &[(S::Value, &S::Id)], views: &[ViewRef<'_, S::Value>]) -> Flow {
+    let ids: Vec<&S::Id> = arguments.iter().map(|(_, id)| *id).collect();
+    let dependences: Vec<&Dependence<S::Value>> = views.iter().map(|view| view.dependence).collect();
+    S::flow(&dependences, &ids)
+}
+
+/// Puts a rule on the tape of its inputs, or carries their tangents through it, and returns the outputs: `made` is what they are as
+/// numbers.
+#[track_caller]
+pub(super) fn record<S, T, Y>(
+    flow: Flow,
+    arguments: &[(S::Value, &S::Id)],
+    views: &[ViewRef<'_, S::Value>],
+    made: &Y,
+    rule: impl Nested<S::Value>,
+) -> Y::With<S>
+where
+    S: Taping,
+    T: Taping<Value = S::Value>,
+    Y: Variables<T>,
+{
+    let slot_of = |view: &ViewRef<'_, S::Value>| match view.dependence {
+        Dependence::Recorded { slot, .. } => *slot,
+        _ => 0,
+    };
+    let used = |view: &ViewRef<'_, S::Value>| Used { before: slot_of(view), after: None, length: view.values.len() };
+    let inputs = views.iter().map(used).collect();
+    let mut fresh: Vec<Dependence<S::Value>> = Vec::new();
+    let mut outputs = Vec::new();
+    made.visit_views(&mut |view| {
+        let mut slot = 0;
+        if let Flow::Recorded(number) = flow {
+            S::with_arrays(number, &mut |arrays| slot = arrays.slot());
+            fresh.push(Dependence::Recorded { number, slot });
+        } else {
+            fresh.push(Dependence::Nothing);
+        }
+        outputs.push(Used { before: 0, after: Some(slot), length: view.values.len() });
+    });
+    let nothing = Dependence::Nothing;
+    let dependences = views.iter().map(|view| view.dependence);
+    let dependences: Vec<_> = dependences.chain(outputs.iter().map(|_| &nothing)).collect();
+    let mut variables = Vec::new();
+    let mut each = |value, id| variables.push(Real::<S>::from_parts(value, id));
+    let values = made.values();
+    let launch = Placed { rule, inputs, outputs };
+    let moving = note::<S, 1>(flow, launch, &dependences, arguments, &values, &mut each);
+    let mut dependences = if moving.is_empty() { fresh.into_iter() } else { moving.into_vec().into_iter() };
+    let view = |view: ViewRef<'_, S::Value>| ViewParts {
+        dependence: dependences.next().unwrap_or_default(),
+        ..view.constant()
+    };
+    super::rerun::rebuild_with(made, &variables, view, super::rerun::same_value)
+}
