@@ -8,7 +8,7 @@ use super::kernel::{Kernel, ValuesOf};
 use super::keys::{Facts, OPERANDS};
 use super::lane::Vector;
 use super::level::Task;
-use super::memory::{Memory, Place, Seeds, check_reads, inner};
+use super::memory::{ALL, Memory, Place, Seeds, check_reads, inner};
 use super::points::{Point, partials, values};
 use super::program::{OUTPUTS, Plan, Program, each_output};
 use super::steps::{Captured, Results, Steps, execute, result};
@@ -201,7 +201,7 @@ unsafe fn group<V: Float, L: Vector<Number = V>, P: Program>(memory: &Memory<V>,
     // SAFETY: promised by the caller.
     unsafe {
         let mut results = Results::new();
-        execute::<ValuesOf<P>, L, false>(&Place::inside(memory, &Seeds::NONE, captured, at), &mut results);
+        execute::<ValuesOf<P>, L, ALL>(&Place::inside(memory, &Seeds::NONE, captured, at), &mut results);
         // All reads come before all writes.
         each_output!(K => {
             if let Some(result) = const { result::<ValuesOf<P>>(K) } {
@@ -311,7 +311,7 @@ impl<V: Float, C: Steps> Terms<'_, V, C> {
         let mut results = Results::new();
         // SAFETY: promised by the caller.
         unsafe {
-            execute::<C, L, false>(&Place::inside(memory, self.seeds, captured, at), &mut results);
+            execute::<C, L, ALL>(&Place::inside(memory, self.seeds, captured, at), &mut results);
             results.number(const { place_of::<C>() })
         }
     }

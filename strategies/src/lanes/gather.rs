@@ -6,7 +6,7 @@ use super::kernel::GatherOf;
 use super::keys::{Facts, OPERANDS};
 use super::lane::Vector;
 use super::level::Task;
-use super::memory::Place;
+use super::memory::{ALL, COLUMNS, Place, ROWS};
 use super::points::Waiting;
 use super::program::{Plan, Program};
 use super::reverse::{Gather, How};
@@ -92,10 +92,12 @@ unsafe fn gather_rows<V: Float, L: Vector<Number = V>, P: Program>(whole: &Gathe
             let mut i = first;
             while i < end {
                 if i >= from && i + n <= to {
-                    if !this.element::<L, P>(i) {
-                        waiting.add(row, i..i + n);
+                    while i + n <= to {
+                        if !this.element::<L, P>(i) {
+                            waiting.add(row, i..i + n);
+                        }
+                        i += n;
                     }
-                    i += n;
                 } else {
                     let stop = if i < from { from } else { end };
                     if P::PLAN.leaves.borders || P::PLAN.is_local() && L::N > 1 {
@@ -103,7 +105,11 @@ unsafe fn gather_rows<V: Float, L: Vector<Number = V>, P: Program>(whole: &Gathe
                         i = stop;
                     } else {
                         let next = stop.min(i + n);
-                        if !this.masked::<L, P>(i, next) {
+                        let done = match inside {
+                            true => this.masked::<L, P, COLUMNS>(i, next),
+                            false => this.masked::<L, P, ROWS>(i, next),
+                        };
+                        if !done {
                             waiting.add(row, i..next);
                         }
                         i = next;
@@ -138,9 +144,9 @@ impl<V: Float> Row<'_, '_, V> {
     ///
     /// # Safety
     ///
-    /// All points that read the elements are in the range, unless `MASKED`, and what they read is inside the views.
+    /// All points that read the elements are in the range, unless it is masked, and what they read is inside the views.
     #[inline(always)]
-    unsafe fn sums<L: Vector<Number = V>, P: Program, const MASKED: bool>(&self, i: isize) -> [L; OPERANDS] {
+    unsafe fn sums<L: Vector<Number = V>, P: Program, const MASK: u8>(&self, i: isize) -> [L; OPERANDS] {
         let gather = self.gather;
         let place = Place {
             memory: &gather.memory,
@@ -153,7 +159,7 @@ impl<V: Float> Row<'_, '_, V> {
         };
         let mut results = Results::new();
         // SAFETY: promised by the caller.
-        unsafe { execute::<GatherOf<P>, L, MASKED>(&place, &mut results) }
+        unsafe { execute::<GatherOf<P>, L, MASK>(&place, &mut results) }
         let mut sums = [L::nothing(); OPERANDS];
         each_operand!(K => {
             if let Some(place) = const { result::<GatherOf<P>>(K) } {
@@ -174,7 +180,7 @@ impl<V: Float> Row<'_, '_, V> {
         let gather = self.gather;
         // SAFETY: promised by the caller.
         unsafe {
-            let sums = self.sums::<L, P, false>(i);
+            let sums = self.sums::<L, P, ALL>(i);
             if gather.is_delicate && are_odd::<L, P>(&sums) {
                 return false;
             }
@@ -199,13 +205,13 @@ impl<V: Float> Row<'_, '_, V> {
     ///
     /// Nobody else uses the elements.
     #[inline(always)]
-    unsafe fn masked<L: Vector<Number = V>, P: Program>(&self, i: isize, end: isize) -> bool {
+    unsafe fn masked<L: Vector<Number = V>, P: Program, const MASK: u8>(&self, i: isize, end: isize) -> bool {
         let (gather, row, range) = (self.gather, self.at, &self.gather.range);
         let chosen = L::within(0, end - i);
         // SAFETY: promised by the caller; only the chosen elements are touched. What is read beside them is in the buffers or
         // their margins, because a group and twice the largest shift are less than a margin.
         unsafe {
-            let sums = self.sums::<L, P, true>(i);
+            let sums = self.sums::<L, P, MASK>(i);
             if gather.is_delicate && are_odd::<L, P>(&sums) {
                 return false;
             }

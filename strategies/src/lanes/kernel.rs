@@ -6,7 +6,7 @@ use super::forward::{Terms, number, place_of, sum_of_terms};
 use super::gather::GatherAll;
 use super::grid::Region;
 use super::keys::{Kind, LEAVES};
-use super::memory::{Memory, Place, Seeds};
+use super::memory::{ALL, Memory, Place, Seeds};
 use super::program::{OUTPUTS, Plan, Program};
 use super::reverse::Gather;
 use super::rule::Rule;
@@ -133,7 +133,7 @@ pub(super) fn alone<V: Float, C: Steps>(captured: &Captured<V>, numbers: [V; 2],
     let mut results = Results::new();
     // SAFETY: the steps read nothing from memory, and have a result.
     let found: V::Single = unsafe {
-        execute::<Uniform<C>, V::Single, false>(&Place::inside(&memory, &seeds, captured, 0), &mut results);
+        execute::<Uniform<C>, V::Single, ALL>(&Place::inside(&memory, &seeds, captured, 0), &mut results);
         results.number(const { place_of::<C>() })
     };
     number(found)

@@ -53,6 +53,13 @@ impl<V: Float> Memory<V> {
     }
 }
 
+/// Nothing of a script is masked: all adjoints that it reads are of points in the range.
+pub(super) const ALL: u8 = 0;
+/// Points beside the range have adjoints 0, all in rows of the range.
+pub(super) const COLUMNS: u8 = 1;
+/// Points beside the range have adjoints 0, in any row.
+pub(super) const ROWS: u8 = 2;
+
 /// A place, from which a script reads.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'m, V> {
@@ -74,10 +81,10 @@ impl<'m, V: Float> Place<'m, V> {
         Self { memory, seeds, captured, at, row: [0; 3], i: 0, range: &Region::NONE }
     }
 
-    /// How far elements at these shifts are from the views' beginning. If `MASKED`, those of rows that are none are replaced by those of other rows.
+    /// How far elements at these shifts are from the views' beginning. With `ROWS`, those of rows that are none are replaced by those of other rows.
     #[inline(always)]
-    fn to<const MASKED: bool>(&self, shift: [isize; 4]) -> isize {
-        if !MASKED {
+    fn to<const MASK: u8>(&self, shift: [isize; 4]) -> isize {
+        if MASK < ROWS {
             return self.at + self.memory.shifted(shift);
         }
         let row = |d: usize| (self.row[d] + shift[d]).clamp(0, self.memory.shape[d] - 1);
@@ -88,15 +95,11 @@ impl<'m, V: Float> Place<'m, V> {
     ///
     /// # Safety
     ///
-    /// The operand's buffer or its margin has it, and those of all lanes; if `MASKED`, of the place's row in all rows.
+    /// The operand's buffer or its margin has it, and those of all lanes; with `ROWS`, of the place's row in all rows.
     #[inline(always)]
-    pub(super) unsafe fn read<L: Vector<Number = V>, const MASKED: bool>(
-        &self,
-        operand: usize,
-        shift: [isize; 4],
-    ) -> L {
+    pub(super) unsafe fn read<L: Vector<Number = V>, const MASK: u8>(&self, operand: usize, shift: [isize; 4]) -> L {
         // SAFETY: promised by the caller.
-        unsafe { L::load(self.memory.values[operand].wrapping_offset(self.to::<MASKED>(shift))) }
+        unsafe { L::load(self.memory.values[operand].wrapping_offset(self.to::<MASK>(shift))) }
     }
 
     /// What has been written to an operand.
@@ -105,22 +108,18 @@ impl<'m, V: Float> Place<'m, V> {
     ///
     /// As [`read`](Self::read).
     #[inline(always)]
-    pub(super) unsafe fn written<L: Vector<Number = V>, const MASKED: bool>(
-        &self,
-        operand: usize,
-        shift: [isize; 4],
-    ) -> L {
+    pub(super) unsafe fn written<L: Vector<Number = V>, const MASK: u8>(&self, operand: usize, shift: [isize; 4]) -> L {
         // SAFETY: promised by the caller.
-        unsafe { L::load(self.memory.new[operand].wrapping_offset(self.to::<MASKED>(shift))) }
+        unsafe { L::load(self.memory.new[operand].wrapping_offset(self.to::<MASK>(shift))) }
     }
 
-    /// The adjoint of an output; 0 beyond the range if `MASKED`.
+    /// The adjoint of an output; 0 beyond the range if it is masked.
     ///
     /// # Safety
     ///
     /// As [`read`](Self::read).
     #[inline(always)]
-    pub(super) unsafe fn seed<L: Vector<Number = V>, const MASKED: bool>(
+    pub(super) unsafe fn seed<L: Vector<Number = V>, const MASK: u8>(
         &self,
         k: usize,
         shift: [isize; 4],
@@ -129,11 +128,11 @@ impl<'m, V: Float> Place<'m, V> {
         let dense = self.seeds.dense[k];
         let seed = if all_dense || !dense.is_null() {
             // SAFETY: promised by the caller.
-            unsafe { L::load(dense.wrapping_offset(self.to::<MASKED>(shift))) }
+            unsafe { L::load(dense.wrapping_offset(self.to::<MASK>(shift))) }
         } else {
             L::splat(self.seeds.uniform[k])
         };
-        if !MASKED {
+        if MASK == ALL {
             return seed;
         }
         let inside = |d: usize| {
@@ -141,7 +140,7 @@ impl<'m, V: Float> Place<'m, V> {
             i >= self.range.lo[d] && i < self.range.hi[d]
         };
         let i = self.i + shift[3];
-        let to = if inside(0) && inside(1) && inside(2) { self.range.hi[3] - i } else { 0 };
+        let to = if MASK < ROWS || inside(0) && inside(1) && inside(2) { self.range.hi[3] - i } else { 0 };
         L::select(L::within(self.range.lo[3] - i, to), seed, L::zero())
     }
 }

@@ -116,16 +116,14 @@ const fn shift(bits: u128) -> [isize; 4] {
 ///
 /// All that the script reads there can be read.
 #[inline(always)]
-pub(super) unsafe fn execute<C: Steps, L: Vector, const MASKED: bool>(
-    at: &Place<'_, L::Number>,
-    results: &mut Results<L>,
-) where
+pub(super) unsafe fn execute<C: Steps, L: Vector, const MASK: u8>(at: &Place<'_, L::Number>, results: &mut Results<L>)
+where
     L::Number: Float,
 {
     macro_rules! pieces {
         ($($piece:literal)*) => { $(
             // By address: what is not called is not compiled, and not even looked at.
-            if let Some(piece) = const { piece_of::<C, L, MASKED, $piece>() } {
+            if let Some(piece) = const { piece_of::<C, L, MASK, $piece>() } {
                 // SAFETY: promised by the caller; the pieces before this one have been computed.
                 unsafe { piece(at, results) }
             }
@@ -142,11 +140,11 @@ const _: () = assert!(64 * PIECE == STEPS, "`execute` has as many pieces");
 type Piece<L> = unsafe fn(&Place<'_, <L as Lane>::Number>, &mut Results<L>);
 
 /// A piece of a script, if the script has as many.
-const fn piece_of<C: Steps, L: Vector, const MASKED: bool, const FIRST: usize>() -> Option<Piece<L>>
+const fn piece_of<C: Steps, L: Vector, const MASK: u8, const FIRST: usize>() -> Option<Piece<L>>
 where
     L::Number: Float,
 {
-    if C::OPS.len() > FIRST * PIECE { Some(piece::<C, L, MASKED, FIRST>) } else { None }
+    if C::OPS.len() > FIRST * PIECE { Some(piece::<C, L, MASK, FIRST>) } else { None }
 }
 
 /// # Safety
@@ -154,7 +152,7 @@ where
 /// As [`execute`]; the operations before this piece have been computed.
 #[cfg_attr(not(debug_assertions), inline(always))]
 #[cfg_attr(debug_assertions, inline(never))]
-unsafe fn piece<C: Steps, L: Vector, const MASKED: bool, const FIRST: usize>(
+unsafe fn piece<C: Steps, L: Vector, const MASK: u8, const FIRST: usize>(
     at: &Place<'_, L::Number>,
     results: &mut Results<L>,
 ) where
@@ -164,7 +162,7 @@ unsafe fn piece<C: Steps, L: Vector, const MASKED: bool, const FIRST: usize>(
         ($($k:literal)*) => { $(
             let all = const { packed::<C>(FIRST * PIECE + $k) };
             // SAFETY: operations use results of those before them; what is read can be read, as the caller says.
-            unsafe { step::<L, MASKED>(all, C::RULES, C::ALL_DENSE, FIRST * PIECE + $k, at, results) }
+            unsafe { step::<L, MASK>(all, C::RULES, C::ALL_DENSE, FIRST * PIECE + $k, at, results) }
         )* };
     }
     steps! { 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 }
@@ -177,7 +175,7 @@ unsafe fn piece<C: Steps, L: Vector, const MASKED: bool, const FIRST: usize>(
 /// The results that it uses have been computed, and what it reads can be read.
 #[cfg_attr(not(debug_assertions), inline(always))]
 #[cfg_attr(debug_assertions, inline(never))]
-unsafe fn step<L: Vector, const MASKED: bool>(
+unsafe fn step<L: Vector, const MASK: u8>(
     all: u128,
     rules: &'static [Option<&'static Rule>; RULES],
     all_dense: bool,
@@ -197,12 +195,12 @@ unsafe fn step<L: Vector, const MASKED: bool>(
     // SAFETY: promised by the caller.
     unsafe {
         let number = match what {
-            does::READ => at.read::<L, MASKED>(operand, shift(all)),
+            does::READ => at.read::<L, MASK>(operand, shift(all)),
             does::NUMBER => L::splat(at.memory.numbers[operand]),
-            does::NEW => at.written::<L, MASKED>(operand, shift(all)),
+            does::NEW => at.written::<L, MASK>(operand, shift(all)),
             does::CONSTANT => L::splat(at.captured.get(c)),
             does::LITERAL => L::splat(L::Number::from_f64(f64::from((c as u16).cast_signed()) * 0.5)),
-            does::SEED => at.seed::<L, MASKED>(operand, shift(all), all_dense),
+            does::SEED => at.seed::<L, MASK>(operand, shift(all), all_dense),
             does::NEG => -results.number(a),
             does::ABS => results.number(a).abs(),
             does::SQRT => results.number(a).sqrt(),
