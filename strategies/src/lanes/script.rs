@@ -298,14 +298,47 @@ impl<'a> Pass<'a> {
 
     /// The value of an operation of the forest.
     const fn value(&mut self, to: &mut Writer, k: u16) -> u16 {
-        if self.values[k as usize] != NOTHING {
-            return self.values[k as usize];
+        if self.values[k as usize] == NOTHING {
+            self.find_value(to, k);
         }
-        let op = self.forest.tree.ops[k as usize];
-        let other = if op.what == NEW && self.reads_new { None } else { self.forest.stands_for(&op) };
-        let place = if let Some(other) = other { self.value(to, other) } else { self.computed(to, op) };
-        self.values[k as usize] = place;
-        place
+        self.values[k as usize]
+    }
+
+    /// Computes an operation, and before it those whose results it uses. Not by recursion: the compiler allows 128 calls inside one
+    /// another, and expressions may be deeper than half of that.
+    const fn find_value(&mut self, to: &mut Writer, k: u16) {
+        let (mut open, mut count) = ([k; FOREST], 1);
+        while count > 0 {
+            let k = open[count - 1];
+            let op = self.forest.tree.ops[k as usize];
+            let other = if op.what == NEW && self.reads_new { None } else { self.forest.stands_for(&op) };
+            if let Some(missing) = self.missing(&op, other) {
+                open[count] = missing;
+                count += 1;
+                continue;
+            }
+            self.values[k as usize] = match other {
+                Some(other) => self.values[other as usize],
+                None => self.computed(to, op),
+            };
+            count -= 1;
+        }
+    }
+
+    /// The first operation that this one uses, or stands for, and that has not been computed.
+    const fn missing(&self, op: &Op, other: Option<u16>) -> Option<u16> {
+        let (uses, count) = match other {
+            Some(other) => ([other, 0, 0], 1),
+            None => ([op.a, op.b, op.c], op.arity()),
+        };
+        let mut k = 0;
+        while k < count {
+            if self.values[uses[k] as usize] == NOTHING {
+                return Some(uses[k]);
+            }
+            k += 1;
+        }
+        None
     }
 
     const fn computed(&mut self, to: &mut Writer, op: Op) -> u16 {
