@@ -11,6 +11,7 @@
 #[cfg(feature = "arrays")]
 mod arrays;
 mod borders;
+mod dual;
 mod functions;
 mod lifetimes;
 mod literature;
@@ -23,6 +24,7 @@ mod text;
 #[cfg(feature = "threads")]
 mod threads;
 mod transfers;
+mod trees;
 
 use tapewright::kernels::Level;
 
