@@ -11,6 +11,7 @@
 #[cfg(feature = "arrays")]
 mod arrays;
 mod borders;
+mod chosen;
 mod dual;
 mod functions;
 mod lifetimes;
