@@ -150,6 +150,7 @@ pub(super) struct Seen<'a> {
 }
 
 impl Seen<'_> {
+    #[allow(clippy::new_ret_no_self, clippy::wrong_self_convention, reason = "it is called as a token's is")]
     pub(super) fn new(self) -> Dual {
         self.new.get()
     }

@@ -45,7 +45,7 @@ fn ranges(shape: [usize; 3], radius: [usize; 3]) -> Vec<[Range<usize>; 3]> {
     }
     // One point.
     ranges.push(core::array::from_fn(|d| {
-        let middle = (all[d].start + all[d].end) / 2;
+        let middle = usize::midpoint(all[d].start, all[d].end);
         middle..(middle + 1).min(all[d].end)
     }));
     ranges.dedup();
