@@ -168,8 +168,9 @@ impl<V: Float, C: Steps> Task<V> for First<'_, '_, V, C> {
                     i = end;
                     continue;
                 }
-                if let Some(k) = first_of::<V, C>(search.terms, row, (i, end), best) {
-                    return Some((best, (start + k).unsigned_abs()));
+                // Its own value: zeros of both signs are equal, and which of them `best` is depends on the registers.
+                if let Some((value, k)) = first_of::<V, C>(search.terms, row, (i, end), best) {
+                    return Some((value, (start + k).unsigned_abs()));
                 }
                 i = end;
             }
@@ -185,13 +186,13 @@ fn first_of<V: Float, C: Steps>(
     row: [isize; 3],
     (mut i, end): (isize, isize),
     best: V,
-) -> Option<isize> {
+) -> Option<(V, isize)> {
     let mut values = [V::zero(); WIDTH];
     while i < end {
         let values = &mut values[..(end - i).unsigned_abs().min(WIDTH)];
         terms.anywhere(row, i, values);
         if let Some(k) = values.iter().position(|value| *value == best) {
-            return Some(i + k.cast_signed());
+            return Some((values[k], i + k.cast_signed()));
         }
         i += values.len().cast_signed();
     }

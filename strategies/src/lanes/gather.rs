@@ -100,7 +100,7 @@ unsafe fn gather_rows<V: Float, L: Vector<Number = V>, P: Program>(whole: &Gathe
                     }
                 } else {
                     let stop = if i < from { from } else { end };
-                    if P::PLAN.leaves.borders || P::PLAN.is_local() && L::N > 1 {
+                    if P::PLAN.leaves.borders || P::PLAN.calls_rules || P::PLAN.is_local() && L::N > 1 {
                         waiting.add(row, i..stop);
                         i = stop;
                     } else {
@@ -198,8 +198,8 @@ impl<V: Float> Row<'_, '_, V> {
         true
     }
 
-    /// The elements from `i` up to `end`, at most as many as there are lanes, in a kernel without border rules: some of their readers may be
-    /// outside the range. `false` if they are to be computed one by one.
+    /// The elements from `i` up to `end`, at most as many as there are lanes, in a kernel without border rules and without rules: some of their readers may
+    /// be outside the range, where what is read may be anything. `false` if they are to be computed one by one.
     ///
     /// # Safety
     ///

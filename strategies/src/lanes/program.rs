@@ -3,6 +3,7 @@
 use super::keys::Facts;
 use super::lane::sealed::Sealed;
 use super::script::{Forest, Scripts};
+use super::steps::CONSTANTS;
 use super::tree::Node;
 use core::marker::PhantomData;
 
@@ -60,6 +61,8 @@ pub struct Plan {
     pub in_order: bool,
     /// The number of captured numbers.
     pub constants: usize,
+    /// Whether there are functions that are computed number by number. They need not be defined where nothing is read.
+    pub(super) calls_rules: bool,
     /// What is to be known of the leaves with a partial.
     pub partials: Facts,
     /// What is to be known of the leaves whose values the partials need.
@@ -70,6 +73,11 @@ pub struct Plan {
 
 impl Plan {
     const fn of(forest: &Forest, scripts: &'static Scripts, writes: bool) -> Self {
+        // Here, so that the compiler says it once, and for which launch.
+        assert!(
+            forest.tree.constants as usize <= CONSTANTS,
+            "a kernel has at most 64 literals and captured numbers, each counted as often as it occurs: make two kernels of it"
+        );
         Self {
             scripts,
             expressions: forest.count,
@@ -77,6 +85,7 @@ impl Plan {
             written: forest.written,
             in_order: !writes || forest.in_order(),
             constants: forest.tree.constants as usize,
+            calls_rules: forest.tree.rule_count > 0,
             partials: Facts::of(&scripts.used),
             kept: Facts::of(&scripts.needs),
             leaves: Facts::of(&scripts.reads),

@@ -13,8 +13,8 @@
 )]
 
 use super::code::does::{
-    ABS, ADD, AT_MOST, DIFFER, DIV, EITHER, EQUAL, LEFT, LESS, LITERAL, MAX, MIN, MUL, NEG, NEW, READ, RIGHT, RULE1,
-    SAME, SEED, SEEDED, SELECT, SQRT, SQUARE, SUB, TAKES, TANGENT,
+    ABS, ADD, AT_MOST, BOTH, DIFFER, DIV, EITHER, EQUAL, LEFT, LESS, LITERAL, MAX, MIN, MUL, NEG, NEW, READ, RIGHT,
+    RULE1, SAME, SEED, SEEDED, SELECT, SQRT, SQUARE, SUB, TAKES, TANGENT,
 };
 use super::code::{FOREST, Op, RULES, Tree};
 use super::keys::{Key, Keys, LEAVES, OPERANDS};
@@ -159,22 +159,35 @@ pub(super) struct Script {
 }
 
 /// A result with a sign. [`Signed::NONE`] if it is 0 by the structure of a kernel.
+///
+/// What is not chosen contributes nothing, whatever it is multiplied with: a slope through a choice is one under a condition until it
+/// has been multiplied with everything.
 #[derive(Clone, Copy)]
 struct Signed {
     place: u16,
     minus: bool,
+    /// The yes or no where it counts; elsewhere it is 0. [`NOTHING`] if it counts everywhere.
+    mask: u16,
+    /// Whether it counts where the mask says no.
+    inverted: bool,
+    /// Whether the result at `place` is 0 already where it does not count.
+    is_clear: bool,
 }
 
 impl Signed {
     const NONE: Self = Self::of(NOTHING);
     const fn of(place: u16) -> Self {
-        Self { place, minus: false }
+        Self { place, minus: false, mask: NOTHING, inverted: false, is_clear: true }
     }
     const fn is_none(self) -> bool {
         self.place == NOTHING
     }
     const fn negated(self) -> Self {
         Self { minus: !self.minus, ..self }
+    }
+    /// Where this mask says yes.
+    const fn under(self, mask: u16) -> Self {
+        Self { mask, inverted: false, ..self }
     }
 }
 
@@ -240,12 +253,27 @@ impl Writer {
         if y.is_none() {
             return x;
         }
-        match (x.minus, y.minus) {
-            (false, false) => Signed::of(self.op(ADD, x.place, y.place)),
-            (false, true) => Signed::of(self.op(SUB, x.place, y.place)),
-            (true, false) => Signed::of(self.op(SUB, y.place, x.place)),
-            (true, true) => Signed::of(self.op(ADD, x.place, y.place)).negated(),
+        if x.mask == y.mask && x.inverted == y.inverted {
+            return Signed { is_clear: x.is_clear && y.is_clear, ..self.added(x, y) };
         }
+        let (x, y) = (self.cleared(x), self.cleared(y));
+        let sum = self.added(x, y).under(NOTHING);
+        if x.mask == NOTHING || y.mask == NOTHING {
+            return sum;
+        }
+        let (a, b) = (self.mask(x), self.mask(y));
+        sum.under(self.op(EITHER, a, b))
+    }
+
+    /// x + y, where x counts.
+    const fn added(&mut self, x: Signed, y: Signed) -> Signed {
+        let (place, minus) = match (x.minus, y.minus) {
+            (false, false) => (self.op(ADD, x.place, y.place), false),
+            (false, true) => (self.op(SUB, x.place, y.place), false),
+            (true, false) => (self.op(SUB, y.place, x.place), false),
+            (true, true) => (self.op(ADD, x.place, y.place), true),
+        };
+        Signed { place, minus, ..x }
     }
 
     /// slope·partial.
@@ -254,11 +282,22 @@ impl Writer {
             return slope;
         }
         let place = if self.is_literal(slope.place, 2) { partial } else { self.op(MUL, slope.place, partial) };
-        Signed { place, ..slope }
+        Signed { place, is_clear: false, ..slope }
+    }
+
+    /// With 0 where it does not count.
+    const fn cleared(&mut self, x: Signed) -> Signed {
+        if x.is_none() || x.mask == NOTHING || x.is_clear {
+            return x;
+        }
+        let zero = self.literal(0);
+        let (yes, no) = if x.inverted { (zero, x.place) } else { (x.place, zero) };
+        Signed { place: self.select(x.mask, yes, no), is_clear: true, ..x }
     }
 
     /// As a number; 0 for none.
     const fn number(&mut self, x: Signed) -> u16 {
+        let x = self.cleared(x);
         match (x.is_none(), x.minus) {
             (true, _) => self.literal(0),
             (false, true) => self.op(NEG, x.place, 0),
@@ -266,19 +305,58 @@ impl Writer {
         }
     }
 
+    /// Where it counts, if that is not everywhere.
+    const fn mask(&mut self, x: Signed) -> u16 {
+        if x.inverted { self.not(x.mask) } else { x.mask }
+    }
+
+    const fn not(&mut self, mask: u16) -> u16 {
+        let (zero, one) = (self.literal(0), self.literal(2));
+        let number = self.select(mask, zero, one);
+        self.op(EQUAL, number, one)
+    }
+
     /// The slope that a mask chooses.
     const fn chosen(&mut self, mask: u16, yes: Signed, no: Signed) -> Signed {
         if yes.is_none() && no.is_none() {
             return yes;
         }
-        if yes.is_none() || no.is_none() || yes.minus == no.minus {
-            let minus = if yes.is_none() { no.minus } else { yes.minus };
-            let yes = self.number(Signed { minus: false, ..yes });
-            let no = self.number(Signed { minus: false, ..no });
-            return Signed { place: self.select(mask, yes, no), minus };
+        if no.is_none() {
+            let mask = if yes.mask == NOTHING { mask } else { self.both(mask, yes) };
+            return Signed { is_clear: false, ..yes.under(mask) };
+        }
+        if yes.is_none() {
+            if no.mask == NOTHING {
+                return Signed { mask, inverted: true, is_clear: false, ..no };
+            }
+            let not = self.not(mask);
+            let mask = self.both(not, no);
+            return Signed { is_clear: false, ..no.under(mask) };
+        }
+        let counts = self.either(mask, yes, no);
+        let (yes, no) = (self.cleared(yes), self.cleared(no));
+        if yes.minus == no.minus {
+            return Signed { minus: yes.minus, ..Signed::of(self.select(mask, yes.place, no.place)).under(counts) };
         }
         let (yes, no) = (self.number(yes), self.number(no));
-        Signed::of(self.select(mask, yes, no))
+        Signed::of(self.select(mask, yes, no)).under(counts)
+    }
+
+    /// Where the mask says yes and x counts.
+    const fn both(&mut self, mask: u16, x: Signed) -> u16 {
+        let counts = self.mask(x);
+        self.op(BOTH, mask, counts)
+    }
+
+    /// Where the one counts that a mask chooses.
+    const fn either(&mut self, mask: u16, yes: Signed, no: Signed) -> u16 {
+        if yes.mask == NOTHING && no.mask == NOTHING {
+            return NOTHING;
+        }
+        let not = self.not(mask);
+        let a = if yes.mask == NOTHING { mask } else { self.both(mask, yes) };
+        let b = if no.mask == NOTHING { not } else { self.both(not, no) };
+        self.op(EITHER, a, b)
     }
 }
 
@@ -298,14 +376,47 @@ impl<'a> Pass<'a> {
 
     /// The value of an operation of the forest.
     const fn value(&mut self, to: &mut Writer, k: u16) -> u16 {
-        if self.values[k as usize] != NOTHING {
-            return self.values[k as usize];
+        if self.values[k as usize] == NOTHING {
+            self.find_value(to, k);
         }
-        let op = self.forest.tree.ops[k as usize];
-        let other = if op.what == NEW && self.reads_new { None } else { self.forest.stands_for(&op) };
-        let place = if let Some(other) = other { self.value(to, other) } else { self.computed(to, op) };
-        self.values[k as usize] = place;
-        place
+        self.values[k as usize]
+    }
+
+    /// Computes an operation, and before it those whose results it uses. Not by recursion: the compiler allows 128 calls inside one
+    /// another, and expressions may be deeper than half of that.
+    const fn find_value(&mut self, to: &mut Writer, k: u16) {
+        let (mut open, mut count) = ([k; FOREST], 1);
+        while count > 0 {
+            let k = open[count - 1];
+            let op = self.forest.tree.ops[k as usize];
+            let other = if op.what == NEW && self.reads_new { None } else { self.forest.stands_for(&op) };
+            if let Some(missing) = self.missing(&op, other) {
+                open[count] = missing;
+                count += 1;
+                continue;
+            }
+            self.values[k as usize] = match other {
+                Some(other) => self.values[other as usize],
+                None => self.computed(to, op),
+            };
+            count -= 1;
+        }
+    }
+
+    /// The first operation that this one uses, or stands for, and that has not been computed.
+    const fn missing(&self, op: &Op, other: Option<u16>) -> Option<u16> {
+        let (uses, count) = match other {
+            Some(other) => ([other, 0, 0], 1),
+            None => ([op.a, op.b, op.c], op.arity()),
+        };
+        let mut k = 0;
+        while k < count {
+            if self.values[uses[k] as usize] == NOTHING {
+                return Some(uses[k]);
+            }
+            k += 1;
+        }
+        None
     }
 
     const fn computed(&mut self, to: &mut Writer, op: Op) -> u16 {

@@ -1,8 +1,9 @@
 //! Each function of kernels against the same function as a scalar statement: value and partials have the same bits.
 
 use super::at_every_level;
-use tapewright::kernels::{View, parallel_for};
+use tapewright::kernels::{View, parallel_for, parallel_sum};
 use tapewright::prelude::*;
+use tapewright::{Float, Unary};
 
 /// Ordinary numbers, and singular ones.
 const POINTS: [f64; 21] = [
@@ -167,5 +168,66 @@ fn all_other_functions_of_two_arguments_have_the_bits_of_scalar_statements() {
 fn numbers_as_arguments_have_the_bits_of_scalar_statements() {
     binary! { |x, y|
         2.0 - x / 3.0 + -y * 0.5 + 4.0, 1.0 / x - 0.0 * y, x.max(0.0) + y.min(-1.0), x * -0.5 - y;
+    }
+}
+
+/// A rule that is defined for positive numbers only.
+struct OfPositive;
+impl Unary for OfPositive {
+    fn value<V: Float>(x: V) -> V {
+        assert!(x > V::zero(), "called at {x:?}");
+        x.ln()
+    }
+    fn derivative<V: Float>(x: V, _: V) -> V {
+        assert!(x > V::zero(), "called at {x:?}");
+        x.recip()
+    }
+}
+
+#[test]
+fn rules_are_called_only_with_what_points_of_the_range_read() {
+    at_every_level(|| {
+        for n in [5, 9, 17, 40] {
+            let mut at = vec![2.0; n];
+            (at[0], at[n - 1]) = (-1.0, 0.0);
+            let mut tape = Tape::<Jacobian>::new();
+            let (x, y) = tape.record(|scope| {
+                let (x, mut y) = (scope.view([n], &at), View::zeros([n]));
+                parallel_for(2..n - 2, (&x, &mut y), |(x, _)| {
+                    (x.at::<-1>().unary::<OfPositive>() + x.at::<1>().unary::<OfPositive>(),)
+                });
+                (x, y)
+            });
+            let adjoints = tape.sweep_view(&[], (&y, &vec![1.0; n])).expect("swept");
+            let slopes = adjoints.of_view(&x).expect("an input");
+            let uses = |k: usize| (2..n - 2).filter(|point| point.abs_diff(k) == 1).count();
+            (0..n).for_each(|k| assert_eq!(slopes[k], 0.5 * uses(k) as f64, "element {k} of {n}"));
+        }
+    });
+}
+
+#[test]
+fn expressions_of_a_hundred_operations_inside_one_another() {
+    macro_rules! ten {
+        ($x:expr, $f:expr) => {
+            $x * $f * $f * $f * $f * $f * $f * $f * $f * $f * $f
+        };
+    }
+    macro_rules! hundred {
+        ($x:expr, $f:expr) => {
+            ten!(ten!(ten!(ten!(ten!(ten!(ten!(ten!(ten!(ten!($x, $f), $f), $f), $f), $f), $f), $f), $f), $f), $f)
+        };
+    }
+    let mut tape = Tape::<Jacobian>::new();
+    let (x, y) = tape.record(|scope| {
+        let x = scope.view([3], &[1.0, 1.01, 0.99]);
+        let y = parallel_sum(x.all(), &x, |x| hundred!(x.at::<0>(), x.at::<0>()));
+        (x, y)
+    });
+    let slopes = tape.sweep(&[(&y, 1.0)]).expect("swept").of_view(&x).expect("an input").into_owned();
+    for (x, slope) in x.values().iter().zip(slopes) {
+        // A hundred products each way, each of which may be rounded.
+        let expected = 101.0 * x.powi(100);
+        assert!((slope - expected).abs() <= 400.0 * f64::EPSILON * expected, "{slope}, not {expected}");
     }
 }

@@ -11,6 +11,8 @@
 #[cfg(feature = "arrays")]
 mod arrays;
 mod borders;
+mod chosen;
+mod dual;
 mod functions;
 mod lifetimes;
 mod literature;
@@ -24,6 +26,7 @@ mod text;
 #[cfg(feature = "threads")]
 mod threads;
 mod transfers;
+mod trees;
 
 use tapewright::kernels::Level;
 

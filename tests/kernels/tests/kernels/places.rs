@@ -216,3 +216,33 @@ fn nested_recordings_each_have_their_views() {
     let mut v = AdjointVector::new();
     assert!(outer.sweep_with(&mut v, &[]).is_ok());
 }
+
+#[test]
+fn tangents_that_are_infinite_or_nan_count_only_where_partials_are_not_zero() {
+    let tangents = [f64::INFINITY, f64::NAN, 1.0, f64::NEG_INFINITY];
+    let x = View::<Tangent<1>, 1>::moving([4], &[1.0; 4], |_| tangents.to_vec());
+    let (zero, mut y) = (View::zeros([4]), View::zeros([4]));
+    parallel_for(x.all(), (&x, &zero, &mut y), |(x, zero, _)| (x.at::<0>() * zero.at::<0>() + 2.0,));
+    assert_eq!(y.tangents(0), [0.0; 4]);
+    let (one, mut y) = (View::filled([4], 1.0), View::zeros([4]));
+    parallel_for(x.all(), (&x, &one, &mut y), |(x, one, _)| (x.at::<0>() * one.at::<0>() + 2.0,));
+    assert_eq!(bits(&y.tangents(0)), bits(&tangents));
+}
+
+#[test]
+fn points_without_adjoint_contribute_nothing_to_the_adjoint_of_a_number() {
+    let (mut at, mut seeds) = (vec![2.0; 21], vec![1.0; 21]);
+    for (k, odd) in [(3, f64::INFINITY), (11, f64::NAN), (20, f64::NEG_INFINITY)] {
+        (at[k], seeds[k]) = (odd, 0.0);
+    }
+    let slope = at_every_level(|| {
+        let mut tape = Tape::<Jacobian>::new();
+        let (k, y) = tape.record(|scope| {
+            let (k, x, mut y) = (scope.input(3.0), View::new([21], &at), View::zeros([21]));
+            parallel_for(x.all(), (&x, &k, &mut y), |(x, k, _)| (x.at::<0>() * k,));
+            (k, y)
+        });
+        tape.sweep_view(&[], (&y, &seeds)).expect("swept").of(&k).expect("an input").to_bits()
+    });
+    assert_eq!(f64::from_bits(slope), 36.0);
+}

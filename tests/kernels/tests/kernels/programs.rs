@@ -186,3 +186,24 @@ fn temporaries_count_once() {
         assert!((f64::from_bits(gradient[k]) - slope).abs() < 1e-8, "element {k}");
     }
 }
+
+#[test]
+fn an_extremum_of_zeros_of_both_signs_is_the_first_of_them() {
+    let mut state = 1_u64;
+    for n in 5..60 {
+        let mut random = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            [0.0, -0.0, -1.0, -1.0, -1.0, -1.0, -1.0, -1.0][(state >> 61) as usize]
+        };
+        let mut at: Vec<f64> = (0..n).map(|_| random()).collect();
+        at[n - 1] = 0.0;
+        let first = at.iter().copied().find(|x| *x == 0.0).expect("the last one is");
+        let [most, least] = at_every_level(|| {
+            let x = View::<Passive, 1>::new([n], &at);
+            let most = parallel_max(x.all(), &x, |x| x.at::<0>());
+            let least = parallel_min(x.all(), &x, |x| -x.at::<0>());
+            [most.value().to_bits(), least.value().to_bits()]
+        });
+        assert_eq!((most, least), (first.to_bits(), (-first).to_bits()), "{at:?}");
+    }
+}
