@@ -90,9 +90,9 @@ macro_rules! selecting_rules {
 
 selecting_rules! {
     /// The larger; at a tie the left one, and not a NaN if it can be helped.
-    Max(x, y) = x.max(y), x >= y || y.is_nan();
+    Max(x, y) = if x >= y || y.is_nan() { x } else { y }, x >= y || y.is_nan();
     /// The smaller; at a tie the left one, and not a NaN if it can be helped.
-    Min(x, y) = x.min(y), x <= y || y.is_nan();
+    Min(x, y) = if x <= y || y.is_nan() { x } else { y }, x <= y || y.is_nan();
     /// x, but at least y; a NaN stays.
     AtLeast(x, y) = if x < y { y } else { x }, x >= y || x.is_nan();
     /// x, but at most y; a NaN stays.

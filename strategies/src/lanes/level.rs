@@ -4,15 +4,22 @@ use super::lane::Vector;
 use super::rule::{Rule, Scalar};
 use core::sync::atomic::{AtomicU8, Ordering};
 
+#[cfg(all(target_arch = "aarch64", not(miri)))]
+use super::neon::{Four32 as Middle32, Two64 as Middle64};
+#[cfg(miri)]
+use super::plain::{Eight32 as Middle32, Eight64 as Wide64, Four64 as Middle64, Sixteen32 as Wide32};
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+use super::x86::{Eight32 as Middle32, Eight64 as Wide64, Four64 as Middle64, Sixteen32 as Wide32};
+
 /// What the loops of kernels are compiled for. Results are the same, bit for bit, at every level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Level {
     /// One number at a time, in whatever registers the whole program is compiled for.
     Baseline = 1,
-    /// Registers of 256 bits: AVX2 on x86-64.
+    /// Registers of 256 bits on x86-64: AVX2. Registers of 128 bits on `AArch64`, where every machine has them: NEON.
     Middle = 2,
-    /// Registers of 512 bits: AVX-512 on x86-64.
+    /// Registers of 512 bits: AVX-512 on x86-64. `AArch64` has no such level.
     Wide = 3,
 }
 
@@ -35,7 +42,7 @@ impl Level {
     /// The best level that this machine has.
     #[must_use]
     pub fn best() -> Self {
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
         {
             use std::arch::is_x86_feature_detected as has;
             if has!("avx512f") && has!("avx512dq") && has!("avx512vl") && has!("avx512bw") {
@@ -45,7 +52,12 @@ impl Level {
                 return Self::Middle;
             }
         }
-        Self::Baseline
+        // The interpreter has arrays for registers of x86-64.
+        match () {
+            () if cfg!(miri) => Self::Wide,
+            () if cfg!(target_arch = "aarch64") => Self::Middle,
+            () => Self::Baseline,
+        }
     }
 
     #[cold]
@@ -98,7 +110,7 @@ pub trait Registers: Sized + 'static {
     unsafe fn at_level<T: Task<Self>>(task: T) -> T::Output;
 }
 
-/// Implements [`Registers`] from rows `number: its part of a rule, lanes of 512 bits, lanes of 256 bits;`.
+/// Implements [`Registers`] from rows `number: its part of a rule, lanes of the wide level, lanes of the middle one;`.
 macro_rules! registers {
     ($($number:ty: $scalar:ident, $wide:ident, $middle:ident;)*) => { $(
         impl Registers for $number {
@@ -110,24 +122,24 @@ macro_rules! registers {
             }
             #[inline]
             unsafe fn at_level<T: Task<Self>>(task: T) -> T::Output {
-                #[cfg(target_arch = "x86_64")]
-                #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw")]
+                #[cfg(any(target_arch = "x86_64", miri))]
+                #[cfg_attr(not(miri), target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw"))]
                 unsafe fn wide<T: Task<$number>>(task: T) -> T::Output {
                     // SAFETY: promised by the caller.
-                    unsafe { task.run::<super::x86::$wide>() }
+                    unsafe { task.run::<$wide>() }
                 }
-                #[cfg(target_arch = "x86_64")]
-                #[target_feature(enable = "avx2")]
+                #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", miri))]
+                #[cfg_attr(all(target_arch = "x86_64", not(miri)), target_feature(enable = "avx2"))]
                 unsafe fn middle<T: Task<$number>>(task: T) -> T::Output {
                     // SAFETY: promised by the caller.
-                    unsafe { task.run::<super::x86::$middle>() }
+                    unsafe { task.run::<$middle>() }
                 }
                 // SAFETY: promised by the caller; a level is current only if the machine has its instructions.
                 unsafe {
                     match Level::current() {
-                        #[cfg(target_arch = "x86_64")]
+                        #[cfg(any(target_arch = "x86_64", miri))]
                         Level::Wide => wide(task),
-                        #[cfg(target_arch = "x86_64")]
+                        #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", miri))]
                         Level::Middle => middle(task),
                         _ => task.run::<Self>(),
                     }
@@ -137,8 +149,8 @@ macro_rules! registers {
     )* };
 }
 registers! {
-    f64: double, Eight64, Four64;
-    f32: single, Sixteen32, Eight32;
+    f64: double, Wide64, Middle64;
+    f32: single, Wide32, Middle32;
 }
 
 /// Something that works on whole numbers or bytes, and is compiled for each level. Its method is to be inlined, with all that it

@@ -21,6 +21,10 @@ mod lane;
 mod launch;
 mod level;
 mod memory;
+#[cfg(all(target_arch = "aarch64", not(miri)))]
+mod neon;
+#[cfg(miri)]
+mod plain;
 mod points;
 mod program;
 mod reverse;
@@ -32,7 +36,7 @@ mod steps;
 mod text;
 mod transfer;
 mod tree;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(miri)))]
 mod x86;
 
 pub use buffer::Buffer;
