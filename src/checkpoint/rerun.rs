@@ -108,6 +108,7 @@ pub(crate) fn refuse_views<S: Taping>(what: &str, x: &impl Variables<S>) {
 /// # Panics
 ///
 /// When `map` takes more of them or fewer, or does not put them where `visit` finds them.
+#[allow(clippy::redundant_closure_for_method_calls, reason = "the method by its name has one lifetime only")]
 pub(crate) fn rebuild<S, T, X>(x: &X, variables: &[Real<T>], same: impl Fn(&Real<T>, &Real<T>) -> bool) -> X::With<T>
 where
     S: Taping,

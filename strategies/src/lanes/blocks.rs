@@ -64,14 +64,12 @@ fn is_shared(region: &Region) -> bool {
 
 /// Calls `work` with parts that make up the range together, perhaps on several threads.
 pub(super) fn each_block(region: &Region, work: impl Fn(&Region) + Sync) {
-    if !is_shared(region) {
-        return work(region);
-    }
     #[cfg(feature = "rayon")]
-    {
+    if is_shared(region) {
         let blocks = Blocks::of(region);
-        (0..blocks.count).into_par_iter().for_each(|n| work(&blocks.get(n)));
+        return (0..blocks.count).into_par_iter().for_each(|n| work(&blocks.get(n)));
     }
+    work(region);
 }
 
 /// The sum of what `work` returns for the parts of the range, perhaps found on several threads, and added up in order.

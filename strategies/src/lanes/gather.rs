@@ -105,9 +105,10 @@ unsafe fn gather_rows<V: Float, L: Vector<Number = V>, P: Program>(whole: &Gathe
                         i = stop;
                     } else {
                         let next = stop.min(i + n);
-                        let done = match inside {
-                            true => this.masked::<L, P, COLUMNS>(i, next),
-                            false => this.masked::<L, P, ROWS>(i, next),
+                        let done = if inside {
+                            this.masked::<L, P, COLUMNS>(i, next)
+                        } else {
+                            this.masked::<L, P, ROWS>(i, next)
                         };
                         if !done {
                             waiting.add(row, i..next);

@@ -154,9 +154,9 @@ fn a_second_sweep_of_a_loop_gives_the_same_bits() {
 fn stages_with_views_have_the_gradient_of_what_they_leave_out() {
     let expected = all_at_once::<Jacobian>(3);
     let stages = gradient_of::<Jacobian>(|medium, start| {
-        let state = State { field: start.field.clone(), total: start.total.clone() };
+        let state = State { field: start.field.clone(), total: start.total };
         (0..3).fold(state, |state, _| {
-            let medium = Medium { diffusivity: medium.diffusivity.clone(), wind: medium.wind.clone() };
+            let medium = Medium { diffusivity: medium.diffusivity.clone(), wind: medium.wind };
             let (medium, state): (Medium<Jacobian>, State<Jacobian>) = (medium, state);
             let both = (medium, state);
             Stage::<PrimalValue>::new().run(&both, |(m, s)| step(m, s), |(m, s)| step(m, s))
@@ -165,8 +165,8 @@ fn stages_with_views_have_the_gradient_of_what_they_leave_out() {
     same(&stages, &expected);
     let closures = gradient_of::<Jacobian>(|medium, start| {
         let both = (
-            Medium { diffusivity: medium.diffusivity.clone(), wind: medium.wind.clone() },
-            State { field: start.field.clone(), total: start.total.clone() },
+            Medium { diffusivity: medium.diffusivity.clone(), wind: medium.wind },
+            State { field: start.field.clone(), total: start.total },
         );
         closure_stage(
             |(medium, state): &(Medium<Jacobian>, State<Jacobian>)| step(medium, &step(medium, &step(medium, state))),
@@ -197,7 +197,7 @@ fn tangents_go_through_stages_and_loops() {
         let x = scope.input(0.3);
         let make = |x: &Real<Jacobian>| {
             let diffusivity = View::new(SHAPE, &numbers(1));
-            let medium = Medium { diffusivity, wind: x.clone() };
+            let medium = Medium { diffusivity, wind: *x };
             (medium, State { field: View::new(SHAPE, &numbers(2)), total: Real::constant(0.5) })
         };
         let (medium, state) = make(&x);
@@ -273,16 +273,17 @@ fn a_stage_that_computes_something_else_the_second_time_is_an_error() {
     assert!(matches!(&error, Error::Sweep(SweepError::NotReproducible { stage, .. }) if stage == "twice"), "{error}");
 }
 
+fn shrink<S: Taping>(x: &View<S, 1>) -> View<S, 1> {
+    x.slice(0..x.len() - 1)
+}
+
 #[test]
 fn a_state_whose_views_change_their_shape_is_refused() {
     let said = message(|| {
         Tape::<Jacobian>::new().record(|scope| {
             let x = scope.view([4], &[1.0; 4]);
-            fn shrink<S: Taping>(x: &View<S, 1>) -> View<S, 1> {
-                x.slice(0..x.len() - 1)
-            }
             TimeLoop::<Jacobian>::new(Revolve::new(2, 1))
-                .run(&(), &x, |_, _, x| shrink(x), |_, _, x| shrink(x))
+                .run(&(), &x, |_, (), x| shrink(x), |_, (), x| shrink(x))
                 .map(drop)
         })
     });
