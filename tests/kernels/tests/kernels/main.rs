@@ -23,6 +23,7 @@ mod text;
 #[cfg(feature = "threads")]
 mod threads;
 mod transfers;
+mod widths;
 
 use tapewright::kernels::Level;
 
