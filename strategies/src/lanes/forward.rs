@@ -446,7 +446,7 @@ unsafe fn add_chunk<V: Float, L: Vector<Number = V>, C: Steps>(
                 if inside {
                     terms.lanes::<L>(memory, captured, start + i + skip.cast_signed())
                 } else {
-                    L::load(&raw const single[skip])
+                    L::load(single.as_ptr().add(skip))
                 }
             };
             sums[k] = sums[k] + found;
@@ -457,7 +457,7 @@ unsafe fn add_chunk<V: Float, L: Vector<Number = V>, C: Steps>(
     let mut k = 0;
     while k < SUMS / L::N {
         // SAFETY: there is room for all sums.
-        unsafe { sums[k].store(&raw mut single[k * L::N]) };
+        unsafe { sums[k].store(single.as_mut_ptr().add(k * L::N)) };
         k += 1;
     }
     if i < to {

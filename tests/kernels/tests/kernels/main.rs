@@ -27,6 +27,7 @@ mod text;
 mod threads;
 mod transfers;
 mod trees;
+mod widths;
 
 use tapewright::kernels::Level;
 
