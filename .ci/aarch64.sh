@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the tests of array kernels on AArch64, whose registers are others, in an emulator where the machine is another one.
+# Runs the tests of array kernels on AArch64, which has other registers: in an emulator if this machine is another one.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 target=aarch64-unknown-linux-gnu
