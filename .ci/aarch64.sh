@@ -17,7 +17,7 @@ if [ "$(uname -sm)" = "Linux aarch64" ]; then
 fi
 [ "$(uname -s)" = Linux ] || skipped "the emulator is for Linux"
 
-if ! command -v aarch64-linux-gnu-gcc qemu-aarch64 > /dev/null; then
+if ! { command -v aarch64-linux-gnu-gcc && command -v qemu-aarch64; } > /dev/null; then
     if [ "$(id -u)" = 0 ] && command -v apt-get > /dev/null; then
         # Old lists of packages are good enough as a rule.
         packages=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user)
