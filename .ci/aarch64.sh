@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the tests of array kernels on AArch64, whose registers are others, in an emulator where the machine is another one.
+# Runs the tests of array kernels on AArch64, which has other registers: in an emulator if this machine is another one.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 target=aarch64-unknown-linux-gnu
@@ -17,7 +17,7 @@ if [ "$(uname -sm)" = "Linux aarch64" ]; then
 fi
 [ "$(uname -s)" = Linux ] || skipped "the emulator is for Linux"
 
-if ! command -v aarch64-linux-gnu-gcc qemu-aarch64 > /dev/null; then
+if ! { command -v aarch64-linux-gnu-gcc && command -v qemu-aarch64; } > /dev/null; then
     if [ "$(id -u)" = 0 ] && command -v apt-get > /dev/null; then
         # Old lists of packages are good enough as a rule.
         packages=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user)

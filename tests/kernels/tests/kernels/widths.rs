@@ -26,8 +26,8 @@ fn few<T: Copy>(first: usize, all: &[T]) -> &[T] {
     &all[..if cfg!(miri) { first } else { all.len() }]
 }
 
-/// Runs a function of a view and a number, which changes the second view, at every level; compares the values, the adjoints of the
-/// inputs for a number as output and for a view, and what moves along a tangent.
+/// Runs a function of a view and a number, which changes the second view, at every level. Compares the values, the adjoints
+/// of the inputs for a number and for a view as output, and what moves along a tangent.
 fn same<V: tapewright::Float, const R: usize>(
     shape: [usize; R],
     f: impl Fn(&Views<V, R>, &Number<V>, &mut Views<V, R>) -> Number<V> + Sync,
@@ -101,7 +101,7 @@ fn border_rules() {
     }
 }
 
-/// `new()`, a branch, a temporary, a rule, and what cannot be told from the others without its infinite partial.
+/// A branch, a temporary, and extrema.
 fn branches<U: Field2, W: Field2, K: Node>(x: U, w: W, a: Term<K>) -> Term<impl Node> {
     let (x, w) = (x.at::<0, 0>(), w.at::<0, 0>());
     let chosen = x.ge(0.0).and(w.lt(0.3)).select(x.abs() * a, (x * w).bind::<0, _>(|p| p * p - p));
