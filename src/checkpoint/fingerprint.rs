@@ -18,6 +18,17 @@ impl Fingerprint {
         Self(values.chunks(block(values.len())).map(digest_of).collect())
     }
 
+    /// With the digests of arrays, behind the numbers' own.
+    pub(super) fn with(mut self, arrays: impl Iterator<Item = u64>) -> Self {
+        self.0.extend(arrays);
+        self
+    }
+
+    /// The digests of arrays, behind the ones of so many numbers.
+    pub(super) fn arrays(&self, numbers: usize) -> &[u64] {
+        self.0.get(numbers.div_ceil(block(numbers))..).unwrap_or(&[])
+    }
+
     /// The numbers among which the first that differs is; `None` if all are the same. There must be as many as before.
     pub(super) fn difference<V: Float>(&self, values: &[V]) -> Option<Range<usize>> {
         let length = block(values.len());

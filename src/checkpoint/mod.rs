@@ -142,12 +142,9 @@ impl<T> Stage<T> {
         let rule = Recorded::<T, X::With<Passive<S::Value>>, _> {
             inputs: at,
             count: arguments.len(),
-            print: self.checked.then(|| Fingerprint::of(&values)),
-            view_prints: if self.checked {
-                made.iter().map(|view| digest_of(view.values())).collect()
-            } else {
-                Vec::new()
-            },
+            print: self
+                .checked
+                .then(|| Fingerprint::of(&values).with(made.iter().map(|view| digest_of(view.values())))),
             taped,
             pool: S::keep::<TapePool<T>>(&arguments).unwrap_or_default(),
             name: self.name,
@@ -225,8 +222,6 @@ struct Recorded<T: Reverse, X, R> {
     count: usize,
     taped: R,
     print: Option<Fingerprint>,
-    /// A number for each view among the outputs, unless the stage is not checked.
-    view_prints: Vec<u64>,
     pool: TapePool<T>,
     name: Option<String>,
 }
@@ -253,12 +248,12 @@ where
         } else {
             Some(0..0)
         };
-        let mut prints = self.view_prints.iter();
-        let mut same = true;
-        y.visit_views(&mut |view| same &= prints.next().is_none_or(|print| *print == digest_of(view.values())));
+        let mut found = Vec::new();
+        y.visit_views(&mut |view| found.push(digest_of(view.values())));
+        let same = self.print.as_ref().is_none_or(|print| print.arrays(count) == found);
         let to = rerun::slots(&y);
         match difference {
-            None if !same || prints.next().is_some() => {
+            None if !same => {
                 Err(SweepError::NotReproducible { stage: External::<T::Value>::name(self), outputs: 0..count })
             }
             None => Ok(Ends { inputs: x, outputs: ends, from, to }),
@@ -323,6 +318,11 @@ where
     ) -> Result<Vec<Shadow<T::Value>>, SweepError> {
         self.pool.with(|tape| {
             let ends = self.record(tape, outputs.len())?;
+            if ends.to.len() != views.len() {
+                // Noticed here where the stage is not checked.
+                let stage = External::<T::Value>::name(self);
+                return Err(SweepError::NotReproducible { stage, outputs: 0..outputs.len() });
+            }
             let variables = (&ends.inputs[..], &ends.outputs[..]);
             rerun::sweep_views(tape, variables, outputs, inputs, (&ends.to, &ends.from), views)
         })
@@ -342,6 +342,6 @@ where
     }
 
     fn bytes(&self) -> usize {
-        External::<T::Value>::owned_bytes(self) + self.view_prints.capacity() * size_of::<u64>()
+        External::<T::Value>::owned_bytes(self)
     }
 }
