@@ -3,12 +3,13 @@
 use super::fingerprint::digest;
 use super::ledger::Ledger;
 use super::pool::{Lent, TapePool};
-use super::rerun;
+use super::rerun::{self, Ends};
 use super::slots::Slots;
 use super::snapshots::Snapshots;
 use super::time_loop::{Progress, TimeLoop};
 use crate::expr::Real;
 use crate::schedule::{Action, Level, Schedule};
+use crate::tape::Tape;
 use crate::variables::{Variables, ViewRef};
 use core::marker::PhantomData;
 use core::ops::ControlFlow;
@@ -62,15 +63,14 @@ impl<T: Reverse, C, X: Variables<Passive<T::Value>>> Run<T, C, X> {
         let mut recorded = self.tapes.remove(&tape).expect("the ledger has the step");
         adjoints.inputs.clear();
         adjoints.inputs.resize(recorded.inputs.len() * adjoints.lanes, zero());
-        let ends = (&recorded.inputs[..], &recorded.end[..]);
-        if recorded.from.is_empty() && recorded.to.is_empty() {
-            rerun::sweep(&mut recorded.tape, ends, &adjoints.state, &mut adjoints.inputs, adjoints.lanes)?;
-        } else {
-            let (seeds, inputs) = (&adjoints.state, &mut adjoints.inputs);
-            let (slots, views) = ((&recorded.to[..], &recorded.from[..]), core::mem::take(&mut adjoints.state_views));
-            let mut found = rerun::sweep_views(&mut recorded.tape, ends, seeds, inputs, slots, views)?;
+        let (tape, ends) = recorded.parts();
+        if adjoints.lanes == 1 {
+            let seeds = (&adjoints.state[..], core::mem::take(&mut adjoints.state_views));
+            let mut found = rerun::sweep(tape, ends, seeds, &mut adjoints.inputs)?;
             adjoints.state_views = found.split_off(adjoints.parameter_views.len());
             adjoints.parameter_views.iter_mut().zip(found).for_each(|(sum, view)| rerun::add_shadow(sum, view));
+        } else {
+            rerun::sweep_lanes(tape, ends, &adjoints.state, &mut adjoints.inputs, adjoints.lanes)?;
         }
         let (of_parameters, of_state) = adjoints.inputs.split_at(adjoints.parameters.len());
         add(adjoints.parameters, of_parameters);
@@ -89,6 +89,14 @@ struct Step<T: Reverse> {
     /// The slots of views among the inputs, and in the state afterwards.
     from: rerun::Slots,
     to: rerun::Slots,
+}
+
+impl<T: Reverse> Step<T> {
+    /// Its tape, and both ends of what is on it.
+    fn parts(&mut self) -> (&mut Tape<T>, Ends<'_, T>) {
+        let Self { tape, inputs, end, from, to } = self;
+        (tape, Ends { inputs, outputs: end, from, to })
+    }
 }
 
 /// Adjoints on their way through a loop.
@@ -167,9 +175,29 @@ where
         self.prints.shrink_to_fit();
     }
 
+    /// Carries out the schedule from its turn on, which is prepared, or from its beginning: see [`backward`](Self::backward).
+    pub(super) fn reverse(
+        &self,
+        prepared: Option<Run<T, C, X>>,
+        lanes: usize,
+        outputs: (&[T::Value], Vec<Shadow<T::Value>>),
+        inputs: &mut [T::Value],
+    ) -> Result<Vec<Shadow<T::Value>>, SweepError> {
+        rerun::isolated::<T, _>(|| {
+            let run = if let Some(run) = prepared {
+                run
+            } else {
+                let mut run = self.begin();
+                self.forward(&mut run, &|_, _| true)?;
+                run
+            };
+            self.backward(run, lanes, outputs, inputs)
+        })?
+    }
+
     /// Carries out the rest of the schedule, from adjoints of the final state to those of parameters and first state, which are
     /// added to `inputs`; views' are returned.
-    pub(super) fn backward(
+    fn backward(
         &self,
         mut run: Run<T, C, X>,
         lanes: usize,
@@ -209,9 +237,8 @@ where
         outputs.copy_from_slice(&inputs[self.counts.0..]);
         for step in 0..self.steps.unwrap_or(0) {
             let mut recorded = self.record(&mut run, step)?;
-            let (ends, slots) = ((&recorded.end[..], &mut *outputs), (&recorded.from[..], &recorded.to[..]));
-            let inputs = (&recorded.inputs[..], &tangents[..]);
-            let after = rerun::sweep_views_forward(&mut recorded.tape, inputs, ends, slots, views.clone())?;
+            let (tape, ends) = recorded.parts();
+            let after = rerun::sweep_forward(tape, ends, (&tangents, views.clone()), outputs)?;
             views.truncate(self.views.0);
             views.extend(after);
             tangents[self.counts.0..].copy_from_slice(outputs);

@@ -209,11 +209,18 @@ where
 }
 
 /// What a stage has on its own tape: variables, and slots of views.
-struct Ends<T: Taping> {
+struct Taped<T: Taping> {
     inputs: Scratch<Real<T>>,
     outputs: Scratch<Real<T>>,
     from: rerun::Slots,
     to: rerun::Slots,
+}
+
+impl<T: Taping> Taped<T> {
+    fn ends(&self) -> rerun::Ends<'_, T> {
+        let Self { inputs, outputs, from, to } = self;
+        rerun::Ends { inputs, outputs, from, to }
+    }
 }
 
 /// A stage on the tape.
@@ -234,7 +241,7 @@ where
     Z: Variables<T>,
 {
     /// Records the stage on this tape, and compares its outputs with those that it had, of which there were so many.
-    fn record(&self, tape: &mut Tape<T>, count: usize) -> Result<Ends<T>, SweepError> {
+    fn record(&self, tape: &mut Tape<T>, count: usize) -> Result<Taped<T>, SweepError> {
         let (x, from, y) = rerun::record_with_views(tape, &self.inputs, &self.taped)?;
         if x.len() != self.count {
             let (found, expected) = (x.len(), self.count);
@@ -256,7 +263,7 @@ where
             None if !same => {
                 Err(SweepError::NotReproducible { stage: External::<T::Value>::name(self), outputs: 0..count })
             }
-            None => Ok(Ends { inputs: x, outputs: ends, from, to }),
+            None => Ok(Taped { inputs: x, outputs: ends, from, to }),
             Some(outputs) => Err(SweepError::NotReproducible { stage: External::<T::Value>::name(self), outputs }),
         }
     }
@@ -279,16 +286,13 @@ where
 
     fn reverse_lanes(&self, lanes: usize, outputs: &[T::Value], inputs: &mut [T::Value]) -> Result<(), SweepError> {
         self.pool.with(|tape| {
-            let ends = self.record(tape, outputs.len() / lanes)?;
-            rerun::sweep(tape, (&ends.inputs, &ends.outputs), outputs, inputs, lanes)
+            let taped = self.record(tape, outputs.len() / lanes)?;
+            rerun::sweep_lanes(tape, taped.ends(), outputs, inputs, lanes)
         })
     }
 
     fn forward(&self, inputs: &[T::Value], outputs: &mut [T::Value]) -> Result<(), SweepError> {
-        self.pool.with(|tape| {
-            let ends = self.record(tape, outputs.len())?;
-            rerun::sweep_forward(tape, (&ends.inputs, inputs), (&ends.outputs.iter().collect::<Vec<_>>(), outputs))
-        })
+        self.forward_views(inputs, Vec::new(), outputs).map(drop)
     }
 
     fn keeps_zeros(&self) -> bool {
@@ -317,14 +321,13 @@ where
         inputs: &mut [T::Value],
     ) -> Result<Vec<Shadow<T::Value>>, SweepError> {
         self.pool.with(|tape| {
-            let ends = self.record(tape, outputs.len())?;
-            if ends.to.len() != views.len() {
+            let taped = self.record(tape, outputs.len())?;
+            if taped.to.len() != views.len() {
                 // Noticed here where the stage is not checked.
                 let stage = External::<T::Value>::name(self);
                 return Err(SweepError::NotReproducible { stage, outputs: 0..outputs.len() });
             }
-            let variables = (&ends.inputs[..], &ends.outputs[..]);
-            rerun::sweep_views(tape, variables, outputs, inputs, (&ends.to, &ends.from), views)
+            rerun::sweep(tape, taped.ends(), (outputs, views), inputs)
         })
     }
 
@@ -335,13 +338,8 @@ where
         outputs: &mut [T::Value],
     ) -> Result<Vec<Shadow<T::Value>>, SweepError> {
         self.pool.with(|tape| {
-            let ends = self.record(tape, outputs.len())?;
-            let slots = (&ends.from[..], &ends.to[..]);
-            rerun::sweep_views_forward(tape, (&ends.inputs, inputs), (&ends.outputs, outputs), slots, views)
+            let taped = self.record(tape, outputs.len())?;
+            rerun::sweep_forward(tape, taped.ends(), (inputs, views), outputs)
         })
-    }
-
-    fn bytes(&self) -> usize {
-        External::<T::Value>::owned_bytes(self)
     }
 }

@@ -5,10 +5,10 @@ use crate::kernels::note;
 use crate::variables::{Variables, ViewParts, ViewRef};
 use smallvec::SmallVec;
 use tapewright_strategies::lanes::{Buffer, Inspection, Launch, Shadow, Shadows, Used};
-use tapewright_strategies::{Dependence, Float, Flow, SweepError, Taping};
+use tapewright_strategies::{Dependence, External, Float, Flow, SweepError, Taping};
 
-/// A rule that moves adjoints and tangents of variables, and of views.
-pub(super) trait Nested<V>: Send + Sync + 'static {
+/// An external function that moves adjoints and tangents of views, too.
+pub(super) trait Nested<V: Float>: External<V> {
     /// From the adjoints of the outputs, with a shadow for each view, to those of the inputs: variables' are added to `inputs`.
     fn reverse_views(
         &self,
@@ -23,8 +23,6 @@ pub(super) trait Nested<V>: Send + Sync + 'static {
         views: Vec<Shadow<V>>,
         outputs: &mut [V],
     ) -> Result<Vec<Shadow<V>>, SweepError>;
-    /// Bytes that it owns.
-    fn bytes(&self) -> usize;
 }
 
 /// A rule, and the slots of the views that it reads and writes.
@@ -73,7 +71,7 @@ impl<V: Float, R: Nested<V>> Launch<V> for Placed<R> {
 
     fn bytes(&self) -> usize {
         let lists = (self.inputs.capacity() + self.outputs.capacity()) * size_of::<Used>();
-        size_of::<Self>() + lists + self.rule.bytes()
+        size_of::<Self>() + lists + self.rule.owned_bytes()
     }
 
     fn inspect(&self) -> Inspection {

@@ -236,6 +236,16 @@ where
 /// Slots of views in a recording.
 pub(super) type Slots = SmallVec<[usize; 4]>;
 
+/// Both ends of what has been recorded: variables, and slots of views.
+pub(super) struct Ends<'a, T: Taping> {
+    pub(super) inputs: &'a [Real<T>],
+    pub(super) outputs: &'a [Real<T>],
+    /// Of the inputs.
+    pub(super) from: &'a [usize],
+    /// Of the outputs.
+    pub(super) to: &'a [usize],
+}
+
 /// A view of a collection as an input of a recording. Its slot is added to the list.
 pub(super) fn input<T: Reverse>(
     number: TapeNumber,
@@ -263,17 +273,6 @@ pub(super) fn add_shadow<V: Float>(sum: &mut Shadow<V>, other: Shadow<V>) {
     both.give(1, core::mem::take(sum));
     both.give(1, other);
     *sum = both.take(1);
-}
-
-/// Sweeps a recording forward, from these tangents of its inputs to those of its outputs.
-pub(super) fn sweep_forward<T: Reverse>(
-    tape: &mut Tape<T>,
-    (inputs, tangents): (&[Real<T>], &[T::Value]),
-    (outputs, results): (&[&Real<T>], &mut [T::Value]),
-) -> Result<(), SweepError> {
-    let tangents: Vec<(&Real<T>, T::Value)> = inputs.iter().zip(tangents.iter().copied()).collect();
-    results.copy_from_slice(&tape.jvp(&tangents, outputs).map_err(into_sweep_error)?);
-    Ok(())
 }
 
 /// Runs `f`, which records under `T`, out of sight of all recordings; returns the error that its storage met.
@@ -322,44 +321,42 @@ fn assert_number(recording: Option<TapeNumber>, number: TapeNumber) {
 
 /// Sweeps a recording from these outputs with these seeds, and adds the adjoints of the inputs, for each of several vectors that
 /// lie interlaced.
-pub(super) fn sweep<T: Reverse>(
+pub(super) fn sweep_lanes<T: Reverse>(
     tape: &mut Tape<T>,
-    (inputs, outputs): (&[Real<T>], &[Real<T>]),
+    ends: Ends<'_, T>,
     seeds: &[T::Value],
     adjoints: &mut [T::Value],
     lanes: usize,
 ) -> Result<(), SweepError> {
-    let swept = if lanes == 1 {
-        tape.sweep_through((outputs, seeds), (inputs, adjoints))
-    } else {
-        tape.sweep_lanes_through(lanes, (outputs, seeds), (inputs, adjoints))
-    };
+    if lanes == 1 {
+        return sweep(tape, ends, (seeds, Vec::new()), adjoints).map(drop);
+    }
+    tape.sweep_lanes_through(lanes, (ends.outputs, seeds), (ends.inputs, adjoints)).map_err(into_sweep_error)
+}
+
+/// Sweeps a recording from these outputs with these seeds, and shadows of views, adds the adjoints of the inputs, and returns the shadows
+/// of those that are views.
+pub(super) fn sweep<T: Reverse>(
+    tape: &mut Tape<T>,
+    ends: Ends<'_, T>,
+    (seeds, shadows): (&[T::Value], Vec<Shadow<T::Value>>),
+    adjoints: &mut [T::Value],
+) -> Result<Vec<Shadow<T::Value>>, SweepError> {
+    let given = ends.to.iter().copied().zip(shadows);
+    let swept = tape.sweep_through((ends.outputs, seeds), given, (ends.inputs, adjoints), ends.from);
     swept.map_err(into_sweep_error)
 }
 
-/// [`sweep`] with views: from these shadows of the outputs' to the shadows of the inputs'.
-pub(super) fn sweep_views<T: Reverse>(
+/// Sweeps a recording forward, from these tangents of its inputs to those of its outputs, with the ones of views.
+pub(super) fn sweep_forward<T: Reverse>(
     tape: &mut Tape<T>,
-    (inputs, outputs): (&[Real<T>], &[Real<T>]),
-    seeds: &[T::Value],
-    adjoints: &mut [T::Value],
-    (from, to): (&[usize], &[usize]),
-    shadows: Vec<Shadow<T::Value>>,
+    ends: Ends<'_, T>,
+    (tangents, shadows): (&[T::Value], Vec<Shadow<T::Value>>),
+    results: &mut [T::Value],
 ) -> Result<Vec<Shadow<T::Value>>, SweepError> {
-    let given = from.iter().copied().zip(shadows);
-    tape.sweep_views_through((outputs, seeds), given, (inputs, adjoints), to).map_err(into_sweep_error)
-}
-
-/// [`sweep_forward`] with views: from these tangents of the inputs' to those of the outputs'.
-pub(super) fn sweep_views_forward<T: Reverse>(
-    tape: &mut Tape<T>,
-    (inputs, tangents): (&[Real<T>], &[T::Value]),
-    (outputs, results): (&[Real<T>], &mut [T::Value]),
-    (from, to): (&[usize], &[usize]),
-    shadows: Vec<Shadow<T::Value>>,
-) -> Result<Vec<Shadow<T::Value>>, SweepError> {
-    let given = from.iter().copied().zip(shadows);
-    tape.jvp_of_views((inputs, tangents), given, (outputs, results), to).map_err(into_sweep_error)
+    let given = ends.from.iter().copied().zip(shadows);
+    let swept = tape.jvp_of_views((ends.inputs, tangents), given, (ends.outputs, results), ends.to);
+    swept.map_err(into_sweep_error)
 }
 
 /// An error of a nested sweep, as that of the sweep around it.

@@ -32,11 +32,11 @@ where
     }
 
     fn reverse_lanes(&self, lanes: usize, outputs: &[T::Value], inputs: &mut [T::Value]) -> Result<(), SweepError> {
-        self.backward(lanes, (outputs, Vec::new()), inputs).map(drop)
+        self.job.reverse(self.take(), lanes, (outputs, Vec::new()), inputs).map(drop)
     }
 
     fn forward(&self, inputs: &[T::Value], outputs: &mut [T::Value]) -> Result<(), SweepError> {
-        rerun::isolated::<T, _>(|| self.job.forward_tangents(inputs, Vec::new(), outputs))?.map(drop)
+        self.forward_views(inputs, Vec::new(), outputs).map(drop)
     }
 
     fn keeps_zeros(&self) -> bool {
@@ -53,32 +53,10 @@ where
     }
 }
 
-impl<T, C, X, P, R> Rule<T, C, X, P, R>
-where
-    T: Reverse,
-    C: Variables<Passive<T::Value>> + Send + Sync + 'static,
-    X: Variables<Passive<T::Value>, With<Passive<T::Value>> = X> + Send + Sync + 'static,
-    P: Fn(usize, &C, &X) -> X + Send + Sync + 'static,
-    X::With<T>: Variables<T, With<Passive<T::Value>> = X>,
-    R: Fn(usize, &C::With<T>, &X::With<T>) -> X::With<T> + Send + Sync + 'static,
-{
-    fn backward(
-        &self,
-        lanes: usize,
-        outputs: (&[T::Value], Vec<Shadow<T::Value>>),
-        inputs: &mut [T::Value],
-    ) -> Result<Vec<Shadow<T::Value>>, SweepError> {
-        let prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner).take();
-        rerun::isolated::<T, _>(|| {
-            let run = if let Some(run) = prepared {
-                run
-            } else {
-                let mut run = self.job.begin();
-                self.job.forward(&mut run, &|_, _| true)?;
-                run
-            };
-            self.job.backward(run, lanes, outputs, inputs)
-        })?
+impl<T: Reverse, C, X: Variables<Passive<T::Value>>, P, R> Rule<T, C, X, P, R> {
+    /// The first run, for the first sweep.
+    fn take(&self) -> Option<Run<T, C, X>> {
+        self.prepared.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
@@ -97,7 +75,7 @@ where
         views: Vec<Shadow<T::Value>>,
         inputs: &mut [T::Value],
     ) -> Result<Vec<Shadow<T::Value>>, SweepError> {
-        self.backward(1, (outputs, views), inputs)
+        self.job.reverse(self.take(), 1, (outputs, views), inputs)
     }
 
     fn forward_views(
@@ -107,9 +85,5 @@ where
         outputs: &mut [T::Value],
     ) -> Result<Vec<Shadow<T::Value>>, SweepError> {
         rerun::isolated::<T, _>(|| self.job.forward_tangents(inputs, views, outputs))?
-    }
-
-    fn bytes(&self) -> usize {
-        self.owned_bytes()
     }
 }

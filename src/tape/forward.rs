@@ -62,21 +62,8 @@ impl<S: Reverse> Tape<S> {
         tangents: &[(&Real<S>, S::Value)],
         outputs: &[&Real<S>],
     ) -> Result<Vec<S::Value>, Error> {
-        let Self { owned, parts, .. } = self;
-        let slots: Result<Vec<_>, Error> = outputs.iter().map(|output| slot(owned, parts, output)).collect();
-        let slots = slots?;
-        vector.clear(S::identifiers(owned.tape()));
-        vector.under = None;
-        fill(owned, parts, vector, tangents.iter().map(|(x, tangent)| (*x, *tangent)))?;
-        let mut arrays = core::mem::take(&mut vector.arrays);
-        let tangents = vector.everything();
-        // Reverse sweeps leave anything in the slot of passive variables.
-        tangents.iter_mut().take(1).for_each(|passive| *passive = S::Value::zero());
-        let swept = owned.forward(tangents, &mut arrays);
-        let found = slots.iter().map(|slot| slot.map_or_else(S::Value::zero, |slot| tangents[slot])).collect();
-        vector.arrays = arrays;
-        swept?;
-        Ok(found)
+        let tangents = tangents.iter().map(|(x, tangent)| (*x, *tangent));
+        self.carry(vector, tangents, core::iter::empty(), outputs.iter().copied())
     }
 
     /// [`jvp`](Self::jvp) with tangents of views, by slot: those that are given, and those that are asked for.
@@ -87,21 +74,34 @@ impl<S: Reverse> Tape<S> {
         (outputs, results): (&[Real<S>], &mut [S::Value]),
         asked: &[usize],
     ) -> Result<Vec<Shadow<S::Value>>, Error> {
-        let Self { owned, parts, adjoints: vector, .. } = self;
-        let slots: Result<Vec<_>, Error> = outputs.iter().map(|output| slot(owned, parts, output)).collect();
+        let mut vector = core::mem::take(&mut self.adjoints);
+        let found = self.carry(&mut vector, inputs.iter().zip(tangents.iter().copied()), shadows, outputs.iter());
+        self.adjoints = vector;
+        results.copy_from_slice(&found?);
+        Ok(asked.iter().map(|slot| self.adjoints.arrays.get(*slot).clone()).collect())
+    }
+
+    /// The tangents of `outputs`; those of views are left in the vector.
+    fn carry<'x>(
+        &self,
+        vector: &mut AdjointVector<S::Value>,
+        tangents: impl Iterator<Item = (&'x Real<S>, S::Value)> + Clone,
+        shadows: impl Iterator<Item = (usize, Shadow<S::Value>)>,
+        outputs: impl Iterator<Item = &'x Real<S>>,
+    ) -> Result<Vec<S::Value>, Error> {
+        let Self { owned, parts, .. } = self;
+        let slots: Result<Vec<_>, Error> = outputs.map(|output| slot(owned, parts, output)).collect();
+        let slots = slots?;
         vector.clear(S::identifiers(owned.tape()));
         vector.under = None;
-        fill(owned, parts, vector, inputs.iter().zip(tangents.iter().copied()))?;
+        fill(owned, parts, vector, tangents)?;
         let mut arrays = core::mem::take(&mut vector.arrays);
         shadows.for_each(|(slot, shadow)| arrays.give(slot, shadow));
         let tangents = vector.everything();
-        // As above.
+        // Reverse sweeps leave anything in the slot of passive variables.
         tangents.iter_mut().take(1).for_each(|passive| *passive = S::Value::zero());
         let swept = owned.forward(tangents, &mut arrays);
-        for (result, slot) in results.iter_mut().zip(slots?) {
-            *result = slot.map_or_else(S::Value::zero, |slot| tangents[slot]);
-        }
-        let found = asked.iter().map(|slot| arrays.get(*slot).clone()).collect();
+        let found = slots.iter().map(|slot| slot.map_or_else(S::Value::zero, |slot| tangents[slot])).collect();
         vector.arrays = arrays;
         swept?;
         Ok(found)

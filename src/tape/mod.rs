@@ -318,37 +318,9 @@ impl<S: Reverse> Tape<S> {
         self.adjoints_in(&self.adjoints).write(&self.variables, gradient)
     }
 
-    /// Sweeps from these outputs with these seeds, and adds the adjoints of the inputs, of which there are as many as sums.
+    /// Sweeps from these outputs with these seeds, and adds the adjoints of the inputs, of which there are as many as sums; with shadows of
+    /// views, by slot: those that are given, and those that are asked for.
     pub(crate) fn sweep_through(
-        &mut self,
-        (outputs, seeds): (&[Real<S>], &[S::Value]),
-        (inputs, sums): (&[Real<S>], &mut [S::Value]),
-    ) -> Result<(), Error> {
-        self.adjoints.clear(S::identifiers(self.owned.tape()));
-        let vector = self.adjoints.everything();
-        for (output, seed) in outputs.iter().zip(seeds) {
-            if let Some(slot) = slot(&self.owned, &self.parts, output)? {
-                vector[slot] += *seed;
-            }
-        }
-        self.adjoints.reverse(&self.owned, &self.inputs)?;
-        if consecutive(inputs) && inputs.len() == self.inputs.len() {
-            let adjoints = &mut self.adjoints.adjoints[self.inputs.clone()];
-            for (sum, adjoint) in sums.iter_mut().zip(adjoints) {
-                *sum += core::mem::replace(adjoint, S::Value::zero());
-            }
-            self.adjoints.dirty = NONE;
-            return Ok(());
-        }
-        let adjoints = self.adjoints_in(&self.adjoints);
-        for (sum, input) in sums.iter_mut().zip(inputs) {
-            *sum += adjoints.of(input)?;
-        }
-        Ok(())
-    }
-
-    /// [`sweep_through`](Self::sweep_through) with shadows of views, by slot: those that are given, and those that are asked for.
-    pub(crate) fn sweep_views_through(
         &mut self,
         (outputs, seeds): (&[Real<S>], &[S::Value]),
         shadows: impl Iterator<Item = (usize, Shadow<S::Value>)>,
@@ -364,11 +336,20 @@ impl<S: Reverse> Tape<S> {
             }
         }
         self.adjoints.reverse(&self.owned, &self.inputs)?;
+        let found = asked.iter().map(|slot| self.adjoints.arrays.take(*slot)).collect();
+        if consecutive(inputs) && inputs.len() == self.inputs.len() {
+            let adjoints = &mut self.adjoints.adjoints[self.inputs.clone()];
+            for (sum, adjoint) in sums.iter_mut().zip(adjoints) {
+                *sum += core::mem::replace(adjoint, S::Value::zero());
+            }
+            self.adjoints.dirty = NONE;
+            return Ok(found);
+        }
         let adjoints = self.adjoints_in(&self.adjoints);
         for (sum, input) in sums.iter_mut().zip(inputs) {
             *sum += adjoints.of(input)?;
         }
-        Ok(asked.iter().map(|slot| self.adjoints.arrays.take(*slot)).collect())
+        Ok(found)
     }
 
     /// Bytes of the recording, stream by stream, with the adjoint vector among them.
