@@ -71,7 +71,7 @@ impl<V: Float, R: Nested<V>> Launch<V> for Placed<R> {
 
     fn bytes(&self) -> usize {
         let lists = (self.inputs.capacity() + self.outputs.capacity()) * size_of::<Used>();
-        size_of::<Self>() + lists + self.rule.owned_bytes()
+        lists + self.rule.owned_bytes()
     }
 
     fn inspect(&self) -> Inspection {
@@ -82,9 +82,8 @@ impl<V: Float, R: Nested<V>> Launch<V> for Placed<R> {
 /// Where the derivatives of something with these inputs go.
 #[track_caller]
 pub(super) fn flow<S: Taping>(arguments: &[(S::Value, &S::Id)], views: &[ViewRef<'_, S::Value>]) -> Flow {
-    let ids: Vec<&S::Id> = arguments.iter().map(|(_, id)| *id).collect();
     let dependences: Vec<&Dependence<S::Value>> = views.iter().map(|view| view.dependence).collect();
-    S::flow(&dependences, &ids)
+    S::flow(&dependences, arguments)
 }
 
 /// Puts a rule on the tape of its inputs, or carries their tangents through it, and returns the outputs: `made` is what they are as
@@ -102,23 +101,17 @@ where
     T: Taping<Value = S::Value>,
     Y: Variables<T>,
 {
-    let slot_of = |view: &ViewRef<'_, S::Value>| match view.dependence {
-        Dependence::Recorded { slot, .. } => *slot,
-        _ => 0,
+    let used = |view: &ViewRef<'_, S::Value>| {
+        let before = view.dependence.slot();
+        Used { before, after: None, length: view.values.len() }
     };
-    let used = |view: &ViewRef<'_, S::Value>| Used { before: slot_of(view), after: None, length: view.values.len() };
     let inputs = views.iter().map(used).collect();
     let mut fresh: Vec<Dependence<S::Value>> = Vec::new();
     let mut outputs = Vec::new();
     made.visit_views(&mut |view| {
-        let mut slot = 0;
-        if let Flow::Recorded(number) = flow {
-            S::with_arrays(number, &mut |arrays| slot = arrays.slot());
-            fresh.push(Dependence::Recorded { number, slot });
-        } else {
-            fresh.push(Dependence::Nothing);
-        }
-        outputs.push(Used { before: 0, after: Some(slot), length: view.values.len() });
+        let dependence = flow.fresh::<S>();
+        outputs.push(Used { before: 0, after: Some(dependence.slot()), length: view.values.len() });
+        fresh.push(dependence);
     });
     let nothing = Dependence::Nothing;
     let dependences = views.iter().map(|view| view.dependence);

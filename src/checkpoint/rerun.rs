@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 use tapewright_strategies::lanes::{Shadow, Shadows};
 use tapewright_strategies::{
-    Dependence, Float, Passive, Reverse, Scratch, SweepError, TapeNumber, Taping, active, catch_storage_errors,
+    Dependence, Float, Flow, Passive, Reverse, Scratch, SweepError, TapeNumber, Taping, active, catch_storage_errors,
 };
 
 /// The values of these variables.
@@ -252,18 +252,15 @@ pub(super) fn input<T: Reverse>(
     view: ViewRef<'_, T::Value>,
     slots: &mut Slots,
 ) -> ViewParts<T::Value> {
-    let mut slot = 0;
-    T::with_arrays(number, &mut |arrays| slot = arrays.slot());
-    slots.push(slot);
-    ViewParts { values: Arc::clone(view.values), dependence: Dependence::Recorded { number, slot } }
+    let dependence = Flow::Recorded(number).fresh::<T>();
+    slots.push(dependence.slot());
+    ViewParts { values: Arc::clone(view.values), dependence }
 }
 
 /// The slots of the views of a collection; 0 for constants.
 pub(super) fn slots<S: Taping>(x: &impl Variables<S>) -> Slots {
     let mut slots = Slots::new();
-    x.visit_views(&mut |view| {
-        slots.push(if let Dependence::Recorded { slot, .. } = view.dependence { *slot } else { 0 });
-    });
+    x.visit_views(&mut |view| slots.push(view.dependence.slot()));
     slots
 }
 

@@ -7,7 +7,7 @@ use crate::expr::Real;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use tapewright_strategies::lanes::{
-    Assign, Buffer, Element, Facts, Grid, Kept, Launch, Node, Number, OPERANDS, Operand, Plan, Program, Recorded,
+    Assign, Buffer, Element, Facts, Grid, Kept, Launch, Launched, Node, Number, OPERANDS, Operand, Plan, Program,
     Reduce, Written, extremum, run, sum,
 };
 use tapewright_strategies::{Dependence, Flow, Taping};
@@ -79,8 +79,8 @@ pub fn parallel_sum<S: Taping, const R: usize, O: Operands<S, R>, A: Node>(
     let program = Reduce(kernel(O::tokens()).0);
     let mut slots = operands.slots();
     let launch = Start::new(&range.into(), slots.as_mut());
-    let value = sum(&program, &launch.grid, launch.inputs());
-    launch.reduce(program, launch.grid, value)
+    let value = sum(&program, &launch.grid, launch.operands());
+    launch.reduce(&program, value)
 }
 
 /// The largest value of an expression over a range, whose adjoint goes to the first point at which it is found; a NaN is found only if
@@ -163,6 +163,8 @@ pub fn norm_squared<S: Taping, const R: usize>(x: &View<S, R>) -> Real<S> {
 struct Start<'s, 'a, S: Taping, const R: usize> {
     grid: Grid,
     slots: &'s mut [Slot<'a, S, R>],
+    /// The variables among the operands.
+    inputs: SmallVec<[(S::Value, &'a S::Id); OPERANDS]>,
     flow: Flow,
 }
 
@@ -181,16 +183,37 @@ pub(crate) fn note<S: Taping, const W: usize>(
     outputs: &[S::Value],
     each: &mut dyn FnMut(S::Value, S::Id),
 ) -> SmallVec<[Dependence<S::Value>; W]> {
+    let mut launch = Some(launch);
+    let write = &mut |launched: &mut Launched<_>| {
+        *launched = Launched::Other(Box::new(launch.take().expect("a launch is written once")));
+    };
+    note_written::<S, W>(flow, write, arrays, inputs, outputs, each)
+}
+
+/// [`note`] for a launch that is written where it is kept.
+#[track_caller]
+fn note_written<S: Taping, const W: usize>(
+    flow: Flow,
+    write: &mut dyn FnMut(&mut Launched<S::Value>),
+    arrays: &[&Dependence<S::Value>],
+    inputs: &[(S::Value, &S::Id)],
+    outputs: &[S::Value],
+    each: &mut dyn FnMut(S::Value, S::Id),
+) -> SmallVec<[Dependence<S::Value>; W]> {
     match flow {
         Flow::Nowhere => {
             outputs.iter().for_each(|value| each(*value, S::passive()));
             SmallVec::new()
         }
         Flow::Recorded(number) => {
-            S::record_launch(number, inputs, outputs, Box::new(launch), each);
+            S::record_launch(number, inputs, outputs, write, each);
             SmallVec::new()
         }
-        Flow::Carried => S::carry_launch(&launch, arrays, inputs, outputs, each).into(),
+        Flow::Carried => {
+            let mut launch = Launched::default();
+            write(&mut launch);
+            S::carry_launch(launch.get(), arrays, inputs, outputs, each).into()
+        }
     }
 }
 
@@ -208,12 +231,14 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
         let shape = shape.expect("a launch has a view among its operands");
         let grid = Grid::new(&shape, &range.0);
         let grid = grid.unwrap_or_else(|bad| panic!("this launch cannot run: {bad}"));
-        let mut start = Self { grid, slots, flow: Flow::Nowhere };
-        start.flow = {
-            let mut ids = SmallVec::<[&S::Id; OPERANDS]>::new();
-            start.variables().into_iter().for_each(|(_, id)| ids.push(id));
-            S::flow(&start.dependences()[..start.slots.len()], &ids)
-        };
+        let mut inputs = SmallVec::new();
+        for slot in &*slots {
+            if let Slot::Number(variable) = slot {
+                inputs.push((variable.value(), variable.id()));
+            }
+        }
+        let mut start = Self { grid, slots, inputs, flow: Flow::Nowhere };
+        start.flow = S::flow(&start.dependences()[..start.slots.len()], &start.inputs);
         start
     }
 
@@ -226,22 +251,12 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
         dependences
     }
 
-    fn variables(&self) -> SmallVec<[(S::Value, &S::Id); OPERANDS]> {
-        let mut variables = SmallVec::new();
-        for slot in &*self.slots {
-            if let Slot::Number(variable) = slot {
-                variables.push((variable.value(), variable.id()));
-            }
-        }
-        variables
-    }
-
     const fn is_passive(&self) -> bool {
         matches!(self.flow, Flow::Nowhere)
     }
 
     /// The operands of a launch that writes nothing.
-    fn inputs(&self) -> impl Iterator<Item = Operand<'_, S::Value>> {
+    fn operands(&self) -> impl Iterator<Item = Operand<'_, S::Value>> {
         self.slots.iter().map(|slot| match slot {
             Slot::Read(view) => Operand::Read(&view.values),
             Slot::Write(to) => Operand::Read(&to.view.values),
@@ -249,37 +264,41 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
         })
     }
 
-    /// Has the launch noted, and returns what the views that it has written carry then.
+    /// Has the launch noted, after the program has run, and returns what the views that it has written carry then.
     #[track_caller]
-    fn note<const W: usize>(
+    fn note<P: Program, const W: usize>(
         &self,
-        launch: Recorded<S::Value>,
+        program: &P,
         outputs: &[S::Value],
         each: &mut dyn FnMut(S::Value, S::Id),
     ) -> SmallVec<[Dependence<S::Value>; W]> {
-        note::<S, W>(self.flow, launch, &self.dependences()[..self.slots.len()], &self.variables(), outputs, each)
+        let write = &mut |launched: &mut Launched<_>| {
+            let mut inputs = 0;
+            let kept = self.slots.iter().enumerate().map(|(k, slot)| slot.kept(P::PLAN, k, &mut inputs));
+            launched.kernel().set(program, &self.grid, kept);
+        };
+        let dependences = &self.dependences()[..self.slots.len()];
+        note_written::<S, W>(self.flow, write, dependences, &self.inputs, outputs, each)
     }
 
     /// Records a reduction with this value.
     #[track_caller]
-    fn reduce<P: Program>(&self, program: P, grid: Grid, value: S::Value) -> Real<S> {
+    fn reduce<P: Program>(&self, program: &P, value: S::Value) -> Real<S> {
         if self.is_passive() || P::PLAN.is_constant() {
             return Real::constant(value);
         }
-        let mut inputs = 0;
-        let kept = self.slots.iter().enumerate().map(|(k, slot)| slot.kept(P::PLAN, k, &mut inputs));
-        let launch = Recorded::new(&program, grid, kept);
         let mut result = Real::undefined();
-        self.note::<0>(launch, &[value], &mut |value, id| result = Real::from_parts(value, id));
+        self.note::<P, 0>(program, &[value], &mut |value, id| result = Real::from_parts(value, id));
         result
     }
 
     /// Finds the largest or the smallest value of a reduction.
     #[track_caller]
-    fn select<P: Program>(self, program: P, largest: bool) -> Real<S> {
-        let found = extremum(&program, &self.grid, self.inputs(), largest);
+    fn select<P: Program>(mut self, program: P, largest: bool) -> Real<S> {
+        let found = extremum(&program, &self.grid, self.operands(), largest);
         let (value, element) = found.expect("a maximum or minimum is taken over one point at least");
-        self.reduce(program, self.grid.at(element), value)
+        self.grid = self.grid.at(element);
+        self.reduce(&program, value)
     }
 
     /// Runs a program that writes, and records it.
@@ -301,16 +320,12 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
                 to.view.set_dependence(Dependence::Nothing);
             });
         }
-        let mut inputs = 0;
-        let launch = Recorded::new(
-            &program,
-            grid,
-            self.slots.iter_mut().enumerate().map(|(k, slot)| match slot {
-                Slot::Write(to) => to.kept(P::PLAN, k, flow),
-                slot => slot.kept(P::PLAN, k, &mut inputs),
-            }),
-        );
-        let moving = self.note::<1>(launch, &[], &mut |_, _| {});
+        for (k, slot) in self.slots.iter_mut().enumerate() {
+            if let Slot::Write(to) = slot {
+                to.advance(Facts::has(P::PLAN.kept.views, k), flow);
+            }
+        }
+        let moving = self.note::<P, 1>(&program, &[], &mut |_, _| {});
         self.targets().zip(moving).for_each(|(to, dependence)| to.dependence = dependence);
         self.targets().for_each(|to| to.view.set_dependence(core::mem::take(&mut to.dependence)));
     }
@@ -368,35 +383,31 @@ impl<S: Taping, const R: usize> Target<'_, S, R> {
         None
     }
 
-    /// What a recording keeps of it, after the program has run.
-    fn kept(&mut self, plan: &Plan, k: usize, flow: Flow) -> Kept<S::Value> {
-        let before = self.view.recorded_slot();
-        let values = self.settle(Facts::has(plan.kept.views, k));
-        self.dependence = match flow {
-            Flow::Nowhere | Flow::Carried => Dependence::Nothing,
-            Flow::Recorded(_) if self.view.is_active() && !self.view.is_copied() => self.view.dependence.clone(),
-            Flow::Recorded(number) => {
-                let mut slot = 0;
-                S::with_arrays(number, &mut |arrays| slot = arrays.slot());
-                Dependence::Recorded { number, slot }
-            }
-        };
-        let after = Some(if let Dependence::Recorded { slot, .. } = self.dependence { slot } else { 0 });
-        let new = Facts::has(plan.kept.new, k).then(|| Arc::clone(&self.view.values));
-        Kept { before, after, values, new, number: None }
+    /// Puts the new values into the view, and says what they depend on; the old ones stay if they are to be kept.
+    fn advance(&mut self, keep: bool, flow: Flow) {
+        self.old = self.settle(keep);
+        self.dependence = self.view.after_a_launch(flow);
     }
 }
 
 impl<S: Taping, const R: usize> Slot<'_, S, R> {
-    /// What a recording keeps of an operand that is read. `inputs` counts the variables among them.
+    /// What a recording keeps of an operand. `inputs` counts the variables among them.
     fn kept(&self, plan: &Plan, k: usize, inputs: &mut usize) -> Kept<S::Value> {
         let mut kept = Kept { before: 0, after: None, values: None, new: None, number: None };
-        if let Some(view) = self.view() {
-            kept.before = view.recorded_slot();
-            kept.values = Facts::has(plan.kept.views, k).then(|| Arc::clone(&view.values));
-        } else if let Slot::Number(variable) = self {
+        if let Slot::Number(variable) = self {
             kept.number = Some((variable.value(), *inputs));
             *inputs += 1;
+            return kept;
+        }
+        let view = self.view().expect("an operand is a view or a variable");
+        kept.before = view.dependence.slot();
+        let keep = Facts::has(plan.kept.views, k);
+        if let Slot::Write(to) = self {
+            kept.after = Some(to.dependence.slot());
+            kept.values = to.old.clone();
+            kept.new = Facts::has(plan.kept.new, k).then(|| Arc::clone(&view.values));
+        } else {
+            kept.values = keep.then(|| Arc::clone(&view.values));
         }
         kept
     }

@@ -24,6 +24,8 @@ pub struct Target<'a, S: Taping, const R: usize> {
     pub(super) view: &'a mut View<S, R>,
     /// Where the new values go, unless they take the place of the old ones.
     pub(super) apart: Option<Arc<Buffer<S::Value>>>,
+    /// The old values, if they are kept.
+    pub(super) old: Option<Arc<Buffer<S::Value>>>,
     /// What the new values depend on.
     pub(super) dependence: Dependence<S::Value>,
 }
@@ -102,7 +104,7 @@ impl<S: Taping, const R: usize> Operand<S, R> for &mut View<S, R> {
     where
         Self: 'a,
     {
-        Slot::Write(Target { view: self, apart: None, dependence: Dependence::Nothing })
+        Slot::Write(Target { view: self, apart: None, old: None, dependence: Dependence::Nothing })
     }
 }
 

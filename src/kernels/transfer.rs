@@ -32,8 +32,7 @@ impl<S: Taping, const R: usize> View<S, R> {
     pub fn of_variables(shape: [usize; R], variables: &[Real<S>]) -> Self {
         let length = checked_length(&shape, variables.len());
         let inputs: Vec<(S::Value, &S::Id)> = variables.iter().map(|x| (x.value(), x.id())).collect();
-        let ids: Vec<&S::Id> = variables.iter().map(Real::id).collect();
-        let flow = S::flow(&[], &ids);
+        let flow = S::flow(&[], &inputs);
         let mut buffer = Self::empty(flow, length);
         buffer.iter_mut().zip(&inputs).for_each(|(element, (value, _))| *element = *value);
         let mut view = Self::on(shape, Arc::new(buffer));
@@ -134,7 +133,7 @@ impl<S: Taping, const R: usize> View<S, R> {
 
     /// As what a transfer reads.
     pub(super) fn read(&self) -> Used {
-        Used { before: self.recorded_slot(), after: None, length: self.len() }
+        Used { before: self.dependence.slot(), after: None, length: self.len() }
     }
 
     /// As what a transfer writes: what it will depend on, if that is to be recorded, and the slots.
@@ -144,16 +143,8 @@ impl<S: Taping, const R: usize> View<S, R> {
         if new {
             used.before = 0;
         }
-        let dependence = match flow {
-            Flow::Nowhere | Flow::Carried => Dependence::Nothing,
-            Flow::Recorded(_) if !new && self.is_active() && !self.is_copied() => self.dependence.clone(),
-            Flow::Recorded(number) => {
-                let mut slot = 0;
-                S::with_arrays(number, &mut |arrays| slot = arrays.slot());
-                Dependence::Recorded { number, slot }
-            }
-        };
-        used.after = Some(if let Dependence::Recorded { slot, .. } = dependence { slot } else { 0 });
+        let dependence = if new { flow.fresh::<S>() } else { self.after_a_launch(flow) };
+        used.after = Some(dependence.slot());
         (dependence, used)
     }
 

@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use tapewright_strategies::lanes::Buffer;
 use tapewright_strategies::num_traits::Zero;
-use tapewright_strategies::{Dependence, Forward, Tangents, TapeNumber, Taping};
+use tapewright_strategies::{Dependence, Flow, Forward, Tangents, TapeNumber, Taping};
 
 /// An array of rank `R`, from 1 to 4, whose elements are variables of strategy `S`. The last dimension is the one in which elements
 /// are neighbours in memory.
@@ -85,17 +85,14 @@ impl<S: Taping, const R: usize> View<S, R> {
         self.copied.store(false, Ordering::Relaxed);
     }
 
-    /// Its slot before a launch; 0 if it has none.
-    pub(super) const fn recorded_slot(&self) -> usize {
-        match self.dependence {
-            Dependence::Recorded { slot, .. } => slot,
-            _ => 0,
+    /// What it will depend on after a launch that writes to it and whose derivatives go there.
+    #[track_caller]
+    pub(super) fn after_a_launch(&self, flow: Flow) -> Dependence<S::Value> {
+        let keeps_its_slot = self.is_active() && !self.copied.load(Ordering::Relaxed);
+        match flow {
+            Flow::Recorded(_) if keeps_its_slot => self.dependence.clone(),
+            _ => flow.fresh::<S>(),
         }
-    }
-
-    /// Whether another view may have the same slot.
-    pub(super) fn is_copied(&self) -> bool {
-        self.copied.load(Ordering::Relaxed)
     }
 
     /// The length along each dimension.

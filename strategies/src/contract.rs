@@ -1,6 +1,6 @@
 //! The contract between the engine and a strategy.
 
-use crate::lanes::Launch;
+use crate::lanes::{Launch, Launched};
 use crate::{Arrays, Companion, External, Float, Shape, Tangents, TapeNumber};
 use core::fmt;
 use generic_array::ArrayLength;
@@ -188,8 +188,8 @@ pub trait Taping: Sized + 'static {
     ///
     /// As [`record`](Self::record).
     #[track_caller]
-    fn flow(arrays: &[&Dependence<Self::Value>], ids: &[&Self::Id]) -> Flow {
-        let _ = (arrays, ids);
+    fn flow(arrays: &[&Dependence<Self::Value>], inputs: &[(Self::Value, &Self::Id)]) -> Flow {
+        let _ = (arrays, inputs);
         Flow::Nowhere
     }
 
@@ -205,7 +205,7 @@ pub trait Taping: Sized + 'static {
     }
 
     /// Records a launch of a kernel over arrays of this recording: `inputs` are the variables that it reads, `outputs` the values of
-    /// the variables that it makes, each of which is given to `each`.
+    /// the variables that it makes, each of which is given to `each`. `write` writes the launch where the recording keeps it.
     ///
     /// # Panics
     ///
@@ -215,10 +215,10 @@ pub trait Taping: Sized + 'static {
         number: TapeNumber,
         inputs: &[(Self::Value, &Self::Id)],
         outputs: &[Self::Value],
-        launch: Box<dyn Launch<Self::Value>>,
+        write: &mut dyn FnMut(&mut Launched<Self::Value>),
         each: &mut dyn FnMut(Self::Value, Self::Id),
     ) {
-        let _ = (inputs, outputs, launch, each);
+        let _ = (inputs, outputs, write, each);
         panic!("{} has no arrays, so recording {number} has none", core::any::type_name::<Self>())
     }
 
@@ -269,6 +269,34 @@ pub enum Dependence<V> {
     },
     /// On variables that move: it carries tangents, in forward mode.
     Moving(Tangents<V>),
+}
+
+impl<V> Dependence<V> {
+    /// The slot in a recording; 0 if there is none.
+    #[must_use]
+    #[inline]
+    pub const fn slot(&self) -> usize {
+        match self {
+            Self::Recorded { slot, .. } => *slot,
+            _ => 0,
+        }
+    }
+}
+
+impl Flow {
+    /// What a new array depends on whose derivatives go there: it gets a slot in the recording if there is one.
+    ///
+    /// # Panics
+    ///
+    /// As [`Taping::with_arrays`].
+    #[must_use]
+    #[track_caller]
+    pub fn fresh<S: Taping>(self) -> Dependence<S::Value> {
+        let Self::Recorded(number) = self else { return Dependence::Nothing };
+        let mut slot = 0;
+        S::with_arrays(number, &mut |arrays| slot = arrays.slot());
+        Dependence::Recorded { number, slot }
+    }
 }
 
 /// Where the derivatives of a launch go.

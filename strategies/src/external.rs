@@ -5,7 +5,7 @@
 //! goes on. So records know nothing of them, and every strategy that has marks ([`Reverse::mark`](crate::Reverse::mark)) has
 //! external functions.
 
-use crate::lanes::{Buffer, Launch, OPERANDS, Pool, Shadows, flow};
+use crate::lanes::{Buffer, Launch, Launched, OPERANDS, Pool, Shadows, flow};
 use crate::scratch::Scratch;
 use crate::{Float, MemoryUsage, StorageError, counts};
 use core::any::Any;
@@ -322,21 +322,21 @@ impl Slots {
 }
 
 /// One function with its place in a recording. Slot 0 stands for passive inputs.
-pub(crate) struct Entry<V> {
+pub(crate) struct Entry<V: 'static> {
     pub(crate) mark: Mark,
     pub(crate) inputs: Slots,
     /// The values of passive inputs.
     pub(crate) passive: Box<[V]>,
     pub(crate) outputs: Slots,
-    pub(crate) rule: Deed<V>,
+    pub(crate) deed: Deed<V>,
 }
 
 /// What happened at a place.
-pub(crate) enum Deed<V> {
+pub(crate) enum Deed<V: 'static> {
     /// An external function was called.
     Function(Box<dyn External<V>>),
     /// A kernel was launched over arrays.
-    Launch(Box<dyn Launch<V>>),
+    Launch(Launched<V>),
 }
 
 impl<V: Float> Entry<V> {
@@ -350,12 +350,14 @@ impl<V: Float> Entry<V> {
     ) -> Result<(), SweepError> {
         for (lane, shadows) in arrays.iter_mut().enumerate() {
             let at = |slot: usize| slot * lanes + lane;
-            let taken = self.outputs.iter().map(|slot| core::mem::replace(&mut adjoints[at(slot)], V::zero()));
-            let outputs: SmallVec<[V; 2]> = taken.collect();
-            let mut inputs: SmallVec<[V; OPERANDS]> = SmallVec::from_elem(V::zero(), self.inputs.len());
+            let (mut outputs, mut inputs) = (SmallVec::<[V; 2]>::new(), SmallVec::<[V; OPERANDS]>::new());
+            for k in 0..self.outputs.len() {
+                outputs.push(core::mem::replace(&mut adjoints[at(self.outputs.get(k))], V::zero()));
+            }
+            inputs.resize(self.inputs.len(), V::zero());
             launch.reverse(&outputs, &mut inputs, shadows)?;
-            for (slot, contribution) in self.inputs.iter().zip(&*inputs).filter(|(_, sum)| **sum != V::zero()) {
-                adjoints[at(slot)] += *contribution;
+            for (k, contribution) in inputs.iter().enumerate().filter(|(_, sum)| **sum != V::zero()) {
+                adjoints[at(self.inputs.get(k))] += *contribution;
             }
         }
         Ok(())
@@ -368,9 +370,9 @@ impl<V: Float> Entry<V> {
         adjoints: &mut [V],
         arrays: &mut [Shadows<V>],
     ) -> Result<(), SweepError> {
-        let rule = match &self.rule {
+        let rule = match &self.deed {
             Deed::Function(rule) => rule,
-            Deed::Launch(launch) => return self.reverse_launch(&**launch, lanes, adjoints, arrays),
+            Deed::Launch(launch) => return self.reverse_launch(launch.get(), lanes, adjoints, arrays),
         };
         let mut outputs = Scratch::<V>::new();
         for slot in self.outputs.iter() {
@@ -413,7 +415,7 @@ impl<V: Float> Entry<V> {
             self.inputs.iter().map(value_of).map(|value| value.expect("values of passive inputs are kept")),
         );
         let mut outputs: Scratch<V> = Scratch::of(self.outputs.iter().map(|slot| values[slot]));
-        match &self.rule {
+        match &self.deed {
             Deed::Function(rule) => rule.replay(&inputs, &mut outputs)?,
             Deed::Launch(_) => {
                 let what = "a recording with launches of kernels cannot be replayed".into();
@@ -429,12 +431,12 @@ impl<V: Float> Entry<V> {
         let inputs: Scratch<V> = Scratch::of(self.inputs.iter().map(|slot| tangents[slot]));
         let mut outputs = Scratch::<V>::new();
         outputs.resize(self.outputs.len(), V::zero());
-        match &self.rule {
+        match &self.deed {
             Deed::Function(rule) if !inputs.is_empty() => {
                 apply(rule.keeps_zeros(), &inputs, &mut outputs, |inputs, outputs| rule.forward(inputs, outputs))?;
             }
             Deed::Function(_) => {}
-            Deed::Launch(launch) => flow(&**launch, &inputs, &mut outputs, arrays)?,
+            Deed::Launch(launch) => flow(launch.get(), &inputs, &mut outputs, arrays)?,
         }
         self.outputs.iter().zip(&*outputs).for_each(|(slot, tangent)| tangents[slot] = *tangent);
         Ok(())
@@ -442,7 +444,7 @@ impl<V: Float> Entry<V> {
 }
 
 /// The functions of one recording, in the order of their places, and what its tape keeps beside its records.
-pub(crate) struct Externals<V> {
+pub(crate) struct Externals<V: 'static> {
     pub(crate) list: Vec<Entry<V>>,
     pub(crate) companions: Vec<Box<dyn Companion>>,
     pub(crate) arrays: Arrays<V>,
@@ -515,8 +517,8 @@ impl<V: Float> Externals<V> {
         // Several launches may keep one array.
         let (mut seen, mut used) = (HashSet::new(), 0);
         for entry in &self.list {
-            if let Deed::Launch(launch) = &entry.rule {
-                launch.arrays(&mut |address, bytes| used += if seen.insert(address) { bytes } else { 0 });
+            if let Deed::Launch(launch) = &entry.deed {
+                launch.get().arrays(&mut |address, bytes| used += if seen.insert(address) { bytes } else { 0 });
             }
         }
         MemoryUsage { used, reserved: used + self.arrays.pool.as_ref().map_or(0, |pool| pool.bytes()) }
@@ -525,7 +527,7 @@ impl<V: Float> Externals<V> {
     /// Bytes of the functions, and of the companions.
     pub(crate) fn bytes(&self) -> (MemoryUsage, usize) {
         let owned = |entry: &Entry<V>| {
-            let rule = match &entry.rule {
+            let rule = match &entry.deed {
                 Deed::Function(rule) => size_of_val(&**rule) + rule.owned_bytes(),
                 Deed::Launch(launch) => launch.bytes(),
             };

@@ -61,11 +61,11 @@ pub fn recording_of<'i, S: Reverse>(ids: impl IntoIterator<Item = &'i S::Id>) ->
 /// As [`common_number`].
 #[must_use]
 #[track_caller]
-pub fn flow_of<S: Reverse>(arrays: &[&Dependence<S::Value>], ids: &[&S::Id]) -> Flow {
-    let of_id = |id: &&S::Id| S::locate(id).map_or(TapeNumber(0), |(number, _)| number);
+pub fn flow_of<S: Reverse>(arrays: &[&Dependence<S::Value>], inputs: &[(S::Value, &S::Id)]) -> Flow {
+    let of_id = |(_, id): &(S::Value, &S::Id)| S::locate(id).map_or(TapeNumber(0), |(number, _)| number);
     let of_array = |array: &&Dependence<S::Value>| match array {
         Dependence::Recorded { number, .. } => *number,
         _ => TapeNumber(0),
     };
-    common(arrays.iter().map(of_array).chain(ids.iter().map(of_id))).map_or(Flow::Nowhere, Flow::Recorded)
+    common(arrays.iter().map(of_array).chain(inputs.iter().map(of_id))).map_or(Flow::Nowhere, Flow::Recorded)
 }

@@ -2,7 +2,8 @@
 
 use super::{Place, two_recordings, with_parts};
 use crate::external::{Arrays, Deed, Entry, Slots};
-use crate::lanes::Launch;
+use crate::lanes::{Launched, OPERANDS};
+use smallvec::SmallVec;
 use crate::{Companion, External, Reverse, TapeNumber};
 
 /// Records an external function on the tape of strategy `S` that records under `number` on this thread, behind its last
@@ -20,10 +21,10 @@ pub fn record_external<S: Reverse>(
     rule: Box<dyn External<S::Value>>,
     each: impl FnMut(S::Value, S::Id),
 ) {
-    record_deed::<S>(number, inputs, outputs, Deed::Function(rule), each);
+    record_entry::<S>(number, inputs, outputs, |deed| *deed = Deed::Function(rule), each);
 }
 
-/// [`record_external`] for a kernel that was launched over arrays of this recording.
+/// [`record_external`] for a launch over arrays of this recording, which `write` writes where it is kept.
 ///
 /// # Panics
 ///
@@ -33,10 +34,14 @@ pub fn record_launch<S: Reverse>(
     number: TapeNumber,
     inputs: &[(S::Value, &S::Id)],
     outputs: &[S::Value],
-    launch: Box<dyn Launch<S::Value>>,
+    write: impl FnOnce(&mut Launched<S::Value>),
     each: impl FnMut(S::Value, S::Id),
 ) {
-    record_deed::<S>(number, inputs, outputs, Deed::Launch(launch), each);
+    let write = |deed: &mut Deed<S::Value>| match deed {
+        Deed::Launch(launch) => write(launch),
+        Deed::Function(_) => unreachable!("an entry is one of a launch at first"),
+    };
+    record_entry::<S>(number, inputs, outputs, write, each);
 }
 
 /// Gives `f` the arrays of the recording of strategy `S` under `number` on this thread.
@@ -50,11 +55,11 @@ pub fn with_arrays<S: Reverse, R>(number: TapeNumber, f: impl FnOnce(&mut Arrays
 }
 
 #[track_caller]
-fn record_deed<S: Reverse>(
+fn record_entry<S: Reverse>(
     number: TapeNumber,
     inputs: &[(S::Value, &S::Id)],
     outputs: &[S::Value],
-    rule: Deed<S::Value>,
+    write: impl FnOnce(&mut Deed<S::Value>),
     mut each: impl FnMut(S::Value, S::Id),
 ) {
     let slot = |(_, id): &(S::Value, &S::Id)| match S::locate(id) {
@@ -62,26 +67,34 @@ fn record_deed<S: Reverse>(
         Some((of, slot)) if of == number => slot,
         Some((of, _)) => two_recordings(number, of),
     };
-    let slots: Vec<usize> = inputs.iter().map(slot).collect();
-    let passive = inputs.iter().zip(&slots).filter(|(_, slot)| **slot == 0).map(|((value, _), _)| *value).collect();
-    let mut results = Vec::with_capacity(outputs.len());
-    let mut rule = Some(rule);
+    let (mut slots, mut passive) = (SmallVec::<[usize; OPERANDS]>::new(), Vec::new());
+    for input in inputs {
+        slots.push(slot(input));
+        if slots.last() == Some(&0) {
+            passive.push(input.0);
+        }
+    }
+    let mut results = SmallVec::<[S::Id; 1]>::new();
     with_parts::<S, _>(number, |tape, externals| {
         let known = S::identifiers(tape);
         assert!(
             slots.iter().all(|slot| *slot < known),
             "an input of this external function is a variable that recording {number} never made"
         );
-        results.extend(outputs.iter().map(|value| S::intermediate(tape, *value)));
-        let slot = |id: &S::Id| S::locate(id).map_or(0, |(_, slot)| slot);
-        let outputs: Vec<usize> = results.iter().map(slot).collect();
+        let mut to = SmallVec::<[usize; 1]>::new();
+        for value in outputs {
+            let id = S::intermediate(tape, *value);
+            to.push(S::locate(&id).map_or(0, |(_, slot)| slot));
+            results.push(id);
+        }
         externals.list.push(Entry {
             mark: S::mark(tape),
             inputs: Slots::new(&slots),
-            passive,
-            outputs: Slots::new(&outputs),
-            rule: rule.take().expect("it is moved once"),
+            passive: passive.into_boxed_slice(),
+            outputs: Slots::new(&to),
+            deed: Deed::Launch(Launched::default()),
         });
+        write(&mut externals.list.last_mut().expect("it has just been added").deed);
     });
     outputs.iter().zip(results).for_each(|(value, id)| each(*value, id));
 }

@@ -337,8 +337,8 @@ impl<S: Reverse> OwnedTape<S> {
     /// What the launches of kernels in the recording do in a reverse sweep, in their order.
     #[must_use]
     pub fn launches(&self) -> Vec<Inspection> {
-        let launches = self.externals().list.iter().filter_map(|entry| match &entry.rule {
-            Deed::Launch(launch) => Some(launch.inspect()),
+        let launches = self.externals().list.iter().filter_map(|entry| match &entry.deed {
+            Deed::Launch(launch) => Some(launch.get().inspect()),
             Deed::Function(_) => None,
         });
         launches.collect()

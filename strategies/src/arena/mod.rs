@@ -216,8 +216,8 @@ macro_rules! variables_by_manager {
         }
 
         #[track_caller]
-        fn flow(arrays: &[&crate::Dependence<V>], ids: &[&M::Id]) -> crate::Flow {
-            crate::active::flow_of::<Self>(arrays, ids)
+        fn flow(arrays: &[&crate::Dependence<V>], inputs: &[(V, &M::Id)]) -> crate::Flow {
+            crate::active::flow_of::<Self>(arrays, inputs)
         }
 
         #[track_caller]
@@ -230,10 +230,10 @@ macro_rules! variables_by_manager {
             number: crate::TapeNumber,
             inputs: &[(V, &M::Id)],
             outputs: &[V],
-            launch: Box<dyn crate::lanes::Launch<V>>,
+            write: &mut dyn FnMut(&mut crate::lanes::Launched<V>),
             each: &mut dyn FnMut(V, M::Id),
         ) {
-            crate::active::record_launch::<Self>(number, inputs, outputs, launch, each);
+            crate::active::record_launch::<Self>(number, inputs, outputs, write, each);
         }
 
         #[track_caller]

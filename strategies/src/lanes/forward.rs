@@ -107,6 +107,11 @@ pub fn run<'m, V: Float, P: Program>(program: &P, grid: &Grid, operands: impl It
         return;
     }
     let (memory, kernel, again) = (&memory, &Kernel::of(program), !in_place);
+    if grid.range.is_short_row() && !P::PLAN.leaves.borders {
+        let start = memory.at([grid.range.lo[0], grid.range.lo[1], grid.range.lo[2]], 0);
+        // SAFETY: as below.
+        return unsafe { fill_points::<V, P>(memory, kernel, start + grid.range.lo[3]..start + grid.range.hi[3]) };
+    }
     let program = PhantomData::<P>;
     // SAFETY: checked above; outputs are borrowed exclusively, and only those that are updated are read as well, at the point itself.
     // Parts are disjoint, and each point writes at itself.

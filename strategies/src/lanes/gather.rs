@@ -13,6 +13,7 @@ use super::reverse::{Gather, How};
 use super::steps::{Captured, Results, execute, result};
 use crate::Float;
 use core::marker::PhantomData;
+use core::ops::Range;
 
 /// `each_operand!(K => …)` with every number that an operand can have, as a constant.
 macro_rules! each_operand {
@@ -100,7 +101,10 @@ unsafe fn gather_rows<V: Float, L: Vector<Number = V>, P: Program>(whole: &Gathe
                     }
                 } else {
                     let stop = if i < from { from } else { end };
-                    if P::PLAN.leaves.borders || P::PLAN.calls_rules || P::PLAN.is_local() && L::N > 1 {
+                    if P::PLAN.is_local() && !P::PLAN.leaves.borders {
+                        singles::<V, P>(whole, row, i..stop);
+                        i = stop;
+                    } else if P::PLAN.leaves.borders || P::PLAN.calls_rules {
                         waiting.add(row, i..stop);
                         i = stop;
                     } else {
@@ -121,6 +125,27 @@ unsafe fn gather_rows<V: Float, L: Vector<Number = V>, P: Program>(whole: &Gathe
     });
     // SAFETY: promised by the caller.
     unsafe { waiting.finish() }
+}
+
+/// Elements of a row one by one, of a kernel whose operands are read at the point only: the few that are left over.
+///
+/// # Safety
+///
+/// As [`GatherAll`]; the elements are in the range, and reads of other operands beside them, if there are any, inside the views.
+#[inline(never)]
+pub(super) unsafe fn singles<V: Float, P: Program>(gather: &Gather<'_, V>, row: [isize; 3], elements: Range<isize>) {
+    let captured = &Captured::of::<GatherOf<P>>(&gather.kernel.constants);
+    let this = Row { gather, captured, at: row, start: gather.memory.at(row, 0) };
+    for i in elements {
+        // SAFETY: promised by the caller.
+        unsafe {
+            if !this.element::<V::Single, P>(i) {
+                let mut waiting = Waiting::new(gather);
+                waiting.add(row, i..i + 1);
+                waiting.finish();
+            }
+        }
+    }
 }
 
 /// Whether some sum is infinite or NaN; perhaps also if all are finite and very large.
@@ -225,7 +250,7 @@ impl<V: Float> Row<'_, '_, V> {
                     let before = match gather.how[k] {
                         How::Add => L::load_some(to, chosen),
                         How::Store => L::zero(),
-                        How::Replace => L::select(written, L::zero(), L::load_some(to, chosen)),
+                        How::Replace | How::InPlace => L::select(written, L::zero(), L::load_some(to, chosen)),
                     };
                     (before + sums[k]).store_some(to, chosen);
                 }

@@ -26,6 +26,11 @@ impl Region {
         (0..4).any(|d| self.lo[d] >= self.hi[d])
     }
 
+    /// Whether it is part of one row, and so short that to prepare a loop over registers costs more than its points.
+    pub(super) fn is_short_row(&self) -> bool {
+        self.hi[3] - self.lo[3] <= 8 && (0..3).all(|d| self.hi[d] - self.lo[d] == 1)
+    }
+
     pub(super) fn points(&self) -> usize {
         (0..4).map(|d| (self.hi[d] - self.lo[d]).max(0).unsigned_abs()).product()
     }
@@ -100,6 +105,13 @@ impl fmt::Display for Grid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ranges: Vec<Range<isize>> = (0..4).map(|d| self.range.lo[d]..self.range.hi[d]).collect();
         write!(f, "{ranges:?} of shape {:?}", self.shape)
+    }
+}
+
+impl Default for Grid {
+    /// No points.
+    fn default() -> Self {
+        Self { shape: [1; 4], elements: 1, range: Region::NONE }
     }
 }
 

@@ -3,7 +3,7 @@
 use super::blocks::{each_block, sum_of_blocks};
 use super::code::{Op, RULES, does};
 use super::forward::{Terms, number, place_of, sum_of_terms};
-use super::gather::GatherAll;
+use super::gather::{GatherAll, singles};
 use super::grid::Region;
 use super::keys::{Kind, LEAVES};
 use super::memory::{ALL, Memory, Place, Seeds};
@@ -14,6 +14,7 @@ use super::script::{List, Script, gather as gather_of};
 use super::steps::{Captured, Results, Steps, execute};
 use crate::Float;
 use core::marker::PhantomData;
+use core::ops::Range;
 use smallvec::SmallVec;
 
 /// The captured numbers of a kernel.
@@ -22,8 +23,15 @@ pub(super) type Constants<V> = SmallVec<[V; 6]>;
 /// A kernel.
 #[derive(Clone, Debug)]
 pub(super) struct Kernel<V: 'static> {
-    compiled: &'static Compiled<V>,
+    /// `None` before it is set.
+    compiled: Option<&'static Compiled<V>>,
     pub(super) constants: Constants<V>,
+}
+
+impl<V> Default for Kernel<V> {
+    fn default() -> Self {
+        Self { compiled: None, constants: Constants::new() }
+    }
 }
 
 type SlopeOf<V> = unsafe fn(&Gather<'_, V>) -> V;
@@ -35,6 +43,8 @@ struct Compiled<V: 'static> {
     plan: &'static Plan,
     /// Gathers the adjoints of some elements.
     gather: unsafe fn(&Gather<'_, V>, &Region),
+    /// The same for part of a row, of kernels whose operands are read at the point only.
+    singles: Option<unsafe fn(&Gather<'_, V>, [isize; 3], Range<isize>)>,
     /// The adjoint of a number that all points share, by leaf.
     slopes: [Option<SlopeOf<V>>; LEAVES],
     /// The partials of a linear kernel, times a seed, by leaf.
@@ -44,19 +54,32 @@ struct Compiled<V: 'static> {
 impl<V: Float> Kernel<V> {
     #[inline(always)]
     pub(super) fn of<P: Program>(program: &P) -> Self {
-        let mut constants = Constants::new();
-        program.constants(&mut |number| constants.push(V::from_f64(number)));
-        Self { compiled: const { &Compiled::<V>::of::<P>() }, constants }
+        let mut kernel = Self::default();
+        kernel.set(program);
+        kernel
+    }
+
+    /// Makes it this one.
+    #[inline(always)]
+    pub(super) fn set<P: Program>(&mut self, program: &P) {
+        self.compiled = Some(const { &Compiled::<V>::of::<P>() });
+        self.constants.clear();
+        program.constants(&mut |number| self.constants.push(V::from_f64(number)));
+    }
+
+    #[inline(always)]
+    fn compiled(&self) -> &'static Compiled<V> {
+        self.compiled.expect("a kernel has been set")
     }
 
     #[inline(always)]
     pub(super) fn plan(&self) -> &'static Plan {
-        self.compiled.plan
+        self.compiled().plan
     }
 
     /// The partials of a linear kernel, which need no values, times a seed.
     pub(super) fn linear(&self, seed: V) -> Option<[V; LEAVES]> {
-        self.compiled.linear.map(|linear| linear(&self.constants, seed))
+        self.compiled().linear.map(|linear| linear(&self.constants, seed))
     }
 
     /// Gathers the adjoints of these elements.
@@ -65,8 +88,14 @@ impl<V: Float> Kernel<V> {
     ///
     /// `gather` has been checked, and is one of this kernel.
     pub(super) unsafe fn gather(&self, gather: &Gather<'_, V>, reached: &Region) {
+        if let Some(singles) = self.compiled().singles
+            && reached.is_short_row()
+        {
+            // SAFETY: promised by the caller.
+            return unsafe { singles(gather, [reached.lo[0], reached.lo[1], reached.lo[2]], reached.lo[3]..reached.hi[3]) };
+        }
         // SAFETY: promised by the caller. Parts are disjoint, and each element's adjoint is written for itself.
-        each_block(reached, |part| unsafe { (self.compiled.gather)(gather, part) });
+        each_block(reached, |part| unsafe { (self.compiled().gather)(gather, part) });
     }
 
     /// The adjoint of the number that is leaf `n`.
@@ -75,7 +104,7 @@ impl<V: Float> Kernel<V> {
     ///
     /// As [`gather`](Self::gather).
     pub(super) unsafe fn slope(&self, gather: &Gather<'_, V>, n: usize) -> V {
-        let slope = self.compiled.slopes[n].expect("the leaf is a number");
+        let slope = self.compiled().slopes[n].expect("the leaf is a number");
         // SAFETY: promised by the caller.
         unsafe { slope(gather) }
     }
@@ -98,7 +127,9 @@ impl<V: Float> Compiled<V> {
             }
         });
         let linear: Option<Linear<V>> = if P::PLAN.is_linear() { Some(linear::<V, P>) } else { None };
-        Self { plan: P::PLAN, gather: gather::<V, P>, slopes, linear }
+        let one_by_one = P::PLAN.is_local() && !P::PLAN.leaves.borders;
+        let singles = if one_by_one { Some(singles::<V, P> as unsafe fn(&Gather<'_, V>, _, _)) } else { None };
+        Self { plan: P::PLAN, gather: gather::<V, P>, singles, slopes, linear }
     }
 }
 

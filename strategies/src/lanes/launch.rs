@@ -7,7 +7,7 @@ use super::keys::{Facts, Kind, OPERANDS};
 use super::memory::Memory;
 use super::points::{constant_slope, tangent};
 use super::program::{OUTPUTS, Plan, Program};
-use super::reverse::{Adjoint, BackOperand, Seed, check_needs, reaches_all, reverse};
+use super::reverse::{Gather, How, check_needs, reaches_all};
 use super::shadow::{Shadow, Shadows, copy_outside};
 use crate::{Float, SweepError};
 use core::ptr;
@@ -46,12 +46,60 @@ pub trait Launch<V>: Send + Sync + 'static {
         let _ = each;
     }
 
-    /// Bytes of everything else.
+    /// Bytes of everything else, without those of itself.
     fn bytes(&self) -> usize;
+
 
     /// Elements that are read at several different shifts, so that a scatter would need atomic updates, by operand; and the
     /// numbers of kernels that a reverse sweep runs, and of atomic updates that it issues.
     fn inspect(&self) -> Inspection;
+}
+
+/// A launch as a recording keeps it.
+pub enum Launched<V: 'static> {
+    /// Of a kernel, in the recording's own list.
+    Kernel(Recorded<V>),
+    /// Of anything else, in memory of its own.
+    Other(Box<dyn Launch<V>>),
+}
+
+impl<V: Float> Default for Launched<V> {
+    /// A launch that is still to be written.
+    fn default() -> Self {
+        Self::Kernel(Recorded { kernel: Kernel::default(), grid: Grid::default(), operands: SmallVec::new() })
+    }
+}
+
+impl<V: Float> Launched<V> {
+    /// The launch of a kernel, to be set.
+    #[inline]
+    pub fn kernel(&mut self) -> &mut Recorded<V> {
+        if matches!(self, Self::Other(_)) {
+            *self = Self::default();
+        }
+        match self {
+            Self::Kernel(launch) => launch,
+            Self::Other(_) => unreachable!("it has just been made one"),
+        }
+    }
+
+    /// The launch.
+    #[inline]
+    #[must_use]
+    pub fn get(&self) -> &dyn Launch<V> {
+        match self {
+            Self::Kernel(launch) => launch,
+            Self::Other(launch) => &**launch,
+        }
+    }
+
+    /// Bytes outside the recording's list, without the arrays.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Self::Kernel(launch) => launch.bytes(),
+            Self::Other(launch) => size_of_val(&**launch) + launch.bytes(),
+        }
+    }
 }
 
 /// A view among the operands of a launch.
@@ -133,18 +181,6 @@ pub struct Kept<V> {
     pub number: Option<(V, usize)>,
 }
 
-impl<V: Float> Kept<V> {
-    /// What partials are computed from; nobody asks for its adjoints yet.
-    fn for_partials(&self) -> BackOperand<'_, V> {
-        BackOperand {
-            values: self.values.as_deref(),
-            new: self.new.as_deref(),
-            number: self.number.map_or_else(V::zero, |(number, _)| number),
-            adjoint: Adjoint::None,
-        }
-    }
-}
-
 /// A launch of a kernel.
 #[derive(Debug)]
 pub struct Recorded<V: 'static> {
@@ -154,29 +190,42 @@ pub struct Recorded<V: 'static> {
 }
 
 impl<V: Float> Recorded<V> {
-    /// A launch with these operands.
-    #[must_use]
-    pub fn new<P: Program>(program: &P, grid: Grid, operands: impl IntoIterator<Item = Kept<V>>) -> Self {
-        Self { kernel: Kernel::of(program), grid, operands: operands.into_iter().collect() }
+    /// Makes it the launch of this program with these operands.
+    #[inline(always)]
+    pub fn set<P: Program>(&mut self, program: &P, grid: &Grid, operands: impl Iterator<Item = Kept<V>>) {
+        self.kernel.set(program);
+        self.grid = *grid;
+        self.operands.clear();
+        for kept in operands {
+            self.operands.push(kept);
+        }
     }
 
     fn plan(&self) -> &'static Plan {
         self.kernel.plan()
     }
 
-    /// The adjoints of the outputs, taken out of their shadows; for a reduction its result's adjoint. `None` if all are 0.
-    fn seeds(&self, outputs: &[V], shadows: &mut Shadows<V>) -> Option<SmallVec<[Shadow<V>; OUTPUTS]>> {
-        let mut seeds: SmallVec<[Shadow<V>; OUTPUTS]> = SmallVec::new();
-        if self.plan().writes {
-            for k in 0..self.plan().expressions {
-                let after = self.operands[self.plan().written[k]].after.expect("it is written");
-                seeds.push(shadows.take(after));
+    /// Takes the adjoints of the outputs out of their shadows; for a reduction its result's adjoint. `false` if all are 0.
+    fn take_seeds(&self, seeds: &mut [Shadow<V>; OUTPUTS], outputs: &[V], shadows: &mut Shadows<V>) -> bool {
+        let plan = self.plan();
+        if plan.writes {
+            for (seed, a) in seeds.iter_mut().zip(plan.written) {
+                *seed = shadows.take(self.operands[*a].after.expect("it is written"));
             }
         } else {
             let seed = outputs.first().copied().unwrap_or_else(V::zero);
-            seeds.push(if seed == V::zero() { Shadow::Unset } else { Shadow::Uniform(seed) });
+            seeds[0] = if seed == V::zero() { Shadow::Unset } else { Shadow::Uniform(seed) };
         }
-        (!seeds.iter().all(|seed| matches!(seed, Shadow::Unset))).then_some(seeds)
+        if seeds.iter().all(|seed| matches!(seed, Shadow::Unset)) {
+            return false;
+        }
+        if plan.all_dense() {
+            for seed in &mut seeds[..plan.expressions] {
+                let dense = shadows.dense(core::mem::take(seed), self.grid.elements());
+                *seed = Shadow::Dense(dense);
+            }
+        }
+        true
     }
 
     /// Which output operand `a` is.
@@ -185,19 +234,13 @@ impl<V: Float> Recorded<V> {
     }
 }
 
-/// Where the contributions for an operand go while the loop runs.
-enum Target<V> {
-    None,
-    Add(Buffer<V>),
-    Store(Buffer<V>),
-    Replace(Buffer<V>),
-}
-
 impl<V: Float> Launch<V> for Recorded<V> {
     fn reverse(&self, outputs: &[V], inputs: &mut [V], shadows: &mut Shadows<V>) -> Result<(), SweepError> {
-        let Some(mut seeds) = self.seeds(outputs, shadows) else { return Ok(()) };
-        let length = self.grid.elements();
-        if let ([operand], [Shadow::Uniform(seed)]) = (&*self.operands, &*seeds)
+        let mut seeds = [const { Shadow::Unset }; OUTPUTS];
+        if !self.take_seeds(&mut seeds, outputs, shadows) {
+            return Ok(());
+        }
+        if let ([operand], Shadow::Uniform(seed)) = (&*self.operands, &seeds[0])
             && !self.plan().writes
             && self.grid.is_all()
             && let Some(slope) = constant_slope(&self.kernel, *seed)
@@ -205,25 +248,25 @@ impl<V: Float> Launch<V> for Recorded<V> {
             shadows.add_everywhere(operand.before, slope);
             return Ok(());
         }
-        if self.plan().writes && self.plan().all_dense() {
-            for seed in &mut seeds {
-                let dense = shadows.dense(core::mem::take(seed), length);
-                *seed = Shadow::Dense(dense);
+        let mut gather = Gather::new(&self.kernel, &self.grid);
+        for (a, kept) in self.operands.iter().enumerate() {
+            gather.read(a, kept);
+            if kept.before != 0 && Facts::has(self.plan().partials.views, a) {
+                let how = self.prepare(a, &mut seeds, shadows);
+                gather.add_to(a, how, shadows.make_dense(kept.before, self.grid.elements()));
             }
         }
-        let mut targets: SmallVec<[Target<V>; OPERANDS]> = SmallVec::new();
-        let mut in_place = [false; OUTPUTS];
-        for a in 0..self.operands.len() {
-            let target = self.target(a, &mut seeds, &mut in_place, shadows);
-            targets.push(target);
+        for (k, seed) in seeds.iter().enumerate().take(self.plan().expressions) {
+            gather.seed(k, seed);
         }
-        let numbers = self.run(&mut targets, &seeds, in_place);
+        // SAFETY: the shadows and the seeds stay as they are meanwhile, and the values are shared.
+        let numbers = unsafe { gather.run(&self.grid) };
         for (kept, number) in self.operands.iter().zip(numbers) {
             if let Some((_, input)) = kept.number {
                 inputs[input] += number;
             }
         }
-        self.finish(targets, seeds, in_place, shadows);
+        self.finish(seeds, shadows);
         Ok(())
     }
 
@@ -273,7 +316,7 @@ impl<V: Float> Launch<V> for Recorded<V> {
         let spilled = if self.operands.spilled() { self.operands.len() * size_of::<Kept<V>>() } else { 0 };
         let constants = &self.kernel.constants;
         let spilled = spilled + if constants.spilled() { constants.capacity() * size_of::<V>() } else { 0 };
-        size_of::<Self>() + spilled
+        spilled
     }
 
     fn inspect(&self) -> Inspection {
@@ -292,29 +335,18 @@ impl<V: Float> Launch<V> for Recorded<V> {
 }
 
 impl<V: Float> Recorded<V> {
-    /// Where the contributions for operand `a` go. Views that are written get a buffer beside the one with the adjoints of what is
-    /// written, unless an element's adjoint depends on that element's alone.
-    fn target(
-        &self,
-        a: usize,
-        seeds: &mut [Shadow<V>],
-        in_place: &mut [bool; OUTPUTS],
-        shadows: &mut Shadows<V>,
-    ) -> Target<V> {
+    /// Makes the shadow ready to which the contributions for operand `a` go, and says how they do. Views that are written get a buffer
+    /// beside the one with the adjoints of what is written, unless an element's adjoint depends on that element's alone: then the seed
+    /// becomes the shadow.
+    fn prepare(&self, a: usize, seeds: &mut [Shadow<V>; OUTPUTS], shadows: &mut Shadows<V>) -> How {
         let (kept, length) = (&self.operands[a], self.grid.elements());
-        if kept.before == 0 || !Facts::has(self.plan().partials.views, a) {
-            return Target::None;
-        }
-        if let Some(k) = self.output(a) {
-            if kept.after != Some(kept.before) {
-                // Copies of the view from before the launch have adjoints of their own.
-                let shadow = shadows.take(kept.before);
-                return Target::Add(shadows.dense(shadow, length));
-            }
+        let slot = kept.before;
+        if let Some(k) = self.output(a)
+            && kept.after == Some(slot)
+        {
             if self.plan().is_local() && matches!(seeds[k], Shadow::Dense(_)) {
-                in_place[k] = true;
-                let Shadow::Dense(buffer) = core::mem::take(&mut seeds[k]) else { unreachable!("asked above") };
-                return Target::Replace(buffer);
+                shadows.put(slot, core::mem::take(&mut seeds[k]));
+                return How::InPlace;
             }
             let mut buffer = shadows.any(length);
             match &seeds[k] {
@@ -322,63 +354,24 @@ impl<V: Float> Recorded<V> {
                 Shadow::Uniform(seed) => self.grid.outside(|piece| buffer[piece].fill(*seed)),
                 Shadow::Dense(seed) => copy_outside(&self.grid, seed, &mut buffer),
             }
-            return Target::Replace(buffer);
+            shadows.put(slot, Shadow::Dense(buffer));
+            return How::Replace;
         }
-        match shadows.take(kept.before) {
-            Shadow::Unset if reaches_all(self.plan(), &self.grid) => Target::Store(shadows.any(length)),
-            // Of operands that are the same view, the later ones find nothing there, and are added in the end.
-            shadow => Target::Add(shadows.dense(shadow, length)),
+        // Copies of a view from before the launch that writes it have adjoints of their own.
+        let is_written = kept.after.is_some();
+        if matches!(shadows.get(slot), Shadow::Unset) && !is_written && reaches_all(self.plan(), &self.grid) {
+            let buffer = shadows.any(length);
+            shadows.put(slot, Shadow::Dense(buffer));
+            return How::Store;
         }
+        How::Add
     }
 
-    /// Runs the loops.
-    fn run(&self, targets: &mut [Target<V>], seeds: &[Shadow<V>], in_place: [bool; OUTPUTS]) -> [V; OPERANDS] {
-        let operands = self.operands.iter().zip(targets).map(|(kept, target)| BackOperand {
-            adjoint: match target {
-                Target::None => Adjoint::None,
-                Target::Add(buffer) => Adjoint::Add(buffer),
-                Target::Store(buffer) => Adjoint::Store(buffer),
-                Target::Replace(buffer) => Adjoint::Replace(buffer),
-            },
-            ..kept.for_partials()
-        });
-        let seeds = seeds.iter().zip(in_place).map(|(seed, in_place)| match seed {
-            _ if in_place => Seed::InPlace,
-            Shadow::Unset => Seed::Uniform(V::zero()),
-            Shadow::Uniform(seed) => Seed::Uniform(*seed),
-            Shadow::Dense(buffer) => Seed::Dense(buffer),
-        });
-        reverse(&self.kernel, &self.grid, operands, seeds)
-    }
-
-    /// Puts the shadows back.
-    fn finish(
-        &self,
-        targets: SmallVec<[Target<V>; OPERANDS]>,
-        seeds: SmallVec<[Shadow<V>; OUTPUTS]>,
-        in_place: [bool; OUTPUTS],
-        shadows: &mut Shadows<V>,
-    ) {
+    /// Puts back what is left of the seeds: adjoints outside the range.
+    fn finish(&self, seeds: [Shadow<V>; OUTPUTS], shadows: &mut Shadows<V>) {
         let length = self.grid.elements();
-        for (a, target) in targets.into_iter().enumerate() {
-            let slot = self.operands[a].before;
-            match target {
-                Target::None => {}
-                Target::Add(buffer) | Target::Store(buffer) | Target::Replace(buffer) => {
-                    if matches!(shadows.get(slot), Shadow::Unset) {
-                        shadows.put(slot, Shadow::Dense(buffer));
-                    } else {
-                        shadows.add(slot, &buffer);
-                        shadows.recycle(Shadow::Dense(buffer));
-                    }
-                }
-            }
-        }
-        for (k, seed) in seeds.into_iter().enumerate() {
-            if in_place[k] || !self.plan().writes {
-                continue;
-            }
-            let (a, kept) = (self.plan().written[k], &self.operands[self.plan().written[k]]);
+        for (seed, a) in seeds.into_iter().zip(self.plan().written) {
+            let (a, kept) = (*a, &self.operands[*a]);
             let forked = kept.after != Some(kept.before);
             if kept.before == 0 || self.grid.is_all() || !forked && Facts::has(self.plan().partials.views, a) {
                 // What lies outside the range is passive, or there is nothing, or it has been copied.

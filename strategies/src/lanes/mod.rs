@@ -47,7 +47,7 @@ pub use forward::{Operand, run, sum};
 pub use grid::{BadRange, Grid};
 pub use keys::{Border, Facts, Key, Keys, Kind, LEAVES, OPERANDS, RADIUS};
 pub(crate) use launch::flow;
-pub use launch::{Inspection, Kept, Launch, Recorded, Used};
+pub use launch::{Inspection, Kept, Launch, Launched, Recorded, Used};
 pub use level::Level;
 pub(crate) use level::{Plain, Registers, at_present_level};
 pub use program::{Assign, OUTPUTS, Plan, Program, Reduce, Written};

@@ -197,7 +197,11 @@ impl<'g, 'a, V: Float> Waiting<'g, 'a, V> {
                 // SAFETY: promised by the caller; the element is one of the view's.
                 unsafe {
                     let to = gather.to[k].offset(at);
-                    let adds = gather.how[k] == How::Add || gather.how[k] == How::Replace && !inside;
+                    let adds = match gather.how[k] {
+                        How::Add => true,
+                        How::Store => false,
+                        How::Replace | How::InPlace => !inside,
+                    };
                     *to = if adds { *to } else { V::zero() } + sums[k][j];
                 }
             }

@@ -7,49 +7,13 @@ use super::buffer::Buffer;
 use super::grid::{Grid, Region};
 use super::kernel::Kernel;
 use super::keys::{Facts, Kind, OPERANDS};
+use super::launch::Kept;
 use super::memory::{Memory, Seeds, check_reads};
 use super::points::{careful_slope, is_delicate};
-use super::program::{OUTPUTS, Plan};
+use super::program::Plan;
+use super::shadow::Shadow;
 use crate::Float;
 use core::ptr;
-
-/// The adjoints of an operand.
-#[derive(Debug)]
-pub(super) enum Adjoint<'a, V> {
-    /// Nobody asks for them.
-    None,
-    /// Contributions are added to what is there.
-    Add(&'a mut Buffer<V>),
-    /// Contributions are all there is: what is there is not read, and every element that can be reached is written. The others
-    /// stay as they are.
-    Store(&'a mut Buffer<V>),
-    /// As `Store` in the range of the launch, which writes the view there, and as `Add` outside.
-    Replace(&'a mut Buffer<V>),
-}
-
-/// One operand of a launch in a reverse sweep.
-#[derive(Debug)]
-pub(super) struct BackOperand<'a, V> {
-    /// The values that the launch has read, if the partials need them.
-    pub(super) values: Option<&'a Buffer<V>>,
-    /// The values that it has written, if the partials need them.
-    pub(super) new: Option<&'a Buffer<V>>,
-    /// The number that all points share.
-    pub(super) number: V,
-    /// Where contributions go.
-    pub(super) adjoint: Adjoint<'a, V>,
-}
-
-/// The adjoint of an output.
-#[derive(Debug)]
-pub(super) enum Seed<'a, V> {
-    /// The same at all points.
-    Uniform(V),
-    /// An element for each.
-    Dense(&'a Buffer<V>),
-    /// Those that the operand's contributions will replace, in the same buffer: for programs that read at the point itself only.
-    InPlace,
-}
 
 /// What the loops need.
 #[derive(Clone, Copy)]
@@ -59,6 +23,8 @@ pub(super) struct Gather<'a, V: 'static> {
     pub(super) is_delicate: bool,
     pub(super) memory: Memory<V>,
     pub(super) range: Region,
+    /// The number of elements of its arrays.
+    length: usize,
     pub(super) seeds: Seeds<V>,
     pub(super) to: [*mut V; OPERANDS],
     pub(super) how: [How; OPERANDS],
@@ -67,11 +33,18 @@ pub(super) struct Gather<'a, V: 'static> {
 // SAFETY: these are addresses, and numbers. Whoever runs the loops says that they may be used.
 unsafe impl<V: Float> Sync for Gather<'_, V> {}
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// How contributions reach the adjoints of an operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum How {
+    /// They are added to what is there.
     Add,
+    /// They are all there is: what is there is not read, and every element that can be reached is written. The others stay as they
+    /// are.
     Store,
+    /// As `Store` in the range of the launch, which writes the view there, and as `Add` outside.
     Replace,
+    /// As `Replace`, and what is there is the seed.
+    InPlace,
 }
 
 /// The elements whose adjoints get contributions.
@@ -98,86 +71,121 @@ pub(super) fn reaches_all(plan: &Plan, grid: &Grid) -> bool {
     (0..4).all(|d| region.lo[d] == 0 && region.hi[d] == grid.shape()[d])
 }
 
-/// Adds Σ seed·∂output/∂element to the adjoints of each operand, and returns the adjoints of the numbers that all points share, 0
-/// for the other operands. Zero times anything is zero.
-///
-/// # Panics
-///
-/// When operands do not fit the grid, when values that the partials need are missing, and when adjoints are to be replaced in place
-/// though the program reads beside the point.
-#[track_caller]
-pub(super) fn reverse<'m, V: Float>(
-    kernel: &Kernel<V>,
-    grid: &Grid,
-    operands: impl Iterator<Item = BackOperand<'m, V>>,
-    seeds: impl Iterator<Item = Seed<'m, V>>,
-) -> [V; OPERANDS] {
-    let plan = kernel.plan();
-    let mut gather = Gather {
-        kernel,
-        is_delicate: is_delicate(kernel),
-        memory: Memory::new(grid),
-        range: grid.range,
-        seeds: Seeds { dense: [ptr::null(); OUTPUTS], uniform: [V::zero(); OUTPUTS] },
-        to: [ptr::null_mut(); OPERANDS],
-        how: [How::Add; OPERANDS],
-    };
-    let fits = |buffer: &Buffer<V>| assert_eq!(buffer.len(), grid.elements(), "all views of a launch have one shape");
-    for (k, operand) in operands.enumerate() {
-        operand.values.into_iter().chain(operand.new).for_each(fits);
-        gather.memory.values[k] = operand.values.map_or(ptr::null(), Buffer::start);
-        gather.memory.new[k] = operand.new.map_or(ptr::null_mut(), |new| new.start().cast_mut());
-        gather.memory.numbers[k] = operand.number;
-        let (how, buffer) = match operand.adjoint {
-            Adjoint::None => continue,
-            Adjoint::Add(buffer) => (How::Add, buffer),
-            Adjoint::Store(buffer) => (How::Store, buffer),
-            Adjoint::Replace(buffer) => (How::Replace, buffer),
-        };
-        fits(buffer);
-        (gather.how[k], gather.to[k]) = (how, buffer.start_mut());
+impl<'a, V: Float> Gather<'a, V> {
+    /// Of a kernel with operands that are still to be given.
+    pub(super) fn new(kernel: &'a Kernel<V>, grid: &Grid) -> Self {
+        Self {
+            kernel,
+            is_delicate: grid.range.is_short_row() || is_delicate(kernel),
+            memory: Memory::new(grid),
+            range: grid.range,
+            length: grid.elements(),
+            seeds: Seeds::NONE,
+            to: [ptr::null_mut(); OPERANDS],
+            how: [How::Add; OPERANDS],
+        }
     }
-    let mut count = 0;
-    for (k, seed) in seeds.enumerate() {
-        count += 1;
-        assert!(k < plan.expressions, "one seed for each output");
+
+    #[track_caller]
+    fn fits(&self, buffer: &Buffer<V>) {
+        assert_eq!(buffer.len(), self.length, "all views of a launch have one shape");
+    }
+
+    /// What partials are computed from of operand `k`.
+    ///
+    /// # Panics
+    ///
+    /// When its arrays have other lengths than the grid.
+    #[track_caller]
+    pub(super) fn read(&mut self, k: usize, kept: &Kept<V>) {
+        if let Some(values) = &kept.values {
+            self.fits(values);
+            self.memory.values[k] = values.start();
+        }
+        if let Some(new) = &kept.new {
+            self.fits(new);
+            self.memory.new[k] = new.start().cast_mut();
+        }
+        if let Some((number, _)) = kept.number {
+            self.memory.numbers[k] = number;
+        }
+    }
+
+    /// Where the contributions for operand `k` go.
+    ///
+    /// # Panics
+    ///
+    /// When the array has another length than the grid, and when adjoints are to be replaced in place though the program reads beside
+    /// the point, or does not write the operand.
+    #[track_caller]
+    pub(super) fn add_to(&mut self, k: usize, how: How, buffer: &mut Buffer<V>) {
+        self.fits(buffer);
+        self.to[k] = buffer.start_mut();
+        self.how[k] = how;
+        if how == How::InPlace {
+            let plan = self.kernel.plan();
+            assert!(plan.is_local(), "adjoints are replaced in place where all reads are at the point");
+            let output = plan.written.iter().position(|written| *written == k);
+            self.seeds.dense[output.expect("it is written")] = self.to[k];
+        }
+    }
+
+    /// The adjoint of output `k`, unless it is what an operand's contributions replace in place.
+    ///
+    /// # Panics
+    ///
+    /// When it has another length than the grid, and when it is no array though that is relied on.
+    #[track_caller]
+    pub(super) fn seed(&mut self, k: usize, seed: &Shadow<V>) {
         match seed {
-            Seed::Uniform(seed) => {
-                assert!(!plan.all_dense(), "the seeds of this kernel are arrays");
-                gather.seeds.uniform[k] = seed;
+            _ if !self.seeds.dense[k].is_null() => {}
+            Shadow::Dense(buffer) => {
+                self.fits(buffer);
+                self.seeds.dense[k] = buffer.start();
             }
-            Seed::Dense(buffer) => {
-                fits(buffer);
-                gather.seeds.dense[k] = buffer.start();
-            }
-            Seed::InPlace => {
-                let to = plan.written[k];
-                assert!(plan.is_local(), "adjoints are replaced in place where all reads are at the point");
-                assert!(gather.how[to] == How::Replace, "operand {to} has no adjoints to be replaced");
-                gather.seeds.dense[k] = gather.to[to];
+            Shadow::Uniform(seed) => self.seeds.uniform[k] = *seed,
+            Shadow::Unset => {}
+        }
+        let is_dense = !self.seeds.dense[k].is_null();
+        assert!(is_dense || !self.kernel.plan().all_dense(), "the seeds of this kernel are arrays");
+    }
+
+    /// Adds Σ seed·∂output/∂element to the adjoints of each operand, and returns the adjoints of the numbers that all points share, 0
+    /// for the other operands. Zero times anything is zero.
+    ///
+    /// # Safety
+    ///
+    /// The arrays that were given are still there, nobody else uses those that contributions go to, and these are no seeds unless in
+    /// place. The grid is the one it was made with.
+    ///
+    /// # Panics
+    ///
+    /// When values that the partials need are missing.
+    #[track_caller]
+    pub(super) unsafe fn run(&self, grid: &Grid) -> [V; OPERANDS] {
+        let plan = self.kernel.plan();
+        check_needs(plan, &self.memory);
+        check_reads(plan, grid);
+        let mut numbers = [V::zero(); OPERANDS];
+        if !grid.range.is_empty() {
+            // SAFETY: all that is read or written has as many elements as the grid; the rest is promised by the caller.
+            unsafe {
+                slopes(self, &mut numbers);
+                if plan.partials.views != 0 {
+                    self.kernel.gather(self, &reached(plan, grid));
+                }
             }
         }
+        numbers
     }
-    assert!(count == plan.expressions, "one seed for each output");
-    check_needs(plan, &gather.memory);
-    check_reads(plan, grid);
-    let mut numbers = [V::zero(); OPERANDS];
-    if !grid.range.is_empty() {
-        // SAFETY: checked above: all that is read or written has as many elements as the grid, and what is written is borrowed
-        // exclusively.
-        unsafe {
-            numbers = slopes(&gather);
-            if plan.partials.views != 0 {
-                kernel.gather(&gather, &reached(plan, grid));
-            }
-        }
-    }
-    numbers
 }
 
 /// Checks that the values that partials need are there, and lets what they do not need be read as anything.
 #[track_caller]
 pub(super) fn check_needs<V: Float>(plan: &Plan, memory: &Memory<V>) {
+    if plan.kept.views | plan.kept.new == 0 {
+        return;
+    }
     for operand in 0..OPERANDS {
         let there = !Facts::has(plan.kept.views, operand) || !memory.values[operand].is_null();
         let there = there && (!Facts::has(plan.kept.new, operand) || !memory.new[operand].is_null());
@@ -190,12 +198,14 @@ pub(super) fn check_needs<V: Float>(plan: &Plan, memory: &Memory<V>) {
 /// # Safety
 ///
 /// `gather` has been checked.
-unsafe fn slopes<V: Float>(gather: &Gather<'_, V>) -> [V; OPERANDS] {
-    let (mut numbers, used) = ([V::zero(); OPERANDS], &gather.kernel.plan().scripts.used);
+unsafe fn slopes<V: Float>(gather: &Gather<'_, V>, numbers: &mut [V; OPERANDS]) {
+    let (plan, used) = (gather.kernel.plan(), &gather.kernel.plan().scripts.used);
+    if plan.partials.numbers == 0 {
+        return;
+    }
     for n in (0..used.len()).filter(|n| used.get(*n).kind() == Kind::Number) {
         // SAFETY: promised by the caller.
         let sum = unsafe { gather.kernel.slope(gather, n) };
         numbers[used.get(n).operand()] = if sum.is_finite() { sum } else { careful_slope(gather, n) };
     }
-    numbers
 }

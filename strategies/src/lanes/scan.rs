@@ -199,7 +199,7 @@ impl<V: Float, A: Node> Launch<V> for Combined<V, A> {
     }
 
     fn bytes(&self) -> usize {
-        size_of::<Self>()
+        0
     }
 
     fn inspect(&self) -> Inspection {

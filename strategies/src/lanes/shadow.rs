@@ -107,6 +107,19 @@ impl<V: Float> Shadows<V> {
         }
     }
 
+    /// The shadow in this slot, as a buffer.
+    pub(super) fn make_dense(&mut self, slot: usize, length: usize) -> &mut Buffer<V> {
+        if !matches!(self.get(slot), Shadow::Dense(_)) {
+            let shadow = self.take(slot);
+            let buffer = self.dense(shadow, length);
+            self.put(slot, Shadow::Dense(buffer));
+        }
+        match &mut self.list[slot] {
+            Shadow::Dense(buffer) => buffer,
+            _ => unreachable!("it has just been made one"),
+        }
+    }
+
     /// Adds these numbers to the shadow in this slot.
     pub fn add(&mut self, slot: usize, numbers: &[V]) {
         if slot == 0 {

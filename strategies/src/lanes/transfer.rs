@@ -285,7 +285,7 @@ impl<V: Float> Launch<V> for Transfer {
     }
 
     fn bytes(&self) -> usize {
-        size_of::<Self>()
+        0
     }
 
     fn inspect(&self) -> Inspection {
