@@ -120,8 +120,8 @@ where
     let mut each = |value, id| variables.push(Real::<S>::from_parts(value, id));
     let values = made.values();
     let launch = Placed { rule, inputs, outputs };
-    let moving = note::<S, 1>(flow, launch, &dependences, arguments, &values, &mut each);
-    let mut dependences = if moving.is_empty() { fresh.into_iter() } else { moving.into_vec().into_iter() };
+    let moving = note::<S>(flow, launch, &dependences, arguments, &values, &mut each);
+    let mut dependences = if moving.is_empty() { fresh } else { moving }.into_iter();
     let view = |view: ViewRef<'_, S::Value>| ViewParts {
         dependence: dependences.next().unwrap_or_default(),
         ..view.constant()

@@ -175,44 +175,44 @@ const fn nothing<'a, V>() -> &'a Dependence<V> {
 
 /// Has a launch recorded that has run, or its tangents carried; what is written then depends on what is returned.
 #[track_caller]
-pub(crate) fn note<S: Taping, const W: usize>(
+pub(crate) fn note<S: Taping>(
     flow: Flow,
     launch: impl Launch<S::Value>,
     arrays: &[&Dependence<S::Value>],
     inputs: &[(S::Value, &S::Id)],
     outputs: &[S::Value],
     each: &mut dyn FnMut(S::Value, S::Id),
-) -> SmallVec<[Dependence<S::Value>; W]> {
+) -> Vec<Dependence<S::Value>> {
     let mut launch = Some(launch);
     let write = &mut |launched: &mut Launched<_>| {
         *launched = Launched::Other(Box::new(launch.take().expect("a launch is written once")));
     };
-    note_written::<S, W>(flow, write, arrays, inputs, outputs, each)
+    note_written::<S>(flow, write, arrays, inputs, outputs, each)
 }
 
 /// [`note`] for a launch that is written where it is kept.
 #[track_caller]
-fn note_written<S: Taping, const W: usize>(
+fn note_written<S: Taping>(
     flow: Flow,
     write: &mut dyn FnMut(&mut Launched<S::Value>),
     arrays: &[&Dependence<S::Value>],
     inputs: &[(S::Value, &S::Id)],
     outputs: &[S::Value],
     each: &mut dyn FnMut(S::Value, S::Id),
-) -> SmallVec<[Dependence<S::Value>; W]> {
+) -> Vec<Dependence<S::Value>> {
     match flow {
         Flow::Nowhere => {
             outputs.iter().for_each(|value| each(*value, S::passive()));
-            SmallVec::new()
+            Vec::new()
         }
         Flow::Recorded(number) => {
             S::record_launch(number, inputs, outputs, write, each);
-            SmallVec::new()
+            Vec::new()
         }
         Flow::Carried => {
             let mut launch = Launched::default();
             write(&mut launch);
-            S::carry_launch(launch.get(), arrays, inputs, outputs, each).into()
+            S::carry_launch(launch.get(), arrays, inputs, outputs, each)
         }
     }
 }
@@ -231,13 +231,12 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
         let shape = shape.expect("a launch has a view among its operands");
         let grid = Grid::new(&shape, &range.0);
         let grid = grid.unwrap_or_else(|bad| panic!("this launch cannot run: {bad}"));
-        let mut inputs = SmallVec::new();
-        for slot in &*slots {
+        let mut start = Self { grid, slots, inputs: SmallVec::new(), flow: Flow::Nowhere };
+        for slot in &*start.slots {
             if let Slot::Number(variable) = slot {
-                inputs.push((variable.value(), variable.id()));
+                start.inputs.push((variable.value(), variable.id()));
             }
         }
-        let mut start = Self { grid, slots, inputs, flow: Flow::Nowhere };
         start.flow = S::flow(&start.dependences()[..start.slots.len()], &start.inputs);
         start
     }
@@ -266,19 +265,19 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
 
     /// Has the launch noted, after the program has run, and returns what the views that it has written carry then.
     #[track_caller]
-    fn note<P: Program, const W: usize>(
+    fn note<P: Program>(
         &self,
         program: &P,
         outputs: &[S::Value],
         each: &mut dyn FnMut(S::Value, S::Id),
-    ) -> SmallVec<[Dependence<S::Value>; W]> {
+    ) -> Vec<Dependence<S::Value>> {
         let write = &mut |launched: &mut Launched<_>| {
             let mut inputs = 0;
             let kept = self.slots.iter().enumerate().map(|(k, slot)| slot.kept(P::PLAN, k, &mut inputs));
             launched.kernel().set(program, &self.grid, kept);
         };
         let dependences = &self.dependences()[..self.slots.len()];
-        note_written::<S, W>(self.flow, write, dependences, &self.inputs, outputs, each)
+        note_written::<S>(self.flow, write, dependences, &self.inputs, outputs, each)
     }
 
     /// Records a reduction with this value.
@@ -288,7 +287,7 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
             return Real::constant(value);
         }
         let mut result = Real::undefined();
-        self.note::<P, 0>(program, &[value], &mut |value, id| result = Real::from_parts(value, id));
+        self.note(program, &[value], &mut |value, id| result = Real::from_parts(value, id));
         result
     }
 
@@ -325,7 +324,7 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
                 to.advance(Facts::has(P::PLAN.kept.views, k), flow);
             }
         }
-        let moving = self.note::<P, 1>(&program, &[], &mut |_, _| {});
+        let moving = self.note(&program, &[], &mut |_, _| {});
         self.targets().zip(moving).for_each(|(to, dependence)| to.dependence = dependence);
         self.targets().for_each(|to| to.view.set_dependence(core::mem::take(&mut to.dependence)));
     }

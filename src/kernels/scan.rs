@@ -41,7 +41,7 @@ pub fn parallel_fold<S: Taping, const R: usize, A: Node>(
     let flow = S::flow(&[&x.dependence], &[]);
     let (mut result, launch) = (Real::constant(value), Combined::fold(rule, x.read(), &x.values));
     let mut each = |value, id| result = Real::from_parts(value, id);
-    note::<S, 0>(flow, launch, &[&x.dependence], &[], &[value], &mut each);
+    note::<S>(flow, launch, &[&x.dependence], &[], &[value], &mut each);
     result
 }
 
@@ -72,7 +72,7 @@ pub fn parallel_scan<S: Taping, const R: usize, A: Node>(
     let mut results = View::on(x.shape(), Arc::new(buffer));
     let (fresh, to) = results.written(flow, true);
     let launch = Combined::scan(rule, (x.read(), &x.values), (to, &results.values));
-    let moving = note::<S, 1>(flow, launch, &[&x.dependence, &results.dependence], &[], &[], &mut |_, _| {});
+    let moving = note::<S>(flow, launch, &[&x.dependence, &results.dependence], &[], &[], &mut |_, _| {});
     results.set_dependence(moving.into_iter().next().unwrap_or(fresh));
     results
 }

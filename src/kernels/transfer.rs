@@ -39,7 +39,7 @@ impl<S: Taping, const R: usize> View<S, R> {
         let whole = view.places(&view.all());
         let (fresh, to) = view.written(flow, true);
         let launch = Transfer::new(Way::Load, whole, Used::default(), to);
-        let moving = note::<S, 1>(flow, launch, &[&Dependence::Nothing], &inputs, &[], &mut |_, _| {});
+        let moving = note::<S>(flow, launch, &[&Dependence::Nothing], &inputs, &[], &mut |_, _| {});
         view.set_dependence(moving.into_iter().next().unwrap_or(fresh));
         view
     }
@@ -77,7 +77,7 @@ impl<S: Taping, const R: usize> View<S, R> {
         let launch = Transfer::new(Way::Store, places, self.read(), Used::default());
         let flow = S::flow(&[&self.dependence], &[]);
         let mut each = |value, id| variables.push(Real::from_parts(value, id));
-        note::<S, 0>(flow, launch, &[&self.dependence], &[], &values, &mut each);
+        note::<S>(flow, launch, &[&self.dependence], &[], &values, &mut each);
         variables
     }
 
@@ -169,7 +169,7 @@ impl<S: Taping, const R: usize> View<S, R> {
         let (fresh, to) = view.written(flow, true);
         let launch = Transfer::new(Way::Take, places, self.read(), to);
         let arrays = [&self.dependence, &Dependence::Nothing];
-        let moving = note::<S, 1>(flow, launch, &arrays, &[], &[], &mut |_, _| {});
+        let moving = note::<S>(flow, launch, &arrays, &[], &[], &mut |_, _| {});
         view.set_dependence(moving.into_iter().next().unwrap_or(fresh));
         view
     }
@@ -195,7 +195,7 @@ impl<S: Taping, const R: usize> View<S, R> {
         let (kept, to) = self.written(flow, false);
         let launch = Transfer::new(way, places, from.read(), to);
         let arrays = [&from.dependence, &self.dependence];
-        let moving = note::<S, 1>(flow, launch, &arrays, &[], &[], &mut |_, _| {});
+        let moving = note::<S>(flow, launch, &arrays, &[], &[], &mut |_, _| {});
         self.set_dependence(moving.into_iter().next().unwrap_or(kept));
     }
 }

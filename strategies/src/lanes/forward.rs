@@ -8,7 +8,7 @@ use super::kernel::{Kernel, ValuesOf};
 use super::keys::{Facts, OPERANDS};
 use super::lane::Vector;
 use super::level::Task;
-use super::memory::{ALL, Memory, Place, Seeds, check_reads, inner};
+use super::memory::{ALL, COLUMNS, Memory, Place, ROWS, Seeds, check_reads, inner};
 use super::points::{Point, partials, values};
 use super::program::{OUTPUTS, Plan, Program, each_output};
 use super::steps::{Captured, Results, Steps, execute, result};
@@ -138,6 +138,11 @@ impl<V: Float, P: Program> Task<V> for Fill<'_, V, P> {
     }
 }
 
+/// Whether points at borders are computed in masked groups.
+const fn masks_borders<P: Program>() -> bool {
+    P::PLAN.leaves.borders && P::PLAN.can_be_masked()
+}
+
 /// # Safety
 ///
 /// As [`Fill`].
@@ -150,15 +155,21 @@ unsafe fn fill_rows<V: Float, L: Vector<Number = V>, P: Program>(
 ) {
     let (whole, captured) = (memory, &Captured::of::<ValuesOf<P>>(&kernel.constants));
     let memory = &{ *whole }; // a copy that stores cannot touch, so that its fields stay in registers
-    let borders = P::PLAN.leaves.borders;
+    let (borders, seeds) = (P::PLAN.leaves.borders, &Seeds::NONE);
+    let masks = const { masks_borders::<P>() };
     let inner = inner(&P::PLAN.leaves, memory.shape, part);
     let n = L::N.cast_signed();
     let mut waiting = Unfilled { kernel, memory: whole, points: SmallVec::new() };
     each_row!(part, row => {
         let inside = !borders || (0..3).all(|d| row[d] >= inner.lo[d] && row[d] < inner.hi[d]);
         let (first, end) = (part.lo[3], part.hi[3]);
-        let (from, to) = if inside && inner.lo[3] < inner.hi[3] { (inner.lo[3], inner.hi[3]) } else { (end, end) };
+        let (mut from, to) = if inside && inner.lo[3] < inner.hi[3] { (inner.lo[3], inner.hi[3]) } else { (end, end) };
         let start = memory.at(row, 0);
+        if masks && first < from && from < to {
+            // What is left of the group at the border does not cost more.
+            let next = aligned::<L>(start, from);
+            from = if next - first <= n && next <= to { next } else { from };
+        }
         // SAFETY: promised by the caller; the row's points from `from` to `to` read inside the views.
         unsafe {
             // One place where a group is computed, so that it is compiled once for each level.
@@ -166,24 +177,41 @@ unsafe fn fill_rows<V: Float, L: Vector<Number = V>, P: Program>(
             if from + n <= to {
                 let mut i = from;
                 loop {
-                    group::<V, L, P>(memory, captured, start + i);
+                    let place = Place::inside(memory, seeds, captured, start + i);
+                    group::<V, L, P, ALL>(&place, L::within(0, n));
                     done = i + n;
                     // One group as it falls, the others where no register lies across two cache lines, the last at the end.
                     let next = if again && i == from { aligned::<L>(start, from + 1) } else { done };
+                    let the_rest_is_masked = masks && end - done <= n;
                     i = match next + n <= to {
                         true => next,
-                        false if again && done < to => to - n,
+                        false if again && done < to && !the_rest_is_masked => to - n,
                         false => break,
                     };
                 }
             }
-            if L::N > 1 && done < to {
-                fill_points::<V, P>(whole, kernel, start + done..start + to);
-                done = to;
-            }
-            if first < from || done < end {
-                waiting.add(row, first..from);
-                waiting.add(row, done..end);
+            if const { masks_borders::<P>() } {
+                for (mut i, stop) in [(first, from), (done, end)] {
+                    while i < stop {
+                        let chosen = L::within(0, stop - i);
+                        let place = Place { row, i, ..Place::inside(memory, seeds, captured, start + i) };
+                        if inside {
+                            group::<V, L, P, COLUMNS>(&place, chosen);
+                        } else {
+                            group::<V, L, P, ROWS>(&place, chosen);
+                        }
+                        i += n;
+                    }
+                }
+            } else {
+                if L::N > 1 && done < to {
+                    fill_points::<V, P>(whole, kernel, start + done..start + to);
+                    done = to;
+                }
+                if first < from || done < end {
+                    waiting.add(row, first..from);
+                    waiting.add(row, done..end);
+                }
             }
         }
     });
@@ -200,18 +228,21 @@ pub(super) fn aligned<L: Vector>(start: isize, i: isize) -> isize {
 
 /// # Safety
 ///
-/// The program reads inside the views at this place and the ones behind it, as many as there are lanes, which can be written.
+/// The program reads inside the views at this place and the ones behind it, as many as there are lanes, or is masked; and the chosen places,
+/// all of them unless it is masked, can be written.
 #[inline(always)]
-unsafe fn group<V: Float, L: Vector<Number = V>, P: Program>(memory: &Memory<V>, captured: &Captured<V>, at: isize) {
-    // SAFETY: promised by the caller.
+unsafe fn group<V: Float, L: Vector<Number = V>, P: Program, const MASK: u8>(place: &Place<'_, V>, chosen: L::Mask) {
+    // SAFETY: promised by the caller. What is read beside the views is in the buffers or their margins, because a group and the largest
+    // shift are less than a margin.
     unsafe {
         let mut results = Results::new();
-        execute::<ValuesOf<P>, L, ALL>(&Place::inside(memory, &Seeds::NONE, captured, at), &mut results);
+        execute::<ValuesOf<P>, L, MASK>(place, &mut results);
         // All reads come before all writes.
         each_output!(K => {
             if let Some(result) = const { result::<ValuesOf<P>>(K) } {
-                let to = memory.new[const { P::PLAN.output(K) }].wrapping_offset(at);
-                results.number(result).store(to);
+                let to = place.memory.new[const { P::PLAN.output(K) }].wrapping_offset(place.at);
+                let number: L = results.number(result);
+                if MASK == ALL { number.store(to) } else { number.store_some(to, chosen) }
             }
         });
     }
@@ -227,7 +258,7 @@ unsafe fn fill_points<V: Float, P: Program>(memory: &Memory<V>, kernel: &Kernel<
     let captured = Captured::of::<ValuesOf<P>>(&kernel.constants);
     for at in places {
         // SAFETY: promised by the caller.
-        unsafe { group::<V, V::Single, P>(memory, &captured, at) }
+        unsafe { group::<V, V::Single, P, ALL>(&Place::inside(memory, &Seeds::NONE, &captured, at), V::Single::within(0, 1)) }
     }
 }
 

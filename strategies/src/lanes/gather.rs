@@ -101,10 +101,10 @@ unsafe fn gather_rows<V: Float, L: Vector<Number = V>, P: Program>(whole: &Gathe
                     }
                 } else {
                     let stop = if i < from { from } else { end };
-                    if P::PLAN.is_local() && !P::PLAN.leaves.borders {
+                    if const { P::PLAN.is_local() && !P::PLAN.leaves.borders } {
                         singles::<V, P>(whole, row, i..stop);
                         i = stop;
-                    } else if P::PLAN.leaves.borders || P::PLAN.calls_rules {
+                    } else if const { !P::PLAN.can_be_masked() } {
                         waiting.add(row, i..stop);
                         i = stop;
                     } else {
@@ -224,8 +224,8 @@ impl<V: Float> Row<'_, '_, V> {
         true
     }
 
-    /// The elements from `i` up to `end`, at most as many as there are lanes, in a kernel without border rules and without rules: some of their readers may
-    /// be outside the range, where what is read may be anything. `false` if they are to be computed one by one.
+    /// The elements from `i` up to `end`, at most as many as there are lanes, in a kernel that can be masked: some of their readers may be
+    /// outside the range, where what is read may be anything. `false` if they are to be computed one by one.
     ///
     /// # Safety
     ///

@@ -53,11 +53,11 @@ impl<V: Float> Memory<V> {
     }
 }
 
-/// Nothing of a script is masked: all adjoints that it reads are of points in the range.
+/// Nothing of a script is masked: all that it reads is inside the views, and all adjoints are of points in the range.
 pub(super) const ALL: u8 = 0;
-/// Points beside the range have adjoints 0, all in rows of the range.
+/// Points beside the range have adjoints 0, and reads with that border rule give 0 beside the views, all in rows of both.
 pub(super) const COLUMNS: u8 = 1;
-/// Points beside the range have adjoints 0, in any row.
+/// The same in any row.
 pub(super) const ROWS: u8 = 2;
 
 /// A place, from which a script reads.
@@ -91,15 +91,42 @@ impl<'m, V: Float> Place<'m, V> {
         self.memory.at([row(0), row(1), row(2)], self.i + shift[3])
     }
 
-    /// An element of an operand at these shifts.
+    /// An element of an operand at these shifts; beside the views 0, if it `fades` and is masked.
     ///
     /// # Safety
     ///
     /// The operand's buffer or its margin has it, and those of all lanes; with `ROWS`, of the place's row in all rows.
     #[inline(always)]
-    pub(super) unsafe fn read<L: Vector<Number = V>, const MASK: u8>(&self, operand: usize, shift: [isize; 4]) -> L {
+    pub(super) unsafe fn read<L: Vector<Number = V>, const MASK: u8>(
+        &self,
+        operand: usize,
+        shift: [isize; 4],
+        fades: bool,
+    ) -> L {
         // SAFETY: promised by the caller.
-        unsafe { L::load(self.memory.values[operand].wrapping_offset(self.to::<MASK>(shift))) }
+        let number = unsafe { L::load(self.memory.values[operand].wrapping_offset(self.to::<MASK>(shift))) };
+        if MASK == ALL || !fades {
+            return number;
+        }
+        self.within::<L, MASK>(number, shift, [0; 4], self.memory.shape)
+    }
+
+    /// The numbers at these shifts that lie between the bounds; 0 for the others. Only `ROWS` asks about rows.
+    #[inline(always)]
+    fn within<L: Vector<Number = V>, const MASK: u8>(
+        &self,
+        numbers: L,
+        shift: [isize; 4],
+        lo: [isize; 4],
+        hi: [isize; 4],
+    ) -> L {
+        let inside = |d: usize| {
+            let i = self.row[d] + shift[d];
+            i >= lo[d] && i < hi[d]
+        };
+        let i = self.i + shift[3];
+        let to = if MASK < ROWS || inside(0) && inside(1) && inside(2) { hi[3] - i } else { 0 };
+        L::select(L::within(lo[3] - i, to), numbers, L::zero())
     }
 
     /// What has been written to an operand.
@@ -132,16 +159,7 @@ impl<'m, V: Float> Place<'m, V> {
         } else {
             L::splat(self.seeds.uniform[k])
         };
-        if MASK == ALL {
-            return seed;
-        }
-        let inside = |d: usize| {
-            let i = self.row[d] + shift[d];
-            i >= self.range.lo[d] && i < self.range.hi[d]
-        };
-        let i = self.i + shift[3];
-        let to = if MASK < ROWS || inside(0) && inside(1) && inside(2) { self.range.hi[3] - i } else { 0 };
-        L::select(L::within(self.range.lo[3] - i, to), seed, L::zero())
+        if MASK == ALL { seed } else { self.within::<L, MASK>(seed, shift, self.range.lo, self.range.hi) }
     }
 }
 
@@ -181,6 +199,9 @@ pub(super) fn inner(leaves: &Facts, shape: [isize; 4], range: &Region) -> Region
 /// When one does not.
 #[track_caller]
 pub(super) fn check_reads(plan: &Plan, grid: &Grid) {
+    if plan.leaves.beside == 0 {
+        return;
+    }
     let (shape, range) = (grid.shape(), &grid.range);
     let beyond = |d: usize| {
         let (least, most) = plan.leaves.inside[d];

@@ -113,6 +113,12 @@ impl Plan {
         self.partials.beside == 0 && !self.partials.borders
     }
 
+    /// Whether a group of lanes may contain places where nothing is to be computed, and what it reads may lie beside the views: it is 0
+    /// there or does not matter, and no rule is called with it.
+    pub(super) const fn can_be_masked(&self) -> bool {
+        !self.leaves.repeats && !self.calls_rules
+    }
+
     /// Whether seeds are always arrays: a branch for each of many reads would cost more than filling one.
     pub(super) const fn all_dense(&self) -> bool {
         self.writes && self.scripts.used.len() > 6

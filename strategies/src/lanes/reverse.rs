@@ -50,6 +50,9 @@ pub(super) enum How {
 /// The elements whose adjoints get contributions.
 fn reached(plan: &Plan, grid: &Grid) -> Region {
     let mut region = grid.range;
+    if plan.partials.beside == 0 {
+        return region;
+    }
     let shape = grid.shape();
     let repeats = plan.partials.repeats;
     for d in 0..4 {

@@ -9,6 +9,7 @@
 )]
 
 use super::code::{Op, RULES, does};
+use super::keys::Border;
 use super::lane::{Lane, Vector};
 use super::level::Registers;
 use super::memory::Place;
@@ -201,7 +202,7 @@ unsafe fn step<L: Vector, const MASK: u8>(
     // SAFETY: promised by the caller.
     unsafe {
         let number = match what {
-            does::READ => at.read::<L, MASK>(operand, shift(all)),
+            does::READ => at.read::<L, MASK>(operand, shift(all), (all >> 56) as u8 == Border::Zero as u8),
             does::NUMBER => L::splat(at.memory.numbers[operand]),
             does::NEW => at.written::<L, MASK>(operand, shift(all)),
             does::CONSTANT => L::splat(at.captured.get(c)),
