@@ -90,3 +90,50 @@ fn borders_in_two_dimensions() {
         }
     }
 }
+
+#[test]
+fn zeros_beside_rows_and_columns_are_those_of_a_plain_loop() {
+    // y = u(+1, +2)·u + u(−1, −3)/2 − u(0, +7)·u(−2, 0), in plain numbers.
+    fn plain(rows: usize, columns: usize, u: &[f64]) -> Vec<f64> {
+        let at = |i: usize, j: usize, di: isize, dj: isize| {
+            let (i, j) = (i.cast_signed() + di, j.cast_signed() + dj);
+            let inside = i >= 0 && j >= 0 && i < rows.cast_signed() && j < columns.cast_signed();
+            if inside { u[i.cast_unsigned() * columns + j.cast_unsigned()] } else { 0.0 }
+        };
+        let value = |i, j| at(i, j, 1, 2) * at(i, j, 0, 0) + at(i, j, -1, -3) * 0.5 - at(i, j, 0, 7) * at(i, j, -2, 0);
+        (0..rows).flat_map(|i| (0..columns).map(move |j| value(i, j))).collect()
+    }
+    fn kernel<S: Taping<Value = f64>>(u: &View<S, 2>) -> View<S, 2> {
+        let mut y = View::zeros(u.shape());
+        parallel_for(u.all(), (u, &mut y), |(u, _)| {
+            let products = u.or_zero::<1, 2>() * u.at::<0, 0>() + u.or_zero::<-1, -3>() * 0.5;
+            (products - u.or_zero::<0, 7>() * u.or_zero::<-2, 0>(),)
+        });
+        y
+    }
+    for (rows, columns) in [(1, 1), (1, 9), (2, 5), (3, 17), (4, 8), (5, 30), (6, 67)] {
+        let n = rows * columns;
+        let u = numbers(n, 11);
+        let expected: Vec<u64> = plain(rows, columns, &u).iter().map(|y| y.to_bits()).collect();
+        let gradient = at_every_level(|| {
+            assert_eq!(bits(kernel(&View::<Passive, 2>::new([rows, columns], &u)).values()), expected);
+            let mut tape = Tape::<Jacobian>::new();
+            let (u, sum) = tape.record(|scope| {
+                let u = scope.view([rows, columns], &u);
+                let y = kernel(&u);
+                (u, parallel_sum(y.all(), &y, |y| y.at::<0, 0>().square()))
+            });
+            bits(&tape.sweep(&[(&sum, 1.0)]).expect("swept").of_view(&u).expect("u"))
+        });
+        for k in 0..n {
+            let moved = |h: f64| {
+                let u: Vec<f64> = u.iter().enumerate().map(|(j, x)| if j == k { x + h } else { *x }).collect();
+                plain(rows, columns, &u).iter().map(|y| y * y).sum::<f64>()
+            };
+            // The truncation error is h² times third derivatives of a few units, and rounding 1e-16 · Σ y² / h.
+            let slope = (moved(1e-5) - moved(-1e-5)) / 2e-5;
+            let found = f64::from_bits(gradient[k]);
+            assert!((found - slope).abs() < 1e-7, "element {k} of {rows} × {columns}: {found} and {slope}");
+        }
+    }
+}
