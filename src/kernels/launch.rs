@@ -349,6 +349,7 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
 }
 
 /// A buffer for a launch whose derivatives go there.
+#[track_caller]
 fn buffer<S: Taping>(flow: Flow, length: usize, spare: Option<Arc<Buffer<S::Value>>>) -> Arc<Buffer<S::Value>> {
     let usable = |buffer: &mut Arc<Buffer<S::Value>>| Arc::get_mut(buffer).is_some_and(|buffer| buffer.len() == length);
     if let Some(buffer) = spare.and_then(|mut buffer| usable(&mut buffer).then_some(buffer)) {
@@ -363,6 +364,7 @@ fn buffer<S: Taping>(flow: Flow, length: usize, spare: Option<Arc<Buffer<S::Valu
 
 impl<S: Taping, const R: usize> Target<'_, S, R> {
     /// Finds a place for the new values, away from the old ones if these must stay.
+    #[track_caller]
     fn part(&mut self, stay: bool, grid: &Grid, flow: Flow) {
         if stay || Arc::get_mut(&mut self.view.values).is_none() {
             let mut apart = buffer::<S>(flow, grid.elements(), self.view.spare.take());
@@ -383,6 +385,7 @@ impl<S: Taping, const R: usize> Target<'_, S, R> {
     }
 
     /// Puts the new values into the view, and says what they depend on; the old ones stay if they are to be kept.
+    #[track_caller]
     fn advance(&mut self, keep: bool, flow: Flow) {
         self.old = self.settle(keep);
         self.dependence = self.view.after_a_launch(flow);

@@ -454,6 +454,8 @@ pub(crate) struct Externals<V: 'static> {
 pub struct Arrays<V> {
     /// The slots of views that have been given out, counted from 1.
     slots: usize,
+    /// Those of views that are inputs, in order.
+    inputs: Vec<usize>,
     /// Made with the first buffer.
     pool: Option<Arc<Pool>>,
     numbers: PhantomData<V>,
@@ -464,6 +466,17 @@ impl<V: Float> Arrays<V> {
     pub const fn slot(&mut self) -> usize {
         self.slots += 1;
         self.slots
+    }
+
+    /// A slot for a view that is an input of the recording.
+    pub fn input_slot(&mut self) -> usize {
+        let slot = self.slot();
+        self.inputs.push(slot);
+        slot
+    }
+
+    pub(crate) fn is_input(&self, slot: usize) -> bool {
+        self.inputs.binary_search(&slot).is_ok()
     }
 
     /// A buffer with anything in it. The tape gets its memory back when it is dropped.
@@ -480,7 +493,7 @@ impl<V: Float> Arrays<V> {
 
 impl<V> Default for Externals<V> {
     fn default() -> Self {
-        Self { list: Vec::new(), companions: Vec::new(), arrays: Arrays { slots: 0, pool: None, numbers: PhantomData } }
+        Self { list: Vec::new(), companions: Vec::new(), arrays: Arrays { slots: 0, inputs: Vec::new(), pool: None, numbers: PhantomData } }
     }
 }
 
@@ -503,6 +516,7 @@ impl<V: Float> Externals<V> {
     /// Forgets everything, for a new recording.
     pub(crate) fn clear(&mut self) {
         self.arrays.slots = 0;
+        self.arrays.inputs.clear();
         self.truncate(0);
     }
 
