@@ -493,7 +493,11 @@ impl<V: Float> Arrays<V> {
 
 impl<V> Default for Externals<V> {
     fn default() -> Self {
-        Self { list: Vec::new(), companions: Vec::new(), arrays: Arrays { slots: 0, inputs: Vec::new(), pool: None, numbers: PhantomData } }
+        Self {
+            list: Vec::new(),
+            companions: Vec::new(),
+            arrays: Arrays { slots: 0, inputs: Vec::new(), pool: None, numbers: PhantomData },
+        }
     }
 }
 

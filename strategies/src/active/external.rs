@@ -3,8 +3,8 @@
 use super::{Place, two_recordings, with_parts};
 use crate::external::{Arrays, Deed, Entry, Slots};
 use crate::lanes::{Launched, OPERANDS};
-use smallvec::SmallVec;
 use crate::{Companion, External, Reverse, TapeNumber};
+use smallvec::SmallVec;
 
 /// Records an external function on the tape of strategy `S` that records under `number` on this thread, behind its last
 /// statement: `inputs` are the values and identifiers of its arguments, `outputs` the values of its results, each of which becomes a variable that `each` is given, in order.

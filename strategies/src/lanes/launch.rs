@@ -49,7 +49,6 @@ pub trait Launch<V>: Send + Sync + 'static {
     /// Bytes of everything else, without those of itself.
     fn bytes(&self) -> usize;
 
-
     /// Elements that are read at several different shifts, so that a scatter would need atomic updates, by operand; and the
     /// numbers of kernels that a reverse sweep runs, and of atomic updates that it issues.
     fn inspect(&self) -> Inspection;
