@@ -2,13 +2,13 @@
 
 use super::operands::{Body, Modes, Operands, Reads, Slot, Target, Writes};
 use super::term::Term;
-use super::view::{Points, View};
+use super::view::{Points, View, checked_length};
 use crate::expr::Real;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use tapewright_strategies::lanes::{
     Assign, Buffer, Element, Facts, Grid, Kept, Launch, Launched, Node, Number, OPERANDS, Operand, Plan, Program,
-    Reduce, Written, extremum, run, sum,
+    Reduce, RowSums, Written, extremum, row_sums, run, sum,
 };
 use tapewright_strategies::{Dependence, Flow, Taping};
 
@@ -81,6 +81,35 @@ pub fn parallel_sum<S: Taping, const R: usize, O: Operands<S, R>, A: Node>(
     let launch = Start::new(&range.into(), slots.as_mut());
     let value = sum(&program, &launch.grid, launch.operands());
     launch.reduce(&program, value)
+}
+
+/// The sums of an expression along the last dimension of a range: a view with one dimension less, which has an element for each row. Rows
+/// are shared out among threads, and added up as [`parallel_sum`] does: parallel loops inside a parallel loop.
+///
+/// ```
+/// use tapewright::{kernels::{View, parallel_row_sums}, prelude::*};
+///
+/// // The norms of the rows of a matrix, squared.
+/// let a = View::<Passive, 2>::new([2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+/// let norms: View<Passive, 1> = parallel_row_sums(a.all(), &a, |a| a.at::<0, 0>().square());
+/// assert_eq!(norms.values(), [14.0, 77.0]);
+/// ```
+///
+/// # Panics
+///
+/// When the range has no rows, and as [`parallel_for`]. It does not compile unless the result has one dimension less.
+#[must_use]
+#[track_caller]
+pub fn parallel_row_sums<S: Taping, const R: usize, const Q: usize, O: Operands<S, R>, A: Node>(
+    range: impl Into<Points<R>>,
+    operands: O,
+    kernel: impl FnOnce(O::Tokens) -> Term<A>,
+) -> View<S, Q> {
+    const { assert!(Q + 1 == R, "sums along the last dimension have one dimension less than what is added up") };
+    let program = Reduce(kernel(O::tokens()).0);
+    let range = range.into();
+    let mut slots = operands.slots();
+    Start::new(&range, slots.as_mut()).sum_rows(program, core::array::from_fn(|d| range.0[d].len()))
 }
 
 /// The largest value of an expression over a range, whose adjoint goes to the first point at which it is found; a NaN is found only if
@@ -271,13 +300,16 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
         outputs: &[S::Value],
         each: &mut dyn FnMut(S::Value, S::Id),
     ) -> Vec<Dependence<S::Value>> {
-        let write = &mut |launched: &mut Launched<_>| {
-            let mut inputs = 0;
-            let kept = self.slots.iter().enumerate().map(|(k, slot)| slot.kept(P::PLAN, k, &mut inputs));
-            launched.kernel().set(program, &self.grid, kept);
-        };
+        let write = &mut |launched: &mut Launched<_>| self.keep(program, launched);
         let dependences = &self.dependences()[..self.slots.len()];
         note_written::<S>(self.flow, write, dependences, &self.inputs, outputs, each)
+    }
+
+    /// Writes what a recording keeps of the launch.
+    fn keep<P: Program>(&self, program: &P, launched: &mut Launched<S::Value>) {
+        let mut inputs = 0;
+        let kept = self.slots.iter().enumerate().map(|(k, slot)| slot.kept(P::PLAN, k, &mut inputs));
+        launched.kernel().set(program, &self.grid, kept);
     }
 
     /// Records a reduction with this value.
@@ -289,6 +321,25 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
         let mut result = Real::undefined();
         self.note(program, &[value], &mut |value, id| result = Real::from_parts(value, id));
         result
+    }
+
+    /// Sums up rows, of which there are as many as this shape has elements.
+    #[track_caller]
+    fn sum_rows<P: Program, const Q: usize>(&self, program: P, shape: [usize; Q]) -> View<S, Q> {
+        let length = checked_length(&shape, shape.iter().product());
+        let flow = if P::PLAN.is_constant() { Flow::Nowhere } else { self.flow };
+        let mut sums = View::<S, Q>::empty(flow, length);
+        row_sums(&program, &self.grid, self.operands(), &mut sums);
+        let mut view = View::on(shape, Arc::new(sums));
+        let (fresh, to) = view.written(flow, true);
+        let mut all = Launched::default();
+        self.keep(&program, &mut all);
+        let mut arrays: SmallVec<[_; OPERANDS]> = SmallVec::from_slice(&self.dependences()[..self.slots.len()]);
+        arrays.push(nothing());
+        let launch = RowSums::new(core::mem::take(all.kernel()), to);
+        let moving = note::<S>(flow, launch, &arrays, &self.inputs, &[], &mut |_, _| {});
+        view.set_dependence(moving.into_iter().next().unwrap_or(fresh));
+        view
     }
 
     /// Finds the largest or the smallest value of a reduction.

@@ -332,6 +332,7 @@ pub(crate) struct Entry<V: 'static> {
 }
 
 /// What happened at a place.
+#[allow(clippy::large_enum_variant, reason = "a launch is written where it is kept, without memory of its own")]
 pub(crate) enum Deed<V: 'static> {
     /// An external function was called.
     Function(Box<dyn External<V>>),

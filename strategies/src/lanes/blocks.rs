@@ -10,7 +10,7 @@ use crate::Float;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 /// Points of a block, about: work enough to be worth handing to a thread.
-const POINTS: isize = 8 * CHUNK;
+pub(super) const POINTS: isize = 8 * CHUNK;
 
 /// The blocks of a range.
 struct Blocks {

@@ -259,7 +259,7 @@ unsafe fn fill_points<V: Float, P: Program>(memory: &Memory<V>, kernel: &Kernel<
     for at in places {
         // SAFETY: promised by the caller.
         unsafe {
-            group::<V, V::Single, P, ALL>(&Place::inside(memory, &Seeds::NONE, &captured, at), V::Single::within(0, 1))
+            group::<V, V::Single, P, ALL>(&Place::inside(memory, &Seeds::NONE, &captured, at), V::Single::within(0, 1));
         }
     }
 }

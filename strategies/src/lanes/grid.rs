@@ -189,6 +189,11 @@ impl Grid {
         Self { range, ..*self }
     }
 
+    /// The same views, and some of the points.
+    pub(super) const fn with(&self, range: Region) -> Self {
+        Self { range, ..*self }
+    }
+
     /// The last of these, one for each dimension of the views.
     pub(super) fn of_views(&self, all: [isize; 4]) -> SmallVec<[isize; 4]> {
         SmallVec::from_slice(&all[4 - self.rank..])

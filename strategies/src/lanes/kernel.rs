@@ -34,6 +34,7 @@ impl<V> Default for Kernel<V> {
     }
 }
 
+type SinglesOf<V> = unsafe fn(&Gather<'_, V>, [isize; 3], Range<isize>);
 type NumbersOf<V> = unsafe fn(&Gather<'_, V>) -> [V; OPERANDS];
 type Linear<V> = fn(&[V], V) -> [V; LEAVES];
 
@@ -44,7 +45,7 @@ struct Compiled<V: 'static> {
     /// Gathers the adjoints of some elements.
     gather: unsafe fn(&Gather<'_, V>, &Region),
     /// The same for part of a row, of kernels whose operands are read at the point only.
-    singles: Option<unsafe fn(&Gather<'_, V>, [isize; 3], Range<isize>)>,
+    singles: Option<SinglesOf<V>>,
     /// The adjoints of the numbers that all points share, by operand, if there are any.
     numbers: Option<NumbersOf<V>>,
     /// The partials of a linear kernel, times a seed, by leaf.
@@ -91,10 +92,10 @@ impl<V: Float> Kernel<V> {
         if let Some(singles) = self.compiled().singles
             && reached.is_short_row()
         {
+            let [a, b, c, first] = reached.lo;
             // SAFETY: promised by the caller.
-            return unsafe {
-                singles(gather, [reached.lo[0], reached.lo[1], reached.lo[2]], reached.lo[3]..reached.hi[3])
-            };
+            unsafe { singles(gather, [a, b, c], first..reached.hi[3]) }
+            return;
         }
         // SAFETY: promised by the caller. Parts are disjoint, and each element's adjoint is written for itself.
         each_block(reached, |part| unsafe { (self.compiled().gather)(gather, part) });
@@ -116,7 +117,7 @@ impl<V: Float> Compiled<V> {
         let numbers: Option<NumbersOf<V>> = if P::PLAN.partials.numbers != 0 { Some(numbers::<V, P>) } else { None };
         let linear: Option<Linear<V>> = if P::PLAN.is_linear() { Some(linear::<V, P>) } else { None };
         let one_by_one = P::PLAN.is_local() && !P::PLAN.leaves.borders;
-        let singles = if one_by_one { Some(singles::<V, P> as unsafe fn(&Gather<'_, V>, _, _)) } else { None };
+        let singles = if one_by_one { Some(singles::<V, P> as SinglesOf<V>) } else { None };
         Self { plan: P::PLAN, gather: gather::<V, P>, singles, numbers, linear }
     }
 }

@@ -174,7 +174,7 @@ impl<'a, V: Float> Gather<'a, V> {
             // SAFETY: all that is read or written has as many elements as the grid; the rest is promised by the caller.
             unsafe {
                 slopes(self, &mut numbers);
-                if plan.partials.views != 0 {
+                if self.to.iter().any(|to| !to.is_null()) {
                     self.kernel.gather(self, &reached(plan, grid));
                 }
             }

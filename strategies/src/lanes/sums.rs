@@ -93,7 +93,7 @@ impl<V: Float, C: Steps, const K: usize> Terms<'_, V, C, K> {
             if self.what == What::Values {
                 values(self.kernel, memory, &points, |k, values| {
                     if k < K {
-                        put(k, values)
+                        put(k, values);
                     }
                 });
                 continue;
