@@ -457,7 +457,7 @@ impl<S: Taping, const R: usize> Slot<'_, S, R> {
         let keep = Facts::has(plan.kept.views, k);
         if let Slot::Write(to) = self {
             kept.after = Some(to.dependence.slot());
-            kept.values = to.old.clone();
+            kept.values.clone_from(&to.old);
             kept.new = Facts::has(plan.kept.new, k).then(|| Arc::clone(&view.values));
         } else {
             kept.values = keep.then(|| Arc::clone(&view.values));
