@@ -540,7 +540,8 @@ impl<V: Float> Externals<V> {
                 launch.get().arrays(&mut |address, bytes| used += if seen.insert(address) { bytes } else { 0 });
             }
         }
-        MemoryUsage { used, reserved: used + self.arrays.pool.as_ref().map_or(0, |pool| pool.bytes()) }
+        let lists = self.arrays.inputs.capacity() * size_of::<usize>();
+        MemoryUsage { used, reserved: used + lists + self.arrays.pool.as_ref().map_or(0, |pool| pool.bytes()) }
     }
 
     /// Bytes of the functions, and of the companions.
