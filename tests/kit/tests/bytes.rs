@@ -130,7 +130,7 @@ fn a_thousand_statements_take_the_documented_bytes_each() {
     every_layout!(assert_cases(1_000));
 }
 
-/// Each stream of so many records goes beyond its first segment; of a million, beyond its second.
+/// Statements of each kind: fewer where the test must be quick, and still more bytes than a first segment has.
 const MANY: usize = if cfg!(feature = "wide") { 1_000_000 } else { 100_000 };
 
 #[test]
