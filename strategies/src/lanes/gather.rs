@@ -51,6 +51,36 @@ fn inner(plan: &Plan, range: &Region, shape: [isize; 4], part: &Region) -> Regio
     inner
 }
 
+/// Whether groups at the ends of rows are faster with seeds that are 0 outside the range: not beside borders, where what would have to be
+/// 0 is not there.
+const fn needs_clean_seeds<P: Program>() -> bool {
+    P::PLAN.can_be_masked() && !P::PLAN.leaves.borders
+}
+
+/// Whether everything that partials read for elements of this row lies in rows of the views: for points in the range, and beside it, whose
+/// seeds are 0. Beyond the ends of a row lie points of the rows beside it, which are outside the range, too, because no read goes beyond the
+/// views; so the first and the last row are excepted.
+#[inline(always)]
+fn can_read<V: Float>(plan: &Plan, gather: &Gather<'_, V>, row: [isize; 3]) -> bool {
+    let (memory, start) = (&gather.memory, gather.memory.at(row, 0));
+    let reads = |d: usize| {
+        let ((least, most), (first, last)) = (plan.partials.shifts[d], plan.kept.shifts[d]);
+        row[d] >= most - first && row[d] < memory.shape[d] + least - last
+    };
+    start > 0 && start + memory.shape[3] < gather.length.cast_signed() && (0..3).all(reads)
+}
+
+/// The elements of a row whose adjoints do not depend on what was there: all, unless some are replaced in the range.
+#[inline(always)]
+fn replaced<V: Float>(gather: &Gather<'_, V>, row: [isize; 3], all: (isize, isize)) -> (isize, isize) {
+    let range = &gather.range;
+    if !gather.how.contains(&How::Replace) {
+        return all;
+    }
+    let in_range = (0..3).all(|d| row[d] >= range.lo[d] && row[d] < range.hi[d]);
+    if in_range { (range.lo[3].max(all.0), range.hi[3].min(all.1)) } else { (all.1, all.1) }
+}
+
 /// Groups of a row.
 struct Row<'a, 'p, V: 'static> {
     gather: &'a Gather<'p, V>,
@@ -71,16 +101,21 @@ unsafe fn gather_rows<V: Float, L: Vector<Number = V>, P: Program>(whole: &Gathe
     let n = L::N.cast_signed();
     let (first, end) = (part.lo[3], part.hi[3]);
     each_row!(part, row => {
-        let inside = (0..3).all(|d| row[d] >= inner.lo[d] && row[d] < inner.hi[d]);
+        let clean = const { needs_clean_seeds::<P>() } && gather.is_clean && can_read(P::PLAN, gather, row);
+        let inside = clean || (0..3).all(|d| row[d] >= inner.lo[d] && row[d] < inner.hi[d]);
         let start = gather.memory.at(row, 0);
-        let (mut from, to) = if inside && inner.lo[3] < inner.hi[3] { (inner.lo[3], inner.hi[3]) } else { (end, end) };
+        let (mut from, to) = match inside {
+            true if clean => replaced(gather, row, (first, end)),
+            true if inner.lo[3] < inner.hi[3] => (inner.lo[3], inner.hi[3]),
+            _ => (end, end),
+        };
         if first < from && from < to {
             // What is left of the group at the border does not cost more.
             let next = aligned::<L>(start, from);
             from = if next - first <= n && next <= to { next } else { from };
         }
         let this = Row { gather, captured, at: row, start };
-        // SAFETY: promised by the caller. Between `from` and `to` all points that read an element are in the range.
+        // SAFETY: promised by the caller. Between `from` and `to` all points that read an element are in the range, or have seeds 0.
         unsafe {
             // One place for either kind, so that each is compiled once for each level.
             let mut i = first;
@@ -107,7 +142,9 @@ unsafe fn gather_rows<V: Float, L: Vector<Number = V>, P: Program>(whole: &Gathe
                         }
                     } else {
                         let next = stop.min(i + n);
-                        let done = if inside {
+                        let done = if const { needs_clean_seeds::<P>() } && clean {
+                            this.masked::<L, P, ALL>(i, next)
+                        } else if const { !needs_clean_seeds::<P>() } && inside {
                             this.masked::<L, P, COLUMNS>(i, next)
                         } else {
                             this.masked::<L, P, ROWS>(i, next)

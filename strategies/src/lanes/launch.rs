@@ -8,7 +8,7 @@ use super::memory::Memory;
 use super::points::{constant_slope, tangent};
 use super::program::{OUTPUTS, Plan, Program};
 use super::reverse::{Gather, How, check_needs, reaches_all};
-use super::shadow::{Shadow, Shadows, copy_outside};
+use super::shadow::{Shadow, Shadows, clear_outside, copy_outside};
 use crate::{Float, SweepError};
 use core::ptr;
 use smallvec::SmallVec;
@@ -343,6 +343,7 @@ impl<V: Float> Recorded<V> {
                 gather.add_to(a, how, shadows.make_dense(kept.before, self.grid.elements()));
             }
         }
+        gather.is_clean = self.clean(&mut seeds);
         for (k, seed) in seeds.iter().enumerate().take(self.plan().expressions) {
             gather.seed(k, seed);
         }
@@ -372,10 +373,13 @@ impl<V: Float> Recorded<V> {
                 return How::InPlace;
             }
             let mut buffer = shadows.any(length);
-            match &seeds[k] {
+            match &mut seeds[k] {
                 Shadow::Unset => self.grid.outside(|piece| buffer[piece].fill(V::zero())),
                 Shadow::Uniform(seed) => self.grid.outside(|piece| buffer[piece].fill(*seed)),
-                Shadow::Dense(seed) => copy_outside(&self.grid, seed, &mut buffer),
+                Shadow::Dense(seed) => {
+                    copy_outside(&self.grid, seed, &mut buffer);
+                    clear_outside(&self.grid, seed);
+                }
             }
             shadows.put(slot, Shadow::Dense(buffer));
             return How::Replace;
@@ -388,6 +392,23 @@ impl<V: Float> Recorded<V> {
             return How::Store;
         }
         How::Add
+    }
+
+    /// Makes the seeds 0 outside the range, and says whether they are: not where they are still needed.
+    fn clean(&self, seeds: &mut [Shadow<V>; OUTPUTS]) -> bool {
+        let plan = self.plan();
+        for (seed, a) in seeds.iter_mut().zip(plan.written) {
+            let kept = &self.operands[*a];
+            match seed {
+                Shadow::Unset => {}
+                // What lies outside is passive.
+                Shadow::Dense(seed) if kept.before == 0 => clear_outside(&self.grid, seed),
+                // It has been moved to the view's shadow.
+                Shadow::Dense(_) if kept.after == Some(kept.before) && Facts::has(plan.partials.views, *a) => {}
+                _ => return false,
+            }
+        }
+        plan.writes
     }
 
     /// Puts back what is left of the seeds: adjoints outside the range.

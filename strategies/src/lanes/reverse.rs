@@ -23,8 +23,10 @@ pub(super) struct Gather<'a, V: 'static> {
     pub(super) is_delicate: bool,
     pub(super) memory: Memory<V>,
     pub(super) range: Region,
+    /// Whether all seeds are 0 outside the range.
+    pub(super) is_clean: bool,
     /// The number of elements of its arrays.
-    length: usize,
+    pub(super) length: usize,
     pub(super) seeds: Seeds<V>,
     pub(super) to: [*mut V; OPERANDS],
     pub(super) how: [How; OPERANDS],
@@ -82,6 +84,7 @@ impl<'a, V: Float> Gather<'a, V> {
             is_delicate: grid.range.is_short_row() || is_delicate(kernel),
             memory: Memory::new(grid),
             range: grid.range,
+            is_clean: false,
             length: grid.elements(),
             seeds: Seeds::NONE,
             to: [ptr::null_mut(); OPERANDS],

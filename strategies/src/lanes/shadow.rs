@@ -177,6 +177,11 @@ impl<V: Float> Shadows<V> {
     }
 }
 
+/// Makes 0 what lies outside the range.
+pub(super) fn clear_outside<V: Float>(grid: &Grid, numbers: &mut Buffer<V>) {
+    grid.outside(|piece| numbers[piece].fill(V::zero()));
+}
+
 /// Copies what lies outside the range.
 pub(super) fn copy_outside<V: Float>(grid: &Grid, from: &Buffer<V>, to: &mut Buffer<V>) {
     grid.outside(|piece| to[piece.clone()].copy_from_slice(&from[piece]));
