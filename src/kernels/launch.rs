@@ -420,7 +420,7 @@ impl<S: Taping, const R: usize> Target<'_, S, R> {
         if stay || Arc::get_mut(&mut self.view.values).is_none() {
             let mut apart = buffer::<S>(flow, grid.elements(), self.view.spare.take());
             let (old, new) = (&self.view.values, Arc::get_mut(&mut apart).expect("nobody else has a new buffer"));
-            grid.outside(|piece| new[piece.clone()].copy_from_slice(&old[piece]));
+            grid.copy_outside(old, new);
             self.apart = Some(apart);
         }
     }

@@ -222,6 +222,24 @@ impl Grid {
         }
     }
 
+    /// Copies what lies outside the range.
+    ///
+    /// # Panics
+    ///
+    /// When there are fewer elements than the views have.
+    pub fn copy_outside<V: Copy>(&self, from: &[V], to: &mut [V]) {
+        self.outside(|piece| match piece.len() {
+            // The ends of two rows: a call would take longer.
+            ..=8 => to[piece.clone()].iter_mut().zip(&from[piece]).for_each(|(to, from)| *to = *from),
+            _ => to[piece.clone()].copy_from_slice(&from[piece]),
+        });
+    }
+
+    /// Writes this number to all that lies outside the range.
+    pub(super) fn fill_outside<V: Copy>(&self, to: &mut [V], number: V) {
+        self.outside(|piece| to[piece].iter_mut().for_each(|to| *to = number));
+    }
+
     /// Calls `f` with each piece of consecutive elements that lies in the range.
     pub fn inside(&self, mut f: impl FnMut(Range<usize>)) {
         if self.range.is_empty() {

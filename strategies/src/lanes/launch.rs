@@ -8,7 +8,7 @@ use super::memory::Memory;
 use super::points::{constant_slope, tangent};
 use super::program::{OUTPUTS, Plan, Program};
 use super::reverse::{Gather, How, check_needs, reaches_all};
-use super::shadow::{Shadow, Shadows, clear_outside, copy_outside};
+use super::shadow::{Shadow, Shadows};
 use crate::{Float, SweepError};
 use core::ptr;
 use smallvec::SmallVec;
@@ -265,8 +265,8 @@ impl<V: Float> Launch<V> for Recorded<V> {
         // Results are in the order of the operands, as expressions are.
         for (result, a) in results.iter_mut().zip(self.plan().written) {
             match views[*a] {
-                Some(tangents) => copy_outside(&self.grid, tangents, result),
-                None => self.grid.outside(|piece| result[piece].fill(V::zero())),
+                Some(tangents) => self.grid.copy_outside(tangents, result),
+                None => self.grid.fill_outside(result, V::zero()),
             }
         }
         let sum = self.tangent_over(&self.grid, inputs, views, results);
@@ -374,11 +374,11 @@ impl<V: Float> Recorded<V> {
             }
             let mut buffer = shadows.any(length);
             match &mut seeds[k] {
-                Shadow::Unset => self.grid.outside(|piece| buffer[piece].fill(V::zero())),
-                Shadow::Uniform(seed) => self.grid.outside(|piece| buffer[piece].fill(*seed)),
+                Shadow::Unset => self.grid.fill_outside(&mut buffer, V::zero()),
+                Shadow::Uniform(seed) => self.grid.fill_outside(&mut buffer, *seed),
                 Shadow::Dense(seed) => {
-                    copy_outside(&self.grid, seed, &mut buffer);
-                    clear_outside(&self.grid, seed);
+                    self.grid.copy_outside(seed, &mut buffer);
+                    self.grid.fill_outside(seed, V::zero());
                 }
             }
             shadows.put(slot, Shadow::Dense(buffer));
@@ -402,7 +402,7 @@ impl<V: Float> Recorded<V> {
             match seed {
                 Shadow::Unset => {}
                 // What lies outside is passive.
-                Shadow::Dense(seed) if kept.before == 0 => clear_outside(&self.grid, seed),
+                Shadow::Dense(seed) if kept.before == 0 => self.grid.fill_outside(seed, V::zero()),
                 // It has been moved to the view's shadow.
                 Shadow::Dense(_) if kept.after == Some(kept.before) && Facts::has(plan.partials.views, *a) => {}
                 _ => return false,

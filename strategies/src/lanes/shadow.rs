@@ -1,7 +1,6 @@
 //! The adjoints, or tangents, of views: a shadow for each.
 
 use super::buffer::Buffer;
-use super::grid::Grid;
 use crate::Float;
 use std::borrow::Cow;
 
@@ -175,14 +174,4 @@ impl<V: Float> Shadows<V> {
             Shadow::Dense(buffer) => Cow::Borrowed(buffer),
         }
     }
-}
-
-/// Makes 0 what lies outside the range.
-pub(super) fn clear_outside<V: Float>(grid: &Grid, numbers: &mut Buffer<V>) {
-    grid.outside(|piece| numbers[piece].fill(V::zero()));
-}
-
-/// Copies what lies outside the range.
-pub(super) fn copy_outside<V: Float>(grid: &Grid, from: &Buffer<V>, to: &mut Buffer<V>) {
-    grid.outside(|piece| to[piece.clone()].copy_from_slice(&from[piece]));
 }
