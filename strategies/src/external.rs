@@ -331,6 +331,7 @@ pub(crate) struct Entry<V: 'static> {
 }
 
 /// What happened at a place.
+#[allow(clippy::large_enum_variant, reason = "a launch is written where it is kept, without memory of its own")]
 pub(crate) enum Deed<V: 'static> {
     /// An external function was called.
     Function(Box<dyn External<V>>),
@@ -465,10 +466,12 @@ pub(crate) struct Externals<V: 'static> {
 pub struct Arrays<V> {
     /// The slots of views that have been given out, counted from 1.
     slots: usize,
+    /// Those of views that are inputs, in order.
+    inputs: Vec<usize>,
     /// Made with the first buffer.
     pub(crate) pool: Option<Arc<Pool>>,
     /// The input views of a recording that keeps guards.
-    pub(crate) inputs: Vec<Input<V>>,
+    pub(crate) input_values: Vec<Input<V>>,
     /// Whether the recording has been replayed.
     pub(crate) replayed: bool,
 }
@@ -483,7 +486,7 @@ pub(crate) struct Input<V> {
 
 impl<V> Arrays<V> {
     const fn new() -> Self {
-        Self { slots: 0, pool: None, inputs: Vec::new(), replayed: false }
+        Self { slots: 0, inputs: Vec::new(), pool: None, input_values: Vec::new(), replayed: false }
     }
 }
 
@@ -497,6 +500,17 @@ impl<V: Float> Arrays<V> {
     /// The largest slot.
     pub(crate) const fn slots(&self) -> usize {
         self.slots
+    }
+
+    /// A slot for a view that is an input of the recording.
+    pub fn input_slot(&mut self) -> usize {
+        let slot = self.slot();
+        self.inputs.push(slot);
+        slot
+    }
+
+    pub(crate) fn is_input(&self, slot: usize) -> bool {
+        self.inputs.binary_search(&slot).is_ok()
     }
 
     /// A buffer with anything in it. The tape gets its memory back when it is dropped.
@@ -537,19 +551,20 @@ impl<V: Float> Externals<V> {
     pub(crate) fn clear(&mut self) {
         (self.arrays.slots, self.arrays.replayed) = (0, false);
         self.arrays.inputs.clear();
+        self.arrays.input_values.clear();
         self.truncate(0);
     }
 
     /// Forgets all but the first entries. Their buffers can be used again; slots are not, because inputs have some too.
     pub(crate) fn truncate(&mut self, entries: usize) {
-        self.arrays.inputs.retain(|input| input.entries <= entries);
+        self.arrays.input_values.retain(|input| input.entries <= entries);
         // Last, because destructors of users may panic.
         self.list.truncate(entries);
     }
 
     /// Keeps the values of a view that is an input.
     pub(crate) fn keep_input(&mut self, slot: usize, values: Arc<Buffer<V>>) {
-        self.arrays.inputs.push(Input { slot, values, entries: self.list.len() });
+        self.arrays.input_values.push(Input { slot, values, entries: self.list.len() });
     }
 
     /// Bytes of arrays that launches keep, and of all that are reserved for arrays.
@@ -558,7 +573,7 @@ impl<V: Float> Externals<V> {
         let (mut seen, mut used) = (HashSet::new(), 0);
         let mut each = |address: usize, bytes: usize| used += if seen.insert(address) { bytes } else { 0 };
         self.list.iter().filter_map(Entry::launch).for_each(|launch| launch.arrays(&mut each));
-        self.arrays.inputs.iter().for_each(|input| each(Arc::as_ptr(&input.values).addr(), input.values.bytes()));
+        self.arrays.input_values.iter().for_each(|input| each(Arc::as_ptr(&input.values).addr(), input.values.bytes()));
         MemoryUsage { used, reserved: used + self.arrays.pool.as_ref().map_or(0, |pool| pool.bytes()) }
     }
 

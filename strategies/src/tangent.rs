@@ -277,8 +277,9 @@ impl<const N: usize, V: Float, P: Policy> Taping for Tangent<N, V, P> {
     fn flow(arrays: &[&Dependence<V>], inputs: &[(V, &Directions<V, N>)]) -> Flow {
         let level = level_of_launch(arrays, inputs.iter().map(|(_, id)| *id));
         let array = |array: &&Dependence<V>| tangents_at(array, level).is_some();
-        let variable =
-            |(_, id): &(V, &Directions<V, N>)| id.level == level && id.derivatives.iter().any(|slope| *slope != V::zero());
+        let variable = |(_, id): &(V, &Directions<V, N>)| {
+            id.level == level && id.derivatives.iter().any(|slope| *slope != V::zero())
+        };
         let moves = level != PASSIVE && (arrays.iter().any(array) || inputs.iter().any(variable));
         if moves { Flow::Carried } else { Flow::Nowhere }
     }

@@ -56,7 +56,7 @@ impl<S: Replay> OwnedTape<S> {
         });
         if outcome.is_ok() {
             externals.accept(kept);
-            places.into_iter().zip(views).for_each(|(k, (_, values))| externals.arrays.inputs[k].values = values);
+            places.into_iter().zip(views).for_each(|(k, (_, values))| externals.arrays.input_values[k].values = values);
         }
         outcome
     }
@@ -71,8 +71,12 @@ impl<S: Replay> OwnedTape<S> {
         if !externals.arrays.replayed {
             return Ok(None);
         }
-        let mut values =
-            externals.arrays.inputs.iter().find(|input| input.slot == slot).map(|input| Arc::clone(&input.values));
+        let mut values = externals
+            .arrays
+            .input_values
+            .iter()
+            .find(|input| input.slot == slot)
+            .map(|input| Arc::clone(&input.values));
         let uses = externals.check(self.header().unguarded.get())?;
         let written = |entry: &Entry<S::Value>| slots(entry).any(|view| view.after == Some(slot));
         if let Some(last) = externals.list.iter().rposition(written) {
@@ -153,7 +157,7 @@ impl<V: Float> Externals<V> {
         let mut known = vec![false; self.arrays.slots() + 1];
         let mut last = vec![None; known.len()];
         known[0] = true;
-        self.arrays.inputs.iter().for_each(|input| known[input.slot] = true);
+        self.arrays.input_values.iter().for_each(|input| known[input.slot] = true);
         for (k, entry) in self.list.iter().enumerate() {
             let Some(launch) = entry.launch() else { continue };
             if unguarded {
@@ -174,18 +178,18 @@ impl<V: Float> Externals<V> {
     /// The input views at the beginning of the recording.
     fn versions(&self) -> Versions<V> {
         let mut versions = Versions::new(self.arrays.pool.clone().unwrap_or_default());
-        self.arrays.inputs.iter().for_each(|input| versions.put(input.slot, Arc::clone(&input.values)));
+        self.arrays.input_values.iter().for_each(|input| versions.put(input.slot, Arc::clone(&input.values)));
         versions
     }
 
     /// Which inputs these are.
     fn places_of(&self, views: &[NewView<V>]) -> Result<Vec<usize>, SweepError> {
         let place = |(slot, values): &NewView<V>| {
-            let found = self.arrays.inputs.iter().position(|input| input.slot == *slot);
+            let found = self.arrays.input_values.iter().position(|input| input.slot == *slot);
             let what = "a view is no input of a recording that keeps what replays need: a replay cannot give it values (call \
                         `set_guards(true)` before it is recorded)";
             let found = found.ok_or_else(|| SweepError::Unsupported { what: what.into() })?;
-            let (expected, found_length) = (self.arrays.inputs[found].values.len(), values.len());
+            let (expected, found_length) = (self.arrays.input_values[found].values.len(), values.len());
             assert!(expected == found_length, "a view of {expected} elements is given {found_length}");
             Ok(found)
         };

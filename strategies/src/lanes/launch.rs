@@ -85,6 +85,7 @@ pub trait Launch<V>: Send + Sync + 'static {
 }
 
 /// A launch as a recording keeps it.
+#[allow(clippy::large_enum_variant, reason = "a launch is written where it is kept, without memory of its own")]
 pub enum Launched<V: 'static> {
     /// Of a kernel, in the recording's own list.
     Kernel(Recorded<V>),
@@ -95,7 +96,7 @@ pub enum Launched<V: 'static> {
 impl<V: Float> Default for Launched<V> {
     /// A launch that is still to be written.
     fn default() -> Self {
-        Self::Kernel(Recorded { kernel: Kernel::default(), grid: Grid::default(), operands: SmallVec::new() })
+        Self::Kernel(Recorded::default())
     }
 }
 
@@ -109,19 +110,6 @@ impl<V: Float> Launched<V> {
         match self {
             Self::Kernel(launch) => launch,
             Self::Other(_) => unreachable!("it has just been made one"),
-        }
-    }
-
-    /// The launch of a kernel, by value.
-    ///
-    /// # Panics
-    ///
-    /// When it is of anything else.
-    #[must_use]
-    pub fn into_kernel(self) -> Recorded<V> {
-        match self {
-            Self::Kernel(launch) => launch,
-            Self::Other(_) => panic!("it is no launch of a kernel"),
         }
     }
 
@@ -239,6 +227,13 @@ pub struct Recorded<V: 'static> {
     pub(super) operands: SmallVec<[Kept<V>; 2]>,
 }
 
+impl<V> Default for Recorded<V> {
+    /// A launch that is still to be set.
+    fn default() -> Self {
+        Self { kernel: Kernel::default(), grid: Grid::default(), operands: SmallVec::new() }
+    }
+}
+
 impl<V: Float> Recorded<V> {
     /// Makes it the launch of this program with these operands.
     #[inline(always)]
@@ -287,36 +282,9 @@ impl<V: Float> Recorded<V> {
 impl<V: Float> Launch<V> for Recorded<V> {
     fn reverse(&self, outputs: &[V], inputs: &mut [V], shadows: &mut Shadows<V>) -> Result<(), SweepError> {
         let mut seeds = [const { Shadow::Unset }; OUTPUTS];
-        if !self.take_seeds(&mut seeds, outputs, shadows) {
-            return Ok(());
+        if self.take_seeds(&mut seeds, outputs, shadows) {
+            self.reverse_from(seeds, inputs, shadows);
         }
-        if let ([operand], Shadow::Uniform(seed)) = (&*self.operands, &seeds[0])
-            && !self.plan().writes
-            && self.grid.is_all()
-            && let Some(slope) = constant_slope(&self.kernel, *seed)
-        {
-            shadows.add_everywhere(operand.before, slope);
-            return Ok(());
-        }
-        let mut gather = Gather::new(&self.kernel, &self.grid);
-        for (a, kept) in self.operands.iter().enumerate() {
-            gather.read(a, kept);
-            if kept.before != 0 && Facts::has(self.plan().partials.views, a) {
-                let how = self.prepare(a, &mut seeds, shadows);
-                gather.add_to(a, how, shadows.make_dense(kept.before, self.grid.elements()));
-            }
-        }
-        for (k, seed) in seeds.iter().enumerate().take(self.plan().expressions) {
-            gather.seed(k, seed);
-        }
-        // SAFETY: the shadows and the seeds stay as they are meanwhile, and the values are shared.
-        let numbers = unsafe { gather.run(&self.grid) };
-        for (kept, number) in self.operands.iter().zip(numbers) {
-            if let Some((_, input)) = kept.number {
-                inputs[input] += number;
-            }
-        }
-        self.finish(seeds, shadows);
         Ok(())
     }
 
@@ -332,17 +300,6 @@ impl<V: Float> Launch<V> for Recorded<V> {
         views: &[Option<&Buffer<V>>],
         results: &mut [Buffer<V>],
     ) -> Result<(), SweepError> {
-        let (mut memory, mut tangents) = (Memory::new(&self.grid), Memory::new(&self.grid));
-        let fits = |buffer: &Buffer<V>| assert_eq!(buffer.len(), self.grid.elements(), "a tangent for each element");
-        for (a, kept) in self.operands.iter().enumerate() {
-            views[a].into_iter().for_each(fits);
-            memory.values[a] = kept.values.as_deref().map_or(ptr::null(), Buffer::start);
-            memory.new[a] = kept.new.as_deref().map_or(ptr::null_mut(), |new| new.start().cast_mut());
-            memory.numbers[a] = kept.number.map_or_else(V::zero, |(number, _)| number);
-            tangents.values[a] = views[a].map_or(ptr::null(), Buffer::start);
-            tangents.numbers[a] = kept.number.map_or_else(V::zero, |(_, input)| inputs[input]);
-        }
-        check_needs(self.plan(), &memory);
         // Results are in the order of the operands, as expressions are.
         for (result, a) in results.iter_mut().zip(self.plan().written) {
             match views[*a] {
@@ -350,7 +307,7 @@ impl<V: Float> Launch<V> for Recorded<V> {
                 None => self.grid.outside(|piece| result[piece].fill(V::zero())),
             }
         }
-        let sum = tangent(&self.kernel, &self.grid, &memory, &tangents, results);
+        let sum = self.tangent_over(&self.grid, inputs, views, results);
         if !self.plan().writes {
             outputs[0] += sum;
         }
@@ -377,8 +334,7 @@ impl<V: Float> Launch<V> for Recorded<V> {
     fn bytes(&self) -> usize {
         let spilled = if self.operands.spilled() { self.operands.len() * size_of::<Kept<V>>() } else { 0 };
         let constants = &self.kernel.constants;
-        let spilled = spilled + if constants.spilled() { constants.capacity() * size_of::<V>() } else { 0 };
-        spilled
+        spilled + if constants.spilled() { constants.capacity() * size_of::<V>() } else { 0 }
     }
 
     fn inspect(&self) -> Inspection {
@@ -393,6 +349,61 @@ impl<V: Float> Launch<V> for Recorded<V> {
             reverse_kernels: gathers.max(usize::from(slopes > 0)),
             atomic_updates: 0,
         }
+    }
+}
+
+impl<V: Float> Recorded<V> {
+    /// Tangents of what is written at some points of the grid to the results, or their sum.
+    pub(super) fn tangent_over(
+        &self,
+        grid: &Grid,
+        inputs: &[V],
+        views: &[Option<&Buffer<V>>],
+        results: &mut [Buffer<V>],
+    ) -> V {
+        let (mut memory, mut tangents) = (Memory::new(grid), Memory::new(grid));
+        let fits = |buffer: &Buffer<V>| assert_eq!(buffer.len(), grid.elements(), "a number for each element");
+        for (a, kept) in self.operands.iter().enumerate() {
+            views[a].into_iter().for_each(fits);
+            kept.values.iter().chain(&kept.new).for_each(|kept| fits(kept));
+            memory.values[a] = kept.values.as_deref().map_or(ptr::null(), Buffer::start);
+            memory.new[a] = kept.new.as_deref().map_or(ptr::null_mut(), |new| new.start().cast_mut());
+            memory.numbers[a] = kept.number.map_or_else(V::zero, |(number, _)| number);
+            tangents.values[a] = views[a].map_or(ptr::null(), Buffer::start);
+            tangents.numbers[a] = kept.number.map_or_else(V::zero, |(_, input)| inputs[input]);
+        }
+        check_needs(self.plan(), &memory);
+        tangent(&self.kernel, grid, &memory, &tangents, results)
+    }
+
+    /// Moves these adjoints of what was written to what was read.
+    pub(super) fn reverse_from(&self, mut seeds: [Shadow<V>; OUTPUTS], inputs: &mut [V], shadows: &mut Shadows<V>) {
+        if let ([operand], Shadow::Uniform(seed)) = (&*self.operands, &seeds[0])
+            && !self.plan().writes
+            && self.grid.is_all()
+            && let Some(slope) = constant_slope(&self.kernel, *seed)
+        {
+            return shadows.add_everywhere(operand.before, slope);
+        }
+        let mut gather = Gather::new(&self.kernel, &self.grid);
+        for (a, kept) in self.operands.iter().enumerate() {
+            gather.read(a, kept);
+            if kept.before != 0 && Facts::has(self.plan().partials.views, a) {
+                let how = self.prepare(a, &mut seeds, shadows);
+                gather.add_to(a, how, shadows.make_dense(kept.before, self.grid.elements()));
+            }
+        }
+        for (k, seed) in seeds.iter().enumerate().take(self.plan().expressions) {
+            gather.seed(k, seed);
+        }
+        // SAFETY: the shadows and the seeds stay as they are meanwhile, and the values are shared.
+        let numbers = unsafe { gather.run(&self.grid) };
+        for (kept, number) in self.operands.iter().zip(numbers) {
+            if let Some((_, input)) = kept.number {
+                inputs[input] += number;
+            }
+        }
+        self.finish(seeds, shadows);
     }
 }
 
@@ -432,8 +443,12 @@ impl<V: Float> Recorded<V> {
     /// Puts back what is left of the seeds: adjoints outside the range.
     fn finish(&self, seeds: [Shadow<V>; OUTPUTS], shadows: &mut Shadows<V>) {
         let length = self.grid.elements();
-        for (seed, a) in seeds.into_iter().zip(self.plan().written) {
-            let (a, kept) = (*a, &self.operands[*a]);
+        for (k, seed) in seeds.into_iter().enumerate() {
+            let Some(a) = self.plan().written.get(k).copied() else {
+                shadows.recycle(seed);
+                continue;
+            };
+            let kept = &self.operands[a];
             let forked = kept.after != Some(kept.before);
             if kept.before == 0 || self.grid.is_all() || !forked && Facts::has(self.plan().partials.views, a) {
                 // What lies outside the range is passive, or there is nothing, or it has been copied.

@@ -3,8 +3,10 @@
 use super::buffer::{Buffer, Pool};
 use super::forward::{Operand, memory};
 use super::grid::Grid;
+use super::kernel::Kernel;
 use super::keys::Facts;
 use super::launch::{Inspection, Kept, Launch, Recorded, Used};
+use super::memory::Memory;
 use super::program::OUTPUTS;
 use super::shadow::{Shadows, copy_outside};
 use crate::{Float, SweepError};
@@ -159,6 +161,36 @@ impl<V: Float> Recorded<V> {
         Ok(Replayed { operands: self.kept_again(inputs, present, new.into_iter()), ..Replayed::default() })
     }
 
+    /// Gives `compute` the operands of a reduction in memory, checked for all of this grid. Returns what is kept of them.
+    ///
+    /// # Errors
+    ///
+    /// [`SweepError::Unsupported`] when passive operands have not been kept.
+    pub(super) fn compute_reduction(
+        &self,
+        grid: &Grid,
+        inputs: &[V],
+        versions: &Versions<V>,
+        compute: impl FnOnce(&Kernel<V>, &Memory<V>),
+    ) -> Result<Replayed<V>, SweepError> {
+        self.has_all_operands()?;
+        let present = self.present(versions);
+        let operands = self.operands.iter().zip(&present).map(|(kept, old)| match (kept.number, old) {
+            (Some((_, input)), _) => Operand::Number(inputs[input]),
+            (None, old) => Operand::Read(old.as_ref().expect("the values of a view that is read are there")),
+        });
+        let (memory, _) = memory(self.plan(), grid, operands);
+        compute(&self.kernel, &memory);
+        let nothing_new = core::iter::repeat_with(|| None);
+        Ok(Replayed { operands: self.kept_again(inputs, present, nothing_new), ..Replayed::default() })
+    }
+
+    /// Whether each operand is known, for a launch that writes none of them.
+    fn has_all_operands(&self) -> Result<(), SweepError> {
+        let is_there = |kept: &Kept<V>| kept.number.is_some() || kept.before != 0 || kept.values.is_some();
+        if self.operands.iter().all(is_there) { Ok(()) } else { Err(not_kept()) }
+    }
+
     /// What is kept of the operands when they have these values.
     fn kept_again(
         &self,
@@ -214,25 +246,18 @@ impl<V: Float> Launch<V> for Extremum<V> {
     }
 
     fn can_be_replayed(&self) -> Result<(), SweepError> {
-        let is_there = |kept: &Kept<V>| kept.number.is_some() || kept.before != 0 || kept.values.is_some();
-        if self.launch.operands.iter().all(is_there) { Ok(()) } else { Err(not_kept()) }
+        self.launch.has_all_operands()
     }
 
     fn replay(&self, inputs: &[V], outputs: &mut [V], versions: &mut Versions<V>) -> Result<Replayed<V>, SweepError> {
-        self.can_be_replayed()?;
-        let present = self.launch.present(versions);
-        let operands = self.launch.operands.iter().zip(&present).map(|(kept, old)| match (kept.number, old) {
-            (Some((_, input)), _) => Operand::Number(inputs[input]),
-            (None, old) => Operand::Read(old.as_ref().expect("the values of a view that is read are there")),
-        });
-        let (memory, _) = memory(self.launch.plan(), &self.range, operands);
-        // SAFETY: they have just been checked, and `present` holds them.
-        let found = unsafe { self.launch.kernel.find(&self.range, &memory, self.largest) };
+        let mut found = None;
+        let kept = self.launch.compute_reduction(&self.range, inputs, versions, |kernel, memory| {
+            // SAFETY: the operands have been checked for this range, and are there as long as this runs.
+            found = unsafe { kernel.find(&self.range, memory, self.largest) };
+        })?;
         let (value, element) = found.expect("a maximum or minimum is taken over one point at least");
         outputs[0] = value;
-        let nothing_new = core::iter::repeat_with(|| None);
-        let operands = self.launch.kept_again(inputs, present, nothing_new);
-        Ok(Replayed { operands, found: Some(self.range.at(element)), ..Replayed::default() })
+        Ok(Replayed { found: Some(self.range.at(element)), ..kept })
     }
 
     fn accept(&mut self, replayed: Replayed<V>) {

@@ -3,7 +3,7 @@
 use super::{at_every_level, bits, numbers};
 use tapewright::kernels::{
     Indices, View, deep_copy, fill, gather, norm_squared, parallel_fold, parallel_for, parallel_max, parallel_min,
-    parallel_scan, parallel_sum, scatter, scatter_add,
+    parallel_row_sums, parallel_scan, parallel_sum, scatter, scatter_add,
 };
 use tapewright::prelude::*;
 use tapewright::{Error, SweepError, closure_stage, pause};
@@ -244,6 +244,27 @@ fn folds_and_scans() {
         let mut largest = parallel_scan(&running, |a, b| a.max(b));
         parallel_for(1..4, (&mut largest, &k[1]), |(l, k)| (l.at::<0>() * k,));
         (vec![product, sum, norm_squared(&largest), norm_squared(&sums)], vec![running, sums, largest])
+    });
+}
+
+#[test]
+fn sums_of_rows() {
+    agrees(|k, x| {
+        let n = x[0].len();
+        let mut square = View::new([3, n], &numbers(3 * n, 2));
+        for i in 0..2 {
+            square.set([i..i + 1, 0..n], &x[i].reshape([1, n]));
+        }
+        let table = View::new([3, n], &numbers(3 * n, 5));
+        let range = [0..3, 1..4];
+        let mut sums: View<S, 1> = parallel_row_sums(range.clone(), (&square, &table, &k[0]), |(s, t, k)| {
+            s.at::<0, 0>() * s.or_zero::<-1, 1>() * k + t.at::<0, 0>()
+        });
+        parallel_for(0..2, &mut sums, |s| (s.at::<0>().exp(),));
+        let counts: View<S, 1> = parallel_row_sums(square.all(), &square, |s| s.at::<0, 0>().lt(0.1).select(1.0, 0.0));
+        let largest = parallel_max(counts.all(), (&counts, &sums), |(c, s)| c.at::<0>() + 0.0 * s.at::<0>());
+        let weighted = parallel_sum(sums.all(), (&sums, &counts), |(s, c)| s.at::<0>() * c.at::<0>());
+        (vec![weighted, largest], vec![sums])
     });
 }
 
