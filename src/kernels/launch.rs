@@ -199,8 +199,6 @@ struct Start<'s, 'a, S: Taping, const R: usize> {
     replays: bool,
     /// The views among the operands that are passive, if replays are to be possible: they must be kept for these.
     passive: u8,
-    /// The range of a reduction that looks for an extremum, and whether that is the largest value, if replays are to be possible.
-    chosen: Option<(Grid, bool)>,
 }
 
 /// What a variable is as an array: none.
@@ -267,7 +265,7 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
         let grid = Grid::new(&shape, &range.0);
         let grid = grid.unwrap_or_else(|bad| panic!("this launch cannot run: {bad}"));
         let (flow, inputs) = (Flow::Nowhere, SmallVec::new());
-        let mut start = Self { grid, slots, inputs, flow, replays: false, passive: 0, chosen: None };
+        let mut start = Self { grid, slots, inputs, flow, replays: false, passive: 0 };
         for slot in &*start.slots {
             if let Slot::Number(variable) = slot {
                 start.inputs.push((variable.value(), variable.id()));
@@ -289,6 +287,7 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
     }
 
     /// The views whose values from before the launch are kept.
+    #[inline(always)]
     fn kept<P: Program>(&self) -> u8 {
         P::PLAN.kept.views | if self.passive == 0 { 0 } else { self.passive & !self.replaced(P::PLAN) }
     }
@@ -330,13 +329,7 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
         outputs: &[S::Value],
         each: &mut dyn FnMut(S::Value, S::Id),
     ) -> Vec<Dependence<S::Value>> {
-        let write = &mut |launched: &mut Launched<_>| {
-            self.keep(program, launched);
-            if let Some((range, largest)) = self.chosen {
-                let launch = core::mem::take(launched.kernel());
-                *launched = Launched::Other(Box::new(Extremum::new(launch, range, largest)));
-            }
-        };
+        let write = &mut |launched: &mut Launched<_>| self.keep(program, launched);
         let dependences = &self.dependences()[..self.slots.len()];
         note_written::<S>(self.flow, write, dependences, &self.inputs, outputs, each)
     }
@@ -386,9 +379,20 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
     fn select<P: Program>(mut self, program: P, largest: bool) -> Real<S> {
         let found = extremum(&program, &self.grid, self.operands(), largest);
         let (value, element) = found.expect("a maximum or minimum is taken over one point at least");
-        self.chosen = self.replays.then_some((self.grid, largest));
+        let range = self.grid;
         self.grid = self.grid.at(element);
-        self.reduce(&program, value)
+        if !self.replays {
+            return self.reduce(&program, value);
+        }
+        let write = &mut |launched: &mut Launched<_>| {
+            self.keep(&program, launched);
+            let launch = core::mem::take(launched.kernel());
+            *launched = Launched::Other(Box::new(Extremum::new(launch, range, largest)));
+        };
+        let (mut result, dependences) = (Real::undefined(), &self.dependences()[..self.slots.len()]);
+        let each = &mut |value, id| result = Real::from_parts(value, id);
+        note_written::<S>(self.flow, write, dependences, &self.inputs, &[value], each);
+        result
     }
 
     /// Runs a program that writes, and records it.
@@ -486,6 +490,7 @@ impl<S: Taping, const R: usize> Target<'_, S, R> {
 
 impl<S: Taping, const R: usize> Slot<'_, S, R> {
     /// What a recording keeps of operand `k`, its values if the bit for it is set. `inputs` counts the variables among the operands.
+    #[inline(always)]
     fn kept(&self, plan: &Plan, (k, keep): (usize, u8), inputs: &mut usize) -> Kept<S::Value> {
         let mut kept = Kept { before: 0, after: None, values: None, new: None, number: None };
         if let Slot::Number(variable) = self {
