@@ -574,7 +574,9 @@ impl<V: Float> Externals<V> {
         let mut each = |address: usize, bytes: usize| used += if seen.insert(address) { bytes } else { 0 };
         self.list.iter().filter_map(Entry::launch).for_each(|launch| launch.arrays(&mut each));
         self.arrays.input_values.iter().for_each(|input| each(Arc::as_ptr(&input.values).addr(), input.values.bytes()));
-        MemoryUsage { used, reserved: used + self.arrays.pool.as_ref().map_or(0, |pool| pool.bytes()) }
+        let inputs = MemoryUsage::of_vec(&self.arrays.inputs).reserved;
+        let lists = inputs + MemoryUsage::of_vec(&self.arrays.input_values).reserved;
+        MemoryUsage { used, reserved: used + lists + self.arrays.pool.as_ref().map_or(0, |pool| pool.bytes()) }
     }
 
     /// Bytes of the functions, and of the companions.

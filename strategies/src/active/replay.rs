@@ -3,7 +3,7 @@
 use super::Recorder;
 use super::owned::OwnedTape;
 use crate::external::{Deed, Entry, Externals};
-use crate::lanes::{Buffer, Replayed, Used, Versions, not_kept};
+use crate::lanes::{Buffer, Launch, Replayed, Used, Versions, not_kept};
 use crate::scratch::Scratch;
 use crate::{Float, Replay, SweepError};
 use std::sync::Arc;
@@ -137,7 +137,7 @@ fn compute<S: Replay>(
 
 /// The views of an entry.
 fn slots<V: Float>(entry: &Entry<V>) -> impl Iterator<Item = Used> + '_ {
-    entry.launch().into_iter().flat_map(|launch| launch.views())
+    entry.launch().into_iter().flat_map(Launch::views)
 }
 
 /// The last entry that uses each view, by slot.

@@ -40,12 +40,14 @@ type SinglesOf<V> = unsafe fn(&Gather<'_, V>, [isize; 3], Range<isize>);
 type NumbersOf<V> = unsafe fn(&Gather<'_, V>) -> [V; OPERANDS];
 type Linear<V> = fn(&[V], V) -> [V; LEAVES];
 
+type FindIn<V> = unsafe fn(&Kernel<V>, &Grid, &Memory<V>, bool) -> Option<(V, usize)>;
+
 /// The loops of launches.
 #[derive(Clone, Copy, Debug)]
 enum Recompute<V: 'static> {
     Values(unsafe fn(&Kernel<V>, &Grid, &Memory<V>, bool)),
     Sum(unsafe fn(&Kernel<V>, &Grid, &Memory<V>) -> V),
-    Extremum(unsafe fn(&Kernel<V>, &Grid, &Memory<V>, bool) -> Option<(V, usize)>),
+    Extremum(FindIn<V>),
     Nothing,
 }
 

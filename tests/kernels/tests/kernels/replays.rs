@@ -208,7 +208,7 @@ fn passive_views_captured_numbers_and_passive_scalars() {
 fn transfers() {
     agrees(|k, x| {
         let n = x[0].len();
-        let mixed = [k[0].clone(), Real::constant(0.5), k[1].clone(), (&k[2] * &k[0]).eval()];
+        let mixed = [k[0], Real::constant(0.5), k[1], (k[2] * k[0]).eval()];
         let mut four = View::of_variables([4], &mixed);
         parallel_for(four.all(), (&mut four, &k[2]), |(f, k)| (f.at::<0>() * k,));
         x[0].set(0..2, &four.slice(1..3));
@@ -228,7 +228,7 @@ fn transfers() {
         let mut full = View::zeros([2]);
         fill(&k[1], &mut full);
         let mut outputs = copy.to_variables();
-        outputs.push((&outputs[0] * &x[0].variable([1])).eval());
+        outputs.push((outputs[0] * x[0].variable([1])).eval());
         outputs.extend([norm_squared(&row), norm_squared(&column), norm_squared(&full), norm_squared(&picked)]);
         (outputs, vec![four, constants, picked, sums, copy, full, row, column])
     });
@@ -279,7 +279,7 @@ fn choices_in_kernels_need_no_guards() {
         // Neither the count nor the constant reduction has a derivative, but they are other numbers elsewhere.
         let count = parallel_sum(x[0].all(), (&x[0], &k[1]), |(x, k)| x.at::<0>().lt(k).select(1.0, 0.0));
         let largest = parallel_max(x[1].all(), &x[1], |x| x.at::<0>().lt(0.0).select(-1.0, 2.0));
-        let used = (&count * &largest * &k[2] + norm_squared(&x[0])).eval();
+        let used = (count * largest * k[2] + norm_squared(&x[0])).eval();
         (vec![used, count, largest], vec![])
     });
 }
@@ -316,7 +316,7 @@ fn with_a_branch(k: &[Real<S>], x: &mut Views) -> Results {
     parallel_for(x[0].all(), (&mut x[0], &k[0]), |(x, k)| (x.at::<0>().square() * k,));
     let (sum, largest) = (norm_squared(&x[0]), parallel_max(x[0].all(), &x[0], |x| x.at::<0>()));
     let running = parallel_scan(&x[0], |a, b| a * b + 1.0);
-    let factor = if k[1] > 0.0 { (&sum * &k[1]).eval() } else { (&sum - &k[1]).eval() };
+    let factor = if k[1] > 0.0 { (sum * k[1]).eval() } else { (sum - k[1]).eval() };
     parallel_for(x[1].all(), (&mut x[1], &factor, &running), |(x, f, r)| (x.at::<0>() * f * r.at::<0>(),));
     (vec![norm_squared(&x[1]), largest, sum], vec![running])
 }
@@ -413,7 +413,7 @@ fn stages_over_views_are_refused_before_anything_changes() {
     start.variables[1] = 0.5;
     let mut recording = made(true, &start, |k, x| {
         let first = norm_squared(&x[0]);
-        let state = (k[0].clone(), x[0].clone());
+        let state = (k[0], x[0].clone());
         let staged = closure_stage(
             |(k, x): &(Real<S>, View<S, 1>)| {
                 let mut y = x.clone();
@@ -519,7 +519,7 @@ fn operation(code: [usize; 5], clones: bool, views: &mut Vec<View<S, 1>>, variab
     if a == b {
         return;
     }
-    let (k, n) = (variables[k].clone(), views[a].len());
+    let (k, n) = (variables[k], views[a].len());
     let (from, to) = (from % n, (from % n + 1 + b).min(n));
     let mut other = core::mem::replace(&mut views[b], View::zeros([n]));
     let range = from..to;
@@ -539,7 +539,7 @@ fn operation(code: [usize; 5], clones: bool, views: &mut Vec<View<S, 1>>, variab
         9 => views.push(parallel_scan(&views[a], |a, b| 0.5 * a + 0.5 * b.cos())),
         10 => views[a].set(range.clone(), &other.slice(range)),
         11 => scatter_add(&other.slice(0..2), &Indices::new(&[from, n - 1]), &mut views[a]),
-        12 => variables.push((&k * views[a].variable([from])).eval()),
+        12 => variables.push((k * views[a].variable([from])).eval()),
         13 => deep_copy(&other, &mut views[a]),
         _ => {}
     }
