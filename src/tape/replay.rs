@@ -134,7 +134,8 @@ impl<S: Replay> Tape<S> {
     ///
     /// # Errors
     ///
-    /// [`Error::ForeignVariable`] when the view belongs to another recording.
+    /// [`Error::ForeignVariable`] when the view belongs to another recording. [`Error::Sweep`] with [`SweepError::Unsupported`] when the
+    /// recording was resumed since then, with launches that cannot be replayed.
     pub fn values_of_view<'v, const R: usize>(&self, view: &'v View<S, R>) -> Result<Cow<'v, [S::Value]>, Error> {
         let found = match view_slot(&self.owned, &self.parts, view)? {
             0 => None,
