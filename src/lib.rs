@@ -75,7 +75,9 @@ pub use forward::{derivative, jacobian_forward, jvp, jvps, value_and_derivative}
 pub use math::{Binary, Unary, binary, smooth_max, smooth_min, unary};
 pub use nary::{dot, linear_combination, logsumexp, nary, sum};
 pub use preaccumulate::{preaccumulate, preaccumulate_by_reverse};
-pub use tape::{AdjointVector, Adjoints, ArrayAdjoints, LaneAdjoints, LaneVector, Position, Recording, Scope, Tape};
+pub use tape::{
+    AdjointVector, Adjoints, ArrayAdjoints, LaneAdjoints, LaneVector, NewInputs, Position, Recording, Scope, Tape,
+};
 pub use tapewright_strategies as strategies;
 pub use tapewright_strategies::active::pause;
 pub use tapewright_strategies::{

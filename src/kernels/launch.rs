@@ -7,8 +7,8 @@ use crate::expr::Real;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use tapewright_strategies::lanes::{
-    Assign, Buffer, Element, Facts, Grid, Kept, Launch, Launched, Node, Number, OPERANDS, Operand, Plan, Program,
-    Reduce, RowSums, Written, extremum, row_sums, run, sum,
+    Assign, Buffer, Element, Extreme, Extremum, Facts, Grid, Kept, Launch, Launched, Node, Number, OPERANDS, Operand,
+    Plan, Program, Reduce, RowSums, Written, extremum, row_sums, run, sum,
 };
 use tapewright_strategies::{Dependence, Flow, Taping};
 
@@ -124,7 +124,7 @@ pub fn parallel_max<S: Taping, const R: usize, O: Operands<S, R>, A: Node>(
     operands: O,
     kernel: impl FnOnce(O::Tokens) -> Term<A>,
 ) -> Real<S> {
-    let program = Reduce(kernel(O::tokens()).0);
+    let program = Extreme(kernel(O::tokens()).0);
     Start::new(&range.into(), operands.slots().as_mut()).select(program, true)
 }
 
@@ -139,7 +139,7 @@ pub fn parallel_min<S: Taping, const R: usize, O: Operands<S, R>, A: Node>(
     operands: O,
     kernel: impl FnOnce(O::Tokens) -> Term<A>,
 ) -> Real<S> {
-    let program = Reduce(kernel(O::tokens()).0);
+    let program = Extreme(kernel(O::tokens()).0);
     Start::new(&range.into(), operands.slots().as_mut()).select(program, false)
 }
 
@@ -195,6 +195,10 @@ struct Start<'s, 'a, S: Taping, const R: usize> {
     /// The variables among the operands.
     inputs: SmallVec<[(S::Value, &'a S::Id); OPERANDS]>,
     flow: Flow,
+    /// Whether replays are to be possible.
+    replays: bool,
+    /// The views among the operands that are passive, if replays are to be possible: they must be kept for these.
+    passive: u8,
 }
 
 /// What a variable is as an array: none.
@@ -260,14 +264,39 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
         let shape = shape.expect("a launch has a view among its operands");
         let grid = Grid::new(&shape, &range.0);
         let grid = grid.unwrap_or_else(|bad| panic!("this launch cannot run: {bad}"));
-        let mut start = Self { grid, slots, inputs: SmallVec::new(), flow: Flow::Nowhere };
+        let (flow, inputs) = (Flow::Nowhere, SmallVec::new());
+        let mut start = Self { grid, slots, inputs, flow, replays: false, passive: 0 };
         for slot in &*start.slots {
             if let Slot::Number(variable) = slot {
                 start.inputs.push((variable.value(), variable.id()));
             }
         }
         start.flow = S::flow(&start.dependences()[..start.slots.len()], &start.inputs);
+        if start.flow.is_kept_for_replays() {
+            start.prepare_replays();
+        }
         start
+    }
+
+    #[cold]
+    fn prepare_replays(&mut self) {
+        self.replays = true;
+        let is_passive = |slot: &Slot<'a, S, R>| slot.view().is_some_and(|view| !view.is_active());
+        let places = self.slots.iter().enumerate().filter(|(_, slot)| is_passive(slot));
+        self.passive = places.fold(0, |all, (k, _)| all | 1 << k);
+    }
+
+    /// The views whose values from before the launch are kept.
+    #[inline(always)]
+    fn kept<P: Program>(&self) -> u8 {
+        P::PLAN.kept.views | if self.passive == 0 { 0 } else { self.passive & !self.replaced(P::PLAN) }
+    }
+
+    /// The views that are written everywhere, and not read.
+    #[cold]
+    fn replaced(&self, plan: &Plan) -> u8 {
+        let written = plan.written.iter().filter(|_| self.grid.is_all()).fold(0, |all, k| all | 1 << k);
+        written & !plan.leaves.views
     }
 
     /// What the operands depend on; variables depend on nothing that arrays know.
@@ -308,14 +337,16 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
     /// Writes what a recording keeps of the launch.
     fn keep<P: Program>(&self, program: &P, launched: &mut Launched<S::Value>) {
         let mut inputs = 0;
-        let kept = self.slots.iter().enumerate().map(|(k, slot)| slot.kept(P::PLAN, k, &mut inputs));
+        let keep = self.kept::<P>();
+        let kept = self.slots.iter().enumerate().map(|(k, slot)| slot.kept(P::PLAN, (k, keep), &mut inputs));
         launched.kernel().set(program, &self.grid, kept);
     }
 
     /// Records a reduction with this value.
     #[track_caller]
     fn reduce<P: Program>(&self, program: &P, value: S::Value) -> Real<S> {
-        if self.is_passive() || P::PLAN.is_constant() {
+        // At other inputs a replay finds another constant.
+        if self.is_passive() || P::PLAN.is_constant() && !self.replays {
             return Real::constant(value);
         }
         let mut result = Real::undefined();
@@ -327,7 +358,8 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
     #[track_caller]
     fn sum_rows<P: Program, const Q: usize>(&self, program: P, shape: [usize; Q]) -> View<S, Q> {
         let length = checked_length(&shape, shape.iter().product());
-        let flow = if P::PLAN.is_constant() { Flow::Nowhere } else { self.flow };
+        // At other inputs a replay finds other constants.
+        let flow = if P::PLAN.is_constant() && !self.replays { Flow::Nowhere } else { self.flow };
         let mut sums = View::<S, Q>::empty(flow, length);
         row_sums(&program, &self.grid, self.operands(), &mut sums);
         let mut view = View::on(shape, Arc::new(sums));
@@ -347,8 +379,20 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
     fn select<P: Program>(mut self, program: P, largest: bool) -> Real<S> {
         let found = extremum(&program, &self.grid, self.operands(), largest);
         let (value, element) = found.expect("a maximum or minimum is taken over one point at least");
+        let range = self.grid;
         self.grid = self.grid.at(element);
-        self.reduce(&program, value)
+        if !self.replays {
+            return self.reduce(&program, value);
+        }
+        let write = &mut |launched: &mut Launched<_>| {
+            self.keep(&program, launched);
+            let launch = core::mem::take(launched.kernel());
+            *launched = Launched::Other(Box::new(Extremum::new(launch, range, largest)));
+        };
+        let (mut result, dependences) = (Real::undefined(), &self.dependences()[..self.slots.len()]);
+        let each = &mut |value, id| result = Real::from_parts(value, id);
+        note_written::<S>(self.flow, write, dependences, &self.inputs, &[value], each);
+        result
     }
 
     /// Runs a program that writes, and records it.
@@ -357,7 +401,8 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
         self.refuse_half_constant();
         let (grid, flow) = (self.grid, self.flow);
         // What partials need is kept, and what is read beside the points must be there until all have been computed.
-        let stays = if self.is_passive() { P::PLAN.leaves.beside } else { P::PLAN.leaves.beside | P::PLAN.kept.views };
+        let kept = self.kept::<P>();
+        let stays = if self.is_passive() { P::PLAN.leaves.beside } else { P::PLAN.leaves.beside | kept };
         for (k, slot) in self.slots.iter_mut().enumerate() {
             if let Slot::Write(to) = slot {
                 to.part(Facts::has(stays, k), &grid, flow);
@@ -372,7 +417,7 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
         }
         for (k, slot) in self.slots.iter_mut().enumerate() {
             if let Slot::Write(to) = slot {
-                to.advance(Facts::has(P::PLAN.kept.views, k), flow);
+                to.advance(Facts::has(kept, k), flow);
             }
         }
         let moving = self.note(&program, &[], &mut |_, _| {});
@@ -444,8 +489,9 @@ impl<S: Taping, const R: usize> Target<'_, S, R> {
 }
 
 impl<S: Taping, const R: usize> Slot<'_, S, R> {
-    /// What a recording keeps of an operand. `inputs` counts the variables among them.
-    fn kept(&self, plan: &Plan, k: usize, inputs: &mut usize) -> Kept<S::Value> {
+    /// What a recording keeps of operand `k`, its values if the bit for it is set. `inputs` counts the variables among the operands.
+    #[inline(always)]
+    fn kept(&self, plan: &Plan, (k, keep): (usize, u8), inputs: &mut usize) -> Kept<S::Value> {
         let mut kept = Kept { before: 0, after: None, values: None, new: None, number: None };
         if let Slot::Number(variable) = self {
             kept.number = Some((variable.value(), *inputs));
@@ -454,13 +500,13 @@ impl<S: Taping, const R: usize> Slot<'_, S, R> {
         }
         let view = self.view().expect("an operand is a view or a variable");
         kept.before = view.dependence.slot();
-        let keep = Facts::has(plan.kept.views, k);
-        if let Slot::Write(to) = self {
-            kept.after = Some(to.dependence.slot());
-            kept.values.clone_from(&to.old);
-            kept.new = Facts::has(plan.kept.new, k).then(|| Arc::clone(&view.values));
-        } else {
-            kept.values = keep.then(|| Arc::clone(&view.values));
+        match self {
+            Self::Write(to) if plan.writes => {
+                kept.after = Some(to.dependence.slot());
+                kept.values.clone_from(&to.old);
+                kept.new = Facts::has(plan.kept.new, k).then(|| Arc::clone(&view.values));
+            }
+            _ => kept.values = Facts::has(keep, k).then(|| Arc::clone(&view.values)),
         }
         kept
     }

@@ -182,6 +182,11 @@ impl<S: Taping, const R: usize> View<S, R> {
             flow != Flow::Nowhere || !self.is_active() || way == Way::Put && places.count() == self.len(),
             "a part of a view cannot become a constant: the recording is paused, and this would write to a part of an active view"
         );
+        // What is passive is in no other place that a replay could take it from.
+        let passive = |dependence: &Dependence<_>| flow.is_kept_for_replays() && dependence.slot() == 0;
+        let passive =
+            [passive(&from.dependence).then_some(&from.values), passive(&self.dependence).then_some(&self.values)];
+        let passive = passive.map(Option::<&Arc<_>>::cloned);
         if Arc::get_mut(&mut self.values).is_none() {
             let mut buffer = Self::empty(flow, self.len());
             buffer.copy_from_slice(&self.values);
@@ -193,7 +198,7 @@ impl<S: Taping, const R: usize> View<S, R> {
             _ => places.put(&from.values, values),
         }
         let (kept, to) = self.written(flow, false);
-        let launch = Transfer::new(way, places, from.read(), to);
+        let launch = Transfer::new(way, places, from.read(), to).keeping(passive);
         let arrays = [&from.dependence, &self.dependence];
         let moving = note::<S>(flow, launch, &arrays, &[], &[], &mut |_, _| {});
         self.set_dependence(moving.into_iter().next().unwrap_or(kept));

@@ -22,7 +22,7 @@ use tapewright_strategies::{Dependence, Flow, Forward, Tangents, TapeNumber, Tap
 /// not cloned keeps its slot: adjoints that are asked for after a sweep are those of what it held when it was made.
 pub struct View<S: Taping, const R: usize> {
     shape: [usize; R],
-    pub(super) values: Arc<Buffer<S::Value>>,
+    pub(crate) values: Arc<Buffer<S::Value>>,
     /// What it held before a launch that could not write in place, for the next such launch.
     pub(super) spare: Option<Arc<Buffer<S::Value>>>,
     /// What the elements depend on.

@@ -10,6 +10,7 @@ mod scope;
 pub use adjoints::{AdjointVector, Adjoints};
 pub use lanes::{ArrayAdjoints, LaneAdjoints, LaneVector};
 pub use position::Position;
+pub use replay::NewInputs;
 pub use scope::{Recording, Scope};
 
 use adjoints::{slot, sweep_into, view_slot};

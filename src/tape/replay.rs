@@ -1,15 +1,22 @@
 //! Computing a recording again at other inputs.
 
 use super::Tape;
-use super::adjoints::slot;
-use crate::error::Error;
+use super::adjoints::{slot, view_slot};
+use crate::error::{Error, same_length};
 use crate::expr::Real;
+use crate::kernels::View;
+use core::fmt;
+use std::borrow::Cow;
+use std::sync::Arc;
+use tapewright_strategies::lanes::Buffer;
 use tapewright_strategies::{Replay, SweepError};
 
 /// # Replays
 impl<S: Replay> Tape<S> {
-    /// Whether comparisons leave *guards* in later recordings of this tape, so that a [`replay`](Self::replay) finds out when the
-    /// program would have taken another branch. Without them it does not.
+    /// Whether later recordings of this tape keep what a [`replay`](Self::replay) needs beside the records: comparisons leave
+    /// *guards*, so that a replay finds out when the program would have taken another branch, and launches of
+    /// [kernels](crate::kernels) keep what they read. Without guards a replay finds out nothing, and without what launches keep it
+    /// fails.
     ///
     /// A guard is left by `<`, `<=`, `>`, `>=`, `==`, `!=` and `partial_cmp` between variables, expressions and floats, and by the
     /// step functions `floor`, `ceil`, `round`, `trunc` and `signum`, whose results are passive; by the questions that
@@ -25,6 +32,10 @@ impl<S: Replay> Tape<S> {
     /// recording that is not active, and one of an earlier part of this one that was not [renewed](crate::Scope::renew).
     ///
     /// Compare on the thread that records: on another one, too, a comparison panics while the recording lasts.
+    ///
+    /// Launches keep input views and the passive views that they read, which are not written in place then. `select` and the like in
+    /// kernels need no guards, and an extremum is looked for again. A reduction whose derivatives are all 0, such as a count, is an
+    /// active variable.
     pub fn set_guards(&mut self, keep: bool) {
         self.owned.set_guards(keep);
     }
@@ -69,6 +80,8 @@ impl<S: Replay> Tape<S> {
     ///
     /// * [`SweepError::Unsupported`] when a variable is no input, or when the recording has a statement of which only partials are
     ///   known: a function of slices some of whose arguments are passive, or one made by [`with_partials`](crate::with_partials);
+    ///   when it has launches of kernels and was made, or a part of it, without [`set_guards`](Self::set_guards); and when it has a
+    ///   stage or time loop over views;
     /// * [`SweepError::BranchChanged`] when a comparison that left a guard comes out differently;
     /// * [`SweepError::NoRule`] or [`SweepError::Rule`] when an external function cannot be computed again.
     ///
@@ -79,12 +92,31 @@ impl<S: Replay> Tape<S> {
     ///
     /// When a rule does; values are then of no use until a replay succeeds.
     pub fn replay(&mut self, inputs: &[(&Real<S>, S::Value)]) -> Result<(), Error> {
-        let passive = || SweepError::Unsupported { what: "a replay cannot give a passive variable a value".into() };
-        let located = |(input, value): &(&Real<S>, S::Value)| -> Result<_, Error> {
-            Ok((slot(&self.owned, &self.parts, input)?.ok_or_else(passive)?, *value))
-        };
-        let inputs: Vec<_> = inputs.iter().map(located).collect::<Result<_, _>>()?;
-        Ok(self.owned.replay(&inputs)?)
+        inputs.iter().try_fold(self.new_inputs(), |new, (input, value)| new.variable(input, *value))?.replay()
+    }
+
+    /// A [`replay`](Self::replay) that gives views new values, too:
+    ///
+    /// ```
+    /// use tapewright::kernels::{View, parallel_for, parallel_sum};
+    /// use tapewright::prelude::*;
+    ///
+    /// let mut tape = Tape::<PrimalValue>::new();
+    /// tape.set_guards(true); // else launches do not keep what a replay needs
+    /// let (k, x, y, sum) = tape.record(|scope| {
+    ///     let (k, x) = (scope.input(2.0), scope.view([3], &[1.0, 2.0, 3.0]));
+    ///     let mut y = View::zeros([3]);
+    ///     parallel_for(x.all(), (&x, &k, &mut y), |(x, k, _)| (k * x.at::<0>().square(),));
+    ///     let sum = parallel_sum(y.all(), &y, |y| y.at::<0>());
+    ///     (k, x, y, sum)
+    /// });
+    /// tape.new_inputs().variable(&k, 10.0)?.view(&x, &[0.0, 1.0, 4.0])?.replay()?;
+    /// assert_eq!((tape.value_of(&sum)?, &*tape.values_of_view(&y)?), (170.0, &[0.0, 10.0, 160.0][..]));
+    /// assert_eq!(*tape.sweep(&[(&sum, 1.0)])?.of_view(&x)?, [0.0, 20.0, 80.0]);
+    /// # Ok::<(), tapewright::Error>(())
+    /// ```
+    pub const fn new_inputs(&mut self) -> NewInputs<'_, S> {
+        NewInputs { tape: self, variables: Vec::new(), views: Vec::new() }
     }
 
     /// The value of a variable after the latest [`replay`](Self::replay), or as recorded.
@@ -95,5 +127,84 @@ impl<S: Replay> Tape<S> {
     pub fn value_of(&self, variable: &Real<S>) -> Result<S::Value, Error> {
         let slot = slot(&self.owned, &self.parts, variable)?;
         Ok(slot.map_or_else(|| variable.value(), |slot| S::values(self.owned.tape())[slot]))
+    }
+    /// The values of a view after the latest replay, or as recorded: of what it held last.
+    ///
+    /// They are not kept: if there was a replay, the launches up to the one that wrote them run again.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ForeignVariable`] when the view belongs to another recording. [`Error::Sweep`] with [`SweepError::Unsupported`] when the
+    /// recording was resumed since then, with launches that cannot be replayed.
+    pub fn values_of_view<'v, const R: usize>(&self, view: &'v View<S, R>) -> Result<Cow<'v, [S::Value]>, Error> {
+        let found = match view_slot(&self.owned, &self.parts, view)? {
+            0 => None,
+            slot => self.owned.array_values(slot)?,
+        };
+        Ok(found.map_or(Cow::Borrowed(view.values()), |found| Cow::Owned(found.to_vec())))
+    }
+}
+
+/// New values of inputs, for a [replay](Tape::new_inputs). Inputs that are not named keep theirs; if one is named twice, the later value
+/// counts.
+#[must_use = "nothing happens before `replay` is called"]
+pub struct NewInputs<'t, S: Replay> {
+    tape: &'t mut Tape<S>,
+    variables: Vec<(usize, S::Value)>,
+    views: Vec<(usize, Arc<Buffer<S::Value>>)>,
+}
+
+impl<S: Replay> NewInputs<'_, S> {
+    /// Gives a variable another value.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ForeignVariable`] when the variable belongs to another recording, [`Error::Sweep`] with [`SweepError::Unsupported`]
+    /// when it is passive.
+    pub fn variable(mut self, input: &Real<S>, value: S::Value) -> Result<Self, Error> {
+        let slot = slot(&self.tape.owned, &self.tape.parts, input)?.ok_or_else(|| passive("variable", "a value"))?;
+        self.variables.push((slot, value));
+        Ok(self)
+    }
+
+    /// Gives a view other values, element by element, the last dimension running fastest: what it held when
+    /// [`Scope::view`](crate::Scope::view) made it, whatever was written to it later.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LengthMismatch`] when there are not as many values as elements, else as [`variable`](Self::variable).
+    pub fn view<const R: usize>(mut self, input: &View<S, R>, values: &[S::Value]) -> Result<Self, Error> {
+        same_length(("elements of a view", input.len()), ("new values", values.len()))?;
+        match view_slot(&self.tape.owned, &self.tape.parts, input)? {
+            0 => Err(passive("view", "values")),
+            slot => {
+                self.views.push((slot, Arc::new(Buffer::copy_of(values))));
+                Ok(self)
+            }
+        }
+    }
+
+    /// [`Tape::replay`] with these values.
+    ///
+    /// # Errors
+    ///
+    /// As there, and [`Error::Sweep`] with [`SweepError::Unsupported`] when a view is no input.
+    ///
+    /// # Panics
+    ///
+    /// As there.
+    pub fn replay(self) -> Result<(), Error> {
+        Ok(self.tape.owned.replay(&self.variables, self.views)?)
+    }
+}
+
+fn passive(input: &str, given: &str) -> Error {
+    Error::Sweep(SweepError::Unsupported { what: format!("a replay cannot give a passive {input} {given}") })
+}
+
+impl<S: Replay> fmt::Debug for NewInputs<'_, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (variables, views) = (self.variables.len(), self.views.len());
+        write!(f, "New values for {variables} variables and {views} views of recording {}", self.tape.owned.number())
     }
 }

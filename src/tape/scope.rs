@@ -9,7 +9,7 @@ use core::marker::PhantomData;
 use core::ops::Range;
 use std::sync::Arc;
 use tapewright_strategies::active::{self, OwnedTape, Running};
-use tapewright_strategies::{Dependence, Reverse, TapeNumber};
+use tapewright_strategies::{Dependence, Flow, Reverse, TapeNumber};
 
 /// What a recording can do while it is running: register inputs.
 pub struct Scope<'a, S: Reverse> {
@@ -115,6 +115,9 @@ impl<S: Reverse> Scope<'_, S> {
         buffer.copy_from_slice(values);
         let mut view = View::on(shape, Arc::new(buffer));
         view.set_dependence(Dependence::Recorded { number: self.number, slot });
+        if Flow::Recorded(self.number).is_kept_for_replays() {
+            active::keep_input::<S>(self.number, slot, Arc::clone(&view.values));
+        }
         view
     }
 

@@ -287,6 +287,13 @@ impl<V> Dependence<V> {
 }
 
 impl Flow {
+    /// Whether it is a recording that keeps what a replay needs.
+    #[must_use]
+    #[inline]
+    pub fn is_kept_for_replays(self) -> bool {
+        matches!(self, Self::Recorded(number) if crate::active::keeps_guards(number))
+    }
+
     /// What a new array depends on whose derivatives go there: it gets a slot in the recording if there is one.
     ///
     /// # Panics

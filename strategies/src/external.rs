@@ -5,12 +5,11 @@
 //! goes on. So records know nothing of them, and every strategy that has marks ([`Reverse::mark`](crate::Reverse::mark)) has
 //! external functions.
 
-use crate::lanes::{Buffer, Launch, Launched, OPERANDS, Pool, Shadows, flow};
+use crate::lanes::{Buffer, Launch, Launched, OPERANDS, Pool, Replayed, Shadows, Versions, flow};
 use crate::scratch::Scratch;
 use crate::{Float, MemoryUsage, StorageError, counts};
 use core::any::Any;
 use core::fmt;
-use core::marker::PhantomData;
 use core::ops::Range;
 use smallvec::SmallVec;
 use std::collections::HashSet;
@@ -408,23 +407,35 @@ impl<V: Float> Entry<V> {
 }
 
 impl<V: Float> Entry<V> {
-    /// Computes the function again.
-    pub(crate) fn replay(&self, values: &mut [V]) -> Result<(), SweepError> {
+    /// Computes it again, a launch from these versions of views. Returns what a launch is to keep.
+    pub(crate) fn replay(
+        &self,
+        values: &mut [V],
+        versions: &mut Versions<V>,
+    ) -> Result<Option<Replayed<V>>, SweepError> {
+        let inputs = self.values_of_inputs(values);
+        let mut outputs: Scratch<V> = Scratch::of(self.outputs.iter().map(|slot| values[slot]));
+        let kept = match &self.deed {
+            Deed::Function(rule) => rule.replay(&inputs, &mut outputs).map(|()| None)?,
+            Deed::Launch(launch) => Some(launch.get().replay(&inputs, &mut outputs, versions)?),
+        };
+        self.outputs.iter().zip(&*outputs).for_each(|(slot, value)| values[slot] = *value);
+        Ok(kept)
+    }
+
+    /// The values of all inputs, when these are the values of variables.
+    pub(crate) fn values_of_inputs(&self, values: &[V]) -> Scratch<V> {
         let mut passive = self.passive.iter();
         let value_of = |slot: usize| if slot == 0 { passive.next().copied() } else { Some(values[slot]) };
-        let inputs: Scratch<V> = Scratch::of(
-            self.inputs.iter().map(value_of).map(|value| value.expect("values of passive inputs are kept")),
-        );
-        let mut outputs: Scratch<V> = Scratch::of(self.outputs.iter().map(|slot| values[slot]));
+        Scratch::of(self.inputs.iter().map(value_of).map(|value| value.expect("values of passive inputs are kept")))
+    }
+
+    /// The launch, if it is one.
+    pub(crate) fn launch(&self) -> Option<&dyn Launch<V>> {
         match &self.deed {
-            Deed::Function(rule) => rule.replay(&inputs, &mut outputs)?,
-            Deed::Launch(_) => {
-                let what = "a recording with launches of kernels cannot be replayed".into();
-                return Err(SweepError::Unsupported { what });
-            }
+            Deed::Launch(launch) => Some(launch.get()),
+            Deed::Function(_) => None,
         }
-        self.outputs.iter().zip(&*outputs).for_each(|(slot, value)| values[slot] = *value);
-        Ok(())
     }
 
     /// Propagates tangents through the function.
@@ -458,14 +469,36 @@ pub struct Arrays<V> {
     /// Those of views that are inputs, in order.
     inputs: Vec<usize>,
     /// Made with the first buffer.
-    pool: Option<Arc<Pool>>,
-    numbers: PhantomData<V>,
+    pub(crate) pool: Option<Arc<Pool>>,
+    /// The input views of a recording that keeps guards.
+    pub(crate) input_values: Vec<Input<V>>,
+    /// Whether the recording has been replayed.
+    pub(crate) replayed: bool,
+}
+
+/// A view that is an input.
+pub(crate) struct Input<V> {
+    pub(crate) slot: usize,
+    pub(crate) values: Arc<Buffer<V>>,
+    /// The number of entries before it.
+    entries: usize,
+}
+
+impl<V> Arrays<V> {
+    const fn new() -> Self {
+        Self { slots: 0, inputs: Vec::new(), pool: None, input_values: Vec::new(), replayed: false }
+    }
 }
 
 impl<V: Float> Arrays<V> {
     /// A slot for one more view.
     pub const fn slot(&mut self) -> usize {
         self.slots += 1;
+        self.slots
+    }
+
+    /// The largest slot.
+    pub(crate) const fn slots(&self) -> usize {
         self.slots
     }
 
@@ -494,11 +527,7 @@ impl<V: Float> Arrays<V> {
 
 impl<V> Default for Externals<V> {
     fn default() -> Self {
-        Self {
-            list: Vec::new(),
-            companions: Vec::new(),
-            arrays: Arrays { slots: 0, inputs: Vec::new(), pool: None, numbers: PhantomData },
-        }
+        Self { list: Vec::new(), companions: Vec::new(), arrays: Arrays::new() }
     }
 }
 
@@ -520,27 +549,33 @@ impl<V: Float> Externals<V> {
 
     /// Forgets everything, for a new recording.
     pub(crate) fn clear(&mut self) {
-        self.arrays.slots = 0;
+        (self.arrays.slots, self.arrays.replayed) = (0, false);
         self.arrays.inputs.clear();
+        self.arrays.input_values.clear();
         self.truncate(0);
     }
 
     /// Forgets all but the first entries. Their buffers can be used again; slots are not, because inputs have some too.
     pub(crate) fn truncate(&mut self, entries: usize) {
+        self.arrays.input_values.retain(|input| input.entries <= entries);
         // Last, because destructors of users may panic.
         self.list.truncate(entries);
+    }
+
+    /// Keeps the values of a view that is an input.
+    pub(crate) fn keep_input(&mut self, slot: usize, values: Arc<Buffer<V>>) {
+        self.arrays.input_values.push(Input { slot, values, entries: self.list.len() });
     }
 
     /// Bytes of arrays that launches keep, and of all that are reserved for arrays.
     pub(crate) fn array_bytes(&self) -> MemoryUsage {
         // Several launches may keep one array.
         let (mut seen, mut used) = (HashSet::new(), 0);
-        for entry in &self.list {
-            if let Deed::Launch(launch) = &entry.deed {
-                launch.get().arrays(&mut |address, bytes| used += if seen.insert(address) { bytes } else { 0 });
-            }
-        }
-        let lists = self.arrays.inputs.capacity() * size_of::<usize>();
+        let mut each = |address: usize, bytes: usize| used += if seen.insert(address) { bytes } else { 0 };
+        self.list.iter().filter_map(Entry::launch).for_each(|launch| launch.arrays(&mut each));
+        self.arrays.input_values.iter().for_each(|input| each(Arc::as_ptr(&input.values).addr(), input.values.bytes()));
+        let inputs = MemoryUsage::of_vec(&self.arrays.inputs).reserved;
+        let lists = inputs + MemoryUsage::of_vec(&self.arrays.input_values).reserved;
         MemoryUsage { used, reserved: used + lists + self.arrays.pool.as_ref().map_or(0, |pool| pool.bytes()) }
     }
 

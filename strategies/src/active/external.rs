@@ -2,9 +2,10 @@
 
 use super::{Place, two_recordings, with_parts};
 use crate::external::{Arrays, Deed, Entry, Slots};
-use crate::lanes::{Launched, OPERANDS};
+use crate::lanes::{Buffer, Launched, OPERANDS};
 use crate::{Companion, External, Reverse, TapeNumber};
 use smallvec::SmallVec;
+use std::sync::Arc;
 
 /// Records an external function on the tape of strategy `S` that records under `number` on this thread, behind its last
 /// statement: `inputs` are the values and identifiers of its arguments, `outputs` the values of its results, each of which becomes a variable that `each` is given, in order.
@@ -52,6 +53,16 @@ pub fn record_launch<S: Reverse>(
 #[track_caller]
 pub fn with_arrays<S: Reverse, R>(number: TapeNumber, f: impl FnOnce(&mut Arrays<S::Value>) -> R) -> R {
     with_parts::<S, _>(number, |_, externals| f(&mut externals.arrays))
+}
+
+/// Keeps the values of a view that is an input of the recording of strategy `S` under `number` on this thread, for replays.
+///
+/// # Panics
+///
+/// As [`with`](super::with).
+#[track_caller]
+pub fn keep_input<S: Reverse>(number: TapeNumber, slot: usize, values: Arc<Buffer<S::Value>>) {
+    with_parts::<S, _>(number, |_, externals| externals.keep_input(slot, values));
 }
 
 #[track_caller]

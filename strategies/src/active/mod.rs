@@ -21,9 +21,10 @@ mod hidden;
 mod identifiers;
 mod numbers;
 mod owned;
+mod replay;
 
 pub use common::{common_number, flow_of, recording_of};
-pub use external::{place, record_external, record_launch, with_arrays, with_companion};
+pub use external::{keep_input, place, record_external, record_launch, with_arrays, with_companion};
 pub use hidden::{isolated, pause};
 pub(crate) use identifiers::{release, release_unshared, share, with_pool};
 #[doc(hidden)]
@@ -52,6 +53,8 @@ pub(crate) struct Header {
     guarded: Cell<bool>,
     /// Whether it, or one around it, does.
     guards: Cell<bool>,
+    /// Whether a part of it did not.
+    unguarded: Cell<bool>,
     outer: Cell<*const Header>,
     /// The identifiers of the recording, if its strategy reuses them.
     pub(crate) pool: PoolCell,
@@ -66,6 +69,7 @@ impl Header {
             pauses: Cell::new(0),
             guarded: Cell::new(false),
             guards: Cell::new(false),
+            unguarded: Cell::new(false),
             outer: Cell::new(ptr::null()),
             pool: PoolCell(UnsafeCell::new(Pool::new())),
         }
@@ -182,6 +186,15 @@ fn announce(number: TapeNumber, begins: bool) {
 pub(crate) fn guards() -> bool {
     // SAFETY: the innermost header is valid on its own thread.
     (unsafe { (*innermost()).guards.get() }) | (GUARDING.load(Ordering::Relaxed) != 0)
+}
+
+/// Whether the recording with this number keeps guards, and is one of this thread.
+#[inline(always)]
+pub(crate) fn keeps_guards(number: TapeNumber) -> bool {
+    // SAFETY: the innermost header is valid on its own thread.
+    let some = unsafe { (*innermost()).guards.get() };
+    // SAFETY: listed headers are valid.
+    some && unsafe { find(number).as_ref() }.is_some_and(|header| header.guarded.get())
 }
 
 /// Fails if a recording on another thread keeps guards, and a comparison on this one, where none does, has a variable of it.

@@ -2,10 +2,10 @@
 
 use super::numbers::Numbers;
 use super::{Header, INNERMOST, Recorder, announce, unlist};
-use crate::external::{Deed, Entry, Externals};
-use crate::lanes::{Inspection, Shadows};
+use crate::external::{Entry, Externals};
+use crate::lanes::{Inspection, Launch, Shadows};
 use crate::pool::Pool;
-use crate::{Companion, Mark, MemoryUsage, Replay, Reverse, SweepError, TapeNumber};
+use crate::{Companion, Mark, MemoryUsage, Reverse, SweepError, TapeNumber};
 use core::any::TypeId;
 use core::marker::PhantomData;
 use core::mem::ManuallyDrop;
@@ -56,7 +56,7 @@ struct Part {
 
 /// A tape that is not recording at the moment. Owned, `Send`, and freed on drop.
 pub struct OwnedTape<S: Reverse> {
-    recorder: NonNull<Recorder<S>>,
+    pub(super) recorder: NonNull<Recorder<S>>,
     /// The earlier parts of a recording that was resumed.
     parts: Vec<Part>,
     numbers: Numbers,
@@ -65,7 +65,8 @@ pub struct OwnedTape<S: Reverse> {
 
 // SAFETY: an `OwnedTape` is in no thread's list (`record` borrows it while it is), so it owns its recorder like a box.
 unsafe impl<S: Reverse> Send for OwnedTape<S> {}
-// SAFETY: through a shared reference only `&S::Tape` can be had, external functions, which are `Sync`, and the size of the pool.
+// SAFETY: through a shared reference only `&S::Tape` can be had, external functions, launches and arrays, which are `Sync`, and the
+// size of the pool.
 unsafe impl<S: Reverse<Tape: Sync>> Sync for OwnedTape<S> {}
 
 impl<S: Reverse> OwnedTape<S> {
@@ -102,7 +103,7 @@ impl<S: Reverse> OwnedTape<S> {
     }
 
     #[inline(always)]
-    fn header(&self) -> &Header {
+    pub(super) fn header(&self) -> &Header {
         // SAFETY: the recorder lives as long as `self`; its header is only ever reached by shared reference.
         unsafe { &(*self.recorder.as_ptr()).header }
     }
@@ -112,6 +113,7 @@ impl<S: Reverse> OwnedTape<S> {
     fn begin(&mut self) {
         let number = self.numbers.take(TypeId::of::<S>());
         self.header().number.set(number);
+        self.header().unguarded.set(false);
         self.parts.clear();
         // SAFETY: clearing runs no code of users.
         unsafe { self.header().pool.with(Pool::clear) };
@@ -122,7 +124,7 @@ impl<S: Reverse> OwnedTape<S> {
     }
 
     #[inline(always)]
-    fn externals(&self) -> &Externals<S::Value> {
+    pub(super) fn externals(&self) -> &Externals<S::Value> {
         // SAFETY: as in `tape`.
         unsafe { &(*self.recorder.as_ptr()).externals }
     }
@@ -231,66 +233,6 @@ impl<S: Reverse> OwnedTape<S> {
         self.parts.iter().any(|part| place.number == part.end.number && place.is_before(part.end))
     }
 
-    /// Whether comparisons of variables of later recordings leave guards, which [`replay`](Self::replay) checks.
-    pub fn set_guards(&mut self, keep: bool)
-    where
-        S: Replay,
-    {
-        self.header().guarded.set(keep);
-    }
-
-    /// Computes the recording again with these values in these slots, and the other inputs as they are, external functions
-    /// included.
-    ///
-    /// # Errors
-    ///
-    /// [`SweepError::Unsupported`] when a slot is not that of an input, or a statement cannot be computed from its record: nothing
-    /// has been changed then. [`SweepError::BranchChanged`] when a comparison that left a guard comes out differently, and those
-    /// of rules: the recording has been computed again at the old inputs then. [`SweepError::Storage`] when records cannot be
-    /// read back: values are then of no use until a replay succeeds.
-    pub fn replay(&mut self, inputs: &[(usize, S::Value)]) -> Result<(), SweepError>
-    where
-        S: Replay,
-    {
-        // SAFETY: as in `tape_mut`; the two parts are borrowed apart.
-        let Recorder { tape, externals, .. } = unsafe { &mut *self.recorder.as_ptr() };
-        let entries = &externals.list;
-        S::can_be_replayed(tape)?;
-        for (slot, _) in inputs {
-            let computed = entries.iter().any(|entry| entry.outputs.iter().any(|output| output == *slot));
-            if computed || !S::has_no_statement(tape, *slot)? {
-                let what = format!("variable {slot} of the recording is no input: a replay cannot give it a value");
-                return Err(SweepError::Unsupported { what });
-            }
-        }
-        let exchange = |tape: &mut S::Tape, (slot, value): (usize, S::Value)| {
-            (slot, core::mem::replace(&mut S::values_mut(tape)[slot], value))
-        };
-        let old: Vec<_> = inputs.iter().map(|input| exchange(tape, *input)).collect();
-        let stops = || entries.iter().map(|entry| entry.mark);
-        let (mut passed, mut outputs) = (0, Vec::new());
-        let outcome = S::replay_through(tape, true, &mut stops(), &mut |values| {
-            outputs.extend(entries[passed].outputs.iter().map(|slot| values[slot]));
-            passed += 1;
-            entries[passed - 1].replay(values)
-        });
-        if outcome.is_ok() {
-            return Ok(());
-        }
-        old.into_iter().rev().for_each(|input| _ = exchange(tape, input));
-        let (mut next, mut outputs) = (0, outputs.into_iter());
-        S::replay_through(tape, false, &mut stops(), &mut |values| {
-            if next < passed {
-                // Whatever it says: its results are known.
-                let _ = entries[next].replay(values);
-                entries[next].outputs.iter().zip(&mut outputs).for_each(|(slot, value)| values[slot] = value);
-            }
-            next += 1;
-            Ok(())
-        })?;
-        outcome
-    }
-
     /// The external functions from the later place down to the earlier.
     fn entries(&self, from: Option<Place>, to: Option<Place>) -> &[Entry<S::Value>] {
         for place in from.into_iter().chain(to) {
@@ -337,11 +279,7 @@ impl<S: Reverse> OwnedTape<S> {
     /// What the launches of kernels in the recording do in a reverse sweep, in their order.
     #[must_use]
     pub fn launches(&self) -> Vec<Inspection> {
-        let launches = self.externals().list.iter().filter_map(|entry| match &entry.deed {
-            Deed::Launch(launch) => Some(launch.get().inspect()),
-            Deed::Function(_) => None,
-        });
-        launches.collect()
+        self.externals().list.iter().filter_map(Entry::launch).map(Launch::inspect).collect()
     }
 
     /// Whether the view with this slot is an input of the recording.
@@ -378,6 +316,7 @@ impl<S: Reverse> OwnedTape<S> {
         let header = self.recorder.as_ptr().cast::<Header>().cast_const();
         let outer = INNERMOST.replace(header);
         self.header().outer.set(outer);
+        self.header().unguarded.set(self.header().unguarded.get() | !self.header().guarded.get());
         // SAFETY: what was the innermost header is valid.
         self.header().guards.set(self.header().guarded.get() | unsafe { (*outer).guards.get() });
         if self.header().guarded.get() {

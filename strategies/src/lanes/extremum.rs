@@ -6,7 +6,7 @@ use super::interpret::WIDTH;
 use super::kernel::Kernel;
 use super::lane::Vector;
 use super::level::Task;
-use super::memory::Seeds;
+use super::memory::{Memory, Seeds};
 use super::program::Program;
 use super::steps::{Captured, Steps};
 use super::sums::{Terms, values_of};
@@ -27,14 +27,28 @@ pub fn extremum<'m, V: Float, P: Program>(
 ) -> Option<(V, usize)> {
     assert!(!P::WRITES, "a reduction has one expression, which is not written");
     let (memory, _) = memory::<V>(P::PLAN, grid, operands);
+    // SAFETY: checked above.
+    unsafe { find::<V, P>(&Kernel::of(program), grid, &memory, largest) }
+}
+
+/// [`extremum`] for operands that lie in memory.
+///
+/// # Safety
+///
+/// [`memory`] has checked them for this kernel and grid, and they are still there.
+pub(super) unsafe fn find<V: Float, P: Program>(
+    kernel: &Kernel<V>,
+    grid: &Grid,
+    memory: &Memory<V>,
+    largest: bool,
+) -> Option<(V, usize)> {
     if grid.range.is_empty() {
         return None;
     }
-    let kernel = &Kernel::of(program);
     let seeds = Seeds::NONE;
-    let terms = &values_of::<V, P>(kernel, (&memory, &seeds), &grid.range);
+    let terms = &values_of::<V, P>(kernel, (memory, &seeds), &grid.range);
     let search = Search { terms, inner: &terms.inner() };
-    // SAFETY: checked above.
+    // SAFETY: promised by the caller.
     let found = unsafe {
         let best = V::at_level(Best { search, largest });
         V::at_level(First { search, best })

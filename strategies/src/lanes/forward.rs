@@ -103,18 +103,27 @@ pub(super) fn memory<'m, V: Float>(
 pub fn run<'m, V: Float, P: Program>(program: &P, grid: &Grid, operands: impl Iterator<Item = Operand<'m, V>>) {
     assert!(P::WRITES, "a reduction writes to no operand");
     let (memory, in_place) = memory::<V>(P::PLAN, grid, operands);
+    // SAFETY: checked above; outputs are borrowed exclusively, and only those that are updated are read as well, at the point itself.
+    unsafe { fill::<V, P>(&Kernel::of(program), grid, &memory, in_place) }
+}
+
+/// [`run`] for operands that lie in memory, some of them perhaps written in place.
+///
+/// # Safety
+///
+/// [`memory`] has checked them for this kernel and grid, they are still there, and nobody else uses what is written.
+pub(super) unsafe fn fill<V: Float, P: Program>(kernel: &Kernel<V>, grid: &Grid, memory: &Memory<V>, in_place: bool) {
     if grid.range.is_empty() {
         return;
     }
-    let (memory, kernel, again) = (&memory, &Kernel::of(program), !in_place);
+    let again = !in_place;
     if grid.range.is_short_row() && !P::PLAN.leaves.borders {
         let start = memory.at([grid.range.lo[0], grid.range.lo[1], grid.range.lo[2]], 0);
         // SAFETY: as below.
         return unsafe { fill_points::<V, P>(memory, kernel, start + grid.range.lo[3]..start + grid.range.hi[3]) };
     }
     let program = PhantomData::<P>;
-    // SAFETY: checked above; outputs are borrowed exclusively, and only those that are updated are read as well, at the point itself.
-    // Parts are disjoint, and each point writes at itself.
+    // SAFETY: promised by the caller. Parts are disjoint, and each point writes at itself.
     each_block(&grid.range, |part| unsafe { V::at_level(Fill { kernel, memory, part, again, program }) });
 }
 

@@ -2,16 +2,18 @@
 
 use super::blocks::{each_block, sum_of_blocks};
 use super::code::{Op, RULES, does};
+use super::extremum::find;
+use super::forward::fill;
 use super::gather::{GatherAll, singles};
-use super::grid::Region;
+use super::grid::{Grid, Region};
 use super::keys::{LEAVES, OPERANDS, each};
 use super::memory::{ALL, Memory, Place, Seeds};
-use super::program::{OUTPUTS, Plan, Program};
+use super::program::{Again, OUTPUTS, Plan, Program};
 use super::reverse::Gather;
 use super::rule::Rule;
 use super::script::{List, Script, gather as gather_of, numbers as numbers_of};
 use super::steps::{Captured, Results, Steps, execute, result};
-use super::sums::{Terms, What, number, sum_of_terms};
+use super::sums::{Terms, What, number, sum_of_terms, total};
 use crate::Float;
 use core::marker::PhantomData;
 use core::ops::Range;
@@ -38,10 +40,23 @@ type SinglesOf<V> = unsafe fn(&Gather<'_, V>, [isize; 3], Range<isize>);
 type NumbersOf<V> = unsafe fn(&Gather<'_, V>) -> [V; OPERANDS];
 type Linear<V> = fn(&[V], V) -> [V; LEAVES];
 
-/// What is compiled for each kernel for sweeps.
+type FindIn<V> = unsafe fn(&Kernel<V>, &Grid, &Memory<V>, bool) -> Option<(V, usize)>;
+
+/// The loops of launches.
+#[derive(Clone, Copy, Debug)]
+enum Recompute<V: 'static> {
+    Values(unsafe fn(&Kernel<V>, &Grid, &Memory<V>, bool)),
+    Sum(unsafe fn(&Kernel<V>, &Grid, &Memory<V>) -> V),
+    Extremum(FindIn<V>),
+    Nothing,
+}
+
+/// What is compiled for each kernel for sweeps, and of its launch for replays.
 #[derive(Debug)]
 struct Compiled<V: 'static> {
     plan: &'static Plan,
+    /// Computes the values again.
+    again: Recompute<V>,
     /// Gathers the adjoints of some elements.
     gather: unsafe fn(&Gather<'_, V>, &Region),
     /// The same for part of a row, of kernels whose operands are read at the point only.
@@ -101,6 +116,41 @@ impl<V: Float> Kernel<V> {
         each_block(reached, |part| unsafe { (self.compiled().gather)(gather, part) });
     }
 
+    /// Computes the values of a launch, some perhaps in place, or their sum, which is returned.
+    ///
+    /// # Safety
+    ///
+    /// The operands in memory have been checked for this kernel and this grid and are still there, and nobody else uses what is written.
+    pub(super) unsafe fn compute(&self, grid: &Grid, memory: &Memory<V>, in_place: bool) -> Option<V> {
+        // SAFETY: promised by the caller.
+        unsafe {
+            match self.compiled().again {
+                Recompute::Values(fill) => fill(self, grid, memory, in_place),
+                Recompute::Sum(sum) => return Some(sum(self, grid, memory)),
+                Recompute::Extremum(_) | Recompute::Nothing => unreachable!("its launches compute neither"),
+            }
+        }
+        None
+    }
+
+    /// Finds the largest value, or the smallest, and its place among the elements; `None` without points.
+    ///
+    /// # Safety
+    ///
+    /// As [`compute`](Self::compute).
+    pub(super) unsafe fn find(&self, grid: &Grid, memory: &Memory<V>, largest: bool) -> Option<(V, usize)> {
+        match self.compiled().again {
+            // SAFETY: promised by the caller.
+            Recompute::Extremum(find) => unsafe { find(self, grid, memory, largest) },
+            _ => unreachable!("its launches look for no extremum"),
+        }
+    }
+
+    /// Whether its launches look for an extremum.
+    pub(super) fn is_extreme(&self) -> bool {
+        matches!(self.compiled().again, Recompute::Extremum(_))
+    }
+
     /// The adjoints of the numbers that all points share, by operand, if there are any.
     ///
     /// # Safety
@@ -118,7 +168,13 @@ impl<V: Float> Compiled<V> {
         let linear: Option<Linear<V>> = if P::PLAN.is_linear() { Some(linear::<V, P>) } else { None };
         let one_by_one = P::PLAN.is_local() && !P::PLAN.leaves.borders;
         let singles = if one_by_one { Some(singles::<V, P> as SinglesOf<V>) } else { None };
-        Self { plan: P::PLAN, gather: gather::<V, P>, singles, numbers, linear }
+        let again = match P::AGAIN {
+            Again::Values => Recompute::Values(fill::<V, P>),
+            Again::Sum => Recompute::Sum(total::<V, P>),
+            Again::Extremum => Recompute::Extremum(find::<V, P>),
+            Again::Nothing => Recompute::Nothing,
+        };
+        Self { plan: P::PLAN, again, gather: gather::<V, P>, singles, numbers, linear }
     }
 }
 

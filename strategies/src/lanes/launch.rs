@@ -7,6 +7,7 @@ use super::keys::{Facts, Kind, OPERANDS};
 use super::memory::Memory;
 use super::points::{constant_slope, tangent};
 use super::program::{OUTPUTS, Plan, Program};
+use super::replay::{Replayed, Versions};
 use super::reverse::{Gather, How, check_needs, reaches_all};
 use super::shadow::{Shadow, Shadows};
 use crate::{Float, SweepError};
@@ -40,6 +41,35 @@ pub trait Launch<V>: Send + Sync + 'static {
         views: &[Option<&Buffer<V>>],
         results: &mut [Buffer<V>],
     ) -> Result<(), SweepError>;
+
+    /// Whether it can be computed again: whether it is known how, and passive operands have been kept.
+    ///
+    /// # Errors
+    ///
+    /// [`SweepError::Unsupported`] if it cannot.
+    fn can_be_replayed(&self) -> Result<(), SweepError> {
+        Err(SweepError::Unsupported {
+            what:
+                "a recording with a stage or loop over views cannot be replayed: what it computed inside was not kept"
+                    .into(),
+        })
+    }
+
+    /// Computes it again: `inputs` are the values of all variables that it reads, `outputs` its results, the old ones at first, and
+    /// `versions` has the present values of views that are not passive. Returns what [`accept`](Self::accept) will be given.
+    ///
+    /// # Errors
+    ///
+    /// As [`can_be_replayed`](Self::can_be_replayed).
+    fn replay(&self, inputs: &[V], outputs: &mut [V], versions: &mut Versions<V>) -> Result<Replayed<V>, SweepError> {
+        let _ = (inputs, outputs, versions);
+        self.can_be_replayed().map(|()| Replayed::default())
+    }
+
+    /// Keeps what later sweeps need of what a replay has computed.
+    fn accept(&mut self, replayed: Replayed<V>) {
+        drop(replayed);
+    }
 
     /// Hands over the addresses of the arrays that it keeps, which other launches may keep, too, and their bytes.
     fn arrays(&self, each: &mut dyn FnMut(usize, usize)) {
@@ -90,6 +120,14 @@ impl<V: Float> Launched<V> {
         match self {
             Self::Kernel(launch) => launch,
             Self::Other(launch) => &**launch,
+        }
+    }
+
+    /// The launch.
+    pub(crate) fn get_mut(&mut self) -> &mut dyn Launch<V> {
+        match self {
+            Self::Kernel(launch) => launch,
+            Self::Other(launch) => &mut **launch,
         }
     }
 
@@ -208,7 +246,7 @@ impl<V: Float> Recorded<V> {
         }
     }
 
-    fn plan(&self) -> &'static Plan {
+    pub(super) fn plan(&self) -> &'static Plan {
         self.kernel.plan()
     }
 
@@ -274,6 +312,18 @@ impl<V: Float> Launch<V> for Recorded<V> {
             outputs[0] += sum;
         }
         Ok(())
+    }
+
+    fn can_be_replayed(&self) -> Result<(), SweepError> {
+        self.has_what_replays_need()
+    }
+
+    fn replay(&self, inputs: &[V], outputs: &mut [V], versions: &mut Versions<V>) -> Result<Replayed<V>, SweepError> {
+        self.compute_again(inputs, outputs, versions)
+    }
+
+    fn accept(&mut self, replayed: Replayed<V>) {
+        self.operands = replayed.operands;
     }
 
     fn arrays(&self, each: &mut dyn FnMut(usize, usize)) {

@@ -27,6 +27,9 @@ pub trait Written: Copy + Send + Sync + 'static {
 pub trait Program: Copy + Send + Sync + Sealed + 'static {
     /// Whether the expressions are written to operands, not added up.
     const WRITES: bool;
+    /// What a recording that can be replayed computes anew.
+    #[doc(hidden)]
+    const AGAIN: Again;
     /// All expressions.
     #[doc(hidden)]
     const FOREST: Forest;
@@ -37,6 +40,20 @@ pub trait Program: Copy + Send + Sync + Sealed + 'static {
     const PLAN: &'static Plan = &Plan::of(&Self::FOREST, Self::SCRIPTS, Self::WRITES);
     /// Hands over the captured numbers.
     fn constants(&self, put: &mut impl FnMut(f64));
+}
+
+/// What a replay computes of a kernel.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Again {
+    /// All values.
+    Values,
+    /// Their sum.
+    Sum,
+    /// The largest or smallest one.
+    Extremum,
+    /// Nothing: no launch has this kernel.
+    Nothing,
 }
 
 /// What launches ask about a kernel.
@@ -141,6 +158,7 @@ macro_rules! programs {
     ($($($name:ident $k:tt)*;)*) => { $(
         impl<W: Written, $($name: Node),*> Program for Assign<W, ($($name,)*)> {
             const WRITES: bool = true;
+            const AGAIN: Again = Again::Values;
             const FOREST: Forest = Forest::new(W::OPERANDS)$(.with(&$name::CODE))*;
             #[inline(always)]
             fn constants(&self, put: &mut impl FnMut(f64)) {
@@ -156,15 +174,29 @@ programs! {
     A 0 B 1 C 2 D 3;
 }
 
-/// One expression that is reduced to a number: added up, or compared.
-#[derive(Clone, Copy, Debug)]
-pub struct Reduce<A>(pub A);
-impl<A> Sealed for Reduce<A> {}
-impl<A: Node> Program for Reduce<A> {
-    const WRITES: bool = false;
-    const FOREST: Forest = Forest::new(&[]).with(&A::CODE);
-    #[inline(always)]
-    fn constants(&self, put: &mut impl FnMut(f64)) {
-        self.0.constants(put);
-    }
+/// Defines programs of one expression that is not written, from what a replay computes of it.
+macro_rules! reductions {
+    ($($(#[$doc:meta])* $name:ident: $again:ident;)*) => { $(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug)]
+        pub struct $name<A>(pub A);
+        impl<A> Sealed for $name<A> {}
+        impl<A: Node> Program for $name<A> {
+            const WRITES: bool = false;
+            const AGAIN: Again = Again::$again;
+            const FOREST: Forest = Forest::new(&[]).with(&A::CODE);
+            #[inline(always)]
+            fn constants(&self, put: &mut impl FnMut(f64)) {
+                self.0.constants(put);
+            }
+        }
+    )* };
+}
+reductions! {
+    /// One expression that is added up.
+    Reduce: Sum;
+    /// One expression whose largest or smallest value is looked for.
+    Extreme: Extremum;
+    /// One expression that combines two numbers.
+    Combination: Nothing;
 }

@@ -8,11 +8,13 @@ use super::kernel::Kernel;
 use super::launch::{Inspection, Launch, Recorded, Used};
 use super::memory::Seeds;
 use super::program::{OUTPUTS, Program};
+use super::replay::{Replayed, Versions};
 use super::shadow::{Shadow, Shadows};
 use super::sums::{sum_of_terms, values_of};
 use crate::{Float, SweepError};
 use core::cell::Cell;
 use smallvec::SmallVec;
+use std::sync::Arc;
 
 /// The sums of a program's expression over the rows of the grid's range, in order. Rows are shared out among threads, or if they are very
 /// long the points of each.
@@ -157,6 +159,28 @@ impl<V: Float> Launch<V> for RowSums<V> {
             results[0][rows.number(row)] = self.all.tangent_over(&alone, inputs, views, &mut []);
         });
         Ok(())
+    }
+
+    fn can_be_replayed(&self) -> Result<(), SweepError> {
+        self.all.can_be_replayed()
+    }
+
+    fn replay(&self, inputs: &[V], _: &mut [V], versions: &mut Versions<V>) -> Result<Replayed<V>, SweepError> {
+        let (grid, mut sums) = (&self.all.grid, versions.buffer(self.to.length));
+        let rows = Rows::of(&grid.range);
+        let kept = self.all.compute_reduction(grid, inputs, versions, |kernel, memory| {
+            each_row!(&grid.range, row => {
+                // SAFETY: the operands have been checked for the whole grid, and are there as long as this runs.
+                let sum = unsafe { kernel.compute(&grid.with(rows.row(row)), memory, false) };
+                sums[rows.number(row)] = sum.expect("a sum");
+            });
+        })?;
+        versions.put(self.to.after.expect("it is written"), Arc::new(sums));
+        Ok(kept)
+    }
+
+    fn accept(&mut self, replayed: Replayed<V>) {
+        self.all.accept(replayed);
     }
 
     fn arrays(&self, each: &mut dyn FnMut(usize, usize)) {

@@ -3,7 +3,8 @@
 use super::buffer::Buffer;
 use super::kernel::{Kernel, PartialOf, ValuesOf, alone};
 use super::launch::{Inspection, Launch, Used};
-use super::program::{Program, Reduce};
+use super::program::{Combination, Program};
+use super::replay::{Replayed, Versions, not_kept};
 use super::shadow::{Shadow, Shadows};
 use super::steps::Captured;
 use super::tree::Node;
@@ -13,11 +14,11 @@ use std::sync::Arc;
 
 /// A rule that combines two numbers, which are operands 0 and 1 of an expression.
 #[derive(Clone, Copy, Debug)]
-pub struct Combine<A>(Reduce<A>);
+pub struct Combine<A>(Combination<A>);
 
 impl<A: Node> Combine<A> {
     /// Whether the partials of the rule depend on the numbers.
-    pub const NEEDS_VALUES: bool = !<Reduce<A> as Program>::SCRIPTS.needs.is_empty();
+    pub const NEEDS_VALUES: bool = !<Combination<A> as Program>::SCRIPTS.needs.is_empty();
 
     /// The rule with this expression.
     ///
@@ -27,26 +28,26 @@ impl<A: Node> Combine<A> {
     #[must_use]
     #[track_caller]
     pub fn new(expression: A) -> Self {
-        let leaves = &<Reduce<A> as Program>::PLAN.leaves;
+        let leaves = &<Combination<A> as Program>::PLAN.leaves;
         let alone = leaves.views == 0 && leaves.numbers & !3 == 0 && leaves.new == 0 && !leaves.locals;
         assert!(alone, "the rule of a fold or scan is made of its two arguments, and of nothing from elsewhere");
-        Self(Reduce(expression))
+        Self(Combination(expression))
     }
 
     /// The rule for two numbers.
     #[inline(always)]
     fn of<V: Float>(captured: &Captured<V>, a: V, b: V) -> V {
-        alone::<V, ValuesOf<Reduce<A>>>(captured, [a, b], V::one())
+        alone::<V, ValuesOf<Combination<A>>>(captured, [a, b], V::one())
     }
 
     #[inline(always)]
     fn captured<V: Float>(&self) -> Captured<V> {
-        Captured::of::<ValuesOf<Reduce<A>>>(&Kernel::of(&self.0).constants)
+        Captured::of::<ValuesOf<Combination<A>>>(&Kernel::of(&self.0).constants)
     }
 
     /// Both partials, times the seed. Zero times anything is zero.
     fn slopes<V: Float>(captured: &Captured<V>, a: V, b: V, seed: V) -> [V; 2] {
-        let (used, mut slopes) = (&<Reduce<A> as Program>::SCRIPTS.used, [V::zero(); 2]);
+        let (used, mut slopes) = (&<Combination<A> as Program>::SCRIPTS.used, [V::zero(); 2]);
         let partials = [const { partial::<V, A, 0>() }, const { partial::<V, A, 1>() }];
         for (n, partial) in partials.into_iter().enumerate() {
             if let Some(partial) = partial {
@@ -82,8 +83,8 @@ type Partial<V> = fn(&Captured<V>, [V; 2]) -> V;
 
 /// The partial of the leaf with this number, if there is one.
 const fn partial<V: Float, A: Node, const N: usize>() -> Option<Partial<V>> {
-    if N < <Reduce<A> as Program>::SCRIPTS.used.len() {
-        Some(|captured, at| alone::<V, PartialOf<Reduce<A>, N>>(captured, at, V::one()))
+    if N < <Combination<A> as Program>::SCRIPTS.used.len() {
+        Some(|captured, at| alone::<V, PartialOf<Combination<A>, N>>(captured, at, V::one()))
     } else {
         None
     }
@@ -192,6 +193,30 @@ impl<V: Float, A: Node> Launch<V> for Combined<V, A> {
         }
         outputs.iter_mut().for_each(|output| *output = tangent);
         Ok(())
+    }
+
+    fn can_be_replayed(&self) -> Result<(), SweepError> {
+        if self.from.before != 0 { Ok(()) } else { Err(not_kept()) }
+    }
+
+    fn replay(&self, _: &[V], outputs: &mut [V], versions: &mut Versions<V>) -> Result<Replayed<V>, SweepError> {
+        Launch::can_be_replayed(self)?;
+        let x = versions.get(self.from.before);
+        let mut y = None;
+        if let Some(to) = self.to {
+            let mut results = versions.buffer(to.length);
+            self.rule.scan(&x, &mut results);
+            let results = Arc::new(results);
+            versions.put(to.after.expect("it is written"), Arc::clone(&results));
+            y = Some(results);
+        } else {
+            outputs[0] = self.rule.fold(&x).expect("a view has elements");
+        }
+        Ok(Replayed::of_arrays([self.x.is_some().then_some(x), y.filter(|_| self.y.is_some())]))
+    }
+
+    fn accept(&mut self, replayed: Replayed<V>) {
+        [self.x, self.y] = replayed.into_arrays();
     }
 
     fn arrays(&self, each: &mut dyn FnMut(usize, usize)) {

@@ -279,10 +279,19 @@ fn in_pairs<V: Float>(mut sums: [V; SUMS]) -> V {
 pub fn sum<'m, V: Float, P: Program>(program: &P, grid: &Grid, operands: impl Iterator<Item = Operand<'m, V>>) -> V {
     assert!(!P::WRITES, "a reduction has one expression, which is not written");
     let (memory, _) = memory::<V>(P::PLAN, grid, operands);
-    let kernel = &Kernel::of(program);
-    let seeds = Seeds::NONE;
-    let terms = values_of::<V, P>(kernel, (&memory, &seeds), &grid.range);
     // SAFETY: checked above.
+    unsafe { total::<V, P>(&Kernel::of(program), grid, &memory) }
+}
+
+/// [`sum`] for operands that lie in memory.
+///
+/// # Safety
+///
+/// [`memory`] has checked them for this kernel and grid, and they are still there.
+pub(super) unsafe fn total<V: Float, P: Program>(kernel: &Kernel<V>, grid: &Grid, memory: &Memory<V>) -> V {
+    let seeds = Seeds::NONE;
+    let terms = values_of::<V, P>(kernel, (memory, &seeds), &grid.range);
+    // SAFETY: promised by the caller.
     sum_of_blocks(&grid.range, |part| unsafe { sum_of_terms(&terms, part) })[0]
 }
 

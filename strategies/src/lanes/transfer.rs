@@ -3,6 +3,7 @@
 use super::buffer::Buffer;
 use super::grid::Grid;
 use super::launch::{Inspection, Launch, Used};
+use super::replay::{Replayed, Versions, not_kept};
 use super::shadow::{Shadow, Shadows};
 use crate::{Float, SweepError};
 use core::fmt;
@@ -174,26 +175,43 @@ pub enum Way {
     Store,
 }
 
-/// A recorded transfer of elements. It is linear, so nothing but the places is kept.
+/// A recorded transfer of elements. It is linear, so nothing but the places is kept for sweeps.
 #[derive(Debug)]
-pub struct Transfer {
+pub struct Transfer<V> {
     way: Way,
     places: Places,
+    /// For replays: the values of what is read, and of what is written before that, if these are passive.
+    passive: [Option<Arc<Buffer<V>>>; 2],
     /// What is read, with [`Way::Load`] nothing.
     from: Used,
     /// What is written, with [`Way::Store`] nothing.
     to: Used,
 }
 
-impl Transfer {
+impl<V: Float> Transfer<V> {
     /// A transfer between these views; those that there is none of are left out.
     #[must_use]
     pub const fn new(way: Way, places: Places, from: Used, to: Used) -> Self {
-        Self { way, places, from, to }
+        Self { way, places, passive: [None, None], from, to }
+    }
+
+    /// With these values of passive views, for replays: of what is read, and of what is written before that.
+    #[must_use]
+    pub fn keeping(self, passive: [Option<Arc<Buffer<V>>>; 2]) -> Self {
+        Self { passive, ..self }
+    }
+
+    /// The views whose values it reads, in the order of `passive`.
+    fn read(&self) -> [Option<Used>; 2] {
+        match self.way {
+            Way::Load => [None, None],
+            Way::Take | Way::Store => [Some(self.from), None],
+            Way::Put | Way::Add => [Some(self.from), Some(self.to)],
+        }
     }
 }
 
-impl<V: Float> Launch<V> for Transfer {
+impl<V: Float> Launch<V> for Transfer<V> {
     fn reverse(&self, outputs: &[V], inputs: &mut [V], shadows: &mut Shadows<V>) -> Result<(), SweepError> {
         if self.way == Way::Store {
             if self.from.before != 0 && outputs.iter().any(|seed| *seed != V::zero()) {
@@ -278,7 +296,37 @@ impl<V: Float> Launch<V> for Transfer {
         Ok(())
     }
 
+    fn can_be_replayed(&self) -> Result<(), SweepError> {
+        let is_there =
+            |(used, passive): (Option<Used>, &Option<_>)| used.is_none_or(|used| used.before != 0 || passive.is_some());
+        if self.read().into_iter().zip(&self.passive).all(is_there) { Ok(()) } else { Err(not_kept()) }
+    }
+
+    fn replay(&self, inputs: &[V], outputs: &mut [V], versions: &mut Versions<V>) -> Result<Replayed<V>, SweepError> {
+        Launch::can_be_replayed(self)?;
+        let [from, to] = [0, 1].map(|k| match self.read()[k] {
+            Some(Used { before: 0, .. }) => self.passive[k].clone(),
+            read => read.map(|used| versions.get(used.before)),
+        });
+        let Some(after) = self.to.after.filter(|_| self.way != Way::Store) else {
+            from.iter().for_each(|from| self.places.take(from, outputs));
+            return Ok(Replayed::default());
+        };
+        let mut result = versions.buffer(self.to.length);
+        to.iter().for_each(|to| result.copy_from_slice(to));
+        match (self.way, &from) {
+            (Way::Take, Some(from)) => self.places.take(from, &mut result),
+            (Way::Put, Some(from)) => self.places.put(from, &mut result),
+            (Way::Add, Some(from)) => self.places.add(from, &mut result),
+            _ => result.copy_from_slice(inputs),
+        }
+        versions.put(after, Arc::new(result));
+        Ok(Replayed::default())
+    }
+
     fn arrays(&self, each: &mut dyn FnMut(usize, usize)) {
+        let passive = self.passive.iter().flatten();
+        passive.for_each(|buffer| each(Arc::as_ptr(buffer).addr(), buffer.bytes()));
         if let Places::List(indices) = &self.places {
             each(Arc::as_ptr(&indices.0).addr(), size_of_val(&*indices.0.places));
         }

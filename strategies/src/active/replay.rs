@@ -1,0 +1,208 @@
+//! Recordings that are computed again at other inputs.
+
+use super::Recorder;
+use super::owned::OwnedTape;
+use crate::external::{Deed, Entry, Externals};
+use crate::lanes::{Buffer, Launch, Replayed, Used, Versions, not_kept};
+use crate::scratch::Scratch;
+use crate::{Float, Replay, SweepError};
+use std::sync::Arc;
+
+/// New values of a view in this slot.
+pub(super) type NewView<V> = (usize, Arc<Buffer<V>>);
+
+impl<S: Replay> OwnedTape<S> {
+    /// Whether later recordings keep what a [`replay`](Self::replay) needs beside the records: guards of comparisons, which it
+    /// checks, and values of arrays that launches of kernels read.
+    pub fn set_guards(&mut self, keep: bool) {
+        self.header().guarded.set(keep);
+    }
+
+    /// Computes the recording again with these values in these slots of variables and of views, and the other inputs as they are,
+    /// external functions and launches included.
+    ///
+    /// # Errors
+    ///
+    /// [`SweepError::Unsupported`] when a slot is not that of an input, or a statement or launch cannot be computed from what was
+    /// kept: nothing has been changed then. [`SweepError::BranchChanged`] when a comparison that left a guard comes out differently,
+    /// and those of rules: the recording is as it was then, computed again at the old inputs. [`SweepError::Storage`] when records
+    /// cannot be read back: values are then of no use until a replay succeeds.
+    ///
+    /// # Panics
+    ///
+    /// When a rule does, and when a view is given another number of elements than it has.
+    pub fn replay(&mut self, inputs: &[(usize, S::Value)], views: Vec<NewView<S::Value>>) -> Result<(), SweepError> {
+        let unguarded = self.header().unguarded.get();
+        // SAFETY: as in `tape_mut`; the two parts are borrowed apart.
+        let Recorder { tape, externals, .. } = unsafe { &mut *self.recorder.as_ptr() };
+        S::can_be_replayed(tape)?;
+        let uses = externals.check(unguarded)?;
+        let entries = &externals.list;
+        for (slot, _) in inputs {
+            let computed = entries.iter().any(|entry| entry.outputs.iter().any(|output| output == *slot));
+            if computed || !S::has_no_statement(tape, *slot)? {
+                let what = format!("variable {slot} of the recording is no input: a replay cannot give it a value");
+                return Err(SweepError::Unsupported { what });
+            }
+        }
+        let places = externals.places_of(&views)?;
+        let mut versions = externals.versions();
+        views.iter().for_each(|(slot, values)| versions.put(*slot, Arc::clone(values)));
+        let mut kept = Vec::new();
+        let outcome = compute::<S>(tape, entries, inputs, |k, values| {
+            kept.push(entries[k].replay(values, &mut versions)?);
+            uses.forget(k, &entries[k], &mut versions);
+            Ok(())
+        });
+        if outcome.is_ok() {
+            externals.accept(kept);
+            places.into_iter().zip(views).for_each(|(k, (_, values))| externals.arrays.input_values[k].values = values);
+        }
+        outcome
+    }
+
+    /// The values of the view in this slot after the latest replay; `None` if there was none, or the view is that of no launch or input.
+    ///
+    /// # Errors
+    ///
+    /// [`SweepError::Unsupported`] when the launches up to the last that writes to it cannot be computed again.
+    pub fn array_values(&self, slot: usize) -> Result<Option<Arc<Buffer<S::Value>>>, SweepError> {
+        let externals = self.externals();
+        if !externals.arrays.replayed {
+            return Ok(None);
+        }
+        let mut values = externals
+            .arrays
+            .input_values
+            .iter()
+            .find(|input| input.slot == slot)
+            .map(|input| Arc::clone(&input.values));
+        let uses = externals.check(self.header().unguarded.get())?;
+        let written = |entry: &Entry<S::Value>| slots(entry).any(|view| view.after == Some(slot));
+        if let Some(last) = externals.list.iter().rposition(written) {
+            let (mut versions, all) = (externals.versions(), S::values(self.tape()));
+            for (k, entry) in externals.list[..=last].iter().enumerate() {
+                if let Some(launch) = entry.launch() {
+                    let mut outputs: Scratch<S::Value> = Scratch::of(entry.outputs.iter().map(|slot| all[slot]));
+                    launch.replay(&entry.values_of_inputs(all), &mut outputs, &mut versions)?;
+                }
+                if k < last {
+                    uses.forget(k, entry, &mut versions);
+                }
+            }
+            values = Some(versions.get(slot));
+        }
+        Ok(values)
+    }
+}
+
+/// Computes all variables again with these values of inputs, and calls `replay` with the number of each entry in turn. After an error all
+/// variables are as they were.
+fn compute<S: Replay>(
+    tape: &mut S::Tape,
+    entries: &[Entry<S::Value>],
+    inputs: &[(usize, S::Value)],
+    mut replay: impl FnMut(usize, &mut [S::Value]) -> Result<(), SweepError>,
+) -> Result<(), SweepError> {
+    let exchange = |tape: &mut S::Tape, (slot, value): (usize, S::Value)| {
+        (slot, core::mem::replace(&mut S::values_mut(tape)[slot], value))
+    };
+    let old: Vec<_> = inputs.iter().map(|input| exchange(tape, *input)).collect();
+    let stops = || entries.iter().map(|entry| entry.mark);
+    let (mut passed, mut outputs) = (0, Vec::new());
+    let outcome = S::replay_through(tape, true, &mut stops(), &mut |values| {
+        outputs.extend(entries[passed].outputs.iter().map(|slot| values[slot]));
+        passed += 1;
+        replay(passed - 1, values)
+    });
+    if outcome.is_ok() {
+        return Ok(());
+    }
+    old.into_iter().rev().for_each(|input| _ = exchange(tape, input));
+    let (mut next, mut outputs) = (0, outputs.into_iter());
+    S::replay_through(tape, false, &mut stops(), &mut |values| {
+        if let Some(entry) = entries[..passed].get(next) {
+            if let Deed::Function(rule) = &entry.deed {
+                let mut results: Scratch<S::Value> = Scratch::of(entry.outputs.iter().map(|slot| values[slot]));
+                // Whatever it says: its results are known.
+                let _ = rule.replay(&entry.values_of_inputs(values), &mut results);
+            }
+            entry.outputs.iter().zip(&mut outputs).for_each(|(slot, value)| values[slot] = value);
+        }
+        next += 1;
+        Ok(())
+    })?;
+    outcome
+}
+
+/// The views of an entry.
+fn slots<V: Float>(entry: &Entry<V>) -> impl Iterator<Item = Used> + '_ {
+    entry.launch().into_iter().flat_map(Launch::views)
+}
+
+/// The last entry that uses each view, by slot.
+struct Uses(Vec<Option<usize>>);
+
+impl Uses {
+    /// Forgets the versions that no entry behind this one uses.
+    fn forget<V: Float>(&self, k: usize, entry: &Entry<V>, versions: &mut Versions<V>) {
+        let used = slots(entry).flat_map(|view| [view.before, view.after.unwrap_or(0)]);
+        used.filter(|slot| self.0[*slot] == Some(k)).for_each(|slot| versions.forget(slot));
+    }
+}
+
+impl<V: Float> Externals<V> {
+    /// Fails unless all launches can be computed again.
+    fn check(&self, unguarded: bool) -> Result<Uses, SweepError> {
+        let mut known = vec![false; self.arrays.slots() + 1];
+        let mut last = vec![None; known.len()];
+        known[0] = true;
+        self.arrays.input_values.iter().for_each(|input| known[input.slot] = true);
+        for (k, entry) in self.list.iter().enumerate() {
+            let Some(launch) = entry.launch() else { continue };
+            if unguarded {
+                return Err(not_kept());
+            }
+            launch.can_be_replayed()?;
+            let views = launch.views();
+            if !views.iter().all(|view| known[view.before]) {
+                return Err(not_kept());
+            }
+            for slot in views.iter().flat_map(|view| [view.before, view.after.unwrap_or(0)]) {
+                (known[slot], last[slot]) = (true, Some(k));
+            }
+        }
+        Ok(Uses(last))
+    }
+
+    /// The input views at the beginning of the recording.
+    fn versions(&self) -> Versions<V> {
+        let mut versions = Versions::new(self.arrays.pool.clone().unwrap_or_default());
+        self.arrays.input_values.iter().for_each(|input| versions.put(input.slot, Arc::clone(&input.values)));
+        versions
+    }
+
+    /// Which inputs these are.
+    fn places_of(&self, views: &[NewView<V>]) -> Result<Vec<usize>, SweepError> {
+        let place = |(slot, values): &NewView<V>| {
+            let found = self.arrays.input_values.iter().position(|input| input.slot == *slot);
+            let what = "a view is no input of a recording that keeps what replays need: a replay cannot give it values (call \
+                        `set_guards(true)` before it is recorded)";
+            let found = found.ok_or_else(|| SweepError::Unsupported { what: what.into() })?;
+            let (expected, found_length) = (self.arrays.input_values[found].values.len(), values.len());
+            assert!(expected == found_length, "a view of {expected} elements is given {found_length}");
+            Ok(found)
+        };
+        views.iter().map(place).collect()
+    }
+
+    /// Keeps what a replay has computed.
+    fn accept(&mut self, kept: Vec<Option<Replayed<V>>>) {
+        for (entry, kept) in self.list.iter_mut().zip(kept) {
+            if let (Deed::Launch(launch), Some(kept)) = (&mut entry.deed, kept) {
+                launch.get_mut().accept(kept);
+            }
+        }
+        self.arrays.replayed = true;
+    }
+}
