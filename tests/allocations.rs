@@ -188,10 +188,10 @@ fn small_recordings_after_a_huge_one_allocate_nothing() {
 
 /// Bytes that are constant for a tape, or that its report leaves out, when its records lie in `segments` segments:
 /// the header of the list of recordings (16 for the strategy, 16 for the number and what it is in use for, 8 for the next tape, 56
-/// for identifiers that are free), 48 for the lists of external functions and of what is kept for them, 72 for arrays, and 40 for each entry of the list of segments, of which there is room for 4, 8, 16, …
+/// for identifiers that are free), 72 for the lists of external functions, of memory for launches and of what is kept for them, 72 for arrays, and 40 for each entry of the list of segments, of which there is room for 4, 8, 16, …
 const fn bookkeeping(segments: usize) -> usize {
     let room = if segments <= 4 { 4 } else { segments.next_power_of_two() };
-    216 + 40 * room
+    240 + 40 * room
 }
 
 /// Bytes of a list of `n` entries that lies in the tape while there are four at most.
@@ -408,7 +408,7 @@ fn x20_schedules_of_a_million_steps_keep_their_snapshots_only() {
 fn launches_recorded_again_allocate_a_few_bytes_for_each_array_and_none_for_a_launch() {
     use tapewright::kernels::{parallel_for, parallel_sum};
     let (n, steps) = (1_000, 20);
-    let numbers: Vec<f64> = (0..n).map(|k| f64::from(k as u16) * 1e-3).collect();
+    let numbers: Vec<f64> = (0..n).map(|k| k as f64 * 1e-3).collect();
     // The first half of the launches keeps a version of the view each, the second half, which is linear, none.
     let mut tape = Tape::<Jacobian>::new();
     let mut run = || {

@@ -218,7 +218,7 @@ pub(crate) fn note<S: Taping>(
 ) -> Vec<Dependence<S::Value>> {
     let mut launch = Some(launch);
     let write = &mut |launched: &mut Launched<_>| {
-        *launched = Launched::Other(Box::new(launch.take().expect("a launch is written once")));
+        launched.set_other(launch.take().expect("a launch is written once"));
     };
     note_written::<S>(flow, write, arrays, inputs, outputs, each)
 }
@@ -387,7 +387,7 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
         let write = &mut |launched: &mut Launched<_>| {
             self.keep(&program, launched);
             let launch = core::mem::take(launched.kernel());
-            *launched = Launched::Other(Box::new(Extremum::new(launch, range, largest)));
+            launched.set_other(Extremum::new(launch, range, largest));
         };
         let (mut result, dependences) = (Real::undefined(), &self.dependences()[..self.slots.len()]);
         let each = &mut |value, id| result = Real::from_parts(value, id);

@@ -5,7 +5,7 @@
 //! goes on. So records know nothing of them, and every strategy that has marks ([`Reverse::mark`](crate::Reverse::mark)) has
 //! external functions.
 
-use crate::lanes::{Buffer, Launch, Launched, OPERANDS, Pool, Replayed, Shadows, Versions, flow};
+use crate::lanes::{Buffer, Launch, Launched, OPERANDS, Pool, Recorded, Replayed, Shadows, Versions, flow};
 use crate::scratch::Scratch;
 use crate::{Float, MemoryUsage, StorageError, counts};
 use core::any::Any;
@@ -331,7 +331,6 @@ pub(crate) struct Entry<V: 'static> {
 }
 
 /// What happened at a place.
-#[allow(clippy::large_enum_variant, reason = "a launch is written where it is kept, without memory of its own")]
 pub(crate) enum Deed<V: 'static> {
     /// An external function was called.
     Function(Box<dyn External<V>>),
@@ -460,6 +459,9 @@ pub(crate) struct Externals<V: 'static> {
     pub(crate) list: Vec<Entry<V>>,
     pub(crate) companions: Vec<Box<dyn Companion>>,
     pub(crate) arrays: Arrays<V>,
+    /// Memory of launches that were forgotten.
+    #[allow(clippy::vec_box, reason = "they are moved between here and the list")]
+    pub(crate) spare: Vec<Box<Recorded<V>>>,
 }
 
 /// The arrays of a recording.
@@ -527,7 +529,7 @@ impl<V: Float> Arrays<V> {
 
 impl<V> Default for Externals<V> {
     fn default() -> Self {
-        Self { list: Vec::new(), companions: Vec::new(), arrays: Arrays::new() }
+        Self { list: Vec::new(), companions: Vec::new(), arrays: Arrays::new(), spare: Vec::new() }
     }
 }
 
@@ -559,7 +561,11 @@ impl<V: Float> Externals<V> {
     pub(crate) fn truncate(&mut self, entries: usize) {
         self.arrays.input_values.retain(|input| input.entries <= entries);
         // Last, because destructors of users may panic.
-        self.list.truncate(entries);
+        for entry in self.list.drain(entries..) {
+            if let Deed::Launch(launch) = entry.deed {
+                self.spare.extend(launch.into_memory());
+            }
+        }
     }
 
     /// Keeps the values of a view that is an input.
@@ -590,7 +596,8 @@ impl<V: Float> Externals<V> {
         };
         let owned: usize = self.list.iter().map(owned).sum();
         let list = MemoryUsage::of_vec(&self.list);
-        let functions = MemoryUsage { used: list.used + owned, reserved: list.reserved + owned };
+        let spare = self.spare.len() * size_of::<Recorded<V>>() + MemoryUsage::of_vec(&self.spare).reserved;
+        let functions = MemoryUsage { used: list.used + owned, reserved: list.reserved + owned + spare };
         (functions, self.companions.iter().map(|companion| companion.reserved()).sum())
     }
 }

@@ -114,14 +114,14 @@ fn replays_compute_what_a_recording_would() {
         <S as Taping>::compare(&Times(x[0], x[1]), &Plus(Lit(0.125), Var::passive(0.125)), Comparison::Less);
         (x, y)
     });
-    tape.replay(&[(slot::<S>(x[0]), 0.75)]).expect("it can be replayed");
+    tape.replay(&[(slot::<S>(x[0]), 0.75)], Vec::new()).expect("it can be replayed");
     let value = |tape: &OwnedTape<S>| <S as tapewright_strategies::Replay>::values(tape.tape())[slot::<S>(y)];
     let (a, b) = (0.75 * -2.0 + 3.0 * -2.0, (-7.5 + 0.75) * (0.25 - 7.5));
     let c = 0.5 * a * a + 0.5 * b * b + 0.5 * a * a;
     let expected = (0..30).fold(c, |y, _| y * 0.5 - 2.0) + b * b;
     let found = value(&tape);
     assert!((found - expected).abs() < 1e-13 * expected.abs(), "{found}, {expected}");
-    let failed = tape.replay(&[(slot::<S>(x[0]), -1.0)]);
+    let failed = tape.replay(&[(slot::<S>(x[0]), -1.0)], Vec::new());
     assert!(matches!(failed, Err(SweepError::BranchChanged { .. })), "{failed:?}");
     assert_eq!(value(&tape).to_bits(), found.to_bits());
 }

@@ -1,7 +1,7 @@
 //! What a tape keeps beside its records.
 
 use super::{Place, two_recordings, with_parts};
-use crate::external::{Arrays, Deed, Entry, Slots};
+use crate::external::{Arrays, Deed, Entry, Externals, Slots};
 use crate::lanes::{Buffer, Launched, OPERANDS};
 use crate::{Companion, External, Reverse, TapeNumber};
 use smallvec::SmallVec;
@@ -22,7 +22,7 @@ pub fn record_external<S: Reverse>(
     rule: Box<dyn External<S::Value>>,
     each: impl FnMut(S::Value, S::Id),
 ) {
-    record_entry::<S>(number, inputs, outputs, |deed| *deed = Deed::Function(rule), each);
+    record_entry::<S>(number, inputs, outputs, |_| Deed::Function(rule), each);
 }
 
 /// [`record_external`] for a launch over arrays of this recording, which `write` writes where it is kept.
@@ -38,9 +38,11 @@ pub fn record_launch<S: Reverse>(
     write: impl FnOnce(&mut Launched<S::Value>),
     each: impl FnMut(S::Value, S::Id),
 ) {
-    let write = |deed: &mut Deed<S::Value>| match deed {
-        Deed::Launch(launch) => write(launch),
-        Deed::Function(_) => unreachable!("an entry is one of a launch at first"),
+    let write = |externals: &mut Externals<S::Value>| {
+        let mut launch = Launched::within(externals.spare.pop());
+        write(&mut launch);
+        externals.spare.extend(launch.unused());
+        Deed::Launch(launch)
     };
     record_entry::<S>(number, inputs, outputs, write, each);
 }
@@ -70,7 +72,7 @@ fn record_entry<S: Reverse>(
     number: TapeNumber,
     inputs: &[(S::Value, &S::Id)],
     outputs: &[S::Value],
-    write: impl FnOnce(&mut Deed<S::Value>),
+    make: impl FnOnce(&mut Externals<S::Value>) -> Deed<S::Value>,
     mut each: impl FnMut(S::Value, S::Id),
 ) {
     let slot = |(_, id): &(S::Value, &S::Id)| match S::locate(id) {
@@ -98,14 +100,14 @@ fn record_entry<S: Reverse>(
             to.push(S::locate(&id).map_or(0, |(_, slot)| slot));
             results.push(id);
         }
+        let deed = make(externals);
         externals.list.push(Entry {
             mark: S::mark(tape),
             inputs: Slots::new(&slots),
             passive: passive.into_boxed_slice(),
             outputs: Slots::new(&to),
-            deed: Deed::Launch(Launched::default()),
+            deed,
         });
-        write(&mut externals.list.last_mut().expect("it has just been added").deed);
     });
     outputs.iter().zip(results).for_each(|(value, id)| each(*value, id));
 }

@@ -8,7 +8,7 @@ use super::keys::Facts;
 use super::launch::{Inspection, Kept, Launch, Recorded, Used};
 use super::memory::Memory;
 use super::program::OUTPUTS;
-use super::shadow::{Shadows, copy_outside};
+use super::shadow::Shadows;
 use crate::{Float, SweepError};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -138,7 +138,7 @@ impl<V: Float> Recorded<V> {
         for (kept, old) in self.operands.iter().zip(&present) {
             new.push(kept.after.map(|_| {
                 let mut buffer = versions.buffer(self.grid.elements());
-                old.iter().for_each(|old| copy_outside(&self.grid, old, &mut buffer));
+                old.iter().for_each(|old| self.grid.copy_outside(old, &mut buffer));
                 buffer
             }));
         }
