@@ -246,12 +246,15 @@ fn comparisons_of_another_strategy_leave_no_guard() {
         let x = input::<PrimalValue>(number, 2.0);
         <Other as Taping>::compare(&x, &Lit(1.0), Comparison::Greater);
     });
-    assert_eq!(tape.replay(&[(1, 0.0)]), Ok(()), "no comparison of this strategy comes out differently");
+    assert_eq!(tape.replay(&[(1, 0.0)], Vec::new()), Ok(()), "no comparison of this strategy comes out differently");
     tape.record(|number| {
         let x = input::<PrimalValue>(number, 2.0);
         <PrimalValue as Taping>::compare(&x, &Lit(1.0), Comparison::Greater);
     });
-    assert!(matches!(tape.replay(&[(1, 0.0)]), Err(SweepError::BranchChanged { .. })), "and its own leave one");
+    assert!(
+        matches!(tape.replay(&[(1, 0.0)], Vec::new()), Err(SweepError::BranchChanged { .. })),
+        "and its own leave one"
+    );
 }
 
 fn identifiers_beyond_the_recording_are_refused<S: Linear>() {
@@ -275,9 +278,12 @@ fn slots_beyond_the_recording_cannot_be_given_values() {
             let x = input::<PrimalValue>(number, 2.0);
             (0..statements).fold(x, |x, _| eval::<PrimalValue, _>(&Times(x, x)));
         });
-        assert_eq!(tape.replay(&[(1, 1.0)]), Ok(()));
+        assert_eq!(tape.replay(&[(1, 1.0)], Vec::new()), Ok(()));
         for slot in [statements + 2, statements + 3, 1_000_000] {
-            assert!(matches!(tape.replay(&[(slot, 1.0)]), Err(SweepError::Unsupported { .. })), "slot {slot}");
+            assert!(
+                matches!(tape.replay(&[(slot, 1.0)], Vec::new()), Err(SweepError::Unsupported { .. })),
+                "slot {slot}"
+            );
         }
     }
 }
