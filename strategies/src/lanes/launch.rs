@@ -247,6 +247,11 @@ pub struct Recorded<V: 'static> {
     pub(super) operands: SmallVec<[Kept<V>; 2]>,
 }
 
+/// The adjoints of outputs.
+type Seeds<V> = [Shadow<V>; OUTPUTS];
+/// Those outside the range, for outputs whose seeds are 0 there.
+type Beside<V> = [Option<Buffer<V>>; OUTPUTS];
+
 impl<V> Default for Recorded<V> {
     /// A launch that is still to be set.
     fn default() -> Self {
@@ -271,7 +276,7 @@ impl<V: Float> Recorded<V> {
     }
 
     /// Takes the adjoints of the outputs out of their shadows; for a reduction its result's adjoint. `false` if all are 0.
-    fn take_seeds(&self, seeds: &mut [Shadow<V>; OUTPUTS], outputs: &[V], shadows: &mut Shadows<V>) -> bool {
+    fn take_seeds(&self, seeds: &mut Seeds<V>, outputs: &[V], shadows: &mut Shadows<V>) -> bool {
         let plan = self.plan();
         if plan.writes {
             for (seed, a) in seeds.iter_mut().zip(plan.written) {
@@ -397,7 +402,7 @@ impl<V: Float> Recorded<V> {
     }
 
     /// Moves these adjoints of what was written to what was read.
-    pub(super) fn reverse_from(&self, mut seeds: [Shadow<V>; OUTPUTS], inputs: &mut [V], shadows: &mut Shadows<V>) {
+    pub(super) fn reverse_from(&self, mut seeds: Seeds<V>, inputs: &mut [V], shadows: &mut Shadows<V>) {
         if let ([operand], Shadow::Uniform(seed)) = (&*self.operands, &seeds[0])
             && !self.plan().writes
             && self.grid.is_all()
@@ -406,10 +411,11 @@ impl<V: Float> Recorded<V> {
             return shadows.add_everywhere(operand.before, slope);
         }
         let mut gather = Gather::new(&self.kernel, &self.grid);
+        let mut beside = [const { None }; OUTPUTS];
         for (a, kept) in self.operands.iter().enumerate() {
             gather.read(a, kept);
             if kept.before != 0 && Facts::has(self.plan().partials.views, a) {
-                let how = self.prepare(a, &mut seeds, shadows);
+                let how = self.prepare(a, (&mut seeds, &mut beside), shadows);
                 gather.add_to(a, how, shadows.make_dense(kept.before, self.grid.elements()));
             }
         }
@@ -424,15 +430,16 @@ impl<V: Float> Recorded<V> {
                 inputs[input] += number;
             }
         }
-        self.finish(seeds, shadows);
+        self.finish(seeds, beside, shadows);
     }
 }
 
 impl<V: Float> Recorded<V> {
     /// Makes the shadow ready to which the contributions for operand `a` go, and says how they do. Views that are written get a buffer
     /// beside the one with the adjoints of what is written, unless an element's adjoint depends on that element's alone: then the seed
-    /// becomes the shadow.
-    fn prepare(&self, a: usize, seeds: &mut [Shadow<V>; OUTPUTS], shadows: &mut Shadows<V>) -> How {
+    /// becomes the shadow. What lies beside the range is moved from the seed to that buffer; or, if all of the buffer will be written, to
+    /// one `beside` it, which is added in the end.
+    fn prepare(&self, a: usize, (seeds, beside): (&mut Seeds<V>, &mut Beside<V>), shadows: &mut Shadows<V>) -> How {
         let (kept, length) = (&self.operands[a], self.grid.elements());
         let slot = kept.before;
         if let Some(k) = self.output(a)
@@ -443,7 +450,16 @@ impl<V: Float> Recorded<V> {
                 return How::InPlace;
             }
             let mut buffer = shadows.any(length);
+            let is_written = reaches_all(self.plan(), &self.grid);
             match &mut seeds[k] {
+                Shadow::Dense(seed) if is_written => {
+                    let mut outside = shadows.any(length);
+                    self.grid.copy_outside(seed, &mut outside);
+                    self.grid.fill_outside(seed, V::zero());
+                    beside[k] = Some(outside);
+                    shadows.put(slot, Shadow::Dense(buffer));
+                    return How::Store;
+                }
                 Shadow::Unset => self.grid.fill_outside(&mut buffer, V::zero()),
                 Shadow::Uniform(seed) => self.grid.fill_outside(&mut buffer, *seed),
                 Shadow::Dense(seed) => {
@@ -465,7 +481,7 @@ impl<V: Float> Recorded<V> {
     }
 
     /// Makes the seeds 0 outside the range, and says whether they are: not where they are still needed.
-    fn clean(&self, seeds: &mut [Shadow<V>; OUTPUTS]) -> bool {
+    fn clean(&self, seeds: &mut Seeds<V>) -> bool {
         let plan = self.plan();
         for (seed, a) in seeds.iter_mut().zip(plan.written) {
             let kept = &self.operands[*a];
@@ -482,8 +498,17 @@ impl<V: Float> Recorded<V> {
     }
 
     /// Puts back what is left of the seeds: adjoints outside the range.
-    fn finish(&self, seeds: [Shadow<V>; OUTPUTS], shadows: &mut Shadows<V>) {
+    fn finish(&self, seeds: Seeds<V>, beside: Beside<V>, shadows: &mut Shadows<V>) {
         let length = self.grid.elements();
+        for (outside, a) in beside.into_iter().zip(self.plan().written) {
+            if let Some(outside) = outside {
+                let sums = shadows.make_dense(self.operands[*a].before, length);
+                let (sums, found) = (&mut **sums, &*outside);
+                self.grid
+                    .outside(|piece| sums[piece.clone()].iter_mut().zip(&found[piece]).for_each(|(sum, x)| *sum += *x));
+                shadows.recycle(Shadow::Dense(outside));
+            }
+        }
         for (k, seed) in seeds.into_iter().enumerate() {
             let Some(a) = self.plan().written.get(k).copied() else {
                 shadows.recycle(seed);
