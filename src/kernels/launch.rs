@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 use tapewright_strategies::lanes::{
     Assign, Buffer, Element, Facts, Grid, Kept, Launch, Launched, Node, Number, OPERANDS, Operand, Plan, Program,
-    Reduce, Written, extremum, run, sum,
+    Reduce, Version, Written, extremum, run, sum,
 };
 use tapewright_strategies::{Dependence, Flow, Taping};
 
@@ -159,6 +159,19 @@ pub fn norm_squared<S: Taping, const R: usize>(x: &View<S, R>) -> Real<S> {
     parallel_sum(x.all(), x, |_| Term(Element::<0, 0, 0, 0, 0, 0>).square())
 }
 
+/// Makes room for what a launch will keep.
+///
+/// # Panics
+///
+/// As [`Taping::make_room`].
+#[inline(always)]
+#[track_caller]
+pub(super) fn make_room<S: Taping>(flow: Flow) {
+    if let Flow::Recorded(number) = flow {
+        S::make_room(number);
+    }
+}
+
 /// A launch that is about to run.
 struct Start<'s, 'a, S: Taping, const R: usize> {
     grid: Grid,
@@ -238,6 +251,8 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
             }
         }
         start.flow = S::flow(&start.dependences()[..start.slots.len()], &start.inputs);
+        // First, so that nothing has been changed if there is none.
+        make_room::<S>(start.flow);
         start
     }
 
@@ -403,10 +418,10 @@ impl<S: Taping, const R: usize> Slot<'_, S, R> {
         let keep = Facts::has(plan.kept.views, k);
         if let Slot::Write(to) = self {
             kept.after = Some(to.dependence.slot());
-            kept.values = to.old.clone();
-            kept.new = Facts::has(plan.kept.new, k).then(|| Arc::clone(&view.values));
+            kept.values = to.old.clone().map(Version::Memory);
+            kept.new = Facts::has(plan.kept.new, k).then(|| Version::Memory(Arc::clone(&view.values)));
         } else {
-            kept.values = keep.then(|| Arc::clone(&view.values));
+            kept.values = keep.then(|| Version::Memory(Arc::clone(&view.values)));
         }
         kept
     }

@@ -5,12 +5,11 @@
 //! goes on. So records know nothing of them, and every strategy that has marks ([`Reverse::mark`](crate::Reverse::mark)) has
 //! external functions.
 
-use crate::lanes::{Buffer, Launch, Launched, OPERANDS, Pool, Shadows, flow};
+use crate::lanes::{Buffer, Launch, Launched, OPERANDS, Pool, Shadows, Versions, flow};
 use crate::scratch::Scratch;
-use crate::{Float, MemoryUsage, StorageError, counts};
+use crate::{ArrayFile, Float, MemoryUsage, StorageError, counts};
 use core::any::Any;
 use core::fmt;
-use core::marker::PhantomData;
 use core::ops::Range;
 use smallvec::SmallVec;
 use std::collections::HashSet;
@@ -348,18 +347,26 @@ impl<V: Float> Entry<V> {
         adjoints: &mut [V],
         arrays: &mut [Shadows<V>],
     ) -> Result<(), SweepError> {
-        for (lane, shadows) in arrays.iter_mut().enumerate() {
+        for lane in 0..arrays.len() {
             let at = |slot: usize| slot * lanes + lane;
             let (mut outputs, mut inputs) = (SmallVec::<[V; 2]>::new(), SmallVec::<[V; OPERANDS]>::new());
             for k in 0..self.outputs.len() {
                 outputs.push(core::mem::replace(&mut adjoints[at(self.outputs.get(k))], V::zero()));
             }
             inputs.resize(self.inputs.len(), V::zero());
-            launch.reverse(&outputs, &mut inputs, shadows)?;
+            launch.reverse(&outputs, &mut inputs, &mut arrays[lane])?;
             for (k, contribution) in inputs.iter().enumerate().filter(|(_, sum)| **sum != V::zero()) {
                 adjoints[at(self.inputs.get(k))] += *contribution;
             }
+            // What has been read back for one of them serves the others.
+            if let [this, next, ..] = &mut arrays[lane..] {
+                this.hand_over(next);
+            }
         }
+        if let [first, .., last] = arrays {
+            last.hand_over(first);
+        }
+        arrays.iter_mut().take(1).for_each(Shadows::end_launch);
         Ok(())
     }
 
@@ -456,7 +463,8 @@ pub struct Arrays<V> {
     slots: usize,
     /// Made with the first buffer.
     pool: Option<Arc<Pool>>,
-    numbers: PhantomData<V>,
+    /// Those that launches keep, if they may leave memory.
+    versions: Option<Versions<V>>,
 }
 
 impl<V: Float> Arrays<V> {
@@ -476,11 +484,35 @@ impl<V: Float> Arrays<V> {
     pub fn buffer(&mut self, length: usize) -> Buffer<V> {
         self.pool.get_or_insert_default().buffer(length)
     }
+
+    /// Writes arrays to this file until the others fit into memory.
+    pub(crate) fn make_room(&mut self, file: Option<&Arc<ArrayFile>>) -> Result<(), StorageError> {
+        let Self { pool, versions, .. } = self;
+        versions_in(versions, file).map_or(Ok(()), |versions| versions.make_room(pool.as_ref()))
+    }
+
+    /// Lets the arrays of a launch leave memory for this file.
+    pub(crate) fn hold(&mut self, launch: &mut Launched<V>, file: Option<&Arc<ArrayFile>>) {
+        if let Some(versions) = versions_in(&mut self.versions, file) {
+            launch.get_mut().hold(&mut |version| versions.hold(version));
+        }
+    }
+}
+
+/// The versions that may go to this file.
+fn versions_in<'v, V: Float>(
+    versions: &'v mut Option<Versions<V>>,
+    file: Option<&Arc<ArrayFile>>,
+) -> Option<&'v mut Versions<V>> {
+    if versions.is_none() {
+        *versions = file.map(|file| Versions::new(Arc::clone(file)));
+    }
+    versions.as_mut()
 }
 
 impl<V> Default for Externals<V> {
     fn default() -> Self {
-        Self { list: Vec::new(), companions: Vec::new(), arrays: Arrays { slots: 0, pool: None, numbers: PhantomData } }
+        Self { list: Vec::new(), companions: Vec::new(), arrays: Arrays { slots: 0, pool: None, versions: None } }
     }
 }
 
@@ -510,6 +542,9 @@ impl<V: Float> Externals<V> {
     pub(crate) fn truncate(&mut self, entries: usize) {
         // Last, because destructors of users may panic.
         self.list.truncate(entries);
+        if let Some(versions) = &mut self.arrays.versions {
+            versions.purge();
+        }
     }
 
     /// Bytes of arrays that launches keep, and of all that are reserved for arrays.

@@ -3,8 +3,9 @@
 use super::{Place, two_recordings, with_parts};
 use crate::external::{Arrays, Deed, Entry, Slots};
 use crate::lanes::{Launched, OPERANDS};
-use smallvec::SmallVec;
+use crate::refusal::Refusal;
 use crate::{Companion, External, Reverse, TapeNumber};
+use smallvec::SmallVec;
 
 /// Records an external function on the tape of strategy `S` that records under `number` on this thread, behind its last
 /// statement: `inputs` are the values and identifiers of its arguments, `outputs` the values of its results, each of which becomes a variable that `each` is given, in order.
@@ -42,6 +43,20 @@ pub fn record_launch<S: Reverse>(
         Deed::Function(_) => unreachable!("an entry is one of a launch at first"),
     };
     record_entry::<S>(number, inputs, outputs, write, each);
+}
+
+/// Writes arrays that the recording of strategy `S` under `number` keeps to disk, until the others fit into memory.
+///
+/// # Panics
+///
+/// As [`with`](super::with), and as [`catch_storage_errors`](crate::catch_storage_errors) catches it, when they cannot be written: what
+/// is not written stays in memory.
+#[track_caller]
+pub fn make_room<S: Reverse>(number: TapeNumber) {
+    let outcome = with_parts::<S, _>(number, |tape, externals| externals.arrays.make_room(S::array_file(tape)));
+    if let Err(error) = outcome {
+        Refusal::Storage(error).raise();
+    }
 }
 
 /// Gives `f` the arrays of the recording of strategy `S` under `number` on this thread.
@@ -94,7 +109,13 @@ fn record_entry<S: Reverse>(
             outputs: Slots::new(&to),
             deed: Deed::Launch(Launched::default()),
         });
-        write(&mut externals.list.last_mut().expect("it has just been added").deed);
+        let deed = &mut externals.list.last_mut().expect("it has just been added").deed;
+        write(deed);
+        if S::SPILLS
+            && let Deed::Launch(launch) = deed
+        {
+            externals.arrays.hold(launch, S::array_file(tape));
+        }
     });
     outputs.iter().zip(results).for_each(|(value, id)| each(*value, id));
 }

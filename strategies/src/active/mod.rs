@@ -23,7 +23,7 @@ mod numbers;
 mod owned;
 
 pub use common::{common_number, flow_of, recording_of};
-pub use external::{place, record_external, record_launch, with_arrays, with_companion};
+pub use external::{make_room, place, record_external, record_launch, with_arrays, with_companion};
 pub use hidden::{isolated, pause};
 pub(crate) use identifiers::{release, release_unshared, share, with_pool};
 #[doc(hidden)]

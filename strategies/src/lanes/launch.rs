@@ -1,6 +1,7 @@
 //! What a recording keeps of a launch, and how a sweep goes through it.
 
 use super::buffer::Buffer;
+use super::fetched::Fetched;
 use super::grid::Grid;
 use super::kernel::Kernel;
 use super::keys::{Facts, Kind, OPERANDS};
@@ -9,10 +10,10 @@ use super::points::{constant_slope, tangent};
 use super::program::{OUTPUTS, Plan, Program};
 use super::reverse::{Gather, How, check_needs, reaches_all};
 use super::shadow::{Shadow, Shadows, copy_outside};
+use super::version::Version;
 use crate::{Float, SweepError};
 use core::ptr;
 use smallvec::SmallVec;
-use std::sync::Arc;
 
 /// A launch in a recording. The order of a recording's launches and statements is the order in which they ran.
 pub trait Launch<V>: Send + Sync + 'static {
@@ -28,7 +29,8 @@ pub trait Launch<V>: Send + Sync + 'static {
     fn views(&self) -> SmallVec<[Used; 4]>;
 
     /// Computes the tangents of what was written from those of what was read: `views` are those of the operands before the launch,
-    /// `None` where they are 0, and `results` are written, one for each view that is. They may hold anything at first.
+    /// `None` where they are 0, and `results` are written, one for each view that is. They may hold anything at first. `fetched` is for
+    /// kept arrays that are not in memory.
     ///
     /// # Errors
     ///
@@ -39,7 +41,13 @@ pub trait Launch<V>: Send + Sync + 'static {
         outputs: &mut [V],
         views: &[Option<&Buffer<V>>],
         results: &mut [Buffer<V>],
+        fetched: &mut Fetched<V>,
     ) -> Result<(), SweepError>;
+
+    /// Hands over the versions of arrays that it keeps, so that they become ones that may leave memory.
+    fn hold(&mut self, each: &mut dyn FnMut(&mut Version<V>)) {
+        let _ = each;
+    }
 
     /// Hands over the addresses of the arrays that it keeps, which other launches may keep, too, and their bytes.
     fn arrays(&self, each: &mut dyn FnMut(usize, usize)) {
@@ -48,7 +56,6 @@ pub trait Launch<V>: Send + Sync + 'static {
 
     /// Bytes of everything else, without those of itself.
     fn bytes(&self) -> usize;
-
 
     /// Elements that are read at several different shifts, so that a scatter would need atomic updates, by operand; and the
     /// numbers of kernels that a reverse sweep runs, and of atomic updates that it issues.
@@ -90,6 +97,14 @@ impl<V: Float> Launched<V> {
         match self {
             Self::Kernel(launch) => launch,
             Self::Other(launch) => &**launch,
+        }
+    }
+
+    /// The launch, to be changed.
+    pub(crate) fn get_mut(&mut self) -> &mut dyn Launch<V> {
+        match self {
+            Self::Kernel(launch) => launch,
+            Self::Other(launch) => &mut **launch,
         }
     }
 
@@ -138,14 +153,16 @@ pub(crate) fn flow<V: Float>(
         results.extend(view.after.map(|_| shadows.any(view.length)));
     }
     let mut views: SmallVec<[Option<&Buffer<V>>; OPERANDS]> = SmallVec::new();
+    let (list, fetched) = shadows.parts();
     for (view, filled) in used.iter().zip(&filled) {
-        views.push(match shadows.get(view.before) {
-            Shadow::Dense(tangents) => Some(tangents),
+        views.push(match list.get(view.before) {
+            Some(Shadow::Dense(tangents)) => Some(tangents),
             _ => filled.as_ref(),
         });
     }
-    launch.forward(inputs, outputs, &views, &mut results)?;
+    launch.forward(inputs, outputs, &views, &mut results, fetched)?;
     drop(views);
+    shadows.end_launch();
     filled.into_iter().flatten().for_each(|buffer| shadows.recycle(Shadow::Dense(buffer)));
     for (after, result) in written().zip(results) {
         shadows.put(after, Shadow::Dense(result));
@@ -174,9 +191,9 @@ pub struct Kept<V> {
     /// The slot of the view afterwards, if it is written.
     pub after: Option<usize>,
     /// The values before the launch, if partials need them.
-    pub values: Option<Arc<Buffer<V>>>,
+    pub values: Option<Version<V>>,
     /// The values afterwards, if partials need them.
-    pub new: Option<Arc<Buffer<V>>>,
+    pub new: Option<Version<V>>,
     /// The value of a number that all points share, and which input of the launch it is.
     pub number: Option<(V, usize)>,
 }
@@ -203,6 +220,11 @@ impl<V: Float> Recorded<V> {
 
     fn plan(&self) -> &'static Plan {
         self.kernel.plan()
+    }
+
+    /// The arrays that partials need.
+    fn versions(&self) -> impl Iterator<Item = &Version<V>> {
+        self.operands.iter().flat_map(|kept| kept.values.iter().chain(&kept.new))
     }
 
     /// Takes the adjoints of the outputs out of their shadows; for a reduction its result's adjoint. `false` if all are 0.
@@ -250,7 +272,7 @@ impl<V: Float> Launch<V> for Recorded<V> {
         }
         let mut gather = Gather::new(&self.kernel, &self.grid);
         for (a, kept) in self.operands.iter().enumerate() {
-            gather.read(a, kept);
+            gather.read(a, kept, shadows.fetched())?;
             if kept.before != 0 && Facts::has(self.plan().partials.views, a) {
                 let how = self.prepare(a, &mut seeds, shadows);
                 gather.add_to(a, how, shadows.make_dense(kept.before, self.grid.elements()));
@@ -259,7 +281,7 @@ impl<V: Float> Launch<V> for Recorded<V> {
         for (k, seed) in seeds.iter().enumerate().take(self.plan().expressions) {
             gather.seed(k, seed);
         }
-        // SAFETY: the shadows and the seeds stay as they are meanwhile, and the values are shared.
+        // SAFETY: the shadows, the seeds and what was fetched stay as they are meanwhile, and the other values are shared.
         let numbers = unsafe { gather.run(&self.grid) };
         for (kept, number) in self.operands.iter().zip(numbers) {
             if let Some((_, input)) = kept.number {
@@ -281,13 +303,18 @@ impl<V: Float> Launch<V> for Recorded<V> {
         outputs: &mut [V],
         views: &[Option<&Buffer<V>>],
         results: &mut [Buffer<V>],
+        fetched: &mut Fetched<V>,
     ) -> Result<(), SweepError> {
         let (mut memory, mut tangents) = (Memory::new(&self.grid), Memory::new(&self.grid));
         let fits = |buffer: &Buffer<V>| assert_eq!(buffer.len(), self.grid.elements(), "a tangent for each element");
         for (a, kept) in self.operands.iter().enumerate() {
             views[a].into_iter().for_each(fits);
-            memory.values[a] = kept.values.as_deref().map_or(ptr::null(), Buffer::start);
-            memory.new[a] = kept.new.as_deref().map_or(ptr::null_mut(), |new| new.start().cast_mut());
+            if let Some(values) = &kept.values {
+                memory.values[a] = fetched.get(values)?.start();
+            }
+            if let Some(new) = &kept.new {
+                memory.new[a] = fetched.get(new)?.start().cast_mut();
+            }
             memory.numbers[a] = kept.number.map_or_else(V::zero, |(number, _)| number);
             tangents.values[a] = views[a].map_or(ptr::null(), Buffer::start);
             tangents.numbers[a] = kept.number.map_or_else(V::zero, |(_, input)| inputs[input]);
@@ -307,9 +334,15 @@ impl<V: Float> Launch<V> for Recorded<V> {
         Ok(())
     }
 
+    fn hold(&mut self, each: &mut dyn FnMut(&mut Version<V>)) {
+        self.operands.iter_mut().flat_map(|kept| kept.values.iter_mut().chain(&mut kept.new)).for_each(each);
+    }
+
     fn arrays(&self, each: &mut dyn FnMut(usize, usize)) {
-        let kept = self.operands.iter().flat_map(|kept| kept.values.iter().chain(&kept.new));
-        kept.for_each(|buffer| each(Arc::as_ptr(buffer).addr(), buffer.bytes()));
+        for version in self.versions() {
+            let (address, bytes) = version.address_and_bytes();
+            each(address, bytes);
+        }
     }
 
     fn bytes(&self) -> usize {

@@ -21,6 +21,7 @@ mod narrow;
 mod places;
 mod programs;
 mod refusals;
+mod spilled;
 mod stencils;
 mod text;
 #[cfg(feature = "threads")]
