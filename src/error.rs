@@ -21,6 +21,11 @@ pub enum Error {
         /// The tape's latest recording.
         recording: u32,
     },
+    /// The adjoints of a view were asked for that is no input of the recording. A sweep to its beginning consumes them.
+    NotAnInput {
+        /// The recording.
+        recording: u32,
+    },
     /// Records could not be written to the file that they are spilled to, or not be read back.
     Storage(StorageError),
     /// A position of another recording, or of a part of this one that has been forgotten; 0 means none yet.
@@ -69,6 +74,12 @@ impl fmt::Display for Error {
                 f,
                 "a variable of recording #{variable} was used with the tape of recording #{recording}: it belongs to \
                  another tape, or the tape has recorded or been reset since"
+            ),
+            Self::NotAnInput { recording } => write!(
+                f,
+                "the adjoints of a view were asked for that is no input of recording #{recording}: a kernel made it, or wrote to it \
+                 after it had been cloned. A sweep consumes the adjoints of such views; ask for those of the input, or of a clone \
+                 of it from before it was written"
             ),
             Self::Storage(error) => fmt::Display::fmt(error, f),
             Self::StalePosition { position, recording } => write!(

@@ -107,7 +107,7 @@ where
     let arguments = inputs.arguments();
     let at = plain_at(inputs, &arguments);
     let active = S::is_active(&arguments);
-    S::keep::<TapePool<T>>(&arguments).unwrap_or_default().with(|tape| {
+    S::keep::<TapePool<T>>(&[], &arguments).unwrap_or_default().with(|tape| {
         let (x, y) = record_stage(tape, &at, block).unwrap_or_else(|error| panic!("{error}"));
         refuse_views("a preaccumulated block", &y);
         let outputs: Vec<Real<T>> = y.list().into_iter().cloned().collect();

@@ -188,10 +188,10 @@ fn small_recordings_after_a_huge_one_allocate_nothing() {
 
 /// Bytes that are constant for a tape, or that its report leaves out, when its records lie in `segments` segments:
 /// the header of the list of recordings (16 for the strategy, 16 for the number and what it is in use for, 8 for the next tape, 56
-/// for identifiers that are free), 48 for the lists of external functions and of what is kept for them, 16 for arrays, and 40 for each entry of the list of segments, of which there is room for 4, 8, 16, …
+/// for identifiers that are free), 48 for the lists of external functions and of what is kept for them, 40 for arrays, and 40 for each entry of the list of segments, of which there is room for 4, 8, 16, …
 const fn bookkeeping(segments: usize) -> usize {
     let room = if segments <= 4 { 4 } else { segments.next_power_of_two() };
-    160 + 40 * room
+    184 + 40 * room
 }
 
 /// Bytes of a list of `n` entries that lies in the tape while there are four at most.
@@ -402,4 +402,35 @@ fn x20_schedules_of_a_million_steps_keep_their_snapshots_only() {
         // 20 snapshots of three words each, their free slots, and some room in each vector.
         assert!(held <= 4096, "{name} holds {held} bytes");
     }
+}
+
+#[test]
+fn launches_recorded_again_allocate_a_few_bytes_for_each_array_and_none_for_a_launch() {
+    use tapewright::kernels::{parallel_for, parallel_sum};
+    let (n, steps) = (1_000, 20);
+    let numbers: Vec<f64> = (0..n).map(|k| f64::from(k as u16) * 1e-3).collect();
+    // The first half of the launches keeps a version of the view each, the second half, which is linear, none.
+    let mut tape = Tape::<Jacobian>::new();
+    let mut run = || {
+        let (x, y) = tape.record(|scope| {
+            let (x, k) = (scope.view([n], &numbers), scope.input(0.5));
+            let mut u = x.clone();
+            for _ in 0..steps {
+                parallel_for(u.interior(1), (&mut u, &k), |(u, k)| (u.at::<0>() * k + u.at::<1>() * u.at::<-1>(),));
+            }
+            for _ in 0..steps {
+                parallel_for(u.all(), &mut u, |u| (0.5 * u.at::<0>(),));
+            }
+            let y: Real<_> = parallel_sum(u.all(), &u, |u| u.at::<0>().square());
+            (x, y)
+        });
+        let adjoints = tape.sweep(&[(&y, 1.0)]).expect("swept");
+        black_box(adjoints.of_view(&x).expect("x").len());
+    };
+    (0..2).for_each(|_| run());
+    let before = LIVE.with(std::cell::Cell::get);
+    let ((), calls) = allocations(&mut run);
+    // The input, and the version that each launch of the first half writes, are arrays.
+    assert_eq!(calls, steps + 1);
+    assert_eq!(live_since(before), 0);
 }

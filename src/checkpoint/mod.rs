@@ -146,7 +146,7 @@ impl<T> Stage<T> {
                 .checked
                 .then(|| Fingerprint::of(&values).with(made.iter().map(|view| digest_of(view.values())))),
             taped,
-            pool: S::keep::<TapePool<T>>(&arguments).unwrap_or_default(),
+            pool: S::keep::<TapePool<T>>(&placed::dependences(&views), &arguments).unwrap_or_default(),
             name: self.name,
         };
         if has_views {

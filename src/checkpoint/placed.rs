@@ -83,8 +83,12 @@ impl<V: Float, R: Nested<V>> Launch<V> for Placed<R> {
 /// Where the derivatives of something with these inputs go.
 #[track_caller]
 pub(super) fn flow<S: Taping>(arguments: &[(S::Value, &S::Id)], views: &[ViewRef<'_, S::Value>]) -> Flow {
-    let dependences: Vec<&Dependence<S::Value>> = views.iter().map(|view| view.dependence).collect();
-    S::flow(&dependences, arguments)
+    S::flow(&dependences(views), arguments)
+}
+
+/// What these views depend on.
+pub(super) fn dependences<'v, V>(views: &[ViewRef<'v, V>]) -> Vec<&'v Dependence<V>> {
+    views.iter().map(|view| view.dependence).collect()
 }
 
 /// Puts a rule on the tape of its inputs, or carries their tangents through it, and returns the outputs: `made` is what they are as

@@ -249,7 +249,7 @@ impl<T> TimeLoop<T> {
             let end = active::isolated(|| self.run_plainly(start, &go_on, |step, state| plain(step, &at, state)));
             return Ok(rerun::convert(&end, |x| Real::<S>::constant(x.value())));
         }
-        let pool = S::keep::<TapePool<T>>(&arguments).unwrap_or_default();
+        let pool = S::keep::<TapePool<T>>(&placed::dependences(&views), &arguments).unwrap_or_default();
         let (steps, prints) = (None, Vec::new());
         let view_counts = (of_parameters, views.len() - of_parameters);
         let mut job = Job::<T, _, _, _, _> {

@@ -2,13 +2,13 @@
 
 use super::operands::{Body, Modes, Operands, Reads, Slot, Target, Writes};
 use super::term::Term;
-use super::view::{Points, View};
+use super::view::{Points, View, checked_length};
 use crate::expr::Real;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use tapewright_strategies::lanes::{
     Assign, Buffer, Element, Facts, Grid, Kept, Launch, Launched, Node, Number, OPERANDS, Operand, Plan, Program,
-    Reduce, Version, Written, extremum, run, sum,
+    Reduce, RowSums, Version, Written, extremum, row_sums, run, sum,
 };
 use tapewright_strategies::{Dependence, Flow, Taping};
 
@@ -81,6 +81,35 @@ pub fn parallel_sum<S: Taping, const R: usize, O: Operands<S, R>, A: Node>(
     let launch = Start::new(&range.into(), slots.as_mut());
     let value = sum(&program, &launch.grid, launch.operands());
     launch.reduce(&program, value)
+}
+
+/// The sums of an expression along the last dimension of a range: a view with one dimension less, which has an element for each row. Rows
+/// are shared out among threads, and added up as [`parallel_sum`] does: parallel loops inside a parallel loop.
+///
+/// ```
+/// use tapewright::{kernels::{View, parallel_row_sums}, prelude::*};
+///
+/// // The norms of the rows of a matrix, squared.
+/// let a = View::<Passive, 2>::new([2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+/// let norms: View<Passive, 1> = parallel_row_sums(a.all(), &a, |a| a.at::<0, 0>().square());
+/// assert_eq!(norms.values(), [14.0, 77.0]);
+/// ```
+///
+/// # Panics
+///
+/// When the range has no rows, and as [`parallel_for`]. It does not compile unless the result has one dimension less.
+#[must_use]
+#[track_caller]
+pub fn parallel_row_sums<S: Taping, const R: usize, const Q: usize, O: Operands<S, R>, A: Node>(
+    range: impl Into<Points<R>>,
+    operands: O,
+    kernel: impl FnOnce(O::Tokens) -> Term<A>,
+) -> View<S, Q> {
+    const { assert!(Q + 1 == R, "sums along the last dimension have one dimension less than what is added up") };
+    let program = Reduce(kernel(O::tokens()).0);
+    let range = range.into();
+    let mut slots = operands.slots();
+    Start::new(&range, slots.as_mut()).sum_rows(program, core::array::from_fn(|d| range.0[d].len()))
 }
 
 /// The largest value of an expression over a range, whose adjoint goes to the first point at which it is found; a NaN is found only if
@@ -286,13 +315,16 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
         outputs: &[S::Value],
         each: &mut dyn FnMut(S::Value, S::Id),
     ) -> Vec<Dependence<S::Value>> {
-        let write = &mut |launched: &mut Launched<_>| {
-            let mut inputs = 0;
-            let kept = self.slots.iter().enumerate().map(|(k, slot)| slot.kept(P::PLAN, k, &mut inputs));
-            launched.kernel().set(program, &self.grid, kept);
-        };
+        let write = &mut |launched: &mut Launched<_>| self.keep(program, launched);
         let dependences = &self.dependences()[..self.slots.len()];
         note_written::<S>(self.flow, write, dependences, &self.inputs, outputs, each)
+    }
+
+    /// Writes what a recording keeps of the launch.
+    fn keep<P: Program>(&self, program: &P, launched: &mut Launched<S::Value>) {
+        let mut inputs = 0;
+        let kept = self.slots.iter().enumerate().map(|(k, slot)| slot.kept(P::PLAN, k, &mut inputs));
+        launched.kernel().set(program, &self.grid, kept);
     }
 
     /// Records a reduction with this value.
@@ -304,6 +336,25 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
         let mut result = Real::undefined();
         self.note(program, &[value], &mut |value, id| result = Real::from_parts(value, id));
         result
+    }
+
+    /// Sums up rows, of which there are as many as this shape has elements.
+    #[track_caller]
+    fn sum_rows<P: Program, const Q: usize>(&self, program: P, shape: [usize; Q]) -> View<S, Q> {
+        let length = checked_length(&shape, shape.iter().product());
+        let flow = if P::PLAN.is_constant() { Flow::Nowhere } else { self.flow };
+        let mut sums = View::<S, Q>::empty(flow, length);
+        row_sums(&program, &self.grid, self.operands(), &mut sums);
+        let mut view = View::on(shape, Arc::new(sums));
+        let (fresh, to) = view.written(flow, true);
+        let mut all = Launched::default();
+        self.keep(&program, &mut all);
+        let mut arrays: SmallVec<[_; OPERANDS]> = SmallVec::from_slice(&self.dependences()[..self.slots.len()]);
+        arrays.push(nothing());
+        let launch = RowSums::new(core::mem::take(all.kernel()), to);
+        let moving = note::<S>(flow, launch, &arrays, &self.inputs, &[], &mut |_, _| {});
+        view.set_dependence(moving.into_iter().next().unwrap_or(fresh));
+        view
     }
 
     /// Finds the largest or the smallest value of a reduction.
@@ -364,6 +415,7 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
 }
 
 /// A buffer for a launch whose derivatives go there.
+#[track_caller]
 fn buffer<S: Taping>(flow: Flow, length: usize, spare: Option<Arc<Buffer<S::Value>>>) -> Arc<Buffer<S::Value>> {
     let usable = |buffer: &mut Arc<Buffer<S::Value>>| Arc::get_mut(buffer).is_some_and(|buffer| buffer.len() == length);
     if let Some(buffer) = spare.and_then(|mut buffer| usable(&mut buffer).then_some(buffer)) {
@@ -378,6 +430,7 @@ fn buffer<S: Taping>(flow: Flow, length: usize, spare: Option<Arc<Buffer<S::Valu
 
 impl<S: Taping, const R: usize> Target<'_, S, R> {
     /// Finds a place for the new values, away from the old ones if these must stay.
+    #[track_caller]
     fn part(&mut self, stay: bool, grid: &Grid, flow: Flow) {
         if stay || Arc::get_mut(&mut self.view.values).is_none() {
             let mut apart = buffer::<S>(flow, grid.elements(), self.view.spare.take());
@@ -398,6 +451,7 @@ impl<S: Taping, const R: usize> Target<'_, S, R> {
     }
 
     /// Puts the new values into the view, and says what they depend on; the old ones stay if they are to be kept.
+    #[track_caller]
     fn advance(&mut self, keep: bool, flow: Flow) {
         self.old = self.settle(keep);
         self.dependence = self.view.after_a_launch(flow);

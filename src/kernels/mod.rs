@@ -45,13 +45,15 @@ mod transfer;
 mod view;
 
 pub(crate) use launch::note;
-pub use launch::{deep_copy, dot, fill, norm_squared, parallel_for, parallel_max, parallel_min, parallel_sum};
+pub use launch::{
+    deep_copy, dot, fill, norm_squared, parallel_for, parallel_max, parallel_min, parallel_row_sums, parallel_sum,
+};
 pub use operands::{Body, Mode, Modes, Operand, Operands, Reads, Slot, Target, Writes};
 pub use rules::{
     Absolute, Adds, At, ByRule, ByRule2, Divides, Maximum, Minimum, Multiplies, Negation, Root, Square, Subtracts,
 };
 pub use scan::{parallel_fold, parallel_scan};
-pub use tapewright_strategies::lanes::{Indices, Level};
+pub use tapewright_strategies::lanes::{Indices, Level, Node};
 pub use term::{Argument, Term, Where};
 pub use text::{NoText, parallel_for_text, parallel_sum_text};
 pub use token::{Field, Field1, Field2, Field3, Field4};

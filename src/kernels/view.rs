@@ -101,6 +101,21 @@ impl<S: Taping, const R: usize> View<S, R> {
         self.shape
     }
 
+    /// A constant with these elements, under any strategy with the same numbers: data is converted once, and shared by all tapes. The
+    /// elements are not copied before one of the views is written.
+    ///
+    /// ```
+    /// use tapewright::{kernels::{View, parallel_sum}, prelude::*};
+    ///
+    /// let data = View::<Passive, 1>::new([3], &[1.0, 2.0, 3.0]);
+    /// let residual = data.constant::<Jacobian>();
+    /// assert!(!residual.is_active() && residual.values() == data.values());
+    /// ```
+    #[must_use]
+    pub fn constant<T: Taping<Value = S::Value>>(&self) -> View<T, R> {
+        View::on(self.shape, Arc::clone(&self.values))
+    }
+
     /// The number of elements.
     #[must_use]
     pub fn len(&self) -> usize {

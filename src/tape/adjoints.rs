@@ -164,6 +164,20 @@ pub(super) fn fill<'y, S: Reverse>(
     Ok(())
 }
 
+/// The slot of a view whose adjoints are asked for after a sweep, to the beginning of the recording if `whole`; 0 if it is passive.
+pub(super) fn asked_slot<S: Reverse, const R: usize>(
+    owned: &OwnedTape<S>,
+    parts: &Parts,
+    view: &View<S, R>,
+    whole: bool,
+) -> Result<usize, Error> {
+    let slot = view_slot(owned, parts, view)?;
+    if whole && slot != 0 && !owned.is_input_view(slot) {
+        return Err(Error::NotAnInput { recording: owned.number().get() });
+    }
+    Ok(slot)
+}
+
 /// The slot of a view; 0 if it is passive.
 pub(super) fn view_slot<S: Reverse, const R: usize>(
     owned: &OwnedTape<S>,
@@ -192,6 +206,8 @@ pub struct Adjoints<'a, S: Reverse> {
     pub(super) parts: &'a Parts,
     pub(super) values: &'a [S::Value],
     pub(super) arrays: &'a Shadows<S::Value>,
+    /// Whether the sweep went to the beginning of the recording.
+    pub(super) whole: bool,
 }
 
 impl<S: Reverse> Adjoints<'_, S> {
@@ -211,9 +227,10 @@ impl<S: Reverse> Adjoints<'_, S> {
     ///
     /// # Errors
     ///
-    /// [`Error::ForeignVariable`] when the view belongs to another recording.
+    /// [`Error::ForeignVariable`] when the view belongs to another recording. [`Error::NotAnInput`] when it is no input of this one,
+    /// unless the sweep ended at a [`Position`](super::Position) behind it.
     pub fn of_view<const R: usize>(&self, view: &View<S, R>) -> Result<Cow<'_, [S::Value]>, Error> {
-        Ok(self.arrays.elements(view_slot(self.owned, self.parts, view)?, view.len()))
+        Ok(self.arrays.elements(asked_slot(self.owned, self.parts, view, self.whole)?, view.len()))
     }
 
     /// The adjoints of these variables.

@@ -1,6 +1,6 @@
 //! Several adjoint vectors in one sweep.
 
-use super::adjoints::{no_memory, slot, view_slot, zeros};
+use super::adjoints::{asked_slot, no_memory, slot, zeros};
 use super::position::Parts;
 use super::{NONE, Tape};
 use crate::error::{Error, same_length};
@@ -127,13 +127,13 @@ impl<S: Reverse> LaneAdjoints<'_, S> {
     ///
     /// # Errors
     ///
-    /// [`Error::ForeignVariable`] when the view belongs to another recording.
+    /// As there.
     ///
     /// # Panics
     ///
     /// When there is no such lane.
     pub fn of_view<const R: usize>(&self, view: &View<S, R>, lane: usize) -> Result<Cow<'_, [S::Value]>, Error> {
-        let slot = view_slot(self.owned, self.parts, view)?;
+        let slot = asked_slot(self.owned, self.parts, view, true)?;
         Ok(self.lanes.arrays[lane].elements(slot, view.len()))
     }
 }
@@ -158,6 +158,19 @@ impl<S: Reverse, const N: usize> ArrayAdjoints<'_, S, N> {
     pub fn of(&self, variable: &Real<S>) -> Result<[S::Value; N], Error> {
         let lanes = self.0.of(variable)?;
         Ok(core::array::from_fn(|lane| lanes[lane]))
+    }
+
+    /// The adjoints of a view in one lane, element by element: see [`Adjoints::of_view`](crate::Adjoints::of_view).
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such lane.
+    pub fn of_view<const R: usize>(&self, view: &View<S, R>, lane: usize) -> Result<Cow<'_, [S::Value]>, Error> {
+        self.0.of_view(view, lane)
     }
 }
 

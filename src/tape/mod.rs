@@ -265,7 +265,8 @@ impl<S: Reverse> Tape<S> {
     }
 
     fn adjoints_in<'a>(&'a self, adjoints: &'a AdjointVector<S::Value>) -> Adjoints<'a, S> {
-        Adjoints { owned: &self.owned, parts: &self.parts, values: &adjoints.adjoints, arrays: &adjoints.arrays }
+        let (values, arrays, whole) = (&*adjoints.adjoints, &adjoints.arrays, adjoints.under.is_none());
+        Adjoints { owned: &self.owned, parts: &self.parts, values, arrays, whole }
     }
 
     /// The adjoints of the latest sweep.

@@ -111,7 +111,7 @@ impl<S: Reverse> Scope<'_, S> {
     pub fn view<const R: usize>(&mut self, shape: [usize; R], values: &[S::Value]) -> View<S, R> {
         let values = checked(&shape, values);
         let (mut buffer, slot) =
-            active::with_arrays::<S, _>(self.number, |arrays| (arrays.buffer(values.len()), arrays.slot()));
+            active::with_arrays::<S, _>(self.number, |arrays| (arrays.buffer(values.len()), arrays.input_slot()));
         buffer.copy_from_slice(values);
         let mut view = View::on(shape, Arc::new(buffer));
         view.set_dependence(Dependence::Recorded { number: self.number, slot });

@@ -254,15 +254,18 @@ pub trait Taping: Sized + 'static {
         panic!("{} has no forward mode", core::any::type_name::<Self>())
     }
 
-    /// What the tape of these variables keeps of this type for external functions, made if there is none yet; `None` if there
-    /// is no tape.
+    /// What the tape of these arrays and variables keeps of this type for external functions, made if there is none yet; `None` if
+    /// there is no tape.
     ///
     /// # Panics
     ///
     /// As [`record`](Self::record), where variables belong to recordings.
     #[track_caller]
-    fn keep<C: Companion + Default + Clone>(inputs: &[(Self::Value, &Self::Id)]) -> Option<C> {
-        let _ = inputs;
+    fn keep<C: Companion + Default + Clone>(
+        arrays: &[&Dependence<Self::Value>],
+        inputs: &[(Self::Value, &Self::Id)],
+    ) -> Option<C> {
+        let _ = (arrays, inputs);
         None
     }
 }

@@ -331,6 +331,7 @@ pub(crate) struct Entry<V: 'static> {
 }
 
 /// What happened at a place.
+#[allow(clippy::large_enum_variant, reason = "a launch is written where it is kept, without memory of its own")]
 pub(crate) enum Deed<V: 'static> {
     /// An external function was called.
     Function(Box<dyn External<V>>),
@@ -461,6 +462,8 @@ pub(crate) struct Externals<V: 'static> {
 pub struct Arrays<V> {
     /// The slots of views that have been given out, counted from 1.
     slots: usize,
+    /// Those of views that are inputs, in order.
+    inputs: Vec<usize>,
     /// Made with the first buffer.
     pool: Option<Arc<Pool>>,
     /// Those that launches keep, if they may leave memory.
@@ -472,6 +475,17 @@ impl<V: Float> Arrays<V> {
     pub const fn slot(&mut self) -> usize {
         self.slots += 1;
         self.slots
+    }
+
+    /// A slot for a view that is an input of the recording.
+    pub fn input_slot(&mut self) -> usize {
+        let slot = self.slot();
+        self.inputs.push(slot);
+        slot
+    }
+
+    pub(crate) fn is_input(&self, slot: usize) -> bool {
+        self.inputs.binary_search(&slot).is_ok()
     }
 
     /// A buffer with anything in it. The tape gets its memory back when it is dropped.
@@ -512,7 +526,11 @@ fn versions_in<'v, V: Float>(
 
 impl<V> Default for Externals<V> {
     fn default() -> Self {
-        Self { list: Vec::new(), companions: Vec::new(), arrays: Arrays { slots: 0, pool: None, versions: None } }
+        Self {
+            list: Vec::new(),
+            companions: Vec::new(),
+            arrays: Arrays { slots: 0, inputs: Vec::new(), pool: None, versions: None },
+        }
     }
 }
 
@@ -535,6 +553,7 @@ impl<V: Float> Externals<V> {
     /// Forgets everything, for a new recording.
     pub(crate) fn clear(&mut self) {
         self.arrays.slots = 0;
+        self.arrays.inputs.clear();
         self.truncate(0);
     }
 
@@ -556,7 +575,8 @@ impl<V: Float> Externals<V> {
                 launch.get().arrays(&mut |address, bytes| used += if seen.insert(address) { bytes } else { 0 });
             }
         }
-        MemoryUsage { used, reserved: used + self.arrays.pool.as_ref().map_or(0, |pool| pool.bytes()) }
+        let lists = self.arrays.inputs.capacity() * size_of::<usize>();
+        MemoryUsage { used, reserved: used + lists + self.arrays.pool.as_ref().map_or(0, |pool| pool.bytes()) }
     }
 
     /// Bytes of the functions, and of the companions.

@@ -344,6 +344,12 @@ impl<S: Reverse> OwnedTape<S> {
         launches.collect()
     }
 
+    /// Whether the view with this slot is an input of the recording.
+    #[must_use]
+    pub fn is_input_view(&self, slot: usize) -> bool {
+        self.externals().arrays.is_input(slot)
+    }
+
     /// Bytes of external functions, and of what the tape keeps for them.
     #[must_use]
     pub fn external_bytes(&self) -> (MemoryUsage, usize) {

@@ -250,8 +250,11 @@ macro_rules! variables_by_manager {
         }
 
         #[track_caller]
-        fn keep<C: crate::Companion + Default + Clone>(inputs: &[(V, &M::Id)]) -> Option<C> {
-            let number = crate::active::recording_of::<Self>(inputs.iter().map(|(_, id)| *id))?;
+        fn keep<C: crate::Companion + Default + Clone>(
+            arrays: &[&crate::Dependence<V>],
+            inputs: &[(V, &M::Id)],
+        ) -> Option<C> {
+            let crate::Flow::Recorded(number) = crate::active::flow_of::<Self>(arrays, inputs) else { return None };
             Some(crate::active::with_companion::<Self, C, _>(number, |companion| companion.clone()))
         }
     };

@@ -3,14 +3,14 @@
 //! How a range is cut depends on the range alone. Blocks are summed up in order, so a sum has the same bits on any number of
 //! threads; loops that write do not care, since no two points write to one element.
 
-use super::forward::CHUNK;
 use super::grid::Region;
+use super::sums::CHUNK;
 use crate::Float;
 #[cfg(feature = "rayon")]
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 /// Points of a block, about: work enough to be worth handing to a thread.
-const POINTS: isize = 8 * CHUNK;
+pub(super) const POINTS: isize = 8 * CHUNK;
 
 /// The blocks of a range.
 struct Blocks {
@@ -72,21 +72,28 @@ pub(super) fn each_block(region: &Region, work: impl Fn(&Region) + Sync) {
     work(region);
 }
 
-/// The sum of what `work` returns for the parts of the range, perhaps found on several threads, and added up in order.
-pub(super) fn sum_of_blocks<V: Float>(region: &Region, work: impl Fn(&Region) -> V + Sync) -> V {
-    let add = |sum: V, block: V| sum + block;
+/// The sums of what `work` returns for the parts of the range, perhaps found on several threads, and added up in order.
+pub(super) fn sum_of_blocks<V: Float, const K: usize>(
+    region: &Region,
+    work: impl Fn(&Region) -> [V; K] + Sync,
+) -> [V; K] {
+    let add = |mut sums: [V; K], block: [V; K]| {
+        sums.iter_mut().zip(block).for_each(|(sum, term)| *sum += term);
+        sums
+    };
+    let zeros = [V::zero(); K];
     if region.points() <= POINTS.unsigned_abs() {
-        return add(V::zero(), work(region));
+        return add(zeros, work(region));
     }
     let blocks = Blocks::of(region);
     if is_shared(region) {
         #[cfg(feature = "rayon")]
         {
-            let sums: Vec<V> = (0..blocks.count).into_par_iter().map(|n| work(&blocks.get(n))).collect();
-            return sums.into_iter().fold(V::zero(), add);
+            let sums: Vec<[V; K]> = (0..blocks.count).into_par_iter().map(|n| work(&blocks.get(n))).collect();
+            return sums.into_iter().fold(zeros, add);
         }
     }
-    (0..blocks.count).map(|n| work(&blocks.get(n))).fold(V::zero(), add)
+    (0..blocks.count).map(|n| work(&blocks.get(n))).fold(zeros, add)
 }
 
 #[cfg(test)]

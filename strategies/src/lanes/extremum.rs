@@ -1,6 +1,6 @@
 //! The largest and the smallest value over a range.
 
-use super::forward::{Operand, Terms, memory, values_of};
+use super::forward::{Operand, memory};
 use super::grid::{Grid, Region, each_row};
 use super::interpret::WIDTH;
 use super::kernel::Kernel;
@@ -9,6 +9,7 @@ use super::level::Task;
 use super::memory::Seeds;
 use super::program::Program;
 use super::steps::{Captured, Steps};
+use super::sums::{Terms, values_of};
 use crate::Float;
 
 /// The smallest value of a program's expression over the grid, or the largest, and its place among the elements: at a tie the first.
@@ -42,9 +43,9 @@ pub fn extremum<'m, V: Float, P: Program>(
     found.or_else(|| {
         let first = [grid.range.lo[0], grid.range.lo[1], grid.range.lo[2]];
         let element = memory.at(first, grid.range.lo[3]).unsigned_abs();
-        let mut value = [V::zero()];
+        let mut value = [[V::zero()]];
         terms.anywhere(first, grid.range.lo[3], &mut value);
-        Some((value[0], element))
+        Some((value[0][0], element))
     })
 }
 
@@ -52,7 +53,7 @@ pub fn extremum<'m, V: Float, P: Program>(
 ///
 /// Reads are safe if `memory` is fit for the range, and at the points of `inner` all reads are inside the views.
 struct Search<'a, 't, V: 'static, C> {
-    terms: &'a Terms<'t, V, C>,
+    terms: &'a Terms<'t, V, C, 1>,
     inner: &'a Region,
 }
 impl<V, C> Clone for Search<'_, '_, V, C> {
@@ -95,7 +96,7 @@ impl<V: Float, C: Steps> Task<V> for Best<'_, '_, V, C> {
             let mut i = from;
             while i < to {
                 // SAFETY: promised by the caller.
-                let value = unsafe { search.terms.lanes::<L>(memory, captured, start + i) };
+                let [value] = unsafe { search.terms.lanes::<L>(memory, captured, start + i) };
                 let better = if largest { best.less(value) } else { value.less(best) };
                 best = L::select(better, value, best);
                 i += L::N.cast_signed();
@@ -119,17 +120,17 @@ impl<V: Float, C: Steps> Task<V> for Best<'_, '_, V, C> {
 /// The best of some points of a row, and of what has been found before.
 #[inline(never)]
 fn best_of<V: Float, C: Steps>(
-    terms: &Terms<'_, V, C>,
+    terms: &Terms<'_, V, C, 1>,
     row: [isize; 3],
     (mut i, end): (isize, isize),
     largest: bool,
     mut best: V,
 ) -> V {
-    let mut values = [V::zero(); WIDTH];
+    let mut values = [[V::zero()]; WIDTH];
     while i < end {
         let values = &mut values[..(end - i).unsigned_abs().min(WIDTH)];
         terms.anywhere(row, i, values);
-        for value in &*values {
+        for [value] in &*values {
             if if largest { *value > best } else { *value < best } {
                 best = *value;
             }
@@ -164,7 +165,7 @@ impl<V: Float, C: Steps> Task<V> for First<'_, '_, V, C> {
                     false => range.hi[3],
                 };
                 // SAFETY: promised by the caller; what lies between `from` and `to` is made of whole groups.
-                if in_groups && !L::any(unsafe { search.terms.lanes::<L>(memory, captured, start + i) }.equal(wanted)) {
+                if in_groups && !L::any(unsafe { search.terms.lanes::<L>(memory, captured, start + i) }[0].equal(wanted)) {
                     i = end;
                     continue;
                 }
@@ -182,17 +183,17 @@ impl<V: Float, C: Steps> Task<V> for First<'_, '_, V, C> {
 /// The first of some points of a row with this value.
 #[inline(never)]
 fn first_of<V: Float, C: Steps>(
-    terms: &Terms<'_, V, C>,
+    terms: &Terms<'_, V, C, 1>,
     row: [isize; 3],
     (mut i, end): (isize, isize),
     best: V,
 ) -> Option<(V, isize)> {
-    let mut values = [V::zero(); WIDTH];
+    let mut values = [[V::zero()]; WIDTH];
     while i < end {
         let values = &mut values[..(end - i).unsigned_abs().min(WIDTH)];
         terms.anywhere(row, i, values);
-        if let Some(k) = values.iter().position(|value| *value == best) {
-            return Some((values[k], i + k.cast_signed()));
+        if let Some(k) = values.iter().position(|[value]| *value == best) {
+            return Some((values[k][0], i + k.cast_signed()));
         }
         i += values.len().cast_signed();
     }

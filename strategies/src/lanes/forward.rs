@@ -1,17 +1,17 @@
-//! The loops of launches: values at all points, and sums over them.
+//! The loops of launches: values at all points.
 
-use super::blocks::{each_block, sum_of_blocks};
+use super::blocks::each_block;
 use super::buffer::Buffer;
 use super::grid::{Grid, Region, each_row};
 use super::interpret::WIDTH;
 use super::kernel::{Kernel, ValuesOf};
-use super::keys::{Facts, OPERANDS};
+use super::keys::{Facts, OPERANDS, each};
 use super::lane::Vector;
 use super::level::Task;
 use super::memory::{ALL, COLUMNS, Memory, Place, ROWS, Seeds, check_reads, inner};
-use super::points::{Point, partials, values};
-use super::program::{OUTPUTS, Plan, Program, each_output};
-use super::steps::{Captured, Results, Steps, execute, result};
+use super::points::{Point, values};
+use super::program::{OUTPUTS, Plan, Program};
+use super::steps::{Captured, Results, execute, result};
 use crate::Float;
 use core::marker::PhantomData;
 use smallvec::SmallVec;
@@ -238,7 +238,7 @@ unsafe fn group<V: Float, L: Vector<Number = V>, P: Program, const MASK: u8>(pla
         let mut results = Results::new();
         execute::<ValuesOf<P>, L, MASK>(place, &mut results);
         // All reads come before all writes.
-        each_output!(K => {
+        each!(4: K => {
             if let Some(result) = const { result::<ValuesOf<P>>(K) } {
                 let to = place.memory.new[const { P::PLAN.output(K) }].wrapping_offset(place.at);
                 let number: L = results.number(result);
@@ -258,7 +258,9 @@ unsafe fn fill_points<V: Float, P: Program>(memory: &Memory<V>, kernel: &Kernel<
     let captured = Captured::of::<ValuesOf<P>>(&kernel.constants);
     for at in places {
         // SAFETY: promised by the caller.
-        unsafe { group::<V, V::Single, P, ALL>(&Place::inside(memory, &Seeds::NONE, &captured, at), V::Single::within(0, 1)) }
+        unsafe {
+            group::<V, V::Single, P, ALL>(&Place::inside(memory, &Seeds::NONE, &captured, at), V::Single::within(0, 1));
+        }
     }
 }
 
@@ -303,245 +305,4 @@ impl<V: Float> Unfilled<'_, V> {
         }
         self.points.clear();
     }
-}
-
-/// What is added up, or compared, over the points of a range: the values of a kernel with one expression, or a partial times the seeds.
-///
-/// To ask for terms is safe if `memory` is fit for the range.
-pub(super) struct Terms<'a, V: 'static, C> {
-    pub(super) kernel: &'a Kernel<V>,
-    pub(super) memory: &'a Memory<V>,
-    pub(super) seeds: &'a Seeds<V>,
-    pub(super) range: &'a Region,
-    /// The leaf whose partial it is; else it is the value.
-    pub(super) partial: Option<usize>,
-    pub(super) steps: PhantomData<C>,
-}
-
-/// Where the result of these steps is, a partial's or a value's.
-pub(super) const fn place_of<C: Steps>() -> usize {
-    match result::<C>(0) {
-        Some(place) => place,
-        None => panic!("there is a result"),
-    }
-}
-
-impl<V: Float, C: Steps> Terms<'_, V, C> {
-    /// The points of the range that read inside the views.
-    pub(super) fn inner(&self) -> Region {
-        inner(&self.kernel.plan().leaves, self.memory.shape, self.range)
-    }
-
-    /// The terms at a place and the ones behind it.
-    ///
-    /// # Safety
-    ///
-    /// All reads there are inside the views.
-    #[inline(always)]
-    pub(super) unsafe fn lanes<L: Vector<Number = V>>(
-        &self,
-        memory: &Memory<V>,
-        captured: &Captured<V>,
-        at: isize,
-    ) -> L {
-        let mut results = Results::new();
-        // SAFETY: promised by the caller.
-        unsafe {
-            execute::<C, L, ALL>(&Place::inside(memory, self.seeds, captured, at), &mut results);
-            results.number(const { place_of::<C>() })
-        }
-    }
-
-    /// The terms at the first places, as many as there are in `to`.
-    ///
-    /// # Safety
-    ///
-    /// All reads there are inside the views.
-    #[inline(never)]
-    pub(super) unsafe fn singles(&self, at: isize, to: &mut [V]) {
-        let captured = Captured::of::<C>(&self.kernel.constants);
-        for (to, at) in to.iter_mut().zip(at..) {
-            // SAFETY: promised by the caller; it is one number.
-            unsafe { self.lanes::<V::Single>(self.memory, &captured, at).store(to) }
-        }
-    }
-
-    /// The terms at some points of a row from `i` on, wherever they read.
-    #[inline(never)]
-    pub(super) fn anywhere(&self, row: [isize; 3], i: isize, to: &mut [V]) {
-        for (k, to) in to.chunks_mut(WIDTH).enumerate() {
-            let first = i + (k * WIDTH).cast_signed();
-            let points: SmallVec<[Point; WIDTH]> =
-                (first..first + to.len().cast_signed()).map(|i| [row[0], row[1], row[2], i]).collect();
-            match self.partial {
-                None => values(self.kernel, self.memory, &points, |_, values| to.copy_from_slice(values)),
-                Some(n) => {
-                    let seed = |k: usize, point: Point| {
-                        self.seeds.at(k, self.memory.at([point[0], point[1], point[2]], point[3]))
-                    };
-                    partials(self.kernel, n, self.memory, seed, &points, |terms| to.copy_from_slice(terms));
-                }
-            }
-        }
-    }
-}
-
-/// A lane that is one number, as that.
-pub(super) fn number<V: Float>(lane: V::Single) -> V {
-    let mut number = V::zero();
-    // SAFETY: it is one number.
-    unsafe { lane.store(&raw mut number) };
-    number
-}
-
-/// Partial sums: every level adds the same numbers in the same order.
-const SUMS: usize = 16;
-/// Points of a row whose sum is formed apart.
-pub(super) const CHUNK: isize = 4096;
-
-/// Adds up terms over a part of their range.
-///
-/// # Safety
-///
-/// `terms` are fit for their range.
-pub(super) unsafe fn sum_of_terms<V: Float, C: Steps>(terms: &Terms<'_, V, C>, part: &Region) -> V {
-    let inner = &terms.inner();
-    // SAFETY: promised by the caller.
-    unsafe { V::at_level(AddUp { terms, inner, part }) }
-}
-
-/// The loop of [`sum_of_terms`].
-///
-/// To run it is safe if the terms are fit for their range, and at the points of `inner` all reads are inside the views.
-struct AddUp<'a, 't, V: 'static, C> {
-    terms: &'a Terms<'t, V, C>,
-    inner: &'a Region,
-    part: &'a Region,
-}
-
-impl<V: Float, C: Steps> Task<V> for AddUp<'_, '_, V, C> {
-    type Output = V;
-    #[inline(always)]
-    unsafe fn run<L: Vector<Number = V>>(self) -> V {
-        // SAFETY: promised by the caller.
-        unsafe { add_rows::<V, L, C>(self.terms, self.inner, self.part) }
-    }
-}
-
-/// # Safety
-///
-/// As [`AddUp`].
-#[inline(always)]
-unsafe fn add_rows<V: Float, L: Vector<Number = V>, C: Steps>(
-    terms: &Terms<'_, V, C>,
-    inner: &Region,
-    part: &Region,
-) -> V {
-    let (memory, captured) = (&{ *terms.memory }, &Captured::of::<C>(&terms.kernel.constants));
-    let mut total = V::zero();
-    each_row!(part, row => {
-        let inside = (0..3).all(|d| row[d] >= inner.lo[d] && row[d] < inner.hi[d]);
-        let bounds = if inside { (inner.lo[3], inner.hi[3]) } else { (0, 0) };
-        let mut from = part.lo[3];
-        while from < part.hi[3] {
-            let to = (from + CHUNK).min(part.hi[3]);
-            // SAFETY: promised by the caller.
-            total += unsafe { add_chunk::<V, L, C>(terms, memory, captured, row, (from, to), bounds) };
-            from = to;
-        }
-    });
-    total
-}
-
-/// # Safety
-///
-/// As [`add_rows`], for the points of a row; those between the bounds read inside the views.
-#[inline(always)]
-unsafe fn add_chunk<V: Float, L: Vector<Number = V>, C: Steps>(
-    terms: &Terms<'_, V, C>,
-    memory: &Memory<V>,
-    captured: &Captured<V>,
-    row: [isize; 3],
-    (from, to): (isize, isize),
-    bounds: (isize, isize),
-) -> V {
-    let (start, all) = (memory.at(row, 0), SUMS.cast_signed());
-    let mut sums = [L::zero(); SUMS];
-    let mut i = from;
-    let mut single = [V::zero(); SUMS];
-    while i + all <= to {
-        let inside = i >= bounds.0 && i + all <= bounds.1;
-        if !inside {
-            terms.anywhere(row, i, &mut single);
-        }
-        let mut k = 0;
-        while k < SUMS / L::N {
-            let skip = k * L::N;
-            // SAFETY: promised by the caller; `single` has as many numbers.
-            let found: L = unsafe {
-                if inside {
-                    terms.lanes::<L>(memory, captured, start + i + skip.cast_signed())
-                } else {
-                    L::load(single.as_ptr().add(skip))
-                }
-            };
-            sums[k] = sums[k] + found;
-            k += 1;
-        }
-        i += all;
-    }
-    let mut k = 0;
-    while k < SUMS / L::N {
-        // SAFETY: there is room for all sums.
-        unsafe { sums[k].store(single.as_mut_ptr().add(k * L::N)) };
-        k += 1;
-    }
-    if i < to {
-        let mut rest = [V::zero(); SUMS];
-        let rest = &mut rest[..(to - i).unsigned_abs()];
-        if i >= bounds.0 && to <= bounds.1 {
-            // SAFETY: these points read inside the views.
-            unsafe { terms.singles(start + i, rest) }
-        } else {
-            terms.anywhere(row, i, rest);
-        }
-        for (sum, term) in single.iter_mut().zip(rest) {
-            *sum += *term;
-        }
-    }
-    let mut step = SUMS / 2;
-    while step > 0 {
-        for k in 0..step {
-            let other = single[k + step];
-            single[k] += other;
-        }
-        step /= 2;
-    }
-    single[0]
-}
-
-/// The sum of a program's expression over the grid. It is the same at every level and for any number of threads: the points of a
-/// row are added in fixed groups, and the groups in order.
-///
-/// # Panics
-///
-/// As [`run`].
-#[track_caller]
-pub fn sum<'m, V: Float, P: Program>(program: &P, grid: &Grid, operands: impl Iterator<Item = Operand<'m, V>>) -> V {
-    assert!(!P::WRITES, "a reduction has one expression, which is not written");
-    let (memory, _) = memory::<V>(P::PLAN, grid, operands);
-    let kernel = &Kernel::of(program);
-    let seeds = Seeds::NONE;
-    let terms = values_of::<V, P>(kernel, (&memory, &seeds), &grid.range);
-    // SAFETY: checked above.
-    sum_of_blocks(&grid.range, |part| unsafe { sum_of_terms(&terms, part) })
-}
-
-/// The values of a reduction.
-pub(super) fn values_of<'a, V: Float, P: Program>(
-    kernel: &'a Kernel<V>,
-    (memory, seeds): (&'a Memory<V>, &'a Seeds<V>),
-    range: &'a Region,
-) -> Terms<'a, V, ValuesOf<P>> {
-    Terms { kernel, memory, seeds, range, partial: None, steps: PhantomData }
 }

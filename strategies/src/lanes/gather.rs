@@ -3,7 +3,7 @@
 use super::forward::aligned;
 use super::grid::{Region, each_row};
 use super::kernel::GatherOf;
-use super::keys::{Facts, OPERANDS};
+use super::keys::{Facts, OPERANDS, each};
 use super::lane::Vector;
 use super::level::Task;
 use super::memory::{ALL, COLUMNS, Place, ROWS};
@@ -14,13 +14,6 @@ use super::steps::{Captured, Results, execute, result};
 use crate::Float;
 use core::marker::PhantomData;
 use core::ops::Range;
-
-/// `each_operand!(K => …)` with every number that an operand can have, as a constant.
-macro_rules! each_operand {
-    ($k:ident => $block:block) => { each_operand!(@ $k $block 0 1 2 3 4 5 6 7) };
-    (@ $k:ident $block:block $($number:literal)*) => { $( { const $k: usize = $number; $block } )* };
-}
-const _: () = assert!(OPERANDS == 8, "`each_operand` has as many numbers");
 
 /// The loop that gathers the adjoints of some elements.
 ///
@@ -105,8 +98,13 @@ unsafe fn gather_rows<V: Float, L: Vector<Number = V>, P: Program>(whole: &Gathe
                         singles::<V, P>(whole, row, i..stop);
                         i = stop;
                     } else if const { !P::PLAN.can_be_masked() } {
-                        waiting.add(row, i..stop);
-                        i = stop;
+                        if i >= from && i < to {
+                            singles::<V, P>(whole, row, i..to);
+                            i = to;
+                        } else {
+                            waiting.add(row, i..stop);
+                            i = stop;
+                        }
                     } else {
                         let next = stop.min(i + n);
                         let done = if inside {
@@ -187,7 +185,7 @@ impl<V: Float> Row<'_, '_, V> {
         // SAFETY: promised by the caller.
         unsafe { execute::<GatherOf<P>, L, MASK>(&place, &mut results) }
         let mut sums = [L::nothing(); OPERANDS];
-        each_operand!(K => {
+        each!(8: K => {
             if let Some(place) = const { result::<GatherOf<P>>(K) } {
                 // SAFETY: it is the place of a number that has been computed.
                 sums[K] = unsafe { results.number(place) };

@@ -2,11 +2,14 @@
 
 use core::fmt;
 use core::ops::Range;
+use smallvec::SmallVec;
 
 /// A box of points in views of one shape. Shapes of fewer than four dimensions have leading ones of length 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grid {
     shape: [isize; 4],
+    /// How many of the dimensions, which are the last ones, the views have.
+    rank: usize,
     elements: usize,
     pub(super) range: Region,
 }
@@ -103,15 +106,15 @@ impl core::error::Error for BadRange {}
 
 impl fmt::Display for Grid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ranges: Vec<Range<isize>> = (0..4).map(|d| self.range.lo[d]..self.range.hi[d]).collect();
-        write!(f, "{ranges:?} of shape {:?}", self.shape)
+        let ranges: Vec<Range<isize>> = (4 - self.rank..4).map(|d| self.range.lo[d]..self.range.hi[d]).collect();
+        write!(f, "{ranges:?} of shape {:?}", self.of_views(self.shape))
     }
 }
 
 impl Default for Grid {
     /// No points.
     fn default() -> Self {
-        Self { shape: [1; 4], elements: 1, range: Region::NONE }
+        Self { shape: [1; 4], rank: 1, elements: 1, range: Region::NONE }
     }
 }
 
@@ -134,7 +137,7 @@ impl Grid {
         let elements = elements.filter(|n| *n < isize::MAX.unsigned_abs() / 16);
         let elements = elements.expect("there cannot be as many elements");
         let signed = |n: usize| n.cast_signed();
-        let mut grid = Self { shape: [1; 4], elements, range: Region { lo: [0; 4], hi: [1; 4] } };
+        let mut grid = Self { shape: [1; 4], rank: shape.len(), elements, range: Region { lo: [0; 4], hi: [1; 4] } };
         let first = 4 - shape.len();
         for (dimension, (length, range)) in shape.iter().zip(range).enumerate() {
             if range.start > range.end {
@@ -184,6 +187,16 @@ impl Grid {
             rest /= self.shape[d];
         }
         Self { range, ..*self }
+    }
+
+    /// The same views, and some of the points.
+    pub(super) const fn with(&self, range: Region) -> Self {
+        Self { range, ..*self }
+    }
+
+    /// The last of these, one for each dimension of the views.
+    pub(super) fn of_views(&self, all: [isize; 4]) -> SmallVec<[isize; 4]> {
+        SmallVec::from_slice(&all[4 - self.rank..])
     }
 
     pub(super) const fn shape(&self) -> [isize; 4] {

@@ -2,16 +2,16 @@
 
 use super::blocks::{each_block, sum_of_blocks};
 use super::code::{Op, RULES, does};
-use super::forward::{Terms, number, place_of, sum_of_terms};
 use super::gather::{GatherAll, singles};
 use super::grid::Region;
-use super::keys::{Kind, LEAVES};
+use super::keys::{LEAVES, OPERANDS, each};
 use super::memory::{ALL, Memory, Place, Seeds};
 use super::program::{OUTPUTS, Plan, Program};
 use super::reverse::Gather;
 use super::rule::Rule;
-use super::script::{List, Script, gather as gather_of};
-use super::steps::{Captured, Results, Steps, execute};
+use super::script::{List, Script, gather as gather_of, numbers as numbers_of};
+use super::steps::{Captured, Results, Steps, execute, result};
+use super::sums::{Terms, What, number, sum_of_terms};
 use crate::Float;
 use core::marker::PhantomData;
 use core::ops::Range;
@@ -34,7 +34,8 @@ impl<V> Default for Kernel<V> {
     }
 }
 
-type SlopeOf<V> = unsafe fn(&Gather<'_, V>) -> V;
+type SinglesOf<V> = unsafe fn(&Gather<'_, V>, [isize; 3], Range<isize>);
+type NumbersOf<V> = unsafe fn(&Gather<'_, V>) -> [V; OPERANDS];
 type Linear<V> = fn(&[V], V) -> [V; LEAVES];
 
 /// What is compiled for each kernel for sweeps.
@@ -44,9 +45,9 @@ struct Compiled<V: 'static> {
     /// Gathers the adjoints of some elements.
     gather: unsafe fn(&Gather<'_, V>, &Region),
     /// The same for part of a row, of kernels whose operands are read at the point only.
-    singles: Option<unsafe fn(&Gather<'_, V>, [isize; 3], Range<isize>)>,
-    /// The adjoint of a number that all points share, by leaf.
-    slopes: [Option<SlopeOf<V>>; LEAVES],
+    singles: Option<SinglesOf<V>>,
+    /// The adjoints of the numbers that all points share, by operand, if there are any.
+    numbers: Option<NumbersOf<V>>,
     /// The partials of a linear kernel, times a seed, by leaf.
     linear: Option<Linear<V>>,
 }
@@ -91,51 +92,39 @@ impl<V: Float> Kernel<V> {
         if let Some(singles) = self.compiled().singles
             && reached.is_short_row()
         {
+            let [a, b, c, first] = reached.lo;
             // SAFETY: promised by the caller.
-            return unsafe { singles(gather, [reached.lo[0], reached.lo[1], reached.lo[2]], reached.lo[3]..reached.hi[3]) };
+            unsafe { singles(gather, [a, b, c], first..reached.hi[3]) }
+            return;
         }
         // SAFETY: promised by the caller. Parts are disjoint, and each element's adjoint is written for itself.
         each_block(reached, |part| unsafe { (self.compiled().gather)(gather, part) });
     }
 
-    /// The adjoint of the number that is leaf `n`.
+    /// The adjoints of the numbers that all points share, by operand, if there are any.
     ///
     /// # Safety
     ///
     /// As [`gather`](Self::gather).
-    pub(super) unsafe fn slope(&self, gather: &Gather<'_, V>, n: usize) -> V {
-        let slope = self.compiled().slopes[n].expect("the leaf is a number");
+    pub(super) unsafe fn numbers(&self, gather: &Gather<'_, V>) -> Option<[V; OPERANDS]> {
         // SAFETY: promised by the caller.
-        unsafe { slope(gather) }
+        self.compiled().numbers.map(|numbers| unsafe { numbers(gather) })
     }
 }
 
-/// `each_leaf!(N => …)` with every number that a leaf can have, as a constant.
-macro_rules! each_leaf {
-    ($n:ident => $block:block) => { each_leaf!(@ $n $block 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26
-        27 28 29 30 31) };
-    (@ $n:ident $block:block $($k:literal)*) => { $( { const $n: usize = $k; $block } )* };
-}
-const _: () = assert!(LEAVES == 32, "`each_leaf` has as many numbers");
-
 impl<V: Float> Compiled<V> {
     const fn of<P: Program>() -> Self {
-        let mut slopes: [Option<SlopeOf<V>>; LEAVES] = [None; LEAVES];
-        each_leaf!(N => {
-            if const { is_number::<P>(N) } {
-                slopes[N] = Some(slope::<V, P, N>);
-            }
-        });
+        let numbers: Option<NumbersOf<V>> = if P::PLAN.partials.numbers != 0 { Some(numbers::<V, P>) } else { None };
         let linear: Option<Linear<V>> = if P::PLAN.is_linear() { Some(linear::<V, P>) } else { None };
         let one_by_one = P::PLAN.is_local() && !P::PLAN.leaves.borders;
-        let singles = if one_by_one { Some(singles::<V, P> as unsafe fn(&Gather<'_, V>, _, _)) } else { None };
-        Self { plan: P::PLAN, gather: gather::<V, P>, singles, slopes, linear }
+        let singles = if one_by_one { Some(singles::<V, P> as SinglesOf<V>) } else { None };
+        Self { plan: P::PLAN, gather: gather::<V, P>, singles, numbers, linear }
     }
 }
 
 fn linear<V: Float, P: Program>(constants: &[V], seed: V) -> [V; LEAVES] {
     let mut slopes = [V::zero(); LEAVES];
-    each_leaf!(N => {
+    each!(32: N => {
         if let Some(partial) = const { linear_partial::<V, P, N>() } {
             slopes[N] = partial(constants, seed);
         }
@@ -165,7 +154,7 @@ pub(super) fn alone<V: Float, C: Steps>(captured: &Captured<V>, numbers: [V; 2],
     // SAFETY: the steps read nothing from memory, and have a result.
     let found: V::Single = unsafe {
         execute::<Uniform<C>, V::Single, ALL>(&Place::inside(&memory, &seeds, captured, 0), &mut results);
-        results.number(const { place_of::<C>() })
+        results.number(const { result::<C>(0).expect("there is a result") })
     };
     number(found)
 }
@@ -181,11 +170,6 @@ const fn reads_nothing<C: Steps>() -> bool {
     true
 }
 
-const fn is_number<P: Program>(n: usize) -> bool {
-    let used = &P::SCRIPTS.used;
-    n < used.len() && matches!(used.get(n).kind(), Kind::Number)
-}
-
 /// # Safety
 ///
 /// As [`Kernel::gather`].
@@ -196,14 +180,14 @@ unsafe fn gather<V: Float, P: Program>(gather: &Gather<'_, V>, part: &Region) {
 
 /// # Safety
 ///
-/// As [`Kernel::slope`].
-unsafe fn slope<V: Float, P: Program, const N: usize>(gather: &Gather<'_, V>) -> V {
-    let terms = Terms::<V, PartialOf<P, N>> {
+/// As [`Kernel::numbers`].
+unsafe fn numbers<V: Float, P: Program>(gather: &Gather<'_, V>) -> [V; OPERANDS] {
+    let terms = Terms::<V, NumbersOfKernel<P>, OPERANDS> {
         kernel: gather.kernel,
         memory: &gather.memory,
         seeds: &gather.seeds,
         range: &gather.range,
-        partial: Some(N),
+        what: What::Numbers,
         steps: PhantomData,
     };
     // SAFETY: promised by the caller.
@@ -226,6 +210,19 @@ impl<P: Program> GatherOf<P> {
     const SCRIPT: &'static Script = &gather_of(P::SCRIPTS);
 }
 impl<P: Program> Steps for GatherOf<P> {
+    const OPS: &'static [Op] = Self::SCRIPT.ops.split_at(Self::SCRIPT.len).0;
+    const RESULTS: &'static [u16] = &Self::SCRIPT.results;
+    const RULES: &'static [Option<&'static Rule>; RULES] = &P::SCRIPTS.rules;
+    const CONSTANTS: usize = P::PLAN.constants;
+    const ALL_DENSE: bool = P::PLAN.all_dense();
+}
+
+/// The partials of the numbers of a kernel that all points share.
+pub(super) struct NumbersOfKernel<P>(PhantomData<P>);
+impl<P: Program> NumbersOfKernel<P> {
+    const SCRIPT: &'static Script = &numbers_of(P::SCRIPTS);
+}
+impl<P: Program> Steps for NumbersOfKernel<P> {
     const OPS: &'static [Op] = Self::SCRIPT.ops.split_at(Self::SCRIPT.len).0;
     const RESULTS: &'static [u16] = &Self::SCRIPT.results;
     const RULES: &'static [Option<&'static Rule>; RULES] = &P::SCRIPTS.rules;

@@ -63,6 +63,7 @@ pub trait Launch<V>: Send + Sync + 'static {
 }
 
 /// A launch as a recording keeps it.
+#[allow(clippy::large_enum_variant, reason = "a launch is written where it is kept, without memory of its own")]
 pub enum Launched<V: 'static> {
     /// Of a kernel, in the recording's own list.
     Kernel(Recorded<V>),
@@ -73,7 +74,7 @@ pub enum Launched<V: 'static> {
 impl<V: Float> Default for Launched<V> {
     /// A launch that is still to be written.
     fn default() -> Self {
-        Self::Kernel(Recorded { kernel: Kernel::default(), grid: Grid::default(), operands: SmallVec::new() })
+        Self::Kernel(Recorded::default())
     }
 }
 
@@ -201,9 +202,16 @@ pub struct Kept<V> {
 /// A launch of a kernel.
 #[derive(Debug)]
 pub struct Recorded<V: 'static> {
-    kernel: Kernel<V>,
-    grid: Grid,
-    operands: SmallVec<[Kept<V>; 2]>,
+    pub(super) kernel: Kernel<V>,
+    pub(super) grid: Grid,
+    pub(super) operands: SmallVec<[Kept<V>; 2]>,
+}
+
+impl<V> Default for Recorded<V> {
+    /// A launch that is still to be set.
+    fn default() -> Self {
+        Self { kernel: Kernel::default(), grid: Grid::default(), operands: SmallVec::new() }
+    }
 }
 
 impl<V: Float> Recorded<V> {
@@ -259,9 +267,110 @@ impl<V: Float> Recorded<V> {
 impl<V: Float> Launch<V> for Recorded<V> {
     fn reverse(&self, outputs: &[V], inputs: &mut [V], shadows: &mut Shadows<V>) -> Result<(), SweepError> {
         let mut seeds = [const { Shadow::Unset }; OUTPUTS];
-        if !self.take_seeds(&mut seeds, outputs, shadows) {
-            return Ok(());
+        if self.take_seeds(&mut seeds, outputs, shadows) {
+            self.reverse_from(seeds, inputs, shadows)?;
         }
+        Ok(())
+    }
+
+    fn views(&self) -> SmallVec<[Used; 4]> {
+        let length = self.grid.elements();
+        self.operands.iter().map(|kept| Used { before: kept.before, after: kept.after, length }).collect()
+    }
+
+    fn forward(
+        &self,
+        inputs: &[V],
+        outputs: &mut [V],
+        views: &[Option<&Buffer<V>>],
+        results: &mut [Buffer<V>],
+        fetched: &mut Fetched<V>,
+    ) -> Result<(), SweepError> {
+        // Results are in the order of the operands, as expressions are.
+        for (result, a) in results.iter_mut().zip(self.plan().written) {
+            match views[*a] {
+                Some(tangents) => copy_outside(&self.grid, tangents, result),
+                None => self.grid.outside(|piece| result[piece].fill(V::zero())),
+            }
+        }
+        let sum = self.tangent_over(&self.grid, inputs, views, results, fetched)?;
+        if !self.plan().writes {
+            outputs[0] += sum;
+        }
+        Ok(())
+    }
+
+    fn hold(&mut self, each: &mut dyn FnMut(&mut Version<V>)) {
+        self.operands.iter_mut().flat_map(|kept| kept.values.iter_mut().chain(&mut kept.new)).for_each(each);
+    }
+
+    fn arrays(&self, each: &mut dyn FnMut(usize, usize)) {
+        for version in self.versions() {
+            let (address, bytes) = version.address_and_bytes();
+            each(address, bytes);
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        let spilled = if self.operands.spilled() { self.operands.len() * size_of::<Kept<V>>() } else { 0 };
+        let constants = &self.kernel.constants;
+        spilled + if constants.spilled() { constants.capacity() * size_of::<V>() } else { 0 }
+    }
+
+    fn inspect(&self) -> Inspection {
+        let used = &self.plan().scripts.used;
+        let keys = || (0..used.len()).map(|k| used.get(k));
+        let reads = |a: usize| keys().filter(|key| key.kind() == Kind::Read && key.operand() == a).count();
+        let conflicting = |a: usize| if reads(a) > 1 { reads(a) } else { 0 };
+        let slopes = keys().filter(|key| key.kind() == Kind::Number).count();
+        let gathers = usize::from((0..self.operands.len()).any(|a| reads(a) > 0));
+        Inspection {
+            conflicting_reads: (0..self.operands.len()).map(conflicting).collect(),
+            reverse_kernels: gathers.max(usize::from(slopes > 0)),
+            atomic_updates: 0,
+        }
+    }
+}
+
+impl<V: Float> Recorded<V> {
+    /// Tangents of what is written at some points of the grid to the results, or their sum.
+    pub(super) fn tangent_over(
+        &self,
+        grid: &Grid,
+        inputs: &[V],
+        views: &[Option<&Buffer<V>>],
+        results: &mut [Buffer<V>],
+        fetched: &mut Fetched<V>,
+    ) -> Result<V, SweepError> {
+        let (mut memory, mut tangents) = (Memory::new(grid), Memory::new(grid));
+        let fits = |buffer: &Buffer<V>| assert_eq!(buffer.len(), grid.elements(), "a number for each element");
+        for (a, kept) in self.operands.iter().enumerate() {
+            views[a].into_iter().for_each(fits);
+            if let Some(values) = &kept.values {
+                let values = fetched.get(values)?;
+                fits(values);
+                memory.values[a] = values.start();
+            }
+            if let Some(new) = &kept.new {
+                let new = fetched.get(new)?;
+                fits(new);
+                memory.new[a] = new.start().cast_mut();
+            }
+            memory.numbers[a] = kept.number.map_or_else(V::zero, |(number, _)| number);
+            tangents.values[a] = views[a].map_or(ptr::null(), Buffer::start);
+            tangents.numbers[a] = kept.number.map_or_else(V::zero, |(_, input)| inputs[input]);
+        }
+        check_needs(self.plan(), &memory);
+        Ok(tangent(&self.kernel, grid, &memory, &tangents, results))
+    }
+
+    /// Moves these adjoints of what was written to what was read.
+    pub(super) fn reverse_from(
+        &self,
+        mut seeds: [Shadow<V>; OUTPUTS],
+        inputs: &mut [V],
+        shadows: &mut Shadows<V>,
+    ) -> Result<(), SweepError> {
         if let ([operand], Shadow::Uniform(seed)) = (&*self.operands, &seeds[0])
             && !self.plan().writes
             && self.grid.is_all()
@@ -290,80 +399,6 @@ impl<V: Float> Launch<V> for Recorded<V> {
         }
         self.finish(seeds, shadows);
         Ok(())
-    }
-
-    fn views(&self) -> SmallVec<[Used; 4]> {
-        let length = self.grid.elements();
-        self.operands.iter().map(|kept| Used { before: kept.before, after: kept.after, length }).collect()
-    }
-
-    fn forward(
-        &self,
-        inputs: &[V],
-        outputs: &mut [V],
-        views: &[Option<&Buffer<V>>],
-        results: &mut [Buffer<V>],
-        fetched: &mut Fetched<V>,
-    ) -> Result<(), SweepError> {
-        let (mut memory, mut tangents) = (Memory::new(&self.grid), Memory::new(&self.grid));
-        let fits = |buffer: &Buffer<V>| assert_eq!(buffer.len(), self.grid.elements(), "a tangent for each element");
-        for (a, kept) in self.operands.iter().enumerate() {
-            views[a].into_iter().for_each(fits);
-            if let Some(values) = &kept.values {
-                memory.values[a] = fetched.get(values)?.start();
-            }
-            if let Some(new) = &kept.new {
-                memory.new[a] = fetched.get(new)?.start().cast_mut();
-            }
-            memory.numbers[a] = kept.number.map_or_else(V::zero, |(number, _)| number);
-            tangents.values[a] = views[a].map_or(ptr::null(), Buffer::start);
-            tangents.numbers[a] = kept.number.map_or_else(V::zero, |(_, input)| inputs[input]);
-        }
-        check_needs(self.plan(), &memory);
-        // Results are in the order of the operands, as expressions are.
-        for (result, a) in results.iter_mut().zip(self.plan().written) {
-            match views[*a] {
-                Some(tangents) => copy_outside(&self.grid, tangents, result),
-                None => self.grid.outside(|piece| result[piece].fill(V::zero())),
-            }
-        }
-        let sum = tangent(&self.kernel, &self.grid, &memory, &tangents, results);
-        if !self.plan().writes {
-            outputs[0] += sum;
-        }
-        Ok(())
-    }
-
-    fn hold(&mut self, each: &mut dyn FnMut(&mut Version<V>)) {
-        self.operands.iter_mut().flat_map(|kept| kept.values.iter_mut().chain(&mut kept.new)).for_each(each);
-    }
-
-    fn arrays(&self, each: &mut dyn FnMut(usize, usize)) {
-        for version in self.versions() {
-            let (address, bytes) = version.address_and_bytes();
-            each(address, bytes);
-        }
-    }
-
-    fn bytes(&self) -> usize {
-        let spilled = if self.operands.spilled() { self.operands.len() * size_of::<Kept<V>>() } else { 0 };
-        let constants = &self.kernel.constants;
-        let spilled = spilled + if constants.spilled() { constants.capacity() * size_of::<V>() } else { 0 };
-        spilled
-    }
-
-    fn inspect(&self) -> Inspection {
-        let used = &self.plan().scripts.used;
-        let keys = || (0..used.len()).map(|k| used.get(k));
-        let reads = |a: usize| keys().filter(|key| key.kind() == Kind::Read && key.operand() == a).count();
-        let conflicting = |a: usize| if reads(a) > 1 { reads(a) } else { 0 };
-        let slopes = keys().filter(|key| key.kind() == Kind::Number).count();
-        let gathers = usize::from((0..self.operands.len()).any(|a| reads(a) > 0));
-        Inspection {
-            conflicting_reads: (0..self.operands.len()).map(conflicting).collect(),
-            reverse_kernels: gathers.max(usize::from(slopes > 0)),
-            atomic_updates: 0,
-        }
     }
 }
 
@@ -403,8 +438,12 @@ impl<V: Float> Recorded<V> {
     /// Puts back what is left of the seeds: adjoints outside the range.
     fn finish(&self, seeds: [Shadow<V>; OUTPUTS], shadows: &mut Shadows<V>) {
         let length = self.grid.elements();
-        for (seed, a) in seeds.into_iter().zip(self.plan().written) {
-            let (a, kept) = (*a, &self.operands[*a]);
+        for (k, seed) in seeds.into_iter().enumerate() {
+            let Some(a) = self.plan().written.get(k).copied() else {
+                shadows.recycle(seed);
+                continue;
+            };
+            let kept = &self.operands[a];
             let forked = kept.after != Some(kept.before);
             if kept.before == 0 || self.grid.is_all() || !forked && Facts::has(self.plan().partials.views, a) {
                 // What lies outside the range is passive, or there is nothing, or it has been copied.

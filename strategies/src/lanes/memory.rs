@@ -222,10 +222,10 @@ fn goes_beyond(keys: &Keys, grid: &Grid) -> ! {
         !ruled(key) && (0..4).any(outside)
     };
     let key = (0..keys.len()).map(|k| keys.get(k)).find(beyond).expect("a read goes beyond the views");
-    let shifts: Vec<isize> = (0..4).map(|d| key.shift(d)).collect();
+    let shifts = grid.of_views([0, 1, 2, 3].map(|d| key.shift(d)));
     panic!(
         "operand {} is read at shift {shifts:?} of the points {grid}, which goes beyond the view: shrink the range, or read with a \
-         border rule such as `or_zero` (the dimensions of views of lower rank come last)",
+         border rule such as `or_zero`",
         key.operand()
     )
 }

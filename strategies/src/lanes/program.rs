@@ -1,6 +1,6 @@
 //! Whole kernels: what is done with the expressions of a body.
 
-use super::keys::Facts;
+use super::keys::{Facts, LEAVES, OPERANDS};
 use super::lane::sealed::Sealed;
 use super::script::{Forest, Scripts};
 use super::steps::CONSTANTS;
@@ -10,13 +10,7 @@ use core::marker::PhantomData;
 /// The largest number of outputs of a launch.
 pub const OUTPUTS: usize = 4;
 
-/// `each_output!(K => …)` with every number that an output can have, as a constant.
-macro_rules! each_output {
-    ($k:ident => $block:block) => { each_output!(@ $k $block 0 1 2 3) };
-    (@ $k:ident $block:block $($number:literal)*) => { $( { const $k: usize = $number; $block } )* };
-}
-pub(super) use each_output;
-const _: () = assert!(OUTPUTS == 4, "`each_output` has as many numbers");
+const _: () = assert!(OUTPUTS == 4 && OPERANDS == 8 && LEAVES == 32, "`each!` has as many numbers");
 
 /// Which operands are written, in the order of the expressions.
 pub trait Written: Copy + Send + Sync + 'static {

@@ -7,7 +7,7 @@ use super::buffer::Buffer;
 use super::fetched::Fetched;
 use super::grid::{Grid, Region};
 use super::kernel::Kernel;
-use super::keys::{Facts, Kind, OPERANDS};
+use super::keys::{Facts, Key, OPERANDS};
 use super::launch::Kept;
 use super::memory::{Memory, Seeds, check_reads};
 use super::points::{careful_slope, is_delicate};
@@ -183,7 +183,7 @@ impl<'a, V: Float> Gather<'a, V> {
             // SAFETY: all that is read or written has as many elements as the grid; the rest is promised by the caller.
             unsafe {
                 slopes(self, &mut numbers);
-                if plan.partials.views != 0 {
+                if self.to.iter().any(|to| !to.is_null()) {
                     self.kernel.gather(self, &reached(plan, grid));
                 }
             }
@@ -211,13 +211,12 @@ pub(super) fn check_needs<V: Float>(plan: &Plan, memory: &Memory<V>) {
 ///
 /// `gather` has been checked.
 unsafe fn slopes<V: Float>(gather: &Gather<'_, V>, numbers: &mut [V; OPERANDS]) {
-    let (plan, used) = (gather.kernel.plan(), &gather.kernel.plan().scripts.used);
-    if plan.partials.numbers == 0 {
-        return;
-    }
-    for n in (0..used.len()).filter(|n| used.get(*n).kind() == Kind::Number) {
-        // SAFETY: promised by the caller.
-        let sum = unsafe { gather.kernel.slope(gather, n) };
-        numbers[used.get(n).operand()] = if sum.is_finite() { sum } else { careful_slope(gather, n) };
+    // SAFETY: promised by the caller.
+    let Some(sums) = (unsafe { gather.kernel.numbers(gather) }) else { return };
+    let scripts = gather.kernel.plan().scripts;
+    for (a, (number, sum)) in numbers.iter_mut().zip(sums).enumerate() {
+        if let Some(leaf) = scripts.leaf(Key::number(a)) {
+            *number = if sum.is_finite() { sum } else { careful_slope(gather, leaf) };
+        }
     }
 }

@@ -17,7 +17,7 @@ use super::code::does::{
     RULE1, SAME, SEED, SEEDED, SELECT, SQRT, SQUARE, SUB, TAKES, TANGENT,
 };
 use super::code::{FOREST, Op, RULES, Tree};
-use super::keys::{Key, Keys, LEAVES, OPERANDS};
+use super::keys::{Key, Keys, Kind, LEAVES, OPERANDS};
 use super::program::OUTPUTS;
 use super::rule::{Rule, Slope};
 
@@ -676,6 +676,11 @@ impl Scripts {
         scripts
     }
 
+    /// Which leaf with a partial this is, if it is one.
+    pub(super) fn leaf(&self, key: Key) -> Option<usize> {
+        (0..self.used.len()).find(|k| self.used.get(*k) == key)
+    }
+
     const fn add(&mut self, list: List, script: &Script) {
         let (mut end, mut k) = (self.range(list).0, 0);
         while k < script.len {
@@ -767,29 +772,22 @@ const fn needed(script: &Script) -> Script {
 /// The partials for elements, each at the point that reads the element, added up by operand: for each operand what its element at a
 /// point gets.
 pub(super) const fn gather(scripts: &Scripts) -> Script {
+    partials_of(scripts, Kind::Read)
+}
+
+/// The partials for numbers that all points share, by operand.
+pub(super) const fn numbers(scripts: &Scripts) -> Script {
+    partials_of(scripts, Kind::Number)
+}
+
+/// The partials for leaves of a kind, added up by operand; equal operations are computed once.
+const fn partials_of(scripts: &Scripts, kind: Kind) -> Script {
     let (mut writer, mut sums, mut leaf) = (Writer::new(), [Signed::NONE; OPERANDS], 0);
     while leaf < scripts.used.len() {
-        let (key, (first, end)) = (scripts.used.get(leaf), scripts.range(List::Partial(leaf)));
-        if let super::keys::Kind::Read = key.kind() {
-            let mut moved = [0; STEPS];
-            let mut k = first;
-            while k < end {
-                let mut op = scripts.ops[k];
-                if matches!(op.what, READ | NEW | SEED) {
-                    let mut d = 0;
-                    while d < 4 {
-                        op.shift[d] -= key.shift(d) as i8;
-                        d += 1;
-                    }
-                }
-                moved[k - first] = writer.put(op.moved(&moved));
-                k += 1;
-            }
-            // A list's last operation may be the sign of its result.
-            let place = moved[scripts.partials[leaf] as usize];
-            let last = writer.script.ops[place as usize];
-            let signed = if last.what == NEG { Signed::of(last.a).negated() } else { Signed::of(place) };
-            sums[key.operand()] = writer.sum(sums[key.operand()], signed);
+        let key = scripts.used.get(leaf);
+        if key.kind() as u8 == kind as u8 {
+            let partial = writer.put_partial(scripts, leaf);
+            sums[key.operand()] = writer.sum(sums[key.operand()], partial);
         }
         leaf += 1;
     }
@@ -801,6 +799,31 @@ pub(super) const fn gather(scripts: &Scripts) -> Script {
         operand += 1;
     }
     writer.script
+}
+
+impl Writer {
+    /// The partial of a leaf, at the point that reads it if it is an element.
+    const fn put_partial(&mut self, scripts: &Scripts, leaf: usize) -> Signed {
+        let (key, (first, end)) = (scripts.used.get(leaf), scripts.range(List::Partial(leaf)));
+        let is_read = matches!(key.kind(), Kind::Read);
+        let (mut moved, mut k) = ([0; STEPS], first);
+        while k < end {
+            let mut op = scripts.ops[k];
+            if is_read && matches!(op.what, READ | NEW | SEED) {
+                let mut d = 0;
+                while d < 4 {
+                    op.shift[d] -= key.shift(d) as i8;
+                    d += 1;
+                }
+            }
+            moved[k - first] = self.put(op.moved(&moved));
+            k += 1;
+        }
+        // A list's last operation may be the sign of its result.
+        let place = moved[scripts.partials[leaf] as usize];
+        let last = self.script.ops[place as usize];
+        if last.what == NEG { Signed::of(last.a).negated() } else { Signed::of(place) }
+    }
 }
 
 const fn tangents(forest: &Forest) -> Script {

@@ -1,6 +1,7 @@
 //! Each function of kernels against the same function as a scalar statement: value and partials have the same bits.
 
-use super::at_every_level;
+use super::{at_every_level, numbers};
+use core::sync::atomic::{AtomicUsize, Ordering};
 use tapewright::kernels::{View, parallel_for, parallel_sum};
 use tapewright::prelude::*;
 use tapewright::{Float, Unary};
@@ -230,4 +231,47 @@ fn expressions_of_a_hundred_operations_inside_one_another() {
         let expected = 101.0 * x.powi(100);
         assert!((slope - expected).abs() <= 400.0 * f64::EPSILON * expected, "{slope}, not {expected}");
     }
+}
+
+/// A function that counts how often it is computed.
+#[derive(Clone, Copy, Debug)]
+struct Counted;
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+impl Unary for Counted {
+    fn value<V: Float>(x: V) -> V {
+        COUNT.fetch_add(1, Ordering::Relaxed);
+        x * x
+    }
+    fn derivative<V: Float>(x: V, _: V) -> V {
+        x + x
+    }
+}
+
+#[test]
+fn a_function_is_computed_once_for_all_numbers_that_points_share() {
+    let n = 100;
+    let computed = |numbers_shared: usize| {
+        let mut tape = Tape::<Jacobian>::new();
+        let (shared, y) = tape.record(|scope| {
+            let shared = [0.5, 0.25, 2.0].map(|a| scope.input(a));
+            let x = View::new([n], &numbers(n, 1));
+            let [a, b, c] = &shared;
+            let y = match numbers_shared {
+                1 => parallel_sum(0..n, (&x, a), |(x, a)| a * x.at::<0>().unary::<Counted>()),
+                _ => parallel_sum(0..n, (&x, a, b, c), |(x, a, b, c)| a * b * c * x.at::<0>().unary::<Counted>()),
+            };
+            (shared, y)
+        });
+        COUNT.store(0, Ordering::Relaxed);
+        let adjoints = tape.sweep(&[(&y, 1.0)]).expect("swept");
+        let sum: f64 = numbers(n, 1).iter().map(|x| x * x).sum();
+        if numbers_shared > 1 {
+            for (of, rest) in [(0, 0.5), (1, 1.0), (2, 0.125)] {
+                let found = adjoints.of(&shared[of]).expect("an input");
+                assert!((found - rest * sum).abs() < 1e-13 * sum, "{found} and {}", rest * sum);
+            }
+        }
+        COUNT.load(Ordering::Relaxed)
+    };
+    assert_eq!((computed(1), computed(3)), (n, n));
 }

@@ -143,9 +143,8 @@ fn a_clone_of_an_input_stands_for_it_though_both_are_written() {
             if (2..5).contains(&k) { 0.0 } else { at[k] } + if (1..4).contains(&k) { 3.0 * at[k + 1] } else { 0.0 };
         assert!((found[k] - (2.0 * at[k] + other(k) + from_copy)).abs() < 1e-15, "element {k}");
     }
-    // These are what was written, and nothing reads it before it is written.
-    assert_eq!(*adjoints.of_view(&left).expect("x"), [0.0; 9]);
-    assert_eq!(*adjoints.of_view(&right).expect("the other"), [0.0; 9]);
+    // These are what was written.
+    assert!(adjoints.of_view(&left).is_err() && adjoints.of_view(&right).is_err());
 }
 
 #[test]
@@ -246,7 +245,7 @@ fn views_have_slots_of_their_own_after_a_reset_to_before_the_first_launch() {
         });
         let adjoints = tape.sweep(&[(&sum, 1.0)]).expect("swept");
         assert_eq!(*adjoints.of_view(&x).expect("x"), [54.0; 5]);
-        assert_eq!(*adjoints.of_view(&y).expect("y"), [0.0; 5]);
+        assert!(adjoints.of_view(&y).is_err(), "it is no input");
         tape.reset_to(&start).expect("reset");
     }
 }

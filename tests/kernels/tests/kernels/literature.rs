@@ -1,7 +1,7 @@
 //! What the literature on gradients of array kernels says: rows K1 to K18.
 
 use super::{at_every_level, bits, close, numbers};
-use tapewright::kernels::{View, deep_copy, fill, parallel_for, parallel_scan, parallel_sum};
+use tapewright::kernels::{View, deep_copy, fill, parallel_for, parallel_row_sums, parallel_scan, parallel_sum};
 use tapewright::prelude::*;
 use tapewright::{Continuation, Hybrid, Linear, Reuse, Tape};
 
@@ -287,6 +287,68 @@ fn k13_a_scan_is_reversed_by_the_scan_from_the_other_end() {
         for k in (0..n).rev() {
             suffix += seeds[k];
             assert_eq!(of_x[k], suffix, "∂x[{k}]");
+        }
+    }
+    everywhere!(holds);
+}
+
+/// Σᵢ (i + 1)·sᵢ² of the sums sᵢ of a·x·x(+1, −1) + eˣ over all but the first column of rows 1 to 3.
+fn of_row_sums<S: Taping<Value = f64>>(x: &View<S, 2>, a: &Real<S>) -> Real<S> {
+    let sums: View<S, 1> = parallel_row_sums([1..4, 1..x.shape()[1]], (x, a), |(x, a)| {
+        a * x.at::<0, 0>() * x.or_zero::<1, -1>() + x.at::<0, 0>().exp()
+    });
+    assert_eq!(sums.shape(), [3]);
+    let mut total = Real::constant(0.0);
+    for (i, sum) in sums.to_variables().iter().enumerate() {
+        total += (i as f64 + 1.0) * sum * sum;
+    }
+    total
+}
+
+/// The same in plain numbers.
+fn of_row_sums_by_hand(columns: usize, x: &[f64], a: f64) -> f64 {
+    let at = |i: usize, j: usize| if i < 4 { x[i * columns + j] } else { 0.0 };
+    let term = |i: usize, j: usize| a * at(i, j) * at(i + 1, j - 1) + at(i, j).exp();
+    (1..4).map(|i| i as f64 * (1..columns).map(|j| term(i, j)).sum::<f64>().powi(2)).sum()
+}
+
+#[test]
+fn k13_sums_of_rows_inside_a_loop_over_rows() {
+    fn holds<S: Reverse<Value = f64>>() {
+        for columns in [2, 9, 40] {
+            let (at, a) = (numbers(4 * columns, 8), 0.7);
+            let mut tape = Tape::<S>::new();
+            let (x, factor, y) = tape.record(|scope| {
+                let (x, a) = (scope.view([4, columns], &at), scope.input(a));
+                let y = of_row_sums(&x, &a);
+                (x, a, y)
+            });
+            let by_hand = of_row_sums_by_hand(columns, &at, a);
+            assert!(close(y.value(), by_hand, 1e3), "{} and {by_hand}", y.value());
+            let adjoints = tape.sweep(&[(&y, 1.0)]).expect("swept");
+            let of_x = adjoints.of_view(&x).expect("x").to_vec();
+            // The rounding of a difference, 1e-16·|y| / h, and its truncation, h² times a third derivative, are below 1e-7·|y|.
+            let h = 1e-5;
+            let near = |found: f64, slope: f64, what: &str| {
+                assert!((found - slope).abs() < 1e-7 * by_hand.abs().max(1.0), "{what}: {found} and {slope}");
+            };
+            for k in 0..at.len() {
+                let moved = |h: f64| {
+                    let mut at = at.clone();
+                    at[k] += h;
+                    of_row_sums_by_hand(columns, &at, a)
+                };
+                near(of_x[k], (moved(h) - moved(-h)) / (2.0 * h), "an element");
+            }
+            let slope =
+                (of_row_sums_by_hand(columns, &at, a + h) - of_row_sums_by_hand(columns, &at, a - h)) / (2.0 * h);
+            near(adjoints.of(&factor).expect("a"), slope, "the factor");
+            // Forward mode, along a direction: the same product.
+            let direction = numbers(4 * columns, 2);
+            let moving = View::<Tangent<1>, 2>::moving([4, columns], &at, |_| direction.clone());
+            let tangent = of_row_sums(&moving, &Real::constant(a)).tangent()[0];
+            let product: f64 = of_x.iter().zip(&direction).map(|(x, d)| x * d).sum();
+            assert!((tangent - product).abs() < 1e-11 * by_hand.abs().max(1.0), "{tangent} and {product}");
         }
     }
     everywhere!(holds);

@@ -300,3 +300,29 @@ fn preaccumulated_blocks_refuse_views() {
     });
     assert!(said.contains("no views"), "{said}");
 }
+
+#[test]
+fn stages_whose_inputs_are_views_alone_share_tapes() {
+    let nested = |stages: usize| {
+        let mut tape = Tape::<Jacobian>::new();
+        let (x, y) = tape.record(|scope| {
+            let x = scope.view([100], &[0.5; 100]);
+            let mut u = x.clone();
+            for _ in 0..stages {
+                u = tapewright::checkpoint!(Jacobian, &u, square);
+            }
+            (x, parallel_sum(u.all(), &u, |u| u.at::<0>()))
+        });
+        tape.sweep(&[(&y, 1.0)]).expect("swept").of_view(&x).expect("x");
+        tape.memory().usage("nested").reserved
+    };
+    let one = nested(1);
+    assert!(one > 0, "the tape of a stage belongs to the recording");
+    assert_eq!(nested(20), one);
+}
+
+fn square<S: Taping>(x: &View<S, 1>) -> View<S, 1> {
+    let mut y = x.clone();
+    parallel_for(x.all(), &mut y, |y| (y.at::<0>() * y.at::<0>(),));
+    y
+}

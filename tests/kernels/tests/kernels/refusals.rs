@@ -1,7 +1,9 @@
 //! What cannot run says why.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use tapewright::kernels::{View, deep_copy, dot, parallel_for, parallel_max, parallel_min, parallel_sum};
+use tapewright::kernels::{
+    View, deep_copy, dot, fill, parallel_fold, parallel_for, parallel_max, parallel_min, parallel_scan, parallel_sum,
+};
 use tapewright::prelude::*;
 
 /// The message with which this panics.
@@ -106,4 +108,98 @@ fn views_of_other_recordings() {
         },
         &["recording"],
     );
+}
+
+/// A launch with its name.
+type Case<'c> = (&'c str, &'c dyn Fn());
+
+/// The place that a panic names.
+fn place_of(f: impl FnOnce()) -> String {
+    static HOOK: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    let _alone = HOOK.lock();
+    let (found, thread) = (std::sync::Arc::new(std::sync::Mutex::new(None)), std::thread::current().id());
+    let (to, before) = (std::sync::Arc::clone(&found), std::sync::Arc::new(std::panic::take_hook()));
+    let other = std::sync::Arc::clone(&before);
+    std::panic::set_hook(Box::new(move |info| {
+        if std::thread::current().id() == thread {
+            *to.lock().expect("not poisoned") = info.location().map(|at| at.file().to_owned());
+        } else {
+            other(info);
+        }
+    }));
+    let panic = catch_unwind(AssertUnwindSafe(f));
+    std::panic::set_hook(Box::new(move |info| before(info)));
+    assert!(panic.is_err(), "it went through");
+    let place = found.lock().expect("not poisoned").take();
+    place.expect("a panic has a place")
+}
+
+#[test]
+fn panics_of_launches_name_a_line_of_the_caller() {
+    let mut tape = Tape::<Jacobian>::new();
+    let (view, variable) = tape.record(|scope| (scope.view([3], &[1.0, 2.0, 3.0]), scope.input(2.0)));
+    let zeros = || View::<Jacobian, 1>::zeros([3]);
+    // The recording is over, so nothing of it can be used.
+    let cases: [Case<'_>; 10] = [
+        ("written", &|| {
+            let mut view = view.clone();
+            parallel_for(view.all(), &mut view, |v| (v.at::<0>() * 2.0,));
+        }),
+        ("read", &|| parallel_for(view.all(), (&mut zeros(), &view), |(_, v)| (v.at::<0>() * 2.0,))),
+        ("variable", &|| parallel_for(0..3, (&mut zeros(), &variable), |(z, k)| (z.at::<0>() * k,))),
+        ("sum", &|| _ = parallel_sum(view.all(), &view, |v| v.at::<0>() * 2.0)),
+        ("max", &|| _ = parallel_max(view.all(), &view, |v| v.at::<0>() * 2.0)),
+        ("fill", &|| fill(&variable, &mut zeros())),
+        ("copy", &|| deep_copy(&view, &mut zeros())),
+        ("row", &|| _ = view.reshape([1, 3]).row(0)),
+        ("fold", &|| _ = parallel_fold(&view, |a, b| a + b)),
+        ("scan", &|| _ = parallel_scan(&view, |a, b| a + b)),
+    ];
+    for (name, case) in cases {
+        assert_eq!(place_of(case), file!(), "{name}");
+    }
+}
+
+#[test]
+fn adjoints_of_a_view_that_is_no_input_are_an_error() {
+    let mut tape = Tape::<Jacobian>::new();
+    let (x, kept, made, sum) = tape.record(|scope| {
+        let mut x = scope.view([3], &[1.0, 2.0, 3.0]);
+        let kept = x.clone();
+        let mut made = View::zeros([3]);
+        parallel_for(x.all(), (&x, &mut made), |(x, _)| (3.0 * x.at::<0>(),));
+        parallel_for(x.all(), &mut x, |x| (2.0 * x.at::<0>(),));
+        let sum = parallel_sum(x.all(), (&x, &made), |(x, m)| x.at::<0>() + m.at::<0>());
+        (x, kept, made, sum)
+    });
+    let beginning = {
+        let adjoints = tape.sweep(&[(&sum, 1.0)]).expect("swept");
+        assert_eq!(adjoints.of_view(&kept).expect("an input").to_vec(), [5.0; 3]);
+        for view in [&x, &made] {
+            let error = adjoints.of_view(view).expect_err("no input");
+            assert!(matches!(error, tapewright::Error::NotAnInput { .. }), "{error:?}");
+            assert!(error.to_string().contains("no input of recording"), "{error}");
+        }
+        adjoints.of_view(&View::<Jacobian, 1>::zeros([3])).expect("a constant").to_vec()
+    };
+    assert_eq!(beginning, [0.0; 3]);
+    let lanes = tape.sweep_lanes::<2>(&[(&sum, [1.0, 2.0])]).expect("swept");
+    assert_eq!(lanes.of_view(&kept, 1).expect("an input").to_vec(), [10.0; 3]);
+    assert!(lanes.of_view(&x, 1).is_err());
+}
+
+#[test]
+fn reads_beyond_a_view_are_told_in_its_own_dimensions() {
+    let mut x = View::<Passive, 1>::zeros([4]);
+    let message = refusal(|| parallel_for(0..4, &mut x, |x| (x.at::<1>(),)));
+    assert!(message.contains("shift [1] of the points [0..4] of shape [4]"), "{message}");
+}
+
+#[test]
+fn a_constant_of_another_strategy_shares_the_elements_until_one_is_written() {
+    let data = View::<Passive, 1>::new([3], &[1.0, 2.0, 3.0]);
+    let mut other = data.constant::<Jacobian>();
+    assert!(std::ptr::eq(data.values(), other.values()));
+    parallel_for(0..3, &mut other, |x| (2.0 * x.at::<0>(),));
+    assert_eq!((data.values(), other.values()), (&[1.0, 2.0, 3.0][..], &[2.0, 4.0, 6.0][..]));
 }

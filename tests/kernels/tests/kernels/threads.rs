@@ -4,7 +4,7 @@ use crate::{bits, numbers};
 use std::collections::HashSet;
 use std::sync::Mutex;
 use std::thread::ThreadId;
-use tapewright::kernels::{View, parallel_for, parallel_sum};
+use tapewright::kernels::{View, parallel_for, parallel_row_sums, parallel_sum};
 use tapewright::prelude::*;
 use tapewright::{Float, Unary};
 
@@ -55,9 +55,26 @@ fn in_a_field(shape: [usize; 2]) -> Vec<u64> {
     found
 }
 
+/// Sums of rows, with their adjoints.
+fn in_rows(shape: [usize; 2]) -> Vec<u64> {
+    let n = shape.iter().product();
+    let mut tape = Tape::<Jacobian>::new();
+    let (x, a, sums) = tape.record(|scope| {
+        let (x, a) = (scope.view(shape, &numbers(n, 4)), scope.input(0.3));
+        let sums: View<_, 1> = parallel_row_sums(x.all(), (&x, &a), |(x, a)| x.or_zero::<0, 1>() * x.at::<0, 0>() * a);
+        (x, a, sums)
+    });
+    let adjoints = tape.sweep_view(&[], (&sums, &numbers(shape[0], 5))).expect("it is swept");
+    let mut found = bits(sums.values());
+    found.extend(bits(&adjoints.of_view(&x).expect("an input")));
+    found.extend(bits(&[adjoints.of(&a).expect("an input")]));
+    found
+}
+
 #[test]
 fn k11_k16_any_number_of_threads_gives_the_same_bits() {
-    let all = || [in_a_row(), in_a_field([3, 40_000]), in_a_field([700, 150])];
+    let all =
+        || [in_a_row(), in_a_field([3, 40_000]), in_a_field([700, 150]), in_rows([3, 40_000]), in_rows([700, 150])];
     let expected = on(1, all);
     for threads in [2, 3, 7] {
         assert!(on(threads, all) == expected, "{threads} threads and one differ");

@@ -232,7 +232,7 @@ impl Taping for Faulty {
     }
 
     #[track_caller]
-    fn keep<C: Companion + Default + Clone>(inputs: &[(f64, &Id)]) -> Option<C> {
+    fn keep<C: Companion + Default + Clone>(_: &[&tapewright::strategies::Dependence<f64>], inputs: &[(f64, &Id)]) -> Option<C> {
         let number = active::recording_of::<Self>(inputs.iter().map(|(_, id)| *id))?;
         Some(active::with_companion::<Self, C, _>(number, |companion| companion.clone()))
     }

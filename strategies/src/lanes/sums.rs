@@ -1,0 +1,296 @@
+//! Sums over the points of a range, the same at every level of instructions and for any number of threads.
+
+use super::blocks::sum_of_blocks;
+use super::forward::{Operand, memory};
+use super::grid::{Grid, Region, each_row};
+use super::interpret::WIDTH;
+use super::kernel::{Kernel, ValuesOf};
+use super::keys::{Key, each};
+use super::lane::Vector;
+use super::level::Task;
+use super::memory::{ALL, Memory, Place, Seeds, inner};
+use super::points::{Point, partials, values};
+use super::program::Program;
+use super::steps::{Captured, Results, Steps, execute, result};
+use crate::Float;
+use core::marker::PhantomData;
+use smallvec::SmallVec;
+
+/// What is added up, or compared, over the points of a range: `K` numbers at each, which may be none.
+///
+/// To ask for terms is safe if `memory` is fit for the range.
+pub(super) struct Terms<'a, V: 'static, C, const K: usize> {
+    pub(super) kernel: &'a Kernel<V>,
+    pub(super) memory: &'a Memory<V>,
+    pub(super) seeds: &'a Seeds<V>,
+    pub(super) range: &'a Region,
+    pub(super) what: What,
+    pub(super) steps: PhantomData<C>,
+}
+
+/// Which numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum What {
+    /// The values of the expressions.
+    Values,
+    /// The adjoints of the numbers that all points share, by operand.
+    Numbers,
+}
+
+impl<V: Float, C: Steps, const K: usize> Terms<'_, V, C, K> {
+    /// The points of the range that read inside the views.
+    pub(super) fn inner(&self) -> Region {
+        inner(&self.kernel.plan().leaves, self.memory.shape, self.range)
+    }
+
+    /// The terms at a place and the ones behind it.
+    ///
+    /// # Safety
+    ///
+    /// All reads there are inside the views.
+    #[inline(always)]
+    pub(super) unsafe fn lanes<L: Vector<Number = V>>(
+        &self,
+        memory: &Memory<V>,
+        captured: &Captured<V>,
+        at: isize,
+    ) -> [L; K] {
+        let mut results = Results::new();
+        let mut terms = [L::zero(); K];
+        // SAFETY: promised by the caller.
+        unsafe { execute::<C, L, ALL>(&Place::inside(memory, self.seeds, captured, at), &mut results) }
+        each!(8: N => {
+            if let Some(place) = const { is_term::<C, K>(N) } {
+                // SAFETY: it is the place of a number that has been computed.
+                terms[N] = unsafe { results.number(place) };
+            }
+        });
+        terms
+    }
+
+    /// The terms at the first places, as many as there are in `to`.
+    ///
+    /// # Safety
+    ///
+    /// All reads there are inside the views.
+    #[inline(never)]
+    unsafe fn singles(&self, at: isize, to: &mut [[V; K]]) {
+        let captured = Captured::of::<C>(&self.kernel.constants);
+        for (to, at) in to.iter_mut().zip(at..) {
+            // SAFETY: promised by the caller.
+            *to = unsafe { self.lanes::<V::Single>(self.memory, &captured, at) }.map(number);
+        }
+    }
+
+    /// The terms at some points of a row from `i` on, wherever they read.
+    #[inline(never)]
+    pub(super) fn anywhere(&self, row: [isize; 3], i: isize, to: &mut [[V; K]]) {
+        let (memory, plan) = (self.memory, self.kernel.plan());
+        for (first, to) in (i..).step_by(WIDTH).zip(to.chunks_mut(WIDTH)) {
+            let end = first + to.len().cast_signed();
+            let points: SmallVec<[Point; WIDTH]> = (first..end).map(|i| [row[0], row[1], row[2], i]).collect();
+            let mut put = |k: usize, found: &[V]| to.iter_mut().zip(found).for_each(|(to, term)| to[k] = *term);
+            if self.what == What::Values {
+                values(self.kernel, memory, &points, |k, values| {
+                    if k < K {
+                        put(k, values);
+                    }
+                });
+                continue;
+            }
+            let seed = |k: usize, point: Point| self.seeds.at(k, memory.at([point[0], point[1], point[2]], point[3]));
+            for k in (0..K).filter(|k| plan.partials.numbers >> k & 1 == 1) {
+                let leaf = plan.scripts.leaf(Key::number(k)).expect("a number with a partial is a leaf");
+                partials(self.kernel, leaf, memory, seed, &points, |terms| put(k, terms));
+            }
+        }
+    }
+}
+
+/// Where term `k` stands, if there are as many terms, and it is one.
+const fn is_term<C: Steps, const K: usize>(k: usize) -> Option<usize> {
+    if k < K { result::<C>(k) } else { None }
+}
+
+/// A lane that is one number, as that.
+pub(super) fn number<V: Float>(lane: V::Single) -> V {
+    let mut number = V::zero();
+    // SAFETY: it is one number.
+    unsafe { lane.store(&raw mut number) };
+    number
+}
+
+/// Partial sums: every level adds the same numbers in the same order.
+const SUMS: usize = 16;
+/// Points of a row whose sum is formed apart.
+pub(super) const CHUNK: isize = 4096;
+
+/// Adds up terms over a part of their range.
+///
+/// # Safety
+///
+/// `terms` are fit for their range.
+pub(super) unsafe fn sum_of_terms<V: Float, C: Steps, const K: usize>(
+    terms: &Terms<'_, V, C, K>,
+    part: &Region,
+) -> [V; K] {
+    let inner = &terms.inner();
+    // SAFETY: promised by the caller.
+    unsafe { V::at_level(AddUp { terms, inner, part }) }
+}
+
+/// The loop of [`sum_of_terms`].
+///
+/// To run it is safe if the terms are fit for their range, and at the points of `inner` all reads are inside the views.
+struct AddUp<'a, 't, V: 'static, C, const K: usize> {
+    terms: &'a Terms<'t, V, C, K>,
+    inner: &'a Region,
+    part: &'a Region,
+}
+
+impl<V: Float, C: Steps, const K: usize> Task<V> for AddUp<'_, '_, V, C, K> {
+    type Output = [V; K];
+    #[inline(always)]
+    unsafe fn run<L: Vector<Number = V>>(self) -> [V; K] {
+        // SAFETY: promised by the caller.
+        unsafe { add_rows::<V, L, C, K>(self.terms, self.inner, self.part) }
+    }
+}
+
+/// # Safety
+///
+/// As [`AddUp`].
+#[inline(always)]
+unsafe fn add_rows<V: Float, L: Vector<Number = V>, C: Steps, const K: usize>(
+    terms: &Terms<'_, V, C, K>,
+    inner: &Region,
+    part: &Region,
+) -> [V; K] {
+    let (memory, captured) = (&{ *terms.memory }, &Captured::of::<C>(&terms.kernel.constants));
+    let mut total = [V::zero(); K];
+    each_row!(part, row => {
+        let inside = (0..3).all(|d| row[d] >= inner.lo[d] && row[d] < inner.hi[d]);
+        let bounds = if inside { (inner.lo[3], inner.hi[3]) } else { (0, 0) };
+        let mut from = part.lo[3];
+        while from < part.hi[3] {
+            let to = (from + CHUNK).min(part.hi[3]);
+            // SAFETY: promised by the caller.
+            let sums = unsafe { add_chunk::<V, L, C, K>(terms, memory, captured, row, (from, to), bounds) };
+            total.iter_mut().zip(sums).for_each(|(total, sum)| *total += sum);
+            from = to;
+        }
+    });
+    total
+}
+
+/// # Safety
+///
+/// As [`add_rows`], for the points of a row; those between the bounds read inside the views.
+#[inline(always)]
+unsafe fn add_chunk<V: Float, L: Vector<Number = V>, C: Steps, const K: usize>(
+    terms: &Terms<'_, V, C, K>,
+    memory: &Memory<V>,
+    captured: &Captured<V>,
+    row: [isize; 3],
+    (from, to): (isize, isize),
+    bounds: (isize, isize),
+) -> [V; K] {
+    let (start, all) = (memory.at(row, 0), SUMS.cast_signed());
+    let mut sums = [[L::zero(); SUMS]; K];
+    let mut rest = [[V::zero(); K]; SUMS];
+    let mut i = from;
+    while i + all <= to {
+        if i >= bounds.0 && i + all <= bounds.1 {
+            let mut k = 0;
+            while k < SUMS / L::N {
+                // SAFETY: promised by the caller.
+                let found = unsafe { terms.lanes::<L>(memory, captured, start + i + (k * L::N).cast_signed()) };
+                let mut term = 0;
+                while term < K {
+                    sums[term][k] = sums[term][k] + found[term];
+                    term += 1;
+                }
+                k += 1;
+            }
+        } else {
+            terms.anywhere(row, i, &mut rest);
+            add_singles::<V, L, K>(&mut sums, &rest);
+        }
+        i += all;
+    }
+    let mut single = [[V::zero(); SUMS]; K];
+    for (single, sums) in single.iter_mut().zip(&sums) {
+        let mut k = 0;
+        while k < SUMS / L::N {
+            // SAFETY: there is room for all sums.
+            unsafe { sums[k].store(single.as_mut_ptr().add(k * L::N)) };
+            k += 1;
+        }
+    }
+    if i < to {
+        let rest = &mut rest[..(to - i).unsigned_abs()];
+        if i >= bounds.0 && to <= bounds.1 {
+            // SAFETY: these points read inside the views.
+            unsafe { terms.singles(start + i, rest) }
+        } else {
+            terms.anywhere(row, i, rest);
+        }
+        for (j, found) in rest.iter().enumerate() {
+            single.iter_mut().zip(found).for_each(|(single, term)| single[j] += *term);
+        }
+    }
+    single.map(in_pairs)
+}
+
+/// Adds the terms of some points to the sums in registers.
+#[inline(always)]
+fn add_singles<V: Float, L: Vector<Number = V>, const K: usize>(sums: &mut [[L; SUMS]; K], terms: &[[V; K]; SUMS]) {
+    for (term, sums) in sums.iter_mut().enumerate() {
+        let single = terms.map(|terms| terms[term]);
+        let mut k = 0;
+        while k < SUMS / L::N {
+            // SAFETY: there are as many numbers.
+            sums[k] = sums[k] + unsafe { L::load(single.as_ptr().add(k * L::N)) };
+            k += 1;
+        }
+    }
+}
+
+/// The sum of the partial sums.
+fn in_pairs<V: Float>(mut sums: [V; SUMS]) -> V {
+    let mut step = SUMS / 2;
+    while step > 0 {
+        for k in 0..step {
+            let other = sums[k + step];
+            sums[k] += other;
+        }
+        step /= 2;
+    }
+    sums[0]
+}
+
+/// The sum of a program's expression over the grid. It is the same at every level and for any number of threads: the points of a
+/// row are added in fixed groups, and the groups in order.
+///
+/// # Panics
+///
+/// As [`run`](super::run).
+#[track_caller]
+pub fn sum<'m, V: Float, P: Program>(program: &P, grid: &Grid, operands: impl Iterator<Item = Operand<'m, V>>) -> V {
+    assert!(!P::WRITES, "a reduction has one expression, which is not written");
+    let (memory, _) = memory::<V>(P::PLAN, grid, operands);
+    let kernel = &Kernel::of(program);
+    let seeds = Seeds::NONE;
+    let terms = values_of::<V, P>(kernel, (&memory, &seeds), &grid.range);
+    // SAFETY: checked above.
+    sum_of_blocks(&grid.range, |part| unsafe { sum_of_terms(&terms, part) })[0]
+}
+
+/// The values of a reduction.
+pub(super) fn values_of<'a, V: Float, P: Program>(
+    kernel: &'a Kernel<V>,
+    (memory, seeds): (&'a Memory<V>, &'a Seeds<V>),
+    range: &'a Region,
+) -> Terms<'a, V, ValuesOf<P>, 1> {
+    Terms { kernel, memory, seeds, range, what: What::Values, steps: PhantomData }
+}
