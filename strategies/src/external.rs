@@ -467,7 +467,7 @@ pub struct Arrays<V> {
     /// Made with the first buffer.
     pool: Option<Arc<Pool>>,
     /// Those that launches keep, if they may leave memory.
-    versions: Option<Versions<V>>,
+    versions: Option<Box<Versions<V>>>,
 }
 
 impl<V: Float> Arrays<V> {
@@ -515,13 +515,13 @@ impl<V: Float> Arrays<V> {
 
 /// The versions that may go to this file.
 fn versions_in<'v, V: Float>(
-    versions: &'v mut Option<Versions<V>>,
+    versions: &'v mut Option<Box<Versions<V>>>,
     file: Option<&Arc<ArrayFile>>,
 ) -> Option<&'v mut Versions<V>> {
     if versions.is_none() {
-        *versions = file.map(|file| Versions::new(Arc::clone(file)));
+        *versions = file.map(|file| Box::new(Versions::new(Arc::clone(file))));
     }
-    versions.as_mut()
+    versions.as_deref_mut()
 }
 
 impl<V> Default for Externals<V> {

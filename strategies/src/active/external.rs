@@ -49,8 +49,8 @@ pub fn record_launch<S: Reverse>(
 ///
 /// # Panics
 ///
-/// As [`with`](super::with), and as [`catch_storage_errors`](crate::catch_storage_errors) catches it, when they cannot be written: what
-/// is not written stays in memory.
+/// As [`with`](super::with), and as [`catch_storage_errors`](crate::catch_storage_errors) catches it, when they cannot
+/// be written: what is not written stays in memory.
 #[track_caller]
 pub fn make_room<S: Reverse>(number: TapeNumber) {
     let outcome = with_parts::<S, _>(number, |tape, externals| externals.arrays.make_room(S::array_file(tape)));

@@ -11,10 +11,11 @@ use std::sync::Arc;
 /// The last records live in memory and the others in a file.
 ///
 /// A sweep needs the last records first, so what it begins with is in memory, and the rest is read back while it works.
-/// How much memory, how much disk and which directory, [`SpillOptions`] say: those of a tape that is made with them, or those of
-/// the type `D` for tapes that are made by default, as functions such as `gradient` do. Records are spilled, and arrays that launches of
-/// kernels keep. With [`Linear`](crate::Linear) indices the adjoint vector, and under strategies that keep values the values, stay in memory,
-/// 8 bytes each for each statement; with [`Reuse`](crate::Reuse) they are short.
+/// How much memory, how much disk and which directory, [`SpillOptions`] say: those of a tape that is made with them, or
+/// those of the type `D` for tapes that are made by default, as functions such as `gradient` do. Records are spilled,
+/// and arrays that launches of kernels keep. With [`Linear`](crate::Linear) indices the adjoint vector, and under
+/// strategies that keep values the values, stay in memory, 8 bytes each for each statement; with
+/// [`Reuse`](crate::Reuse) they are short.
 ///
 /// Records that come back from the file are checked before they are used, see
 /// [what is protected](SpillOptions#what-is-protected). Where the size of files is limited, a program has to

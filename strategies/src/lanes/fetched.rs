@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 /// The arrays of a launch that may have left memory, as a sweep has read them back.
 ///
-/// They stay for the launch after it, which may keep the same ones, and for all adjoint vectors of a sweep. Their memory is used again.
+/// They stay for the launch after it, which may keep the same ones, and for all adjoint vectors of a sweep. Their
+/// memory is used again.
 #[derive(Clone, Debug)]
 pub struct Fetched<V>(Option<Box<Lists<V>>>);
 

@@ -28,9 +28,9 @@ pub trait Launch<V>: Send + Sync + 'static {
     /// The views among its operands, by operand; numbers that all points share have none.
     fn views(&self) -> SmallVec<[Used; 4]>;
 
-    /// Computes the tangents of what was written from those of what was read: `views` are those of the operands before the launch,
-    /// `None` where they are 0, and `results` are written, one for each view that is. They may hold anything at first. `fetched` is for
-    /// kept arrays that are not in memory.
+    /// Computes the tangents of what was written from those of what was read: `views` are those of the operands before
+    /// the launch, `None` where they are 0, and `results` are written, one for each view that is. They may hold
+    /// anything at first. `fetched` is for kept arrays that are not in memory.
     ///
     /// # Errors
     ///
@@ -390,7 +390,8 @@ impl<V: Float> Recorded<V> {
         for (k, seed) in seeds.iter().enumerate().take(self.plan().expressions) {
             gather.seed(k, seed);
         }
-        // SAFETY: the shadows, the seeds and what was fetched stay as they are meanwhile, and the other values are shared.
+        // SAFETY: the shadows, the seeds and what was fetched stay as they are meanwhile, and the other values are
+        // shared.
         let numbers = unsafe { gather.run(&self.grid) };
         for (kept, number) in self.operands.iter().zip(numbers) {
             if let Some((_, input)) = kept.number {

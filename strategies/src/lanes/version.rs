@@ -27,7 +27,8 @@ impl<V> Clone for Version<V> {
 }
 
 impl<V: Float> Version<V> {
-    /// An address that no other version has, and the bytes of its numbers and of the memory beside them, if it is in memory.
+    /// An address that no other version has, and the bytes of its numbers and of the memory beside them, if it is in
+    /// memory.
     #[must_use]
     pub fn address_and_bytes(&self) -> (usize, usize) {
         match self {
@@ -157,8 +158,9 @@ impl<V: Float> Versions<V> {
         *version = Version::Held(Arc::clone(held));
     }
 
-    /// Writes the oldest versions, until those in memory fit into what they may take. Those that views have stay in memory.
-    /// Spare buffers are freed beyond that, and beyond what has just been written, which the next launch may need.
+    /// Writes the oldest versions, until those in memory fit into what they may take. Those that views have stay in
+    /// memory. Spare buffers are freed beyond that, and beyond what has just been written, which the next launch may
+    /// need.
     ///
     /// # Errors
     ///

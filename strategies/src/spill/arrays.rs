@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Where arrays go that leave memory: those that launches of kernels keep for sweeps.
 ///
-/// It is created with the first array. Arrays are written at once, by the thread that records, through the system's page cache.
-/// They are checked when they come back, as slabs are.
+/// It is created with the first array. Arrays are written at once, by the thread that records, through the system's
+/// page cache. They are checked when they come back, as slabs are.
 pub struct ArrayFile {
     options: SpillOptions,
     meter: Arc<Meter>,

@@ -19,7 +19,8 @@ pub struct SpillUsage {
     pub in_flight_limit: usize,
     /// Bytes of full slabs that lie in the file, or are on their way to it.
     pub on_disk: u64,
-    /// Bytes of arrays now in memory that launches of kernels keep, each counted once. Those that views have, too, are among them.
+    /// Bytes of arrays now in memory that launches of kernels keep, each counted once. Those that views have, too, are
+    /// among them.
     pub arrays_resident: usize,
     /// The largest `arrays_resident` so far.
     pub peak_arrays_resident: usize,

@@ -29,8 +29,8 @@
 //!
 //! # Arrays
 //!
-//! A tape's arrays go to a file of their own, [`ArrayFile`], which shares the budgets and the books of the slabs. They have any
-//! length, are written by the thread that records, and are read by the sweeps that need them.
+//! A tape's arrays go to a file of their own, [`ArrayFile`], which shares the budgets and the books of the slabs. They
+//! have any length, are written by the thread that records, and are read by the sweeps that need them.
 //!
 //! # The file
 //!

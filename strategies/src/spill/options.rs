@@ -14,12 +14,13 @@ use std::path::{Path, PathBuf};
 ///
 /// # Records and arrays
 ///
-/// A tape writes two things to disk: slabs with its records, and arrays that launches of kernels keep. They share the budgets.
+/// A tape writes two things to disk: slabs with its records, and arrays that launches of kernels keep. They share the
+/// budgets.
 ///
-/// * Memory: slabs come first. Arrays may take what the slabs in memory leave of the budget at the time when a launch is about to run;
-///   then the oldest arrays are written until the others fit. Beyond that are in memory the arrays that views of the program have
-///   anyway, what the latest launch keeps, and for each sweep what two launches keep. Slabs that are filled after the latest launch
-///   take their part of the budget all the same.
+/// * Memory: slabs come first. Arrays may take what the slabs in memory leave of the budget at the time when a launch
+///   is about to run; then the oldest arrays are written until the others fit. Beyond that are in memory the arrays
+///   that views of the program have anyway, what the latest launch keeps, and for each sweep what two launches keep.
+///   Slabs that are filled after the latest launch take their part of the budget all the same.
 /// * Disk: slabs and arrays have a file each, and both together are at most as large as the budget says.
 ///
 /// # What is protected
@@ -68,9 +69,9 @@ impl SpillOptions {
 
     /// Bytes of memory for slabs: the one being filled, full ones not yet on disk, and spare ones.
     ///
-    /// At least two slabs. The allocator's overhead, at most 4096 bytes a slab, is included. Beyond the budget there may be
-    /// two slabs on the way to the file, and for each reader one slab and two that are read ahead. Arrays have what slabs leave,
-    /// see [records and arrays](Self#records-and-arrays).
+    /// At least two slabs. The allocator's overhead, at most 4096 bytes a slab, is included. Beyond the budget there
+    /// may be two slabs on the way to the file, and for each reader one slab and two that are read ahead. Arrays have
+    /// what slabs leave, see [records and arrays](Self#records-and-arrays).
     pub const fn memory(mut self, bytes: usize) -> Self {
         self.memory = bytes;
         self
