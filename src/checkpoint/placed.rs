@@ -4,7 +4,7 @@ use crate::expr::Real;
 use crate::kernels::note;
 use crate::variables::{Variables, ViewParts, ViewRef};
 use smallvec::SmallVec;
-use tapewright_strategies::lanes::{Buffer, Inspection, Launch, Shadow, Shadows, Used};
+use tapewright_strategies::lanes::{Buffer, Fetched, Inspection, Launch, Shadow, Shadows, Used};
 use tapewright_strategies::{Dependence, External, Float, Flow, SweepError, Taping};
 
 /// An external function that moves adjoints and tangents of views, too.
@@ -54,6 +54,7 @@ impl<V: Float, R: Nested<V>> Launch<V> for Placed<R> {
         outputs: &mut [V],
         views: &[Option<&Buffer<V>>],
         results: &mut [Buffer<V>],
+        _: &mut Fetched<V>,
     ) -> Result<(), SweepError> {
         let given = views.iter().take(self.inputs.len());
         let given = given.map(|view| view.map_or(Shadow::Unset, |tangents| Shadow::Dense(tangents.clone())));

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 use tapewright_strategies::lanes::{
     Assign, Buffer, Element, Extreme, Extremum, Facts, Grid, Kept, Launch, Launched, Node, Number, OPERANDS, Operand,
-    Plan, Program, Reduce, RowSums, Written, extremum, row_sums, run, sum,
+    Plan, Program, Reduce, RowSums, Version, Written, extremum, row_sums, run, sum,
 };
 use tapewright_strategies::{Dependence, Flow, Taping};
 
@@ -188,6 +188,19 @@ pub fn norm_squared<S: Taping, const R: usize>(x: &View<S, R>) -> Real<S> {
     parallel_sum(x.all(), x, |_| Term(Element::<0, 0, 0, 0, 0, 0>).square())
 }
 
+/// Makes room for what a launch will keep.
+///
+/// # Panics
+///
+/// As [`Taping::make_room`].
+#[inline(always)]
+#[track_caller]
+pub(super) fn make_room<S: Taping>(flow: Flow) {
+    if let Flow::Recorded(number) = flow {
+        S::make_room(number);
+    }
+}
+
 /// A launch that is about to run.
 struct Start<'s, 'a, S: Taping, const R: usize> {
     grid: Grid,
@@ -272,6 +285,8 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
             }
         }
         start.flow = S::flow(&start.dependences()[..start.slots.len()], &start.inputs);
+        // First, so that nothing has been changed if there is none.
+        make_room::<S>(start.flow);
         if start.flow.is_kept_for_replays() {
             start.prepare_replays();
         }
@@ -500,13 +515,14 @@ impl<S: Taping, const R: usize> Slot<'_, S, R> {
         }
         let view = self.view().expect("an operand is a view or a variable");
         kept.before = view.dependence.slot();
+        let version = |values: &Arc<_>| Version::Memory(Arc::clone(values));
         match self {
             Self::Write(to) if plan.writes => {
                 kept.after = Some(to.dependence.slot());
-                kept.values.clone_from(&to.old);
-                kept.new = Facts::has(plan.kept.new, k).then(|| Arc::clone(&view.values));
+                kept.values = to.old.as_ref().map(version);
+                kept.new = Facts::has(plan.kept.new, k).then(|| version(&view.values));
             }
-            _ => kept.values = Facts::has(keep, k).then(|| Arc::clone(&view.values)),
+            _ => kept.values = Facts::has(keep, k).then(|| version(&view.values)),
         }
         kept
     }

@@ -394,7 +394,7 @@ impl<S: Reverse> Tape<S> {
 }
 
 impl<S: Spills> Tape<S> {
-    /// A tape whose records spill to a file with these budgets, in this directory.
+    /// A tape whose records and arrays spill to files with these budgets, in this directory.
     ///
     /// # Errors
     ///
@@ -403,7 +403,7 @@ impl<S: Spills> Tape<S> {
         Ok(Self::from_tape(S::spilled(options)?))
     }
 
-    /// Bytes of records in memory and on disk.
+    /// Bytes of records, and of arrays that launches of kernels keep, in memory and on disk.
     #[must_use]
     pub fn spill_usage(&self) -> SpillUsage {
         S::usage(self.owned.tape())

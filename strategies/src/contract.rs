@@ -204,6 +204,19 @@ pub trait Taping: Sized + 'static {
         panic!("{} has no arrays, so recording {number} has none", core::any::type_name::<Self>())
     }
 
+    /// Called before a launch runs that will be recorded under this number. Writes arrays that launches keep to disk,
+    /// if they take more memory than they may; by default nothing is done.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such recording on this thread; as [`catch_storage_errors`](crate::catch_storage_errors) catches
+    /// it, when they cannot be written.
+    #[inline(always)]
+    #[track_caller]
+    fn make_room(number: TapeNumber) {
+        let _ = number;
+    }
+
     /// Records a launch of a kernel over arrays of this recording: `inputs` are the variables that it reads, `outputs` the values of
     /// the variables that it makes, each of which is given to `each`. `write` writes the launch where the recording keeps it.
     ///

@@ -5,9 +5,11 @@
 //! goes on. So records know nothing of them, and every strategy that has marks ([`Reverse::mark`](crate::Reverse::mark)) has
 //! external functions.
 
-use crate::lanes::{Buffer, Launch, Launched, OPERANDS, Pool, Recorded, Replayed, Shadows, Versions, flow};
+use crate::lanes::{
+    Buffer, HeldVersions, Launch, Launched, OPERANDS, Pool, Recorded, Replayed, Shadows, Versions, flow,
+};
 use crate::scratch::Scratch;
-use crate::{Float, MemoryUsage, StorageError, counts};
+use crate::{ArrayFile, Float, MemoryUsage, StorageError, counts};
 use core::any::Any;
 use core::fmt;
 use core::ops::Range;
@@ -347,18 +349,26 @@ impl<V: Float> Entry<V> {
         adjoints: &mut [V],
         arrays: &mut [Shadows<V>],
     ) -> Result<(), SweepError> {
-        for (lane, shadows) in arrays.iter_mut().enumerate() {
+        for lane in 0..arrays.len() {
             let at = |slot: usize| slot * lanes + lane;
             let (mut outputs, mut inputs) = (SmallVec::<[V; 2]>::new(), SmallVec::<[V; OPERANDS]>::new());
             for k in 0..self.outputs.len() {
                 outputs.push(core::mem::replace(&mut adjoints[at(self.outputs.get(k))], V::zero()));
             }
             inputs.resize(self.inputs.len(), V::zero());
-            launch.reverse(&outputs, &mut inputs, shadows)?;
+            launch.reverse(&outputs, &mut inputs, &mut arrays[lane])?;
             for (k, contribution) in inputs.iter().enumerate().filter(|(_, sum)| **sum != V::zero()) {
                 adjoints[at(self.inputs.get(k))] += *contribution;
             }
+            // What has been read back for one of them serves the others.
+            if let [this, next, ..] = &mut arrays[lane..] {
+                this.hand_over(next);
+            }
         }
+        if let [first, .., last] = arrays {
+            last.hand_over(first);
+        }
+        arrays.iter_mut().take(1).for_each(Shadows::end_launch);
         Ok(())
     }
 
@@ -472,6 +482,8 @@ pub struct Arrays<V> {
     inputs: Vec<usize>,
     /// Made with the first buffer.
     pub(crate) pool: Option<Arc<Pool>>,
+    /// The versions that launches keep, if they may leave memory.
+    pub(crate) held: Option<Box<HeldVersions<V>>>,
     /// The input views of a recording that keeps guards.
     pub(crate) input_values: Vec<Input<V>>,
     /// Whether the recording has been replayed.
@@ -488,7 +500,7 @@ pub(crate) struct Input<V> {
 
 impl<V> Arrays<V> {
     const fn new() -> Self {
-        Self { slots: 0, inputs: Vec::new(), pool: None, input_values: Vec::new(), replayed: false }
+        Self { slots: 0, inputs: Vec::new(), pool: None, held: None, input_values: Vec::new(), replayed: false }
     }
 }
 
@@ -525,6 +537,30 @@ impl<V: Float> Arrays<V> {
     pub fn buffer(&mut self, length: usize) -> Buffer<V> {
         self.pool.get_or_insert_default().buffer(length)
     }
+
+    /// Writes arrays to this file until the others fit into memory.
+    pub(crate) fn make_room(&mut self, file: Option<&Arc<ArrayFile>>) -> Result<(), StorageError> {
+        let Self { pool, held, .. } = self;
+        held_in(held, file).map_or(Ok(()), |held| held.make_room(pool.as_ref()))
+    }
+
+    /// Lets the arrays of a launch leave memory for this file.
+    pub(crate) fn hold(&mut self, launch: &mut Launched<V>, file: Option<&Arc<ArrayFile>>) {
+        if let Some(held) = held_in(&mut self.held, file) {
+            launch.get_mut().hold(&mut |version| held.hold(version));
+        }
+    }
+}
+
+/// The versions that may go to this file.
+fn held_in<'v, V: Float>(
+    held: &'v mut Option<Box<HeldVersions<V>>>,
+    file: Option<&Arc<ArrayFile>>,
+) -> Option<&'v mut HeldVersions<V>> {
+    if held.is_none() {
+        *held = file.map(|file| Box::new(HeldVersions::new(Arc::clone(file))));
+    }
+    held.as_deref_mut()
 }
 
 impl<V> Default for Externals<V> {
@@ -565,6 +601,9 @@ impl<V: Float> Externals<V> {
             if let Deed::Launch(launch) = entry.deed {
                 self.spare.extend(launch.into_memory());
             }
+        }
+        if let Some(held) = &mut self.arrays.held {
+            held.purge();
         }
     }
 

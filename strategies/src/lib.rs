@@ -70,7 +70,7 @@ pub use reverse::{Replay, Reverse, Spills, Stop};
 pub use scratch::Scratch;
 pub use shape::Shape;
 pub use shared_stack::{Locked, Locking, SharedStack, Unlocked};
-pub use spill::{ScratchFile, SpillOptions, SpillUsage, StorageError};
+pub use spill::{ArrayFile, ScratchFile, SpillOptions, SpillUsage, StorageError};
 pub use spilled_stack::{SpilledReader, SpilledStack};
 pub use tangent::{Directions, Forward, Tangent, Tangents};
 pub use {generic_array, num_traits, typenum};

@@ -1,7 +1,10 @@
 //! The contract for strategies that keep a tape.
 
 use crate::scratch::Scratch;
-use crate::{Capacity, Mark, MemoryReport, SpillOptions, SpillUsage, StorageError, SweepError, TapeNumber, Taping};
+use crate::{
+    ArrayFile, Capacity, Mark, MemoryReport, SpillOptions, SpillUsage, StorageError, SweepError, TapeNumber, Taping,
+};
+use std::sync::Arc;
 
 /// A [`Taping`] strategy that keeps a tape and can be swept in reverse.
 ///
@@ -22,6 +25,12 @@ pub trait Reverse: Taping {
 
     /// Whether the strategy keeps track of places in a recording: see [`mark`](Self::mark).
     const MARKS: bool = false;
+
+    /// Where arrays go that leave memory, of strategies that [spill](Self::SPILLS); `None` if arrays stay in memory.
+    fn array_file(tape: &Self::Tape) -> Option<&Arc<ArrayFile>> {
+        let _ = tape;
+        None
+    }
 
     /// Starts a new, empty recording with this number. Memory is kept.
     fn begin(tape: &mut Self::Tape, number: TapeNumber);
@@ -311,6 +320,6 @@ pub trait Spills: Reverse {
     /// When the file cannot be created, or the memory budget is below two slabs.
     fn spilled(options: SpillOptions) -> Result<Self::Tape, StorageError>;
 
-    /// Bytes of records in memory and on disk.
+    /// Bytes of records and arrays in memory and on disk.
     fn usage(tape: &Self::Tape) -> SpillUsage;
 }

@@ -1,7 +1,7 @@
 //! Derivatives beside the values: forward mode.
 
 use crate::external::apply;
-use crate::lanes::{Buffer, Launch};
+use crate::lanes::{Buffer, Fetched, Launch};
 use crate::level::{self, Common, PASSIVE};
 use crate::{
     Dependence, External, Float, Flow, Nary, Policy, Scratch, Shape, Sink, Statement, Strategy, Strict, Taped, Taping,
@@ -312,7 +312,7 @@ impl<const N: usize, V: Float, P: Policy> Taping for Tangent<N, V, P> {
                 continue;
             }
             let mut buffers: Vec<Buffer<V>> = lengths.iter().map(|length| Buffer::zeros(*length)).collect();
-            if let Err(error) = launch.forward(&inputs, &mut slopes, &views, &mut buffers) {
+            if let Err(error) = launch.forward(&inputs, &mut slopes, &views, &mut buffers, &mut Fetched::new()) {
                 panic!("{error}");
             }
             written.iter_mut().zip(buffers).for_each(|(directions, buffer)| directions.push(Some(Arc::new(buffer))));

@@ -3,6 +3,7 @@
 use super::{Place, two_recordings, with_parts};
 use crate::external::{Arrays, Deed, Entry, Externals, Slots};
 use crate::lanes::{Buffer, Launched, OPERANDS};
+use crate::refusal::Refusal;
 use crate::{Companion, External, Reverse, TapeNumber};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -45,6 +46,20 @@ pub fn record_launch<S: Reverse>(
         Deed::Launch(launch)
     };
     record_entry::<S>(number, inputs, outputs, write, each);
+}
+
+/// Writes arrays that the recording of strategy `S` under `number` keeps to disk, until the others fit into memory.
+///
+/// # Panics
+///
+/// As [`with`](super::with), and as [`catch_storage_errors`](crate::catch_storage_errors) catches it, when they cannot
+/// be written: what is not written stays in memory.
+#[track_caller]
+pub fn make_room<S: Reverse>(number: TapeNumber) {
+    let outcome = with_parts::<S, _>(number, |tape, externals| externals.arrays.make_room(S::array_file(tape)));
+    if let Err(error) = outcome {
+        Refusal::Storage(error).raise();
+    }
 }
 
 /// Gives `f` the arrays of the recording of strategy `S` under `number` on this thread.
@@ -100,7 +115,12 @@ fn record_entry<S: Reverse>(
             to.push(S::locate(&id).map_or(0, |(_, slot)| slot));
             results.push(id);
         }
-        let deed = make(externals);
+        let mut deed = make(externals);
+        if S::SPILLS
+            && let Deed::Launch(launch) = &mut deed
+        {
+            externals.arrays.hold(launch, S::array_file(tape));
+        }
         externals.list.push(Entry {
             mark: S::mark(tape),
             inputs: Slots::new(&slots),

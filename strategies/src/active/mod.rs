@@ -24,7 +24,7 @@ mod owned;
 mod replay;
 
 pub use common::{common_number, flow_of, recording_of};
-pub use external::{keep_input, place, record_external, record_launch, with_arrays, with_companion};
+pub use external::{keep_input, make_room, place, record_external, record_launch, with_arrays, with_companion};
 pub use hidden::{isolated, pause};
 pub(crate) use identifiers::{release, release_unshared, share, with_pool};
 #[doc(hidden)]

@@ -163,6 +163,10 @@ impl<V: Float> Externals<V> {
             if unguarded {
                 return Err(not_kept());
             }
+            if self.arrays.held.is_some() {
+                let what = "a recording with launches of kernels cannot be replayed if its arrays may go to disk";
+                return Err(SweepError::Unsupported { what: what.into() });
+            }
             launch.can_be_replayed()?;
             let views = launch.views();
             if !views.iter().all(|view| known[view.before]) {

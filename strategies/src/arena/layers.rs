@@ -1,9 +1,9 @@
 //! Storage layers: where the segments of a recording live.
 
 use super::segment::Segment;
-use crate::StorageError;
 use crate::refusal::room_for_one;
-use std::sync::Mutex;
+use crate::{ArrayFile, StorageError};
+use std::sync::{Arc, Mutex};
 
 /// Where the records of a tape live: [`InMemory`], [`Shared`] or [`Spilled`](crate::Spilled).
 pub trait Layer: sealed::Sealed + 'static {
@@ -58,6 +58,11 @@ pub(crate) trait Segments: Default + Send + Sync + 'static {
     /// Bytes of the file that holds what is not in memory.
     fn on_disk(&self) -> usize {
         0
+    }
+
+    /// Where arrays go that leave memory.
+    fn array_file(&self) -> Option<&Arc<ArrayFile>> {
+        None
     }
 }
 

@@ -90,6 +90,11 @@ macro_rules! reverse_by_arena {
         }
 
         const SPILLS: bool = $spills;
+
+        fn array_file(tape: &Self::Tape) -> Option<&std::sync::Arc<crate::ArrayFile>> {
+            tape.array_file()
+        }
+
         const MARKS: bool = true;
 
         fn reverse(tape: &Self::Tape, adjoints: &mut [V]) -> Result<(), SweepError> {
@@ -223,6 +228,14 @@ macro_rules! variables_by_manager {
         #[track_caller]
         fn with_arrays(number: crate::TapeNumber, f: &mut dyn FnMut(&mut crate::Arrays<V>)) {
             crate::active::with_arrays::<Self, _>(number, f);
+        }
+
+        #[inline(always)]
+        #[track_caller]
+        fn make_room(number: crate::TapeNumber) {
+            if <Self as crate::Reverse>::SPILLS {
+                crate::active::make_room::<Self>(number);
+            }
         }
 
         #[track_caller]

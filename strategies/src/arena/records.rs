@@ -10,11 +10,13 @@ use crate::pool::Pool;
 pub(super) use crate::refusal::Refusal;
 use crate::refusal::out_of_memory;
 use crate::{
-    Capacity, Float, IndexManager, LinearId, SpillDefaults, SpillOptions, SpillUsage, StorageError, TapeNumber,
+    ArrayFile, Capacity, Float, IndexManager, LinearId, SpillDefaults, SpillOptions, SpillUsage, StorageError,
+    TapeNumber,
 };
 use core::marker::PhantomData;
 use core::ptr;
 use smallvec::SmallVec;
+use std::sync::Arc;
 
 /// A recording of [`Jacobian`](crate::Jacobian) (`VALUES` = false), [`PrimalValue`](crate::PrimalValue) or
 /// [`Hybrid`](crate::Hybrid) (`VALUES` = true): segments of records, and for the latter two the value of each variable.
@@ -487,6 +489,11 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
             let used = self.len();
             self.value_store.spare_capacity_mut()[used..].iter_mut().for_each(|value| _ = value.write(V::zero()));
         }
+    }
+
+    /// Where arrays go that leave memory.
+    pub(crate) fn array_file(&self) -> Option<&Arc<ArrayFile>> {
+        self.segments.array_file()
     }
 
     /// Bytes of segments and of values obtained from the allocator.

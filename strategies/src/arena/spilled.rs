@@ -4,16 +4,18 @@ use super::Block;
 use super::layers::{Layer, Reader, Segments, sealed};
 use crate::refusal::out_of_memory;
 use crate::spill::{SlabFile, SlabReader};
-use crate::{SpillOptions, SpillUsage, StorageError};
+use crate::{ArrayFile, SpillOptions, SpillUsage, StorageError};
 use core::marker::PhantomData;
+use std::sync::Arc;
 
 /// The last records live in memory and the others in a file.
 ///
 /// A sweep needs the last records first, so what it begins with is in memory, and the rest is read back while it works.
-/// How much memory, how much disk and which directory, [`SpillOptions`] say: those of a tape that is made with them, or those of
-/// the type `D` for tapes that are made by default, as functions such as `gradient` do. Only records are spilled: with
-/// [`Linear`](crate::Linear) indices the adjoint vector, and under strategies that keep values the values, stay in memory, 8 bytes each
-/// for each statement; with [`Reuse`](crate::Reuse) they are short.
+/// How much memory, how much disk and which directory, [`SpillOptions`] say: those of a tape that is made with them, or
+/// those of the type `D` for tapes that are made by default, as functions such as `gradient` do. Records are spilled,
+/// and arrays that launches of kernels keep. With [`Linear`](crate::Linear) indices the adjoint vector, and under
+/// strategies that keep values the values, stay in memory, 8 bytes each for each statement; with
+/// [`Reuse`](crate::Reuse) they are short.
 ///
 /// Records that come back from the file are checked before they are used, see
 /// [what is protected](SpillOptions#what-is-protected). Where the size of files is limited, a program has to
@@ -58,23 +60,26 @@ impl SpillDefaults for SystemDefaults {
 pub struct Slabs<D> {
     full: SlabFile,
     current: Option<Block>,
+    arrays: Arc<ArrayFile>,
     memory: usize,
     defaults: PhantomData<fn() -> D>,
 }
 
 impl<D: SpillDefaults> Default for Slabs<D> {
     fn default() -> Self {
-        let options = D::options();
-        let memory = options.memory_bytes();
-        Self { full: SlabFile::new(options), current: None, memory, defaults: PhantomData }
+        Self::over(SlabFile::new(D::options()))
     }
 }
 
 impl<D> Slabs<D> {
     /// Storage with these options, whose file exists.
     pub(super) fn open(options: SpillOptions) -> Result<Self, StorageError> {
-        let memory = options.memory_bytes();
-        Ok(Self { full: SlabFile::open(options)?, current: None, memory, defaults: PhantomData })
+        SlabFile::open(options).map(Self::over)
+    }
+
+    fn over(full: SlabFile) -> Self {
+        let (arrays, memory) = (Arc::new(ArrayFile::beside(&full)), full.options().memory_bytes());
+        Self { full, current: None, arrays, memory, defaults: PhantomData }
     }
 
     pub(super) fn usage(&self) -> SpillUsage {
@@ -147,6 +152,10 @@ impl<D: SpillDefaults> Segments for Slabs<D> {
 
     fn on_disk(&self) -> usize {
         usize::try_from(self.full.usage().on_disk).unwrap_or(usize::MAX)
+    }
+
+    fn array_file(&self) -> Option<&Arc<ArrayFile>> {
+        Some(&self.arrays)
     }
 }
 

@@ -57,6 +57,23 @@ impl Pool {
         self.spare().iter().map(|lines| lines.len() * LINE).sum()
     }
 
+    /// Frees memory until there are at most so many bytes of it.
+    pub(crate) fn shrink(&self, bytes: usize) {
+        let mut spare = self.spare();
+        let mut all: usize = spare.iter().map(|lines| lines.len() * LINE).sum();
+        // What was put there last is the likeliest to be of use.
+        let over = spare
+            .iter()
+            .take_while(|lines| {
+                all > bytes && {
+                    all -= lines.len() * LINE;
+                    true
+                }
+            })
+            .count();
+        spare.drain(..over);
+    }
+
     fn spare(&self) -> MutexGuard<'_, Vec<Vec<Line>>> {
         // Nothing that could panic is done meanwhile.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -107,12 +124,6 @@ impl<V: Float> Buffer<V> {
         buffer
     }
 
-    /// Bytes of memory.
-    #[must_use]
-    pub const fn bytes(&self) -> usize {
-        self.lines.len() * LINE
-    }
-
     /// The first number; [`MARGIN_BYTES`] before it and behind the last may be read.
     #[inline(always)]
     pub(super) const fn start(&self) -> *const V {
@@ -138,6 +149,14 @@ impl<V: Float> DerefMut for Buffer<V> {
     #[inline]
     fn deref_mut(&mut self) -> &mut [V] {
         &mut bytemuck::cast_slice_mut(&mut self.lines[MARGIN..])[..self.length]
+    }
+}
+
+impl<V> Buffer<V> {
+    /// Bytes of memory.
+    #[must_use]
+    pub const fn bytes(&self) -> usize {
+        self.lines.len() * LINE
     }
 }
 

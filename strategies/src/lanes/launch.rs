@@ -1,6 +1,7 @@
 //! What a recording keeps of a launch, and how a sweep goes through it.
 
 use super::buffer::Buffer;
+use super::fetched::Fetched;
 use super::grid::Grid;
 use super::kernel::Kernel;
 use super::keys::{Facts, Kind, OPERANDS};
@@ -10,10 +11,10 @@ use super::program::{OUTPUTS, Plan, Program};
 use super::replay::{Replayed, Versions};
 use super::reverse::{Gather, How, check_needs, reaches_all};
 use super::shadow::{Shadow, Shadows};
+use super::version::Version;
 use crate::{Float, SweepError};
 use core::ptr;
 use smallvec::SmallVec;
-use std::sync::Arc;
 
 /// A launch in a recording. The order of a recording's launches and statements is the order in which they ran.
 pub trait Launch<V>: Send + Sync + 'static {
@@ -28,8 +29,9 @@ pub trait Launch<V>: Send + Sync + 'static {
     /// The views among its operands, by operand; numbers that all points share have none.
     fn views(&self) -> SmallVec<[Used; 4]>;
 
-    /// Computes the tangents of what was written from those of what was read: `views` are those of the operands before the launch,
-    /// `None` where they are 0, and `results` are written, one for each view that is. They may hold anything at first.
+    /// Computes the tangents of what was written from those of what was read: `views` are those of the operands before
+    /// the launch, `None` where they are 0, and `results` are written, one for each view that is. They may hold
+    /// anything at first. `fetched` is for kept arrays that are not in memory.
     ///
     /// # Errors
     ///
@@ -40,6 +42,7 @@ pub trait Launch<V>: Send + Sync + 'static {
         outputs: &mut [V],
         views: &[Option<&Buffer<V>>],
         results: &mut [Buffer<V>],
+        fetched: &mut Fetched<V>,
     ) -> Result<(), SweepError>;
 
     /// Whether it can be computed again: whether it is known how, and passive operands have been kept.
@@ -69,6 +72,11 @@ pub trait Launch<V>: Send + Sync + 'static {
     /// Keeps what later sweeps need of what a replay has computed.
     fn accept(&mut self, replayed: Replayed<V>) {
         drop(replayed);
+    }
+
+    /// Hands over the versions of arrays that it keeps, so that they become ones that may leave memory.
+    fn hold(&mut self, each: &mut dyn FnMut(&mut Version<V>)) {
+        let _ = each;
     }
 
     /// Hands over the addresses of the arrays that it keeps, which other launches may keep, too, and their bytes.
@@ -196,14 +204,16 @@ pub(crate) fn flow<V: Float>(
         results.extend(view.after.map(|_| shadows.any(view.length)));
     }
     let mut views: SmallVec<[Option<&Buffer<V>>; OPERANDS]> = SmallVec::new();
+    let (list, fetched) = shadows.parts();
     for (view, filled) in used.iter().zip(&filled) {
-        views.push(match shadows.get(view.before) {
-            Shadow::Dense(tangents) => Some(tangents),
+        views.push(match list.get(view.before) {
+            Some(Shadow::Dense(tangents)) => Some(tangents),
             _ => filled.as_ref(),
         });
     }
-    launch.forward(inputs, outputs, &views, &mut results)?;
+    launch.forward(inputs, outputs, &views, &mut results, fetched)?;
     drop(views);
+    shadows.end_launch();
     filled.into_iter().flatten().for_each(|buffer| shadows.recycle(Shadow::Dense(buffer)));
     for (after, result) in written().zip(results) {
         shadows.put(after, Shadow::Dense(result));
@@ -232,9 +242,9 @@ pub struct Kept<V> {
     /// The slot of the view afterwards, if it is written.
     pub after: Option<usize>,
     /// The values before the launch, if partials need them.
-    pub values: Option<Arc<Buffer<V>>>,
+    pub values: Option<Version<V>>,
     /// The values afterwards, if partials need them.
-    pub new: Option<Arc<Buffer<V>>>,
+    pub new: Option<Version<V>>,
     /// The value of a number that all points share, and which input of the launch it is.
     pub number: Option<(V, usize)>,
 }
@@ -275,6 +285,11 @@ impl<V: Float> Recorded<V> {
         self.kernel.plan()
     }
 
+    /// The arrays that partials need.
+    fn versions(&self) -> impl Iterator<Item = &Version<V>> {
+        self.operands.iter().flat_map(|kept| kept.values.iter().chain(&kept.new))
+    }
+
     /// Takes the adjoints of the outputs out of their shadows; for a reduction its result's adjoint. `false` if all are 0.
     fn take_seeds(&self, seeds: &mut Seeds<V>, outputs: &[V], shadows: &mut Shadows<V>) -> bool {
         let plan = self.plan();
@@ -308,7 +323,7 @@ impl<V: Float> Launch<V> for Recorded<V> {
     fn reverse(&self, outputs: &[V], inputs: &mut [V], shadows: &mut Shadows<V>) -> Result<(), SweepError> {
         let mut seeds = [const { Shadow::Unset }; OUTPUTS];
         if self.take_seeds(&mut seeds, outputs, shadows) {
-            self.reverse_from(seeds, inputs, shadows);
+            self.reverse_from(seeds, inputs, shadows)?;
         }
         Ok(())
     }
@@ -324,6 +339,7 @@ impl<V: Float> Launch<V> for Recorded<V> {
         outputs: &mut [V],
         views: &[Option<&Buffer<V>>],
         results: &mut [Buffer<V>],
+        fetched: &mut Fetched<V>,
     ) -> Result<(), SweepError> {
         // Results are in the order of the operands, as expressions are.
         for (result, a) in results.iter_mut().zip(self.plan().written) {
@@ -332,7 +348,7 @@ impl<V: Float> Launch<V> for Recorded<V> {
                 None => self.grid.fill_outside(result, V::zero()),
             }
         }
-        let sum = self.tangent_over(&self.grid, inputs, views, results);
+        let sum = self.tangent_over(&self.grid, inputs, views, results, fetched)?;
         if !self.plan().writes {
             outputs[0] += sum;
         }
@@ -351,9 +367,15 @@ impl<V: Float> Launch<V> for Recorded<V> {
         self.operands = replayed.operands;
     }
 
+    fn hold(&mut self, each: &mut dyn FnMut(&mut Version<V>)) {
+        self.operands.iter_mut().flat_map(|kept| kept.values.iter_mut().chain(&mut kept.new)).for_each(each);
+    }
+
     fn arrays(&self, each: &mut dyn FnMut(usize, usize)) {
-        let kept = self.operands.iter().flat_map(|kept| kept.values.iter().chain(&kept.new));
-        kept.for_each(|buffer| each(Arc::as_ptr(buffer).addr(), buffer.bytes()));
+        for version in self.versions() {
+            let (address, bytes) = version.address_and_bytes();
+            each(address, bytes);
+        }
     }
 
     fn bytes(&self) -> usize {
@@ -385,35 +407,49 @@ impl<V: Float> Recorded<V> {
         inputs: &[V],
         views: &[Option<&Buffer<V>>],
         results: &mut [Buffer<V>],
-    ) -> V {
+        fetched: &mut Fetched<V>,
+    ) -> Result<V, SweepError> {
         let (mut memory, mut tangents) = (Memory::new(grid), Memory::new(grid));
         let fits = |buffer: &Buffer<V>| assert_eq!(buffer.len(), grid.elements(), "a number for each element");
         for (a, kept) in self.operands.iter().enumerate() {
             views[a].into_iter().for_each(fits);
-            kept.values.iter().chain(&kept.new).for_each(|kept| fits(kept));
-            memory.values[a] = kept.values.as_deref().map_or(ptr::null(), Buffer::start);
-            memory.new[a] = kept.new.as_deref().map_or(ptr::null_mut(), |new| new.start().cast_mut());
+            if let Some(values) = &kept.values {
+                let values = fetched.get(values)?;
+                fits(values);
+                memory.values[a] = values.start();
+            }
+            if let Some(new) = &kept.new {
+                let new = fetched.get(new)?;
+                fits(new);
+                memory.new[a] = new.start().cast_mut();
+            }
             memory.numbers[a] = kept.number.map_or_else(V::zero, |(number, _)| number);
             tangents.values[a] = views[a].map_or(ptr::null(), Buffer::start);
             tangents.numbers[a] = kept.number.map_or_else(V::zero, |(_, input)| inputs[input]);
         }
         check_needs(self.plan(), &memory);
-        tangent(&self.kernel, grid, &memory, &tangents, results)
+        Ok(tangent(&self.kernel, grid, &memory, &tangents, results))
     }
 
     /// Moves these adjoints of what was written to what was read.
-    pub(super) fn reverse_from(&self, mut seeds: Seeds<V>, inputs: &mut [V], shadows: &mut Shadows<V>) {
+    pub(super) fn reverse_from(
+        &self,
+        mut seeds: Seeds<V>,
+        inputs: &mut [V],
+        shadows: &mut Shadows<V>,
+    ) -> Result<(), SweepError> {
         if let ([operand], Shadow::Uniform(seed)) = (&*self.operands, &seeds[0])
             && !self.plan().writes
             && self.grid.is_all()
             && let Some(slope) = constant_slope(&self.kernel, *seed)
         {
-            return shadows.add_everywhere(operand.before, slope);
+            shadows.add_everywhere(operand.before, slope);
+            return Ok(());
         }
         let mut gather = Gather::new(&self.kernel, &self.grid);
         let mut beside = [const { None }; OUTPUTS];
         for (a, kept) in self.operands.iter().enumerate() {
-            gather.read(a, kept);
+            gather.read(a, kept, shadows.fetched())?;
             if kept.before != 0 && Facts::has(self.plan().partials.views, a) {
                 let how = self.prepare(a, (&mut seeds, &mut beside), shadows);
                 gather.add_to(a, how, shadows.make_dense(kept.before, self.grid.elements()));
@@ -423,7 +459,8 @@ impl<V: Float> Recorded<V> {
         for (k, seed) in seeds.iter().enumerate().take(self.plan().expressions) {
             gather.seed(k, seed);
         }
-        // SAFETY: the shadows and the seeds stay as they are meanwhile, and the values are shared.
+        // SAFETY: the shadows, the seeds and what was fetched stay as they are meanwhile, and the other values are
+        // shared.
         let numbers = unsafe { gather.run(&self.grid) };
         for (kept, number) in self.operands.iter().zip(numbers) {
             if let Some((_, input)) = kept.number {
@@ -431,6 +468,7 @@ impl<V: Float> Recorded<V> {
             }
         }
         self.finish(seeds, beside, shadows);
+        Ok(())
     }
 }
 

@@ -1,6 +1,7 @@
 //! Launches that are computed again, at other values of what they read.
 
 use super::buffer::{Buffer, Pool};
+use super::fetched::Fetched;
 use super::forward::{Operand, memory};
 use super::grid::Grid;
 use super::kernel::Kernel;
@@ -9,6 +10,7 @@ use super::launch::{Inspection, Kept, Launch, Recorded, Used};
 use super::memory::Memory;
 use super::program::OUTPUTS;
 use super::shadow::Shadows;
+use super::version::Version;
 use crate::{Float, SweepError};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -119,7 +121,7 @@ impl<V: Float> Recorded<V> {
     fn present(&self, versions: &Versions<V>) -> Present<V> {
         let present = self.operands.iter().enumerate().map(|(a, kept)| match kept.before {
             _ if kept.number.is_some() || self.is_replaced(a) && kept.values.is_none() => None,
-            0 => kept.values.clone(),
+            0 => kept.values.as_ref().and_then(Version::in_memory).cloned(),
             slot => Some(versions.get(slot)),
         });
         present.collect()
@@ -201,8 +203,8 @@ impl<V: Float> Recorded<V> {
         let operands = self.operands.iter().zip(present).zip(new).map(|((kept, old), new)| Kept {
             before: kept.before,
             after: kept.after,
-            values: old.filter(|_| kept.values.is_some()),
-            new: new.filter(|_| kept.new.is_some()),
+            values: old.filter(|_| kept.values.is_some()).map(Version::Memory),
+            new: new.filter(|_| kept.new.is_some()).map(Version::Memory),
             number: kept.number.map(|(_, input)| (inputs[input], input)),
         });
         operands.collect()
@@ -241,8 +243,13 @@ impl<V: Float> Launch<V> for Extremum<V> {
         outputs: &mut [V],
         views: &[Option<&Buffer<V>>],
         results: &mut [Buffer<V>],
+        fetched: &mut Fetched<V>,
     ) -> Result<(), SweepError> {
-        self.launch.forward(inputs, outputs, views, results)
+        self.launch.forward(inputs, outputs, views, results, fetched)
+    }
+
+    fn hold(&mut self, each: &mut dyn FnMut(&mut Version<V>)) {
+        self.launch.hold(each);
     }
 
     fn can_be_replayed(&self) -> Result<(), SweepError> {

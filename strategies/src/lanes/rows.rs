@@ -2,6 +2,7 @@
 
 use super::blocks::{POINTS, each_block, sum_of_blocks};
 use super::buffer::Buffer;
+use super::fetched::Fetched;
 use super::forward::{Operand, memory};
 use super::grid::{Grid, Region, each_row};
 use super::kernel::Kernel;
@@ -11,6 +12,7 @@ use super::program::{OUTPUTS, Program};
 use super::replay::{Replayed, Versions};
 use super::shadow::{Shadow, Shadows};
 use super::sums::{sum_of_terms, values_of};
+use super::version::Version;
 use crate::{Float, SweepError};
 use core::cell::Cell;
 use smallvec::SmallVec;
@@ -134,7 +136,7 @@ impl<V: Float> Launch<V> for RowSums<V> {
             alone.inside(|piece| spread[piece].fill(seed[rows.number(row)]));
         });
         seeds[0] = Shadow::Dense(spread);
-        self.all.reverse_from(seeds, inputs, shadows);
+        self.all.reverse_from(seeds, inputs, shadows)?;
         shadows.recycle(Shadow::Dense(seed));
         Ok(())
     }
@@ -151,12 +153,13 @@ impl<V: Float> Launch<V> for RowSums<V> {
         _: &mut [V],
         views: &[Option<&Buffer<V>>],
         results: &mut [Buffer<V>],
+        fetched: &mut Fetched<V>,
     ) -> Result<(), SweepError> {
         let grid = &self.all.grid;
         let rows = Rows::of(&grid.range);
         each_row!(&grid.range, row => {
             let alone = grid.with(rows.row(row));
-            results[0][rows.number(row)] = self.all.tangent_over(&alone, inputs, views, &mut []);
+            results[0][rows.number(row)] = self.all.tangent_over(&alone, inputs, views, &mut [], fetched)?;
         });
         Ok(())
     }
@@ -181,6 +184,10 @@ impl<V: Float> Launch<V> for RowSums<V> {
 
     fn accept(&mut self, replayed: Replayed<V>) {
         self.all.accept(replayed);
+    }
+
+    fn hold(&mut self, each: &mut dyn FnMut(&mut Version<V>)) {
+        self.all.hold(each);
     }
 
     fn arrays(&self, each: &mut dyn FnMut(usize, usize)) {

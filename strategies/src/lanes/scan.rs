@@ -1,6 +1,7 @@
 //! Folds and scans by a rule of two numbers.
 
 use super::buffer::Buffer;
+use super::fetched::Fetched;
 use super::kernel::{Kernel, PartialOf, ValuesOf, alone};
 use super::launch::{Inspection, Launch, Used};
 use super::program::{Combination, Program};
@@ -8,6 +9,7 @@ use super::replay::{Replayed, Versions, not_kept};
 use super::shadow::{Shadow, Shadows};
 use super::steps::Captured;
 use super::tree::Node;
+use super::version::Version;
 use crate::{Float, SweepError};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -98,28 +100,28 @@ pub struct Combined<V, A> {
     /// What a scan writes; a fold makes a variable.
     to: Option<Used>,
     /// The numbers, and what a scan made of them, if partials need them.
-    x: Option<Arc<Buffer<V>>>,
-    y: Option<Arc<Buffer<V>>>,
+    x: Option<Version<V>>,
+    y: Option<Version<V>>,
 }
 
 impl<V: Float, A: Node> Combined<V, A> {
     /// A fold of these numbers.
     #[must_use]
     pub fn fold(rule: Combine<A>, from: Used, x: &Arc<Buffer<V>>) -> Self {
-        let x = Combine::<A>::NEEDS_VALUES.then(|| Arc::clone(x));
+        let x = Combine::<A>::NEEDS_VALUES.then(|| Version::Memory(Arc::clone(x)));
         Self { rule, from, to: None, x, y: None }
     }
 
     /// A scan of these numbers, with these results.
     #[must_use]
     pub fn scan(rule: Combine<A>, (from, x): (Used, &Arc<Buffer<V>>), (to, y): (Used, &Arc<Buffer<V>>)) -> Self {
-        let keep = |buffer: &Arc<Buffer<V>>| Combine::<A>::NEEDS_VALUES.then(|| Arc::clone(buffer));
+        let keep = |buffer: &Arc<Buffer<V>>| Combine::<A>::NEEDS_VALUES.then(|| Version::Memory(Arc::clone(buffer)));
         Self { rule, from, to: Some(to), x: keep(x), y: keep(y) }
     }
 
     /// What has been combined up to each place, if partials need it: kept, or computed again.
-    fn prefixes(&self, shadows: &mut Shadows<V>) -> Option<Buffer<V>> {
-        let x = self.x.as_ref().filter(|_| self.y.is_none())?;
+    fn prefixes(&self, [x, y]: [Option<&Buffer<V>>; 2], shadows: &mut Shadows<V>) -> Option<Buffer<V>> {
+        let x = x.filter(|_| y.is_none())?;
         let mut prefixes = shadows.any(x.len());
         self.rule.scan(x, &mut prefixes);
         Some(prefixes)
@@ -140,8 +142,10 @@ impl<V: Float, A: Node> Launch<V> for Combined<V, A> {
             last = outputs[0];
         }
         if self.from.before != 0 && (seeds.is_some() || last != V::zero()) {
-            let again = self.prefixes(shadows);
-            let prefixes = again.as_ref().or(self.y.as_deref());
+            let mut fetched = core::mem::take(shadows.fetched());
+            let [x, y] = fetched.both([self.x.as_ref(), self.y.as_ref()])?;
+            let again = self.prefixes([x, y], shadows);
+            let prefixes = again.as_ref().or(y);
             let at = |buffer: Option<&Buffer<V>>, k: usize| buffer.map_or_else(V::zero, |buffer| buffer[k]);
             let shadow = shadows.take(self.from.before);
             let mut sums = shadows.dense(shadow, self.from.length);
@@ -149,8 +153,7 @@ impl<V: Float, A: Node> Launch<V> for Combined<V, A> {
             for k in (1..self.from.length).rev() {
                 seed += at(seeds.as_ref(), k);
                 if seed != V::zero() {
-                    let [before, own] =
-                        Combine::<A>::slopes(captured, at(prefixes, k - 1), at(self.x.as_deref(), k), seed);
+                    let [before, own] = Combine::<A>::slopes(captured, at(prefixes, k - 1), at(x, k), seed);
                     sums[k] += own;
                     seed = before;
                 }
@@ -158,6 +161,7 @@ impl<V: Float, A: Node> Launch<V> for Combined<V, A> {
             sums[0] += seed + at(seeds.as_ref(), 0);
             shadows.put(self.from.before, Shadow::Dense(sums));
             again.into_iter().for_each(|buffer| shadows.recycle(Shadow::Dense(buffer)));
+            *shadows.fetched() = fetched;
         }
         seeds.into_iter().for_each(|buffer| shadows.recycle(Shadow::Dense(buffer)));
         Ok(())
@@ -173,19 +177,20 @@ impl<V: Float, A: Node> Launch<V> for Combined<V, A> {
         outputs: &mut [V],
         views: &[Option<&Buffer<V>>],
         results: &mut [Buffer<V>],
+        fetched: &mut Fetched<V>,
     ) -> Result<(), SweepError> {
         let Some(tangents) = views[0] else {
             results.iter_mut().for_each(|result| result.fill(V::zero()));
             return Ok(());
         };
-        let again = self.prefixes(&mut Shadows::new());
-        let prefixes = again.as_ref().or(self.y.as_deref());
+        let [x, y] = fetched.both([self.x.as_ref(), self.y.as_ref()])?;
+        let again = self.prefixes([x, y], &mut Shadows::new());
+        let prefixes = again.as_ref().or(y);
         let at = |buffer: Option<&Buffer<V>>, k: usize| buffer.map_or_else(V::zero, |buffer| buffer[k]);
         let (mut tangent, captured) = (tangents[0], &self.rule.captured());
         for k in 0..self.from.length {
             if k > 0 {
-                let [before, own] =
-                    Combine::<A>::slopes(captured, at(prefixes, k - 1), at(self.x.as_deref(), k), V::one());
+                let [before, own] = Combine::<A>::slopes(captured, at(prefixes, k - 1), at(x, k), V::one());
                 let product = |a: V, b: V| if crate::counts(a, b) { a * b } else { V::zero() };
                 tangent = product(tangent, before) + product(tangents[k], own);
             }
@@ -216,11 +221,18 @@ impl<V: Float, A: Node> Launch<V> for Combined<V, A> {
     }
 
     fn accept(&mut self, replayed: Replayed<V>) {
-        [self.x, self.y] = replayed.into_arrays();
+        [self.x, self.y] = replayed.into_arrays().map(|array| array.map(Version::Memory));
+    }
+
+    fn hold(&mut self, each: &mut dyn FnMut(&mut Version<V>)) {
+        self.x.iter_mut().chain(&mut self.y).for_each(each);
     }
 
     fn arrays(&self, each: &mut dyn FnMut(usize, usize)) {
-        self.x.iter().chain(&self.y).for_each(|buffer| each(Arc::as_ptr(buffer).addr(), buffer.bytes()));
+        for version in self.x.iter().chain(&self.y) {
+            let (address, bytes) = version.address_and_bytes();
+            each(address, bytes);
+        }
     }
 
     fn bytes(&self) -> usize {

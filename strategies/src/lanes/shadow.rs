@@ -1,6 +1,7 @@
 //! The adjoints, or tangents, of views: a shadow for each.
 
 use super::buffer::Buffer;
+use super::fetched::Fetched;
 use crate::Float;
 use std::borrow::Cow;
 
@@ -22,13 +23,15 @@ pub struct Shadows<V> {
     /// By the views' slots; slot 0 stands for views that are passive.
     list: Vec<Shadow<V>>,
     spare: Vec<Buffer<V>>,
+    /// Values that the sweep has read back.
+    fetched: Fetched<V>,
 }
 
 impl<V: Float> Shadows<V> {
     /// No shadows.
     #[must_use]
     pub const fn new() -> Self {
-        Self { list: Vec::new(), spare: Vec::new() }
+        Self { list: Vec::new(), spare: Vec::new(), fetched: Fetched::new() }
     }
 
     /// Makes all shadows 0. Their memory is kept.
@@ -53,7 +56,29 @@ impl<V: Float> Shadows<V> {
         let used: usize = self.list.iter().map(dense).sum();
         let spare: usize = self.spare.iter().map(Buffer::bytes).sum();
         let lists = self.list.capacity() * size_of::<Shadow<V>>() + self.spare.capacity() * size_of::<Buffer<V>>();
-        (used, used + spare + lists)
+        (used, used + spare + lists + self.fetched.bytes())
+    }
+
+    /// The values that the sweep has read back.
+    #[inline(always)]
+    pub(super) const fn fetched(&mut self) -> &mut Fetched<V> {
+        &mut self.fetched
+    }
+
+    /// The shadows by the views' slots, and the values that the sweep has read back.
+    pub(super) fn parts(&mut self) -> (&[Shadow<V>], &mut Fetched<V>) {
+        (&self.list, &mut self.fetched)
+    }
+
+    /// Ends a launch: what it alone needs of what has been read back may go.
+    #[inline(always)]
+    pub(crate) fn end_launch(&mut self) {
+        self.fetched.end();
+    }
+
+    /// Hands what has been read back over to another adjoint vector of the sweep.
+    pub(crate) const fn hand_over(&mut self, other: &mut Self) {
+        core::mem::swap(&mut self.fetched, &mut other.fetched);
     }
 
     /// The shadow in this slot.

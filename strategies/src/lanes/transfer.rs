@@ -1,6 +1,7 @@
 //! Elements that go from one place to another: into other views, and to and from variables.
 
 use super::buffer::Buffer;
+use super::fetched::Fetched;
 use super::grid::Grid;
 use super::launch::{Inspection, Launch, Used};
 use super::replay::{Replayed, Versions, not_kept};
@@ -274,6 +275,7 @@ impl<V: Float> Launch<V> for Transfer<V> {
         outputs: &mut [V],
         views: &[Option<&Buffer<V>>],
         results: &mut [Buffer<V>],
+        _: &mut Fetched<V>,
     ) -> Result<(), SweepError> {
         match (self.way, views, results) {
             (Way::Load, _, [result]) => result.copy_from_slice(inputs),

@@ -55,7 +55,8 @@ pub enum StorageError {
         /// Its length in bytes.
         bytes: u64,
     },
-    /// The file would become larger than [`SpillOptions::disk`](crate::SpillOptions::disk) allows.
+    /// The file, together with that for arrays or records if there is one, would become larger than
+    /// [`SpillOptions::disk`](crate::SpillOptions::disk) allows.
     #[non_exhaustive]
     DiskBudget {
         /// The directory in which the file is.

@@ -27,7 +27,7 @@ pub(super) struct SpillFile {
 
 /// Bytes that are in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stored {
+pub(crate) struct Stored {
     pub(super) extent: Extent,
     /// Of the bytes that were to be written. Kept in memory, where no fault of the disk reaches it.
     pub(super) checksum: u64,
@@ -49,6 +49,12 @@ impl SpillFile {
             #[cfg(not(unix))]
             cursor: std::sync::Mutex::new(()),
         })
+    }
+
+    /// The same file, for what is not aligned to pages: all transfers go through the page cache.
+    pub(super) fn through_cache(mut self) -> Self {
+        self.direct = None;
+        self
     }
 
     /// Writes a slab, to be read by [`load`](Self::load).

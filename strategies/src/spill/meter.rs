@@ -19,12 +19,69 @@ pub struct SpillUsage {
     pub in_flight_limit: usize,
     /// Bytes of full slabs that lie in the file, or are on their way to it.
     pub on_disk: u64,
-    /// The size of the file in bytes, free space in it included.
+    /// Bytes of arrays now in memory that launches of kernels keep, each counted once. Those that views have, too, are
+    /// among them.
+    pub arrays_resident: usize,
+    /// The largest `arrays_resident` so far.
+    pub peak_arrays_resident: usize,
+    /// Bytes of arrays that lie in a file.
+    pub arrays_on_disk: u64,
+    /// The size of the files in bytes, free space in them included: one is for slabs, the other for arrays.
     pub file_bytes: u64,
-    /// Bytes written to the file so far.
+    /// Bytes written to the files so far.
     pub written: u64,
-    /// Bytes read from the file so far.
+    /// Bytes read from the files so far.
     pub read: u64,
+}
+
+/// Bytes of arrays in memory.
+#[derive(Default)]
+pub(super) struct InMemory {
+    resident: AtomicUsize,
+    peak: AtomicUsize,
+}
+
+impl InMemory {
+    pub(super) fn enter(&self, bytes: usize) {
+        let resident = self.resident.fetch_add(bytes, Relaxed) + bytes;
+        self.peak.fetch_max(resident, Relaxed);
+    }
+
+    pub(super) fn leave(&self, bytes: usize) {
+        self.resident.fetch_sub(bytes, Relaxed);
+    }
+
+    pub(super) fn resident(&self) -> usize {
+        self.resident.load(Relaxed)
+    }
+}
+
+/// The sizes of the files that share one disk budget. They are changed by one thread at a time, that which records.
+#[derive(Default)]
+pub(super) struct Files {
+    slabs: AtomicU64,
+    arrays: AtomicU64,
+    /// Bytes of the second that are taken.
+    of_arrays: AtomicU64,
+}
+
+impl Files {
+    pub(super) fn slabs(&self) -> u64 {
+        self.slabs.load(Relaxed)
+    }
+
+    pub(super) fn set_slabs(&self, size: u64) {
+        self.slabs.store(size, Relaxed);
+    }
+
+    pub(super) fn arrays(&self) -> u64 {
+        self.arrays.load(Relaxed)
+    }
+
+    pub(super) fn set_arrays(&self, size: u64, taken: u64) {
+        self.arrays.store(size, Relaxed);
+        self.of_arrays.store(taken, Relaxed);
+    }
 }
 
 /// The counters of one storage.
@@ -36,6 +93,8 @@ pub(super) struct Meter {
     largest: AtomicUsize,
     readers: AtomicUsize,
     most_readers: AtomicUsize,
+    pub(super) arrays: InMemory,
+    pub(super) files: Files,
     pub(super) written: AtomicU64,
     pub(super) read: AtomicU64,
 }
@@ -96,14 +155,17 @@ impl Meter {
     }
 
     /// The counters, with `slab` bytes for a slab at least.
-    pub(super) fn usage(&self, slab: usize, on_disk: u64, file_bytes: u64) -> SpillUsage {
+    pub(super) fn usage(&self, slab: usize, on_disk: u64) -> SpillUsage {
         let in_flight = WRITES_IN_FLIGHT + READS_AHEAD * self.most_readers.load(Relaxed).max(1);
         SpillUsage {
             resident: self.resident.load(Relaxed),
             peak_resident: self.peak.load(Relaxed),
             in_flight_limit: self.largest.load(Relaxed).max(slab).saturating_mul(in_flight),
             on_disk,
-            file_bytes,
+            arrays_resident: self.arrays.resident(),
+            peak_arrays_resident: self.arrays.peak.load(Relaxed),
+            arrays_on_disk: self.files.of_arrays.load(Relaxed),
+            file_bytes: self.files.slabs().saturating_add(self.files.arrays()),
             written: self.written.load(Relaxed),
             read: self.read.load(Relaxed),
         }

@@ -27,11 +27,17 @@
 //! so that nobody decodes what a faulty disk, or somebody else, has left in its place. The threads that write and read
 //! ahead compute them; there is one for each slab on its way, so that one computes while another waits for the disk.
 //!
+//! # Arrays
+//!
+//! A tape's arrays go to a file of their own, [`ArrayFile`], which shares the budgets and the books of the slabs. They
+//! have any length, are written by the thread that records, and are read by the sweeps that need them.
+//!
 //! # The file
 //!
 //! It has no name from the start (Linux) or from right after its creation, so that nothing is left on disk after a drop, a
 //! panic or the death of the process. Space of slabs that were popped is used again.
 
+mod arrays;
 mod checksum;
 mod error;
 mod extents;
@@ -47,7 +53,9 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
+pub use arrays::ArrayFile;
 pub use error::StorageError;
+pub(crate) use file::Stored;
 pub(crate) use meter::Charge;
 pub use meter::SpillUsage;
 pub use options::SpillOptions;

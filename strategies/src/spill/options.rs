@@ -4,13 +4,24 @@ use super::StorageError;
 use crate::arena::Block;
 use std::path::{Path, PathBuf};
 
-/// Where slabs go that leave memory, and how much of memory and disk they may take.
+/// Where slabs and arrays go that leave memory, and how much of memory and disk they may take.
 ///
 /// ```
 /// use tapewright_strategies::SpillOptions;
 /// let options = SpillOptions::default().memory(256 << 20).disk(20 << 30).directory("/scratch");
 /// assert_eq!(options, options.clone().slab(1 << 20));
 /// ```
+///
+/// # Records and arrays
+///
+/// A tape writes two things to disk: slabs with its records, and arrays that launches of kernels keep. They share the
+/// budgets.
+///
+/// * Memory: slabs come first. Arrays may take what the slabs in memory leave of the budget at the time when a launch
+///   is about to run; then the oldest arrays are written until the others fit. Beyond that are in memory the arrays
+///   that views of the program have anyway, what the latest launch keeps, and for each sweep what two launches keep.
+///   Slabs that are filled after the latest launch take their part of the budget all the same.
+/// * Disk: slabs and arrays have a file each, and both together are at most as large as the budget says.
 ///
 /// # What is protected
 ///
@@ -50,7 +61,7 @@ impl Default for SpillOptions {
 }
 
 impl SpillOptions {
-    /// The directory in which the file is created. It must exist and be writable once something has to be written.
+    /// The directory in which files are created. It must exist and be writable once something has to be written.
     pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
         self.directory = directory.into();
         self
@@ -58,14 +69,15 @@ impl SpillOptions {
 
     /// Bytes of memory for slabs: the one being filled, full ones not yet on disk, and spare ones.
     ///
-    /// At least two slabs. The allocator's overhead, at most 4096 bytes a slab, is included. Beyond the budget there may be
-    /// two slabs on the way to the file, and for each reader one slab and two that are read ahead.
+    /// At least two slabs. The allocator's overhead, at most 4096 bytes a slab, is included. Beyond the budget there
+    /// may be two slabs on the way to the file, and for each reader one slab and two that are read ahead. Arrays have
+    /// what slabs leave, see [records and arrays](Self#records-and-arrays).
     pub const fn memory(mut self, bytes: usize) -> Self {
         self.memory = bytes;
         self
     }
 
-    /// The largest size of the file in bytes.
+    /// The largest size of the file in bytes; of both files, if there is one for arrays, too.
     pub const fn disk(mut self, bytes: u64) -> Self {
         self.disk = bytes;
         self
@@ -92,6 +104,12 @@ impl SpillOptions {
 
     pub(crate) const fn slab_bytes(&self) -> usize {
         self.slab
+    }
+
+    /// The error for a file that would have to be so large, beside another one.
+    pub(super) fn beyond_disk(&self, needed: u64, beside: u64) -> StorageError {
+        let (path, needed) = (self.directory.clone(), needed.saturating_add(beside));
+        StorageError::DiskBudget { path, budget: self.disk, needed }
     }
 
     /// Whether the budget has room for the slab being filled and one more.

@@ -188,11 +188,7 @@ impl SlabFile {
 
     /// Bytes in memory and on disk.
     pub(crate) fn usage(&self) -> SpillUsage {
-        self.meter.usage(
-            Block::at_most_reserved(self.slab_bytes()),
-            self.space.taken(),
-            self.space.largest_end(), //
-        )
+        self.meter.usage(Block::at_most_reserved(self.slab_bytes()), self.space.taken())
     }
 
     /// The contents of a slab that is in memory, or where in the file it is.
@@ -207,6 +203,10 @@ impl SlabFile {
     /// The file, once something has been written to it.
     pub(super) fn file(&self) -> Option<&Arc<SpillFile>> {
         self.writer.as_ref().map(Writer::file)
+    }
+
+    pub(crate) const fn options(&self) -> &SpillOptions {
+        &self.options
     }
 
     pub(super) const fn meter(&self) -> &Arc<Meter> {
@@ -325,11 +325,10 @@ impl SlabFile {
         self.writer()?;
         let index = self.first_in_memory;
         let Slab::Memory(block) = &self.slabs[index] else { unreachable!("slabs from here on are in memory") };
-        let (limit, bytes) = (self.options.disk_bytes(), block.len() as u64);
-        let extent = self.space.take(bytes, limit).map_err(|needed| {
-            let path = self.options.path().to_path_buf();
-            StorageError::DiskBudget { path, budget: limit, needed }
-        })?;
+        let (bytes, elsewhere) = (block.len() as u64, self.meter.files.arrays());
+        let limit = self.options.disk_bytes().saturating_sub(elsewhere);
+        let extent = self.space.take(bytes, limit).map_err(|needed| self.options.beyond_disk(needed, elsewhere))?;
+        self.meter.files.set_slabs(self.space.largest_end());
         let meanwhile = Slab::File(Stored { extent, checksum: 0 });
         let Slab::Memory(block) = mem::replace(&mut self.slabs[index], meanwhile) else { unreachable!() };
         let block = Arc::new(block);

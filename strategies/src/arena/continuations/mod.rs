@@ -25,12 +25,15 @@ use super::places::Resumed;
 use super::records::{Refusal, usize_of};
 use super::segment::Segment;
 use crate::refusal::{out_of_memory, room_for_one};
-use crate::{Capacity, Float, IndexManager, LinearId, Mark, MemoryReport, MemoryUsage, SweepError, TapeNumber, active};
+use crate::{
+    ArrayFile, Capacity, Float, IndexManager, LinearId, Mark, MemoryReport, MemoryUsage, SweepError, TapeNumber, active,
+};
 use closure::{Vtable, whole_words};
 use core::marker::PhantomData;
 use core::{mem, ptr};
 use smallvec::SmallVec;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
 
 /// Bytes of a pointer on the stack.
 const POINTER: usize = size_of::<&Vtable<f64>>();
@@ -244,6 +247,12 @@ impl<V: Float, M: IndexManager> Continuations<V, M> {
     }
 
     /// The place behind the last closure.
+    /// Arrays stay in memory.
+    #[allow(clippy::unused_self, reason = "tapes that spill have a file")]
+    pub(crate) const fn array_file(&self) -> Option<&Arc<ArrayFile>> {
+        None
+    }
+
     pub(crate) fn mark(&self) -> Mark {
         let segment = self.segments.get(self.full.len()).filter(|_| !self.data.is_null());
         let stack = segment.map_or(0, |segment| bottom::<V>(segment).addr() - self.top.addr());

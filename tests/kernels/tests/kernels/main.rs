@@ -22,6 +22,7 @@ mod places;
 mod programs;
 mod refusals;
 mod replays;
+mod spilled;
 mod stencils;
 mod text;
 #[cfg(feature = "threads")]

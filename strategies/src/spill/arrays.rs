@@ -1,0 +1,118 @@
+//! The file for arrays that recordings keep.
+
+use super::extents::{Extent, Extents};
+use super::file::{SpillFile, Stored};
+use super::meter::Meter;
+use super::slabs::SlabFile;
+use super::{SpillOptions, StorageError};
+use core::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+/// Where arrays go that leave memory: those that launches of kernels keep for sweeps.
+///
+/// It is created with the first array. Arrays are written at once, by the thread that records, through the system's
+/// page cache. They are checked when they come back, as slabs are.
+pub struct ArrayFile {
+    options: SpillOptions,
+    meter: Arc<Meter>,
+    file: OnceLock<SpillFile>,
+    space: Mutex<Extents>,
+}
+
+impl ArrayFile {
+    /// A file for arrays that shares these budgets with nobody.
+    #[must_use]
+    pub fn new(options: SpillOptions) -> Self {
+        Self::counted(options, Arc::default())
+    }
+
+    /// A file for arrays that shares the budgets of these records.
+    pub(crate) fn beside(records: &SlabFile) -> Self {
+        Self::counted(records.options().clone(), Arc::clone(records.meter()))
+    }
+
+    fn counted(options: SpillOptions, meter: Arc<Meter>) -> Self {
+        Self { options, meter, file: OnceLock::new(), space: Mutex::default() }
+    }
+
+    /// Bytes of memory that arrays may take at the moment: what slabs leave of the budget.
+    pub(crate) fn memory(&self) -> usize {
+        self.options.memory_bytes().saturating_sub(self.meter.of_stack())
+    }
+
+    /// Bytes of memory that arrays take.
+    pub(crate) fn resident(&self) -> usize {
+        self.meter.arrays.resident()
+    }
+
+    /// Takes note of an array in memory.
+    pub(crate) fn enter(&self, bytes: usize) {
+        self.meter.arrays.enter(bytes);
+    }
+
+    /// Takes note that an array has left memory.
+    pub(crate) fn leave(&self, bytes: usize) {
+        self.meter.arrays.leave(bytes);
+    }
+
+    /// Writes an array.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be created, would exceed the disk budget, or cannot be written. It is as before then.
+    pub(crate) fn store(&self, bytes: &[u8]) -> Result<Stored, StorageError> {
+        let file = self.file()?;
+        let extent = self.take(bytes.len() as u64)?;
+        // On failure the place is free again.
+        file.store(bytes, extent).inspect_err(|_| self.free(extent))
+    }
+
+    /// Reads an array back.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read, or is not what was written.
+    pub(crate) fn load(&self, bytes: &mut [u8], stored: Stored) -> Result<(), StorageError> {
+        let what = || "an array that a launch of a kernel keeps".to_owned();
+        self.file()?.load(bytes, stored, what)
+    }
+
+    /// Forgets an array.
+    pub(crate) fn forget(&self, stored: Stored) {
+        self.free(stored.extent);
+    }
+
+    /// The file, which begins to exist here.
+    fn file(&self) -> Result<&SpillFile, StorageError> {
+        if let Some(file) = self.file.get() {
+            return Ok(file);
+        }
+        let file = SpillFile::create(self.options.path(), &self.meter)?.through_cache();
+        Ok(self.file.get_or_init(|| file))
+    }
+
+    fn take(&self, bytes: u64) -> Result<Extent, StorageError> {
+        let (mut space, elsewhere) = (self.space(), self.meter.files.slabs());
+        let limit = self.options.disk_bytes().saturating_sub(elsewhere);
+        let extent = space.take(bytes, limit).map_err(|needed| self.options.beyond_disk(needed, elsewhere))?;
+        self.meter.files.set_arrays(space.largest_end(), space.taken());
+        Ok(extent)
+    }
+
+    fn free(&self, extent: Extent) {
+        let mut space = self.space();
+        space.give_back(extent);
+        self.meter.files.set_arrays(space.largest_end(), space.taken());
+    }
+
+    fn space(&self) -> MutexGuard<'_, Extents> {
+        // Nothing that could panic is done meanwhile.
+        self.space.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for ArrayFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ArrayFile in {}", self.options.path().display())
+    }
+}
