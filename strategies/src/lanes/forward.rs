@@ -9,12 +9,11 @@ use super::keys::{Facts, OPERANDS, each};
 use super::lane::Vector;
 use super::level::Task;
 use super::memory::{ALL, COLUMNS, Memory, Place, ROWS, Seeds, check_reads, inner};
-use super::points::{Point, values};
+use super::points::{Batch, Point, values};
 use super::program::{OUTPUTS, Plan, Program};
 use super::steps::{Captured, Results, execute, result};
 use crate::Float;
 use core::marker::PhantomData;
-use smallvec::SmallVec;
 
 /// One operand of a launch.
 #[derive(Debug)]
@@ -168,7 +167,7 @@ unsafe fn fill_rows<V: Float, L: Vector<Number = V>, P: Program>(
     let masks = const { masks_borders::<P>() };
     let inner = inner(&P::PLAN.leaves, memory.shape, part);
     let n = L::N.cast_signed();
-    let mut waiting = Unfilled { kernel, memory: whole, points: SmallVec::new() };
+    let mut waiting = Unfilled { kernel, memory: whole, batch: Batch::default() };
     each_row!(part, row => {
         let inside = !borders || (0..3).all(|d| row[d] >= inner.lo[d] && row[d] < inner.hi[d]);
         let (first, end) = (part.lo[3], part.hi[3]);
@@ -277,7 +276,7 @@ unsafe fn fill_points<V: Float, P: Program>(memory: &Memory<V>, kernel: &Kernel<
 struct Unfilled<'a, V: 'static> {
     kernel: &'a Kernel<V>,
     memory: &'a Memory<V>,
-    points: SmallVec<[Point; WIDTH]>,
+    batch: Batch,
 }
 
 impl<V: Float> Unfilled<'_, V> {
@@ -286,13 +285,8 @@ impl<V: Float> Unfilled<'_, V> {
     /// These points of the row can be written, and nobody else uses them until [`finish`](Self::finish) has been called.
     #[inline(never)]
     unsafe fn add(&mut self, row: [isize; 3], elements: core::ops::Range<isize>) {
-        for i in elements {
-            self.points.push([row[0], row[1], row[2], i]);
-            if self.points.len() == WIDTH {
-                // SAFETY: promised by the caller.
-                unsafe { self.finish() }
-            }
-        }
+        // SAFETY: promised by the caller.
+        self.batch.add(row, elements, |points| unsafe { fill_anywhere(self.kernel, self.memory, points) });
     }
 
     /// # Safety
@@ -300,18 +294,23 @@ impl<V: Float> Unfilled<'_, V> {
     /// As [`add`](Self::add).
     #[inline(never)]
     unsafe fn finish(&mut self) {
-        if self.points.is_empty() {
-            return;
+        // SAFETY: promised by the caller.
+        self.batch.finish(|points| unsafe { fill_anywhere(self.kernel, self.memory, points) });
+    }
+}
+
+/// Computes the values at some points, one operation after the other, wherever they read.
+///
+/// # Safety
+///
+/// These points can be written.
+unsafe fn fill_anywhere<V: Float>(kernel: &Kernel<V>, memory: &Memory<V>, points: &[Point]) {
+    let mut found = [[V::zero(); WIDTH]; OUTPUTS];
+    values(kernel, memory, points, |k, values| found[k][..values.len()].copy_from_slice(values));
+    for (found, operand) in found.iter().zip(kernel.plan().written) {
+        for (value, point) in found.iter().zip(points) {
+            // SAFETY: promised by the caller.
+            unsafe { *memory.new[*operand].offset(memory.at([point[0], point[1], point[2]], point[3])) = *value }
         }
-        let (memory, written) = (self.memory, self.kernel.plan().written);
-        let mut found = [[V::zero(); WIDTH]; OUTPUTS];
-        values(self.kernel, memory, &self.points, |k, values| found[k][..values.len()].copy_from_slice(values));
-        for (found, operand) in found.iter().zip(written) {
-            for (value, point) in found.iter().zip(&self.points) {
-                // SAFETY: promised by the caller.
-                unsafe { *memory.new[*operand].offset(memory.at([point[0], point[1], point[2]], point[3])) = *value }
-            }
-        }
-        self.points.clear();
     }
 }

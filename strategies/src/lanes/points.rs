@@ -11,6 +11,7 @@ use super::program::OUTPUTS;
 use super::reverse::{Gather, How};
 use super::script::List;
 use crate::Float;
+use core::ops::Range;
 use smallvec::SmallVec;
 
 /// A point's coordinates.
@@ -49,6 +50,30 @@ impl<V: Float> Memory<V> {
                 // SAFETY: the points are in the range.
                 _ => unsafe { *self.new[key.operand()].offset(self.place(*point)) },
             };
+        }
+    }
+}
+
+/// Points that wait until there are [`WIDTH`] of them, so that looking at an operation costs little for each.
+#[derive(Default)]
+pub(super) struct Batch(SmallVec<[Point; WIDTH]>);
+
+impl Batch {
+    /// Adds some points of a row, and hands over those that have waited when they are as many.
+    pub(super) fn add(&mut self, row: [isize; 3], elements: Range<isize>, mut work: impl FnMut(&[Point])) {
+        for i in elements {
+            self.0.push([row[0], row[1], row[2], i]);
+            if self.0.len() == WIDTH {
+                self.finish(&mut work);
+            }
+        }
+    }
+
+    /// Hands over the points that still wait.
+    pub(super) fn finish(&mut self, work: impl FnOnce(&[Point])) {
+        if !self.0.is_empty() {
+            work(&self.0);
+            self.0.clear();
         }
     }
 }
@@ -121,17 +146,9 @@ impl<V: Float> Seeds<V> {
 
 /// Some points of a range at a time.
 pub(super) fn some_points(range: &Region, mut work: impl FnMut(&[Point])) {
-    let mut points: SmallVec<[Point; WIDTH]> = SmallVec::new();
-    each_row!(range, row => {
-        for i in range.lo[3]..range.hi[3] {
-            points.push([row[0], row[1], row[2], i]);
-            if points.len() == WIDTH {
-                work(&points);
-                points.clear();
-            }
-        }
-    });
-    work(&points);
+    let mut batch = Batch::default();
+    each_row!(range, row => { batch.add(row, range.lo[3]..range.hi[3], &mut work) });
+    batch.finish(work);
 }
 
 /// Σ seed·∂expression/∂(leaf `n`) over the points of the range, in order: for a number that all points share.
@@ -147,13 +164,13 @@ pub(super) fn careful_slope<V: Float>(gather: &Gather<'_, V>, n: usize) -> V {
 /// Elements that are gathered one by one: they wait here until they are worth it.
 pub(super) struct Waiting<'g, 'a, V: 'static> {
     gather: &'g Gather<'a, V>,
-    points: SmallVec<[Point; WIDTH]>,
+    batch: Batch,
 }
 
 impl<'g, 'a, V: Float> Waiting<'g, 'a, V> {
     #[inline(always)]
     pub(super) fn new(gather: &'g Gather<'a, V>) -> Self {
-        Self { gather, points: SmallVec::new() }
+        Self { gather, batch: Batch::default() }
     }
 
     /// Adds some elements of a row.
@@ -162,14 +179,9 @@ impl<'g, 'a, V: Float> Waiting<'g, 'a, V> {
     ///
     /// Nobody else uses these elements until [`finish`](Self::finish) has been called, which must be done.
     #[inline(never)]
-    pub(super) unsafe fn add(&mut self, row: [isize; 3], elements: core::ops::Range<isize>) {
-        for i in elements {
-            self.points.push([row[0], row[1], row[2], i]);
-            if self.points.len() == WIDTH {
-                // SAFETY: promised by the caller.
-                unsafe { self.finish() }
-            }
-        }
+    pub(super) unsafe fn add(&mut self, row: [isize; 3], elements: Range<isize>) {
+        // SAFETY: promised by the caller.
+        self.batch.add(row, elements, |points| unsafe { self.gather.compute(points) });
     }
 
     /// Computes what is waiting.
@@ -179,18 +191,27 @@ impl<'g, 'a, V: Float> Waiting<'g, 'a, V> {
     /// As [`add`](Self::add).
     #[inline(never)]
     pub(super) unsafe fn finish(&mut self) {
-        let (gather, plan) = (self.gather, self.gather.kernel.plan());
-        if self.points.is_empty() {
-            return;
-        }
+        // SAFETY: promised by the caller.
+        self.batch.finish(|points| unsafe { self.gather.compute(points) });
+    }
+}
+
+impl<V: Float> Gather<'_, V> {
+    /// Gathers the adjoints of some elements, one operation after the other.
+    ///
+    /// # Safety
+    ///
+    /// Nobody else uses these elements.
+    unsafe fn compute(&self, points: &[Point]) {
+        let (gather, plan) = (self, self.kernel.plan());
         let mut sums = [[-V::zero(); WIDTH]; OPERANDS];
         for n in 0..plan.scripts.used.len() {
             let key = plan.scripts.used.get(n);
             if key.kind() == Kind::Read {
-                self.gather_from(n, key, &mut sums[key.operand()]);
+                self.gather_from(points, n, key, &mut sums[key.operand()]);
             }
         }
-        for (j, point) in self.points.iter().enumerate() {
+        for (j, point) in points.iter().enumerate() {
             let at = gather.memory.place(*point);
             let inside = (0..4).all(|d| point[d] >= gather.range.lo[d] && point[d] < gather.range.hi[d]);
             for k in (0..OPERANDS).filter(|k| Facts::has(plan.partials.views, *k) && !gather.to[*k].is_null()) {
@@ -206,12 +227,11 @@ impl<'g, 'a, V: Float> Waiting<'g, 'a, V> {
                 }
             }
         }
-        self.points.clear();
     }
 
-    /// Adds what the points contribute that read the elements by leaf `n`.
-    fn gather_from(&self, n: usize, key: Key, sums: &mut [V; WIDTH]) {
-        let (gather, memory) = (self.gather, &self.gather.memory);
+    /// Adds what the points contribute that read these elements by leaf `n`.
+    fn gather_from(&self, points: &[Point], n: usize, key: Key, sums: &mut [V; WIDTH]) {
+        let (gather, memory) = (self, &self.memory);
         let (mut elements, mut from): (SmallVec<[usize; WIDTH]>, SmallVec<[Point; WIDTH]>) = Default::default();
         let mut add = |elements: &mut SmallVec<[usize; WIDTH]>, from: &mut SmallVec<[Point; WIDTH]>| {
             let seed = |k: usize, point: Point| gather.seeds.at(k, memory.place(point));
@@ -223,7 +243,7 @@ impl<'g, 'a, V: Float> Waiting<'g, 'a, V> {
             elements.clear();
             from.clear();
         };
-        for (j, point) in self.points.iter().enumerate() {
+        for (j, point) in points.iter().enumerate() {
             readers(memory.shape, &gather.range, key, *point, &mut |reader| {
                 elements.push(j);
                 from.push(reader);
