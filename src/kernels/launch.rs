@@ -304,14 +304,7 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
     /// The views whose values from before the launch are kept.
     #[inline(always)]
     fn kept<P: Program>(&self) -> u8 {
-        P::PLAN.kept.views | if self.passive == 0 { 0 } else { self.passive & !self.replaced(P::PLAN) }
-    }
-
-    /// The views that are written everywhere, and not read.
-    #[cold]
-    fn replaced(&self, plan: &Plan) -> u8 {
-        let written = plan.written.iter().filter(|_| self.grid.is_all()).fold(0, |all, k| all | 1 << k);
-        written & !plan.leaves.views
+        P::PLAN.kept.views | if self.passive == 0 { 0 } else { self.passive & !P::PLAN.replaced(&self.grid) }
     }
 
     /// What the operands depend on; variables depend on nothing that arrays know.

@@ -101,6 +101,12 @@ fn lines_of<V>(length: usize) -> Option<usize> {
 pub(super) const MARGIN_BYTES: usize = MARGIN * LINE;
 
 impl<V: Float> Buffer<V> {
+    /// A buffer with anything in it, one of these if there is one of this length.
+    pub(super) fn out_of(spare: &mut Vec<Self>, length: usize) -> Self {
+        let found = spare.iter().rposition(|buffer| buffer.len() == length);
+        found.map_or_else(|| Self::zeros(length), |k| spare.swap_remove(k))
+    }
+
     /// This number of zeros.
     ///
     /// # Panics

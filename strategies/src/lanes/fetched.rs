@@ -122,7 +122,7 @@ impl<V: Float> Lists<V> {
         let array = match held.look_up() {
             Ok(buffer) => Array::Shared(buffer),
             Err(length) => {
-                let mut buffer = self.buffer(length);
+                let mut buffer = Buffer::out_of(&mut self.spare, length);
                 if let Err(error) = held.read(&mut buffer) {
                     self.spare.push(buffer);
                     return Err(error);
@@ -140,11 +140,6 @@ impl<V: Float> Lists<V> {
             Array::Shared(buffer) => buffer,
             Array::Read(buffer) => buffer,
         })
-    }
-
-    fn buffer(&mut self, length: usize) -> Buffer<V> {
-        let found = self.spare.iter().rposition(|buffer| buffer.len() == length);
-        found.map_or_else(|| Buffer::zeros(length), |k| self.spare.swap_remove(k))
     }
 
     fn end(&mut self) {

@@ -235,6 +235,12 @@ impl Grid {
         });
     }
 
+    /// Moves what lies outside the range, and leaves this number.
+    pub(super) fn move_outside<V: Copy>(&self, from: &mut [V], to: &mut [V], left: V) {
+        self.copy_outside(from, to);
+        self.fill_outside(from, left);
+    }
+
     /// Writes this number to all that lies outside the range.
     pub(super) fn fill_outside<V: Copy>(&self, to: &mut [V], number: V) {
         self.outside(|piece| to[piece].iter_mut().for_each(|to| *to = number));

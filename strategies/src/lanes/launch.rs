@@ -249,6 +249,13 @@ pub struct Kept<V> {
     pub number: Option<(V, usize)>,
 }
 
+impl<V> Kept<V> {
+    /// Whether a replay knows what the operand holds before the launch.
+    pub(super) const fn is_known(&self) -> bool {
+        self.number.is_some() || self.before != 0 || self.values.is_some()
+    }
+}
+
 /// A launch of a kernel.
 #[derive(Debug)]
 pub struct Recorded<V: 'static> {
@@ -410,20 +417,10 @@ impl<V: Float> Recorded<V> {
         fetched: &mut Fetched<V>,
     ) -> Result<V, SweepError> {
         let (mut memory, mut tangents) = (Memory::new(grid), Memory::new(grid));
-        let fits = |buffer: &Buffer<V>| assert_eq!(buffer.len(), grid.elements(), "a number for each element");
+        let fits = |buffer: &Buffer<V>| assert_eq!(buffer.len(), grid.elements(), "a tangent for each element");
         for (a, kept) in self.operands.iter().enumerate() {
             views[a].into_iter().for_each(fits);
-            if let Some(values) = &kept.values {
-                let values = fetched.get(values)?;
-                fits(values);
-                memory.values[a] = values.start();
-            }
-            if let Some(new) = &kept.new {
-                let new = fetched.get(new)?;
-                fits(new);
-                memory.new[a] = new.start().cast_mut();
-            }
-            memory.numbers[a] = kept.number.map_or_else(V::zero, |(number, _)| number);
+            memory.read(a, kept, grid.elements(), fetched)?;
             tangents.values[a] = views[a].map_or(ptr::null(), Buffer::start);
             tangents.numbers[a] = kept.number.map_or_else(V::zero, |(_, input)| inputs[input]);
         }
@@ -449,7 +446,7 @@ impl<V: Float> Recorded<V> {
         let mut gather = Gather::new(&self.kernel, &self.grid);
         let mut beside = [const { None }; OUTPUTS];
         for (a, kept) in self.operands.iter().enumerate() {
-            gather.read(a, kept, shadows.fetched())?;
+            gather.memory.read(a, kept, self.grid.elements(), shadows.fetched())?;
             if kept.before != 0 && Facts::has(self.plan().partials.views, a) {
                 let how = self.prepare(a, (&mut seeds, &mut beside), shadows);
                 gather.add_to(a, how, shadows.make_dense(kept.before, self.grid.elements()));
@@ -492,18 +489,14 @@ impl<V: Float> Recorded<V> {
             match &mut seeds[k] {
                 Shadow::Dense(seed) if is_written => {
                     let mut outside = shadows.any(length);
-                    self.grid.copy_outside(seed, &mut outside);
-                    self.grid.fill_outside(seed, V::zero());
+                    self.grid.move_outside(seed, &mut outside, V::zero());
                     beside[k] = Some(outside);
                     shadows.put(slot, Shadow::Dense(buffer));
                     return How::Store;
                 }
                 Shadow::Unset => self.grid.fill_outside(&mut buffer, V::zero()),
                 Shadow::Uniform(seed) => self.grid.fill_outside(&mut buffer, *seed),
-                Shadow::Dense(seed) => {
-                    self.grid.copy_outside(seed, &mut buffer);
-                    self.grid.fill_outside(seed, V::zero());
-                }
+                Shadow::Dense(seed) => self.grid.move_outside(seed, &mut buffer, V::zero()),
             }
             shadows.put(slot, Shadow::Dense(buffer));
             return How::Replace;
@@ -557,15 +550,10 @@ impl<V: Float> Recorded<V> {
             if kept.before == 0 || self.grid.is_all() || !forked && Facts::has(self.plan().partials.views, a) {
                 // What lies outside the range is passive, or there is nothing, or it has been copied.
                 shadows.recycle(seed);
-            } else if forked {
-                let mut rest = shadows.dense(seed, length);
-                self.grid.inside(|piece| rest[piece].fill(V::zero()));
-                shadows.add(kept.before, &rest);
-                shadows.recycle(Shadow::Dense(rest));
             } else if !matches!(seed, Shadow::Unset) {
                 let mut rest = shadows.dense(seed, length);
                 self.grid.inside(|piece| rest[piece].fill(V::zero()));
-                shadows.put(kept.before, Shadow::Dense(rest));
+                shadows.give(kept.before, Shadow::Dense(rest));
             }
         }
     }

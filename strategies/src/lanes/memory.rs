@@ -1,11 +1,14 @@
 //! What the leaves of a tree are while a launch runs: numbers in memory.
 
+use super::buffer::Buffer;
+use super::fetched::Fetched;
 use super::grid::{Grid, Region};
 use super::keys::{Border, Facts, Key, Keys, Kind, OPERANDS};
 use super::lane::Vector;
+use super::launch::Kept;
 use super::program::{OUTPUTS, Plan};
 use super::steps::Captured;
-use crate::Float;
+use crate::{Float, StorageError};
 use core::ptr;
 
 /// Where the operands of a launch lie.
@@ -38,6 +41,41 @@ impl<V: Float> Memory<V> {
             shape: [1; 4],
             strides: [1; 4],
         }
+    }
+
+    /// What a recording has kept of operand `k`. It stays there until the launch [ends](Fetched::end).
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read back.
+    ///
+    /// # Panics
+    ///
+    /// When its arrays have not this length.
+    #[track_caller]
+    #[inline(always)]
+    pub(super) fn read(
+        &mut self,
+        k: usize,
+        kept: &Kept<V>,
+        length: usize,
+        fetched: &mut Fetched<V>,
+    ) -> Result<(), StorageError> {
+        let fits = |buffer: &Buffer<V>| assert_eq!(buffer.len(), length, "all views of a launch have one shape");
+        if let Some(values) = &kept.values {
+            let values = fetched.get(values)?;
+            fits(values);
+            self.values[k] = values.start();
+        }
+        if let Some(new) = &kept.new {
+            let new = fetched.get(new)?;
+            fits(new);
+            self.new[k] = new.start().cast_mut();
+        }
+        if let Some((number, _)) = kept.number {
+            self.numbers[k] = number;
+        }
+        Ok(())
     }
 
     /// The place of a point.

@@ -1,5 +1,6 @@
 //! Whole kernels: what is done with the expressions of a body.
 
+use super::grid::Grid;
 use super::keys::{Facts, LEAVES, OPERANDS};
 use super::lane::sealed::Sealed;
 use super::script::{Forest, Scripts};
@@ -106,6 +107,13 @@ impl Plan {
     /// The operand that expression `k` is written to; any, if there is no such expression.
     pub(super) const fn output(&self, k: usize) -> usize {
         if k < self.written.len() { self.written[k] } else { 0 }
+    }
+
+    /// A bit for each operand that a launch over this grid writes everywhere, and does not read.
+    #[must_use]
+    pub fn replaced(&self, grid: &Grid) -> u8 {
+        let written = self.written.iter().filter(|_| grid.is_all()).fold(0, |all, k| all | 1 << k);
+        written & !self.leaves.views
     }
 
     /// Whether nothing has a partial.

@@ -104,23 +104,18 @@ pub(crate) fn not_kept() -> SweepError {
 type Present<V> = SmallVec<[Option<Arc<Buffer<V>>>; 4]>;
 
 impl<V: Float> Recorded<V> {
-    /// Whether the values of operand `a` from before the launch do not matter.
-    fn is_replaced(&self, a: usize) -> bool {
-        self.operands[a].after.is_some() && self.grid.is_all() && !Facts::has(self.plan().leaves.views, a)
-    }
-
     /// [`Launch::can_be_replayed`].
     pub(super) fn has_what_replays_need(&self) -> Result<(), SweepError> {
-        let is_there = |(a, kept): (usize, &Kept<V>)| {
-            kept.number.is_some() || kept.before != 0 || kept.values.is_some() || self.is_replaced(a)
-        };
+        let replaced = self.plan().replaced(&self.grid);
+        let is_there = |(a, kept): (usize, &Kept<V>)| kept.is_known() || Facts::has(replaced, a);
         let is_there = !self.kernel.is_extreme() && self.operands.iter().enumerate().all(is_there);
         if is_there { Ok(()) } else { Err(not_kept()) }
     }
 
     fn present(&self, versions: &Versions<V>) -> Present<V> {
+        let replaced = self.plan().replaced(&self.grid);
         let present = self.operands.iter().enumerate().map(|(a, kept)| match kept.before {
-            _ if kept.number.is_some() || self.is_replaced(a) && kept.values.is_none() => None,
+            _ if kept.number.is_some() || Facts::has(replaced, a) && kept.values.is_none() => None,
             0 => kept.values.as_ref().and_then(Version::in_memory).cloned(),
             slot => Some(versions.get(slot)),
         });
@@ -189,8 +184,7 @@ impl<V: Float> Recorded<V> {
 
     /// Whether each operand is known, for a launch that writes none of them.
     fn has_all_operands(&self) -> Result<(), SweepError> {
-        let is_there = |kept: &Kept<V>| kept.number.is_some() || kept.before != 0 || kept.values.is_some();
-        if self.operands.iter().all(is_there) { Ok(()) } else { Err(not_kept()) }
+        if self.operands.iter().all(Kept::is_known) { Ok(()) } else { Err(not_kept()) }
     }
 
     /// What is kept of the operands when they have these values.

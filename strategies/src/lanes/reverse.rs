@@ -4,16 +4,14 @@
 //! however the elements are shared out.
 
 use super::buffer::Buffer;
-use super::fetched::Fetched;
 use super::grid::{Grid, Region};
 use super::kernel::Kernel;
 use super::keys::{Facts, Key, OPERANDS};
-use super::launch::Kept;
 use super::memory::{Memory, Seeds, check_reads};
 use super::points::{careful_slope, is_delicate};
 use super::program::Plan;
 use super::shadow::Shadow;
-use crate::{Float, StorageError};
+use crate::Float;
 use core::ptr;
 
 /// What the loops need.
@@ -96,34 +94,6 @@ impl<'a, V: Float> Gather<'a, V> {
     #[track_caller]
     fn fits(&self, buffer: &Buffer<V>) {
         assert_eq!(buffer.len(), self.length, "all views of a launch have one shape");
-    }
-
-    /// What partials are computed from of operand `k`. It stays there until the launch [ends](Fetched::end).
-    ///
-    /// # Errors
-    ///
-    /// When it cannot be read back.
-    ///
-    /// # Panics
-    ///
-    /// When its arrays have other lengths than the grid.
-    #[track_caller]
-    #[inline(always)]
-    pub(super) fn read(&mut self, k: usize, kept: &Kept<V>, fetched: &mut Fetched<V>) -> Result<(), StorageError> {
-        if let Some(values) = &kept.values {
-            let values = fetched.get(values)?;
-            self.fits(values);
-            self.memory.values[k] = values.start();
-        }
-        if let Some(new) = &kept.new {
-            let new = fetched.get(new)?;
-            self.fits(new);
-            self.memory.new[k] = new.start().cast_mut();
-        }
-        if let Some((number, _)) = kept.number {
-            self.memory.numbers[k] = number;
-        }
-        Ok(())
     }
 
     /// Where the contributions for operand `k` go.

@@ -38,23 +38,18 @@ pub fn row_sums<'m, V: Float, P: Program>(
     let rows = Rows::of(&grid.range);
     assert!(sums.len() == rows.count(), "a sum for each row");
     let terms = &values_of::<V, P>(kernel, (&memory, &seeds), &grid.range);
+    // SAFETY: checked above.
+    let sum = |row| sum_of_blocks(&rows.row(row), |part| unsafe { sum_of_terms(terms, part) })[0];
     if rows.length() > POINTS {
-        each_row!(&grid.range, row => {
-            // SAFETY: checked above.
-            let [sum] = sum_of_blocks(&rows.row(row), |part| unsafe { sum_of_terms(terms, part) });
-            sums[rows.number(row)] = sum;
-        });
+        each_row!(&grid.range, row => { sums[rows.number(row)] = sum(row) });
         return;
     }
     let sums = Shared(Cell::from_mut(sums).as_slice_of_cells());
     let sums = &sums;
     each_block(&grid.range, |part| {
         each_row!(part, row => {
-            // SAFETY: checked above. Parts are made of whole rows, which are no longer than a part may be, so nobody else has this sum.
-            unsafe {
-                let [sum] = sum_of_terms(terms, &rows.row(row));
-                sums.set(rows.number(row), V::zero() + sum);
-            }
+            // SAFETY: parts are made of whole rows, which are no longer than a part may be, so nobody else has this sum.
+            unsafe { sums.set(rows.number(row), sum(row)) }
         });
     });
 }

@@ -111,8 +111,7 @@ impl<V: Float> Shadows<V> {
 
     /// A buffer with anything in it.
     pub(super) fn any(&mut self, length: usize) -> Buffer<V> {
-        let found = self.spare.iter().rposition(|buffer| buffer.len() == length);
-        found.map_or_else(|| Buffer::zeros(length), |k| self.spare.swap_remove(k))
+        Buffer::out_of(&mut self.spare, length)
     }
 
     /// A buffer with this number everywhere.
