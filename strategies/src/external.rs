@@ -494,8 +494,6 @@ pub struct Arrays<V> {
 pub(crate) struct Input<V> {
     pub(crate) slot: usize,
     pub(crate) values: Arc<Buffer<V>>,
-    /// The number of entries before it.
-    entries: usize,
 }
 
 impl<V> Arrays<V> {
@@ -514,6 +512,13 @@ impl<V: Float> Arrays<V> {
     /// The largest slot.
     pub(crate) const fn slots(&self) -> usize {
         self.slots
+    }
+
+    /// Forgets the views with larger slots, which new views get again.
+    fn truncate(&mut self, largest: usize) {
+        self.slots = largest;
+        self.inputs.truncate(self.inputs.partition_point(|slot| *slot <= largest));
+        self.input_values.retain(|input| input.slot <= largest);
     }
 
     /// A slot for a view that is an input of the recording.
@@ -587,15 +592,13 @@ impl<V: Float> Externals<V> {
 
     /// Forgets everything, for a new recording.
     pub(crate) fn clear(&mut self) {
-        (self.arrays.slots, self.arrays.replayed) = (0, false);
-        self.arrays.inputs.clear();
-        self.arrays.input_values.clear();
-        self.truncate(0);
+        self.arrays.replayed = false;
+        self.truncate(0, 0);
     }
 
-    /// Forgets all but the first entries. Their buffers can be used again; slots are not, because inputs have some too.
-    pub(crate) fn truncate(&mut self, entries: usize) {
-        self.arrays.input_values.retain(|input| input.entries <= entries);
+    /// Forgets all but the first entries and the views with the first slots. Memory can be used again.
+    pub(crate) fn truncate(&mut self, entries: usize, slots: usize) {
+        self.arrays.truncate(slots);
         // Last, because destructors of users may panic.
         for entry in self.list.drain(entries..) {
             if let Deed::Launch(launch) = entry.deed {
@@ -609,7 +612,7 @@ impl<V: Float> Externals<V> {
 
     /// Keeps the values of a view that is an input.
     pub(crate) fn keep_input(&mut self, slot: usize, values: Arc<Buffer<V>>) {
-        self.arrays.input_values.push(Input { slot, values, entries: self.list.len() });
+        self.arrays.input_values.push(Input { slot, values });
     }
 
     /// Bytes of arrays that launches keep, and of all that are reserved for arrays.

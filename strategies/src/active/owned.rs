@@ -52,6 +52,8 @@ struct Part {
     end: Place,
     /// The identifiers that could be reused then.
     free: Box<[u32]>,
+    /// The slots that views had then.
+    slots: usize,
 }
 
 /// A tape that is not recording at the moment. Owned, `Send`, and freed on drop.
@@ -265,8 +267,9 @@ impl<S: Reverse> OwnedTape<S> {
             // SAFETY: putting identifiers back runs no code of users.
             unsafe { self.header().pool.with(|pool| pool.restore(&self.parts[part].free)) };
         }
+        let slots = self.parts[part].slots;
         // Last, because destructors of users may panic.
-        self.externals_mut().truncate(place.externals);
+        self.externals_mut().truncate(place.externals, slots);
         outcome
     }
 
@@ -373,7 +376,7 @@ impl<S: Reverse> OwnedTape<S> {
         assert!(self.number() != TapeNumber(0), "there is no recording to go on with: begin one first");
         // SAFETY: copying the list runs no code of users.
         let free = unsafe { self.header().pool.with(|pool| pool.free().into()) };
-        self.parts.push(Part { end: self.place(), free });
+        self.parts.push(Part { end: self.place(), free, slots: self.externals().arrays.slots() });
         self.renumber();
         self.run(f)
     }
