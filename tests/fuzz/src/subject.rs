@@ -79,11 +79,11 @@ macro_rules! subjects {
 }
 
 subjects! {
-    [Jacobian<V, Linear, InMemory>];
+    #[cfg(feature = "wide")] [Jacobian<V, Linear, InMemory>];
     [Jacobian<V, Reuse, Spilled<Tight>>];
     [PrimalValue<V, Linear>];
-    [PrimalValue<V, Reuse>];
-    [Hybrid<V, Linear>];
+    #[cfg(feature = "wide")] [PrimalValue<V, Reuse>];
+    #[cfg(feature = "wide")] [Hybrid<V, Linear>];
     [Continuation<V, Reuse>];
     #[cfg(feature = "wide")] [Jacobian<V, Linear<u64>>];
     #[cfg(feature = "wide")] [Jacobian<V, Linear, Shared>];

@@ -19,11 +19,14 @@ mod literature;
 mod loops;
 mod narrow;
 mod places;
+#[cfg(feature = "wide")]
 mod programs;
 mod refusals;
+#[cfg(feature = "wide")]
 mod replays;
 mod spilled;
 mod stencils;
+#[cfg(feature = "wide")]
 mod text;
 #[cfg(feature = "threads")]
 mod threads;

@@ -18,12 +18,17 @@ fn repeated_sin<S: Taping<Value = f64>>(n: usize, x: &Real<S>) -> Real<S> {
 macro_rules! for_strategies {
     ($f:ident) => {
         $f::<Jacobian>();
+        #[cfg(feature = "wide")]
         $f::<PrimalValue>();
+        #[cfg(feature = "wide")]
         $f::<Hybrid>();
         $f::<Continuation>();
+        #[cfg(feature = "wide")]
         $f::<Jacobian<f64, Reuse>>();
         $f::<PrimalValue<f64, Reuse>>();
+        #[cfg(feature = "wide")]
         $f::<Hybrid<f64, Reuse>>();
+        #[cfg(feature = "wide")]
         $f::<Continuation<f64, Reuse>>();
     };
 }

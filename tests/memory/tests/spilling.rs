@@ -7,7 +7,7 @@ use tapewright::{AdjointVector, Error, SpillOptions, SpillUsage, Spilled, Spills
 mod corruption;
 #[path = "spilling/faults.rs"]
 mod faults;
-#[path = "../strategies/tests/common/skipped.rs"]
+#[path = "../../../strategies/tests/common/skipped.rs"]
 mod skipped;
 
 /// Strategies whose records go to disk.
@@ -18,10 +18,14 @@ impl<S: Spills<Value = f64, Variable: Send + Sync, Id: Send + Sync, Tape: Sync>>
 macro_rules! each {
     ($f:ident $(, $argument:expr)*) => {
         $f::<Jacobian, Jacobian<f64, Linear, Spilled>>($($argument),*);
+        #[cfg(feature = "wide")]
         $f::<Jacobian<f64, Reuse>, Jacobian<f64, Reuse, Spilled>>($($argument),*);
+        #[cfg(feature = "wide")]
         $f::<PrimalValue, PrimalValue<f64, Linear, Spilled>>($($argument),*);
         $f::<PrimalValue<f64, Reuse>, PrimalValue<f64, Reuse, Spilled>>($($argument),*);
+        #[cfg(feature = "wide")]
         $f::<Hybrid, Hybrid<f64, Linear, Spilled>>($($argument),*);
+        #[cfg(feature = "wide")]
         $f::<Hybrid<f64, Reuse>, Hybrid<f64, Reuse, Spilled>>($($argument),*);
     };
 }
@@ -30,10 +34,14 @@ pub(crate) use each;
 macro_rules! each_spilled {
     ($f:ident $(, $argument:expr)*) => {
         $f::<Jacobian<f64, Linear, tapewright::Spilled>>($($argument),*);
+        #[cfg(feature = "wide")]
         $f::<Jacobian<f64, Reuse, tapewright::Spilled>>($($argument),*);
+        #[cfg(feature = "wide")]
         $f::<PrimalValue<f64, Linear, tapewright::Spilled>>($($argument),*);
         $f::<PrimalValue<f64, Reuse, tapewright::Spilled>>($($argument),*);
+        #[cfg(feature = "wide")]
         $f::<Hybrid<f64, Linear, tapewright::Spilled>>($($argument),*);
+        #[cfg(feature = "wide")]
         $f::<Hybrid<f64, Reuse, tapewright::Spilled>>($($argument),*);
     };
 }

@@ -8,21 +8,29 @@ use tapewright::{Capacity, Float, LaneVector, Shared, Spilled};
 #[path = "memory_limits/children.rs"]
 mod children;
 #[cfg(not(target_os = "linux"))]
-#[path = "../strategies/tests/common/skipped.rs"]
+#[path = "../../../strategies/tests/common/skipped.rs"]
 mod skipped;
 
 /// Runs `$f::<strategy>()` for strategies of every kind of tape, index management and layer.
 macro_rules! each {
     ($f:ident) => {
         $f::<tapewright::Jacobian>();
+        #[cfg(feature = "wide")]
         $f::<tapewright::Jacobian<f64, tapewright::Reuse>>();
+        #[cfg(feature = "wide")]
         $f::<tapewright::Jacobian<f64, tapewright::Linear<u64>>>();
+        #[cfg(feature = "wide")]
         $f::<tapewright::Jacobian<f32, tapewright::Linear, tapewright::Shared>>();
+        #[cfg(feature = "wide")]
         $f::<tapewright::PrimalValue>();
         $f::<tapewright::PrimalValue<f64, tapewright::Reuse>>();
+        #[cfg(feature = "wide")]
         $f::<tapewright::PrimalValue<f64, tapewright::Linear<u64>, tapewright::Shared>>();
+        #[cfg(feature = "wide")]
         $f::<tapewright::Hybrid>();
+        #[cfg(feature = "wide")]
         $f::<tapewright::Hybrid<f64, tapewright::Reuse>>();
+        #[cfg(feature = "wide")]
         $f::<tapewright::Continuation>();
         $f::<tapewright::Continuation<f64, tapewright::Reuse>>();
     };

@@ -70,9 +70,13 @@ fn in_turn<S: Reverse<Value = f64>>() {
 #[test]
 fn memory_of_large_tapes_returns_to_the_pool() {
     in_turn::<Jacobian<f64, Linear, Shared>>();
+    #[cfg(feature = "wide")]
     in_turn::<Jacobian<f64, Reuse, Shared>>();
+    #[cfg(feature = "wide")]
     in_turn::<PrimalValue<f64, Linear, Shared>>();
     in_turn::<PrimalValue<f64, Reuse, Shared>>();
+    #[cfg(feature = "wide")]
     in_turn::<Hybrid<f64, Linear, Shared>>();
+    #[cfg(feature = "wide")]
     in_turn::<Hybrid<f64, Reuse, Shared>>();
 }

@@ -2,7 +2,7 @@
 
 #[path = "allocations/counting.rs"]
 mod counting;
-#[path = "../strategies/tests/common/skipped.rs"]
+#[path = "../../../strategies/tests/common/skipped.rs"]
 mod skipped;
 
 use counting::{LIVE, allocations, live_since};

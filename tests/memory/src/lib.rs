@@ -1,0 +1,1 @@
+//! Tests in which a lot is recorded; see `tests/`.
