@@ -59,7 +59,9 @@ pub struct Tape<S: Reverse> {
     inputs: Range<usize>,
     parts: Parts,
     /// Reused by the drivers.
-    pub(crate) variables: Vec<Real<S>>,
+    variables: Vec<Real<S>>,
+    /// Whether their slots are consecutive, in order.
+    in_order: bool,
 }
 
 const NONE: Range<usize> = 0..0;
@@ -87,6 +89,7 @@ impl<S: Reverse> Tape<S> {
             inputs: NONE,
             parts: Parts::default(),
             variables: Vec::new(),
+            in_order: true,
         }
     }
 
@@ -289,9 +292,9 @@ impl<S: Reverse> Tape<S> {
     #[track_caller]
     pub(crate) fn record_at<R>(&mut self, x: &[S::Value], f: impl FnOnce(&[Real<S>]) -> R) -> R {
         self.forget();
-        let Self { owned, inputs, variables, .. } = self;
+        let Self { owned, inputs, variables, in_order, .. } = self;
         owned.record(|number| {
-            register(number, inputs, x, variables);
+            *in_order = register(number, inputs, x, variables);
             f(variables)
         })
     }
@@ -306,7 +309,7 @@ impl<S: Reverse> Tape<S> {
             self.adjoints.adjoints[slot] = S::Value::one();
             self.adjoints.reverse(&self.owned, &self.inputs)?;
         }
-        if consecutive(&self.variables) {
+        if self.in_order {
             // The length is hidden so that a few adjoints, just stored one by one, are not loaded back as a vector: that
             // load would wait until the stores have left the store buffer (4 of 30 ns for a tiny function).
             let n = core::hint::black_box(self.inputs.len());

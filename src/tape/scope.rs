@@ -20,18 +20,20 @@ pub struct Scope<'a, S: Reverse> {
     here: PhantomData<(*const (), S)>,
 }
 
-/// Makes a hull that holds the variables' slots too.
+/// The variable's slot, if it is active.
 #[inline(always)]
-fn extend_hull<S: Reverse>(hull: &mut Range<usize>, variables: &[Real<S>]) {
-    for variable in variables {
-        if let Some((_, slot)) = S::locate(variable.id()) {
-            let grown = hull.start.min(slot)..hull.end.max(slot + 1);
-            *hull = if hull.start == hull.end { slot..slot + 1 } else { grown };
-        }
-    }
+fn slot_of<S: Reverse>(variable: &Real<S>) -> Option<usize> {
+    S::locate(variable.id()).map(|(_, slot)| slot)
 }
 
-/// Registers inputs in the running recording `number`, and puts them into the hull.
+/// Makes a hull that holds these slots, too.
+#[inline(always)]
+fn extend_hull(hull: &mut Range<usize>, slots: Range<usize>) {
+    *hull = if hull.start == hull.end { slots } else { hull.start.min(slots.start)..hull.end.max(slots.end) };
+}
+
+/// Registers inputs in the running recording `number`, and puts them into the hull. Returns whether their slots are consecutive, in
+/// order.
 #[inline(always)]
 #[track_caller]
 pub(super) fn register<S: Reverse>(
@@ -39,21 +41,25 @@ pub(super) fn register<S: Reverse>(
     hull: &mut Range<usize>,
     values: &[S::Value],
     variables: &mut Vec<Real<S>>,
-) {
+) -> bool {
     variables.clear();
     variables.reserve(values.len());
     active::with::<S, _>(number, |tape| {
         S::inputs(tape, values, |value, id| variables.push(Real::from_parts(value, id)));
     });
-    extend_hull(hull, variables);
+    let in_order = consecutive(variables);
+    match variables.first().and_then(slot_of) {
+        Some(first) if in_order => extend_hull(hull, first..first + variables.len()),
+        _ => variables.iter().filter_map(slot_of).for_each(|slot| extend_hull(hull, slot..slot + 1)),
+    }
+    in_order
 }
 
 /// Whether the variables have consecutive slots, in order.
 #[inline(always)]
 pub(super) fn consecutive<S: Reverse>(variables: &[Real<S>]) -> bool {
-    let slot = |variable: &Real<S>| S::locate(variable.id()).map(|(_, slot)| slot);
-    let Some(first) = variables.first().and_then(slot) else { return variables.is_empty() };
-    variables.iter().enumerate().all(|(k, variable)| slot(variable) == Some(first + k))
+    let Some(first) = variables.first().and_then(slot_of) else { return variables.is_empty() };
+    variables.iter().enumerate().all(|(k, variable)| slot_of(variable) == Some(first + k))
 }
 
 impl<'a, S: Reverse> Scope<'a, S> {
@@ -74,7 +80,9 @@ impl<S: Reverse> Scope<'_, S> {
     pub fn input(&mut self, value: S::Value) -> Real<S> {
         let id = active::with::<S, _>(self.number, |tape| S::input(tape, value));
         let variable = Real::from_parts(value, id);
-        extend_hull(self.inputs, core::slice::from_ref(&variable));
+        if let Some(slot) = slot_of(&variable) {
+            extend_hull(self.inputs, slot..slot + 1);
+        }
         variable
     }
 
@@ -169,7 +177,7 @@ impl<S: Reverse> Recording<S> {
     #[must_use]
     pub fn finish(self) -> Tape<S> {
         let Self { running, inputs, parts, adjoints, variables } = self;
-        Tape { owned: running.finish(), adjoints, lanes: None, inputs, parts, variables }
+        Tape { owned: running.finish(), adjoints, lanes: None, inputs, parts, variables, in_order: false }
     }
 }
 

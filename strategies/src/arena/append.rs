@@ -6,7 +6,7 @@
 
 use super::Layout;
 use super::layers::Layer;
-use super::layout::Partials;
+use super::prefetch::{self, prefetch};
 use super::records::{Records, Refusal, usize_of};
 use super::table::{CLASSIC_MAX, EXPLICIT, Kind, ONES, WIDE, classic};
 use crate::active::{self, Header, Recorder};
@@ -41,42 +41,36 @@ where
     // Partials and identifiers are collected here first, where the compiler keeps them in registers, and written in one go
     // when no rule can run any more: rules are written by users, who might record, or end recordings, in them.
     let mut payload = MaybeUninit::<(GenericArray<V, N::Args>, GenericArray<V, N::Constants>)>::uninit();
-    let mut ids = MaybeUninit::<GenericArray<M::Index, N::Args>>::uninit();
+    let mut ids = MaybeUninit::<GenericArray<LinearId<M::Index>, N::Args>>::uninit();
+    let mut numbers = MaybeUninit::<GenericArray<V, N::Args>>::uninit();
     let value = statement.value();
-    let before = place::<S, V, M, L, VALUES>(layout);
     let mut collect = Collect {
         payload: payload.as_mut_ptr().cast::<V>(),
-        ids: ids.as_mut_ptr().cast::<M::Index>(),
+        ids: ids.as_mut_ptr().cast::<LinearId<M::Index>>(),
+        numbers: numbers.as_mut_ptr().cast::<V>(),
         payload_left: layout.payload,
-        ids_left: layout.arguments,
-        number: before.number,
-        known: before.known,
-        mine: true,
+        leaves_left: layout.arguments,
     };
     if layout.partials {
         statement.backward(V::one(), &mut collect);
     } else {
         statement.store(&mut collect);
     }
-    if collect.payload_left != 0 || collect.ids_left != 0 {
+    if collect.payload_left != 0 || collect.leaves_left != 0 {
         misreported();
     }
-    let place = place::<S, V, M, L, VALUES>(layout);
-    let unchanged = (place.number, place.next) == (before.number, before.next) && place.known >= before.known;
-    if collect.mine && place.ready && unchanged {
-        // SAFETY: `place` has just found this tape, with room; the arrays are as long as the layout says, and the identifiers
-        // are below `known`.
-        return M::adopt(unsafe { commit(&place, layout, payload.as_ptr().cast(), ids.as_ptr().cast(), value) });
+    if let Some(place) = place::<S, V, M, L, VALUES>(layout) {
+        let each = ids.as_ptr().cast::<LinearId<M::Index>>();
+        // SAFETY: as many identifiers have been collected as there are arguments.
+        if (0..N::Args::USIZE).all(|k| unsafe { *each.add(k) }.within(place.number, place.known)) {
+            // SAFETY: `place` has just found this tape, with room; the arrays are as long as the layout says, and the
+            // identifiers are below `known`.
+            return M::adopt(unsafe { commit(&place, layout, payload.as_ptr().cast(), each, value) });
+        }
     }
-    let mut leaves = MaybeUninit::<GenericArray<Taped<V, LinearId<M::Index>>, N::Args>>::uninit();
-    let leaves = leaves.as_mut_ptr().cast::<Taped<V, LinearId<M::Index>>>();
-    let mut gather = Gather { to: leaves, left: N::Args::USIZE };
-    statement.store(&mut gather);
-    if gather.left != 0 {
-        misreported();
-    }
-    // A copy: if the array itself were lent to a function, it could not stay in registers above.
-    let payload = payload;
+    // Copies: if the arrays themselves were lent to a function, they could not stay in registers above.
+    let (payload, ids, numbers) = (payload, ids, numbers);
+    let leaves = (ids.as_ptr().cast(), numbers.as_ptr().cast());
     append_slowly::<S, V, M, L, VALUES>(layout, leaves, payload.as_ptr().cast(), value)
 }
 
@@ -87,10 +81,9 @@ pub(super) fn misreported() -> ! {
     panic!("a statement must report as many leaves, constants and partials as its types say")
 }
 
-/// The innermost tape, as a statement finds it.
+/// The innermost tape, with room for a statement.
 struct Place<V: 'static, M: IndexManager, L: Layer, const VALUES: bool> {
     header: *const Header,
-    /// The innermost tape, or null if it is of another strategy or lent out.
     tape: *mut Records<V, M, L, VALUES>,
     number: TapeNumber,
     next: u64,
@@ -99,12 +92,11 @@ struct Place<V: 'static, M: IndexManager, L: Layer, const VALUES: bool> {
     /// The identifier of the statement's result.
     id: u64,
     code: u8,
-    /// Whether the tape is of this strategy and not lent out, the layout has a code, and its record has room.
-    ready: bool,
 }
 
+/// The innermost tape, if it is of this strategy and not lent out, the layout has a code, and a record has room.
 #[inline(always)]
-fn place<S, V, M, L, const VALUES: bool>(layout: &'static Layout<V>) -> Place<V, M, L, VALUES>
+fn place<S, V, M, L, const VALUES: bool>(layout: &'static Layout<V>) -> Option<Place<V, M, L, VALUES>>
 where
     S: Reverse<Tape = Records<V, M, L, VALUES>>,
     V: Float,
@@ -115,24 +107,29 @@ where
     // SAFETY: the innermost header is valid on its own thread.
     let (kind, number, lent) = unsafe { ((*header).kind, (*header).number.get(), (*header).lent.get()) };
     if kind != TypeId::of::<S>() || lent {
-        return Place { header, tape: core::ptr::null_mut(), number, next: 0, known: 0, id: 0, code: 0, ready: false };
+        return None;
     }
     // SAFETY: `kind` says that this is a `Recorder<S>`, and nobody uses it. Asking the pool runs no code of users.
     unsafe {
         let tape = &raw mut (*header.cast::<Recorder<S>>().cast_mut()).tape;
         let next = (*tape).next;
         let code = if layout.code == 0 { (*tape).table.codes[layout.hash] } else { layout.code };
-        let coded = layout.code != 0 || core::ptr::eq((*tape).table.layouts[code as usize], layout);
+        if layout.code == 0 && !core::ptr::eq((*tape).table.layouts[code as usize], layout) {
+            return None;
+        }
         let code_at = (*tape).codes.wrapping_sub(usize_of(next));
-        let fits = (*tape).data.addr() + layout.bytes + Records::<V, M, L, VALUES>::TAIL <= code_at.addr();
+        if (*tape).data.addr() + layout.bytes + Records::<V, M, L, VALUES>::TAIL > code_at.addr() {
+            return None;
+        }
         let (known, limit) = (if M::REUSES { (*tape).fresh } else { next }, (*tape).limit);
         let id = if M::REUSES {
-            (*header).pool.with(|pool| pool.next(known, limit).map(u64::from))
+            (*header).pool.with(|pool| pool.next(known, limit).map(u64::from))?
+        } else if next < limit {
+            next
         } else {
-            (next < limit).then_some(next)
+            return None;
         };
-        let ready = coded && id.is_some() && fits;
-        Place { header, tape, number, next, known, id: id.unwrap_or_default(), code, ready }
+        Some(Place { header, tape, number, next, known, id, code })
     }
 }
 
@@ -147,7 +144,7 @@ unsafe fn commit<V: Float, M: IndexManager, L: Layer, const VALUES: bool>(
     place: &Place<V, M, L, VALUES>,
     layout: &Layout<V>,
     payload: *const V,
-    ids: *const M::Index,
+    ids: *const LinearId<M::Index>,
     value: V,
 ) -> LinearId<M::Index> {
     let tape = place.tape;
@@ -160,13 +157,13 @@ unsafe fn commit<V: Float, M: IndexManager, L: Layer, const VALUES: bool>(
             (*place.header).pool.with(|pool| pool.take(id, &mut (*tape).fresh));
         }
         let data = (*tape).data;
+        prefetch(data.wrapping_add(prefetch::AHEAD));
         let payload_bytes = layout.payload * size_of::<V>();
         core::ptr::copy_nonoverlapping(payload.cast::<u8>(), data, payload_bytes);
-        core::ptr::copy_nonoverlapping(
-            ids.cast::<u8>(),
-            data.add(payload_bytes),
-            layout.arguments * size_of::<M::Index>(),
-        );
+        let to = data.add(payload_bytes).cast::<M::Index>();
+        for k in 0..layout.arguments {
+            to.add(k).write_unaligned(narrow::<M>((*ids.add(k)).index()));
+        }
         (*tape).write_tail(data.add(layout.bytes), id, value);
         (*tape).codes.wrapping_sub(usize_of(place.next)).write(place.code);
         (*tape).data = data.wrapping_add(layout.bytes + Records::<V, M, L, VALUES>::TAIL);
@@ -175,16 +172,14 @@ unsafe fn commit<V: Float, M: IndexManager, L: Layer, const VALUES: bool>(
     }
 }
 
-/// Collects payload and identifiers as they are reported, never more than there is room for, and checks that the
-/// arguments are variables of one recording.
-struct Collect<V, I> {
+/// Collects payload and leaves as they are reported, never more than there is room for.
+struct Collect<V, I: IndexType> {
     payload: *mut V,
-    ids: *mut I,
+    ids: *mut LinearId<I>,
+    /// The leaves' partials, or their values where partials are recomputed.
+    numbers: *mut V,
     payload_left: usize,
-    ids_left: usize,
-    number: TapeNumber,
-    known: u64,
-    mine: bool,
+    leaves_left: usize,
 }
 
 impl<V: Float, I: IndexType> Collect<V, I> {
@@ -202,16 +197,17 @@ impl<V: Float, I: IndexType> Collect<V, I> {
     }
 
     #[inline(always)]
-    fn id(&mut self, id: LinearId<I>) {
-        if self.ids_left == 0 {
+    fn any_leaf(&mut self, number: V, id: LinearId<I>) {
+        if self.leaves_left == 0 {
             misreported();
         }
-        self.ids_left -= 1;
-        self.mine &= id.within(self.number, self.known);
-        // SAFETY: there is room for this many identifiers.
+        self.leaves_left -= 1;
+        // SAFETY: there is room for this many leaves.
         unsafe {
-            self.ids.write(I::narrow(id.index()));
+            self.ids.write(id);
             self.ids = self.ids.add(1);
+            self.numbers.write(number);
+            self.numbers = self.numbers.add(1);
         }
     }
 }
@@ -222,43 +218,20 @@ impl<S: Taping<Raw = LinearId<I>>, I: IndexType> Sink<S> for Collect<S::Value, I
         self.payload(factor);
     }
     #[inline(always)]
-    fn leaf(&mut self, _: S::Value, id: LinearId<I>) {
-        self.id(id);
+    fn leaf(&mut self, partial: S::Value, id: LinearId<I>) {
+        self.any_leaf(partial, id);
     }
 }
 
 impl<S: Taping<Raw = LinearId<I>>, I: IndexType> Store<S> for Collect<S::Value, I> {
     #[inline(always)]
-    fn leaf(&mut self, _: S::Value, id: LinearId<I>) {
-        self.id(id);
+    fn leaf(&mut self, value: S::Value, id: LinearId<I>) {
+        self.any_leaf(value, id);
     }
     #[inline(always)]
     fn constant(&mut self, constant: S::Value) {
         self.payload(constant);
     }
-}
-
-/// Collects leaves with their recordings' numbers.
-struct Gather<V, I: IndexType> {
-    to: *mut Taped<V, LinearId<I>>,
-    left: usize,
-}
-
-impl<S: Taping<Raw = LinearId<I>>, I: IndexType> Store<S> for Gather<S::Value, I> {
-    #[inline(always)]
-    fn leaf(&mut self, value: S::Value, id: LinearId<I>) {
-        if self.left == 0 {
-            misreported();
-        }
-        self.left -= 1;
-        // SAFETY: there is room for this many leaves.
-        unsafe {
-            self.to.write(Taped { value, id });
-            self.to = self.to.add(1);
-        }
-    }
-    #[inline(always)]
-    fn constant(&mut self, _: S::Value) {}
 }
 
 /// Records a statement that the fast path did not; returns passive if no argument is active.
@@ -269,7 +242,7 @@ impl<S: Taping<Raw = LinearId<I>>, I: IndexType> Store<S> for Gather<S::Value, I
 #[track_caller]
 fn append_slowly<S, V, M, L, const VALUES: bool>(
     layout: &'static Layout<V>,
-    leaves: *const Taped<V, LinearId<M::Index>>,
+    (ids, numbers): (*const LinearId<M::Index>, *const V),
     payload: *const V,
     value: V,
 ) -> M::Id
@@ -280,10 +253,12 @@ where
     L: Layer,
 {
     // SAFETY: `append`, the only caller, has written so many.
-    let (leaves, payload) =
-        unsafe { (slice::from_raw_parts(leaves, layout.arguments), slice::from_raw_parts(payload, layout.payload)) };
-    let ids = leaves.iter().map(|leaf| leaf.id);
-    where_they_belong::<S, M>(ids, |tape| tape.append(layout, leaves, payload, value))
+    let (ids, numbers, payload) = unsafe {
+        let (ids, numbers) =
+            (slice::from_raw_parts(ids, layout.arguments), slice::from_raw_parts(numbers, layout.arguments));
+        (ids, numbers, slice::from_raw_parts(payload, layout.payload))
+    };
+    where_they_belong::<S, M>(ids.iter().copied(), |tape| tape.append(layout, (ids, numbers), payload, value))
 }
 
 /// Records a function of slices; returns passive if no argument is active.
@@ -349,35 +324,40 @@ pub(super) fn check_constants<R: Nary<V>, V: Float>(arguments: usize, constants:
 }
 
 impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, VALUES> {
-    /// Records a statement of this recording, at least one of whose arguments is active.
+    /// Records a statement of this recording, at least one of whose arguments is active: their identifiers, and their partials,
+    /// or their values where partials are recomputed.
     fn append(
         &mut self,
         layout: &'static Layout<V>,
-        leaves: &[Taped<V, LinearId<M::Index>>],
+        (ids, numbers): (&[LinearId<M::Index>], &[V]),
         payload: &[V],
         value: V,
     ) -> Result<LinearId<M::Index>, Refusal> {
-        let passive = || leaves.iter().filter(|leaf| !leaf.id.is_active());
-        let passives = passive().count();
+        let passives = ids.iter().filter(|id| !id.is_active()).count();
+        if layout.partials && passives > 0 && !layout.hybrid {
+            return self.push_partials(ids, numbers, value);
+        }
         // Partials of passive arguments may be written to no purpose; their values must be, if partials are recomputed.
         let kept = if layout.partials { 0 } else { passives };
         let kind = if kept == 0 { Kind::Typed } else { Kind::Mixed };
         let typed = layout.bytes + kept * size_of::<V>();
-        let listed = (leaves.len() - passives) * (size_of::<V>() + size_of::<M::Index>());
-        let list = passives > 0 && if layout.hybrid { listed < typed } else { layout.partials };
+        let listed = (ids.len() - passives) * (size_of::<V>() + size_of::<M::Index>());
+        let list = layout.hybrid && passives > 0 && listed < typed;
         let code = if list { None } else { self.table.code(layout, kind) };
         let in_full = layout.hybrid && typed + size_of::<u32>() < listed;
         if list || layout.partials && code.is_none() && !in_full {
-            let values: Partials<V> = leaves.iter().map(|leaf| leaf.value).collect();
-            let partials = layout.expand::<M::Index>(payload, &values);
-            return self.push_partials(leaves.iter().map(|leaf| leaf.id).zip(partials.iter().copied()), value);
+            if layout.partials {
+                return self.push_partials(ids, numbers, value);
+            }
+            return self.push_partials(ids, &layout.expand::<M::Index>(payload, numbers), value);
         }
         let number = if code.is_none() { Some(self.table.number(layout)) } else { None };
         let bytes = typed + number.map_or(0, |_| size_of::<u32>());
         self.push(code.unwrap_or(EXPLICIT), value, bytes, |record| {
-            passive().take(kept).for_each(|leaf| record.put(leaf.value));
+            let passive = ids.iter().zip(numbers).filter(|(id, _)| !id.is_active());
+            passive.take(kept).for_each(|(_, value)| record.put(*value));
             payload.iter().for_each(|constant| record.put(*constant));
-            leaves.iter().for_each(|leaf| record.put(narrow::<M>(leaf.id.index())));
+            ids.iter().for_each(|id| record.put(narrow::<M>(id.index())));
             number.into_iter().for_each(|number| record.put(number));
         })
     }
@@ -424,11 +404,21 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
         scratch.resize(2 * n, V::zero());
         let (values, partials) = scratch.split_at_mut(n);
         R::partials(values, constants, partials);
-        self.push_partials(all().map(|x| M::raw(&x.id)).zip(partials.iter().copied()), value)
+        self.push_active(all().map(|x| M::raw(&x.id)).zip(partials.iter().copied()), value)
     }
 
     /// Records the active arguments with their partials.
     fn push_partials(
+        &mut self,
+        ids: &[LinearId<M::Index>],
+        partials: &[V],
+        value: V,
+    ) -> Result<LinearId<M::Index>, Refusal> {
+        self.push_active(ids.iter().copied().zip(partials.iter().copied()), value)
+    }
+
+    /// Records the active arguments with their partials.
+    fn push_active(
         &mut self,
         arguments: impl Iterator<Item = (LinearId<M::Index>, V)> + Clone,
         value: V,

@@ -6,6 +6,7 @@ use super::records::usize_of;
 use crate::scratch::Scratch;
 use crate::shape::Scatter;
 use crate::{Float, IndexType, LinearId, Load, Nary, Shape, Sink, Taping, Twin};
+use core::mem::MaybeUninit;
 use core::ptr;
 use smallvec::SmallVec;
 
@@ -165,14 +166,18 @@ impl<V: Float> Layout<V> {
     }
 
     /// The values of the arguments of a typed record: those of passive ones, whose identifier is 0, are stored in it.
-    pub(super) fn values_at(&self, ids: impl Iterator<Item = usize>, passives: &[V], values: &[V]) -> Partials<V> {
-        let mut passives = passives.iter();
-        let value_of = |id: usize| match id {
+    pub(super) fn values_at(
+        &self,
+        ids: impl Iterator<Item = usize>,
+        mut passives: impl Iterator<Item = V>,
+        values: &[V],
+    ) -> impl Iterator<Item = V> {
+        let value_of = move |id: usize| match id {
             _ if self.partials => Some(V::zero()), // not needed
-            0 => passives.next().copied(),
+            0 => passives.next(),
             _ => values.get(id).copied(),
         };
-        ids.map(value_of).map(|value| value.expect("every argument has a value")).collect()
+        ids.map(value_of).map(|value| value.expect("every argument has a value"))
     }
 
     /// The value of a typed statement whose record would have this payload and arguments of these values.
@@ -185,19 +190,30 @@ impl<V: Float> Layout<V> {
 
     /// A record with this payload and arguments 0, 1, 2, ….
     fn local<I: IndexType>(&self, payload: &[V], values: &[V]) -> SmallVec<[u8; 2048]> {
-        assert_eq!(payload.len(), self.payload, "a statement's payload is as long as its layout says");
         assert_eq!(values.len(), self.arguments, "a statement has as many arguments as its layout says");
         let mut record = SmallVec::from_elem(0, self.bytes);
-        let at: *mut u8 = record.as_mut_ptr();
-        // SAFETY: `record` is as long as this layout's records, and is filled as they are.
-        unsafe {
-            ptr::copy_nonoverlapping(payload.as_ptr().cast(), at, size_of_val(payload));
-            let ids = at.add(size_of_val(payload));
-            for k in 0..self.arguments {
-                ids.cast::<I>().add(k).write_unaligned(I::narrow(k as u64));
-            }
-        }
+        // SAFETY: `record` is as long as this layout's records.
+        unsafe { self.write_local::<I>(record.as_mut_ptr(), payload.iter().copied()) }
         record
+    }
+
+    /// Writes a record with this payload, which is as long as the layout says, and arguments 0, 1, 2, ….
+    ///
+    /// # Safety
+    ///
+    /// There is room for a record of this layout.
+    unsafe fn write_local<I: IndexType>(&self, at: *mut u8, payload: impl Iterator<Item = V>) {
+        let ids = at.wrapping_add(self.payload * size_of::<V>()).cast::<I>();
+        let mut written = 0;
+        // SAFETY: promised by the caller; no more is written than such a record has.
+        unsafe {
+            for value in payload.take(self.payload) {
+                at.cast::<V>().add(written).write_unaligned(value);
+                written += 1;
+            }
+            assert_eq!(written, self.payload, "a statement's payload is as long as its layout says");
+            (0..self.arguments).for_each(|k| ids.add(k).write_unaligned(I::narrow(k as u64)));
+        }
     }
 
     /// The partial for each argument of a typed statement, whose record would have this payload and arguments of these values.
@@ -214,6 +230,40 @@ impl<V: Float> Layout<V> {
 
 /// The partials of one statement.
 pub(super) type Partials<V> = SmallVec<[V; 128]>;
+
+/// The most arguments, and the most constants, of a statement that is reversed on the stack.
+const FEW: usize = 32;
+
+impl<V: Float> Layout<V> {
+    /// Reverses a statement with this payload and arguments of these values, and gives `each` what it contributes to the adjoint of each of them.
+    /// Returns `false`, and does nothing, if it has too many of them.
+    pub(super) fn reverse_few<I: IndexType>(
+        &self,
+        seed: V,
+        payload: impl Iterator<Item = V>,
+        values: impl Iterator<Item = V>,
+        mut each: impl FnMut(V),
+    ) -> bool {
+        if self.arguments > FEW || self.payload > FEW {
+            return false;
+        }
+        // An identifier takes as much as two values at most.
+        let mut record = MaybeUninit::<[[V; FEW]; 3]>::uninit();
+        let record = record.as_mut_ptr().cast::<u8>();
+        // −0 is what leaves a number as it is when it is added to it.
+        let (mut arguments, mut adjoints) = ([V::zero(); FEW], [-V::zero(); FEW]);
+        arguments.iter_mut().zip(values).for_each(|(to, value)| *to = value);
+        let mut sweep = Sweep { adjoints: &mut adjoints, values: arguments.as_mut_ptr(), known: FEW, site: 0 };
+        // SAFETY: there is room for `FEW` values and as many identifiers; the record is one of this layout, with identifiers below
+        // `FEW`.
+        unsafe {
+            self.write_local::<I>(record, payload);
+            (self.reverse)(record, seed, &mut sweep);
+        }
+        adjoints[..self.arguments].iter().for_each(|contribution| each(*contribution));
+        true
+    }
+}
 
 /// Adds to the adjoints of a record's arguments, one after the other.
 pub(super) struct Arguments<'a, V, I> {

@@ -29,6 +29,7 @@ mod layout;
 mod patterns;
 mod places;
 mod plans;
+mod prefetch;
 mod records;
 mod replay;
 mod report;

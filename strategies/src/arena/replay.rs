@@ -1,6 +1,7 @@
 //! Computing the values of a recording again, at other inputs.
 
 use super::layers::{Layer, Reader, Segments};
+use super::layout::Partials;
 use super::plans::{How, Plans};
 use super::records::Records;
 use super::table::Kind;
@@ -129,7 +130,8 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Climb<V> for Repla
             } else {
                 let passive = special.payload - layout.payload;
                 let payload: SmallVec<[V; 128]> = payload.collect();
-                let arguments = layout.values_at(ids, &payload[..passive], values);
+                let arguments: Partials<V> =
+                    layout.values_at(ids, payload[..passive].iter().copied(), values).collect();
                 layout.value_at::<M::Index>(&payload[passive..], &arguments)
             }
         };

@@ -3,7 +3,9 @@
 use super::layers::{Layer, Reader, Segments};
 use super::layout::{Layout, Partials, ReverseFn, Sweep};
 use super::patterns::{self, PATTERNS};
+use super::prefetch::{self, prefetch};
 use super::records::{Records, usize_of};
+use super::segment::Segment;
 use super::table::{ASSIGNED, CLASSIC, Entry, Kind};
 use crate::refusal::out_of_memory;
 use crate::scratch::Scratch;
@@ -50,7 +52,7 @@ impl<V: Float> Special<V> {
         // SAFETY: promised by the caller.
         let (payload, ids) = unsafe { self.parts::<I>() };
         let payload: SmallVec<[V; 128]> = payload.collect();
-        let values: Partials<V> = layout.values_at(ids, &payload[..passive], values);
+        let values: Partials<V> = layout.values_at(ids, payload[..passive].iter().copied(), values).collect();
         layout.expand::<I>(&payload[passive..], &values)
     }
 }
@@ -128,8 +130,9 @@ impl<'a, V: Float, M: IndexManager, L: Layer, const VALUES: bool> Cursor<'a, V, 
     #[inline]
     unsafe fn reverse_to(&mut self, number: usize, sweep: &mut Sweep<'_, V>) -> Result<(), SweepError> {
         let records = self.records;
+        let large = records.is_large();
         // SAFETY: the reader has the bytes as they were written, and the data of the records below `next` end at `data`.
-        let reverse = |at, start, numbers, end| unsafe { records.reverse_span(at, start, numbers, end, sweep) };
+        let reverse = |at, start, numbers, end| unsafe { records.reverse_some(large, at, start, numbers, end, sweep) };
         Ok(self.move_to(number, reverse)?)
     }
 
@@ -180,9 +183,17 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
         let mut copy = self.values_to_restore();
         let (values, known) = self.values_for_sweep(&mut copy);
         let mut sweep = Sweep { adjoints, values, known, site: 0 };
-        let mut cursor = Cursor::new(self);
-        // SAFETY: `adjoints` is as long as the recording, and `values` too where records read them.
-        unsafe { cursor.reverse_to(1, &mut sweep) }
+        let (mut reader, large) = (self.segments.reader(), self.is_large());
+        let mut next = usize_of(self.next);
+        for (at, span) in self.spans.iter().enumerate().rev() {
+            let (start, numbers) = (reader.segment(at)?, (usize_of(span.first), next));
+            let end = start.wrapping_add(self.data_of(at));
+            // SAFETY: the reader has the bytes as they were written, and the data of the span's records end at `end`; `adjoints` is as
+            // long as the recording, and `values` too where records read them.
+            unsafe { self.reverse_some(large, at, start, numbers, end, &mut sweep) };
+            next = usize_of(span.first);
+        }
+        Ok(())
     }
 
     /// Sweeps with stops; see [`Reverse::reverse_through`](crate::Reverse::reverse_through).
@@ -213,6 +224,12 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
         unsafe { cursor.reverse_to(first, &mut sweep) }
     }
 
+    /// Whether records are more than the caches hold.
+    fn is_large(&self) -> bool {
+        let last = self.spans.len().checked_sub(1).map_or(0, |last| self.data_of(last));
+        self.spans.len() > prefetch::LARGE / Segment::BYTES || last > prefetch::LARGE
+    }
+
     pub(super) fn check_length(&self, adjoints: usize) {
         check_length(adjoints, self.len());
     }
@@ -237,13 +254,37 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
         }
     }
 
+    /// [`reverse_span`](Self::reverse_span) of a recording that is large or not.
+    ///
+    /// # Safety
+    ///
+    /// As there.
+    #[inline(always)]
+    unsafe fn reverse_some(
+        &self,
+        large: bool,
+        at: usize,
+        start: *const u8,
+        numbers: (usize, usize),
+        end: *const u8,
+        sweep: &mut Sweep<'_, V>,
+    ) -> *const u8 {
+        // SAFETY: promised by the caller.
+        unsafe {
+            match large {
+                true => self.reverse_span::<true>(at, start, numbers, end, sweep),
+                false => self.reverse_span::<false>(at, start, numbers, end, sweep),
+            }
+        }
+    }
+
     /// Sweeps over the records of span `at` with numbers below `next` and from `first` on. The segment lies at `start` now, the
-    /// data of these records end at `end`. Returns where they begin.
+    /// data of these records end at `end`. Returns where they begin. `PREFETCH` says whether the caches need hints.
     ///
     /// # Safety
     ///
     /// The segment's bytes are those that were written, `end` belongs to `next`, and `sweep` is fit for the recording.
-    unsafe fn reverse_span(
+    unsafe fn reverse_span<const PREFETCH: bool>(
         &self,
         at: usize,
         start: *const u8,
@@ -265,6 +306,9 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
             unsafe {
                 let code = *code_at;
                 code_at = code_at.add(1);
+                if PREFETCH {
+                    prefetch(end.wrapping_sub(prefetch::AHEAD));
+                }
                 if code < ASSIGNED {
                     if code < CLASSIC {
                         end = self.reverse_special(code, end, number, sweep);
@@ -361,6 +405,18 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
                 });
             }
             Kind::Mixed | Kind::Explicit => {
+                let layout = special.layout.expect("typed records have a layout");
+                let passives = special.payload - layout.payload;
+                let arguments = layout.values_at(ids.clone(), payload.clone().take(passives), values);
+                let mut targets = ids.clone();
+                let add = |contribution| {
+                    if let Some(id @ 1..) = targets.next() {
+                        adjoints[id] += contribution;
+                    }
+                };
+                if layout.reverse_few::<M::Index>(seed, payload.skip(passives), arguments, add) {
+                    return special.record;
+                }
                 // SAFETY: as above.
                 let partials = unsafe { special.partials::<M::Index>(values) };
                 let active = ids.zip(partials).filter(|(id, _)| *id != 0);

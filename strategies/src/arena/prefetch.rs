@@ -1,0 +1,27 @@
+//! Hints to the processor's caches: what will be written or read soon.
+//!
+//! Hardware recognises that a tape is written and read in one direction, but stops at each page of 4 KiB. A hint for the
+//! page behind keeps it going where recordings are larger than the caches.
+
+/// How many bytes ahead, measured on burgers2d (118 MB of records): 512 bytes save 5 %, 2 KiB 28 %, 4 KiB 33 % of the time.
+pub(super) const AHEAD: usize = 4096;
+
+/// Recordings with this many bytes of records are beyond the caches; for smaller ones a hint for each record costs more than it saves.
+pub(super) const LARGE: usize = 12 << 20;
+
+/// The bytes there will be read soon, or will not, or are not even there: this has no effect that a program can see.
+#[inline(always)]
+pub(super) fn prefetch(at: *const u8) {
+    // SAFETY: a hint is no access: the address may be any.
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    unsafe {
+        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(at.cast());
+    }
+    // SAFETY: as above.
+    #[cfg(all(target_arch = "aarch64", not(miri)))]
+    unsafe {
+        core::arch::asm!("prfm pldl1keep, [{0}]", in(reg) at, options(nostack, preserves_flags, readonly));
+    }
+    let _ = at;
+}
