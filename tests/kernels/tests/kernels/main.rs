@@ -17,6 +17,7 @@ mod functions;
 mod lifetimes;
 mod literature;
 mod loops;
+mod mixtures;
 mod narrow;
 mod places;
 mod programs;
