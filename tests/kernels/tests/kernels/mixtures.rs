@@ -6,8 +6,9 @@ mod steps;
 mod views;
 mod ways;
 
+use super::at_every_level;
 use plain::Plain;
-use steps::{Random, Shape, Step};
+use steps::{KINDS, ODD_KINDS, Random, Shape, Step};
 use tapewright::kernels::View;
 use tapewright::prelude::*;
 use tapewright::Float;
@@ -36,10 +37,14 @@ struct Program<V> {
 
 impl<V: Float> Program<V> {
     fn random(seed: u64) -> Self {
+        Self::of(seed, &KINDS)
+    }
+
+    fn of(seed: u64, kinds: &[&'static str]) -> Self {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let shape = SHAPES[random.below(SHAPES.len())];
         let n: usize = shape.iter().product();
-        let steps = (0..4 + random.below(9)).map(|_| Step::random(&mut random, shape)).collect();
+        let steps = (0..4 + random.below(9)).map(|_| Step::random(&mut random, shape, kinds)).collect();
         let mut program = Self { shape, steps, views: Vec::new(), numbers: Vec::new(), seeds: Vec::new() };
         program.start_at(seed);
         let scale = V::from_f64((3 * n + 2) as f64);
@@ -144,5 +149,43 @@ fn programs_have_the_values_and_adjoints_of_statements() {
     for seed in 0..300 {
         agrees::<Jacobian>(seed, Tape::new);
         agrees::<Jacobian<f32>>(seed + 1000, Tape::new);
+    }
+}
+
+/// Whether both are NaN, or infinite with one sign, or close to one another.
+#[track_caller]
+fn alike<V: Float>(found: &[V], expected: &[V], within: f64, what: &str) {
+    for (k, (found, expected)) in found.iter().zip(expected).enumerate() {
+        let difference = (found.as_f64() - expected.as_f64()).abs();
+        let same = found == expected || found.is_nan() && expected.is_nan() || difference <= within;
+        assert!(same, "{what}, number {k}: {found} and not {expected}");
+    }
+}
+
+fn odd<V: Float>(seed: u64, values_too: bool) {
+    let (mut program, mut random) = (Program::<V>::of(seed, &ODD_KINDS), Random(seed));
+    program.seeds.iter_mut().for_each(|x| *x = random.odd(*x));
+    if values_too {
+        program.views.iter_mut().flatten().chain(&mut program.numbers).for_each(|x| *x = random.odd(*x));
+    }
+    let (values, expected) = program.by_statements();
+    let what = format!("program {seed} of shape {:?}: {:?}", program.shape, program.steps);
+    let found = at_every_level(|| {
+        let mut made = Made::<Jacobian<V>>::of(&program, Tape::new());
+        alike(&made.values(), &values, 0.0, &format!("values of {what}"));
+        let gradient = made.gradient(&program.seeds);
+        alike(&gradient, &expected, tolerance::<V>(), &what);
+        gradient.iter().map(|x| if x.is_nan() { None } else { Some(x.as_f64().to_bits()) }).collect::<Vec<_>>()
+    });
+    drop(found);
+}
+
+#[test]
+fn infinite_numbers_and_nan_go_where_those_of_statements_go() {
+    for seed in 0..100 {
+        odd::<f64>(seed, false);
+        odd::<f32>(seed + 1000, false);
+        odd::<f64>(seed + 2000, true);
+        odd::<f32>(seed + 3000, true);
     }
 }

@@ -110,6 +110,10 @@ impl<S: Strategy> Token<'_, S> {
     }
 }
 
+fn is_nan<V: Float>(x: V) -> bool {
+    x.is_nan()
+}
+
 /// Views as lists of variables.
 pub(super) struct Plain<S: Strategy> {
     pub(super) shape: Shape,
@@ -259,7 +263,8 @@ impl<S: Strategy> Plain<S> {
 
     fn extremum(&self, step: &Step, largest: bool) -> Real<S> {
         let terms = points(&step.range).into_iter().map(|point| self.term(step, point).0);
-        let better = |a: &Real<S>, b: &Real<S>| if largest { b.value() > a.value() } else { b.value() < a.value() };
+        let above = |a: &Real<S>, b: &Real<S>| if largest { b.value() > a.value() } else { b.value() < a.value() };
+        let better = |a: &Real<S>, b: &Real<S>| above(a, b) || is_nan(a.value()) && !is_nan(b.value());
         terms.reduce(|a, b| if better(&a, &b) { b } else { a }).expect("a point")
     }
 
