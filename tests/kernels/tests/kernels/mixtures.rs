@@ -3,6 +3,8 @@
 mod plain;
 mod stages;
 mod steps;
+#[cfg(feature = "threads")]
+mod threaded;
 mod views;
 mod ways;
 
@@ -41,8 +43,11 @@ impl<V: Float> Program<V> {
     }
 
     fn of(seed: u64, kinds: &[&'static str]) -> Self {
+        Self::of_shape(seed, SHAPES[Random(seed.wrapping_mul(77)).below(SHAPES.len())], kinds)
+    }
+
+    fn of_shape(seed: u64, shape: Shape, kinds: &[&'static str]) -> Self {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        let shape = SHAPES[random.below(SHAPES.len())];
         let n: usize = shape.iter().product();
         let steps = (0..4 + random.below(9)).map(|_| Step::random(&mut random, shape, kinds)).collect();
         let mut program = Self { shape, steps, views: Vec::new(), numbers: Vec::new(), seeds: Vec::new() };
@@ -178,6 +183,36 @@ fn odd<V: Float>(seed: u64, values_too: bool) {
         gradient.iter().map(|x| if x.is_nan() { None } else { Some(x.as_f64().to_bits()) }).collect::<Vec<_>>()
     });
     drop(found);
+}
+
+/// The same along tangents.
+fn odd_tangents<V: Float>(seed: u64) {
+    type Moving<V> = Tangent<1, V>;
+    let (mut program, mut random) = (Program::<V>::of(seed, &ODD_KINDS), Random(seed));
+    program.views.iter_mut().flatten().chain(&mut program.numbers).for_each(|x| *x = random.odd(*x));
+    let mut moving = |x: &[V]| x.iter().map(|x| (*x, random.odd(random.clone().number()))).collect::<Vec<_>>();
+    let views: Vec<_> = program.views.iter().map(|view| moving(view)).collect();
+    let numbers: Vec<Real<Moving<V>>> =
+        moving(&program.numbers).into_iter().map(|(x, t)| Real::with_tangent(x, [t])).collect();
+    let variables = |view: &Vec<(V, V)>| view.iter().map(|(x, t)| Real::with_tangent(*x, [*t])).collect();
+    let shape = program.shape;
+    let mut plain = Plain { shape, views: views.iter().map(variables).collect(), numbers: numbers.clone() };
+    program.steps.iter().for_each(|step| plain.run(step));
+    let view = |(x, view): (&Vec<V>, &Vec<(V, V)>)| View::moving(shape, x, |_| view.iter().map(|(_, t)| *t).collect());
+    let mut start = Views { views: program.views.iter().zip(&views).map(view).collect(), numbers };
+    let found = run(&program, &mut start);
+    let expected = [plain.views.concat(), plain.numbers].concat();
+    let what = format!("program {seed} of shape {shape:?}: {:?}", program.steps);
+    let tangents = |all: &[Real<Moving<V>>]| all.iter().map(|x| x.tangent()[0]).collect::<Vec<_>>();
+    alike(&tangents(&found), &tangents(&expected), tolerance::<V>(), &what);
+}
+
+#[test]
+fn infinite_tangents_and_nan_go_where_those_of_statements_go() {
+    for seed in 0..100 {
+        odd_tangents::<f64>(seed);
+        odd_tangents::<f32>(seed + 1000);
+    }
 }
 
 #[test]
