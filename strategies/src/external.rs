@@ -494,8 +494,6 @@ pub struct Arrays<V> {
 pub(crate) struct Input<V> {
     pub(crate) slot: usize,
     pub(crate) values: Arc<Buffer<V>>,
-    /// The number of entries before it.
-    entries: usize,
 }
 
 impl<V> Arrays<V> {
@@ -521,6 +519,13 @@ impl<V: Float> Arrays<V> {
         let slot = self.slot();
         self.inputs.push(slot);
         slot
+    }
+
+    /// Forgets the views whose slots are beyond the first ones.
+    fn keep_slots(&mut self, slots: usize) {
+        self.slots = slots;
+        self.inputs.truncate(self.inputs.partition_point(|slot| *slot <= slots));
+        self.input_values.retain(|input| input.slot <= slots);
     }
 
     pub(crate) fn is_input(&self, slot: usize) -> bool {
@@ -587,15 +592,13 @@ impl<V: Float> Externals<V> {
 
     /// Forgets everything, for a new recording.
     pub(crate) fn clear(&mut self) {
-        (self.arrays.slots, self.arrays.replayed) = (0, false);
-        self.arrays.inputs.clear();
-        self.arrays.input_values.clear();
-        self.truncate(0);
+        self.arrays.replayed = false;
+        self.truncate(0, 0);
     }
 
-    /// Forgets all but the first entries. Their buffers can be used again; slots are not, because inputs have some too.
-    pub(crate) fn truncate(&mut self, entries: usize) {
-        self.arrays.input_values.retain(|input| input.entries <= entries);
+    /// Forgets all but the first entries, and the first slots of views. Buffers and slots of the others can be used again.
+    pub(crate) fn truncate(&mut self, entries: usize, slots: usize) {
+        self.arrays.keep_slots(slots);
         // Last, because destructors of users may panic.
         for entry in self.list.drain(entries..) {
             if let Deed::Launch(launch) = entry.deed {
@@ -609,7 +612,7 @@ impl<V: Float> Externals<V> {
 
     /// Keeps the values of a view that is an input.
     pub(crate) fn keep_input(&mut self, slot: usize, values: Arc<Buffer<V>>) {
-        self.arrays.input_values.push(Input { slot, values, entries: self.list.len() });
+        self.arrays.input_values.push(Input { slot, values });
     }
 
     /// Bytes of arrays that launches keep, and of all that are reserved for arrays.

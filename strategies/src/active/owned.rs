@@ -52,6 +52,8 @@ struct Part {
     end: Place,
     /// The identifiers that could be reused then.
     free: Box<[u32]>,
+    /// The slots of views that had been given out.
+    views: usize,
 }
 
 /// A tape that is not recording at the moment. Owned, `Send`, and freed on drop.
@@ -266,8 +268,15 @@ impl<S: Reverse> OwnedTape<S> {
             unsafe { self.header().pool.with(|pool| pool.restore(&self.parts[part].free)) };
         }
         // Last, because destructors of users may panic.
-        self.externals_mut().truncate(place.externals);
+        let views = self.parts[part].views;
+        self.externals_mut().truncate(place.externals, views);
         outcome
+    }
+
+    /// The slots of views that were given out before this place, if the recording was resumed there.
+    #[must_use]
+    pub fn views_at(&self, place: Place) -> Option<usize> {
+        self.parts.iter().find(|part| part.end == place).map(|part| part.views)
     }
 
     /// Bytes of arrays that launches of kernels keep.
@@ -373,7 +382,7 @@ impl<S: Reverse> OwnedTape<S> {
         assert!(self.number() != TapeNumber(0), "there is no recording to go on with: begin one first");
         // SAFETY: copying the list runs no code of users.
         let free = unsafe { self.header().pool.with(|pool| pool.free().into()) };
-        self.parts.push(Part { end: self.place(), free });
+        self.parts.push(Part { end: self.place(), free, views: self.externals().arrays.slots() });
         self.renumber();
         self.run(f)
     }

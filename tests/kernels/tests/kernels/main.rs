@@ -23,6 +23,7 @@ mod places;
 mod programs;
 mod refusals;
 mod replays;
+mod scenarios;
 mod spilled;
 mod stencils;
 mod text;
