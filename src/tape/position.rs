@@ -24,9 +24,20 @@ pub(super) struct Parts {
     ends: SmallVec<[Place; 2]>,
     /// How often something was forgotten.
     cuts: u64,
-    /// Numbers of cuts, in order, each with the identifiers that were kept then. Those that were followed by a cut that kept no
-    /// more are left out.
-    kept: Vec<(u64, usize)>,
+    /// Numbers of cuts, in order, each with what was kept then. Those that were followed by a cut that kept no more are left out.
+    kept: Vec<(u64, Kept)>,
+}
+
+/// What a cut kept. Of two cuts of one recording, none keeps more of the one and less of the other.
+#[derive(Clone, Copy, Debug)]
+struct Kept {
+    identifiers: usize,
+    /// Slots of views.
+    views: usize,
+}
+
+impl Kept {
+    const ALL: Self = Self { identifiers: usize::MAX, views: usize::MAX };
 }
 
 impl Parts {
@@ -47,18 +58,19 @@ impl Parts {
         self.ends.first().map_or(present, |end| end.number())
     }
 
-    fn cut(&mut self, identifiers: usize) {
+    fn cut(&mut self, kept: Kept) {
         self.cuts += 1;
-        while self.kept.last().is_some_and(|(_, kept)| *kept >= identifiers) {
+        let keeps_no_less = |(_, old): &(u64, Kept)| old.identifiers >= kept.identifiers && old.views >= kept.views;
+        while self.kept.last().is_some_and(keeps_no_less) {
             self.kept.pop();
         }
-        self.kept.push((self.cuts, identifiers));
+        self.kept.push((self.cuts, kept));
     }
 
-    /// The identifiers that all cuts since this one have kept.
-    fn kept_since(&self, cut: u64) -> usize {
+    /// What all cuts since this one have kept.
+    fn kept_since(&self, cut: u64) -> Kept {
         let first = self.kept.partition_point(|(number, _)| *number <= cut);
-        self.kept.get(first).map_or(usize::MAX, |(_, kept)| *kept)
+        self.kept.get(first).map_or(Kept::ALL, |(_, kept)| *kept)
     }
 }
 
@@ -217,7 +229,8 @@ impl<S: Reverse> Tape<S> {
         };
         // What lies behind is forgotten in any case, also when the disk fails or a destructor panics.
         self.parts.ends.truncate(at + 1);
-        self.parts.cut(place.identifiers());
+        let views = self.owned.views_at(place).unwrap_or(0);
+        self.parts.cut(Kept { identifiers: place.identifiers(), views });
         self.inputs.end = self.inputs.end.min(place.identifiers()).max(self.inputs.start);
         Ok(self.owned.truncate(place)?)
     }
@@ -243,8 +256,10 @@ impl<S: Reverse> Tape<S> {
         let under = match adjoints.under {
             Some(under) if under.recording == recording => {
                 // Slots of what was forgotten since may be those of other variables now.
-                let kept = self.parts.kept_since(under.cuts).min(adjoints.adjoints.len());
+                let since = self.parts.kept_since(under.cuts);
+                let kept = since.identifiers.min(adjoints.adjoints.len());
                 adjoints.adjoints[kept..].fill(S::Value::zero());
+                adjoints.arrays.forget_behind(since.views);
                 Under { cuts: self.parts.cuts, seeded: under.seeded.min(kept), ..under }
             }
             _ => {

@@ -514,18 +514,18 @@ impl<V: Float> Arrays<V> {
         self.slots
     }
 
-    /// Forgets the views with larger slots, which new views get again.
-    fn truncate(&mut self, largest: usize) {
-        self.slots = largest;
-        self.inputs.truncate(self.inputs.partition_point(|slot| *slot <= largest));
-        self.input_values.retain(|input| input.slot <= largest);
-    }
-
     /// A slot for a view that is an input of the recording.
     pub fn input_slot(&mut self) -> usize {
         let slot = self.slot();
         self.inputs.push(slot);
         slot
+    }
+
+    /// Forgets the views whose slots are beyond the first ones.
+    fn keep_slots(&mut self, slots: usize) {
+        self.slots = slots;
+        self.inputs.truncate(self.inputs.partition_point(|slot| *slot <= slots));
+        self.input_values.retain(|input| input.slot <= slots);
     }
 
     pub(crate) fn is_input(&self, slot: usize) -> bool {
@@ -596,9 +596,9 @@ impl<V: Float> Externals<V> {
         self.truncate(0, 0);
     }
 
-    /// Forgets all but the first entries and the views with the first slots. Memory can be used again.
+    /// Forgets all but the first entries, and the first slots of views. Buffers and slots of the others can be used again.
     pub(crate) fn truncate(&mut self, entries: usize, slots: usize) {
-        self.arrays.truncate(slots);
+        self.arrays.keep_slots(slots);
         // Last, because destructors of users may panic.
         for entry in self.list.drain(entries..) {
             if let Deed::Launch(launch) = entry.deed {

@@ -52,8 +52,8 @@ struct Part {
     end: Place,
     /// The identifiers that could be reused then.
     free: Box<[u32]>,
-    /// The slots that views had then.
-    slots: usize,
+    /// The slots of views that had been given out.
+    views: usize,
 }
 
 /// A tape that is not recording at the moment. Owned, `Send`, and freed on drop.
@@ -267,10 +267,16 @@ impl<S: Reverse> OwnedTape<S> {
             // SAFETY: putting identifiers back runs no code of users.
             unsafe { self.header().pool.with(|pool| pool.restore(&self.parts[part].free)) };
         }
-        let slots = self.parts[part].slots;
         // Last, because destructors of users may panic.
-        self.externals_mut().truncate(place.externals, slots);
+        let views = self.parts[part].views;
+        self.externals_mut().truncate(place.externals, views);
         outcome
+    }
+
+    /// The slots of views that were given out before this place, if the recording was resumed there.
+    #[must_use]
+    pub fn views_at(&self, place: Place) -> Option<usize> {
+        self.parts.iter().find(|part| part.end == place).map(|part| part.views)
     }
 
     /// Bytes of arrays that launches of kernels keep.
@@ -376,7 +382,7 @@ impl<S: Reverse> OwnedTape<S> {
         assert!(self.number() != TapeNumber(0), "there is no recording to go on with: begin one first");
         // SAFETY: copying the list runs no code of users.
         let free = unsafe { self.header().pool.with(|pool| pool.free().into()) };
-        self.parts.push(Part { end: self.place(), free, slots: self.externals().arrays.slots() });
+        self.parts.push(Part { end: self.place(), free, views: self.externals().arrays.slots() });
         self.renumber();
         self.run(f)
     }

@@ -271,9 +271,10 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
     ) -> *const u8 {
         // SAFETY: promised by the caller.
         unsafe {
-            match large {
-                true => self.reverse_span::<true>(at, start, numbers, end, sweep),
-                false => self.reverse_span::<false>(at, start, numbers, end, sweep),
+            if large {
+                self.reverse_span::<true>(at, start, numbers, end, sweep)
+            } else {
+                self.reverse_span::<false>(at, start, numbers, end, sweep)
             }
         }
     }

@@ -36,7 +36,14 @@ impl<V: Float> Shadows<V> {
 
     /// Makes all shadows 0. Their memory is kept.
     pub fn clear(&mut self) {
-        for shadow in self.list.drain(..) {
+        self.forget_behind(0);
+    }
+
+    /// Makes the shadows 0 of all slots behind this one. Their memory is kept.
+    pub fn forget_behind(&mut self, slot: usize) {
+        // Slot 0 stands for no view.
+        let first = if slot == 0 { 0 } else { slot.saturating_add(1).min(self.list.len()) };
+        for shadow in self.list.drain(first..) {
             if let Shadow::Dense(buffer) = shadow {
                 self.spare.push(buffer);
             }

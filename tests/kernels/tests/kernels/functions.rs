@@ -275,3 +275,73 @@ fn a_function_is_computed_once_for_all_numbers_that_points_share() {
     };
     assert_eq!((computed(1), computed(3)), (n, n));
 }
+
+/// Functions of two numbers between 0 and 1, as a kernel and as a scalar statement. Literals are rounded to the precision of the views.
+macro_rules! many {
+    ($x:ident, $y:ident) => {
+        $x.exp() * 0.1 + $x.ln() - $x.sin() + $y.cos() * $x.tan() + $x.asin() / 3.0 + $x.acos() - $y.atan() * 1.7
+            + $x.sinh().cosh()
+            + ($x * 0.3).tanh()
+            + $y.asinh()
+            + $x.atanh()
+            + $x.sqrt()
+            + $y.cbrt()
+            + $x.recip()
+            + $x.powi(3)
+            - $y.powi(-2) * 0.01
+            + $x.exp_m1()
+            + $y.ln_1p()
+            + $x.log2()
+            + $x.log10()
+            + $y.sigmoid()
+            + $x.softplus()
+            + $x.clamp(0.3, 0.7)
+            + $x.max(0.55)
+            + $y.min($x)
+            + $x.hypot($y)
+            + $y.atan2($x)
+            + $x.powf($y)
+            + $x.erf()
+            + ($x - 0.45).abs() * 0.7
+    };
+}
+
+#[test]
+fn functions_of_single_precision_have_the_bits_of_scalar_statements() {
+    // An odd number, so that some points are computed in groups and some alone.
+    let points: Vec<[f32; 2]> = (0..37).map(|k| [0.013 + 0.026 * k as f32, 0.99 - 0.0251 * k as f32]).collect();
+    let [x, y] = [0, 1].map(|k| points.iter().map(|point| point[k]).collect::<Vec<f32>>());
+    let [values, slopes @ ..] = at_every_level(|| {
+        let mut tape = Tape::<Jacobian<f32>>::new();
+        let (x, y, z) = tape.record(|scope| {
+            let (x, y) = (scope.view([37], &x), scope.view([37], &y));
+            let mut z = View::zeros([37]);
+            parallel_for(z.all(), (&x, &y, &mut z), |(x, y, _)| {
+                let (x, y) = (x.at::<0>(), y.at::<0>());
+                (many!(x, y),)
+            });
+            (x, y, z)
+        });
+        let adjoints = tape.sweep_view(&[], (&z, &[1.0; 37])).expect("swept");
+        [z.to_vec(), adjoints.of_view(&x).expect("x").to_vec(), adjoints.of_view(&y).expect("y").to_vec()]
+    });
+    for (k, at) in points.iter().enumerate() {
+        let (value, gradient) = value_and_gradient::<Jacobian<f32>>(
+            |z| {
+                let (x, y) = (z[0], z[1]);
+                many!(x, y).into()
+            },
+            at,
+        );
+        assert_eq!(values[k].to_bits(), value.to_bits(), "at {at:?}: {} and {value}", values[k]);
+        for (found, expected) in slopes.iter().zip(gradient) {
+            // Thirty terms, each with a few roundings, of which 1/x² is the largest.
+            let scale = at[0].powi(-2) + at[1].powi(-3) + 100.0;
+            assert!(
+                (found[k] - expected).abs() <= 64.0 * f32::EPSILON * scale,
+                "at {at:?}: {} and {expected}",
+                found[k]
+            );
+        }
+    }
+}

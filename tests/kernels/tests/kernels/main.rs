@@ -17,6 +17,8 @@ mod functions;
 mod lifetimes;
 mod literature;
 mod loops;
+#[cfg(feature = "wide")]
+mod mixtures;
 mod narrow;
 mod places;
 #[cfg(feature = "wide")]
@@ -24,6 +26,7 @@ mod programs;
 mod refusals;
 #[cfg(feature = "wide")]
 mod replays;
+mod scenarios;
 mod spilled;
 mod stencils;
 #[cfg(feature = "wide")]
