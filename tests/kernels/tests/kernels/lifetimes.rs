@@ -251,32 +251,6 @@ fn views_have_slots_of_their_own_after_a_reset_to_before_the_first_launch() {
 }
 
 #[test]
-fn scenarios_that_are_forgotten_leave_no_memory_behind() {
-    let mut tape = Tape::<PrimalValue>::new();
-    tape.set_guards(true);
-    let x = tape.record(|scope| scope.view([5], &[2.0; 5]));
-    let start = tape.position();
-    let mut scenario = |k: f64| {
-        let (z, sum) = tape.resume(|scope| {
-            let (x, z) = (scope.renew_view(&x).expect("of it"), scope.view([5], &[k; 5]));
-            let mut y = View::zeros([5]);
-            for _ in 0..10 {
-                parallel_for(x.all(), (&x, &z, &mut y), |(x, z, _)| (x.at::<0>() * z.at::<0>(),));
-            }
-            (z, norm_squared(&y))
-        });
-        let adjoints = tape.sweep(&[(&sum, 1.0)]).expect("swept");
-        assert_eq!(*adjoints.of_view(&z).expect("an input"), [8.0 * k; 5]);
-        let reserved = tape.memory().reserved();
-        tape.reset_to(&start).expect("reset");
-        assert!(tape.sweep_view(&[], (&z, &[1.0; 5])).is_err(), "it is forgotten");
-        reserved
-    };
-    let reserved: Vec<usize> = (0..50).map(|k| scenario(f64::from(k))).collect();
-    assert_eq!(reserved[2..], [reserved[2]; 48]);
-}
-
-#[test]
 fn an_input_keeps_its_slot_when_all_launches_are_forgotten() {
     let mut tape = Tape::<Jacobian>::new();
     let (x, first) = tape.record(|scope| {

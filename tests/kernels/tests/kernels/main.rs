@@ -21,7 +21,6 @@ mod loops;
 mod mixtures;
 mod narrow;
 mod places;
-#[cfg(feature = "wide")]
 mod programs;
 mod refusals;
 #[cfg(feature = "wide")]
