@@ -8,7 +8,7 @@ use super::Layout;
 use super::layers::Layer;
 use super::prefetch::{self, prefetch};
 use super::records::{Records, Refusal, usize_of};
-use super::table::{CLASSIC_MAX, EXPLICIT, Kind, ONES, WIDE, classic};
+use super::table::{CLASSIC_MAX, EXPLICIT, Kind, ONES, Table, WIDE, classic};
 use crate::active::{self, Header, Recorder};
 use crate::scratch::Scratch;
 use crate::{
@@ -59,13 +59,27 @@ where
     if collect.payload_left != 0 || collect.leaves_left != 0 {
         misreported();
     }
-    if let Some(place) = place::<S, V, M, L, VALUES>(layout) {
-        let each = ids.as_ptr().cast::<LinearId<M::Index>>();
+    let coded = |table: &Table<V>| {
+        let code = if layout.code == 0 { table.codes[layout.hash] } else { layout.code };
+        (layout.code != 0 || core::ptr::eq(table.layouts[code as usize], layout)).then_some(code)
+    };
+    if let Some(place) = place::<S, V, M, L, VALUES>(layout.bytes, coded) {
+        let (from, each) = (payload.as_ptr().cast::<V>(), ids.as_ptr().cast::<LinearId<M::Index>>());
         // SAFETY: as many identifiers have been collected as there are arguments.
         if (0..N::Args::USIZE).all(|k| unsafe { *each.add(k) }.within(place.number, place.known)) {
-            // SAFETY: `place` has just found this tape, with room; the arrays are as long as the layout says, and the
-            // identifiers are below `known`.
-            return M::adopt(unsafe { commit(&place, layout, payload.as_ptr().cast(), each, value) });
+            // SAFETY: `place` has just found this tape, with room; the arrays are as long as the layout says, `bytes` is what
+            // they take, and the identifiers are below `known`.
+            let id = unsafe {
+                commit(&place, layout.bytes, value, |data| {
+                    core::ptr::copy_nonoverlapping(from.cast::<u8>(), data, layout.payload * size_of::<V>());
+                    let to = data.add(layout.payload * size_of::<V>()).cast::<M::Index>();
+                    for k in 0..layout.arguments {
+                        to.add(k).write_unaligned(narrow::<M>((*each.add(k)).index()));
+                    }
+                    true
+                })
+            };
+            return M::adopt(id.expect("it stands"));
         }
     }
     // Copies: if the arrays themselves were lent to a function, they could not stay in registers above.
@@ -94,9 +108,13 @@ struct Place<V: 'static, M: IndexManager, L: Layer, const VALUES: bool> {
     code: u8,
 }
 
-/// The innermost tape, if it is of this strategy and not lent out, the layout has a code, and a record has room.
+/// The innermost tape, if it is of this strategy and not lent out, knows a code, and has room for a record with so many bytes of
+/// data.
 #[inline(always)]
-fn place<S, V, M, L, const VALUES: bool>(layout: &'static Layout<V>) -> Option<Place<V, M, L, VALUES>>
+fn place<S, V, M, L, const VALUES: bool>(
+    bytes: usize,
+    coded: impl FnOnce(&Table<V>) -> Option<u8>,
+) -> Option<Place<V, M, L, VALUES>>
 where
     S: Reverse<Tape = Records<V, M, L, VALUES>>,
     V: Float,
@@ -113,12 +131,9 @@ where
     unsafe {
         let tape = &raw mut (*header.cast::<Recorder<S>>().cast_mut()).tape;
         let next = (*tape).next;
-        let code = if layout.code == 0 { (*tape).table.codes[layout.hash] } else { layout.code };
-        if layout.code == 0 && !core::ptr::eq((*tape).table.layouts[code as usize], layout) {
-            return None;
-        }
+        let code = coded(&(*tape).table)?;
         let code_at = (*tape).codes.wrapping_sub(usize_of(next));
-        if (*tape).data.addr() + layout.bytes + Records::<V, M, L, VALUES>::TAIL > code_at.addr() {
+        if (*tape).data.addr() + bytes + Records::<V, M, L, VALUES>::TAIL > code_at.addr() {
             return None;
         }
         let (known, limit) = (if M::REUSES { (*tape).fresh } else { next }, (*tape).limit);
@@ -133,42 +148,37 @@ where
     }
 }
 
-/// Writes a record and makes it part of the recording.
+/// Makes the data that `fill` writes a record of the recording, unless it returns `false`.
 ///
 /// # Safety
 ///
-/// `place` is ready and has just been found for this layout; `payload` and `ids` have as many elements as the layout says,
-/// and the identifiers are below `place.known`.
+/// `place` has just been found for this many bytes of data; `fill` writes them and no more, as the code says, with identifiers
+/// below `place.known` if it returns `true`, and runs no code of users.
 #[inline(always)]
 unsafe fn commit<V: Float, M: IndexManager, L: Layer, const VALUES: bool>(
     place: &Place<V, M, L, VALUES>,
-    layout: &Layout<V>,
-    payload: *const V,
-    ids: *const LinearId<M::Index>,
+    bytes: usize,
     value: V,
-) -> LinearId<M::Index> {
+    fill: impl FnOnce(*mut u8) -> bool,
+) -> Option<LinearId<M::Index>> {
     let tape = place.tape;
-    // SAFETY: there is room for `bytes` of data, which is what the two arrays take, for the tail, for the code and, if values
-    // are kept, for the value: the identifier is below `fresh`, or it is `fresh` and below `limit`, which is at most their
-    // capacity. Taking it from the pool runs no code of users.
+    // SAFETY: there is room for `bytes` of data, for the tail, for the code and, if values are kept, for the value: the identifier is
+    // below `fresh`, or it is `fresh` and below `limit`, which is at most their capacity. Taking it from the pool runs no code
+    // of users.
     unsafe {
-        let id = place.id;
+        let (id, data) = (place.id, (*tape).data);
+        prefetch(data.wrapping_add(prefetch::AHEAD));
+        if !fill(data) {
+            return None;
+        }
         if M::REUSES {
             (*place.header).pool.with(|pool| pool.take(id, &mut (*tape).fresh));
         }
-        let data = (*tape).data;
-        prefetch(data.wrapping_add(prefetch::AHEAD));
-        let payload_bytes = layout.payload * size_of::<V>();
-        core::ptr::copy_nonoverlapping(payload.cast::<u8>(), data, payload_bytes);
-        let to = data.add(payload_bytes).cast::<M::Index>();
-        for k in 0..layout.arguments {
-            to.add(k).write_unaligned(narrow::<M>((*ids.add(k)).index()));
-        }
-        (*tape).write_tail(data.add(layout.bytes), id, value);
+        (*tape).write_tail(data.add(bytes), id, value);
         (*tape).codes.wrapping_sub(usize_of(place.next)).write(place.code);
-        (*tape).data = data.wrapping_add(layout.bytes + Records::<V, M, L, VALUES>::TAIL);
+        (*tape).data = data.wrapping_add(bytes + Records::<V, M, L, VALUES>::TAIL);
         (*tape).next = place.next + 1;
-        LinearId::pack(place.number, id)
+        Some(LinearId::pack(place.number, id))
     }
 }
 
@@ -258,7 +268,64 @@ where
             (slice::from_raw_parts(ids, layout.arguments), slice::from_raw_parts(numbers, layout.arguments));
         (ids, numbers, slice::from_raw_parts(payload, layout.payload))
     };
+    if let Some(id) = append_among_passive::<S, V, M, L, VALUES>(layout, (ids, numbers), payload, value) {
+        return M::adopt(id);
+    }
     where_they_belong::<S, M>(ids.iter().copied(), |tape| tape.append(layout, (ids, numbers), payload, value))
+}
+
+/// Records a statement that has active and passive arguments on the innermost tape, if that can be done at once.
+#[inline(always)]
+fn append_among_passive<S, V, M, L, const VALUES: bool>(
+    layout: &'static Layout<V>,
+    (ids, numbers): (&[LinearId<M::Index>], &[V]),
+    payload: &[V],
+    value: V,
+) -> Option<LinearId<M::Index>>
+where
+    S: Reverse<Tape = Records<V, M, L, VALUES>>,
+    V: Float,
+    M: IndexManager,
+    L: Layer,
+{
+    let mut active = 0;
+    for id in ids {
+        active += usize::from(id.is_active());
+    }
+    if active == 0 || active == ids.len() || active > CLASSIC_MAX || layout.hybrid {
+        return None;
+    }
+    let passive = ids.len() - active;
+    let both = size_of::<V>() + size_of::<M::Index>();
+    let bytes = if layout.partials { active * both } else { layout.bytes + passive * size_of::<V>() };
+    let coded = |table: &Table<V>| if layout.partials { Some(classic(active)) } else { table.mixed(layout) };
+    let place = place::<S, V, M, L, VALUES>(bytes, coded)?;
+    // SAFETY: `place` has just found this tape. Partials, with their identifiers, are those of active arguments; or the values of the
+    // others, the payload and all identifiers take so many bytes.
+    unsafe {
+        commit(&place, bytes, value, |data| {
+            let (mut numbers_at, kept) =
+                (data.cast::<V>(), if layout.partials { active } else { passive + payload.len() });
+            let mut ids_at = numbers_at.add(kept).cast::<M::Index>();
+            let mut mine = true;
+            for (id, number) in ids.iter().zip(numbers) {
+                let is_active = id.is_active();
+                mine &= !is_active || id.within(place.number, place.known);
+                if is_active == layout.partials {
+                    numbers_at.write_unaligned(*number);
+                    numbers_at = numbers_at.add(1);
+                }
+                if is_active || !layout.partials {
+                    ids_at.write_unaligned(narrow::<M>(id.index()));
+                    ids_at = ids_at.add(1);
+                }
+            }
+            if !layout.partials {
+                core::ptr::copy_nonoverlapping(payload.as_ptr().cast::<u8>(), numbers_at.cast(), size_of_val(payload));
+            }
+            mine
+        })
+    }
 }
 
 /// Records a function of slices; returns passive if no argument is active.

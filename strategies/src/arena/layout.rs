@@ -232,7 +232,7 @@ impl<V: Float> Layout<V> {
 pub(super) type Partials<V> = SmallVec<[V; 128]>;
 
 /// The most arguments, and the most constants, of a statement that is reversed on the stack.
-const FEW: usize = 32;
+const FEW: usize = 16;
 
 impl<V: Float> Layout<V> {
     /// Reverses a statement with this payload and arguments of these values, and gives `each` what it contributes to the adjoint of each of them.

@@ -38,6 +38,9 @@ const _: () = assert!(PATTERNS_END <= ASSIGNED, "listed patterns have codes of t
 /// The most arguments of a record of partials whose number is in its code.
 pub(super) const CLASSIC_MAX: usize = (PATTERNS - 1 - CLASSIC) as usize;
 
+/// How far behind the code of its typed records a layout has that of others.
+const MIXED: usize = HASH_SLOTS / 2 + 1;
+
 /// The code of a record of `n` partials, 1 ≤ n ≤ `CLASSIC_MAX`.
 #[allow(clippy::cast_possible_truncation, reason = "n is at most CLASSIC_MAX")]
 pub(super) const fn classic(n: usize) -> u8 {
@@ -113,7 +116,7 @@ impl<V> Table<V> {
         if kind == Kind::Typed && layout.code != 0 {
             return Some(layout.code);
         }
-        let shift = if kind == Kind::Typed { 0 } else { HASH_SLOTS / 2 + 1 };
+        let shift = if kind == Kind::Typed { 0 } else { MIXED };
         let mut slot = (layout.hash + shift) % HASH_SLOTS;
         // At most 208 of 4096 slots are taken, so a free one comes soon.
         while self.codes[slot] != 0 {
@@ -135,6 +138,13 @@ impl<V> Table<V> {
             self.entries[code as usize] = Entry { reverse: layout.reverse, bytes: layout.bytes };
         }
         Some(code)
+    }
+
+    /// The code for records of this layout with passive arguments, if it is where it is looked for first.
+    pub(super) fn mixed(&self, layout: &'static Layout<V>) -> Option<u8> {
+        let code = self.codes[(layout.hash + MIXED) % HASH_SLOTS];
+        let right = self.kind(code) == Kind::Mixed && ptr::eq(self.layouts[code as usize], layout);
+        right.then_some(code)
     }
 
     /// The number of a layout that has no code.
