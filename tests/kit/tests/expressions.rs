@@ -403,3 +403,37 @@ fn statements_with_any_of_three_arguments_active_have_right_gradients_and_docume
         }
     }
 }
+
+/// Sums of products of an active and a passive variable, in one statement, on either side of the sizes that are treated alike.
+#[test]
+fn passive_arguments_change_neither_values_nor_gradients() {
+    macro_rules! products {
+        ($x:ident, $p:ident; $first:literal $($k:literal)*) => {
+            ((&$x[$first] * &$p[$first]).exp() $(+ &$x[$k] * &$p[$k] * &$x[$first])*).eval()
+        };
+    }
+    fn check<S: Reverse<Value = f64>>() {
+        let x: Vec<f64> = (0..8).map(|k| 0.3 + 0.1 * f64::from(k)).collect();
+        let p: Vec<f64> = (0..8).map(|k| 1.7 - 0.4 * f64::from(k)).collect();
+        for products in [1, 5, 6, 8] {
+            let f = |x: &[Real<S>], p: &[Real<S>]| match products {
+                1 => products!(x, p; 0),
+                5 => products!(x, p; 0 1 2 3 4),
+                6 => products!(x, p; 0 1 2 3 4 5),
+                _ => products!(x, p; 0 1 2 3 4 5 6 7),
+            };
+            let constants: Vec<Real<S>> = p.iter().map(|p| Real::from(*p)).collect();
+            let (value, slopes) = value_and_gradient::<S>(|x| f(x, &constants), &x);
+            let both: Vec<f64> = x.iter().chain(&p).copied().collect();
+            let (expected, all) = value_and_gradient::<S>(|v| f(&v[..8], &v[8..]), &both);
+            assert_eq!(value.to_bits(), expected.to_bits());
+            assert_eq!(slopes, all[..8], "{products} products");
+        }
+    }
+    check::<Jacobian>();
+    check::<Jacobian<f64, Reuse>>();
+    check::<PrimalValue>();
+    check::<PrimalValue<f64, Reuse>>();
+    check::<Hybrid>();
+    check::<Continuation>();
+}
