@@ -12,6 +12,13 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 /// Points of a block, about: work enough to be worth handing to a thread.
 pub(super) const POINTS: isize = 8 * CHUNK;
 
+/// Whether rows of such views may be cut into blocks. A group of lanes must not reach into the next one, not even to read: another
+/// thread may be writing there.
+#[inline(always)]
+pub(super) const fn cut_rows(shape: [isize; 4]) -> bool {
+    shape[3] > POINTS
+}
+
 /// The blocks of a range.
 struct Blocks {
     region: Region,

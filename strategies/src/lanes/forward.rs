@@ -1,6 +1,6 @@
 //! The loops of launches: values at all points.
 
-use super::blocks::each_block;
+use super::blocks::{cut_rows, each_block};
 use super::buffer::Buffer;
 use super::grid::{Grid, Region, each_row};
 use super::interpret::WIDTH;
@@ -201,6 +201,10 @@ unsafe fn fill_rows<V: Float, L: Vector<Number = V>, P: Program>(
             if const { masks_borders::<P>() } {
                 for (mut i, stop) in [(first, from), (done, end)] {
                     while i < stop {
+                        if stop - i < n && cut_rows(memory.shape) {
+                            waiting.add(row, i..stop);
+                            break;
+                        }
                         let chosen = L::within(0, stop - i);
                         let place = Place { row, i, ..Place::inside(memory, seeds, captured, start + i) };
                         if inside {

@@ -1,5 +1,6 @@
 //! The loops of gathers: groups of elements, whose adjoints are computed at once in registers.
 
+use super::blocks::cut_rows;
 use super::forward::aligned;
 use super::grid::{Region, each_row};
 use super::kernel::GatherOf;
@@ -132,7 +133,7 @@ unsafe fn gather_rows<V: Float, L: Vector<Number = V>, P: Program>(whole: &Gathe
                     if const { P::PLAN.is_local() && !P::PLAN.leaves.borders } {
                         singles::<V, P>(whole, row, i..stop);
                         i = stop;
-                    } else if const { !P::PLAN.can_be_masked() } {
+                    } else if const { !P::PLAN.can_be_masked() } || stop - i < n && cut_rows(gather.memory.shape) {
                         if i >= from && i < to {
                             singles::<V, P>(whole, row, i..to);
                             i = to;
