@@ -13,12 +13,9 @@ use tapewright_problems::kernels::norm_res;
 const N: usize = 10_000_000;
 const ROUNDS: usize = 7;
 
-/// The processor time of each of the pool's threads while `f` runs on one of them.
-fn times(pool: &ThreadPool, f: impl FnOnce() + Send) -> Vec<Duration> {
-    let now = || pool.broadcast(|_| ThreadTime::now().as_duration());
-    let before = now();
-    pool.install(f);
-    now().into_iter().zip(before).map(|(after, before)| after.saturating_sub(before)).collect()
+/// The processor time that each of the pool's threads has used.
+fn now(pool: &ThreadPool) -> Vec<Duration> {
+    pool.broadcast(|_| ThreadTime::now().as_duration())
 }
 
 fn main() {
@@ -32,18 +29,22 @@ fn main() {
         let mut largest = [0.0; 2];
         for (k, (pool, tape)) in tapes.iter_mut().enumerate() {
             let (numbers, gradient) = (&numbers, &mut gradients[k]);
-            let times = times(pool, || {
-                let (x, sum) = tape.record(|scope| {
+            // What is timed is the launches and the sweep, not the making of views and the copying of the gradient.
+            let (before, after) = pool.install(|| {
+                let (x, sum, before) = tape.record(|scope| {
                     let (x, b) = (scope.view([N], numbers), scope.view([N], numbers));
                     let (mut q, mut y, mut y2) = (x.clone(), View::zeros([N]), View::zeros([N]));
-                    let sum = norm_res(&mut q, &b, &mut y, &mut y2);
-                    (x, sum)
+                    let before = now(pool);
+                    (x, norm_res(&mut q, &b, &mut y, &mut y2), before)
                 });
                 let adjoints = tape.sweep(&[(&sum, 1.0)]).expect("its own output");
+                let after = now(pool);
                 gradient.clear();
                 gradient.extend_from_slice(&adjoints.of_view(&x).expect("x"));
+                (before, after)
             });
-            largest[k] = times.iter().map(Duration::as_secs_f64).fold(0.0, f64::max);
+            let times = after.into_iter().zip(before).map(|(after, before)| after.saturating_sub(before).as_secs_f64());
+            largest[k] = times.fold(0.0, f64::max);
         }
         if round > 0 {
             ratios.push(largest[0] / largest[1]);

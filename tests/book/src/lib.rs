@@ -73,6 +73,7 @@ chapters! {
     recording_numbers "book/src/decisions/2026-11-22-recording-numbers.md";
     wide_tests "book/src/decisions/2026-11-22-wide-tests.md";
     array_kernels "book/src/decisions/2026-11-22-array-kernels.md";
+    one_look_up "book/src/decisions/2026-11-22-one-look-up.md";
 }
 
 /// The root of the repository: the one in which cargo runs, which with a shared target folder need not be the one in
