@@ -25,7 +25,7 @@ use fingerprint::{Fingerprint, digest_of};
 use placed::Nested;
 use std::sync::Arc;
 use tapewright_strategies::lanes::Shadow;
-use tapewright_strategies::{External, Flow, Passive, Reverse, Scratch, SweepError, Taping, active};
+use tapewright_strategies::{External, Passive, Reverse, Scratch, SweepError, Taping, active};
 
 /// A stage of a computation: a function that is run without recording, and again, recorded, when a sweep gets to it.
 ///
@@ -134,8 +134,7 @@ impl<T> Stage<T> {
         let values = outputs.values();
         let (views, made) = (inputs.views(), outputs.views());
         let has_views = !views.is_empty() || !made.is_empty();
-        let flow = if has_views { placed::flow::<S>(&arguments, &views) } else { Flow::Nowhere };
-        let active = flow != Flow::Nowhere || !has_views && S::is_active(&arguments);
+        let (flow, active) = placed::flow::<S>(&arguments, &views, has_views);
         if values.is_empty() && made.is_empty() || !active {
             return convert(&outputs, |y| Real::constant(y.value()));
         }

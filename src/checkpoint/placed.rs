@@ -80,10 +80,19 @@ impl<V: Float, R: Nested<V>> Launch<V> for Placed<R> {
     }
 }
 
-/// Where the derivatives of something with these inputs go.
+/// Where the derivatives go of something with these inputs, and whether anything is to be recorded. Without views, variables alone
+/// decide.
 #[track_caller]
-pub(super) fn flow<S: Taping>(arguments: &[(S::Value, &S::Id)], views: &[ViewRef<'_, S::Value>]) -> Flow {
-    S::flow(&dependences(views), arguments)
+pub(super) fn flow<S: Taping>(
+    arguments: &[(S::Value, &S::Id)],
+    views: &[ViewRef<'_, S::Value>],
+    has_views: bool,
+) -> (Flow, bool) {
+    if !has_views {
+        return (Flow::Nowhere, S::is_active(arguments));
+    }
+    let flow = S::flow(&dependences(views), arguments);
+    (flow, flow != Flow::Nowhere)
 }
 
 /// What these views depend on.

@@ -16,7 +16,7 @@ use core::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 #[cfg(doc)]
 use tapewright_strategies::SweepError;
-use tapewright_strategies::{Flow, Passive, Reverse, SpillOptions, Taping, active};
+use tapewright_strategies::{Passive, Reverse, SpillOptions, Taping, active};
 
 /// How far a [`TimeLoop`] is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -243,8 +243,7 @@ impl<T> TimeLoop<T> {
         let mut views = parameters.views();
         let of_parameters = views.len();
         views.extend(state.views());
-        let flow = if views.is_empty() { Flow::Nowhere } else { placed::flow::<S>(&arguments, &views) };
-        let active = flow != Flow::Nowhere || views.is_empty() && S::is_active(&arguments);
+        let (flow, active) = placed::flow::<S>(&arguments, &views, !views.is_empty());
         if !active {
             let end = active::isolated(|| self.run_plainly(start, &go_on, |step, state| plain(step, &at, state)));
             return Ok(rerun::convert(&end, |x| Real::<S>::constant(x.value())));

@@ -236,6 +236,19 @@ pub(crate) fn note<S: Taping>(
     note_written::<S>(flow, write, arrays, inputs, outputs, each)
 }
 
+/// [`note`] for a launch that writes one view and no variables: what it depends on then, `fresh` unless it carries tangents.
+#[track_caller]
+pub(super) fn noted<S: Taping>(
+    flow: Flow,
+    launch: impl Launch<S::Value>,
+    arrays: &[&Dependence<S::Value>],
+    inputs: &[(S::Value, &S::Id)],
+    fresh: Dependence<S::Value>,
+) -> Dependence<S::Value> {
+    let moving = note::<S>(flow, launch, arrays, inputs, &[], &mut |_, _| {});
+    moving.into_iter().next().unwrap_or(fresh)
+}
+
 /// [`note`] for a launch that is written where it is kept.
 #[track_caller]
 fn note_written<S: Taping>(
@@ -377,8 +390,7 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
         let mut arrays: SmallVec<[_; OPERANDS]> = SmallVec::from_slice(&self.dependences()[..self.slots.len()]);
         arrays.push(nothing());
         let launch = RowSums::new(core::mem::take(all.kernel()), to);
-        let moving = note::<S>(flow, launch, &arrays, &self.inputs, &[], &mut |_, _| {});
-        view.set_dependence(moving.into_iter().next().unwrap_or(fresh));
+        view.set_dependence(noted::<S>(flow, launch, &arrays, &self.inputs, fresh));
         view
     }
 
@@ -459,11 +471,7 @@ fn buffer<S: Taping>(flow: Flow, length: usize, spare: Option<Arc<Buffer<S::Valu
     if let Some(buffer) = spare.and_then(|mut buffer| usable(&mut buffer).then_some(buffer)) {
         return buffer;
     }
-    let mut found = None;
-    if let Flow::Recorded(number) = flow {
-        S::with_arrays(number, &mut |arrays| found = Some(Arc::new(arrays.buffer(length))));
-    }
-    found.unwrap_or_else(|| Arc::new(Buffer::zeros(length)))
+    Arc::new(View::<S, 1>::empty(flow, length))
 }
 
 impl<S: Taping, const R: usize> Target<'_, S, R> {

@@ -1,6 +1,6 @@
 //! Folds and scans by a user's rule.
 
-use super::launch::{make_room, note};
+use super::launch::{make_room, note, noted};
 use super::term::Term;
 use super::view::View;
 use crate::expr::Real;
@@ -74,7 +74,7 @@ pub fn parallel_scan<S: Taping, const R: usize, A: Node>(
     let mut results = View::on(x.shape(), Arc::new(buffer));
     let (fresh, to) = results.written(flow, true);
     let launch = Combined::scan(rule, (x.read(), &x.values), (to, &results.values));
-    let moving = note::<S>(flow, launch, &[&x.dependence, &results.dependence], &[], &[], &mut |_, _| {});
-    results.set_dependence(moving.into_iter().next().unwrap_or(fresh));
+    let arrays = [&x.dependence, &results.dependence];
+    results.set_dependence(noted::<S>(flow, launch, &arrays, &[], fresh));
     results
 }

@@ -1,6 +1,6 @@
 //! Elements that go from one view to another, and between views and variables.
 
-use super::launch::note;
+use super::launch::{make_room, note, noted};
 use super::view::{Points, View, checked_length};
 use crate::expr::Real;
 use core::ops::Range;
@@ -33,14 +33,14 @@ impl<S: Taping, const R: usize> View<S, R> {
         let length = checked_length(&shape, variables.len());
         let inputs: Vec<(S::Value, &S::Id)> = variables.iter().map(|x| (x.value(), x.id())).collect();
         let flow = S::flow(&[], &inputs);
+        make_room::<S>(flow);
         let mut buffer = Self::empty(flow, length);
         buffer.iter_mut().zip(&inputs).for_each(|(element, (value, _))| *element = *value);
         let mut view = Self::on(shape, Arc::new(buffer));
         let whole = view.places(&view.all());
         let (fresh, to) = view.written(flow, true);
         let launch = Transfer::new(Way::Load, whole, Used::default(), to);
-        let moving = note::<S>(flow, launch, &[&Dependence::Nothing], &inputs, &[], &mut |_, _| {});
-        view.set_dependence(moving.into_iter().next().unwrap_or(fresh));
+        view.set_dependence(noted::<S>(flow, launch, &[&Dependence::Nothing], &inputs, fresh));
         view
     }
 
@@ -163,14 +163,14 @@ impl<S: Taping, const R: usize> View<S, R> {
     fn taken<const Q: usize>(&self, places: Places, shape: [usize; Q]) -> View<S, Q> {
         let length = checked_length(&shape, places.count());
         let flow = S::flow(&[&self.dependence], &[]);
+        make_room::<S>(flow);
         let mut buffer = Self::empty(flow, length);
         places.take(&self.values, &mut buffer);
         let mut view = View::on(shape, Arc::new(buffer));
         let (fresh, to) = view.written(flow, true);
         let launch = Transfer::new(Way::Take, places, self.read(), to);
         let arrays = [&self.dependence, &Dependence::Nothing];
-        let moving = note::<S>(flow, launch, &arrays, &[], &[], &mut |_, _| {});
-        view.set_dependence(moving.into_iter().next().unwrap_or(fresh));
+        view.set_dependence(noted::<S>(flow, launch, &arrays, &[], fresh));
         view
     }
 
@@ -182,6 +182,7 @@ impl<S: Taping, const R: usize> View<S, R> {
             flow != Flow::Nowhere || !self.is_active() || way == Way::Put && places.count() == self.len(),
             "a part of a view cannot become a constant: the recording is paused, and this would write to a part of an active view"
         );
+        make_room::<S>(flow);
         // What is passive is in no other place that a replay could take it from.
         let passive = |dependence: &Dependence<_>| flow.is_kept_for_replays() && dependence.slot() == 0;
         let passive =
@@ -200,8 +201,7 @@ impl<S: Taping, const R: usize> View<S, R> {
         let (kept, to) = self.written(flow, false);
         let launch = Transfer::new(way, places, from.read(), to).keeping(passive);
         let arrays = [&from.dependence, &self.dependence];
-        let moving = note::<S>(flow, launch, &arrays, &[], &[], &mut |_, _| {});
-        self.set_dependence(moving.into_iter().next().unwrap_or(kept));
+        self.set_dependence(noted::<S>(flow, launch, &arrays, &[], kept));
     }
 }
 

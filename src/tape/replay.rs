@@ -128,6 +128,7 @@ impl<S: Replay> Tape<S> {
         let slot = slot(&self.owned, &self.parts, variable)?;
         Ok(slot.map_or_else(|| variable.value(), |slot| S::values(self.owned.tape())[slot]))
     }
+
     /// The values of a view after the latest replay, or as recorded: of what it held last.
     ///
     /// They are not kept: if there was a replay, the launches up to the one that wrote them run again.

@@ -299,6 +299,17 @@ impl<V> Dependence<V> {
     }
 }
 
+/// Where the derivatives of a launch go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// Nowhere: all operands are constants, or derivatives are paused.
+    Nowhere,
+    /// The launch is to be recorded.
+    Recorded(TapeNumber),
+    /// What it writes carries tangents.
+    Carried,
+}
+
 impl Flow {
     /// Whether it is a recording that keeps what a replay needs.
     #[must_use]
@@ -320,17 +331,6 @@ impl Flow {
         S::with_arrays(number, &mut |arrays| slot = arrays.slot());
         Dependence::Recorded { number, slot }
     }
-}
-
-/// Where the derivatives of a launch go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Flow {
-    /// Nowhere: all operands are constants, or derivatives are paused.
-    Nowhere,
-    /// The launch is to be recorded.
-    Recorded(TapeNumber),
-    /// What it writes carries tangents.
-    Carried,
 }
 
 /// A way to compare two numbers, or a question about one, whose answer a program may branch on.
