@@ -6,6 +6,7 @@ use super::super::append::{check_constants, misreported, where_they_belong};
 use super::closure::{Vtable, WORD, slices_bytes, user_tail_bytes, whole_words};
 use super::{Continuations, Destructor};
 use crate::active::{self, Recorder};
+use crate::arena::prefetch::{self, prefetch};
 use crate::arena::records::Refusal;
 use crate::scratch::Scratch;
 use crate::{Float, IndexManager, IndexType, LinearId, Nary, Reverse, Shape, Sink, Statement, Taped, Taping};
@@ -204,6 +205,7 @@ impl<V: Float, M: IndexManager> Continuations<V, M> {
         // SAFETY: promised by the caller; captures are as long as factors, identifiers and the gap between them.
         unsafe {
             let end = self.data.add(vtable.bytes);
+            prefetch(end.wrapping_add(prefetch::AHEAD));
             ptr::copy_nonoverlapping(factors, self.data.cast(), factor_count);
             write_tail((0..id_count).map(|k| *ids.add(k)), end.cast::<M::Index>().sub(id_count + 1), [result]);
             self.finish(vtable, end);

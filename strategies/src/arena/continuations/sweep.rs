@@ -1,6 +1,8 @@
 //! Calling the closures, last first.
 
+use super::super::prefetch::{self, prefetch};
 use super::super::records::usize_of;
+use super::super::segment::Segment;
 use super::super::walk::check_length;
 use super::closure::{ReverseFn, Sweep, Vtable, arguments, result};
 use super::{Continuations, Ends, bottom};
@@ -93,16 +95,29 @@ impl<V: Float, M: IndexManager> Continuations<V, M> {
         }
         let mut sweep = Sweep { adjoints, site: 0 };
         for stop in stops {
-            cursor.move_to(Some(stop), |vtable, end| Self::call(vtable, end, &mut sweep));
+            self.down_to(&mut cursor, Some(stop), &mut sweep);
             at(sweep.adjoints)?;
         }
-        cursor.move_to(to, |vtable, end| Self::call(vtable, end, &mut sweep));
+        self.down_to(&mut cursor, to, &mut sweep);
         Ok(())
+    }
+
+    /// Calls the closures down to a mark, with hints for the caches where there are more captures than these hold.
+    fn down_to(&self, cursor: &mut Cursor<'_, V, M>, mark: Option<Mark>, sweep: &mut Sweep<'_, V>) {
+        let large = self.full.len() > prefetch::LARGE / Segment::BYTES;
+        if large {
+            cursor.move_to(mark, |vtable, end| Self::call::<true>(vtable, end, sweep));
+        } else {
+            cursor.move_to(mark, |vtable, end| Self::call::<false>(vtable, end, sweep));
+        }
     }
 
     /// Calls the closure of this type that ends there; returns how many bytes were captured.
     #[inline(always)]
-    fn call(vtable: &Vtable<V>, end: *const u8, sweep: &mut Sweep<'_, V>) -> usize {
+    fn call<const PREFETCH: bool>(vtable: &Vtable<V>, end: *const u8, sweep: &mut Sweep<'_, V>) -> usize {
+        if PREFETCH {
+            prefetch(end.wrapping_sub(prefetch::AHEAD));
+        }
         // SAFETY: the cursor found the closure; its identifiers are below the length of the recording, and there are as many
         // adjoints.
         unsafe {
