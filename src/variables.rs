@@ -2,8 +2,7 @@
 
 use crate::expr::Real;
 use crate::kernels::View;
-use std::sync::Arc;
-use tapewright_strategies::lanes::Buffer;
+use tapewright_strategies::lanes::SharedArray;
 use tapewright_strategies::{Dependence, Float, Taping};
 
 /// A collection of variables: what a stage of a computation takes and returns.
@@ -115,7 +114,7 @@ pub trait Variables<S: Taping>: Sized {
 #[derive(Debug)]
 pub struct ViewRef<'a, V: 'static> {
     pub(crate) shape: &'a [usize],
-    pub(crate) values: &'a Arc<Buffer<V>>,
+    pub(crate) values: &'a SharedArray<V>,
     pub(crate) dependence: &'a Dependence<V>,
 }
 
@@ -142,14 +141,14 @@ impl<'a, V: Float> ViewRef<'a, V> {
     /// The same elements as a constant.
     #[must_use]
     pub fn constant(self) -> ViewParts<V> {
-        ViewParts { values: Arc::clone(self.values), dependence: Dependence::Nothing }
+        ViewParts { values: self.values.clone(), dependence: Dependence::Nothing }
     }
 }
 
 /// What a view is made of, but for its shape.
 #[derive(Debug)]
 pub struct ViewParts<V: 'static> {
-    pub(crate) values: Arc<Buffer<V>>,
+    pub(crate) values: SharedArray<V>,
     pub(crate) dependence: Dependence<V>,
 }
 

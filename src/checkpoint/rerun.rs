@@ -5,7 +5,6 @@ use crate::expr::Real;
 use crate::tape::Tape;
 use crate::variables::{Variables, ViewParts, ViewRef};
 use smallvec::SmallVec;
-use std::sync::Arc;
 use tapewright_strategies::lanes::{Shadow, Shadows};
 use tapewright_strategies::{
     Dependence, Float, Flow, Passive, Reverse, Scratch, SweepError, TapeNumber, Taping, active, catch_storage_errors,
@@ -254,7 +253,7 @@ pub(super) fn input<T: Reverse>(
 ) -> ViewParts<T::Value> {
     let dependence = Flow::Recorded(number).fresh::<T>();
     slots.push(dependence.slot());
-    ViewParts { values: Arc::clone(view.values), dependence }
+    ViewParts { values: view.values.clone(), dependence }
 }
 
 /// The slots of the views of a collection; 0 for constants.

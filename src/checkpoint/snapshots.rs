@@ -5,8 +5,7 @@ use super::rerun;
 use super::slots::Slots;
 use crate::expr::Real;
 use crate::variables::{Variables, ViewParts, ViewRef};
-use std::sync::Arc;
-use tapewright_strategies::lanes::Buffer;
+use tapewright_strategies::lanes::{Buffer, SharedArray};
 use tapewright_strategies::{Dependence, Float, Passive, ScratchFile, SpillOptions, SweepError};
 
 /// Snapshots in the slots of a schedule, which is known to restore and discard only what it has stored.
@@ -148,7 +147,7 @@ impl<X> Snapshots<X> {
         let view = |view: ViewRef<'_, V>| {
             let mut values = Buffer::zeros(view.values().len());
             values.iter_mut().zip(&mut numbers).for_each(|(to, number)| *to = number);
-            ViewParts { values: Arc::new(values), dependence: Dependence::Nothing }
+            ViewParts { values: SharedArray::new(values), dependence: Dependence::Nothing }
         };
         Ok(rerun::rebuild_with(like, &of_variables, view, rerun::same_value))
     }

@@ -5,10 +5,9 @@ use super::term::Term;
 use super::view::{Points, View, checked_length};
 use crate::expr::Real;
 use smallvec::SmallVec;
-use std::sync::Arc;
 use tapewright_strategies::lanes::{
-    Assign, Buffer, Element, Extreme, Extremum, Facts, Grid, Kept, Launch, Launched, Node, Number, OPERANDS, Operand,
-    Plan, Program, Reduce, RowSums, Version, Written, extremum, row_sums, run, sum,
+    Assign, Element, Extreme, Extremum, Facts, Grid, Kept, Launch, Launched, Node, Number, OPERANDS, Operand, Plan,
+    Program, Reduce, RowSums, SharedArray, Version, Written, extremum, row_sums, run, sum,
 };
 use tapewright_strategies::{Dependence, Flow, Taping};
 
@@ -383,7 +382,7 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
         let flow = if P::PLAN.is_constant() && !self.replays { Flow::Nowhere } else { self.flow };
         let mut sums = View::<S, Q>::empty(flow, length);
         row_sums(&program, &self.grid, self.operands(), &mut sums);
-        let mut view = View::on(shape, Arc::new(sums));
+        let mut view = View::on(shape, sums.share());
         let (fresh, to) = view.written(flow, true);
         let mut all = Launched::default();
         self.keep(&program, &mut all);
@@ -466,33 +465,33 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
 
 /// A buffer for a launch whose derivatives go there.
 #[track_caller]
-fn buffer<S: Taping>(flow: Flow, length: usize, spare: Option<Arc<Buffer<S::Value>>>) -> Arc<Buffer<S::Value>> {
-    let usable = |buffer: &mut Arc<Buffer<S::Value>>| Arc::get_mut(buffer).is_some_and(|buffer| buffer.len() == length);
-    if let Some(buffer) = spare.and_then(|mut buffer| usable(&mut buffer).then_some(buffer)) {
-        return buffer;
+fn buffer<S: Taping>(flow: Flow, length: usize, spare: Option<SharedArray<S::Value>>) -> SharedArray<S::Value> {
+    match spare.filter(|buffer| !buffer.is_shared() && buffer.len() == length) {
+        Some(buffer) => buffer,
+        // Not in a closure, which would hide the caller's line.
+        None => View::<S, 1>::empty(flow, length).share(),
     }
-    Arc::new(View::<S, 1>::empty(flow, length))
 }
 
 impl<S: Taping, const R: usize> Target<'_, S, R> {
     /// Finds a place for the new values, away from the old ones if these must stay.
     #[track_caller]
     fn part(&mut self, stay: bool, grid: &Grid, flow: Flow) {
-        if stay || Arc::get_mut(&mut self.view.values).is_none() {
+        if stay || self.view.values.is_shared() {
             let mut apart = buffer::<S>(flow, grid.elements(), self.view.spare.take());
-            let (old, new) = (&self.view.values, Arc::get_mut(&mut apart).expect("nobody else has a new buffer"));
+            let (old, new) = (&self.view.values, apart.get_mut().expect("nobody else has a new buffer"));
             grid.copy_outside(old, new);
             self.apart = Some(apart);
         }
     }
 
     /// Puts the new values into the view. Returns the old ones if they are kept.
-    fn settle(&mut self, keep: bool) -> Option<Arc<Buffer<S::Value>>> {
+    fn settle(&mut self, keep: bool) -> Option<SharedArray<S::Value>> {
         let old = core::mem::replace(&mut self.view.values, self.apart.take()?);
         if keep {
             return Some(old);
         }
-        self.view.spare = Some(old).filter(|old| Arc::strong_count(old) == 1);
+        self.view.spare = Some(old).filter(|old| !old.is_shared());
         None
     }
 
@@ -516,7 +515,7 @@ impl<S: Taping, const R: usize> Slot<'_, S, R> {
         }
         let view = self.view().expect("an operand is a view or a variable");
         kept.before = view.dependence.slot();
-        let version = |values: &Arc<_>| Version::Memory(Arc::clone(values));
+        let version = |values: &SharedArray<_>| Version::Memory(values.clone());
         match self {
             Self::Write(to) if plan.writes => {
                 kept.after = Some(to.dependence.slot());
@@ -534,9 +533,9 @@ impl<S: Taping, const R: usize> Slot<'_, S, R> {
             Self::Read(view) => Operand::Read(&view.values),
             Self::Number(variable) => Operand::Number(variable.value()),
             Self::Write(Target { view, apart: Some(new), .. }) => {
-                Operand::Replace(&view.values, Arc::get_mut(new).expect("nobody else has a new buffer"))
+                Operand::Replace(&view.values, new.get_mut().expect("nobody else has a new buffer"))
             }
-            Self::Write(to) => Operand::Update(Arc::get_mut(&mut to.view.values).expect("asked before")),
+            Self::Write(to) => Operand::Update(to.view.values.get_mut().expect("asked before")),
         }
     }
 }

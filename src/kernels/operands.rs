@@ -5,8 +5,7 @@ use super::token::Field;
 use super::view::View;
 use crate::expr::Real;
 use core::marker::PhantomData;
-use std::sync::Arc;
-use tapewright_strategies::lanes::{Buffer, Node, Number, OPERANDS, Written};
+use tapewright_strategies::lanes::{Node, Number, OPERANDS, SharedArray, Written};
 use tapewright_strategies::{Dependence, Taping};
 
 /// One operand as the launch sees it.
@@ -23,9 +22,9 @@ pub enum Slot<'a, S: Taping, const R: usize> {
 pub struct Target<'a, S: Taping, const R: usize> {
     pub(super) view: &'a mut View<S, R>,
     /// Where the new values go, unless they take the place of the old ones.
-    pub(super) apart: Option<Arc<Buffer<S::Value>>>,
+    pub(super) apart: Option<SharedArray<S::Value>>,
     /// The old values, if they are kept.
-    pub(super) old: Option<Arc<Buffer<S::Value>>>,
+    pub(super) old: Option<SharedArray<S::Value>>,
     /// What the new values depend on.
     pub(super) dependence: Dependence<S::Value>,
 }

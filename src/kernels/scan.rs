@@ -4,7 +4,6 @@ use super::launch::{make_room, note, noted};
 use super::term::Term;
 use super::view::View;
 use crate::expr::Real;
-use std::sync::Arc;
 use tapewright_strategies::Taping;
 use tapewright_strategies::lanes::{Combine, Combined, Node, Number};
 
@@ -71,7 +70,7 @@ pub fn parallel_scan<S: Taping, const R: usize, A: Node>(
     make_room::<S>(flow);
     let mut buffer = View::<S, R>::empty(flow, x.len());
     rule.scan(&x.values, &mut buffer);
-    let mut results = View::on(x.shape(), Arc::new(buffer));
+    let mut results = View::on(x.shape(), buffer.share());
     let (fresh, to) = results.written(flow, true);
     let launch = Combined::scan(rule, (x.read(), &x.values), (to, &results.values));
     let arrays = [&x.dependence, &results.dependence];

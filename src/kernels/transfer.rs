@@ -4,8 +4,7 @@ use super::launch::{make_room, note, noted};
 use super::view::{Points, View, checked_length};
 use crate::expr::Real;
 use core::ops::Range;
-use std::sync::Arc;
-use tapewright_strategies::lanes::{Buffer, Grid, Indices, Places, Transfer, Used, Way};
+use tapewright_strategies::lanes::{Buffer, Grid, Indices, NewArray, Places, SharedArray, Transfer, Used, Way};
 use tapewright_strategies::num_traits::Zero;
 use tapewright_strategies::{Dependence, Flow, Taping};
 
@@ -36,7 +35,7 @@ impl<S: Taping, const R: usize> View<S, R> {
         make_room::<S>(flow);
         let mut buffer = Self::empty(flow, length);
         buffer.iter_mut().zip(&inputs).for_each(|(element, (value, _))| *element = *value);
-        let mut view = Self::on(shape, Arc::new(buffer));
+        let mut view = Self::on(shape, buffer.share());
         let whole = view.places(&view.all());
         let (fresh, to) = view.written(flow, true);
         let launch = Transfer::new(Way::Load, whole, Used::default(), to);
@@ -150,12 +149,12 @@ impl<S: Taping, const R: usize> View<S, R> {
 
     /// A buffer with anything in it, if possible one of the recording's.
     #[track_caller]
-    pub(super) fn empty(flow: Flow, length: usize) -> Buffer<S::Value> {
+    pub(super) fn empty(flow: Flow, length: usize) -> NewArray<S::Value> {
         let mut found = None;
         if let Flow::Recorded(number) = flow {
             S::with_arrays(number, &mut |arrays| found = Some(arrays.buffer(length)));
         }
-        found.unwrap_or_else(|| Buffer::zeros(length))
+        found.unwrap_or_else(|| NewArray::new(Buffer::zeros(length)))
     }
 
     /// A new view of the elements at these places.
@@ -166,7 +165,7 @@ impl<S: Taping, const R: usize> View<S, R> {
         make_room::<S>(flow);
         let mut buffer = Self::empty(flow, length);
         places.take(&self.values, &mut buffer);
-        let mut view = View::on(shape, Arc::new(buffer));
+        let mut view = View::on(shape, buffer.share());
         let (fresh, to) = view.written(flow, true);
         let launch = Transfer::new(Way::Take, places, self.read(), to);
         let arrays = [&self.dependence, &Dependence::Nothing];
@@ -187,13 +186,13 @@ impl<S: Taping, const R: usize> View<S, R> {
         let passive = |dependence: &Dependence<_>| flow.is_kept_for_replays() && dependence.slot() == 0;
         let passive =
             [passive(&from.dependence).then_some(&from.values), passive(&self.dependence).then_some(&self.values)];
-        let passive = passive.map(Option::<&Arc<_>>::cloned);
-        if Arc::get_mut(&mut self.values).is_none() {
+        let passive = passive.map(Option::<&SharedArray<_>>::cloned);
+        if self.values.is_shared() {
             let mut buffer = Self::empty(flow, self.len());
             buffer.copy_from_slice(&self.values);
-            self.values = Arc::new(buffer);
+            self.values = buffer.share();
         }
-        let values = Arc::get_mut(&mut self.values).expect("nobody else has it");
+        let values = self.values.get_mut().expect("nobody else has it");
         match way {
             Way::Add => places.add(&from.values, values),
             _ => places.put(&from.values, values),

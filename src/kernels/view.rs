@@ -5,8 +5,7 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, Ordering};
-use std::sync::Arc;
-use tapewright_strategies::lanes::Buffer;
+use tapewright_strategies::lanes::{Buffer, SharedArray};
 use tapewright_strategies::num_traits::Zero;
 use tapewright_strategies::{Dependence, Flow, Forward, Tangents, TapeNumber, Taping};
 
@@ -22,9 +21,9 @@ use tapewright_strategies::{Dependence, Flow, Forward, Tangents, TapeNumber, Tap
 /// not cloned keeps its slot: adjoints that are asked for after a sweep are those of what it held when it was made.
 pub struct View<S: Taping, const R: usize> {
     shape: [usize; R],
-    pub(crate) values: Arc<Buffer<S::Value>>,
+    pub(crate) values: SharedArray<S::Value>,
     /// What it held before a launch that could not write in place, for the next such launch.
-    pub(super) spare: Option<Arc<Buffer<S::Value>>>,
+    pub(super) spare: Option<SharedArray<S::Value>>,
     /// What the elements depend on.
     pub(crate) dependence: Dependence<S::Value>,
     /// Whether another view may have the same slot.
@@ -41,7 +40,7 @@ impl<S: Taping, const R: usize> View<S, R> {
     #[must_use]
     #[track_caller]
     pub fn new(shape: [usize; R], elements: &[S::Value]) -> Self {
-        Self::on(shape, Arc::new(Buffer::copy_of(checked(&shape, elements))))
+        Self::on(shape, SharedArray::new(Buffer::copy_of(checked(&shape, elements))))
     }
 
     /// A passive view with the same number everywhere.
@@ -54,7 +53,7 @@ impl<S: Taping, const R: usize> View<S, R> {
     pub fn filled(shape: [usize; R], number: S::Value) -> Self {
         let mut buffer = Buffer::zeros(length(&shape));
         buffer.fill(number);
-        Self::on(shape, Arc::new(buffer))
+        Self::on(shape, SharedArray::new(buffer))
     }
 
     /// A passive view of zeros.
@@ -65,10 +64,10 @@ impl<S: Taping, const R: usize> View<S, R> {
     #[must_use]
     #[track_caller]
     pub fn zeros(shape: [usize; R]) -> Self {
-        Self::on(shape, Arc::new(Buffer::zeros(length(&shape))))
+        Self::on(shape, SharedArray::new(Buffer::zeros(length(&shape))))
     }
 
-    pub(crate) fn on(shape: [usize; R], values: Arc<Buffer<S::Value>>) -> Self {
+    pub(crate) fn on(shape: [usize; R], values: SharedArray<S::Value>) -> Self {
         const { assert!(R >= 1 && R <= 4, "views have one to four dimensions") };
         let (dependence, copied) = (Dependence::Nothing, AtomicBool::new(false));
         Self { shape, values, spare: None, dependence, copied, strategy: PhantomData }
@@ -113,7 +112,7 @@ impl<S: Taping, const R: usize> View<S, R> {
     /// ```
     #[must_use]
     pub fn constant<T: Taping<Value = S::Value>>(&self) -> View<T, R> {
-        View::on(self.shape, Arc::clone(&self.values))
+        View::on(self.shape, self.values.clone())
     }
 
     /// The number of elements.
@@ -177,7 +176,7 @@ impl<S: Taping, const R: usize> View<S, R> {
         let (from, to) = (self.len(), length(&shape));
         assert!(from == to, "a view of shape {:?} has {from} elements, so it cannot have shape {shape:?}", self.shape);
         self.copied.store(true, Ordering::Relaxed);
-        let mut view = View::on(shape, Arc::clone(&self.values));
+        let mut view = View::on(shape, self.values.clone());
         view.dependence = self.dependence.clone();
         view.copied.store(true, Ordering::Relaxed);
         view
@@ -251,7 +250,7 @@ impl<S: Taping, const R: usize> Clone for View<S, R> {
         self.copied.store(true, Ordering::Relaxed);
         Self {
             shape: self.shape,
-            values: Arc::clone(&self.values),
+            values: self.values.clone(),
             spare: None,
             dependence: self.dependence.clone(),
             copied: AtomicBool::new(true),

@@ -7,8 +7,7 @@ use crate::expr::Real;
 use crate::kernels::View;
 use core::fmt;
 use std::borrow::Cow;
-use std::sync::Arc;
-use tapewright_strategies::lanes::Buffer;
+use tapewright_strategies::lanes::{Buffer, SharedArray};
 use tapewright_strategies::{Replay, SweepError};
 
 /// # Replays
@@ -152,7 +151,7 @@ impl<S: Replay> Tape<S> {
 pub struct NewInputs<'t, S: Replay> {
     tape: &'t mut Tape<S>,
     variables: Vec<(usize, S::Value)>,
-    views: Vec<(usize, Arc<Buffer<S::Value>>)>,
+    views: Vec<(usize, SharedArray<S::Value>)>,
 }
 
 impl<S: Replay> NewInputs<'_, S> {
@@ -179,7 +178,7 @@ impl<S: Replay> NewInputs<'_, S> {
         match view_slot(&self.tape.owned, &self.tape.parts, input)? {
             0 => Err(passive("view", "values")),
             slot => {
-                self.views.push((slot, Arc::new(Buffer::copy_of(values))));
+                self.views.push((slot, SharedArray::new(Buffer::copy_of(values))));
                 Ok(self)
             }
         }

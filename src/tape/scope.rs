@@ -7,7 +7,6 @@ use crate::kernels::{View, checked};
 use core::fmt;
 use core::marker::PhantomData;
 use core::ops::Range;
-use std::sync::Arc;
 use tapewright_strategies::active::{self, OwnedTape, Running};
 use tapewright_strategies::{Dependence, Flow, Reverse, TapeNumber};
 
@@ -121,10 +120,10 @@ impl<S: Reverse> Scope<'_, S> {
         let (mut buffer, slot) =
             active::with_arrays::<S, _>(self.number, |arrays| (arrays.buffer(values.len()), arrays.input_slot()));
         buffer.copy_from_slice(values);
-        let mut view = View::on(shape, Arc::new(buffer));
+        let mut view = View::on(shape, buffer.share());
         view.set_dependence(Dependence::Recorded { number: self.number, slot });
         if Flow::Recorded(self.number).is_kept_for_replays() {
-            active::keep_input::<S>(self.number, slot, Arc::clone(&view.values));
+            active::keep_input::<S>(self.number, slot, view.values.clone());
         }
         view
     }

@@ -6,7 +6,7 @@
 //! external functions.
 
 use crate::lanes::{
-    Buffer, HeldVersions, Launch, Launched, OPERANDS, Pool, Recorded, Replayed, Shadows, Versions, flow,
+    HeldVersions, Launch, Launched, NewArray, OPERANDS, Pool, Recorded, Replayed, Shadows, SharedArray, Versions, flow,
 };
 use crate::scratch::Scratch;
 use crate::{ArrayFile, Float, MemoryUsage, StorageError, counts};
@@ -481,7 +481,7 @@ pub struct Arrays<V> {
     /// Those of views that are inputs, in order.
     inputs: Vec<usize>,
     /// Made with the first buffer.
-    pub(crate) pool: Option<Arc<Pool>>,
+    pub(crate) pool: Option<Arc<Pool<V>>>,
     /// The versions that launches keep, if they may leave memory.
     pub(crate) held: Option<Box<HeldVersions<V>>>,
     /// The input views of a recording that keeps guards.
@@ -493,7 +493,7 @@ pub struct Arrays<V> {
 /// A view that is an input.
 pub(crate) struct Input<V> {
     pub(crate) slot: usize,
-    pub(crate) values: Arc<Buffer<V>>,
+    pub(crate) values: SharedArray<V>,
 }
 
 impl<V> Arrays<V> {
@@ -539,8 +539,8 @@ impl<V: Float> Arrays<V> {
     /// When the allocator has no memory.
     #[must_use]
     #[track_caller]
-    pub fn buffer(&mut self, length: usize) -> Buffer<V> {
-        self.pool.get_or_insert_default().buffer(length)
+    pub fn buffer(&mut self, length: usize) -> NewArray<V> {
+        self.pool.get_or_insert_default().array(length)
     }
 
     /// Writes arrays to this file until the others fit into memory.
@@ -611,7 +611,7 @@ impl<V: Float> Externals<V> {
     }
 
     /// Keeps the values of a view that is an input.
-    pub(crate) fn keep_input(&mut self, slot: usize, values: Arc<Buffer<V>>) {
+    pub(crate) fn keep_input(&mut self, slot: usize, values: SharedArray<V>) {
         self.arrays.input_values.push(Input { slot, values });
     }
 
@@ -621,7 +621,7 @@ impl<V: Float> Externals<V> {
         let (mut seen, mut used) = (HashSet::new(), 0);
         let mut each = |address: usize, bytes: usize| used += if seen.insert(address) { bytes } else { 0 };
         self.list.iter().filter_map(Entry::launch).for_each(|launch| launch.arrays(&mut each));
-        self.arrays.input_values.iter().for_each(|input| each(Arc::as_ptr(&input.values).addr(), input.values.bytes()));
+        self.arrays.input_values.iter().for_each(|input| each(input.values.address(), input.values.bytes()));
         let inputs = MemoryUsage::of_vec(&self.arrays.inputs).reserved;
         let lists = inputs + MemoryUsage::of_vec(&self.arrays.input_values).reserved;
         MemoryUsage { used, reserved: used + lists + self.arrays.pool.as_ref().map_or(0, |pool| pool.bytes()) }

@@ -1,7 +1,7 @@
 //! Derivatives beside the values: forward mode.
 
 use crate::external::apply;
-use crate::lanes::{Buffer, Fetched, Launch};
+use crate::lanes::{Buffer, Fetched, Launch, SharedArray};
 use crate::level::{self, Common, PASSIVE};
 use crate::{
     Dependence, External, Float, Flow, Nary, Policy, Scratch, Shape, Sink, Statement, Strategy, Strict, Taped, Taping,
@@ -10,7 +10,6 @@ use crate::{
 use core::fmt;
 use core::marker::PhantomData;
 use core::ops::Index;
-use std::sync::Arc;
 
 /// Forward mode: a variable carries its derivatives along `N` directions, and nothing is taped.
 ///
@@ -112,7 +111,7 @@ impl<V, const N: usize> Index<usize> for Directions<V, N> {
 pub struct Tangents<V> {
     level: u64,
     /// `None` where all are 0.
-    directions: Vec<Option<Arc<Buffer<V>>>>,
+    directions: Vec<Option<SharedArray<V>>>,
 }
 
 impl<V: Float> Tangents<V> {
@@ -121,7 +120,7 @@ impl<V: Float> Tangents<V> {
     pub fn new(directions: impl IntoIterator<Item = Option<Buffer<V>>>) -> Self {
         Self {
             level: level::present(),
-            directions: directions.into_iter().map(|buffer| buffer.map(Arc::new)).collect(),
+            directions: directions.into_iter().map(|buffer| buffer.map(SharedArray::new)).collect(),
         }
     }
 
@@ -296,7 +295,7 @@ impl<const N: usize, V: Float, P: Policy> Taping for Tangent<N, V, P> {
         let level = level_of_launch(arrays, inputs.iter().map(|(_, id)| *id));
         let lengths: Vec<usize> =
             launch.views().iter().filter(|view| view.after.is_some()).map(|view| view.length).collect();
-        let mut written: Vec<Vec<Option<Arc<Buffer<V>>>>> = lengths.iter().map(|_| Vec::with_capacity(N)).collect();
+        let mut written: Vec<Vec<Option<SharedArray<V>>>> = lengths.iter().map(|_| Vec::with_capacity(N)).collect();
         let mut results = vec![Directions { derivatives: [V::zero(); N], level }; outputs.len()];
         let mut slopes = vec![V::zero(); outputs.len()];
         for k in 0..N {
@@ -315,7 +314,10 @@ impl<const N: usize, V: Float, P: Policy> Taping for Tangent<N, V, P> {
             if let Err(error) = launch.forward(&inputs, &mut slopes, &views, &mut buffers, &mut Fetched::new()) {
                 panic!("{error}");
             }
-            written.iter_mut().zip(buffers).for_each(|(directions, buffer)| directions.push(Some(Arc::new(buffer))));
+            written
+                .iter_mut()
+                .zip(buffers)
+                .for_each(|(directions, buffer)| directions.push(Some(SharedArray::new(buffer))));
             results.iter_mut().zip(&slopes).for_each(|(result, slope)| result.derivatives[k] = *slope);
         }
         outputs.iter().zip(results).for_each(|(value, tangent)| each(*value, tangent));

@@ -2,11 +2,10 @@
 
 use super::{Place, two_recordings, with_parts};
 use crate::external::{Arrays, Deed, Entry, Externals, Slots};
-use crate::lanes::{Buffer, Launched, OPERANDS};
+use crate::lanes::{Launched, OPERANDS, SharedArray};
 use crate::refusal::Refusal;
 use crate::{Companion, External, Reverse, TapeNumber};
 use smallvec::SmallVec;
-use std::sync::Arc;
 
 /// Records an external function on the tape of strategy `S` that records under `number` on this thread, behind its last
 /// statement: `inputs` are the values and identifiers of its arguments, `outputs` the values of its results, each of which becomes a variable that `each` is given, in order.
@@ -78,7 +77,7 @@ pub fn with_arrays<S: Reverse, R>(number: TapeNumber, f: impl FnOnce(&mut Arrays
 ///
 /// As [`with`](super::with).
 #[track_caller]
-pub fn keep_input<S: Reverse>(number: TapeNumber, slot: usize, values: Arc<Buffer<S::Value>>) {
+pub fn keep_input<S: Reverse>(number: TapeNumber, slot: usize, values: SharedArray<S::Value>) {
     with_parts::<S, _>(number, |_, externals| externals.keep_input(slot, values));
 }
 

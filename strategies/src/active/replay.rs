@@ -3,13 +3,12 @@
 use super::Recorder;
 use super::owned::OwnedTape;
 use crate::external::{Deed, Entry, Externals};
-use crate::lanes::{Buffer, Launch, Replayed, Used, Versions, not_kept};
+use crate::lanes::{Launch, Replayed, SharedArray, Used, Versions, not_kept};
 use crate::scratch::Scratch;
 use crate::{Float, Replay, SweepError};
-use std::sync::Arc;
 
 /// New values of a view in this slot.
-pub(super) type NewView<V> = (usize, Arc<Buffer<V>>);
+pub(super) type NewView<V> = (usize, SharedArray<V>);
 
 impl<S: Replay> OwnedTape<S> {
     /// Whether later recordings keep what a [`replay`](Self::replay) needs beside the records: guards of comparisons, which it
@@ -47,7 +46,7 @@ impl<S: Replay> OwnedTape<S> {
         }
         let places = externals.places_of(&views)?;
         let mut versions = externals.versions();
-        views.iter().for_each(|(slot, values)| versions.put(*slot, Arc::clone(values)));
+        views.iter().for_each(|(slot, values)| versions.put(*slot, values.clone()));
         let mut kept = Vec::new();
         let outcome = compute::<S>(tape, entries, inputs, |k, values| {
             kept.push(entries[k].replay(values, &mut versions)?);
@@ -66,17 +65,13 @@ impl<S: Replay> OwnedTape<S> {
     /// # Errors
     ///
     /// [`SweepError::Unsupported`] when the launches up to the last that writes to it cannot be computed again.
-    pub fn array_values(&self, slot: usize) -> Result<Option<Arc<Buffer<S::Value>>>, SweepError> {
+    pub fn array_values(&self, slot: usize) -> Result<Option<SharedArray<S::Value>>, SweepError> {
         let externals = self.externals();
         if !externals.arrays.replayed {
             return Ok(None);
         }
-        let mut values = externals
-            .arrays
-            .input_values
-            .iter()
-            .find(|input| input.slot == slot)
-            .map(|input| Arc::clone(&input.values));
+        let mut values =
+            externals.arrays.input_values.iter().find(|input| input.slot == slot).map(|input| input.values.clone());
         let uses = externals.check(self.header().unguarded.get())?;
         let written = |entry: &Entry<S::Value>| slots(entry).any(|view| view.after == Some(slot));
         if let Some(last) = externals.list.iter().rposition(written) {
@@ -182,7 +177,7 @@ impl<V: Float> Externals<V> {
     /// The input views at the beginning of the recording.
     fn versions(&self) -> Versions<V> {
         let mut versions = Versions::new(self.arrays.pool.clone().unwrap_or_default());
-        self.arrays.input_values.iter().for_each(|input| versions.put(input.slot, Arc::clone(&input.values)));
+        self.arrays.input_values.iter().for_each(|input| versions.put(input.slot, input.values.clone()));
         versions
     }
 

@@ -22,51 +22,162 @@ pub struct Buffer<V> {
     lines: Vec<Line>,
     length: usize,
     numbers: PhantomData<V>,
-    /// Where the memory goes in the end.
-    home: Weak<Pool>,
+    /// Where it goes in the end.
+    home: Weak<Pool<V>>,
 }
 
-/// Memory of buffers that are gone, for others of the same size.
-#[derive(Default)]
-pub(crate) struct Pool(Mutex<Vec<Vec<Line>>>);
+/// A buffer that several may have, in which case nobody writes to it. One of a recording goes back to the recording's tape when nobody
+/// has it any more.
+pub struct SharedArray<V>(Option<Arc<Buffer<V>>>);
 
-impl Pool {
-    /// A buffer with anything in it, whose memory comes back in the end.
+impl<V> SharedArray<V> {
+    /// One that nobody else has, and that is freed in the end.
+    #[must_use]
+    pub fn new(buffer: Buffer<V>) -> Self {
+        Self(Some(Arc::new(buffer)))
+    }
+
+    /// The buffer, to write to it, if nobody else has it.
+    #[must_use]
+    pub fn get_mut(&mut self) -> Option<&mut Buffer<V>> {
+        self.0.as_mut().and_then(Arc::get_mut)
+    }
+
+    /// Whether somebody else has it, too.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        Arc::strong_count(self.inner()) > 1
+    }
+
+    /// A number that no other buffer has as long as this one is there.
+    #[must_use]
+    pub fn address(&self) -> usize {
+        Arc::as_ptr(self.inner()).addr()
+    }
+
+    #[inline(always)]
+    fn inner(&self) -> &Arc<Buffer<V>> {
+        self.0.as_ref().expect("it is there until drop")
+    }
+}
+
+impl<V> Clone for SharedArray<V> {
+    fn clone(&self) -> Self {
+        Self(Some(Arc::clone(self.inner())))
+    }
+}
+
+impl<V> Deref for SharedArray<V> {
+    type Target = Buffer<V>;
+    #[inline(always)]
+    fn deref(&self) -> &Buffer<V> {
+        self.inner()
+    }
+}
+
+impl<V> Drop for SharedArray<V> {
+    fn drop(&mut self) {
+        let Some(mut buffer) = self.0.take() else { return };
+        if let Some(home) = Arc::get_mut(&mut buffer).and_then(|buffer| buffer.home.upgrade()) {
+            home.take_back(buffer);
+        }
+    }
+}
+
+impl<V> fmt::Debug for SharedArray<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.inner(), f)
+    }
+}
+
+/// A buffer that is new: to be written to, and then shared.
+pub struct NewArray<V>(SharedArray<V>);
+
+impl<V> NewArray<V> {
+    /// One that is freed in the end.
+    #[must_use]
+    pub fn new(buffer: Buffer<V>) -> Self {
+        Self(SharedArray::new(buffer))
+    }
+
+    /// Written to for the last time.
+    #[must_use]
+    pub fn share(self) -> SharedArray<V> {
+        self.0
+    }
+}
+
+impl<V> Deref for NewArray<V> {
+    type Target = Buffer<V>;
+    #[inline(always)]
+    fn deref(&self) -> &Buffer<V> {
+        &self.0
+    }
+}
+
+impl<V> DerefMut for NewArray<V> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut Buffer<V> {
+        self.0.get_mut().expect("nobody else has a new buffer")
+    }
+}
+
+/// Buffers that nobody has any more, for others of the same length.
+pub(crate) struct Pool<V>(Mutex<Vec<Arc<Buffer<V>>>>);
+
+impl<V> Default for Pool<V> {
+    fn default() -> Self {
+        Self(Mutex::new(Vec::new()))
+    }
+}
+
+impl<V: Float> Pool<V> {
+    /// A buffer with anything in it, which comes back in the end.
     ///
     /// # Panics
     ///
     /// As [`Buffer::zeros`].
     #[track_caller]
-    pub(crate) fn buffer<V: Float>(self: &Arc<Self>, length: usize) -> Buffer<V> {
-        let lines = {
+    pub(crate) fn array(self: &Arc<Self>, length: usize) -> NewArray<V> {
+        let found = {
             let mut spare = self.spare();
-            let found = spare.iter().rposition(|lines| Some(lines.len()) == lines_of::<V>(length));
+            let found = spare.iter().rposition(|buffer| buffer.len() == length);
             found.map(|k| spare.swap_remove(k))
         };
-        let home = Arc::downgrade(self);
-        if let Some(lines) = lines {
-            return Buffer { lines, length, numbers: PhantomData, home };
+        if found.is_some() {
+            return NewArray(SharedArray(found));
         }
         let mut buffer = Buffer::zeros(length);
-        buffer.home = home;
-        buffer
+        buffer.home = Arc::downgrade(self);
+        NewArray::new(buffer)
+    }
+}
+
+impl<V> Pool<V> {
+    /// Keeps a buffer that nobody else has.
+    fn take_back(&self, buffer: Arc<Buffer<V>>) {
+        let mut spare = self.spare();
+        // Without memory for the list it is freed.
+        if spare.try_reserve(1).is_ok() {
+            spare.push(buffer);
+        }
     }
 
     /// Bytes of memory.
     pub(crate) fn bytes(&self) -> usize {
-        self.spare().iter().map(|lines| lines.len() * LINE).sum()
+        self.spare().iter().map(|buffer| buffer.bytes()).sum()
     }
 
     /// Frees memory until there are at most so many bytes of it.
     pub(crate) fn shrink(&self, bytes: usize) {
         let mut spare = self.spare();
-        let mut all: usize = spare.iter().map(|lines| lines.len() * LINE).sum();
+        let mut all: usize = spare.iter().map(|buffer| buffer.bytes()).sum();
         // What was put there last is the likeliest to be of use.
         let over = spare
             .iter()
-            .take_while(|lines| {
+            .take_while(|buffer| {
                 all > bytes && {
-                    all -= lines.len() * LINE;
+                    all -= buffer.bytes();
                     true
                 }
             })
@@ -74,21 +185,9 @@ impl Pool {
         spare.drain(..over);
     }
 
-    fn spare(&self) -> MutexGuard<'_, Vec<Vec<Line>>> {
+    fn spare(&self) -> MutexGuard<'_, Vec<Arc<Buffer<V>>>> {
         // Nothing that could panic is done meanwhile.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl<V> Drop for Buffer<V> {
-    fn drop(&mut self) {
-        if let Some(home) = self.home.upgrade() {
-            let mut spare = home.spare();
-            // Without memory for the list it is freed.
-            if spare.try_reserve(1).is_ok() {
-                spare.push(core::mem::take(&mut self.lines));
-            }
-        }
     }
 }
 

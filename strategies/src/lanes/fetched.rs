@@ -1,9 +1,8 @@
 //! Versions of arrays in the hands of a sweep.
 
-use super::buffer::Buffer;
+use super::buffer::{Buffer, SharedArray};
 use super::version::{Held, Version};
 use crate::{Float, StorageError};
-use std::sync::Arc;
 
 /// The arrays of a launch that may have left memory, as a sweep has read them back.
 ///
@@ -30,7 +29,7 @@ struct Present<V> {
 #[derive(Clone, Debug)]
 enum Array<V> {
     /// It has not left memory.
-    Shared(Arc<Buffer<V>>),
+    Shared(SharedArray<V>),
     Read(Buffer<V>),
 }
 

@@ -44,8 +44,8 @@ mod version;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 mod x86;
 
-pub use buffer::Buffer;
 pub(crate) use buffer::Pool;
+pub use buffer::{Buffer, NewArray, SharedArray};
 pub use code::{Code, NODES};
 pub use extremum::extremum;
 pub use fetched::Fetched;

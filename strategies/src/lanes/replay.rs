@@ -1,6 +1,6 @@
 //! Launches that are computed again, at other values of what they read.
 
-use super::buffer::{Buffer, Pool};
+use super::buffer::{Buffer, NewArray, Pool, SharedArray};
 use super::fetched::Fetched;
 use super::forward::{Operand, memory};
 use super::grid::Grid;
@@ -17,12 +17,12 @@ use std::sync::Arc;
 
 /// The values of views in the course of a replay, by slot.
 pub struct Versions<V> {
-    list: Vec<Option<Arc<Buffer<V>>>>,
-    pool: Arc<Pool>,
+    list: Vec<Option<SharedArray<V>>>,
+    pool: Arc<Pool<V>>,
 }
 
 impl<V: Float> Versions<V> {
-    pub(crate) fn new(pool: Arc<Pool>) -> Self {
+    pub(crate) fn new(pool: Arc<Pool<V>>) -> Self {
         Self { list: Vec::new(), pool }
     }
 
@@ -33,13 +33,13 @@ impl<V: Float> Versions<V> {
     /// When it has none. Before a replay it is checked that it gets some before they are used.
     #[must_use]
     #[track_caller]
-    pub fn get(&self, slot: usize) -> Arc<Buffer<V>> {
+    pub fn get(&self, slot: usize) -> SharedArray<V> {
         let found = self.list.get(slot).and_then(Option::as_ref);
-        Arc::clone(found.expect("a view is written, or an input, before it is read"))
+        found.expect("a view is written, or an input, before it is read").clone()
     }
 
     /// Gives the view in this slot other values.
-    pub fn put(&mut self, slot: usize, values: Arc<Buffer<V>>) {
+    pub fn put(&mut self, slot: usize, values: SharedArray<V>) {
         if slot >= self.list.len() {
             self.list.resize_with(slot + 1, || None);
         }
@@ -58,8 +58,8 @@ impl<V: Float> Versions<V> {
     /// When the allocator has no memory.
     #[must_use]
     #[track_caller]
-    pub fn buffer(&mut self, length: usize) -> Buffer<V> {
-        self.pool.buffer(length)
+    pub fn buffer(&mut self, length: usize) -> NewArray<V> {
+        self.pool.array(length)
     }
 }
 
@@ -69,7 +69,7 @@ pub struct Replayed<V> {
     /// Of its operands, of a kernel.
     pub(super) operands: SmallVec<[Kept<V>; 2]>,
     /// Arrays, of anything else.
-    arrays: [Option<Arc<Buffer<V>>>; 2],
+    arrays: [Option<SharedArray<V>>; 2],
     /// The point that was found, of an extremum.
     found: Option<Grid>,
 }
@@ -82,11 +82,11 @@ impl<V> Default for Replayed<V> {
 }
 
 impl<V> Replayed<V> {
-    pub(super) fn of_arrays(arrays: [Option<Arc<Buffer<V>>>; 2]) -> Self {
+    pub(super) fn of_arrays(arrays: [Option<SharedArray<V>>; 2]) -> Self {
         Self { arrays, ..Self::default() }
     }
 
-    pub(super) fn into_arrays(self) -> [Option<Arc<Buffer<V>>>; 2] {
+    pub(super) fn into_arrays(self) -> [Option<SharedArray<V>>; 2] {
         self.arrays
     }
 }
@@ -101,7 +101,7 @@ pub(crate) fn not_kept() -> SweepError {
 }
 
 /// What each operand holds before the launch; `None` for numbers, and for views that are neither read nor left as they are anywhere.
-type Present<V> = SmallVec<[Option<Arc<Buffer<V>>>; 4]>;
+type Present<V> = SmallVec<[Option<SharedArray<V>>; 4]>;
 
 impl<V: Float> Recorded<V> {
     /// [`Launch::can_be_replayed`].
@@ -131,7 +131,7 @@ impl<V: Float> Recorded<V> {
     ) -> Result<Replayed<V>, SweepError> {
         self.has_what_replays_need()?;
         let present = self.present(versions);
-        let mut new: SmallVec<[Option<Buffer<V>>; OUTPUTS]> = SmallVec::new();
+        let mut new: SmallVec<[Option<NewArray<V>>; OUTPUTS]> = SmallVec::new();
         for (kept, old) in self.operands.iter().zip(&present) {
             new.push(kept.after.map(|_| {
                 let mut buffer = versions.buffer(self.grid.elements());
@@ -151,7 +151,7 @@ impl<V: Float> Recorded<V> {
         // SAFETY: they have just been checked, `present` and `new` hold them, and the new ones are nobody else's.
         let sum = unsafe { self.kernel.compute(&self.grid, &memory, in_place) };
         sum.into_iter().for_each(|sum| outputs[0] = sum);
-        let new: SmallVec<[_; OUTPUTS]> = new.into_iter().map(|new| new.map(Arc::new)).collect();
+        let new: SmallVec<[_; OUTPUTS]> = new.into_iter().map(|new| new.map(NewArray::share)).collect();
         for (kept, new) in self.operands.iter().zip(&new) {
             kept.after.zip(new.clone()).into_iter().for_each(|(slot, new)| versions.put(slot, new));
         }
@@ -192,7 +192,7 @@ impl<V: Float> Recorded<V> {
         &self,
         inputs: &[V],
         present: Present<V>,
-        new: impl Iterator<Item = Option<Arc<Buffer<V>>>>,
+        new: impl Iterator<Item = Option<SharedArray<V>>>,
     ) -> SmallVec<[Kept<V>; 2]> {
         let operands = self.operands.iter().zip(present).zip(new).map(|((kept, old), new)| Kept {
             before: kept.before,

@@ -16,7 +16,6 @@ use super::version::Version;
 use crate::{Float, SweepError};
 use core::cell::Cell;
 use smallvec::SmallVec;
-use std::sync::Arc;
 
 /// The sums of a program's expression over the rows of the grid's range, in order. Rows are shared out among threads, or if they are very
 /// long the points of each.
@@ -173,7 +172,7 @@ impl<V: Float> Launch<V> for RowSums<V> {
                 sums[rows.number(row)] = sum.expect("a sum");
             });
         })?;
-        versions.put(self.to.after.expect("it is written"), Arc::new(sums));
+        versions.put(self.to.after.expect("it is written"), sums.share());
         Ok(kept)
     }
 

@@ -1,6 +1,6 @@
 //! Folds and scans by a rule of two numbers.
 
-use super::buffer::Buffer;
+use super::buffer::{Buffer, SharedArray};
 use super::fetched::Fetched;
 use super::kernel::{Kernel, PartialOf, ValuesOf, alone};
 use super::launch::{Inspection, Launch, Used};
@@ -12,7 +12,6 @@ use super::tree::Node;
 use super::version::Version;
 use crate::{Float, SweepError};
 use smallvec::SmallVec;
-use std::sync::Arc;
 
 /// A rule that combines two numbers, which are operands 0 and 1 of an expression.
 #[derive(Clone, Copy, Debug)]
@@ -107,15 +106,15 @@ pub struct Combined<V, A> {
 impl<V: Float, A: Node> Combined<V, A> {
     /// A fold of these numbers.
     #[must_use]
-    pub fn fold(rule: Combine<A>, from: Used, x: &Arc<Buffer<V>>) -> Self {
-        let x = Combine::<A>::NEEDS_VALUES.then(|| Version::Memory(Arc::clone(x)));
+    pub fn fold(rule: Combine<A>, from: Used, x: &SharedArray<V>) -> Self {
+        let x = Combine::<A>::NEEDS_VALUES.then(|| Version::Memory(x.clone()));
         Self { rule, from, to: None, x, y: None }
     }
 
     /// A scan of these numbers, with these results.
     #[must_use]
-    pub fn scan(rule: Combine<A>, (from, x): (Used, &Arc<Buffer<V>>), (to, y): (Used, &Arc<Buffer<V>>)) -> Self {
-        let keep = |buffer: &Arc<Buffer<V>>| Combine::<A>::NEEDS_VALUES.then(|| Version::Memory(Arc::clone(buffer)));
+    pub fn scan(rule: Combine<A>, (from, x): (Used, &SharedArray<V>), (to, y): (Used, &SharedArray<V>)) -> Self {
+        let keep = |buffer: &SharedArray<V>| Combine::<A>::NEEDS_VALUES.then(|| Version::Memory(buffer.clone()));
         Self { rule, from, to: Some(to), x: keep(x), y: keep(y) }
     }
 
@@ -211,8 +210,8 @@ impl<V: Float, A: Node> Launch<V> for Combined<V, A> {
         if let Some(to) = self.to {
             let mut results = versions.buffer(to.length);
             self.rule.scan(&x, &mut results);
-            let results = Arc::new(results);
-            versions.put(to.after.expect("it is written"), Arc::clone(&results));
+            let results = results.share();
+            versions.put(to.after.expect("it is written"), results.clone());
             y = Some(results);
         } else {
             outputs[0] = self.rule.fold(&x).expect("a view has elements");

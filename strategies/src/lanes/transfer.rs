@@ -1,6 +1,6 @@
 //! Elements that go from one place to another: into other views, and to and from variables.
 
-use super::buffer::Buffer;
+use super::buffer::{Buffer, SharedArray};
 use super::fetched::Fetched;
 use super::grid::Grid;
 use super::launch::{Inspection, Launch, Used};
@@ -182,7 +182,7 @@ pub struct Transfer<V> {
     way: Way,
     places: Places,
     /// For replays: the values of what is read, and of what is written before that, if these are passive.
-    passive: [Option<Arc<Buffer<V>>>; 2],
+    passive: [Option<SharedArray<V>>; 2],
     /// What is read, with [`Way::Load`] nothing.
     from: Used,
     /// What is written, with [`Way::Store`] nothing.
@@ -198,7 +198,7 @@ impl<V: Float> Transfer<V> {
 
     /// With these values of passive views, for replays: of what is read, and of what is written before that.
     #[must_use]
-    pub fn keeping(self, passive: [Option<Arc<Buffer<V>>>; 2]) -> Self {
+    pub fn keeping(self, passive: [Option<SharedArray<V>>; 2]) -> Self {
         Self { passive, ..self }
     }
 
@@ -322,13 +322,13 @@ impl<V: Float> Launch<V> for Transfer<V> {
             (Way::Add, Some(from)) => self.places.add(from, &mut result),
             _ => result.copy_from_slice(inputs),
         }
-        versions.put(after, Arc::new(result));
+        versions.put(after, result.share());
         Ok(Replayed::default())
     }
 
     fn arrays(&self, each: &mut dyn FnMut(usize, usize)) {
         let passive = self.passive.iter().flatten();
-        passive.for_each(|buffer| each(Arc::as_ptr(buffer).addr(), buffer.bytes()));
+        passive.for_each(|buffer| each(buffer.address(), buffer.bytes()));
         if let Places::List(indices) = &self.places {
             each(Arc::as_ptr(&indices.0).addr(), size_of_val(&*indices.0.places));
         }

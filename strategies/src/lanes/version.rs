@@ -1,6 +1,6 @@
 //! Versions of arrays that recordings keep, in memory or in a file.
 
-use super::buffer::{Buffer, Pool};
+use super::buffer::{Buffer, Pool, SharedArray};
 use crate::spill::Stored;
 use crate::{ArrayFile, Float, StorageError};
 use core::fmt;
@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 #[derive(Debug)]
 pub enum Version<V> {
     /// It stays in memory.
-    Memory(Arc<Buffer<V>>),
+    Memory(SharedArray<V>),
     /// It may leave memory.
     Held(Arc<Held<V>>),
 }
@@ -20,7 +20,7 @@ pub enum Version<V> {
 impl<V> Clone for Version<V> {
     fn clone(&self) -> Self {
         match self {
-            Self::Memory(buffer) => Self::Memory(Arc::clone(buffer)),
+            Self::Memory(buffer) => Self::Memory(buffer.clone()),
             Self::Held(held) => Self::Held(Arc::clone(held)),
         }
     }
@@ -28,7 +28,7 @@ impl<V> Clone for Version<V> {
 
 impl<V> Version<V> {
     /// The array, if it stays in memory.
-    pub(super) fn in_memory(&self) -> Option<&Arc<Buffer<V>>> {
+    pub(super) fn in_memory(&self) -> Option<&SharedArray<V>> {
         match self {
             Self::Memory(buffer) => Some(buffer),
             Self::Held(_) => None,
@@ -42,7 +42,7 @@ impl<V: Float> Version<V> {
     #[must_use]
     pub fn address_and_bytes(&self) -> (usize, usize) {
         match self {
-            Self::Memory(buffer) => (Arc::as_ptr(buffer).addr(), buffer.bytes()),
+            Self::Memory(buffer) => (buffer.address(), buffer.bytes()),
             Self::Held(held) => (Arc::as_ptr(held).addr(), held.bytes()),
         }
     }
@@ -59,7 +59,7 @@ pub struct Held<V> {
 
 /// Where a version is.
 enum Place<V> {
-    Memory(Arc<Buffer<V>>),
+    Memory(SharedArray<V>),
     /// The length, and where.
     File(usize, Stored),
 }
@@ -73,7 +73,7 @@ enum Outcome {
 }
 
 impl<V: Float> Held<V> {
-    fn new(buffer: Arc<Buffer<V>>, file: &Arc<ArrayFile>) -> Self {
+    fn new(buffer: SharedArray<V>, file: &Arc<ArrayFile>) -> Self {
         static LATEST: AtomicU64 = AtomicU64::new(0);
         file.enter(buffer.bytes());
         let place = Mutex::new(Place::Memory(buffer));
@@ -81,9 +81,9 @@ impl<V: Float> Held<V> {
     }
 
     /// The array, if it is in memory; else its length.
-    pub(super) fn look_up(&self) -> Result<Arc<Buffer<V>>, usize> {
+    pub(super) fn look_up(&self) -> Result<SharedArray<V>, usize> {
         match &*self.place() {
-            Place::Memory(buffer) => Ok(Arc::clone(buffer)),
+            Place::Memory(buffer) => Ok(buffer.clone()),
             Place::File(length, _) => Err(*length),
         }
     }
@@ -101,7 +101,7 @@ impl<V: Float> Held<V> {
     fn write(&self) -> Result<Outcome, StorageError> {
         let mut place = self.place();
         let Place::Memory(buffer) = &*place else { return Ok(Outcome::Gone) };
-        if Arc::strong_count(buffer) > 1 {
+        if buffer.is_shared() {
             return Ok(Outcome::InUse);
         }
         let (length, bytes) = (buffer.len(), buffer.bytes());
@@ -159,11 +159,11 @@ impl<V: Float> HeldVersions<V> {
     /// Makes a version one that may leave memory.
     pub(crate) fn hold(&mut self, version: &mut Version<V>) {
         let Version::Memory(buffer) = version else { return };
-        let address = Arc::as_ptr(buffer).addr();
+        let address = buffer.address();
         // The address is still that of the same array: whatever is listed keeps it.
         let held = self.list.entry(address).or_insert_with(|| {
             self.order.push_back(address);
-            Arc::new(Held::new(Arc::clone(buffer), &self.file))
+            Arc::new(Held::new(buffer.clone(), &self.file))
         });
         *version = Version::Held(Arc::clone(held));
     }
@@ -175,7 +175,7 @@ impl<V: Float> HeldVersions<V> {
     /// # Errors
     ///
     /// When one cannot be written. It stays in memory then, and the next call tries again.
-    pub(crate) fn make_room(&mut self, pool: Option<&Arc<Pool>>) -> Result<(), StorageError> {
+    pub(crate) fn make_room(&mut self, pool: Option<&Arc<Pool<V>>>) -> Result<(), StorageError> {
         let (limit, before) = (self.file.memory(), self.file.resident());
         for _ in 0..self.order.len() {
             let Some(address) = self.order.front().copied().filter(|_| self.file.resident() > limit) else { break };
