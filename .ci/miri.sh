@@ -55,12 +55,12 @@ kernels() {
 mkdir -p target
 {
     under stacked "" --test reuse --test slab_allocations
+    name=stacked library
     name=stacked kernels ""
 } > target/miri-stacked.log 2>&1 &
 stacked=$!
 {
     under tree -Zmiri-tree-borrows --test sweeps --test continuations --test captures --test slab_stack --test slab_drops --test shared_stack
-    name=stacked library
     # This model takes twice as long for loops.
     name=tree kernels -Zmiri-tree-borrows --skip stencils --skip border_rules --skip three_dimensions
 } > target/miri-tree.log 2>&1 &
