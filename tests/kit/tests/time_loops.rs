@@ -2,6 +2,8 @@
 
 #[path = "seed_x/everywhere.rs"]
 mod everywhere;
+#[path = "../../../strategies/tests/common/files.rs"]
+mod files;
 
 #[path = "time_loops/plans.rs"]
 mod plans;

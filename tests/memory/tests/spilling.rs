@@ -7,6 +7,9 @@ use tapewright::{AdjointVector, Error, SpillOptions, SpillUsage, Spilled, Spills
 mod corruption;
 #[path = "spilling/faults.rs"]
 mod faults;
+#[cfg(target_os = "linux")]
+#[path = "../../../strategies/tests/common/files.rs"]
+mod files;
 #[path = "../../../strategies/tests/common/skipped.rs"]
 mod skipped;
 

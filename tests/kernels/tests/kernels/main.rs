@@ -12,6 +12,9 @@
 mod arrays;
 mod borders;
 mod chosen;
+#[cfg(target_os = "linux")]
+#[path = "../../../../strategies/tests/common/files.rs"]
+mod directories;
 mod dual;
 mod functions;
 mod lifetimes;

@@ -4,7 +4,9 @@ use super::refusals::refused;
 use super::{at_every_level, bits, close, numbers};
 use tapewright::kernels::{Field, View, fill, parallel_for, parallel_max, parallel_sum};
 use tapewright::prelude::*;
-use tapewright::{AdjointVector, Reuse, checkpoint, closure_stage, preaccumulate, preaccumulate_by_reverse};
+use tapewright::{
+    AdjointVector, Reuse, check_gradient, checkpoint, closure_stage, preaccumulate, preaccumulate_by_reverse,
+};
 
 /// A function of scalars that uses kernels inside.
 fn inside<S: Taping<Value = f64>>(x: &[Real<S>; 2]) -> Real<S> {
@@ -12,6 +14,20 @@ fn inside<S: Taping<Value = f64>>(x: &[Real<S>; 2]) -> Real<S> {
     parallel_for(v.all(), (&mut v, &x[0]), |(v, k)| (v.at::<0, 0>() * k + k,));
     parallel_for(v.interior(1), (&mut v, &x[1]), |(v, k)| ((v.at::<1, -1>() * v.at::<-1, 1>() * k).sin(),));
     parallel_sum(v.all(), &v, |v| v.at::<0, 0>().square())
+}
+
+/// A function of the elements of a view.
+fn of_elements<S: Taping<Value = f64>>(x: &[Real<S>]) -> Vec<Real<S>> {
+    let x = View::of_variables([3, 4], x);
+    let mut y = View::new([3, 4], &numbers(12, 5));
+    parallel_for(x.interior(1), (&mut y, &x), |(y, x)| (y.at::<0, 0>() * x.at::<-1, 1>() + x.at::<0, -1>().sin(),));
+    vec![parallel_sum(y.all(), (&y, &x), |(y, x)| y.at::<0, 0>().square() * x.at::<0, 0>())]
+}
+
+#[test]
+fn a_gradient_with_kernels_inside_is_checked_against_differences() {
+    check_gradient!(Jacobian, of_elements, &numbers(12, 3)).expect("agrees");
+    check_gradient!(PrimalValue, of_elements, &numbers(12, 3)).expect("agrees");
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! Snapshots in real files, and disks that refuse them.
 
 use crate::everywhere::close;
+use crate::files::Directory;
+#[cfg(target_os = "linux")]
+use crate::files::open_files;
 use crate::plans::{Plan, START, by_loop, inputs, reference, weigh};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -9,23 +12,6 @@ use tapewright::schedule::{Multistage, Revolve};
 use tapewright::{Error, SpillOptions, StorageError, TimeLoop};
 
 const STEPS: usize = 30;
-
-/// A directory of its own for a test, removed at its end.
-struct Directory(PathBuf);
-
-impl Directory {
-    fn new(test: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("tapewright-loops-{test}-{}", std::process::id()));
-        std::fs::create_dir(&path).expect("a new directory");
-        Self(path)
-    }
-}
-
-impl Drop for Directory {
-    fn drop(&mut self) {
-        std::fs::remove_dir_all(&self.0).expect("a directory of this test");
-    }
-}
 
 fn looped(memory: usize, disk: usize, options: SpillOptions) -> TimeLoop<Jacobian> {
     TimeLoop::new(Plan::Multistage(Multistage::new(STEPS, memory, disk))).named("the loop").disk(options)
@@ -56,10 +42,10 @@ fn snapshots_go_to_a_file_that_has_no_name() {
     let recorded = record(looped(1, 4, SpillOptions::default().directory(&directory.0))).expect("room on disk");
     assert_eq!(std::fs::read_dir(&directory.0).expect("a directory").count(), 0, "no name");
     #[cfg(target_os = "linux")]
-    assert!(!open_files(&directory.0).is_empty(), "it is open");
+    assert!(!open_files(std::process::id(), &directory.0).is_empty(), "it is open");
     assert_right(recorded);
     #[cfg(target_os = "linux")]
-    assert_eq!(open_files(&directory.0).len(), 0, "gone with the tape");
+    assert_eq!(open_files(std::process::id(), &directory.0).len(), 0, "gone with the tape");
 }
 
 #[test]
@@ -127,21 +113,13 @@ fn the_disk_budget_is_kept() {
     assert_right(record(looped(0, 4, options).give_way(true)).expect("two snapshots"));
 }
 
-/// The descriptors of this process for files that were in `directory`, as paths below `/proc`.
-#[cfg(target_os = "linux")]
-fn open_files(directory: &Path) -> Vec<PathBuf> {
-    let descriptors = std::fs::read_dir("/proc/self/fd").expect("on Linux");
-    let paths = descriptors.filter_map(|entry| Some(entry.ok()?.path()));
-    paths.filter(|path| std::fs::read_link(path).is_ok_and(|file| file.starts_with(directory))).collect()
-}
-
 #[cfg(target_os = "linux")]
 #[test]
 fn a_snapshot_that_somebody_truncates_is_an_error_and_a_later_sweep_is_right() {
     let directory = Directory::new("truncated");
     let options = SpillOptions::default().directory(&directory.0);
     let (mut tape, x, y) = record(looped(0, 4, options)).expect("room on disk");
-    let files = open_files(&directory.0);
+    let files = open_files(std::process::id(), &directory.0);
     let file = std::fs::File::options().write(true).open(&files[0]).expect("the same file");
     file.set_len(10).expect("a shorter file");
     let error = tape.sweep(&[(&y, 1.0)]).map(|_| ()).expect_err("a snapshot is missing");
@@ -166,7 +144,7 @@ fn a_snapshot_that_changed_on_disk_is_an_error_that_names_the_loop_and_a_later_s
     for (fault, checked) in faults.into_iter().flat_map(|fault| [(fault, false), (fault, true)]) {
         let options = SpillOptions::default().directory(&directory.0);
         let (mut tape, x, y) = record(looped(0, 4, options).checked(checked)).expect("room on disk");
-        let files = open_files(&directory.0);
+        let files = open_files(std::process::id(), &directory.0);
         let file = std::fs::File::options().read(true).write(true).open(&files[0]).expect("the same file");
         for slot in 0..4 {
             let mut bytes = vec![0; 8 * START.len()];

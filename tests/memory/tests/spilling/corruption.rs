@@ -2,35 +2,17 @@
 #![cfg(target_os = "linux")]
 
 use super::{AT, SLAB, Spilling, each, each_spilled, gradients, gradients_in_memory, options, recorded, steps};
+use crate::files::{Directory, open_files};
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use tapewright::prelude::*;
 use tapewright::{Error, Spilled, StorageError};
 
-/// A directory of its own for a test, removed at its end.
-struct Directory(PathBuf);
-
-impl Directory {
-    fn new(test: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("tapewright-corruption-{test}-{}", std::process::id()));
-        std::fs::create_dir(&path).expect("a new directory");
-        Self(path)
-    }
-
-    /// The one file that is open and was made here.
-    fn file(&self) -> File {
-        let descriptors = std::fs::read_dir("/proc/self/fd").expect("on Linux");
-        let mut paths = descriptors.filter_map(|entry| Some(entry.ok()?.path()));
-        let here = |path: &PathBuf| std::fs::read_link(path).is_ok_and(|file| file.starts_with(&self.0));
-        File::options().read(true).write(true).open(paths.find(here).expect("it is open")).expect("the same file")
-    }
-}
-
-impl Drop for Directory {
-    fn drop(&mut self) {
-        std::fs::remove_dir(&self.0).expect("an empty directory of this test");
-    }
+/// The one file that is open and was made there.
+fn file(directory: &Directory) -> File {
+    let files = open_files(std::process::id(), &directory.0);
+    File::options().read(true).write(true).open(files.first().expect("it is open")).expect("the same file")
 }
 
 /// Statements of the recordings here.
@@ -87,7 +69,7 @@ fn assert_corrupt<T>(found: Result<T, Error>, directory: &Path, slab: usize, fau
 fn noticed<M: Reverse<Value = f64>, S: Spilling>(directory: &Directory) {
     let expected = gradients_in_memory::<M>(STATEMENTS, 0);
     let (mut tape, x, y) = spilled::<S>(&directory.0);
-    let file = directory.file();
+    let file = file(directory);
     for (fault, at_fault) in FAULTS {
         for slab in [0, 5, 9] {
             let before = change(&file, slab, at_fault);
@@ -125,7 +107,7 @@ fn ruin<S: Spilling>(tape: &Tape<S>, file: &File) {
 fn a_replay_over_junk_is_an_error() {
     let directory = Directory::new("replays");
     let (mut tape, x, y) = spilled::<PrimalValue<f64, Linear, Spilled>>(&directory.0);
-    ruin(&tape, &directory.file());
+    ruin(&tape, &file(&directory));
     let Err(Error::Storage(StorageError::Corrupt { .. })) = tape.replay(&[(&x[0], 0.4)]) else { panic!("replayed") };
     let Err(Error::Storage(StorageError::Corrupt { .. })) = tape.sweep(&[(&y[1], 1.0)]) else { panic!("swept") };
     let (x, y) = recorded(&mut tape, STATEMENTS, 0);
@@ -137,7 +119,7 @@ fn noticed_when_records_are_forgotten<S: Spilling>(directory: &Directory) {
     let (mut tape, x, _) = spilled::<S>(&directory.0);
     let position = tape.position();
     tape.resume(|scope| steps(&scope.renew_all(&x).expect("of this recording"), STATEMENTS, 0));
-    ruin(&tape, &directory.file());
+    ruin(&tape, &file(directory));
     let Err(Error::Storage(StorageError::Corrupt { .. })) = tape.reset_to(&position) else { panic!("went on there") };
     let (x, y) = recorded(&mut tape, 200, 0);
     assert!(gradients(&mut tape, &x, &y).iter().flatten().any(|bits| f64::from_bits(*bits) != 0.0));

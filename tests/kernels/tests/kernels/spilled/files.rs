@@ -1,41 +1,18 @@
 //! The file with arrays: what is in it, and when it is gone.
 
 use super::{BYTES, N, OnDisk, expected, marched, options, slopes};
+use crate::directories::{Directory, open_files};
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
 use tapewright::prelude::*;
 use tapewright::{AdjointVector, Error, StorageError};
 
-/// A directory of its own for a test, removed at its end.
-struct Directory(PathBuf);
-
-impl Directory {
-    fn new(test: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("tapewright-arrays-{test}-{}", std::process::id()));
-        std::fs::create_dir(&path).expect("a new directory");
-        Self(path)
-    }
-
-    /// The descriptors of files that are open and were made here.
-    fn open(&self) -> Vec<PathBuf> {
-        let descriptors = std::fs::read_dir("/proc/self/fd").expect("on Linux");
-        let paths = descriptors.filter_map(|entry| Some(entry.ok()?.path()));
-        paths.filter(|path| std::fs::read_link(path).is_ok_and(|file| file.starts_with(&self.0))).collect()
-    }
-
-    /// The one that is not empty.
-    fn file(&self) -> File {
-        let full = |path: &PathBuf| std::fs::metadata(path).is_ok_and(|file| file.len() > 0);
-        let path = self.open().into_iter().find(full).expect("arrays are on disk");
-        File::options().read(true).write(true).open(path).expect("the same file")
-    }
-}
-
-impl Drop for Directory {
-    fn drop(&mut self) {
-        std::fs::remove_dir(&self.0).expect("an empty directory of this test");
-    }
+/// The one file that is open, was made there and is not empty.
+fn file(directory: &Directory) -> File {
+    let full = |path: &PathBuf| std::fs::metadata(path).is_ok_and(|file| file.len() > 0);
+    let path = open_files(std::process::id(), &directory.0).into_iter().find(full).expect("arrays are on disk");
+    File::options().read(true).write(true).open(path).expect("the same file")
 }
 
 #[test]
@@ -43,7 +20,7 @@ fn an_array_that_changed_on_disk_is_an_error_and_nothing_else() {
     let directory = Directory::new("changed");
     let mut tape = Tape::<OnDisk>::spilled(options().directory(&directory.0)).expect("it is there");
     let all = marched(&mut tape, 1);
-    let (file, arrays) = (directory.file(), tape.spill_usage().arrays_on_disk as usize / BYTES);
+    let (file, arrays) = (file(&directory), tape.spill_usage().arrays_on_disk as usize / BYTES);
     for array in [0, 1, arrays / 2, arrays - 1] {
         let place = (array * BYTES) as u64;
         let mut bytes = vec![0; BYTES];
@@ -83,13 +60,16 @@ fn the_file_has_no_name_and_is_gone_with_the_tape() {
     let mut tape = Tape::<OnDisk>::spilled(options().directory(&directory.0)).expect("it is there");
     let all = marched(&mut tape, 1);
     assert_eq!(
-        directory.open().iter().filter(|path| std::fs::metadata(path).is_ok_and(|file| file.len() > 0)).count(),
+        open_files(std::process::id(), &directory.0)
+            .iter()
+            .filter(|path| std::fs::metadata(path).is_ok_and(|file| file.len() > 0))
+            .count(),
         1
     );
     assert_eq!(std::fs::read_dir(&directory.0).expect("a directory").count(), 0);
     drop(tape);
     assert_eq!(all.0.len(), N);
-    assert!(directory.open().is_empty(), "views keep no file");
+    assert!(open_files(std::process::id(), &directory.0).is_empty(), "views keep no file");
 }
 
 #[test]
