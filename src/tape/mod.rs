@@ -89,7 +89,7 @@ impl<S: Reverse> Tape<S> {
             inputs: NONE,
             parts: Parts::default(),
             variables: Vec::new(),
-            in_order: true,
+            in_order: false,
         }
     }
 

@@ -401,22 +401,18 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
         value: V,
     ) -> Result<LinearId<M::Index>, Refusal> {
         let passives = ids.iter().filter(|id| !id.is_active()).count();
-        if layout.partials && passives > 0 && !layout.hybrid {
-            return self.push_partials(ids, numbers, value);
-        }
         // Partials of passive arguments may be written to no purpose; their values must be, if partials are recomputed.
         let kept = if layout.partials { 0 } else { passives };
         let kind = if kept == 0 { Kind::Typed } else { Kind::Mixed };
         let typed = layout.bytes + kept * size_of::<V>();
         let listed = (ids.len() - passives) * (size_of::<V>() + size_of::<M::Index>());
-        let list = layout.hybrid && passives > 0 && listed < typed;
+        let list = passives > 0 && if layout.hybrid { listed < typed } else { layout.partials };
         let code = if list { None } else { self.table.code(layout, kind) };
         let in_full = layout.hybrid && typed + size_of::<u32>() < listed;
         if list || layout.partials && code.is_none() && !in_full {
-            if layout.partials {
-                return self.push_partials(ids, numbers, value);
-            }
-            return self.push_partials(ids, &layout.expand::<M::Index>(payload, numbers), value);
+            let expanded = if layout.partials { None } else { Some(layout.expand::<M::Index>(payload, numbers)) };
+            let partials = expanded.as_deref().unwrap_or(numbers);
+            return self.push_partials(ids.iter().copied().zip(partials.iter().copied()), value);
         }
         let number = if code.is_none() { Some(self.table.number(layout)) } else { None };
         let bytes = typed + number.map_or(0, |_| size_of::<u32>());
@@ -471,21 +467,11 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
         scratch.resize(2 * n, V::zero());
         let (values, partials) = scratch.split_at_mut(n);
         R::partials(values, constants, partials);
-        self.push_active(all().map(|x| M::raw(&x.id)).zip(partials.iter().copied()), value)
+        self.push_partials(all().map(|x| M::raw(&x.id)).zip(partials.iter().copied()), value)
     }
 
     /// Records the active arguments with their partials.
     fn push_partials(
-        &mut self,
-        ids: &[LinearId<M::Index>],
-        partials: &[V],
-        value: V,
-    ) -> Result<LinearId<M::Index>, Refusal> {
-        self.push_active(ids.iter().copied().zip(partials.iter().copied()), value)
-    }
-
-    /// Records the active arguments with their partials.
-    fn push_active(
         &mut self,
         arguments: impl Iterator<Item = (LinearId<M::Index>, V)> + Clone,
         value: V,

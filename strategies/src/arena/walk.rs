@@ -5,7 +5,6 @@ use super::layout::{Layout, Partials, ReverseFn, Sweep};
 use super::patterns::{self, PATTERNS};
 use super::prefetch::{self, prefetch};
 use super::records::{Records, usize_of};
-use super::segment::Segment;
 use super::table::{ASSIGNED, CLASSIC, Entry, Kind};
 use crate::refusal::out_of_memory;
 use crate::scratch::Scratch;
@@ -183,6 +182,7 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
         let mut copy = self.values_to_restore();
         let (values, known) = self.values_for_sweep(&mut copy);
         let mut sweep = Sweep { adjoints, values, known, site: 0 };
+        // A loop of its own and no cursor: this is a large part of the time of a gradient of a few operations.
         let (mut reader, large) = (self.segments.reader(), self.is_large());
         let mut next = usize_of(self.next);
         for (at, span) in self.spans.iter().enumerate().rev() {
@@ -226,8 +226,7 @@ impl<V: Float, M: IndexManager, L: Layer, const VALUES: bool> Records<V, M, L, V
 
     /// Whether records are more than the caches hold.
     fn is_large(&self) -> bool {
-        let last = self.spans.len().checked_sub(1).map_or(0, |last| self.data_of(last));
-        self.spans.len() > prefetch::LARGE / Segment::BYTES || last > prefetch::LARGE
+        self.spans.len().checked_sub(1).is_some_and(|last| prefetch::is_large(last, self.data_of(last)))
     }
 
     pub(super) fn check_length(&self, adjoints: usize) {

@@ -2,7 +2,6 @@
 
 use super::super::prefetch::{self, prefetch};
 use super::super::records::usize_of;
-use super::super::segment::Segment;
 use super::super::walk::check_length;
 use super::closure::{ReverseFn, Sweep, Vtable, arguments, result};
 use super::{Continuations, Ends, bottom};
@@ -104,8 +103,7 @@ impl<V: Float, M: IndexManager> Continuations<V, M> {
 
     /// Calls the closures down to a mark, with hints for the caches where there are more captures than these hold.
     fn down_to(&self, cursor: &mut Cursor<'_, V, M>, mark: Option<Mark>, sweep: &mut Sweep<'_, V>) {
-        let large = self.full.len() > prefetch::LARGE / Segment::BYTES;
-        if large {
+        if prefetch::is_large(self.full.len(), 0) {
             cursor.move_to(mark, |vtable, end| Self::call::<true>(vtable, end, sweep));
         } else {
             cursor.move_to(mark, |vtable, end| Self::call::<false>(vtable, end, sweep));
