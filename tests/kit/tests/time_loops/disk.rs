@@ -70,7 +70,7 @@ fn a_directory_that_cannot_be_written_is_an_error_that_names_it() {
     let directory = Directory::new("writable");
     let file = directory.0.join("file");
     std::fs::write(&file, "no directory").expect("a file");
-    let mut places = vec![file];
+    let mut places = vec![file.clone()];
     if cfg!(target_os = "linux") {
         places.push(PathBuf::from("/proc"));
     }
@@ -80,6 +80,7 @@ fn a_directory_that_cannot_be_written_is_an_error_that_names_it() {
         assert!(error.to_string().contains(&place.display().to_string()), "{error}");
         assert_right(record(looped(2, 3, options).give_way(true)).expect("two snapshots in memory"));
     }
+    std::fs::remove_file(file).expect("the only one there");
 }
 
 #[test]
