@@ -45,7 +45,7 @@ pub(crate) fn checksums(problem: &impl Problem, strategy: &str, found: &Checksum
 /// Compares the bytes of a workload with what is promised; what is broken.
 ///
 /// * With linear indices a Jacobian statement takes at most 1 + 12a bytes, and one of primal values at most 17 + 4a and
-///   its constants. An input takes 1 byte, and 8 more for its value. Statements of more than 27 arguments may take 4 more.
+///   its constants. An input takes 8 bytes for its value, if values are kept. Statements of more than 27 arguments may take 4 more.
 /// * Hybrid takes at most 8 bytes a statement more than the smaller of the two.
 /// * The adjoints of `repeated_sin`, which has one variable at a time, are below 1 kB when indices are reused.
 pub(crate) fn bytes(workload: &str, inputs: usize, rows: &[Row]) -> Vec<String> {
@@ -59,9 +59,9 @@ pub(crate) fn bytes(workload: &str, inputs: usize, rows: &[Row]) -> Vec<String> 
         let wide = 4 * (arguments / 28).min(statements);
         match (row.strategy.records, row.strategy.indices) {
             _ if row.strategy.is_checkpointed() || row.strategy.is_kernels() => None,
-            ("jacobian", "linear") => Some(inputs + statements + 12 * arguments + wide),
+            ("jacobian", "linear") => Some(statements + 12 * arguments + wide),
             ("primal_value", "linear") => {
-                Some(9 * inputs + 8 + 17 * statements + 4 * arguments + row.memory.usage("constants").used)
+                Some(8 * inputs + 8 + 17 * statements + 4 * arguments + row.memory.usage("constants").used)
             }
             ("hybrid", _) => {
                 let parents = [of("jacobian", row), of("primal_value", row)];

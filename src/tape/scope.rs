@@ -42,16 +42,15 @@ pub(super) fn register<S: Reverse>(
     variables: &mut Vec<Real<S>>,
 ) -> bool {
     variables.clear();
-    variables.reserve(values.len());
-    active::with::<S, _>(number, |tape| {
-        S::inputs(tape, values, |value, id| variables.push(Real::from_parts(value, id)));
-    });
-    let in_order = consecutive(variables);
-    match variables.first().and_then(slot_of) {
-        Some(first) if in_order => extend_hull(hull, first..first + variables.len()),
-        _ => variables.iter().filter_map(slot_of).for_each(|slot| extend_hull(hull, slot..slot + 1)),
+    let first = active::with::<S, _>(number, |tape| S::inputs(tape, values, Real::from_parts, variables));
+    if let Some(first) = first {
+        if !values.is_empty() {
+            extend_hull(hull, first..first + values.len());
+        }
+        return true;
     }
-    in_order
+    variables.iter().filter_map(slot_of).for_each(|slot| extend_hull(hull, slot..slot + 1));
+    consecutive(variables)
 }
 
 /// Whether the variables have consecutive slots, in order.

@@ -42,17 +42,22 @@ pub trait Reverse: Taping {
     /// When the tape is out of identifiers.
     fn input(tape: &mut Self::Tape, value: Self::Value) -> Self::Id;
 
-    /// Registers an independent variable for each value and hands it to `each`, in order; all or none of them.
+    /// Registers an independent variable for each value, all or none of them, and appends what `variable` makes of values and
+    /// identifiers, in order. Returns the slot of the first if it is known that the others' slots follow it one by one.
     ///
     /// # Panics
     ///
     /// When the tape is out of identifiers.
     #[inline]
     #[track_caller]
-    fn inputs(tape: &mut Self::Tape, values: &[Self::Value], mut each: impl FnMut(Self::Value, Self::Id)) {
-        for value in values {
-            each(*value, Self::input(tape, *value));
-        }
+    fn inputs<T>(
+        tape: &mut Self::Tape,
+        values: &[Self::Value],
+        variable: impl Fn(Self::Value, Self::Id) -> T,
+        variables: &mut Vec<T>,
+    ) -> Option<usize> {
+        variables.extend(values.iter().map(|value| variable(*value, Self::input(tape, *value))));
+        None
     }
 
     /// The recording that an identifier belongs to and its slot in the adjoint vector; `None` if passive.

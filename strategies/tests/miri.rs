@@ -7,7 +7,7 @@ use common::{Linear, Lit, Plus, Times, Var, adjoints, eval, input};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tapewright_strategies::active::OwnedTape;
 use tapewright_strategies::{
-    Capacity, Continuations, IndexManager, Jacobian, Layer, MemoryReport, Nary, PrimalValue, Records, TapeNumber,
+    Capacity, Content, IndexManager, Jacobian, Layer, MemoryReport, Nary, PrimalValue, Records, TapeNumber,
 };
 
 /// Runs each scenario under every strategy.
@@ -356,13 +356,7 @@ fn every_thread_has_its_own_recordings<S: Linear>() {
 trait Limited {
     fn limit(&mut self, identifiers: u64);
 }
-impl<M: IndexManager, L: Layer, const VALUES: bool> Limited for Records<f64, M, L, VALUES> {
-    fn limit(&mut self, identifiers: u64) {
-        self.limit_identifiers(identifiers);
-    }
-}
-
-impl<M: IndexManager> Limited for Continuations<f64, M> {
+impl<M: IndexManager, L: Layer, K: Content> Limited for Records<f64, M, L, K> {
     fn limit(&mut self, identifiers: u64) {
         self.limit_identifiers(identifiers);
     }

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tapewright_strategies::active::{self, OwnedTape, Place};
 use tapewright_strategies::lanes::Shadows;
 use tapewright_strategies::{
-    Companion, Continuation, Continuations, External, Hybrid, IndexManager, Jacobian, Layer, LinearId, Mark,
-    PrimalValue, Records, Reverse, SweepError, TapeNumber,
+    Companion, Content, Continuation, External, Hybrid, IndexManager, Jacobian, Layer, LinearId, Mark, PrimalValue,
+    Records, Reverse, SweepError, TapeNumber,
 };
 
 /// Runs tests under every strategy.
@@ -256,17 +256,11 @@ fn foreign_number<S: Linear>(x: Var) -> TapeNumber {
 trait Limited {
     fn limit(&mut self, identifiers: u64);
 }
-impl<M: IndexManager, L: Layer, const VALUES: bool> Limited for Records<f64, M, L, VALUES> {
+impl<M: IndexManager, L: Layer, K: Content> Limited for Records<f64, M, L, K> {
     fn limit(&mut self, identifiers: u64) {
         self.limit_identifiers(identifiers);
     }
 }
-impl<M: IndexManager> Limited for Continuations<f64, M> {
-    fn limit(&mut self, identifiers: u64) {
-        self.limit_identifiers(identifiers);
-    }
-}
-
 /// Out of identifiers in the middle of the outputs: the function is not recorded, its rule is dropped.
 fn out_of_identifiers_among_outputs<S: Linear<Tape: Limited>>() {
     let counters = Counters::default();

@@ -1,7 +1,7 @@
 //! Versions of arrays that recordings keep, in memory or in a file.
 
 use super::buffer::{Buffer, Pool, SharedArray};
-use crate::spill::Stored;
+use crate::storage::spill::Stored;
 use crate::{ArrayFile, Float, StorageError};
 use core::fmt;
 use core::sync::atomic::{AtomicU64, Ordering};

@@ -230,24 +230,24 @@ fn assert_report_is_what_is_live<S: Reverse<Value = f64>>(list: fn(usize) -> usi
 
 #[test]
 fn the_jacobian_report_is_what_the_allocator_says() {
-    assert_report_is_what_is_live::<Jacobian>(|segments| list_outside_the_tape(segments, 72));
+    assert_report_is_what_is_live::<Jacobian>(|segments| list_outside_the_tape(segments, 80));
 }
 
 #[test]
 fn the_primal_value_report_is_what_the_allocator_says() {
-    assert_report_is_what_is_live::<PrimalValue>(|segments| list_outside_the_tape(segments, 72));
+    assert_report_is_what_is_live::<PrimalValue>(|segments| list_outside_the_tape(segments, 80));
 }
 
 #[test]
 fn the_continuation_report_is_what_the_allocator_says() {
-    assert_report_is_what_is_live::<Continuation>(|segments| list_outside_the_tape(segments - 1, 16));
+    assert_report_is_what_is_live::<Continuation>(|segments| list_outside_the_tape(segments, 80));
 }
 
 #[test]
 fn the_report_with_reused_identifiers_is_what_the_allocator_says() {
-    assert_report_is_what_is_live::<Jacobian<f64, Reuse>>(|segments| list_outside_the_tape(segments, 72));
-    assert_report_is_what_is_live::<PrimalValue<f64, Reuse>>(|segments| list_outside_the_tape(segments, 72));
-    assert_report_is_what_is_live::<Hybrid<f64, Reuse>>(|segments| list_outside_the_tape(segments, 72));
+    assert_report_is_what_is_live::<Jacobian<f64, Reuse>>(|segments| list_outside_the_tape(segments, 80));
+    assert_report_is_what_is_live::<PrimalValue<f64, Reuse>>(|segments| list_outside_the_tape(segments, 80));
+    assert_report_is_what_is_live::<Hybrid<f64, Reuse>>(|segments| list_outside_the_tape(segments, 80));
 }
 
 fn assert_hint_suffices<S: Reverse<Value = f64>>() {

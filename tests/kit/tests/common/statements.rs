@@ -64,7 +64,7 @@ pub(crate) fn cost<S: Reverse>(
     let inputs = inputs_cost(tape, active, bytes);
     tape.record(|scope| f(&variables(scope, active)));
     let report = tape.memory();
-    (bytes(&report) - if report.usage("codes").used == 0 { 0 } else { inputs }, report.statements)
+    (bytes(&report) - inputs, report.statements)
 }
 
 /// Bytes of one statement over `n` variables of which the first `passive` are passive.

@@ -5,7 +5,7 @@ use super::skipped::skipped;
 use super::{AT, GRADIENT, VALUE, close, example};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tapewright::prelude::*;
-use tapewright::strategies::{Continuations, InMemory, IndexManager, MemoryReport, Records, active, num_traits::Zero};
+use tapewright::strategies::{Content, InMemory, IndexManager, MemoryReport, Records, active, num_traits::Zero};
 use tapewright::{Float, sum};
 
 #[test]
@@ -73,17 +73,11 @@ everywhere!(s12_add_assign_takes_a_fresh_identifier_and_leaves_the_operand_alone
 trait BeginsAnywhere {
     fn begin_at(&mut self, first: u64);
 }
-impl<V: Float, M: IndexManager> BeginsAnywhere for Records<V, M, InMemory, false> {
+impl<V: Float, M: IndexManager, K: Content> BeginsAnywhere for Records<V, M, InMemory, K> {
     fn begin_at(&mut self, first: u64) {
         self.begin_identifiers_at(first);
     }
 }
-impl<V: Float, M: IndexManager> BeginsAnywhere for Continuations<V, M> {
-    fn begin_at(&mut self, first: u64) {
-        self.begin_identifiers_at(first);
-    }
-}
-
 /// The panic with which `f` is refused.
 fn refusal<R>(f: impl FnOnce() -> R) -> String {
     let payload = catch_unwind(AssertUnwindSafe(f)).map(|_| ()).expect_err("there are no more identifiers");

@@ -1,0 +1,21 @@
+//! Where what is recorded lives: pieces of memory from bumpalo, for records and under the public containers, of one thread, shared
+//! or spilled to files.
+
+mod block;
+mod layers;
+mod segment;
+mod shared_stack;
+mod slab_stack;
+pub(crate) mod spill;
+mod spilled;
+mod spilled_stack;
+
+pub(crate) use block::Block;
+pub use layers::{InMemory, Layer, Shared};
+pub(crate) use layers::{Reader, Segments};
+pub(crate) use segment::Segment;
+pub use shared_stack::{Locked, Locking, SharedStack, Unlocked};
+pub use slab_stack::{Iter, IterMut, SlabStack, Slabs as SlabIter, SlabsMut};
+pub(crate) use spilled::Slabs;
+pub use spilled::{SpillDefaults, Spilled, SystemDefaults};
+pub use spilled_stack::{SpilledReader, SpilledStack};

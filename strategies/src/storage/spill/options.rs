@@ -1,0 +1,123 @@
+//! What the user decides about storage on disk.
+
+use super::StorageError;
+use crate::storage::Block;
+use std::path::{Path, PathBuf};
+
+/// Where slabs and arrays go that leave memory, and how much of memory and disk they may take.
+///
+/// ```
+/// use tapewright_strategies::SpillOptions;
+/// let options = SpillOptions::default().memory(256 << 20).disk(20 << 30).directory("/scratch");
+/// assert_eq!(options, options.clone().slab(1 << 20));
+/// ```
+///
+/// # Records and arrays
+///
+/// A tape writes two things to disk: slabs with its records, and arrays that launches of kernels keep. They share the
+/// budgets.
+///
+/// * Memory: slabs come first. Arrays may take what the slabs in memory leave of the budget at the time when a launch
+///   is about to run; then the oldest arrays are written until the others fit. Beyond that are in memory the arrays
+///   that views of the program have anyway, what the latest launch keeps, and for each sweep what two launches keep.
+///   Slabs that are filled after the latest launch take their part of the budget all the same.
+/// * Disk: slabs and arrays have a file each, and both together are at most as large as the budget says.
+///
+/// # What is protected
+///
+/// Of all that is written, a checksum is kept in memory, and what is read back is used only if it has the same one. So
+/// bytes that a fault of the disk has changed, or a write that went to the wrong place or was lost, are a
+/// [`StorageError::Corrupt`], and never a wrong number. Faults are noticed, not mended. Not protected are the bytes
+/// while they are in memory, and the checksum stops nobody who changes the file on purpose: processes of the same user
+/// can reach it below `/proc`. The bytes on disk are not encrypted.
+///
+/// # Where the size of files is limited
+///
+/// On Unix, a write beyond the limit of `ulimit -f` (`RLIMIT_FSIZE`) raises the signal `SIGXFSZ`, and that ends the
+/// process. If it is ignored, the write is an ordinary [`StorageError::Io`] that loses nothing. A library must not
+/// change what signals do, so the program has to, by this line in `main` (crate `libc`):
+///
+/// ```text
+/// unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+/// ```
+///
+/// In a shell, `trap '' XFSZ` does the same for the programs that are started after it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
+pub struct SpillOptions {
+    directory: PathBuf,
+    memory: usize,
+    disk: u64,
+    slab: usize,
+}
+
+impl Default for SpillOptions {
+    /// The system's directory for temporary files, 64 MiB of memory, no limit on disk, slabs of 1 MiB.
+    ///
+    /// On many systems the directory for temporary files is itself in memory (tmpfs); name another one there.
+    fn default() -> Self {
+        Self { directory: std::env::temp_dir(), memory: 64 << 20, disk: u64::MAX, slab: 1 << 20 }
+    }
+}
+
+impl SpillOptions {
+    /// The directory in which files are created. It must exist and be writable once something has to be written.
+    pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.directory = directory.into();
+        self
+    }
+
+    /// Bytes of memory for slabs: the one being filled, full ones not yet on disk, and spare ones.
+    ///
+    /// At least two slabs. The allocator's overhead, at most 4096 bytes a slab, is included. Beyond the budget there
+    /// may be two slabs on the way to the file, and for each reader one slab and two that are read ahead. Arrays have
+    /// what slabs leave, see [records and arrays](Self#records-and-arrays).
+    pub const fn memory(mut self, bytes: usize) -> Self {
+        self.memory = bytes;
+        self
+    }
+
+    /// The largest size of the file in bytes; of both files, if there is one for arrays, too.
+    pub const fn disk(mut self, bytes: u64) -> Self {
+        self.disk = bytes;
+        self
+    }
+
+    /// Bytes of a slab, rounded up to a multiple of 4096; they are written and read as a whole.
+    pub const fn slab(mut self, bytes: usize) -> Self {
+        let pages = if bytes == 0 { 1 } else { bytes.div_ceil(Block::ALIGN) };
+        self.slab = pages.saturating_mul(Block::ALIGN);
+        self
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.directory
+    }
+
+    pub(crate) const fn memory_bytes(&self) -> usize {
+        self.memory
+    }
+
+    pub(crate) const fn disk_bytes(&self) -> u64 {
+        self.disk
+    }
+
+    pub(crate) const fn slab_bytes(&self) -> usize {
+        self.slab
+    }
+
+    /// The error for a file that would have to be so large, beside another one.
+    pub(super) fn beyond_disk(&self, needed: u64, beside: u64) -> StorageError {
+        let (path, needed) = (self.directory.clone(), needed.saturating_add(beside));
+        StorageError::DiskBudget { path, budget: self.disk, needed }
+    }
+
+    /// Whether the budget has room for the slab being filled and one more.
+    pub(crate) const fn check(&self) -> Result<(), StorageError> {
+        let needed = self.slab.saturating_mul(2);
+        if self.memory < needed {
+            return Err(StorageError::MemoryBudget { budget: self.memory, needed });
+        }
+        Ok(())
+    }
+}

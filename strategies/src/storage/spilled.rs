@@ -1,0 +1,177 @@
+//! Segments of which only the last few stay in memory.
+
+use super::Block;
+use super::layers::{Layer, Reader, Segments, sealed};
+use crate::refusal::out_of_memory;
+use crate::storage::spill::{SlabFile, SlabReader};
+use crate::{ArrayFile, SpillOptions, SpillUsage, StorageError};
+use core::marker::PhantomData;
+use std::sync::Arc;
+
+/// The last records live in memory and the others in a file.
+///
+/// A sweep needs the last records first, so what it begins with is in memory, and the rest is read back while it works.
+/// How much memory, how much disk and which directory, [`SpillOptions`] say: those of a tape that is made with them, or
+/// those of the type `D` for tapes that are made by default, as functions such as `gradient` do. Records are spilled,
+/// and arrays that launches of kernels keep. With [`Linear`](crate::Linear) indices the adjoint vector, and under
+/// strategies that keep values the values, stay in memory, 8 bytes each for each statement; with
+/// [`Reuse`](crate::Reuse) they are short.
+///
+/// Records that come back from the file are checked before they are used, see
+/// [what is protected](SpillOptions#what-is-protected). Where the size of files is limited, a program has to
+/// [ignore a signal](SpillOptions#where-the-size-of-files-is-limited), or it ends there.
+///
+/// ```
+/// use tapewright_strategies::{Jacobian, Reuse, SpillDefaults, SpillOptions, Spilled};
+///
+/// /// Where this program keeps what does not fit into memory.
+/// struct Scratch;
+/// impl SpillDefaults for Scratch {
+///     fn options() -> SpillOptions { SpillOptions::default().memory(1 << 30).directory("/scratch") }
+/// }
+/// type Large = Jacobian<f64, Reuse, Spilled<Scratch>>;
+/// # fn reverse<S: tapewright_strategies::Reverse>() {}
+/// # reverse::<Large>();
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Spilled<D = SystemDefaults>(PhantomData<D>);
+impl<D> sealed::Sealed for Spilled<D> {}
+impl<D: SpillDefaults> Layer for Spilled<D> {
+    type Segments = Slabs<D>;
+    const SPILLS: bool = true;
+}
+
+/// The options of tapes that are made by default.
+pub trait SpillDefaults: 'static {
+    /// The options.
+    fn options() -> SpillOptions;
+}
+
+/// [`SpillOptions::default`]: 64 MiB of memory, and the system's directory for temporary files.
+#[derive(Clone, Copy, Debug)]
+pub struct SystemDefaults;
+impl SpillDefaults for SystemDefaults {
+    fn options() -> SpillOptions {
+        SpillOptions::default()
+    }
+}
+
+/// The full segments, and the one that is being written.
+pub struct Slabs<D> {
+    full: SlabFile,
+    current: Option<Block>,
+    arrays: Arc<ArrayFile>,
+    memory: usize,
+    defaults: PhantomData<fn() -> D>,
+}
+
+impl<D: SpillDefaults> Default for Slabs<D> {
+    fn default() -> Self {
+        Self::over(SlabFile::new(D::options()))
+    }
+}
+
+impl<D> Slabs<D> {
+    /// Storage with these options, whose file exists.
+    pub(crate) fn open(options: SpillOptions) -> Result<Self, StorageError> {
+        SlabFile::open(options).map(Self::over)
+    }
+
+    fn over(full: SlabFile) -> Self {
+        let (arrays, memory) = (Arc::new(ArrayFile::beside(&full)), full.options().memory_bytes());
+        Self { full, current: None, arrays, memory, defaults: PhantomData }
+    }
+
+    pub(crate) fn usage(&self) -> SpillUsage {
+        self.full.usage()
+    }
+}
+
+impl<D: SpillDefaults> Segments for Slabs<D> {
+    const COUNTS_AT_ONCE: bool = true;
+    type Reader<'a> = Loaded<'a>;
+
+    fn advance(&mut self, least: usize) -> Result<(*mut u8, usize), StorageError> {
+        if let Some(full) = self.current.take() {
+            self.full.push(full)?;
+        }
+        let block = self.current.insert(self.full.block(least)?);
+        Ok((block.start(), block.len()))
+    }
+
+    fn rewind(&mut self) {
+        self.full.clear();
+        if let Some(block) = self.current.take() {
+            self.full.give_back(block);
+        }
+    }
+
+    fn truncate(&mut self, count: usize) -> Result<*mut u8, StorageError> {
+        while self.full.len() + usize::from(self.current.is_some()) > count {
+            match self.current.take() {
+                Some(block) => self.full.give_back(block),
+                None => self.full.discard(),
+            }
+        }
+        if self.current.is_none() {
+            self.current = self.full.pop()?;
+        }
+        let current = self.current.as_ref().expect("there are as many segments as the recording has spans");
+        Ok(current.start())
+    }
+
+    /// As much of it as the budget allows.
+    fn reserve(&mut self, bytes: usize) {
+        let slabs = bytes.min(self.memory) / self.full.slab_bytes();
+        let all = slabs.saturating_mul(self.full.slab_bytes());
+        let mut blocks: Vec<Block> = Vec::new();
+        // Piece by piece, the system may promise more than it has.
+        if blocks.try_reserve(slabs).is_err() || !Block::can_be_had(all) {
+            out_of_memory(all, "slabs of the tape within its memory budget");
+        }
+        let mut error = None;
+        while blocks.len() < slabs && error.is_none() {
+            match self.full.block(0) {
+                Ok(block) => blocks.push(block),
+                Err(refusal) => error = Some(refusal),
+            }
+        }
+        blocks.into_iter().for_each(|block| self.full.give_back(block));
+        if let Some(StorageError::OutOfMemory { bytes }) = error {
+            out_of_memory(bytes, "a slab of the tape within its memory budget");
+        }
+    }
+
+    fn reader(&self) -> Loaded<'_> {
+        Loaded { full: self.full.reader(), sealed: self.full.len(), current: self.current.as_ref() }
+    }
+
+    fn reserved(&self) -> usize {
+        self.full.usage().resident
+    }
+
+    fn on_disk(&self) -> usize {
+        usize::try_from(self.full.usage().on_disk).unwrap_or(usize::MAX)
+    }
+
+    fn array_file(&self) -> Option<&Arc<ArrayFile>> {
+        Some(&self.arrays)
+    }
+}
+
+/// Segments, loaded as they are asked for.
+pub(crate) struct Loaded<'a> {
+    full: SlabReader<'a>,
+    sealed: usize,
+    current: Option<&'a Block>,
+}
+
+impl Reader for Loaded<'_> {
+    fn segment(&mut self, at: usize) -> Result<*const u8, StorageError> {
+        if at < self.sealed {
+            return Ok(self.full.get(at)?.as_ptr());
+        }
+        let current = self.current.expect("a segment that is not full is the one being written");
+        Ok(current.start().cast_const())
+    }
+}

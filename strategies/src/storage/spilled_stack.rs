@@ -1,0 +1,255 @@
+//! A stack of plain values that may outgrow memory.
+
+use crate::storage::Block;
+use crate::storage::spill::{Loader, SlabFile, SlabReader, SpillOptions, SpillUsage, StorageError};
+use bytemuck::Pod;
+use core::fmt;
+use core::marker::PhantomData;
+
+/// A stack of plain values of which only the last few slabs stay in memory, and the rest lie in a file.
+///
+/// For data that are written once and used backwards: trajectories, snapshots, records. Pushing and popping cost as much as
+/// with a vector, but once a slab; a slab leaves memory only when the budget of [`SpillOptions::memory`] is used up, and it
+/// is written by a background thread. The file has no name and disappears with the stack or the process.
+///
+/// A storage error loses nothing: everything that was pushed is still on the stack and can be read, and what failed is
+/// tried again by the next call that needs it. Elements that a fault has changed on disk, or that are no longer there,
+/// are an error, again and again, and never a wrong value: see [what is protected](SpillOptions#what-is-protected).
+/// Then [`clear`](Self::clear) the stack.
+///
+/// Memory is what [`usage`](Self::usage) says, in exact bytes; at most the budget, two slabs that are being written, and for
+/// the stack itself and each [`reader`](Self::reader) one slab for random access and two that are read ahead.
+///
+/// ```
+/// use tapewright_strategies::{SpillOptions, SpilledStack};
+/// # fn main() -> Result<(), tapewright_strategies::StorageError> {
+/// let mut stack = SpilledStack::new(SpillOptions::default().memory(1 << 20).slab(64 << 10));
+/// for i in 0..300_000 {
+///     stack.push(f64::from(i))?; // 2.4 MB: the first half goes to disk
+/// }
+/// assert_eq!(stack.get(1000)?, Some(1000.0));
+/// assert_eq!(stack.pop()?, Some(299_999.0));
+/// assert_eq!(stack.len(), 299_999);
+/// # Ok(())
+/// # }
+/// ```
+pub struct SpilledStack<T: Pod> {
+    sealed: SlabFile,
+    /// The slab being filled, and how many elements it has. The others are full.
+    top: Option<Block>,
+    in_top: usize,
+    per_slab: usize,
+    loader: Loader,
+    elements: PhantomData<T>,
+}
+
+impl<T: Pod> SpilledStack<T> {
+    const BYTES: usize = {
+        assert!(size_of::<T>() > 0, "elements of a `SpilledStack` must have a size");
+        assert!(align_of::<T>() <= Block::ALIGN, "elements of a `SpilledStack` must be aligned to at most 4096 bytes");
+        size_of::<T>()
+    };
+
+    /// An empty stack. The file is created when the first slab leaves memory.
+    #[must_use]
+    pub fn new(options: SpillOptions) -> Self {
+        Self::over(SlabFile::new(options))
+    }
+
+    /// An empty stack whose file exists already, so that a bad directory or budget is found now.
+    ///
+    /// # Errors
+    ///
+    /// When the memory budget is below two slabs, or the file cannot be created.
+    pub fn open(options: SpillOptions) -> Result<Self, StorageError> {
+        SlabFile::open(options).map(Self::over)
+    }
+
+    fn over(sealed: SlabFile) -> Self {
+        let (per_slab, loader) = ((sealed.slab_bytes() / Self::BYTES).max(1), Loader::new(&sealed));
+        Self { sealed, top: None, in_top: 0, per_slab, loader, elements: PhantomData }
+    }
+
+    /// Adds an element at the top.
+    ///
+    /// # Errors
+    ///
+    /// When a new slab is needed and there is no memory for it: because older slabs cannot be written, the disk budget is used
+    /// up, or the allocator has none. The element is not on the stack then. All others are, and the same call may be
+    /// tried again later.
+    #[inline]
+    pub fn push(&mut self, element: T) -> Result<(), StorageError> {
+        if self.top.is_none() || self.in_top == self.per_slab {
+            self.next_slab()?;
+        }
+        if let Some(top) = &mut self.top {
+            let at = self.in_top * Self::BYTES;
+            top.bytes_mut()[at..at + Self::BYTES].copy_from_slice(bytemuck::bytes_of(&element));
+            self.in_top += 1;
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn next_slab(&mut self) -> Result<(), StorageError> {
+        if let Some(full) = self.top.take() {
+            self.in_top = 0;
+            self.sealed.push(full)?;
+        }
+        self.top = Some(self.sealed.block(Self::BYTES)?);
+        Ok(())
+    }
+
+    /// Takes the newest element off the stack; `None` when it is empty.
+    ///
+    /// # Errors
+    ///
+    /// When its slab cannot be read from the file, or is not what was written there. It stays on the stack.
+    #[inline]
+    pub fn pop(&mut self) -> Result<Option<T>, StorageError> {
+        if self.in_top == 0 {
+            self.previous_slab()?;
+        }
+        let (Some(top), Some(last)) = (&self.top, self.in_top.checked_sub(1)) else { return Ok(None) };
+        self.in_top = last;
+        Ok(Some(bytemuck::pod_read_unaligned(&top.bytes()[last * Self::BYTES..][..Self::BYTES])))
+    }
+
+    /// Makes the newest full slab the top, if there is one.
+    #[cold]
+    fn previous_slab(&mut self) -> Result<(), StorageError> {
+        if let Some(empty) = self.top.take() {
+            self.sealed.give_back(empty);
+        }
+        self.top = self.sealed.pop()?;
+        if self.top.is_some() {
+            self.in_top = self.per_slab;
+            self.loader.forget(self.sealed.len());
+        }
+        Ok(())
+    }
+
+    /// The element at `index`, counted from the oldest; `None` above the top.
+    ///
+    /// An element that is in memory is read there. For another, its slab is loaded into the one slab reserved for that, where it
+    /// stays until another slab is needed. Slabs in memory stay there. Going to lower indices, the next slabs are read ahead.
+    ///
+    /// # Errors
+    ///
+    /// When the slab cannot be read from the file or is not what was written there, or there is no memory for it.
+    pub fn get(&mut self, index: usize) -> Result<Option<T>, StorageError> {
+        let (slab, at) = (index / self.per_slab, index % self.per_slab);
+        if slab < self.sealed.len() {
+            let bytes = self.loader.get(&self.sealed, slab)?;
+            return Ok(Some(bytemuck::pod_read_unaligned(&bytes[at * Self::BYTES..][..Self::BYTES])));
+        }
+        Ok(if slab == self.sealed.len() { self.in_top().get(at).copied() } else { None })
+    }
+
+    /// Elements on the stack.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.sealed.len() * self.per_slab + self.in_top
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Forgets all elements. Memory, and space in the file, are kept for the next.
+    pub fn clear(&mut self) {
+        self.loader.forget(0);
+        self.sealed.clear();
+        self.in_top = 0;
+    }
+
+    /// Reads elements without taking them off. Several readers can be open at once, on several threads.
+    #[must_use]
+    pub fn reader(&self) -> SpilledReader<'_, T> {
+        SpilledReader { stack: self, sealed: self.sealed.reader() }
+    }
+
+    /// Calls `each` with the elements of one slab after the other, the newest slab first; within a slab, the oldest element
+    /// is first.
+    ///
+    /// # Errors
+    ///
+    /// When a slab cannot be read. Those after it have been passed to `each`.
+    pub fn for_each_slab_backwards(&self, mut each: impl FnMut(&[T])) -> Result<(), StorageError> {
+        let mut reader = self.reader();
+        for slab in (0..reader.slabs()).rev() {
+            each(reader.slab(slab)?);
+        }
+        Ok(())
+    }
+
+    /// Bytes in memory and on disk.
+    #[must_use]
+    pub fn usage(&self) -> SpillUsage {
+        self.sealed.usage()
+    }
+
+    /// The elements of the slab being filled.
+    fn in_top(&self) -> &[T] {
+        self.top.as_ref().map_or(&[], |top| bytemuck::cast_slice(&top.bytes()[..self.in_top * Self::BYTES]))
+    }
+}
+
+impl<T: Pod> fmt::Debug for SpilledStack<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SpilledStack").field("len", &self.len()).field("usage", &self.usage()).finish_non_exhaustive()
+    }
+}
+
+/// Reads the elements of a [`SpilledStack`], which cannot change meanwhile.
+///
+/// It has one slab of memory of its own for what is not in memory, and two more once it goes backwards.
+pub struct SpilledReader<'a, T: Pod> {
+    stack: &'a SpilledStack<T>,
+    sealed: SlabReader<'a>,
+}
+
+impl<T: Pod> SpilledReader<'_, T> {
+    /// As [`SpilledStack::get`].
+    ///
+    /// # Errors
+    ///
+    /// When the slab cannot be read from the file or is not what was written there, or there is no memory for it.
+    pub fn get(&mut self, index: usize) -> Result<Option<T>, StorageError> {
+        let (slab, at) = (index / self.stack.per_slab, index % self.stack.per_slab);
+        if slab < self.slabs() { self.slab(slab).map(|elements| elements.get(at).copied()) } else { Ok(None) }
+    }
+
+    /// Slabs with elements: all but the last are full.
+    #[must_use]
+    pub const fn slabs(&self) -> usize {
+        self.stack.sealed.len() + (self.stack.in_top > 0) as usize
+    }
+
+    /// The elements of a slab, the oldest first. Slab 0 is the oldest.
+    ///
+    /// # Errors
+    ///
+    /// When the slab cannot be read from the file or is not what was written there, or there is no memory for it.
+    ///
+    /// # Panics
+    ///
+    /// When `slab` is not below [`slabs`](Self::slabs).
+    pub fn slab(&mut self, slab: usize) -> Result<&[T], StorageError> {
+        let slabs = self.slabs();
+        assert!(slab < slabs, "there is no slab {slab}, the stack has {slabs}");
+        if slab == self.stack.sealed.len() {
+            return Ok(self.stack.in_top());
+        }
+        let used = self.stack.per_slab * size_of::<T>();
+        self.sealed.get(slab).map(|bytes| bytemuck::cast_slice(&bytes[..used]))
+    }
+}
+
+impl<T: Pod> fmt::Debug for SpilledReader<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SpilledReader").field("slabs", &self.slabs()).finish_non_exhaustive()
+    }
+}

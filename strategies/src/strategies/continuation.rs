@@ -1,0 +1,100 @@
+//! Closures.
+
+use crate::storage::InMemory;
+use crate::tape::{self, Closures, Continuations, Layout};
+use crate::{
+    Capacity, Float, IndexManager, Linear, LinearId, Mark, MemoryReport, Nary, Policy, Reverse, Statement, Stop,
+    Strict, SweepError, TapeNumber, Taped, Taping,
+};
+use core::marker::PhantomData;
+use smallvec::SmallVec;
+
+/// Continuation taping: each statement leaves behind a closure, and the sweep calls the closures, last first.
+///
+/// A closure is a function together with what it captured: the distinct partials of its statement and the identifiers of
+/// its arguments. The captures lie on the tape, each followed by a pointer to what is known of the closure's type: its function and
+/// its length. So every statement is reversed by a function that was compiled for it, and a function of your own takes part as
+/// a closure of any type, by [`record_closure`](Self::record_closure) or by `tapewright::continuation`.
+///
+/// A statement with `a` arguments whose partials are `d` distinct numbers other than ±1 takes exactly
+/// **8 + 8d + 4a bytes** (`f64` values, `u32` identifiers; d ≤ a follows from the operators, see [`Shape`](crate::Shape)); 8 of
+/// them are the pointer. Passive arguments count in `a` and `d` as the others do. A function of slices takes 8 + 12a for its `a`
+/// active arguments, 12 + 12a if there are more than 27, a sum 12 + 4a. Inputs that are registered before the first statement take
+/// nothing, with [`Linear`] indices later ones 8 bytes, several at once 12. With [`Reuse`](crate::Reuse) each statement takes 4
+/// bytes more.
+///
+/// That is more memory than [`Jacobian`](crate::Jacobian) takes for the same statement. Choose it for closures of your own on the
+/// tape, and for statements with passive arguments, which it records as fast as others.
+///
+/// `V` is the value type, `M` the index management ([`Linear`] or [`Reuse`](crate::Reuse)), `P` what derivatives are at singular points.
+#[derive(Clone, Copy, Debug)]
+pub struct Continuation<V = f64, M = Linear, P = Strict>(PhantomData<(V, M, P)>);
+
+impl<V: Float, M: IndexManager, P: Policy> Continuation<V, M, P> {
+    /// Records a statement that `reverse` reverses, and returns the identifier of its result; passive if no argument is
+    /// active, and `reverse` is then dropped.
+    ///
+    /// In each sweep that reaches the statement with an adjoint other than 0, `reverse` is called once with that adjoint and
+    /// a slice of zeros, one for each argument, in which it leaves adjoint·∂result/∂argument. Entries of passive
+    /// arguments are ignored; those of an argument that is given twice add up. It is called by reference, any number of
+    /// times, perhaps by several threads at once.
+    ///
+    /// `reverse` is moved into the tape, whatever its size and alignment. It is dropped once: when the next recording
+    /// begins, when the tape is reset, or when it is dropped. A leaked tape drops nothing. If destructors panic, the others
+    /// run all the same, and then one of the panics goes on.
+    ///
+    /// The statement takes the bytes of `reverse`, 4a bytes for its `a` arguments (`u32` identifiers) and 16 more, 16 beside the records
+    /// if `reverse` has a destructor, and what it takes to align it. What `reverse` itself has allocated is not counted.
+    ///
+    /// # Panics
+    ///
+    /// As [`Taping::record`]; nothing has been recorded then, and `reverse` is dropped.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tapewright_strategies::{active::{self, OwnedTape}, Continuation, Continuations, Reverse};
+    /// type S = Continuation;
+    ///
+    /// let mut tape = OwnedTape::<S>::new(Continuations::default());
+    /// let (x, y) = tape.record(|number| {
+    ///     let x = active::with::<S, _>(number, |tape| S::input(tape, 3.0));
+    ///     let slope = 2.0 * 3.0;
+    ///     (x, S::record_closure(&[&x], move |adjoint, x: &mut [f64]| x[0] = adjoint * slope))
+    /// });
+    /// let slot = |id| S::locate(id).map_or(0, |(_, slot)| slot);
+    /// let mut adjoints = [0.0; 3];
+    /// adjoints[slot(&y)] = 1.0;
+    /// S::reverse(tape.tape(), &mut adjoints)?;
+    /// assert_eq!(adjoints[slot(&x)], 6.0);
+    /// # Ok::<(), tapewright_strategies::SweepError>(())
+    /// ```
+    #[track_caller]
+    pub fn record_closure<F>(arguments: &[&M::Id], reverse: F) -> M::Id
+    where
+        F: Fn(V, &mut [V]) + Send + Sync + 'static,
+    {
+        let arguments: SmallVec<[LinearId<M::Index>; 8]> = arguments.iter().map(|id| M::raw(id)).collect();
+        tape::append_closure::<Self, V, M, InMemory, Closures, F>(&arguments, reverse)
+    }
+}
+
+impl<V: Float, M: IndexManager, P: Policy> Taping for Continuation<V, M, P> {
+    tape::variables_by_manager!();
+
+    #[inline(always)]
+    #[track_caller]
+    fn record<N: Statement<Self>>(statement: &N) -> M::Id {
+        let layout = const { &Layout::scatter::<N::Shape, M::Index>() };
+        tape::append::<Self, V, M, _, _, N>(layout, statement)
+    }
+
+    #[track_caller]
+    fn record_nary<R: Nary<V>>(arguments: &[&[Self::Variable]], constants: &[V], value: V) -> M::Id {
+        tape::append_nary::<Self, R, V, M, _, _>(arguments, constants, value)
+    }
+}
+
+impl<V: Float, M: IndexManager, P: Policy> Reverse for Continuation<V, M, P> {
+    tape::reverse_by_records!(Continuations<V, M>);
+}

@@ -1,0 +1,46 @@
+//! Partials now or later, whichever is smaller.
+
+use crate::storage::{InMemory, Layer, Spilled};
+use crate::tape::{self, Layout, Records, Values};
+use crate::{
+    Capacity, Float, IndexManager, Linear, LinearId, Mark, MemoryReport, Nary, Policy, Reverse, SpillDefaults,
+    SpillOptions, SpillUsage, Spills, Statement, Stop, StorageError, Strict, SweepError, TapeNumber, Taped, Taping,
+};
+use core::marker::PhantomData;
+
+/// For each *type* of statement the smaller of the two records, chosen by the compiler: partials, as [`Jacobian`](crate::Jacobian)
+/// keeps them, or what they are recomputed from, as [`PrimalValue`](crate::PrimalValue) does.
+///
+/// Any record may need any value, so the tape keeps the value of every variable. A statement with `a` active arguments,
+/// `d` distinct partials and `c` `f64` operands takes exactly **9 + 4a + 8·min(d, c) bytes** (`f64` values, `u32`
+/// identifiers), 8 of them for its value; where d = c, partials are kept, since they are faster to sweep. With `p` passive
+/// arguments among `a` it takes 9 + 4a + 8d if d ≤ c and 9 + 4a + 8c + 8p if not, or 9 + 12(a − p) where that is less. So a
+/// statement never takes more than under `PrimalValue`, and at most 8 bytes more than under `Jacobian`. Functions of slices are as
+/// under `PrimalValue`. With [`Reuse`](crate::Reuse) each statement takes 4 bytes more.
+///
+/// `V` is the value type, `M` the index management ([`Linear`] or [`Reuse`](crate::Reuse)), `L` where records live
+/// ([`InMemory`], [`Shared`](crate::Shared) or [`Spilled`]), `P` what derivatives are at singular points.
+#[derive(Clone, Copy, Debug)]
+pub struct Hybrid<V = f64, M = Linear, L = InMemory, P = Strict>(PhantomData<(V, M, L, P)>);
+
+impl<V: Float, M: IndexManager, L: Layer, P: Policy> Taping for Hybrid<V, M, L, P> {
+    tape::variables_by_manager!();
+
+    #[inline(always)]
+    #[track_caller]
+    fn record<N: Statement<Self>>(statement: &N) -> M::Id {
+        let layout = const { &Layout::smaller::<Self, N::Back, M::Index>() };
+        tape::append::<Self, V, M, L, _, N>(layout, statement)
+    }
+
+    #[track_caller]
+    fn record_nary<R: Nary<V>>(arguments: &[&[Self::Variable]], constants: &[V], value: V) -> M::Id {
+        tape::append_nary::<Self, R, V, M, L, _>(arguments, constants, value)
+    }
+}
+
+impl<V: Float, M: IndexManager, L: Layer, P: Policy> Reverse for Hybrid<V, M, L, P> {
+    tape::reverse_by_records!(Records<V, M, L, Values>);
+}
+
+tape::spills_by_records!(Hybrid);

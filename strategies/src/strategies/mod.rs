@@ -1,0 +1,15 @@
+//! The strategies, a file each.
+
+mod continuation;
+mod hybrid;
+mod jacobian;
+mod passive;
+mod primal_value;
+mod tangent;
+
+pub use continuation::Continuation;
+pub use hybrid::Hybrid;
+pub use jacobian::Jacobian;
+pub use passive::Passive;
+pub use primal_value::PrimalValue;
+pub use tangent::{Directions, Forward, Tangent, Tangents};

@@ -1,0 +1,90 @@
+//! Partials later.
+
+use crate::active;
+use crate::storage::{InMemory, Layer, Spilled};
+use crate::tape::{self, Layout, Records, Values};
+use crate::{
+    Capacity, Comparison, Float, IndexManager, IndexType, Linear, LinearId, Mark, MemoryReport, Nary, Policy, Replay,
+    Reverse, SpillDefaults, SpillOptions, SpillUsage, Spills, Statement, Stop, StorageError, Strict, SweepError,
+    TapeNumber, Taped, Taping, Tree,
+};
+use core::marker::PhantomData;
+use core::panic::Location;
+
+/// Primal-value taping: the tape keeps the value of every variable once, and a record keeps which variables and `f64`
+/// operands its statement used; the sweep rebuilds the statement and recomputes its partials.
+///
+/// A statement with `a` arguments of which `p` are passive and `c` `f64` operands takes exactly **9 + 4a + 8c + 8p
+/// bytes** (`f64` values, `u32` identifiers), 8 of them for its value, where passive arguments count in `a` too. A
+/// function of slices takes 13 + 4a, plus 8a if it has constants; if some of its arguments are passive, 9 + 12a for its `a`
+/// active ones, 13 + 12a when a > 27, and 13 + 4a if it is a sum. Should one tape ever meet more than 208 different statement types, the
+/// further ones take 8 bytes more. With [`Reuse`](crate::Reuse) each statement takes 4 bytes more: its record keeps the value
+/// that its identifier had before, and values are kept for as many variables as were alive at once, not for each.
+///
+/// `V` is the value type, `M` the index management ([`Linear`] or [`Reuse`](crate::Reuse)), `L` where records live
+/// ([`InMemory`], [`Shared`](crate::Shared) or [`Spilled`]), `P` what derivatives are at singular points.
+#[derive(Clone, Copy, Debug)]
+pub struct PrimalValue<V = f64, M = Linear, L = InMemory, P = Strict>(PhantomData<(V, M, L, P)>);
+
+impl<V: Float, M: IndexManager, L: Layer, P: Policy> Taping for PrimalValue<V, M, L, P> {
+    tape::variables_by_manager!();
+
+    #[inline(always)]
+    #[track_caller]
+    fn record<N: Statement<Self>>(statement: &N) -> M::Id {
+        let layout = const { &Layout::replay::<Self, N::Back, M::Index>() };
+        tape::append::<Self, V, M, L, _, N>(layout, statement)
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    fn compare<A: Tree<Self>, B: Tree<Self>>(left: &A, right: &B, comparison: Comparison) {
+        if !M::REUSES && active::guards() {
+            let layouts = const {
+                [
+                    &Layout::replay::<Self, A::Back, M::Index>() as &'static Layout<V>,
+                    &Layout::replay::<Self, B::Back, M::Index>(),
+                ]
+            };
+            tape::guard::<Self, V, M, L, _, A, B>(left, right, layouts, comparison, Location::caller());
+        }
+    }
+
+    #[track_caller]
+    fn record_nary<R: Nary<V>>(arguments: &[&[Self::Variable]], constants: &[V], value: V) -> M::Id {
+        tape::append_nary::<Self, R, V, M, L, _>(arguments, constants, value)
+    }
+}
+
+impl<V: Float, M: IndexManager, L: Layer, P: Policy> Reverse for PrimalValue<V, M, L, P> {
+    tape::reverse_by_records!(Records<V, M, L, Values>);
+}
+
+impl<V: Float, I: IndexType, L: Layer, P: Policy> Replay for PrimalValue<V, Linear<I>, L, P> {
+    fn values(tape: &Self::Tape) -> &[V] {
+        tape.all_values()
+    }
+
+    fn values_mut(tape: &mut Self::Tape) -> &mut [V] {
+        tape.all_values_mut()
+    }
+
+    fn has_no_statement(tape: &Self::Tape, slot: usize) -> Result<bool, SweepError> {
+        tape.has_no_statement(slot)
+    }
+
+    fn can_be_replayed(tape: &Self::Tape) -> Result<(), SweepError> {
+        tape.can_be_replayed()
+    }
+
+    fn replay_through(
+        tape: &mut Self::Tape,
+        guarded: bool,
+        stops: &mut dyn Iterator<Item = Mark>,
+        at: &mut Stop<'_, V>,
+    ) -> Result<(), SweepError> {
+        tape.replay_through(guarded, stops, at)
+    }
+}
+
+tape::spills_by_records!(PrimalValue);

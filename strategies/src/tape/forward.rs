@@ -1,0 +1,69 @@
+//! Sweeping forward: tangents of inputs in, tangents of all variables out.
+
+use super::layout::{Sweep, values_of};
+use super::read::Record;
+use super::records::{Content, Records};
+use super::upward::Climb;
+use crate::storage::Layer;
+use crate::{Float, IndexManager, Mark, Stop, SweepError, counts};
+use core::marker::PhantomData;
+
+struct ForwardSweep<'a, 's, V: 'static, R> {
+    /// The tangents, in the place of adjoints.
+    sweep: Sweep<'a, V>,
+    at: &'a mut Stop<'s, V>,
+    /// The partials of the statement that is being visited.
+    partials: Vec<V>,
+    records: PhantomData<R>,
+}
+
+impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
+    /// Sweeps from the first statement to the last; see [`Reverse::forward_through`](crate::Reverse::forward_through).
+    pub(crate) fn forward_through(
+        &self,
+        tangents: &mut [V],
+        stops: &mut dyn Iterator<Item = Mark>,
+        at: &mut Stop<'_, V>,
+    ) -> Result<(), SweepError> {
+        self.check_length(tangents.len());
+        let mut copy = self.values_to_restore();
+        let sweep = self.sweep(tangents, &mut copy);
+        let values = sweep.values;
+        let mut forward = ForwardSweep { sweep, at, partials: Vec::new(), records: PhantomData::<Self> };
+        // SAFETY: the values are a copy if they are written to, and as many as identifiers if records read them.
+        unsafe { self.climb(values, stops, &mut forward) }
+    }
+}
+
+impl<V: Float, M: IndexManager, L: Layer, K: Content> Climb<V> for ForwardSweep<'_, '_, V, Records<V, M, L, K>> {
+    /// # Safety
+    ///
+    /// As [`Climb::record`].
+    unsafe fn record(&mut self, record: &Record<V>, number: usize) -> Result<(), SweepError> {
+        let tangents = &mut *self.sweep.adjoints;
+        self.partials.clear();
+        // SAFETY: promised by the caller; nothing writes to the values while they are read here.
+        unsafe {
+            let ids = record.ids::<M::Index>();
+            if ids.clone().any(|id| tangents[id] != V::zero()) {
+                let values = values_of(self.sweep.values, self.sweep.known);
+                record.contributions(V::one(), values, &mut self.partials);
+            }
+            tangents[Records::<V, M, L, K>::result(record, number)] = dot(ids.zip(&self.partials), tangents);
+        }
+        Ok(())
+    }
+
+    fn stop(&mut self, _: usize) -> Result<(), SweepError> {
+        (self.at)(self.sweep.adjoints)
+    }
+}
+
+/// Σ partial·tangent over the arguments, where zero times anything is zero.
+#[inline(always)]
+fn dot<'a, V: Float>(arguments: impl Iterator<Item = (usize, &'a V)>, tangents: &[V]) -> V {
+    arguments.fold(V::zero(), |sum, (id, partial)| {
+        let tangent = tangents[id];
+        if counts(tangent, *partial) { sum + *partial * tangent } else { sum }
+    })
+}

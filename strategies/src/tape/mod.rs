@@ -1,0 +1,275 @@
+//! What tapes are made of: records in one stream, how they are written, and the sweeps that read them.
+//!
+//! # Encoding
+//!
+//! A recording numbers its variables 1, 2, 3, …; each has a *record*, and with linear indices its number is its identifier, so that
+//! the left-hand side of a statement is implicit. Records lie one behind the other in segments, and are read from their end:
+//!
+//! | part | bytes |
+//! |---|---|
+//! | payload: the distinct partials, or the `f64` operands | 8 for each |
+//! | identifiers of the arguments | 4 for each |
+//! | how many there are, if the statement's type does not say it | 4 |
+//! | what the statement overwrites, where identifiers are reused: the value, if values are kept, and the identifier | 8, 4 |
+//! | the code: what all of this is | 1 |
+//!
+//! A code stands for a [`Layout`](layout::Layout): how long the record is, and the functions that read it, compiled for the type
+//! of the statement. A tape has a table of them, [`codes`]; records of closures have the address of the layout in the place of a
+//! code. Inputs that come before all statements have no records, those behind them a code.
+//!
+//! Records are written in [`mod@write`] and [`closures`]. [`read`] decodes them, whatever they are, for everything but the sweep with
+//! one adjoint vector, in [`mod@sweep`], which is the only other reader. The invariants that unsafe code relies on:
+//!
+//! * A code describes the bytes that were written with it, and layouts never change.
+//! * Every identifier in a record is below the identifier of its left-hand side: [`append`] checks it, whatever the
+//!   caller passes. An adjoint vector as long as the recording is therefore long enough.
+
+mod closures;
+mod codes;
+mod forward;
+mod guards;
+mod lanes;
+mod layout;
+mod places;
+mod prefetch;
+mod read;
+mod records;
+mod replay;
+mod report;
+mod sweep;
+mod upward;
+mod write;
+
+pub(crate) use closures::append_closure;
+pub(crate) use guards::guard;
+pub(crate) use layout::Layout;
+pub use records::{Closures, Content, Partials, Records, Values};
+pub(crate) use write::{append, append_nary};
+
+/// A recording of [`Continuation`](crate::Continuation).
+pub type Continuations<V, M> = Records<V, M, crate::InMemory, Closures>;
+
+/// Identifiers index memory, so they fit.
+#[inline(always)]
+#[allow(clippy::cast_possible_truncation, reason = "memory of that length exists")]
+pub(crate) const fn usize_of(index: u64) -> usize {
+    index as usize
+}
+
+/// The methods of [`Reverse`](crate::Reverse) that strategies over [`Records`] share.
+macro_rules! reverse_by_records {
+    ($tape:ty) => {
+        type Tape = $tape;
+
+        #[inline(always)]
+        fn begin(tape: &mut Self::Tape, number: TapeNumber) {
+            tape.begin(number);
+        }
+
+        #[inline]
+        #[track_caller]
+        fn input(tape: &mut Self::Tape, value: V) -> M::Id {
+            match tape.input(value) {
+                Ok(id) => M::adopt_pinned(id),
+                Err(refusal) => refusal.raise(),
+            }
+        }
+
+        #[inline]
+        #[track_caller]
+        fn inputs<T>(
+            tape: &mut Self::Tape,
+            values: &[V],
+            variable: impl Fn(V, M::Id) -> T,
+            variables: &mut Vec<T>,
+        ) -> Option<usize> {
+            let make = |(value, id): (&V, _)| variable(*value, M::adopt_pinned(id));
+            match tape.inputs(values) {
+                Ok(ids) => variables.extend(values.iter().zip(ids).map(make)),
+                Err(refusal) => refusal.raise(),
+            }
+            Some(tape.len() - values.len())
+        }
+
+        #[inline(always)]
+        fn locate(id: &M::Id) -> Option<(TapeNumber, usize)> {
+            let id = M::raw(id);
+            id.is_active().then(|| (id.number(), crate::tape::usize_of(id.index())))
+        }
+
+        #[inline(always)]
+        fn identifiers(tape: &Self::Tape) -> usize {
+            tape.len()
+        }
+
+        const SPILLS: bool = <$tape>::SPILLS;
+
+        fn array_file(tape: &Self::Tape) -> Option<&std::sync::Arc<crate::ArrayFile>> {
+            tape.array_file()
+        }
+
+        const MARKS: bool = true;
+
+        fn reverse(tape: &Self::Tape, adjoints: &mut [V]) -> Result<(), SweepError> {
+            tape.reverse(adjoints)
+        }
+
+        #[track_caller]
+        fn intermediate(tape: &mut Self::Tape, value: V) -> M::Id {
+            match tape.intermediate(value) {
+                Ok(id) => M::adopt(id),
+                Err(refusal) => refusal.raise(),
+            }
+        }
+
+        fn mark(tape: &Self::Tape) -> Mark {
+            tape.mark()
+        }
+
+        fn reverse_through(
+            tape: &Self::Tape,
+            adjoints: &mut [V],
+            ends: (Option<Mark>, Option<Mark>),
+            stops: &mut dyn Iterator<Item = Mark>,
+            at: &mut Stop<'_, V>,
+        ) -> Result<(), SweepError> {
+            tape.reverse_through(adjoints, ends, stops, at)
+        }
+
+        fn reverse_lanes_through(
+            tape: &Self::Tape,
+            lanes: usize,
+            adjoints: &mut [V],
+            ends: (Option<Mark>, Option<Mark>),
+            stops: &mut dyn Iterator<Item = Mark>,
+            at: &mut Stop<'_, V>,
+        ) -> Result<(), SweepError> {
+            tape.reverse_lanes_through(lanes, adjoints, ends, stops, at)
+        }
+
+        fn forward_through(
+            tape: &Self::Tape,
+            tangents: &mut [V],
+            stops: &mut dyn Iterator<Item = Mark>,
+            at: &mut Stop<'_, V>,
+        ) -> Result<(), SweepError> {
+            tape.forward_through(tangents, stops, at)
+        }
+
+        fn truncate(tape: &mut Self::Tape, mark: Mark) -> Result<(), SweepError> {
+            tape.truncate(mark)
+        }
+
+        fn resume(tape: &mut Self::Tape, number: TapeNumber) {
+            tape.resume(number);
+        }
+
+        fn renew(tape: &Self::Tape, id: &M::Id) -> M::Id {
+            M::adopt_pinned(tape.renew(M::raw(id)))
+        }
+
+        #[track_caller]
+        fn reserve(tape: &mut Self::Tape, capacity: Capacity) {
+            tape.reserve(capacity);
+        }
+
+        fn memory(tape: &Self::Tape) -> MemoryReport {
+            tape.memory()
+        }
+    };
+}
+pub(crate) use reverse_by_records;
+
+/// What strategies over [`Records`] can do when their records are spilled.
+macro_rules! spills_by_records {
+    ($strategy:ident) => {
+        impl<V: Float, M: IndexManager, D: SpillDefaults, P: Policy> Spills for $strategy<V, M, Spilled<D>, P> {
+            fn spilled(options: SpillOptions) -> Result<Self::Tape, StorageError> {
+                Records::spilled(options)
+            }
+
+            fn usage(tape: &Self::Tape) -> SpillUsage {
+                tape.usage()
+            }
+        }
+    };
+}
+pub(crate) use spills_by_records;
+
+/// The methods of [`Taping`](crate::Taping) that say what variables of strategies over [`Records`] are.
+macro_rules! variables_by_manager {
+    () => {
+        type Value = V;
+        type Id = M::Id;
+        type Raw = LinearId<M::Index>;
+        type Variable = Taped<V, M::Id>;
+        type Policy = P;
+
+        #[inline(always)]
+        fn passive() -> M::Id {
+            M::passive()
+        }
+
+        #[inline(always)]
+        fn raw(id: &M::Id) -> LinearId<M::Index> {
+            M::raw(id)
+        }
+
+        #[track_caller]
+        fn is_active(inputs: &[(V, &M::Id)]) -> bool {
+            crate::active::recording_of::<Self>(inputs.iter().map(|(_, id)| *id)).is_some()
+        }
+
+        #[track_caller]
+        fn record_external(
+            inputs: &[(V, &M::Id)],
+            outputs: &[V],
+            rule: Box<dyn crate::External<V>>,
+            each: &mut dyn FnMut(V, M::Id),
+        ) {
+            match crate::active::recording_of::<Self>(inputs.iter().map(|(_, id)| *id)) {
+                Some(number) => crate::active::record_external::<Self>(number, inputs, outputs, rule, each),
+                None => outputs.iter().for_each(|value| each(*value, M::passive())),
+            }
+        }
+
+        #[track_caller]
+        fn flow(arrays: &[&crate::Dependence<V>], inputs: &[(V, &M::Id)]) -> crate::Flow {
+            crate::active::flow_of::<Self>(arrays, inputs)
+        }
+
+        #[track_caller]
+        fn with_arrays(number: crate::TapeNumber, f: &mut dyn FnMut(&mut crate::Arrays<V>)) {
+            crate::active::with_arrays::<Self, _>(number, f);
+        }
+
+        #[inline(always)]
+        #[track_caller]
+        fn make_room(number: crate::TapeNumber) {
+            if <Self as crate::Reverse>::SPILLS {
+                crate::active::make_room::<Self>(number);
+            }
+        }
+
+        #[track_caller]
+        fn record_launch(
+            number: crate::TapeNumber,
+            inputs: &[(V, &M::Id)],
+            outputs: &[V],
+            write: &mut dyn FnMut(&mut crate::lanes::Launched<V>),
+            each: &mut dyn FnMut(V, M::Id),
+        ) {
+            crate::active::record_launch::<Self>(number, inputs, outputs, write, each);
+        }
+
+        #[track_caller]
+        fn keep<C: crate::Companion + Default + Clone>(
+            arrays: &[&crate::Dependence<V>],
+            inputs: &[(V, &M::Id)],
+        ) -> Option<C> {
+            let crate::Flow::Recorded(number) = crate::active::flow_of::<Self>(arrays, inputs) else { return None };
+            Some(crate::active::with_companion::<Self, C, _>(number, |companion| companion.clone()))
+        }
+    };
+}
+pub(crate) use variables_by_manager;

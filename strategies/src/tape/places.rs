@@ -1,0 +1,108 @@
+//! Places in a recording: marks, and what is forgotten behind them.
+
+use super::read::Cursor;
+use super::records::{Content, Records};
+use super::usize_of;
+use crate::refusal::Refusal;
+use crate::storage::{Layer, Segments};
+use crate::{Float, IndexManager, LinearId, Mark, SweepError, TapeNumber};
+
+/// The marks at which a recording was resumed, the only ones to which it can be cut. Where else it were cut, records might
+/// be left that have identifiers above those of the recording; a mark's numbers alone can be anybody's.
+#[derive(Default)]
+pub(super) struct Resumed(Vec<Mark>);
+
+impl Resumed {
+    #[inline(always)]
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Forgets the marks behind this one.
+    ///
+    /// # Panics
+    ///
+    /// When the recording was not resumed there.
+    #[track_caller]
+    fn cut(&mut self, mark: Mark) {
+        let at = self.0.iter().position(|resumed| *resumed == mark);
+        let at = at.unwrap_or_else(|| panic!("the recording was not resumed at {mark:?}, so it cannot be cut there"));
+        self.0.truncate(at + 1);
+    }
+}
+
+impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
+    /// The place behind the last record.
+    pub(crate) fn mark(&self) -> Mark {
+        Mark::new([self.next, self.fresh, self.guards.list.len() as u64, self.objects.len() as u64])
+    }
+
+    /// Forgets the records behind a mark at which the recording was resumed. If they cannot be read back, to restore the values before them, nothing is forgotten;
+    /// if the segment that is to be written again cannot, the next record begins another.
+    pub(crate) fn truncate(&mut self, mark: Mark) -> Result<(), SweepError> {
+        self.resumed.cut(mark);
+        let [next, fresh, guards, objects] = mark.numbers();
+        if next == self.next {
+            self.guards.truncate(usize_of(guards));
+            self.fresh = fresh;
+            return Ok(());
+        }
+        let mut copy = self.values_to_restore();
+        let values = copy.as_mut().map_or(core::ptr::null_mut(), |copy| copy.as_mut_ptr());
+        let mut cursor = Cursor::new(self);
+        // SAFETY: the values are a copy, if they are written to.
+        unsafe { cursor.go_to(mark, values)? }
+        let (at, data) = cursor.place();
+        drop(cursor);
+        if let Some(copy) = &copy {
+            // SAFETY: there are so many values, of the tape's own, and nobody reads them while `self` is borrowed exclusively.
+            unsafe { self.values.copy_from_nonoverlapping(copy.as_ptr(), copy.len()) }
+        }
+        self.guards.truncate(usize_of(guards));
+        if self.first_partials >= next {
+            self.first_partials = u64::MAX;
+        }
+        (self.next, self.fresh) = (next, fresh);
+        self.inputs = self.inputs.min(next);
+        let outcome = self.write_again(at, data);
+        // Last, because destructors of users may panic.
+        self.objects.truncate(usize_of(objects));
+        Ok(outcome?)
+    }
+
+    /// Goes on writing in span `at`, behind so many bytes.
+    fn write_again(&mut self, at: usize, data: usize) -> Result<(), crate::StorageError> {
+        self.close();
+        self.spans.truncate(at + 1);
+        let Some(span) = self.spans.last_mut() else { return Ok(()) };
+        span.data = data;
+        span.first = span.first.min(self.next);
+        self.counted = span.before;
+        let start = self.segments.truncate(at + 1)?;
+        let span = &mut self.spans[at];
+        span.start = start;
+        let end = start.wrapping_add(span.bytes);
+        self.open(start.wrapping_add(data), end);
+        Ok(())
+    }
+
+    /// Goes on under another number.
+    pub(crate) fn resume(&mut self, number: TapeNumber) {
+        self.resumed.0.push(self.mark());
+        self.number = number;
+    }
+
+    /// The identifier under the number of the present part of the recording.
+    pub(crate) fn renew(&self, id: LinearId<M::Index>) -> LinearId<M::Index> {
+        id.renewed(self.number, self.len())
+    }
+
+    /// Registers a variable whose derivatives somebody else propagates.
+    pub(crate) fn intermediate(&mut self, value: V) -> Result<LinearId<M::Index>, Refusal> {
+        if M::REUSES {
+            // A statement without arguments, which says whose value it overwrites.
+            return self.push_partials(core::iter::empty(), value);
+        }
+        self.input(value)
+    }
+}

@@ -1,0 +1,34 @@
+//! Hints to the processor's caches: what will be written or read soon.
+//!
+//! Hardware recognises that a tape is written and read in one direction, but stops at each page of 4 KiB. A hint for the
+//! page behind keeps it going where recordings are larger than the caches.
+
+use crate::storage::Segment;
+
+/// How many bytes ahead: a page.
+pub(super) const AHEAD: usize = 4096;
+
+/// Recordings with this many bytes of records are beyond the caches; for smaller ones a hint for each record costs more than it saves.
+const LARGE: usize = 12 << 20;
+
+/// Whether sweeps ask for records ahead, if there are so many segments before the last, and so many bytes in that.
+pub(super) const fn is_large(full: usize, last: usize) -> bool {
+    full >= LARGE / Segment::BYTES || last > LARGE
+}
+
+/// The bytes there will be read soon, or will not, or are not even there: this has no effect that a program can see.
+#[inline(always)]
+pub(super) fn prefetch(at: *const u8) {
+    // SAFETY: a hint is no access: the address may be any.
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    unsafe {
+        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(at.cast());
+    }
+    // SAFETY: as above.
+    #[cfg(all(target_arch = "aarch64", not(miri)))]
+    unsafe {
+        core::arch::asm!("prfm pldl1keep, [{0}]", in(reg) at, options(nostack, preserves_flags, readonly));
+    }
+    let _ = at;
+}

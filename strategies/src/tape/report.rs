@@ -1,0 +1,65 @@
+//! What a recording takes, found by walking it.
+
+use super::read::Record;
+use super::records::{Content, Counts, Records};
+use crate::storage::{Layer, Reader, Segments};
+use crate::{Float, IndexManager, MemoryReport, MemoryUsage};
+
+impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
+    /// These counts and those of the span after them, whose segment lies at `start` now.
+    pub(super) fn count(&self, mut counts: Counts, start: *const u8) -> Counts {
+        let at = counts.spans;
+        counts.spans += 1;
+        let mut end = start.wrapping_add(self.data_of(at));
+        counts.bytes += self.data_of(at);
+        while end > start {
+            // SAFETY: the span's records end here, one after the other.
+            let record: Record<V> = unsafe { self.record(end) };
+            end = record.start;
+            counts.records += 1;
+            counts.statements += usize::from(!record.is_input());
+            counts.arguments += record.arguments;
+            counts.payload += record.payload * size_of::<V>();
+        }
+        counts
+    }
+
+    /// Bytes and counts, found by walking the recording.
+    pub(crate) fn memory(&self) -> MemoryReport {
+        let mut counts = self.counted;
+        let mut reader = self.segments.reader();
+        while counts.spans < self.spans.len() {
+            let start = reader.segment(counts.spans).expect("segments that have not been counted are in memory");
+            counts = self.count(counts, start);
+        }
+        let (segments, values) = self.reserved();
+        let free = (segments + self.segments.on_disk()).saturating_sub(counts.bytes);
+        let free = MemoryUsage { used: 0, reserved: free };
+        let codes = counts.records * Self::CODE;
+        let ids = counts.arguments * size_of::<M::Index>();
+        let tails = counts.statements * Self::TAIL;
+        let report = MemoryReport::new(counts.statements, counts.arguments);
+        let exact = MemoryUsage::exact;
+        let report = if K::BY_ADDRESS {
+            let captures = counts.bytes - codes - tails;
+            report.stream("closures", exact(captures)).stream("functions", exact(codes))
+        } else {
+            report
+                .stream("codes", exact(codes))
+                .stream("arguments", exact(ids))
+                .stream(if K::VALUES { "constants" } else { "partials" }, exact(counts.payload))
+                .stream("counts", exact(counts.bytes - codes - ids - counts.payload - tails))
+        };
+        let mut report = report.stream("results", exact(tails)).stream("free", free);
+        if K::VALUES {
+            let used = if self.len() == 1 { 0 } else { self.len() * size_of::<V>() };
+            report = report.stream("values", MemoryUsage { used, reserved: values });
+        }
+        let further = [("guards", self.guards.memory()), ("destructors", self.objects.memory())];
+        let report = further
+            .into_iter()
+            .filter(|(_, usage)| usage.reserved > 0)
+            .fold(report, |report, (name, usage)| report.stream(name, usage));
+        report.stream("tables", exact(size_of::<Self>()))
+    }
+}

@@ -1,0 +1,336 @@
+//! Sweeping with one adjoint vector.
+
+use super::codes::{self, ASSIGNED, FREQUENT, SHAPES, classic};
+use super::layout::{Layout, Sweep, listed, scatter};
+use super::prefetch::{self, prefetch};
+use super::read::Cursor;
+use super::records::{Content, Records};
+use super::usize_of;
+use crate::refusal::out_of_memory;
+use crate::scratch::Scratch;
+use crate::shape::Both;
+use crate::storage::{Layer, Reader, Segments};
+use crate::{Float, IndexManager, Mark, Shape, Stop, SweepError, counts};
+
+impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
+    /// Sweeps from the last statement to the first; see [`Reverse::reverse`](crate::Reverse::reverse).
+    pub(crate) fn reverse(&self, adjoints: &mut [V]) -> Result<(), SweepError> {
+        self.check_length(adjoints.len());
+        let mut copy = self.values_to_restore();
+        let mut sweep = self.sweep(adjoints, &mut copy);
+        // A loop of its own and no cursor: this is a large part of the time of a gradient of a few operations.
+        let (mut reader, large) = (self.segments.reader(), self.is_large());
+        let mut next = usize_of(self.next);
+        for (at, span) in self.spans.iter().enumerate().rev() {
+            let first = usize_of(span.first.max(self.inputs));
+            if next > first {
+                let end = reader.segment(at)?.wrapping_add(self.data_of(at));
+                // SAFETY: the reader has the bytes as they were written, and the span's records end at `end`.
+                unsafe { self.reverse_some(large, (first, next), end, &mut sweep) };
+                next = first;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sweeps with stops; see [`Reverse::reverse_through`](crate::Reverse::reverse_through).
+    pub(crate) fn reverse_through(
+        &self,
+        adjoints: &mut [V],
+        (from, to): (Option<Mark>, Option<Mark>),
+        stops: &mut dyn Iterator<Item = Mark>,
+        at: &mut Stop<'_, V>,
+    ) -> Result<(), SweepError> {
+        self.check_length(adjoints.len());
+        let mut copy = self.values_to_restore();
+        let mut sweep = self.sweep(adjoints, &mut copy);
+        let (mut cursor, large) = (Cursor::new(self), self.is_large());
+        if let Some(from) = from {
+            // SAFETY: there are as many values as the recording has identifiers, and they are a copy or not written to.
+            unsafe { cursor.go_to(from, sweep.values)? }
+        }
+        let mut down_to = |number: u64, sweep: &mut Sweep<'_, V>| {
+            // SAFETY: the reader has the bytes as they were written, and the last of these records ends at `end`.
+            cursor.move_to(usize_of(number), |numbers, end| unsafe { self.reverse_some(large, numbers, end, sweep) })
+        };
+        for stop in stops {
+            down_to(stop.numbers()[0], &mut sweep)?;
+            at(sweep.adjoints)?;
+        }
+        Ok(down_to(to.map_or(1, |to| to.numbers()[0]), &mut sweep)?)
+    }
+
+    /// A sweep over these adjoints, as many as the recording has identifiers, with values that it may write to if they are a copy.
+    pub(super) fn sweep<'a>(&self, adjoints: &'a mut [V], copy: &'a mut Option<Scratch<V>>) -> Sweep<'a, V> {
+        let (values, known) = match copy {
+            Some(copy) => (copy.as_mut_ptr(), copy.len()),
+            None => (self.values().as_ptr().cast_mut(), self.values().len()),
+        };
+        Sweep { adjoints, values, known }
+    }
+
+    /// Whether records are more than the caches hold.
+    fn is_large(&self) -> bool {
+        self.spans.len().checked_sub(1).is_some_and(|last| prefetch::is_large(last, self.data_of(last)))
+    }
+
+    /// Fails unless an adjoint vector is long enough.
+    pub(super) fn check_length(&self, adjoints: usize) {
+        let needed = self.len();
+        assert!(adjoints >= needed, "the adjoint vector has {adjoints} entries, the recording needs {needed}");
+    }
+
+    /// Reused identifiers have had other values: a sweep goes back to them in this copy.
+    pub(super) fn values_to_restore(&self) -> Option<Scratch<V>> {
+        Self::RESTORES.then(|| {
+            let mut copy = Scratch::<V>::new();
+            if copy.try_reserve(self.len()).is_err() {
+                out_of_memory(self.len() * size_of::<V>(), "a copy of the values of all variables");
+            }
+            copy.extend_from_slice(self.values());
+            copy
+        })
+    }
+
+    /// [`reverse_span`](Self::reverse_span) of a recording that is large or not.
+    ///
+    /// # Safety
+    ///
+    /// As there.
+    #[inline(always)]
+    unsafe fn reverse_some(
+        &self,
+        large: bool,
+        numbers: (usize, usize),
+        end: *const u8,
+        sweep: &mut Sweep<'_, V>,
+    ) -> (usize, *const u8) {
+        // SAFETY: promised by the caller.
+        unsafe {
+            if large {
+                self.reverse_span::<true>(numbers, end, sweep)
+            } else {
+                self.reverse_span::<false>(numbers, end, sweep)
+            }
+        }
+    }
+
+    /// Sweeps over the records of a span with numbers below `next` and from `first` on, which end at `end`. Returns the number of the
+    /// first of them, and where it begins. `PREFETCH` says whether the caches need hints.
+    ///
+    /// # Safety
+    ///
+    /// The segment's bytes are those that were written, the record in front of `next` ends at `end`, and `sweep` is one of the
+    /// recording.
+    unsafe fn reverse_span<const PREFETCH: bool>(
+        &self,
+        (first, mut next): (usize, usize),
+        mut end: *const u8,
+        sweep: &mut Sweep<'_, V>,
+    ) -> (usize, *const u8) {
+        while next > first {
+            if PREFETCH {
+                prefetch(end.wrapping_sub(prefetch::AHEAD));
+            }
+            // SAFETY: a record ends here; its code or the address in front of `end` says what it is. Identifiers in it are below the
+            // lengths of adjoints and of values.
+            unsafe {
+                let (code, reverse, bytes, n) = if K::BY_ADDRESS {
+                    let layout = end.sub(Self::CODE).cast::<&'static Layout<V>>().read_unaligned();
+                    (ASSIGNED, layout.reverse, layout.bytes, layout.arguments)
+                } else {
+                    let code = *end.sub(1);
+                    let entry = &*self.codes.entries.as_ptr().add(code as usize);
+                    (code, entry.reverse, entry.bytes, 0) // types say how many
+                };
+                if !K::BY_ADDRESS && (FREQUENT..ASSIGNED).contains(&code) {
+                    next -= 1;
+                    let (id, data_end) = Self::undo_before(end.sub(Self::CODE), next, sweep.values);
+                    let seed = take(sweep.adjoints, id);
+                    end = self.reverse_frequent(code, data_end, end, seed, sweep);
+                } else if bytes == Layout::<V>::VARYING {
+                    (next, end) = self.reverse_varying(end, next, sweep);
+                } else {
+                    next -= 1;
+                    let (id, data_end) = Self::undo_before(end.sub(Self::CODE), next, sweep.values);
+                    let seed = take(sweep.adjoints, id);
+                    if seed.is_finite() {
+                        end = reverse(data_end, n, seed, sweep);
+                    } else {
+                        self.reverse_with_care(end, seed, sweep);
+                        end = data_end.sub(bytes);
+                    }
+                }
+            }
+        }
+        (next, end)
+    }
+
+    /// Reverses the record that ends at `end` with the number before `next`, whatever it is; returns its number and where it begins.
+    ///
+    /// # Safety
+    ///
+    /// There is one, and `sweep` is one of the recording.
+    #[inline(never)]
+    unsafe fn reverse_varying(&self, end: *const u8, next: usize, sweep: &mut Sweep<'_, V>) -> (usize, *const u8) {
+        // SAFETY: promised by the caller.
+        unsafe {
+            let record = self.record(end);
+            let number = next - record.numbers;
+            if record.is_input() {
+                return (number, record.start);
+            }
+            let seed = take(sweep.adjoints, Self::undo(&record, number, sweep.values));
+            if seed.is_finite() {
+                record.reverse(seed, sweep);
+            } else {
+                self.reverse_with_care(end, seed, sweep);
+            }
+            (number, record.start)
+        }
+    }
+
+    /// Reverses the record of a statement that ends at `end`, whatever it is and whatever the seed.
+    ///
+    /// # Safety
+    ///
+    /// There is one, `sweep` is one of the recording, and where identifiers are reused, the values are those from before the record.
+    #[cold]
+    #[inline(never)]
+    unsafe fn reverse_with_care(&self, end: *const u8, seed: V, sweep: &mut Sweep<'_, V>) {
+        let mut partials = Scratch::<V>::new();
+        // SAFETY: promised by the caller.
+        let ids = unsafe {
+            let record = self.record(end);
+            record.contributions(V::one(), sweep.values(), &mut partials);
+            record.ids::<M::Index>()
+        };
+        for (id, partial) in ids.zip(&**partials).filter(|(_, partial)| counts(seed, **partial)) {
+            sweep.adjoints[id] += seed * *partial;
+        }
+    }
+
+    /// Reverses a record of a frequent kind, whose data end at `data_end`; returns where it begins.
+    ///
+    /// A binary search over the codes: a `match` would become a jump through a table, which is slow where the target of an indirect
+    /// jump is predicted to be what it was the last time.
+    ///
+    /// # Safety
+    ///
+    /// A record with this code, from `FREQUENT` on and below `ASSIGNED`, ends at `end`, and `sweep` is one of the recording.
+    #[inline(always)]
+    unsafe fn reverse_frequent(
+        &self,
+        code: u8,
+        data_end: *const u8,
+        end: *const u8,
+        seed: V,
+        sweep: &mut Sweep<'_, V>,
+    ) -> *const u8 {
+        macro_rules! shape {
+            ($shape:ty) => {
+                self.reverse_in_place::<$shape>(data_end, end, seed, sweep)
+            };
+        }
+        /// `search!(first code of b, a, b)`.
+        macro_rules! search {
+            ($at:expr, $a:expr, $b:expr) => {
+                if code < $at { $a } else { $b }
+            };
+        }
+        // SAFETY: promised by the caller.
+        unsafe {
+            search!(
+                SHAPES,
+                search!(
+                    classic(4),
+                    search!(
+                        classic(2),
+                        shape!(codes::Factor),
+                        search!(
+                            classic(3),
+                            shape!(Both<codes::Factor, codes::Factor>),
+                            shape!(Both<codes::Factor, Both<codes::Factor, codes::Factor>>)
+                        )
+                    ),
+                    self.reverse_listed(usize::from(code - classic(1)) + 1, data_end, end, seed, sweep)
+                ),
+                search!(
+                    SHAPES + 4,
+                    search!(
+                        SHAPES + 2,
+                        search!(SHAPES + 1, shape!(codes::Plus), shape!(codes::Negative)),
+                        search!(SHAPES + 3, shape!(codes::PlusPlus), shape!(codes::PlusMinus))
+                    ),
+                    search!(
+                        SHAPES + 6,
+                        search!(SHAPES + 5, shape!(codes::PlusFactor), shape!(codes::FactorPlus)),
+                        search!(SHAPES + 7, shape!(codes::PlusProduct), shape!(codes::ProductPlus))
+                    )
+                )
+            )
+        }
+    }
+
+    /// Reverses a record of this shape; returns where it begins.
+    ///
+    /// # Safety
+    ///
+    /// There is one, which ends at `end` and whose data end at `data_end`, and `sweep` is one of the recording.
+    #[inline(always)]
+    unsafe fn reverse_in_place<H: Shape>(
+        &self,
+        data_end: *const u8,
+        end: *const u8,
+        seed: V,
+        sweep: &mut Sweep<'_, V>,
+    ) -> *const u8 {
+        // SAFETY: promised by the caller.
+        unsafe {
+            // Partials of ±1 count whatever the seed.
+            if H::FACTORS == 0 || seed.is_ordinary() {
+                return scatter::<H, V, M::Index>(data_end, 0, seed, sweep);
+            }
+            if !seed.is_nought() {
+                self.reverse_with_care(end, seed, sweep);
+            }
+        }
+        data_end.wrapping_sub(H::FACTORS * size_of::<V>() + H::LEAVES * size_of::<M::Index>())
+    }
+
+    /// Reverses a record of `n` partials; returns where it begins.
+    ///
+    /// # Safety
+    ///
+    /// As [`reverse_in_place`](Self::reverse_in_place).
+    #[inline(never)]
+    unsafe fn reverse_listed(
+        &self,
+        n: usize,
+        data_end: *const u8,
+        end: *const u8,
+        seed: V,
+        sweep: &mut Sweep<'_, V>,
+    ) -> *const u8 {
+        // SAFETY: promised by the caller.
+        unsafe {
+            if seed.is_finite() {
+                return listed::<V, M::Index>(data_end, n, seed, sweep);
+            }
+            self.reverse_with_care(end, seed, sweep);
+        }
+        data_end.wrapping_sub(n * (size_of::<V>() + size_of::<M::Index>()))
+    }
+}
+
+/// The adjoint of this variable, which is 0 afterwards.
+///
+/// # Safety
+///
+/// There is one.
+#[inline(always)]
+unsafe fn take<V: Float>(adjoints: &mut [V], id: usize) -> V {
+    debug_assert!(id < adjoints.len(), "identifiers are below the recording's length");
+    // SAFETY: promised by the caller.
+    core::mem::replace(unsafe { adjoints.get_unchecked_mut(id) }, V::zero())
+}
