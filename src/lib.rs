@@ -26,7 +26,7 @@
 //! * Code that is generic over `num_traits`: [`Closed`].
 //! * Functions of your own: [`Unary`], [`Binary`], [`Nary`]; whole programs that are not recorded: [`external`], [`Rules`].
 //! * Long programs in little memory: [`checkpoint!`], [`Stage`], [`TimeLoop`], and the plans in [`schedule`].
-//! * Fewer records: [`preaccumulate`]. Are my derivatives right? [`check_gradient!`].
+//! * Fewer records: [`preaccumulate`], [`statement`]. Are my derivatives right? [`check_gradient!`].
 //! * Strategies of your own: [`Taping`], and the feature `conformance` for the kit that tests them.
 //!
 //! # Generic code
@@ -69,7 +69,7 @@ pub use closed::{Closed, ClosedOperand};
 pub use continuation::continuation;
 pub use drivers::{gradient, jacobian, value_and_gradient, vjp};
 pub use error::Error;
-pub use expr::{Ex, Operand, Real};
+pub use expr::{ByName, Ex, Named, Operand, Real, statement};
 pub use external::{ByFiniteDifferences, ByTangents, Callback, CallbackAdjoints, Rules, external, with_partials};
 pub use forward::{derivative, jacobian_forward, jvp, jvps, value_and_derivative};
 pub use math::{Binary, Unary, binary, smooth_max, smooth_min, unary};

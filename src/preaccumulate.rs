@@ -1,7 +1,7 @@
 //! Blocks of statements that become one record for each output.
 
 use crate::checkpoint::{TapePool, convert, plain_at, rebuild, record_stage, refuse_views, same_value};
-use crate::expr::Real;
+use crate::expr::{Real, given};
 use crate::external::with_partials;
 use crate::variables::Variables;
 use tapewright_strategies::num_traits::{One, Zero};
@@ -60,7 +60,10 @@ where
         outputs.visit(&mut |slice| slice.iter().for_each(|y| Block::<N, S>::assert_present(y.id())));
         outputs
     });
-    convert(&outputs, |y| with_partials(inputs, y.value(), &y.tangent()))
+    convert(&outputs, |y| {
+        let (value, partials) = (y.value(), y.tangent());
+        given(&inputs.each_ref(), value, &partials).unwrap_or_else(|| with_partials(inputs, value, &partials))
+    })
 }
 
 /// Runs a block on a tape of its own, of strategy `T`, sweeps that once for each output, and records one statement for each of

@@ -2,8 +2,8 @@
 
 use crate::cli::Request;
 use crate::strategies::Strategy;
-use crate::taped::{Contender, Taped};
-use tapewright::{Error, Jacobian, Tape};
+use crate::taped::{Contender, Form, Taped};
+use tapewright::{Error, Jacobian, Real, Reverse, Tape};
 use tapewright_problems::Problem;
 
 impl Strategy {
@@ -15,7 +15,16 @@ impl Strategy {
     }
 }
 
+struct Stages;
+impl Form for Stages {
+    const STAGES: bool = true;
+
+    fn eval<S: Reverse<Value = f64>, P: Problem>(problem: &P, k: usize, x: &[Real<S>]) -> Real<S> {
+        problem.eval_in_stages(k, x)
+    }
+}
+
 /// Puts a workload that has stages on a tape.
 pub(crate) fn run<'p, P: Problem>(problem: &'p P, _: &Request) -> Result<Box<dyn Contender + 'p>, Error> {
-    Ok(Box::new(Taped::<Jacobian, P, true>::new(problem, Tape::new())?))
+    Ok(Box::new(Taped::<Jacobian, P, Stages>::new(problem, Tape::new())?))
 }

@@ -3,6 +3,7 @@
 //! `cargo run --release --example compare -- --help` lists the options.
 #![allow(clippy::cast_precision_loss, reason = "counts and bytes are far below 2^53")]
 
+mod blocks;
 mod chart;
 mod check;
 mod checkpointed;

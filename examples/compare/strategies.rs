@@ -1,5 +1,6 @@
 //! The strategies by name.
 
+use crate::blocks;
 use crate::checkpointed;
 use crate::cli::Request;
 use crate::launched;
@@ -18,8 +19,8 @@ pub(crate) struct Strategy {
     pub(crate) records: &'static str,
     /// How identifiers are given out: `linear` or `reuse`.
     pub(crate) indices: &'static str,
-    /// Where records live: `in_memory`, `shared` or `spilled`; `checkpointed` where they live one stage at a time, `kernels`
-    /// where they are whole loops over arrays.
+    /// Where records live: `in_memory`, `shared` or `spilled`; `checkpointed` where they live one stage at a time, `blocks`
+    /// where each is a small block, `kernels` where they are whole loops over arrays.
     pub(crate) layer: &'static str,
 }
 
@@ -34,7 +35,7 @@ macro_rules! strategies {
                 records: stringify!($records),
                 indices: stringify!($indices),
                 layer: stringify!($layer),
-            },)* Self::CHECKPOINTED, Self::KERNELS];
+            },)* Self::CHECKPOINTED, Self::BLOCKS, Self::KERNELS];
 
             /// The strategies for this workload, each with what makes its tape.
             pub(crate) fn runs<P: Problem>() -> impl Iterator<Item = (Self, Run<P>)> {
@@ -42,8 +43,9 @@ macro_rules! strategies {
                     Ok(Box::new(Taped::<$type, P>::new(problem, $tape(problem, request)?)?))
                 }),*];
                 let stages = P::CHECKPOINTED.then_some((Self::CHECKPOINTED, checkpointed::run::<P> as Run<P>));
+                let blocks = P::BLOCKS.then_some((Self::BLOCKS, blocks::run::<P> as Run<P>));
                 let kernels = P::KERNELS.then_some((Self::KERNELS, launched::run::<P> as Run<P>));
-                Self::ALL.iter().copied().zip(runs).chain(stages).chain(kernels)
+                Self::ALL.iter().copied().zip(runs).chain(stages).chain(blocks).chain(kernels)
             }
         }
     };

@@ -87,7 +87,7 @@ fn verdict(outcome: &Outcome, ratio: Spread) -> String {
 }
 
 /// What a strategy in memory is compared with: with reused indices, the same one with linear indices; else Hybrid with its
-/// faster parent, and Continuation, and Jacobian in stages and as kernels, with Jacobian.
+/// faster parent, and Continuation, and Jacobian in stages, in blocks and as kernels, with Jacobian.
 fn counterpart<'r>(row: &Row, rows: &'r [Row]) -> Option<&'r Row> {
     let of = |records: &str, indices: &str| {
         let found = |other: &&Row| {
@@ -96,7 +96,9 @@ fn counterpart<'r>(row: &Row, rows: &'r [Row]) -> Option<&'r Row> {
         rows.iter().find(found)
     };
     match (row.strategy.records, row.strategy.indices) {
-        _ if row.strategy.is_checkpointed() || row.strategy.is_kernels() => of("jacobian", "linear"),
+        _ if row.strategy.is_checkpointed() || row.strategy.is_blocks() || row.strategy.is_kernels() => {
+            of("jacobian", "linear")
+        }
         _ if !row.strategy.is_in_memory() => None,
         (records, "reuse") => of(records, "linear"),
         ("hybrid", indices) => {

@@ -2,6 +2,7 @@
 
 use crate::rounds::{Parts, Pass, Split};
 use std::hint::black_box;
+use std::marker::PhantomData;
 use tapewright::{Error, MemoryReport, Real, Reverse, Tape};
 use tapewright_problems::{Problem, total};
 
@@ -17,9 +18,27 @@ pub(crate) trait Contender {
     fn pass(&mut self, pass: &Pass) -> Result<Parts, Error>;
 }
 
-/// A problem and a tape. It is recorded as a whole, or in stages if it has such.
-pub(crate) struct Taped<'p, S: Reverse, P, const STAGES: bool = false> {
+/// In which form a workload is recorded.
+pub(crate) trait Form {
+    /// Whether a sweep uses up what it needs to record anew.
+    const STAGES: bool = false;
+
+    fn eval<S: Reverse<Value = f64>, P: Problem>(problem: &P, k: usize, x: &[Real<S>]) -> Real<S>;
+}
+
+/// As a whole.
+pub(crate) struct Whole;
+impl Form for Whole {
+    #[inline(always)]
+    fn eval<S: Reverse<Value = f64>, P: Problem>(problem: &P, k: usize, x: &[Real<S>]) -> Real<S> {
+        problem.eval(k, x)
+    }
+}
+
+/// A problem and a tape.
+pub(crate) struct Taped<'p, S: Reverse, P, F = Whole> {
     problem: &'p P,
+    form: PhantomData<F>,
     tape: Tape<S>,
     found: (f64, Vec<f64>),
     memory: MemoryReport,
@@ -28,7 +47,7 @@ pub(crate) struct Taped<'p, S: Reverse, P, const STAGES: bool = false> {
     gradient: Vec<f64>,
 }
 
-impl<'p, S: Reverse<Value = f64>, P: Problem, const STAGES: bool> Taped<'p, S, P, STAGES> {
+impl<'p, S: Reverse<Value = f64>, P: Problem, F: Form> Taped<'p, S, P, F> {
     /// Computes all gradients once.
     pub(crate) fn new(problem: &'p P, mut tape: Tape<S>) -> Result<Self, Error> {
         let mut failure = Ok(0.0);
@@ -41,17 +60,17 @@ impl<'p, S: Reverse<Value = f64>, P: Problem, const STAGES: bool> Taped<'p, S, P
         });
         failure?;
         let (gradient, x) = (found.1.clone(), problem.inputs(0));
-        if STAGES {
+        if F::STAGES {
             // A sweep uses snapshots up.
             tape.record(|scope| Self::eval(problem, problem.evaluations() - 1, &scope.inputs(&x)));
         }
         let memory = tape.memory();
-        Ok(Self { problem, tape, found, memory, x, variables: Vec::new(), gradient })
+        Ok(Self { problem, form: PhantomData, tape, found, memory, x, variables: Vec::new(), gradient })
     }
 
     #[inline(always)]
     fn eval(problem: &P, k: usize, x: &[Real<S>]) -> Real<S> {
-        if STAGES { problem.eval_in_stages(k, x) } else { problem.eval(k, x) }
+        F::eval(problem, k, x)
     }
 
     /// Records and sweeps; seconds of both, each by its own clock.
@@ -95,7 +114,7 @@ impl<'p, S: Reverse<Value = f64>, P: Problem, const STAGES: bool> Taped<'p, S, P
     }
 }
 
-impl<S: Reverse<Value = f64>, P: Problem, const STAGES: bool> Contender for Taped<'_, S, P, STAGES> {
+impl<S: Reverse<Value = f64>, P: Problem, F: Form> Contender for Taped<'_, S, P, F> {
     fn found(&self) -> &(f64, Vec<f64>) {
         &self.found
     }

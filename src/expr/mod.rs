@@ -2,6 +2,8 @@
 
 mod assign;
 mod compare;
+mod given;
+mod named;
 pub(crate) mod node;
 mod operators;
 
@@ -10,6 +12,8 @@ use core::fmt;
 use core::marker::PhantomData;
 use tapewright_strategies::{Passive, Rule, Taping, Variable};
 
+pub(crate) use given::given;
+pub use named::{ByName, Named, statement};
 pub use node::{BackLeaf, Bin, Compound, Leaf, Literal, Operand, RefLeaf, Un};
 
 /// An expression of strategy `S` with root node `N`.

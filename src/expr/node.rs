@@ -45,8 +45,9 @@ pub struct Bin<S: Taping, O, A, B> {
     rule: PhantomData<O>,
 }
 
-/// Nodes that are computed, not variables: those that `.into()` records.
+/// Nodes that expressions own and that are no variables: those that `.into()` records.
 pub trait Compound {}
+impl<S: Taping> Compound for BackLeaf<S> {}
 impl<S: Taping, O, A> Compound for Un<S, O, A> {}
 impl<S: Taping, O, A, B> Compound for Bin<S, O, A, B> {}
 
@@ -130,7 +131,20 @@ leaf! {
     <> BackLeaf, |s| s.value, s.raw;
 }
 
+impl<S: Taping> Clone for BackLeaf<S> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<S: Taping> Copy for BackLeaf<S> {}
+
 impl<S: Taping> BackLeaf<S> {
+    #[inline(always)]
+    pub(crate) const fn new(value: S::Value, raw: S::Raw) -> Self {
+        Self { value, raw }
+    }
+
     #[inline(always)]
     pub(crate) fn of(variable: &S::Variable) -> Self {
         Self { value: variable.value(), raw: S::raw(variable.id()) }

@@ -494,6 +494,9 @@ pub trait Twin<S: Taping>: Rule<S> + Sized + 'static {
     const HASH: u32;
     /// The number of constants.
     const CONSTANTS: usize;
+    /// Whether the value of a rebuilt tree is computed from its leaves. If it is only that of the recording, statements of this
+    /// type keep a recording from being replayed.
+    const REPLAYS: bool = true;
 
     /// Rebuilds the tree, and recomputes its values, from the leaves and constants in the order of
     /// [`Tree::store`].

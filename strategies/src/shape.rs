@@ -85,11 +85,34 @@ pub trait Scatter<V: Float> {
     fn leaf(&mut self, contribution: V);
 }
 
+/// `N` leaves, each with a factor of its own.
+#[derive(Debug)]
+pub struct Each<const N: usize>;
+#[allow(clippy::cast_possible_truncation, reason = "a statement has few arguments")]
+impl<const N: usize> Shape for Each<N> {
+    const LEAVES: usize = N;
+    const FACTORS: usize = N;
+    const LINEAR: bool = false;
+    const HASH: u32 = mix(N as u32, 9);
+    const PATTERN: Pattern = match N {
+        0..=12 => Pattern { leaves: N as u32, digits: 3_u32.pow(N as u32) - 1 },
+        _ => Pattern::other(),
+    };
+    #[inline(always)]
+    fn scatter<V: Float>(root: V, _: V, record: &mut impl Scatter<V>) {
+        for _ in 0..N {
+            let contribution = root * record.factor();
+            record.leaf(contribution);
+        }
+    }
+}
+
 /// Only the shapes below are shapes: records are read by what they say.
 mod sealed {
     pub trait Sealed {}
     impl Sealed for super::Unit {}
     impl Sealed for super::Nothing {}
+    impl<const N: usize> Sealed for super::Each<N> {}
     impl<A, B> Sealed for super::Both<A, B> {}
     impl<A> Sealed for super::Minus<A> {}
     impl<A> Sealed for super::Scaled<A> {}

@@ -44,6 +44,14 @@ pub trait Problem {
         self.eval(k, x)
     }
 
+    /// Whether there is an [`eval_in_blocks`](Self::eval_in_blocks).
+    const BLOCKS: bool = false;
+
+    /// Evaluation `k` in statements that name their arguments, one for each small block; as it is if the workload has no blocks.
+    fn eval_in_blocks<S: Taping<Value = f64>>(&self, k: usize, x: &[Real<S>]) -> Real<S> {
+        self.eval(k, x)
+    }
+
     /// Whether there is an [`eval_by_kernels`](Self::eval_by_kernels).
     const KERNELS: bool = false;
 

@@ -182,13 +182,16 @@ impl<V: Float> Layout<V> {
             .coded(codes::of_pattern(H::PATTERN))
     }
 
-    /// Primal-value records of statements whose twin is `B`.
+    /// Primal-value records of statements whose twin is `B`; Jacobian records if it cannot compute their values again.
     pub(crate) const fn replay<S, B, I>() -> Self
     where
         S: Taping<Value = V, Raw = LinearId<I>>,
         B: Twin<S>,
         I: IndexType,
     {
+        if !B::REPLAYS {
+            return Self::scatter::<B::Shape, I>();
+        }
         let records = Self {
             value: Some(value::<S, B, I>),
             partials: false,
@@ -209,6 +212,11 @@ impl<V: Float> Layout<V> {
             ),
             ..records.fixed::<I>(B::CONSTANTS, B::Shape::LEAVES)
         }
+    }
+
+    /// Whether these are records of statements that a replay would have to compute again, and cannot.
+    pub(super) const fn forbids_replays(&self) -> bool {
+        self.value.is_none() && !self.hybrid
     }
 
     /// The smaller of a Jacobian record and a primal-value record of the statement whose twin is `B`; the former if they are

@@ -36,7 +36,7 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         }
         Err(SweepError::Unsupported {
             what: format!(
-                "a recording whose variable {} is a function of slices with passive arguments, or has partials that were \
+                "a recording whose variable {} is a function of slices with passive arguments, a block, or has partials that were \
                  given, cannot be replayed: its record says how to differentiate it, not how to compute it (make all \
                  arguments inputs)",
                 self.first_partials

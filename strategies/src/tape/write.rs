@@ -168,6 +168,9 @@ unsafe fn commit<V: Float, M: IndexManager, L: Layer, K: Content>(
         if !fill(data) {
             return None;
         }
+        if K::VALUES && layout.forbids_replays() {
+            (*tape).keeps_partials();
+        }
         if M::REUSES {
             (*place.header).pool.with(|pool| pool.take(id, &mut (*tape).fresh));
         }
@@ -294,7 +297,8 @@ where
     K: Content,
 {
     let active = ids.iter().filter(|id| id.is_active()).count();
-    if active == 0 || active == ids.len() || active > CLASSIC_MAX || layout.hybrid {
+    let at_once = active > 0 && active < ids.len() && active <= CLASSIC_MAX;
+    if !at_once || layout.hybrid || K::VALUES && layout.forbids_replays() {
         return None;
     }
     let lists = layout.partials && !K::BY_ADDRESS;
@@ -407,6 +411,9 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         payload: &[V],
         value: V,
     ) -> Result<LinearId<M::Index>, Refusal> {
+        if K::VALUES && layout.forbids_replays() {
+            self.keeps_partials();
+        }
         let passives = ids.iter().filter(|id| !id.is_active()).count();
         // Partials of passive arguments may be written to no purpose; their values must be, if partials are recomputed.
         let kept = if layout.partials { 0 } else { passives };

@@ -1,0 +1,132 @@
+//! Statements whose partials are given: what blocks become.
+
+use super::Real;
+use tapewright_strategies::shape::Each;
+use tapewright_strategies::{Float, Load, Rule, Sink, Statement, Store, Taping, Tree, Twin, typenum};
+
+/// A statement of `N` arguments with these partials.
+struct Given<'a, S: Taping, const N: usize> {
+    arguments: &'a [&'a Real<S>; N],
+    value: S::Value,
+    partials: &'a [S::Value; N],
+}
+
+/// What it is when rebuilt: it can be differentiated, but not computed anew.
+struct GivenBack<S: Taping, const N: usize> {
+    ids: [S::Raw; N],
+    value: S::Value,
+    partials: [S::Value; N],
+}
+
+#[inline(always)]
+fn report<S: Taping, const N: usize>(
+    seed: S::Value,
+    partials: &[S::Value; N],
+    id: impl Fn(usize) -> S::Raw,
+    sink: &mut impl Sink<S>,
+) {
+    for (k, partial) in partials.iter().enumerate() {
+        sink.factor(seed * *partial);
+        sink.leaf(seed * *partial, id(k));
+    }
+}
+
+impl<S: Taping, const N: usize> Rule<S> for Given<'_, S, N> {
+    type Shape = Each<N>;
+    #[inline(always)]
+    fn value(&self) -> S::Value {
+        self.value
+    }
+    #[inline(always)]
+    fn backward(&self, seed: S::Value, sink: &mut impl Sink<S>) {
+        report(seed, self.partials, |k| S::raw(self.arguments[k].id()), sink);
+    }
+    #[inline(always)]
+    fn silence(&self, sink: &mut impl Sink<S>) {
+        report(S::Value::from_f64(0.0), self.partials, |k| S::raw(self.arguments[k].id()), sink);
+    }
+}
+
+impl<S: Taping, const N: usize> Rule<S> for GivenBack<S, N> {
+    type Shape = Each<N>;
+    #[inline(always)]
+    fn value(&self) -> S::Value {
+        self.value
+    }
+    #[inline(always)]
+    fn backward(&self, seed: S::Value, sink: &mut impl Sink<S>) {
+        report(seed, &self.partials, |k| self.ids[k], sink);
+    }
+    #[inline(always)]
+    fn silence(&self, sink: &mut impl Sink<S>) {
+        report(S::Value::from_f64(0.0), &self.partials, |k| self.ids[k], sink);
+    }
+}
+
+impl<S: Taping, const N: usize> Twin<S> for GivenBack<S, N> {
+    const HASH: u32 = 0x6E;
+    const CONSTANTS: usize = N + 1;
+    const REPLAYS: bool = false;
+
+    fn load(source: &mut impl Load<S>) -> Self {
+        let ids = core::array::from_fn(|_| source.leaf().1);
+        Self { ids, partials: core::array::from_fn(|_| source.constant()), value: source.constant() }
+    }
+}
+
+/// The trees of these numbers of arguments, with one more constant than partials: the value.
+macro_rules! given {
+    ($($n:literal $args:ident $constants:ident;)*) => {
+        $(
+            impl<S: Taping> Tree<S> for Given<'_, S, $n> {
+                type Args = typenum::$args;
+                type Constants = typenum::$constants;
+                type Back = GivenBack<S, $n>;
+                #[inline(always)]
+                fn store(&self, store: &mut impl Store<S>) {
+                    self.arguments.iter().for_each(|x| store.leaf(x.value(), S::raw(x.id())));
+                    self.partials.iter().for_each(|partial| store.constant(*partial));
+                    store.constant(self.value);
+                }
+            }
+        )*
+
+        /// Records a statement with these partials, if there is a type for so many arguments.
+        #[inline(always)]
+        #[track_caller]
+        pub(crate) fn given<S: Taping, const N: usize>(
+            arguments: &[&Real<S>; N],
+            value: S::Value,
+            partials: &[S::Value; N],
+        ) -> Option<Real<S>> {
+            match N {
+                $($n => Some(record(Given::<S, $n> {
+                    arguments: arguments.first_chunk()?,
+                    value,
+                    partials: partials.first_chunk()?,
+                })),)*
+                _ => None,
+            }
+        }
+    };
+}
+given! {
+    1 U1 U2;
+    2 U2 U3;
+    3 U3 U4;
+    4 U4 U5;
+    5 U5 U6;
+    6 U6 U7;
+    7 U7 U8;
+    8 U8 U9;
+    9 U9 U10;
+    10 U10 U11;
+    11 U11 U12;
+    12 U12 U13;
+}
+
+#[inline(always)]
+#[track_caller]
+fn record<S: Taping>(statement: impl Statement<S>) -> Real<S> {
+    Real::from_parts(statement.value(), S::record(&statement))
+}

@@ -1,0 +1,132 @@
+//! Statements that name their arguments: each counts once, however often the expression uses it.
+
+use super::{BackLeaf, Ex, Real, ex, given};
+use crate::external::with_partials;
+use core::cell::Cell;
+use core::marker::PhantomData;
+use core::sync::atomic::{AtomicU64, Ordering};
+use tapewright_strategies::num_traits::{One, Zero};
+use tapewright_strategies::{Float, Nary, Rule, Sink, Statement, Strict, Taped, Taping};
+
+/// An argument inside [`statement`]: an expression that may be used several times.
+pub type Named<V> = Ex<ByName<V>, BackLeaf<ByName<V>>>;
+
+/// The strategy of the expressions inside [`statement`]: their variables are the arguments, and nothing is recorded.
+#[derive(Clone, Copy, Debug)]
+pub struct ByName<V>(PhantomData<V>);
+
+/// The identifier of a number that is no argument.
+const PASSIVE: u64 = u64::MAX;
+
+impl<V: Float> Taping for ByName<V> {
+    type Value = V;
+    type Id = u64;
+    type Raw = u64;
+    type Variable = Taped<V, u64>;
+    type Policy = Strict;
+
+    #[inline(always)]
+    fn passive() -> u64 {
+        PASSIVE
+    }
+    #[inline(always)]
+    fn raw(id: &u64) -> u64 {
+        *id
+    }
+    #[track_caller]
+    fn record<N: Statement<Self>>(_: &N) -> u64 {
+        panic!("inside `statement` there is one expression: leave out `.eval()` and `.into()`, or use `preaccumulate`")
+    }
+    #[track_caller]
+    fn record_nary<R: Nary<V>>(_: &[&[Taped<V, u64>]], _: &[V], _: V) -> u64 {
+        panic!("inside `statement` there is one expression, without functions of slices: use `preaccumulate`")
+    }
+}
+
+/// Identifiers of the arguments of one statement, in a row.
+const EACH: u64 = 1 << 8;
+/// Statements of one thread, before it draws other identifiers.
+const THREAD: u64 = 1 << 40;
+static THREADS: AtomicU64 = AtomicU64::new(0);
+
+thread_local! {
+    /// The identifier of the first argument of the next statement; none yet if it is the first of a thread.
+    static NEXT: Cell<u64> = const { Cell::new(0) };
+}
+
+/// The identifier of the first argument of a statement: those of others, on any thread, are far from it.
+#[inline(always)]
+fn first() -> u64 {
+    let mut first = NEXT.get();
+    if first.is_multiple_of(THREAD) {
+        first = THREADS.fetch_add(1, Ordering::Relaxed) * THREAD + EACH;
+    }
+    NEXT.set(first + EACH);
+    first
+}
+
+/// Adds partials up, argument by argument.
+struct Merge<V, const N: usize> {
+    first: u64,
+    partials: [V; N],
+}
+
+impl<V: Float, const N: usize> Sink<ByName<V>> for Merge<V, N> {
+    #[inline(always)]
+    fn factor(&mut self, _: V) {}
+    #[inline(always)]
+    fn leaf(&mut self, partial: V, id: u64) {
+        match usize::try_from(id.wrapping_sub(self.first)).ok().and_then(|k| self.partials.get_mut(k)) {
+            Some(sum) => *sum += partial,
+            None => assert!(id == PASSIVE, "an argument of another `statement` is used: its derivative would be lost"),
+        }
+    }
+}
+
+/// Records one statement of these arguments, in which each counts once, however often the expression uses it.
+///
+/// The partials of the expression are added up in registers, argument by argument, so the record has one partial and one identifier
+/// for each argument. Worth it where an expression uses its arguments several times, as a step of a stencil does: the record is smaller
+/// than that of the plain expression, and the sweep is shorter. Partials of ±1 are stored as others are.
+///
+/// Inside, arguments are expressions of a strategy of their own, so other variables of the tape cannot get in. Both branches of an `if`
+/// may be the same expression of different arguments. For several statements there is [`preaccumulate`](crate::preaccumulate).
+///
+/// ```
+/// use tapewright::{prelude::*, statement};
+///
+/// let mut tape = Tape::<Jacobian>::new();
+/// let (x, y) = tape.record(|scope| {
+///     let x = [scope.input(2.0), scope.input(3.0)];
+///     (x, statement([&x[0], &x[1]], |[u, v]| u * (u - v) + (u * v).sin() / v))
+/// });
+/// // 1 byte, two partials, two identifiers.
+/// assert_eq!(tape.memory().arguments, 2);
+/// let found = tape.sweep(&[(&y, 1.0)])?.of_all(&x)?;
+/// let expected = gradient::<Jacobian>(|x| (x[0] * (x[0] - x[1]) + (x[0] * x[1]).sin() / x[1]).into(), &[2.0, 3.0]);
+/// assert!(found.iter().zip(&expected).all(|(a, b)| (a - b).abs() <= 1e-14 * b.abs()));
+/// # Ok::<(), tapewright::Error>(())
+/// ```
+///
+/// # Panics
+///
+/// As [`eval`](Ex::eval), and when the expression is made of arguments of another statement. There are at most 256 arguments.
+#[inline(always)]
+#[track_caller]
+pub fn statement<S, E, const N: usize>(
+    arguments: [&Real<S>; N],
+    expression: impl FnOnce([Named<S::Value>; N]) -> Ex<ByName<S::Value>, E>,
+) -> Real<S>
+where
+    S: Taping,
+    E: Rule<ByName<S::Value>>,
+{
+    const { assert!(N as u64 <= EACH, "a statement names at most 256 arguments") }
+    let first = first();
+    let named = core::array::from_fn(|k| ex(BackLeaf::new(arguments[k].value(), first + k as u64)));
+    let result = expression(named);
+    let mut merge = Merge { first, partials: [S::Value::zero(); N] };
+    result.0.backward(S::Value::one(), &mut merge);
+    given(&arguments, result.value(), &merge.partials)
+        .unwrap_or_else(|| with_partials(&arguments.map(Clone::clone), result.value(), &merge.partials))
+}
