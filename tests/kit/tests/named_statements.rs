@@ -1,4 +1,5 @@
 //! Statements that name their arguments.
+#![allow(clippy::eq_op, reason = "a partial that cancels is what is tested")]
 
 #[path = "seed_x/everywhere.rs"]
 mod everywhere;
@@ -74,7 +75,8 @@ fn every_number_of_arguments_is_right<S: Reverse>() {
                 assert_eq!(found[0], four * (first + last));
             } else {
                 assert_eq!((found[0], found[$n - 1]), (four * last, four * first));
-                assert!(found[1..$n - 1].iter().chain(&found[$n..]).all(|x| x.as_f64() == 0.0));
+                let others = found.iter().enumerate().filter(|(k, _)| *k != 0 && *k != $n - 1);
+                assert!(others.map(|(_, x)| x.as_f64()).all(|x| x == 0.0));
             }
         )* };
     }
@@ -204,7 +206,7 @@ fn recordings_with_them_are_not_replayed() {
         (x, y)
     });
     assert!(tape.sweep(&[(&y, 1.0)]).is_ok());
-    let refused = tape.replay(&[(&x[0], 0.8)]).map(|_| ()).expect_err("its value is not computed again");
+    let refused = tape.replay(&[(&x[0], 0.8)]).expect_err("its value is not computed again");
     assert!(refused.to_string().contains("variable 4 is"), "{refused}");
     let with_constant = tape.record(|scope| {
         let x = scope.inputs(&[0.7, 2.1]);
