@@ -1,13 +1,11 @@
-//! Which code stands for which records.
+//! The codes of records: which byte says what.
 //!
 //! Some kinds of records have the same code on every tape, among them those of the most frequent statements: a sum, a product, a
-//! product added to a running sum. The sweep reverses these in place, without a call. All others get codes as a tape
-//! meets them; those that find all codes taken are followed by the address of their layout.
+//! product added to a running sum. The sweep reverses these in place, without a call. All others get codes as a
+//! [table](super::table) meets them.
 
-use super::layout::{Common, Layout, ReverseFn};
+use crate::Shape;
 use crate::shape::{Both, Minus, Pattern, Scaled, Unit};
-use crate::{Float, IndexType, Shape};
-use core::ptr;
 
 /// An independent variable.
 pub(super) const INPUT: u8 = 0;
@@ -25,7 +23,8 @@ pub(super) const FREQUENT: u8 = 5;
 pub(super) const SHAPES: u8 = 32;
 /// The first code that a tape assigns.
 pub(super) const ASSIGNED: u8 = 48;
-const _: () = assert!(SHAPES as usize + PATTERNS.len() <= ASSIGNED as usize, "frequent shapes have codes of their own");
+const _: () =
+    assert!(SHAPES as usize + FREQUENT_SHAPES <= ASSIGNED as usize, "frequent shapes have codes of their own");
 /// The most arguments of a record of partials whose number is in its code.
 pub(super) const CLASSIC_MAX: usize = (SHAPES - FREQUENT) as usize;
 
@@ -49,6 +48,9 @@ pub(super) type PlusFactor = Both<Unit, Factor>;
 pub(super) type FactorPlus = Both<Factor, Unit>;
 pub(super) type PlusProduct = Both<Unit, Both<Factor, Factor>>;
 pub(super) type ProductPlus = Both<Both<Factor, Factor>, Unit>;
+
+/// How many frequent shapes there are.
+pub(super) const FREQUENT_SHAPES: usize = PATTERNS.len();
 
 const PATTERNS: [Pattern; 8] = [
     Plus::PATTERN,
@@ -79,101 +81,4 @@ pub(super) const fn of_pattern(pattern: Pattern) -> u8 {
         k += 1;
     }
     0
-}
-
-/// What the sweep needs of a record, in 16 bytes.
-pub(super) struct Entry<V> {
-    pub(super) reverse: ReverseFn<V>,
-    /// [`Layout::bytes`].
-    pub(super) bytes: usize,
-}
-
-/// The codes of one tape.
-pub(super) struct Codes<V: 'static> {
-    /// Hash of a layout → the code that was assigned to it, 0 where there is none.
-    slots: [u8; HASH_SLOTS],
-    /// Code → layout; null where none.
-    layouts: [*const Layout<V>; 256],
-    pub(super) entries: [Entry<V>; 256],
-    assigned: usize,
-}
-
-impl<V: Float> Codes<V> {
-    pub(super) fn new<I: IndexType>() -> Self {
-        let none = Common::<V, I>::LISTED.reverse;
-        let mut codes = Self {
-            slots: [0; HASH_SLOTS],
-            layouts: [ptr::null(); 256],
-            entries: [none; 256].map(|reverse| Entry { reverse, bytes: Layout::<V>::VARYING }),
-            assigned: ASSIGNED as usize,
-        };
-        let shapes: [&'static Layout<V>; PATTERNS.len()] = const {
-            [
-                &Layout::scatter::<Plus, I>(),
-                &Layout::scatter::<Negative, I>(),
-                &Layout::scatter::<PlusPlus, I>(),
-                &Layout::scatter::<PlusMinus, I>(),
-                &Layout::scatter::<PlusFactor, I>(),
-                &Layout::scatter::<FactorPlus, I>(),
-                &Layout::scatter::<PlusProduct, I>(),
-                &Layout::scatter::<ProductPlus, I>(),
-            ]
-        };
-        let common = [Common::<V, I>::INPUT, Common::<V, I>::INPUTS, Common::<V, I>::LISTED, Common::<V, I>::ONES];
-        let classic = &Common::<V, I>::CLASSIC[1..];
-        common.into_iter().chain(classic).chain(shapes).for_each(|layout| codes.set(layout.code, layout));
-        codes
-    }
-
-    fn set(&mut self, code: u8, layout: &'static Layout<V>) {
-        self.layouts[code as usize] = layout;
-        self.entries[code as usize] = Entry { reverse: layout.reverse, bytes: layout.bytes };
-    }
-
-    /// The layout behind a code.
-    #[inline(always)]
-    pub(super) fn layout(&self, code: u8) -> &'static Layout<V> {
-        // SAFETY: entries are null or made from `&'static Layout<V>`.
-        unsafe { self.layouts[code as usize].as_ref() }.expect("codes of records have a layout")
-    }
-
-    /// The code of a layout, if it is where it is looked for first.
-    #[inline(always)]
-    pub(super) fn find(&self, layout: &'static Layout<V>) -> Option<u8> {
-        if layout.code != 0 {
-            return Some(layout.code);
-        }
-        let code = self.slots[layout.hash];
-        ptr::eq(self.layouts[code as usize], layout).then_some(code)
-    }
-
-    /// The code of a layout, assigned if it has none; `None` when all are taken.
-    #[allow(clippy::cast_possible_truncation, reason = "at most 256 codes")]
-    pub(super) fn code(&mut self, layout: &'static Layout<V>) -> Option<u8> {
-        if layout.code != 0 {
-            return Some(layout.code);
-        }
-        let mut slot = layout.hash;
-        // At most 208 of 4096 slots are taken, so a free one comes soon.
-        while self.slots[slot] != 0 {
-            let code = self.slots[slot];
-            if ptr::eq(self.layouts[code as usize], layout) {
-                return Some(code);
-            }
-            slot = (slot + 1) % HASH_SLOTS;
-        }
-        if self.is_full() {
-            return None;
-        }
-        let code = self.assigned as u8;
-        self.assigned += 1;
-        self.slots[slot] = code;
-        self.set(code, layout);
-        Some(code)
-    }
-
-    /// Whether no further layout can get a code.
-    pub(super) const fn is_full(&self) -> bool {
-        self.assigned == 256
-    }
 }

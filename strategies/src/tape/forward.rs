@@ -1,6 +1,6 @@
 //! Sweeping forward: tangents of inputs in, tangents of all variables out.
 
-use super::layout::{Sweep, values_of};
+use super::functions::{Sweep, values_of};
 use super::read::Record;
 use super::records::{Content, Records};
 use super::upward::Climb;

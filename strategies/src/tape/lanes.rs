@@ -4,7 +4,7 @@
 //! seed is 0. The inner loops are compiled for 1, 2, 4, 8 and 16 lanes, in which they become vector instructions, and once
 //! for any number (`W` = 0).
 
-use super::layout::Sweep;
+use super::functions::Sweep;
 use super::read::{Cursor, Record};
 use super::records::{Content, Records};
 use super::usize_of;

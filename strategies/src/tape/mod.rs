@@ -26,25 +26,41 @@
 
 mod closures;
 mod codes;
+mod common;
+mod comparisons;
 mod forward;
+mod functions;
 mod guards;
+mod identifiers;
+mod jacobian;
 mod lanes;
 mod layout;
+mod objects;
 mod places;
 mod prefetch;
+mod primal;
+mod push;
 mod read;
 mod records;
 mod replay;
 mod report;
+mod resumed;
+mod room;
+mod slices;
 mod sweep;
+mod table;
 mod upward;
 mod write;
+mod write_slices;
+mod write_slowly;
+mod writer;
 
 pub(crate) use closures::append_closure;
-pub(crate) use guards::guard;
+pub(crate) use comparisons::guard;
 pub(crate) use layout::Layout;
 pub use records::{Closures, Content, Partials, Records, Values};
-pub(crate) use write::{append, append_nary};
+pub(crate) use write::append;
+pub(crate) use write_slices::append_nary;
 
 /// A recording of [`Continuation`](crate::Continuation).
 pub type Continuations<V, M> = Records<V, M, crate::InMemory, Closures>;

@@ -7,30 +7,6 @@ use crate::refusal::Refusal;
 use crate::storage::{Layer, Segments};
 use crate::{Float, IndexManager, LinearId, Mark, SweepError, TapeNumber};
 
-/// The marks at which a recording was resumed, the only ones to which it can be cut. Where else it were cut, records might
-/// be left that have identifiers above those of the recording; a mark's numbers alone can be anybody's.
-#[derive(Default)]
-pub(super) struct Resumed(Vec<Mark>);
-
-impl Resumed {
-    #[inline(always)]
-    pub(super) fn clear(&mut self) {
-        self.0.clear();
-    }
-
-    /// Forgets the marks behind this one.
-    ///
-    /// # Panics
-    ///
-    /// When the recording was not resumed there.
-    #[track_caller]
-    fn cut(&mut self, mark: Mark) {
-        let at = self.0.iter().position(|resumed| *resumed == mark);
-        let at = at.unwrap_or_else(|| panic!("the recording was not resumed at {mark:?}, so it cannot be cut there"));
-        self.0.truncate(at + 1);
-    }
-}
-
 impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// The place behind the last record.
     pub(crate) fn mark(&self) -> Mark {

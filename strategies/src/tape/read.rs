@@ -4,7 +4,8 @@
 //! adjoint vector, which knows by itself what [fixed](Form::Fixed) records are.
 
 use super::codes::EXPLICIT;
-use super::layout::{Form, Layout, Sweep, identifiers};
+use super::functions::{Sweep, identifiers};
+use super::layout::{Form, Layout};
 use super::records::{Content, Records};
 use super::usize_of;
 use crate::storage::{Layer, Reader, Segments};

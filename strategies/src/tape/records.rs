@@ -1,17 +1,15 @@
 //! The memory of one recording.
 
-use super::closures::Objects;
-use super::codes::Codes;
 use super::guards::Guards;
 use super::layout::Layout;
-use super::places::Resumed;
+use super::objects::Objects;
+use super::resumed::Resumed;
+use super::table::Codes;
 use super::usize_of;
-use crate::pool::Pool;
-use crate::refusal::{Refusal, out_of_memory};
+use crate::refusal::out_of_memory;
 use crate::storage::{Layer, Segments, Slabs, Spilled};
 use crate::{
-    ArrayFile, Capacity, Float, IndexManager, LinearId, SpillDefaults, SpillOptions, SpillUsage, StorageError,
-    TapeNumber, active,
+    ArrayFile, Capacity, Float, IndexManager, SpillDefaults, SpillOptions, SpillUsage, StorageError, TapeNumber,
 };
 use core::marker::PhantomData;
 use core::ptr;
@@ -64,7 +62,7 @@ pub struct Records<V: 'static, M: IndexManager, L: Layer, K: Content> {
     /// Records end before this: the segment does, or identifiers may do.
     pub(super) end: *mut u8,
     /// Where the segment that is being written ends.
-    segment_end: *mut u8,
+    pub(super) segment_end: *mut u8,
     /// The number of the next record, counted from 1. With linear indices it is the next identifier.
     pub(super) next: u64,
     /// The next identifier that has not been used, where identifiers are reused.
@@ -87,7 +85,7 @@ pub struct Records<V: 'static, M: IndexManager, L: Layer, K: Content> {
     pub(super) spans: SmallVec<[Span; 4]>,
     /// What the spans hold that have been counted.
     pub(super) counted: Counts,
-    value_store: Vec<V>,
+    pub(super) value_store: Vec<V>,
     /// The number of the first record of a statement whose value cannot be computed from it.
     pub(super) first_partials: u64,
     pub(super) guards: Guards<V>,
@@ -252,7 +250,7 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     }
 
     /// Begins the next segment.
-    fn enter(&mut self, least: usize) -> Result<(), StorageError> {
+    pub(super) fn enter(&mut self, least: usize) -> Result<(), StorageError> {
         if self.is_open() {
             let current = self.spans.last_mut().expect("the current segment has a span");
             current.data = self.data.addr() - current.start.addr();
@@ -302,249 +300,6 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         }
         self.rewind();
         (self.next, self.inputs) = (first, first);
-    }
-
-    /// Makes sure that the next record has room; grows the tape if not.
-    #[inline]
-    pub(super) fn make_room(&mut self, bytes: usize) -> Result<(), Refusal> {
-        self.make_room_for_identifier(false)?;
-        if bytes <= self.segment_end.addr() - self.data.addr() {
-            return Ok(());
-        }
-        self.enter(bytes).map_err(Refusal::Storage)
-    }
-
-    /// Makes sure that there is an identifier, a fresh one if it must be, and a place for its value.
-    #[inline]
-    fn make_room_for_identifier(&mut self, fresh: bool) -> Result<(), Refusal> {
-        if M::REUSES {
-            let ready = self.with_pool(|pool, next, limit| {
-                let unused = *next < limit && *next < pool.len() as u64;
-                if fresh { unused } else { pool.next(*next, limit).is_some() }
-            });
-            return if ready { Ok(()) } else { self.grow(self.fresh + 1) };
-        }
-        if self.next < self.limit { Ok(()) } else { self.grow(self.next + 1) }
-    }
-
-    /// Gives `f` the pool of this recording, the next fresh identifier and their limit.
-    #[inline]
-    fn with_pool<R>(&mut self, f: impl FnOnce(&mut Pool, &mut u64, u64) -> R) -> R {
-        // SAFETY: the callers, all in this file, run nothing but methods of the pool.
-        unsafe { active::with_pool(self.number, |pool| f(pool, &mut self.fresh, self.limit)) }
-    }
-
-    /// Takes an identifier from the pool, which has one.
-    fn take_identifier(&mut self) -> u64 {
-        self.with_pool(|pool, fresh, limit| {
-            let id = pool.next(*fresh, limit).map(u64::from);
-            let id = id.expect("the tape of a recording is not exchanged for another while it runs");
-            pool.take(id, fresh);
-            id
-        })
-    }
-
-    /// Makes sure that all identifiers below `end` can be used, as far as they are allowed.
-    #[cold]
-    fn grow(&mut self, end: u64) -> Result<(), Refusal> {
-        // Only a tape that never began one; identifiers without a recording would pass for passive.
-        assert!(self.number != TapeNumber::default(), "nothing can be recorded before a recording begins");
-        if end > self.identifiers {
-            return Err(self.out_of_identifiers());
-        }
-        if K::VALUES && usize_of(end) > self.value_store.capacity() {
-            self.grow_values(usize_of(end))?;
-        }
-        self.limit = self.identifiers;
-        if K::VALUES {
-            self.limit = self.limit.min(self.value_store.capacity() as u64);
-        }
-        if M::REUSES {
-            let wanted = usize_of(self.identifiers.min((2 * self.fresh).max(end).max(512)));
-            let grown =
-                self.with_pool(|pool, _, _| if usize_of(end) > pool.len() { pool.grow(wanted) } else { Ok(()) });
-            let room = self.with_pool(|pool, _, _| pool.len());
-            self.limit = self.limit.min(room as u64);
-            grown?;
-        }
-        Ok(())
-    }
-
-    fn out_of_identifiers(&self) -> Refusal {
-        Refusal::OutOfIdentifiers { used: self.len() as u64 - 1, limit: self.identifiers - 1, reused: M::REUSES }
-    }
-
-    /// Makes room for the values of `least` identifiers at least. All is as it was when the allocator has no memory for
-    /// that.
-    fn grow_values(&mut self, least: usize) -> Result<(), Refusal> {
-        let capacity = least.max(2 * self.value_store.capacity()).max(512);
-        let used = if self.value_store.capacity() == 0 { 0 } else { self.len() };
-        // SAFETY: elements 0..used have been written, and are not moved if there is no memory.
-        let grown = unsafe {
-            self.value_store.set_len(used);
-            let grown = self.value_store.try_reserve_exact(capacity - used);
-            self.value_store.set_len(0);
-            grown
-        };
-        let refused = |_| Refusal::OutOfMemory {
-            bytes: capacity.saturating_mul(size_of::<V>()),
-            what: "the values of variables",
-        };
-        grown.map_err(refused)?;
-        if used == 0 {
-            self.value_store.spare_capacity_mut()[0].write(V::zero());
-        }
-        if M::REUSES {
-            // What an identifier overwrites is read, also when it overwrites nothing.
-            let used = self.len();
-            self.value_store.spare_capacity_mut()[used..].iter_mut().for_each(|value| _ = value.write(V::zero()));
-        }
-        self.values = self.value_store.as_mut_ptr();
-        Ok(())
-    }
-
-    /// Appends a record of a statement whose data `fill` writes; there are `bytes` of it.
-    #[inline(always)]
-    pub(super) fn push(
-        &mut self,
-        layout: &'static Layout<V>,
-        value: V,
-        bytes: usize,
-        fill: impl FnOnce(&mut Writer<'_>),
-    ) -> Result<LinearId<M::Index>, Refusal> {
-        self.begin_record(layout, bytes + Self::TAIL)?;
-        let id = if M::REUSES { self.take_identifier() } else { self.next };
-        // SAFETY: `begin_record` found room for it, and nobody uses the tape before it is written.
-        let mut writer = unsafe { Writer::to(self.data, bytes) };
-        fill(&mut writer);
-        assert_eq!(writer.left, 0, "a record is as long as it said");
-        // SAFETY: `begin_record` found room for data, tail and code, and for a value.
-        unsafe {
-            let code_at = self.write_tail(writer.at, id, value);
-            self.end_record(layout, code_at);
-        }
-        Ok(LinearId::pack(self.number, id))
-    }
-
-    /// Makes sure that there is room for a record of this layout, with so many bytes in front of what says so.
-    fn begin_record(&mut self, layout: &'static Layout<V>, bytes: usize) -> Result<(), Refusal> {
-        let address =
-            if K::BY_ADDRESS || self.codes.code(layout).is_some() { 0 } else { size_of::<*const Layout<V>>() };
-        self.make_room(bytes + address + Self::CODE)
-    }
-
-    /// Writes what a record is.
-    ///
-    /// # Safety
-    ///
-    /// [`begin_record`](Self::begin_record) found room for it, and its data lie in front of `code_at`.
-    unsafe fn end_record(&mut self, layout: &'static Layout<V>, mut code_at: *mut u8) {
-        let code = if K::BY_ADDRESS { None } else { self.codes.code(layout) };
-        // SAFETY: promised by the caller.
-        unsafe {
-            if code.is_none() {
-                code_at.cast::<&'static Layout<V>>().write_unaligned(layout);
-                code_at = code_at.add(size_of::<&'static Layout<V>>());
-            }
-            if !K::BY_ADDRESS {
-                code_at.write(code.unwrap_or(super::codes::EXPLICIT));
-                code_at = code_at.add(1);
-            }
-        }
-        self.data = code_at;
-        self.next += 1;
-        self.set_end();
-    }
-
-    /// Writes what the record overwrites, and the value; returns where the former ends.
-    ///
-    /// # Safety
-    ///
-    /// `TAIL` bytes at `at` belong to the record; there is room for the value of `id`.
-    #[inline(always)]
-    pub(super) unsafe fn write_tail(&mut self, at: *mut u8, id: u64, value: V) -> *mut u8 {
-        // SAFETY: promised by the caller; `grow_values` has written to all places if what is overwritten is read.
-        unsafe {
-            let mut at = at;
-            if K::VALUES {
-                let place = self.values.add(usize_of(id));
-                if M::REUSES {
-                    at.cast::<V>().write_unaligned(place.read());
-                    at = at.add(size_of::<V>());
-                }
-                place.write(value);
-            }
-            if M::REUSES {
-                at.cast::<M::Index>().write_unaligned(<M::Index as crate::IndexType>::narrow(id));
-                at = at.add(size_of::<M::Index>());
-            }
-            at
-        }
-    }
-
-    /// Registers an independent variable.
-    #[inline]
-    pub(crate) fn input(&mut self, value: V) -> Result<LinearId<M::Index>, Refusal> {
-        self.inputs(&[value]).map(|mut ids| ids.next().expect("there is one"))
-    }
-
-    /// Registers an independent variable for each value, and gives them consecutive identifiers.
-    #[inline]
-    pub(crate) fn inputs(
-        &mut self,
-        values: &[V],
-    ) -> Result<impl Iterator<Item = LinearId<M::Index>> + use<V, M, L, K>, Refusal> {
-        let first = self.len() as u64;
-        let end = first + values.len() as u64;
-        if end > self.identifiers {
-            return Err(self.out_of_identifiers());
-        }
-        let number = self.number;
-        let ids = (first..end).map(move |k| LinearId::pack(number, k));
-        if values.is_empty() {
-            return Ok(ids);
-        }
-        if end > self.limit || M::REUSES && self.with_pool(|pool, _, _| end > pool.len() as u64) {
-            self.grow(end)?;
-        }
-        if K::VALUES {
-            // SAFETY: `limit` is at most the capacity of the values.
-            unsafe { self.values.add(usize_of(first)).copy_from_nonoverlapping(values.as_ptr(), values.len()) }
-        }
-        if M::REUSES {
-            self.fresh = end;
-        } else if self.inputs == first {
-            (self.next, self.inputs) = (end, end);
-            self.set_end();
-        } else {
-            self.push_inputs(values.len())?;
-        }
-        Ok(ids)
-    }
-
-    /// Appends records of so many independent variables.
-    fn push_inputs(&mut self, count: usize) -> Result<(), Refusal> {
-        let mut left = count;
-        while left > 0 {
-            let some = u32::try_from(left).unwrap_or(u32::MAX);
-            let (layout, bytes) = if some == 1 {
-                (super::layout::Common::<V, M::Index>::INPUT, 0)
-            } else {
-                (super::layout::Common::<V, M::Index>::INPUTS, size_of::<u32>())
-            };
-            self.begin_record(layout, bytes)?;
-            // SAFETY: there is room for it.
-            let mut writer = unsafe { Writer::to(self.data, bytes) };
-            if some > 1 {
-                writer.put(some);
-            }
-            // SAFETY: there is room for it.
-            unsafe { self.end_record(layout, writer.at) }
-            self.next += u64::from(some - 1);
-            self.set_end();
-            left -= some as usize;
-        }
-        Ok(())
     }
 
     /// 1 + the largest identifier used.
@@ -603,44 +358,5 @@ impl<V: Float, M: IndexManager, D: SpillDefaults, K: Content> Records<V, M, Spil
 
     pub(crate) fn usage(&self) -> SpillUsage {
         self.segments.usage()
-    }
-}
-
-/// Writes the data of one record.
-pub(super) struct Writer<'a> {
-    at: *mut u8,
-    left: usize,
-    bytes: PhantomData<&'a mut [u8]>,
-}
-
-impl<'a> Writer<'a> {
-    /// Writes to these bytes.
-    ///
-    /// # Safety
-    ///
-    /// So many bytes there are the writer's as long as it lives.
-    const unsafe fn to(at: *mut u8, left: usize) -> Self {
-        Self { at, left, bytes: PhantomData }
-    }
-
-    /// Writes over these bytes.
-    pub(super) const fn on(bytes: &'a mut [u8]) -> Self {
-        // SAFETY: they are borrowed exclusively.
-        unsafe { Self::to(bytes.as_mut_ptr(), bytes.len()) }
-    }
-
-    /// Writes the bytes of one value: a number, an identifier, a count, an object.
-    pub(super) fn put<T>(&mut self, value: T) {
-        assert!(size_of::<T>() <= self.left, "a record is as long as it said");
-        // SAFETY: `left` bytes from `at` belong to the record being written.
-        unsafe { self.at.cast::<T>().write_unaligned(value) }
-        self.skip(size_of::<T>());
-    }
-
-    /// Leaves out so many bytes.
-    pub(super) fn skip(&mut self, bytes: usize) {
-        assert!(bytes <= self.left, "a record is as long as it said");
-        self.at = self.at.wrapping_add(bytes);
-        self.left -= bytes;
     }
 }

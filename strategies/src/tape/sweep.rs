@@ -1,10 +1,13 @@
 //! Sweeping with one adjoint vector.
 
 use super::codes::{self, ASSIGNED, FREQUENT, SHAPES, classic};
-use super::layout::{Layout, Sweep, listed, scatter};
+use super::functions::Sweep;
+use super::jacobian::scatter;
+use super::layout::Layout;
 use super::prefetch::{self, prefetch};
 use super::read::Cursor;
 use super::records::{Content, Records};
+use super::slices::listed;
 use super::usize_of;
 use crate::refusal::out_of_memory;
 use crate::scratch::Scratch;

@@ -1,0 +1,31 @@
+//! The layouts that have the same code on every tape.
+
+use super::codes;
+use super::layout::Layout;
+use crate::{Float, IndexType};
+use core::marker::PhantomData;
+
+/// The layouts that have the same code on every tape.
+pub(super) struct Common<V, I>(PhantomData<(V, I)>);
+
+impl<V: Float, I: IndexType> Common<V, I> {
+    pub(super) const INPUT: &Layout<V> = &Layout::input::<I>();
+    pub(super) const INPUTS: &Layout<V> = &Layout::inputs::<I>();
+    pub(super) const LISTED: &Layout<V> = &Layout::listed::<I>();
+    pub(super) const ONES: &Layout<V> = &Layout::ones::<I>();
+    /// Partials of so many arguments; none with 0.
+    pub(super) const CLASSIC: &[Layout<V>; codes::CLASSIC_MAX + 1] = &{
+        let mut all = [const { Layout::listed::<I>() }; codes::CLASSIC_MAX + 1];
+        let mut n = 1;
+        while n <= codes::CLASSIC_MAX {
+            all[n] = Layout::classic::<I>(n);
+            n += 1;
+        }
+        all
+    };
+
+    /// Partials and identifiers of `n` active arguments.
+    pub(super) const fn partials(n: usize) -> &'static Layout<V> {
+        if n == 0 || n > codes::CLASSIC_MAX { Self::LISTED } else { &Self::CLASSIC[n] }
+    }
+}

@@ -1,0 +1,106 @@
+//! Writing comparisons down, and checking them.
+
+use super::functions::misreported;
+use super::guards::Guard;
+use super::layout::Layout;
+use super::records::{Content, Records};
+use super::write_slowly::narrow;
+use super::writer::Writer;
+use crate::storage::Layer;
+use crate::{Comparison, Float, IndexManager, LinearId, Reverse, Store, SweepError, TapeNumber, Taping, Tree, active};
+use core::panic::Location;
+use smallvec::SmallVec;
+
+/// Leaves and constants of one operand.
+struct Ingredients<V, I: crate::IndexType> {
+    leaves: SmallVec<[(V, LinearId<I>); 8]>,
+    constants: SmallVec<[V; 8]>,
+}
+
+impl<S: Taping<Raw = LinearId<I>>, I: crate::IndexType> Store<S> for Ingredients<S::Value, I> {
+    fn leaf(&mut self, value: S::Value, id: LinearId<I>) {
+        self.leaves.push((value, id));
+    }
+    fn constant(&mut self, constant: S::Value) {
+        self.constants.push(constant);
+    }
+}
+
+/// Leaves a guard in each recording that keeps guards and has a variable in the comparison. Variables of other recordings are
+/// constants to it.
+///
+/// # Panics
+///
+/// When a variable is of a recording that is not active on this thread, and when an operand does not report what its types say.
+#[cold]
+#[inline(never)]
+#[track_caller]
+pub(crate) fn guard<S, V, M, L, K, A, B>(
+    left: &A,
+    right: &B,
+    layouts: [&'static Layout<V>; 2],
+    comparison: Comparison,
+    location: &'static Location<'static>,
+) where
+    S: Reverse<Tape = Records<V, M, L, K>, Value = V, Raw = LinearId<M::Index>>,
+    V: Float,
+    M: IndexManager,
+    L: Layer,
+    K: Content,
+    A: Tree<S>,
+    B: Tree<S>,
+{
+    let mut operands = [(); 2].map(|()| Ingredients { leaves: SmallVec::new(), constants: SmallVec::new() });
+    left.store(&mut operands[0]);
+    right.store(&mut operands[1]);
+    for (operand, layout) in operands.iter().zip(layouts) {
+        if (operand.leaves.len(), operand.constants.len()) != (layout.arguments, layout.payload) {
+            misreported();
+        }
+    }
+    let outcome = comparison.outcome(left.value(), right.value());
+    let mut numbers: SmallVec<[TapeNumber; 2]> = SmallVec::new();
+    let active = operands.iter().flat_map(|operand| &operand.leaves).map(|(_, id)| id.number());
+    active.filter(|number| *number != TapeNumber::default()).for_each(|number| {
+        if !numbers.contains(&number) {
+            numbers.push(number);
+        }
+    });
+    for number in numbers {
+        active::with_guarded::<S>(number, |tape| {
+            let known = tape.next;
+            let mut place = 0;
+            let operands = operands.each_ref().map(|Ingredients { leaves, constants }| {
+                let layout = layouts[place];
+                place += 1;
+                let is_known = |id: LinearId<M::Index>| id.within(number, known) && id.index() != 0;
+                let passive = leaves.iter().rev().filter(|(_, id)| !is_known(*id));
+                let (start, bytes) = (tape.guards.bytes.len(), layout.bytes + passive.clone().count() * size_of::<V>());
+                tape.guards.bytes.resize(start + bytes, 0);
+                let mut record = Writer::on(&mut tape.guards.bytes[start..]);
+                passive.for_each(|(value, _)| record.put(*value));
+                constants.iter().for_each(|constant| record.put(*constant));
+                let index = |id: LinearId<M::Index>| if is_known(id) { id.index() } else { 0 };
+                leaves.iter().for_each(|(_, id)| record.put(narrow::<M>(index(*id))));
+                (layout, start, start + bytes)
+            });
+            tape.guards.list.push(Guard { number: known, comparison, outcome, location, operands });
+        });
+    }
+}
+
+impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
+    /// Fails unless a comparison comes out as it did, at these values of variables, as many as there are identifiers.
+    pub(super) fn check_guard(&self, guard: &Guard<V>, values: &[V]) -> Result<(), SweepError> {
+        let [left, right] = guard.operands.map(|(layout, start, end)| {
+            let data = &self.guards.bytes[start..end];
+            let value = layout.value.expect("what is compared can be computed");
+            // SAFETY: these are the data of a record of this layout; its identifiers were below the recording's length.
+            unsafe { value(data.as_ptr_range().end, layout.arguments, values) }
+        });
+        if guard.comparison.outcome(left, right) == guard.outcome {
+            return Ok(());
+        }
+        Err(SweepError::BranchChanged { file: guard.location.file().to_owned(), line: guard.location.line() })
+    }
+}

@@ -1,0 +1,61 @@
+//! Records of partials, each factor once: how they are read.
+
+use super::functions::{Arguments, Sweep, Target, parts};
+use crate::shape::Scatter;
+use crate::{Float, IndexType, Shape};
+
+/// Reverses a Jacobian record.
+///
+/// # Safety
+///
+/// As [`ReverseFn`], for records of `Layout::scatter::<H, I>`.
+#[inline(always)]
+pub(super) unsafe fn scatter<H: Shape, V: Float, I: IndexType>(
+    ids_end: *const u8,
+    _: usize,
+    seed: V,
+    sweep: &mut Sweep<'_, V>,
+) -> *const u8 {
+    let (ids, factors) = parts::<V, I>(ids_end, H::LEAVES, H::FACTORS);
+    if seed != V::zero() {
+        H::scatter(seed, seed, &mut Factored { factors, to: Arguments { ids, adjoints: sweep.adjoints } });
+    }
+    factors.cast()
+}
+
+/// # Safety
+///
+/// As [`ContributionsFn`], for records of `Layout::scatter::<H, I>`.
+pub(super) unsafe fn contributions_scattered<H: Shape, V: Float, I: IndexType>(
+    ids_end: *const u8,
+    _: usize,
+    seed: V,
+    _: &[V],
+    contributions: &mut Vec<V>,
+) {
+    let (_, factors) = parts::<V, I>(ids_end, H::LEAVES, H::FACTORS);
+    H::scatter(seed, seed, &mut Factored { factors, to: contributions });
+}
+
+/// The factors of a Jacobian record, and where what it contributes goes.
+struct Factored<V, T> {
+    factors: *const V,
+    to: T,
+}
+
+impl<V: Float, T: Target<V>> Scatter<V> for Factored<V, T> {
+    #[inline(always)]
+    fn factor(&mut self) -> V {
+        // SAFETY: the record has `FACTORS` factors, and a shape asks for as many (all shapes are this crate's).
+        unsafe {
+            self.factors = self.factors.add(1);
+            self.factors.sub(1).read_unaligned()
+        }
+    }
+
+    #[inline(always)]
+    fn leaf(&mut self, contribution: V) {
+        // SAFETY: the record has `LEAVES` identifiers, and a shape has as many leaves; the sweep vouches for them.
+        unsafe { self.to.take(contribution) }
+    }
+}

@@ -1,0 +1,157 @@
+//! Writing records that are not written in place.
+
+use super::codes;
+use super::common::Common;
+use super::layout::Layout;
+use super::records::{Content, Records};
+use super::usize_of;
+use super::writer::Writer;
+use crate::refusal::Refusal;
+use crate::storage::Layer;
+use crate::{Float, IndexManager, IndexType, LinearId};
+
+impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
+    /// Appends a record of a statement whose data `fill` writes; there are `bytes` of it.
+    #[inline(always)]
+    pub(super) fn push(
+        &mut self,
+        layout: &'static Layout<V>,
+        value: V,
+        bytes: usize,
+        fill: impl FnOnce(&mut Writer<'_>),
+    ) -> Result<LinearId<M::Index>, Refusal> {
+        self.begin_record(layout, bytes + Self::TAIL)?;
+        let id = if M::REUSES { self.take_identifier() } else { self.next };
+        // SAFETY: `begin_record` found room for it, and nobody uses the tape before it is written.
+        let mut writer = unsafe { Writer::to(self.data, bytes) };
+        fill(&mut writer);
+        assert_eq!(writer.left, 0, "a record is as long as it said");
+        // SAFETY: `begin_record` found room for data, tail and code, and for a value.
+        unsafe {
+            let code_at = self.write_tail(writer.at, id, value);
+            self.end_record(layout, code_at);
+        }
+        Ok(LinearId::pack(self.number, id))
+    }
+
+    /// Makes sure that there is room for a record of this layout, with so many bytes in front of what says so.
+    fn begin_record(&mut self, layout: &'static Layout<V>, bytes: usize) -> Result<(), Refusal> {
+        let address =
+            if K::BY_ADDRESS || self.codes.code(layout).is_some() { 0 } else { size_of::<*const Layout<V>>() };
+        self.make_room(bytes + address + Self::CODE)
+    }
+
+    /// Writes what a record is.
+    ///
+    /// # Safety
+    ///
+    /// [`begin_record`](Self::begin_record) found room for it, and its data lie in front of `code_at`.
+    unsafe fn end_record(&mut self, layout: &'static Layout<V>, mut code_at: *mut u8) {
+        let code = if K::BY_ADDRESS { None } else { self.codes.code(layout) };
+        // SAFETY: promised by the caller.
+        unsafe {
+            if code.is_none() {
+                code_at.cast::<&'static Layout<V>>().write_unaligned(layout);
+                code_at = code_at.add(size_of::<&'static Layout<V>>());
+            }
+            if !K::BY_ADDRESS {
+                code_at.write(code.unwrap_or(codes::EXPLICIT));
+                code_at = code_at.add(1);
+            }
+        }
+        self.data = code_at;
+        self.next += 1;
+        self.set_end();
+    }
+
+    /// Writes what the record overwrites, and the value; returns where the former ends.
+    ///
+    /// # Safety
+    ///
+    /// `TAIL` bytes at `at` belong to the record; there is room for the value of `id`.
+    #[inline(always)]
+    pub(super) unsafe fn write_tail(&mut self, at: *mut u8, id: u64, value: V) -> *mut u8 {
+        // SAFETY: promised by the caller; `grow_values` has written to all places if what is overwritten is read.
+        unsafe {
+            let mut at = at;
+            if K::VALUES {
+                let place = self.values.add(usize_of(id));
+                if M::REUSES {
+                    at.cast::<V>().write_unaligned(place.read());
+                    at = at.add(size_of::<V>());
+                }
+                place.write(value);
+            }
+            if M::REUSES {
+                at.cast::<M::Index>().write_unaligned(M::Index::narrow(id));
+                at = at.add(size_of::<M::Index>());
+            }
+            at
+        }
+    }
+
+    /// Registers an independent variable.
+    #[inline]
+    pub(crate) fn input(&mut self, value: V) -> Result<LinearId<M::Index>, Refusal> {
+        self.inputs(&[value]).map(|mut ids| ids.next().expect("there is one"))
+    }
+
+    /// Registers an independent variable for each value, and gives them consecutive identifiers.
+    #[inline]
+    pub(crate) fn inputs(
+        &mut self,
+        values: &[V],
+    ) -> Result<impl Iterator<Item = LinearId<M::Index>> + use<V, M, L, K>, Refusal> {
+        let first = self.len() as u64;
+        let end = first + values.len() as u64;
+        if end > self.identifiers {
+            return Err(self.out_of_identifiers());
+        }
+        let number = self.number;
+        let ids = (first..end).map(move |k| LinearId::pack(number, k));
+        if values.is_empty() {
+            return Ok(ids);
+        }
+        if end > self.limit || M::REUSES && self.with_pool(|pool, _, _| end > pool.len() as u64) {
+            self.grow(end)?;
+        }
+        if K::VALUES {
+            // SAFETY: `limit` is at most the capacity of the values.
+            unsafe { self.values.add(usize_of(first)).copy_from_nonoverlapping(values.as_ptr(), values.len()) }
+        }
+        if M::REUSES {
+            self.fresh = end;
+        } else if self.inputs == first {
+            (self.next, self.inputs) = (end, end);
+            self.set_end();
+        } else {
+            self.push_inputs(values.len())?;
+        }
+        Ok(ids)
+    }
+
+    /// Appends records of so many independent variables.
+    fn push_inputs(&mut self, count: usize) -> Result<(), Refusal> {
+        let mut left = count;
+        while left > 0 {
+            let some = u32::try_from(left).unwrap_or(u32::MAX);
+            let (layout, bytes) = if some == 1 {
+                (Common::<V, M::Index>::INPUT, 0)
+            } else {
+                (Common::<V, M::Index>::INPUTS, size_of::<u32>())
+            };
+            self.begin_record(layout, bytes)?;
+            // SAFETY: there is room for it.
+            let mut writer = unsafe { Writer::to(self.data, bytes) };
+            if some > 1 {
+                writer.put(some);
+            }
+            // SAFETY: there is room for it.
+            unsafe { self.end_record(layout, writer.at) }
+            self.next += u64::from(some - 1);
+            self.set_end();
+            left -= some as usize;
+        }
+        Ok(())
+    }
+}

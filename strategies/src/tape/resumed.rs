@@ -1,0 +1,27 @@
+//! The marks at which a recording was resumed.
+
+use crate::Mark;
+
+/// The marks at which a recording was resumed, the only ones to which it can be cut. Where else it were cut, records might
+/// be left that have identifiers above those of the recording; a mark's numbers alone can be anybody's.
+#[derive(Default)]
+pub(super) struct Resumed(pub(super) Vec<Mark>);
+
+impl Resumed {
+    #[inline(always)]
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Forgets the marks behind this one.
+    ///
+    /// # Panics
+    ///
+    /// When the recording was not resumed there.
+    #[track_caller]
+    pub(super) fn cut(&mut self, mark: Mark) {
+        let at = self.0.iter().position(|resumed| *resumed == mark);
+        let at = at.unwrap_or_else(|| panic!("the recording was not resumed at {mark:?}, so it cannot be cut there"));
+        self.0.truncate(at + 1);
+    }
+}

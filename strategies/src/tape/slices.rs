@@ -1,0 +1,170 @@
+//! Records with any number of arguments: lists of partials, sums, functions of slices, closures of users. How they are read.
+
+use super::functions::{Sweep, identifiers, numbers, parts};
+use crate::scratch::Scratch;
+use crate::{Float, IndexType, Nary};
+
+/// # Safety
+///
+/// As [`ReverseFn`], for records of partials.
+pub(super) unsafe fn listed<V: Float, I: IndexType>(
+    ids_end: *const u8,
+    n: usize,
+    seed: V,
+    sweep: &mut Sweep<'_, V>,
+) -> *const u8 {
+    // SAFETY: promised by the caller.
+    let (ids, partials) = unsafe { (identifiers::<I>(ids_end, n), numbers::<V, I>(ids_end, n, n)) };
+    if seed != V::zero() {
+        ids.zip(partials).for_each(|(id, partial)| sweep.adjoints[id] += seed * partial);
+    }
+    parts::<V, I>(ids_end, n, n).1.cast()
+}
+
+/// # Safety
+///
+/// As [`ContributionsFn`], for records of partials.
+pub(super) unsafe fn contributions_listed<V: Float, I: IndexType>(
+    ids_end: *const u8,
+    n: usize,
+    seed: V,
+    _: &[V],
+    contributions: &mut Vec<V>,
+) {
+    // SAFETY: promised by the caller.
+    let partials = unsafe { numbers::<V, I>(ids_end, n, n) };
+    contributions.extend(partials.map(|partial| seed * partial));
+}
+
+/// # Safety
+///
+/// As [`ReverseFn`], for sums.
+pub(super) unsafe fn ones<V: Float, I: IndexType>(
+    ids_end: *const u8,
+    n: usize,
+    seed: V,
+    sweep: &mut Sweep<'_, V>,
+) -> *const u8 {
+    // SAFETY: promised by the caller.
+    let ids = unsafe { identifiers::<I>(ids_end, n) };
+    if seed != V::zero() {
+        ids.for_each(|id| sweep.adjoints[id] += seed);
+    }
+    parts::<V, I>(ids_end, n, 0).1.cast()
+}
+
+/// # Safety
+///
+/// As [`ContributionsFn`], for sums.
+pub(super) unsafe fn contributions_ones<V: Float>(
+    _: *const u8,
+    n: usize,
+    seed: V,
+    _: &[V],
+    contributions: &mut Vec<V>,
+) {
+    contributions.resize(contributions.len() + n, seed);
+}
+
+/// The values of the arguments of a function of a slice, and its constants behind them.
+///
+/// # Safety
+///
+/// As [`ValueFn`], for records of `Layout::nary::<R, I>`.
+unsafe fn ingredients<R: Nary<V>, V: Float, I: IndexType>(ids_end: *const u8, n: usize, values: &[V]) -> Scratch<V> {
+    // SAFETY: promised by the caller.
+    let (ids, constants) = unsafe { (identifiers::<I>(ids_end, n), numbers::<V, I>(ids_end, n, n * R::CONSTANTS)) };
+    Scratch::of(ids.map(|id| values[id]).chain(constants))
+}
+
+/// # Safety
+///
+/// As [`ReverseFn`], for records of `Layout::nary::<R, I>`.
+pub(super) unsafe fn reverse_slice<R: Nary<V>, V: Float, I: IndexType>(
+    ids_end: *const u8,
+    n: usize,
+    seed: V,
+    sweep: &mut Sweep<'_, V>,
+) -> *const u8 {
+    let mut contributions = Scratch::<V>::new();
+    if seed != V::zero() {
+        // SAFETY: promised by the caller; nothing writes to the values while they are read here.
+        let ids = unsafe {
+            contributions_of_slice::<R, V, I>(ids_end, n, seed, sweep.values(), &mut contributions);
+            identifiers::<I>(ids_end, n)
+        };
+        ids.zip(&**contributions).for_each(|(id, contribution)| sweep.adjoints[id] += *contribution);
+    }
+    parts::<V, I>(ids_end, n, n * R::CONSTANTS).1.cast()
+}
+
+/// # Safety
+///
+/// As [`ContributionsFn`], for records of `Layout::nary::<R, I>`.
+pub(super) unsafe fn contributions_of_slice<R: Nary<V>, V: Float, I: IndexType>(
+    ids_end: *const u8,
+    n: usize,
+    seed: V,
+    values: &[V],
+    contributions: &mut Vec<V>,
+) {
+    // SAFETY: promised by the caller.
+    let all = unsafe { ingredients::<R, V, I>(ids_end, n, values) };
+    let first = contributions.len();
+    contributions.resize(first + n, V::zero());
+    R::partials(&all[..n], &all[n..], &mut contributions[first..]);
+    contributions[first..].iter_mut().for_each(|partial| *partial = seed * *partial);
+}
+
+/// # Safety
+///
+/// As [`ValueFn`], for records of `Layout::nary::<R, I>`.
+pub(super) unsafe fn value_of_slice<R: Nary<V>, V: Float, I: IndexType>(
+    ids_end: *const u8,
+    n: usize,
+    values: &[V],
+) -> V {
+    // SAFETY: promised by the caller.
+    let all = unsafe { ingredients::<R, V, I>(ids_end, n, values) };
+    R::value(&all[..n], &all[n..])
+}
+
+/// # Safety
+///
+/// As [`ReverseFn`], for closures of type `F`.
+pub(super) unsafe fn call<F: Fn(V, &mut [V]), V: Float, I: IndexType>(
+    ids_end: *const u8,
+    n: usize,
+    seed: V,
+    sweep: &mut Sweep<'_, V>,
+) -> *const u8 {
+    let mut contributions = Scratch::<V>::new();
+    if seed != V::zero() {
+        // SAFETY: promised by the caller.
+        let ids = unsafe {
+            contributions_of_call::<F, V, I>(ids_end, n, seed, &[], &mut contributions);
+            identifiers::<I>(ids_end, n)
+        };
+        ids.zip(&**contributions).for_each(|(id, contribution)| sweep.adjoints[id] += *contribution);
+    }
+    ids_end.wrapping_sub(n * size_of::<I>() + size_of::<F>())
+}
+
+/// # Safety
+///
+/// As [`ContributionsFn`], for closures of type `F`.
+pub(super) unsafe fn contributions_of_call<F: Fn(V, &mut [V]), V: Float, I: IndexType>(
+    ids_end: *const u8,
+    n: usize,
+    seed: V,
+    _: &[V],
+    contributions: &mut Vec<V>,
+) {
+    let object = ids_end.wrapping_sub(n * size_of::<I>() + size_of::<F>()).cast::<F>();
+    // SAFETY: the object was moved there, aligned; it is dropped only through an exclusive reference to the tape, and this sweep
+    // holds a shared one.
+    let function = unsafe { &*object };
+    let first = contributions.len();
+    contributions.resize(first + n, V::zero());
+    function(seed, &mut contributions[first..]);
+}

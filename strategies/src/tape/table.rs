@@ -1,0 +1,107 @@
+//! Which code stands for which records on one tape.
+//!
+//! Kinds of records that find all codes taken are followed by the address of their layout.
+
+use super::codes;
+use super::common::Common;
+use super::functions::ReverseFn;
+use super::layout::Layout;
+use crate::{Float, IndexType};
+use core::ptr;
+
+/// What the sweep needs of a record, in 16 bytes.
+pub(super) struct Entry<V> {
+    pub(super) reverse: ReverseFn<V>,
+    /// [`Layout::bytes`].
+    pub(super) bytes: usize,
+}
+
+/// The codes of one tape.
+pub(super) struct Codes<V: 'static> {
+    /// Hash of a layout → the code that was assigned to it, 0 where there is none.
+    slots: [u8; codes::HASH_SLOTS],
+    /// Code → layout; null where none.
+    layouts: [*const Layout<V>; 256],
+    pub(super) entries: [Entry<V>; 256],
+    assigned: usize,
+}
+
+impl<V: Float> Codes<V> {
+    pub(super) fn new<I: IndexType>() -> Self {
+        let none = Common::<V, I>::LISTED.reverse;
+        let mut table = Self {
+            slots: [0; codes::HASH_SLOTS],
+            layouts: [ptr::null(); 256],
+            entries: [none; 256].map(|reverse| Entry { reverse, bytes: Layout::<V>::VARYING }),
+            assigned: codes::ASSIGNED as usize,
+        };
+        let shapes: [&'static Layout<V>; codes::FREQUENT_SHAPES] = const {
+            [
+                &Layout::scatter::<codes::Plus, I>(),
+                &Layout::scatter::<codes::Negative, I>(),
+                &Layout::scatter::<codes::PlusPlus, I>(),
+                &Layout::scatter::<codes::PlusMinus, I>(),
+                &Layout::scatter::<codes::PlusFactor, I>(),
+                &Layout::scatter::<codes::FactorPlus, I>(),
+                &Layout::scatter::<codes::PlusProduct, I>(),
+                &Layout::scatter::<codes::ProductPlus, I>(),
+            ]
+        };
+        let common = [Common::<V, I>::INPUT, Common::<V, I>::INPUTS, Common::<V, I>::LISTED, Common::<V, I>::ONES];
+        let classic = &Common::<V, I>::CLASSIC[1..];
+        common.into_iter().chain(classic).chain(shapes).for_each(|layout| table.set(layout.code, layout));
+        table
+    }
+
+    fn set(&mut self, code: u8, layout: &'static Layout<V>) {
+        self.layouts[code as usize] = layout;
+        self.entries[code as usize] = Entry { reverse: layout.reverse, bytes: layout.bytes };
+    }
+
+    /// The layout behind a code.
+    #[inline(always)]
+    pub(super) fn layout(&self, code: u8) -> &'static Layout<V> {
+        // SAFETY: entries are null or made from `&'static Layout<V>`.
+        unsafe { self.layouts[code as usize].as_ref() }.expect("codes of records have a layout")
+    }
+
+    /// The code of a layout, if it is where it is looked for first.
+    #[inline(always)]
+    pub(super) fn find(&self, layout: &'static Layout<V>) -> Option<u8> {
+        if layout.code != 0 {
+            return Some(layout.code);
+        }
+        let code = self.slots[layout.hash];
+        ptr::eq(self.layouts[code as usize], layout).then_some(code)
+    }
+
+    /// The code of a layout, assigned if it has none; `None` when all are taken.
+    #[allow(clippy::cast_possible_truncation, reason = "at most 256 codes")]
+    pub(super) fn code(&mut self, layout: &'static Layout<V>) -> Option<u8> {
+        if layout.code != 0 {
+            return Some(layout.code);
+        }
+        let mut slot = layout.hash;
+        // At most 208 of 4096 slots are taken, so a free one comes soon.
+        while self.slots[slot] != 0 {
+            let code = self.slots[slot];
+            if ptr::eq(self.layouts[code as usize], layout) {
+                return Some(code);
+            }
+            slot = (slot + 1) % codes::HASH_SLOTS;
+        }
+        if self.is_full() {
+            return None;
+        }
+        let code = self.assigned as u8;
+        self.assigned += 1;
+        self.slots[slot] = code;
+        self.set(code, layout);
+        Some(code)
+    }
+
+    /// Whether no further layout can get a code.
+    pub(super) const fn is_full(&self) -> bool {
+        self.assigned == 256
+    }
+}
