@@ -1,0 +1,146 @@
+//! Files, functions and lines fit a screen, and unsafe code is where it is allowed.
+
+mod source;
+
+use source::{Source, below};
+use std::collections::BTreeSet;
+use syn::spanned::Spanned;
+use syn::visit::Visit;
+
+const FILE: usize = 400;
+const FUNCTION: usize = 40;
+const LINE: usize = 120;
+
+fn all() -> Vec<Source> {
+    ["src", "strategies/src"].into_iter().flat_map(below).collect()
+}
+
+/// Functions with more lines than fit.
+struct Functions {
+    long: Vec<String>,
+}
+
+impl Functions {
+    fn look(&mut self, signature: &syn::Signature, whole: proc_macro2::Span) {
+        let lines = whole.end().line + 1 - signature.span().start().line;
+        if lines > FUNCTION {
+            self.long.push(signature.ident.to_string());
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Functions {
+    fn visit_item_fn(&mut self, function: &'ast syn::ItemFn) {
+        self.look(&function.sig, function.span());
+        syn::visit::visit_item_fn(self, function);
+    }
+
+    fn visit_impl_item_fn(&mut self, function: &'ast syn::ImplItemFn) {
+        self.look(&function.sig, function.span());
+        syn::visit::visit_impl_item_fn(self, function);
+    }
+}
+
+/// Fails unless what is found is what is listed: the list may only get shorter, and has to.
+#[track_caller]
+fn assert_listed(found: &BTreeSet<String>, listed: &[&str], what: &str) {
+    let listed: BTreeSet<String> = listed.iter().map(|name| (*name).to_owned()).collect();
+    let new: Vec<_> = found.difference(&listed).collect();
+    assert!(new.is_empty(), "{what}: {new:#?}");
+    let mended: Vec<_> = listed.difference(found).collect();
+    assert!(mended.is_empty(), "take these off the list of exceptions to \"{what}\": {mended:#?}");
+}
+
+#[test]
+fn files_have_at_most_400_lines() {
+    let long = all().iter().filter(|source| source.text.lines().count() > FILE).map(|s| s.path.clone()).collect();
+    assert_listed(&long, LONG_FILES, "a file has at most 400 lines");
+}
+
+#[test]
+fn functions_have_at_most_40_lines() {
+    let mut found = BTreeSet::new();
+    for source in all() {
+        let mut functions = Functions { long: Vec::new() };
+        functions.visit_file(&source.syntax);
+        found.extend(functions.long.iter().map(|name| format!("{} {name}", source.path)));
+    }
+    assert_listed(&found, LONG_FUNCTIONS, "a function has at most 40 lines");
+}
+
+#[test]
+fn lines_have_at_most_120_columns() {
+    let long = |source: &Source| {
+        let lines = source.text.lines().enumerate().filter(|(_, line)| line.chars().count() > LINE);
+        lines.map(|(k, _)| format!("{}:{}", source.path, k + 1)).collect::<Vec<_>>()
+    };
+    let found: Vec<String> = all().iter().flat_map(long).collect();
+    assert!(found.is_empty(), "a line has at most 120 columns: {found:#?}");
+}
+
+/// Unsafe blocks, functions and implementations.
+struct Unsafe(usize);
+
+impl<'ast> Visit<'ast> for Unsafe {
+    fn visit_expr_unsafe(&mut self, block: &'ast syn::ExprUnsafe) {
+        self.0 += 1;
+        syn::visit::visit_expr_unsafe(self, block);
+    }
+
+    fn visit_item_impl(&mut self, item: &'ast syn::ItemImpl) {
+        self.0 += usize::from(item.unsafety.is_some());
+        syn::visit::visit_item_impl(self, item);
+    }
+}
+
+#[test]
+fn unsafe_code_is_in_tapes_storage_recordings_and_lanes() {
+    let folders = ["tape/", "storage/", "active/", "lanes/"].map(|folder| format!("strategies/src/{folder}"));
+    for source in all() {
+        let mut found = Unsafe(0);
+        found.visit_file(&source.syntax);
+        let allowed = folders.iter().any(|folder| source.path.starts_with(folder));
+        assert!(found.0 == 0 || allowed, "{} has {} unsafe blocks", source.path, found.0);
+    }
+}
+
+/// Files that are longer still.
+const LONG_FILES: &[&str] = &[
+    "src/checkpoint/job.rs",
+    "src/kernels/launch.rs",
+    "src/tape/mod.rs",
+    "src/variables.rs",
+    "strategies/src/active/owned.rs",
+    "strategies/src/contract.rs",
+    "strategies/src/external.rs",
+    "strategies/src/lanes/launch.rs",
+    "strategies/src/lanes/script.rs",
+    "strategies/src/storage/spill/slabs.rs",
+    "strategies/src/strategies/tangent.rs",
+];
+
+/// Functions that are longer still.
+const LONG_FUNCTIONS: &[&str] = &[
+    "src/check.rs check_gradient",
+    "src/checkpoint/time_loop.rs run_while",
+    "src/conformance/formulas.rs compound_assignments",
+    "src/kernels/text.rs c",
+    "strategies/src/active/external.rs record_entry",
+    "strategies/src/lanes/forward.rs fill_rows",
+    "strategies/src/lanes/forward.rs memory",
+    "strategies/src/lanes/gather.rs gather_rows",
+    "strategies/src/lanes/interpret.rs compute",
+    "strategies/src/lanes/points.rs tangent",
+    "strategies/src/lanes/script.rs of_two",
+    "strategies/src/lanes/steps.rs step",
+    "strategies/src/lanes/sums.rs add_chunk",
+    "strategies/src/lanes/transfer.rs reverse",
+    "strategies/src/storage/spill/error.rs fmt",
+    "strategies/src/tape/comparisons.rs guard",
+    "strategies/src/tape/sweep.rs reverse_frequent",
+    "strategies/src/tape/sweep.rs reverse_span",
+    "strategies/src/tape/write.rs append",
+    "strategies/src/tape/write_slices.rs append_nary",
+    "strategies/src/tape/write_slowly.rs append",
+    "strategies/src/tape/write_slowly.rs append_among_passive",
+];

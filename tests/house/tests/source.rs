@@ -1,0 +1,54 @@
+//! The files of a crate, parsed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// One file of a crate.
+pub(crate) struct Source {
+    /// Its path below the root of the repository, with slashes.
+    pub(crate) path: String,
+    /// The path of its module, from the root of the crate.
+    pub(crate) module: Vec<String>,
+    pub(crate) text: String,
+    pub(crate) syntax: syn::File,
+}
+
+impl Source {
+    /// Whether the file declares modules of its own folder, and passes their names on.
+    pub(crate) fn is_facade(&self) -> bool {
+        self.syntax.items.iter().any(|item| matches!(item, syn::Item::Mod(module) if module.content.is_none()))
+    }
+}
+
+/// The root of the repository: cargo says where this package is when it runs tests.
+fn root() -> PathBuf {
+    let here = std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo says where the package is");
+    Path::new(&here).join("../..")
+}
+
+/// All files below a folder of the repository.
+pub(crate) fn below(folder: &str) -> Vec<Source> {
+    let mut sources = Vec::new();
+    read(&root(), folder, folder, &mut sources);
+    assert!(sources.len() > 10, "{folder} has more files than that");
+    sources.sort_by(|a, b| a.path.cmp(&b.path));
+    sources
+}
+
+fn read(root: &Path, folder: &str, below: &str, sources: &mut Vec<Source>) {
+    for entry in fs::read_dir(root.join(below)).expect("the folder can be read") {
+        let name = entry.expect("the folder can be read").file_name().into_string().expect("plain names");
+        let path = format!("{below}/{name}");
+        if root.join(&path).is_dir() {
+            read(root, folder, &path, sources);
+        } else if let Some(module) = path.strip_prefix(folder).and_then(|path| path.strip_suffix(".rs")) {
+            let text = fs::read_to_string(root.join(&path)).expect("the file can be read");
+            let syntax = syn::parse_file(&text).unwrap_or_else(|error| panic!("{path}: {error}"));
+            let mut module: Vec<String> = module.split('/').skip(1).map(str::to_owned).collect();
+            if matches!(module.last().map(String::as_str), Some("mod" | "lib")) {
+                module.pop();
+            }
+            sources.push(Source { path, module, text, syntax });
+        }
+    }
+}
