@@ -69,27 +69,36 @@ pub(crate) fn guard<S, V, M, L, K, A, B>(
     for number in numbers {
         active::with_guarded::<S>(number, |tape| {
             let known = tape.next;
-            let mut place = 0;
-            let operands = operands.each_ref().map(|Ingredients { leaves, constants }| {
-                let layout = layouts[place];
-                place += 1;
-                let is_known = |id: LinearId<M::Index>| id.within(number, known) && id.index() != 0;
-                let passive = leaves.iter().rev().filter(|(_, id)| !is_known(*id));
-                let (start, bytes) = (tape.guards.bytes.len(), layout.bytes + passive.clone().count() * size_of::<V>());
-                tape.guards.bytes.resize(start + bytes, 0);
-                let mut record = Writer::on(&mut tape.guards.bytes[start..]);
-                passive.for_each(|(value, _)| record.put(*value));
-                constants.iter().for_each(|constant| record.put(*constant));
-                let index = |id: LinearId<M::Index>| if is_known(id) { id.index() } else { 0 };
-                leaves.iter().for_each(|(_, id)| record.put(narrow::<M>(index(*id))));
-                (layout, start, start + bytes)
-            });
+            let [left, right] = &operands;
+            let operands = [tape.write_operand(left, layouts[0], known), tape.write_operand(right, layouts[1], known)];
             tape.guards.list.push(Guard { number: known, comparison, outcome, location, operands });
         });
     }
 }
 
 impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
+    /// Writes down what is compared, as the data of a record; variables of other recordings are constants. Returns where it lies.
+    fn write_operand(
+        &mut self,
+        Ingredients { leaves, constants }: &Ingredients<V, M::Index>,
+        layout: &'static Layout<V>,
+        known: u64,
+    ) -> (&'static Layout<V>, usize, usize) {
+        let is_known = |id: LinearId<M::Index>| id.within(self.number, known) && id.index() != 0;
+        let passive = leaves.iter().rev().filter(|(_, id)| !is_known(*id));
+        let start = self.guards.bytes.len();
+        let end = start + layout.bytes + passive.clone().count() * size_of::<V>();
+        let mut data = core::mem::take(&mut self.guards.bytes);
+        data.resize(end, 0);
+        let mut record = Writer::on(&mut data[start..]);
+        passive.for_each(|(value, _)| record.put(*value));
+        constants.iter().for_each(|constant| record.put(*constant));
+        let index = |id: LinearId<M::Index>| if is_known(id) { id.index() } else { 0 };
+        leaves.iter().for_each(|(_, id)| record.put(narrow::<M>(index(*id))));
+        self.guards.bytes = data;
+        (layout, start, end)
+    }
+
     /// Fails unless a comparison comes out as it did, at these values of variables, as many as there are identifiers.
     pub(super) fn check_guard(&self, guard: &Guard<V>, values: &[V]) -> Result<(), SweepError> {
         let [left, right] = guard.operands.map(|(layout, start, end)| {

@@ -58,20 +58,20 @@ where
     }
 }
 
-/// Makes the data that `fill` writes a record of the recording, unless it returns `false`.
+/// Makes the data that `fill` writes a record of the recording.
 ///
 /// # Safety
 ///
 /// `place` has just been found for this layout and this many bytes of data; `fill` writes them and no more, as the layout says, with
-/// identifiers below `place.known` if it returns `true`, and runs no code of users.
+/// identifiers below `place.known`, and runs no code of users.
 #[inline(always)]
 pub(super) unsafe fn commit<V: Float, M: IndexManager, L: Layer, K: Content>(
     place: &Place<V, M, L, K>,
     layout: &'static Layout<V>,
     bytes: usize,
     value: V,
-    fill: impl FnOnce(*mut u8) -> bool,
-) -> Option<LinearId<M::Index>> {
+    fill: impl FnOnce(*mut u8),
+) -> LinearId<M::Index> {
     let tape = place.tape;
     // SAFETY: there is room for `bytes` of data, for the tail, for the code and, if values are kept, for the value: the identifier is
     // below `fresh`, or it is `fresh` and below `limit`, which is at most their capacity. Taking it from the pool runs no code
@@ -79,9 +79,7 @@ pub(super) unsafe fn commit<V: Float, M: IndexManager, L: Layer, K: Content>(
     unsafe {
         let (id, data) = (place.id, (*tape).data);
         prefetch(data.wrapping_add(prefetch::AHEAD));
-        if !fill(data) {
-            return None;
-        }
+        fill(data);
         if K::VALUES && layout.forbids_replays() {
             (*tape).keeps_partials();
         }
@@ -96,6 +94,6 @@ pub(super) unsafe fn commit<V: Float, M: IndexManager, L: Layer, K: Content>(
         }
         (*tape).data = data.wrapping_add(bytes + Records::<V, M, L, K>::TAIL + Records::<V, M, L, K>::CODE);
         (*tape).next += 1;
-        Some(LinearId::pack(place.number, id))
+        LinearId::pack(place.number, id)
     }
 }

@@ -1,7 +1,7 @@
 //! Sweeping with one adjoint vector.
 
 use super::codes::{self, ASSIGNED, FREQUENT, SHAPES, classic};
-use super::functions::Sweep;
+use super::functions::{ReverseFn, Sweep};
 use super::jacobian::scatter;
 use super::layout::Layout;
 use super::prefetch::{self, prefetch};
@@ -138,14 +138,7 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             // SAFETY: a record ends here; its code or the address in front of `end` says what it is. Identifiers in it are below the
             // lengths of adjoints and of values.
             unsafe {
-                let (code, reverse, bytes, n) = if K::BY_ADDRESS {
-                    let layout = end.sub(Self::CODE).cast::<&'static Layout<V>>().read_unaligned();
-                    (ASSIGNED, layout.reverse, layout.bytes, layout.arguments)
-                } else {
-                    let code = *end.sub(1);
-                    let entry = &*self.codes.entries.as_ptr().add(code as usize);
-                    (code, entry.reverse, entry.bytes, 0) // types say how many
-                };
+                let (code, reverse, bytes, n) = self.kind_before(end);
                 if !K::BY_ADDRESS && (FREQUENT..ASSIGNED).contains(&code) {
                     next -= 1;
                     let (id, data_end) = Self::undo_before(end.sub(Self::CODE), next, sweep.values);
@@ -167,6 +160,26 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             }
         }
         (next, end)
+    }
+
+    /// What the sweep needs of the record that ends at `end`: its code (any that is assigned if records have none), the function that
+    /// reverses it, the bytes of its data and the number of its arguments (0 if its type says it).
+    ///
+    /// # Safety
+    ///
+    /// A record ends there.
+    #[inline(always)]
+    unsafe fn kind_before(&self, end: *const u8) -> (u8, ReverseFn<V>, usize, usize) {
+        // SAFETY: promised by the caller; there is an entry for each code.
+        unsafe {
+            if K::BY_ADDRESS {
+                let layout = end.sub(Self::CODE).cast::<&'static Layout<V>>().read_unaligned();
+                return (ASSIGNED, layout.reverse, layout.bytes, layout.arguments);
+            }
+            let code = *end.sub(1);
+            let entry = &*self.codes.entries.as_ptr().add(code as usize);
+            (code, entry.reverse, entry.bytes, 0)
+        }
     }
 
     /// Reverses the record that ends at `end` with the number before `next`, whatever it is; returns its number and where it begins.
@@ -235,6 +248,9 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
                 self.reverse_in_place::<$shape>(data_end, end, seed, sweep)
             };
         }
+        type One = codes::Factor;
+        type Two = Both<One, One>;
+        type Three = Both<One, Two>;
         /// `search!(first code of b, a, b)`.
         macro_rules! search {
             ($at:expr, $a:expr, $b:expr) => {
@@ -243,35 +259,24 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         }
         // SAFETY: promised by the caller.
         unsafe {
-            search!(
-                SHAPES,
-                search!(
-                    classic(4),
-                    search!(
-                        classic(2),
-                        shape!(codes::Factor),
-                        search!(
-                            classic(3),
-                            shape!(Both<codes::Factor, codes::Factor>),
-                            shape!(Both<codes::Factor, Both<codes::Factor, codes::Factor>>)
-                        )
-                    ),
-                    self.reverse_listed(usize::from(code - classic(1)) + 1, data_end, end, seed, sweep)
-                ),
-                search!(
-                    SHAPES + 4,
-                    search!(
-                        SHAPES + 2,
-                        search!(SHAPES + 1, shape!(codes::Plus), shape!(codes::Negative)),
-                        search!(SHAPES + 3, shape!(codes::PlusPlus), shape!(codes::PlusMinus))
-                    ),
-                    search!(
-                        SHAPES + 6,
-                        search!(SHAPES + 5, shape!(codes::PlusFactor), shape!(codes::FactorPlus)),
-                        search!(SHAPES + 7, shape!(codes::PlusProduct), shape!(codes::ProductPlus))
-                    )
-                )
-            )
+            if code >= SHAPES + 4 {
+                return search!(
+                    SHAPES + 6,
+                    search!(SHAPES + 5, shape!(codes::PlusFactor), shape!(codes::FactorPlus)),
+                    search!(SHAPES + 7, shape!(codes::PlusProduct), shape!(codes::ProductPlus))
+                );
+            }
+            if code >= SHAPES {
+                return search!(
+                    SHAPES + 2,
+                    search!(SHAPES + 1, shape!(codes::Plus), shape!(codes::Negative)),
+                    search!(SHAPES + 3, shape!(codes::PlusPlus), shape!(codes::PlusMinus))
+                );
+            }
+            if code >= classic(4) {
+                return self.reverse_listed(usize::from(code - classic(1)) + 1, data_end, end, seed, sweep);
+            }
+            search!(classic(2), shape!(One), search!(classic(3), shape!(Two), shape!(Three)))
         }
     }
 

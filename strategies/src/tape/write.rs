@@ -56,29 +56,54 @@ where
     if collect.payload_left != 0 || collect.leaves_left != 0 {
         misreported();
     }
-    if let Some(place) = place::<S, V, M, L, K>(layout, layout.bytes) {
-        let (from, each) = (payload.as_ptr().cast::<V>(), ids.as_ptr().cast::<LinearId<M::Index>>());
-        // SAFETY: as many identifiers have been collected as there are arguments.
-        if (0..N::Args::USIZE).all(|k| unsafe { *each.add(k) }.within(place.number, place.known)) {
-            // SAFETY: `place` has just found this tape, with room; the arrays are as long as the layout says, `bytes` is what
-            // they take, and the identifiers are below `known`.
-            let id = unsafe {
-                commit(&place, layout, layout.bytes, value, |data| {
-                    ptr::copy_nonoverlapping(from.cast::<u8>(), data, layout.payload * size_of::<V>());
-                    let to = data.add(layout.payload * size_of::<V>()).cast::<M::Index>();
-                    for k in 0..layout.arguments {
-                        to.add(k).write_unaligned(narrow::<M>((*each.add(k)).index()));
-                    }
-                    true
-                })
-            };
-            return M::adopt(id.expect("it stands"));
-        }
+    let (from, each) = (payload.as_ptr().cast(), ids.as_ptr().cast());
+    // SAFETY: as many numbers and identifiers have been collected as the layout says.
+    let at_once = unsafe { append_at_once::<S, V, M, L, K>(layout, from, each, value) };
+    if let Some(id) = at_once {
+        return M::adopt(id);
     }
     // Copies: if the arrays themselves were lent to a function, they could not stay in registers above.
     let (payload, ids, numbers) = (payload, ids, numbers);
     let leaves = (ids.as_ptr().cast(), numbers.as_ptr().cast());
     append_slowly::<S, V, M, L, K>(layout, leaves, payload.as_ptr().cast(), value)
+}
+
+/// Writes a record on the innermost tape, if all arguments are variables of it and nothing else is in the way.
+///
+/// # Safety
+///
+/// There are as many numbers and identifiers as the layout says.
+#[inline(always)]
+unsafe fn append_at_once<S, V, M, L, K>(
+    layout: &'static Layout<V>,
+    payload: *const V,
+    ids: *const LinearId<M::Index>,
+    value: V,
+) -> Option<LinearId<M::Index>>
+where
+    S: Reverse<Tape = Records<V, M, L, K>>,
+    V: Float,
+    M: IndexManager,
+    L: Layer,
+    K: Content,
+{
+    let place = place::<S, V, M, L, K>(layout, layout.bytes)?;
+    // SAFETY: promised by the caller.
+    if !(0..layout.arguments).all(|k| unsafe { *ids.add(k) }.within(place.number, place.known)) {
+        return None;
+    }
+    // SAFETY: `place` has just found this tape, with room; numbers and identifiers take so many bytes, and the latter are below
+    // `known`.
+    let id = unsafe {
+        commit(&place, layout, layout.bytes, value, |data| {
+            ptr::copy_nonoverlapping(payload.cast::<u8>(), data, layout.payload * size_of::<V>());
+            let to = data.add(layout.payload * size_of::<V>()).cast::<M::Index>();
+            for k in 0..layout.arguments {
+                to.add(k).write_unaligned(narrow::<M>((*ids.add(k)).index()));
+            }
+        })
+    };
+    Some(id)
 }
 
 /// Collects payload and leaves as they are reported, never more than there is room for.

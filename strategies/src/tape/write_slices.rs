@@ -64,14 +64,7 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             self.keeps_partials();
         }
         if R::UNIT {
-            let active = || all().filter(|x| M::raw(&x.id).is_active());
-            let n = active().count();
-            let count = u32::try_from(n).expect("a statement has fewer than 2^32 arguments");
-            let bytes = n * size_of::<M::Index>() + size_of::<u32>();
-            return self.push(Common::<V, M::Index>::ONES, value, bytes, |record| {
-                active().for_each(|x| record.put(narrow::<M>(M::raw(&x.id).index())));
-                record.put(count);
-            });
+            return self.push_sum(all().map(|x| M::raw(&x.id)).filter(|id| id.is_active()), value);
         }
         let mut scratch = Scratch::<V>::new();
         scratch.extend(all().map(|x| x.value));
@@ -84,5 +77,20 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// This layout, if its records have a code here.
     fn coded(&mut self, layout: &'static Layout<V>) -> Option<&'static Layout<V>> {
         self.codes.code(layout).map(|_| layout)
+    }
+
+    /// Records the sum of these variables.
+    fn push_sum(
+        &mut self,
+        active: impl Iterator<Item = LinearId<M::Index>> + Clone,
+        value: V,
+    ) -> Result<LinearId<M::Index>, Refusal> {
+        let n = active.clone().count();
+        let count = u32::try_from(n).expect("a statement has fewer than 2^32 arguments");
+        let bytes = n * size_of::<M::Index>() + size_of::<u32>();
+        self.push(Common::<V, M::Index>::ONES, value, bytes, |record| {
+            active.for_each(|id| record.put(narrow::<M>(id.index())));
+            record.put(count);
+        })
     }
 }

@@ -75,29 +75,26 @@ where
         None => (layout, layout.bytes),
     };
     let place = place::<S, V, M, L, K>(layout, bytes)?;
-    // SAFETY: `place` has just found this tape. Partials with their identifiers are those of active arguments; or the values of the
-    // others, the payload and all identifiers take so many bytes.
-    unsafe {
-        commit(&place, layout, bytes, value, |data| {
-            let mut writer = (data, true);
+    if !ids.iter().all(|id| !id.is_active() || id.within(place.number, place.known)) {
+        return None;
+    }
+    // SAFETY: `place` has just found this tape, and the identifiers are below `known`. Partials with their identifiers are those of
+    // active arguments; or the values of the others, the payload and all identifiers take so many bytes.
+    let id = unsafe {
+        commit(&place, layout, bytes, value, |mut data| {
             let all = ids.iter().zip(numbers);
             if lists {
-                all.clone().filter(|(id, _)| id.is_active()).for_each(|(_, partial)| put(&mut writer.0, *partial));
+                all.clone().filter(|(id, _)| id.is_active()).for_each(|(_, partial)| put(&mut data, *partial));
             } else {
                 let passive = all.clone().rev().filter(|(id, _)| !id.is_active());
-                passive.take(passives).for_each(|(_, value)| put(&mut writer.0, *value));
-                payload.iter().for_each(|number| put(&mut writer.0, *number));
+                passive.take(passives).for_each(|(_, value)| put(&mut data, *value));
+                payload.iter().for_each(|number| put(&mut data, *number));
             }
-            for id in ids {
-                let is_active = id.is_active();
-                writer.1 &= !is_active || id.within(place.number, place.known);
-                if is_active || !lists {
-                    put(&mut writer.0, narrow::<M>(id.index()));
-                }
-            }
-            writer.1
+            let kept = ids.iter().filter(|id| !lists || id.is_active());
+            kept.for_each(|id| put(&mut data, narrow::<M>(id.index())));
         })
-    }
+    };
+    Some(id)
 }
 
 /// Writes a value, and moves behind it.
@@ -160,15 +157,7 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         let kept = if layout.partials { 0 } else { passives };
         let full = layout.with_passives.filter(|_| kept > 0).unwrap_or(layout);
         let bytes = layout.bytes + kept * size_of::<V>();
-        let listed = (ids.len() - passives) * (size_of::<V>() + size_of::<M::Index>());
-        let list = !K::BY_ADDRESS
-            && if passives > 0 {
-                if layout.hybrid { listed < bytes } else { layout.partials }
-            } else {
-                // Without a code, partials are listed unless an address takes less.
-                let coded = bytes + size_of::<&Layout<V>>();
-                layout.partials && (!layout.hybrid || listed <= coded) && self.codes.code(layout).is_none()
-            };
+        let list = self.lists(layout, passives, bytes);
         if list && layout.partials {
             return self.push_partials(ids.iter().copied().zip(numbers.iter().copied()), value);
         }
@@ -189,6 +178,21 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             return self.push_partials(ids.iter().copied().zip(partials.iter().copied()), value);
         }
         self.push(full, value, bytes, fill)
+    }
+
+    /// Whether a statement of which so many arguments are passive is written as a list of partials, and not as its layout says,
+    /// in so many bytes.
+    fn lists(&mut self, layout: &'static Layout<V>, passives: usize, bytes: usize) -> bool {
+        let listed = (layout.arguments - passives) * (size_of::<V>() + size_of::<M::Index>());
+        if K::BY_ADDRESS {
+            return false;
+        }
+        if passives > 0 {
+            return if layout.hybrid { listed < bytes } else { layout.partials };
+        }
+        // Without a code, partials are listed unless an address takes less.
+        let coded = bytes + size_of::<&Layout<V>>();
+        layout.partials && (!layout.hybrid || listed <= coded) && self.codes.code(layout).is_none()
     }
 
     /// Records the active arguments with their partials.

@@ -1,8 +1,6 @@
 //! Files import from files below them: there is no circle.
 
-mod source;
-
-use source::{Source, below};
+use crate::source::{Source, below};
 use std::collections::{BTreeMap, BTreeSet};
 use syn::visit::Visit;
 
@@ -144,7 +142,8 @@ fn tightened(mut circles: BTreeMap<&str, BTreeSet<&str>>) -> String {
         let before = circles.len();
         circles.retain(|file, _| needed.contains(file));
         if circles.len() == before {
-            return circles.iter().map(|(file, to)| format!("{file} imports from {to:?}\n")).collect();
+            let line = |(file, to): (&&str, _)| format!("{file} imports from {to:?}");
+            return circles.iter().map(line).collect::<Vec<_>>().join("\n");
         }
     }
 }

@@ -1,8 +1,6 @@
 //! Files, functions and lines fit a screen, and unsafe code is where it is allowed.
 
-mod source;
-
-use source::{Source, below};
+use crate::source::{Source, below};
 use std::collections::BTreeSet;
 use syn::spanned::Spanned;
 use syn::visit::Visit;
@@ -136,11 +134,7 @@ const LONG_FUNCTIONS: &[&str] = &[
     "strategies/src/lanes/sums.rs add_chunk",
     "strategies/src/lanes/transfer.rs reverse",
     "strategies/src/storage/spill/error.rs fmt",
-    "strategies/src/tape/comparisons.rs guard",
     "strategies/src/tape/sweep.rs reverse_frequent",
-    "strategies/src/tape/sweep.rs reverse_span",
     "strategies/src/tape/write.rs append",
-    "strategies/src/tape/write_slices.rs append_nary",
-    "strategies/src/tape/write_slowly.rs append",
     "strategies/src/tape/write_slowly.rs append_among_passive",
 ];

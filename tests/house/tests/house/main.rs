@@ -1,0 +1,5 @@
+//! The rules of the house: what imports what, what fits a screen, where unsafe code may be.
+
+mod imports;
+mod sizes;
+mod source;
