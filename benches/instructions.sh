@@ -46,11 +46,13 @@ if [ $write = yes ]; then
     echo "$counts" | tee "$committed"
     exit
 fi
-awk '!/^#/ { name = $1 " " $2 " " $3 }
-     /^#/ { next }
+# The committed counts come first.
+awk '/^#/ { next }
+     { name = $1 " " $2 " " $3 }
      NR == FNR { before[name] = $4; next }
-     { change = 100 * ($4 / (before[name] + !before[name]) - 1); far = change > 2 || change < -2
-       printf "%-32s %10d, %+.2f %%%s\n", name, $4, change, far ? ": TOO FAR from " before[name] + 0 : ""; failed = failed || far
+     !(name in before) { print name ": NOT COMMITTED"; failed = 1; next }
+     { change = 100 * ($4 / before[name] - 1); far = change > 2 || change < -2; failed = failed || far
+       printf "%-32s %10d, %+.2f %%%s\n", name, $4, change, far ? ": TOO FAR from " before[name] : ""
        delete before[name] }
      END { for (name in before) { print name ": NOT COUNTED"; failed = 1 }
            if (failed) print "if that is wanted: benches/instructions.sh --write"; exit failed }' "$committed" - <<< "$counts"
