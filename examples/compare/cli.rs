@@ -1,7 +1,7 @@
 //! What the user asks for.
 #![allow(clippy::doc_markdown, reason = "the comments on options are the help text")]
 
-use crate::beside::{self, Arguments as Others, Beside};
+use crate::beside::{self, Beside, Options};
 use crate::strategies::Strategy;
 use crate::workloads::{Workload, make};
 use clap::Parser;
@@ -43,7 +43,7 @@ struct Arguments {
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
     #[command(flatten)]
-    others: Others,
+    others: Options,
     /// Only print the line of figures of this workload and strategy, e.g. gmm:jacobian, as a peer does
     #[arg(long, value_name = "WORKLOAD:STRATEGY")]
     figures: Option<String>,

@@ -45,7 +45,8 @@ impl<P: Problem> Workload for P {
     }
 
     fn figures(&self, strategy: Strategy, request: &Request) -> Result<Figures, String> {
-        Figures::of(self, strategy, request)
+        let figures = Figures::of(self, strategy, request).map_err(|error| error.to_string())?;
+        figures.ok_or_else(|| format!("{} cannot run under {}", Problem::name(self), strategy.title()))
     }
 
     fn measure(&self, request: &Request, progress: &dyn Fn(&str)) -> Outcome {

@@ -2,7 +2,7 @@
 
 use crate::cli::Request;
 use crate::measure::{entrant, tape_bytes};
-use crate::rounds::{Entrant, Parts, Pass, Split};
+use crate::rounds::{Parts, Pass, Split};
 use crate::strategies::Strategy;
 use crate::workloads::Expected;
 use serde::{Deserialize, Serialize};
@@ -49,21 +49,22 @@ pub(crate) struct Figures {
 }
 
 impl Figures {
-    /// The figures of one strategy, measured in this process.
-    pub(crate) fn of<P: Problem>(problem: &P, strategy: Strategy, request: &Request) -> Result<Self, String> {
-        let (_, run) = Strategy::runs::<P>()
-            .find(|(found, _)| *found == strategy)
-            .ok_or_else(|| format!("{} cannot run under {}", problem.name(), strategy.title()))?;
-        let mut plain = entrant(problem, |k, x| _ = black_box(problem.plain(k, x)));
-        let mut contender = run(problem, request).map_err(|error| error.to_string())?;
+    /// The figures of one strategy, measured in this process, if the workload can run under it. No tape is in memory yet when the plain function is timed.
+    pub(crate) fn of<P: Problem>(problem: &P, strategy: Strategy, request: &Request) -> Result<Option<Self>, Error> {
+        let Some((_, run)) = Strategy::runs::<P>().find(|(found, _)| *found == strategy) else { return Ok(None) };
         let evaluations = problem.evaluations();
-        let (primal, total) =
-            times(&mut plain, &mut |pass| contender.pass(pass), evaluations).map_err(|error| error.to_string())?;
+        let whole = |split| Pass::whole(evaluations, split);
+        let mut plain = entrant(problem, |k, x| _ = black_box(problem.plain(k, x)));
+        let primal = least(|| plain(&whole(Split::Difference)), evaluations)?;
+        let mut contender = run(problem, request)?;
+        let is_long = contender.pass(&whole(Split::Difference))?.total >= LONG;
+        let split = if is_long { Split::Clock } else { Split::Difference };
+        let total = least(|| contender.pass(&whole(split)), evaluations)?;
         let memory = contender.memory();
         let (value, gradient) = contender.found();
         let Checksums { value, sum, norm } = Checksums::of(*value, gradient);
         let bytes = tape_bytes(memory) + memory.usage("adjoints").used;
-        Ok(Self { evaluations, primal, total, bytes, value, sum, norm })
+        Ok(Some(Self { evaluations, primal, total, bytes, value, sum, norm }))
     }
 
     /// Fails if these are not figures of the workload.
@@ -95,19 +96,6 @@ impl Figures {
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
-}
-
-/// Seconds of all evaluations over plain numbers, and with their gradients.
-fn times(
-    plain: &mut Entrant<'_>,
-    gradients: &mut dyn FnMut(&Pass) -> Result<Parts, Error>,
-    evaluations: usize,
-) -> Result<(f64, f64), Error> {
-    let whole = |split| Pass::whole(evaluations, split);
-    let primal = least(|| plain(&whole(Split::Difference)), evaluations)?;
-    let is_long = gradients(&whole(Split::Difference))?.total >= LONG;
-    let split = if is_long { Split::Clock } else { Split::Difference };
-    Ok((primal, least(|| gradients(&whole(split)), evaluations)?))
 }
 
 /// Seconds of the fastest repetition, on warm memory.

@@ -19,9 +19,9 @@ use table::{Row, Section};
 /// What runs beside other programs unless the user names others.
 pub(crate) const STRATEGIES: [&str; 5] = ["jacobian", "primal_value", "hybrid", "jacobian_reuse", "continuation"];
 
-/// Options.
+/// What the user asks for beside our strategies.
 #[derive(Args)]
-pub(crate) struct Arguments {
+pub(crate) struct Options {
     /// Another program that computes the same gradients; may be given several times. Ours then run in turns with it, each in a
     /// process of its own. Words of COMMAND are separated by spaces, {workload} stands for the workload's name, and
     /// benches/README.md says what it must print
@@ -45,7 +45,7 @@ pub(crate) struct Beside {
     notes: Vec<String>,
 }
 
-impl Arguments {
+impl Options {
     /// The programs that are asked for.
     pub(crate) fn read(&self) -> Result<Option<Beside>, String> {
         let pair = |text: &String| match text.split_once('=') {

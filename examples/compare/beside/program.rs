@@ -28,6 +28,10 @@ pub(crate) struct Program {
 /// The word that stands for the workload's name.
 const WORKLOAD: &str = "{workload}";
 
+/// With these, the allocator of glibc keeps what is freed. Work arrays would cost page faults in each evaluation otherwise, or
+/// not, by what was freed before.
+const KEEP: [(&str, &str); 2] = [("MALLOC_TRIM_THRESHOLD_", "2000000000"), ("MALLOC_MMAP_THRESHOLD_", "33554432")];
+
 impl Program {
     /// This program with the same arguments, so that it makes the same workloads, and with one strategy.
     pub(crate) fn ours(strategy: Strategy, side: Side) -> Result<Self, String> {
@@ -52,7 +56,7 @@ impl Program {
         let workload = renamed.map_or(workload, |(_, theirs)| theirs);
         let mut words = self.words.iter().map(|word| word.replace(WORKLOAD, workload));
         let mut command = Command::new(words.next().unwrap_or_default());
-        command.args(words).stdin(Stdio::null()).stdout(Stdio::piped());
+        command.args(words).envs(KEEP).stdin(Stdio::null()).stdout(Stdio::piped());
         let child = command.spawn().map_err(|error| format!("cannot run: {error}"))?;
         let text = output(child, limit)?;
         let line = text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
