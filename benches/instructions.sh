@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Instructions of recordings and sweeps, counted by callgrind in a program compiled as benchmarks are.
 #
-#   benches/instructions.sh            compares with results/instructions.txt: fails where a count differs by more than 2 %
+#   benches/instructions.sh            compares with results/instructions.txt: fails where a count is off by more than 2 %
 #   benches/instructions.sh --write    writes that file anew
 #
-# The counts depend on the compiler and on the C library, which the first line of the file names. With others nothing is compared.
+# The counts depend on the compiler and on the C library, which the first line of the file names. With others nothing is
+# compared.
 #
 # Why not gungraun: it compares with the run before, which is kept in the target folder, or with absolute limits in the source, and
 # needs a runner of exactly its own version. Here the counts are a file in the repository, and one option is all there is to read.
@@ -21,7 +22,8 @@ write=no
 [ "${1:-}" = --write ] && write=yes
 
 command -v valgrind > /dev/null || { [ "$(id -u)" = 0 ] && command -v apt-get > /dev/null \
-    && { apt-get install -y -qq valgrind || { apt-get update -qq && apt-get install -y -qq valgrind; }; } > /dev/null 2>&1; } || true
+    && { apt-get install -y -qq valgrind \
+        || { apt-get update -qq && apt-get install -y -qq valgrind; }; } > /dev/null 2>&1; } || true
 command -v valgrind > /dev/null || skipped "this machine has no valgrind (apt-get install valgrind)"
 
 host=$(rustc -vV | sed -n 's/^host: //p')
@@ -55,4 +57,5 @@ awk '/^#/ { next }
        printf "%-32s %10d, %+.2f %%%s\n", name, $4, change, far ? ": TOO FAR from " before[name] : ""
        delete before[name] }
      END { for (name in before) { print name ": NOT COUNTED"; failed = 1 }
-           if (failed) print "if that is wanted: benches/instructions.sh --write"; exit failed }' "$committed" - <<< "$counts"
+           if (failed) print "if that is wanted: benches/instructions.sh --write"
+           exit failed }' "$committed" - <<< "$counts"

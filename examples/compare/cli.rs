@@ -26,8 +26,8 @@ struct Arguments {
     /// Small sizes for all workloads that no --size names: finishes in seconds
     #[arg(long)]
     small: bool,
-    /// Rounds, in each of which everything is timed once; medians are reported [default: 25, and 11 with --small], or minima
-    /// with --peer [default: 3]
+    /// Rounds, in each of which everything is timed once; medians are reported [default: 25, and 11 with --small], or
+    /// minima with --peer [default: 3]
     #[arg(long, short, value_name = "N")]
     repetitions: Option<usize>,
     /// A GMM or LSTM problem in ADBench's text format, in place of the built-in one; one of each may be given

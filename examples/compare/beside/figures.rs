@@ -49,7 +49,8 @@ pub(crate) struct Figures {
 }
 
 impl Figures {
-    /// The figures of one strategy, measured in this process, if the workload can run under it. No tape is in memory yet when the plain function is timed.
+    /// The figures of one strategy, measured in this process, if the workload can run under it. No tape is in memory
+    /// yet when the plain function is timed.
     pub(crate) fn of<P: Problem>(problem: &P, strategy: Strategy, request: &Request) -> Result<Option<Self>, Error> {
         let Some((_, run)) = Strategy::runs::<P>().find(|(found, _)| *found == strategy) else { return Ok(None) };
         let evaluations = problem.evaluations();

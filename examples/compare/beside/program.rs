@@ -28,8 +28,8 @@ pub(crate) struct Program {
 /// The word that stands for the workload's name.
 const WORKLOAD: &str = "{workload}";
 
-/// With these, the allocator of glibc keeps what is freed. Work arrays would cost page faults in each evaluation otherwise, or
-/// not, by what was freed before.
+/// With these, the allocator of glibc keeps what is freed. Work arrays would cost page faults in each evaluation
+/// otherwise, or not, by what was freed before.
 const KEEP: [(&str, &str); 2] = [("MALLOC_TRIM_THRESHOLD_", "2000000000"), ("MALLOC_MMAP_THRESHOLD_", "33554432")];
 
 impl Program {

@@ -41,7 +41,8 @@ pub(crate) fn head(rounds: usize, peers: &[Program], notes: &[String]) -> String
         let _ = writeln!(text, "* {name}: `{}`", words.join(" "));
     }
     notes.iter().for_each(|note| _ = writeln!(text, "* {note}"));
-    text + "\n| workload | program | record and sweep | × best peer | bytes, adjoints too | × its bytes | own primal | × own primal |\n\
+    text + "\n| workload | program | record and sweep | × best peer | bytes, adjoints too | × its bytes | own primal \
+            | × own primal |\n\
             |---|---|--:|--:|--:|--:|--:|--:|\n"
 }
 
