@@ -7,8 +7,8 @@
 # The counts depend on the compiler and on the C library, which the first line of the file names. With others nothing is
 # compared.
 #
-# Why not gungraun: it compares with the run before, which is kept in the target folder, or with absolute limits in the source, and
-# needs a runner of exactly its own version. Here the counts are a file in the repository, and one option is all there is to read.
+# Why not gungraun: it compares with runs that are kept in the target folder, or with limits in the source, and needs a
+# runner of its own version. Here the counts are a file in the repository, and one option is all there is to read.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 committed=benches/results/instructions.txt
