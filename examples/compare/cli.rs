@@ -1,6 +1,7 @@
 //! What the user asks for.
 #![allow(clippy::doc_markdown, reason = "the comments on options are the help text")]
 
+use crate::beside::{self, Beside, Options};
 use crate::strategies::Strategy;
 use crate::workloads::{Workload, make};
 use clap::Parser;
@@ -25,12 +26,13 @@ struct Arguments {
     /// Small sizes for all workloads that no --size names: finishes in seconds
     #[arg(long)]
     small: bool,
-    /// Rounds, in each of which everything is timed once; medians are reported [default: 25, and 11 with --small]
+    /// Rounds, in each of which everything is timed once; medians are reported [default: 25, and 11 with --small], or
+    /// minima with --peer [default: 3]
     #[arg(long, short, value_name = "N")]
     repetitions: Option<usize>,
-    /// A GMM or LSTM problem in ADBench's text format, in place of the built-in one
+    /// A GMM or LSTM problem in ADBench's text format, in place of the built-in one; one of each may be given
     #[arg(long, value_name = "FILE")]
-    data: Option<PathBuf>,
+    data: Vec<PathBuf>,
     /// Where spilled tapes put their files [default: the system's directory for temporary files]
     #[arg(long, value_name = "DIR")]
     directory: Option<PathBuf>,
@@ -40,6 +42,11 @@ struct Arguments {
     /// Also draw a chart
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
+    #[command(flatten)]
+    others: Options,
+    /// Only print the line of figures of this workload and strategy, e.g. gmm:jacobian, as a peer does
+    #[arg(long, value_name = "WORKLOAD:STRATEGY")]
+    figures: Option<String>,
 }
 
 /// A request that can be carried out.
@@ -51,6 +58,10 @@ pub(crate) struct Request {
     pub(crate) directory: PathBuf,
     pub(crate) csv: Option<PathBuf>,
     pub(crate) svg: Option<PathBuf>,
+    /// The programs that ours run beside, if there are any.
+    pub(crate) beside: Option<Beside>,
+    /// Whether one line is asked for; there is one workload then, and one strategy.
+    pub(crate) figures: bool,
 }
 
 /// Reads the command line; an error is one line.
@@ -64,21 +75,35 @@ pub(crate) fn request() -> Result<Request, String> {
         }
         error.exit()
     });
-    let rounds = arguments.repetitions.unwrap_or(if arguments.small { 11 } else { 25 });
+    let beside = arguments.others.read()?;
+    let rounds = match &beside {
+        Some(_) => 3,
+        None if arguments.small => 11,
+        None => 25,
+    };
+    let rounds = arguments.repetitions.unwrap_or(rounds);
     if rounds == 0 {
         return Err("--repetitions must be at least 1".into());
     }
-    let strategies = strategies(&arguments.strategies)?;
-    let sizes = sizes(&arguments)?;
-    let workloads = make(&arguments.workloads, &sizes, arguments.data.as_deref())?;
-    let Arguments { directory, csv, svg, .. } = arguments;
+    let mut strategies = strategies(&arguments.strategies, beside.is_some())?;
+    let mut workloads = make(&arguments.workloads, &sizes(&arguments)?, &arguments.data)?;
+    if let Some(one) = &arguments.figures {
+        let wrong = || format!("--figures wants WORKLOAD:STRATEGY, not '{one}'");
+        let (workload, strategy) = one.split_once(':').ok_or_else(wrong)?;
+        workloads.retain(|made| made.name() == workload);
+        workloads.first().ok_or_else(wrong)?;
+        strategies = self::strategies(&[strategy.to_owned()], false)?;
+    }
+    let Arguments { directory, csv, svg, figures, .. } = arguments;
     let directory = directory.unwrap_or_else(std::env::temp_dir);
-    Ok(Request { workloads, strategies, rounds, directory, csv, svg })
+    Ok(Request { workloads, strategies, rounds, directory, csv, svg, beside, figures: figures.is_some() })
 }
 
-fn strategies(names: &[String]) -> Result<Vec<Strategy>, String> {
+/// The named strategies; without names all, or those that run beside other programs.
+fn strategies(names: &[String], beside: bool) -> Result<Vec<Strategy>, String> {
     if names.is_empty() {
-        return Ok(Strategy::ALL.to_vec());
+        let wanted = |strategy: &&Strategy| !beside || beside::STRATEGIES.contains(&strategy.name().as_str());
+        return Ok(Strategy::ALL.iter().filter(wanted).copied().collect());
     }
     let find = |name: &String| {
         let known = || Strategy::ALL.iter().map(|strategy| strategy.name()).collect::<Vec<_>>().join(", ");

@@ -3,6 +3,7 @@
 //! `cargo run --release --example compare -- --help` lists the options.
 #![allow(clippy::cast_precision_loss, reason = "counts and bytes are far below 2^53")]
 
+mod beside;
 mod blocks;
 mod chart;
 mod check;
@@ -40,6 +41,12 @@ fn main() -> ExitCode {
 
 /// Runs the comparison; whether every gradient was right.
 fn run(request: &cli::Request) -> Result<bool, String> {
+    if request.figures {
+        return beside::print_figures(request).map(|()| true);
+    }
+    if let Some(others) = &request.beside {
+        return beside::run(request, others);
+    }
     let style = ProgressStyle::with_template("{spinner} {pos}/{len} {msg}").map_err(|e| e.to_string())?;
     let bar = ProgressBar::new(request.workloads.len() as u64).with_style(style);
     let mut outcomes = Vec::new();

@@ -71,11 +71,8 @@ impl Row {
         }
     }
 
-    /// Bytes of records and primal values, and of the tapes for stages, which are empty now.
     pub(crate) fn tape_bytes(&self) -> usize {
-        let counted = |name: &str| name != "adjoints" && name != "tables";
-        let used = self.memory.streams().iter().filter(|(name, _)| counted(name)).map(|(_, usage)| usage.used);
-        used.sum::<usize>() + self.memory.usage("nested").reserved
+        tape_bytes(&self.memory)
     }
 
     pub(crate) fn adjoint_bytes(&self) -> usize {
@@ -104,6 +101,13 @@ impl Row {
     pub(crate) fn against(&self, other: &Self) -> Spread {
         self.multiple_of(&other.totals)
     }
+}
+
+/// Bytes of records and primal values, and of the tapes for stages, which are empty now.
+pub(crate) fn tape_bytes(memory: &MemoryReport) -> usize {
+    let counted = |name: &str| name != "adjoints" && name != "tables";
+    let used = memory.streams().iter().filter(|(name, _)| counted(name)).map(|(_, usage)| usage.used);
+    used.sum::<usize>() + memory.usage("nested").reserved
 }
 
 fn totals(parts: &[Parts]) -> Vec<f64> {
@@ -244,7 +248,7 @@ fn in_turns<P: Problem>(
 }
 
 /// A function without a tape.
-fn entrant<'e, P: Problem>(problem: &'e P, mut run: impl FnMut(usize, &[f64]) + 'e) -> Entrant<'e> {
+pub(crate) fn entrant<'e, P: Problem>(problem: &'e P, mut run: impl FnMut(usize, &[f64]) + 'e) -> Entrant<'e> {
     let mut x = problem.inputs(0);
     Box::new(move |pass: &Pass| {
         let start = (pass.clock)();

@@ -54,6 +54,11 @@ pub(crate) struct Pass {
 }
 
 impl Pass {
+    /// All evaluations of a problem, in processor time.
+    pub(crate) fn whole(evaluations: usize, split: Split) -> Self {
+        Self { clock: CPU, split, first: 0, count: evaluations }
+    }
+
     /// Which of a problem's evaluations to do.
     pub(crate) fn evaluations(&self, all: usize) -> impl Iterator<Item = usize> + use<> {
         let next = move |k: &usize| Some(if k + 1 >= all { 0 } else { k + 1 });
@@ -120,12 +125,7 @@ pub(crate) fn run(groups: &mut [Group<'_>], clock: Clock, rounds: usize) -> Resu
     let mut parts: Vec<Vec<Vec<Parts>>> =
         groups.iter().map(|group| vec![Vec::with_capacity(rounds); group.entrants.len()]).collect();
     for round in 0..rounds {
-        let mut order = places.clone();
-        order.rotate_left(round % places.len().max(1));
-        if round % 2 == 1 {
-            order.reverse();
-        }
-        for (g, e) in order {
+        for (g, e) in in_turn(&places, round) {
             let &mut Group { ref mut entrants, count, split } = &mut groups[g];
             let pass = |evaluations| Pass { clock, split, first: round * count, count: evaluations };
             if count > 1 {
@@ -135,6 +135,16 @@ pub(crate) fn run(groups: &mut [Group<'_>], clock: Clock, rounds: usize) -> Resu
         }
     }
     Ok(parts)
+}
+
+/// The order of a round: each begins with another one, and every second goes backwards.
+pub(crate) fn in_turn<T: Copy>(places: &[T], round: usize) -> Vec<T> {
+    let mut order = places.to_vec();
+    order.rotate_left(round % places.len().max(1));
+    if round % 2 == 1 {
+        order.reverse();
+    }
+    order
 }
 
 /// The median, and the quartiles on both sides.

@@ -1,19 +1,54 @@
 //! The workloads by name.
 #![allow(clippy::doc_markdown, reason = "ADBench is a name")]
 
+use crate::beside::Figures;
 use crate::cli::Request;
 use crate::measure::{Outcome, measure};
+use crate::strategies::Strategy;
 use std::collections::HashMap;
-use std::path::Path;
-use tapewright_problems::{Burgers, ExpSq, Gmm, Laplacian, Libor, Lstm, Problem, RepeatedSin};
+use std::path::{Path, PathBuf};
+use tapewright_problems::{Burgers, Checksums, ExpSq, Gmm, Laplacian, Libor, Lstm, Problem, RepeatedSin, total};
+
+/// What is known of a workload before anything is measured.
+pub(crate) struct Expected {
+    pub(crate) workload: &'static str,
+    pub(crate) size: String,
+    /// Gradients that make the workload.
+    pub(crate) evaluations: usize,
+    /// By the hand-written adjoint.
+    pub(crate) checksums: Checksums,
+}
 
 /// A workload of any type.
 pub(crate) trait Workload {
+    fn name(&self) -> &'static str;
+
+    /// What any program must find.
+    fn expected(&self) -> Expected;
+
+    /// Measures it under one strategy, as programs are measured that run beside each other.
+    fn figures(&self, strategy: Strategy, request: &Request) -> Result<Figures, String>;
+
     /// Checks and times it under every strategy of the request, telling `progress` what it is at.
     fn measure(&self, request: &Request, progress: &dyn Fn(&str)) -> Outcome;
 }
 
 impl<P: Problem> Workload for P {
+    fn name(&self) -> &'static str {
+        Problem::name(self)
+    }
+
+    fn expected(&self) -> Expected {
+        let (value, gradient) = total(self, |k, x, g| self.adjoint(k, x, g));
+        let checksums = Checksums::of(value, &gradient);
+        Expected { workload: Problem::name(self), size: self.size(), evaluations: self.evaluations(), checksums }
+    }
+
+    fn figures(&self, strategy: Strategy, request: &Request) -> Result<Figures, String> {
+        let figures = Figures::of(self, strategy, request).map_err(|error| error.to_string())?;
+        figures.ok_or_else(|| format!("{} cannot run under {}", Problem::name(self), strategy.title()))
+    }
+
     fn measure(&self, request: &Request, progress: &dyn Fn(&str)) -> Outcome {
         measure(self, request, progress)
     }
@@ -21,11 +56,11 @@ impl<P: Problem> Workload for P {
 
 const NAMES: [&str; 7] = ["burgers2d", "gmm", "laplacian1d", "repeated_sin", "libor", "lstm", "expsq"];
 
-/// Makes the named workloads, or all.
+/// Makes the named workloads, or all; those that a file holds from the file.
 pub(crate) fn make(
     names: &[String],
     sizes: &HashMap<String, Vec<usize>>,
-    data: Option<&Path>,
+    data: &[PathBuf],
 ) -> Result<Vec<Box<dyn Workload>>, String> {
     let known = |name: &String| {
         let error = || format!("no workload is called '{name}'; there are {}", NAMES.join(", "));
@@ -33,21 +68,22 @@ pub(crate) fn make(
     };
     let mut chosen = names.iter().map(known).collect::<Result<Vec<_>, _>>()?;
     sizes.keys().try_for_each(|name| known(name).map(|_| ()))?;
-    let file = data.map(|path| read(path, &chosen)).transpose()?;
+    let mut files = data.iter().map(|path| read(path, &chosen)).collect::<Result<Vec<_>, _>>()?;
     if chosen.is_empty() {
         chosen = NAMES.to_vec();
     }
-    if let Some((kind, _)) = &file
-        && !chosen.contains(kind)
-    {
-        return Err(format!("--data holds a problem for {kind}, which is not among the workloads asked for"));
-    }
-    let mut file = file;
-    let one = |name: &'static str| match file.take_if(|(kind, _)| *kind == name) {
-        Some((_, workload)) => Ok(workload),
+    let one = |name: &'static str| match files.iter().position(|(kind, _)| *kind == name) {
+        Some(k) => Ok(files.remove(k).1),
         None => sized(name, sizes.get(name).map(Vec::as_slice)),
     };
-    chosen.into_iter().map(one).collect()
+    let made = chosen.iter().copied().map(one).collect();
+    match files.first() {
+        None => made,
+        Some((kind, _)) if chosen.contains(kind) => Err(format!("--data holds more than one problem for {kind}")),
+        Some((kind, _)) => {
+            Err(format!("--data holds a problem for {kind}, which is not among the workloads asked for"))
+        }
+    }
 }
 
 /// A workload of a given size, or of the default one.
