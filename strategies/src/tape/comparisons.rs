@@ -103,9 +103,9 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     pub(super) fn check_guard(&self, guard: &Guard<V>, values: &[V]) -> Result<(), SweepError> {
         let [left, right] = guard.operands.map(|(layout, start, end)| {
             let data = &self.guards.bytes[start..end];
-            let value = layout.value.expect("what is compared can be computed");
             // SAFETY: these are the data of a record of this layout; its identifiers were below the recording's length.
-            unsafe { value(data.as_ptr_range().end, layout.arguments, values) }
+            let value = unsafe { (layout.rerun)(data.as_ptr_range().end, layout.arguments, V::one(), values, None) };
+            value.expect("what is compared can be computed")
         });
         if guard.comparison.outcome(left, right) == guard.outcome {
             return Ok(());

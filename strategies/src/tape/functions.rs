@@ -50,20 +50,14 @@ pub(super) unsafe fn values_of<'a, V>(values: *const V, known: usize) -> &'a [V]
 /// * They are below the number of adjoints and, where the function reads them, of values.
 pub(super) type ReverseFn<V> = unsafe fn(ids_end: *const u8, n: usize, seed: V, sweep: &mut Sweep<'_, V>) -> *const u8;
 
-/// Appends seed·∂/∂argument for each argument, passive ones included, whose entries mean nothing.
+/// Appends seed·∂/∂argument for each argument to the list, if there is one, passive arguments included, whose entries mean nothing.
+/// Without a list, returns the value of the statement at these values of variables; `None` if the record does not say how to compute it.
 ///
 /// # Safety
 ///
 /// As [`ReverseFn`], with these values.
-pub(super) type ContributionsFn<V> =
-    unsafe fn(ids_end: *const u8, n: usize, seed: V, values: &[V], contributions: &mut Vec<V>);
-
-/// The value of a statement at these values of variables.
-///
-/// # Safety
-///
-/// As [`ReverseFn`], with these values.
-pub(super) type ValueFn<V> = unsafe fn(ids_end: *const u8, n: usize, values: &[V]) -> V;
+pub(super) type RerunFn<V> =
+    unsafe fn(ids_end: *const u8, n: usize, seed: V, values: &[V], list: Option<&mut Vec<V>>) -> Option<V>;
 
 /// The identifiers of a record.
 ///

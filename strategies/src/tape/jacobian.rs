@@ -25,16 +25,17 @@ pub(super) unsafe fn scatter<H: Shape, V: Float, I: IndexType>(
 
 /// # Safety
 ///
-/// As [`ContributionsFn`], for records of `Layout::scatter::<H, I>`.
-pub(super) unsafe fn contributions_scattered<H: Shape, V: Float, I: IndexType>(
+/// As [`RerunFn`], for records of `Layout::scatter::<H, I>`.
+pub(super) unsafe fn rerun_scattered<H: Shape, V: Float, I: IndexType>(
     ids_end: *const u8,
     _: usize,
     seed: V,
     _: &[V],
-    contributions: &mut Vec<V>,
-) {
+    list: Option<&mut Vec<V>>,
+) -> Option<V> {
     let (_, factors) = parts::<V, I>(ids_end, H::LEAVES, H::FACTORS);
-    H::scatter(seed, seed, &mut Factored { factors, to: contributions });
+    H::scatter(seed, seed, &mut Factored { factors, to: list? });
+    None
 }
 
 /// The factors of a Jacobian record, and where what it contributes goes.

@@ -1,9 +1,9 @@
 //! What is known of the records of one kind: how long they are, and the functions that read them.
 
 use super::codes;
-use super::functions::{ContributionsFn, ReverseFn, ValueFn};
-use super::jacobian::{contributions_scattered, scatter};
-use super::primal::{contributions_replayed, replay, value};
+use super::functions::{RerunFn, ReverseFn};
+use super::jacobian::{rerun_scattered, scatter};
+use super::primal::{replay, rerun};
 use super::slices;
 use crate::{Float, IndexType, LinearId, Nary, Shape, Taping, Twin};
 
@@ -29,9 +29,7 @@ pub(super) enum Form {
 /// two addresses for one kind cost an entry, not a result.
 pub(crate) struct Layout<V: 'static> {
     pub(super) reverse: ReverseFn<V>,
-    pub(super) contributions: ContributionsFn<V>,
-    /// For records from which the statement can be computed.
-    pub(super) value: Option<ValueFn<V>>,
+    pub(super) rerun: RerunFn<V>,
     pub(super) form: Form,
     /// Numbers in front of the identifiers; for each argument if these are counted.
     pub(super) payload: usize,
@@ -39,7 +37,7 @@ pub(crate) struct Layout<V: 'static> {
     pub(super) arguments: usize,
     /// Bytes of data of a record without passive arguments; [`VARYING`](Self::VARYING) if they are counted.
     pub(super) bytes: usize,
-    /// Whether the payload are factors of partials, and not constants.
+    /// Whether the payload are factors of partials, and not what the statement is computed from.
     pub(super) partials: bool,
     /// Whether the tape takes records of partials and others alike, so that the smaller can be written.
     pub(super) hybrid: bool,
@@ -60,11 +58,10 @@ impl<V: Float> Layout<V> {
     /// The bytes of records that differ in length.
     pub(super) const VARYING: usize = usize::MAX;
 
-    const fn counted(reverse: ReverseFn<V>, contributions: ContributionsFn<V>, payload: usize, hash: u32) -> Self {
+    const fn counted(reverse: ReverseFn<V>, rerun: RerunFn<V>, payload: usize, hash: u32) -> Self {
         Self {
             reverse,
-            contributions,
-            value: None,
+            rerun,
             form: Form::Counted,
             payload,
             arguments: 0,
@@ -89,7 +86,7 @@ impl<V: Float> Layout<V> {
 
     /// Partials and identifiers, counted.
     pub(super) const fn listed<I: IndexType>() -> Self {
-        Self::counted(slices::listed::<V, I>, slices::contributions_listed::<V, I>, 1, 0xA12).coded(codes::LISTED)
+        Self::counted(slices::listed::<V, I>, slices::rerun_listed::<V, I>, 1, 0xA12).coded(codes::LISTED)
     }
 
     /// Partials and identifiers of `n` arguments.
@@ -99,7 +96,7 @@ impl<V: Float> Layout<V> {
 
     /// Identifiers of arguments whose partials are 1, counted.
     pub(super) const fn ones<I: IndexType>() -> Self {
-        Self::counted(slices::ones::<V, I>, slices::contributions_ones::<V>, 0, 0xA11).coded(codes::ONES)
+        Self::counted(slices::ones::<V, I>, slices::rerun_ones::<V>, 0, 0xA11).coded(codes::ONES)
     }
 
     /// An independent variable.
@@ -114,7 +111,7 @@ impl<V: Float> Layout<V> {
 
     /// Jacobian records of this shape.
     pub(crate) const fn scatter<H: Shape, I: IndexType>() -> Self {
-        Self::counted(scatter::<H, V, I>, contributions_scattered::<H, V, I>, 0, H::HASH)
+        Self::counted(scatter::<H, V, I>, rerun_scattered::<H, V, I>, 0, H::HASH)
             .fixed::<I>(H::FACTORS, H::LEAVES)
             .coded(codes::of_pattern(H::PATTERN))
     }
@@ -129,20 +126,15 @@ impl<V: Float> Layout<V> {
         if !B::REPLAYS {
             return Self::scatter::<B::Shape, I>();
         }
-        let records = Self {
-            value: Some(value::<S, B, I>),
-            partials: false,
-            ..Self::counted(replay::<S, B, I>, contributions_replayed::<S, B, I>, 0, B::HASH)
-        };
+        let records = Self { partials: false, ..Self::counted(replay::<S, B, I>, rerun::<S, B, I>, 0, B::HASH) };
         Self {
             with_passives: Some(
                 const {
                     &Self {
-                        value: Some(value::<S, B, I>),
                         partials: false,
                         form: Form::Passives,
                         bytes: Self::VARYING,
-                        ..Self::counted(replay::<S, B, I>, contributions_replayed::<S, B, I>, 0, !B::HASH)
+                        ..Self::counted(replay::<S, B, I>, rerun::<S, B, I>, 0, !B::HASH)
                             .fixed::<I>(B::CONSTANTS, B::Shape::LEAVES)
                     }
                 },
@@ -153,7 +145,7 @@ impl<V: Float> Layout<V> {
 
     /// Whether these are records of statements that a replay would have to compute again, and cannot.
     pub(super) const fn forbids_replays(&self) -> bool {
-        self.value.is_none() && !self.hybrid
+        self.partials && !self.hybrid
     }
 
     /// The smaller of a Jacobian record and a primal-value record of the statement whose twin is `B`; the former if they are
@@ -172,14 +164,8 @@ impl<V: Float> Layout<V> {
     /// Primal-value records of a function of a slice.
     pub(super) const fn nary<R: Nary<V>, I: IndexType>() -> Self {
         Self {
-            value: Some(slices::value_of_slice::<R, V, I>),
             partials: false,
-            ..Self::counted(
-                slices::reverse_slice::<R, V, I>,
-                slices::contributions_of_slice::<R, V, I>,
-                R::CONSTANTS,
-                0xA13,
-            )
+            ..Self::counted(slices::reverse_slice::<R, V, I>, slices::rerun_slice::<R, V, I>, R::CONSTANTS, 0xA13)
         }
     }
 
@@ -188,7 +174,7 @@ impl<V: Float> Layout<V> {
         Self {
             form: Form::Object(size_of::<F>()),
             foreign: true,
-            ..Self::counted(slices::call::<F, V, I>, slices::contributions_of_call::<F, V, I>, 0, 0xA14)
+            ..Self::counted(slices::call::<F, V, I>, slices::rerun_call::<F, V, I>, 0, 0xA14)
         }
     }
 }

@@ -33,36 +33,29 @@ where
 
 /// # Safety
 ///
-/// As [`ContributionsFn`], for records of `Layout::replay::<S, B, I>`.
-pub(super) unsafe fn contributions_replayed<S, B, I>(
+/// As [`RerunFn`], for records of `Layout::replay::<S, B, I>`.
+///
+/// [`RerunFn`]: super::functions::RerunFn
+pub(super) unsafe fn rerun<S, B, I>(
     ids_end: *const u8,
     _: usize,
     seed: S::Value,
     values: &[S::Value],
-    contributions: &mut Vec<S::Value>,
-) where
-    S: Taping<Raw = LinearId<I>>,
-    B: Twin<S>,
-    I: IndexType,
-{
-    let statement = B::load(&mut Source::of::<S, B>(ids_end, (values.as_ptr(), values.len())));
-    let mut reported = Reported { seed, to: contributions, left: B::Shape::LEAVES };
-    statement.backward(S::Value::from_f64(1.0), &mut reported);
-    if reported.left != 0 {
-        misreported();
-    }
-}
-
-/// # Safety
-///
-/// As [`ValueFn`], for records of `Layout::replay::<S, B, I>`.
-pub(super) unsafe fn value<S, B, I>(ids_end: *const u8, _: usize, values: &[S::Value]) -> S::Value
+    list: Option<&mut Vec<S::Value>>,
+) -> Option<S::Value>
 where
     S: Taping<Raw = LinearId<I>>,
     B: Twin<S>,
     I: IndexType,
 {
-    B::load(&mut Source::of::<S, B>(ids_end, (values.as_ptr(), values.len()))).value()
+    let statement = B::load(&mut Source::of::<S, B>(ids_end, (values.as_ptr(), values.len())));
+    let Some(list) = list else { return Some(statement.value()) };
+    let mut reported = Reported { seed, to: list, left: B::Shape::LEAVES };
+    statement.backward(S::Value::from_f64(1.0), &mut reported);
+    if reported.left != 0 {
+        misreported();
+    }
+    None
 }
 
 /// Reads back what a statement stored. It counts, because rules may be written by users; inlined, the counts are

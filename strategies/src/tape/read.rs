@@ -56,7 +56,7 @@ impl<V: Float> Record<V> {
     #[inline(always)]
     pub(super) unsafe fn contributions(&self, seed: V, values: &[V], contributions: &mut Vec<V>) {
         // SAFETY: promised by the caller.
-        unsafe { (self.layout.contributions)(self.ids_end, self.arguments, seed, values, contributions) }
+        unsafe { _ = (self.layout.rerun)(self.ids_end, self.arguments, seed, values, Some(contributions)) }
     }
 
     /// Adds seed·∂/∂argument to the adjoint of each argument.
@@ -77,7 +77,7 @@ impl<V: Float> Record<V> {
     /// The record still lies there, and there are as many values as the recording has identifiers.
     pub(super) unsafe fn value(&self, values: &[V]) -> Option<V> {
         // SAFETY: promised by the caller.
-        self.layout.value.map(|value| unsafe { value(self.ids_end, self.arguments, values) })
+        unsafe { (self.layout.rerun)(self.ids_end, self.arguments, V::one(), values, None) }
     }
 }
 

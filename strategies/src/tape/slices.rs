@@ -23,17 +23,18 @@ pub(super) unsafe fn listed<V: Float, I: IndexType>(
 
 /// # Safety
 ///
-/// As [`ContributionsFn`], for records of partials.
-pub(super) unsafe fn contributions_listed<V: Float, I: IndexType>(
+/// As [`RerunFn`], for records of partials.
+pub(super) unsafe fn rerun_listed<V: Float, I: IndexType>(
     ids_end: *const u8,
     n: usize,
     seed: V,
     _: &[V],
-    contributions: &mut Vec<V>,
-) {
+    list: Option<&mut Vec<V>>,
+) -> Option<V> {
     // SAFETY: promised by the caller.
     let partials = unsafe { numbers::<V, I>(ids_end, n, n) };
-    contributions.extend(partials.map(|partial| seed * partial));
+    list?.extend(partials.map(|partial| seed * partial));
+    None
 }
 
 /// # Safety
@@ -55,15 +56,17 @@ pub(super) unsafe fn ones<V: Float, I: IndexType>(
 
 /// # Safety
 ///
-/// As [`ContributionsFn`], for sums.
-pub(super) unsafe fn contributions_ones<V: Float>(
+/// As [`RerunFn`], for sums.
+pub(super) unsafe fn rerun_ones<V: Float>(
     _: *const u8,
     n: usize,
     seed: V,
     _: &[V],
-    contributions: &mut Vec<V>,
-) {
-    contributions.resize(contributions.len() + n, seed);
+    list: Option<&mut Vec<V>>,
+) -> Option<V> {
+    let list = list?;
+    list.resize(list.len() + n, seed);
+    None
 }
 
 /// The values of the arguments of a function of a slice, and its constants behind them.
@@ -90,7 +93,7 @@ pub(super) unsafe fn reverse_slice<R: Nary<V>, V: Float, I: IndexType>(
     if seed != V::zero() {
         // SAFETY: promised by the caller; nothing writes to the values while they are read here.
         let ids = unsafe {
-            contributions_of_slice::<R, V, I>(ids_end, n, seed, sweep.values(), &mut contributions);
+            rerun_slice::<R, V, I>(ids_end, n, seed, sweep.values(), Some(&mut contributions));
             identifiers::<I>(ids_end, n)
         };
         ids.zip(&**contributions).for_each(|(id, contribution)| sweep.adjoints[id] += *contribution);
@@ -100,33 +103,22 @@ pub(super) unsafe fn reverse_slice<R: Nary<V>, V: Float, I: IndexType>(
 
 /// # Safety
 ///
-/// As [`ContributionsFn`], for records of `Layout::nary::<R, I>`.
-pub(super) unsafe fn contributions_of_slice<R: Nary<V>, V: Float, I: IndexType>(
+/// As [`RerunFn`], for records of `Layout::nary::<R, I>`.
+pub(super) unsafe fn rerun_slice<R: Nary<V>, V: Float, I: IndexType>(
     ids_end: *const u8,
     n: usize,
     seed: V,
     values: &[V],
-    contributions: &mut Vec<V>,
-) {
+    list: Option<&mut Vec<V>>,
+) -> Option<V> {
     // SAFETY: promised by the caller.
     let all = unsafe { ingredients::<R, V, I>(ids_end, n, values) };
-    let first = contributions.len();
-    contributions.resize(first + n, V::zero());
-    R::partials(&all[..n], &all[n..], &mut contributions[first..]);
-    contributions[first..].iter_mut().for_each(|partial| *partial = seed * *partial);
-}
-
-/// # Safety
-///
-/// As [`ValueFn`], for records of `Layout::nary::<R, I>`.
-pub(super) unsafe fn value_of_slice<R: Nary<V>, V: Float, I: IndexType>(
-    ids_end: *const u8,
-    n: usize,
-    values: &[V],
-) -> V {
-    // SAFETY: promised by the caller.
-    let all = unsafe { ingredients::<R, V, I>(ids_end, n, values) };
-    R::value(&all[..n], &all[n..])
+    let Some(list) = list else { return Some(R::value(&all[..n], &all[n..])) };
+    let first = list.len();
+    list.resize(first + n, V::zero());
+    R::partials(&all[..n], &all[n..], &mut list[first..]);
+    list[first..].iter_mut().for_each(|partial| *partial = seed * *partial);
+    None
 }
 
 /// # Safety
@@ -142,7 +134,7 @@ pub(super) unsafe fn call<F: Fn(V, &mut [V]), V: Float, I: IndexType>(
     if seed != V::zero() {
         // SAFETY: promised by the caller.
         let ids = unsafe {
-            contributions_of_call::<F, V, I>(ids_end, n, seed, &[], &mut contributions);
+            rerun_call::<F, V, I>(ids_end, n, seed, &[], Some(&mut contributions));
             identifiers::<I>(ids_end, n)
         };
         ids.zip(&**contributions).for_each(|(id, contribution)| sweep.adjoints[id] += *contribution);
@@ -152,19 +144,21 @@ pub(super) unsafe fn call<F: Fn(V, &mut [V]), V: Float, I: IndexType>(
 
 /// # Safety
 ///
-/// As [`ContributionsFn`], for closures of type `F`.
-pub(super) unsafe fn contributions_of_call<F: Fn(V, &mut [V]), V: Float, I: IndexType>(
+/// As [`RerunFn`], for closures of type `F`.
+pub(super) unsafe fn rerun_call<F: Fn(V, &mut [V]), V: Float, I: IndexType>(
     ids_end: *const u8,
     n: usize,
     seed: V,
     _: &[V],
-    contributions: &mut Vec<V>,
-) {
+    list: Option<&mut Vec<V>>,
+) -> Option<V> {
+    let list = list?;
     let object = ids_end.wrapping_sub(n * size_of::<I>() + size_of::<F>()).cast::<F>();
     // SAFETY: the object was moved there, aligned; it is dropped only through an exclusive reference to the tape, and this sweep
     // holds a shared one.
     let function = unsafe { &*object };
-    let first = contributions.len();
-    contributions.resize(first + n, V::zero());
-    function(seed, &mut contributions[first..]);
+    let first = list.len();
+    list.resize(first + n, V::zero());
+    function(seed, &mut list[first..]);
+    None
 }

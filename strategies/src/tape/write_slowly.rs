@@ -173,7 +173,8 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             let mut partials = Scratch::<V>::new();
             // SAFETY: these are the data of a record of this layout, whose identifiers are those of variables.
             unsafe {
-                (full.contributions)(data.as_ptr_range().end, ids.len(), V::one(), self.values(), &mut partials);
+                let end = data.as_ptr_range().end;
+                (full.rerun)(end, ids.len(), V::one(), self.values(), Some(&mut partials));
             }
             return self.push_partials(ids.iter().copied().zip(partials.iter().copied()), value);
         }
