@@ -41,6 +41,8 @@ pub enum Border {
 pub const RADIUS: isize = 7;
 /// The largest number of operands of a launch.
 pub const OPERANDS: usize = 8;
+/// The largest number of outputs of a launch.
+pub const OUTPUTS: usize = 4;
 
 /// `each!(8: K => { … })` with every number below that one as a constant.
 macro_rules! each {

@@ -3,10 +3,10 @@
 use super::buffer::Buffer;
 use super::fetched::Fetched;
 use super::grid::{Grid, Region};
-use super::keys::{Border, Facts, Key, Keys, Kind, OPERANDS};
+use super::keys::{Border, Facts, Key, Keys, Kind, OPERANDS, OUTPUTS};
 use super::lane::Vector;
 use super::launch::Kept;
-use super::program::{OUTPUTS, Plan};
+use super::program::Plan;
 use super::steps::Captured;
 use crate::{Float, StorageError};
 use core::ptr;

@@ -1,15 +1,13 @@
 //! Whole kernels: what is done with the expressions of a body.
 
+use super::forest::Forest;
 use super::grid::Grid;
-use super::keys::{Facts, LEAVES, OPERANDS};
+use super::keys::{Facts, LEAVES, OPERANDS, OUTPUTS};
 use super::lane::sealed::Sealed;
-use super::script::{Forest, Scripts};
+use super::scripts::Scripts;
 use super::steps::CONSTANTS;
 use super::tree::Node;
 use core::marker::PhantomData;
-
-/// The largest number of outputs of a launch.
-pub const OUTPUTS: usize = 4;
 
 const _: () = assert!(OUTPUTS == 4 && OPERANDS == 8 && LEAVES == 32, "`each!` has as many numbers");
 

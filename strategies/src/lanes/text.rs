@@ -7,7 +7,7 @@ use super::code::{Op, does};
 use super::keys::{Border, Facts, Key, Kind, OPERANDS};
 use super::program::{Plan, Program};
 use super::rule::Part;
-use super::script::List;
+use super::scripts::List;
 use core::fmt::Write;
 use std::collections::HashSet;
 
