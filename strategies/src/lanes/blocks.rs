@@ -4,11 +4,12 @@
 //! threads; loops that write do not care, since no two points write to one element.
 
 use super::grid::Region;
-use super::sums::CHUNK;
 use crate::Float;
 #[cfg(feature = "rayon")]
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
+/// Points of a row whose sum is formed apart.
+pub(super) const CHUNK: isize = 4096;
 /// Points of a block, about: work enough to be worth handing to a thread.
 pub(super) const POINTS: isize = 8 * CHUNK;
 

@@ -20,6 +20,8 @@ pub const NODES: usize = 512;
 pub(super) const FOREST: usize = 1024;
 /// The largest number of functions in a kernel that are computed number by number.
 pub(super) const RULES: usize = 64;
+/// The largest number of captured numbers in a kernel.
+pub(super) const CONSTANTS: usize = 64;
 
 /// Numbers the operations.
 macro_rules! operations {

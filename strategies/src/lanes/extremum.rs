@@ -6,9 +6,9 @@ use super::interpret::WIDTH;
 use super::kernel::Kernel;
 use super::lane::Vector;
 use super::level::Task;
-use super::memory::{Memory, Seeds};
+use super::memory::{Captured, Memory, Seeds};
 use super::program::Program;
-use super::steps::{Captured, Steps};
+use super::script::Steps;
 use super::sums::{Terms, values_of};
 use crate::Float;
 

@@ -8,10 +8,11 @@ use super::kernel::{Kernel, ValuesOf};
 use super::keys::{Facts, OPERANDS, OUTPUTS, each};
 use super::lane::Vector;
 use super::level::Task;
-use super::memory::{ALL, COLUMNS, Memory, Place, ROWS, Seeds, check_reads, inner};
+use super::memory::{ALL, COLUMNS, Captured, Memory, Place, ROWS, Seeds, check_reads, inner};
 use super::points::{Batch, Point, values};
 use super::program::{Plan, Program};
-use super::steps::{Captured, Results, execute, result};
+use super::script::result;
+use super::steps::{Results, execute};
 use crate::Float;
 use core::marker::PhantomData;
 

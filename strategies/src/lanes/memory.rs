@@ -1,14 +1,16 @@
 //! What the leaves of a tree are while a launch runs: numbers in memory.
 
 use super::buffer::Buffer;
+use super::code::CONSTANTS;
 use super::fetched::Fetched;
 use super::grid::{Grid, Region};
 use super::keys::{Border, Facts, Key, Keys, Kind, OPERANDS, OUTPUTS};
 use super::lane::Vector;
 use super::launch::Kept;
 use super::program::Plan;
-use super::steps::Captured;
+use super::script::Steps;
 use crate::{Float, StorageError};
+use core::mem::MaybeUninit;
 use core::ptr;
 
 /// Where the operands of a launch lie.
@@ -97,6 +99,33 @@ pub(super) const ALL: u8 = 0;
 pub(super) const COLUMNS: u8 = 1;
 /// The same in any row.
 pub(super) const ROWS: u8 = 2;
+
+/// Captured numbers, where stores cannot touch them, so that they stay in registers.
+pub(super) struct Captured<V>([MaybeUninit<V>; CONSTANTS]);
+
+impl<V: Float> Captured<V> {
+    /// The first numbers, as many as a script has.
+    #[inline(always)]
+    pub(super) fn of<C: Steps>(numbers: &[V]) -> Self {
+        const { assert!(C::CONSTANTS <= CONSTANTS, "a kernel captures at most 64 numbers") };
+        assert!(numbers.len() >= C::CONSTANTS, "a kernel has all its numbers");
+        let mut captured = [const { MaybeUninit::uninit() }; CONSTANTS];
+        // SAFETY: there are as many numbers, and as many places.
+        unsafe {
+            ptr::copy_nonoverlapping(numbers.as_ptr(), captured.as_mut_ptr().cast::<V>(), C::CONSTANTS);
+        }
+        Self(captured)
+    }
+
+    /// # Safety
+    ///
+    /// The script has as many numbers.
+    #[inline(always)]
+    pub(super) unsafe fn get(&self, k: usize) -> V {
+        // SAFETY: promised by the caller.
+        unsafe { self.0[k].assume_init() }
+    }
+}
 
 /// A place, from which a script reads.
 #[derive(Clone, Copy)]

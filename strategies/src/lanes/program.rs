@@ -1,11 +1,11 @@
 //! Whole kernels: what is done with the expressions of a body.
 
+use super::code::CONSTANTS;
 use super::forest::Forest;
 use super::grid::Grid;
 use super::keys::{Facts, LEAVES, OPERANDS, OUTPUTS};
 use super::lane::sealed::Sealed;
 use super::scripts::Scripts;
-use super::steps::CONSTANTS;
 use super::tree::Node;
 use core::marker::PhantomData;
 

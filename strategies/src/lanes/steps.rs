@@ -8,29 +8,15 @@
     reason = "places, operands, shifts and numbers of captured numbers have few bits, and `From` cannot be called in constants"
 )]
 
-use super::code::{Op, RULES, does};
+use super::code::{RULES, does};
 use super::keys::Border;
 use super::lane::{Lane, Vector};
 use super::level::Registers;
 use super::memory::Place;
 use super::rule::Rule;
-use super::script::{NOTHING, STEPS};
+use super::script::{STEPS, Steps};
 use crate::Float;
 use core::mem::MaybeUninit;
-
-/// Operations that are known when a kernel is compiled.
-pub(super) trait Steps {
-    /// The operations.
-    const OPS: &'static [Op];
-    /// Where the results stand that are asked for, or [`NOTHING`].
-    const RESULTS: &'static [u16];
-    /// The rules that the operations call.
-    const RULES: &'static [Option<&'static Rule>; RULES];
-    /// The number of captured numbers.
-    const CONSTANTS: usize;
-    /// Whether the adjoints of all outputs are arrays.
-    const ALL_DENSE: bool;
-}
 
 /// An operation that does nothing.
 const NONE: u8 = 0xFF;
@@ -39,36 +25,6 @@ const NONE: u8 = 0xFF;
 /// does; behind the last one something that does nothing.
 const fn packed<C: Steps>(k: usize) -> u128 {
     if k < C::OPS.len() { C::OPS[k].bits() | (C::OPS[k].what as u128) << 96 } else { (NONE as u128) << 96 }
-}
-
-/// The largest number of captured numbers.
-pub(super) const CONSTANTS: usize = 64;
-
-/// Captured numbers, where stores cannot touch them, so that they stay in registers.
-pub(super) struct Captured<V>([MaybeUninit<V>; CONSTANTS]);
-
-impl<V: Float> Captured<V> {
-    /// The first numbers, as many as a script has.
-    #[inline(always)]
-    pub(super) fn of<C: Steps>(numbers: &[V]) -> Self {
-        const { assert!(C::CONSTANTS <= CONSTANTS, "a kernel captures at most 64 numbers") };
-        assert!(numbers.len() >= C::CONSTANTS, "a kernel has all its numbers");
-        let mut captured = [const { MaybeUninit::uninit() }; CONSTANTS];
-        // SAFETY: there are as many numbers, and as many places.
-        unsafe {
-            core::ptr::copy_nonoverlapping(numbers.as_ptr(), captured.as_mut_ptr().cast::<V>(), C::CONSTANTS);
-        }
-        Self(captured)
-    }
-
-    /// # Safety
-    ///
-    /// The script has as many numbers.
-    #[inline(always)]
-    unsafe fn get(&self, k: usize) -> V {
-        // SAFETY: promised by the caller.
-        unsafe { self.0[k].assume_init() }
-    }
 }
 
 /// The results of operations, in registers.
@@ -241,9 +197,4 @@ unsafe fn step<L: Vector, const MASK: u8>(
         };
         results.numbers[k] = MaybeUninit::new(number);
     }
-}
-
-/// Where result `k` of a script stands, if there is one.
-pub(super) const fn result<C: Steps>(k: usize) -> Option<usize> {
-    if k < C::RESULTS.len() && C::RESULTS[k] != NOTHING { Some(C::RESULTS[k] as usize) } else { None }
 }

@@ -1,6 +1,6 @@
 //! Sums over the points of a range, the same at every level of instructions and for any number of threads.
 
-use super::blocks::sum_of_blocks;
+use super::blocks::{CHUNK, sum_of_blocks};
 use super::forward::{Operand, memory};
 use super::grid::{Grid, Region, each_row};
 use super::interpret::WIDTH;
@@ -8,10 +8,11 @@ use super::kernel::{Kernel, ValuesOf};
 use super::keys::{Key, each};
 use super::lane::Vector;
 use super::level::Task;
-use super::memory::{ALL, Memory, Place, Seeds, inner};
+use super::memory::{ALL, Captured, Memory, Place, Seeds, inner};
 use super::points::{Point, partials, values};
 use super::program::Program;
-use super::steps::{Captured, Results, Steps, execute, result};
+use super::script::{Steps, result};
+use super::steps::{Results, execute};
 use crate::Float;
 use core::marker::PhantomData;
 use smallvec::SmallVec;
@@ -122,8 +123,6 @@ pub(super) fn number<V: Float>(lane: V::Single) -> V {
 
 /// Partial sums: every level adds the same numbers in the same order.
 const SUMS: usize = 16;
-/// Points of a row whose sum is formed apart.
-pub(super) const CHUNK: isize = 4096;
 
 /// Adds up terms over a part of their range.
 ///
