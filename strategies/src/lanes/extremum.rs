@@ -1,12 +1,12 @@
 //! The largest and the smallest value over a range.
 
-use super::forward::{Operand, memory};
 use super::grid::{Grid, Region, each_row};
 use super::interpret::WIDTH;
 use super::kernel::Kernel;
 use super::lane::Vector;
 use super::level::Task;
 use super::memory::{Captured, Memory, Seeds};
+use super::operands::{Operand, memory};
 use super::program::Program;
 use super::script::Steps;
 use super::sums::{Terms, values_of};

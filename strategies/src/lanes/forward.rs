@@ -1,98 +1,20 @@
 //! The loops of launches: values at all points.
 
 use super::blocks::{cut_rows, each_block};
-use super::buffer::Buffer;
 use super::grid::{Grid, Region, each_row};
 use super::interpret::WIDTH;
 use super::kernel::{Kernel, ValuesOf};
-use super::keys::{Facts, OPERANDS, OUTPUTS, each};
+use super::keys::{OUTPUTS, each};
 use super::lane::Vector;
 use super::level::Task;
-use super::memory::{ALL, COLUMNS, Captured, Memory, Place, ROWS, Seeds, check_reads, inner};
+use super::memory::{ALL, COLUMNS, Captured, Memory, Place, ROWS, Seeds, inner};
+use super::operands::{Operand, memory};
 use super::points::{Batch, Point, values};
-use super::program::{Plan, Program};
+use super::program::Program;
 use super::script::result;
 use super::steps::{Results, execute};
 use crate::Float;
 use core::marker::PhantomData;
-
-/// One operand of a launch.
-#[derive(Debug)]
-pub enum Operand<'a, V> {
-    /// A view that is read.
-    Read(&'a Buffer<V>),
-    /// A number that all points share.
-    Number(V),
-    /// A view that is written, and read at most at the point itself.
-    Update(&'a mut Buffer<V>),
-    /// A view that is read from the first buffer, and written to the second.
-    Replace(&'a Buffer<V>, &'a mut Buffer<V>),
-}
-
-/// The operands in memory, after all that the loops rely on has been checked; and whether some are written in place.
-///
-/// # Panics
-///
-/// When an operand has not as many elements as the grid, or is read beyond it; when an operand is read or written that is not
-/// among them; and when there are too many.
-#[track_caller]
-pub(super) fn memory<'m, V: Float>(
-    plan: &Plan,
-    grid: &Grid,
-    operands: impl Iterator<Item = Operand<'m, V>>,
-) -> (Memory<V>, bool) {
-    let mut memory = Memory::new(grid);
-    let fits = |buffer: &Buffer<V>| assert_eq!(buffer.len(), grid.elements(), "all views of a launch have one shape");
-    let (mut views, mut numbers, mut written, mut in_place) = (0_u8, 0_u8, 0, false);
-    for (k, operand) in operands.enumerate() {
-        assert!(k < OPERANDS, "a launch has at most {OPERANDS} operands");
-        views |= 1 << k;
-        match operand {
-            Operand::Read(buffer) => {
-                fits(buffer);
-                memory.values[k] = buffer.start();
-            }
-            Operand::Number(number) => {
-                memory.numbers[k] = number;
-                (views, numbers) = (views & !(1 << k), numbers | 1 << k);
-            }
-            Operand::Update(buffer) => {
-                fits(buffer);
-                assert!(
-                    !Facts::has(plan.leaves.beside, k),
-                    "a view that is read beside the point is not written in place"
-                );
-                memory.new[k] = buffer.start_mut();
-                memory.values[k] = memory.new[k];
-                (written, in_place) = (written + 1, true);
-            }
-            Operand::Replace(old, new) => {
-                fits(old);
-                fits(new);
-                memory.values[k] = old.start();
-                memory.new[k] = new.start_mut();
-                written += 1;
-            }
-        }
-    }
-    let expected = if plan.writes { plan.expressions } else { 0 };
-    assert!(
-        plan.in_order && written == expected,
-        "one expression for each operand that is written, each before its value is used"
-    );
-    // Those of the kernel itself are no leaves of it.
-    assert!(plan.leaves.new == 0, "`new` is asked for what the launch does not write: that is not there");
-    assert!(!plan.leaves.locals, "a temporary is used where it is not bound: it is not there");
-    assert!(
-        plan.leaves.views & !views == 0 && plan.leaves.numbers & !numbers == 0,
-        "a token of another launch is used, whose operand is not there"
-    );
-    for operand in plan.written {
-        assert!(!memory.new[*operand].is_null(), "operand {operand} is written, and cannot be");
-    }
-    check_reads(plan, grid);
-    (memory, in_place)
-}
 
 /// Computes the program at all points of the grid, and writes its values.
 ///

@@ -6,10 +6,11 @@ use super::grid::Grid;
 use super::kernel::Kernel;
 use super::keys::{Facts, Kind, OPERANDS, OUTPUTS};
 use super::memory::Memory;
+use super::operands::{Kept, check_needs};
 use super::points::{constant_slope, tangent};
 use super::program::{Plan, Program};
 use super::replay::{Replayed, Versions};
-use super::reverse::{Gather, How, check_needs, reaches_all};
+use super::reverse::{Gather, How, reaches_all};
 use super::shadow::{Shadow, Shadows};
 use super::version::Version;
 use crate::{Float, SweepError};
@@ -232,28 +233,6 @@ pub struct Inspection {
     pub reverse_kernels: usize,
     /// Atomic updates in a reverse sweep: each element gathers, so there are none.
     pub atomic_updates: usize,
-}
-
-/// One operand of a recorded launch.
-#[derive(Debug)]
-pub struct Kept<V> {
-    /// The slot of the view before the launch; 0 if it is passive, or no view.
-    pub before: usize,
-    /// The slot of the view afterwards, if it is written.
-    pub after: Option<usize>,
-    /// The values before the launch, if partials need them.
-    pub values: Option<Version<V>>,
-    /// The values afterwards, if partials need them.
-    pub new: Option<Version<V>>,
-    /// The value of a number that all points share, and which input of the launch it is.
-    pub number: Option<(V, usize)>,
-}
-
-impl<V> Kept<V> {
-    /// Whether a replay knows what the operand holds before the launch.
-    pub(super) const fn is_known(&self) -> bool {
-        self.number.is_some() || self.before != 0 || self.values.is_some()
-    }
 }
 
 /// A launch of a kernel.

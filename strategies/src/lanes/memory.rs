@@ -1,15 +1,11 @@
 //! What the leaves of a tree are while a launch runs: numbers in memory.
 
-use super::buffer::Buffer;
 use super::code::CONSTANTS;
-use super::fetched::Fetched;
 use super::grid::{Grid, Region};
-use super::keys::{Border, Facts, Key, Keys, Kind, OPERANDS, OUTPUTS};
+use super::keys::{Facts, OPERANDS, OUTPUTS};
 use super::lane::Vector;
-use super::launch::Kept;
-use super::program::Plan;
 use super::script::Steps;
-use crate::{Float, StorageError};
+use crate::Float;
 use core::mem::MaybeUninit;
 use core::ptr;
 
@@ -43,41 +39,6 @@ impl<V: Float> Memory<V> {
             shape: [1; 4],
             strides: [1; 4],
         }
-    }
-
-    /// What a recording has kept of operand `k`. It stays there until the launch [ends](Fetched::end).
-    ///
-    /// # Errors
-    ///
-    /// When it cannot be read back.
-    ///
-    /// # Panics
-    ///
-    /// When its arrays have not this length.
-    #[track_caller]
-    #[inline(always)]
-    pub(super) fn read(
-        &mut self,
-        k: usize,
-        kept: &Kept<V>,
-        length: usize,
-        fetched: &mut Fetched<V>,
-    ) -> Result<(), StorageError> {
-        let fits = |buffer: &Buffer<V>| assert_eq!(buffer.len(), length, "all views of a launch have one shape");
-        if let Some(values) = &kept.values {
-            let values = fetched.get(values)?;
-            fits(values);
-            self.values[k] = values.start();
-        }
-        if let Some(new) = &kept.new {
-            let new = fetched.get(new)?;
-            fits(new);
-            self.new[k] = new.start().cast_mut();
-        }
-        if let Some((number, _)) = kept.number {
-            self.numbers[k] = number;
-        }
-        Ok(())
     }
 
     /// The place of a point.
@@ -257,42 +218,4 @@ pub(super) fn inner(leaves: &Facts, shape: [isize; 4], range: &Region) -> Region
         }
     }
     inner
-}
-
-/// Checks that all reads without a border rule lie inside the views.
-///
-/// # Panics
-///
-/// When one does not.
-#[track_caller]
-pub(super) fn check_reads(plan: &Plan, grid: &Grid) {
-    if plan.leaves.beside == 0 {
-        return;
-    }
-    let (shape, range) = (grid.shape(), &grid.range);
-    let beyond = |d: usize| {
-        let (least, most) = plan.leaves.inside[d];
-        range.lo[d] + least < 0 || range.hi[d] + most > shape[d]
-    };
-    if (0..4).any(beyond) && !range.is_empty() {
-        goes_beyond(&plan.scripts.reads, grid);
-    }
-}
-
-#[cold]
-#[track_caller]
-fn goes_beyond(keys: &Keys, grid: &Grid) -> ! {
-    let (shape, range) = (grid.shape(), &grid.range);
-    let ruled = |key: &Key| key.kind() != Kind::Read || key.border() != Border::Inside;
-    let beyond = |key: &Key| {
-        let outside = |d: usize| range.lo[d] + key.shift(d) < 0 || range.hi[d] + key.shift(d) > shape[d];
-        !ruled(key) && (0..4).any(outside)
-    };
-    let key = (0..keys.len()).map(|k| keys.get(k)).find(beyond).expect("a read goes beyond the views");
-    let shifts = grid.of_views([0, 1, 2, 3].map(|d| key.shift(d)));
-    panic!(
-        "operand {} is read at shift {shifts:?} of the points {grid}, which goes beyond the view: shrink the range, or read with a \
-         border rule such as `or_zero`",
-        key.operand()
-    )
 }

@@ -25,6 +25,7 @@ mod level;
 mod memory;
 #[cfg(all(target_arch = "aarch64", not(miri)))]
 mod neon;
+mod operands;
 #[cfg(miri)]
 mod plain;
 mod points;
@@ -53,13 +54,14 @@ pub use buffer::{Buffer, NewArray, SharedArray};
 pub use code::{Code, NODES};
 pub use extremum::extremum;
 pub use fetched::Fetched;
-pub use forward::{Operand, run};
+pub use forward::run;
 pub use grid::{BadRange, Grid};
 pub use keys::{Border, Facts, Key, Keys, Kind, LEAVES, OPERANDS, OUTPUTS, RADIUS};
 pub(crate) use launch::flow;
-pub use launch::{Inspection, Kept, Launch, Launched, Recorded, Used};
+pub use launch::{Inspection, Launch, Launched, Recorded, Used};
 pub use level::Level;
 pub(crate) use level::{Plain, Registers, at_present_level};
+pub use operands::{Kept, Operand};
 pub use program::{Again, Assign, Combination, Extreme, Plan, Program, Reduce, Written};
 pub(crate) use replay::not_kept;
 pub use replay::{Extremum, Replayed, Versions};

@@ -2,12 +2,12 @@
 
 use super::buffer::{Buffer, NewArray, Pool, SharedArray};
 use super::fetched::Fetched;
-use super::forward::{Operand, memory};
 use super::grid::Grid;
 use super::kernel::Kernel;
 use super::keys::{Facts, OUTPUTS};
-use super::launch::{Inspection, Kept, Launch, Recorded, Used};
+use super::launch::{Inspection, Launch, Recorded, Used};
 use super::memory::Memory;
+use super::operands::{Kept, Operand, memory};
 use super::shadow::Shadows;
 use super::version::Version;
 use crate::{Float, SweepError};

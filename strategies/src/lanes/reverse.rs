@@ -6,8 +6,9 @@
 use super::buffer::Buffer;
 use super::grid::{Grid, Region};
 use super::kernel::Kernel;
-use super::keys::{Facts, Key, OPERANDS};
-use super::memory::{Memory, Seeds, check_reads};
+use super::keys::{Key, OPERANDS};
+use super::memory::{Memory, Seeds};
+use super::operands::{check_needs, check_reads};
 use super::points::{careful_slope, is_delicate};
 use super::program::Plan;
 use super::shadow::Shadow;
@@ -162,19 +163,6 @@ impl<'a, V: Float> Gather<'a, V> {
             }
         }
         numbers
-    }
-}
-
-/// Checks that the values that partials need are there, and lets what they do not need be read as anything.
-#[track_caller]
-pub(super) fn check_needs<V: Float>(plan: &Plan, memory: &Memory<V>) {
-    if plan.kept.views | plan.kept.new == 0 {
-        return;
-    }
-    for operand in 0..OPERANDS {
-        let there = !Facts::has(plan.kept.views, operand) || !memory.values[operand].is_null();
-        let there = there && (!Facts::has(plan.kept.new, operand) || !memory.new[operand].is_null());
-        assert!(there, "the values of operand {operand} are needed, and were not kept");
     }
 }
 

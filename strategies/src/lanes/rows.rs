@@ -3,12 +3,12 @@
 use super::blocks::{POINTS, each_block, sum_of_blocks};
 use super::buffer::Buffer;
 use super::fetched::Fetched;
-use super::forward::{Operand, memory};
 use super::grid::{Grid, Region, each_row};
 use super::kernel::Kernel;
 use super::keys::OUTPUTS;
 use super::launch::{Inspection, Launch, Recorded, Used};
 use super::memory::Seeds;
+use super::operands::{Operand, memory};
 use super::program::Program;
 use super::replay::{Replayed, Versions};
 use super::shadow::{Shadow, Shadows};

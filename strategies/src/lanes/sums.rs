@@ -1,7 +1,6 @@
 //! Sums over the points of a range, the same at every level of instructions and for any number of threads.
 
 use super::blocks::{CHUNK, sum_of_blocks};
-use super::forward::{Operand, memory};
 use super::grid::{Grid, Region, each_row};
 use super::interpret::WIDTH;
 use super::kernel::{Kernel, ValuesOf};
@@ -9,6 +8,7 @@ use super::keys::{Key, each};
 use super::lane::Vector;
 use super::level::Task;
 use super::memory::{ALL, Captured, Memory, Place, Seeds, inner};
+use super::operands::{Operand, memory};
 use super::points::{Point, partials, values};
 use super::program::Program;
 use super::script::{Steps, result};
