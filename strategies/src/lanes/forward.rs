@@ -3,37 +3,23 @@
 use super::blocks::{cut_rows, each_block};
 use super::grid::{Grid, Region, each_row};
 use super::interpret::WIDTH;
-use super::kernel::{Kernel, ValuesOf};
+use super::kernel::Kernel;
 use super::keys::{OUTPUTS, each};
 use super::lane::Vector;
 use super::level::Task;
 use super::memory::{ALL, COLUMNS, Captured, Memory, Place, ROWS, Seeds, inner};
-use super::operands::{Operand, memory};
 use super::points::{Batch, Point, values};
-use super::program::Program;
+use super::program::{Program, ValuesOf};
 use super::script::result;
 use super::steps::{Results, execute};
 use crate::Float;
 use core::marker::PhantomData;
 
-/// Computes the program at all points of the grid, and writes its values.
-///
-/// # Panics
-///
-/// When an operand has not as many elements as the grid, or is read beyond it, or is missing.
-#[track_caller]
-pub fn run<'m, V: Float, P: Program>(program: &P, grid: &Grid, operands: impl Iterator<Item = Operand<'m, V>>) {
-    assert!(P::WRITES, "a reduction writes to no operand");
-    let (memory, in_place) = memory::<V>(P::PLAN, grid, operands);
-    // SAFETY: checked above; outputs are borrowed exclusively, and only those that are updated are read as well, at the point itself.
-    unsafe { fill::<V, P>(&Kernel::of(program), grid, &memory, in_place) }
-}
-
-/// [`run`] for operands that lie in memory, some of them perhaps written in place.
+/// [`run`](super::run) for operands that lie in memory, some of them perhaps written in place.
 ///
 /// # Safety
 ///
-/// [`memory`] has checked them for this kernel and grid, they are still there, and nobody else uses what is written.
+/// [`memory`](super::operands::memory) has checked them for this kernel and grid, they are still there, and nobody else uses what is written.
 pub(super) unsafe fn fill<V: Float, P: Program>(kernel: &Kernel<V>, grid: &Grid, memory: &Memory<V>, in_place: bool) {
     if grid.range.is_empty() {
         return;
@@ -49,7 +35,7 @@ pub(super) unsafe fn fill<V: Float, P: Program>(kernel: &Kernel<V>, grid: &Grid,
     each_block(&grid.range, |part| unsafe { V::at_level(Fill { kernel, memory, part, again, program }) });
 }
 
-/// The loop of [`run`].
+/// The loop of [`fill`].
 ///
 /// To run it is safe if `memory` is fit for the range. Points are computed twice only if `again`.
 struct Fill<'a, V: 'static, P> {

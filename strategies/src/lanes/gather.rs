@@ -3,14 +3,13 @@
 use super::blocks::cut_rows;
 use super::forward::aligned;
 use super::grid::{Region, each_row};
-use super::kernel::GatherOf;
+use super::kernel::{Gather, How};
 use super::keys::{Facts, OPERANDS, each};
 use super::lane::Vector;
 use super::level::Task;
 use super::memory::{ALL, COLUMNS, Captured, Place, ROWS};
 use super::points::Waiting;
-use super::program::{Plan, Program};
-use super::reverse::{Gather, How};
+use super::program::{GatherOf, Plan, Program};
 use super::script::result;
 use super::steps::{Results, execute};
 use crate::Float;

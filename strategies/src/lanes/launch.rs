@@ -3,14 +3,14 @@
 use super::buffer::Buffer;
 use super::fetched::Fetched;
 use super::grid::Grid;
-use super::kernel::Kernel;
+use super::kernel::{Gather, How, Kernel};
 use super::keys::{Facts, Kind, OPERANDS, OUTPUTS};
 use super::memory::Memory;
 use super::operands::{Kept, check_needs};
 use super::points::{constant_slope, tangent};
 use super::program::{Plan, Program};
 use super::replay::{Replayed, Versions};
-use super::reverse::{Gather, How, reaches_all};
+use super::reverse::reaches_all;
 use super::shadow::{Shadow, Shadows};
 use super::version::Version;
 use crate::{Float, SweepError};

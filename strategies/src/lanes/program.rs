@@ -1,11 +1,13 @@
 //! Whole kernels: what is done with the expressions of a body.
 
-use super::code::CONSTANTS;
+use super::code::{CONSTANTS, Op, RULES};
 use super::forest::Forest;
 use super::grid::Grid;
 use super::keys::{Facts, LEAVES, OPERANDS, OUTPUTS};
 use super::lane::sealed::Sealed;
-use super::scripts::Scripts;
+use super::rule::Rule;
+use super::script::{Script, Steps};
+use super::scripts::{List, Scripts, gather, numbers};
 use super::tree::Node;
 use core::marker::PhantomData;
 
@@ -205,4 +207,50 @@ reductions! {
     Extreme: Extremum;
     /// One expression that combines two numbers.
     Combination: Nothing;
+}
+
+/// The values of a kernel.
+pub(super) struct ValuesOf<P>(PhantomData<P>);
+impl<P: Program> Steps for ValuesOf<P> {
+    const OPS: &'static [Op] = P::SCRIPTS.list(List::Values);
+    const RESULTS: &'static [u16] = &P::SCRIPTS.values;
+    const RULES: &'static [Option<&'static Rule>; RULES] = &P::SCRIPTS.rules;
+    const CONSTANTS: usize = P::PLAN.constants;
+    const ALL_DENSE: bool = false;
+}
+
+/// The gather of a kernel.
+pub(super) struct GatherOf<P>(PhantomData<P>);
+impl<P: Program> GatherOf<P> {
+    const SCRIPT: &'static Script = &gather(P::SCRIPTS);
+}
+impl<P: Program> Steps for GatherOf<P> {
+    const OPS: &'static [Op] = Self::SCRIPT.ops.split_at(Self::SCRIPT.len).0;
+    const RESULTS: &'static [u16] = &Self::SCRIPT.results;
+    const RULES: &'static [Option<&'static Rule>; RULES] = &P::SCRIPTS.rules;
+    const CONSTANTS: usize = P::PLAN.constants;
+    const ALL_DENSE: bool = P::PLAN.all_dense();
+}
+
+/// The partials of the numbers of a kernel that all points share.
+pub(super) struct NumbersOfKernel<P>(PhantomData<P>);
+impl<P: Program> NumbersOfKernel<P> {
+    const SCRIPT: &'static Script = &numbers(P::SCRIPTS);
+}
+impl<P: Program> Steps for NumbersOfKernel<P> {
+    const OPS: &'static [Op] = Self::SCRIPT.ops.split_at(Self::SCRIPT.len).0;
+    const RESULTS: &'static [u16] = &Self::SCRIPT.results;
+    const RULES: &'static [Option<&'static Rule>; RULES] = &P::SCRIPTS.rules;
+    const CONSTANTS: usize = P::PLAN.constants;
+    const ALL_DENSE: bool = P::PLAN.all_dense();
+}
+
+/// The partial of leaf `N` of a kernel.
+pub(super) struct PartialOf<P, const N: usize>(PhantomData<P>);
+impl<P: Program, const N: usize> Steps for PartialOf<P, N> {
+    const OPS: &'static [Op] = P::SCRIPTS.list(List::Partial(N));
+    const RESULTS: &'static [u16] = &[P::SCRIPTS.partials[N]];
+    const RULES: &'static [Option<&'static Rule>; RULES] = &P::SCRIPTS.rules;
+    const CONSTANTS: usize = P::PLAN.constants;
+    const ALL_DENSE: bool = P::PLAN.all_dense();
 }

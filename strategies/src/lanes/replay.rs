@@ -1,14 +1,12 @@
 //! Launches that are computed again, at other values of what they read.
 
-use super::buffer::{Buffer, NewArray, Pool, SharedArray};
-use super::fetched::Fetched;
+use super::buffer::{NewArray, Pool, SharedArray};
 use super::grid::Grid;
 use super::kernel::Kernel;
 use super::keys::{Facts, OUTPUTS};
-use super::launch::{Inspection, Launch, Recorded, Used};
+use super::launch::Recorded;
 use super::memory::Memory;
 use super::operands::{Kept, Operand, memory};
-use super::shadow::Shadows;
 use super::version::Version;
 use crate::{Float, SweepError};
 use smallvec::SmallVec;
@@ -68,9 +66,9 @@ pub struct Replayed<V> {
     /// Of its operands, of a kernel.
     pub(super) operands: SmallVec<[Kept<V>; 2]>,
     /// Arrays, of anything else.
-    arrays: [Option<SharedArray<V>>; 2],
+    pub(super) arrays: [Option<SharedArray<V>>; 2],
     /// The point that was found, of an extremum.
-    found: Option<Grid>,
+    pub(super) found: Option<Grid>,
 }
 
 impl<V> Default for Replayed<V> {
@@ -182,7 +180,7 @@ impl<V: Float> Recorded<V> {
     }
 
     /// Whether each operand is known, for a launch that writes none of them.
-    fn has_all_operands(&self) -> Result<(), SweepError> {
+    pub(super) fn has_all_operands(&self) -> Result<(), SweepError> {
         if self.operands.iter().all(Kept::is_known) { Ok(()) } else { Err(not_kept()) }
     }
 
@@ -201,79 +199,5 @@ impl<V: Float> Recorded<V> {
             number: kept.number.map(|(_, input)| (inputs[input], input)),
         });
         operands.collect()
-    }
-}
-
-/// The largest or smallest value of a kernel over a range: for sweeps the launch at the single point where it was found, for replays all
-/// of the range.
-#[derive(Debug)]
-pub struct Extremum<V: 'static> {
-    launch: Recorded<V>,
-    range: Grid,
-    largest: bool,
-}
-
-impl<V: Float> Extremum<V> {
-    /// Of this range, found by this launch over one point.
-    #[must_use]
-    pub const fn new(launch: Recorded<V>, range: Grid, largest: bool) -> Self {
-        Self { launch, range, largest }
-    }
-}
-
-impl<V: Float> Launch<V> for Extremum<V> {
-    fn reverse(&self, outputs: &[V], inputs: &mut [V], shadows: &mut Shadows<V>) -> Result<(), SweepError> {
-        self.launch.reverse(outputs, inputs, shadows)
-    }
-
-    fn views(&self) -> SmallVec<[Used; 4]> {
-        self.launch.views()
-    }
-
-    fn forward(
-        &self,
-        inputs: &[V],
-        outputs: &mut [V],
-        views: &[Option<&Buffer<V>>],
-        results: &mut [Buffer<V>],
-        fetched: &mut Fetched<V>,
-    ) -> Result<(), SweepError> {
-        self.launch.forward(inputs, outputs, views, results, fetched)
-    }
-
-    fn hold(&mut self, each: &mut dyn FnMut(&mut Version<V>)) {
-        self.launch.hold(each);
-    }
-
-    fn can_be_replayed(&self) -> Result<(), SweepError> {
-        self.launch.has_all_operands()
-    }
-
-    fn replay(&self, inputs: &[V], outputs: &mut [V], versions: &mut Versions<V>) -> Result<Replayed<V>, SweepError> {
-        let mut found = None;
-        let kept = self.launch.compute_reduction(&self.range, inputs, versions, |kernel, memory| {
-            // SAFETY: the operands have been checked for this range, and are there as long as this runs.
-            found = unsafe { kernel.find(&self.range, memory, self.largest) };
-        })?;
-        let (value, element) = found.expect("a maximum or minimum is taken over one point at least");
-        outputs[0] = value;
-        Ok(Replayed { found: Some(self.range.at(element)), ..kept })
-    }
-
-    fn accept(&mut self, replayed: Replayed<V>) {
-        replayed.found.into_iter().for_each(|found| self.launch.grid = found);
-        self.launch.accept(replayed);
-    }
-
-    fn arrays(&self, each: &mut dyn FnMut(usize, usize)) {
-        self.launch.arrays(each);
-    }
-
-    fn bytes(&self) -> usize {
-        self.launch.bytes()
-    }
-
-    fn inspect(&self) -> Inspection {
-        self.launch.inspect()
     }
 }

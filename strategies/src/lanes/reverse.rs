@@ -5,7 +5,7 @@
 
 use super::buffer::Buffer;
 use super::grid::{Grid, Region};
-use super::kernel::Kernel;
+use super::kernel::{Gather, How, Kernel};
 use super::keys::{Key, OPERANDS};
 use super::memory::{Memory, Seeds};
 use super::operands::{check_needs, check_reads};
@@ -14,40 +14,6 @@ use super::program::Plan;
 use super::shadow::Shadow;
 use crate::Float;
 use core::ptr;
-
-/// What the loops need.
-#[derive(Clone, Copy)]
-pub(super) struct Gather<'a, V: 'static> {
-    pub(super) kernel: &'a Kernel<V>,
-    /// Whether zero may meet infinity or NaN where adjoints are finite.
-    pub(super) is_delicate: bool,
-    pub(super) memory: Memory<V>,
-    pub(super) range: Region,
-    /// Whether all seeds are 0 outside the range.
-    pub(super) is_clean: bool,
-    /// The number of elements of its arrays.
-    pub(super) length: usize,
-    pub(super) seeds: Seeds<V>,
-    pub(super) to: [*mut V; OPERANDS],
-    pub(super) how: [How; OPERANDS],
-}
-
-// SAFETY: these are addresses, and numbers. Whoever runs the loops says that they may be used.
-unsafe impl<V: Float> Sync for Gather<'_, V> {}
-
-/// How contributions reach the adjoints of an operand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum How {
-    /// They are added to what is there.
-    Add,
-    /// They are all there is: what is there is not read, and every element that can be reached is written. The others stay as they
-    /// are.
-    Store,
-    /// As `Store` in the range of the launch, which writes the view there, and as `Add` outside.
-    Replace,
-    /// As `Replace`, and what is there is the seed.
-    InPlace,
-}
 
 /// The elements whose adjoints get contributions.
 fn reached(plan: &Plan, grid: &Grid) -> Region {

@@ -8,14 +8,16 @@
     reason = "places, operands, shifts and numbers of captured numbers have few bits, and `From` cannot be called in constants"
 )]
 
-use super::code::{RULES, does};
+use super::code::{Op, RULES, does};
 use super::keys::Border;
+use super::keys::OUTPUTS;
 use super::lane::{Lane, Vector};
 use super::level::Registers;
-use super::memory::Place;
+use super::memory::{ALL, Captured, Memory, Place, Seeds};
 use super::rule::Rule;
-use super::script::{STEPS, Steps};
+use super::script::{STEPS, Steps, result};
 use crate::Float;
+use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 
 /// An operation that does nothing.
@@ -197,4 +199,49 @@ unsafe fn step<L: Vector, const MASK: u8>(
         };
         results.numbers[k] = MaybeUninit::new(number);
     }
+}
+
+/// What steps that read nothing make of the numbers 0 and 1, and of a seed.
+#[inline(always)]
+pub(super) fn alone<V: Float, C: Steps>(captured: &Captured<V>, numbers: [V; 2], seed: V) -> V {
+    assert!(const { reads_nothing::<C>() }, "these steps read something");
+    let mut memory = Memory::nowhere();
+    [memory.numbers[0], memory.numbers[1]] = numbers;
+    let seeds = Seeds { uniform: [seed; OUTPUTS], ..Seeds::NONE };
+    let mut results = Results::new();
+    // SAFETY: the steps read nothing from memory, and have a result.
+    let found: V::Single = unsafe {
+        execute::<Uniform<C>, V::Single, ALL>(&Place::inside(&memory, &seeds, captured, 0), &mut results);
+        results.number(const { result::<C>(0).expect("there is a result") })
+    };
+    number(found)
+}
+
+/// A lane that is one number, as that.
+pub(super) fn number<V: Float>(lane: V::Single) -> V {
+    let mut number = V::zero();
+    // SAFETY: it is one number.
+    unsafe { lane.store(&raw mut number) };
+    number
+}
+
+const fn reads_nothing<C: Steps>() -> bool {
+    let mut k = 0;
+    while k < C::OPS.len() {
+        if matches!(C::OPS[k].what, does::READ | does::NEW) {
+            return false;
+        }
+        k += 1;
+    }
+    true
+}
+
+/// Steps with the same adjoints everywhere.
+struct Uniform<C>(PhantomData<C>);
+impl<C: Steps> Steps for Uniform<C> {
+    const OPS: &'static [Op] = C::OPS;
+    const RESULTS: &'static [u16] = C::RESULTS;
+    const RULES: &'static [Option<&'static Rule>; RULES] = C::RULES;
+    const CONSTANTS: usize = C::CONSTANTS;
+    const ALL_DENSE: bool = false;
 }

@@ -3,16 +3,15 @@
 use super::blocks::{CHUNK, sum_of_blocks};
 use super::grid::{Grid, Region, each_row};
 use super::interpret::WIDTH;
-use super::kernel::{Kernel, ValuesOf};
+use super::kernel::Kernel;
 use super::keys::{Key, each};
 use super::lane::Vector;
 use super::level::Task;
 use super::memory::{ALL, Captured, Memory, Place, Seeds, inner};
-use super::operands::{Operand, memory};
 use super::points::{Point, partials, values};
-use super::program::Program;
+use super::program::{Program, ValuesOf};
 use super::script::{Steps, result};
-use super::steps::{Results, execute};
+use super::steps::{Results, execute, number};
 use crate::Float;
 use core::marker::PhantomData;
 use smallvec::SmallVec;
@@ -111,14 +110,6 @@ impl<V: Float, C: Steps, const K: usize> Terms<'_, V, C, K> {
 /// Where term `k` stands, if there are as many terms, and it is one.
 const fn is_term<C: Steps, const K: usize>(k: usize) -> Option<usize> {
     if k < K { result::<C>(k) } else { None }
-}
-
-/// A lane that is one number, as that.
-pub(super) fn number<V: Float>(lane: V::Single) -> V {
-    let mut number = V::zero();
-    // SAFETY: it is one number.
-    unsafe { lane.store(&raw mut number) };
-    number
 }
 
 /// Partial sums: every level adds the same numbers in the same order.
@@ -268,25 +259,11 @@ fn in_pairs<V: Float>(mut sums: [V; SUMS]) -> V {
     sums[0]
 }
 
-/// The sum of a program's expression over the grid. It is the same at every level and for any number of threads: the points of a
-/// row are added in fixed groups, and the groups in order.
-///
-/// # Panics
-///
-/// As [`run`](super::run).
-#[track_caller]
-pub fn sum<'m, V: Float, P: Program>(program: &P, grid: &Grid, operands: impl Iterator<Item = Operand<'m, V>>) -> V {
-    assert!(!P::WRITES, "a reduction has one expression, which is not written");
-    let (memory, _) = memory::<V>(P::PLAN, grid, operands);
-    // SAFETY: checked above.
-    unsafe { total::<V, P>(&Kernel::of(program), grid, &memory) }
-}
-
-/// [`sum`] for operands that lie in memory.
+/// [`sum`](super::sum) for operands that lie in memory.
 ///
 /// # Safety
 ///
-/// [`memory`] has checked them for this kernel and grid, and they are still there.
+/// [`memory`](super::operands::memory) has checked them for this kernel and grid, and they are still there.
 pub(super) unsafe fn total<V: Float, P: Program>(kernel: &Kernel<V>, grid: &Grid, memory: &Memory<V>) -> V {
     let seeds = Seeds::NONE;
     let terms = values_of::<V, P>(kernel, (memory, &seeds), &grid.range);
