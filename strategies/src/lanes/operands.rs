@@ -73,17 +73,14 @@ pub(super) fn memory<'m, V: Float>(
             }
             Operand::Update(buffer) => {
                 fits(buffer);
-                assert!(
-                    !Facts::has(plan.leaves.beside, k),
-                    "a view that is read beside the point is not written in place"
-                );
+                let is_read_beside = Facts::has(plan.leaves.beside, k);
+                assert!(!is_read_beside, "a view that is read beside the point is not written in place");
                 memory.new[k] = buffer.start_mut();
                 memory.values[k] = memory.new[k];
                 (written, in_place) = (written + 1, true);
             }
             Operand::Replace(old, new) => {
-                fits(old);
-                fits(new);
+                [old, &*new].into_iter().for_each(fits);
                 memory.values[k] = old.start();
                 memory.new[k] = new.start_mut();
                 written += 1;
@@ -95,7 +92,7 @@ pub(super) fn memory<'m, V: Float>(
     (memory, in_place)
 }
 
-/// Checks that the operands are those of the kernel: these views and numbers, by bits, as many of them written.
+/// Checks that the operands, these views and numbers by bits, are those of the kernel, and as many of them `written`.
 ///
 /// # Panics
 ///

@@ -166,33 +166,8 @@ impl<'a> Pass<'a> {
     /// The slope of a function of two arguments.
     const fn of_two(&mut self, to: &mut Writer, k: u16, op: Op, left: Signed, right: Signed) -> Signed {
         match op.what {
-            MUL => {
-                let (mut x, mut y) = (Signed::NONE, Signed::NONE);
-                if !left.is_none() {
-                    let other = self.value(to, op.b);
-                    x = to.times(left, other);
-                }
-                if !right.is_none() {
-                    let other = self.value(to, op.a);
-                    y = to.times(right, other);
-                }
-                to.sum(x, y)
-            }
-            DIV => {
-                let (mut x, mut y) = (Signed::NONE, Signed::NONE);
-                let divisor = self.value(to, op.b);
-                if !left.is_none() {
-                    let one = to.literal(2);
-                    let partial = to.op(DIV, one, divisor);
-                    x = to.times(left, partial);
-                }
-                if !right.is_none() {
-                    let value = self.value(to, k);
-                    let partial = to.op(DIV, value, divisor);
-                    y = to.times(right.negated(), partial);
-                }
-                to.sum(x, y)
-            }
+            MUL => self.of_product(to, op, left, right),
+            DIV => self.of_quotient(to, k, op, left, right),
             MAX | MIN => {
                 let (x, y) = (self.value(to, op.a), self.value(to, op.b));
                 let mask = takes_left(to, &op, x, y);
@@ -215,6 +190,35 @@ impl<'a> Pass<'a> {
                 to.chosen(mask, x, y)
             }
         }
+    }
+
+    const fn of_product(&mut self, to: &mut Writer, op: Op, left: Signed, right: Signed) -> Signed {
+        let (mut x, mut y) = (Signed::NONE, Signed::NONE);
+        if !left.is_none() {
+            let other = self.value(to, op.b);
+            x = to.times(left, other);
+        }
+        if !right.is_none() {
+            let other = self.value(to, op.a);
+            y = to.times(right, other);
+        }
+        to.sum(x, y)
+    }
+
+    const fn of_quotient(&mut self, to: &mut Writer, k: u16, op: Op, left: Signed, right: Signed) -> Signed {
+        let (mut x, mut y) = (Signed::NONE, Signed::NONE);
+        let divisor = self.value(to, op.b);
+        if !left.is_none() {
+            let one = to.literal(2);
+            let partial = to.op(DIV, one, divisor);
+            x = to.times(left, partial);
+        }
+        if !right.is_none() {
+            let value = self.value(to, k);
+            let partial = to.op(DIV, value, divisor);
+            y = to.times(right.negated(), partial);
+        }
+        to.sum(x, y)
     }
 
     const fn rule(&self, op: Op) -> &'static Rule {
