@@ -1,7 +1,7 @@
 //! Adjoints: the vectors that sweeps work on, and what they find.
 
 use super::NONE;
-use super::position::{Parts, Under};
+use super::parts::{Parts, Under};
 use crate::error::{Error, same_length};
 use crate::expr::Real;
 use crate::kernels::View;

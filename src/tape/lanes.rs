@@ -1,7 +1,7 @@
 //! Several adjoint vectors in one sweep.
 
 use super::adjoints::{asked_slot, no_memory, slot, zeros};
-use super::position::Parts;
+use super::parts::Parts;
 use super::{NONE, Tape};
 use crate::error::{Error, same_length};
 use crate::expr::Real;

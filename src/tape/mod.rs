@@ -3,6 +3,7 @@
 mod adjoints;
 mod forward;
 mod lanes;
+mod parts;
 mod position;
 mod replay;
 mod scope;
@@ -14,7 +15,7 @@ pub use replay::NewInputs;
 pub use scope::{Recording, Scope};
 
 use adjoints::{slot, sweep_into, view_slot};
-use position::Parts;
+use parts::Parts;
 use scope::{consecutive, register};
 
 use crate::error::{Error, same_length};

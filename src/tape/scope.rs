@@ -1,6 +1,6 @@
 //! What can be done while a recording runs.
 
-use super::position::Parts;
+use super::parts::Parts;
 use super::{AdjointVector, NONE, Tape};
 use crate::expr::Real;
 use crate::kernels::{View, checked};
