@@ -49,6 +49,7 @@
 //! ```
 
 mod binomial;
+mod blocks;
 mod equidistant;
 mod mixed;
 mod multistage;
