@@ -3,10 +3,12 @@
 mod fingerprint;
 mod job;
 mod ledger;
+mod on_tape;
 mod placed;
 mod pool;
 mod rerun;
 mod rule;
+mod run;
 mod slots;
 mod snapshots;
 mod time_loop;
