@@ -35,19 +35,21 @@
 #[cfg(feature = "ndarray")]
 mod arrays;
 mod launch;
+mod note;
 mod operands;
 mod rules;
 mod scan;
+mod start;
 mod term;
 mod text;
 mod token;
 mod transfer;
 mod view;
 
-pub(crate) use launch::note;
 pub use launch::{
     deep_copy, dot, fill, norm_squared, parallel_for, parallel_max, parallel_min, parallel_row_sums, parallel_sum,
 };
+pub(crate) use note::note;
 pub use operands::{Body, Mode, Modes, Operand, Operands, Reads, Slot, Target, Writes};
 pub use rules::{
     Absolute, Adds, At, ByRule, ByRule2, Divides, Maximum, Minimum, Multiplies, Negation, Root, Square, Subtracts,

@@ -1,6 +1,6 @@
 //! Folds and scans by a user's rule.
 
-use super::launch::{make_room, note, noted};
+use super::note::{make_room, note, noted};
 use super::term::Term;
 use super::view::View;
 use crate::expr::Real;

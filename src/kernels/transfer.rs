@@ -1,6 +1,6 @@
 //! Elements that go from one view to another, and between views and variables.
 
-use super::launch::{make_room, note, noted};
+use super::note::{make_room, note, noted};
 use super::view::{Points, View, checked_length};
 use crate::expr::Real;
 use core::ops::Range;
