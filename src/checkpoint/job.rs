@@ -46,8 +46,8 @@ where
     X::With<T>: Variables<T, With<Passive<T::Value>> = X>,
     R: Fn(usize, &C::With<T>, &X::With<T>) -> X::With<T>,
 {
-    /// A loop with these parameters and this first state, each of so many variables and so many views, and with a step without
-    /// recording and one to be recorded. It has not been run.
+    /// A loop with these parameters and this first state, each of so many variables and so many views, and with a step
+    /// without recording and one to be recorded. It has not been run.
     pub(super) fn new(
         settings: TimeLoop<T>,
         (parameters, start): (C, X),
@@ -110,7 +110,8 @@ where
         Ok(())
     }
 
-    /// Carries out the schedule from its turn on, which is prepared, or from its beginning: see [`backward`](Self::backward).
+    /// Carries out the schedule from its turn on, which is prepared, or from its beginning: see
+    /// [`backward`](Self::backward).
     pub(super) fn reverse(
         &self,
         prepared: Option<Run<T, C, X>>,
@@ -130,8 +131,8 @@ where
         })?
     }
 
-    /// Carries out the rest of the schedule, from adjoints of the final state to those of parameters and first state, which are
-    /// added to `inputs`; views' are returned.
+    /// Carries out the rest of the schedule, from adjoints of the final state to those of parameters and first state,
+    /// which are added to `inputs`; views' are returned.
     fn backward(
         &self,
         mut run: Run<T, C, X>,
@@ -159,8 +160,8 @@ where
         Ok(adjoints.parameter_views)
     }
 
-    /// Records and sweeps forward one step after the other, from tangents of parameters and first state to those of the final
-    /// state.
+    /// Records and sweeps forward one step after the other, from tangents of parameters and first state to those of the
+    /// final state.
     pub(super) fn forward_tangents(
         &self,
         inputs: &[T::Value],
@@ -283,7 +284,8 @@ where
         let same = made.iter().map(|view| view.shape()).eq(first.iter().map(|view| view.shape()));
         assert!(
             same,
-            "step {step} of {} returned a state with other views than the first: all states of a loop must have the same shape",
+            "step {step} of {} returned a state with other views than the first: all states of a loop must have \
+             the same shape",
             self.settings.name
         );
         if self.prints.is_empty() && run.prints.len() == step {

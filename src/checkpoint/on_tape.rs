@@ -18,11 +18,12 @@ use tapewright_strategies::{Passive, Reverse, Taping, active};
 type Plain<S> = Passive<<S as Taping>::Value>;
 
 impl<T> TimeLoop<T> {
-    /// Runs the loop, and puts it on the tape of its inputs, whose strategy is `S`. `plain` is a step under [`Passive`], `taped`
-    /// the same step under `T`. Returns the final state.
+    /// Runs the loop, and puts it on the tape of its inputs, whose strategy is `S`. `plain` is a step under
+    /// [`Passive`], `taped` the same step under `T`. Returns the final state.
     ///
-    /// If all inputs are passive (or the recording is [paused](crate::pause)), the loop just runs: the final state is passive and
-    /// nothing is kept. So it is under `Passive`. Under `Tangent` the steps are recorded, one by one, and swept forward.
+    /// If all inputs are passive (or the recording is [paused](crate::pause)), the loop just runs: the final state is
+    /// passive and nothing is kept. So it is under `Passive`. Under `Tangent` the steps are recorded, one by one, and
+    /// swept forward.
     ///
     /// # Errors
     ///
@@ -31,8 +32,8 @@ impl<T> TimeLoop<T> {
     ///
     /// # Panics
     ///
-    /// When the schedule does not know the number of steps (use [`run_while`](Self::run_while)), when a step uses a variable that
-    /// is not among its inputs, when a state has another number of variables than the first, and as
+    /// When the schedule does not know the number of steps (use [`run_while`](Self::run_while)), when a step uses a
+    /// variable that is not among its inputs, when a state has another number of variables than the first, and as
     /// [`Stage::run`](crate::Stage::run).
     #[track_caller]
     pub fn run<S, C, X>(

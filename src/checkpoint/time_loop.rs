@@ -35,22 +35,23 @@ pub struct Progress {
 type Hook = Arc<dyn Fn(&Progress) -> ControlFlow<()> + Send + Sync>;
 type Plans = Arc<dyn Fn() -> Box<dyn Schedule + Send> + Send + Sync>;
 
-/// A loop `state = step(t, parameters, state)`, t = 0, 1, …, as one entry on the tape, reversed by a [schedule](crate::schedule).
+/// A loop `state = step(t, parameters, state)`, t = 0, 1, …, as one entry on the tape, reversed by a
+/// [schedule](crate::schedule).
 ///
 /// The loop runs without recording, and keeps some of the states. When a sweep gets to it, steps are recorded under the
-/// strategy `T` and swept, last step first, from states that were kept or are computed again. How many are kept where, and how
-/// often a step is computed again, is the schedule's decision.
+/// strategy `T` and swept, last step first, from states that were kept or are computed again. How many are kept where,
+/// and how often a step is computed again, is the schedule's decision.
 ///
 /// What a step depends on is its number, the parameters and the state; there is no other way for derivatives. State and
 /// parameters are [`Variables`] of any shape; `()` stands for no parameters.
 ///
-/// All states of a loop have as many variables. Snapshots on disk hold numbers only, so a state that goes there must keep its
-/// shape, too, and its other fields (those behind the semicolon of [`variables!`](crate::variables)); if they change, the
-/// sweep returns an error. A recorded step has a tape of its own until it is swept, of some 80 kB at least: schedules that keep many
-/// recorded steps are for steps that are larger than that.
+/// All states of a loop have as many variables. Snapshots on disk hold numbers only, so a state that goes there must
+/// keep its shape, too, and its other fields (those behind the semicolon of [`variables!`](crate::variables)); if they
+/// change, the sweep returns an error. A recorded step has a tape of its own until it is swept, of some 80 kB at least:
+/// schedules that keep many recorded steps are for steps that are larger than that.
 ///
-/// A second sweep of the same recording is right, too. It has to run the loop again, because the first one has used up the
-/// snapshots.
+/// A second sweep of the same recording is right, too. It has to run the loop again, because the first one has used up
+/// the snapshots.
 ///
 /// # What is checked
 ///
@@ -122,16 +123,16 @@ impl<T> TimeLoop<T> {
         self
     }
 
-    /// The directory for snapshots on disk, and how many bytes they may take there. The memory budget of the options has no
-    /// meaning here: the schedule says how many snapshots stay in memory.
+    /// The directory for snapshots on disk, and how many bytes they may take there. The memory budget of the options
+    /// has no meaning here: the schedule says how many snapshots stay in memory.
     #[must_use]
     pub fn disk(mut self, options: SpillOptions) -> Self {
         self.disk = options;
         self
     }
 
-    /// Whether to go on with fewer snapshots when one cannot be written to disk, instead of returning the error, which is the
-    /// default. Steps are then computed more often.
+    /// Whether to go on with fewer snapshots when one cannot be written to disk, instead of returning the error, which
+    /// is the default. Steps are then computed more often.
     #[must_use]
     pub const fn give_way(mut self, give_way: bool) -> Self {
         self.give_way = give_way;
@@ -147,8 +148,9 @@ impl<T> TimeLoop<T> {
         self
     }
 
-    /// Calls `hook` after each step that was computed, recorded or swept. If it returns [`ControlFlow::Break`], the loop, or the
-    /// sweep, ends with [`SweepError::Cancelled`]; everything is as it was before, and a later sweep begins anew.
+    /// Calls `hook` after each step that was computed, recorded or swept. If it returns [`ControlFlow::Break`], the
+    /// loop, or the sweep, ends with [`SweepError::Cancelled`]; everything is as it was before, and a later sweep
+    /// begins anew.
     #[must_use]
     pub fn progress(mut self, hook: impl Fn(&Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
         self.hook = Some(Arc::new(hook));

@@ -8,11 +8,12 @@ use crate::expr::Real;
 use tapewright_strategies::Taping;
 use tapewright_strategies::lanes::{Assign, Element, Extreme, Node, Number, Program, Reduce, Written, sum};
 
-/// Computes expressions at every point of a range, and writes them to the operands that are given as `&mut`, in their order.
+/// Computes expressions at every point of a range, and writes them to the operands that are given as `&mut`, in their
+/// order.
 ///
 /// The closure is called once, with a token for each operand, and returns a tuple with an expression for each of those.
-/// Reads see the values from before the launch, also of views that are written: `y = y·y` and stencils in place are right, and an
-/// operand that is read and written is named once. What lies outside the range stays as it is.
+/// Reads see the values from before the launch, also of views that are written: `y = y·y` and stencils in place are
+/// right, and an operand that is read and written is named once. What lies outside the range stays as it is.
 ///
 /// It is recorded if an operand is active, as one entry whatever the number of points.
 ///
@@ -30,8 +31,8 @@ use tapewright_strategies::lanes::{Assign, Element, Extreme, Node, Number, Progr
 ///
 /// # Panics
 ///
-/// When the views have different shapes, when the range goes beyond them, or a read without a border rule does, and as statements do:
-/// when operands belong to two recordings, or to one that is not active on this thread.
+/// When the views have different shapes, when the range goes beyond them, or a read without a border rule does, and as
+/// statements do: when operands belong to two recordings, or to one that is not active on this thread.
 #[track_caller]
 pub fn parallel_for<S: Taping, const R: usize, O: Operands<S, R>, B: Body>(
     range: impl Into<Points<R>>,
@@ -60,8 +61,8 @@ pub(super) const fn check_expressions<W: Written, B: Body, P: Program>() {
     assert!(P::PLAN.in_order, "`new` gives the value of an output that stands before the expression which uses it");
 }
 
-/// The sum of an expression over every point of a range. It is the same number at every level of instructions and for any number of
-/// threads: points are added in fixed groups.
+/// The sum of an expression over every point of a range. It is the same number at every level of instructions and for
+/// any number of threads: points are added in fixed groups.
 ///
 /// # Panics
 ///
@@ -79,8 +80,9 @@ pub fn parallel_sum<S: Taping, const R: usize, O: Operands<S, R>, A: Node>(
     launch.reduce(&program, value)
 }
 
-/// The sums of an expression along the last dimension of a range: a view with one dimension less, which has an element for each row. Rows
-/// are shared out among threads, and added up as [`parallel_sum`] does: parallel loops inside a parallel loop.
+/// The sums of an expression along the last dimension of a range: a view with one dimension less, which has an element
+/// for each row. Rows are shared out among threads, and added up as [`parallel_sum`] does: parallel loops inside a
+/// parallel loop.
 ///
 /// ```
 /// use tapewright::{kernels::{View, parallel_row_sums}, prelude::*};
@@ -108,8 +110,8 @@ pub fn parallel_row_sums<S: Taping, const R: usize, const Q: usize, O: Operands<
     Start::new(&range, slots.as_mut()).sum_rows(program, core::array::from_fn(|d| range.0[d].len()))
 }
 
-/// The largest value of an expression over a range, whose adjoint goes to the first point at which it is found; a NaN is found only if
-/// there is nothing else.
+/// The largest value of an expression over a range, whose adjoint goes to the first point at which it is found; a NaN
+/// is found only if there is nothing else.
 ///
 /// # Panics
 ///

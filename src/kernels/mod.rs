@@ -1,9 +1,10 @@
 //! Whole loops as statements: arrays, and kernels that are computed at every point of a range.
 //!
-//! A [`View`] is an array of variables. A *launch*, such as [`parallel_for`], calls a closure once, with a token for each operand;
-//! what the closure returns is an expression that is then computed at every point of a range, several points at a time in the registers
-//! that the machine has. A recording keeps one entry for a launch, not one for each point, and the arrays whose values the partials need;
-//! a linear kernel keeps nothing. In a reverse sweep each element gathers what the points that read it contribute.
+//! A [`View`] is an array of variables. A *launch*, such as [`parallel_for`], calls a closure once, with a token for
+//! each operand; what the closure returns is an expression that is then computed at every point of a range, several
+//! points at a time in the registers that the machine has. A recording keeps one entry for a launch, not one for each
+//! point, and the arrays whose values the partials need; a linear kernel keeps nothing. In a reverse sweep each element
+//! gathers what the points that read it contribute.
 //!
 //! ```
 //! use tapewright::kernels::{View, parallel_for, parallel_sum};

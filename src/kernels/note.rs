@@ -33,7 +33,8 @@ pub(crate) fn note<S: Taping>(
     note_written::<S>(flow, write, arrays, inputs, outputs, each)
 }
 
-/// [`note`] for a launch that writes one view and no variables: what it depends on then, `fresh` unless it carries tangents.
+/// [`note`] for a launch that writes one view and no variables: what it depends on then, `fresh` unless it carries
+/// tangents.
 #[track_caller]
 pub(super) fn noted<S: Taping>(
     flow: Flow,

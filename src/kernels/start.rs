@@ -212,7 +212,8 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
         let active = |slot: &Slot<'a, S, R>| matches!(slot, Slot::Write(to) if to.view.is_active());
         assert!(
             !self.is_passive() || !self.slots.iter().any(active) || self.grid.points() == 0 || self.grid.is_all(),
-            "a part of a view cannot become a constant: the recording is paused, and this launch writes to a range of an active view"
+            "a part of a view cannot become a constant: the recording is paused, and this launch writes to a range of \
+             an active view"
         );
     }
 }
@@ -258,7 +259,8 @@ impl<S: Taping, const R: usize> Target<'_, S, R> {
 }
 
 impl<S: Taping, const R: usize> Slot<'_, S, R> {
-    /// What a recording keeps of operand `k`, its values if the bit for it is set. `inputs` counts the variables among the operands.
+    /// What a recording keeps of operand `k`, its values if the bit for it is set. `inputs` counts the variables among
+    /// the operands.
     #[inline(always)]
     fn kept(&self, plan: &Plan, (k, keep): (usize, u8), inputs: &mut usize) -> Kept<S::Value> {
         let mut kept = Kept { before: 0, after: None, values: None, new: None, number: None };

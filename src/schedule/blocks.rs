@@ -1,5 +1,5 @@
-//! Where to store next, and what a plan costs, when a slot holds either a snapshot or the recording of a step: the closed form that
-//! [`Mixed`](super::Mixed) explains.
+//! Where to store next, and what a plan costs, when a slot holds either a snapshot or the recording of a step: the
+//! closed form that [`Mixed`](super::Mixed) explains.
 
 use super::binomial::{beta, repetitions, scale};
 
@@ -39,7 +39,8 @@ fn blocks_begun(mut steps: u128, slots: usize, zone: usize) -> u128 {
     begun
 }
 
-/// How far to advance from a snapshot, with this many slots, that of the snapshot among them, for more than slots + 1 steps.
+/// How far to advance from a snapshot, with this many slots, that of the snapshot among them, for more than slots + 1
+/// steps.
 pub(super) fn split(steps: usize, slots: usize) -> usize {
     if slots == 1 {
         return steps - 1;

@@ -1,4 +1,5 @@
-//! The plan that all schedules of known length share: a stack of snapshots, and a rule that says where the next one goes.
+//! The plan that all schedules of known length share: a stack of snapshots, and a rule that says where the next one
+//! goes.
 
 use super::snapshots::Snapshots;
 use super::{Action, Schedule, SlotCounts, binomial, blocks};

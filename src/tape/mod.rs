@@ -30,8 +30,8 @@ use tapewright_strategies::{
 
 /// A reusable tape of strategy `S`: records a computation, then sweeps it as often as you like.
 ///
-/// A tape is an owned, `Send` value. Each [`record`](Self::record) starts anew on the same memory: the second recording of
-/// the same computation allocates nothing.
+/// A tape is an owned, `Send` value. Each [`record`](Self::record) starts anew on the same memory: the second recording
+/// of the same computation allocates nothing.
 ///
 /// When the allocator has no memory for records, values or adjoints, a statement or a sweep panics, and the message
 /// says how many bytes were needed. What was recorded before is intact, and the tape can be used.
@@ -105,8 +105,8 @@ impl<S: Reverse> Tape<S> {
         tape
     }
 
-    /// Makes room for a recording of this size and touches the memory, so that the recording meets no page fault. Forgets
-    /// the present recording.
+    /// Makes room for a recording of this size and touches the memory, so that the recording meets no page fault.
+    /// Forgets the present recording.
     ///
     /// # Panics
     ///
@@ -123,8 +123,8 @@ impl<S: Reverse> Tape<S> {
 
     /// Records what `f` computes from the inputs that it registers; whatever was recorded before is forgotten.
     ///
-    /// While `f` runs, this tape is the thread's innermost: statements of its variables are recorded on it. Recordings may
-    /// be nested. When `f` panics, the recording ends and the tape can be used again.
+    /// While `f` runs, this tape is the thread's innermost: statements of its variables are recorded on it. Recordings
+    /// may be nested. When `f` panics, the recording ends and the tape can be used again.
     #[inline]
     pub fn record<R>(&mut self, f: impl FnOnce(&mut Scope<S>) -> R) -> R {
         self.forget();
@@ -134,8 +134,8 @@ impl<S: Reverse> Tape<S> {
 
     /// [`record`](Self::record) for tapes whose records may be written to disk: returns the error that a statement met.
     ///
-    /// Everything recorded before that statement is intact: variables that `f` has put into places outside can be swept from. What
-    /// `f` was in the middle of stays as it was.
+    /// Everything recorded before that statement is intact: variables that `f` has put into places outside can be swept
+    /// from. What `f` was in the middle of stays as it was.
     ///
     /// # Errors
     ///
@@ -157,7 +157,8 @@ impl<S: Reverse> Tape<S> {
         Ok(catch_storage_errors(|| self.record(f))?)
     }
 
-    /// Starts a recording that lasts until [`Recording::finish`]. Prefer [`record`](Self::record) where a closure will do.
+    /// Starts a recording that lasts until [`Recording::finish`]. Prefer [`record`](Self::record) where a closure will
+    /// do.
     #[must_use]
     pub fn start(self) -> Recording<S> {
         let Self { owned, adjoints, variables, .. } = self;
@@ -196,8 +197,8 @@ impl<S: Reverse> Tape<S> {
 
     /// Bytes of the recording, stream by stream, with the adjoint vector among them.
     ///
-    /// Not counted are vectors that a thread keeps for use during sweeps, whatever the tape: with [`Reuse`](crate::Reuse)
-    /// indices under strategies that keep values, a copy of the values.
+    /// Not counted are vectors that a thread keeps for use during sweeps, whatever the tape: with
+    /// [`Reuse`](crate::Reuse) indices under strategies that keep values, a copy of the values.
     #[must_use]
     pub fn memory(&self) -> MemoryReport {
         let identifiers = match S::identifiers(self.owned.tape()) {

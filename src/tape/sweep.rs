@@ -15,8 +15,8 @@ impl<S: Reverse> Tape<S> {
     /// Sweeps the recording in reverse from these outputs with these seeds, and gives access to ∂(Σ seed·output)/∂input
     /// for every input.
     ///
-    /// The recording stays as it is: sweep it again with other seeds. Outputs may be passive, may be inputs, and may occur
-    /// several times; their seeds add up.
+    /// The recording stays as it is: sweep it again with other seeds. Outputs may be passive, may be inputs, and may
+    /// occur several times; their seeds add up.
     ///
     /// # Errors
     ///
@@ -36,8 +36,8 @@ impl<S: Reverse> Tape<S> {
         self.sweep_from(outputs.iter().zip(seeds.iter().copied()))
     }
 
-    /// [`sweep`](Self::sweep) into an adjoint vector of the caller: several threads can sweep one recording at once, each
-    /// with a vector of its own, and a vector can serve several tapes in turn.
+    /// [`sweep`](Self::sweep) into an adjoint vector of the caller: several threads can sweep one recording at once,
+    /// each with a vector of its own, and a vector can serve several tapes in turn.
     ///
     /// # Errors
     ///
@@ -127,8 +127,8 @@ impl<S: Reverse> Tape<S> {
             self.adjoints.reverse(&self.owned, &self.inputs)?;
         }
         if self.in_order {
-            // The length is hidden so that a few adjoints, just stored one by one, are not loaded back as a vector: that
-            // load would wait until the stores have left the store buffer (4 of 30 ns for a tiny function).
+            // The length is hidden so that a few adjoints, just stored one by one, are not loaded back as a vector:
+            // that load would wait until the stores have left the store buffer (4 of 30 ns for a tiny function).
             let n = core::hint::black_box(self.inputs.len());
             let adjoints = &mut self.adjoints.adjoints[self.inputs.start..];
             for (entry, adjoint) in gradient.iter_mut().zip(adjoints).take(n) {
@@ -140,8 +140,8 @@ impl<S: Reverse> Tape<S> {
         self.adjoints_in(&self.adjoints).write(&self.variables, gradient)
     }
 
-    /// Sweeps from these outputs with these seeds, and adds the adjoints of the inputs, of which there are as many as sums; with shadows of
-    /// views, by slot: those that are given, and those that are asked for.
+    /// Sweeps from these outputs with these seeds, and adds the adjoints of the inputs, of which there are as many as
+    /// sums; with shadows of views, by slot: those that are given, and those that are asked for.
     pub(crate) fn sweep_through(
         &mut self,
         (outputs, seeds): (&[Real<S>], &[S::Value]),

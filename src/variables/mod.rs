@@ -9,8 +9,9 @@ use tapewright_strategies::{Dependence, Float, Taping};
 
 /// A collection of variables: what a stage of a computation takes and returns.
 ///
-/// Provided for [`Real`] and [`View`], for vectors, boxed slices, arrays, options and tuples of such, and for structs by
-/// [`variables!`](crate::variables). The order of [`visit`](Self::visit) and [`map`](Self::map) is that of the adjoints.
+/// Provided for [`Real`] and [`View`], for vectors, boxed slices, arrays, options and tuples of such, and for structs
+/// by [`variables!`](crate::variables). The order of [`visit`](Self::visit) and [`map`](Self::map) is that of the
+/// adjoints.
 ///
 /// # Implementing it by hand
 ///
@@ -26,15 +27,17 @@ use tapewright_strategies::{Dependence, Float, Taping};
 /// struct Fluid<S: Taping> { velocity: Vec<Real<S>>, time: Real<S> }
 /// tapewright::variables!(Fluid { velocity, time });
 ///
-/// let state = Fluid::<Passive> { velocity: vec![Real::constant(1.0), Real::constant(2.0)], time: Real::constant(0.0) };
+/// let velocity = vec![Real::constant(1.0), Real::constant(2.0)];
+/// let state = Fluid::<Passive> { velocity, time: Real::constant(0.0) };
 /// assert_eq!(state.values(), [1.0, 2.0, 0.0]);
 /// ```
 pub trait Variables<S: Taping>: Sized {
     /// The same collection under another strategy.
     type With<T: Taping<Value = S::Value>>: Variables<T>;
 
-    /// Whether its variables are all that there is to the collection, but for their number: nothing else is lost when it is
-    /// made again of their values. If not, and the rest changes from step to step, snapshots of it cannot go to disk.
+    /// Whether its variables are all that there is to the collection, but for their number: nothing else is lost when
+    /// it is made again of their values. If not, and the rest changes from step to step, snapshots of it cannot go to
+    /// disk.
     const NUMBERS_ONLY: bool = true;
 
     /// Calls `f` with all variables, in slices as long as they lie in memory.
@@ -51,8 +54,8 @@ pub trait Variables<S: Taping>: Sized {
         list.iter().for_each(|x| x.visit(f));
     }
 
-    /// A collection of the same shape, of the variables that `f` makes of those of this one, in the order of `visit`. Views become
-    /// constants.
+    /// A collection of the same shape, of the variables that `f` makes of those of this one, in the order of `visit`.
+    /// Views become constants.
     fn map<T: Taping<Value = S::Value>>(&self, f: &mut impl FnMut(&Real<S>) -> Real<T>) -> Self::With<T>;
 
     /// Calls `f` with all views. A collection that has none need not say so.
@@ -64,8 +67,8 @@ pub trait Variables<S: Taping>: Sized {
         let _ = f;
     }
 
-    /// [`map`](Self::map), with the views that `g` makes of those of this one, in the order of `visit_views`. A collection that has none
-    /// need not say so.
+    /// [`map`](Self::map), with the views that `g` makes of those of this one, in the order of `visit_views`. A
+    /// collection that has none need not say so.
     #[inline]
     fn map_with<T: Taping<Value = S::Value>>(
         &self,

@@ -157,7 +157,8 @@ impl<V: Float> Entry<V> {
                 apply(false, outputs, inputs, |outputs, inputs| rule.reverse(outputs, inputs))
             })?;
         }
-        // A lane in which nothing arrives is not touched, as in a sweep of its own: adding 0 could change the sign of a zero.
+        // A lane in which nothing arrives is not touched, as in a sweep of its own: adding 0 could change the sign of a
+        // zero.
         let arrives = |lane| outputs.is_empty() || outputs[lane..].iter().step_by(lanes).any(|o| *o != V::zero());
         let reached: Scratch<bool> = Scratch::of((0..lanes).map(arrives));
         for (slot, contributions) in self.inputs.iter().zip(inputs.chunks_exact(lanes)) {

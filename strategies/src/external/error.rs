@@ -28,7 +28,8 @@ pub enum SweepError {
     NotReproducible {
         /// The stage.
         stage: String,
-        /// The outputs among which the first that came out differently is, counted from 0; empty if their number changed.
+        /// The outputs among which the first that came out differently is, counted from 0; empty if their number
+        /// changed.
         outputs: Range<usize>,
     },
     /// The plan for the reversal of a time loop cannot be carried out, or would not reverse it.
@@ -95,8 +96,8 @@ impl fmt::Display for SweepError {
             Self::Cancelled { what } => write!(f, "{what} was cancelled"),
             Self::BranchChanged { file, line } => write!(
                 f,
-                "the comparison at {file}:{line} comes out differently at the new inputs: the recording is not that of the \
-                 branch that would be taken, so record again"
+                "the comparison at {file}:{line} comes out differently at the new inputs: the recording is not that of \
+                 the branch that would be taken, so record again"
             ),
             Self::Unsupported { what } => f.write_str(what),
         }

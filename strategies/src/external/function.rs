@@ -5,8 +5,8 @@ use crate::{Float, counts};
 
 /// A function that is differentiated by rules of its author, and the data that they need.
 ///
-/// The value owns its data. A recording keeps it until the next recording begins, or the tape is dropped, and then drops it
-/// once. Recordings may be swept by several threads at once, hence `Send` and `Sync`.
+/// The value owns its data. A recording keeps it until the next recording begins, or the tape is dropped, and then
+/// drops it once. Recordings may be swept by several threads at once, hence `Send` and `Sync`.
 ///
 /// All slices are parallel to the lists of inputs and outputs with which the function was recorded.
 pub trait External<V: Float>: Send + Sync + 'static {
@@ -15,13 +15,14 @@ pub trait External<V: Float>: Send + Sync + 'static {
         core::any::type_name::<Self>().to_owned()
     }
 
-    /// Reverse rule: adds Σₖ outputsₖ·∂outputₖ/∂inputⱼ to `inputs[j]`, given the adjoints of the outputs. `inputs` is 0 at first.
-    /// Entries of passive inputs are ignored.
+    /// Reverse rule: adds Σₖ outputsₖ·∂outputₖ/∂inputⱼ to `inputs[j]`, given the adjoints of the outputs. `inputs` is 0
+    /// at first. Entries of passive inputs are ignored.
     ///
-    /// Called once in each sweep that passes the function's place, unless there are outputs and all their adjoints are 0. An
-    /// infinite or NaN adjoint is not passed on, because 0·∞ would be NaN in most rules: the rule is called once with the other
-    /// adjoints, if they are not all 0, and once for each such output, with 1 for it and 0 for the others. What it leaves then is
-    /// multiplied by the adjoint, where zero times anything is zero. See [`keeps_zeros`](Self::keeps_zeros).
+    /// Called once in each sweep that passes the function's place, unless there are outputs and all their adjoints are
+    /// 0. An infinite or NaN adjoint is not passed on, because 0·∞ would be NaN in most rules: the rule is called once
+    /// with the other adjoints, if they are not all 0, and once for each such output, with 1 for it and 0 for the
+    /// others. What it leaves then is multiplied by the adjoint, where zero times anything is zero. See
+    /// [`keeps_zeros`](Self::keeps_zeros).
     ///
     /// # Errors
     ///
@@ -38,9 +39,9 @@ pub trait External<V: Float>: Send + Sync + 'static {
         each_lane(lanes, outputs, inputs, |from, to| apply(true, from, to, |from, to| self.reverse(from, to)))
     }
 
-    /// Forward rule: writes Σⱼ inputsⱼ·∂outputₖ/∂inputⱼ to `outputs[k]`, which are 0 at first, given the tangents of the inputs, not
-    /// all of which are 0. A recording with a function that has none cannot be swept forward. Infinite and NaN tangents are
-    /// passed as adjoints are to [`reverse`](Self::reverse).
+    /// Forward rule: writes Σⱼ inputsⱼ·∂outputₖ/∂inputⱼ to `outputs[k]`, which are 0 at first, given the tangents of
+    /// the inputs, not all of which are 0. A recording with a function that has none cannot be swept forward. Infinite
+    /// and NaN tangents are passed as adjoints are to [`reverse`](Self::reverse).
     ///
     /// # Errors
     ///
@@ -50,7 +51,8 @@ pub trait External<V: Float>: Send + Sync + 'static {
         Err(SweepError::NoRule { function: self.name(), rule: "forward" })
     }
 
-    /// Computes the outputs at new inputs, passive ones included; `outputs` are the old ones at first. Without it a recording with this function cannot be replayed.
+    /// Computes the outputs at new inputs, passive ones included; `outputs` are the old ones at first. Without it a
+    /// recording with this function cannot be replayed.
     ///
     /// Later sweeps call the reverse rule, which must then be that at the new inputs.
     ///
@@ -62,8 +64,8 @@ pub trait External<V: Float>: Send + Sync + 'static {
         Err(SweepError::NoRule { function: self.name(), rule: "replay" })
     }
 
-    /// Whether the rules take infinite and NaN adjoints and tangents as they are, because they themselves keep to the convention
-    /// that zero times anything is zero: for rules that sweep a recording.
+    /// Whether the rules take infinite and NaN adjoints and tangents as they are, because they themselves keep to the
+    /// convention that zero times anything is zero: for rules that sweep a recording.
     fn keeps_zeros(&self) -> bool {
         false
     }
@@ -85,9 +87,9 @@ pub trait External<V: Float>: Send + Sync + 'static {
     }
 }
 
-/// Calls a linear rule with these seeds, and adds what it leaves to `results`, which are 0 at first. Seeds that are not finite are
-/// replaced by 1, each in a call of its own, and multiply its results, where zero times anything is zero; unless the rule takes
-/// them as they are. It is not called for seeds that are all 0.
+/// Calls a linear rule with these seeds, and adds what it leaves to `results`, which are 0 at first. Seeds that are not
+/// finite are replaced by 1, each in a call of its own, and multiply its results, where zero times anything is zero;
+/// unless the rule takes them as they are. It is not called for seeds that are all 0.
 pub(crate) fn apply<V: Float>(
     takes_all: bool,
     seeds: &[V],

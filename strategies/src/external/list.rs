@@ -51,7 +51,8 @@ impl<V: Float> Externals<V> {
         self.truncate(0, 0);
     }
 
-    /// Forgets all but the first entries, and the first slots of views. Buffers and slots of the others can be used again.
+    /// Forgets all but the first entries, and the first slots of views. Buffers and slots of the others can be used
+    /// again.
     pub(crate) fn truncate(&mut self, entries: usize, slots: usize) {
         self.arrays.keep_slots(slots);
         // Last, because destructors of users may panic.

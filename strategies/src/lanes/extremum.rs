@@ -15,8 +15,8 @@ use super::version::Version;
 use crate::{Float, SweepError};
 use smallvec::SmallVec;
 
-/// The smallest value of a program's expression over the grid, or the largest, and its place among the elements: at a tie the first.
-/// A NaN is passed over unless there is nothing else. `None` for an empty range.
+/// The smallest value of a program's expression over the grid, or the largest, and its place among the elements: at a
+/// tie the first. A NaN is passed over unless there is nothing else. `None` for an empty range.
 ///
 /// # Panics
 ///
@@ -34,8 +34,8 @@ pub fn extremum<'m, V: Float, P: Program>(
     unsafe { find::<V, P>(&Kernel::of(program), grid, &memory, largest) }
 }
 
-/// The largest or smallest value of a kernel over a range: for sweeps the launch at the single point where it was found, for replays all
-/// of the range.
+/// The largest or smallest value of a kernel over a range: for sweeps the launch at the single point where it was
+/// found, for replays all of the range.
 #[derive(Debug)]
 pub struct Extremum<V: 'static> {
     launch: Recorded<V>,

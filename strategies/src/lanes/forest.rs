@@ -39,7 +39,8 @@ impl Forest {
         None
     }
 
-    /// Whether there is an expression for each operand that is written, and none uses its own new value or that of a later one.
+    /// Whether there is an expression for each operand that is written, and none uses its own new value or that of a
+    /// later one.
     pub(super) const fn in_order(&self) -> bool {
         let (mut k, mut op) = (0, 0);
         while k < self.count {

@@ -19,7 +19,8 @@ use core::marker::PhantomData;
 ///
 /// # Safety
 ///
-/// [`memory`](super::operands::memory) has checked them for this kernel and grid, they are still there, and nobody else uses what is written.
+/// [`memory`](super::operands::memory) has checked them for this kernel and grid, they are still there, and nobody else
+/// uses what is written.
 pub(super) unsafe fn fill<V: Float, P: Program>(kernel: &Kernel<V>, grid: &Grid, memory: &Memory<V>, in_place: bool) {
     if grid.range.is_empty() {
         return;
@@ -97,7 +98,8 @@ unsafe fn fill_rows<V: Float, L: Vector<Number = V>, P: Program>(
                     let place = Place::inside(memory, seeds, captured, start + i);
                     group::<V, L, P, ALL>(&place, L::within(0, n));
                     done = i + n;
-                    // One group as it falls, the others where no register lies across two cache lines, the last at the end.
+                    // One group as it falls, the others where no register lies across two cache lines, the last at the
+                    // end.
                     let next = if again && i == from { aligned::<L>(start, from + 1) } else { done };
                     let the_rest_is_masked = masks && end - done <= n;
                     i = match next + n <= to {
@@ -140,7 +142,8 @@ unsafe fn fill_rows<V: Float, L: Vector<Number = V>, P: Program>(
     unsafe { waiting.finish() }
 }
 
-/// The first place from `i` on in the row that begins at `start` where a group of lanes is aligned as a buffer's first number is.
+/// The first place from `i` on in the row that begins at `start` where a group of lanes is aligned as a buffer's first
+/// number is.
 #[inline(always)]
 pub(super) fn aligned<L: Vector>(start: isize, i: isize) -> isize {
     let n = L::N.cast_signed();
@@ -149,12 +152,12 @@ pub(super) fn aligned<L: Vector>(start: isize, i: isize) -> isize {
 
 /// # Safety
 ///
-/// The program reads inside the views at this place and the ones behind it, as many as there are lanes, or is masked; and the chosen places,
-/// all of them unless it is masked, can be written.
+/// The program reads inside the views at this place and the ones behind it, as many as there are lanes, or is masked;
+/// and the chosen places, all of them unless it is masked, can be written.
 #[inline(always)]
 unsafe fn group<V: Float, L: Vector<Number = V>, P: Program, const MASK: u8>(place: &Place<'_, V>, chosen: L::Mask) {
-    // SAFETY: promised by the caller. What is read beside the views is in the buffers or their margins, because a group and the largest
-    // shift are less than a margin.
+    // SAFETY: promised by the caller. What is read beside the views is in the buffers or their margins, because a group
+    // and the largest shift are less than a margin.
     unsafe {
         let mut results = Results::new();
         execute::<ValuesOf<P>, L, MASK>(place, &mut results);
@@ -195,7 +198,8 @@ struct Unfilled<'a, V: 'static> {
 impl<V: Float> Unfilled<'_, V> {
     /// # Safety
     ///
-    /// These points of the row can be written, and nobody else uses them until [`finish`](Self::finish) has been called.
+    /// These points of the row can be written, and nobody else uses them until [`finish`](Self::finish) has been
+    /// called.
     #[inline(never)]
     unsafe fn add(&mut self, row: [isize; 3], elements: core::ops::Range<isize>) {
         // SAFETY: promised by the caller.

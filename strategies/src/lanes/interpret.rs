@@ -1,5 +1,5 @@
-//! Scripts that are computed at some points one operation after the other: at borders, where something is infinite or NaN, and along
-//! tangents. Nothing of this is compiled for each kernel.
+//! Scripts that are computed at some points one operation after the other: at borders, where something is infinite or
+//! NaN, and along tangents. Nothing of this is compiled for each kernel.
 
 use super::code::{Op, RULES, does};
 use super::rule::{Rule, Scalar};
@@ -35,8 +35,8 @@ fn with_room<V: Float, T>(numbers: usize, f: impl FnOnce(&mut [V]) -> T) -> T {
 }
 
 impl<V: Float> Interpreter<'_, V> {
-    /// Runs the operations at `count` points, and hands over each operation's results, `WIDTH` of them for each. `leaf` computes what an operation
-    /// without arguments stands for at the points, captured numbers and literals excepted.
+    /// Runs the operations at `count` points, and hands over each operation's results, `WIDTH` of them for each. `leaf`
+    /// computes what an operation without arguments stands for at the points, captured numbers and literals excepted.
     pub(super) fn run<T>(
         self,
         ops: &[Op],

@@ -95,7 +95,8 @@ impl<V: Float> Kernel<V> {
     ///
     /// # Safety
     ///
-    /// The operands in memory have been checked for this kernel and this grid and are still there, and nobody else uses what is written.
+    /// The operands in memory have been checked for this kernel and this grid and are still there, and nobody else uses
+    /// what is written.
     pub(super) unsafe fn compute(&self, grid: &Grid, memory: &Memory<V>, in_place: bool) -> Option<V> {
         // SAFETY: promised by the caller.
         unsafe {
@@ -162,8 +163,8 @@ unsafe impl<V: Float> Sync for Gather<'_, V> {}
 pub(super) enum How {
     /// They are added to what is there.
     Add,
-    /// They are all there is: what is there is not read, and every element that can be reached is written. The others stay as they
-    /// are.
+    /// They are all there is: what is there is not read, and every element that can be reached is written. The others
+    /// stay as they are.
     Store,
     /// As `Store` in the range of the launch, which writes the view there, and as `Add` outside.
     Replace,

@@ -11,8 +11,8 @@ use smallvec::SmallVec;
 
 /// A launch in a recording. The order of a recording's launches and statements is the order in which they ran.
 pub trait Launch<V>: Send + Sync + 'static {
-    /// Moves the adjoints of what was written to what was read. `outputs` and `inputs` are the adjoints of variables, as for an
-    /// [external function](crate::External::reverse).
+    /// Moves the adjoints of what was written to what was read. `outputs` and `inputs` are the adjoints of variables,
+    /// as for an [external function](crate::External::reverse).
     ///
     /// # Errors
     ///
@@ -51,8 +51,9 @@ pub trait Launch<V>: Send + Sync + 'static {
         })
     }
 
-    /// Computes it again: `inputs` are the values of all variables that it reads, `outputs` its results, the old ones at first, and
-    /// `versions` has the present values of views that are not passive. Returns what [`accept`](Self::accept) will be given.
+    /// Computes it again: `inputs` are the values of all variables that it reads, `outputs` its results, the old ones
+    /// at first, and `versions` has the present values of views that are not passive. Returns what
+    /// [`accept`](Self::accept) will be given.
     ///
     /// # Errors
     ///
@@ -80,8 +81,8 @@ pub trait Launch<V>: Send + Sync + 'static {
     /// Bytes of everything else, without those of itself.
     fn bytes(&self) -> usize;
 
-    /// Elements that are read at several different shifts, so that a scatter would need atomic updates, by operand; and the
-    /// numbers of kernels that a reverse sweep runs, and of atomic updates that it issues.
+    /// Elements that are read at several different shifts, so that a scatter would need atomic updates, by operand; and
+    /// the numbers of kernels that a reverse sweep runs, and of atomic updates that it issues.
     fn inspect(&self) -> Inspection;
 }
 
@@ -142,8 +143,8 @@ pub(crate) fn flow<V: Float>(
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Inspection {
-    /// For each operand, how many of its elements each point reads if they are more than one: updates that a reverse sweep which
-    /// scatters would have to make atomic.
+    /// For each operand, how many of its elements each point reads if they are more than one: updates that a reverse
+    /// sweep which scatters would have to make atomic.
     pub conflicting_reads: Vec<usize>,
     /// Loops over points in a reverse sweep.
     pub reverse_kernels: usize,

@@ -56,7 +56,8 @@ impl<V: Float> Memory<V> {
 
 /// Nothing of a script is masked: all that it reads is inside the views, and all adjoints are of points in the range.
 pub(super) const ALL: u8 = 0;
-/// Points beside the range have adjoints 0, and reads with that border rule give 0 beside the views, all in rows of both.
+/// Points beside the range have adjoints 0, and reads with that border rule give 0 beside the views, all in rows of
+/// both.
 pub(super) const COLUMNS: u8 = 1;
 /// The same in any row.
 pub(super) const ROWS: u8 = 2;
@@ -109,7 +110,8 @@ impl<'m, V: Float> Place<'m, V> {
         Self { memory, seeds, captured, at, row: [0; 3], i: 0, range: &Region::NONE }
     }
 
-    /// How far elements at these shifts are from the views' beginning. With `ROWS`, those of rows that are none are replaced by those of other rows.
+    /// How far elements at these shifts are from the views' beginning. With `ROWS`, those of rows that are none are
+    /// replaced by those of other rows.
     #[inline(always)]
     fn to<const MASK: u8>(&self, shift: [isize; 4]) -> isize {
         if MASK < ROWS {
@@ -207,7 +209,8 @@ impl<V: Float> Seeds<V> {
     pub(super) const NONE: Self = Self { dense: [ptr::null(); OUTPUTS], uniform: [V::ZERO; OUTPUTS] };
 }
 
-/// The points of the range at which all these reads lie inside the views; only reads with a border rule can lie outside.
+/// The points of the range at which all these reads lie inside the views; only reads with a border rule can lie
+/// outside.
 pub(super) fn inner(leaves: &Facts, shape: [isize; 4], range: &Region) -> Region {
     let mut inner = *range;
     if leaves.borders {

@@ -1,9 +1,9 @@
-//! Kernels over arrays: trees that are evaluated at every point of a range, several points at once in registers, and the loops that
-//! gather their adjoints.
+//! Kernels over arrays: trees that are evaluated at every point of a range, several points at once in registers, and
+//! the loops that gather their adjoints.
 //!
-//! The engine of `tapewright` builds the trees from closures, and knows which views they belong to; here is what runs. Unsafe code
-//! is in the loops, which read without checks what has been checked once for each launch, and in the types of registers. What a
-//! tree may read follows from constants of its type, so the traits of trees are sealed.
+//! The engine of `tapewright` builds the trees from closures, and knows which views they belong to; here is what runs.
+//! Unsafe code is in the loops, which read without checks what has been checked once for each launch, and in the types
+//! of registers. What a tree may read follows from constants of its type, so the traits of trees are sealed.
 
 #![allow(clippy::needless_range_loop, reason = "loops over the four dimensions index several arrays")]
 

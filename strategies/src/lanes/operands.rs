@@ -48,8 +48,8 @@ impl<V> Kept<V> {
 ///
 /// # Panics
 ///
-/// When an operand has not as many elements as the grid, or is read beyond it; when an operand is read or written that is not
-/// among them; and when there are too many.
+/// When an operand has not as many elements as the grid, or is read beyond it; when an operand is read or written that
+/// is not among them; and when there are too many.
 #[track_caller]
 pub(super) fn memory<'m, V: Float>(
     plan: &Plan,
@@ -148,8 +148,8 @@ fn goes_beyond(keys: &Keys, grid: &Grid) -> ! {
     let key = (0..keys.len()).map(|k| keys.get(k)).find(beyond).expect("a read goes beyond the views");
     let shifts = grid.of_views([0, 1, 2, 3].map(|d| key.shift(d)));
     panic!(
-        "operand {} is read at shift {shifts:?} of the points {grid}, which goes beyond the view: shrink the range, or read with a \
-         border rule such as `or_zero`",
+        "operand {} is read at shift {shifts:?} of the points {grid}, which goes beyond the view: shrink the range, or \
+         read with a border rule such as `or_zero`",
         key.operand()
     )
 }

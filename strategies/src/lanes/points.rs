@@ -277,8 +277,9 @@ fn readers(shape: [isize; 4], range: &Region, key: Key, point: Point, f: &mut im
     }
 }
 
-/// Σ ∂expressionₖ/∂leaf·tangent at all points of the range, for each expression: written to `results` if the kernel writes, else
-/// added up and returned. Zero times anything is zero. `tangents` holds those of views, or nowhere, and those of numbers.
+/// Σ ∂expressionₖ/∂leaf·tangent at all points of the range, for each expression: written to `results` if the kernel
+/// writes, else added up and returned. Zero times anything is zero. `tangents` holds those of views, or nowhere, and
+/// those of numbers.
 pub(super) fn tangent<V: Float>(
     kernel: &Kernel<V>,
     grid: &Grid,

@@ -22,8 +22,8 @@ pub trait Written: Copy + Send + Sync + 'static {
 /// A kernel: some expressions, and where they go. Sealed as [`Node`] is.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not what a kernel returns",
-    note = "a kernel returns a tuple with one expression for each operand that is written (`&mut`), in their order; a single one \
-            needs a comma too: `(expression,)`"
+    note = "a kernel returns a tuple with one expression for each operand that is written (`&mut`), in their order; a \
+            single one needs a comma too: `(expression,)`"
 )]
 pub trait Program: Copy + Send + Sync + Sealed + 'static {
     /// Whether the expressions are written to operands, not added up.
@@ -68,8 +68,8 @@ pub struct Plan {
     pub writes: bool,
     /// The operands that they are written to.
     pub written: &'static [usize],
-    /// Whether there is one expression for each operand that is written, and none uses the [`New`](super::New) value of an output
-    /// that does not stand before it. Otherwise the kernel cannot run.
+    /// Whether there is one expression for each operand that is written, and none uses the [`New`](super::New) value of
+    /// an output that does not stand before it. Otherwise the kernel cannot run.
     pub in_order: bool,
     /// The number of captured numbers.
     pub constants: usize,
@@ -88,7 +88,8 @@ impl Plan {
         // Here, so that the compiler says it once, and for which launch.
         assert!(
             forest.tree.constants as usize <= CONSTANTS,
-            "a kernel has at most 64 literals and captured numbers, each counted as often as it occurs: make two kernels of it"
+            "a kernel has at most 64 literals and captured numbers, each counted as often as it occurs: make two \
+             kernels of it"
         );
         Self {
             scripts,
@@ -132,8 +133,8 @@ impl Plan {
         self.partials.beside == 0 && !self.partials.borders
     }
 
-    /// Whether a group of lanes may contain places where nothing is to be computed, and what it reads may lie beside the views: it is 0
-    /// there or does not matter, and no rule is called with it.
+    /// Whether a group of lanes may contain places where nothing is to be computed, and what it reads may lie beside
+    /// the views: it is 0 there or does not matter, and no rule is called with it.
     pub(super) const fn can_be_masked(&self) -> bool {
         !self.leaves.repeats && !self.calls_rules
     }

@@ -75,7 +75,8 @@ impl<V: Float> Recorded<V> {
     }
 }
 
-/// What each operand holds before the launch; `None` for numbers, and for views that are neither read nor left as they are anywhere.
+/// What each operand holds before the launch; `None` for numbers, and for views that are neither read nor left as they
+/// are anywhere.
 type Present<V> = SmallVec<[Option<SharedArray<V>>; 4]>;
 
 impl<V: Float> Recorded<V> {
@@ -133,7 +134,8 @@ impl<V: Float> Recorded<V> {
         Ok(Replayed { operands: self.kept_again(inputs, present, new.into_iter()), ..Replayed::default() })
     }
 
-    /// Gives `compute` the operands of a reduction in memory, checked for all of this grid. Returns what is kept of them.
+    /// Gives `compute` the operands of a reduction in memory, checked for all of this grid. Returns what is kept of
+    /// them.
     ///
     /// # Errors
     ///

@@ -86,8 +86,8 @@ impl<V> Replayed<V> {
 /// The error for a launch of a recording that does not keep what replays need.
 pub(crate) fn not_kept() -> SweepError {
     SweepError::Unsupported {
-        what: "a recording with launches of kernels can be replayed only if it keeps what they read: call `set_guards(true)` before \
-               it is recorded"
+        what: "a recording with launches of kernels can be replayed only if it keeps what they read: call \
+               `set_guards(true)` before it is recorded"
             .into(),
     }
 }

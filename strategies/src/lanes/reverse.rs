@@ -1,7 +1,7 @@
 //! The loops of reverse sweeps: each adjoint element gathers what the points that read it contribute.
 //!
-//! No two points write to one element, so there is nothing to lock, and an element's adjoint is the same sum in the same order
-//! however the elements are shared out.
+//! No two points write to one element, so there is nothing to lock, and an element's adjoint is the same sum in the
+//! same order however the elements are shared out.
 
 use super::buffer::Buffer;
 use super::grid::{Grid, Region};
@@ -67,8 +67,8 @@ impl<'a, V: Float> Gather<'a, V> {
     ///
     /// # Panics
     ///
-    /// When the array has another length than the grid, and when adjoints are to be replaced in place though the program reads beside
-    /// the point, or does not write the operand.
+    /// When the array has another length than the grid, and when adjoints are to be replaced in place though the
+    /// program reads beside the point, or does not write the operand.
     #[track_caller]
     pub(super) fn add_to(&mut self, k: usize, how: How, buffer: &mut Buffer<V>) {
         self.fits(buffer);
@@ -102,13 +102,13 @@ impl<'a, V: Float> Gather<'a, V> {
         assert!(is_dense || !self.kernel.plan().all_dense(), "the seeds of this kernel are arrays");
     }
 
-    /// Adds Σ seed·∂output/∂element to the adjoints of each operand, and returns the adjoints of the numbers that all points share, 0
-    /// for the other operands. Zero times anything is zero.
+    /// Adds Σ seed·∂output/∂element to the adjoints of each operand, and returns the adjoints of the numbers that all
+    /// points share, 0 for the other operands. Zero times anything is zero.
     ///
     /// # Safety
     ///
-    /// The arrays that were given are still there, nobody else uses those that contributions go to, and these are no seeds unless in
-    /// place. The grid is the one it was made with.
+    /// The arrays that were given are still there, nobody else uses those that contributions go to, and these are no
+    /// seeds unless in place. The grid is the one it was made with.
     ///
     /// # Panics
     ///

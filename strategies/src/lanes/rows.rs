@@ -19,8 +19,8 @@ use crate::{Float, SweepError};
 use core::cell::Cell;
 use smallvec::SmallVec;
 
-/// The sums of a program's expression over the rows of the grid's range, in order. Rows are shared out among threads, or if they are very
-/// long the points of each.
+/// The sums of a program's expression over the rows of the grid's range, in order. Rows are shared out among threads,
+/// or if they are very long the points of each.
 ///
 /// # Panics
 ///
@@ -49,7 +49,8 @@ pub fn row_sums<'m, V: Float, P: Program>(
     let sums = &sums;
     each_block(&grid.range, |part| {
         each_row!(part, row => {
-            // SAFETY: parts are made of whole rows, which are no longer than a part may be, so nobody else has this sum.
+            // SAFETY: parts are made of whole rows, which are no longer than a part may be, so nobody else has this
+            // sum.
             unsafe { sums.set(rows.number(row), sum(row)) }
         });
     });

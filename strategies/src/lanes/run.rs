@@ -17,12 +17,13 @@ use crate::Float;
 pub fn run<'m, V: Float, P: Program>(program: &P, grid: &Grid, operands: impl Iterator<Item = Operand<'m, V>>) {
     assert!(P::WRITES, "a reduction writes to no operand");
     let (memory, in_place) = memory::<V>(P::PLAN, grid, operands);
-    // SAFETY: checked above; outputs are borrowed exclusively, and only those that are updated are read as well, at the point itself.
+    // SAFETY: checked above; outputs are borrowed exclusively, and only those that are updated are read as well, at the
+    // point itself.
     unsafe { fill::<V, P>(&Kernel::of(program), grid, &memory, in_place) }
 }
 
-/// The sum of a program's expression over the grid. It is the same at every level and for any number of threads: the points of a
-/// row are added in fixed groups, and the groups in order.
+/// The sum of a program's expression over the grid. It is the same at every level and for any number of threads: the
+/// points of a row are added in fixed groups, and the groups in order.
 ///
 /// # Panics
 ///

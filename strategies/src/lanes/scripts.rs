@@ -1,15 +1,12 @@
 //! What is computed of a kernel, as lists of machine operations: its values, and its derivatives.
 //!
-//! Lists are made when a kernel is compiled. Equal operations stand in a list once, so that what several leaves' partials share is
-//! computed once for all of them, also where it is read from different points.
+//! Lists are made when a kernel is compiled. Equal operations stand in a list once, so that what several leaves'
+//! partials share is computed once for all of them, also where it is read from different points.
 
 #![allow(
     clippy::cast_possible_truncation,
-    clippy::cast_possible_wrap,
-    clippy::cast_sign_loss,
-    clippy::cast_lossless,
     clippy::large_stack_arrays,
-    reason = "places and operands have few bits, and `From` cannot be called in constants; lists exist while a kernel is compiled"
+    reason = "places have few bits, `From` is not for constants, and lists exist while a kernel is compiled"
 )]
 
 use super::code::does::{NEG, NEW, READ, SEED, SEEDED};
@@ -29,8 +26,9 @@ const LISTS: usize = LEAVES + 2;
 /// Scripts of a kernel.
 #[derive(Clone, Copy, Debug)]
 pub struct Scripts {
-    /// Lists of operations, one behind the other: the values of the expressions, their derivatives along tangents, and for each leaf of
-    /// [`used`](Self::used) Σ adjoint·∂expression/∂leaf, all at one point. Each counts its operations from its beginning.
+    /// Lists of operations, one behind the other: the values of the expressions, their derivatives along tangents, and
+    /// for each leaf of [`used`](Self::used) Σ adjoint·∂expression/∂leaf, all at one point. Each counts its operations
+    /// from its beginning.
     ops: [Op; LISTED],
     /// Where lists end.
     ends: [usize; LISTS],
@@ -196,8 +194,8 @@ const fn needed(script: &Script) -> Script {
     rest.script
 }
 
-/// The partials for elements, each at the point that reads the element, added up by operand: for each operand what its element at a
-/// point gets.
+/// The partials for elements, each at the point that reads the element, added up by operand: for each operand what its
+/// element at a point gets.
 pub(super) const fn gather(scripts: &Scripts) -> Script {
     partials_of(scripts, Kind::Read)
 }

@@ -158,10 +158,13 @@ impl<V: Float, C: Steps> Task<V> for First<'_, '_, V, C> {
                     false if i < from => from.min(range.hi[3]),
                     false => range.hi[3],
                 };
-                // SAFETY: promised by the caller; what lies between `from` and `to` is made of whole groups.
-                if in_groups && !L::any(unsafe { search.terms.lanes::<L>(memory, captured, start + i) }[0].equal(wanted)) {
-                    i = end;
-                    continue;
+                if in_groups {
+                    // SAFETY: promised by the caller; what lies between `from` and `to` is made of whole groups.
+                    let [value] = unsafe { search.terms.lanes::<L>(memory, captured, start + i) };
+                    if !L::any(value.equal(wanted)) {
+                        i = end;
+                        continue;
+                    }
                 }
                 // Its own value: zeros of both signs are equal, and which of them `best` is depends on the registers.
                 if let Some((value, k)) = first_of::<V, C>(search.terms, row, (i, end), best) {

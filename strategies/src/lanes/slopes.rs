@@ -1,11 +1,6 @@
 //! The values of a forest, and its derivatives by the rules of calculus, as operations of a list.
 
-#![allow(
-    clippy::cast_possible_truncation,
-    clippy::cast_lossless,
-    clippy::large_stack_arrays,
-    reason = "places and operands have few bits, and `From` cannot be called in constants; lists exist while a kernel is compiled"
-)]
+#![allow(clippy::cast_possible_truncation, reason = "places have few bits, and `From` is not for constants")]
 
 use super::code::does::{
     ABS, ADD, AT_MOST, DIFFER, DIV, EITHER, EQUAL, LEFT, LESS, MAX, MIN, MUL, NEG, NEW, RIGHT, RULE1, SELECT, SQRT,
@@ -40,8 +35,8 @@ impl<'a> Pass<'a> {
         self.values[k as usize]
     }
 
-    /// Computes an operation, and before it those whose results it uses. Not by recursion: the compiler allows 128 calls inside one
-    /// another, and expressions may be deeper than half of that.
+    /// Computes an operation, and before it those whose results it uses. Not by recursion: the compiler allows 128
+    /// calls inside one another, and expressions may be deeper than half of that.
     const fn find_value(&mut self, to: &mut Writer, k: u16) {
         let (mut open, mut count) = ([k; FOREST], 1);
         while count > 0 {

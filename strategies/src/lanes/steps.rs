@@ -2,15 +2,11 @@
 
 #![allow(
     clippy::cast_possible_truncation,
-    clippy::cast_possible_wrap,
-    clippy::cast_sign_loss,
-    clippy::cast_lossless,
-    reason = "places, operands, shifts and numbers of captured numbers have few bits, and `From` cannot be called in constants"
+    reason = "places, operands and shifts have few bits, and `From` cannot be called in constants"
 )]
 
 use super::code::{Op, RULES, does};
-use super::keys::Border;
-use super::keys::OUTPUTS;
+use super::keys::{Border, OUTPUTS};
 use super::lane::{Lane, Vector};
 use super::level::Registers;
 use super::memory::{ALL, Captured, Memory, Place, Seeds};
@@ -23,8 +19,8 @@ use core::mem::MaybeUninit;
 /// An operation that does nothing.
 const NONE: u8 = 0xFF;
 
-/// All of an operation in a number: the three places in the lower 16 bits each, the operand, the border rule, the four shifts, and what it
-/// does; behind the last one something that does nothing.
+/// All of an operation in a number: the three places in the lower 16 bits each, the operand, the border rule, the four
+/// shifts, and what it does; behind the last one something that does nothing.
 const fn packed<C: Steps>(k: usize) -> u128 {
     if k < C::OPS.len() { C::OPS[k].bits() | (C::OPS[k].what as u128) << 96 } else { (NONE as u128) << 96 }
 }
@@ -91,8 +87,8 @@ where
             }
         )* };
     }
-    pieces! { 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42
-    43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 }
+    pieces! { 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38
+    39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 }
 }
 
 /// The number of operations that are compiled together.
@@ -133,7 +129,8 @@ unsafe fn piece<C: Steps, L: Vector, const MASK: u8, const FIRST: usize>(
     steps! { 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 }
 }
 
-/// Computes operation `k`. Everything that says which one is a constant where this is called, so that one instruction is left of it, or a few.
+/// Computes operation `k`. Everything that says which one is a constant where this is called, so that one instruction
+/// is left of it, or a few.
 ///
 /// # Safety
 ///

@@ -101,7 +101,8 @@ type Seeds<V> = [Shadow<V>; OUTPUTS];
 type Beside<V> = [Option<Buffer<V>>; OUTPUTS];
 
 impl<V: Float> Recorded<V> {
-    /// Takes the adjoints of the outputs out of their shadows; for a reduction its result's adjoint. `false` if all are 0.
+    /// Takes the adjoints of the outputs out of their shadows; for a reduction its result's adjoint. `false` if all are
+    /// 0.
     fn take_seeds(&self, seeds: &mut Seeds<V>, outputs: &[V], shadows: &mut Shadows<V>) -> bool {
         let plan = self.plan();
         if plan.writes {
@@ -164,10 +165,10 @@ impl<V: Float> Recorded<V> {
         Ok(())
     }
 
-    /// Makes the shadow ready to which the contributions for operand `a` go, and says how they do. Views that are written get a buffer
-    /// beside the one with the adjoints of what is written, unless an element's adjoint depends on that element's alone: then the seed
-    /// becomes the shadow. What lies beside the range is moved from the seed to that buffer; or, if all of the buffer will be written, to
-    /// one `beside` it, which is added in the end.
+    /// Makes the shadow ready to which the contributions for operand `a` go, and says how they do. Views that are
+    /// written get a buffer beside the one with the adjoints of what is written, unless an element's adjoint depends on
+    /// that element's alone: then the seed becomes the shadow. What lies beside the range is moved from the seed to
+    /// that buffer; or, if all of the buffer will be written, to one `beside` it, which is added in the end.
     fn prepare(&self, a: usize, (seeds, beside): (&mut Seeds<V>, &mut Beside<V>), shadows: &mut Shadows<V>) -> How {
         let (kept, length) = (&self.operands[a], self.grid.elements());
         let slot = kept.before;

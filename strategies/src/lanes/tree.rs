@@ -1,5 +1,5 @@
-//! The bodies of kernels as trees. A tree is a type, and its operations are a constant of it; its value holds the numbers that were
-//! captured, and nothing else.
+//! The bodies of kernels as trees. A tree is a type, and its operations are a constant of it; its value holds the
+//! numbers that were captured, and nothing else.
 
 use super::code::{Code, Op, does};
 use super::keys::{Border, Key};
@@ -12,7 +12,8 @@ use core::marker::PhantomData;
 /// Sealed: what a launch may read without a check follows from the constant here.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an expression of a kernel",
-    note = "a kernel is made of what its operands' tokens return (`x.at::<0>()`), of numbers (`2.0`, not `2`) and of functions"
+    note = "a kernel is made of what its operands' tokens return (`x.at::<0>()`), of numbers (`2.0`, not `2`) and of \
+            functions"
 )]
 pub trait Node: Copy + Send + Sync + Sealed + 'static {
     /// Its operations.

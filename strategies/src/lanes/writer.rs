@@ -2,8 +2,8 @@
 
 #![allow(
     clippy::cast_possible_truncation,
-    clippy::cast_lossless,
-    reason = "places and operands have few bits, and `From` cannot be called in constants"
+    clippy::large_stack_arrays,
+    reason = "places have few bits, `From` is not for constants, and lists exist while a kernel is compiled"
 )]
 
 use super::code::Op;
@@ -15,8 +15,8 @@ const SLOTS: usize = 2 * STEPS;
 
 /// A result with a sign. [`Signed::NONE`] if it is 0 by the structure of a kernel.
 ///
-/// What is not chosen contributes nothing, whatever it is multiplied with: a slope through a choice is one under a condition until it
-/// has been multiplied with everything.
+/// What is not chosen contributes nothing, whatever it is multiplied with: a slope through a choice is one under a
+/// condition until it has been multiplied with everything.
 #[derive(Clone, Copy)]
 pub(super) struct Signed {
     pub(super) place: u16,
