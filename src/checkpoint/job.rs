@@ -2,14 +2,14 @@
 
 use super::fingerprint::digest;
 use super::ledger::Ledger;
-use super::pool::{Lent, TapePool};
-use super::rerun::{self, Ends};
+use super::pool::TapePool;
+use super::rerun;
+use super::run::{Adjoints, Run, Step, add};
 use super::slots::Slots;
 use super::snapshots::Snapshots;
 use super::time_loop::{Progress, TimeLoop};
 use crate::expr::Real;
-use crate::schedule::{Action, Level, Schedule};
-use crate::tape::Tape;
+use crate::schedule::{Action, Level};
 use crate::variables::{Variables, ViewRef};
 use core::marker::PhantomData;
 use core::ops::ControlFlow;
@@ -34,87 +34,6 @@ pub(super) struct Job<T: Reverse, C, X, P, R> {
     pub(super) prints: Vec<u64>,
 }
 
-/// A loop under way.
-pub(super) struct Run<T: Reverse, C, X: Variables<Passive<T::Value>>> {
-    schedule: Box<dyn Schedule + Send>,
-    ledger: Ledger,
-    /// Actions that the schedule has given, its end among them.
-    actions: usize,
-    /// The present state.
-    pub(super) state: X,
-    snapshots: Snapshots<X>,
-    /// By tape of the schedule. Whatever happens, they go back to the pool.
-    tapes: Slots<Step<T>>,
-    progress: Progress,
-    /// The digests of the first run, as far as it is.
-    prints: Vec<u64>,
-    parameters: PhantomData<fn() -> C>,
-}
-
-impl<T: Reverse, C, X: Variables<Passive<T::Value>>> Run<T, C, X> {
-    /// States that it holds, the present one among them, and bytes of tapes.
-    pub(super) fn holds(&self) -> (usize, usize) {
-        let tapes = self.tapes.values().map(|step| step.tape.memory().total().reserved);
-        (1 + self.snapshots.held(), tapes.sum())
-    }
-
-    /// Moves the adjoints over the step that is recorded on this tape.
-    fn sweep(&mut self, tape: usize, adjoints: &mut Adjoints<'_, T::Value>) -> Result<(), SweepError> {
-        let mut recorded = self.tapes.remove(&tape).expect("the ledger has the step");
-        adjoints.inputs.clear();
-        adjoints.inputs.resize(recorded.inputs.len() * adjoints.lanes, zero());
-        let (tape, ends) = recorded.parts();
-        if adjoints.lanes == 1 {
-            let seeds = (&adjoints.state[..], core::mem::take(&mut adjoints.state_views));
-            let mut found = rerun::sweep(tape, ends, seeds, &mut adjoints.inputs)?;
-            adjoints.state_views = found.split_off(adjoints.parameter_views.len());
-            adjoints.parameter_views.iter_mut().zip(found).for_each(|(sum, view)| rerun::add_shadow(sum, view));
-        } else {
-            rerun::sweep_lanes(tape, ends, &adjoints.state, &mut adjoints.inputs, adjoints.lanes)?;
-        }
-        let (of_parameters, of_state) = adjoints.inputs.split_at(adjoints.parameters.len());
-        add(adjoints.parameters, of_parameters);
-        adjoints.state.clear();
-        adjoints.state.extend_from_slice(of_state);
-        self.progress.swept += 1;
-        Ok(())
-    }
-}
-
-/// A step that has been recorded.
-struct Step<T: Reverse> {
-    tape: Lent<T>,
-    inputs: Vec<Real<T>>,
-    end: Vec<Real<T>>,
-    /// The slots of views among the inputs, and in the state afterwards.
-    from: rerun::Slots,
-    to: rerun::Slots,
-}
-
-impl<T: Reverse> Step<T> {
-    /// Its tape, and both ends of what is on it.
-    fn parts(&mut self) -> (&mut Tape<T>, Ends<'_, T>) {
-        let Self { tape, inputs, end, from, to } = self;
-        (tape, Ends { inputs, outputs: end, from, to })
-    }
-}
-
-/// Adjoints on their way through a loop.
-struct Adjoints<'a, V: 'static> {
-    /// How many adjoints each variable has.
-    lanes: usize,
-    /// Of the parameters, to which each step adds.
-    parameters: &'a mut [V],
-    /// Of the present state.
-    state: Vec<V>,
-    /// Of the inputs of a step.
-    inputs: Vec<V>,
-    /// Of the views among the parameters, to which each step adds.
-    parameter_views: Vec<Shadow<V>>,
-    /// Of the views of the present state.
-    state_views: Vec<Shadow<V>>,
-}
-
 /// Whether a loop has another step, given its number and the state.
 type GoesOn<'a, X> = &'a dyn Fn(usize, &X) -> bool;
 
@@ -127,7 +46,30 @@ where
     X::With<T>: Variables<T, With<Passive<T::Value>> = X>,
     R: Fn(usize, &C::With<T>, &X::With<T>) -> X::With<T>,
 {
-    pub(super) fn begin(&self) -> Run<T, C, X> {
+    /// A loop with these parameters and this first state, each of so many variables and so many views, and with a step
+    /// without recording and one to be recorded. It has not been run.
+    pub(super) fn new(
+        settings: TimeLoop<T>,
+        (parameters, start): (C, X),
+        (of_parameters, of_state): ((usize, usize), (usize, usize)),
+        (plain, taped): (P, R),
+        pool: TapePool<T>,
+    ) -> Self {
+        let (counts, views) = ((of_parameters.0, of_state.0), (of_parameters.1, of_state.1));
+        Self { settings, parameters, start, counts, views, plain, taped, pool, steps: None, prints: Vec::new() }
+    }
+
+    /// Runs the loop for the first time, up to its end, and keeps what has been found out.
+    pub(super) fn first_run(&mut self, go_on: GoesOn<'_, X>) -> Result<Run<T, C, X>, SweepError> {
+        let mut run = self.begin();
+        rerun::isolated::<T, _>(|| self.forward(&mut run, go_on))??;
+        self.steps = run.ledger.steps();
+        self.prints = core::mem::take(&mut run.prints);
+        self.prints.shrink_to_fit();
+        Ok(run)
+    }
+
+    fn begin(&self) -> Run<T, C, X> {
         let schedule = (self.settings.plans)();
         let ledger = Ledger::new(&*schedule, self.steps);
         let progress = Progress {
@@ -154,7 +96,7 @@ where
     }
 
     /// Carries out the schedule until the final state is there.
-    pub(super) fn forward(&self, run: &mut Run<T, C, X>, go_on: GoesOn<'_, X>) -> Result<(), SweepError> {
+    fn forward(&self, run: &mut Run<T, C, X>, go_on: GoesOn<'_, X>) -> Result<(), SweepError> {
         // There is a turn: the ledger lets no plan end before it.
         while let Some(action) = self.next(run)? {
             if action == Action::Turn {
@@ -168,14 +110,8 @@ where
         Ok(())
     }
 
-    /// Keeps what the first run has found out.
-    pub(super) fn keep_results(&mut self, run: &mut Run<T, C, X>) {
-        self.steps = run.ledger.steps();
-        self.prints = core::mem::take(&mut run.prints);
-        self.prints.shrink_to_fit();
-    }
-
-    /// Carries out the schedule from its turn on, which is prepared, or from its beginning: see [`backward`](Self::backward).
+    /// Carries out the schedule from its turn on, which is prepared, or from its beginning: see
+    /// [`backward`](Self::backward).
     pub(super) fn reverse(
         &self,
         prepared: Option<Run<T, C, X>>,
@@ -195,8 +131,8 @@ where
         })?
     }
 
-    /// Carries out the rest of the schedule, from adjoints of the final state to those of parameters and first state, which are
-    /// added to `inputs`; views' are returned.
+    /// Carries out the rest of the schedule, from adjoints of the final state to those of parameters and first state,
+    /// which are added to `inputs`; views' are returned.
     fn backward(
         &self,
         mut run: Run<T, C, X>,
@@ -224,8 +160,8 @@ where
         Ok(adjoints.parameter_views)
     }
 
-    /// Records and sweeps forward one step after the other, from tangents of parameters and first state to those of the final
-    /// state.
+    /// Records and sweeps forward one step after the other, from tangents of parameters and first state to those of the
+    /// final state.
     pub(super) fn forward_tangents(
         &self,
         inputs: &[T::Value],
@@ -348,7 +284,8 @@ where
         let same = made.iter().map(|view| view.shape()).eq(first.iter().map(|view| view.shape()));
         assert!(
             same,
-            "step {step} of {} returned a state with other views than the first: all states of a loop must have the same shape",
+            "step {step} of {} returned a state with other views than the first: all states of a loop must have \
+             the same shape",
             self.settings.name
         );
         if self.prints.is_empty() && run.prints.len() == step {
@@ -423,12 +360,4 @@ where
             ControlFlow::Break(()) => Err(SweepError::Cancelled { what: self.settings.name.clone() }),
         }
     }
-}
-
-fn zero<V: tapewright_strategies::Float>() -> V {
-    V::zero()
-}
-
-fn add<V: tapewright_strategies::Float>(to: &mut [V], from: &[V]) {
-    to.iter_mut().zip(from).for_each(|(to, from)| *to += *from);
 }

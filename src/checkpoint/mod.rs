@@ -3,10 +3,12 @@
 mod fingerprint;
 mod job;
 mod ledger;
+mod on_tape;
 mod placed;
 mod pool;
 mod rerun;
 mod rule;
+mod run;
 mod slots;
 mod snapshots;
 mod time_loop;
@@ -29,17 +31,17 @@ use tapewright_strategies::{External, Passive, Reverse, Scratch, SweepError, Tap
 
 /// A stage of a computation: a function that is run without recording, and again, recorded, when a sweep gets to it.
 ///
-/// On the tape it leaves one entry, with the values of its inputs: a *checkpoint*. So the tape never holds more than the
-/// checkpoints and the records of one stage, and each stage is computed twice. Stages may contain stages.
+/// On the tape it leaves one entry, with the values of its inputs: a *checkpoint*. So the tape never holds more than
+/// the checkpoints and the records of one stage, and each stage is computed twice. Stages may contain stages.
 ///
-/// `T` is the strategy under which the stage is recorded; it need not be that of the tape. [`run`](Self::run) takes the function
-/// twice, under [`Passive`] and under `T`: the plain run costs what `f64` costs. [`checkpoint!`](crate::checkpoint) makes both of
-/// one generic function.
+/// `T` is the strategy under which the stage is recorded; it need not be that of the tape. [`run`](Self::run) takes the
+/// function twice, under [`Passive`] and under `T`: the plain run costs what `f64` costs.
+/// [`checkpoint!`](crate::checkpoint) makes both of one generic function.
 ///
 /// A stage may depend on nothing that is not among its inputs. Variables from outside must be declared by making them
-/// inputs, in a tuple for example; a stage that uses one without declaring it panics, with a message that says so. Values from
-/// outside are constants. A stage must compute the same each time: if the second run gives other outputs, by a single bit, the
-/// sweep returns [`SweepError::NotReproducible`] with the name of the stage.
+/// inputs, in a tuple for example; a stage that uses one without declaring it panics, with a message that says so.
+/// Values from outside are constants. A stage must compute the same each time: if the second run gives other outputs,
+/// by a single bit, the sweep returns [`SweepError::NotReproducible`] with the name of the stage.
 ///
 /// Values are compared, slopes cannot be. Derivatives are wrong without an error when the taped function agrees with
 /// the plain one in the value alone: when it takes another branch on something that is no input, and both branches give
@@ -105,14 +107,15 @@ impl<T> Stage<T> {
     /// Runs the stage, and puts it on the tape of its inputs, whose strategy is `S`: `plain` computes its outputs under
     /// [`Passive`], `taped` under `T`.
     ///
-    /// If all inputs are passive (or the recording is [paused](crate::pause)), the outputs are passive and nothing is kept; nor is
-    /// anything if there are no outputs. Under `Passive` it is a call of `plain`. Under `Tangent` the stage is recorded at once,
-    /// and swept forward.
+    /// If all inputs are passive (or the recording is [paused](crate::pause)), the outputs are passive and nothing is
+    /// kept; nor is anything if there are no outputs. Under `Passive` it is a call of `plain`. Under `Tangent` the
+    /// stage is recorded at once, and swept forward.
     ///
     /// # Panics
     ///
-    /// When the stage uses a variable that is not among its inputs, when the inputs are of two recordings or of one that is not
-    /// active on this thread, when the tape is out of identifiers, and when the function does; nothing has been recorded then.
+    /// When the stage uses a variable that is not among its inputs, when the inputs are of two recordings or of one
+    /// that is not active on this thread, when the tape is out of identifiers, and when the function does; nothing has
+    /// been recorded then.
     #[track_caller]
     pub fn run<S, X, Y, Z>(
         self,
@@ -162,8 +165,8 @@ impl<T> fmt::Debug for Stage<T> {
     }
 }
 
-/// Runs a [`Stage`] of one generic function, or of a closure that can be compiled twice: `checkpoint!(T, &inputs, f)`, where `T`
-/// is the strategy under which the stage is recorded.
+/// Runs a [`Stage`] of one generic function, or of a closure that can be compiled twice: `checkpoint!(T, &inputs, f)`,
+/// where `T` is the strategy under which the stage is recorded.
 #[macro_export]
 macro_rules! checkpoint {
     ($strategy:ty, $inputs:expr, $function:expr) => {
@@ -171,8 +174,8 @@ macro_rules! checkpoint {
     };
 }
 
-/// A stage for a closure that is not generic: it runs under `T` both times, first with passive variables, which costs a little
-/// more than `f64`.
+/// A stage for a closure that is not generic: it runs under `T` both times, first with passive variables, which costs a
+/// little more than `f64`.
 ///
 /// ```
 /// use tapewright::{closure_stage, prelude::*};

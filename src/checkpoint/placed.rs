@@ -9,7 +9,8 @@ use tapewright_strategies::{Dependence, External, Float, Flow, SweepError, Tapin
 
 /// An external function that moves adjoints and tangents of views, too.
 pub(super) trait Nested<V: Float>: External<V> {
-    /// From the adjoints of the outputs, with a shadow for each view, to those of the inputs: variables' are added to `inputs`.
+    /// From the adjoints of the outputs, with a shadow for each view, to those of the inputs: variables' are added to
+    /// `inputs`.
     fn reverse_views(
         &self,
         outputs: &[V],
@@ -80,8 +81,8 @@ impl<V: Float, R: Nested<V>> Launch<V> for Placed<R> {
     }
 }
 
-/// Where the derivatives go of something with these inputs, and whether anything is to be recorded. Without views, variables alone
-/// decide.
+/// Where the derivatives go of something with these inputs, and whether anything is to be recorded. Without views,
+/// variables alone decide.
 #[track_caller]
 pub(super) fn flow<S: Taping>(
     arguments: &[(S::Value, &S::Id)],
@@ -100,8 +101,8 @@ pub(super) fn dependences<'v, V>(views: &[ViewRef<'v, V>]) -> Vec<&'v Dependence
     views.iter().map(|view| view.dependence).collect()
 }
 
-/// Puts a rule on the tape of its inputs, or carries their tangents through it, and returns the outputs: `made` is what they are as
-/// numbers.
+/// Puts a rule on the tape of its inputs, or carries their tangents through it, and returns the outputs: `made` is what
+/// they are as numbers.
 #[track_caller]
 pub(super) fn record<S, T, Y>(
     flow: Flow,

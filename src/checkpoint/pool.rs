@@ -10,8 +10,9 @@ use tapewright_strategies::{Companion, Reverse};
 
 /// Tapes for nested recordings: each is wiped when its recording ends, and serves for the next one.
 ///
-/// A tape keeps one pool for each strategy of the stages that are checkpointed on it, and reports its bytes under `nested`. Make
-/// one of your own for nested recordings in callbacks. Copies share the same tapes; threads may use one at the same time.
+/// A tape keeps one pool for each strategy of the stages that are checkpointed on it, and reports its bytes under
+/// `nested`. Make one of your own for nested recordings in callbacks. Copies share the same tapes; threads may use one
+/// at the same time.
 pub struct TapePool<S: Reverse>(Arc<Mutex<Vec<Tape<S>>>>);
 
 impl<S: Reverse> TapePool<S> {
@@ -26,7 +27,8 @@ impl<S: Reverse> TapePool<S> {
         f(&mut self.lend())
     }
 
-    /// Starts a nested recording, which ends with the guard: statements of its variables are recorded on a tape of its own.
+    /// Starts a nested recording, which ends with the guard: statements of its variables are recorded on a tape of its
+    /// own.
     ///
     /// ```
     /// use tapewright::{TapePool, prelude::*};
@@ -124,9 +126,9 @@ impl<S: Reverse> fmt::Debug for TapePool<S> {
 
 /// A nested recording that starts where it is made and ends where it goes out of scope, on return and on panic alike.
 ///
-/// It is swept alone: the recordings around it are not touched. A statement with variables of both is an error, as it is between
-/// any two recordings; one with variables of an outer recording alone is recorded there. At the end it is wiped, and its
-/// memory serves the next one of the same pool. It belongs to the thread that started it:
+/// It is swept alone: the recordings around it are not touched. A statement with variables of both is an error, as it
+/// is between any two recordings; one with variables of an outer recording alone is recorded there. At the end it is
+/// wiped, and its memory serves the next one of the same pool. It belongs to the thread that started it:
 ///
 /// ```compile_fail,E0277
 /// # use tapewright::{TapePool, prelude::*};

@@ -91,7 +91,8 @@ fn assert_views<S: Taping, T: Taping<Value = S::Value>, X: Variables<S>>(x: &X, 
     if before.len() != after.len() || !before.iter().zip(&after).all(same) {
         let (before, after) = (before.len(), after.len());
         contradiction::<X>(format_args!(
-            "`visit_views` gives {before} views, and `map_with` makes {after}, or others: a collection with views implements both"
+            "`visit_views` gives {before} views, and `map_with` makes {after}, or others: a collection with views \
+         implements both"
         ));
     }
 }
@@ -277,8 +278,8 @@ pub(super) fn isolated<T: Reverse, Y>(f: impl FnOnce() -> Y) -> Result<Y, SweepE
     Ok(if T::SPILLS { catch_storage_errors(run)? } else { run() })
 }
 
-/// Panics if an output is a variable of another recording than this one, or of any recording if it is `None`: the function has
-/// it from elsewhere than from its inputs.
+/// Panics if an output is a variable of another recording than this one, or of any recording if it is `None`: the
+/// function has it from elsewhere than from its inputs.
 pub(super) fn assert_own<T: Reverse>(recording: Option<TapeNumber>, outputs: &impl Variables<T>) {
     outputs.visit(&mut |slice| slice.iter().for_each(|output| assert_one(recording, output)));
     outputs.visit_views(&mut |view| {
@@ -310,13 +311,14 @@ fn assert_one<T: Reverse>(recording: Option<TapeNumber>, output: &Real<T>) {
 fn assert_number(recording: Option<TapeNumber>, number: TapeNumber) {
     assert!(
         recording == Some(number),
-        "a stage returns a variable of recording {number} that is not among its inputs: what a stage depends on must be \
-         declared as an input, or its derivative would be lost (return a constant of the variable's value if that is meant)"
+        "a stage returns a variable of recording {number} that is not among its inputs: what a stage depends on must \
+         be declared as an input, or its derivative would be lost (return a constant of the variable's value if that \
+         is meant)"
     );
 }
 
-/// Sweeps a recording from these outputs with these seeds, and adds the adjoints of the inputs, for each of several vectors that
-/// lie interlaced.
+/// Sweeps a recording from these outputs with these seeds, and adds the adjoints of the inputs, for each of several
+/// vectors that lie interlaced.
 pub(super) fn sweep_lanes<T: Reverse>(
     tape: &mut Tape<T>,
     ends: Ends<'_, T>,
@@ -330,8 +332,8 @@ pub(super) fn sweep_lanes<T: Reverse>(
     tape.sweep_lanes_through(lanes, (ends.outputs, seeds), (ends.inputs, adjoints)).map_err(into_sweep_error)
 }
 
-/// Sweeps a recording from these outputs with these seeds, and shadows of views, adds the adjoints of the inputs, and returns the shadows
-/// of those that are views.
+/// Sweeps a recording from these outputs with these seeds, and shadows of views, adds the adjoints of the inputs, and
+/// returns the shadows of those that are views.
 pub(super) fn sweep<T: Reverse>(
     tape: &mut Tape<T>,
     ends: Ends<'_, T>,

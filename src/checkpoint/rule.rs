@@ -1,8 +1,9 @@
 //! A loop as an external function on the tape.
 
-use super::job::{Job, Run};
+use super::job::Job;
 use super::placed::Nested;
 use super::rerun;
+use super::run::Run;
 use crate::variables::{Variables, ViewRef};
 use std::sync::{Mutex, PoisonError};
 use tapewright_strategies::lanes::Shadow;

@@ -1,22 +1,15 @@
 //! A loop of steps that is reversed within a budget of snapshots.
 
-use super::job::Job;
-use super::placed;
-use super::pool::TapePool;
-use super::rerun;
-use super::rule::Rule;
-use crate::error::Error;
-use crate::expr::Real;
-use crate::external;
 use crate::schedule::Schedule;
+#[cfg(doc)]
 use crate::variables::Variables;
 use core::fmt;
 use core::marker::PhantomData;
 use core::ops::ControlFlow;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use tapewright_strategies::SpillOptions;
 #[cfg(doc)]
 use tapewright_strategies::SweepError;
-use tapewright_strategies::{Passive, Reverse, SpillOptions, Taping, active};
 
 /// How far a [`TimeLoop`] is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,22 +35,23 @@ pub struct Progress {
 type Hook = Arc<dyn Fn(&Progress) -> ControlFlow<()> + Send + Sync>;
 type Plans = Arc<dyn Fn() -> Box<dyn Schedule + Send> + Send + Sync>;
 
-/// A loop `state = step(t, parameters, state)`, t = 0, 1, …, as one entry on the tape, reversed by a [schedule](crate::schedule).
+/// A loop `state = step(t, parameters, state)`, t = 0, 1, …, as one entry on the tape, reversed by a
+/// [schedule](crate::schedule).
 ///
 /// The loop runs without recording, and keeps some of the states. When a sweep gets to it, steps are recorded under the
-/// strategy `T` and swept, last step first, from states that were kept or are computed again. How many are kept where, and how
-/// often a step is computed again, is the schedule's decision.
+/// strategy `T` and swept, last step first, from states that were kept or are computed again. How many are kept where,
+/// and how often a step is computed again, is the schedule's decision.
 ///
 /// What a step depends on is its number, the parameters and the state; there is no other way for derivatives. State and
 /// parameters are [`Variables`] of any shape; `()` stands for no parameters.
 ///
-/// All states of a loop have as many variables. Snapshots on disk hold numbers only, so a state that goes there must keep its
-/// shape, too, and its other fields (those behind the semicolon of [`variables!`](crate::variables)); if they change, the
-/// sweep returns an error. A recorded step has a tape of its own until it is swept, of some 80 kB at least: schedules that keep many
-/// recorded steps are for steps that are larger than that.
+/// All states of a loop have as many variables. Snapshots on disk hold numbers only, so a state that goes there must
+/// keep its shape, too, and its other fields (those behind the semicolon of [`variables!`](crate::variables)); if they
+/// change, the sweep returns an error. A recorded step has a tape of its own until it is swept, of some 80 kB at least:
+/// schedules that keep many recorded steps are for steps that are larger than that.
 ///
-/// A second sweep of the same recording is right, too. It has to run the loop again, because the first one has used up the
-/// snapshots.
+/// A second sweep of the same recording is right, too. It has to run the loop again, because the first one has used up
+/// the snapshots.
 ///
 /// # What is checked
 ///
@@ -129,16 +123,16 @@ impl<T> TimeLoop<T> {
         self
     }
 
-    /// The directory for snapshots on disk, and how many bytes they may take there. The memory budget of the options has no
-    /// meaning here: the schedule says how many snapshots stay in memory.
+    /// The directory for snapshots on disk, and how many bytes they may take there. The memory budget of the options
+    /// has no meaning here: the schedule says how many snapshots stay in memory.
     #[must_use]
     pub fn disk(mut self, options: SpillOptions) -> Self {
         self.disk = options;
         self
     }
 
-    /// Whether to go on with fewer snapshots when one cannot be written to disk, instead of returning the error, which is the
-    /// default. Steps are then computed more often.
+    /// Whether to go on with fewer snapshots when one cannot be written to disk, instead of returning the error, which
+    /// is the default. Steps are then computed more often.
     #[must_use]
     pub const fn give_way(mut self, give_way: bool) -> Self {
         self.give_way = give_way;
@@ -154,140 +148,13 @@ impl<T> TimeLoop<T> {
         self
     }
 
-    /// Calls `hook` after each step that was computed, recorded or swept. If it returns [`ControlFlow::Break`], the loop, or the
-    /// sweep, ends with [`SweepError::Cancelled`]; everything is as it was before, and a later sweep begins anew.
+    /// Calls `hook` after each step that was computed, recorded or swept. If it returns [`ControlFlow::Break`], the
+    /// loop, or the sweep, ends with [`SweepError::Cancelled`]; everything is as it was before, and a later sweep
+    /// begins anew.
     #[must_use]
     pub fn progress(mut self, hook: impl Fn(&Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
         self.hook = Some(Arc::new(hook));
         self
-    }
-
-    /// Runs the loop, and puts it on the tape of its inputs, whose strategy is `S`. `plain` is a step under [`Passive`], `taped`
-    /// the same step under `T`. Returns the final state.
-    ///
-    /// If all inputs are passive (or the recording is [paused](crate::pause)), the loop just runs: the final state is passive and
-    /// nothing is kept. So it is under `Passive`. Under `Tangent` the steps are recorded, one by one, and swept forward.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Storage`] when a snapshot cannot be written to disk, [`Error::Sweep`] when the loop was cancelled or
-    /// its schedule is [faulty](SweepError::FaultySchedule). Nothing has been recorded then.
-    ///
-    /// # Panics
-    ///
-    /// When the schedule does not know the number of steps (use [`run_while`](Self::run_while)), when a step uses a variable that
-    /// is not among its inputs, when a state has another number of variables than the first, and as
-    /// [`Stage::run`](crate::Stage::run).
-    #[track_caller]
-    pub fn run<S, C, X>(
-        self,
-        parameters: &C,
-        state: &X,
-        plain: impl Fn(usize, &C::With<Plain<S>>, &X::With<Plain<S>>) -> X::With<Plain<S>> + Send + Sync + 'static,
-        taped: impl Fn(usize, &C::With<T>, &X::With<T>) -> X::With<T> + Send + Sync + 'static,
-    ) -> Result<X, Error>
-    where
-        S: Taping,
-        T: Reverse<Value = S::Value>,
-        C: Variables<S>,
-        X: Variables<S>,
-        X::With<T>: Variables<T, With<Plain<S>> = X::With<Plain<S>>>,
-        C::With<Plain<S>>: Variables<Plain<S>, With<T> = C::With<T>> + Send + Sync + 'static,
-        X::With<Plain<S>>: Variables<Plain<S>, With<T> = X::With<T>> + Send + Sync + 'static,
-        X::With<Plain<S>>: Variables<Plain<S>, With<S> = X>,
-        X::With<Plain<S>>: Variables<Plain<S>, With<Plain<S>> = X::With<Plain<S>>>,
-    {
-        assert!(
-            (self.plans)().steps().is_some(),
-            "the schedule of {} does not know the number of steps: use `run_while`, which says when the loop ends",
-            self.name
-        );
-        self.run_while(parameters, state, |_, _| true, plain, taped)
-    }
-
-    /// [`run`](Self::run) for as long as `go_on` says so, which is called before each step of the first run with its
-    /// number and the state: for loops whose number of steps is known only at the end, with a schedule such as
-    /// [`Online`](crate::schedule::Online).
-    ///
-    /// # Errors
-    ///
-    /// As `run`.
-    ///
-    /// # Panics
-    ///
-    /// As `run`, and when the schedule knows its number of steps and `go_on` ends the loop before.
-    #[track_caller]
-    pub fn run_while<S, C, X>(
-        self,
-        parameters: &C,
-        state: &X,
-        go_on: impl Fn(usize, &X::With<Plain<S>>) -> bool,
-        plain: impl Fn(usize, &C::With<Plain<S>>, &X::With<Plain<S>>) -> X::With<Plain<S>> + Send + Sync + 'static,
-        taped: impl Fn(usize, &C::With<T>, &X::With<T>) -> X::With<T> + Send + Sync + 'static,
-    ) -> Result<X, Error>
-    where
-        S: Taping,
-        T: Reverse<Value = S::Value>,
-        C: Variables<S>,
-        X: Variables<S>,
-        X::With<T>: Variables<T, With<Plain<S>> = X::With<Plain<S>>>,
-        C::With<Plain<S>>: Variables<Plain<S>, With<T> = C::With<T>> + Send + Sync + 'static,
-        X::With<Plain<S>>: Variables<Plain<S>, With<T> = X::With<T>> + Send + Sync + 'static,
-        X::With<Plain<S>>: Variables<Plain<S>, With<S> = X>,
-        X::With<Plain<S>>: Variables<Plain<S>, With<Plain<S>> = X::With<Plain<S>>>,
-    {
-        let (mut arguments, of_state) = (parameters.arguments(), state.arguments());
-        let (at, start) = (rerun::plain_at(parameters, &arguments), rerun::plain_at(state, &of_state));
-        let counts = (arguments.len(), of_state.len());
-        arguments.extend(of_state);
-        let mut views = parameters.views();
-        let of_parameters = views.len();
-        views.extend(state.views());
-        let (flow, active) = placed::flow::<S>(&arguments, &views, !views.is_empty());
-        if !active {
-            let end = active::isolated(|| self.run_plainly(start, &go_on, |step, state| plain(step, &at, state)));
-            return Ok(rerun::convert(&end, |x| Real::<S>::constant(x.value())));
-        }
-        let pool = S::keep::<TapePool<T>>(&placed::dependences(&views), &arguments).unwrap_or_default();
-        let (steps, prints) = (None, Vec::new());
-        let view_counts = (of_parameters, views.len() - of_parameters);
-        let mut job = Job::<T, _, _, _, _> {
-            settings: self,
-            parameters: at,
-            start,
-            counts,
-            views: view_counts,
-            plain,
-            taped,
-            pool,
-            steps,
-            prints,
-        };
-        let mut run = job.begin();
-        rerun::isolated::<T, _>(|| job.forward(&mut run, &go_on))??;
-        let (values, end) = (run.state.values(), rerun::plain(&run.state));
-        job.keep_results(&mut run);
-        let rule = Rule { job, prepared: Mutex::new(Some(run)) };
-        if !views.is_empty() {
-            return Ok(placed::record::<S, _, _>(flow, &arguments, &views, &end, rule));
-        }
-        let variables = external::record::<S>(&arguments, &values, rule);
-        Ok(rerun::rebuild(&end, &variables, rerun::same_value))
-    }
-
-    /// The final state of a loop that is not recorded.
-    fn run_plainly<X>(&self, mut state: X, go_on: &impl Fn(usize, &X) -> bool, step: impl Fn(usize, &X) -> X) -> X {
-        let steps = (self.plans)().steps();
-        for number in 0..steps.unwrap_or(usize::MAX) {
-            if !go_on(number, &state) {
-                if let Some(steps) = steps {
-                    self.ends_early(number, steps);
-                }
-                break;
-            }
-            state = step(number, &state);
-        }
-        state
     }
 
     /// Panics because the loop is over before the plan for it is.
@@ -295,8 +162,6 @@ impl<T> TimeLoop<T> {
         panic!("{} ends after {after} steps, and its schedule is for another number of steps, {steps}", self.name)
     }
 }
-
-type Plain<S> = Passive<<S as Taping>::Value>;
 
 impl<T> fmt::Debug for TimeLoop<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

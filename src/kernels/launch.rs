@@ -1,21 +1,19 @@
-//! Launches of kernels.
+//! Launches of kernels, as functions over ranges.
 
-use super::operands::{Body, Modes, Operands, Reads, Slot, Target, Writes};
+use super::operands::{Body, Modes, Operands, Reads, Writes};
+use super::start::Start;
 use super::term::Term;
-use super::view::{Points, View, checked_length};
+use super::view::{Points, View};
 use crate::expr::Real;
-use smallvec::SmallVec;
-use tapewright_strategies::lanes::{
-    Assign, Element, Extreme, Extremum, Facts, Grid, Kept, Launch, Launched, Node, Number, OPERANDS, Operand, Plan,
-    Program, Reduce, RowSums, SharedArray, Version, Written, extremum, row_sums, run, sum,
-};
-use tapewright_strategies::{Dependence, Flow, Taping};
+use tapewright_strategies::Taping;
+use tapewright_strategies::lanes::{Assign, Element, Extreme, Node, Number, Program, Reduce, Written, sum};
 
-/// Computes expressions at every point of a range, and writes them to the operands that are given as `&mut`, in their order.
+/// Computes expressions at every point of a range, and writes them to the operands that are given as `&mut`, in their
+/// order.
 ///
 /// The closure is called once, with a token for each operand, and returns a tuple with an expression for each of those.
-/// Reads see the values from before the launch, also of views that are written: `y = y·y` and stencils in place are right, and an
-/// operand that is read and written is named once. What lies outside the range stays as it is.
+/// Reads see the values from before the launch, also of views that are written: `y = y·y` and stencils in place are
+/// right, and an operand that is read and written is named once. What lies outside the range stays as it is.
 ///
 /// It is recorded if an operand is active, as one entry whatever the number of points.
 ///
@@ -33,8 +31,8 @@ use tapewright_strategies::{Dependence, Flow, Taping};
 ///
 /// # Panics
 ///
-/// When the views have different shapes, when the range goes beyond them, or a read without a border rule does, and as statements do:
-/// when operands belong to two recordings, or to one that is not active on this thread.
+/// When the views have different shapes, when the range goes beyond them, or a read without a border rule does, and as
+/// statements do: when operands belong to two recordings, or to one that is not active on this thread.
 #[track_caller]
 pub fn parallel_for<S: Taping, const R: usize, O: Operands<S, R>, B: Body>(
     range: impl Into<Points<R>>,
@@ -63,8 +61,8 @@ pub(super) const fn check_expressions<W: Written, B: Body, P: Program>() {
     assert!(P::PLAN.in_order, "`new` gives the value of an output that stands before the expression which uses it");
 }
 
-/// The sum of an expression over every point of a range. It is the same number at every level of instructions and for any number of
-/// threads: points are added in fixed groups.
+/// The sum of an expression over every point of a range. It is the same number at every level of instructions and for
+/// any number of threads: points are added in fixed groups.
 ///
 /// # Panics
 ///
@@ -82,8 +80,9 @@ pub fn parallel_sum<S: Taping, const R: usize, O: Operands<S, R>, A: Node>(
     launch.reduce(&program, value)
 }
 
-/// The sums of an expression along the last dimension of a range: a view with one dimension less, which has an element for each row. Rows
-/// are shared out among threads, and added up as [`parallel_sum`] does: parallel loops inside a parallel loop.
+/// The sums of an expression along the last dimension of a range: a view with one dimension less, which has an element
+/// for each row. Rows are shared out among threads, and added up as [`parallel_sum`] does: parallel loops inside a
+/// parallel loop.
 ///
 /// ```
 /// use tapewright::{kernels::{View, parallel_row_sums}, prelude::*};
@@ -111,8 +110,8 @@ pub fn parallel_row_sums<S: Taping, const R: usize, const Q: usize, O: Operands<
     Start::new(&range, slots.as_mut()).sum_rows(program, core::array::from_fn(|d| range.0[d].len()))
 }
 
-/// The largest value of an expression over a range, whose adjoint goes to the first point at which it is found; a NaN is found only if
-/// there is nothing else.
+/// The largest value of an expression over a range, whose adjoint goes to the first point at which it is found; a NaN
+/// is found only if there is nothing else.
 ///
 /// # Panics
 ///
@@ -185,357 +184,4 @@ pub fn dot<S: Taping, const R: usize>(x: &View<S, R>, y: &View<S, R>) -> Real<S>
 #[track_caller]
 pub fn norm_squared<S: Taping, const R: usize>(x: &View<S, R>) -> Real<S> {
     parallel_sum(x.all(), x, |_| Term(Element::<0, 0, 0, 0, 0, 0>).square())
-}
-
-/// Makes room for what a launch will keep.
-///
-/// # Panics
-///
-/// As [`Taping::make_room`].
-#[inline(always)]
-#[track_caller]
-pub(super) fn make_room<S: Taping>(flow: Flow) {
-    if let Flow::Recorded(number) = flow {
-        S::make_room(number);
-    }
-}
-
-/// A launch that is about to run.
-struct Start<'s, 'a, S: Taping, const R: usize> {
-    grid: Grid,
-    slots: &'s mut [Slot<'a, S, R>],
-    /// The variables among the operands.
-    inputs: SmallVec<[(S::Value, &'a S::Id); OPERANDS]>,
-    flow: Flow,
-    /// Whether replays are to be possible.
-    replays: bool,
-    /// The views among the operands that are passive, if replays are to be possible: they must be kept for these.
-    passive: u8,
-}
-
-/// What a variable is as an array: none.
-const fn nothing<'a, V>() -> &'a Dependence<V> {
-    &Dependence::Nothing
-}
-
-/// Has a launch recorded that has run, or its tangents carried; what is written then depends on what is returned.
-#[track_caller]
-pub(crate) fn note<S: Taping>(
-    flow: Flow,
-    launch: impl Launch<S::Value>,
-    arrays: &[&Dependence<S::Value>],
-    inputs: &[(S::Value, &S::Id)],
-    outputs: &[S::Value],
-    each: &mut dyn FnMut(S::Value, S::Id),
-) -> Vec<Dependence<S::Value>> {
-    let mut launch = Some(launch);
-    let write = &mut |launched: &mut Launched<_>| {
-        launched.set_other(launch.take().expect("a launch is written once"));
-    };
-    note_written::<S>(flow, write, arrays, inputs, outputs, each)
-}
-
-/// [`note`] for a launch that writes one view and no variables: what it depends on then, `fresh` unless it carries tangents.
-#[track_caller]
-pub(super) fn noted<S: Taping>(
-    flow: Flow,
-    launch: impl Launch<S::Value>,
-    arrays: &[&Dependence<S::Value>],
-    inputs: &[(S::Value, &S::Id)],
-    fresh: Dependence<S::Value>,
-) -> Dependence<S::Value> {
-    let moving = note::<S>(flow, launch, arrays, inputs, &[], &mut |_, _| {});
-    moving.into_iter().next().unwrap_or(fresh)
-}
-
-/// [`note`] for a launch that is written where it is kept.
-#[track_caller]
-fn note_written<S: Taping>(
-    flow: Flow,
-    write: &mut dyn FnMut(&mut Launched<S::Value>),
-    arrays: &[&Dependence<S::Value>],
-    inputs: &[(S::Value, &S::Id)],
-    outputs: &[S::Value],
-    each: &mut dyn FnMut(S::Value, S::Id),
-) -> Vec<Dependence<S::Value>> {
-    match flow {
-        Flow::Nowhere => {
-            outputs.iter().for_each(|value| each(*value, S::passive()));
-            Vec::new()
-        }
-        Flow::Recorded(number) => {
-            S::record_launch(number, inputs, outputs, write, each);
-            Vec::new()
-        }
-        Flow::Carried => {
-            let mut launch = Launched::default();
-            write(&mut launch);
-            S::carry_launch(launch.get(), arrays, inputs, outputs, each)
-        }
-    }
-}
-
-impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
-    #[track_caller]
-    fn new(range: &Points<R>, slots: &'s mut [Slot<'a, S, R>]) -> Self {
-        let mut shape = None;
-        for (k, found) in slots.iter().enumerate().filter_map(|(k, slot)| Some((k, slot.view()?.shape()))) {
-            let expected = *shape.get_or_insert(found);
-            assert!(
-                expected == found,
-                "the views of a launch have one shape: operand {k} has {found:?}, not {expected:?}"
-            );
-        }
-        let shape = shape.expect("a launch has a view among its operands");
-        let grid = Grid::new(&shape, &range.0);
-        let grid = grid.unwrap_or_else(|bad| panic!("this launch cannot run: {bad}"));
-        let (flow, inputs) = (Flow::Nowhere, SmallVec::new());
-        let mut start = Self { grid, slots, inputs, flow, replays: false, passive: 0 };
-        for slot in &*start.slots {
-            if let Slot::Number(variable) = slot {
-                start.inputs.push((variable.value(), variable.id()));
-            }
-        }
-        start.flow = S::flow(&start.dependences()[..start.slots.len()], &start.inputs);
-        // First, so that nothing has been changed if there is none.
-        make_room::<S>(start.flow);
-        if start.flow.is_kept_for_replays() {
-            start.prepare_replays();
-        }
-        start
-    }
-
-    #[cold]
-    fn prepare_replays(&mut self) {
-        self.replays = true;
-        let is_passive = |slot: &Slot<'a, S, R>| slot.view().is_some_and(|view| !view.is_active());
-        let places = self.slots.iter().enumerate().filter(|(_, slot)| is_passive(slot));
-        self.passive = places.fold(0, |all, (k, _)| all | 1 << k);
-    }
-
-    /// The views whose values from before the launch are kept.
-    #[inline(always)]
-    fn kept<P: Program>(&self) -> u8 {
-        P::PLAN.kept.views | if self.passive == 0 { 0 } else { self.passive & !P::PLAN.replaced(&self.grid) }
-    }
-
-    /// What the operands depend on; variables depend on nothing that arrays know.
-    fn dependences(&self) -> [&Dependence<S::Value>; OPERANDS] {
-        let mut dependences = [nothing(); OPERANDS];
-        for (dependence, view) in dependences.iter_mut().zip(&*self.slots).map(|(to, slot)| (to, slot.view())) {
-            *dependence = view.map_or(nothing(), |view| &view.dependence);
-        }
-        dependences
-    }
-
-    const fn is_passive(&self) -> bool {
-        matches!(self.flow, Flow::Nowhere)
-    }
-
-    /// The operands of a launch that writes nothing.
-    fn operands(&self) -> impl Iterator<Item = Operand<'_, S::Value>> {
-        self.slots.iter().map(|slot| match slot {
-            Slot::Read(view) => Operand::Read(&view.values),
-            Slot::Write(to) => Operand::Read(&to.view.values),
-            Slot::Number(variable) => Operand::Number(variable.value()),
-        })
-    }
-
-    /// Has the launch noted, after the program has run, and returns what the views that it has written carry then.
-    #[track_caller]
-    fn note<P: Program>(
-        &self,
-        program: &P,
-        outputs: &[S::Value],
-        each: &mut dyn FnMut(S::Value, S::Id),
-    ) -> Vec<Dependence<S::Value>> {
-        let write = &mut |launched: &mut Launched<_>| self.keep(program, launched);
-        let dependences = &self.dependences()[..self.slots.len()];
-        note_written::<S>(self.flow, write, dependences, &self.inputs, outputs, each)
-    }
-
-    /// Writes what a recording keeps of the launch.
-    fn keep<P: Program>(&self, program: &P, launched: &mut Launched<S::Value>) {
-        let mut inputs = 0;
-        let keep = self.kept::<P>();
-        let kept = self.slots.iter().enumerate().map(|(k, slot)| slot.kept(P::PLAN, (k, keep), &mut inputs));
-        launched.kernel().set(program, &self.grid, kept);
-    }
-
-    /// Records a reduction with this value.
-    #[track_caller]
-    fn reduce<P: Program>(&self, program: &P, value: S::Value) -> Real<S> {
-        // At other inputs a replay finds another constant.
-        if self.is_passive() || P::PLAN.is_constant() && !self.replays {
-            return Real::constant(value);
-        }
-        let mut result = Real::undefined();
-        self.note(program, &[value], &mut |value, id| result = Real::from_parts(value, id));
-        result
-    }
-
-    /// Sums up rows, of which there are as many as this shape has elements.
-    #[track_caller]
-    fn sum_rows<P: Program, const Q: usize>(&self, program: P, shape: [usize; Q]) -> View<S, Q> {
-        let length = checked_length(&shape, shape.iter().product());
-        // At other inputs a replay finds other constants.
-        let flow = if P::PLAN.is_constant() && !self.replays { Flow::Nowhere } else { self.flow };
-        let mut sums = View::<S, Q>::empty(flow, length);
-        row_sums(&program, &self.grid, self.operands(), &mut sums);
-        let mut view = View::on(shape, sums.share());
-        let (fresh, to) = view.written(flow, true);
-        let mut all = Launched::default();
-        self.keep(&program, &mut all);
-        let mut arrays: SmallVec<[_; OPERANDS]> = SmallVec::from_slice(&self.dependences()[..self.slots.len()]);
-        arrays.push(nothing());
-        let launch = RowSums::new(core::mem::take(all.kernel()), to);
-        view.set_dependence(noted::<S>(flow, launch, &arrays, &self.inputs, fresh));
-        view
-    }
-
-    /// Finds the largest or the smallest value of a reduction.
-    #[track_caller]
-    fn select<P: Program>(mut self, program: P, largest: bool) -> Real<S> {
-        let found = extremum(&program, &self.grid, self.operands(), largest);
-        let (value, element) = found.expect("a maximum or minimum is taken over one point at least");
-        let range = self.grid;
-        self.grid = self.grid.at(element);
-        if !self.replays {
-            return self.reduce(&program, value);
-        }
-        let write = &mut |launched: &mut Launched<_>| {
-            self.keep(&program, launched);
-            let launch = core::mem::take(launched.kernel());
-            launched.set_other(Extremum::new(launch, range, largest));
-        };
-        let (mut result, dependences) = (Real::undefined(), &self.dependences()[..self.slots.len()]);
-        let each = &mut |value, id| result = Real::from_parts(value, id);
-        note_written::<S>(self.flow, write, dependences, &self.inputs, &[value], each);
-        result
-    }
-
-    /// Runs a program that writes, and records it.
-    #[track_caller]
-    fn write<P: Program>(&mut self, program: P) {
-        self.refuse_half_constant();
-        let (grid, flow) = (self.grid, self.flow);
-        // What partials need is kept, and what is read beside the points must be there until all have been computed.
-        let kept = self.kept::<P>();
-        let stays = if self.is_passive() { P::PLAN.leaves.beside } else { P::PLAN.leaves.beside | kept };
-        for (k, slot) in self.slots.iter_mut().enumerate() {
-            if let Slot::Write(to) = slot {
-                to.part(Facts::has(stays, k), &grid, flow);
-            }
-        }
-        run(&program, &grid, self.slots.iter_mut().map(Slot::operand));
-        if self.is_passive() {
-            return self.targets().for_each(|to| {
-                to.settle(false);
-                to.view.set_dependence(Dependence::Nothing);
-            });
-        }
-        for (k, slot) in self.slots.iter_mut().enumerate() {
-            if let Slot::Write(to) = slot {
-                to.advance(Facts::has(kept, k), flow);
-            }
-        }
-        let moving = self.note(&program, &[], &mut |_, _| {});
-        self.targets().zip(moving).for_each(|(to, dependence)| to.dependence = dependence);
-        self.targets().for_each(|to| to.view.set_dependence(core::mem::take(&mut to.dependence)));
-    }
-
-    /// The views that are written.
-    fn targets(&mut self) -> impl Iterator<Item = &mut Target<'a, S, R>> {
-        self.slots.iter_mut().filter_map(|slot| match slot {
-            Slot::Write(to) => Some(to),
-            _ => None,
-        })
-    }
-
-    /// Fails if a part of an active view would become a constant while the recording is paused.
-    #[track_caller]
-    fn refuse_half_constant(&self) {
-        let active = |slot: &Slot<'a, S, R>| matches!(slot, Slot::Write(to) if to.view.is_active());
-        assert!(
-            !self.is_passive() || !self.slots.iter().any(active) || self.grid.points() == 0 || self.grid.is_all(),
-            "a part of a view cannot become a constant: the recording is paused, and this launch writes to a range of an active view"
-        );
-    }
-}
-
-/// A buffer for a launch whose derivatives go there.
-#[track_caller]
-fn buffer<S: Taping>(flow: Flow, length: usize, spare: Option<SharedArray<S::Value>>) -> SharedArray<S::Value> {
-    match spare.filter(|buffer| !buffer.is_shared() && buffer.len() == length) {
-        Some(buffer) => buffer,
-        // Not in a closure, which would hide the caller's line.
-        None => View::<S, 1>::empty(flow, length).share(),
-    }
-}
-
-impl<S: Taping, const R: usize> Target<'_, S, R> {
-    /// Finds a place for the new values, away from the old ones if these must stay.
-    #[track_caller]
-    fn part(&mut self, stay: bool, grid: &Grid, flow: Flow) {
-        if stay || self.view.values.is_shared() {
-            let mut apart = buffer::<S>(flow, grid.elements(), self.view.spare.take());
-            let (old, new) = (&self.view.values, apart.get_mut().expect("nobody else has a new buffer"));
-            grid.copy_outside(old, new);
-            self.apart = Some(apart);
-        }
-    }
-
-    /// Puts the new values into the view. Returns the old ones if they are kept.
-    fn settle(&mut self, keep: bool) -> Option<SharedArray<S::Value>> {
-        let old = core::mem::replace(&mut self.view.values, self.apart.take()?);
-        if keep {
-            return Some(old);
-        }
-        self.view.spare = Some(old).filter(|old| !old.is_shared());
-        None
-    }
-
-    /// Puts the new values into the view, and says what they depend on; the old ones stay if they are to be kept.
-    #[track_caller]
-    fn advance(&mut self, keep: bool, flow: Flow) {
-        self.old = self.settle(keep);
-        self.dependence = self.view.after_a_launch(flow);
-    }
-}
-
-impl<S: Taping, const R: usize> Slot<'_, S, R> {
-    /// What a recording keeps of operand `k`, its values if the bit for it is set. `inputs` counts the variables among the operands.
-    #[inline(always)]
-    fn kept(&self, plan: &Plan, (k, keep): (usize, u8), inputs: &mut usize) -> Kept<S::Value> {
-        let mut kept = Kept { before: 0, after: None, values: None, new: None, number: None };
-        if let Slot::Number(variable) = self {
-            kept.number = Some((variable.value(), *inputs));
-            *inputs += 1;
-            return kept;
-        }
-        let view = self.view().expect("an operand is a view or a variable");
-        kept.before = view.dependence.slot();
-        let version = |values: &SharedArray<_>| Version::Memory(values.clone());
-        match self {
-            Self::Write(to) if plan.writes => {
-                kept.after = Some(to.dependence.slot());
-                kept.values = to.old.as_ref().map(version);
-                kept.new = Facts::has(plan.kept.new, k).then(|| version(&view.values));
-            }
-            _ => kept.values = Facts::has(keep, k).then(|| version(&view.values)),
-        }
-        kept
-    }
-
-    /// What a program works on.
-    fn operand(&mut self) -> Operand<'_, S::Value> {
-        match self {
-            Self::Read(view) => Operand::Read(&view.values),
-            Self::Number(variable) => Operand::Number(variable.value()),
-            Self::Write(Target { view, apart: Some(new), .. }) => {
-                Operand::Replace(&view.values, new.get_mut().expect("nobody else has a new buffer"))
-            }
-            Self::Write(to) => Operand::Update(to.view.values.get_mut().expect("asked before")),
-        }
-    }
 }

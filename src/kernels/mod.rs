@@ -1,9 +1,10 @@
 //! Whole loops as statements: arrays, and kernels that are computed at every point of a range.
 //!
-//! A [`View`] is an array of variables. A *launch*, such as [`parallel_for`], calls a closure once, with a token for each operand;
-//! what the closure returns is an expression that is then computed at every point of a range, several points at a time in the registers
-//! that the machine has. A recording keeps one entry for a launch, not one for each point, and the arrays whose values the partials need;
-//! a linear kernel keeps nothing. In a reverse sweep each element gathers what the points that read it contribute.
+//! A [`View`] is an array of variables. A *launch*, such as [`parallel_for`], calls a closure once, with a token for
+//! each operand; what the closure returns is an expression that is then computed at every point of a range, several
+//! points at a time in the registers that the machine has. A recording keeps one entry for a launch, not one for each
+//! point, and the arrays whose values the partials need; a linear kernel keeps nothing. In a reverse sweep each element
+//! gathers what the points that read it contribute.
 //!
 //! ```
 //! use tapewright::kernels::{View, parallel_for, parallel_sum};
@@ -35,19 +36,21 @@
 #[cfg(feature = "ndarray")]
 mod arrays;
 mod launch;
+mod note;
 mod operands;
 mod rules;
 mod scan;
+mod start;
 mod term;
 mod text;
 mod token;
 mod transfer;
 mod view;
 
-pub(crate) use launch::note;
 pub use launch::{
     deep_copy, dot, fill, norm_squared, parallel_for, parallel_max, parallel_min, parallel_row_sums, parallel_sum,
 };
+pub(crate) use note::note;
 pub use operands::{Body, Mode, Modes, Operand, Operands, Reads, Slot, Target, Writes};
 pub use rules::{
     Absolute, Adds, At, ByRule, ByRule2, Divides, Maximum, Minimum, Multiplies, Negation, Root, Square, Subtracts,

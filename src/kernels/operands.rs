@@ -41,11 +41,12 @@ impl<S: Taping, const R: usize> Slot<'_, S, R> {
     }
 }
 
-/// One operand of a kernel: `&view`, which it reads; `&mut view`, which it writes and may read; or `&variable`, a number that all
-/// points share.
+/// One operand of a kernel: `&view`, which it reads; `&mut view`, which it writes and may read; or `&variable`, a
+/// number that all points share.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no operand of a kernel",
-    note = "operands are `&view`, `&mut view` and `&variable`, of one strategy and, for views, of one rank"
+    note = "operands are `&view`, `&mut view` and `&variable`, of one strategy and, for views, of \
+            one rank"
 )]
 pub trait Operand<S: Taping, const R: usize> {
     /// What the kernel's closure gets for it, as operand `A`.
@@ -133,7 +134,8 @@ impl<T> Copy for Modes<T> {}
 /// The operands of a kernel: one, or a tuple of up to eight.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` are no operands of a kernel",
-    note = "operands are `&view`, `&mut view` and `&variable`, one or a tuple of up to eight, of one strategy and, for views, of one rank"
+    note = "operands are `&view`, `&mut view` and `&variable`, one or a tuple of up to eight, of one strategy and, for \
+            views, of one rank"
 )]
 pub trait Operands<S: Taping, const R: usize> {
     /// What the kernel's closure gets.
@@ -223,11 +225,12 @@ tuples! {
     8: A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7;
 }
 
-/// What the closure of [`parallel_for`](super::parallel_for) returns: a tuple with one expression for each operand that is written.
+/// What the closure of [`parallel_for`](super::parallel_for) returns: a tuple with one expression for each operand that
+/// is written.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not what a kernel returns",
-    note = "a kernel returns a tuple with one expression for each operand that is written (`&mut`), in their order; a single one \
-            needs a comma too: `(expression,)`"
+    note = "a kernel returns a tuple with one expression for each operand that is written (`&mut`), in their order; a \
+            single one needs a comma too: `(expression,)`"
 )]
 pub trait Body {
     /// The expressions' nodes.

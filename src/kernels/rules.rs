@@ -1,7 +1,7 @@
 //! What operators and functions do in kernels.
 //!
-//! Arithmetic, comparison, `abs`, `min`, `max` and `sqrt` have formulas for registers, the same as the rules of scalar statements; a test
-//! compares them. Everything else calls the scalar rule number by number.
+//! Arithmetic, comparison, `abs`, `min`, `max` and `sqrt` have formulas for registers, the same as the rules of scalar
+//! statements; a test compares them. Everything else calls the scalar rule number by number.
 
 use crate::math::{Function, Operator};
 use core::marker::PhantomData;

@@ -1,6 +1,6 @@
 //! Folds and scans by a user's rule.
 
-use super::launch::{make_room, note, noted};
+use super::note::{make_room, note, noted};
 use super::term::Term;
 use super::view::View;
 use crate::expr::Real;
@@ -9,8 +9,8 @@ use tapewright_strategies::lanes::{Combine, Combined, Node, Number};
 
 /// Combines all elements by a rule of two numbers, in the order of [`View::values`]: ((x₀ ∘ x₁) ∘ x₂) ∘ … .
 ///
-/// The rule is differentiated as every kernel is, so it may be any expression of its two arguments. It runs on the caller, one element
-/// after the other: for sums, [`parallel_sum`](super::parallel_sum) is faster.
+/// The rule is differentiated as every kernel is, so it may be any expression of its two arguments. It runs on the
+/// caller, one element after the other: for sums, [`parallel_sum`](super::parallel_sum) is faster.
 ///
 /// ```
 /// use tapewright::{kernels::{View, parallel_fold}, prelude::*};
@@ -45,8 +45,8 @@ pub fn parallel_fold<S: Taping, const R: usize, A: Node>(
     result
 }
 
-/// Combines the elements up to each place by a rule of two numbers, in the order of [`View::values`]: x₀, x₀ ∘ x₁, (x₀ ∘ x₁) ∘ x₂, … ; see
-/// [`parallel_fold`].
+/// Combines the elements up to each place by a rule of two numbers, in the order of [`View::values`]: x₀, x₀ ∘ x₁, (x₀
+/// ∘ x₁) ∘ x₂, … ; see [`parallel_fold`].
 ///
 /// ```
 /// use tapewright::{kernels::{View, parallel_scan}, prelude::*};

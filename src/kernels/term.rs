@@ -13,10 +13,11 @@ use crate::math::{Binary, Unary};
 use core::ops::{Add, Div, Mul, Neg, Sub};
 use tapewright_strategies::lanes::{Apply, Apply2, Compared, Condition, Constant, Joined, Let, Local, Node, Select};
 
-/// An expression in a kernel: what a token's `at` returns, and what operators and functions make of it. It has no value: the
-/// kernel runs once, and the expression is computed at every point of the range afterwards.
+/// An expression in a kernel: what a token's `at` returns, and what operators and functions make of it. It has no
+/// value: the kernel runs once, and the expression is computed at every point of the range afterwards.
 ///
-/// Literals are `f64`: write `2.0 * x`, not `2 * x`. For a branch write [`select`](Where::select): `x.ge(0.0).select(a, b)`.
+/// Literals are `f64`: write `2.0 * x`, not `2 * x`. For a branch write [`select`](Where::select): `x.ge(0.0).select(a,
+/// b)`.
 #[derive(Clone, Copy, Debug)]
 pub struct Term<N>(pub(super) N);
 
@@ -243,9 +244,9 @@ impl<A: Node> Term<A> {
         Term(Apply2::of(self.0, other.into_node()))
     }
 
-    /// Computes the expression once for all its uses in `f`, which gets it as a temporary. Expressions are trees: one that occurs
-    /// twice is computed, and reversed, twice, unless it is bound. Temporaries that are bound one inside the other have different
-    /// numbers `K`, below 16.
+    /// Computes the expression once for all its uses in `f`, which gets it as a temporary. Expressions are trees: one
+    /// that occurs twice is computed, and reversed, twice, unless it is bound. Temporaries that are bound one inside
+    /// the other have different numbers `K`, below 16.
     ///
     /// ```
     /// use tapewright::{kernels::{View, parallel_for}, prelude::*};
@@ -286,8 +287,8 @@ comparisons! {
 }
 
 impl<C: Condition> Where<C> {
-    /// `yes` where the condition holds, else `no`. Both are computed everywhere; the one that is not chosen contributes nothing to
-    /// derivatives, also where it is infinite or NaN.
+    /// `yes` where the condition holds, else `no`. Both are computed everywhere; the one that is not chosen contributes
+    /// nothing to derivatives, also where it is infinite or NaN.
     #[inline(always)]
     pub fn select<A: Argument, B: Argument>(self, yes: A, no: B) -> Term<Select<C, A::Node, B::Node>> {
         Term(Select(self.0, yes.into_node(), no.into_node()))

@@ -38,13 +38,15 @@ impl fmt::Display for NoText {
 
 impl core::error::Error for NoText {}
 
-/// The kernel of a [`parallel_for`](super::parallel_for) as C, for a compiler of another device: what would be computed, and its adjoint, which
-/// gathers, so that there are no atomic updates. The operands are as there; nothing is computed, and numbers that the closure
-/// captures are literals of the text. `nvcc` makes kernels for a device of it, every other compiler functions with loops.
+/// The kernel of a [`parallel_for`](super::parallel_for) as C, for a compiler of another device: what would be
+/// computed, and its adjoint, which gathers, so that there are no atomic updates. The operands are as there; nothing is
+/// computed, and numbers that the closure captures are literals of the text. `nvcc` makes kernels for a device of it,
+/// every other compiler functions with loops.
 ///
-/// In the names of parameters, `xK` is what operand K holds before, `cK` a number that all points share, and `yK` where operand K is written.
-/// `NAME_adjoint` adds to `dK` the adjoints of operand K, where `sK` are those of what was written to operand K, and `zK` what was written.
-/// `NAME_slopes` writes to `eK` the terms, point by point, of the adjoint of the number `cK`. Only what is needed is a parameter.
+/// In the names of parameters, `xK` is what operand K holds before, `cK` a number that all points share, and `yK` where
+/// operand K is written. `NAME_adjoint` adds to `dK` the adjoints of operand K, where `sK` are those of what was
+/// written to operand K, and `zK` what was written. `NAME_slopes` writes to `eK` the terms, point by point, of the
+/// adjoint of the number `cK`. Only what is needed is a parameter.
 ///
 /// ```
 /// use tapewright::{kernels::{View, parallel_for_text}, prelude::*};
@@ -77,8 +79,8 @@ where
     text(name, &program, c).map_err(|rule| NoText::of(&rule))
 }
 
-/// The kernel of a [`parallel_sum`](super::parallel_sum) as C, like [`parallel_for_text`]. Its function writes the terms; to add them up is the
-/// caller's part.
+/// The kernel of a [`parallel_sum`](super::parallel_sum) as C, like [`parallel_for_text`]. Its function writes the
+/// terms; to add them up is the caller's part.
 ///
 /// # Errors
 ///
@@ -96,7 +98,8 @@ pub fn parallel_sum_text<S: Taping<Value = f64>, const R: usize, O: Operands<S, 
     text(name, &Reduce(kernel(O::tokens()).0), c).map_err(|rule| NoText::of(&rule))
 }
 
-/// C for a part of a rule: `$` and `#` are the arguments; of the derivative of a function of one argument, the argument and the value.
+/// C for a part of a rule: `$` and `#` are the arguments; of the derivative of a function of one argument, the argument
+/// and the value.
 #[allow(clippy::match_same_arms, reason = "a table by rule")]
 fn c(rule: &str, part: Part) -> Option<&'static str> {
     use Part::{Left, Right, TakesLeft, Value};

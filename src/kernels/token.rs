@@ -3,15 +3,16 @@
 use super::term::Term;
 use tapewright_strategies::lanes::{Element, New, Node};
 
-/// A view of rank `R`, operand `A` of a launch, as the body of a kernel sees it: what [`at`](Field2::at) returns is the element
-/// relative to the point at which the kernel will be computed.
+/// A view of rank `R`, operand `A` of a launch, as the body of a kernel sees it: what [`at`](Field2::at) returns is the
+/// element relative to the point at which the kernel will be computed.
 ///
 /// All reads see the values from before the launch, also those of views that it writes.
 #[derive(Clone, Copy, Debug)]
 pub struct Field<const R: usize, const A: usize>(pub(super) ());
 
 impl<const R: usize, const A: usize> Field<R, A> {
-    /// What this launch writes to the view at this very point: the expression for it stands before the one that uses this.
+    /// What this launch writes to the view at this very point: the expression for it stands before the one that uses
+    /// this.
     #[inline(always)]
     #[must_use]
     #[allow(clippy::new_ret_no_self, clippy::wrong_self_convention, reason = "it is the new value")]
@@ -25,8 +26,8 @@ macro_rules! fields {
     ($($trait:ident $rank:literal: $($i:ident)*, [$($pad:literal)*], $doc:literal;)*) => { $(
         #[doc = $doc]
         ///
-        /// Write helper functions of kernels over this trait; inside a closure its methods can be called directly. A shift is a
-        /// constant from −7 to 7 along each dimension, in the order of the view's shape.
+        /// Write helper functions of kernels over this trait; inside a closure its methods can be called directly. A
+        /// shift is a constant from −7 to 7 along each dimension, in the order of the view's shape.
         pub trait $trait: Copy {
             /// A read with a border rule, by number, and these shifts.
             type Read<const B: u8, $(const $i: isize),*>: Node;

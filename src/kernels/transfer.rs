@@ -1,6 +1,6 @@
 //! Elements that go from one view to another, and between views and variables.
 
-use super::launch::{make_room, note, noted};
+use super::note::{make_room, note, noted};
 use super::view::{Points, View, checked_length};
 use crate::expr::Real;
 use core::ops::Range;
@@ -25,7 +25,8 @@ impl<S: Taping, const R: usize> View<S, R> {
     ///
     /// # Panics
     ///
-    /// When there are not as many variables as the shape says, when the shape has a dimension of length 0, and as statements do.
+    /// When there are not as many variables as the shape says, when the shape has a dimension of length 0, and as
+    /// statements do.
     #[must_use]
     #[track_caller]
     pub fn of_variables(shape: [usize; R], variables: &[Real<S>]) -> Self {
@@ -179,7 +180,8 @@ impl<S: Taping, const R: usize> View<S, R> {
         let flow = S::flow(&[&self.dependence, &from.dependence], &[]);
         assert!(
             flow != Flow::Nowhere || !self.is_active() || way == Way::Put && places.count() == self.len(),
-            "a part of a view cannot become a constant: the recording is paused, and this would write to a part of an active view"
+            "a part of a view cannot become a constant: the recording is paused, and this would write to a part of an \
+         active view"
         );
         make_room::<S>(flow);
         // What is passive is in no other place that a replay could take it from.
@@ -238,7 +240,8 @@ fn listed<S: Taping, const R: usize>(view: &View<S, R>, indices: &Indices) -> Pl
     Places::List(indices.clone())
 }
 
-/// The elements of a view at a list of places, counted in the order of [`View::values`]: element k of the result is `x[indices[k]]`.
+/// The elements of a view at a list of places, counted in the order of [`View::values`]: element k of the result is
+/// `x[indices[k]]`.
 ///
 /// ```
 /// use tapewright::{kernels::{Indices, View, gather, scatter_add}, prelude::*};
@@ -265,8 +268,8 @@ pub fn gather<S: Taping, const R: usize>(x: &View<S, R>, indices: &Indices) -> V
 ///
 /// # Panics
 ///
-/// When a place is in the list twice, or is beyond the view that is written; when `x` has not as many elements as the list; and as
-/// statements do.
+/// When a place is in the list twice, or is beyond the view that is written; when `x` has not as many elements as the
+/// list; and as statements do.
 #[track_caller]
 pub fn scatter<S: Taping, const Q: usize, const R: usize>(x: &View<S, Q>, indices: &Indices, to: &mut View<S, R>) {
     if let Some((first, second)) = indices.twins() {
@@ -281,7 +284,8 @@ pub fn scatter<S: Taping, const Q: usize, const R: usize>(x: &View<S, Q>, indice
 ///
 /// # Panics
 ///
-/// When a place is beyond the view that is written; when `x` has not as many elements as the list; and as statements do.
+/// When a place is beyond the view that is written; when `x` has not as many elements as the list; and as statements
+/// do.
 #[track_caller]
 pub fn scatter_add<S: Taping, const Q: usize, const R: usize>(x: &View<S, Q>, indices: &Indices, to: &mut View<S, R>) {
     counted(x, indices);

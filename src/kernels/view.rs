@@ -9,16 +9,18 @@ use tapewright_strategies::lanes::{Buffer, SharedArray};
 use tapewright_strategies::num_traits::Zero;
 use tapewright_strategies::{Dependence, Flow, Forward, Tangents, TapeNumber, Taping};
 
-/// An array of rank `R`, from 1 to 4, whose elements are variables of strategy `S`. The last dimension is the one in which elements
-/// are neighbours in memory.
+/// An array of rank `R`, from 1 to 4, whose elements are variables of strategy `S`. The last dimension is the one in
+/// which elements are neighbours in memory.
 ///
-/// A view is a handle: a clone shares the elements until one of the two is written. It is passive, a constant, until a launch of a kernel
-/// writes something active to it, or if it is made by [`Scope::view`](crate::Scope::view), an input. Then it belongs to a
-/// recording, as variables do, and has a slot there for its adjoints, whatever its number of elements.
+/// A view is a handle: a clone shares the elements until one of the two is written. It is passive, a constant, until a
+/// launch of a kernel writes something active to it, or if it is made by [`Scope::view`](crate::Scope::view), an input.
+/// Then it belongs to a recording, as variables do, and has a slot there for its adjoints, whatever its number of
+/// elements.
 ///
-/// A clone is to a view what a copy is to a variable: a view that has been cloned gets another slot when it is written, and the
-/// clone keeps the old one. So a clone of an input from before the first launch still stands for the input afterwards. A view that was
-/// not cloned keeps its slot: adjoints that are asked for after a sweep are those of what it held when it was made.
+/// A clone is to a view what a copy is to a variable: a view that has been cloned gets another slot when it is written,
+/// and the clone keeps the old one. So a clone of an input from before the first launch still stands for the input
+/// afterwards. A view that was not cloned keeps its slot: adjoints that are asked for after a sweep are those of what
+/// it held when it was made.
 pub struct View<S: Taping, const R: usize> {
     shape: [usize; R],
     pub(crate) values: SharedArray<S::Value>,
@@ -100,8 +102,8 @@ impl<S: Taping, const R: usize> View<S, R> {
         self.shape
     }
 
-    /// A constant with these elements, under any strategy with the same numbers: data is converted once, and shared by all tapes. The
-    /// elements are not copied before one of the views is written.
+    /// A constant with these elements, under any strategy with the same numbers: data is converted once, and shared by
+    /// all tapes. The elements are not copied before one of the views is written.
     ///
     /// ```
     /// use tapewright::{kernels::{View, parallel_sum}, prelude::*};
@@ -127,7 +129,8 @@ impl<S: Taping, const R: usize> View<S, R> {
         self.values.is_empty()
     }
 
-    /// The values of all elements, the last dimension running fastest. They are numbers: derivatives do not follow them.
+    /// The values of all elements, the last dimension running fastest. They are numbers: derivatives do not follow
+    /// them.
     #[must_use]
     pub fn values(&self) -> &[S::Value] {
         &self.values
@@ -184,8 +187,8 @@ impl<S: Taping, const R: usize> View<S, R> {
 }
 
 impl<S: Forward, const R: usize> View<S, R> {
-    /// A view with these elements that moves, in forward mode: `tangents(k)` are those along direction `k`, the last dimension running
-    /// fastest.
+    /// A view with these elements that moves, in forward mode: `tangents(k)` are those along direction `k`, the last
+    /// dimension running fastest.
     ///
     /// ```
     /// use tapewright::{kernels::{View, parallel_sum}, prelude::*};
@@ -197,7 +200,8 @@ impl<S: Forward, const R: usize> View<S, R> {
     ///
     /// # Panics
     ///
-    /// When there are not as many elements or tangents as the shape says, and when the shape has a dimension of length 0.
+    /// When there are not as many elements or tangents as the shape says, and when the shape has a dimension of length
+    /// 0.
     #[must_use]
     #[track_caller]
     pub fn moving(shape: [usize; R], elements: &[S::Value], mut tangents: impl FnMut(usize) -> Vec<S::Value>) -> Self {

@@ -1,7 +1,7 @@
 //! Binomial checkpointing in closed form.
 //!
-//! β(c, r) = C(c + r, c) is the largest number of steps that c snapshots, that of the first state among them, can reverse when
-//! no step is advanced over more than r times (Griewank 1992; Griewank & Walther, ACM TOMS 26, 2000).
+//! β(c, r) = C(c + r, c) is the largest number of steps that c snapshots, that of the first state among them, can
+//! reverse when no step is advanced over more than r times (Griewank 1992; Griewank & Walther, ACM TOMS 26, 2000).
 
 /// a·b/d, which is known to be a whole number.
 pub(super) fn scale(a: u128, b: usize, d: usize) -> u128 {
@@ -37,7 +37,8 @@ pub(super) fn advances(steps: usize, slots: usize) -> u128 {
     r as u128 * steps as u128 - scale(most, r, slots + 1)
 }
 
-/// How far to advance from a snapshot, with this many slots, that of the snapshot among them, for so many steps (two at least).
+/// How far to advance from a snapshot, with this many slots, that of the snapshot among them, for so many steps (two at
+/// least).
 ///
 /// With m the answer, advances(l, c) = m + advances(m, c) + advances(l − m, c − 1). All m with
 /// β(c, r − 2) ≤ m ≤ β(c, r − 1) and β(c − 1, r − 1) ≤ l − m ≤ β(c − 1, r) attain it. Among them, those that leave

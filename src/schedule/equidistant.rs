@@ -6,12 +6,13 @@ use super::{Schedule, SlotCounts, forward_to_plan};
 
 /// A snapshot every `distance` steps; each stretch between two is recorded as a whole.
 ///
-/// The run is cut into ⌈steps/distance⌉ stretches. The forward run stores the state before each of them but the last, which is
-/// recorded at once: its state is in no snapshot, and it is not computed twice. Then stretch after stretch is restored,
-/// recorded and swept. Every step is recorded once, and all steps before the last stretch are advanced over once.
+/// The run is cut into ⌈steps/distance⌉ stretches. The forward run stores the state before each of them but the last,
+/// which is recorded at once: its state is in no snapshot, and it is not computed twice. Then stretch after stretch is
+/// restored, recorded and swept. Every step is recorded once, and all steps before the last stretch are advanced over
+/// once.
 ///
-/// Choose it when there is memory for ⌈steps/distance⌉ − 1 snapshots and `distance` recorded steps. If the recording of a step is p
-/// times as large as a state, that is least for a distance of √(steps/p).
+/// Choose it when there is memory for ⌈steps/distance⌉ − 1 snapshots and `distance` recorded steps. If the recording of
+/// a step is p times as large as a state, that is least for a distance of √(steps/p).
 ///
 /// After a refused store, stretches are reversed by the binomial schedule on the slots that are left; there are never
 /// more recorded steps.

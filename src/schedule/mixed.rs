@@ -1,34 +1,35 @@
 //! Slots that hold either a snapshot or the recording of a step.
 
-use super::binomial::{beta, repetitions, scale};
+use super::blocks::advances;
 use super::planner::{Planner, Rule};
 use super::snapshots::Snapshots;
 use super::{Schedule, SlotCounts, forward_to_plan};
 
 /// The schedule with the fewest step evaluations when a slot holds either a snapshot or the recording of one step.
 ///
-/// One recording more, that of the step to be swept next, is outside the slots, as with [`Revolve`](super::Revolve). In an
-/// evaluation a step is advanced over or recorded. With [`Mixed::evaluations`] m(n, s), for n steps from the present
+/// One recording more, that of the step to be swept next, is outside the slots, as with [`Revolve`](super::Revolve). In
+/// an evaluation a step is advanced over or recorded. With [`Mixed::evaluations`] m(n, s), for n steps from the present
 /// state and s free slots,
 ///
 /// * m(n, s) = n if n ≤ s + 1: all steps are recorded;
-/// * m(n, s) = min over i of i + m(i, s) + m(n − i, s − 1) otherwise: store the state, advance over i steps, reverse those after
-///   them, and come back. (To record the first step instead, 1 + m(n − 1, s − 1), is never better then.)
+/// * m(n, s) = min over i of i + m(i, s) + m(n − i, s − 1) otherwise: store the state, advance over i steps, reverse
+///   those after them, and come back. (To record the first step instead, 1 + m(n − 1, s − 1), is never better then.)
 ///
 /// # The closed form
 ///
-/// m(n, s) − n, as a function of n, is 0 up to n = s + 1 and then consists of blocks. A block (r, k) covers k steps: the first one
-/// costs r + 1, each other r. In zone r = 1, 2, … there are C(s − k + r − 1, r − 1) blocks of k steps for
-/// k = s, s − 1, …, 1, in this order, and the zone ends at n = C(s + r + 1, s). By induction on n and s: in the recurrence, the
-/// blocks (r, k) of m(n − i, s − 1) and the blocks (r − 1, k) of m(i, s), each dearer by 1 a step, are all the blocks
-/// (r, k) of m(n, s), but for (1, s), which is what the first s + 1 steps of i cost. To fill a given number of steps from a set of
-/// blocks, each of which may be left unfinished, it costs least to take the smallest r first, and then the largest k; and a
-/// choice of i exists that fills both parts in that order. Which i follows from counting blocks, so a plan needs no table.
+/// m(n, s) − n, as a function of n, is 0 up to n = s + 1 and then consists of blocks. A block (r, k) covers k steps:
+/// the first one costs r + 1, each other r. In zone r = 1, 2, … there are C(s − k + r − 1, r − 1) blocks of k steps for
+/// k = s, s − 1, …, 1, in this order, and the zone ends at n = C(s + r + 1, s). By induction on n and s: in the
+/// recurrence, the blocks (r, k) of m(n − i, s − 1) and the blocks (r − 1, k) of m(i, s), each dearer by 1 a step, are
+/// all the blocks (r, k) of m(n, s), but for (1, s), which is what the first s + 1 steps of i cost. To fill a given
+/// number of steps from a set of blocks, each of which may be left unfinished, it costs least to take the smallest r
+/// first, and then the largest k; and a choice of i exists that fills both parts in that order. Which i follows from
+/// counting blocks, so a plan needs no table.
 ///
 /// That the recurrence itself cannot be beaten is checked by exhaustive search for small numbers only.
 ///
-/// Choose it when the recording of a step takes about the memory of a state; at 1000 steps and 20 slots it evaluates 2.82
-/// steps for each step, and the binomial schedule 3.75.
+/// Choose it when the recording of a step takes about the memory of a state; at 1000 steps and 20 slots it evaluates
+/// 2.82 steps for each step, and the binomial schedule 3.75.
 ///
 /// Source of the problem and the recurrence: J. R. Maddison, *Step-based checkpointing with high-level algorithmic
 /// differentiation*, Journal of Computational Science 82 (2024). The closed form is ours.
@@ -70,60 +71,3 @@ impl Mixed {
 }
 
 forward_to_plan!(Mixed);
-
-/// The blocks of zone r for so many slots, longest first: steps of a block, number of blocks, and how many of them
-/// belong to the steps before the next snapshot. (r ≥ 2)
-fn blocks(slots: usize, r: usize) -> impl Iterator<Item = (u128, u128, u128)> {
-    let (mut all, mut before) = (1, 1);
-    (0..slots).map(move |shorter| {
-        let class = ((slots - shorter) as u128, all, before);
-        all = scale(all, shorter + r, shorter + 1);
-        before = scale(before, shorter + r - 1, shorter + 1);
-        class
-    })
-}
-
-/// Evaluations beyond one for each step.
-fn advances(steps: usize, slots: usize) -> u128 {
-    if steps <= slots.saturating_add(1) {
-        return 0;
-    }
-    if slots == 1 {
-        return steps as u128 * (steps as u128 - 1) / 2 - 1;
-    }
-    let zone = repetitions(steps, slots).0 - 1;
-    // Zone q has C(s + q, q + 1) = β(s − 1, q + 1) steps in C(s + q − 1, q) = β(s − 1, q) blocks.
-    let complete: u128 = (1..zone).map(|q| q as u128 * beta(slots - 1, q + 1) + beta(slots - 1, q)).sum();
-    let rest = steps as u128 - beta(slots, zone);
-    complete + zone as u128 * rest + blocks_begun(rest, slots, zone)
-}
-
-fn blocks_begun(mut steps: u128, slots: usize, zone: usize) -> u128 {
-    let mut begun = 0;
-    for (length, all, _) in blocks(slots, zone) {
-        begun += all.min(steps.div_ceil(length));
-        steps = steps.saturating_sub(length * all);
-    }
-    begun
-}
-
-/// How far to advance from a snapshot, with this many slots, that of the snapshot among them, for more than slots + 1 steps.
-pub(super) fn split(steps: usize, slots: usize) -> usize {
-    if slots == 1 {
-        return steps - 1;
-    }
-    let zone = repetitions(steps, slots).0 - 1;
-    if zone == 1 {
-        // The first block is (1, slots); the others belong to the steps after the next snapshot.
-        return (steps - slots).min(slots + 1);
-    }
-    let (mut i, mut rest) = (beta(slots, zone - 1), steps as u128 - beta(slots, zone));
-    for (length, all, before) in blocks(slots, zone) {
-        i += rest.min(length * before);
-        if rest <= length * all {
-            break;
-        }
-        rest -= length * all;
-    }
-    usize::try_from(i).expect("part of the steps")
-}

@@ -1,9 +1,9 @@
 //! Checkpointing schedules: plans for the reversal of a time loop in less memory than the recording of all its steps.
 //!
-//! A loop `state = step(t, state)`, t = 0..n, is reversed by sweeping the recordings of its steps, last step first. Recordings
-//! of all steps at once may not fit into memory. A schedule keeps states instead, *snapshots*, from which steps are computed again
-//! when their turn has come. It is a pure plan, a sequence of [`Action`]s that some driver carries out; it knows nothing of
-//! states and tapes.
+//! A loop `state = step(t, state)`, t = 0..n, is reversed by sweeping the recordings of its steps, last step first.
+//! Recordings of all steps at once may not fit into memory. A schedule keeps states instead, *snapshots*, from which
+//! steps are computed again when their turn has come. It is a pure plan, a sequence of [`Action`]s that some driver
+//! carries out; it knows nothing of states and tapes.
 //!
 //! | schedule | knows the length | steps advanced over, for n steps | holds at most |
 //! |---|---|---|---|
@@ -16,9 +16,10 @@
 //!
 //! All of them record each step once. r is the number of repetitions, the smallest with n ≤ C(c + r, c).
 //!
-//! A plan is made as it is carried out. It takes memory in proportion to the snapshots held, whatever the number of steps. An
-//! action takes constant time, except that a [`Store`](Action::Store) or an [`Advance`](Action::Advance) takes time in proportion
-//! to r, and with `Mixed` to the number of free slots, and that `Online` may move its list of snapshots when it replaces one.
+//! A plan is made as it is carried out. It takes memory in proportion to the snapshots held, whatever the number of
+//! steps. An action takes constant time, except that a [`Store`](Action::Store) or an [`Advance`](Action::Advance)
+//! takes time in proportion to r, and with `Mixed` to the number of free slots, and that `Online` may move its list of
+//! snapshots when it replaces one.
 //!
 //! # Examples
 //!
@@ -49,6 +50,7 @@
 //! ```
 
 mod binomial;
+mod blocks;
 mod equidistant;
 mod mixed;
 mod multistage;
@@ -85,8 +87,8 @@ pub enum Action {
         /// The level that the slot belongs to.
         level: Level,
     },
-    /// Make the state in this slot, that before `step`, the present one. The snapshot stays; if it is not needed any more, the
-    /// next action discards it.
+    /// Make the state in this slot, that before `step`, the present one. The snapshot stays; if it is not needed any
+    /// more, the next action discards it.
     Restore {
         /// The first step that starts from this state.
         step: usize,
@@ -118,7 +120,8 @@ pub enum Action {
     },
     /// The present state is that after the last step: outputs are known, adjoints are seeded now. Occurs once.
     Turn,
-    /// Sweep the recording of `step`, from adjoints of the state after it to those of the state before it. The tape is free then.
+    /// Sweep the recording of `step`, from adjoints of the state after it to those of the state before it. The tape is
+    /// free then.
     Sweep {
         /// The step: the one before that of the sweep before, the last one after `Turn`.
         step: usize,
@@ -164,16 +167,17 @@ pub trait Schedule {
     /// While the number of steps is not known, there is always a next action.
     fn next_action(&mut self) -> Option<Action>;
 
-    /// Says that the last action, a [`Store`](Action::Store), was not carried out, for instance because the disk is full. The plan
-    /// goes on with one snapshot less on that level; nothing is restored that was not stored, and nothing needed is lost.
+    /// Says that the last action, a [`Store`](Action::Store), was not carried out, for instance because the disk is
+    /// full. The plan goes on with one snapshot less on that level; nothing is restored that was not stored, and
+    /// nothing needed is lost.
     ///
     /// # Panics
     ///
     /// If the last action was no `Store`, or was [`indispensable`](Self::indispensable).
     fn refused(&mut self);
 
-    /// Whether the last action was a [`Store`](Action::Store) without which the loop cannot be reversed: that of the first state,
-    /// with no other slot for it. If it fails, the driver has to give up.
+    /// Whether the last action was a [`Store`](Action::Store) without which the loop cannot be reversed: that of the
+    /// first state, with no other slot for it. If it fails, the driver has to give up.
     fn indispensable(&self) -> bool;
 
     /// Says that the present state is final: `steps` steps have been computed, which may be fewer than the last

@@ -6,18 +6,19 @@ use super::{Action, Revolve, Schedule, SlotCounts, forward_to_plan};
 
 /// The binomial schedule on snapshots in memory and on disk.
 ///
-/// The plan is that of [`Revolve`] with `memory + disk` snapshots, and so is the number of steps advanced over. Its snapshots are
-/// a stack. The places of the stack that are written and read most often are in memory, so no other choice of levels for the
-/// places has fewer accesses to the disk. To count the accesses, [`new`](Multistage::new) goes through the plan once.
+/// The plan is that of [`Revolve`] with `memory + disk` snapshots, and so is the number of steps advanced over. Its
+/// snapshots are a stack. The places of the stack that are written and read most often are in memory, so no other
+/// choice of levels for the places has fewer accesses to the disk. To count the accesses, [`new`](Multistage::new) goes
+/// through the plan once.
 ///
-/// Choose it when the snapshots that fit into memory are too few, and reading one from disk takes less time than the steps that
-/// it saves.
+/// Choose it when the snapshots that fit into memory are too few, and reading one from disk takes less time than the
+/// steps that it saves.
 ///
-/// After a refused store, the places that are free are distributed again by the same counts, which are those of the plan without
-/// refusals. If the first state is refused on disk, it is stored in memory.
+/// After a refused store, the places that are free are distributed again by the same counts, which are those of the
+/// plan without refusals. If the first state is refused on disk, it is stored in memory.
 ///
-/// Source: P. Stumm and A. Walther, *Multistage approaches for optimal offline checkpointing*, SIAM Journal on Scientific
-/// Computing 31 (2009).
+/// Source: P. Stumm and A. Walther, *Multistage approaches for optimal offline checkpointing*, SIAM Journal on
+/// Scientific Computing 31 (2009).
 #[derive(Clone, Debug)]
 pub struct Multistage {
     plan: Planner,

@@ -8,11 +8,11 @@ use super::{Action, Schedule, SlotCounts};
 /// Places snapshots while the number of steps is unknown, and reverses by the binomial schedule when it is.
 ///
 /// The forward run goes on, with an [`Action::Advance`] to the next place of a snapshot after the other, until
-/// [`end`](Schedule::end) is called, which can be done at any time. With β(c, r) = C(c + r, c) and c snapshots, the places during
-/// phase r, which is from β(c, r − 1) to β(c, r) steps, are those of a binomial schedule for β(c, r) steps: the second snapshot is
-/// at β(c, r − 1), the next ones β(c − 1, r − 1), β(c − 2, r − 1), … further on each. When phase r + 1 begins, the second snapshot's
-/// place is the present state. The snapshots before it are needed no more then: they are kept as spares, and the latest spare gives
-/// way when a slot is needed.
+/// [`end`](Schedule::end) is called, which can be done at any time. With β(c, r) = C(c + r, c) and c snapshots, the
+/// places during phase r, which is from β(c, r − 1) to β(c, r) steps, are those of a binomial schedule for β(c, r)
+/// steps: the second snapshot is at β(c, r − 1), the next ones β(c − 1, r − 1), β(c − 2, r − 1), … further on each.
+/// When phase r + 1 begins, the second snapshot's place is the present state. The snapshots before it are needed no
+/// more then: they are kept as spares, and the latest spare gives way when a slot is needed.
 ///
 /// At the end, the spares that would cost more as occupied slots than they save are discarded; then each stretch
 /// between two snapshots is reversed by the binomial schedule, with all slots that are free at that time.
@@ -20,16 +20,18 @@ use super::{Action, Schedule, SlotCounts};
 /// # Cost
 ///
 /// Steps 0..n are advanced over in the forward run, the last one too. After it, n steps are reversed with
-/// r·n − C(c + r, c + 1) steps advanced over at most ([`Revolve::advances`](super::Revolve::advances)). By induction on c: the stretch before the second snapshot costs advances(β(c, r − 1), c), and the
-/// k = n − β(c, r − 1) steps after it at most advances(k, c − 1) ≤ r·k, which add up to that number. Tests find at most 1.3 × the
-/// evaluations of the best places in hindsight for up to 8 snapshots and 700 steps, and 1.06 × on average.
+/// r·n − C(c + r, c + 1) steps advanced over at most ([`Revolve::advances`](super::Revolve::advances)). By induction on
+/// c: the stretch before the second snapshot costs advances(β(c, r − 1), c), and the k = n − β(c, r − 1) steps after it
+/// at most advances(k, c − 1) ≤ r·k, which add up to that number. Tests find at most 1.3 × the evaluations of the best
+/// places in hindsight for up to 8 snapshots and 700 steps, and 1.06 × on average.
 ///
-/// A store that is refused costs its slot. The other snapshots are not where fewer slots would have them, so the bound is not
-/// promised any more.
+/// A store that is refused costs its slot. The other snapshots are not where fewer slots would have them, so the bound
+/// is not promised any more.
 ///
 /// That snapshots can be reused in this way, without going beyond the optimal number of repetitions, is due to Q. Wang,
-/// P. Moin and G. Iaccarino, *Minimal repetition dynamic checkpointing algorithm for unsteady adjoint calculation*, SIAM Journal
-/// on Scientific Computing 31 (2009). Their algorithm considers a snapshot after every step; the places here are far fewer.
+/// P. Moin and G. Iaccarino, *Minimal repetition dynamic checkpointing algorithm for unsteady adjoint calculation*,
+/// SIAM Journal on Scientific Computing 31 (2009). Their algorithm considers a snapshot after every step; the places
+/// here are far fewer.
 ///
 /// # Examples
 ///

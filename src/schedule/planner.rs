@@ -1,7 +1,8 @@
-//! The plan that all schedules of known length share: a stack of snapshots, and a rule that says where the next one goes.
+//! The plan that all schedules of known length share: a stack of snapshots, and a rule that says where the next one
+//! goes.
 
 use super::snapshots::Snapshots;
-use super::{Action, Schedule, SlotCounts, binomial, mixed};
+use super::{Action, Schedule, SlotCounts, binomial, blocks};
 
 /// How a stretch of units is taken apart.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +25,7 @@ impl Rule {
     fn split(self, units: usize, slots: usize) -> usize {
         match self {
             Self::Binomial => binomial::split(units, slots),
-            Self::Mixed => mixed::split(units, slots),
+            Self::Mixed => blocks::split(units, slots),
         }
     }
 }

@@ -10,12 +10,12 @@ use super::{Schedule, SlotCounts, binomial, forward_to_plan};
 ///
 /// r·l − C(c + r, c + 1), where r is the number with C(c + r − 1, c) < l ≤ C(c + r, c),
 ///
-/// steps advanced over ([`Revolve::advances`]), those of the forward run included, and each step is recorded once, on the
-/// same tape. No step is advanced over more than r times. Among the schedules with that cost this one stores the fewest
-/// snapshots.
+/// steps advanced over ([`Revolve::advances`]), those of the forward run included, and each step is recorded once, on
+/// the same tape. No step is advanced over more than r times. Among the schedules with that cost this one stores the
+/// fewest snapshots.
 ///
-/// Choose it when the number of steps is known, all snapshots are in memory, and the recording of a step is much larger than a
-/// state. Otherwise [`Mixed`](super::Mixed) has fewer steps computed.
+/// Choose it when the number of steps is known, all snapshots are in memory, and the recording of a step is much larger
+/// than a state. Otherwise [`Mixed`](super::Mixed) has fewer steps computed.
 ///
 /// Source: A. Griewank and A. Walther, *Algorithm 799: revolve*, ACM Transactions on Mathematical Software 26 (2000).
 ///

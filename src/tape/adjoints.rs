@@ -1,7 +1,7 @@
 //! Adjoints: the vectors that sweeps work on, and what they find.
 
 use super::NONE;
-use super::position::{Parts, Under};
+use super::parts::{Parts, Under};
 use crate::error::{Error, same_length};
 use crate::expr::Real;
 use crate::kernels::View;
@@ -164,7 +164,8 @@ pub(super) fn fill<'y, S: Reverse>(
     Ok(())
 }
 
-/// The slot of a view whose adjoints are asked for after a sweep, to the beginning of the recording if `whole`; 0 if it is passive.
+/// The slot of a view whose adjoints are asked for after a sweep, to the beginning of the recording if `whole`; 0 if it
+/// is passive.
 pub(super) fn asked_slot<S: Reverse, const R: usize>(
     owned: &OwnedTape<S>,
     parts: &Parts,
@@ -222,13 +223,13 @@ impl<S: Reverse> Adjoints<'_, S> {
         Ok(slot(self.owned, self.parts, variable)?.map_or_else(S::Value::zero, |slot| self.values[slot]))
     }
 
-    /// The adjoints of a view, element by element: ∂(Σ seed·output)/∂element. Those of an input that has not been cloned are the
-    /// adjoints of what it held when it was made, whatever was written to it later; 0 for passive views.
+    /// The adjoints of a view, element by element: ∂(Σ seed·output)/∂element. Those of an input that has not been
+    /// cloned are the adjoints of what it held when it was made, whatever was written to it later; 0 for passive views.
     ///
     /// # Errors
     ///
-    /// [`Error::ForeignVariable`] when the view belongs to another recording. [`Error::NotAnInput`] when it is no input of this one,
-    /// unless the sweep ended at a [`Position`](super::Position) behind it.
+    /// [`Error::ForeignVariable`] when the view belongs to another recording. [`Error::NotAnInput`] when it is no input
+    /// of this one, unless the sweep ended at a [`Position`](super::Position) behind it.
     pub fn of_view<const R: usize>(&self, view: &View<S, R>) -> Result<Cow<'_, [S::Value]>, Error> {
         Ok(self.arrays.elements(asked_slot(self.owned, self.parts, view, self.whole)?, view.len()))
     }

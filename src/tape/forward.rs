@@ -10,16 +10,16 @@ use tapewright_strategies::num_traits::Zero;
 
 /// # Forward sweeps
 impl<S: Reverse> Tape<S> {
-    /// The derivatives of `outputs` along a direction, by a forward sweep over the recording: `tangents` are the entries of the
-    /// direction, for inputs, and 0 for those that are not named. Nothing is recorded or computed again.
+    /// The derivatives of `outputs` along a direction, by a forward sweep over the recording: `tangents` are the
+    /// entries of the direction, for inputs, and 0 for those that are not named. Nothing is recorded or computed again.
     ///
-    /// Outputs may be passive, whose derivative is 0, and may be inputs. A variable that is no input has the tangent that its
-    /// statement gives it, whatever is given here.
+    /// Outputs may be passive, whose derivative is 0, and may be inputs. A variable that is no input has the tangent
+    /// that its statement gives it, whatever is given here.
     ///
     /// It reads the recording twice, so it costs somewhat more than a reverse sweep; with [`Reuse`](crate::Reuse)
-    /// indices under strategies that keep values three times, and some memory for the values that are overwritten meanwhile. To
-    /// differentiate a function along one direction at one point, [`jvp`](crate::jvp) is cheaper: this is for recordings that
-    /// are there anyway, such as for products with Jᵀ·J.
+    /// indices under strategies that keep values three times, and some memory for the values that are overwritten
+    /// meanwhile. To differentiate a function along one direction at one point, [`jvp`](crate::jvp) is cheaper: this is
+    /// for recordings that are there anyway, such as for products with Jᵀ·J.
     ///
     /// ```
     /// use tapewright::prelude::*;
@@ -40,9 +40,9 @@ impl<S: Reverse> Tape<S> {
     ///
     /// # Errors
     ///
-    /// [`Error::ForeignVariable`] when a variable belongs to another recording; [`Error::Sweep`] when an external function that a
-    /// tangent reaches has no forward rule, or it fails, and when the strategy has no forward sweep (all of this library that
-    /// record do); [`Error::Storage`] when records cannot be read back from disk.
+    /// [`Error::ForeignVariable`] when a variable belongs to another recording; [`Error::Sweep`] when an external
+    /// function that a tangent reaches has no forward rule, or it fails, and when the strategy has no forward sweep
+    /// (all of this library that record do); [`Error::Storage`] when records cannot be read back from disk.
     pub fn jvp(&mut self, tangents: &[(&Real<S>, S::Value)], outputs: &[&Real<S>]) -> Result<Vec<S::Value>, Error> {
         let mut vector = core::mem::take(&mut self.adjoints);
         let found = self.jvp_with(&mut vector, tangents, outputs);
@@ -50,8 +50,8 @@ impl<S: Reverse> Tape<S> {
         found
     }
 
-    /// [`jvp`](Self::jvp) in a vector of the caller: several threads can sweep one recording at once, each with a vector of its
-    /// own.
+    /// [`jvp`](Self::jvp) in a vector of the caller: several threads can sweep one recording at once, each with a
+    /// vector of its own.
     ///
     /// # Errors
     ///

@@ -1,7 +1,7 @@
 //! Several adjoint vectors in one sweep.
 
 use super::adjoints::{asked_slot, no_memory, slot, zeros};
-use super::position::Parts;
+use super::parts::Parts;
 use super::{NONE, Tape};
 use crate::error::{Error, same_length};
 use crate::expr::Real;
@@ -109,8 +109,8 @@ pub struct LaneAdjoints<'a, S: Reverse> {
 }
 
 impl<'a, S: Reverse> LaneAdjoints<'a, S> {
-    /// The adjoints of an input, one for each lane: ∂(Σ seed·output)/∂input. 0 for passive variables, and for variables that
-    /// are no inputs.
+    /// The adjoints of an input, one for each lane: ∂(Σ seed·output)/∂input. 0 for passive variables, and for variables
+    /// that are no inputs.
     ///
     /// # Errors
     ///
@@ -149,8 +149,8 @@ impl<S: Reverse> fmt::Debug for LaneAdjoints<'_, S> {
 pub struct ArrayAdjoints<'a, S: Reverse, const N: usize>(LaneAdjoints<'a, S>);
 
 impl<S: Reverse, const N: usize> ArrayAdjoints<'_, S, N> {
-    /// The adjoints of an input, one for each lane: ∂(Σ seed·output)/∂input. 0 for passive variables, and for variables that
-    /// are no inputs.
+    /// The adjoints of an input, one for each lane: ∂(Σ seed·output)/∂input. 0 for passive variables, and for variables
+    /// that are no inputs.
     ///
     /// # Errors
     ///
@@ -176,10 +176,11 @@ impl<S: Reverse, const N: usize> ArrayAdjoints<'_, S, N> {
 
 /// # Several adjoint vectors at once
 impl<S: Reverse> Tape<S> {
-    /// [`sweep`](Self::sweep) with `N` adjoint vectors at once: entry `l` of each array is a seed, or a result, in *lane* `l`.
+    /// [`sweep`](Self::sweep) with `N` adjoint vectors at once: entry `l` of each array is a seed, or a result, in
+    /// *lane* `l`.
     ///
-    /// Each lane gets, bit for bit, what a sweep of its own would give it. The recording is read once, not `N` times, and partials
-    /// are computed once for all lanes. The adjoints take `N` times the memory.
+    /// Each lane gets, bit for bit, what a sweep of its own would give it. The recording is read once, not `N` times,
+    /// and partials are computed once for all lanes. The adjoints take `N` times the memory.
     ///
     /// # Errors
     ///
@@ -209,8 +210,8 @@ impl<S: Reverse> Tape<S> {
         sweep_into(owned, parts, inputs, lanes, seeds).map(ArrayAdjoints)
     }
 
-    /// [`sweep_lanes`](Self::sweep_lanes) with as many adjoint vectors as the given one has lanes: one seed for each lane with each
-    /// output. Several threads can sweep one recording at once, each with lanes of its own.
+    /// [`sweep_lanes`](Self::sweep_lanes) with as many adjoint vectors as the given one has lanes: one seed for each
+    /// lane with each output. Several threads can sweep one recording at once, each with lanes of its own.
     ///
     /// # Errors
     ///
@@ -241,8 +242,8 @@ impl<S: Reverse> Tape<S> {
         sweep_into(&self.owned, &self.parts, &self.inputs, lanes, seeds.iter().copied())
     }
 
-    /// Sweeps from these outputs with these seeds, and adds the adjoints of the inputs; both for each of several lanes that lie
-    /// side by side.
+    /// Sweeps from these outputs with these seeds, and adds the adjoints of the inputs; both for each of several lanes
+    /// that lie side by side.
     pub(crate) fn sweep_lanes_through(
         &mut self,
         width: usize,

@@ -1,103 +1,38 @@
 //! Places in a recording: to sweep from one to another, to forget what lies behind one, and to go on there.
 
 use super::adjoints::fill;
+use super::parts::{Kept, Under};
 use super::scope::Scope;
 use super::{AdjointVector, Adjoints, Tape};
 use crate::error::Error;
 use crate::expr::Real;
 use crate::kernels::View;
-use smallvec::SmallVec;
 use tapewright_strategies::active::{self, Place};
 use tapewright_strategies::num_traits::Zero;
 use tapewright_strategies::{Dependence, Reverse, TapeNumber};
 
 /// A place in a recording, between two statements: see [`Scope::position`] and [`Tape::position`].
 ///
-/// It belongs to one recording of one tape. Using it with another, or after the recording has been forgotten, is an error.
+/// It belongs to one recording of one tape. Using it with another, or after the recording has been forgotten, is an
+/// error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position(pub(super) Place);
-
-/// The earlier parts of a recording that was resumed.
-#[derive(Debug, Default)]
-pub(super) struct Parts {
-    /// Where each of them ends.
-    ends: SmallVec<[Place; 2]>,
-    /// How often something was forgotten.
-    cuts: u64,
-    /// Numbers of cuts, in order, each with what was kept then. Those that were followed by a cut that kept no more are left out.
-    kept: Vec<(u64, Kept)>,
-}
-
-/// What a cut kept. Of two cuts of one recording, none keeps more of the one and less of the other.
-#[derive(Clone, Copy, Debug)]
-struct Kept {
-    identifiers: usize,
-    /// Slots of views.
-    views: usize,
-}
-
-impl Kept {
-    const ALL: Self = Self { identifiers: usize::MAX, views: usize::MAX };
-}
-
-impl Parts {
-    #[inline(always)]
-    pub(super) fn clear(&mut self) {
-        if !self.ends.is_empty() {
-            *self = Self::default();
-        }
-    }
-
-    /// Whether a variable of the recording with this number is of an earlier part.
-    pub(super) fn have(&self, number: TapeNumber) -> bool {
-        self.ends.iter().any(|end| end.number() == number)
-    }
-
-    /// The number of the first part, which stays the same as long as the recording does.
-    fn root(&self, present: TapeNumber) -> TapeNumber {
-        self.ends.first().map_or(present, |end| end.number())
-    }
-
-    fn cut(&mut self, kept: Kept) {
-        self.cuts += 1;
-        let keeps_no_less = |(_, old): &(u64, Kept)| old.identifiers >= kept.identifiers && old.views >= kept.views;
-        while self.kept.last().is_some_and(keeps_no_less) {
-            self.kept.pop();
-        }
-        self.kept.push((self.cuts, kept));
-    }
-
-    /// What all cuts since this one have kept.
-    fn kept_since(&self, cut: u64) -> Kept {
-        let first = self.kept.partition_point(|(number, _)| *number <= cut);
-        self.kept.get(first).map_or(Kept::ALL, |(_, kept)| *kept)
-    }
-}
-
-/// The sweep from position to position that an adjoint vector is in.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Under {
-    recording: TapeNumber,
-    /// The cuts that have been made up to now.
-    cuts: u64,
-    /// Seeds were added since the last sweep to slots below this.
-    seeded: usize,
-}
 
 impl<S: Reverse> Scope<'_, S> {
     /// The place behind the last statement.
     ///
     /// # Panics
     ///
-    /// When the strategy keeps no track of places (all of this library that record do), and while the recording is paused.
+    /// When the strategy keeps no track of places (all of this library that record do), and while the recording is
+    /// paused.
     #[must_use]
     #[track_caller]
     pub fn position(&self) -> Position {
         Position(active::place::<S>(self.number()))
     }
 
-    /// A variable of an earlier part of this recording, as one of the part that is being recorded: see [`Tape::resume`].
-    /// Passive variables come back as they are.
+    /// A variable of an earlier part of this recording, as one of the part that is being recorded: see
+    /// [`Tape::resume`]. Passive variables come back as they are.
     ///
     /// # Errors
     ///
@@ -162,10 +97,10 @@ impl<S: Reverse> Tape<S> {
 
     /// Goes on with the recording: what `f` computes is recorded behind it.
     ///
-    /// Variables of the earlier parts can be swept from, and their adjoints asked for, as before. To compute with them in `f`,
-    /// [`Scope::renew`] them: each part of a recording has a number of its own, so that variables of a part that was
-    /// forgotten with [`reset_to`](Self::reset_to) are recognised. With [`Reuse`](crate::Reuse) indices, identifiers of
-    /// earlier parts are not reused any more.
+    /// Variables of the earlier parts can be swept from, and their adjoints asked for, as before. To compute with them
+    /// in `f`, [`Scope::renew`] them: each part of a recording has a number of its own, so that variables of a part
+    /// that was forgotten with [`reset_to`](Self::reset_to) are recognised. With [`Reuse`](crate::Reuse) indices,
+    /// identifiers of earlier parts are not reused any more.
     ///
     /// ```
     /// use tapewright::{AdjointVector, prelude::*};
@@ -211,13 +146,14 @@ impl<S: Reverse> Tape<S> {
     /// # Errors
     ///
     /// [`Error::StalePosition`] when the position is of another recording or has been forgotten itself;
-    /// [`Error::PositionInside`] when it is not the end of a part, where [`position`](Self::position) was called and the
-    /// recording was resumed, and nothing has happened then. [`Error::Storage`] when records cannot be read back from disk, and
-    /// all is forgotten then.
+    /// [`Error::PositionInside`] when it is not the end of a part, where [`position`](Self::position) was called and
+    /// the recording was resumed, and nothing has happened then. [`Error::Storage`] when records cannot be read back
+    /// from disk, and all is forgotten then.
     ///
     /// # Panics
     ///
-    /// When the strategy keeps no track of places, and when the destructor of an external function does; all is forgotten then.
+    /// When the strategy keeps no track of places, and when the destructor of an external function does; all is
+    /// forgotten then.
     pub fn reset_to(&mut self, position: &Position) -> Result<(), Error> {
         let place = position.0;
         if place == self.owned.place() {
@@ -235,8 +171,9 @@ impl<S: Reverse> Tape<S> {
         Ok(self.owned.truncate(place)?)
     }
 
-    /// Adds seeds to the adjoints of these outputs, for [`sweep_between`](Self::sweep_between). Other adjoints in the vector are
-    /// kept if they are those of a sweep from position to position over this recording; else they are 0 from now on.
+    /// Adds seeds to the adjoints of these outputs, for [`sweep_between`](Self::sweep_between). Other adjoints in the
+    /// vector are kept if they are those of a sweep from position to position over this recording; else they are 0 from
+    /// now on.
     ///
     /// # Errors
     ///
@@ -273,19 +210,20 @@ impl<S: Reverse> Tape<S> {
 
     /// Sweeps from one position to an earlier one, and continues with the adjoints that are in the vector.
     ///
-    /// Afterwards the vector holds the adjoints of all variables that existed at `to`, and of inputs that were registered
-    /// since. So a sweep can stop anywhere, and go on from there with [`sweep_between`](Self::sweep_between) or
-    /// [`sweep_from_position`](Self::sweep_from_position).
+    /// Afterwards the vector holds the adjoints of all variables that existed at `to`, and of inputs that were
+    /// registered since. So a sweep can stop anywhere, and go on from there with [`sweep_between`](Self::sweep_between)
+    /// or [`sweep_from_position`](Self::sweep_from_position).
     ///
-    /// With [`Reuse`](crate::Reuse) indices, seed only variables that exist at `from`, and ask only for those that exist at
-    /// `to`: others have identifiers that belong to something else at that place. Under strategies that keep values each such
-    /// sweep then begins with a walk from the end of the recording down to `from`, which restores them.
+    /// With [`Reuse`](crate::Reuse) indices, seed only variables that exist at `from`, and ask only for those that
+    /// exist at `to`: others have identifiers that belong to something else at that place. Under strategies that keep
+    /// values each such sweep then begins with a walk from the end of the recording down to `from`, which restores
+    /// them.
     ///
     /// # Errors
     ///
-    /// [`Error::StalePosition`] when a position is of another recording or was forgotten; [`Error::SeedBehind`] when a variable
-    /// was seeded that is made behind `from` (with [`Linear`](crate::Linear) indices); [`Error::Storage`] and [`Error::Sweep`] as
-    /// [`sweep`](Self::sweep), and the adjoints are of no use then.
+    /// [`Error::StalePosition`] when a position is of another recording or was forgotten; [`Error::SeedBehind`] when a
+    /// variable was seeded that is made behind `from` (with [`Linear`](crate::Linear) indices); [`Error::Storage`] and
+    /// [`Error::Sweep`] as [`sweep`](Self::sweep), and the adjoints are of no use then.
     ///
     /// # Panics
     ///

@@ -12,38 +12,41 @@ use tapewright_strategies::{Replay, SweepError};
 
 /// # Replays
 impl<S: Replay> Tape<S> {
-    /// Whether later recordings of this tape keep what a [`replay`](Self::replay) needs beside the records: comparisons leave
-    /// *guards*, so that a replay finds out when the program would have taken another branch, and launches of
-    /// [kernels](crate::kernels) keep what they read. Without guards a replay finds out nothing, and without what launches keep it
-    /// fails.
+    /// Whether later recordings of this tape keep what a [`replay`](Self::replay) needs beside the records: comparisons
+    /// leave *guards*, so that a replay finds out when the program would have taken another branch, and launches of
+    /// [kernels](crate::kernels) keep what they read. Without guards a replay finds out nothing, and without what
+    /// launches keep it fails.
     ///
-    /// A guard is left by `<`, `<=`, `>`, `>=`, `==`, `!=` and `partial_cmp` between variables, expressions and floats, and by the
-    /// step functions `floor`, `ceil`, `round`, `trunc` and `signum`, whose results are passive; by the questions that
-    /// [`Closed`](crate::Closed) variables answer (`is_nan`, `is_finite`, `is_sign_negative`, `classify`, `total_cmp`, `is_zero`, …),
-    /// and by their casts to integers; all that unless every variable in it is passive. It does not matter whether the recording is
-    /// [paused](crate::pause). `max`, `min`, `abs` and the like need none: they are computed anew.
+    /// A guard is left by `<`, `<=`, `>`, `>=`, `==`, `!=` and `partial_cmp` between variables, expressions and floats,
+    /// and by the step functions `floor`, `ceil`, `round`, `trunc` and `signum`, whose results are passive; by the
+    /// questions that [`Closed`](crate::Closed) variables answer (`is_nan`, `is_finite`, `is_sign_negative`,
+    /// `classify`, `total_cmp`, `is_zero`, …), and by their casts to integers; all that unless every variable in it is
+    /// passive. It does not matter whether the recording is [paused](crate::pause). `max`, `min`, `abs` and the like
+    /// need none: they are computed anew.
     ///
-    /// Branches that look at [`value`](crate::Ex::value), or at a variable cast to a float, leave none. What is computed while the
-    /// recording is paused is a constant, and stays what it was when it was recorded. A guard takes about 80 bytes, listed as
-    /// `guards` in [`memory`](Self::memory).
+    /// Branches that look at [`value`](crate::Ex::value), or at a variable cast to a float, leave none. What is
+    /// computed while the recording is paused is a constant, and stays what it was when it was recorded. A guard takes
+    /// about 80 bytes, listed as `guards` in [`memory`](Self::memory).
     ///
-    /// While a recording keeps guards, a comparison of a variable that arithmetic would refuse panics as arithmetic does: one of a
-    /// recording that is not active, and one of an earlier part of this one that was not [renewed](crate::Scope::renew).
+    /// While a recording keeps guards, a comparison of a variable that arithmetic would refuse panics as arithmetic
+    /// does: one of a recording that is not active, and one of an earlier part of this one that was not
+    /// [renewed](crate::Scope::renew).
     ///
     /// Compare on the thread that records: on another one, too, a comparison panics while the recording lasts.
     ///
-    /// Launches keep input views and the passive views that they read, which are not written in place then. `select` and the like in
-    /// kernels need no guards, and an extremum is looked for again. A reduction whose derivatives are all 0, such as a count, is an
-    /// active variable.
+    /// Launches keep input views and the passive views that they read, which are not written in place then. `select`
+    /// and the like in kernels need no guards, and an extremum is looked for again. A reduction whose derivatives are
+    /// all 0, such as a count, is an active variable.
     pub fn set_guards(&mut self, keep: bool) {
         self.owned.set_guards(keep);
     }
 
-    /// Gives inputs new values, and computes all variables of the recording again; inputs that are not named keep theirs.
+    /// Gives inputs new values, and computes all variables of the recording again; inputs that are not named keep
+    /// theirs.
     ///
-    /// Later sweeps find the derivatives at the new point: bit for bit those of a new recording there, as long as the program takes
-    /// the same branches. Nothing is written but values, so it costs less than to record again. Variables that you hold do not
-    /// change; ask for values by [`value_of`](Self::value_of).
+    /// Later sweeps find the derivatives at the new point: bit for bit those of a new recording there, as long as the
+    /// program takes the same branches. Nothing is written but values, so it costs less than to record again. Variables
+    /// that you hold do not change; ask for values by [`value_of`](Self::value_of).
     ///
     /// ```
     /// use tapewright::prelude::*;
@@ -77,15 +80,15 @@ impl<S: Replay> Tape<S> {
     ///
     /// [`Error::ForeignVariable`] when a variable belongs to another recording. [`Error::Sweep`] with
     ///
-    /// * [`SweepError::Unsupported`] when a variable is no input, or when the recording has a statement of which only partials are
-    ///   known: a function of slices some of whose arguments are passive, or one made by [`with_partials`](crate::with_partials);
-    ///   when it has launches of kernels and was made, or a part of it, without [`set_guards`](Self::set_guards); and when it has a
-    ///   stage or time loop over views;
+    /// * [`SweepError::Unsupported`] when a variable is no input, or when the recording has a statement of which only
+    ///   partials are known: a function of slices some of whose arguments are passive, or one made by
+    ///   [`with_partials`](crate::with_partials); when it has launches of kernels and was made, or a part of it,
+    ///   without [`set_guards`](Self::set_guards); and when it has a stage or time loop over views;
     /// * [`SweepError::BranchChanged`] when a comparison that left a guard comes out differently;
     /// * [`SweepError::NoRule`] or [`SweepError::Rule`] when an external function cannot be computed again.
     ///
-    /// In all these cases the recording is as it was before. [`Error::Storage`] when records cannot be read back from disk; values
-    /// are then of no use until a replay succeeds.
+    /// In all these cases the recording is as it was before. [`Error::Storage`] when records cannot be read back from
+    /// disk; values are then of no use until a replay succeeds.
     ///
     /// # Panics
     ///
@@ -134,8 +137,8 @@ impl<S: Replay> Tape<S> {
     ///
     /// # Errors
     ///
-    /// [`Error::ForeignVariable`] when the view belongs to another recording. [`Error::Sweep`] with [`SweepError::Unsupported`] when the
-    /// recording was resumed since then, with launches that cannot be replayed.
+    /// [`Error::ForeignVariable`] when the view belongs to another recording. [`Error::Sweep`] with
+    /// [`SweepError::Unsupported`] when the recording was resumed since then, with launches that cannot be replayed.
     pub fn values_of_view<'v, const R: usize>(&self, view: &'v View<S, R>) -> Result<Cow<'v, [S::Value]>, Error> {
         let found = match view_slot(&self.owned, &self.parts, view)? {
             0 => None,
@@ -145,8 +148,8 @@ impl<S: Replay> Tape<S> {
     }
 }
 
-/// New values of inputs, for a [replay](Tape::new_inputs). Inputs that are not named keep theirs; if one is named twice, the later value
-/// counts.
+/// New values of inputs, for a [replay](Tape::new_inputs). Inputs that are not named keep theirs; if one is named
+/// twice, the later value counts.
 #[must_use = "nothing happens before `replay` is called"]
 pub struct NewInputs<'t, S: Replay> {
     tape: &'t mut Tape<S>,
@@ -159,8 +162,8 @@ impl<S: Replay> NewInputs<'_, S> {
     ///
     /// # Errors
     ///
-    /// [`Error::ForeignVariable`] when the variable belongs to another recording, [`Error::Sweep`] with [`SweepError::Unsupported`]
-    /// when it is passive.
+    /// [`Error::ForeignVariable`] when the variable belongs to another recording, [`Error::Sweep`] with
+    /// [`SweepError::Unsupported`] when it is passive.
     pub fn variable(mut self, input: &Real<S>, value: S::Value) -> Result<Self, Error> {
         let slot = slot(&self.tape.owned, &self.tape.parts, input)?.ok_or_else(|| passive("variable", "a value"))?;
         self.variables.push((slot, value));

@@ -1,6 +1,6 @@
 //! What can be done while a recording runs.
 
-use super::position::Parts;
+use super::parts::Parts;
 use super::{AdjointVector, NONE, Tape};
 use crate::expr::Real;
 use crate::kernels::{View, checked};
@@ -31,8 +31,8 @@ fn extend_hull(hull: &mut Range<usize>, slots: Range<usize>) {
     *hull = if hull.start == hull.end { slots } else { hull.start.min(slots.start)..hull.end.max(slots.end) };
 }
 
-/// Registers inputs in the running recording `number`, and puts them into the hull. Returns whether their slots are consecutive, in
-/// order.
+/// Registers inputs in the running recording `number`, and puts them into the hull. Returns whether their slots are
+/// consecutive, in order.
 #[inline(always)]
 #[track_caller]
 pub(super) fn register<S: Reverse>(
@@ -106,12 +106,13 @@ impl<S: Reverse> Scope<'_, S> {
         register(self.number, self.inputs, values, variables);
     }
 
-    /// Registers an array of independent variables: a view of this shape with these values, the last dimension running fastest.
+    /// Registers an array of independent variables: a view of this shape with these values, the last dimension running
+    /// fastest.
     ///
     /// # Panics
     ///
-    /// When there are not as many elements as the shape says, when the shape has a dimension of length 0, and while the recording
-    /// is paused.
+    /// When there are not as many elements as the shape says, when the shape has a dimension of length 0, and while the
+    /// recording is paused.
     #[must_use]
     #[track_caller]
     pub fn view<const R: usize>(&mut self, shape: [usize; R], values: &[S::Value]) -> View<S, R> {

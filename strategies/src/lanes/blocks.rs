@@ -1,19 +1,20 @@
 //! Ranges in blocks, which threads share out among themselves.
 //!
-//! How a range is cut depends on the range alone. Blocks are summed up in order, so a sum has the same bits on any number of
-//! threads; loops that write do not care, since no two points write to one element.
+//! How a range is cut depends on the range alone. Blocks are summed up in order, so a sum has the same bits on any
+//! number of threads; loops that write do not care, since no two points write to one element.
 
 use super::grid::Region;
-use super::sums::CHUNK;
 use crate::Float;
 #[cfg(feature = "rayon")]
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
+/// Points of a row whose sum is formed apart.
+pub(super) const CHUNK: isize = 4096;
 /// Points of a block, about: work enough to be worth handing to a thread.
 pub(super) const POINTS: isize = 8 * CHUNK;
 
-/// Whether rows of such views may be cut into blocks. A group of lanes must not reach into the next one, not even to read: another
-/// thread may be writing there.
+/// Whether rows of such views may be cut into blocks. A group of lanes must not reach into the next one, not even to
+/// read: another thread may be writing there.
 #[inline(always)]
 pub(super) const fn cut_rows(shape: [isize; 4]) -> bool {
     shape[3] > POINTS

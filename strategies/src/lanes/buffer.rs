@@ -26,8 +26,8 @@ pub struct Buffer<V> {
     home: Weak<Pool<V>>,
 }
 
-/// A buffer that several may have, in which case nobody writes to it. One of a recording goes back to the recording's tape when nobody
-/// has it any more.
+/// A buffer that several may have, in which case nobody writes to it. One of a recording goes back to the recording's
+/// tape when nobody has it any more.
 pub struct SharedArray<V>(Option<Arc<Buffer<V>>>);
 
 impl<V> SharedArray<V> {

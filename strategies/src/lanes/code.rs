@@ -1,14 +1,12 @@
 //! Expressions of kernels as data: lists of operations that are known when a kernel is compiled.
 //!
-//! A tree's type has its operations as a constant. Everything that is done with a kernel is made of this list: the loops that are
-//! compiled for each level, the derivatives, what is computed at single points, and the text for other compilers.
+//! A tree's type has its operations as a constant. Everything that is done with a kernel is made of this list: the
+//! loops that are compiled for each level, the derivatives, what is computed at single points, and the text for other
+//! compilers.
 
 #![allow(
     clippy::cast_possible_truncation,
-    clippy::cast_possible_wrap,
-    clippy::cast_sign_loss,
-    clippy::cast_lossless,
-    reason = "places, operands, shifts and numbers of captured numbers have few bits, and `From` cannot be called in constants"
+    reason = "places, operands and shifts have few bits, and `From` cannot be called in constants"
 )]
 
 use super::keys::{Border, Key, Kind};
@@ -20,6 +18,8 @@ pub const NODES: usize = 512;
 pub(super) const FOREST: usize = 1024;
 /// The largest number of functions in a kernel that are computed number by number.
 pub(super) const RULES: usize = 64;
+/// The largest number of captured numbers in a kernel.
+pub(super) const CONSTANTS: usize = 64;
 
 /// Numbers the operations.
 macro_rules! operations {
@@ -77,7 +77,8 @@ pub(super) mod does {
         MIN = 38;
         /// Rule number `operand`, of two arguments.
         RULE2 = 39;
-        /// The partial of a rule's left argument; of a rule of one argument its derivative, from the argument and the value.
+        /// The partial of a rule's left argument; of a rule of one argument its derivative, from the argument and the
+        /// value.
         LEFT = 40;
         /// The partial of a rule's right argument.
         RIGHT = 41;
@@ -281,7 +282,8 @@ impl<const N: usize> Tree<N> {
         self.rule_count - 1
     }
 
-    /// Adds the operations of another tree, in which temporary `local.0` is the result of operation `local.1`, and returns where its result is.
+    /// Adds the operations of another tree, in which temporary `local.0` is the result of operation `local.1`, and
+    /// returns where its result is.
     pub(super) const fn append<const M: usize>(&mut self, other: &Tree<M>, local: Option<(usize, u16)>) -> u16 {
         let first = self.len as u16;
         let mut k = 0;

@@ -1,116 +1,26 @@
 //! The loops of launches: values at all points.
 
 use super::blocks::{cut_rows, each_block};
-use super::buffer::Buffer;
 use super::grid::{Grid, Region, each_row};
 use super::interpret::WIDTH;
-use super::kernel::{Kernel, ValuesOf};
-use super::keys::{Facts, OPERANDS, each};
+use super::kernel::Kernel;
+use super::keys::{OUTPUTS, each};
 use super::lane::Vector;
 use super::level::Task;
-use super::memory::{ALL, COLUMNS, Memory, Place, ROWS, Seeds, check_reads, inner};
+use super::memory::{ALL, COLUMNS, Captured, Memory, Place, ROWS, Seeds, inner};
 use super::points::{Batch, Point, values};
-use super::program::{OUTPUTS, Plan, Program};
-use super::steps::{Captured, Results, execute, result};
+use super::program::{Program, ValuesOf};
+use super::script::result;
+use super::steps::{Results, execute};
 use crate::Float;
 use core::marker::PhantomData;
 
-/// One operand of a launch.
-#[derive(Debug)]
-pub enum Operand<'a, V> {
-    /// A view that is read.
-    Read(&'a Buffer<V>),
-    /// A number that all points share.
-    Number(V),
-    /// A view that is written, and read at most at the point itself.
-    Update(&'a mut Buffer<V>),
-    /// A view that is read from the first buffer, and written to the second.
-    Replace(&'a Buffer<V>, &'a mut Buffer<V>),
-}
-
-/// The operands in memory, after all that the loops rely on has been checked; and whether some are written in place.
-///
-/// # Panics
-///
-/// When an operand has not as many elements as the grid, or is read beyond it; when an operand is read or written that is not
-/// among them; and when there are too many.
-#[track_caller]
-pub(super) fn memory<'m, V: Float>(
-    plan: &Plan,
-    grid: &Grid,
-    operands: impl Iterator<Item = Operand<'m, V>>,
-) -> (Memory<V>, bool) {
-    let mut memory = Memory::new(grid);
-    let fits = |buffer: &Buffer<V>| assert_eq!(buffer.len(), grid.elements(), "all views of a launch have one shape");
-    let (mut views, mut numbers, mut written, mut in_place) = (0_u8, 0_u8, 0, false);
-    for (k, operand) in operands.enumerate() {
-        assert!(k < OPERANDS, "a launch has at most {OPERANDS} operands");
-        views |= 1 << k;
-        match operand {
-            Operand::Read(buffer) => {
-                fits(buffer);
-                memory.values[k] = buffer.start();
-            }
-            Operand::Number(number) => {
-                memory.numbers[k] = number;
-                (views, numbers) = (views & !(1 << k), numbers | 1 << k);
-            }
-            Operand::Update(buffer) => {
-                fits(buffer);
-                assert!(
-                    !Facts::has(plan.leaves.beside, k),
-                    "a view that is read beside the point is not written in place"
-                );
-                memory.new[k] = buffer.start_mut();
-                memory.values[k] = memory.new[k];
-                (written, in_place) = (written + 1, true);
-            }
-            Operand::Replace(old, new) => {
-                fits(old);
-                fits(new);
-                memory.values[k] = old.start();
-                memory.new[k] = new.start_mut();
-                written += 1;
-            }
-        }
-    }
-    let expected = if plan.writes { plan.expressions } else { 0 };
-    assert!(
-        plan.in_order && written == expected,
-        "one expression for each operand that is written, each before its value is used"
-    );
-    // Those of the kernel itself are no leaves of it.
-    assert!(plan.leaves.new == 0, "`new` is asked for what the launch does not write: that is not there");
-    assert!(!plan.leaves.locals, "a temporary is used where it is not bound: it is not there");
-    assert!(
-        plan.leaves.views & !views == 0 && plan.leaves.numbers & !numbers == 0,
-        "a token of another launch is used, whose operand is not there"
-    );
-    for operand in plan.written {
-        assert!(!memory.new[*operand].is_null(), "operand {operand} is written, and cannot be");
-    }
-    check_reads(plan, grid);
-    (memory, in_place)
-}
-
-/// Computes the program at all points of the grid, and writes its values.
-///
-/// # Panics
-///
-/// When an operand has not as many elements as the grid, or is read beyond it, or is missing.
-#[track_caller]
-pub fn run<'m, V: Float, P: Program>(program: &P, grid: &Grid, operands: impl Iterator<Item = Operand<'m, V>>) {
-    assert!(P::WRITES, "a reduction writes to no operand");
-    let (memory, in_place) = memory::<V>(P::PLAN, grid, operands);
-    // SAFETY: checked above; outputs are borrowed exclusively, and only those that are updated are read as well, at the point itself.
-    unsafe { fill::<V, P>(&Kernel::of(program), grid, &memory, in_place) }
-}
-
-/// [`run`] for operands that lie in memory, some of them perhaps written in place.
+/// [`run`](super::run) for operands that lie in memory, some of them perhaps written in place.
 ///
 /// # Safety
 ///
-/// [`memory`] has checked them for this kernel and grid, they are still there, and nobody else uses what is written.
+/// [`memory`](super::operands::memory) has checked them for this kernel and grid, they are still there, and nobody else
+/// uses what is written.
 pub(super) unsafe fn fill<V: Float, P: Program>(kernel: &Kernel<V>, grid: &Grid, memory: &Memory<V>, in_place: bool) {
     if grid.range.is_empty() {
         return;
@@ -126,7 +36,7 @@ pub(super) unsafe fn fill<V: Float, P: Program>(kernel: &Kernel<V>, grid: &Grid,
     each_block(&grid.range, |part| unsafe { V::at_level(Fill { kernel, memory, part, again, program }) });
 }
 
-/// The loop of [`run`].
+/// The loop of [`fill`].
 ///
 /// To run it is safe if `memory` is fit for the range. Points are computed twice only if `again`.
 struct Fill<'a, V: 'static, P> {
@@ -188,7 +98,8 @@ unsafe fn fill_rows<V: Float, L: Vector<Number = V>, P: Program>(
                     let place = Place::inside(memory, seeds, captured, start + i);
                     group::<V, L, P, ALL>(&place, L::within(0, n));
                     done = i + n;
-                    // One group as it falls, the others where no register lies across two cache lines, the last at the end.
+                    // One group as it falls, the others where no register lies across two cache lines, the last at the
+                    // end.
                     let next = if again && i == from { aligned::<L>(start, from + 1) } else { done };
                     let the_rest_is_masked = masks && end - done <= n;
                     i = match next + n <= to {
@@ -231,7 +142,8 @@ unsafe fn fill_rows<V: Float, L: Vector<Number = V>, P: Program>(
     unsafe { waiting.finish() }
 }
 
-/// The first place from `i` on in the row that begins at `start` where a group of lanes is aligned as a buffer's first number is.
+/// The first place from `i` on in the row that begins at `start` where a group of lanes is aligned as a buffer's first
+/// number is.
 #[inline(always)]
 pub(super) fn aligned<L: Vector>(start: isize, i: isize) -> isize {
     let n = L::N.cast_signed();
@@ -240,12 +152,12 @@ pub(super) fn aligned<L: Vector>(start: isize, i: isize) -> isize {
 
 /// # Safety
 ///
-/// The program reads inside the views at this place and the ones behind it, as many as there are lanes, or is masked; and the chosen places,
-/// all of them unless it is masked, can be written.
+/// The program reads inside the views at this place and the ones behind it, as many as there are lanes, or is masked;
+/// and the chosen places, all of them unless it is masked, can be written.
 #[inline(always)]
 unsafe fn group<V: Float, L: Vector<Number = V>, P: Program, const MASK: u8>(place: &Place<'_, V>, chosen: L::Mask) {
-    // SAFETY: promised by the caller. What is read beside the views is in the buffers or their margins, because a group and the largest
-    // shift are less than a margin.
+    // SAFETY: promised by the caller. What is read beside the views is in the buffers or their margins, because a group
+    // and the largest shift are less than a margin.
     unsafe {
         let mut results = Results::new();
         execute::<ValuesOf<P>, L, MASK>(place, &mut results);
@@ -286,7 +198,8 @@ struct Unfilled<'a, V: 'static> {
 impl<V: Float> Unfilled<'_, V> {
     /// # Safety
     ///
-    /// These points of the row can be written, and nobody else uses them until [`finish`](Self::finish) has been called.
+    /// These points of the row can be written, and nobody else uses them until [`finish`](Self::finish) has been
+    /// called.
     #[inline(never)]
     unsafe fn add(&mut self, row: [isize; 3], elements: core::ops::Range<isize>) {
         // SAFETY: promised by the caller.

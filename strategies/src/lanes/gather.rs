@@ -3,15 +3,15 @@
 use super::blocks::cut_rows;
 use super::forward::aligned;
 use super::grid::{Region, each_row};
-use super::kernel::GatherOf;
+use super::kernel::{Gather, How};
 use super::keys::{Facts, OPERANDS, each};
 use super::lane::Vector;
 use super::level::Task;
-use super::memory::{ALL, COLUMNS, Place, ROWS};
+use super::memory::{ALL, COLUMNS, Captured, Place, ROWS};
 use super::points::Waiting;
-use super::program::{Plan, Program};
-use super::reverse::{Gather, How};
-use super::steps::{Captured, Results, execute, result};
+use super::program::{GatherOf, Plan, Program};
+use super::script::result;
+use super::steps::{Results, execute};
 use crate::Float;
 use core::marker::PhantomData;
 use core::ops::Range;
@@ -52,15 +52,15 @@ fn inner(plan: &Plan, range: &Region, shape: [isize; 4], part: &Region) -> Regio
     inner
 }
 
-/// Whether groups at the ends of rows are faster with seeds that are 0 outside the range: not beside borders, where what would have to be
-/// 0 is not there.
+/// Whether groups at the ends of rows are faster with seeds that are 0 outside the range: not beside borders, where
+/// what would have to be 0 is not there.
 const fn needs_clean_seeds<P: Program>() -> bool {
     P::PLAN.can_be_masked() && !P::PLAN.leaves.borders
 }
 
-/// Whether everything that partials read for elements of this row lies in rows of the views: for points in the range, and beside it, whose
-/// seeds are 0. Beyond the ends of a row lie points of the rows beside it, which are outside the range, too, because no read goes beyond the
-/// views; so the first and the last row are excepted.
+/// Whether everything that partials read for elements of this row lies in rows of the views: for points in the range,
+/// and beside it, whose seeds are 0. Beyond the ends of a row lie points of the rows beside it, which are outside the
+/// range, too, because no read goes beyond the views; so the first and the last row are excepted.
 #[inline(always)]
 fn can_read<V: Float>(plan: &Plan, gather: &Gather<'_, V>, row: [isize; 3]) -> bool {
     let (memory, start) = (&gather.memory, gather.memory.at(row, 0));
@@ -116,7 +116,8 @@ unsafe fn gather_rows<V: Float, L: Vector<Number = V>, P: Program>(whole: &Gathe
             from = if next - first <= n && next <= to { next } else { from };
         }
         let this = Row { gather, captured, at: row, start };
-        // SAFETY: promised by the caller. Between `from` and `to` all points that read an element are in the range, or have seeds 0.
+        // SAFETY: promised by the caller. Between `from` and `to` all points that read an element are in the range, or
+        // have seeds 0.
         unsafe {
             // One place for either kind, so that each is compiled once for each level.
             let mut i = first;
@@ -167,7 +168,8 @@ unsafe fn gather_rows<V: Float, L: Vector<Number = V>, P: Program>(whole: &Gathe
 ///
 /// # Safety
 ///
-/// As [`GatherAll`]; the elements are in the range, and reads of other operands beside them, if there are any, inside the views.
+/// As [`GatherAll`]; the elements are in the range, and reads of other operands beside them, if there are any, inside
+/// the views.
 #[inline(never)]
 pub(super) unsafe fn singles<V: Float, P: Program>(gather: &Gather<'_, V>, row: [isize; 3], elements: Range<isize>) {
     let captured = &Captured::of::<GatherOf<P>>(&gather.kernel.constants);
@@ -260,8 +262,9 @@ impl<V: Float> Row<'_, '_, V> {
         true
     }
 
-    /// The elements from `i` up to `end`, at most as many as there are lanes, in a kernel that can be masked: some of their readers may be
-    /// outside the range, where what is read may be anything. `false` if they are to be computed one by one.
+    /// The elements from `i` up to `end`, at most as many as there are lanes, in a kernel that can be masked: some of
+    /// their readers may be outside the range, where what is read may be anything. `false` if they are to be computed
+    /// one by one.
     ///
     /// # Safety
     ///
@@ -270,8 +273,8 @@ impl<V: Float> Row<'_, '_, V> {
     unsafe fn masked<L: Vector<Number = V>, P: Program, const MASK: u8>(&self, i: isize, end: isize) -> bool {
         let (gather, row, range) = (self.gather, self.at, &self.gather.range);
         let chosen = L::within(0, end - i);
-        // SAFETY: promised by the caller; only the chosen elements are touched. What is read beside them is in the buffers or
-        // their margins, because a group and twice the largest shift are less than a margin.
+        // SAFETY: promised by the caller; only the chosen elements are touched. What is read beside them is in the
+        // buffers or their margins, because a group and twice the largest shift are less than a margin.
         unsafe {
             let sums = self.sums::<L, P, MASK>(i);
             if gather.is_delicate && are_odd::<L, P>(&sums) {

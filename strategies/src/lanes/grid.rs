@@ -39,8 +39,8 @@ impl Region {
     }
 }
 
-/// `each_row!(region, row => { … })` with each row's first three coordinates. A macro, because a closure need not be inlined: what
-/// works in registers must be part of the function that is compiled for them.
+/// `each_row!(region, row => { … })` with each row's first three coordinates. A macro, because a closure need not be
+/// inlined: what works in registers must be part of the function that is compiled for them.
 macro_rules! each_row {
     ($region:expr, $row:ident => $body:block) => {{
         let region: &Region = $region;
@@ -92,7 +92,8 @@ impl fmt::Display for BadRange {
             Self::Beyond { dimension, range, length } => {
                 write!(
                     f,
-                    "the range {range:?} along dimension {dimension} goes beyond the views, whose length there is {length}"
+                    "the range {range:?} along dimension {dimension} goes beyond the views, whose length there is \
+                     {length}"
                 )
             }
             Self::Backwards { dimension, range } => {

@@ -1,5 +1,5 @@
-//! Scripts that are computed at some points one operation after the other: at borders, where something is infinite or NaN, and along
-//! tangents. Nothing of this is compiled for each kernel.
+//! Scripts that are computed at some points one operation after the other: at borders, where something is infinite or
+//! NaN, and along tangents. Nothing of this is compiled for each kernel.
 
 use super::code::{Op, RULES, does};
 use super::rule::{Rule, Scalar};
@@ -35,8 +35,8 @@ fn with_room<V: Float, T>(numbers: usize, f: impl FnOnce(&mut [V]) -> T) -> T {
 }
 
 impl<V: Float> Interpreter<'_, V> {
-    /// Runs the operations at `count` points, and hands over each operation's results, `WIDTH` of them for each. `leaf` computes what an operation
-    /// without arguments stands for at the points, captured numbers and literals excepted.
+    /// Runs the operations at `count` points, and hands over each operation's results, `WIDTH` of them for each. `leaf`
+    /// computes what an operation without arguments stands for at the points, captured numbers and literals excepted.
     pub(super) fn run<T>(
         self,
         ops: &[Op],
@@ -93,28 +93,25 @@ impl<V: Float> Interpreter<'_, V> {
                     *to = if a[k] == V::zero() { no[k] } else { b[k] };
                 }
             }
-            does::RULE1 => {
-                let f = self.rule(op).value;
-                each!(|x, _y| f(x, x));
-            }
-            does::RULE2 => {
-                let f = self.rule(op).value;
-                each!(|x, y| f(x, y));
-            }
-            does::LEFT => {
-                let f = self.rule(op).left;
-                each!(|x, y| f(x, y));
-            }
-            does::RIGHT => {
-                let f = self.rule(op).right;
-                each!(|x, y| f(x, y));
-            }
+            _ => self.call(op, (a, b), to),
+        }
+    }
+
+    /// Calls a function of the operation's rule with these arguments.
+    fn call(self, op: &Op, (a, b): (&[V], &[V]), to: &mut [V]) {
+        let arguments = to.iter_mut().zip(a).zip(b);
+        let f = match op.what {
+            does::RULE1 | does::RULE2 => self.rule(op).value,
+            does::LEFT => self.rule(op).left,
+            does::RIGHT => self.rule(op).right,
             does::TAKES => {
-                let f = self.rule(op).takes_left;
-                each!(|x, y| yes(f(x, y)));
+                let takes_left = self.rule(op).takes_left;
+                let number = |yes: bool| if yes { V::one() } else { V::zero() };
+                return arguments.for_each(|((to, x), y)| *to = number(takes_left(*x, *y)));
             }
             other => unreachable!("operation {other} stands for others in trees, and is in no script"),
-        }
+        };
+        arguments.for_each(|((to, x), y)| *to = f(*x, *y));
     }
 
     fn rule(self, op: &Op) -> &'static Scalar<V> {

@@ -6,8 +6,8 @@
     reason = "operands, shifts and numbers of temporaries have four bits"
 )]
 
-/// What stands at a leaf of a kernel's tree: a place in an operand relative to the point, a number, or something that the
-/// kernel itself has computed.
+/// What stands at a leaf of a kernel's tree: a place in an operand relative to the point, a number, or something that
+/// the kernel itself has computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key(u32);
 
@@ -41,13 +41,16 @@ pub enum Border {
 pub const RADIUS: isize = 7;
 /// The largest number of operands of a launch.
 pub const OPERANDS: usize = 8;
+/// The largest number of outputs of a launch.
+pub const OUTPUTS: usize = 4;
 
 /// `each!(8: K => { … })` with every number below that one as a constant.
 macro_rules! each {
     (4: $k:ident => $block:block) => { each!(@ $k $block 0 1 2 3) };
     (8: $k:ident => $block:block) => { each!(@ $k $block 0 1 2 3 4 5 6 7) };
-    (32: $k:ident => $block:block) => { each!(@ $k $block 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28
-        29 30 31) };
+    (32: $k:ident => $block:block) => {
+        each!(@ $k $block 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31)
+    };
     (@ $k:ident $block:block $($number:literal)*) => { $( { const $k: usize = $number; $block } )* };
 }
 pub(super) use each;

@@ -67,8 +67,8 @@ impl Level {
         best
     }
 
-    /// Runs kernels at this level from now on, or at the best that the machine has if that is lower: for tests that compare
-    /// levels. Returns the level that was taken.
+    /// Runs kernels at this level from now on, or at the best that the machine has if that is lower: for tests that
+    /// compare levels. Returns the level that was taken.
     #[doc(hidden)]
     #[allow(clippy::return_self_not_must_use, reason = "it is called to set the level")]
     pub fn set(self) -> Self {
@@ -91,7 +91,8 @@ pub trait Task<V> {
     unsafe fn run<L: Vector<Number = V>>(self) -> Self::Output;
 }
 
-/// The registers of a number type. Lanes exist inside tasks only, so nobody can use registers that the machine does not have.
+/// The registers of a number type. Lanes exist inside tasks only, so nobody can use registers that the machine does not
+/// have.
 pub trait Registers: Sized + 'static {
     /// One number.
     #[allow(private_bounds, reason = "a sealed trait")]
@@ -153,8 +154,8 @@ registers! {
     f32: single, Wide32, Middle32;
 }
 
-/// Something that works on whole numbers or bytes, and is compiled for each level. Its method is to be inlined, with all that it
-/// calls.
+/// Something that works on whole numbers or bytes, and is compiled for each level. Its method is to be inlined, with
+/// all that it calls.
 pub(crate) trait Plain {
     /// What it returns.
     type Output;

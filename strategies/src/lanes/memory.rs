@@ -1,14 +1,12 @@
 //! What the leaves of a tree are while a launch runs: numbers in memory.
 
-use super::buffer::Buffer;
-use super::fetched::Fetched;
+use super::code::CONSTANTS;
 use super::grid::{Grid, Region};
-use super::keys::{Border, Facts, Key, Keys, Kind, OPERANDS};
+use super::keys::{Facts, OPERANDS, OUTPUTS};
 use super::lane::Vector;
-use super::launch::Kept;
-use super::program::{OUTPUTS, Plan};
-use super::steps::Captured;
-use crate::{Float, StorageError};
+use super::script::Steps;
+use crate::Float;
+use core::mem::MaybeUninit;
 use core::ptr;
 
 /// Where the operands of a launch lie.
@@ -43,41 +41,6 @@ impl<V: Float> Memory<V> {
         }
     }
 
-    /// What a recording has kept of operand `k`. It stays there until the launch [ends](Fetched::end).
-    ///
-    /// # Errors
-    ///
-    /// When it cannot be read back.
-    ///
-    /// # Panics
-    ///
-    /// When its arrays have not this length.
-    #[track_caller]
-    #[inline(always)]
-    pub(super) fn read(
-        &mut self,
-        k: usize,
-        kept: &Kept<V>,
-        length: usize,
-        fetched: &mut Fetched<V>,
-    ) -> Result<(), StorageError> {
-        let fits = |buffer: &Buffer<V>| assert_eq!(buffer.len(), length, "all views of a launch have one shape");
-        if let Some(values) = &kept.values {
-            let values = fetched.get(values)?;
-            fits(values);
-            self.values[k] = values.start();
-        }
-        if let Some(new) = &kept.new {
-            let new = fetched.get(new)?;
-            fits(new);
-            self.new[k] = new.start().cast_mut();
-        }
-        if let Some((number, _)) = kept.number {
-            self.numbers[k] = number;
-        }
-        Ok(())
-    }
-
     /// The place of a point.
     #[inline(always)]
     pub(super) fn at(&self, row: [isize; 3], i: isize) -> isize {
@@ -93,10 +56,38 @@ impl<V: Float> Memory<V> {
 
 /// Nothing of a script is masked: all that it reads is inside the views, and all adjoints are of points in the range.
 pub(super) const ALL: u8 = 0;
-/// Points beside the range have adjoints 0, and reads with that border rule give 0 beside the views, all in rows of both.
+/// Points beside the range have adjoints 0, and reads with that border rule give 0 beside the views, all in rows of
+/// both.
 pub(super) const COLUMNS: u8 = 1;
 /// The same in any row.
 pub(super) const ROWS: u8 = 2;
+
+/// Captured numbers, where stores cannot touch them, so that they stay in registers.
+pub(super) struct Captured<V>([MaybeUninit<V>; CONSTANTS]);
+
+impl<V: Float> Captured<V> {
+    /// The first numbers, as many as a script has.
+    #[inline(always)]
+    pub(super) fn of<C: Steps>(numbers: &[V]) -> Self {
+        const { assert!(C::CONSTANTS <= CONSTANTS, "a kernel captures at most 64 numbers") };
+        assert!(numbers.len() >= C::CONSTANTS, "a kernel has all its numbers");
+        let mut captured = [const { MaybeUninit::uninit() }; CONSTANTS];
+        // SAFETY: there are as many numbers, and as many places.
+        unsafe {
+            ptr::copy_nonoverlapping(numbers.as_ptr(), captured.as_mut_ptr().cast::<V>(), C::CONSTANTS);
+        }
+        Self(captured)
+    }
+
+    /// # Safety
+    ///
+    /// The script has as many numbers.
+    #[inline(always)]
+    pub(super) unsafe fn get(&self, k: usize) -> V {
+        // SAFETY: promised by the caller.
+        unsafe { self.0[k].assume_init() }
+    }
+}
 
 /// A place, from which a script reads.
 #[derive(Clone, Copy)]
@@ -119,7 +110,8 @@ impl<'m, V: Float> Place<'m, V> {
         Self { memory, seeds, captured, at, row: [0; 3], i: 0, range: &Region::NONE }
     }
 
-    /// How far elements at these shifts are from the views' beginning. With `ROWS`, those of rows that are none are replaced by those of other rows.
+    /// How far elements at these shifts are from the views' beginning. With `ROWS`, those of rows that are none are
+    /// replaced by those of other rows.
     #[inline(always)]
     fn to<const MASK: u8>(&self, shift: [isize; 4]) -> isize {
         if MASK < ROWS {
@@ -217,7 +209,8 @@ impl<V: Float> Seeds<V> {
     pub(super) const NONE: Self = Self { dense: [ptr::null(); OUTPUTS], uniform: [V::ZERO; OUTPUTS] };
 }
 
-/// The points of the range at which all these reads lie inside the views; only reads with a border rule can lie outside.
+/// The points of the range at which all these reads lie inside the views; only reads with a border rule can lie
+/// outside.
 pub(super) fn inner(leaves: &Facts, shape: [isize; 4], range: &Region) -> Region {
     let mut inner = *range;
     if leaves.borders {
@@ -228,42 +221,4 @@ pub(super) fn inner(leaves: &Facts, shape: [isize; 4], range: &Region) -> Region
         }
     }
     inner
-}
-
-/// Checks that all reads without a border rule lie inside the views.
-///
-/// # Panics
-///
-/// When one does not.
-#[track_caller]
-pub(super) fn check_reads(plan: &Plan, grid: &Grid) {
-    if plan.leaves.beside == 0 {
-        return;
-    }
-    let (shape, range) = (grid.shape(), &grid.range);
-    let beyond = |d: usize| {
-        let (least, most) = plan.leaves.inside[d];
-        range.lo[d] + least < 0 || range.hi[d] + most > shape[d]
-    };
-    if (0..4).any(beyond) && !range.is_empty() {
-        goes_beyond(&plan.scripts.reads, grid);
-    }
-}
-
-#[cold]
-#[track_caller]
-fn goes_beyond(keys: &Keys, grid: &Grid) -> ! {
-    let (shape, range) = (grid.shape(), &grid.range);
-    let ruled = |key: &Key| key.kind() != Kind::Read || key.border() != Border::Inside;
-    let beyond = |key: &Key| {
-        let outside = |d: usize| range.lo[d] + key.shift(d) < 0 || range.hi[d] + key.shift(d) > shape[d];
-        !ruled(key) && (0..4).any(outside)
-    };
-    let key = (0..keys.len()).map(|k| keys.get(k)).find(beyond).expect("a read goes beyond the views");
-    let shifts = grid.of_views([0, 1, 2, 3].map(|d| key.shift(d)));
-    panic!(
-        "operand {} is read at shift {shifts:?} of the points {grid}, which goes beyond the view: shrink the range, or read with a \
-         border rule such as `or_zero`",
-        key.operand()
-    )
 }

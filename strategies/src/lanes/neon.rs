@@ -1,13 +1,13 @@
-//! Lanes in registers of `AArch64`. Every such processor has them, so unlike the lanes of x86-64 they need no function that is
-//! compiled for them.
+//! Lanes in registers of `AArch64`. Every such processor has them, so unlike the lanes of x86-64 they need no function
+//! that is compiled for them.
 
 use super::lane::{Lane, Vector, sealed::Sealed};
 #[allow(clippy::wildcard_imports, reason = "the names of intrinsics are all of one kind")]
 use core::arch::aarch64::*;
 use core::ops::{Add, Div, Mul, Neg, Sub};
 
-/// The row `Two64(float64x2_t, f64, 2, uint64x2_t, u64): …` makes a type of two numbers in a register. Its masks are registers
-/// of two `u64`, with all bits set for a yes.
+/// The row `Two64(float64x2_t, f64, 2, uint64x2_t, u64): …` makes a type of two numbers in a register. Its masks are
+/// registers of two `u64`, with all bits set for a yes.
 macro_rules! register {
     ($name:ident($register:ty, $number:ty, $n:literal, $mask:ty, $int:ty): $add:ident $sub:ident $mul:ident $div:ident
         $sqrt:ident $splat:ident $load:ident $store:ident; $neg:ident $abs:ident $less:ident $at_most:ident $equal:ident

@@ -1,5 +1,5 @@
-//! Lanes that are arrays: as many numbers as registers of x86-64 have, one by one. The interpreter, which has few of the
-//! instructions on registers, runs the loops over them as it would over those.
+//! Lanes that are arrays: as many numbers as registers of x86-64 have, one by one. The interpreter, which has few of
+//! the instructions on registers, runs the loops over them as it would over those.
 
 use super::lane::{Lane, Vector, sealed::Sealed};
 use crate::Float;

@@ -4,12 +4,10 @@ use super::buffer::Buffer;
 use super::code::{Op, does};
 use super::grid::{Grid, Region, each_row};
 use super::interpret::{Interpreter, WIDTH};
-use super::kernel::Kernel;
-use super::keys::{Border, Facts, Key, Kind, LEAVES, OPERANDS};
+use super::kernel::{Gather, How, Kernel};
+use super::keys::{Border, Facts, Key, Kind, LEAVES, OPERANDS, OUTPUTS};
 use super::memory::{Memory, Seeds};
-use super::program::OUTPUTS;
-use super::reverse::{Gather, How};
-use super::script::List;
+use super::scripts::List;
 use crate::Float;
 use core::ops::Range;
 use smallvec::SmallVec;
@@ -279,8 +277,9 @@ fn readers(shape: [isize; 4], range: &Region, key: Key, point: Point, f: &mut im
     }
 }
 
-/// Σ ∂expressionₖ/∂leaf·tangent at all points of the range, for each expression: written to `results` if the kernel writes, else
-/// added up and returned. Zero times anything is zero. `tangents` holds those of views, or nowhere, and those of numbers.
+/// Σ ∂expressionₖ/∂leaf·tangent at all points of the range, for each expression: written to `results` if the kernel
+/// writes, else added up and returned. Zero times anything is zero. `tangents` holds those of views, or nowhere, and
+/// those of numbers.
 pub(super) fn tangent<V: Float>(
     kernel: &Kernel<V>,
     grid: &Grid,
@@ -295,19 +294,7 @@ pub(super) fn tangent<V: Float>(
         _ => tangents.numbers[key.operand()],
     };
     some_points(&grid.range, |points| {
-        let leaf = |op: &Op, to: &mut [V]| match op.what {
-            does::TANGENT => {
-                let key = op.moving().key().expect("a tangent is one of a leaf");
-                to.iter_mut().zip(points).for_each(|(to, point)| *to = moves(key, *point));
-            }
-            _ => memory.leaf(op, points, to),
-        };
-        let mut slopes = [[V::zero(); WIDTH]; OUTPUTS];
-        interpreter(kernel).run(plan.scripts.list(List::Tangents), points.len(), leaf, |found| {
-            for (k, slopes) in slopes.iter_mut().enumerate().take(plan.expressions) {
-                slopes.copy_from_slice(&found[usize::from(plan.scripts.tangents[k]) * WIDTH..][..WIDTH]);
-            }
-        });
+        let slopes = tangents_at(kernel, memory, points, &moves);
         for (j, point) in points.iter().enumerate() {
             for (k, slopes) in slopes.iter().enumerate().take(plan.expressions) {
                 let mut slope = slopes[j];
@@ -323,6 +310,30 @@ pub(super) fn tangent<V: Float>(
         }
     });
     sum
+}
+
+/// The tangents of the expressions at some points, at most [`WIDTH`], when those of the leaves are what `moves` says.
+fn tangents_at<V: Float>(
+    kernel: &Kernel<V>,
+    memory: &Memory<V>,
+    points: &[Point],
+    moves: &impl Fn(Key, Point) -> V,
+) -> [[V; WIDTH]; OUTPUTS] {
+    let plan = kernel.plan();
+    let leaf = |op: &Op, to: &mut [V]| match op.what {
+        does::TANGENT => {
+            let key = op.moving().key().expect("a tangent is one of a leaf");
+            to.iter_mut().zip(points).for_each(|(to, point)| *to = moves(key, *point));
+        }
+        _ => memory.leaf(op, points, to),
+    };
+    let mut slopes = [[V::zero(); WIDTH]; OUTPUTS];
+    interpreter(kernel).run(plan.scripts.list(List::Tangents), points.len(), leaf, |found| {
+        for (k, slopes) in slopes.iter_mut().enumerate().take(plan.expressions) {
+            slopes.copy_from_slice(&found[usize::from(plan.scripts.tangents[k]) * WIDTH..][..WIDTH]);
+        }
+    });
+    slopes
 }
 
 /// The tangent of expression `k` at a point, leaf by leaf.

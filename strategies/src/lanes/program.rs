@@ -1,15 +1,15 @@
 //! Whole kernels: what is done with the expressions of a body.
 
+use super::code::{CONSTANTS, Op, RULES};
+use super::forest::Forest;
 use super::grid::Grid;
-use super::keys::{Facts, LEAVES, OPERANDS};
+use super::keys::{Facts, LEAVES, OPERANDS, OUTPUTS};
 use super::lane::sealed::Sealed;
-use super::script::{Forest, Scripts};
-use super::steps::CONSTANTS;
+use super::rule::Rule;
+use super::script::{Script, Steps};
+use super::scripts::{List, Scripts, gather, numbers};
 use super::tree::Node;
 use core::marker::PhantomData;
-
-/// The largest number of outputs of a launch.
-pub const OUTPUTS: usize = 4;
 
 const _: () = assert!(OUTPUTS == 4 && OPERANDS == 8 && LEAVES == 32, "`each!` has as many numbers");
 
@@ -22,8 +22,8 @@ pub trait Written: Copy + Send + Sync + 'static {
 /// A kernel: some expressions, and where they go. Sealed as [`Node`] is.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not what a kernel returns",
-    note = "a kernel returns a tuple with one expression for each operand that is written (`&mut`), in their order; a single one \
-            needs a comma too: `(expression,)`"
+    note = "a kernel returns a tuple with one expression for each operand that is written (`&mut`), in their order; a \
+            single one needs a comma too: `(expression,)`"
 )]
 pub trait Program: Copy + Send + Sync + Sealed + 'static {
     /// Whether the expressions are written to operands, not added up.
@@ -68,8 +68,8 @@ pub struct Plan {
     pub writes: bool,
     /// The operands that they are written to.
     pub written: &'static [usize],
-    /// Whether there is one expression for each operand that is written, and none uses the [`New`](super::New) value of an output
-    /// that does not stand before it. Otherwise the kernel cannot run.
+    /// Whether there is one expression for each operand that is written, and none uses the [`New`](super::New) value of
+    /// an output that does not stand before it. Otherwise the kernel cannot run.
     pub in_order: bool,
     /// The number of captured numbers.
     pub constants: usize,
@@ -88,7 +88,8 @@ impl Plan {
         // Here, so that the compiler says it once, and for which launch.
         assert!(
             forest.tree.constants as usize <= CONSTANTS,
-            "a kernel has at most 64 literals and captured numbers, each counted as often as it occurs: make two kernels of it"
+            "a kernel has at most 64 literals and captured numbers, each counted as often as it occurs: make two \
+             kernels of it"
         );
         Self {
             scripts,
@@ -132,8 +133,8 @@ impl Plan {
         self.partials.beside == 0 && !self.partials.borders
     }
 
-    /// Whether a group of lanes may contain places where nothing is to be computed, and what it reads may lie beside the views: it is 0
-    /// there or does not matter, and no rule is called with it.
+    /// Whether a group of lanes may contain places where nothing is to be computed, and what it reads may lie beside
+    /// the views: it is 0 there or does not matter, and no rule is called with it.
     pub(super) const fn can_be_masked(&self) -> bool {
         !self.leaves.repeats && !self.calls_rules
     }
@@ -207,4 +208,50 @@ reductions! {
     Extreme: Extremum;
     /// One expression that combines two numbers.
     Combination: Nothing;
+}
+
+/// The values of a kernel.
+pub(super) struct ValuesOf<P>(PhantomData<P>);
+impl<P: Program> Steps for ValuesOf<P> {
+    const OPS: &'static [Op] = P::SCRIPTS.list(List::Values);
+    const RESULTS: &'static [u16] = &P::SCRIPTS.values;
+    const RULES: &'static [Option<&'static Rule>; RULES] = &P::SCRIPTS.rules;
+    const CONSTANTS: usize = P::PLAN.constants;
+    const ALL_DENSE: bool = false;
+}
+
+/// The gather of a kernel.
+pub(super) struct GatherOf<P>(PhantomData<P>);
+impl<P: Program> GatherOf<P> {
+    const SCRIPT: &'static Script = &gather(P::SCRIPTS);
+}
+impl<P: Program> Steps for GatherOf<P> {
+    const OPS: &'static [Op] = Self::SCRIPT.ops.split_at(Self::SCRIPT.len).0;
+    const RESULTS: &'static [u16] = &Self::SCRIPT.results;
+    const RULES: &'static [Option<&'static Rule>; RULES] = &P::SCRIPTS.rules;
+    const CONSTANTS: usize = P::PLAN.constants;
+    const ALL_DENSE: bool = P::PLAN.all_dense();
+}
+
+/// The partials of the numbers of a kernel that all points share.
+pub(super) struct NumbersOfKernel<P>(PhantomData<P>);
+impl<P: Program> NumbersOfKernel<P> {
+    const SCRIPT: &'static Script = &numbers(P::SCRIPTS);
+}
+impl<P: Program> Steps for NumbersOfKernel<P> {
+    const OPS: &'static [Op] = Self::SCRIPT.ops.split_at(Self::SCRIPT.len).0;
+    const RESULTS: &'static [u16] = &Self::SCRIPT.results;
+    const RULES: &'static [Option<&'static Rule>; RULES] = &P::SCRIPTS.rules;
+    const CONSTANTS: usize = P::PLAN.constants;
+    const ALL_DENSE: bool = P::PLAN.all_dense();
+}
+
+/// The partial of leaf `N` of a kernel.
+pub(super) struct PartialOf<P, const N: usize>(PhantomData<P>);
+impl<P: Program, const N: usize> Steps for PartialOf<P, N> {
+    const OPS: &'static [Op] = P::SCRIPTS.list(List::Partial(N));
+    const RESULTS: &'static [u16] = &[P::SCRIPTS.partials[N]];
+    const RULES: &'static [Option<&'static Rule>; RULES] = &P::SCRIPTS.rules;
+    const CONSTANTS: usize = P::PLAN.constants;
+    const ALL_DENSE: bool = P::PLAN.all_dense();
 }

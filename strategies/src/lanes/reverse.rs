@@ -1,52 +1,19 @@
 //! The loops of reverse sweeps: each adjoint element gathers what the points that read it contribute.
 //!
-//! No two points write to one element, so there is nothing to lock, and an element's adjoint is the same sum in the same order
-//! however the elements are shared out.
+//! No two points write to one element, so there is nothing to lock, and an element's adjoint is the same sum in the
+//! same order however the elements are shared out.
 
 use super::buffer::Buffer;
 use super::grid::{Grid, Region};
-use super::kernel::Kernel;
-use super::keys::{Facts, Key, OPERANDS};
-use super::memory::{Memory, Seeds, check_reads};
+use super::kernel::{Gather, How, Kernel};
+use super::keys::{Key, OPERANDS};
+use super::memory::{Memory, Seeds};
+use super::operands::{check_needs, check_reads};
 use super::points::{careful_slope, is_delicate};
 use super::program::Plan;
 use super::shadow::Shadow;
 use crate::Float;
 use core::ptr;
-
-/// What the loops need.
-#[derive(Clone, Copy)]
-pub(super) struct Gather<'a, V: 'static> {
-    pub(super) kernel: &'a Kernel<V>,
-    /// Whether zero may meet infinity or NaN where adjoints are finite.
-    pub(super) is_delicate: bool,
-    pub(super) memory: Memory<V>,
-    pub(super) range: Region,
-    /// Whether all seeds are 0 outside the range.
-    pub(super) is_clean: bool,
-    /// The number of elements of its arrays.
-    pub(super) length: usize,
-    pub(super) seeds: Seeds<V>,
-    pub(super) to: [*mut V; OPERANDS],
-    pub(super) how: [How; OPERANDS],
-}
-
-// SAFETY: these are addresses, and numbers. Whoever runs the loops says that they may be used.
-unsafe impl<V: Float> Sync for Gather<'_, V> {}
-
-/// How contributions reach the adjoints of an operand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum How {
-    /// They are added to what is there.
-    Add,
-    /// They are all there is: what is there is not read, and every element that can be reached is written. The others stay as they
-    /// are.
-    Store,
-    /// As `Store` in the range of the launch, which writes the view there, and as `Add` outside.
-    Replace,
-    /// As `Replace`, and what is there is the seed.
-    InPlace,
-}
 
 /// The elements whose adjoints get contributions.
 fn reached(plan: &Plan, grid: &Grid) -> Region {
@@ -100,8 +67,8 @@ impl<'a, V: Float> Gather<'a, V> {
     ///
     /// # Panics
     ///
-    /// When the array has another length than the grid, and when adjoints are to be replaced in place though the program reads beside
-    /// the point, or does not write the operand.
+    /// When the array has another length than the grid, and when adjoints are to be replaced in place though the
+    /// program reads beside the point, or does not write the operand.
     #[track_caller]
     pub(super) fn add_to(&mut self, k: usize, how: How, buffer: &mut Buffer<V>) {
         self.fits(buffer);
@@ -135,13 +102,13 @@ impl<'a, V: Float> Gather<'a, V> {
         assert!(is_dense || !self.kernel.plan().all_dense(), "the seeds of this kernel are arrays");
     }
 
-    /// Adds Σ seed·∂output/∂element to the adjoints of each operand, and returns the adjoints of the numbers that all points share, 0
-    /// for the other operands. Zero times anything is zero.
+    /// Adds Σ seed·∂output/∂element to the adjoints of each operand, and returns the adjoints of the numbers that all
+    /// points share, 0 for the other operands. Zero times anything is zero.
     ///
     /// # Safety
     ///
-    /// The arrays that were given are still there, nobody else uses those that contributions go to, and these are no seeds unless in
-    /// place. The grid is the one it was made with.
+    /// The arrays that were given are still there, nobody else uses those that contributions go to, and these are no
+    /// seeds unless in place. The grid is the one it was made with.
     ///
     /// # Panics
     ///
@@ -162,19 +129,6 @@ impl<'a, V: Float> Gather<'a, V> {
             }
         }
         numbers
-    }
-}
-
-/// Checks that the values that partials need are there, and lets what they do not need be read as anything.
-#[track_caller]
-pub(super) fn check_needs<V: Float>(plan: &Plan, memory: &Memory<V>) {
-    if plan.kept.views | plan.kept.new == 0 {
-        return;
-    }
-    for operand in 0..OPERANDS {
-        let there = !Facts::has(plan.kept.views, operand) || !memory.values[operand].is_null();
-        let there = there && (!Facts::has(plan.kept.new, operand) || !memory.new[operand].is_null());
-        assert!(there, "the values of operand {operand} are needed, and were not kept");
     }
 }
 

@@ -3,12 +3,14 @@
 use super::blocks::{POINTS, each_block, sum_of_blocks};
 use super::buffer::Buffer;
 use super::fetched::Fetched;
-use super::forward::{Operand, memory};
 use super::grid::{Grid, Region, each_row};
 use super::kernel::Kernel;
-use super::launch::{Inspection, Launch, Recorded, Used};
+use super::keys::OUTPUTS;
+use super::launch::{Inspection, Launch, Used};
 use super::memory::Seeds;
-use super::program::{OUTPUTS, Program};
+use super::operands::{Operand, memory};
+use super::program::Program;
+use super::recorded::Recorded;
 use super::replay::{Replayed, Versions};
 use super::shadow::{Shadow, Shadows};
 use super::sums::{sum_of_terms, values_of};
@@ -17,8 +19,8 @@ use crate::{Float, SweepError};
 use core::cell::Cell;
 use smallvec::SmallVec;
 
-/// The sums of a program's expression over the rows of the grid's range, in order. Rows are shared out among threads, or if they are very
-/// long the points of each.
+/// The sums of a program's expression over the rows of the grid's range, in order. Rows are shared out among threads,
+/// or if they are very long the points of each.
 ///
 /// # Panics
 ///
@@ -47,7 +49,8 @@ pub fn row_sums<'m, V: Float, P: Program>(
     let sums = &sums;
     each_block(&grid.range, |part| {
         each_row!(part, row => {
-            // SAFETY: parts are made of whole rows, which are no longer than a part may be, so nobody else has this sum.
+            // SAFETY: parts are made of whole rows, which are no longer than a part may be, so nobody else has this
+            // sum.
             unsafe { sums.set(rows.number(row), sum(row)) }
         });
     });

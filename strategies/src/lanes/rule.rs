@@ -1,7 +1,5 @@
 //! Functions of kernels: the ones with formulas for registers, and the ones that are computed number by number.
 
-use super::code::{Op, does};
-
 /// How a function depends on an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slope {
@@ -100,36 +98,6 @@ pub enum Formula2 {
     Smaller,
     /// Number by number.
     Rule(&'static Rule),
-}
-
-impl Formula {
-    /// The operation, and the rule that it uses.
-    pub(super) const fn op(self) -> (Op, Option<&'static Rule>) {
-        let (what, rule) = match self {
-            Self::Negative => (does::NEG, None),
-            Self::Absolute => (does::ABS, None),
-            Self::Root => (does::SQRT, None),
-            Self::Square => (does::SQUARE, None),
-            Self::Rule(rule) => (does::RULE1, Some(rule)),
-        };
-        (Op::of(what, 0, 0, 0), rule)
-    }
-}
-
-impl Formula2 {
-    /// As [`Formula::op`].
-    pub(super) const fn op(self) -> (Op, Option<&'static Rule>) {
-        let (what, rule) = match self {
-            Self::Sum => (does::ADD, None),
-            Self::Difference => (does::SUB, None),
-            Self::Product => (does::MUL, None),
-            Self::Quotient => (does::DIV, None),
-            Self::Larger => (does::MAX, None),
-            Self::Smaller => (does::MIN, None),
-            Self::Rule(rule) => (does::RULE2, Some(rule)),
-        };
-        (Op::of(what, 0, 0, 0), rule)
-    }
 }
 
 /// How two numbers x and y are compared.

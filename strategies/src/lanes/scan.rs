@@ -2,12 +2,13 @@
 
 use super::buffer::{Buffer, SharedArray};
 use super::fetched::Fetched;
-use super::kernel::{Kernel, PartialOf, ValuesOf, alone};
+use super::kernel::Kernel;
 use super::launch::{Inspection, Launch, Used};
-use super::program::{Combination, Program};
+use super::memory::Captured;
+use super::program::{Combination, PartialOf, Program, ValuesOf};
 use super::replay::{Replayed, Versions, not_kept};
 use super::shadow::{Shadow, Shadows};
-use super::steps::Captured;
+use super::steps::alone;
 use super::tree::Node;
 use super::version::Version;
 use crate::{Float, SweepError};

@@ -2,73 +2,27 @@
 
 #![allow(
     clippy::cast_possible_truncation,
-    clippy::cast_possible_wrap,
-    clippy::cast_sign_loss,
-    clippy::cast_lossless,
-    reason = "places, operands, shifts and numbers of captured numbers have few bits, and `From` cannot be called in constants"
+    reason = "places, operands and shifts have few bits, and `From` cannot be called in constants"
 )]
 
 use super::code::{Op, RULES, does};
-use super::keys::Border;
+use super::keys::{Border, OUTPUTS};
 use super::lane::{Lane, Vector};
 use super::level::Registers;
-use super::memory::Place;
+use super::memory::{ALL, Captured, Memory, Place, Seeds};
 use super::rule::Rule;
-use super::script::{NOTHING, STEPS};
+use super::script::{STEPS, Steps, result};
 use crate::Float;
+use core::marker::PhantomData;
 use core::mem::MaybeUninit;
-
-/// Operations that are known when a kernel is compiled.
-pub(super) trait Steps {
-    /// The operations.
-    const OPS: &'static [Op];
-    /// Where the results stand that are asked for, or [`NOTHING`].
-    const RESULTS: &'static [u16];
-    /// The rules that the operations call.
-    const RULES: &'static [Option<&'static Rule>; RULES];
-    /// The number of captured numbers.
-    const CONSTANTS: usize;
-    /// Whether the adjoints of all outputs are arrays.
-    const ALL_DENSE: bool;
-}
 
 /// An operation that does nothing.
 const NONE: u8 = 0xFF;
 
-/// All of an operation in a number: the three places in the lower 16 bits each, the operand, the border rule, the four shifts, and what it
-/// does; behind the last one something that does nothing.
+/// All of an operation in a number: the three places in the lower 16 bits each, the operand, the border rule, the four
+/// shifts, and what it does; behind the last one something that does nothing.
 const fn packed<C: Steps>(k: usize) -> u128 {
     if k < C::OPS.len() { C::OPS[k].bits() | (C::OPS[k].what as u128) << 96 } else { (NONE as u128) << 96 }
-}
-
-/// The largest number of captured numbers.
-pub(super) const CONSTANTS: usize = 64;
-
-/// Captured numbers, where stores cannot touch them, so that they stay in registers.
-pub(super) struct Captured<V>([MaybeUninit<V>; CONSTANTS]);
-
-impl<V: Float> Captured<V> {
-    /// The first numbers, as many as a script has.
-    #[inline(always)]
-    pub(super) fn of<C: Steps>(numbers: &[V]) -> Self {
-        const { assert!(C::CONSTANTS <= CONSTANTS, "a kernel captures at most 64 numbers") };
-        assert!(numbers.len() >= C::CONSTANTS, "a kernel has all its numbers");
-        let mut captured = [const { MaybeUninit::uninit() }; CONSTANTS];
-        // SAFETY: there are as many numbers, and as many places.
-        unsafe {
-            core::ptr::copy_nonoverlapping(numbers.as_ptr(), captured.as_mut_ptr().cast::<V>(), C::CONSTANTS);
-        }
-        Self(captured)
-    }
-
-    /// # Safety
-    ///
-    /// The script has as many numbers.
-    #[inline(always)]
-    unsafe fn get(&self, k: usize) -> V {
-        // SAFETY: promised by the caller.
-        unsafe { self.0[k].assume_init() }
-    }
 }
 
 /// The results of operations, in registers.
@@ -133,8 +87,8 @@ where
             }
         )* };
     }
-    pieces! { 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42
-    43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 }
+    pieces! { 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38
+    39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 }
 }
 
 /// The number of operations that are compiled together.
@@ -175,7 +129,8 @@ unsafe fn piece<C: Steps, L: Vector, const MASK: u8, const FIRST: usize>(
     steps! { 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 }
 }
 
-/// Computes operation `k`. Everything that says which one is a constant where this is called, so that one instruction is left of it, or a few.
+/// Computes operation `k`. Everything that says which one is a constant where this is called, so that one instruction
+/// is left of it, or a few.
 ///
 /// # Safety
 ///
@@ -243,7 +198,47 @@ unsafe fn step<L: Vector, const MASK: u8>(
     }
 }
 
-/// Where result `k` of a script stands, if there is one.
-pub(super) const fn result<C: Steps>(k: usize) -> Option<usize> {
-    if k < C::RESULTS.len() && C::RESULTS[k] != NOTHING { Some(C::RESULTS[k] as usize) } else { None }
+/// What steps that read nothing make of the numbers 0 and 1, and of a seed.
+#[inline(always)]
+pub(super) fn alone<V: Float, C: Steps>(captured: &Captured<V>, numbers: [V; 2], seed: V) -> V {
+    assert!(const { reads_nothing::<C>() }, "these steps read something");
+    let mut memory = Memory::nowhere();
+    [memory.numbers[0], memory.numbers[1]] = numbers;
+    let seeds = Seeds { uniform: [seed; OUTPUTS], ..Seeds::NONE };
+    let mut results = Results::new();
+    // SAFETY: the steps read nothing from memory, and have a result.
+    let found: V::Single = unsafe {
+        execute::<Uniform<C>, V::Single, ALL>(&Place::inside(&memory, &seeds, captured, 0), &mut results);
+        results.number(const { result::<C>(0).expect("there is a result") })
+    };
+    number(found)
+}
+
+/// A lane that is one number, as that.
+pub(super) fn number<V: Float>(lane: V::Single) -> V {
+    let mut number = V::zero();
+    // SAFETY: it is one number.
+    unsafe { lane.store(&raw mut number) };
+    number
+}
+
+const fn reads_nothing<C: Steps>() -> bool {
+    let mut k = 0;
+    while k < C::OPS.len() {
+        if matches!(C::OPS[k].what, does::READ | does::NEW) {
+            return false;
+        }
+        k += 1;
+    }
+    true
+}
+
+/// Steps with the same adjoints everywhere.
+struct Uniform<C>(PhantomData<C>);
+impl<C: Steps> Steps for Uniform<C> {
+    const OPS: &'static [Op] = C::OPS;
+    const RESULTS: &'static [u16] = C::RESULTS;
+    const RULES: &'static [Option<&'static Rule>; RULES] = C::RULES;
+    const CONSTANTS: usize = C::CONSTANTS;
+    const ALL_DENSE: bool = false;
 }

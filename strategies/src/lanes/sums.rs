@@ -1,17 +1,17 @@
 //! Sums over the points of a range, the same at every level of instructions and for any number of threads.
 
-use super::blocks::sum_of_blocks;
-use super::forward::{Operand, memory};
+use super::blocks::{CHUNK, sum_of_blocks};
 use super::grid::{Grid, Region, each_row};
 use super::interpret::WIDTH;
-use super::kernel::{Kernel, ValuesOf};
+use super::kernel::Kernel;
 use super::keys::{Key, each};
 use super::lane::Vector;
 use super::level::Task;
-use super::memory::{ALL, Memory, Place, Seeds, inner};
+use super::memory::{ALL, Captured, Memory, Place, Seeds, inner};
 use super::points::{Point, partials, values};
-use super::program::Program;
-use super::steps::{Captured, Results, Steps, execute, result};
+use super::program::{Program, ValuesOf};
+use super::script::{Steps, result};
+use super::steps::{Results, execute, number};
 use crate::Float;
 use core::marker::PhantomData;
 use smallvec::SmallVec;
@@ -112,18 +112,8 @@ const fn is_term<C: Steps, const K: usize>(k: usize) -> Option<usize> {
     if k < K { result::<C>(k) } else { None }
 }
 
-/// A lane that is one number, as that.
-pub(super) fn number<V: Float>(lane: V::Single) -> V {
-    let mut number = V::zero();
-    // SAFETY: it is one number.
-    unsafe { lane.store(&raw mut number) };
-    number
-}
-
 /// Partial sums: every level adds the same numbers in the same order.
 const SUMS: usize = 16;
-/// Points of a row whose sum is formed apart.
-pub(super) const CHUNK: isize = 4096;
 
 /// Adds up terms over a part of their range.
 ///
@@ -269,25 +259,11 @@ fn in_pairs<V: Float>(mut sums: [V; SUMS]) -> V {
     sums[0]
 }
 
-/// The sum of a program's expression over the grid. It is the same at every level and for any number of threads: the points of a
-/// row are added in fixed groups, and the groups in order.
-///
-/// # Panics
-///
-/// As [`run`](super::run).
-#[track_caller]
-pub fn sum<'m, V: Float, P: Program>(program: &P, grid: &Grid, operands: impl Iterator<Item = Operand<'m, V>>) -> V {
-    assert!(!P::WRITES, "a reduction has one expression, which is not written");
-    let (memory, _) = memory::<V>(P::PLAN, grid, operands);
-    // SAFETY: checked above.
-    unsafe { total::<V, P>(&Kernel::of(program), grid, &memory) }
-}
-
-/// [`sum`] for operands that lie in memory.
+/// [`sum`](super::sum) for operands that lie in memory.
 ///
 /// # Safety
 ///
-/// [`memory`] has checked them for this kernel and grid, and they are still there.
+/// [`memory`](super::operands::memory) has checked them for this kernel and grid, and they are still there.
 pub(super) unsafe fn total<V: Float, P: Program>(kernel: &Kernel<V>, grid: &Grid, memory: &Memory<V>) -> V {
     let seeds = Seeds::NONE;
     let terms = values_of::<V, P>(kernel, (memory, &seeds), &grid.range);

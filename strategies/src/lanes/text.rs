@@ -1,18 +1,18 @@
 //! Kernels as text in C, which compilers of other devices understand, too.
 //!
-//! The text has the operations of a kernel's scripts, one definition for each, forward and in the gather. Functions that are computed number
-//! by number are looked up in a table.
+//! The text has the operations of a kernel's scripts, one definition for each, forward and in the gather. Functions
+//! that are computed number by number are looked up in a table.
 
 use super::code::{Op, does};
 use super::keys::{Border, Facts, Key, Kind, OPERANDS};
 use super::program::{Plan, Program};
 use super::rule::Part;
-use super::script::List;
+use super::scripts::List;
 use core::fmt::Write;
 use std::collections::HashSet;
 
-/// C for a part of the rule with this [name](core::any::type_name), where `$` and `#` stand for the arguments; `None` if C has no such
-/// function.
+/// C for a part of the rule with this [name](core::any::type_name), where `$` and `#` stand for the arguments; `None`
+/// if C has no such function.
 pub type Table = fn(&str, Part) -> Option<&'static str>;
 
 /// The point whose coordinates have this letter.
@@ -58,7 +58,8 @@ const PRELUDE: &str = "\
 #else
 #define TW_DEVICE static inline
 #endif
-/* The shape of the views, and the range of the points: lo <= i < hi. Leading dimensions that views do not have are of length 1. */
+/* The shape of the views, and the range of the points: lo <= i < hi.
+   Leading dimensions that views do not have are of length 1. */
 typedef struct { long n[4], lo[4], hi[4]; } tw_grid;
 TW_DEVICE long tw_at(tw_grid g, long i, long j, long k, long l) { return ((i * g.n[1] + j) * g.n[2] + k) * g.n[3] + l; }
 TW_DEVICE int tw_within(long i, long n) { return i >= 0 && i < n; }
@@ -174,8 +175,8 @@ fn literal(number: f64) -> String {
 }
 
 impl Writer<'_> {
-    /// The definitions of these operations at a point, and the names of the results that are asked for. What they do not use is left out:
-    /// in C some derivatives do not need all the numbers of their rule.
+    /// The definitions of these operations at a point, and the names of the results that are asked for. What they do
+    /// not use is left out: in C some derivatives do not need all the numbers of their rule.
     fn lines(&self, ops: &[Op], results: &[u16], point: Point, indent: usize) -> Result<(String, Vec<String>), String> {
         let (mut names, mut expressions) = (Vec::<String>::new(), Vec::new());
         for (k, op) in ops.iter().enumerate() {
@@ -306,11 +307,11 @@ impl Writer<'_> {
 
 /// A kernel in C: its values and, by gathering, its adjoints. Under `nvcc` the same text has kernels for a device.
 ///
-/// * `NAME(g, x…, c…, y…)` writes the values at the points of `g`: `xK` is what operand K holds before, `cK` a number that all
-///   points share, `yK` where operand K is written. A reduction writes its terms, to `y`.
-/// * `NAME_adjoint(g, x…, c…, z…, s…, d…)` adds to `dK`, at all elements, what operand K contributes. `sK` are the adjoints of what the
-///   kernel has written to operand K, and `zK` the values; for a reduction `s` is the adjoint of the sum. Only what the partials need is a
-///   parameter.
+/// * `NAME(g, x…, c…, y…)` writes the values at the points of `g`: `xK` is what operand K holds before, `cK` a number
+///   that all points share, `yK` where operand K is written. A reduction writes its terms, to `y`.
+/// * `NAME_adjoint(g, x…, c…, z…, s…, d…)` adds to `dK`, at all elements, what operand K contributes. `sK` are the
+///   adjoints of what the kernel has written to operand K, and `zK` the values; for a reduction `s` is the adjoint of
+///   the sum. Only what the partials need is a parameter.
 /// * `NAME_slopes(g, x…, c…, z…, s…, e…)` writes to `eK`, at the points, the terms of the adjoint of the number `cK`.
 ///
 /// # Errors

@@ -212,14 +212,21 @@ impl<V: Float> Transfer<V> {
     }
 }
 
+impl<V: Float> Transfer<V> {
+    /// Adds these adjoints to those of what is read, at its places.
+    fn add_to_source(&self, seeds: &[V], shadows: &mut Shadows<V>) {
+        let shadow = shadows.take(self.from.before);
+        let mut sums = shadows.dense(shadow, self.from.length);
+        self.places.add(seeds, &mut sums);
+        shadows.put(self.from.before, Shadow::Dense(sums));
+    }
+}
+
 impl<V: Float> Launch<V> for Transfer<V> {
     fn reverse(&self, outputs: &[V], inputs: &mut [V], shadows: &mut Shadows<V>) -> Result<(), SweepError> {
         if self.way == Way::Store {
             if self.from.before != 0 && outputs.iter().any(|seed| *seed != V::zero()) {
-                let shadow = shadows.take(self.from.before);
-                let mut sums = shadows.dense(shadow, self.from.length);
-                self.places.add(outputs, &mut sums);
-                shadows.put(self.from.before, Shadow::Dense(sums));
+                self.add_to_source(outputs, shadows);
             }
             return Ok(());
         }
@@ -232,12 +239,7 @@ impl<V: Float> Launch<V> for Transfer<V> {
         let reached = self.from.before != 0;
         match self.way {
             Way::Load => inputs.iter_mut().zip(&*seeds).for_each(|(sum, seed)| *sum += *seed),
-            Way::Take if reached => {
-                let shadow = shadows.take(self.from.before);
-                let mut sums = shadows.dense(shadow, self.from.length);
-                self.places.add(&seeds, &mut sums);
-                shadows.put(self.from.before, Shadow::Dense(sums));
-            }
+            Way::Take if reached => self.add_to_source(&seeds, shadows),
             Way::Put | Way::Add if reached => {
                 let mut found = shadows.any(self.from.length);
                 self.places.take(&seeds, &mut found);

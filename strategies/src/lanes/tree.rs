@@ -1,10 +1,10 @@
-//! The bodies of kernels as trees. A tree is a type, and its operations are a constant of it; its value holds the numbers that were
-//! captured, and nothing else.
+//! The bodies of kernels as trees. A tree is a type, and its operations are a constant of it; its value holds the
+//! numbers that were captured, and nothing else.
 
 use super::code::{Code, Op, does};
 use super::keys::{Border, Key};
 use super::lane::sealed::Sealed;
-use super::rule::{Comparing, Comparison, LaneFunction, LaneOperator};
+use super::rule::{Comparing, Comparison, Formula, Formula2, LaneFunction, LaneOperator, Rule};
 use core::marker::PhantomData;
 
 /// An expression of a kernel.
@@ -12,7 +12,8 @@ use core::marker::PhantomData;
 /// Sealed: what a launch may read without a check follows from the constant here.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an expression of a kernel",
-    note = "a kernel is made of what its operands' tokens return (`x.at::<0>()`), of numbers (`2.0`, not `2`) and of functions"
+    note = "a kernel is made of what its operands' tokens return (`x.at::<0>()`), of numbers (`2.0`, not `2`) and of \
+            functions"
 )]
 pub trait Node: Copy + Send + Sync + Sealed + 'static {
     /// Its operations.
@@ -67,6 +68,36 @@ impl Node for Constant {
     #[inline(always)]
     fn constants(&self, put: &mut impl FnMut(f64)) {
         put(self.0);
+    }
+}
+
+impl Formula {
+    /// The operation, and the rule that it uses.
+    const fn op(self) -> (Op, Option<&'static Rule>) {
+        let (what, rule) = match self {
+            Self::Negative => (does::NEG, None),
+            Self::Absolute => (does::ABS, None),
+            Self::Root => (does::SQRT, None),
+            Self::Square => (does::SQUARE, None),
+            Self::Rule(rule) => (does::RULE1, Some(rule)),
+        };
+        (Op::of(what, 0, 0, 0), rule)
+    }
+}
+
+impl Formula2 {
+    /// As [`Formula::op`].
+    const fn op(self) -> (Op, Option<&'static Rule>) {
+        let (what, rule) = match self {
+            Self::Sum => (does::ADD, None),
+            Self::Difference => (does::SUB, None),
+            Self::Product => (does::MUL, None),
+            Self::Quotient => (does::DIV, None),
+            Self::Larger => (does::MAX, None),
+            Self::Smaller => (does::MIN, None),
+            Self::Rule(rule) => (does::RULE2, Some(rule)),
+        };
+        (Op::of(what, 0, 0, 0), rule)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Lanes in registers of x86-64.
 //!
-//! Every function here must be inlined into one that has the target feature: [`level`](super::level) has them. Values of these
-//! types exist nowhere else.
+//! Every function here must be inlined into one that has the target feature: [`level`](super::level) has them. Values
+//! of these types exist nowhere else.
 
 use super::lane::{Lane, Vector, sealed::Sealed};
 #[allow(clippy::wildcard_imports, reason = "the names of intrinsics are all of one kind")]
@@ -10,8 +10,8 @@ use core::ops::{Add, Div, Mul, Neg, Sub};
 
 /// What all registers have. The row `Wide512(__m512d, f64, 8): …` makes a type of eight numbers in a register.
 macro_rules! register {
-    ($name:ident($register:ty, $number:ty, $n:literal, $mask:ty): $add:ident $sub:ident $mul:ident $div:ident $sqrt:ident
-        $splat:ident $load:ident $store:ident;
+    ($name:ident($register:ty, $number:ty, $n:literal, $mask:ty):
+        $add:ident $sub:ident $mul:ident $div:ident $sqrt:ident $splat:ident $load:ident $store:ident;
         $($rest:tt)*
     ) => {
         #[derive(Clone, Copy)]
@@ -82,8 +82,9 @@ macro_rules! register {
 
 /// Registers with a bit for each number in a mask.
 macro_rules! with_bits {
-    ($name:ident($register:ty, $number:ty, $n:literal, $mask:ty): $add:ident $sub:ident $mul:ident $div:ident $sqrt:ident
-        $splat:ident $load:ident $store:ident; $xor:ident $abs:ident $compare:ident $blend:ident $some:ident $put:ident) => {
+    ($name:ident($register:ty, $number:ty, $n:literal, $mask:ty):
+        $add:ident $sub:ident $mul:ident $div:ident $sqrt:ident $splat:ident $load:ident $store:ident;
+        $xor:ident $abs:ident $compare:ident $blend:ident $some:ident $put:ident) => {
         register! {
             $name($register, $number, $n, $mask): $add $sub $mul $div $sqrt $splat $load $store;
             #[inline(always)]
@@ -172,8 +173,9 @@ macro_rules! with_bits {
 
 /// Registers whose masks are registers.
 macro_rules! with_registers {
-    ($name:ident($register:ty, $number:ty, $n:literal, $int:ty): $add:ident $sub:ident $mul:ident $div:ident $sqrt:ident
-        $splat:ident $load:ident $store:ident; $xor:ident $andnot:ident $compare:ident $blend:ident $some:ident $put:ident
+    ($name:ident($register:ty, $number:ty, $n:literal, $int:ty):
+        $add:ident $sub:ident $mul:ident $div:ident $sqrt:ident $splat:ident $load:ident $store:ident;
+        $xor:ident $andnot:ident $compare:ident $blend:ident $some:ident $put:ident
         $and:ident $or:ident $bits:ident $cast:ident $back:ident $signed:ident) => {
         register! {
             $name($register, $number, $n, $register): $add $sub $mul $div $sqrt $splat $load $store;

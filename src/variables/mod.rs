@@ -1,5 +1,7 @@
 //! Collections of variables, of any shape.
 
+mod collections;
+
 use crate::expr::Real;
 use crate::kernels::View;
 use tapewright_strategies::lanes::SharedArray;
@@ -7,8 +9,9 @@ use tapewright_strategies::{Dependence, Float, Taping};
 
 /// A collection of variables: what a stage of a computation takes and returns.
 ///
-/// Provided for [`Real`] and [`View`], for vectors, boxed slices, arrays, options and tuples of such, and for structs by
-/// [`variables!`](crate::variables). The order of [`visit`](Self::visit) and [`map`](Self::map) is that of the adjoints.
+/// Provided for [`Real`] and [`View`], for vectors, boxed slices, arrays, options and tuples of such, and for structs
+/// by [`variables!`](crate::variables). The order of [`visit`](Self::visit) and [`map`](Self::map) is that of the
+/// adjoints.
 ///
 /// # Implementing it by hand
 ///
@@ -24,15 +27,17 @@ use tapewright_strategies::{Dependence, Float, Taping};
 /// struct Fluid<S: Taping> { velocity: Vec<Real<S>>, time: Real<S> }
 /// tapewright::variables!(Fluid { velocity, time });
 ///
-/// let state = Fluid::<Passive> { velocity: vec![Real::constant(1.0), Real::constant(2.0)], time: Real::constant(0.0) };
+/// let velocity = vec![Real::constant(1.0), Real::constant(2.0)];
+/// let state = Fluid::<Passive> { velocity, time: Real::constant(0.0) };
 /// assert_eq!(state.values(), [1.0, 2.0, 0.0]);
 /// ```
 pub trait Variables<S: Taping>: Sized {
     /// The same collection under another strategy.
     type With<T: Taping<Value = S::Value>>: Variables<T>;
 
-    /// Whether its variables are all that there is to the collection, but for their number: nothing else is lost when it is
-    /// made again of their values. If not, and the rest changes from step to step, snapshots of it cannot go to disk.
+    /// Whether its variables are all that there is to the collection, but for their number: nothing else is lost when
+    /// it is made again of their values. If not, and the rest changes from step to step, snapshots of it cannot go to
+    /// disk.
     const NUMBERS_ONLY: bool = true;
 
     /// Calls `f` with all variables, in slices as long as they lie in memory.
@@ -49,8 +54,8 @@ pub trait Variables<S: Taping>: Sized {
         list.iter().for_each(|x| x.visit(f));
     }
 
-    /// A collection of the same shape, of the variables that `f` makes of those of this one, in the order of `visit`. Views become
-    /// constants.
+    /// A collection of the same shape, of the variables that `f` makes of those of this one, in the order of `visit`.
+    /// Views become constants.
     fn map<T: Taping<Value = S::Value>>(&self, f: &mut impl FnMut(&Real<S>) -> Real<T>) -> Self::With<T>;
 
     /// Calls `f` with all views. A collection that has none need not say so.
@@ -62,8 +67,8 @@ pub trait Variables<S: Taping>: Sized {
         let _ = f;
     }
 
-    /// [`map`](Self::map), with the views that `g` makes of those of this one, in the order of `visit_views`. A collection that has none
-    /// need not say so.
+    /// [`map`](Self::map), with the views that `g` makes of those of this one, in the order of `visit_views`. A
+    /// collection that has none need not say so.
     #[inline]
     fn map_with<T: Taping<Value = S::Value>>(
         &self,
@@ -209,163 +214,6 @@ impl<S: Taping> Variables<S> for Real<S> {
     fn map<T: Taping<Value = S::Value>>(&self, f: &mut impl FnMut(&Real<S>) -> Real<T>) -> Real<T> {
         f(self)
     }
-}
-
-macro_rules! lists {
-    ($($list:ident),*) => {$(
-        impl<S: Taping, X: Variables<S>> Variables<S> for $list<X> {
-            type With<T: Taping<Value = S::Value>> = $list<X::With<T>>;
-            const NUMBERS_ONLY: bool = X::NUMBERS_ONLY;
-
-            #[inline]
-            fn visit<'a>(&'a self, f: &mut impl FnMut(&'a [Real<S>]))
-            where
-                S: 'a,
-            {
-                X::visit_list(self, f);
-            }
-
-            #[inline]
-            fn map<T: Taping<Value = S::Value>>(&self, f: &mut impl FnMut(&Real<S>) -> Real<T>) -> Self::With<T> {
-                self.iter().map(|x| x.map(f)).collect()
-            }
-
-            fn visit_views<'a>(&'a self, f: &mut impl FnMut(ViewRef<'a, S::Value>))
-            where
-                S: 'a,
-            {
-                self.iter().for_each(|x| x.visit_views(f));
-            }
-
-            #[inline]
-            fn map_with<T: Taping<Value = S::Value>>(
-                &self,
-                f: &mut impl FnMut(&Real<S>) -> Real<T>,
-                g: &mut impl FnMut(ViewRef<'_, S::Value>) -> ViewParts<S::Value>,
-            ) -> Self::With<T> {
-                self.iter().map(|x| x.map_with(f, g)).collect()
-            }
-        }
-    )*};
-}
-type Slice<X> = Box<[X]>;
-lists!(Vec, Slice);
-
-impl<S: Taping, X: Variables<S>> Variables<S> for Option<X> {
-    type With<T: Taping<Value = S::Value>> = Option<X::With<T>>;
-    const NUMBERS_ONLY: bool = X::NUMBERS_ONLY;
-
-    fn visit<'a>(&'a self, f: &mut impl FnMut(&'a [Real<S>]))
-    where
-        S: 'a,
-    {
-        if let Some(x) = self {
-            x.visit(f);
-        }
-    }
-
-    fn map<T: Taping<Value = S::Value>>(&self, f: &mut impl FnMut(&Real<S>) -> Real<T>) -> Self::With<T> {
-        self.as_ref().map(|x| x.map(f))
-    }
-
-    fn visit_views<'a>(&'a self, f: &mut impl FnMut(ViewRef<'a, S::Value>))
-    where
-        S: 'a,
-    {
-        self.iter().for_each(|x| x.visit_views(f));
-    }
-
-    fn map_with<T: Taping<Value = S::Value>>(
-        &self,
-        f: &mut impl FnMut(&Real<S>) -> Real<T>,
-        g: &mut impl FnMut(ViewRef<'_, S::Value>) -> ViewParts<S::Value>,
-    ) -> Self::With<T> {
-        self.as_ref().map(|x| x.map_with(f, g))
-    }
-}
-
-impl<S: Taping, X: Variables<S>, const N: usize> Variables<S> for [X; N] {
-    type With<T: Taping<Value = S::Value>> = [X::With<T>; N];
-    const NUMBERS_ONLY: bool = X::NUMBERS_ONLY;
-
-    #[inline]
-    fn visit<'a>(&'a self, f: &mut impl FnMut(&'a [Real<S>]))
-    where
-        S: 'a,
-    {
-        X::visit_list(self, f);
-    }
-
-    #[inline]
-    fn map<T: Taping<Value = S::Value>>(&self, f: &mut impl FnMut(&Real<S>) -> Real<T>) -> Self::With<T> {
-        core::array::from_fn(|k| self[k].map(f))
-    }
-
-    fn visit_views<'a>(&'a self, f: &mut impl FnMut(ViewRef<'a, S::Value>))
-    where
-        S: 'a,
-    {
-        self.iter().for_each(|x| x.visit_views(f));
-    }
-
-    #[inline]
-    fn map_with<T: Taping<Value = S::Value>>(
-        &self,
-        f: &mut impl FnMut(&Real<S>) -> Real<T>,
-        g: &mut impl FnMut(ViewRef<'_, S::Value>) -> ViewParts<S::Value>,
-    ) -> Self::With<T> {
-        core::array::from_fn(|k| self[k].map_with(f, g))
-    }
-}
-
-macro_rules! tuples {
-    ($(($($x:ident $k:tt),*);)*) => {$(
-        impl<S: Taping, $($x: Variables<S>),*> Variables<S> for ($($x,)*) {
-            type With<T: Taping<Value = S::Value>> = ($($x::With<T>,)*);
-            const NUMBERS_ONLY: bool = true $(&& $x::NUMBERS_ONLY)*;
-
-            fn visit<'a>(&'a self, f: &mut impl FnMut(&'a [Real<S>]))
-            where
-                S: 'a,
-            {
-                let _ = f;
-                $(self.$k.visit(f);)*
-            }
-
-            #[allow(clippy::unused_unit, reason = "the empty tuple is one of them")]
-            fn map<T: Taping<Value = S::Value>>(&self, f: &mut impl FnMut(&Real<S>) -> Real<T>) -> Self::With<T> {
-                let _ = f;
-                ($(self.$k.map(f),)*)
-            }
-
-            fn visit_views<'a>(&'a self, f: &mut impl FnMut(ViewRef<'a, S::Value>))
-            where
-                S: 'a,
-            {
-                let _ = f;
-                $(self.$k.visit_views(f);)*
-            }
-
-            #[allow(clippy::unused_unit, reason = "the empty tuple is one of them")]
-            fn map_with<T: Taping<Value = S::Value>>(
-                &self,
-                f: &mut impl FnMut(&Real<S>) -> Real<T>,
-                g: &mut impl FnMut(ViewRef<'_, S::Value>) -> ViewParts<S::Value>,
-            ) -> Self::With<T> {
-                let _ = (&f, &g);
-                ($(self.$k.map_with(f, g),)*)
-            }
-        }
-    )*};
-}
-tuples! {
-    ();
-    (A 0);
-    (A 0, B 1);
-    (A 0, B 1, C 2);
-    (A 0, B 1, C 2, D 3);
-    (A 0, B 1, C 2, D 3, E 4);
-    (A 0, B 1, C 2, D 3, E 4, F 5);
 }
 
 /// Implements [`Variables`] for a struct that is generic over the strategy, and nothing else: name its fields that hold

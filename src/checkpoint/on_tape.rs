@@ -1,0 +1,144 @@
+//! Runs time loops, and puts them on the tapes of their inputs.
+
+use super::job::Job;
+use super::placed;
+use super::pool::TapePool;
+use super::rerun;
+use super::rule::Rule;
+use super::time_loop::TimeLoop;
+use crate::error::Error;
+use crate::expr::Real;
+use crate::external;
+use crate::variables::Variables;
+use std::sync::Mutex;
+#[cfg(doc)]
+use tapewright_strategies::SweepError;
+use tapewright_strategies::{Passive, Reverse, Taping, active};
+
+type Plain<S> = Passive<<S as Taping>::Value>;
+
+impl<T> TimeLoop<T> {
+    /// Runs the loop, and puts it on the tape of its inputs, whose strategy is `S`. `plain` is a step under
+    /// [`Passive`], `taped` the same step under `T`. Returns the final state.
+    ///
+    /// If all inputs are passive (or the recording is [paused](crate::pause)), the loop just runs: the final state is
+    /// passive and nothing is kept. So it is under `Passive`. Under `Tangent` the steps are recorded, one by one, and
+    /// swept forward.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Storage`] when a snapshot cannot be written to disk, [`Error::Sweep`] when the loop was cancelled or
+    /// its schedule is [faulty](SweepError::FaultySchedule). Nothing has been recorded then.
+    ///
+    /// # Panics
+    ///
+    /// When the schedule does not know the number of steps (use [`run_while`](Self::run_while)), when a step uses a
+    /// variable that is not among its inputs, when a state has another number of variables than the first, and as
+    /// [`Stage::run`](crate::Stage::run).
+    #[track_caller]
+    pub fn run<S, C, X>(
+        self,
+        parameters: &C,
+        state: &X,
+        plain: impl Fn(usize, &C::With<Plain<S>>, &X::With<Plain<S>>) -> X::With<Plain<S>> + Send + Sync + 'static,
+        taped: impl Fn(usize, &C::With<T>, &X::With<T>) -> X::With<T> + Send + Sync + 'static,
+    ) -> Result<X, Error>
+    where
+        S: Taping,
+        T: Reverse<Value = S::Value>,
+        C: Variables<S>,
+        X: Variables<S>,
+        X::With<T>: Variables<T, With<Plain<S>> = X::With<Plain<S>>>,
+        C::With<Plain<S>>: Variables<Plain<S>, With<T> = C::With<T>> + Send + Sync + 'static,
+        X::With<Plain<S>>: Variables<Plain<S>, With<T> = X::With<T>> + Send + Sync + 'static,
+        X::With<Plain<S>>: Variables<Plain<S>, With<S> = X>,
+        X::With<Plain<S>>: Variables<Plain<S>, With<Plain<S>> = X::With<Plain<S>>>,
+    {
+        assert!(
+            (self.plans)().steps().is_some(),
+            "the schedule of {} does not know the number of steps: use `run_while`, which says when the loop ends",
+            self.name
+        );
+        self.run_while(parameters, state, |_, _| true, plain, taped)
+    }
+
+    /// [`run`](Self::run) for as long as `go_on` says so, which is called before each step of the first run with its
+    /// number and the state: for loops whose number of steps is known only at the end, with a schedule such as
+    /// [`Online`](crate::schedule::Online).
+    ///
+    /// # Errors
+    ///
+    /// As `run`.
+    ///
+    /// # Panics
+    ///
+    /// As `run`, and when the schedule knows its number of steps and `go_on` ends the loop before.
+    #[track_caller]
+    pub fn run_while<S, C, X>(
+        self,
+        parameters: &C,
+        state: &X,
+        go_on: impl Fn(usize, &X::With<Plain<S>>) -> bool,
+        plain: impl Fn(usize, &C::With<Plain<S>>, &X::With<Plain<S>>) -> X::With<Plain<S>> + Send + Sync + 'static,
+        taped: impl Fn(usize, &C::With<T>, &X::With<T>) -> X::With<T> + Send + Sync + 'static,
+    ) -> Result<X, Error>
+    where
+        S: Taping,
+        T: Reverse<Value = S::Value>,
+        C: Variables<S>,
+        X: Variables<S>,
+        X::With<T>: Variables<T, With<Plain<S>> = X::With<Plain<S>>>,
+        C::With<Plain<S>>: Variables<Plain<S>, With<T> = C::With<T>> + Send + Sync + 'static,
+        X::With<Plain<S>>: Variables<Plain<S>, With<T> = X::With<T>> + Send + Sync + 'static,
+        X::With<Plain<S>>: Variables<Plain<S>, With<S> = X>,
+        X::With<Plain<S>>: Variables<Plain<S>, With<Plain<S>> = X::With<Plain<S>>>,
+    {
+        let (mut arguments, mut views) = (parameters.arguments(), parameters.views());
+        let counts = (arguments.len(), views.len());
+        arguments.extend(state.arguments());
+        views.extend(state.views());
+        let (of_parameters, of_state) = arguments.split_at(counts.0);
+        let (at, start) = (rerun::plain_at(parameters, of_parameters), rerun::plain_at(state, of_state));
+        let (flow, active) = placed::flow::<S>(&arguments, &views, !views.is_empty());
+        if !active {
+            return Ok(self.run_plainly::<S, X>(start, &go_on, |step, state| plain(step, &at, state)));
+        }
+        let pool = S::keep::<TapePool<T>>(&placed::dependences(&views), &arguments).unwrap_or_default();
+        let counts = (counts, (arguments.len() - counts.0, views.len() - counts.1));
+        let mut job = Job::<T, _, _, _, _>::new(self, (at, start), counts, (plain, taped), pool);
+        let run = job.first_run(&go_on)?;
+        let (values, end) = (run.state.values(), rerun::plain(&run.state));
+        let rule = Rule { job, prepared: Mutex::new(Some(run)) };
+        if !views.is_empty() {
+            return Ok(placed::record::<S, _, _>(flow, &arguments, &views, &end, rule));
+        }
+        Ok(rerun::rebuild(&end, &external::record::<S>(&arguments, &values, rule), rerun::same_value))
+    }
+
+    /// The final state of a loop that is not recorded.
+    fn run_plainly<S, X>(
+        &self,
+        mut state: X::With<Plain<S>>,
+        go_on: &impl Fn(usize, &X::With<Plain<S>>) -> bool,
+        step: impl Fn(usize, &X::With<Plain<S>>) -> X::With<Plain<S>>,
+    ) -> X
+    where
+        S: Taping,
+        X: Variables<S>,
+        X::With<Plain<S>>: Variables<Plain<S>, With<S> = X>,
+    {
+        let steps = (self.plans)().steps();
+        active::isolated(|| {
+            for number in 0..steps.unwrap_or(usize::MAX) {
+                if !go_on(number, &state) {
+                    if let Some(steps) = steps {
+                        self.ends_early(number, steps);
+                    }
+                    break;
+                }
+                state = step(number, &state);
+            }
+        });
+        rerun::convert(&state, |x| Real::<S>::constant(x.value()))
+    }
+}

@@ -1,0 +1,105 @@
+//! A loop under way, and how adjoints move over one of its steps.
+
+use super::ledger::Ledger;
+use super::pool::Lent;
+use super::rerun::{self, Ends};
+use super::slots::Slots;
+use super::snapshots::Snapshots;
+use super::time_loop::Progress;
+use crate::expr::Real;
+use crate::schedule::Schedule;
+use crate::tape::Tape;
+use crate::variables::Variables;
+use core::marker::PhantomData;
+use tapewright_strategies::lanes::Shadow;
+use tapewright_strategies::{Float, Passive, Reverse, SweepError};
+
+/// A loop under way.
+pub(super) struct Run<T: Reverse, C, X: Variables<Passive<T::Value>>> {
+    pub(super) schedule: Box<dyn Schedule + Send>,
+    pub(super) ledger: Ledger,
+    /// Actions that the schedule has given, its end among them.
+    pub(super) actions: usize,
+    /// The present state.
+    pub(super) state: X,
+    pub(super) snapshots: Snapshots<X>,
+    /// By tape of the schedule. Whatever happens, they go back to the pool.
+    pub(super) tapes: Slots<Step<T>>,
+    pub(super) progress: Progress,
+    /// The digests of the first run, as far as it is.
+    pub(super) prints: Vec<u64>,
+    pub(super) parameters: PhantomData<fn() -> C>,
+}
+
+impl<T: Reverse, C, X: Variables<Passive<T::Value>>> Run<T, C, X> {
+    /// States that it holds, the present one among them, and bytes of tapes.
+    pub(super) fn holds(&self) -> (usize, usize) {
+        let tapes = self.tapes.values().map(|step| step.tape.memory().total().reserved);
+        (1 + self.snapshots.held(), tapes.sum())
+    }
+
+    /// Moves the adjoints over the step that is recorded on this tape.
+    pub(super) fn sweep(&mut self, tape: usize, adjoints: &mut Adjoints<'_, T::Value>) -> Result<(), SweepError> {
+        let mut recorded = self.tapes.remove(&tape).expect("the ledger has the step");
+        adjoints.inputs.clear();
+        adjoints.inputs.resize(recorded.inputs.len() * adjoints.lanes, zero());
+        let (tape, ends) = recorded.parts();
+        if adjoints.lanes == 1 {
+            let seeds = (&adjoints.state[..], core::mem::take(&mut adjoints.state_views));
+            let mut found = rerun::sweep(tape, ends, seeds, &mut adjoints.inputs)?;
+            adjoints.state_views = found.split_off(adjoints.parameter_views.len());
+            adjoints.parameter_views.iter_mut().zip(found).for_each(|(sum, view)| rerun::add_shadow(sum, view));
+        } else {
+            rerun::sweep_lanes(tape, ends, &adjoints.state, &mut adjoints.inputs, adjoints.lanes)?;
+        }
+        let (of_parameters, of_state) = adjoints.inputs.split_at(adjoints.parameters.len());
+        add(adjoints.parameters, of_parameters);
+        adjoints.state.clear();
+        adjoints.state.extend_from_slice(of_state);
+        self.progress.swept += 1;
+        Ok(())
+    }
+}
+
+/// A step that has been recorded.
+pub(super) struct Step<T: Reverse> {
+    pub(super) tape: Lent<T>,
+    pub(super) inputs: Vec<Real<T>>,
+    pub(super) end: Vec<Real<T>>,
+    /// The slots of views among the inputs, and in the state afterwards.
+    pub(super) from: rerun::Slots,
+    pub(super) to: rerun::Slots,
+}
+
+impl<T: Reverse> Step<T> {
+    /// Its tape, and both ends of what is on it.
+    pub(super) fn parts(&mut self) -> (&mut Tape<T>, Ends<'_, T>) {
+        let Self { tape, inputs, end, from, to } = self;
+        (tape, Ends { inputs, outputs: end, from, to })
+    }
+}
+
+/// Adjoints on their way through a loop.
+pub(super) struct Adjoints<'a, V: 'static> {
+    /// How many adjoints each variable has.
+    pub(super) lanes: usize,
+    /// Of the parameters, to which each step adds.
+    pub(super) parameters: &'a mut [V],
+    /// Of the present state.
+    pub(super) state: Vec<V>,
+    /// Of the inputs of a step.
+    pub(super) inputs: Vec<V>,
+    /// Of the views among the parameters, to which each step adds.
+    pub(super) parameter_views: Vec<Shadow<V>>,
+    /// Of the views of the present state.
+    pub(super) state_views: Vec<Shadow<V>>,
+}
+
+fn zero<V: Float>() -> V {
+    V::zero()
+}
+
+/// Adds these numbers to those.
+pub(super) fn add<V: Float>(to: &mut [V], from: &[V]) {
+    to.iter_mut().zip(from).for_each(|(to, from)| *to += *from);
+}

@@ -1,0 +1,75 @@
+//! Has launches recorded that have run.
+
+use tapewright_strategies::lanes::{Launch, Launched};
+use tapewright_strategies::{Dependence, Flow, Taping};
+
+/// Makes room for what a launch will keep.
+///
+/// # Panics
+///
+/// As [`Taping::make_room`].
+#[inline(always)]
+#[track_caller]
+pub(super) fn make_room<S: Taping>(flow: Flow) {
+    if let Flow::Recorded(number) = flow {
+        S::make_room(number);
+    }
+}
+
+/// Has a launch recorded that has run, or its tangents carried; what is written then depends on what is returned.
+#[track_caller]
+pub(crate) fn note<S: Taping>(
+    flow: Flow,
+    launch: impl Launch<S::Value>,
+    arrays: &[&Dependence<S::Value>],
+    inputs: &[(S::Value, &S::Id)],
+    outputs: &[S::Value],
+    each: &mut dyn FnMut(S::Value, S::Id),
+) -> Vec<Dependence<S::Value>> {
+    let mut launch = Some(launch);
+    let write = &mut |launched: &mut Launched<_>| {
+        launched.set_other(launch.take().expect("a launch is written once"));
+    };
+    note_written::<S>(flow, write, arrays, inputs, outputs, each)
+}
+
+/// [`note`] for a launch that writes one view and no variables: what it depends on then, `fresh` unless it carries
+/// tangents.
+#[track_caller]
+pub(super) fn noted<S: Taping>(
+    flow: Flow,
+    launch: impl Launch<S::Value>,
+    arrays: &[&Dependence<S::Value>],
+    inputs: &[(S::Value, &S::Id)],
+    fresh: Dependence<S::Value>,
+) -> Dependence<S::Value> {
+    let moving = note::<S>(flow, launch, arrays, inputs, &[], &mut |_, _| {});
+    moving.into_iter().next().unwrap_or(fresh)
+}
+
+/// [`note`] for a launch that is written where it is kept.
+#[track_caller]
+pub(super) fn note_written<S: Taping>(
+    flow: Flow,
+    write: &mut dyn FnMut(&mut Launched<S::Value>),
+    arrays: &[&Dependence<S::Value>],
+    inputs: &[(S::Value, &S::Id)],
+    outputs: &[S::Value],
+    each: &mut dyn FnMut(S::Value, S::Id),
+) -> Vec<Dependence<S::Value>> {
+    match flow {
+        Flow::Nowhere => {
+            outputs.iter().for_each(|value| each(*value, S::passive()));
+            Vec::new()
+        }
+        Flow::Recorded(number) => {
+            S::record_launch(number, inputs, outputs, write, each);
+            Vec::new()
+        }
+        Flow::Carried => {
+            let mut launch = Launched::default();
+            write(&mut launch);
+            S::carry_launch(launch.get(), arrays, inputs, outputs, each)
+        }
+    }
+}

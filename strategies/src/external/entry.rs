@@ -1,0 +1,219 @@
+//! Functions and launches with their places in a recording, and how a sweep goes through one.
+
+use super::error::SweepError;
+use super::function::{External, apply, each_lane};
+use crate::Float;
+use crate::lanes::{Launch, Launched, OPERANDS, Replayed, Shadows, Versions, flow};
+use crate::scratch::Scratch;
+use smallvec::SmallVec;
+
+/// A place in a recording, between two statements.
+///
+/// Marks of one recording are ordered as the statements are. What the numbers mean is the strategy's business.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Mark([u64; 4]);
+
+impl Mark {
+    /// A mark of these numbers. Marks are compared by the first number, then the second, and so on.
+    #[must_use]
+    pub const fn new(numbers: [u64; 4]) -> Self {
+        Self(numbers)
+    }
+
+    /// The numbers that it was made of.
+    #[must_use]
+    pub const fn numbers(self) -> [u64; 4] {
+        self.0
+    }
+}
+
+/// Slots in an adjoint vector.
+#[derive(Debug)]
+pub(crate) enum Slots {
+    /// The first one and how many there are, one after the other.
+    Row(usize, usize),
+    Narrow(Box<[u32]>),
+    Wide(Box<[usize]>),
+}
+
+impl Slots {
+    pub(crate) fn new(slots: &[usize]) -> Self {
+        let first = slots.first().copied().unwrap_or(0);
+        if slots.iter().enumerate().all(|(k, slot)| *slot == first + k) {
+            return Self::Row(first, slots.len());
+        }
+        let narrow: Option<Box<[u32]>> = slots.iter().map(|slot| u32::try_from(*slot).ok()).collect();
+        narrow.map_or_else(|| Self::Wide(slots.into()), Self::Narrow)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Row(_, n) => *n,
+            Self::Narrow(slots) => slots.len(),
+            Self::Wide(slots) => slots.len(),
+        }
+    }
+
+    pub(crate) fn get(&self, k: usize) -> usize {
+        match self {
+            Self::Row(first, _) => first + k,
+            Self::Narrow(slots) => slots[k] as usize,
+            Self::Wide(slots) => slots[k],
+        }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.len()).map(|k| self.get(k))
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Self::Row(..) => 0,
+            Self::Narrow(slots) => size_of_val(&**slots),
+            Self::Wide(slots) => size_of_val(&**slots),
+        }
+    }
+}
+
+/// One function with its place in a recording. Slot 0 stands for passive inputs.
+pub(crate) struct Entry<V: 'static> {
+    pub(crate) mark: Mark,
+    pub(crate) inputs: Slots,
+    /// The values of passive inputs.
+    pub(crate) passive: Box<[V]>,
+    pub(crate) outputs: Slots,
+    pub(crate) deed: Deed<V>,
+}
+
+/// What happened at a place.
+pub(crate) enum Deed<V: 'static> {
+    /// An external function was called.
+    Function(Box<dyn External<V>>),
+    /// A kernel was launched over arrays.
+    Launch(Launched<V>),
+}
+
+impl<V: Float> Entry<V> {
+    /// Reverses the launch in the adjoints of variables, of which each has so many, and of as many shadows of arrays.
+    fn reverse_launch(
+        &self,
+        launch: &dyn Launch<V>,
+        lanes: usize,
+        adjoints: &mut [V],
+        arrays: &mut [Shadows<V>],
+    ) -> Result<(), SweepError> {
+        for lane in 0..arrays.len() {
+            let at = |slot: usize| slot * lanes + lane;
+            let (mut outputs, mut inputs) = (SmallVec::<[V; 2]>::new(), SmallVec::<[V; OPERANDS]>::new());
+            for k in 0..self.outputs.len() {
+                outputs.push(core::mem::replace(&mut adjoints[at(self.outputs.get(k))], V::zero()));
+            }
+            inputs.resize(self.inputs.len(), V::zero());
+            launch.reverse(&outputs, &mut inputs, &mut arrays[lane])?;
+            for (k, contribution) in inputs.iter().enumerate().filter(|(_, sum)| **sum != V::zero()) {
+                adjoints[at(self.inputs.get(k))] += *contribution;
+            }
+            // What has been read back for one of them serves the others.
+            if let [this, next, ..] = &mut arrays[lane..] {
+                this.hand_over(next);
+            }
+        }
+        if let [first, .., last] = arrays {
+            last.hand_over(first);
+        }
+        arrays.iter_mut().take(1).for_each(Shadows::end_launch);
+        Ok(())
+    }
+
+    /// Reverses the function in these adjoints, of which each variable has so many.
+    pub(crate) fn reverse(
+        &self,
+        lanes: usize,
+        adjoints: &mut [V],
+        arrays: &mut [Shadows<V>],
+    ) -> Result<(), SweepError> {
+        let rule = match &self.deed {
+            Deed::Function(rule) => rule,
+            Deed::Launch(launch) => return self.reverse_launch(launch.get(), lanes, adjoints, arrays),
+        };
+        let mut outputs = Scratch::<V>::new();
+        for slot in self.outputs.iter() {
+            for adjoint in &mut adjoints[slot * lanes..][..lanes] {
+                outputs.push(core::mem::replace(adjoint, V::zero()));
+            }
+        }
+        if !outputs.is_empty() && outputs.iter().all(|adjoint| *adjoint == V::zero()) {
+            return Ok(());
+        }
+        let mut inputs = Scratch::<V>::new();
+        inputs.resize(self.inputs.len() * lanes, V::zero());
+        let keeps = rule.keeps_zeros();
+        if lanes == 1 {
+            apply(keeps, &outputs, &mut inputs, |outputs, inputs| rule.reverse(outputs, inputs))?;
+        } else if keeps || outputs.iter().all(|adjoint| adjoint.is_finite()) {
+            rule.reverse_lanes(lanes, &outputs, &mut inputs)?;
+        } else {
+            each_lane(lanes, &outputs, &mut inputs, |outputs, inputs| {
+                apply(false, outputs, inputs, |outputs, inputs| rule.reverse(outputs, inputs))
+            })?;
+        }
+        // A lane in which nothing arrives is not touched, as in a sweep of its own: adding 0 could change the sign of a
+        // zero.
+        let arrives = |lane| outputs.is_empty() || outputs[lane..].iter().step_by(lanes).any(|o| *o != V::zero());
+        let reached: Scratch<bool> = Scratch::of((0..lanes).map(arrives));
+        for (slot, contributions) in self.inputs.iter().zip(inputs.chunks_exact(lanes)) {
+            let adjoints = adjoints[slot * lanes..][..lanes].iter_mut().zip(contributions);
+            adjoints.zip(&*reached).filter(|(_, reached)| **reached).for_each(|((to, from), _)| *to += *from);
+        }
+        Ok(())
+    }
+}
+
+impl<V: Float> Entry<V> {
+    /// Computes it again, a launch from these versions of views. Returns what a launch is to keep.
+    pub(crate) fn replay(
+        &self,
+        values: &mut [V],
+        versions: &mut Versions<V>,
+    ) -> Result<Option<Replayed<V>>, SweepError> {
+        let inputs = self.values_of_inputs(values);
+        let mut outputs: Scratch<V> = Scratch::of(self.outputs.iter().map(|slot| values[slot]));
+        let kept = match &self.deed {
+            Deed::Function(rule) => rule.replay(&inputs, &mut outputs).map(|()| None)?,
+            Deed::Launch(launch) => Some(launch.get().replay(&inputs, &mut outputs, versions)?),
+        };
+        self.outputs.iter().zip(&*outputs).for_each(|(slot, value)| values[slot] = *value);
+        Ok(kept)
+    }
+
+    /// The values of all inputs, when these are the values of variables.
+    pub(crate) fn values_of_inputs(&self, values: &[V]) -> Scratch<V> {
+        let mut passive = self.passive.iter();
+        let value_of = |slot: usize| if slot == 0 { passive.next().copied() } else { Some(values[slot]) };
+        Scratch::of(self.inputs.iter().map(value_of).map(|value| value.expect("values of passive inputs are kept")))
+    }
+
+    /// The launch, if it is one.
+    pub(crate) fn launch(&self) -> Option<&dyn Launch<V>> {
+        match &self.deed {
+            Deed::Launch(launch) => Some(launch.get()),
+            Deed::Function(_) => None,
+        }
+    }
+
+    /// Propagates tangents through the function.
+    pub(crate) fn forward(&self, tangents: &mut [V], arrays: &mut Shadows<V>) -> Result<(), SweepError> {
+        let inputs: Scratch<V> = Scratch::of(self.inputs.iter().map(|slot| tangents[slot]));
+        let mut outputs = Scratch::<V>::new();
+        outputs.resize(self.outputs.len(), V::zero());
+        match &self.deed {
+            Deed::Function(rule) if !inputs.is_empty() => {
+                apply(rule.keeps_zeros(), &inputs, &mut outputs, |inputs, outputs| rule.forward(inputs, outputs))?;
+            }
+            Deed::Function(_) => {}
+            Deed::Launch(launch) => flow(launch.get(), &inputs, &mut outputs, arrays)?,
+        }
+        self.outputs.iter().zip(&*outputs).for_each(|(slot, tangent)| tangents[slot] = *tangent);
+        Ok(())
+    }
+}

@@ -1,0 +1,101 @@
+//! All that a tape keeps beside its records.
+
+use super::arrays::{Arrays, Input};
+use super::entry::{Deed, Entry};
+use crate::lanes::{Recorded, SharedArray};
+use crate::{Float, MemoryUsage};
+use core::any::Any;
+use std::collections::HashSet;
+
+/// Something that a tape keeps from recording to recording beside its records, such as tapes for nested recordings.
+pub trait Companion: Any + Send + Sync {
+    /// Bytes obtained from the allocator.
+    fn reserved(&self) -> usize;
+}
+
+/// The functions of one recording, in the order of their places, and what its tape keeps beside its records.
+pub(crate) struct Externals<V: 'static> {
+    pub(crate) list: Vec<Entry<V>>,
+    pub(crate) companions: Vec<Box<dyn Companion>>,
+    pub(crate) arrays: Arrays<V>,
+    /// Memory of launches that were forgotten.
+    #[allow(clippy::vec_box, reason = "they are moved between here and the list")]
+    pub(crate) spare: Vec<Box<Recorded<V>>>,
+}
+
+impl<V> Default for Externals<V> {
+    fn default() -> Self {
+        Self { list: Vec::new(), companions: Vec::new(), arrays: Arrays::new(), spare: Vec::new() }
+    }
+}
+
+impl<V: Float> Externals<V> {
+    /// The companion of this type, made if there is none yet.
+    pub(crate) fn companion<C: Companion + Default>(&mut self) -> &mut C {
+        let at = self.companions.iter().position(|companion| (&**companion as &dyn Any).is::<C>());
+        let at = at.unwrap_or_else(|| {
+            self.companions.push(Box::new(C::default()));
+            self.companions.len() - 1
+        });
+        (&mut *self.companions[at] as &mut dyn Any).downcast_mut().expect("it is of this type")
+    }
+
+    /// Whether the recording has entries or arrays.
+    pub(crate) const fn is_used(&self) -> bool {
+        !self.list.is_empty() || self.arrays.slots() != 0
+    }
+
+    /// Forgets everything, for a new recording.
+    pub(crate) fn clear(&mut self) {
+        self.arrays.replayed = false;
+        self.truncate(0, 0);
+    }
+
+    /// Forgets all but the first entries, and the first slots of views. Buffers and slots of the others can be used
+    /// again.
+    pub(crate) fn truncate(&mut self, entries: usize, slots: usize) {
+        self.arrays.keep_slots(slots);
+        // Last, because destructors of users may panic.
+        for entry in self.list.drain(entries..) {
+            if let Deed::Launch(launch) = entry.deed {
+                self.spare.extend(launch.into_memory());
+            }
+        }
+        if let Some(held) = &mut self.arrays.held {
+            held.purge();
+        }
+    }
+
+    /// Keeps the values of a view that is an input.
+    pub(crate) fn keep_input(&mut self, slot: usize, values: SharedArray<V>) {
+        self.arrays.input_values.push(Input { slot, values });
+    }
+
+    /// Bytes of arrays that launches keep, and of all that are reserved for arrays.
+    pub(crate) fn array_bytes(&self) -> MemoryUsage {
+        // Several launches may keep one array.
+        let (mut seen, mut used) = (HashSet::new(), 0);
+        let mut each = |address: usize, bytes: usize| used += if seen.insert(address) { bytes } else { 0 };
+        self.list.iter().filter_map(Entry::launch).for_each(|launch| launch.arrays(&mut each));
+        self.arrays.input_values.iter().for_each(|input| each(input.values.address(), input.values.bytes()));
+        let inputs = MemoryUsage::of_vec(&self.arrays.inputs).reserved;
+        let lists = inputs + MemoryUsage::of_vec(&self.arrays.input_values).reserved;
+        MemoryUsage { used, reserved: used + lists + self.arrays.pool.as_ref().map_or(0, |pool| pool.bytes()) }
+    }
+
+    /// Bytes of the functions, and of the companions.
+    pub(crate) fn bytes(&self) -> (MemoryUsage, usize) {
+        let owned = |entry: &Entry<V>| {
+            let rule = match &entry.deed {
+                Deed::Function(rule) => size_of_val(&**rule) + rule.owned_bytes(),
+                Deed::Launch(launch) => launch.bytes(),
+            };
+            rule + entry.inputs.bytes() + size_of_val(&*entry.passive) + entry.outputs.bytes()
+        };
+        let owned: usize = self.list.iter().map(owned).sum();
+        let list = MemoryUsage::of_vec(&self.list);
+        let spare = self.spare.len() * size_of::<Recorded<V>>() + MemoryUsage::of_vec(&self.spare).reserved;
+        let functions = MemoryUsage { used: list.used + owned, reserved: list.reserved + owned + spare };
+        (functions, self.companions.iter().map(|companion| companion.reserved()).sum())
+    }
+}
