@@ -49,6 +49,7 @@ pub use external::{Arrays, Companion, External, Mark, SweepError};
 pub use float::Float;
 use float::counts;
 pub use identifier::{IndexType, LinearId, TapeNumber};
+pub use lanes::Tangents;
 pub use manager::{CountedId, IndexManager, Linear, Reuse};
 pub use memory::{MemoryReport, MemoryUsage};
 pub use refusal::catch_storage_errors;
@@ -61,6 +62,6 @@ pub use storage::{
     InMemory, Layer, Locked, Locking, Shared, SharedStack, SlabStack, SpillDefaults, Spilled, SpilledReader,
     SpilledStack, SystemDefaults, Unlocked,
 };
-pub use strategies::{Continuation, Directions, Forward, Hybrid, Jacobian, Passive, PrimalValue, Tangent, Tangents};
+pub use strategies::{Continuation, Directions, Forward, Hybrid, Jacobian, Passive, PrimalValue, Tangent};
 pub use tape::{Closures, Content, Continuations, Partials, Records, Values};
 pub use {generic_array, num_traits, typenum};

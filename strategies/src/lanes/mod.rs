@@ -47,6 +47,7 @@ mod slopes;
 mod steps;
 mod sums;
 mod sweeps;
+mod tangents;
 mod text;
 mod transfer;
 mod tree;
@@ -77,6 +78,7 @@ pub use rule::{Comparing, Comparison, Formula, Formula2, LaneFunction, LaneOpera
 pub use run::{run, sum};
 pub use scan::{Combine, Combined};
 pub use shadow::{Shadow, Shadows};
+pub use tangents::Tangents;
 pub use text::{Table, text};
 pub use transfer::{Indices, Places, Transfer, Way};
 pub use tree::{Apply, Apply2, Compared, Condition, Constant, Element, Joined, Let, Local, New, Node, Number, Select};

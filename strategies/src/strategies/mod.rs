@@ -12,4 +12,4 @@ pub use hybrid::Hybrid;
 pub use jacobian::Jacobian;
 pub use passive::Passive;
 pub use primal_value::PrimalValue;
-pub use tangent::{Directions, Forward, Tangent, Tangents};
+pub use tangent::{Directions, Forward, Tangent};

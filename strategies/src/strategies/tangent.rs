@@ -1,13 +1,12 @@
 //! Derivatives beside the values: forward mode.
 
 use crate::external::apply;
-use crate::lanes::{Buffer, Fetched, Launch, SharedArray};
+use crate::lanes::{Buffer, Fetched, Launch, SharedArray, Tangents};
 use crate::level::{self, Common, PASSIVE};
 use crate::{
     Dependence, External, Float, Flow, Nary, Policy, Scratch, Shape, Sink, Statement, Strategy, Strict, Taped, Taping,
     Variable,
 };
-use core::fmt;
 use core::marker::PhantomData;
 use core::ops::Index;
 
@@ -103,47 +102,6 @@ impl<V, const N: usize> Index<usize> for Directions<V, N> {
     #[inline(always)]
     fn index(&self, direction: usize) -> &V {
         &self.derivatives[direction]
-    }
-}
-
-/// Tangents of the elements of an array, along each direction.
-#[derive(Clone)]
-pub struct Tangents<V> {
-    level: u64,
-    /// `None` where all are 0.
-    directions: Vec<Option<SharedArray<V>>>,
-}
-
-impl<V: Float> Tangents<V> {
-    /// Tangents of an array of the evaluation that runs on this thread: one buffer for each direction, `None` where all are 0.
-    #[must_use]
-    pub fn new(directions: impl IntoIterator<Item = Option<Buffer<V>>>) -> Self {
-        Self {
-            level: level::present(),
-            directions: directions.into_iter().map(|buffer| buffer.map(SharedArray::new)).collect(),
-        }
-    }
-
-    /// The tangents along a direction; `None` if all are 0.
-    #[must_use]
-    pub fn along(&self, direction: usize) -> Option<&Buffer<V>> {
-        self.directions.get(direction).and_then(Option::as_deref)
-    }
-
-    /// Checks that they belong to the evaluation that runs on this thread.
-    ///
-    /// # Panics
-    ///
-    /// When they belong to another one.
-    #[track_caller]
-    pub fn assert_present(&self) {
-        level::assert_present(self.level);
-    }
-}
-
-impl<V> fmt::Debug for Tangents<V> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Tangents along {} directions", self.directions.len())
     }
 }
 
