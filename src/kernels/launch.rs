@@ -9,7 +9,7 @@ use tapewright_strategies::lanes::{
     Assign, Element, Extreme, Extremum, Facts, Grid, Kept, Launch, Launched, Node, Number, OPERANDS, Operand, Plan,
     Program, Reduce, RowSums, SharedArray, Version, Written, extremum, row_sums, run, sum,
 };
-use tapewright_strategies::{Dependence, Flow, Taping};
+use tapewright_strategies::{Dependence, Flow, Policy, SingularSlope, Taping};
 
 /// Computes expressions at every point of a range, and writes them to the operands that are given as `&mut`, in their order.
 ///
@@ -33,8 +33,9 @@ use tapewright_strategies::{Dependence, Flow, Taping};
 ///
 /// # Panics
 ///
-/// When the views have different shapes, when the range goes beyond them, or a read without a border rule does, and as statements do:
-/// when operands belong to two recordings, or to one that is not active on this thread.
+/// When the views have different shapes, when the range goes beyond them, or a read without a border rule does, and as
+/// statements do: when operands belong to two recordings, or to one that is not active on this thread. When an operand
+/// is active and the strategy's policy is not `Strict`.
 #[track_caller]
 pub fn parallel_for<S: Taping, const R: usize, O: Operands<S, R>, B: Body>(
     range: impl Into<Points<R>>,
@@ -200,6 +201,23 @@ pub(super) fn make_room<S: Taping>(flow: Flow) {
     }
 }
 
+/// [`make_room`] for a launch of a kernel, whose partials follow the rules that registers have.
+///
+/// # Panics
+///
+/// As there, and when derivatives go there under a policy that has other partials.
+#[inline(always)]
+#[track_caller]
+pub(super) fn make_room_for_kernel<S: Taping>(flow: Flow) {
+    let is_strict = matches!(S::Policy::SLOPE, SingularSlope::Limit);
+    assert!(
+        is_strict || flow == Flow::Nowhere,
+        "launches of kernels can be differentiated under the policy `Strict` only: {} has another one",
+        core::any::type_name::<S>()
+    );
+    make_room::<S>(flow);
+}
+
 /// A launch that is about to run.
 struct Start<'s, 'a, S: Taping, const R: usize> {
     grid: Grid,
@@ -298,7 +316,7 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
         }
         start.flow = S::flow(&start.dependences()[..start.slots.len()], &start.inputs);
         // First, so that nothing has been changed if there is none.
-        make_room::<S>(start.flow);
+        make_room_for_kernel::<S>(start.flow);
         if start.flow.is_kept_for_replays() {
             start.prepare_replays();
         }

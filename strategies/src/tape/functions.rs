@@ -65,6 +65,13 @@ pub(super) type ContributionsFn<V> =
 /// As [`ReverseFn`], with these values.
 pub(super) type ValueFn<V> = unsafe fn(ids_end: *const u8, n: usize, values: &[V]) -> V;
 
+/// The name of a function in a statement that is singular at these values of variables.
+///
+/// # Safety
+///
+/// As [`ReverseFn`], with these values.
+pub(super) type SingularFn<V> = unsafe fn(ids_end: *const u8, n: usize, values: &[V]) -> Option<&'static str>;
+
 /// The identifiers of a record.
 ///
 /// # Safety

@@ -1,11 +1,11 @@
 //! What is known of the records of one kind: how long they are, and the functions that read them.
 
 use super::codes;
-use super::functions::{ContributionsFn, ReverseFn, ValueFn};
+use super::functions::{ContributionsFn, ReverseFn, SingularFn, ValueFn};
 use super::jacobian::{contributions_scattered, scatter};
-use super::primal::{contributions_replayed, replay, value};
+use super::primal::{contributions_replayed, replay, singular, value};
 use super::slices;
-use crate::{Float, IndexType, LinearId, Nary, Shape, Taping, Twin};
+use crate::{Float, IndexType, LinearId, Nary, Policy, Shape, Taping, Twin, refuses_singular};
 
 /// How the data of a record are laid out; identifiers come last but for counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +32,8 @@ pub(crate) struct Layout<V: 'static> {
     pub(super) contributions: ContributionsFn<V>,
     /// For records from which the statement can be computed.
     pub(super) value: Option<ValueFn<V>>,
+    /// For such records under the policy [`Checked`](crate::Checked).
+    pub(super) singular: Option<SingularFn<V>>,
     pub(super) form: Form,
     /// Numbers in front of the identifiers; for each argument if these are counted.
     pub(super) payload: usize,
@@ -65,6 +67,7 @@ impl<V: Float> Layout<V> {
             reverse,
             contributions,
             value: None,
+            singular: None,
             form: Form::Counted,
             payload,
             arguments: 0,
@@ -131,6 +134,7 @@ impl<V: Float> Layout<V> {
         }
         let records = Self {
             value: Some(value::<S, B, I>),
+            singular: if refuses_singular::<S>() { Some(singular::<S, B, I>) } else { None },
             partials: false,
             ..Self::counted(replay::<S, B, I>, contributions_replayed::<S, B, I>, 0, B::HASH)
         };
@@ -139,6 +143,7 @@ impl<V: Float> Layout<V> {
                 const {
                     &Self {
                         value: Some(value::<S, B, I>),
+                        singular: if refuses_singular::<S>() { Some(singular::<S, B, I>) } else { None },
                         partials: false,
                         form: Form::Passives,
                         bytes: Self::VARYING,
@@ -170,13 +175,14 @@ impl<V: Float> Layout<V> {
     }
 
     /// Primal-value records of a function of a slice.
-    pub(super) const fn nary<R: Nary<V>, I: IndexType>() -> Self {
+    pub(super) const fn nary<P: Policy, R: Nary<V>, I: IndexType>() -> Self {
         Self {
             value: Some(slices::value_of_slice::<R, V, I>),
+            singular: Some(slices::singular_slice::<P, R, V, I>),
             partials: false,
             ..Self::counted(
-                slices::reverse_slice::<R, V, I>,
-                slices::contributions_of_slice::<R, V, I>,
+                slices::reverse_slice::<P, R, V, I>,
+                slices::contributions_of_slice::<P, R, V, I>,
                 R::CONSTANTS,
                 0xA13,
             )

@@ -2,7 +2,7 @@
 
 use super::functions::{Sweep, identifiers, numbers, parts};
 use crate::scratch::Scratch;
-use crate::{Float, IndexType, Nary};
+use crate::{Float, IndexType, Nary, Policy, partials_of_slice};
 
 /// # Safety
 ///
@@ -70,7 +70,7 @@ pub(super) unsafe fn contributions_ones<V: Float>(
 ///
 /// # Safety
 ///
-/// As [`ValueFn`], for records of `Layout::nary::<R, I>`.
+/// As [`ValueFn`], for records of `Layout::nary::<P, R, I>`.
 unsafe fn ingredients<R: Nary<V>, V: Float, I: IndexType>(ids_end: *const u8, n: usize, values: &[V]) -> Scratch<V> {
     // SAFETY: promised by the caller.
     let (ids, constants) = unsafe { (identifiers::<I>(ids_end, n), numbers::<V, I>(ids_end, n, n * R::CONSTANTS)) };
@@ -79,8 +79,8 @@ unsafe fn ingredients<R: Nary<V>, V: Float, I: IndexType>(ids_end: *const u8, n:
 
 /// # Safety
 ///
-/// As [`ReverseFn`], for records of `Layout::nary::<R, I>`.
-pub(super) unsafe fn reverse_slice<R: Nary<V>, V: Float, I: IndexType>(
+/// As [`ReverseFn`], for records of `Layout::nary::<P, R, I>`.
+pub(super) unsafe fn reverse_slice<P: Policy, R: Nary<V>, V: Float, I: IndexType>(
     ids_end: *const u8,
     n: usize,
     seed: V,
@@ -90,7 +90,7 @@ pub(super) unsafe fn reverse_slice<R: Nary<V>, V: Float, I: IndexType>(
     if seed != V::zero() {
         // SAFETY: promised by the caller; nothing writes to the values while they are read here.
         let ids = unsafe {
-            contributions_of_slice::<R, V, I>(ids_end, n, seed, sweep.values(), &mut contributions);
+            contributions_of_slice::<P, R, V, I>(ids_end, n, seed, sweep.values(), &mut contributions);
             identifiers::<I>(ids_end, n)
         };
         ids.zip(&**contributions).for_each(|(id, contribution)| sweep.adjoints[id] += *contribution);
@@ -100,8 +100,8 @@ pub(super) unsafe fn reverse_slice<R: Nary<V>, V: Float, I: IndexType>(
 
 /// # Safety
 ///
-/// As [`ContributionsFn`], for records of `Layout::nary::<R, I>`.
-pub(super) unsafe fn contributions_of_slice<R: Nary<V>, V: Float, I: IndexType>(
+/// As [`ContributionsFn`], for records of `Layout::nary::<P, R, I>`.
+pub(super) unsafe fn contributions_of_slice<P: Policy, R: Nary<V>, V: Float, I: IndexType>(
     ids_end: *const u8,
     n: usize,
     seed: V,
@@ -112,13 +112,13 @@ pub(super) unsafe fn contributions_of_slice<R: Nary<V>, V: Float, I: IndexType>(
     let all = unsafe { ingredients::<R, V, I>(ids_end, n, values) };
     let first = contributions.len();
     contributions.resize(first + n, V::zero());
-    R::partials(&all[..n], &all[n..], &mut contributions[first..]);
+    partials_of_slice::<P, R, V>(&all[..n], &all[n..], &mut contributions[first..], []);
     contributions[first..].iter_mut().for_each(|partial| *partial = seed * *partial);
 }
 
 /// # Safety
 ///
-/// As [`ValueFn`], for records of `Layout::nary::<R, I>`.
+/// As [`ValueFn`], for records of `Layout::nary::<P, R, I>`.
 pub(super) unsafe fn value_of_slice<R: Nary<V>, V: Float, I: IndexType>(
     ids_end: *const u8,
     n: usize,
@@ -127,6 +127,22 @@ pub(super) unsafe fn value_of_slice<R: Nary<V>, V: Float, I: IndexType>(
     // SAFETY: promised by the caller.
     let all = unsafe { ingredients::<R, V, I>(ids_end, n, values) };
     R::value(&all[..n], &all[n..])
+}
+
+/// # Safety
+///
+/// As [`SingularFn`], for records of `Layout::nary::<P, R, I>`.
+pub(super) unsafe fn singular_slice<P: Policy, R: Nary<V>, V: Float, I: IndexType>(
+    ids_end: *const u8,
+    n: usize,
+    values: &[V],
+) -> Option<&'static str> {
+    // SAFETY: promised by the caller.
+    let all = unsafe { ingredients::<R, V, I>(ids_end, n, values) };
+    let mut partials = vec![V::zero(); n];
+    let active = core::iter::repeat(true); // others have no such records
+    let singular = partials_of_slice::<P, R, V>(&all[..n], &all[n..], &mut partials, active);
+    singular.then(core::any::type_name::<R>)
 }
 
 /// # Safety
