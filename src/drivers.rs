@@ -12,8 +12,9 @@ use tapewright_strategies::{Reverse, catch_storage_errors};
 ///
 /// # Panics
 ///
-/// When `f` returns a variable of another recording, when the tape is out of identifiers, when records cannot be written to
-/// disk or read back, and when `f` does.
+/// When `f` returns a variable of another recording, when the tape is out of identifiers, when records cannot be
+/// written to disk or read back, and when `f` does. Under the policy [`Checked`](crate::Checked) when a statement has
+/// no derivative: [`Tape::gradient`] returns that as an error.
 ///
 /// ```
 /// use tapewright::prelude::*;
@@ -53,7 +54,8 @@ pub fn value_and_gradient<S: Reverse>(
 /// # Errors
 ///
 /// [`Error::LengthMismatch`] when there are not as many seeds as outputs, [`Error::ForeignVariable`] when `f` returns a
-/// variable of another recording, [`Error::Storage`] when records had to be written to disk, or read back, and could not be.
+/// variable of another recording, [`Error::Storage`] when records had to be written to disk, or read back, and could
+/// not be, [`Error::Sweep`] as [`Tape::sweep`].
 ///
 /// # Panics
 ///
@@ -105,7 +107,7 @@ impl<S: Reverse> Tape<S> {
     ///
     /// [`Error::LengthMismatch`] when `gradient` is not as long as `x`, [`Error::ForeignVariable`] when `f` returns a
     /// variable of another recording, [`Error::Storage`] when records had to be written to disk, or read back, and could not
-    /// be.
+    /// be, [`Error::Sweep`] as [`sweep`](Self::sweep).
     ///
     /// # Panics
     ///

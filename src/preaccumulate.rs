@@ -40,18 +40,20 @@ use tapewright_strategies::{Forward, Passive, Reverse, Tangent, Taping};
 ///
 /// # Panics
 ///
-/// When the inputs are of two recordings or of one that is not active on this thread, when the block uses or returns a variable of
-/// forward mode that is not made of its inputs, and when the block does.
+/// When the inputs are of two recordings or of one that is not active on this thread, when the block uses or returns a
+/// variable of forward mode that is not made of its inputs, and when the block does. Under the policy
+/// [`Checked`](crate::Checked), which the block has if the outer strategy has it, at a statement of the block that is
+/// singular.
 #[track_caller]
 pub fn preaccumulate<S, Y, const N: usize>(
     inputs: &[Real<S>; N],
-    block: impl FnOnce(&[Real<Tangent<N, S::Value>>; N]) -> Y,
+    block: impl FnOnce(&[Real<Tangent<N, S::Value, S::Policy>>; N]) -> Y,
 ) -> Y::With<S>
 where
     S: Taping,
-    Y: Variables<Tangent<N, S::Value>>,
+    Y: Variables<Tangent<N, S::Value, S::Policy>>,
 {
-    type Block<const N: usize, S> = Tangent<N, <S as Taping>::Value>;
+    type Block<const N: usize, S> = Tangent<N, <S as Taping>::Value, <S as Taping>::Policy>;
     let unit = |k: usize| core::array::from_fn(|i| if i == k { S::Value::one() } else { S::Value::zero() });
     let outputs = Block::<N, S>::evaluate(|| {
         let moving = core::array::from_fn(|k| Real::<Block<N, S>>::with_tangent(inputs[k].value(), unit(k)));
@@ -62,7 +64,8 @@ where
     });
     convert(&outputs, |y| {
         let (value, partials) = (y.value(), y.tangent());
-        given(&inputs.each_ref(), value, &partials).unwrap_or_else(|| with_partials(inputs, value, &partials))
+        given(&inputs.each_ref(), value, &partials, &[None; N])
+            .unwrap_or_else(|| with_partials(inputs, value, &partials))
     })
 }
 

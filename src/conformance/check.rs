@@ -5,6 +5,7 @@ use crate::{Adjoints, Error, Float, Real, Reverse, Tape};
 use core::any::Any;
 use core::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use tapewright_strategies::refuses_singular;
 
 /// Rounding errors allowed, in units of the value type's epsilon, relative to the larger of 1 and the exact result.
 const ULPS: f64 = 256.0;
@@ -23,6 +24,15 @@ pub(super) fn needs_marks<S: Reverse>() -> Outcome {
     let hidden = unless_it_panics(|| S::mark(&S::Tape::default())).is_some();
     ensure(!hidden, format_args!("{strategy} has marks, and says by `Reverse::MARKS` that it has none"))?;
     Err(Unproven::Skipped(format!("{strategy} keeps no track of places in a recording (`Reverse::MARKS`)")))
+}
+
+/// Skips a scenario that sweeps through singular points where the strategy's policy refuses that.
+pub(super) fn needs_singular_points<S: Reverse>() -> Outcome {
+    if !refuses_singular::<S>() {
+        return Ok(());
+    }
+    let strategy = core::any::type_name::<S>();
+    Err(Unproven::Skipped(format!("the policy of {strategy} refuses singular points")))
 }
 
 /// Numbers of the value type; those in scenarios are exact in `f32`.

@@ -1,8 +1,11 @@
 //! Which variables may be outputs, and how often a recording may be swept.
 
 use super::Outcome;
-use super::check::{all_close, close, constant, ensure, floats, gradient_is, is_passive, recorded};
-use crate::{Error, Float, Real, Reverse};
+use super::check::{
+    all_close, close, constant, ensure, floats, gradient_is, is_passive, needs_singular_points, recorded,
+};
+use crate::{Error, Float, Policy, Real, Reverse, SweepError, Tape};
+use tapewright_strategies::SingularSlope;
 
 /// f(x, y) = x.
 pub fn output_is_an_input<S: Reverse>() -> Outcome {
@@ -93,6 +96,7 @@ pub fn sweeps_do_not_pollute_each_other<S: Reverse>() -> Outcome {
 
 /// A statement whose adjoint is exactly 0 contributes nothing, though its partial is infinite.
 pub fn zero_adjoint_ignores_infinite_partials<S: Reverse>() -> Outcome {
+    needs_singular_points::<S>()?;
     let root_at_0 = |x: &[Real<S>]| {
         let root = x[0].sqrt().eval();
         (&root * &x[1]).into()
@@ -106,10 +110,20 @@ pub fn zero_adjoint_ignores_infinite_partials<S: Reverse>() -> Outcome {
     recorded.sweep_gives("the gradient for the seed −0", &[-0.0, 0.0], &[0.0, 0.0])
 }
 
-/// An infinite partial that is asked for arrives, with its sign.
+/// An infinite partial that is asked for arrives, with its sign; under another policy than `Strict` it is 0, or the
+/// sweep fails.
 pub fn infinite_partials_arrive<S: Reverse>() -> Outcome {
     let f = |x: &[Real<S>]| (&x[1] * x[0].sqrt()).into();
-    gradient_is::<S>("−2·√x at 0", f, &[0.0, -2.0], 0.0, &[f64::NEG_INFINITY, 0.0])
+    let expected = match S::Policy::SLOPE {
+        SingularSlope::Limit => f64::NEG_INFINITY,
+        SingularSlope::Zero => 0.0,
+        SingularSlope::Refused => {
+            let found = Tape::<S>::new().gradient(f, &floats(&[0.0, -2.0]), &mut floats::<S::Value>(&[0.0, 0.0]));
+            let refused = matches!(found, Err(Error::Sweep(SweepError::Singular { .. })));
+            return ensure(refused, "a singular point was not refused in the sweep");
+        }
+    };
+    gradient_is::<S>("−2·√x at 0", f, &[0.0, -2.0], 0.0, &[expected, 0.0])
 }
 
 /// A sweep leaves no adjoint at variables that are no inputs: neither at outputs nor between.

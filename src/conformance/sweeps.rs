@@ -1,6 +1,6 @@
 //! Sweeps other than the whole one with one adjoint vector.
 
-use super::check::{all_close, close, ensure, floats, needs_marks, recorded};
+use super::check::{all_close, close, ensure, floats, needs_marks, needs_singular_points, recorded};
 use super::{Outcome, Unproven};
 use crate::{AdjointVector, Error, Float, LaneVector, Real, Reverse, SweepError, sum};
 
@@ -15,6 +15,7 @@ fn several<S: Reverse>(x: &[Real<S>]) -> Vec<Real<S>> {
 
 /// Several adjoint vectors in one sweep give, bit for bit, what each gives alone, also where a seed is 0 and a partial infinite.
 pub fn lanes_are_sweeps_of_their_own<S: Reverse>() -> Outcome {
+    needs_singular_points::<S>()?;
     for at in [[1.5, -2.0, 0.25], [0.5, 4.0, 0.0]] {
         let mut recorded = recorded::<S>(&at, several);
         for width in [1, 3, 8] {
@@ -104,6 +105,7 @@ pub fn sweeps_between_positions_are_the_whole<S: Reverse>() -> Outcome {
 
 /// Zero times anything is zero between statements: a partial that is 0 takes nothing from an adjoint that is infinite or NaN.
 pub fn zero_partial_below_an_infinite_adjoint<S: Reverse>() -> Outcome {
+    needs_singular_points::<S>()?;
     let clipped = |x: &[Real<S>]| vec![x[0].max(0.0).eval().sqrt().eval()];
     recorded::<S>(&[-1.0], clipped).sweep_gives("the gradient of √max(x, 0) at −1", &[1.0], &[0.0])?;
     let square = |x: &[Real<S>]| vec![(&x[0] * &x[0]).eval().sqrt().eval()];

@@ -2,14 +2,18 @@
 
 use super::Real;
 use tapewright_strategies::shape::Each;
-use tapewright_strategies::{Float, Load, Rule, Sink, Statement, Store, Taping, Tree, Twin, typenum};
+use tapewright_strategies::{Float, Load, Rule, Sink, Statement, Store, Taping, Tree, Twin, refuses_singular, typenum};
 
 /// A statement of `N` arguments with these partials.
 struct Given<'a, S: Taping, const N: usize> {
     arguments: &'a [&'a Real<S>; N],
     value: S::Value,
     partials: &'a [S::Value; N],
+    singular: &'a Singular<N>,
 }
+
+/// For each argument a function in the block that is singular in it, under the policy [`Checked`](crate::Checked).
+pub(crate) type Singular<const N: usize> = [Option<&'static str>; N];
 
 /// What it is when rebuilt: it can be differentiated, but not computed anew.
 struct GivenBack<S: Taping, const N: usize> {
@@ -19,12 +23,7 @@ struct GivenBack<S: Taping, const N: usize> {
 }
 
 #[inline(always)]
-fn report<S: Taping, const N: usize>(
-    seed: S::Value,
-    partials: &[S::Value; N],
-    id: impl Fn(usize) -> S::Raw,
-    sink: &mut impl Sink<S>,
-) {
+fn report<S: Taping>(seed: S::Value, partials: &[S::Value], id: impl Fn(usize) -> S::Raw, sink: &mut impl Sink<S>) {
     for (k, partial) in partials.iter().enumerate() {
         sink.factor(seed * *partial);
         sink.leaf(seed * *partial, id(k));
@@ -39,7 +38,14 @@ impl<S: Taping, const N: usize> Rule<S> for Given<'_, S, N> {
     }
     #[inline(always)]
     fn backward(&self, seed: S::Value, sink: &mut impl Sink<S>) {
-        report(seed, self.partials, |k| S::raw(self.arguments[k].id()), sink);
+        for (k, partial) in self.partials.iter().enumerate() {
+            if refuses_singular::<S>()
+                && let Some(function) = self.singular[k]
+            {
+                sink.singular(function, 1);
+            }
+            report(seed, core::slice::from_ref(partial), |_| S::raw(self.arguments[k].id()), sink);
+        }
     }
     #[inline(always)]
     fn silence(&self, sink: &mut impl Sink<S>) {
@@ -98,12 +104,14 @@ macro_rules! given {
             arguments: &[&Real<S>; N],
             value: S::Value,
             partials: &[S::Value; N],
+            singular: &Singular<N>,
         ) -> Option<Real<S>> {
             match N {
                 $($n => Some(record(Given::<S, $n> {
                     arguments: arguments.first_chunk()?,
                     value,
                     partials: partials.first_chunk()?,
+                    singular: singular.first_chunk()?,
                 })),)*
                 _ => None,
             }

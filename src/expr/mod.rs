@@ -5,6 +5,7 @@ mod compare;
 mod given;
 mod named;
 pub(crate) mod node;
+mod operand;
 mod operators;
 
 use bytemuck::TransparentWrapper;
@@ -12,9 +13,10 @@ use core::fmt;
 use core::marker::PhantomData;
 use tapewright_strategies::{Passive, Rule, Taping, Variable};
 
-pub(crate) use given::given;
+pub(crate) use given::{Singular, given};
 pub use named::{ByName, Named, statement};
-pub use node::{BackLeaf, Bin, Compound, Leaf, Literal, Operand, RefLeaf, Un};
+pub use node::{BackLeaf, Bin, Compound, Leaf, Literal, RefLeaf, Un};
+pub use operand::Operand;
 
 /// An expression of strategy `S` with root node `N`.
 ///

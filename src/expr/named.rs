@@ -1,29 +1,34 @@
 //! Statements that name their arguments: each counts once, however often the expression uses it.
 
-use super::{BackLeaf, Ex, Real, ex, given};
+use super::{BackLeaf, Ex, Real, Singular, ex, given};
 use crate::external::with_partials;
 use core::cell::Cell;
 use core::marker::PhantomData;
 use core::sync::atomic::{AtomicU64, Ordering};
 use tapewright_strategies::num_traits::{One, Zero};
-use tapewright_strategies::{Float, Nary, Rule, Sink, Statement, Strict, Taped, Taping};
+use tapewright_strategies::{
+    Float, Nary, Policy, Rule, Sink, Statement, Strict, Taped, Taping, refuses_singular, singular_function,
+};
 
-/// An argument inside [`statement`]: an expression that may be used several times.
-pub type Named<V> = Ex<ByName<V>, BackLeaf<ByName<V>>>;
+/// An argument inside [`statement`], on a tape of strategy `S`: an expression that may be used several times.
+pub type Named<S> = Ex<Inside<S>, BackLeaf<Inside<S>>>;
+/// The strategy inside a statement on a tape of strategy `S`.
+type Inside<S> = ByName<<S as Taping>::Value, <S as Taping>::Policy>;
 
 /// The strategy of the expressions inside [`statement`]: their variables are the arguments, and nothing is recorded.
+/// `P` is the policy of the tape.
 #[derive(Clone, Copy, Debug)]
-pub struct ByName<V>(PhantomData<V>);
+pub struct ByName<V, P = Strict>(PhantomData<(V, P)>);
 
 /// The identifier of a number that is no argument.
 const PASSIVE: u64 = u64::MAX;
 
-impl<V: Float> Taping for ByName<V> {
+impl<V: Float, P: Policy> Taping for ByName<V, P> {
     type Value = V;
     type Id = u64;
     type Raw = u64;
     type Variable = Taped<V, u64>;
-    type Policy = Strict;
+    type Policy = P;
 
     #[inline(always)]
     fn passive() -> u64 {
@@ -71,7 +76,7 @@ struct Merge<V, const N: usize> {
     partials: [V; N],
 }
 
-impl<V: Float, const N: usize> Sink<ByName<V>> for Merge<V, N> {
+impl<V: Float, P: Policy, const N: usize> Sink<ByName<V, P>> for Merge<V, N> {
     #[inline(always)]
     fn factor(&mut self, _: V) {}
     #[inline(always)]
@@ -115,11 +120,11 @@ impl<V: Float, const N: usize> Sink<ByName<V>> for Merge<V, N> {
 #[track_caller]
 pub fn statement<S, E, const N: usize>(
     arguments: [&Real<S>; N],
-    expression: impl FnOnce([Named<S::Value>; N]) -> Ex<ByName<S::Value>, E>,
+    expression: impl FnOnce([Named<S>; N]) -> Ex<ByName<S::Value, S::Policy>, E>,
 ) -> Real<S>
 where
     S: Taping,
-    E: Rule<ByName<S::Value>>,
+    E: Rule<ByName<S::Value, S::Policy>>,
 {
     const { assert!(N as u64 <= EACH, "a statement names at most 256 arguments") }
     let first = first();
@@ -127,6 +132,26 @@ where
     let result = expression(named);
     let mut merge = Merge { first, partials: [S::Value::zero(); N] };
     result.0.backward(S::Value::one(), &mut merge);
-    given(&arguments, result.value(), &merge.partials)
-        .unwrap_or_else(|| with_partials(&arguments.map(Clone::clone), result.value(), &merge.partials))
+    let mut singular = [None; N];
+    if refuses_singular::<S>() {
+        singular = core::array::from_fn(|k| singular_function(&result.0, |id| *id == first + k as u64));
+    }
+    if let Some(result) = given(&arguments, result.value(), &merge.partials, &singular) {
+        return result;
+    }
+    if refuses_singular::<S>() {
+        refuse(&arguments, &singular);
+    }
+    with_partials(&arguments.map(Clone::clone), result.value(), &merge.partials)
+}
+
+/// Has it noted that a statement is singular in these arguments, by a statement of each of them.
+#[cold]
+#[track_caller]
+fn refuse<S: Taping, const N: usize>(arguments: &[&Real<S>; N], singular: &Singular<N>) {
+    for (argument, function) in arguments.iter().zip(singular) {
+        if function.is_some() {
+            given(&[*argument], argument.value(), &[S::Value::zero()], &[*function]);
+        }
+    }
 }

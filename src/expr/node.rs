@@ -6,9 +6,9 @@ use core::marker::PhantomData;
 use core::ops::Add;
 use tapewright_strategies::shape::{Both, Edge, Nothing, Shape, Unit, mix};
 use tapewright_strategies::typenum::{Sum, U0, U1, Unsigned};
-use tapewright_strategies::{Float, Load, Rule, Sink, Store, Strategy, Taping, Tree, Twin, Variable};
-
-use super::Ex;
+use tapewright_strategies::{
+    Float, Load, Policy, Rule, SingularSlope, Sink, Store, Strategy, Taping, Tree, Twin, Variable, is_singular,
+};
 
 /// A variable, owned by the expression.
 #[derive(TransparentWrapper)]
@@ -210,8 +210,10 @@ impl<S: Taping, O: Function, A: Rule<S>> Rule<S> for Un<S, O, A> {
     fn backward(&self, seed: S::Value, sink: &mut impl Sink<S>) {
         if <A::Shape as Shape>::LEAVES > 0 {
             if O::Edge::SCALES {
-                let partial = O::derivative(self.argument.value(), self.value, self.companion);
-                descend::<S, O::Edge, A>(&self.argument, seed * partial, sink);
+                let x = self.argument.value();
+                let partial = O::derivative(x, self.value, self.companion);
+                let singular = is_singular::<S::Policy, _>(partial, &[x], self.value, || O::singular(x));
+                descend_scaled::<S, O, O::Edge, A>(&self.argument, (seed, partial), singular, sink);
             } else {
                 descend::<S, O::Edge, A>(&self.argument, seed, sink);
             }
@@ -265,14 +267,18 @@ impl<S: Taping, O: Operator, A: Rule<S>, B: Rule<S>> Rule<S> for Bin<S, O, A, B>
         }
         if <A::Shape as Shape>::LEAVES > 0 {
             if O::Left::SCALES {
-                descend::<S, O::Left, A>(&self.left, seed * O::partial_left(x, y, value), sink);
+                let partial = O::partial_left(x, y, value);
+                let singular = is_singular::<S::Policy, _>(partial, &[x, y], value, || O::singular(x, y));
+                descend_scaled::<S, O, O::Left, A>(&self.left, (seed, partial), singular, sink);
             } else {
                 descend::<S, O::Left, A>(&self.left, seed, sink);
             }
         }
         if <B::Shape as Shape>::LEAVES > 0 {
             if O::Right::SCALES {
-                descend::<S, O::Right, B>(&self.right, seed * O::partial_right(x, y, value), sink);
+                let partial = O::partial_right(x, y, value);
+                let singular = is_singular::<S::Policy, _>(partial, &[x, y], value, || O::singular(x, y));
+                descend_scaled::<S, O, O::Right, B>(&self.right, (seed, partial), singular, sink);
             } else {
                 descend::<S, O::Right, B>(&self.right, seed, sink);
             }
@@ -309,6 +315,24 @@ fn descend<S: Taping, E: Edge, A: Rule<S>>(child: &A, seed: S::Value, sink: &mut
     child.backward(seed, sink);
 }
 
+/// Goes down to a child whose seed is `seed`, that of its parent, times `partial`, that of the function `O`.
+#[inline(always)]
+fn descend_scaled<S: Taping, O, E: Edge, A: Rule<S>>(
+    child: &A,
+    (seed, partial): (S::Value, S::Value),
+    singular: bool,
+    sink: &mut impl Sink<S>,
+) {
+    if singular {
+        if S::Policy::SLOPE == SingularSlope::Zero {
+            silence_below::<S, E, A>(child, sink);
+            return;
+        }
+        sink.singular(core::any::type_name::<O>(), A::Shape::LEAVES);
+    }
+    descend::<S, E, A>(child, seed * partial, sink);
+}
+
 /// Silences a child and the edge above it.
 #[inline(always)]
 fn silence_below<S: Taping, E: Edge, A: Rule<S>>(child: &A, sink: &mut impl Sink<S>) {
@@ -341,37 +365,5 @@ impl<S: Taping, O: Operator, A: Twin<S>, B: Twin<S>> Twin<S> for Bin<S, O, A, B>
         let left = A::load(source);
         let right = B::load(source);
         Self::new(left, right)
-    }
-}
-
-/// What may stand as the second argument of a function: an `f64`, an expression, or a borrowed variable.
-pub trait Operand<S: Taping> {
-    /// The node it becomes.
-    type Node: Rule<S>;
-    /// Turns it into a node.
-    fn into_node(self) -> Self::Node;
-}
-
-impl<S: Taping> Operand<S> for f64 {
-    type Node = Literal<S>;
-    #[inline(always)]
-    fn into_node(self) -> Literal<S> {
-        Literal(S::Value::from_f64(self))
-    }
-}
-
-impl<S: Taping, N: Rule<S>> Operand<S> for Ex<S, N> {
-    type Node = N;
-    #[inline(always)]
-    fn into_node(self) -> N {
-        self.0
-    }
-}
-
-impl<'a, S: Taping> Operand<S> for &'a Ex<S, Leaf<S>> {
-    type Node = RefLeaf<'a, S>;
-    #[inline(always)]
-    fn into_node(self) -> RefLeaf<'a, S> {
-        RefLeaf(&self.0)
     }
 }

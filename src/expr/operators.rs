@@ -1,7 +1,7 @@
 //! `+ − × ÷ %` and negation, by value and by reference, with `f64` on either side.
 
-use super::node::{Bin, Leaf, Literal, Operand, RefLeaf, Un};
-use super::{Ex, Real, ex};
+use super::node::{Bin, Leaf, Literal, RefLeaf, Un};
+use super::{Ex, Operand, Real, ex};
 use crate::math::{Less, Modulo, Negative, Over, Plus, Times};
 use core::ops::{Add, Div, Mul, Neg, Rem, Sub};
 use tapewright_strategies::{Rule, Taping};

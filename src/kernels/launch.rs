@@ -32,7 +32,8 @@ use tapewright_strategies::lanes::{Assign, Element, Extreme, Node, Number, Progr
 /// # Panics
 ///
 /// When the views have different shapes, when the range goes beyond them, or a read without a border rule does, and as
-/// statements do: when operands belong to two recordings, or to one that is not active on this thread.
+/// statements do: when operands belong to two recordings, or to one that is not active on this thread. When an
+/// operand is active and the strategy's policy is not `Strict`.
 #[track_caller]
 pub fn parallel_for<S: Taping, const R: usize, O: Operands<S, R>, B: Body>(
     range: impl Into<Points<R>>,

@@ -1,7 +1,7 @@
 //! Has launches recorded that have run.
 
 use tapewright_strategies::lanes::{Launch, Launched};
-use tapewright_strategies::{Dependence, Flow, Taping};
+use tapewright_strategies::{Dependence, Flow, Policy, SingularSlope, Taping};
 
 /// Makes room for what a launch will keep.
 ///
@@ -14,6 +14,23 @@ pub(super) fn make_room<S: Taping>(flow: Flow) {
     if let Flow::Recorded(number) = flow {
         S::make_room(number);
     }
+}
+
+/// [`make_room`] for a launch of a kernel, whose partials follow the rules that registers have.
+///
+/// # Panics
+///
+/// As there, and when derivatives go there under a policy that has other partials.
+#[inline(always)]
+#[track_caller]
+pub(super) fn make_room_for_kernel<S: Taping>(flow: Flow) {
+    let is_strict = matches!(S::Policy::SLOPE, SingularSlope::Limit);
+    assert!(
+        is_strict || flow == Flow::Nowhere,
+        "launches of kernels can be differentiated under the policy `Strict` only: {} has another one",
+        core::any::type_name::<S>()
+    );
+    make_room::<S>(flow);
 }
 
 /// Has a launch recorded that has run, or its tangents carried; what is written then depends on what is returned.

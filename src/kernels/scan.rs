@@ -1,6 +1,6 @@
 //! Folds and scans by a user's rule.
 
-use super::note::{make_room, note, noted};
+use super::note::{make_room_for_kernel, note, noted};
 use super::term::Term;
 use super::view::View;
 use crate::expr::Real;
@@ -29,7 +29,8 @@ use tapewright_strategies::lanes::{Combine, Combined, Node, Number};
 ///
 /// # Panics
 ///
-/// When the rule uses something that was made elsewhere, and as statements do.
+/// When the rule uses something that was made elsewhere, as statements do, and when the view is active and the
+/// strategy's policy is not `Strict`.
 #[track_caller]
 pub fn parallel_fold<S: Taping, const R: usize, A: Node>(
     x: &View<S, R>,
@@ -38,7 +39,7 @@ pub fn parallel_fold<S: Taping, const R: usize, A: Node>(
     let rule = Combine::new(rule(Term(Number), Term(Number)).0);
     let value = rule.fold(&x.values).expect("a view has elements");
     let flow = S::flow(&[&x.dependence], &[]);
-    make_room::<S>(flow);
+    make_room_for_kernel::<S>(flow);
     let (mut result, launch) = (Real::constant(value), Combined::fold(rule, x.read(), &x.values));
     let mut each = |value, id| result = Real::from_parts(value, id);
     note::<S>(flow, launch, &[&x.dependence], &[], &[value], &mut each);
@@ -67,7 +68,7 @@ pub fn parallel_scan<S: Taping, const R: usize, A: Node>(
 ) -> View<S, R> {
     let rule = Combine::new(rule(Term(Number), Term(Number)).0);
     let flow = S::flow(&[&x.dependence], &[]);
-    make_room::<S>(flow);
+    make_room_for_kernel::<S>(flow);
     let mut buffer = View::<S, R>::empty(flow, x.len());
     rule.scan(&x.values, &mut buffer);
     let mut results = View::on(x.shape(), buffer.share());

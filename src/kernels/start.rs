@@ -1,6 +1,6 @@
 //! A launch from its start until it has been recorded.
 
-use super::note::{make_room, note_written, noted};
+use super::note::{make_room_for_kernel, note_written, noted};
 use super::operands::{Slot, Target};
 use super::view::{Points, View, checked_length};
 use crate::expr::Real;
@@ -52,7 +52,7 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
         }
         start.flow = S::flow(&start.dependences()[..start.slots.len()], &start.inputs);
         // First, so that nothing has been changed if there is none.
-        make_room::<S>(start.flow);
+        make_room_for_kernel::<S>(start.flow);
         if start.flow.is_kept_for_replays() {
             start.prepare_replays();
         }

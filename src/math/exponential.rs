@@ -13,20 +13,21 @@ unary_rules! {
     /// eˣ − 1; the derivative is eˣ, computed afresh because y + 1 cancels for x < 0.
     ExpM1(x, y) = x.exp_m1(), x.exp();
     /// ln x. At ±0 the derivative is +∞, the limit from the right.
-    Ln(x, y) = x.ln(), over(V::one(), x);
+    Ln(x, y) = x.ln(), over(V::one(), x), x.is_zero();
     /// log₂ x.
-    Log2(x, y) = x.log2(), over(lit(LOG2_E), x);
+    Log2(x, y) = x.log2(), over(lit(LOG2_E), x), x.is_zero();
     /// log₁₀ x.
-    Log10(x, y) = x.log10(), over(lit(LOG10_E), x);
+    Log10(x, y) = x.log10(), over(lit(LOG10_E), x), x.is_zero();
     /// ln(1 + x).
-    Ln1p(x, y) = x.ln_1p(), over(V::one(), V::one() + x);
+    Ln1p(x, y) = x.ln_1p(), over(V::one(), V::one() + x), x == -V::one();
     /// ln(1 + eˣ), without overflow.
     Softplus(x, y) = x.max(V::zero()) + (-x.abs()).exp().ln_1p(), sigmoid(x).0;
 }
 
 binary_rules! {
     /// The logarithm of x to base y. At y = ±0 the derivative for y is infinite, the limit from the right.
-    Log(x, y, v) = x.log(y), over(y.ln().recip(), x), log_base(x, y, v);
+    Log(x, y, v) = x.log(y), over(y.ln().recip(), x), log_base(x, y, v),
+        x.is_zero() || y.is_zero() || y.is_one();
     /// ln(eˣ + eʸ), without overflow. Equal arguments share the derivative, infinite ones too.
     LogAddExp(x, y, v) = if x == y { x + lit(LN_2) } else { x.max(y) + (-(x - y).abs()).exp().ln_1p() },
         share(x, y), share(y, x);

@@ -13,9 +13,10 @@ unary_rules! {
     /// arsinh x.
     Asinh(x, y) = x.asinh(), V::one().hypot(x).recip();
     /// arcosh x; slope +∞ at 1.
-    Acosh(x, y) = x.acosh(), ((x - V::one()).sqrt() * (x + V::one()).sqrt()).recip();
+    Acosh(x, y) = x.acosh(), ((x - V::one()).sqrt() * (x + V::one()).sqrt()).recip(), x.is_one();
     /// artanh x; slope +∞ at ±1.
-    Atanh(x, y) = x.atanh(), if y.is_nan() { y } else { ((V::one() - x) * (V::one() + x)).recip() };
+    Atanh(x, y) = x.atanh(), if y.is_nan() { y } else { ((V::one() - x) * (V::one() + x)).recip() },
+        x.abs().is_one();
 }
 
 #[inline(always)]

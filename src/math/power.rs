@@ -7,18 +7,18 @@ use tapewright_strategies::Float;
 
 unary_rules! {
     /// √x; the slope at ±0 is +∞.
-    Sqrt(x, y) = x.sqrt(), lit::<V>(0.5) / y.abs();
+    Sqrt(x, y) = x.sqrt(), lit::<V>(0.5) / y.abs(), x.is_zero();
     /// ∛x; the slope at ±0 is +∞.
-    Cbrt(x, y) = x.cbrt(), (lit::<V>(3.0) * y * y).recip();
+    Cbrt(x, y) = x.cbrt(), (lit::<V>(3.0) * y * y).recip(), x.is_zero();
     /// 1/x.
-    Recip(x, y) = x.recip(), -(y * y);
+    Recip(x, y) = x.recip(), -(y * y), x.is_zero();
 }
 
 binary_rules! {
     /// xʸ. ∂x is exactly 0 for y = 0, and ∂y for x = 0 and y > 0; the book has a table of conventions.
-    Pow(x, y, v) = x.powf(y), power_x(x, y, v), power_y(x, y, v);
+    Pow(x, y, v) = x.powf(y), power_x(x, y, v), power_y(x, y, v), x.is_zero();
     /// xⁿ for a whole number n (exactly representable, an `i32` by construction).
-    Powi(x, n, v) = x.powi(whole(n)), power_whole(x, n), V::zero();
+    Powi(x, n, v) = x.powi(whole(n)), power_whole(x, n), V::zero(), x.is_zero();
     /// √(x² + y²) without overflow; NaN partials at the origin.
     Hypot(x, y, v) = x.hypot(y), toward(x, y, v), toward(y, x, v);
 }

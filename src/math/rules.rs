@@ -41,6 +41,13 @@ pub trait Unary: 'static {
     fn derivative_with_companion<V: Float>(x: V, y: V, _companion: V) -> V {
         Self::derivative(x, y)
     }
+
+    /// Whether an infinite derivative at `x` is that of a pole or a vertical tangent, and not one that overflows; see
+    /// [`Policy`](crate::Policy). A derivative that is NaN where the value is not needs no mention.
+    #[inline(always)]
+    fn singular<V: Float>(_x: V) -> bool {
+        false
+    }
 }
 
 /// A function of two arguments with its partial derivatives.
@@ -79,6 +86,12 @@ pub trait Binary: 'static {
     fn selects_left<V: Float>(_x: V, _y: V) -> bool {
         true
     }
+
+    /// As [`Unary::singular`], for both partials.
+    #[inline(always)]
+    fn singular<V: Float>(_x: V, _y: V) -> bool {
+        false
+    }
 }
 
 /// What a node with one child needs: a [`Unary`] rule, or a linear function.
@@ -91,6 +104,8 @@ pub trait Function: 'static {
     fn value_and_companion<V: Float>(x: V) -> (V, V);
     /// As [`Unary::derivative_with_companion`].
     fn derivative<V: Float>(x: V, y: V, companion: V) -> V;
+    /// As [`Unary::singular`].
+    fn singular<V: Float>(x: V) -> bool;
 }
 
 impl<R: Unary> Function for R {
@@ -103,6 +118,10 @@ impl<R: Unary> Function for R {
     #[inline(always)]
     fn derivative<V: Float>(x: V, y: V, companion: V) -> V {
         R::derivative_with_companion(x, y, companion)
+    }
+    #[inline(always)]
+    fn singular<V: Float>(x: V) -> bool {
+        <R as Unary>::singular(x)
     }
 }
 
@@ -124,6 +143,8 @@ pub trait Operator: 'static {
     fn partial_right<V: Float>(x: V, y: V, value: V) -> V;
     /// As [`Binary::selects_left`].
     fn selects_left<V: Float>(x: V, y: V) -> bool;
+    /// As [`Binary::singular`].
+    fn singular<V: Float>(x: V, y: V) -> bool;
 }
 
 impl<R: Binary> Operator for R {
@@ -147,12 +168,17 @@ impl<R: Binary> Operator for R {
     fn selects_left<V: Float>(x: V, y: V) -> bool {
         <R as Binary>::selects_left(x, y)
     }
+    #[inline(always)]
+    fn singular<V: Float>(x: V, y: V) -> bool {
+        <R as Binary>::singular(x, y)
+    }
 }
 
-/// Defines [`Unary`] rules from rows `Name(x, y) = value, derivative;`. The row `Exp(x, y) = x.exp(), y;` becomes `pub
-/// struct Exp; impl Unary for Exp { fn value(x) { x.exp() } fn derivative(x, y) { y } }`.
+/// Defines [`Unary`] rules from rows `Name(x, y) = value, derivative;`, with [`Unary::singular`] behind them if it is
+/// not `false`. The row `Exp(x, y) = x.exp(), y;` becomes `pub struct Exp; impl Unary for Exp { fn value(x) { x.exp() }
+/// fn derivative(x, y) { y } }`.
 macro_rules! unary_rules {
-    ($($(#[$doc:meta])* $name:ident($x:ident, $y:ident) = $value:expr, $derivative:expr;)*) => { $(
+    ($($(#[$doc:meta])* $name:ident($x:ident, $y:ident) = $value:expr, $derivative:expr $(, $singular:expr)?;)*) => { $(
         $(#[$doc])*
         #[derive(Debug)]
         pub struct $name;
@@ -163,14 +189,20 @@ macro_rules! unary_rules {
             #[inline(always)]
             #[allow(unused_variables, reason = "a rule may need only one of x and y")]
             fn derivative<V: Float>($x: V, $y: V) -> V { $derivative }
+            $(#[inline(always)]
+            fn singular<V: Float>($x: V) -> bool { $singular })?
         }
     )* };
 }
 pub(super) use unary_rules;
 
-/// Defines [`Binary`] rules from rows `Name(x, y, v) = value, ∂x, ∂y;`.
+/// Defines [`Binary`] rules from rows `Name(x, y, v) = value, ∂x, ∂y;`, with [`Binary::singular`] behind them if it is
+/// not `false`.
 macro_rules! binary_rules {
-    ($($(#[$doc:meta])* $name:ident($x:ident, $y:ident, $v:ident) = $value:expr, $left:expr, $right:expr;)*) => { $(
+    ($(
+        $(#[$doc:meta])* $name:ident($x:ident, $y:ident, $v:ident) =
+            $value:expr, $left:expr, $right:expr $(, $singular:expr)?;
+    )*) => { $(
         $(#[$doc])*
         #[derive(Debug)]
         pub struct $name;
@@ -183,6 +215,8 @@ macro_rules! binary_rules {
             fn partial_left<V: Float>($x: V, $y: V, $v: V) -> V { $left }
             #[inline(always)]
             fn partial_right<V: Float>($x: V, $y: V, $v: V) -> V { $right }
+            $(#[inline(always)]
+            fn singular<V: Float>($x: V, $y: V) -> bool { $singular })?
         }
     )* };
 }

@@ -14,11 +14,11 @@ unary_rules! {
     /// erfc x = 1 − erf x.
     Erfc(x, y) = x.erfc(), -lit::<V>(FRAC_2_SQRT_PI) * (-x * x).exp();
     /// Γ(x); Γ′ = Γ·ψ, finite for x < 0 off the poles.
-    Gamma(x, y) = x.gamma(), gamma_slope(x, y);
+    Gamma(x, y) = x.gamma(), gamma_slope(x, y), x.is_zero();
     /// ln |Γ(x)|.
-    LnGamma(x, y) = x.ln_gamma(), x.digamma();
+    LnGamma(x, y) = x.ln_gamma(), x.digamma(), x.is_zero();
     /// ψ(x) = Γ′(x)/Γ(x); its derivative is the trigamma function, and rules end there.
-    Digamma(x, y) = x.digamma(), x.trigamma();
+    Digamma(x, y) = x.digamma(), x.trigamma(), x.is_zero();
     /// The standard normal density φ.
     NormalPdf(x, y) = lit::<V>(FRAC_1_SQRT_TAU) * (lit::<V>(-0.5) * x * x).exp(),
         if y.is_zero() { y } else { -x * y };
@@ -27,12 +27,13 @@ unary_rules! {
         lit::<V>(FRAC_1_SQRT_TAU) * (lit::<V>(-0.5) * x * x).exp();
     /// The standard normal quantile Φ⁻¹; its derivative is 1/φ(y).
     NormalQuantile(x, y) = x.normal_quantile(),
-        (lit::<V>(FRAC_1_SQRT_TAU) * (lit::<V>(-0.5) * y * y).exp()).recip();
+        (lit::<V>(FRAC_1_SQRT_TAU) * (lit::<V>(-0.5) * y * y).exp()).recip(), x.is_zero() || x.is_one();
 }
 
 binary_rules! {
     /// B(x, y) = Γ(x)Γ(y)/Γ(x + y).
-    Beta(x, y, v) = V::from_f64(beta::beta(x.as_f64(), y.as_f64())), beta_slope(x, y, v), beta_slope(y, x, v);
+    Beta(x, y, v) = V::from_f64(beta::beta(x.as_f64(), y.as_f64())), beta_slope(x, y, v), beta_slope(y, x, v),
+        x.is_zero() || y.is_zero();
 }
 
 /// ∂B/∂x in double precision. A value that has over- or underflowed may have been rounded to V, so it is computed again.

@@ -55,9 +55,9 @@ unary_rules! {
     /// tan x.
     Tan(x, y) = x.tan(), V::one() + y * y;
     /// arcsin x; slope +∞ at ±1.
-    Asin(x, y) = x.asin(), ((V::one() - x) * (V::one() + x)).sqrt().recip();
+    Asin(x, y) = x.asin(), ((V::one() - x) * (V::one() + x)).sqrt().recip(), x.abs().is_one();
     /// arccos x; slope −∞ at ±1.
-    Acos(x, y) = x.acos(), -((V::one() - x) * (V::one() + x)).sqrt().recip();
+    Acos(x, y) = x.acos(), -((V::one() - x) * (V::one() + x)).sqrt().recip(), x.abs().is_one();
     /// arctan x.
     Atan(x, y) = x.atan(), if x.abs() < lit(1e15) { (V::one() + x * x).recip() } else { x.recip() * x.recip() };
     /// Radians to degrees.

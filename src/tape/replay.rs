@@ -93,6 +93,7 @@ impl<S: Replay> Tape<S> {
     /// # Panics
     ///
     /// When a rule does; values are then of no use until a replay succeeds.
+    #[track_caller]
     pub fn replay(&mut self, inputs: &[(&Real<S>, S::Value)]) -> Result<(), Error> {
         inputs.iter().try_fold(self.new_inputs(), |new, (input, value)| new.variable(input, *value))?.replay()
     }
@@ -196,6 +197,7 @@ impl<S: Replay> NewInputs<'_, S> {
     /// # Panics
     ///
     /// As there.
+    #[track_caller]
     pub fn replay(self) -> Result<(), Error> {
         Ok(self.tape.owned.replay(&self.variables, self.views)?)
     }

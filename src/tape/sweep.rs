@@ -20,7 +20,9 @@ impl<S: Reverse> Tape<S> {
     ///
     /// # Errors
     ///
-    /// [`Error::ForeignVariable`] when an output belongs to another recording.
+    /// [`Error::ForeignVariable`] when an output belongs to another recording; [`Error::Sweep`] with
+    /// [`SweepError::Singular`](crate::SweepError::Singular) under the policy [`Checked`](crate::Checked) when a
+    /// statement of the recording has no derivative, and with what rules of external functions say.
     #[inline]
     pub fn sweep(&mut self, seeds: &[(&Real<S>, S::Value)]) -> Result<Adjoints<'_, S>, Error> {
         self.sweep_from(seeds.iter().map(|(y, seed)| (*y, *seed)))
@@ -125,6 +127,8 @@ impl<S: Reverse> Tape<S> {
         if let Some(slot) = slot {
             self.adjoints.adjoints[slot] = S::Value::one();
             self.adjoints.reverse(&self.owned, &self.inputs)?;
+        } else {
+            self.owned.check_singular()?;
         }
         if self.in_order {
             // The length is hidden so that a few adjoints, just stored one by one, are not loaded back as a vector:

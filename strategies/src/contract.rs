@@ -1,7 +1,7 @@
 //! The contract between the engine and a strategy.
 
 use crate::lanes::{Launch, Launched};
-use crate::{Arrays, Companion, External, Float, Shape, Tangents, TapeNumber};
+use crate::{Arrays, Companion, External, Float, Policy, Shape, Tangents, TapeNumber};
 use core::fmt;
 use generic_array::ArrayLength;
 use generic_array::typenum::Unsigned;
@@ -107,7 +107,11 @@ pub trait Taping: Sized + 'static {
     type Raw: Copy + 'static;
     /// Value and identifier together: [`Taped`] for most strategies, the bare float for [`Passive`](crate::Passive).
     type Variable: Variable<Self::Value, Self::Id> + Send + 'static;
-    /// What derivatives do at singular points.
+    /// What derivatives are at singular points.
+    ///
+    /// The nodes of statements see to [`Subgradient`](crate::Subgradient). For [`Checked`](crate::Checked), `record`
+    /// asks [`singular_function`](crate::singular_function) and tells
+    /// [`active::note_singular`](crate::active::note_singular).
     type Policy: Policy;
 
     /// The identifier of a variable that depends on no input.
@@ -446,6 +450,12 @@ pub trait Sink<S: Taping> {
     fn factor(&mut self, factor: S::Value);
     /// A leaf and its partial.
     fn leaf(&mut self, partial: S::Value, id: S::Raw);
+    /// The next so many leaves, one at least, have as a factor of their partials the singular partial of the function
+    /// with this name. Called under [`Checked`](crate::Checked) only; see [`Policy`].
+    #[inline(always)]
+    fn singular(&mut self, function: &'static str, leaves: usize) {
+        let _ = (function, leaves);
+    }
 }
 
 struct Partials<'a, F>(&'a mut F);
@@ -525,6 +535,12 @@ pub trait Nary<V: Float>: 'static {
     fn value(arguments: &[V], constants: &[V]) -> V;
     /// Writes the partial for each argument; the slices are equally long.
     fn partials(arguments: &[V], constants: &[V], partials: &mut [V]);
+    /// Whether infinite partials at these arguments are those of a pole or a vertical tangent, and not of an overflow;
+    /// see [`Policy`].
+    fn singular(arguments: &[V], constants: &[V]) -> bool {
+        let _ = (arguments, constants);
+        false
+    }
 }
 
 /// A value with an identifier, as it lies in memory.
@@ -561,14 +577,6 @@ impl<V: Float, I: Clone> Variable<V, I> for Taped<V, I> {
         &self.id
     }
 }
-
-/// What a derivative is where a function has none; see the table of conventions in the book.
-pub trait Policy: 'static {}
-
-/// The IEEE limit: √ has slope +∞ at 0. The default, and so far the only policy.
-#[derive(Clone, Copy, Debug)]
-pub struct Strict;
-impl Policy for Strict {}
 
 /// The size of a recording to make room for.
 ///

@@ -27,11 +27,13 @@ pub mod lanes;
 mod level;
 mod manager;
 mod memory;
+mod policy;
 mod pool;
 mod refusal;
 mod reverse;
 mod scratch;
 pub mod shape;
+mod singular;
 mod storage;
 mod strategies;
 mod tape;
@@ -42,8 +44,8 @@ pub mod slab_stack {
 }
 
 pub use contract::{
-    Capacity, Comparison, Dependence, Flow, Load, Nary, Policy, Rule, Sink, Statement, Store, Strategy, Strict, Taped,
-    Taping, Tree, Twin, Variable,
+    Capacity, Comparison, Dependence, Flow, Load, Nary, Rule, Sink, Statement, Store, Strategy, Taped, Taping, Tree,
+    Twin, Variable,
 };
 pub use external::{Arrays, Companion, External, Mark, SweepError};
 pub use float::Float;
@@ -52,11 +54,13 @@ pub use identifier::{IndexType, LinearId, TapeNumber};
 pub use lanes::Tangents;
 pub use manager::{CountedId, IndexManager, Linear, Reuse};
 pub use memory::{MemoryReport, MemoryUsage};
+pub use policy::{Checked, Policy, SingularSlope, Strict, Subgradient, is_singular};
 pub use refusal::catch_storage_errors;
 pub use reverse::{Replay, Reverse, Spills, Stop};
 #[doc(hidden)]
 pub use scratch::Scratch;
 pub use shape::Shape;
+pub use singular::{partials_of_slice, refuses_singular, singular_function};
 pub use storage::spill::{ArrayFile, ScratchFile, SpillOptions, SpillUsage, StorageError};
 pub use storage::{
     InMemory, Layer, Locked, Locking, Shared, SharedStack, SlabStack, SpillDefaults, Spilled, SpilledReader,

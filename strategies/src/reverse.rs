@@ -264,6 +264,17 @@ pub trait Replay: Reverse {
     /// [`SweepError::Unsupported`] if one cannot.
     fn can_be_replayed(tape: &Self::Tape) -> Result<(), SweepError>;
 
+    /// The name of the first function that is singular at the present values of active arguments, for strategies that
+    /// take the policy [`Checked`](crate::Checked).
+    ///
+    /// # Errors
+    ///
+    /// When records cannot be read back.
+    fn singular(tape: &Self::Tape) -> Result<Option<&'static str>, SweepError> {
+        let _ = tape;
+        Ok(None)
+    }
+
     /// Computes the values of all variables that have a statement again, first to last, with stops: whenever all statements
     /// before the next stop have been computed, `at` is called with the values. Stops come in the order of the statements.
     /// Comparisons that left a guard are checked if `guarded`.

@@ -1,5 +1,6 @@
 //! Which recording a statement belongs to.
 
+use super::singular::Singular;
 use super::{find_for_statement, listed, two_recordings};
 use crate::{Dependence, Flow, LinearId, Reverse, TapeNumber};
 
@@ -68,4 +69,18 @@ pub fn flow_of<S: Reverse>(arrays: &[&Dependence<S::Value>], inputs: &[(S::Value
         _ => TapeNumber(0),
     };
     common(arrays.iter().map(of_array).chain(inputs.iter().map(of_id))).map_or(Flow::Nowhere, Flow::Recorded)
+}
+
+/// Notes that the caller's statement, which the recording with this number has just recorded, has a function that is
+/// singular. The first of a recording is kept, and every sweep over the recording fails with it.
+///
+/// For strategies that take the policy [`Checked`](crate::Checked). If there is no such recording on this thread,
+/// nothing is done.
+#[cold]
+#[track_caller]
+pub fn note_singular(number: TapeNumber, function: &'static str) {
+    // SAFETY: listed headers are valid.
+    if let Some(header) = unsafe { listed(number).as_ref() }.filter(|header| header.singular.get().is_none()) {
+        header.singular.set(Some(Singular::here(function)));
+    }
 }

@@ -22,14 +22,16 @@ mod identifiers;
 mod numbers;
 mod owned;
 mod replay;
+mod singular;
 
-pub use common::{common_number, flow_of, recording_of};
+pub use common::{common_number, flow_of, note_singular, recording_of};
 pub use external::{keep_input, make_room, place, record_external, record_launch, with_arrays, with_companion};
 pub use hidden::{isolated, pause};
 pub(crate) use identifiers::{release, release_unshared, share, with_pool};
 #[doc(hidden)]
 pub use numbers::pretend_drawn;
 pub use owned::{OwnedTape, Place, Running};
+pub(crate) use singular::refuse_singular;
 
 use crate::external::Externals;
 use crate::pool::Pool;
@@ -38,6 +40,7 @@ use core::any::TypeId;
 use core::cell::{Cell, UnsafeCell};
 use core::ptr;
 use core::sync::atomic::{AtomicUsize, Ordering};
+use singular::Singular;
 use std::sync::{Mutex, PoisonError};
 
 /// What the list knows about a recorder without knowing its strategy.
@@ -56,6 +59,8 @@ pub(crate) struct Header {
     /// Whether a part of it did not.
     unguarded: Cell<bool>,
     outer: Cell<*const Header>,
+    /// The first statement that was refused a derivative; kept for strategies that are `Checked` only.
+    singular: Cell<Option<Singular>>,
     /// The identifiers of the recording, if its strategy reuses them.
     pub(crate) pool: PoolCell,
 }
@@ -71,6 +76,7 @@ impl Header {
             guards: Cell::new(false),
             unguarded: Cell::new(false),
             outer: Cell::new(ptr::null()),
+            singular: Cell::new(None),
             pool: PoolCell(UnsafeCell::new(Pool::new())),
         }
     }

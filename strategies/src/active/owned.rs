@@ -1,11 +1,12 @@
 //! Tapes, and the recordings that own them.
 
 use super::numbers::Numbers;
+use super::singular::Singular;
 use super::{Header, INNERMOST, Recorder, announce, unlist};
 use crate::external::{Entry, Externals};
 use crate::lanes::{Inspection, Launch, Shadows};
 use crate::pool::Pool;
-use crate::{Companion, Mark, MemoryUsage, Reverse, SweepError, TapeNumber};
+use crate::{Companion, Mark, MemoryUsage, Reverse, SweepError, TapeNumber, refuses_singular};
 use core::any::TypeId;
 use core::marker::PhantomData;
 use core::mem::ManuallyDrop;
@@ -54,6 +55,8 @@ struct Part {
     free: Box<[u32]>,
     /// The slots of views that had been given out.
     views: usize,
+    /// The first statement before it that was refused a derivative.
+    singular: Option<Singular>,
 }
 
 /// A tape that is not recording at the moment. Owned, `Send`, and freed on drop.
@@ -116,6 +119,9 @@ impl<S: Reverse> OwnedTape<S> {
         let number = self.numbers.take(TypeId::of::<S>());
         self.header().number.set(number);
         self.header().unguarded.set(false);
+        if refuses_singular::<S>() {
+            self.header().singular.set(None);
+        }
         self.parts.clear();
         // SAFETY: clearing runs no code of users.
         unsafe { self.header().pool.with(Pool::clear) };
@@ -137,6 +143,22 @@ impl<S: Reverse> OwnedTape<S> {
         unsafe { &mut (*self.recorder.as_ptr()).externals }
     }
 
+    /// Fails if a statement of the recording is singular, and the policy is [`Checked`](crate::Checked). Sweeps do this
+    /// first.
+    ///
+    /// # Errors
+    ///
+    /// [`SweepError::Singular`] with the first of them.
+    #[inline(always)]
+    pub fn check_singular(&self) -> Result<(), SweepError> {
+        if refuses_singular::<S>()
+            && let Some(singular) = self.header().singular.get()
+        {
+            return Err(singular.error());
+        }
+        Ok(())
+    }
+
     /// The place behind the last statement.
     #[must_use]
     pub fn place(&self) -> Place {
@@ -147,10 +169,11 @@ impl<S: Reverse> OwnedTape<S> {
     ///
     /// # Errors
     ///
-    /// As there, and when a rule fails.
+    /// As there, when a rule fails, and as [`check_singular`](Self::check_singular).
     #[inline(always)]
     pub fn reverse(&self, adjoints: &mut [S::Value], arrays: &mut Shadows<S::Value>) -> Result<(), SweepError> {
         if self.externals().list.is_empty() {
+            self.check_singular()?;
             return S::reverse(self.tape(), adjoints);
         }
         self.reverse_between(None, None, adjoints, arrays)
@@ -174,6 +197,7 @@ impl<S: Reverse> OwnedTape<S> {
         adjoints: &mut [S::Value],
         arrays: &mut Shadows<S::Value>,
     ) -> Result<(), SweepError> {
+        self.check_singular()?;
         let mut entries = self.entries(from, to).iter().rev();
         let mut stops = entries.clone().map(|entry| entry.mark);
         let (from, to) = (from.map(|place| place.mark), to.map(|place| place.mark));
@@ -201,6 +225,7 @@ impl<S: Reverse> OwnedTape<S> {
         adjoints: &mut [S::Value],
         arrays: &mut [Shadows<S::Value>],
     ) -> Result<(), SweepError> {
+        self.check_singular()?;
         let mut entries = self.entries(from, to).iter().rev();
         let mut stops = entries.clone().map(|entry| entry.mark);
         let (from, to) = (from.map(|place| place.mark), to.map(|place| place.mark));
@@ -213,12 +238,13 @@ impl<S: Reverse> OwnedTape<S> {
     ///
     /// # Errors
     ///
-    /// As there, and when a rule is missing or fails.
+    /// As there, when a rule is missing or fails, and as [`check_singular`](Self::check_singular).
     ///
     /// # Panics
     ///
     /// As there.
     pub fn forward(&self, tangents: &mut [S::Value], arrays: &mut Shadows<S::Value>) -> Result<(), SweepError> {
+        self.check_singular()?;
         let mut entries = self.entries(None, None).iter();
         let mut stops = entries.clone().map(|entry| entry.mark);
         S::forward_through(self.tape(), tangents, &mut stops, &mut |tangents| {
@@ -264,6 +290,7 @@ impl<S: Reverse> OwnedTape<S> {
         self.parts.truncate(part + 1);
         let outcome = S::truncate(self.tape_mut(), place.mark);
         if outcome.is_ok() {
+            self.header().singular.set(self.parts[part].singular);
             // SAFETY: putting identifiers back runs no code of users.
             unsafe { self.header().pool.with(|pool| pool.restore(&self.parts[part].free)) };
         }
@@ -382,9 +409,16 @@ impl<S: Reverse> OwnedTape<S> {
         assert!(self.number() != TapeNumber(0), "there is no recording to go on with: begin one first");
         // SAFETY: copying the list runs no code of users.
         let free = unsafe { self.header().pool.with(|pool| pool.free().into()) };
-        self.parts.push(Part { end: self.place(), free, views: self.externals().arrays.slots() });
+        let (views, singular) = (self.externals().arrays.slots(), self.header().singular.get());
+        self.parts.push(Part { end: self.place(), free, views, singular });
         self.renumber();
         self.run(f)
+    }
+
+    /// Says which statement is singular after all have been computed again, whatever part of the recording it is in.
+    pub(super) fn set_singular(&mut self, singular: Option<Singular>) {
+        self.header().singular.set(singular);
+        self.parts.iter_mut().for_each(|part| part.singular = singular);
     }
 
     fn renumber(&mut self) {

@@ -2,10 +2,12 @@
 
 use super::Recorder;
 use super::owned::OwnedTape;
+use super::singular::Singular;
 use crate::external::{Deed, Entry, Externals};
 use crate::lanes::{Launch, Replayed, SharedArray, Used, Versions, not_kept};
 use crate::scratch::Scratch;
-use crate::{Float, Replay, SweepError};
+use crate::{Float, Replay, SweepError, refuses_singular};
+use core::panic::Location;
 
 /// New values of a view in this slot.
 pub(super) type NewView<V> = (usize, SharedArray<V>);
@@ -30,6 +32,7 @@ impl<S: Replay> OwnedTape<S> {
     /// # Panics
     ///
     /// When a rule does, and when a view is given another number of elements than it has.
+    #[track_caller]
     pub fn replay(&mut self, inputs: &[(usize, S::Value)], views: Vec<NewView<S::Value>>) -> Result<(), SweepError> {
         let unguarded = self.header().unguarded.get();
         // SAFETY: as in `tape_mut`; the two parts are borrowed apart.
@@ -56,6 +59,11 @@ impl<S: Replay> OwnedTape<S> {
         if outcome.is_ok() {
             externals.accept(kept);
             places.into_iter().zip(views).for_each(|(k, (_, values))| externals.arrays.input_values[k].values = values);
+            if refuses_singular::<S>() {
+                let function = S::singular(tape)?;
+                let location = Location::caller();
+                self.set_singular(function.map(|function| Singular { function, location }));
+            }
         }
         outcome
     }

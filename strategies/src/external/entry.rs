@@ -93,6 +93,20 @@ pub(crate) enum Deed<V: 'static> {
     Launch(Launched<V>),
 }
 
+/// Asks a rule for the adjoints of inputs, given those of outputs, of which each variable has so many.
+fn ask<V: Float>(rule: &dyn External<V>, lanes: usize, outputs: &[V], inputs: &mut [V]) -> Result<(), SweepError> {
+    let keeps = rule.keeps_zeros();
+    if lanes == 1 {
+        return apply(keeps, outputs, inputs, |outputs, inputs| rule.reverse(outputs, inputs));
+    }
+    if keeps || outputs.iter().all(|adjoint| adjoint.is_finite()) {
+        return rule.reverse_lanes(lanes, outputs, inputs);
+    }
+    each_lane(lanes, outputs, inputs, |outputs, inputs| {
+        apply(false, outputs, inputs, |outputs, inputs| rule.reverse(outputs, inputs))
+    })
+}
+
 impl<V: Float> Entry<V> {
     /// Reverses the launch in the adjoints of variables, of which each has so many, and of as many shadows of arrays.
     fn reverse_launch(
@@ -147,16 +161,7 @@ impl<V: Float> Entry<V> {
         }
         let mut inputs = Scratch::<V>::new();
         inputs.resize(self.inputs.len() * lanes, V::zero());
-        let keeps = rule.keeps_zeros();
-        if lanes == 1 {
-            apply(keeps, &outputs, &mut inputs, |outputs, inputs| rule.reverse(outputs, inputs))?;
-        } else if keeps || outputs.iter().all(|adjoint| adjoint.is_finite()) {
-            rule.reverse_lanes(lanes, &outputs, &mut inputs)?;
-        } else {
-            each_lane(lanes, &outputs, &mut inputs, |outputs, inputs| {
-                apply(false, outputs, inputs, |outputs, inputs| rule.reverse(outputs, inputs))
-            })?;
-        }
+        ask(&**rule, lanes, &outputs, &mut inputs)?;
         // A lane in which nothing arrives is not touched, as in a sweep of its own: adding 0 could change the sign of a
         // zero.
         let arrives = |lane| outputs.is_empty() || outputs[lane..].iter().step_by(lanes).any(|o| *o != V::zero());

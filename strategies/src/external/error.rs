@@ -53,6 +53,16 @@ pub enum SweepError {
         /// The line in it.
         line: u32,
     },
+    /// Under the policy [`Checked`](crate::Checked): a statement of the recording has a function that has no derivative
+    /// at its arguments.
+    Singular {
+        /// The name of its rule.
+        function: String,
+        /// The file with the statement; after a replay, with the call of that.
+        file: String,
+        /// The line in it.
+        line: u32,
+    },
     /// The strategy, or this recording, cannot do this.
     Unsupported {
         /// What was asked for, and why it cannot be done.
@@ -99,6 +109,9 @@ impl fmt::Display for SweepError {
                 "the comparison at {file}:{line} comes out differently at the new inputs: the recording is not that of \
                  the branch that would be taken, so record again"
             ),
+            Self::Singular { function, file, line } => {
+                write!(f, "the statement at {file}:{line} has no derivative: {function} is singular at its arguments")
+            }
             Self::Unsupported { what } => f.write_str(what),
         }
     }

@@ -77,6 +77,10 @@ impl<V: Float, I: IndexType, L: Layer, P: Policy> Replay for PrimalValue<V, Line
         tape.can_be_replayed()
     }
 
+    fn singular(tape: &Self::Tape) -> Result<Option<&'static str>, SweepError> {
+        tape.singular()
+    }
+
     fn replay_through(
         tape: &mut Self::Tape,
         guarded: bool,

@@ -1,11 +1,12 @@
 //! Derivatives beside the values: forward mode.
 
+use crate::active::refuse_singular;
 use crate::external::apply;
 use crate::lanes::{Buffer, Fetched, Launch, SharedArray, Tangents};
 use crate::level::{self, Common, PASSIVE};
 use crate::{
     Dependence, External, Float, Flow, Nary, Policy, Scratch, Shape, Sink, Statement, Strategy, Strict, Taped, Taping,
-    Variable,
+    Variable, partials_of_slice, refuses_singular, singular_function,
 };
 use core::marker::PhantomData;
 use core::ops::Index;
@@ -18,7 +19,8 @@ use core::ops::Index;
 /// One evaluation gives `N` directional derivatives of every output, so forward mode is the better choice for few inputs,
 /// and reverse mode for few outputs.
 ///
-/// `V` is the value type, `P` what derivatives are at singular points.
+/// `V` is the value type, `P` what derivatives are at singular points. Under [`Checked`](crate::Checked) a statement of
+/// moving variables that is singular panics with its line: there is no sweep that could return an error.
 ///
 /// # Zero times infinity
 ///
@@ -217,10 +219,16 @@ impl<const N: usize, V: Float, P: Policy> Taping for Tangent<N, V, P> {
         }
         let mut sum = Plain { sum: [V::neg_zero(); N], levels: Common::new() };
         statement.backward(V::one(), &mut sum);
-        match sum.done() {
+        let tangent = match sum.done() {
             Some(tangent) => tangent,
             None => with_care(|sum| statement.backward(V::one(), sum)),
+        };
+        if refuses_singular::<Self>()
+            && let Some(function) = singular_function(statement, |id: &Directions<V, N>| id.level > level::paused())
+        {
+            refuse_singular(function);
         }
+        tangent
     }
 
     #[track_caller]
@@ -323,17 +331,23 @@ impl<const N: usize, V: Float, P: Policy> Taping for Tangent<N, V, P> {
         );
         let mut partials = Scratch::<V>::new();
         partials.resize(count, V::one());
+        let mut singular = false;
         if !R::UNIT {
             let mut values = Scratch::<V>::new();
             values.extend(all().map(Variable::value));
-            R::partials(&values, constants, &mut partials);
+            let moves = all().map(|x| x.id.level > level::paused());
+            singular = partials_of_slice::<P, R, V>(&values, constants, &mut partials, moves);
         }
         let mut sum = Plain { sum: [V::zero(); N], levels: Common::new() };
         all().zip(partials.iter()).for_each(|(x, partial)| sum.add(*partial, &x.id));
-        match sum.done() {
+        let tangent = match sum.done() {
             Some(tangent) => tangent,
             None => with_care(|sum| all().zip(partials.iter()).for_each(|(x, partial)| sum.add(*partial, &x.id))),
+        };
+        if singular {
+            refuse_singular(core::any::type_name::<R>());
         }
+        tangent
     }
 }
 

@@ -59,6 +59,13 @@ pub(super) type ReverseFn<V> = unsafe fn(ids_end: *const u8, n: usize, seed: V, 
 pub(super) type RerunFn<V> =
     unsafe fn(ids_end: *const u8, n: usize, seed: V, values: &[V], list: Option<&mut Vec<V>>) -> Option<V>;
 
+/// The name of a function in a statement that is singular at these values of variables.
+///
+/// # Safety
+///
+/// As [`ReverseFn`], with these values.
+pub(super) type SingularFn<V> = unsafe fn(ids_end: *const u8, n: usize, values: &[V]) -> Option<&'static str>;
+
 /// The identifiers of a record.
 ///
 /// # Safety

@@ -1,11 +1,11 @@
 //! What is known of the records of one kind: how long they are, and the functions that read them.
 
 use super::codes;
-use super::functions::{RerunFn, ReverseFn};
+use super::functions::{RerunFn, ReverseFn, SingularFn};
 use super::jacobian::{rerun_scattered, scatter};
-use super::primal::{replay, rerun};
+use super::primal::{replay, rerun, singular};
 use super::slices;
-use crate::{Float, IndexType, LinearId, Nary, Shape, Taping, Twin};
+use crate::{Float, IndexType, LinearId, Nary, Policy, Shape, Taping, Twin, refuses_singular};
 
 /// How the data of a record are laid out; identifiers come last but for counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +30,8 @@ pub(super) enum Form {
 pub(crate) struct Layout<V: 'static> {
     pub(super) reverse: ReverseFn<V>,
     pub(super) rerun: RerunFn<V>,
+    /// For records that are computed again, under the policy [`Checked`](crate::Checked).
+    pub(super) singular: Option<SingularFn<V>>,
     pub(super) form: Form,
     /// Numbers in front of the identifiers; for each argument if these are counted.
     pub(super) payload: usize,
@@ -62,6 +64,7 @@ impl<V: Float> Layout<V> {
         Self {
             reverse,
             rerun,
+            singular: None,
             form: Form::Counted,
             payload,
             arguments: 0,
@@ -126,11 +129,16 @@ impl<V: Float> Layout<V> {
         if !B::REPLAYS {
             return Self::scatter::<B::Shape, I>();
         }
-        let records = Self { partials: false, ..Self::counted(replay::<S, B, I>, rerun::<S, B, I>, 0, B::HASH) };
+        let records = Self {
+            singular: if refuses_singular::<S>() { Some(singular::<S, B, I>) } else { None },
+            partials: false,
+            ..Self::counted(replay::<S, B, I>, rerun::<S, B, I>, 0, B::HASH)
+        };
         Self {
             with_passives: Some(
                 const {
                     &Self {
+                        singular: if refuses_singular::<S>() { Some(singular::<S, B, I>) } else { None },
                         partials: false,
                         form: Form::Passives,
                         bytes: Self::VARYING,
@@ -162,10 +170,12 @@ impl<V: Float> Layout<V> {
     }
 
     /// Primal-value records of a function of a slice.
-    pub(super) const fn nary<R: Nary<V>, I: IndexType>() -> Self {
+    pub(super) const fn nary<P: Policy, R: Nary<V>, I: IndexType>() -> Self {
+        let (reverse, rerun) = (slices::reverse_slice::<P, R, V, I>, slices::rerun_slice::<P, R, V, I>);
         Self {
+            singular: Some(slices::singular_slice::<P, R, V, I>),
             partials: false,
-            ..Self::counted(slices::reverse_slice::<R, V, I>, slices::rerun_slice::<R, V, I>, R::CONSTANTS, 0xA13)
+            ..Self::counted(reverse, rerun, R::CONSTANTS, 0xA13)
         }
     }
 

@@ -24,6 +24,7 @@
 //! * Every identifier in a record is below the identifier of its left-hand side: [`append`] checks it, whatever the
 //!   caller passes. An adjoint vector as long as the recording is therefore long enough.
 
+mod checked;
 mod closures;
 mod codes;
 mod common;
@@ -55,12 +56,11 @@ mod write_slices;
 mod write_slowly;
 mod writer;
 
+pub(crate) use checked::{append, append_nary};
 pub(crate) use closures::append_closure;
 pub(crate) use comparisons::guard;
 pub(crate) use layout::Layout;
 pub use records::{Closures, Content, Partials, Records, Values};
-pub(crate) use write::append;
-pub(crate) use write_slices::append_nary;
 
 /// A recording of [`Continuation`](crate::Continuation).
 pub type Continuations<V, M> = Records<V, M, crate::InMemory, Closures>;

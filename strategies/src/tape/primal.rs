@@ -2,7 +2,7 @@
 
 use super::functions::{Arguments, Sweep, Target, misreported, parts};
 use super::usize_of;
-use crate::{Float, IndexType, LinearId, Load, Shape, Sink, Taping, Twin};
+use crate::{Float, IndexType, LinearId, Load, Shape, Sink, TapeNumber, Taping, Twin, singular_function};
 
 /// Reverses a primal-value record: rebuilds the statement and asks it for its partials, which are multiplied by the seed as the
 /// factors of a Jacobian record are: both strategies give the same bits.
@@ -56,6 +56,35 @@ where
         misreported();
     }
     None
+}
+
+/// # Safety
+///
+/// As [`SingularFn`], for records of `Layout::replay::<S, B, I>`.
+pub(super) unsafe fn singular<S, B, I>(ids_end: *const u8, _: usize, values: &[S::Value]) -> Option<&'static str>
+where
+    S: Taping<Raw = LinearId<I>>,
+    B: Twin<S>,
+    I: IndexType,
+{
+    let statement = B::load(&mut Telling(Source::of::<S, B>(ids_end, (values.as_ptr(), values.len()))));
+    singular_function(&statement, |id| id.is_active())
+}
+
+/// Loads a statement whose active leaves have identifiers, which are good for nothing else.
+struct Telling<V, I>(Source<V, I>);
+
+impl<S: Taping<Raw = LinearId<I>>, I: IndexType> Load<S> for Telling<S::Value, I> {
+    fn leaf(&mut self) -> (S::Value, LinearId<I>) {
+        let ids = self.0.ids;
+        let (value, _) = Load::<S>::leaf(&mut self.0);
+        // SAFETY: `leaf` has read this identifier.
+        let id = unsafe { ids.read_unaligned().widen() };
+        (value, LinearId::new(TapeNumber(1), id).unwrap_or(LinearId::passive()))
+    }
+    fn constant(&mut self) -> S::Value {
+        Load::<S>::constant(&mut self.0)
+    }
 }
 
 /// Reads back what a statement stored. It counts, because rules may be written by users; inlined, the counts are

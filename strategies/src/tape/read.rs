@@ -70,6 +70,17 @@ impl<V: Float> Record<V> {
         unsafe { _ = (self.layout.reverse)(self.ids_end, self.arguments, seed, sweep) }
     }
 
+    /// The name of a function in the statement that is singular at these values of variables, under the policy
+    /// [`Checked`](crate::Checked).
+    ///
+    /// # Safety
+    ///
+    /// As [`value`](Self::value).
+    pub(super) unsafe fn singular(&self, values: &[V]) -> Option<&'static str> {
+        // SAFETY: promised by the caller.
+        self.layout.singular.and_then(|singular| unsafe { singular(self.ids_end, self.arguments, values) })
+    }
+
     /// The value of the statement at these values of variables; `None` if the record does not say how to compute it.
     ///
     /// # Safety

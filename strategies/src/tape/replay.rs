@@ -44,6 +44,16 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         })
     }
 
+    /// The name of the first function that is singular, under the policy [`Checked`](crate::Checked).
+    pub(crate) fn singular(&self) -> Result<Option<&'static str>, SweepError> {
+        let mut first = None;
+        Cursor::new(self).down(0, |record, _| {
+            // SAFETY: the record still lies there, and the values are those of its recording.
+            first = unsafe { record.singular(self.values()) }.or(first);
+        })?;
+        Ok(first)
+    }
+
     /// Whether the variable with this identifier has no statement. Found by walking over the records behind it in its segment, unless it
     /// is among the inputs that come before all statements.
     pub(crate) fn has_no_statement(&self, id: usize) -> Result<bool, SweepError> {

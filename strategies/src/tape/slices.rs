@@ -2,7 +2,7 @@
 
 use super::functions::{Sweep, identifiers, numbers, parts};
 use crate::scratch::Scratch;
-use crate::{Float, IndexType, Nary};
+use crate::{Float, IndexType, Nary, Policy, partials_of_slice};
 
 /// # Safety
 ///
@@ -73,7 +73,7 @@ pub(super) unsafe fn rerun_ones<V: Float>(
 ///
 /// # Safety
 ///
-/// As [`ValueFn`], for records of `Layout::nary::<R, I>`.
+/// As [`ValueFn`], for records of `Layout::nary::<P, R, I>`.
 unsafe fn ingredients<R: Nary<V>, V: Float, I: IndexType>(ids_end: *const u8, n: usize, values: &[V]) -> Scratch<V> {
     // SAFETY: promised by the caller.
     let (ids, constants) = unsafe { (identifiers::<I>(ids_end, n), numbers::<V, I>(ids_end, n, n * R::CONSTANTS)) };
@@ -82,8 +82,8 @@ unsafe fn ingredients<R: Nary<V>, V: Float, I: IndexType>(ids_end: *const u8, n:
 
 /// # Safety
 ///
-/// As [`ReverseFn`], for records of `Layout::nary::<R, I>`.
-pub(super) unsafe fn reverse_slice<R: Nary<V>, V: Float, I: IndexType>(
+/// As [`ReverseFn`], for records of `Layout::nary::<P, R, I>`.
+pub(super) unsafe fn reverse_slice<P: Policy, R: Nary<V>, V: Float, I: IndexType>(
     ids_end: *const u8,
     n: usize,
     seed: V,
@@ -93,7 +93,7 @@ pub(super) unsafe fn reverse_slice<R: Nary<V>, V: Float, I: IndexType>(
     if seed != V::zero() {
         // SAFETY: promised by the caller; nothing writes to the values while they are read here.
         let ids = unsafe {
-            rerun_slice::<R, V, I>(ids_end, n, seed, sweep.values(), Some(&mut contributions));
+            rerun_slice::<P, R, V, I>(ids_end, n, seed, sweep.values(), Some(&mut contributions));
             identifiers::<I>(ids_end, n)
         };
         ids.zip(&**contributions).for_each(|(id, contribution)| sweep.adjoints[id] += *contribution);
@@ -103,8 +103,8 @@ pub(super) unsafe fn reverse_slice<R: Nary<V>, V: Float, I: IndexType>(
 
 /// # Safety
 ///
-/// As [`RerunFn`], for records of `Layout::nary::<R, I>`.
-pub(super) unsafe fn rerun_slice<R: Nary<V>, V: Float, I: IndexType>(
+/// As [`RerunFn`], for records of `Layout::nary::<P, R, I>`.
+pub(super) unsafe fn rerun_slice<P: Policy, R: Nary<V>, V: Float, I: IndexType>(
     ids_end: *const u8,
     n: usize,
     seed: V,
@@ -116,9 +116,27 @@ pub(super) unsafe fn rerun_slice<R: Nary<V>, V: Float, I: IndexType>(
     let Some(list) = list else { return Some(R::value(&all[..n], &all[n..])) };
     let first = list.len();
     list.resize(first + n, V::zero());
-    R::partials(&all[..n], &all[n..], &mut list[first..]);
+    partials_of_slice::<P, R, V>(&all[..n], &all[n..], &mut list[first..], []);
     list[first..].iter_mut().for_each(|partial| *partial = seed * *partial);
     None
+}
+
+/// # Safety
+///
+/// As [`SingularFn`], for records of `Layout::nary::<P, R, I>`.
+///
+/// [`SingularFn`]: super::functions::SingularFn
+pub(super) unsafe fn singular_slice<P: Policy, R: Nary<V>, V: Float, I: IndexType>(
+    ids_end: *const u8,
+    n: usize,
+    values: &[V],
+) -> Option<&'static str> {
+    // SAFETY: promised by the caller.
+    let all = unsafe { ingredients::<R, V, I>(ids_end, n, values) };
+    let mut partials = vec![V::zero(); n];
+    let active = core::iter::repeat(true); // others have no such records
+    let singular = partials_of_slice::<P, R, V>(&all[..n], &all[n..], &mut partials, active);
+    singular.then(core::any::type_name::<R>)
 }
 
 /// # Safety

@@ -23,7 +23,7 @@ use generic_array::typenum::Unsigned;
 /// As [`Taping::record`](crate::Taping::record), and when `statement` does not report what its types say.
 #[inline(always)]
 #[track_caller]
-pub(crate) fn append<S, V, M, L, K, N>(layout: &'static Layout<V>, statement: &N) -> M::Id
+pub(super) fn append<S, V, M, L, K, N>(layout: &'static Layout<V>, statement: &N) -> M::Id
 where
     S: Reverse<Tape = Records<V, M, L, K>, Value = V, Raw = LinearId<M::Index>>,
     V: Float,

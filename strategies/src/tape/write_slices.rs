@@ -7,7 +7,7 @@ use super::write_slowly::{narrow, where_they_belong};
 use crate::refusal::Refusal;
 use crate::scratch::Scratch;
 use crate::storage::Layer;
-use crate::{Float, IndexManager, LinearId, Nary, Reverse, Taped};
+use crate::{Float, IndexManager, LinearId, Nary, Policy, Reverse, Taped, partials_of_slice};
 
 /// Records a function of slices; returns passive if no argument is active.
 ///
@@ -15,7 +15,7 @@ use crate::{Float, IndexManager, LinearId, Nary, Reverse, Taped};
 ///
 /// As [`Taping::record`](crate::Taping::record), and when there are not as many constants as `R` says.
 #[track_caller]
-pub(crate) fn append_nary<S, R, V, M, L, K>(arguments: &[&[Taped<V, M::Id>]], constants: &[V], value: V) -> M::Id
+pub(super) fn append_nary<S, R, V, M, L, K>(arguments: &[&[Taped<V, M::Id>]], constants: &[V], value: V) -> M::Id
 where
     S: Reverse<Tape = Records<V, M, L, K>>,
     R: Nary<V>,
@@ -31,12 +31,12 @@ where
         R::CONSTANTS,
         constants.len()
     );
-    where_they_belong::<S, M>(ids, |tape| tape.append_nary::<R>(arguments, constants, value))
+    where_they_belong::<S, M>(ids, |tape| tape.append_nary::<S::Policy, R>(arguments, constants, value))
 }
 
 impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// Records a function of slices, at least one of whose arguments is active.
-    fn append_nary<R: Nary<V>>(
+    fn append_nary<P: Policy, R: Nary<V>>(
         &mut self,
         arguments: &[&[Taped<V, M::Id>]],
         constants: &[V],
@@ -48,7 +48,7 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         let passive = all().any(|x| !M::raw(&x.id).is_active());
         if K::VALUES
             && !passive
-            && let Some(layout) = self.coded(const { &Layout::nary::<R, M::Index>() })
+            && let Some(layout) = self.coded(const { &Layout::nary::<P, R, M::Index>() })
         {
             let bytes = size_of_val(constants) + n * size_of::<M::Index>() + size_of::<u32>();
             if !R::REPLAYS {
@@ -70,7 +70,7 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         scratch.extend(all().map(|x| x.value));
         scratch.resize(2 * n, V::zero());
         let (values, partials) = scratch.split_at_mut(n);
-        R::partials(values, constants, partials);
+        partials_of_slice::<P, R, V>(values, constants, partials, []);
         self.push_partials(all().map(|x| M::raw(&x.id)).zip(partials.iter().copied()), value)
     }
 

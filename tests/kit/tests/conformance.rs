@@ -9,6 +9,8 @@ use faulty::{Fault, report_with};
 
 use std::collections::HashSet;
 use tapewright::conformance::{Report, scenarios};
+#[cfg(feature = "wide")]
+use tapewright::{Checked, InMemory, Subgradient};
 use tapewright::{Continuation, Hybrid, Jacobian, Linear, PrimalValue, Reuse, Shared, Spilled, Tape};
 use tapewright_kit_tests::FewPages;
 
@@ -57,7 +59,23 @@ mod wide {
         continuation: Continuation;
         continuation_f32: Continuation<f32>;
         continuation_reuse: Continuation<f64, Reuse>;
+        jacobian_subgradient: Jacobian<f64, Linear, InMemory, Subgradient>;
     }
+}
+
+/// Under `Checked` scenarios about singular points are skipped, and no others.
+#[cfg(feature = "wide")]
+#[test]
+fn checked_strategies_skip_singular_points() {
+    let report = tapewright::conformance::run::<PrimalValue<f64, Reuse, InMemory, Checked>>();
+    assert_eq!(report.failures, []);
+    let skipped: Vec<&str> = report.skips.iter().map(|(name, _)| *name).collect();
+    let expected = [
+        "zero_adjoint_ignores_infinite_partials",
+        "lanes_are_sweeps_of_their_own",
+        "zero_partial_below_an_infinite_adjoint",
+    ];
+    assert_eq!(skipped, expected);
 }
 
 #[test]

@@ -62,7 +62,7 @@ fn every_number_of_arguments_is_right<S: Reverse>() {
                 .gradient(
                     |x| statement::<S, _, $n>(core::array::from_fn(|k| &x[k]), |y| {
                         // Each argument twice: y₀·y₀ + y₀·y₁ + …
-                        let last: [Named<S::Value>; $n] = y;
+                        let last: [Named<S>; $n] = y;
                         last[0] * last[$n - 1] + last[$n - 1] * last[0] * 3.0
                     }),
                     &$at,

@@ -1,0 +1,37 @@
+//! What functions take as arguments.
+
+use super::Ex;
+use super::node::{Leaf, Literal, RefLeaf};
+use tapewright_strategies::{Float, Rule, Taping};
+
+/// What may stand as the second argument of a function: an `f64`, an expression, or a borrowed variable.
+pub trait Operand<S: Taping> {
+    /// The node it becomes.
+    type Node: Rule<S>;
+    /// Turns it into a node.
+    fn into_node(self) -> Self::Node;
+}
+
+impl<S: Taping> Operand<S> for f64 {
+    type Node = Literal<S>;
+    #[inline(always)]
+    fn into_node(self) -> Literal<S> {
+        Literal(S::Value::from_f64(self))
+    }
+}
+
+impl<S: Taping, N: Rule<S>> Operand<S> for Ex<S, N> {
+    type Node = N;
+    #[inline(always)]
+    fn into_node(self) -> N {
+        self.0
+    }
+}
+
+impl<'a, S: Taping> Operand<S> for &'a Ex<S, Leaf<S>> {
+    type Node = RefLeaf<'a, S>;
+    #[inline(always)]
+    fn into_node(self) -> RefLeaf<'a, S> {
+        RefLeaf(&self.0)
+    }
+}

@@ -1,0 +1,69 @@
+//! What derivatives are at singular points.
+
+use crate::Float;
+
+/// What a derivative is where a function has none: a type parameter of strategies.
+///
+/// A partial of a function is *singular* where it is NaN, or where it is infinite because the function has a pole or a
+/// vertical tangent, as its rule says; although all arguments are finite, and the value is not NaN. √ at 0, ln at 0 and
+/// `hypot` at (0, 0) are singular. An overflow is not: the slope of eˣ at 1000 is ∞ under every policy. Nor is a point
+/// outside the domain, where value and slope are NaN.
+///
+/// ```
+/// use tapewright_strategies::{Checked, Policy, SingularSlope, Strict, Subgradient};
+///
+/// assert_eq!(Strict::SLOPE, SingularSlope::Limit);
+/// assert_eq!(Subgradient::SLOPE, SingularSlope::Zero);
+/// assert_eq!(Checked::SLOPE, SingularSlope::Refused);
+/// ```
+pub trait Policy: 'static {
+    /// What a singular partial is.
+    const SLOPE: SingularSlope;
+}
+
+/// What a singular partial is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SingularSlope {
+    /// What the rule says: the IEEE limit, which is ±∞, or NaN where there is none.
+    Limit,
+    /// 0, and so are the partials of whatever the argument is made of in the same statement.
+    Zero,
+    /// An offence: the partial is the limit, and every sweep over the recording fails.
+    Refused,
+}
+
+/// The IEEE limit: √ has slope +∞ at 0. The default.
+#[derive(Clone, Copy, Debug)]
+pub struct Strict;
+impl Policy for Strict {
+    const SLOPE: SingularSlope = SingularSlope::Limit;
+}
+
+/// 0: √ has slope 0 at 0.
+#[derive(Clone, Copy, Debug)]
+pub struct Subgradient;
+impl Policy for Subgradient {
+    const SLOPE: SingularSlope = SingularSlope::Zero;
+}
+
+/// An error: sweeps over a recording in which a partial is singular return the first one as
+/// [`SweepError::Singular`](crate::SweepError::Singular), with the line of its statement. In forward mode the statement
+/// panics.
+///
+/// Each statement computes its partials once more when it is recorded.
+#[derive(Clone, Copy, Debug)]
+pub struct Checked;
+impl Policy for Checked {
+    const SLOPE: SingularSlope = SingularSlope::Refused;
+}
+
+/// Whether a partial is singular and the policy is another than [`Strict`]. `is_pole` says whether the function has a
+/// pole or a vertical tangent at these arguments.
+#[inline(always)]
+pub fn is_singular<P: Policy, V: Float>(partial: V, arguments: &[V], value: V, is_pole: impl FnOnce() -> bool) -> bool {
+    !matches!(P::SLOPE, SingularSlope::Limit)
+        && !partial.is_finite()
+        && !value.is_nan()
+        && arguments.iter().all(|argument| argument.is_finite())
+        && (partial.is_nan() || is_pole())
+}

@@ -1,0 +1,71 @@
+//! Singular functions in statements: how strategies find them.
+
+use crate::{Float, Nary, Policy, Rule, SingularSlope, Sink, Taping, is_singular};
+
+/// Whether singular partials of this strategy are errors.
+#[must_use]
+#[inline(always)]
+pub const fn refuses_singular<S: Taping>() -> bool {
+    matches!(S::Policy::SLOPE, SingularSlope::Refused)
+}
+
+/// The name of the first function in a statement that is singular in something which depends on an active argument.
+///
+/// For strategies that take [`Checked`](crate::Checked); none is found under other policies.
+pub fn singular_function<S: Taping>(
+    statement: &impl Rule<S>,
+    is_active: impl Fn(&S::Raw) -> bool,
+) -> Option<&'static str> {
+    let mut watch = Watch { is_active, suspect: None, found: None };
+    statement.backward(S::Value::from_f64(1.0), &mut watch);
+    watch.found
+}
+
+/// Looks for active arguments below a singular function.
+struct Watch<F> {
+    is_active: F,
+    /// A singular function, and how many leaves are still to come that its partial is a factor of.
+    suspect: Option<(&'static str, usize)>,
+    found: Option<&'static str>,
+}
+
+impl<S: Taping, F: Fn(&S::Raw) -> bool> Sink<S> for Watch<F> {
+    fn factor(&mut self, _: S::Value) {}
+
+    fn leaf(&mut self, _: S::Value, id: S::Raw) {
+        let Some((function, leaves)) = self.suspect.take() else { return };
+        self.suspect = (leaves > 1).then_some((function, leaves - 1));
+        if (self.is_active)(&id) {
+            self.found = self.found.or(Some(function));
+        }
+    }
+
+    fn singular(&mut self, function: &'static str, leaves: usize) {
+        self.suspect = self.suspect.or(Some((function, leaves)));
+    }
+}
+
+/// [`Nary::partials`] under a policy. Returns whether one of them is singular, of an argument for which `is_active`
+/// says `true`, and the policy is [`Checked`](crate::Checked).
+#[inline]
+pub fn partials_of_slice<P: Policy, R: Nary<V>, V: Float>(
+    arguments: &[V],
+    constants: &[V],
+    partials: &mut [V],
+    is_active: impl IntoIterator<Item = bool>,
+) -> bool {
+    R::partials(arguments, constants, partials);
+    if matches!(P::SLOPE, SingularSlope::Limit)
+        || partials.iter().all(|partial| partial.is_finite())
+        || !arguments.iter().all(|argument| argument.is_finite())
+    {
+        return false;
+    }
+    let value = R::value(arguments, constants);
+    let singular = |partial: V| is_singular::<P, V>(partial, &[], value, || R::singular(arguments, constants));
+    if matches!(P::SLOPE, SingularSlope::Zero) {
+        partials.iter_mut().filter(|partial| singular(**partial)).for_each(|partial| *partial = V::zero());
+        return false;
+    }
+    partials.iter().zip(is_active).any(|(partial, is_active)| is_active && singular(*partial))
+}

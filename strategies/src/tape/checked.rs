@@ -1,0 +1,65 @@
+//! Writing records under the policy [`Checked`](crate::Checked): what is singular is noted, whatever the record keeps.
+//! Partials may be computed in the sweep only, where the line of the statement is not known.
+
+use super::layout::Layout;
+use super::records::{Content, Records};
+use super::{write, write_slices};
+use crate::storage::Layer;
+use crate::{
+    Float, IndexManager, LinearId, Nary, Reverse, Scratch, Statement, Taped, active, partials_of_slice,
+    refuses_singular, singular_function,
+};
+
+/// [`write::append`] under any policy.
+///
+/// # Panics
+///
+/// As there.
+#[inline(always)]
+#[track_caller]
+pub(crate) fn append<S, V, M, L, K, N>(layout: &'static Layout<V>, statement: &N) -> M::Id
+where
+    S: Reverse<Tape = Records<V, M, L, K>, Value = V, Raw = LinearId<M::Index>>,
+    V: Float,
+    M: IndexManager,
+    L: Layer,
+    K: Content,
+    N: Statement<S>,
+{
+    let id = write::append::<S, V, M, L, K, N>(layout, statement);
+    if refuses_singular::<S>()
+        && M::raw(&id).is_active()
+        && let Some(function) = singular_function(statement, |id| id.is_active())
+    {
+        active::note_singular(M::raw(&id).number(), function);
+    }
+    id
+}
+
+/// [`write_slices::append_nary`] under any policy.
+///
+/// # Panics
+///
+/// As there.
+#[track_caller]
+pub(crate) fn append_nary<S, R, V, M, L, K>(arguments: &[&[Taped<V, M::Id>]], constants: &[V], value: V) -> M::Id
+where
+    S: Reverse<Tape = Records<V, M, L, K>>,
+    R: Nary<V>,
+    V: Float,
+    M: IndexManager,
+    L: Layer,
+    K: Content,
+{
+    let id = write_slices::append_nary::<S, R, V, M, L, K>(arguments, constants, value);
+    if refuses_singular::<S>() && !R::UNIT && M::raw(&id).is_active() {
+        let all = || arguments.iter().copied().flatten();
+        let values = Scratch::<V>::of(all().map(|x| x.value));
+        let mut partials = vec![V::zero(); values.len()];
+        let is_active = all().map(|x| M::raw(&x.id).is_active());
+        if partials_of_slice::<S::Policy, R, V>(&values, constants, &mut partials, is_active) {
+            active::note_singular(M::raw(&id).number(), core::any::type_name::<R>());
+        }
+    }
+    id
+}
