@@ -4,9 +4,10 @@
 //! cargo bench --bench checkpoints -- --csv checkpoints.csv --svg checkpoints.svg
 //! ```
 //!
-//! Three parts, each in a process of its own: `sines`, a long chain in √n stages beside the full tape; `burgers`, a time loop of
-//! 10,000 steps within a budget of memory; `tradeoff`, memory over recomputation. Times are processor times of the thread,
-//! medians of rounds in which the variants alternate; ratios are between times of one run. Every gradient is checked.
+//! Three parts, each in a process of its own: `sines`, a long chain in √n stages beside the full tape; `burgers`, a
+//! time loop of 10,000 steps within a budget of memory; `tradeoff`, memory over recomputation. Times are processor
+//! times of the thread, medians of rounds in which the variants alternate; ratios are between times of one run. Every
+//! gradient is checked.
 
 #![allow(
     clippy::cast_precision_loss,
@@ -51,7 +52,8 @@ struct Options {
     /// Steps of the time loop.
     #[arg(long, default_value_t = 10_000)]
     steps: usize,
-    /// Steps for which the gradient is compared with that of the full tape, which takes 4.4 MB a step on a grid of 128.
+    /// Steps for which the gradient is compared with that of the full tape, which takes 4.4 MB a step on a grid of
+    /// 128.
     #[arg(long, default_value_t = 320)]
     full_steps: usize,
     /// Bytes for recorded steps and snapshots, in millions.
@@ -75,8 +77,8 @@ struct Options {
     bench: bool,
 }
 
-/// The columns of the series. Bytes are those of the tape and the snapshots, seconds those of one gradient; evaluations are of
-/// steps or sines, those in the first run among them.
+/// The columns of the series. Bytes are those of the tape and the snapshots, seconds those of one gradient; evaluations
+/// are of steps or sines, those in the first run among them.
 const COLUMNS: &str = "part,size,variant,bytes,seconds,evaluations";
 
 fn main() {

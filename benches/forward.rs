@@ -1,5 +1,5 @@
-//! Forward mode along 8 directions and along one, over every workload, beside the function itself on plain `f64` and under
-//! `Passive`.
+//! Forward mode along 8 directions and along one, over every workload, beside the function itself on plain `f64` and
+//! under `Passive`.
 //!
 //! Every derivative is checked against the hand-written adjoint before it is timed. With `TAPEWRIGHT_TABLE=1` in the
 //! environment, the program prints a table instead: medians of thread CPU time, measured in turns.
@@ -94,7 +94,8 @@ fn seconds<R>(run: impl FnOnce() -> R) -> f64 {
     clock.elapsed().as_secs_f64()
 }
 
-/// One line of the table: the plain function's time, and the others as multiples of it, medians of ratios within a turn.
+/// One line of the table: the plain function's time, and the others as multiples of it, medians of ratios within a
+/// turn.
 fn line<P: Problem>(run: &mut Run<'_, P>) {
     let (mut one, mut eight) = (Vec::new(), Vec::new());
     let clock = ThreadTime::now();

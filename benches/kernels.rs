@@ -1,8 +1,8 @@
 //! Array kernels beside loops that were written by hand: values, gradients and the bytes that a recording keeps.
 //!
-//! Checksums and gradients are verified before anything is timed. Thread CPU time, the minimum of rounds. The loops by hand are compiled for
-//! whatever this program is: compare a build for the baseline with one for the machine (`RUSTFLAGS=-Ctarget-cpu=native`).
-//! `cargo bench --bench kernels`
+//! Checksums and gradients are verified before anything is timed. Thread CPU time, the minimum of rounds. The loops by
+//! hand are compiled for whatever this program is: compare a build for the baseline with one for the machine
+//! (`RUSTFLAGS=-Ctarget-cpu=native`). `cargo bench --bench kernels`
 #![allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 #![allow(clippy::redundant_closure_for_method_calls, reason = "kernels read alike")]
 

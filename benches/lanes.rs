@@ -1,7 +1,7 @@
 //! Sweeps with several adjoint vectors at once, beside the sweep with one, over the workloads.
 //!
-//! Every lane is compared with a sweep of its own, bit for bit, before anything is timed. With `TAPEWRIGHT_TABLE=1` in the
-//! environment, the program prints a table instead: medians of thread CPU time, measured in turns.
+//! Every lane is compared with a sweep of its own, bit for bit, before anything is timed. With `TAPEWRIGHT_TABLE=1` in
+//! the environment, the program prints a table instead: medians of thread CPU time, measured in turns.
 #![allow(missing_docs, reason = "criterion's macros make undocumented functions")]
 #![allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 #![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number of repetitions")]

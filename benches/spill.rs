@@ -1,12 +1,12 @@
-//! What spilling costs: a tape of eight times its memory budget against the same tape in memory and against the bare disk,
-//! and time over the memory budget. Prints a table; `--csv FILE` and `--svg FILE` write the series.
+//! What spilling costs: a tape of eight times its memory budget against the same tape in memory and against the bare
+//! disk, and time over the memory budget. Prints a table; `--csv FILE` and `--svg FILE` write the series.
 //!
 //! ```text
 //! cargo bench --bench spill -- --directory /scratch --csv spill.csv --svg spill.svg
 //! ```
 //!
-//! The workload is burgers2d under `Jacobian` with reused indices. Times are wall-clock times, because threads and the disk
-//! take part; each is the median of the rounds, in which the variants alternate.
+//! The workload is burgers2d under `Jacobian` with reused indices. Times are wall-clock times, because threads and the
+//! disk take part; each is the median of the rounds, in which the variants alternate.
 
 #![allow(
     clippy::cast_precision_loss,

@@ -1,4 +1,5 @@
-//! Record, sweep and whole gradient of every workload under every strategy, beside the primal and a hand-written adjoint.
+//! Record, sweep and whole gradient of every workload under every strategy, beside the primal and a hand-written
+//! adjoint.
 //!
 //! Every gradient is checked against the hand-written adjoint before it is timed.
 #![allow(missing_docs, reason = "criterion's macros make undocumented functions")]

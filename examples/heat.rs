@@ -1,5 +1,5 @@
-//! What was a plate's temperature before it was measured? The initial state of a heat equation is found from noisy measurements of
-//! later states, by L-BFGS and the gradient of the misfit with respect to all of its cells.
+//! What was a plate's temperature before it was measured? The initial state of a heat equation is found from noisy
+//! measurements of later states, by L-BFGS and the gradient of the misfit with respect to all of its cells.
 //!
 //! With `--svg FILE` it also draws the truth, the start of the search and the result.
 #![allow(clippy::cast_precision_loss, reason = "counts are small")]
@@ -68,8 +68,8 @@ fn misfit<S: Strategy<Value = f64>>(start: &View<S, 2>, measured: &[Vec<f64>]) -
     })
 }
 
-/// The misfit as a problem for the optimiser, with one tape for all evaluations. The optimiser asks for the value and for the gradient
-/// apart; one recording gives both.
+/// The misfit as a problem for the optimiser, with one tape for all evaluations. The optimiser asks for the value and
+/// for the gradient apart; one recording gives both.
 struct Search {
     measured: Vec<Vec<f64>>,
     last: RefCell<Evaluation>,

@@ -1,5 +1,5 @@
-//! An external function: A·x = b by the LU decomposition of nalgebra, as one entry on the tape, beside an elimination that is
-//! recorded statement by statement.
+//! An external function: A·x = b by the LU decomposition of nalgebra, as one entry on the tape, beside an elimination
+//! that is recorded statement by statement.
 #![allow(clippy::cast_precision_loss, reason = "bytes become megabytes, to a few digits")]
 
 use nalgebra::{DMatrix, DVector, Dyn, LU};

@@ -1,5 +1,5 @@
-//! Two stencils as array kernels: the residual of a Laplacian in one dimension, and diffusion in three with a coefficient that is
-//! differentiated, too. Both gradients are checked.
+//! Two stencils as array kernels: the residual of a Laplacian in one dimension, and diffusion in three with a
+//! coefficient that is differentiated, too. Both gradients are checked.
 //!
 //! `cargo run --release --example stencils`
 #![allow(clippy::redundant_closure_for_method_calls, reason = "kernels read alike")]

@@ -25,8 +25,8 @@ pub struct GradientCheck {
     pub products: (f64, f64),
     /// The Taylor test of each output, largest step first. Steps at which an output is not finite are left out.
     pub taylor: Vec<Vec<TaylorRow>>,
-    /// The lowest order with which the first remainder of an output goes down, where it is above rounding error: about 2; more
-    /// if the function is nearly linear, and infinite if all remainders are rounding errors.
+    /// The lowest order with which the first remainder of an output goes down, where it is above rounding error: about
+    /// 2; more if the function is nearly linear, and infinite if all remainders are rounding errors.
     pub order: f64,
 }
 
@@ -45,8 +45,8 @@ pub enum GradientMismatch {
         /// ∂output/∂input by reverse mode.
         reverse: f64,
     },
-    /// Both modes agree, and differ from the difference quotient: the rule of some function is wrong, or the function has no
-    /// derivative there.
+    /// Both modes agree, and differ from the difference quotient: the rule of some function is wrong, or the function
+    /// has no derivative there.
     Difference {
         /// The input.
         input: usize,
@@ -66,8 +66,8 @@ pub enum GradientMismatch {
         /// Under the strategy.
         taped: f64,
     },
-    /// Both modes agree, and the remainder of an output does not go down like t², but no single derivative stands out: the function
-    /// has no derivative there, or the inputs are far from order 1.
+    /// Both modes agree, and the remainder of an output does not go down like t², but no single derivative stands out:
+    /// the function has no derivative there, or the inputs are far from order 1.
     Taylor {
         /// The output.
         output: usize,
@@ -139,17 +139,17 @@ const STEPS: i32 = 24;
 /// How far a central difference may be from a derivative, relative to the largest of them.
 const TOLERANCE: f64 = 1e-5;
 
-/// Checks the derivatives of a function at `x`: use [`check_gradient!`](macro@crate::check_gradient), which compiles one
-/// generic function for the three strategies that this takes.
+/// Checks the derivatives of a function at `x`: use [`check_gradient!`](macro@crate::check_gradient), which compiles
+/// one generic function for the three strategies that this takes.
 ///
 /// Two tests, each with fixed scattered weights and direction:
 ///
 /// * *Dot product*: wᵀ·(J·v) by forward mode equals (Jᵀ·w)·v by reverse mode, up to rounding.
-/// * *Taylor remainder*: for each output, f(x + t·v) − f(x) − t·J·v goes down like t² as t is halved 24 times, until rounding
-///   errors take over. This finds rules that are wrong in both modes alike.
+/// * *Taylor remainder*: for each output, f(x + t·v) − f(x) − t·J·v goes down like t² as t is halved 24 times, until
+///   rounding errors take over. This finds rules that are wrong in both modes alike.
 ///
-/// Where one fails, single derivatives are compared to find an input and an output that disagree. The inputs should be of order 1,
-/// and the function smooth near `x`.
+/// Where one fails, single derivatives are compared to find an input and an output that disagree. The inputs should be
+/// of order 1, and the function smooth near `x`.
 ///
 /// # Errors
 ///
@@ -215,8 +215,8 @@ fn taylor(points: &[(f64, Vec<f64>)], output: usize, at: f64, slope: f64) -> (Ve
     let rows: Vec<TaylorRow> = points.iter().map(row).filter(|row| row.first.is_finite()).collect();
     let floor = 1e-15 * rows.iter().fold(at.abs(), |most, row| most.max(row.zeroth)).max(f64::MIN_POSITIVE);
     let above: Vec<&TaylorRow> = rows.iter().take_while(|row| row.first > 300.0 * floor).collect();
-    // The smallest steps are those where the expansion holds best. A wrong derivative leaves a remainder of order 1 at all of
-    // them, a right one sinks below rounding error after half of them.
+    // The smallest steps are those where the expansion holds best. A wrong derivative leaves a remainder of order 1 at
+    // all of them, a right one sinks below rounding error after half of them.
     let order = match above[..] {
         [.., a, _, _, b] => (a.first / b.first).log2() / 3.0,
         _ => f64::INFINITY,

@@ -6,14 +6,14 @@ use tapewright_strategies::{Continuation, Float, IndexManager, Policy};
 
 /// Records a statement with this value that `reverse` reverses: a closure of yours on the tape.
 ///
-/// In each sweep that reaches the statement with an adjoint other than 0, `reverse` is called once, with that adjoint and a slice
-/// of zeros, one for each argument, in which it leaves adjoint·∂result/∂argument. Entries of passive arguments are
-/// ignored; those of an argument that is given twice add up. If no argument is active, nothing is recorded, the result is
-/// passive, and `reverse` is dropped at once.
+/// In each sweep that reaches the statement with an adjoint other than 0, `reverse` is called once, with that adjoint
+/// and a slice of zeros, one for each argument, in which it leaves adjoint·∂result/∂argument. Entries of passive
+/// arguments are ignored; those of an argument that is given twice add up. If no argument is active, nothing is
+/// recorded, the result is passive, and `reverse` is dropped at once.
 ///
-/// The closure may own whatever it needs. It is moved into the tape, and is dropped once: when the next recording begins, when
-/// the tape is reset, or when it is dropped. A tape that is leaked drops nothing. If destructors panic, the others run all
-/// the same, and then one of the panics goes on.
+/// The closure may own whatever it needs. It is moved into the tape, and is dropped once: when the next recording
+/// begins, when the tape is reset, or when it is dropped. A tape that is leaked drops nothing. If destructors panic,
+/// the others run all the same, and then one of the panics goes on.
 ///
 /// Tapes can be sent to other threads, and a finished recording can be swept by several at once, so the closure must be
 /// `Send` and `Sync`.

@@ -77,8 +77,8 @@ pub fn vjp<S: Reverse>(
     Ok((outputs.iter().map(Real::value).collect(), product))
 }
 
-/// The values of `f` at `x`, and its Jacobian matrix, one reverse sweep for every eight rows: `jacobian[i][j]` is ∂fᵢ/∂xⱼ. The
-/// adjoints of such a sweep take as much memory as eight adjoint vectors; see [`Tape::sweep_lanes`].
+/// The values of `f` at `x`, and its Jacobian matrix, one reverse sweep for every eight rows: `jacobian[i][j]` is
+/// ∂fᵢ/∂xⱼ. The adjoints of such a sweep take as much memory as eight adjoint vectors; see [`Tape::sweep_lanes`].
 ///
 /// # Panics
 ///
@@ -106,8 +106,8 @@ impl<S: Reverse> Tape<S> {
     /// # Errors
     ///
     /// [`Error::LengthMismatch`] when `gradient` is not as long as `x`, [`Error::ForeignVariable`] when `f` returns a
-    /// variable of another recording, [`Error::Storage`] when records had to be written to disk, or read back, and could not
-    /// be, [`Error::Sweep`] as [`sweep`](Self::sweep).
+    /// variable of another recording, [`Error::Storage`] when records had to be written to disk, or read back, and
+    /// could not be, [`Error::Sweep`] as [`sweep`](Self::sweep).
     ///
     /// # Panics
     ///

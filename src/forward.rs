@@ -7,8 +7,8 @@ use tapewright_strategies::{Directions, Float, Forward, Policy, Tangent};
 
 /// Variables of forward mode, for code that sets and reads derivatives itself.
 ///
-/// A variable belongs to the evaluation in which it is made: to the innermost forward driver that is running on the thread, or, outside
-/// all of them, to one that they share. Statements of variables of two evaluations panic.
+/// A variable belongs to the evaluation in which it is made: to the innermost forward driver that is running on the
+/// thread, or, outside all of them, to one that they share. Statements of variables of two evaluations panic.
 ///
 /// ```
 /// use tapewright::prelude::*;
@@ -115,8 +115,8 @@ pub fn jvp<S: Forward>(
     }))
 }
 
-/// The values of `f` at `x`, and J·d for each of several directions d: `products[k][i]` is the derivative of output `i` along
-/// `directions[k]`, by forward mode.
+/// The values of `f` at `x`, and J·d for each of several directions d: `products[k][i]` is the derivative of output `i`
+/// along `directions[k]`, by forward mode.
 ///
 /// `f` runs once for every `N` directions under `Tangent<N>`, and once where there are none.
 ///

@@ -7,16 +7,16 @@ use crate::variables::Variables;
 use tapewright_strategies::num_traits::{One, Zero};
 use tapewright_strategies::{Forward, Passive, Reverse, Tangent, Taping};
 
-/// Runs a small block by forward mode, in registers, and records one statement for each of its outputs, with its partials with
-/// respect to the `N` inputs.
+/// Runs a small block by forward mode, in registers, and records one statement for each of its outputs, with its
+/// partials with respect to the `N` inputs.
 ///
-/// Worth it where a block has more statements than outputs: the tape then has fewer records, and every sweep is shorter. The
-/// block is computed with `N` tangents beside each value, so keep `N` small, up to 8 or so; for more inputs there is
-/// [`preaccumulate_by_reverse`].
+/// Worth it where a block has more statements than outputs: the tape then has fewer records, and every sweep is
+/// shorter. The block is computed with `N` tangents beside each value, so keep `N` small, up to 8 or so; for more
+/// inputs there is [`preaccumulate_by_reverse`].
 ///
-/// The block sees its inputs as variables of forward mode, [`Tangent`]; a variable of the tape is of another type, so one that is
-/// not declared as an input cannot get in. Where the outer strategy is `Tangent<N>` with the same `N`, as in a block inside a block,
-/// the types are the same: a variable from outside that is used inside panics.
+/// The block sees its inputs as variables of forward mode, [`Tangent`]; a variable of the tape is of another type, so
+/// one that is not declared as an input cannot get in. Where the outer strategy is `Tangent<N>` with the same `N`, as
+/// in a block inside a block, the types are the same: a variable from outside that is used inside panics.
 ///
 /// ```
 /// use tapewright::{preaccumulate, prelude::*};
@@ -69,14 +69,14 @@ where
     })
 }
 
-/// Runs a block on a tape of its own, of strategy `T`, sweeps that once for each output, and records one statement for each of
-/// them, with its partials with respect to all inputs.
+/// Runs a block on a tape of its own, of strategy `T`, sweeps that once for each output, and records one statement for
+/// each of them, with its partials with respect to all inputs.
 ///
-/// For blocks of many inputs and few outputs, whose statements are many more than inputs times outputs. The tape of the block is
-/// wiped and used again. See [`preaccumulate`] for small blocks.
+/// For blocks of many inputs and few outputs, whose statements are many more than inputs times outputs. The tape of the
+/// block is wiped and used again. See [`preaccumulate`] for small blocks.
 ///
-/// Under a strategy of the outer tape that the block shares, a variable of the outer recording could get in without being
-/// declared; that panics.
+/// Under a strategy of the outer tape that the block shares, a variable of the outer recording could get in without
+/// being declared; that panics.
 ///
 /// ```
 /// use tapewright::{preaccumulate_by_reverse, prelude::*};
@@ -97,8 +97,8 @@ where
 ///
 /// # Panics
 ///
-/// When the block uses a variable that is not among its inputs or returns one that is not its own, when the inputs are of two
-/// recordings or of one that is not active on this thread, and when the block does.
+/// When the block uses a variable that is not among its inputs or returns one that is not its own, when the inputs are
+/// of two recordings or of one that is not active on this thread, and when the block does.
 #[track_caller]
 pub fn preaccumulate_by_reverse<T, S, X, Y>(inputs: &X, block: impl FnOnce(&X::With<T>) -> Y) -> Y::With<S>
 where

@@ -1,4 +1,5 @@
-//! Checkpointing schedules: every plan is carried out on a toy loop, and its cost compared with what dynamic programming finds.
+//! Checkpointing schedules: every plan is carried out on a toy loop, and its cost compared with what dynamic
+//! programming finds.
 
 use std::time::{Duration, Instant};
 use tapewright::schedule::{Action, Equidistant, FullTape, Level, Mixed, Multistage, Online, Revolve, Schedule};

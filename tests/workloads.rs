@@ -1,5 +1,5 @@
-//! The workloads: every strategy, the hand-written adjoint and central differences agree; sizes are as they should be; and
-//! the numbers of other tools come out.
+//! The workloads: every strategy, the hand-written adjoint and central differences agree; sizes are as they should be;
+//! and the numbers of other tools come out.
 
 use tapewright::prelude::*;
 use tapewright_problems::random::SplitMix64;

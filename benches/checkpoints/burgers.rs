@@ -94,8 +94,8 @@ pub(super) fn measure(options: &Options) -> Vec<String> {
     let problem = Burgers::new(options.grid, options.steps).unwrap_or_else(|error| panic!("{error}"));
     let budget = 1_000_000 * options.budget;
     let (state, step) = (state_bytes(options.grid), bytes_of_a_step(problem));
-    // Beside snapshots and the recorded step there is the tape around the loop, with a statement for each grid point, the state
-    // before and after a step, the first and the last, and adjoints: less than two recorded steps.
+    // Beside snapshots and the recorded step there is the tape around the loop, with a statement for each grid point,
+    // the state before and after a step, the first and the last, and adjoints: less than two recorded steps.
     let snapshots = (budget.saturating_sub(3 * step) / state).clamp(1, options.steps);
     let schedule = Revolve::new(options.steps, snapshots);
     let counts = Arc::<Counts>::default();
@@ -167,8 +167,8 @@ fn check_against_full_tape(options: &Options) {
 
 /// The gradient along random directions is that of forward mode and of central differences.
 ///
-/// After many steps the boundaries decide everything: what the interior was at first has next to no influence. Differences cannot
-/// resolve that, forward mode can.
+/// After many steps the boundaries decide everything: what the interior was at first has next to no influence.
+/// Differences cannot resolve that, forward mode can.
 fn check_along_directions(problem: Burgers, gradient: &[f64]) {
     let (n, x) = (problem.grid(), problem.inputs(0));
     let mut random = SplitMix64::new(4);
@@ -202,8 +202,8 @@ fn check_along_directions(problem: Burgers, gradient: &[f64]) {
     }
 }
 
-/// The derivative of `f` at 0 and its estimated error: central differences, extrapolated once (Richardson), with the step at
-/// which two extrapolations agree best.
+/// The derivative of `f` at 0 and its estimated error: central differences, extrapolated once (Richardson), with the
+/// step at which two extrapolations agree best.
 fn derivative(f: impl Fn(f64) -> f64) -> (f64, f64) {
     let rounding = 4.0 * f64::EPSILON * f(0.0).abs();
     let differences: Vec<(f64, f64)> =

@@ -2,10 +2,10 @@
 //!
 //! `cargo bench --bench containers` runs criterion; a filter such as `stacks/1024/` chooses.
 //!
-//! With `TAPEWRIGHT_TABLE=1` tables of ratios are printed instead. In each round all competitors run one after the other,
-//! each for at least a millisecond, and medians over the rounds of ratios within a round are shown, so that what else
-//! the machine does meets all of them. `TAPEWRIGHT_ROUNDS` (31) is the number of rounds, `TAPEWRIGHT_SIZES` (0,2,…,22)
-//! lists the exponents of n.
+//! With `TAPEWRIGHT_TABLE=1` tables of ratios are printed instead. In each round all competitors run one after the
+//! other, each for at least a millisecond, and medians over the rounds of ratios within a round are shown, so that what
+//! else the machine does meets all of them. `TAPEWRIGHT_ROUNDS` (31) is the number of rounds, `TAPEWRIGHT_SIZES`
+//! (0,2,…,22) lists the exponents of n.
 #![allow(missing_docs, reason = "criterion's macros make undocumented functions")]
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "counts are far below 2^32")]
 #![allow(clippy::cast_sign_loss, reason = "sums of counts")]

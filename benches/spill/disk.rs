@@ -1,5 +1,5 @@
-//! The speed of the bare disk: slab-sized writes, and slab-sized reads from the end, past the page cache where the system
-//! lets us.
+//! The speed of the bare disk: slab-sized writes, and slab-sized reads from the end, past the page cache where the
+//! system lets us.
 
 use std::fs::OpenOptions;
 use std::io;

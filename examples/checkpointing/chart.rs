@@ -4,7 +4,8 @@ use plotters::prelude::*;
 use std::error::Error;
 use std::path::Path;
 
-/// Draws evaluations of each step over megabytes. On the full tape, which takes `full` megabytes, each step is evaluated once.
+/// Draws evaluations of each step over megabytes. On the full tape, which takes `full` megabytes, each step is
+/// evaluated once.
 pub(super) fn draw(path: &Path, points: &[(f64, f64)], full: f64) -> Result<(), Box<dyn Error>> {
     let root = SVGBackend::new(path, (760, 420)).into_drawing_area();
     root.fill(&WHITE)?;

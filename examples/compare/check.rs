@@ -9,8 +9,8 @@ const SAME: f64 = 1e-12;
 /// Central differences must agree this well, relative to the derivative in their direction.
 const DIFFERENCES: f64 = 1e-6;
 
-/// The most that is allowed where rounding in the function blurs the differences; only `repeated_sin` with its 10⁷ rounded
-/// steps comes near.
+/// The most that is allowed where rounding in the function blurs the differences; only `repeated_sin` with its 10⁷
+/// rounded steps comes near.
 const BLURRED: f64 = 1e-4;
 
 /// Compares a strategy's value and gradient with the hand-written adjoint's; what is wrong, if anything.
@@ -45,7 +45,8 @@ pub(crate) fn checksums(problem: &impl Problem, strategy: &str, found: &Checksum
 /// Compares the bytes of a workload with what is promised; what is broken.
 ///
 /// * With linear indices a Jacobian statement takes at most 1 + 12a bytes, and one of primal values at most 17 + 4a and
-///   its constants. An input takes 8 bytes for its value, if values are kept. Statements of more than 27 arguments may take 4 more.
+///   its constants. An input takes 8 bytes for its value, if values are kept. Statements of more than 27 arguments may
+///   take 4 more.
 /// * Hybrid takes at most 8 bytes a statement more than the smaller of the two.
 /// * The adjoints of `repeated_sin`, which has one variable at a time, are below 1 kB when indices are reused.
 pub(crate) fn bytes(workload: &str, inputs: usize, rows: &[Row]) -> Vec<String> {
@@ -95,8 +96,8 @@ pub(crate) fn central_differences(problem: &impl Problem, gradient: &[f64]) -> (
         let (found, uncertainty) = derivative(|step| along(problem, &direction, step));
         let off = (found - expected).abs() / expected.abs();
         let doubt = uncertainty / expected.abs();
-        // Where rounding in the function itself blurs the differences, they can prove no more than their own error, which
-        // the agreement of two extrapolations underestimates.
+        // Where rounding in the function itself blurs the differences, they can prove no more than their own error,
+        // which the agreement of two extrapolations underestimates.
         let right = off <= DIFFERENCES.max((10.0 * doubt).min(BLURRED));
         if !right {
             failure = Some(format!(
@@ -120,8 +121,8 @@ fn along(problem: &impl Problem, direction: &[f64], step: f64) -> f64 {
     (0..problem.evaluations()).map(at).sum()
 }
 
-/// The derivative of `f` at 0 and its estimated error: central differences extrapolated once (Richardson), with the step
-/// at which two extrapolations agree best. The error is at least what rounding the value of `f` makes of it.
+/// The derivative of `f` at 0 and its estimated error: central differences extrapolated once (Richardson), with the
+/// step at which two extrapolations agree best. The error is at least what rounding the value of `f` makes of it.
 fn derivative(mut f: impl FnMut(f64) -> f64) -> (f64, f64) {
     let value = f(0.0).abs();
     let mut central = |h: f64| (f(h) - f(-h)) / (2.0 * h);

@@ -15,12 +15,13 @@ struct Arguments {
     /// Workloads, separated by commas [default: all]: burgers2d, gmm, laplacian1d, repeated_sin, libor, lstm, expsq
     #[arg(long, short, value_delimiter = ',', value_name = "NAMES")]
     workloads: Vec<String>,
-    /// Strategies, separated by commas [default: all]: jacobian, hybrid_reuse, jacobian_reuse_spilled and so on; a wrong name
-    /// lists them
+    /// Strategies, separated by commas [default: all]: jacobian, hybrid_reuse, jacobian_reuse_spilled and so on; a
+    /// wrong name lists them
     #[arg(long, short, value_delimiter = ',', value_name = "NAMES")]
     strategies: Vec<String>,
     /// Size of a workload, e.g. burgers2d=64x10 (points x steps), gmm=4x3x500 (d x k x n), laplacian1d=1000,
-    /// repeated_sin=1000, libor=80x40x10 (rates x maturities x paths), lstm=2x14x100 (layers x width x rows), expsq=1000
+    /// repeated_sin=1000, libor=80x40x10 (rates x maturities x paths), lstm=2x14x100 (layers x width x rows),
+    /// expsq=1000
     #[arg(long, value_name = "NAME=SIZE")]
     size: Vec<String>,
     /// Small sizes for all workloads that no --size names: finishes in seconds

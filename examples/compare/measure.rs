@@ -1,10 +1,10 @@
 //! Bytes and times of one workload under each strategy.
 //!
-//! Strategies in memory, a second tape of the first of them, the plain function and the hand-written adjoint are timed in
-//! turns, see [`rounds`](crate::rounds), in processor time. The second tape runs the same code as the first, so it shows what
-//! differences mean nothing. What other strategies are compared with is the first tape in one round and the second in the next,
-//! because where a tape lies in memory can make it faster or slower as a whole. Spilled tapes are timed apart, by the clock on the
-//! wall and with few repetitions.
+//! Strategies in memory, a second tape of the first of them, the plain function and the hand-written adjoint are timed
+//! in turns, see [`rounds`](crate::rounds), in processor time. The second tape runs the same code as the first, so it
+//! shows what differences mean nothing. What other strategies are compared with is the first tape in one round and the
+//! second in the next, because where a tape lies in memory can make it faster or slower as a whole. Spilled tapes are
+//! timed apart, by the clock on the wall and with few repetitions.
 
 use crate::check;
 use crate::cli::Request;
@@ -88,7 +88,8 @@ impl Row {
         Spread::of(self.totals.iter().copied()).median
     }
 
-    /// Recording and sweep as a multiple of other times, round by round; of their median if the rounds are not the same.
+    /// Recording and sweep as a multiple of other times, round by round; of their median if the rounds are not the
+    /// same.
     pub(crate) fn multiple_of(&self, others: &[f64]) -> Spread {
         if self.totals.len() == others.len() && !self.strategy.is_spilled() {
             return ratio(&self.totals, others);

@@ -80,8 +80,8 @@ pub(crate) fn spread(ratio: Spread) -> String {
     format!("{median:.2} ({low:.2} to {high:.2})")
 }
 
-/// The figures as comma-separated values; times in milliseconds for one evaluation. The columns `ratio…` are multiples of the
-/// primal, `to_first…` of the workload's first row, both with quartiles. A `reverse_ms` that is not larger than
+/// The figures as comma-separated values; times in milliseconds for one evaluation. The columns `ratio…` are multiples
+/// of the primal, `to_first…` of the workload's first row, both with quartiles. A `reverse_ms` that is not larger than
 /// `resolution_ms` is an upper bound.
 pub(crate) fn csv(outcomes: &[Outcome]) -> String {
     let mut text = String::from(

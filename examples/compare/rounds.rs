@@ -1,16 +1,17 @@
 //! Timing in turns.
 //!
-//! A machine is not equally fast at all times, so two things that are timed one after the other differ even if they are the
-//! same. Here all that is compared takes turns: in each *round*, each entrant does one timed *pass*. The next round begins
-//! with another entrant, and every second round goes backwards. What is reported are medians over the rounds; a ratio is
-//! the median of the ratios within one round, which a slow minute changes little.
+//! A machine is not equally fast at all times, so two things that are timed one after the other differ even if they are
+//! the same. Here all that is compared takes turns: in each *round*, each entrant does one timed *pass*. The next round
+//! begins with another entrant, and every second round goes backwards. What is reported are medians over the rounds; a
+//! ratio is the median of the ratios within one round, which a slow minute changes little.
 //!
-//! A pass does as many evaluations as take at least [`LEAST`], the same ones for all strategies. Unless that is a single
-//! long one, an evaluation that is not timed comes first: it fills the caches again.
+//! A pass does as many evaluations as take at least [`LEAST`], the same ones for all strategies. Unless that is a
+//! single long one, an evaluation that is not timed comes first: it fills the caches again.
 //!
-//! A pass yields the time of recording and the total. Where an evaluation takes at least [`LONG`], a clock is read between
-//! recording and sweep. Shorter ones would be disturbed by that. For those, a pass records all evaluations without sweeping, then
-//! computes all gradients; the difference is what sweeps take. It comes with its own uncertainty, the [`Spread`] over the rounds.
+//! A pass yields the time of recording and the total. Where an evaluation takes at least [`LONG`], a clock is read
+//! between recording and sweep. Shorter ones would be disturbed by that. For those, a pass records all evaluations
+//! without sweeping, then computes all gradients; the difference is what sweeps take. It comes with its own
+//! uncertainty, the [`Spread`] over the rounds.
 
 use cpu_time::ThreadTime;
 use std::sync::LazyLock;
@@ -20,8 +21,8 @@ use tapewright::Error;
 /// Seconds that a pass takes at least.
 const LEAST: f64 = 5e-3;
 
-/// Seconds of an evaluation whose two parts can be timed by a clock in between. Reading the processor time may take 1 µs, so
-/// two readings are then at most 1 %.
+/// Seconds of an evaluation whose two parts can be timed by a clock in between. Reading the processor time may take 1
+/// µs, so two readings are then at most 1 %.
 const LONG: f64 = 200e-6;
 
 /// Seconds since some time in the past.

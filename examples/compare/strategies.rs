@@ -19,15 +19,16 @@ pub(crate) struct Strategy {
     pub(crate) records: &'static str,
     /// How identifiers are given out: `linear` or `reuse`.
     pub(crate) indices: &'static str,
-    /// Where records live: `in_memory`, `shared` or `spilled`; `checkpointed` where they live one stage at a time, `blocks`
-    /// where each is a small block, `kernels` where they are whole loops over arrays.
+    /// Where records live: `in_memory`, `shared` or `spilled`; `checkpointed` where they live one stage at a time,
+    /// `blocks` where each is a small block, `kernels` where they are whole loops over arrays.
     pub(crate) layer: &'static str,
 }
 
 /// Puts a workload on a tape of one strategy.
 pub(crate) type Run<P> = for<'p> fn(&'p P, &Request) -> Result<Box<dyn Contender + 'p>, Error>;
 
-/// Lists the strategies. One line adds one: what it records, its indices, its layer, how its tape is made, and its type.
+/// Lists the strategies. One line adds one: what it records, its indices, its layer, how its tape is made, and its
+/// type.
 macro_rules! strategies {
     ($($records:ident $indices:ident $layer:ident, $tape:ident::<$type:ty>;)*) => {
         impl Strategy {

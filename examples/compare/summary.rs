@@ -9,8 +9,8 @@ use comfy_table::{
 };
 use std::fmt::Write as _;
 
-/// The smallest and the fastest strategy in memory of each workload, where Hybrid is smaller than both its parents, and how
-/// strategies compare that differ in one respect.
+/// The smallest and the fastest strategy in memory of each workload, where Hybrid is smaller than both its parents, and
+/// how strategies compare that differ in one respect.
 pub(crate) fn text(outcomes: &[Outcome]) -> String {
     let mut table = Table::new();
     table.load_preset(UTF8_HORIZONTAL_ONLY);
@@ -86,8 +86,8 @@ fn verdict(outcome: &Outcome, ratio: Spread) -> String {
     if outcome.is_fair() { spread(ratio) } else { format!("no verdict ({:.2})", ratio.median) }
 }
 
-/// What a strategy in memory is compared with: with reused indices, the same one with linear indices; else Hybrid with its
-/// faster parent, and Continuation, and Jacobian in stages, in blocks and as kernels, with Jacobian.
+/// What a strategy in memory is compared with: with reused indices, the same one with linear indices; else Hybrid with
+/// its faster parent, and Continuation, and Jacobian in stages, in blocks and as kernels, with Jacobian.
 fn counterpart<'r>(row: &Row, rows: &'r [Row]) -> Option<&'r Row> {
     let of = |records: &str, indices: &str| {
         let found = |other: &&Row| {

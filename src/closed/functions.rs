@@ -7,8 +7,8 @@ use crate::math::{Binary, binary};
 use tapewright_strategies::num_traits::{Float as _, One};
 use tapewright_strategies::{Comparison, Taping};
 
-/// What may stand as the second argument of a function of a [`Closed`] variable: another one, by value or borrowed, or an
-/// `f64`.
+/// What may stand as the second argument of a function of a [`Closed`] variable: another one, by value or borrowed, or
+/// an `f64`.
 pub trait ClosedOperand<S: Taping> {
     /// Records `R` of `left` and this.
     #[track_caller]

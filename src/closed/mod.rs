@@ -16,9 +16,9 @@ pub use functions::ClosedOperand;
 /// A variable whose arithmetic is closed: `x + y` is a `Closed<S>` again, and has been recorded.
 ///
 /// Operators on [`Real`] return expressions, so that a whole right-hand side becomes one record. Code that was written
-/// for `f64`-like types wants `T + T` to be a `T`: everything generic over `num_traits`, and containers of numbers. Give
-/// it this type. It implements `Num`, `Signed`, `Pow`, `Euclid`, `NumCast` and so on under every strategy, and `Float`,
-/// `Real`, `FloatCore` and `AsPrimitive` where variables are `Copy` ([`Strategy`]).
+/// for `f64`-like types wants `T + T` to be a `T`: everything generic over `num_traits`, and containers of numbers.
+/// Give it this type. It implements `Num`, `Signed`, `Pow`, `Euclid`, `NumCast` and so on under every strategy, and
+/// `Float`, `Real`, `FloatCore` and `AsPrimitive` where variables are `Copy` ([`Strategy`]).
 ///
 /// ```
 /// use tapewright::prelude::*;
@@ -43,18 +43,18 @@ pub use functions::ClosedOperand;
 ///
 /// # Conversions
 ///
-/// It is a [`Real`] in memory: [`open`](Self::open), `into`, and the views of slices cost nothing and record nothing. An
-/// expression becomes a `Closed` by `into`, as one statement.
+/// It is a [`Real`] in memory: [`open`](Self::open), `into`, and the views of slices cost nothing and record nothing.
+/// An expression becomes a `Closed` by `into`, as one statement.
 ///
-/// Casts to and from numbers (`NumCast`, `ToPrimitive`, `FromPrimitive`, `AsPrimitive`) go through the value: what comes
-/// back is passive, also from a `Closed` to another by `NumCast`. Parsed numbers and constants are passive. Comparisons, and
-/// questions such as `is_finite`, look at values and are not recorded; a recording that keeps guards notes them, see
-/// [`Tape::set_guards`](crate::Tape::set_guards).
+/// Casts to and from numbers (`NumCast`, `ToPrimitive`, `FromPrimitive`, `AsPrimitive`) go through the value: what
+/// comes back is passive, also from a `Closed` to another by `NumCast`. Parsed numbers and constants are passive.
+/// Comparisons, and questions such as `is_finite`, look at values and are not recorded; a recording that keeps guards
+/// notes them, see [`Tape::set_guards`](crate::Tape::set_guards).
 ///
 /// # Panics
 ///
-/// Operations panic where [`eval`](Ex::eval) does: when variables of two recordings, or of one that is not active on this
-/// thread, meet, and when the tape is out of identifiers.
+/// Operations panic where [`eval`](Ex::eval) does: when variables of two recordings, or of one that is not active on
+/// this thread, meet, and when the tape is out of identifiers.
 #[derive(TransparentWrapper)]
 #[repr(transparent)]
 pub struct Closed<S: Taping>(pub(crate) Real<S>);

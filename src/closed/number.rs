@@ -1,4 +1,5 @@
-//! What `num_traits` asks of numbers that need not be `Copy`. Names of methods are resolved to those of [`Closed`] first.
+//! What `num_traits` asks of numbers that need not be `Copy`. Names of methods are resolved to those of [`Closed`]
+//! first.
 
 use super::Closed;
 use core::f64::consts;
@@ -110,8 +111,8 @@ impl<S: Taping> MulAddAssign for Closed<S> {
     }
 }
 
-/// Implements `Pow` for bases and exponents by value and borrowed. The row `i32, |x, n| x.powi(*n);` becomes `impl Pow<i32>
-/// for Closed<S> { … }` and three more.
+/// Implements `Pow` for bases and exponents by value and borrowed. The row `i32, |x, n| x.powi(*n);` becomes `impl
+/// Pow<i32> for Closed<S> { … }` and three more.
 macro_rules! powers {
     ($($exponent:ty, |$x:ident, $n:ident| $power:expr;)*) => { $(
         powers! { @ |$x, $n| $power;
@@ -171,7 +172,8 @@ constants! {
     LOG10_E LOG2_E PI SQRT_2 TAU LOG10_2 LOG2_10
 }
 
-/// Forwards casts to and from the value. Those to integers are steps of which strategies that can replay a recording are told.
+/// Forwards casts to and from the value. Those to integers are steps of which strategies that can replay a recording
+/// are told.
 macro_rules! casts {
     ($($t:ident $to:ident $from:ident $told:ident;)*) => {
         impl<S: Taping> ToPrimitive for Closed<S> { $(

@@ -5,9 +5,9 @@ use core::iter::{Product, Sum};
 use core::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Rem, RemAssign, Sub, SubAssign};
 use tapewright_strategies::Taping;
 
-/// Implements one operator for every form of operands. All forms with two variables make the same statement, of borrowed
-/// variables. For `Add add + AddAssign add_assign`, the first impl reads `impl Add<Closed<S>> for Closed<S> { fn add(self,
-/// y) { (&self.0 + &y.0).into() } }`, and an assignment is the operator's result put in place.
+/// Implements one operator for every form of operands. All forms with two variables make the same statement, of
+/// borrowed variables. For `Add add + AddAssign add_assign`, the first impl reads `impl Add<Closed<S>> for Closed<S> {
+/// fn add(self, y) { (&self.0 + &y.0).into() } }`, and an assignment is the operator's result put in place.
 macro_rules! binary_operators {
     ($($trait:ident $method:ident $op:tt $assign:ident $assign_method:ident;)*) => { $(
         binary_operators! { @ $trait $method $op

@@ -1,5 +1,5 @@
-//! What is put on a tape beside statements: external functions, callbacks, checkpointed stages and loops. For strategies that
-//! keep track of places.
+//! What is put on a tape beside statements: external functions, callbacks, checkpointed stages and loops. For
+//! strategies that keep track of places.
 
 use super::Outcome;
 use super::check::{
@@ -12,8 +12,8 @@ use crate::{
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A function of three inputs, one of them passive, and two outputs, between statements; its rule sees what the statements behind
-/// it have left, and what it leaves is seen by those before it.
+/// A function of three inputs, one of them passive, and two outputs, between statements; its rule sees what the
+/// statements behind it have left, and what it leaves is seen by those before it.
 pub fn external_function<S: Reverse>() -> Outcome {
     needs_marks::<S>()?;
     let mut recorded = recorded::<S>(&[2.0, 3.0], |x| {
@@ -77,8 +77,8 @@ fn steps<T: Taping>(n: usize, [x, k]: &[Real<T>; 2]) -> [Real<T>; 2] {
     (0..n).fold([x.clone(), k.clone()], |[x, k], _| [(&x * &k).sin().eval(), (&k - &x * 0.25).eval()])
 }
 
-/// Stages, which are recorded on tapes of this strategy when a sweep gets to them, and stages inside stages, give the adjoints
-/// that all statements on one tape give.
+/// Stages, which are recorded on tapes of this strategy when a sweep gets to them, and stages inside stages, give the
+/// adjoints that all statements on one tape give.
 pub fn checkpointed_stages<S: Reverse>() -> Outcome {
     needs_marks::<S>()?;
     let at = [0.75, 1.5];

@@ -1,5 +1,5 @@
-//! Variables that come and go: copied, dropped early or late, on this thread or another. Strategies that give identifiers of
-//! dropped variables to later ones have the most to prove here.
+//! Variables that come and go: copied, dropped early or late, on this thread or another. Strategies that give
+//! identifiers of dropped variables to later ones have the most to prove here.
 
 use super::Outcome;
 use super::check::{
@@ -235,8 +235,8 @@ pub fn copy_of_a_finished_recording<S: Reverse>() -> Outcome {
     first.sweep_gives("the gradient of x²", &[1.0], &[4.0])
 }
 
-/// Sweeps into vectors of the caller give what the tape's own does, bit for bit, also with a vector that has served longer
-/// and shorter recordings.
+/// Sweeps into vectors of the caller give what the tape's own does, bit for bit, also with a vector that has served
+/// longer and shorter recordings.
 pub fn sweeps_into_vectors_of_the_caller<S: Reverse>() -> Outcome {
     let mut adjoints = AdjointVector::new();
     for length in [40, 3, 200, 1] {
@@ -267,8 +267,8 @@ fn random(state: &mut u32, n: usize) -> usize {
     (*state >> 8) as usize % n
 }
 
-/// Variables are made, copied, assigned over and dropped at random; in the end the gradients of all that are left are those
-/// that were carried along.
+/// Variables are made, copied, assigned over and dropped at random; in the end the gradients of all that are left are
+/// those that were carried along.
 pub fn variables_come_and_go_at_random<S: Reverse>() -> Outcome {
     for seed in 0..20 {
         let mut state = seed;

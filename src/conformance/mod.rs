@@ -13,8 +13,8 @@
 //! assert_eq!(report.skips, []);
 //! ```
 //!
-//! What a strategy need not have, such as marks and forward sweeps, is not tested where it is missing. Scenarios that are skipped
-//! for that reason say so: see [`Unproven::Skipped`].
+//! What a strategy need not have, such as marks and forward sweeps, is not tested where it is missing. Scenarios that
+//! are skipped for that reason say so: see [`Unproven::Skipped`].
 //!
 //! Needs the feature `conformance`. Strategies whose variables cannot be sent to other threads are beyond the kit.
 #![allow(clippy::missing_errors_doc, reason = "a scenario fails when what its summary says is not so")]
@@ -98,11 +98,13 @@ impl fmt::Display for Report {
 
 /// Turns each scenario into a `#[test]` for this strategy.
 ///
-/// `conformance!(Toy)` becomes `#[test] fn polynomial() -> Outcome { unless_skipped("polynomial", formulas::polynomial::<Toy>()) }`
-/// and so on. A test that is skipped passes, and writes a line that says so to the standard error.
+/// `conformance!(Toy)` becomes `#[test] fn polynomial() -> Outcome { unless_skipped("polynomial",
+/// formulas::polynomial::<Toy>()) }` and so on. A test that is skipped passes, and writes a line that says so to the
+/// standard error.
 ///
 /// `conformance!(Toy, complete)` is for strategies that have all that the contract offers. It becomes
-/// `#[test] fn polynomial() -> Outcome { formulas::polynomial::<Toy>() }` and so on: a test that would be skipped fails.
+/// `#[test] fn polynomial() -> Outcome { formulas::polynomial::<Toy>() }` and so on: a test that would be skipped
+/// fails.
 #[macro_export]
 macro_rules! conformance {
     ($strategy:ty) => {
@@ -197,8 +199,8 @@ pub fn scenarios<S: Reverse<Variable: Send>>() -> Vec<(&'static str, Scenario)> 
 #[doc(hidden)]
 pub fn unless_skipped(name: &str, outcome: Outcome) -> Outcome {
     let Err(Unproven::Skipped(reason)) = outcome else { return outcome };
-    // Directly and in one piece: what tests print is shown only when they fail, and others write at the same time. Whether
-    // anybody can read it is no matter.
+    // Directly and in one piece: what tests print is shown only when they fail, and others write at the same time.
+    // Whether anybody can read it is no matter.
     let _ = std::io::stderr().write_all(format!("skipped: {name}: {reason}\n").as_bytes());
     Ok(())
 }

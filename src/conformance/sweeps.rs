@@ -13,7 +13,8 @@ fn several<S: Reverse>(x: &[Real<S>]) -> Vec<Real<S>> {
     vec![product, Real::from(2.0), (-&total).eval(), (&root * &root).eval()]
 }
 
-/// Several adjoint vectors in one sweep give, bit for bit, what each gives alone, also where a seed is 0 and a partial infinite.
+/// Several adjoint vectors in one sweep give, bit for bit, what each gives alone, also where a seed is 0 and a partial
+/// infinite.
 pub fn lanes_are_sweeps_of_their_own<S: Reverse>() -> Outcome {
     needs_singular_points::<S>()?;
     for at in [[1.5, -2.0, 0.25], [0.5, 4.0, 0.0]] {
@@ -49,7 +50,8 @@ fn same_bits<V: Float>(a: V, b: V) -> bool {
     a.is_nan() && b.is_nan() || a == b && a.is_sign_negative() == b.is_sign_negative()
 }
 
-/// A forward sweep over the recording gives the derivatives along a direction, unless the strategy says that it has none.
+/// A forward sweep over the recording gives the derivatives along a direction, unless the strategy says that it has
+/// none.
 pub fn forward_sweep_gives_the_tangents<S: Reverse>() -> Outcome {
     let [a, b, c] = [1.5, -2.0, 0.25];
     let mut recorded = recorded::<S>(&[a, b, c], several);
@@ -68,8 +70,8 @@ pub fn forward_sweep_gives_the_tangents<S: Reverse>() -> Outcome {
     recorded.sweep_gives("the gradient after a forward sweep", &[1.0, 0.0, 0.0, 0.0], &[b, a, -0.5])
 }
 
-/// A sweep from the end to a position, and from there to the start, is a sweep of the whole; and what lies behind a position can be
-/// forgotten. For strategies that keep track of places.
+/// A sweep from the end to a position, and from there to the start, is a sweep of the whole; and what lies behind a
+/// position can be forgotten. For strategies that keep track of places.
 pub fn sweeps_between_positions_are_the_whole<S: Reverse>() -> Outcome {
     needs_marks::<S>()?;
     let mut tape = crate::Tape::<S>::new();
@@ -103,7 +105,8 @@ pub fn sweeps_between_positions_are_the_whole<S: Reverse>() -> Outcome {
     close("the gradient of what lies before the position", found, scale * expected.1)
 }
 
-/// Zero times anything is zero between statements: a partial that is 0 takes nothing from an adjoint that is infinite or NaN.
+/// Zero times anything is zero between statements: a partial that is 0 takes nothing from an adjoint that is infinite
+/// or NaN.
 pub fn zero_partial_below_an_infinite_adjoint<S: Reverse>() -> Outcome {
     needs_singular_points::<S>()?;
     let clipped = |x: &[Real<S>]| vec![x[0].max(0.0).eval().sqrt().eval()];

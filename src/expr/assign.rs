@@ -31,8 +31,8 @@ impl<S: Taping> From<f64> for Real<S> {
 }
 
 impl<S: Taping, N: Statement<S> + Compound> Ex<S, N> {
-    /// Records this expression as one statement and returns its variable; the same as `.into()`, where the compiler does not
-    /// know the type:
+    /// Records this expression as one statement and returns its variable; the same as `.into()`, where the compiler
+    /// does not know the type:
     ///
     /// ```compile_fail,E0282
     /// # use tapewright::prelude::*;

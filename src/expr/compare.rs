@@ -1,5 +1,6 @@
-//! Comparisons of values; `f64` operands are rounded to the value type, as in arithmetic. They are not recorded: a branch
-//! belongs to the recording that took it. Strategies that can replay a recording are told, see [`Taping::compare`].
+//! Comparisons of values; `f64` operands are rounded to the value type, as in arithmetic. They are not recorded: a
+//! branch belongs to the recording that took it. Strategies that can replay a recording are told, see
+//! [`Taping::compare`].
 
 use super::{Ex, Literal};
 use crate::closed::Closed;

@@ -21,11 +21,11 @@ pub use operand::Operand;
 /// An expression of strategy `S` with root node `N`.
 ///
 /// Operators and functions return expressions; nothing is recorded until an expression becomes a [`Real`] by `.into()`,
-/// [`eval`](Self::eval), [`assign`](Real::assign) or a compound assignment. An expression keeps its values, so it may be
-/// stored and compared; folding it twice records it twice.
+/// [`eval`](Self::eval), [`assign`](Real::assign) or a compound assignment. An expression keeps its values, so it may
+/// be stored and compared; folding it twice records it twice.
 ///
-/// An expression is no variable, and two expressions have two types: `.into()` or [`eval`](Self::eval) makes a variable of
-/// either.
+/// An expression is no variable, and two expressions have two types: `.into()` or [`eval`](Self::eval) makes a variable
+/// of either.
 ///
 /// ```compile_fail,E0308
 /// # use tapewright::prelude::*;

@@ -90,12 +90,14 @@ impl<V: Float, P: Policy, const N: usize> Sink<ByName<V, P>> for Merge<V, N> {
 
 /// Records one statement of these arguments, in which each counts once, however often the expression uses it.
 ///
-/// The partials of the expression are added up in registers, argument by argument, so the record has one partial and one identifier
-/// for each argument. Worth it where an expression uses its arguments several times, as a step of a stencil does: the record is smaller
-/// than that of the plain expression, and the sweep is shorter. Partials of ±1 are stored as others are.
+/// The partials of the expression are added up in registers, argument by argument, so the record has one partial and
+/// one identifier for each argument. Worth it where an expression uses its arguments several times, as a step of a
+/// stencil does: the record is smaller than that of the plain expression, and the sweep is shorter. Partials of ±1 are
+/// stored as others are.
 ///
-/// Inside, arguments are expressions of a strategy of their own, so other variables of the tape cannot get in. Both branches of an `if`
-/// may be the same expression of different arguments. For several statements there is [`preaccumulate`](crate::preaccumulate).
+/// Inside, arguments are expressions of a strategy of their own, so other variables of the tape cannot get in. Both
+/// branches of an `if` may be the same expression of different arguments. For several statements there is
+/// [`preaccumulate`](crate::preaccumulate).
 ///
 /// ```
 /// use tapewright::{prelude::*, statement};
@@ -115,7 +117,8 @@ impl<V: Float, P: Policy, const N: usize> Sink<ByName<V, P>> for Merge<V, N> {
 ///
 /// # Panics
 ///
-/// As [`eval`](Ex::eval), and when the expression is made of arguments of another statement. There are at most 256 arguments.
+/// As [`eval`](Ex::eval), and when the expression is made of arguments of another statement. There are at most 256
+/// arguments.
 #[inline(always)]
 #[track_caller]
 pub fn statement<S, E, const N: usize>(

@@ -7,8 +7,8 @@ use tapewright_strategies::{External, Float, Reverse, Scratch, SweepError, activ
 
 /// What a sweep calls when it passes the place where [`Scope::insert_callback`] put it.
 ///
-/// The tape owns the callback, so it is there whenever the tape is swept, as often as that may be. It is dropped once, with the
-/// recording. Do not consume what it keeps: a second sweep calls it again.
+/// The tape owns the callback, so it is there whenever the tape is swept, as often as that may be. It is dropped once,
+/// with the recording. Do not consume what it keeps: a second sweep calls it again.
 ///
 /// Implemented for closures, too. Neither a closure nor an object can borrow what may be gone when the tape is swept:
 ///
@@ -80,8 +80,8 @@ pub struct CallbackAdjoints<'a, V> {
 }
 
 impl<V: Float> CallbackAdjoints<'_, V> {
-    /// The adjoint of output `k`, which is 0 from then on: where an output takes the place of an input, the adjoint of the
-    /// former must not be seen by what comes before.
+    /// The adjoint of output `k`, which is 0 from then on: where an output takes the place of an input, the adjoint of
+    /// the former must not be seen by what comes before.
     ///
     /// # Panics
     ///
@@ -134,12 +134,13 @@ impl<V: Float, C: Callback<V>> External<V> for Called<C> {
 impl<S: Reverse> Scope<'_, S> {
     /// Puts a callback on the tape behind the last statement, and returns a variable for each output.
     ///
-    /// A sweep calls it when it gets there: after the statements that were recorded later, before those recorded earlier.
-    /// Adjoints of outputs that the callback does not ask for are forgotten. It is called in every sweep that passes, unless
-    /// there are outputs and all their adjoints are 0; a callback without outputs is always called.
+    /// A sweep calls it when it gets there: after the statements that were recorded later, before those recorded
+    /// earlier. Adjoints of outputs that the callback does not ask for are forgotten. It is called in every sweep
+    /// that passes, unless there are outputs and all their adjoints are 0; a callback without outputs is always
+    /// called.
     ///
-    /// [`external`](crate::external) does the same for functions in the mathematical sense, finds the recording through its
-    /// inputs, and has rules for other sweeps, too.
+    /// [`external`](crate::external) does the same for functions in the mathematical sense, finds the recording through
+    /// its inputs, and has rules for other sweeps, too.
     ///
     /// ```
     /// use tapewright::{CallbackAdjoints, prelude::*};

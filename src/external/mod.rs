@@ -10,18 +10,20 @@ use crate::expr::Real;
 use smallvec::SmallVec;
 use tapewright_strategies::{External, Float, Nary, Taping};
 
-/// Puts a function on the tape: `outputs` are the values that it has computed at the values of `inputs`, `rule` says how
-/// derivatives pass through it. Returns a variable for each output.
+/// Puts a function on the tape: `outputs` are the values that it has computed at the values of `inputs`, `rule` says
+/// how derivatives pass through it. Returns a variable for each output.
 ///
-/// The function may be anything: a solver from another library, a table look-up, a simulation. However much it computes, it is
-/// one entry on the tape, beside which only what `rule` owns is kept. The rule is moved into the tape and dropped once: when
-/// the next recording begins, when the tape is reset to a position before the entry, or when it is dropped.
+/// The function may be anything: a solver from another library, a table look-up, a simulation. However much it
+/// computes, it is one entry on the tape, beside which only what `rule` owns is kept. The rule is moved into the tape
+/// and dropped once: when the next recording begins, when the tape is reset to a position before the entry, or when it
+/// is dropped.
 ///
-/// If all inputs are passive (or the recording is [paused](crate::pause)), nothing is recorded, the outputs are passive, and
-/// the rule is dropped at once. So it is under `Passive`; under `Tangent` the rule's [`forward`](External::forward) is called at
-/// once, and a rule that has none panics.
+/// If all inputs are passive (or the recording is [paused](crate::pause)), nothing is recorded, the outputs are
+/// passive, and the rule is dropped at once. So it is under `Passive`; under `Tangent` the rule's
+/// [`forward`](External::forward) is called at once, and a rule that has none panics.
 ///
-/// Everything that the outputs depend on must be among the inputs. An output that is an input's value unchanged is fine.
+/// Everything that the outputs depend on must be among the inputs. An output that is an input's value unchanged is
+/// fine.
 ///
 /// # Panics
 ///
@@ -102,11 +104,11 @@ impl<V: Float> Nary<V> for Given {
     }
 }
 
-/// Records one statement with this value and these partials, ∂result/∂argument one for each argument: for functions whose
-/// derivatives are known as numbers.
+/// Records one statement with this value and these partials, ∂result/∂argument one for each argument: for functions
+/// whose derivatives are known as numbers.
 ///
-/// Arguments may be passive; those that occur twice add up. It takes as many bytes as a function of slices under the strategy,
-/// and works in forward mode, too.
+/// Arguments may be passive; those that occur twice add up. It takes as many bytes as a function of slices under the
+/// strategy, and works in forward mode, too.
 ///
 /// ```
 /// use tapewright::{prelude::*, with_partials};

@@ -41,7 +41,8 @@ impl<V: Float> Rules<V> {
         Self { name: name.into(), reverse: Box::new(reverse), forward: None, replay: None }
     }
 
-    /// Adds a forward rule, called with the tangents of the inputs, and zeros for the outputs: see [`External::forward`].
+    /// Adds a forward rule, called with the tangents of the inputs, and zeros for the outputs: see
+    /// [`External::forward`].
     #[must_use]
     pub fn forward(mut self, rule: impl Fn(&[V], &mut [V]) -> Result<(), SweepError> + Send + Sync + 'static) -> Self {
         self.forward = Some(Box::new(rule));
@@ -87,8 +88,8 @@ impl<V> fmt::Debug for Rules<V> {
 /// Directions that forward mode takes at once in a rule.
 const WIDTH: usize = 8;
 
-/// Rules of a function that is differentiated by forward mode when a sweep gets there: right for functions of few inputs and
-/// many statements, because the function leaves nothing on the tape but its inputs.
+/// Rules of a function that is differentiated by forward mode when a sweep gets there: right for functions of few
+/// inputs and many statements, because the function leaves nothing on the tape but its inputs.
 ///
 /// The reverse rule evaluates the function once for every 8 inputs, the forward rule once.
 ///
@@ -206,8 +207,8 @@ where
 /// Rules of a black box, by central differences: for code of which nothing but values can be had.
 ///
 /// The reverse rule evaluates the function twice for each input, the forward rule twice. The step for input x is
-/// `relative · max(|x|, 1)`; the error of a slope is about `relative²` times the third derivative plus ε/`relative` times the
-/// value, so ∛ε ≈ 6·10⁻⁶ is a good choice for `f64`.
+/// `relative · max(|x|, 1)`; the error of a slope is about `relative²` times the third derivative plus ε/`relative`
+/// times the value, so ∛ε ≈ 6·10⁻⁶ is a good choice for `f64`.
 #[derive(Debug)]
 pub struct ByFiniteDifferences<F, V = f64> {
     function: F,

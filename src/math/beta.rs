@@ -32,9 +32,9 @@ pub(super) fn beta_slope(x: f64, y: f64, value: f64) -> f64 {
     }
 }
 
-/// By B(a, b) = B(a, b + 1)·(a + b)/b from positive arguments, or nearly so. Adding 1 to a negative number is exact, apart
-/// from one next to 0, so a + b is right to its last place, also next to 0. A factor a + b that is 0 is left out; the second
-/// result tells.
+/// By B(a, b) = B(a, b + 1)·(a + b)/b from positive arguments, or nearly so. Adding 1 to a negative number is exact,
+/// apart from one next to 0, so a + b is right to its last place, also next to 0. A factor a + b that is 0 is left out;
+/// the second result tells.
 fn without_zero(mut a: f64, mut b: f64) -> (f64, bool) {
     let (mut factor, mut zero) = (1.0, false);
     loop {
@@ -106,7 +106,8 @@ fn digamma_fall(x: f64, mut h: f64) -> f64 {
     h * digamma_quotient(x, h) - sum
 }
 
-/// (ψ(x + h) − ψ(x))/h for h > −½, and ψ′(x) for h = 0. By recurrence and series, in which no two close numbers are subtracted.
+/// (ψ(x + h) − ψ(x))/h for h > −½, and ψ′(x) for h = 0. By recurrence and series, in which no two close numbers are
+/// subtracted.
 fn digamma_quotient(mut x: f64, h: f64) -> f64 {
     if x < FAR {
         return f64::NAN;

@@ -29,8 +29,9 @@ pub fn binary<S: Taping, R: Binary, A: Operand<S>, B: Operand<S>>(
     ex(Bin::new(left.into_node(), right.into_node()))
 }
 
-/// Gives each rule a method. The row `sin Sin` becomes `fn sin(&self) -> Ex<S, Un<S, Sin, RefLeaf<S>>>` on variables and
-/// `fn sin(self) -> Ex<S, Un<S, Sin, N>>` on expressions, and `fn sin(&self) -> Self`, a statement, on closed variables.
+/// Gives each rule a method. The row `sin Sin` becomes `fn sin(&self) -> Ex<S, Un<S, Sin, RefLeaf<S>>>` on variables
+/// and `fn sin(self) -> Ex<S, Un<S, Sin, N>>` on expressions, and `fn sin(&self) -> Self`, a statement, on closed
+/// variables.
 macro_rules! unary_methods {
     ($($(#[$doc:meta])* $method:ident $rule:ident;)*) => {
         impl<S: Taping> Real<S> { $(
@@ -185,8 +186,8 @@ type Clamped<S, N> = Ex<S, Bin<S, AtMost, Bin<S, AtLeast, N, Literal<S>>, Litera
 /// x·a + b.
 type MulAdd<S, N, A, B> = Ex<S, Bin<S, Plus, Bin<S, Times, N, A>, B>>;
 
-/// Methods that are more than a rule applied to operands, for one kind of receiver. `$node` is the receiver as a node, of
-/// type `$type`.
+/// Methods that are more than a rule applied to operands, for one kind of receiver. `$node` is the receiver as a node,
+/// of type `$type`.
 macro_rules! composed_methods {
     ($type:ty, ($($receiver:tt)*), $node:expr, $value:expr) => {
         /// Whole power. Under `f32` values the exponent is an `f32` too, so it is exact up to 2²⁴.
@@ -267,7 +268,8 @@ impl<S: Taping, N: Compound + Tree<S>> Ex<S, N> {
     step_functions!((self), &self.0, self.value());
 }
 
-/// A maximum rounded off over a width `w`: (x + y + √((x − y)² + w²))/2, without overflow; with `w` = 0 the maximum itself.
+/// A maximum rounded off over a width `w`: (x + y + √((x − y)² + w²))/2, without overflow; with `w` = 0 the maximum
+/// itself.
 #[inline(always)]
 #[allow(clippy::type_complexity, reason = "an expression's type is its tree")]
 pub fn smooth_max<'a, S: Taping>(
@@ -278,7 +280,8 @@ pub fn smooth_max<'a, S: Taping>(
     x.max(y) + rounding(x, y, w)
 }
 
-/// A minimum rounded off over a width `w`: (x + y − √((x − y)² + w²))/2, without overflow; with `w` = 0 the minimum itself.
+/// A minimum rounded off over a width `w`: (x + y − √((x − y)² + w²))/2, without overflow; with `w` = 0 the minimum
+/// itself.
 #[inline(always)]
 #[allow(clippy::type_complexity, reason = "an expression's type is its tree")]
 pub fn smooth_min<'a, S: Taping>(

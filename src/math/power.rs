@@ -73,8 +73,8 @@ fn power_x_apart<V: Float>(x: V, y: V, value: V) -> V {
     }
 }
 
-/// ∂xʸ/∂y = xʸ·ln x, exactly 0 at x = 0, y > 0, and where a NaN does not matter (x = 1, or y = 0). −∞ at (0, 0), NaN for
-/// x < 0: the IEEE limits.
+/// ∂xʸ/∂y = xʸ·ln x, exactly 0 at x = 0, y > 0, and where a NaN does not matter (x = 1, or y = 0). −∞ at (0, 0), NaN
+/// for x < 0: the IEEE limits.
 #[inline(always)]
 fn power_y<V: Float>(x: V, y: V, value: V) -> V {
     if value.is_normal() & !x.is_nan() { value * x.ln() } else { power_y_apart(x, y, value) }
@@ -113,8 +113,8 @@ fn power_whole_apart<V: Float>(x: V, n: i32) -> V {
     V::from_f64(if x.is_sign_negative() && n % 2 == 0 { -slope } else { slope })
 }
 
-/// factor·xʸ, where xʸ may overflow or have lost digits although the product is an ordinary number. 0 where xʸ is, whatever
-/// the factor.
+/// factor·xʸ, where xʸ may overflow or have lost digits although the product is an ordinary number. 0 where xʸ is,
+/// whatever the factor.
 fn in_halves(factor: f64, x: f64, y: f64) -> f64 {
     let half = x.powf(0.5 * y);
     if half == 0.0 { half } else { factor * half * half }

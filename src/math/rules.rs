@@ -77,8 +77,8 @@ pub trait Binary: 'static {
     /// ∂/∂y at (`x`, `y`), where `value` is the function's value.
     fn partial_right<V: Float>(x: V, y: V, value: V) -> V;
 
-    /// Whether this function returns one of its arguments unchanged, as a maximum does. The other argument's partials are
-    /// then exactly 0, whatever they are made of.
+    /// Whether this function returns one of its arguments unchanged, as a maximum does. The other argument's partials
+    /// are then exactly 0, whatever they are made of.
     const SELECTS: bool = false;
 
     /// For a function that [`SELECTS`](Self::SELECTS): whether it returns the left argument.

@@ -66,8 +66,8 @@ fn closing<V: Float>(d: V, w: V) -> V {
     if d < V::zero() { slope } else { -slope }
 }
 
-/// Defines a rule that returns one of its arguments, from a row `Name(x, y) = value, whether the left one is it;`. The partial
-/// for that one is 1, and NaN if it is a NaN.
+/// Defines a rule that returns one of its arguments, from a row `Name(x, y) = value, whether the left one is it;`. The
+/// partial for that one is 1, and NaN if it is a NaN.
 macro_rules! selecting_rules {
     ($($(#[$doc:meta])* $name:ident($x:ident, $y:ident) = $value:expr, $left:expr;)*) => { $(
         $(#[$doc])*

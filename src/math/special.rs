@@ -36,7 +36,8 @@ binary_rules! {
         x.is_zero() || y.is_zero();
 }
 
-/// ∂B/∂x in double precision. A value that has over- or underflowed may have been rounded to V, so it is computed again.
+/// ∂B/∂x in double precision. A value that has over- or underflowed may have been rounded to V, so it is computed
+/// again.
 fn beta_slope<V: Float>(x: V, y: V, value: V) -> V {
     let (x, y) = (x.as_f64(), y.as_f64());
     let value = if value.is_normal() { value.as_f64() } else { beta::beta(x, y) };

@@ -11,8 +11,8 @@ pub(super) struct Parts {
     pub(super) ends: SmallVec<[Place; 2]>,
     /// How often something was forgotten.
     pub(super) cuts: u64,
-    /// Numbers of cuts, in order, each with what was kept then. Those that were followed by a cut that kept no more are
-    /// left out.
+    /// Numbers of cuts, in order, each with what was kept then. Those that were followed by a cut that kept no more
+    /// are left out.
     kept: Vec<(u64, Kept)>,
 }
 

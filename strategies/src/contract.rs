@@ -130,8 +130,8 @@ pub trait Taping: Sized + 'static {
     #[track_caller]
     fn record<N: Statement<Self>>(statement: &N) -> Self::Id;
 
-    /// Notes that the values of two expressions were compared, for strategies whose recordings can be replayed and then have to
-    /// find that the comparison comes out as it did: see [`Replay`](crate::Replay). Others need not know.
+    /// Notes that the values of two expressions were compared, for strategies whose recordings can be replayed and then
+    /// have to find that the comparison comes out as it did: see [`Replay`](crate::Replay). Others need not know.
     #[inline(always)]
     #[track_caller]
     fn compare<A: Tree<Self>, B: Tree<Self>>(left: &A, right: &B, comparison: Comparison) {
@@ -151,8 +151,8 @@ pub trait Taping: Sized + 'static {
         value: Self::Value,
     ) -> Self::Id;
 
-    /// Whether a derivative of a function of these variables, given by values and identifiers, would go anywhere: whether its results must be recorded, or carry
-    /// derivatives.
+    /// Whether a derivative of a function of these variables, given by values and identifiers, would go anywhere:
+    /// whether its results must be recorded, or carry derivatives.
     ///
     /// # Panics
     ///
@@ -163,8 +163,9 @@ pub trait Taping: Sized + 'static {
         true
     }
 
-    /// Records an external function of these variables, whose results have these values, and gives `each` the variable for
-    /// each of them, in order. Strategies whose tapes have [marks](crate::Reverse::mark) call [`active::record_external`].
+    /// Records an external function of these variables, whose results have these values, and gives `each` the variable
+    /// for each of them, in order. Strategies whose tapes have [marks](crate::Reverse::mark) call
+    /// [`active::record_external`].
     ///
     /// [`active::record_external`]: crate::active::record_external
     ///
@@ -186,7 +187,8 @@ pub trait Taping: Sized + 'static {
         )
     }
 
-    /// Where the derivatives of a launch go: of a kernel over arrays that depend on these things, and over these variables.
+    /// Where the derivatives of a launch go: of a kernel over arrays that depend on these things, and over these
+    /// variables.
     ///
     /// # Panics
     ///
@@ -221,8 +223,9 @@ pub trait Taping: Sized + 'static {
         let _ = number;
     }
 
-    /// Records a launch of a kernel over arrays of this recording: `inputs` are the variables that it reads, `outputs` the values of
-    /// the variables that it makes, each of which is given to `each`. `write` writes the launch where the recording keeps it.
+    /// Records a launch of a kernel over arrays of this recording: `inputs` are the variables that it reads, `outputs`
+    /// the values of the variables that it makes, each of which is given to `each`. `write` writes the launch where
+    /// the recording keeps it.
     ///
     /// # Panics
     ///
@@ -239,9 +242,10 @@ pub trait Taping: Sized + 'static {
         panic!("{} has no arrays, so recording {number} has none", core::any::type_name::<Self>())
     }
 
-    /// Computes, in forward mode, the tangents of what a launch has written: `arrays` are what its operands depend on, `inputs` the
-    /// variables that it reads, `outputs` the values of the variables that it makes, each of which is given to `each`. What the arrays
-    /// that were written depend on is returned, in their order. The slots of the launch mean nothing.
+    /// Computes, in forward mode, the tangents of what a launch has written: `arrays` are what its operands depend on,
+    /// `inputs` the variables that it reads, `outputs` the values of the variables that it makes, each of which is
+    /// given to `each`. What the arrays that were written depend on is returned, in their order. The slots of the
+    /// launch mean nothing.
     ///
     /// # Panics
     ///
@@ -258,8 +262,8 @@ pub trait Taping: Sized + 'static {
         panic!("{} has no forward mode", core::any::type_name::<Self>())
     }
 
-    /// What the tape of these arrays and variables keeps of this type for external functions, made if there is none yet; `None` if
-    /// there is no tape.
+    /// What the tape of these arrays and variables keeps of this type for external functions, made if there is none
+    /// yet; `None` if there is no tape.
     ///
     /// # Panics
     ///
@@ -383,8 +387,8 @@ pub enum Comparison {
 }
 
 impl Comparison {
-    /// The outcome as a number: 1 or 0 for true or false; −1, 0 or 1 for an order, 2 where there is none; for `classify` the number of
-    /// the class.
+    /// The outcome as a number: 1 or 0 for true or false; −1, 0 or 1 for an order, 2 where there is none; for
+    /// `classify` the number of the class.
     #[must_use]
     pub fn outcome<V: Float>(self, left: V, right: V) -> i8 {
         let same =
@@ -430,7 +434,8 @@ pub trait Rule<S: Taping> {
     /// The value, computed when the expression was built.
     fn value(&self) -> S::Value;
 
-    /// Walks the tree with `seed` = ∂(statement)/∂(this node) and reports factors and leaves, leaves from left to right.
+    /// Walks the tree with `seed` = ∂(statement)/∂(this node) and reports factors and leaves, leaves from left to
+    /// right.
     fn backward(&self, seed: S::Value, sink: &mut impl Sink<S>);
 
     /// Like [`backward`](Self::backward) for a branch that was not selected: every partial is exactly 0.
@@ -485,8 +490,8 @@ pub trait Tree<S: Taping>: Rule<S> {
 
 /// The right-hand side of an assignment, as a strategy sees it: a [`Tree`] whose counts can be lengths of arrays.
 ///
-/// Implemented for every tree that qualifies. The bound on arrays stands here, once for a statement, and not at each node: its
-/// proof is deep, and a chain of a hundred operators would exceed the compiler's recursion limit.
+/// Implemented for every tree that qualifies. The bound on arrays stands here, once for a statement, and not at each
+/// node: its proof is deep, and a chain of a hundred operators would exceed the compiler's recursion limit.
 pub trait Statement<S: Taping>: Tree<S, Args: ArrayLength, Constants: ArrayLength> {}
 impl<S: Taping, N: Tree<S, Args: ArrayLength, Constants: ArrayLength>> Statement<S> for N {}
 
@@ -504,8 +509,8 @@ pub trait Twin<S: Taping>: Rule<S> + Sized + 'static {
     const HASH: u32;
     /// The number of constants.
     const CONSTANTS: usize;
-    /// Whether the value of a rebuilt tree is computed from its leaves. If it is only that of the recording, statements of this
-    /// type keep a recording from being replayed.
+    /// Whether the value of a rebuilt tree is computed from its leaves. If it is only that of the recording, statements
+    /// of this type keep a recording from being replayed.
     const REPLAYS: bool = true;
 
     /// Rebuilds the tree, and recomputes its values, from the leaves and constants in the order of

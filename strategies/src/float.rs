@@ -130,8 +130,8 @@ macro_rules! float {
 }
 float!(f64 f32);
 
-/// Whether a record with this seed adds seed·partial to the adjoint of an argument. Zero times anything, infinities and NaN
-/// included, is zero and adds nothing.
+/// Whether a record with this seed adds seed·partial to the adjoint of an argument. Zero times anything, infinities and
+/// NaN included, is zero and adds nothing.
 #[inline(always)]
 pub(crate) fn counts<V: Float>(seed: V, partial: V) -> bool {
     seed.is_ordinary() || seed != V::zero() && partial != V::zero()

@@ -2,9 +2,10 @@
 
 use core::fmt;
 
-/// The number of a recording. No two recordings of a process share one until some 2³² recordings have been made, however many
-/// threads and tapes made them (2²⁴ tapes that are alive at once draw them faster, 256 each). From then on numbers repeat, among
-/// recordings of one strategy only: a variable of a finished recording is then no longer recognised with certainty.
+/// The number of a recording. No two recordings of a process share one until some 2³² recordings have been made,
+/// however many threads and tapes made them (2²⁴ tapes that are alive at once draw them faster, 256 each). From then on
+/// numbers repeat, among recordings of one strategy only: a variable of a finished recording is then no longer
+/// recognised with certainty.
 ///
 /// The default, 0, belongs to no recording: passive variables carry it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

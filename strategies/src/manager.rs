@@ -45,9 +45,9 @@ pub struct Linear<I = u32>(PhantomData<I>);
 /// A variable returns its identifier when it is dropped, and a later one gets it; copies share one.
 ///
 /// The adjoint vector is as long as the most variables that were alive at once (inputs count as alive throughout,
-/// because their adjoints are asked for at the end), and stays in the cache where a linear one would not. A record says which
-/// variable it assigns to: 4 bytes more, and under strategies that keep values the overwritten value, 8 bytes, instead of a value
-/// for each identifier. Variables are `Clone` and not `Copy`: generic code is written over
+/// because their adjoints are asked for at the end), and stays in the cache where a linear one would not. A record says
+/// which variable it assigns to: 4 bytes more, and under strategies that keep values the overwritten value, 8 bytes,
+/// instead of a value for each identifier. Variables are `Clone` and not `Copy`: generic code is written over
 /// [`Taping`](crate::Taping), with references.
 ///
 /// At most 2³⁰ − 1 variables (of 16 bytes) may be alive at once; the number of statements is not limited.
@@ -103,12 +103,12 @@ impl IndexManager for Reuse {
 /// The identifier of a variable under [`Reuse`]: 8 bytes, counted by the recording that made it.
 ///
 /// Copies are counted, and the last one that is dropped returns the identifier, while the recording is active on this
-/// thread. Where it is not (it has finished, or belongs to another thread), dropping does nothing, and copying keeps the
-/// original's identifier from ever being returned, so that the copy cannot come to mean another variable.
+/// thread. Where it is not (it has finished, or belongs to another thread), dropping does nothing, and copying keeps
+/// the original's identifier from ever being returned, so that the copy cannot come to mean another variable.
 pub struct CountedId(
-    /// The recording's number in the upper half, two marks, and the identifier. Atomic, because copying through a shared
-    /// reference marks the original; relaxed, because a mark is for the thread that drops the variable, and it does so
-    /// after all borrows have ended.
+    /// The recording's number in the upper half, two marks, and the identifier. Atomic, because copying through a
+    /// shared reference marks the original; relaxed, because a mark is for the thread that drops the variable, and
+    /// it does so after all borrows have ended.
     AtomicU64,
 );
 

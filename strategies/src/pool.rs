@@ -31,8 +31,8 @@ impl Pool {
 
     /// The identifier to be taken next: the one returned last, or `fresh` if it is below `limit`.
     ///
-    /// `fresh` and `limit` are the tape's. Should it be another's (users may exchange tapes while they record), what was
-    /// returned may be none of its identifiers, and is not given out.
+    /// `fresh` and `limit` are the tape's. Should it be another's (users may exchange tapes while they record), what
+    /// was returned may be none of its identifiers, and is not given out.
     #[inline(always)]
     #[allow(clippy::cast_possible_truncation, reason = "identifiers are 30 bits wide")]
     pub(crate) fn next(&self, fresh: u64, limit: u64) -> Option<u32> {

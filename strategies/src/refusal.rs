@@ -1,4 +1,5 @@
-//! Why a statement is not recorded. Failures of storage, from the statement that met them to the caller who can deal with them.
+//! Why a statement is not recorded. Failures of storage, from the statement that met them to the caller who can deal
+//! with them.
 //!
 //! A statement is an assignment and cannot return an error; so it panics, and who started the recording may catch that.
 

@@ -42,8 +42,9 @@ pub trait Reverse: Taping {
     /// When the tape is out of identifiers.
     fn input(tape: &mut Self::Tape, value: Self::Value) -> Self::Id;
 
-    /// Registers an independent variable for each value, all or none of them, and appends what `variable` makes of values and
-    /// identifiers, in order. Returns the slot of the first if it is known that the others' slots follow it one by one.
+    /// Registers an independent variable for each value, all or none of them, and appends what `variable` makes of
+    /// values and identifiers, in order. Returns the slot of the first if it is known that the others' slots follow
+    /// it one by one.
     ///
     /// # Panics
     ///
@@ -69,20 +70,21 @@ pub trait Reverse: Taping {
     /// Propagates `adjoints` (seeded by the caller, zero elsewhere) from the last statement to the first.
     ///
     /// Afterwards the slots of inputs hold their adjoints and every other slot, except slot 0, is 0. A statement adds
-    /// adjoint·partial to the adjoint of each argument, where the partial is ∂statement/∂argument, and zero times anything is zero:
-    /// nothing is added where one of them is exactly 0 and the other infinite or NaN.
+    /// adjoint·partial to the adjoint of each argument, where the partial is ∂statement/∂argument, and zero times
+    /// anything is zero: nothing is added where one of them is exactly 0 and the other infinite or NaN.
     ///
     /// # Errors
     ///
-    /// When records that are not in memory cannot be read. The adjoints are then of no use; the recording stays as it is.
+    /// When records that are not in memory cannot be read. The adjoints are then of no use; the recording stays as it
+    /// is.
     ///
     /// # Panics
     ///
     /// When `adjoints` is shorter than [`identifiers`](Self::identifiers).
     fn reverse(tape: &Self::Tape, adjoints: &mut [Self::Value]) -> Result<(), SweepError>;
 
-    /// Registers a variable whose derivatives somebody else propagates: a result of an external function. Its identifier may
-    /// be used again when it is gone.
+    /// Registers a variable whose derivatives somebody else propagates: a result of an external function. Its
+    /// identifier may be used again when it is gone.
     ///
     /// # Panics
     ///
@@ -94,9 +96,9 @@ pub trait Reverse: Taping {
 
     /// The place behind the last statement.
     ///
-    /// Strategies need no places: this and the methods below it may be left out. Positions, external functions and checkpoints
-    /// then panic. Those that do have them implement all of these methods and say so by [`MARKS`](Self::MARKS), and the
-    /// conformance kit tests them.
+    /// Strategies need no places: this and the methods below it may be left out. Positions, external functions and
+    /// checkpoints then panic. Those that do have them implement all of these methods and say so by
+    /// [`MARKS`](Self::MARKS), and the conformance kit tests them.
     ///
     /// # Panics
     ///
@@ -107,9 +109,9 @@ pub trait Reverse: Taping {
         no_marks::<Self>()
     }
 
-    /// [`reverse`](Self::reverse) from the first mark of `ends` (the end of the recording if it is `None`) down to the second
-    /// (the start), with stops: whenever all statements behind the next stop have been reversed, `at` is called with the
-    /// adjoints. Stops lie between the ends, the latest first, and may coincide.
+    /// [`reverse`](Self::reverse) from the first mark of `ends` (the end of the recording if it is `None`) down to the
+    /// second (the start), with stops: whenever all statements behind the next stop have been reversed, `at` is
+    /// called with the adjoints. Stops lie between the ends, the latest first, and may coincide.
     ///
     /// # Errors
     ///
@@ -130,10 +132,12 @@ pub trait Reverse: Taping {
         no_marks::<Self>()
     }
 
-    /// [`reverse_through`](Self::reverse_through) with several adjoint vectors, *lanes*, at once: the adjoint of identifier `i` in
-    /// lane `l` is `adjoints[i * lanes + l]`. Each lane gets, bit for bit, what a sweep of its own would give it.
+    /// [`reverse_through`](Self::reverse_through) with several adjoint vectors, *lanes*, at once: the adjoint of
+    /// identifier `i` in lane `l` is `adjoints[i * lanes + l]`. Each lane gets, bit for bit, what a sweep of its
+    /// own would give it.
     ///
-    /// Unless a strategy has something better, this sweeps lane by lane. Without marks among its arguments it needs none.
+    /// Unless a strategy has something better, this sweeps lane by lane. Without marks among its arguments it needs
+    /// none.
     ///
     /// # Errors
     ///
@@ -159,16 +163,17 @@ pub trait Reverse: Taping {
         lane_by_lane::<Self>(tape, lanes, adjoints, (from, to))
     }
 
-    /// Propagates `tangents` (those of inputs set by the caller, zero elsewhere, also in slot 0) from the first statement to the last, with
-    /// stops: whenever all statements before the next stop have been visited, `at` is called with the tangents. Stops come
-    /// in the order of the statements, and may coincide.
+    /// Propagates `tangents` (those of inputs set by the caller, zero elsewhere, also in slot 0) from the first
+    /// statement to the last, with stops: whenever all statements before the next stop have been visited, `at` is
+    /// called with the tangents. Stops come in the order of the statements, and may coincide.
     ///
-    /// The tangent of a statement's result is Σ partial·tangent over its arguments, where zero times anything is zero. Afterwards the slots of all variables that can still be asked for hold their
-    /// tangents. Slot 0 stays 0.
+    /// The tangent of a statement's result is Σ partial·tangent over its arguments, where zero times anything is zero.
+    /// Afterwards the slots of all variables that can still be asked for hold their tangents. Slot 0 stays 0.
     ///
     /// # Errors
     ///
-    /// [`SweepError::Unsupported`] unless the strategy can do this; when records cannot be read back; and those of `at`.
+    /// [`SweepError::Unsupported`] unless the strategy can do this; when records cannot be read back; and those of
+    /// `at`.
     ///
     /// # Panics
     ///
@@ -184,8 +189,8 @@ pub trait Reverse: Taping {
         Err(SweepError::Unsupported { what: format!("recordings of {strategy} cannot be swept forward") })
     }
 
-    /// Forgets all statements behind a mark at which the recording was [resumed](Self::resume). Identifiers of variables from
-    /// there may be given to others.
+    /// Forgets all statements behind a mark at which the recording was [resumed](Self::resume). Identifiers of
+    /// variables from there may be given to others.
     ///
     /// # Errors
     ///
@@ -200,8 +205,8 @@ pub trait Reverse: Taping {
         no_marks::<Self>()
     }
 
-    /// Goes on with a recording under another number. Identifiers that were made under the old one are valid under the new
-    /// one if [`renew`](Self::renew) says so.
+    /// Goes on with a recording under another number. Identifiers that were made under the old one are valid under the
+    /// new one if [`renew`](Self::renew) says so.
     ///
     /// # Panics
     ///
@@ -212,8 +217,8 @@ pub trait Reverse: Taping {
         no_marks::<Self>()
     }
 
-    /// The identifier of an active variable of an earlier part of the recording, under the number of its present part. The
-    /// identifier behind it is never given to another variable.
+    /// The identifier of an active variable of an earlier part of the recording, under the number of its present part.
+    /// The identifier behind it is never given to another variable.
     ///
     /// # Panics
     ///
@@ -237,7 +242,8 @@ pub trait Reverse: Taping {
     fn memory(tape: &Self::Tape) -> MemoryReport;
 }
 
-/// A [`Reverse`] strategy that keeps the value of every variable, and whose recordings can be computed again at other inputs.
+/// A [`Reverse`] strategy that keeps the value of every variable, and whose recordings can be computed again at other
+/// inputs.
 #[diagnostic::on_unimplemented(
     message = "recordings of `{Self}` cannot be replayed",
     label = "a strategy that can be replayed is needed here",
@@ -275,14 +281,14 @@ pub trait Replay: Reverse {
         Ok(None)
     }
 
-    /// Computes the values of all variables that have a statement again, first to last, with stops: whenever all statements
-    /// before the next stop have been computed, `at` is called with the values. Stops come in the order of the statements.
-    /// Comparisons that left a guard are checked if `guarded`.
+    /// Computes the values of all variables that have a statement again, first to last, with stops: whenever all
+    /// statements before the next stop have been computed, `at` is called with the values. Stops come in the order
+    /// of the statements. Comparisons that left a guard are checked if `guarded`.
     ///
     /// # Errors
     ///
-    /// [`SweepError::BranchChanged`] when a comparison comes out differently; when records cannot be read back; those of `at`.
-    /// The values are partly the new ones then.
+    /// [`SweepError::BranchChanged`] when a comparison comes out differently; when records cannot be read back; those
+    /// of `at`. The values are partly the new ones then.
     fn replay_through(
         tape: &mut Self::Tape,
         guarded: bool,

@@ -1,8 +1,8 @@
 //! The structure of a statement's partials, as a type.
 //!
 //! In `x + y·z` the partial for `x` is exactly 1 and need not be stored; in `a·(x + y)` the partials for `x` and `y`
-//! are the same number. A [`Shape`] says which leaves share a *factor* and with which sign, so that a record stores each
-//! factor once. It follows from the operators alone, never from values.
+//! are the same number. A [`Shape`] says which leaves share a *factor* and with which sign, so that a record stores
+//! each factor once. It follows from the operators alone, never from values.
 
 use crate::Float;
 use core::marker::PhantomData;
@@ -27,8 +27,8 @@ pub trait Shape: sealed::Sealed + 'static {
     fn scatter<V: Float>(root: V, seed: V, record: &mut impl Scatter<V>);
 }
 
-/// How the leaves of a shape get their partials, where each leaf has the seed, the negated seed, or a factor of its own:
-/// their number and a digit for each, 0, 1 or 2, the first leaf's the most significant. Statements with few leaves
+/// How the leaves of a shape get their partials, where each leaf has the seed, the negated seed, or a factor of its
+/// own: their number and a digit for each, 0, 1 or 2, the first leaf's the most significant. Statements with few leaves
 /// of this kind are frequent enough to be reversed without a function of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pattern {

@@ -1,4 +1,5 @@
-//! All unsafe code of this crate, run on small recordings so that an interpreter that checks memory accesses can follow.
+//! All unsafe code of this crate, run on small recordings so that an interpreter that checks memory accesses can
+//! follow.
 
 #[allow(dead_code, reason = "shared with other tests")]
 mod common;

@@ -1,4 +1,5 @@
-//! Numbers of recordings when nearly all have been drawn: in a process of its own, because the numbers are those of all.
+//! Numbers of recordings when nearly all have been drawn: in a process of its own, because the numbers are those of
+//! all.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tapewright_strategies::active::{self, OwnedTape};

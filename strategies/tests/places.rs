@@ -1,5 +1,5 @@
-//! Places in a recording, pauses, hidden recordings and external functions, on recordings small enough for an interpreter that
-//! checks memory accesses.
+//! Places in a recording, pauses, hidden recordings and external functions, on recordings small enough for an
+//! interpreter that checks memory accesses.
 
 #[allow(dead_code, reason = "shared with other tests")]
 mod common;
@@ -174,7 +174,8 @@ fn between<S: Linear>(tape: &OwnedTape<S>, y: Var, from: Option<Place>, to: Opti
     vector
 }
 
-/// Sweeps that begin and end directly before and behind an external function, and behind the last of several at one place.
+/// Sweeps that begin and end directly before and behind an external function, and behind the last of several at one
+/// place.
 fn sweeps_end_at_external_functions<S: Linear>() {
     let counters = Counters::default();
     let mut tape = fresh::<S>();

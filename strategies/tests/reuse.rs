@@ -169,7 +169,8 @@ fn nested_recordings<S: Counting>() {
     assert_eq!(adjoint(&outer, &y, &x), 16.0);
 }
 
-/// Users can reach the tapes of running recordings, and exchange them: identifiers of one must not be written to the other.
+/// Users can reach the tapes of running recordings, and exchange them: identifiers of one must not be written to the
+/// other.
 fn exchanged_tapes_are_refused<S: Counting>() {
     let n = if cfg!(miri) { 600 } else { 5000 };
     let (mut outer, mut inner) = (tape::<S>(), tape::<S>());

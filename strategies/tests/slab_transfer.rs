@@ -2,8 +2,9 @@
 
 use tapewright_strategies::SlabStack;
 
-/// A stack of which the newest elements are on the host. When its window is full, the slabs are copied to a second buffer,
-/// which stands for the memory of a device; when the window is empty, the newest part of the buffer is copied back.
+/// A stack of which the newest elements are on the host. When its window is full, the slabs are copied to a second
+/// buffer, which stands for the memory of a device; when the window is empty, the newest part of the buffer is copied
+/// back.
 struct Mirrored {
     host: SlabStack<f64, 16, 64>,
     device: Vec<f64>,

@@ -1,4 +1,5 @@
-//! Disks that fill up, files that somebody truncates, processes that die: the real thing, in child processes where needed.
+//! Disks that fill up, files that somebody truncates, processes that die: the real thing, in child processes where
+//! needed.
 #![cfg(target_os = "linux")]
 
 #[path = "common/files.rs"]

@@ -1,5 +1,5 @@
-//! Sweeps with several adjoint vectors, forward sweeps and replays, on recordings small enough for an interpreter that checks
-//! memory accesses.
+//! Sweeps with several adjoint vectors, forward sweeps and replays, on recordings small enough for an interpreter that
+//! checks memory accesses.
 
 #[allow(dead_code, reason = "shared with other tests")]
 mod common;

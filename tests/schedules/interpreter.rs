@@ -59,7 +59,8 @@ pub(crate) struct Interpreter<F> {
     report: Report,
 }
 
-/// Carries out the whole plan for a loop of so many steps. `refuse` is asked before each store that the plan can do without.
+/// Carries out the whole plan for a loop of so many steps. `refuse` is asked before each store that the plan can do
+/// without.
 pub(crate) fn run(
     schedule: impl Schedule,
     length: usize,

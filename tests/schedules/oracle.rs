@@ -57,7 +57,8 @@ pub(crate) fn mixed(slots: usize, steps: usize) -> Table {
     })
 }
 
-/// Everything that can be held: the present state, sets of snapshots and recordings, and the steps that are left to be swept.
+/// Everything that can be held: the present state, sets of snapshots and recordings, and the steps that are left to be
+/// swept.
 #[derive(Clone, Copy)]
 struct Situation {
     at: usize,
@@ -66,8 +67,9 @@ struct Situation {
     left: usize,
 }
 
-/// The fewest evaluations of steps by any sequence of stores, restores, discards, advances, recordings and sweeps whatever.
-/// One recording, of the step to be swept next, is outside the slots. Recordings are kept in slots if `keep_tapes`.
+/// The fewest evaluations of steps by any sequence of stores, restores, discards, advances, recordings and sweeps
+/// whatever. One recording, of the step to be swept next, is outside the slots. Recordings are kept in slots if
+/// `keep_tapes`.
 pub(crate) fn exhaustive(steps: usize, slots: u32, keep_tapes: bool) -> usize {
     let sets = 1 << steps;
     let index = |s: Situation| ((s.at * sets + s.snapshots) * sets + s.tapes) * (steps + 1) + s.left;

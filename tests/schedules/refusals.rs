@@ -53,7 +53,8 @@ fn within(cost: u64, least: u64, per_cent: u64) -> bool {
 
 #[test]
 fn x20_a_full_disk_costs_no_more_than_no_disk_in_long_runs() {
-    // In short runs, snapshots are stored in memory before the disk is found to be full, where more of them would have been best.
+    // In short runs, snapshots are stored in memory before the disk is found to be full, where more of them would have
+    // been best.
     for (n, per_cent) in (2..=STEPS).map(|n| (n, 250)).chain((100..=500).step_by(20).map(|n| (n, 100))) {
         for (s, disk) in (2..=8).flat_map(|s| (1..s).map(move |disk| (s, disk))) {
             let full = |_, level| level == Level::Disk;

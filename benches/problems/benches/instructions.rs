@@ -1,8 +1,8 @@
-//! One recording or one sweep in a function that callgrind can tell from the rest: `benches/instructions.sh` runs it and
-//! counts.
+//! One recording or one sweep in a function that callgrind can tell from the rest: `benches/instructions.sh` runs it
+//! and counts.
 //!
-//! `instructions WORKLOAD STRATEGY PART`, where PART is `record` or `sweep`, checks the gradient. With fewer arguments it
-//! lists all there are.
+//! `instructions WORKLOAD STRATEGY PART`, where PART is `record` or `sweep`, checks the gradient. With fewer arguments
+//! it lists all there are.
 #![forbid(unsafe_code)]
 
 use std::hint::black_box;

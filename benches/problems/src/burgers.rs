@@ -5,8 +5,8 @@ use tapewright::kernels::View;
 use tapewright::schedule::Revolve;
 use tapewright::{Error as TapeError, Jacobian, Real, Reverse, Taping, TimeLoop, statement};
 
-/// Coupled 2-D Burgers equations on an n×n grid; the inputs are the initial u, then v, and the output is Σ u² + v² after
-/// the last step.
+/// Coupled 2-D Burgers equations on an n×n grid; the inputs are the initial u, then v, and the output is Σ u² + v²
+/// after the last step.
 #[derive(Clone, Copy, Debug)]
 pub struct Burgers {
     n: usize,
@@ -166,8 +166,8 @@ fn advance<S: Taping>(
     }
 }
 
-/// [`advance`] with one statement for a point, which names its six arguments. `w` is u if `ALONG` is 0, and v if it is 1; `other` is
-/// the velocity that is not `w`.
+/// [`advance`] with one statement for a point, which names its six arguments. `w` is u if `ALONG` is 0, and v if it is
+/// 1; `other` is the velocity that is not `w`.
 #[inline(never)]
 fn advance_in_blocks<S: Taping<Value = f64>, const ALONG: usize>(
     n: usize,

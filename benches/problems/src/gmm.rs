@@ -78,9 +78,9 @@ impl Gmm {
 
     /// Fisher's iris measurements (150 × 4), for 3 components.
     ///
-    /// The initial guess: equal weights (α = 0), as means the 25th, 75th and 125th flower (one of each species), and for
-    /// each component the inverse of the whole table's standard deviations as diagonal factor. The prior has γ = 1 and
-    /// m = 0.
+    /// The initial guess: equal weights (α = 0), as means the 25th, 75th and 125th flower (one of each species), and
+    /// for each component the inverse of the whole table's standard deviations as diagonal factor. The prior has γ
+    /// = 1 and m = 0.
     ///
     /// # Panics
     ///

@@ -1,8 +1,8 @@
 //! The workloads on which tapewright is tested, benchmarked and compared.
 //!
-//! Each is written three times: once generic over [`Taping`](tapewright::Taping), with references; once over plain `f64`;
-//! and once as a hand-written adjoint. The three agree to rounding. At the default sizes, and for `ADBench`'s own files, the
-//! value and the sum and the norm of the gradient agree with those of five C++ tools: see [`Checksums`].
+//! Each is written three times: once generic over [`Taping`](tapewright::Taping), with references; once over plain
+//! `f64`; and once as a hand-written adjoint. The three agree to rounding. At the default sizes, and for `ADBench`'s
+//! own files, the value and the sum and the norm of the gradient agree with those of five C++ tools: see [`Checksums`].
 #![forbid(unsafe_code)]
 #![allow(clippy::cast_precision_loss, reason = "sizes and counts are far below 2^53")]
 

@@ -51,8 +51,8 @@ impl Libor {
     ///
     /// # Errors
     ///
-    /// [`Error::Size`] when there are no steps or no paths, when fewer than 4 rates are left after the last step, and when
-    /// there are too many paths.
+    /// [`Error::Size`] when there are no steps or no paths, when fewer than 4 rates are left after the last step, and
+    /// when there are too many paths.
     pub fn new(rates: usize, maturities: usize, paths: usize) -> Result<Self, Error> {
         Error::unless_at_least("libor", "the number of maturities", maturities, 1)?;
         Error::unless_at_least("libor", "the number of paths", paths, 1)?;

@@ -9,7 +9,8 @@ use tapewright::{Real, Taping};
 /// The fingerprint of `ADBench`'s file `lstm_l2_c1024.txt`.
 const L2_C1024: u64 = 0xECC4_9CF6_FEA5_472C;
 
-/// Predicts each row of a sequence from the rows before, by `layers` layers of `width` cells whose weights are diagonal.
+/// Predicts each row of a sequence from the rows before, by `layers` layers of `width` cells whose weights are
+/// diagonal.
 ///
 /// The inputs are, for each layer, eight vectors of weights and biases, then the input weights, the output weights and
 /// the output biases: (8·layers + 3)·width numbers. The initial state is passive.
@@ -36,8 +37,8 @@ impl Lstm {
     ///
     /// # Errors
     ///
-    /// [`Error::Size`] when `layers` or `width` is 0, when there are fewer than 2 rows (one to read, one to predict), and
-    /// when the problem is too large.
+    /// [`Error::Size`] when `layers` or `width` is 0, when there are fewer than 2 rows (one to read, one to predict),
+    /// and when the problem is too large.
     pub fn synthetic(layers: usize, width: usize, rows: usize) -> Result<Self, Error> {
         Error::unless_at_least("lstm", "the number of layers", layers, 1)?;
         Error::unless_at_least("lstm", "the width", width, 1)?;
@@ -55,8 +56,8 @@ impl Lstm {
         Self { layers, width, inputs, state, sequence }
     }
 
-    /// A problem in `ADBench`'s text format: the numbers of layers, of rows and of cells a layer; the inputs; the initial
-    /// state; the sequence. All are separated by white space.
+    /// A problem in `ADBench`'s text format: the numbers of layers, of rows and of cells a layer; the inputs; the
+    /// initial state; the sequence. All are separated by white space.
     ///
     /// # Errors
     ///
@@ -154,7 +155,8 @@ fn update_plain(weights: &[f64], x: &[f64], hidden: &mut [f64], cell: &mut [f64]
     }
 }
 
-/// One step of all layers: updates the state, given the inputs `y` of the first, and returns the last one's hidden values.
+/// One step of all layers: updates the state, given the inputs `y` of the first, and returns the last one's hidden
+/// values.
 #[inline(always)]
 fn advance<'s, S: Taping>(main: &[Real<S>], y: &[Real<S>], state: &'s mut [Real<S>]) -> &'s [Real<S>] {
     let b = y.len();
@@ -209,8 +211,8 @@ fn update_traced(weights: &[f64], x: &[f64], hidden: &mut [f64], cell: &mut [f64
     }
 }
 
-/// The reverse of one step of one layer: turns the adjoints of its new state into those of the old, adds to those of its
-/// weights, and writes those of its inputs to `to_x`.
+/// The reverse of one step of one layer: turns the adjoints of its new state into those of the old, adds to those of
+/// its weights, and writes those of its inputs to `to_x`.
 fn update_adjoint(weights: &[f64], trace: &[Step], to_state: &mut [f64], to_weights: &mut [f64], to_x: &mut [f64]) {
     let b = to_x.len();
     let [w_f, w_i, w_o, w_c, ..]: [_; 8] = parts(weights, b);
@@ -234,8 +236,8 @@ fn update_adjoint(weights: &[f64], trace: &[Step], to_state: &mut [f64], to_weig
     }
 }
 
-/// The loss of one prediction; adds to the adjoints of output weights and biases, and pushes those of the hidden values.
-/// `scale` is the adjoint of the loss.
+/// The loss of one prediction; adds to the adjoints of output weights and biases, and pushes those of the hidden
+/// values. `scale` is the adjoint of the loss.
 fn predict_adjoint(
     (hidden, target, scale): (&[f64], &[f64], f64),
     [weights, biases]: [&[f64]; 2],
@@ -257,8 +259,8 @@ fn predict_adjoint(
 }
 
 impl Lstm {
-    /// The forward half of the adjoint: the loss, the trace, and the part of the gradient that needs no sweep. `to_last`
-    /// takes the adjoints of the last layer's hidden values that each prediction makes.
+    /// The forward half of the adjoint: the loss, the trace, and the part of the gradient that needs no sweep.
+    /// `to_last` takes the adjoints of the last layer's hidden values that each prediction makes.
     fn forward(&self, x: &[f64], gradient: &mut [f64], trace: &mut Vec<Step>, to_last: &mut Vec<f64>) -> f64 {
         let b = self.width;
         let (main, [in_weights, out_weights, out_biases]) = self.split(x);

@@ -5,8 +5,8 @@ use tapewright::{Real, Reverse, Taping};
 
 /// A scalar function of many inputs, in three forms.
 ///
-/// Most workloads are one evaluation. Some are a sequence of small ones, each with a gradient of its own: `k` counts them,
-/// from 0 to [`evaluations`](Self::evaluations) − 1, and every method that computes takes it.
+/// Most workloads are one evaluation. Some are a sequence of small ones, each with a gradient of its own: `k` counts
+/// them, from 0 to [`evaluations`](Self::evaluations) − 1, and every method that computes takes it.
 pub trait Problem {
     /// The name on the command line and in tables.
     fn name(&self) -> &'static str;
@@ -38,8 +38,8 @@ pub trait Problem {
     /// Whether [`eval_in_stages`](Self::eval_in_stages) is checkpointed.
     const CHECKPOINTED: bool = false;
 
-    /// Evaluation `k` in stages that are recorded one at a time when a sweep gets to them, under `Jacobian`; as a whole if the
-    /// workload has no stages.
+    /// Evaluation `k` in stages that are recorded one at a time when a sweep gets to them, under `Jacobian`; as a whole
+    /// if the workload has no stages.
     fn eval_in_stages<S: Reverse<Value = f64>>(&self, k: usize, x: &[Real<S>]) -> Real<S> {
         self.eval(k, x)
     }
@@ -47,7 +47,8 @@ pub trait Problem {
     /// Whether there is an [`eval_in_blocks`](Self::eval_in_blocks).
     const BLOCKS: bool = false;
 
-    /// Evaluation `k` in statements that name their arguments, one for each small block; as it is if the workload has no blocks.
+    /// Evaluation `k` in statements that name their arguments, one for each small block; as it is if the workload has
+    /// no blocks.
     fn eval_in_blocks<S: Taping<Value = f64>>(&self, k: usize, x: &[Real<S>]) -> Real<S> {
         self.eval(k, x)
     }

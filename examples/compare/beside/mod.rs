@@ -1,7 +1,7 @@
 //! Our strategies beside other programs.
 //!
-//! Each runs in a process of its own, in turns, some rounds long. A process prints one line of [`Figures`]; the least time
-//! of the rounds counts. Our first strategy runs twice in each round: what these two differ by means nothing.
+//! Each runs in a process of its own, in turns, some rounds long. A process prints one line of [`Figures`]; the least
+//! time of the rounds counts. Our first strategy runs twice in each round: what these two differ by means nothing.
 
 mod figures;
 mod program;
@@ -22,9 +22,9 @@ pub(crate) const STRATEGIES: [&str; 5] = ["jacobian", "primal_value", "hybrid", 
 /// What the user asks for beside our strategies.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Another program that computes the same gradients; may be given several times. Ours then run in turns with it, each
-    /// in a process of its own. Words of COMMAND are separated by spaces, {workload} stands for the workload's name, and
-    /// benches/README.md says what it must print
+    /// Another program that computes the same gradients; may be given several times. Ours then run in turns with it,
+    /// each in a process of its own. Words of COMMAND are separated by spaces, {workload} stands for the
+    /// workload's name, and benches/README.md says what it must print
     #[arg(long, value_name = "NAME=COMMAND", conflicts_with = "svg")]
     peer: Vec<String>,
     /// What peers call a workload, if it is another name

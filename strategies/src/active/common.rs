@@ -54,8 +54,8 @@ pub fn recording_of<'i, S: Reverse>(ids: impl IntoIterator<Item = &'i S::Id>) ->
     common(ids.into_iter().map(number))
 }
 
-/// Where the derivatives of a launch over these arrays and variables go: to the recording that all of them belong to, unless it is
-/// paused or there is none.
+/// Where the derivatives of a launch over these arrays and variables go: to the recording that all of them belong to,
+/// unless it is paused or there is none.
 ///
 /// # Panics
 ///

@@ -8,12 +8,13 @@ use crate::{Companion, External, Reverse, TapeNumber};
 use smallvec::SmallVec;
 
 /// Records an external function on the tape of strategy `S` that records under `number` on this thread, behind its last
-/// statement: `inputs` are the values and identifiers of its arguments, `outputs` the values of its results, each of which becomes a variable that `each` is given, in order.
+/// statement: `inputs` are the values and identifiers of its arguments, `outputs` the values of its results, each of
+/// which becomes a variable that `each` is given, in order.
 ///
 /// # Panics
 ///
-/// As [`with`](super::with), and when the tape is out of identifiers, or an input is not a variable of this recording. Nothing has been
-/// recorded then, but for variables that are used nowhere, and `rule` is dropped.
+/// As [`with`](super::with), and when the tape is out of identifiers, or an input is not a variable of this recording.
+/// Nothing has been recorded then, but for variables that are used nowhere, and `rule` is dropped.
 #[track_caller]
 pub fn record_external<S: Reverse>(
     number: TapeNumber,
@@ -71,7 +72,8 @@ pub fn with_arrays<S: Reverse, R>(number: TapeNumber, f: impl FnOnce(&mut Arrays
     with_parts::<S, _>(number, |_, externals| f(&mut externals.arrays))
 }
 
-/// Keeps the values of a view that is an input of the recording of strategy `S` under `number` on this thread, for replays.
+/// Keeps the values of a view that is an input of the recording of strategy `S` under `number` on this thread, for
+/// replays.
 ///
 /// # Panics
 ///
@@ -131,8 +133,8 @@ fn record_entry<S: Reverse>(
     outputs.iter().zip(results).for_each(|(value, id)| each(*value, id));
 }
 
-/// Gives `f` what the tape of strategy `S` that records under `number` on this thread keeps of this type, made if there is
-/// none yet.
+/// Gives `f` what the tape of strategy `S` that records under `number` on this thread keeps of this type, made if there
+/// is none yet.
 ///
 /// # Panics
 ///

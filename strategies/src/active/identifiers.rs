@@ -15,8 +15,8 @@ pub(crate) fn share(id: LinearId, first: bool) -> bool {
     }
 }
 
-/// Returns the identifier in `bits` if it is the innermost recording's and has no mark, `mark` being the lowest one; else
-/// false.
+/// Returns the identifier in `bits` if it is the innermost recording's and has no mark, `mark` being the lowest one;
+/// else false.
 #[inline(always)]
 pub(crate) fn release_unshared(bits: u64, mark: u64) -> bool {
     // SAFETY: the innermost header is always valid on its own thread; returning an identifier runs no code of users.

@@ -1,17 +1,18 @@
 //! The tapes that are recording on this thread.
 //!
-//! Rust has no generic statics, so there is no "current tape of strategy `S`". Instead one thread-local pointer names the
-//! innermost recording, whatever its strategy; the recordings of a thread form a list, innermost first, and every
-//! variable carries the number of the recording that made it. A statement of variables of an outer recording is recorded
-//! there; a statement of variables of two recordings, or of none that is active on this thread, panics.
+//! Rust has no generic statics, so there is no "current tape of strategy `S`". Instead one thread-local pointer names
+//! the innermost recording, whatever its strategy; the recordings of a thread form a list, innermost first, and every
+//! variable carries the number of the recording that made it. A statement of variables of an outer recording is
+//! recorded there; a statement of variables of two recordings, or of none that is active on this thread, panics.
 //!
 //! The files of this module are among those that contain unsafe code. Its invariants:
 //!
-//! * Every pointer in the list comes from `Box::into_raw` of a whole `Recorder<S>` and stays valid while it is
-//!   listed: whoever owns the box removes it from the list before freeing it, and one that is leaked is never freed.
+//! * Every pointer in the list comes from `Box::into_raw` of a whole `Recorder<S>` and stays valid while it is listed:
+//!   whoever owns the box removes it from the list before freeing it, and one that is leaked is never freed.
 //! * `kind` is `TypeId::of::<S>()` exactly when the recorder is a `Recorder<S>`.
-//! * `lent` is true while [`with`] gives the tape to somebody, or while `pauses` is not 0. Nobody is given it meanwhile, no fast
-//!   path uses it, and a [`Running`] that is ended while somebody has it leaves its tape listed and leaks it.
+//! * `lent` is true while [`with`] gives the tape to somebody, or while `pauses` is not 0. Nobody is given it
+//!   meanwhile, no fast path uses it, and a [`Running`] that is ended while somebody has it leaves its tape listed and
+//!   leaks it.
 //! * A barrier in the list lies on the stack of [`isolated`], which takes it out before it returns.
 //! * Lists are touched by their own thread only: a listed tape cannot be moved to another thread.
 
@@ -162,8 +163,9 @@ fn with_parts<S: Reverse, R>(number: TapeNumber, f: impl FnOnce(&mut S::Tape, &m
         }
         in_use(number);
     }
-    // SAFETY: `header` is valid (above) and stays so: a tape that is lent is never unlisted or freed. Its `kind` says that
-    // it heads a `Recorder<S>`, and `lent` that nobody uses it. The list holds the pointer to the whole recorder.
+    // SAFETY: `header` is valid (above) and stays so: a tape that is lent is never unlisted or freed. Its `kind` says
+    // that it heads a `Recorder<S>`, and `lent` that nobody uses it. The list holds the pointer to the whole
+    // recorder.
     unsafe {
         let _lent = Lent::new(header);
         let recorder = &mut *header.cast::<Recorder<S>>().cast_mut();
@@ -203,7 +205,8 @@ pub(crate) fn keeps_guards(number: TapeNumber) -> bool {
     some && unsafe { find(number).as_ref() }.is_some_and(|header| header.guarded.get())
 }
 
-/// Fails if a recording on another thread keeps guards, and a comparison on this one, where none does, has a variable of it.
+/// Fails if a recording on another thread keeps guards, and a comparison on this one, where none does, has a variable
+/// of it.
 #[cold]
 #[track_caller]
 fn refuse_elsewhere(number: TapeNumber) {
@@ -213,8 +216,8 @@ fn refuse_elsewhere(number: TapeNumber) {
     }
 }
 
-/// Gives `f` the tape of strategy `S` that records under `number` on this thread, paused or not, if it keeps guards and is not in
-/// use.
+/// Gives `f` the tape of strategy `S` that records under `number` on this thread, paused or not, if it keeps guards and
+/// is not in use.
 ///
 /// # Panics
 ///
@@ -231,8 +234,8 @@ pub(crate) fn with_guarded<S: Reverse>(number: TapeNumber, f: impl FnOnce(&mut S
     let in_use = header.lent.get() && header.pauses.get() == 0;
     if header.kind == TypeId::of::<S>() && header.guarded.get() && !in_use {
         let recorder = found.cast::<Recorder<S>>().cast_mut();
-        // SAFETY: `kind` says that it heads a `Recorder<S>`, the list holds the pointer to the whole of it, and nobody uses its tape,
-        // nor can begin to while `f` runs.
+        // SAFETY: `kind` says that it heads a `Recorder<S>`, the list holds the pointer to the whole of it, and nobody
+        // uses its tape, nor can begin to while `f` runs.
         f(unsafe { &mut (*recorder).tape });
     }
 }
@@ -308,8 +311,8 @@ fn find(number: TapeNumber) -> *const Header {
     ptr::null()
 }
 
-/// The same for a statement. What is not found on this side of a barrier must not be used: it lies behind the barrier, or is
-/// not active any more when a stage is recorded during a sweep.
+/// The same for a statement. What is not found on this side of a barrier must not be used: it lies behind the barrier,
+/// or is not active any more when a stage is recorded during a sweep.
 #[cold]
 #[track_caller]
 fn find_for_statement(number: TapeNumber) -> *const Header {

@@ -1,11 +1,11 @@
 //! Numbers of recordings.
 //!
-//! Every recording has a number, which its variables carry. A tape draws numbers in blocks: an atomic operation for each
-//! recording would cost more than a tiny gradient. What is left of its block goes back when the tape is dropped, to its thread,
-//! and from there to the process when the thread ends.
+//! Every recording has a number, which its variables carry. A tape draws numbers in blocks: an atomic operation for
+//! each recording would cost more than a tiny gradient. What is left of its block goes back when the tape is dropped,
+//! to its thread, and from there to the process when the thread ends.
 //!
-//! A block belongs to one strategy for good. When all of them have been drawn, which takes some 2³² recordings, each strategy
-//! begins to use its own blocks again.
+//! A block belongs to one strategy for good. When all of them have been drawn, which takes some 2³² recordings, each
+//! strategy begins to use its own blocks again.
 
 use crate::TapeNumber;
 use core::any::TypeId;
@@ -124,7 +124,8 @@ impl Registry {
         }
         let limit = if owner.runs.is_empty() { BLOCKS } else { BLOCKS - RESERVED };
         if fresh >= limit {
-            // A strategy that came when all had been drawn uses numbers of others, whose kind is checked wherever it matters.
+            // A strategy that came when all had been drawn uses numbers of others, whose kind is checked wherever it
+            // matters.
             return Numbers::of(owner.next_again().unwrap_or(fresh % BLOCKS));
         }
         match owner.runs.last_mut() {
@@ -146,8 +147,8 @@ impl Owner {
     }
 }
 
-/// Pretends that so many blocks of numbers have been drawn, and that this thread has none left: for tests of what happens when
-/// all have been.
+/// Pretends that so many blocks of numbers have been drawn, and that this thread has none left: for tests of what
+/// happens when all have been.
 #[doc(hidden)]
 pub fn pretend_drawn(blocks_left: u32) {
     KEPT.with(|kept| kept.0.borrow_mut().clear());

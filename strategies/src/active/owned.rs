@@ -70,8 +70,8 @@ pub struct OwnedTape<S: Reverse> {
 
 // SAFETY: an `OwnedTape` is in no thread's list (`record` borrows it while it is), so it owns its recorder like a box.
 unsafe impl<S: Reverse> Send for OwnedTape<S> {}
-// SAFETY: through a shared reference only `&S::Tape` can be had, external functions, launches and arrays, which are `Sync`, and the
-// size of the pool.
+// SAFETY: through a shared reference only `&S::Tape` can be had, external functions, launches and arrays, which are
+// `Sync`, and the size of the pool.
 unsafe impl<S: Reverse<Tape: Sync>> Sync for OwnedTape<S> {}
 
 impl<S: Reverse> OwnedTape<S> {
@@ -252,7 +252,8 @@ impl<S: Reverse> OwnedTape<S> {
         })
     }
 
-    /// Whether this is a place of the present recording, in its present part or in an earlier one that was not forgotten.
+    /// Whether this is a place of the present recording, in its present part or in an earlier one that was not
+    /// forgotten.
     #[must_use]
     pub fn has(&self, place: Place) -> bool {
         if place.number == self.number() {
@@ -273,8 +274,8 @@ impl<S: Reverse> OwnedTape<S> {
         list.get(start..end).expect("a place of this recording")
     }
 
-    /// Forgets what lies behind a place where the recording was [resumed](Self::resume), and drops the external functions
-    /// there. The recording has another number from then on.
+    /// Forgets what lies behind a place where the recording was [resumed](Self::resume), and drops the external
+    /// functions there. The recording has another number from then on.
     ///
     /// # Errors
     ///
@@ -282,7 +283,8 @@ impl<S: Reverse> OwnedTape<S> {
     ///
     /// # Panics
     ///
-    /// When the recording was not resumed there, and when the destructor of an external function does; all is done then.
+    /// When the recording was not resumed there, and when the destructor of an external function does; all is done
+    /// then.
     pub fn truncate(&mut self, place: Place) -> Result<(), SweepError> {
         let part = self.parts.iter().position(|part| part.end == place);
         let part = part.unwrap_or_else(|| panic!("recording {} was not resumed at this place", self.number()));
@@ -399,8 +401,8 @@ impl<S: Reverse> OwnedTape<S> {
         f(listed.0.number())
     }
 
-    /// [`record`](Self::record) that goes on behind what has been recorded, under a new number: earlier variables are known to
-    /// the tape by their old one.
+    /// [`record`](Self::record) that goes on behind what has been recorded, under a new number: earlier variables are
+    /// known to the tape by their old one.
     ///
     /// # Panics
     ///

@@ -13,21 +13,22 @@ use core::panic::Location;
 pub(super) type NewView<V> = (usize, SharedArray<V>);
 
 impl<S: Replay> OwnedTape<S> {
-    /// Whether later recordings keep what a [`replay`](Self::replay) needs beside the records: guards of comparisons, which it
-    /// checks, and values of arrays that launches of kernels read.
+    /// Whether later recordings keep what a [`replay`](Self::replay) needs beside the records: guards of comparisons,
+    /// which it checks, and values of arrays that launches of kernels read.
     pub fn set_guards(&mut self, keep: bool) {
         self.header().guarded.set(keep);
     }
 
-    /// Computes the recording again with these values in these slots of variables and of views, and the other inputs as they are,
-    /// external functions and launches included.
+    /// Computes the recording again with these values in these slots of variables and of views, and the other inputs as
+    /// they are, external functions and launches included.
     ///
     /// # Errors
     ///
-    /// [`SweepError::Unsupported`] when a slot is not that of an input, or a statement or launch cannot be computed from what was
-    /// kept: nothing has been changed then. [`SweepError::BranchChanged`] when a comparison that left a guard comes out differently,
-    /// and those of rules: the recording is as it was then, computed again at the old inputs. [`SweepError::Storage`] when records
-    /// cannot be read back: values are then of no use until a replay succeeds.
+    /// [`SweepError::Unsupported`] when a slot is not that of an input, or a statement or launch cannot be computed
+    /// from what was kept: nothing has been changed then. [`SweepError::BranchChanged`] when a comparison that left
+    /// a guard comes out differently, and those of rules: the recording is as it was then, computed again at the
+    /// old inputs. [`SweepError::Storage`] when records cannot be read back: values are then of no use until a
+    /// replay succeeds.
     ///
     /// # Panics
     ///
@@ -68,7 +69,8 @@ impl<S: Replay> OwnedTape<S> {
         outcome
     }
 
-    /// The values of the view in this slot after the latest replay; `None` if there was none, or the view is that of no launch or input.
+    /// The values of the view in this slot after the latest replay; `None` if there was none, or the view is that of no
+    /// launch or input.
     ///
     /// # Errors
     ///
@@ -99,8 +101,8 @@ impl<S: Replay> OwnedTape<S> {
     }
 }
 
-/// Computes all variables again with these values of inputs, and calls `replay` with the number of each entry in turn. After an error all
-/// variables are as they were.
+/// Computes all variables again with these values of inputs, and calls `replay` with the number of each entry in turn.
+/// After an error all variables are as they were.
 fn compute<S: Replay>(
     tape: &mut S::Tape,
     entries: &[Entry<S::Value>],

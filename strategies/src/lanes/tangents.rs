@@ -13,7 +13,8 @@ pub struct Tangents<V> {
 }
 
 impl<V: Float> Tangents<V> {
-    /// Tangents of an array of the evaluation that runs on this thread: one buffer for each direction, `None` where all are 0.
+    /// Tangents of an array of the evaluation that runs on this thread: one buffer for each direction, `None` where all
+    /// are 0.
     #[must_use]
     pub fn new(directions: impl IntoIterator<Item = Option<Buffer<V>>>) -> Self {
         Self {

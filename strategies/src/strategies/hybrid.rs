@@ -8,15 +8,16 @@ use crate::{
 };
 use core::marker::PhantomData;
 
-/// For each *type* of statement the smaller of the two records, chosen by the compiler: partials, as [`Jacobian`](crate::Jacobian)
-/// keeps them, or what they are recomputed from, as [`PrimalValue`](crate::PrimalValue) does.
+/// For each *type* of statement the smaller of the two records, chosen by the compiler: partials, as
+/// [`Jacobian`](crate::Jacobian) keeps them, or what they are recomputed from, as [`PrimalValue`](crate::PrimalValue)
+/// does.
 ///
 /// Any record may need any value, so the tape keeps the value of every variable. A statement with `a` active arguments,
 /// `d` distinct partials and `c` `f64` operands takes exactly **9 + 4a + 8·min(d, c) bytes** (`f64` values, `u32`
-/// identifiers), 8 of them for its value; where d = c, partials are kept, since they are faster to sweep. With `p` passive
-/// arguments among `a` it takes 9 + 4a + 8d if d ≤ c and 9 + 4a + 8c + 8p if not, or 9 + 12(a − p) where that is less. So a
-/// statement never takes more than under `PrimalValue`, and at most 8 bytes more than under `Jacobian`. Functions of slices are as
-/// under `PrimalValue`. With [`Reuse`](crate::Reuse) each statement takes 4 bytes more.
+/// identifiers), 8 of them for its value; where d = c, partials are kept, since they are faster to sweep. With `p`
+/// passive arguments among `a` it takes 9 + 4a + 8d if d ≤ c and 9 + 4a + 8c + 8p if not, or 9 + 12(a − p) where that
+/// is less. So a statement never takes more than under `PrimalValue`, and at most 8 bytes more than under `Jacobian`.
+/// Functions of slices are as under `PrimalValue`. With [`Reuse`](crate::Reuse) each statement takes 4 bytes more.
 ///
 /// `V` is the value type, `M` the index management ([`Linear`] or [`Reuse`](crate::Reuse)), `L` where records live
 /// ([`InMemory`], [`Shared`](crate::Shared) or [`Spilled`]), `P` what derivatives are at singular points.

@@ -14,11 +14,11 @@ use core::marker::PhantomData;
 /// A statement with `a` arguments whose partials are `d` distinct numbers other than ±1 takes exactly
 /// **1 + 8d + 4a bytes** (`f64` values, `u32` identifiers; d ≤ a follows from the operators, see
 /// [`Shape`](crate::Shape)). With passive arguments in it, it takes 1 + 12a for its `a` active ones, and 5 + 12a when
-/// a > 27. A sum over a slice takes 5 + 4a for its active arguments, other functions of slices as many bytes as a statement
-/// with passive arguments. Should one tape ever meet more than 208 different shapes that are not among the most frequent
-/// ones, the further ones take 1 + 12a. Passive arguments cost nothing. With [`Reuse`](crate::Reuse) each statement takes 4
-/// bytes more. Inputs that are registered before the first statement take none; with [`Linear`] later ones take 1 byte each, several at
-/// once 5.
+/// a > 27. A sum over a slice takes 5 + 4a for its active arguments, other functions of slices as many bytes as a
+/// statement with passive arguments. Should one tape ever meet more than 208 different shapes that are not among the
+/// most frequent ones, the further ones take 1 + 12a. Passive arguments cost nothing. With [`Reuse`](crate::Reuse) each
+/// statement takes 4 bytes more. Inputs that are registered before the first statement take none; with [`Linear`] later
+/// ones take 1 byte each, several at once 5.
 ///
 /// `V` is the value type, `M` the index management ([`Linear`] or [`Reuse`](crate::Reuse)), `L` where records live
 /// ([`InMemory`], [`Shared`](crate::Shared) or [`Spilled`]), `P` what derivatives are at singular points.

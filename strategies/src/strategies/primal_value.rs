@@ -16,10 +16,11 @@ use core::panic::Location;
 ///
 /// A statement with `a` arguments of which `p` are passive and `c` `f64` operands takes exactly **9 + 4a + 8c + 8p
 /// bytes** (`f64` values, `u32` identifiers), 8 of them for its value, where passive arguments count in `a` too. A
-/// function of slices takes 13 + 4a, plus 8a if it has constants; if some of its arguments are passive, 9 + 12a for its `a`
-/// active ones, 13 + 12a when a > 27, and 13 + 4a if it is a sum. Should one tape ever meet more than 208 different statement types, the
-/// further ones take 8 bytes more. With [`Reuse`](crate::Reuse) each statement takes 4 bytes more: its record keeps the value
-/// that its identifier had before, and values are kept for as many variables as were alive at once, not for each.
+/// function of slices takes 13 + 4a, plus 8a if it has constants; if some of its arguments are passive, 9 + 12a for its
+/// `a` active ones, 13 + 12a when a > 27, and 13 + 4a if it is a sum. Should one tape ever meet more than 208 different
+/// statement types, the further ones take 8 bytes more. With [`Reuse`](crate::Reuse) each statement takes 4 bytes more:
+/// its record keeps the value that its identifier had before, and values are kept for as many variables as were alive
+/// at once, not for each.
 ///
 /// `V` is the value type, `M` the index management ([`Linear`] or [`Reuse`](crate::Reuse)), `L` where records live
 /// ([`InMemory`], [`Shared`](crate::Shared) or [`Spilled`]), `P` what derivatives are at singular points.

@@ -13,34 +13,34 @@ use core::ops::Index;
 
 /// Forward mode: a variable carries its derivatives along `N` directions, and nothing is taped.
 ///
-/// A statement computes Σ partial·tangent over its arguments, `N` numbers at once, in registers. It allocates nothing. A
-/// variable takes `N` + 1 numbers of memory and 8 bytes more; with `N` = 8 and `f64`, the directions are one AVX-512 vector or two
-/// of AVX2.
-/// One evaluation gives `N` directional derivatives of every output, so forward mode is the better choice for few inputs,
-/// and reverse mode for few outputs.
+/// A statement computes Σ partial·tangent over its arguments, `N` numbers at once, in registers. It allocates nothing.
+/// A variable takes `N` + 1 numbers of memory and 8 bytes more; with `N` = 8 and `f64`, the directions are one AVX-512
+/// vector or two of AVX2.
+/// One evaluation gives `N` directional derivatives of every output, so forward mode is the better choice for few
+/// inputs, and reverse mode for few outputs.
 ///
 /// `V` is the value type, `P` what derivatives are at singular points. Under [`Checked`](crate::Checked) a statement of
 /// moving variables that is singular panics with its line: there is no sweep that could return an error.
 ///
 /// # Zero times infinity
 ///
-/// The convention is that of reverse mode: **an argument contributes nothing along a direction where its partial or its tangent
-/// is exactly 0**, whatever the other of the two: infinite or NaN.
+/// The convention is that of reverse mode: **an argument contributes nothing along a direction where its partial or its
+/// tangent is exactly 0**, whatever the other of the two: infinite or NaN.
 ///
-/// * A tangent of 0 is a passive variable, or one that does not depend on this direction. So √p at a passive p = 0 turns no
-///   finite derivative into NaN.
-/// * A partial of 0 is that of an argument that has no influence: one that a maximum did not select, or r in `x·r` at x = 0, where
-///   r is a statement of its own with a NaN tangent.
+/// * A tangent of 0 is a passive variable, or one that does not depend on this direction. So √p at a passive p = 0
+///   turns no finite derivative into NaN.
+/// * A partial of 0 is that of an argument that has no influence: one that a maximum did not select, or r in `x·r` at x
+///   = 0, where r is a statement of its own with a NaN tangent.
 ///
-/// Inside a statement, partials are products by the chain rule in both modes, and 0·∞ is NaN: x·√(x² + y²) at (0, 0) is NaN as
-/// one statement. The two modes differ where an adjoint is 0 by cancellation only: r − r with an infinite tangent of r is
-/// ∞ − ∞ here.
+/// Inside a statement, partials are products by the chain rule in both modes, and 0·∞ is NaN: x·√(x² + y²) at (0, 0) is
+/// NaN as one statement. The two modes differ where an adjoint is 0 by cancellation only: r − r with an infinite
+/// tangent of r is ∞ − ∞ here.
 ///
 /// # Derivatives inside derivatives
 ///
-/// Each call of a forward driver is an *evaluation*, and its variables carry its number, the level. A variable of one evaluation
-/// that is used in a statement with variables of another one panics, with both levels in the message: the derivatives would be
-/// confused. Variables that are made by hand, outside all drivers, belong to one evaluation.
+/// Each call of a forward driver is an *evaluation*, and its variables carry its number, the level. A variable of one
+/// evaluation that is used in a statement with variables of another one panics, with both levels in the message: the
+/// derivatives would be confused. Variables that are made by hand, outside all drivers, belong to one evaluation.
 ///
 /// ```
 /// use tapewright_strategies::{Directions, Forward, Tangent};
@@ -142,7 +142,8 @@ pub trait Forward: Strategy {
     /// How many directions one evaluation serves.
     const DIRECTIONS: usize;
 
-    /// The identifier of a variable of the evaluation that runs, whose derivative along direction `k` is `derivative(k)`.
+    /// The identifier of a variable of the evaluation that runs, whose derivative along direction `k` is
+    /// `derivative(k)`.
     fn directions(derivative: impl FnMut(usize) -> Self::Value) -> Self::Id;
 
     /// The derivative along direction `k` of a variable of the evaluation that runs, or of a passive one.
@@ -153,8 +154,8 @@ pub trait Forward: Strategy {
     #[track_caller]
     fn derivative(id: &Self::Id, k: usize) -> Self::Value;
 
-    /// Runs `f` as an evaluation of its own, whose variables must not meet those of others. Unless a strategy tells evaluations
-    /// apart, this just runs `f`.
+    /// Runs `f` as an evaluation of its own, whose variables must not meet those of others. Unless a strategy tells
+    /// evaluations apart, this just runs `f`.
     #[inline]
     fn evaluate<R>(f: impl FnOnce() -> R) -> R {
         f()
@@ -304,7 +305,8 @@ impl<const N: usize, V: Float, P: Policy> Taping for Tangent<N, V, P> {
         let slope = |tangent: &Directions<V, N>, lane: usize| {
             if tangent.level == level { tangent.derivatives[lane] } else { V::zero() }
         };
-        // An evaluation of its own: tangents that a rule makes itself must not meet those of variables that it captured.
+        // An evaluation of its own: tangents that a rule makes itself must not meet those of variables that it
+        // captured.
         let forward = |inputs: &[V], outputs: &mut [V]| level::evaluate(|| rule.forward(inputs, outputs));
         for lane in 0..N {
             let tangents: Vec<V> = inputs.iter().map(|(_, tangent)| slope(tangent, lane)).collect();
@@ -351,8 +353,8 @@ impl<const N: usize, V: Float, P: Policy> Taping for Tangent<N, V, P> {
     }
 }
 
-/// Whether a sum has to be done with care. An infinite or NaN partial, or tangent, that meets a 0 gives NaN, and a NaN stays
-/// to the end. So one test after all the multiplications finds what a test before each would find.
+/// Whether a sum has to be done with care. An infinite or NaN partial, or tangent, that meets a 0 gives NaN, and a NaN
+/// stays to the end. So one test after all the multiplications finds what a test before each would find.
 #[inline(always)]
 fn has_nan<V: Float, const N: usize>(sum: &[V; N]) -> bool {
     // The halves are compared with one another and there is no early exit: together this is one comparison of vectors.
@@ -361,8 +363,8 @@ fn has_nan<V: Float, const N: usize>(sum: &[V; N]) -> bool {
     low.iter().zip(high).fold(middle, |found, (a, b)| found | (a.is_nan() | b.is_nan()))
 }
 
-/// Σ partial·tangent by plain arithmetic. It begins with −0, which is neutral in sums, so that the first term is not added
-/// but taken.
+/// Σ partial·tangent by plain arithmetic. It begins with −0, which is neutral in sums, so that the first term is not
+/// added but taken.
 struct Plain<V, const N: usize> {
     sum: [V; N],
     levels: Common,

@@ -1,8 +1,8 @@
 //! The codes of records: which byte says what.
 //!
-//! Some kinds of records have the same code on every tape, among them those of the most frequent statements: a sum, a product, a
-//! product added to a running sum. The sweep reverses these in place, without a call. All others get codes as a
-//! [table](super::table) meets them.
+//! Some kinds of records have the same code on every tape, among them those of the most frequent statements: a sum, a
+//! product, a product added to a running sum. The sweep reverses these in place, without a call. All others get codes
+//! as a [table](super::table) meets them.
 
 use crate::Shape;
 use crate::shape::{Both, Minus, Pattern, Scaled, Unit};
@@ -63,8 +63,8 @@ const PATTERNS: [Pattern; 8] = [
     ProductPlus::PATTERN,
 ];
 
-/// The code of Jacobian records with this pattern, or 0. Those whose partials are all stored share their code with records of
-/// partials.
+/// The code of Jacobian records with this pattern, or 0. Those whose partials are all stored share their code with
+/// records of partials.
 #[allow(clippy::cast_possible_truncation, reason = "there are few")]
 pub(super) const fn of_pattern(pattern: Pattern) -> u8 {
     if pattern.leaves == Pattern::OTHER || pattern.leaves == 0 {

@@ -26,12 +26,13 @@ impl<S: Taping<Raw = LinearId<I>>, I: crate::IndexType> Store<S> for Ingredients
     }
 }
 
-/// Leaves a guard in each recording that keeps guards and has a variable in the comparison. Variables of other recordings are
-/// constants to it.
+/// Leaves a guard in each recording that keeps guards and has a variable in the comparison. Variables of other
+/// recordings are constants to it.
 ///
 /// # Panics
 ///
-/// When a variable is of a recording that is not active on this thread, and when an operand does not report what its types say.
+/// When a variable is of a recording that is not active on this thread, and when an operand does not report what its
+/// types say.
 #[cold]
 #[inline(never)]
 #[track_caller]
@@ -77,7 +78,8 @@ pub(crate) fn guard<S, V, M, L, K, A, B>(
 }
 
 impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
-    /// Writes down what is compared, as the data of a record; variables of other recordings are constants. Returns where it lies.
+    /// Writes down what is compared, as the data of a record; variables of other recordings are constants. Returns
+    /// where it lies.
     fn write_operand(
         &mut self,
         Ingredients { leaves, constants }: &Ingredients<V, M::Index>,

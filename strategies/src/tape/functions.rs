@@ -7,7 +7,8 @@ use core::slice;
 /// What the functions that reverse records share during a sweep.
 pub(super) struct Sweep<'a, V> {
     pub(super) adjoints: &'a mut [V],
-    /// The values of variables, if the tape keeps them. A pointer, because the sweep restores those that were overwritten.
+    /// The values of variables, if the tape keeps them. A pointer, because the sweep restores those that were
+    /// overwritten.
     pub(super) values: *mut V,
     /// How many there are.
     pub(super) known: usize,
@@ -37,21 +38,23 @@ pub(super) unsafe fn values_of<'a, V>(values: *const V, known: usize) -> &'a [V]
     if known == 0 { &[] } else { unsafe { slice::from_raw_parts(values, known) } }
 }
 
-/// Adds seed·∂/∂argument to the adjoint of each of the `n` arguments of the record whose identifiers end at `ids_end`, and returns where
-/// its data begin, but for the values of passive arguments. The seed is finite: with another, zero partials have to be left
-/// out.
+/// Adds seed·∂/∂argument to the adjoint of each of the `n` arguments of the record whose identifiers end at `ids_end`,
+/// and returns where its data begin, but for the values of passive arguments. The seed is finite: with another, zero
+/// partials have to be left out.
 ///
-/// A function that was compiled for a type of statement returns its argument less a constant. So a processor that has predicted the
-/// call knows where the record before this one ends, and need not wait until it has read this one.
+/// A function that was compiled for a type of statement returns its argument less a constant. So a processor that has
+/// predicted the call knows where the record before this one ends, and need not wait until it has read this one.
 ///
 /// # Safety
 ///
-/// * A record with so many arguments that was written for the layout that holds this function has its identifiers there.
+/// * A record with so many arguments that was written for the layout that holds this function has its identifiers
+///   there.
 /// * They are below the number of adjoints and, where the function reads them, of values.
 pub(super) type ReverseFn<V> = unsafe fn(ids_end: *const u8, n: usize, seed: V, sweep: &mut Sweep<'_, V>) -> *const u8;
 
-/// Appends seed·∂/∂argument for each argument to the list, if there is one, passive arguments included, whose entries mean nothing.
-/// Without a list, returns the value of the statement at these values of variables; `None` if the record does not say how to compute it.
+/// Appends seed·∂/∂argument for each argument to the list, if there is one, passive arguments included, whose entries
+/// mean nothing. Without a list, returns the value of the statement at these values of variables; `None` if the record
+/// does not say how to compute it.
 ///
 /// # Safety
 ///

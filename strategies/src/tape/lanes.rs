@@ -1,8 +1,9 @@
-//! Sweeping with several adjoint vectors at once: the adjoints of one variable, a *lane* for each vector, lie side by side.
+//! Sweeping with several adjoint vectors at once: the adjoints of one variable, a *lane* for each vector, lie side by
+//! side.
 //!
-//! Each lane gets, bit for bit, what a sweep of its own would give it: the same operations in the same order, and none where its
-//! seed is 0. The inner loops are compiled for 1, 2, 4, 8 and 16 lanes, in which they become vector instructions, and once
-//! for any number (`W` = 0).
+//! Each lane gets, bit for bit, what a sweep of its own would give it: the same operations in the same order, and none
+//! where its seed is 0. The inner loops are compiled for 1, 2, 4, 8 and 16 lanes, in which they become vector
+//! instructions, and once for any number (`W` = 0).
 
 use super::functions::Sweep;
 use super::read::{Cursor, Record};
@@ -68,8 +69,8 @@ fn take<V: Float>(adjoints: &mut [V], seeds: &mut [V]) -> Seeds {
     }
 }
 
-/// Adds seed·partial, lane by lane, where the seed, which is finite, is not 0. All adjoints are read before one is written, or the
-/// compiler would have to assume that seeds are among them and could not use vector instructions.
+/// Adds seed·partial, lane by lane, where the seed, which is finite, is not 0. All adjoints are read before one is
+/// written, or the compiler would have to assume that seeds are among them and could not use vector instructions.
 ///
 /// # Safety
 ///
@@ -97,7 +98,8 @@ fn add_product<V: Float>(to: &mut [V], seeds: &[V], partial: V) {
 }
 
 impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
-    /// Sweeps with several adjoint vectors; see [`Reverse::reverse_lanes_through`](crate::Reverse::reverse_lanes_through).
+    /// Sweeps with several adjoint vectors; see
+    /// [`Reverse::reverse_lanes_through`](crate::Reverse::reverse_lanes_through).
     pub(crate) fn reverse_lanes_through(
         &self,
         lanes: usize,
@@ -137,8 +139,8 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         }
         let mut down_to = |number: u64, sweep: &mut LaneSweep<'_, V>| {
             cursor.down(usize_of(number), |record, number| {
-                // SAFETY: the cursor found the record, and there are as many adjoints as identifiers and lanes, and values where
-                // records read them.
+                // SAFETY: the cursor found the record, and there are as many adjoints as identifiers and lanes, and
+                // values where records read them.
                 unsafe { Self::reverse_record_lanes::<W>(record, number, sweep) }
             })
         };

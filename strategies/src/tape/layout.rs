@@ -25,8 +25,8 @@ pub(super) enum Form {
     Inputs,
 }
 
-/// The records of one kind. Compared by address only to save entries of a table: equal addresses mean equal contents, and
-/// two addresses for one kind cost an entry, not a result.
+/// The records of one kind. Compared by address only to save entries of a table: equal addresses mean equal contents,
+/// and two addresses for one kind cost an entry, not a result.
 pub(crate) struct Layout<V: 'static> {
     pub(super) reverse: ReverseFn<V>,
     pub(super) rerun: RerunFn<V>,
@@ -43,7 +43,8 @@ pub(crate) struct Layout<V: 'static> {
     pub(super) partials: bool,
     /// Whether the tape takes records of partials and others alike, so that the smaller can be written.
     pub(super) hybrid: bool,
-    /// Whether what it contributes is, up to rounding, but not bit for bit, the seed times what it contributes for seed 1.
+    /// Whether what it contributes is, up to rounding, but not bit for bit, the seed times what it contributes for
+    /// seed 1.
     pub(super) foreign: bool,
     /// For records whose passive arguments have to be told.
     pub(super) with_passives: Option<&'static Self>,
@@ -156,8 +157,8 @@ impl<V: Float> Layout<V> {
         self.partials && !self.hybrid
     }
 
-    /// The smaller of a Jacobian record and a primal-value record of the statement whose twin is `B`; the former if they are
-    /// alike, because it is faster to reverse.
+    /// The smaller of a Jacobian record and a primal-value record of the statement whose twin is `B`; the former if
+    /// they are alike, because it is faster to reverse.
     pub(crate) const fn smaller<S, B, I>() -> Self
     where
         S: Taping<Value = V, Raw = LinearId<I>>,

@@ -3,8 +3,8 @@
 use crate::MemoryUsage;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-/// The objects in records that have to be dropped, in the order of the records: each once, until it is taken out to be dropped. All
-/// are taken out before anything is written over them.
+/// The objects in records that have to be dropped, in the order of the records: each once, until it is taken out to be
+/// dropped. All are taken out before anything is written over them.
 #[derive(Default)]
 pub(super) struct Objects(pub(super) Vec<Object>);
 
@@ -32,8 +32,8 @@ impl Objects {
         while self.0.len() > kept
             && let Some(Object { at, drop }) = self.0.pop()
         {
-            // SAFETY: the object was moved there when it was listed, nothing has been written over it since, and as it is listed no
-            // more, it is dropped once.
+            // SAFETY: the object was moved there when it was listed, nothing has been written over it since, and as it
+            // is listed no more, it is dropped once.
             panics.extend(catch_unwind(AssertUnwindSafe(|| unsafe { drop(at) })).err());
         }
         // While unwinding, a second panic would abort.

@@ -13,8 +13,9 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         Mark::new([self.next, self.fresh, self.guards.list.len() as u64, self.objects.len() as u64])
     }
 
-    /// Forgets the records behind a mark at which the recording was resumed. If they cannot be read back, to restore the values before them, nothing is forgotten;
-    /// if the segment that is to be written again cannot, the next record begins another.
+    /// Forgets the records behind a mark at which the recording was resumed. If they cannot be read back, to restore
+    /// the values before them, nothing is forgotten; if the segment that is to be written again cannot, the next
+    /// record begins another.
     pub(crate) fn truncate(&mut self, mark: Mark) -> Result<(), SweepError> {
         self.resumed.cut(mark);
         let [next, fresh, guards, objects] = mark.numbers();
@@ -31,7 +32,8 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         let (at, data) = cursor.place();
         drop(cursor);
         if let Some(copy) = &copy {
-            // SAFETY: there are so many values, of the tape's own, and nobody reads them while `self` is borrowed exclusively.
+            // SAFETY: there are so many values, of the tape's own, and nobody reads them while `self` is borrowed
+            // exclusively.
             unsafe { self.values.copy_from_nonoverlapping(copy.as_ptr(), copy.len()) }
         }
         self.guards.truncate(usize_of(guards));

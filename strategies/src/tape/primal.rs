@@ -4,8 +4,8 @@ use super::functions::{Arguments, Sweep, Target, misreported, parts};
 use super::usize_of;
 use crate::{Float, IndexType, LinearId, Load, Shape, Sink, TapeNumber, Taping, Twin, singular_function};
 
-/// Reverses a primal-value record: rebuilds the statement and asks it for its partials, which are multiplied by the seed as the
-/// factors of a Jacobian record are: both strategies give the same bits.
+/// Reverses a primal-value record: rebuilds the statement and asks it for its partials, which are multiplied by the
+/// seed as the factors of a Jacobian record are: both strategies give the same bits.
 ///
 /// # Safety
 ///
@@ -126,8 +126,8 @@ where
             misreported();
         }
         self.leaves_left -= 1;
-        // SAFETY: the record has this many identifiers, all below the number of values, and the value of an argument for each
-        // identifier that is 0.
+        // SAFETY: the record has this many identifiers, all below the number of values, and the value of an argument
+        // for each identifier that is 0.
         let value = unsafe {
             let id = usize_of(self.ids.read_unaligned().widen());
             self.ids = self.ids.add(1);

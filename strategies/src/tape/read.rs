@@ -1,7 +1,7 @@
 //! Reading records back, last first: the one decoder.
 //!
-//! What a record is can only be told from its end. Everything that reads records uses [`Records::record`], but for the sweep with one
-//! adjoint vector, which knows by itself what [fixed](Form::Fixed) records are.
+//! What a record is can only be told from its end. Everything that reads records uses [`Records::record`], but for the
+//! sweep with one adjoint vector, which knows by itself what [fixed](Form::Fixed) records are.
 
 use super::codes::EXPLICIT;
 use super::functions::{Sweep, identifiers};
@@ -47,8 +47,8 @@ impl<V: Float> Record<V> {
         unsafe { identifiers::<I>(self.ids_end, self.arguments) }
     }
 
-    /// Appends what the record contributes to the adjoint of each argument, for this seed. Only closures of users are asked with
-    /// seeds other than 1: what others contribute is the seed times that.
+    /// Appends what the record contributes to the adjoint of each argument, for this seed. Only closures of users are
+    /// asked with seeds other than 1: what others contribute is the seed times that.
     ///
     /// # Safety
     ///
@@ -184,8 +184,8 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     ///
     /// # Safety
     ///
-    /// As there. Where values have to be restored, `values` are as many as the recording has identifiers, and a copy of the tape's,
-    /// or nobody else uses them.
+    /// As there. Where values have to be restored, `values` are as many as the recording has identifiers, and a copy of
+    /// the tape's, or nobody else uses them.
     #[inline(always)]
     pub(super) unsafe fn undo_before(tail_end: *const u8, number: usize, values: *mut V) -> (usize, *const u8) {
         // SAFETY: promised by the caller; the tail begins with the value.
@@ -234,9 +234,9 @@ impl<'a, V: Float, M: IndexManager, L: Layer, K: Content> Cursor<'a, V, M, L, K>
         Self { records, reader, at, start: ptr::null(), next: usize_of(records.next), data }
     }
 
-    /// Moves down to the record with this number, and gives `f` each span in between: the first number and the one behind the
-    /// last, and where the last record ends. `f` returns where the first begins, and its number: it is below the one asked for if
-    /// that is among several inputs.
+    /// Moves down to the record with this number, and gives `f` each span in between: the first number and the one
+    /// behind the last, and where the last record ends. `f` returns where the first begins, and its number: it is
+    /// below the one asked for if that is among several inputs.
     pub(super) fn move_to(
         &mut self,
         number: usize,
@@ -275,8 +275,9 @@ impl<'a, V: Float, M: IndexManager, L: Layer, K: Content> Cursor<'a, V, M, L, K>
         })
     }
 
-    /// Moves down to a mark without sweeping, and restores the values that identifiers had there, if they are reused. Any
-    /// number is good for a mark: where its records end is found by walking, at most over one span if nothing is restored.
+    /// Moves down to a mark without sweeping, and restores the values that identifiers had there, if they are reused.
+    /// Any number is good for a mark: where its records end is found by walking, at most over one span if nothing
+    /// is restored.
     ///
     /// # Safety
     ///

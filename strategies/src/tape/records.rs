@@ -54,8 +54,8 @@ contents! {
 
 /// A recording: segments of records and, where they are kept, the value of each variable.
 ///
-/// The values are one contiguous array, not segments, because the sweep reads them at random; like the adjoint vector it
-/// grows by doubling.
+/// The values are one contiguous array, not segments, because the sweep reads them at random; like the adjoint vector
+/// it grows by doubling.
 pub struct Records<V: 'static, M: IndexManager, L: Layer, K: Content> {
     /// Where the next record goes.
     pub(super) data: *mut u8,
@@ -123,8 +123,8 @@ pub(super) struct Counts {
 
 // SAFETY: the raw pointers point into `segments` and `value_store`, which move along; closures of users are `Send`.
 unsafe impl<V: Send, M: IndexManager, L: Layer, K: Content> Send for Records<V, M, L, K> {}
-// SAFETY: shared references only read, and call closures of users by reference, which are `Sync`; the `Bump`s in segments, which are
-// not, are used through exclusive ones alone.
+// SAFETY: shared references only read, and call closures of users by reference, which are `Sync`; the `Bump`s in
+// segments, which are not, are used through exclusive ones alone.
 unsafe impl<V: Sync, M: IndexManager, L: Layer, K: Content> Sync for Records<V, M, L, K> {}
 
 impl<V: Float, M: IndexManager, L: Layer, K: Content> Default for Records<V, M, L, K> {
@@ -134,8 +134,8 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Default for Records<V, M, 
 }
 
 impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
-    /// Bytes behind the data of each record of a statement that say what it overwrites: nothing with linear indices, else the
-    /// value that its identifier had, if values are kept, and the identifier.
+    /// Bytes behind the data of each record of a statement that say what it overwrites: nothing with linear indices,
+    /// else the value that its identifier had, if values are kept, and the identifier.
     pub(crate) const TAIL: usize = match (M::REUSES, K::VALUES) {
         (false, _) => 0,
         (true, false) => size_of::<M::Index>(),
@@ -236,8 +236,8 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         self.set_end();
     }
 
-    /// How far records may go in the segment that is being written. With linear indices, and if no values are kept, so far that
-    /// there are identifiers for all statements that fit; else whoever writes looks for an identifier.
+    /// How far records may go in the segment that is being written. With linear indices, and if no values are kept, so
+    /// far that there are identifiers for all statements that fit; else whoever writes looks for an identifier.
     #[inline(always)]
     pub(super) fn set_end(&mut self) {
         let room = self.segment_end.addr() - self.data.addr();

@@ -54,8 +54,8 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         Ok(first)
     }
 
-    /// Whether the variable with this identifier has no statement. Found by walking over the records behind it in its segment, unless it
-    /// is among the inputs that come before all statements.
+    /// Whether the variable with this identifier has no statement. Found by walking over the records behind it in its
+    /// segment, unless it is among the inputs that come before all statements.
     pub(crate) fn has_no_statement(&self, id: usize) -> Result<bool, SweepError> {
         let number = id as u64;
         if number < self.inputs || number >= self.next {
@@ -106,7 +106,8 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Climb<V> for Replaying<'_,
     /// As [`Climb::record`].
     unsafe fn record(&mut self, record: &Record<V>, number: usize) -> Result<(), SweepError> {
         self.check_before(number as u64)?;
-        // SAFETY: the record still lies there; `replay_through` borrows the tape exclusively, and nobody else uses the values.
+        // SAFETY: the record still lies there; `replay_through` borrows the tape exclusively, and nobody else uses the
+        // values.
         unsafe {
             let value = record.value(self.records.values()).expect("what can be replayed says how");
             self.records.values.add(number).write(value);

@@ -20,8 +20,8 @@ pub(super) struct Place<V: 'static, M: IndexManager, L: Layer, K: Content> {
     code: u8,
 }
 
-/// The innermost tape, if it is of this strategy and not lent out, knows the code of a layout, and has room for a record with so
-/// many bytes of data.
+/// The innermost tape, if it is of this strategy and not lent out, knows the code of a layout, and has room for a
+/// record with so many bytes of data.
 #[inline(always)]
 pub(super) fn place<S, V, M, L, K>(layout: &'static Layout<V>, bytes: usize) -> Option<Place<V, M, L, K>>
 where
@@ -62,8 +62,8 @@ where
 ///
 /// # Safety
 ///
-/// `place` has just been found for this layout and this many bytes of data; `fill` writes them and no more, as the layout says, with
-/// identifiers below `place.known`, and runs no code of users.
+/// `place` has just been found for this layout and this many bytes of data; `fill` writes them and no more, as the
+/// layout says, with identifiers below `place.known`, and runs no code of users.
 #[inline(always)]
 pub(super) unsafe fn commit<V: Float, M: IndexManager, L: Layer, K: Content>(
     place: &Place<V, M, L, K>,
@@ -73,9 +73,9 @@ pub(super) unsafe fn commit<V: Float, M: IndexManager, L: Layer, K: Content>(
     fill: impl FnOnce(*mut u8),
 ) -> LinearId<M::Index> {
     let tape = place.tape;
-    // SAFETY: there is room for `bytes` of data, for the tail, for the code and, if values are kept, for the value: the identifier is
-    // below `fresh`, or it is `fresh` and below `limit`, which is at most their capacity. Taking it from the pool runs no code
-    // of users.
+    // SAFETY: there is room for `bytes` of data, for the tail, for the code and, if values are kept, for the value: the
+    // identifier is below `fresh`, or it is `fresh` and below `limit`, which is at most their capacity. Taking it
+    // from the pool runs no code of users.
     unsafe {
         let (id, data) = (place.id, (*tape).data);
         prefetch(data.wrapping_add(prefetch::AHEAD));

@@ -1,4 +1,5 @@
-//! Records with any number of arguments: lists of partials, sums, functions of slices, closures of users. How they are read.
+//! Records with any number of arguments: lists of partials, sums, functions of slices, closures of users. How they are
+//! read.
 
 use super::functions::{Sweep, identifiers, numbers, parts};
 use crate::scratch::Scratch;
@@ -172,8 +173,8 @@ pub(super) unsafe fn rerun_call<F: Fn(V, &mut [V]), V: Float, I: IndexType>(
 ) -> Option<V> {
     let list = list?;
     let object = ids_end.wrapping_sub(n * size_of::<I>() + size_of::<F>()).cast::<F>();
-    // SAFETY: the object was moved there, aligned; it is dropped only through an exclusive reference to the tape, and this sweep
-    // holds a shared one.
+    // SAFETY: the object was moved there, aligned; it is dropped only through an exclusive reference to the tape, and
+    // this sweep holds a shared one.
     let function = unsafe { &*object };
     let first = list.len();
     list.resize(first + n, V::zero());

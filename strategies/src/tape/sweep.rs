@@ -63,7 +63,8 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         Ok(down_to(to.map_or(1, |to| to.numbers()[0]), &mut sweep)?)
     }
 
-    /// A sweep over these adjoints, as many as the recording has identifiers, with values that it may write to if they are a copy.
+    /// A sweep over these adjoints, as many as the recording has identifiers, with values that it may write to if they
+    /// are a copy.
     pub(super) fn sweep<'a>(&self, adjoints: &'a mut [V], copy: &'a mut Option<Scratch<V>>) -> Sweep<'a, V> {
         let (values, known) = match copy {
             Some(copy) => (copy.as_mut_ptr(), copy.len()),
@@ -118,13 +119,13 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         }
     }
 
-    /// Sweeps over the records of a span with numbers below `next` and from `first` on, which end at `end`. Returns the number of the
-    /// first of them, and where it begins. `PREFETCH` says whether the caches need hints.
+    /// Sweeps over the records of a span with numbers below `next` and from `first` on, which end at `end`. Returns the
+    /// number of the first of them, and where it begins. `PREFETCH` says whether the caches need hints.
     ///
     /// # Safety
     ///
-    /// The segment's bytes are those that were written, the record in front of `next` ends at `end`, and `sweep` is one of the
-    /// recording.
+    /// The segment's bytes are those that were written, the record in front of `next` ends at `end`, and `sweep` is one
+    /// of the recording.
     unsafe fn reverse_span<const PREFETCH: bool>(
         &self,
         (first, mut next): (usize, usize),
@@ -135,8 +136,8 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             if PREFETCH {
                 prefetch(end.wrapping_sub(prefetch::AHEAD));
             }
-            // SAFETY: a record ends here; its code or the address in front of `end` says what it is. Identifiers in it are below the
-            // lengths of adjoints and of values.
+            // SAFETY: a record ends here; its code or the address in front of `end` says what it is. Identifiers in it
+            // are below the lengths of adjoints and of values.
             unsafe {
                 let (code, reverse, bytes, n) = self.kind_before(end);
                 if !K::BY_ADDRESS && (FREQUENT..ASSIGNED).contains(&code) {
@@ -162,8 +163,8 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         (next, end)
     }
 
-    /// What the sweep needs of the record that ends at `end`: its code (any that is assigned if records have none), the function that
-    /// reverses it, the bytes of its data and the number of its arguments (0 if its type says it).
+    /// What the sweep needs of the record that ends at `end`: its code (any that is assigned if records have none), the
+    /// function that reverses it, the bytes of its data and the number of its arguments (0 if its type says it).
     ///
     /// # Safety
     ///
@@ -182,7 +183,8 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         }
     }
 
-    /// Reverses the record that ends at `end` with the number before `next`, whatever it is; returns its number and where it begins.
+    /// Reverses the record that ends at `end` with the number before `next`, whatever it is; returns its number and
+    /// where it begins.
     ///
     /// # Safety
     ///
@@ -210,7 +212,8 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     ///
     /// # Safety
     ///
-    /// There is one, `sweep` is one of the recording, and where identifiers are reused, the values are those from before the record.
+    /// There is one, `sweep` is one of the recording, and where identifiers are reused, the values are those from
+    /// before the record.
     #[cold]
     #[inline(never)]
     unsafe fn reverse_with_care(&self, end: *const u8, seed: V, sweep: &mut Sweep<'_, V>) {
@@ -228,12 +231,13 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
 
     /// Reverses a record of a frequent kind, whose data end at `data_end`; returns where it begins.
     ///
-    /// A binary search over the codes: a `match` would become a jump through a table, which is slow where the target of an indirect
-    /// jump is predicted to be what it was the last time.
+    /// A binary search over the codes: a `match` would become a jump through a table, which is slow where the target of
+    /// an indirect jump is predicted to be what it was the last time.
     ///
     /// # Safety
     ///
-    /// A record with this code, from `FREQUENT` on and below `ASSIGNED`, ends at `end`, and `sweep` is one of the recording.
+    /// A record with this code, from `FREQUENT` on and below `ASSIGNED`, ends at `end`, and `sweep` is one of the
+    /// recording.
     #[inline(always)]
     unsafe fn reverse_frequent(
         &self,

@@ -1,9 +1,9 @@
 //! Going through a recording from the first record to the last.
 //!
 //! What a record is can only be told from its end. So a span is first walked down, to find out where its records end,
-//! and then up. Where identifiers are reused and values kept, the values that records read are restored on the way: first,
-//! going down through the whole recording, those at its start; then in each span those at its end, which are kept meanwhile for
-//! the identifiers that the span assigns to, and from there down again to its start.
+//! and then up. Where identifiers are reused and values kept, the values that records read are restored on the way:
+//! first, going down through the whole recording, those at its start; then in each span those at its end, which are
+//! kept meanwhile for the identifiers that the span assigns to, and from there down again to its start.
 
 use super::read::{Cursor, Record};
 use super::records::{Content, Records};
@@ -29,7 +29,8 @@ pub(super) trait Climb<V> {
 
 /// The values that identifiers have at the end of each span, as far as it assigns to them, where they are reused.
 struct Later<V: 'static> {
-    /// The values of all identifiers at the start of the span that is being visited; null where they need not be restored.
+    /// The values of all identifiers at the start of the span that is being visited; null where they need not be
+    /// restored.
     values: *mut V,
     changes: Scratch<(usize, V)>,
     /// Where the changes of each span begin, last span first.
@@ -44,8 +45,9 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     ///
     /// # Safety
     ///
-    /// Where identifiers are reused and values kept, `values` are as many as the recording has identifiers, a copy of its own,
-    /// and what `climb` does to them is to read them. When a record is visited, they are those of that time.
+    /// Where identifiers are reused and values kept, `values` are as many as the recording has identifiers, a copy of
+    /// its own, and what `climb` does to them is to read them. When a record is visited, they are those of that
+    /// time.
     pub(super) unsafe fn climb(
         &self,
         values: *mut V,
@@ -108,8 +110,8 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         Ok(Some(later))
     }
 
-    /// Lists the statements' records of a span, last first, with the values that they assign if they are to be restored, and restores
-    /// the values that identifiers have at its start.
+    /// Lists the statements' records of a span, last first, with the values that they assign if they are to be
+    /// restored, and restores the values that identifiers have at its start.
     ///
     /// # Safety
     ///

@@ -35,8 +35,8 @@ where
     if layout.arguments != N::Args::USIZE || layout.payload > N::Args::USIZE + N::Constants::USIZE {
         misreported();
     }
-    // Partials and identifiers are collected here first, where the compiler keeps them in registers, and written in one go
-    // when no rule can run any more: rules are written by users, who might record, or end recordings, in them.
+    // Partials and identifiers are collected here first, where the compiler keeps them in registers, and written in one
+    // go when no rule can run any more: rules are written by users, who might record, or end recordings, in them.
     let mut payload = MaybeUninit::<(GenericArray<V, N::Args>, GenericArray<V, N::Constants>)>::uninit();
     let mut ids = MaybeUninit::<GenericArray<LinearId<M::Index>, N::Args>>::uninit();
     let mut numbers = MaybeUninit::<GenericArray<V, N::Args>>::uninit();
@@ -92,8 +92,8 @@ where
     if !(0..layout.arguments).all(|k| unsafe { *ids.add(k) }.within(place.number, place.known)) {
         return None;
     }
-    // SAFETY: `place` has just found this tape, with room; numbers and identifiers take so many bytes, and the latter are below
-    // `known`.
+    // SAFETY: `place` has just found this tape, with room; numbers and identifiers take so many bytes, and the latter
+    // are below `known`.
     let id = unsafe {
         commit(&place, layout, layout.bytes, value, |data| {
             ptr::copy_nonoverlapping(payload.cast::<u8>(), data, layout.payload * size_of::<V>());

@@ -78,8 +78,9 @@ where
     if !ids.iter().all(|id| !id.is_active() || id.within(place.number, place.known)) {
         return None;
     }
-    // SAFETY: `place` has just found this tape, and the identifiers are below `known`. Partials with their identifiers are those of
-    // active arguments; or the values of the others, the payload and all identifiers take so many bytes.
+    // SAFETY: `place` has just found this tape, and the identifiers are below `known`. Partials with their identifiers
+    // are those of active arguments; or the values of the others, the payload and all identifiers take so many
+    // bytes.
     let id = unsafe {
         commit(&place, layout, bytes, value, |mut data| {
             let all = ids.iter().zip(numbers);
@@ -111,8 +112,8 @@ unsafe fn put<T>(at: &mut *mut u8, value: T) {
     }
 }
 
-/// Finds the tape of these arguments, checks them against it, and lets `push` record there; returns passive if no argument is
-/// active.
+/// Finds the tape of these arguments, checks them against it, and lets `push` record there; returns passive if no
+/// argument is active.
 #[track_caller]
 pub(super) fn where_they_belong<S, M>(
     arguments: impl Iterator<Item = LinearId<M::Index>> + Clone,
@@ -181,8 +182,8 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         self.push(full, value, bytes, fill)
     }
 
-    /// Whether a statement of which so many arguments are passive is written as a list of partials, and not as its layout says,
-    /// in so many bytes.
+    /// Whether a statement of which so many arguments are passive is written as a list of partials, and not as its
+    /// layout says, in so many bytes.
     fn lists(&mut self, layout: &'static Layout<V>, passives: usize, bytes: usize) -> bool {
         let listed = (layout.arguments - passives) * (size_of::<V>() + size_of::<M::Index>());
         if K::BY_ADDRESS {

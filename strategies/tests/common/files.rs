@@ -25,7 +25,8 @@ impl Drop for Directory {
     }
 }
 
-/// The descriptors of `process` for files that were in `directory`, as paths below `/proc`; none where there is no `/proc`.
+/// The descriptors of `process` for files that were in `directory`, as paths below `/proc`; none where there is no
+/// `/proc`.
 #[allow(dead_code, reason = "not every test of those that share this file asks")]
 pub(crate) fn open_files(process: u32, directory: &Path) -> Vec<PathBuf> {
     let Ok(descriptors) = fs::read_dir(format!("/proc/{process}/fd")) else { return Vec::new() };

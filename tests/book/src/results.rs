@@ -1,8 +1,8 @@
 //! The figures that `compare` writes.
 
-/// The columns of the results file, one line for each workload and strategy. `indices` and `layer` are the index management
-/// and where records live; `tape_bytes` is without the adjoint vector; times are in milliseconds; `ratio` is that of
-/// recording and sweep together to the primal. Further columns may follow; the tables do not show them.
+/// The columns of the results file, one line for each workload and strategy. `indices` and `layer` are the index
+/// management and where records live; `tape_bytes` is without the adjoint vector; times are in milliseconds; `ratio` is
+/// that of recording and sweep together to the primal. Further columns may follow; the tables do not show them.
 pub const COLUMNS: [&str; 13] = [
     "workload",
     "strategy",
@@ -48,7 +48,8 @@ impl Strategy {
         self.layer == "in_memory"
     }
 
-    /// Whether the statements of the workload are all records on the tape; not if only one stage at a time is recorded, or whole loops.
+    /// Whether the statements of the workload are all records on the tape; not if only one stage at a time is recorded,
+    /// or whole loops.
     #[must_use]
     pub fn counts_statements(&self) -> bool {
         !["checkpointed", "kernels"].contains(&self.layer.as_str())

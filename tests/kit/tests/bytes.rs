@@ -21,8 +21,8 @@ trait Layout: Strategy + Reverse {
     /// Whether the tape keeps values rather than partials.
     const VALUES: bool;
 
-    /// The bytes that the strategy documents for a statement with `a` active arguments, `d` distinct partials other than
-    /// ±1 and `c` literals.
+    /// The bytes that the strategy documents for a statement with `a` active arguments, `d` distinct partials other
+    /// than ±1 and `c` literals.
     fn documented(a: usize, d: usize, c: usize) -> usize {
         if Self::VALUES { 1 + Self::V + Self::I * a + Self::V * c } else { 1 + Self::V * d + Self::I * a }
     }

@@ -1,4 +1,5 @@
-//! Bytes of records with reused identifiers, and of the smaller of two records, exactly as the strategies document them.
+//! Bytes of records with reused identifiers, and of the smaller of two records, exactly as the strategies document
+//! them.
 
 #[path = "common/records.rs"]
 mod records;
@@ -26,14 +27,15 @@ trait Layout: Reverse {
     const V: usize = size_of::<<Self as Taping>::Value>();
     /// Bytes of an identifier.
     const I: usize = 4;
-    /// Bytes of a statement beside its arguments: the code, a value if values are kept, and with reused identifiers its own.
+    /// Bytes of a statement beside its arguments: the code, a value if values are kept, and with reused identifiers its
+    /// own.
     const FIXED: usize =
         1 + if matches!(Self::KEEPS, Keeps::Partials) { 0 } else { Self::V } + if Self::REUSES { Self::I } else { 0 };
     /// Bytes of a partial with its identifier.
     const PAIR: usize = Self::V + Self::I;
 
-    /// The bytes that the strategy documents for a statement with `a` arguments, `d` distinct partials other than ±1, `c`
-    /// literals, when `p` of the arguments are passive.
+    /// The bytes that the strategy documents for a statement with `a` arguments, `d` distinct partials other than ±1,
+    /// `c` literals, when `p` of the arguments are passive.
     fn documented([a, d, c]: [usize; 3], p: usize) -> usize {
         let list = Self::FIXED + Self::PAIR * (a - p);
         let partials = Self::FIXED + Self::I * a + Self::V * d;
@@ -93,8 +95,8 @@ macro_rules! every_layout {
     };
 }
 
-/// Bytes of the records: of all streams that grow with the recording, adjoints aside. With reused identifiers the values
-/// grow with the variables that are alive and not with the statements.
+/// Bytes of the records: of all streams that grow with the recording, adjoints aside. With reused identifiers the
+/// values grow with the variables that are alive and not with the statements.
 fn recorded<S: Layout>(report: &MemoryReport) -> usize {
     let values = if S::REUSES { report.usage("values").used } else { 0 };
     records::recorded(report) - values

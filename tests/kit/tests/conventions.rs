@@ -1,5 +1,5 @@
-//! The table of numerical conventions, a test for each row, under both taping strategies, in forward mode, and in both float
-//! widths. See the chapter of that name in the book.
+//! The table of numerical conventions, a test for each row, under both taping strategies, in forward mode, and in both
+//! float widths. See the chapter of that name in the book.
 
 use core::f64::consts::{FRAC_1_SQRT_2, TAU};
 use tapewright::prelude::*;
@@ -48,8 +48,8 @@ fn assert_one<S: Taping>(x: &[f64], (v, g): (S::Value, Vec<S::Value>), (value, g
     assert!(alike, "gradient at {x:?} under {strategy}: {g:?}, expected {gradient:?}");
 }
 
-/// Defines a test from rows `name |x| { statements } at { x => value, gradient; … }`: a function of a slice, and points with
-/// what it must give there.
+/// Defines a test from rows `name |x| { statements } at { x => value, gradient; … }`: a function of a slice, and points
+/// with what it must give there.
 macro_rules! conventions {
     ($($(#[$doc:meta])* $name:ident |$x:ident| $body:block at { $($point:expr => $value:expr, $gradient:expr;)+ })*) => { $(
         $(#[$doc])*

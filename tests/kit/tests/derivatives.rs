@@ -1,5 +1,5 @@
-//! Every function under both taping strategies, in forward mode and in both float widths: values against `f64`'s own functions,
-//! derivatives against closed forms and against differences, at regular points and at the edges.
+//! Every function under both taping strategies, in forward mode and in both float widths: values against `f64`'s own
+//! functions, derivatives against closed forms and against differences, at regular points and at the edges.
 
 use core::f64::consts::{E, FRAC_1_SQRT_2, FRAC_2_SQRT_PI, LN_2, LN_10, PI};
 use tapewright::prelude::*;
@@ -37,8 +37,8 @@ macro_rules! ours {
     };
 }
 
-/// Defines a list of cases from rows `name [points] |x| rule, value, [partials];`. A row `sin [&[0.5]] |x| x[0].sin(), …`
-/// becomes a generic function `sin` and a [`Case`] that holds its instances.
+/// Defines a list of cases from rows `name [points] |x| rule, value, [partials];`. A row `sin [&[0.5]] |x| x[0].sin(),
+/// …` becomes a generic function `sin` and a [`Case`] that holds its instances.
 macro_rules! cases {
     ($list:ident, $module:ident, $whose:ident: $($name:ident [$($point:expr),+] |$x:ident| $rule:expr, $value:expr, [$($partial:expr),+];)*) => {
         mod $module {

@@ -16,8 +16,8 @@ macro_rules! both {
 #[path = "expressions/slices.rs"]
 mod slices; // below the macro that it uses
 
-/// Asserts value and gradient at (3, 2) of an operator in all its forms: by value, by reference, with an `f64` on either
-/// side, and between expressions.
+/// Asserts value and gradient at (3, 2) of an operator in all its forms: by value, by reference, with an `f64` on
+/// either side, and between expressions.
 macro_rules! operator_forms {
     ($($name:ident $op:tt: $value:expr, [$left:expr, $right:expr];)*) => { $(
         #[test]
@@ -368,8 +368,8 @@ fn record_bytes<S: Reverse>(tape: &Tape<S>) -> usize {
         .sum()
 }
 
-/// Bytes of the statement x·y·eᶻ·2 at (3, 2, 0) where the set bits of `mask` say which variables are active, after checking
-/// its gradient.
+/// Bytes of the statement x·y·eᶻ·2 at (3, 2, 0) where the set bits of `mask` say which variables are active, after
+/// checking its gradient.
 fn bytes_with_active<S: Strategy + Reverse<Value = f64>>(mask: usize) -> usize {
     let mut tape = Tape::<S>::new();
     let variables = |scope: &mut tapewright::Scope<S>| {
@@ -404,7 +404,8 @@ fn statements_with_any_of_three_arguments_active_have_right_gradients_and_docume
     }
 }
 
-/// Sums of products of an active and a passive variable, in one statement, on either side of the sizes that are treated alike.
+/// Sums of products of an active and a passive variable, in one statement, on either side of the sizes that are treated
+/// alike.
 #[test]
 fn passive_arguments_change_neither_values_nor_gradients() {
     macro_rules! products {

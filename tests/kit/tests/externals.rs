@@ -132,7 +132,8 @@ fn functions_of_nothing_and_to_nothing<S: Reverse>() {
     }
 }
 
-/// One input in two places, an output that is used twice, and one that is not used; outputs that are inputs of the next.
+/// One input in two places, an output that is used twice, and one that is not used; outputs that are inputs of the
+/// next.
 fn inputs_and_outputs_in_any_combination<S: Reverse>() {
     let mut tape = Tape::<S>::new();
     let (x, y) = tape.record(|scope| {

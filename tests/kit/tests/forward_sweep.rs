@@ -15,7 +15,8 @@ mod program;
 use everywhere::everywhere;
 use program::{Step, inputs, programs, run};
 
-/// Fails unless numbers agree to 1e-13, relative to the larger of their size and 1e-3 of the largest among them: sums may cancel.
+/// Fails unless numbers agree to 1e-13, relative to the larger of their size and 1e-3 of the largest among them: sums
+/// may cancel.
 fn close(found: &[f64], expected: &[f64]) {
     let largest = expected.iter().fold(1e-300_f64, |max, x| max.max(x.abs()));
     for (found, expected) in found.iter().zip(expected) {

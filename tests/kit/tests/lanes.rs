@@ -134,7 +134,8 @@ fn long_recordings_and_external_functions<S: Reverse<Value = f64>>() {
     }
 }
 
-/// A function of infinite slope, and one beside it: what its rule makes of a lane in which all adjoints are 0 does not arrive.
+/// A function of infinite slope, and one beside it: what its rule makes of a lane in which all adjoints are 0 does not
+/// arrive.
 fn a_lane_in_which_nothing_arrives_at_an_external_function_is_not_touched<S: Reverse<Value = f64>>() {
     struct Steep;
     impl External<f64> for Steep {

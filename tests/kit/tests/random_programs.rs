@@ -31,8 +31,9 @@ fn by_forward<S: Forward>(steps: &[Step], x: &[S::Value]) -> Found<S::Value> {
     (core::any::type_name::<S>(), values[0], rows.concat())
 }
 
-/// Lists the reverse strategies in families: within one, results are equal bit for bit. The row `f64: [A, B] [C];` becomes
-/// the two families `vec![by_reverse::<A>(…), by_reverse::<B>(…)]` and `vec![by_reverse::<C>(…)]` of a function `f64`.
+/// Lists the reverse strategies in families: within one, results are equal bit for bit. The row `f64: [A, B] [C];`
+/// becomes the two families `vec![by_reverse::<A>(…), by_reverse::<B>(…)]` and `vec![by_reverse::<C>(…)]` of a function
+/// `f64`.
 macro_rules! reverse_strategies {
     ($($value:ident: $([$($strategy:ty),+])+;)*) => {
         mod families {
@@ -65,7 +66,8 @@ fn assert_same<V: Float>(family: &[Found<V>]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Fails unless the forward results are equal, and the reverse ones within their families, and these agree with forward mode.
+/// Fails unless the forward results are equal, and the reverse ones within their families, and these agree with forward
+/// mode.
 fn assert_all_agree<V: Float>(
     steps: &[Step],
     x: &[V],

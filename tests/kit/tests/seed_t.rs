@@ -1,11 +1,11 @@
 //! The claims of the literature on Jacobian and primal-value taping, one test each.
 //!
-//! The bytes in this file are for linear index management, those for reused indices are in `seed_t_reuse.rs`. What the claims say
-//! about evaluation is tested under every strategy, in the modules below.
+//! The bytes in this file are for linear index management, those for reused indices are in `seed_t_reuse.rs`. What the
+//! claims say about evaluation is tested under every strategy, in the modules below.
 //!
-//! The classic figures belong to tapes that reuse indices: 5 bytes for a Jacobian statement and 21 for a primal-value one
-//! (4 of each for the index of the left-hand side). Linear indices make the left-hand side implicit, so that a Jacobian
-//! statement costs 1 byte; ours may not cost more than either.
+//! The classic figures belong to tapes that reuse indices: 5 bytes for a Jacobian statement and 21 for a primal-value
+//! one (4 of each for the index of the left-hand side). Linear indices make the left-hand side implicit, so that a
+//! Jacobian statement costs 1 byte; ours may not cost more than either.
 
 #[path = "seed_t/book.rs"]
 mod book;

@@ -1,7 +1,8 @@
-//! The claims of the literature on the bytes of Jacobian and primal-value taping, for reused identifiers, which the classic
-//! figures assume: the ceilings are theirs, the exact figures ours.
+//! The claims of the literature on the bytes of Jacobian and primal-value taping, for reused identifiers, which the
+//! classic figures assume: the ceilings are theirs, the exact figures ours.
 //!
-//! Bytes of a statement with four arguments, all active, of which no two have the same partial and none a partial of ±1:
+//! Bytes of a statement with four arguments, all active, of which no two have the same partial and none a partial of
+//! ±1:
 //!
 //! | | partials | values | saved |
 //! |---|---|---|---|

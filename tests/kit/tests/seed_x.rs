@@ -1,5 +1,5 @@
-//! Checkpointing as its seed describes it: stages that are run without recording, and recorded one by one when the sweep
-//! gets to them; callbacks and nested recordings, of which such stages can be made by hand.
+//! Checkpointing as its seed describes it: stages that are run without recording, and recorded one by one when the
+//! sweep gets to them; callbacks and nested recordings, of which such stages can be made by hand.
 //!
 //! Row X20, schedules, is in `schedules.rs`; the rows on allocations, X3 and X14, are in `nested_allocations.rs`.
 

@@ -1,5 +1,5 @@
-//! Zero times anything is zero between statements: under every strategy, in lanes, blocks, stages and external functions, and on
-//! the way forward.
+//! Zero times anything is zero between statements: under every strategy, in lanes, blocks, stages and external
+//! functions, and on the way forward.
 
 use tapewright::{
     External, Float, Rules, SweepError, closure_stage, external, preaccumulate, preaccumulate_by_reverse, prelude::*,
@@ -23,7 +23,8 @@ everywhere!(
 /// A function of some inputs, in several statements.
 type Program<S> = fn(&[Real<S>]) -> Real<S>;
 
-/// √p where p = max(x, 0): the partial of the first statement is exactly 0 for x < 0, and the slope of the second infinite.
+/// √p where p = max(x, 0): the partial of the first statement is exactly 0 for x < 0, and the slope of the second
+/// infinite.
 fn clipped<S: Taping>(x: &[Real<S>]) -> Real<S> {
     x[0].max(0.0).eval().sqrt().into()
 }

@@ -64,8 +64,8 @@ fn run<S: Taping<Value = f64>>(load: Load, x: &[Real<S>], slice: &mut Vec<Real<S
     y
 }
 
-/// Makes the process and this thread allocate what they keep for a strategy: a tape's first recording draws a block of numbers,
-/// and the lists of the blocks that were drawn and that came back stay.
+/// Makes the process and this thread allocate what they keep for a strategy: a tape's first recording draws a block of
+/// numbers, and the lists of the blocks that were drawn and that came back stay.
 fn draw_numbers<S: Reverse>() {
     drop(Tape::<S>::new().start());
 }
@@ -187,8 +187,10 @@ fn small_recordings_after_a_huge_one_allocate_nothing() {
 }
 
 /// Bytes that are constant for a tape, or that its report leaves out, when its records lie in `segments` segments:
-/// the header of the list of recordings (16 for the strategy, 16 for the number and what it is in use for, 8 for the next tape, 56
-/// for identifiers that are free), 72 for the lists of external functions, of memory for launches and of what is kept for them, 80 for arrays, and 40 for each entry of the list of segments, of which there is room for 4, 8, 16, …
+/// the header of the list of recordings (16 for the strategy, 16 for the number and what it is in use for, 8 for the
+/// next tape, 56 for identifiers that are free), 72 for the lists of external functions, of memory for launches and of
+/// what is kept for them, 80 for arrays, and 40 for each entry of the list of segments, of which there is room for 4,
+/// 8, 16, …
 const fn bookkeeping(segments: usize) -> usize {
     let room = if segments <= 4 { 4 } else { segments.next_power_of_two() };
     248 + 40 * room

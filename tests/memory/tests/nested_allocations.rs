@@ -202,8 +202,8 @@ fn x19_three_levels_keep_three_cube_roots_of_states() {
         };
         let (_, sixteen) = gradient_of(&|u| steps(16, u));
         let (found, bytes) = gradient_of(&|u| levels(2, STEPS, u));
-        // 16 states on each of two levels, a few more on the way, each with its values, fingerprint and variables on the
-        // tape; segments of a megabyte at most once for each level.
+        // 16 states on each of two levels, a few more on the way, each with its values, fingerprint and variables on
+        // the tape; segments of a megabyte at most once for each level.
         let state = 8 * VARIABLES;
         let bound = sixteen + 2 * 16 * 5 * state + (3 << 20);
         assert!(bytes <= bound, "{bytes} bytes, at most {bound}, {sixteen} for 16 steps");

@@ -38,7 +38,8 @@ pub(super) fn diagonals_plain(d: usize, factors: &[f64]) -> (Vec<f64>, Vec<f64>)
 /// ‖Q·(point − mean)‖² with Q's diagonal `q` and its strictly `lower` triangle; leaves the differences in `centred` and
 /// their products with Q in `scaled`.
 ///
-/// Each slice is a parameter of its own and the function is not inlined: then the compiler knows that they do not overlap.
+/// Each slice is a parameter of its own and the function is not inlined: then the compiler knows that they do not
+/// overlap.
 #[inline(never)]
 pub(super) fn distance<S: Taping>(
     point: &[f64],

@@ -276,8 +276,8 @@ impl Recorded {
         take_nan_sign();
         let (run, guards) = self.again(&values, recording, event);
         if take_nan_sign() || run.lost || run.complaint.is_some() {
-            // A branch that is not guarded may lead to other constants than the ones that are kept; so may the sign of a
-            // NaN, because a step function of a NaN is kept as the NaN that it was.
+            // A branch that is not guarded may lead to other constants than the ones that are kept; so may the sign of
+            // a NaN, because a step function of a NaN is kept as the NaN that it was.
             self.run.lost = true;
             let strange = run.complaint.filter(|_| guards == self.guards);
             self.run.complaint = strange;

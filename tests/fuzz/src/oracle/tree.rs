@@ -189,7 +189,8 @@ fn un_value(op: Un, x: Num) -> Num {
     if op == Un::Neg { -x } else { around(x, |x| unary::value(op, x)) }
 }
 
-/// What `f` is at a number that is not known exactly; nothing is known where it may be 0, at which many functions have poles.
+/// What `f` is at a number that is not known exactly; nothing is known where it may be 0, at which many functions have
+/// poles.
 fn around(x: Num, f: impl Fn(f64) -> Num) -> Num {
     let middle = f(x.v);
     if x.is_exact() || middle.is_unknown() {

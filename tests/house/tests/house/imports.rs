@@ -111,7 +111,8 @@ impl<'a> Crate<'a> {
 /// Numbers say which registers hold them, and registers which numbers they hold.
 const EXCEPTION: (&str, &str) = ("strategies/src/float.rs", "strategies/src/lanes/level.rs");
 
-/// File → the files that it imports from, but for one exception. Facades pass names on; what they import counts for nobody.
+/// File → the files that it imports from, but for one exception. Facades pass names on; what they import counts for
+/// nobody.
 fn imports(sources: &[Source]) -> BTreeMap<&str, BTreeSet<&str>> {
     let all = Crate::new(sources);
     let mut imports = BTreeMap::new();
@@ -126,7 +127,8 @@ fn imports(sources: &[Source]) -> BTreeMap<&str, BTreeSet<&str>> {
     imports
 }
 
-/// What is left when files that import from no file that is left are taken away, again and again: circles, and what needs them.
+/// What is left when files that import from no file that is left are taken away, again and again: circles, and what
+/// needs them.
 fn circles<'a>(mut imports: BTreeMap<&'a str, BTreeSet<&'a str>>) -> BTreeMap<&'a str, BTreeSet<&'a str>> {
     loop {
         let without: BTreeSet<&str> = imports.iter().filter(|(_, to)| to.is_empty()).map(|(file, _)| *file).collect();

@@ -1,4 +1,5 @@
-//! Where something is not chosen, whatever is made of the choice afterwards: against the same expression as one scalar statement.
+//! Where something is not chosen, whatever is made of the choice afterwards: against the same expression as one scalar
+//! statement.
 
 use super::at_every_level;
 use tapewright::kernels::{View, parallel_for};

@@ -276,7 +276,8 @@ fn a_function_is_computed_once_for_all_numbers_that_points_share() {
     assert_eq!((computed(1), computed(3)), (n, n));
 }
 
-/// Functions of two numbers between 0 and 1, as a kernel and as a scalar statement. Literals are rounded to the precision of the views.
+/// Functions of two numbers between 0 and 1, as a kernel and as a scalar statement. Literals are rounded to the
+/// precision of the views.
 macro_rules! many {
     ($x:ident, $y:ident) => {
         $x.exp() * 0.1 + $x.ln() - $x.sin() + $y.cos() * $x.tan() + $x.asin() / 3.0 + $x.acos() - $y.atan() * 1.7

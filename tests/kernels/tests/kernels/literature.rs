@@ -327,7 +327,8 @@ fn k13_sums_of_rows_inside_a_loop_over_rows() {
             assert!(close(y.value(), by_hand, 1e3), "{} and {by_hand}", y.value());
             let adjoints = tape.sweep(&[(&y, 1.0)]).expect("swept");
             let of_x = adjoints.of_view(&x).expect("x").to_vec();
-            // The rounding of a difference, 1e-16·|y| / h, and its truncation, h² times a third derivative, are below 1e-7·|y|.
+            // The rounding of a difference, 1e-16·|y| / h, and its truncation, h² times a third derivative, are below
+            // 1e-7·|y|.
             let h = 1e-5;
             let near = |found: f64, slope: f64, what: &str| {
                 assert!((found - slope).abs() < 1e-7 * by_hand.abs().max(1.0), "{what}: {found} and {slope}");
@@ -386,7 +387,8 @@ fn k17_two_kernels_written_as_one_have_one_barrier_in_each_direction() {
 
 #[test]
 fn k18_what_a_kernel_keeps_is_known_before_it_runs() {
-    // Nothing is taped inside of kernels: partials are computed again, so temporaries and branches need no memory, however many.
+    // Nothing is taped inside of kernels: partials are computed again, so temporaries and branches need no memory,
+    // however many.
     let n = 640;
     let bytes = |long: bool| {
         let mut tape = Tape::<Jacobian>::new();

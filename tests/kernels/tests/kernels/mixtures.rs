@@ -25,7 +25,8 @@ struct Program<V> {
     steps: Vec<Step>,
     views: Vec<Vec<V>>,
     numbers: Vec<V>,
-    /// For all elements of the views in the end, and then for the numbers; the sum of their absolute values is below 1.
+    /// For all elements of the views in the end, and then for the numbers; the sum of their absolute values is below
+    /// 1.
     seeds: Vec<V>,
 }
 
@@ -115,8 +116,8 @@ fn bits<V: Float>(numbers: &[V]) -> Vec<u64> {
     numbers.iter().map(|x| x.as_f64().to_bits()).collect()
 }
 
-/// Each of at most 12 steps has less than 80 operations and sums of 80 terms, and adjoints' absolute values add up to less than 1 all
-/// the way.
+/// Each of at most 12 steps has less than 80 operations and sums of 80 terms, and adjoints' absolute values add up to
+/// less than 1 all the way.
 fn tolerance<V: Float>() -> f64 {
     1024.0 * V::epsilon().as_f64()
 }

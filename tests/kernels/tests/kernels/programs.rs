@@ -91,7 +91,8 @@ fn burgers_has_the_values_and_the_gradient_of_scalar_statements() {
 
 #[test]
 fn zero_times_infinity_is_zero_lane_by_lane() {
-    // √max(x, 0) at −1: the partial of the root is infinite, the seed of the maximum's right argument is no partial at all.
+    // √max(x, 0) at −1: the partial of the root is infinite, the seed of the maximum's right argument is no partial at
+    // all.
     let x = [4.0, -1.0, 0.0, 9.0, -2.0, 16.0, -3.0, 25.0, -1.0, 36.0];
     let gradient = at_every_level(|| {
         let mut tape = Tape::<Jacobian>::new();

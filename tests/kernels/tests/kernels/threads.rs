@@ -13,7 +13,8 @@ fn on<T: Send>(threads: usize, f: impl FnOnce() -> T + Send) -> T {
     rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool").install(f)
 }
 
-/// Values, sums and gradients of kernels in one dimension: in place, stencils with and without borders, an active number.
+/// Values, sums and gradients of kernels in one dimension: in place, stencils with and without borders, an active
+/// number.
 fn in_a_row() -> Vec<u64> {
     let n = 150_001;
     let mut tape = Tape::<Jacobian>::new();

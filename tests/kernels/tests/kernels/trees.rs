@@ -1,4 +1,5 @@
-//! Trees of all kinds over odd shapes and ranges, against the same expressions computed with dual numbers, point by point.
+//! Trees of all kinds over odd shapes and ranges, against the same expressions computed with dual numbers, point by
+//! point.
 
 use super::dual::{Dual, Seen};
 use super::{STACK, at_every_level, bits, numbers};
@@ -100,8 +101,8 @@ fn inputs(n: usize) -> Vec<f64> {
     [numbers(n, 1), numbers(n, 2), numbers(n, 3), vec![0.7, -1.3]].concat()
 }
 
-/// Adjoints by a kernel, and tangents by forward mode and by a forward sweep, against dual numbers. The kernel writes to three views,
-/// all of which it may read; `$keep` says whether copies of the views from before stay.
+/// Adjoints by a kernel, and tangents by forward mode and by a forward sweep, against dual numbers. The kernel writes
+/// to three views, all of which it may read; `$keep` says whether copies of the views from before stay.
 macro_rules! agree {
     ($name:ident, $radius:expr, |$a:ident, $b:ident, $c:ident, $k:ident, $l:ident| ($x:expr, $y:expr, $z:expr)) => {
         #[test]

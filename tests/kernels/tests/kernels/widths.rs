@@ -1,4 +1,5 @@
-//! Each kind of loop over few elements, at every level: small enough for an interpreter that checks each access to memory.
+//! Each kind of loop over few elements, at every level: small enough for an interpreter that checks each access to
+//! memory.
 
 use super::{at_every_level, numbers};
 use tapewright::kernels::{
@@ -26,8 +27,8 @@ fn few<T: Copy>(first: usize, all: &[T]) -> &[T] {
     &all[..if cfg!(miri) { first } else { all.len() }]
 }
 
-/// Runs a function of a view and a number, which changes the second view, at every level. Compares the values, the adjoints
-/// of the inputs for a number and for a view as output, and what moves along a tangent.
+/// Runs a function of a view and a number, which changes the second view, at every level. Compares the values, the
+/// adjoints of the inputs for a number and for a view as output, and what moves along a tangent.
 fn same<V: tapewright::Float, const R: usize>(
     shape: [usize; R],
     f: impl Fn(&Views<V, R>, &Number<V>, &mut Views<V, R>) -> Number<V> + Sync,

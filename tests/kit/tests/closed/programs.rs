@@ -1,5 +1,5 @@
-//! Programs that are generic over `num_traits` and know nothing of tapes: they compute what they compute with floats, and
-//! their gradients are those of statement-level code.
+//! Programs that are generic over `num_traits` and know nothing of tapes: they compute what they compute with floats,
+//! and their gradients are those of statement-level code.
 
 use super::{differentiated, report};
 use approx::assert_relative_eq;
@@ -14,8 +14,8 @@ trait Program {
     fn statements<S: Strategy>(x: &[Real<S>]) -> Real<S>;
 }
 
-/// Runs the program with floats, closed passive variables, and closed variables under a strategy; all values must be the
-/// same bits. Returns the gradient.
+/// Runs the program with floats, closed passive variables, and closed variables under a strategy; all values must be
+/// the same bits. Returns the gradient.
 fn run<S: Strategy + Reverse, P: Program>(x: &[f64]) -> Vec<S::Value>
 where
     S::Value: FloatConst + FromPrimitive,

@@ -1,5 +1,5 @@
-//! What the tests of bytes have in common: statements of four variables or of slices, and what each costs. Functions that
-//! take `bytes` count with it what a report says.
+//! What the tests of bytes have in common: statements of four variables or of slices, and what each costs. Functions
+//! that take `bytes` count with it what a report says.
 
 use tapewright::prelude::*;
 use tapewright::{Float, MemoryReport, Scope};

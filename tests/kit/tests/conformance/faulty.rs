@@ -1,5 +1,5 @@
-//! A strategy that is right, until it is told to make a mistake: Jacobian taping into lists, with reused identifiers, marks and
-//! forward sweeps, so that there is something to do wrong for every scenario.
+//! A strategy that is right, until it is told to make a mistake: Jacobian taping into lists, with reused identifiers,
+//! marks and forward sweeps, so that there is something to do wrong for every scenario.
 
 mod identifiers;
 mod recording;

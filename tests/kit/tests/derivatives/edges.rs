@@ -213,8 +213,8 @@ fn extreme_arguments_give_extreme_values() {
     }
 }
 
-/// exp(xᵢ − max)/Σ exp(xⱼ − max): subtraction is exact for these numbers, and then there is no rounding but in the last place
-/// of an exponential, a sum and a product.
+/// exp(xᵢ − max)/Σ exp(xⱼ − max): subtraction is exact for these numbers, and then there is no rounding but in the last
+/// place of an exponential, a sum and a product.
 fn shares(x: &[f64]) -> Vec<f64> {
     let max = x.iter().copied().fold(-INF, f64::max);
     let sum: f64 = x.iter().map(|x| (x - max).exp()).sum();

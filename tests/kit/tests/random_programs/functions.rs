@@ -5,8 +5,8 @@ use tapewright::{
     Binary, Float, Nary, Unary, binary, dot, linear_combination, logsumexp, nary, smooth_max, smooth_min, sum, unary,
 };
 
-/// What a function gets: three variables, the old value of its target, all variables, and a literal from 0.1 to 2. Variables
-/// are in [−2, 2], and so is what the function returns.
+/// What a function gets: three variables, the old value of its target, all variables, and a literal from 0.1 to 2.
+/// Variables are in [−2, 2], and so is what the function returns.
 pub(crate) struct Operands<'a, S: Taping> {
     pub(crate) x: &'a Real<S>,
     pub(crate) y: &'a Real<S>,
@@ -16,8 +16,8 @@ pub(crate) struct Operands<'a, S: Taping> {
     pub(crate) c: f64,
 }
 
-/// Sorts of functions with their numbers. The last has kinks; the others bring their arguments into the smooth part of the
-/// domain.
+/// Sorts of functions with their numbers. The last has kinks; the others bring their arguments into the smooth part of
+/// the domain.
 const FAMILIES: [usize; 7] = [14, 17, 14, 9, 11, 13, 13];
 /// The number of all functions.
 pub(crate) const FUNCTIONS: usize = SMOOTH + FAMILIES[6];

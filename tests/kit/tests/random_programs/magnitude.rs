@@ -4,9 +4,9 @@ use core::marker::PhantomData;
 use tapewright::strategies::{Strict, Taped, Variable};
 use tapewright::{Float, Forward, Nary, Statement, Taping};
 
-/// Forward mode with absolute values: a variable carries, for each of `N` inputs, the sum of |product of partials| over all
-/// ways from the input to it. The order in which a mode multiplies and adds moves a derivative by that times a few units
-/// of rounding.
+/// Forward mode with absolute values: a variable carries, for each of `N` inputs, the sum of |product of partials| over
+/// all ways from the input to it. The order in which a mode multiplies and adds moves a derivative by that times a few
+/// units of rounding.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Magnitude<V, const N: usize>(PhantomData<V>);
 

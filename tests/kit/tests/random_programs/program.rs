@@ -10,8 +10,8 @@ use tapewright::{Float, logsumexp};
 pub(crate) const VARIABLES: usize = 6;
 pub(crate) const INPUTS: usize = VARIABLES - 1;
 
-/// One step: which function, of which variables or inputs, with which literal, assigned to which variable. It makes one to
-/// four statements.
+/// One step: which function, of which variables or inputs, with which literal, assigned to which variable. It makes one
+/// to four statements.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {
     function: usize,

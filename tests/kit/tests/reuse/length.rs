@@ -64,7 +64,8 @@ impl Random {
     }
 }
 
-/// A variable with its tangents by both inputs, and a number for the identifier that it must have alone or with its copies.
+/// A variable with its tangents by both inputs, and a number for the identifier that it must have alone or with its
+/// copies.
 struct Model<S: Taping> {
     real: Real<S>,
     key: usize,

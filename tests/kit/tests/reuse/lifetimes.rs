@@ -39,7 +39,8 @@ fn an_expression_keeps_the_identifiers_of_its_leaves() {
     each!(holds);
 }
 
-/// A variable of a recording that is to end in some way, dropped after that, while another recording of the same tape runs.
+/// A variable of a recording that is to end in some way, dropped after that, while another recording of the same tape
+/// runs.
 fn survives<S: Reusing>(end: impl FnOnce(Tape<S>, Real<S>) -> Option<Tape<S>>) {
     let mut tape = Tape::<S>::new();
     let y = tape.record(|scope| {

@@ -1,5 +1,5 @@
-//! Rows about figures that depend on the program: what literals cost (T13), which strategy needs less (T16), and that figures
-//! name their index scheme (T18). They are in the book, and here they are compared with it.
+//! Rows about figures that depend on the program: what literals cost (T13), which strategy needs less (T16), and that
+//! figures name their index scheme (T18). They are in the book, and here they are compared with it.
 
 use super::records::recorded;
 use std::fs;
@@ -52,8 +52,8 @@ fn with_literals<S: Reverse<Value = f64>>() -> [usize; 4] {
     ]
 }
 
-/// Literals are numbers in the record. They could be part of the statement's type, which would cost nothing; such literals do not
-/// exist, so the row's second half, what they would save, is what is measured here: all of these bytes.
+/// Literals are numbers in the record. They could be part of the statement's type, which would cost nothing; such
+/// literals do not exist, so the row's second half, what they would save, is what is measured here: all of these bytes.
 #[test]
 fn t13_each_literal_costs_a_record_of_values_8_bytes_and_the_book_says_so() {
     assert_eq!(with_literals::<PrimalValue>(), [17, 25, 33, 41]);

@@ -92,7 +92,8 @@ fn t19_statements_may_have_more_arguments_than_a_byte_counts<S: Reverse<Value = 
     [253, 254, 255, 256, 257, 300].into_iter().for_each(wide::<S>);
 }
 
-/// Records of 10⁵ arguments: a record lies in one slab, and the other spilled layers of these tests have no budget for such slabs.
+/// Records of 10⁵ arguments: a record lies in one slab, and the other spilled layers of these tests have no budget for
+/// such slabs.
 struct Roomy;
 impl SpillDefaults for Roomy {
     fn options() -> SpillOptions {

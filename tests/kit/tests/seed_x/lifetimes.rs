@@ -1,5 +1,5 @@
-//! Rules belong to the tape: rows X16 and X17. (That a sweep cannot outlive what a callback borrows are programs that do not
-//! compile: in `compile-fail`, and in the documentation of `Callback`.)
+//! Rules belong to the tape: rows X16 and X17. (That a sweep cannot outlive what a callback borrows are programs that
+//! do not compile: in `compile-fail`, and in the documentation of `Callback`.)
 
 use crate::everywhere::{everywhere, float};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -26,8 +26,9 @@ impl<V: Float> Callback<V> for Dropped {
     }
 }
 
-/// The seed's callback must outlive the sweep, and nothing sees to it. Here the tape keeps it: it is there for every sweep, of
-/// positions and lanes too, when the function that made it has returned, and when the tape has gone to another thread.
+/// The seed's callback must outlive the sweep, and nothing sees to it. Here the tape keeps it: it is there for every
+/// sweep, of positions and lanes too, when the function that made it has returned, and when the tape has gone to
+/// another thread.
 fn x16_callbacks_outlive_the_sweeps_of_their_tape<S: Reverse<Tape: Send, Variable: Sync>>() {
     fn record<S: Reverse>(tape: &mut Tape<S>, drops: &Arc<AtomicUsize>) -> (Real<S>, Real<S>) {
         tape.record(|scope| {

@@ -162,7 +162,8 @@ fn x12_an_early_return_inside_a_recording_ends_the_nested_one<S: Reverse>() {
     pool.with(|tape| assert_eq!(tape.memory().statements, 0));
 }
 
-/// A panic of the stage itself: in the forward run nothing has been recorded, in the sweep everything can be used again.
+/// A panic of the stage itself: in the forward run nothing has been recorded, in the sweep everything can be used
+/// again.
 fn x12_a_panic_inside_a_stage<S: Reverse>() {
     let armed = Arc::new(AtomicUsize::new(usize::MAX));
     let stage = |x: &Real<S>, fails_at: usize| {

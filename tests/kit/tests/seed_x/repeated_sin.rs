@@ -85,8 +85,8 @@ fn x6_stages_of_another_strategy<S: Reverse>() {
     }
 }
 
-/// One object for all stages, as the seed has it. The seed's stacks are popped by a sweep; here a stage is known by its number,
-/// so that a second sweep finds it, too.
+/// One object for all stages, as the seed has it. The seed's stacks are popped by a sweep; here a stage is known by its
+/// number, so that a second sweep finds it, too.
 struct Shared<S: Reverse> {
     stages: Mutex<Vec<(usize, S::Value)>>,
     pool: TapePool<S>,

@@ -142,7 +142,8 @@ fn rows(text: &str) -> Vec<Row> {
     let rows =
         table.map_while(|line| line.trim_start().starts_with(|c: char| c.is_ascii_digit()).then(|| numbers(line)));
     rows.map(|row| {
-        // sines, primal, full, stages, ÷ bound, ÷ full, cold full, cold stages, ÷ full, MB full, MB stages, MB of a stage
+        // sines, primal, full, stages, ÷ bound, ÷ full, cold full, cold stages, ÷ full, MB full, MB stages, MB of a
+        // stage
         assert_eq!(row.len(), 12, "{row:?}");
         Row {
             sines: format!("{}", row[0]).parse().expect("a whole number"),

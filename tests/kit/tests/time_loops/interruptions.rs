@@ -154,8 +154,8 @@ fn steps_that_are_not_reproducible_are_named() {
         let shown = result.as_ref().expect_err("it is one").to_string();
         assert!(shown.contains("the drift is not reproducible") && shown.contains("random numbers"), "{shown}");
     };
-    // A single snapshot: 9 steps forward, the last recorded, then 8 again and the last but one recorded, which comes out
-    // differently. In a second sweep everything does, and that is noticed as soon as a step is recorded.
+    // A single snapshot: 9 steps forward, the last recorded, then 8 again and the last but one recorded, which comes
+    // out differently. In a second sweep everything does, and that is noticed as soon as a step is recorded.
     let revolve = drifting_loop(Revolve::new(10, 1), 12);
     is_named(&revolve[0], &[8]);
     is_named(&revolve[1], &[9]);

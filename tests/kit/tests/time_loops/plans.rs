@@ -80,7 +80,8 @@ pub(crate) fn weigh<T: Taping>(u: &[Real<T>]) -> Real<T> {
 pub(crate) const K: f64 = 0.125;
 pub(crate) const START: [f64; 3] = [0.5, -0.25, 1.0];
 
-/// The loop from these variables, whose first is the parameter: by a schedule that may or may not know the number of steps.
+/// The loop from these variables, whose first is the parameter: by a schedule that may or may not know the number of
+/// steps.
 pub(crate) fn by_loop<S: Reverse>(time_loop: TimeLoop<S>, steps: usize, x: &[Real<S>]) -> Result<Vec<Real<S>>, Error> {
     time_loop.run_while(
         &x[0],

@@ -21,7 +21,8 @@ fn count(more: usize, less: usize) {
     CALLS.set(CALLS.get() + usize::from(more > 0));
 }
 
-// SAFETY: everything is forwarded to the system's allocator; counting touches thread-local cells without destructors only.
+// SAFETY: everything is forwarded to the system's allocator; counting touches thread-local cells without destructors
+// only.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size(), 0);

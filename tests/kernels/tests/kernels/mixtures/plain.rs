@@ -229,7 +229,8 @@ impl<S: Strategy> Plain<S> {
         )
     }
 
-    /// In the order of `parallel_sum`: rows one after the other, and in each of them sixteen sums, which are added up in pairs.
+    /// In the order of `parallel_sum`: rows one after the other, and in each of them sixteen sums, which are added up
+    /// in pairs.
     fn sum(&self, step: &Step, range: &Range4) -> Real<S> {
         let zero = Number::constant(0.0);
         let mut total = zero;

@@ -84,8 +84,8 @@ pub(super) const KINDS: [&str; 26] = [
     "row",
 ];
 
-/// The steps whose partials are products of no two numbers that could be 0 and infinite, so that it does not matter how many statements
-/// they are.
+/// The steps whose partials are products of no two numbers that could be 0 and infinite, so that it does not matter how
+/// many statements they are.
 pub(super) const ODD_KINDS: [&str; 18] = [
     "round",
     "zeros",

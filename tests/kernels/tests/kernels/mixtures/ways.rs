@@ -1,5 +1,5 @@
-//! The same programs in other ways: along tangents, for several adjoint vectors, under other strategies, in parts, on disk, and
-//! replayed.
+//! The same programs in other ways: along tangents, for several adjoint vectors, under other strategies, in parts, on
+//! disk, and replayed.
 
 use super::views::Views;
 use super::{Made, Program, bits, close, run, tolerance};
@@ -138,7 +138,8 @@ fn recordings_on_disk_have_the_same_adjoints() {
     assert!((0..30).filter(|seed| on_disk(*seed)).count() > 5, "some arrays are on disk");
 }
 
-/// A program in parts, each of which is a part of a recording that is resumed; some parts are recorded, forgotten and recorded again.
+/// A program in parts, each of which is a part of a recording that is resumed; some parts are recorded, forgotten and
+/// recorded again.
 fn parts<S: Reverse>(seed: u64) {
     let program = Program::<S::Value>::random(seed);
     let (values, gradient) = expected(&program);
