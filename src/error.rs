@@ -78,7 +78,8 @@ impl fmt::Display for Error {
             Self::NotAnInput { recording } => write!(
                 f,
                 "the adjoints of a view were asked for that is no input of recording #{recording}: a kernel made it, or wrote to it \
-                 after it had been cloned. A sweep consumes the adjoints of such views; ask for those of the input, or of a clone \
+                 after it had been cloned. A sweep consumes the adjoints of such views; ask for those of the input, or \
+                  of a clone \
                  of it from before it was written"
             ),
             Self::Storage(error) => fmt::Display::fmt(error, f),

@@ -19,12 +19,14 @@
 //! # Where to look
 //!
 //! * One call: [`gradient`], [`value_and_gradient`], [`vjp`], [`jacobian`].
-//! * Forward mode, for few inputs: [`derivative`], [`jvp`], [`jvps`], [`jacobian_forward`]; its strategy is [`Tangent`].
-//! * A tape that is kept and reused: [`Tape`]. It can be swept between positions, with several adjoint vectors at once, and
-//!   forward, and computed again at other inputs.
+//! * Forward mode, for few inputs: [`derivative`], [`jvp`], [`jvps`], [`jacobian_forward`]; its strategy is
+//!   [`Tangent`].
+//! * A tape that is kept and reused: [`Tape`]. It can be swept between positions, with several adjoint vectors at once,
+//!   and forward, and computed again at other inputs.
 //! * Variables and expressions: [`Real`], [`Ex`]; statements over slices: [`sum`], [`dot`], [`linear_combination`].
 //! * Code that is generic over `num_traits`: [`Closed`].
-//! * Functions of your own: [`Unary`], [`Binary`], [`Nary`]; whole programs that are not recorded: [`external`], [`Rules`].
+//! * Functions of your own: [`Unary`], [`Binary`], [`Nary`]; whole programs that are not recorded: [`external`],
+//!   [`Rules`].
 //! * Long programs in little memory: [`checkpoint!`], [`Stage`], [`TimeLoop`], and the plans in [`schedule`].
 //! * Fewer records: [`preaccumulate`], [`statement`]. Are my derivatives right? [`check_gradient!`].
 //! * Strategies of your own: [`Taping`], and the feature `conformance` for the kit that tests them.
@@ -32,8 +34,8 @@
 //! # Generic code
 //!
 //! `S: Strategy` accepts every strategy whose variables are `Copy` and lets you write `x * y`. `S: Taping` accepts all
-//! strategies; write `&x * &y`. Code that computes with [`value`](Ex::value)s as `f64` says `S: Strategy<Value = f64>`, and code
-//! that asks for gradients itself `S: Reverse`.
+//! strategies; write `&x * &y`. Code that computes with [`value`](Ex::value)s as `f64` says `S: Strategy<Value = f64>`,
+//! and code that asks for gradients itself `S: Reverse`.
 #![forbid(unsafe_code)]
 
 mod check;

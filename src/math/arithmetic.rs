@@ -45,8 +45,8 @@ operators! {
     Times: Scaling, Scaling, (x, y, v) = x * y, y, x, false;
     /// x/y.
     Over: Scaling, Scaling, (x, y, v) = x / y, y.recip(), -v / y, y.is_zero();
-    /// The remainder of truncated division: v = x − n·y with a whole n. It is found from v, because x/y can round up to the
-    /// next whole number.
+    /// The remainder of truncated division: v = x − n·y with a whole n. It is found from v, because x/y can round up to
+    /// the next whole number.
     Modulo: Same, Scaling, (x, y, v) = x % y, V::one(), -((x - v) / y).round(), false;
 }
 

@@ -14,11 +14,12 @@ unary_rules! {
 
 binary_rules! {
     /// |x| with the sign of y; ∂x is 0 at x = ±0 as for |x|, ∂y is 0.
-    CopySign(x, y, v) = x.copysign(y), if x.is_zero() { V::zero() } else { x.signum() * V::one().copysign(y) }, V::zero();
+    CopySign(x, y, v) = x.copysign(y),
+        if x.is_zero() { V::zero() } else { x.signum() * V::one().copysign(y) }, V::zero();
     /// √(x² + w²): |x| rounded off over a width w.
     SmoothAbs(x, w, v) = x.hypot(w), toward(x, w, v), toward(w, x, v);
-    /// (√(d² + w²) − |d|)/2: how far a maximum or minimum, of two numbers d apart, is rounded off over a width w: not at all
-    /// for w = 0. At d = 0 the derivative is the one from the right.
+    /// (√(d² + w²) − |d|)/2: how far a maximum or minimum, of two numbers d apart, is rounded off over a width w: not
+    /// at all for w = 0. At d = 0 the derivative is the one from the right.
     Rounding(d, w, v) = if w.is_zero() { V::zero() } else { half(w * excess(d, w, d.hypot(w))) }, closing(d, w),
         half(toward(w, d, d.hypot(w)));
     /// x − y if that is positive, else 0. At a tie the slopes are those of x − y.

@@ -112,7 +112,8 @@ impl Common {
 pub(crate) fn two_levels(a: u64, b: u64) -> ! {
     panic!(
         "this statement has variables of two evaluations in forward mode, at levels {a} and {b}: a function that is being \
-         differentiated uses a variable of another evaluation, and the two derivatives would be confused (use the variable's value \
+         differentiated uses a variable of another evaluation, and the two derivatives would be confused (use \
+          the variable's value \
          to treat it as a constant, or make it an input)"
     )
 }

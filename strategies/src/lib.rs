@@ -1,8 +1,8 @@
 //! Taping strategies for the reverse-mode automatic differentiation library `tapewright`.
 //!
-//! A *taping strategy* decides what is kept of each statement of a computation so that the computation can later be swept in
-//! reverse. This crate holds the contract between the engine and a strategy ([`Taping`], [`Reverse`], [`Statement`]),
-//! the tapes that records live on, and the strategies themselves:
+//! A *taping strategy* decides what is kept of each statement of a computation so that the computation can later be
+//! swept in reverse. This crate holds the contract between the engine and a strategy ([`Taping`], [`Reverse`],
+//! [`Statement`]), the tapes that records live on, and the strategies themselves:
 //!
 //! | strategy | what a record keeps | bytes for `a` arguments, `c` `f64` operands, `p` passive arguments |
 //! |---|---|---|
@@ -15,8 +15,8 @@
 //!
 //! These are the bytes with [`Linear`] indices. With [`Reuse`], statements take 4 more.
 //!
-//! Users depend on `tapewright`, which re-exports all of this; authors of strategies depend on this crate alone and begin
-//! at [`Taping`].
+//! Users depend on `tapewright`, which re-exports all of this; authors of strategies depend on this crate alone and
+//! begin at [`Taping`].
 
 pub mod active;
 mod contract;

@@ -69,7 +69,10 @@ fn functions_have_at_most_40_lines() {
 #[test]
 fn lines_have_at_most_120_columns() {
     let long = |source: &Source| {
-        let lines = source.text.lines().enumerate().filter(|(_, line)| line.chars().count() > LINE);
+        // Rows of tables, texts in quotes and what examples hide cannot be wrapped, or need not be.
+        let text = |line: &str| line.trim_start_matches([' ', '/', '!']).starts_with(['|', '#']);
+        let wraps = |line: &str| !line.contains('"') && !text(line);
+        let lines = source.text.lines().enumerate().filter(|(_, line)| line.chars().count() > LINE && wraps(line));
         lines.map(|(k, _)| format!("{}:{}", source.path, k + 1)).collect::<Vec<_>>()
     };
     let found: Vec<String> = all().iter().flat_map(long).collect();
@@ -113,19 +116,13 @@ const LONG_FILES: &[&str] = &[
 /// Functions that are longer still.
 const LONG_FUNCTIONS: &[&str] = &[
     "src/check.rs check_gradient",
-    "src/checkpoint/time_loop.rs run_while",
     "src/conformance/formulas.rs compound_assignments",
     "src/kernels/text.rs c",
     "strategies/src/active/external.rs record_entry",
     "strategies/src/lanes/forward.rs fill_rows",
-    "strategies/src/lanes/forward.rs memory",
     "strategies/src/lanes/gather.rs gather_rows",
-    "strategies/src/lanes/interpret.rs compute",
-    "strategies/src/lanes/points.rs tangent",
-    "strategies/src/lanes/script.rs of_two",
     "strategies/src/lanes/steps.rs step",
     "strategies/src/lanes/sums.rs add_chunk",
-    "strategies/src/lanes/transfer.rs reverse",
     "strategies/src/storage/spill/error.rs fmt",
     "strategies/src/tape/sweep.rs reverse_frequent",
     "strategies/src/tape/write.rs append",
