@@ -83,6 +83,7 @@ pub use tapewright_strategies::active::pause;
 pub use tapewright_strategies::{
     Capacity, Continuation, Directions, External, Float, Forward, Hybrid, InMemory, Jacobian, Linear, MemoryReport,
     MemoryUsage, Nary, Passive, PrimalValue, Replay, Reuse, Reverse, Rule, Shared, SpillDefaults, SpillOptions,
-    SpillUsage, Spilled, Spills, Statement, StorageError, Strategy, SweepError, Tangent, Taping, catch_storage_errors,
+    SpillStore, SpillUsage, Spilled, Spills, Statement, StorageError, Strategy, SweepError, Tangent, Taping,
+    catch_storage_errors,
 };
 pub use variables::{Variables, ViewParts, ViewRef};

@@ -56,7 +56,7 @@ pub use reverse::{Replay, Reverse, Spills, Stop};
 #[doc(hidden)]
 pub use scratch::Scratch;
 pub use shape::Shape;
-pub use storage::spill::{ArrayFile, ScratchFile, SpillOptions, SpillUsage, StorageError};
+pub use storage::spill::{ArrayFile, ScratchFile, SpillOptions, SpillStore, SpillUsage, StorageError};
 pub use storage::{
     InMemory, Layer, Locked, Locking, Shared, SharedStack, SlabStack, SpillDefaults, Spilled, SpilledReader,
     SpilledStack, SystemDefaults, Unlocked,

@@ -26,6 +26,7 @@ macro_rules! replayable {
             #[test] fn in_memory() { super::$name::<PrimalValue>() }
             #[test] fn wide() { super::$name::<PrimalValue<f64, Linear<u64>>>() }
             #[test] fn shared() { super::$name::<PrimalValue<f64, Linear, Shared>>() }
+            #[cfg(feature = "wide")] #[test] fn c16() { super::$name::<PrimalValue<f64, Linear, Spilled<tapewright_kit_tests::SecondBuffer>>>() }
             #[test] fn spilled() { super::$name::<PrimalValue<f64, Linear, Spilled<Tight>>>() }
         }
     )*};

@@ -16,6 +16,7 @@ macro_rules! everywhere {
     ($($name:ident),* $(,)?) => {$(
         mod $name {
             use tapewright::{Spilled, prelude::*};
+            #[cfg(feature = "wide")] use tapewright_kit_tests::SecondBuffer;
             use crate::everywhere::Tight;
             #[test] fn jacobian() { super::$name::<Jacobian>() }
             #[cfg(feature = "wide")] #[test] fn jacobian_shared() { super::$name::<Jacobian<f64, Linear, Shared>>() }
@@ -26,6 +27,10 @@ macro_rules! everywhere {
             #[test] fn hybrid_reuse_f32() { super::$name::<Hybrid<f32, Reuse>>() }
             #[test] fn continuation() { super::$name::<Continuation>() }
             #[cfg(feature = "wide")] #[test] fn continuation_reuse() { super::$name::<Continuation<f64, Reuse>>() }
+            #[cfg(feature = "wide")] #[test] fn c16_jacobian() { super::$name::<Jacobian<f64, Linear, Spilled<SecondBuffer>>>() }
+            #[cfg(feature = "wide")] #[test] fn c16_jacobian_reuse() { super::$name::<Jacobian<f64, Reuse, Spilled<SecondBuffer>>>() }
+            #[cfg(feature = "wide")] #[test] fn c16_primal_value() { super::$name::<PrimalValue<f64, Linear, Spilled<SecondBuffer>>>() }
+            #[cfg(feature = "wide")] #[test] fn c16_primal_value_reuse() { super::$name::<PrimalValue<f64, Reuse, Spilled<SecondBuffer>>>() }
         }
     )*};
 }

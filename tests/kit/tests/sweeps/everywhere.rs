@@ -14,6 +14,7 @@ macro_rules! everywhere {
     ($($name:ident),*) => {$(
         mod $name {
             use tapewright::{Spilled, prelude::*};
+            #[cfg(feature = "wide")] use tapewright_kit_tests::SecondBuffer;
             use crate::everywhere::Tight;
             #[test] fn jacobian() { super::$name::<Jacobian>() }
             #[cfg(feature = "wide")] #[test] fn jacobian_u64() { super::$name::<Jacobian<f64, Linear<u64>>>() }
@@ -32,6 +33,10 @@ macro_rules! everywhere {
             #[cfg(feature = "wide")] #[test] fn continuation() { super::$name::<Continuation>() }
             #[cfg(feature = "wide")] #[test] fn continuation_u64() { super::$name::<Continuation<f64, Linear<u64>>>() }
             #[test] fn continuation_reuse() { super::$name::<Continuation<f64, Reuse>>() }
+            #[cfg(feature = "wide")] #[test] fn c16_jacobian() { super::$name::<Jacobian<f64, Linear, Spilled<SecondBuffer>>>() }
+            #[cfg(feature = "wide")] #[test] fn c16_jacobian_reuse() { super::$name::<Jacobian<f64, Reuse, Spilled<SecondBuffer>>>() }
+            #[cfg(feature = "wide")] #[test] fn c16_primal_value() { super::$name::<PrimalValue<f64, Linear, Spilled<SecondBuffer>>>() }
+            #[cfg(feature = "wide")] #[test] fn c16_primal_value_reuse() { super::$name::<PrimalValue<f64, Reuse, Spilled<SecondBuffer>>>() }
         }
     )*};
 }
