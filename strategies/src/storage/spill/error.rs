@@ -92,13 +92,18 @@ impl StorageError {
 impl fmt::Display for StorageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Io { path, bytes: 0, text, .. } if path.as_os_str().is_empty() => {
+                write!(f, "cannot open the store of the program: {text}")
+            }
+            Self::Io { operation, path, bytes, text, .. } if path.as_os_str().is_empty() => {
+                write!(f, "cannot {operation} in the store of the program ({bytes} bytes): {text}")
+            }
             Self::Io { operation, path, bytes, done, kind, text, .. } => {
-                write!(f, "cannot {operation} in {}", Place(path))?;
+                write!(f, "cannot {operation} in the directory {}", path.display())?;
                 if *bytes > 0 {
                     write!(f, " ({bytes} bytes, {done} of them done)")?;
                 }
                 let advice = match kind {
-                    _ if path.as_os_str().is_empty() => "that is all the store says",
                     io::ErrorKind::FileTooLarge => {
                         "raise the limit for the size of files (`ulimit -f`), or let `SpillOptions::directory` name a file \
                          system that allows larger ones"
@@ -129,8 +134,8 @@ impl fmt::Display for StorageError {
             ),
             Self::DiskBudget { path, budget, needed } => write!(
                 f,
-                "cannot write a slab in {}: {needed} bytes would be needed there, and `SpillOptions::disk` allows \
-                 {budget}; raise it, or record less",
+                "cannot write a slab in {}: the file would need {needed} bytes, and `SpillOptions::disk` allows {budget}; \
+                 raise it, or record less",
                 Place(path)
             ),
             Self::MemoryBudget { budget, needed } => write!(

@@ -132,3 +132,43 @@ impl OpenStore {
 fn attempt<T>(f: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|_| Err(io::Error::other("the store panicked")))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{OpenStore, Opener, SpillStore, io};
+    use crate::storage::spill::checksum::checksum;
+
+    struct Nowhere;
+    impl SpillStore for Nowhere {
+        fn write(&self, _: &[u8], _: u64) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn read(&self, _: &mut [u8], _: u64) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn store() -> OpenStore {
+        Opener::new(|| Ok(Nowhere)).open().expect("it opens")
+    }
+
+    #[test]
+    fn c16_bytes_that_are_chosen_to_have_the_checksum_of_files_have_another_one_in_a_store() {
+        let bytes: Vec<u8> = (0..=255).cycle().take(4096).collect();
+        let mut forged = bytes.clone();
+        forged[512 + 7] ^= 0x80;
+        forged[576 + 7] ^= 0x80;
+        forged[576 + 3] ^= 0x80;
+        assert_eq!(checksum(&forged), checksum(&bytes));
+        let store = store();
+        assert_ne!(store.checksum(&forged), store.checksum(&bytes));
+    }
+
+    #[test]
+    fn c16_each_store_has_a_key_of_its_own() {
+        let (one, other) = (store(), store());
+        assert_eq!(one.checksum(b"records"), one.checksum(b"records"));
+        assert_ne!(one.checksum(b"records"), other.checksum(b"records"));
+    }
+}
