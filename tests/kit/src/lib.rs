@@ -9,17 +9,35 @@ use tapewright::{SpillDefaults, SpillOptions, SpillStore};
 pub struct FewPages;
 impl SpillDefaults for FewPages {
     fn options() -> SpillOptions {
-        SpillOptions::default().slab(4096).memory(16 * 4096)
+        to_disk(SpillOptions::default().slab(4096).memory(16 * 4096))
     }
 }
 
-/// The same, and what does not fit goes to a second buffer by explicit copies, as it would to the memory of a device.
+/// A few slabs in memory, so that records leave it.
+#[derive(Clone, Copy, Debug)]
+pub struct Tight;
+impl SpillDefaults for Tight {
+    fn options() -> SpillOptions {
+        to_disk(SpillOptions::default().slab(16 << 10).memory(4 * (20 << 10)))
+    }
+}
+
+/// A few pages in memory. What does not fit goes to a second buffer by explicit copies, as it would to the memory of a device.
 #[derive(Clone, Copy, Debug)]
 pub struct SecondBuffer;
 impl SpillDefaults for SecondBuffer {
     fn options() -> SpillOptions {
         FewPages::options().store(|| Ok(Buffer::default()))
     }
+}
+
+/// To a file, or to a second buffer where the environment asks for it: so tests of spilled tapes can be run on it without being
+/// compiled again.
+fn to_disk(options: SpillOptions) -> SpillOptions {
+    if std::env::var_os("TAPEWRIGHT_SECOND_BUFFER").is_some() {
+        return options.store(|| Ok(Buffer::default()));
+    }
+    options
 }
 
 /// The second buffer.

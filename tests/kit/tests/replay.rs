@@ -6,17 +6,13 @@ use tapewright::{
     Closed, Error, External, Spilled, SweepError, dot, external, logsumexp, pause, prelude::*, sum, with_partials,
 };
 use tapewright::{Replay, Rules};
+use tapewright_kit_tests::Tight;
 
-#[path = "sweeps/everywhere.rs"]
-#[allow(unused_imports, unused_macros, reason = "only its layer is used here")]
-mod everywhere;
 #[path = "random_programs/functions.rs"]
 mod functions;
 #[path = "random_programs/program.rs"]
 #[allow(dead_code, reason = "shared with other tests")]
 mod program;
-
-use everywhere::Tight;
 
 /// Runs tests under every strategy that can be replayed.
 macro_rules! replayable {
@@ -26,7 +22,6 @@ macro_rules! replayable {
             #[test] fn in_memory() { super::$name::<PrimalValue>() }
             #[test] fn wide() { super::$name::<PrimalValue<f64, Linear<u64>>>() }
             #[test] fn shared() { super::$name::<PrimalValue<f64, Linear, Shared>>() }
-            #[cfg(feature = "wide")] #[test] fn c16() { super::$name::<PrimalValue<f64, Linear, Spilled<tapewright_kit_tests::SecondBuffer>>>() }
             #[test] fn spilled() { super::$name::<PrimalValue<f64, Linear, Spilled<Tight>>>() }
         }
     )*};

@@ -1,23 +1,14 @@
 //! Runs tests under strategies, index managers, layers and value types. Without the feature `wide`, which the
 //! continuous integration sets, under one of each kind: they take long to compile.
 
-use tapewright::{Float, Reverse, SpillDefaults, SpillOptions, Tape};
-
-/// A few slabs in memory, so that records leave it.
-pub(crate) struct Tight;
-impl SpillDefaults for Tight {
-    fn options() -> SpillOptions {
-        SpillOptions::default().slab(16 << 10).memory(4 * (20 << 10))
-    }
-}
+use tapewright::{Float, Reverse, Tape};
 
 /// `everywhere!(a, b)` makes a module of tests for each of the generic functions `a` and `b`.
 macro_rules! everywhere {
     ($($name:ident),* $(,)?) => {$(
         mod $name {
             use tapewright::{Spilled, prelude::*};
-            #[cfg(feature = "wide")] use tapewright_kit_tests::SecondBuffer;
-            use crate::everywhere::Tight;
+            use tapewright_kit_tests::Tight;
             #[test] fn jacobian() { super::$name::<Jacobian>() }
             #[cfg(feature = "wide")] #[test] fn jacobian_shared() { super::$name::<Jacobian<f64, Linear, Shared>>() }
             #[cfg(feature = "wide")] #[test] fn jacobian_reuse() { super::$name::<Jacobian<f64, Reuse>>() }
@@ -27,10 +18,6 @@ macro_rules! everywhere {
             #[test] fn hybrid_reuse_f32() { super::$name::<Hybrid<f32, Reuse>>() }
             #[test] fn continuation() { super::$name::<Continuation>() }
             #[cfg(feature = "wide")] #[test] fn continuation_reuse() { super::$name::<Continuation<f64, Reuse>>() }
-            #[cfg(feature = "wide")] #[test] fn c16_jacobian() { super::$name::<Jacobian<f64, Linear, Spilled<SecondBuffer>>>() }
-            #[cfg(feature = "wide")] #[test] fn c16_jacobian_reuse() { super::$name::<Jacobian<f64, Reuse, Spilled<SecondBuffer>>>() }
-            #[cfg(feature = "wide")] #[test] fn c16_primal_value() { super::$name::<PrimalValue<f64, Linear, Spilled<SecondBuffer>>>() }
-            #[cfg(feature = "wide")] #[test] fn c16_primal_value_reuse() { super::$name::<PrimalValue<f64, Reuse, Spilled<SecondBuffer>>>() }
         }
     )*};
 }

@@ -13,7 +13,7 @@ fn step<S: Taping<Value = f64>>(state: &[Real<S>]) -> Vec<Real<S>> {
     let mut state = state.to_vec();
     for k in 0..100 * VARIABLES {
         let (i, j) = (k % VARIABLES, (k + 7) % VARIABLES);
-        state[i] = (state[i].sin() * &state[j] + 0.5 * &state[i]).into();
+        state[i] = (&state[i] + 1e-4 * state[i].sin() * &state[j]).into();
     }
     state
 }
