@@ -34,6 +34,9 @@ use std::path::{Path, PathBuf};
 /// while they are in memory, and the checksum stops nobody who changes the file on purpose: processes of the same user
 /// can reach it below `/proc`. The bytes on disk are not encrypted.
 ///
+/// A [store](Self::store) of the program is code, and could choose bytes that have the same checksum. So there the checksum is
+/// `SipHash` with a random key, which the store does not learn.
+///
 /// # Where the size of files is limited
 ///
 /// On Unix, a write beyond the limit of `ulimit -f` (`RLIMIT_FSIZE`) raises the signal `SIGXFSZ`, and that ends the
