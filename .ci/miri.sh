@@ -54,7 +54,7 @@ kernels() {
 # The models run side by side, and share what takes long.
 mkdir -p target
 {
-    under stacked "" --test reuse --test slab_allocations
+    under stacked "" --test reuse --test slab_allocations --test stores
     name=stacked library
     name=stacked kernels ""
 } > target/miri-stacked.log 2>&1 &

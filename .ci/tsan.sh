@@ -17,4 +17,4 @@ export TAPEWRIGHT_PUSHES="${TAPEWRIGHT_PUSHES:-20000}"
 export RUSTFLAGS="-Zsanitizer=thread" RUSTDOCFLAGS="-Zsanitizer=thread" TSAN_OPTIONS="halt_on_error=1 allocator_may_return_null=1"
 # (Some tests ask for more memory than there is, on purpose.)
 cargo +nightly test -Zbuild-std --target "$target" -p tapewright-strategies \
-    --lib --test shared_stack --test spill --test spill_budgets --test spill_faults
+    --lib --test shared_stack --test stores --test spill --test spill_budgets --test spill_faults

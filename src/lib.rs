@@ -85,7 +85,7 @@ pub use tapewright_strategies::active::pause;
 pub use tapewright_strategies::{
     Capacity, Checked, Continuation, Directions, External, Float, Forward, Hybrid, InMemory, Jacobian, Linear,
     MemoryReport, MemoryUsage, Nary, Passive, Policy, PrimalValue, Replay, Reuse, Reverse, Rule, Shared, SpillDefaults,
-    SpillOptions, SpillUsage, Spilled, Spills, Statement, StorageError, Strategy, Strict, Subgradient, SweepError,
-    Tangent, Taping, catch_storage_errors,
+    SpillOptions, SpillStore, SpillUsage, Spilled, Spills, Statement, StorageError, Strategy, Strict, Subgradient,
+    SweepError, Tangent, Taping, catch_storage_errors,
 };
 pub use variables::{Variables, ViewParts, ViewRef};

@@ -235,11 +235,12 @@ impl<S: Reverse> Tape<S> {
 }
 
 impl<S: Spills> Tape<S> {
-    /// A tape whose records and arrays spill to files with these budgets, in this directory.
+    /// A tape whose records and arrays spill to files with these budgets, in this directory, or to
+    /// [stores](SpillOptions::store) of the program.
     ///
     /// # Errors
     ///
-    /// [`Error::Storage`] when the file cannot be created, or the memory budget is below two slabs.
+    /// [`Error::Storage`] when the file cannot be created, or the store not opened, or the memory budget is below two slabs.
     pub fn spilled(options: SpillOptions) -> Result<Self, Error> {
         Ok(Self::from_tape(S::spilled(options)?))
     }

@@ -61,7 +61,7 @@ pub use reverse::{Replay, Reverse, Spills, Stop};
 pub use scratch::Scratch;
 pub use shape::Shape;
 pub use singular::{partials_of_slice, refuses_singular, singular_function};
-pub use storage::spill::{ArrayFile, ScratchFile, SpillOptions, SpillUsage, StorageError};
+pub use storage::spill::{ArrayFile, ScratchFile, SpillOptions, SpillStore, SpillUsage, StorageError};
 pub use storage::{
     InMemory, Layer, Locked, Locking, Shared, SharedStack, SlabStack, SpillDefaults, Spilled, SpilledReader,
     SpilledStack, SystemDefaults, Unlocked,

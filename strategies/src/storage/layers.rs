@@ -6,6 +6,9 @@ use crate::{ArrayFile, StorageError};
 use std::sync::{Arc, Mutex};
 
 /// Where the records of a tape live: [`InMemory`], [`Shared`] or [`Spilled`](crate::Spilled).
+///
+/// Layers are this crate's, because unsafe code reads what they return. A layer of one's own is `Spilled<D>`, where the type `D`
+/// says [where](crate::SpillStore) slabs go that are full.
 pub trait Layer: sealed::Sealed + 'static {
     #[doc(hidden)]
     #[allow(private_bounds, reason = "layers are this crate's")]

@@ -50,6 +50,8 @@ mod room;
 mod slices;
 mod sweep;
 mod table;
+#[cfg(test)]
+mod tests;
 mod upward;
 mod write;
 mod write_slices;

@@ -12,7 +12,7 @@ use tapewright::conformance::{Report, scenarios};
 #[cfg(feature = "wide")]
 use tapewright::{Checked, InMemory, Subgradient};
 use tapewright::{Continuation, Hybrid, Jacobian, Linear, PrimalValue, Reuse, Shared, Spilled, Tape};
-use tapewright_kit_tests::FewPages;
+use tapewright_kit_tests::{FewPages, SecondBuffer};
 
 /// The kit, for each strategy in a module of its own. None of them may skip a scenario.
 macro_rules! conforms {
@@ -31,6 +31,8 @@ conforms! {
     primal_value_shared: PrimalValue<f64, Linear, Shared>;
     hybrid_reuse: Hybrid<f64, Reuse>;
     continuation_u64: Continuation<f64, Linear<u64>>;
+    c16_jacobian: Jacobian<f64, Linear, Spilled<SecondBuffer>>;
+    c16_primal_value_reuse: PrimalValue<f64, Reuse, Spilled<SecondBuffer>>;
 }
 
 /// The others, which take long to compile.
@@ -60,6 +62,8 @@ mod wide {
         continuation_f32: Continuation<f32>;
         continuation_reuse: Continuation<f64, Reuse>;
         jacobian_subgradient: Jacobian<f64, Linear, InMemory, Subgradient>;
+        c16_jacobian_reuse: Jacobian<f64, Reuse, Spilled<SecondBuffer>>;
+        c16_primal_value: PrimalValue<f64, Linear, Spilled<SecondBuffer>>;
     }
 }
 

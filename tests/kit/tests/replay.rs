@@ -6,17 +6,13 @@ use tapewright::{
     Closed, Error, External, Spilled, SweepError, dot, external, logsumexp, pause, prelude::*, sum, with_partials,
 };
 use tapewright::{Replay, Rules};
+use tapewright_kit_tests::Tight;
 
-#[path = "sweeps/everywhere.rs"]
-#[allow(unused_imports, unused_macros, reason = "only its layer is used here")]
-mod everywhere;
 #[path = "random_programs/functions.rs"]
 mod functions;
 #[path = "random_programs/program.rs"]
 #[allow(dead_code, reason = "shared with other tests")]
 mod program;
-
-use everywhere::Tight;
 
 /// Runs tests under every strategy that can be replayed.
 macro_rules! replayable {

@@ -21,3 +21,5 @@ mod shapes;
 #[cfg(not(target_os = "linux"))]
 #[path = "../../../strategies/tests/common/skipped.rs"]
 mod skipped;
+#[path = "time_loops/spilled.rs"]
+mod spilled;

@@ -12,6 +12,8 @@ mod faults;
 mod files;
 #[path = "../../../strategies/tests/common/skipped.rs"]
 mod skipped;
+#[path = "spilling/stores.rs"]
+mod stores;
 
 /// Strategies whose records go to disk.
 trait Spilling: Spills<Value = f64, Variable: Send + Sync, Id: Send + Sync, Tape: Sync> {}

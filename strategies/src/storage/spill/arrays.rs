@@ -87,7 +87,7 @@ impl ArrayFile {
         if let Some(file) = self.file.get() {
             return Ok(file);
         }
-        let file = SpillFile::create(self.options.path(), &self.meter)?.through_cache();
+        let file = SpillFile::create(&self.options, &self.meter)?.through_cache();
         Ok(self.file.get_or_init(|| file))
     }
 

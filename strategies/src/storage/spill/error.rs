@@ -15,9 +15,9 @@ pub enum StorageError {
     /// [`SpillOptions`](crate::SpillOptions#where-the-size-of-files-is-limited).
     #[non_exhaustive]
     Io {
-        /// What was tried: `"create the file"`, `"write a slab"` or `"read a slab"`.
+        /// What was tried: `"create the file"`, `"open the store"`, `"write a slab"` or `"read a slab"`.
         operation: &'static str,
-        /// The directory in which the file is. The file itself has no name.
+        /// The directory in which the file is. The file itself has no name. Empty for a [`SpillStore`](crate::SpillStore).
         path: PathBuf,
         /// Bytes that the operation was to transfer.
         bytes: u64,
@@ -92,6 +92,12 @@ impl StorageError {
 impl fmt::Display for StorageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Io { path, bytes: 0, text, .. } if path.as_os_str().is_empty() => {
+                write!(f, "cannot open the store of the program: {text}")
+            }
+            Self::Io { operation, path, bytes, text, .. } if path.as_os_str().is_empty() => {
+                write!(f, "cannot {operation} in the store of the program ({bytes} bytes): {text}")
+            }
             Self::Io { operation, path, bytes, done, kind, text, .. } => {
                 write!(f, "cannot {operation} in the directory {}", path.display())?;
                 if *bytes > 0 {
@@ -112,6 +118,12 @@ impl fmt::Display for StorageError {
                  was truncated by somebody else; the slab is lost unless the file is restored",
                 path.display()
             ),
+            Self::Corrupt { path, what, offset, bytes } if path.as_os_str().is_empty() => write!(
+                f,
+                "{what} is corrupt: the {bytes} bytes that the store of the program returned from offset {offset} are not \
+                 those that were written there; it is lost, and none of it was used: record again, with a store that keeps \
+                 what it is given"
+            ),
             Self::Corrupt { path, what, offset, bytes } => write!(
                 f,
                 "{what} in the directory {} is corrupt: its {bytes} bytes at offset {offset} of the file are not those \
@@ -122,9 +134,9 @@ impl fmt::Display for StorageError {
             ),
             Self::DiskBudget { path, budget, needed } => write!(
                 f,
-                "cannot write a slab in the directory {}: the file would need {needed} bytes, and `SpillOptions::disk` \
-                 allows {budget}; raise it, or record less",
-                path.display()
+                "cannot write a slab in {}: the file would need {needed} bytes, and `SpillOptions::disk` allows {budget}; \
+                 raise it, or record less",
+                Place(path)
             ),
             Self::MemoryBudget { budget, needed } => write!(
                 f,
@@ -137,6 +149,17 @@ impl fmt::Display for StorageError {
                  go to disk earlier"
             ),
         }
+    }
+}
+
+/// Where a file is; if it is in no directory, it is a store.
+struct Place<'a>(&'a Path);
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.as_os_str().is_empty() {
+            return f.write_str("the store of the program");
+        }
+        write!(f, "the directory {}", self.0.display())
     }
 }
 

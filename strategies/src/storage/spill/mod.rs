@@ -34,11 +34,12 @@
 //!
 //! # The file
 //!
-//! It has no name from the start (Linux) or from right after its creation, so that nothing is left on disk after a drop, a
+//! It is a store of the program, by [`SpillOptions::store`], or a file on disk. That has no name from the start (Linux) or from right after its creation, so that nothing is left on disk after a drop, a
 //! panic or the death of the process. Space of slabs that were popped is used again.
 
 mod arrays;
 mod checksum;
+mod disk;
 mod error;
 mod extents;
 mod file;
@@ -47,6 +48,7 @@ mod options;
 mod reader;
 mod scratch_file;
 mod slabs;
+mod store;
 mod worker;
 mod writer;
 
@@ -62,6 +64,7 @@ pub use options::SpillOptions;
 pub(crate) use reader::{Loader, SlabReader};
 pub use scratch_file::ScratchFile;
 pub(crate) use slabs::SlabFile;
+pub use store::SpillStore;
 
 /// Slabs that may be on their way to the file, each with a thread.
 pub(crate) const WRITES_IN_FLIGHT: usize = 2;

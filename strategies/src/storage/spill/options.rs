@@ -1,7 +1,10 @@
 //! What the user decides about storage on disk.
 
-use super::StorageError;
+use super::store::Opener;
+use super::{SpillStore, StorageError};
 use crate::storage::Block;
+use core::fmt;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// Where slabs and arrays go that leave memory, and how much of memory and disk they may take.
@@ -31,6 +34,9 @@ use std::path::{Path, PathBuf};
 /// while they are in memory, and the checksum stops nobody who changes the file on purpose: processes of the same user
 /// can reach it below `/proc`. The bytes on disk are not encrypted.
 ///
+/// A [store](Self::store) of the program is code, and could choose bytes that have the same checksum. So there the checksum is
+/// `SipHash` with a random key, which the store does not learn.
+///
 /// # Where the size of files is limited
 ///
 /// On Unix, a write beyond the limit of `ulimit -f` (`RLIMIT_FSIZE`) raises the signal `SIGXFSZ`, and that ends the
@@ -42,13 +48,14 @@ use std::path::{Path, PathBuf};
 /// ```
 ///
 /// In a shell, `trap '' XFSZ` does the same for the programs that are started after it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone)]
 #[must_use]
 pub struct SpillOptions {
     directory: PathBuf,
     memory: usize,
     disk: u64,
     slab: usize,
+    store: Option<Opener>,
 }
 
 impl Default for SpillOptions {
@@ -56,7 +63,7 @@ impl Default for SpillOptions {
     ///
     /// On many systems the directory for temporary files is itself in memory (tmpfs); name another one there.
     fn default() -> Self {
-        Self { directory: std::env::temp_dir(), memory: 64 << 20, disk: u64::MAX, slab: 1 << 20 }
+        Self { directory: std::env::temp_dir(), memory: 64 << 20, disk: u64::MAX, slab: 1 << 20, store: None }
     }
 }
 
@@ -90,8 +97,48 @@ impl SpillOptions {
         self
     }
 
+    /// Slabs and arrays go to stores of the program, and not to files; the directory does not matter then.
+    ///
+    /// `open` is called for each file that there would be: one for the records of a tape, and one for its arrays. Each call
+    /// has to give a store of its own, in which nobody else writes.
+    ///
+    /// ```
+    /// # use std::io;
+    /// # #[derive(Default)]
+    /// # struct Device(std::sync::Mutex<std::collections::BTreeMap<u64, Vec<u8>>>);
+    /// use tapewright_strategies::{SpillOptions, SpillStore, SpilledStack};
+    ///
+    /// impl SpillStore for Device {
+    ///     fn write(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+    /// #       self.0.lock().unwrap().insert(offset, bytes.to_vec());
+    /// #       Ok(())
+    ///         // …
+    ///     }
+    ///     fn read(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+    /// #       bytes.copy_from_slice(&self.0.lock().unwrap()[&offset]);
+    /// #       Ok(())
+    ///         // …
+    ///     }
+    /// }
+    ///
+    /// let options = SpillOptions::default().slab(4096).memory(8 * 8192).store(|| Ok(Device::default()));
+    /// let mut stack = SpilledStack::open(options)?;
+    /// (0..50_000_u64).try_for_each(|x| stack.push(x))?;
+    /// assert_eq!(stack.get(11)?, Some(11));
+    /// # Ok::<(), tapewright_strategies::StorageError>(())
+    /// ```
+    pub fn store<S: SpillStore>(mut self, open: impl Fn() -> io::Result<S> + Send + Sync + 'static) -> Self {
+        self.store = Some(Opener::new(open));
+        self
+    }
+
+    /// Where files are; empty if there are stores instead.
     pub(crate) fn path(&self) -> &Path {
-        &self.directory
+        if self.store.is_some() { Path::new("") } else { &self.directory }
+    }
+
+    pub(super) const fn opener(&self) -> Option<&Opener> {
+        self.store.as_ref()
     }
 
     pub(crate) const fn memory_bytes(&self) -> usize {
@@ -108,7 +155,7 @@ impl SpillOptions {
 
     /// The error for a file that would have to be so large, beside another one.
     pub(super) fn beyond_disk(&self, needed: u64, beside: u64) -> StorageError {
-        let (path, needed) = (self.directory.clone(), needed.saturating_add(beside));
+        let (path, needed) = (self.path().to_path_buf(), needed.saturating_add(beside));
         StorageError::DiskBudget { path, budget: self.disk, needed }
     }
 
@@ -119,5 +166,30 @@ impl SpillOptions {
             return Err(StorageError::MemoryBudget { budget: self.memory, needed });
         }
         Ok(())
+    }
+}
+
+/// Options with stores are equal if they have the same one, of which both are clones.
+impl PartialEq for SpillOptions {
+    fn eq(&self, other: &Self) -> bool {
+        let parts = |options: &Self| (options.memory, options.disk, options.slab);
+        let stores = match (&self.store, &other.store) {
+            (Some(one), Some(other)) => one.is(other),
+            (None, None) => self.directory == other.directory,
+            _ => false,
+        };
+        stores && parts(self) == parts(other)
+    }
+}
+impl Eq for SpillOptions {}
+
+impl fmt::Debug for SpillOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts = f.debug_struct("SpillOptions");
+        match &self.store {
+            Some(_) => parts.field("store", &"of the program"),
+            None => parts.field("directory", &self.directory),
+        };
+        parts.field("memory", &self.memory).field("disk", &self.disk).field("slab", &self.slab).finish()
     }
 }

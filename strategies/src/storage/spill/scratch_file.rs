@@ -1,12 +1,11 @@
 //! A file for whoever manages its space alone.
 
-use super::checksum::checksum;
 use super::extents::Extent;
 use super::file::{SpillFile, Stored};
 use super::{SpillOptions, StorageError};
 use std::sync::Arc;
 
-/// A file without a name, which is gone from the disk when it is dropped, on panic, and when the process dies.
+/// A file without a name, or a [store](SpillOptions::store), which is gone when it is dropped, on panic, and when the process dies.
 ///
 /// It grows as it is written to. Several threads can use it at once.
 ///
@@ -32,7 +31,7 @@ impl ScratchFile {
     ///
     /// When it cannot be created.
     pub fn create(options: &SpillOptions) -> Result<Self, StorageError> {
-        Ok(Self { file: SpillFile::create(options.path(), &Arc::default())?, options: options.clone() })
+        Ok(Self { file: SpillFile::create(options, &Arc::default())?, options: options.clone() })
     }
 
     /// Writes all the bytes at this offset.
@@ -58,7 +57,7 @@ impl ScratchFile {
     /// As `write_at`.
     pub fn write_checked(&self, bytes: &[u8], offset: u64) -> Result<u64, StorageError> {
         self.write_at(bytes, offset)?;
-        Ok(checksum(bytes))
+        Ok(self.file.checksum(bytes))
     }
 
     /// Reads as many bytes as there is room for, from this offset on.

@@ -253,7 +253,7 @@ impl SlabFile {
     /// The file and its writer, which begin to exist here.
     fn writer(&mut self) -> Result<&mut Writer, StorageError> {
         if self.writer.is_none() {
-            let file = SpillFile::create(self.options.path(), &self.meter)?;
+            let file = SpillFile::create(&self.options, &self.meter)?;
             self.writer = Some(Writer::new(Arc::new(file)));
         }
         Ok(self.writer.as_mut().expect("it has just been made"))

@@ -148,7 +148,7 @@ fn c19_slabs_that_are_still_in_memory_are_not_read() {
 #[test]
 fn c19_through_the_page_cache_where_direct_transfers_are_refused() {
     let meter = Arc::default();
-    let file = SpillFile::create(&std::env::temp_dir(), &meter).expect("a file");
+    let file = SpillFile::create(&SpillOptions::default(), &meter).expect("a file");
     let mut block = Block::zeroed(2 * SLAB).expect("a small block");
     block.bytes_mut().iter_mut().zip(0_u8..251).for_each(|(byte, i)| *byte = i);
     let at = |offset| Extent { offset, bytes: SLAB as u64 };

@@ -1,9 +1,10 @@
 //! An arena that grows and is kept: rows S3, S5 and S14.
 
-use super::everywhere::{Tight, everywhere};
+use super::everywhere::everywhere;
 use super::{cost, example};
 use tapewright::prelude::*;
 use tapewright::{Spilled, strategies::InMemory};
+use tapewright_kit_tests::Tight;
 
 /// x after 400,000 statements.
 fn long<S: Taping<Value = f64>>(x: &[Real<S>]) -> Real<S> {

@@ -1,11 +1,12 @@
 //! What is computed when: rows T1, T3 and T14. (Row T6, that a recording of partials cannot be computed again, is a program that
 //! does not compile, `replay_of_a_jacobian_tape` in `compile-fail`.)
 
-use super::everywhere::{Tight, everywhere};
+use super::everywhere::everywhere;
 use super::record;
 use std::cell::Cell;
 use tapewright::prelude::*;
 use tapewright::{Float, Nary, Replay, Spilled, Unary, dot, linear_combination, nary, sum, unary};
+use tapewright_kit_tests::Tight;
 
 fn t1_the_reverse_step_scales_accumulates_and_clears<S: Reverse<Value = f64>>() {
     let mut middle = Real::<S>::default();

@@ -1,22 +1,14 @@
 //! Runs tests under strategies, index managers, layers and value types. Without the feature `wide`, which the
 //! continuous integration sets, under one of each kind: they take long to compile.
 
-use tapewright::{Float, Reverse, SpillDefaults, SpillOptions, Tape};
-
-/// A few slabs in memory, so that records leave it.
-pub(crate) struct Tight;
-impl SpillDefaults for Tight {
-    fn options() -> SpillOptions {
-        SpillOptions::default().slab(16 << 10).memory(4 * (20 << 10))
-    }
-}
+use tapewright::{Float, Reverse, Tape};
 
 /// `everywhere!(a, b)` makes a module of tests for each of the generic functions `a` and `b`.
 macro_rules! everywhere {
     ($($name:ident),* $(,)?) => {$(
         mod $name {
             use tapewright::{Spilled, prelude::*};
-            use crate::everywhere::Tight;
+            use tapewright_kit_tests::Tight;
             #[test] fn jacobian() { super::$name::<Jacobian>() }
             #[cfg(feature = "wide")] #[test] fn jacobian_shared() { super::$name::<Jacobian<f64, Linear, Shared>>() }
             #[cfg(feature = "wide")] #[test] fn jacobian_reuse() { super::$name::<Jacobian<f64, Reuse>>() }

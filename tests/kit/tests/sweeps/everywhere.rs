@@ -1,20 +1,12 @@
 //! Runs tests under every strategy, index manager and layer. Without the feature `wide`, which the
 //! continuous integration sets, under one of each kind: they take long to compile.
 
-/// A few slabs in memory, so that records leave it.
-pub(crate) struct Tight;
-impl tapewright::SpillDefaults for Tight {
-    fn options() -> tapewright::SpillOptions {
-        tapewright::SpillOptions::default().slab(16 << 10).memory(4 * (20 << 10))
-    }
-}
-
 /// `everywhere!(a, b)` makes a module of tests for each of the generic functions `a` and `b`.
 macro_rules! everywhere {
     ($($name:ident),*) => {$(
         mod $name {
             use tapewright::{Spilled, prelude::*};
-            use crate::everywhere::Tight;
+            use tapewright_kit_tests::Tight;
             #[test] fn jacobian() { super::$name::<Jacobian>() }
             #[cfg(feature = "wide")] #[test] fn jacobian_u64() { super::$name::<Jacobian<f64, Linear<u64>>>() }
             #[cfg(feature = "wide")] #[test] fn jacobian_shared() { super::$name::<Jacobian<f64, Linear, Shared>>() }

@@ -6,13 +6,13 @@ use tapewright::prelude::*;
 use tapewright::{Error, StorageError};
 
 /// Some variables of a chain, with the derivatives that they must have.
-type Kept<S> = Vec<(Real<S>, f64)>;
+pub(super) type Kept<S> = Vec<(Real<S>, f64)>;
 
 /// Each step changes the derivative by as much, so that none may be missing.
 const SMALL: f64 = 1.0 / (1 << 20) as f64;
 
 /// Records a chain of small steps until there is no room: the error, the input, and every hundredth variable.
-fn fill<S: Spilling>(tape: &mut Tape<S>) -> (Error, Real<S>, Kept<S>) {
+pub(super) fn fill<S: Spilling>(tape: &mut Tape<S>) -> (Error, Real<S>, Kept<S>) {
     let mut input = Real::default();
     let mut kept = Kept::<S>::new();
     let result = tape.try_record(|scope| {
@@ -31,7 +31,7 @@ fn fill<S: Spilling>(tape: &mut Tape<S>) -> (Error, Real<S>, Kept<S>) {
 }
 
 /// Sweeps from the first, the last and some between.
-fn assert_all_is_there<S: Spilling>(tape: &mut Tape<S>, input: &Real<S>, kept: &Kept<S>) {
+pub(super) fn assert_all_is_there<S: Spilling>(tape: &mut Tape<S>, input: &Real<S>, kept: &Kept<S>) {
     assert!(kept.len() > 10);
     for at in [0, 1, kept.len() / 2, kept.len() - 2, kept.len() - 1] {
         let (y, slope) = &kept[at];
@@ -40,7 +40,7 @@ fn assert_all_is_there<S: Spilling>(tape: &mut Tape<S>, input: &Real<S>, kept: &
     }
 }
 
-fn assert_records_again<S: Spilling>(tape: &mut Tape<S>) {
+pub(super) fn assert_records_again<S: Spilling>(tape: &mut Tape<S>) {
     let (x, y) = recorded(tape, 200, 0);
     let expected = super::gradients_in_memory::<Jacobian>(200, 0);
     let found = super::gradients(tape, &x, &y);
