@@ -240,7 +240,8 @@ impl<S: Spills> Tape<S> {
     ///
     /// # Errors
     ///
-    /// [`Error::Storage`] when the file cannot be created, or the store not opened, or the memory budget is below two slabs.
+    /// [`Error::Storage`] when the file cannot be created, or the store not opened, or the memory budget is below two
+    /// slabs.
     pub fn spilled(options: SpillOptions) -> Result<Self, Error> {
         Ok(Self::from_tape(S::spilled(options)?))
     }

@@ -1,4 +1,5 @@
-//! Storage that spills to a store of this program, small enough for an interpreter that checks memory accesses and looks for races.
+//! Storage that spills to a store of this program, small enough for an interpreter that checks memory accesses and
+//! looks for races.
 
 #[allow(dead_code, reason = "shared with other tests")]
 mod common;

@@ -23,15 +23,16 @@ pub(crate) struct Block {
 // SAFETY: the block alone owns its memory, as a `Vec<u8>` does, and `Bump` is `Send`.
 unsafe impl Send for Block {}
 // SAFETY: `Bump` is not `Sync` because its cells change when it allocates, through `&Bump`. A block never touches its
-// `Bump` after construction, except to drop it. What is left are plain bytes: safe code writes them through `&mut Block`
-// only, and whoever writes through `start()` answers for it, as with any raw pointer.
+// `Bump` after construction, except to drop it. What is left are plain bytes: safe code writes them through `&mut
+// Block` only, and whoever writes through `start()` answers for it, as with any raw pointer.
 unsafe impl Sync for Block {}
 
 impl Block {
     /// Addresses and lengths of blocks are multiples of this.
     pub(crate) const ALIGN: usize = 4096;
 
-    /// A block of `bytes` rounded up to a multiple of [`ALIGN`](Self::ALIGN), all zero; `None` when the allocator has none.
+    /// A block of `bytes` rounded up to a multiple of [`ALIGN`](Self::ALIGN), all zero; `None` when the allocator has
+    /// none.
     pub(crate) fn zeroed(bytes: usize) -> Option<Self> {
         let bytes = bytes.max(1).checked_next_multiple_of(Self::ALIGN)?;
         let layout = Layout::from_size_align(bytes, Self::ALIGN).ok()?;

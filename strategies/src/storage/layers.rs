@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 
 /// Where the records of a tape live: [`InMemory`], [`Shared`] or [`Spilled`](crate::Spilled).
 ///
-/// Layers are this crate's, because unsafe code reads what they return. A layer of one's own is `Spilled<D>`, where the type `D`
-/// says [where](crate::SpillStore) slabs go that are full.
+/// Layers are this crate's, because unsafe code reads what they return. A layer of one's own is `Spilled<D>`, where the
+/// type `D` says [where](crate::SpillStore) slabs go that are full.
 pub trait Layer: sealed::Sealed + 'static {
     #[doc(hidden)]
     #[allow(private_bounds, reason = "layers are this crate's")]
@@ -28,7 +28,8 @@ pub(crate) trait Segments: Default + Send + Sync + 'static {
     /// What reads segments back.
     type Reader<'a>: Reader;
 
-    /// Ends the current segment and begins the next one, which has at least `least` bytes; returns its start and length.
+    /// Ends the current segment and begins the next one, which has at least `least` bytes; returns its start and
+    /// length.
     ///
     /// # Errors
     ///
@@ -38,7 +39,8 @@ pub(crate) trait Segments: Default + Send + Sync + 'static {
     /// Forgets all segments and keeps their memory.
     fn rewind(&mut self);
 
-    /// Forgets all segments but the first `count`, at least one, of which the last is being written again; returns its start.
+    /// Forgets all segments but the first `count`, at least one, of which the last is being written again; returns its
+    /// start.
     ///
     /// # Errors
     ///
@@ -156,8 +158,8 @@ impl Reader for InPlace<'_> {
 
 /// Records live in memory that the tapes of all threads share.
 ///
-/// The first 64 KiB of a tape are its own, so that small recordings take no lock; further segments of 1 MiB come from one
-/// pool of the process, and return to it when the tape begins another recording or is dropped. Many tapes
+/// The first 64 KiB of a tape are its own, so that small recordings take no lock; further segments of 1 MiB come from
+/// one pool of the process, and return to it when the tape begins another recording or is dropped. Many tapes
 /// that are large at different times then take as much memory as the largest at one time.
 #[derive(Clone, Copy, Debug)]
 pub struct Shared(());

@@ -1,5 +1,5 @@
-//! Where what is recorded lives: pieces of memory from bumpalo, for records and under the public containers, of one thread, shared
-//! or spilled to files.
+//! Where what is recorded lives: pieces of memory from bumpalo, for records and under the public containers, of one
+//! thread, shared or spilled to files.
 
 mod block;
 mod layers;

@@ -21,7 +21,8 @@ unsafe impl Send for Segment {}
 unsafe impl Sync for Segment {}
 
 impl Segment {
-    /// The first segment of a tape, so that small tapes are small. (In the interpreter, which is slow, all are smaller.)
+    /// The first segment of a tape, so that small tapes are small. (In the interpreter, which is slow, all are
+    /// smaller.)
     pub(crate) const FIRST: usize = if cfg!(miri) { 4 << 10 } else { 64 << 10 };
     /// All others.
     pub(crate) const BYTES: usize = 16 * Self::FIRST;

@@ -153,9 +153,9 @@ impl Locking for Unlocked {
 /// # The order is shared, too
 ///
 /// Elements lie in the order in which threads got the lock, which differs from run to run. Nothing is lost, but
-/// the reverse of that order means nothing to any one of the threads: the element that a thread pops need not be the one
-/// that it pushed. A tape must be swept in the exact reverse of its own recording. It therefore belongs to one thread,
-/// and a computation on several threads keeps a tape on each. Use this stack for what has no order: results, or
+/// the reverse of that order means nothing to any one of the threads: the element that a thread pops need not be the
+/// one that it pushed. A tape must be swept in the exact reverse of its own recording. It therefore belongs to one
+/// thread, and a computation on several threads keeps a tape on each. Use this stack for what has no order: results, or
 /// memory to be given back.
 ///
 /// # Panics and the lock

@@ -1,7 +1,7 @@
 //! A stack in slabs: elements never move once they are in a slab.
 //!
-//! The first `INLINE` elements lie inside the object, the others in slabs of `SLAB` elements each. Blocks before the *tail*
-//! are full, those after it are empty and wait for later pushes:
+//! The first `INLINE` elements lie inside the object, the others in slabs of `SLAB` elements each. Blocks before the
+//! *tail* are full, those after it are empty and wait for later pushes:
 //!
 //! ```text
 //! inline        slabs: full            tail           kept for later
@@ -44,8 +44,8 @@ use table::Table;
 ///
 /// * growing copies nothing, so there are no two copies at any time, and elements in slabs have stable addresses while
 ///   they are on the stack (those kept inline move with the object);
-/// * the elements are not one slice but several, see [`slabs`](Self::slabs). Loops over all elements are fastest
-///   when they go slab by slab;
+/// * the elements are not one slice but several, see [`slabs`](Self::slabs). Loops over all elements are fastest when
+///   they go slab by slab;
 /// * the object is large: `INLINE` elements and some pointers. Box it where it has to be moved often.
 ///
 /// Any `T` is fine, zero-sized and over-aligned ones included. `INLINE` may be 0. A `SLAB` of 0 does not compile:
@@ -148,8 +148,8 @@ impl<T, const INLINE: usize, const SLAB: usize> SlabStack<T, INLINE, SLAB> {
             self.advance();
             top = 0;
         }
-        // SAFETY: `top < room`, so this is a place of the tail without an element. The count stays in a register, since for
-        // all the compiler knows the write may change `self.top`.
+        // SAFETY: `top < room`, so this is a place of the tail without an element. The count stays in a register, since
+        // for all the compiler knows the write may change `self.top`.
         unsafe { self.tail_mut().add(top).write(value()) };
         self.top = top + 1;
     }
@@ -204,8 +204,8 @@ impl<T, const INLINE: usize, const SLAB: usize> SlabStack<T, INLINE, SLAB> {
                 self.advance();
             }
             let count = rest.len().min(self.room - self.top);
-            // SAFETY: there is room for `count` elements, and `rest`, borrowed from elsewhere, has as many. They need no
-            // drop, being `Copy`.
+            // SAFETY: there is room for `count` elements, and `rest`, borrowed from elsewhere, has as many. They need
+            // no drop, being `Copy`.
             unsafe { self.tail_mut().add(self.top).copy_from_nonoverlapping(rest.as_ptr(), count) };
             self.top += count;
             rest = &rest[count..];
@@ -238,7 +238,8 @@ impl<T, const INLINE: usize, const SLAB: usize> SlabStack<T, INLINE, SLAB> {
         self.enter(slab, 0);
     }
 
-    /// Makes the full block before the empty tail the tail, if there is one. Returns the number of elements in the tail.
+    /// Makes the full block before the empty tail the tail, if there is one. Returns the number of elements in the
+    /// tail.
     #[cold]
     #[inline(never)]
     fn retreat(&mut self) -> usize {

@@ -17,8 +17,8 @@ use std::sync::Arc;
 /// strategies that keep values the values, stay in memory, 8 bytes each for each statement; with
 /// [`Reuse`](crate::Reuse) they are short.
 ///
-/// In the place of the file may be a store of the program, a [`SpillStore`](crate::SpillStore), such as the memory of a device:
-/// `D` names it by [`SpillOptions::store`], and is a layer of the program's own then.
+/// In the place of the file may be a store of the program, a [`SpillStore`](crate::SpillStore), such as the memory of a
+/// device: `D` names it by [`SpillOptions::store`], and is a layer of the program's own then.
 ///
 /// Records that come back from the file are checked before they are used, see
 /// [what is protected](SpillOptions#what-is-protected). Where the size of files is limited, a program has to

@@ -8,17 +8,18 @@ use core::marker::PhantomData;
 
 /// A stack of plain values of which only the last few slabs stay in memory, and the rest lie in a file.
 ///
-/// For data that are written once and used backwards: trajectories, snapshots, records. Pushing and popping cost as much as
-/// with a vector, but once a slab; a slab leaves memory only when the budget of [`SpillOptions::memory`] is used up, and it
-/// is written by a background thread. The file has no name and disappears with the stack or the process.
+/// For data that are written once and used backwards: trajectories, snapshots, records. Pushing and popping cost as
+/// much as with a vector, but once a slab; a slab leaves memory only when the budget of [`SpillOptions::memory`] is
+/// used up, and it is written by a background thread. The file has no name and disappears with the stack or the
+/// process.
 ///
 /// A storage error loses nothing: everything that was pushed is still on the stack and can be read, and what failed is
 /// tried again by the next call that needs it. Elements that a fault has changed on disk, or that are no longer there,
 /// are an error, again and again, and never a wrong value: see [what is protected](SpillOptions#what-is-protected).
 /// Then [`clear`](Self::clear) the stack.
 ///
-/// Memory is what [`usage`](Self::usage) says, in exact bytes; at most the budget, two slabs that are being written, and for
-/// the stack itself and each [`reader`](Self::reader) one slab for random access and two that are read ahead.
+/// Memory is what [`usage`](Self::usage) says, in exact bytes; at most the budget, two slabs that are being written,
+/// and for the stack itself and each [`reader`](Self::reader) one slab for random access and two that are read ahead.
 ///
 /// ```
 /// use tapewright_strategies::{SpillOptions, SpilledStack};
@@ -74,9 +75,9 @@ impl<T: Pod> SpilledStack<T> {
     ///
     /// # Errors
     ///
-    /// When a new slab is needed and there is no memory for it: because older slabs cannot be written, the disk budget is used
-    /// up, or the allocator has none. The element is not on the stack then. All others are, and the same call may be
-    /// tried again later.
+    /// When a new slab is needed and there is no memory for it: because older slabs cannot be written, the disk budget
+    /// is used up, or the allocator has none. The element is not on the stack then. All others are, and the same
+    /// call may be tried again later.
     #[inline]
     pub fn push(&mut self, element: T) -> Result<(), StorageError> {
         if self.top.is_none() || self.in_top == self.per_slab {
@@ -131,8 +132,9 @@ impl<T: Pod> SpilledStack<T> {
 
     /// The element at `index`, counted from the oldest; `None` above the top.
     ///
-    /// An element that is in memory is read there. For another, its slab is loaded into the one slab reserved for that, where it
-    /// stays until another slab is needed. Slabs in memory stay there. Going to lower indices, the next slabs are read ahead.
+    /// An element that is in memory is read there. For another, its slab is loaded into the one slab reserved for that,
+    /// where it stays until another slab is needed. Slabs in memory stay there. Going to lower indices, the next
+    /// slabs are read ahead.
     ///
     /// # Errors
     ///
@@ -171,8 +173,8 @@ impl<T: Pod> SpilledStack<T> {
         SpilledReader { stack: self, sealed: self.sealed.reader() }
     }
 
-    /// Calls `each` with the elements of one slab after the other, the newest slab first; within a slab, the oldest element
-    /// is first.
+    /// Calls `each` with the elements of one slab after the other, the newest slab first; within a slab, the oldest
+    /// element is first.
     ///
     /// # Errors
     ///

@@ -2,8 +2,9 @@
 //!
 //! # Encoding
 //!
-//! A recording numbers its variables 1, 2, 3, …; each has a *record*, and with linear indices its number is its identifier, so that
-//! the left-hand side of a statement is implicit. Records lie one behind the other in segments, and are read from their end:
+//! A recording numbers its variables 1, 2, 3, …; each has a *record*, and with linear indices its number is its
+//! identifier, so that the left-hand side of a statement is implicit. Records lie one behind the other in segments, and
+//! are read from their end:
 //!
 //! | part | bytes |
 //! |---|---|
@@ -13,12 +14,13 @@
 //! | what the statement overwrites, where identifiers are reused: the value, if values are kept, and the identifier | 8, 4 |
 //! | the code: what all of this is | 1 |
 //!
-//! A code stands for a [`Layout`](layout::Layout): how long the record is, and the functions that read it, compiled for the type
-//! of the statement. A tape has a table of them, [`codes`]; records of closures have the address of the layout in the place of a
-//! code. Inputs that come before all statements have no records, those behind them a code.
+//! A code stands for a [`Layout`](layout::Layout): how long the record is, and the functions that read it, compiled for
+//! the type of the statement. A tape has a table of them, [`codes`]; records of closures have the address of the layout
+//! in the place of a code. Inputs that come before all statements have no records, those behind them a code.
 //!
-//! Records are written in [`mod@write`] and [`closures`]. [`read`] decodes them, whatever they are, for everything but the sweep with
-//! one adjoint vector, in [`mod@sweep`], which is the only other reader. The invariants that unsafe code relies on:
+//! Records are written in [`mod@write`] and [`closures`]. [`read`] decodes them, whatever they are, for everything but
+//! the sweep with one adjoint vector, in [`mod@sweep`], which is the only other reader. The invariants that unsafe code
+//! relies on:
 //!
 //! * A code describes the bytes that were written with it, and layouts never change.
 //! * Every identifier in a record is below the identifier of its left-hand side: [`append`] checks it, whatever the

@@ -4,7 +4,8 @@ use super::records::{Partials, Records, Values};
 use super::usize_of;
 use crate::{Content, InMemory, Layer, Linear, Shared, TapeNumber};
 
-/// Records so many statements, and asks after each where it ends; then reads them all, where they ended when they were recorded.
+/// Records so many statements, and asks after each where it ends; then reads them all, where they ended when they were
+/// recorded.
 fn records_never_move<L: Layer, K: Content>(statements: usize) {
     let mut tape = Records::<f64, Linear, L, K>::default();
     tape.begin(TapeNumber(7));

@@ -22,7 +22,8 @@ impl SpillDefaults for Tight {
     }
 }
 
-/// A few pages in memory. What does not fit goes to a second buffer by explicit copies, as it would to the memory of a device.
+/// A few pages in memory. What does not fit goes to a second buffer by explicit copies, as it would to the memory of a
+/// device.
 #[derive(Clone, Copy, Debug)]
 pub struct SecondBuffer;
 impl SpillDefaults for SecondBuffer {
@@ -31,8 +32,8 @@ impl SpillDefaults for SecondBuffer {
     }
 }
 
-/// To a file, or to a second buffer where the environment asks for it: so tests of spilled tapes can be run on it without being
-/// compiled again.
+/// To a file, or to a second buffer where the environment asks for it: so tests of spilled tapes can be run on it
+/// without being compiled again.
 fn to_disk(options: SpillOptions) -> SpillOptions {
     if std::env::var_os("TAPEWRIGHT_SECOND_BUFFER").is_some() {
         return options.store(|| Ok(Buffer::default()));

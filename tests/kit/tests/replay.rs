@@ -343,7 +343,8 @@ fn panic_of<R>(f: impl FnOnce() -> R) -> String {
     panic.downcast_ref::<String>().cloned().expect("a text")
 }
 
-/// Recorded at 2, a program that would take another branch at ½: a guard has to be there, or the attempt to branch is an error.
+/// Recorded at 2, a program that would take another branch at ½: a guard has to be there, or the attempt to branch is
+/// an error.
 fn comparisons_of_stale_variables_panic<S: Replay<Value = f64>>() {
     let mut tape = Tape::<S>::new();
     tape.set_guards(true);
@@ -393,7 +394,8 @@ fn comparisons_in_a_pause_leave_guards<S: Replay<Value = f64>>() {
     assert_eq!(tape.value_of(&y), Ok(15.0));
 }
 
-/// A question to a variable, its answer as a number, two inputs between which the answer changes, and one where it does not.
+/// A question to a variable, its answer as a number, two inputs between which the answer changes, and one where it does
+/// not.
 type Question<S> = (&'static str, fn(&Closed<S>) -> i64, [f64; 3]);
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "answers are small numbers")]

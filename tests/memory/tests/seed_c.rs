@@ -1,5 +1,5 @@
-//! Claims about storage, on tapes: where records are, what they cost, and which of them are read back. The same claims about the
-//! containers are tested in `strategies/tests`.
+//! Claims about storage, on tapes: where records are, what they cost, and which of them are read back. The same claims
+//! about the containers are tested in `strategies/tests`.
 
 #[path = "allocations/counting.rs"]
 mod counting;

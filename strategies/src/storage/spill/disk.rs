@@ -8,8 +8,8 @@ use std::path::Path;
 
 /// A file that disappears when it is dropped, and when the process dies.
 ///
-/// Where the file system allows it, transfers bypass the page cache: slabs are written once and read at most a few times,
-/// much later. That needs addresses, lengths and offsets that are multiples of the page, as those of blocks are.
+/// Where the file system allows it, transfers bypass the page cache: slabs are written once and read at most a few
+/// times, much later. That needs addresses, lengths and offsets that are multiples of the page, as those of blocks are.
 pub(super) struct Disk {
     through_cache: File,
     direct: Option<File>,

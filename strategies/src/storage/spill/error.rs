@@ -17,7 +17,8 @@ pub enum StorageError {
     Io {
         /// What was tried: `"create the file"`, `"open the store"`, `"write a slab"` or `"read a slab"`.
         operation: &'static str,
-        /// The directory in which the file is. The file itself has no name. Empty for a [`SpillStore`](crate::SpillStore).
+        /// The directory in which the file is. The file itself has no name. Empty for a
+        /// [`SpillStore`](crate::SpillStore).
         path: PathBuf,
         /// Bytes that the operation was to transfer.
         bytes: u64,

@@ -10,16 +10,16 @@
 //!
 //! # Memory
 //!
-//! Counted are the bytes that the allocator gave for slabs, its own overhead included (at most 4096 bytes each). At every
-//! moment they are at most the memory budget, plus `WRITES_IN_FLIGHT` slabs on their way to the file, plus for each reader
-//! open at once its slab and `READS_AHEAD` more. Memory returns to the allocator when the storage is dropped, and slabs
-//! are reused before that.
+//! Counted are the bytes that the allocator gave for slabs, its own overhead included (at most 4096 bytes each). At
+//! every moment they are at most the memory budget, plus `WRITES_IN_FLIGHT` slabs on their way to the file, plus for
+//! each reader open at once its slab and `READS_AHEAD` more. Memory returns to the allocator when the storage is
+//! dropped, and slabs are reused before that.
 //!
 //! # Errors
 //!
-//! Nothing is lost when a write fails: a slab's memory is given up only after the file has all of it. A failed write keeps the
-//! slab in memory. The next call that seals a slab tries it again, and reports it when it fails again. While it keeps
-//! failing, no slab is handed out beyond the budget, so that the budget holds then, too.
+//! Nothing is lost when a write fails: a slab's memory is given up only after the file has all of it. A failed write
+//! keeps the slab in memory. The next call that seals a slab tries it again, and reports it when it fails again. While
+//! it keeps failing, no slab is handed out beyond the budget, so that the budget holds then, too.
 //!
 //! # Checksums
 //!
@@ -34,8 +34,9 @@
 //!
 //! # The file
 //!
-//! It is a store of the program, by [`SpillOptions::store`], or a file on disk. That has no name from the start (Linux) or from right after its creation, so that nothing is left on disk after a drop, a
-//! panic or the death of the process. Space of slabs that were popped is used again.
+//! It is a store of the program, by [`SpillOptions::store`], or a file on disk. That has no name from the start (Linux)
+//! or from right after its creation, so that nothing is left on disk after a drop, a panic or the death of the process.
+//! Space of slabs that were popped is used again.
 
 mod arrays;
 mod checksum;

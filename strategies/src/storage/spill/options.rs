@@ -34,8 +34,8 @@ use std::path::{Path, PathBuf};
 /// while they are in memory, and the checksum stops nobody who changes the file on purpose: processes of the same user
 /// can reach it below `/proc`. The bytes on disk are not encrypted.
 ///
-/// A [store](Self::store) of the program is code, and could choose bytes that have the same checksum. So there the checksum is
-/// `SipHash` with a random key, which the store does not learn.
+/// A [store](Self::store) of the program is code, and could choose bytes that have the same checksum. So there the
+/// checksum is `SipHash` with a random key, which the store does not learn.
 ///
 /// # Where the size of files is limited
 ///
@@ -99,8 +99,8 @@ impl SpillOptions {
 
     /// Slabs and arrays go to stores of the program, and not to files; the directory does not matter then.
     ///
-    /// `open` is called for each file that there would be: one for the records of a tape, and one for its arrays. Each call
-    /// has to give a store of its own, in which nobody else writes.
+    /// `open` is called for each file that there would be: one for the records of a tape, and one for its arrays. Each
+    /// call has to give a store of its own, in which nobody else writes.
     ///
     /// ```
     /// # use std::io;

@@ -5,7 +5,8 @@ use super::file::{SpillFile, Stored};
 use super::{SpillOptions, StorageError};
 use std::sync::Arc;
 
-/// A file without a name, or a [store](SpillOptions::store), which is gone when it is dropped, on panic, and when the process dies.
+/// A file without a name, or a [store](SpillOptions::store), which is gone when it is dropped, on panic, and when the
+/// process dies.
 ///
 /// It grows as it is written to. Several threads can use it at once.
 ///
@@ -38,8 +39,8 @@ impl ScratchFile {
     ///
     /// # Errors
     ///
-    /// When the disk is full, the file would exceed its budget, or the operating system refuses the write. What the bytes in the
-    /// file are then is not known; all others are as they were.
+    /// When the disk is full, the file would exceed its budget, or the operating system refuses the write. What the
+    /// bytes in the file are then is not known; all others are as they were.
     pub fn write_at(&self, bytes: &[u8], offset: u64) -> Result<(), StorageError> {
         let (budget, needed) = (self.options.disk_bytes(), offset.saturating_add(bytes.len() as u64));
         if needed > budget {

@@ -29,9 +29,9 @@ enum Write {
 
 /// A stack of sealed blocks within a memory budget. Index 0 is the oldest.
 ///
-/// Blocks go round: [`block`](Self::block) hands one out to be filled, [`push`](Self::push) seals it, [`pop`](Self::pop)
-/// hands it out again, [`give_back`](Self::give_back) ends its use. A block that is handed out counts against the budget until
-/// it comes back or is dropped.
+/// Blocks go round: [`block`](Self::block) hands one out to be filled, [`push`](Self::push) seals it,
+/// [`pop`](Self::pop) hands it out again, [`give_back`](Self::give_back) ends its use. A block that is handed out
+/// counts against the budget until it comes back or is dropped.
 pub(crate) struct SlabFile {
     options: SpillOptions,
     slabs: Vec<Slab>,
@@ -105,8 +105,8 @@ impl SlabFile {
     ///
     /// # Errors
     ///
-    /// When an older slab, or this one, could not be written to make room for the next block. The block is on the stack all
-    /// the same, and everything on it can be read. The next call tries again.
+    /// When an older slab, or this one, could not be written to make room for the next block. The block is on the stack
+    /// all the same, and everything on it can be read. The next call tries again.
     pub(crate) fn push(&mut self, mut block: Block) -> Result<(), StorageError> {
         self.charge(&mut block);
         self.slabs.push(Slab::Memory(block));
@@ -259,7 +259,8 @@ impl SlabFile {
         Ok(self.writer.as_mut().expect("it has just been made"))
     }
 
-    /// Makes sure that a block of `bytes` can be had, at the expense of spares first, then of the oldest slabs in memory.
+    /// Makes sure that a block of `bytes` can be had, at the expense of spares first, then of the oldest slabs in
+    /// memory.
     fn make_room(&mut self, bytes: usize) -> Result<(), StorageError> {
         loop {
             let spare = self.spares.iter().position(|spare| spare.len() == bytes);
@@ -344,8 +345,8 @@ impl SlabFile {
         Ok(())
     }
 
-    /// Writes those slabs that the writer could not, on this thread, so that the caller learns how it is now: the cause may
-    /// have gone since.
+    /// Writes those slabs that the writer could not, on this thread, so that the caller learns how it is now: the cause
+    /// may have gone since.
     fn retry(&mut self) -> Result<(), StorageError> {
         for index in self.leaving_and(Write::Failed) {
             if let (Slab::Leaving(block, extent, _), Some(file)) = (&self.slabs[index], self.file()) {

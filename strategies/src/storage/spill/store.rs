@@ -7,15 +7,16 @@ use std::sync::Arc;
 
 /// Where slabs and arrays go instead of a file: the memory of a device, of another machine, of a database.
 ///
-/// A store has room for bytes at offsets from 0 on, as a file has, and grows as it is written to. Background threads call
-/// it, several at once, and now and then so does the thread that records or sweeps. [`SpillOptions::store`] says which store
-/// a tape uses; [`SpillOptions::disk`] limits how far the offsets go, and bytes that were forgotten are written over.
+/// A store has room for bytes at offsets from 0 on, as a file has, and grows as it is written to. Background threads
+/// call it, several at once, and now and then so does the thread that records or sweeps. [`SpillOptions::store`] says
+/// which store a tape uses; [`SpillOptions::disk`] limits how far the offsets go, and bytes that were forgotten are
+/// written over.
 ///
-/// Nothing that a store does can make a derivative wrong. Of what is written a checksum is kept, computed with a key that the
-/// store does not know, and bytes that come back are used only if they have the same one: else the sweep ends in
-/// [`StorageError::Corrupt`](crate::StorageError::Corrupt). Errors that the store returns are
-/// [`StorageError::Io`](crate::StorageError::Io), and so is a panic. After an error everything that was recorded before can
-/// still be swept, as far as the store returns it.
+/// Nothing that a store does can make a derivative wrong. Of what is written a checksum is kept, computed with a key
+/// that the store does not know, and bytes that come back are used only if they have the same one: else the sweep ends
+/// in [`StorageError::Corrupt`](crate::StorageError::Corrupt). Errors that the store returns are
+/// [`StorageError::Io`](crate::StorageError::Io), and so is a panic. After an error everything that was recorded before
+/// can still be swept, as far as the store returns it.
 ///
 /// A store must not use variables of the recording whose bytes it is given: that panics, and so is an error as well.
 ///
@@ -119,8 +120,8 @@ impl OpenStore {
         attempt(|| self.store.read(bytes, offset))
     }
 
-    /// A checksum that nobody can hit who does not know the key (`SipHash`). Records are decoded by unsafe code, and a store is
-    /// safe code of others: unlike a disk it could return bytes that it has chosen with care.
+    /// A checksum that nobody can hit who does not know the key (`SipHash`). Records are decoded by unsafe code, and a
+    /// store is safe code of others: unlike a disk it could return bytes that it has chosen with care.
     pub(super) fn checksum(&self, bytes: &[u8]) -> u64 {
         let mut hasher = self.key.build_hasher();
         hasher.write(bytes);

@@ -133,8 +133,8 @@ fn c19_slabs_that_are_still_in_memory_are_not_read() {
     let mut stack = stack(3);
     let mut to_read = 0;
     for _ in 0..20 {
-        // Three fit with the one being filled. The other two are being written, or have been; a written slab leaves memory
-        // when its room is needed, or at the next push.
+        // Three fit with the one being filled. The other two are being written, or have been; a written slab leaves
+        // memory when its room is needed, or at the next push.
         (0..4).for_each(|i| push(&mut stack, 0, i));
         to_read += (0..4).filter(|i| stack.look_up(*i).is_err()).count();
         (0..4).rev().for_each(|i| assert_eq!(pop(&mut stack, i), SLAB));

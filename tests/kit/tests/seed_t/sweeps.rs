@@ -1,5 +1,5 @@
-//! What is computed when: rows T1, T3 and T14. (Row T6, that a recording of partials cannot be computed again, is a program that
-//! does not compile, `replay_of_a_jacobian_tape` in `compile-fail`.)
+//! What is computed when: rows T1, T3 and T14. (Row T6, that a recording of partials cannot be computed again, is a
+//! program that does not compile, `replay_of_a_jacobian_tape` in `compile-fail`.)
 
 use super::everywhere::everywhere;
 use super::record;
@@ -107,7 +107,8 @@ fn slice<S: Reverse<Value = f64>>() -> Example<S> {
     (|x| nary::<S, Squares>(&[x], &[]), [4.0, 6.0])
 }
 
-/// Whether the partials are computed when the statement is evaluated, and no sweep calls a rule; or the other way round.
+/// Whether the partials are computed when the statement is evaluated, and no sweep calls a rule; or the other way
+/// round.
 fn partials_are_computed<S: Reverse<Value = f64>>(now: bool, (f, gradient): Example<S>) {
     let ((mut tape, x, y), evaluated) = calls(|| record::<S>(&[2.0, 3.0], f));
     assert_eq!(evaluated, [1, usize::from(now)], "values and derivatives at evaluation");

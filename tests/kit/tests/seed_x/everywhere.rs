@@ -37,8 +37,8 @@ pub(crate) fn close<V: Float>(found: V, expected: V, roundings: usize) {
     assert!(difference <= tolerance, "{found} is not {expected}: {difference:e} > {tolerance:e}");
 }
 
-/// Asserts that the recording holds inputs and so many results of external functions, and nothing else. Where identifiers are
-/// reused, such a result may take a record without arguments, which counts as a statement.
+/// Asserts that the recording holds inputs and so many results of external functions, and nothing else. Where
+/// identifiers are reused, such a result may take a record without arguments, which counts as a statement.
 #[allow(dead_code, reason = "not every test of those that share this file asks")]
 #[track_caller]
 pub(crate) fn holds_results_only<S: Reverse>(tape: &Tape<S>, results: usize) {

@@ -40,8 +40,8 @@ enum Fault {
     AnotherSlab,
     /// The first half of what was written, and what was there before.
     Half,
-    /// Three bits that the checksum of files does not notice: the highest one of a word, and two in the next word of the same lane
-    /// that undo what the first one does to the sum.
+    /// Three bits that the checksum of files does not notice: the highest one of a word, and two in the next word of
+    /// the same lane that undo what the first one does to the sum.
     Forged,
 }
 
