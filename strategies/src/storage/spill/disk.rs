@@ -1,10 +1,12 @@
 //! A file without a name, read and written at offsets by several threads.
 
-use super::file::Stopped;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::fs::File;
 use std::io;
 use std::path::Path;
+
+/// How a transfer ended early: the bytes that were done, and why, if not because the file ends there.
+pub(super) type Stopped = (usize, Option<io::Error>);
 
 /// A file that disappears when it is dropped, and when the process dies.
 ///

@@ -121,15 +121,15 @@ impl fmt::Display for StorageError {
             ),
             Self::Corrupt { path, what, offset, bytes } if path.as_os_str().is_empty() => write!(
                 f,
-                "{what} is corrupt: the {bytes} bytes that the store of the program returned from offset {offset} are not \
-                 those that were written there; it is lost, and none of it was used: record again, with a store that keeps \
-                 what it is given"
+                "{what} is corrupt: the {bytes} bytes that the store of the program returned from offset {offset} are \
+                 not those that were written there; it is lost, and none of it was used: record again, with a store \
+                 that keeps what it is given"
             ),
             Self::Corrupt { path, what, offset, bytes } => write!(
                 f,
                 "{what} in the directory {} is corrupt: its {bytes} bytes at offset {offset} of the file are not those \
-                 that were written, by a fault of the disk or because somebody else has written to the file; it is lost, \
-                 and none of it was used: record again, and if that happens again, choose another disk with \
+                 that were written, by a fault of the disk or because somebody else has written to the file; it is \
+                 lost, and none of it was used: record again, and if that happens again, choose another disk with \
                  `SpillOptions::directory`",
                 path.display()
             ),

@@ -32,9 +32,6 @@ pub(crate) struct Stored {
     pub(super) checksum: u64,
 }
 
-/// How a transfer ended early: the bytes that were done, and why, if not because the file ends there.
-pub(super) type Stopped = (usize, Option<io::Error>);
-
 impl SpillFile {
     pub(super) fn create(options: &SpillOptions, meter: &Arc<Meter>) -> Result<Self, StorageError> {
         let (operation, medium) = match options.opener() {

@@ -14,6 +14,13 @@ pub(crate) struct SlabReader<'a> {
     loader: Loader,
 }
 
+impl SlabFile {
+    /// A reader of the slabs. Several can be open at once; each has a slab of memory of its own.
+    pub(crate) fn reader(&self) -> SlabReader<'_> {
+        SlabReader::new(self)
+    }
+}
+
 impl<'a> SlabReader<'a> {
     pub(super) fn new(stack: &'a SlabFile) -> Self {
         Self { stack, loader: Loader::new(stack) }

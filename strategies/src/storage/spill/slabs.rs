@@ -4,7 +4,7 @@ use super::extents::{Extent, Extents};
 use super::file::{SpillFile, Stored};
 use super::meter::{Charge, Holder, Meter};
 use super::writer::Writer;
-use super::{READS_AHEAD, SlabReader, SpillOptions, SpillUsage, StorageError, WRITES_IN_FLIGHT};
+use super::{READS_AHEAD, SpillOptions, SpillUsage, StorageError, WRITES_IN_FLIGHT};
 use crate::storage::Block;
 use core::mem;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -179,11 +179,6 @@ impl SlabFile {
         for block in mem::take(&mut self.slabs).into_iter().filter_map(Slab::into_block) {
             self.give_back(block);
         }
-    }
-
-    /// A reader of the slabs. Several can be open at once; each has a slab of memory of its own.
-    pub(crate) fn reader(&self) -> SlabReader<'_> {
-        SlabReader::new(self)
     }
 
     /// Bytes in memory and on disk.
