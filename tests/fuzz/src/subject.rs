@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use tapewright::{
     Continuation, Error, Float, Hybrid, InMemory, Jacobian, Linear, Passive, PrimalValue, Real, Reuse, Reverse, Shared,
-    SpillDefaults, SpillOptions, Spilled, Stage, Tangent, Tape, Taping, closure_stage, derivative,
+    SpillDefaults, SpillOptions, Spilled, Stage, Strict, Tangent, Tape, Taping, closure_stage, derivative,
 };
 
 /// A few slabs in memory, so that records leave it.
@@ -21,7 +21,7 @@ impl SpillDefaults for Tight {
 }
 
 /// A strategy under which programs run.
-pub trait Subject: Taping {
+pub trait Subject: Taping<Policy = Strict> {
     /// Whether variables are recorded.
     const TAPED: bool;
     /// Whether a variable of one evaluation panics in another one.
