@@ -113,7 +113,7 @@ fn formula(strategy: &str) -> &'static str {
         "Jacobian" => "1 + 8d + 4a B",
         "PrimalValue" => "9 + 4a + 8c + 8p B",
         "Hybrid" => "9 + 4a + 8·min(d, c) B",
-        "Continuation" => "8 + 8d + 4(a + 1) B, to 8",
+        "Continuation" => "8 + 8d + 4a B",
         _ => "",
     }
 }
