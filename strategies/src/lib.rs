@@ -30,7 +30,6 @@ mod memory;
 mod policy;
 mod pool;
 mod refusal;
-mod reverse;
 mod scratch;
 pub mod shape;
 mod singular;
@@ -44,8 +43,8 @@ pub mod slab_stack {
 }
 
 pub use contract::{
-    Capacity, Comparison, Dependence, Flow, Load, Nary, Rule, Sink, Statement, Store, Strategy, Taped, Taping, Tree,
-    Twin, Variable,
+    Capacity, Comparison, Dependence, Flow, Load, Nary, Replay, Reverse, Rule, Sink, Spills, Statement, Stop, Store,
+    Strategy, Taped, Taping, Tree, Twin, Variable,
 };
 pub use external::{Arrays, Companion, External, Mark, SweepError};
 pub use float::Float;
@@ -56,7 +55,7 @@ pub use manager::{CountedId, IndexManager, Linear, Reuse};
 pub use memory::{MemoryReport, MemoryUsage};
 pub use policy::{Checked, Policy, SingularSlope, Strict, Subgradient, is_singular};
 pub use refusal::catch_storage_errors;
-pub use reverse::{Replay, Reverse, Spills, Stop};
+
 #[doc(hidden)]
 pub use scratch::Scratch;
 pub use shape::Shape;

@@ -7,7 +7,7 @@ use common::{Plus, Var, adjoints, eval, input};
 use std::panic::catch_unwind;
 use std::sync::Arc;
 use tapewright_strategies::active::{self, OwnedTape};
-use tapewright_strategies::shape::{Both, Scaled, Unit};
+use tapewright_strategies::shape::{self, Both, Scaled, Unit};
 use tapewright_strategies::typenum::{U0, U2};
 use tapewright_strategies::{
     Capacity, Continuation, Continuations, Float, IndexType, Linear, LinearId, Load, Nary, Reverse, Rule, Sink, Store,
@@ -273,4 +273,41 @@ fn a_statement_that_reports_too_little_or_too_much_is_refused() {
         }
     });
     assert_eq!(S::memory(tape.tape()).statements, 1);
+}
+
+/// A statement without arguments.
+struct Alone;
+
+impl Rule<S> for Alone {
+    type Shape = shape::Nothing;
+    fn value(&self) -> f64 {
+        2.0
+    }
+    fn backward(&self, _: f64, _: &mut impl Sink<S>) {}
+    fn silence(&self, _: &mut impl Sink<S>) {}
+}
+
+impl Tree<S> for Alone {
+    type Args = U0;
+    type Constants = U0;
+    type Back = Self;
+    fn store(&self, _: &mut impl Store<S>) {}
+}
+
+impl Twin<S> for Alone {
+    const HASH: u32 = 9;
+    const CONSTANTS: usize = 0;
+    fn load(_: &mut impl Load<S>) -> Self {
+        Self
+    }
+}
+
+#[test]
+fn a_statement_without_arguments_is_passive() {
+    let mut tape = tape();
+    tape.record(|number| {
+        input::<S>(number, 3.0);
+        assert!(!S::record(&Alone).is_active());
+    });
+    assert_eq!(S::memory(tape.tape()).statements, 0);
 }

@@ -24,6 +24,7 @@ mod numbers;
 mod owned;
 mod replay;
 mod singular;
+mod sweeps;
 
 pub use common::{common_number, flow_of, note_singular, recording_of};
 pub use external::{keep_input, make_room, place, record_external, record_launch, with_arrays, with_companion};

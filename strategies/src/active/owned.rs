@@ -4,7 +4,7 @@ use super::numbers::Numbers;
 use super::singular::Singular;
 use super::{Header, INNERMOST, Recorder, announce, unlist};
 use crate::external::{Entry, Externals};
-use crate::lanes::{Inspection, Launch, Shadows};
+use crate::lanes::{Inspection, Launch};
 use crate::pool::Pool;
 use crate::{Companion, Mark, MemoryUsage, Reverse, SweepError, TapeNumber, refuses_singular};
 use core::any::TypeId;
@@ -15,10 +15,10 @@ use core::ptr::NonNull;
 /// A place in a recording, between two statements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    number: TapeNumber,
-    mark: Mark,
+    pub(super) number: TapeNumber,
+    pub(super) mark: Mark,
     /// The external functions before it.
-    externals: usize,
+    pub(super) externals: usize,
     /// [`Reverse::identifiers`] there.
     identifiers: usize,
 }
@@ -49,8 +49,8 @@ impl Place {
 
 /// A part of a recording behind which it was resumed.
 #[derive(Debug)]
-struct Part {
-    end: Place,
+pub(super) struct Part {
+    pub(super) end: Place,
     /// The identifiers that could be reused then.
     free: Box<[u32]>,
     /// The slots of views that had been given out.
@@ -63,7 +63,7 @@ struct Part {
 pub struct OwnedTape<S: Reverse> {
     pub(super) recorder: NonNull<Recorder<S>>,
     /// The earlier parts of a recording that was resumed.
-    parts: Vec<Part>,
+    pub(super) parts: Vec<Part>,
     numbers: Numbers,
     owns: PhantomData<Recorder<S>>,
 }
@@ -163,115 +163,6 @@ impl<S: Reverse> OwnedTape<S> {
     #[must_use]
     pub fn place(&self) -> Place {
         Place::new::<S>(self.number(), self.tape(), self.externals())
-    }
-
-    /// [`Reverse::reverse`], with the external functions of the recording among its statements.
-    ///
-    /// # Errors
-    ///
-    /// As there, when a rule fails, and as [`check_singular`](Self::check_singular).
-    #[inline(always)]
-    pub fn reverse(&self, adjoints: &mut [S::Value], arrays: &mut Shadows<S::Value>) -> Result<(), SweepError> {
-        if self.externals().list.is_empty() {
-            self.check_singular()?;
-            return S::reverse(self.tape(), adjoints);
-        }
-        self.reverse_between(None, None, adjoints, arrays)
-    }
-
-    /// [`reverse`](Self::reverse) from one place to an earlier one; from the end, or to the start, if it is `None`.
-    ///
-    /// Afterwards the adjoints of all variables from before `to` are those of the adjoints at `from`.
-    ///
-    /// # Errors
-    ///
-    /// As `reverse`.
-    ///
-    /// # Panics
-    ///
-    /// When the places are of another recording, or `from` lies before `to`.
-    pub fn reverse_between(
-        &self,
-        from: Option<Place>,
-        to: Option<Place>,
-        adjoints: &mut [S::Value],
-        arrays: &mut Shadows<S::Value>,
-    ) -> Result<(), SweepError> {
-        self.check_singular()?;
-        let mut entries = self.entries(from, to).iter().rev();
-        let mut stops = entries.clone().map(|entry| entry.mark);
-        let (from, to) = (from.map(|place| place.mark), to.map(|place| place.mark));
-        let arrays = core::slice::from_mut(arrays);
-        S::reverse_through(self.tape(), adjoints, (from, to), &mut stops, &mut |adjoints| {
-            entries.next().map_or(Ok(()), |entry| entry.reverse(1, adjoints, arrays))
-        })
-    }
-
-    /// [`reverse_between`](Self::reverse_between) with several adjoint vectors, as
-    /// [`Reverse::reverse_lanes_through`] has them.
-    ///
-    /// # Errors
-    ///
-    /// As `reverse`.
-    ///
-    /// # Panics
-    ///
-    /// As `reverse_between`, and when there are no lanes.
-    pub fn reverse_lanes_between(
-        &self,
-        lanes: usize,
-        from: Option<Place>,
-        to: Option<Place>,
-        adjoints: &mut [S::Value],
-        arrays: &mut [Shadows<S::Value>],
-    ) -> Result<(), SweepError> {
-        self.check_singular()?;
-        let mut entries = self.entries(from, to).iter().rev();
-        let mut stops = entries.clone().map(|entry| entry.mark);
-        let (from, to) = (from.map(|place| place.mark), to.map(|place| place.mark));
-        S::reverse_lanes_through(self.tape(), lanes, adjoints, (from, to), &mut stops, &mut |adjoints| {
-            entries.next().map_or(Ok(()), |entry| entry.reverse(lanes, adjoints, arrays))
-        })
-    }
-
-    /// [`Reverse::forward_through`] the whole recording, with its external functions among its statements.
-    ///
-    /// # Errors
-    ///
-    /// As there, when a rule is missing or fails, and as [`check_singular`](Self::check_singular).
-    ///
-    /// # Panics
-    ///
-    /// As there.
-    pub fn forward(&self, tangents: &mut [S::Value], arrays: &mut Shadows<S::Value>) -> Result<(), SweepError> {
-        self.check_singular()?;
-        let mut entries = self.entries(None, None).iter();
-        let mut stops = entries.clone().map(|entry| entry.mark);
-        S::forward_through(self.tape(), tangents, &mut stops, &mut |tangents| {
-            entries.next().map_or(Ok(()), |entry| entry.forward(tangents, arrays))
-        })
-    }
-
-    /// Whether this is a place of the present recording, in its present part or in an earlier one that was not
-    /// forgotten.
-    #[must_use]
-    pub fn has(&self, place: Place) -> bool {
-        if place.number == self.number() {
-            return place.is_before(self.place());
-        }
-        self.parts.iter().any(|part| place.number == part.end.number && place.is_before(part.end))
-    }
-
-    /// The external functions from the later place down to the earlier.
-    fn entries(&self, from: Option<Place>, to: Option<Place>) -> &[Entry<S::Value>] {
-        for place in from.into_iter().chain(to) {
-            assert!(self.has(place), "a place of recording {} is none of recording {}", place.number, self.number());
-        }
-        let list = &self.externals().list;
-        let (end, start) = (from.map_or(list.len(), |place| place.externals), to.map_or(0, |place| place.externals));
-        let ordered = from.zip(to).is_none_or(|(from, to)| to.mark <= from.mark) && start <= end;
-        assert!(ordered, "a sweep goes from a place to an earlier one");
-        list.get(start..end).expect("a place of this recording")
     }
 
     /// Forgets what lies behind a place where the recording was [resumed](Self::resume), and drops the external

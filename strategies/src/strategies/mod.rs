@@ -1,6 +1,7 @@
 //! The strategies, a file each.
 
 mod continuation;
+mod directions;
 mod hybrid;
 mod jacobian;
 mod passive;
@@ -8,8 +9,9 @@ mod primal_value;
 mod tangent;
 
 pub use continuation::Continuation;
+pub use directions::Directions;
 pub use hybrid::Hybrid;
 pub use jacobian::Jacobian;
 pub use passive::Passive;
 pub use primal_value::PrimalValue;
-pub use tangent::{Directions, Forward, Tangent};
+pub use tangent::{Forward, Tangent};

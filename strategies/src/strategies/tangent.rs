@@ -1,5 +1,6 @@
 //! Derivatives beside the values: forward mode.
 
+use super::directions::Directions;
 use crate::active::refuse_singular;
 use crate::external::apply;
 use crate::lanes::{Buffer, Fetched, Launch, SharedArray, Tangents};
@@ -9,7 +10,6 @@ use crate::{
     Variable, partials_of_slice, refuses_singular, singular_function,
 };
 use core::marker::PhantomData;
-use core::ops::Index;
 
 /// Forward mode: a variable carries its derivatives along `N` directions, and nothing is taped.
 ///
@@ -51,69 +51,6 @@ use core::ops::Index;
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Tangent<const N: usize = 1, V = f64, P = Strict>(PhantomData<(V, P)>);
-
-/// Derivatives along `N` directions: what a variable of [`Tangent`] carries.
-#[derive(Clone, Copy, Debug)]
-pub struct Directions<V, const N: usize> {
-    derivatives: [V; N],
-    /// The evaluation that they belong to.
-    level: u64,
-}
-
-impl<V, const N: usize> Directions<V, N> {
-    /// The derivatives, in the order of the directions.
-    #[inline(always)]
-    #[must_use]
-    pub const fn as_array(&self) -> &[V; N] {
-        &self.derivatives
-    }
-}
-
-/// Compares the derivatives.
-impl<V: PartialEq, const N: usize> PartialEq for Directions<V, N> {
-    fn eq(&self, other: &Self) -> bool {
-        self.derivatives == other.derivatives
-    }
-}
-
-/// Those of a variable of the evaluation that runs on this thread.
-impl<V, const N: usize> From<[V; N]> for Directions<V, N> {
-    #[inline(always)]
-    fn from(derivatives: [V; N]) -> Self {
-        Self { derivatives, level: level::present() }
-    }
-}
-
-impl<V, const N: usize> From<Directions<V, N>> for [V; N] {
-    #[inline(always)]
-    fn from(directions: Directions<V, N>) -> Self {
-        directions.derivatives
-    }
-}
-
-impl<V: Float, const N: usize> Default for Directions<V, N> {
-    /// Zeros, for a passive variable.
-    #[inline(always)]
-    fn default() -> Self {
-        Self { derivatives: [V::zero(); N], level: PASSIVE }
-    }
-}
-
-impl<V, const N: usize> Index<usize> for Directions<V, N> {
-    type Output = V;
-    #[inline(always)]
-    fn index(&self, direction: usize) -> &V {
-        &self.derivatives[direction]
-    }
-}
-
-/// The tangents of an array that moves at this level.
-fn tangents_at<V>(array: &Dependence<V>, level: u64) -> Option<&Tangents<V>> {
-    match array {
-        Dependence::Moving(tangents) if tangents.level == level => Some(tangents),
-        _ => None,
-    }
-}
 
 /// The level that the operands of a launch have in common; that of passive ones if there is none.
 #[track_caller]
@@ -242,7 +179,7 @@ impl<const N: usize, V: Float, P: Policy> Taping for Tangent<N, V, P> {
     #[track_caller]
     fn flow(arrays: &[&Dependence<V>], inputs: &[(V, &Directions<V, N>)]) -> Flow {
         let level = level_of_launch(arrays, inputs.iter().map(|(_, id)| *id));
-        let array = |array: &&Dependence<V>| tangents_at(array, level).is_some();
+        let array = |array: &&Dependence<V>| array.tangents_at(level).is_some();
         let variable = |(_, id): &(V, &Directions<V, N>)| {
             id.level == level && id.derivatives.iter().any(|slope| *slope != V::zero())
         };
@@ -270,7 +207,7 @@ impl<const N: usize, V: Float, P: Policy> Taping for Tangent<N, V, P> {
             let inputs: Vec<V> = inputs.iter().map(slope).collect();
             let mut views: Vec<Option<&Buffer<V>>> = Vec::with_capacity(arrays.len());
             for array in arrays {
-                views.push(tangents_at(array, level).and_then(|tangents| tangents.along(k)));
+                views.push(array.tangents_at(level).and_then(|tangents| tangents.along(k)));
             }
             slopes.fill(V::zero());
             if views.iter().all(Option::is_none) && inputs.iter().all(|tangent| *tangent == V::zero()) {

@@ -87,6 +87,9 @@ where
     L: Layer,
     K: Content,
 {
+    if layout.arguments == 0 {
+        return None; // it is passive
+    }
     let place = place::<S, V, M, L, K>(layout, layout.bytes)?;
     // SAFETY: promised by the caller.
     if !(0..layout.arguments).all(|k| unsafe { *ids.add(k) }.within(place.number, place.known)) {

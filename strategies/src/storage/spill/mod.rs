@@ -48,6 +48,7 @@ mod meter;
 mod options;
 mod reader;
 mod scratch_file;
+mod slab;
 mod slabs;
 mod store;
 mod worker;

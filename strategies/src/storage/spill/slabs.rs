@@ -1,31 +1,14 @@
 //! A stack of full slabs, the last few in memory and the rest in a file.
 
-use super::extents::{Extent, Extents};
+use super::extents::Extents;
 use super::file::{SpillFile, Stored};
 use super::meter::{Charge, Holder, Meter};
+use super::slab::{Slab, Write};
 use super::writer::Writer;
 use super::{READS_AHEAD, SpillOptions, SpillUsage, StorageError, WRITES_IN_FLIGHT};
 use crate::storage::Block;
 use core::mem;
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// Where a full slab is.
-enum Slab {
-    Memory(Block),
-    /// In memory, and not charged to the budget.
-    Leaving(Arc<Block>, Extent, Write),
-    File(Stored),
-}
-
-/// How far the write of a leaving slab is.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Write {
-    /// The writer has a reference to the block.
-    Busy,
-    Failed,
-    /// The file has all of it. The block can go when a slab is needed, and is at hand if its slab is popped first.
-    Done(Stored),
-}
 
 /// A stack of sealed blocks within a memory budget. Index 0 is the oldest.
 ///
@@ -390,16 +373,5 @@ impl SlabFile {
     fn leaving_and(&self, wanted: Write) -> Vec<usize> {
         let is = |index: &usize| matches!(self.slabs[*index], Slab::Leaving(_, _, write) if write == wanted);
         self.leaving.iter().copied().filter(is).collect()
-    }
-}
-
-impl Slab {
-    /// The block of a slab in memory that nobody else uses.
-    fn into_block(self) -> Option<Block> {
-        match self {
-            Self::Memory(block) => Some(block),
-            Self::Leaving(block, ..) => Arc::into_inner(block),
-            Self::File(_) => None,
-        }
     }
 }

@@ -1,0 +1,80 @@
+//! What statements compare.
+
+use crate::Float;
+
+/// A way to compare two numbers, or a question about one, whose answer a program may branch on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    /// `==`, and with the opposite outcome `!=`.
+    Equal,
+    /// `<`.
+    Less,
+    /// `<=`.
+    LessOrEqual,
+    /// `>`.
+    Greater,
+    /// `>=`.
+    GreaterOrEqual,
+    /// `partial_cmp`.
+    Order,
+    /// `total_cmp`.
+    TotalOrder,
+    /// Whether the sign of the left number is negative, as `is_sign_negative` tells.
+    SignBit,
+    /// `classify` of the left number.
+    Class,
+    /// `is_nan` of the left number.
+    IsNan,
+    /// `is_infinite` of the left number.
+    IsInfinite,
+    /// `is_finite` of the left number.
+    IsFinite,
+    /// `is_normal` of the left number.
+    IsNormal,
+    /// `is_subnormal` of the left number.
+    IsSubnormal,
+    /// Whether both are the same number, the sign of zeros included.
+    Same,
+    /// Whether the right number is the sign of the left one.
+    Sign,
+    /// Whether the right number is the largest whole one below the left one.
+    Floor,
+    /// Whether the right number is the smallest whole one above the left one.
+    Ceil,
+    /// Whether the right number is the whole one nearest to the left one.
+    Round,
+    /// Whether the right number is the whole part of the left one.
+    Trunc,
+}
+
+impl Comparison {
+    /// The outcome as a number: 1 or 0 for true or false; −1, 0 or 1 for an order, 2 where there is none; for
+    /// `classify` the number of the class.
+    #[must_use]
+    pub fn outcome<V: Float>(self, left: V, right: V) -> i8 {
+        let same =
+            |a: V| a == right && a.is_sign_negative() == right.is_sign_negative() || a.is_nan() && right.is_nan();
+        match self {
+            Self::Equal => i8::from(left == right),
+            Self::Less => i8::from(left < right),
+            Self::LessOrEqual => i8::from(left <= right),
+            Self::Greater => i8::from(left > right),
+            Self::GreaterOrEqual => i8::from(left >= right),
+            Self::Order => left.partial_cmp(&right).map_or(2, |order| order as i8),
+            Self::TotalOrder => left.as_f64().total_cmp(&right.as_f64()) as i8,
+            Self::SignBit => i8::from(left.is_sign_negative()),
+            Self::Class => left.classify() as i8,
+            Self::IsNan => i8::from(left.is_nan()),
+            Self::IsInfinite => i8::from(left.is_infinite()),
+            Self::IsFinite => i8::from(left.is_finite()),
+            Self::IsNormal => i8::from(left.is_normal()),
+            Self::IsSubnormal => i8::from(left.is_subnormal()),
+            Self::Same => i8::from(same(left)),
+            Self::Sign => i8::from(same(left.signum())),
+            Self::Floor => i8::from(same(left.floor())),
+            Self::Ceil => i8::from(same(left.ceil())),
+            Self::Round => i8::from(same(left.round())),
+            Self::Trunc => i8::from(same(left.trunc())),
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! The contract between the engine and strategies.
+
+mod capacity;
+mod comparison;
+mod flow;
+mod fresh;
+mod nary;
+mod reverse;
+mod strategy;
+mod taping;
+mod variable;
+
+pub use capacity::Capacity;
+pub use comparison::Comparison;
+pub use flow::{Dependence, Flow};
+pub use nary::Nary;
+pub use reverse::{Replay, Reverse, Spills, Stop};
+pub use strategy::Strategy;
+pub use taping::{Load, Rule, Sink, Statement, Store, Taping, Tree, Twin};
+pub use variable::{Taped, Variable};

@@ -1,0 +1,25 @@
+//! Functions of slices.
+
+use crate::Float;
+
+/// A function of a number of arguments known at run time, such as a sum over a slice.
+///
+/// The partials may depend on values and constants only, so that a primal-value record can recompute them.
+pub trait Nary<V: Float>: 'static {
+    /// Whether every partial is exactly 1, so that strategies need not store them.
+    const UNIT: bool = false;
+    /// Constants per argument: 0 or 1.
+    const CONSTANTS: usize = 0;
+    /// Whether [`value`](Self::value) can be called again, at other arguments, when a recording is replayed.
+    const REPLAYS: bool = true;
+    /// The value at these arguments.
+    fn value(arguments: &[V], constants: &[V]) -> V;
+    /// Writes the partial for each argument; the slices are equally long.
+    fn partials(arguments: &[V], constants: &[V], partials: &mut [V]);
+    /// Whether infinite partials at these arguments are those of a pole or a vertical tangent, and not of an overflow;
+    /// see [`Policy`].
+    fn singular(arguments: &[V], constants: &[V]) -> bool {
+        let _ = (arguments, constants);
+        false
+    }
+}

@@ -1,0 +1,38 @@
+//! What variables are made of.
+
+use crate::Float;
+
+/// A value with an identifier, as it lies in memory.
+pub trait Variable<V, I>: Clone {
+    /// Puts the parts together.
+    fn new(value: V, id: I) -> Self;
+    /// The value.
+    fn value(&self) -> V;
+    /// The identifier.
+    fn id(&self) -> &I;
+}
+
+/// The variable of strategies that need an identifier: 16 bytes for `f64` with [`LinearId`](crate::LinearId).
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Taped<V, I> {
+    /// The value.
+    pub value: V,
+    /// The identifier.
+    pub id: I,
+}
+
+impl<V: Float, I: Clone> Variable<V, I> for Taped<V, I> {
+    #[inline(always)]
+    fn new(value: V, id: I) -> Self {
+        Self { value, id }
+    }
+    #[inline(always)]
+    fn value(&self) -> V {
+        self.value
+    }
+    #[inline(always)]
+    fn id(&self) -> &I {
+        &self.id
+    }
+}

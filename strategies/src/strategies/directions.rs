@@ -1,0 +1,60 @@
+//! Derivatives of a variable along directions.
+
+use crate::Float;
+use crate::level::{self, PASSIVE};
+use core::ops::Index;
+
+/// Derivatives along `N` directions: what a variable of [`Tangent`] carries.
+#[derive(Clone, Copy, Debug)]
+pub struct Directions<V, const N: usize> {
+    pub(super) derivatives: [V; N],
+    /// The evaluation that they belong to.
+    pub(super) level: u64,
+}
+
+impl<V, const N: usize> Directions<V, N> {
+    /// The derivatives, in the order of the directions.
+    #[inline(always)]
+    #[must_use]
+    pub const fn as_array(&self) -> &[V; N] {
+        &self.derivatives
+    }
+}
+
+/// Compares the derivatives.
+impl<V: PartialEq, const N: usize> PartialEq for Directions<V, N> {
+    fn eq(&self, other: &Self) -> bool {
+        self.derivatives == other.derivatives
+    }
+}
+
+/// Those of a variable of the evaluation that runs on this thread.
+impl<V, const N: usize> From<[V; N]> for Directions<V, N> {
+    #[inline(always)]
+    fn from(derivatives: [V; N]) -> Self {
+        Self { derivatives, level: level::present() }
+    }
+}
+
+impl<V, const N: usize> From<Directions<V, N>> for [V; N] {
+    #[inline(always)]
+    fn from(directions: Directions<V, N>) -> Self {
+        directions.derivatives
+    }
+}
+
+impl<V: Float, const N: usize> Default for Directions<V, N> {
+    /// Zeros, for a passive variable.
+    #[inline(always)]
+    fn default() -> Self {
+        Self { derivatives: [V::zero(); N], level: PASSIVE }
+    }
+}
+
+impl<V, const N: usize> Index<usize> for Directions<V, N> {
+    type Output = V;
+    #[inline(always)]
+    fn index(&self, direction: usize) -> &V {
+        &self.derivatives[direction]
+    }
+}
