@@ -17,7 +17,7 @@ pub trait Nary<V: Float>: 'static {
     /// Writes the partial for each argument; the slices are equally long.
     fn partials(arguments: &[V], constants: &[V], partials: &mut [V]);
     /// Whether infinite partials at these arguments are those of a pole or a vertical tangent, and not of an overflow;
-    /// see [`Policy`].
+    /// see [`Policy`](crate::Policy).
     fn singular(arguments: &[V], constants: &[V]) -> bool {
         let _ = (arguments, constants);
         false

@@ -16,7 +16,7 @@ use generic_array::typenum::Unsigned;
 /// keep a tape and can be swept also implement [`Reverse`](crate::Reverse).
 ///
 /// Code that should accept every strategy is generic over `S: Taping` and computes with references (`&x * &y`);
-/// everyday code is generic over [`Strategy`] and computes with values (`x * y`).
+/// everyday code is generic over [`Strategy`](crate::Strategy) and computes with values (`x * y`).
 ///
 /// # Implementing a strategy
 ///
@@ -108,7 +108,7 @@ pub trait Taping: Sized + 'static {
     type Id: Clone + 'static;
     /// A copy of an identifier without ownership, as rules and records pass it around.
     type Raw: Copy + 'static;
-    /// Value and identifier together: [`Taped`] for most strategies, the bare float for [`Passive`](crate::Passive).
+    /// Value and identifier together: [`Taped`](crate::Taped) for most strategies, the bare float for [`Passive`](crate::Passive).
     type Variable: Variable<Self::Value, Self::Id> + Send + 'static;
     /// What derivatives are at singular points.
     ///

@@ -4,7 +4,7 @@ use crate::Float;
 use crate::level::{self, PASSIVE};
 use core::ops::Index;
 
-/// Derivatives along `N` directions: what a variable of [`Tangent`] carries.
+/// Derivatives along `N` directions: what a variable of [`Tangent`](crate::Tangent) carries.
 #[derive(Clone, Copy, Debug)]
 pub struct Directions<V, const N: usize> {
     pub(super) derivatives: [V; N],
