@@ -108,7 +108,8 @@ pub trait Taping: Sized + 'static {
     type Id: Clone + 'static;
     /// A copy of an identifier without ownership, as rules and records pass it around.
     type Raw: Copy + 'static;
-    /// Value and identifier together: [`Taped`](crate::Taped) for most strategies, the bare float for [`Passive`](crate::Passive).
+    /// Value and identifier together: [`Taped`](crate::Taped) for most strategies, the bare float for
+    /// [`Passive`](crate::Passive).
     type Variable: Variable<Self::Value, Self::Id> + Send + 'static;
     /// What derivatives are at singular points.
     ///
