@@ -20,7 +20,7 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         bytes: usize,
         fill: impl FnOnce(&mut Writer<'_>),
     ) -> Result<LinearId<M::Index>, Refusal> {
-        self.begin_record(layout, bytes + Self::TAIL)?;
+        let code = self.begin_record(layout, bytes + Self::TAIL)?;
         let id = if M::REUSES { self.take_identifier() } else { self.next };
         // SAFETY: `begin_record` found room for it, and nobody uses the tape before it is written.
         let mut writer = unsafe { Writer::to(self.data, bytes) };
@@ -29,25 +29,27 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         // SAFETY: `begin_record` found room for data, tail and code, and for a value.
         unsafe {
             let code_at = self.write_tail(writer.at, id, value);
-            self.end_record(layout, code_at);
+            self.end_record(layout, code, code_at);
         }
         Ok(LinearId::pack(self.number, id))
     }
 
-    /// Makes sure that there is room for a record of this layout, with so many bytes in front of what says so.
-    fn begin_record(&mut self, layout: &'static Layout<V>, bytes: usize) -> Result<(), Refusal> {
-        let address =
-            if K::BY_ADDRESS || self.codes.code(layout).is_some() { 0 } else { size_of::<*const Layout<V>>() };
-        self.make_room(bytes + address + Self::CODE)
+    /// Makes sure that there is room for a record of this layout, with so many bytes in front of what says so. Returns
+    /// the layout's code; without one, the record holds the address.
+    fn begin_record(&mut self, layout: &'static Layout<V>, bytes: usize) -> Result<Option<u8>, Refusal> {
+        let code = if K::BY_ADDRESS { None } else { self.codes.code(layout) };
+        let address = if K::BY_ADDRESS || code.is_some() { 0 } else { size_of::<*const Layout<V>>() };
+        self.make_room(bytes + address + Self::CODE)?;
+        Ok(code)
     }
 
     /// Writes what a record is.
     ///
     /// # Safety
     ///
-    /// [`begin_record`](Self::begin_record) found room for it, and its data lie in front of `code_at`.
-    unsafe fn end_record(&mut self, layout: &'static Layout<V>, mut code_at: *mut u8) {
-        let code = if K::BY_ADDRESS { None } else { self.codes.code(layout) };
+    /// [`begin_record`](Self::begin_record) found room for it and returned `code`, and its data lie in front of
+    /// `code_at`.
+    unsafe fn end_record(&mut self, layout: &'static Layout<V>, code: Option<u8>, mut code_at: *mut u8) {
         // SAFETY: promised by the caller.
         unsafe {
             if code.is_none() {
@@ -140,14 +142,14 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             } else {
                 (Common::<V, M::Index>::INPUTS, size_of::<u32>())
             };
-            self.begin_record(layout, bytes)?;
+            let code = self.begin_record(layout, bytes)?;
             // SAFETY: there is room for it.
             let mut writer = unsafe { Writer::to(self.data, bytes) };
             if some > 1 {
                 writer.put(some);
             }
             // SAFETY: there is room for it.
-            unsafe { self.end_record(layout, writer.at) }
+            unsafe { self.end_record(layout, code, writer.at) }
             self.next += u64::from(some - 1);
             self.set_end();
             left -= some as usize;

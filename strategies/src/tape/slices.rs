@@ -1,7 +1,7 @@
 //! Records with any number of arguments: lists of partials, sums, functions of slices, closures of users. How they are
 //! read.
 
-use super::functions::{Sweep, identifiers, numbers, parts};
+use super::functions::{RerunFn, Sweep, identifiers, numbers, parts};
 use crate::scratch::Scratch;
 use crate::{Float, IndexType, Nary, Policy, partials_of_slice};
 
@@ -74,11 +74,36 @@ pub(super) unsafe fn rerun_ones<V: Float>(
 ///
 /// # Safety
 ///
-/// As [`ValueFn`], for records of `Layout::nary::<P, R, I>`.
+/// As [`RerunFn`], for records of `Layout::nary::<P, R, I>`.
 unsafe fn ingredients<R: Nary<V>, V: Float, I: IndexType>(ids_end: *const u8, n: usize, values: &[V]) -> Scratch<V> {
     // SAFETY: promised by the caller.
     let (ids, constants) = unsafe { (identifiers::<I>(ids_end, n), numbers::<V, I>(ids_end, n, n * R::CONSTANTS)) };
     Scratch::of(ids.map(|id| values[id]).chain(constants))
+}
+
+/// Adds the contributions that `rerun` lists to the adjoints of the arguments.
+///
+/// # Safety
+///
+/// As [`ReverseFn`], for records whose `RerunFn` it is.
+#[inline(always)]
+unsafe fn reverse_by_list<V: Float, I: IndexType>(
+    rerun: RerunFn<V>,
+    ids_end: *const u8,
+    n: usize,
+    seed: V,
+    sweep: &mut Sweep<'_, V>,
+) {
+    if seed == V::zero() {
+        return;
+    }
+    let mut contributions = Scratch::<V>::new();
+    // SAFETY: promised by the caller; nothing writes to the values while they are read here.
+    let ids = unsafe {
+        rerun(ids_end, n, seed, sweep.values(), Some(&mut contributions));
+        identifiers::<I>(ids_end, n)
+    };
+    ids.zip(&**contributions).for_each(|(id, contribution)| sweep.adjoints[id] += *contribution);
 }
 
 /// # Safety
@@ -90,15 +115,8 @@ pub(super) unsafe fn reverse_slice<P: Policy, R: Nary<V>, V: Float, I: IndexType
     seed: V,
     sweep: &mut Sweep<'_, V>,
 ) -> *const u8 {
-    let mut contributions = Scratch::<V>::new();
-    if seed != V::zero() {
-        // SAFETY: promised by the caller; nothing writes to the values while they are read here.
-        let ids = unsafe {
-            rerun_slice::<P, R, V, I>(ids_end, n, seed, sweep.values(), Some(&mut contributions));
-            identifiers::<I>(ids_end, n)
-        };
-        ids.zip(&**contributions).for_each(|(id, contribution)| sweep.adjoints[id] += *contribution);
-    }
+    // SAFETY: promised by the caller.
+    unsafe { reverse_by_list::<V, I>(rerun_slice::<P, R, V, I>, ids_end, n, seed, sweep) }
     parts::<V, I>(ids_end, n, n * R::CONSTANTS).1.cast()
 }
 
@@ -149,15 +167,8 @@ pub(super) unsafe fn call<F: Fn(V, &mut [V]), V: Float, I: IndexType>(
     seed: V,
     sweep: &mut Sweep<'_, V>,
 ) -> *const u8 {
-    let mut contributions = Scratch::<V>::new();
-    if seed != V::zero() {
-        // SAFETY: promised by the caller.
-        let ids = unsafe {
-            rerun_call::<F, V, I>(ids_end, n, seed, &[], Some(&mut contributions));
-            identifiers::<I>(ids_end, n)
-        };
-        ids.zip(&**contributions).for_each(|(id, contribution)| sweep.adjoints[id] += *contribution);
-    }
+    // SAFETY: promised by the caller.
+    unsafe { reverse_by_list::<V, I>(rerun_call::<F, V, I>, ids_end, n, seed, sweep) }
     ids_end.wrapping_sub(n * size_of::<I>() + size_of::<F>())
 }
 
