@@ -2,7 +2,7 @@
 
 use crate::expr::Real;
 use smallvec::SmallVec;
-use tapewright_strategies::{Continuation, Float, IndexManager, Policy};
+use tapewright_strategies::{Continuation, IndexManager, Number, Policy};
 
 /// Records a statement with this value that `reverse` reverses: a closure of yours on the tape.
 ///
@@ -56,7 +56,7 @@ use tapewright_strategies::{Continuation, Float, IndexManager, Policy};
 /// }
 /// ```
 #[track_caller]
-pub fn continuation<V: Float, M: IndexManager, P: Policy>(
+pub fn continuation<V: Number, M: IndexManager, P: Policy>(
     arguments: &[&Real<Continuation<V, M, P>>],
     value: V,
     reverse: impl Fn(V, &mut [V]) + Send + Sync + 'static,

@@ -3,8 +3,7 @@
 use crate::error::{Error, same_length};
 use crate::expr::Real;
 use crate::tape::{Scope, Tape};
-use tapewright_strategies::num_traits::Zero;
-use tapewright_strategies::{Reverse, catch_storage_errors};
+use tapewright_strategies::{Number as _, Reverse, catch_storage_errors};
 
 /// The gradient of `f` at `x`, one entry for each input.
 ///
@@ -44,7 +43,7 @@ pub fn value_and_gradient<S: Reverse>(
     f: impl FnOnce(&[Real<S>]) -> Real<S>,
     x: &[S::Value],
 ) -> (S::Value, Vec<S::Value>) {
-    let mut gradient = vec![S::Value::zero(); x.len()];
+    let mut gradient = vec![S::Value::ZERO; x.len()];
     let value = Tape::new().gradient(f, x, &mut gradient).unwrap_or_else(|error| panic!("{error}"));
     (value, gradient)
 }

@@ -2,8 +2,7 @@
 
 use crate::error::{Error, same_length};
 use crate::expr::Real;
-use tapewright_strategies::num_traits::Zero;
-use tapewright_strategies::{Directions, Float, Forward, Policy, Tangent};
+use tapewright_strategies::{Directions, Forward, Number, Policy, Tangent};
 
 /// Variables of forward mode, for code that sets and reads derivatives itself.
 ///
@@ -18,7 +17,7 @@ use tapewright_strategies::{Directions, Float, Forward, Policy, Tangent};
 /// let z: Real<_> = (x * x * y).into();
 /// assert_eq!((z.value(), z.tangent()), (45.0, [30.0, 9.0]));
 /// ```
-impl<const N: usize, V: Float, P: Policy> Real<Tangent<N, V, P>> {
+impl<const N: usize, V: Number, P: Policy> Real<Tangent<N, V, P>> {
     /// A variable with this value and these derivatives, one for each direction.
     #[inline(always)]
     pub fn with_tangent(value: V, tangent: [V; N]) -> Self {
@@ -40,8 +39,8 @@ fn moving<S: Forward>(value: S::Value, derivative: impl FnMut(usize) -> S::Value
 }
 
 /// 1 where the condition holds, else 0.
-fn indicator<V: Float>(condition: bool) -> V {
-    if condition { V::one() } else { V::zero() }
+fn indicator<V: Number>(condition: bool) -> V {
+    if condition { V::ONE } else { V::ZERO }
 }
 
 /// The derivative of a function of one variable, by forward mode.
@@ -108,7 +107,7 @@ pub fn jvp<S: Forward>(
     direction: &[S::Value],
 ) -> Result<(Vec<S::Value>, Vec<S::Value>), Error> {
     same_length(("inputs", x.len()), ("entries of the direction", direction.len()))?;
-    let along = |(x, d): (&S::Value, &S::Value)| moving(*x, |k| if k == 0 { *d } else { S::Value::zero() });
+    let along = |(x, d): (&S::Value, &S::Value)| moving(*x, |k| if k == 0 { *d } else { S::Value::ZERO });
     Ok(S::evaluate(|| {
         let inputs: Vec<Real<S>> = x.iter().zip(direction).map(along).collect();
         f(&inputs).iter().map(|y| (y.value(), S::derivative(y.id(), 0))).unzip()
@@ -193,7 +192,7 @@ fn sweeps<S: Forward>(
     let mut inputs: Vec<Real<S>> = Vec::with_capacity(x.len());
     let mut run = |first: usize, used: usize| {
         let along =
-            |(j, x): (usize, &S::Value)| moving(*x, |k| if k < used { entry(first + k, j) } else { S::Value::zero() });
+            |(j, x): (usize, &S::Value)| moving(*x, |k| if k < used { entry(first + k, j) } else { S::Value::ZERO });
         inputs.clear();
         inputs.extend(x.iter().enumerate().map(along));
         f(&inputs)

@@ -52,16 +52,20 @@ mod forward;
 pub mod kernels;
 mod math;
 mod nary;
+#[cfg(feature = "packs")]
+mod packs;
 mod preaccumulate;
 pub mod schedule;
+mod second;
 mod tape;
 mod variables;
 
 /// What the types of expressions are made of. Programs need not name any of it.
 pub mod nodes {
     pub use crate::expr::{BackLeaf, Bin, Compound, Leaf, Literal, RefLeaf, Un};
-    pub use crate::math::{Function, Operator};
-    pub use crate::math::{arithmetic, exponential, hyperbolic, power, selection, special, trigonometric};
+    pub use tapewright_strategies::rules::{
+        Function, Operator, arithmetic, exponential, hyperbolic, power, selection, special, trigonometric,
+    };
 }
 pub mod prelude;
 
@@ -71,21 +75,28 @@ pub use closed::{Closed, ClosedOperand};
 pub use continuation::continuation;
 pub use drivers::{gradient, jacobian, value_and_gradient, vjp};
 pub use error::Error;
-pub use expr::{ByName, Ex, Named, Operand, Real, statement};
+pub use expr::{ByName, Choice, Ex, Named, Operand, Real, statement};
 pub use external::{ByFiniteDifferences, ByTangents, Callback, CallbackAdjoints, Rules, external, with_partials};
 pub use forward::{derivative, jacobian_forward, jvp, jvps, value_and_derivative};
-pub use math::{Binary, Unary, binary, smooth_max, smooth_min, unary};
+pub use math::{binary, smooth_max, smooth_min, unary};
 pub use nary::{dot, linear_combination, logsumexp, nary, sum};
+#[cfg(all(feature = "packs", feature = "rayon"))]
+pub use packs::par_in_packs;
+#[cfg(feature = "packs")]
+pub use packs::{Evaluations, Lanes, in_packs};
 pub use preaccumulate::{preaccumulate, preaccumulate_by_reverse};
+pub use second::{hessian, hvp};
 pub use tape::{
     AdjointVector, Adjoints, ArrayAdjoints, LaneAdjoints, LaneVector, NewInputs, Position, Recording, Scope, Tape,
 };
 pub use tapewright_strategies as strategies;
 pub use tapewright_strategies::active::pause;
 pub use tapewright_strategies::{
-    Capacity, Checked, Continuation, Directions, External, Float, Forward, Hybrid, InMemory, Jacobian, Linear,
-    MemoryReport, MemoryUsage, Nary, Passive, Policy, PrimalValue, Replay, Reuse, Reverse, Rule, Shared, SpillDefaults,
-    SpillOptions, SpillStore, SpillUsage, Spilled, Spills, Statement, StorageError, Strategy, Strict, Subgradient,
-    SweepError, Tangent, Taping, catch_storage_errors,
+    Binary, Capacity, Checked, Continuation, Directions, Dual, External, Float, Forward, Hybrid, InMemory, Jacobian,
+    Linear, MemoryReport, MemoryUsage, Nary, Number, Passive, Policy, PrimalValue, Replay, Reuse, Reverse, Rule,
+    Shared, SpillDefaults, SpillOptions, SpillStore, SpillUsage, Spilled, Spills, Statement, StorageError, Strategy,
+    Strict, Subgradient, SweepError, Tangent, Taping, Unary, catch_storage_errors,
 };
+#[cfg(feature = "packs")]
+pub use tapewright_strategies::{Pack, Registered};
 pub use variables::{Variables, ViewParts, ViewRef};

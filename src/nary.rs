@@ -2,7 +2,7 @@
 
 use crate::expr::Real;
 use smallvec::SmallVec;
-use tapewright_strategies::{Float, Nary, Scratch, Taping};
+use tapewright_strategies::{Float, Nary, Number, Scratch, Taping, by_lanes2};
 
 /// Records `R` over these arguments as one statement.
 ///
@@ -87,23 +87,23 @@ pub fn logsumexp<S: Taping>(x: &[Real<S>]) -> Real<S> {
     nary::<S, LogSumExp>(&[x], &[])
 }
 
-fn total<V: Float>(terms: impl Iterator<Item = V>) -> V {
-    terms.fold(V::zero(), |a, b| a + b)
+fn total<V: Number>(terms: impl Iterator<Item = V>) -> V {
+    terms.fold(V::ZERO, |a, b| a + b)
 }
 
 struct Total;
-impl<V: Float> Nary<V> for Total {
+impl<V: Number> Nary<V> for Total {
     const UNIT: bool = true;
     fn value(x: &[V], _: &[V]) -> V {
         total(x.iter().copied())
     }
     fn partials(_: &[V], _: &[V], partials: &mut [V]) {
-        partials.fill(V::one());
+        partials.fill(V::ONE);
     }
 }
 
 struct Inner;
-impl<V: Float> Nary<V> for Inner {
+impl<V: Number> Nary<V> for Inner {
     fn value(xy: &[V], _: &[V]) -> V {
         let (x, y) = xy.split_at(xy.len() / 2);
         total(x.iter().zip(y).map(|(x, y)| *x * *y))
@@ -117,7 +117,7 @@ impl<V: Float> Nary<V> for Inner {
 }
 
 struct Combination;
-impl<V: Float> Nary<V> for Combination {
+impl<V: Number> Nary<V> for Combination {
     const CONSTANTS: usize = 1;
     fn value(x: &[V], c: &[V]) -> V {
         total(x.iter().zip(c).map(|(x, c)| *c * *x))
@@ -128,34 +128,42 @@ impl<V: Float> Nary<V> for Combination {
 }
 
 struct LogSumExp;
-impl<V: Float> Nary<V> for LogSumExp {
+impl<V: Number> Nary<V> for LogSumExp {
     fn value(x: &[V], _: &[V]) -> V {
-        let max = largest(x);
-        match x.iter().position(|x| *x == max) {
-            Some(top) if max.is_finite() => {
-                let others = x[..top].iter().chain(&x[top + 1..]);
-                max + total(others.map(|x| (*x - max).exp())).ln_1p()
-            }
-            _ if x.iter().any(|x| x.is_nan()) => V::nan(),
-            _ => max,
-        }
+        V::from_lanes(|k| log_sum_exp(x.iter().map(|x| x.lane(k))))
     }
 
     /// exp(xᵢ − max)/Σ exp(xⱼ − max). The value is of no use: where max is large, it has lost ln Σ exp(xⱼ − max).
     fn partials(x: &[V], _: &[V], partials: &mut [V]) {
-        let max = largest(x);
+        let max = V::from_lanes(|k| largest(x.iter().map(|x| x.lane(k))));
         for (partial, x) in partials.iter_mut().zip(x) {
-            // Equal infinities have no difference.
-            *partial = if *x == max { V::one() } else { (*x - max).exp() };
+            *partial = by_lanes2(*x, max, exp_of_difference);
         }
-        let share = total(partials.iter().copied()).recip();
+        let share = V::ONE / total(partials.iter().copied());
         for partial in partials {
             *partial = *partial * share;
         }
     }
 }
 
+fn log_sum_exp<V: Float>(x: impl Iterator<Item = V> + Clone) -> V {
+    let max = largest(x.clone());
+    match x.clone().position(|x| x.as_f64() == max.as_f64()) {
+        Some(top) if max.is_finite() => {
+            let others = x.clone().take(top).chain(x.skip(top + 1));
+            max + total(others.map(|x| (x - max).exp())).ln_1p()
+        }
+        _ if x.clone().any(Float::is_nan) => V::nan(),
+        _ => max,
+    }
+}
+
+fn exp_of_difference<V: Float>(x: V, max: V) -> V {
+    // Equal infinities have no difference.
+    if x.is_infinite() && x.as_f64() == max.as_f64() { V::ONE } else { (x - max).exp() }
+}
+
 /// The largest number; −∞ if there is none.
-fn largest<V: Float>(x: &[V]) -> V {
-    x.iter().copied().fold(V::neg_infinity(), V::max)
+fn largest<V: Float>(x: impl Iterator<Item = V>) -> V {
+    x.fold(V::neg_infinity(), V::max)
 }

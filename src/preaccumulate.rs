@@ -4,8 +4,7 @@ use crate::checkpoint::{TapePool, convert, plain_at, rebuild, record_stage, refu
 use crate::expr::{Real, given};
 use crate::external::with_partials;
 use crate::variables::Variables;
-use tapewright_strategies::num_traits::{One, Zero};
-use tapewright_strategies::{Forward, Passive, Reverse, Tangent, Taping};
+use tapewright_strategies::{Forward, Number as _, Passive, Reverse, Tangent, Taping};
 
 /// Runs a small block by forward mode, in registers, and records one statement for each of its outputs, with its
 /// partials with respect to the `N` inputs.
@@ -54,7 +53,7 @@ where
     Y: Variables<Tangent<N, S::Value, S::Policy>>,
 {
     type Block<const N: usize, S> = Tangent<N, <S as Taping>::Value, <S as Taping>::Policy>;
-    let unit = |k: usize| core::array::from_fn(|i| if i == k { S::Value::one() } else { S::Value::zero() });
+    let unit = |k: usize| core::array::from_fn(|i| if i == k { S::Value::ONE } else { S::Value::ZERO });
     let outputs = Block::<N, S>::evaluate(|| {
         let moving = core::array::from_fn(|k| Real::<Block<N, S>>::with_tangent(inputs[k].value(), unit(k)));
         let outputs = block(&moving);

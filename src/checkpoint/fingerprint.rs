@@ -4,7 +4,7 @@ use crate::expr::Real;
 use crate::variables::Variables;
 use core::ops::Range;
 use smallvec::SmallVec;
-use tapewright_strategies::{Float, Passive};
+use tapewright_strategies::{Number, Passive, bits};
 
 /// The bits of many numbers in few: any numbers that differ are noticed, and where, or almost.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub(super) struct Fingerprint(SmallVec<[u64; 1]>);
 const BLOCKS: usize = 64;
 
 impl Fingerprint {
-    pub(super) fn of<V: Float>(values: &[V]) -> Self {
+    pub(super) fn of<V: Number>(values: &[V]) -> Self {
         Self(values.chunks(block(values.len())).map(digest_of).collect())
     }
 
@@ -30,7 +30,7 @@ impl Fingerprint {
     }
 
     /// The numbers among which the first that differs is; `None` if all are the same. There must be as many as before.
-    pub(super) fn difference<V: Float>(&self, values: &[V]) -> Option<Range<usize>> {
+    pub(super) fn difference<V: Number>(&self, values: &[V]) -> Option<Range<usize>> {
         let length = block(values.len());
         let mut blocks = self.0.iter().zip(values.chunks(length));
         let at = blocks.position(|(digest, block)| *digest != digest_of(block))?;
@@ -50,7 +50,7 @@ const fn block(values: usize) -> usize {
 /// A number for a sequence of slices: with a probability of about 1 − 2⁻⁶⁴ another one if any number, their order or
 /// the length of a slice differs.
 ///
-/// For each row of 64 numbers it has the sum of bits · key modulo 2¹²⁸, with a key for each place (D. Lemire and O.
+/// For each row of 64 parts of numbers it has the sum of bits · key modulo 2¹²⁸, with a key for each place (D. Lemire and O.
 /// Kaser, *Strongly universal string hashing is fast*, The Computer Journal 57, 2014). There, two numbers that are
 /// exchanged always change the sum, because |(a − b)·(kᵢ − kⱼ)| is less than 2¹²⁸ and not 0. Sums are chained by a
 /// mixer that loses nothing of what was before.
@@ -83,9 +83,10 @@ impl Digest {
         Self(WEYL)
     }
 
-    fn slice<V: Float>(&mut self, values: &[V]) {
-        for row in values.chunks(KEYS.len()) {
-            let products = row.iter().zip(&KEYS).map(|(value, key)| u128::from(bits(*value)) * u128::from(*key));
+    fn slice<V: Number>(&mut self, values: &[V]) {
+        for row in values.chunks((KEYS.len() / V::PARTS).max(1)) {
+            let parts = row.iter().flat_map(|value| (0..V::PARTS).map(|k| bits(value.part(k))));
+            let products = parts.zip(KEYS.iter().cycle()).map(|(bits, key)| u128::from(bits) * u128::from(*key));
             let sum = products.fold(0, u128::wrapping_add);
             #[allow(clippy::cast_possible_truncation, reason = "one half, then the other")]
             for half in [sum as u64, (sum >> 64) as u64] {
@@ -100,20 +101,15 @@ impl Digest {
     }
 }
 
-/// The bits, alike for every NaN: their sign and payload depend on how the compiler arranges operands.
-fn bits<V: Float>(value: V) -> u64 {
-    if value.is_nan() { f64::NAN.to_bits() } else { value.as_f64().to_bits() }
-}
-
 /// The bits of these numbers.
-pub(super) fn digest_of<V: Float>(values: &[V]) -> u64 {
+pub(super) fn digest_of<V: Number>(values: &[V]) -> u64 {
     let mut digest = Digest::new();
     digest.slice(values);
     digest.0
 }
 
 /// The bits of all the numbers of a collection.
-pub(super) fn digest<V: Float, X: Variables<Passive<V>>>(numbers: &X) -> u64 {
+pub(super) fn digest<V: Number, X: Variables<Passive<V>>>(numbers: &X) -> u64 {
     let mut digest = Digest::new();
     numbers.visit(&mut |slice| digest.slice(Real::floats(slice)));
     numbers.visit_views(&mut |view| digest.slice(view.values()));
@@ -121,7 +117,7 @@ pub(super) fn digest<V: Float, X: Variables<Passive<V>>>(numbers: &X) -> u64 {
 }
 
 /// The lengths of all the slices of a collection, in order.
-pub(super) fn shape<V: Float, X: Variables<Passive<V>>>(collection: &X) -> u64 {
+pub(super) fn shape<V: Number, X: Variables<Passive<V>>>(collection: &X) -> u64 {
     let mut digest = Digest::new();
     collection.visit(&mut |slice| digest.word(slice.len() as u64));
     collection.visit_views(&mut |view| view.shape().iter().for_each(|length| digest.word(*length as u64)));

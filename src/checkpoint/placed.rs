@@ -5,10 +5,10 @@ use crate::kernels::note;
 use crate::variables::{Variables, ViewParts, ViewRef};
 use smallvec::SmallVec;
 use tapewright_strategies::lanes::{Buffer, Fetched, Inspection, Launch, Shadow, Shadows, Used};
-use tapewright_strategies::{Dependence, External, Float, Flow, SweepError, Taping};
+use tapewright_strategies::{Dependence, External, Flow, Number, SweepError, Taping};
 
 /// An external function that moves adjoints and tangents of views, too.
-pub(super) trait Nested<V: Float>: External<V> {
+pub(super) trait Nested<V: Number>: External<V> {
     /// From the adjoints of the outputs, with a shadow for each view, to those of the inputs: variables' are added to
     /// `inputs`.
     fn reverse_views(
@@ -33,11 +33,11 @@ struct Placed<R> {
     outputs: Vec<Used>,
 }
 
-impl<V: Float, R: Nested<V>> Launch<V> for Placed<R> {
+impl<V: Number, R: Nested<V>> Launch<V> for Placed<R> {
     fn reverse(&self, outputs: &[V], inputs: &mut [V], shadows: &mut Shadows<V>) -> Result<(), SweepError> {
         let taken = self.outputs.iter().map(|view| shadows.take(view.after.unwrap_or(0)));
         let seeds: Vec<Shadow<V>> = taken.collect();
-        if outputs.iter().all(|seed| *seed == V::zero()) && seeds.iter().all(|seed| matches!(seed, Shadow::Unset)) {
+        if outputs.iter().all(|seed| seed.is_nought()) && seeds.iter().all(|seed| matches!(seed, Shadow::Unset)) {
             return Ok(());
         }
         let found = self.rule.reverse_views(outputs, seeds, inputs)?;
@@ -63,7 +63,7 @@ impl<V: Float, R: Nested<V>> Launch<V> for Placed<R> {
         assert!(found.len() == results.len(), "a stage returns other views the second time");
         for (result, shadow) in results.iter_mut().zip(found) {
             match shadow {
-                Shadow::Unset => result.fill(V::zero()),
+                Shadow::Unset => result.fill(V::ZERO),
                 Shadow::Uniform(tangent) => result.fill(tangent),
                 Shadow::Dense(tangents) => result.copy_from_slice(&tangents),
             }

@@ -7,7 +7,8 @@ use crate::variables::{Variables, ViewParts, ViewRef};
 use smallvec::SmallVec;
 use tapewright_strategies::lanes::{Shadow, Shadows};
 use tapewright_strategies::{
-    Dependence, Float, Flow, Passive, Reverse, Scratch, SweepError, TapeNumber, Taping, active, catch_storage_errors,
+    Dependence, Flow, Number, Passive, Reverse, Scratch, SweepError, TapeNumber, Taping, active, catch_storage_errors,
+    same,
 };
 
 /// The values of these variables.
@@ -172,8 +173,7 @@ pub(crate) fn same_value<S: Taping>(a: &Real<S>, b: &Real<S>) -> bool {
 
 /// Whether a variable has this value, bit for bit.
 pub(super) fn has_value<S: Taping>(x: &Real<S>, value: S::Value) -> bool {
-    let (found, expected) = (x.value().as_f64(), value.as_f64());
-    found.to_bits() == expected.to_bits() || found.is_nan() && expected.is_nan()
+    same(x.value(), value)
 }
 
 /// Whether two inputs of a recording are the same one.
@@ -265,7 +265,7 @@ pub(super) fn slots<S: Taping>(x: &impl Variables<S>) -> Slots {
 }
 
 /// Adds up two shadows.
-pub(super) fn add_shadow<V: Float>(sum: &mut Shadow<V>, other: Shadow<V>) {
+pub(super) fn add_shadow<V: Number>(sum: &mut Shadow<V>, other: Shadow<V>) {
     let mut both = Shadows::new();
     both.give(1, core::mem::take(sum));
     both.give(1, other);

@@ -12,7 +12,7 @@ use crate::tape::Tape;
 use crate::variables::Variables;
 use core::marker::PhantomData;
 use tapewright_strategies::lanes::Shadow;
-use tapewright_strategies::{Float, Passive, Reverse, SweepError};
+use tapewright_strategies::{Number, Passive, Reverse, SweepError};
 
 /// A loop under way.
 pub(super) struct Run<T: Reverse, C, X: Variables<Passive<T::Value>>> {
@@ -95,11 +95,11 @@ pub(super) struct Adjoints<'a, V: 'static> {
     pub(super) state_views: Vec<Shadow<V>>,
 }
 
-fn zero<V: Float>() -> V {
-    V::zero()
+fn zero<V: Number>() -> V {
+    V::ZERO
 }
 
 /// Adds these numbers to those.
-pub(super) fn add<V: Float>(to: &mut [V], from: &[V]) {
+pub(super) fn add<V: Number>(to: &mut [V], from: &[V]) {
     to.iter_mut().zip(from).for_each(|(to, from)| *to += *from);
 }

@@ -6,7 +6,7 @@ use super::slots::Slots;
 use crate::expr::Real;
 use crate::variables::{Variables, ViewParts, ViewRef};
 use tapewright_strategies::lanes::{Buffer, SharedArray};
-use tapewright_strategies::{Dependence, Float, Passive, ScratchFile, SpillOptions, SweepError};
+use tapewright_strategies::{Dependence, Number, Passive, ScratchFile, SpillOptions, SweepError};
 
 /// Snapshots in the slots of a schedule, which is known to restore and discard only what it has stored.
 pub(super) struct Snapshots<X> {
@@ -49,7 +49,7 @@ impl<X> Snapshots<X> {
 
     pub(super) fn store<V>(&mut self, slot: usize, state: &X)
     where
-        V: Float,
+        V: Number,
         X: Variables<Passive<V>, With<Passive<V>> = X>,
     {
         self.memory.insert(slot, rerun::plain(state));
@@ -57,7 +57,7 @@ impl<X> Snapshots<X> {
 
     pub(super) fn restore<V>(&self, slot: usize) -> X
     where
-        V: Float,
+        V: Number,
         X: Variables<Passive<V>, With<Passive<V>> = X>,
     {
         rerun::plain(self.memory.get(&slot).expect(STORED))
@@ -73,7 +73,7 @@ impl<X> Snapshots<X> {
     /// states do not come out as in the first run, which somebody has to check.
     pub(super) fn store_on_disk<V>(&mut self, slot: usize, state: &X, checked: bool) -> Result<(), SweepError>
     where
-        V: Float,
+        V: Number,
         X: Variables<Passive<V>>,
     {
         if !X::NUMBERS_ONLY && !checked {
@@ -87,12 +87,10 @@ impl<X> Snapshots<X> {
         self.buffer.clear();
         let buffer = &mut self.buffer;
         state.visit(&mut |slice| {
-            let numbers = Real::floats(slice).iter();
-            numbers.for_each(|value| buffer.extend_from_slice(&value.as_f64().to_bits().to_le_bytes()));
+            write(Real::floats(slice), buffer);
         });
         state.visit_views(&mut |view| {
-            let numbers = view.values().iter();
-            numbers.for_each(|value| buffer.extend_from_slice(&value.as_f64().to_bits().to_le_bytes()));
+            write(view.values(), buffer);
         });
         if self.file.is_none() {
             self.file = Some(ScratchFile::create(&self.options)?);
@@ -119,7 +117,7 @@ impl<X> Snapshots<X> {
     /// Reads a state of the loop of this name back; it has the shape of `like`.
     pub(super) fn restore_from_disk<V>(&mut self, slot: usize, like: &X, name: &str) -> Result<X, SweepError>
     where
-        V: Float,
+        V: Number,
         X: Variables<Passive<V>, With<Passive<V>> = X>,
     {
         let kept = self.on_disk.get(&slot).filter(|kept| kept.shape == shape(like));
@@ -133,17 +131,16 @@ impl<X> Snapshots<X> {
         };
         let variables = rerun::visited(like);
         let elements: usize = like.views().iter().map(|view| view.values().len()).sum();
-        if 8 * (variables + elements) != length {
+        if 8 * V::PARTS * (variables + elements) != length {
             rerun::contradiction::<X>(format_args!("`visit` gives another number of variables than before"));
         }
         self.buffer.resize(length, 0);
         let at = self.offset(slot);
         let what = format!("the snapshot in slot {slot} of {name}");
         self.file.as_ref().expect(STORED).read_checked(&mut self.buffer, at, checksum, &what)?;
-        let mut numbers = self.buffer.chunks_exact(8).map(|bytes| {
-            let bits = u64::from_le_bytes(bytes.try_into().expect("8 bytes"));
-            V::from_f64(f64::from_bits(bits))
-        });
+        let mut parts = self.buffer.chunks_exact(8).map(|bytes| f64::from_le_bytes(bytes.try_into().expect("8 bytes")));
+        let mut numbers =
+            (0..variables + elements).map(|_| V::from_parts(|_| parts.next().expect("as many as were written")));
         let of_variables: Vec<_> = numbers.by_ref().take(variables).map(Real::<Passive<V>>::constant).collect();
         let view = |view: ViewRef<'_, V>| {
             let mut values = Buffer::zeros(view.values().len());
@@ -166,4 +163,10 @@ impl<X> Snapshots<X> {
     pub(super) const fn file_bytes(&self) -> u64 {
         self.file_bytes
     }
+}
+
+/// Appends the numbers, part by part.
+fn write<V: Number>(numbers: &[V], buffer: &mut Vec<u8>) {
+    let parts = numbers.iter().flat_map(|number| (0..V::PARTS).map(|k| number.part(k)));
+    parts.for_each(|part| buffer.extend_from_slice(&part.to_le_bytes()));
 }

@@ -5,13 +5,13 @@ use core::cmp::Ordering;
 use core::num::FpCategory;
 use tapewright_strategies::num_traits::Float;
 use tapewright_strategies::num_traits::float::{FloatCore, TotalOrder};
-use tapewright_strategies::{Comparison, Float as _, Strategy, Taping};
+use tapewright_strategies::{Comparison, Number as _, Strategy, Taping};
 
 /// Passive variables of the value type's constants.
 macro_rules! constants {
     ($($name:ident)*) => { $(
         #[inline]
-        fn $name() -> Self { Self::constant(Float::$name()) }
+        fn $name() -> Self { Self::everywhere(tapewright_strategies::Float::$name()) }
     )* };
 }
 
@@ -22,7 +22,7 @@ macro_rules! questions {
         #[track_caller]
         fn $name(self) -> $answer {
             self.ask(Comparison::$comparison);
-            Float::$name(self.value())
+            self.answer(tapewright_strategies::Float::$name)
         }
     )* };
 }

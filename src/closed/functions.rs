@@ -2,10 +2,10 @@
 
 use super::Closed;
 use crate::expr::Literal;
-use crate::math::selection::{AtLeast, AtMost, PositiveDifference};
-use crate::math::{Binary, binary};
-use tapewright_strategies::num_traits::{Float as _, One};
-use tapewright_strategies::{Comparison, Taping};
+use crate::math::binary;
+use tapewright_strategies::Binary;
+use tapewright_strategies::rules::selection::{AtLeast, AtMost, PositiveDifference};
+use tapewright_strategies::{Comparison, Number, Taping, agreed};
 
 /// What may stand as the second argument of a function of a [`Closed`] variable: another one, by value or borrowed, or
 /// an `f64`.
@@ -68,6 +68,23 @@ impl<S: Taping> Closed<S> {
         S::compare(&self.0.0, &Literal::<S>(self.value()), question);
     }
 
+    /// What `question` answers of the value.
+    ///
+    /// # Panics
+    ///
+    /// When the lanes of the value disagree.
+    #[inline(always)]
+    #[track_caller]
+    pub(super) fn answer<T: PartialEq>(&self, question: impl Fn(<S::Value as Number>::Lane) -> T) -> T {
+        agreed::<S::Value, _>(|k| question(self.value().lane(k)))
+    }
+
+    /// A passive variable with the same value in each lane.
+    #[inline(always)]
+    pub(super) fn everywhere(value: <S::Value as Number>::Lane) -> Self {
+        Self::constant(S::Value::from_lanes(|_| value))
+    }
+
     /// The same of the whole part.
     #[inline(always)]
     #[track_caller]
@@ -127,7 +144,7 @@ impl<S: Taping> Closed<S> {
     #[track_caller]
     pub fn div_euclid(&self, other: &Self) -> Self {
         let quotient = (&self.0 / &other.0).trunc().value();
-        let down = if *other > 0.0 { S::Value::one() } else { -S::Value::one() };
+        let down = if *other > 0.0 { S::Value::ONE } else { -S::Value::ONE };
         Self::constant(if &self.0 % &other.0 < 0.0 { quotient - down } else { quotient })
     }
 

@@ -7,7 +7,7 @@ use tapewright_strategies::num_traits::{
     self, AsPrimitive, Bounded, Euclid, FloatConst, FromPrimitive, Inv, MulAdd, MulAddAssign, Num, One, Pow, Signed,
     ToPrimitive, Zero,
 };
-use tapewright_strategies::{Comparison, Float, Strategy, Taping};
+use tapewright_strategies::{Comparison, Number, Strategy, Taping};
 
 impl<S: Taping> Zero for Closed<S> {
     #[inline(always)]
@@ -29,9 +29,9 @@ impl<S: Taping> One for Closed<S> {
 }
 
 impl<S: Taping> Num for Closed<S> {
-    type FromStrRadixErr = <S::Value as Num>::FromStrRadixErr;
+    type FromStrRadixErr = <<S::Value as Number>::Lane as Num>::FromStrRadixErr;
     fn from_str_radix(text: &str, radix: u32) -> Result<Self, Self::FromStrRadixErr> {
-        S::Value::from_str_radix(text, radix).map(Self::constant)
+        <S::Value as Number>::Lane::from_str_radix(text, radix).map(Self::everywhere)
     }
 }
 
@@ -54,13 +54,13 @@ impl<S: Taping> Signed for Closed<S> {
     #[track_caller]
     fn is_positive(&self) -> bool {
         self.ask(Comparison::SignBit);
-        num_traits::Float::is_sign_positive(self.value())
+        self.answer(tapewright_strategies::Float::is_sign_positive)
     }
     #[inline]
     #[track_caller]
     fn is_negative(&self) -> bool {
         self.ask(Comparison::SignBit);
-        num_traits::Float::is_sign_negative(self.value())
+        self.answer(tapewright_strategies::Float::is_sign_negative)
     }
 }
 
@@ -149,10 +149,10 @@ powers! {
 
 impl<S: Taping> Bounded for Closed<S> {
     fn min_value() -> Self {
-        Self::constant(num_traits::Float::min_value())
+        Self::everywhere(tapewright_strategies::Float::min_value())
     }
     fn max_value() -> Self {
-        Self::constant(num_traits::Float::max_value())
+        Self::everywhere(tapewright_strategies::Float::max_value())
     }
 }
 
@@ -181,7 +181,7 @@ macro_rules! casts {
             #[track_caller]
             fn $to(&self) -> Option<$t> {
                 self.$told();
-                self.value().$to()
+                self.answer(|value| value.$to())
             }
         )* }
 
@@ -204,7 +204,7 @@ macro_rules! casts {
             impl<S: Strategy> AsPrimitive<Closed<S>> for $t {
                 #[inline]
                 fn as_(self) -> Closed<S> {
-                    Closed::constant(num_traits::NumCast::from(self).expect("every number has a nearest float"))
+                    Closed::everywhere(num_traits::NumCast::from(self).expect("every number has a nearest float"))
                 }
             }
         )*
@@ -239,6 +239,6 @@ impl<S: Strategy> AsPrimitive<Self> for Closed<S> {
 impl<S: Taping> num_traits::NumCast for Closed<S> {
     #[inline]
     fn from<T: ToPrimitive>(number: T) -> Option<Self> {
-        <S::Value as num_traits::NumCast>::from(number).map(Self::constant)
+        <<S::Value as Number>::Lane as num_traits::NumCast>::from(number).map(Self::everywhere)
     }
 }

@@ -1,11 +1,12 @@
 //! What scenarios are made of.
 
 use super::{Outcome, Unproven};
-use crate::{Adjoints, Error, Float, Real, Reverse, Tape};
+use crate::{Adjoints, Error, Number, Real, Reverse, Tape};
 use core::any::Any;
 use core::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tapewright_strategies::refuses_singular;
+use tapewright_strategies::same;
 
 /// Rounding errors allowed, in units of the value type's epsilon, relative to the larger of 1 and the exact result.
 const ULPS: f64 = 256.0;
@@ -36,7 +37,7 @@ pub(super) fn needs_singular_points<S: Reverse>() -> Outcome {
 }
 
 /// Numbers of the value type; those in scenarios are exact in `f32`.
-pub(super) fn floats<V: Float>(numbers: &[f64]) -> Vec<V> {
+pub(super) fn floats<V: Number>(numbers: &[f64]) -> Vec<V> {
     numbers.iter().map(|number| V::from_f64(*number)).collect()
 }
 
@@ -46,20 +47,25 @@ pub(super) fn constant<S: Reverse>(number: f64) -> Real<S> {
 }
 
 /// Whether a number is the expected one but for rounding; an infinite one has no rounding.
-pub(super) fn close<V: Float>(what: &str, found: V, expected: f64) -> Outcome {
-    let tolerance = ULPS * V::epsilon().as_f64() * expected.abs().max(1.0);
+pub(super) fn close<V: Number>(what: &str, found: V, expected: f64) -> Outcome {
+    let tolerance = ULPS * <V::Lane as crate::Float>::epsilon().as_f64() * expected.abs().max(1.0);
     let found = found.as_f64();
     let same = found == expected || expected.is_finite() && (found - expected).abs() <= tolerance;
     ensure(same, format_args!("{what} is {found}, not {expected}"))
 }
 
 /// Whether numbers are the expected ones but for rounding.
-pub(super) fn all_close<V: Float>(what: &str, found: &[V], expected: &[f64]) -> Outcome {
+pub(super) fn all_close<V: Number>(what: &str, found: &[V], expected: &[f64]) -> Outcome {
     ensure(found.len() == expected.len(), format_args!("{what} has {} entries, not {}", found.len(), expected.len()))?;
     for (i, (found, expected)) in found.iter().zip(expected).enumerate() {
         close(&format!("entry {i} of {what}"), *found, *expected)?;
     }
     Ok(())
+}
+
+/// Whether these are the same numbers, bit for bit.
+pub(super) fn all_same<V: Number>(a: &[V], b: &[V]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(*a, *b))
 }
 
 /// A recording that has finished, with its inputs and outputs.

@@ -7,7 +7,7 @@ use super::check::{
 };
 use crate::schedule::Revolve;
 use crate::{
-    CallbackAdjoints, Error, Float, Passive, Real, Reverse, Rules, Stage, Tape, TapePool, Taping, TimeLoop, external,
+    CallbackAdjoints, Error, Number, Passive, Real, Reverse, Rules, Stage, Tape, TapePool, Taping, TimeLoop, external,
 };
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -64,7 +64,7 @@ pub fn callbacks_in_order<S: Reverse>() -> Outcome {
         (x, y)
     });
     for _ in 0..2 {
-        let slope = tape.sweep(&[(&y, S::Value::from_f64(1.0))])?.of(&x)?;
+        let slope = tape.sweep(&[(&y, S::Value::ONE)])?.of(&x)?;
         close("the slope behind three callbacks", slope, 8.0)?;
         let seen = core::mem::take(&mut *seen.lock().unwrap_or_else(PoisonError::into_inner));
         ensure(seen == [0.0, 1.0, 0.0, 2.0, 0.0, 4.0], format_args!("callbacks saw {seen:?}"))?;
@@ -108,7 +108,7 @@ pub fn checkpointed_stages<S: Reverse>() -> Outcome {
 /// The adjoints of the inputs of a recording.
 fn gradient_of<S: Reverse>(recorded: &mut Recorded<S>, seeds: &[f64]) -> Result<Vec<f64>, Error> {
     let adjoints = recorded.tape.sweep_all(&recorded.y, &floats(seeds))?.of_all(&recorded.x)?;
-    Ok(adjoints.into_iter().map(Float::as_f64).collect())
+    Ok(adjoints.into_iter().map(Number::as_f64).collect())
 }
 
 /// A nested recording in a rule is swept alone, and wiped: the adjoints of the recording around it are as they were.
@@ -188,7 +188,7 @@ pub fn rules_are_dropped_once<S: Reverse>() -> Outcome {
     };
     let mut tape = Tape::<S>::new();
     let y = tape.record(|scope| {
-        let x = scope.input(S::Value::from_f64(1.0));
+        let x = scope.input(S::Value::ONE);
         external(core::slice::from_ref(&x), &[x.value()], rule()).remove(0)
     });
     let position = tape.position();
@@ -200,7 +200,7 @@ pub fn rules_are_dropped_once<S: Reverse>() -> Outcome {
     dropped("before any of them should be", 0)?;
     tape.reset_to(&position)?;
     dropped("after a reset to the position between them", 1)?;
-    tape.sweep(&[(&y, S::Value::from_f64(1.0))])?;
+    tape.sweep(&[(&y, S::Value::ONE)])?;
     tape.reset();
     dropped("after a reset", 2)?;
     drop(tape);

@@ -3,10 +3,10 @@
 
 use super::Outcome;
 use super::check::{
-    Recorded, close, ensure, floats, gradient_is, on_another_thread, recorded, recorded_on, still_works,
+    Recorded, all_same, close, ensure, floats, gradient_is, on_another_thread, recorded, recorded_on, still_works,
     unless_it_panics,
 };
-use crate::{AdjointVector, Float, Real, Reverse, Tape};
+use crate::{AdjointVector, Number, Real, Reverse, Tape};
 use std::sync::mpsc;
 
 /// Records statements whose variables nobody keeps.
@@ -249,7 +249,7 @@ pub fn sweeps_into_vectors_of_the_caller<S: Reverse>() -> Outcome {
             let one = floats(&[1.0])[0];
             let own = recorded.tape.sweep(&[(&recorded.y[k], one)])?.of_all(&recorded.x)?;
             let theirs = recorded.tape.sweep_with(&mut adjoints, &[(&recorded.y[k], one)])?.of_all(&recorded.x)?;
-            ensure(own == theirs, format_args!("{own:?} and {theirs:?}, for {length} statements"))?;
+            ensure(all_same(&own, &theirs), format_args!("{own:?} and {theirs:?}, for {length} statements"))?;
         }
     }
     Ok(())

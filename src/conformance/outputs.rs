@@ -2,9 +2,9 @@
 
 use super::Outcome;
 use super::check::{
-    all_close, close, constant, ensure, floats, gradient_is, is_passive, needs_singular_points, recorded,
+    all_close, all_same, close, constant, ensure, floats, gradient_is, is_passive, needs_singular_points, recorded,
 };
-use crate::{Error, Float, Policy, Real, Reverse, SweepError, Tape};
+use crate::{Error, Number, Policy, Real, Reverse, SweepError, Tape};
 use tapewright_strategies::SingularSlope;
 
 /// f(x, y) = x.
@@ -75,7 +75,7 @@ pub fn repeated_sweeps_agree<S: Reverse>() -> Outcome {
     let first = recorded.tape.sweep_all(&recorded.y, &floats(&[1.0]))?.of_all(&recorded.x)?;
     for _ in 0..3 {
         let again = recorded.tape.sweep_all(&recorded.y, &floats(&[1.0]))?.of_all(&recorded.x)?;
-        ensure(again == first, format_args!("a repeated sweep gives {again:?} instead of {first:?}"))?;
+        ensure(all_same(&again, &first), format_args!("a repeated sweep gives {again:?} instead of {first:?}"))?;
     }
     Ok(())
 }
@@ -137,9 +137,9 @@ pub fn adjoints_of_intermediates_are_consumed<S: Reverse>() -> Outcome {
     all_close("the adjoints of intermediates", &outputs, &[0.0, 0.0])?;
     // Nor in the strategy's own adjoint vector, which the tape hands out again.
     let tape = recorded.tape.tape_mut();
-    let mut adjoints = vec![S::Value::from_f64(0.0); S::identifiers(tape)];
+    let mut adjoints = vec![S::Value::ZERO; S::identifiers(tape)];
     let slot = |variable: &Real<S>| S::locate(variable.id()).map_or(0, |(_, slot)| slot);
-    adjoints[slot(&recorded.y[1])] = S::Value::from_f64(1.0);
+    adjoints[slot(&recorded.y[1])] = S::Value::ONE;
     S::reverse(tape, &mut adjoints).map_err(Error::from)?;
     close("the input's slot", adjoints[slot(&recorded.x[0])], 12.0)?;
     let elsewhere = [slot(&recorded.y[0]), slot(&recorded.y[1])].map(|slot| adjoints[slot]);

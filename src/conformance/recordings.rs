@@ -4,7 +4,7 @@ use super::check::{
     Recorded, close, constant, ensure, floats, on_another_thread, recorded, recorded_on, still_works, unless_it_panics,
 };
 use super::{Outcome, Unproven};
-use crate::{Float, PrimalValue, Real, Reverse, Tape};
+use crate::{Number, PrimalValue, Real, Reverse, Tape};
 use core::mem;
 use std::sync::mpsc;
 

@@ -2,7 +2,7 @@
 
 use super::Outcome;
 use super::check::{Recorded, close, ensure, floats, gradient_is, recorded, still_works, unless_it_panics};
-use crate::{Binary, Float, Nary, Real, Reverse, Tape, Unary, binary, nary, unary};
+use crate::{Binary, Float, Nary, Number, Real, Reverse, Tape, Unary, binary, nary, unary};
 use core::any::Any;
 use core::cell::{Cell, RefCell};
 use core::marker::PhantomData;
@@ -40,10 +40,10 @@ impl Binary for SquareOver {
 
 /// Σ cᵢ·xᵢ².
 struct WeightedSquares;
-impl<V: Float> Nary<V> for WeightedSquares {
+impl<V: Number> Nary<V> for WeightedSquares {
     const CONSTANTS: usize = 1;
     fn value(x: &[V], c: &[V]) -> V {
-        x.iter().zip(c).fold(V::zero(), |sum, (x, c)| sum + *c * *x * *x)
+        x.iter().zip(c).fold(V::ZERO, |sum, (x, c)| sum + *c * *x * *x)
     }
     fn partials(x: &[V], c: &[V], partials: &mut [V]) {
         for (partial, (x, c)) in partials.iter_mut().zip(x.iter().zip(c)) {
@@ -168,9 +168,9 @@ impl<S: Reverse> Unary for Meddler<S> {
 
 /// Σ xᵢ², whose partials record statements.
 struct MeddlingSquares<S>(PhantomData<S>);
-impl<S: Reverse, V: Float> Nary<V> for MeddlingSquares<S> {
+impl<S: Reverse, V: Number> Nary<V> for MeddlingSquares<S> {
     fn value(x: &[V], _: &[V]) -> V {
-        x.iter().fold(V::zero(), |sum, x| sum + *x * *x)
+        x.iter().fold(V::ZERO, |sum, x| sum + *x * *x)
     }
     fn partials(x: &[V], _: &[V], partials: &mut [V]) {
         meddle::<S>();
@@ -207,7 +207,7 @@ fn meddles<S: Reverse>(f: impl Fn(&[Real<S>]) -> Real<S>) -> Outcome {
         })
     });
     let Some((x, y)) = finished else {
-        let swept = tape.sweep(&[(&input, S::Value::from_f64(1.0))]).is_ok();
+        let swept = tape.sweep(&[(&input, S::Value::ONE)]).is_ok();
         ensure(!swept, "a recording was given up, and yet its variables can be swept")?;
         return still_works(tape);
     };

@@ -2,7 +2,8 @@
 
 use super::check::{all_close, close, ensure, floats, needs_marks, needs_singular_points, recorded};
 use super::{Outcome, Unproven};
-use crate::{AdjointVector, Error, Float, LaneVector, Real, Reverse, SweepError, sum};
+use crate::{AdjointVector, Error, LaneVector, Number, Real, Reverse, SweepError, sum};
+use tapewright_strategies::same;
 
 /// Four outputs of three inputs, with statements of several kinds; the second passive.
 fn several<S: Reverse>(x: &[Real<S>]) -> Vec<Real<S>> {
@@ -35,7 +36,7 @@ pub fn lanes_are_sweeps_of_their_own<S: Reverse>() -> Outcome {
                 for (i, alone) in alone.into_iter().enumerate() {
                     let found = found[i][lane];
                     ensure(
-                        same_bits(found, alone),
+                        same(found, alone),
                         format_args!("input {i} has the adjoint {found} in lane {lane} of {width}, alone {alone}"),
                     )?;
                 }
@@ -43,11 +44,6 @@ pub fn lanes_are_sweeps_of_their_own<S: Reverse>() -> Outcome {
         }
     }
     Ok(())
-}
-
-/// Whether two numbers are the same, the sign of zeros included.
-fn same_bits<V: Float>(a: V, b: V) -> bool {
-    a.is_nan() && b.is_nan() || a == b && a.is_sign_negative() == b.is_sign_negative()
 }
 
 /// A forward sweep over the recording gives the derivatives along a direction, unless the strategy says that it has
@@ -92,7 +88,7 @@ pub fn sweeps_between_positions_are_the_whole<S: Reverse>() -> Outcome {
             .fold((half.value().as_f64(), scale), |(y, slope), _| ((y * 0.5).sin(), slope * (y * 0.5).cos() * 0.5));
         close("the adjoint of what is made before the position", at_middle, slope.1)?;
         let parts = tape.sweep_from_position(&mut adjoints, &middle)?.of(&x)?;
-        ensure(same_bits(parts, whole), format_args!("the adjoint is {parts} in two parts, {whole} in one"))?;
+        ensure(same(parts, whole), format_args!("the adjoint is {parts} in two parts, {whole} in one"))?;
         tape.reset_to(&middle)?;
         let stale = tape.sweep(&[(&y, seed)]).map(|_| ());
         ensure(

@@ -2,10 +2,10 @@
 
 use super::node::{BackLeaf, Bin, Compound, Literal, RefLeaf};
 use super::{Ex, Real, ex};
-use crate::math::{Less, Modulo, Over, Plus, Times};
 use core::iter::{Product, Sum};
 use core::ops::{AddAssign, DivAssign, MulAssign, RemAssign, SubAssign};
-use tapewright_strategies::{Float, Statement, Taping};
+use tapewright_strategies::rules::arithmetic::{Less, Modulo, Over, Plus, Times};
+use tapewright_strategies::{Number as _, Statement, Taping};
 
 /// Records a statement and makes its variable.
 #[inline(always)]

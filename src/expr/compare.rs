@@ -5,7 +5,7 @@
 use super::{Ex, Literal};
 use crate::closed::Closed;
 use core::cmp::Ordering;
-use tapewright_strategies::{Comparison, Float, Rule, Taping, Tree};
+use tapewright_strategies::{Comparison, Number, Rule, Taping, Tree, agreed};
 
 /// Compares two forms of operands by their values. Each comparison is forwarded by itself: made of `partial_cmp` they
 /// cost a branch more, and loops that contain them do not vectorise.
@@ -21,7 +21,8 @@ macro_rules! comparisons {
                 let $x = self;
                 let (left, right) = (&$a, &$b);
                 S::compare(left, right, Comparison::Order);
-                Rule::<S>::value(left).partial_cmp(&Rule::<S>::value(right))
+                let (x, y) = (Rule::<S>::value(left), Rule::<S>::value(right));
+                agreed::<S::Value, _>(|k| x.lane(k).partial_cmp(&y.lane(k)))
             }
             comparisons! { @ $right, |$x, $y| $a, $b, lt < Less, le <= LessOrEqual, gt > Greater, ge >= GreaterOrEqual }
         }
@@ -34,7 +35,8 @@ macro_rules! comparisons {
             let $x = self;
             let (left, right) = (&$a, &$b);
             S::compare(left, right, Comparison::$comparison);
-            Rule::<S>::value(left) $operator Rule::<S>::value(right)
+            let (x, y) = (Rule::<S>::value(left), Rule::<S>::value(right));
+            agreed::<S::Value, _>(|k| x.lane(k) $operator y.lane(k))
         }
     )* };
 }

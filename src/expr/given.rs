@@ -2,7 +2,9 @@
 
 use super::Real;
 use tapewright_strategies::shape::Each;
-use tapewright_strategies::{Float, Load, Rule, Sink, Statement, Store, Taping, Tree, Twin, refuses_singular, typenum};
+use tapewright_strategies::{
+    Load, Number as _, Rule, Sink, Statement, Store, Taping, Tree, Twin, refuses_singular, typenum,
+};
 
 /// A statement of `N` arguments with these partials.
 struct Given<'a, S: Taping, const N: usize> {
@@ -49,7 +51,7 @@ impl<S: Taping, const N: usize> Rule<S> for Given<'_, S, N> {
     }
     #[inline(always)]
     fn silence(&self, sink: &mut impl Sink<S>) {
-        report(S::Value::from_f64(0.0), self.partials, |k| S::raw(self.arguments[k].id()), sink);
+        report(S::Value::ZERO, self.partials, |k| S::raw(self.arguments[k].id()), sink);
     }
 }
 
@@ -65,7 +67,7 @@ impl<S: Taping, const N: usize> Rule<S> for GivenBack<S, N> {
     }
     #[inline(always)]
     fn silence(&self, sink: &mut impl Sink<S>) {
-        report(S::Value::from_f64(0.0), &self.partials, |k| self.ids[k], sink);
+        report(S::Value::ZERO, &self.partials, |k| self.ids[k], sink);
     }
 }
 

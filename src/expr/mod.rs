@@ -7,16 +7,18 @@ mod named;
 pub(crate) mod node;
 mod operand;
 mod operators;
+mod select;
 
 use bytemuck::TransparentWrapper;
 use core::fmt;
 use core::marker::PhantomData;
-use tapewright_strategies::{Passive, Rule, Taping, Variable};
+use tapewright_strategies::{Number as _, Passive, Rule, Taping, Variable};
 
 pub(crate) use given::{Singular, given};
 pub use named::{ByName, Named, statement};
 pub use node::{BackLeaf, Bin, Compound, Leaf, Literal, RefLeaf, Un};
 pub use operand::Operand;
+pub use select::Choice;
 
 /// An expression of strategy `S` with root node `N`.
 ///
@@ -144,7 +146,7 @@ impl<S: Taping> Real<S> {
     /// A passive NaN, for a variable that is to be assigned before it is used.
     #[must_use]
     pub fn undefined() -> Self {
-        Self::constant(num_nan())
+        Self::constant(S::Value::from_f64(f64::NAN))
     }
 
     /// The strategy's identifier of this variable.
@@ -158,10 +160,6 @@ impl<S: Taping> Real<S> {
     pub fn peel(reals: &[Self]) -> &[S::Variable] {
         Leaf::peel_slice(Self::peel_slice(reals))
     }
-}
-
-fn num_nan<V: tapewright_strategies::Float>() -> V {
-    V::from_f64(f64::NAN)
 }
 
 /// Views of floats as passive variables and back, without copying.

@@ -5,9 +5,8 @@ use crate::external::with_partials;
 use core::cell::Cell;
 use core::marker::PhantomData;
 use core::sync::atomic::{AtomicU64, Ordering};
-use tapewright_strategies::num_traits::{One, Zero};
 use tapewright_strategies::{
-    Float, Nary, Policy, Rule, Sink, Statement, Strict, Taped, Taping, refuses_singular, singular_function,
+    Nary, Number, Policy, Rule, Sink, Statement, Strict, Taped, Taping, refuses_singular, singular_function,
 };
 
 /// An argument inside [`statement`], on a tape of strategy `S`: an expression that may be used several times.
@@ -23,7 +22,7 @@ pub struct ByName<V, P = Strict>(PhantomData<(V, P)>);
 /// The identifier of a number that is no argument.
 const PASSIVE: u64 = u64::MAX;
 
-impl<V: Float, P: Policy> Taping for ByName<V, P> {
+impl<V: Number, P: Policy> Taping for ByName<V, P> {
     type Value = V;
     type Id = u64;
     type Raw = u64;
@@ -76,7 +75,7 @@ struct Merge<V, const N: usize> {
     partials: [V; N],
 }
 
-impl<V: Float, P: Policy, const N: usize> Sink<ByName<V, P>> for Merge<V, N> {
+impl<V: Number, P: Policy, const N: usize> Sink<ByName<V, P>> for Merge<V, N> {
     #[inline(always)]
     fn factor(&mut self, _: V) {}
     #[inline(always)]
@@ -133,8 +132,8 @@ where
     let first = first();
     let named = core::array::from_fn(|k| ex(BackLeaf::new(arguments[k].value(), first + k as u64)));
     let result = expression(named);
-    let mut merge = Merge { first, partials: [S::Value::zero(); N] };
-    result.0.backward(S::Value::one(), &mut merge);
+    let mut merge = Merge { first, partials: [S::Value::ZERO; N] };
+    result.0.backward(S::Value::ONE, &mut merge);
     let mut singular = [None; N];
     if refuses_singular::<S>() {
         singular = core::array::from_fn(|k| singular_function(&result.0, |id| *id == first + k as u64));
@@ -154,7 +153,7 @@ where
 fn refuse<S: Taping, const N: usize>(arguments: &[&Real<S>; N], singular: &Singular<N>) {
     for (argument, function) in arguments.iter().zip(singular) {
         if function.is_some() {
-            given(&[*argument], argument.value(), &[S::Value::zero()], &[*function]);
+            given(&[*argument], argument.value(), &[S::Value::ZERO], &[*function]);
         }
     }
 }

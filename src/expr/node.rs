@@ -1,13 +1,13 @@
 //! The nodes of expression trees. Each caches its value, and knows its rule as a [`Tree`].
 
-use crate::math::{Function, Operator};
 use bytemuck::TransparentWrapper;
 use core::marker::PhantomData;
 use core::ops::Add;
+use tapewright_strategies::rules::{Function, Operator};
 use tapewright_strategies::shape::{Both, Edge, Nothing, Shape, Unit, mix};
 use tapewright_strategies::typenum::{Sum, U0, U1, Unsigned};
 use tapewright_strategies::{
-    Float, Load, Policy, Rule, SingularSlope, Sink, Store, Strategy, Taping, Tree, Twin, Variable, is_singular,
+    Load, Number, Policy, Rule, SingularSlope, Sink, Store, Strategy, Taping, Tree, Twin, Variable, is_singular,
 };
 
 /// A variable, owned by the expression.
@@ -109,7 +109,7 @@ macro_rules! leaf {
             #[inline(always)]
             fn silence(&self, sink: &mut impl Sink<S>) {
                 let $s = self;
-                sink.leaf(S::Value::from_f64(0.0), $raw);
+                sink.leaf(S::Value::ZERO, $raw);
             }
         }
 
@@ -295,13 +295,39 @@ impl<S: Taping, O: Operator, A: Rule<S>, B: Rule<S>> Bin<S, O, A, B> {
     /// [`Rule::backward`] for a function that returns one of its arguments.
     fn backward_selected(&self, seed: S::Value, sink: &mut impl Sink<S>) {
         let (x, y, value) = (self.left.value(), self.right.value(), self.value);
-        if O::selects_left(x, y) {
+        if S::Value::LANES > 1 {
+            let left = |k| O::selects_left(x.lane(k), y.lane(k));
+            let (to_left, to_right) = (seed * O::partial_left(x, y, value), seed * O::partial_right(x, y, value));
+            descend::<S, O::Left, A>(&self.left, to_left, &mut InLanes { sink, counts: &left });
+            descend::<S, O::Right, B>(&self.right, to_right, &mut InLanes { sink, counts: &|k| !left(k) });
+        } else if O::selects_left(x.lane(0), y.lane(0)) {
             descend::<S, O::Left, A>(&self.left, seed * O::partial_left(x, y, value), sink);
             silence_below::<S, O::Right, B>(&self.right, sink);
         } else {
             silence_below::<S, O::Left, A>(&self.left, sink);
             descend::<S, O::Right, B>(&self.right, seed * O::partial_right(x, y, value), sink);
         }
+    }
+}
+
+/// Partials that count in some lanes only, and are 0 in the others.
+struct InLanes<'a, T> {
+    sink: &'a mut T,
+    counts: &'a dyn Fn(usize) -> bool,
+}
+
+impl<T> InLanes<'_, T> {
+    fn only<V: Number>(&self, partial: V) -> V {
+        V::from_lanes(|k| if (self.counts)(k) { partial.lane(k) } else { V::Lane::ZERO })
+    }
+}
+
+impl<S: Taping, T: Sink<S>> Sink<S> for InLanes<'_, T> {
+    fn factor(&mut self, factor: S::Value) {
+        self.sink.factor(self.only(factor));
+    }
+    fn leaf(&mut self, partial: S::Value, id: S::Raw) {
+        self.sink.leaf(self.only(partial), id);
     }
 }
 
@@ -337,7 +363,7 @@ fn descend_scaled<S: Taping, O, E: Edge, A: Rule<S>>(
 #[inline(always)]
 fn silence_below<S: Taping, E: Edge, A: Rule<S>>(child: &A, sink: &mut impl Sink<S>) {
     if E::SCALES && <A::Shape as Shape>::LINEAR {
-        sink.factor(S::Value::from_f64(0.0));
+        sink.factor(S::Value::ZERO);
     }
     child.silence(sink);
 }

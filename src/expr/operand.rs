@@ -2,7 +2,7 @@
 
 use super::Ex;
 use super::node::{Leaf, Literal, RefLeaf};
-use tapewright_strategies::{Float, Rule, Taping};
+use tapewright_strategies::{Number as _, Rule, Taping};
 
 /// What may stand as the second argument of a function: an `f64`, an expression, or a borrowed variable.
 pub trait Operand<S: Taping> {

@@ -2,8 +2,8 @@
 
 use super::node::{Bin, Leaf, Literal, RefLeaf, Un};
 use super::{Ex, Operand, Real, ex};
-use crate::math::{Less, Modulo, Negative, Over, Plus, Times};
 use core::ops::{Add, Div, Mul, Neg, Rem, Sub};
+use tapewright_strategies::rules::arithmetic::{Less, Modulo, Negative, Over, Plus, Times};
 use tapewright_strategies::{Rule, Taping};
 
 /// Implements one operator for every form of operands. For `Add add Plus`, the first impl reads

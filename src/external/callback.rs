@@ -3,7 +3,7 @@
 use super::Arguments;
 use crate::expr::Real;
 use crate::tape::Scope;
-use tapewright_strategies::{External, Float, Reverse, Scratch, SweepError, active};
+use tapewright_strategies::{External, Number, Reverse, Scratch, SweepError, active};
 
 /// What a sweep calls when it passes the place where [`Scope::insert_callback`] put it.
 ///
@@ -43,7 +43,7 @@ use tapewright_strategies::{External, Float, Reverse, Scratch, SweepError, activ
 ///     scope.insert_callback(&[x], &[2.0], Slopes(&slopes))[0]
 /// });
 /// ```
-pub trait Callback<V: Float>: Send + Sync + 'static {
+pub trait Callback<V: Number>: Send + Sync + 'static {
     /// Moves adjoints from the outputs to the inputs.
     ///
     /// # Errors
@@ -64,7 +64,7 @@ pub trait Callback<V: Float>: Send + Sync + 'static {
 
 impl<V, F> Callback<V> for F
 where
-    V: Float,
+    V: Number,
     F: Fn(&mut CallbackAdjoints<'_, V>) -> Result<(), SweepError> + Send + Sync + 'static,
 {
     fn compute_adjoint(&self, adjoints: &mut CallbackAdjoints<'_, V>) -> Result<(), SweepError> {
@@ -79,7 +79,7 @@ pub struct CallbackAdjoints<'a, V> {
     inputs: &'a mut [V],
 }
 
-impl<V: Float> CallbackAdjoints<'_, V> {
+impl<V: Number> CallbackAdjoints<'_, V> {
     /// The adjoint of output `k`, which is 0 from then on: where an output takes the place of an input, the adjoint of
     /// the former must not be seen by what comes before.
     ///
@@ -87,7 +87,7 @@ impl<V: Float> CallbackAdjoints<'_, V> {
     ///
     /// When there is no such output.
     pub fn get_and_reset_output(&mut self, k: usize) -> V {
-        core::mem::replace(&mut self.outputs[k], V::zero())
+        core::mem::replace(&mut self.outputs[k], V::ZERO)
     }
 
     /// Adds to the adjoint of input `j`. Passive inputs ignore it.
@@ -115,7 +115,7 @@ impl<V: Float> CallbackAdjoints<'_, V> {
 /// A callback as an external function.
 struct Called<C>(C);
 
-impl<V: Float, C: Callback<V>> External<V> for Called<C> {
+impl<V: Number, C: Callback<V>> External<V> for Called<C> {
     fn name(&self) -> String {
         self.0.name()
     }

@@ -8,7 +8,7 @@ pub use rules::{ByFiniteDifferences, ByTangents, Rules};
 
 use crate::expr::Real;
 use smallvec::SmallVec;
-use tapewright_strategies::{External, Float, Nary, Taping};
+use tapewright_strategies::{External, Nary, Number, Taping};
 
 /// Puts a function on the tape: `outputs` are the values that it has computed at the values of `inputs`, `rule` says
 /// how derivatives pass through it. Returns a variable for each output.
@@ -92,12 +92,12 @@ pub(crate) fn record<S: Taping>(
 /// Partials that are given as constants.
 struct Given;
 
-impl<V: Float> Nary<V> for Given {
+impl<V: Number> Nary<V> for Given {
     const CONSTANTS: usize = 1;
     const REPLAYS: bool = false;
     /// Not asked for: the caller has the value.
     fn value(_: &[V], _: &[V]) -> V {
-        V::nan()
+        V::from_f64(f64::NAN)
     }
     fn partials(_: &[V], constants: &[V], partials: &mut [V]) {
         partials.copy_from_slice(constants);

@@ -2,7 +2,7 @@
 
 use crate::expr::Real;
 use core::fmt;
-use tapewright_strategies::{External, Float, Forward, SweepError, Tangent};
+use tapewright_strategies::{External, Forward, Number, SweepError, Tangent};
 
 type Rule<V> = Box<dyn Fn(&[V], &mut [V]) -> Result<(), SweepError> + Send + Sync>;
 
@@ -31,7 +31,7 @@ pub struct Rules<V> {
     replay: Option<Rule<V>>,
 }
 
-impl<V: Float> Rules<V> {
+impl<V: Number> Rules<V> {
     /// A reverse rule, called with the adjoints of the outputs and zeros for the inputs, to which it adds: see
     /// [`External::reverse`]. The name is for messages.
     pub fn new(
@@ -61,7 +61,7 @@ impl<V: Float> Rules<V> {
     }
 }
 
-impl<V: Float> External<V> for Rules<V> {
+impl<V: Number> External<V> for Rules<V> {
     fn name(&self) -> String {
         self.name.clone()
     }
@@ -117,7 +117,7 @@ pub struct ByTangents<F, V = f64> {
     at: Vec<V>,
 }
 
-impl<F, V: Float> ByTangents<F, V>
+impl<F, V: Number> ByTangents<F, V>
 where
     F: Fn(&[Real<Tangent<WIDTH, V>>]) -> Vec<Real<Tangent<WIDTH, V>>> + Send + Sync + 'static,
 {
@@ -169,7 +169,7 @@ fn returns<F>(found: usize, outputs: usize) -> Result<(), SweepError> {
     Err(SweepError::rule(core::any::type_name::<F>(), message))
 }
 
-impl<F, V: Float> External<V> for ByTangents<F, V>
+impl<F, V: Number> External<V> for ByTangents<F, V>
 where
     F: Fn(&[Real<Tangent<WIDTH, V>>]) -> Vec<Real<Tangent<WIDTH, V>>> + Send + Sync + 'static,
 {
@@ -180,8 +180,8 @@ where
     fn reverse(&self, outputs: &[V], inputs: &mut [V]) -> Result<(), SweepError> {
         is_called_with::<F>(self.at.len(), inputs.len())?;
         for (block, adjoints) in inputs.chunks_mut(WIDTH).enumerate() {
-            let found = self.slopes(outputs.len(), |j, k| if j == block * WIDTH + k { V::one() } else { V::zero() })?;
-            for (output, seed) in found.iter().zip(outputs).filter(|(_, seed)| **seed != V::zero()) {
+            let found = self.slopes(outputs.len(), |j, k| if j == block * WIDTH + k { V::ONE } else { V::ZERO })?;
+            for (output, seed) in found.iter().zip(outputs).filter(|(_, seed)| !seed.is_nought()) {
                 adjoints.iter_mut().zip(output.tangent()).for_each(|(adjoint, slope)| *adjoint += *seed * slope);
             }
         }
@@ -190,7 +190,7 @@ where
 
     fn forward(&self, inputs: &[V], outputs: &mut [V]) -> Result<(), SweepError> {
         is_called_with::<F>(self.at.len(), inputs.len())?;
-        let found = self.slopes(outputs.len(), |j, k| if k == 0 { inputs[j] } else { V::zero() })?;
+        let found = self.slopes(outputs.len(), |j, k| if k == 0 { inputs[j] } else { V::ZERO })?;
         outputs.iter_mut().zip(&found).for_each(|(output, found)| *output = found.tangent()[0]);
         Ok(())
     }
@@ -216,7 +216,7 @@ pub struct ByFiniteDifferences<F, V = f64> {
     relative: V,
 }
 
-impl<F, V: Float> ByFiniteDifferences<F, V>
+impl<F, V: Number> ByFiniteDifferences<F, V>
 where
     F: Fn(&[V]) -> Vec<V> + Send + Sync + 'static,
 {
@@ -231,12 +231,18 @@ where
         let (above, below) = ((self.function)(&moved(t)), (self.function)(&moved(-t)));
         returns::<F>(above.len(), outputs)?;
         returns::<F>(below.len(), outputs)?;
-        let two = V::one() + V::one();
+        let two = V::ONE + V::ONE;
         Ok(above.iter().zip(below).map(|(above, below)| (*above - below) / (two * t)).collect())
     }
 }
 
-impl<F, V: Float> External<V> for ByFiniteDifferences<F, V>
+/// The largest absolute value.
+fn magnitude<V: Number>(numbers: &[V]) -> f64 {
+    let lanes = numbers.iter().flat_map(|x| (0..V::LANES).map(|k| x.lane(k).as_f64().abs()));
+    lanes.fold(0.0, f64::max)
+}
+
+impl<F, V: Number> External<V> for ByFiniteDifferences<F, V>
 where
     F: Fn(&[V]) -> Vec<V> + Send + Sync + 'static,
 {
@@ -247,9 +253,9 @@ where
     fn reverse(&self, outputs: &[V], inputs: &mut [V]) -> Result<(), SweepError> {
         is_called_with::<F>(self.at.len(), inputs.len())?;
         for (j, adjoint) in inputs.iter_mut().enumerate() {
-            let step = self.relative * self.at[j].abs().max(V::one());
-            let slopes = self.slopes(step, |i| if i == j { V::one() } else { V::zero() }, outputs.len())?;
-            let contributions = slopes.iter().zip(outputs).filter(|(_, seed)| **seed != V::zero());
+            let step = self.relative * V::from_f64(magnitude(&self.at[j..=j]).max(1.0));
+            let slopes = self.slopes(step, |i| if i == j { V::ONE } else { V::ZERO }, outputs.len())?;
+            let contributions = slopes.iter().zip(outputs).filter(|(_, seed)| !seed.is_nought());
             contributions.for_each(|(slope, seed)| *adjoint += *seed * *slope);
         }
         Ok(())
@@ -257,12 +263,11 @@ where
 
     fn forward(&self, inputs: &[V], outputs: &mut [V]) -> Result<(), SweepError> {
         is_called_with::<F>(self.at.len(), inputs.len())?;
-        let largest = |values: &[V]| values.iter().fold(V::zero(), |most: V, value| most.max(value.abs()));
-        let length = largest(inputs);
-        if length == V::zero() {
+        let length = magnitude(inputs);
+        if length == 0.0 {
             return Ok(());
         }
-        let step = self.relative * largest(&self.at).max(V::one()) / length;
+        let step = self.relative * V::from_f64(magnitude(&self.at).max(1.0) / length);
         let slopes = self.slopes(step, |j| inputs[j], outputs.len())?;
         outputs.copy_from_slice(&slopes);
         Ok(())

@@ -3,12 +3,12 @@
 //! Arithmetic, comparison, `abs`, `min`, `max` and `sqrt` have formulas for registers, the same as the rules of scalar
 //! statements; a test compares them. Everything else calls the scalar rule number by number.
 
-use crate::math::{Function, Operator};
 use core::marker::PhantomData;
 use tapewright_strategies::Float;
 use tapewright_strategies::lanes::{
     Comparing, Comparison, Formula, Formula2, LaneFunction, LaneOperator, Rule, Scalar, Slope,
 };
+use tapewright_strategies::rules::{Function, Operator};
 use tapewright_strategies::shape::Edge;
 
 /// Defines functions with formulas.
@@ -67,7 +67,7 @@ impl<R: Function> ByRule<R> {
             value: |x, _| R::value_and_companion(x).0,
             left: |x, y| R::derivative(x, y, R::value_and_companion(x).1),
             right: |x, _| x,
-            takes_left: |_, _| true,
+            takes_left: |_, _| V::ONE,
         }
     }
 }
@@ -79,6 +79,8 @@ impl<R: Function> LaneFunction for ByRule<R> {
         selects: false,
         double: Self::scalar(),
         single: Self::scalar(),
+        double_slopes: Self::scalar(),
+        single_slopes: Self::scalar(),
     });
 }
 
@@ -96,7 +98,7 @@ impl<R: Operator> ByRule2<R> {
             value: |x, y| R::value(x, y),
             left: |x, y| R::partial_left(x, y, R::value(x, y)),
             right: |x, y| R::partial_right(x, y, R::value(x, y)),
-            takes_left: |x, y| R::selects_left(x, y),
+            takes_left: |x, y| if R::selects_left(x, y) { V::ONE } else { V::ZERO },
         }
     }
 }
@@ -108,6 +110,8 @@ impl<R: Operator> LaneOperator for ByRule2<R> {
         selects: R::SELECTS,
         double: Self::scalar(),
         single: Self::scalar(),
+        double_slopes: Self::scalar(),
+        single_slopes: Self::scalar(),
     });
 }
 

@@ -3,15 +3,19 @@
 use super::rules::{
     Absolute, Adds, At, ByRule, ByRule2, Divides, Maximum, Minimum, Multiplies, Negation, Root, Square, Subtracts,
 };
-use crate::math::exponential::{Exp, Exp2, ExpM1, Ln, Ln1p, Log, Log2, Log10, LogAddExp, Sigmoid, Softplus};
-use crate::math::hyperbolic::{Acosh, Asinh, Atanh, Cosh, Sinh, Tanh};
-use crate::math::power::{Cbrt, Hypot, Pow, Powi, Recip};
-use crate::math::selection::{AtLeast, AtMost, CopySign, Fract, SmoothAbs};
-use crate::math::special::{Beta, Digamma, Erf, Erfc, Gamma, LnGamma, NormalCdf, NormalPdf, NormalQuantile};
-use crate::math::trigonometric::{Acos, Asin, Atan, Atan2, Cos, Sin, Tan, ToDegrees, ToRadians};
-use crate::math::{Binary, Unary};
 use core::ops::{Add, Div, Mul, Neg, Sub};
 use tapewright_strategies::lanes::{Apply, Apply2, Compared, Condition, Constant, Joined, Let, Local, Node, Select};
+use tapewright_strategies::rules::exponential::{
+    Exp, Exp2, ExpM1, Ln, Ln1p, Log, Log2, Log10, LogAddExp, Sigmoid, Softplus,
+};
+use tapewright_strategies::rules::hyperbolic::{Acosh, Asinh, Atanh, Cosh, Sinh, Tanh};
+use tapewright_strategies::rules::power::{Cbrt, Hypot, Pow, Powi, Recip};
+use tapewright_strategies::rules::selection::{AtLeast, AtMost, CopySign, Fract, SmoothAbs};
+use tapewright_strategies::rules::special::{
+    Beta, Digamma, Erf, Erfc, Gamma, LnGamma, NormalCdf, NormalPdf, NormalQuantile,
+};
+use tapewright_strategies::rules::trigonometric::{Acos, Asin, Atan, Atan2, Cos, Sin, Tan, ToDegrees, ToRadians};
+use tapewright_strategies::{Binary, Unary};
 
 /// An expression in a kernel: what a token's `at` returns, and what operators and functions make of it. It has no
 /// value: the kernel runs once, and the expression is computed at every point of the range afterwards.

@@ -15,7 +15,7 @@ pub struct NoText {
 
 /// The rule of this library with this type name; `None` if it is one of somebody else, whatever it is called.
 fn own(rule: &str) -> Option<&str> {
-    rule.strip_prefix(crate::math::PATH)?.strip_prefix("::")?.rsplit("::").next()
+    rule.strip_prefix(tapewright_strategies::rules::PATH)?.strip_prefix("::")?.rsplit("::").next()
 }
 
 impl NoText {

@@ -5,8 +5,7 @@ use super::view::{Points, View, checked_length};
 use crate::expr::Real;
 use core::ops::Range;
 use tapewright_strategies::lanes::{Buffer, Grid, Indices, NewArray, Places, SharedArray, Transfer, Used, Way};
-use tapewright_strategies::num_traits::Zero;
-use tapewright_strategies::{Dependence, Flow, Taping};
+use tapewright_strategies::{Dependence, Flow, Number as _, Taping};
 
 impl<S: Taping, const R: usize> View<S, R> {
     /// A view of these variables, the last dimension running fastest.
@@ -71,7 +70,7 @@ impl<S: Taping, const R: usize> View<S, R> {
     #[track_caller]
     fn variables_of(&self, ranges: &[Range<usize>; R]) -> Vec<Real<S>> {
         let places = self.places(ranges);
-        let mut values = vec![S::Value::zero(); places.count()];
+        let mut values = vec![S::Value::ZERO; places.count()];
         places.take(&self.values, &mut values);
         let mut variables = Vec::with_capacity(values.len());
         let launch = Transfer::new(Way::Store, places, self.read(), Used::default());

@@ -6,8 +6,7 @@ use core::marker::PhantomData;
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, Ordering};
 use tapewright_strategies::lanes::{Buffer, SharedArray};
-use tapewright_strategies::num_traits::Zero;
-use tapewright_strategies::{Dependence, Flow, Forward, Tangents, TapeNumber, Taping};
+use tapewright_strategies::{Dependence, Flow, Forward, Number as _, Tangents, TapeNumber, Taping};
 
 /// An array of rank `R`, from 1 to 4, whose elements are variables of strategy `S`. The last dimension is the one in
 /// which elements are neighbours in memory.
@@ -220,9 +219,9 @@ impl<S: Forward, const R: usize> View<S, R> {
     #[track_caller]
     pub fn tangents(&self, k: usize) -> Vec<S::Value> {
         assert!(k < S::DIRECTIONS, "there are {} directions, so there is none with number {k}", S::DIRECTIONS);
-        let Dependence::Moving(tangents) = &self.dependence else { return vec![S::Value::zero(); self.len()] };
+        let Dependence::Moving(tangents) = &self.dependence else { return vec![S::Value::ZERO; self.len()] };
         tangents.assert_present();
-        tangents.along(k).map_or_else(|| vec![S::Value::zero(); self.len()], |tangents| tangents.to_vec())
+        tangents.along(k).map_or_else(|| vec![S::Value::ZERO; self.len()], |tangents| tangents.to_vec())
     }
 }
 

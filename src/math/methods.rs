@@ -1,26 +1,60 @@
 //! The functions as methods: on variables by reference, on expressions by value; and on closed variables, recorded.
 
-use super::arithmetic::Apart;
-use super::exponential::{Exp, Exp2, ExpM1, Ln, Ln1p, Log, Log2, Log10, LogAddExp, Sigmoid, Softplus};
-use super::hyperbolic::{Acosh, Asinh, Atanh, Cosh, Sinh, Tanh};
-use super::power::{Cbrt, Hypot, Pow, Powi, Recip, Sqrt};
-use super::rules::{Binary, Unary};
-use super::selection::{Abs, AtLeast, AtMost, CopySign, Fract, Max, Min, Rounding, SmoothAbs};
-use super::special::{Beta, Digamma, Erf, Erfc, Gamma, LnGamma, NormalCdf, NormalPdf, NormalQuantile};
-use super::trigonometric::{Acos, Asin, Atan, Atan2, Cos, Sin, Tan, ToDegrees, ToRadians};
-use super::{Less, Plus, Times};
 use crate::closed::{Closed, ClosedOperand};
 use crate::expr::{Bin, Compound, Ex, Literal, Operand, Real, RefLeaf, Un, ex};
-use tapewright_strategies::num_traits::Float as _;
+use tapewright_strategies::rules::arithmetic::Apart;
+use tapewright_strategies::rules::arithmetic::{Less, Plus, Times};
+use tapewright_strategies::rules::exponential::{
+    Exp, Exp2, ExpM1, Ln, Ln1p, Log, Log2, Log10, LogAddExp, Sigmoid, Softplus,
+};
+use tapewright_strategies::rules::hyperbolic::{Acosh, Asinh, Atanh, Cosh, Sinh, Tanh};
+use tapewright_strategies::rules::power::{Cbrt, Hypot, Pow, Powi, Recip, Sqrt};
+use tapewright_strategies::rules::selection::{Abs, AtLeast, AtMost, CopySign, Fract, Max, Min, Rounding, SmoothAbs};
+use tapewright_strategies::rules::special::{
+    Beta, Digamma, Erf, Erfc, Gamma, LnGamma, NormalCdf, NormalPdf, NormalQuantile,
+};
+use tapewright_strategies::rules::trigonometric::{Acos, Asin, Atan, Atan2, Cos, Sin, Tan, ToDegrees, ToRadians};
+use tapewright_strategies::{Binary, Number, Unary};
 use tapewright_strategies::{Comparison, Rule, Taping, Tree};
 
 /// An expression with your own rule of one argument at its root; see [`Unary`].
+///
+/// ```
+/// use tapewright::prelude::*;
+/// use tapewright::{Float, Unary, unary};
+///
+/// /// x ↦ x·|x|, smooth everywhere.
+/// struct SignedSquare;
+/// impl Unary for SignedSquare {
+///     fn value<V: Float>(x: V) -> V { x * x.abs() }
+///     fn derivative<V: Float>(x: V, _y: V) -> V { V::from_f64(2.0) * x.abs() }
+/// }
+///
+/// fn f<S: Strategy>(x: &[Real<S>]) -> Real<S> { (unary::<_, SignedSquare, _>(x[0]) * 3.0).into() }
+/// assert_eq!(gradient::<PrimalValue>(f, &[-2.0]), [12.0]);
+/// ```
 #[inline(always)]
 pub fn unary<S: Taping, R: Unary, A: Operand<S>>(argument: A) -> Ex<S, Un<S, R, A::Node>> {
     ex(Un::new(argument.into_node()))
 }
 
 /// An expression with your own rule of two arguments at its root; see [`Binary`].
+///
+/// ```
+/// use tapewright::prelude::*;
+/// use tapewright::{Binary, Number, Float, binary};
+///
+/// /// (x, y) ↦ x²·y.
+/// struct SquareTimes;
+/// impl Binary for SquareTimes {
+///     fn value<V: Float>(x: V, y: V) -> V { x * x * y }
+///     fn partial_left<V: Float>(x: V, y: V, _value: V) -> V { V::from_f64(2.0) * x * y }
+///     fn partial_right<V: Float>(x: V, _y: V, _value: V) -> V { x * x }
+/// }
+///
+/// fn f<S: Strategy>(x: &[Real<S>]) -> Real<S> { binary::<_, SquareTimes, _, _>(x[0], x[1]).into() }
+/// assert_eq!(gradient::<Jacobian>(f, &[3.0, 5.0]), [30.0, 9.0]);
+/// ```
 #[inline(always)]
 pub fn binary<S: Taping, R: Binary, A: Operand<S>, B: Operand<S>>(
     left: A,
@@ -241,7 +275,7 @@ macro_rules! step_functions {
         #[inline(always)]
         #[track_caller]
         pub fn $name($($receiver)*) -> Real<S> {
-            let value = $value.$name();
+            let value = Number::$name($value);
             S::compare($node, &Literal::<S>(value), Comparison::$comparison);
             Real::constant(value)
         }

@@ -10,8 +10,7 @@ use core::ops::Range;
 use std::borrow::Cow;
 use tapewright_strategies::active::OwnedTape;
 use tapewright_strategies::lanes::Shadows;
-use tapewright_strategies::num_traits::Zero;
-use tapewright_strategies::{Float, Reverse};
+use tapewright_strategies::{Number, Reverse};
 
 /// Adjoints of one sweep, kept for the next.
 ///
@@ -31,7 +30,7 @@ pub struct AdjointVector<V> {
     pub(super) arrays: Shadows<V>,
 }
 
-impl<V: Float> AdjointVector<V> {
+impl<V: Number> AdjointVector<V> {
     /// A vector that grows when it is used.
     #[must_use]
     pub const fn new() -> Self {
@@ -50,7 +49,7 @@ impl<V: Float> AdjointVector<V> {
             if self.adjoints.try_reserve(identifiers - self.adjoints.len()).is_err() {
                 no_memory::<V>(identifiers, 1);
             }
-            self.adjoints.resize(identifiers, V::zero());
+            self.adjoints.resize(identifiers, V::ZERO);
         }
     }
 
@@ -65,7 +64,7 @@ impl<V: Float> AdjointVector<V> {
     pub(super) fn clear(&mut self, identifiers: usize) {
         // The hull may be that of a sweep over another tape, or one that was cut short.
         if !self.dirty.is_empty() {
-            self.adjoints[self.dirty.clone()].fill(V::zero());
+            self.adjoints[self.dirty.clone()].fill(V::ZERO);
             self.dirty = NONE;
         }
         if identifiers > self.adjoints.len() {
@@ -101,7 +100,7 @@ impl<V: Float> AdjointVector<V> {
 }
 
 /// A vector of zeros whose memory is not touched; `None` if the allocator does not have it.
-pub(super) fn zeros<V: Float>(length: usize) -> Option<Vec<V>> {
+pub(super) fn zeros<V: Number>(length: usize) -> Option<Vec<V>> {
     bytemuck::allocation::try_zeroed_vec(length).ok()
 }
 
@@ -220,7 +219,7 @@ impl<S: Reverse> Adjoints<'_, S> {
     /// [`Error::ForeignVariable`] when the variable belongs to another recording.
     #[inline]
     pub fn of(&self, variable: &Real<S>) -> Result<S::Value, Error> {
-        Ok(slot(self.owned, self.parts, variable)?.map_or_else(S::Value::zero, |slot| self.values[slot]))
+        Ok(slot(self.owned, self.parts, variable)?.map_or(S::Value::ZERO, |slot| self.values[slot]))
     }
 
     /// The adjoints of a view, element by element: ∂(Σ seed·output)/∂element. Those of an input that has not been

@@ -4,9 +4,9 @@ use super::adjoints::{fill, slot};
 use super::{AdjointVector, Tape};
 use crate::error::Error;
 use crate::expr::Real;
+use tapewright_strategies::Number as _;
 use tapewright_strategies::Reverse;
 use tapewright_strategies::lanes::Shadow;
-use tapewright_strategies::num_traits::Zero;
 
 /// # Forward sweeps
 impl<S: Reverse> Tape<S> {
@@ -99,9 +99,9 @@ impl<S: Reverse> Tape<S> {
         shadows.for_each(|(slot, shadow)| arrays.give(slot, shadow));
         let tangents = vector.everything();
         // Reverse sweeps leave anything in the slot of passive variables.
-        tangents.iter_mut().take(1).for_each(|passive| *passive = S::Value::zero());
+        tangents.iter_mut().take(1).for_each(|passive| *passive = S::Value::ZERO);
         let swept = owned.forward(tangents, &mut arrays);
-        let found = slots.iter().map(|slot| slot.map_or_else(S::Value::zero, |slot| tangents[slot])).collect();
+        let found = slots.iter().map(|slot| slot.map_or(S::Value::ZERO, |slot| tangents[slot])).collect();
         vector.arrays = arrays;
         swept?;
         Ok(found)

@@ -11,8 +11,7 @@ use core::ops::Range;
 use std::borrow::Cow;
 use tapewright_strategies::active::OwnedTape;
 use tapewright_strategies::lanes::Shadows;
-use tapewright_strategies::num_traits::Zero;
-use tapewright_strategies::{Float, Reverse};
+use tapewright_strategies::{Number, Reverse};
 
 /// Several adjoint vectors, *lanes*, for [`Tape::sweep_lanes_with`], kept from sweep to sweep.
 ///
@@ -36,7 +35,7 @@ pub struct LaneVector<V> {
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
-impl<V: Float> LaneVector<V> {
+impl<V: Number> LaneVector<V> {
     /// Room for this number of adjoint vectors, which grows when it is used. Sweeps are fastest for 8 and 16.
     ///
     /// # Panics
@@ -67,7 +66,7 @@ impl<V: Float> LaneVector<V> {
 
     fn wipe(&mut self) {
         let dirty = core::mem::replace(&mut self.dirty, NONE);
-        self.adjoints[self.start..][dirty.start * self.width..dirty.end * self.width].fill(V::zero());
+        self.adjoints[self.start..][dirty.start * self.width..dirty.end * self.width].fill(V::ZERO);
     }
 
     /// Makes the vectors long enough and 0 everywhere.
@@ -267,13 +266,13 @@ impl<S: Reverse> Tape<S> {
         let mut rows = Vec::with_capacity(outputs.len());
         for outputs in outputs.chunks(WIDTH) {
             if let [output] = outputs {
-                rows.push(self.sweep(&[(output, S::Value::from_f64(1.0))])?.of_all(inputs)?);
+                rows.push(self.sweep(&[(output, S::Value::ONE)])?.of_all(inputs)?);
                 continue;
             }
             let width = outputs.len().next_power_of_two();
-            let mut seeds = vec![S::Value::zero(); outputs.len() * width];
-            seeds.iter_mut().step_by(width + 1).for_each(|seed| *seed = S::Value::from_f64(1.0));
-            let mut columns = vec![-S::Value::zero(); inputs.len() * width];
+            let mut seeds = vec![S::Value::ZERO; outputs.len() * width];
+            seeds.iter_mut().step_by(width + 1).for_each(|seed| *seed = S::Value::ONE);
+            let mut columns = vec![-S::Value::ZERO; inputs.len() * width];
             self.sweep_lanes_through(width, (outputs, &seeds), (inputs, &mut columns))?;
             rows.extend((0..outputs.len()).map(|lane| columns.iter().copied().skip(lane).step_by(width).collect()));
         }
@@ -306,7 +305,7 @@ fn sweep_into<'a, 'y, S: Reverse>(
     let vectors = &mut lanes.adjoints[lanes.start..][..slots * width];
     owned.reverse_lanes_between(width, None, None, vectors, &mut lanes.arrays)?;
     // What passive arguments were given: with another width, other variables lie there.
-    lanes.at(0).fill(S::Value::zero());
+    lanes.at(0).fill(S::Value::ZERO);
     lanes.dirty = inputs.clone();
     Ok(LaneAdjoints { owned, parts, lanes })
 }

@@ -8,8 +8,7 @@ use crate::error::Error;
 use crate::expr::Real;
 use crate::kernels::View;
 use tapewright_strategies::active::{self, Place};
-use tapewright_strategies::num_traits::Zero;
-use tapewright_strategies::{Dependence, Reverse, TapeNumber};
+use tapewright_strategies::{Dependence, Number as _, Reverse, TapeNumber};
 
 /// A place in a recording, between two statements: see [`Scope::position`] and [`Tape::position`].
 ///
@@ -195,7 +194,7 @@ impl<S: Reverse> Tape<S> {
                 // Slots of what was forgotten since may be those of other variables now.
                 let since = self.parts.kept_since(under.cuts);
                 let kept = since.identifiers.min(adjoints.adjoints.len());
-                adjoints.adjoints[kept..].fill(S::Value::zero());
+                adjoints.adjoints[kept..].fill(S::Value::ZERO);
                 adjoints.arrays.forget_behind(since.views);
                 Under { cuts: self.parts.cuts, seeded: under.seeded.min(kept), ..under }
             }

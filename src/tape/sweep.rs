@@ -6,9 +6,9 @@ use super::{AdjointVector, Adjoints, NONE, Tape};
 use crate::error::{Error, same_length};
 use crate::expr::Real;
 use crate::kernels::View;
+use tapewright_strategies::Number as _;
 use tapewright_strategies::Reverse;
 use tapewright_strategies::lanes::Shadow;
-use tapewright_strategies::num_traits::{One, Zero};
 
 /// # Sweeps
 impl<S: Reverse> Tape<S> {
@@ -125,7 +125,7 @@ impl<S: Reverse> Tape<S> {
         let slot = slot(&self.owned, &self.parts, output)?;
         self.adjoints.clear(S::identifiers(self.owned.tape()));
         if let Some(slot) = slot {
-            self.adjoints.adjoints[slot] = S::Value::one();
+            self.adjoints.adjoints[slot] = S::Value::ONE;
             self.adjoints.reverse(&self.owned, &self.inputs)?;
         } else {
             self.owned.check_singular()?;
@@ -136,7 +136,7 @@ impl<S: Reverse> Tape<S> {
             let n = core::hint::black_box(self.inputs.len());
             let adjoints = &mut self.adjoints.adjoints[self.inputs.start..];
             for (entry, adjoint) in gradient.iter_mut().zip(adjoints).take(n) {
-                *entry = core::mem::replace(adjoint, S::Value::zero());
+                *entry = core::mem::replace(adjoint, S::Value::ZERO);
             }
             self.adjoints.dirty = NONE;
             return Ok(());
@@ -166,7 +166,7 @@ impl<S: Reverse> Tape<S> {
         if consecutive(inputs) && inputs.len() == self.inputs.len() {
             let adjoints = &mut self.adjoints.adjoints[self.inputs.clone()];
             for (sum, adjoint) in sums.iter_mut().zip(adjoints) {
-                *sum += core::mem::replace(adjoint, S::Value::zero());
+                *sum += core::mem::replace(adjoint, S::Value::ZERO);
             }
             self.adjoints.dirty = NONE;
             return Ok(found);

@@ -5,7 +5,7 @@ mod collections;
 use crate::expr::Real;
 use crate::kernels::View;
 use tapewright_strategies::lanes::SharedArray;
-use tapewright_strategies::{Dependence, Float, Taping};
+use tapewright_strategies::{Dependence, Number, Taping};
 
 /// A collection of variables: what a stage of a computation takes and returns.
 ///
@@ -130,7 +130,7 @@ impl<V> Clone for ViewRef<'_, V> {
 }
 impl<V> Copy for ViewRef<'_, V> {}
 
-impl<'a, V: Float> ViewRef<'a, V> {
+impl<'a, V: Number> ViewRef<'a, V> {
     /// The length along each dimension.
     #[must_use]
     pub const fn shape(self) -> &'a [usize] {

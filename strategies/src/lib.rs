@@ -21,15 +21,16 @@
 pub mod active;
 mod contract;
 mod external;
-mod float;
 mod identifier;
 pub mod lanes;
 mod level;
 mod manager;
 mod memory;
+mod numbers;
 mod policy;
 mod pool;
 mod refusal;
+pub mod rules;
 mod scratch;
 pub mod shape;
 mod singular;
@@ -47,12 +48,16 @@ pub use contract::{
     Strategy, Taped, Taping, Tree, Twin, Variable,
 };
 pub use external::{Arrays, Companion, External, Mark, SweepError};
-pub use float::Float;
-use float::counts;
 pub use identifier::{IndexType, LinearId, TapeNumber};
 pub use lanes::Tangents;
 pub use manager::{CountedId, IndexManager, Linear, Reuse};
 pub use memory::{MemoryReport, MemoryUsage};
+use numbers::counts;
+pub use numbers::{Binary, Dual, Float, Number, Unary};
+#[cfg(feature = "packs")]
+pub use numbers::{Pack, Registered};
+#[doc(hidden)]
+pub use numbers::{agreed, bits, by_lanes, by_lanes2, same};
 pub use policy::{Checked, Policy, SingularSlope, Strict, Subgradient, is_singular};
 pub use refusal::catch_storage_errors;
 

@@ -1,6 +1,7 @@
 //! What derivatives are at singular points.
 
-use crate::Float;
+use crate::Number;
+use crate::numbers::{all_finite, any_nan};
 
 /// What a derivative is where a function has none: a type parameter of strategies.
 ///
@@ -60,10 +61,15 @@ impl Policy for Checked {
 /// Whether a partial is singular and the policy is another than [`Strict`]. `is_pole` says whether the function has a
 /// pole or a vertical tangent at these arguments.
 #[inline(always)]
-pub fn is_singular<P: Policy, V: Float>(partial: V, arguments: &[V], value: V, is_pole: impl FnOnce() -> bool) -> bool {
+pub fn is_singular<P: Policy, V: Number>(
+    partial: V,
+    arguments: &[V],
+    value: V,
+    is_pole: impl FnOnce() -> bool,
+) -> bool {
     !matches!(P::SLOPE, SingularSlope::Limit)
-        && !partial.is_finite()
-        && !value.is_nan()
-        && arguments.iter().all(|argument| argument.is_finite())
-        && (partial.is_nan() || is_pole())
+        && !all_finite(partial)
+        && !any_nan(value)
+        && arguments.iter().all(|argument| all_finite(*argument))
+        && (any_nan(partial) || is_pole())
 }

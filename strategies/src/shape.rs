@@ -4,7 +4,7 @@
 //! are the same number. A [`Shape`] says which leaves share a *factor* and with which sign, so that a record stores
 //! each factor once. It follows from the operators alone, never from values.
 
-use crate::Float;
+use crate::Number;
 use core::marker::PhantomData;
 
 /// How the leaves of a tree get their partials from the stored factors.
@@ -24,7 +24,7 @@ pub trait Shape: sealed::Sealed + 'static {
 
     /// Reports the adjoint contribution for each leaf, left to right. `root` is the statement's adjoint,
     /// `seed` what arrives at this node.
-    fn scatter<V: Float>(root: V, seed: V, record: &mut impl Scatter<V>);
+    fn scatter<V: Number>(root: V, seed: V, record: &mut impl Scatter<V>);
 }
 
 /// How the leaves of a shape get their partials, where each leaf has the seed, the negated seed, or a factor of its
@@ -78,7 +78,7 @@ impl Pattern {
 }
 
 /// A record that is being reversed.
-pub trait Scatter<V: Float> {
+pub trait Scatter<V: Number> {
     /// The next stored factor.
     fn factor(&mut self) -> V;
     /// What the next leaf contributes to the adjoint of its argument.
@@ -99,9 +99,9 @@ impl<const N: usize> Shape for Each<N> {
         _ => Pattern::other(),
     };
     #[inline(always)]
-    fn scatter<V: Float>(root: V, _: V, record: &mut impl Scatter<V>) {
+    fn scatter<V: Number>(root: V, _: V, record: &mut impl Scatter<V>) {
         for _ in 0..N {
-            let contribution = root * record.factor();
+            let contribution = root.contribution(record.factor());
             record.leaf(contribution);
         }
     }
@@ -134,7 +134,7 @@ impl Shape for Unit {
     const HASH: u32 = 0x1F;
     const PATTERN: Pattern = Pattern::of(0);
     #[inline(always)]
-    fn scatter<V: Float>(_: V, seed: V, record: &mut impl Scatter<V>) {
+    fn scatter<V: Number>(_: V, seed: V, record: &mut impl Scatter<V>) {
         record.leaf(seed);
     }
 }
@@ -149,7 +149,7 @@ impl Shape for Nothing {
     const HASH: u32 = 0x2E;
     const PATTERN: Pattern = Pattern { leaves: 0, digits: 0 };
     #[inline(always)]
-    fn scatter<V: Float>(_: V, _: V, _: &mut impl Scatter<V>) {}
+    fn scatter<V: Number>(_: V, _: V, _: &mut impl Scatter<V>) {}
 }
 
 /// Two children, each behind an [`Edge`].
@@ -162,7 +162,7 @@ impl<A: Shape, B: Shape> Shape for Both<A, B> {
     const HASH: u32 = mix(mix(A::HASH, B::HASH), 3);
     const PATTERN: Pattern = A::PATTERN.then(B::PATTERN);
     #[inline(always)]
-    fn scatter<V: Float>(root: V, seed: V, record: &mut impl Scatter<V>) {
+    fn scatter<V: Number>(root: V, seed: V, record: &mut impl Scatter<V>) {
         A::scatter(root, seed, record);
         B::scatter(root, seed, record);
     }
@@ -178,7 +178,7 @@ impl<A: Shape> Shape for Minus<A> {
     const HASH: u32 = mix(A::HASH, 5);
     const PATTERN: Pattern = A::PATTERN.negated();
     #[inline(always)]
-    fn scatter<V: Float>(root: V, seed: V, record: &mut impl Scatter<V>) {
+    fn scatter<V: Number>(root: V, seed: V, record: &mut impl Scatter<V>) {
         A::scatter(root, -seed, record);
     }
 }
@@ -197,8 +197,8 @@ impl<A: Shape> Shape for Scaled<A> {
         pattern => pattern,
     };
     #[inline(always)]
-    fn scatter<V: Float>(root: V, seed: V, record: &mut impl Scatter<V>) {
-        let seed = if A::LINEAR { root * record.factor() } else { seed };
+    fn scatter<V: Number>(root: V, seed: V, record: &mut impl Scatter<V>) {
+        let seed = if A::LINEAR { root.contribution(record.factor()) } else { seed };
         A::scatter(root, seed, record);
     }
 }

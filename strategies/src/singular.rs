@@ -1,6 +1,7 @@
 //! Singular functions in statements: how strategies find them.
 
-use crate::{Float, Nary, Policy, Rule, SingularSlope, Sink, Taping, is_singular};
+use crate::numbers::all_finite;
+use crate::{Nary, Number, Policy, Rule, SingularSlope, Sink, Taping, is_singular};
 
 /// Whether singular partials of this strategy are errors.
 #[must_use]
@@ -17,7 +18,7 @@ pub fn singular_function<S: Taping>(
     is_active: impl Fn(&S::Raw) -> bool,
 ) -> Option<&'static str> {
     let mut watch = Watch { is_active, suspect: None, found: None };
-    statement.backward(S::Value::from_f64(1.0), &mut watch);
+    statement.backward(S::Value::ONE, &mut watch);
     watch.found
 }
 
@@ -48,7 +49,7 @@ impl<S: Taping, F: Fn(&S::Raw) -> bool> Sink<S> for Watch<F> {
 /// [`Nary::partials`] under a policy. Returns whether one of them is singular, of an argument for which `is_active`
 /// says `true`, and the policy is [`Checked`](crate::Checked).
 #[inline]
-pub fn partials_of_slice<P: Policy, R: Nary<V>, V: Float>(
+pub fn partials_of_slice<P: Policy, R: Nary<V>, V: Number>(
     arguments: &[V],
     constants: &[V],
     partials: &mut [V],
@@ -56,15 +57,15 @@ pub fn partials_of_slice<P: Policy, R: Nary<V>, V: Float>(
 ) -> bool {
     R::partials(arguments, constants, partials);
     if matches!(P::SLOPE, SingularSlope::Limit)
-        || partials.iter().all(|partial| partial.is_finite())
-        || !arguments.iter().all(|argument| argument.is_finite())
+        || partials.iter().all(|partial| all_finite(*partial))
+        || !arguments.iter().all(|argument| all_finite(*argument))
     {
         return false;
     }
     let value = R::value(arguments, constants);
     let singular = |partial: V| is_singular::<P, V>(partial, &[], value, || R::singular(arguments, constants));
     if matches!(P::SLOPE, SingularSlope::Zero) {
-        partials.iter_mut().filter(|partial| singular(**partial)).for_each(|partial| *partial = V::zero());
+        partials.iter_mut().filter(|partial| singular(**partial)).for_each(|partial| *partial = V::ZERO);
         return false;
     }
     partials.iter().zip(is_active).any(|(partial, is_active)| is_active && singular(*partial))

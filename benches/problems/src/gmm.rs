@@ -6,7 +6,7 @@ use crate::random::{SplitMix64, fingerprint};
 use crate::text::{Numbers, read};
 use crate::{Checksums, Error, Problem};
 use std::path::Path;
-use tapewright::{Float, Real, Taping};
+use tapewright::{Number, Real, Taping};
 use terms::{
     component_adjoint, diagonals, diagonals_plain, distance, distance_plain, logsumexp, logsumexp_plain, softmax,
     wishart, wishart_adjoint, wishart_plain,
@@ -153,7 +153,7 @@ impl Gmm {
     fn constant(&self) -> f64 {
         let (d, k, Prior { gamma, m }) = (self.d as f64, self.k as f64, self.prior);
         let freedom = d + f64::from(m) + 1.0;
-        let ln_gammas = (1..=self.d).map(|j| Float::ln_gamma(0.5 * freedom + 0.5 * (1.0 - j as f64)));
+        let ln_gammas = (1..=self.d).map(|j| Number::ln_gamma(0.5 * freedom + 0.5 * (1.0 - j as f64)));
         let ln_gamma_d = 0.25 * d * (d - 1.0) * PI.ln() + ln_gammas.sum::<f64>();
         let prior = freedom * d * (gamma.ln() - 0.5 * 2.0_f64.ln()) - ln_gamma_d;
         -(self.n() as f64) * d * 0.5 * (2.0 * PI).ln() - k * prior

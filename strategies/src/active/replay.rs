@@ -6,7 +6,7 @@ use super::singular::Singular;
 use crate::external::{Deed, Entry, Externals};
 use crate::lanes::{Launch, Replayed, SharedArray, Used, Versions, not_kept};
 use crate::scratch::Scratch;
-use crate::{Float, Replay, SweepError, refuses_singular};
+use crate::{Number, Replay, SweepError, refuses_singular};
 use core::panic::Location;
 
 /// New values of a view in this slot.
@@ -141,7 +141,7 @@ fn compute<S: Replay>(
 }
 
 /// The views of an entry.
-fn slots<V: Float>(entry: &Entry<V>) -> impl Iterator<Item = Used> + '_ {
+fn slots<V: Number>(entry: &Entry<V>) -> impl Iterator<Item = Used> + '_ {
     entry.launch().into_iter().flat_map(Launch::views)
 }
 
@@ -150,13 +150,13 @@ struct Uses(Vec<Option<usize>>);
 
 impl Uses {
     /// Forgets the versions that no entry behind this one uses.
-    fn forget<V: Float>(&self, k: usize, entry: &Entry<V>, versions: &mut Versions<V>) {
+    fn forget<V: Number>(&self, k: usize, entry: &Entry<V>, versions: &mut Versions<V>) {
         let used = slots(entry).flat_map(|view| [view.before, view.after.unwrap_or(0)]);
         used.filter(|slot| self.0[*slot] == Some(k)).for_each(|slot| versions.forget(slot));
     }
 }
 
-impl<V: Float> Externals<V> {
+impl<V: Number> Externals<V> {
     /// Fails unless all launches can be computed again.
     fn check(&self, unguarded: bool) -> Result<Uses, SweepError> {
         let mut known = vec![false; self.arrays.slots() + 1];

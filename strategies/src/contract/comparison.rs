@@ -1,6 +1,7 @@
 //! What statements compare.
 
-use crate::Float;
+use crate::numbers::agreed;
+use crate::{Float, Number};
 
 /// A way to compare two numbers, or a question about one, whose answer a program may branch on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,8 +51,17 @@ pub enum Comparison {
 impl Comparison {
     /// The outcome as a number: 1 or 0 for true or false; −1, 0 or 1 for an order, 2 where there is none; for
     /// `classify` the number of the class.
-    #[must_use]
-    pub fn outcome<V: Float>(self, left: V, right: V) -> i8 {
+    ///
+    /// # Panics
+    ///
+    /// When the lanes of the numbers disagree.
+    #[inline]
+    #[track_caller]
+    pub fn outcome<V: Number>(self, left: V, right: V) -> i8 {
+        agreed::<V, _>(|k| self.outcome_of_lane(left.lane(k), right.lane(k)))
+    }
+
+    fn outcome_of_lane<V: Float>(self, left: V, right: V) -> i8 {
         let same =
             |a: V| a == right && a.is_sign_negative() == right.is_sign_negative() || a.is_nan() && right.is_nan();
         match self {

@@ -1,11 +1,11 @@
 //! Functions of slices.
 
-use crate::Float;
+use crate::Number;
 
 /// A function of a number of arguments known at run time, such as a sum over a slice.
 ///
 /// The partials may depend on values and constants only, so that a primal-value record can recompute them.
-pub trait Nary<V: Float>: 'static {
+pub trait Nary<V: Number>: 'static {
     /// Whether every partial is exactly 1, so that strategies need not store them.
     const UNIT: bool = false;
     /// Constants per argument: 0 or 1.

@@ -5,7 +5,7 @@ use super::flow::{Dependence, Flow};
 use super::nary::Nary;
 use super::variable::Variable;
 use crate::lanes::{Launch, Launched};
-use crate::{Arrays, Companion, External, Float, Policy, Shape, TapeNumber};
+use crate::{Arrays, Companion, External, Number, Policy, Shape, TapeNumber};
 use generic_array::ArrayLength;
 use generic_array::typenum::Unsigned;
 
@@ -103,7 +103,7 @@ use generic_array::typenum::Unsigned;
 /// `tapewright::conformance!(Toy)` then runs the conformance kit on it; what the toy does without is skipped.
 pub trait Taping: Sized + 'static {
     /// The number type of values and partials.
-    type Value: Float;
+    type Value: Number;
     /// What a variable carries to be found on the tape; `()` where nothing is recorded.
     type Id: Clone + 'static;
     /// A copy of an identifier without ownership, as rules and records pass it around.

@@ -1,6 +1,6 @@
 //! What variables are made of.
 
-use crate::Float;
+use crate::Number;
 
 /// A value with an identifier, as it lies in memory.
 pub trait Variable<V, I>: Clone {
@@ -22,7 +22,7 @@ pub struct Taped<V, I> {
     pub id: I,
 }
 
-impl<V: Float, I: Clone> Variable<V, I> for Taped<V, I> {
+impl<V: Number, I: Clone> Variable<V, I> for Taped<V, I> {
     #[inline(always)]
     fn new(value: V, id: I) -> Self {
         Self { value, id }

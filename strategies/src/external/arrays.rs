@@ -1,7 +1,7 @@
 //! The arrays of a recording: the slots of views, and the memory.
 
 use crate::lanes::{HeldVersions, Launched, NewArray, Pool, SharedArray};
-use crate::{ArrayFile, Float, StorageError};
+use crate::{ArrayFile, Number, StorageError};
 use std::sync::Arc;
 
 /// The arrays of a recording.
@@ -32,7 +32,7 @@ impl<V> Arrays<V> {
     }
 }
 
-impl<V: Float> Arrays<V> {
+impl<V: Number> Arrays<V> {
     /// A slot for one more view.
     pub const fn slot(&mut self) -> usize {
         self.slots += 1;
@@ -88,7 +88,7 @@ impl<V: Float> Arrays<V> {
 }
 
 /// The versions that may go to this file.
-fn held_in<'v, V: Float>(
+fn held_in<'v, V: Number>(
     held: &'v mut Option<Box<HeldVersions<V>>>,
     file: Option<&Arc<ArrayFile>>,
 ) -> Option<&'v mut HeldVersions<V>> {

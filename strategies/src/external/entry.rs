@@ -2,8 +2,9 @@
 
 use super::error::SweepError;
 use super::function::{External, apply, each_lane};
-use crate::Float;
+use crate::Number;
 use crate::lanes::{Launch, Launched, OPERANDS, Replayed, Shadows, Versions, flow};
+use crate::numbers::all_finite;
 use crate::scratch::Scratch;
 use smallvec::SmallVec;
 
@@ -94,12 +95,12 @@ pub(crate) enum Deed<V: 'static> {
 }
 
 /// Asks a rule for the adjoints of inputs, given those of outputs, of which each variable has so many.
-fn ask<V: Float>(rule: &dyn External<V>, lanes: usize, outputs: &[V], inputs: &mut [V]) -> Result<(), SweepError> {
+fn ask<V: Number>(rule: &dyn External<V>, lanes: usize, outputs: &[V], inputs: &mut [V]) -> Result<(), SweepError> {
     let keeps = rule.keeps_zeros();
     if lanes == 1 {
         return apply(keeps, outputs, inputs, |outputs, inputs| rule.reverse(outputs, inputs));
     }
-    if keeps || outputs.iter().all(|adjoint| adjoint.is_finite()) {
+    if keeps || outputs.iter().all(|adjoint| all_finite(*adjoint)) {
         return rule.reverse_lanes(lanes, outputs, inputs);
     }
     each_lane(lanes, outputs, inputs, |outputs, inputs| {
@@ -107,7 +108,7 @@ fn ask<V: Float>(rule: &dyn External<V>, lanes: usize, outputs: &[V], inputs: &m
     })
 }
 
-impl<V: Float> Entry<V> {
+impl<V: Number> Entry<V> {
     /// Reverses the launch in the adjoints of variables, of which each has so many, and of as many shadows of arrays.
     fn reverse_launch(
         &self,
@@ -120,11 +121,11 @@ impl<V: Float> Entry<V> {
             let at = |slot: usize| slot * lanes + lane;
             let (mut outputs, mut inputs) = (SmallVec::<[V; 2]>::new(), SmallVec::<[V; OPERANDS]>::new());
             for k in 0..self.outputs.len() {
-                outputs.push(core::mem::replace(&mut adjoints[at(self.outputs.get(k))], V::zero()));
+                outputs.push(core::mem::replace(&mut adjoints[at(self.outputs.get(k))], V::ZERO));
             }
-            inputs.resize(self.inputs.len(), V::zero());
+            inputs.resize(self.inputs.len(), V::ZERO);
             launch.reverse(&outputs, &mut inputs, &mut arrays[lane])?;
-            for (k, contribution) in inputs.iter().enumerate().filter(|(_, sum)| **sum != V::zero()) {
+            for (k, contribution) in inputs.iter().enumerate().filter(|(_, sum)| !sum.is_nought()) {
                 adjoints[at(self.inputs.get(k))] += *contribution;
             }
             // What has been read back for one of them serves the others.
@@ -153,18 +154,18 @@ impl<V: Float> Entry<V> {
         let mut outputs = Scratch::<V>::new();
         for slot in self.outputs.iter() {
             for adjoint in &mut adjoints[slot * lanes..][..lanes] {
-                outputs.push(core::mem::replace(adjoint, V::zero()));
+                outputs.push(core::mem::replace(adjoint, V::ZERO));
             }
         }
-        if !outputs.is_empty() && outputs.iter().all(|adjoint| *adjoint == V::zero()) {
+        if !outputs.is_empty() && outputs.iter().all(|adjoint| adjoint.is_nought()) {
             return Ok(());
         }
         let mut inputs = Scratch::<V>::new();
-        inputs.resize(self.inputs.len() * lanes, V::zero());
+        inputs.resize(self.inputs.len() * lanes, V::ZERO);
         ask(&**rule, lanes, &outputs, &mut inputs)?;
         // A lane in which nothing arrives is not touched, as in a sweep of its own: adding 0 could change the sign of a
         // zero.
-        let arrives = |lane| outputs.is_empty() || outputs[lane..].iter().step_by(lanes).any(|o| *o != V::zero());
+        let arrives = |lane| outputs.is_empty() || outputs[lane..].iter().step_by(lanes).any(|o| !o.is_nought());
         let reached: Scratch<bool> = Scratch::of((0..lanes).map(arrives));
         for (slot, contributions) in self.inputs.iter().zip(inputs.chunks_exact(lanes)) {
             let adjoints = adjoints[slot * lanes..][..lanes].iter_mut().zip(contributions);
@@ -174,7 +175,7 @@ impl<V: Float> Entry<V> {
     }
 }
 
-impl<V: Float> Entry<V> {
+impl<V: Number> Entry<V> {
     /// Computes it again, a launch from these versions of views. Returns what a launch is to keep.
     pub(crate) fn replay(
         &self,
@@ -210,7 +211,7 @@ impl<V: Float> Entry<V> {
     pub(crate) fn forward(&self, tangents: &mut [V], arrays: &mut Shadows<V>) -> Result<(), SweepError> {
         let inputs: Scratch<V> = Scratch::of(self.inputs.iter().map(|slot| tangents[slot]));
         let mut outputs = Scratch::<V>::new();
-        outputs.resize(self.outputs.len(), V::zero());
+        outputs.resize(self.outputs.len(), V::ZERO);
         match &self.deed {
             Deed::Function(rule) if !inputs.is_empty() => {
                 apply(rule.keeps_zeros(), &inputs, &mut outputs, |inputs, outputs| rule.forward(inputs, outputs))?;

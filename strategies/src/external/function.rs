@@ -1,7 +1,8 @@
 //! Functions with rules of their author, and how the rules are called.
 
 use super::error::SweepError;
-use crate::{Float, counts};
+use crate::numbers::all_finite;
+use crate::{Number, counts};
 
 /// A function that is differentiated by rules of its author, and the data that they need.
 ///
@@ -9,7 +10,7 @@ use crate::{Float, counts};
 /// drops it once. Recordings may be swept by several threads at once, hence `Send` and `Sync`.
 ///
 /// All slices are parallel to the lists of inputs and outputs with which the function was recorded.
-pub trait External<V: Float>: Send + Sync + 'static {
+pub trait External<V: Number>: Send + Sync + 'static {
     /// A name for messages.
     fn name(&self) -> String {
         core::any::type_name::<Self>().to_owned()
@@ -90,45 +91,45 @@ pub trait External<V: Float>: Send + Sync + 'static {
 /// Calls a linear rule with these seeds, and adds what it leaves to `results`, which are 0 at first. Seeds that are not
 /// finite are replaced by 1, each in a call of its own, and multiply its results, where zero times anything is zero;
 /// unless the rule takes them as they are. It is not called for seeds that are all 0.
-pub(crate) fn apply<V: Float>(
+pub(crate) fn apply<V: Number>(
     takes_all: bool,
     seeds: &[V],
     results: &mut [V],
     mut rule: impl FnMut(&[V], &mut [V]) -> Result<(), SweepError>,
 ) -> Result<(), SweepError> {
-    if !seeds.is_empty() && seeds.iter().all(|seed| *seed == V::zero()) {
+    if !seeds.is_empty() && seeds.iter().all(|seed| seed.is_nought()) {
         return Ok(());
     }
-    if takes_all || seeds.iter().all(|seed| seed.is_finite()) {
+    if takes_all || seeds.iter().all(|seed| all_finite(*seed)) {
         return rule(seeds, results);
     }
-    let mut finite: Vec<V> = seeds.iter().map(|seed| if seed.is_finite() { *seed } else { V::zero() }).collect();
-    if finite.iter().any(|seed| *seed != V::zero()) {
+    let mut finite: Vec<V> = seeds.iter().map(|seed| if all_finite(*seed) { *seed } else { V::ZERO }).collect();
+    if finite.iter().any(|seed| !seed.is_nought()) {
         rule(&finite, results)?;
     }
-    let mut found = vec![V::zero(); results.len()];
-    for (k, seed) in seeds.iter().enumerate().filter(|(_, seed)| !seed.is_finite()) {
-        finite.fill(V::zero());
-        finite[k] = V::one();
-        found.fill(V::zero());
+    let mut found = vec![V::ZERO; results.len()];
+    for (k, seed) in seeds.iter().enumerate().filter(|(_, seed)| !all_finite(**seed)) {
+        finite.fill(V::ZERO);
+        finite[k] = V::ONE;
+        found.fill(V::ZERO);
         rule(&finite, &mut found)?;
         let partials = results.iter_mut().zip(&found).filter(|(_, partial)| counts(*seed, **partial));
-        partials.for_each(|(result, partial)| *result += *seed * *partial);
+        partials.for_each(|(result, partial)| *result += seed.contribution(*partial));
     }
     Ok(())
 }
 
 /// Calls `f` for each of several vectors that lie interlaced, with a copy of the vector and one for its result.
-pub(crate) fn each_lane<V: Float>(
+pub(crate) fn each_lane<V: Number>(
     lanes: usize,
     from: &[V],
     to: &mut [V],
     mut f: impl FnMut(&[V], &mut [V]) -> Result<(), SweepError>,
 ) -> Result<(), SweepError> {
-    let mut result = vec![V::zero(); to.len().checked_div(lanes).unwrap_or(0)];
+    let mut result = vec![V::ZERO; to.len().checked_div(lanes).unwrap_or(0)];
     for lane in 0..lanes {
         let vector: Vec<V> = from.iter().copied().skip(lane).step_by(lanes).collect();
-        result.fill(V::zero());
+        result.fill(V::ZERO);
         f(&vector, &mut result)?;
         to.iter_mut().skip(lane).step_by(lanes).zip(&result).for_each(|(to, result)| *to = *result);
     }

@@ -3,7 +3,7 @@
 use super::arrays::{Arrays, Input};
 use super::entry::{Deed, Entry};
 use crate::lanes::{Recorded, SharedArray};
-use crate::{Float, MemoryUsage};
+use crate::{MemoryUsage, Number};
 use core::any::Any;
 use std::collections::HashSet;
 
@@ -29,7 +29,7 @@ impl<V> Default for Externals<V> {
     }
 }
 
-impl<V: Float> Externals<V> {
+impl<V: Number> Externals<V> {
     /// The companion of this type, made if there is none yet.
     pub(crate) fn companion<C: Companion + Default>(&mut self) -> &mut C {
         let at = self.companions.iter().position(|companion| (&**companion as &dyn Any).is::<C>());

@@ -4,7 +4,7 @@
 //! number of threads; loops that write do not care, since no two points write to one element.
 
 use super::grid::Region;
-use crate::Float;
+use crate::Number;
 #[cfg(feature = "rayon")]
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
@@ -81,7 +81,7 @@ pub(super) fn each_block(region: &Region, work: impl Fn(&Region) + Sync) {
 }
 
 /// The sums of what `work` returns for the parts of the range, perhaps found on several threads, and added up in order.
-pub(super) fn sum_of_blocks<V: Float, const K: usize>(
+pub(super) fn sum_of_blocks<V: Number, const K: usize>(
     region: &Region,
     work: impl Fn(&Region) -> [V; K] + Sync,
 ) -> [V; K] {
@@ -89,7 +89,7 @@ pub(super) fn sum_of_blocks<V: Float, const K: usize>(
         sums.iter_mut().zip(block).for_each(|(sum, term)| *sum += term);
         sums
     };
-    let zeros = [V::zero(); K];
+    let zeros = [V::ZERO; K];
     if region.points() <= POINTS.unsigned_abs() {
         return add(zeros, work(region));
     }

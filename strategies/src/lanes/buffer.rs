@@ -1,6 +1,6 @@
 //! Arrays of numbers that lanes may read beyond.
 
-use crate::Float;
+use crate::Number;
 use bytemuck::{Pod, Zeroable};
 use core::fmt;
 use core::marker::PhantomData;
@@ -131,7 +131,7 @@ impl<V> Default for Pool<V> {
     }
 }
 
-impl<V: Float> Pool<V> {
+impl<V: Number> Pool<V> {
     /// A buffer with anything in it, which comes back in the end.
     ///
     /// # Panics
@@ -199,7 +199,7 @@ fn lines_of<V>(length: usize) -> Option<usize> {
 /// Bytes on either side of the numbers that may be read.
 pub(super) const MARGIN_BYTES: usize = MARGIN * LINE;
 
-impl<V: Float> Buffer<V> {
+impl<V: Number> Buffer<V> {
     /// A buffer with anything in it, one of these if there is one of this length.
     pub(super) fn out_of(spare: &mut Vec<Self>, length: usize) -> Self {
         let found = spare.iter().rposition(|buffer| buffer.len() == length);
@@ -242,7 +242,7 @@ impl<V: Float> Buffer<V> {
     }
 }
 
-impl<V: Float> Deref for Buffer<V> {
+impl<V: Number> Deref for Buffer<V> {
     type Target = [V];
     #[inline]
     fn deref(&self) -> &[V] {
@@ -250,7 +250,7 @@ impl<V: Float> Deref for Buffer<V> {
     }
 }
 
-impl<V: Float> DerefMut for Buffer<V> {
+impl<V: Number> DerefMut for Buffer<V> {
     #[inline]
     fn deref_mut(&mut self) -> &mut [V] {
         &mut bytemuck::cast_slice_mut(&mut self.lines[MARGIN..])[..self.length]

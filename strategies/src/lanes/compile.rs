@@ -11,10 +11,10 @@ use super::program::{Again, NumbersOfKernel, PartialOf, Program};
 use super::search::find;
 use super::steps::alone;
 use super::sums::{Terms, What, sum_of_terms, total};
-use crate::Float;
+use crate::Number;
 use core::marker::PhantomData;
 
-impl<V: Float> Kernel<V> {
+impl<V: Number> Kernel<V> {
     /// The kernel of this program.
     #[inline(always)]
     pub(super) fn of<P: Program>(program: &P) -> Self {
@@ -32,7 +32,7 @@ impl<V: Float> Kernel<V> {
     }
 }
 
-impl<V: Float> Compiled<V> {
+impl<V: Number> Compiled<V> {
     const fn of<P: Program>() -> Self {
         let numbers: Option<NumbersOf<V>> = if P::PLAN.partials.numbers != 0 { Some(numbers::<V, P>) } else { None };
         let linear: Option<Linear<V>> = if P::PLAN.is_linear() { Some(linear::<V, P>) } else { None };
@@ -48,8 +48,8 @@ impl<V: Float> Compiled<V> {
     }
 }
 
-fn linear<V: Float, P: Program>(constants: &[V], seed: V) -> [V; LEAVES] {
-    let mut slopes = [V::zero(); LEAVES];
+fn linear<V: Number, P: Program>(constants: &[V], seed: V) -> [V; LEAVES] {
+    let mut slopes = [V::ZERO; LEAVES];
     each!(32: N => {
         if let Some(partial) = const { linear_partial::<V, P, N>() } {
             slopes[N] = partial(constants, seed);
@@ -59,10 +59,10 @@ fn linear<V: Float, P: Program>(constants: &[V], seed: V) -> [V; LEAVES] {
 }
 
 /// The partial of leaf `N`, if there is such a leaf.
-const fn linear_partial<V: Float, P: Program, const N: usize>() -> Option<fn(&[V], V) -> V> {
+const fn linear_partial<V: Number, P: Program, const N: usize>() -> Option<fn(&[V], V) -> V> {
     if N < P::SCRIPTS.used.len() {
         Some(|constants, seed| {
-            alone::<V, PartialOf<P, N>>(&Captured::of::<PartialOf<P, N>>(constants), [V::zero(); 2], seed)
+            alone::<V, PartialOf<P, N>>(&Captured::of::<PartialOf<P, N>>(constants), [V::ZERO; 2], seed)
         })
     } else {
         None
@@ -72,7 +72,7 @@ const fn linear_partial<V: Float, P: Program, const N: usize>() -> Option<fn(&[V
 /// # Safety
 ///
 /// As [`Kernel::gather`].
-unsafe fn gather<V: Float, P: Program>(gather: &Gather<'_, V>, part: &Region) {
+unsafe fn gather<V: Number, P: Program>(gather: &Gather<'_, V>, part: &Region) {
     // SAFETY: promised by the caller.
     unsafe { V::at_level(GatherAll::<V, P> { gather, part, program: PhantomData }) }
 }
@@ -80,7 +80,7 @@ unsafe fn gather<V: Float, P: Program>(gather: &Gather<'_, V>, part: &Region) {
 /// # Safety
 ///
 /// As [`Kernel::numbers`].
-unsafe fn numbers<V: Float, P: Program>(gather: &Gather<'_, V>) -> [V; OPERANDS] {
+unsafe fn numbers<V: Number, P: Program>(gather: &Gather<'_, V>) -> [V; OPERANDS] {
     let terms = Terms::<V, NumbersOfKernel<P>, OPERANDS> {
         kernel: gather.kernel,
         memory: &gather.memory,

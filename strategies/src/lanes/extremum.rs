@@ -12,7 +12,7 @@ use super::replay::{Replayed, Versions};
 use super::search::find;
 use super::shadow::Shadows;
 use super::version::Version;
-use crate::{Float, SweepError};
+use crate::{Number, SweepError};
 use smallvec::SmallVec;
 
 /// The smallest value of a program's expression over the grid, or the largest, and its place among the elements: at a
@@ -22,7 +22,7 @@ use smallvec::SmallVec;
 ///
 /// As [`run`](super::run).
 #[track_caller]
-pub fn extremum<'m, V: Float, P: Program>(
+pub fn extremum<'m, V: Number, P: Program>(
     program: &P,
     grid: &Grid,
     operands: impl Iterator<Item = Operand<'m, V>>,
@@ -43,7 +43,7 @@ pub struct Extremum<V: 'static> {
     largest: bool,
 }
 
-impl<V: Float> Extremum<V> {
+impl<V: Number> Extremum<V> {
     /// Of this range, found by this launch over one point.
     #[must_use]
     pub const fn new(launch: Recorded<V>, range: Grid, largest: bool) -> Self {
@@ -51,7 +51,7 @@ impl<V: Float> Extremum<V> {
     }
 }
 
-impl<V: Float> Launch<V> for Extremum<V> {
+impl<V: Number> Launch<V> for Extremum<V> {
     fn reverse(&self, outputs: &[V], inputs: &mut [V], shadows: &mut Shadows<V>) -> Result<(), SweepError> {
         self.launch.reverse(outputs, inputs, shadows)
     }

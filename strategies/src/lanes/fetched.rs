@@ -2,7 +2,7 @@
 
 use super::buffer::{Buffer, SharedArray};
 use super::version::{Held, Version};
-use crate::{Float, StorageError};
+use crate::{Number, StorageError};
 
 /// The arrays of a launch that may have left memory, as a sweep has read them back.
 ///
@@ -53,7 +53,7 @@ impl<V> Default for Lists<V> {
     }
 }
 
-impl<V: Float> Fetched<V> {
+impl<V: Number> Fetched<V> {
     /// The array of a version, which stays where it is until the [end](Self::end) of the launch.
     ///
     /// # Errors
@@ -112,7 +112,7 @@ impl<V: Float> Fetched<V> {
     }
 }
 
-impl<V: Float> Lists<V> {
+impl<V: Number> Lists<V> {
     fn load(&mut self, held: &Held<V>) -> Result<(), StorageError> {
         if let Some(present) = self.present.iter_mut().find(|present| present.number == held.number) {
             present.used = true;

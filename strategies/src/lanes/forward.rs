@@ -12,7 +12,7 @@ use super::points::{Batch, Point, values};
 use super::program::{Program, ValuesOf};
 use super::script::result;
 use super::steps::{Results, execute};
-use crate::Float;
+use crate::Number;
 use core::marker::PhantomData;
 
 /// [`run`](super::run) for operands that lie in memory, some of them perhaps written in place.
@@ -21,7 +21,7 @@ use core::marker::PhantomData;
 ///
 /// [`memory`](super::operands::memory) has checked them for this kernel and grid, they are still there, and nobody else
 /// uses what is written.
-pub(super) unsafe fn fill<V: Float, P: Program>(kernel: &Kernel<V>, grid: &Grid, memory: &Memory<V>, in_place: bool) {
+pub(super) unsafe fn fill<V: Number, P: Program>(kernel: &Kernel<V>, grid: &Grid, memory: &Memory<V>, in_place: bool) {
     if grid.range.is_empty() {
         return;
     }
@@ -47,7 +47,7 @@ struct Fill<'a, V: 'static, P> {
     program: PhantomData<P>,
 }
 
-impl<V: Float, P: Program> Task<V> for Fill<'_, V, P> {
+impl<V: Number, P: Program> Task<V> for Fill<'_, V, P> {
     type Output = ();
     #[inline(always)]
     unsafe fn run<L: Vector<Number = V>>(self) {
@@ -65,7 +65,7 @@ const fn masks_borders<P: Program>() -> bool {
 ///
 /// As [`Fill`].
 #[inline(always)]
-unsafe fn fill_rows<V: Float, L: Vector<Number = V>, P: Program>(
+unsafe fn fill_rows<V: Number, L: Vector<Number = V>, P: Program>(
     kernel: &Kernel<V>,
     memory: &Memory<V>,
     part: &Region,
@@ -155,7 +155,7 @@ pub(super) fn aligned<L: Vector>(start: isize, i: isize) -> isize {
 /// The program reads inside the views at this place and the ones behind it, as many as there are lanes, or is masked;
 /// and the chosen places, all of them unless it is masked, can be written.
 #[inline(always)]
-unsafe fn group<V: Float, L: Vector<Number = V>, P: Program, const MASK: u8>(place: &Place<'_, V>, chosen: L::Mask) {
+unsafe fn group<V: Number, L: Vector<Number = V>, P: Program, const MASK: u8>(place: &Place<'_, V>, chosen: L::Mask) {
     // SAFETY: promised by the caller. What is read beside the views is in the buffers or their margins, because a group
     // and the largest shift are less than a margin.
     unsafe {
@@ -178,7 +178,7 @@ unsafe fn group<V: Float, L: Vector<Number = V>, P: Program, const MASK: u8>(pla
 ///
 /// These places can be written.
 #[inline(never)]
-unsafe fn fill_points<V: Float, P: Program>(memory: &Memory<V>, kernel: &Kernel<V>, places: core::ops::Range<isize>) {
+unsafe fn fill_points<V: Number, P: Program>(memory: &Memory<V>, kernel: &Kernel<V>, places: core::ops::Range<isize>) {
     let captured = Captured::of::<ValuesOf<P>>(&kernel.constants);
     for at in places {
         // SAFETY: promised by the caller.
@@ -195,7 +195,7 @@ struct Unfilled<'a, V: 'static> {
     batch: Batch,
 }
 
-impl<V: Float> Unfilled<'_, V> {
+impl<V: Number> Unfilled<'_, V> {
     /// # Safety
     ///
     /// These points of the row can be written, and nobody else uses them until [`finish`](Self::finish) has been
@@ -221,8 +221,8 @@ impl<V: Float> Unfilled<'_, V> {
 /// # Safety
 ///
 /// These points can be written.
-unsafe fn fill_anywhere<V: Float>(kernel: &Kernel<V>, memory: &Memory<V>, points: &[Point]) {
-    let mut found = [[V::zero(); WIDTH]; OUTPUTS];
+unsafe fn fill_anywhere<V: Number>(kernel: &Kernel<V>, memory: &Memory<V>, points: &[Point]) {
+    let mut found = [[V::ZERO; WIDTH]; OUTPUTS];
     values(kernel, memory, points, |k, values| found[k][..values.len()].copy_from_slice(values));
     for (found, operand) in found.iter().zip(kernel.plan().written) {
         for (value, point) in found.iter().zip(points) {

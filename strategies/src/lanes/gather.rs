@@ -12,7 +12,7 @@ use super::points::Waiting;
 use super::program::{GatherOf, Plan, Program};
 use super::script::result;
 use super::steps::{Results, execute};
-use crate::Float;
+use crate::Number;
 use core::marker::PhantomData;
 use core::ops::Range;
 
@@ -25,7 +25,7 @@ pub(super) struct GatherAll<'a, 'p, V: 'static, P> {
     pub(super) program: PhantomData<P>,
 }
 
-impl<V: Float, P: Program> Task<V> for GatherAll<'_, '_, V, P> {
+impl<V: Number, P: Program> Task<V> for GatherAll<'_, '_, V, P> {
     type Output = ();
     #[inline(always)]
     unsafe fn run<L: Vector<Number = V>>(self) {
@@ -62,7 +62,7 @@ const fn needs_clean_seeds<P: Program>() -> bool {
 /// and beside it, whose seeds are 0. Beyond the ends of a row lie points of the rows beside it, which are outside the
 /// range, too, because no read goes beyond the views; so the first and the last row are excepted.
 #[inline(always)]
-fn can_read<V: Float>(plan: &Plan, gather: &Gather<'_, V>, row: [isize; 3]) -> bool {
+fn can_read<V: Number>(plan: &Plan, gather: &Gather<'_, V>, row: [isize; 3]) -> bool {
     let (memory, start) = (&gather.memory, gather.memory.at(row, 0));
     let reads = |d: usize| {
         let ((least, most), (first, last)) = (plan.partials.shifts[d], plan.kept.shifts[d]);
@@ -73,7 +73,7 @@ fn can_read<V: Float>(plan: &Plan, gather: &Gather<'_, V>, row: [isize; 3]) -> b
 
 /// The elements of a row whose adjoints do not depend on what was there: all, unless some are replaced in the range.
 #[inline(always)]
-fn replaced<V: Float>(gather: &Gather<'_, V>, row: [isize; 3], all: (isize, isize)) -> (isize, isize) {
+fn replaced<V: Number>(gather: &Gather<'_, V>, row: [isize; 3], all: (isize, isize)) -> (isize, isize) {
     let range = &gather.range;
     if !gather.how.contains(&How::Replace) {
         return all;
@@ -94,7 +94,7 @@ struct Row<'a, 'p, V: 'static> {
 ///
 /// As [`GatherAll`].
 #[inline(always)]
-unsafe fn gather_rows<V: Float, L: Vector<Number = V>, P: Program>(whole: &Gather<'_, V>, part: &Region) {
+unsafe fn gather_rows<V: Number, L: Vector<Number = V>, P: Program>(whole: &Gather<'_, V>, part: &Region) {
     let captured = &Captured::of::<GatherOf<P>>(&whole.kernel.constants);
     let mut waiting = Waiting::new(whole);
     let gather = &{ *whole }; // a copy that stores cannot touch, so that its fields stay in registers
@@ -171,7 +171,7 @@ unsafe fn gather_rows<V: Float, L: Vector<Number = V>, P: Program>(whole: &Gathe
 /// As [`GatherAll`]; the elements are in the range, and reads of other operands beside them, if there are any, inside
 /// the views.
 #[inline(never)]
-pub(super) unsafe fn singles<V: Float, P: Program>(gather: &Gather<'_, V>, row: [isize; 3], elements: Range<isize>) {
+pub(super) unsafe fn singles<V: Number, P: Program>(gather: &Gather<'_, V>, row: [isize; 3], elements: Range<isize>) {
     let captured = &Captured::of::<GatherOf<P>>(&gather.kernel.constants);
     let this = Row { gather, captured, at: row, start: gather.memory.at(row, 0) };
     for i in elements {
@@ -203,7 +203,7 @@ fn are_odd<L: Vector, P: Program>(sums: &[L; OPERANDS]) -> bool {
     L::any(all.differ(L::zero()))
 }
 
-impl<V: Float> Row<'_, '_, V> {
+impl<V: Number> Row<'_, '_, V> {
     /// The contributions to the elements of a group of lanes, one for each operand.
     ///
     /// # Safety

@@ -2,8 +2,9 @@
 //! NaN, and along tangents. Nothing of this is compiled for each kernel.
 
 use super::code::{Op, RULES, does};
-use super::rule::{Rule, Scalar};
-use crate::Float;
+use super::rule::{Part, Rule};
+use crate::Number;
+use crate::numbers::by_lanes2;
 use core::cell::RefCell;
 
 /// The number of points that are computed at once, so that looking at an operation costs little.
@@ -22,7 +23,7 @@ thread_local! {
 }
 
 /// `f` with room for as many numbers.
-fn with_room<V: Float, T>(numbers: usize, f: impl FnOnce(&mut [V]) -> T) -> T {
+fn with_room<V: Number, T>(numbers: usize, f: impl FnOnce(&mut [V]) -> T) -> T {
     // A rule of a user's that runs a kernel itself finds no room here.
     let mut room = ROOM.take();
     let words = (numbers * size_of::<V>()).div_ceil(8);
@@ -34,7 +35,7 @@ fn with_room<V: Float, T>(numbers: usize, f: impl FnOnce(&mut [V]) -> T) -> T {
     found
 }
 
-impl<V: Float> Interpreter<'_, V> {
+impl<V: Number> Interpreter<'_, V> {
     /// Runs the operations at `count` points, and hands over each operation's results, `WIDTH` of them for each. `leaf`
     /// computes what an operation without arguments stands for at the points, captured numbers and literals excepted.
     pub(super) fn run<T>(
@@ -61,7 +62,7 @@ impl<V: Float> Interpreter<'_, V> {
 
     fn compute(self, op: &Op, before: &[V], to: &mut [V]) {
         let at = |place: u16| &before[usize::from(place) * WIDTH..][..to.len()];
-        let yes = |yes: bool| if yes { V::one() } else { V::zero() };
+        let yes = |yes: bool| if yes { V::Lane::ONE } else { V::Lane::ZERO };
         let a = at(op.a);
         let b = if op.arity() > 1 { at(op.b) } else { a };
         macro_rules! each {
@@ -80,17 +81,19 @@ impl<V: Float> Interpreter<'_, V> {
             does::SUB => each!(|x, y| x - y),
             does::MUL | does::BOTH => each!(|x, y| x * y),
             // Zero times anything is zero.
-            does::SEEDED => each!(|x, y| if x == V::zero() || y == V::zero() { V::zero() } else { x * y }),
+            does::SEEDED => each!(|x, y| if x.is_nought() || y.is_nought() { V::ZERO } else { x.contribution(y) }),
             does::DIV => each!(|x, y| x / y),
-            does::LESS => each!(|x, y| yes(x < y)),
-            does::AT_MOST => each!(|x, y| yes(x <= y)),
-            does::EQUAL => each!(|x, y| yes(x == y)),
-            does::DIFFER => each!(|x, y| yes(x != y)),
+            does::LESS => each!(|x, y| by_lanes2(x, y, |x, y| yes(x < y))),
+            does::AT_MOST => each!(|x, y| by_lanes2(x, y, |x, y| yes(x <= y))),
+            does::EQUAL => each!(|x, y| by_lanes2(x, y, |x, y| yes(x == y))),
+            does::DIFFER => each!(|x, y| by_lanes2(x, y, |x, y| yes(x != y))),
             does::EITHER => each!(|x, y| x.max(y)),
             does::SELECT => {
                 let no = at(op.c);
                 for (k, to) in to.iter_mut().enumerate() {
-                    *to = if a[k] == V::zero() { no[k] } else { b[k] };
+                    *to = V::from_lanes(
+                        |lane| if a[k].lane(lane).is_nought() { no[k].lane(lane) } else { b[k].lane(lane) },
+                    );
                 }
             }
             _ => self.call(op, (a, b), to),
@@ -99,22 +102,14 @@ impl<V: Float> Interpreter<'_, V> {
 
     /// Calls a function of the operation's rule with these arguments.
     fn call(self, op: &Op, (a, b): (&[V], &[V]), to: &mut [V]) {
-        let arguments = to.iter_mut().zip(a).zip(b);
-        let f = match op.what {
-            does::RULE1 | does::RULE2 => self.rule(op).value,
-            does::LEFT => self.rule(op).left,
-            does::RIGHT => self.rule(op).right,
-            does::TAKES => {
-                let takes_left = self.rule(op).takes_left;
-                let number = |yes: bool| if yes { V::one() } else { V::zero() };
-                return arguments.for_each(|((to, x), y)| *to = number(takes_left(*x, *y)));
-            }
+        let part = match op.what {
+            does::RULE1 | does::RULE2 => Part::Value,
+            does::LEFT => Part::Left,
+            does::RIGHT => Part::Right,
+            does::TAKES => Part::TakesLeft,
             other => unreachable!("operation {other} stands for others in trees, and is in no script"),
         };
-        arguments.for_each(|((to, x), y)| *to = f(*x, *y));
-    }
-
-    fn rule(self, op: &Op) -> &'static Scalar<V> {
-        V::scalar(self.rules[usize::from(op.operand)].expect("a rule has a number"))
+        let rule = self.rules[usize::from(op.operand)].expect("a rule has a number");
+        to.iter_mut().zip(a).zip(b).for_each(|((to, x), y)| *to = V::call(rule, part, *x, *y));
     }
 }

@@ -5,7 +5,7 @@ use super::grid::{Grid, Region};
 use super::keys::{LEAVES, OPERANDS};
 use super::memory::{Memory, Seeds};
 use super::program::Plan;
-use crate::Float;
+use crate::Number;
 use core::ops::Range;
 use smallvec::SmallVec;
 
@@ -57,7 +57,7 @@ pub(super) struct Compiled<V: 'static> {
     pub(super) linear: Option<Linear<V>>,
 }
 
-impl<V: Float> Kernel<V> {
+impl<V: Number> Kernel<V> {
     #[inline(always)]
     fn compiled(&self) -> &'static Compiled<V> {
         self.compiled.expect("a kernel has been set")
@@ -156,7 +156,7 @@ pub(super) struct Gather<'a, V: 'static> {
 }
 
 // SAFETY: these are addresses, and numbers. Whoever runs the loops says that they may be used.
-unsafe impl<V: Float> Sync for Gather<'_, V> {}
+unsafe impl<V: Number> Sync for Gather<'_, V> {}
 
 /// How contributions reach the adjoints of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

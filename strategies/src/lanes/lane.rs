@@ -1,6 +1,6 @@
 //! What a kernel is evaluated over: one number, or several in a register.
 
-use crate::Float;
+use crate::Number;
 use core::ops::{Add, Div, Mul, Neg, Sub};
 
 pub(super) mod sealed {
@@ -20,7 +20,7 @@ pub trait Lane:
     + 'static
 {
     /// What each number is.
-    type Number: Float;
+    type Number: Number;
     /// A yes or no for each number.
     type Mask: Copy;
 

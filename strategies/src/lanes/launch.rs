@@ -6,7 +6,7 @@ use super::keys::{OPERANDS, OUTPUTS};
 use super::replay::{Replayed, Versions};
 use super::shadow::{Shadow, Shadows};
 use super::version::Version;
-use crate::{Float, SweepError};
+use crate::{Number, SweepError};
 use smallvec::SmallVec;
 
 /// A launch in a recording. The order of a recording's launches and statements is the order in which they ran.
@@ -98,7 +98,7 @@ pub struct Used {
 }
 
 /// Moves tangents through a launch.
-pub(crate) fn flow<V: Float>(
+pub(crate) fn flow<V: Number>(
     launch: &dyn Launch<V>,
     inputs: &[V],
     outputs: &mut [V],
@@ -107,7 +107,7 @@ pub(crate) fn flow<V: Float>(
     let used = launch.views();
     let written = || used.iter().filter_map(|view| view.after);
     let moves = |view: &Used| !matches!(shadows.get(view.before), Shadow::Unset);
-    if !used.iter().any(moves) && inputs.iter().all(|tangent| *tangent == V::zero()) {
+    if !used.iter().any(moves) && inputs.iter().all(|tangent| tangent.is_nought()) {
         written().for_each(|after| shadows.put(after, Shadow::Unset));
         return Ok(());
     }

@@ -2,7 +2,7 @@
 
 use super::launch::Launch;
 use super::recorded::Recorded;
-use crate::Float;
+use crate::Number;
 
 /// A launch as a recording keeps it: of a kernel, in memory that is used again, or of anything else.
 pub struct Launched<V: 'static> {
@@ -10,14 +10,14 @@ pub struct Launched<V: 'static> {
     other: Option<Box<dyn Launch<V>>>,
 }
 
-impl<V: Float> Default for Launched<V> {
+impl<V: Number> Default for Launched<V> {
     /// A launch that is still to be written.
     fn default() -> Self {
         Self { kernel: None, other: None }
     }
 }
 
-impl<V: Float> Launched<V> {
+impl<V: Number> Launched<V> {
     /// A launch that is still to be written, in this memory if it is one of a kernel.
     pub(crate) const fn within(kernel: Option<Box<Recorded<V>>>) -> Self {
         Self { kernel, other: None }

@@ -1,7 +1,9 @@
 //! Instruction sets, chosen when a program runs.
 
+use super::alone::Alone;
 use super::lane::Vector;
-use super::rule::{Rule, Scalar};
+use super::rule::{Part, Rule};
+use crate::{Dual, Number};
 use core::sync::atomic::{AtomicU8, Ordering};
 
 #[cfg(all(target_arch = "aarch64", not(miri)))]
@@ -97,11 +99,12 @@ pub trait Registers: Sized + 'static {
     /// One number.
     #[allow(private_bounds, reason = "a sealed trait")]
     type Single: Vector<Number = Self>;
-    /// 0.
-    const ZERO: Self;
-    /// A rule over this number.
+    /// A part of a rule over this number, at these arguments.
     #[doc(hidden)]
-    fn scalar(rule: &'static Rule) -> &'static Scalar<Self>;
+    fn call(rule: &'static Rule, part: Part, x: Self, y: Self) -> Self;
+    /// The same, and its derivatives by the arguments.
+    #[doc(hidden)]
+    fn call_with_slopes(rule: &'static Rule, part: Part, x: Self, y: Self) -> (Self, Self, Self);
     /// Runs a task in the registers of the present level.
     ///
     /// # Safety
@@ -113,13 +116,17 @@ pub trait Registers: Sized + 'static {
 
 /// Implements [`Registers`] from rows `number: its part of a rule, lanes of the wide level, lanes of the middle one;`.
 macro_rules! registers {
-    ($($number:ty: $scalar:ident, $wide:ident, $middle:ident;)*) => { $(
+    ($($number:ty: $scalar:ident $slopes:ident, $wide:ident, $middle:ident;)*) => { $(
         impl Registers for $number {
             type Single = Self;
-            const ZERO: Self = 0.0;
             #[inline(always)]
-            fn scalar(rule: &'static Rule) -> &'static Scalar<Self> {
-                &rule.$scalar
+            fn call(rule: &'static Rule, part: Part, x: Self, y: Self) -> Self {
+                rule.$scalar.call(part, x, y)
+            }
+            fn call_with_slopes(rule: &'static Rule, part: Part, x: Self, y: Self) -> (Self, Self, Self) {
+                let (x, y) = (Dual { value: x, tangents: [1.0, 0.0] }, Dual { value: y, tangents: [0.0, 1.0] });
+                let Dual { value, tangents: [left, right] } = rule.$slopes.call(part, x, y);
+                (value, left, right)
             }
             #[inline]
             unsafe fn at_level<T: Task<Self>>(task: T) -> T::Output {
@@ -150,8 +157,40 @@ macro_rules! registers {
     )* };
 }
 registers! {
-    f64: double, Wide64, Middle64;
-    f32: single, Wide32, Middle32;
+    f64: double double_slopes, Wide64, Middle64;
+    f32: single single_slopes, Wide32, Middle32;
+}
+
+/// Numbers of several parts have no registers of their own; loops over them are compiled for what the program is.
+impl<V: Number, const N: usize> Registers for Dual<V, N> {
+    type Single = Alone<Self>;
+    fn call(rule: &'static Rule, part: Part, x: Self, y: Self) -> Self {
+        let (value, left, right) = V::call_with_slopes(rule, part, x.value, y.value);
+        x.chain2(y, value, (left, right))
+    }
+    fn call_with_slopes(_: &'static Rule, _: Part, _: Self, _: Self) -> (Self, Self, Self) {
+        panic!("kernels can be computed over duals of `f64` and `f32`, but not over duals of duals")
+    }
+    unsafe fn at_level<T: Task<Self>>(task: T) -> T::Output {
+        // SAFETY: promised by the caller.
+        unsafe { task.run::<Alone<Self>>() }
+    }
+}
+
+#[cfg(feature = "packs")]
+impl<const N: usize, V: crate::Registered> Registers for crate::Pack<N, V> {
+    type Single = Alone<Self>;
+    fn call(rule: &'static Rule, part: Part, x: Self, y: Self) -> Self {
+        Self(core::array::from_fn(|k| V::call(rule, part, x[k], y[k])))
+    }
+    fn call_with_slopes(rule: &'static Rule, part: Part, x: Self, y: Self) -> (Self, Self, Self) {
+        let lanes: [_; N] = core::array::from_fn(|k| V::call_with_slopes(rule, part, x[k], y[k]));
+        (Self(lanes.map(|lane| lane.0)), Self(lanes.map(|lane| lane.1)), Self(lanes.map(|lane| lane.2)))
+    }
+    unsafe fn at_level<T: Task<Self>>(task: T) -> T::Output {
+        // SAFETY: promised by the caller.
+        unsafe { task.run::<Alone<Self>>() }
+    }
 }
 
 /// Something that works on whole numbers or bytes, and is compiled for each level. Its method is to be inlined, with

@@ -5,7 +5,7 @@ use super::grid::{Grid, Region};
 use super::keys::{Facts, OPERANDS, OUTPUTS};
 use super::lane::Vector;
 use super::script::Steps;
-use crate::Float;
+use crate::Number;
 use core::mem::MaybeUninit;
 use core::ptr;
 
@@ -23,9 +23,9 @@ pub(super) struct Memory<V> {
 }
 
 // SAFETY: these are addresses, and numbers. Whoever runs the loops says that they may be used.
-unsafe impl<V: Float> Sync for Memory<V> {}
+unsafe impl<V: Number> Sync for Memory<V> {}
 
-impl<V: Float> Memory<V> {
+impl<V: Number> Memory<V> {
     pub(super) fn new(grid: &Grid) -> Self {
         Self { shape: grid.shape(), strides: grid.strides(), ..Self::nowhere() }
     }
@@ -35,7 +35,7 @@ impl<V: Float> Memory<V> {
         Self {
             values: [ptr::null(); OPERANDS],
             new: [ptr::null_mut(); OPERANDS],
-            numbers: [V::zero(); OPERANDS],
+            numbers: [V::ZERO; OPERANDS],
             shape: [1; 4],
             strides: [1; 4],
         }
@@ -65,7 +65,7 @@ pub(super) const ROWS: u8 = 2;
 /// Captured numbers, where stores cannot touch them, so that they stay in registers.
 pub(super) struct Captured<V>([MaybeUninit<V>; CONSTANTS]);
 
-impl<V: Float> Captured<V> {
+impl<V: Number> Captured<V> {
     /// The first numbers, as many as a script has.
     #[inline(always)]
     pub(super) fn of<C: Steps>(numbers: &[V]) -> Self {
@@ -103,7 +103,7 @@ pub(super) struct Place<'m, V> {
     pub(super) range: &'m Region,
 }
 
-impl<'m, V: Float> Place<'m, V> {
+impl<'m, V: Number> Place<'m, V> {
     /// A place for scripts that are not masked.
     #[inline(always)]
     pub(super) fn inside(memory: &'m Memory<V>, seeds: &'m Seeds<V>, captured: &'m Captured<V>, at: isize) -> Self {
@@ -202,9 +202,9 @@ pub(super) struct Seeds<V> {
 }
 
 // SAFETY: as `Memory`.
-unsafe impl<V: Float> Sync for Seeds<V> {}
+unsafe impl<V: Number> Sync for Seeds<V> {}
 
-impl<V: Float> Seeds<V> {
+impl<V: Number> Seeds<V> {
     /// For scripts without adjoints.
     pub(super) const NONE: Self = Self { dense: [ptr::null(); OUTPUTS], uniform: [V::ZERO; OUTPUTS] };
 }

@@ -7,6 +7,7 @@
 
 #![allow(clippy::needless_range_loop, reason = "loops over the four dimensions index several arrays")]
 
+mod alone;
 mod blocks;
 mod buffer;
 mod code;

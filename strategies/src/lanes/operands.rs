@@ -7,7 +7,7 @@ use super::keys::{Border, Facts, Key, Keys, Kind, OPERANDS};
 use super::memory::Memory;
 use super::program::Plan;
 use super::version::Version;
-use crate::{Float, StorageError};
+use crate::{Number, StorageError};
 
 /// One operand of a launch.
 #[derive(Debug)]
@@ -51,7 +51,7 @@ impl<V> Kept<V> {
 /// When an operand has not as many elements as the grid, or is read beyond it; when an operand is read or written that
 /// is not among them; and when there are too many.
 #[track_caller]
-pub(super) fn memory<'m, V: Float>(
+pub(super) fn memory<'m, V: Number>(
     plan: &Plan,
     grid: &Grid,
     operands: impl Iterator<Item = Operand<'m, V>>,
@@ -156,7 +156,7 @@ fn goes_beyond(keys: &Keys, grid: &Grid) -> ! {
 
 /// Checks that the values that partials need are there, and lets what they do not need be read as anything.
 #[track_caller]
-pub(super) fn check_needs<V: Float>(plan: &Plan, memory: &Memory<V>) {
+pub(super) fn check_needs<V: Number>(plan: &Plan, memory: &Memory<V>) {
     if plan.kept.views | plan.kept.new == 0 {
         return;
     }
@@ -167,7 +167,7 @@ pub(super) fn check_needs<V: Float>(plan: &Plan, memory: &Memory<V>) {
     }
 }
 
-impl<V: Float> Memory<V> {
+impl<V: Number> Memory<V> {
     /// What a recording has kept of operand `k`. It stays there until the launch [ends](Fetched::end).
     ///
     /// # Errors

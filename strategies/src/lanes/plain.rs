@@ -2,12 +2,12 @@
 //! the instructions on registers, runs the loops over them as it would over those.
 
 use super::lane::{Lane, Vector, sealed::Sealed};
-use crate::Float;
+use crate::Number;
 use core::array::from_fn;
 use core::ops::{Add, Div, Mul, Neg, Sub};
 
 /// One number, as the loops have it.
-pub(super) trait One: Vector<Number = Self, Mask = bool> + Float {}
+pub(super) trait One: Vector<Number = Self, Mask = bool> + Number {}
 impl One for f64 {}
 impl One for f32 {}
 

@@ -8,14 +8,15 @@ use super::kernel::{Gather, How, Kernel};
 use super::keys::{Border, Facts, Key, Kind, LEAVES, OPERANDS, OUTPUTS};
 use super::memory::{Memory, Seeds};
 use super::scripts::List;
-use crate::Float;
+use crate::Number;
+use crate::numbers::all_finite;
 use core::ops::Range;
 use smallvec::SmallVec;
 
 /// A point's coordinates.
 pub(super) type Point = [isize; 4];
 
-impl<V: Float> Memory<V> {
+impl<V: Number> Memory<V> {
     /// The number that this read gives at a point, which may lie outside the views.
     fn number_at(&self, key: Key, point: Point) -> V {
         let mut at = 0;
@@ -23,7 +24,7 @@ impl<V: Float> Memory<V> {
             let (mut i, length) = (point[d] + key.shift(d), self.shape[d]);
             if i < 0 || i >= length {
                 match key.border() {
-                    Border::Inside | Border::Zero => return V::zero(),
+                    Border::Inside | Border::Zero => return V::ZERO,
                     Border::Nearest => i = i.clamp(0, length - 1),
                     Border::Periodic => i = i.rem_euclid(length),
                 }
@@ -77,7 +78,7 @@ impl Batch {
 }
 
 /// The values of a kernel's expressions at some points, at most [`WIDTH`].
-pub(super) fn values<V: Float>(
+pub(super) fn values<V: Number>(
     kernel: &Kernel<V>,
     memory: &Memory<V>,
     points: &[Point],
@@ -96,12 +97,12 @@ pub(super) fn values<V: Float>(
     );
 }
 
-fn interpreter<V: Float>(kernel: &Kernel<V>) -> Interpreter<'_, V> {
+fn interpreter<V: Number>(kernel: &Kernel<V>) -> Interpreter<'_, V> {
     Interpreter { rules: &kernel.plan().scripts.rules, constants: &kernel.constants }
 }
 
 /// Σ seed·∂expression/∂(leaf `n`) at some points; zero times anything is zero.
-pub(super) fn partials<V: Float>(
+pub(super) fn partials<V: Number>(
     kernel: &Kernel<V>,
     n: usize,
     memory: &Memory<V>,
@@ -119,21 +120,21 @@ pub(super) fn partials<V: Float>(
 }
 
 /// Whether zero may meet infinity or NaN where adjoints are finite.
-pub(super) fn is_delicate<V: Float>(kernel: &Kernel<V>) -> bool {
+pub(super) fn is_delicate<V: Number>(kernel: &Kernel<V>) -> bool {
     let used = kernel.plan().scripts.used.len();
     let safe = |slopes: [V; LEAVES]| slopes[..used].iter().all(|slope| slope.is_ordinary());
-    !kernel.linear(V::one()).is_some_and(safe)
+    !kernel.linear(V::ONE).is_some_and(safe)
 }
 
 /// Σ seed·∂/∂element of a reduction whose only partial is one number at all points, if it is one.
-pub(super) fn constant_slope<V: Float>(kernel: &Kernel<V>, seed: V) -> Option<V> {
+pub(super) fn constant_slope<V: Number>(kernel: &Kernel<V>, seed: V) -> Option<V> {
     let plan = kernel.plan();
     let one = plan.scripts.used.len() == 1 && plan.partials.views != 0 && plan.is_local();
-    let slope = kernel.linear(V::one()).filter(|_| one)?[0];
-    Some(if crate::counts(seed, slope) { seed * slope } else { V::zero() })
+    let slope = kernel.linear(V::ONE).filter(|_| one)?[0];
+    Some(if crate::counts(seed, slope) { seed * slope } else { V::ZERO })
 }
 
-impl<V: Float> Seeds<V> {
+impl<V: Number> Seeds<V> {
     /// The seed of an output at a point of the range.
     pub(super) fn at(&self, k: usize, place: isize) -> V {
         let dense = self.dense[k];
@@ -150,8 +151,8 @@ pub(super) fn some_points(range: &Region, mut work: impl FnMut(&[Point])) {
 }
 
 /// Σ seed·∂expression/∂(leaf `n`) over the points of the range, in order: for a number that all points share.
-pub(super) fn careful_slope<V: Float>(gather: &Gather<'_, V>, n: usize) -> V {
-    let (mut sum, memory) = (V::zero(), &gather.memory);
+pub(super) fn careful_slope<V: Number>(gather: &Gather<'_, V>, n: usize) -> V {
+    let (mut sum, memory) = (V::ZERO, &gather.memory);
     some_points(&gather.range, |points| {
         let seed = |k: usize, point: Point| gather.seeds.at(k, memory.place(point));
         partials(gather.kernel, n, memory, seed, points, |found| found.iter().for_each(|term| sum += *term));
@@ -165,7 +166,7 @@ pub(super) struct Waiting<'g, 'a, V: 'static> {
     batch: Batch,
 }
 
-impl<'g, 'a, V: Float> Waiting<'g, 'a, V> {
+impl<'g, 'a, V: Number> Waiting<'g, 'a, V> {
     #[inline(always)]
     pub(super) fn new(gather: &'g Gather<'a, V>) -> Self {
         Self { gather, batch: Batch::default() }
@@ -194,7 +195,7 @@ impl<'g, 'a, V: Float> Waiting<'g, 'a, V> {
     }
 }
 
-impl<V: Float> Gather<'_, V> {
+impl<V: Number> Gather<'_, V> {
     /// Gathers the adjoints of some elements, one operation after the other.
     ///
     /// # Safety
@@ -202,7 +203,7 @@ impl<V: Float> Gather<'_, V> {
     /// Nobody else uses these elements.
     unsafe fn compute(&self, points: &[Point]) {
         let (gather, plan) = (self, self.kernel.plan());
-        let mut sums = [[-V::zero(); WIDTH]; OPERANDS];
+        let mut sums = [[-V::ZERO; WIDTH]; OPERANDS];
         for n in 0..plan.scripts.used.len() {
             let key = plan.scripts.used.get(n);
             if key.kind() == Kind::Read {
@@ -221,7 +222,7 @@ impl<V: Float> Gather<'_, V> {
                         How::Store => false,
                         How::Replace | How::InPlace => !inside,
                     };
-                    *to = if adds { *to } else { V::zero() } + sums[k][j];
+                    *to = if adds { *to } else { V::ZERO } + sums[k][j];
                 }
             }
         }
@@ -280,16 +281,16 @@ fn readers(shape: [isize; 4], range: &Region, key: Key, point: Point, f: &mut im
 /// Σ ∂expressionₖ/∂leaf·tangent at all points of the range, for each expression: written to `results` if the kernel
 /// writes, else added up and returned. Zero times anything is zero. `tangents` holds those of views, or nowhere, and
 /// those of numbers.
-pub(super) fn tangent<V: Float>(
+pub(super) fn tangent<V: Number>(
     kernel: &Kernel<V>,
     grid: &Grid,
     memory: &Memory<V>,
     tangents: &Memory<V>,
     results: &mut [Buffer<V>],
 ) -> V {
-    let (plan, mut sum) = (kernel.plan(), V::zero());
+    let (plan, mut sum) = (kernel.plan(), V::ZERO);
     let moves = |key: Key, point: Point| match key.kind() {
-        Kind::Read if tangents.values[key.operand()].is_null() => V::zero(),
+        Kind::Read if tangents.values[key.operand()].is_null() => V::ZERO,
         Kind::Read => tangents.number_at(key, point),
         _ => tangents.numbers[key.operand()],
     };
@@ -298,7 +299,7 @@ pub(super) fn tangent<V: Float>(
         for (j, point) in points.iter().enumerate() {
             for (k, slopes) in slopes.iter().enumerate().take(plan.expressions) {
                 let mut slope = slopes[j];
-                if !slope.is_finite() {
+                if !all_finite(slope) {
                     slope = careful_tangent(kernel, memory, *point, k, &moves);
                 }
                 if plan.writes {
@@ -313,7 +314,7 @@ pub(super) fn tangent<V: Float>(
 }
 
 /// The tangents of the expressions at some points, at most [`WIDTH`], when those of the leaves are what `moves` says.
-fn tangents_at<V: Float>(
+fn tangents_at<V: Number>(
     kernel: &Kernel<V>,
     memory: &Memory<V>,
     points: &[Point],
@@ -327,7 +328,7 @@ fn tangents_at<V: Float>(
         }
         _ => memory.leaf(op, points, to),
     };
-    let mut slopes = [[V::zero(); WIDTH]; OUTPUTS];
+    let mut slopes = [[V::ZERO; WIDTH]; OUTPUTS];
     interpreter(kernel).run(plan.scripts.list(List::Tangents), points.len(), leaf, |found| {
         for (k, slopes) in slopes.iter_mut().enumerate().take(plan.expressions) {
             slopes.copy_from_slice(&found[usize::from(plan.scripts.tangents[k]) * WIDTH..][..WIDTH]);
@@ -338,18 +339,18 @@ fn tangents_at<V: Float>(
 
 /// The tangent of expression `k` at a point, leaf by leaf.
 #[cold]
-fn careful_tangent<V: Float>(
+fn careful_tangent<V: Number>(
     kernel: &Kernel<V>,
     memory: &Memory<V>,
     point: Point,
     k: usize,
     moves: &impl Fn(Key, Point) -> V,
 ) -> V {
-    let (mut slope, used) = (V::zero(), &kernel.plan().scripts.used);
-    let unit = |output: usize, _: Point| if output == k { V::one() } else { V::zero() };
+    let (mut slope, used) = (V::ZERO, &kernel.plan().scripts.used);
+    let unit = |output: usize, _: Point| if output == k { V::ONE } else { V::ZERO };
     for n in 0..used.len() {
         let tangent = moves(used.get(n), point);
-        if tangent != V::zero() {
+        if !tangent.is_nought() {
             partials(kernel, n, memory, unit, &[point], |partial| {
                 if crate::counts(tangent, partial[0]) {
                     slope += tangent * partial[0];

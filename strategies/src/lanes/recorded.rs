@@ -11,7 +11,7 @@ use super::points::tangent;
 use super::program::{Plan, Program};
 use super::replay::{Replayed, Versions, not_kept};
 use super::version::Version;
-use crate::{Float, SweepError};
+use crate::{Number, SweepError};
 use core::ptr;
 use smallvec::SmallVec;
 
@@ -30,7 +30,7 @@ impl<V> Default for Recorded<V> {
     }
 }
 
-impl<V: Float> Recorded<V> {
+impl<V: Number> Recorded<V> {
     /// Makes it the launch of this program with these operands.
     #[inline(always)]
     pub fn set<P: Program>(&mut self, program: &P, grid: &Grid, operands: impl Iterator<Item = Kept<V>>) {
@@ -52,7 +52,7 @@ impl<V: Float> Recorded<V> {
     }
 }
 
-impl<V: Float> Recorded<V> {
+impl<V: Number> Recorded<V> {
     /// Tangents of what is written at some points of the grid to the results, or their sum.
     pub(super) fn tangent_over(
         &self,
@@ -68,7 +68,7 @@ impl<V: Float> Recorded<V> {
             views[a].into_iter().for_each(fits);
             memory.read(a, kept, grid.elements(), fetched)?;
             tangents.values[a] = views[a].map_or(ptr::null(), Buffer::start);
-            tangents.numbers[a] = kept.number.map_or_else(V::zero, |(_, input)| inputs[input]);
+            tangents.numbers[a] = kept.number.map_or(V::ZERO, |(_, input)| inputs[input]);
         }
         check_needs(self.plan(), &memory);
         Ok(tangent(&self.kernel, grid, &memory, &tangents, results))
@@ -79,7 +79,7 @@ impl<V: Float> Recorded<V> {
 /// are anywhere.
 type Present<V> = SmallVec<[Option<SharedArray<V>>; 4]>;
 
-impl<V: Float> Recorded<V> {
+impl<V: Number> Recorded<V> {
     /// [`Launch::can_be_replayed`](super::Launch::can_be_replayed).
     pub(super) fn has_what_replays_need(&self) -> Result<(), SweepError> {
         let replaced = self.plan().replaced(&self.grid);

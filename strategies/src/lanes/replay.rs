@@ -3,7 +3,7 @@
 use super::buffer::{NewArray, Pool, SharedArray};
 use super::grid::Grid;
 use super::operands::Kept;
-use crate::{Float, SweepError};
+use crate::{Number, SweepError};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ pub struct Versions<V> {
     pool: Arc<Pool<V>>,
 }
 
-impl<V: Float> Versions<V> {
+impl<V: Number> Versions<V> {
     pub(crate) fn new(pool: Arc<Pool<V>>) -> Self {
         Self { list: Vec::new(), pool }
     }

@@ -12,7 +12,8 @@ use super::operands::{check_needs, check_reads};
 use super::points::{careful_slope, is_delicate};
 use super::program::Plan;
 use super::shadow::Shadow;
-use crate::Float;
+use crate::Number;
+use crate::numbers::all_finite;
 use core::ptr;
 
 /// The elements whose adjoints get contributions.
@@ -42,7 +43,7 @@ pub(super) fn reaches_all(plan: &Plan, grid: &Grid) -> bool {
     (0..4).all(|d| region.lo[d] == 0 && region.hi[d] == grid.shape()[d])
 }
 
-impl<'a, V: Float> Gather<'a, V> {
+impl<'a, V: Number> Gather<'a, V> {
     /// Of a kernel with operands that are still to be given.
     pub(super) fn new(kernel: &'a Kernel<V>, grid: &Grid) -> Self {
         Self {
@@ -118,7 +119,7 @@ impl<'a, V: Float> Gather<'a, V> {
         let plan = self.kernel.plan();
         check_needs(plan, &self.memory);
         check_reads(plan, grid);
-        let mut numbers = [V::zero(); OPERANDS];
+        let mut numbers = [V::ZERO; OPERANDS];
         if !grid.range.is_empty() {
             // SAFETY: all that is read or written has as many elements as the grid; the rest is promised by the caller.
             unsafe {
@@ -137,13 +138,13 @@ impl<'a, V: Float> Gather<'a, V> {
 /// # Safety
 ///
 /// `gather` has been checked.
-unsafe fn slopes<V: Float>(gather: &Gather<'_, V>, numbers: &mut [V; OPERANDS]) {
+unsafe fn slopes<V: Number>(gather: &Gather<'_, V>, numbers: &mut [V; OPERANDS]) {
     // SAFETY: promised by the caller.
     let Some(sums) = (unsafe { gather.kernel.numbers(gather) }) else { return };
     let scripts = gather.kernel.plan().scripts;
     for (a, (number, sum)) in numbers.iter_mut().zip(sums).enumerate() {
         if let Some(leaf) = scripts.leaf(Key::number(a)) {
-            *number = if sum.is_finite() { sum } else { careful_slope(gather, leaf) };
+            *number = if all_finite(sum) { sum } else { careful_slope(gather, leaf) };
         }
     }
 }

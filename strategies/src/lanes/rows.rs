@@ -15,7 +15,7 @@ use super::replay::{Replayed, Versions};
 use super::shadow::{Shadow, Shadows};
 use super::sums::{sum_of_terms, values_of};
 use super::version::Version;
-use crate::{Float, SweepError};
+use crate::{Number, SweepError};
 use core::cell::Cell;
 use smallvec::SmallVec;
 
@@ -26,7 +26,7 @@ use smallvec::SmallVec;
 ///
 /// When there are not as many rows as sums, and as [`run`](super::run).
 #[track_caller]
-pub fn row_sums<'m, V: Float, P: Program>(
+pub fn row_sums<'m, V: Number, P: Program>(
     program: &P,
     grid: &Grid,
     operands: impl Iterator<Item = Operand<'m, V>>,
@@ -35,7 +35,7 @@ pub fn row_sums<'m, V: Float, P: Program>(
     assert!(!P::WRITES, "a reduction has one expression, which is not written");
     let (memory, _) = memory::<V>(P::PLAN, grid, operands);
     let (kernel, seeds) = (&Kernel::of(program), Seeds::NONE);
-    sums.fill(V::zero());
+    sums.fill(V::ZERO);
     let rows = Rows::of(&grid.range);
     assert!(sums.len() == rows.count(), "a sum for each row");
     let terms = &values_of::<V, P>(kernel, (&memory, &seeds), &grid.range);
@@ -60,9 +60,9 @@ pub fn row_sums<'m, V: Float, P: Program>(
 struct Shared<'a, V>(&'a [Cell<V>]);
 
 // SAFETY: whoever writes says that nobody else has the element.
-unsafe impl<V: Float> Sync for Shared<'_, V> {}
+unsafe impl<V: Number> Sync for Shared<'_, V> {}
 
-impl<V: Float> Shared<'_, V> {
+impl<V: Number> Shared<'_, V> {
     /// # Safety
     ///
     /// Nobody else has this element.
@@ -108,7 +108,7 @@ pub struct RowSums<V: 'static> {
     to: Used,
 }
 
-impl<V: Float> RowSums<V> {
+impl<V: Number> RowSums<V> {
     /// From the launch that would add up everything, and the view with the sums.
     #[must_use]
     pub const fn new(all: Recorded<V>, to: Used) -> Self {
@@ -116,7 +116,7 @@ impl<V: Float> RowSums<V> {
     }
 }
 
-impl<V: Float> Launch<V> for RowSums<V> {
+impl<V: Number> Launch<V> for RowSums<V> {
     fn reverse(&self, _: &[V], inputs: &mut [V], shadows: &mut Shadows<V>) -> Result<(), SweepError> {
         let shadow = shadows.take(self.to.after.expect("it is written"));
         let seed = match shadow {

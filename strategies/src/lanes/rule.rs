@@ -1,5 +1,7 @@
 //! Functions of kernels: the ones with formulas for registers, and the ones that are computed number by number.
 
+use crate::Dual;
+
 /// How a function depends on an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slope {
@@ -33,8 +35,21 @@ pub struct Scalar<V: 'static> {
     pub left: fn(V, V) -> V,
     /// The partial of the right argument.
     pub right: fn(V, V) -> V,
-    /// Whether the left argument is returned.
-    pub takes_left: fn(V, V) -> bool,
+    /// 1 if the left argument is returned, else 0.
+    pub takes_left: fn(V, V) -> V,
+}
+
+impl<V: Copy> Scalar<V> {
+    /// A part at these arguments.
+    #[inline(always)]
+    pub(super) fn call(&self, part: Part, x: V, y: V) -> V {
+        match part {
+            Part::Value => (self.value)(x, y),
+            Part::Left => (self.left)(x, y),
+            Part::Right => (self.right)(x, y),
+            Part::TakesLeft => (self.takes_left)(x, y),
+        }
+    }
 }
 
 /// A function that is computed number by number.
@@ -52,6 +67,10 @@ pub struct Rule {
     pub double: Scalar<f64>,
     /// It over `f32`.
     pub single: Scalar<f32>,
+    /// It over `f64`, with the derivatives of its parts by both arguments.
+    pub double_slopes: Scalar<Dual<f64, 2>>,
+    /// It over `f32`, with the derivatives of its parts by both arguments.
+    pub single_slopes: Scalar<Dual<f32, 2>>,
 }
 
 /// A function of one argument.

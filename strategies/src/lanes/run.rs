@@ -6,7 +6,7 @@ use super::kernel::Kernel;
 use super::operands::{Operand, memory};
 use super::program::Program;
 use super::sums::total;
-use crate::Float;
+use crate::Number;
 
 /// Computes the program at all points of the grid, and writes its values.
 ///
@@ -14,7 +14,7 @@ use crate::Float;
 ///
 /// When an operand has not as many elements as the grid, or is read beyond it, or is missing.
 #[track_caller]
-pub fn run<'m, V: Float, P: Program>(program: &P, grid: &Grid, operands: impl Iterator<Item = Operand<'m, V>>) {
+pub fn run<'m, V: Number, P: Program>(program: &P, grid: &Grid, operands: impl Iterator<Item = Operand<'m, V>>) {
     assert!(P::WRITES, "a reduction writes to no operand");
     let (memory, in_place) = memory::<V>(P::PLAN, grid, operands);
     // SAFETY: checked above; outputs are borrowed exclusively, and only those that are updated are read as well, at the
@@ -29,7 +29,7 @@ pub fn run<'m, V: Float, P: Program>(program: &P, grid: &Grid, operands: impl It
 ///
 /// As [`run`].
 #[track_caller]
-pub fn sum<'m, V: Float, P: Program>(program: &P, grid: &Grid, operands: impl Iterator<Item = Operand<'m, V>>) -> V {
+pub fn sum<'m, V: Number, P: Program>(program: &P, grid: &Grid, operands: impl Iterator<Item = Operand<'m, V>>) -> V {
     assert!(!P::WRITES, "a reduction has one expression, which is not written");
     let (memory, _) = memory::<V>(P::PLAN, grid, operands);
     // SAFETY: checked above.

@@ -11,7 +11,7 @@ use super::shadow::{Shadow, Shadows};
 use super::steps::alone;
 use super::tree::Node;
 use super::version::Version;
-use crate::{Float, SweepError};
+use crate::{Number, SweepError};
 use smallvec::SmallVec;
 
 /// A rule that combines two numbers, which are operands 0 and 1 of an expression.
@@ -38,23 +38,23 @@ impl<A: Node> Combine<A> {
 
     /// The rule for two numbers.
     #[inline(always)]
-    fn of<V: Float>(captured: &Captured<V>, a: V, b: V) -> V {
-        alone::<V, ValuesOf<Combination<A>>>(captured, [a, b], V::one())
+    fn of<V: Number>(captured: &Captured<V>, a: V, b: V) -> V {
+        alone::<V, ValuesOf<Combination<A>>>(captured, [a, b], V::ONE)
     }
 
     #[inline(always)]
-    fn captured<V: Float>(&self) -> Captured<V> {
+    fn captured<V: Number>(&self) -> Captured<V> {
         Captured::of::<ValuesOf<Combination<A>>>(&Kernel::of(&self.0).constants)
     }
 
     /// Both partials, times the seed. Zero times anything is zero.
-    fn slopes<V: Float>(captured: &Captured<V>, a: V, b: V, seed: V) -> [V; 2] {
-        let (used, mut slopes) = (&<Combination<A> as Program>::SCRIPTS.used, [V::zero(); 2]);
+    fn slopes<V: Number>(captured: &Captured<V>, a: V, b: V, seed: V) -> [V; 2] {
+        let (used, mut slopes) = (&<Combination<A> as Program>::SCRIPTS.used, [V::ZERO; 2]);
         let partials = [const { partial::<V, A, 0>() }, const { partial::<V, A, 1>() }];
         for (n, partial) in partials.into_iter().enumerate() {
             if let Some(partial) = partial {
                 let slope = partial(captured, [a, b]);
-                slopes[used.get(n).operand()] = if crate::counts(seed, slope) { seed * slope } else { V::zero() };
+                slopes[used.get(n).operand()] = if crate::counts(seed, slope) { seed * slope } else { V::ZERO };
             }
         }
         slopes
@@ -65,7 +65,7 @@ impl<A: Node> Combine<A> {
     /// # Panics
     ///
     /// When there are not as many results as numbers.
-    pub fn scan<V: Float>(&self, x: &[V], results: &mut [V]) {
+    pub fn scan<V: Number>(&self, x: &[V], results: &mut [V]) {
         assert_eq!(x.len(), results.len(), "a result for each number");
         let (mut last, captured) = (None, &self.captured());
         for (x, result) in x.iter().zip(results) {
@@ -75,7 +75,7 @@ impl<A: Node> Combine<A> {
     }
 
     /// Combines all numbers, in order; `None` if there are none.
-    pub fn fold<V: Float>(&self, x: &[V]) -> Option<V> {
+    pub fn fold<V: Number>(&self, x: &[V]) -> Option<V> {
         let captured = &self.captured();
         x.iter().copied().reduce(|a, b| Self::of(captured, a, b))
     }
@@ -84,9 +84,9 @@ impl<A: Node> Combine<A> {
 type Partial<V> = fn(&Captured<V>, [V; 2]) -> V;
 
 /// The partial of the leaf with this number, if there is one.
-const fn partial<V: Float, A: Node, const N: usize>() -> Option<Partial<V>> {
+const fn partial<V: Number, A: Node, const N: usize>() -> Option<Partial<V>> {
     if N < <Combination<A> as Program>::SCRIPTS.used.len() {
-        Some(|captured, at| alone::<V, PartialOf<Combination<A>, N>>(captured, at, V::one()))
+        Some(|captured, at| alone::<V, PartialOf<Combination<A>, N>>(captured, at, V::ONE))
     } else {
         None
     }
@@ -104,7 +104,7 @@ pub struct Combined<V, A> {
     y: Option<Version<V>>,
 }
 
-impl<V: Float, A: Node> Combined<V, A> {
+impl<V: Number, A: Node> Combined<V, A> {
     /// A fold of these numbers.
     #[must_use]
     pub fn fold(rule: Combine<A>, from: Used, x: &SharedArray<V>) -> Self {
@@ -128,9 +128,9 @@ impl<V: Float, A: Node> Combined<V, A> {
     }
 }
 
-impl<V: Float, A: Node> Launch<V> for Combined<V, A> {
+impl<V: Number, A: Node> Launch<V> for Combined<V, A> {
     fn reverse(&self, outputs: &[V], _: &mut [V], shadows: &mut Shadows<V>) -> Result<(), SweepError> {
-        let mut last = V::zero();
+        let mut last = V::ZERO;
         let mut seeds = None;
         if let Some(to) = self.to {
             let shadow = shadows.take(to.after.expect("it is written"));
@@ -141,18 +141,18 @@ impl<V: Float, A: Node> Launch<V> for Combined<V, A> {
         } else {
             last = outputs[0];
         }
-        if self.from.before != 0 && (seeds.is_some() || last != V::zero()) {
+        if self.from.before != 0 && (seeds.is_some() || !last.is_nought()) {
             let mut fetched = core::mem::take(shadows.fetched());
             let [x, y] = fetched.both([self.x.as_ref(), self.y.as_ref()])?;
             let again = self.prefixes([x, y], shadows);
             let prefixes = again.as_ref().or(y);
-            let at = |buffer: Option<&Buffer<V>>, k: usize| buffer.map_or_else(V::zero, |buffer| buffer[k]);
+            let at = |buffer: Option<&Buffer<V>>, k: usize| buffer.map_or(V::ZERO, |buffer| buffer[k]);
             let shadow = shadows.take(self.from.before);
             let mut sums = shadows.dense(shadow, self.from.length);
             let (mut seed, captured) = (last, &self.rule.captured());
             for k in (1..self.from.length).rev() {
                 seed += at(seeds.as_ref(), k);
-                if seed != V::zero() {
+                if !seed.is_nought() {
                     let [before, own] = Combine::<A>::slopes(captured, at(prefixes, k - 1), at(x, k), seed);
                     sums[k] += own;
                     seed = before;
@@ -180,18 +180,18 @@ impl<V: Float, A: Node> Launch<V> for Combined<V, A> {
         fetched: &mut Fetched<V>,
     ) -> Result<(), SweepError> {
         let Some(tangents) = views[0] else {
-            results.iter_mut().for_each(|result| result.fill(V::zero()));
+            results.iter_mut().for_each(|result| result.fill(V::ZERO));
             return Ok(());
         };
         let [x, y] = fetched.both([self.x.as_ref(), self.y.as_ref()])?;
         let again = self.prefixes([x, y], &mut Shadows::new());
         let prefixes = again.as_ref().or(y);
-        let at = |buffer: Option<&Buffer<V>>, k: usize| buffer.map_or_else(V::zero, |buffer| buffer[k]);
+        let at = |buffer: Option<&Buffer<V>>, k: usize| buffer.map_or(V::ZERO, |buffer| buffer[k]);
         let (mut tangent, captured) = (tangents[0], &self.rule.captured());
         for k in 0..self.from.length {
             if k > 0 {
-                let [before, own] = Combine::<A>::slopes(captured, at(prefixes, k - 1), at(x, k), V::one());
-                let product = |a: V, b: V| if crate::counts(a, b) { a * b } else { V::zero() };
+                let [before, own] = Combine::<A>::slopes(captured, at(prefixes, k - 1), at(x, k), V::ONE);
+                let product = |a: V, b: V| if crate::counts(a, b) { a * b } else { V::ZERO };
                 tangent = product(tangent, before) + product(tangents[k], own);
             }
             results.iter_mut().for_each(|result| result[k] = tangent);

@@ -9,14 +9,15 @@ use super::memory::{Captured, Memory, Seeds};
 use super::program::Program;
 use super::script::Steps;
 use super::sums::{Terms, values_of};
-use crate::Float;
+use crate::Number;
+use crate::numbers::agreed;
 
 /// [`extremum`](super::extremum) for operands that lie in memory.
 ///
 /// # Safety
 ///
 /// [`memory`](super::operands::memory) has checked them for this kernel and grid, and they are still there.
-pub(super) unsafe fn find<V: Float, P: Program>(
+pub(super) unsafe fn find<V: Number, P: Program>(
     kernel: &Kernel<V>,
     grid: &Grid,
     memory: &Memory<V>,
@@ -37,7 +38,7 @@ pub(super) unsafe fn find<V: Float, P: Program>(
     found.or_else(|| {
         let first = [grid.range.lo[0], grid.range.lo[1], grid.range.lo[2]];
         let element = memory.at(first, grid.range.lo[3]).unsigned_abs();
-        let mut value = [[V::zero()]];
+        let mut value = [[V::ZERO]];
         terms.anywhere(first, grid.range.lo[3], &mut value);
         Some((value[0][0], element))
     })
@@ -57,7 +58,7 @@ impl<V, C> Clone for Search<'_, '_, V, C> {
 }
 impl<V, C> Copy for Search<'_, '_, V, C> {}
 
-impl<V: Float, C: Steps> Search<'_, '_, V, C> {
+impl<V: Number, C: Steps> Search<'_, '_, V, C> {
     /// The points of a row that can be read in groups.
     #[inline(always)]
     fn groups<L: Vector<Number = V>>(&self, row: [isize; 3]) -> (isize, isize) {
@@ -75,14 +76,14 @@ struct Best<'a, 't, V: 'static, C> {
     largest: bool,
 }
 
-impl<V: Float, C: Steps> Task<V> for Best<'_, '_, V, C> {
+impl<V: Number, C: Steps> Task<V> for Best<'_, '_, V, C> {
     type Output = V;
     #[inline(always)]
     unsafe fn run<L: Vector<Number = V>>(self) -> V {
         let Self { search, largest } = self;
         let (memory, range) = (search.terms.memory, search.terms.range);
         let captured = &Captured::of::<C>(&search.terms.kernel.constants);
-        let mut single = if largest { V::neg_infinity() } else { V::infinity() };
+        let mut single = V::from_f64(if largest { f64::NEG_INFINITY } else { f64::INFINITY });
         let mut best = L::splat(single);
         each_row!(range, row => {
             let start = memory.at(row, 0);
@@ -99,11 +100,11 @@ impl<V: Float, C: Steps> Task<V> for Best<'_, '_, V, C> {
                 single = best_of::<V, C>(search.terms, row, (first, end), largest, single);
             }
         });
-        let mut all = [V::zero(); 16];
+        let mut all = [V::ZERO; 16];
         // SAFETY: no register has more numbers.
         unsafe { best.store(all.as_mut_ptr()) };
         for value in all.into_iter().take(L::N) {
-            if if largest { value > single } else { value < single } {
+            if better(largest, value, single) {
                 single = value;
             }
         }
@@ -111,21 +112,27 @@ impl<V: Float, C: Steps> Task<V> for Best<'_, '_, V, C> {
     }
 }
 
+/// Whether a value is larger, or smaller, than another one.
+#[inline(always)]
+fn better<V: Number>(largest: bool, value: V, other: V) -> bool {
+    agreed::<V, _>(|k| if largest { value.lane(k) > other.lane(k) } else { value.lane(k) < other.lane(k) })
+}
+
 /// The best of some points of a row, and of what has been found before.
 #[inline(never)]
-fn best_of<V: Float, C: Steps>(
+fn best_of<V: Number, C: Steps>(
     terms: &Terms<'_, V, C, 1>,
     row: [isize; 3],
     (mut i, end): (isize, isize),
     largest: bool,
     mut best: V,
 ) -> V {
-    let mut values = [[V::zero()]; WIDTH];
+    let mut values = [[V::ZERO]; WIDTH];
     while i < end {
         let values = &mut values[..(end - i).unsigned_abs().min(WIDTH)];
         terms.anywhere(row, i, values);
         for [value] in &*values {
-            if if largest { *value > best } else { *value < best } {
+            if better(largest, *value, best) {
                 best = *value;
             }
         }
@@ -140,7 +147,7 @@ struct First<'a, 't, V: 'static, C> {
     best: V,
 }
 
-impl<V: Float, C: Steps> Task<V> for First<'_, '_, V, C> {
+impl<V: Number, C: Steps> Task<V> for First<'_, '_, V, C> {
     type Output = Option<(V, usize)>;
     #[inline(always)]
     unsafe fn run<L: Vector<Number = V>>(self) -> Option<(V, usize)> {
@@ -179,17 +186,17 @@ impl<V: Float, C: Steps> Task<V> for First<'_, '_, V, C> {
 
 /// The first of some points of a row with this value.
 #[inline(never)]
-fn first_of<V: Float, C: Steps>(
+fn first_of<V: Number, C: Steps>(
     terms: &Terms<'_, V, C, 1>,
     row: [isize; 3],
     (mut i, end): (isize, isize),
     best: V,
 ) -> Option<(V, isize)> {
-    let mut values = [[V::zero()]; WIDTH];
+    let mut values = [[V::ZERO]; WIDTH];
     while i < end {
         let values = &mut values[..(end - i).unsigned_abs().min(WIDTH)];
         terms.anywhere(row, i, values);
-        if let Some(k) = values.iter().position(|[value]| *value == best) {
+        if let Some(k) = values.iter().position(|[value]| agreed::<V, _>(|k| value.lane(k) == best.lane(k))) {
             return Some((values[k][0], i + k.cast_signed()));
         }
         i += values.len().cast_signed();

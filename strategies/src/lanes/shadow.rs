@@ -2,7 +2,7 @@
 
 use super::buffer::Buffer;
 use super::fetched::Fetched;
-use crate::Float;
+use crate::Number;
 use std::borrow::Cow;
 
 /// The shadow of a view. Most are 0 everywhere or the same everywhere at first, and no memory is filled for these.
@@ -27,7 +27,7 @@ pub struct Shadows<V> {
     fetched: Fetched<V>,
 }
 
-impl<V: Float> Shadows<V> {
+impl<V: Number> Shadows<V> {
     /// No shadows.
     #[must_use]
     pub const fn new() -> Self {
@@ -131,7 +131,7 @@ impl<V: Float> Shadows<V> {
     /// A shadow as a buffer.
     pub(super) fn dense(&mut self, shadow: Shadow<V>, length: usize) -> Buffer<V> {
         match shadow {
-            Shadow::Unset => self.filled(length, V::zero()),
+            Shadow::Unset => self.filled(length, V::ZERO),
             Shadow::Uniform(number) => self.filled(length, number),
             Shadow::Dense(buffer) => buffer,
         }
@@ -182,7 +182,7 @@ impl<V: Float> Shadows<V> {
 
     /// Adds a number to all elements of the shadow in this slot.
     pub(super) fn add_everywhere(&mut self, slot: usize, number: V) {
-        if slot == 0 || number == V::zero() {
+        if slot == 0 || number.is_nought() {
             return;
         }
         let sum = match self.take(slot) {
@@ -200,7 +200,7 @@ impl<V: Float> Shadows<V> {
     #[must_use]
     pub fn elements(&self, slot: usize, length: usize) -> Cow<'_, [V]> {
         match self.get(slot) {
-            Shadow::Unset => Cow::Owned(vec![V::zero(); length]),
+            Shadow::Unset => Cow::Owned(vec![V::ZERO; length]),
             Shadow::Uniform(number) => Cow::Owned(vec![*number; length]),
             Shadow::Dense(buffer) => Cow::Borrowed(buffer),
         }

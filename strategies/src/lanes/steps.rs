@@ -10,9 +10,10 @@ use super::keys::{Border, OUTPUTS};
 use super::lane::{Lane, Vector};
 use super::level::Registers;
 use super::memory::{ALL, Captured, Memory, Place, Seeds};
+use super::rule::Part;
 use super::rule::Rule;
 use super::script::{STEPS, Steps, result};
-use crate::Float;
+use crate::Number;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 
@@ -76,7 +77,7 @@ const fn shift(bits: u128) -> [isize; 4] {
 #[inline(always)]
 pub(super) unsafe fn execute<C: Steps, L: Vector, const MASK: u8>(at: &Place<'_, L::Number>, results: &mut Results<L>)
 where
-    L::Number: Float,
+    L::Number: Number,
 {
     macro_rules! pieces {
         ($($piece:literal)*) => { $(
@@ -100,7 +101,7 @@ type Piece<L> = unsafe fn(&Place<'_, <L as Lane>::Number>, &mut Results<L>);
 /// A piece of a script, if the script has as many.
 const fn piece_of<C: Steps, L: Vector, const MASK: u8, const FIRST: usize>() -> Option<Piece<L>>
 where
-    L::Number: Float,
+    L::Number: Number,
 {
     if C::OPS.len() > FIRST * PIECE { Some(piece::<C, L, MASK, FIRST>) } else { None }
 }
@@ -114,7 +115,7 @@ unsafe fn piece<C: Steps, L: Vector, const MASK: u8, const FIRST: usize>(
     at: &Place<'_, L::Number>,
     results: &mut Results<L>,
 ) where
-    L::Number: Float,
+    L::Number: Number,
 {
     macro_rules! steps {
         ($($k:literal)*) => { $(
@@ -145,14 +146,15 @@ unsafe fn step<L: Vector, const MASK: u8>(
     at: &Place<'_, L::Number>,
     results: &mut Results<L>,
 ) where
-    L::Number: Float,
+    L::Number: Number,
 {
     let (a, b, c, operand) = (place(all, 0), place(all, 1), place(all, 2), (all >> 48) as u8 as usize);
     let what = (all >> 96) as u8;
     macro_rules! rule {
-        () => {
-            L::Number::scalar(rules[operand].expect("a rule has a number"))
-        };
+        ($part:ident) => {{
+            let rule = rules[operand].expect("a rule has a number");
+            move |x, y| L::Number::call(rule, Part::$part, x, y)
+        }};
     }
     // SAFETY: promised by the caller.
     unsafe {
@@ -166,14 +168,14 @@ unsafe fn step<L: Vector, const MASK: u8>(
             does::NEG => -results.number(a),
             does::ABS => results.number(a).abs(),
             does::SQRT => results.number(a).sqrt(),
-            does::RULE1 => results.number(a).map2(results.number(a), rule!().value),
+            does::RULE1 => results.number(a).map2(results.number(a), rule!(Value)),
             does::ADD => results.number(a) + results.number(b),
             does::SUB => results.number(a) - results.number(b),
             does::MUL | does::SEEDED => results.number(a) * results.number(b),
             does::DIV => results.number(a) / results.number(b),
-            does::RULE2 => results.number(a).map2(results.number(b), rule!().value),
-            does::LEFT => results.number(a).map2(results.number(b), rule!().left),
-            does::RIGHT => results.number(a).map2(results.number(b), rule!().right),
+            does::RULE2 => results.number(a).map2(results.number(b), rule!(Value)),
+            does::LEFT => results.number(a).map2(results.number(b), rule!(Left)),
+            does::RIGHT => results.number(a).map2(results.number(b), rule!(Right)),
             does::SELECT => L::select(results.mask(a), results.number(b), results.number(c)),
             _ => {
                 let mask = match what {
@@ -183,11 +185,7 @@ unsafe fn step<L: Vector, const MASK: u8>(
                     does::DIFFER => L::differ(results.number(a), results.number(b)),
                     does::BOTH => L::both(results.mask(a), results.mask(b)),
                     does::EITHER => L::either(results.mask(a), results.mask(b)),
-                    does::TAKES => {
-                        let (f, zero) = (rule!().takes_left, L::Number::from_f64(0.0));
-                        let number = |yes: bool| if yes { L::Number::from_f64(1.0) } else { zero };
-                        results.number(a).map2(results.number(b), |x, y| number(f(x, y))).equal(L::one())
-                    }
+                    does::TAKES => results.number(a).map2(results.number(b), rule!(TakesLeft)).equal(L::one()),
                     _ => return,
                 };
                 results.masks[k] = MaybeUninit::new(mask);
@@ -200,7 +198,7 @@ unsafe fn step<L: Vector, const MASK: u8>(
 
 /// What steps that read nothing make of the numbers 0 and 1, and of a seed.
 #[inline(always)]
-pub(super) fn alone<V: Float, C: Steps>(captured: &Captured<V>, numbers: [V; 2], seed: V) -> V {
+pub(super) fn alone<V: Number, C: Steps>(captured: &Captured<V>, numbers: [V; 2], seed: V) -> V {
     assert!(const { reads_nothing::<C>() }, "these steps read something");
     let mut memory = Memory::nowhere();
     [memory.numbers[0], memory.numbers[1]] = numbers;
@@ -215,8 +213,8 @@ pub(super) fn alone<V: Float, C: Steps>(captured: &Captured<V>, numbers: [V; 2],
 }
 
 /// A lane that is one number, as that.
-pub(super) fn number<V: Float>(lane: V::Single) -> V {
-    let mut number = V::zero();
+pub(super) fn number<V: Number>(lane: V::Single) -> V {
+    let mut number = V::ZERO;
     // SAFETY: it is one number.
     unsafe { lane.store(&raw mut number) };
     number

@@ -12,7 +12,7 @@ use super::points::{Point, partials, values};
 use super::program::{Program, ValuesOf};
 use super::script::{Steps, result};
 use super::steps::{Results, execute, number};
-use crate::Float;
+use crate::Number;
 use core::marker::PhantomData;
 use smallvec::SmallVec;
 
@@ -37,7 +37,7 @@ pub(super) enum What {
     Numbers,
 }
 
-impl<V: Float, C: Steps, const K: usize> Terms<'_, V, C, K> {
+impl<V: Number, C: Steps, const K: usize> Terms<'_, V, C, K> {
     /// The points of the range that read inside the views.
     pub(super) fn inner(&self) -> Region {
         inner(&self.kernel.plan().leaves, self.memory.shape, self.range)
@@ -120,7 +120,7 @@ const SUMS: usize = 16;
 /// # Safety
 ///
 /// `terms` are fit for their range.
-pub(super) unsafe fn sum_of_terms<V: Float, C: Steps, const K: usize>(
+pub(super) unsafe fn sum_of_terms<V: Number, C: Steps, const K: usize>(
     terms: &Terms<'_, V, C, K>,
     part: &Region,
 ) -> [V; K] {
@@ -138,7 +138,7 @@ struct AddUp<'a, 't, V: 'static, C, const K: usize> {
     part: &'a Region,
 }
 
-impl<V: Float, C: Steps, const K: usize> Task<V> for AddUp<'_, '_, V, C, K> {
+impl<V: Number, C: Steps, const K: usize> Task<V> for AddUp<'_, '_, V, C, K> {
     type Output = [V; K];
     #[inline(always)]
     unsafe fn run<L: Vector<Number = V>>(self) -> [V; K] {
@@ -151,13 +151,13 @@ impl<V: Float, C: Steps, const K: usize> Task<V> for AddUp<'_, '_, V, C, K> {
 ///
 /// As [`AddUp`].
 #[inline(always)]
-unsafe fn add_rows<V: Float, L: Vector<Number = V>, C: Steps, const K: usize>(
+unsafe fn add_rows<V: Number, L: Vector<Number = V>, C: Steps, const K: usize>(
     terms: &Terms<'_, V, C, K>,
     inner: &Region,
     part: &Region,
 ) -> [V; K] {
     let (memory, captured) = (&{ *terms.memory }, &Captured::of::<C>(&terms.kernel.constants));
-    let mut total = [V::zero(); K];
+    let mut total = [V::ZERO; K];
     each_row!(part, row => {
         let inside = (0..3).all(|d| row[d] >= inner.lo[d] && row[d] < inner.hi[d]);
         let bounds = if inside { (inner.lo[3], inner.hi[3]) } else { (0, 0) };
@@ -177,7 +177,7 @@ unsafe fn add_rows<V: Float, L: Vector<Number = V>, C: Steps, const K: usize>(
 ///
 /// As [`add_rows`], for the points of a row; those between the bounds read inside the views.
 #[inline(always)]
-unsafe fn add_chunk<V: Float, L: Vector<Number = V>, C: Steps, const K: usize>(
+unsafe fn add_chunk<V: Number, L: Vector<Number = V>, C: Steps, const K: usize>(
     terms: &Terms<'_, V, C, K>,
     memory: &Memory<V>,
     captured: &Captured<V>,
@@ -187,7 +187,7 @@ unsafe fn add_chunk<V: Float, L: Vector<Number = V>, C: Steps, const K: usize>(
 ) -> [V; K] {
     let (start, all) = (memory.at(row, 0), SUMS.cast_signed());
     let mut sums = [[L::zero(); SUMS]; K];
-    let mut rest = [[V::zero(); K]; SUMS];
+    let mut rest = [[V::ZERO; K]; SUMS];
     let mut i = from;
     while i + all <= to {
         if i >= bounds.0 && i + all <= bounds.1 {
@@ -208,7 +208,7 @@ unsafe fn add_chunk<V: Float, L: Vector<Number = V>, C: Steps, const K: usize>(
         }
         i += all;
     }
-    let mut single = [[V::zero(); SUMS]; K];
+    let mut single = [[V::ZERO; SUMS]; K];
     for (single, sums) in single.iter_mut().zip(&sums) {
         let mut k = 0;
         while k < SUMS / L::N {
@@ -234,7 +234,7 @@ unsafe fn add_chunk<V: Float, L: Vector<Number = V>, C: Steps, const K: usize>(
 
 /// Adds the terms of some points to the sums in registers.
 #[inline(always)]
-fn add_singles<V: Float, L: Vector<Number = V>, const K: usize>(sums: &mut [[L; SUMS]; K], terms: &[[V; K]; SUMS]) {
+fn add_singles<V: Number, L: Vector<Number = V>, const K: usize>(sums: &mut [[L; SUMS]; K], terms: &[[V; K]; SUMS]) {
     for (term, sums) in sums.iter_mut().enumerate() {
         let single = terms.map(|terms| terms[term]);
         let mut k = 0;
@@ -247,7 +247,7 @@ fn add_singles<V: Float, L: Vector<Number = V>, const K: usize>(sums: &mut [[L; 
 }
 
 /// The sum of the partial sums.
-fn in_pairs<V: Float>(mut sums: [V; SUMS]) -> V {
+fn in_pairs<V: Number>(mut sums: [V; SUMS]) -> V {
     let mut step = SUMS / 2;
     while step > 0 {
         for k in 0..step {
@@ -264,7 +264,7 @@ fn in_pairs<V: Float>(mut sums: [V; SUMS]) -> V {
 /// # Safety
 ///
 /// [`memory`](super::operands::memory) has checked them for this kernel and grid, and they are still there.
-pub(super) unsafe fn total<V: Float, P: Program>(kernel: &Kernel<V>, grid: &Grid, memory: &Memory<V>) -> V {
+pub(super) unsafe fn total<V: Number, P: Program>(kernel: &Kernel<V>, grid: &Grid, memory: &Memory<V>) -> V {
     let seeds = Seeds::NONE;
     let terms = values_of::<V, P>(kernel, (memory, &seeds), &grid.range);
     // SAFETY: promised by the caller.
@@ -272,7 +272,7 @@ pub(super) unsafe fn total<V: Float, P: Program>(kernel: &Kernel<V>, grid: &Grid
 }
 
 /// The values of a reduction.
-pub(super) fn values_of<'a, V: Float, P: Program>(
+pub(super) fn values_of<'a, V: Number, P: Program>(
     kernel: &'a Kernel<V>,
     (memory, seeds): (&'a Memory<V>, &'a Seeds<V>),
     range: &'a Region,

@@ -12,10 +12,10 @@ use super::replay::{Replayed, Versions};
 use super::reverse::reaches_all;
 use super::shadow::{Shadow, Shadows};
 use super::version::Version;
-use crate::{Float, SweepError};
+use crate::{Number, SweepError};
 use smallvec::SmallVec;
 
-impl<V: Float> Launch<V> for Recorded<V> {
+impl<V: Number> Launch<V> for Recorded<V> {
     fn reverse(&self, outputs: &[V], inputs: &mut [V], shadows: &mut Shadows<V>) -> Result<(), SweepError> {
         let mut seeds = [const { Shadow::Unset }; OUTPUTS];
         if self.take_seeds(&mut seeds, outputs, shadows) {
@@ -41,7 +41,7 @@ impl<V: Float> Launch<V> for Recorded<V> {
         for (result, a) in results.iter_mut().zip(self.plan().written) {
             match views[*a] {
                 Some(tangents) => self.grid.copy_outside(tangents, result),
-                None => self.grid.fill_outside(result, V::zero()),
+                None => self.grid.fill_outside(result, V::ZERO),
             }
         }
         let sum = self.tangent_over(&self.grid, inputs, views, results, fetched)?;
@@ -100,7 +100,7 @@ type Seeds<V> = [Shadow<V>; OUTPUTS];
 /// Those outside the range, for outputs whose seeds are 0 there.
 type Beside<V> = [Option<Buffer<V>>; OUTPUTS];
 
-impl<V: Float> Recorded<V> {
+impl<V: Number> Recorded<V> {
     /// Takes the adjoints of the outputs out of their shadows; for a reduction its result's adjoint. `false` if all are
     /// 0.
     fn take_seeds(&self, seeds: &mut Seeds<V>, outputs: &[V], shadows: &mut Shadows<V>) -> bool {
@@ -110,8 +110,8 @@ impl<V: Float> Recorded<V> {
                 *seed = shadows.take(self.operands[*a].after.expect("it is written"));
             }
         } else {
-            let seed = outputs.first().copied().unwrap_or_else(V::zero);
-            seeds[0] = if seed == V::zero() { Shadow::Unset } else { Shadow::Uniform(seed) };
+            let seed = outputs.first().copied().unwrap_or(V::ZERO);
+            seeds[0] = if seed.is_nought() { Shadow::Unset } else { Shadow::Uniform(seed) };
         }
         if seeds.iter().all(|seed| matches!(seed, Shadow::Unset)) {
             return false;
@@ -184,14 +184,14 @@ impl<V: Float> Recorded<V> {
             match &mut seeds[k] {
                 Shadow::Dense(seed) if is_written => {
                     let mut outside = shadows.any(length);
-                    self.grid.move_outside(seed, &mut outside, V::zero());
+                    self.grid.move_outside(seed, &mut outside, V::ZERO);
                     beside[k] = Some(outside);
                     shadows.put(slot, Shadow::Dense(buffer));
                     return How::Store;
                 }
-                Shadow::Unset => self.grid.fill_outside(&mut buffer, V::zero()),
+                Shadow::Unset => self.grid.fill_outside(&mut buffer, V::ZERO),
                 Shadow::Uniform(seed) => self.grid.fill_outside(&mut buffer, *seed),
-                Shadow::Dense(seed) => self.grid.move_outside(seed, &mut buffer, V::zero()),
+                Shadow::Dense(seed) => self.grid.move_outside(seed, &mut buffer, V::ZERO),
             }
             shadows.put(slot, Shadow::Dense(buffer));
             return How::Replace;
@@ -214,7 +214,7 @@ impl<V: Float> Recorded<V> {
             match seed {
                 Shadow::Unset => {}
                 // What lies outside is passive.
-                Shadow::Dense(seed) if kept.before == 0 => self.grid.fill_outside(seed, V::zero()),
+                Shadow::Dense(seed) if kept.before == 0 => self.grid.fill_outside(seed, V::ZERO),
                 // It has been moved to the view's shadow.
                 Shadow::Dense(_) if kept.after == Some(kept.before) && Facts::has(plan.partials.views, *a) => {}
                 _ => return false,
@@ -247,7 +247,7 @@ impl<V: Float> Recorded<V> {
                 shadows.recycle(seed);
             } else if !matches!(seed, Shadow::Unset) {
                 let mut rest = shadows.dense(seed, length);
-                self.grid.inside(|piece| rest[piece].fill(V::zero()));
+                self.grid.inside(|piece| rest[piece].fill(V::ZERO));
                 shadows.give(kept.before, Shadow::Dense(rest));
             }
         }

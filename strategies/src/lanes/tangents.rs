@@ -1,7 +1,7 @@
 //! Derivatives of arrays along directions.
 
 use super::buffer::{Buffer, SharedArray};
-use crate::{Float, level};
+use crate::{Number, level};
 use core::fmt;
 
 /// Tangents of the elements of an array, along each direction.
@@ -12,7 +12,7 @@ pub struct Tangents<V> {
     pub(crate) directions: Vec<Option<SharedArray<V>>>,
 }
 
-impl<V: Float> Tangents<V> {
+impl<V: Number> Tangents<V> {
     /// Tangents of an array of the evaluation that runs on this thread: one buffer for each direction, `None` where all
     /// are 0.
     #[must_use]

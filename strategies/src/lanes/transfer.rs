@@ -6,7 +6,7 @@ use super::grid::Grid;
 use super::launch::{Inspection, Launch, Used};
 use super::replay::{Replayed, Versions, not_kept};
 use super::shadow::{Shadow, Shadows};
-use crate::{Float, SweepError};
+use crate::{Number, SweepError};
 use core::fmt;
 use smallvec::{SmallVec, smallvec};
 use std::sync::{Arc, OnceLock};
@@ -135,7 +135,7 @@ impl Places {
     /// # Panics
     ///
     /// When a place is none of the array, or their number is another than that of `to`.
-    pub fn take<V: Float>(&self, from: &[V], to: &mut [V]) {
+    pub fn take<V: Number>(&self, from: &[V], to: &mut [V]) {
         assert_eq!(self.count(), to.len(), "an element for each place");
         self.each(|k, place| to[k] = from[place]);
     }
@@ -145,7 +145,7 @@ impl Places {
     /// # Panics
     ///
     /// As [`take`](Self::take).
-    pub fn put<V: Float>(&self, from: &[V], to: &mut [V]) {
+    pub fn put<V: Number>(&self, from: &[V], to: &mut [V]) {
         assert_eq!(self.count(), from.len(), "an element for each place");
         self.each(|k, place| to[place] = from[k]);
     }
@@ -155,7 +155,7 @@ impl Places {
     /// # Panics
     ///
     /// As [`take`](Self::take).
-    pub fn add<V: Float>(&self, from: &[V], to: &mut [V]) {
+    pub fn add<V: Number>(&self, from: &[V], to: &mut [V]) {
         assert_eq!(self.count(), from.len(), "an element for each place");
         self.each(|k, place| to[place] += from[k]);
     }
@@ -189,7 +189,7 @@ pub struct Transfer<V> {
     to: Used,
 }
 
-impl<V: Float> Transfer<V> {
+impl<V: Number> Transfer<V> {
     /// A transfer between these views; those that there is none of are left out.
     #[must_use]
     pub const fn new(way: Way, places: Places, from: Used, to: Used) -> Self {
@@ -212,7 +212,7 @@ impl<V: Float> Transfer<V> {
     }
 }
 
-impl<V: Float> Transfer<V> {
+impl<V: Number> Transfer<V> {
     /// Adds these adjoints to those of what is read, at its places.
     fn add_to_source(&self, seeds: &[V], shadows: &mut Shadows<V>) {
         let shadow = shadows.take(self.from.before);
@@ -222,10 +222,10 @@ impl<V: Float> Transfer<V> {
     }
 }
 
-impl<V: Float> Launch<V> for Transfer<V> {
+impl<V: Number> Launch<V> for Transfer<V> {
     fn reverse(&self, outputs: &[V], inputs: &mut [V], shadows: &mut Shadows<V>) -> Result<(), SweepError> {
         if self.way == Way::Store {
-            if self.from.before != 0 && outputs.iter().any(|seed| *seed != V::zero()) {
+            if self.from.before != 0 && outputs.iter().any(|seed| !seed.is_nought()) {
                 self.add_to_source(outputs, shadows);
             }
             return Ok(());
@@ -249,7 +249,7 @@ impl<V: Float> Launch<V> for Transfer<V> {
             _ => {}
         }
         if self.way == Way::Put {
-            self.places.each(|_, place| seeds[place] = V::zero());
+            self.places.each(|_, place| seeds[place] = V::ZERO);
         }
         if matches!(self.way, Way::Put | Way::Add) && self.to.before != 0 {
             // The rest is that of the view before.
@@ -286,16 +286,16 @@ impl<V: Float> Launch<V> for Transfer<V> {
             (Way::Put | Way::Add, [from, to], [result]) => {
                 match to {
                     Some(tangents) => result.copy_from_slice(tangents),
-                    None => result.fill(V::zero()),
+                    None => result.fill(V::ZERO),
                 }
                 match (from, self.way) {
                     (Some(tangents), Way::Put) => self.places.put(tangents, result),
                     (Some(tangents), _) => self.places.add(tangents, result),
-                    (None, Way::Put) => self.places.each(|_, place| result[place] = V::zero()),
+                    (None, Way::Put) => self.places.each(|_, place| result[place] = V::ZERO),
                     (None, _) => {}
                 }
             }
-            (_, _, results) => results.iter_mut().for_each(|result| result.fill(V::zero())),
+            (_, _, results) => results.iter_mut().for_each(|result| result.fill(V::ZERO)),
         }
         Ok(())
     }

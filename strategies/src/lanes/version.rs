@@ -2,7 +2,7 @@
 
 use super::buffer::{Buffer, Pool, SharedArray};
 use crate::storage::spill::Stored;
-use crate::{ArrayFile, Float, StorageError};
+use crate::{ArrayFile, Number, StorageError};
 use core::fmt;
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::collections::{HashMap, VecDeque};
@@ -36,7 +36,7 @@ impl<V> Version<V> {
     }
 }
 
-impl<V: Float> Version<V> {
+impl<V: Number> Version<V> {
     /// An address that no other version has, and the bytes of its numbers and of the memory beside them, if it is in
     /// memory.
     #[must_use]
@@ -72,7 +72,7 @@ enum Outcome {
     InUse,
 }
 
-impl<V: Float> Held<V> {
+impl<V: Number> Held<V> {
     fn new(buffer: SharedArray<V>, file: &Arc<ArrayFile>) -> Self {
         static LATEST: AtomicU64 = AtomicU64::new(0);
         file.enter(buffer.bytes());
@@ -151,7 +151,7 @@ pub(crate) struct HeldVersions<V> {
     order: VecDeque<usize>,
 }
 
-impl<V: Float> HeldVersions<V> {
+impl<V: Number> HeldVersions<V> {
     pub(crate) fn new(file: Arc<ArrayFile>) -> Self {
         Self { file, list: HashMap::new(), order: VecDeque::new() }
     }

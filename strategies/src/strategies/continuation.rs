@@ -3,7 +3,7 @@
 use crate::storage::InMemory;
 use crate::tape::{self, Closures, Continuations, Layout};
 use crate::{
-    Capacity, Float, IndexManager, Linear, LinearId, Mark, MemoryReport, Nary, Policy, Reverse, Statement, Stop,
+    Capacity, IndexManager, Linear, LinearId, Mark, MemoryReport, Nary, Number, Policy, Reverse, Statement, Stop,
     Strict, SweepError, TapeNumber, Taped, Taping,
 };
 use core::marker::PhantomData;
@@ -32,7 +32,7 @@ use smallvec::SmallVec;
 #[derive(Clone, Copy, Debug)]
 pub struct Continuation<V = f64, M = Linear, P = Strict>(PhantomData<(V, M, P)>);
 
-impl<V: Float, M: IndexManager, P: Policy> Continuation<V, M, P> {
+impl<V: Number, M: IndexManager, P: Policy> Continuation<V, M, P> {
     /// Records a statement that `reverse` reverses, and returns the identifier of its result; passive if no argument is
     /// active, and `reverse` is then dropped.
     ///
@@ -82,7 +82,7 @@ impl<V: Float, M: IndexManager, P: Policy> Continuation<V, M, P> {
     }
 }
 
-impl<V: Float, M: IndexManager, P: Policy> Taping for Continuation<V, M, P> {
+impl<V: Number, M: IndexManager, P: Policy> Taping for Continuation<V, M, P> {
     tape::variables_by_manager!();
 
     #[inline(always)]
@@ -98,6 +98,6 @@ impl<V: Float, M: IndexManager, P: Policy> Taping for Continuation<V, M, P> {
     }
 }
 
-impl<V: Float, M: IndexManager, P: Policy> Reverse for Continuation<V, M, P> {
+impl<V: Number, M: IndexManager, P: Policy> Reverse for Continuation<V, M, P> {
     tape::reverse_by_records!(Continuations<V, M>);
 }

@@ -1,6 +1,6 @@
 //! Derivatives of a variable along directions.
 
-use crate::Float;
+use crate::Number;
 use crate::level::{self, PASSIVE};
 use core::ops::Index;
 
@@ -43,11 +43,11 @@ impl<V, const N: usize> From<Directions<V, N>> for [V; N] {
     }
 }
 
-impl<V: Float, const N: usize> Default for Directions<V, N> {
+impl<V: Number, const N: usize> Default for Directions<V, N> {
     /// Zeros, for a passive variable.
     #[inline(always)]
     fn default() -> Self {
-        Self { derivatives: [V::zero(); N], level: PASSIVE }
+        Self { derivatives: [V::ZERO; N], level: PASSIVE }
     }
 }
 

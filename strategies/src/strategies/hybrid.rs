@@ -3,7 +3,7 @@
 use crate::storage::{InMemory, Layer, Spilled};
 use crate::tape::{self, Layout, Records, Values};
 use crate::{
-    Capacity, Float, IndexManager, Linear, LinearId, Mark, MemoryReport, Nary, Policy, Reverse, SpillDefaults,
+    Capacity, IndexManager, Linear, LinearId, Mark, MemoryReport, Nary, Number, Policy, Reverse, SpillDefaults,
     SpillOptions, SpillUsage, Spills, Statement, Stop, StorageError, Strict, SweepError, TapeNumber, Taped, Taping,
 };
 use core::marker::PhantomData;
@@ -24,7 +24,7 @@ use core::marker::PhantomData;
 #[derive(Clone, Copy, Debug)]
 pub struct Hybrid<V = f64, M = Linear, L = InMemory, P = Strict>(PhantomData<(V, M, L, P)>);
 
-impl<V: Float, M: IndexManager, L: Layer, P: Policy> Taping for Hybrid<V, M, L, P> {
+impl<V: Number, M: IndexManager, L: Layer, P: Policy> Taping for Hybrid<V, M, L, P> {
     tape::variables_by_manager!();
 
     #[inline(always)]
@@ -40,7 +40,7 @@ impl<V: Float, M: IndexManager, L: Layer, P: Policy> Taping for Hybrid<V, M, L, 
     }
 }
 
-impl<V: Float, M: IndexManager, L: Layer, P: Policy> Reverse for Hybrid<V, M, L, P> {
+impl<V: Number, M: IndexManager, L: Layer, P: Policy> Reverse for Hybrid<V, M, L, P> {
     tape::reverse_by_records!(Records<V, M, L, Values>);
 }
 

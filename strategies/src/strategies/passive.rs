@@ -1,6 +1,6 @@
 //! No tape at all.
 
-use crate::{External, Float, Nary, Statement, Strict, Taping, Variable};
+use crate::{External, Nary, Number, Statement, Strict, Taping, Variable};
 use core::marker::PhantomData;
 
 /// Plain arithmetic: a variable is laid out as its float, nothing is recorded, and code runs at the float's speed.
@@ -10,7 +10,7 @@ use core::marker::PhantomData;
 #[derive(Clone, Copy, Debug)]
 pub struct Passive<V = f64>(PhantomData<V>);
 
-impl<V: Float> Variable<V, ()> for V {
+impl<V: Number> Variable<V, ()> for V {
     #[inline(always)]
     fn new(value: V, (): ()) -> Self {
         value
@@ -25,7 +25,7 @@ impl<V: Float> Variable<V, ()> for V {
     }
 }
 
-impl<V: Float> Taping for Passive<V> {
+impl<V: Number> Taping for Passive<V> {
     type Value = V;
     type Id = ();
     type Raw = ();

@@ -5,8 +5,9 @@ use crate::active::refuse_singular;
 use crate::external::apply;
 use crate::lanes::{Buffer, Fetched, Launch, SharedArray, Tangents};
 use crate::level::{self, Common, PASSIVE};
+use crate::numbers::any_nan;
 use crate::{
-    Dependence, External, Float, Flow, Nary, Policy, Scratch, Shape, Sink, Statement, Strategy, Strict, Taped, Taping,
+    Dependence, External, Flow, Nary, Number, Policy, Scratch, Shape, Sink, Statement, Strategy, Strict, Taped, Taping,
     Variable, partials_of_slice, refuses_singular, singular_function,
 };
 use core::marker::PhantomData;
@@ -54,7 +55,7 @@ pub struct Tangent<const N: usize = 1, V = f64, P = Strict>(PhantomData<(V, P)>)
 
 /// The level that the operands of a launch have in common; that of passive ones if there is none.
 #[track_caller]
-fn level_of_launch<'i, V: Float, const N: usize>(
+fn level_of_launch<'i, V: Number, const N: usize>(
     arrays: &[&Dependence<V>],
     ids: impl Iterator<Item = &'i Directions<V, N>>,
 ) -> u64 {
@@ -99,7 +100,7 @@ pub trait Forward: Strategy {
     }
 }
 
-impl<const N: usize, V: Float, P: Policy> Tangent<N, V, P> {
+impl<const N: usize, V: Number, P: Policy> Tangent<N, V, P> {
     /// Checks that a variable belongs to the evaluation that runs on this thread, or is passive.
     ///
     /// # Panics
@@ -112,7 +113,7 @@ impl<const N: usize, V: Float, P: Policy> Tangent<N, V, P> {
     }
 }
 
-impl<const N: usize, V: Float, P: Policy> Forward for Tangent<N, V, P> {
+impl<const N: usize, V: Number, P: Policy> Forward for Tangent<N, V, P> {
     const DIRECTIONS: usize = N;
 
     #[inline(always)]
@@ -132,7 +133,7 @@ impl<const N: usize, V: Float, P: Policy> Forward for Tangent<N, V, P> {
     }
 }
 
-impl<const N: usize, V: Float, P: Policy> Taping for Tangent<N, V, P> {
+impl<const N: usize, V: Number, P: Policy> Taping for Tangent<N, V, P> {
     type Value = V;
     type Id = Directions<V, N>;
     type Raw = Directions<V, N>;
@@ -155,11 +156,11 @@ impl<const N: usize, V: Float, P: Policy> Taping for Tangent<N, V, P> {
         if <S::Shape as Shape>::LEAVES == 0 {
             return Directions::default();
         }
-        let mut sum = Plain { sum: [V::neg_zero(); N], levels: Common::new() };
-        statement.backward(V::one(), &mut sum);
+        let mut sum = Plain { sum: [-V::ZERO; N], levels: Common::new() };
+        statement.backward(V::ONE, &mut sum);
         let tangent = match sum.done() {
             Some(tangent) => tangent,
-            None => with_care(|sum| statement.backward(V::one(), sum)),
+            None => with_care(|sum| statement.backward(V::ONE, sum)),
         };
         if refuses_singular::<Self>()
             && let Some(function) = singular_function(statement, |id: &Directions<V, N>| id.level > level::paused())
@@ -172,7 +173,7 @@ impl<const N: usize, V: Float, P: Policy> Taping for Tangent<N, V, P> {
     #[track_caller]
     fn is_active(inputs: &[(V, &Directions<V, N>)]) -> bool {
         let level = common_level(inputs);
-        let moves = |tangent: &Directions<V, N>| tangent.derivatives.iter().any(|slope| *slope != V::zero());
+        let moves = |tangent: &Directions<V, N>| tangent.derivatives.iter().any(|slope| !slope.is_nought());
         level != PASSIVE && inputs.iter().any(|(_, tangent)| tangent.level == level && moves(tangent))
     }
 
@@ -181,7 +182,7 @@ impl<const N: usize, V: Float, P: Policy> Taping for Tangent<N, V, P> {
         let level = level_of_launch(arrays, inputs.iter().map(|(_, id)| *id));
         let array = |array: &&Dependence<V>| array.tangents_at(level).is_some();
         let variable = |(_, id): &(V, &Directions<V, N>)| {
-            id.level == level && id.derivatives.iter().any(|slope| *slope != V::zero())
+            id.level == level && id.derivatives.iter().any(|slope| !slope.is_nought())
         };
         let moves = level != PASSIVE && (arrays.iter().any(array) || inputs.iter().any(variable));
         if moves { Flow::Carried } else { Flow::Nowhere }
@@ -200,17 +201,17 @@ impl<const N: usize, V: Float, P: Policy> Taping for Tangent<N, V, P> {
         let lengths: Vec<usize> =
             launch.views().iter().filter(|view| view.after.is_some()).map(|view| view.length).collect();
         let mut written: Vec<Vec<Option<SharedArray<V>>>> = lengths.iter().map(|_| Vec::with_capacity(N)).collect();
-        let mut results = vec![Directions { derivatives: [V::zero(); N], level }; outputs.len()];
-        let mut slopes = vec![V::zero(); outputs.len()];
+        let mut results = vec![Directions { derivatives: [V::ZERO; N], level }; outputs.len()];
+        let mut slopes = vec![V::ZERO; outputs.len()];
         for k in 0..N {
-            let slope = |(_, id): &(V, &Directions<V, N>)| if id.level == level { id[k] } else { V::zero() };
+            let slope = |(_, id): &(V, &Directions<V, N>)| if id.level == level { id[k] } else { V::ZERO };
             let inputs: Vec<V> = inputs.iter().map(slope).collect();
             let mut views: Vec<Option<&Buffer<V>>> = Vec::with_capacity(arrays.len());
             for array in arrays {
                 views.push(array.tangents_at(level).and_then(|tangents| tangents.along(k)));
             }
-            slopes.fill(V::zero());
-            if views.iter().all(Option::is_none) && inputs.iter().all(|tangent| *tangent == V::zero()) {
+            slopes.fill(V::ZERO);
+            if views.iter().all(Option::is_none) && inputs.iter().all(|tangent| tangent.is_nought()) {
                 written.iter_mut().for_each(|directions| directions.push(None));
                 continue;
             }
@@ -237,18 +238,18 @@ impl<const N: usize, V: Float, P: Policy> Taping for Tangent<N, V, P> {
         each: &mut dyn FnMut(V, Directions<V, N>),
     ) {
         let level = common_level(inputs);
-        let mut results = vec![Directions { derivatives: [V::zero(); N], level }; outputs.len()];
-        let mut slopes = vec![V::zero(); outputs.len()];
+        let mut results = vec![Directions { derivatives: [V::ZERO; N], level }; outputs.len()];
+        let mut slopes = vec![V::ZERO; outputs.len()];
         let slope = |tangent: &Directions<V, N>, lane: usize| {
-            if tangent.level == level { tangent.derivatives[lane] } else { V::zero() }
+            if tangent.level == level { tangent.derivatives[lane] } else { V::ZERO }
         };
         // An evaluation of its own: tangents that a rule makes itself must not meet those of variables that it
         // captured.
         let forward = |inputs: &[V], outputs: &mut [V]| level::evaluate(|| rule.forward(inputs, outputs));
         for lane in 0..N {
             let tangents: Vec<V> = inputs.iter().map(|(_, tangent)| slope(tangent, lane)).collect();
-            slopes.fill(V::zero());
-            if tangents.iter().any(|tangent| *tangent != V::zero())
+            slopes.fill(V::ZERO);
+            if tangents.iter().any(|tangent| !tangent.is_nought())
                 && let Err(error) = apply(rule.keeps_zeros(), &tangents, &mut slopes, forward)
             {
                 panic!("{error}");
@@ -269,7 +270,7 @@ impl<const N: usize, V: Float, P: Policy> Taping for Tangent<N, V, P> {
             constants.len()
         );
         let mut partials = Scratch::<V>::new();
-        partials.resize(count, V::one());
+        partials.resize(count, V::ONE);
         let mut singular = false;
         if !R::UNIT {
             let mut values = Scratch::<V>::new();
@@ -277,7 +278,7 @@ impl<const N: usize, V: Float, P: Policy> Taping for Tangent<N, V, P> {
             let moves = all().map(|x| x.id.level > level::paused());
             singular = partials_of_slice::<P, R, V>(&values, constants, &mut partials, moves);
         }
-        let mut sum = Plain { sum: [V::zero(); N], levels: Common::new() };
+        let mut sum = Plain { sum: [V::ZERO; N], levels: Common::new() };
         all().zip(partials.iter()).for_each(|(x, partial)| sum.add(*partial, &x.id));
         let tangent = match sum.done() {
             Some(tangent) => tangent,
@@ -293,11 +294,11 @@ impl<const N: usize, V: Float, P: Policy> Taping for Tangent<N, V, P> {
 /// Whether a sum has to be done with care. An infinite or NaN partial, or tangent, that meets a 0 gives NaN, and a NaN
 /// stays to the end. So one test after all the multiplications finds what a test before each would find.
 #[inline(always)]
-fn has_nan<V: Float, const N: usize>(sum: &[V; N]) -> bool {
+fn has_nan<V: Number, const N: usize>(sum: &[V; N]) -> bool {
     // The halves are compared with one another and there is no early exit: together this is one comparison of vectors.
     let (low, high) = sum.split_at(N / 2);
-    let middle = N % 2 == 1 && high[N / 2].is_nan();
-    low.iter().zip(high).fold(middle, |found, (a, b)| found | (a.is_nan() | b.is_nan()))
+    let middle = N % 2 == 1 && any_nan(high[N / 2]);
+    low.iter().zip(high).fold(middle, |found, (a, b)| found | (any_nan(*a) | any_nan(*b)))
 }
 
 /// Σ partial·tangent by plain arithmetic. It begins with −0, which is neutral in sums, so that the first term is not
@@ -307,12 +308,12 @@ struct Plain<V, const N: usize> {
     levels: Common,
 }
 
-impl<V: Float, const N: usize> Plain<V, N> {
+impl<V: Number, const N: usize> Plain<V, N> {
     #[inline(always)]
     fn add(&mut self, partial: V, tangent: &Directions<V, N>) {
         self.levels.add(tangent.level);
         for (sum, tangent) in self.sum.iter_mut().zip(&tangent.derivatives) {
-            *sum += partial * *tangent;
+            *sum += tangent.contribution(partial);
         }
     }
 
@@ -335,7 +336,7 @@ struct Careful<V, const N: usize> {
     other: u64,
 }
 
-impl<V: Float, const N: usize> Careful<V, N> {
+impl<V: Number, const N: usize> Careful<V, N> {
     /// Whether a tangent of this level counts.
     fn meet(&mut self, level: u64) -> bool {
         if level <= level::paused() {
@@ -355,8 +356,8 @@ impl<V: Float, const N: usize> Careful<V, N> {
             return;
         }
         for (sum, tangent) in self.sum.iter_mut().zip(&tangent.derivatives) {
-            if partial != V::zero() && *tangent != V::zero() {
-                *sum += partial * *tangent;
+            if !partial.is_nought() && !tangent.is_nought() {
+                *sum += tangent.contribution(partial);
             }
         }
     }
@@ -364,7 +365,7 @@ impl<V: Float, const N: usize> Careful<V, N> {
 
 /// The level that these variables have in common; that of passive ones if there is none.
 #[track_caller]
-fn common_level<V: Float, const N: usize>(inputs: &[(V, &Directions<V, N>)]) -> u64 {
+fn common_level<V: Number, const N: usize>(inputs: &[(V, &Directions<V, N>)]) -> u64 {
     with_care::<V, N>(|sum| inputs.iter().for_each(|(_, tangent)| _ = sum.meet(tangent.level))).level
 }
 
@@ -374,8 +375,8 @@ fn common_level<V: Float, const N: usize>(inputs: &[(V, &Directions<V, N>)]) -> 
 ///
 /// When it has met two levels.
 #[track_caller]
-fn with_care<V: Float, const N: usize>(fill: impl FnOnce(&mut Careful<V, N>)) -> Directions<V, N> {
-    let mut sum = Careful { sum: [V::zero(); N], level: PASSIVE, other: PASSIVE };
+fn with_care<V: Number, const N: usize>(fill: impl FnOnce(&mut Careful<V, N>)) -> Directions<V, N> {
+    let mut sum = Careful { sum: [V::ZERO; N], level: PASSIVE, other: PASSIVE };
     fill(&mut sum);
     if sum.other != PASSIVE {
         level::two_levels(sum.level.min(sum.other), sum.level.max(sum.other));
@@ -386,7 +387,7 @@ fn with_care<V: Float, const N: usize>(fill: impl FnOnce(&mut Careful<V, N>)) ->
 /// Lets a sum be the sink of a walk. The row `Plain` becomes `impl Sink<Tangent<N, V, P>> for Plain<V, N> { … }`.
 macro_rules! sinks {
     ($($sum:ident)*) => { $(
-        impl<const N: usize, V: Float, P: Policy> Sink<Tangent<N, V, P>> for $sum<V, N> {
+        impl<const N: usize, V: Number, P: Policy> Sink<Tangent<N, V, P>> for $sum<V, N> {
             #[inline(always)]
             fn factor(&mut self, _: V) {}
             #[inline(always)]

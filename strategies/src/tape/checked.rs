@@ -6,7 +6,7 @@ use super::records::{Content, Records};
 use super::{write, write_slices};
 use crate::storage::Layer;
 use crate::{
-    Float, IndexManager, LinearId, Nary, Reverse, Scratch, Statement, Taped, active, partials_of_slice,
+    IndexManager, LinearId, Nary, Number, Reverse, Scratch, Statement, Taped, active, partials_of_slice,
     refuses_singular, singular_function,
 };
 
@@ -20,7 +20,7 @@ use crate::{
 pub(crate) fn append<S, V, M, L, K, N>(layout: &'static Layout<V>, statement: &N) -> M::Id
 where
     S: Reverse<Tape = Records<V, M, L, K>, Value = V, Raw = LinearId<M::Index>>,
-    V: Float,
+    V: Number,
     M: IndexManager,
     L: Layer,
     K: Content,
@@ -46,7 +46,7 @@ pub(crate) fn append_nary<S, R, V, M, L, K>(arguments: &[&[Taped<V, M::Id>]], co
 where
     S: Reverse<Tape = Records<V, M, L, K>>,
     R: Nary<V>,
-    V: Float,
+    V: Number,
     M: IndexManager,
     L: Layer,
     K: Content,
@@ -55,7 +55,7 @@ where
     if refuses_singular::<S>() && !R::UNIT && M::raw(&id).is_active() {
         let all = || arguments.iter().copied().flatten();
         let values = Scratch::<V>::of(all().map(|x| x.value));
-        let mut partials = vec![V::zero(); values.len()];
+        let mut partials = vec![V::ZERO; values.len()];
         let is_active = all().map(|x| M::raw(&x.id).is_active());
         if partials_of_slice::<S::Policy, R, V>(&values, constants, &mut partials, is_active) {
             active::note_singular(M::raw(&id).number(), core::any::type_name::<R>());

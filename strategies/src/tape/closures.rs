@@ -6,7 +6,7 @@ use super::records::{Content, Records};
 use super::write_slowly::{narrow, where_they_belong};
 use crate::refusal::Refusal;
 use crate::storage::Layer;
-use crate::{Float, IndexManager, LinearId, Reverse};
+use crate::{IndexManager, LinearId, Number, Reverse};
 use core::mem::needs_drop;
 use core::ptr;
 
@@ -19,7 +19,7 @@ use core::ptr;
 pub(crate) fn append_closure<S, V, M, L, K, F>(arguments: &[LinearId<M::Index>], reverse: F) -> M::Id
 where
     S: Reverse<Tape = Records<V, M, L, K>>,
-    V: Float,
+    V: Number,
     M: IndexManager,
     L: Layer,
     K: Content,
@@ -30,7 +30,7 @@ where
     where_they_belong::<S, M>(arguments.iter().copied(), |tape| tape.push_closure(arguments, &mut reverse))
 }
 
-impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
+impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// Makes a record of a closure of the user's, over arguments of this recording; takes it out of `reverse` then.
     fn push_closure<F>(
         &mut self,
@@ -51,7 +51,7 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         }
         let skipped = self.data.addr().next_multiple_of(align_of::<F>()) - self.data.addr();
         let object = self.data.wrapping_add(skipped);
-        let id = self.push(layout, V::zero(), skipped + fixed, |record| {
+        let id = self.push(layout, V::ZERO, skipped + fixed, |record| {
             record.skip(skipped);
             record.put(reverse.take().expect("the closure is moved once"));
             arguments.iter().for_each(|id| record.put(narrow::<M>(id.index())));

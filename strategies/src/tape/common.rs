@@ -2,13 +2,13 @@
 
 use super::codes;
 use super::layout::Layout;
-use crate::{Float, IndexType};
+use crate::{IndexType, Number};
 use core::marker::PhantomData;
 
 /// The layouts that have the same code on every tape.
 pub(super) struct Common<V, I>(PhantomData<(V, I)>);
 
-impl<V: Float, I: IndexType> Common<V, I> {
+impl<V: Number, I: IndexType> Common<V, I> {
     pub(super) const INPUT: &Layout<V> = &Layout::input::<I>();
     pub(super) const INPUTS: &Layout<V> = &Layout::inputs::<I>();
     pub(super) const LISTED: &Layout<V> = &Layout::listed::<I>();

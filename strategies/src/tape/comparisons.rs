@@ -7,7 +7,7 @@ use super::records::{Content, Records};
 use super::write_slowly::narrow;
 use super::writer::Writer;
 use crate::storage::Layer;
-use crate::{Comparison, Float, IndexManager, LinearId, Reverse, Store, SweepError, TapeNumber, Taping, Tree, active};
+use crate::{Comparison, IndexManager, LinearId, Number, Reverse, Store, SweepError, TapeNumber, Taping, Tree, active};
 use core::panic::Location;
 use smallvec::SmallVec;
 
@@ -44,7 +44,7 @@ pub(crate) fn guard<S, V, M, L, K, A, B>(
     location: &'static Location<'static>,
 ) where
     S: Reverse<Tape = Records<V, M, L, K>, Value = V, Raw = LinearId<M::Index>>,
-    V: Float,
+    V: Number,
     M: IndexManager,
     L: Layer,
     K: Content,
@@ -77,7 +77,7 @@ pub(crate) fn guard<S, V, M, L, K, A, B>(
     }
 }
 
-impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
+impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// Writes down what is compared, as the data of a record; variables of other recordings are constants. Returns
     /// where it lies.
     fn write_operand(
@@ -106,7 +106,7 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         let [left, right] = guard.operands.map(|(layout, start, end)| {
             let data = &self.guards.bytes[start..end];
             // SAFETY: these are the data of a record of this layout; its identifiers were below the recording's length.
-            let value = unsafe { (layout.rerun)(data.as_ptr_range().end, layout.arguments, V::one(), values, None) };
+            let value = unsafe { (layout.rerun)(data.as_ptr_range().end, layout.arguments, V::ONE, values, None) };
             value.expect("what is compared can be computed")
         });
         if guard.comparison.outcome(left, right) == guard.outcome {

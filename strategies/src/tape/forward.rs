@@ -5,7 +5,7 @@ use super::read::Record;
 use super::records::{Content, Records};
 use super::upward::Climb;
 use crate::storage::Layer;
-use crate::{Float, IndexManager, Mark, Stop, SweepError, counts};
+use crate::{IndexManager, Mark, Number, Stop, SweepError, counts};
 use core::marker::PhantomData;
 
 struct ForwardSweep<'a, 's, V: 'static, R> {
@@ -17,7 +17,7 @@ struct ForwardSweep<'a, 's, V: 'static, R> {
     records: PhantomData<R>,
 }
 
-impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
+impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// Sweeps from the first statement to the last; see [`Reverse::forward_through`](crate::Reverse::forward_through).
     pub(crate) fn forward_through(
         &self,
@@ -35,7 +35,7 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     }
 }
 
-impl<V: Float, M: IndexManager, L: Layer, K: Content> Climb<V> for ForwardSweep<'_, '_, V, Records<V, M, L, K>> {
+impl<V: Number, M: IndexManager, L: Layer, K: Content> Climb<V> for ForwardSweep<'_, '_, V, Records<V, M, L, K>> {
     /// # Safety
     ///
     /// As [`Climb::record`].
@@ -45,9 +45,9 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Climb<V> for ForwardSweep<
         // SAFETY: promised by the caller; nothing writes to the values while they are read here.
         unsafe {
             let ids = record.ids::<M::Index>();
-            if ids.clone().any(|id| tangents[id] != V::zero()) {
+            if ids.clone().any(|id| !tangents[id].is_nought()) {
                 let values = values_of(self.sweep.values, self.sweep.known);
-                record.contributions(V::one(), values, &mut self.partials);
+                record.contributions(V::ONE, values, &mut self.partials);
             }
             tangents[Records::<V, M, L, K>::result(record, number)] = dot(ids.zip(&self.partials), tangents);
         }
@@ -61,9 +61,9 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Climb<V> for ForwardSweep<
 
 /// Σ partial·tangent over the arguments, where zero times anything is zero.
 #[inline(always)]
-fn dot<'a, V: Float>(arguments: impl Iterator<Item = (usize, &'a V)>, tangents: &[V]) -> V {
-    arguments.fold(V::zero(), |sum, (id, partial)| {
+fn dot<'a, V: Number>(arguments: impl Iterator<Item = (usize, &'a V)>, tangents: &[V]) -> V {
+    arguments.fold(V::ZERO, |sum, (id, partial)| {
         let tangent = tangents[id];
-        if counts(tangent, *partial) { sum + *partial * tangent } else { sum }
+        if counts(tangent, *partial) { sum + tangent.contribution(*partial) } else { sum }
     })
 }

@@ -1,7 +1,7 @@
 //! What the functions that read the data of records have in common.
 
 use super::usize_of;
-use crate::{Float, IndexType};
+use crate::{IndexType, Number};
 use core::slice;
 
 /// What the functions that reverse records share during a sweep.
@@ -106,7 +106,7 @@ pub(super) struct Arguments<'a, V, I> {
     pub(super) adjoints: &'a mut [V],
 }
 
-impl<V: Float, I: IndexType> Arguments<'_, V, I> {
+impl<V: Number, I: IndexType> Arguments<'_, V, I> {
     /// # Safety
     ///
     /// This is called at most once for each identifier of the record, and all of them are below the number of adjoints.
@@ -137,7 +137,7 @@ pub(super) trait Target<V> {
     unsafe fn take(&mut self, contribution: V);
 }
 
-impl<V: Float, I: IndexType> Target<V> for Arguments<'_, V, I> {
+impl<V: Number, I: IndexType> Target<V> for Arguments<'_, V, I> {
     #[inline(always)]
     unsafe fn take(&mut self, contribution: V) {
         // SAFETY: promised by the caller.

@@ -5,9 +5,9 @@ use super::usize_of;
 use crate::pool::Pool;
 use crate::refusal::Refusal;
 use crate::storage::Layer;
-use crate::{Float, IndexManager, TapeNumber, active};
+use crate::{IndexManager, Number, TapeNumber, active};
 
-impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
+impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// Makes sure that the next record has room; grows the tape if not.
     #[inline]
     pub(super) fn make_room(&mut self, bytes: usize) -> Result<(), Refusal> {
@@ -96,12 +96,12 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         };
         grown.map_err(refused)?;
         if used == 0 {
-            self.value_store.spare_capacity_mut()[0].write(V::zero());
+            self.value_store.spare_capacity_mut()[0].write(V::ZERO);
         }
         if M::REUSES {
             // What an identifier overwrites is read, also when it overwrites nothing.
             let used = self.len();
-            self.value_store.spare_capacity_mut()[used..].iter_mut().for_each(|value| _ = value.write(V::zero()));
+            self.value_store.spare_capacity_mut()[used..].iter_mut().for_each(|value| _ = value.write(V::ZERO));
         }
         self.values = self.value_store.as_mut_ptr();
         Ok(())

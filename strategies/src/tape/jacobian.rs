@@ -2,7 +2,7 @@
 
 use super::functions::{Arguments, Sweep, Target, parts};
 use crate::shape::Scatter;
-use crate::{Float, IndexType, Shape};
+use crate::{IndexType, Number, Shape};
 
 /// Reverses a Jacobian record.
 ///
@@ -10,14 +10,14 @@ use crate::{Float, IndexType, Shape};
 ///
 /// As [`ReverseFn`], for records of `Layout::scatter::<H, I>`.
 #[inline(always)]
-pub(super) unsafe fn scatter<H: Shape, V: Float, I: IndexType>(
+pub(super) unsafe fn scatter<H: Shape, V: Number, I: IndexType>(
     ids_end: *const u8,
     _: usize,
     seed: V,
     sweep: &mut Sweep<'_, V>,
 ) -> *const u8 {
     let (ids, factors) = parts::<V, I>(ids_end, H::LEAVES, H::FACTORS);
-    if seed != V::zero() {
+    if !seed.is_nought() {
         H::scatter(seed, seed, &mut Factored { factors, to: Arguments { ids, adjoints: sweep.adjoints } });
     }
     factors.cast()
@@ -26,7 +26,7 @@ pub(super) unsafe fn scatter<H: Shape, V: Float, I: IndexType>(
 /// # Safety
 ///
 /// As [`RerunFn`], for records of `Layout::scatter::<H, I>`.
-pub(super) unsafe fn rerun_scattered<H: Shape, V: Float, I: IndexType>(
+pub(super) unsafe fn rerun_scattered<H: Shape, V: Number, I: IndexType>(
     ids_end: *const u8,
     _: usize,
     seed: V,
@@ -44,7 +44,7 @@ struct Factored<V, T> {
     to: T,
 }
 
-impl<V: Float, T: Target<V>> Scatter<V> for Factored<V, T> {
+impl<V: Number, T: Target<V>> Scatter<V> for Factored<V, T> {
     #[inline(always)]
     fn factor(&mut self) -> V {
         // SAFETY: the record has `FACTORS` factors, and a shape asks for as many (all shapes are this crate's).

@@ -10,7 +10,7 @@ use super::read::{Cursor, Record};
 use super::records::{Content, Records};
 use super::usize_of;
 use crate::storage::Layer;
-use crate::{Float, IndexManager, Mark, Stop, SweepError, counts};
+use crate::{IndexManager, Mark, Number, Stop, SweepError, counts};
 use core::slice;
 
 /// The most lanes whose loops are compiled for their number.
@@ -54,16 +54,16 @@ unsafe fn lanes_of<const W: usize, V>(adjoints: &mut [V], id: usize, lanes: usiz
 
 /// Moves the adjoints of one variable to `seeds` and makes them 0.
 #[inline(always)]
-fn take<V: Float>(adjoints: &mut [V], seeds: &mut [V]) -> Seeds {
+fn take<V: Number>(adjoints: &mut [V], seeds: &mut [V]) -> Seeds {
     let (mut any, mut all) = (false, true);
     for (adjoint, seed) in adjoints.iter_mut().zip(&mut *seeds) {
-        *seed = core::mem::replace(adjoint, V::zero());
-        any |= *seed != V::zero();
+        *seed = core::mem::replace(adjoint, V::ZERO);
+        any |= !seed.is_nought();
         all &= seed.is_ordinary();
     }
     match (any, all) {
         (true, true) => Seeds::All,
-        (true, false) if seeds.iter().all(|seed| seed.is_finite()) => Seeds::Some,
+        (true, false) if seeds.iter().all(|seed| seed.is_plain()) => Seeds::Some,
         (true, false) => Seeds::Care,
         (false, _) => Seeds::Zero,
     }
@@ -76,28 +76,28 @@ fn take<V: Float>(adjoints: &mut [V], seeds: &mut [V]) -> Seeds {
 ///
 /// `W` adjoints lie there.
 #[inline(always)]
-unsafe fn add_product_of<const W: usize, V: Float>(to: *mut V, seeds: &[V; W], partial: V, all: bool) {
+unsafe fn add_product_of<const W: usize, V: Number>(to: *mut V, seeds: &[V; W], partial: V, all: bool) {
     // SAFETY: promised by the caller; an array is aligned as its elements are.
     unsafe {
         let to = to.cast::<[V; W]>();
         let old = to.read();
         let mut new = old;
         for lane in 0..W {
-            let sum = old[lane] + seeds[lane] * partial;
-            new[lane] = if all || seeds[lane] != V::zero() { sum } else { old[lane] };
+            let sum = old[lane] + seeds[lane].contribution(partial);
+            new[lane] = if all || !seeds[lane].is_nought() { sum } else { old[lane] };
         }
         to.write(new);
     }
 }
 
 /// Adds seed·partial, lane by lane, where it counts.
-fn add_product<V: Float>(to: &mut [V], seeds: &[V], partial: V) {
+fn add_product<V: Number>(to: &mut [V], seeds: &[V], partial: V) {
     for (to, seed) in to.iter_mut().zip(seeds).filter(|(_, seed)| counts(**seed, partial)) {
-        *to += *seed * partial;
+        *to += seed.contribution(partial);
     }
 }
 
-impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
+impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// Sweeps with several adjoint vectors; see
     /// [`Reverse::reverse_lanes_through`](crate::Reverse::reverse_lanes_through).
     pub(crate) fn reverse_lanes_through(
@@ -130,7 +130,7 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         self.check_length(adjoints.len() / lanes);
         let mut copy = self.values_to_restore();
         let sweep = self.sweep(adjoints, &mut copy);
-        let seeds = vec![V::zero(); if W == 0 { lanes } else { 0 }];
+        let seeds = vec![V::ZERO; if W == 0 { lanes } else { 0 }];
         let mut sweep = LaneSweep { lanes, sweep, partials: Vec::new(), seeds };
         let mut cursor = Cursor::new(self);
         if let Some(from) = from {
@@ -165,7 +165,7 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         if record.is_input() {
             return;
         }
-        let mut array = [V::zero(); WIDEST];
+        let mut array = [V::ZERO; WIDEST];
         let seeds = if W == 0 { &mut seeds[..] } else { &mut array[..W] };
         // SAFETY: promised by the caller; the result's identifier is below the recording's length.
         unsafe {
@@ -178,7 +178,7 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
                 return Self::call_lanes::<W>(record, seeds, *lanes, sweep, partials);
             }
             partials.clear();
-            record.contributions(V::one(), sweep.values(), partials);
+            record.contributions(V::ONE, sweep.values(), partials);
             for (id, partial) in record.ids::<M::Index>().zip(&*partials) {
                 let to = lanes_of::<W, V>(sweep.adjoints, id, *lanes);
                 if W == 0 || taken == Seeds::Care {
@@ -203,9 +203,9 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         sweep: &mut Sweep<'_, V>,
         contributions: &mut Vec<V>,
     ) {
-        for (lane, seed) in seeds.iter().enumerate().filter(|(_, seed)| **seed != V::zero()) {
+        for (lane, seed) in seeds.iter().enumerate().filter(|(_, seed)| !seed.is_nought()) {
             contributions.clear();
-            let (asked, factor) = if seed.is_finite() { (*seed, V::one()) } else { (V::one(), *seed) };
+            let (asked, factor) = if V::PARTS == 1 && seed.is_plain() { (*seed, V::ONE) } else { (V::ONE, *seed) };
             // SAFETY: promised by the caller.
             unsafe {
                 record.contributions(asked, sweep.values(), contributions);

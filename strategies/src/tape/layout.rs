@@ -5,7 +5,7 @@ use super::functions::{RerunFn, ReverseFn, SingularFn};
 use super::jacobian::{rerun_scattered, scatter};
 use super::primal::{replay, rerun, singular};
 use super::slices;
-use crate::{Float, IndexType, LinearId, Nary, Policy, Shape, Taping, Twin, refuses_singular};
+use crate::{IndexType, LinearId, Nary, Number, Policy, Shape, Taping, Twin, refuses_singular};
 
 /// How the data of a record are laid out; identifiers come last but for counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +57,7 @@ const fn slot(hash: u32) -> usize {
     (crate::shape::mix(hash, 0x5EED) >> 20) as usize % codes::HASH_SLOTS
 }
 
-impl<V: Float> Layout<V> {
+impl<V: Number> Layout<V> {
     /// The bytes of records that differ in length.
     pub(super) const VARYING: usize = usize::MAX;
 

@@ -5,9 +5,9 @@ use super::records::{Content, Records};
 use super::usize_of;
 use crate::refusal::Refusal;
 use crate::storage::{Layer, Segments};
-use crate::{Float, IndexManager, LinearId, Mark, SweepError, TapeNumber};
+use crate::{IndexManager, LinearId, Mark, Number, SweepError, TapeNumber};
 
-impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
+impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// The place behind the last record.
     pub(crate) fn mark(&self) -> Mark {
         Mark::new([self.next, self.fresh, self.guards.list.len() as u64, self.objects.len() as u64])

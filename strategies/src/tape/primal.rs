@@ -2,7 +2,7 @@
 
 use super::functions::{Arguments, Sweep, Target, misreported, parts};
 use super::usize_of;
-use crate::{Float, IndexType, LinearId, Load, Shape, Sink, TapeNumber, Taping, Twin, singular_function};
+use crate::{IndexType, LinearId, Load, Number, Shape, Sink, TapeNumber, Taping, Twin, singular_function};
 
 /// Reverses a primal-value record: rebuilds the statement and asks it for its partials, which are multiplied by the
 /// seed as the factors of a Jacobian record are: both strategies give the same bits.
@@ -23,10 +23,10 @@ where
 {
     let mut source = Source::of::<S, B>(ids_end, (sweep.values, sweep.known));
     let (ids, constants) = (source.ids, source.constants);
-    if seed != S::Value::from_f64(0.0) {
+    if !seed.is_nought() {
         let statement = B::load(&mut source);
         let to = Arguments { ids, adjoints: sweep.adjoints };
-        statement.backward(S::Value::from_f64(1.0), &mut Reported { seed, to, left: B::Shape::LEAVES });
+        statement.backward(S::Value::ONE, &mut Reported { seed, to, left: B::Shape::LEAVES });
     }
     constants.cast()
 }
@@ -51,7 +51,7 @@ where
     let statement = B::load(&mut Source::of::<S, B>(ids_end, (values.as_ptr(), values.len())));
     let Some(list) = list else { return Some(statement.value()) };
     let mut reported = Reported { seed, to: list, left: B::Shape::LEAVES };
-    statement.backward(S::Value::from_f64(1.0), &mut reported);
+    statement.backward(S::Value::ONE, &mut reported);
     if reported.left != 0 {
         misreported();
     }
@@ -101,7 +101,7 @@ struct Source<V, I> {
     known: usize,
 }
 
-impl<V: Float, I: IndexType> Source<V, I> {
+impl<V: Number, I: IndexType> Source<V, I> {
     /// The ingredients of the statement in a primal-value record whose twin is `B`.
     #[inline(always)]
     fn of<S, B>(ids_end: *const u8, (values, known): (*const V, usize)) -> Self
@@ -179,6 +179,6 @@ where
         }
         self.left -= 1;
         // SAFETY: the record has as many identifiers, and whoever reverses it vouches for them.
-        unsafe { self.to.take(self.seed * partial) }
+        unsafe { self.to.take(self.seed.contribution(partial)) }
     }
 }

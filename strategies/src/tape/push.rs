@@ -8,9 +8,9 @@ use super::usize_of;
 use super::writer::Writer;
 use crate::refusal::Refusal;
 use crate::storage::Layer;
-use crate::{Float, IndexManager, IndexType, LinearId};
+use crate::{IndexManager, IndexType, LinearId, Number};
 
-impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
+impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// Appends a record of a statement whose data `fill` writes; there are `bytes` of it.
     #[inline(always)]
     pub(super) fn push(

@@ -9,7 +9,7 @@ use super::layout::{Form, Layout};
 use super::records::{Content, Records};
 use super::usize_of;
 use crate::storage::{Layer, Reader, Segments};
-use crate::{Float, IndexManager, IndexType, Mark, StorageError};
+use crate::{IndexManager, IndexType, Mark, Number, StorageError};
 use core::ptr;
 
 /// One record, in place.
@@ -29,7 +29,7 @@ pub(super) struct Record<V: 'static> {
     pub(super) numbers: usize,
 }
 
-impl<V: Float> Record<V> {
+impl<V: Number> Record<V> {
     /// Whether it is of independent variables, and not of a statement.
     #[inline(always)]
     pub(super) const fn is_input(&self) -> bool {
@@ -88,11 +88,11 @@ impl<V: Float> Record<V> {
     /// The record still lies there, and there are as many values as the recording has identifiers.
     pub(super) unsafe fn value(&self, values: &[V]) -> Option<V> {
         // SAFETY: promised by the caller.
-        unsafe { (self.layout.rerun)(self.ids_end, self.arguments, V::one(), values, None) }
+        unsafe { (self.layout.rerun)(self.ids_end, self.arguments, V::ONE, values, None) }
     }
 }
 
-impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
+impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// The record that ends there.
     ///
     /// # Safety
@@ -214,7 +214,7 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
 }
 
 /// A place that moves through a recording, last record first.
-pub(super) struct Cursor<'a, V: Float, M: IndexManager, L: Layer, K: Content> {
+pub(super) struct Cursor<'a, V: Number, M: IndexManager, L: Layer, K: Content> {
     records: &'a Records<V, M, L, K>,
     reader: <L::Segments as Segments>::Reader<'a>,
     /// The span, and where its segment lies; null as long as it is not loaded.
@@ -225,7 +225,7 @@ pub(super) struct Cursor<'a, V: Float, M: IndexManager, L: Layer, K: Content> {
     data: usize,
 }
 
-impl<'a, V: Float, M: IndexManager, L: Layer, K: Content> Cursor<'a, V, M, L, K> {
+impl<'a, V: Number, M: IndexManager, L: Layer, K: Content> Cursor<'a, V, M, L, K> {
     /// Behind the last record.
     pub(super) fn new(records: &'a Records<V, M, L, K>) -> Self {
         let at = records.spans.len().saturating_sub(1);

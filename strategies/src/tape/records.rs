@@ -9,7 +9,7 @@ use super::usize_of;
 use crate::refusal::out_of_memory;
 use crate::storage::{Layer, Segments, Slabs, Spilled};
 use crate::{
-    ArrayFile, Capacity, Float, IndexManager, SpillDefaults, SpillOptions, SpillUsage, StorageError, TapeNumber,
+    ArrayFile, Capacity, IndexManager, Number, SpillDefaults, SpillOptions, SpillUsage, StorageError, TapeNumber,
 };
 use core::marker::PhantomData;
 use core::ptr;
@@ -127,13 +127,13 @@ unsafe impl<V: Send, M: IndexManager, L: Layer, K: Content> Send for Records<V, 
 // segments, which are not, are used through exclusive ones alone.
 unsafe impl<V: Sync, M: IndexManager, L: Layer, K: Content> Sync for Records<V, M, L, K> {}
 
-impl<V: Float, M: IndexManager, L: Layer, K: Content> Default for Records<V, M, L, K> {
+impl<V: Number, M: IndexManager, L: Layer, K: Content> Default for Records<V, M, L, K> {
     fn default() -> Self {
         Self::on(L::Segments::default())
     }
 }
 
-impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
+impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// Bytes behind the data of each record of a statement that say what it overwrites: nothing with linear indices,
     /// else the value that its identifier had, if values are kept, and the identifier.
     pub(crate) const TAIL: usize = match (M::REUSES, K::VALUES) {
@@ -335,7 +335,7 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
                 refusal.raise();
             }
             let used = self.len();
-            self.value_store.spare_capacity_mut()[used..].iter_mut().for_each(|value| _ = value.write(V::zero()));
+            self.value_store.spare_capacity_mut()[used..].iter_mut().for_each(|value| _ = value.write(V::ZERO));
         }
     }
 
@@ -350,7 +350,7 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     }
 }
 
-impl<V: Float, M: IndexManager, D: SpillDefaults, K: Content> Records<V, M, Spilled<D>, K> {
+impl<V: Number, M: IndexManager, D: SpillDefaults, K: Content> Records<V, M, Spilled<D>, K> {
     /// An empty tape whose file exists.
     pub(crate) fn spilled(options: SpillOptions) -> Result<Self, StorageError> {
         Ok(Self::on(Slabs::open(options)?))

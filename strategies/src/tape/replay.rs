@@ -4,7 +4,7 @@ use super::read::{Cursor, Record};
 use super::records::{Content, Records};
 use super::upward::Climb;
 use crate::storage::Layer;
-use crate::{Float, IndexManager, Mark, Stop, SweepError};
+use crate::{IndexManager, Mark, Number, Stop, SweepError};
 use core::{ptr, slice};
 
 struct Replaying<'a, 't, 's, V: 'static, M: IndexManager, L: Layer, K: Content> {
@@ -14,7 +14,7 @@ struct Replaying<'a, 't, 's, V: 'static, M: IndexManager, L: Layer, K: Content> 
     at: &'t mut Stop<'s, V>,
 }
 
-impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
+impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// The value of each variable, by identifier.
     pub(crate) fn all_values(&self) -> &[V] {
         self.values()
@@ -88,7 +88,7 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     }
 }
 
-impl<V: Float, M: IndexManager, L: Layer, K: Content> Replaying<'_, '_, '_, V, M, L, K> {
+impl<V: Number, M: IndexManager, L: Layer, K: Content> Replaying<'_, '_, '_, V, M, L, K> {
     /// Checks the guards up to the one in front of the record with this number.
     fn check_before(&mut self, number: u64) -> Result<(), SweepError> {
         let Some(checked) = &mut self.checked else { return Ok(()) };
@@ -100,7 +100,7 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Replaying<'_, '_, '_, V, M
     }
 }
 
-impl<V: Float, M: IndexManager, L: Layer, K: Content> Climb<V> for Replaying<'_, '_, '_, V, M, L, K> {
+impl<V: Number, M: IndexManager, L: Layer, K: Content> Climb<V> for Replaying<'_, '_, '_, V, M, L, K> {
     /// # Safety
     ///
     /// As [`Climb::record`].

@@ -3,9 +3,9 @@
 use super::read::Record;
 use super::records::{Content, Counts, Records};
 use crate::storage::{Layer, Reader, Segments};
-use crate::{Float, IndexManager, MemoryReport, MemoryUsage};
+use crate::{IndexManager, MemoryReport, MemoryUsage, Number};
 
-impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
+impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// These counts and those of the span after them, whose segment lies at `start` now.
     pub(super) fn count(&self, mut counts: Counts, start: *const u8) -> Counts {
         let at = counts.spans;

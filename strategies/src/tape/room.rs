@@ -5,7 +5,7 @@ use super::prefetch::{self, prefetch};
 use super::records::{Content, Records};
 use crate::active::{self, Header, Recorder};
 use crate::storage::Layer;
-use crate::{Float, IndexManager, LinearId, Reverse, TapeNumber};
+use crate::{IndexManager, LinearId, Number, Reverse, TapeNumber};
 use core::any::TypeId;
 
 /// The innermost tape, with room for a statement.
@@ -26,7 +26,7 @@ pub(super) struct Place<V: 'static, M: IndexManager, L: Layer, K: Content> {
 pub(super) fn place<S, V, M, L, K>(layout: &'static Layout<V>, bytes: usize) -> Option<Place<V, M, L, K>>
 where
     S: Reverse<Tape = Records<V, M, L, K>>,
-    V: Float,
+    V: Number,
     M: IndexManager,
     L: Layer,
     K: Content,
@@ -65,7 +65,7 @@ where
 /// `place` has just been found for this layout and this many bytes of data; `fill` writes them and no more, as the
 /// layout says, with identifiers below `place.known`, and runs no code of users.
 #[inline(always)]
-pub(super) unsafe fn commit<V: Float, M: IndexManager, L: Layer, K: Content>(
+pub(super) unsafe fn commit<V: Number, M: IndexManager, L: Layer, K: Content>(
     place: &Place<V, M, L, K>,
     layout: &'static Layout<V>,
     bytes: usize,

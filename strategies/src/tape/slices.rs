@@ -3,12 +3,12 @@
 
 use super::functions::{RerunFn, Sweep, identifiers, numbers, parts};
 use crate::scratch::Scratch;
-use crate::{Float, IndexType, Nary, Policy, partials_of_slice};
+use crate::{IndexType, Nary, Number, Policy, partials_of_slice};
 
 /// # Safety
 ///
 /// As [`ReverseFn`], for records of partials.
-pub(super) unsafe fn listed<V: Float, I: IndexType>(
+pub(super) unsafe fn listed<V: Number, I: IndexType>(
     ids_end: *const u8,
     n: usize,
     seed: V,
@@ -16,8 +16,8 @@ pub(super) unsafe fn listed<V: Float, I: IndexType>(
 ) -> *const u8 {
     // SAFETY: promised by the caller.
     let (ids, partials) = unsafe { (identifiers::<I>(ids_end, n), numbers::<V, I>(ids_end, n, n)) };
-    if seed != V::zero() {
-        ids.zip(partials).for_each(|(id, partial)| sweep.adjoints[id] += seed * partial);
+    if !seed.is_nought() {
+        ids.zip(partials).for_each(|(id, partial)| sweep.adjoints[id] += seed.contribution(partial));
     }
     parts::<V, I>(ids_end, n, n).1.cast()
 }
@@ -25,7 +25,7 @@ pub(super) unsafe fn listed<V: Float, I: IndexType>(
 /// # Safety
 ///
 /// As [`RerunFn`], for records of partials.
-pub(super) unsafe fn rerun_listed<V: Float, I: IndexType>(
+pub(super) unsafe fn rerun_listed<V: Number, I: IndexType>(
     ids_end: *const u8,
     n: usize,
     seed: V,
@@ -41,7 +41,7 @@ pub(super) unsafe fn rerun_listed<V: Float, I: IndexType>(
 /// # Safety
 ///
 /// As [`ReverseFn`], for sums.
-pub(super) unsafe fn ones<V: Float, I: IndexType>(
+pub(super) unsafe fn ones<V: Number, I: IndexType>(
     ids_end: *const u8,
     n: usize,
     seed: V,
@@ -49,7 +49,7 @@ pub(super) unsafe fn ones<V: Float, I: IndexType>(
 ) -> *const u8 {
     // SAFETY: promised by the caller.
     let ids = unsafe { identifiers::<I>(ids_end, n) };
-    if seed != V::zero() {
+    if !seed.is_nought() {
         ids.for_each(|id| sweep.adjoints[id] += seed);
     }
     parts::<V, I>(ids_end, n, 0).1.cast()
@@ -58,7 +58,7 @@ pub(super) unsafe fn ones<V: Float, I: IndexType>(
 /// # Safety
 ///
 /// As [`RerunFn`], for sums.
-pub(super) unsafe fn rerun_ones<V: Float>(
+pub(super) unsafe fn rerun_ones<V: Number>(
     _: *const u8,
     n: usize,
     seed: V,
@@ -75,7 +75,7 @@ pub(super) unsafe fn rerun_ones<V: Float>(
 /// # Safety
 ///
 /// As [`RerunFn`], for records of `Layout::nary::<P, R, I>`.
-unsafe fn ingredients<R: Nary<V>, V: Float, I: IndexType>(ids_end: *const u8, n: usize, values: &[V]) -> Scratch<V> {
+unsafe fn ingredients<R: Nary<V>, V: Number, I: IndexType>(ids_end: *const u8, n: usize, values: &[V]) -> Scratch<V> {
     // SAFETY: promised by the caller.
     let (ids, constants) = unsafe { (identifiers::<I>(ids_end, n), numbers::<V, I>(ids_end, n, n * R::CONSTANTS)) };
     Scratch::of(ids.map(|id| values[id]).chain(constants))
@@ -87,29 +87,32 @@ unsafe fn ingredients<R: Nary<V>, V: Float, I: IndexType>(ids_end: *const u8, n:
 ///
 /// As [`ReverseFn`], for records whose `RerunFn` it is.
 #[inline(always)]
-unsafe fn reverse_by_list<V: Float, I: IndexType>(
+unsafe fn reverse_by_list<V: Number, I: IndexType>(
     rerun: RerunFn<V>,
     ids_end: *const u8,
     n: usize,
     seed: V,
     sweep: &mut Sweep<'_, V>,
 ) {
-    if seed == V::zero() {
+    if seed.is_nought() {
         return;
     }
+    // A number of several parts has some that are 0, and the function only multiplies.
+    let (asked, factor) = if V::PARTS == 1 { (seed, None) } else { (V::ONE, Some(seed)) };
     let mut contributions = Scratch::<V>::new();
     // SAFETY: promised by the caller; nothing writes to the values while they are read here.
     let ids = unsafe {
-        rerun(ids_end, n, seed, sweep.values(), Some(&mut contributions));
+        rerun(ids_end, n, asked, sweep.values(), Some(&mut contributions));
         identifiers::<I>(ids_end, n)
     };
-    ids.zip(&**contributions).for_each(|(id, contribution)| sweep.adjoints[id] += *contribution);
+    let contributions = contributions.iter().map(|found| factor.map_or(*found, |seed| seed.contribution(*found)));
+    ids.zip(contributions).for_each(|(id, contribution)| sweep.adjoints[id] += contribution);
 }
 
 /// # Safety
 ///
 /// As [`ReverseFn`], for records of `Layout::nary::<P, R, I>`.
-pub(super) unsafe fn reverse_slice<P: Policy, R: Nary<V>, V: Float, I: IndexType>(
+pub(super) unsafe fn reverse_slice<P: Policy, R: Nary<V>, V: Number, I: IndexType>(
     ids_end: *const u8,
     n: usize,
     seed: V,
@@ -123,7 +126,7 @@ pub(super) unsafe fn reverse_slice<P: Policy, R: Nary<V>, V: Float, I: IndexType
 /// # Safety
 ///
 /// As [`RerunFn`], for records of `Layout::nary::<P, R, I>`.
-pub(super) unsafe fn rerun_slice<P: Policy, R: Nary<V>, V: Float, I: IndexType>(
+pub(super) unsafe fn rerun_slice<P: Policy, R: Nary<V>, V: Number, I: IndexType>(
     ids_end: *const u8,
     n: usize,
     seed: V,
@@ -134,7 +137,7 @@ pub(super) unsafe fn rerun_slice<P: Policy, R: Nary<V>, V: Float, I: IndexType>(
     let all = unsafe { ingredients::<R, V, I>(ids_end, n, values) };
     let Some(list) = list else { return Some(R::value(&all[..n], &all[n..])) };
     let first = list.len();
-    list.resize(first + n, V::zero());
+    list.resize(first + n, V::ZERO);
     partials_of_slice::<P, R, V>(&all[..n], &all[n..], &mut list[first..], []);
     list[first..].iter_mut().for_each(|partial| *partial = seed * *partial);
     None
@@ -145,14 +148,14 @@ pub(super) unsafe fn rerun_slice<P: Policy, R: Nary<V>, V: Float, I: IndexType>(
 /// As [`SingularFn`], for records of `Layout::nary::<P, R, I>`.
 ///
 /// [`SingularFn`]: super::functions::SingularFn
-pub(super) unsafe fn singular_slice<P: Policy, R: Nary<V>, V: Float, I: IndexType>(
+pub(super) unsafe fn singular_slice<P: Policy, R: Nary<V>, V: Number, I: IndexType>(
     ids_end: *const u8,
     n: usize,
     values: &[V],
 ) -> Option<&'static str> {
     // SAFETY: promised by the caller.
     let all = unsafe { ingredients::<R, V, I>(ids_end, n, values) };
-    let mut partials = vec![V::zero(); n];
+    let mut partials = vec![V::ZERO; n];
     let active = core::iter::repeat(true); // others have no such records
     let singular = partials_of_slice::<P, R, V>(&all[..n], &all[n..], &mut partials, active);
     singular.then(core::any::type_name::<R>)
@@ -161,7 +164,7 @@ pub(super) unsafe fn singular_slice<P: Policy, R: Nary<V>, V: Float, I: IndexTyp
 /// # Safety
 ///
 /// As [`ReverseFn`], for closures of type `F`.
-pub(super) unsafe fn call<F: Fn(V, &mut [V]), V: Float, I: IndexType>(
+pub(super) unsafe fn call<F: Fn(V, &mut [V]), V: Number, I: IndexType>(
     ids_end: *const u8,
     n: usize,
     seed: V,
@@ -175,7 +178,7 @@ pub(super) unsafe fn call<F: Fn(V, &mut [V]), V: Float, I: IndexType>(
 /// # Safety
 ///
 /// As [`RerunFn`], for closures of type `F`.
-pub(super) unsafe fn rerun_call<F: Fn(V, &mut [V]), V: Float, I: IndexType>(
+pub(super) unsafe fn rerun_call<F: Fn(V, &mut [V]), V: Number, I: IndexType>(
     ids_end: *const u8,
     n: usize,
     seed: V,
@@ -188,7 +191,7 @@ pub(super) unsafe fn rerun_call<F: Fn(V, &mut [V]), V: Float, I: IndexType>(
     // this sweep holds a shared one.
     let function = unsafe { &*object };
     let first = list.len();
-    list.resize(first + n, V::zero());
+    list.resize(first + n, V::ZERO);
     function(seed, &mut list[first..]);
     None
 }

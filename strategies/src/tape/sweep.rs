@@ -13,9 +13,9 @@ use crate::refusal::out_of_memory;
 use crate::scratch::Scratch;
 use crate::shape::Both;
 use crate::storage::{Layer, Reader, Segments};
-use crate::{Float, IndexManager, Mark, Shape, Stop, SweepError, counts};
+use crate::{IndexManager, Mark, Number, Shape, Stop, SweepError, counts};
 
-impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
+impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// Sweeps from the last statement to the first; see [`Reverse::reverse`](crate::Reverse::reverse).
     pub(crate) fn reverse(&self, adjoints: &mut [V]) -> Result<(), SweepError> {
         self.check_length(adjoints.len());
@@ -151,7 +151,7 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
                     next -= 1;
                     let (id, data_end) = Self::undo_before(end.sub(Self::CODE), next, sweep.values);
                     let seed = take(sweep.adjoints, id);
-                    if seed.is_finite() {
+                    if seed.is_plain() {
                         end = reverse(data_end, n, seed, sweep);
                     } else {
                         self.reverse_with_care(end, seed, sweep);
@@ -199,7 +199,7 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
                 return (number, record.start);
             }
             let seed = take(sweep.adjoints, Self::undo(&record, number, sweep.values));
-            if seed.is_finite() {
+            if seed.is_plain() {
                 record.reverse(seed, sweep);
             } else {
                 self.reverse_with_care(end, seed, sweep);
@@ -221,11 +221,11 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         // SAFETY: promised by the caller.
         let ids = unsafe {
             let record = self.record(end);
-            record.contributions(V::one(), sweep.values(), &mut partials);
+            record.contributions(V::ONE, sweep.values(), &mut partials);
             record.ids::<M::Index>()
         };
         for (id, partial) in ids.zip(&**partials).filter(|(_, partial)| counts(seed, **partial)) {
-            sweep.adjoints[id] += seed * *partial;
+            sweep.adjoints[id] += seed.contribution(*partial);
         }
     }
 
@@ -326,7 +326,7 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     ) -> *const u8 {
         // SAFETY: promised by the caller.
         unsafe {
-            if seed.is_finite() {
+            if seed.is_plain() {
                 return listed::<V, M::Index>(data_end, n, seed, sweep);
             }
             self.reverse_with_care(end, seed, sweep);
@@ -341,8 +341,8 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
 ///
 /// There is one.
 #[inline(always)]
-unsafe fn take<V: Float>(adjoints: &mut [V], id: usize) -> V {
+unsafe fn take<V: Number>(adjoints: &mut [V], id: usize) -> V {
     debug_assert!(id < adjoints.len(), "identifiers are below the recording's length");
     // SAFETY: promised by the caller.
-    core::mem::replace(unsafe { adjoints.get_unchecked_mut(id) }, V::zero())
+    core::mem::replace(unsafe { adjoints.get_unchecked_mut(id) }, V::ZERO)
 }

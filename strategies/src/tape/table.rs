@@ -6,7 +6,7 @@ use super::codes;
 use super::common::Common;
 use super::functions::ReverseFn;
 use super::layout::Layout;
-use crate::{Float, IndexType};
+use crate::{IndexType, Number};
 use core::ptr;
 
 /// What the sweep needs of a record, in 16 bytes.
@@ -26,7 +26,7 @@ pub(super) struct Codes<V: 'static> {
     assigned: usize,
 }
 
-impl<V: Float> Codes<V> {
+impl<V: Number> Codes<V> {
     pub(super) fn new<I: IndexType>() -> Self {
         let none = Common::<V, I>::LISTED.reverse;
         let mut table = Self {

@@ -10,7 +10,7 @@ use super::records::{Content, Records};
 use super::usize_of;
 use crate::scratch::Scratch;
 use crate::storage::{Layer, Reader, Segments};
-use crate::{Float, IndexManager, Mark, SweepError};
+use crate::{IndexManager, Mark, Number, SweepError};
 
 /// What is done on the way.
 pub(super) trait Climb<V> {
@@ -40,7 +40,7 @@ struct Later<V: 'static> {
 /// A record on the way up: its number, where it ends, and the value that it assigns, if values are restored.
 type Found<V> = (usize, *const u8, V);
 
-impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
+impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// Visits the records of all statements, first to last, and the stops between them.
     ///
     /// # Safety
@@ -133,7 +133,7 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
                 let record = self.record(end);
                 number -= record.numbers;
                 if !record.is_input() {
-                    let mut value = V::zero();
+                    let mut value = V::ZERO;
                     if let Some(later) = later {
                         value = later.values.add(Self::result(&record, number)).read();
                         Self::undo(&record, number, later.values);

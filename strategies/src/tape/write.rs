@@ -10,7 +10,7 @@ use super::records::{Content, Records};
 use super::room::{commit, place};
 use super::write_slowly::{append_slowly, narrow};
 use crate::storage::Layer;
-use crate::{Float, IndexManager, IndexType, LinearId, Reverse, Sink, Statement, Store, Taping};
+use crate::{IndexManager, IndexType, LinearId, Number, Reverse, Sink, Statement, Store, Taping};
 use core::mem::MaybeUninit;
 use core::ptr;
 use generic_array::GenericArray;
@@ -26,7 +26,7 @@ use generic_array::typenum::Unsigned;
 pub(super) fn append<S, V, M, L, K, N>(layout: &'static Layout<V>, statement: &N) -> M::Id
 where
     S: Reverse<Tape = Records<V, M, L, K>, Value = V, Raw = LinearId<M::Index>>,
-    V: Float,
+    V: Number,
     M: IndexManager,
     L: Layer,
     K: Content,
@@ -49,7 +49,7 @@ where
         leaves_left: layout.arguments,
     };
     if layout.partials {
-        statement.backward(V::one(), &mut collect);
+        statement.backward(V::ONE, &mut collect);
     } else {
         statement.store(&mut collect);
     }
@@ -82,7 +82,7 @@ unsafe fn append_at_once<S, V, M, L, K>(
 ) -> Option<LinearId<M::Index>>
 where
     S: Reverse<Tape = Records<V, M, L, K>>,
-    V: Float,
+    V: Number,
     M: IndexManager,
     L: Layer,
     K: Content,
@@ -119,7 +119,7 @@ struct Collect<V, I: IndexType> {
     leaves_left: usize,
 }
 
-impl<V: Float, I: IndexType> Collect<V, I> {
+impl<V: Number, I: IndexType> Collect<V, I> {
     #[inline(always)]
     fn payload(&mut self, value: V) {
         if self.payload_left == 0 {

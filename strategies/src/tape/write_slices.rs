@@ -7,7 +7,7 @@ use super::write_slowly::{narrow, where_they_belong};
 use crate::refusal::Refusal;
 use crate::scratch::Scratch;
 use crate::storage::Layer;
-use crate::{Float, IndexManager, LinearId, Nary, Policy, Reverse, Taped, partials_of_slice};
+use crate::{IndexManager, LinearId, Nary, Number, Policy, Reverse, Taped, partials_of_slice};
 
 /// Records a function of slices; returns passive if no argument is active.
 ///
@@ -19,7 +19,7 @@ pub(super) fn append_nary<S, R, V, M, L, K>(arguments: &[&[Taped<V, M::Id>]], co
 where
     S: Reverse<Tape = Records<V, M, L, K>>,
     R: Nary<V>,
-    V: Float,
+    V: Number,
     M: IndexManager,
     L: Layer,
     K: Content,
@@ -34,7 +34,7 @@ where
     where_they_belong::<S, M>(ids, |tape| tape.append_nary::<S::Policy, R>(arguments, constants, value))
 }
 
-impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
+impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// Records a function of slices, at least one of whose arguments is active.
     fn append_nary<P: Policy, R: Nary<V>>(
         &mut self,
@@ -68,7 +68,7 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         }
         let mut scratch = Scratch::<V>::new();
         scratch.extend(all().map(|x| x.value));
-        scratch.resize(2 * n, V::zero());
+        scratch.resize(2 * n, V::ZERO);
         let (values, partials) = scratch.split_at_mut(n);
         partials_of_slice::<P, R, V>(values, constants, partials, []);
         self.push_partials(all().map(|x| M::raw(&x.id)).zip(partials.iter().copied()), value)

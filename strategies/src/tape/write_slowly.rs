@@ -10,7 +10,7 @@ use crate::active;
 use crate::refusal::Refusal;
 use crate::scratch::Scratch;
 use crate::storage::Layer;
-use crate::{Float, IndexManager, IndexType, LinearId, Reverse};
+use crate::{IndexManager, IndexType, LinearId, Number, Reverse};
 use core::slice;
 use smallvec::SmallVec;
 
@@ -31,7 +31,7 @@ pub(super) fn append_slowly<S, V, M, L, K>(
 ) -> M::Id
 where
     S: Reverse<Tape = Records<V, M, L, K>>,
-    V: Float,
+    V: Number,
     M: IndexManager,
     L: Layer,
     K: Content,
@@ -57,7 +57,7 @@ fn append_among_passive<S, V, M, L, K>(
 ) -> Option<LinearId<M::Index>>
 where
     S: Reverse<Tape = Records<V, M, L, K>>,
-    V: Float,
+    V: Number,
     M: IndexManager,
     L: Layer,
     K: Content,
@@ -141,7 +141,7 @@ where
     }
 }
 
-impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
+impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// Records a statement of this recording, at least one of whose arguments is active.
     fn append(
         &mut self,
@@ -175,7 +175,7 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             // SAFETY: these are the data of a record of this layout, whose identifiers are those of variables.
             unsafe {
                 let end = data.as_ptr_range().end;
-                (full.rerun)(end, ids.len(), V::one(), self.values(), Some(&mut partials));
+                (full.rerun)(end, ids.len(), V::ONE, self.values(), Some(&mut partials));
             }
             return self.push_partials(ids.iter().copied().zip(partials.iter().copied()), value);
         }

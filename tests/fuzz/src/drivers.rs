@@ -5,7 +5,7 @@ use crate::host::Host;
 use crate::program::Recording;
 use crate::session::{Session, number};
 use crate::subject::Engine;
-use tapewright::{Float, Real, jacobian, vjp};
+use tapewright::{Number, Real, jacobian, vjp};
 
 impl<E: Engine> Session<E> {
     /// Gradients by functions that make their recordings themselves.

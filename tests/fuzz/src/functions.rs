@@ -5,7 +5,7 @@ use crate::program::Function;
 use crate::subject::Subject;
 use core::cell::Cell;
 use std::sync::Mutex;
-use tapewright::{CallbackAdjoints, Float, Real, Rules, SweepError, Taping, external};
+use tapewright::{CallbackAdjoints, Number, Real, Rules, SweepError, Taping, external};
 
 /// What rules do when they are called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,8 +38,8 @@ pub(crate) struct Given<V> {
 }
 
 /// The outputs of a function, and its partials.
-fn outputs<V: Float>(kind: usize, x: &[V]) -> (Vec<V>, Vec<V>) {
-    let (one, zero) = (V::one(), V::zero());
+fn outputs<V: Number>(kind: usize, x: &[V]) -> (Vec<V>, Vec<V>) {
+    let (one, zero) = (V::ONE, V::ZERO);
     match kind % 3 {
         0 => (vec![x[0] * x[1], x[0] + x[1]], vec![x[1], x[0], one, one]),
         1 => (vec![x[0].sin(), x[0].cos()], vec![x[0].cos(), -x[0].sin()]),
@@ -47,12 +47,12 @@ fn outputs<V: Float>(kind: usize, x: &[V]) -> (Vec<V>, Vec<V>) {
     }
 }
 
-impl<V: Float> Given<V> {
+impl<V: Number> Given<V> {
     /// Adds output·partial to the inputs, where zero times anything is zero.
     fn reverse(&self, outputs: &[V], inputs: &mut [V]) {
         for (row, output) in self.partials.chunks_exact(self.inputs).zip(outputs) {
             for (input, partial) in inputs.iter_mut().zip(row) {
-                if *output != V::zero() && *partial != V::zero() {
+                if !output.is_nought() && !partial.is_nought() {
                     *input += *output * *partial;
                 }
             }
@@ -62,7 +62,7 @@ impl<V: Float> Given<V> {
     fn forward(&self, inputs: &[V], outputs: &mut [V]) {
         for (row, output) in self.partials.chunks_exact(self.inputs).zip(outputs) {
             for (input, partial) in inputs.iter().zip(row) {
-                if *input != V::zero() && *partial != V::zero() {
+                if !input.is_nought() && !partial.is_nought() {
                     *output += *input * *partial;
                 }
             }
@@ -76,7 +76,7 @@ impl<V: Float> Given<V> {
         move |adjoints: &mut CallbackAdjoints<'_, V>| {
             may_fail()?;
             let outputs: Vec<V> = (0..adjoints.outputs()).map(|k| adjoints.get_and_reset_output(k)).collect();
-            let mut inputs = vec![V::zero(); adjoints.inputs()];
+            let mut inputs = vec![V::ZERO; adjoints.inputs()];
             self.reverse(&outputs, &mut inputs);
             inputs.into_iter().enumerate().for_each(|(j, input)| adjoints.increment_input(j, input));
             Ok(())
@@ -85,7 +85,7 @@ impl<V: Float> Given<V> {
 }
 
 /// The values of outputs, and the function as rules.
-fn rules<V: Float>(function: Function, at: &[V], must_have_all: bool) -> (Vec<V>, Rules<V>) {
+fn rules<V: Number>(function: Function, at: &[V], must_have_all: bool) -> (Vec<V>, Rules<V>) {
     let (values, partials) = outputs(function.kind, at);
     let given = std::sync::Arc::new(Mutex::new(Given { inputs: at.len(), partials }));
     let [reverse, forward, replay] = core::array::from_fn(|_| std::sync::Arc::clone(&given));

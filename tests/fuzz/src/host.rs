@@ -6,7 +6,7 @@ use crate::shapes::{self, MeanSquare};
 use crate::subject::{Subject, leaks};
 use crate::{functions, loops, stages};
 use tapewright::{
-    Closed, Float, Position, Real, Reverse, Scope, Taping, dot, linear_combination, logsumexp, nary, pause, sum,
+    Closed, Number, Position, Real, Reverse, Scope, Taping, dot, linear_combination, logsumexp, nary, pause, sum,
     with_partials,
 };
 
@@ -102,7 +102,7 @@ impl<S: Subject> Host<S> {
 
     /// The values that were assigned since the last time.
     pub(crate) fn take_trace(&mut self) -> Vec<f64> {
-        core::mem::take(&mut self.trace).into_iter().map(Float::as_f64).collect()
+        core::mem::take(&mut self.trace).into_iter().map(Number::as_f64).collect()
     }
 
     /// Makes all variables outputs.

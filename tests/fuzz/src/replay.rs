@@ -4,7 +4,7 @@ use crate::event::Seen;
 use crate::program::Recording;
 use crate::session::{Recorded, go_on, number, record, word};
 use crate::subject::Engine;
-use tapewright::{Float, Real, Tape};
+use tapewright::{Number, Real, Tape};
 
 /// Computes a recording again with these values of its first inputs. What was seen, and the values of a new recording
 /// there; nothing under strategies without replays.

@@ -8,7 +8,7 @@ use crate::replay;
 use crate::subject::Engine;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use tapewright::{AdjointVector, Error, Float, LaneVector, Real, SweepError, Tape};
+use tapewright::{AdjointVector, Error, LaneVector, Number, Real, SweepError, Tape};
 
 /// A part of a recording as it was at its end.
 pub(crate) struct Part<E: Engine> {
@@ -40,7 +40,7 @@ pub(crate) struct Session<E: Engine> {
 }
 
 /// A number as seen.
-pub(crate) fn number<V: Float>(x: V) -> Seen {
+pub(crate) fn number<V: Number>(x: V) -> Seen {
     Seen::Number(x.as_f64())
 }
 
@@ -62,7 +62,7 @@ pub(crate) fn word(error: &Error) -> &'static str {
 }
 
 /// What was seen, or the kind of the error.
-fn seen_or_word<V: Float>(result: Result<Vec<V>, Error>) -> Vec<Seen> {
+fn seen_or_word<V: Number>(result: Result<Vec<V>, Error>) -> Vec<Seen> {
     match result {
         Ok(numbers) => core::iter::once(Seen::Word("ok")).chain(numbers.into_iter().map(number)).collect(),
         Err(error) => vec![Seen::Word(word(&error))],
@@ -257,7 +257,7 @@ impl<E: Engine> Session<E> {
         };
         // The sign of a zero depends on where a sum begins.
         let zero = E::Value::default();
-        seen_or_word(found.map(|all| all.into_iter().map(|x| if x == zero { zero } else { x }).collect()))
+        seen_or_word(found.map(|all| all.into_iter().map(|x| if x.is_nought() { zero } else { x }).collect()))
     }
 
     fn between(

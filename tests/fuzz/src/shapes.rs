@@ -1,7 +1,7 @@
 //! The statements that programs are made of: each written once, and compiled twice, for variables of the library and
 //! for expressions of the oracle, which have methods of the same names and nothing else in common with them.
 
-use tapewright::{Float, Nary, Unary};
+use tapewright::{Float, Nary, Number, Unary};
 
 /// x ↦ x·exp(−x²), a rule of the program's own.
 pub(crate) struct Wave;
@@ -10,7 +10,7 @@ impl Unary for Wave {
         x * (-x * x).exp()
     }
     fn derivative<V: Float>(x: V, _: V) -> V {
-        (V::one() - V::from_f64(2.0) * x * x) * (-x * x).exp()
+        (V::ONE - V::from_f64(2.0) * x * x) * (-x * x).exp()
     }
 }
 
@@ -30,13 +30,13 @@ impl tapewright::Binary for SquareTimes {
 
 /// Σ x²/(4·n), a rule of the program's own.
 pub(crate) struct MeanSquare;
-impl<V: Float> Nary<V> for MeanSquare {
+impl<V: Number> Nary<V> for MeanSquare {
     fn value(x: &[V], _: &[V]) -> V {
-        let scale = V::from_f64(0.25) / V::from(x.len()).expect("a small number");
-        x.iter().fold(V::zero(), |sum, x| sum + *x * *x) * scale
+        let scale = V::from_f64(0.25) / V::from_f64(f64::from(u32::try_from(x.len()).expect("a small number")));
+        x.iter().fold(V::ZERO, |sum, x| sum + *x * *x) * scale
     }
     fn partials(x: &[V], _: &[V], partials: &mut [V]) {
-        let scale = V::from_f64(0.5) / V::from(x.len()).expect("a small number");
+        let scale = V::from_f64(0.5) / V::from_f64(f64::from(u32::try_from(x.len()).expect("a small number")));
         partials.iter_mut().zip(x).for_each(|(partial, x)| *partial = *x * scale);
     }
 }
@@ -54,7 +54,7 @@ macro_rules! tables {
         /// Statements of the library.
         pub(crate) mod real {
             use super::{SquareTimes, Wave};
-            use tapewright::{binary, unary, smooth_max, smooth_min, Closed, Float, Real, Taping};
+            use tapewright::{binary, unary, smooth_max, smooth_min, Closed, Number, Real, Taping};
             fn wave<S: Taping, A: tapewright::Operand<S>>(x: A)
                 -> tapewright::Ex<S, tapewright::nodes::Un<S, Wave, A::Node>> { unary(x) }
             fn square_times<S: Taping, A: tapewright::Operand<S>, B: tapewright::Operand<S>>(x: A, y: B)

@@ -4,9 +4,8 @@ use crate::host::run_body;
 use crate::program::{BlockKind, Body, NestedKind, Question, StageKind};
 use crate::subject::Subject;
 use std::sync::Arc;
-use tapewright::strategies::num_traits::Zero;
 use tapewright::{
-    ByTangents, Closed, Float, Passive, Real, Stage, Tangent, Tape, TapePool, Taping, external, jacobian_forward,
+    ByTangents, Closed, Number, Passive, Real, Stage, Tangent, Tape, TapePool, Taping, external, jacobian_forward,
     preaccumulate, preaccumulate_by_reverse,
 };
 
@@ -63,7 +62,7 @@ fn forward_block<S: Subject, const N: usize>(body: &Body, inputs: &[Real<S>; N])
 pub(crate) fn nested<S: Subject>(kind: NestedKind, body: &Body, at: &[S::Value]) -> Vec<S::Value> {
     match kind {
         NestedKind::Tape => {
-            let mut slopes = vec![S::Value::zero(); at.len()];
+            let mut slopes = vec![S::Value::ZERO; at.len()];
             let mut tape = Tape::<S::Inner>::new();
             tape.gradient(|x| run_body(body, x).swap_remove(0), at, &mut slopes).expect("its own output");
             slopes

@@ -269,7 +269,7 @@ fn signs(k: usize) -> [f64; LEVELS + 1] {
 
 fn assert_more_types_than_codes<S: Layout>(extra: usize) {
     let mut tape = Tape::<S>::new();
-    let values = [0.0, 1.5, 3.0, 4.5, 6.0].map(<S::Value as tapewright::Float>::from_f64);
+    let values = [0.0, 1.5, 3.0, 4.5, 6.0].map(<S::Value as tapewright::Number>::from_f64);
     let all = 1 << (2 * LEVELS);
     let weights: Vec<f64> = (-100..).take(all).map(f64::from).collect();
     for _ in 0..3 {
@@ -286,10 +286,10 @@ fn assert_more_types_than_codes<S: Layout>(extra: usize) {
         let inputs = if S::VALUES { (LEVELS + 2) * S::V } else { 0 };
         let typed = S::documented(LEVELS + 1, 0, 0);
         assert_eq!(bytes, inputs + partials::<S>(all) + all * typed + (all - CODES) * extra);
-        let adjoints = tape.sweep(&[(&y, tapewright::Float::from_f64(1.0))]).expect("the variables are the tape's");
+        let adjoints = tape.sweep(&[(&y, tapewright::Number::from_f64(1.0))]).expect("the variables are the tape's");
         for (level, x) in x.iter().enumerate() {
             let expected: f64 = weights.iter().enumerate().map(|(k, w)| w * signs(k)[level]).sum();
-            let found = adjoints.of(x).map(tapewright::Float::as_f64);
+            let found = adjoints.of(x).map(tapewright::Number::as_f64);
             assert_eq!(found, Ok(expected), "argument {level}");
         }
     }

@@ -3,7 +3,7 @@
 
 use core::f64::consts::{FRAC_1_SQRT_2, TAU};
 use tapewright::prelude::*;
-use tapewright::{Closed, Float, logsumexp, smooth_max, smooth_min};
+use tapewright::{Closed, Number, logsumexp, smooth_max, smooth_min};
 
 /// A function under any strategy.
 trait Function {
@@ -32,7 +32,7 @@ fn assert_forward<S: Forward, F: Function>(x: &[f64], value: f64, gradient: &[f6
     assert_one::<S>(x, (values[0], rows.concat()), (value, gradient));
 }
 
-fn rounded<V: Float>(x: &[f64]) -> Vec<V> {
+fn rounded<V: Number>(x: &[f64]) -> Vec<V> {
     x.iter().map(|x| V::from_f64(*x)).collect()
 }
 
@@ -41,7 +41,7 @@ fn assert_one<S: Taping>(x: &[f64], (v, g): (S::Value, Vec<S::Value>), (value, g
     let tolerance = if narrow { 2e-6 } else { 1e-14 };
     let close =
         |a: f64, b: f64| a == b || (a.is_nan() && b.is_nan()) || b.is_finite() && (a - b).abs() <= tolerance * b.abs();
-    let g: Vec<f64> = g.into_iter().map(Float::as_f64).collect();
+    let g: Vec<f64> = g.into_iter().map(Number::as_f64).collect();
     let strategy = core::any::type_name::<S>();
     assert!(close(v.as_f64(), value), "value at {x:?} under {strategy}: {v}, expected {value}");
     let alike = g.len() == gradient.len() && g.iter().zip(gradient).all(|(a, b)| close(*a, *b));

@@ -3,7 +3,7 @@
 
 use core::f64::consts::{E, FRAC_1_SQRT_2, FRAC_2_SQRT_PI, LN_2, LN_10, PI};
 use tapewright::prelude::*;
-use tapewright::{Float, logsumexp, smooth_max, smooth_min};
+use tapewright::{Number, logsumexp, smooth_max, smooth_min};
 
 #[path = "derivatives/edges.rs"]
 mod edges;
@@ -112,19 +112,19 @@ cases! { ELEMENTARY, elementary, standard:
 }
 
 cases! { SPECIAL, special, ours:
-    erf [[0.3], [-1.5]] |x| x[0].erf(), Float::erf(x[0]), [FRAC_2_SQRT_PI / (x[0] * x[0]).exp()];
-    erfc [[0.3], [-1.5], [4.0]] |x| x[0].erfc(), Float::erfc(x[0]), [-FRAC_2_SQRT_PI / (x[0] * x[0]).exp()];
-    gamma [[0.3], [4.2], [-1.4]] |x| x[0].gamma(), Float::gamma(x[0]), [Float::gamma(x[0]) * psi(x[0])];
-    ln_gamma [[0.3], [4.2], [-1.4]] |x| x[0].ln_gamma(), Float::ln_gamma(x[0]), [psi(x[0])];
-    digamma [[0.3], [4.2], [-1.4]] |x| x[0].digamma(), Float::digamma(x[0]), [psi_prime(x[0])];
+    erf [[0.3], [-1.5]] |x| x[0].erf(), Number::erf(x[0]), [FRAC_2_SQRT_PI / (x[0] * x[0]).exp()];
+    erfc [[0.3], [-1.5], [4.0]] |x| x[0].erfc(), Number::erfc(x[0]), [-FRAC_2_SQRT_PI / (x[0] * x[0]).exp()];
+    gamma [[0.3], [4.2], [-1.4]] |x| x[0].gamma(), Number::gamma(x[0]), [Number::gamma(x[0]) * psi(x[0])];
+    ln_gamma [[0.3], [4.2], [-1.4]] |x| x[0].ln_gamma(), Number::ln_gamma(x[0]), [psi(x[0])];
+    digamma [[0.3], [4.2], [-1.4]] |x| x[0].digamma(), Number::digamma(x[0]), [psi_prime(x[0])];
     beta [[0.3, 2.5], [4.2, 1.7], [14.0, 12.5]] |x| x[0].beta(&x[1]), gammas(x[0], x[1]), [
         gammas(x[0], x[1]) * (psi(x[0]) - psi(x[0] + x[1])),
         gammas(x[0], x[1]) * (psi(x[1]) - psi(x[0] + x[1]))
     ];
     normal_pdf [[0.3], [-1.5]] |x| x[0].normal_pdf(), bell(x[0]), [-x[0] * bell(x[0])];
-    normal_cdf [[0.3], [-1.5]] |x| x[0].normal_cdf(), 0.5 + 0.5 * Float::erf(x[0] * FRAC_1_SQRT_2), [bell(x[0])];
-    normal_quantile [[0.3], [0.975], [1e-4]] |x| x[0].normal_quantile(), Float::normal_quantile(x[0]),
-        [1.0 / bell(Float::normal_quantile(x[0]))];
+    normal_cdf [[0.3], [-1.5]] |x| x[0].normal_cdf(), 0.5 + 0.5 * Number::erf(x[0] * FRAC_1_SQRT_2), [bell(x[0])];
+    normal_quantile [[0.3], [0.975], [1e-4]] |x| x[0].normal_quantile(), Number::normal_quantile(x[0]),
+        [1.0 / bell(Number::normal_quantile(x[0]))];
     sigmoid [[0.3], [-1.5], [9.0]] |x| x[0].sigmoid(), 1.0 / (1.0 + (-x[0]).exp()),
         [0.25 * (0.5 * x[0]).cosh().powi(-2)];
     softplus [[0.3], [-1.5], [9.0]] |x| x[0].softplus(), x[0].exp().ln_1p(), [0.5 + 0.5 * (0.5 * x[0]).tanh()];
@@ -161,7 +161,7 @@ fn exponentials(x: &[f64]) -> f64 {
     x.iter().map(|x| x.exp()).sum()
 }
 fn gammas(x: f64, y: f64) -> f64 {
-    Float::gamma(x) * Float::gamma(y) / Float::gamma(x + y)
+    Number::gamma(x) * Number::gamma(y) / Number::gamma(x + y)
 }
 /// ψ from ψ(x) = ψ(x + n) − Σ 1/(x + k) and the first terms of its series at x + 1000.
 fn psi(x: f64) -> f64 {
@@ -177,7 +177,7 @@ fn psi_prime(x: f64) -> f64 {
 }
 
 fn rounded(x: &[f64]) -> Vec<f32> {
-    x.iter().map(|x| Float::from_f64(*x)).collect()
+    x.iter().map(|x| Number::from_f64(*x)).collect()
 }
 
 /// Every case with each of its points.

@@ -2,7 +2,7 @@
 
 use approx::assert_relative_eq;
 use tapewright::prelude::*;
-use tapewright::{Binary, Float, Nary, Unary, binary, nary, unary};
+use tapewright::{Binary, Float, Nary, Number, Unary, binary, nary, unary};
 
 /// Value and gradient under `Jacobian`, after checking that `PrimalValue` agrees.
 macro_rules! both {
@@ -245,10 +245,10 @@ impl Binary for SquareTimes {
 
 /// Σ cᵢ·xᵢ².
 struct WeightedSquares;
-impl<V: Float> Nary<V> for WeightedSquares {
+impl<V: Number> Nary<V> for WeightedSquares {
     const CONSTANTS: usize = 1;
     fn value(x: &[V], c: &[V]) -> V {
-        x.iter().zip(c).fold(V::zero(), |total, (x, c)| total + *c * *x * *x)
+        x.iter().zip(c).fold(V::ZERO, |total, (x, c)| total + *c * *x * *x)
     }
     fn partials(x: &[V], c: &[V], partials: &mut [V]) {
         for ((partial, x), c) in partials.iter_mut().zip(x).zip(c) {

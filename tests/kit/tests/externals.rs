@@ -8,8 +8,8 @@ use everywhere::{everywhere, float};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use tapewright::Number as _;
 use tapewright::prelude::*;
-use tapewright::strategies::num_traits::One;
 use tapewright::{
     AdjointVector, ByFiniteDifferences, ByTangents, CallbackAdjoints, Error, External, Rules, Scope, SweepError,
     external,
@@ -53,13 +53,13 @@ fn sweeps_between_positions_pass_the_callbacks_between<S: Reverse>() {
     for from in 0..positions.len() {
         for to in 0..=from {
             let mut adjoints = AdjointVector::new();
-            tape.seed(&mut adjoints, &[(&x, S::Value::one())]).expect("its own");
+            tape.seed(&mut adjoints, &[(&x, S::Value::ONE)]).expect("its own");
             tape.sweep_between(&mut adjoints, &positions[from], &positions[to]).expect("its own");
             let between = [0, 1, 2].map(|k| usize::from(to <= k && k < from));
             assert_eq!(called(), between, "from {from} to {to}");
         }
     }
-    assert_eq!(tape.sweep(&[(&y, S::Value::one())]).and_then(|a| a.of(&x)), Ok(float(6.0)));
+    assert_eq!(tape.sweep(&[(&y, S::Value::ONE)]).and_then(|a| a.of(&x)), Ok(float(6.0)));
     assert_eq!(called(), [1; 3]);
 }
 
@@ -82,10 +82,10 @@ fn recordings_go_on_behind_external_functions<S: Reverse>() {
             b
         });
         // x⁴.
-        assert_eq!(tape.sweep(&[(&b, S::Value::one())]).and_then(|a| a.of(&x)), Ok(float(108.0)));
+        assert_eq!(tape.sweep(&[(&b, S::Value::ONE)]).and_then(|a| a.of(&x)), Ok(float(108.0)));
         assert_eq!(calls.each_ref().map(|calls| calls.swap(0, Relaxed)), [1; 3], "round {round}");
         let mut adjoints = AdjointVector::new();
-        tape.seed(&mut adjoints, &[(&b, S::Value::one())]).expect("its own");
+        tape.seed(&mut adjoints, &[(&b, S::Value::ONE)]).expect("its own");
         let upper = tape.sweep_between(&mut adjoints, &tape.position(), &behind).expect("its own");
         assert_eq!((upper.of(&a), upper.of(&x)), (Ok(float(18.0)), Ok(float(0.0))));
         assert_eq!(calls.each_ref().map(|calls| calls.swap(0, Relaxed)), [0, 1, 1]);
@@ -93,8 +93,8 @@ fn recordings_go_on_behind_external_functions<S: Reverse>() {
         assert_eq!(lower.of(&x), Ok(float(108.0)));
         assert_eq!(calls.each_ref().map(|calls| calls.swap(0, Relaxed)), [1, 0, 0]);
         tape.reset_to(&behind).expect("its own");
-        assert!(matches!(tape.sweep(&[(&b, S::Value::one())]).map(|_| ()), Err(Error::ForeignVariable { .. })));
-        assert_eq!(tape.sweep(&[(&a, S::Value::one())]).and_then(|a| a.of(&x)), Ok(float(6.0)));
+        assert!(matches!(tape.sweep(&[(&b, S::Value::ONE)]).map(|_| ()), Err(Error::ForeignVariable { .. })));
+        assert_eq!(tape.sweep(&[(&a, S::Value::ONE)]).and_then(|a| a.of(&x)), Ok(float(6.0)));
         assert_eq!(calls.each_ref().map(|calls| calls.swap(0, Relaxed)), [1, 0, 0]);
     }
 }
@@ -127,7 +127,7 @@ fn functions_of_nothing_and_to_nothing<S: Reverse>() {
         (x.clone(), (&y[0] * &x).eval())
     });
     for sweep in 1..3 {
-        assert_eq!(tape.sweep(&[(&y, S::Value::one())]).and_then(|a| a.of(&x)), Ok(float(2.0)));
+        assert_eq!(tape.sweep(&[(&y, S::Value::ONE)]).and_then(|a| a.of(&x)), Ok(float(2.0)));
         assert_eq!(calls.load(Relaxed), sweep);
     }
 }
@@ -154,7 +154,7 @@ fn inputs_and_outputs_in_any_combination<S: Reverse>() {
     });
     // (2x₀ + x₁)²·x₀.
     for _ in 0..2 {
-        let adjoints = tape.sweep(&[(&y, S::Value::one())]).expect("its own");
+        let adjoints = tape.sweep(&[(&y, S::Value::ONE)]).expect("its own");
         assert_eq!([adjoints.of(&x[0]), adjoints.of(&x[1])], [56.0 + 49.0, 28.0].map(|slope| Ok(float(slope))));
     }
 }
@@ -216,7 +216,7 @@ fn rules_that_go_wrong<S: Reverse>() {
     });
     for wrong in [1, 2, 1] {
         trick.store(wrong, Relaxed);
-        let swept = catch_unwind(AssertUnwindSafe(|| tape.sweep(&[(&y, S::Value::one())]).map(|_| ())));
+        let swept = catch_unwind(AssertUnwindSafe(|| tape.sweep(&[(&y, S::Value::ONE)]).map(|_| ())));
         match swept {
             Ok(result) => {
                 let expected = SweepError::Rule { function: "a square".into(), message: "on purpose".into() };
@@ -225,7 +225,7 @@ fn rules_that_go_wrong<S: Reverse>() {
             Err(_) => assert_eq!(wrong, 2),
         }
         trick.store(0, Relaxed);
-        assert_eq!(tape.sweep(&[(&y, S::Value::one())]).and_then(|a| a.of(&x)), Ok(float(7.0)));
+        assert_eq!(tape.sweep(&[(&y, S::Value::ONE)]).and_then(|a| a.of(&x)), Ok(float(7.0)));
     }
 }
 

@@ -3,7 +3,7 @@
 use tapewright::prelude::*;
 use tapewright::strategies::Strict;
 use tapewright::{
-    Directions, Error, Float, Rules, check_gradient, dot, external, linear_combination, logsumexp, pause,
+    Directions, Error, Number, Rules, check_gradient, dot, external, linear_combination, logsumexp, pause,
     preaccumulate, sum, value_and_derivative,
 };
 use tapewright_problems::random::SplitMix64;

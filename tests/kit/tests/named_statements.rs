@@ -7,7 +7,7 @@ mod everywhere;
 use everywhere::{close, everywhere, float};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tapewright::prelude::*;
-use tapewright::{Float, Named, preaccumulate, statement};
+use tapewright::{Named, Number, preaccumulate, statement};
 
 /// An expression that uses each of its arguments several times, one with a partial that cancels.
 fn plain<S: Taping>(u: &Real<S>, v: &Real<S>, w: &Real<S>) -> Real<S> {

@@ -5,7 +5,7 @@
 
 use proptest::prelude::{ProptestConfig, prop_assert, proptest};
 use proptest::test_runner::{RngSeed, TestCaseError};
-use tapewright::Float;
+use tapewright::{Float, Number};
 use tapewright::{Spilled, prelude::*};
 
 #[path = "random_programs/functions.rs"]
@@ -100,7 +100,7 @@ fn assert_all_agree<V: Float>(
 fn gently<S: Reverse>(steps: &[Step], x: &[f64]) -> (f64, Vec<f64>) {
     let x: Vec<S::Value> = x.iter().map(|x| S::Value::from_f64(*x)).collect();
     let (value, gradient) = value_and_gradient::<S>(|x| run_gently(steps, x), &x);
-    (value.as_f64(), gradient.into_iter().map(Float::as_f64).collect())
+    (value.as_f64(), gradient.into_iter().map(Number::as_f64).collect())
 }
 
 fn max_norm(x: &[f64]) -> f64 {
@@ -133,7 +133,7 @@ proptest! {
 
     #[test]
     fn strategies_agree_in_single_precision(steps in programs(), x in inputs()) {
-        let x: Vec<f32> = x.iter().map(|x| Float::from_f64(*x)).collect();
+        let x: Vec<f32> = x.iter().map(|x| Number::from_f64(*x)).collect();
         assert_all_agree(&steps, &x, &[by_forward::<Tangent<3, f32>>(&steps, &x)], &families::f32(&steps, &x))?;
     }
 
@@ -148,7 +148,7 @@ proptest! {
 
     #[test]
     fn single_precision_agrees_with_double(steps in smooth_programs(), x in inputs()) {
-        let rounded: Vec<f64> = x.iter().map(|x| f64::from(<f32 as Float>::from_f64(*x))).collect();
+        let rounded: Vec<f64> = x.iter().map(|x| f64::from(<f32 as Number>::from_f64(*x))).collect();
         let (value, gradient) = gently::<Jacobian>(&steps, &rounded);
         for (narrow, slopes) in [gently::<Jacobian<f32>>(&steps, &rounded), gently::<PrimalValue<f32>>(&steps, &rounded)] {
             prop_assert!((narrow - value).abs() <= 1e-2, "values {narrow} and {value}");

@@ -131,7 +131,7 @@ fn special_functions_and_their_derivatives_are_accurate() {
 fn f32_special_functions_round_the_accurate_result() {
     let fits = |x: &f64| (1e-30..1e30).contains(&x.abs());
     for (name, x, ..) in REFERENCE.iter().filter(|row| row.1.iter().all(fits)) {
-        let narrow: Vec<f32> = x.iter().map(|x| tapewright::Float::from_f64(*x)).collect();
+        let narrow: Vec<f32> = x.iter().map(|x| tapewright::Number::from_f64(*x)).collect();
         let wide: Vec<f64> = narrow.iter().map(|x| f64::from(*x)).collect();
         let (value, _) = value_and_gradient::<PrimalValue<f32>>(|x| function(name, x), &narrow);
         let (expected, _) = value_and_gradient::<PrimalValue>(|x| function(name, x), &wide);

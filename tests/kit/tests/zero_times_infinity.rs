@@ -2,7 +2,7 @@
 //! functions, and on the way forward.
 
 use tapewright::{
-    External, Float, Rules, SweepError, closure_stage, external, preaccumulate, preaccumulate_by_reverse, prelude::*,
+    External, Number, Rules, SweepError, closure_stage, external, preaccumulate, preaccumulate_by_reverse, prelude::*,
     sum, with_partials,
 };
 

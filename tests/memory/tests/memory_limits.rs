@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tapewright::prelude::*;
-use tapewright::{Capacity, Float, LaneVector, Shared, Spilled};
+use tapewright::{Capacity, LaneVector, Number, Shared, Spilled};
 
 #[cfg(target_os = "linux")]
 #[path = "memory_limits/children.rs"]

@@ -14,7 +14,7 @@
 
 use core::marker::PhantomData;
 use tapewright_strategies::{
-    Capacity, Float, LinearId, MemoryReport, MemoryUsage, Nary, Reverse, Statement, Strict, SweepError, TapeNumber,
+    Capacity, LinearId, MemoryReport, MemoryUsage, Nary, Number, Reverse, Statement, Strict, SweepError, TapeNumber,
     Taped, Taping, active,
 };
 
@@ -43,7 +43,7 @@ impl<V> Default for Rows<V> {
     }
 }
 
-impl<V: Float> Rows<V> {
+impl<V: Number> Rows<V> {
     /// The partials of one input or statement with the identifiers that they belong to; empty for an input. Identifiers
     /// count from 1.
     ///
@@ -83,7 +83,7 @@ impl<V: Float> Rows<V> {
 
 /// Records a statement where its arguments live; passive if none is active.
 #[track_caller]
-fn record_row<V: Float>(row: &[Argument<V>]) -> LinearId {
+fn record_row<V: Number>(row: &[Argument<V>]) -> LinearId {
     match active::common_number(row.iter().map(|(_, id)| *id)) {
         Some(number) => active::with::<CompressedRows<V>, _>(number, |tape| tape.push(row)),
         None => LinearId::PASSIVE,
@@ -94,7 +94,7 @@ fn column(id: LinearId) -> u32 {
     u32::try_from(id.index()).expect("the identifiers of this strategy have 32 bits")
 }
 
-impl<V: Float> Taping for CompressedRows<V> {
+impl<V: Number> Taping for CompressedRows<V> {
     type Value = V;
     type Id = LinearId;
     type Raw = LinearId;
@@ -112,7 +112,7 @@ impl<V: Float> Taping for CompressedRows<V> {
     #[track_caller]
     fn record<N: Statement<Self>>(statement: &N) -> LinearId {
         let mut row = Vec::new();
-        statement.partials(V::one(), &mut |partial, id| row.push((partial, id)));
+        statement.partials(V::ONE, &mut |partial, id| row.push((partial, id)));
         record_row(&row)
     }
 
@@ -120,14 +120,14 @@ impl<V: Float> Taping for CompressedRows<V> {
     fn record_nary<R: Nary<V>>(arguments: &[&[Self::Variable]], constants: &[V], _value: V) -> LinearId {
         let variables = || arguments.iter().copied().flatten();
         let values: Vec<V> = variables().map(|variable| variable.value).collect();
-        let mut partials = vec![V::zero(); values.len()];
+        let mut partials = vec![V::ZERO; values.len()];
         R::partials(&values, constants, &mut partials);
         let row: Vec<_> = partials.into_iter().zip(variables().map(|variable| variable.id)).collect();
         record_row(&row)
     }
 }
 
-impl<V: Float> Reverse for CompressedRows<V> {
+impl<V: Number> Reverse for CompressedRows<V> {
     type Tape = Rows<V>;
 
     fn begin(tape: &mut Rows<V>, number: TapeNumber) {
@@ -158,11 +158,11 @@ impl<V: Float> Reverse for CompressedRows<V> {
             if row.peek().is_none() {
                 continue; // an input keeps its adjoint
             }
-            let adjoint = core::mem::replace(&mut adjoints[identifier], V::zero());
-            if adjoint != V::zero() {
+            let adjoint = core::mem::replace(&mut adjoints[identifier], V::ZERO);
+            if !adjoint.is_nought() {
                 // Zero times anything is zero, infinities and NaN included.
-                let counting = row.filter(|(_, partial)| *partial != V::zero());
-                counting.for_each(|(column, partial)| adjoints[column] += adjoint * partial);
+                let counting = row.filter(|(_, partial)| !partial.is_nought());
+                counting.for_each(|(column, partial)| adjoints[column] += adjoint.contribution(partial));
             }
         }
         Ok(())
@@ -171,7 +171,7 @@ impl<V: Float> Reverse for CompressedRows<V> {
     fn reserve(tape: &mut Rows<V>, capacity: Capacity) {
         touch(&mut tape.ends, capacity.inputs + capacity.statements, 0);
         touch(&mut tape.columns, capacity.arguments, 0);
-        touch(&mut tape.partials, capacity.arguments, V::zero());
+        touch(&mut tape.partials, capacity.arguments, V::ZERO);
     }
 
     fn memory(tape: &Rows<V>) -> MemoryReport {

@@ -176,11 +176,11 @@ fn numbers_as_arguments_have_the_bits_of_scalar_statements() {
 struct OfPositive;
 impl Unary for OfPositive {
     fn value<V: Float>(x: V) -> V {
-        assert!(x > V::zero(), "called at {x:?}");
+        assert!(x > V::ZERO, "called at {x:?}");
         x.ln()
     }
     fn derivative<V: Float>(x: V, _: V) -> V {
-        assert!(x > V::zero(), "called at {x:?}");
+        assert!(x > V::ZERO, "called at {x:?}");
         x.recip()
     }
 }

@@ -11,9 +11,10 @@ mod ways;
 use super::at_every_level;
 use plain::Plain;
 use steps::{KINDS, ODD_KINDS, Random, Shape, Step};
-use tapewright::Float;
 use tapewright::kernels::View;
 use tapewright::prelude::*;
+use tapewright::strategies::same;
+use tapewright::{Float, Number};
 use views::Views;
 
 const SHAPES: [Shape; 8] =
@@ -30,7 +31,7 @@ struct Program<V> {
     seeds: Vec<V>,
 }
 
-impl<V: Float> Program<V> {
+impl<V: Number> Program<V> {
     fn random(seed: u64) -> Self {
         Self::of(seed, &KINDS)
     }
@@ -112,18 +113,18 @@ impl<S: Reverse> Made<S> {
     }
 }
 
-fn bits<V: Float>(numbers: &[V]) -> Vec<u64> {
+fn bits<V: Number>(numbers: &[V]) -> Vec<u64> {
     numbers.iter().map(|x| x.as_f64().to_bits()).collect()
 }
 
 /// Each of at most 12 steps has less than 80 operations and sums of 80 terms, and adjoints' absolute values add up to
 /// less than 1 all the way.
-fn tolerance<V: Float>() -> f64 {
-    1024.0 * V::epsilon().as_f64()
+fn tolerance<V: Number>() -> f64 {
+    1024.0 * <V::Lane as Float>::epsilon().as_f64()
 }
 
 #[track_caller]
-fn close<V: Float>(found: &[V], expected: &[V], what: &str) {
+fn close<V: Number>(found: &[V], expected: &[V], what: &str) {
     assert_eq!(found.len(), expected.len(), "{what}");
     for (k, (found, expected)) in found.iter().zip(expected).enumerate() {
         let difference = (found.as_f64() - expected.as_f64()).abs();
@@ -152,15 +153,15 @@ fn programs_have_the_values_and_adjoints_of_statements() {
 
 /// Whether both are NaN, or infinite with one sign, or close to one another.
 #[track_caller]
-fn alike<V: Float>(found: &[V], expected: &[V], within: f64, what: &str) {
+fn alike<V: Number>(found: &[V], expected: &[V], within: f64, what: &str) {
     for (k, (found, expected)) in found.iter().zip(expected).enumerate() {
         let difference = (found.as_f64() - expected.as_f64()).abs();
-        let same = found == expected || found.is_nan() && expected.is_nan() || difference <= within;
+        let same = found.as_f64() == expected.as_f64() || same(*found, *expected) || difference <= within;
         assert!(same, "{what}, number {k}: {found} and not {expected}");
     }
 }
 
-fn odd<V: Float>(seed: u64, values_too: bool) {
+fn odd<V: Number>(seed: u64, values_too: bool) {
     let (mut program, mut random) = (Program::<V>::of(seed, &ODD_KINDS), Random(seed));
     program.seeds.iter_mut().for_each(|x| *x = random.odd(*x));
     if values_too {
@@ -173,13 +174,13 @@ fn odd<V: Float>(seed: u64, values_too: bool) {
         alike(&made.values(), &values, 0.0, &format!("values of {what}"));
         let gradient = made.gradient(&program.seeds);
         alike(&gradient, &expected, tolerance::<V>(), &what);
-        gradient.iter().map(|x| if x.is_nan() { None } else { Some(x.as_f64().to_bits()) }).collect::<Vec<_>>()
+        gradient.iter().map(|x| if x.as_f64().is_nan() { None } else { Some(x.as_f64().to_bits()) }).collect::<Vec<_>>()
     });
     drop(found);
 }
 
 /// The same along tangents.
-fn odd_tangents<V: Float>(seed: u64) {
+fn odd_tangents<V: Number>(seed: u64) {
     type Moving<V> = Tangent<1, V>;
     let (mut program, mut random) = (Program::<V>::of(seed, &ODD_KINDS), Random(seed));
     program.views.iter_mut().flatten().chain(&mut program.numbers).for_each(|x| *x = random.odd(*x));

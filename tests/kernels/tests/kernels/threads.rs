@@ -93,7 +93,7 @@ impl Unary for Noted {
         x
     }
     fn derivative<V: Float>(_: V, _: V) -> V {
-        V::one()
+        V::ONE
     }
 }
 

@@ -6,7 +6,7 @@ use approx::assert_relative_eq;
 use num_complex::Complex;
 use tapewright::prelude::*;
 use tapewright::strategies::num_traits::{Float, FloatConst, FromPrimitive, Num};
-use tapewright::{Closed, Float as Value};
+use tapewright::{Closed, Number as Value};
 
 /// A program over foreign traits, and the same written for this library.
 trait Program {
@@ -18,14 +18,14 @@ trait Program {
 /// the same bits. Returns the gradient.
 fn run<S: Strategy + Reverse, P: Program>(x: &[f64]) -> Vec<S::Value>
 where
-    S::Value: FloatConst + FromPrimitive,
+    S::Value: Float + FloatConst + FromPrimitive,
 {
     let x: Vec<S::Value> = x.iter().map(|x| Value::from_f64(*x)).collect();
     let passive: Vec<Closed<Passive<S::Value>>> = x.iter().map(|x| Closed::constant(*x)).collect();
     let (value, gradient) = differentiated::<S>(P::foreign, &x);
     assert_eq!([P::foreign(&x), P::foreign(&passive).value()], [value; 2]);
     let (expected, slopes) = value_and_gradient::<S>(P::statements, &x);
-    let tolerance = 1e3 * S::Value::epsilon().as_f64();
+    let tolerance = 1e3 * <<S::Value as Value>::Lane as tapewright::Float>::epsilon().as_f64();
     let number = |v: &S::Value| v.as_f64();
     assert_relative_eq!(value.as_f64(), expected.as_f64(), max_relative = tolerance);
     for (found, expected) in gradient.iter().zip(&slopes) {

@@ -2,7 +2,7 @@
 //! that take `bytes` count with it what a report says.
 
 use tapewright::prelude::*;
-use tapewright::{Float, MemoryReport, Scope};
+use tapewright::{MemoryReport, Number, Scope};
 
 pub(crate) const ALL: [bool; 4] = [true; 4];
 
@@ -39,7 +39,7 @@ fn variables<S: Reverse>(scope: &mut Scope<'_, S>, active: [bool; 4]) -> [Real<S
     let mut k = 0.0;
     active.map(|active| {
         k += 0.25;
-        let value = Float::from_f64(k);
+        let value = Number::from_f64(k);
         if active { scope.input(value) } else { Real::constant(value) }
     })
 }
@@ -74,7 +74,7 @@ pub(crate) fn nary_cost<S: Reverse>(
     f: impl Fn(&[Real<S>]) -> Real<S>,
 ) -> usize {
     let mut tape = Tape::<S>::new();
-    let half = Float::from_f64(0.5);
+    let half = Number::from_f64(0.5);
     tape.record(|scope| (passive..n).for_each(|_| _ = scope.input(half)));
     let inputs = bytes(&tape.memory());
     tape.record(|scope| {

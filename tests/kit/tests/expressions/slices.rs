@@ -2,7 +2,7 @@
 
 use approx::assert_relative_eq;
 use tapewright::prelude::*;
-use tapewright::{Float, dot, linear_combination, logsumexp, sum};
+use tapewright::{Number, dot, linear_combination, logsumexp, sum};
 
 /// n numbers in (−1, 1).
 fn numbers(n: usize) -> Vec<f64> {

@@ -232,7 +232,7 @@ fn partials_that_are_given_are_as_they_are() {
     fn given<S: Taping>(x: &[Real<S>]) -> Real<S> {
         with_partials(x, S::Value::from_f64(0.0), &[S::Value::from_f64(f64::INFINITY)])
     }
-    use tapewright::Float as _;
+    use tapewright::Number as _;
     assert_eq!(gradient::<S>(given, &[0.0]), [f64::INFINITY]);
     assert_eq!(gradient::<Later>(given, &[0.0]), [f64::INFINITY]);
     assert_eq!(gradient::<Jacobian<f64, Linear, InMemory, Subgradient>>(given, &[0.0]), [f64::INFINITY]);

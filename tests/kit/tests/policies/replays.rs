@@ -2,7 +2,7 @@
 
 use crate::refusal;
 use tapewright::prelude::*;
-use tapewright::{Checked, Float, Nary, nary};
+use tapewright::{Checked, Nary, Number, nary};
 
 type S = PrimalValue<f64, Linear, InMemory, Checked>;
 
@@ -77,9 +77,9 @@ fn a_replay_that_fails_leaves_everything_as_it_was() {
 
 /// √Σxᵢ².
 struct Norm;
-impl<V: Float> Nary<V> for Norm {
+impl<V: Number> Nary<V> for Norm {
     fn value(x: &[V], _: &[V]) -> V {
-        x.iter().fold(V::zero(), |sum, x| sum + *x * *x).sqrt()
+        x.iter().fold(V::ZERO, |sum, x| sum + *x * *x).sqrt()
     }
     fn partials(x: &[V], constants: &[V], partials: &mut [V]) {
         let norm = Self::value(x, constants);

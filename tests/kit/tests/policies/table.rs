@@ -2,7 +2,7 @@
 
 use crate::{Expected, Function, assert_all};
 use tapewright::prelude::*;
-use tapewright::{Checked, Float, Nary, Strict, Subgradient, Unary, nary, statement, sum, unary};
+use tapewright::{Checked, Float, Nary, Number, Strict, Subgradient, Unary, nary, statement, sum, unary};
 
 const INF: f64 = f64::INFINITY;
 const NAN: f64 = f64::NAN;
@@ -206,9 +206,9 @@ table! {
 
 /// √Σxᵢ².
 struct Norm;
-impl<V: Float> Nary<V> for Norm {
+impl<V: Number> Nary<V> for Norm {
     fn value(x: &[V], _: &[V]) -> V {
-        x.iter().fold(V::zero(), |sum, x| sum + *x * *x).sqrt()
+        x.iter().fold(V::ZERO, |sum, x| sum + *x * *x).sqrt()
     }
     fn partials(x: &[V], constants: &[V], partials: &mut [V]) {
         let norm = Self::value(x, constants);
@@ -218,15 +218,15 @@ impl<V: Float> Nary<V> for Norm {
 
 /// Σ1/xᵢ.
 struct Reciprocals;
-impl<V: Float> Nary<V> for Reciprocals {
+impl<V: Number> Nary<V> for Reciprocals {
     fn value(x: &[V], _: &[V]) -> V {
-        x.iter().fold(V::zero(), |sum, x| sum + x.recip())
+        x.iter().fold(V::ZERO, |sum, x| sum + x.recip())
     }
     fn partials(x: &[V], _: &[V], partials: &mut [V]) {
         partials.iter_mut().zip(x).for_each(|(partial, x)| *partial = -(x.recip() * x.recip()));
     }
     fn singular(x: &[V], _: &[V]) -> bool {
-        x.contains(&V::zero())
+        x.contains(&V::ZERO)
     }
 }
 

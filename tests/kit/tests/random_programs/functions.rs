@@ -2,7 +2,8 @@
 
 use tapewright::prelude::{Real, Taping};
 use tapewright::{
-    Binary, Float, Nary, Unary, binary, dot, linear_combination, logsumexp, nary, smooth_max, smooth_min, sum, unary,
+    Binary, Float, Nary, Number, Unary, binary, dot, linear_combination, logsumexp, nary, smooth_max, smooth_min, sum,
+    unary,
 };
 
 /// What a function gets: three variables, the old value of its target, all variables, and a literal from 0.1 to 2.
@@ -141,7 +142,7 @@ impl Unary for Wave {
         x * (-x * x).exp()
     }
     fn derivative<V: Float>(x: V, _: V) -> V {
-        (V::one() - V::from_f64(2.0) * x * x) * (-x * x).exp()
+        (V::ONE - V::from_f64(2.0) * x * x) * (-x * x).exp()
     }
 }
 
@@ -161,13 +162,13 @@ impl Binary for SquareTimes {
 
 /// Σ xᵢ²/(4·n).
 struct MeanSquare;
-impl<V: Float> Nary<V> for MeanSquare {
+impl<V: Number> Nary<V> for MeanSquare {
     fn value(x: &[V], _: &[V]) -> V {
-        let scale = V::from_f64(0.25) / V::from(x.len()).expect("a small number");
-        x.iter().fold(V::zero(), |sum, x| sum + *x * *x) * scale
+        let scale = V::from_f64(0.25) / V::from_f64(f64::from(u32::try_from(x.len()).expect("a small number")));
+        x.iter().fold(V::ZERO, |sum, x| sum + *x * *x) * scale
     }
     fn partials(x: &[V], _: &[V], partials: &mut [V]) {
-        let scale = V::from_f64(0.5) / V::from(x.len()).expect("a small number");
+        let scale = V::from_f64(0.5) / V::from_f64(f64::from(u32::try_from(x.len()).expect("a small number")));
         partials.iter_mut().zip(x).for_each(|(partial, x)| *partial = *x * scale);
     }
 }

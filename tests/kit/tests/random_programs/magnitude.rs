@@ -2,7 +2,7 @@
 
 use core::marker::PhantomData;
 use tapewright::strategies::{Strict, Taped, Variable};
-use tapewright::{Float, Forward, Nary, Statement, Taping};
+use tapewright::{Forward, Nary, Number, Statement, Taping};
 
 /// Forward mode with absolute values: a variable carries, for each of `N` inputs, the sum of |product of partials| over
 /// all ways from the input to it. The order in which a mode multiplies and adds moves a derivative by that times a few
@@ -10,13 +10,13 @@ use tapewright::{Float, Forward, Nary, Statement, Taping};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Magnitude<V, const N: usize>(PhantomData<V>);
 
-fn add<V: Float, const N: usize>(sums: &mut [V; N], partial: V, argument: &[V; N]) {
+fn add<V: Number, const N: usize>(sums: &mut [V; N], partial: V, argument: &[V; N]) {
     for (sum, magnitude) in sums.iter_mut().zip(argument) {
         *sum += partial.abs() * *magnitude;
     }
 }
 
-impl<V: Float, const N: usize> Taping for Magnitude<V, N> {
+impl<V: Number, const N: usize> Taping for Magnitude<V, N> {
     type Value = V;
     type Id = [V; N];
     type Raw = [V; N];
@@ -24,7 +24,7 @@ impl<V: Float, const N: usize> Taping for Magnitude<V, N> {
     type Policy = Strict;
 
     fn passive() -> [V; N] {
-        [V::zero(); N]
+        [V::ZERO; N]
     }
 
     fn raw(id: &[V; N]) -> [V; N] {
@@ -33,14 +33,14 @@ impl<V: Float, const N: usize> Taping for Magnitude<V, N> {
 
     fn record<S: Statement<Self>>(statement: &S) -> [V; N] {
         let mut sums = Self::passive();
-        statement.partials(V::one(), &mut |partial, id| add(&mut sums, partial, &id));
+        statement.partials(V::ONE, &mut |partial, id| add(&mut sums, partial, &id));
         sums
     }
 
     fn record_nary<R: Nary<V>>(arguments: &[&[Self::Variable]], constants: &[V], _: V) -> [V; N] {
         let all = || arguments.iter().copied().flatten();
         let values: Vec<V> = all().map(Variable::value).collect();
-        let mut partials = vec![V::zero(); values.len()];
+        let mut partials = vec![V::ZERO; values.len()];
         R::partials(&values, constants, &mut partials);
         let mut sums = Self::passive();
         all().zip(partials).for_each(|(x, partial)| add(&mut sums, partial, &x.id));
@@ -48,7 +48,7 @@ impl<V: Float, const N: usize> Taping for Magnitude<V, N> {
     }
 }
 
-impl<V: Float, const N: usize> Forward for Magnitude<V, N> {
+impl<V: Number, const N: usize> Forward for Magnitude<V, N> {
     const DIRECTIONS: usize = N;
 
     fn directions(derivative: impl FnMut(usize) -> V) -> [V; N] {

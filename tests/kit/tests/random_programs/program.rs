@@ -4,7 +4,7 @@ use crate::functions::{FUNCTIONS, Operands, SMOOTH, apply};
 use core::ops::RangeInclusive;
 use proptest::prelude::{Strategy, prop};
 use tapewright::prelude::{Real, Taping};
-use tapewright::{Float, logsumexp};
+use tapewright::{Number, logsumexp};
 
 /// The number of variables that a program works on. The last is passive at first.
 pub(crate) const VARIABLES: usize = 6;

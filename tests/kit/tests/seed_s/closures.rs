@@ -4,7 +4,7 @@
 use super::example;
 use tapewright::prelude::*;
 use tapewright::strategies::IndexManager;
-use tapewright::{Float, linear_combination};
+use tapewright::{Number, linear_combination};
 
 #[test]
 fn s4_arrays_lie_in_the_arena() {
@@ -22,7 +22,7 @@ fn s4_arrays_lie_in_the_arena() {
 }
 
 /// Bytes of closures and of their pointers on the stack, for one statement of two inputs.
-fn closure_and_pointer<V: Float, M: IndexManager>(
+fn closure_and_pointer<V: Number, M: IndexManager>(
     f: impl Fn(&[Real<Continuation<V, M>>]) -> Real<Continuation<V, M>>,
 ) -> (usize, usize) {
     let mut tape = Tape::<Continuation<V, M>>::new();
@@ -34,7 +34,7 @@ fn closure_and_pointer<V: Float, M: IndexManager>(
 
 #[test]
 fn s5_closures_capture_what_is_documented() {
-    fn holds<V: Float, M: IndexManager>() {
+    fn holds<V: Number, M: IndexManager>() {
         // With reused identifiers, that of the result, too.
         let result = usize::from(core::mem::needs_drop::<M::Id>());
         let bytes = |a: usize, d: usize| (size_of::<V>() * d + size_of::<M::Index>() * (a + result), 8);

@@ -5,13 +5,13 @@ use super::skipped::skipped;
 use super::{AT, GRADIENT, VALUE, close, example};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tapewright::prelude::*;
-use tapewright::strategies::{Content, InMemory, IndexManager, MemoryReport, Records, active, num_traits::Zero};
-use tapewright::{Float, sum};
+use tapewright::strategies::{Content, InMemory, IndexManager, MemoryReport, Records, active};
+use tapewright::{Number, sum};
 
 #[test]
 fn s1_values_and_identifiers_come_in_two_widths_each() {
     fn holds<S: Reverse>(tolerance: f64) {
-        let at = AT.map(<S::Value as Float>::from_f64);
+        let at = AT.map(<S::Value as Number>::from_f64);
         let (value, gradient) = value_and_gradient::<S>(example, &at);
         assert!(close(value.as_f64(), VALUE, tolerance));
         assert!(gradient.iter().zip(GRADIENT).all(|(g, expected)| close(g.as_f64(), expected, tolerance)));
@@ -73,7 +73,7 @@ everywhere!(s12_add_assign_takes_a_fresh_identifier_and_leaves_the_operand_alone
 trait BeginsAnywhere {
     fn begin_at(&mut self, first: u64);
 }
-impl<V: Float, M: IndexManager, K: Content> BeginsAnywhere for Records<V, M, InMemory, K> {
+impl<V: Number, M: IndexManager, K: Content> BeginsAnywhere for Records<V, M, InMemory, K> {
     fn begin_at(&mut self, first: u64) {
         self.begin_identifiers_at(first);
     }
@@ -102,8 +102,8 @@ fn record_up_to<S: Reverse<Tape: BeginsAnywhere>>(largest: u64, refused: &str) -
         for text in [
             refusal(|| (&y * &y).eval()),
             refusal(|| sum(&x)),
-            refusal(|| scope.input(S::Value::zero())),
-            refusal(|| scope.inputs(&[S::Value::zero(); 2])),
+            refusal(|| scope.input(S::Value::ZERO)),
+            refusal(|| scope.inputs(&[S::Value::ZERO; 2])),
         ] {
             assert!(text.starts_with("out of identifiers: ") && text.contains(refused), "{text}");
         }
@@ -116,7 +116,7 @@ fn record_up_to<S: Reverse<Tape: BeginsAnywhere>>(largest: u64, refused: &str) -
 
 /// Whether a tape that was full records and sweeps as a new one does.
 fn serves_again<S: Reverse>(tape: &mut Tape<S>) {
-    let mut gradient = [S::Value::zero(); 2];
+    let mut gradient = [S::Value::ZERO; 2];
     let at = [2.0, 3.0].map(S::Value::from_f64);
     tape.gradient(|x| (&x[0] * &x[1]).into(), &at, &mut gradient).expect("lengths agree");
     assert_eq!(gradient, [3.0, 2.0].map(S::Value::from_f64));

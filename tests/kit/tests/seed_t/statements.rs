@@ -24,7 +24,7 @@ impl<const K: u32> Binary for AddTimes<K> {
         x + V::from_f64(f64::from(K)) * y
     }
     fn partial_left<V: Float>(_: V, _: V, _: V) -> V {
-        V::one()
+        V::ONE
     }
     fn partial_right<V: Float>(_: V, _: V, _: V) -> V {
         V::from_f64(f64::from(K))

@@ -5,7 +5,7 @@ use super::everywhere::everywhere;
 use super::record;
 use std::cell::Cell;
 use tapewright::prelude::*;
-use tapewright::{Float, Nary, Replay, Spilled, Unary, dot, linear_combination, nary, sum, unary};
+use tapewright::{Float, Nary, Number, Replay, Spilled, Unary, dot, linear_combination, nary, sum, unary};
 use tapewright_kit_tests::Tight;
 
 fn t1_the_reverse_step_scales_accumulates_and_clears<S: Reverse<Value = f64>>() {
@@ -78,10 +78,10 @@ impl Unary for Cube {
 
 /// Σ xᵢ².
 struct Squares;
-impl<V: Float> Nary<V> for Squares {
+impl<V: Number> Nary<V> for Squares {
     fn value(x: &[V], _: &[V]) -> V {
         count(0);
-        x.iter().fold(V::zero(), |sum, x| sum + *x * *x)
+        x.iter().fold(V::ZERO, |sum, x| sum + *x * *x)
     }
     fn partials(x: &[V], _: &[V], partials: &mut [V]) {
         count(1);

@@ -3,8 +3,7 @@
 use crate::everywhere::{close, everywhere, float};
 use std::sync::{Arc, Mutex};
 use tapewright::prelude::*;
-use tapewright::strategies::num_traits::One;
-use tapewright::{CallbackAdjoints, Float, Scope};
+use tapewright::{CallbackAdjoints, Number, Scope};
 
 /// x² by a callback, whose slope the sweep sees, and a list of what it saw.
 fn square<S: Reverse>(scope: &mut Scope<S>, x: &Real<S>, name: usize, seen: &Arc<Mutex<Vec<(usize, f64)>>>) -> Real<S> {
@@ -36,7 +35,7 @@ fn x8_a_variable_that_is_input_and_output_is_not_registered_again<S: Reverse>() 
     });
     assert_eq!(x.value().as_f64(), exact.0);
     for _ in 0..2 {
-        let slope = tape.sweep(&[(&x, S::Value::one())]).and_then(|a| a.of(&start)).expect("its own");
+        let slope = tape.sweep(&[(&x, S::Value::ONE)]).and_then(|a| a.of(&start)).expect("its own");
         close(slope, float(exact.1), 16);
     }
 }
@@ -59,14 +58,14 @@ fn x9_callbacks_are_called_where_they_were_inserted<S: Reverse>() {
         (x, y)
     });
     for _ in 0..2 {
-        let slope = tape.sweep(&[(&y, S::Value::one())]).and_then(|a| a.of(&x)).expect("its own");
+        let slope = tape.sweep(&[(&y, S::Value::ONE)]).and_then(|a| a.of(&x)).expect("its own");
         assert_eq!(slope.as_f64(), 4.0 * 9.0 * 0.5 * 6.0 * 2.0 + 1.0);
         // From the end: those without outputs whatever is seeded, the others with what the statements behind them left.
         let order = [(6, 0.0), (5, 1.0), (4, 3.0), (3, 0.0), (2, 0.0), (1, 18.0), (0, 0.0)];
         assert_eq!(std::mem::take(&mut *seen.lock().expect("no panic")), order);
     }
     // Where nothing was seeded, callbacks with outputs have nothing to do.
-    tape.sweep(&[(&x, S::Value::one())]).expect("its own");
+    tape.sweep(&[(&x, S::Value::ONE)]).expect("its own");
     assert_eq!(*seen.lock().expect("no panic"), [(6, 0.0), (3, 0.0), (2, 0.0), (0, 0.0)]);
 }
 
@@ -91,7 +90,7 @@ fn x10_an_output_adjoint_is_read_once<S: Reverse>() {
             scope.insert_callback(&x, &[float(2.0), float(10.0)], move |adjoints: &mut CallbackAdjoints<S::Value>| {
                 let both = [0, 1].map(|k| adjoints.get_and_reset_output(k));
                 let again = [0, 1].map(|k| adjoints.get_and_reset_output(k));
-                read.lock().expect("no panic").push((both.map(Float::as_f64), again.map(Float::as_f64)));
+                read.lock().expect("no panic").push((both.map(Number::as_f64), again.map(Number::as_f64)));
                 adjoints.increment_input(0, both[0]);
                 adjoints.increment_input(0, float::<S::Value>(5.0) * both[1]);
                 adjoints.increment_input(1, float::<S::Value>(2.0) * both[1]);

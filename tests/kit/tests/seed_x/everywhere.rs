@@ -1,7 +1,7 @@
 //! Runs tests under strategies, index managers, layers and value types. Without the feature `wide`, which the
 //! continuous integration sets, under one of each kind: they take long to compile.
 
-use tapewright::{Float, Reverse, Tape};
+use tapewright::{Number, Reverse, Tape};
 
 /// `everywhere!(a, b)` makes a module of tests for each of the generic functions `a` and `b`.
 macro_rules! everywhere {
@@ -24,15 +24,15 @@ macro_rules! everywhere {
 pub(crate) use everywhere;
 
 /// A number of the value type.
-pub(crate) fn float<V: Float>(x: f64) -> V {
+pub(crate) fn float<V: Number>(x: f64) -> V {
     V::from_f64(x)
 }
 
 /// Asserts that two numbers differ by no more than so many roundings.
 #[track_caller]
-pub(crate) fn close<V: Float>(found: V, expected: V, roundings: usize) {
+pub(crate) fn close<V: Number>(found: V, expected: V, roundings: usize) {
     #[allow(clippy::cast_precision_loss, reason = "a few thousand at most")]
-    let tolerance = roundings as f64 * V::epsilon().as_f64() * expected.as_f64().abs();
+    let tolerance = roundings as f64 * <V::Lane as tapewright::Float>::epsilon().as_f64() * expected.as_f64().abs();
     let difference = (found.as_f64() - expected.as_f64()).abs();
     assert!(difference <= tolerance, "{found} is not {expected}: {difference:e} > {tolerance:e}");
 }

@@ -4,9 +4,9 @@ use crate::everywhere::{close, everywhere, float, holds_results_only};
 use crate::repeated_sin::repeated_sin;
 use std::cell::Cell;
 use std::sync::Arc;
+use tapewright::Number as _;
 use tapewright::prelude::*;
 use tapewright::schedule::Revolve;
-use tapewright::strategies::num_traits::{Float as _, One};
 use tapewright::{CallbackAdjoints, Stage, TapePool, TimeLoop};
 
 thread_local! {
@@ -42,7 +42,7 @@ fn x19_three_levels<S: Reverse>() {
         });
         assert_eq!(Arc::strong_count(&token) - 1, width);
         holds_results_only(&tape, width);
-        assert_eq!(tape.sweep(&[(&y, S::Value::one())]).and_then(|a| a.of(&x)), Ok(full));
+        assert_eq!(tape.sweep(&[(&y, S::Value::ONE)]).and_then(|a| a.of(&x)), Ok(full));
         assert_eq!(MOST.get(), depth as usize * width, "states at once, of {N}");
         // A tape for each level, as large as it has to be; the allocator's view is in `nested_allocations.rs`.
         let report = tape.memory();
@@ -86,7 +86,7 @@ fn x21_two_outputs_two_sweeps<S: Reverse>() {
     let (expected, slopes) = slopes::<S>();
     close(y[0].value(), expected, 64);
     for output in [0, 1, 0, 1, 1, 0] {
-        let adjoints = tape.sweep(&[(&y[output], S::Value::one())]).expect("its own");
+        let adjoints = tape.sweep(&[(&y[output], S::Value::ONE)]).expect("its own");
         for (x, slope) in x.iter().zip(slopes[output]) {
             close(adjoints.of(x).expect("its own"), slope, 2048);
         }

@@ -6,8 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tapewright::prelude::*;
-use tapewright::strategies::num_traits::One;
-use tapewright::{Callback, CallbackAdjoints, External, Float, Stage, SweepError, external, pause};
+use tapewright::{Callback, CallbackAdjoints, External, Number, Stage, SweepError, external, pause};
 
 /// Counts how often it was dropped, and takes a name for the order.
 struct Dropped(Arc<AtomicUsize>);
@@ -18,7 +17,7 @@ impl Drop for Dropped {
     }
 }
 
-impl<V: Float> Callback<V> for Dropped {
+impl<V: Number> Callback<V> for Dropped {
     fn compute_adjoint(&self, adjoints: &mut CallbackAdjoints<'_, V>) -> Result<(), SweepError> {
         let seed = adjoints.get_and_reset_output(0);
         adjoints.increment_input(0, seed);
@@ -41,8 +40,8 @@ fn x16_callbacks_outlive_the_sweeps_of_their_tape<S: Reverse<Tape: Send, Variabl
     let drops = Arc::new(AtomicUsize::new(0));
     let mut tape = Tape::<S>::new();
     let (x, y) = record(&mut tape, &drops);
-    let sweep = |tape: &mut Tape<S>| tape.sweep(&[(&y, S::Value::one())]).and_then(|adjoints| adjoints.of(&x));
-    assert_eq!(sweep(&mut tape), Ok(S::Value::one()));
+    let sweep = |tape: &mut Tape<S>| tape.sweep(&[(&y, S::Value::ONE)]).and_then(|adjoints| adjoints.of(&x));
+    assert_eq!(sweep(&mut tape), Ok(S::Value::ONE));
     let (tape, elsewhere) = std::thread::scope(|threads| {
         let here = threads.spawn(|| {
             let found = sweep(&mut tape);
@@ -50,14 +49,14 @@ fn x16_callbacks_outlive_the_sweeps_of_their_tape<S: Reverse<Tape: Send, Variabl
         });
         here.join().expect("no panic")
     });
-    assert_eq!((elsewhere, drops.load(Ordering::Relaxed)), (Ok(S::Value::one()), 0));
+    assert_eq!((elsewhere, drops.load(Ordering::Relaxed)), (Ok(S::Value::ONE), 0));
     drop(tape);
     assert_eq!(drops.load(Ordering::Relaxed), 1);
 }
 
 struct Identity(Dropped);
 
-impl<V: Float> External<V> for Identity {
+impl<V: Number> External<V> for Identity {
     fn reverse(&self, outputs: &[V], inputs: &mut [V]) -> Result<(), SweepError> {
         assert_eq!(self.0.0.load(Ordering::Relaxed), 0, "it is called before it is dropped");
         inputs[0] = outputs[0];
@@ -87,7 +86,7 @@ fn recorded<S: Reverse>(tape: &mut Tape<S>, drops: &[Arc<AtomicUsize>; 3]) {
         (x, y)
     });
     for _ in 0..3 {
-        assert_eq!(tape.sweep(&[(&y, S::Value::one())]).and_then(|a| a.of(&x)), Ok(S::Value::one()));
+        assert_eq!(tape.sweep(&[(&y, S::Value::ONE)]).and_then(|a| a.of(&x)), Ok(S::Value::ONE));
     }
     assert_eq!(counts(drops), [0; 3], "sweeps drop nothing");
 }
@@ -139,7 +138,7 @@ fn x17_a_reset_to_a_position_drops_the_rules_behind_it<S: Reverse>() {
     });
     tape.reset_to(&position).expect("a position of it");
     assert_eq!((counts(&before), counts(&behind)), ([0; 3], [1; 3]));
-    assert_eq!(tape.sweep(&[(&y, S::Value::one())]).and_then(|a| a.of(&x)), Ok(S::Value::one()));
+    assert_eq!(tape.sweep(&[(&y, S::Value::ONE)]).and_then(|a| a.of(&x)), Ok(S::Value::ONE));
     drop(tape);
     assert_eq!((counts(&before), counts(&behind)), ([1; 3], [1; 3]));
 }

@@ -5,8 +5,8 @@ use crate::repeated_sin::repeated_sin;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use tapewright::Number as _;
 use tapewright::prelude::*;
-use tapewright::strategies::num_traits::{Float as _, One, Zero};
 use tapewright::{CallbackAdjoints, Error, Stage, SweepError, TapePool};
 
 fn x11_a_nested_sweep_leaves_the_outer_adjoints_alone<S: Reverse>() {
@@ -25,8 +25,8 @@ fn x11_a_nested_sweep_leaves_the_outer_adjoints_alone<S: Reverse>() {
                     let x = nested.inputs(&[at; 100]);
                     let y = repeated_sin(50, &x[99]);
                     nested.compute_adjoints(&[(&y, float(1e6))]).expect("its own");
-                    assert_ne!(nested.adjoint(&x[99]), Ok(S::Value::zero()));
-                    assert_eq!(nested.adjoint(&x[98]), Ok(S::Value::zero()));
+                    assert_ne!(nested.adjoint(&x[99]), Ok(S::Value::ZERO));
+                    assert_eq!(nested.adjoint(&x[98]), Ok(S::Value::ZERO));
                     let seed = adjoints.get_and_reset_output(0);
                     adjoints.increment_input(0, float::<S::Value>(increments) * seed);
                     Ok(())
@@ -36,7 +36,7 @@ fn x11_a_nested_sweep_leaves_the_outer_adjoints_alone<S: Reverse>() {
             (x, w, y)
         });
         for _ in 0..2 {
-            let adjoints = tape.sweep(&[(&y, S::Value::one())]).expect("its own");
+            let adjoints = tape.sweep(&[(&y, S::Value::ONE)]).expect("its own");
             assert_eq!(adjoints.of(&x).expect("its own"), float(3.0 * increments + 1.0));
             assert_eq!(adjoints.of(&w).expect("its own"), float::<S::Value>(0.5).sin());
         }
@@ -85,7 +85,7 @@ fn x12_an_accident_in_a_callback_leaves_everything_usable<S: Reverse>() {
                     drop(other);
                     [(z, seed), (y, seed)]
                 } else {
-                    [(y.clone(), seed), (y, S::Value::zero())]
+                    [(y.clone(), seed), (y, S::Value::ZERO)]
                 };
                 let swept = nested.compute_adjoints(&seeds.each_ref().map(|(y, seed)| (y, *seed)));
                 if let Err(error) = swept {
@@ -104,7 +104,7 @@ fn x12_an_accident_in_a_callback_leaves_everything_usable<S: Reverse>() {
             let y = (&z[0] * 2.0).eval();
             (x, y)
         });
-        let first = catch_unwind(AssertUnwindSafe(|| tape.sweep(&[(&y, S::Value::one())]).map(|_| ())));
+        let first = catch_unwind(AssertUnwindSafe(|| tape.sweep(&[(&y, S::Value::ONE)]).map(|_| ())));
         match accident {
             Accident::PanicsWhileRecording | Accident::PanicsAfterTheSweep => drop(first.expect_err("a panic")),
             _ => {
@@ -115,14 +115,14 @@ fn x12_an_accident_in_a_callback_leaves_everything_usable<S: Reverse>() {
         // The same recording can be swept, and the tape used again.
         let at = float::<S::Value>(0.5);
         let slope = at.sin().cos() * at.cos();
-        let found = tape.sweep(&[(&y, S::Value::one())]).and_then(|a| a.of(&x)).expect("its own");
+        let found = tape.sweep(&[(&y, S::Value::ONE)]).and_then(|a| a.of(&x)).expect("its own");
         close(found, slope + slope, 8);
         let (x, y) = tape.record(|scope| {
             let x = scope.input(at);
             let y = repeated_sin(3, &x);
             (x, y)
         });
-        assert!(tape.sweep(&[(&y, S::Value::one())]).and_then(|a| a.of(&x)).is_ok());
+        assert!(tape.sweep(&[(&y, S::Value::ONE)]).and_then(|a| a.of(&x)).is_ok());
         pool.with(|tape| assert_eq!(tape.memory().statements, 0, "wiped"));
     }
 }
@@ -136,7 +136,7 @@ fn x12_an_early_return_inside_a_recording_ends_the_nested_one<S: Reverse>() {
         if early {
             return None;
         }
-        nested.compute_adjoints(&[(&y, S::Value::one())]).ok()?;
+        nested.compute_adjoints(&[(&y, S::Value::ONE)]).ok()?;
         nested.adjoint(&x).ok()
     }
     let pool = TapePool::<S>::new();
@@ -158,7 +158,7 @@ fn x12_an_early_return_inside_a_recording_ends_the_nested_one<S: Reverse>() {
         (x, y)
     });
     assert_eq!(tape.memory().statements, 3);
-    assert_eq!(tape.sweep(&[(&y, S::Value::one())]).and_then(|a| a.of(&x)), Ok(float(0.5)));
+    assert_eq!(tape.sweep(&[(&y, S::Value::ONE)]).and_then(|a| a.of(&x)), Ok(float(0.5)));
     pool.with(|tape| assert_eq!(tape.memory().statements, 0));
 }
 
@@ -192,10 +192,10 @@ fn x12_a_panic_inside_a_stage<S: Reverse>() {
     let full = gradient::<S>(|x| repeated_sin(15, &x[0]), &[float(0.5)])[0];
     for fails_at in 1..=3 {
         armed.store(fails_at, Ordering::Relaxed);
-        let panicked = catch_unwind(AssertUnwindSafe(|| tape.sweep(&[(&y, S::Value::one())]).map(|_| ())));
+        let panicked = catch_unwind(AssertUnwindSafe(|| tape.sweep(&[(&y, S::Value::ONE)]).map(|_| ())));
         drop(panicked.expect_err("a panic"));
         armed.store(usize::MAX, Ordering::Relaxed);
-        assert_eq!(tape.sweep(&[(&y, S::Value::one())]).and_then(|a| a.of(&x)), Ok(full));
+        assert_eq!(tape.sweep(&[(&y, S::Value::ONE)]).and_then(|a| a.of(&x)), Ok(full));
     }
 }
 

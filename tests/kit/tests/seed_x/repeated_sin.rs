@@ -3,8 +3,8 @@
 use crate::everywhere::{close, everywhere, float, holds_results_only};
 use std::cell::Cell;
 use std::sync::{Arc, Mutex};
+use tapewright::Number as _;
 use tapewright::prelude::*;
-use tapewright::strategies::num_traits::One;
 use tapewright::{Callback, CallbackAdjoints, External, Stage, SweepError, TapePool};
 
 thread_local! {
@@ -26,9 +26,9 @@ pub(crate) fn repeated_sin<S: Taping>(n: usize, x: &Real<S>) -> Real<S> {
 }
 
 /// sin(sin(… x)) and Π cos xₖ, in the arithmetic of the value type, last factor first.
-fn exact<V: tapewright::Float>(n: usize, x: V) -> (V, V) {
+fn exact<V: tapewright::Number>(n: usize, x: V) -> (V, V) {
     let states: Vec<V> = std::iter::successors(Some(x), |x| Some(x.sin())).take(n + 1).collect();
-    (states[n], states[..n].iter().rev().fold(V::one(), |slope, x| slope * x.cos()))
+    (states[n], states[..n].iter().rev().fold(V::ONE, |slope, x| slope * x.cos()))
 }
 
 const DISTANCE: usize = 4;
@@ -184,7 +184,7 @@ fn x15_order_at_the_call_site<S: Reverse>() {
         y = shared.compute_stage(&mut scope, DISTANCE.min(n - i), &y);
     }
     let mut tape = recording.finish();
-    let adjoints = tape.sweep(&[(&y, S::Value::one())]).expect("its own");
+    let adjoints = tape.sweep(&[(&y, S::Value::ONE)]).expect("its own");
     let (value, slope) = exact(n, x.value());
     assert_eq!((y.value(), adjoints.of(&x).expect("its own")), (value, slope));
 }
@@ -230,7 +230,7 @@ fn x4_everything_is_computed_twice<S: Reverse>() {
         });
         assert_eq!(forward, n);
         for _ in 0..2 {
-            let (found, again) = sines(|| tape.sweep(&[(&y, S::Value::one())]).and_then(|a| a.of(&x)));
+            let (found, again) = sines(|| tape.sweep(&[(&y, S::Value::ONE)]).and_then(|a| a.of(&x)));
             assert_eq!((found, again), (Ok(exact(n, float(0.7)).1), n), "2n with the forward run");
         }
     }
@@ -309,7 +309,7 @@ fn x2_steps_of_the_roll_back<S: Reverse>() {
     let sweep = [stage(2, 2), stage(1, 4), stage(0, 4)].concat();
     let mut expected: Vec<Event> = (0..3).map(Event::Passive).collect();
     for _ in 0..2 {
-        let slope = tape.sweep(&[(&y, S::Value::one())]).and_then(|a| a.of(&x)).expect("its own");
+        let slope = tape.sweep(&[(&y, S::Value::ONE)]).and_then(|a| a.of(&x)).expect("its own");
         assert_eq!(slope, exact(n, float(0.7)).1);
         expected.extend(&sweep);
         assert_eq!(*log.lock().expect("no panic"), expected);

@@ -4,7 +4,7 @@ use crate::everywhere::{close, everywhere, float};
 use num_complex::Complex;
 use tapewright::prelude::*;
 use tapewright::strategies::num_traits;
-use tapewright::{ByFiniteDifferences, ByTangents, External, Float, Rules, SweepError, external};
+use tapewright::{ByFiniteDifferences, ByTangents, External, Number, Rules, SweepError, external};
 
 /// (a + b·i)³·exp(i·c), real and imaginary part, in real arithmetic.
 fn written_out<S: Taping>(x: &[Real<S>]) -> Vec<Real<S>> {
@@ -16,7 +16,7 @@ fn written_out<S: Taping>(x: &[Real<S>]) -> Vec<Real<S>> {
 }
 
 /// The same by a library that knows nothing of derivatives.
-fn by_library<V: Float + num_traits::FloatConst>(x: &[V]) -> Vec<V> {
+fn by_library<V: num_traits::Float + num_traits::FloatConst>(x: &[V]) -> Vec<V> {
     let y = Complex::new(x[0], x[1]).powi(3) * Complex::cis(x[2]);
     vec![y.re, y.im]
 }
@@ -24,7 +24,7 @@ fn by_library<V: Float + num_traits::FloatConst>(x: &[V]) -> Vec<V> {
 /// A rule by the library: the adjoint of y = f(z) is z̄ += conj(f′(z))·ȳ.
 struct Library<V>(Vec<V>);
 
-impl<V: Float> External<V> for Library<V> {
+impl<V: Number + num_traits::Float> External<V> for Library<V> {
     fn reverse(&self, outputs: &[V], inputs: &mut [V]) -> Result<(), SweepError> {
         let (z, turn) = (Complex::new(self.0[0], self.0[1]), Complex::cis(self.0[2]));
         let seed = Complex::new(outputs[0], outputs[1]);
@@ -39,7 +39,7 @@ impl<V: Float> External<V> for Library<V> {
 }
 
 /// Derivatives as formulas.
-fn analytic<V: Float>(x: &[V]) -> Rules<V> {
+fn analytic<V: Number>(x: &[V]) -> Rules<V> {
     let (a, b, cos, sin) = (x[0], x[1], x[2].cos(), x[2].sin());
     let three = V::from_f64(3.0);
     // The derivatives of the real and the imaginary part of z³ by a; by b they are those of i times it.
@@ -75,7 +75,7 @@ fn with<S: Reverse, R: External<S::Value>>(rule: impl Fn(&[S::Value]) -> R) -> V
     )
 }
 
-fn x18_four_rules_one_gradient<S: Reverse<Value: num_traits::FloatConst>>() {
+fn x18_four_rules_one_gradient<S: Reverse<Value: num_traits::Float + num_traits::FloatConst>>() {
     let expected = gradient::<S>(
         |x| {
             let y = written_out(x);
@@ -99,7 +99,7 @@ fn x18_four_rules_one_gradient<S: Reverse<Value: num_traits::FloatConst>>() {
 }
 
 /// A rule that runs reverse mode of its own inside, on a tape of its own.
-fn x18_reverse_mode_inside_a_rule<S: Reverse<Value: num_traits::FloatConst>>() {
+fn x18_reverse_mode_inside_a_rule<S: Reverse<Value: num_traits::Float + num_traits::FloatConst>>() {
     let nested = with::<S, _>(|x| {
         let at = x.to_vec();
         Rules::new("nested", move |outputs: &[S::Value], inputs: &mut [S::Value]| {

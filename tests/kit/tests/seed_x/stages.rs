@@ -6,8 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use tapewright::prelude::*;
-use tapewright::strategies::num_traits::{Float as _, One};
-use tapewright::{External, Float, MemoryReport, Stage, SweepError, external};
+use tapewright::{External, MemoryReport, Number, Stage, SweepError, external};
 use tapewright_problems::{Problem, RepeatedSin};
 
 /// What code of the user sees of a stage, or of what lies in front of it. The numbers of values are their bits.
@@ -40,7 +39,7 @@ struct Seen<E: Fn(f64) -> Event> {
     dropped: Option<Event>,
 }
 
-impl<V: Float, E: Fn(f64) -> Event + Send + Sync + 'static> External<V> for Seen<E> {
+impl<V: Number, E: Fn(f64) -> Event + Send + Sync + 'static> External<V> for Seen<E> {
     fn reverse(&self, outputs: &[V], inputs: &mut [V]) -> Result<(), SweepError> {
         note(&self.log, (self.called)(outputs[0].as_f64()));
         inputs[0] += outputs[0];
@@ -116,7 +115,7 @@ fn x2_the_steps_of_the_library_s_own_stages<S: Reverse>() {
         assert_eq!(std::mem::take(&mut *log.lock().expect("no panic")), expected);
         close(found, adjoint, 0);
     }
-    assert_eq!(tape.sweep(&[(&y, S::Value::one())]).map(|_| ()), Ok(()));
+    assert_eq!(tape.sweep(&[(&y, S::Value::ONE)]).map(|_| ()), Ok(()));
 }
 
 everywhere!(x2_the_steps_of_the_library_s_own_stages);

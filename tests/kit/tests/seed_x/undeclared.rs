@@ -5,8 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use tapewright::prelude::*;
 use tapewright::schedule::{FullTape, Revolve};
-use tapewright::strategies::num_traits::One;
-use tapewright::{Float, Stage, TimeLoop, closure_stage, pause, preaccumulate_by_reverse};
+use tapewright::{Number, Stage, TimeLoop, closure_stage, pause, preaccumulate_by_reverse};
 
 /// The text of a panic.
 fn panics<R>(f: impl FnOnce() -> R) -> String {
@@ -36,7 +35,7 @@ fn in_a_recording<S: Reverse>(f: impl FnOnce(&Real<S>, &Real<S>)) {
         (x, k, y)
     });
     assert_eq!((tape.memory().statements, tape.memory().usage("externals").used), (2, 0), "{}", tape.memory());
-    let adjoints = tape.sweep(&[(&y, S::Value::one())]).expect("its own");
+    let adjoints = tape.sweep(&[(&y, S::Value::ONE)]).expect("its own");
     assert_eq!([adjoints.of(&x), adjoints.of(&k)], [20.0, 4.0].map(|slope| Ok(float(slope))));
 }
 
@@ -98,7 +97,7 @@ fn a_captured_variable_that_is_dropped_inside<S: Reverse<Variable: Send>>() {
         (x, (&y * &z).eval())
     });
     // 2x·xk
-    let found = tape.sweep(&[(&y, S::Value::one())]).and_then(|adjoints| adjoints.of(&x));
+    let found = tape.sweep(&[(&y, S::Value::ONE)]).and_then(|adjoints| adjoints.of(&x));
     assert_eq!(found, Ok(float(4.0 * 2.0 * 5.0)));
 }
 
@@ -135,9 +134,9 @@ fn steps_of_a_loop_refuse_it_when_they_are_recorded<S: Reverse<Variable: Send>>(
         });
         let full = gradient::<S>(|x| (0..6).fold(x[0].clone(), |u, _| u.sin().eval()), &[float(0.5)]);
         for _ in 0..2 {
-            assert_eq!(tape.sweep(&[(&y, S::Value::one())]).and_then(|a| a.of(&x)), Ok(full[0]));
+            assert_eq!(tape.sweep(&[(&y, S::Value::ONE)]).and_then(|a| a.of(&x)), Ok(full[0]));
             *captured.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(k.clone());
-            let text = panics(|| tape.sweep(&[(&y, S::Value::one())]).map(|_| ()));
+            let text = panics(|| tape.sweep(&[(&y, S::Value::ONE)]).map(|_| ()));
             // Its recording has ended: that is why it is refused, whatever the stage.
             let (number, _) = S::locate(k.id()).expect("active");
             assert!(text.contains(&format!("variable of recording {number}")), "{text}");
@@ -167,7 +166,7 @@ fn a_sweep_inside_a_recording_hides_it<S: Reverse<Variable: Send>>() {
             let x = scope.input(float(0.5));
             Stage::<S>::new().run(&x, |x| x.sin().eval(), move |x| (x * &get(&kept)).eval())
         });
-        undeclared(k, || inner.sweep(&[(&y, S::Value::one())]).map(|_| ()));
+        undeclared(k, || inner.sweep(&[(&y, S::Value::ONE)]).map(|_| ()));
     });
 }
 

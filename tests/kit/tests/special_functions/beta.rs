@@ -115,7 +115,7 @@ fn beta_and_its_slopes_are_accurate_in_every_corner() {
 fn f32_slopes_of_beta_are_those_of_f64_at_the_same_point() {
     let fits = |x: &f64| *x == 0.0 || (1e-37..1e38).contains(&x.abs());
     for (x, ..) in REFERENCE.iter().filter(|row| row.0.iter().all(fits)) {
-        let narrow: Vec<f32> = x.iter().map(|x| tapewright::Float::from_f64(*x)).collect();
+        let narrow: Vec<f32> = x.iter().map(|x| tapewright::Number::from_f64(*x)).collect();
         let wide: Vec<f64> = narrow.iter().map(|x| f64::from(*x)).collect();
         let expected = gradient::<PrimalValue>(|x| function("beta", x), &wide);
         for (ours, wide) in gradient::<PrimalValue<f32>>(|x| function("beta", x), &narrow).into_iter().zip(expected) {

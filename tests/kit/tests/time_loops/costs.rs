@@ -5,9 +5,9 @@ use crate::plans::{Plan, inputs, plans, reference, step, weigh};
 use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
+use tapewright::Number as _;
 use tapewright::prelude::*;
 use tapewright::schedule::{Action, Mixed, Multistage, Online, Revolve, Schedule};
-use tapewright::strategies::num_traits::One;
 use tapewright::{Progress, TimeLoop};
 
 thread_local! {
@@ -74,7 +74,7 @@ fn evaluations_are_those_of_the_schedule<S: Reverse>() {
             check_progress(&heard, &plan, steps, forward, None);
             for sweep in 0..3 {
                 let before = STEPS.get();
-                let slope = tape.sweep(&[(&y, S::Value::one())]).and_then(|a| a.of(&x[0])).expect("its own");
+                let slope = tape.sweep(&[(&y, S::Value::ONE)]).and_then(|a| a.of(&x[0])).expect("its own");
                 crate::everywhere::close(slope, gradient[0], 500);
                 // The first sweep goes on where the loop was; later ones begin anew.
                 let again = if sweep == 0 { (0, 0) } else { forward };

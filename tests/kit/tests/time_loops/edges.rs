@@ -3,9 +3,9 @@
 use crate::everywhere::{close, everywhere, float, holds_results_only};
 use crate::plans::{by_loop, inputs, plans, reference, step, weigh};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use tapewright::Number as _;
 use tapewright::prelude::*;
 use tapewright::schedule::{Equidistant, FullTape, Mixed, Multistage, Online, Revolve};
-use tapewright::strategies::num_traits::One;
 use tapewright::{AdjointVector, Stage, TimeLoop, pause};
 
 fn a_loop_without_steps_is_the_identity<S: Reverse>() {
@@ -107,7 +107,7 @@ fn a_loop_of_passive_inputs_records_nothing<S: Reverse>() {
         });
         holds_results_only(&tape, 0);
         assert_eq!(tape.memory().usage("externals").used, 0);
-        let adjoints = tape.sweep(&[(&y, S::Value::one())]).and_then(|a| a.of_all(&x));
+        let adjoints = tape.sweep(&[(&y, S::Value::ONE)]).and_then(|a| a.of_all(&x));
         assert_eq!(adjoints, Ok(vec![float(0.0); 4]));
     }
 }

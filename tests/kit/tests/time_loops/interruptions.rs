@@ -6,9 +6,9 @@ use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use tapewright::Number as _;
 use tapewright::prelude::*;
 use tapewright::schedule::{Equidistant, FullTape, Revolve};
-use tapewright::strategies::num_traits::One;
 use tapewright::{Error, Stage, SweepError, TimeLoop};
 
 const STEPS: usize = 11;
@@ -16,7 +16,7 @@ const STEPS: usize = 11;
 /// The gradient of the weighed state that was recorded is right.
 fn assert_right<S: Reverse>(tape: &mut Tape<S>, x: &[Real<S>], y: &Real<S>) {
     let (_, gradient) = reference::<S>(STEPS);
-    let found = tape.sweep(&[(y, S::Value::one())]).and_then(|a| a.of_all(x)).expect("its own");
+    let found = tape.sweep(&[(y, S::Value::ONE)]).and_then(|a| a.of_all(x)).expect("its own");
     found.iter().zip(&gradient).for_each(|(found, expected)| close(*found, *expected, 500));
 }
 
@@ -58,7 +58,7 @@ fn a_cancelled_sweep_can_be_done_again<S: Reverse>() {
         });
         for calls in [1, 2, 9, 14] {
             left.store(calls, Relaxed);
-            let error = tape.sweep(&[(&y, S::Value::one())]).map(|_| ()).expect_err("cancelled");
+            let error = tape.sweep(&[(&y, S::Value::ONE)]).map(|_| ()).expect_err("cancelled");
             assert!(matches!(error, Error::Sweep(SweepError::Cancelled { .. })), "{error:?}");
             left.store(usize::MAX, Relaxed);
             assert_right(&mut tape, &x, &y);
@@ -103,7 +103,7 @@ fn a_panic_of_a_step_leaves_everything_usable<S: Reverse>() {
             // The first sweep may have all steps recorded already; a second one has to record them.
             assert_right(&mut tape, &x, &y);
             taped.store(fails_at, Relaxed);
-            let swept = catch_unwind(AssertUnwindSafe(|| tape.sweep(&[(&y, S::Value::one())]).map(|_| ())));
+            let swept = catch_unwind(AssertUnwindSafe(|| tape.sweep(&[(&y, S::Value::ONE)]).map(|_| ())));
             drop(swept.expect_err("a panic"));
             taped.store(usize::MAX, Relaxed);
         }

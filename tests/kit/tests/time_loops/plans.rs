@@ -93,7 +93,7 @@ pub(crate) fn by_loop<S: Reverse>(time_loop: TimeLoop<S>, steps: usize, x: &[Rea
 }
 
 /// The parameter and the state.
-pub(crate) fn inputs<V: tapewright::Float>() -> Vec<V> {
+pub(crate) fn inputs<V: tapewright::Number>() -> Vec<V> {
     std::iter::once(K).chain(START).map(float).collect()
 }
 

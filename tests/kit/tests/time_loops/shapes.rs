@@ -2,8 +2,8 @@
 
 use crate::everywhere::{close, everywhere, float};
 use crate::plans::{self, by_loop, inputs, plans, reference, weigh};
+use tapewright::Number as _;
 use tapewright::prelude::*;
-use tapewright::strategies::num_traits::One;
 use tapewright::{Stage, TimeLoop, Variables};
 
 fn gradients_are_those_of_the_full_tape<S: Reverse>() {
@@ -177,7 +177,7 @@ fn stages_of_any_size<S: Reverse>() {
             Stage::<S>::new().run(&y, |_| (), |_| -> () { panic!("nothing was seeded") });
             let constant = Stage::<S>::new().run(
                 &(),
-                |()| Real::constant(S::Value::one()),
+                |()| Real::constant(S::Value::ONE),
                 |()| -> Real<S> { panic!("nothing to differentiate") },
             );
             assert!(S::locate(constant.id()).is_none());

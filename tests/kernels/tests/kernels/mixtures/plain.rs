@@ -2,8 +2,8 @@
 
 use super::steps::{Random, Shape, Step, around, points};
 use core::ops::{Add, Div, Mul, Range, Sub};
-use tapewright::Float;
 use tapewright::prelude::*;
+use tapewright::strategies::Number as _;
 
 /// A variable with the operators of kernels' expressions.
 pub(super) struct Number<S: Strategy>(pub(super) Real<S>);
@@ -23,7 +23,7 @@ impl<S: Strategy> Number<S> {
         Self(self.0.max(other.into().0).eval())
     }
     pub(super) fn ge(self, other: Self) -> Choice {
-        Choice(self.0.value() >= other.0.value())
+        Choice(self.0.value().as_f64() >= other.0.value().as_f64())
     }
 }
 
@@ -110,8 +110,8 @@ impl<S: Strategy> Token<'_, S> {
     }
 }
 
-fn is_nan<V: Float>(x: V) -> bool {
-    x.is_nan()
+fn number<S: Strategy>(x: &Real<S>) -> f64 {
+    x.value().as_f64()
 }
 
 /// Views as lists of variables.
@@ -263,8 +263,8 @@ impl<S: Strategy> Plain<S> {
 
     fn extremum(&self, step: &Step, largest: bool) -> Real<S> {
         let terms = points(&step.range).into_iter().map(|point| self.term(step, point).0);
-        let above = |a: &Real<S>, b: &Real<S>| if largest { b.value() > a.value() } else { b.value() < a.value() };
-        let better = |a: &Real<S>, b: &Real<S>| above(a, b) || is_nan(a.value()) && !is_nan(b.value());
+        let above = |a: &Real<S>, b: &Real<S>| if largest { number(b) > number(a) } else { number(b) < number(a) };
+        let better = |a: &Real<S>, b: &Real<S>| above(a, b) || number(a).is_nan() && !number(b).is_nan();
         terms.reduce(|a, b| if better(&a, &b) { b } else { a }).expect("a point")
     }
 

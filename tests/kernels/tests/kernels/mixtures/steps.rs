@@ -1,7 +1,7 @@
 //! Programs: steps that are chosen by chance, and the kernels, once for views and once for scalar statements.
 
 use core::ops::Range;
-use tapewright::Float;
+use tapewright::Number;
 use tapewright::prelude::*;
 
 pub(super) type Shape = [usize; 4];
@@ -17,13 +17,13 @@ impl Random {
     }
 
     /// A number that is infinite, NaN or 0, or now and then this one.
-    pub(super) fn odd<V: Float>(&mut self, usual: V) -> V {
+    pub(super) fn odd<V: Number>(&mut self, usual: V) -> V {
         let odd = [f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 0.0, -0.0];
         odd.get(self.below(40)).map_or(usual, |odd| V::from_f64(*odd))
     }
 
     /// A number between −0.6 and 0.6.
-    pub(super) fn number<V: Float>(&mut self) -> V {
+    pub(super) fn number<V: Number>(&mut self) -> V {
         V::from_f64((self.below(1201) as f64 - 600.0) / 1000.0)
     }
 }
@@ -160,7 +160,7 @@ impl Step {
         self.a % shape.iter().product::<usize>()
     }
 
-    pub(super) fn constants<V: Float>(&self, shape: Shape) -> Vec<V> {
+    pub(super) fn constants<V: Number>(&self, shape: Shape) -> Vec<V> {
         let mut random = Random(self.seed);
         (0..shape.iter().product()).map(|_| random.number()).collect()
     }

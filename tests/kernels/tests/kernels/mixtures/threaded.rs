@@ -5,7 +5,7 @@ use super::{Made, Program, bits};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tapewright::kernels::{View, parallel_for, parallel_sum};
 use tapewright::prelude::*;
-use tapewright::{Float, Unary};
+use tapewright::{Float, Number, Unary};
 
 /// Views of more than a block each, with rows that are longer than a block, shorter, and of length 1.
 const SHAPES: [[usize; 4]; 5] =
@@ -16,8 +16,8 @@ fn on<T: Send>(threads: usize, f: impl FnOnce() -> T + Send) -> T {
 }
 
 /// NaN has several patterns of bits, which are not compared.
-fn patterns<V: Float>(numbers: &[V]) -> Vec<u64> {
-    let usual = |x: &V| if x.is_nan() { V::nan() } else { *x };
+fn patterns<V: Number>(numbers: &[V]) -> Vec<u64> {
+    let usual = |x: &V| if x.as_f64().is_nan() { V::from_f64(f64::NAN) } else { *x };
     bits(&numbers.iter().map(usual).collect::<Vec<_>>())
 }
 
@@ -30,7 +30,7 @@ fn found<S: Reverse>(program: &Program<S::Value>) -> [Vec<u64>; 3] {
 }
 
 /// A program of few steps over a large view, with as many odd numbers as are said.
-fn large<V: Float>(seed: u64, kinds: &[&'static str], is_odd: bool) -> Program<V> {
+fn large<V: Number>(seed: u64, kinds: &[&'static str], is_odd: bool) -> Program<V> {
     let kinds: Vec<_> = kinds.iter().copied().filter(|kind| !matches!(*kind, "variables" | "fold" | "scan")).collect();
     let mut program = Program::of_shape(seed, SHAPES[seed as usize % SHAPES.len()], &kinds);
     program.steps.truncate(3);
@@ -79,7 +79,7 @@ impl Unary for Refuses {
     }
     fn derivative<V: Float>(_: V, y: V) -> V {
         assert!(y.as_f64() < 50.0, "too steep");
-        V::one()
+        V::ONE
     }
 }
 

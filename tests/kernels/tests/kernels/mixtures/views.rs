@@ -1,7 +1,7 @@
 //! The steps by views.
 
 use super::steps::{Random, Shape, Step, around, views as kernels};
-use tapewright::Float;
+use tapewright::Number;
 use tapewright::kernels::{
     Indices, View, deep_copy, fill, gather, parallel_fold, parallel_for, parallel_max, parallel_min, parallel_row_sums,
     parallel_scan, parallel_sum, scatter, scatter_add,

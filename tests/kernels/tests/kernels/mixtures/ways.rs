@@ -6,17 +6,17 @@ use super::{Made, Program, bits, close, run, tolerance};
 use crate::at_every_level;
 use tapewright::kernels::View;
 use tapewright::prelude::*;
-use tapewright::{AdjointVector, Float, LaneVector, SpillOptions, Spilled, Spills};
+use tapewright::{AdjointVector, LaneVector, Number, SpillOptions, Spilled, Spills};
 
 /// Values and gradient.
-pub(super) fn expected<V: Float>(program: &Program<V>) -> (Vec<u64>, Vec<V>) {
+pub(super) fn expected<V: Number>(program: &Program<V>) -> (Vec<u64>, Vec<V>) {
     let mut made = Made::<Jacobian<V>>::of(program, Tape::new());
     (bits(&made.values()), made.gradient(&program.seeds))
 }
 
 #[test]
 fn programs_have_the_same_bits_at_every_level() {
-    fn check<V: Float>(seed: u64) {
+    fn check<V: Number>(seed: u64) {
         let program = Program::<V>::random(seed);
         at_every_level(|| {
             let (values, gradient) = expected(&program);
@@ -60,7 +60,7 @@ fn several_adjoint_vectors_have_the_bits_of_one() {
 }
 
 /// Σ seed·tangent of the outputs is gradient·direction.
-fn tangents<V: Float>(seed: u64) {
+fn tangents<V: Number>(seed: u64) {
     let program = Program::<V>::random(seed);
     let mut made = Made::<Jacobian<V>>::of(&program, Tape::new());
     let gradient = made.gradient(&program.seeds);
@@ -200,7 +200,7 @@ fn programs_in_parts_have_the_adjoints_of_the_whole() {
 
 #[test]
 fn replays_have_the_values_and_adjoints_of_recordings_there() {
-    fn check<V: Float>(seed: u64) {
+    fn check<V: Number>(seed: u64) {
         let mut program = Program::<V>::random(seed);
         // Branches of a step over variables depend on none of them, but what it makes constant stays what it was.
         program.steps.retain(|step| step.kind != "variables");

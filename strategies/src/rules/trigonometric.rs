@@ -1,8 +1,8 @@
 //! Circular functions.
 
-use super::Unary;
-use super::rules::{binary_rules, hash_name, lit, unary_rules};
-use tapewright_strategies::Float;
+use super::rule::{binary_rules, hash_name, is, lit, unary_rules};
+use crate::Float;
+use crate::Unary;
 
 /// sin x, with cos x as companion: one call computes both.
 #[derive(Debug)]
@@ -55,9 +55,9 @@ unary_rules! {
     /// tan x.
     Tan(x, y) = x.tan(), V::one() + y * y;
     /// arcsin x; slope +∞ at ±1.
-    Asin(x, y) = x.asin(), ((V::one() - x) * (V::one() + x)).sqrt().recip(), x.abs().is_one();
+    Asin(x, y) = x.asin(), ((V::one() - x) * (V::one() + x)).sqrt().recip(), is(x.abs(), 1.0);
     /// arccos x; slope −∞ at ±1.
-    Acos(x, y) = x.acos(), -((V::one() - x) * (V::one() + x)).sqrt().recip(), x.abs().is_one();
+    Acos(x, y) = x.acos(), -((V::one() - x) * (V::one() + x)).sqrt().recip(), is(x.abs(), 1.0);
     /// arctan x.
     Atan(x, y) = x.atan(), if x.abs() < lit(1e15) { (V::one() + x * x).recip() } else { x.recip() * x.recip() };
     /// Radians to degrees.
@@ -75,16 +75,16 @@ binary_rules! {
 #[inline(always)]
 fn around<V: Float>(x: V, y: V) -> V {
     let square = x * x + y * y;
-    if square.is_normal() { x / square } else { V::from_f64(around_scaled(x.as_f64(), y.as_f64())) }
+    if square.is_normal() { x / square } else { V::narrow(around_scaled(x.widen(), y.widen())) }
 }
 
 /// The same where the squares overflow or have lost digits. NaN at the origin, 0 at infinity.
 #[cold]
-fn around_scaled(x: f64, y: f64) -> f64 {
+fn around_scaled<W: Float>(x: W, y: W) -> W {
     if (x.is_infinite() || y.is_infinite()) && !x.is_nan() && !y.is_nan() {
-        return 0.0;
+        return W::zero();
     }
-    let scale = 2.0_f64.powi(if x.hypot(y) < 1.0 { 540 } else { -540 });
+    let scale = lit::<W>(2.0_f64.powi(if x.hypot(y) < W::one() { 540 } else { -540 }));
     let (x, y) = (x * scale, y * scale);
     let distance = x.hypot(y);
     x / distance / distance * scale

@@ -1,13 +1,13 @@
 //! Functions with kinks: absolute value, minima and maxima, signs, and smooth stand-ins.
 
-use super::Binary;
 use super::power::toward;
-use super::rules::{binary_rules, hash_name, lit, unary_rules};
-use tapewright_strategies::Float;
+use super::rule::{binary_rules, hash_name, is, lit, magnitude, unary_rules};
+use crate::Binary;
+use crate::Float;
 
 unary_rules! {
     /// |x|; the derivative at ±0 is 0.
-    Abs(x, y) = x.abs(), if x.is_zero() { V::zero() } else { x.signum() };
+    Abs(x, y) = x.abs(), if is(x, 0.0) { V::zero() } else { x.signum() };
     /// x − trunc x.
     Fract(x, y) = x.fract(), if y.is_nan() { y } else { V::one() };
 }
@@ -15,15 +15,15 @@ unary_rules! {
 binary_rules! {
     /// |x| with the sign of y; ∂x is 0 at x = ±0 as for |x|, ∂y is 0.
     CopySign(x, y, v) = x.copysign(y),
-        if x.is_zero() { V::zero() } else { x.signum() * V::one().copysign(y) }, V::zero();
+        if is(x, 0.0) { V::zero() } else { x.signum() * V::one().copysign(y) }, V::zero();
     /// √(x² + w²): |x| rounded off over a width w.
     SmoothAbs(x, w, v) = x.hypot(w), toward(x, w, v), toward(w, x, v);
     /// (√(d² + w²) − |d|)/2: how far a maximum or minimum, of two numbers d apart, is rounded off over a width w: not
     /// at all for w = 0. At d = 0 the derivative is the one from the right.
-    Rounding(d, w, v) = if w.is_zero() { V::zero() } else { half(w * excess(d, w, d.hypot(w))) }, closing(d, w),
+    Rounding(d, w, v) = if is(w, 0.0) { V::zero() } else { half(w * excess(d, w, d.hypot(w))) }, closing(d, w),
         half(toward(w, d, d.hypot(w)));
     /// x − y if that is positive, else 0. At a tie the slopes are those of x − y.
-    PositiveDifference(x, y, v) = x.abs_sub(y), above(x, y, v), -above(x, y, v);
+    PositiveDifference(x, y, v) = if x <= y { V::zero() } else { x - y }, above(x, y, v), -above(x, y, v);
 }
 
 /// 1 for x ≥ y, else 0; NaN if the value is.
@@ -46,20 +46,20 @@ fn half<V: Float>(x: V) -> V {
 /// w/(`distance` + |d|) with `distance` = √(d² + w²), also where the sum is infinite or has lost digits.
 #[inline(always)]
 fn excess<V: Float>(d: V, w: V, distance: V) -> V {
-    let sum = distance + d.abs();
+    let sum = distance + magnitude(d);
     if sum.is_normal() {
         w / sum
     } else if d.is_nan() {
         d
     } else {
-        toward(w, d, distance) / (V::one() + toward(d.abs(), w, distance))
+        toward(w, d, distance) / (V::one() + toward(magnitude(d), w, distance))
     }
 }
 
 /// The derivative of [`Rounding`] for d.
 #[inline(always)]
 fn closing<V: Float>(d: V, w: V) -> V {
-    if w.is_zero() {
+    if is(w, 0.0) {
         return V::zero();
     }
     let distance = d.hypot(w);

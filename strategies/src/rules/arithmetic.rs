@@ -1,8 +1,11 @@
 //! `+ − × ÷ %` and negation.
 
-use super::rules::{Function, Operator, hash_name};
-use tapewright_strategies::Float;
-use tapewright_strategies::shape::{Negated, Same, Scaling};
+use super::rule::{Function, Operator, hash_name};
+use crate::numbers::by_lanes2;
+use crate::shape::{Negated, Same, Scaling};
+use crate::{Float, Number};
+use core::ops::Rem;
+use num_traits::Zero as _;
 
 /// Defines an [`Operator`] from a row `Name: LeftEdge, RightEdge, (x, y, v) = value, ∂x, ∂y, whether infinite ones are
 /// singular;`.
@@ -21,33 +24,42 @@ macro_rules! operators {
             type Left = $le;
             type Right = $re;
             #[inline(always)]
-            fn value<V: Float>($x: V, $y: V) -> V { $value }
+            fn value<V: Number>($x: V, $y: V) -> V { $value }
             #[inline(always)]
-            fn partial_left<V: Float>($x: V, $y: V, $v: V) -> V { $l }
+            fn partial_left<V: Number>($x: V, $y: V, $v: V) -> V { $l }
             #[inline(always)]
-            fn partial_right<V: Float>($x: V, $y: V, $v: V) -> V { $r }
+            fn partial_right<V: Number>($x: V, $y: V, $v: V) -> V { $r }
             #[inline(always)]
             fn selects_left<V: Float>(_: V, _: V) -> bool { true }
             #[inline(always)]
-            fn singular<V: Float>($x: V, $y: V) -> bool { $singular }
+            fn singular<V: Number>($x: V, $y: V) -> bool { $singular }
         }
     )* };
 }
 
 operators! {
     /// x + y.
-    Plus: Same, Same, (x, y, v) = x + y, V::one(), V::one(), false;
+    Plus: Same, Same, (x, y, v) = x + y, V::ONE, V::ONE, false;
     /// x − y.
-    Less: Same, Negated, (x, y, v) = x - y, V::one(), -V::one(), false;
+    Less: Same, Negated, (x, y, v) = x - y, V::ONE, -V::ONE, false;
     /// x − y, and 0 for equal infinities: how far apart two numbers are.
-    Apart: Same, Negated, (x, y, v) = if x == y { V::zero() } else { x - y }, V::one(), -V::one(), false;
+    Apart: Same, Negated, (x, y, v) = by_lanes2(x, y, apart), V::ONE, -V::ONE, false;
     /// x·y.
     Times: Scaling, Scaling, (x, y, v) = x * y, y, x, false;
     /// x/y.
-    Over: Scaling, Scaling, (x, y, v) = x / y, y.recip(), -v / y, y.is_zero();
+    Over: Scaling, Scaling, (x, y, v) = x / y, V::ONE / y, -v / y, some_zero(y);
     /// The remainder of truncated division: v = x − n·y with a whole n. It is found from v, because x/y can round up to
     /// the next whole number.
-    Modulo: Same, Scaling, (x, y, v) = x % y, V::one(), -((x - v) / y).round(), false;
+    Modulo: Same, Scaling, (x, y, v) = by_lanes2(x, y, Rem::rem), V::ONE, -((x - v) / y).round(), false;
+}
+
+fn apart<V: Float>(x: V, y: V) -> V {
+    if x.is_infinite() && x.as_f64() == y.as_f64() { V::ZERO } else { x - y }
+}
+
+#[inline(always)]
+fn some_zero<V: Number>(x: V) -> bool {
+    (0..V::LANES).any(|k| x.lane(k).is_zero())
 }
 
 /// −x.
@@ -57,15 +69,15 @@ impl Function for Negative {
     const HASH: u32 = hash_name("Negative");
     type Edge = Negated;
     #[inline(always)]
-    fn value_and_companion<V: Float>(x: V) -> (V, V) {
-        (-x, V::zero())
+    fn value_and_companion<V: Number>(x: V) -> (V, V) {
+        (-x, V::ZERO)
     }
     #[inline(always)]
-    fn derivative<V: Float>(_: V, _: V, _: V) -> V {
-        -V::one()
+    fn derivative<V: Number>(_: V, _: V, _: V) -> V {
+        -V::ONE
     }
     #[inline(always)]
-    fn singular<V: Float>(_: V) -> bool {
+    fn singular<V: Number>(_: V) -> bool {
         false
     }
 }

@@ -1,24 +1,24 @@
 //! Roots, powers and distances.
 
-use super::rules::{binary_rules, lit, unary_rules};
+use super::rule::{binary_rules, is, lit, magnitude, unary_rules, zero_with_slope};
+use crate::{Float, Number as _};
 use core::f64::consts::FRAC_1_SQRT_2;
 use core::ops::RangeInclusive;
-use tapewright_strategies::Float;
 
 unary_rules! {
     /// √x; the slope at ±0 is +∞.
-    Sqrt(x, y) = x.sqrt(), lit::<V>(0.5) / y.abs(), x.is_zero();
+    Sqrt(x, y) = x.sqrt(), lit::<V>(0.5) / (y + V::zero()), is(x, 0.0);
     /// ∛x; the slope at ±0 is +∞.
-    Cbrt(x, y) = x.cbrt(), (lit::<V>(3.0) * y * y).recip(), x.is_zero();
+    Cbrt(x, y) = x.cbrt(), if is(x, 0.0) { magnitude(x.recip()) } else { (lit::<V>(3.0) * y * y).recip() }, is(x, 0.0);
     /// 1/x.
-    Recip(x, y) = x.recip(), -(y * y), x.is_zero();
+    Recip(x, y) = x.recip(), -(y * y), is(x, 0.0);
 }
 
 binary_rules! {
     /// xʸ. ∂x is exactly 0 for y = 0, and ∂y for x = 0 and y > 0; the book has a table of conventions.
-    Pow(x, y, v) = x.powf(y), power_x(x, y, v), power_y(x, y, v), x.is_zero();
+    Pow(x, y, v) = x.powf(y), power_x(x, y, v), power_y(x, y, v), is(x, 0.0);
     /// xⁿ for a whole number n (exactly representable, an `i32` by construction).
-    Powi(x, n, v) = x.powi(whole(n)), power_whole(x, n), V::zero(), x.is_zero();
+    Powi(x, n, v) = x.powi(whole(n)), power_whole(x, n), V::zero(), is(x, 0.0);
     /// √(x² + y²) without overflow; NaN partials at the origin.
     Hypot(x, y, v) = x.hypot(y), toward(x, y, v), toward(y, x, v);
 }
@@ -45,7 +45,7 @@ fn toward_scaled<V: Float>(x: V, y: V, r: V) -> V {
 /// Whether a number is not so small that it may have lost digits.
 #[inline(always)]
 fn has_all_digits<V: Float>(x: V) -> bool {
-    x.abs() >= V::min_positive_value()
+    magnitude(x) >= V::min_positive_value()
 }
 
 /// ∂xʸ/∂x = y·xʸ⁻¹, exactly 0 where xʸ = 1 whatever x is (y = 0), and where a NaN y does not matter (x = 1). Powers of
@@ -54,22 +54,24 @@ fn has_all_digits<V: Float>(x: V) -> bool {
 fn power_x<V: Float>(x: V, y: V, value: V) -> V {
     let ratio = value / x;
     let slope = ratio * y;
-    let exact = has_all_digits(value) & has_all_digits(ratio) & (slope.abs() < V::infinity());
+    let exact = has_all_digits(value) & has_all_digits(ratio) & (magnitude(slope) < V::infinity());
     if exact { slope } else { power_x_apart(x, y, value) }
 }
 
 #[cold]
 fn power_x_apart<V: Float>(x: V, y: V, value: V) -> V {
-    if y.is_zero() || (x.is_one() && y.is_nan()) {
+    if is(y, 0.0) {
+        zero_with_slope(y, x.recip())
+    } else if is(x, 1.0) && y.is_nan() {
         V::zero()
-    } else if x.is_zero() || x.is_infinite() || y.is_infinite() {
+    } else if is(x, 0.0) || x.is_infinite() || y.is_infinite() {
         let power = x.powf(y - V::one());
-        if power.is_zero() { power } else { y * power }
+        if is(power, 0.0) && y.is_infinite() { power } else { y * power }
     } else if value.is_nan() {
         value
     } else {
-        let slope = in_halves(y.as_f64(), x.as_f64().abs(), y.as_f64() - 1.0);
-        V::from_f64(if value.is_sign_negative() == (x < V::zero()) { slope } else { -slope })
+        let slope = V::narrow(in_halves(y.widen(), magnitude(x.widen()), y.widen() - V::Wide::ONE));
+        if value.is_sign_negative() == (x < V::zero()) { slope } else { -slope }
     }
 }
 
@@ -83,14 +85,21 @@ fn power_y<V: Float>(x: V, y: V, value: V) -> V {
 #[cold]
 fn power_y_apart<V: Float>(x: V, y: V, value: V) -> V {
     if x < V::zero() {
-        V::nan()
-    } else if x.is_nan() && y.is_zero() {
+        V::nan() * x * y
+    } else if x.is_nan() && is(y, 0.0) {
         V::zero()
-    } else if x.is_zero() || x.is_infinite() {
-        if value.is_zero() { value } else { value * x.ln() }
+    } else if is(x, 0.0) || x.is_infinite() {
+        if is(value, 0.0) { power_y_at_zero(x, y) } else { value * x.ln() }
     } else {
-        V::from_f64(in_halves(x.as_f64().ln(), x.as_f64(), y.as_f64()))
+        V::narrow(in_halves(x.widen().ln(), x.widen(), y.widen()))
     }
+}
+
+/// The same where x is 0 and y > 0, or both are infinite and xʸ is 0: it is 0, and ∂/∂x of it is xʸ⁻¹·(1 + y·ln x).
+#[cold]
+fn power_y_at_zero<V: Float>(x: V, y: V) -> V {
+    let power = x.powf(y - V::one());
+    if is(power, 0.0) || x.is_infinite() { V::zero() } else { zero_with_slope(x, power * (V::one() + y * x.ln())) }
 }
 
 /// Exponents whose powers are right to 64 roundings, which is 10⁻¹⁴ in double precision, by multiplication alone.
@@ -101,7 +110,11 @@ const SMALL: RangeInclusive<i32> = -64..=64;
 fn power_whole<V: Float>(x: V, n: V) -> V {
     let exponent = whole(n);
     let slope = n * x.powi(exponent.saturating_sub(1));
-    if SMALL.contains(&exponent) & (slope.abs() > V::zero()) { slope } else { power_whole_apart(x, exponent) }
+    if SMALL.contains(&exponent) & (magnitude(slope) > V::zero() || is(x, 0.0) && exponent > 0) {
+        slope
+    } else {
+        power_whole_apart(x, exponent)
+    }
 }
 
 #[cold]
@@ -109,15 +122,16 @@ fn power_whole_apart<V: Float>(x: V, n: i32) -> V {
     if n == 0 {
         return V::zero();
     }
-    let slope = in_halves(f64::from(n), x.as_f64().abs(), f64::from(n) - 1.0);
-    V::from_f64(if x.is_sign_negative() && n % 2 == 0 { -slope } else { slope })
+    let n_wide = V::Wide::from_f64(f64::from(n));
+    let slope = V::narrow(in_halves(n_wide, magnitude(x.widen()), n_wide - V::Wide::ONE));
+    if x.is_sign_negative() && n % 2 == 0 { -slope } else { slope }
 }
 
 /// factor·xʸ, where xʸ may overflow or have lost digits although the product is an ordinary number. 0 where xʸ is,
 /// whatever the factor.
-fn in_halves(factor: f64, x: f64, y: f64) -> f64 {
-    let half = x.powf(0.5 * y);
-    if half == 0.0 { half } else { factor * half * half }
+fn in_halves<W: Float>(factor: W, x: W, y: W) -> W {
+    let half = x.powf(lit::<W>(0.5) * y);
+    if is(half, 0.0) { half } else { factor * half * half }
 }
 
 #[inline(always)]

@@ -1,7 +1,6 @@
 //! The beta function and its slopes, without the cancellation that differences of ln Γ and of ψ bring.
 
 use core::f64::consts::PI;
-use tapewright_strategies::Float;
 
 /// From here on the asymptotic series are exact to double precision.
 const LARGE: f64 = 10.0;
@@ -78,7 +77,7 @@ fn beta_of_positive(a: f64, b: f64) -> f64 {
 
 /// Γ(x).
 fn gamma(x: f64) -> f64 {
-    Float::gamma(x)
+    crate::numbers::special::gamma(x)
 }
 
 /// ln Γ(x) − (x − ½)·ln x + x − ½·ln 2π for x ≥ 10: Stirling's series.

@@ -1,7 +1,7 @@
 //! Hyperbolic functions.
 
-use super::rules::{lit, unary_rules};
-use tapewright_strategies::Float;
+use super::rule::{is, lit, unary_rules};
+use crate::Float;
 
 unary_rules! {
     /// sinh x.
@@ -13,10 +13,10 @@ unary_rules! {
     /// arsinh x.
     Asinh(x, y) = x.asinh(), V::one().hypot(x).recip();
     /// arcosh x; slope +∞ at 1.
-    Acosh(x, y) = x.acosh(), ((x - V::one()).sqrt() * (x + V::one()).sqrt()).recip(), x.is_one();
+    Acosh(x, y) = x.acosh(), ((x - V::one()).sqrt() * (x + V::one()).sqrt()).recip(), is(x, 1.0);
     /// artanh x; slope +∞ at ±1.
     Atanh(x, y) = x.atanh(), if y.is_nan() { y } else { ((V::one() - x) * (V::one() + x)).recip() },
-        x.abs().is_one();
+        is(x.abs(), 1.0);
 }
 
 #[inline(always)]

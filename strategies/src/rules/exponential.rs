@@ -1,9 +1,9 @@
 //! Exponentials and logarithms.
 
-use super::Unary;
-use super::rules::{binary_rules, lit, unary_rules};
+use super::rule::{binary_rules, is, lit, magnitude, unary_rules};
+use crate::Float;
+use crate::Unary;
 use core::f64::consts::{LN_2, LOG2_E, LOG10_E};
-use tapewright_strategies::Float;
 
 unary_rules! {
     /// eˣ.
@@ -13,13 +13,13 @@ unary_rules! {
     /// eˣ − 1; the derivative is eˣ, computed afresh because y + 1 cancels for x < 0.
     ExpM1(x, y) = x.exp_m1(), x.exp();
     /// ln x. At ±0 the derivative is +∞, the limit from the right.
-    Ln(x, y) = x.ln(), over(V::one(), x), x.is_zero();
+    Ln(x, y) = x.ln(), over(V::one(), x), is(x, 0.0);
     /// log₂ x.
-    Log2(x, y) = x.log2(), over(lit(LOG2_E), x), x.is_zero();
+    Log2(x, y) = x.log2(), over(lit(LOG2_E), x), is(x, 0.0);
     /// log₁₀ x.
-    Log10(x, y) = x.log10(), over(lit(LOG10_E), x), x.is_zero();
+    Log10(x, y) = x.log10(), over(lit(LOG10_E), x), is(x, 0.0);
     /// ln(1 + x).
-    Ln1p(x, y) = x.ln_1p(), over(V::one(), V::one() + x), x == -V::one();
+    Ln1p(x, y) = x.ln_1p(), over(V::one(), V::one() + x), is(x, -1.0);
     /// ln(1 + eˣ), without overflow.
     Softplus(x, y) = x.max(V::zero()) + (-x.abs()).exp().ln_1p(), sigmoid(x).0;
 }
@@ -27,7 +27,7 @@ unary_rules! {
 binary_rules! {
     /// The logarithm of x to base y. At y = ±0 the derivative for y is infinite, the limit from the right.
     Log(x, y, v) = x.log(y), over(y.ln().recip(), x), log_base(x, y, v),
-        x.is_zero() || y.is_zero() || y.is_one();
+        is(x, 0.0) || is(y, 0.0) || is(y, 1.0);
     /// ln(eˣ + eʸ), without overflow. Equal arguments share the derivative, infinite ones too.
     LogAddExp(x, y, v) = if x == y { x + lit(LN_2) } else { x.max(y) + (-(x - y).abs()).exp().ln_1p() },
         share(x, y), share(y, x);
@@ -36,7 +36,7 @@ binary_rules! {
 /// ∂(ln x/ln y)/∂y.
 #[inline(always)]
 fn log_base<V: Float>(x: V, y: V, value: V) -> V {
-    if y.is_zero() && !value.is_nan() { -x.ln() / y.abs() } else { -value / y.ln() / y }
+    if is(y, 0.0) && !value.is_nan() { -x.ln() / magnitude(y) } else { -value / y.ln() / y }
 }
 
 /// The derivative of 2ˣ where 2ˣ overflows.
@@ -49,7 +49,7 @@ fn beyond<V: Float>(x: V) -> V {
 #[derive(Debug)]
 pub struct Sigmoid;
 impl Unary for Sigmoid {
-    const HASH: u32 = super::rules::hash_name("Sigmoid");
+    const HASH: u32 = super::rule::hash_name("Sigmoid");
     #[inline(always)]
     fn value<V: Float>(x: V) -> V {
         sigmoid(x).0
@@ -71,18 +71,23 @@ impl Unary for Sigmoid {
 /// numerator/x as the slope of a logarithm, which has none for x < 0.
 #[inline(always)]
 fn over<V: Float>(numerator: V, x: V) -> V {
-    if x < V::zero() { V::nan() } else { numerator / (x + V::zero()) } // the sum turns −0 into 0
+    if x < V::zero() { V::nan() * x } else { numerator / (x + V::zero()) } // the sum turns −0 into 0
 }
 
 /// eˣ/(eˣ + eʸ).
 #[inline(always)]
 fn share<V: Float>(x: V, y: V) -> V {
-    sigmoid(if x == y { V::zero() } else { x - y }).0
+    sigmoid(if x.is_infinite() && is(x, y.as_f64()) { V::zero() } else { x - y }).0
 }
 
 #[inline(always)]
 fn sigmoid<V: Float>(x: V) -> (V, V) {
-    let e = (-x.abs()).exp();
+    sigmoid_by(x, (-magnitude(x)).exp())
+}
+
+/// The same from e^−|x|.
+#[inline(always)]
+pub(crate) fn sigmoid_by<V: Float>(x: V, e: V) -> (V, V) {
     let large = (V::one() + e).recip();
     let small = e * large;
     if x < V::zero() { (small, large) } else { (large, small) }

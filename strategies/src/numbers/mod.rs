@@ -1,0 +1,22 @@
+//! What a variable's number may be.
+
+mod dual;
+mod functions;
+#[allow(clippy::module_inception, reason = "the trait of that name")]
+mod number;
+#[cfg(feature = "packs")]
+mod pack;
+mod parts;
+mod scalar;
+pub(crate) mod special;
+#[cfg(feature = "packs")]
+mod vector;
+
+pub use dual::Dual;
+pub use number::{Binary, Float, Number, Unary};
+#[cfg(feature = "packs")]
+pub use pack::Pack;
+pub use parts::{agreed, bits, by_lanes, by_lanes2, same};
+pub(crate) use parts::{all_finite, any_nan, counts};
+#[cfg(feature = "packs")]
+pub use vector::Registered;

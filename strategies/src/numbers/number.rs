@@ -1,0 +1,340 @@
+//! What a variable's number may be.
+
+use super::functions::with_functions;
+use core::fmt::{Debug, Display};
+use core::num::FpCategory;
+use core::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
+
+/// Declares the functions of a number.
+macro_rules! declare_functions {
+    (
+        unary { $($(#[$d1:meta])* $unary:ident;)* }
+        special { $($(#[$d2:meta])* $special:ident;)* }
+        step { $($(#[$d3:meta])* $step:ident;)* }
+        binary { $($(#[$d4:meta])* $binary:ident;)* }
+    ) => {
+        $($(#[$d1])*
+        #[must_use]
+        fn $unary(self) -> Self;)*
+        $($(#[$d2])*
+        #[must_use]
+        fn $special(self) -> Self;)*
+        $($(#[$d3])*
+        #[must_use]
+        fn $step(self) -> Self;)*
+        $($(#[$d4])*
+        #[must_use]
+        fn $binary(self, other: Self) -> Self;)*
+    };
+}
+
+/// The number of a variable: a [`Float`], or several of them that are computed at once, its *lanes*.
+///
+/// Tapes store numbers as plain bytes ([`bytemuck::Pod`]) of any size and alignment. `==` compares *every part*, tangents
+/// and lanes included: a seed whose value is 0 may have a tangent, and is not zero.
+///
+/// Users never have to name it: generic code says `S: Strategy`.
+pub trait Number:
+    crate::lanes::Registers
+    + bytemuck::Pod
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Neg<Output = Self>
+    + AddAssign
+    + PartialEq
+    + Default
+    + Debug
+    + Display
+    + Send
+    + Sync
+    + 'static
+{
+    /// What each lane is: this number itself, unless it has several.
+    type Lane: Float;
+    /// How many lanes there are.
+    const LANES: usize;
+    /// Of how many floating-point numbers it consists, values, tangents and lanes together.
+    const PARTS: usize;
+    /// 0.
+    const ZERO: Self;
+    /// 1.
+    const ONE: Self;
+
+    /// Rounds an `f64` literal to this type, once; the same in each lane.
+    fn from_f64(value: f64) -> Self;
+    /// The number whose lanes are these, from the first to the last.
+    #[must_use]
+    fn from_lanes(lane: impl FnMut(usize) -> Self::Lane) -> Self;
+    /// The same for two numbers.
+    #[must_use]
+    fn pair_from_lanes(lanes: impl FnMut(usize) -> (Self::Lane, Self::Lane)) -> (Self, Self);
+    /// One of the lanes.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such lane.
+    fn lane(self, k: usize) -> Self::Lane;
+
+    /// The number of these parts, each rounded to the type of the part.
+    #[must_use]
+    fn from_parts(part: impl FnMut(usize) -> f64) -> Self;
+    /// One of the parts, exactly.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such part.
+    fn part(self, k: usize) -> f64;
+
+    /// The value as `f64`, exactly.
+    ///
+    /// # Panics
+    ///
+    /// When lanes have different values.
+    #[track_caller]
+    fn as_f64(self) -> f64;
+
+    /// Whether every part is exactly 0.
+    fn is_nought(self) -> bool;
+    /// Whether [`contribution`](Self::contribution) is not 0 and is, whatever the partial, the product: whether the
+    /// number is finite and not 0, if it is a scalar.
+    #[doc(hidden)]
+    fn is_ordinary(self) -> bool;
+    /// Whether [`contribution`](Self::contribution) is right for partials that are exactly 0, too: whether the number
+    /// is finite, if it is a scalar.
+    #[doc(hidden)]
+    fn is_plain(self) -> bool;
+    /// What a statement with this adjoint contributes to the adjoint of an argument with this partial. Numbers of
+    /// several parts see to it, part by part, that zero times anything is zero; for scalars it is the product, and
+    /// whoever calls it sees to that.
+    #[must_use]
+    fn contribution(self, partial: Self) -> Self;
+
+    /// The function of a rule, and its companion.
+    #[doc(hidden)]
+    fn unary<R: Unary>(self) -> (Self, Self);
+    /// The derivative of a rule at this number, given its value and its companion.
+    #[doc(hidden)]
+    #[must_use]
+    fn derivative<R: Unary>(self, y: Self, companion: Self) -> Self;
+    /// The function of a rule.
+    #[doc(hidden)]
+    #[must_use]
+    fn binary<R: Binary>(self, other: Self) -> Self;
+    /// The partial derivative of a rule for this number, given its value.
+    #[doc(hidden)]
+    #[must_use]
+    fn partial_left<R: Binary>(self, other: Self, value: Self) -> Self;
+    /// The partial derivative of a rule for the other number, given its value.
+    #[doc(hidden)]
+    #[must_use]
+    fn partial_right<R: Binary>(self, other: Self, value: Self) -> Self;
+
+    /// ψ⁽ⁿ⁾(x), the n-th derivative of the digamma function, for 1 ≤ n ≤ 12; NaN for other n.
+    #[must_use]
+    fn polygamma(self, n: u32) -> Self;
+    with_functions!(declare_functions);
+    /// xⁿ.
+    #[must_use]
+    fn powi(self, n: i32) -> Self;
+    /// Sine and cosine.
+    #[must_use]
+    fn sin_cos(self) -> (Self, Self);
+}
+
+/// A number that is one lane, and can be compared: `f64` (the usual choice) or `f32`.
+///
+/// Rules are written over every `Float`. It has the arithmetic and the functions of a [`Number`], order, and the
+/// questions that may be asked of a float.
+///
+/// The trait is sealed: tapes store numbers as plain bytes, and rely on their size, their alignment and the absence of
+/// padding. A number type of your own does not compile:
+///
+/// ```compile_fail
+/// # use num_traits as nt;
+/// # use std::ops::*;
+/// # macro_rules! ops { ($($t:ident $m:ident $ta:ident $ma:ident $o:tt;)*) => { $( impl $t for Wide { type Output = Wide; fn $m(self, o: Wide) -> Wide { Wide(self.0 $o o.0) } } impl $ta for Wide { fn $ma(&mut self, o: Wide) { self.0 = self.0 $o o.0 } } )* } }
+/// # ops! { Add add AddAssign add_assign +; Sub sub SubAssign sub_assign -; Mul mul MulAssign mul_assign *; Div div DivAssign div_assign /; Rem rem RemAssign rem_assign %; }
+/// # impl Neg for Wide { type Output = Wide; fn neg(self) -> Wide { Wide(-self.0) } }
+/// # impl std::fmt::Display for Wide { fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result { self.0.fmt(f) } }
+/// # impl nt::Zero for Wide { fn zero() -> Wide { Wide(0.0) } fn is_zero(&self) -> bool { self.0 == 0.0 } }
+/// # impl nt::One for Wide { fn one() -> Wide { Wide(1.0) } }
+/// # impl nt::Num for Wide { type FromStrRadixErr = (); fn from_str_radix(_: &str, _: u32) -> Result<Wide, ()> { Err(()) } }
+/// # impl nt::ToPrimitive for Wide { fn to_i64(&self) -> Option<i64> { None } fn to_u64(&self) -> Option<u64> { None } }
+/// # impl nt::NumCast for Wide { fn from<T: nt::ToPrimitive>(n: T) -> Option<Wide> { n.to_f64().map(Wide) } }
+/// # macro_rules! f0 { ($($n:ident)*) => { $( fn $n() -> Wide { Wide(<f64 as nt::Float>::$n()) } )* } }
+/// # macro_rules! f1 { ($($n:ident)*) => { $( fn $n(self) -> Wide { Wide(nt::Float::$n(self.0)) } )* } }
+/// # macro_rules! fb { ($($n:ident)*) => { $( fn $n(self) -> bool { nt::Float::$n(self.0) } )* } }
+/// # macro_rules! f2 { ($($n:ident)*) => { $( fn $n(self, o: Wide) -> Wide { Wide(nt::Float::$n(self.0, o.0)) } )* } }
+/// # impl nt::Float for Wide {
+/// #     f0! { nan infinity neg_infinity neg_zero min_value min_positive_value max_value }
+/// #     f1! { floor ceil round trunc fract abs signum recip sqrt exp exp2 ln log2 log10 cbrt sin cos tan asin acos atan exp_m1 ln_1p sinh cosh tanh asinh acosh atanh }
+/// #     fb! { is_nan is_infinite is_finite is_normal is_sign_positive is_sign_negative }
+/// #     f2! { powf log max min abs_sub hypot atan2 }
+/// #     fn classify(self) -> std::num::FpCategory { self.0.classify() }
+/// #     fn mul_add(self, a: Wide, b: Wide) -> Wide { Wide(self.0.mul_add(a.0, b.0)) }
+/// #     fn powi(self, n: i32) -> Wide { Wide(self.0.powi(n)) }
+/// #     fn sin_cos(self) -> (Wide, Wide) { (nt::Float::sin(self), nt::Float::cos(self)) }
+/// #     fn integer_decode(self) -> (u64, i16, i8) { nt::Float::integer_decode(self.0) }
+/// # }
+/// # macro_rules! special { ($($n:ident)*) => { $( fn $n(self) -> Wide { self } )* } }
+/// #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+/// #[repr(align(64))]
+/// struct Wide(f64);
+///
+/// impl tapewright_strategies::Float for Wide {
+///     fn from_f64(value: f64) -> Self { Self(value) }
+///     fn as_f64(self) -> f64 { self.0 }
+///     // ...
+/// #   special! { erf erfc gamma ln_gamma digamma trigamma normal_quantile }
+/// }
+/// ```
+pub trait Float: sealed::Sealed + Number<Lane = Self> + num_traits::Num + num_traits::NumCast + PartialOrd {
+    /// NaN.
+    #[must_use]
+    fn nan() -> Self;
+    /// ∞.
+    #[must_use]
+    fn infinity() -> Self;
+    /// −∞.
+    #[must_use]
+    fn neg_infinity() -> Self;
+    /// −0.
+    #[must_use]
+    fn neg_zero() -> Self;
+    /// The distance from 1 to the next larger number.
+    #[must_use]
+    fn epsilon() -> Self;
+    /// The smallest finite number.
+    #[must_use]
+    fn min_value() -> Self;
+    /// The largest finite number.
+    #[must_use]
+    fn max_value() -> Self;
+    /// The smallest positive number that has all its digits.
+    #[must_use]
+    fn min_positive_value() -> Self;
+    /// Whether it is NaN.
+    fn is_nan(self) -> bool;
+    /// Whether it is ∞ or −∞.
+    fn is_infinite(self) -> bool;
+    /// Whether it is neither infinite nor NaN.
+    fn is_finite(self) -> bool;
+    /// Whether it is finite, not 0, and has all its digits.
+    fn is_normal(self) -> bool;
+    /// Whether it is so close to 0 that it may have lost digits, and not 0.
+    fn is_subnormal(self) -> bool;
+    /// Whether its sign bit is not set.
+    fn is_sign_positive(self) -> bool;
+    /// Whether its sign bit is set.
+    fn is_sign_negative(self) -> bool;
+    /// What kind of number it is.
+    fn classify(self) -> FpCategory;
+    /// Mantissa, exponent and sign.
+    fn integer_decode(self) -> (u64, i16, i8);
+
+    /// The same kind of number in double precision.
+    #[doc(hidden)]
+    type Wide: Float;
+    /// This number in double precision.
+    #[doc(hidden)]
+    fn widen(self) -> Self::Wide;
+    /// Rounds a number in double precision.
+    #[doc(hidden)]
+    #[must_use]
+    fn narrow(wide: Self::Wide) -> Self;
+    /// A number with this value and the same derivatives.
+    #[doc(hidden)]
+    #[must_use]
+    fn with_value(self, value: f64) -> Self;
+}
+
+/// A function of one argument with its derivative: all that is needed to use it in expressions under every strategy.
+///
+/// A rule is a type that is never instantiated; it is written over every [`Float`] so that it serves `f64` and `f32`.
+/// Parameters are second arguments: a function with a parameter is a [`Binary`] rule with an `f64` operand.
+///
+/// ```
+/// use tapewright_strategies::{Float, Unary};
+///
+/// /// x ↦ x·|x|, smooth everywhere.
+/// struct SignedSquare;
+/// impl Unary for SignedSquare {
+///     fn value<V: Float>(x: V) -> V { x * x.abs() }
+///     fn derivative<V: Float>(x: V, _y: V) -> V { V::from_f64(2.0) * x.abs() }
+/// }
+/// assert_eq!(SignedSquare::derivative(-2.0, -4.0), 4.0);
+/// ```
+pub trait Unary: 'static {
+    /// Any number; different ones for different rules make recording a little faster under `PrimalValue`.
+    const HASH: u32 = 0;
+    /// The function at `x`.
+    fn value<V: Float>(x: V) -> V;
+    /// The derivative at `x`, where `y` is the function's value.
+    fn derivative<V: Float>(x: V, y: V) -> V;
+
+    /// The value and a second number that costs little beside it and that the derivative needs, as cos beside sin.
+    #[inline(always)]
+    fn value_and_companion<V: Float>(x: V) -> (V, V) {
+        (Self::value(x), V::zero())
+    }
+
+    /// The derivative, given the companion.
+    #[inline(always)]
+    fn derivative_with_companion<V: Float>(x: V, y: V, _companion: V) -> V {
+        Self::derivative(x, y)
+    }
+
+    /// Whether an infinite derivative at `x` is that of a pole or a vertical tangent, and not one that overflows; see
+    /// [`Policy`](crate::Policy). A derivative that is NaN where the value is not needs no mention.
+    #[inline(always)]
+    fn singular<V: Float>(_x: V) -> bool {
+        false
+    }
+}
+
+/// A function of two arguments with its partial derivatives.
+///
+/// ```
+/// use tapewright_strategies::{Binary, Float};
+///
+/// /// (x, y) ↦ x²·y.
+/// struct SquareTimes;
+/// impl Binary for SquareTimes {
+///     fn value<V: Float>(x: V, y: V) -> V { x * x * y }
+///     fn partial_left<V: Float>(x: V, y: V, _value: V) -> V { V::from_f64(2.0) * x * y }
+///     fn partial_right<V: Float>(x: V, _y: V, _value: V) -> V { x * x }
+/// }
+/// assert_eq!(SquareTimes::partial_left(3.0, 5.0, 45.0), 30.0);
+/// ```
+pub trait Binary: 'static {
+    /// Any number; different ones for different rules make recording a little faster under `PrimalValue`.
+    const HASH: u32 = 0;
+    /// The function at (`x`, `y`).
+    fn value<V: Float>(x: V, y: V) -> V;
+    /// ∂/∂x at (`x`, `y`), where `value` is the function's value.
+    fn partial_left<V: Float>(x: V, y: V, value: V) -> V;
+    /// ∂/∂y at (`x`, `y`), where `value` is the function's value.
+    fn partial_right<V: Float>(x: V, y: V, value: V) -> V;
+
+    /// Whether this function returns one of its arguments unchanged, as a maximum does. The other argument's partials
+    /// are then exactly 0, whatever they are made of.
+    const SELECTS: bool = false;
+
+    /// For a function that [`SELECTS`](Self::SELECTS): whether it returns the left argument.
+    #[inline(always)]
+    fn selects_left<V: Float>(_x: V, _y: V) -> bool {
+        true
+    }
+
+    /// As [`Unary::singular`], for both partials.
+    #[inline(always)]
+    fn singular<V: Float>(_x: V, _y: V) -> bool {
+        false
+    }
+}
+
+pub(super) mod sealed {
+    pub trait Sealed {}
+}

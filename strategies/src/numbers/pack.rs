@@ -1,0 +1,229 @@
+//! Several numbers that are computed at once.
+
+use super::number::{Binary, Number, Unary};
+use super::vector::{self, Registered};
+use core::array::from_fn;
+use core::fmt;
+use core::ops::{Add, AddAssign, Div, Index, Mul, Neg, Sub};
+
+/// `N` numbers, the *lanes*, that are computed at once: `N` evaluations of a program in one recording.
+///
+/// Statements, identifiers and branches are shared by all lanes; each has its own values and adjoints. Arithmetic and the
+/// functions of [`vector`](crate::Pack#functions) work on whole registers, as wide as the ones of the compile-time
+/// target. In memory the lanes lie side by side, without padding.
+///
+/// # Branches
+///
+/// `if x < y` asks all lanes, and panics where they disagree; `x.less(&y).select(&a, &b)` chooses lane by lane, and so do
+/// `min`, `max`, `abs`, `clamp` and the smooth ones.
+///
+/// # Functions
+///
+/// `exp`, `exp2`, `exp_m1`, `ln`, `ln_1p`, `sin`, `cos`, `sinh`, `cosh`, `tanh`, `asin`, `acos`, `atan` and `powf` are the
+/// ones of the crate `wide`, which differ from the standard library's in the last places; where arguments or results are
+/// very large or very small, infinite or NaN, they are the standard library's. All others are computed lane by lane and
+/// are the same, bit for bit. What a lane gives never depends on the others.
+///
+/// ```
+/// use tapewright_strategies::{Number, Pack};
+///
+/// let x = Pack([1.0, 2.0]);
+/// assert_eq!((x * x + Pack::from_f64(0.5)).0, [1.5, 4.5]);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(transparent)]
+pub struct Pack<const N: usize, V = f64>(
+    /// The lanes.
+    pub [V; N],
+);
+
+// SAFETY: of zeros alone each lane can be made.
+unsafe impl<const N: usize, V: bytemuck::Zeroable> bytemuck::Zeroable for Pack<N, V> {}
+// SAFETY: it is an array, which has no padding between its elements nor behind the last.
+unsafe impl<const N: usize, V: bytemuck::Pod> bytemuck::Pod for Pack<N, V> {}
+
+impl<const N: usize, V: Registered> Default for Pack<N, V> {
+    fn default() -> Self {
+        Self::ZERO
+    }
+}
+
+/// The lanes, in brackets.
+impl<const N: usize, V: fmt::Display> fmt::Display for Pack<N, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (k, lane) in self.0.iter().enumerate() {
+            f.write_str(if k == 0 { "[" } else { ", " })?;
+            fmt::Display::fmt(lane, f)?;
+        }
+        f.write_str("]")
+    }
+}
+
+/// A lane.
+impl<const N: usize, V> Index<usize> for Pack<N, V> {
+    type Output = V;
+    fn index(&self, k: usize) -> &V {
+        &self.0[k]
+    }
+}
+
+/// The row `Add add` implements the trait lane by lane.
+macro_rules! operators {
+    ($($trait:ident $method:ident)*) => { $(
+        impl<const N: usize, V: Registered> $trait for Pack<N, V> {
+            type Output = Self;
+            #[inline(always)]
+            fn $method(self, other: Self) -> Self {
+                Self(from_fn(|k| self.0[k].$method(other.0[k])))
+            }
+        }
+    )* };
+}
+operators! { Add add Sub sub Mul mul Div div }
+
+impl<const N: usize, V: Registered> AddAssign for Pack<N, V> {
+    #[inline(always)]
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl<const N: usize, V: Registered> Neg for Pack<N, V> {
+    type Output = Self;
+    #[inline(always)]
+    fn neg(self) -> Self {
+        Self(self.0.map(|x| -x))
+    }
+}
+
+/// Functions of one argument, lane by lane.
+macro_rules! by_lane {
+    ($($unary:ident)* | $($binary:ident)*) => {
+        $(#[inline(always)]
+        fn $unary(self) -> Self { Self(self.0.map(|x| x.$unary())) })*
+        $(#[inline(always)]
+        fn $binary(self, other: Self) -> Self { Self(from_fn(|k| self.0[k].$binary(other.0[k]))) })*
+    };
+}
+
+/// Functions of one argument by registers.
+macro_rules! by_registers {
+    ($($name:ident)*) => {
+        $(#[inline]
+        fn $name(self) -> Self { Self(vector::$name(self.0)) })*
+    };
+}
+
+impl<const N: usize, V: Registered> Number for Pack<N, V> {
+    type Lane = V;
+    const LANES: usize = N;
+    const PARTS: usize = N;
+    const ZERO: Self = Self([V::ZERO; N]);
+    const ONE: Self = Self([V::ONE; N]);
+
+    #[inline(always)]
+    fn from_f64(value: f64) -> Self {
+        Self([V::from_f64(value); N])
+    }
+    #[inline(always)]
+    fn from_lanes(lane: impl FnMut(usize) -> V) -> Self {
+        Self(from_fn(lane))
+    }
+    #[inline(always)]
+    fn pair_from_lanes(mut lanes: impl FnMut(usize) -> (V, V)) -> (Self, Self) {
+        let mut second = [V::ZERO; N];
+        let first = from_fn(|k| {
+            let (a, b) = lanes(k);
+            second[k] = b;
+            a
+        });
+        (Self(first), Self(second))
+    }
+    #[inline(always)]
+    fn lane(self, k: usize) -> V {
+        self.0[k]
+    }
+    fn from_parts(mut part: impl FnMut(usize) -> f64) -> Self {
+        Self(from_fn(|k| V::from_f64(part(k))))
+    }
+    fn part(self, k: usize) -> f64 {
+        self.0[k].as_f64()
+    }
+    #[track_caller]
+    fn as_f64(self) -> f64 {
+        let first = self.0[0].as_f64();
+        let same = self.0.iter().all(|lane| lane.as_f64().to_bits() == first.to_bits());
+        assert!(same, "the lanes of {self} have different values, so it is no single number");
+        first
+    }
+
+    #[inline(always)]
+    fn is_nought(self) -> bool {
+        self.0.iter().fold(true, |all, lane| all & lane.is_nought())
+    }
+    #[inline(always)]
+    fn is_ordinary(self) -> bool {
+        !self.is_nought()
+    }
+    #[inline(always)]
+    fn is_plain(self) -> bool {
+        true
+    }
+    #[inline(always)]
+    fn contribution(self, partial: Self) -> Self {
+        Self(from_fn(|k| {
+            let (seed, partial) = (self.0[k], partial.0[k]);
+            let product = seed * partial;
+            if (seed == V::ZERO) | (partial == V::ZERO) { V::ZERO } else { product }
+        }))
+    }
+
+    #[inline(always)]
+    fn unary<R: Unary>(self) -> (Self, Self) {
+        vector::unary::<R, V, N>(self.0).map_or_else(
+            || Self::pair_from_lanes(|k| R::value_and_companion(self.0[k])),
+            |(value, companion)| (Self(value), Self(companion)),
+        )
+    }
+    #[inline(always)]
+    fn derivative<R: Unary>(self, y: Self, companion: Self) -> Self {
+        vector::derivative::<R, V, N>(self.0)
+            .map_or_else(|| Self(from_fn(|k| R::derivative_with_companion(self.0[k], y.0[k], companion.0[k]))), Self)
+    }
+    #[inline(always)]
+    fn binary<R: Binary>(self, other: Self) -> Self {
+        vector::binary::<R, V, N>(self.0, other.0)
+            .map_or_else(|| Self(from_fn(|k| R::value(self.0[k], other.0[k]))), Self)
+    }
+    #[inline(always)]
+    fn partial_left<R: Binary>(self, other: Self, value: Self) -> Self {
+        Self(from_fn(|k| R::partial_left(self.0[k], other.0[k], value.0[k])))
+    }
+    #[inline(always)]
+    fn partial_right<R: Binary>(self, other: Self, value: Self) -> Self {
+        Self(from_fn(|k| R::partial_right(self.0[k], other.0[k], value.0[k])))
+    }
+
+    by_lane! {
+        abs sqrt cbrt recip log2 log10 tan asinh acosh atanh to_degrees to_radians fract erf erfc gamma ln_gamma digamma
+        trigamma normal_quantile signum floor ceil round trunc
+        | log hypot atan2 copysign max min
+    }
+    by_registers! { exp exp2 exp_m1 ln ln_1p sin cos asin acos atan sinh cosh tanh }
+    #[inline]
+    fn powf(self, other: Self) -> Self {
+        Self(vector::powf(self.0, other.0))
+    }
+    #[inline]
+    fn powi(self, n: i32) -> Self {
+        Self(self.0.map(|x| x.powi(n)))
+    }
+    #[inline]
+    fn sin_cos(self) -> (Self, Self) {
+        let (sin, cos) = vector::sin_cos(self.0);
+        (Self(sin), Self(cos))
+    }
+    fn polygamma(self, n: u32) -> Self {
+        Self(self.0.map(|x| x.polygamma(n)))
+    }
+}

@@ -1,0 +1,113 @@
+//! `f64` and `f32` as numbers.
+
+use super::functions::with_functions;
+use super::number::{Binary, Float, Number, Unary, sealed};
+use super::special;
+use core::num::FpCategory;
+
+/// Forwards the functions of numbers to the ones of the same names of `f64` and `f32`, and the special ones to `f64`'s.
+macro_rules! scalar_functions {
+    (
+        unary { $($(#[$d1:meta])* $unary:ident;)* }
+        special { $($(#[$d2:meta])* $special:ident;)* }
+        step { $($(#[$d3:meta])* $step:ident;)* }
+        binary { $($(#[$d4:meta])* $binary:ident;)* }
+    ) => {
+        $(#[inline(always)]
+        fn $unary(self) -> Self { Self::$unary(self) })*
+        $(fn $special(self) -> Self { Self::from_f64(special::$special(f64::from(self))) })*
+        $(#[inline(always)]
+        fn $step(self) -> Self { Self::$step(self) })*
+        $(#[inline(always)]
+        fn $binary(self, other: Self) -> Self { Self::$binary(self, other) })*
+    };
+}
+
+macro_rules! scalar_constants {
+    ($t:ident $($name:ident)*) => { $(
+        #[inline(always)]
+        fn $name() -> Self { <$t as num_traits::Float>::$name() }
+    )* };
+}
+
+macro_rules! scalar_questions {
+    ($t:ident $($name:ident $answer:ty),*) => { $(
+        #[inline(always)]
+        fn $name(self) -> $answer { num_traits::Float::$name(self) }
+    )* };
+}
+
+macro_rules! float {
+    ($($t:ident)*) => { $(
+        impl sealed::Sealed for $t {}
+        impl Number for $t {
+            type Lane = Self;
+            const LANES: usize = 1;
+            const PARTS: usize = 1;
+            const ZERO: Self = 0.0;
+            const ONE: Self = 1.0;
+            #[inline(always)]
+            #[allow(clippy::cast_possible_truncation, reason = "rounding a literal to the value type is the purpose")]
+            fn from_f64(value: f64) -> Self { value as $t }
+            #[inline(always)]
+            fn from_lanes(mut lane: impl FnMut(usize) -> Self) -> Self { lane(0) }
+            #[inline(always)]
+            fn pair_from_lanes(mut lane: impl FnMut(usize) -> (Self, Self)) -> (Self, Self) { lane(0) }
+            #[inline(always)]
+            fn lane(self, _: usize) -> Self { self }
+            #[inline(always)]
+            fn from_parts(mut part: impl FnMut(usize) -> f64) -> Self { Self::from_f64(part(0)) }
+            #[inline(always)]
+            fn part(self, _: usize) -> f64 { f64::from(self) }
+            #[inline(always)]
+            fn as_f64(self) -> f64 { f64::from(self) }
+            #[inline(always)]
+            fn is_ordinary(self) -> bool {
+                // Without its sign, a number's bits are 0 for zeros, and from those of ∞ on for what is not finite.
+                (self.to_bits() << 1).wrapping_sub(1) < (Self::INFINITY.to_bits() << 1) - 1
+            }
+            #[inline(always)]
+            fn is_nought(self) -> bool { self.to_bits() << 1 == 0 }
+            #[inline(always)]
+            fn is_plain(self) -> bool { self.is_finite() }
+            #[inline(always)]
+            fn contribution(self, partial: Self) -> Self { self * partial }
+            #[inline(always)]
+            fn unary<R: Unary>(self) -> (Self, Self) { R::value_and_companion(self) }
+            #[inline(always)]
+            fn derivative<R: Unary>(self, y: Self, companion: Self) -> Self {
+                R::derivative_with_companion(self, y, companion)
+            }
+            #[inline(always)]
+            fn binary<R: Binary>(self, other: Self) -> Self { R::value(self, other) }
+            #[inline(always)]
+            fn partial_left<R: Binary>(self, other: Self, value: Self) -> Self { R::partial_left(self, other, value) }
+            #[inline(always)]
+            fn partial_right<R: Binary>(self, other: Self, value: Self) -> Self { R::partial_right(self, other, value) }
+            #[inline(always)]
+            fn polygamma(self, n: u32) -> Self { Self::from_f64(special::polygamma(n, f64::from(self))) }
+
+            with_functions!(scalar_functions);
+            #[inline(always)]
+            fn powi(self, n: i32) -> Self { <$t>::powi(self, n) }
+            #[inline(always)]
+            fn sin_cos(self) -> (Self, Self) { <$t>::sin_cos(self) }
+        }
+        impl Float for $t {
+            type Wide = f64;
+            #[inline(always)]
+            fn widen(self) -> f64 { f64::from(self) }
+            #[inline(always)]
+            #[allow(clippy::cast_possible_truncation, reason = "rounding is the purpose")]
+            fn narrow(wide: f64) -> Self { wide as $t }
+            #[inline(always)]
+            fn with_value(self, value: f64) -> Self { Self::from_f64(value) }
+            scalar_constants! { $t nan infinity neg_infinity neg_zero epsilon min_value max_value min_positive_value }
+            scalar_questions! {
+                $t is_nan bool, is_infinite bool, is_finite bool, is_normal bool, is_subnormal bool,
+                is_sign_positive bool, is_sign_negative bool, classify FpCategory, integer_decode (u64, i16, i8)
+            }
+        }
+    )* };
+}
+float!(f64 f32);

@@ -1,0 +1,16 @@
+//! Derivative rules: one for each function, in its argument and its result.
+
+pub mod arithmetic;
+mod beta;
+pub mod exponential;
+pub mod hyperbolic;
+pub mod power;
+mod rule;
+pub mod selection;
+pub mod special;
+pub mod trigonometric;
+
+pub use rule::{Function, Operator};
+
+/// The path of the rules, with which the names of their types begin.
+pub const PATH: &str = module_path!();

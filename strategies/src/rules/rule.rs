@@ -1,0 +1,168 @@
+//! What a function must say to be differentiated.
+
+use crate::shape::{Edge, Scaling};
+use crate::{Binary, Float, Number, Unary};
+
+/// What a node with one child needs: a [`Unary`] rule, lane by lane, or a linear function.
+pub trait Function: 'static {
+    /// As [`Unary::HASH`].
+    const HASH: u32;
+    /// How the partial is known.
+    type Edge: Edge;
+    /// As [`Unary::value_and_companion`].
+    fn value_and_companion<V: Number>(x: V) -> (V, V);
+    /// As [`Unary::derivative_with_companion`].
+    fn derivative<V: Number>(x: V, y: V, companion: V) -> V;
+    /// As [`Unary::singular`], for some lane.
+    fn singular<V: Number>(x: V) -> bool;
+}
+
+impl<R: Unary> Function for R {
+    const HASH: u32 = R::HASH;
+    type Edge = Scaling;
+    #[inline(always)]
+    fn value_and_companion<V: Number>(x: V) -> (V, V) {
+        x.unary::<R>()
+    }
+    #[inline(always)]
+    fn derivative<V: Number>(x: V, y: V, companion: V) -> V {
+        x.derivative::<R>(y, companion)
+    }
+    #[inline(always)]
+    fn singular<V: Number>(x: V) -> bool {
+        (0..V::LANES).any(|k| <R as Unary>::singular(x.lane(k)))
+    }
+}
+
+/// What a node with two children needs: a [`Binary`] rule, lane by lane, or a function that is linear in an argument.
+pub trait Operator: 'static {
+    /// As [`Binary::HASH`].
+    const HASH: u32;
+    /// How the partial of the left argument is known.
+    type Left: Edge;
+    /// How the partial of the right argument is known.
+    type Right: Edge;
+    /// As [`Binary::SELECTS`].
+    const SELECTS: bool;
+    /// As [`Binary::value`].
+    fn value<V: Number>(x: V, y: V) -> V;
+    /// As [`Binary::partial_left`].
+    fn partial_left<V: Number>(x: V, y: V, value: V) -> V;
+    /// As [`Binary::partial_right`].
+    fn partial_right<V: Number>(x: V, y: V, value: V) -> V;
+    /// As [`Binary::selects_left`], of one lane.
+    fn selects_left<V: Float>(x: V, y: V) -> bool;
+    /// As [`Binary::singular`], for some lane.
+    fn singular<V: Number>(x: V, y: V) -> bool;
+}
+
+impl<R: Binary> Operator for R {
+    const HASH: u32 = R::HASH;
+    const SELECTS: bool = R::SELECTS;
+    type Left = Scaling;
+    type Right = Scaling;
+    #[inline(always)]
+    fn value<V: Number>(x: V, y: V) -> V {
+        x.binary::<R>(y)
+    }
+    #[inline(always)]
+    fn partial_left<V: Number>(x: V, y: V, value: V) -> V {
+        x.partial_left::<R>(y, value)
+    }
+    #[inline(always)]
+    fn partial_right<V: Number>(x: V, y: V, value: V) -> V {
+        x.partial_right::<R>(y, value)
+    }
+    #[inline(always)]
+    fn selects_left<V: Float>(x: V, y: V) -> bool {
+        <R as Binary>::selects_left(x, y)
+    }
+    #[inline(always)]
+    fn singular<V: Number>(x: V, y: V) -> bool {
+        (0..V::LANES).any(|k| <R as Binary>::singular(x.lane(k), y.lane(k)))
+    }
+}
+
+/// Defines [`Unary`] rules from rows `Name(x, y) = value, derivative;`, with [`Unary::singular`] behind them if it is
+/// not `false`. The row `Exp(x, y) = x.exp(), y;` becomes `pub struct Exp; impl Unary for Exp { fn value(x) { x.exp() }
+/// fn derivative(x, y) { y } }`.
+macro_rules! unary_rules {
+    ($($(#[$doc:meta])* $name:ident($x:ident, $y:ident) = $value:expr, $derivative:expr $(, $singular:expr)?;)*) => { $(
+        $(#[$doc])*
+        #[derive(Debug)]
+        pub struct $name;
+        impl crate::Unary for $name {
+            const HASH: u32 = $crate::rules::rule::hash_name(stringify!($name));
+            #[inline(always)]
+            fn value<V: Float>($x: V) -> V { $value }
+            #[inline(always)]
+            #[allow(unused_variables, reason = "a rule may need only one of x and y")]
+            fn derivative<V: Float>($x: V, $y: V) -> V { $derivative }
+            $(#[inline(always)]
+            fn singular<V: Float>($x: V) -> bool { $singular })?
+        }
+    )* };
+}
+pub(super) use unary_rules;
+
+/// Defines [`Binary`] rules from rows `Name(x, y, v) = value, ∂x, ∂y;`, with [`Binary::singular`] behind them if it is
+/// not `false`.
+macro_rules! binary_rules {
+    ($(
+        $(#[$doc:meta])* $name:ident($x:ident, $y:ident, $v:ident) =
+            $value:expr, $left:expr, $right:expr $(, $singular:expr)?;
+    )*) => { $(
+        $(#[$doc])*
+        #[derive(Debug)]
+        pub struct $name;
+        #[allow(unused_variables, reason = "a rule may not need all of x, y and v")]
+        impl crate::Binary for $name {
+            const HASH: u32 = $crate::rules::rule::hash_name(stringify!($name));
+            #[inline(always)]
+            fn value<V: Float>($x: V, $y: V) -> V { $value }
+            #[inline(always)]
+            fn partial_left<V: Float>($x: V, $y: V, $v: V) -> V { $left }
+            #[inline(always)]
+            fn partial_right<V: Float>($x: V, $y: V, $v: V) -> V { $right }
+            $(#[inline(always)]
+            fn singular<V: Float>($x: V, $y: V) -> bool { $singular })?
+        }
+    )* };
+}
+pub(super) use binary_rules;
+
+/// FNV-1a of a rule's name.
+pub(crate) const fn hash_name(name: &str) -> u32 {
+    let bytes = name.as_bytes();
+    let mut hash = 0x811C_9DC5_u32;
+    let mut i = 0;
+    while i < bytes.len() {
+        hash = (hash ^ bytes[i] as u32).wrapping_mul(0x0100_0193);
+        i += 1;
+    }
+    hash
+}
+
+/// Whether the value is this one, whatever the derivatives are.
+#[inline(always)]
+pub(super) fn is<V: Float>(x: V, value: f64) -> bool {
+    x.as_f64() == value
+}
+
+/// |x| whose own derivative at 0 is the one from the right, so that it may stand in the derivative of a smooth function.
+#[inline(always)]
+pub(super) fn magnitude<V: Float>(x: V) -> V {
+    if x < V::zero() { -x } else { x + V::zero() } // the sum turns −0 into 0
+}
+
+/// Something that is 0 and has this slope in x, a finite number.
+#[inline(always)]
+pub(super) fn zero_with_slope<V: Float>(x: V, slope: V) -> V {
+    if V::PARTS == 1 { V::ZERO } else { (x - V::from_f64(x.as_f64())).contribution(slope) }
+}
+
+/// A literal in a rule.
+#[inline(always)]
+pub(super) fn lit<V: Float>(value: f64) -> V {
+    V::from_f64(value)
+}
