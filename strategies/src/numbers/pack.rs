@@ -19,7 +19,7 @@ use core::ops::{Add, AddAssign, Div, Index, Mul, Neg, Sub};
 ///
 /// # Functions
 ///
-/// `exp`, `exp2`, `exp_m1`, `ln`, `ln_1p`, `sin`, `cos`, `sinh`, `cosh`, `tanh`, `asin`, `acos`, `atan` and `powf` are the
+/// `exp`, `exp_m1`, `ln`, `ln_1p`, `sin`, `cos`, `sinh`, `cosh`, `tanh`, `asin`, `acos`, `atan` and `powf` are the
 /// ones of the crate `wide`, which differ from the standard library's in the last places; where arguments or results are
 /// very large or very small, infinite or NaN, they are the standard library's. All others are computed lane by lane and
 /// are the same, bit for bit. What a lane gives never depends on the others.
@@ -205,11 +205,11 @@ impl<const N: usize, V: Registered> Number for Pack<N, V> {
     }
 
     by_lane! {
-        abs sqrt cbrt recip log2 log10 tan asinh acosh atanh to_degrees to_radians fract erf erfc gamma ln_gamma digamma
+        abs sqrt cbrt recip exp2 log2 log10 tan asinh acosh atanh to_degrees to_radians fract erf erfc gamma ln_gamma digamma
         trigamma normal_quantile signum floor ceil round trunc
         | log hypot atan2 copysign max min
     }
-    by_registers! { exp exp2 exp_m1 ln ln_1p sin cos asin acos atan sinh cosh tanh }
+    by_registers! { exp exp_m1 ln ln_1p sin cos asin acos atan sinh cosh tanh }
     #[inline]
     fn powf(self, other: Self) -> Self {
         Self(vector::powf(self.0, other.0))

@@ -5,7 +5,7 @@
 //! the others.
 
 use super::number::{Binary, Float, Unary};
-use crate::rules::exponential::{self, Exp, Exp2, ExpM1, Ln, Ln1p, Sigmoid};
+use crate::rules::exponential::{self, Exp, ExpM1, Ln, Ln1p, Sigmoid};
 use crate::rules::hyperbolic::{Cosh, Sinh, Tanh};
 use crate::rules::power::Pow;
 use crate::rules::trigonometric::{Acos, Asin, Atan, Cos, Sin};
@@ -109,7 +109,6 @@ macro_rules! registered {
 
 functions! {
     exp_in_registers exp exp: |x, y| x.abs() <= 80.0 || x.abs() <= 700.0 && is_double::<V>();
-    exp2_in_registers exp2 exp2: |x, y| x.abs() <= 120.0 || x.abs() <= 1000.0 && is_double::<V>();
     exp_m1_in_registers exp_m1 exp_m1: |x, y| x.abs() <= 80.0 || x.abs() <= 700.0 && is_double::<V>();
     ln_in_registers ln ln: |x, y| x > 1e-37 && x < 1e37 || x > 1e-300 && x < 1e300 && is_double::<V>();
     ln_1p_in_registers ln_1p ln_1p: |x, y| x > -0.5 && x < 1e37;
@@ -181,7 +180,7 @@ pub(super) fn unary<R: Unary, V: Registered, const N: usize>(x: [V; N]) -> Optio
         };
     }
     first_of! {
-        Exp exp Exp2 exp2 ExpM1 exp_m1 Ln ln Ln1p ln_1p Asin asin Acos acos Atan atan Sinh sinh Cosh cosh Tanh tanh
+        Exp exp ExpM1 exp_m1 Ln ln Ln1p ln_1p Asin asin Acos acos Atan atan Sinh sinh Cosh cosh Tanh tanh
     }
     if is::<R, Sin>() {
         return Some(sin_cos(x));

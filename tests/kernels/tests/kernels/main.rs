@@ -23,6 +23,7 @@ mod loops;
 #[cfg(feature = "wide")]
 mod mixtures;
 mod narrow;
+mod numbers;
 mod places;
 mod programs;
 mod refusals;

@@ -1,9 +1,7 @@
 //! Hessians under every strategy, manager and layer, along stages, in forward mode and of third order.
 
 use tapewright::prelude::*;
-use tapewright::{
-    ByTangents, Dual, Number, Shared, Spilled, dot, external, hessian, hvp, logsumexp, preaccumulate,
-};
+use tapewright::{ByTangents, Dual, Number, Shared, Spilled, dot, external, hessian, hvp, logsumexp, preaccumulate};
 use tapewright_kit_tests::Tight;
 
 /// Smooth, with every kind of statement: products, functions, sums over slices, a block.

@@ -1,0 +1,134 @@
+//! Gradients in lanes under every strategy, against each evaluation alone.
+
+use tapewright::prelude::*;
+use tapewright::{Dual, Number, Pack, Shared, Spilled, dot, external, logsumexp, preaccumulate};
+use tapewright_kit_tests::Tight;
+
+/// Functions that are the same bits in packs: no transcendental ones, choices lane by lane, a block, slices, an external
+/// function.
+fn program<S: Taping>(x: &[Real<S>]) -> Real<S> {
+    let mut y = (&x[0] * &x[1] + x[2].sqrt()).eval();
+    for k in 0..30 {
+        let (a, b) = (&x[k % 3], &x[(k + 1) % 3]);
+        let rise = (a * b - 0.4).max(0.0).eval();
+        let fall = (&y * 0.5).abs().min(3.0).eval();
+        y = y.less(&rise).select(&(&y + &rise).eval(), &(&fall - b * b).eval());
+        y = (y.clamp(-5.0, 5.0) / (a * a + 1.5) + b.copysign(&y)).eval();
+    }
+    let block = preaccumulate(&[x[0].clone(), y.clone()], |[a, b]| (a * b + a / (b * b + 1.0)).eval());
+    let square = external(&[block.clone()], &[block.value() * block.value()], square(block.value())).remove(0);
+    (dot(x, &[y.clone(), block, square]) * y.powi(2)).into()
+}
+
+fn square<V: Number>(x: V) -> tapewright::Rules<V> {
+    tapewright::Rules::new("a square", move |outputs: &[V], inputs: &mut [V]| {
+        inputs[0] += outputs[0] * (x + x);
+        Ok(())
+    })
+}
+
+const SETS: [[f64; 3]; 4] = [[0.4, -0.7, 1.1], [1.4, 0.2, 0.0], [-0.3, 2.0, 3.5], [0.0, 0.0, 1.0]];
+
+fn lanes_are_evaluations<S: Reverse<Value = Pack<4>>>() {
+    let x: [Pack<4>; 3] = core::array::from_fn(|i| Pack(SETS.map(|set| set[i])));
+    let (value, gradient) = value_and_gradient::<S>(program, &x);
+    for (k, set) in SETS.iter().enumerate() {
+        let (alone, slopes) = value_and_gradient::<Jacobian>(program, set);
+        assert_eq!(value[k], alone, "set {k}");
+        let found: Vec<f64> = gradient.iter().map(|slope| slope[k]).collect();
+        assert_eq!(found, slopes, "set {k}");
+    }
+}
+
+/// √ of the chosen number: the slope of the other lane, infinite, contributes nothing; nor does a NaN.
+fn zero_times_infinity_is_zero_in_lanes<S: Reverse<Value = Pack<4>>>() {
+    let f = |x: &[Real<S>]| {
+        let positive = x[0].max(0.0).eval();
+        (positive.sqrt() + x[0].less(0.0).select(&Real::from(1.0), &(&x[0] * 2.0).eval())).into()
+    };
+    let gradient = gradient::<S>(f, &[Pack([4.0, -1.0, 1.0, -9.0])]);
+    assert_eq!(gradient[0].0, [2.25, 0.0, 2.5, 0.0]);
+    // In one statement, too.
+    let f = |x: &[Real<S>]| x[0].sqrt().max(x[1].ln()).into();
+    let gradient = tapewright::gradient::<S>(f, &[Pack([0.0, 4.0, 1.0, 0.0]), Pack([1e9, 0.0, 1.0, 1.0])]);
+    assert_eq!(gradient[0].0, [0.0, 0.25, 0.5, f64::INFINITY]);
+    assert_eq!(gradient[1].0, [1e-9, 0.0, 0.0, 0.0]);
+}
+
+/// The tests for each strategy.
+macro_rules! under {
+    ($($name:ident $strategy:ty;)*) => { $(
+        #[test]
+        fn $name() {
+            lanes_are_evaluations::<$strategy>();
+            zero_times_infinity_is_zero_in_lanes::<$strategy>();
+        }
+    )* };
+}
+under! {
+    jacobian Jacobian<Pack<4>>;
+    jacobian_reuse Jacobian<Pack<4>, Reuse>;
+    jacobian_shared Jacobian<Pack<4>, Linear, Shared>;
+    jacobian_spilled Jacobian<Pack<4>, Linear, Spilled<Tight>>;
+    primal_value PrimalValue<Pack<4>>;
+    primal_value_reuse PrimalValue<Pack<4>, Reuse>;
+    primal_value_reuse_spilled PrimalValue<Pack<4>, Reuse, Spilled<Tight>>;
+    hybrid Hybrid<Pack<4>>;
+    hybrid_reuse Hybrid<Pack<4>, Reuse>;
+    continuation Continuation<Pack<4>>;
+    continuation_reuse Continuation<Pack<4>, Reuse>;
+}
+
+#[test]
+fn forward_mode_in_lanes() {
+    type S = Tangent<1, Pack<4>>;
+    let (value, slope) = tapewright::value_and_derivative(
+        |x: Real<S>| (x.less(0.5).select(&(x * x).eval(), &(x * 3.0).eval()) * x).into(),
+        Pack([0.25, 2.0, -1.0, 0.0]),
+    );
+    assert_eq!(value.0, [0.015_625, 12.0, -1.0, 0.0]);
+    assert_eq!(slope.0, [0.1875, 12.0, 3.0, 0.0]);
+}
+
+#[test]
+fn functions_of_slices_in_lanes() {
+    let f = |x: &[Real<Jacobian<Pack<2>>>]| logsumexp(x);
+    let gradient = gradient::<Jacobian<Pack<2>>>(f, &[Pack([1.0, 300.0]), Pack([1.0, -300.0])]);
+    assert_eq!((gradient[0].0, gradient[1].0), ([0.5, 1.0], [0.5, (-600.0_f64).exp()]));
+}
+
+#[test]
+fn single_precision_and_other_widths() {
+    fn close<const N: usize>() {
+        let x = Pack::<N, f32>::from_lanes(|k| 0.5 + k as f32);
+        let gradient = gradient::<PrimalValue<Pack<N, f32>>>(|x| (x[0] * x[0].ln()).into(), &[x]);
+        for k in 0..N {
+            assert!((gradient[0][k] - (x[k].ln() + 1.0)).abs() <= 1e-6);
+        }
+    }
+    close::<2>();
+    close::<4>();
+    close::<8>();
+    close::<16>();
+    close::<3>();
+}
+
+#[test]
+fn hessians_in_lanes() {
+    type S = Jacobian<Dual<Pack<4>, 1>>;
+    let x = Pack([1.0, 2.0, 3.0, 4.0]);
+    let (_, _, product) = tapewright::hvp::<S, _>(|x| (x[0] * x[0] * x[0]).into(), &[x], &[Pack::ONE]);
+    assert_eq!(product[0].0, [6.0, 12.0, 18.0, 24.0]);
+}
+
+#[test]
+#[should_panic(expected = "all lanes of its numbers agree on")]
+fn a_branch_on_which_lanes_disagree() {
+    let _ = gradient::<Jacobian<Pack<2>>>(|x| if x[0] > 0.0 { x[0] } else { (-x[0]).into() }, &[Pack([1.0, -1.0])]);
+}
+
+#[test]
+fn a_branch_on_which_lanes_agree() {
+    let f = |x: &[Real<Jacobian<Pack<2>>>]| if x[0] > 0.0 { x[0] } else { (-x[0]).into() };
+    assert_eq!(gradient::<Jacobian<Pack<2>>>(f, &[Pack([-1.0, -2.0])])[0].0, [-1.0, -1.0]);
+}
