@@ -69,11 +69,11 @@ fn outcomes(request: &cli::Request) -> Result<Vec<measure::Outcome>, String> {
     let estimates = request.workloads.iter().map(|workload| workload.seconds(request));
     let estimates = estimates.collect::<Result<Vec<f64>, _>>()?;
     eprintln!(
-        "{} under up to {} strategies: about {}. {}",
+        "{} under up to {} strategies: about {}.{}",
         report::count(request.workloads.len(), "workload"),
         request.strategies.len(),
         plan::in_words(estimates.iter().sum()),
-        if request.small { "" } else { "A first look takes less time with --small." }
+        if request.small { "" } else { " A first look takes less time with --small." }
     );
     let countdown = Countdown::new(estimates)?;
     let mut outcomes = Vec::new();
