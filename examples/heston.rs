@@ -56,7 +56,7 @@ struct Estimate {
     gradient: [f64; 7],
 }
 
-/// The mean over so many paths. One tape serves them all, so its memory is that of one path.
+/// The mean over this many paths. One tape serves them all, so it takes the memory of one path.
 fn estimate<S: Reverse<Value = f64> + Strategy>(
     tape: &mut Tape<S>,
     model: &[f64; 7],

@@ -40,8 +40,8 @@ fn fastest(outcome: &Outcome) -> Option<&Row> {
 /// What a ratio says: `14 % less`, `1.6 times as much`.
 fn in_words(ratio: f64) -> String {
     match ratio {
-        ..0.1 => format!("{:.0} times less", 1.0 / ratio),
-        0.1..0.995 => format!("{:.0} % less", 100.0 * (1.0 - ratio)),
+        ..0.05 => format!("{:.1} % less", 100.0 * (1.0 - ratio)),
+        0.05..0.995 => format!("{:.0} % less", 100.0 * (1.0 - ratio)),
         0.995..1.005 => "the same".to_owned(),
         1.005..1.5 => format!("{:.0} % more", 100.0 * (ratio - 1.0)),
         _ => format!("{ratio:.1} times as much"),

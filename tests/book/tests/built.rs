@@ -1,4 +1,4 @@
-//! The book as mdBook builds it is complete by itself: pages load nothing from elsewhere, and formulas are MathML.
+//! The book as mdBook builds it is complete by itself: pages load nothing from elsewhere, formulas included.
 
 use std::fs;
 use std::path::{Path, PathBuf};
