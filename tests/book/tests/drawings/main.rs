@@ -3,6 +3,7 @@
 #![allow(clippy::cast_precision_loss, reason = "some tens of shapes")]
 
 mod canvas;
+mod gather;
 mod memory;
 mod records;
 mod schedule;
@@ -13,12 +14,13 @@ use tapewright_book_tests::root;
 type Draw = fn() -> String;
 
 /// Each file, and what draws it.
-const DRAWINGS: [(&str, Draw); 5] = [
+const DRAWINGS: [(&str, Draw); 6] = [
     ("expression.svg", records::expression),
     ("sweep.svg", records::sweep),
     ("indices.svg", memory::indices),
     ("slabs.svg", memory::slabs),
     ("revolve.svg", schedule::revolve),
+    ("gather.svg", gather::gather),
 ];
 
 #[test]
