@@ -6,8 +6,8 @@ use tapewright::prelude::*;
 fn rosenbrock<S: Strategy>(x: &[Real<S>]) -> Real<S> {
     let mut sum = Real::from(0.0);
     for pair in x.windows(2) {
-        let valley: Real<S> = (pair[1] - pair[0] * pair[0]).into();
-        let slope: Real<S> = (1.0 - pair[0]).into();
+        let valley = (pair[1] - pair[0] * pair[0]).eval();
+        let slope = (1.0 - pair[0]).eval();
         sum += 100.0 * valley * valley + slope * slope;
     }
     sum

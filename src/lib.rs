@@ -6,8 +6,8 @@
 //! use tapewright::prelude::*;
 //!
 //! fn f<S: Strategy>(x: &[Real<S>]) -> Real<S> {
-//!     let t: Real<S> = (x[0].exp() * x[1]).into(); // a statement: one record
-//!     (t * x[1]).into()
+//!     let t = (x[0].exp() * x[1]).eval(); // a statement: one record
+//!     (t * x[1]).eval()
 //! }
 //!
 //! let a = gradient::<Jacobian>(f, &[5.2, -3.9]); // records partials

@@ -1,4 +1,4 @@
-//! Memory over recomputation.
+//! Recomputation over memory.
 
 use plotters::prelude::*;
 use std::error::Error;
@@ -12,7 +12,7 @@ pub(super) fn draw(path: &Path, points: &[(f64, f64)], full: f64) -> Result<(), 
     let least = points.iter().map(|point| point.0).fold(full, f64::min);
     let most = points.iter().map(|point| point.1).fold(1.0, f64::max);
     let mut chart = ChartBuilder::on(&root)
-        .caption("a loop of 100,000 steps: memory over recomputation", ("sans-serif", 18))
+        .caption("a loop of 100,000 steps: evaluations of each step over memory", ("sans-serif", 18))
         .margin(12)
         .x_label_area_size(40)
         .y_label_area_size(60)
@@ -22,18 +22,22 @@ pub(super) fn draw(path: &Path, points: &[(f64, f64)], full: f64) -> Result<(), 
         .light_line_style(TRANSPARENT)
         .x_desc("MB for tapes and snapshots (logarithmic)")
         .y_desc("evaluations of each step (logarithmic)")
+        .y_label_formatter(&|y| {
+            if [1.0, 2.0, 3.0, 5.0, 10.0, 20.0, 30.0].contains(y) { y.to_string() } else { String::new() }
+        })
         .draw()?;
-    let colour = Palette99::pick(0).to_rgba();
+    // Blue and orange of Okabe and Ito, and two shapes.
+    let colour = RGBColor(0, 114, 178).to_rgba();
     chart
         .draw_series(LineSeries::new(points.iter().copied(), colour.stroke_width(2)))?
         .label("Revolve, from 4 snapshots to one for each step")
         .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], colour.stroke_width(2)));
     chart.draw_series(points.iter().map(|point| Circle::new(*point, 4, colour.filled())))?;
-    let red = RED.to_rgba();
+    let other = RGBColor(230, 159, 0).to_rgba();
     chart
-        .draw_series([Circle::new((full, 1.0), 5, red.filled())])?
+        .draw_series([TriangleMarker::new((full, 1.0), 9, other.filled())])?
         .label("full tape")
-        .legend(move |(x, y)| Circle::new((x + 8, y), 4, red.filled()));
+        .legend(move |(x, y)| TriangleMarker::new((x + 8, y), 7, other.filled()));
     let grey = BLACK.mix(0.4);
     chart
         .draw_series(LineSeries::new([(0.01 * full, 0.8), (0.01 * full, 1.3 * most)], grey))?

@@ -26,7 +26,7 @@ pub(crate) fn same(
     let right = worst <= SAME * largest && value_off <= SAME && found.iter().chain(gradient).all(|g| g.is_finite());
     (!right).then(|| {
         format!(
-            "{} under {strategy}: gradient off by {worst:.1e} where its largest entry is {largest:.1e}, value off by a \
+            "WRONG: {} under {strategy}: gradient off by {worst:.1e} where its largest entry is {largest:.1e}, value off by a \
              relative {value_off:.1e}",
             problem.name()
         )
@@ -38,7 +38,10 @@ pub(crate) fn checksums(problem: &impl Problem, strategy: &str, found: &Checksum
     let off = found.difference(&problem.checksums()?);
     let right = off <= 1e-10;
     (!right).then(|| {
-        format!("{} under {strategy}: value, sum or norm of the gradient off by a relative {off:.1e}", problem.name())
+        format!(
+            "WRONG: {} under {strategy}: value, sum or norm of the gradient off by a relative {off:.1e}",
+            problem.name()
+        )
     })
 }
 
@@ -73,24 +76,34 @@ pub(crate) fn bytes(workload: &str, inputs: usize, rows: &[Row]) -> Vec<String> 
     };
     let tape = |row: &Row| {
         let (found, most) = (row.tape_bytes(), promised(row)?);
-        (found > most)
-            .then(|| format!("{workload} under {}: {found} bytes, at most {most} are promised", row.strategy.title()))
+        (found > most).then(|| {
+            format!("WRONG: {workload} under {}: {found} bytes, at most {most} are promised", row.strategy.title())
+        })
     };
     let adjoints = |row: &Row| {
         let short = workload != "repeated_sin" || row.strategy.indices != "reuse" || row.adjoint_bytes() < 1000;
-        (!short)
-            .then(|| format!("{workload} under {}: {} bytes of adjoints", row.strategy.title(), row.adjoint_bytes()))
+        (!short).then(|| {
+            format!("WRONG: {workload} under {}: {} bytes of adjoints", row.strategy.title(), row.adjoint_bytes())
+        })
     };
     rows.iter().filter_map(tape).chain(rows.iter().filter_map(adjoints)).collect()
 }
 
-/// The largest relative difference between gradient·direction and central differences in three random directions, and
-/// what is wrong, if anything.
+/// Directions in which central differences are taken, for functions of at least as many inputs.
+const DIRECTIONS: usize = 3;
+
+/// Evaluations of the function for the central differences of a problem with this many inputs.
+pub(crate) fn evaluations(inputs: usize) -> usize {
+    2 * STEPS.count() * DIRECTIONS.min(inputs)
+}
+
+/// The largest relative difference between gradient·direction and central differences in three random directions, or in
+/// the only one that there is, and what is wrong, if anything.
 pub(crate) fn central_differences(problem: &impl Problem, gradient: &[f64]) -> (f64, Option<String>) {
     let mut random = SplitMix64::new(2026);
     let mut worst: f64 = 0.0;
     let mut failure = None;
-    for _ in 0..3 {
+    for _ in 0..DIRECTIONS.min(gradient.len()) {
         let direction: Vec<f64> = problem.inputs(0).iter().map(|x| random.symmetric() * x.abs()).collect();
         let expected: f64 = gradient.iter().zip(&direction).map(|(g, d)| g * d).sum();
         let (found, uncertainty) = derivative(|step| along(problem, &direction, step));
@@ -101,7 +114,7 @@ pub(crate) fn central_differences(problem: &impl Problem, gradient: &[f64]) -> (
         let right = off <= DIFFERENCES.max((10.0 * doubt).min(BLURRED));
         if !right {
             failure = Some(format!(
-                "{}: gradient·direction is {expected:.9e}, central differences say {found:.9e} ± {uncertainty:.1e}",
+                "WRONG: {}: gradient·direction is {expected:.9e}, central differences say {found:.9e} ± {uncertainty:.1e}",
                 problem.name()
             ));
         }
@@ -121,13 +134,17 @@ fn along(problem: &impl Problem, direction: &[f64], step: f64) -> f64 {
     (0..problem.evaluations()).map(at).sum()
 }
 
+/// Steps are these powers of ½.
+const STEPS: std::ops::RangeInclusive<i32> = 2..=25;
+
 /// The derivative of `f` at 0 and its estimated error: central differences extrapolated once (Richardson), with the
 /// step at which two extrapolations agree best. The error is at least what rounding the value of `f` makes of it.
 fn derivative(mut f: impl FnMut(f64) -> f64) -> (f64, f64) {
     let value = f(0.0).abs();
-    let mut central = |h: f64| (f(h) - f(-h)) / (2.0 * h);
+    let central = STEPS.map(|k| 0.5_f64.powi(k)).map(|h| (h, (f(h) - f(-h)) / (2.0 * h)));
+    let central: Vec<(f64, f64)> = central.collect();
     let extrapolated: Vec<(f64, f64)> =
-        (2..=24).map(|k| 0.5_f64.powi(k)).map(|h| (h, (4.0 * central(0.5 * h) - central(h)) / 3.0)).collect();
+        central.windows(2).map(|pair| (pair[0].0, (4.0 * pair[1].1 - pair[0].1) / 3.0)).collect();
     let pairs = extrapolated.windows(2).map(|pair| {
         let [(_, coarse), (h, fine)] = [pair[0], pair[1]];
         (fine, (coarse - fine).abs().max(2.0 * f64::EPSILON * value / h))

@@ -2,6 +2,7 @@
 #![allow(clippy::doc_markdown, reason = "the comments on options are the help text")]
 
 use crate::beside::{self, Beside, Options};
+use crate::rounds::Rounds;
 use crate::strategies::Strategy;
 use crate::workloads::{Workload, make};
 use clap::Parser;
@@ -27,10 +28,13 @@ struct Arguments {
     /// Small sizes for all workloads that no --size names: finishes in seconds
     #[arg(long)]
     small: bool,
-    /// Rounds, in each of which everything is timed once; medians are reported [default: 25, and 11 with --small], or
-    /// minima with --peer [default: 3]
-    #[arg(long, short, value_name = "N")]
-    repetitions: Option<usize>,
+    /// Rounds, in each of which everything is timed once; medians are reported [default: from 5 to 25 in 3 s a
+    /// workload, with --small from 5 to 11 in 1 s], or minima with --peer [default: 3]
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    repetitions: Option<u16>,
+    /// Print all that was measured, with ratios and their quartiles
+    #[arg(long)]
+    details: bool,
     /// A GMM or LSTM problem in ADBench's text format, in place of the built-in one; one of each may be given
     #[arg(long, value_name = "FILE")]
     data: Vec<PathBuf>,
@@ -43,6 +47,9 @@ struct Arguments {
     /// Also draw a chart
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
+    /// Measure nothing: draw the chart of figures that --csv has written
+    #[arg(long, value_name = "FILE", requires = "svg")]
+    redraw: Option<PathBuf>,
     #[command(flatten)]
     others: Options,
     /// Only print the line of figures of this workload and strategy, e.g. gmm:jacobian, as a peer does
@@ -55,10 +62,15 @@ pub(crate) struct Request {
     pub(crate) workloads: Vec<Box<dyn Workload>>,
     pub(crate) strategies: Vec<Strategy>,
     /// How often everything is timed.
-    pub(crate) rounds: usize,
+    pub(crate) rounds: Rounds,
+    /// The same beside other programs.
+    pub(crate) rounds_beside: usize,
+    pub(crate) small: bool,
+    pub(crate) details: bool,
     pub(crate) directory: PathBuf,
     pub(crate) csv: Option<PathBuf>,
     pub(crate) svg: Option<PathBuf>,
+    pub(crate) redraw: Option<PathBuf>,
     /// The programs that ours run beside, if there are any.
     pub(crate) beside: Option<Beside>,
     /// Whether one line is asked for; there is one workload then, and one strategy.
@@ -77,15 +89,13 @@ pub(crate) fn request() -> Result<Request, String> {
         error.exit()
     });
     let beside = arguments.others.read()?;
-    let rounds = match &beside {
-        Some(_) => 3,
-        None if arguments.small => 11,
-        None => 25,
+    let repetitions = arguments.repetitions.map(usize::from);
+    let rounds = match (repetitions, arguments.small) {
+        (Some(rounds), _) => Rounds::Exactly(rounds),
+        (None, true) => Rounds::Within { seconds: 1.0, most: 11 },
+        (None, false) => Rounds::Within { seconds: 3.0, most: 25 },
     };
-    let rounds = arguments.repetitions.unwrap_or(rounds);
-    if rounds == 0 {
-        return Err("--repetitions must be at least 1".into());
-    }
+    let rounds_beside = repetitions.unwrap_or(3);
     let mut strategies = strategies(&arguments.strategies, beside.is_some())?;
     let mut workloads = make(&arguments.workloads, &sizes(&arguments)?, &arguments.data)?;
     if let Some(one) = &arguments.figures {
@@ -95,9 +105,23 @@ pub(crate) fn request() -> Result<Request, String> {
         workloads.first().ok_or_else(wrong)?;
         strategies = self::strategies(&[strategy.to_owned()], false)?;
     }
-    let Arguments { directory, csv, svg, figures, .. } = arguments;
+    let Arguments { small, details, directory, csv, svg, redraw, figures, .. } = arguments;
     let directory = directory.unwrap_or_else(std::env::temp_dir);
-    Ok(Request { workloads, strategies, rounds, directory, csv, svg, beside, figures: figures.is_some() })
+    let figures = figures.is_some();
+    Ok(Request {
+        workloads,
+        strategies,
+        rounds,
+        rounds_beside,
+        small,
+        details,
+        directory,
+        csv,
+        svg,
+        redraw,
+        beside,
+        figures,
+    })
 }
 
 /// The named strategies; without names all, or those that run beside other programs.

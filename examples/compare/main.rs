@@ -9,27 +9,24 @@ mod chart;
 mod check;
 mod checkpointed;
 mod cli;
+mod details;
 mod launched;
 mod measure;
+mod paths;
+mod plan;
 mod report;
 mod rounds;
 mod strategies;
-mod summary;
 mod taped;
+mod verdict;
 mod workloads;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use plan::Countdown;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let request = match cli::request() {
-        Ok(request) => request,
-        Err(message) => {
-            eprintln!("error: {message}");
-            return ExitCode::from(2);
-        }
-    };
-    match run(&request) {
+    let done = cli::request().and_then(|request| run(&request));
+    match done {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(1),
         Err(message) => {
@@ -44,27 +41,48 @@ fn run(request: &cli::Request) -> Result<bool, String> {
     if request.figures {
         return beside::print_figures(request).map(|()| true);
     }
+    if let Some(figures) = &request.redraw {
+        return chart::redraw(figures, request.svg.as_deref()).map(|()| true);
+    }
+    paths::check(request)?;
     if let Some(others) = &request.beside {
         return beside::run(request, others);
     }
-    let style = ProgressStyle::with_template("{spinner} {pos}/{len} {msg}").map_err(|e| e.to_string())?;
-    let bar = ProgressBar::new(request.workloads.len() as u64).with_style(style);
-    let mut outcomes = Vec::new();
-    for workload in &request.workloads {
-        let outcome = workload.measure(request, &|step| bar.set_message(step.to_owned()));
-        bar.inc(1);
-        bar.suspend(|| print!("{}", report::table(&outcome)));
-        outcomes.push(outcome);
+    let outcomes = outcomes(request)?;
+    if request.details {
+        print!("{}", details::summary(&outcomes));
     }
-    bar.finish_and_clear();
-    print!("{}", summary::text(&outcomes));
+    print!("{}", verdict::text(&outcomes));
     if let Some(path) = &request.csv {
-        std::fs::write(path, report::csv(&outcomes)).map_err(|e| format!("cannot write {}: {e}", path.display()))?;
+        std::fs::write(path, report::csv(&outcomes)).map_err(|e| paths::refused("--csv", path, &e))?;
     }
     if let Some(path) = &request.svg {
-        chart::draw(path, &outcomes).map_err(|e| format!("cannot draw {}: {e}", path.display()))?;
+        chart::draw(path, &chart::groups(&outcomes)).map_err(|e| paths::refused("--svg", path, &e))?;
     }
     let failures: Vec<&String> = outcomes.iter().flat_map(|outcome| &outcome.failures).collect();
-    failures.iter().for_each(|failure| eprintln!("WRONG: {failure}"));
+    failures.iter().for_each(|failure| eprintln!("{failure}"));
     Ok(failures.is_empty())
+}
+
+/// Measures the workloads one by one, and prints what each took.
+fn outcomes(request: &cli::Request) -> Result<Vec<measure::Outcome>, String> {
+    let estimates = request.workloads.iter().map(|workload| workload.seconds(request));
+    let estimates = estimates.collect::<Result<Vec<f64>, _>>()?;
+    eprintln!(
+        "{} under up to {} strategies: about {}.{}",
+        report::count(request.workloads.len(), "workload"),
+        request.strategies.len(),
+        plan::in_words(estimates.iter().sum()),
+        if request.small { "" } else { " A first look takes less time with --small." }
+    );
+    let countdown = Countdown::new(estimates)?;
+    let mut outcomes = Vec::new();
+    for workload in &request.workloads {
+        let outcome = workload.measure(request, &|step| countdown.say(step));
+        let table = if request.details { details::table(&outcome) } else { report::table(&outcome) };
+        countdown.finish_one(&table);
+        outcomes.push(outcome);
+    }
+    countdown.finish();
+    Ok(outcomes)
 }

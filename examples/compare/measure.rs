@@ -4,11 +4,11 @@
 //! in turns, see [`rounds`](crate::rounds), in processor time. The second tape runs the same code as the first, so it
 //! shows what differences mean nothing. What other strategies are compared with is the first tape in one round and the
 //! second in the next, because where a tape lies in memory can make it faster or slower as a whole. Spilled tapes are
-//! timed apart, by the clock on the wall and with few repetitions.
+//! timed apart, by the clock on the wall and in few rounds.
 
 use crate::check;
 use crate::cli::Request;
-use crate::rounds::{self, CPU, Clock, Entrant, Group, Parts, Pass, Split, Spread, WALL};
+use crate::rounds::{self, CPU, Clock, Entrant, Group, Parts, Pass, Rounds, Split, Spread, WALL};
 use crate::strategies::{Run, Strategy};
 use crate::taped::Contender;
 use std::hint::black_box;
@@ -34,7 +34,7 @@ pub(crate) struct Outcome {
     /// A second tape of the first strategy in memory, as a multiple of the first tape.
     pub(crate) twin: Option<Spread>,
     pub(crate) rows: Vec<Row>,
-    /// What was wrong, a sentence each.
+    /// What was wrong or could not be run, a line each.
     pub(crate) failures: Vec<String>,
 }
 
@@ -137,7 +137,7 @@ pub(crate) fn measure<P: Problem>(problem: &P, request: &Request, progress: &dyn
     let (mut rows, twin, times) = in_turns(problem, contestants, request);
     for (strategy, run) in wanted::<P>(request).filter(|(strategy, _)| strategy.is_spilled()) {
         say(&strategy.title());
-        match run(problem, request).and_then(|contender| alone(strategy, contender, request.rounds.min(FEW))) {
+        match run(problem, request).and_then(|contender| alone(strategy, contender, request.rounds.at_most(FEW))) {
             Ok((row, found)) => {
                 failures.extend(wrong(problem, strategy, &by_hand, &found));
                 rows.push(row);
@@ -165,11 +165,11 @@ pub(crate) fn measure<P: Problem>(problem: &P, request: &Request, progress: &dyn
     }
 }
 
-fn wanted<P: Problem>(request: &Request) -> impl Iterator<Item = (Strategy, Run<P>)> {
+pub(crate) fn wanted<P: Problem>(request: &Request) -> impl Iterator<Item = (Strategy, Run<P>)> {
     Strategy::runs::<P>().filter(|(strategy, _)| request.strategies.contains(strategy))
 }
 
-/// The strategies that are timed in turns, and the first of them once more at the end.
+/// Those strategies that are timed in turns, and the first of them once more at the end.
 fn contestants<'p, P: Problem>(
     problem: &'p P,
     request: &Request,
@@ -189,7 +189,8 @@ fn contestants<'p, P: Problem>(
 }
 
 fn failure(problem: &impl Problem, strategy: Strategy, why: &Error) -> String {
-    format!("{} under {}: {why}", problem.name(), strategy.title())
+    let flag = if matches!(why, Error::Storage(_)) { "; --directory names another place for the files" } else { "" };
+    format!("FAILED: {} under {}: {why}{flag}", problem.name(), strategy.title())
 }
 
 /// What is wrong with the value and the gradient that a strategy has found.
@@ -261,14 +262,14 @@ pub(crate) fn entrant<'e, P: Problem>(problem: &'e P, mut run: impl FnMut(usize,
     })
 }
 
-/// Repetitions where more would take too long.
-const FEW: usize = 5;
+/// Rounds where more would take too long.
+pub(crate) const FEW: usize = 3;
 
 /// One spilled tape: its figures, and the value and gradient it computes.
 fn alone(
     strategy: Strategy,
     mut contender: Box<dyn Contender + '_>,
-    rounds: usize,
+    rounds: Rounds,
 ) -> Result<(Row, (f64, Vec<f64>)), Error> {
     const CLOCK: Clock = WALL;
     let mut group = [Group::new(vec![Box::new(|pass: &Pass| contender.pass(pass)) as Entrant<'_>], CLOCK)?];

@@ -1,83 +1,44 @@
-//! The tables of workloads, and the file of figures.
+//! The short tables of workloads, and the file of figures.
 
 use crate::measure::{Outcome, Row};
 use crate::rounds::Spread;
 use crate::strategies::Strategy;
-use comfy_table::{Table, presets::UTF8_HORIZONTAL_ONLY};
+use comfy_table::{CellAlignment, Table, presets::NOTHING};
 use std::fmt::Write as _;
 use tapewright::MemoryReport;
 
-/// One workload's table.
+/// One workload's table: for each strategy what it takes in memory and in time. The least of both is marked.
 pub(crate) fn table(outcome: &Outcome) -> String {
     let mut table = Table::new();
-    table.load_preset(UTF8_HORIZONTAL_ONLY);
-    let header =
-        ["strategy", "statements", "arguments", "tape", "of which", "per stmt", "adjoints", "record", "reverse"];
-    let first = outcome.rows.first();
-    let to_first = first.map_or_else(String::new, |first| format!("× {}", first.strategy.title()));
-    table.set_header(header.map(str::to_owned).into_iter().chain(["× primal".to_owned(), to_first]));
+    table.load_preset(NOTHING);
+    table.set_header(["strategy", "memory", "record", "sweep", "× function"]);
+    let least = |key: fn(&Row) -> f64| outcome.rows.iter().map(key).fold(f64::INFINITY, f64::min);
+    let (small, fast) = (least(|row| row.bytes() as f64), least(Row::seconds));
     for row in &outcome.rows {
+        let mark = |is_least: bool| if is_least { "*" } else { " " };
         table.add_row([
             row.strategy.title(),
-            row.memory.statements.to_string(),
-            row.memory.arguments.to_string(),
-            bytes(row.tape_bytes()),
-            streams(row),
-            each(row),
-            bytes(row.adjoint_bytes()),
+            bytes(row.bytes()) + mark(row.bytes() as f64 <= small),
             time(row.record),
-            reverse(row),
-            format!("{:.1}", row.multiple_of(&outcome.primal).median),
-            first.map_or_else(String::new, |first| spread(row.against(first))),
+            sweep(row),
+            format!("{:.1}{}", row.multiple_of(&outcome.primal).median, mark(row.seconds() <= fast)),
         ]);
     }
-    let mut text = String::new();
-    let each = if outcome.evaluations == 1 { "" } else { " (figures for one of them)" };
+    table.column_iter_mut().skip(1).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
+    format!("\n{}\n{table}\n", heading(outcome))
+}
+
+/// Name and size of a workload, and what it takes without a tape.
+pub(crate) fn heading(outcome: &Outcome) -> String {
     let Outcome { workload, size, inputs, evaluations, .. } = outcome;
-    let _ = writeln!(text, "\n{workload}: {size}; {inputs} inputs, {evaluations} gradient(s){each}");
-    let _ = writeln!(text, "{table}");
-    if let (Some(twin), Some(first), false) = (outcome.twin, first, outcome.is_fair()) {
-        let title = first.strategy.title();
-        let _ =
-            writeln!(text, "no verdict on × {title}: a second tape, which runs the same code, takes {}", spread(twin));
-    }
-    let _ = writeln!(
-        text,
-        "primal {}, under Passive {} × that, by hand {}; f = {:.12e}, Σg = {:.12e}, |g| = {:.12e}; central differences agree to {:.0e}",
-        time(Spread::of(outcome.primal.iter().copied()).median),
-        spread(outcome.passive),
-        time(outcome.by_hand),
-        outcome.checksums.value,
-        outcome.checksums.sum,
-        outcome.checksums.norm,
-        outcome.differences
-    );
-    text
-}
-
-fn streams(row: &Row) -> String {
-    let used =
-        row.memory.streams().iter().filter(|(name, usage)| usage.used > 0 && *name != "adjoints" && *name != "tables");
-    used.map(|(name, usage)| format!("{name} {}", bytes(usage.used))).collect::<Vec<_>>().join("\n")
-}
-
-/// Bytes of a statement; in stages nearly all statements are recorded later, and kernels are not made of statements.
-fn each(row: &Row) -> String {
-    if row.strategy.is_checkpointed() || row.strategy.is_kernels() {
-        return String::from("–");
-    }
-    format!("{:.1} B", row.tape_bytes() as f64 / row.memory.statements.max(1) as f64)
+    let one = if *evaluations == 1 { "The function".to_owned() } else { format!("One of {evaluations} evaluations") };
+    let function = time(Spread::of(outcome.primal.iter().copied()).median);
+    format!("{workload}: {size}; {}. {one} takes {function}:", count(*inputs, "input"))
 }
 
 /// The time of a sweep, or what it is less than.
-fn reverse(row: &Row) -> String {
+pub(crate) fn sweep(row: &Row) -> String {
     if row.reverse < row.resolution { format!("< {}", time(row.resolution)) } else { time(row.reverse) }
-}
-
-/// A ratio with its quartiles.
-pub(crate) fn spread(ratio: Spread) -> String {
-    let Spread { low, median, high } = ratio;
-    format!("{median:.2} ({low:.2} to {high:.2})")
 }
 
 /// The figures as comma-separated values; times in milliseconds for one evaluation. The columns `ratio…` are multiples
@@ -109,6 +70,11 @@ pub(crate) fn csv(outcomes: &[Outcome]) -> String {
         );
     }
     text
+}
+
+/// `1 input`, `2 inputs`.
+pub(crate) fn count(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
 /// Bytes in decimal units.

@@ -5,6 +5,9 @@
 //! begins with another entrant, and every second round goes backwards. What is reported are medians over the rounds; a
 //! ratio is the median of the ratios within one round, which a slow minute changes little.
 //!
+//! How many rounds there are follows from how long one takes, see [`Rounds`]: a workload of nanoseconds gets more of them
+//! than one of seconds, and no workload is left out.
+//!
 //! A pass does as many evaluations as take at least [`LEAST`], the same ones for all strategies. Unless that is a
 //! single long one, an evaluation that is not timed comes first: it fills the caches again.
 //!
@@ -19,7 +22,7 @@ use std::time::Instant;
 use tapewright::Error;
 
 /// Seconds that a pass takes at least.
-const LEAST: f64 = 5e-3;
+pub(crate) const LEAST: f64 = 5e-3;
 
 /// Seconds of an evaluation whose two parts can be timed by a clock in between. Reading the processor time may take 1
 /// µs, so two readings are then at most 1 %.
@@ -35,6 +38,45 @@ pub(crate) const CPU: Clock = || ThreadTime::now().as_duration().as_secs_f64();
 pub(crate) const WALL: Clock = || START.elapsed().as_secs_f64();
 
 static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+
+/// How many rounds there are.
+#[derive(Clone, Copy)]
+pub(crate) enum Rounds {
+    /// This many, however long they take.
+    Exactly(usize),
+    /// At least [`FEWEST`]; then further ones as long as all together have taken less than `seconds`. Never more than
+    /// `most`.
+    Within { seconds: f64, most: usize },
+}
+
+/// Rounds of which quartiles can be told.
+pub(crate) const FEWEST: usize = 5;
+
+impl Rounds {
+    /// Whether a further round begins when some have been done in these seconds.
+    fn go_on(self, done: usize, taken: f64) -> bool {
+        match self {
+            Self::Exactly(rounds) => done < rounds,
+            Self::Within { seconds, most } => done < FEWEST.min(most) || (done < most && taken < seconds),
+        }
+    }
+
+    /// How many there will be if one takes this many seconds.
+    pub(crate) fn expected(self, round: f64) -> f64 {
+        match self {
+            Self::Exactly(rounds) => rounds as f64,
+            Self::Within { seconds, most } => (seconds / round).ceil().max(FEWEST as f64).min(most as f64),
+        }
+    }
+
+    /// The same number where it is smaller, else this one.
+    pub(crate) fn at_most(self, limit: usize) -> Self {
+        match self {
+            Self::Exactly(rounds) => Self::Exactly(rounds.min(limit)),
+            Self::Within { seconds, most } => Self::Within { seconds, most: most.min(limit) },
+        }
+    }
+}
 
 /// How the time of recording is told from that of the sweep.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -120,12 +162,12 @@ fn seconds(entrant: &mut Entrant<'_>, clock: Clock) -> Result<f64, Error> {
 }
 
 /// The parts of each round, for each entrant of each group.
-pub(crate) fn run(groups: &mut [Group<'_>], clock: Clock, rounds: usize) -> Result<Vec<Vec<Vec<Parts>>>, Error> {
+pub(crate) fn run(groups: &mut [Group<'_>], clock: Clock, rounds: Rounds) -> Result<Vec<Vec<Vec<Parts>>>, Error> {
     let places: Vec<(usize, usize)> =
         groups.iter().enumerate().flat_map(|(g, group)| (0..group.entrants.len()).map(move |e| (g, e))).collect();
-    let mut parts: Vec<Vec<Vec<Parts>>> =
-        groups.iter().map(|group| vec![Vec::with_capacity(rounds); group.entrants.len()]).collect();
-    for round in 0..rounds {
+    let mut parts: Vec<Vec<Vec<Parts>>> = groups.iter().map(|group| vec![Vec::new(); group.entrants.len()]).collect();
+    let start = WALL();
+    for round in (0..).take_while(|done| rounds.go_on(*done, WALL() - start)) {
         for (g, e) in in_turn(&places, round) {
             let &mut Group { ref mut entrants, count, split } = &mut groups[g];
             let pass = |evaluations| Pass { clock, split, first: round * count, count: evaluations };

@@ -4,6 +4,7 @@
 use crate::beside::Figures;
 use crate::cli::Request;
 use crate::measure::{Outcome, measure};
+use crate::plan;
 use crate::strategies::Strategy;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -29,6 +30,9 @@ pub(crate) trait Workload {
     /// Measures it under one strategy, as programs are measured that run beside each other.
     fn figures(&self, strategy: Strategy, request: &Request) -> Result<Figures, String>;
 
+    /// Seconds that `measure` will take, roughly.
+    fn seconds(&self, request: &Request) -> Result<f64, String>;
+
     /// Checks and times it under every strategy of the request, telling `progress` what it is at.
     fn measure(&self, request: &Request, progress: &dyn Fn(&str)) -> Outcome;
 }
@@ -47,6 +51,10 @@ impl<P: Problem> Workload for P {
     fn figures(&self, strategy: Strategy, request: &Request) -> Result<Figures, String> {
         let figures = Figures::of(self, strategy, request).map_err(|error| error.to_string())?;
         figures.ok_or_else(|| format!("{} cannot run under {}", Problem::name(self), strategy.title()))
+    }
+
+    fn seconds(&self, request: &Request) -> Result<f64, String> {
+        plan::seconds(self, request).map_err(|error| format!("{}: {error}", Problem::name(self)))
     }
 
     fn measure(&self, request: &Request, progress: &dyn Fn(&str)) -> Outcome {

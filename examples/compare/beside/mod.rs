@@ -73,12 +73,12 @@ pub(crate) fn run(request: &Request, beside: &Beside) -> Result<bool, String> {
     let control = request.strategies.first().map(|strategy| Program::ours(*strategy, Side::Control));
     let programs = ours.chain(control).collect::<Result<Vec<_>, _>>()?;
     let programs: Vec<&Program> = programs.iter().chain(&beside.peers).collect();
-    print!("{}", table::head(request.rounds, &beside.peers, &beside.notes));
+    print!("{}", table::head(request.rounds_beside, &beside.peers, &beside.notes));
     let mut csv = String::from(table::COLUMNS);
     let mut right = true;
     for workload in &request.workloads {
         let expected = workload.expected();
-        let section = Section::new(&expected, in_turns(&programs, &expected, request.rounds, beside.limit));
+        let section = Section::new(&expected, in_turns(&programs, &expected, request.rounds_beside, beside.limit));
         print!("{}", section.markdown());
         csv += &section.csv();
         right &= section.are_right();

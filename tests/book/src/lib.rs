@@ -36,6 +36,7 @@ chapters! {
     tape_in_60_lines "book/src/tape-in-60-lines.md";
     statements "book/src/statements.md";
     choosing "book/src/choosing.md";
+    nan "book/src/nan.md";
     tapes "book/src/tapes.md";
     sweeps "book/src/sweeps.md";
     forward "book/src/forward.md";
@@ -49,7 +50,10 @@ chapters! {
     continuation "book/src/continuations.md";
     closed "book/src/closed.md";
     own_strategy "book/src/own-strategy.md";
+    heston "book/src/heston.md";
+    pendulums "book/src/pendulums.md";
     conventions "book/src/conventions.md";
+    from_other_tools "book/src/from-other-tools.md";
     decisions "book/src/decisions/index.md";
     factors "book/src/decisions/2026-11-21-factors.md";
     code_bytes "book/src/decisions/2026-11-21-code-bytes.md";

@@ -1,33 +1,80 @@
-//! Which strategy for what, and how far times can be trusted.
+//! Everything that was measured: the tables of `--details`, and how far times can be trusted.
 
 use crate::measure::{Outcome, Row};
-use crate::report::{bytes, spread, time};
+use crate::report::{bytes, heading, sweep, time};
 use crate::rounds::Spread;
-use comfy_table::{
-    Table,
-    presets::{NOTHING, UTF8_HORIZONTAL_ONLY},
-};
+use comfy_table::{Table, presets::NOTHING};
 use std::fmt::Write as _;
 
-/// The smallest and the fastest strategy in memory of each workload, where Hybrid is smaller than both its parents, and
-/// how strategies compare that differ in one respect.
-pub(crate) fn text(outcomes: &[Outcome]) -> String {
+/// One workload's table, what its records are made of, and how its gradient was checked.
+pub(crate) fn table(outcome: &Outcome) -> String {
     let mut table = Table::new();
-    table.load_preset(UTF8_HORIZONTAL_ONLY);
-    table.set_header(["workload", "smallest", "bytes with adjoints", "fastest", "record + reverse"]);
-    for outcome in outcomes {
-        let in_memory = || outcome.rows.iter().filter(|row| row.strategy.is_in_memory());
-        let least = |key: fn(&Row) -> f64| in_memory().min_by(|a, b| key(a).total_cmp(&key(b)));
-        let (Some(small), Some(fast)) = (least(|row| row.bytes() as f64), least(Row::seconds)) else { continue };
+    table.load_preset(NOTHING);
+    let first = outcome.rows.first();
+    let to_first = first.map_or_else(String::new, |first| format!("× {}", first.strategy.title()));
+    let header = ["strategy", "tape", "adjoints", "record", "sweep", "× function"];
+    table.set_header(header.map(str::to_owned).into_iter().chain([to_first]));
+    for row in &outcome.rows {
         table.add_row([
-            outcome.workload.to_owned(),
-            small.strategy.title(),
-            bytes(small.bytes()),
-            fast.strategy.title(),
-            time(fast.seconds()),
+            row.strategy.title(),
+            bytes(row.tape_bytes()),
+            bytes(row.adjoint_bytes()),
+            time(row.record),
+            sweep(row),
+            format!("{:.1}", row.multiple_of(&outcome.primal).median),
+            first.map_or_else(String::new, |first| spread(row.against(first))),
         ]);
     }
-    let mut text = format!("\nWhich strategy for what, in memory\n{table}\n");
+    let mut text = format!("\n{}\n{table}\n", heading(outcome));
+    if let (Some(twin), Some(first), false) = (outcome.twin, first, outcome.is_fair()) {
+        let title = first.strategy.title();
+        let _ =
+            writeln!(text, "no verdict on × {title}: a second tape, which runs the same code, takes {}", spread(twin));
+    }
+    outcome.rows.iter().for_each(|row| text += &records(row));
+    text + &checks(outcome)
+}
+
+/// What the records of a strategy are made of, in two lines.
+fn records(row: &Row) -> String {
+    let used =
+        row.memory.streams().iter().filter(|(name, usage)| usage.used > 0 && *name != "adjoints" && *name != "tables");
+    let streams = used.map(|(name, usage)| format!("{name} {}", bytes(usage.used))).collect::<Vec<_>>().join(", ");
+    let (statements, arguments) = (row.memory.statements, row.memory.arguments);
+    // In stages nearly all statements are recorded later, and kernels are not made of statements.
+    let each = if row.strategy.is_checkpointed() || row.strategy.is_kernels() {
+        String::new()
+    } else {
+        format!(", {:.1} B a statement", row.tape_bytes() as f64 / statements.max(1) as f64)
+    };
+    format!("{}: {statements} statements, {arguments} arguments{each}\n    {streams}\n", row.strategy.title())
+}
+
+/// What the function gives, and how it was checked.
+fn checks(outcome: &Outcome) -> String {
+    let Outcome { checksums, .. } = outcome;
+    format!(
+        "{} rounds; under Passive {} × the function, by hand {}\n\
+         f = {:.12e}, Σg = {:.12e}, |g| = {:.12e}; central differences agree to {:.0e}\n",
+        outcome.primal.len(),
+        spread(outcome.passive),
+        time(outcome.by_hand),
+        checksums.value,
+        checksums.sum,
+        checksums.norm,
+        outcome.differences
+    )
+}
+
+/// A ratio with its quartiles.
+fn spread(ratio: Spread) -> String {
+    let Spread { low, median, high } = ratio;
+    format!("{median:.2} ({low:.2} to {high:.2})")
+}
+
+/// Where `Hybrid` is smaller than both its parents, how strategies compare that differ in one respect, and the noise.
+pub(crate) fn summary(outcomes: &[Outcome]) -> String {
+    let mut text = String::from("\n");
     for outcome in outcomes {
         for hybrid in outcome.rows.iter().filter(|row| row.strategy.records == "hybrid") {
             if let Some(saved) = saved_by(hybrid, &outcome.rows) {
@@ -62,9 +109,9 @@ fn ratios(outcomes: &[Outcome]) -> String {
     if twins.is_empty() {
         return text;
     }
-    text += "\nNoise: a ratio means nothing unless it is further from 1 than that of a second tape, which runs the same code. \
-             Where the quartiles of that ratio exclude 1, there is no verdict. Shared runs the same code, too, except where a \
-             tape takes memory.\n";
+    text += "\nNoise: a ratio means nothing unless it is further from 1 than that of a second tape, which runs the same\n\
+             code. Where the quartiles of that ratio exclude 1, there is no verdict. Shared runs the same code, too,\n\
+             except where a tape takes memory.\n";
     for (outcome, twin) in twins {
         let first = outcome.rows[0].strategy;
         let shared = outcome.rows.iter().find(|row| row.strategy.is_shared() && row.strategy.records == first.records);

@@ -1,0 +1,124 @@
+//! What `compare` promises whoever runs it: tables that fit, a verdict at the end, errors before anything is measured.
+//!
+//! The program is the one that `cargo test` has built beside this test.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+/// The program, built if it is not there.
+fn program() -> PathBuf {
+    let test = std::env::current_exe().expect("a test has a path");
+    let profile = test.ancestors().nth(2).expect("tests are in target/<profile>/deps");
+    let path = profile.join("examples").join(format!("compare{}", std::env::consts::EXE_SUFFIX));
+    if !path.exists() {
+        let arguments = ["build", "-p", "tapewright-examples", "--example", "compare"];
+        let status = Command::new(env!("CARGO")).args(arguments).status().expect("cargo runs");
+        assert!(status.success() && path.exists(), "{} is not there", path.display());
+    }
+    path
+}
+
+fn compare(arguments: &[&str]) -> Output {
+    Command::new(program()).args(arguments).output().expect("the program runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("the program prints UTF-8")
+}
+
+/// Fails unless the program ends with this message, before it has measured anything.
+fn assert_refused(arguments: &[&str], message: &str) {
+    let output = compare(arguments);
+    let (found, errors) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {errors}");
+    assert_eq!(found, "", "{arguments:?} printed figures");
+    assert!(errors.starts_with("error: ") && errors.contains(message), "{arguments:?}: {errors}");
+    assert!(!errors.contains("about") && !errors.contains("panicked"), "{arguments:?}: {errors}");
+}
+
+const QUICK: [&str; 7] = ["-w", "libor,expsq", "--size", "libor=8x4x2", "--size=expsq=10", "-r", "1"];
+
+/// The lines of a table that begins with this word, up to the next empty line.
+fn lines<'t>(text: &'t str, start: &str) -> Vec<&'t str> {
+    text.lines().skip_while(|line| !line.starts_with(start)).take_while(|line| !line.is_empty()).collect()
+}
+
+#[test]
+fn by_default_it_prints_a_short_table_a_workload_then_the_winners_then_advice() {
+    let output = compare(&QUICK);
+    let (found, errors) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{errors}");
+    assert!(found.lines().all(|line| line.chars().count() <= 100), "{found}");
+    for (workload, strategies) in [("libor:", 10), ("expsq:", 10)] {
+        let table = lines(&found, workload);
+        assert_eq!(table.len(), 2 + strategies, "{found}");
+        let titles: Vec<&str> = table[1].split("  ").map(str::trim).filter(|title| !title.is_empty()).collect();
+        assert_eq!(titles, ["strategy", "memory", "record", "sweep", "× function"]);
+        let marks = |line: &&&str| line.contains('*');
+        assert!((1..=10).contains(&table.iter().filter(marks).count()), "{found}");
+    }
+    let place = |words: &str| found.find(words).unwrap_or_else(|| panic!("'{words}' is missing in\n{found}"));
+    assert!(place("expsq:") < place("Who wins") && place("Who wins") < place("Advice for"));
+    let advice = &found[place("Advice for")..];
+    assert!(advice.contains("take ") && advice.trim_end().ends_with('.'), "{advice}");
+    assert!(advice.lines().count() <= 4 && advice.trim_end().matches(". ").count() == 0, "{advice}");
+    assert!(!found.contains("quartiles"), "that is a detail:\n{found}");
+}
+
+#[test]
+fn it_says_at_the_start_how_long_it_will_take() {
+    let errors = text(&compare(&["-w", "expsq", "--size=expsq=10", "-r", "1", "-s", "jacobian"]).stderr);
+    assert!(errors.starts_with("1 workload under up to 1 strategies: about "), "{errors}");
+}
+
+#[test]
+fn details_have_the_records_the_ratios_and_the_noise_and_fit_too() {
+    let output = compare(&[&QUICK[..], &["--details"]].concat());
+    let found = text(&output.stdout);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    for words in ["partials ", "quartiles", "Noise: ", "central differences agree", "under Passive", "Advice for"] {
+        assert!(found.contains(words), "'{words}' is missing in\n{found}");
+    }
+    let longest = found.lines().map(|line| line.chars().count()).max();
+    assert!(longest.is_some_and(|columns| columns <= 120), "{longest:?} columns:\n{found}");
+}
+
+#[test]
+fn one_strategy_has_nothing_to_win_against() {
+    let found = text(&compare(&["-w", "expsq", "--size=expsq=10", "-r", "1", "-s", "hybrid"]).stdout);
+    assert!(found.contains("Hybrid") && !found.contains("Advice") && !found.contains("Who wins"), "{found}");
+}
+
+#[test]
+fn files_and_directories_are_tried_before_anything_is_measured() {
+    assert_refused(&["--svg", "/nowhere/to/be/found.svg"], "--svg /nowhere/to/be/found.svg: ");
+    assert_refused(&["--csv", "/nowhere/to/be/found.csv"], "--csv /nowhere/to/be/found.csv: ");
+    assert_refused(&["--directory", "/nowhere/to/be"], "--directory /nowhere/to/be: ");
+    assert_refused(&["--data", "/nowhere/to/be/found.txt"], "/nowhere/to/be/found.txt");
+}
+
+#[test]
+fn repetitions_are_bounded() {
+    assert_refused(&["-r", "99999999999"], "--repetitions");
+    assert_refused(&["-r", "0"], "--repetitions");
+    assert_refused(&["-r", "1001"], "--repetitions");
+}
+
+#[test]
+fn figures_that_were_written_can_be_drawn_again() {
+    let folder = std::env::temp_dir().join(format!("tapewright-compare-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder can be made");
+    let path = |name: &str| folder.join(name).into_os_string().into_string().expect("the path is text");
+    let (csv, first, again) = (path("a.csv"), path("a.svg"), path("b.svg"));
+    let output = compare(&[&QUICK[..], &["--csv", &csv, "--svg", &first]].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(compare(&["--redraw", &csv, "--svg", &again]).status.success());
+    let [first, again] = [first, again].map(|path| std::fs::read_to_string(path).expect("a chart was written"));
+    // Solid bars for linear indices and pale ones with stripes for reused ones, in the same colour.
+    assert!(first.contains("#0072B2") && first.contains("opacity=\"0.25\""));
+    assert_eq!(first.matches("<rect").count() / 10, again.matches("<rect").count() / 10, "bars are missing");
+    assert_refused(&["--redraw", "/nowhere.csv", "--svg", &path("c.svg")], "--redraw /nowhere.csv: ");
+    std::fs::write(&csv, "workload,strategy\n").expect("it can be written");
+    assert_refused(&["--redraw", &csv, "--svg", &path("c.svg")], "no column indices");
+    std::fs::remove_dir_all(folder).expect("the folder can be removed");
+}
