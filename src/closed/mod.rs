@@ -4,6 +4,8 @@ mod float;
 mod functions;
 mod number;
 mod operators;
+#[cfg(feature = "nalgebra")]
+mod simba;
 
 use crate::expr::{Compound, Ex, Leaf, Operand, Real, RefLeaf};
 use bytemuck::TransparentWrapper;

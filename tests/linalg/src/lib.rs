@@ -1,0 +1,38 @@
+//! What the tests of this package have in common.
+
+/// The gradient of a function of numbers by central differences.
+pub fn differences(f: impl Fn(&[f64]) -> f64, x: &[f64]) -> Vec<f64> {
+    let quotient = |k: usize| {
+        let step = f64::EPSILON.cbrt() * x[k].abs().max(1.0);
+        let at = |t: f64| {
+            let mut moved = x.to_vec();
+            moved[k] += t;
+            f(&moved)
+        };
+        (at(step) - at(-step)) / (2.0 * step)
+    };
+    (0..x.len()).map(quotient).collect()
+}
+
+/// Asserts that two gradients agree up to so much of their largest entry.
+///
+/// # Panics
+///
+/// Where they differ.
+pub fn assert_close(name: &str, found: &[f64], expected: &[f64], tolerance: f64) {
+    assert_eq!(found.len(), expected.len(), "{name}");
+    let largest = expected.iter().fold(f64::MIN_POSITIVE, |most, e| most.max(e.abs()));
+    for (k, (found, expected)) in found.iter().zip(expected).enumerate() {
+        assert!(
+            (found - expected).abs() <= tolerance * largest,
+            "{name}: entry {k} is {found:e}, and should be {expected:e} (of at most {largest:e})"
+        );
+    }
+}
+
+/// Numbers between −1 and 1 in no order, always the same.
+#[must_use]
+#[allow(clippy::cast_precision_loss, reason = "counts are small")]
+pub fn scattered(n: usize) -> Vec<f64> {
+    (0..n).map(|k| 2.0 * (1e4 * (1.7 * k as f64 + 0.4).sin()).abs().fract() - 1.0).collect()
+}
