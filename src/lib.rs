@@ -51,7 +51,10 @@ mod error;
 mod expr;
 mod external;
 mod forward;
+pub mod implicit;
 pub mod kernels;
+#[cfg(any(feature = "nalgebra", feature = "faer"))]
+pub mod linalg;
 mod math;
 mod nary;
 mod preaccumulate;

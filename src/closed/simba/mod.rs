@@ -61,8 +61,8 @@ impl<S: Taping> SubsetOf<Self> for Closed<S> {
     }
 }
 
-/// Passive variables of numbers, and back the value, without its derivative. The row `f32, |value| value as f32` becomes
-/// `impl SubsetOf<Closed<S>> for f32`.
+/// Passive variables of numbers, and back the value, without its derivative. The row `f32, |value| value as f32`
+/// becomes `impl SubsetOf<Closed<S>> for f32`.
 macro_rules! subsets {
     ($($t:ty, |$value:ident| $number:expr;)*) => { $(
         impl<S: Taping> SubsetOf<Closed<S>> for $t {

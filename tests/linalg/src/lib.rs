@@ -14,6 +14,19 @@ pub fn differences(f: impl Fn(&[f64]) -> f64, x: &[f64]) -> Vec<f64> {
     (0..x.len()).map(quotient).collect()
 }
 
+/// The Jacobian of a function of numbers by central differences, row by row; numbers that agree with the expected ones
+/// as well as differences can are replaced by these.
+#[must_use]
+pub fn jacobian_by_differences(f: impl Fn(&[f64]) -> Vec<f64>, x: &[f64], expected: &[f64]) -> Vec<Vec<f64>> {
+    let rows = (0..f(x).len()).map(|k| differences(|x| f(x)[k], x));
+    let largest = expected.iter().fold(f64::MIN_POSITIVE, |most, e| most.max(e.abs()));
+    let near =
+        |(found, expected): (f64, &f64)| if (found - expected).abs() <= 1e-7 * largest { *expected } else { found };
+    rows.zip(expected.chunks(x.len()))
+        .map(|(row, expected)| row.into_iter().zip(expected).map(near).collect())
+        .collect()
+}
+
 /// Asserts that two gradients agree up to so much of their largest entry.
 ///
 /// # Panics

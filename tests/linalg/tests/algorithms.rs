@@ -1,5 +1,5 @@
-//! nalgebra's own algorithms over closed variables: each row is code that is generic over nalgebra's numbers. It runs on
-//! `f64`, for the value and differences, and on closed variables of strategies of every kind.
+//! nalgebra's own algorithms over closed variables: each row is code that is generic over nalgebra's numbers. It runs
+//! on `f64`, for the value and differences, and on closed variables of strategies of every kind.
 
 #[path = "algorithms/guards.rs"]
 mod guards;
