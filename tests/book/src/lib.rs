@@ -44,6 +44,7 @@ chapters! {
     containers "book/src/containers.md";
     checkpointing "book/src/checkpointing.md";
     external "book/src/external.md";
+    equations "book/src/equations.md";
     kernels "book/src/kernels.md";
     parallel "book/src/parallel.md";
     continuation "book/src/continuations.md";

@@ -7,6 +7,8 @@ mod guards;
 mod limits;
 #[path = "algorithms/numbers.rs"]
 mod numbers;
+#[path = "algorithms/table.rs"]
+mod table;
 
 use nalgebra::{
     DMatrix, DVector, Isometry3, Matrix2, Matrix3, Matrix4, Point3, RealField, Rotation2, Rotation3, Similarity3,
@@ -46,7 +48,10 @@ type Owned = Jacobian<f64, Reuse>;
 /// Each row is a test of the function `|x| body` of `T: RealField` at this many inputs. The row `norm 4 |x| body;`
 /// becomes a module `norm` with the function `body::<T>`, and the test `norm::agrees`.
 macro_rules! algorithms {
-    ($($name:ident $n:literal |$x:ident| $body:expr;)*) => { $(
+    ($($name:ident $n:literal |$x:ident| $body:expr;)*) => {
+        /// The names of all rows.
+        pub(crate) const NAMES: &[&str] = &[$(stringify!($name)),*];
+        $(
         mod $name {
             use super::*;
 
@@ -74,7 +79,8 @@ macro_rules! algorithms {
                 Ok(())
             }
         }
-    )* };
+        )*
+    };
 }
 
 /// A number.
