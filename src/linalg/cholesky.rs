@@ -8,7 +8,7 @@ use super::matrix::{Matrix, Number, Operand, entry, square};
 use super::solve::{self, share};
 use crate::closed::Closed;
 use std::sync::Arc;
-use tapewright_strategies::num_traits::{Float as _, One, Zero};
+use tapewright_strategies::num_traits::{Float as _, Zero};
 use tapewright_strategies::{External, Float, SweepError};
 
 /// A symmetric positive definite matrix with its Cholesky factor, for everything that needs it: the matrix is
@@ -62,7 +62,7 @@ impl<'a, M: Matrix> Cholesky<'a, M> {
     pub fn ln_det(&self) -> Closed<M::Strategy> {
         let (n, lower) = self.factor();
         let logarithms = lower.iter().step_by(n + 1).fold(Number::<M>::zero(), |sum, pivot| sum + pivot.ln());
-        let rule = || LnDet { system: Arc::clone(&self.system), scale: Number::<M>::one() };
+        let rule = || LnDet(Arc::clone(&self.system));
         only(entry(&[&self.matrix], &[logarithms + logarithms], rule))
     }
 

@@ -8,7 +8,7 @@ use super::solve::{self, System, share};
 use crate::closed::Closed;
 use core::marker::PhantomData;
 use std::sync::Arc;
-use tapewright_strategies::num_traits::{Float as _, Zero};
+use tapewright_strategies::num_traits::{Float as _, One, Zero};
 use tapewright_strategies::{External, Float, SweepError};
 
 /// A square matrix with its factors P·A = L·U, for everything that needs them: the matrix is factorised once.
@@ -66,9 +66,8 @@ impl<'a, M: Matrix> Lu<'a, M> {
         let pivots = factors.pivots();
         let value = pivots.iter().fold(Number::<M>::zero(), |sum, pivot| sum + pivot.abs().ln());
         let odd = pivots.iter().fold(factors.is_odd(), |odd, pivot| odd != (*pivot < Number::<M>::zero()));
-        let results =
-            entry(&[&self.matrix], &[value], || LnDet { system: Arc::clone(&self.system), scale: unit(false) });
-        (only(results), unit(odd))
+        let results = entry(&[&self.matrix], &[value], || LnDet(Arc::clone(&self.system)));
+        (only(results), if odd { -Number::<M>::one() } else { Number::<M>::one() })
     }
 
     /// A⁻¹. Its rule keeps A⁻¹ itself, and no factors.
@@ -87,11 +86,6 @@ impl<'a, M: Matrix> Lu<'a, M> {
         let rule = || Inverse::<_, M::Backend> { n, y: values.clone(), backend: PhantomData };
         M::from_entries(n, n, entry(&[&self.matrix], &values, rule))
     }
-}
-
-/// 1 or −1.
-fn unit<V: Float>(negative: bool) -> V {
-    if negative { -V::one() } else { V::one() }
 }
 
 /// The one output.
@@ -134,11 +128,8 @@ where
     Lu::new(a)?.solve(b)
 }
 
-/// The rule of `scale`·ln |det A|.
-pub(super) struct LnDet<V: Float, B: Backend<V>> {
-    pub(super) system: Arc<Dense<V, B>>,
-    pub(super) scale: V,
-}
+/// The rule of ln |det A|.
+pub(super) struct LnDet<V: Float, B: Backend<V>>(pub(super) Arc<Dense<V, B>>);
 
 impl<V: Float, B: Backend<V>> External<V> for LnDet<V, B> {
     fn name(&self) -> String {
@@ -147,24 +138,23 @@ impl<V: Float, B: Backend<V>> External<V> for LnDet<V, B> {
 
     /// Ā += ȳ·A⁻ᵀ.
     fn reverse(&self, outputs: &[V], inputs: &mut [V]) -> Result<(), SweepError> {
-        let seed = outputs[0] * self.scale;
-        let mut inverse = self.system.inverse_transposed();
-        inverse.iter_mut().for_each(|entry| *entry = seed * *entry);
-        self.system.fold(&inverse, inputs);
+        let mut inverse = self.0.inverse_transposed();
+        inverse.iter_mut().for_each(|entry| *entry = outputs[0] * *entry);
+        self.0.fold(&inverse, inputs);
         Ok(())
     }
 
     /// ẏ = tr(A⁻¹·Ȧ).
     fn forward(&self, inputs: &[V], outputs: &mut [V]) -> Result<(), SweepError> {
-        let mut moved = self.system.spread(inputs);
-        self.system.solve(&mut moved);
-        let trace = moved.iter().step_by(Dense::rows(&self.system) + 1).fold(V::zero(), |sum, entry| sum + *entry);
-        outputs[0] = self.scale * trace;
+        let mut moved = self.0.spread(inputs);
+        self.0.solve(&mut moved);
+        let diagonal = moved.iter().step_by(Dense::rows(&self.0) + 1);
+        outputs[0] = diagonal.fold(V::zero(), |sum, entry| sum + *entry);
         Ok(())
     }
 
     fn owned_bytes(&self) -> usize {
-        share(&self.system)
+        share(&self.0)
     }
 }
 

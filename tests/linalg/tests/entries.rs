@@ -11,6 +11,8 @@ mod eigenvalues;
 mod errors;
 #[path = "entries/memory.rs"]
 mod memory;
+#[path = "entries/precision.rs"]
+mod precision;
 #[cfg(feature = "faer")]
 #[path = "entries/sparse.rs"]
 mod sparse;
@@ -18,7 +20,7 @@ mod sparse;
 use backends::{Dense, Vector};
 use tapewright::linalg::{self, Cholesky, Lu};
 use tapewright::prelude::*;
-use tapewright::{Checked, Closed, GradientMismatch, InMemory, check_gradient};
+use tapewright::{Checked, Closed, GradientMismatch, InMemory, Spilled, check_gradient};
 use tapewright_linalg_tests::{assert_close, scattered};
 
 /// Each row is a function of so many inputs, generic over the strategy and the library `D`, whose tests are
@@ -72,6 +74,7 @@ macro_rules! entries {
                     same("continued", jacobian::<Continuation>(body::<D, _>, &x).1);
                     same("shared", jacobian::<Jacobian<f64, Linear, Shared>>(body::<D, _>, &x).1);
                     same("primal, reused", jacobian::<PrimalValue<f64, Reuse>>(body::<D, _>, &x).1);
+                    same("spilled", jacobian::<PrimalValue<f64, Linear, Spilled>>(body::<D, _>, &x).1);
                     same("checked", jacobian::<Jacobian<f64, Linear, InMemory, Checked>>(body::<D, _>, &x).1);
                 }
                 Ok(())
