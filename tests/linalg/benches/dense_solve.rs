@@ -2,6 +2,9 @@
 //!
 //! `cargo bench -p tapewright-linalg-tests --features faer --bench dense_solve` prints, for each library, the least of
 //! seven times and their ratio, for a matrix of 1000 rows or of as many as an argument says.
+//!
+//! Matrices of this size come and go as pages of the kernel, unless glibc is told to keep memory, as `compare` does for
+//! what it runs: `MALLOC_MMAP_THRESHOLD_=8589934592 MALLOC_TRIM_THRESHOLD_=8589934592`.
 
 use cpu_time::ProcessTime;
 use nalgebra::{DMatrix, DVector};

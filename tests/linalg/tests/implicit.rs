@@ -261,3 +261,23 @@ fn a_root_of_a_root() {
     let expected = [second[0] + second[1] * first[0], second[1] * first[1]];
     assert_close("chain", &gradient(f, &p), &expected, 1e-13);
 }
+
+/// Rules record and evaluate by themselves: inside of stages, blocks, and evaluations of forward mode, too.
+#[test]
+fn inside_of_stages_and_blocks() -> Result<(), Error> {
+    let p = [0.5, 0.6];
+    let expected = slopes(0.5, 0.6);
+    let mut tape = Tape::<PrimalValue>::new();
+    let (inputs, staged, block) = tape.record(|scope| {
+        let inputs = scope.inputs(&p);
+        let staged = tapewright::checkpoint!(Jacobian, &inputs, |p| (anomaly(p)[0].sin()).eval());
+        let block = tapewright::preaccumulate(&[inputs[0], inputs[1]], |p| anomaly(p).remove(0));
+        (inputs, staged, block)
+    });
+    assert_eq!(tape.memory().statements, 1);
+    assert_close("block", &tape.sweep(&[(&block, 1.0)])?.of_all(&inputs)?, &expected, 1e-13);
+    let slope = by_newton(0.5, 0.6).cos();
+    let found = tape.sweep(&[(&staged, 1.0)])?.of_all(&inputs)?;
+    assert_close("stage", &found, &expected.map(|e| slope * e), 1e-13);
+    Ok(())
+}
