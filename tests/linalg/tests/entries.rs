@@ -3,6 +3,9 @@
 
 #[path = "entries/backends.rs"]
 mod backends;
+#[cfg(feature = "faer")]
+#[path = "entries/by_faer.rs"]
+mod by_faer;
 #[path = "entries/counted.rs"]
 mod counted;
 #[path = "entries/eigenvalues.rs"]
