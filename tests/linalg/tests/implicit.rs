@@ -281,3 +281,24 @@ fn inside_of_stages_and_blocks() -> Result<(), Error> {
     assert_close("stage", &found, &expected.map(|e| slope * e), 1e-13);
     Ok(())
 }
+
+/// n unknowns xᵢ = pᵢ.
+struct Same;
+
+impl Equations for Same {
+    fn evaluate<S: Strategy<Value = f64>>(&self, x: &[Real<S>], p: &[Real<S>]) -> Vec<Real<S>> {
+        x.iter().zip(p).map(|(x, p)| (*x - *p).eval()).collect()
+    }
+}
+
+#[test]
+fn an_entry_keeps_the_factors_the_solution_and_the_parameters() {
+    let kept = |n: usize| {
+        let mut tape = Tape::<Jacobian>::new();
+        let x = vec![1.0; n];
+        tape.record(|scope| implicit::solution(Same, &x, &scope.inputs(&x)).map(|x| x.len()).expect("a solution"));
+        tape.memory().usage("externals").used
+    };
+    // n² factors and n exchanges of rows, by 16 bytes; x and p. Inputs and outputs are numbered one after another.
+    assert_eq!(kept(20) - kept(10), 8 * (400 - 100) + (16 + 2 * 8) * 10);
+}
