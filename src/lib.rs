@@ -25,6 +25,8 @@
 //!   and forward, and computed again at other inputs.
 //! * Variables and expressions: [`Real`], [`Ex`]; statements over slices: [`sum`], [`dot`], [`linear_combination`].
 //! * Code that is generic over `num_traits`: [`Closed`].
+//! * Matrices, equations and solvers: nalgebra over [`Closed`] and the module `linalg` (features `nalgebra` and
+//!   `faer`), and [`implicit`].
 //! * Functions of your own: [`Unary`], [`Binary`], [`Nary`]; whole programs that are not recorded: [`external`],
 //!   [`Rules`].
 //! * Long programs in little memory: [`checkpoint!`], [`Stage`], [`TimeLoop`], and the plans in [`schedule`].
@@ -36,7 +38,9 @@
 //! `S: Strategy` accepts every strategy whose variables are `Copy` and lets you write `x * y`. `S: Taping` accepts all
 //! strategies; write `&x * &y`. Code that computes with [`value`](Ex::value)s as `f64` says `S: Strategy<Value = f64>`,
 //! and code that asks for gradients itself `S: Reverse`.
-#![forbid(unsafe_code)]
+#![cfg_attr(not(feature = "nalgebra"), forbid(unsafe_code))]
+// One impl has to write the word; see `closed/simba/`.
+#![cfg_attr(feature = "nalgebra", deny(unsafe_code))]
 
 mod check;
 mod checkpoint;
@@ -49,7 +53,10 @@ mod error;
 mod expr;
 mod external;
 mod forward;
+pub mod implicit;
 pub mod kernels;
+#[cfg(any(feature = "nalgebra", feature = "faer"))]
+pub mod linalg;
 mod math;
 mod nary;
 #[cfg(feature = "packs")]

@@ -4,6 +4,8 @@ mod float;
 mod functions;
 mod number;
 mod operators;
+#[cfg(feature = "nalgebra")]
+mod simba;
 
 use crate::expr::{Compound, Ex, Leaf, Operand, Real, RefLeaf};
 use bytemuck::TransparentWrapper;
@@ -18,7 +20,9 @@ pub use functions::ClosedOperand;
 /// Operators on [`Real`] return expressions, so that a whole right-hand side becomes one record. Code that was written
 /// for `f64`-like types wants `T + T` to be a `T`: everything generic over `num_traits`, and containers of numbers.
 /// Give it this type. It implements `Num`, `Signed`, `Pow`, `Euclid`, `NumCast` and so on under every strategy, and
-/// `Float`, `Real`, `FloatCore` and `AsPrimitive` where variables are `Copy` ([`Strategy`]).
+/// `Float`, `Real`, `FloatCore` and `AsPrimitive` where variables are `Copy` ([`Strategy`]). With the feature
+/// `nalgebra` it implements `ComplexField`, `RealField` and what they need of simba and approx, so that nalgebra's
+/// algorithms run on it.
 ///
 /// ```
 /// use tapewright::prelude::*;

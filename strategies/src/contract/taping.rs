@@ -110,7 +110,7 @@ pub trait Taping: Sized + 'static {
     type Raw: Copy + 'static;
     /// Value and identifier together: [`Taped`](crate::Taped) for most strategies, the bare float for
     /// [`Passive`](crate::Passive).
-    type Variable: Variable<Self::Value, Self::Id> + Send + 'static;
+    type Variable: Variable<Self::Value, Self::Id> + Send + Sync + 'static;
     /// What derivatives are at singular points.
     ///
     /// The nodes of statements see to [`Subgradient`](crate::Subgradient). For [`Checked`](crate::Checked), `record`

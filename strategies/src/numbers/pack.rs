@@ -174,7 +174,7 @@ impl<const N: usize, V: Registered> Number for Pack<N, V> {
         Self(from_fn(|k| {
             let (seed, partial) = (self.0[k], partial.0[k]);
             let product = seed * partial;
-            if (seed == V::ZERO) | (partial == V::ZERO) { V::ZERO } else { product }
+            if seed == V::ZERO || partial == V::ZERO { V::ZERO } else { product }
         }))
     }
 

@@ -45,6 +45,7 @@ chapters! {
     containers "book/src/containers.md";
     checkpointing "book/src/checkpointing.md";
     external "book/src/external.md";
+    equations "book/src/equations.md";
     kernels "book/src/kernels.md";
     parallel "book/src/parallel.md";
     continuation "book/src/continuations.md";
@@ -80,6 +81,7 @@ chapters! {
     one_look_up "book/src/decisions/2026-11-22-one-look-up.md";
     one_stream "book/src/decisions/2026-11-23-one-stream.md";
     stores "book/src/decisions/2026-11-23-stores.md";
+    linear_algebra "book/src/decisions/2026-11-23-linear-algebra.md";
 }
 
 /// The root of the repository: the one in which cargo runs, which with a shared target folder need not be the one in

@@ -1,0 +1,112 @@
+//! The equations, and what is asked of them at a solution.
+
+use super::error::ImplicitError;
+use crate::expr::Real;
+use crate::forward::{jacobian_forward, jvp};
+use tapewright_strategies::{Float, Strategy, Tangent};
+
+/// Equations F(x, p) = 0 of unknowns and parameters, generic over the strategy: the rules evaluate them in forward
+/// mode, and record them.
+pub trait Equations<V: Float = f64>: Send + Sync + 'static {
+    /// F at these unknowns and parameters, as many numbers as unknowns. For a fixed point x = G(x, p) it is G.
+    fn evaluate<S: Strategy<Value = V>>(&self, x: &[Real<S>], p: &[Real<S>]) -> Vec<Real<S>>;
+
+    /// The Jacobian ∂F/∂x, column after column, if you have it; `None` has the library compute it, by forward mode.
+    ///
+    /// It is compared with forward mode along one direction.
+    fn jacobian(&self, x: &[V], p: &[V]) -> Option<Vec<V>> {
+        let _ = (x, p);
+        None
+    }
+
+    /// How far from the solution the numbers may be that are given as one: a step of Newton's method must not be longer
+    /// than this times 1 + the largest unknown. The relative error of the derivative is of this order. √ε by default.
+    fn tolerance(&self) -> V {
+        V::epsilon().sqrt()
+    }
+}
+
+/// x − G(x, p).
+#[cfg(feature = "nalgebra")]
+pub(super) struct FixedPoint<G>(pub(super) G);
+
+#[cfg(feature = "nalgebra")]
+impl<V: Float, G: Equations<V>> Equations<V> for FixedPoint<G> {
+    fn evaluate<S: Strategy<Value = V>>(&self, x: &[Real<S>], p: &[Real<S>]) -> Vec<Real<S>> {
+        let image = self.0.evaluate(x, p);
+        // Equations that are too many stay too many, and are refused.
+        let differences = image.iter().enumerate().map(|(k, image)| x.get(k).map_or(*image, |x| (*x - *image).eval()));
+        differences.collect()
+    }
+
+    fn jacobian(&self, x: &[V], p: &[V]) -> Option<Vec<V>> {
+        let slopes = self.0.jacobian(x, p)?;
+        let unit = |k: usize| if k.is_multiple_of(x.len() + 1) { V::one() } else { V::zero() };
+        Some(slopes.into_iter().enumerate().map(|(k, slope)| unit(k) - slope).collect())
+    }
+
+    fn tolerance(&self) -> V {
+        self.0.tolerance()
+    }
+}
+
+/// F and ∂F/∂x, column after column, at a solution.
+pub(super) struct Solved<V> {
+    pub(super) residual: Vec<V>,
+    pub(super) slopes: Vec<V>,
+}
+
+/// Numbers as variables.
+pub(super) fn constants<S: Strategy>(numbers: &[S::Value]) -> Vec<Real<S>> {
+    numbers.iter().map(|number| Real::constant(*number)).collect()
+}
+
+pub(super) fn solved<V: Float>(equations: &impl Equations<V>, x: &[V], p: &[V]) -> Result<Solved<V>, ImplicitError> {
+    let solved = match equations.jacobian(x, p) {
+        Some(slopes) => given(equations, slopes, x, p)?,
+        None => by_tangents(equations, x, p)?,
+    };
+    let bad = |numbers: &[V]| numbers.iter().position(|number| !number.is_finite()).map(|k| k % x.len().max(1));
+    match bad(&solved.residual).or_else(|| bad(&solved.slopes)) {
+        Some(equation) => Err(ImplicitError::NotFinite { equation }),
+        None => Ok(solved),
+    }
+}
+
+/// The Jacobian by forward mode, 8 columns at a time.
+fn by_tangents<V: Float>(equations: &impl Equations<V>, x: &[V], p: &[V]) -> Result<Solved<V>, ImplicitError> {
+    let n = x.len();
+    let (residual, rows) = jacobian_forward::<Tangent<8, V>>(|x| equations.evaluate(x, &constants(p)), x);
+    count(residual.len(), n)?;
+    let slopes = (0..n * n).map(|k| rows[k % n][k / n]).collect();
+    Ok(Solved { residual, slopes })
+}
+
+/// The Jacobian that was given, after it has been compared along one direction.
+fn given<V: Float>(
+    equations: &impl Equations<V>,
+    slopes: Vec<V>,
+    x: &[V],
+    p: &[V],
+) -> Result<Solved<V>, ImplicitError> {
+    let n = x.len();
+    let direction: Vec<V> = (0..n).map(|k| V::from_f64([1.0, -0.75, 0.5, 0.875, -0.625][k % 5])).collect();
+    let found = jvp::<Tangent<1, V>>(|x| equations.evaluate(x, &constants(p)), x, &direction);
+    let (residual, expected) = found.expect("a direction has as many entries as unknowns");
+    count(residual.len(), n)?;
+    count(slopes.len(), n * n)?;
+    let near = V::epsilon().sqrt();
+    for (i, expected) in expected.iter().enumerate() {
+        let terms = || (0..n).map(|j| slopes[j * n + i] * direction[j]);
+        let (sum, size) =
+            terms().fold((V::zero(), expected.abs()), |(sum, size), term| (sum + term, size + term.abs()));
+        if (sum - *expected).abs() > near * size {
+            return Err(ImplicitError::WrongJacobian { equation: i });
+        }
+    }
+    Ok(Solved { residual, slopes })
+}
+
+fn count(equations: usize, unknowns: usize) -> Result<(), ImplicitError> {
+    if equations == unknowns { Ok(()) } else { Err(ImplicitError::Count { equations, unknowns }) }
+}

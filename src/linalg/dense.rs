@@ -1,0 +1,150 @@
+//! A dense matrix and its factors.
+
+use super::backend::{Backend, Block, Factors, times};
+use super::error::LinalgError;
+use super::matrix::finite;
+use super::solve::System;
+use tapewright_strategies::Float;
+
+/// The factors of a square matrix, which is among the inputs of an entry with all its entries, or, where it is
+/// symmetric, with its lower triangle, column after column.
+pub(crate) enum Dense<V: Float, B: Backend<V>> {
+    /// P·A = L·U of so many rows.
+    Full(usize, B::Factors),
+    /// A = L·Lᵀ.
+    Lower(usize, Vec<V>),
+}
+
+impl<V: Float, B: Backend<V>> Dense<V, B> {
+    /// Factorises an n×n matrix.
+    pub(crate) fn full(n: usize, matrix: Vec<V>) -> Result<Self, LinalgError> {
+        finite(n, &matrix)?;
+        let factors = B::factorise(n, matrix);
+        let zero = factors.pivots().iter().position(|pivot| pivot.is_nought() || !pivot.is_finite());
+        zero.map_or(Ok(Self::Full(n, factors)), |pivot| Err(LinalgError::Singular { pivot: Some(pivot) }))
+    }
+
+    /// Factorises the n×n matrix with this lower triangle.
+    pub(super) fn lower(n: usize, triangle: &[V]) -> Result<Self, LinalgError> {
+        let matrix = spread_lower(n, triangle);
+        finite(n, &matrix)?;
+        B::cholesky(n, matrix).map(|lower| Self::Lower(n, lower)).ok_or(LinalgError::NotPositiveDefinite)
+    }
+
+    pub(super) const fn rows(&self) -> usize {
+        let (Self::Full(n, _) | Self::Lower(n, _)) = self;
+        *n
+    }
+
+    /// The tangents of the entries that are inputs, as a matrix.
+    pub(super) fn spread(&self, tangents: &[V]) -> Vec<V> {
+        match self {
+            Self::Full(..) => tangents.to_vec(),
+            Self::Lower(n, _) => spread_lower(*n, tangents),
+        }
+    }
+
+    /// Adds the adjoints of all entries to those that are inputs.
+    pub(super) fn fold(&self, matrix: &[V], adjoints: &mut [V]) {
+        match self {
+            Self::Full(..) => adjoints.iter_mut().zip(matrix).for_each(|(adjoint, entry)| *adjoint += *entry),
+            Self::Lower(n, _) => fold_lower(*n, matrix, adjoints),
+        }
+    }
+
+    /// A⁻ᵀ.
+    pub(super) fn inverse_transposed(&self) -> Vec<V> {
+        let mut inverse = identity(self.rows());
+        self.solve_transposed(&mut inverse);
+        inverse
+    }
+}
+
+/// The rows and columns of the lower triangle of an n×n matrix, column after column.
+pub(super) fn lower_places(n: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..n).flat_map(move |j| (j..n).map(move |i| (i, j)))
+}
+
+/// A symmetric matrix of its lower triangle.
+pub(super) fn spread_lower<V: Float>(n: usize, triangle: &[V]) -> Vec<V> {
+    let mut matrix = vec![V::zero(); n * n];
+    for ((i, j), entry) in lower_places(n).zip(triangle) {
+        matrix[j * n + i] = *entry;
+        matrix[i * n + j] = *entry;
+    }
+    matrix
+}
+
+/// Adds the adjoints of all entries of a symmetric matrix to those of its lower triangle.
+pub(super) fn fold_lower<V: Float>(n: usize, matrix: &[V], adjoints: &mut [V]) {
+    for ((i, j), adjoint) in lower_places(n).zip(adjoints) {
+        *adjoint += matrix[j * n + i];
+        if i != j {
+            *adjoint += matrix[i * n + j];
+        }
+    }
+}
+
+/// The unit matrix.
+pub(super) fn identity<V: Float>(n: usize) -> Vec<V> {
+    (0..n * n).map(|k| if k % n == k / n { V::one() } else { V::zero() }).collect()
+}
+
+impl<V: Float, B: Backend<V>> System<V> for Dense<V, B> {
+    fn solve(&self, right: &mut [V]) {
+        match self {
+            Self::Full(_, factors) => factors.solve(right),
+            Self::Lower(n, lower) => {
+                B::solve_lower(*n, lower, false, right);
+                B::solve_lower(*n, lower, true, right);
+            }
+        }
+    }
+
+    fn solve_transposed(&self, right: &mut [V]) {
+        match self {
+            Self::Full(_, factors) => factors.solve_transposed(right),
+            Self::Lower(..) => self.solve(right),
+        }
+    }
+
+    fn rows(&self) -> usize {
+        self.rows()
+    }
+
+    fn entries(&self) -> usize {
+        match self {
+            Self::Full(n, _) => n * n,
+            Self::Lower(n, _) => n * (n + 1) / 2,
+        }
+    }
+
+    fn subtract_outer(&self, lambda: &[V], x: &[V], adjoints: &mut [V]) {
+        let (lambda, x) = (Block::new(lambda, self.rows()), Block::new(x, self.rows()).t());
+        match self {
+            Self::Full(..) => B::multiply(-V::one(), lambda, x, adjoints),
+            Self::Lower(n, _) => {
+                let mut matrix = vec![V::zero(); n * n];
+                B::multiply(-V::one(), lambda, x, &mut matrix);
+                fold_lower(*n, &matrix, adjoints);
+            }
+        }
+    }
+
+    fn subtract_product(&self, tangents: &[V], x: &[V], result: &mut [V]) {
+        let moving = self.spread(tangents);
+        B::multiply(-V::one(), Block::new(&moving, self.rows()), Block::new(x, self.rows()), result);
+    }
+
+    fn owned_bytes(&self) -> usize {
+        match self {
+            Self::Full(_, factors) => factors.owned_bytes(),
+            Self::Lower(_, lower) => lower.capacity() * size_of::<V>(),
+        }
+    }
+}
+
+/// left·right of n×n matrices.
+pub(super) fn square_times<V: Float, B: Backend<V>>(n: usize, left: &[V], right: &[V]) -> Vec<V> {
+    times::<V, B>(Block::new(left, n), Block::new(right, n))
+}

@@ -1,0 +1,109 @@
+//! Matrices of variables, and entries that have them as inputs.
+
+use super::backend::Backend;
+use super::error::LinalgError;
+use crate::closed::Closed;
+use crate::expr::Real;
+use crate::external;
+use tapewright_strategies::{External, Float, Taping};
+
+/// A matrix or vector of variables, of one of the libraries that do the work.
+///
+/// | type | under the feature | library |
+/// |---|---|---|
+/// | `nalgebra::DMatrix<Closed<S>>`, `DVector`, and others with a number of rows at run time | `nalgebra` | nalgebra |
+/// | `faer::Mat<Closed<S>>`, `faer::Col<Closed<S>>` | `faer` | faer |
+///
+/// faer is the faster of the two for large matrices, and nalgebra the smaller dependency.
+pub trait Matrix: Sized {
+    /// The strategy of the variables.
+    type Strategy: Taping<Value: Float>;
+    /// The library.
+    type Backend: Backend<<Self::Strategy as Taping>::Value>;
+
+    /// Rows and columns.
+    fn shape(&self) -> (usize, usize);
+    /// The entries, column after column.
+    fn entries(&self) -> impl Iterator<Item = &Closed<Self::Strategy>>;
+    /// A matrix of this type and these entries, column after column. It has as many columns as some matrix of this
+    /// type.
+    fn from_entries(rows: usize, columns: usize, entries: Vec<Closed<Self::Strategy>>) -> Self;
+}
+
+/// The numbers of the variables of a matrix.
+pub(super) type Number<M> = <<M as Matrix>::Strategy as Taping>::Value;
+
+/// One of the matrices that an entry is a function of: its variables, unless none of them moves.
+pub(crate) struct Operand<'a, S: Taping> {
+    variables: Vec<(S::Value, &'a S::Id)>,
+    pub(crate) moves: bool,
+}
+
+impl<'a, S: Taping> Operand<'a, S> {
+    #[track_caller]
+    pub(crate) fn new(variables: impl Iterator<Item = &'a Real<S>>) -> Self {
+        let variables: Vec<_> = variables.map(|x| (x.value(), x.id())).collect();
+        let moves = S::is_active(&variables);
+        Self { variables, moves }
+    }
+
+    #[track_caller]
+    pub(super) fn matrix<M: Matrix<Strategy = S>>(matrix: &'a M) -> Self {
+        Self::new(matrix.entries().map(Closed::as_real))
+    }
+
+    /// The lower triangle of a square matrix, column after column.
+    #[track_caller]
+    pub(super) fn lower<M: Matrix<Strategy = S>>(matrix: &'a M) -> Self {
+        let n = matrix.shape().0;
+        let lower = matrix.entries().enumerate().filter(|(k, _)| k % n >= k / n);
+        Self::new(lower.map(|(_, x)| x.as_real()))
+    }
+
+    pub(crate) fn values(&self) -> Vec<S::Value> {
+        self.variables.iter().map(|(value, _)| *value).collect()
+    }
+}
+
+/// Records the function with these results and this rule, whose inputs are the operands that move, one after another.
+#[track_caller]
+pub(crate) fn entry<S: Taping, R: External<S::Value>>(
+    operands: &[&Operand<'_, S>],
+    outputs: &[S::Value],
+    rule: impl FnOnce() -> R,
+) -> Vec<Closed<S>> {
+    let moving: Vec<_> = operands.iter().filter(|operand| operand.moves).collect();
+    let results = match moving[..] {
+        [] => outputs.iter().map(|value| Real::constant(*value)).collect(),
+        [operand] => external::record(&operand.variables, outputs, rule()),
+        _ => {
+            let inputs: Vec<_> = moving.iter().flat_map(|operand| operand.variables.iter().copied()).collect();
+            external::record(&inputs, outputs, rule())
+        }
+    };
+    results.into_iter().map(Closed::from).collect()
+}
+
+/// The number of rows of a square matrix of finite values.
+pub(super) fn square<M: Matrix>(matrix: &M) -> Result<usize, LinalgError> {
+    let (rows, columns) = matrix.shape();
+    if rows != columns {
+        return Err(LinalgError::shape(format!("a matrix of {rows} rows and {columns} columns is not square")));
+    }
+    Ok(rows)
+}
+
+/// Whether all numbers are finite, of n in each column.
+pub(super) fn finite<V: Float>(n: usize, numbers: &[V]) -> Result<(), LinalgError> {
+    let bad = numbers.iter().position(|number| !number.is_finite());
+    bad.map_or(Ok(()), |k| Err(LinalgError::NotFinite { row: k % n, column: k / n }))
+}
+
+/// Whether a system of n equations has right-hand sides of n rows.
+pub(super) fn right<M: Matrix>(n: usize, matrix: &M) -> Result<(), LinalgError> {
+    let (rows, _) = matrix.shape();
+    if rows == n {
+        return Ok(());
+    }
+    Err(LinalgError::shape(format!("a system of {n} equations has no right-hand side of {rows} rows")))
+}

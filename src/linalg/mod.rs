@@ -1,0 +1,70 @@
+//! Linear algebra as single entries: products, solutions, determinants, inverses and eigenvalues with rules of their
+//! own.
+//!
+//! An algorithm that is recorded statement by statement leaves n³ records; the same thing as an entry leaves one, and
+//! the n² numbers that its rule needs. The matrix is factorised once, when the entry is recorded. The sweep solves with
+//! the same factors, as often as it is run, for each adjoint vector, and so does forward mode.
+//!
+//! Matrices are those of `nalgebra` (feature `nalgebra`) or of `faer` (feature `faer`), of [`Closed`](crate::Closed)
+//! variables, and the same crate does the work: see [`Matrix`]. Functions that use them say `S: Taping<Value = f64>`.
+//! What is passive is a constant: a matrix none of whose entries moves takes no input of the entry.
+//!
+//! ```
+//! # #[cfg(feature = "nalgebra")] {
+//! use nalgebra::{DMatrix, DVector};
+//! use tapewright::{Closed, linalg::Cholesky, prelude::*};
+//!
+//! /// 2·ln p(r) of a normal distribution, up to a constant: −rᵀ·Σ⁻¹·r − ln det Σ, with one factorisation.
+//! fn log_density<S: Taping<Value = f64>>(x: &[Real<S>]) -> Real<S> {
+//!     let x = Closed::wrap_slice(x);
+//!     let sigma = DMatrix::from_column_slice(2, 2, &x[..4]);
+//!     let r = DVector::from_column_slice(&x[4..]);
+//!     let factors = Cholesky::new(&sigma).expect("positive definite");
+//!     let solved = factors.solve(&r).expect("two rows");
+//!     (-r.dot(&solved) - factors.ln_det()).open()
+//! }
+//!
+//! let slope = gradient::<Jacobian>(log_density, &[2.0, 1.0, 1.0, 3.0, 0.5, -0.5]);
+//! let by_hand = -2.0 * (3.0 * 0.5 + 0.5) / 5.0; // −2·Σ⁻¹·r
+//! assert!((slope[4] - by_hand).abs() < 1e-15);
+//! # }
+//! ```
+//!
+//! # Errors and panics
+//!
+//! Matrices that do not fit, that are singular or not positive definite, or not finite, are an [`Err`](LinalgError).
+//! Entries panic as [`external`](crate::external) does. They cannot be replayed at new inputs, and say so.
+
+mod backend;
+#[cfg(feature = "faer")]
+mod by_faer;
+#[cfg(feature = "nalgebra")]
+mod by_nalgebra;
+mod cholesky;
+mod dense;
+mod eigen;
+mod error;
+mod lu;
+mod matrix;
+mod product;
+mod solve;
+#[cfg(feature = "faer")]
+mod sparse;
+
+pub use backend::{Backend, Block, Factors};
+#[cfg(feature = "faer")]
+pub use by_faer::Faer;
+#[cfg(feature = "nalgebra")]
+pub use by_nalgebra::Nalgebra;
+pub use cholesky::Cholesky;
+#[cfg(feature = "nalgebra")]
+pub(crate) use dense::Dense;
+pub use eigen::{symmetric_eigen, symmetric_eigenvalues};
+pub use error::LinalgError;
+pub use lu::{Lu, solve};
+pub use matrix::Matrix;
+pub use product::product;
+#[cfg(feature = "nalgebra")]
+pub(crate) use solve::System;
+#[cfg(feature = "faer")]
+pub use sparse::{SparseCholesky, SparseLu, SparsePattern};

@@ -1,0 +1,115 @@
+//! C = A·B.
+
+use super::backend::{Backend, Block, times};
+use super::error::LinalgError;
+use super::matrix::{Matrix, Number, Operand, entry};
+use core::marker::PhantomData;
+use tapewright_strategies::{External, Float, SweepError};
+
+/// The rule of A·B. The inputs are the entries of A and those of B, as far as they move.
+struct Product<V, B> {
+    /// The rows of A, and those of B.
+    rows: (usize, usize),
+    /// A, if B moves.
+    left: Option<Vec<V>>,
+    /// B, if A moves.
+    right: Option<Vec<V>>,
+    backend: PhantomData<fn() -> B>,
+}
+
+impl<V: Float, B> Product<V, B> {
+    /// How many of the inputs are entries of A.
+    fn of_left(&self) -> usize {
+        if self.right.is_some() { self.rows.0 * self.rows.1 } else { 0 }
+    }
+}
+
+impl<V: Float, B: Backend<V>> External<V> for Product<V, B> {
+    fn name(&self) -> String {
+        String::from("matrix product")
+    }
+
+    /// Ā += C̄·Bᵀ and B̄ += Aᵀ·C̄.
+    fn reverse(&self, outputs: &[V], inputs: &mut [V]) -> Result<(), SweepError> {
+        let seeds = Block::new(outputs, self.rows.0);
+        let (left, right) = inputs.split_at_mut(self.of_left());
+        if let Some(b) = &self.right {
+            B::multiply(V::one(), seeds, Block::new(b, self.rows.1).t(), left);
+        }
+        if let Some(a) = &self.left {
+            B::multiply(V::one(), Block::new(a, self.rows.0).t(), seeds, right);
+        }
+        Ok(())
+    }
+
+    /// Ċ = Ȧ·B + A·Ḃ.
+    fn forward(&self, inputs: &[V], outputs: &mut [V]) -> Result<(), SweepError> {
+        let (left, right) = inputs.split_at(self.of_left());
+        if let Some(b) = &self.right {
+            B::multiply(V::one(), Block::new(left, self.rows.0), Block::new(b, self.rows.1), outputs);
+        }
+        if let Some(a) = &self.left {
+            B::multiply(V::one(), Block::new(a, self.rows.0), Block::new(right, self.rows.1), outputs);
+        }
+        Ok(())
+    }
+
+    fn owned_bytes(&self) -> usize {
+        let bytes = |kept: &Option<Vec<V>>| kept.as_ref().map_or(0, |kept| kept.capacity() * size_of::<V>());
+        bytes(&self.left) + bytes(&self.right)
+    }
+}
+
+/// A·B as one entry, which keeps the values of the matrices: each if the other moves.
+///
+/// The result has the type of B, which may be a vector.
+///
+/// ```
+/// # #[cfg(feature = "nalgebra")] {
+/// use nalgebra::{DMatrix, DVector};
+/// use tapewright::{Closed, linalg, prelude::*};
+///
+/// let mut tape = Tape::<Jacobian>::new();
+/// let y = tape.record(|scope| {
+///     let x = scope.inputs(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+///     let x = Closed::wrap_slice(&x);
+///     let a = DMatrix::from_row_slice(2, 2, &x[..4]);
+///     linalg::product(&a, &DVector::from_column_slice(&x[4..])).expect("two columns, two rows")
+/// });
+/// assert_eq!((y[0].value(), y[1].value()), (17.0, 39.0));
+/// assert_eq!(tape.memory().statements, 0);
+/// # }
+/// ```
+///
+/// # Errors
+///
+/// When B has not as many rows as A has columns.
+///
+/// # Panics
+///
+/// As [`external`](crate::external).
+#[track_caller]
+pub fn product<A, M>(a: &A, b: &M) -> Result<M, LinalgError>
+where
+    A: Matrix,
+    M: Matrix<Strategy = A::Strategy, Backend = A::Backend>,
+{
+    let ((m, k), (rows, n)) = (a.shape(), b.shape());
+    if k != rows {
+        let what = format!("a matrix of {k} columns cannot be multiplied with one of {rows} rows");
+        return Err(LinalgError::shape(what));
+    }
+    let (left, right) = (Operand::matrix(a), Operand::matrix(b));
+    let (a, b) = (left.values(), right.values());
+    let mut values = vec![Number::<A>::default(); m * n];
+    if k > 0 {
+        values = times::<_, A::Backend>(Block::new(&a, m), Block::new(&b, k));
+    }
+    let rule = || Product::<_, A::Backend> {
+        rows: (m, k),
+        left: right.moves.then_some(a),
+        right: left.moves.then_some(b),
+        backend: PhantomData,
+    };
+    Ok(M::from_entries(m, n, entry(&[&left, &right], &values, rule)))
+}

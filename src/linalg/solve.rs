@@ -1,0 +1,97 @@
+//! A·X = B.
+
+use super::error::LinalgError;
+use super::matrix::{Matrix, Number, Operand, entry, right};
+use std::sync::Arc;
+use tapewright_strategies::{External, Float, SweepError};
+
+/// A matrix with its factors, as the rules of solutions see it. X has n rows and any number of columns.
+pub(crate) trait System<V: Float>: Send + Sync + 'static {
+    /// A⁻¹·X in the place of X.
+    fn solve(&self, right: &mut [V]);
+    /// A⁻ᵀ·X in the place of X.
+    fn solve_transposed(&self, right: &mut [V]);
+    /// n.
+    fn rows(&self) -> usize;
+    /// How many entries of A are inputs.
+    fn entries(&self) -> usize;
+    /// Subtracts λ·xᵀ from the adjoints of these entries.
+    fn subtract_outer(&self, lambda: &[V], x: &[V], adjoints: &mut [V]);
+    /// Subtracts Ȧ·x from `result`, given the tangents of these entries.
+    fn subtract_product(&self, tangents: &[V], x: &[V], result: &mut [V]);
+    /// Bytes that the factors own.
+    fn owned_bytes(&self) -> usize;
+}
+
+/// The bytes of what several entries share: that of one of them.
+pub(super) fn share<V: Float, K: System<V>>(system: &Arc<K>) -> usize {
+    system.owned_bytes() / Arc::strong_count(system)
+}
+
+/// The rule of X = A⁻¹·B. The inputs are the entries of A and those of B, as far as they move.
+struct Solution<V, K> {
+    system: Arc<K>,
+    /// X, if A moves.
+    x: Option<Vec<V>>,
+    /// Whether B moves.
+    right: bool,
+}
+
+impl<V: Float, K: System<V>> Solution<V, K> {
+    /// How many of the inputs are entries of A.
+    fn of_matrix(&self) -> usize {
+        if self.x.is_some() { self.system.entries() } else { 0 }
+    }
+}
+
+impl<V: Float, K: System<V>> External<V> for Solution<V, K> {
+    fn name(&self) -> String {
+        String::from("linear solve")
+    }
+
+    /// B̄ += Λ and Ā −= Λ·Xᵀ, with Aᵀ·Λ = X̄.
+    fn reverse(&self, outputs: &[V], inputs: &mut [V]) -> Result<(), SweepError> {
+        let mut lambda = outputs.to_vec();
+        self.system.solve_transposed(&mut lambda);
+        let (matrix, right) = inputs.split_at_mut(self.of_matrix());
+        right.iter_mut().zip(&lambda).for_each(|(adjoint, lambda)| *adjoint += *lambda);
+        if let Some(x) = &self.x {
+            self.system.subtract_outer(&lambda, x, matrix);
+        }
+        Ok(())
+    }
+
+    /// A·Ẋ = Ḃ − Ȧ·X.
+    fn forward(&self, inputs: &[V], outputs: &mut [V]) -> Result<(), SweepError> {
+        let (matrix, right) = inputs.split_at(self.of_matrix());
+        if self.right {
+            outputs.copy_from_slice(right);
+        }
+        if let Some(x) = &self.x {
+            self.system.subtract_product(matrix, x, outputs);
+        }
+        self.system.solve(outputs);
+        Ok(())
+    }
+
+    fn owned_bytes(&self) -> usize {
+        share(&self.system) + self.x.as_ref().map_or(0, |x| x.capacity() * size_of::<V>())
+    }
+}
+
+/// Records X = A⁻¹·B.
+#[track_caller]
+pub(super) fn record<M: Matrix, K: System<Number<M>>>(
+    system: &Arc<K>,
+    matrix: &Operand<'_, M::Strategy>,
+    b: &M,
+) -> Result<M, LinalgError> {
+    right(system.rows(), b)?;
+    let operand = Operand::matrix(b);
+    let mut x = operand.values();
+    system.solve(&mut x);
+    let rule = || Solution { system: Arc::clone(system), x: matrix.moves.then(|| x.clone()), right: operand.moves };
+    let results = entry(&[matrix, &operand], &x, rule);
+    let (rows, columns) = b.shape();
+    Ok(M::from_entries(rows, columns, results))
+}

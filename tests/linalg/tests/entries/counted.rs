@@ -1,0 +1,165 @@
+//! How often a matrix is factorised, by a library of the test's own that counts.
+
+use nalgebra::{DMatrix, Dyn, LU};
+use std::cell::Cell;
+use tapewright::linalg::{Backend, Block, Cholesky, Factors, Lu, Matrix, Nalgebra};
+use tapewright::prelude::*;
+use tapewright::{Closed, Error};
+use tapewright_linalg_tests::scattered;
+
+thread_local! {
+    static FACTORISATIONS: Cell<usize> = const { Cell::new(0) };
+    static SOLUTIONS: Cell<usize> = const { Cell::new(0) };
+}
+
+/// nalgebra, counted.
+#[derive(Debug)]
+struct Counting;
+
+/// Its factors.
+struct Counted(LU<f64, Dyn, Dyn>);
+
+fn count(what: &'static std::thread::LocalKey<Cell<usize>>) {
+    what.set(what.get() + 1);
+}
+
+impl Factors<f64> for Counted {
+    fn pivots(&self) -> Vec<f64> {
+        self.0.pivots()
+    }
+    fn is_odd(&self) -> bool {
+        self.0.is_odd()
+    }
+    fn solve(&self, right: &mut [f64]) {
+        count(&SOLUTIONS);
+        Factors::solve(&self.0, right);
+    }
+    fn solve_transposed(&self, right: &mut [f64]) {
+        count(&SOLUTIONS);
+        self.0.solve_transposed(right);
+    }
+    fn owned_bytes(&self) -> usize {
+        self.0.owned_bytes()
+    }
+}
+
+impl Backend<f64> for Counting {
+    type Factors = Counted;
+    fn factorise(n: usize, matrix: Vec<f64>) -> Counted {
+        count(&FACTORISATIONS);
+        Counted(Nalgebra::factorise(n, matrix))
+    }
+    fn cholesky(n: usize, matrix: Vec<f64>) -> Option<Vec<f64>> {
+        count(&FACTORISATIONS);
+        Nalgebra::cholesky(n, matrix)
+    }
+    fn solve_lower(n: usize, lower: &[f64], transposed: bool, right: &mut [f64]) {
+        count(&SOLUTIONS);
+        Nalgebra::solve_lower(n, lower, transposed, right);
+    }
+    fn multiply(scale: f64, left: Block<'_, f64>, right: Block<'_, f64>, sum: &mut [f64]) {
+        Nalgebra::multiply(scale, left, right, sum);
+    }
+    fn eigen(n: usize, matrix: Vec<f64>) -> Option<(Vec<f64>, Vec<f64>)> {
+        count(&FACTORISATIONS);
+        Nalgebra::eigen(n, matrix)
+    }
+}
+
+/// A matrix for it.
+struct Mine<S: Taping>(DMatrix<Closed<S>>);
+
+impl<S: Taping<Value = f64>> Matrix for Mine<S> {
+    type Strategy = S;
+    type Backend = Counting;
+    fn shape(&self) -> (usize, usize) {
+        self.0.shape()
+    }
+    fn entries(&self) -> impl Iterator<Item = &Closed<S>> {
+        self.0.iter()
+    }
+    fn from_entries(rows: usize, columns: usize, entries: Vec<Closed<S>>) -> Self {
+        Self(DMatrix::from_vec(rows, columns, entries))
+    }
+}
+
+/// Factorisations and solutions since the last call.
+fn counts() -> (usize, usize) {
+    (FACTORISATIONS.take(), SOLUTIONS.take())
+}
+
+fn matrix<S: Taping<Value = f64>>(x: &[Real<S>], n: usize) -> Mine<S> {
+    let entry = |i: usize, j: usize| {
+        if i == j { Closed::<S>::from(x[i + n * j].clone()) + 5.0 } else { x[i + n * j].clone().into() }
+    };
+    Mine(DMatrix::from_fn(n, n, entry))
+}
+
+fn right<S: Taping<Value = f64>>(x: &[Real<S>], n: usize) -> Mine<S> {
+    Mine(DMatrix::from_fn(n, 1, |i, _| x[n * n + i].clone().into()))
+}
+
+fn solved<S: Taping<Value = f64>>(x: &[Real<S>]) -> Vec<Real<S>> {
+    let (a, b) = (matrix(x, 4), right(x, 4));
+    Lu::new(&a).and_then(|lu| lu.solve(&b)).expect("regular").0.iter().map(|x| x.clone().open()).collect()
+}
+
+#[test]
+fn a_recording_and_three_sweeps_of_four_vectors_factorise_once() -> Result<(), Error> {
+    let mut tape = Tape::<Jacobian>::new();
+    let _ = counts();
+    let (inputs, x) = tape.record(|scope| {
+        let inputs = scope.inputs(&scattered(20));
+        let x = solved(&inputs);
+        (inputs, x)
+    });
+    assert_eq!(counts(), (1, 1), "one solution for the value");
+    let first = tape.sweep(&[(&x[0], 1.0)])?.of_all(&inputs)?;
+    let again = tape.sweep(&[(&x[0], 1.0)])?.of_all(&inputs)?;
+    assert_eq!((first, counts()), (again, (0, 2)), "one solution for each sweep");
+    let unit = |k: usize| core::array::from_fn(|l| if l == k { 1.0 } else { 0.0 });
+    let seeds: Vec<(&Real<Jacobian>, [f64; 4])> = x.iter().enumerate().map(|(k, x)| (x, unit(k))).collect();
+    tape.sweep_lanes(&seeds)?;
+    assert_eq!(counts(), (0, 4), "one for each adjoint vector");
+    Ok(())
+}
+
+#[test]
+fn forward_mode_factorises_once_for_all_its_directions() {
+    let x = scattered(20);
+    let _ = counts();
+    let direction = vec![1.0; x.len()];
+    jvp::<Tangent>(solved, &x, &direction).expect("as many as inputs");
+    assert_eq!(counts(), (1, 2));
+    let directions = [direction, x.clone(), scattered(20), vec![0.5; 20]];
+    jvps::<Tangent<4>>(solved, &x, &directions).expect("as many as inputs");
+    assert_eq!(counts(), (1, 5));
+}
+
+#[test]
+fn solutions_and_determinant_of_a_matrix_share_a_factorisation() {
+    let f = |x: &[Real<Jacobian>]| {
+        let (a, b) = (matrix(x, 4), right(x, 4));
+        let factors = Cholesky::new(&a).expect("a large diagonal");
+        let z = factors.solve(&b).expect("as many rows").0;
+        (z.dot(&b.0) + factors.ln_det() + factors.l().0[(3, 3)]).open()
+    };
+    let _ = counts();
+    gradient::<Jacobian>(f, &scattered(20));
+    assert_eq!(counts().0, 1);
+}
+
+#[test]
+fn eigenvectors_are_found_once() -> Result<(), Error> {
+    let mut tape = Tape::<Jacobian>::new();
+    let _ = counts();
+    let values = tape.record(|scope| {
+        let inputs = scope.inputs(&scattered(16));
+        tapewright::linalg::symmetric_eigenvalues(&matrix(&inputs, 4)).expect("finite")
+    });
+    for value in values {
+        tape.sweep(&[(value.as_real(), 1.0)])?;
+    }
+    assert_eq!(counts(), (1, 0));
+    Ok(())
+}
