@@ -1,0 +1,42 @@
+//! Starts programs under `mpirun`.
+
+use crate::AS_RANK;
+use crate::misuse;
+use std::process::{Command, Output};
+use std::time::Instant;
+
+fn mpirun(ranks: usize, program: &str) -> std::io::Result<Output> {
+    let this = std::env::current_exe()?;
+    let mut command = Command::new("mpirun");
+    command.args(["--allow-run-as-root", "--oversubscribe", "-n", &ranks.to_string()]);
+    command.arg(this).args([AS_RANK, program]).output()
+}
+
+fn words(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+/// All programs. Fails with what they have said.
+pub(crate) fn run_all() {
+    if let Err(error) = Command::new("mpirun").arg("--version").output() {
+        println!("SKIPPED: the tests of messages between ranks need mpirun, which cannot be run here ({error})");
+        return;
+    }
+    for ranks in 1..=4 {
+        let since = Instant::now();
+        let output = mpirun(ranks, "checks").expect("mpirun can be run");
+        let words = words(&output);
+        assert!(output.status.success(), "{ranks} ranks have failed:\n{words}");
+        let found = String::from_utf8_lossy(&output.stdout);
+        println!("{} in {:.1} s", found.trim_end(), since.elapsed().as_secs_f64());
+    }
+    for misuse in misuse::PROGRAMS {
+        let output = mpirun(misuse.ranks, misuse.name).expect("mpirun can be run");
+        let words = words(&output);
+        assert!(!output.status.success(), "{} must fail, and has passed:\n{words}", misuse.name);
+        for expected in misuse.says {
+            assert!(words.contains(expected), "{} does not say {expected:?}:\n{words}", misuse.name);
+        }
+    }
+    println!("{} programs that go wrong have ended as they should", misuse::PROGRAMS.len());
+}
