@@ -28,6 +28,18 @@ pub(crate) fn noticed<R>(f: impl FnOnce() -> R) -> (bool, R) {
     (COUNT.get() != before, result)
 }
 
+/// Runs a block whose derivatives are wanted at once, which can only be had if it exchanges nothing.
+///
+/// # Panics
+///
+/// When it does.
+#[track_caller]
+pub(crate) fn refused_in<R>(what: &str, block: impl FnOnce() -> R) -> R {
+    let (exchanged, result) = noticed(block);
+    assert!(!exchanged, "{what} has exchanged something, with messages say, and what it owes to others would be lost");
+    result
+}
+
 /// Runs a part of a time loop, whose actions are noted from a beginning of their own.
 pub(crate) fn in_a_plan<R>(f: impl FnOnce() -> R) -> R {
     struct Back(u64);
