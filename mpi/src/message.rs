@@ -54,6 +54,10 @@ impl Message {
         if let Some(what) = at.head.difference(&head, (&here, &there)) {
             return Err(Failure(what));
         }
+        if at.phase != Phase::Values && head.number != self.number {
+            let (found, expected) = (head.number, self.number);
+            return Err(Failure(format!("{there} answers its message {found}, and message {expected} was expected")));
+        }
         bytemuck::cast_slice_mut(numbers).copy_from_slice(payload);
         Ok(head.number)
     }

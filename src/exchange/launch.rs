@@ -54,6 +54,14 @@ impl<R, V> Exchanged<R, V> {
         Self { rule, inputs: inputs.into_boxed_slice(), outputs: outputs.into_boxed_slice(), kept }
     }
 
+    fn ask(&self, lanes: usize, outputs: &[V], inputs: &mut [V]) -> Result<(), SweepError>
+    where
+        V: Float,
+        R: External<V>,
+    {
+        if lanes == 1 { self.rule.reverse(outputs, inputs) } else { self.rule.reverse_lanes(lanes, outputs, inputs) }
+    }
+
     fn has_views(&self) -> bool {
         self.inputs.iter().chain(&self.outputs).any(|part| part.view().is_some())
     }
@@ -145,12 +153,12 @@ impl<V: Float, R: External<V>> Launch<V> for Exchanged<R, V> {
     fn reverse_lanes(&self, outputs: &[V], inputs: &mut [V], shadows: &mut [Shadows<V>]) -> Result<(), SweepError> {
         let lanes = shadows.len();
         if !self.has_views() {
-            return self.rule.reverse_lanes(lanes, outputs, inputs);
+            return self.ask(lanes, outputs, inputs);
         }
         let seeds = collect(&self.outputs, lanes, outputs, |used, numbers| take_shadows(used, shadows, numbers));
         let mut sums = Scratch::<V>::new();
         sums.resize(self.inputs.iter().map(Part::len).sum::<usize>() * lanes, V::zero());
-        self.rule.reverse_lanes(lanes, &seeds, &mut sums)?;
+        self.ask(lanes, &seeds, &mut sums)?;
         hand_out(&self.inputs, lanes, &sums, inputs, |used, numbers| add_to_shadows(used, shadows, numbers));
         Ok(())
     }

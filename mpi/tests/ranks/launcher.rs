@@ -8,7 +8,8 @@ use std::time::Instant;
 fn mpirun(ranks: usize, program: &str) -> std::io::Result<Output> {
     let this = std::env::current_exe()?;
     let mut command = Command::new("mpirun");
-    command.args(["--allow-run-as-root", "--oversubscribe", "-n", &ranks.to_string()]);
+    // A program that hangs is ended by force, and not with the words that are expected.
+    command.args(["--allow-run-as-root", "--oversubscribe", "--timeout", "300", "-n", &ranks.to_string()]);
     command.arg(this).args([AS_RANK, program]).output()
 }
 

@@ -38,6 +38,7 @@ fn as_rank(program: &str) {
     values::check(all);
     let checked = checks::all_strategies(all);
     loops::check(all);
+    values::parts(&universe);
     memory::check(all);
     misuse::refused(ranks);
     if all.rank() == 0 {

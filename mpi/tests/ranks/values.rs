@@ -1,11 +1,13 @@
 //! What the operations return, number by number; and drivers, replays and other types.
 
 use crate::checks::{dot, number, scattered, sent};
-use mpi::topology::SimpleCommunicator;
+use mpi::environment::Universe;
+use mpi::topology::{Color, SimpleCommunicator};
 use mpi::traits::Communicator as Endpoint;
+use std::time::Duration;
 use tapewright::kernels::View;
 use tapewright::prelude::*;
-use tapewright_mpi::{Communicator, Reduction};
+use tapewright_mpi::{Communicator, Ranks, Reduction};
 
 pub(crate) fn check(all: Communicator) {
     moved_numbers(all);
@@ -156,6 +158,18 @@ fn messages_are_counted(all: Communicator) {
     let to = (all.rank() + 1) % all.size();
     let (_, counts) = sent(all, || all.sendrecv(constants(&[1.0; 4]), to, (all.rank() + all.size() - 1) % all.size()));
     assert_eq!((counts.values.messages, counts.values.bytes), if size == 1 { (0, 0) } else { (1, 32) });
+}
+
+/// Every other rank has messages of its own.
+pub(crate) fn parts(universe: &Universe) {
+    let world = universe.world();
+    let part = world.split_by_color(Color::with_value(world.rank() % 2)).expect("every rank has a colour");
+    let ranks = Ranks::of(universe, &part, Duration::from_mins(1));
+    let all = ranks.all();
+    let gradient = gradient::<Jacobian>(|x| all.all_reduce(&[(x[0] * x[0]).eval()], Reduction::Product)[0], &[2.0]);
+    let others = number(all.size() - 1);
+    // All ranks ask for the derivative of the product that they have.
+    assert_eq!(gradient, [number(all.size()) * 4.0 * 4.0_f64.powf(others)]);
 }
 
 /// Messages of the program meet none of these, and parts of the ranks can have messages of their own.
