@@ -4,6 +4,8 @@
 //! mpirun -n 4 target/release/examples/libor
 //! ```
 //!
+//! Times are those of the best of five rounds, or of as many as the argument says.
+//!
 //! It fails unless the gradient is that of one rank, to 10⁻¹³ of its norm.
 #![allow(clippy::cast_precision_loss, reason = "there are few paths")]
 
@@ -18,6 +20,7 @@ use tapewright::prelude::*;
 use tapewright_mpi::{Communicator, Ranks, Reduction};
 use tapewright_problems::{Checksums, Libor, Problem};
 
+/// Without an argument.
 const ROUNDS: usize = 5;
 
 /// The sum over these paths. Each is recorded and swept by itself, and leaves its gradient on the tape.
@@ -75,7 +78,8 @@ fn rounds(all: Communicator, world: &SimpleCommunicator, problem: &Libor) -> Res
     let mut outcome = Outcome { found: zeros.clone(), expected: zeros, ..Outcome::default() };
     let (mut tape, mut tape_alone) = (Tape::new(), Tape::new());
     outcome.seconds = [f64::INFINITY; 2];
-    for _ in 0..ROUNDS {
+    let rounds = std::env::args().nth(1).map_or(Ok(ROUNDS), |rounds| rounds.parse())?;
+    for _ in 0..rounds {
         world.barrier();
         let before = all.counts().waited;
         let (mine, result) = timed(|| over_ranks(all, problem, &mut tape, &mut outcome.found));

@@ -30,6 +30,9 @@ macro_rules! chapters {
     };
 }
 
+/// Files whose snippets are compiled by other packages: those with messages by `tapewright-mpi`.
+pub const COMPILED_ELSEWHERE: &[&str] = &["book/src/across-machines.md"];
+
 chapters! {
     readme "README.md";
     introduction "book/src/introduction.md";
