@@ -80,10 +80,10 @@ pub fn schedule_digest() -> u64 {
 /// 3. [`finish`](Self::finish) with what came back, and the rule for sweeps.
 ///
 /// A rule sees numbers laid end to end: collection by collection, of each first its variables, then the elements of its
-/// views. [`External::reverse`] is called for one adjoint vector, [`External::reverse_lanes`] once for several: the rule
-/// should implement it, because as it is provided it leaves out vectors of zeros. Under `Tangent`, [`External::forward`]
-/// is called once for each direction. Infinite and NaN adjoints are passed as they are, as if the rule
-/// [kept zeros](External::keeps_zeros).
+/// views. [`External::reverse`] is called for one adjoint vector, [`External::reverse_lanes`] once for several: the
+/// rule should implement it, because as it is provided it leaves out vectors of zeros. Under `Tangent`,
+/// [`External::forward`] is called once for each direction. Infinite and NaN adjoints are passed as they are, as if the
+/// rule [kept zeros](External::keeps_zeros).
 ///
 /// ```
 /// use std::sync::Mutex;

@@ -206,7 +206,8 @@ impl Communicator {
     ///
     /// # Panics
     ///
-    /// When the root's `x` has another number of numbers than all ranks together get; as all calls of all ranks together.
+    /// When the root's `x` has another number of numbers than all ranks together get; as all calls of all ranks
+    /// together.
     #[track_caller]
     #[must_use]
     pub fn scatter<S, X>(self, x: &[X], shapes: &[X], root: usize) -> Vec<X>

@@ -25,9 +25,9 @@
 //!
 //! A call is recorded in the innermost recording of its strategy on this rank, whether or not what it sends is active
 //! there, and no sweep skips it: the other ranks wait for the message. So either all ranks that take part in a call
-//! record it, or none; they compare this with each message. [Stages and time loops](tapewright::TimeLoop) in which there
-//! are messages are never left out, either. They run the messages again on all ranks, in the same order: the ranks
-//! compare, with each message, what their schedules have done so far.
+//! record it, or none; they compare this with each message. [Stages and time loops](tapewright::TimeLoop) in which
+//! there are messages are never left out, either. They run the messages again on all ranks, in the same order: the
+//! ranks compare, with each message, what their schedules have done so far.
 //!
 //! Under [`Tangent`](tapewright::Tangent) a message of tangents for each direction follows that of the values. Under
 //! [`Passive`](tapewright::Passive) there are values only.

@@ -28,8 +28,8 @@ thread_local! {
 ///
 /// * A rank whose function panics drops this on its way out. It says in which call, and ends all ranks with
 ///   `MPI_Abort`.
-/// * A rank that has waited for longer than the time-out does the same: because others are not in this call, have ended,
-///   or do not sweep. A message that MPI is to write to cannot be taken back, so there is no error to return.
+/// * A rank that has waited for longer than the time-out does the same: because others are not in this call, have
+///   ended, or do not sweep. A message that MPI is to write to cannot be taken back, so there is no error to return.
 /// * Ranks that call different things, or with different counts, panic (in a sweep: return
 ///   [`SweepError::Rule`](tapewright::SweepError::Rule)) where a message shows it. A rank that has returned such an
 ///   error ends all ranks when it drops this.

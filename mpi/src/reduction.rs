@@ -179,11 +179,11 @@ impl<V: Float> Pattern<V> for AllReduce<V> {
 /// They gather the numbers of all ranks and combine them in the order of the ranks: the same bits from run to run, at
 /// the price of the memory for the numbers of all ranks, which MPI's own reductions do without.
 impl Communicator {
-    /// Combines the variables or views of all ranks, place by place. The root has the results, of the shapes of `x`; the
-    /// others get nothing.
+    /// Combines the variables or views of all ranks, place by place. The root has the results, of the shapes of `x`;
+    /// the others get nothing.
     ///
-    /// In a reverse sweep the root gives each rank its adjoints. A recording with another reduction than a sum cannot be
-    /// replayed.
+    /// In a reverse sweep the root gives each rank its adjoints. A recording with another reduction than a sum cannot
+    /// be replayed.
     ///
     /// # Panics
     ///
