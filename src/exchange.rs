@@ -128,7 +128,7 @@ impl<'x, S: Taping> Exchange<'x, S> {
     /// # Panics
     ///
     /// When an input belongs to another recording than the innermost of this strategy on this thread, or, in forward
-    /// mode, to another evaluation than the one that runs.
+    /// mode, to another evaluation than the one that runs; when the strategy has no exchanges.
     #[must_use]
     #[track_caller]
     pub fn of<X: Variables<S> + 'x>(inputs: impl IntoIterator<Item = &'x X>) -> Self {
@@ -154,6 +154,11 @@ impl<'x, S: Taping> Exchange<'x, S> {
             of_inputs == Flow::Nowhere || of_inputs == flow,
             "an exchange is recorded in the innermost recording of its strategy, and these inputs belong to another one \
              (exchange the variables of a recording while no other is made inside it)"
+        );
+        assert!(
+            flow != Flow::Nowhere || !S::is_active(&exchange.arguments),
+            "{} has no exchanges (implement `Taping::innermost`)",
+            core::any::type_name::<S>()
         );
         COUNT.set(COUNT.get() + 1);
         exchange
