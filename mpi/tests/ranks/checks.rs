@@ -2,12 +2,25 @@
 //! and numbers of messages.
 
 use crate::cases::{Case, INPUTS, check_all};
+use core::cell::Cell;
 use mpi::collective::SystemOperation;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::CommunicatorCollectives;
 use tapewright::{Continuation, Error, Hybrid, Jacobian, Linear, Passive, PrimalValue, Real, Reuse, Reverse, Shared};
 use tapewright::{Spilled, SweepError, Tangent, Tape};
 use tapewright_mpi::{Communicator, Counts, Traffic};
+
+thread_local! {
+    /// A digest of the bits of all gradients so far.
+    static BITS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// A digest of the bits of all gradients on all ranks.
+pub(crate) fn bits(all: Communicator) -> u64 {
+    let mut of_all = vec![0; all.size()];
+    SimpleCommunicator::world().all_gather_into(&BITS.get(), &mut of_all[..]);
+    of_all.into_iter().fold(0, |digest: u64, bits| digest.rotate_left(7) ^ bits)
+}
 
 /// Checks all cases under all strategies; returns how many pairs there are.
 pub(crate) fn all_strategies(all: Communicator) -> usize {
@@ -116,6 +129,7 @@ pub(crate) fn check<S: Reverse<Value = f64>, C: Case>(all: Communicator) {
     if !C::NAME.contains("stage") {
         assert_eq!(of_all(counts.adjoints), of_all(recording.values), "messages of {what}");
     }
+    BITS.set(gradient.iter().fold(BITS.get(), |digest, slope| digest.rotate_left(7) ^ slope.to_bits()));
     let again = recording.sweep(&weights);
     assert_eq!(again, gradient, "a second sweep of {what}");
 

@@ -37,11 +37,13 @@ fn as_rank(program: &str) {
     let all = ranks.all();
     values::check(all);
     let checked = checks::all_strategies(all);
+    let bits = checks::bits(all);
     loops::check(all);
     values::parts(&universe);
     memory::check(all);
     misuse::refused(ranks);
     if all.rank() == 0 {
-        println!("{} ranks: {checked} pairs of an operation and a strategy", all.size());
+        let ranks = all.size();
+        println!("{ranks} ranks: {checked} pairs of an operation and a strategy, bits {bits:016x}");
     }
 }

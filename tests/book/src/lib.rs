@@ -79,6 +79,7 @@ chapters! {
     one_look_up "book/src/decisions/2026-11-22-one-look-up.md";
     one_stream "book/src/decisions/2026-11-23-one-stream.md";
     stores "book/src/decisions/2026-11-23-stores.md";
+    exchanges "book/src/decisions/2026-11-23-exchanges.md";
 }
 
 /// The root of the repository: the one in which cargo runs, which with a shared target folder need not be the one in
