@@ -1,6 +1,7 @@
 //! Blocks of statements that become one record for each output.
 
 use crate::checkpoint::{TapePool, convert, plain_at, rebuild, record_stage, refuse_views, same_value};
+use crate::exchange;
 use crate::expr::{Real, given};
 use crate::external::with_partials;
 use crate::variables::Variables;
@@ -56,7 +57,7 @@ where
     let unit = |k: usize| core::array::from_fn(|i| if i == k { S::Value::ONE } else { S::Value::ZERO });
     let outputs = Block::<N, S>::evaluate(|| {
         let moving = core::array::from_fn(|k| Real::<Block<N, S>>::with_tangent(inputs[k].value(), unit(k)));
-        let outputs = block(&moving);
+        let outputs = exchange::refused_in("a preaccumulated block", || block(&moving));
         refuse_views("a preaccumulated block", &outputs);
         outputs.visit(&mut |slice| slice.iter().for_each(|y| Block::<N, S>::assert_present(y.id())));
         outputs
@@ -113,6 +114,7 @@ where
     let at = plain_at(inputs, &arguments);
     let active = S::is_active(&arguments);
     S::keep::<TapePool<T>>(&[], &arguments).unwrap_or_default().with(|tape| {
+        let block = |x: &_| exchange::refused_in("a preaccumulated block", || block(x));
         let (x, y) = record_stage(tape, &at, block).unwrap_or_else(|error| panic!("{error}"));
         refuse_views("a preaccumulated block", &y);
         let outputs: Vec<Real<T>> = y.list().into_iter().cloned().collect();

@@ -8,6 +8,7 @@ use super::run::{Adjoints, Run, Step, add};
 use super::slots::Slots;
 use super::snapshots::Snapshots;
 use super::time_loop::{Progress, TimeLoop};
+use crate::exchange;
 use crate::expr::Real;
 use crate::schedule::{Action, Level};
 use crate::variables::{Variables, ViewRef};
@@ -62,7 +63,7 @@ where
     /// Runs the loop for the first time, up to its end, and keeps what has been found out.
     pub(super) fn first_run(&mut self, go_on: GoesOn<'_, X>) -> Result<Run<T, C, X>, SweepError> {
         let mut run = self.begin();
-        rerun::isolated::<T, _>(|| self.forward(&mut run, go_on))??;
+        exchange::in_a_plan(|| rerun::isolated::<T, _>(|| self.forward(&mut run, go_on)))??;
         self.steps = run.ledger.steps();
         self.prints = core::mem::take(&mut run.prints);
         self.prints.shrink_to_fit();
@@ -119,7 +120,7 @@ where
         outputs: (&[T::Value], Vec<Shadow<T::Value>>),
         inputs: &mut [T::Value],
     ) -> Result<Vec<Shadow<T::Value>>, SweepError> {
-        rerun::isolated::<T, _>(|| {
+        let reverse = || {
             let run = if let Some(run) = prepared {
                 run
             } else {
@@ -128,7 +129,8 @@ where
                 run
             };
             self.backward(run, lanes, outputs, inputs)
-        })?
+        };
+        exchange::in_a_plan(|| rerun::isolated::<T, _>(reverse))?
     }
 
     /// Carries out the rest of the schedule, from adjoints of the final state to those of parameters and first state,
@@ -186,6 +188,7 @@ where
     fn next(&self, run: &mut Run<T, C, X>) -> Result<Option<Action>, SweepError> {
         let action = run.schedule.next_action();
         run.actions += 1;
+        exchange::note_action(action);
         let verdict = run.ledger.check(action, run.schedule.steps());
         verdict.map_err(|why| self.faulty(run, action, why))?;
         Ok(action)

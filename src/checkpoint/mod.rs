@@ -17,8 +17,8 @@ pub use pool::{ScopedNestedRecording, TapePool};
 pub(crate) use rerun::{convert, plain_at, rebuild, record as record_stage, refuse_views, same_value};
 pub use time_loop::{Progress, TimeLoop};
 
+use crate::exchange;
 use crate::expr::Real;
-use crate::external;
 use crate::tape::Tape;
 use crate::variables::Variables;
 use core::fmt;
@@ -133,12 +133,12 @@ impl<T> Stage<T> {
     {
         let arguments = inputs.arguments();
         let at = plain_at(inputs, &arguments);
-        let outputs = active::isolated(|| plain(&at));
+        let (exchanged, outputs) = exchange::noticed(|| active::isolated(|| plain(&at)));
         let values = outputs.values();
         let (views, made) = (inputs.views(), outputs.views());
         let has_views = !views.is_empty() || !made.is_empty();
-        let (flow, active) = placed::flow::<S>(&arguments, &views, has_views);
-        if values.is_empty() && made.is_empty() || !active {
+        let (_, active) = placed::flow::<S>(&arguments, &views, has_views, exchanged);
+        if values.is_empty() && made.is_empty() && !exchanged || !active {
             return convert(&outputs, |y| Real::constant(y.value()));
         }
         let rule = Recorded::<T, X::With<Passive<S::Value>>, _> {
@@ -151,11 +151,7 @@ impl<T> Stage<T> {
             pool: S::keep::<TapePool<T>>(&placed::dependences(&views), &arguments).unwrap_or_default(),
             name: self.name,
         };
-        if has_views {
-            return placed::record::<S, _, _>(flow, &arguments, &views, &outputs, rule);
-        }
-        let variables = external::record::<S>(&arguments, &values, rule);
-        rebuild(&outputs, &variables, same_value)
+        placed::put::<S, _, _>(&arguments, &views, &outputs, (rule, exchanged))
     }
 }
 

@@ -7,13 +7,13 @@ use super::rerun;
 use super::rule::Rule;
 use super::time_loop::TimeLoop;
 use crate::error::Error;
+use crate::exchange;
 use crate::expr::Real;
-use crate::external;
 use crate::variables::Variables;
 use std::sync::Mutex;
 #[cfg(doc)]
 use tapewright_strategies::SweepError;
-use tapewright_strategies::{Passive, Reverse, Taping, active};
+use tapewright_strategies::{Flow, Passive, Reverse, Taping, active};
 
 type Plain<S> = Passive<<S as Taping>::Value>;
 
@@ -99,20 +99,19 @@ impl<T> TimeLoop<T> {
         views.extend(state.views());
         let (of_parameters, of_state) = arguments.split_at(counts.0);
         let (at, start) = (rerun::plain_at(parameters, of_parameters), rerun::plain_at(state, of_state));
-        let (flow, active) = placed::flow::<S>(&arguments, &views, !views.is_empty());
-        if !active {
+        let (_, active) = placed::flow::<S>(&arguments, &views, !views.is_empty(), false);
+        // Steps may exchange something, which is not known before they have run.
+        if !active && S::innermost() == Flow::Nowhere {
             return Ok(self.run_plainly::<S, X>(start, &go_on, |step, state| plain(step, &at, state)));
         }
         let pool = S::keep::<TapePool<T>>(&placed::dependences(&views), &arguments).unwrap_or_default();
         let counts = (counts, (arguments.len() - counts.0, views.len() - counts.1));
         let mut job = Job::<T, _, _, _, _>::new(self, (at, start), counts, (plain, taped), pool);
-        let run = job.first_run(&go_on)?;
-        let (values, end) = (run.state.values(), rerun::plain(&run.state));
+        let (exchanged, run) = exchange::noticed(|| job.first_run(&go_on));
+        let run = run?;
+        let end = rerun::plain(&run.state);
         let rule = Rule { job, prepared: Mutex::new(Some(run)) };
-        if !views.is_empty() {
-            return Ok(placed::record::<S, _, _>(flow, &arguments, &views, &end, rule));
-        }
-        Ok(rerun::rebuild(&end, &external::record::<S>(&arguments, &values, rule), rerun::same_value))
+        Ok(placed::put::<S, _, _>(&arguments, &views, &end, (rule, exchanged)))
     }
 
     /// The final state of a loop that is not recorded.

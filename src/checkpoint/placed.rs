@@ -1,10 +1,12 @@
 //! Stages and loops with views, on the tape.
 
+use super::rerun;
 use crate::expr::Real;
+use crate::external;
 use crate::kernels::note;
 use crate::variables::{Variables, ViewParts, ViewRef};
 use smallvec::SmallVec;
-use tapewright_strategies::lanes::{Buffer, Fetched, Inspection, Launch, Shadow, Shadows, Used};
+use tapewright_strategies::lanes::{Buffer, Fetched, Inspection, Launch, Shadow, Shadows, Used, lane_by_lane};
 use tapewright_strategies::{Dependence, External, Flow, Number, SweepError, Taping};
 
 /// An external function that moves adjoints and tangents of views, too.
@@ -31,18 +33,32 @@ struct Placed<R> {
     rule: R,
     inputs: Vec<Used>,
     outputs: Vec<Used>,
+    /// Whether it exchanges something, so that no sweep must leave it out.
+    always: bool,
 }
 
 impl<V: Number, R: Nested<V>> Launch<V> for Placed<R> {
     fn reverse(&self, outputs: &[V], inputs: &mut [V], shadows: &mut Shadows<V>) -> Result<(), SweepError> {
         let taken = self.outputs.iter().map(|view| shadows.take(view.after.unwrap_or(0)));
         let seeds: Vec<Shadow<V>> = taken.collect();
-        if outputs.iter().all(|seed| seed.is_nought()) && seeds.iter().all(|seed| matches!(seed, Shadow::Unset)) {
+        let nothing_arrives = outputs.iter().all(|seed| seed.is_nought());
+        if !self.always && nothing_arrives && seeds.iter().all(|seed| matches!(seed, Shadow::Unset)) {
             return Ok(());
         }
         let found = self.rule.reverse_views(outputs, seeds, inputs)?;
         self.inputs.iter().zip(found).for_each(|(view, shadow)| shadows.give(view.before, shadow));
         Ok(())
+    }
+
+    fn reverse_lanes(&self, outputs: &[V], inputs: &mut [V], shadows: &mut [Shadows<V>]) -> Result<(), SweepError> {
+        if self.always && self.inputs.is_empty() && self.outputs.is_empty() {
+            return self.rule.reverse_lanes(shadows.len(), outputs, inputs);
+        }
+        lane_by_lane(self, outputs, inputs, shadows)
+    }
+
+    fn always(&self) -> bool {
+        self.always
     }
 
     fn views(&self) -> SmallVec<[Used; 4]> {
@@ -82,13 +98,18 @@ impl<V: Number, R: Nested<V>> Launch<V> for Placed<R> {
 }
 
 /// Where the derivatives go of something with these inputs, and whether anything is to be recorded. Without views,
-/// variables alone decide.
+/// variables alone decide; something that has exchanged anything is recorded in any case.
 #[track_caller]
 pub(super) fn flow<S: Taping>(
     arguments: &[(S::Value, &S::Id)],
     views: &[ViewRef<'_, S::Value>],
     has_views: bool,
+    exchanged: bool,
 ) -> (Flow, bool) {
+    if exchanged {
+        let flow = S::innermost();
+        return (flow, flow != Flow::Nowhere);
+    }
     if !has_views {
         return (Flow::Nowhere, S::is_active(arguments));
     }
@@ -102,14 +123,39 @@ pub(super) fn dependences<'v, V>(views: &[ViewRef<'v, V>]) -> Vec<&'v Dependence
 }
 
 /// Puts a rule on the tape of its inputs, or carries their tangents through it, and returns the outputs: `made` is what
-/// they are as numbers.
+/// they are as numbers. Something that has exchanged anything goes where exchanges go. If derivatives go nowhere, the
+/// outputs are constants.
 #[track_caller]
-pub(super) fn record<S, T, Y>(
+pub(super) fn put<S, T, Y>(
+    arguments: &[(S::Value, &S::Id)],
+    views: &[ViewRef<'_, S::Value>],
+    made: &Y,
+    (rule, exchanged): (impl Nested<S::Value>, bool),
+) -> Y::With<S>
+where
+    S: Taping,
+    T: Taping<Value = S::Value>,
+    Y: Variables<T>,
+{
+    let has_views = !views.is_empty() || !made.views().is_empty();
+    let (flow, active) = flow::<S>(arguments, views, has_views, exchanged);
+    if !active {
+        return rerun::convert(made, |y| Real::constant(y.value()));
+    }
+    if exchanged || has_views {
+        return record::<S, T, Y>(flow, arguments, views, made, (rule, exchanged));
+    }
+    rerun::rebuild(made, &external::record::<S>(arguments, &made.values(), rule), rerun::same_value)
+}
+
+/// [`put`] for something with views, or that no sweep must leave out.
+#[track_caller]
+fn record<S, T, Y>(
     flow: Flow,
     arguments: &[(S::Value, &S::Id)],
     views: &[ViewRef<'_, S::Value>],
     made: &Y,
-    rule: impl Nested<S::Value>,
+    (rule, always): (impl Nested<S::Value>, bool),
 ) -> Y::With<S>
 where
     S: Taping,
@@ -134,12 +180,12 @@ where
     let mut variables = Vec::new();
     let mut each = |value, id| variables.push(Real::<S>::from_parts(value, id));
     let values = made.values();
-    let launch = Placed { rule, inputs, outputs };
+    let launch = Placed { rule, inputs, outputs, always };
     let moving = note::<S>(flow, launch, &dependences, arguments, &values, &mut each);
     let mut dependences = if moving.is_empty() { fresh } else { moving }.into_iter();
     let view = |view: ViewRef<'_, S::Value>| ViewParts {
         dependence: dependences.next().unwrap_or_default(),
         ..view.constant()
     };
-    super::rerun::rebuild_with(made, &variables, view, super::rerun::same_value)
+    rerun::rebuild_with(made, &variables, view, rerun::same_value)
 }

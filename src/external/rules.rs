@@ -1,5 +1,6 @@
 //! Ready-made rules.
 
+use crate::exchange;
 use crate::expr::Real;
 use core::fmt;
 use tapewright_strategies::{External, Forward, Number, SweepError, Tangent};
@@ -144,7 +145,11 @@ where
         outputs: usize,
         direction: impl Fn(usize, usize) -> V,
     ) -> Result<Vec<Real<Tangent<WIDTH, V>>>, SweepError> {
-        let found = self.along(direction);
+        let (exchanged, found) = exchange::noticed(|| self.along(direction));
+        if exchanged {
+            let why = "it has exchanged something, with messages say, and what it owes to others would be lost";
+            return Err(SweepError::rule(core::any::type_name::<F>(), why));
+        }
         returns::<F>(found.len(), outputs)?;
         Ok(found)
     }

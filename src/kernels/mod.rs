@@ -50,7 +50,7 @@ mod view;
 pub use launch::{
     deep_copy, dot, fill, norm_squared, parallel_for, parallel_max, parallel_min, parallel_row_sums, parallel_sum,
 };
-pub(crate) use note::note;
+pub(crate) use note::{make_room, note};
 pub use operands::{Body, Mode, Modes, Operand, Operands, Reads, Slot, Target, Writes};
 pub use rules::{
     Absolute, Adds, At, ByRule, ByRule2, Divides, Maximum, Minimum, Multiplies, Negation, Root, Square, Subtracts,

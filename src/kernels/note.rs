@@ -10,7 +10,7 @@ use tapewright_strategies::{Dependence, Flow, Policy, SingularSlope, Taping};
 /// As [`Taping::make_room`].
 #[inline(always)]
 #[track_caller]
-pub(super) fn make_room<S: Taping>(flow: Flow) {
+pub(crate) fn make_room<S: Taping>(flow: Flow) {
     if let Flow::Recorded(number) = flow {
         S::make_room(number);
     }

@@ -149,7 +149,7 @@ impl<S: Taping, const R: usize> View<S, R> {
 
     /// A buffer with anything in it, if possible one of the recording's.
     #[track_caller]
-    pub(super) fn empty(flow: Flow, length: usize) -> NewArray<S::Value> {
+    pub(crate) fn empty(flow: Flow, length: usize) -> NewArray<S::Value> {
         let mut found = None;
         if let Flow::Recorded(number) = flow {
             S::with_arrays(number, &mut |arrays| found = Some(arrays.buffer(length)));

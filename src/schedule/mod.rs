@@ -66,7 +66,7 @@ pub use online::Online;
 pub use revolve::Revolve;
 
 /// Where a snapshot is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Level {
     /// In memory.
     Memory,
@@ -75,7 +75,7 @@ pub enum Level {
 }
 
 /// What a driver does next. Slots are numbered from 0 on each level, and tapes from 0, up to [`Schedule::capacity`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Action {
     /// Keep the present state, which is that before `step`, in a slot, which is free. The driver may
     /// [refuse](Schedule::refused).

@@ -126,6 +126,8 @@ impl<S: Reverse> Tape<S> {
         self.adjoints.clear(S::identifiers(self.owned.tape()));
         if let Some(slot) = slot {
             self.adjoints.adjoints[slot] = S::Value::ONE;
+        }
+        if slot.is_some() || self.owned.must_be_swept() {
             self.adjoints.reverse(&self.owned, &self.inputs)?;
         } else {
             self.owned.check_singular()?;

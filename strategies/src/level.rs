@@ -21,6 +21,8 @@ thread_local! {
     static PRESENT: Cell<u64> = const { Cell::new(GROUND) };
     /// All levels up to this one are paused on this thread.
     static PAUSED: Cell<u64> = const { Cell::new(PASSIVE) };
+    /// The level of what runs in a pause, outside the evaluations that it starts.
+    static RESTING: Cell<u64> = const { Cell::new(PASSIVE) };
     /// The next level of this thread's block, and the end of the block.
     static DRAWN: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
 }
@@ -71,7 +73,29 @@ pub(crate) fn pause<R>(f: impl FnOnce() -> R) -> R {
     // What is left of this thread's block lies below the levels of other threads, and would be paused, too.
     DRAWN.set((0, 0));
     let _paused = replace(&PAUSED, NEXT.load(Relaxed) - 1);
-    evaluate(f)
+    let level = fresh();
+    let _resting = replace(&RESTING, level);
+    let _back = replace(&PRESENT, level);
+    f()
+}
+
+/// The level of the evaluation that runs, which is that of everything that takes part, unless that is passive.
+///
+/// # Panics
+///
+/// When it is another one.
+#[track_caller]
+pub(crate) fn joined(level: u64) -> u64 {
+    let present = present();
+    if level != PASSIVE && level != present {
+        two_levels(level, present);
+    }
+    present
+}
+
+/// Whether an evaluation runs on this thread that is not paused.
+pub(crate) fn runs() -> bool {
+    PRESENT.get() != RESTING.get()
 }
 
 /// The level that the tangents of one statement have in common.

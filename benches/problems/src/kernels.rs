@@ -28,6 +28,12 @@ fn moved<W: Field2, U: Field2, V: Field2>(w: W, u: U, v: V, a: f64, nu: f64) -> 
     c - a * (ax + ay) + nu * (east + west + north + south - 4.0 * c)
 }
 
+/// One step of α = Δt/Δx and ν = Δt/(R·Δx²) of the two-dimensional Burgers equation, in place.
+pub fn burgers_step<S: Taping<Value = f64>>(u: &mut View<S, 2>, v: &mut View<S, 2>, (a, nu): (f64, f64)) {
+    let range = u.interior(1);
+    parallel_for(range, (u, v), |(u, v)| (moved(u, u, v, a, nu), moved(v, u, v, a, nu)));
+}
+
 /// Steps of α = Δt/Δx and ν = Δt/(R·Δx²) of the two-dimensional Burgers equation, in place; then Σ u² + v².
 pub fn burgers<S: Taping<Value = f64>>(
     u: &mut View<S, 2>,
@@ -35,9 +41,6 @@ pub fn burgers<S: Taping<Value = f64>>(
     steps: usize,
     (a, nu): (f64, f64),
 ) -> Real<S> {
-    for _ in 0..steps {
-        let range = u.interior(1);
-        parallel_for(range, (&mut *u, &mut *v), |(u, v)| (moved(u, u, v, a, nu), moved(v, u, v, a, nu)));
-    }
+    (0..steps).for_each(|_| burgers_step(u, v, (a, nu)));
     parallel_sum(u.all(), (&*u, &*v), |(u, v)| u.at::<0, 0>().square() + v.at::<0, 0>().square())
 }

@@ -1,8 +1,9 @@
 //! Which recording a statement belongs to.
 
 use super::singular::Singular;
-use super::{find_for_statement, listed, two_recordings};
+use super::{Barrier, find_for_statement, innermost, listed, two_recordings};
 use crate::{Dependence, Flow, LinearId, Reverse, TapeNumber};
+use core::any::TypeId;
 
 /// The recording that all active identifiers belong to; `None` if all are passive, or the recording is paused.
 ///
@@ -69,6 +70,25 @@ pub fn flow_of<S: Reverse>(arrays: &[&Dependence<S::Value>], inputs: &[(S::Value
         _ => TapeNumber(0),
     };
     common(arrays.iter().map(of_array).chain(inputs.iter().map(of_id))).map_or(Flow::Nowhere, Flow::Recorded)
+}
+
+/// The innermost recording of strategy `S` on this thread, as where derivatives go, unless it is paused. What a stage
+/// must not see is not found.
+#[must_use]
+pub fn innermost_flow<S: Reverse>() -> Flow {
+    let mut at = innermost();
+    // SAFETY: every listed header is valid, and the list ends in `END`, whose `outer` is null.
+    while let Some(header) = unsafe { at.as_ref() } {
+        if header.kind == TypeId::of::<Barrier>() {
+            break;
+        }
+        if header.kind == TypeId::of::<S>() {
+            let is_paused = header.pauses.get() > 0;
+            return if is_paused { Flow::Nowhere } else { Flow::Recorded(header.number.get()) };
+        }
+        at = header.outer.get();
+    }
+    Flow::Nowhere
 }
 
 /// Notes that the caller's statement, which the recording with this number has just recorded, has a function that is

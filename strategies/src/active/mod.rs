@@ -26,7 +26,7 @@ mod replay;
 mod singular;
 mod sweeps;
 
-pub use common::{common_number, flow_of, note_singular, recording_of};
+pub use common::{common_number, flow_of, innermost_flow, note_singular, recording_of};
 pub use external::{keep_input, make_room, place, record_external, record_launch, with_arrays, with_companion};
 pub use hidden::{isolated, pause};
 pub(crate) use identifiers::{release, release_unshared, share, with_pool};

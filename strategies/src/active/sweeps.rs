@@ -2,7 +2,7 @@
 
 use super::owned::{OwnedTape, Place};
 use crate::external::Entry;
-use crate::lanes::Shadows;
+use crate::lanes::{Launch, Shadows};
 use crate::{Reverse, SweepError};
 
 impl<S: Reverse> OwnedTape<S> {
@@ -73,6 +73,12 @@ impl<S: Reverse> OwnedTape<S> {
         S::reverse_lanes_through(self.tape(), lanes, adjoints, (from, to), &mut stops, &mut |adjoints| {
             entries.next().map_or(Ok(()), |entry| entry.reverse(lanes, adjoints, arrays))
         })
+    }
+
+    /// Whether there is a launch in the recording that no sweep must leave out.
+    #[must_use]
+    pub fn must_be_swept(&self) -> bool {
+        self.externals().list.iter().filter_map(Entry::launch).any(Launch::always)
     }
 
     /// [`Reverse::forward_through`] the whole recording, with its external functions among its statements.

@@ -203,6 +203,15 @@ pub trait Taping: Sized + 'static {
         Flow::Nowhere
     }
 
+    /// Where the derivatives go of something that is recorded whether or not anything it depends on is active: to the
+    /// innermost recording of this strategy on this thread, or to the evaluation in forward mode that runs there;
+    /// nowhere while these are [paused](crate::active::pause), and nowhere by default. Strategies that have arrays call
+    /// [`active::innermost_flow`](crate::active::innermost_flow).
+    #[must_use]
+    fn innermost() -> Flow {
+        Flow::Nowhere
+    }
+
     /// Gives `f` the arrays of a recording.
     ///
     /// # Panics

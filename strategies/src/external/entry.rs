@@ -117,24 +117,15 @@ impl<V: Number> Entry<V> {
         adjoints: &mut [V],
         arrays: &mut [Shadows<V>],
     ) -> Result<(), SweepError> {
-        for lane in 0..arrays.len() {
-            let at = |slot: usize| slot * lanes + lane;
-            let (mut outputs, mut inputs) = (SmallVec::<[V; 2]>::new(), SmallVec::<[V; OPERANDS]>::new());
-            for k in 0..self.outputs.len() {
-                outputs.push(core::mem::replace(&mut adjoints[at(self.outputs.get(k))], V::ZERO));
-            }
-            inputs.resize(self.inputs.len(), V::ZERO);
-            launch.reverse(&outputs, &mut inputs, &mut arrays[lane])?;
-            for (k, contribution) in inputs.iter().enumerate().filter(|(_, sum)| !sum.is_nought()) {
-                adjoints[at(self.inputs.get(k))] += *contribution;
-            }
-            // What has been read back for one of them serves the others.
-            if let [this, next, ..] = &mut arrays[lane..] {
-                this.hand_over(next);
-            }
+        let (mut outputs, mut inputs) = (SmallVec::<[V; 2]>::new(), SmallVec::<[V; OPERANDS]>::new());
+        for slot in self.outputs.iter() {
+            outputs.extend(adjoints[slot * lanes..][..lanes].iter_mut().map(core::mem::take));
         }
-        if let [first, .., last] = arrays {
-            last.hand_over(first);
+        inputs.resize(self.inputs.len() * lanes, V::ZERO);
+        launch.reverse_lanes(&outputs, &mut inputs, arrays)?;
+        for (slot, sums) in self.inputs.iter().zip(inputs.chunks_exact(lanes)) {
+            let adjoints = adjoints[slot * lanes..][..lanes].iter_mut().zip(sums);
+            adjoints.filter(|(_, sum)| !sum.is_nought()).for_each(|(to, sum)| *to += *sum);
         }
         arrays.iter_mut().take(1).for_each(Shadows::end_launch);
         Ok(())

@@ -19,6 +19,25 @@ pub trait Launch<V>: Send + Sync + 'static {
     /// The sweep ends with the error.
     fn reverse(&self, outputs: &[V], inputs: &mut [V], shadows: &mut Shadows<V>) -> Result<(), SweepError>;
 
+    /// [`reverse`](Self::reverse) for several adjoint vectors, as many as `shadows`: entry `l` of output `k` is
+    /// `outputs[k·lanes + l]`. Calls `reverse` for each of them, unless there is something better to do.
+    ///
+    /// # Errors
+    ///
+    /// As `reverse`.
+    fn reverse_lanes(&self, outputs: &[V], inputs: &mut [V], shadows: &mut [Shadows<V>]) -> Result<(), SweepError>
+    where
+        V: Number,
+    {
+        lane_by_lane(self, outputs, inputs, shadows)
+    }
+
+    /// Whether sweeps must not leave it out when all adjoints, or tangents, are 0 that arrive: because somebody else
+    /// waits for what it does then.
+    fn always(&self) -> bool {
+        false
+    }
+
     /// The views among its operands, by operand; numbers that all points share have none.
     fn views(&self) -> SmallVec<[Used; 4]>;
 
@@ -97,6 +116,40 @@ pub struct Used {
     pub length: usize,
 }
 
+/// [`Launch::reverse_lanes`] by a call of [`Launch::reverse`] for each adjoint vector.
+///
+/// # Errors
+///
+/// As these.
+pub fn lane_by_lane<V: Number>(
+    launch: &(impl Launch<V> + ?Sized),
+    outputs: &[V],
+    inputs: &mut [V],
+    shadows: &mut [Shadows<V>],
+) -> Result<(), SweepError> {
+    if let [shadows] = shadows {
+        return launch.reverse(outputs, inputs, shadows);
+    }
+    let lanes = shadows.len();
+    let (mut seeds, mut sums) = (SmallVec::<[V; 2]>::new(), SmallVec::<[V; OPERANDS]>::new());
+    for lane in 0..lanes {
+        seeds.clear();
+        seeds.extend(outputs.iter().skip(lane).step_by(lanes).copied());
+        sums.clear();
+        sums.resize(inputs.len() / lanes, V::ZERO);
+        launch.reverse(&seeds, &mut sums, &mut shadows[lane])?;
+        inputs.iter_mut().skip(lane).step_by(lanes).zip(&sums).for_each(|(to, sum)| *to = *sum);
+        // What has been read back for one of them serves the others.
+        if let [this, next, ..] = &mut shadows[lane..] {
+            this.hand_over(next);
+        }
+    }
+    if let [first, .., last] = shadows {
+        last.hand_over(first);
+    }
+    Ok(())
+}
+
 /// Moves tangents through a launch.
 pub(crate) fn flow<V: Number>(
     launch: &dyn Launch<V>,
@@ -107,7 +160,7 @@ pub(crate) fn flow<V: Number>(
     let used = launch.views();
     let written = || used.iter().filter_map(|view| view.after);
     let moves = |view: &Used| !matches!(shadows.get(view.before), Shadow::Unset);
-    if !used.iter().any(moves) && inputs.iter().all(|tangent| tangent.is_nought()) {
+    if !launch.always() && !used.iter().any(moves) && inputs.iter().all(|tangent| tangent.is_nought()) {
         written().for_each(|after| shadows.put(after, Shadow::Unset));
         return Ok(());
     }

@@ -65,7 +65,7 @@ pub use fetched::Fetched;
 pub use grid::{BadRange, Grid};
 pub use keys::{Border, Facts, Key, Keys, Kind, LEAVES, OPERANDS, OUTPUTS, RADIUS};
 pub(crate) use launch::flow;
-pub use launch::{Inspection, Launch, Used};
+pub use launch::{Inspection, Launch, Used, lane_by_lane};
 pub use launched::Launched;
 pub use level::Level;
 pub(crate) use level::{Plain, Registers, at_present_level};

@@ -110,7 +110,7 @@ impl<V: Number> Shadows<V> {
     }
 
     /// Keeps a shadow's memory.
-    pub(super) fn recycle(&mut self, shadow: Shadow<V>) {
+    pub fn recycle(&mut self, shadow: Shadow<V>) {
         if let Shadow::Dense(buffer) = shadow {
             self.spare.push(buffer);
         }

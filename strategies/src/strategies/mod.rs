@@ -1,5 +1,7 @@
 //! The strategies, a file each.
 
+mod careful;
+mod carry;
 mod continuation;
 mod directions;
 mod hybrid;

@@ -1,9 +1,11 @@
 //! Derivatives beside the values: forward mode.
 
+use super::careful::{Careful, common_level, with_care};
+use super::carry::{carry, level_of_launch};
 use super::directions::Directions;
 use crate::active::refuse_singular;
 use crate::external::apply;
-use crate::lanes::{Buffer, Fetched, Launch, SharedArray, Tangents};
+use crate::lanes::Launch;
 use crate::level::{self, Common, PASSIVE};
 use crate::numbers::any_nan;
 use crate::{
@@ -52,23 +54,6 @@ use core::marker::PhantomData;
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Tangent<const N: usize = 1, V = f64, P = Strict>(PhantomData<(V, P)>);
-
-/// The level that the operands of a launch have in common; that of passive ones if there is none.
-#[track_caller]
-fn level_of_launch<'i, V: Number, const N: usize>(
-    arrays: &[&Dependence<V>],
-    ids: impl Iterator<Item = &'i Directions<V, N>>,
-) -> u64 {
-    let common = with_care::<V, N>(|sum| {
-        for array in arrays {
-            if let Dependence::Moving(tangents) = array {
-                sum.meet(tangents.level);
-            }
-        }
-        ids.for_each(|id| _ = sum.meet(id.level));
-    });
-    common.level
-}
 
 /// A strategy whose variables carry derivatives along a fixed number of directions: what forward drivers need.
 #[diagnostic::on_unimplemented(
@@ -188,6 +173,10 @@ impl<const N: usize, V: Number, P: Policy> Taping for Tangent<N, V, P> {
         if moves { Flow::Carried } else { Flow::Nowhere }
     }
 
+    fn innermost() -> Flow {
+        if level::runs() { Flow::Carried } else { Flow::Nowhere }
+    }
+
     /// Panics when the launch fails: forward mode has no sweep that could return an error.
     #[track_caller]
     fn carry_launch(
@@ -197,36 +186,7 @@ impl<const N: usize, V: Number, P: Policy> Taping for Tangent<N, V, P> {
         outputs: &[V],
         each: &mut dyn FnMut(V, Directions<V, N>),
     ) -> Vec<Dependence<V>> {
-        let level = level_of_launch(arrays, inputs.iter().map(|(_, id)| *id));
-        let lengths: Vec<usize> =
-            launch.views().iter().filter(|view| view.after.is_some()).map(|view| view.length).collect();
-        let mut written: Vec<Vec<Option<SharedArray<V>>>> = lengths.iter().map(|_| Vec::with_capacity(N)).collect();
-        let mut results = vec![Directions { derivatives: [V::ZERO; N], level }; outputs.len()];
-        let mut slopes = vec![V::ZERO; outputs.len()];
-        for k in 0..N {
-            let slope = |(_, id): &(V, &Directions<V, N>)| if id.level == level { id[k] } else { V::ZERO };
-            let inputs: Vec<V> = inputs.iter().map(slope).collect();
-            let mut views: Vec<Option<&Buffer<V>>> = Vec::with_capacity(arrays.len());
-            for array in arrays {
-                views.push(array.tangents_at(level).and_then(|tangents| tangents.along(k)));
-            }
-            slopes.fill(V::ZERO);
-            if views.iter().all(Option::is_none) && inputs.iter().all(|tangent| tangent.is_nought()) {
-                written.iter_mut().for_each(|directions| directions.push(None));
-                continue;
-            }
-            let mut buffers: Vec<Buffer<V>> = lengths.iter().map(|length| Buffer::zeros(*length)).collect();
-            if let Err(error) = launch.forward(&inputs, &mut slopes, &views, &mut buffers, &mut Fetched::new()) {
-                panic!("{error}");
-            }
-            written
-                .iter_mut()
-                .zip(buffers)
-                .for_each(|(directions, buffer)| directions.push(Some(SharedArray::new(buffer))));
-            results.iter_mut().zip(&slopes).for_each(|(result, slope)| result.derivatives[k] = *slope);
-        }
-        outputs.iter().zip(results).for_each(|(value, tangent)| each(*value, tangent));
-        written.into_iter().map(|directions| Dependence::Moving(Tangents { level, directions })).collect()
+        carry(launch, arrays, inputs, outputs, each)
     }
 
     /// Panics when the rule fails: forward mode has no sweep that could return an error.
@@ -326,62 +286,6 @@ impl<V: Number, const N: usize> Plain<V, N> {
         let level = self.levels.get().filter(|_| !has_nan(&self.sum))?;
         Some(Directions { derivatives: self.sum, level })
     }
-}
-
-/// Σ partial·tangent where 0 times anything is 0, and tangents of levels that are paused are 0.
-struct Careful<V, const N: usize> {
-    sum: [V; N],
-    level: u64,
-    /// A level that was met before this one.
-    other: u64,
-}
-
-impl<V: Number, const N: usize> Careful<V, N> {
-    /// Whether a tangent of this level counts.
-    fn meet(&mut self, level: u64) -> bool {
-        if level <= level::paused() {
-            return false;
-        }
-        if self.level != PASSIVE && self.level != level {
-            self.other = self.level;
-        }
-        self.level = level;
-        true
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn add(&mut self, partial: V, tangent: &Directions<V, N>) {
-        if !self.meet(tangent.level) {
-            return;
-        }
-        for (sum, tangent) in self.sum.iter_mut().zip(&tangent.derivatives) {
-            if !partial.is_nought() && !tangent.is_nought() {
-                *sum += tangent.contribution(partial);
-            }
-        }
-    }
-}
-
-/// The level that these variables have in common; that of passive ones if there is none.
-#[track_caller]
-fn common_level<V: Number, const N: usize>(inputs: &[(V, &Directions<V, N>)]) -> u64 {
-    with_care::<V, N>(|sum| inputs.iter().for_each(|(_, tangent)| _ = sum.meet(tangent.level))).level
-}
-
-/// What `fill` sums up.
-///
-/// # Panics
-///
-/// When it has met two levels.
-#[track_caller]
-fn with_care<V: Number, const N: usize>(fill: impl FnOnce(&mut Careful<V, N>)) -> Directions<V, N> {
-    let mut sum = Careful { sum: [V::ZERO; N], level: PASSIVE, other: PASSIVE };
-    fill(&mut sum);
-    if sum.other != PASSIVE {
-        level::two_levels(sum.level.min(sum.other), sum.level.max(sum.other));
-    }
-    Directions { derivatives: sum.sum, level: sum.level }
 }
 
 /// Lets a sum be the sink of a walk. The row `Plain` becomes `impl Sink<Tangent<N, V, P>> for Plain<V, N> { … }`.

@@ -258,6 +258,10 @@ macro_rules! variables_by_manager {
             crate::active::flow_of::<Self>(arrays, inputs)
         }
 
+        fn innermost() -> crate::Flow {
+            crate::active::innermost_flow::<Self>()
+        }
+
         #[track_caller]
         fn with_arrays(number: crate::TapeNumber, f: &mut dyn FnMut(&mut crate::Arrays<V>)) {
             crate::active::with_arrays::<Self, _>(number, f);

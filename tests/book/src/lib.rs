@@ -30,6 +30,9 @@ macro_rules! chapters {
     };
 }
 
+/// Files whose snippets are compiled by other packages: those with messages by `tapewright-mpi`.
+pub const COMPILED_ELSEWHERE: &[&str] = &["book/src/across-machines.md"];
+
 chapters! {
     readme "README.md";
     introduction "book/src/introduction.md";
@@ -82,6 +85,7 @@ chapters! {
     one_stream "book/src/decisions/2026-11-23-one-stream.md";
     stores "book/src/decisions/2026-11-23-stores.md";
     linear_algebra "book/src/decisions/2026-11-23-linear-algebra.md";
+    exchanges "book/src/decisions/2026-11-23-exchanges.md";
 }
 
 /// The root of the repository: the one in which cargo runs, which with a shared target folder need not be the one in

@@ -10,7 +10,7 @@ const FUNCTION: usize = 40;
 const LINE: usize = 120;
 
 fn all() -> Vec<Source> {
-    ["src", "strategies/src"].into_iter().flat_map(below).collect()
+    ["src", "strategies/src", "mpi/src"].into_iter().flat_map(below).collect()
 }
 
 /// Functions with more lines than fit.
@@ -101,7 +101,8 @@ fn unsafe_code_is_in_tapes_storage_recordings_and_lanes() {
     for source in all() {
         let mut found = Unsafe(0);
         found.visit_file(&source.syntax);
-        let allowed = folders.iter().any(|folder| source.path.starts_with(folder));
+        let in_a_folder = folders.iter().any(|folder| source.path.starts_with(folder));
+        let allowed = in_a_folder || source.path == "mpi/src/flight.rs";
         assert!(found.0 == 0 || allowed, "{} has {} unsafe blocks", source.path, found.0);
     }
 }

@@ -1,0 +1,290 @@
+//! Sums, extrema and products over the ranks.
+
+use crate::groups::{Rooted, add_up};
+use crate::head::{Head, Kind, Phase, code_of};
+use crate::link::{Call, Failure};
+use crate::pattern::{Pattern, Place, Recorded, carry_out, length, of_all, or_panic, zeros};
+use crate::ranks::{Communicator, name_of};
+use tapewright::strategies::Float;
+use tapewright::{Exchange, Taping, Variables};
+
+/// What becomes of the numbers of all ranks at one place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Reduction {
+    /// Their sum, added in the order of the ranks, so that it has the same bits from run to run.
+    Sum,
+    /// The smallest. Its slope belongs to the lowest of the ranks that have it; a NaN is passed over unless there is
+    /// nothing else.
+    Min,
+    /// The largest, as `Min`.
+    Max,
+    /// Their product. The slope for one rank is the product of the other ranks' numbers, also where some are 0.
+    Product,
+}
+
+impl Reduction {
+    /// The results, and how much each depends on the numbers of each rank; sums have no such list, all are 1.
+    fn of<V: Float>(self, all: &[V], ranks: usize) -> (Vec<V>, Vec<V>) {
+        let count = all.len() / ranks.max(1);
+        let mut results = zeros(count);
+        if self == Self::Sum {
+            add_up(all, &mut results);
+            return (results, Vec::new());
+        }
+        let mut weights = zeros(all.len());
+        for (k, result) in results.iter_mut().enumerate() {
+            let number = |rank: usize| all[rank * count + k];
+            if self == Self::Product {
+                *result = factors(ranks, number, |rank, factor| weights[rank * count + k] = factor);
+                continue;
+            }
+            let is_better = |a: V, b: V| b.is_nan() && !a.is_nan() || if self == Self::Min { a < b } else { a > b };
+            let best = (1..ranks).fold(0, |best, rank| if is_better(number(rank), number(best)) { rank } else { best });
+            *result = number(best);
+            weights[best * count + k] = V::one();
+        }
+        (results, weights)
+    }
+}
+
+/// The product of numbers, and for each the product of the others, without a division.
+fn factors<V: Float>(count: usize, number: impl Fn(usize) -> V, mut each: impl FnMut(usize, V)) -> V {
+    let mut behind = vec![V::one(); count + 1];
+    (0..count).rev().for_each(|k| behind[k] = behind[k + 1] * number(k));
+    (0..count).fold(V::one(), |before, k| {
+        each(k, before * behind[k + 1]);
+        before * number(k)
+    })
+}
+
+/// Zero times anything is zero.
+fn times<V: Float>(a: V, b: V) -> V {
+    if a == V::zero() || b == V::zero() { V::zero() } else { a * b }
+}
+
+/// How many numbers, and how much the results depend on each of them, by rank; nothing stands for 1.
+struct Weights<V> {
+    operation: Reduction,
+    count: usize,
+    list: Vec<V>,
+}
+
+impl<V: Float> Weights<V> {
+    /// The weights of a rank, times numbers of which each has so many lanes.
+    fn apply(&self, rank: usize, lanes: usize, numbers: &mut [V]) {
+        if self.operation == Reduction::Sum {
+            return;
+        }
+        let weights = &self.list[rank * self.count..][..self.count];
+        for (weight, numbers) in weights.iter().zip(numbers.chunks_exact_mut(lanes)) {
+            numbers.iter_mut().for_each(|number| *number = times(*weight, *number));
+        }
+    }
+
+    fn describe(&self, head: &mut Head, kind: Kind, root: usize) {
+        of_all(head, kind, root, self.count);
+        head.operation = self.operation as u32;
+    }
+
+    fn bytes(&self) -> usize {
+        self.list.capacity() * size_of::<V>()
+    }
+}
+
+/// A reduction whose result the root has, with the weights of all ranks there.
+struct Reduce<V> {
+    way: Rooted,
+    weights: Weights<V>,
+}
+
+impl<V: Float> Pattern<V> for Reduce<V> {
+    fn replays(&self) -> bool {
+        self.weights.operation == Reduction::Sum
+    }
+
+    fn describe(&self, head: &mut Head) {
+        self.weights.describe(head, Kind::Reduce, self.way.root);
+    }
+
+    fn forward(&self, at: &Place<'_>, numbers: &[V], results: &mut [V]) -> Result<(), Failure> {
+        let count = results.len();
+        let mut all = zeros(count * at.link.size);
+        self.way.bring_in(at, numbers, &mut all)?;
+        all.chunks_exact_mut(count.max(1)).enumerate().for_each(|(rank, part)| self.weights.apply(rank, 1, part));
+        add_up(&all, results);
+        Ok(())
+    }
+
+    fn reverse(&self, at: &Place<'_>, seeds: &[V], sums: &mut [V]) -> Result<(), Failure> {
+        let lanes = usize::try_from(at.head.lanes).expect("as many as there are");
+        let mut all = Vec::with_capacity(seeds.len() * at.link.size);
+        (0..at.link.size).for_each(|_| all.extend_from_slice(seeds));
+        let parts = all.chunks_exact_mut(seeds.len().max(1)).enumerate();
+        parts.for_each(|(rank, part)| self.weights.apply(rank, lanes, part));
+        self.way.deal_out(at, &all, sums)
+    }
+
+    fn owned_bytes(&self) -> usize {
+        self.weights.bytes()
+    }
+}
+
+/// A reduction whose result all ranks have, with the weights of this one.
+struct AllReduce<V>(Weights<V>);
+
+/// The sum of these numbers over the ranks.
+fn sum_of_all<V: Float>(at: &Place<'_>, numbers: &[V], sums: &mut [V]) -> Result<(), Failure> {
+    add_up(&gather_all(at, numbers)?, sums);
+    Ok(())
+}
+
+/// These numbers of all ranks.
+fn gather_all<V: Float>(at: &Place<'_>, numbers: &[V]) -> Result<Vec<V>, Failure> {
+    let mut all = zeros::<V>(numbers.len() * at.link.size);
+    at.count(at.others(), size_of_val(numbers));
+    at.link.all_gather(&at.head, bytemuck::cast_slice(numbers), bytemuck::cast_slice_mut(&mut all), at.call)?;
+    Ok(all)
+}
+
+impl<V: Float> Pattern<V> for AllReduce<V> {
+    fn replays(&self) -> bool {
+        self.0.operation == Reduction::Sum
+    }
+
+    fn describe(&self, head: &mut Head) {
+        self.0.describe(head, Kind::AllReduce, 0);
+    }
+
+    fn forward(&self, at: &Place<'_>, numbers: &[V], results: &mut [V]) -> Result<(), Failure> {
+        let mut shares = numbers.to_vec();
+        self.0.apply(0, 1, &mut shares);
+        sum_of_all(at, &shares, results)
+    }
+
+    fn reverse(&self, at: &Place<'_>, seeds: &[V], sums: &mut [V]) -> Result<(), Failure> {
+        let lanes = usize::try_from(at.head.lanes).expect("as many as there are");
+        sum_of_all(at, seeds, sums)?;
+        self.0.apply(0, lanes, sums);
+        Ok(())
+    }
+
+    fn owned_bytes(&self) -> usize {
+        self.0.bytes()
+    }
+}
+
+/// # Reductions
+///
+/// They gather the numbers of all ranks and combine them in the order of the ranks: the same bits from run to run, at
+/// the price of the memory for the numbers of all ranks, which MPI's own reductions do without.
+impl Communicator {
+    /// Combines the variables or views of all ranks, place by place. The root has the results, of the shapes of `x`;
+    /// the others get nothing.
+    ///
+    /// In a reverse sweep the root gives each rank its adjoints. A recording with another reduction than a sum cannot
+    /// be replayed.
+    ///
+    /// # Panics
+    ///
+    /// As all calls of all ranks together.
+    #[track_caller]
+    #[must_use]
+    pub fn reduce<S, X>(self, x: &[X], operation: Reduction, root: usize) -> Vec<X>
+    where
+        S: Taping,
+        X: Variables<S, With<S> = X>,
+    {
+        let call = Call::here(name_of(Kind::Reduce), Some(root));
+        self.assert_rank(root);
+        let (way, is_root) = (Rooted { root, count: length(x) }, self.rank() == root);
+        let exchange = Exchange::of(x);
+        let (all, weights) =
+            self.gathered(&exchange, (operation, way.count, call), (Kind::Reduce, root), |at, values| {
+                let mut all = zeros(if is_root { values.len() * self.size() } else { 0 });
+                way.bring_in(at, values, &mut all)?;
+                Ok(all)
+            });
+        let flow = code_of(exchange.flow());
+        let pattern = Reduce { way, weights };
+        exchange.finish(if is_root { x } else { &[] }, &all, Recorded { pattern, communicator: self, call, flow })
+    }
+
+    /// Combines the variables or views of all ranks, place by place; all ranks have the results.
+    ///
+    /// In a reverse sweep each rank gets the adjoints of all, and adds them in the order of the ranks: results that
+    /// several ranks seed, or go on to use, count as often. A recording with another reduction than a sum cannot be
+    /// replayed.
+    ///
+    /// # Panics
+    ///
+    /// As all calls of all ranks together.
+    #[track_caller]
+    #[must_use]
+    pub fn all_reduce<S, X>(self, x: &[X], operation: Reduction) -> Vec<X>
+    where
+        S: Taping,
+        X: Variables<S, With<S> = X>,
+    {
+        let call = Call::here(name_of(Kind::AllReduce), None);
+        let (exchange, count) = (Exchange::of(x), length(x));
+        let settings = (operation, count, call);
+        let (results, mut weights) = self.gathered(&exchange, settings, (Kind::AllReduce, 0), gather_all);
+        if operation != Reduction::Sum {
+            weights.list = weights.list[self.rank() * count..][..count].to_vec();
+        }
+        let flow = code_of(exchange.flow());
+        exchange.finish(x, &results, Recorded { pattern: AllReduce(weights), communicator: self, call, flow })
+    }
+
+    /// The results of a reduction where `gather` returns the numbers of all ranks, and the weights.
+    #[track_caller]
+    fn gathered<S: Taping>(
+        self,
+        exchange: &Exchange<'_, S>,
+        (operation, count, call): (Reduction, usize, Call),
+        (kind, root): (Kind, usize),
+        gather: impl FnOnce(&Place<'_>, &[S::Value]) -> Result<Vec<S::Value>, Failure>,
+    ) -> (Vec<S::Value>, Weights<S::Value>) {
+        let (link, values) = (self.link(), exchange.values());
+        let weights = Weights { operation, count, list: Vec::new() };
+        let mut all = Vec::new();
+        let at = (Phase::Values, code_of(exchange.flow()), 1);
+        let outcome = carry_out::<S::Value>(
+            &link,
+            call,
+            at,
+            |head| weights.describe(head, kind, root),
+            |at| {
+                all = gather(at, &values)?;
+                Ok(())
+            },
+        );
+        or_panic(outcome, call);
+        let (results, list) = operation.of(&all, self.size());
+        (results, Weights { list, ..weights })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn extrema_belong_to_the_lowest_rank_that_has_them() {
+        let all = [1.0, 5.0, f64::NAN, 3.0, 5.0, 2.0, 1.0, -1.0, f64::NAN];
+        let (results, weights) = Reduction::Max.of(&all, 3);
+        assert_eq!(results, [3.0, 5.0, 2.0]);
+        assert_eq!(weights, [0.0, 1.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0]);
+        let (results, weights) = Reduction::Min.of(&all, 3);
+        assert_eq!(results, [1.0, -1.0, 2.0]);
+        assert_eq!(weights, [1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0]);
+    }
+
+    #[test]
+    fn products_with_zeros_have_the_slopes_of_the_other_factors() {
+        let (results, weights) = Reduction::Product.of(&[2.0, 0.0, 0.0, 3.0, 4.0, 0.0, 5.0, 6.0, 7.0], 3);
+        assert_eq!(results, [30.0, 0.0, 0.0]);
+        assert_eq!(weights, [15.0, 24.0, 0.0, 10.0, 0.0, 0.0, 6.0, 0.0, 0.0]);
+    }
+}

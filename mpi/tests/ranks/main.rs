@@ -1,0 +1,49 @@
+//! Programs on 1 to 4 ranks, and programs that go wrong.
+//!
+//! `cargo test` runs this once, and it starts itself again under `mpirun`. Without that it says so and passes.
+
+mod cases;
+mod checks;
+#[path = "../../../tests/memory/tests/allocations/counting.rs"]
+mod counting;
+mod launcher;
+mod loops;
+mod memory;
+mod misuse;
+mod values;
+
+use std::time::Duration;
+use tapewright_mpi::Ranks;
+
+/// The argument of a program that runs as one of several ranks; the name of the program follows.
+const AS_RANK: &str = "--as-rank";
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    match arguments.iter().position(|argument| argument == AS_RANK) {
+        Some(at) => as_rank(arguments.get(at + 1).map_or("", String::as_str)),
+        // Test runners ask for a list, which a program without a harness does not have.
+        None if arguments.iter().any(|argument| argument == "--list") => {}
+        None => launcher::run_all(),
+    }
+}
+
+fn as_rank(program: &str) {
+    let universe = mpi::initialize().expect("MPI is initialised once");
+    if program != "checks" {
+        return misuse::run(&universe, program);
+    }
+    let ranks = Ranks::new(&universe, Duration::from_mins(1));
+    let all = ranks.all();
+    values::check(all);
+    let checked = checks::all_strategies(all);
+    let bits = checks::bits(all);
+    loops::check(all);
+    values::parts(&universe);
+    memory::check(all);
+    misuse::refused(ranks);
+    if all.rank() == 0 {
+        let ranks = all.size();
+        println!("{ranks} ranks: {checked} pairs of an operation and a strategy, bits {bits:016x}");
+    }
+}

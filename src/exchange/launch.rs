@@ -1,0 +1,237 @@
+//! Exchanges on the tape.
+
+use smallvec::SmallVec;
+use tapewright_strategies::lanes::Versions;
+use tapewright_strategies::lanes::{Buffer, Fetched, Inspection, Launch, Replayed, Shadow, Shadows, SharedArray, Used};
+use tapewright_strategies::{External, Number, Scratch, SweepError};
+
+/// A piece of the numbers that a rule sees.
+#[derive(Clone, Copy)]
+pub(super) enum Part {
+    /// So many variables.
+    Variables(usize),
+    /// The elements of a view.
+    View(Used),
+}
+
+impl Part {
+    pub(super) const fn len(&self) -> usize {
+        match self {
+            Self::Variables(count) => *count,
+            Self::View(used) => used.length,
+        }
+    }
+
+    const fn view(&self) -> Option<Used> {
+        match self {
+            Self::Variables(_) => None,
+            Self::View(used) => Some(*used),
+        }
+    }
+}
+
+/// Adds a collection with so many variables and these views.
+pub(super) fn add_parts(parts: &mut Vec<Part>, variables: usize, views: impl IntoIterator<Item = Used>) {
+    match parts.last_mut() {
+        _ if variables == 0 => {}
+        Some(Part::Variables(count)) => *count += variables,
+        _ => parts.push(Part::Variables(variables)),
+    }
+    parts.extend(views.into_iter().map(Part::View));
+}
+
+/// An exchange on the tape: its rule, and what its numbers are.
+pub(super) struct Exchanged<R, V> {
+    rule: R,
+    inputs: Box<[Part]>,
+    outputs: Box<[Part]>,
+    /// For replays: the values of views among the inputs.
+    kept: Vec<SharedArray<V>>,
+}
+
+impl<R, V> Exchanged<R, V> {
+    pub(super) fn new(rule: R, inputs: Vec<Part>, outputs: Vec<Part>, kept: Vec<SharedArray<V>>) -> Self {
+        Self { rule, inputs: inputs.into_boxed_slice(), outputs: outputs.into_boxed_slice(), kept }
+    }
+
+    fn ask(&self, lanes: usize, outputs: &[V], inputs: &mut [V]) -> Result<(), SweepError>
+    where
+        V: Number,
+        R: External<V>,
+    {
+        if lanes == 1 { self.rule.reverse(outputs, inputs) } else { self.rule.reverse_lanes(lanes, outputs, inputs) }
+    }
+
+    fn has_views(&self) -> bool {
+        self.inputs.iter().chain(&self.outputs).any(|part| part.view().is_some())
+    }
+}
+
+/// The numbers in these parts: `variables` are those of variables, and `view` appends those of a view.
+fn collect<V: Number>(
+    parts: &[Part],
+    lanes: usize,
+    mut variables: &[V],
+    mut view: impl FnMut(Used, &mut Vec<V>),
+) -> Scratch<V> {
+    let mut numbers = Scratch::new();
+    for part in parts {
+        match part {
+            Part::Variables(count) => {
+                let (these, rest) = variables.split_at(count * lanes);
+                numbers.extend_from_slice(these);
+                variables = rest;
+            }
+            Part::View(used) => view(*used, &mut numbers),
+        }
+    }
+    numbers
+}
+
+/// Hands the numbers in these parts out again.
+fn hand_out<V: Number>(
+    parts: &[Part],
+    lanes: usize,
+    mut numbers: &[V],
+    mut variables: &mut [V],
+    mut view: impl FnMut(Used, &[V]),
+) {
+    for part in parts {
+        let (these, rest) = numbers.split_at(part.len() * lanes);
+        numbers = rest;
+        match part {
+            Part::Variables(count) => {
+                let (to, others) = variables.split_at_mut(count * lanes);
+                to.copy_from_slice(these);
+                variables = others;
+            }
+            Part::View(used) => view(*used, these),
+        }
+    }
+}
+
+/// Takes the shadows of a view out, one of each adjoint vector, and appends them, interlaced.
+fn take_shadows<V: Number>(used: Used, shadows: &mut [Shadows<V>], numbers: &mut Vec<V>) {
+    let (lanes, first) = (shadows.len(), numbers.len());
+    numbers.resize(first + used.length * lanes, V::ZERO);
+    for (lane, shadows) in shadows.iter_mut().enumerate() {
+        let to = numbers[first + lane..].iter_mut().step_by(lanes);
+        match shadows.take(used.after.unwrap_or(0)) {
+            Shadow::Unset => {}
+            Shadow::Uniform(number) => to.for_each(|to| *to = number),
+            Shadow::Dense(buffer) => {
+                if lanes == 1 {
+                    numbers[first..].copy_from_slice(&buffer);
+                } else {
+                    to.zip(&*buffer).for_each(|(to, from)| *to = *from);
+                }
+                shadows.recycle(Shadow::Dense(buffer));
+            }
+        }
+    }
+}
+
+/// Adds numbers to the shadows of a view, one of each adjoint vector.
+fn add_to_shadows<V: Number>(used: Used, shadows: &mut [Shadows<V>], numbers: &[V]) {
+    if let [shadows] = shadows {
+        return shadows.add(used.before, numbers);
+    }
+    let lanes = shadows.len();
+    let mut column = Scratch::new();
+    for (lane, shadows) in shadows.iter_mut().enumerate() {
+        column.clear();
+        column.extend(numbers.iter().skip(lane).step_by(lanes));
+        shadows.add(used.before, &column);
+    }
+}
+
+impl<V: Number, R: External<V>> Launch<V> for Exchanged<R, V> {
+    fn reverse(&self, outputs: &[V], inputs: &mut [V], shadows: &mut Shadows<V>) -> Result<(), SweepError> {
+        self.reverse_lanes(outputs, inputs, core::slice::from_mut(shadows))
+    }
+
+    fn reverse_lanes(&self, outputs: &[V], inputs: &mut [V], shadows: &mut [Shadows<V>]) -> Result<(), SweepError> {
+        let lanes = shadows.len();
+        if !self.has_views() {
+            return self.ask(lanes, outputs, inputs);
+        }
+        let seeds = collect(&self.outputs, lanes, outputs, |used, numbers| take_shadows(used, shadows, numbers));
+        let mut sums = Scratch::<V>::new();
+        sums.resize(self.inputs.iter().map(Part::len).sum::<usize>() * lanes, V::ZERO);
+        self.ask(lanes, &seeds, &mut sums)?;
+        hand_out(&self.inputs, lanes, &sums, inputs, |used, numbers| add_to_shadows(used, shadows, numbers));
+        Ok(())
+    }
+
+    fn always(&self) -> bool {
+        true
+    }
+
+    fn views(&self) -> SmallVec<[Used; 4]> {
+        self.inputs.iter().chain(&self.outputs).filter_map(Part::view).collect()
+    }
+
+    fn forward(
+        &self,
+        inputs: &[V],
+        outputs: &mut [V],
+        views: &[Option<&Buffer<V>>],
+        results: &mut [Buffer<V>],
+        _: &mut Fetched<V>,
+    ) -> Result<(), SweepError> {
+        let mut views = views.iter();
+        let tangents = collect(&self.inputs, 1, inputs, |used, numbers| match views.next().copied().flatten() {
+            Some(tangents) => numbers.extend_from_slice(tangents),
+            None => numbers.resize(numbers.len() + used.length, V::ZERO),
+        });
+        let mut found = Scratch::<V>::new();
+        found.resize(self.outputs.iter().map(Part::len).sum(), V::ZERO);
+        self.rule.forward(&tangents, &mut found)?;
+        let mut results = results.iter_mut();
+        hand_out(&self.outputs, 1, &found, outputs, |_, numbers| {
+            results.next().expect("a result for each view").copy_from_slice(numbers);
+        });
+        Ok(())
+    }
+
+    fn can_be_replayed(&self) -> Result<(), SweepError> {
+        let is_passive = |used: Used| used.before == 0;
+        if !self.kept.is_empty() || !self.inputs.iter().filter_map(Part::view).any(is_passive) {
+            return Ok(());
+        }
+        let what =
+            format!("{} was given a passive view, which the recording did not keep for replays", self.rule.name());
+        Err(SweepError::Unsupported { what })
+    }
+
+    fn replay(&self, inputs: &[V], outputs: &mut [V], versions: &mut Versions<V>) -> Result<Replayed<V>, SweepError> {
+        let mut kept = self.kept.iter();
+        let values = collect(&self.inputs, 1, inputs, |used, numbers| match (used.before, kept.next()) {
+            (0, Some(values)) => numbers.extend_from_slice(values),
+            (slot, _) => numbers.extend_from_slice(&versions.get(slot)),
+        });
+        let mut found = collect(&self.outputs, 1, outputs, |used, numbers| {
+            numbers.resize(numbers.len() + used.length, V::ZERO);
+        });
+        self.rule.replay(&values, &mut found)?;
+        hand_out(&self.outputs, 1, &found, outputs, |used, numbers| {
+            let mut buffer = versions.buffer(used.length);
+            buffer.copy_from_slice(numbers);
+            versions.put(used.after.unwrap_or(0), buffer.share());
+        });
+        Ok(Replayed::default())
+    }
+
+    fn arrays(&self, each: &mut dyn FnMut(usize, usize)) {
+        self.kept.iter().for_each(|values| each(values.address(), values.bytes()));
+    }
+
+    fn bytes(&self) -> usize {
+        let lists = size_of_val(&*self.inputs) + size_of_val(&*self.outputs);
+        lists + self.kept.capacity() * size_of::<SharedArray<V>>() + self.rule.owned_bytes()
+    }
+
+    fn inspect(&self) -> Inspection {
+        Inspection::default()
+    }
+}

@@ -1,0 +1,89 @@
+//! How launches carry tangents in forward mode.
+
+use super::careful::with_care;
+use super::directions::Directions;
+use crate::lanes::{Buffer, Fetched, Launch, SharedArray, Tangents};
+use crate::level;
+use crate::{Dependence, Number};
+
+/// The level that the operands of a launch have in common; that of passive ones if there is none.
+#[track_caller]
+pub(super) fn level_of_launch<'i, V: Number, const N: usize>(
+    arrays: &[&Dependence<V>],
+    ids: impl Iterator<Item = &'i Directions<V, N>>,
+) -> u64 {
+    let common = with_care::<V, N>(|sum| {
+        for array in arrays {
+            if let Dependence::Moving(tangents) = array {
+                sum.meet(tangents.level);
+            }
+        }
+        ids.for_each(|id| _ = sum.meet(id.level));
+    });
+    common.level
+}
+
+/// Computes the tangents of what a launch has written: see [`Taping::carry_launch`](crate::Taping::carry_launch).
+///
+/// # Panics
+///
+/// When the launch fails, and when its operands are of several evaluations.
+#[track_caller]
+pub(super) fn carry<V: Number, const N: usize>(
+    launch: &dyn Launch<V>,
+    arrays: &[&Dependence<V>],
+    inputs: &[(V, &Directions<V, N>)],
+    outputs: &[V],
+    each: &mut dyn FnMut(V, Directions<V, N>),
+) -> Vec<Dependence<V>> {
+    let mut level = level_of_launch(arrays, inputs.iter().map(|(_, id)| *id));
+    if launch.always() {
+        level = level::joined(level);
+    }
+    let mut written: Vec<Dependence<V>> = Vec::new();
+    written.resize_with(lengths(launch).count(), || Dependence::Moving(Tangents { level, directions: Vec::new() }));
+    let mut results = vec![Directions { derivatives: [V::ZERO; N], level }; outputs.len()];
+    let mut slopes = vec![V::ZERO; outputs.len()];
+    for k in 0..N {
+        slopes.fill(V::ZERO);
+        let buffers = carry_along(k, level, launch, arrays, inputs, &mut slopes);
+        for (written, buffer) in written.iter_mut().zip(buffers) {
+            if let Dependence::Moving(tangents) = written {
+                tangents.directions.push(buffer.map(SharedArray::new));
+            }
+        }
+        results.iter_mut().zip(&slopes).for_each(|(result, slope)| result.derivatives[k] = *slope);
+    }
+    outputs.iter().zip(results).for_each(|(value, tangent)| each(*value, tangent));
+    written
+}
+
+/// The lengths of the views that a launch writes.
+fn lengths<V: Number>(launch: &dyn Launch<V>) -> impl Iterator<Item = usize> {
+    launch.views().into_iter().filter(|view| view.after.is_some()).map(|view| view.length)
+}
+
+/// The tangents along one direction of the views that are written, and of the variables that are made.
+#[track_caller]
+fn carry_along<V: Number, const N: usize>(
+    k: usize,
+    level: u64,
+    launch: &dyn Launch<V>,
+    arrays: &[&Dependence<V>],
+    inputs: &[(V, &Directions<V, N>)],
+    slopes: &mut [V],
+) -> Vec<Option<Buffer<V>>> {
+    let slope = |(_, id): &(V, &Directions<V, N>)| if id.level == level { id[k] } else { V::ZERO };
+    let inputs: Vec<V> = inputs.iter().map(slope).collect();
+    let views = arrays.iter().map(|array| array.tangents_at(level).and_then(|tangents| tangents.along(k)));
+    let views: Vec<Option<&Buffer<V>>> = views.collect();
+    let nothing_moves = views.iter().all(Option::is_none) && inputs.iter().all(|tangent| *tangent == V::ZERO);
+    if nothing_moves && !launch.always() {
+        return lengths(launch).map(|_| None).collect();
+    }
+    let mut buffers: Vec<Buffer<V>> = lengths(launch).map(Buffer::zeros).collect();
+    if let Err(error) = launch.forward(&inputs, slopes, &views, &mut buffers, &mut Fetched::new()) {
+        panic!("{error}");
+    }
+    buffers.into_iter().map(Some).collect()
+}

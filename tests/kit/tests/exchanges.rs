@@ -1,0 +1,270 @@
+//! Exchanges: functions that are recorded, and swept, whatever is active.
+
+#[allow(dead_code, reason = "shared with other tests")]
+#[path = "seed_x/everywhere.rs"]
+mod everywhere;
+
+use everywhere::{everywhere, float};
+use std::array::from_ref;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex};
+use tapewright::kernels::View;
+use tapewright::schedule::Revolve;
+use tapewright::strategies::num_traits::{One, Zero};
+use tapewright::{
+    ByTangents, Exchange, External, Float, Passive, Real, Reverse, Stage, SweepError, Tangent, Tape, Taping, TimeLoop,
+    Variables, external, preaccumulate, preaccumulate_by_reverse, schedule_digest,
+};
+
+/// What a mirror has been asked: the kind of question, and the numbers.
+type Notes = Arc<Mutex<Vec<(&'static str, Vec<f64>)>>>;
+
+/// Gives back twice what it gets, and notes each question.
+#[derive(Clone, Default)]
+struct Mirror(Notes);
+
+impl Mirror {
+    fn note<V: Float>(&self, what: &'static str, from: &[V], to: &mut [V]) {
+        self.0.lock().expect("no panic").push((what, from.iter().map(|number| number.as_f64()).collect()));
+        to.iter_mut().zip(from).for_each(|(to, from)| *to = *from + *from);
+    }
+
+    fn notes(&self) -> Vec<(&'static str, Vec<f64>)> {
+        std::mem::take(&mut self.0.lock().expect("no panic"))
+    }
+
+    /// Twice these collections.
+    fn of<S: Taping, X: Variables<S, With<S> = X>>(&self, x: &[X]) -> Vec<X> {
+        let exchange = Exchange::of(x);
+        let doubled: Vec<S::Value> = exchange.values().iter().map(|value| *value + *value).collect();
+        exchange.finish(x, &doubled, self.clone())
+    }
+}
+
+impl<V: Float> External<V> for Mirror {
+    fn reverse(&self, outputs: &[V], inputs: &mut [V]) -> Result<(), SweepError> {
+        self.note("reverse", outputs, inputs);
+        Ok(())
+    }
+
+    fn reverse_lanes(&self, _: usize, outputs: &[V], inputs: &mut [V]) -> Result<(), SweepError> {
+        self.note("lanes", outputs, inputs);
+        Ok(())
+    }
+
+    fn forward(&self, inputs: &[V], outputs: &mut [V]) -> Result<(), SweepError> {
+        self.note("forward", inputs, outputs);
+        Ok(())
+    }
+
+    fn replay(&self, inputs: &[V], outputs: &mut [V]) -> Result<(), SweepError> {
+        self.note("replay", inputs, outputs);
+        Ok(())
+    }
+}
+
+/// Constants are exchanged like variables, and a rule is asked though nothing arrives.
+fn nothing_is_left_out<S: Reverse>() {
+    let mirror = Mirror::default();
+    let mut tape = Tape::<S>::new();
+    let (x, y) = tape.record(|scope| {
+        let x = scope.input(float(3.0));
+        mirror.of(&[Real::<S>::constant(float(5.0))]);
+        mirror.of::<S, Real<S>>(&[]);
+        let y = mirror.of(&[x.clone(), Real::constant(float(7.0))]);
+        (x, y)
+    });
+    assert_eq!(tape.sweep(&[(&y[0], float(10.0))]).and_then(|adjoints| adjoints.of(&x)), Ok(float(20.0)));
+    let reverse = |numbers: &[f64]| ("reverse", numbers.to_vec());
+    assert_eq!(mirror.notes(), [reverse(&[10.0, 0.0]), reverse(&[]), reverse(&[0.0])]);
+    assert_eq!(tape.sweep(&[]).and_then(|adjoints| adjoints.of(&x)), Ok(S::Value::zero()));
+    assert_eq!(mirror.notes().len(), 3);
+    let lanes = tape.sweep_lanes(&[(&y[0], [float(1.0), float(2.0)]), (&y[1], [float(3.0), float(4.0)])]);
+    assert_eq!(lanes.and_then(|lanes| lanes.of(&x)), Ok([float(2.0), float(4.0)]));
+    assert_eq!(mirror.notes()[0], ("lanes", vec![1.0, 2.0, 3.0, 4.0]));
+    assert_eq!(tape.jvp(&[(&x, S::Value::one())], &[&y[0]]), Ok(vec![float(2.0)]));
+    let forward = |numbers: &[f64]| ("forward", numbers.to_vec());
+    assert_eq!(mirror.notes(), [forward(&[0.0]), forward(&[]), forward(&[1.0, 0.0])]);
+}
+
+/// A gradient driver sweeps, too, where what it is asked for depends on nothing.
+fn a_driver_sweeps_for_a_constant<S: Reverse>() {
+    let mirror = Mirror::default();
+    let run = |x: &[Real<S>]| {
+        mirror.of(x);
+        Real::constant(S::Value::one())
+    };
+    assert_eq!(tapewright::gradient::<S>(run, &[float(2.0)]), [S::Value::zero()]);
+    assert_eq!(mirror.notes(), [("reverse", vec![0.0])]);
+}
+
+/// A rule sees, of each collection, its variables and then its views.
+fn collections_are_laid_end_to_end<S: Reverse>() {
+    let mirror = Mirror::default();
+    let mut tape = Tape::<S>::new();
+    let ((x, v), y) = tape.record(|scope| {
+        let (x, v) = (scope.input(float(1.0)), scope.view([2], &[float(2.0), float(3.0)]));
+        let passive = View::<S, 1>::filled([1], float(4.0));
+        let y = mirror.of(&[(v.clone(), x.clone()), (passive, Real::constant(float(5.0)))]);
+        ((x, v), y)
+    });
+    let values: Vec<f64> =
+        [&y[0], &y[1]].iter().flat_map(|(v, x)| [vec![x.value()], v.to_vec()].concat()).map(Float::as_f64).collect();
+    assert_eq!(values, [2.0, 4.0, 6.0, 10.0, 8.0]);
+    let seeds: Vec<S::Value> = [10.0, 20.0].map(float).to_vec();
+    let adjoints = tape.sweep_view(&[(&y[0].1, float(30.0))], (&y[0].0, &seeds)).expect("a sweep");
+    assert_eq!(
+        (adjoints.of(&x), adjoints.of_view(&v).map(|v| v.to_vec())),
+        (Ok(float(60.0)), Ok([20.0, 40.0].map(float).to_vec()))
+    );
+    assert_eq!(mirror.notes(), [("reverse", vec![30.0, 10.0, 20.0, 0.0, 0.0])]);
+    let sum = tape.sweep_lanes(&[(&y[0].1, [float(1.0), float(0.0)])]).expect("a sweep");
+    assert_eq!(sum.of(&x), Ok([float(2.0), float(0.0)]));
+    assert_eq!(mirror.notes(), [("lanes", vec![1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])]);
+}
+
+/// A stage that exchanges is recorded, and run again, without active inputs.
+fn stages_that_exchange_are_recorded<S: Reverse>() {
+    let mirror = Mirror::default();
+    let mut tape = Tape::<S>::new();
+    tape.record(|_| {
+        let (plain, taped) = (mirror.clone(), mirror.clone());
+        let x = vec![Real::<S>::constant(float(3.0))];
+        let y = Stage::<S>::new().run(&x, move |x: &Vec<_>| plain.of(x), move |x: &Vec<_>| taped.of(x));
+        assert_eq!(y[0].value(), float(6.0));
+        let silent = Stage::<S>::new().run(&x, Clone::clone, Clone::clone);
+        assert_eq!(silent[0].value(), float(3.0));
+    });
+    assert!(mirror.notes().is_empty());
+    tape.sweep(&[]).expect("a sweep");
+    assert_eq!(mirror.notes(), [("reverse", vec![0.0])]);
+}
+
+/// So is a time loop; a rule finds out by which schedule it runs.
+fn loops_that_exchange_are_recorded<S: Reverse>() {
+    let digests: Arc<Mutex<Vec<u64>>> = Arc::default();
+    let run = |snapshots: usize, x: f64| {
+        let mirror = Mirror::default();
+        let (plain, taped, noted) = (mirror.clone(), mirror.clone(), Arc::clone(&digests));
+        let mut tape = Tape::<S>::new();
+        tape.record(|_| {
+            let start = vec![Real::<S>::constant(float(x))];
+            let plain = move |_: usize, (): &(), x: &Vec<Real<Passive<S::Value>>>| {
+                noted.lock().expect("no panic").push(schedule_digest());
+                plain.of(x)
+            };
+            let time_loop = TimeLoop::<S>::new(Revolve::new(6, snapshots));
+            let end = time_loop.run(&(), &start, plain, move |_, (), x: &Vec<_>| taped.of(x)).expect("no file");
+            assert_eq!(end[0].value(), float(64.0 * x));
+        });
+        tape.sweep(&[]).expect("a sweep");
+        assert_eq!(mirror.notes(), vec![("reverse", vec![0.0]); 6]);
+        assert_eq!(schedule_digest(), 0);
+        std::mem::take(&mut *digests.lock().expect("no panic"))
+    };
+    let (two, again, three) = (run(2, 1.0), run(2, 0.5), run(3, 1.0));
+    assert_eq!(two, again);
+    assert_ne!(two[0], three[0]);
+}
+
+/// While a recording is paused nothing is recorded.
+fn pauses_leave_exchanges_out<S: Reverse>() {
+    let mirror = Mirror::default();
+    let mut tape = Tape::<S>::new();
+    let (x, y) = tape.record(|scope| {
+        let x = scope.input(float(3.0));
+        let y = tapewright::pause(|| mirror.of(from_ref(&x)));
+        (x, y)
+    });
+    assert_eq!(tape.sweep(&[(&y[0], S::Value::one())]).and_then(|adjoints| adjoints.of(&x)), Ok(S::Value::zero()));
+    assert!(mirror.notes().is_empty());
+}
+
+fn panics(f: impl FnOnce()) -> String {
+    let payload = catch_unwind(AssertUnwindSafe(f)).expect_err("it panics");
+    payload
+        .downcast_ref::<String>()
+        .cloned()
+        .or_else(|| payload.downcast_ref::<&str>().map(ToString::to_string))
+        .expect("words")
+}
+
+/// Inputs of an outer recording, and blocks whose derivatives are wanted at once.
+fn what_would_be_lost_is_refused<S: Reverse>() {
+    let mirror = Mirror::default();
+    let mut outer = Tape::<S>::new();
+    outer.record(|scope| {
+        let x = scope.input(float(3.0));
+        let words = panics(|| Tape::<S>::new().record(|_| drop(mirror.of(from_ref(&x)))));
+        assert!(words.contains("innermost recording"), "{words}");
+        let words = panics(|| drop(preaccumulate(from_ref(&x), |x| mirror.of(x).remove(0))));
+        assert!(words.contains("a preaccumulated block has exchanged something"), "{words}");
+        let words = panics(|| drop(preaccumulate_by_reverse::<S, _, _, _>(&x, |x: &Real<S>| mirror.of(from_ref(x)))));
+        assert!(words.contains("a preaccumulated block has exchanged something"), "{words}");
+    });
+    let at = [S::Value::one()];
+    let mut tape = Tape::<S>::new();
+    let y = tape.record(|scope| {
+        let function = move |x: &[Real<Tangent<8, S::Value>>]| mirror.of(x);
+        external(&scope.inputs(&at), &at, ByTangents::new(function, &at)).remove(0)
+    });
+    let words = tape.sweep(&[(&y, S::Value::one())]).expect_err("it is refused").to_string();
+    assert!(words.contains("it has exchanged something"), "{words}");
+}
+
+/// There must be as many numbers as places.
+fn numbers_are_counted<S: Reverse>() {
+    let finish = |count: usize| {
+        let x = [Real::<S>::constant(float(1.0)), Real::constant(float(2.0))];
+        drop(Exchange::of(&x).finish(&x, &vec![S::Value::one(); count], Mirror::default()));
+    };
+    finish(2);
+    assert!(panics(|| finish(1)).contains("its outputs have more"));
+    assert!(panics(|| finish(3)).contains("1 numbers too many"));
+}
+
+everywhere!(
+    nothing_is_left_out,
+    a_driver_sweeps_for_a_constant,
+    collections_are_laid_end_to_end,
+    stages_that_exchange_are_recorded,
+    loops_that_exchange_are_recorded,
+    pauses_leave_exchanges_out,
+    what_would_be_lost_is_refused,
+    numbers_are_counted,
+);
+
+/// In forward mode the rule is asked for each direction, zeros included; in a pause for none.
+#[test]
+fn forward_mode_asks_for_each_direction() {
+    let mirror = Mirror::default();
+    let f = |x: &[Real<Tangent<2>>]| {
+        mirror.of(&[Real::<Tangent<2>>::constant(1.0)]);
+        let constant = tapewright::pause(|| mirror.of(x));
+        let y = mirror.of(x);
+        vec![(y[0] * constant[0]).eval()]
+    };
+    let (values, slopes) = tapewright::jvps::<Tangent<2>>(f, &[3.0], &[[1.0], [0.0]]).expect("two directions");
+    assert_eq!((values, slopes), (vec![36.0], vec![vec![12.0], vec![0.0]]));
+    let forward = |number: f64| ("forward", vec![number]);
+    assert_eq!(mirror.notes(), [forward(0.0), forward(0.0), forward(1.0), forward(0.0)]);
+}
+
+/// Views carry tangents through an exchange.
+#[test]
+fn tangents_of_views_are_exchanged() {
+    let mirror = Mirror::default();
+    let v = View::<Tangent<1>, 1>::moving([2], &[1.0, 2.0], |_| vec![0.5, 0.25]);
+    let doubled = mirror.of(&[v]);
+    assert_eq!((doubled[0].to_vec(), doubled[0].tangents(0)), (vec![2.0, 4.0], vec![1.0, 0.5]));
+    assert_eq!(mirror.notes(), [("forward", vec![0.5, 0.25])]);
+}
+
+/// Without a tape there are values only.
+#[test]
+fn passive_code_exchanges_values() {
+    let mirror = Mirror::default();
+    let y = mirror.of(Real::<Passive>::wrap_slice(&[1.0, 2.0]));
+    assert_eq!(Real::floats(&y), [2.0, 4.0]);
+    assert!(mirror.notes().is_empty());
+}
