@@ -18,10 +18,23 @@ fn is_there((what, command): (&str, &[&str])) -> bool {
     output(command).is_some_and(listed) || what == "libclang" && env::var_os("LIBCLANG_PATH").is_some()
 }
 
+/// Whether the arguments, which are those of other tests, too, leave this one out.
+fn is_left_out() -> bool {
+    let arguments: Vec<String> = env::args().collect();
+    let (mut filters, mut left_out) = (Vec::new(), false);
+    for pair in arguments.windows(2) {
+        let is_this = "ranks".contains(&pair[1]);
+        match pair[0].as_str() {
+            "--skip" => left_out |= is_this,
+            _ if !pair[1].starts_with('-') => filters.push(is_this),
+            _ => left_out |= pair[1] == "--list",
+        }
+    }
+    left_out || !filters.is_empty() && !filters.contains(&true)
+}
+
 fn main() {
-    // Filters of other tests leave this one out.
-    let filters: Vec<String> = env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
-    if env::args().any(|argument| argument == "--list") || !(filters.is_empty() || filters.contains(&"ranks".into())) {
+    if is_left_out() {
         return;
     }
     if let Some((missing, _)) = NEEDS.into_iter().find(|need| !is_there(*need)) {
