@@ -4,11 +4,11 @@ use crate::head::{Head, Kind};
 use crate::link::{Call, Failure};
 use crate::pattern::{Pattern, Place, length, of_all, zeros};
 use crate::ranks::{Communicator, name_of};
-use tapewright::strategies::Float;
+use tapewright::strategies::Number;
 use tapewright::{Exchange, Real, Taping, Variables};
 
 /// Adds up what came from all ranks, in their order.
-pub(crate) fn add_up<V: Float>(all: &[V], sums: &mut [V]) {
+pub(crate) fn add_up<V: Number>(all: &[V], sums: &mut [V]) {
     let (first, rest) = all.split_at(sums.len().min(all.len()));
     sums[..first.len()].copy_from_slice(first);
     for of_rank in rest.chunks_exact(sums.len().max(1)) {
@@ -24,13 +24,13 @@ pub(crate) struct Rooted {
 
 impl Rooted {
     /// A part of each rank goes to the root, which gets them in their order.
-    pub(crate) fn bring_in<V: Float>(&self, at: &Place<'_>, part: &[V], all: &mut [V]) -> Result<(), Failure> {
+    pub(crate) fn bring_in<V: Number>(&self, at: &Place<'_>, part: &[V], all: &mut [V]) -> Result<(), Failure> {
         at.count(usize::from(at.link.rank != self.root), size_of_val(part));
         at.link.gather(&at.head, bytemuck::cast_slice(part), bytemuck::cast_slice_mut(all), at.call)
     }
 
     /// The root gives each rank its part.
-    pub(crate) fn deal_out<V: Float>(&self, at: &Place<'_>, all: &[V], part: &mut [V]) -> Result<(), Failure> {
+    pub(crate) fn deal_out<V: Number>(&self, at: &Place<'_>, all: &[V], part: &mut [V]) -> Result<(), Failure> {
         at.count(if at.link.rank == self.root { at.others() } else { 0 }, size_of_val(part));
         at.link.scatter(&at.head, bytemuck::cast_slice(all), bytemuck::cast_slice_mut(part), at.call)
     }
@@ -38,7 +38,7 @@ impl Rooted {
 
 struct Broadcast(Rooted);
 
-impl<V: Float> Pattern<V> for Broadcast {
+impl<V: Number> Pattern<V> for Broadcast {
     fn describe(&self, head: &mut Head) {
         of_all(head, Kind::Broadcast, self.0.root, self.0.count);
     }
@@ -61,7 +61,7 @@ impl<V: Float> Pattern<V> for Broadcast {
 
 struct Gather(Rooted);
 
-impl<V: Float> Pattern<V> for Gather {
+impl<V: Number> Pattern<V> for Gather {
     fn describe(&self, head: &mut Head) {
         of_all(head, Kind::Gather, self.0.root, self.0.count);
     }
@@ -77,7 +77,7 @@ impl<V: Float> Pattern<V> for Gather {
 
 struct Scatter(Rooted);
 
-impl<V: Float> Pattern<V> for Scatter {
+impl<V: Number> Pattern<V> for Scatter {
     fn describe(&self, head: &mut Head) {
         of_all(head, Kind::Scatter, self.0.root, self.0.count);
     }
@@ -95,7 +95,7 @@ struct AllGather {
     count: usize,
 }
 
-impl<V: Float> Pattern<V> for AllGather {
+impl<V: Number> Pattern<V> for AllGather {
     fn describe(&self, head: &mut Head) {
         of_all(head, Kind::AllGather, 0, self.count);
     }
@@ -116,7 +116,7 @@ impl<V: Float> Pattern<V> for AllGather {
 
 struct Barrier;
 
-impl<V: Float> Pattern<V> for Barrier {
+impl<V: Number> Pattern<V> for Barrier {
     fn describe(&self, head: &mut Head) {
         of_all(head, Kind::Barrier, 0, 0);
     }

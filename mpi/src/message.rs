@@ -5,7 +5,7 @@ use crate::link::{Call, Failure};
 use crate::pattern::{Pattern, Place, Recorded, carry_out, length, or_panic, zeros};
 use crate::ranks::{Communicator, tag_of};
 use core::fmt;
-use tapewright::strategies::Float;
+use tapewright::strategies::Number;
 use tapewright::{Exchange, Real, Taping, Variables};
 
 /// Numbers that this rank sends to another, or has from it.
@@ -23,7 +23,7 @@ impl Message {
     }
 
     /// Sends numbers; returns a ticket.
-    fn post<V: Float>(&self, at: &Place<'_>, tag: i32, numbers: &[V]) -> Result<u64, Failure> {
+    fn post<V: Number>(&self, at: &Place<'_>, tag: i32, numbers: &[V]) -> Result<u64, Failure> {
         let numbers: &[u8] = bytemuck::cast_slice(numbers);
         let mut bytes = Vec::with_capacity(Head::BYTES + numbers.len());
         bytes.extend_from_slice(bytemuck::bytes_of(&at.head));
@@ -33,18 +33,18 @@ impl Message {
     }
 
     /// Sends numbers of a sweep.
-    fn answer<V: Float>(&self, at: &Place<'_>, numbers: &[V]) -> Result<(), Failure> {
+    fn answer<V: Number>(&self, at: &Place<'_>, numbers: &[V]) -> Result<(), Failure> {
         self.post(at, tag_of(at.phase, self.number), numbers).map(drop)
     }
 
     /// Receives numbers of a sweep.
-    fn await_answer<V: Float>(&self, at: &Place<'_>, numbers: &mut [V]) -> Result<(), Failure> {
+    fn await_answer<V: Number>(&self, at: &Place<'_>, numbers: &mut [V]) -> Result<(), Failure> {
         let ticket = at.link.want(self.other, tag_of(at.phase, self.number), at.call);
         self.fetch(at, ticket, numbers).map(drop)
     }
 
     /// Receives numbers, and returns which message of the sender it is.
-    fn fetch<V: Float>(&self, at: &Place<'_>, ticket: u64, numbers: &mut [V]) -> Result<u64, Failure> {
+    fn fetch<V: Number>(&self, at: &Place<'_>, ticket: u64, numbers: &mut [V]) -> Result<u64, Failure> {
         let bytes = at.link.take(ticket, at.call);
         let Some((head, payload)) = bytes.split_at_checked(Head::BYTES) else {
             return Err(Failure(format!("a message of {} bytes, too short to be one of this crate", bytes.len())));
@@ -66,7 +66,7 @@ impl Message {
 /// A message on the rank that sends it.
 struct Sent(Message);
 
-impl<V: Float> Pattern<V> for Sent {
+impl<V: Number> Pattern<V> for Sent {
     fn describe(&self, head: &mut Head) {
         self.0.describe(head);
     }
@@ -83,7 +83,7 @@ impl<V: Float> Pattern<V> for Sent {
 /// A message on the rank that receives it.
 struct Received(Message);
 
-impl<V: Float> Pattern<V> for Received {
+impl<V: Number> Pattern<V> for Received {
     fn describe(&self, head: &mut Head) {
         self.0.describe(head);
     }

@@ -4,11 +4,11 @@ use crate::counts::{Counts, Traffic};
 use crate::head::{Head, Kind, Phase, code_of};
 use crate::link::{Call, Failure, Link};
 use crate::ranks::Communicator;
-use tapewright::strategies::Float;
+use tapewright::strategies::Number;
 use tapewright::{Exchange, External, SweepError, Taping, Variables, schedule_digest};
 
 /// What a call does with numbers. All ranks that take part do its forward way together, and its reverse way together.
-pub(crate) trait Pattern<V: Float>: Send + Sync + 'static {
+pub(crate) trait Pattern<V: Number>: Send + Sync + 'static {
     /// Whether the forward way computes values, too, and not tangents only.
     fn replays(&self) -> bool {
         true
@@ -68,7 +68,7 @@ pub(crate) struct Recorded<P> {
 }
 
 /// Carries out one phase of a call.
-pub(crate) fn carry_out<V: Float>(
+pub(crate) fn carry_out<V: Number>(
     link: &Link,
     call: Call,
     (phase, flow, lanes): (Phase, u32, usize),
@@ -88,7 +88,7 @@ pub(crate) fn carry_out<V: Float>(
 }
 
 impl<P> Recorded<P> {
-    fn run<V: Float>(
+    fn run<V: Number>(
         &self,
         (phase, lanes): (Phase, usize),
         f: impl FnOnce(&Place<'_>) -> Result<(), Failure>,
@@ -103,7 +103,7 @@ impl<P> Recorded<P> {
     }
 }
 
-impl<V: Float, P: Pattern<V>> External<V> for Recorded<P> {
+impl<V: Number, P: Pattern<V>> External<V> for Recorded<P> {
     fn name(&self) -> String {
         self.call.to_string()
     }
@@ -180,8 +180,8 @@ pub(crate) fn or_panic<T>(outcome: Result<T, Failure>, call: Call) -> T {
 }
 
 /// So many zeros.
-pub(crate) fn zeros<V: Float>(count: usize) -> Vec<V> {
-    vec![V::zero(); count]
+pub(crate) fn zeros<V: Number>(count: usize) -> Vec<V> {
+    vec![V::ZERO; count]
 }
 
 /// Describes a call of all ranks.

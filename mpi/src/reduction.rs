@@ -5,7 +5,7 @@ use crate::head::{Head, Kind, Phase, code_of};
 use crate::link::{Call, Failure};
 use crate::pattern::{Pattern, Place, Recorded, carry_out, length, of_all, or_panic, zeros};
 use crate::ranks::{Communicator, name_of};
-use tapewright::strategies::Float;
+use tapewright::strategies::{Float, Number};
 use tapewright::{Exchange, Taping, Variables};
 
 /// What becomes of the numbers of all ranks at one place.
@@ -25,7 +25,7 @@ pub enum Reduction {
 
 impl Reduction {
     /// The results, and how much each depends on the numbers of each rank; sums have no such list, all are 1.
-    fn of<V: Float>(self, all: &[V], ranks: usize) -> (Vec<V>, Vec<V>) {
+    fn of<V: Number>(self, all: &[V], ranks: usize) -> (Vec<V>, Vec<V>) {
         let count = all.len() / ranks.max(1);
         let mut results = zeros(count);
         if self == Self::Sum {
@@ -39,28 +39,39 @@ impl Reduction {
                 *result = factors(ranks, number, |rank, factor| weights[rank * count + k] = factor);
                 continue;
             }
-            let is_better = |a: V, b: V| b.is_nan() && !a.is_nan() || if self == Self::Min { a < b } else { a > b };
-            let best = (1..ranks).fold(0, |best, rank| if is_better(number(rank), number(best)) { rank } else { best });
-            *result = number(best);
-            weights[best * count + k] = V::one();
+            let best = |lane: usize| {
+                (1..ranks).fold(0, |best, rank| {
+                    if self.is_better(number(rank).lane(lane), number(best).lane(lane)) { rank } else { best }
+                })
+            };
+            *result = V::from_lanes(|lane| number(best(lane)).lane(lane));
+            for rank in 0..ranks {
+                let one = |lane: usize| if best(lane) == rank { V::Lane::ONE } else { V::Lane::ZERO };
+                weights[rank * count + k] = V::from_lanes(one);
+            }
         }
         (results, weights)
+    }
+
+    /// Whether a smallest or largest number is this one rather than that of a lower rank.
+    fn is_better<V: Float>(self, a: V, b: V) -> bool {
+        b.is_nan() && !a.is_nan() || if self == Self::Min { a < b } else { a > b }
     }
 }
 
 /// The product of numbers, and for each the product of the others, without a division.
-fn factors<V: Float>(count: usize, number: impl Fn(usize) -> V, mut each: impl FnMut(usize, V)) -> V {
-    let mut behind = vec![V::one(); count + 1];
+fn factors<V: Number>(count: usize, number: impl Fn(usize) -> V, mut each: impl FnMut(usize, V)) -> V {
+    let mut behind = vec![V::ONE; count + 1];
     (0..count).rev().for_each(|k| behind[k] = behind[k + 1] * number(k));
-    (0..count).fold(V::one(), |before, k| {
+    (0..count).fold(V::ONE, |before, k| {
         each(k, before * behind[k + 1]);
         before * number(k)
     })
 }
 
 /// Zero times anything is zero.
-fn times<V: Float>(a: V, b: V) -> V {
-    if a == V::zero() || b == V::zero() { V::zero() } else { a * b }
+fn times<V: Number>(a: V, b: V) -> V {
+    if a.is_nought() || b.is_nought() { V::ZERO } else { a.contribution(b) }
 }
 
 /// How many numbers, and how much the results depend on each of them, by rank; nothing stands for 1.
@@ -70,7 +81,7 @@ struct Weights<V> {
     list: Vec<V>,
 }
 
-impl<V: Float> Weights<V> {
+impl<V: Number> Weights<V> {
     /// The weights of a rank, times numbers of which each has so many lanes.
     fn apply(&self, rank: usize, lanes: usize, numbers: &mut [V]) {
         if self.operation == Reduction::Sum {
@@ -98,7 +109,7 @@ struct Reduce<V> {
     weights: Weights<V>,
 }
 
-impl<V: Float> Pattern<V> for Reduce<V> {
+impl<V: Number> Pattern<V> for Reduce<V> {
     fn replays(&self) -> bool {
         self.weights.operation == Reduction::Sum
     }
@@ -134,20 +145,20 @@ impl<V: Float> Pattern<V> for Reduce<V> {
 struct AllReduce<V>(Weights<V>);
 
 /// The sum of these numbers over the ranks.
-fn sum_of_all<V: Float>(at: &Place<'_>, numbers: &[V], sums: &mut [V]) -> Result<(), Failure> {
+fn sum_of_all<V: Number>(at: &Place<'_>, numbers: &[V], sums: &mut [V]) -> Result<(), Failure> {
     add_up(&gather_all(at, numbers)?, sums);
     Ok(())
 }
 
 /// These numbers of all ranks.
-fn gather_all<V: Float>(at: &Place<'_>, numbers: &[V]) -> Result<Vec<V>, Failure> {
+fn gather_all<V: Number>(at: &Place<'_>, numbers: &[V]) -> Result<Vec<V>, Failure> {
     let mut all = zeros::<V>(numbers.len() * at.link.size);
     at.count(at.others(), size_of_val(numbers));
     at.link.all_gather(&at.head, bytemuck::cast_slice(numbers), bytemuck::cast_slice_mut(&mut all), at.call)?;
     Ok(all)
 }
 
-impl<V: Float> Pattern<V> for AllReduce<V> {
+impl<V: Number> Pattern<V> for AllReduce<V> {
     fn replays(&self) -> bool {
         self.0.operation == Reduction::Sum
     }

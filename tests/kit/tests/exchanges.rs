@@ -10,9 +10,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 use tapewright::kernels::View;
 use tapewright::schedule::Revolve;
-use tapewright::strategies::num_traits::{One, Zero};
 use tapewright::{
-    ByTangents, Exchange, External, Float, Passive, Real, Reverse, Stage, SweepError, Tangent, Tape, Taping, TimeLoop,
+    ByTangents, Exchange, External, Number, Passive, Real, Reverse, Stage, SweepError, Tangent, Tape, Taping, TimeLoop,
     Variables, external, preaccumulate, preaccumulate_by_reverse, schedule_digest,
 };
 
@@ -24,7 +23,7 @@ type Notes = Arc<Mutex<Vec<(&'static str, Vec<f64>)>>>;
 struct Mirror(Notes);
 
 impl Mirror {
-    fn note<V: Float>(&self, what: &'static str, from: &[V], to: &mut [V]) {
+    fn note<V: Number>(&self, what: &'static str, from: &[V], to: &mut [V]) {
         self.0.lock().expect("no panic").push((what, from.iter().map(|number| number.as_f64()).collect()));
         to.iter_mut().zip(from).for_each(|(to, from)| *to = *from + *from);
     }
@@ -41,7 +40,7 @@ impl Mirror {
     }
 }
 
-impl<V: Float> External<V> for Mirror {
+impl<V: Number> External<V> for Mirror {
     fn reverse(&self, outputs: &[V], inputs: &mut [V]) -> Result<(), SweepError> {
         self.note("reverse", outputs, inputs);
         Ok(())
@@ -77,12 +76,12 @@ fn nothing_is_left_out<S: Reverse>() {
     assert_eq!(tape.sweep(&[(&y[0], float(10.0))]).and_then(|adjoints| adjoints.of(&x)), Ok(float(20.0)));
     let reverse = |numbers: &[f64]| ("reverse", numbers.to_vec());
     assert_eq!(mirror.notes(), [reverse(&[10.0, 0.0]), reverse(&[]), reverse(&[0.0])]);
-    assert_eq!(tape.sweep(&[]).and_then(|adjoints| adjoints.of(&x)), Ok(S::Value::zero()));
+    assert_eq!(tape.sweep(&[]).and_then(|adjoints| adjoints.of(&x)), Ok(S::Value::ZERO));
     assert_eq!(mirror.notes().len(), 3);
     let lanes = tape.sweep_lanes(&[(&y[0], [float(1.0), float(2.0)]), (&y[1], [float(3.0), float(4.0)])]);
     assert_eq!(lanes.and_then(|lanes| lanes.of(&x)), Ok([float(2.0), float(4.0)]));
     assert_eq!(mirror.notes()[0], ("lanes", vec![1.0, 2.0, 3.0, 4.0]));
-    assert_eq!(tape.jvp(&[(&x, S::Value::one())], &[&y[0]]), Ok(vec![float(2.0)]));
+    assert_eq!(tape.jvp(&[(&x, S::Value::ONE)], &[&y[0]]), Ok(vec![float(2.0)]));
     let forward = |numbers: &[f64]| ("forward", numbers.to_vec());
     assert_eq!(mirror.notes(), [forward(&[0.0]), forward(&[]), forward(&[1.0, 0.0])]);
 }
@@ -92,9 +91,9 @@ fn a_driver_sweeps_for_a_constant<S: Reverse>() {
     let mirror = Mirror::default();
     let run = |x: &[Real<S>]| {
         mirror.of(x);
-        Real::constant(S::Value::one())
+        Real::constant(S::Value::ONE)
     };
-    assert_eq!(tapewright::gradient::<S>(run, &[float(2.0)]), [S::Value::zero()]);
+    assert_eq!(tapewright::gradient::<S>(run, &[float(2.0)]), [S::Value::ZERO]);
     assert_eq!(mirror.notes(), [("reverse", vec![0.0])]);
 }
 
@@ -109,7 +108,7 @@ fn collections_are_laid_end_to_end<S: Reverse>() {
         ((x, v), y)
     });
     let values: Vec<f64> =
-        [&y[0], &y[1]].iter().flat_map(|(v, x)| [vec![x.value()], v.to_vec()].concat()).map(Float::as_f64).collect();
+        [&y[0], &y[1]].iter().flat_map(|(v, x)| [vec![x.value()], v.to_vec()].concat()).map(Number::as_f64).collect();
     assert_eq!(values, [2.0, 4.0, 6.0, 10.0, 8.0]);
     let seeds: Vec<S::Value> = [10.0, 20.0].map(float).to_vec();
     let adjoints = tape.sweep_view(&[(&y[0].1, float(30.0))], (&y[0].0, &seeds)).expect("a sweep");
@@ -176,7 +175,7 @@ fn pauses_leave_exchanges_out<S: Reverse>() {
         let y = tapewright::pause(|| mirror.of(from_ref(&x)));
         (x, y)
     });
-    assert_eq!(tape.sweep(&[(&y[0], S::Value::one())]).and_then(|adjoints| adjoints.of(&x)), Ok(S::Value::zero()));
+    assert_eq!(tape.sweep(&[(&y[0], S::Value::ONE)]).and_then(|adjoints| adjoints.of(&x)), Ok(S::Value::ZERO));
     assert!(mirror.notes().is_empty());
 }
 
@@ -202,13 +201,13 @@ fn what_would_be_lost_is_refused<S: Reverse>() {
         let words = panics(|| drop(preaccumulate_by_reverse::<S, _, _, _>(&x, |x: &Real<S>| mirror.of(from_ref(x)))));
         assert!(words.contains("a preaccumulated block has exchanged something"), "{words}");
     });
-    let at = [S::Value::one()];
+    let at = [S::Value::ONE];
     let mut tape = Tape::<S>::new();
     let y = tape.record(|scope| {
         let function = move |x: &[Real<Tangent<8, S::Value>>]| mirror.of(x);
         external(&scope.inputs(&at), &at, ByTangents::new(function, &at)).remove(0)
     });
-    let words = tape.sweep(&[(&y, S::Value::one())]).expect_err("it is refused").to_string();
+    let words = tape.sweep(&[(&y, S::Value::ONE)]).expect_err("it is refused").to_string();
     assert!(words.contains("it has exchanged something"), "{words}");
 }
 
@@ -216,7 +215,7 @@ fn what_would_be_lost_is_refused<S: Reverse>() {
 fn numbers_are_counted<S: Reverse>() {
     let finish = |count: usize| {
         let x = [Real::<S>::constant(float(1.0)), Real::constant(float(2.0))];
-        drop(Exchange::of(&x).finish(&x, &vec![S::Value::one(); count], Mirror::default()));
+        drop(Exchange::of(&x).finish(&x, &vec![S::Value::ONE; count], Mirror::default()));
     };
     finish(2);
     assert!(panics(|| finish(1)).contains("its outputs have more"));
