@@ -170,7 +170,8 @@ impl<S: Reverse> OwnedTape<S> {
     ///
     /// # Errors
     ///
-    /// When records cannot be read back. What lay behind the place is forgotten all the same.
+    /// When records cannot be read back. What lay behind the place is forgotten all the same, but external functions
+    /// are dropped when the next recording begins.
     ///
     /// # Panics
     ///
@@ -186,10 +187,11 @@ impl<S: Reverse> OwnedTape<S> {
             self.header().singular.set(self.parts[part].singular);
             // SAFETY: putting identifiers back runs no code of users.
             unsafe { self.header().pool.with(|pool| pool.restore(&self.parts[part].free)) };
+            // Last, because destructors of users may panic. If there are still records of external functions, they are
+            // kept, and their numbers and slots with them.
+            let views = self.parts[part].views;
+            self.externals_mut().truncate(place.externals, views);
         }
-        // Last, because destructors of users may panic.
-        let views = self.parts[part].views;
-        self.externals_mut().truncate(place.externals, views);
         outcome
     }
 

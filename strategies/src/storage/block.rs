@@ -4,8 +4,8 @@ use super::Segment;
 use crate::storage::spill::Charge;
 use core::slice;
 
-/// A segment at a page-aligned address, whose bytes may be read whatever has been written: they are zero at first, and a
-/// recycled block holds what its last user wrote.
+/// A segment at a page-aligned address, whose bytes may be read whatever has been written: they are zero at first, and
+/// a recycled block holds what its last user wrote.
 ///
 /// The alignment is what files that bypass the page cache ask of a buffer.
 pub(crate) struct Block {
@@ -49,13 +49,13 @@ impl Block {
     }
 
     /// Bytes obtained from the allocator, bumpalo's own included.
-    pub(crate) const fn reserved(&self) -> usize {
+    pub(crate) fn reserved(&self) -> usize {
         self.segment.reserved()
     }
 
     pub(crate) const fn bytes(&self) -> &[u8] {
-        // SAFETY: the segment's bytes have been initialised and stay allocated as long as the block lives; nobody writes
-        // them while the block is borrowed.
+        // SAFETY: the segment's bytes have been initialised and stay allocated as long as the block lives; nobody
+        // writes them while the block is borrowed.
         unsafe { slice::from_raw_parts(self.start(), self.len()) }
     }
 

@@ -12,16 +12,15 @@ use core::ptr::NonNull;
 pub(crate) struct Segment {
     start: NonNull<u8>,
     bytes: usize,
-    reserved: usize,
     /// Frees the memory.
     owner: Bump,
 }
 
 // SAFETY: the segment alone owns its memory, as a `Vec<u8>` does, and `Bump` is `Send`.
 unsafe impl Send for Segment {}
-// SAFETY: `Bump` is not `Sync` because its cells change when it allocates, through `&Bump`. A segment never touches its
-// `Bump` after construction, except to drop it. Through a shared reference it only tells where it lies and how large it
-// is; whoever writes there answers for it, as with any raw pointer.
+// SAFETY: `Bump` is not `Sync` because its cells change when it allocates, through `&Bump`. A segment never allocates
+// after construction. Through a shared reference it only tells where it lies and how large it is; whoever writes there
+// answers for it, as with any raw pointer.
 unsafe impl Sync for Segment {}
 
 impl Segment {
@@ -44,7 +43,7 @@ impl Segment {
     pub(crate) fn aligned(bytes: usize, align: usize) -> Option<Self> {
         let (owner, layout) = (Bump::new(), Layout::from_size_align(bytes, align).ok()?);
         let start = owner.try_alloc_layout(layout).ok()?;
-        Some(Self { start, bytes, reserved: owner.allocated_bytes_including_metadata(), owner })
+        Some(Self { start, bytes, owner })
     }
 
     /// So many units of this layout, one behind the other, and what else of them fits into the memory that they take;
@@ -72,8 +71,8 @@ impl Segment {
     }
 
     /// Bytes obtained from the allocator, bumpalo's own included.
-    pub(crate) const fn reserved(&self) -> usize {
-        self.reserved
+    pub(crate) fn reserved(&self) -> usize {
+        self.owner.allocated_bytes_including_metadata()
     }
 
     /// Makes all bytes zero.

@@ -3,7 +3,7 @@
 use crate::storage::InMemory;
 use crate::tape::{self, Closures, Continuations, Layout};
 use crate::{
-    Capacity, Float, IndexManager, Linear, LinearId, Mark, MemoryReport, Nary, Policy, Reverse, Statement, Stop,
+    AtExternal, Capacity, Float, IndexManager, Linear, LinearId, Mark, MemoryReport, Nary, Policy, Reverse, Statement,
     Strict, SweepError, TapeNumber, Taped, Taping,
 };
 use core::marker::PhantomData;

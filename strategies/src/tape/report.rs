@@ -17,7 +17,7 @@ impl<V: Float, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             let record: Record<V> = unsafe { self.record(end) };
             end = record.start;
             counts.records += 1;
-            counts.statements += usize::from(!record.is_input());
+            counts.statements += usize::from(record.is_statement());
             counts.arguments += record.arguments;
             counts.payload += record.payload * size_of::<V>();
         }

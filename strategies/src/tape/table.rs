@@ -47,9 +47,10 @@ impl<V: Float> Codes<V> {
                 &Layout::scatter::<codes::ProductPlus, I>(),
             ]
         };
-        let common = [Common::<V, I>::INPUT, Common::<V, I>::INPUTS, Common::<V, I>::LISTED, Common::<V, I>::ONES];
+        let inputs = [Common::<V, I>::INPUT, Common::<V, I>::INPUTS, Common::<V, I>::EXTERNAL];
+        let common = inputs.into_iter().chain([Common::<V, I>::LISTED, Common::<V, I>::ONES]);
         let classic = &Common::<V, I>::CLASSIC[1..];
-        common.into_iter().chain(classic).chain(shapes).for_each(|layout| table.set(layout.code, layout));
+        common.chain(classic).chain(shapes).for_each(|layout| table.set(layout.code, layout));
         table
     }
 
