@@ -1,6 +1,5 @@
 //! Recordings that are computed again at other inputs.
 
-use super::Recorder;
 use super::owned::OwnedTape;
 use super::singular::Singular;
 use crate::external::{Deed, Entry, Externals};
@@ -36,8 +35,7 @@ impl<S: Replay> OwnedTape<S> {
     #[track_caller]
     pub fn replay(&mut self, inputs: &[(usize, S::Value)], views: Vec<NewView<S::Value>>) -> Result<(), SweepError> {
         let unguarded = self.header().unguarded.get();
-        // SAFETY: as in `tape_mut`; the two parts are borrowed apart.
-        let Recorder { tape, externals, .. } = unsafe { &mut *self.recorder.as_ptr() };
+        let (tape, externals) = self.parts_mut();
         S::can_be_replayed(tape)?;
         let uses = externals.check(unguarded)?;
         let entries = &externals.list;
