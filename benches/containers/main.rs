@@ -1,4 +1,5 @@
-//! Stacks that a tape can be made of: push n payloads and pop them; read them from last to first; bytes reserved.
+//! Stacks that a tape can be made of: push n payloads and pop them; read them from last to first. What they take in
+//! bytes, allocations and instructions, `benches/containers.sh` counts.
 //!
 //! `cargo bench --bench containers` runs criterion; a filter such as `stacks/1024/` chooses.
 //!
@@ -69,7 +70,6 @@ fn tables() {
             1,
         );
     }
-    table::print_memory(sizes());
 }
 
 fn main() {

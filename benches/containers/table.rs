@@ -1,6 +1,6 @@
 //! Tables of interleaved medians.
 
-use crate::stacks::{Competitor, Reserved};
+use crate::stacks::Competitor;
 use cpu_time::ThreadTime;
 use std::hint::black_box;
 use std::time::Duration;
@@ -54,20 +54,6 @@ pub(crate) fn print(title: &str, n: usize, expected: u64, mut competitors: Vec<C
     for (k, competitor) in competitors.iter().enumerate() {
         print!("{:<36} {:>12.2}", competitor.name, median(times.iter().map(|round| round[k])));
         (0..bases).for_each(|base| print!(" {:>18.2}", median(times.iter().map(|round| round[k] / round[base]))));
-        println!();
-    }
-}
-
-/// Bytes reserved by `n` payloads of 24 bytes, object and allocator's memory together.
-pub(crate) fn print_memory(stacks: Vec<(Competitor, Reserved)>) {
-    let counts = || std::iter::once(0).chain((0..=12).map(|e| 1 << e));
-    println!("\nINLINE/SLAB, bytes reserved for n payloads of 24 bytes");
-    print!("{:<12}", "n");
-    counts().for_each(|n| print!(" {n:>7}"));
-    println!();
-    for (competitor, reserved) in stacks {
-        print!("{:<12}", competitor.name.trim_end_matches(", from empty"));
-        counts().for_each(|n| print!(" {:>7}", reserved(n)));
         println!();
     }
 }

@@ -435,7 +435,7 @@ fn forged_marks_reach_no_foreign_memory<S: Linear>() {
             let ends = [(Some(forged), None), (None, Some(forged)), (Some(forged), Some(forged))];
             for ends in ends {
                 let _ = catch_unwind(AssertUnwindSafe(|| {
-                    S::reverse_through(tape.tape(), &mut vector, ends, &mut std::iter::once(forged), &mut |_| Ok(()))
+                    S::reverse_through(tape.tape(), &mut vector, ends, &mut |_, _, _| Ok(()))
                 }));
             }
         }

@@ -103,34 +103,30 @@ fn record_entry<S: Reverse>(
             passive.push(input.0);
         }
     }
-    let mut results = SmallVec::<[S::Id; 1]>::new();
+    let mut results = SmallVec::<[(S::Id, usize); 1]>::new();
     with_parts::<S, _>(number, |tape, externals| {
         let known = S::identifiers(tape);
         assert!(
             slots.iter().all(|slot| *slot < known),
             "an input of this external function is a variable that recording {number} never made"
         );
-        let mut to = SmallVec::<[usize; 1]>::new();
-        for value in outputs {
-            let id = S::intermediate(tape, *value);
-            to.push(S::locate(&id).map_or(0, |(_, slot)| slot));
-            results.push(id);
-        }
         let mut deed = make(externals);
         if S::SPILLS
             && let Deed::Launch(launch) = &mut deed
         {
             externals.arrays.hold(launch, S::array_file(tape));
         }
-        externals.list.push(Entry {
-            mark: S::mark(tape),
-            inputs: Slots::new(&slots),
-            passive: passive.into_boxed_slice(),
-            outputs: Slots::new(&to),
-            deed,
+        let external = u32::try_from(externals.list.len()).expect("a recording has fewer than 2^32 external functions");
+        // Last, so that there is no record of what was not listed.
+        S::external(tape, external, outputs, &mut |id| {
+            let slot = S::locate(&id).map_or(0, |(_, slot)| slot);
+            results.push((id, slot));
         });
+        let to: SmallVec<[usize; 1]> = results.iter().map(|(_, slot)| *slot).collect();
+        let (inputs, outputs) = (Slots::new(&slots), Slots::new(&to));
+        externals.list.push(Entry { inputs, passive: passive.into_boxed_slice(), outputs, deed });
     });
-    outputs.iter().zip(results).for_each(|(value, id)| each(*value, id));
+    outputs.iter().zip(results).for_each(|(value, (id, _))| each(*value, id));
 }
 
 /// Gives `f` what the tape of strategy `S` that records under `number` on this thread keeps of this type, made if there

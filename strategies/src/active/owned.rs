@@ -96,8 +96,14 @@ impl<S: Reverse> OwnedTape<S> {
     /// The strategy's own tape.
     #[inline(always)]
     pub fn tape_mut(&mut self) -> &mut S::Tape {
-        // SAFETY: as in `tape`, and `self` is borrowed exclusively.
-        unsafe { &mut (*self.recorder.as_ptr()).tape }
+        self.parts_mut().0
+    }
+
+    /// The strategy's own tape, and what is kept beside its records.
+    #[inline(always)]
+    pub(super) fn parts_mut(&mut self) -> (&mut S::Tape, &mut Externals<S::Value>) {
+        // SAFETY: as in `tape`, and `self` is borrowed exclusively. The two parts and the header are borrowed apart.
+        unsafe { (&mut (*self.recorder.as_ptr()).tape, &mut (*self.recorder.as_ptr()).externals) }
     }
 
     /// The number of the latest recording; 0 before the first.
@@ -139,8 +145,7 @@ impl<S: Reverse> OwnedTape<S> {
 
     #[inline(always)]
     fn externals_mut(&mut self) -> &mut Externals<S::Value> {
-        // SAFETY: as in `tape_mut`.
-        unsafe { &mut (*self.recorder.as_ptr()).externals }
+        self.parts_mut().1
     }
 
     /// Fails if a statement of the recording is singular, and the policy is [`Checked`](crate::Checked). Sweeps do this
@@ -170,7 +175,8 @@ impl<S: Reverse> OwnedTape<S> {
     ///
     /// # Errors
     ///
-    /// When records cannot be read back. What lay behind the place is forgotten all the same.
+    /// When records cannot be read back. What lay behind the place is forgotten all the same, but external functions
+    /// are dropped when the next recording begins.
     ///
     /// # Panics
     ///
@@ -186,10 +192,11 @@ impl<S: Reverse> OwnedTape<S> {
             self.header().singular.set(self.parts[part].singular);
             // SAFETY: putting identifiers back runs no code of users.
             unsafe { self.header().pool.with(|pool| pool.restore(&self.parts[part].free)) };
+            // Last, because destructors of users may panic. If there are still records of external functions, they are
+            // kept, and their numbers and slots with them.
+            let views = self.parts[part].views;
+            self.externals_mut().truncate(place.externals, views);
         }
-        // Last, because destructors of users may panic.
-        let views = self.parts[part].views;
-        self.externals_mut().truncate(place.externals, views);
         outcome
     }
 

@@ -1,6 +1,5 @@
 //! Recordings that are computed again at other inputs.
 
-use super::Recorder;
 use super::owned::OwnedTape;
 use super::singular::Singular;
 use crate::external::{Deed, Entry, Externals};
@@ -36,8 +35,7 @@ impl<S: Replay> OwnedTape<S> {
     #[track_caller]
     pub fn replay(&mut self, inputs: &[(usize, S::Value)], views: Vec<NewView<S::Value>>) -> Result<(), SweepError> {
         let unguarded = self.header().unguarded.get();
-        // SAFETY: as in `tape_mut`; the two parts are borrowed apart.
-        let Recorder { tape, externals, .. } = unsafe { &mut *self.recorder.as_ptr() };
+        let (tape, externals) = self.parts_mut();
         S::can_be_replayed(tape)?;
         let uses = externals.check(unguarded)?;
         let entries = &externals.list;
@@ -53,7 +51,7 @@ impl<S: Replay> OwnedTape<S> {
         views.iter().for_each(|(slot, values)| versions.put(*slot, values.clone()));
         let mut kept = Vec::new();
         let outcome = compute::<S>(tape, entries, inputs, |k, values| {
-            kept.push(entries[k].replay(values, &mut versions)?);
+            kept.push((k, entries[k].replay(values, &mut versions)?));
             uses.forget(k, &entries[k], &mut versions);
             Ok(())
         });
@@ -113,20 +111,20 @@ fn compute<S: Replay>(
         (slot, core::mem::replace(&mut S::values_mut(tape)[slot], value))
     };
     let old: Vec<_> = inputs.iter().map(|input| exchange(tape, *input)).collect();
-    let stops = || entries.iter().map(|entry| entry.mark);
     let (mut passed, mut outputs) = (0, Vec::new());
-    let outcome = S::replay_through(tape, true, &mut stops(), &mut |values| {
-        outputs.extend(entries[passed].outputs.iter().map(|slot| values[slot]));
-        passed += 1;
-        replay(passed - 1, values)
+    let outcome = S::replay_through(tape, true, &mut |k, _, values| {
+        let entry = entries.get(k).ok_or_else(|| SweepError::left_out(k))?;
+        outputs.extend(entry.outputs.iter().map(|slot| values[slot]));
+        passed = k + 1;
+        replay(k, values)
     });
     if outcome.is_ok() {
         return Ok(());
     }
     old.into_iter().rev().for_each(|input| _ = exchange(tape, input));
-    let (mut next, mut outputs) = (0, outputs.into_iter());
-    S::replay_through(tape, false, &mut stops(), &mut |values| {
-        if let Some(entry) = entries[..passed].get(next) {
+    let mut outputs = outputs.into_iter();
+    S::replay_through(tape, false, &mut |k, _, values| {
+        if let Some(entry) = entries[..passed].get(k) {
             if let Deed::Function(rule) = &entry.deed {
                 let mut results: Scratch<S::Value> = Scratch::of(entry.outputs.iter().map(|slot| values[slot]));
                 // Whatever it says: its results are known.
@@ -134,7 +132,6 @@ fn compute<S: Replay>(
             }
             entry.outputs.iter().zip(&mut outputs).for_each(|(slot, value)| values[slot] = value);
         }
-        next += 1;
         Ok(())
     })?;
     outcome
@@ -206,9 +203,9 @@ impl<V: Number> Externals<V> {
     }
 
     /// Keeps what a replay has computed.
-    fn accept(&mut self, kept: Vec<Option<Replayed<V>>>) {
-        for (entry, kept) in self.list.iter_mut().zip(kept) {
-            if let (Deed::Launch(launch), Some(kept)) = (&mut entry.deed, kept) {
+    fn accept(&mut self, kept: Vec<(usize, Option<Replayed<V>>)>) {
+        for (k, kept) in kept {
+            if let (Deed::Launch(launch), Some(kept)) = (&mut self.list[k].deed, kept) {
                 launch.get_mut().accept(kept);
             }
         }

@@ -3,7 +3,7 @@
 use super::owned::{OwnedTape, Place};
 use crate::external::Entry;
 use crate::lanes::{Launch, Shadows};
-use crate::{Reverse, SweepError};
+use crate::{Mark, Reverse, SweepError};
 
 impl<S: Reverse> OwnedTape<S> {
     /// [`Reverse::reverse`], with the external functions of the recording among its statements.
@@ -39,12 +39,10 @@ impl<S: Reverse> OwnedTape<S> {
         arrays: &mut Shadows<S::Value>,
     ) -> Result<(), SweepError> {
         self.check_singular()?;
-        let mut entries = self.entries(from, to).iter().rev();
-        let mut stops = entries.clone().map(|entry| entry.mark);
-        let (from, to) = (from.map(|place| place.mark), to.map(|place| place.mark));
+        let ends = self.ends(from, to);
         let arrays = core::slice::from_mut(arrays);
-        S::reverse_through(self.tape(), adjoints, (from, to), &mut stops, &mut |adjoints| {
-            entries.next().map_or(Ok(()), |entry| entry.reverse(1, adjoints, arrays))
+        S::reverse_through(self.tape(), adjoints, ends, &mut |external, _, adjoints| {
+            self.entry(external)?.reverse(1, adjoints, arrays)
         })
     }
 
@@ -67,11 +65,9 @@ impl<S: Reverse> OwnedTape<S> {
         arrays: &mut [Shadows<S::Value>],
     ) -> Result<(), SweepError> {
         self.check_singular()?;
-        let mut entries = self.entries(from, to).iter().rev();
-        let mut stops = entries.clone().map(|entry| entry.mark);
-        let (from, to) = (from.map(|place| place.mark), to.map(|place| place.mark));
-        S::reverse_lanes_through(self.tape(), lanes, adjoints, (from, to), &mut stops, &mut |adjoints| {
-            entries.next().map_or(Ok(()), |entry| entry.reverse(lanes, adjoints, arrays))
+        let ends = self.ends(from, to);
+        S::reverse_lanes_through(self.tape(), lanes, adjoints, ends, &mut |external, lanes, adjoints| {
+            self.entry(external)?.reverse(lanes.len(), adjoints, arrays.get_mut(lanes).unwrap_or_default())
         })
     }
 
@@ -92,10 +88,8 @@ impl<S: Reverse> OwnedTape<S> {
     /// As there.
     pub fn forward(&self, tangents: &mut [S::Value], arrays: &mut Shadows<S::Value>) -> Result<(), SweepError> {
         self.check_singular()?;
-        let mut entries = self.entries(None, None).iter();
-        let mut stops = entries.clone().map(|entry| entry.mark);
-        S::forward_through(self.tape(), tangents, &mut stops, &mut |tangents| {
-            entries.next().map_or(Ok(()), |entry| entry.forward(tangents, arrays))
+        S::forward_through(self.tape(), tangents, &mut |external, _, tangents| {
+            self.entry(external)?.forward(tangents, arrays)
         })
     }
 
@@ -109,15 +103,20 @@ impl<S: Reverse> OwnedTape<S> {
         self.parts.iter().any(|part| place.number == part.end.number && place.is_before(part.end))
     }
 
-    /// The external functions from the later place down to the earlier.
-    pub(super) fn entries(&self, from: Option<Place>, to: Option<Place>) -> &[Entry<S::Value>] {
+    /// The external function with this number.
+    pub(super) fn entry(&self, external: usize) -> Result<&Entry<S::Value>, SweepError> {
+        self.externals().list.get(external).ok_or_else(|| SweepError::left_out(external))
+    }
+
+    /// The marks of these places, of which the second is not behind the first.
+    fn ends(&self, from: Option<Place>, to: Option<Place>) -> (Option<Mark>, Option<Mark>) {
         for place in from.into_iter().chain(to) {
             assert!(self.has(place), "a place of recording {} is none of recording {}", place.number, self.number());
         }
-        let list = &self.externals().list;
-        let (end, start) = (from.map_or(list.len(), |place| place.externals), to.map_or(0, |place| place.externals));
-        let ordered = from.zip(to).is_none_or(|(from, to)| to.mark <= from.mark) && start <= end;
-        assert!(ordered, "a sweep goes from a place to an earlier one");
-        list.get(start..end).expect("a place of this recording")
+        assert!(
+            from.zip(to).is_none_or(|(from, to)| to.is_before(from)),
+            "a sweep goes from a place to an earlier one"
+        );
+        (from.map(|place| place.mark), to.map(|place| place.mark))
     }
 }

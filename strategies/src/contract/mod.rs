@@ -6,6 +6,8 @@ mod flow;
 mod fresh;
 mod nary;
 mod reverse;
+#[cfg(test)]
+pub(crate) use reverse::lane_by_lane;
 mod strategy;
 mod taping;
 mod variable;
@@ -14,7 +16,7 @@ pub use capacity::Capacity;
 pub use comparison::Comparison;
 pub use flow::{Dependence, Flow};
 pub use nary::Nary;
-pub use reverse::{Replay, Reverse, Spills, Stop};
+pub use reverse::{AtExternal, Replay, Reverse, Spills};
 pub use strategy::Strategy;
 pub use taping::{Load, Rule, Sink, Statement, Store, Taping, Tree, Twin};
 pub use variable::{Taped, Variable};

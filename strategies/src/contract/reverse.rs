@@ -4,6 +4,7 @@ use crate::scratch::Scratch;
 use crate::{
     ArrayFile, Capacity, Mark, MemoryReport, SpillOptions, SpillUsage, StorageError, SweepError, TapeNumber, Taping,
 };
+use core::ops::Range;
 use std::sync::Arc;
 
 /// A [`Taping`] strategy that keeps a tape and can be swept in reverse.
@@ -67,7 +68,8 @@ pub trait Reverse: Taping {
     /// The length that an adjoint vector of this recording must have: 1 + the largest identifier.
     fn identifiers(tape: &Self::Tape) -> usize;
 
-    /// Propagates `adjoints` (seeded by the caller, zero elsewhere) from the last statement to the first.
+    /// Propagates `adjoints` (seeded by the caller, zero elsewhere) from the last statement to the first, of a
+    /// recording without [external functions](Self::external).
     ///
     /// Afterwards the slots of inputs hold their adjoints and every other slot, except slot 0, is 0. A statement adds
     /// adjoint·partial to the adjoint of each argument, where the partial is ∂statement/∂argument, and zero times
@@ -75,24 +77,13 @@ pub trait Reverse: Taping {
     ///
     /// # Errors
     ///
-    /// When records that are not in memory cannot be read. The adjoints are then of no use; the recording stays as it
-    /// is.
+    /// When records that are not in memory cannot be read, and [`SweepError::Unsupported`] when there is an external
+    /// function. The adjoints are then of no use; the recording stays as it is.
     ///
     /// # Panics
     ///
     /// When `adjoints` is shorter than [`identifiers`](Self::identifiers).
     fn reverse(tape: &Self::Tape, adjoints: &mut [Self::Value]) -> Result<(), SweepError>;
-
-    /// Registers a variable whose derivatives somebody else propagates: a result of an external function. Its
-    /// identifier may be used again when it is gone.
-    ///
-    /// # Panics
-    ///
-    /// When the tape is out of identifiers.
-    #[track_caller]
-    fn intermediate(tape: &mut Self::Tape, value: Self::Value) -> Self::Id {
-        Self::input(tape, value)
-    }
 
     /// The place behind the last statement.
     ///
@@ -109,9 +100,25 @@ pub trait Reverse: Taping {
         no_marks::<Self>()
     }
 
+    /// Records that an external function was called here, or a launch: its number, and the values of its results, each
+    /// of which becomes a variable whose derivatives somebody else propagates. `each` is given their identifiers in
+    /// order. They may be used again when the variables are gone.
+    ///
+    /// The number means nothing to the strategy. Every sweep, between two marks, forward or again, that comes by hands
+    /// it to [whoever asked for the sweep](AtExternal), at its place among the statements.
+    ///
+    /// # Panics
+    ///
+    /// When the tape is out of identifiers; nothing is recorded then but variables that are used nowhere. And as
+    /// [`mark`](Self::mark).
+    #[track_caller]
+    fn external(tape: &mut Self::Tape, external: u32, results: &[Self::Value], each: &mut dyn FnMut(Self::Id)) {
+        let _ = (tape, external, results, each);
+        no_marks::<Self>()
+    }
+
     /// [`reverse`](Self::reverse) from the first mark of `ends` (the end of the recording if it is `None`) down to the
-    /// second (the start), with stops: whenever all statements behind the next stop have been reversed, `at` is
-    /// called with the adjoints. Stops lie between the ends, the latest first, and may coincide.
+    /// second (the start). Where an [external function](Self::external) was recorded, `at` is called.
     ///
     /// # Errors
     ///
@@ -125,10 +132,9 @@ pub trait Reverse: Taping {
         tape: &Self::Tape,
         adjoints: &mut [Self::Value],
         ends: (Option<Mark>, Option<Mark>),
-        stops: &mut dyn Iterator<Item = Mark>,
-        at: &mut Stop<'_, Self::Value>,
+        at: &mut AtExternal<'_, Self::Value>,
     ) -> Result<(), SweepError> {
-        let _ = (tape, adjoints, ends, stops, at);
+        let _ = (tape, adjoints, ends, at);
         no_marks::<Self>()
     }
 
@@ -151,21 +157,15 @@ pub trait Reverse: Taping {
         tape: &Self::Tape,
         lanes: usize,
         adjoints: &mut [Self::Value],
-        (mut from, to): (Option<Mark>, Option<Mark>),
-        stops: &mut dyn Iterator<Item = Mark>,
-        at: &mut Stop<'_, Self::Value>,
+        ends: (Option<Mark>, Option<Mark>),
+        at: &mut AtExternal<'_, Self::Value>,
     ) -> Result<(), SweepError> {
-        for stop in stops {
-            lane_by_lane::<Self>(tape, lanes, adjoints, (from, Some(stop)))?;
-            at(adjoints)?;
-            from = Some(stop);
-        }
-        lane_by_lane::<Self>(tape, lanes, adjoints, (from, to))
+        lane_by_lane::<Self>(tape, lanes, adjoints, ends, at)
     }
 
     /// Propagates `tangents` (those of inputs set by the caller, zero elsewhere, also in slot 0) from the first
-    /// statement to the last, with stops: whenever all statements before the next stop have been visited, `at` is
-    /// called with the tangents. Stops come in the order of the statements, and may coincide.
+    /// statement to the last. Where an [external function](Self::external) was recorded, `at` is called with the
+    /// tangents.
     ///
     /// The tangent of a statement's result is Σ partial·tangent over its arguments, where zero times anything is zero.
     /// Afterwards the slots of all variables that can still be asked for hold their tangents. Slot 0 stays 0.
@@ -181,10 +181,9 @@ pub trait Reverse: Taping {
     fn forward_through(
         tape: &Self::Tape,
         tangents: &mut [Self::Value],
-        stops: &mut dyn Iterator<Item = Mark>,
-        at: &mut Stop<'_, Self::Value>,
+        at: &mut AtExternal<'_, Self::Value>,
     ) -> Result<(), SweepError> {
-        let _ = (tape, tangents, stops, at);
+        let _ = (tape, tangents, at);
         let strategy = core::any::type_name::<Self>();
         Err(SweepError::Unsupported { what: format!("recordings of {strategy} cannot be swept forward") })
     }
@@ -281,9 +280,9 @@ pub trait Replay: Reverse {
         Ok(None)
     }
 
-    /// Computes the values of all variables that have a statement again, first to last, with stops: whenever all
-    /// statements before the next stop have been computed, `at` is called with the values. Stops come in the order
-    /// of the statements. Comparisons that left a guard are checked if `guarded`.
+    /// Computes the values of all variables that have a statement again, first to last. Where an
+    /// [external function](Reverse::external) was recorded, `at` is called with the values. Comparisons that left a
+    /// guard are checked if `guarded`.
     ///
     /// # Errors
     ///
@@ -292,31 +291,34 @@ pub trait Replay: Reverse {
     fn replay_through(
         tape: &mut Self::Tape,
         guarded: bool,
-        stops: &mut dyn Iterator<Item = Mark>,
-        at: &mut Stop<'_, Self::Value>,
+        at: &mut AtExternal<'_, Self::Value>,
     ) -> Result<(), SweepError>;
 }
 
-/// What is done at a stop of [`Reverse::reverse_through`].
-pub type Stop<'a, V> = dyn FnMut(&mut [V]) -> Result<(), SweepError> + 'a;
+/// What is done where a sweep comes to an [external function](Reverse::external): given are its number, the lanes that
+/// the sweep is for (0..1 in one with one vector), and the adjoints, tangents or values of these lanes.
+pub type AtExternal<'a, V> = dyn FnMut(usize, Range<usize>, &mut [V]) -> Result<(), SweepError> + 'a;
 
 /// Sweeps with one lane after the other.
 #[track_caller]
-fn lane_by_lane<S: Reverse>(
+pub(crate) fn lane_by_lane<S: Reverse>(
     tape: &S::Tape,
     lanes: usize,
     adjoints: &mut [S::Value],
     ends: (Option<Mark>, Option<Mark>),
+    at: &mut AtExternal<'_, S::Value>,
 ) -> Result<(), SweepError> {
     assert!(lanes > 0, "a sweep has at least one adjoint vector");
     let mut vector = Scratch::<S::Value>::new();
     for lane in 0..lanes {
         vector.clear();
         vector.extend(adjoints.iter().skip(lane).step_by(lanes));
-        if ends == (None, None) {
-            S::reverse(tape, &mut vector)?;
+        if S::MARKS {
+            S::reverse_through(tape, &mut vector, ends, &mut |external, _, vector| {
+                at(external, lane..lane + 1, vector)
+            })?;
         } else {
-            S::reverse_through(tape, &mut vector, ends, &mut core::iter::empty(), &mut |_| Ok(()))?;
+            S::reverse(tape, &mut vector)?;
         }
         adjoints.iter_mut().skip(lane).step_by(lanes).zip(&*vector).for_each(|(to, from)| *to = *from);
     }

@@ -1,4 +1,4 @@
-//! Functions and launches with their places in a recording, and how a sweep goes through one.
+//! Functions and launches of a recording, and how a sweep goes through one.
 
 use super::error::SweepError;
 use super::function::{External, apply, each_lane};
@@ -76,9 +76,8 @@ impl Slots {
     }
 }
 
-/// One function with its place in a recording. Slot 0 stands for passive inputs.
+/// One function of a recording, which has a record with its number. Slot 0 stands for passive inputs.
 pub(crate) struct Entry<V: 'static> {
-    pub(crate) mark: Mark,
     pub(crate) inputs: Slots,
     /// The values of passive inputs.
     pub(crate) passive: Box<[V]>,

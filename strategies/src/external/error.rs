@@ -83,6 +83,17 @@ impl From<StorageError> for SweepError {
     }
 }
 
+impl SweepError {
+    /// A sweep came to an external function that it knows nothing of.
+    #[cold]
+    pub(crate) fn left_out(external: usize) -> Self {
+        let what = format!(
+            "a sweep over the statements alone came to external function {external} of the recording, and must not leave it out"
+        );
+        Self::Unsupported { what }
+    }
+}
+
 impl fmt::Display for SweepError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -13,7 +13,7 @@ pub trait Companion: Any + Send + Sync {
     fn reserved(&self) -> usize;
 }
 
-/// The functions of one recording, in the order of their places, and what its tape keeps beside its records.
+/// The functions of one recording, in the order of their records, and what its tape keeps beside its records.
 pub(crate) struct Externals<V: 'static> {
     pub(crate) list: Vec<Entry<V>>,
     pub(crate) companions: Vec<Box<dyn Companion>>,

@@ -1,9 +1,9 @@
 //! Functions whose derivatives their author supplies: many inputs, many outputs, owned data.
 //!
-//! A recording keeps them beside its records, each with its place among them. A sweep goes through the records down to
-//! that place, hands the adjoints of the outputs to the function's rule, adds what the rule leaves to those of the
-//! inputs, and goes on. So records know nothing of them, and every strategy that has marks
-//! ([`Reverse::mark`](crate::Reverse::mark)) has external functions.
+//! A recording keeps them in a list, and a record of each among its statements: its number in the list
+//! ([`Reverse::external`](crate::Reverse::external)). A sweep that comes to such a record hands the adjoints of the
+//! outputs to the function's rule, adds what the rule leaves to those of the inputs, and goes on. So records know
+//! nothing of rules, and every strategy that implements this method has external functions.
 
 mod arrays;
 mod entry;

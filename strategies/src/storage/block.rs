@@ -1,31 +1,18 @@
 //! Page-aligned memory that is written to a file and read back as a whole.
 
+use super::Segment;
 use crate::storage::spill::Charge;
-use bumpalo::Bump;
-use core::alloc::Layout;
-use core::ptr::NonNull;
 use core::slice;
 
-/// Memory of fixed size at a page-aligned address, owned through a `Bump` of its own.
+/// A segment at a page-aligned address, whose bytes may be read whatever has been written: they are zero at first, and
+/// a recycled block holds what its last user wrote.
 ///
-/// The alignment is what files that bypass the page cache ask of a buffer. Bytes are zero at first, so that all of them
-/// may be read whatever has been written; a recycled block holds what its last user wrote.
+/// The alignment is what files that bypass the page cache ask of a buffer.
 pub(crate) struct Block {
-    start: NonNull<u8>,
-    bytes: usize,
-    reserved: usize,
-    /// Frees the memory. It is not used otherwise.
-    _owner: Bump<8>,
+    segment: Segment,
     /// Who counts these bytes until they are freed.
     charge: Option<Charge>,
 }
-
-// SAFETY: the block alone owns its memory, as a `Vec<u8>` does, and `Bump` is `Send`.
-unsafe impl Send for Block {}
-// SAFETY: `Bump` is not `Sync` because its cells change when it allocates, through `&Bump`. A block never touches its
-// `Bump` after construction, except to drop it. What is left are plain bytes: safe code writes them through `&mut
-// Block` only, and whoever writes through `start()` answers for it, as with any raw pointer.
-unsafe impl Sync for Block {}
 
 impl Block {
     /// Addresses and lengths of blocks are multiples of this.
@@ -35,20 +22,15 @@ impl Block {
     /// none.
     pub(crate) fn zeroed(bytes: usize) -> Option<Self> {
         let bytes = bytes.max(1).checked_next_multiple_of(Self::ALIGN)?;
-        let layout = Layout::from_size_align(bytes, Self::ALIGN).ok()?;
-        let owner = Bump::<8>::with_min_align();
-        let start = owner.try_alloc_layout(layout).ok()?;
-        // SAFETY: the allocation has `bytes` bytes, and nobody else knows of it.
-        unsafe { start.as_ptr().write_bytes(0, bytes) }
-        let reserved = owner.allocated_bytes_including_metadata();
-        debug_assert!(reserved <= Self::at_most_reserved(bytes), "{bytes} bytes took {reserved}");
-        Some(Self { start, bytes, reserved, _owner: owner, charge: None })
+        let mut segment = Segment::aligned(bytes, Self::ALIGN)?;
+        segment.zero();
+        debug_assert!(segment.reserved() <= Self::at_most_reserved(bytes), "{bytes} bytes took {}", segment.reserved());
+        Some(Self { segment, charge: None })
     }
 
     /// Whether the allocator has so many bytes in one piece. They are not touched.
     pub(crate) fn can_be_had(bytes: usize) -> bool {
-        let layout = Layout::from_size_align(bytes, Self::ALIGN);
-        layout.is_ok_and(|layout| Bump::<8>::with_min_align().try_alloc_layout(layout).is_ok())
+        Segment::aligned(bytes, Self::ALIGN).is_some()
     }
 
     /// A bound of [`reserved`](Self::reserved) for blocks of `bytes`, a multiple of [`ALIGN`](Self::ALIGN): the
@@ -59,27 +41,27 @@ impl Block {
 
     /// The first byte. The pointer stays valid when the block is moved, until it is dropped.
     pub(crate) const fn start(&self) -> *mut u8 {
-        self.start.as_ptr()
+        self.segment.start()
     }
 
     pub(crate) const fn len(&self) -> usize {
-        self.bytes
+        self.segment.bytes()
     }
 
     /// Bytes obtained from the allocator, bumpalo's own included.
-    pub(crate) const fn reserved(&self) -> usize {
-        self.reserved
+    pub(crate) fn reserved(&self) -> usize {
+        self.segment.reserved()
     }
 
     pub(crate) const fn bytes(&self) -> &[u8] {
-        // SAFETY: the block owns `bytes` bytes from `start`, which have been initialised and stay allocated as long as
-        // the block lives; nobody writes them while the block is borrowed.
-        unsafe { slice::from_raw_parts(self.start.as_ptr(), self.bytes) }
+        // SAFETY: the segment's bytes have been initialised and stay allocated as long as the block lives; nobody
+        // writes them while the block is borrowed.
+        unsafe { slice::from_raw_parts(self.start(), self.len()) }
     }
 
     pub(crate) const fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: as in `bytes`; and `&mut self` says that nobody else reads or writes them.
-        unsafe { slice::from_raw_parts_mut(self.start.as_ptr(), self.bytes) }
+        unsafe { slice::from_raw_parts_mut(self.start(), self.len()) }
     }
 
     pub(crate) const fn charge(&self) -> Option<&Charge> {

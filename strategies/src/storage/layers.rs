@@ -136,7 +136,7 @@ impl Segments for Kept {
             room_for_one(&mut self.segments, "the list of segments of the tape");
             self.segments.push(Segment::new((bytes - have + slack).max(Segment::FIRST)));
         }
-        self.segments.iter_mut().skip(self.used).for_each(Segment::touch);
+        self.segments.iter_mut().skip(self.used).for_each(Segment::zero);
     }
 
     fn reader(&self) -> InPlace<'_> {
@@ -244,7 +244,7 @@ impl Segments for Borrowed {
             have += segment.bytes();
             self.0.segments.push(segment);
         }
-        self.0.segments.iter_mut().skip(self.0.used).for_each(Segment::touch);
+        self.0.segments.iter_mut().skip(self.0.used).for_each(Segment::zero);
     }
 
     fn reader(&self) -> InPlace<'_> {

@@ -15,7 +15,7 @@
 //! The tail may be empty: `pop` leaves a slab only when it finds nothing there. A stack that goes up and down by one
 //! element at a boundary therefore stays where it is.
 //!
-//! The invariants that the unsafe code relies on:
+//! The invariants that the unsafe code, in [`elements`], relies on:
 //!
 //! * `top ≤ room`. Without `base`, `room` is `FIRST` and `before` is 0. With it, `room` is `SLAB`, and the tail is slab
 //!   number k of the table, where `before` is `INLINE + SLAB·k`.
@@ -23,8 +23,8 @@
 //! * A slab in the table is memory for `SLAB` elements, aligned for them, that nothing else points into.
 
 mod access;
+mod elements;
 mod iter;
-mod removal;
 mod table;
 
 pub use iter::{Iter, IterMut, Slabs, SlabsMut};
@@ -88,11 +88,6 @@ pub struct SlabStack<T, const INLINE: usize = 64, const SLAB: usize = 1024> {
     inline: [MaybeUninit<T>; INLINE],
 }
 
-// SAFETY: a stack owns its elements and its slabs as a vector does.
-unsafe impl<T: Send, const INLINE: usize, const SLAB: usize> Send for SlabStack<T, INLINE, SLAB> {}
-// SAFETY: `&SlabStack` gives out `&T` and reads plain fields. It does not touch the `Bump`s, which are not `Sync`.
-unsafe impl<T: Sync, const INLINE: usize, const SLAB: usize> Sync for SlabStack<T, INLINE, SLAB> {}
-
 impl<T, const INLINE: usize, const SLAB: usize> SlabStack<T, INLINE, SLAB> {
     /// How many elements are kept inline: without a size, all.
     const FIRST: usize = if size_of::<T>() == 0 { usize::MAX } else { INLINE };
@@ -132,43 +127,6 @@ impl<T, const INLINE: usize, const SLAB: usize> SlabStack<T, INLINE, SLAB> {
         MemoryUsage { used: self.len() * size_of::<T>(), reserved: size_of::<Self>() + self.slabs.reserved() }
     }
 
-    /// Adds an element at the end.
-    #[inline]
-    pub fn push(&mut self, value: T) {
-        self.push_with(|| value);
-    }
-
-    /// Adds the element that `value` returns, which is built in its place where the compiler can.
-    ///
-    /// When `value` panics, the stack is as it was.
-    #[inline]
-    pub fn push_with(&mut self, value: impl FnOnce() -> T) {
-        let mut top = self.top;
-        if top == self.room {
-            self.advance();
-            top = 0;
-        }
-        // SAFETY: `top < room`, so this is a place of the tail without an element. The count stays in a register, since
-        // for all the compiler knows the write may change `self.top`.
-        unsafe { self.tail_mut().add(top).write(value()) };
-        self.top = top + 1;
-    }
-
-    /// Removes the last element and returns it; `None` if there is none. Its slab is kept for later pushes.
-    #[inline]
-    pub fn pop(&mut self) -> Option<T> {
-        let mut top = self.top;
-        if top == 0 {
-            top = self.retreat();
-            if top == 0 {
-                return None;
-            }
-        }
-        self.top = top - 1;
-        // SAFETY: the last element, which is forgotten by the line above.
-        Some(unsafe { self.tail_mut().add(top - 1).read() })
-    }
-
     /// Makes room for at least `additional` more elements.
     ///
     /// # Panics
@@ -179,45 +137,6 @@ impl<T, const INLINE: usize, const SLAB: usize> SlabStack<T, INLINE, SLAB> {
         let missing = needed.saturating_sub(self.capacity());
         if missing > 0 {
             self.slabs.grow(missing.div_ceil(SLAB));
-        }
-    }
-
-    /// Gives back to the allocator what is not in use.
-    ///
-    /// Slabs are taken in groups, of up to 1 MiB unless [`reserve`](Self::reserve) asked for more. A group goes back
-    /// once none of its slabs is in use.
-    pub fn shrink_to_fit(&mut self) {
-        let len = self.len();
-        // SAFETY: the number of elements stays. If the tail is empty, it is no longer the tail.
-        unsafe { self.set_len(len) };
-        self.slabs.shrink(len.saturating_sub(Self::FIRST).div_ceil(SLAB));
-    }
-
-    /// Adds copies of `values` at the end, in their order, slab by slab.
-    pub fn extend_from_slice(&mut self, values: &[T])
-    where
-        T: Copy,
-    {
-        let mut rest = values;
-        while !rest.is_empty() {
-            if self.top == self.room {
-                self.advance();
-            }
-            let count = rest.len().min(self.room - self.top);
-            // SAFETY: there is room for `count` elements, and `rest`, borrowed from elsewhere, has as many. They need
-            // no drop, being `Copy`.
-            unsafe { self.tail_mut().add(self.top).copy_from_nonoverlapping(rest.as_ptr(), count) };
-            self.top += count;
-            rest = &rest[count..];
-        }
-    }
-
-    /// The first place of the tail.
-    #[inline(always)]
-    const fn tail_mut(&mut self) -> *mut T {
-        match self.base {
-            Some(base) => base.as_ptr(),
-            None => self.inline.as_mut_ptr().cast(),
         }
     }
 
@@ -261,20 +180,5 @@ impl<T, const INLINE: usize, const SLAB: usize> SlabStack<T, INLINE, SLAB> {
     const fn leave_slabs(&mut self, top: usize) {
         self.base = None;
         (self.before, self.top, self.room) = (0, top, Self::FIRST);
-    }
-
-    /// Changes the number of elements, and neither drops nor writes any. The tail is not empty unless all is.
-    ///
-    /// # Safety
-    ///
-    /// The elements `0..len` must be initialised. Those after them are the caller's from now on.
-    unsafe fn set_len(&mut self, len: usize) {
-        debug_assert!(len <= self.capacity());
-        if len <= Self::FIRST {
-            self.leave_slabs(len);
-        } else {
-            let slab = (len - INLINE - 1) / SLAB;
-            self.enter(slab, len - INLINE - slab * SLAB);
-        }
     }
 }

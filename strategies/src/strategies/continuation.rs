@@ -3,7 +3,7 @@
 use crate::storage::InMemory;
 use crate::tape::{self, Closures, Continuations, Layout};
 use crate::{
-    Capacity, IndexManager, Linear, LinearId, Mark, MemoryReport, Nary, Number, Policy, Reverse, Statement, Stop,
+    AtExternal, Capacity, IndexManager, Linear, LinearId, Mark, MemoryReport, Nary, Number, Policy, Reverse, Statement,
     Strict, SweepError, TapeNumber, Taped, Taping,
 };
 use core::marker::PhantomData;

@@ -3,8 +3,9 @@
 use crate::storage::{InMemory, Layer, Spilled};
 use crate::tape::{self, Layout, Partials, Records};
 use crate::{
-    Capacity, IndexManager, Linear, LinearId, Mark, MemoryReport, Nary, Number, Policy, Reverse, SpillDefaults,
-    SpillOptions, SpillUsage, Spills, Statement, Stop, StorageError, Strict, SweepError, TapeNumber, Taped, Taping,
+    AtExternal, Capacity, IndexManager, Linear, LinearId, Mark, MemoryReport, Nary, Number, Policy, Reverse,
+    SpillDefaults, SpillOptions, SpillUsage, Spills, Statement, StorageError, Strict, SweepError, TapeNumber, Taped,
+    Taping,
 };
 use core::marker::PhantomData;
 

@@ -4,9 +4,9 @@ use crate::active;
 use crate::storage::{InMemory, Layer, Spilled};
 use crate::tape::{self, Layout, Records, Values};
 use crate::{
-    Capacity, Comparison, IndexManager, IndexType, Linear, LinearId, Mark, MemoryReport, Nary, Number, Policy, Replay,
-    Reverse, SpillDefaults, SpillOptions, SpillUsage, Spills, Statement, Stop, StorageError, Strict, SweepError,
-    TapeNumber, Taped, Taping, Tree,
+    AtExternal, Capacity, Comparison, IndexManager, IndexType, Linear, LinearId, Mark, MemoryReport, Nary, Number,
+    Policy, Replay, Reverse, SpillDefaults, SpillOptions, SpillUsage, Spills, Statement, StorageError, Strict,
+    SweepError, TapeNumber, Taped, Taping, Tree,
 };
 use core::marker::PhantomData;
 use core::panic::Location;
@@ -82,13 +82,8 @@ impl<V: Number, I: IndexType, L: Layer, P: Policy> Replay for PrimalValue<V, Lin
         tape.singular()
     }
 
-    fn replay_through(
-        tape: &mut Self::Tape,
-        guarded: bool,
-        stops: &mut dyn Iterator<Item = Mark>,
-        at: &mut Stop<'_, V>,
-    ) -> Result<(), SweepError> {
-        tape.replay_through(guarded, stops, at)
+    fn replay_through(tape: &mut Self::Tape, guarded: bool, at: &mut AtExternal<'_, V>) -> Result<(), SweepError> {
+        tape.replay_through(guarded, at)
     }
 }
 

@@ -21,10 +21,12 @@ pub(super) const EXPLICIT: u8 = 4;
 pub(super) const FREQUENT: u8 = 5;
 /// The first code of a frequent shape.
 pub(super) const SHAPES: u8 = 32;
+/// An external function, or a launch of a kernel. Codes of records that are reversed in place are below.
+pub(super) const EXTERNAL: u8 = 47;
 /// The first code that a tape assigns.
 pub(super) const ASSIGNED: u8 = 48;
 const _: () =
-    assert!(SHAPES as usize + FREQUENT_SHAPES <= ASSIGNED as usize, "frequent shapes have codes of their own");
+    assert!(SHAPES as usize + FREQUENT_SHAPES <= EXTERNAL as usize, "frequent shapes have codes of their own");
 /// The most arguments of a record of partials whose number is in its code.
 pub(super) const CLASSIC_MAX: usize = (SHAPES - FREQUENT) as usize;
 
@@ -33,6 +35,7 @@ pub(super) const HASH_SLOTS: usize = 1 << 12;
 
 /// The code of a record of `n` partials, 1 ≤ n ≤ `CLASSIC_MAX`.
 #[allow(clippy::cast_possible_truncation, reason = "n is at most CLASSIC_MAX")]
+#[inline(always)]
 pub(super) const fn classic(n: usize) -> u8 {
     FREQUENT - 1 + n as u8
 }

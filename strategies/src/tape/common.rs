@@ -11,6 +11,7 @@ pub(super) struct Common<V, I>(PhantomData<(V, I)>);
 impl<V: Number, I: IndexType> Common<V, I> {
     pub(super) const INPUT: &Layout<V> = &Layout::input::<I>();
     pub(super) const INPUTS: &Layout<V> = &Layout::inputs::<I>();
+    pub(super) const EXTERNAL: &Layout<V> = &Layout::external::<I>();
     pub(super) const LISTED: &Layout<V> = &Layout::listed::<I>();
     pub(super) const ONES: &Layout<V> = &Layout::ones::<I>();
     /// Partials of so many arguments; none with 0.

@@ -5,13 +5,12 @@ use super::read::Record;
 use super::records::{Content, Records};
 use super::upward::Climb;
 use crate::storage::Layer;
-use crate::{IndexManager, Mark, Number, Stop, SweepError, counts};
+use crate::{AtExternal, IndexManager, Number, SweepError, counts};
 use core::marker::PhantomData;
 
-struct ForwardSweep<'a, 's, V: 'static, R> {
+struct ForwardSweep<'a, V: 'static, R> {
     /// The tangents, in the place of adjoints.
     sweep: Sweep<'a, V>,
-    at: &'a mut Stop<'s, V>,
     /// The partials of the statement that is being visited.
     partials: Vec<V>,
     records: PhantomData<R>,
@@ -19,27 +18,26 @@ struct ForwardSweep<'a, 's, V: 'static, R> {
 
 impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// Sweeps from the first statement to the last; see [`Reverse::forward_through`](crate::Reverse::forward_through).
-    pub(crate) fn forward_through(
-        &self,
-        tangents: &mut [V],
-        stops: &mut dyn Iterator<Item = Mark>,
-        at: &mut Stop<'_, V>,
-    ) -> Result<(), SweepError> {
+    pub(crate) fn forward_through(&self, tangents: &mut [V], at: &mut AtExternal<'_, V>) -> Result<(), SweepError> {
         self.check_length(tangents.len());
         let mut copy = self.values_to_restore();
-        let sweep = self.sweep(tangents, &mut copy);
+        let sweep = self.sweep(tangents, &mut copy, at);
         let values = sweep.values;
-        let mut forward = ForwardSweep { sweep, at, partials: Vec::new(), records: PhantomData::<Self> };
+        let mut forward = ForwardSweep { sweep, partials: Vec::new(), records: PhantomData::<Self> };
         // SAFETY: the values are a copy if they are written to, and as many as identifiers if records read them.
-        unsafe { self.climb(values, stops, &mut forward) }
+        unsafe { self.climb(values, &mut forward) }
     }
 }
 
-impl<V: Number, M: IndexManager, L: Layer, K: Content> Climb<V> for ForwardSweep<'_, '_, V, Records<V, M, L, K>> {
+impl<V: Number, M: IndexManager, L: Layer, K: Content> Climb<V> for ForwardSweep<'_, V, Records<V, M, L, K>> {
     /// # Safety
     ///
     /// As [`Climb::record`].
     unsafe fn record(&mut self, record: &Record<V>, number: usize) -> Result<(), SweepError> {
+        // SAFETY: promised by the caller.
+        if let Some(external) = unsafe { record.external() } {
+            return self.sweep.meet(external, 1);
+        }
         let tangents = &mut *self.sweep.adjoints;
         self.partials.clear();
         // SAFETY: promised by the caller; nothing writes to the values while they are read here.
@@ -52,10 +50,6 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Climb<V> for ForwardSweep
             tangents[Records::<V, M, L, K>::result(record, number)] = dot(ids.zip(&self.partials), tangents);
         }
         Ok(())
-    }
-
-    fn stop(&mut self, _: usize) -> Result<(), SweepError> {
-        (self.at)(self.sweep.adjoints)
     }
 }
 

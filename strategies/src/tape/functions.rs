@@ -1,10 +1,12 @@
 //! What the functions that read the data of records have in common.
 
 use super::usize_of;
-use crate::{IndexType, Number};
+use crate::{AtExternal, IndexType, Number, SweepError};
 use core::slice;
 
-/// What the functions that reverse records share during a sweep.
+/// What the functions that reverse records share during a sweep. What all of them use comes first: elsewhere it would
+/// cost each an instruction.
+#[repr(C)]
 pub(super) struct Sweep<'a, V> {
     pub(super) adjoints: &'a mut [V],
     /// The values of variables, if the tape keeps them. A pointer, because the sweep restores those that were
@@ -12,9 +14,19 @@ pub(super) struct Sweep<'a, V> {
     pub(super) values: *mut V,
     /// How many there are.
     pub(super) known: usize,
+    pub(super) at: &'a mut AtExternal<'a, V>,
+    /// Why the sweep with one adjoint vector has ended early, if it has: its loop returns numbers and addresses, in
+    /// registers.
+    pub(super) outcome: Result<(), SweepError>,
 }
 
 impl<V> Sweep<'_, V> {
+    /// Does what is to be done where an external function was called.
+    #[inline(always)]
+    pub(super) fn meet(&mut self, external: usize, lanes: usize) -> Result<(), SweepError> {
+        (self.at)(external, 0..lanes, self.adjoints)
+    }
+
     /// The values of variables; none if there are none.
     ///
     /// # Safety

@@ -10,7 +10,7 @@ use super::read::{Cursor, Record};
 use super::records::{Content, Records};
 use super::usize_of;
 use crate::storage::Layer;
-use crate::{IndexManager, Mark, Number, Stop, SweepError, counts};
+use crate::{AtExternal, IndexManager, Mark, Number, SweepError, counts};
 use core::slice;
 
 /// The most lanes whose loops are compiled for their number.
@@ -105,16 +105,15 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         lanes: usize,
         adjoints: &mut [V],
         ends: (Option<Mark>, Option<Mark>),
-        stops: &mut dyn Iterator<Item = Mark>,
-        at: &mut Stop<'_, V>,
+        at: &mut AtExternal<'_, V>,
     ) -> Result<(), SweepError> {
         match lanes {
-            1 => self.reverse_lanes::<1>(lanes, adjoints, ends, stops, at),
-            2 => self.reverse_lanes::<2>(lanes, adjoints, ends, stops, at),
-            4 => self.reverse_lanes::<4>(lanes, adjoints, ends, stops, at),
-            8 => self.reverse_lanes::<8>(lanes, adjoints, ends, stops, at),
-            WIDEST => self.reverse_lanes::<WIDEST>(lanes, adjoints, ends, stops, at),
-            _ => self.reverse_lanes::<0>(lanes, adjoints, ends, stops, at),
+            1 => self.reverse_lanes::<1>(lanes, adjoints, ends, at),
+            2 => self.reverse_lanes::<2>(lanes, adjoints, ends, at),
+            4 => self.reverse_lanes::<4>(lanes, adjoints, ends, at),
+            8 => self.reverse_lanes::<8>(lanes, adjoints, ends, at),
+            WIDEST => self.reverse_lanes::<WIDEST>(lanes, adjoints, ends, at),
+            _ => self.reverse_lanes::<0>(lanes, adjoints, ends, at),
         }
     }
 
@@ -123,13 +122,12 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         lanes: usize,
         adjoints: &mut [V],
         (from, to): (Option<Mark>, Option<Mark>),
-        stops: &mut dyn Iterator<Item = Mark>,
-        at: &mut Stop<'_, V>,
+        at: &mut AtExternal<'_, V>,
     ) -> Result<(), SweepError> {
         assert!(lanes > 0, "a sweep has at least one adjoint vector");
         self.check_length(adjoints.len() / lanes);
         let mut copy = self.values_to_restore();
-        let sweep = self.sweep(adjoints, &mut copy);
+        let sweep = self.sweep(adjoints, &mut copy, at);
         let seeds = vec![V::ZERO; if W == 0 { lanes } else { 0 }];
         let mut sweep = LaneSweep { lanes, sweep, partials: Vec::new(), seeds };
         let mut cursor = Cursor::new(self);
@@ -137,18 +135,11 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             // SAFETY: there are as many values as the recording has identifiers, and they are a copy or not written to.
             unsafe { cursor.go_to(from, sweep.sweep.values)? }
         }
-        let mut down_to = |number: u64, sweep: &mut LaneSweep<'_, V>| {
-            cursor.down(usize_of(number), |record, number| {
-                // SAFETY: the cursor found the record, and there are as many adjoints as identifiers and lanes, and
-                // values where records read them.
-                unsafe { Self::reverse_record_lanes::<W>(record, number, sweep) }
-            })
-        };
-        for stop in stops {
-            down_to(stop.numbers()[0], &mut sweep)?;
-            at(sweep.sweep.adjoints)?;
-        }
-        Ok(down_to(to.map_or(1, |to| to.numbers()[0]), &mut sweep)?)
+        cursor.try_down(usize_of(to.map_or(1, |to| to.numbers()[0])), |record, number| {
+            // SAFETY: the cursor found the record, and there are as many adjoints as identifiers and lanes, and values
+            // where records read them.
+            unsafe { Self::reverse_record_lanes::<W>(record, number, &mut sweep) }
+        })
     }
 
     /// Reverses a record.
@@ -161,9 +152,10 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         record: &Record<V>,
         number: usize,
         LaneSweep { lanes, sweep, partials, seeds }: &mut LaneSweep<'_, V>,
-    ) {
-        if record.is_input() {
-            return;
+    ) -> Result<(), SweepError> {
+        if !record.is_statement() {
+            // SAFETY: promised by the caller.
+            return unsafe { record.external() }.map_or(Ok(()), |external| sweep.meet(external, *lanes));
         }
         let mut array = [V::ZERO; WIDEST];
         let seeds = if W == 0 { &mut seeds[..] } else { &mut array[..W] };
@@ -172,10 +164,11 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             let id = Self::undo(record, number, sweep.values);
             let taken = take(lanes_of::<W, V>(sweep.adjoints, id, *lanes), seeds);
             if taken == Seeds::Zero {
-                return;
+                return Ok(());
             }
             if record.layout.foreign {
-                return Self::call_lanes::<W>(record, seeds, *lanes, sweep, partials);
+                Self::call_lanes::<W>(record, seeds, *lanes, sweep, partials);
+                return Ok(());
             }
             partials.clear();
             record.contributions(V::ONE, sweep.values(), partials);
@@ -188,6 +181,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
                 }
             }
         }
+        Ok(())
     }
 
     /// Calls a user's closure for each seed.

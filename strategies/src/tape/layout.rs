@@ -23,6 +23,17 @@ pub(super) enum Form {
     Input,
     /// Several of them: how many (`u32`).
     Inputs,
+    /// What an external function or a launch has computed: which one it is, and how many numbers it takes, one for each
+    /// result (`u32` each). Where identifiers are reused, the results have records of their own in front.
+    External,
+}
+
+impl Form {
+    /// Whether such a record is of a statement, which may overwrite what its identifier had before.
+    #[inline(always)]
+    pub(super) const fn is_of_statement(self) -> bool {
+        !matches!(self, Self::Input | Self::Inputs | Self::External)
+    }
 }
 
 /// The records of one kind. Compared by address only to save entries of a table: equal addresses mean equal contents,
@@ -111,6 +122,11 @@ impl<V: Number> Layout<V> {
     /// Several of them.
     pub(super) const fn inputs<I: IndexType>() -> Self {
         Self { form: Form::Inputs, ..Self::ones::<I>() }.coded(codes::INPUTS)
+    }
+
+    /// An external function, or a launch of a kernel.
+    pub(super) const fn external<I: IndexType>() -> Self {
+        Self { form: Form::External, ..Self::ones::<I>() }.coded(codes::EXTERNAL)
     }
 
     /// Jacobian records of this shape.

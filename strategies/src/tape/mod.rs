@@ -14,6 +14,10 @@
 //! | what the statement overwrites, where identifiers are reused: the value, if values are kept, and the identifier | 8, 4 |
 //! | the code: what all of this is | 1 |
 //!
+//! External functions and launches of kernels are records, too: which one it is in the list of those beside the tape,
+//! and how many variables it makes, 4 bytes each, and the code. A sweep that comes to one asks its caller to do what is
+//! to be done there.
+//!
 //! A code stands for a [`Layout`](layout::Layout): how long the record is, and the functions that read it, compiled for
 //! the type of the statement. A tape has a table of them, [`codes`]; records of closures have the address of the layout
 //! in the place of a code. Inputs that come before all statements have no records, those behind them a code.
@@ -135,10 +139,9 @@ macro_rules! reverse_by_records {
         }
 
         #[track_caller]
-        fn intermediate(tape: &mut Self::Tape, value: V) -> M::Id {
-            match tape.intermediate(value) {
-                Ok(id) => M::adopt(id),
-                Err(refusal) => refusal.raise(),
+        fn external(tape: &mut Self::Tape, external: u32, results: &[V], each: &mut dyn FnMut(M::Id)) {
+            if let Err(refusal) = tape.external(external, results, |id| each(M::adopt(id))) {
+                refusal.raise()
             }
         }
 
@@ -150,10 +153,9 @@ macro_rules! reverse_by_records {
             tape: &Self::Tape,
             adjoints: &mut [V],
             ends: (Option<Mark>, Option<Mark>),
-            stops: &mut dyn Iterator<Item = Mark>,
-            at: &mut Stop<'_, V>,
+            at: &mut AtExternal<'_, V>,
         ) -> Result<(), SweepError> {
-            tape.reverse_through(adjoints, ends, stops, at)
+            tape.reverse_through(adjoints, ends, at)
         }
 
         fn reverse_lanes_through(
@@ -161,19 +163,17 @@ macro_rules! reverse_by_records {
             lanes: usize,
             adjoints: &mut [V],
             ends: (Option<Mark>, Option<Mark>),
-            stops: &mut dyn Iterator<Item = Mark>,
-            at: &mut Stop<'_, V>,
+            at: &mut AtExternal<'_, V>,
         ) -> Result<(), SweepError> {
-            tape.reverse_lanes_through(lanes, adjoints, ends, stops, at)
+            tape.reverse_lanes_through(lanes, adjoints, ends, at)
         }
 
         fn forward_through(
             tape: &Self::Tape,
             tangents: &mut [V],
-            stops: &mut dyn Iterator<Item = Mark>,
-            at: &mut Stop<'_, V>,
+            at: &mut AtExternal<'_, V>,
         ) -> Result<(), SweepError> {
-            tape.forward_through(tangents, stops, at)
+            tape.forward_through(tangents, at)
         }
 
         fn truncate(tape: &mut Self::Tape, mark: Mark) -> Result<(), SweepError> {

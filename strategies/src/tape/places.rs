@@ -3,7 +3,6 @@
 use super::read::Cursor;
 use super::records::{Content, Records};
 use super::usize_of;
-use crate::refusal::Refusal;
 use crate::storage::{Layer, Segments};
 use crate::{IndexManager, LinearId, Mark, Number, SweepError, TapeNumber};
 
@@ -73,14 +72,5 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// The identifier under the number of the present part of the recording.
     pub(crate) fn renew(&self, id: LinearId<M::Index>) -> LinearId<M::Index> {
         id.renewed(self.number, self.len())
-    }
-
-    /// Registers a variable whose derivatives somebody else propagates.
-    pub(crate) fn intermediate(&mut self, value: V) -> Result<LinearId<M::Index>, Refusal> {
-        if M::REUSES {
-            // A statement without arguments, which says whose value it overwrites.
-            return self.push_partials(core::iter::empty(), value);
-        }
-        self.input(value)
     }
 }

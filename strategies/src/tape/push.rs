@@ -104,23 +104,9 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         &mut self,
         values: &[V],
     ) -> Result<impl Iterator<Item = LinearId<M::Index>> + use<V, M, L, K>, Refusal> {
-        let first = self.len() as u64;
-        let end = first + values.len() as u64;
-        if end > self.identifiers {
-            return Err(self.out_of_identifiers());
-        }
+        let (first, end) = self.new_variables(values)?;
         let number = self.number;
         let ids = (first..end).map(move |k| LinearId::pack(number, k));
-        if values.is_empty() {
-            return Ok(ids);
-        }
-        if end > self.limit || M::REUSES && self.with_pool(|pool, _, _| end > pool.len() as u64) {
-            self.grow(end)?;
-        }
-        if K::VALUES {
-            // SAFETY: `limit` is at most the capacity of the values.
-            unsafe { self.values.add(usize_of(first)).copy_from_nonoverlapping(values.as_ptr(), values.len()) }
-        }
         if M::REUSES {
             self.fresh = end;
         } else if self.inputs == first {
@@ -132,28 +118,81 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         Ok(ids)
     }
 
+    /// Finds room for variables with these values, and notes the values. Returns the first identifier, and the one
+    /// behind the last.
+    #[inline(always)]
+    fn new_variables(&mut self, values: &[V]) -> Result<(u64, u64), Refusal> {
+        let first = self.len() as u64;
+        let end = first + values.len() as u64;
+        if end > self.identifiers {
+            return Err(self.out_of_identifiers());
+        }
+        if values.is_empty() {
+            return Ok((first, end));
+        }
+        if end > self.limit || M::REUSES && self.with_pool(|pool, _, _| end > pool.len() as u64) {
+            self.grow(end)?;
+        }
+        if K::VALUES {
+            // SAFETY: `limit` is at most the capacity of the values.
+            unsafe { self.values.add(usize_of(first)).copy_from_nonoverlapping(values.as_ptr(), values.len()) }
+        }
+        Ok((first, end))
+    }
+
+    /// Makes a record of an external function or a launch, and registers a variable for each of its results.
+    pub(crate) fn external(
+        &mut self,
+        external: u32,
+        results: &[V],
+        mut each: impl FnMut(LinearId<M::Index>),
+    ) -> Result<(), Refusal> {
+        if M::REUSES {
+            for value in results {
+                // A statement without arguments, which says whose value it overwrites.
+                each(self.push_partials(core::iter::empty(), *value)?);
+            }
+            return self.push_counts(Common::<V, M::Index>::EXTERNAL, [external, 1], 1);
+        }
+        // Without results, it takes an identifier all the same.
+        let nothing = [V::ZERO];
+        let values = if results.is_empty() { &nothing } else { results };
+        let (first, end) = self.new_variables(values)?;
+        let count = u32::try_from(values.len()).expect("an external function has fewer than 2^32 results");
+        self.push_counts(Common::<V, M::Index>::EXTERNAL, [external, count], count)?;
+        (first..end).take(results.len()).for_each(|k| each(LinearId::pack(self.number, k)));
+        Ok(())
+    }
+
     /// Appends records of so many independent variables.
     fn push_inputs(&mut self, count: usize) -> Result<(), Refusal> {
         let mut left = count;
         while left > 0 {
-            let some = u32::try_from(left).unwrap_or(u32::MAX);
-            let (layout, bytes) = if some == 1 {
-                (Common::<V, M::Index>::INPUT, 0)
-            } else {
-                (Common::<V, M::Index>::INPUTS, size_of::<u32>())
-            };
-            let code = self.begin_record(layout, bytes)?;
-            // SAFETY: there is room for it.
-            let mut writer = unsafe { Writer::to(self.data, bytes) };
-            if some > 1 {
-                writer.put(some);
+            match u32::try_from(left).unwrap_or(u32::MAX) {
+                1 => self.push_counts(Common::<V, M::Index>::INPUT, [], 1)?,
+                some => self.push_counts(Common::<V, M::Index>::INPUTS, [some], some)?,
             }
-            // SAFETY: there is room for it.
-            unsafe { self.end_record(layout, code, writer.at) }
-            self.next += u64::from(some - 1);
-            self.set_end();
-            left -= some as usize;
+            left = left.saturating_sub(u32::MAX as usize);
         }
+        Ok(())
+    }
+
+    /// Appends a record that consists of counts, and takes so many numbers.
+    #[inline(always)]
+    fn push_counts<const N: usize>(
+        &mut self,
+        layout: &'static Layout<V>,
+        counts: [u32; N],
+        numbers: u32,
+    ) -> Result<(), Refusal> {
+        let code = self.begin_record(layout, size_of_val(&counts))?;
+        // SAFETY: there is room for it.
+        let mut writer = unsafe { Writer::to(self.data, size_of_val(&counts)) };
+        writer.put(counts);
+        // `end_record` counts one of them.
+        self.next += u64::from(numbers - 1);
+        // SAFETY: there is room for it.
+        unsafe { self.end_record(layout, code, writer.at) }
         Ok(())
     }
 }

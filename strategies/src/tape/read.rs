@@ -25,15 +25,27 @@ pub(super) struct Record<V: 'static> {
     pub(super) arguments: usize,
     /// Numbers in front of the identifiers.
     pub(super) payload: usize,
-    /// How many numbers it has: more than one if it is several inputs.
+    /// How many numbers it has: more than one if it is several inputs, or results of an external function.
     pub(super) numbers: usize,
 }
 
 impl<V: Number> Record<V> {
-    /// Whether it is of independent variables, and not of a statement.
+    /// Whether it is of a statement, and not of independent variables or of an external function.
     #[inline(always)]
-    pub(super) const fn is_input(&self) -> bool {
-        matches!(self.layout.form, Form::Input | Form::Inputs)
+    pub(super) const fn is_statement(&self) -> bool {
+        self.layout.form.is_of_statement()
+    }
+
+    /// Which external function or launch it is of, if it is.
+    ///
+    /// # Safety
+    ///
+    /// The record still lies there.
+    #[inline(always)]
+    pub(super) unsafe fn external(&self) -> Option<usize> {
+        // SAFETY: promised by the caller; the record begins with the number.
+        matches!(self.layout.form, Form::External)
+            .then(|| unsafe { self.start.cast::<u32>().read_unaligned() } as usize)
     }
 
     /// The identifiers of the arguments, 0 for passive ones.
@@ -103,8 +115,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         // SAFETY: records end in a code or an address, in front of which lies what the layout says.
         unsafe {
             let (layout, tail_end) = self.layout_before(end);
-            let input = matches!(layout.form, Form::Input | Form::Inputs);
-            let data_end = if input { tail_end } else { tail_end.sub(Self::TAIL) };
+            let data_end = if layout.form.is_of_statement() { tail_end.sub(Self::TAIL) } else { tail_end };
             let count = |k: usize| data_end.sub(k * size_of::<u32>()).cast::<u32>().read_unaligned() as usize;
             let (arguments, payload) = (layout.arguments, layout.payload);
             let of = |counts: usize, arguments: usize, payload: usize| {
@@ -125,6 +136,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
                 }
                 Form::Input => of(0, 0, 0),
                 Form::Inputs => Record { numbers: count(1), ..of(1, 0, 0) },
+                Form::External => Record { numbers: count(1), ..of(2, 0, 0) },
             }
         }
     }
@@ -205,7 +217,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// As there; the record still lies there.
     #[inline(always)]
     pub(super) unsafe fn undo(record: &Record<V>, number: usize, values: *mut V) -> usize {
-        if record.is_input() {
+        if !record.is_statement() {
             return number;
         }
         // SAFETY: promised by the caller.
@@ -237,11 +249,11 @@ impl<'a, V: Number, M: IndexManager, L: Layer, K: Content> Cursor<'a, V, M, L, K
     /// Moves down to the record with this number, and gives `f` each span in between: the first number and the one
     /// behind the last, and where the last record ends. `f` returns where the first begins, and its number: it is
     /// below the one asked for if that is among several inputs.
-    pub(super) fn move_to(
+    pub(super) fn move_to<E: From<StorageError>>(
         &mut self,
         number: usize,
-        mut f: impl FnMut((usize, usize), *const u8) -> (usize, *const u8),
-    ) -> Result<(), StorageError> {
+        mut f: impl FnMut((usize, usize), *const u8) -> Result<(usize, *const u8), E>,
+    ) -> Result<(), E> {
         let number = number.max(usize_of(self.records.inputs));
         while self.next > number {
             let span = &self.records.spans[self.at];
@@ -254,7 +266,7 @@ impl<'a, V: Number, M: IndexManager, L: Layer, K: Content> Cursor<'a, V, M, L, K
             if self.start.is_null() {
                 self.start = self.reader.segment(self.at)?;
             }
-            let (next, begin) = f((number.max(usize_of(span.first)), self.next), self.start.wrapping_add(self.data));
+            let (next, begin) = f((number.max(usize_of(span.first)), self.next), self.start.wrapping_add(self.data))?;
             (self.next, self.data) = (next, begin.addr() - self.start.addr());
         }
         Ok(())
@@ -262,16 +274,28 @@ impl<'a, V: Number, M: IndexManager, L: Layer, K: Content> Cursor<'a, V, M, L, K
 
     /// Moves down to the record with this number, and gives `f` each record on the way with its number.
     pub(super) fn down(&mut self, number: usize, mut f: impl FnMut(&Record<V>, usize)) -> Result<(), StorageError> {
+        self.try_down(number, |record, number| {
+            f(record, number);
+            Ok(())
+        })
+    }
+
+    /// The same with an `f` that may fail, which ends it.
+    pub(super) fn try_down<E: From<StorageError>>(
+        &mut self,
+        number: usize,
+        mut f: impl FnMut(&Record<V>, usize) -> Result<(), E>,
+    ) -> Result<(), E> {
         let records = self.records;
         self.move_to(number, |(first, mut next), mut end| {
             while next > first {
                 // SAFETY: the reader has the bytes as they were written, and the record in front of `next` ends there.
                 let record = unsafe { records.record(end) };
                 next -= record.numbers;
-                f(&record, next);
+                f(&record, next)?;
                 end = record.start;
             }
-            (next, end)
+            Ok((next, end))
         })
     }
 

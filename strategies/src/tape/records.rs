@@ -254,9 +254,8 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         if self.is_open() {
             let current = self.spans.last_mut().expect("the current segment has a span");
             current.data = self.data.addr() - current.start.addr();
-            let start = current.start;
             if L::Segments::COUNTS_AT_ONCE {
-                self.counted = self.count(self.counted, start);
+                self.counted = self.count()?;
             }
         }
         self.close();

@@ -4,14 +4,14 @@ use super::read::{Cursor, Record};
 use super::records::{Content, Records};
 use super::upward::Climb;
 use crate::storage::Layer;
-use crate::{IndexManager, Mark, Number, Stop, SweepError};
+use crate::{AtExternal, IndexManager, Mark, Number, SweepError};
 use core::{ptr, slice};
 
 struct Replaying<'a, 't, 's, V: 'static, M: IndexManager, L: Layer, K: Content> {
     records: &'a Records<V, M, L, K>,
     /// Guards that have been checked, if they are.
     checked: Option<usize>,
-    at: &'t mut Stop<'s, V>,
+    at: &'t mut AtExternal<'s, V>,
 }
 
 impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
@@ -68,22 +68,17 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             return Ok(true); // among several inputs
         }
         let mut is_input = false;
-        cursor.down(id, |record, _| is_input = record.is_input())?;
+        cursor.down(id, |record, _| is_input = !record.is_statement())?;
         Ok(is_input)
     }
 
     /// Computes all values again; see [`Replay::replay_through`](crate::Replay::replay_through).
-    pub(crate) fn replay_through(
-        &mut self,
-        guarded: bool,
-        stops: &mut dyn Iterator<Item = Mark>,
-        at: &mut Stop<'_, V>,
-    ) -> Result<(), SweepError> {
+    pub(crate) fn replay_through(&mut self, guarded: bool, at: &mut AtExternal<'_, V>) -> Result<(), SweepError> {
         assert!(K::VALUES && !M::REUSES, "values are kept, one for each identifier");
         let records = &*self;
         let mut sweep = Replaying { records, checked: guarded.then_some(0), at };
         // SAFETY: values are not restored with linear indices.
-        unsafe { records.climb(ptr::null_mut(), stops, &mut sweep)? }
+        unsafe { records.climb(ptr::null_mut(), &mut sweep)? }
         sweep.check_before(u64::MAX)
     }
 }
@@ -109,16 +104,13 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Climb<V> for Replaying<'_
         // SAFETY: the record still lies there; `replay_through` borrows the tape exclusively, and nobody else uses the
         // values.
         unsafe {
+            if let Some(external) = record.external() {
+                let values = slice::from_raw_parts_mut(self.records.values, self.records.len());
+                return (self.at)(external, 0..1, values);
+            }
             let value = record.value(self.records.values()).expect("what can be replayed says how");
             self.records.values.add(number).write(value);
         }
         Ok(())
-    }
-
-    fn stop(&mut self, number: usize) -> Result<(), SweepError> {
-        self.check_before(number as u64 - 1)?;
-        // SAFETY: there are so many values, and `replay_through` borrows the tape exclusively.
-        let values = unsafe { slice::from_raw_parts_mut(self.records.values, self.records.len()) };
-        (self.at)(values)
     }
 }

@@ -1,37 +1,30 @@
 //! What a recording takes, found by walking it.
 
-use super::read::Record;
+use super::read::Cursor;
 use super::records::{Content, Counts, Records};
-use crate::storage::{Layer, Reader, Segments};
-use crate::{IndexManager, MemoryReport, MemoryUsage, Number};
+use super::usize_of;
+use crate::storage::{Layer, Segments};
+use crate::{IndexManager, MemoryReport, MemoryUsage, Number, StorageError};
 
 impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
-    /// These counts and those of the span after them, whose segment lies at `start` now.
-    pub(super) fn count(&self, mut counts: Counts, start: *const u8) -> Counts {
-        let at = counts.spans;
-        counts.spans += 1;
-        let mut end = start.wrapping_add(self.data_of(at));
-        counts.bytes += self.data_of(at);
-        while end > start {
-            // SAFETY: the span's records end here, one after the other.
-            let record: Record<V> = unsafe { self.record(end) };
-            end = record.start;
+    /// What all spans hold, by walking over those that have not been counted.
+    pub(super) fn count(&self) -> Result<Counts, StorageError> {
+        let mut counts = self.counted;
+        let Some(first) = self.spans.get(counts.spans).map(|span| usize_of(span.first)) else { return Ok(counts) };
+        counts.bytes += (counts.spans..self.spans.len()).map(|at| self.data_of(at)).sum::<usize>();
+        counts.spans = self.spans.len();
+        Cursor::new(self).down(first, |record, _| {
             counts.records += 1;
-            counts.statements += usize::from(!record.is_input());
+            counts.statements += usize::from(record.is_statement());
             counts.arguments += record.arguments;
             counts.payload += record.payload * size_of::<V>();
-        }
-        counts
+        })?;
+        Ok(counts)
     }
 
     /// Bytes and counts, found by walking the recording.
     pub(crate) fn memory(&self) -> MemoryReport {
-        let mut counts = self.counted;
-        let mut reader = self.segments.reader();
-        while counts.spans < self.spans.len() {
-            let start = reader.segment(counts.spans).expect("segments that have not been counted are in memory");
-            counts = self.count(counts, start);
-        }
+        let counts = self.count().expect("segments that have not been counted are in memory");
         let (segments, values) = self.reserved();
         let free = (segments + self.segments.on_disk()).saturating_sub(counts.bytes);
         let free = MemoryUsage { used: 0, reserved: free };

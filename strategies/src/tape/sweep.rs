@@ -1,6 +1,6 @@
 //! Sweeping with one adjoint vector.
 
-use super::codes::{self, ASSIGNED, FREQUENT, SHAPES, classic};
+use super::codes::{self, ASSIGNED, EXTERNAL, FREQUENT, SHAPES, classic};
 use super::functions::{ReverseFn, Sweep};
 use super::jacobian::scatter;
 use super::layout::Layout;
@@ -13,14 +13,15 @@ use crate::refusal::out_of_memory;
 use crate::scratch::Scratch;
 use crate::shape::Both;
 use crate::storage::{Layer, Reader, Segments};
-use crate::{IndexManager, Mark, Number, Shape, Stop, SweepError, counts};
+use crate::{AtExternal, IndexManager, Mark, Number, Shape, SweepError, counts};
 
 impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// Sweeps from the last statement to the first; see [`Reverse::reverse`](crate::Reverse::reverse).
     pub(crate) fn reverse(&self, adjoints: &mut [V]) -> Result<(), SweepError> {
         self.check_length(adjoints.len());
         let mut copy = self.values_to_restore();
-        let mut sweep = self.sweep(adjoints, &mut copy);
+        let mut at = |external, _, _: &mut [V]| Err(SweepError::left_out(external));
+        let mut sweep = self.sweep(adjoints, &mut copy, &mut at);
         // A loop of its own and no cursor: this is a large part of the time of a gradient of a few operations.
         let (mut reader, large) = (self.segments.reader(), self.is_large());
         let mut next = usize_of(self.next);
@@ -30,47 +31,49 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
                 let end = reader.segment(at)?.wrapping_add(self.data_of(at));
                 // SAFETY: the reader has the bytes as they were written, and the span's records end at `end`.
                 unsafe { self.reverse_some(large, (first, next), end, &mut sweep) };
+                core::mem::replace(&mut sweep.outcome, Ok(()))?;
                 next = first;
             }
         }
         Ok(())
     }
 
-    /// Sweeps with stops; see [`Reverse::reverse_through`](crate::Reverse::reverse_through).
+    /// Sweeps between places; see [`Reverse::reverse_through`](crate::Reverse::reverse_through).
     pub(crate) fn reverse_through(
         &self,
         adjoints: &mut [V],
         (from, to): (Option<Mark>, Option<Mark>),
-        stops: &mut dyn Iterator<Item = Mark>,
-        at: &mut Stop<'_, V>,
+        at: &mut AtExternal<'_, V>,
     ) -> Result<(), SweepError> {
         self.check_length(adjoints.len());
         let mut copy = self.values_to_restore();
-        let mut sweep = self.sweep(adjoints, &mut copy);
+        let mut sweep = self.sweep(adjoints, &mut copy, at);
         let (mut cursor, large) = (Cursor::new(self), self.is_large());
         if let Some(from) = from {
             // SAFETY: there are as many values as the recording has identifiers, and they are a copy or not written to.
             unsafe { cursor.go_to(from, sweep.values)? }
         }
-        let mut down_to = |number: u64, sweep: &mut Sweep<'_, V>| {
+        let to = usize_of(to.map_or(1, |to| to.numbers()[0]));
+        cursor.move_to(to, |numbers, end| {
             // SAFETY: the reader has the bytes as they were written, and the last of these records ends at `end`.
-            cursor.move_to(usize_of(number), |numbers, end| unsafe { self.reverse_some(large, numbers, end, sweep) })
-        };
-        for stop in stops {
-            down_to(stop.numbers()[0], &mut sweep)?;
-            at(sweep.adjoints)?;
-        }
-        Ok(down_to(to.map_or(1, |to| to.numbers()[0]), &mut sweep)?)
+            let reached = unsafe { self.reverse_some(large, numbers, end, &mut sweep) };
+            core::mem::replace(&mut sweep.outcome, Ok(())).map(|()| reached)
+        })
     }
 
     /// A sweep over these adjoints, as many as the recording has identifiers, with values that it may write to if they
     /// are a copy.
-    pub(super) fn sweep<'a>(&self, adjoints: &'a mut [V], copy: &'a mut Option<Scratch<V>>) -> Sweep<'a, V> {
+    pub(super) fn sweep<'a>(
+        &self,
+        adjoints: &'a mut [V],
+        copy: &'a mut Option<Scratch<V>>,
+        at: &'a mut AtExternal<'_, V>,
+    ) -> Sweep<'a, V> {
         let (values, known) = match copy {
             Some(copy) => (copy.as_mut_ptr(), copy.len()),
             None => (self.values().as_ptr().cast_mut(), self.values().len()),
         };
-        Sweep { adjoints, values, known }
+        Sweep { adjoints, values, known, at, outcome: Ok(()) }
     }
 
     /// Whether records are more than the caches hold.
@@ -120,7 +123,8 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     }
 
     /// Sweeps over the records of a span with numbers below `next` and from `first` on, which end at `end`. Returns the
-    /// number of the first of them, and where it begins. `PREFETCH` says whether the caches need hints.
+    /// number of the first of them, and where it begins; 0 if `sweep` failed. `PREFETCH` says whether the caches need
+    /// hints.
     ///
     /// # Safety
     ///
@@ -140,7 +144,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             // are below the lengths of adjoints and of values.
             unsafe {
                 let (code, reverse, bytes, n) = self.kind_before(end);
-                if !K::BY_ADDRESS && (FREQUENT..ASSIGNED).contains(&code) {
+                if !K::BY_ADDRESS && (FREQUENT..EXTERNAL).contains(&code) {
                     next -= 1;
                     let (id, data_end) = Self::undo_before(end.sub(Self::CODE), next, sweep.values);
                     let seed = take(sweep.adjoints, id);
@@ -184,7 +188,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     }
 
     /// Reverses the record that ends at `end` with the number before `next`, whatever it is; returns its number and
-    /// where it begins.
+    /// where it begins. The number is 0 if the sweep's outcome is an error from now on.
     ///
     /// # Safety
     ///
@@ -195,8 +199,11 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         unsafe {
             let record = self.record(end);
             let number = next - record.numbers;
-            if record.is_input() {
-                return (number, record.start);
+            if !record.is_statement() {
+                if let Some(external) = record.external() {
+                    sweep.outcome = sweep.meet(external, 1);
+                }
+                return (if sweep.outcome.is_ok() { number } else { 0 }, record.start);
             }
             let seed = take(sweep.adjoints, Self::undo(&record, number, sweep.values));
             if seed.is_plain() {
@@ -236,7 +243,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     ///
     /// # Safety
     ///
-    /// A record with this code, from `FREQUENT` on and below `ASSIGNED`, ends at `end`, and `sweep` is one of the
+    /// A record with this code, from `FREQUENT` on and below `EXTERNAL`, ends at `end`, and `sweep` is one of the
     /// recording.
     #[inline(always)]
     unsafe fn reverse_frequent(

@@ -20,8 +20,8 @@ pub(super) struct Entry<V> {
 pub(super) struct Codes<V: 'static> {
     /// Hash of a layout → the code that was assigned to it, 0 where there is none.
     slots: [u8; codes::HASH_SLOTS],
-    /// Code → layout; null where none.
-    layouts: [*const Layout<V>; 256],
+    /// Code → layout.
+    layouts: [Option<&'static Layout<V>>; 256],
     pub(super) entries: [Entry<V>; 256],
     assigned: usize,
 }
@@ -31,7 +31,7 @@ impl<V: Number> Codes<V> {
         let none = Common::<V, I>::LISTED.reverse;
         let mut table = Self {
             slots: [0; codes::HASH_SLOTS],
-            layouts: [ptr::null(); 256],
+            layouts: [None; 256],
             entries: [none; 256].map(|reverse| Entry { reverse, bytes: Layout::<V>::VARYING }),
             assigned: codes::ASSIGNED as usize,
         };
@@ -47,22 +47,22 @@ impl<V: Number> Codes<V> {
                 &Layout::scatter::<codes::ProductPlus, I>(),
             ]
         };
-        let common = [Common::<V, I>::INPUT, Common::<V, I>::INPUTS, Common::<V, I>::LISTED, Common::<V, I>::ONES];
+        let inputs = [Common::<V, I>::INPUT, Common::<V, I>::INPUTS, Common::<V, I>::EXTERNAL];
+        let common = inputs.into_iter().chain([Common::<V, I>::LISTED, Common::<V, I>::ONES]);
         let classic = &Common::<V, I>::CLASSIC[1..];
-        common.into_iter().chain(classic).chain(shapes).for_each(|layout| table.set(layout.code, layout));
+        common.chain(classic).chain(shapes).for_each(|layout| table.set(layout.code, layout));
         table
     }
 
     fn set(&mut self, code: u8, layout: &'static Layout<V>) {
-        self.layouts[code as usize] = layout;
+        self.layouts[code as usize] = Some(layout);
         self.entries[code as usize] = Entry { reverse: layout.reverse, bytes: layout.bytes };
     }
 
     /// The layout behind a code.
     #[inline(always)]
     pub(super) fn layout(&self, code: u8) -> &'static Layout<V> {
-        // SAFETY: entries are null or made from `&'static Layout<V>`.
-        unsafe { self.layouts[code as usize].as_ref() }.expect("codes of records have a layout")
+        self.layouts[code as usize].expect("codes of records have a layout")
     }
 
     /// The code of a layout, if it is where it is looked for first.
@@ -72,7 +72,13 @@ impl<V: Number> Codes<V> {
             return Some(layout.code);
         }
         let code = self.slots[layout.hash];
-        ptr::eq(self.layouts[code as usize], layout).then_some(code)
+        self.is(code, layout).then_some(code)
+    }
+
+    /// Whether this code stands for this layout.
+    #[inline(always)]
+    fn is(&self, code: u8, layout: &'static Layout<V>) -> bool {
+        ptr::eq(self.layouts[code as usize].map_or(ptr::null(), ptr::from_ref), layout)
     }
 
     /// The code of a layout, assigned if it has none; `None` when all are taken.
@@ -85,7 +91,7 @@ impl<V: Number> Codes<V> {
         // At most 208 of 4096 slots are taken, so a free one comes soon.
         while self.slots[slot] != 0 {
             let code = self.slots[slot];
-            if ptr::eq(self.layouts[code as usize], layout) {
+            if self.is(code, layout) {
                 return Some(code);
             }
             slot = (slot + 1) % codes::HASH_SLOTS;

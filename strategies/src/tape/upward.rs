@@ -10,11 +10,11 @@ use super::records::{Content, Records};
 use super::usize_of;
 use crate::scratch::Scratch;
 use crate::storage::{Layer, Reader, Segments};
-use crate::{IndexManager, Mark, Number, SweepError};
+use crate::{IndexManager, Number, SweepError};
 
 /// What is done on the way.
 pub(super) trait Climb<V> {
-    /// A statement's record.
+    /// A record of a statement, or of an external function.
     ///
     /// # Safety
     ///
@@ -22,9 +22,6 @@ pub(super) trait Climb<V> {
     unsafe fn record(&mut self, record: &Record<V>, number: usize) -> Result<(), SweepError>
     where
         V: 'static;
-
-    /// A stop: all records with numbers below this have been visited.
-    fn stop(&mut self, number: usize) -> Result<(), SweepError>;
 }
 
 /// The values that identifiers have at the end of each span, as far as it assigns to them, where they are reused.
@@ -41,22 +38,16 @@ struct Later<V: 'static> {
 type Found<V> = (usize, *const u8, V);
 
 impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
-    /// Visits the records of all statements, first to last, and the stops between them.
+    /// Visits the records of all statements and external functions, first to last.
     ///
     /// # Safety
     ///
     /// Where identifiers are reused and values kept, `values` are as many as the recording has identifiers, a copy of
     /// its own, and what `climb` does to them is to read them. When a record is visited, they are those of that
     /// time.
-    pub(super) unsafe fn climb(
-        &self,
-        values: *mut V,
-        stops: &mut dyn Iterator<Item = Mark>,
-        climb: &mut impl Climb<V>,
-    ) -> Result<(), SweepError> {
+    pub(super) unsafe fn climb(&self, values: *mut V, climb: &mut impl Climb<V>) -> Result<(), SweepError> {
         // SAFETY: promised by the caller.
         let later = unsafe { self.go_to_the_start(values)? };
-        let mut stops = stops.map(|stop| usize_of(stop.numbers()[0])).peekable();
         let mut found: Vec<Found<V>> = Vec::new();
         let mut reader = self.segments.reader();
         for at in 0..self.spans.len() {
@@ -64,20 +55,19 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             // SAFETY: the reader has the bytes as they were written; the values are the caller's.
             unsafe { self.collect(at, start, later.as_ref(), &mut found) }
             while let Some((number, end, value)) = found.pop() {
-                while let Some(stop) = stops.next_if(|stop| *stop <= number) {
-                    climb.stop(stop)?;
-                }
                 // SAFETY: it has just been found.
                 unsafe {
                     let record = self.record(end);
                     climb.record(&record, number)?;
-                    if let Some(later) = &later {
+                    if let Some(later) = &later
+                        && record.is_statement()
+                    {
                         later.values.add(Self::result(&record, number)).write(value);
                     }
                 }
             }
         }
-        stops.try_for_each(|stop| climb.stop(stop))
+        Ok(())
     }
 
     /// Gives all identifiers the values that they had at the start, and keeps those that they had at the end of spans.
@@ -98,6 +88,9 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             cursor.down(usize_of(span.first), |record, number| {
                 // SAFETY: the cursor found the record; there are as many values as identifiers.
                 unsafe {
+                    if !record.is_statement() {
+                        return;
+                    }
                     let id = Self::result(record, number);
                     if core::mem::replace(&mut met[id], spans) != spans {
                         later.changes.push((id, values.add(id).read()));
@@ -110,7 +103,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         Ok(Some(later))
     }
 
-    /// Lists the statements' records of a span, last first, with the values that they assign if they are to be
+    /// Lists the records of a span that are visited, last first, with the values that they assign if they are to be
     /// restored, and restores the values that identifiers have at its start.
     ///
     /// # Safety
@@ -132,9 +125,11 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             unsafe {
                 let record = self.record(end);
                 number -= record.numbers;
-                if !record.is_input() {
+                if record.is_statement() || record.external().is_some() {
                     let mut value = V::ZERO;
-                    if let Some(later) = later {
+                    if let Some(later) = later
+                        && record.is_statement()
+                    {
                         value = later.values.add(Self::result(&record, number)).read();
                         Self::undo(&record, number, later.values);
                     }

@@ -83,6 +83,8 @@ chapters! {
     array_kernels "book/src/decisions/2026-11-22-array-kernels.md";
     one_look_up "book/src/decisions/2026-11-22-one-look-up.md";
     one_stream "book/src/decisions/2026-11-23-one-stream.md";
+    external_records "book/src/decisions/2026-11-23-external-records.md";
+    one_memory "book/src/decisions/2026-11-23-one-memory.md";
     stores "book/src/decisions/2026-11-23-stores.md";
     linear_algebra "book/src/decisions/2026-11-23-linear-algebra.md";
     exchanges "book/src/decisions/2026-11-23-exchanges.md";

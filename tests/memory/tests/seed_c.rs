@@ -3,6 +3,8 @@
 
 #[path = "allocations/counting.rs"]
 mod counting;
+#[path = "seed_c/elements.rs"]
+mod elements;
 #[path = "../../../strategies/tests/common/skipped.rs"]
 mod skipped;
 

@@ -3,43 +3,9 @@
 use super::SlabStack;
 use core::iter::{Flatten, FusedIterator};
 use core::mem::take;
-use core::ptr::NonNull;
 use core::slice;
 
 impl<T, const INLINE: usize, const SLAB: usize> SlabStack<T, INLINE, SLAB> {
-    /// The elements as slices, from first to last: those kept inline, then one slice for each slab. None is empty.
-    ///
-    /// The iterator is double ended. A sweep from the last element to the first is fastest as two loops, one over
-    /// `slabs().rev()`, the other over the slice from its end.
-    #[must_use]
-    pub fn slabs(&self) -> Slabs<'_, T, SLAB> {
-        let (inline, full, last) = self.pieces();
-        // SAFETY: so many elements are initialised.
-        let first = unsafe { slice::from_raw_parts(self.inline.as_ptr().cast(), inline) };
-        let full = self.slabs.first(full);
-        // SAFETY: these slabs are full of elements that are borrowed with `self`, and a `NonNull` is laid out as a
-        // reference is.
-        let full = unsafe { slice::from_raw_parts(full.as_ptr().cast::<&[T; SLAB]>(), full.len()) };
-        // SAFETY: the elements in the tail slab are initialised.
-        let last = unsafe { slice::from_raw_parts(self.base.unwrap_or(NonNull::dangling()).as_ptr(), last) };
-        Slabs { first, full: full.iter(), last }
-    }
-
-    /// The elements as slices, to change them.
-    #[must_use]
-    pub fn slabs_mut(&mut self) -> SlabsMut<'_, T, SLAB> {
-        let (inline, full, last) = self.pieces();
-        // SAFETY: so many elements are initialised.
-        let first = unsafe { slice::from_raw_parts_mut(self.inline.as_mut_ptr().cast(), inline) };
-        let full: &mut [NonNull<[T; SLAB]>] = self.slabs.first_mut(full);
-        // SAFETY: these slabs are full of elements that are borrowed exclusively with `self`, and a `NonNull` is laid
-        // out as a reference is. `SlabsMut` hands out the references and does not replace them.
-        let full = unsafe { slice::from_raw_parts_mut(full.as_mut_ptr().cast::<&mut [T; SLAB]>(), full.len()) };
-        // SAFETY: the elements in the tail slab are initialised. The tail is none of the slabs above.
-        let last = unsafe { slice::from_raw_parts_mut(self.base.unwrap_or(NonNull::dangling()).as_ptr(), last) };
-        SlabsMut { first, full: full.iter_mut(), last }
-    }
-
     /// The elements from first to last.
     ///
     /// Methods that consume the iterator, such as `for_each`, `sum` and `fold`, are faster than a `for` loop.
@@ -53,30 +19,22 @@ impl<T, const INLINE: usize, const SLAB: usize> SlabStack<T, INLINE, SLAB> {
     pub fn iter_mut(&mut self) -> IterMut<'_, T, SLAB> {
         IterMut { left: self.len(), elements: self.slabs_mut().flatten() }
     }
-
-    /// The number of inline elements, of full slabs before the tail, and of elements in the tail, if it is a slab.
-    const fn pieces(&self) -> (usize, usize, usize) {
-        match self.tail_slab() {
-            None => (self.top, 0, 0),
-            Some(slab) => (INLINE, slab, self.top),
-        }
-    }
 }
 
 /// The elements of a stack as slices. See [`SlabStack::slabs`].
 #[derive(Clone, Debug)]
 pub struct Slabs<'a, T, const SLAB: usize> {
-    first: &'a [T],
-    full: slice::Iter<'a, &'a [T; SLAB]>,
-    last: &'a [T],
+    pub(super) first: &'a [T],
+    pub(super) full: slice::Iter<'a, &'a [T; SLAB]>,
+    pub(super) last: &'a [T],
 }
 
 /// The elements of a stack as slices. See [`SlabStack::slabs_mut`].
 #[derive(Debug)]
 pub struct SlabsMut<'a, T, const SLAB: usize> {
-    first: &'a mut [T],
-    full: slice::IterMut<'a, &'a mut [T; SLAB]>,
-    last: &'a mut [T],
+    pub(super) first: &'a mut [T],
+    pub(super) full: slice::IterMut<'a, &'a mut [T; SLAB]>,
+    pub(super) last: &'a mut [T],
 }
 
 /// The elements of a stack. See [`SlabStack::iter`].

@@ -1,11 +1,8 @@
 //! The slabs of a stack, by number, and the memory that they are part of.
 
-use bumpalo::Bump;
+use crate::storage::Segment;
 use core::alloc::Layout;
 use core::ptr::NonNull;
-
-/// The alignment of bumpalo's chunks.
-const CHUNK_ALIGN: usize = 16;
 
 /// Groups of slabs double in size up to this many bytes, so that small slabs do not cost one call of the allocator each
 /// and the memory that waits for elements stays bounded.
@@ -21,10 +18,7 @@ pub(super) struct Table<T, const SLAB: usize> {
 struct Group {
     /// How many slabs the groups before this one have.
     before: usize,
-    /// Bytes obtained from the allocator, bumpalo's own included.
-    bytes: usize,
-    /// Owns the memory. Shared references to a stack must not use it: it is not `Sync`.
-    _owner: Bump<CHUNK_ALIGN>,
+    memory: Segment,
 }
 
 impl<T, const SLAB: usize> Table<T, SLAB> {
@@ -58,7 +52,7 @@ impl<T, const SLAB: usize> Table<T, SLAB> {
     /// Bytes obtained from the allocator.
     pub(super) fn reserved(&self) -> usize {
         let tables = self.slabs.capacity() * size_of::<NonNull<T>>() + self.groups.capacity() * size_of::<Group>();
-        tables + self.groups.iter().map(|group| group.bytes).sum::<usize>()
+        tables + self.groups.iter().map(|group| group.memory.reserved()).sum::<usize>()
     }
 
     /// At least `count` more slabs: up to as many as there are, so that the number of allocations is logarithmic.
@@ -72,28 +66,16 @@ impl<T, const SLAB: usize> Table<T, SLAB> {
 
     /// Adds a group of `count` slabs, and of what else fits in the memory that they get. False if there is no memory.
     fn take(&mut self, count: usize) -> bool {
-        let align = align_of::<T>().max(CHUNK_ALIGN);
-        let layout = |slabs: usize| {
-            slabs.checked_mul(Self::SLAB_BYTES).and_then(|bytes| Layout::from_size_align(bytes, align).ok())
-        };
         // Everything that can fail comes first.
-        let owner = Bump::with_min_align();
-        let Some(start) = layout(count).and_then(|layout| owner.try_alloc_layout(layout).ok()) else { return false };
-        let spare = owner.chunk_capacity().saturating_sub(align - CHUNK_ALIGN) / Self::SLAB_BYTES;
-        let room = self.slabs.try_reserve(count + spare).is_ok() && self.groups.try_reserve(1).is_ok();
-        if !room {
+        let unit = Layout::new::<[T; SLAB]>();
+        let Some(memory) = Segment::of_units(unit, count) else { return false };
+        let (before, count) = (self.len(), memory.bytes() / unit.size());
+        if self.slabs.try_reserve(count).is_err() || self.groups.try_reserve(1).is_err() {
             return false;
         }
-        let before = self.len();
-        let mut add = |start: NonNull<u8>, count: usize| {
-            // SAFETY: the piece has the bytes of `count` slabs.
-            self.slabs.extend((0..count).map(|k| unsafe { start.add(k * Self::SLAB_BYTES) }.cast()));
-        };
-        add(start, count);
-        if let Some(start) = layout(spare).and_then(|layout| owner.try_alloc_layout(layout).ok()) {
-            add(start, spare);
-        }
-        self.groups.push(Group { before, bytes: owner.allocated_bytes_including_metadata(), _owner: owner });
+        let first = memory.start().cast::<[T; SLAB]>();
+        self.slabs.extend((0..count).filter_map(|k| NonNull::new(first.wrapping_add(k))));
+        self.groups.push(Group { before, memory });
         true
     }
 

@@ -98,8 +98,8 @@ faults! {
     sweeps_between_positions_are_the_whole: IgnoresEnds;
     zero_partial_below_an_infinite_adjoint: MultipliesZeroPartials;
 
-    external_function: CallsStopsAtTheEnd;
-    callbacks_in_order: CallsOneOfSeveralStops CallsStopsAtTheEnd;
+    external_function: CallsExternalsAtTheEnd;
+    callbacks_in_order: CallsOneOfSeveralExternals CallsExternalsAtTheEnd;
     checkpointed_stages: SweepsTheLatestRecordingOnly SharesIdentifiers;
     nested_recording_in_a_rule: SweepsTheLatestRecordingOnly KeepsAdjointOfResult;
     reversed_loop: CopiesOldVariablesAsPassive SweepsTheLatestRecordingOnly;

@@ -71,8 +71,8 @@ pub(crate) enum Fault {
     AddsZerosInLanes,
     KeepsOneTangent,
     // Places.
-    CallsStopsAtTheEnd,
-    CallsOneOfSeveralStops,
+    CallsExternalsAtTheEnd,
+    CallsOneOfSeveralExternals,
     IgnoresEnds,
     LeaksRules,
     // Reports.

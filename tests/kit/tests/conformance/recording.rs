@@ -47,6 +47,8 @@ pub(crate) enum Kind {
     Statement(Vec<(f64, usize)>),
     /// By one whose partials the sweep computes.
     Late(Late),
+    /// Not at all: the external function with this number was called here.
+    External(usize),
 }
 
 /// A variable and how it came to be.
@@ -58,7 +60,7 @@ pub(crate) struct Record {
 impl Record {
     fn arguments(&self) -> usize {
         match &self.kind {
-            Kind::Given => 0,
+            Kind::Given | Kind::External(_) => 0,
             Kind::Statement(arguments) => arguments.len(),
             Kind::Late(late) => late.arguments(),
         }
@@ -177,7 +179,8 @@ impl Recording {
     }
 
     pub(crate) fn memory(&self) -> MemoryReport {
-        let statements = self.records.iter().filter(|record| !matches!(record.kind, Kind::Given)).count();
+        let is_statement = |record: &&Record| !matches!(record.kind, Kind::Given | Kind::External(_));
+        let statements = self.records.iter().filter(is_statement).count();
         let arguments = self.records.iter().map(Record::arguments).sum();
         let counted = if has(Fault::CountsInputsAsStatements) { self.records.len() } else { statements };
         let mut records = MemoryUsage::of_vec(&self.records);

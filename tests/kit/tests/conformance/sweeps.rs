@@ -3,7 +3,7 @@
 use super::identifiers::{Id, slot};
 use super::recording::{self, Kind, Record, Recording};
 use super::{Fault, Faulty, has};
-use tapewright::strategies::{Mark, Stop, TapeNumber};
+use tapewright::strategies::{AtExternal, Mark, TapeNumber};
 use tapewright::{Capacity, MemoryReport, Reverse, SweepError};
 
 /// The number of records before a mark.
@@ -15,6 +15,7 @@ fn records_before(mark: Mark) -> usize {
 fn arguments(record: &Record) -> Option<Vec<(f64, usize)>> {
     match &record.kind {
         Kind::Given => has(Fault::TakesAdjointsOfInputs).then(Vec::new),
+        Kind::External(_) => None,
         Kind::Statement(arguments) => Some(arguments.clone()),
         Kind::Late(late) => Some(late.partials()),
     }
@@ -38,14 +39,13 @@ fn reverse_record(record: &Record, lanes: usize, adjoints: &mut [f64]) {
     }
 }
 
-/// Reverses the statements from the first end to the second, with stops.
+/// Reverses the statements from the first end to the second, and meets external functions among them.
 fn sweep(
     tape: &Recording,
     lanes: usize,
     adjoints: &mut [f64],
     ends: (Option<Mark>, Option<Mark>),
-    stops: &mut dyn Iterator<Item = Mark>,
-    at: &mut Stop<'_, f64>,
+    at: &mut AtExternal<'_, f64>,
 ) -> Result<(), SweepError> {
     assert!(!has(Fault::ExpectsAStatement) || !tape.records.is_empty(), "nothing has been recorded");
     let lost = has(Fault::SweepsTheLatestRecordingOnly) && tape.number != recording::latest()
@@ -56,29 +56,21 @@ fn sweep(
     let ends = if has(Fault::IgnoresEnds) { (None, None) } else { ends };
     let (from, to) = (ends.0.map_or(tape.records.len(), records_before), ends.1.map_or(0, records_before));
     let left = tape.swept_to.take().filter(|_| has(Fault::GoesOnWhereASweepPanicked));
-    let mut stops = stops.map(records_before).peekable();
-    let mut late = 0;
+    let mut late = Vec::new();
     let mut next = left.unwrap_or(from);
-    loop {
-        while stops.next_if(|stop| *stop >= next).is_some() {
-            if has(Fault::CallsStopsAtTheEnd) {
-                late += 1;
-                continue;
-            }
-            at(adjoints)?;
-            if has(Fault::CallsOneOfSeveralStops) {
-                while stops.next_if(|stop| *stop >= next).is_some() {}
-            }
-        }
-        if next == to {
-            break;
-        }
+    while next > to {
         next -= 1;
         tape.swept_to.set(Some(next));
-        reverse_record(&tape.records[next], lanes, adjoints);
+        let follows = next > 0 && matches!(tape.records[next - 1].kind, Kind::External(_));
+        match tape.records[next].kind {
+            Kind::External(external) if has(Fault::CallsExternalsAtTheEnd) => late.push(external),
+            Kind::External(_) if has(Fault::CallsOneOfSeveralExternals) && follows => {}
+            Kind::External(external) => at(external, 0..lanes, adjoints)?,
+            _ => reverse_record(&tape.records[next], lanes, adjoints),
+        }
     }
     tape.swept_to.set(None);
-    (0..late).try_for_each(|_| at(adjoints))
+    late.into_iter().try_for_each(|external| at(external, 0..lanes, adjoints))
 }
 
 impl Reverse for Faulty {
@@ -94,8 +86,9 @@ impl Reverse for Faulty {
         tape.input()
     }
 
-    fn intermediate(tape: &mut Recording, _: f64) -> Id {
-        tape.push(Kind::Given, None)
+    fn external(tape: &mut Recording, external: u32, results: &[f64], each: &mut dyn FnMut(Id)) {
+        results.iter().for_each(|_| each(tape.push(Kind::Given, None)));
+        drop(tape.push(Kind::External(external as usize), None));
     }
 
     fn locate(id: &Id) -> Option<(TapeNumber, usize)> {
@@ -111,7 +104,7 @@ impl Reverse for Faulty {
     }
 
     fn reverse(tape: &Recording, adjoints: &mut [f64]) -> Result<(), SweepError> {
-        sweep(tape, 1, adjoints, (None, None), &mut core::iter::empty(), &mut |_| Ok(()))
+        sweep(tape, 1, adjoints, (None, None), &mut |_, _, _| Ok(()))
     }
 
     fn mark(tape: &Recording) -> Mark {
@@ -122,10 +115,9 @@ impl Reverse for Faulty {
         tape: &Recording,
         adjoints: &mut [f64],
         ends: (Option<Mark>, Option<Mark>),
-        stops: &mut dyn Iterator<Item = Mark>,
-        at: &mut Stop<'_, f64>,
+        at: &mut AtExternal<'_, f64>,
     ) -> Result<(), SweepError> {
-        sweep(tape, 1, adjoints, ends, stops, at)
+        sweep(tape, 1, adjoints, ends, at)
     }
 
     fn reverse_lanes_through(
@@ -133,22 +125,15 @@ impl Reverse for Faulty {
         lanes: usize,
         adjoints: &mut [f64],
         ends: (Option<Mark>, Option<Mark>),
-        stops: &mut dyn Iterator<Item = Mark>,
-        at: &mut Stop<'_, f64>,
+        at: &mut AtExternal<'_, f64>,
     ) -> Result<(), SweepError> {
-        sweep(tape, lanes, adjoints, ends, stops, at)
+        sweep(tape, lanes, adjoints, ends, at)
     }
 
-    fn forward_through(
-        tape: &Recording,
-        tangents: &mut [f64],
-        stops: &mut dyn Iterator<Item = Mark>,
-        at: &mut Stop<'_, f64>,
-    ) -> Result<(), SweepError> {
-        let mut stops = stops.map(records_before).peekable();
-        for (k, record) in tape.records.iter().enumerate() {
-            while stops.next_if(|stop| *stop <= k).is_some() {
-                at(tangents)?;
+    fn forward_through(tape: &Recording, tangents: &mut [f64], at: &mut AtExternal<'_, f64>) -> Result<(), SweepError> {
+        for record in &tape.records {
+            if let Kind::External(external) = record.kind {
+                at(external, 0..1, tangents)?;
             }
             let Some(arguments) = arguments(record) else { continue };
             let mut tangent = 0.0;
@@ -160,7 +145,7 @@ impl Reverse for Faulty {
             }
             tangents[record.result] = tangent;
         }
-        stops.try_for_each(|_| at(tangents))
+        Ok(())
     }
 
     fn truncate(tape: &mut Recording, mark: Mark) -> Result<(), SweepError> {
