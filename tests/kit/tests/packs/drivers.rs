@@ -12,12 +12,12 @@ fn path<S: Strategy>(x: &[Real<S>], normal: impl Fn(usize) -> Real<S>) -> Real<S
 }
 
 fn normal(evaluation: usize, step: usize) -> f64 {
-    ((evaluation * 31 + step * 17) % 23) as f64 / 11.0 - 1.0
+    f64::from(u32::try_from((evaluation * 31 + step * 17) % 23).expect("below 23")) / 11.0 - 1.0
 }
 
 #[test]
 fn every_number_of_evaluations_gives_what_each_gives_alone() {
-    let parameters: Vec<[f64; 2]> = (0..21).map(|k| [0.2 + 0.01 * k as f64, 0.05]).collect();
+    let parameters: Vec<[f64; 2]> = (0..21).map(|k| [0.2 + 0.01 * f64::from(k), 0.05]).collect();
     for count in [0, 1, 7, 8, 9, 16, 21] {
         let found = in_packs::<Jacobian<Pack<8>>, _, 8>(
             count,
@@ -26,9 +26,9 @@ fn every_number_of_evaluations_gives_what_each_gives_alone() {
         )
         .expect("in memory");
         assert_eq!((found.values.len(), found.gradients.len()), (count, count));
-        for k in 0..count {
+        for (k, set) in parameters.iter().enumerate().take(count) {
             let alone = |x: &[Real<Jacobian>]| path(x, |step| Real::constant(normal(k, step)));
-            let (value, slopes) = value_and_gradient::<Jacobian>(alone, &parameters[k]);
+            let (value, slopes) = value_and_gradient::<Jacobian>(alone, set);
             assert_eq!((found.values[k], &found.gradients[k]), (value, &slopes), "{k} of {count}");
         }
         let (sum, slopes) = found.sum();

@@ -16,7 +16,8 @@ fn program<S: Taping>(x: &[Real<S>]) -> Real<S> {
         y = (y.clamp(-5.0, 5.0) / (a * a + 1.5) + b.copysign(&y)).eval();
     }
     let block = preaccumulate(&[x[0].clone(), y.clone()], |[a, b]| (a * b + a / (b * b + 1.0)).eval());
-    let square = external(&[block.clone()], &[block.value() * block.value()], square(block.value())).remove(0);
+    let square =
+        external(core::slice::from_ref(&block), &[block.value() * block.value()], square(block.value())).remove(0);
     (dot(x, &[y.clone(), block, square]) * y.powi(2)).into()
 }
 
@@ -100,7 +101,7 @@ fn functions_of_slices_in_lanes() {
 #[test]
 fn single_precision_and_other_widths() {
     fn close<const N: usize>() {
-        let x = Pack::<N, f32>::from_lanes(|k| 0.5 + k as f32);
+        let x = Pack::<N, f32>::from_lanes(|k| Number::from_f64(0.5 + f64::from(u8::try_from(k).expect("few lanes"))));
         let gradient = gradient::<PrimalValue<Pack<N, f32>>>(|x| (x[0] * x[0].ln()).into(), &[x]);
         for k in 0..N {
             assert!((gradient[0][k] - (x[k].ln() + 1.0)).abs() <= 1e-6);

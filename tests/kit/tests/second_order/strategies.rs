@@ -54,8 +54,9 @@ fn zeros_with_tangents_count<S: Reverse<Value = Dual<f64, 2>>>() {
     let f = |x: &[Real<S>]| {
         let u = (&x[0] - 1.0).eval();
         let v = (&x[1] * &u).eval();
-        let turned = external(&[u.clone()], &[u.value() * u.value()], square(u.value()));
-        (&u * &u + &v * &v + dot(&[u.clone()], &[u.clone()]) + &turned[0] + &x[1] * &x[1]).into()
+        let turned = external(core::slice::from_ref(&u), &[u.value() * u.value()], square(u.value()));
+        (&u * &u + &v * &v + dot(core::slice::from_ref(&u), core::slice::from_ref(&u)) + &turned[0] + &x[1] * &x[1])
+            .into()
     };
     let (value, gradient, rows) = hessian::<S, f64, 2>(f, &[1.0, 0.0]);
     assert_eq!((value, gradient, rows), (0.0, vec![0.0; 2], vec![vec![6.0, 0.0], vec![0.0, 2.0]]));
@@ -108,8 +109,9 @@ under! {
 
 #[test]
 fn single_precision() {
-    let (_, expected, rows) = hessian::<Jacobian<Dual<f64, 2>>, f64, 2>(energy, &AT.map(|x| f64::from(x as f32)));
-    let (_, gradient, found) = hessian::<Jacobian<Dual<f32, 2>>, f32, 2>(energy, &AT.map(|x| x as f32));
+    let (_, expected, rows) =
+        hessian::<Jacobian<Dual<f64, 2>>, f64, 2>(energy, &AT.map(|x| f64::from(<f32 as Number>::from_f64(x))));
+    let (_, gradient, found) = hessian::<Jacobian<Dual<f32, 2>>, f32, 2>(energy, &AT.map(Number::from_f64));
     let close = |a: f32, b: f64| (f64::from(a) - b).abs() <= 2e-5 * b.abs().max(1.0);
     assert!(gradient.iter().zip(&expected).all(|(a, b)| close(*a, *b)));
     assert!(found.iter().flatten().zip(rows.iter().flatten()).all(|(a, b)| close(*a, *b)), "{found:?} {rows:?}");
@@ -148,10 +150,10 @@ fn nested_derivatives_of_functions_that_capture_outer_variables() {
     let f = |x: &[Real<Outer>]| -> Real<Outer> {
         let captured = x[0].value();
         let inner = gradient::<Jacobian<Dual<f64, 1>>>(
-            |y| (&y[0] * &y[0] * Real::constant(captured)).into(),
+            |y| (y[0] * y[0] * Real::constant(captured)).into(),
             &[Dual::from_f64(3.0)],
         )[0];
-        (&x[0] * Real::constant(inner)).into()
+        (x[0] * Real::constant(inner)).into()
     };
     // The inner slope, 6x, is a constant of the outer recording, but it carries the tangent of x.
     let gradient = gradient::<Outer>(f, &[x]);
