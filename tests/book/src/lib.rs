@@ -43,6 +43,8 @@ chapters! {
     tapes "book/src/tapes.md";
     sweeps "book/src/sweeps.md";
     forward "book/src/forward.md";
+    second "book/src/second.md";
+    packs "book/src/packs.md";
     index_management "book/src/index-management.md";
     storage "book/src/storage.md";
     containers "book/src/containers.md";
