@@ -435,3 +435,23 @@ fn launches_recorded_again_allocate_nothing() {
     assert_eq!(calls, 0);
     assert_eq!(live_since(before), 0);
 }
+
+#[test]
+fn a_second_hessian_product_allocates_nothing() {
+    fn holds<S: Reverse<Value = tapewright::Dual<f64, 2>>>() {
+        let f = |x: &[Real<S>]| (0..10_000).fold(x[0].clone(), |y, _| (y.sin() * &x[1] + &x[0]).into());
+        let mut tape = Tape::<S>::new();
+        let (mut gradient, mut products) = ([0.0; 2], [[0.0; 2]; 2]);
+        let directions = [[1.0, 0.0], [0.0, 1.0]];
+        for round in 0..3 {
+            let (value, calls) =
+                allocations(|| tape.hessian_times(f, &[0.5, 0.9], &directions, &mut gradient, &mut products));
+            assert!(value.is_ok() && (round == 0 || calls == 0), "{calls} allocations in round {round}");
+        }
+        assert!((products[0][1] - products[1][0]).abs() <= 1e-12 * products[0][1].abs());
+    }
+    holds::<Jacobian<tapewright::Dual<f64, 2>>>();
+    holds::<PrimalValue<tapewright::Dual<f64, 2>>>();
+    holds::<Jacobian<tapewright::Dual<f64, 2>, Reuse>>();
+    holds::<Continuation<tapewright::Dual<f64, 2>>>();
+}
