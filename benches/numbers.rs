@@ -151,7 +151,7 @@ impl<S: Reverse<Value = Pack<N>>, const N: usize> Packs<S, N> {
         self.run(problem, |first, gradient| {
             for lane in 0..N {
                 let what = format!("evaluation {}", first + lane);
-                assert_close(&what, gradient.iter().map(|slopes| slopes[lane]), &expected[first + lane], 1e-11);
+                assert_close(&what, gradient.iter().map(|slopes| slopes[lane]), &expected[first + lane], 1e-12);
             }
         });
     }
