@@ -1,9 +1,9 @@
 //! Packs and duals beside plain numbers: how many times as long a recording and its sweep take, when the numbers have
 //! lanes or tangents.
 //!
-//! Every gradient is checked against plain ones, and every product of a Hessian matrix against differences of gradients,
-//! before anything is timed. Medians of ratios of thread CPU times within a turn. Each turn ends with what it began with,
-//! once more: what these two differ by is noise, and is the last column.
+//! Every gradient is checked against plain ones, and every product of a Hessian matrix against differences of
+//! gradients, before anything is timed. Medians of ratios of thread CPU times within a turn. Each turn ends with what it
+//! began with, once more: what these two differ by is noise, and is the last column.
 //!
 //! ```text
 //! RUSTFLAGS=-Ctarget-cpu=native cargo bench --bench numbers --features packs
@@ -253,7 +253,8 @@ impl Point {
         up
     }
 
-    /// Fails unless a gradient over duals has these values, bit for bit, and as tangents the products of the Hessian matrix.
+    /// Fails unless a gradient over duals has these values, bit for bit, and the products of the Hessian matrix as
+    /// tangents.
     fn check<const N: usize>(&self, problem: &impl Problem, found: &[Dual<f64, N>], gradient: &[f64]) {
         for (i, (found, slope)) in found.iter().zip(gradient).enumerate() {
             assert!(found.value.to_bits() == slope.to_bits(), "slope {i}: {}, not {slope}", found.value);

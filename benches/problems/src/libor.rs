@@ -86,7 +86,8 @@ impl Libor {
         (&x[0], &x[1..=self.rates], &x[1 + self.rates..])
     }
 
-    /// A path under these normal numbers, one for each step: of the number type, so that the lanes of a pack may be paths.
+    /// A path under these normal numbers, one for each step. They are of the number type: the lanes of a pack may be
+    /// paths.
     pub fn eval_under<S: Taping>(&self, x: &[Real<S>], normal: impl Fn(usize) -> S::Value) -> Real<S> {
         self.along(x, |delta, n| (delta.sqrt() * &Real::constant(normal(n))).into())
     }
