@@ -2,8 +2,8 @@
 //! lanes or tangents.
 //!
 //! Every gradient is checked against plain ones, and every product of a Hessian matrix against differences of
-//! gradients, before anything is timed. Medians of ratios of thread CPU times within a turn. Each turn ends with what it
-//! began with, once more: what these two differ by is noise, and is the last column.
+//! gradients, before anything is timed. Medians of ratios of thread CPU times within a turn. Each turn ends with what
+//! it began with, once more: what these two differ by is noise, and is the last column.
 //!
 //! ```text
 //! RUSTFLAGS=-Ctarget-cpu=native cargo bench --bench numbers --features packs

@@ -1,7 +1,7 @@
 //! Logistic regression by Newton's method: which columns of a table foretell an event, and how much does each matter?
 //!
-//! A step solves H·p = −g by conjugate gradients. They need products of the Hessian matrix with vectors, each of them one
-//! recording and one sweep over numbers with a tangent, and never the matrix itself.
+//! A step solves H·p = −g by conjugate gradients. They need products of the Hessian matrix with vectors, each of them
+//! one recording and one sweep over numbers with a tangent, and never the matrix itself.
 //!
 //! `cargo run --release --example newton`
 #![allow(clippy::cast_precision_loss, reason = "counts are small")]
@@ -24,7 +24,7 @@ struct Table {
     outcomes: Vec<f64>,
 }
 
-/// A row. Three hidden factors move all measurements, so these are correlated; the later a mark's column, the rarer it is.
+/// A row. Three hidden factors move all measurements, so these are correlated; marks become rarer from column to column.
 fn row(random: &mut SplitMix64) -> [f64; COLUMNS] {
     let factors = [(); 3].map(|()| random.normal());
     core::array::from_fn(|column| match column {
