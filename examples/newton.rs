@@ -24,7 +24,7 @@ struct Table {
     outcomes: Vec<f64>,
 }
 
-/// A row. Three hidden factors move all measurements, so these are correlated; marks become rarer from column to column.
+/// A row. Three hidden factors move all measurements, so these are correlated. Marks become rarer by column.
 fn row(random: &mut SplitMix64) -> [f64; COLUMNS] {
     let factors = [(); 3].map(|()| random.normal());
     core::array::from_fn(|column| match column {
