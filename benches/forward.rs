@@ -6,6 +6,8 @@
 #![allow(missing_docs, reason = "criterion's macros make undocumented functions")]
 #![allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 
+mod turns;
+
 use cpu_time::ThreadTime;
 use criterion::Criterion;
 use std::hint::black_box;
@@ -13,6 +15,7 @@ use std::time::Duration;
 use tapewright::{Passive, Real, Tangent};
 use tapewright_problems::random::SplitMix64;
 use tapewright_problems::{Burgers, ExpSq, Gmm, Laplacian, Libor, Lstm, Problem, RepeatedSin, total};
+use turns::{median, seconds};
 
 /// Random directions: entry `j` of direction `k` at `directions[j][k]`.
 fn directions(inputs: usize) -> Vec<[f64; 8]> {
@@ -80,18 +83,6 @@ impl<'p, P: Problem> Run<'p, P> {
             assert!((tangent - expected).abs() <= 1e-12 * scale, "{name}: {tangent} along {k}, {expected} by hand");
         }
     }
-}
-
-fn median(mut times: Vec<f64>) -> f64 {
-    times.sort_by(f64::total_cmp);
-    times[times.len() / 2]
-}
-
-/// Seconds of thread time that `run` takes.
-fn seconds<R>(run: impl FnOnce() -> R) -> f64 {
-    let clock = ThreadTime::now();
-    black_box(run());
-    clock.elapsed().as_secs_f64()
 }
 
 /// One line of the table: the plain function's time, and the others as multiples of it, medians of ratios within a

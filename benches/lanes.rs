@@ -6,12 +6,14 @@
 #![allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 #![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number of repetitions")]
 
-use cpu_time::ThreadTime;
+mod turns;
+
 use criterion::Criterion;
 use std::hint::black_box;
 use std::time::Duration;
 use tapewright::{Jacobian, PrimalValue, Real, Reuse, Reverse, Tape};
 use tapewright_problems::{Burgers, ExpSq, Gmm, Laplacian, Libor, Lstm, Problem};
+use turns::{median, seconds};
 
 /// The first evaluation of a workload, recorded.
 struct Run<S: Reverse> {
@@ -55,18 +57,6 @@ impl<S: Reverse<Value = f64>> Run<S> {
             }
         }
     }
-}
-
-fn median(mut times: Vec<f64>) -> f64 {
-    times.sort_by(f64::total_cmp);
-    times[times.len() / 2]
-}
-
-/// Seconds of thread time that `run` takes.
-fn seconds<R>(run: impl FnOnce() -> R) -> f64 {
-    let clock = ThreadTime::now();
-    black_box(run());
-    clock.elapsed().as_secs_f64()
 }
 
 /// One line of the table: the time of a sweep with one vector, and the others as multiples of it, each the ratio of two

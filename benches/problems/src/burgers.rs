@@ -332,7 +332,7 @@ impl Problem for Burgers {
 
     const KERNELS: bool = true;
 
-    fn eval_by_kernels<S: Taping<Value = f64>>(&self, x: &View<S, 1>) -> Real<S> {
+    fn eval_by_kernels<S: Taping>(&self, x: &View<S, 1>) -> Real<S> {
         let (n, cells) = (self.n, self.n * self.n);
         let [mut u, mut v] = [0, cells].map(|start| x.slice(start..start + cells).reshape([n, n]));
         kernels::burgers(&mut u, &mut v, self.steps, self.coefficients())

@@ -70,7 +70,8 @@ impl Libor {
     }
 
     /// The normal numbers of path `k`.
-    fn path(&self, k: usize) -> &[f64] {
+    #[must_use]
+    pub fn path(&self, k: usize) -> &[f64] {
         &self.normals[k * self.maturities..][..self.maturities]
     }
 
@@ -85,6 +86,22 @@ impl Libor {
         (&x[0], &x[1..=self.rates], &x[1 + self.rates..])
     }
 
+    /// A path under these normal numbers, one for each step. They are of the number type: the lanes of a pack may be
+    /// paths.
+    pub fn eval_under<S: Taping>(&self, x: &[Real<S>], normal: impl Fn(usize) -> S::Value) -> Real<S> {
+        self.along(x, |delta, n| (delta.sqrt() * &Real::constant(normal(n))).into())
+    }
+
+    /// A path. `shock` makes √δ times a normal number, of δ and the number of the step.
+    fn along<S: Taping>(&self, x: &[Real<S>], shock: impl Fn(&Real<S>, usize) -> Real<S>) -> Real<S> {
+        let (delta, lambda, initial) = self.split(x);
+        let mut rates = initial.to_vec();
+        for n in 0..self.maturities {
+            evolve(delta, lambda, &shock(delta, n), &mut rates[n + 1..]);
+        }
+        self.portfolio(delta, &rates)
+    }
+
     fn portfolio<S: Taping>(&self, delta: &Real<S>, rates: &[Real<S>]) -> Real<S> {
         let (mut bond, mut annuity) = (Real::from(1.0), Real::from(0.0));
         let mut swaps = Vec::with_capacity(self.rates - self.maturities);
@@ -97,9 +114,7 @@ impl Libor {
         for (maturity, strike) in self.swaptions() {
             let (bond, annuity) = &swaps[maturity - 1];
             let swap: Real<S> = (bond + strike * annuity - 1.0).into();
-            if swap < 0.0 {
-                payoff += -NOTIONAL * &swap;
-            }
+            payoff += -NOTIONAL * swap.min(0.0);
         }
         for rate in &rates[..self.maturities] {
             payoff = (&payoff / (1.0 + delta * rate)).into();
@@ -172,19 +187,18 @@ impl Libor {
     }
 }
 
-/// One step of the rates that are still to be fixed, under the normal number `z`.
+/// One step of the rates that are still to be fixed. The `shock` is √δ times a normal number.
 #[inline(never)]
-fn evolve<S: Taping>(delta: &Real<S>, lambda: &[Real<S>], z: f64, rates: &mut [Real<S>]) {
-    let shock: Real<S> = (delta.sqrt() * z).into();
+fn evolve<S: Taping>(delta: &Real<S>, lambda: &[Real<S>], shock: &Real<S>, rates: &mut [Real<S>]) {
     let mut drift = Real::from(0.0);
     for (rate, lambda) in rates.iter_mut().zip(lambda) {
         let vol: Real<S> = (delta * lambda).into();
         drift += &vol * &*rate / (1.0 + delta * &*rate);
-        *rate *= (&vol * &drift + lambda * (&shock - 0.5 * &vol)).exp();
+        *rate *= (&vol * &drift + lambda * (shock - 0.5 * &vol)).exp();
     }
 }
 
-/// [`evolve`] over `f64`.
+/// [`evolve`] over `f64`, under the normal number `z`.
 #[inline(never)]
 fn evolve_plain(delta: f64, lambda: &[f64], z: f64, rates: &mut [f64]) {
     let shock = delta.sqrt() * z;
@@ -263,12 +277,7 @@ impl Problem for Libor {
     }
 
     fn eval<S: Taping>(&self, k: usize, x: &[Real<S>]) -> Real<S> {
-        let (delta, lambda, initial) = self.split(x);
-        let mut rates = initial.to_vec();
-        for (n, z) in self.path(k).iter().enumerate() {
-            evolve(delta, lambda, *z, &mut rates[n + 1..]);
-        }
-        self.portfolio(delta, &rates)
+        self.along(x, |delta, n| (delta.sqrt() * self.path(k)[n]).into())
     }
 
     fn plain(&self, k: usize, x: &[f64]) -> f64 {

@@ -61,7 +61,7 @@ pub trait Problem {
     /// # Panics
     ///
     /// If it is not.
-    fn eval_by_kernels<S: Taping<Value = f64>>(&self, x: &View<S, 1>) -> Real<S> {
+    fn eval_by_kernels<S: Taping>(&self, x: &View<S, 1>) -> Real<S> {
         panic!("{} is not made of kernels over {} numbers", self.name(), x.len())
     }
 

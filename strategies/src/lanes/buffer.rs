@@ -246,14 +246,17 @@ impl<V: Number> Deref for Buffer<V> {
     type Target = [V];
     #[inline]
     fn deref(&self) -> &[V] {
-        &bytemuck::cast_slice(&self.lines[MARGIN..])[..self.length]
+        // Cut to size first: the numbers need not fill the last line.
+        let bytes: &[u8] = bytemuck::cast_slice(&self.lines[MARGIN..]);
+        bytemuck::cast_slice(&bytes[..self.length * size_of::<V>()])
     }
 }
 
 impl<V: Number> DerefMut for Buffer<V> {
     #[inline]
     fn deref_mut(&mut self) -> &mut [V] {
-        &mut bytemuck::cast_slice_mut(&mut self.lines[MARGIN..])[..self.length]
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut self.lines[MARGIN..]);
+        bytemuck::cast_slice_mut(&mut bytes[..self.length * size_of::<V>()])
     }
 }
 

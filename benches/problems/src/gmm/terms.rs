@@ -108,9 +108,7 @@ pub(super) fn distance_plain(
 pub(super) fn logsumexp<S: Taping>(x: &[Real<S>]) -> Real<S> {
     let mut max = x[0].clone();
     for x in &x[1..] {
-        if *x > max {
-            max = x.clone();
-        }
+        max = x.more(&max).select(x, &max);
     }
     let mut sum = Real::from(0.0);
     for x in x {

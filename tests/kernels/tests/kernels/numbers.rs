@@ -27,10 +27,12 @@ fn temperatures(shift: f64) -> Vec<f64> {
     (0..42).map(|k| 0.4 + 0.1 * f64::from((k * 13) % 17) / 17.0 + shift * f64::from(k % 3)).collect()
 }
 
-/// The gradient, and the derivatives of the gradient along a direction, by one sweep over duals.
-fn by_duals<S: Reverse<Value = Dual<f64, 1>>>() -> (Vec<f64>, Vec<f64>) {
+/// The gradient, and the derivatives of the gradient along a direction, by one sweep over duals. The tangents are along
+/// once, twice, four times … the direction.
+fn by_duals<S: Reverse<Value = Dual<f64, N>>, const N: usize>() -> (Vec<f64>, Vec<f64>) {
     let mut tape = Tape::<S>::new();
-    let dual = |(value, tangent): (f64, f64)| Dual { value, tangents: [tangent] };
+    let times = |k: usize| f64::from(1 << k);
+    let dual = |(value, tangent): (f64, f64)| Dual { value, tangents: core::array::from_fn(|k| times(k) * tangent) };
     let values: Vec<_> = temperatures(0.0).into_iter().zip(direction()).map(dual).collect();
     let (start, nu, sum) = tape.record(|scope| {
         let (start, nu) = (scope.view(SHAPE, &values), scope.input(dual((0.7, 0.25))));
@@ -40,6 +42,9 @@ fn by_duals<S: Reverse<Value = Dual<f64, 1>>>() -> (Vec<f64>, Vec<f64>) {
     let adjoints = tape.sweep(&[(&sum, Dual::ONE)]).expect("its own");
     let mut all = adjoints.of_view(&start).expect("an input").to_vec();
     all.push(adjoints.of(&nu).expect("an input"));
+    for a in &all {
+        assert!((0..N).all(|k| a.tangents[k] == times(k) * a.tangents[0]), "{:?}", a.tangents);
+    }
     (all.iter().map(|a| a.value).collect(), all.iter().map(|a| a.tangents[0]).collect())
 }
 
@@ -67,10 +72,13 @@ fn k15_hessian_products_through_launches() {
     let h = 1e-4;
     let expected: Vec<f64> = plain(h).iter().zip(plain(-h)).map(|(a, b)| (a - b) / (2.0 * h)).collect();
     for (gradient, product) in [
-        by_duals::<Jacobian<Dual<f64, 1>>>(),
-        by_duals::<PrimalValue<Dual<f64, 1>>>(),
-        by_duals::<PrimalValue<Dual<f64, 1>, Reuse>>(),
-        by_duals::<Continuation<Dual<f64, 1>>>(),
+        by_duals::<Jacobian<Dual<f64, 1>>, 1>(),
+        by_duals::<PrimalValue<Dual<f64, 1>>, 1>(),
+        by_duals::<PrimalValue<Dual<f64, 1>, Reuse>, 1>(),
+        by_duals::<Continuation<Dual<f64, 1>>, 1>(),
+        // Of 24 and of 72 bytes, which do not fill a cache line.
+        by_duals::<Jacobian<Dual<f64, 2>>, 2>(),
+        by_duals::<PrimalValue<Dual<f64, 8>>, 8>(),
     ] {
         for (found, expected) in gradient.iter().zip(plain(0.0)) {
             assert!((found - expected).abs() <= 1e-12 * expected.abs().max(1.0), "{found} is not {expected}");
@@ -111,7 +119,6 @@ fn rules_of_kernels_have_no_third_derivatives() {
     type S = Jacobian<Dual<Dual<f64, 1>, 1>>;
     Tape::<S>::new().record(|scope| {
         let start = scope.view(SHAPE, &[Dual::ONE; 42]);
-
         burgers(&start, &Real::from(0.7))
     });
 }
