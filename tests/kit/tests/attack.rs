@@ -141,6 +141,36 @@ fn poles_of_numbers_with_tangents() {
     assert_eq!(silent[0], Dual::ZERO);
 }
 
+/// Second derivatives of the beta function: ∂²/∂x², ∂²/∂x∂y and ∂²/∂y², from mpmath with 60 digits.
+#[test]
+fn second_derivatives_of_the_beta_function_where_differences_cancel() {
+    let rows = [
+        ([2.5, 1e-09], [0.23620405146779608, 0.74594251479457567, 1.9999999999999996e+27]),
+        ([1e-05, 1e-05], [2000000000000001.9, 2.4040596909148221, 2000000000000001.9]),
+        ([10000000000.0, 2.0], [5.9999999988e-40, 4.4206133183453059e-29, 5.1154355351323665e-18]),
+        ([1e-09, 1000000.0], [1.9999999999999996e+27, 1.439273321043588e-5, 1.00000098660776e-12]),
+        ([1.5, -1.5], [2.5706841687631763, 3.9669475703586399, 5.3632109719541036]),
+        ([0.3, 2.0], [73.163741802795065, 0.47349943159338014, 0.34311829874445798]),
+        ([50.0, 60.0], [3.7474621743547243e-34, 2.7759329567278678e-34, 2.2184258146373827e-34]),
+        ([-0.5, -0.7], [13.390097288362882, 17.332970565907512, 107.70601026684004]),
+        ([1.5, -1.49999], [2.5706411963214401, 3.9671079082447831, 5.363799950979923]),
+        ([0.75, 0.0625], [5.2582736758781565, 1.2280995170244904, 8192.4664732704027]),
+    ];
+    for ([x, y], expected) in rows {
+        let f = |x: &[Real<Jacobian<Dual<f64, 2>>>]| x[0].beta(x[1]).into();
+        let (_, _, rows) = tapewright::hessian::<_, f64, 2>(f, &[x, y]);
+        let found = [rows[0][0], rows[0][1], rows[1][1]];
+        // An entry that is far below another one has the roundings of that.
+        let largest = expected.iter().fold(0.0, |largest: f64, entry| largest.max(entry.abs()));
+        for (found, expected) in found.iter().zip(expected) {
+            assert!(
+                (found - expected).abs() <= 1e-7 * expected.abs() + 1e-16 * largest,
+                "at ({x}, {y}): {rows:?}, not {expected}"
+            );
+        }
+    }
+}
+
 /// Sums and scans over packs of which a lane has an infinite slope and the seed 0.
 #[test]
 fn launches_where_a_lane_has_an_infinite_slope() {
