@@ -36,7 +36,7 @@ macro_rules! comparisons {
             let (left, right) = (&$a, &$b);
             S::compare(left, right, Comparison::$comparison);
             let (x, y) = (Rule::<S>::value(left), Rule::<S>::value(right));
-            agreed::<S::Value, _>(|k| x.lane(k) $operator y.lane(k))
+            agreed::<S::Value, _>(|k| x.lane(k).as_f64() $operator y.lane(k).as_f64())
         }
     )* };
 }

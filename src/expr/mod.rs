@@ -3,6 +3,7 @@
 mod assign;
 mod compare;
 mod given;
+mod in_lanes;
 mod named;
 pub(crate) mod node;
 mod operand;

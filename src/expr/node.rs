@@ -1,5 +1,6 @@
 //! The nodes of expression trees. Each caches its value, and knows its rule as a [`Tree`].
 
+use super::in_lanes::{InLanes, is_singular_of_two};
 use bytemuck::TransparentWrapper;
 use core::marker::PhantomData;
 use core::ops::Add;
@@ -212,8 +213,11 @@ impl<S: Taping, O: Function, A: Rule<S>> Rule<S> for Un<S, O, A> {
             if O::Edge::SCALES {
                 let x = self.argument.value();
                 let partial = O::derivative(x, self.value, self.companion);
-                let singular = is_singular::<S::Policy, _>(partial, &[x], self.value, || O::singular(x));
-                descend_scaled::<S, O, O::Edge, A>(&self.argument, (seed, partial), singular, sink);
+                let singular = |k| {
+                    let (x, slope) = (x.lane(k), partial.lane(k));
+                    is_singular::<S::Policy, _>(slope, &[x], self.value.lane(k), || O::singular(x.as_f64()))
+                };
+                descend_scaled::<S, O, O::Edge, A>(&self.argument, (seed, partial), &singular, sink);
             } else {
                 descend::<S, O::Edge, A>(&self.argument, seed, sink);
             }
@@ -268,8 +272,8 @@ impl<S: Taping, O: Operator, A: Rule<S>, B: Rule<S>> Rule<S> for Bin<S, O, A, B>
         if <A::Shape as Shape>::LEAVES > 0 {
             if O::Left::SCALES {
                 let partial = O::partial_left(x, y, value);
-                let singular = is_singular::<S::Policy, _>(partial, &[x, y], value, || O::singular(x, y));
-                descend_scaled::<S, O, O::Left, A>(&self.left, (seed, partial), singular, sink);
+                let singular = |k| is_singular_of_two::<S, O>(partial, (x, y), value, k);
+                descend_scaled::<S, O, O::Left, A>(&self.left, (seed, partial), &singular, sink);
             } else {
                 descend::<S, O::Left, A>(&self.left, seed, sink);
             }
@@ -277,8 +281,8 @@ impl<S: Taping, O: Operator, A: Rule<S>, B: Rule<S>> Rule<S> for Bin<S, O, A, B>
         if <B::Shape as Shape>::LEAVES > 0 {
             if O::Right::SCALES {
                 let partial = O::partial_right(x, y, value);
-                let singular = is_singular::<S::Policy, _>(partial, &[x, y], value, || O::singular(x, y));
-                descend_scaled::<S, O, O::Right, B>(&self.right, (seed, partial), singular, sink);
+                let singular = |k| is_singular_of_two::<S, O>(partial, (x, y), value, k);
+                descend_scaled::<S, O, O::Right, B>(&self.right, (seed, partial), &singular, sink);
             } else {
                 descend::<S, O::Right, B>(&self.right, seed, sink);
             }
@@ -310,27 +314,6 @@ impl<S: Taping, O: Operator, A: Rule<S>, B: Rule<S>> Bin<S, O, A, B> {
     }
 }
 
-/// Partials that count in some lanes only, and are 0 in the others.
-struct InLanes<'a, T> {
-    sink: &'a mut T,
-    counts: &'a dyn Fn(usize) -> bool,
-}
-
-impl<T> InLanes<'_, T> {
-    fn only<V: Number>(&self, partial: V) -> V {
-        V::from_lanes(|k| if (self.counts)(k) { partial.lane(k) } else { V::Lane::ZERO })
-    }
-}
-
-impl<S: Taping, T: Sink<S>> Sink<S> for InLanes<'_, T> {
-    fn factor(&mut self, factor: S::Value) {
-        self.sink.factor(self.only(factor));
-    }
-    fn leaf(&mut self, partial: S::Value, id: S::Raw) {
-        self.sink.leaf(self.only(partial), id);
-    }
-}
-
 /// Goes down to a child whose seed, but for the sign, is `seed`.
 #[inline(always)]
 fn descend<S: Taping, E: Edge, A: Rule<S>>(child: &A, seed: S::Value, sink: &mut impl Sink<S>) {
@@ -341,20 +324,26 @@ fn descend<S: Taping, E: Edge, A: Rule<S>>(child: &A, seed: S::Value, sink: &mut
     child.backward(seed, sink);
 }
 
-/// Goes down to a child whose seed is `seed`, that of its parent, times `partial`, that of the function `O`.
+/// Goes down to a child whose seed is `seed`, that of its parent, times `partial`, that of the function `O`, which is
+/// singular in some lanes.
 #[inline(always)]
 fn descend_scaled<S: Taping, O, E: Edge, A: Rule<S>>(
     child: &A,
     (seed, partial): (S::Value, S::Value),
-    singular: bool,
+    singular: &impl Fn(usize) -> bool,
     sink: &mut impl Sink<S>,
 ) {
-    if singular {
-        if S::Policy::SLOPE == SingularSlope::Zero {
+    if (0..S::Value::LANES).any(|k| singular(k) && sink.counts(k)) {
+        if S::Policy::SLOPE != SingularSlope::Zero {
+            sink.singular(core::any::type_name::<O>(), A::Shape::LEAVES);
+        } else if S::Value::LANES == 1 {
             silence_below::<S, E, A>(child, sink);
             return;
+        } else {
+            let mut sink = InLanes { sink, counts: &|k| !singular(k) };
+            descend::<S, E, A>(child, seed * partial, &mut sink);
+            return;
         }
-        sink.singular(core::any::type_name::<O>(), A::Shape::LEAVES);
     }
     descend::<S, E, A>(child, seed * partial, sink);
 }

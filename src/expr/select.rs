@@ -7,8 +7,8 @@ use tapewright_strategies::{Comparison, Number, Taping, Tree};
 /// What a comparison found, lane by lane: what [`select`](Self::select) chooses by.
 ///
 /// Made by `less`, `at_most`, `more` and `at_least` of variables and expressions. With numbers of one lane it is a
-/// branch as `if` is, and is noted by strategies that can replay a recording. A recording in which numbers of several
-/// lanes were chosen from cannot be replayed.
+/// branch as `if` is. Strategies that can replay a recording note what it found in each lane; a recording in which
+/// active variables of several lanes were chosen from cannot be replayed.
 ///
 /// ```
 /// use tapewright::prelude::*;
@@ -57,9 +57,7 @@ fn choose<S: Taping>(
     comparison: Comparison,
     holds: impl Fn(Lane<S>, Lane<S>) -> bool,
 ) -> Choice<S> {
-    if S::Value::LANES == 1 {
-        S::compare(left, right, comparison);
-    }
+    S::compare(left, right, comparison);
     let (x, y) = (left.value(), right.value());
     let lane = |k: usize| if holds(x.lane(k), y.lane(k)) { Number::ONE } else { Number::ZERO };
     Choice { yes: S::Value::from_lanes(lane) }

@@ -3,7 +3,7 @@
 use crate::exchange;
 use crate::expr::Real;
 use core::fmt;
-use tapewright_strategies::{External, Forward, Number, SweepError, Tangent};
+use tapewright_strategies::{External, Forward, Number, SweepError, Tangent, by_lanes, counts};
 
 type Rule<V> = Box<dyn Fn(&[V], &mut [V]) -> Result<(), SweepError> + Send + Sync>;
 
@@ -186,8 +186,8 @@ where
         is_called_with::<F>(self.at.len(), inputs.len())?;
         for (block, adjoints) in inputs.chunks_mut(WIDTH).enumerate() {
             let found = self.slopes(outputs.len(), |j, k| if j == block * WIDTH + k { V::ONE } else { V::ZERO })?;
-            for (output, seed) in found.iter().zip(outputs).filter(|(_, seed)| !seed.is_nought()) {
-                adjoints.iter_mut().zip(output.tangent()).for_each(|(adjoint, slope)| *adjoint += *seed * slope);
+            for (output, seed) in found.iter().zip(outputs) {
+                adjoints.iter_mut().zip(output.tangent()).for_each(|(adjoint, slope)| add(adjoint, *seed, slope));
             }
         }
         Ok(())
@@ -241,10 +241,17 @@ where
     }
 }
 
-/// The largest absolute value.
-fn magnitude<V: Number>(numbers: &[V]) -> f64 {
-    let lanes = numbers.iter().flat_map(|x| (0..V::LANES).map(|k| x.lane(k).as_f64().abs()));
-    lanes.fold(0.0, f64::max)
+/// The largest absolute value, lane by lane.
+fn magnitude<V: Number>(numbers: &[V]) -> V {
+    let largest = |k: usize| numbers.iter().map(|x| x.lane(k).as_f64().abs()).fold(0.0, f64::max);
+    V::from_lanes(|k| Number::from_f64(largest(k)))
+}
+
+/// Adds seed·slope, where zero times anything is zero.
+fn add<V: Number>(adjoint: &mut V, seed: V, slope: V) {
+    if counts(seed, slope) {
+        *adjoint += seed.contribution(slope);
+    }
 }
 
 impl<F, V: Number> External<V> for ByFiniteDifferences<F, V>
@@ -258,21 +265,18 @@ where
     fn reverse(&self, outputs: &[V], inputs: &mut [V]) -> Result<(), SweepError> {
         is_called_with::<F>(self.at.len(), inputs.len())?;
         for (j, adjoint) in inputs.iter_mut().enumerate() {
-            let step = self.relative * V::from_f64(magnitude(&self.at[j..=j]).max(1.0));
+            let step = self.relative * magnitude(&self.at[j..=j]).max(V::ONE);
             let slopes = self.slopes(step, |i| if i == j { V::ONE } else { V::ZERO }, outputs.len())?;
-            let contributions = slopes.iter().zip(outputs).filter(|(_, seed)| !seed.is_nought());
-            contributions.for_each(|(slope, seed)| *adjoint += *seed * *slope);
+            slopes.iter().zip(outputs).for_each(|(slope, seed)| add(adjoint, *seed, *slope));
         }
         Ok(())
     }
 
     fn forward(&self, inputs: &[V], outputs: &mut [V]) -> Result<(), SweepError> {
         is_called_with::<F>(self.at.len(), inputs.len())?;
-        let length = magnitude(inputs);
-        if length == 0.0 {
-            return Ok(());
-        }
-        let step = self.relative * V::from_f64(magnitude(&self.at).max(1.0) / length);
+        // Where the direction is 0, any step will do.
+        let length = by_lanes(magnitude(inputs), |length| if length == Number::ZERO { Number::ONE } else { length });
+        let step = self.relative * (magnitude(&self.at).max(V::ONE) / length);
         let slopes = self.slopes(step, |j| inputs[j], outputs.len())?;
         outputs.copy_from_slice(&slopes);
         Ok(())

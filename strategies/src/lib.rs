@@ -52,12 +52,11 @@ pub use identifier::{IndexType, LinearId, TapeNumber};
 pub use lanes::Tangents;
 pub use manager::{CountedId, IndexManager, Linear, Reuse};
 pub use memory::{MemoryReport, MemoryUsage};
-use numbers::counts;
 pub use numbers::{Binary, Dual, Float, Number, Unary};
 #[cfg(feature = "packs")]
 pub use numbers::{Pack, Registered};
 #[doc(hidden)]
-pub use numbers::{agreed, bits, by_lanes, by_lanes2, same};
+pub use numbers::{agreed, bits, by_lanes, by_lanes2, counts, same};
 pub use policy::{Checked, Policy, SingularSlope, Strict, Subgradient, is_singular};
 pub use refusal::catch_storage_errors;
 

@@ -1,7 +1,6 @@
 //! What derivatives are at singular points.
 
-use crate::Number;
-use crate::numbers::{all_finite, any_nan};
+use crate::Float;
 
 /// What a derivative is where a function has none: a type parameter of strategies.
 ///
@@ -58,18 +57,13 @@ impl Policy for Checked {
     const SLOPE: SingularSlope = SingularSlope::Refused;
 }
 
-/// Whether a partial is singular and the policy is another than [`Strict`]. `is_pole` says whether the function has a
-/// pole or a vertical tangent at these arguments.
+/// Whether a partial is singular in a lane, and the policy is another than [`Strict`]. `is_pole` says whether the
+/// function has a pole or a vertical tangent at these arguments.
 #[inline(always)]
-pub fn is_singular<P: Policy, V: Number>(
-    partial: V,
-    arguments: &[V],
-    value: V,
-    is_pole: impl FnOnce() -> bool,
-) -> bool {
+pub fn is_singular<P: Policy, V: Float>(partial: V, arguments: &[V], value: V, is_pole: impl FnOnce() -> bool) -> bool {
     !matches!(P::SLOPE, SingularSlope::Limit)
-        && !all_finite(partial)
-        && !any_nan(value)
-        && arguments.iter().all(|argument| all_finite(*argument))
-        && (any_nan(partial) || is_pole())
+        && !partial.is_finite()
+        && !value.is_nan()
+        && arguments.iter().all(|argument| argument.is_finite())
+        && (partial.is_nan() || is_pole())
 }

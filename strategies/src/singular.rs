@@ -1,7 +1,7 @@
 //! Singular functions in statements: how strategies find them.
 
 use crate::numbers::all_finite;
-use crate::{Nary, Number, Policy, Rule, SingularSlope, Sink, Taping, is_singular};
+use crate::{Float, Nary, Number, Policy, Rule, SingularSlope, Sink, Taping, is_singular};
 
 /// Whether singular partials of this strategy are errors.
 #[must_use]
@@ -56,17 +56,28 @@ pub fn partials_of_slice<P: Policy, R: Nary<V>, V: Number>(
     is_active: impl IntoIterator<Item = bool>,
 ) -> bool {
     R::partials(arguments, constants, partials);
-    if matches!(P::SLOPE, SingularSlope::Limit)
-        || partials.iter().all(|partial| all_finite(*partial))
-        || !arguments.iter().all(|argument| all_finite(*argument))
-    {
+    if matches!(P::SLOPE, SingularSlope::Limit) || partials.iter().all(|partial| all_finite(*partial)) {
         return false;
     }
     let value = R::value(arguments, constants);
-    let singular = |partial: V| is_singular::<P, V>(partial, &[], value, || R::singular(arguments, constants));
+    let singular = |partial: V, k: usize| {
+        arguments.iter().all(|argument| argument.lane(k).is_finite())
+            && is_singular::<P, V::Lane>(partial.lane(k), &[], value.lane(k), || {
+                R::singular(&everywhere(arguments, k), &everywhere(constants, k))
+            })
+    };
     if matches!(P::SLOPE, SingularSlope::Zero) {
-        partials.iter_mut().filter(|partial| singular(**partial)).for_each(|partial| *partial = V::ZERO);
+        for partial in partials.iter_mut().filter(|partial| !all_finite(**partial)) {
+            let slope = |k: usize| if singular(*partial, k) { V::Lane::ZERO } else { partial.lane(k) };
+            *partial = V::from_lanes(slope);
+        }
         return false;
     }
-    partials.iter().zip(is_active).any(|(partial, is_active)| is_active && singular(*partial))
+    let some = |partial: V| (0..V::LANES).any(|k| singular(partial, k));
+    partials.iter().zip(is_active).any(|(partial, is_active)| is_active && some(*partial))
+}
+
+/// Numbers whose lanes all have the values of one lane.
+fn everywhere<V: Number>(numbers: &[V], lane: usize) -> Vec<V> {
+    numbers.iter().map(|number| V::from_f64(number.lane(lane).as_f64())).collect()
 }

@@ -1,7 +1,7 @@
 //! What statements compare.
 
-use crate::numbers::agreed;
 use crate::{Float, Number};
+use smallvec::SmallVec;
 
 /// A way to compare two numbers, or a question about one, whose answer a program may branch on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,23 +49,19 @@ pub enum Comparison {
 }
 
 impl Comparison {
-    /// The outcome as a number: 1 or 0 for true or false; −1, 0 or 1 for an order, 2 where there is none; for
-    /// `classify` the number of the class.
-    ///
-    /// # Panics
-    ///
-    /// When the lanes of the numbers disagree.
+    /// The outcome in each lane as a number: 1 or 0 for true or false; −1, 0 or 1 for an order, 2 where there is none;
+    /// for `classify` the number of the class.
     #[inline]
-    #[track_caller]
-    pub fn outcome<V: Number>(self, left: V, right: V) -> i8 {
-        agreed::<V, _>(|k| self.outcome_of_lane(left.lane(k), right.lane(k)))
+    #[must_use]
+    pub fn outcomes<V: Number>(self, left: V, right: V) -> SmallVec<[i8; 8]> {
+        (0..V::LANES).map(|k| self.outcome_of_lane(left.lane(k), right.lane(k))).collect()
     }
 
     fn outcome_of_lane<V: Float>(self, left: V, right: V) -> i8 {
-        let same =
-            |a: V| a == right && a.is_sign_negative() == right.is_sign_negative() || a.is_nan() && right.is_nan();
+        let equal = |a: V| a.as_f64() == right.as_f64();
+        let same = |a: V| equal(a) && a.is_sign_negative() == right.is_sign_negative() || a.is_nan() && right.is_nan();
         match self {
-            Self::Equal => i8::from(left == right),
+            Self::Equal => i8::from(equal(left)),
             Self::Less => i8::from(left < right),
             Self::LessOrEqual => i8::from(left <= right),
             Self::Greater => i8::from(left > right),

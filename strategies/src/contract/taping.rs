@@ -328,6 +328,12 @@ pub trait Sink<S: Taping> {
     fn singular(&mut self, function: &'static str, leaves: usize) {
         let _ = (function, leaves);
     }
+    /// Whether the next partials count in this lane; they are 0 in the others.
+    #[inline(always)]
+    fn counts(&self, lane: usize) -> bool {
+        let _ = lane;
+        true
+    }
 }
 
 struct Partials<'a, F>(&'a mut F);

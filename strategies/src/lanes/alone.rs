@@ -37,7 +37,7 @@ impl<V: Number> Neg for Alone<V> {
 /// A yes or no for each lane of two numbers.
 #[inline(always)]
 fn mask<V: Number>(a: Alone<V>, b: Alone<V>, yes: impl Fn(V::Lane, V::Lane) -> bool) -> [bool; MOST] {
-    const { assert!(V::LANES <= MOST) };
+    const { assert!(V::LANES <= MOST, "kernels take packs of at most 16 lanes") };
     from_fn(|k| k < V::LANES && yes(a.0.lane(k), b.0.lane(k)))
 }
 

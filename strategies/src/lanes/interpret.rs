@@ -85,8 +85,8 @@ impl<V: Number> Interpreter<'_, V> {
             does::DIV => each!(|x, y| x / y),
             does::LESS => each!(|x, y| by_lanes2(x, y, |x, y| yes(x < y))),
             does::AT_MOST => each!(|x, y| by_lanes2(x, y, |x, y| yes(x <= y))),
-            does::EQUAL => each!(|x, y| by_lanes2(x, y, |x, y| yes(x == y))),
-            does::DIFFER => each!(|x, y| by_lanes2(x, y, |x, y| yes(x != y))),
+            does::EQUAL => each!(|x, y| by_lanes2(x, y, |x, y| yes(x.as_f64() == y.as_f64()))),
+            does::DIFFER => each!(|x, y| by_lanes2(x, y, |x, y| yes(x.as_f64() != y.as_f64()))),
             does::EITHER => each!(|x, y| x.max(y)),
             does::SELECT => {
                 let no = at(op.c);

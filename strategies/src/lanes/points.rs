@@ -131,7 +131,7 @@ pub(super) fn constant_slope<V: Number>(kernel: &Kernel<V>, seed: V) -> Option<V
     let plan = kernel.plan();
     let one = plan.scripts.used.len() == 1 && plan.partials.views != 0 && plan.is_local();
     let slope = kernel.linear(V::ONE).filter(|_| one)?[0];
-    Some(if crate::counts(seed, slope) { seed * slope } else { V::ZERO })
+    Some(if crate::counts(seed, slope) { seed.contribution(slope) } else { V::ZERO })
 }
 
 impl<V: Number> Seeds<V> {
@@ -353,7 +353,7 @@ fn careful_tangent<V: Number>(
         if !tangent.is_nought() {
             partials(kernel, n, memory, unit, &[point], |partial| {
                 if crate::counts(tangent, partial[0]) {
-                    slope += tangent * partial[0];
+                    slope += tangent.contribution(partial[0]);
                 }
             });
         }

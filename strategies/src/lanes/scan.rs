@@ -54,7 +54,8 @@ impl<A: Node> Combine<A> {
         for (n, partial) in partials.into_iter().enumerate() {
             if let Some(partial) = partial {
                 let slope = partial(captured, [a, b]);
-                slopes[used.get(n).operand()] = if crate::counts(seed, slope) { seed * slope } else { V::ZERO };
+                slopes[used.get(n).operand()] =
+                    if crate::counts(seed, slope) { seed.contribution(slope) } else { V::ZERO };
             }
         }
         slopes

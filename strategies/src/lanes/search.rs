@@ -196,7 +196,9 @@ fn first_of<V: Number, C: Steps>(
     while i < end {
         let values = &mut values[..(end - i).unsigned_abs().min(WIDTH)];
         terms.anywhere(row, i, values);
-        if let Some(k) = values.iter().position(|[value]| agreed::<V, _>(|k| value.lane(k) == best.lane(k))) {
+        if let Some(k) =
+            values.iter().position(|[value]| agreed::<V, _>(|k| value.lane(k).as_f64() == best.lane(k).as_f64()))
+        {
             return Some((values[k][0], i + k.cast_signed()));
         }
         i += values.len().cast_signed();

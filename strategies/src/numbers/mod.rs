@@ -16,7 +16,7 @@ pub use dual::Dual;
 pub use number::{Binary, Float, Number, Unary};
 #[cfg(feature = "packs")]
 pub use pack::Pack;
-pub use parts::{agreed, bits, by_lanes, by_lanes2, same};
-pub(crate) use parts::{all_finite, any_nan, counts};
+pub use parts::{agreed, bits, by_lanes, by_lanes2, counts, same};
+pub(crate) use parts::{all_finite, any_nan};
 #[cfg(feature = "packs")]
 pub use vector::Registered;

@@ -116,7 +116,10 @@ macro_rules! by_registers {
 
 impl<const N: usize, V: Registered> Number for Pack<N, V> {
     type Lane = V;
-    const LANES: usize = N;
+    const LANES: usize = {
+        assert!(N > 0, "a pack needs lanes");
+        N
+    };
     const PARTS: usize = N;
     const ZERO: Self = Self([V::ZERO; N]);
     const ONE: Self = Self([V::ONE; N]);

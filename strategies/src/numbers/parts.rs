@@ -65,6 +65,7 @@ pub fn by_lanes2<V: Number>(x: V, y: V, f: impl Fn(V::Lane, V::Lane) -> V::Lane)
 /// Whether a record with this seed adds seed·partial to the adjoint of an argument. Zero times anything, infinities and
 /// NaN included, is zero and adds nothing.
 #[inline(always)]
-pub(crate) fn counts<V: Number>(seed: V, partial: V) -> bool {
+#[must_use]
+pub fn counts<V: Number>(seed: V, partial: V) -> bool {
     seed.is_ordinary() || !seed.is_nought() && !partial.is_nought()
 }

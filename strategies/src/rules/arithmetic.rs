@@ -5,7 +5,6 @@ use crate::numbers::by_lanes2;
 use crate::shape::{Negated, Same, Scaling};
 use crate::{Float, Number};
 use core::ops::Rem;
-use num_traits::Zero as _;
 
 /// Defines an [`Operator`] from a row `Name: LeftEdge, RightEdge, (x, y, v) = value, ∂x, ∂y, whether infinite ones are
 /// singular;`.
@@ -32,7 +31,7 @@ macro_rules! operators {
             #[inline(always)]
             fn selects_left<V: Float>(_: V, _: V) -> bool { true }
             #[inline(always)]
-            fn singular<V: Number>($x: V, $y: V) -> bool { $singular }
+            fn singular($x: f64, $y: f64) -> bool { $singular }
         }
     )* };
 }
@@ -47,7 +46,7 @@ operators! {
     /// x·y.
     Times: Scaling, Scaling, (x, y, v) = x * y, y, x, false;
     /// x/y.
-    Over: Scaling, Scaling, (x, y, v) = x / y, V::ONE / y, -v / y, some_zero(y);
+    Over: Scaling, Scaling, (x, y, v) = x / y, V::ONE / y, -v / y, y == 0.0;
     /// The remainder of truncated division: v = x − n·y with a whole n. It is found from v, because x/y can round up to
     /// the next whole number.
     Modulo: Same, Scaling, (x, y, v) = by_lanes2(x, y, Rem::rem), V::ONE, -((x - v) / y).round(), false;
@@ -55,11 +54,6 @@ operators! {
 
 fn apart<V: Float>(x: V, y: V) -> V {
     if x.is_infinite() && x.as_f64() == y.as_f64() { V::ZERO } else { x - y }
-}
-
-#[inline(always)]
-fn some_zero<V: Number>(x: V) -> bool {
-    (0..V::LANES).any(|k| x.lane(k).is_zero())
 }
 
 /// −x.
@@ -77,7 +71,7 @@ impl Function for Negative {
         -V::ONE
     }
     #[inline(always)]
-    fn singular<V: Number>(_: V) -> bool {
+    fn singular(_: f64) -> bool {
         false
     }
 }

@@ -13,8 +13,8 @@ pub trait Function: 'static {
     fn value_and_companion<V: Number>(x: V) -> (V, V);
     /// As [`Unary::derivative_with_companion`].
     fn derivative<V: Number>(x: V, y: V, companion: V) -> V;
-    /// As [`Unary::singular`], for some lane.
-    fn singular<V: Number>(x: V) -> bool;
+    /// As [`Unary::singular`], of the value of a lane.
+    fn singular(x: f64) -> bool;
 }
 
 impl<R: Unary> Function for R {
@@ -29,8 +29,8 @@ impl<R: Unary> Function for R {
         x.derivative::<R>(y, companion)
     }
     #[inline(always)]
-    fn singular<V: Number>(x: V) -> bool {
-        (0..V::LANES).any(|k| <R as Unary>::singular(x.lane(k)))
+    fn singular(x: f64) -> bool {
+        <R as Unary>::singular(x)
     }
 }
 
@@ -52,8 +52,8 @@ pub trait Operator: 'static {
     fn partial_right<V: Number>(x: V, y: V, value: V) -> V;
     /// As [`Binary::selects_left`], of one lane.
     fn selects_left<V: Float>(x: V, y: V) -> bool;
-    /// As [`Binary::singular`], for some lane.
-    fn singular<V: Number>(x: V, y: V) -> bool;
+    /// As [`Binary::singular`], of the values of a lane.
+    fn singular(x: f64, y: f64) -> bool;
 }
 
 impl<R: Binary> Operator for R {
@@ -78,8 +78,8 @@ impl<R: Binary> Operator for R {
         <R as Binary>::selects_left(x, y)
     }
     #[inline(always)]
-    fn singular<V: Number>(x: V, y: V) -> bool {
-        (0..V::LANES).any(|k| <R as Binary>::singular(x.lane(k), y.lane(k)))
+    fn singular(x: f64, y: f64) -> bool {
+        <R as Binary>::singular(x, y)
     }
 }
 

@@ -46,13 +46,10 @@ fn quantile_slope<V: Float>(x: V, y: V) -> V {
 
 /// ∂B/∂x in double precision. A value that has over- or underflowed may have been rounded to V, so it is computed
 /// again.
-///
-/// Further derivatives are those of −B·(ψ(x + y) − ψ(x)).
 fn beta_slope<V: Float>(x: V, y: V, value: V) -> V {
-    let (a, b) = (x.as_f64(), y.as_f64());
-    let known = if value.is_normal() { value.as_f64() } else { beta::beta(a, b) };
-    let slope = beta::beta_slope(a, b, known);
-    if V::PARTS == 1 { V::from_f64(slope) } else { (value * (x.digamma() - (x + y).digamma())).with_value(slope) }
+    let (x, y) = (x.widen(), y.widen());
+    let known = if value.is_normal() { value.widen() } else { beta::beta(x, y) };
+    V::narrow(beta::beta_slope(x, y, known))
 }
 
 /// Γ·ψ. Left of −170 Γ is so small that it has lost digits, and ψ may be large.

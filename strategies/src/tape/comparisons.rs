@@ -59,7 +59,7 @@ pub(crate) fn guard<S, V, M, L, K, A, B>(
             misreported();
         }
     }
-    let outcome = comparison.outcome(left.value(), right.value());
+    let outcomes = comparison.outcomes(left.value(), right.value());
     let mut numbers: SmallVec<[TapeNumber; 2]> = SmallVec::new();
     let active = operands.iter().flat_map(|operand| &operand.leaves).map(|(_, id)| id.number());
     active.filter(|number| *number != TapeNumber::default()).for_each(|number| {
@@ -72,7 +72,7 @@ pub(crate) fn guard<S, V, M, L, K, A, B>(
             let known = tape.next;
             let [left, right] = &operands;
             let operands = [tape.write_operand(left, layouts[0], known), tape.write_operand(right, layouts[1], known)];
-            tape.guards.list.push(Guard { number: known, comparison, outcome, location, operands });
+            tape.guards.list.push(Guard { number: known, comparison, outcomes: outcomes.clone(), location, operands });
         });
     }
 }
@@ -109,7 +109,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             let value = unsafe { (layout.rerun)(data.as_ptr_range().end, layout.arguments, V::ONE, values, None) };
             value.expect("what is compared can be computed")
         });
-        if guard.comparison.outcome(left, right) == guard.outcome {
+        if guard.comparison.outcomes(left, right) == guard.outcomes {
             return Ok(());
         }
         Err(SweepError::BranchChanged { file: guard.location.file().to_owned(), line: guard.location.line() })

@@ -3,6 +3,7 @@
 use super::layout::Layout;
 use crate::{Comparison, MemoryUsage};
 use core::panic::Location;
+use smallvec::SmallVec;
 
 /// The guards of one recording, in the order of the comparisons.
 pub(super) struct Guards<V: 'static> {
@@ -16,8 +17,8 @@ pub(super) struct Guard<V: 'static> {
     /// The number of the first record behind it.
     pub(super) number: u64,
     pub(super) comparison: Comparison,
-    /// How it came out, as [`Comparison::outcome`] says.
-    pub(super) outcome: i8,
+    /// How it came out, as [`Comparison::outcomes`] says.
+    pub(super) outcomes: SmallVec<[i8; 8]>,
     pub(super) location: &'static Location<'static>,
     /// What is compared, and where the data of each begin and end.
     pub(super) operands: [(&'static Layout<V>, usize, usize); 2],

@@ -51,8 +51,8 @@ fn second_derivatives_at_singular_points() {
     for (name, x, [xx, xy, yy]) in ROWS {
         let case = cases.iter().find(|case| case.name == *name).expect("a function of this name");
         let (_, _, rows) = second(case, *x);
-        let found = [rows[0][0], rows[0][1], rows[1][1]];
-        for (found, expected) in found.into_iter().zip([*xx, *xy, *yy]) {
+        let found = [rows[0][0], rows[0][1], rows[1][0], rows[1][1]];
+        for (found, expected) in found.into_iter().zip([*xx, *xy, *xy, *yy]) {
             // Where there is no limit from both sides, nothing finite may come out.
             let right = if expected.is_nan() {
                 !found.is_finite()
