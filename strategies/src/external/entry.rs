@@ -107,6 +107,19 @@ fn ask<V: Number>(rule: &dyn External<V>, lanes: usize, outputs: &[V], inputs: &
     })
 }
 
+/// Makes what a rule contributes 0 in lanes of numbers in which no adjoint arrives: the rule multiplies zeros by what
+/// may be infinite there.
+fn silence<V: Number>(lanes: usize, outputs: &[V], inputs: &mut [V]) {
+    if outputs.is_empty() {
+        return;
+    }
+    for (at, contribution) in inputs.iter_mut().enumerate() {
+        let seeds = || outputs.iter().skip(at % lanes).step_by(lanes);
+        let silent = |k: usize| seeds().all(|seed| seed.lane(k).is_nought());
+        *contribution = V::from_lanes(|k| if silent(k) { V::Lane::ZERO } else { contribution.lane(k) });
+    }
+}
+
 impl<V: Number> Entry<V> {
     /// Reverses the launch in the adjoints of variables, of which each has so many, and of as many shadows of arrays.
     fn reverse_launch(
@@ -153,6 +166,9 @@ impl<V: Number> Entry<V> {
         let mut inputs = Scratch::<V>::new();
         inputs.resize(self.inputs.len() * lanes, V::ZERO);
         ask(&**rule, lanes, &outputs, &mut inputs)?;
+        if V::LANES > 1 {
+            silence(lanes, &outputs, &mut inputs);
+        }
         // A lane in which nothing arrives is not touched, as in a sweep of its own: adding 0 could change the sign of a
         // zero.
         let arrives = |lane| outputs.is_empty() || outputs[lane..].iter().step_by(lanes).any(|o| !o.is_nought());

@@ -56,6 +56,21 @@ fn zero_times_infinity_is_zero_in_lanes<S: Reverse<Value = Pack<4>>>() {
     assert_eq!(gradient[1].0, [1e-9, 0.0, 0.0, 0.0]);
 }
 
+/// An external function whose slope is infinite in a lane in which no adjoint arrives.
+fn external_functions_are_silent_in_lanes<S: Reverse<Value = Pack<4>>>() {
+    let f = |x: &[Real<S>]| {
+        let root = Pack(x[0].value().0.map(f64::sqrt));
+        let rule = tapewright::Rules::new("a root", move |outputs: &[Pack<4>], inputs: &mut [Pack<4>]| {
+            inputs[0] += outputs[0] * (Pack::from_f64(0.5) / root);
+            Ok(())
+        });
+        let y = external(x, &[root], rule).remove(0);
+        // Only the lanes in which the argument is above 1.
+        x[0].more(1.0).select(&y, &Real::from(0.0))
+    };
+    assert_eq!(gradient::<S>(f, &[Pack([0.0, 4.0, 1.0, 16.0])])[0].0, [0.0, 0.25, 0.0, 0.125]);
+}
+
 /// The tests for each strategy.
 macro_rules! under {
     ($($name:ident $strategy:ty;)*) => { $(
@@ -63,6 +78,7 @@ macro_rules! under {
         fn $name() {
             lanes_are_evaluations::<$strategy>();
             zero_times_infinity_is_zero_in_lanes::<$strategy>();
+            external_functions_are_silent_in_lanes::<$strategy>();
         }
     )* };
 }
