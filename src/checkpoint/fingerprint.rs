@@ -50,10 +50,10 @@ const fn block(values: usize) -> usize {
 /// A number for a sequence of slices: with a probability of about 1 − 2⁻⁶⁴ another one if any number, their order or
 /// the length of a slice differs.
 ///
-/// For each row of 64 parts of numbers it has the sum of bits · key modulo 2¹²⁸, with a key for each place (D. Lemire and O.
-/// Kaser, *Strongly universal string hashing is fast*, The Computer Journal 57, 2014). There, two numbers that are
-/// exchanged always change the sum, because |(a − b)·(kᵢ − kⱼ)| is less than 2¹²⁸ and not 0. Sums are chained by a
-/// mixer that loses nothing of what was before.
+/// For each row of 64 parts of numbers it has the sum of bits · key modulo 2¹²⁸, with a key for each place (D. Lemire
+/// and O. Kaser, *Strongly universal string hashing is fast*, The Computer Journal 57, 2014). There, two numbers that
+/// are exchanged always change the sum, because |(a − b)·(kᵢ − kⱼ)| is less than 2¹²⁸ and not 0. Sums are chained by
+/// a mixer that loses nothing of what was before.
 struct Digest(u64);
 
 /// Keys of the places, which are as good as random: the first numbers of `SplitMix64`.

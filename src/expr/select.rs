@@ -28,8 +28,8 @@ pub struct Choice<S: Taping> {
 }
 
 impl<S: Taping> Choice<S> {
-    /// `yes` in lanes in which the comparison holds, `no` in the others. The derivatives of a lane belong to the variable
-    /// that was chosen.
+    /// `yes` in lanes in which the comparison holds, `no` in the others. The derivatives of a lane belong to the
+    /// variable that was chosen.
     ///
     /// # Panics
     ///

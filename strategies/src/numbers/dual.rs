@@ -1,25 +1,13 @@
 //! Numbers with tangents.
 
-use super::number::{Binary, Float, Number, Unary, sealed};
-use crate::rules::arithmetic::{Modulo, Over};
-use crate::rules::exponential::{Exp, Exp2, ExpM1, Ln, Ln1p, Log, Log2, Log10};
-use crate::rules::hyperbolic::{Acosh, Asinh, Atanh, Cosh, Sinh, Tanh};
-use crate::rules::power::{Cbrt, Hypot, Pow, Powi, Recip, Sqrt};
-use crate::rules::selection::{Abs, CopySign, Fract, Max, Min};
-use crate::rules::special::{Digamma, Erf, Erfc, Gamma, LnGamma, NormalQuantile};
-use crate::rules::trigonometric::{Acos, Asin, Atan, Atan2, Cos, Sin, Tan, ToDegrees, ToRadians};
-use crate::rules::{Function, Operator};
-use core::cmp::Ordering;
+use super::number::Number;
 use core::fmt;
-use core::num::FpCategory;
-use core::ops::{Add, AddAssign, Div, Mul, Neg, Rem, Sub};
-use num_traits::{Num, NumCast, One, ToPrimitive, Zero};
-use smallvec::SmallVec;
+use core::ops::{Add, AddAssign, Mul, Neg, Sub};
 
 /// A number with tangents along `N` directions: its derivatives by `N` numbers ε₁, …, εₙ.
 ///
-/// Under a taping strategy it gives derivatives of derivatives: if the inputs of a recording over `Dual<f64, 1>` have the
-/// tangent v, their adjoints have the Hessian times v as tangent. Duals of duals give third derivatives.
+/// Under a taping strategy it gives derivatives of derivatives: if the inputs of a recording over `Dual<f64, 1>` have
+/// the tangent v, their adjoints have the Hessian times v as tangent. Duals of duals give third derivatives.
 ///
 /// The value of every result is bit for bit the one of the same computation without tangents, and every branch is
 /// decided by values: `<` compares values. `==` compares the tangents, too. Zero times anything is zero, as between
@@ -42,15 +30,9 @@ pub struct Dual<V, const N: usize> {
     pub tangents: [V; N],
 }
 
-// SAFETY: of zeros alone a number can be made, and so can this of theirs.
-unsafe impl<V: bytemuck::Zeroable, const N: usize> bytemuck::Zeroable for Dual<V, N> {}
-// SAFETY: 1 + N numbers of one type, one behind the other in memory, have no padding between them nor behind the last,
-// and any bytes are numbers if they are for each of them.
-unsafe impl<V: bytemuck::Pod, const N: usize> bytemuck::Pod for Dual<V, N> {}
-
 /// a·b, where zero times anything is zero.
 #[inline(always)]
-fn guarded<V: Number>(a: V, b: V) -> V {
+pub(super) fn guarded<V: Number>(a: V, b: V) -> V {
     if V::PARTS > 1 {
         a.contribution(b)
     } else if a.is_nought() | b.is_nought() {
@@ -70,7 +52,7 @@ impl<V: Number, const N: usize> Dual<V, N> {
 
     /// The number whose derivatives are the ones of a function with this value and this partial at this number.
     #[inline(always)]
-    fn chain(self, value: V, partial: V) -> Self {
+    pub(super) fn chain(self, value: V, partial: V) -> Self {
         Self { value, tangents: self.tangents.map(|tangent| guarded(tangent, partial)) }
     }
 
@@ -79,25 +61,6 @@ impl<V: Number, const N: usize> Dual<V, N> {
     pub(crate) fn chain2(self, other: Self, value: V, (left, right): (V, V)) -> Self {
         let tangent = |k: usize| guarded(self.tangents[k], left) + guarded(other.tangents[k], right);
         Self { value, tangents: core::array::from_fn(tangent) }
-    }
-
-    #[inline(always)]
-    fn apply<R: Function>(self) -> Self {
-        let (y, companion) = R::value_and_companion(self.value);
-        self.chain(y, R::derivative(self.value, y, companion))
-    }
-
-    #[inline(always)]
-    fn apply2<R: Operator>(self, other: Self) -> Self {
-        let (x, y) = (self.value, other.value);
-        let value = R::value(x, y);
-        let (mut left, mut right) = (R::partial_left(x, y, value), R::partial_right(x, y, value));
-        if R::SELECTS {
-            let takes_left = |k| R::selects_left(x.lane(k), y.lane(k));
-            left = V::from_lanes(|k| if takes_left(k) { left.lane(k) } else { V::Lane::ZERO });
-            right = V::from_lanes(|k| if takes_left(k) { V::Lane::ZERO } else { right.lane(k) });
-        }
-        self.chain2(other, value, (left, right))
     }
 }
 
@@ -158,216 +121,5 @@ impl<V: Number, const N: usize> Mul for Dual<V, N> {
     #[inline(always)]
     fn mul(self, other: Self) -> Self {
         self.chain2(other, self.value * other.value, (other.value, self.value))
-    }
-}
-
-impl<V: Number, const N: usize> Div for Dual<V, N> {
-    type Output = Self;
-    #[inline(always)]
-    fn div(self, other: Self) -> Self {
-        self.apply2::<Over>(other)
-    }
-}
-
-impl<V: Number, const N: usize> Rem for Dual<V, N> {
-    type Output = Self;
-    fn rem(self, other: Self) -> Self {
-        self.apply2::<Modulo>(other)
-    }
-}
-
-/// Compares the values.
-impl<V: Float, const N: usize> PartialOrd for Dual<V, N> {
-    #[inline(always)]
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        self.value.partial_cmp(&other.value)
-    }
-}
-
-/// The row `exp Exp` becomes `fn exp(self) -> Self`, by the rule.
-macro_rules! by_rules {
-    ($($unary:ident $function:ty;)* | $($binary:ident $operator:ty;)* | $($step:ident)*) => {
-        $(#[inline]
-        fn $unary(self) -> Self { self.apply::<$function>() })*
-        $(#[inline]
-        fn $binary(self, other: Self) -> Self { self.apply2::<$operator>(other) })*
-        $(#[inline]
-        fn $step(self) -> Self { Self::constant(self.value.$step()) })*
-    };
-}
-
-impl<V: Number, const N: usize> Number for Dual<V, N> {
-    type Lane = Dual<V::Lane, N>;
-    const LANES: usize = V::LANES;
-    const PARTS: usize = V::PARTS * (1 + N);
-    const ZERO: Self = Self { value: V::ZERO, tangents: [V::ZERO; N] };
-    const ONE: Self = Self { value: V::ONE, tangents: [V::ZERO; N] };
-
-    #[inline(always)]
-    fn from_f64(value: f64) -> Self {
-        Self::constant(V::from_f64(value))
-    }
-    #[inline(always)]
-    fn from_lanes(mut lane: impl FnMut(usize) -> Self::Lane) -> Self {
-        let lanes: SmallVec<[Self::Lane; 1]> = (0..Self::LANES).map(&mut lane).collect();
-        let tangent = |i: usize| V::from_lanes(|k| lanes[k].tangents[i]);
-        Self { value: V::from_lanes(|k| lanes[k].value), tangents: core::array::from_fn(tangent) }
-    }
-    #[inline(always)]
-    fn pair_from_lanes(mut pair: impl FnMut(usize) -> (Self::Lane, Self::Lane)) -> (Self, Self) {
-        let lanes: SmallVec<[(Self::Lane, Self::Lane); 1]> = (0..Self::LANES).map(&mut pair).collect();
-        (Self::from_lanes(|k| lanes[k].0), Self::from_lanes(|k| lanes[k].1))
-    }
-    #[inline(always)]
-    fn lane(self, k: usize) -> Self::Lane {
-        Dual { value: self.value.lane(k), tangents: self.tangents.map(|tangent| tangent.lane(k)) }
-    }
-    fn from_parts(mut part: impl FnMut(usize) -> f64) -> Self {
-        let mut number = |i: usize| V::from_parts(|k| part(i * V::PARTS + k));
-        Self { value: number(0), tangents: core::array::from_fn(|i| number(1 + i)) }
-    }
-    fn part(self, k: usize) -> f64 {
-        match k / V::PARTS {
-            0 => self.value.part(k),
-            i => self.tangents[i - 1].part(k % V::PARTS),
-        }
-    }
-    #[track_caller]
-    fn as_f64(self) -> f64 {
-        self.value.as_f64()
-    }
-
-    #[inline(always)]
-    fn is_nought(self) -> bool {
-        self.value.is_nought() && self.tangents.iter().all(|tangent| tangent.is_nought())
-    }
-    #[inline(always)]
-    fn is_ordinary(self) -> bool {
-        !self.is_nought()
-    }
-    #[inline(always)]
-    fn is_plain(self) -> bool {
-        true
-    }
-    #[inline(always)]
-    fn contribution(self, partial: Self) -> Self {
-        self.chain2(partial, guarded(self.value, partial.value), (partial.value, self.value))
-    }
-
-    #[inline(always)]
-    fn unary<R: Unary>(self) -> (Self, Self) {
-        (self.apply::<R>(), Self::ZERO)
-    }
-    #[inline(always)]
-    fn derivative<R: Unary>(self, y: Self, _: Self) -> Self {
-        Self::from_lanes(|k| R::derivative(self.lane(k), y.lane(k)))
-    }
-    #[inline(always)]
-    fn binary<R: Binary>(self, other: Self) -> Self {
-        self.apply2::<R>(other)
-    }
-    #[inline(always)]
-    fn partial_left<R: Binary>(self, other: Self, value: Self) -> Self {
-        Self::from_lanes(|k| R::partial_left(self.lane(k), other.lane(k), value.lane(k)))
-    }
-    #[inline(always)]
-    fn partial_right<R: Binary>(self, other: Self, value: Self) -> Self {
-        Self::from_lanes(|k| R::partial_right(self.lane(k), other.lane(k), value.lane(k)))
-    }
-
-    by_rules! {
-        abs Abs; sqrt Sqrt; cbrt Cbrt; recip Recip; exp Exp; exp2 Exp2; exp_m1 ExpM1; ln Ln; log2 Log2; log10 Log10;
-        ln_1p Ln1p; sin Sin; cos Cos; tan Tan; asin Asin; acos Acos; atan Atan; sinh Sinh; cosh Cosh; tanh Tanh;
-        asinh Asinh; acosh Acosh; atanh Atanh; to_degrees ToDegrees; to_radians ToRadians; fract Fract; erf Erf;
-        erfc Erfc; gamma Gamma; ln_gamma LnGamma; digamma Digamma; normal_quantile NormalQuantile;
-        | powf Pow; log Log; hypot Hypot; atan2 Atan2; copysign CopySign; max Max; min Min;
-        | signum floor ceil round trunc
-    }
-    fn trigamma(self) -> Self {
-        self.polygamma(1)
-    }
-    fn polygamma(self, n: u32) -> Self {
-        let value = if n == 1 { self.value.trigamma() } else { self.value.polygamma(n) };
-        self.chain(value, self.value.polygamma(n + 1))
-    }
-    #[inline]
-    fn powi(self, n: i32) -> Self {
-        self.apply2::<Powi>(Self::from_f64(n.into()))
-    }
-    #[inline]
-    fn sin_cos(self) -> (Self, Self) {
-        let (sin, cos) = self.value.sin_cos();
-        (self.chain(sin, cos), self.chain(cos, -sin))
-    }
-}
-
-impl<V: Float, const N: usize> sealed::Sealed for Dual<V, N> {}
-
-/// Forwards constants and questions to the value.
-macro_rules! of_value {
-    ($($constant:ident)* | $($question:ident $answer:ty;)*) => {
-        $(fn $constant() -> Self { Self::constant(V::$constant()) })*
-        $(#[inline(always)]
-        fn $question(self) -> $answer { self.value.$question() })*
-    };
-}
-
-impl<V: Float, const N: usize> Float for Dual<V, N> {
-    type Wide = Dual<V::Wide, N>;
-    of_value! {
-        nan infinity neg_infinity neg_zero epsilon min_value max_value min_positive_value
-        | is_nan bool; is_infinite bool; is_finite bool; is_normal bool; is_subnormal bool; is_sign_positive bool;
-        is_sign_negative bool; classify FpCategory; integer_decode (u64, i16, i8);
-    }
-    fn widen(self) -> Self::Wide {
-        Dual { value: self.value.widen(), tangents: self.tangents.map(Float::widen) }
-    }
-    fn narrow(wide: Self::Wide) -> Self {
-        Self { value: V::narrow(wide.value), tangents: wide.tangents.map(V::narrow) }
-    }
-    fn with_value(self, value: f64) -> Self {
-        Self { value: self.value.with_value(value), ..self }
-    }
-}
-
-impl<V: Float, const N: usize> Zero for Dual<V, N> {
-    fn zero() -> Self {
-        Self::ZERO
-    }
-    /// Whether every part is.
-    fn is_zero(&self) -> bool {
-        self.is_nought()
-    }
-}
-
-impl<V: Float, const N: usize> One for Dual<V, N> {
-    fn one() -> Self {
-        Self::ONE
-    }
-}
-
-impl<V: Float, const N: usize> Num for Dual<V, N> {
-    type FromStrRadixErr = V::FromStrRadixErr;
-    fn from_str_radix(text: &str, radix: u32) -> Result<Self, Self::FromStrRadixErr> {
-        V::from_str_radix(text, radix).map(Self::constant)
-    }
-}
-
-/// Casts of the value.
-impl<V: Float, const N: usize> ToPrimitive for Dual<V, N> {
-    fn to_i64(&self) -> Option<i64> {
-        self.value.to_i64()
-    }
-    fn to_u64(&self) -> Option<u64> {
-        self.value.to_u64()
-    }
-    fn to_f64(&self) -> Option<f64> {
-        self.value.to_f64()
-    }
-}
-
-impl<V: Float, const N: usize> NumCast for Dual<V, N> {
-    fn from<T: ToPrimitive>(number: T) -> Option<Self> {
-        V::from(number).map(Self::constant)
     }
 }

@@ -1,6 +1,8 @@
 //! What a variable's number may be.
 
+mod bytes;
 mod dual;
+mod dual_number;
 mod functions;
 #[allow(clippy::module_inception, reason = "the trait of that name")]
 mod number;

@@ -30,8 +30,8 @@ macro_rules! declare_functions {
 
 /// The number of a variable: a [`Float`], or several of them that are computed at once, its *lanes*.
 ///
-/// Tapes store numbers as plain bytes ([`bytemuck::Pod`]) of any size and alignment. `==` compares *every part*, tangents
-/// and lanes included: a seed whose value is 0 may have a tangent, and is not zero.
+/// Tapes store numbers as plain bytes ([`bytemuck::Pod`]) of any size and alignment. `==` compares *every part*,
+/// tangents and lanes included: a seed whose value is 0 may have a tangent, and is not zero.
 ///
 /// Users never have to name it: generic code says `S: Strategy`.
 pub trait Number:
@@ -154,14 +154,20 @@ pub trait Number:
 /// ```compile_fail
 /// # use num_traits as nt;
 /// # use std::ops::*;
-/// # macro_rules! ops { ($($t:ident $m:ident $ta:ident $ma:ident $o:tt;)*) => { $( impl $t for Wide { type Output = Wide; fn $m(self, o: Wide) -> Wide { Wide(self.0 $o o.0) } } impl $ta for Wide { fn $ma(&mut self, o: Wide) { self.0 = self.0 $o o.0 } } )* } }
-/// # ops! { Add add AddAssign add_assign +; Sub sub SubAssign sub_assign -; Mul mul MulAssign mul_assign *; Div div DivAssign div_assign /; Rem rem RemAssign rem_assign %; }
+/// # macro_rules! ops { ($($t:ident $m:ident $ta:ident $ma:ident $o:tt;)*) => { $( impl $t for Wide { type Output =
+/// Wide; fn $m(self, o: Wide) -> Wide { Wide(self.0 $o o.0) } } impl $ta for Wide { fn $ma(&mut self, o: Wide) {
+/// self.0 = self.0 $o o.0 } } )* } }
+/// # ops! { Add add AddAssign add_assign +; Sub sub SubAssign sub_assign -; Mul mul MulAssign mul_assign *; Div div
+/// DivAssign div_assign /; Rem rem RemAssign rem_assign %; }
 /// # impl Neg for Wide { type Output = Wide; fn neg(self) -> Wide { Wide(-self.0) } }
-/// # impl std::fmt::Display for Wide { fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result { self.0.fmt(f) } }
+/// # impl std::fmt::Display for Wide { fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+/// self.0.fmt(f) } }
 /// # impl nt::Zero for Wide { fn zero() -> Wide { Wide(0.0) } fn is_zero(&self) -> bool { self.0 == 0.0 } }
 /// # impl nt::One for Wide { fn one() -> Wide { Wide(1.0) } }
-/// # impl nt::Num for Wide { type FromStrRadixErr = (); fn from_str_radix(_: &str, _: u32) -> Result<Wide, ()> { Err(()) } }
-/// # impl nt::ToPrimitive for Wide { fn to_i64(&self) -> Option<i64> { None } fn to_u64(&self) -> Option<u64> { None } }
+/// # impl nt::Num for Wide { type FromStrRadixErr = (); fn from_str_radix(_: &str, _: u32) -> Result<Wide, ()> {
+/// Err(()) } }
+/// # impl nt::ToPrimitive for Wide { fn to_i64(&self) -> Option<i64> { None } fn to_u64(&self) -> Option<u64> { None
+/// } }
 /// # impl nt::NumCast for Wide { fn from<T: nt::ToPrimitive>(n: T) -> Option<Wide> { n.to_f64().map(Wide) } }
 /// # macro_rules! f0 { ($($n:ident)*) => { $( fn $n() -> Wide { Wide(<f64 as nt::Float>::$n()) } )* } }
 /// # macro_rules! f1 { ($($n:ident)*) => { $( fn $n(self) -> Wide { Wide(nt::Float::$n(self.0)) } )* } }
@@ -169,7 +175,8 @@ pub trait Number:
 /// # macro_rules! f2 { ($($n:ident)*) => { $( fn $n(self, o: Wide) -> Wide { Wide(nt::Float::$n(self.0, o.0)) } )* } }
 /// # impl nt::Float for Wide {
 /// #     f0! { nan infinity neg_infinity neg_zero min_value min_positive_value max_value }
-/// #     f1! { floor ceil round trunc fract abs signum recip sqrt exp exp2 ln log2 log10 cbrt sin cos tan asin acos atan exp_m1 ln_1p sinh cosh tanh asinh acosh atanh }
+/// #     f1! { floor ceil round trunc fract abs signum recip sqrt exp exp2 ln log2 log10 cbrt sin cos tan asin acos
+/// atan exp_m1 ln_1p sinh cosh tanh asinh acosh atanh }
 /// #     fb! { is_nan is_infinite is_finite is_normal is_sign_positive is_sign_negative }
 /// #     f2! { powf log max min abs_sub hypot atan2 }
 /// #     fn classify(self) -> std::num::FpCategory { self.0.classify() }

@@ -8,21 +8,21 @@ use core::ops::{Add, AddAssign, Div, Index, Mul, Neg, Sub};
 
 /// `N` numbers, the *lanes*, that are computed at once: `N` evaluations of a program in one recording.
 ///
-/// Statements, identifiers and branches are shared by all lanes; each has its own values and adjoints. Arithmetic and the
-/// functions of [`vector`](crate::Pack#functions) work on whole registers, as wide as the ones of the compile-time
-/// target. In memory the lanes lie side by side, without padding.
+/// Statements, identifiers and branches are shared by all lanes; each has its own values and adjoints. Arithmetic and
+/// the functions of [`vector`](crate::Pack#functions) work on whole registers, as wide as the ones of the
+/// compile-time target. In memory the lanes lie side by side, without padding.
 ///
 /// # Branches
 ///
-/// `if x < y` asks all lanes, and panics where they disagree; `x.less(&y).select(&a, &b)` chooses lane by lane, and so do
-/// `min`, `max`, `abs`, `clamp` and the smooth ones.
+/// `if x < y` asks all lanes, and panics where they disagree; `x.less(&y).select(&a, &b)` chooses lane by lane, and
+/// so do `min`, `max`, `abs`, `clamp` and the smooth ones.
 ///
 /// # Functions
 ///
 /// `exp`, `exp_m1`, `ln`, `ln_1p`, `sin`, `cos`, `sinh`, `cosh`, `tanh`, `asin`, `acos`, `atan` and `powf` are the
-/// ones of the crate `wide`, which differ from the standard library's in the last places; where arguments or results are
-/// very large or very small, infinite or NaN, they are the standard library's. All others are computed lane by lane and
-/// are the same, bit for bit. What a lane gives never depends on the others.
+/// ones of the crate `wide`, which differ from the standard library's in the last places; where arguments or results
+/// are very large or very small, infinite or NaN, they are the standard library's. All others are computed lane by
+/// lane and are the same, bit for bit. What a lane gives never depends on the others.
 ///
 /// ```
 /// use tapewright_strategies::{Number, Pack};
@@ -36,11 +36,6 @@ pub struct Pack<const N: usize, V = f64>(
     /// The lanes.
     pub [V; N],
 );
-
-// SAFETY: of zeros alone each lane can be made.
-unsafe impl<const N: usize, V: bytemuck::Zeroable> bytemuck::Zeroable for Pack<N, V> {}
-// SAFETY: it is an array, which has no padding between its elements nor behind the last.
-unsafe impl<const N: usize, V: bytemuck::Pod> bytemuck::Pod for Pack<N, V> {}
 
 impl<const N: usize, V: Registered> Default for Pack<N, V> {
     fn default() -> Self {
@@ -208,8 +203,8 @@ impl<const N: usize, V: Registered> Number for Pack<N, V> {
     }
 
     by_lane! {
-        abs sqrt cbrt recip exp2 log2 log10 tan asinh acosh atanh to_degrees to_radians fract erf erfc gamma ln_gamma digamma
-        trigamma normal_quantile signum floor ceil round trunc
+        abs sqrt cbrt recip exp2 log2 log10 tan asinh acosh atanh to_degrees to_radians fract erf erfc gamma
+        ln_gamma digamma trigamma normal_quantile signum floor ceil round trunc
         | log hypot atan2 copysign max min
     }
     by_registers! { exp exp_m1 ln ln_1p sin cos asin acos atan sinh cosh tanh }
