@@ -88,6 +88,7 @@ chapters! {
     external_records "book/src/decisions/2026-11-23-external-records.md";
     one_memory "book/src/decisions/2026-11-23-one-memory.md";
     stores "book/src/decisions/2026-11-23-stores.md";
+    decision_numbers "book/src/decisions/2026-11-23-numbers.md";
     linear_algebra "book/src/decisions/2026-11-23-linear-algebra.md";
     exchanges "book/src/decisions/2026-11-23-exchanges.md";
 }
