@@ -46,36 +46,50 @@ impl<V: Number> Lane for Alone<V> {
     type Number = V;
     type Mask = [bool; MOST];
 
+    #[inline(always)]
     fn splat(number: V) -> Self {
         Self(number)
     }
+    #[inline(always)]
     fn sqrt(self) -> Self {
         Self(self.0.sqrt())
     }
+    #[inline(always)]
     fn abs(self) -> Self {
         Self(self.0.abs())
     }
+    #[inline(always)]
     fn less(self, other: Self) -> [bool; MOST] {
         mask(self, other, |x, y| x < y)
     }
+    #[inline(always)]
     fn at_most(self, other: Self) -> [bool; MOST] {
         mask(self, other, |x, y| x <= y)
     }
+    #[inline(always)]
     fn equal(self, other: Self) -> [bool; MOST] {
         mask(self, other, |x, y| x.as_f64() == y.as_f64())
     }
+    #[inline(always)]
     fn differ(self, other: Self) -> [bool; MOST] {
         mask(self, other, |x, y| x.as_f64() != y.as_f64())
     }
+    #[inline(always)]
     fn both(a: [bool; MOST], b: [bool; MOST]) -> [bool; MOST] {
         from_fn(|k| a[k] && b[k])
     }
+    #[inline(always)]
     fn either(a: [bool; MOST], b: [bool; MOST]) -> [bool; MOST] {
         from_fn(|k| a[k] || b[k])
     }
+    #[inline(always)]
     fn select(mask: [bool; MOST], yes: Self, no: Self) -> Self {
+        if V::LANES == 1 {
+            return if mask[0] { yes } else { no };
+        }
         Self(V::from_lanes(|k| if mask[k] { yes.0.lane(k) } else { no.0.lane(k) }))
     }
+    #[inline(always)]
     fn map2(self, other: Self, f: impl Fn(V, V) -> V) -> Self {
         Self(f(self.0, other.0))
     }
@@ -106,9 +120,11 @@ impl<V: Number> Vector for Alone<V> {
             unsafe { self.store(to) }
         }
     }
+    #[inline(always)]
     fn within(from: isize, to: isize) -> [bool; MOST] {
         [from <= 0 && 0 < to; MOST]
     }
+    #[inline(always)]
     fn any(mask: [bool; MOST]) -> bool {
         mask.contains(&true)
     }

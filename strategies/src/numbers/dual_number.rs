@@ -85,12 +85,23 @@ impl<V: Number, const N: usize> Number for Dual<V, N> {
     }
     #[inline(always)]
     fn from_lanes(mut lane: impl FnMut(usize) -> Self::Lane) -> Self {
+        if Self::LANES == 1 {
+            let Dual { value, tangents } = lane(0);
+            return Self {
+                value: V::from_lanes(|_| value),
+                tangents: tangents.map(|tangent| V::from_lanes(|_| tangent)),
+            };
+        }
         let lanes: SmallVec<[Self::Lane; 1]> = (0..Self::LANES).map(&mut lane).collect();
         let tangent = |i: usize| V::from_lanes(|k| lanes[k].tangents[i]);
         Self { value: V::from_lanes(|k| lanes[k].value), tangents: core::array::from_fn(tangent) }
     }
     #[inline(always)]
     fn pair_from_lanes(mut pair: impl FnMut(usize) -> (Self::Lane, Self::Lane)) -> (Self, Self) {
+        if Self::LANES == 1 {
+            let (first, second) = pair(0);
+            return (Self::from_lanes(|_| first), Self::from_lanes(|_| second));
+        }
         let lanes: SmallVec<[(Self::Lane, Self::Lane); 1]> = (0..Self::LANES).map(&mut pair).collect();
         (Self::from_lanes(|k| lanes[k].0), Self::from_lanes(|k| lanes[k].1))
     }
