@@ -2,7 +2,7 @@
 
 use crate::random::SplitMix64;
 use crate::{Checksums, Error, Problem};
-use tapewright::{Real, Taping};
+use tapewright::{Number as _, Real, Taping};
 
 /// Maturity in periods and swap rate of each swaption.
 const SWAPTIONS: [(usize, f64); 15] = [
@@ -114,7 +114,12 @@ impl Libor {
         for (maturity, strike) in self.swaptions() {
             let (bond, annuity) = &swaps[maturity - 1];
             let swap: Real<S> = (bond + strike * annuity - 1.0).into();
-            payoff += -NOTIONAL * swap.min(0.0);
+            // Lanes choose for themselves; one number branches, which costs no record.
+            if S::Value::LANES > 1 {
+                payoff += -NOTIONAL * swap.min(0.0);
+            } else if swap < 0.0 {
+                payoff += -NOTIONAL * &swap;
+            }
         }
         for rate in &rates[..self.maturities] {
             payoff = (&payoff / (1.0 + delta * rate)).into();

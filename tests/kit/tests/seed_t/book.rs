@@ -18,10 +18,10 @@ fn read(file: impl AsRef<Path>) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The last cell of the row of the table of strategies that begins with this name.
+/// The formula in the row of the table of bytes that begins with this name.
 fn formula_in_the_book(strategy: &str) -> String {
     let chapter = read("book/src/choosing.md");
-    let row = chapter.lines().find(|line| line.starts_with(&format!("| `{strategy}` |"))).expect("the table has it");
+    let row = chapter.lines().find(|line| line.starts_with(&format!("| `{strategy}` | $"))).expect("the table has it");
     row.trim_end_matches([' ', '|']).rsplit('|').next().expect("rows have cells").trim().to_owned()
 }
 
@@ -63,14 +63,14 @@ fn t13_each_literal_costs_a_record_of_values_8_bytes_and_the_book_says_so() {
     // The statement has two partials: with two literals or more, they are the smaller record.
     assert_eq!(with_literals::<Hybrid>(), [17, 25, 33, 33]);
     assert_eq!(with_literals::<Hybrid<f64, Reuse>>(), [21, 29, 37, 37]);
-    assert!(formula_in_the_book("Hybrid").contains("8·min(d, c)"));
+    assert!(formula_in_the_book("Hybrid").contains("8 \\min(d, c)"));
     // Where partials are kept, literals cost nothing.
     assert_eq!(with_literals::<Jacobian>(), [25; 4]);
     assert_eq!(with_literals::<Jacobian<f64, Reuse>>(), [29; 4]);
     assert_eq!(with_literals::<Continuation>(), [8 + 24; 4]);
     assert_eq!(with_literals::<Continuation<f64, Reuse>>(), [8 + 28; 4]);
     assert!(["Jacobian", "Continuation"].iter().all(|strategy| !formula_in_the_book(strategy).contains('c')));
-    assert!(read("book/src/choosing.md").contains("* `c` literals,"), "and the book says what c is");
+    assert!(read("book/src/choosing.md").contains("* $c$ literals,"), "and the book says what c is");
 }
 
 /// Bytes of a workload on the tape: of its last evaluation if it has several.
