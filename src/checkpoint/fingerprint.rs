@@ -10,7 +10,7 @@ use tapewright_strategies::{Number, Passive, bits};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fingerprint(SmallVec<[u64; 1]>);
 
-/// Numbers are told apart in so many blocks.
+/// The most blocks in which numbers are told apart.
 const BLOCKS: usize = 64;
 
 impl Fingerprint {
@@ -24,7 +24,7 @@ impl Fingerprint {
         self
     }
 
-    /// The digests of arrays, behind the ones of so many numbers.
+    /// The digests of arrays, which lie behind the digests of this many numbers.
     pub(super) fn arrays(&self, numbers: usize) -> &[u64] {
         self.0.get(numbers.div_ceil(block(numbers))..).unwrap_or(&[])
     }
