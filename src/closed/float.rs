@@ -35,6 +35,8 @@ macro_rules! unary {
         fn $name(self) -> Self { Self::$name(&self) }
     )* };
 }
+#[cfg(feature = "nalgebra")]
+pub(super) use unary;
 
 /// Functions of two arguments, each a statement.
 macro_rules! binary {

@@ -1,19 +1,11 @@
 //! A closed variable as a complex number without an imaginary part.
 
 use super::Closed;
+use crate::closed::float::unary;
 use core::f64::consts::PI;
 use simba::scalar::ComplexField;
 use tapewright_strategies::num_traits::Zero;
 use tapewright_strategies::{Comparison, Taping};
-
-/// Functions of one argument, each a statement or a step.
-macro_rules! unary {
-    ($($name:ident)*) => { $(
-        #[inline]
-        #[track_caller]
-        fn $name(self) -> Self { Self::$name(&self) }
-    )* };
-}
 
 /// The number itself.
 macro_rules! same {

@@ -129,14 +129,6 @@ impl<V: Number, const N: usize> Number for Dual<V, N> {
         self.value.is_nought() && self.tangents.iter().all(|tangent| tangent.is_nought())
     }
     #[inline(always)]
-    fn is_ordinary(self) -> bool {
-        !self.is_nought()
-    }
-    #[inline(always)]
-    fn is_plain(self) -> bool {
-        true
-    }
-    #[inline(always)]
     fn contribution(self, partial: Self) -> Self {
         self.chain2(partial, guarded(self.value, partial.value), (partial.value, self.value))
     }

@@ -100,11 +100,17 @@ pub trait Number:
     /// Whether [`contribution`](Self::contribution) is not 0 and is, whatever the partial, the product: whether the
     /// number is finite and not 0, if it is a scalar.
     #[doc(hidden)]
-    fn is_ordinary(self) -> bool;
+    #[inline(always)]
+    fn is_ordinary(self) -> bool {
+        !self.is_nought()
+    }
     /// Whether [`contribution`](Self::contribution) is right for partials that are exactly 0, too: whether the number
     /// is finite, if it is a scalar.
     #[doc(hidden)]
-    fn is_plain(self) -> bool;
+    #[inline(always)]
+    fn is_plain(self) -> bool {
+        true
+    }
     /// What a statement with this adjoint contributes to the adjoint of an argument with this partial. Numbers of
     /// several parts see to it, part by part, that zero times anything is zero; for scalars it is the product, and
     /// whoever calls it sees to that.
@@ -148,55 +154,8 @@ pub trait Number:
 /// Rules are written over every `Float`. It has the arithmetic and the functions of a [`Number`], order, and the
 /// questions that may be asked of a float.
 ///
-/// The trait is sealed: tapes store numbers as plain bytes, and rely on their size, their alignment and the absence of
-/// padding. A number type of your own does not compile:
-///
-/// ```compile_fail
-/// # use num_traits as nt;
-/// # use std::ops::*;
-/// # macro_rules! ops { ($($t:ident $m:ident $ta:ident $ma:ident $o:tt;)*) => { $( impl $t for Wide { type Output =
-/// Wide; fn $m(self, o: Wide) -> Wide { Wide(self.0 $o o.0) } } impl $ta for Wide { fn $ma(&mut self, o: Wide) {
-/// self.0 = self.0 $o o.0 } } )* } }
-/// # ops! { Add add AddAssign add_assign +; Sub sub SubAssign sub_assign -; Mul mul MulAssign mul_assign *; Div div
-/// DivAssign div_assign /; Rem rem RemAssign rem_assign %; }
-/// # impl Neg for Wide { type Output = Wide; fn neg(self) -> Wide { Wide(-self.0) } }
-/// # impl std::fmt::Display for Wide { fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-/// self.0.fmt(f) } }
-/// # impl nt::Zero for Wide { fn zero() -> Wide { Wide(0.0) } fn is_zero(&self) -> bool { self.0 == 0.0 } }
-/// # impl nt::One for Wide { fn one() -> Wide { Wide(1.0) } }
-/// # impl nt::Num for Wide { type FromStrRadixErr = (); fn from_str_radix(_: &str, _: u32) -> Result<Wide, ()> {
-/// Err(()) } }
-/// # impl nt::ToPrimitive for Wide { fn to_i64(&self) -> Option<i64> { None } fn to_u64(&self) -> Option<u64> { None
-/// } }
-/// # impl nt::NumCast for Wide { fn from<T: nt::ToPrimitive>(n: T) -> Option<Wide> { n.to_f64().map(Wide) } }
-/// # macro_rules! f0 { ($($n:ident)*) => { $( fn $n() -> Wide { Wide(<f64 as nt::Float>::$n()) } )* } }
-/// # macro_rules! f1 { ($($n:ident)*) => { $( fn $n(self) -> Wide { Wide(nt::Float::$n(self.0)) } )* } }
-/// # macro_rules! fb { ($($n:ident)*) => { $( fn $n(self) -> bool { nt::Float::$n(self.0) } )* } }
-/// # macro_rules! f2 { ($($n:ident)*) => { $( fn $n(self, o: Wide) -> Wide { Wide(nt::Float::$n(self.0, o.0)) } )* } }
-/// # impl nt::Float for Wide {
-/// #     f0! { nan infinity neg_infinity neg_zero min_value min_positive_value max_value }
-/// #     f1! { floor ceil round trunc fract abs signum recip sqrt exp exp2 ln log2 log10 cbrt sin cos tan asin acos
-/// atan exp_m1 ln_1p sinh cosh tanh asinh acosh atanh }
-/// #     fb! { is_nan is_infinite is_finite is_normal is_sign_positive is_sign_negative }
-/// #     f2! { powf log max min abs_sub hypot atan2 }
-/// #     fn classify(self) -> std::num::FpCategory { self.0.classify() }
-/// #     fn mul_add(self, a: Wide, b: Wide) -> Wide { Wide(self.0.mul_add(a.0, b.0)) }
-/// #     fn powi(self, n: i32) -> Wide { Wide(self.0.powi(n)) }
-/// #     fn sin_cos(self) -> (Wide, Wide) { (nt::Float::sin(self), nt::Float::cos(self)) }
-/// #     fn integer_decode(self) -> (u64, i16, i8) { nt::Float::integer_decode(self.0) }
-/// # }
-/// # macro_rules! special { ($($n:ident)*) => { $( fn $n(self) -> Wide { self } )* } }
-/// #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
-/// #[repr(align(64))]
-/// struct Wide(f64);
-///
-/// impl tapewright_strategies::Float for Wide {
-///     fn from_f64(value: f64) -> Self { Self(value) }
-///     fn as_f64(self) -> f64 { self.0 }
-///     // ...
-/// #   special! { erf erfc gamma ln_gamma digamma trigamma normal_quantile }
-/// }
-/// ```
+/// The trait is sealed, as [`Number`] is: tapes store numbers as plain bytes, and rely on their size, their alignment and
+/// the absence of padding. A number type of your own does not compile.
 pub trait Float: sealed::Sealed + Number<Lane = Self> + num_traits::Num + num_traits::NumCast + PartialOrd {
     /// NaN.
     #[must_use]

@@ -160,14 +160,6 @@ impl<const N: usize, V: Registered> Number for Pack<N, V> {
         self.0.iter().fold(true, |all, lane| all & lane.is_nought())
     }
     #[inline(always)]
-    fn is_ordinary(self) -> bool {
-        !self.is_nought()
-    }
-    #[inline(always)]
-    fn is_plain(self) -> bool {
-        true
-    }
-    #[inline(always)]
     fn contribution(self, partial: Self) -> Self {
         Self(from_fn(|k| {
             let (seed, partial) = (self.0[k], partial.0[k]);

@@ -12,9 +12,10 @@ use crate::rules::trigonometric::{Acos, Asin, Atan, Cos, Sin};
 use core::any::TypeId;
 use core::array::from_fn;
 
-/// The row `exp by |x| where it is exact;` becomes functions of arrays.
+/// The row `exp_in_registers exp exp: |x| …;` becomes a function of arrays, by the one of registers where the condition
+/// holds.
 macro_rules! functions {
-    ($($name:ident $wide:ident $one:ident: |$x:ident, $y:ident| $exact:expr;)*) => {
+    ($($name:ident $wide:ident $one:ident: |$x:ident| $exact:expr;)*) => {
         /// A number of which registers are made: `f64` or `f32`.
         pub trait Registered: Float {
             $(#[doc(hidden)]
@@ -30,8 +31,7 @@ macro_rules! functions {
             pub(super) fn $one<const N: usize, V: Registered>(x: [V; N]) -> [V; N] {
                 let mut found = V::$name(x);
                 let exact = |k: usize| {
-                    let ($x, $y) = (x[k].as_f64(), found[k].as_f64());
-                    let _ = ($x, $y);
+                    let $x = x[k].as_f64();
                     $exact
                 };
                 if (0..N).fold(false, |some, k| some | !exact(k)) {
@@ -108,16 +108,16 @@ macro_rules! registered {
 }
 
 functions! {
-    exp_in_registers exp exp: |x, y| x.abs() <= 80.0 || x.abs() <= 700.0 && is_double::<V>();
-    exp_m1_in_registers exp_m1 exp_m1: |x, y| x.abs() <= 80.0 || x.abs() <= 700.0 && is_double::<V>();
-    ln_in_registers ln ln: |x, y| x > 1e-37 && x < 1e37 || x > 1e-300 && x < 1e300 && is_double::<V>();
-    ln_1p_in_registers ln_1p ln_1p: |x, y| x > -0.5 && x < 1e37;
-    asin_in_registers asin asin: |x, y| x.abs() <= 1.0;
-    acos_in_registers acos acos: |x, y| x.abs() <= 1.0;
-    atan_in_registers atan atan: |x, y| x.abs() < 1e15;
-    sinh_in_registers sinh sinh: |x, y| x.abs() <= 80.0;
-    cosh_in_registers cosh cosh: |x, y| x.abs() <= 80.0;
-    tanh_in_registers tanh tanh: |x, y| x.abs() <= 300.0;
+    exp_in_registers exp exp: |x| x.abs() <= 80.0 || x.abs() <= 700.0 && is_double::<V>();
+    exp_m1_in_registers exp_m1 exp_m1: |x| x.abs() <= 80.0 || x.abs() <= 700.0 && is_double::<V>();
+    ln_in_registers ln ln: |x| x > 1e-37 && x < 1e37 || x > 1e-300 && x < 1e300 && is_double::<V>();
+    ln_1p_in_registers ln_1p ln_1p: |x| x > -0.5 && x < 1e37;
+    asin_in_registers asin asin: |x| x.abs() <= 1.0;
+    acos_in_registers acos acos: |x| x.abs() <= 1.0;
+    atan_in_registers atan atan: |x| x.abs() < 1e15;
+    sinh_in_registers sinh sinh: |x| x.abs() <= 80.0;
+    cosh_in_registers cosh cosh: |x| x.abs() <= 80.0;
+    tanh_in_registers tanh tanh: |x| x.abs() <= 300.0;
 }
 
 /// Whether the numbers have the range of `f64`.

@@ -17,7 +17,7 @@ unary_rules! {
     Gamma(x, y) = x.gamma(), gamma_slope(x, y), is(x, 0.0);
     /// ln |Γ(x)|.
     LnGamma(x, y) = x.ln_gamma(), x.digamma(), is(x, 0.0);
-    /// ψ(x) = Γ′(x)/Γ(x); its derivative is the trigamma function, and rules end there.
+    /// ψ(x) = Γ′(x)/Γ(x); its derivative is the trigamma function.
     Digamma(x, y) = x.digamma(), x.trigamma(), is(x, 0.0);
     /// The standard normal density φ.
     NormalPdf(x, y) = lit::<V>(FRAC_1_SQRT_TAU) * (lit::<V>(-0.5) * x * x).exp(),
