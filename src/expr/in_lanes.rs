@@ -1,6 +1,6 @@
 //! Partials lane by lane.
 
-use tapewright_strategies::rules::Operator;
+use tapewright_strategies::rules::{Function, Operator};
 use tapewright_strategies::{Number, Sink, Taping, is_singular};
 
 /// Partials that count in some lanes only, and are 0 in the others.
@@ -30,7 +30,19 @@ impl<S: Taping> Sink<S> for InLanes<'_, S> {
     }
 }
 
-/// Whether the function `O` is singular in a lane.
+/// Whether the function `O` of one argument is singular in a lane.
+#[inline(always)]
+pub(super) fn is_singular_of_one<S: Taping, O: Function>(
+    partial: S::Value,
+    x: S::Value,
+    value: S::Value,
+    lane: usize,
+) -> bool {
+    let x = x.lane(lane);
+    is_singular::<S::Policy, _>(partial.lane(lane), &[x], value.lane(lane), || O::singular(x.as_f64()))
+}
+
+/// Whether the function `O` of two arguments is singular in a lane.
 #[inline(always)]
 pub(super) fn is_singular_of_two<S: Taping, O: Operator>(
     partial: S::Value,

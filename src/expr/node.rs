@@ -1,6 +1,6 @@
 //! The nodes of expression trees. Each caches its value, and knows its rule as a [`Tree`].
 
-use super::in_lanes::{InLanes, is_singular_of_two};
+use super::in_lanes::{InLanes, is_singular_of_one, is_singular_of_two};
 use bytemuck::TransparentWrapper;
 use core::marker::PhantomData;
 use core::ops::Add;
@@ -8,7 +8,7 @@ use tapewright_strategies::rules::{Function, Operator};
 use tapewright_strategies::shape::{Both, Edge, Nothing, Shape, Unit, mix};
 use tapewright_strategies::typenum::{Sum, U0, U1, Unsigned};
 use tapewright_strategies::{
-    Load, Number, Policy, Rule, SingularSlope, Sink, Store, Strategy, Taping, Tree, Twin, Variable, is_singular,
+    Load, Number, Policy, Rule, SingularSlope, Sink, Store, Strategy, Taping, Tree, Twin, Variable,
 };
 
 /// A variable, owned by the expression.
@@ -209,15 +209,20 @@ impl<S: Taping, O: Function, A: Rule<S>> Rule<S> for Un<S, O, A> {
     }
     #[inline(always)]
     fn backward(&self, seed: S::Value, sink: &mut impl Sink<S>) {
-        if <A::Shape as Shape>::LEAVES > 0 {
-            if O::Edge::SCALES {
+        if const { <A::Shape as Shape>::LEAVES > 0 } {
+            if const { O::Edge::SCALES } {
                 let x = self.argument.value();
                 let partial = O::derivative(x, self.value, self.companion);
-                let singular = |k| {
-                    let (x, slope) = (x.lane(k), partial.lane(k));
-                    is_singular::<S::Policy, _>(slope, &[x], self.value.lane(k), || O::singular(x.as_f64()))
-                };
-                descend_scaled::<S, O, O::Edge, A>(&self.argument, (seed, partial), &singular, sink);
+                if !const { looks::<S>() }
+                    || !descend_singular::<S, O, O::Edge, A>(
+                        &self.argument,
+                        (seed, partial),
+                        |k| is_singular_of_one::<S, O>(partial, x, self.value, k),
+                        sink,
+                    )
+                {
+                    descend::<S, O::Edge, A>(&self.argument, seed * partial, sink);
+                }
             } else {
                 descend::<S, O::Edge, A>(&self.argument, seed, sink);
             }
@@ -265,24 +270,39 @@ impl<S: Taping, O: Operator, A: Rule<S>, B: Rule<S>> Rule<S> for Bin<S, O, A, B>
     #[inline(always)]
     fn backward(&self, seed: S::Value, sink: &mut impl Sink<S>) {
         let (x, y, value) = (self.left.value(), self.right.value(), self.value);
-        if O::SELECTS {
-            self.backward_selected(seed, sink);
+        if const { O::SELECTS } && O::selecting(|| self.backward_selected(seed, sink)) {
             return;
         }
-        if <A::Shape as Shape>::LEAVES > 0 {
-            if O::Left::SCALES {
+        if const { <A::Shape as Shape>::LEAVES > 0 } {
+            if const { O::Left::SCALES } {
                 let partial = O::partial_left(x, y, value);
-                let singular = |k| is_singular_of_two::<S, O>(partial, (x, y), value, k);
-                descend_scaled::<S, O, O::Left, A>(&self.left, (seed, partial), &singular, sink);
+                if !const { looks::<S>() }
+                    || !descend_singular::<S, O, O::Left, A>(
+                        &self.left,
+                        (seed, partial),
+                        |k| is_singular_of_two::<S, O>(partial, (x, y), value, k),
+                        sink,
+                    )
+                {
+                    descend::<S, O::Left, A>(&self.left, seed * partial, sink);
+                }
             } else {
                 descend::<S, O::Left, A>(&self.left, seed, sink);
             }
         }
-        if <B::Shape as Shape>::LEAVES > 0 {
-            if O::Right::SCALES {
+        if const { <B::Shape as Shape>::LEAVES > 0 } {
+            if const { O::Right::SCALES } {
                 let partial = O::partial_right(x, y, value);
-                let singular = |k| is_singular_of_two::<S, O>(partial, (x, y), value, k);
-                descend_scaled::<S, O, O::Right, B>(&self.right, (seed, partial), &singular, sink);
+                if !const { looks::<S>() }
+                    || !descend_singular::<S, O, O::Right, B>(
+                        &self.right,
+                        (seed, partial),
+                        |k| is_singular_of_two::<S, O>(partial, (x, y), value, k),
+                        sink,
+                    )
+                {
+                    descend::<S, O::Right, B>(&self.right, seed * partial, sink);
+                }
             } else {
                 descend::<S, O::Right, B>(&self.right, seed, sink);
             }
@@ -299,7 +319,7 @@ impl<S: Taping, O: Operator, A: Rule<S>, B: Rule<S>> Bin<S, O, A, B> {
     /// [`Rule::backward`] for a function that returns one of its arguments.
     fn backward_selected(&self, seed: S::Value, sink: &mut impl Sink<S>) {
         let (x, y, value) = (self.left.value(), self.right.value(), self.value);
-        if S::Value::LANES > 1 {
+        if const { S::Value::LANES > 1 } {
             let left = |k| O::selects_left(x.lane(k), y.lane(k));
             let (to_left, to_right) = (seed * O::partial_left(x, y, value), seed * O::partial_right(x, y, value));
             descend::<S, O::Left, A>(&self.left, to_left, &mut InLanes { sink, counts: &left });
@@ -324,28 +344,38 @@ fn descend<S: Taping, E: Edge, A: Rule<S>>(child: &A, seed: S::Value, sink: &mut
     child.backward(seed, sink);
 }
 
-/// Goes down to a child whose seed is `seed`, that of its parent, times `partial`, that of the function `O`, which is
-/// singular in some lanes.
-#[inline(always)]
-fn descend_scaled<S: Taping, O, E: Edge, A: Rule<S>>(
+/// Whether the strategy looks for singular partials. In a constant block this keeps the compiler from reading what only
+/// other policies than [`Strict`](tapewright_strategies::Strict) do.
+const fn looks<S: Taping>() -> bool {
+    !matches!(S::Policy::SLOPE, SingularSlope::Limit)
+}
+
+/// Goes down to a child whose seed is `seed`, that of its parent, times `partial`, that of the function `O`, if it is
+/// singular in some lane and the policy is that this be told, or that such partials be 0. Returns whether it has gone
+/// down.
+fn descend_singular<S: Taping, O, E: Edge, A: Rule<S>>(
     child: &A,
     (seed, partial): (S::Value, S::Value),
-    singular: &impl Fn(usize) -> bool,
+    singular: impl Fn(usize) -> bool,
     sink: &mut impl Sink<S>,
-) {
-    if (0..S::Value::LANES).any(|k| singular(k) && sink.counts(k)) {
-        if S::Policy::SLOPE != SingularSlope::Zero {
+) -> bool {
+    let look = || {
+        if !(0..S::Value::LANES).any(|k| singular(k) && sink.counts(k)) {
+            return false;
+        }
+        if !matches!(S::Policy::SLOPE, SingularSlope::Zero) {
             sink.singular(core::any::type_name::<O>(), A::Shape::LEAVES);
-        } else if S::Value::LANES == 1 {
+            return false;
+        }
+        if const { S::Value::LANES == 1 } {
             silence_below::<S, E, A>(child, sink);
-            return;
         } else {
             let mut sink = InLanes { sink, counts: &|k| !singular(k) };
             descend::<S, E, A>(child, seed * partial, &mut sink);
-            return;
         }
-    }
-    descend::<S, E, A>(child, seed * partial, sink);
+        true
+    };
+    S::Policy::looking(look) == Some(true)
 }
 
 /// Silences a child and the edge above it.

@@ -19,6 +19,13 @@ use crate::Float;
 pub trait Policy: 'static {
     /// What a singular partial is.
     const SLOPE: SingularSlope;
+
+    /// Does what only policies do that look for singular partials: it is not compiled under [`Strict`].
+    #[doc(hidden)]
+    #[inline(always)]
+    fn looking<R>(does: impl FnOnce() -> R) -> Option<R> {
+        Some(does())
+    }
 }
 
 /// What a singular partial is.
@@ -37,6 +44,10 @@ pub enum SingularSlope {
 pub struct Strict;
 impl Policy for Strict {
     const SLOPE: SingularSlope = SingularSlope::Limit;
+    #[inline(always)]
+    fn looking<R>(_: impl FnOnce() -> R) -> Option<R> {
+        None
+    }
 }
 
 /// 0: √ has slope 0 at 0.

@@ -19,7 +19,6 @@ macro_rules! operators {
         #[allow(unused_variables, reason = "a rule may not need all of x, y and v")]
         impl Operator for $name {
             const HASH: u32 = hash_name(stringify!($name));
-            const SELECTS: bool = false;
             type Left = $le;
             type Right = $re;
             #[inline(always)]

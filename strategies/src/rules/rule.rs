@@ -43,7 +43,12 @@ pub trait Operator: 'static {
     /// How the partial of the right argument is known.
     type Right: Edge;
     /// As [`Binary::SELECTS`].
-    const SELECTS: bool;
+    const SELECTS: bool = false;
+    /// Does it if this function selects; returns whether it does. For arithmetic it is not even compiled.
+    #[inline(always)]
+    fn selecting(_does: impl FnOnce()) -> bool {
+        false
+    }
     /// As [`Binary::value`].
     fn value<V: Number>(x: V, y: V) -> V;
     /// As [`Binary::partial_left`].
@@ -61,6 +66,13 @@ impl<R: Binary> Operator for R {
     const SELECTS: bool = R::SELECTS;
     type Left = Scaling;
     type Right = Scaling;
+    #[inline(always)]
+    fn selecting(does: impl FnOnce()) -> bool {
+        if R::SELECTS {
+            does();
+        }
+        R::SELECTS
+    }
     #[inline(always)]
     fn value<V: Number>(x: V, y: V) -> V {
         x.binary::<R>(y)

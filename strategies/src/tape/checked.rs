@@ -6,7 +6,7 @@ use super::records::{Content, Records};
 use super::{write, write_slices};
 use crate::storage::Layer;
 use crate::{
-    IndexManager, LinearId, Nary, Number, Reverse, Scratch, Statement, Taped, active, partials_of_slice,
+    IndexManager, LinearId, Nary, Number, Policy, Reverse, Scratch, Statement, Taped, active, partials_of_slice,
     refuses_singular, singular_function,
 };
 
@@ -27,9 +27,9 @@ where
     N: Statement<S>,
 {
     let id = write::append::<S, V, M, L, K, N>(layout, statement);
-    if refuses_singular::<S>()
+    if const { refuses_singular::<S>() }
         && M::raw(&id).is_active()
-        && let Some(function) = singular_function(statement, |id| id.is_active())
+        && let Some(Some(function)) = S::Policy::looking(|| singular_function(statement, |id| id.is_active()))
     {
         active::note_singular(M::raw(&id).number(), function);
     }

@@ -48,7 +48,8 @@ where
         payload_left: layout.payload,
         leaves_left: layout.arguments,
     };
-    if layout.partials {
+    // Where no tape keeps values, `store` is not even compiled.
+    if const { !K::VALUES } || layout.partials {
         statement.backward(V::ONE, &mut collect);
     } else {
         statement.store(&mut collect);
