@@ -2,6 +2,7 @@
 
 mod assign;
 mod compare;
+mod descend;
 mod given;
 mod in_lanes;
 mod named;

@@ -1,5 +1,6 @@
 //! The nodes of expression trees. Each caches its value, and knows its rule as a [`Tree`].
 
+use super::descend::{descend, descend_singular, looks, silence_below};
 use super::in_lanes::{InLanes, is_singular_of_one, is_singular_of_two};
 use bytemuck::TransparentWrapper;
 use core::marker::PhantomData;
@@ -7,9 +8,7 @@ use core::ops::Add;
 use tapewright_strategies::rules::{Function, Operator};
 use tapewright_strategies::shape::{Both, Edge, Nothing, Shape, Unit, mix};
 use tapewright_strategies::typenum::{Sum, U0, U1, Unsigned};
-use tapewright_strategies::{
-    Load, Number, Policy, Rule, SingularSlope, Sink, Store, Strategy, Taping, Tree, Twin, Variable,
-};
+use tapewright_strategies::{Load, Number, Rule, Sink, Store, Strategy, Taping, Tree, Twin, Variable};
 
 /// A variable, owned by the expression.
 #[derive(TransparentWrapper)]
@@ -332,59 +331,6 @@ impl<S: Taping, O: Operator, A: Rule<S>, B: Rule<S>> Bin<S, O, A, B> {
             descend::<S, O::Right, B>(&self.right, seed * O::partial_right(x, y, value), sink);
         }
     }
-}
-
-/// Goes down to a child whose seed, but for the sign, is `seed`.
-#[inline(always)]
-fn descend<S: Taping, E: Edge, A: Rule<S>>(child: &A, seed: S::Value, sink: &mut impl Sink<S>) {
-    let seed = if E::NEGATES { -seed } else { seed };
-    if E::SCALES && <A::Shape as Shape>::LINEAR {
-        sink.factor(seed);
-    }
-    child.backward(seed, sink);
-}
-
-/// Whether the strategy looks for singular partials. In a constant block this keeps the compiler from reading what only
-/// other policies than [`Strict`](tapewright_strategies::Strict) do.
-const fn looks<S: Taping>() -> bool {
-    !matches!(S::Policy::SLOPE, SingularSlope::Limit)
-}
-
-/// Goes down to a child whose seed is `seed`, that of its parent, times `partial`, that of the function `O`, if it is
-/// singular in some lane and the policy is that this be told, or that such partials be 0. Returns whether it has gone
-/// down.
-fn descend_singular<S: Taping, O, E: Edge, A: Rule<S>>(
-    child: &A,
-    (seed, partial): (S::Value, S::Value),
-    singular: impl Fn(usize) -> bool,
-    sink: &mut impl Sink<S>,
-) -> bool {
-    let look = || {
-        if !(0..S::Value::LANES).any(|k| singular(k) && sink.counts(k)) {
-            return false;
-        }
-        if !matches!(S::Policy::SLOPE, SingularSlope::Zero) {
-            sink.singular(core::any::type_name::<O>(), A::Shape::LEAVES);
-            return false;
-        }
-        if const { S::Value::LANES == 1 } {
-            silence_below::<S, E, A>(child, sink);
-        } else {
-            let mut sink = InLanes { sink, counts: &|k| !singular(k) };
-            descend::<S, E, A>(child, seed * partial, &mut sink);
-        }
-        true
-    };
-    S::Policy::looking(look) == Some(true)
-}
-
-/// Silences a child and the edge above it.
-#[inline(always)]
-fn silence_below<S: Taping, E: Edge, A: Rule<S>>(child: &A, sink: &mut impl Sink<S>) {
-    if E::SCALES && <A::Shape as Shape>::LINEAR {
-        sink.factor(S::Value::ZERO);
-    }
-    child.silence(sink);
 }
 
 impl<S: Taping, O: Operator, A: Tree<S>, B: Tree<S>> Tree<S> for Bin<S, O, A, B>

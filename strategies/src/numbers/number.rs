@@ -154,8 +154,8 @@ pub trait Number:
 /// Rules are written over every `Float`. It has the arithmetic and the functions of a [`Number`], order, and the
 /// questions that may be asked of a float.
 ///
-/// The trait is sealed, as [`Number`] is: tapes store numbers as plain bytes, and rely on their size, their alignment and
-/// the absence of padding. A number type of your own does not compile.
+/// The trait is sealed, as [`Number`] is: tapes store numbers as plain bytes, and rely on their size, their alignment
+/// and the absence of padding. A number type of your own does not compile.
 pub trait Float: sealed::Sealed + Number<Lane = Self> + num_traits::Num + num_traits::NumCast + PartialOrd {
     /// NaN.
     #[must_use]
