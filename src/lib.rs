@@ -65,6 +65,7 @@ mod packs;
 mod preaccumulate;
 pub mod schedule;
 mod second;
+pub mod sparse;
 mod tape;
 mod variables;
 

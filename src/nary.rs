@@ -2,7 +2,7 @@
 
 use crate::expr::Real;
 use smallvec::SmallVec;
-use tapewright_strategies::{Float, Nary, Number, Scratch, Taping, by_lanes2};
+use tapewright_strategies::{Curvature, Float, Nary, Number, Scratch, Taping, by_lanes2};
 
 /// Records `R` over these arguments as one statement.
 ///
@@ -94,6 +94,7 @@ fn total<V: Number>(terms: impl Iterator<Item = V>) -> V {
 struct Total;
 impl<V: Number> Nary<V> for Total {
     const UNIT: bool = true;
+    const CURVATURE: Curvature = Curvature::LINEAR;
     fn value(x: &[V], _: &[V]) -> V {
         total(x.iter().copied())
     }
@@ -104,6 +105,7 @@ impl<V: Number> Nary<V> for Total {
 
 struct Inner;
 impl<V: Number> Nary<V> for Inner {
+    const CURVATURE: Curvature = Curvature::Halves;
     fn value(xy: &[V], _: &[V]) -> V {
         let (x, y) = xy.split_at(xy.len() / 2);
         total(x.iter().zip(y).map(|(x, y)| *x * *y))
@@ -119,6 +121,7 @@ impl<V: Number> Nary<V> for Inner {
 struct Combination;
 impl<V: Number> Nary<V> for Combination {
     const CONSTANTS: usize = 1;
+    const CURVATURE: Curvature = Curvature::LINEAR;
     fn value(x: &[V], c: &[V]) -> V {
         total(x.iter().zip(c).map(|(x, c)| *c * *x))
     }

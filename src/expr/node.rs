@@ -8,7 +8,7 @@ use core::ops::Add;
 use tapewright_strategies::rules::{Function, Operator};
 use tapewright_strategies::shape::{Both, Edge, Nothing, Shape, Unit, mix};
 use tapewright_strategies::typenum::{Sum, U0, U1, Unsigned};
-use tapewright_strategies::{Load, Number, Rule, Sink, Store, Strategy, Taping, Tree, Twin, Variable};
+use tapewright_strategies::{Curvature, Load, Number, Rule, Sink, Store, Strategy, Taping, Tree, Twin, Variable};
 
 /// A variable, owned by the expression.
 #[derive(TransparentWrapper)]
@@ -153,6 +153,7 @@ impl<S: Taping> BackLeaf<S> {
 
 impl<S: Taping> Twin<S> for BackLeaf<S> {
     const HASH: u32 = 0x11;
+    const CURVATURE: Curvature = Curvature::LINEAR;
     const CONSTANTS: usize = 0;
     #[inline(always)]
     fn load(source: &mut impl Load<S>) -> Self {
@@ -185,6 +186,7 @@ impl<S: Taping> Tree<S> for Literal<S> {
 
 impl<S: Taping> Twin<S> for Literal<S> {
     const HASH: u32 = 0x22;
+    const CURVATURE: Curvature = Curvature::LINEAR;
     const CONSTANTS: usize = 1;
     #[inline(always)]
     fn load(source: &mut impl Load<S>) -> Self {
@@ -246,6 +248,7 @@ impl<S: Taping, O: Function, A: Tree<S>> Tree<S> for Un<S, O, A> {
 impl<S: Taping, O: Function, A: Twin<S>> Twin<S> for Un<S, O, A> {
     const HASH: u32 = mix(A::HASH, O::HASH);
     const CONSTANTS: usize = A::CONSTANTS;
+    const CURVATURE: Curvature = if O::Edge::SCALES { Curvature::all(A::Shape::LEAVES) } else { A::CURVATURE };
     #[inline(always)]
     fn load(source: &mut impl Load<S>) -> Self {
         Self::new(A::load(source))
@@ -351,6 +354,7 @@ where
 impl<S: Taping, O: Operator, A: Twin<S>, B: Twin<S>> Twin<S> for Bin<S, O, A, B> {
     const HASH: u32 = mix(mix(A::HASH, B::HASH), O::HASH);
     const CONSTANTS: usize = A::CONSTANTS + B::CONSTANTS;
+    const CURVATURE: Curvature = O::BEND.of((A::CURVATURE, A::Shape::LEAVES), (B::CURVATURE, B::Shape::LEAVES));
     #[inline(always)]
     fn load(source: &mut impl Load<S>) -> Self {
         let left = A::load(source);

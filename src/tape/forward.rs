@@ -81,6 +81,20 @@ impl<S: Reverse> Tape<S> {
         Ok(asked.iter().map(|slot| self.adjoints.arrays.get(*slot).clone()).collect())
     }
 
+    /// [`jvp`](Self::jvp) of slices, without lists on the way.
+    pub(crate) fn tangents_through(
+        &mut self,
+        (inputs, tangents): (&[Real<S>], &[S::Value]),
+        (outputs, results): (&[Real<S>], &mut [S::Value]),
+    ) -> Result<(), Error> {
+        let mut vector = core::mem::take(&mut self.adjoints);
+        let tangents = inputs.iter().zip(tangents.iter().copied());
+        let found = self.carry(&mut vector, tangents, core::iter::empty(), outputs.iter());
+        self.adjoints = vector;
+        results.copy_from_slice(&found?);
+        Ok(())
+    }
+
     /// The tangents of `outputs`; those of views are left in the vector.
     fn carry<'x>(
         &self,

@@ -72,6 +72,15 @@ impl<S: Reverse> Default for Tape<S> {
 }
 
 impl<S: Reverse> Tape<S> {
+    pub(crate) fn owned(&self) -> &OwnedTape<S> {
+        &self.owned
+    }
+
+    /// The slot of a variable of the present recording; `None` if it is passive.
+    pub(crate) fn slot(&self, variable: &Real<S>) -> Result<Option<usize>, Error> {
+        adjoints::slot(&self.owned, &self.parts, variable)
+    }
+
     /// An empty tape.
     #[must_use]
     pub fn new() -> Self {

@@ -44,8 +44,8 @@ pub mod slab_stack {
 }
 
 pub use contract::{
-    AtExternal, Capacity, Comparison, Dependence, Flow, Load, Nary, Replay, Reverse, Rule, Sink, Spills, Statement,
-    Store, Strategy, Taped, Taping, Tree, Twin, Variable,
+    AtExternal, Bend, Capacity, Comparison, Curvature, Dependence, Dependent, Flow, Load, Nary, Products, Replay,
+    Reverse, Rule, Sink, Spills, Statement, Store, Strategy, Taped, Taping, Tree, Twin, Variable,
 };
 pub use external::{Arrays, Companion, External, Mark, SweepError};
 pub use identifier::{IndexType, LinearId, TapeNumber};

@@ -3,7 +3,7 @@
 use super::owned::{OwnedTape, Place};
 use crate::external::Entry;
 use crate::lanes::{Launch, Shadows};
-use crate::{Mark, Reverse, SweepError};
+use crate::{Curvature, Dependent, Mark, Reverse, SweepError};
 
 impl<S: Reverse> OwnedTape<S> {
     /// [`Reverse::reverse`], with the external functions of the recording among its statements.
@@ -90,6 +90,40 @@ impl<S: Reverse> OwnedTape<S> {
         self.check_singular()?;
         S::forward_through(self.tape(), tangents, &mut |external, _, tangents| {
             self.entry(external)?.forward(tangents, arrays)
+        })
+    }
+
+    /// [`Reverse::dependences`] with the slots of results, of which external functions may have several: each is told as
+    /// one that depends on all inputs, in any way.
+    ///
+    /// # Errors
+    ///
+    /// As there, and [`SweepError::Unsupported`] when there is a launch in the recording: what an element of an array
+    /// depends on is not known one by one.
+    pub fn dependences(
+        &self,
+        down: bool,
+        mut tell: impl FnMut(&[usize], &[usize], Curvature),
+    ) -> Result<(), SweepError> {
+        let (mut results, mut inputs) = (Vec::new(), Vec::new());
+        S::dependences(self.tape(), down, &mut |dependent| {
+            match dependent {
+                Dependent::Statement { result, arguments, curvature } => tell(&[result], arguments, curvature),
+                Dependent::External(external) => {
+                    let entry = self.entry(external)?;
+                    if entry.launch().is_some() {
+                        let what = "array kernels, launches and messages, which a recording contains, tell no sparsity \
+                                    pattern: use scalar statements";
+                        return Err(SweepError::Unsupported { what: what.into() });
+                    }
+                    results.clear();
+                    results.extend(entry.outputs.iter());
+                    inputs.clear();
+                    inputs.extend(entry.inputs.iter());
+                    tell(&results, &inputs, Curvature::Everywhere);
+                }
+            }
+            Ok(())
         })
     }
 

@@ -2,6 +2,7 @@
 
 mod capacity;
 mod comparison;
+mod dependent;
 mod flow;
 mod fresh;
 mod nary;
@@ -14,6 +15,7 @@ mod variable;
 
 pub use capacity::Capacity;
 pub use comparison::Comparison;
+pub use dependent::{Bend, Curvature, Dependent, Products};
 pub use flow::{Dependence, Flow};
 pub use nary::Nary;
 pub use reverse::{AtExternal, Replay, Reverse, Spills};

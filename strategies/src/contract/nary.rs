@@ -1,5 +1,6 @@
 //! Functions of slices.
 
+use super::dependent::Curvature;
 use crate::Number;
 
 /// A function of a number of arguments known at run time, such as a sum over a slice.
@@ -12,6 +13,9 @@ pub trait Nary<V: Number>: 'static {
     const CONSTANTS: usize = 0;
     /// Whether [`value`](Self::value) can be called again, at other arguments, when a recording is replayed.
     const REPLAYS: bool = true;
+    /// In which pairs of arguments the function is not linear; more pairs than need be make patterns of Hessian matrices
+    /// larger, and fewer make them wrong.
+    const CURVATURE: Curvature = Curvature::Everywhere;
     /// The value at these arguments.
     fn value(arguments: &[V], constants: &[V]) -> V;
     /// Writes the partial for each argument; the slices are equally long.

@@ -2,7 +2,8 @@
 
 use crate::scratch::Scratch;
 use crate::{
-    ArrayFile, Capacity, Mark, MemoryReport, SpillOptions, SpillUsage, StorageError, SweepError, TapeNumber, Taping,
+    ArrayFile, Capacity, Dependent, Mark, MemoryReport, SpillOptions, SpillUsage, StorageError, SweepError, TapeNumber,
+    Taping,
 };
 use core::ops::Range;
 use std::sync::Arc;
@@ -186,6 +187,23 @@ pub trait Reverse: Taping {
         let _ = (tape, tangents, at);
         let strategy = core::any::type_name::<Self>();
         Err(SweepError::Unsupported { what: format!("recordings of {strategy} cannot be swept forward") })
+    }
+
+    /// Tells of each statement and [external function](Self::external) which variables it reads, from the first to the
+    /// last, or from the last to the first if `down`. What `tell` fails with ends it.
+    ///
+    /// # Errors
+    ///
+    /// [`SweepError::Unsupported`] unless the strategy can do this; when records cannot be read back; and those of
+    /// `tell`.
+    fn dependences(
+        tape: &Self::Tape,
+        down: bool,
+        tell: &mut dyn FnMut(Dependent<'_>) -> Result<(), SweepError>,
+    ) -> Result<(), SweepError> {
+        let _ = (tape, down, tell);
+        let strategy = core::any::type_name::<Self>();
+        Err(SweepError::Unsupported { what: format!("recordings of {strategy} do not tell their dependences") })
     }
 
     /// Forgets all statements behind a mark at which the recording was [resumed](Self::resume). Identifiers of

@@ -1,6 +1,7 @@
 //! The contract between the engine and a strategy, and statements, as strategies see them.
 
 use super::comparison::Comparison;
+use super::dependent::Curvature;
 use super::flow::{Dependence, Flow};
 use super::nary::Nary;
 use super::variable::Variable;
@@ -385,6 +386,8 @@ pub trait Twin<S: Taping>: Rule<S> + Sized + 'static {
     /// Whether the value of a rebuilt tree is computed from its leaves. If it is only that of the recording, statements
     /// of this type keep a recording from being replayed.
     const REPLAYS: bool = true;
+    /// In which pairs of its leaves the tree is not linear.
+    const CURVATURE: Curvature = Curvature::Everywhere;
 
     /// Rebuilds the tree, and recomputes its values, from the leaves and constants in the order of
     /// [`Tree::store`].

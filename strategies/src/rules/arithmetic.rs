@@ -3,14 +3,14 @@
 use super::rule::{Function, Operator, hash_name};
 use crate::numbers::by_lanes2;
 use crate::shape::{Negated, Same, Scaling};
-use crate::{Float, Number};
+use crate::{Bend, Float, Number};
 use core::ops::Rem;
 
-/// Defines an [`Operator`] from a row `Name: LeftEdge, RightEdge, (x, y, v) = value, ∂x, ∂y, whether infinite ones are
+/// Defines an [`Operator`] from a row `Name: LeftEdge, RightEdge, Bend, (x, y, v) = value, ∂x, ∂y, whether infinite ones are
 /// singular;`.
 macro_rules! operators {
     ($(
-        $(#[$doc:meta])* $name:ident: $le:ty, $re:ty,
+        $(#[$doc:meta])* $name:ident: $le:ty, $re:ty, $bend:ident,
         ($x:ident, $y:ident, $v:ident) = $value:expr, $l:expr, $r:expr, $singular:expr;
     )*) => { $(
         $(#[$doc])*
@@ -21,6 +21,7 @@ macro_rules! operators {
             const HASH: u32 = hash_name(stringify!($name));
             type Left = $le;
             type Right = $re;
+            const BEND: Bend = Bend::$bend;
             #[inline(always)]
             fn value<V: Number>($x: V, $y: V) -> V { $value }
             #[inline(always)]
@@ -37,18 +38,18 @@ macro_rules! operators {
 
 operators! {
     /// x + y.
-    Plus: Same, Same, (x, y, v) = x + y, V::ONE, V::ONE, false;
+    Plus: Same, Same, Nothing, (x, y, v) = x + y, V::ONE, V::ONE, false;
     /// x − y.
-    Less: Same, Negated, (x, y, v) = x - y, V::ONE, -V::ONE, false;
+    Less: Same, Negated, Nothing, (x, y, v) = x - y, V::ONE, -V::ONE, false;
     /// x − y, and 0 for equal infinities: how far apart two numbers are.
-    Apart: Same, Negated, (x, y, v) = by_lanes2(x, y, apart), V::ONE, -V::ONE, false;
+    Apart: Same, Negated, Nothing, (x, y, v) = by_lanes2(x, y, apart), V::ONE, -V::ONE, false;
     /// x·y.
-    Times: Scaling, Scaling, (x, y, v) = x * y, y, x, false;
+    Times: Scaling, Scaling, Product, (x, y, v) = x * y, y, x, false;
     /// x/y.
-    Over: Scaling, Scaling, (x, y, v) = x / y, V::ONE / y, -v / y, y == 0.0;
+    Over: Scaling, Scaling, Quotient, (x, y, v) = x / y, V::ONE / y, -v / y, y == 0.0;
     /// The remainder of truncated division: v = x − n·y with a whole n. It is found from v, because x/y can round up to
     /// the next whole number.
-    Modulo: Same, Scaling, (x, y, v) = by_lanes2(x, y, Rem::rem), V::ONE, -((x - v) / y).round(), false;
+    Modulo: Same, Scaling, Nothing, (x, y, v) = by_lanes2(x, y, Rem::rem), V::ONE, -((x - v) / y).round(), false;
 }
 
 fn apart<V: Float>(x: V, y: V) -> V {

@@ -1,7 +1,7 @@
 //! What a function must say to be differentiated.
 
 use crate::shape::{Edge, Scaling};
-use crate::{Binary, Float, Number, Unary};
+use crate::{Bend, Binary, Float, Number, Unary};
 
 /// What a node with one child needs: a [`Unary`] rule, lane by lane, or a linear function.
 pub trait Function: 'static {
@@ -44,6 +44,8 @@ pub trait Operator: 'static {
     type Right: Edge;
     /// As [`Binary::SELECTS`].
     const SELECTS: bool = false;
+    /// In what it is not linear.
+    const BEND: Bend;
     /// Does it if this function selects; returns whether it does. For arithmetic it is not even compiled.
     #[inline(always)]
     fn selecting(_does: impl FnOnce()) -> bool {
@@ -64,6 +66,7 @@ pub trait Operator: 'static {
 impl<R: Binary> Operator for R {
     const HASH: u32 = R::HASH;
     const SELECTS: bool = R::SELECTS;
+    const BEND: Bend = if R::SELECTS { Bend::Nothing } else { Bend::Anything };
     type Left = Scaling;
     type Right = Scaling;
     #[inline(always)]

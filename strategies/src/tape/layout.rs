@@ -5,7 +5,7 @@ use super::functions::{RerunFn, ReverseFn, SingularFn};
 use super::jacobian::{rerun_scattered, scatter};
 use super::primal::{replay, rerun, singular};
 use super::slices;
-use crate::{IndexType, LinearId, Nary, Number, Policy, Shape, Taping, Twin, refuses_singular};
+use crate::{Curvature, IndexType, LinearId, Nary, Number, Policy, Shape, Taping, Twin, refuses_singular};
 
 /// How the data of a record are laid out; identifiers come last but for counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +44,8 @@ pub(crate) struct Layout<V: 'static> {
     /// For records that are computed again, under the policy [`Checked`](crate::Checked).
     pub(super) singular: Option<SingularFn<V>>,
     pub(super) form: Form,
+    /// In which pairs of arguments statements are not linear.
+    pub(super) curvature: Curvature,
     /// Numbers in front of the identifiers; for each argument if these are counted.
     pub(super) payload: usize,
     /// Identifiers, unless they are counted.
@@ -78,6 +80,7 @@ impl<V: Number> Layout<V> {
             rerun,
             singular: None,
             form: Form::Counted,
+            curvature: Curvature::Everywhere,
             payload,
             arguments: 0,
             bytes: Self::VARYING,
@@ -111,7 +114,8 @@ impl<V: Number> Layout<V> {
 
     /// Identifiers of arguments whose partials are 1, counted.
     pub(super) const fn ones<I: IndexType>() -> Self {
-        Self::counted(slices::ones::<V, I>, slices::rerun_ones::<V>, 0, 0xA11).coded(codes::ONES)
+        let ones = Self::counted(slices::ones::<V, I>, slices::rerun_ones::<V>, 0, 0xA11).coded(codes::ONES);
+        Self { curvature: Curvature::LINEAR, ..ones }
     }
 
     /// An independent variable.
@@ -131,9 +135,11 @@ impl<V: Number> Layout<V> {
 
     /// Jacobian records of this shape.
     pub(crate) const fn scatter<H: Shape, I: IndexType>() -> Self {
-        Self::counted(scatter::<H, V, I>, rerun_scattered::<H, V, I>, 0, H::HASH)
+        let curvature = if H::FACTORS == 0 { Curvature::LINEAR } else { Curvature::Everywhere };
+        let records = Self::counted(scatter::<H, V, I>, rerun_scattered::<H, V, I>, 0, H::HASH)
             .fixed::<I>(H::FACTORS, H::LEAVES)
-            .coded(codes::of_pattern(H::PATTERN))
+            .coded(codes::of_pattern(H::PATTERN));
+        Self { curvature, ..records }
     }
 
     /// Primal-value records of statements whose twin is `B`; Jacobian records if it cannot compute their values again.
@@ -149,6 +155,7 @@ impl<V: Number> Layout<V> {
         let records = Self {
             singular: if refuses_singular::<S>() { Some(singular::<S, B, I>) } else { None },
             partials: false,
+            curvature: B::CURVATURE,
             ..Self::counted(replay::<S, B, I>, rerun::<S, B, I>, 0, B::HASH)
         };
         Self {
@@ -157,6 +164,7 @@ impl<V: Number> Layout<V> {
                     &Self {
                         singular: if refuses_singular::<S>() { Some(singular::<S, B, I>) } else { None },
                         partials: false,
+                        curvature: B::CURVATURE,
                         form: Form::Passives,
                         bytes: Self::VARYING,
                         ..Self::counted(replay::<S, B, I>, rerun::<S, B, I>, 0, !B::HASH)
@@ -191,6 +199,7 @@ impl<V: Number> Layout<V> {
         let (reverse, rerun) = (slices::reverse_slice::<P, R, V, I>, slices::rerun_slice::<P, R, V, I>);
         Self {
             singular: Some(slices::singular_slice::<P, R, V, I>),
+            curvature: R::CURVATURE,
             partials: false,
             ..Self::counted(reverse, rerun, R::CONSTANTS, 0xA13)
         }

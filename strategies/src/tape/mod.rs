@@ -176,6 +176,14 @@ macro_rules! reverse_by_records {
             tape.forward_through(tangents, at)
         }
 
+        fn dependences(
+            tape: &Self::Tape,
+            down: bool,
+            tell: &mut dyn FnMut(crate::Dependent<'_>) -> Result<(), SweepError>,
+        ) -> Result<(), SweepError> {
+            tape.dependences(down, tell)
+        }
+
         fn truncate(tape: &mut Self::Tape, mark: Mark) -> Result<(), SweepError> {
             tape.truncate(mark)
         }

@@ -1,4 +1,4 @@
-//! Going through a recording from the first record to the last.
+//! Going through a recording from the first record to the last, and telling what statements read.
 //!
 //! What a record is can only be told from its end. So a span is first walked down, to find out where its records end,
 //! and then up. Where identifiers are reused and values kept, the values that records read are restored on the way:
@@ -10,7 +10,9 @@ use super::records::{Content, Records};
 use super::usize_of;
 use crate::scratch::Scratch;
 use crate::storage::{Layer, Reader, Segments};
-use crate::{IndexManager, Number, SweepError};
+use crate::{Dependent, IndexManager, Number, SweepError};
+use core::marker::PhantomData;
+use core::ptr;
 
 /// What is done on the way.
 pub(super) trait Climb<V> {
@@ -137,6 +139,49 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
                 }
                 end = record.start;
             }
+        }
+    }
+}
+
+type Tell<'a> = dyn FnMut(Dependent<'_>) -> Result<(), SweepError> + 'a;
+
+struct Telling<'a, R> {
+    /// The slots of the arguments of the statement that is being visited.
+    arguments: Vec<usize>,
+    tell: &'a mut Tell<'a>,
+    records: PhantomData<R>,
+}
+
+impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
+    /// See [`Reverse::dependences`](crate::Reverse::dependences).
+    pub(crate) fn dependences(&self, down: bool, tell: &mut Tell<'_>) -> Result<(), SweepError> {
+        let mut telling = Telling { arguments: Vec::new(), tell, records: PhantomData::<Self> };
+        if down {
+            // SAFETY: the cursor found the record.
+            return Cursor::new(self).try_down(1, |record, number| unsafe { telling.record(record, number) });
+        }
+        let mut copy = self.values_to_restore();
+        let values = copy.as_mut().map_or(ptr::null_mut(), |copy| copy.as_mut_ptr());
+        // SAFETY: where values are restored, they are a copy of all of them.
+        unsafe { self.climb(values, &mut telling) }
+    }
+}
+
+impl<V: Number, M: IndexManager, L: Layer, K: Content> Climb<V> for Telling<'_, Records<V, M, L, K>> {
+    unsafe fn record(&mut self, record: &Record<V>, number: usize) -> Result<(), SweepError> {
+        // SAFETY: promised by the caller.
+        unsafe {
+            if let Some(external) = record.external() {
+                return (self.tell)(Dependent::External(external));
+            }
+            if !record.is_statement() {
+                return Ok(());
+            }
+            let result = Records::<V, M, L, K>::result(record, number);
+            self.arguments.clear();
+            self.arguments.extend(record.ids::<M::Index>());
+            let curvature = record.layout.curvature;
+            (self.tell)(Dependent::Statement { result, arguments: &self.arguments, curvature })
         }
     }
 }

@@ -1,0 +1,209 @@
+//! Sparse Hessian matrices, several columns by one recording.
+
+use super::coloring::Coloring;
+use super::matrix::SparseMatrix;
+use super::pattern::Pattern;
+use super::probe::{Sums, weight};
+use super::stars::{sources, star_coloring};
+use crate::error::{Error, same_length};
+use crate::expr::Real;
+use crate::tape::Tape;
+use tapewright_strategies::{Dual, Float, Reverse};
+
+/// A Hessian matrix that is mostly zeros, with what it takes to find it again for other inputs: its pattern, and a
+/// coloring of its columns.
+///
+/// Its products with the sums of the columns of a color are found by recordings over numbers with `N` tangents, `N` colors
+/// by each. Every entry, or the one that mirrors it, stands alone in one of these products.
+///
+/// ```
+/// use tapewright::Dual;
+/// use tapewright::prelude::*;
+/// use tapewright::sparse::SparseHessian;
+///
+/// /// The chained Rosenbrock function.
+/// fn f<S: Strategy>(x: &[Real<S>]) -> Real<S> {
+///     let mut sum = Real::from(0.0);
+///     for x in x.windows(2) {
+///         sum += 100.0 * (x[1] - x[0] * x[0]).powi(2) + (1.0 - x[0]).powi(2);
+///     }
+///     sum
+/// }
+///
+/// type S = PrimalValue<Dual<f64, 4>>;
+/// let x = [1.0; 1000];
+/// let mut tape = Tape::<S>::new();
+/// let mut hessian = SparseHessian::<f64, 4>::new(&mut tape, f, &x)?;
+/// assert_eq!(hessian.coloring().count(), 3);
+/// let mut gradient = vec![0.0; 1000];
+/// let value = hessian.evaluate(&mut tape, f, &x, &mut gradient)?;
+/// assert_eq!((value, hessian.matrix().get(1, 0), hessian.matrix().get(2, 0)), (0.0, Some(-400.0), None));
+/// # Ok::<(), tapewright::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct SparseHessian<V, const N: usize> {
+    matrix: SparseMatrix<V>,
+    coloring: Coloring,
+    /// For each entry, the row and the color under which it is found.
+    sources: Vec<(usize, u32)>,
+    directions: Vec<[V; N]>,
+    products: Vec<[V; N]>,
+    sums: Sums,
+}
+
+impl<V: Float, const N: usize> SparseHessian<V, N> {
+    /// Records `f` at `x`, finds the pattern, see [`Tape::hessian_pattern`], and colors it.
+    /// [`PrimalValue`](crate::PrimalValue) finds the smallest pattern.
+    ///
+    /// # Errors
+    ///
+    /// As there, and [`Error::Storage`] when records cannot be written to disk.
+    ///
+    /// # Panics
+    ///
+    /// As [`gradient`](crate::gradient).
+    pub fn new<S: Reverse<Value = Dual<V, N>>>(
+        tape: &mut Tape<S>,
+        f: impl FnOnce(&[Real<S>]) -> Real<S>,
+        x: &[V],
+    ) -> Result<Self, Error> {
+        let (inputs, output) = tape.try_record(|scope| {
+            let inputs: Vec<Real<S>> =
+                x.iter().map(|x| scope.input(Dual { value: *x, tangents: [V::ZERO; N] })).collect();
+            let output = f(&inputs);
+            (inputs, output)
+        })?;
+        Ok(Self::with_pattern(tape.hessian_pattern(&inputs, &output)?))
+    }
+
+    /// Takes a pattern that is known, and colors it. It may have more entries than need be.
+    ///
+    /// # Panics
+    ///
+    /// When it is not symmetric.
+    #[must_use]
+    #[track_caller]
+    pub fn with_pattern(pattern: Pattern) -> Self {
+        const { assert!(N > 0, "a Hessian needs numbers with tangents") };
+        assert!(pattern.is_symmetric(), "the pattern of a Hessian is symmetric");
+        let coloring = star_coloring(&pattern);
+        let sources = sources(&pattern, &coloring);
+        let n = pattern.rows();
+        Self {
+            matrix: SparseMatrix::zero(pattern),
+            coloring,
+            sources,
+            directions: vec![[V::ZERO; N]; n],
+            products: vec![[V::ZERO; N]; n],
+            sums: Sums::default(),
+        }
+    }
+
+    /// The matrix as it was found last; zeros before that. It is symmetric to the last bit.
+    #[must_use]
+    pub const fn matrix(&self) -> &SparseMatrix<V> {
+        &self.matrix
+    }
+
+    /// The matrix as it was found last.
+    #[must_use]
+    pub fn into_matrix(self) -> SparseMatrix<V> {
+        self.matrix
+    }
+
+    /// The coloring of columns.
+    #[must_use]
+    pub const fn coloring(&self) -> &Coloring {
+        &self.coloring
+    }
+
+    /// Records `f` at `x` and sweeps, once for every `N` colors; finds the matrix, writes the gradient and returns the value.
+    /// A second call with the same function allocates nothing.
+    ///
+    /// A function that branches may be another one at other inputs. One more tangent, along weights that belong to no
+    /// entry, shows that: what it finds must be what the entries add up to.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::PatternChanged`] when the matrix has entries outside the pattern: make a new `SparseHessian`. Otherwise
+    /// as [`Tape::hessian_times`].
+    ///
+    /// # Panics
+    ///
+    /// As [`gradient`](crate::gradient).
+    #[track_caller]
+    pub fn evaluate<S: Reverse<Value = Dual<V, N>>>(
+        &mut self,
+        tape: &mut Tape<S>,
+        f: impl Fn(&[Real<S>]) -> Real<S>,
+        x: &[V],
+        gradient: &mut [V],
+    ) -> Result<V, Error> {
+        same_length(("columns", self.matrix.pattern().columns()), ("inputs", x.len()))?;
+        let colors = self.coloring.count();
+        let mut value = V::ZERO;
+        for first in (0..=colors).step_by(N) {
+            for (column, directions) in self.directions.iter_mut().enumerate() {
+                let color = self.coloring.colors()[column] as usize;
+                *directions = core::array::from_fn(|lane| match first + lane {
+                    along if along == color => V::ONE,
+                    along if along == colors => weight(column),
+                    _ => V::ZERO,
+                });
+            }
+            value = tape.hessian_times(&f, x, &self.directions, gradient, &mut self.products)?;
+            let values = self.matrix.values_mut().1;
+            for (value, (row, color)) in values.iter_mut().zip(&self.sources) {
+                if let Some(lane) = (*color as usize).checked_sub(first).filter(|lane| *lane < N) {
+                    *value = self.products[*row][lane];
+                }
+            }
+        }
+        self.check(colors % N)?;
+        Ok(value)
+    }
+
+    /// Compares the products with the weights, which stand last, with what the entries add up to.
+    fn check(&mut self, lane: usize) -> Result<(), Error> {
+        self.sums.clear(self.products.len());
+        for (row, column, value) in self.matrix.iter() {
+            self.sums.add(row, weight(column), value);
+        }
+        self.products.iter().enumerate().try_for_each(|(row, product)| self.sums.check(row, product[lane]))
+    }
+}
+
+/// The value of `f` at `x`, its gradient, and its Hessian matrix, whose zeros are neither computed nor stored.
+///
+/// `f` is recorded once for the pattern and once for every `N` colors. For a function that is evaluated at many inputs
+/// keep a tape and a [`SparseHessian`]: pattern and coloring are then found once.
+///
+/// # Errors
+///
+/// As [`SparseHessian::new`] and [`SparseHessian::evaluate`].
+///
+/// # Panics
+///
+/// As [`gradient`](crate::gradient).
+///
+/// ```
+/// use tapewright::prelude::*;
+/// use tapewright::{Dual, sparse::sparse_hessian};
+///
+/// fn f<S: Strategy>(x: &[Real<S>]) -> Real<S> { (x[0] * x[1] + x[2].exp()).into() }
+/// let (value, gradient, matrix) = sparse_hessian::<PrimalValue<Dual<f64, 2>>, _, 2>(f, &[3.0, 5.0, 0.0])?;
+/// assert_eq!((value, gradient), (16.0, vec![5.0, 3.0, 1.0]));
+/// assert_eq!(matrix.iter().collect::<Vec<_>>(), [(0, 1, 1.0), (1, 0, 1.0), (2, 2, 1.0)]);
+/// # Ok::<(), tapewright::Error>(())
+/// ```
+#[allow(clippy::type_complexity, reason = "a number, a vector and a matrix, or what is wrong")]
+pub fn sparse_hessian<S: Reverse<Value = Dual<V, N>>, V: Float, const N: usize>(
+    f: impl Fn(&[Real<S>]) -> Real<S>,
+    x: &[V],
+) -> Result<(V, Vec<V>, SparseMatrix<V>), Error> {
+    let mut tape = Tape::<S>::new();
+    let mut hessian = SparseHessian::new(&mut tape, &f, x)?;
+    let mut gradient = vec![V::ZERO; x.len()];
+    let value = hessian.evaluate(&mut tape, f, x, &mut gradient)?;
+    Ok((value, gradient, hessian.into_matrix()))
+}

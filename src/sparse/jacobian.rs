@@ -1,0 +1,273 @@
+//! Sparse Jacobian matrices, several rows or columns by one sweep.
+
+use super::coloring::Coloring;
+use super::matrix::SparseMatrix;
+use super::pattern::Pattern;
+use super::probe::{Sums, weight};
+use crate::error::{Error, same_length};
+use crate::expr::Real;
+use crate::tape::Tape;
+use tapewright_strategies::{Float, Reverse, SweepError};
+
+/// Rows, or columns, that are swept at once.
+const WIDTH: usize = 8;
+
+/// A Jacobian matrix that is mostly zeros, with what it takes to find it again for other inputs: its pattern, and a
+/// coloring of its rows or columns.
+///
+/// Rows without a column in common are found by one adjoint vector, columns without a row in common by one forward sweep.
+/// So the number of sweeps depends on how full rows or columns are, not on how many there are.
+///
+/// ```
+/// use tapewright::prelude::*;
+/// use tapewright::sparse::SparseJacobian;
+///
+/// fn f<S: Strategy>(x: &[Real<S>]) -> Vec<Real<S>> { x.windows(2).map(|x| (x[1] * x[0]).into()).collect() }
+///
+/// let mut tape = Tape::<Jacobian>::new();
+/// let mut record = |tape: &mut Tape<Jacobian>, x: &[f64]| tape.record(|scope| {
+///     let x = scope.inputs(x);
+///     let y = f(&x);
+///     (x, y)
+/// });
+/// let (x, y) = record(&mut tape, &[1.0, 2.0, 3.0, 4.0]);
+/// let mut jacobian = SparseJacobian::new(&tape, &x, &y)?;
+/// assert_eq!(jacobian.sweeps(), 2);
+/// assert_eq!(jacobian.evaluate(&mut tape, &x, &y)?.values(), [2.0, 1.0, 3.0, 2.0, 4.0, 3.0]);
+/// let (x, y) = record(&mut tape, &[5.0, 6.0, 7.0, 8.0]);
+/// assert_eq!(jacobian.evaluate(&mut tape, &x, &y)?.values(), [6.0, 5.0, 7.0, 6.0, 8.0, 7.0]);
+/// # Ok::<(), tapewright::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct SparseJacobian<V> {
+    matrix: SparseMatrix<V>,
+    coloring: Coloring,
+    /// Whether columns are colored, for forward sweeps.
+    forward: bool,
+    seeds: Vec<V>,
+    found: Vec<V>,
+    sums: Sums,
+}
+
+impl<V: Float> SparseJacobian<V> {
+    /// Finds the pattern of a recording, see [`Tape::jacobian_pattern`], and colors it.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn new<S: Reverse<Value = V>>(tape: &Tape<S>, inputs: &[Real<S>], outputs: &[Real<S>]) -> Result<Self, Error> {
+        Ok(Self::with_pattern(tape.jacobian_pattern(inputs, outputs)?))
+    }
+
+    /// Takes a pattern that is known, and colors it. It may have more entries than need be.
+    #[must_use]
+    pub fn with_pattern(pattern: Pattern) -> Self {
+        let transposed = pattern.transposed();
+        let fullest = |pattern: &Pattern| (0..pattern.rows()).map(|k| pattern.row(k).len()).max().unwrap_or(0);
+        // As many colors as the fullest row, or column, has entries, more or less.
+        let forward = prefers_forward(fullest(&pattern), fullest(&transposed));
+        let coloring = if forward {
+            Coloring::of_columns_with(&pattern, &transposed)
+        } else {
+            Coloring::of_columns_with(&transposed, &pattern)
+        };
+        let matrix = SparseMatrix::zero(pattern);
+        Self { matrix, coloring, forward, seeds: Vec::new(), found: Vec::new(), sums: Sums::default() }
+    }
+
+    /// The matrix as it was found last; zeros before that.
+    #[must_use]
+    pub const fn matrix(&self) -> &SparseMatrix<V> {
+        &self.matrix
+    }
+
+    /// The matrix as it was found last.
+    #[must_use]
+    pub fn into_matrix(self) -> SparseMatrix<V> {
+        self.matrix
+    }
+
+    /// The coloring of rows, or of columns if they are found by forward sweeps.
+    #[must_use]
+    pub const fn coloring(&self) -> &Coloring {
+        &self.coloring
+    }
+
+    /// How many adjoint vectors, or forward sweeps, find the matrix. One more tells whether the pattern is still right.
+    #[must_use]
+    pub const fn sweeps(&self) -> usize {
+        self.coloring.count()
+    }
+
+    /// Finds the matrix of the tape's present recording, of the same function at any inputs. A second call allocates
+    /// nothing, if the recording has as many statements.
+    ///
+    /// A function that branches may read other variables at other inputs. One more adjoint vector, with weights that belong
+    /// to no entry, shows that: what it finds must be what the entries add up to.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::PatternChanged`] when the matrix has entries outside the pattern: make a new `SparseJacobian`.
+    /// [`Error::LengthMismatch`] when there are not as many inputs as columns, or outputs as rows; otherwise as
+    /// [`Tape::sweep`], and for forward sweeps as [`Tape::jvp`].
+    pub fn evaluate<S: Reverse<Value = V>>(
+        &mut self,
+        tape: &mut Tape<S>,
+        inputs: &[Real<S>],
+        outputs: &[Real<S>],
+    ) -> Result<&SparseMatrix<V>, Error> {
+        same_length(("columns", self.matrix.pattern().columns()), ("inputs", inputs.len()))?;
+        same_length(("rows", self.matrix.pattern().rows()), ("outputs", outputs.len()))?;
+        if self.forward {
+            match self.by_columns(tape, inputs, outputs) {
+                // An external function without a forward rule, or a strategy without forward sweeps.
+                Err(Error::Sweep(SweepError::NoRule { .. } | SweepError::Unsupported { .. })) => self.color_rows(),
+                outcome => return outcome.map(|()| &self.matrix),
+            }
+        }
+        self.by_rows(tape, inputs, outputs)?;
+        Ok(&self.matrix)
+    }
+
+    fn color_rows(&mut self) {
+        self.forward = false;
+        self.coloring = Coloring::of_rows(self.matrix.pattern());
+    }
+
+    /// A sweep with up to eight adjoint vectors for as many colors of rows, and one for the weights.
+    fn by_rows<S: Reverse<Value = V>>(
+        &mut self,
+        tape: &mut Tape<S>,
+        inputs: &[Real<S>],
+        outputs: &[Real<S>],
+    ) -> Result<(), Error> {
+        let colors = self.coloring.count();
+        self.sums.clear(inputs.len());
+        for first in (0..=colors).step_by(WIDTH) {
+            let width = (colors + 1 - first).min(WIDTH).next_power_of_two();
+            self.seeds.clear();
+            self.seeds.resize(outputs.len() * width, V::ZERO);
+            for (row, seeds) in self.seeds.chunks_exact_mut(width).enumerate() {
+                let color = self.coloring.colors()[row] as usize;
+                if let Some(lane) = color.checked_sub(first).filter(|lane| *lane < width) {
+                    seeds[lane] = V::ONE;
+                }
+                if let Some(lane) = (colors - first < width).then_some(colors - first) {
+                    seeds[lane] = weight(row);
+                }
+            }
+            self.found.clear();
+            self.found.resize(inputs.len() * width, V::ZERO);
+            tape.sweep_lanes_through(width, (outputs, &self.seeds), (inputs, &mut self.found))?;
+            self.take_rows(first, width);
+            if colors - first < width {
+                let found = self.found.iter().skip(colors - first).step_by(width);
+                found.enumerate().try_for_each(|(column, found)| self.sums.check(column, *found))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the entries of the rows of some colors from the adjoints of all inputs.
+    fn take_rows(&mut self, first: usize, width: usize) {
+        let (pattern, values) = self.matrix.values_mut();
+        for row in 0..pattern.rows() {
+            let Some(lane) = (self.coloring.colors()[row] as usize).checked_sub(first).filter(|lane| *lane < width)
+            else {
+                continue;
+            };
+            let start = pattern.starts()[row];
+            for (column, value) in pattern.row(row).iter().zip(&mut values[start..]) {
+                *value = self.found[column * width + lane];
+                self.sums.add(*column, weight(row), *value);
+            }
+        }
+    }
+
+    /// A forward sweep for each color of columns, and one for the weights.
+    fn by_columns<S: Reverse<Value = V>>(
+        &mut self,
+        tape: &mut Tape<S>,
+        inputs: &[Real<S>],
+        outputs: &[Real<S>],
+    ) -> Result<(), Error> {
+        self.sums.clear(outputs.len());
+        self.found.clear();
+        self.found.resize(outputs.len(), V::ZERO);
+        for color in 0..=self.coloring.count() {
+            let is_weights = color == self.coloring.count();
+            self.seeds.clear();
+            let colors = self.coloring.colors().iter().enumerate();
+            self.seeds.extend(colors.map(|(column, of)| match (is_weights, *of as usize == color) {
+                (true, _) => weight(column),
+                (false, true) => V::ONE,
+                (false, false) => V::ZERO,
+            }));
+            tape.tangents_through((inputs, &self.seeds), (outputs, &mut self.found))?;
+            if is_weights {
+                self.found.iter().enumerate().try_for_each(|(row, found)| self.sums.check(row, *found))?;
+            } else {
+                self.take_columns(color);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the entries of the columns of a color from the tangents of all outputs.
+    fn take_columns(&mut self, color: usize) {
+        let (pattern, values) = self.matrix.values_mut();
+        for row in 0..pattern.rows() {
+            let start = pattern.starts()[row];
+            for (column, value) in pattern.row(row).iter().zip(&mut values[start..]) {
+                if self.coloring.colors()[*column] as usize == color {
+                    *value = self.found[row];
+                    self.sums.add(row, weight(*column), *value);
+                }
+            }
+        }
+    }
+}
+
+/// Whether so many forward sweeps cost less than sweeps with so many adjoint vectors, of which eight go at once. A forward
+/// sweep reads the recording twice.
+pub(crate) const fn prefers_forward(forward: usize, reverse: usize) -> bool {
+    3 * forward < 4 * reverse.div_ceil(WIDTH)
+}
+
+/// The values of `f` at `x` and its Jacobian matrix, whose zeros are neither computed nor stored.
+///
+/// For a function that is evaluated at many inputs keep a tape and a [`SparseJacobian`]: pattern and coloring are then
+/// found once.
+///
+/// # Errors
+///
+/// As [`SparseJacobian::new`] and [`SparseJacobian::evaluate`].
+///
+/// # Panics
+///
+/// As [`jacobian`](crate::jacobian).
+///
+/// ```
+/// use tapewright::prelude::*;
+/// use tapewright::sparse::sparse_jacobian;
+///
+/// fn f<S: Strategy>(x: &[Real<S>]) -> Vec<Real<S>> { x.iter().map(|x| x.sin().into()).collect() }
+/// let (_, matrix) = sparse_jacobian::<Jacobian>(f, &[0.0; 1000])?;
+/// assert_eq!(matrix.pattern().entries(), 1000);
+/// # Ok::<(), tapewright::Error>(())
+/// ```
+#[allow(clippy::type_complexity, reason = "a vector and a matrix, or what is wrong")]
+pub fn sparse_jacobian<S: Reverse<Value: Float>>(
+    f: impl FnOnce(&[Real<S>]) -> Vec<Real<S>>,
+    x: &[S::Value],
+) -> Result<(Vec<S::Value>, SparseMatrix<S::Value>), Error> {
+    let mut tape = Tape::<S>::new();
+    let (inputs, outputs) = tape.try_record(|scope| {
+        let inputs = scope.inputs(x);
+        let outputs = f(&inputs);
+        (inputs, outputs)
+    })?;
+    let mut jacobian = SparseJacobian::new(&tape, &inputs, &outputs)?;
+    jacobian.evaluate(&mut tape, &inputs, &outputs)?;
+    Ok((outputs.iter().map(Real::value).collect(), jacobian.into_matrix()))
+}

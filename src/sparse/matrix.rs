@@ -1,0 +1,113 @@
+//! Sparse matrices: a pattern and a value for each of its entries.
+
+use super::pattern::Pattern;
+use tapewright_strategies::Number;
+
+/// A sparse matrix by rows, in the format that other crates call CSR.
+///
+/// The features `sprs` and `faer` show it to these crates without copying, see `as_sprs` and `as_faer`.
+///
+/// ```
+/// use tapewright::prelude::*;
+/// use tapewright::sparse::sparse_jacobian;
+///
+/// /// Differences of neighbors.
+/// fn f<S: Strategy>(x: &[Real<S>]) -> Vec<Real<S>> { x.windows(2).map(|x| (x[1] - x[0] * x[0]).into()).collect() }
+/// let (_, matrix) = sparse_jacobian::<Jacobian>(f, &[1.0, 2.0, 3.0])?;
+/// assert_eq!(matrix.iter().collect::<Vec<_>>(), [(0, 0, -2.0), (0, 1, 1.0), (1, 1, -4.0), (1, 2, 1.0)]);
+/// assert_eq!(matrix.times(&[1.0, 1.0, 1.0]), [-1.0, -3.0]);
+/// # Ok::<(), tapewright::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct SparseMatrix<V> {
+    pattern: Pattern,
+    values: Vec<V>,
+}
+
+impl<V: Number> SparseMatrix<V> {
+    pub(super) fn zero(pattern: Pattern) -> Self {
+        Self { values: vec![V::ZERO; pattern.entries()], pattern }
+    }
+
+    /// Where the entries lie.
+    #[must_use]
+    pub const fn pattern(&self) -> &Pattern {
+        &self.pattern
+    }
+
+    /// The values of the entries, row by row, in the order of [`Pattern::indices`].
+    #[must_use]
+    pub fn values(&self) -> &[V] {
+        &self.values
+    }
+
+    pub(super) fn values_mut(&mut self) -> (&Pattern, &mut [V]) {
+        (&self.pattern, &mut self.values)
+    }
+
+    /// The value of an entry; `None` if the pattern has none there, so that it is 0.
+    #[must_use]
+    pub fn get(&self, row: usize, column: usize) -> Option<V> {
+        self.pattern.find(row, column).map(|at| self.values[at])
+    }
+
+    /// Row, column and value of each entry, row by row.
+    pub fn iter(&self) -> impl Iterator<Item = (usize, usize, V)> + '_ {
+        let rows =
+            (0..self.pattern.rows()).flat_map(|row| self.pattern.row(row).iter().map(move |column| (row, *column)));
+        rows.zip(&self.values).map(|((row, column), value)| (row, column, *value))
+    }
+
+    /// The product of the matrix and a vector.
+    ///
+    /// # Panics
+    ///
+    /// When the vector has not as many entries as the matrix has columns.
+    #[must_use]
+    #[track_caller]
+    pub fn times(&self, vector: &[V]) -> Vec<V> {
+        assert_eq!(vector.len(), self.pattern.columns(), "the vector must have an entry for each column");
+        let mut product = vec![V::ZERO; self.pattern.rows()];
+        self.iter().for_each(|(row, column, value)| product[row] += value * vector[column]);
+        product
+    }
+
+    /// The matrix by rows, with its zeros.
+    #[must_use]
+    pub fn to_dense(&self) -> Vec<Vec<V>> {
+        let mut rows = vec![vec![V::ZERO; self.pattern.columns()]; self.pattern.rows()];
+        self.iter().for_each(|(row, column, value)| rows[row][column] = value);
+        rows
+    }
+}
+
+#[cfg(feature = "sprs")]
+impl<V> SparseMatrix<V> {
+    /// The matrix as one of the crate `sprs`, by rows; nothing is copied.
+    ///
+    /// # Panics
+    ///
+    /// Never: the pattern is what `sprs` asks for.
+    #[must_use]
+    pub fn as_sprs(&self) -> ::sprs::CsMatView<'_, V> {
+        let shape = (self.pattern.rows(), self.pattern.columns());
+        ::sprs::CsMatView::new(shape, self.pattern.starts(), self.pattern.indices(), &self.values)
+    }
+}
+
+#[cfg(feature = "faer")]
+impl<V> SparseMatrix<V> {
+    /// The matrix as one of the crate `faer`, by rows; nothing is copied.
+    #[must_use]
+    pub fn as_faer(&self) -> ::faer::sparse::SparseRowMatRef<'_, usize, V> {
+        let (rows, columns) = (self.pattern.rows(), self.pattern.columns());
+        let symbolic = ::faer::sparse::SymbolicSparseRowMatRef::new_checked(
+            rows,
+            columns,
+            self.pattern.starts(),
+            None,
+            self.pattern.indices(),
+        );
+        ::faer::sparse::SparseRowMatRef::new(symbolic, &self.values)
+    }
+}

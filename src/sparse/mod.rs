@@ -1,0 +1,36 @@
+//! Sparse Jacobian and Hessian matrices: patterns, colorings, and matrices whose zeros cost nothing.
+//!
+//! ```
+//! use tapewright::prelude::*;
+//! use tapewright::sparse::sparse_jacobian;
+//!
+//! /// The Laplacian of a function on a line.
+//! fn f<S: Strategy>(x: &[Real<S>]) -> Vec<Real<S>> {
+//!     (0..x.len())
+//!         .map(|i| {
+//!             let (left, right) = (i.checked_sub(1).map_or(Real::from(0.0), |i| x[i]), x.get(i + 1));
+//!             (left + *right.unwrap_or(&Real::from(0.0)) - 2.0 * x[i]).into()
+//!         })
+//!         .collect()
+//! }
+//! let (_, matrix) = sparse_jacobian::<Jacobian>(f, &[1.0; 1000])?;
+//! assert_eq!(matrix.pattern().entries(), 2998);
+//! assert_eq!(matrix.get(500, 499), Some(1.0));
+//! # Ok::<(), tapewright::Error>(())
+//! ```
+
+mod coloring;
+mod domains;
+mod hessian;
+mod jacobian;
+mod matrix;
+mod pattern;
+mod probe;
+mod stars;
+mod structure;
+
+pub use coloring::Coloring;
+pub use hessian::{SparseHessian, sparse_hessian};
+pub use jacobian::{SparseJacobian, sparse_jacobian};
+pub use matrix::SparseMatrix;
+pub use pattern::Pattern;

@@ -1,0 +1,147 @@
+//! Where the entries of a sparse matrix lie.
+
+use core::fmt;
+
+/// The entries of a matrix that may be other than 0, row by row: a *sparsity pattern*.
+///
+/// It follows from which variables statements read, not from their values: an entry that is in no pattern is 0 wherever
+/// the function computes the same statements, one that is there may be 0 at this point.
+///
+/// ```
+/// use tapewright::sparse::Pattern;
+///
+/// let pattern = Pattern::from_rows(3, [vec![2, 0], vec![], vec![1]]);
+/// assert_eq!((pattern.rows(), pattern.columns(), pattern.entries()), (3, 3, 3));
+/// assert_eq!(pattern.row(0), [0, 2]);
+/// assert_eq!(pattern.to_string(), "x.x\n...\n.x.\n");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pattern {
+    columns: usize,
+    /// Where each row begins in `indices`, and where the last one ends.
+    starts: Vec<usize>,
+    /// The columns of the entries of each row, ascending.
+    indices: Vec<usize>,
+}
+
+impl Pattern {
+    /// The pattern with entries in these columns of each row.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such column.
+    #[must_use]
+    #[track_caller]
+    pub fn from_rows(columns: usize, rows: impl IntoIterator<Item = impl IntoIterator<Item = usize>>) -> Self {
+        let mut pattern = Self { columns, starts: vec![0], indices: Vec::new() };
+        for row in rows {
+            let first = pattern.indices.len();
+            pattern.indices.extend(row);
+            let row = &mut pattern.indices[first..];
+            row.sort_unstable();
+            assert!(row.last().is_none_or(|last| *last < columns), "a row has an entry beyond column {columns}");
+            let mut kept = first;
+            for k in first..pattern.indices.len() {
+                if k == first || pattern.indices[k] != pattern.indices[kept - 1] {
+                    pattern.indices[kept] = pattern.indices[k];
+                    kept += 1;
+                }
+            }
+            pattern.indices.truncate(kept);
+            pattern.starts.push(kept);
+        }
+        pattern
+    }
+
+    /// The pattern whose rows begin and end at `starts`, in a list of columns that ascend in each row.
+    pub(super) const fn of_parts(columns: usize, starts: Vec<usize>, indices: Vec<usize>) -> Self {
+        Self { columns, starts, indices }
+    }
+
+    /// The number of rows.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// The number of columns.
+    #[must_use]
+    pub const fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// The number of entries.
+    #[must_use]
+    pub const fn entries(&self) -> usize {
+        self.indices.len()
+    }
+
+    /// The columns of the entries of a row, ascending.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such row.
+    #[must_use]
+    #[track_caller]
+    pub fn row(&self, row: usize) -> &[usize] {
+        &self.indices[self.starts[row]..self.starts[row + 1]]
+    }
+
+    /// Where the rows begin in the list of all entries, and where the last one ends: what other crates call row pointers
+    /// or `indptr`.
+    #[must_use]
+    pub fn starts(&self) -> &[usize] {
+        &self.starts
+    }
+
+    /// The columns of all entries, row by row.
+    #[must_use]
+    pub fn indices(&self) -> &[usize] {
+        &self.indices
+    }
+
+    /// Where an entry is in the list of all entries.
+    #[must_use]
+    pub fn find(&self, row: usize, column: usize) -> Option<usize> {
+        let start = *self.starts.get(row)?;
+        let end = *self.starts.get(row + 1)?;
+        self.indices[start..end].binary_search(&column).ok().map(|at| start + at)
+    }
+
+    /// The pattern of the transposed matrix.
+    #[must_use]
+    pub fn transposed(&self) -> Self {
+        let mut starts = vec![0; self.columns + 1];
+        self.indices.iter().for_each(|column| starts[column + 1] += 1);
+        for k in 0..self.columns {
+            starts[k + 1] += starts[k];
+        }
+        let mut next = starts.clone();
+        let mut indices = vec![0; self.indices.len()];
+        for row in 0..self.rows() {
+            for column in self.row(row) {
+                indices[next[*column]] = row;
+                next[*column] += 1;
+            }
+        }
+        Self { columns: self.rows(), starts, indices }
+    }
+
+    /// Whether it is the pattern of the transposed matrix, too.
+    #[must_use]
+    pub fn is_symmetric(&self) -> bool {
+        self.rows() == self.columns && *self == self.transposed()
+    }
+}
+
+/// The matrix in rows, an `x` for each entry and a dot elsewhere.
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for row in 0..self.rows() {
+            let mut line = vec![b'.'; self.columns];
+            self.row(row).iter().for_each(|column| line[*column] = b'x');
+            writeln!(f, "{}", String::from_utf8_lossy(&line))?;
+        }
+        Ok(())
+    }
+}

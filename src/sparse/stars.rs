@@ -1,0 +1,228 @@
+//! Which columns of a symmetric matrix can be found together.
+//!
+//! A. H. Gebremedhin, A. Tarafdar, F. Manne and A. Pothen, *New acyclic and star coloring algorithms with application to
+//! computing Hessians*, SIAM Journal on Scientific Computing 29 (2007), 1042–1072: the greedy algorithm for star
+//! colorings that keeps track of the stars of two colors.
+
+use super::coloring::{Coloring, Forbidden, NONE};
+use super::pattern::Pattern;
+
+/// A graph whose edges are the entries beside the diagonal, and the stars that the edges of two colors form.
+struct Stars<'a> {
+    pattern: &'a Pattern,
+    colors: Vec<u32>,
+    forbidden: Forbidden,
+    /// The star of each edge, by either entry.
+    star: Vec<usize>,
+    /// The vertex in the middle of each star, if it is known: a single edge has none yet.
+    hub: Vec<Option<usize>>,
+    /// For each color, the vertex that was met last with a neighbor of that color: vertex, neighbor, entry.
+    first: Vec<(usize, usize, usize)>,
+    /// For each vertex, for whom its neighbors' colors were forbidden last.
+    treated: Vec<usize>,
+    /// Where the entry lies that an entry mirrors.
+    mirror: Vec<usize>,
+}
+
+/// Colors the columns of a symmetric pattern so that each entry of a symmetric matrix, or the one that it mirrors, is alone
+/// in its row among the columns of a color: a *star coloring*. Neighbors have different colors, and every path over four
+/// vertices has three.
+pub(super) fn star_coloring(pattern: &Pattern) -> Coloring {
+    let (vertices, entries) = (pattern.rows(), pattern.entries());
+    let mut stars = Stars {
+        pattern,
+        colors: vec![NONE; vertices],
+        forbidden: Forbidden::default(),
+        star: vec![usize::MAX; entries],
+        hub: Vec::new(),
+        first: Vec::new(),
+        treated: vec![usize::MAX; vertices],
+        mirror: mirrors(pattern),
+    };
+    let mut order: Vec<usize> = (0..vertices).collect();
+    order.sort_by_key(|vertex| core::cmp::Reverse(pattern.row(*vertex).len()));
+    for vertex in order {
+        stars.color(vertex);
+    }
+    Coloring::new(stars.colors)
+}
+
+/// For each entry (i, j), where (j, i) is.
+fn mirrors(pattern: &Pattern) -> Vec<usize> {
+    let mut next = pattern.starts().to_vec();
+    let mut mirror = Vec::with_capacity(pattern.entries());
+    // Row by row, the entries of a column come in the order in which they stand in the row that mirrors it.
+    for column in pattern.indices() {
+        mirror.push(next[*column]);
+        next[*column] += 1;
+    }
+    mirror
+}
+
+impl Stars<'_> {
+    /// The neighbors of a vertex that have a color, with the entries of the edges.
+    fn colored(&self, vertex: usize) -> impl Iterator<Item = (usize, usize)> + '_ {
+        let start = self.pattern.starts()[vertex];
+        let neighbors = (start..).zip(self.pattern.row(vertex));
+        neighbors
+            .map(|(entry, other)| (*other, entry))
+            .filter(move |(other, _)| *other != vertex && self.colors[*other] != NONE)
+    }
+
+    fn color(&mut self, vertex: usize) {
+        self.forbidden.begin(vertex);
+        let start = self.pattern.starts()[vertex];
+        for (entry, other) in (start..).zip(self.pattern.row(vertex)) {
+            if *other != vertex && self.colors[*other] != NONE {
+                self.meet(vertex, *other, entry);
+            }
+        }
+        self.colors[vertex] = self.forbidden.first_allowed(0);
+        self.update_stars(vertex);
+    }
+
+    /// Forbids what a neighbor with a color forbids.
+    fn meet(&mut self, vertex: usize, neighbor: usize, entry: usize) {
+        let color = self.colors[neighbor];
+        self.forbidden.forbid(color);
+        if color as usize >= self.first.len() {
+            self.first.resize(color as usize + 1, (usize::MAX, 0, 0));
+        }
+        let (met, other, _) = self.first[color as usize];
+        if met == vertex {
+            // Two neighbors of one color: the vertex must be their hub, so no neighbor of theirs has its color.
+            if self.treated[other] != vertex {
+                self.treat(vertex, other);
+            }
+            self.treat(vertex, neighbor);
+            return;
+        }
+        self.first[color as usize] = (vertex, neighbor, entry);
+        for (next, edge) in self.pattern.row(neighbor).iter().zip(self.pattern.starts()[neighbor]..) {
+            let (next, edge) = (*next, edge);
+            let is_hub = next != vertex && next != neighbor && self.colors[next] != NONE && {
+                self.hub[self.star[edge]] == Some(next)
+            };
+            if is_hub {
+                self.forbidden.forbid(self.colors[next]);
+            }
+        }
+    }
+
+    /// Forbids the colors of all neighbors of a neighbor.
+    fn treat(&mut self, vertex: usize, neighbor: usize) {
+        for next in self.pattern.row(neighbor) {
+            if *next != neighbor {
+                self.forbidden.forbid(self.colors[*next]);
+            }
+        }
+        self.treated[neighbor] = vertex;
+    }
+
+    /// Puts the edges to colored neighbors of a vertex that has just got its color into stars.
+    fn update_stars(&mut self, vertex: usize) {
+        let edges: Vec<(usize, usize)> = self.colored(vertex).collect();
+        for (neighbor, entry) in edges {
+            let same =
+                self.colored(neighbor).find(|(next, _)| *next != vertex && self.colors[*next] == self.colors[vertex]);
+            let star = if let Some((_, edge)) = same {
+                self.hub[self.star[edge]] = Some(neighbor);
+                self.star[edge]
+            } else {
+                let (met, other, edge) = self.first[self.colors[neighbor] as usize];
+                if met == vertex && other != neighbor {
+                    self.hub[self.star[edge]] = Some(vertex);
+                    self.star[edge]
+                } else {
+                    self.hub.push(None);
+                    self.hub.len() - 1
+                }
+            };
+            self.star[entry] = star;
+            self.star[self.mirror[entry]] = star;
+        }
+    }
+}
+
+/// For each entry of a symmetric matrix, the row and the color under which its value stands alone in the product of the
+/// matrix with the sums of columns of each color.
+pub(super) fn sources(pattern: &Pattern, coloring: &Coloring) -> Vec<(usize, u32)> {
+    let colors = coloring.colors();
+    // For each color, the row in which it was met last, and how often.
+    let mut met = vec![(usize::MAX, 0_u32); coloring.count()];
+    let mut sources = vec![(usize::MAX, NONE); pattern.entries()];
+    let mirror = mirrors(pattern);
+    for row in 0..pattern.rows() {
+        for column in pattern.row(row) {
+            let met = &mut met[colors[*column] as usize];
+            *met = if met.0 == row { (row, met.1 + 1) } else { (row, 1) };
+        }
+        for (entry, column) in (pattern.starts()[row]..).zip(pattern.row(row)) {
+            let color = colors[*column];
+            if met[color as usize].1 == 1 && sources[entry].1 == NONE {
+                sources[entry] = (row, color);
+                sources[mirror[entry]] = (row, color);
+            }
+        }
+    }
+    debug_assert!(sources.iter().all(|(_, color)| *color != NONE), "one of two entries stands alone");
+    sources
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{sources, star_coloring};
+    use crate::sparse::Pattern;
+
+    /// A random symmetric pattern, some of whose diagonal is missing.
+    fn random(n: usize, edges: usize, seed: u64) -> Pattern {
+        let mut state = seed;
+        let mut next = |below: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            usize::try_from(state >> 33).unwrap_or(0) % below
+        };
+        let mut rows = vec![Vec::new(); n];
+        for _ in 0..edges {
+            let (i, j) = (next(n), next(n));
+            rows[i].push(j);
+            rows[j].push(i);
+        }
+        Pattern::from_rows(n, rows)
+    }
+
+    /// The definition, checked edge by edge: proper, and no path over four vertices has two colors.
+    #[test]
+    fn no_path_over_four_vertices_has_two_colors() {
+        for seed in 0..400 {
+            let n = 2 + usize::try_from(seed % 23).unwrap_or(0);
+            let pattern = random(n, n * (1 + usize::try_from(seed % 5).unwrap_or(0)), seed);
+            let coloring = star_coloring(&pattern);
+            let colors = coloring.colors();
+            let edges = |i: usize| pattern.row(i).iter().copied().filter(move |j| *j != i);
+            for b in 0..n {
+                for c in edges(b) {
+                    assert_ne!(colors[b], colors[c], "seed {seed}");
+                    for a in edges(b).filter(|a| *a != c && colors[*a] == colors[c]) {
+                        for d in edges(c).filter(|d| *d != b && *d != a) {
+                            assert_ne!(colors[d], colors[b], "seed {seed}: {a} {b} {c} {d}");
+                        }
+                    }
+                }
+            }
+            assert!(sources(&pattern, &coloring).iter().all(|(row, _)| *row < n));
+        }
+    }
+
+    /// An arrow: one full row and column, and the diagonal. Two colors are enough.
+    #[test]
+    fn an_arrow_takes_two_colors() {
+        let arrow = Pattern::from_rows(50, (0..50).map(|i| if i == 0 { (0..50).collect() } else { vec![0, i] }));
+        assert_eq!(star_coloring(&arrow).count(), 2);
+    }
+
+    #[test]
+    fn a_tridiagonal_matrix_takes_three_colors() {
+        let rows = (0..100_usize).map(|i| i.saturating_sub(1)..(i + 2).min(100));
+        assert_eq!(star_coloring(&Pattern::from_rows(100, rows)).count(), 3);
+    }
+}

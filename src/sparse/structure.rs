@@ -1,0 +1,195 @@
+//! Patterns of recordings.
+
+use super::domains::{Domain, Unions};
+use super::pattern::Pattern;
+use crate::error::Error;
+use crate::expr::Real;
+use crate::tape::Tape;
+use core::ops::Range;
+use tapewright_strategies::{Curvature, Products, Reverse};
+
+/// What is asked of a recording.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    /// What the outputs depend on.
+    Jacobian,
+    /// In which pairs of inputs the output is not linear.
+    Hessian,
+}
+
+/// What a walk down the recording finds out: which statements count.
+struct Needs {
+    /// For each slot, whether an output depends on what is there.
+    live: Vec<bool>,
+    /// For each slot, whether the domain of what is there is asked for.
+    wanted: Vec<bool>,
+    /// For each slot, how many statements ask for its domain.
+    uses: Vec<u32>,
+    /// For each statement, last first, whether it is live and whether its domain is wanted.
+    statements: Vec<(bool, bool)>,
+}
+
+/// The pairs of positions in which a statement of so many arguments is not linear, as ranges.
+fn products(curvature: &Curvature, arguments: usize) -> impl Iterator<Item = (Range<usize>, Range<usize>)> + '_ {
+    let (listed, halves, everywhere) = match curvature {
+        Curvature::In(products) => (Some(products), 0, None),
+        Curvature::Halves => (None, arguments / 2, None),
+        Curvature::Everywhere => (None, 0, Some((0..arguments, 0..arguments))),
+    };
+    let half = move |k: usize| (k..k + 1, k + halves..k + halves + 1);
+    listed.into_iter().flat_map(Products::iter).chain((0..halves).map(half)).chain(everywhere)
+}
+
+impl Needs {
+    fn new(slots: usize) -> Self {
+        Self { live: vec![false; slots], wanted: vec![false; slots], uses: vec![0; slots], statements: Vec::new() }
+    }
+
+    fn want(&mut self, slot: usize) {
+        self.wanted[slot] = true;
+        self.uses[slot] += 1;
+    }
+
+    fn statement(&mut self, asked: Asked, results: &[usize], arguments: &[usize], curvature: Curvature) {
+        let (mut live, mut wanted) = (false, false);
+        for slot in results {
+            live |= core::mem::take(&mut self.live[*slot]);
+            wanted |= core::mem::take(&mut self.wanted[*slot]);
+        }
+        self.statements.push((live, wanted));
+        if !live {
+            return;
+        }
+        arguments.iter().for_each(|slot| self.live[*slot] = true);
+        if wanted {
+            arguments.iter().for_each(|slot| self.want(*slot));
+        }
+        if asked == Asked::Hessian {
+            for (rows, columns) in products(&curvature, arguments.len()) {
+                rows.chain(columns).for_each(|k| self.want(arguments[k]));
+            }
+        }
+    }
+}
+
+/// What a walk up the recording finds.
+struct Found {
+    unions: Unions,
+    /// What is in each slot.
+    domains: Vec<Domain>,
+    needs: Needs,
+    /// The rows of the Hessian's pattern so far.
+    rows: Vec<Domain>,
+}
+
+impl Found {
+    /// The union of the domains of what is in some slots. A domain that nobody asks for again is used up.
+    fn union(&mut self, slots: impl Iterator<Item = usize> + Clone) -> Domain {
+        self.unions.union(&mut self.domains, &mut self.needs.uses, slots)
+    }
+
+    fn statement(&mut self, asked: Asked, results: &[usize], arguments: &[usize], curvature: Curvature) {
+        let (live, wanted) = self.needs.statements.pop().unwrap_or_default();
+        if live && asked == Asked::Hessian {
+            for (rows, columns) in products(&curvature, arguments.len()) {
+                let rows = self.union(rows.map(|k| arguments[k]));
+                let columns = self.union(columns.map(|k| arguments[k]));
+                self.meet(&rows, &columns);
+            }
+        }
+        let domain = if live && wanted { self.union(arguments.iter().copied()) } else { Domain::default() };
+        results.iter().for_each(|slot| self.domains[*slot] = domain.clone());
+    }
+
+    /// Notes that the output is not linear in each of some inputs together with each of others.
+    fn meet(&mut self, a: &Domain, b: &Domain) {
+        let Self { unions, rows, .. } = self;
+        a.for_each(|row| unions.add(&mut rows[row as usize], b));
+        if !a.is(b) {
+            b.for_each(|row| unions.add(&mut rows[row as usize], a));
+        }
+    }
+}
+
+/// The pattern whose rows have entries in these columns, which ascend.
+fn pattern<'a>(columns: usize, rows: impl ExactSizeIterator<Item = &'a Domain> + Clone) -> Pattern {
+    let mut starts = Vec::with_capacity(rows.len() + 1);
+    let mut indices = Vec::with_capacity(rows.clone().map(Domain::len).sum());
+    starts.push(0);
+    for row in rows {
+        row.for_each(|column| indices.push(column as usize));
+        starts.push(indices.len());
+    }
+    Pattern::of_parts(columns, starts, indices)
+}
+
+/// # Sparsity
+impl<S: Reverse> Tape<S> {
+    /// The pattern of the Jacobian matrix of these outputs with respect to these inputs: an entry where an output
+    /// depends, statement by statement, on an input. Nothing is computed but sets of inputs.
+    ///
+    /// An external function is taken to depend on all of its inputs.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ForeignVariable`] when a variable belongs to another recording; [`Error::Sweep`] when there are
+    /// launches of array kernels in the recording, and when the strategy does not tell what statements depend on (all of
+    /// this library that record do); [`Error::Storage`] when records cannot be read back from disk.
+    pub fn jacobian_pattern(&self, inputs: &[Real<S>], outputs: &[Real<S>]) -> Result<Pattern, Error> {
+        let slots = self.slots_of(outputs)?;
+        let found = self.walk(Asked::Jacobian, inputs, &slots)?;
+        Ok(pattern(inputs.len(), slots.iter().map(|slot| &found.domains[*slot])))
+    }
+
+    /// The pattern of the Hessian matrix of this output with respect to these inputs: a symmetric pattern with an entry
+    /// where a statement that the output depends on may be non-linear in both inputs.
+    ///
+    /// [`PrimalValue`](crate::PrimalValue) knows the operators of its statements: `x * y` is not linear in the pair
+    /// (x, y) alone, and a sum is linear. Other strategies know only whether a statement is linear, and take
+    /// all pairs of its arguments for non-linear if it is not. So does every strategy for external functions,
+    /// for statements whose derivatives were given by the user, and for functions such as |x|, whose second derivative is
+    /// 0.
+    ///
+    /// # Errors
+    ///
+    /// As [`jacobian_pattern`](Self::jacobian_pattern).
+    pub fn hessian_pattern(&self, inputs: &[Real<S>], output: &Real<S>) -> Result<Pattern, Error> {
+        let slots = self.slots_of(core::slice::from_ref(output))?;
+        let found = self.walk(Asked::Hessian, inputs, &slots)?;
+        Ok(pattern(inputs.len(), found.rows.iter()))
+    }
+
+    fn slots_of(&self, variables: &[Real<S>]) -> Result<Vec<usize>, Error> {
+        variables.iter().map(|variable| Ok(self.slot(variable)?.unwrap_or(0))).collect()
+    }
+
+    fn walk(&self, asked: Asked, inputs: &[Real<S>], outputs: &[usize]) -> Result<Found, Error> {
+        let slots = S::identifiers(self.owned().tape());
+        let inputs = self.slots_of(inputs)?;
+        let mut needs = Needs::new(slots);
+        for output in outputs {
+            needs.live[*output] = true;
+            if asked == Asked::Jacobian {
+                needs.want(*output);
+            }
+        }
+        self.owned().dependences(true, |results, arguments, curvature| {
+            needs.statement(asked, results, arguments, curvature);
+        })?;
+        let rows = if asked == Asked::Hessian { inputs.len() } else { 0 };
+        let mut found = Found {
+            unions: Unions::of(inputs.len()),
+            domains: vec![Domain::Empty; slots],
+            needs,
+            rows: vec![Domain::Empty; rows],
+        };
+        assert!(u32::try_from(inputs.len()).is_ok(), "patterns have fewer than 2^32 columns");
+        for (k, slot) in (0..).zip(&inputs).filter(|(_, slot)| **slot != 0) {
+            found.unions.add(&mut found.domains[*slot], &Domain::One(k));
+        }
+        self.owned().dependences(false, |results, arguments, curvature| {
+            found.statement(asked, results, arguments, curvature);
+        })?;
+        Ok(found)
+    }
+}
