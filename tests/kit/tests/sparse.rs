@@ -1,0 +1,8 @@
+//! Sparse Jacobian and Hessian matrices against dense ones, and what is refused.
+
+#[path = "sparse/faults.rs"]
+mod faults;
+#[path = "sparse/random.rs"]
+mod random;
+#[path = "sparse/structure.rs"]
+mod structure;

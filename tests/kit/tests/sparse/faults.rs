@@ -1,0 +1,126 @@
+//! What cannot be right is refused.
+
+use tapewright::kernels::parallel_for;
+use tapewright::prelude::*;
+use tapewright::sparse::{Pattern, SparseHessian, SparseJacobian};
+use tapewright::{Dual, Error, PrimalValue, SweepError};
+
+type Recorded<S> = (Vec<Real<S>>, Vec<Real<S>>);
+
+fn record<S: Reverse<Value = f64>>(
+    tape: &mut Tape<S>,
+    f: impl Fn(&[Real<S>]) -> Vec<Real<S>>,
+    x: &[f64],
+) -> Recorded<S> {
+    tape.record(|scope| {
+        let x = scope.inputs(x);
+        let y = f(&x);
+        (x, y)
+    })
+}
+
+/// Each output reads its neighbor to the right or, below 0, to the left.
+fn branching<S: Strategy<Value = f64>>(x: &[Real<S>]) -> Vec<Real<S>> {
+    let n = x.len();
+    (0..n).map(|k| (x[k] * x[if x[k].value() > 0.0 { (k + 1) % n } else { (k + n - 1) % n }]).into()).collect()
+}
+
+#[test]
+fn a_branch_that_reads_other_variables_is_noticed() {
+    let mut tape = Tape::<Jacobian>::new();
+    let (x, y) = record(&mut tape, branching, &[1.0; 20]);
+    let mut jacobian = SparseJacobian::new(&tape, &x, &y).expect("there is a pattern");
+    assert!(jacobian.evaluate(&mut tape, &x, &y).is_ok());
+    for changed in 0..20 {
+        let mut point = [1.0; 20];
+        point[changed] = -2.0;
+        let (x, y) = record(&mut tape, branching, &point);
+        let outcome = jacobian.evaluate(&mut tape, &x, &y).map(|_| ());
+        assert!(matches!(outcome, Err(Error::PatternChanged { .. })), "{changed}: {outcome:?}");
+    }
+    let (x, y) = record(&mut tape, branching, &[3.0; 20]);
+    assert_eq!(jacobian.evaluate(&mut tape, &x, &y).expect("it is as it was").get(3, 4), Some(3.0));
+}
+
+#[test]
+fn a_branch_is_noticed_by_forward_sweeps() {
+    let f = |x: &[Real<Jacobian>]| -> Vec<Real<Jacobian>> {
+        let other = if x[0].value() > 0.0 { x[1] } else { x[2] };
+        (0..40).map(|k| if k < 20 { (x[0] * other).into() } else { (x[1] + x[2]).into() }).collect()
+    };
+    let mut tape = Tape::<Jacobian>::new();
+    let (x, y) = record(&mut tape, f, &[1.0, 2.0, 3.0]);
+    let mut jacobian = SparseJacobian::new(&tape, &x, &y).expect("there is a pattern");
+    assert_eq!(jacobian.coloring().colors().len(), 3, "columns");
+    assert!(jacobian.evaluate(&mut tape, &x, &y).is_ok());
+    let (x, y) = record(&mut tape, f, &[-1.0, 2.0, 3.0]);
+    assert!(matches!(jacobian.evaluate(&mut tape, &x, &y), Err(Error::PatternChanged { .. })));
+}
+
+#[test]
+fn a_branch_of_a_hessian_is_noticed() {
+    type S = PrimalValue<Dual<f64, 2>>;
+    let f = |x: &[Real<S>]| -> Real<S> {
+        if x[0].value().value > 0.0 { (x[0] * x[1] + x[2] * x[2]).into() } else { (x[0] * x[2] + x[2] * x[2]).into() }
+    };
+    let mut tape = Tape::<S>::new();
+    let mut hessian = SparseHessian::new(&mut tape, f, &[1.0, 2.0, 3.0]).expect("there is a pattern");
+    let mut gradient = [0.0; 3];
+    assert!(hessian.evaluate(&mut tape, f, &[2.0, 2.0, 3.0], &mut gradient).is_ok());
+    let outcome = hessian.evaluate(&mut tape, f, &[-1.0, 2.0, 3.0], &mut gradient);
+    assert!(matches!(outcome, Err(Error::PatternChanged { .. })), "{outcome:?}");
+    assert!(outcome.unwrap_err().to_string().contains("find the pattern again"));
+}
+
+#[test]
+fn lengths_and_recordings_are_checked() {
+    let mut tape = Tape::<Jacobian>::new();
+    let (x, y) = record(&mut tape, branching, &[1.0; 5]);
+    let mut jacobian = SparseJacobian::new(&tape, &x, &y).expect("there is a pattern");
+    assert!(matches!(jacobian.evaluate(&mut tape, &x[1..], &y), Err(Error::LengthMismatch { .. })));
+    assert!(matches!(jacobian.evaluate(&mut tape, &x, &y[1..]), Err(Error::LengthMismatch { .. })));
+    let mut other = Tape::<Jacobian>::new();
+    assert!(matches!(jacobian.evaluate(&mut other, &x, &y), Err(Error::ForeignVariable { .. })));
+    assert!(matches!(other.jacobian_pattern(&x, &y), Err(Error::ForeignVariable { .. })));
+    assert!(matches!(other.hessian_pattern(&x, &y[0]), Err(Error::ForeignVariable { .. })));
+}
+
+#[test]
+fn launches_tell_no_pattern() {
+    let mut tape = Tape::<Jacobian>::new();
+    let (x, y) = tape.record(|scope| {
+        let x = scope.input(2.0);
+        let mut u = scope.view([4], &[1.0; 4]);
+        parallel_for(u.all(), (&mut u,), |(u,)| (u.at::<0>() * 2.0,));
+        (x, (x * x).eval())
+    });
+    let outcome = tape.jacobian_pattern(&[x], &[y]);
+    assert!(
+        matches!(&outcome, Err(Error::Sweep(SweepError::Unsupported { what })) if what.contains("kernels")),
+        "{outcome:?}"
+    );
+}
+
+/// Infinite and undefined entries are entries.
+#[test]
+fn entries_need_not_be_finite() {
+    let f = |x: &[Real<Jacobian>]| -> Vec<Real<Jacobian>> { vec![x[0].sqrt().into(), (x[1] * x[2]).into()] };
+    let mut tape = Tape::<Jacobian>::new();
+    let (x, y) = record(&mut tape, f, &[0.0, f64::NAN, 2.0]);
+    let mut jacobian = SparseJacobian::new(&tape, &x, &y).expect("there is a pattern");
+    let matrix = jacobian.evaluate(&mut tape, &x, &y).expect("they are entries");
+    assert_eq!((matrix.get(0, 0), matrix.get(1, 1)), (Some(f64::INFINITY), Some(2.0)));
+    assert!(matrix.get(1, 2).is_some_and(f64::is_nan));
+}
+
+#[test]
+#[should_panic(expected = "beyond column 3")]
+fn a_pattern_has_no_entries_outside() {
+    let _ = Pattern::from_rows(3, [vec![0, 3]]);
+}
+
+#[test]
+#[should_panic(expected = "symmetric")]
+fn a_hessian_is_symmetric() {
+    let _ = SparseHessian::<f64, 1>::with_pattern(Pattern::from_rows(2, [vec![1], vec![]]));
+}
