@@ -2,8 +2,9 @@
 
 use crate::error::{Error, same_length};
 use crate::expr::Real;
+use crate::sparse::prefers_forward;
 use crate::tape::{Scope, Tape};
-use tapewright_strategies::{Number as _, Reverse, catch_storage_errors};
+use tapewright_strategies::{Number as _, Reverse, SweepError, catch_storage_errors};
 
 /// The gradient of `f` at `x`, one entry for each input.
 ///
@@ -76,8 +77,12 @@ pub fn vjp<S: Reverse>(
     Ok((outputs.iter().map(Real::value).collect(), product))
 }
 
-/// The values of `f` at `x`, and its Jacobian matrix, one reverse sweep for every eight rows: `jacobian[i][j]` is
-/// ∂fᵢ/∂xⱼ. The adjoints of such a sweep take as much memory as eight adjoint vectors; see [`Tape::sweep_lanes`].
+/// The values of `f` at `x`, and its Jacobian matrix: `jacobian[i][j]` is ∂fᵢ/∂xⱼ.
+///
+/// By one reverse sweep for every eight rows, whose adjoints take as much memory as eight adjoint vectors, see
+/// [`Tape::sweep_lanes`]; or, if there are more than about six times as many rows as columns, by one forward sweep for each
+/// column, see [`Tape::jvp`]. A matrix that is mostly zeros takes far fewer sweeps: see
+/// [`sparse_jacobian`](crate::sparse::sparse_jacobian).
 ///
 /// # Panics
 ///
@@ -94,7 +99,18 @@ pub fn jacobian<S: Reverse>(
         let outputs = f(&inputs);
         (inputs, outputs)
     });
-    let rows = tape.rows(&inputs, &outputs).unwrap_or_else(|error| panic!("{error}"));
+    let rows = if prefers_forward(inputs.len(), outputs.len()) {
+        match tape.columns(&inputs, &outputs) {
+            // A function without a forward rule, or a strategy without forward sweeps.
+            Err(Error::Sweep(SweepError::NoRule { .. } | SweepError::Unsupported { .. })) => {
+                tape.rows(&inputs, &outputs)
+            }
+            found => found,
+        }
+    } else {
+        tape.rows(&inputs, &outputs)
+    };
+    let rows = rows.unwrap_or_else(|error| panic!("{error}"));
     (outputs.iter().map(Real::value).collect(), rows)
 }
 

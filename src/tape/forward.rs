@@ -5,8 +5,8 @@ use super::{AdjointVector, Tape};
 use crate::error::Error;
 use crate::expr::Real;
 use tapewright_strategies::Number as _;
-use tapewright_strategies::Reverse;
 use tapewright_strategies::lanes::Shadow;
+use tapewright_strategies::{Reverse, Scratch};
 
 /// # Forward sweeps
 impl<S: Reverse> Tape<S> {
@@ -63,7 +63,9 @@ impl<S: Reverse> Tape<S> {
         outputs: &[&Real<S>],
     ) -> Result<Vec<S::Value>, Error> {
         let tangents = tangents.iter().map(|(x, tangent)| (*x, *tangent));
-        self.carry(vector, tangents, core::iter::empty(), outputs.iter().copied())
+        let mut results = Vec::with_capacity(outputs.len());
+        self.carry(vector, tangents, core::iter::empty(), outputs.iter().copied(), |_, found| results.push(found))?;
+        Ok(results)
     }
 
     /// [`jvp`](Self::jvp) with tangents of views, by slot: those that are given, and those that are asked for.
@@ -75,9 +77,10 @@ impl<S: Reverse> Tape<S> {
         asked: &[usize],
     ) -> Result<Vec<Shadow<S::Value>>, Error> {
         let mut vector = core::mem::take(&mut self.adjoints);
-        let found = self.carry(&mut vector, inputs.iter().zip(tangents.iter().copied()), shadows, outputs.iter());
+        let tangents = inputs.iter().zip(tangents.iter().copied());
+        let carried = self.carry(&mut vector, tangents, shadows, outputs.iter(), |k, found| results[k] = found);
         self.adjoints = vector;
-        results.copy_from_slice(&found?);
+        carried?;
         Ok(asked.iter().map(|slot| self.adjoints.arrays.get(*slot).clone()).collect())
     }
 
@@ -89,23 +92,38 @@ impl<S: Reverse> Tape<S> {
     ) -> Result<(), Error> {
         let mut vector = core::mem::take(&mut self.adjoints);
         let tangents = inputs.iter().zip(tangents.iter().copied());
-        let found = self.carry(&mut vector, tangents, core::iter::empty(), outputs.iter());
+        let carried =
+            self.carry(&mut vector, tangents, core::iter::empty(), outputs.iter(), |k, found| results[k] = found);
         self.adjoints = vector;
-        results.copy_from_slice(&found?);
-        Ok(())
+        carried
     }
 
-    /// The tangents of `outputs`; those of views are left in the vector.
+    /// The rows of the Jacobian matrix of these outputs with respect to these inputs, found column by column.
+    pub(crate) fn columns(&mut self, inputs: &[Real<S>], outputs: &[Real<S>]) -> Result<Vec<Vec<S::Value>>, Error> {
+        let mut rows = vec![vec![S::Value::ZERO; inputs.len()]; outputs.len()];
+        let mut column = vec![S::Value::ZERO; outputs.len()];
+        for (j, input) in inputs.iter().enumerate() {
+            let one = (core::slice::from_ref(input), &[S::Value::ONE][..]);
+            self.tangents_through(one, (outputs, &mut column))?;
+            rows.iter_mut().zip(&column).for_each(|(row, entry)| row[j] = *entry);
+        }
+        Ok(rows)
+    }
+
+    /// Gives `each` the tangents of `outputs`, in order; those of views are left in the vector.
     fn carry<'x>(
         &self,
         vector: &mut AdjointVector<S::Value>,
         tangents: impl Iterator<Item = (&'x Real<S>, S::Value)> + Clone,
         shadows: impl Iterator<Item = (usize, Shadow<S::Value>)>,
         outputs: impl Iterator<Item = &'x Real<S>>,
-    ) -> Result<Vec<S::Value>, Error> {
+        mut each: impl FnMut(usize, S::Value),
+    ) -> Result<(), Error> {
         let Self { owned, parts, .. } = self;
-        let slots: Result<Vec<_>, Error> = outputs.map(|output| slot(owned, parts, output)).collect();
-        let slots = slots?;
+        let mut slots = Scratch::<Option<usize>>::new();
+        for output in outputs {
+            slots.push(slot(owned, parts, output)?);
+        }
         vector.clear(S::identifiers(owned.tape()));
         vector.under = None;
         fill(owned, parts, vector, tangents)?;
@@ -115,9 +133,11 @@ impl<S: Reverse> Tape<S> {
         // Reverse sweeps leave anything in the slot of passive variables.
         tangents.iter_mut().take(1).for_each(|passive| *passive = S::Value::ZERO);
         let swept = owned.forward(tangents, &mut arrays);
-        let found = slots.iter().map(|slot| slot.map_or(S::Value::ZERO, |slot| tangents[slot])).collect();
+        if swept.is_ok() {
+            let found = slots.iter().map(|slot| slot.map_or(S::Value::ZERO, |slot| tangents[slot]));
+            found.enumerate().for_each(|(k, found)| each(k, found));
+        }
         vector.arrays = arrays;
-        swept?;
-        Ok(found)
+        Ok(swept?)
     }
 }

@@ -4,6 +4,7 @@ use super::functions::{Sweep, values_of};
 use super::read::Record;
 use super::records::{Content, Records};
 use super::upward::Climb;
+use crate::scratch::Scratch;
 use crate::storage::Layer;
 use crate::{AtExternal, IndexManager, Number, SweepError, counts};
 use core::marker::PhantomData;
@@ -12,7 +13,7 @@ struct ForwardSweep<'a, V: 'static, R> {
     /// The tangents, in the place of adjoints.
     sweep: Sweep<'a, V>,
     /// The partials of the statement that is being visited.
-    partials: Vec<V>,
+    partials: &'a mut Vec<V>,
     records: PhantomData<R>,
 }
 
@@ -23,7 +24,8 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         let mut copy = self.values_to_restore();
         let sweep = self.sweep(tangents, &mut copy, at);
         let values = sweep.values;
-        let mut forward = ForwardSweep { sweep, partials: Vec::new(), records: PhantomData::<Self> };
+        let mut partials = Scratch::<V>::new();
+        let mut forward = ForwardSweep { sweep, partials: &mut partials, records: PhantomData::<Self> };
         // SAFETY: the values are a copy if they are written to, and as many as identifiers if records read them.
         unsafe { self.climb(values, &mut forward) }
     }
@@ -45,9 +47,9 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Climb<V> for ForwardSweep
             let ids = record.ids::<M::Index>();
             if ids.clone().any(|id| !tangents[id].is_nought()) {
                 let values = values_of(self.sweep.values, self.sweep.known);
-                record.contributions(V::ONE, values, &mut self.partials);
+                record.contributions(V::ONE, values, self.partials);
             }
-            tangents[Records::<V, M, L, K>::result(record, number)] = dot(ids.zip(&self.partials), tangents);
+            tangents[Records::<V, M, L, K>::result(record, number)] = dot(ids.zip(&*self.partials), tangents);
         }
         Ok(())
     }

@@ -9,6 +9,7 @@ use super::functions::Sweep;
 use super::read::{Cursor, Record};
 use super::records::{Content, Records};
 use super::usize_of;
+use crate::scratch::Scratch;
 use crate::storage::Layer;
 use crate::{AtExternal, IndexManager, Mark, Number, SweepError, counts};
 use core::slice;
@@ -21,9 +22,9 @@ struct LaneSweep<'a, V: 'static> {
     lanes: usize,
     sweep: Sweep<'a, V>,
     /// What the statement that is being reversed contributes for seed 1.
-    partials: Vec<V>,
+    partials: &'a mut Vec<V>,
     /// Seeds of the statement that is being reversed, where their number is not known when this is compiled.
-    seeds: Vec<V>,
+    seeds: &'a mut Vec<V>,
 }
 
 /// What the seeds of a statement are.
@@ -128,8 +129,9 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         self.check_length(adjoints.len() / lanes);
         let mut copy = self.values_to_restore();
         let sweep = self.sweep(adjoints, &mut copy, at);
-        let seeds = vec![V::ZERO; if W == 0 { lanes } else { 0 }];
-        let mut sweep = LaneSweep { lanes, sweep, partials: Vec::new(), seeds };
+        let (mut partials, mut seeds) = (Scratch::<V>::new(), Scratch::<V>::new());
+        seeds.resize(if W == 0 { lanes } else { 0 }, V::ZERO);
+        let mut sweep = LaneSweep { lanes, sweep, partials: &mut partials, seeds: &mut seeds };
         let mut cursor = Cursor::new(self);
         if let Some(from) = from {
             // SAFETY: there are as many values as the recording has identifiers, and they are a copy or not written to.
@@ -172,7 +174,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             }
             partials.clear();
             record.contributions(V::ONE, sweep.values(), partials);
-            for (id, partial) in record.ids::<M::Index>().zip(&*partials) {
+            for (id, partial) in record.ids::<M::Index>().zip(&**partials) {
                 let to = lanes_of::<W, V>(sweep.adjoints, id, *lanes);
                 if W == 0 || taken == Seeds::Care {
                     add_product(to, seeds, *partial);

@@ -50,7 +50,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     pub(super) unsafe fn climb(&self, values: *mut V, climb: &mut impl Climb<V>) -> Result<(), SweepError> {
         // SAFETY: promised by the caller.
         let later = unsafe { self.go_to_the_start(values)? };
-        let mut found: Vec<Found<V>> = Vec::new();
+        let mut found = Scratch::<Found<V>>::new();
         let mut reader = self.segments.reader();
         for at in 0..self.spans.len() {
             let start = reader.segment(at)?;
