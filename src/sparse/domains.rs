@@ -2,16 +2,18 @@
 
 use std::rc::Rc;
 
-/// A set of inputs, shared among variables that depend on the same ones.
-#[derive(Clone, Debug, Default)]
+/// How many inputs are kept in place.
+const SMALL: usize = 5;
+
+/// A set of inputs. Larger ones are shared among variables that depend on the same inputs.
+#[derive(Clone, Debug)]
 pub(super) enum Domain {
-    #[default]
-    Empty,
-    One(u32),
+    /// The first so many of these numbers, ascending; the others are 0.
+    Small(u8, [u32; SMALL]),
     /// Their numbers, ascending.
-    Few(Rc<[u32]>),
+    List(Rc<[u32]>),
     /// A bit for each input, where a list would take more memory.
-    Many(Rc<[u64]>),
+    Bits(Rc<[u64]>),
 }
 
 /// Makes unions of sets of so many inputs.
@@ -45,59 +47,65 @@ fn sort(list: &mut Vec<u32>) {
     list.dedup();
 }
 
+impl Default for Domain {
+    fn default() -> Self {
+        Self::EMPTY
+    }
+}
+
 impl Domain {
+    pub(super) const EMPTY: Self = Self::Small(0, [0; SMALL]);
+
+    pub(super) const fn one(input: u32) -> Self {
+        let mut inputs = [0; SMALL];
+        inputs[0] = input;
+        Self::Small(1, inputs)
+    }
+
+    /// The inputs, or their bits.
+    fn parts(&self) -> (&[u32], &[u64]) {
+        match self {
+            Self::Small(count, inputs) => (&inputs[..usize::from(*count)], &[]),
+            Self::List(inputs) => (inputs, &[]),
+            Self::Bits(words) => (&[], words),
+        }
+    }
+
     /// The inputs, ascending.
     pub(super) fn for_each(&self, mut f: impl FnMut(u32)) {
-        match self {
-            Self::Empty => {}
-            Self::One(number) => f(*number),
-            Self::Few(numbers) => numbers.iter().copied().for_each(f),
-            Self::Many(words) => {
-                for (first, word) in (0..).step_by(64).zip(&**words) {
-                    let mut left = *word;
-                    while left != 0 {
-                        f(first + left.trailing_zeros());
-                        left &= left - 1;
-                    }
-                }
+        let (inputs, words) = self.parts();
+        inputs.iter().copied().for_each(&mut f);
+        for (first, word) in (0..).step_by(64).zip(words) {
+            let mut left = *word;
+            while left != 0 {
+                f(first + left.trailing_zeros());
+                left &= left - 1;
             }
         }
     }
 
     /// The number of inputs.
     pub(super) fn len(&self) -> usize {
-        match self {
-            Self::Empty => 0,
-            Self::One(_) => 1,
-            Self::Few(numbers) => numbers.len(),
-            Self::Many(words) => words.iter().map(|word| word.count_ones() as usize).sum(),
-        }
+        let (inputs, words) = self.parts();
+        inputs.len() + words.iter().map(|word| word.count_ones() as usize).sum::<usize>()
     }
 
-    /// Whether these are the same set in memory.
+    /// Whether these are the same set in memory, or small and equal.
     pub(super) fn is(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Empty, Self::Empty) => true,
-            (Self::One(a), Self::One(b)) => a == b,
-            (Self::Few(a), Self::Few(b)) => Rc::ptr_eq(a, b),
-            (Self::Many(a), Self::Many(b)) => Rc::ptr_eq(a, b),
+            (Self::Small(n, a), Self::Small(m, b)) => n == m && (0..SMALL).all(|k| a[k] == b[k]),
+            (Self::List(a), Self::List(b)) => Rc::ptr_eq(a, b),
+            (Self::Bits(a), Self::Bits(b)) => Rc::ptr_eq(a, b),
             _ => false,
         }
     }
 
     fn contains_all(&self, other: &Self) -> bool {
-        let contains = |k: &u32| match self {
-            Self::Empty => false,
-            Self::One(number) => number == k,
-            Self::Few(numbers) => numbers.binary_search(k).is_ok(),
-            Self::Many(words) => words[bit(*k).0] & bit(*k).1 != 0,
-        };
-        match (self, other) {
-            (_, Self::Empty) => true,
-            (_, Self::One(number)) => contains(number),
-            (_, Self::Few(numbers)) => numbers.iter().all(contains),
-            (Self::Many(a), Self::Many(b)) => a.iter().zip(&**b).all(|(a, b)| b & !a == 0),
-            (_, Self::Many(_)) => false,
+        let (inputs, words) = other.parts();
+        match self {
+            Self::Bits(all) if words.is_empty() => inputs.iter().all(|k| all[bit(*k).0] & bit(*k).1 != 0),
+            Self::Bits(all) => all.iter().zip(words).all(|(a, b)| b & !a == 0),
+            _ => words.is_empty() && inputs.iter().all(|k| self.parts().0.binary_search(k).is_ok()),
         }
     }
 }
@@ -113,38 +121,37 @@ impl Unions {
         if to.is(other) || to.contains_all(other) {
             return;
         }
-        if let Domain::Many(bits) = to {
-            let bits = Rc::make_mut(bits);
-            if let Domain::Many(other) = other {
-                bits.iter_mut().zip(&**other).for_each(|(a, b)| *a |= b);
-            } else {
-                other.for_each(|k| bits[bit(k).0] |= bit(k).1);
-            }
-        } else if let Domain::Many(_) = other {
-            let few = core::mem::replace(to, other.clone());
-            self.add(to, &few);
+        if let Domain::Bits(bits) = to {
+            let (bits, (inputs, words)) = (Rc::make_mut(bits), other.parts());
+            bits.iter_mut().zip(words).for_each(|(a, b)| *a |= b);
+            inputs.iter().for_each(|k| bits[bit(*k).0] |= bit(*k).1);
+        } else if let Domain::Bits(_) = other {
+            let smaller = core::mem::replace(to, other.clone());
+            self.add(to, &smaller);
         } else {
             self.list.clear();
-            to.for_each(|k| self.list.push(k));
-            other.for_each(|k| self.list.push(k));
+            self.list.extend_from_slice(to.parts().0);
+            self.list.extend_from_slice(other.parts().0);
+            sort(&mut self.list);
             *to = self.listed();
         }
     }
 
-    /// The set of the numbers in the list.
-    fn listed(&mut self) -> Domain {
-        sort(&mut self.list);
-        match &*self.list {
-            [] => Domain::Empty,
-            [number] => Domain::One(*number),
-            numbers if numbers.len() <= self.most => Domain::Few(numbers.into()),
-            numbers => {
-                let mut bits: Rc<[u64]> = (0..self.words).map(|_| 0).collect();
-                if let Some(bits) = Rc::get_mut(&mut bits) {
-                    numbers.iter().for_each(|k| bits[bit(*k).0] |= bit(*k).1);
-                }
-                Domain::Many(bits)
+    /// The set of the numbers in the list, which ascend.
+    fn listed(&self) -> Domain {
+        let list = &*self.list;
+        if let (true, Ok(count)) = (list.len() <= SMALL, u8::try_from(list.len())) {
+            let mut inputs = [0; SMALL];
+            inputs.iter_mut().zip(list).for_each(|(to, from)| *to = *from);
+            Domain::Small(count, inputs)
+        } else if list.len() <= self.most {
+            Domain::List(list.into())
+        } else {
+            let mut bits: Rc<[u64]> = (0..self.words).map(|_| 0).collect();
+            if let Some(bits) = Rc::get_mut(&mut bits) {
+                list.iter().for_each(|k| bits[bit(*k).0] |= bit(*k).1);
             }
+            Domain::Bits(bits)
         }
     }
 
@@ -156,42 +163,47 @@ impl Unions {
         uses: &mut [u32],
         slots: impl Iterator<Item = usize> + Clone,
     ) -> Domain {
-        let (mut bits, mut largest) = (Domain::Empty, None::<usize>);
-        let mut is_one = true;
+        let mut bits: Option<Domain> = None;
+        // The largest list so far, if they are not all the same.
+        let (mut largest, mut is_one) = (None::<usize>, true);
         self.list.clear();
         for slot in slots.clone() {
             uses[slot] -= 1;
-            if let Domain::Many(_) = &domains[slot] {
+            if let Domain::Bits(_) = &domains[slot] {
                 let domain = if uses[slot] == 0 { core::mem::take(&mut domains[slot]) } else { domains[slot].clone() };
-                let (mut to, other) = if let Domain::Empty = bits { (domain, bits) } else { (bits, domain) };
-                self.add(&mut to, &other);
-                bits = to;
-            } else if let Some(found) = largest.map(|slot| &domains[slot]) {
-                if !domains[slot].is(found) {
-                    is_one = false;
-                    domains[slot].for_each(|k| self.list.push(k));
-                    if domains[slot].len() > found.len() {
-                        largest = Some(slot);
-                    }
+                match &mut bits {
+                    Some(bits) => self.add(bits, &domain),
+                    None => bits = Some(domain),
                 }
-            } else if !matches!(domains[slot], Domain::Empty) {
-                domains[slot].for_each(|k| self.list.push(k));
+                continue;
+            }
+            let inputs = domains[slot].parts().0;
+            if let Some(found) = largest {
+                if domains[slot].is(&domains[found]) {
+                    continue;
+                }
+                is_one = false;
+            }
+            // Few, mostly: no call for that.
+            inputs.iter().for_each(|k| self.list.push(*k));
+            if largest.is_none_or(|found| inputs.len() > domains[found].parts().0.len()) {
                 largest = Some(slot);
             }
         }
-        if !is_one {
-            sort(&mut self.list);
-        }
-        let largest = largest.map_or(Domain::Empty, |slot| domains[slot].clone());
-        let listed = if is_one || self.list.len() == largest.len() { largest } else { self.listed() };
+        let largest = largest.map_or(Domain::EMPTY, |slot| domains[slot].clone());
+        let listed = if is_one { largest } else { self.sorted(largest) };
         for slot in slots.filter(|slot| uses[*slot] == 0) {
-            domains[slot] = Domain::Empty;
+            domains[slot] = Domain::EMPTY;
         }
-        if let Domain::Empty = bits {
-            return listed;
-        }
+        let Some(mut bits) = bits else { return listed };
         self.add(&mut bits, &listed);
         bits
+    }
+
+    /// The set of the numbers in the list, among which are these. They are shared if there are no others.
+    fn sorted(&mut self, largest: Domain) -> Domain {
+        sort(&mut self.list);
+        if self.list.len() == largest.len() { largest } else { self.listed() }
     }
 }
 
@@ -214,8 +226,8 @@ mod tests {
             set.for_each(|k| found.push(k));
             found.iter().eq(expected)
         };
-        let mut sets = vec![(Domain::Empty, BTreeSet::new())];
-        sets.extend((0..700).map(|input| (Domain::One(input), BTreeSet::from([input]))));
+        let mut sets = vec![(Domain::EMPTY, BTreeSet::new())];
+        sets.extend((0..700).map(|input| (Domain::one(input), BTreeSet::from([input]))));
         for _ in 0..6000 {
             let chosen: Vec<usize> = (0..random(6)).map(|_| random(sets.len())).collect();
             let (mut domains, mut uses): (Vec<_>, Vec<_>) = chosen.iter().map(|k| (sets[*k].0.clone(), 1)).unzip();
@@ -228,8 +240,8 @@ mod tests {
             assert!(is(&sum.0, &sum.1), "{sum:?}");
             sets.extend([(union, expected), sum]);
         }
-        assert!(sets.iter().any(|(set, _)| matches!(set, Domain::Few(_))));
-        assert!(sets.iter().any(|(set, _)| matches!(set, Domain::Many(_))));
+        assert!(sets.iter().any(|(set, _)| matches!(set, Domain::List(_))));
+        assert!(sets.iter().any(|(set, _)| matches!(set, Domain::Bits(_))));
         assert!(sets.iter().all(|(set, expected)| is(set, expected)), "shared sets stay");
     }
 }

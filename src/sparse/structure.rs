@@ -179,13 +179,15 @@ impl<S: Reverse> Tape<S> {
         let rows = if asked == Asked::Hessian { inputs.len() } else { 0 };
         let mut found = Found {
             unions: Unions::of(inputs.len()),
-            domains: vec![Domain::Empty; slots],
+            domains: vec![Domain::EMPTY; slots],
             needs,
-            rows: vec![Domain::Empty; rows],
+            rows: vec![Domain::EMPTY; rows],
         };
         assert!(u32::try_from(inputs.len()).is_ok(), "patterns have fewer than 2^32 columns");
         for (k, slot) in (0..).zip(&inputs).filter(|(_, slot)| **slot != 0) {
-            found.unions.add(&mut found.domains[*slot], &Domain::One(k));
+            let domain = &mut found.domains[*slot];
+            // It may be listed twice.
+            if domain.len() > 0 { found.unions.add(domain, &Domain::one(k)) } else { *domain = Domain::one(k) }
         }
         self.owned().dependences(false, |results, arguments, curvature| {
             found.statement(asked, results, arguments, curvature);
