@@ -66,6 +66,7 @@ mod preaccumulate;
 pub mod schedule;
 mod second;
 mod tape;
+mod trace;
 mod variables;
 
 /// What the types of expressions are made of. Programs need not name any of it.
@@ -102,10 +103,12 @@ pub use tapewright_strategies as strategies;
 pub use tapewright_strategies::active::pause;
 pub use tapewright_strategies::{
     Binary, Capacity, Checked, Continuation, Directions, Dual, External, Float, Forward, Hybrid, InMemory, Jacobian,
-    Linear, MemoryReport, MemoryUsage, Nary, Number, Passive, Policy, PrimalValue, Replay, Reuse, Reverse, Rule,
-    Shared, SpillDefaults, SpillOptions, SpillStore, SpillUsage, Spilled, Spills, Statement, StorageError, Strategy,
-    Strict, Subgradient, SweepError, Tangent, Taping, Unary, catch_storage_errors,
+    Linear, MemoryReport, MemoryUsage, Nary, NonFinite, NonFiniteKind, Number, Passive, Policy, PrimalValue, Replay,
+    Reuse, Reverse, Rule, Shared, SpillDefaults, SpillOptions, SpillStore, SpillUsage, Spilled, Spills, Statement,
+    StorageError, Strategy, Strict, Subgradient, SweepError, Tangent, Taping, Traceable, Traced, Traces, Tracing,
+    Unary, catch_storage_errors,
 };
 #[cfg(feature = "packs")]
 pub use tapewright_strategies::{Pack, Registered};
+pub use trace::{Trace, TraceLine, TraceWeight};
 pub use variables::{Variables, ViewParts, ViewRef};

@@ -5,6 +5,7 @@ mod comparison;
 mod flow;
 mod fresh;
 mod nary;
+mod record;
 mod reverse;
 #[cfg(test)]
 pub(crate) use reverse::lane_by_lane;
@@ -16,6 +17,7 @@ pub use capacity::Capacity;
 pub use comparison::Comparison;
 pub use flow::{Dependence, Flow};
 pub use nary::Nary;
+pub use record::{RecordKind, RecordView};
 pub use reverse::{AtExternal, Replay, Reverse, Spills};
 pub use strategy::Strategy;
 pub use taping::{Load, Rule, Sink, Statement, Store, Taping, Tree, Twin};

@@ -1,5 +1,8 @@
-//! Writing records under the policy [`Checked`](crate::Checked): what is singular is noted, whatever the record keeps.
-//! Partials may be computed in the sweep only, where the line of the statement is not known.
+//! Writing records under policies that look at them.
+//!
+//! Under [`Checked`](crate::Checked) what is singular is noted, whatever the record keeps: partials may be computed in the
+//! sweep only, where the line of the statement is not known. Under [`Tracing`](crate::Tracing) the line is noted, and
+//! what is not finite.
 
 use super::layout::Layout;
 use super::records::{Content, Records};
@@ -9,6 +12,7 @@ use crate::{
     IndexManager, LinearId, Nary, Number, Policy, Reverse, Scratch, Statement, Taped, active, partials_of_slice,
     refuses_singular, singular_function,
 };
+use core::panic::Location;
 
 /// [`write::append`] under any policy.
 ///
@@ -33,6 +37,13 @@ where
     {
         active::note_singular(M::raw(&id).number(), function);
     }
+    let here = Location::caller();
+    S::Policy::tracing(|| {
+        let raw = M::raw(&id);
+        if raw.is_active() {
+            active::note_statement::<S, N>(raw.number(), statement, |id| id.is_active(), here);
+        }
+    });
     id
 }
 
@@ -44,7 +55,7 @@ where
 #[track_caller]
 pub(crate) fn append_nary<S, R, V, M, L, K>(arguments: &[&[Taped<V, M::Id>]], constants: &[V], value: V) -> M::Id
 where
-    S: Reverse<Tape = Records<V, M, L, K>>,
+    S: Reverse<Tape = Records<V, M, L, K>, Value = V>,
     R: Nary<V>,
     V: Number,
     M: IndexManager,
@@ -61,5 +72,13 @@ where
             active::note_singular(M::raw(&id).number(), core::any::type_name::<R>());
         }
     }
+    let here = Location::caller();
+    S::Policy::tracing(|| {
+        let raw = M::raw(&id);
+        if raw.is_active() {
+            let all = arguments.iter().copied().flatten().map(|x| (x.value, M::raw(&x.id).is_active()));
+            active::note_nary::<S, R>(raw.number(), all, constants, value, here);
+        }
+    });
     id
 }

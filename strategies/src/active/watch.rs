@@ -1,0 +1,133 @@
+//! Looking for the first adjoint that is not finite, under the policy [`Tracing`](crate::Tracing).
+
+use super::owned::OwnedTape;
+use crate::external::{NonFinite, NonFiniteKind};
+use crate::lanes::Shadows;
+use crate::numbers::all_finite;
+use crate::{Mark, Number, Policy, RecordKind, RecordView, Reverse, SweepError, counts};
+
+/// The adjoints with which a sweep begins.
+pub(super) struct Beginning<V> {
+    lanes: usize,
+    /// Those that are not 0, with their places in the vector.
+    seeds: Vec<(usize, V)>,
+    arrays: Vec<Shadows<V>>,
+}
+
+impl<V: Number> Beginning<V> {
+    pub(super) fn of(lanes: usize, adjoints: &[V], arrays: &[Shadows<V>]) -> Self {
+        let seeds = adjoints.iter().copied().enumerate().filter(|(_, adjoint)| !adjoint.is_nought()).collect();
+        let arrays = if arrays.iter().all(Shadows::is_empty) { Vec::new() } else { arrays.to_vec() };
+        Self { lanes, seeds, arrays }
+    }
+}
+
+impl<S: Reverse> OwnedTape<S> {
+    /// The outcome of a sweep with this beginning. If it has left adjoints that are not finite, sweeps again, record by
+    /// record, and notes which of them was the first, unless an earlier sweep has found one.
+    #[inline(always)]
+    pub(super) fn watched(
+        &self,
+        outcome: Result<(), SweepError>,
+        ends: (Option<Mark>, Option<Mark>),
+        began: Option<Beginning<S::Value>>,
+        adjoints: &[S::Value],
+    ) -> Result<(), SweepError> {
+        match began {
+            Some(began) if outcome.is_ok() => {
+                S::Policy::tracing(|| self.watch(ends, began, adjoints)).unwrap_or(Ok(()))
+            }
+            _ => outcome,
+        }
+    }
+
+    fn watch(
+        &self,
+        ends: (Option<Mark>, Option<Mark>),
+        began: Beginning<S::Value>,
+        adjoints: &[S::Value],
+    ) -> Result<(), SweepError> {
+        // Sweeps leave anything in the slot of passive variables.
+        let left = adjoints.get(began.lanes..).unwrap_or_default();
+        match left.iter().position(|adjoint| !all_finite(*adjoint)) {
+            Some(at) if self.externals().notes.adjoint.get().is_none() => self.look_for(ends, at % began.lanes, began),
+            _ => Ok(()),
+        }
+    }
+
+    /// Sweeps in one lane.
+    #[cold]
+    fn look_for(
+        &self,
+        ends: (Option<Mark>, Option<Mark>),
+        lane: usize,
+        mut began: Beginning<S::Value>,
+    ) -> Result<(), SweepError> {
+        let mut adjoints = vec![S::Value::ZERO; S::identifiers(self.tape())];
+        for (at, seed) in began.seeds.iter().filter(|(at, _)| at % began.lanes == lane) {
+            if let Some(adjoint) = adjoints.get_mut(at / began.lanes) {
+                *adjoint = *seed;
+            }
+        }
+        let mut arrays = Shadows::new();
+        if let Some(shadows) = began.arrays.get_mut(lane) {
+            core::mem::swap(&mut arrays, shadows);
+        }
+        let mut found = None;
+        S::visit(self.tape(), ends, &mut |record| {
+            if found.is_none() {
+                found = self.first_in(record, &mut adjoints, &mut arrays)?;
+            }
+            Ok(())
+        })?;
+        if let Some(found) = found {
+            // Another thread may have swept meanwhile.
+            _ = self.externals().notes.adjoint.set(found);
+        }
+        Ok(())
+    }
+
+    /// Sweeps over a record, and returns the first adjoint that is not finite any more.
+    fn first_in(
+        &self,
+        record: &RecordView<'_, S::Value>,
+        adjoints: &mut [S::Value],
+        arrays: &mut Shadows<S::Value>,
+    ) -> Result<Option<NonFinite<S::Value>>, SweepError> {
+        let found =
+            |number| NonFinite::new(NonFiniteKind::Adjoint, number, self.externals().notes.place(record.number));
+        match record.kind {
+            RecordKind::Inputs => Ok(None),
+            RecordKind::External(external) => {
+                let entry = self.entry(external)?;
+                let seed = entry.outputs.iter().map(|slot| adjoints[slot]).find(|adjoint| !all_finite(*adjoint));
+                entry.reverse(1, adjoints, core::slice::from_mut(arrays))?;
+                let worse = |slot: usize| slot != 0 && !all_finite(adjoints[slot]);
+                let argument = entry.inputs.iter().position(worse);
+                let number = seed.or_else(|| argument.map(|k| adjoints[entry.inputs.get(k)]));
+                Ok(number.map(|number| NonFinite { argument: argument.filter(|_| seed.is_none()), ..found(number) }))
+            }
+            RecordKind::Statement { result } => {
+                let seed = core::mem::replace(&mut adjoints[result], S::Value::ZERO);
+                if !all_finite(seed) {
+                    return Ok(Some(found(seed)));
+                }
+                let mut partials = Vec::new();
+                if !seed.is_nought() {
+                    (record.partials)(&mut partials);
+                }
+                for (k, (slot, partial)) in record.arguments.iter().zip(partials).enumerate() {
+                    if *slot != 0 && counts(seed, partial) {
+                        adjoints[*slot] += seed.contribution(partial);
+                        let number = adjoints[*slot];
+                        if !all_finite(number) {
+                            let factors = Some((seed, partial));
+                            return Ok(Some(NonFinite { argument: Some(k), factors, ..found(number) }));
+                        }
+                    }
+                }
+                Ok(None)
+            }
+        }
+    }
+}
