@@ -57,6 +57,8 @@ pub use numbers::{Binary, Dual, Float, Number, Unary};
 pub use numbers::{Pack, Registered};
 #[doc(hidden)]
 pub use numbers::{agreed, bits, by_lanes, by_lanes2, counts, same};
+#[doc(hidden)]
+pub use policy::Inline;
 pub use policy::{Checked, Policy, SingularSlope, Strict, Subgradient, Traces, Tracing, is_singular};
 pub use refusal::catch_storage_errors;
 

@@ -34,6 +34,18 @@ pub trait Policy: 'static {
     fn tracing<R>(_: impl FnOnce() -> R) -> Option<R> {
         None
     }
+
+    /// The same for what has to be inlined, which closures need not be.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn tracing_inline(_: impl Inline) {}
+}
+
+/// Something to do that is inlined.
+#[doc(hidden)]
+pub trait Inline {
+    /// Does it.
+    fn call(self);
 }
 
 /// What a singular partial is.
@@ -92,6 +104,10 @@ impl<P: Policy> Policy for Tracing<P> {
     #[inline(always)]
     fn tracing<R>(does: impl FnOnce() -> R) -> Option<R> {
         Some(does())
+    }
+    #[inline(always)]
+    fn tracing_inline(does: impl Inline) {
+        does.call();
     }
 }
 

@@ -21,6 +21,7 @@ type Here = &'static Location<'static>;
 /// # Panics
 ///
 /// As [`with`].
+#[inline(always)]
 #[track_caller]
 pub fn note_statement<S: Reverse, N: Statement<S>>(
     number: TapeNumber,
@@ -28,21 +29,21 @@ pub fn note_statement<S: Reverse, N: Statement<S>>(
     is_active: impl Fn(&S::Raw) -> bool,
     here: Here,
 ) {
+    // All that is done with the statement is inlined: if it were lent to a function, it could not stay in registers.
     let mut finite = all_finite(statement.value());
-    statement.partials(S::Value::ONE, &mut |partial, id| finite &= all_finite(partial) || !is_active(&id));
-    note_numbers::<S>(number, finite, here, || {
-        let value = statement.value();
-        let mut found = NonFinite::new(NonFiniteKind::Value, value, Some(here));
+    statement.partials(S::Value::ONE, &mut |partial, id| finite &= all_finite(partial) | !is_active(&id));
+    if let Some(record) = note_numbers::<S>(number, finite, here) {
+        let mut found = NonFinite::new(NonFiniteKind::Value, statement.value(), Some(here));
         statement.store(&mut Operands(&mut found));
-        let mut k = 0;
+        let (mut k, by_value) = (0, !all_finite(statement.value()));
         statement.partials(S::Value::ONE, &mut |partial, id| {
-            if all_finite(value) && found.argument.is_none() && !all_finite(partial) && is_active(&id) {
+            if !by_value && found.argument.is_none() && !all_finite(partial) && is_active(&id) {
                 (found.kind, found.number, found.argument) = (NonFiniteKind::Partial, partial, Some(k));
             }
             k += 1;
         });
-        found
-    });
+        set_first::<S>(number, record, found);
+    }
 }
 
 /// [`note_statement`] for a function of slices with this value, of active and passive arguments.
@@ -66,43 +67,48 @@ pub fn note_nary<S: Reverse, R: Nary<S::Value>>(
         partials_of_slice::<S::Policy, R, _>(&values, constants, &mut partials, []);
         culprit = partials.iter().zip(&arguments).position(|(partial, (_, active))| !all_finite(*partial) && *active);
     }
-    note_numbers::<S>(number, all_finite(value) && culprit.is_none(), here, || {
+    if let Some(record) = note_numbers::<S>(number, all_finite(value) && culprit.is_none(), here) {
         let kind = if culprit.is_some() { NonFiniteKind::Partial } else { NonFiniteKind::Value };
-        let number = culprit.map_or(value, |k| partials[k]);
-        let found = NonFinite::new(kind, number, Some(here));
-        NonFinite { argument: culprit, arguments: values.clone(), literals: constants.to_vec(), ..found }
-    });
+        let found = NonFinite::new(kind, culprit.map_or(value, |k| partials[k]), Some(here));
+        let found = NonFinite { argument: culprit, arguments: values, literals: constants.to_vec(), ..found };
+        set_first::<S>(number, record, found);
+    }
 }
 
 /// Notes that the last record was made here.
 #[track_caller]
 pub(crate) fn note<S: Reverse>(number: TapeNumber, here: Here) {
-    note_numbers::<S>(number, true, here, || unreachable!("all its numbers are finite"));
+    note_numbers::<S>(number, true, here);
 }
 
-/// Notes that the last record was made here, whose numbers are all finite or not.
-#[inline(always)]
+/// Notes that the last record was made here, whose numbers are all finite or not. Returns its number if it is the first
+/// for which they are not.
+#[inline(never)]
 #[track_caller]
-fn note_numbers<S: Reverse>(number: TapeNumber, finite: bool, here: Here, find: impl FnOnce() -> NonFinite<S::Value>) {
-    let first = with_parts::<S, _>(number, |tape, externals| {
+fn note_numbers<S: Reverse>(number: TapeNumber, finite: bool, here: Here) -> Option<usize> {
+    with_parts::<S, _>(number, |tape, externals| {
         let next = S::next_record(tape);
         externals.notes.note(next - 1, next, here);
         (!finite && externals.notes.all_finite()).then_some(next - 1)
-    });
-    if let Some(record) = first {
-        // It runs rules of users, so nobody may be using the tape.
-        let found = find();
-        with_parts::<S, _>(number, |_, externals| externals.notes.set_first(Some((record, found))));
-    }
+    })
+}
+
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn set_first<S: Reverse>(number: TapeNumber, record: usize, found: NonFinite<S::Value>) {
+    with_parts::<S, _>(number, |_, externals| externals.notes.set_first(Some((record, found))));
 }
 
 /// Where operands of a statement go.
 struct Operands<'a, V>(&'a mut NonFinite<V>);
 
 impl<S: crate::Taping> Store<S> for Operands<'_, S::Value> {
+    #[inline(always)]
     fn leaf(&mut self, value: S::Value, _: S::Raw) {
         self.0.arguments.push(value);
     }
+    #[inline(always)]
     fn constant(&mut self, constant: S::Value) {
         self.0.literals.push(constant);
     }

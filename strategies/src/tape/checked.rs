@@ -9,8 +9,8 @@ use super::records::{Content, Records};
 use super::{write, write_slices};
 use crate::storage::Layer;
 use crate::{
-    IndexManager, LinearId, Nary, Number, Policy, Reverse, Scratch, Statement, Taped, active, partials_of_slice,
-    refuses_singular, singular_function,
+    IndexManager, IndexType, Inline, LinearId, Nary, Number, Policy, Reverse, Scratch, Statement, Taped, Taping,
+    active, partials_of_slice, refuses_singular, singular_function,
 };
 use core::panic::Location;
 
@@ -37,14 +37,21 @@ where
     {
         active::note_singular(M::raw(&id).number(), function);
     }
-    let here = Location::caller();
-    S::Policy::tracing(|| {
-        let raw = M::raw(&id);
-        if raw.is_active() {
-            active::note_statement::<S, N>(raw.number(), statement, |id| id.is_active(), here);
-        }
-    });
+    S::Policy::tracing_inline(Note::<S, N>(statement, M::raw(&id), Location::caller()));
     id
+}
+
+/// A statement that has been recorded.
+struct Note<'a, S: Taping, N>(&'a N, S::Raw, &'static Location<'static>);
+
+impl<S: Reverse<Raw = LinearId<I>>, I: IndexType, N: Statement<S>> Inline for Note<'_, S, N> {
+    #[inline(always)]
+    fn call(self) {
+        let Self(statement, id, here) = self;
+        if id.is_active() {
+            active::note_statement::<S, N>(id.number(), statement, |id| id.is_active(), here);
+        }
+    }
 }
 
 /// [`write_slices::append_nary`] under any policy.
