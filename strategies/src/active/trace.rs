@@ -30,19 +30,24 @@ pub fn note_statement<S: Reverse, N: Statement<S>>(
     here: Here,
 ) {
     // All that is done with the statement is inlined: if it were lent to a function, it could not stay in registers.
-    let mut finite = all_finite(statement.value());
-    statement.partials(S::Value::ONE, &mut |partial, id| finite &= all_finite(partial) | !is_active(&id));
-    if let Some(record) = note_numbers::<S>(number, finite, here) {
-        let mut found = NonFinite::new(NonFiniteKind::Value, statement.value(), Some(here));
+    // x − x is 0 for finite numbers alone, and NaN stays to the end.
+    let value = statement.value();
+    let mut nought = value - value;
+    statement.partials(S::Value::ONE, &mut |partial, _| nought += partial - partial);
+    if let Some(record) = note_numbers::<S>(number, nought.is_nought(), here) {
+        let mut found = NonFinite::new(NonFiniteKind::Value, value, Some(here));
         statement.store(&mut Operands(&mut found));
-        let (mut k, by_value) = (0, !all_finite(statement.value()));
+        let mut k = 0;
         statement.partials(S::Value::ONE, &mut |partial, id| {
-            if !by_value && found.argument.is_none() && !all_finite(partial) && is_active(&id) {
+            if all_finite(value) && found.argument.is_none() && !all_finite(partial) && is_active(&id) {
                 (found.kind, found.number, found.argument) = (NonFiniteKind::Partial, partial, Some(k));
             }
             k += 1;
         });
-        set_first::<S>(number, record, found);
+        // The partial by a constant counts for nothing.
+        if !all_finite(found.number) {
+            set_first::<S>(number, record, found);
+        }
     }
 }
 
