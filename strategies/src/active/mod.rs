@@ -38,7 +38,7 @@ pub use numbers::pretend_drawn;
 pub use owned::{OwnedTape, Place, Running};
 pub(crate) use singular::refuse_singular;
 pub(crate) use trace::note;
-pub use trace::{Call, note_nary, note_statement, with_inputs};
+pub use trace::{Call, note_nary, note_statement, on_behalf_of, with_inputs};
 
 use crate::external::Externals;
 use crate::pool::Pool;

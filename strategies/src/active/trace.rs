@@ -8,10 +8,30 @@ use crate::{
     MemoryUsage, Nary, Number, Policy, RecordKind, RecordView, Replay, Reverse, Statement, Store, SweepError,
     TapeNumber, partials_of_slice,
 };
+use core::cell::Cell;
 use core::panic::Location;
 use std::borrow::Cow;
 
 type Here = &'static Location<'static>;
+
+thread_local! {
+    /// Where statements are said to be made, if it is not where they are recorded.
+    static INSTEAD: Cell<Option<Here>> = const { Cell::new(None) };
+}
+
+/// Runs `f`, whose statements are those of a line elsewhere: under the policy [`Tracing`](crate::Tracing) it is noted that
+/// they were made there. For functions that record in closures, which do not know who has called.
+#[inline(always)]
+pub fn on_behalf_of<P: Policy, R>(there: &'static Location<'static>, f: impl FnOnce() -> R) -> R {
+    struct Restore(Option<Here>);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            INSTEAD.set(self.0);
+        }
+    }
+    let _restore = P::tracing(|| Restore(INSTEAD.replace(INSTEAD.get().or(Some(there)))));
+    f()
+}
 
 /// Notes that the statement which the recording with this number has just recorded was made here, and its value or a
 /// partial by an active argument if that is the first which is not finite.
@@ -34,7 +54,7 @@ pub fn note_statement<S: Reverse, N: Statement<S>>(
     let value = statement.value();
     let mut nought = value - value;
     statement.partials(S::Value::ONE, &mut |partial, _| nought += partial - partial);
-    if let Some(record) = note_numbers::<S>(number, nought.is_nought(), here) {
+    if let Some((record, here)) = note_numbers::<S>(number, nought.is_nought(), here) {
         let mut found = NonFinite::new(NonFiniteKind::Value, value, Some(here));
         statement.store(&mut Operands(&mut found));
         let mut k = 0;
@@ -72,7 +92,7 @@ pub fn note_nary<S: Reverse, R: Nary<S::Value>>(
         partials_of_slice::<S::Policy, R, _>(&values, constants, &mut partials, []);
         culprit = partials.iter().zip(&arguments).position(|(partial, (_, active))| !all_finite(*partial) && *active);
     }
-    if let Some(record) = note_numbers::<S>(number, all_finite(value) && culprit.is_none(), here) {
+    if let Some((record, here)) = note_numbers::<S>(number, all_finite(value) && culprit.is_none(), here) {
         let kind = if culprit.is_some() { NonFiniteKind::Partial } else { NonFiniteKind::Value };
         let found = NonFinite::new(kind, culprit.map_or(value, |k| partials[k]), Some(here));
         let found = NonFinite { argument: culprit, arguments: values, literals: constants.to_vec(), ..found };
@@ -86,15 +106,16 @@ pub(crate) fn note<S: Reverse>(number: TapeNumber, here: Here) {
     note_numbers::<S>(number, true, here);
 }
 
-/// Notes that the last record was made here, whose numbers are all finite or not. Returns its number if it is the first
-/// for which they are not.
+/// Notes that the last record was made here, whose numbers are all finite or not. Returns its number, and what was
+/// noted, if it is the first for which they are not.
 #[inline(never)]
 #[track_caller]
-fn note_numbers<S: Reverse>(number: TapeNumber, finite: bool, here: Here) -> Option<usize> {
+fn note_numbers<S: Reverse>(number: TapeNumber, finite: bool, here: Here) -> Option<(usize, Here)> {
+    let here = INSTEAD.get().unwrap_or(here);
     with_parts::<S, _>(number, |tape, externals| {
         let next = S::next_record(tape);
         externals.notes.note(next - 1, next, here);
-        (!finite && externals.notes.all_finite()).then_some(next - 1)
+        (!finite && externals.notes.all_finite()).then_some((next - 1, here))
     })
 }
 
@@ -150,6 +171,7 @@ pub(super) fn note_entry<S: Reverse>(
     arguments: &[(S::Value, &S::Id)],
     here: Here,
 ) {
+    let here = INSTEAD.get().unwrap_or(here);
     with_parts::<S, _>(number, |tape, externals| {
         externals.notes.note(from, S::next_record(tape), here);
         let culprit = values.iter().find(|value| !all_finite(**value));

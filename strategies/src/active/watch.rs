@@ -33,25 +33,26 @@ impl<S: Reverse> OwnedTape<S> {
         began: Option<Beginning<S::Value>>,
         adjoints: &[S::Value],
     ) -> Result<(), SweepError> {
-        match began {
-            Some(began) if outcome.is_ok() => {
-                S::Policy::tracing(|| self.watch(ends, began, adjoints)).unwrap_or(Ok(()))
-            }
-            _ => outcome,
+        if let Some(began) = began
+            && outcome.is_ok()
+        {
+            S::Policy::tracing(|| self.watch(ends, began, adjoints));
         }
+        outcome
     }
 
-    fn watch(
-        &self,
-        ends: (Option<Mark>, Option<Mark>),
-        began: Beginning<S::Value>,
-        adjoints: &[S::Value],
-    ) -> Result<(), SweepError> {
+    fn watch(&self, ends: (Option<Mark>, Option<Mark>), began: Beginning<S::Value>, adjoints: &[S::Value]) {
         // Sweeps leave anything in the slot of passive variables.
         let left = adjoints.get(began.lanes..).unwrap_or_default();
-        match left.iter().position(|adjoint| !all_finite(*adjoint)) {
-            Some(at) if self.externals().notes.adjoint.get().is_none() => self.look_for(ends, at % began.lanes, began),
-            _ => Ok(()),
+        let Some(at) = left.iter().position(|adjoint| !all_finite(*adjoint)) else { return };
+        // Other processes do not expect the messages of a second sweep.
+        if self.externals().notes.adjoint.get().is_some() || self.must_be_swept() {
+            return;
+        }
+        // The sweep has succeeded, whatever this one does.
+        if let Ok(Some(found)) = self.look_for(ends, at % began.lanes, began) {
+            // Another thread may have swept meanwhile.
+            _ = self.externals().notes.adjoint.set(found);
         }
     }
 
@@ -62,17 +63,14 @@ impl<S: Reverse> OwnedTape<S> {
         ends: (Option<Mark>, Option<Mark>),
         lane: usize,
         mut began: Beginning<S::Value>,
-    ) -> Result<(), SweepError> {
+    ) -> Result<Option<NonFinite<S::Value>>, SweepError> {
         let mut adjoints = vec![S::Value::ZERO; S::identifiers(self.tape())];
         for (at, seed) in began.seeds.iter().filter(|(at, _)| at % began.lanes == lane) {
             if let Some(adjoint) = adjoints.get_mut(at / began.lanes) {
                 *adjoint = *seed;
             }
         }
-        let mut arrays = Shadows::new();
-        if let Some(shadows) = began.arrays.get_mut(lane) {
-            core::mem::swap(&mut arrays, shadows);
-        }
+        let mut arrays = began.arrays.get_mut(lane).map(core::mem::take).unwrap_or_default();
         let mut found = None;
         S::visit(self.tape(), ends, &mut |record| {
             if found.is_none() {
@@ -80,11 +78,7 @@ impl<S: Reverse> OwnedTape<S> {
             }
             Ok(())
         })?;
-        if let Some(found) = found {
-            // Another thread may have swept meanwhile.
-            _ = self.externals().notes.adjoint.set(found);
-        }
-        Ok(())
+        Ok(found)
     }
 
     /// Sweeps over a record, and returns the first adjoint that is not finite any more.

@@ -1,5 +1,7 @@
 //! Recordings that know their lines.
 
+#[path = "traced/callers.rs"]
+mod callers;
 #[path = "traced/non_finite.rs"]
 mod non_finite;
 #[path = "traced/same.rs"]
