@@ -40,6 +40,7 @@ chapters! {
     statements "book/src/statements.md";
     choosing "book/src/choosing.md";
     nan "book/src/nan.md";
+    tracing "book/src/tracing.md";
     tapes "book/src/tapes.md";
     sweeps "book/src/sweeps.md";
     forward "book/src/forward.md";
