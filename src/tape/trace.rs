@@ -7,8 +7,8 @@ use tapewright_strategies::{Reverse, Traces};
 
 /// # Lines
 impl<S: Reverse<Policy: Traces>> Tape<S> {
-    /// Where the recording was made, for strategies that are [`Traced`](crate::Traced): statements and bytes by line, and
-    /// the first number that is not finite. It walks over the recording, so take it when you want to look at it.
+    /// Where the recording was made, for strategies that are [`Traced`](crate::Traced): statements and bytes by line,
+    /// and the first number that is not finite. It walks over the recording, so ask when you want to look at it.
     ///
     /// ```
     /// use tapewright::prelude::*;
@@ -44,11 +44,12 @@ impl<S: Reverse<Policy: Traces>> Tape<S> {
         Trace::of(&self.owned)
     }
 
-    /// Whether the time is taken that passes between one record and the next, from now on. It is not at first: a look at
-    /// the clock takes longer than most statements.
+    /// Whether the time is taken that passes between one record and the next, from now on. It is not at first: a look
+    /// at the clock takes longer than most statements.
     ///
     /// The time goes to the line of the later record. It is the time in which the line was computed and recorded, with
-    /// whatever the program did in between, and some 20 ns to 50 ns for the look at the clock. It is not the time that the line takes in sweeps.
+    /// whatever the program did in between, and some 20 ns to 50 ns for the look at the clock. It is not the time that
+    /// the line takes in sweeps. Records that take more than 4 s count as 4.3 s.
     pub fn set_timed(&mut self, timed: bool) {
         self.owned.set_timed(timed);
     }

@@ -89,15 +89,17 @@ impl<'t, S: Reverse> Trace<'t, S> {
         &self.lines
     }
 
-    /// The first number of the recording that is infinite or NaN, in the order of the program: the value of an input, of
-    /// a statement, or of a variable that an external function or launch made, or a partial by a variable that is no
-    /// constant. After a replay it is the first at the new inputs.
+    /// The first number of the recording that is infinite or NaN, in the order of the program: the value of an input,
+    /// of a statement, or of a variable that an external function or launch made, or a partial by a variable that is
+    /// no constant. After a replay it is the first at the new inputs.
     ///
-    /// If all of them are finite, it is the first adjoint, in the order of the sweep, of the first sweep of the recording
-    /// that ended with adjoints that are not. That sweep was done a second time then, to find it, with the rules of
-    /// external functions; closures on the tape are called with an adjoint of 1.
+    /// If all of them are finite, it is the first adjoint, in the order of the sweep, of the first sweep of the
+    /// recording that ended with adjoints that are not. That sweep was done a second time then, to find it, with the
+    /// rules of external functions; closures on the tape are called with an adjoint of 1. There is no second sweep of
+    /// recordings that [exchange](crate::Exchange) something.
     ///
-    /// Not looked at are elements of views, tangents, statements inside stages and blocks, which have recordings of their own, and values and partials of closures on the tape.
+    /// Not looked at are elements of views, tangents, values and partials of closures on the tape, and statements
+    /// inside stages and blocks, which have recordings of their own.
     #[must_use]
     pub fn first_non_finite(&self) -> Option<&'t NonFinite<S::Value>> {
         self.owned.first_non_finite()

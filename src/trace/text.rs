@@ -40,9 +40,9 @@ fn total(lines: &[TraceLine]) -> TraceLine {
 }
 
 impl<S: Reverse> Trace<'_, S> {
-    /// The trace as a folded file, which programs that draw flame graphs read: for each place a line of what it lies in,
-    /// from the outside to the inside, and its weight, as in `src;model;paths.rs;12:9 340`. Folders and files are the
-    /// frames, since a recording knows where its statements are, and not who called.
+    /// The trace as a folded file, which programs that draw flame graphs read: for each place a line of what it lies
+    /// in, from the outside to the inside, and its weight, as in `src;model;paths.rs;12:9 340`. Folders and files are
+    /// the frames, since a recording knows where its statements are, and not who called.
     ///
     /// Places that weigh nothing are left out.
     #[must_use]

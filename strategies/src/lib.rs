@@ -44,8 +44,8 @@ pub mod slab_stack {
 }
 
 pub use contract::{
-    AtExternal, Capacity, Comparison, Dependence, Flow, Load, Nary, RecordKind, RecordView, Replay, Reverse, Rule,
-    Sink, Spills, Statement, Store, Strategy, Taped, Taping, Tree, Twin, Variable,
+    AtExternal, Capacity, Comparison, Dependence, EachRecord, Flow, Load, Nary, RecordKind, RecordView, Replay,
+    Reverse, Rule, Sink, Spills, Statement, Store, Strategy, Taped, Taping, Tree, Twin, Variable,
 };
 pub use external::{Arrays, Companion, External, Mark, NonFinite, NonFiniteKind, SweepError};
 pub use identifier::{IndexType, LinearId, TapeNumber};

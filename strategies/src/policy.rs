@@ -31,6 +31,7 @@ pub trait Policy: 'static {
     /// Does what is done for [`Tracing`] only: it is not compiled under other policies.
     #[doc(hidden)]
     #[inline(always)]
+    #[allow(clippy::must_use_candidate, reason = "what it does may be all that is wanted")]
     fn tracing<R>(_: impl FnOnce() -> R) -> Option<R> {
         None
     }

@@ -70,8 +70,8 @@ pub struct OwnedTape<S: Reverse> {
 
 // SAFETY: an `OwnedTape` is in no thread's list (`record` borrows it while it is), so it owns its recorder like a box.
 unsafe impl<S: Reverse> Send for OwnedTape<S> {}
-// SAFETY: through a shared reference only `&S::Tape` can be had, external functions, launches, arrays and what is noted of
-// records, which are `Sync`, and the size of the pool.
+// SAFETY: through a shared reference only `&S::Tape` can be had, external functions, launches, arrays and what is noted
+// of records, which are `Sync`, and the size of the pool.
 unsafe impl<S: Reverse<Tape: Sync>> Sync for OwnedTape<S> {}
 
 impl<S: Reverse> OwnedTape<S> {

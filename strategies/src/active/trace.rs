@@ -19,8 +19,8 @@ thread_local! {
     static INSTEAD: Cell<Option<Here>> = const { Cell::new(None) };
 }
 
-/// Runs `f`, whose statements are those of a line elsewhere: under the policy [`Tracing`](crate::Tracing) it is noted that
-/// they were made there. For functions that record in closures, which do not know who has called.
+/// Runs `f`, whose statements are those of a line elsewhere: under the policy [`Tracing`](crate::Tracing) it is noted
+/// that they were made there. For functions that record in closures, which do not know who has called.
 #[inline(always)]
 pub fn on_behalf_of<P: Policy, R>(there: &'static Location<'static>, f: impl FnOnce() -> R) -> R {
     struct Restore(Option<Here>);
@@ -50,10 +50,9 @@ pub fn note_statement<S: Reverse, N: Statement<S>>(
     here: Here,
 ) {
     // All that is done with the statement is inlined: if it were lent to a function, it could not stay in registers.
-    // x − x is 0 for finite numbers alone, and NaN stays to the end.
     let value = statement.value();
-    let mut nought = value - value;
-    statement.partials(S::Value::ONE, &mut |partial, _| nought += partial - partial);
+    let mut nought = nought_if_finite(value);
+    statement.partials(S::Value::ONE, &mut |partial, _| nought += nought_if_finite(partial));
     if let Some((record, here)) = note_numbers::<S>(number, nought.is_nought(), here) {
         let mut found = NonFinite::new(NonFiniteKind::Value, value, Some(here));
         statement.store(&mut Operands(&mut found));
@@ -69,6 +68,13 @@ pub fn note_statement<S: Reverse, N: Statement<S>>(
             set_first::<S>(number, record, found);
         }
     }
+}
+
+/// x − x: 0 for finite numbers alone, and in a sum NaN stays to the end.
+#[inline(always)]
+#[allow(clippy::eq_op, reason = "infinities and NaN are to become NaN")]
+fn nought_if_finite<V: Number>(x: V) -> V {
+    x - x
 }
 
 /// [`note_statement`] for a function of slices with this value, of active and passive arguments.
@@ -140,8 +146,8 @@ impl<S: crate::Taping> Store<S> for Operands<'_, S::Value> {
     }
 }
 
-/// [`with`] for an `f` that registers inputs with these values. Under the policy [`Tracing`](crate::Tracing) it is noted
-/// that they were registered where this is called.
+/// [`with`] for an `f` that registers inputs with these values. Under the policy [`Tracing`](crate::Tracing) it is
+/// noted that they were registered where this is called.
 ///
 /// # Panics
 ///

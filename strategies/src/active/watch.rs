@@ -1,7 +1,7 @@
 //! Looking for the first adjoint that is not finite, under the policy [`Tracing`](crate::Tracing).
 
 use super::owned::OwnedTape;
-use crate::external::{NonFinite, NonFiniteKind};
+use crate::external::{Entry, NonFinite, NonFiniteKind};
 use crate::lanes::Shadows;
 use crate::numbers::all_finite;
 use crate::{Mark, Number, Policy, RecordKind, RecordView, Reverse, SweepError, counts};
@@ -88,40 +88,52 @@ impl<S: Reverse> OwnedTape<S> {
         adjoints: &mut [S::Value],
         arrays: &mut Shadows<S::Value>,
     ) -> Result<Option<NonFinite<S::Value>>, SweepError> {
-        let found =
-            |number| NonFinite::new(NonFiniteKind::Adjoint, number, self.externals().notes.place(record.number));
-        match record.kind {
-            RecordKind::Inputs => Ok(None),
-            RecordKind::External(external) => {
-                let entry = self.entry(external)?;
-                let seed = entry.outputs.iter().map(|slot| adjoints[slot]).find(|adjoint| !all_finite(*adjoint));
-                entry.reverse(1, adjoints, core::slice::from_mut(arrays))?;
-                let worse = |slot: usize| slot != 0 && !all_finite(adjoints[slot]);
-                let argument = entry.inputs.iter().position(worse);
-                let number = seed.or_else(|| argument.map(|k| adjoints[entry.inputs.get(k)]));
-                Ok(number.map(|number| NonFinite { argument: argument.filter(|_| seed.is_none()), ..found(number) }))
-            }
+        let found = match record.kind {
+            RecordKind::Inputs => None,
             RecordKind::Statement { result } => {
-                let seed = core::mem::replace(&mut adjoints[result], S::Value::ZERO);
-                if !all_finite(seed) {
-                    return Ok(Some(found(seed)));
-                }
-                let mut partials = Vec::new();
-                if !seed.is_nought() {
-                    (record.partials)(&mut partials);
-                }
-                for (k, (slot, partial)) in record.arguments.iter().zip(partials).enumerate() {
-                    if *slot != 0 && counts(seed, partial) {
-                        adjoints[*slot] += seed.contribution(partial);
-                        let number = adjoints[*slot];
-                        if !all_finite(number) {
-                            let factors = Some((seed, partial));
-                            return Ok(Some(NonFinite { argument: Some(k), factors, ..found(number) }));
-                        }
-                    }
-                }
-                Ok(None)
+                first_in_statement(record, core::mem::replace(&mut adjoints[result], S::Value::ZERO), adjoints)
+            }
+            RecordKind::External(external) => first_in_call(self.entry(external)?, adjoints, arrays)?,
+        };
+        let location = self.externals().notes.place(record.number);
+        Ok(found.map(|found| NonFinite { location, ..found }))
+    }
+}
+
+/// Sweeps over a statement whose result has this adjoint.
+fn first_in_statement<V: Number>(record: &RecordView<'_, V>, seed: V, adjoints: &mut [V]) -> Option<NonFinite<V>> {
+    if !all_finite(seed) {
+        return Some(NonFinite::new(NonFiniteKind::Adjoint, seed, None));
+    }
+    let mut partials = Vec::new();
+    if !seed.is_nought() {
+        (record.partials)(&mut partials);
+    }
+    for (k, (slot, partial)) in record.arguments.iter().zip(partials).enumerate() {
+        if *slot != 0 && counts(seed, partial) {
+            adjoints[*slot] += seed.contribution(partial);
+            let number = adjoints[*slot];
+            if !all_finite(number) {
+                let (argument, factors) = (Some(k), Some((seed, partial)));
+                return Some(NonFinite { argument, factors, ..NonFinite::new(NonFiniteKind::Adjoint, number, None) });
             }
         }
     }
+    None
+}
+
+/// Sweeps over an external function or a launch.
+fn first_in_call<V: Number>(
+    entry: &Entry<V>,
+    adjoints: &mut [V],
+    arrays: &mut Shadows<V>,
+) -> Result<Option<NonFinite<V>>, SweepError> {
+    let seed = entry.outputs.iter().map(|slot| adjoints[slot]).find(|adjoint| !all_finite(*adjoint));
+    entry.reverse(1, adjoints, core::slice::from_mut(arrays))?;
+    let found = |number| NonFinite::new(NonFiniteKind::Adjoint, number, None);
+    if let Some(seed) = seed {
+        return Ok(Some(found(seed)));
+    }
+    let argument = entry.inputs.iter().position(|slot| slot != 0 && !all_finite(adjoints[slot]));
+    Ok(argument.map(|k| NonFinite { argument, ..found(adjoints[entry.inputs.get(k)]) }))
 }

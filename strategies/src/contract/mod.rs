@@ -17,7 +17,7 @@ pub use capacity::Capacity;
 pub use comparison::Comparison;
 pub use flow::{Dependence, Flow};
 pub use nary::Nary;
-pub use record::{RecordKind, RecordView};
+pub use record::{EachRecord, RecordKind, RecordView};
 pub use reverse::{AtExternal, Replay, Reverse, Spills};
 pub use strategy::Strategy;
 pub use taping::{Load, Rule, Sink, Statement, Store, Taping, Tree, Twin};

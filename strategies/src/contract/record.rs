@@ -1,5 +1,6 @@
 //! Records, as those who look at a recording see them.
 
+use crate::SweepError;
 use core::fmt;
 
 /// A record of a recording: what [`Reverse::visit`](crate::Reverse::visit) gives.
@@ -16,6 +17,9 @@ pub struct RecordView<'a, V> {
     /// Appends the partial of a statement for each argument. What it appends for passive ones means nothing.
     pub partials: &'a dyn Fn(&mut Vec<V>),
 }
+
+/// What is done with each record of a recording; an error ends the visit.
+pub type EachRecord<'a, V> = dyn FnMut(&RecordView<'_, V>) -> Result<(), SweepError> + 'a;
 
 /// What a record is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use crate::scratch::Scratch;
 use crate::{
-    ArrayFile, Capacity, Mark, MemoryReport, RecordView, SpillOptions, SpillUsage, StorageError, SweepError,
+    ArrayFile, Capacity, EachRecord, Mark, MemoryReport, SpillOptions, SpillUsage, StorageError, SweepError,
     TapeNumber, Taping,
 };
 use core::ops::Range;
@@ -245,7 +245,7 @@ pub trait Reverse: Taping {
     fn visit(
         tape: &Self::Tape,
         ends: (Option<Mark>, Option<Mark>),
-        each: &mut dyn FnMut(&RecordView<'_, Self::Value>) -> Result<(), SweepError>,
+        each: &mut EachRecord<'_, Self::Value>,
     ) -> Result<(), SweepError> {
         let _ = (tape, ends, each);
         let strategy = core::any::type_name::<Self>();

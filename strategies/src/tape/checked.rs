@@ -1,8 +1,8 @@
 //! Writing records under policies that look at them.
 //!
-//! Under [`Checked`](crate::Checked) what is singular is noted, whatever the record keeps: partials may be computed in the
-//! sweep only, where the line of the statement is not known. Under [`Tracing`](crate::Tracing) the line is noted, and
-//! what is not finite.
+//! Under [`Checked`](crate::Checked) what is singular is noted, whatever the record keeps: partials may be computed in
+//! the sweep only, where the line of the statement is not known. Under [`Tracing`](crate::Tracing) the line is noted,
+//! and what is not finite.
 
 use super::layout::Layout;
 use super::records::{Content, Records};

@@ -195,7 +195,7 @@ macro_rules! reverse_by_records {
         fn visit(
             tape: &Self::Tape,
             ends: (Option<Mark>, Option<Mark>),
-            each: &mut dyn FnMut(&crate::RecordView<'_, V>) -> Result<(), SweepError>,
+            each: &mut crate::EachRecord<'_, V>,
         ) -> Result<(), SweepError> {
             tape.visit(ends, each)
         }

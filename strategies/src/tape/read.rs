@@ -9,7 +9,7 @@ use super::layout::{Form, Layout};
 use super::records::{Content, Records};
 use super::usize_of;
 use crate::storage::{Layer, Reader, Segments};
-use crate::{IndexManager, IndexType, Mark, Number, RecordKind, RecordView, StorageError, SweepError};
+use crate::{EachRecord, IndexManager, IndexType, Mark, Number, RecordKind, RecordView, StorageError, SweepError};
 use core::ptr;
 use smallvec::SmallVec;
 
@@ -342,7 +342,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     pub(crate) fn visit(
         &self,
         (from, to): (Option<Mark>, Option<Mark>),
-        each: &mut dyn FnMut(&RecordView<'_, V>) -> Result<(), SweepError>,
+        each: &mut EachRecord<'_, V>,
     ) -> Result<(), SweepError> {
         let (mut copy, known) = (self.values_to_restore(), self.values().len());
         let values = copy.as_mut().map_or(self.values().as_ptr().cast_mut(), |copy| copy.as_mut_ptr());

@@ -39,7 +39,7 @@ fn one_call_on_each_line(scope: &mut Scope<'_, S>, x: &[Real<S>; 2], mut y: Real
     c *= c;
     c = -c;
     c = c.powi(3);
-    checkpoint!(S, &x[0], |x| step(&x));
+    checkpoint!(S, &x[0], step);
     TimeLoop::<S>::new(Revolve::new(4, 2)).run(&(), &x[0], |_, (), u| step(u), |_, (), u| step(u)).expect("in memory");
     parallel_sum(view.all(), (&view, &x[0]), |(v, x)| v.at::<0>() * x);
     implicit::root(Root, 0.5_f64.sqrt(), &x[..1]).expect("a simple root");

@@ -1,5 +1,6 @@
 //! The first number that is not finite, and where it is.
 
+use std::panic::Location;
 use tapewright::kernels::{View, parallel_sum};
 use tapewright::prelude::*;
 use tapewright::{
@@ -180,7 +181,7 @@ fn sweeps_of_other_threads_and_between_positions_are_looked_at() {
         }
     });
     let trace = tape.trace().expect("in memory");
-    assert_eq!(trace.first_non_finite().and_then(|found| found.location).map(|at| at.line()), Some(STEEP));
+    assert_eq!(trace.first_non_finite().and_then(|found| found.location).map(Location::line), Some(STEEP));
 }
 
 #[test]

@@ -10,9 +10,9 @@ fn program<S: Taping<Value = f64>>(x: &[Real<S>]) -> Real<S> {
     let mut sum = tapewright::sum(x);
     let dot = tapewright::dot(x, x);
     let constant = Real::constant(0.25);
-    for (k, v) in x.iter().enumerate() {
+    for (k, v) in (0_u8..).zip(x) {
         sum += &(v * &dot + 0.5).eval().sin().eval();
-        sum = (&sum * &constant + v.exp().max(&sum) / (2.0 + k as f64)).into();
+        sum = (&sum * &constant + v.exp().max(&sum) / (2.0 + f64::from(k))).into();
     }
     let (a, b) = (sum.value(), dot.value());
     let rules = Rules::new("a product", move |outputs: &[f64], inputs: &mut [f64]| {
@@ -35,7 +35,7 @@ fn launches<S: Reverse<Value = f64>>(tape: &mut Tape<S>) -> (f64, f64, Vec<f64>)
         let (k, x) = (scope.input(2.5), scope.view([3], &[1.0, 2.0, 3.0]));
         let mut y = View::zeros([3]);
         parallel_for(x.all(), (&x, &k, &mut y), |(x, k, _)| (k * x.at::<0>().square(),));
-        let sum = parallel_sum(y.all(), &y, |y| y.at::<0>());
+        let sum = parallel_sum(y.all(), &y, |y| y.at::<0>() * 2.0);
         (k.clone(), x, (&sum * &k).eval())
     });
     let adjoints = tape.sweep(&[(&sum, 1.0)]).expect("its own");

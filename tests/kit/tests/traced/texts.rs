@@ -111,8 +111,10 @@ fn folders_files_and_places_are_frames() {
     let frames = file!().replace(['/', '\\'], ";");
     let trace = tape.trace().expect("in memory");
     let statements = [("14:28", 2), ("14:50", 2), ("14:58", 2), ("15:9", 2), ("11:33", 1)];
-    let text =
-        |rows: &[(&str, u32)]| rows.iter().map(|(at, weight)| format!("{frames};{at} {weight}\n")).collect::<String>();
+    let text = |rows: &[(&str, u32)]| {
+        let row = |(at, weight): &(&str, u32)| format!("{frames};{at} {weight}");
+        rows.iter().map(row).collect::<Vec<_>>().join("\n") + "\n"
+    };
     assert_eq!(trace.folded(TraceWeight::Statements), text(&statements));
     let bytes = [("14:28", 26), ("14:50", 26), ("14:58", 18), ("15:9", 18), ("11:33", 9)];
     assert_eq!(trace.folded(TraceWeight::Bytes), text(&bytes));
