@@ -25,7 +25,7 @@ impl<S: Reverse<Policy: Traces>> Tape<S> {
     /// let trace = tape.trace()?;
     /// let found = trace.first_non_finite().expect("a partial is infinite");
     /// assert!(found.to_string().ends_with(": the partial by argument 1 is inf; arguments [0.0]"));
-    /// assert_eq!(found.location.map(|location| location.line()), Some(9));
+    /// assert!(found.location.is_some_and(|location| location.line() > 0 && location.column() > 0));
     /// println!("{trace}"); // a table
     /// # Ok::<(), tapewright::Error>(())
     /// ```
