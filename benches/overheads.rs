@@ -5,8 +5,7 @@
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
 use std::time::Duration;
-use tapewright::{Capacity, Jacobian, PrimalValue, Real, Reverse, Strategy, Tape, Traced};
-use tapewright_problems::{Burgers, Gmm, Libor, Lstm, Problem};
+use tapewright::{Capacity, Jacobian, PrimalValue, Real, Reverse, Strategy, Tape};
 
 /// exp(x₀)·x₁·x₁: one statement.
 fn tiny<S: Strategy>(x: &[Real<S>]) -> Real<S> {
@@ -90,32 +89,9 @@ fn cold_and_warm(criterion: &mut Criterion) {
     of::<PrimalValue>(criterion, "primal_value");
 }
 
-/// Gradients of workloads with and without the lines of their statements.
-fn traced(criterion: &mut Criterion) {
-    fn of<S: Reverse<Value = f64>>(criterion: &mut Criterion, problem: &impl Problem, name: &str) {
-        let (mut tape, x) = (Tape::<S>::new(), problem.inputs(0));
-        let (mut gradient, mut expected) = (x.clone(), x.clone());
-        let mut run = |tape: &mut Tape<S>| tape.gradient(|x: &[Real<S>]| problem.eval(0, x), &x, &mut gradient).is_ok();
-        assert!(run(&mut tape));
-        criterion.bench_function(&format!("traced/{}/{name}", problem.name()), |b| b.iter(|| run(&mut tape)));
-        problem.adjoint(0, &x, &mut expected);
-        assert!(gradient.iter().zip(&expected).all(|(a, b)| (a - b).abs() <= 1e-9 * (1.0 + b.abs())));
-    }
-    fn both(criterion: &mut Criterion, problem: &impl Problem) {
-        of::<Jacobian>(criterion, problem, "jacobian");
-        of::<Traced<Jacobian>>(criterion, problem, "traced_jacobian");
-        of::<PrimalValue>(criterion, problem, "primal_value");
-        of::<Traced<PrimalValue>>(criterion, problem, "traced_primal_value");
-    }
-    both(criterion, &Burgers::new(32, 8).expect("a possible size"));
-    both(criterion, &Gmm::iris());
-    both(criterion, &Libor::new(80, 40, 1).expect("a possible size"));
-    both(criterion, &Lstm::synthetic(2, 6, 30).expect("a possible size"));
-}
-
 criterion_group! {
     name = benches;
     config = Criterion::default().sample_size(15).warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(1));
-    targets = tiny_function, growing_sizes, cold_and_warm, traced
+    targets = tiny_function, growing_sizes, cold_and_warm
 }
 criterion_main!(benches);
