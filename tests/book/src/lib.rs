@@ -92,7 +92,7 @@ chapters! {
     decision_numbers "book/src/decisions/2026-11-23-numbers.md";
     linear_algebra "book/src/decisions/2026-11-23-linear-algebra.md";
     exchanges "book/src/decisions/2026-11-23-exchanges.md";
-    tracing "book/src/decisions/2026-11-23-tracing.md";
+    tracing_is_a_policy "book/src/decisions/2026-11-23-tracing.md";
 }
 
 /// The root of the repository: the one in which cargo runs, which with a shared target folder need not be the one in
