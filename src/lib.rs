@@ -31,6 +31,7 @@
 //!   [`Rules`].
 //! * Long programs in little memory: [`checkpoint!`], [`Stage`], [`TimeLoop`], and the plans in [`schedule`].
 //! * Fewer records: [`preaccumulate`], [`statement`]. Are my derivatives right? [`check_gradient!`].
+//! * Which lines take the memory, and where did the NaN come from? [`Traced`], [`Tape::trace`].
 //! * Strategies of your own: [`Taping`], and the feature `conformance` for the kit that tests them.
 //!
 //! # Generic code
@@ -67,6 +68,7 @@ pub mod schedule;
 mod second;
 pub mod sparse;
 mod tape;
+mod trace;
 mod variables;
 
 /// What the types of expressions are made of. Programs need not name any of it.
@@ -103,10 +105,12 @@ pub use tapewright_strategies as strategies;
 pub use tapewright_strategies::active::pause;
 pub use tapewright_strategies::{
     Binary, Capacity, Checked, Continuation, Directions, Dual, External, Float, Forward, Hybrid, InMemory, Jacobian,
-    Linear, MemoryReport, MemoryUsage, Nary, Number, Passive, Policy, PrimalValue, Replay, Reuse, Reverse, Rule,
-    Shared, SpillDefaults, SpillOptions, SpillStore, SpillUsage, Spilled, Spills, Statement, StorageError, Strategy,
-    Strict, Subgradient, SweepError, Tangent, Taping, Unary, catch_storage_errors,
+    Linear, MemoryReport, MemoryUsage, Nary, NonFinite, NonFiniteKind, Number, Passive, Policy, PrimalValue, Replay,
+    Reuse, Reverse, Rule, Shared, SpillDefaults, SpillOptions, SpillStore, SpillUsage, Spilled, Spills, Statement,
+    StorageError, Strategy, Strict, Subgradient, SweepError, Tangent, Taping, Traceable, Traced, Traces, Tracing,
+    Unary, catch_storage_errors,
 };
 #[cfg(feature = "packs")]
 pub use tapewright_strategies::{Pack, Registered};
+pub use trace::{Trace, TraceLine, TraceWeight};
 pub use variables::{Variables, ViewParts, ViewRef};

@@ -5,6 +5,8 @@ use crate::exchange;
 use crate::expr::{Real, given};
 use crate::external::with_partials;
 use crate::variables::Variables;
+use core::panic::Location;
+use tapewright_strategies::active::on_behalf_of;
 use tapewright_strategies::{Forward, Number as _, Passive, Reverse, Tangent, Taping};
 
 /// Runs a small block by forward mode, in registers, and records one statement for each of its outputs, with its
@@ -62,10 +64,12 @@ where
         outputs.visit(&mut |slice| slice.iter().for_each(|y| Block::<N, S>::assert_present(y.id())));
         outputs
     });
-    convert(&outputs, |y| {
-        let (value, partials) = (y.value(), y.tangent());
-        given(&inputs.each_ref(), value, &partials, &[None; N])
-            .unwrap_or_else(|| with_partials(inputs, value, &partials))
+    on_behalf_of::<S::Policy, _>(Location::caller(), || {
+        convert(&outputs, |y| {
+            let (value, partials) = (y.value(), y.tangent());
+            given(&inputs.each_ref(), value, &partials, &[None; N])
+                .unwrap_or_else(|| with_partials(inputs, value, &partials))
+        })
     })
 }
 
@@ -113,6 +117,7 @@ where
     let arguments = inputs.arguments();
     let at = plain_at(inputs, &arguments);
     let active = S::is_active(&arguments);
+    let here = Location::caller();
     S::keep::<TapePool<T>>(&[], &arguments).unwrap_or_default().with(|tape| {
         let block = |x: &_| exchange::refused_in("a preaccumulated block", || block(x));
         let (x, y) = record_stage(tape, &at, block).unwrap_or_else(|error| panic!("{error}"));
@@ -125,6 +130,7 @@ where
             Some(row) => with_partials(&list, output.value(), row),
             None => Real::constant(output.value()),
         };
-        rebuild(&y, &outputs.iter().map(result).collect::<Vec<_>>(), same_value)
+        let results: Vec<_> = on_behalf_of::<S::Policy, _>(here, || outputs.iter().map(result).collect());
+        rebuild(&y, &results, same_value)
     })
 }

@@ -8,6 +8,7 @@ mod position;
 mod replay;
 mod scope;
 mod sweep;
+mod trace;
 
 pub use adjoints::{AdjointVector, Adjoints};
 pub use lanes::{ArrayAdjoints, LaneAdjoints, LaneVector};
@@ -230,6 +231,7 @@ impl<S: Reverse> Tape<S> {
             }),
             ("externals", functions),
             ("nested", kept(nested)),
+            ("trace", self.owned.trace_bytes()),
         ];
         further
             .into_iter()

@@ -42,7 +42,8 @@ pub(super) fn register<S: Reverse>(
     variables: &mut Vec<Real<S>>,
 ) -> bool {
     variables.clear();
-    let first = active::with::<S, _>(number, |tape| S::inputs(tape, values, Real::from_parts, variables));
+    let first =
+        active::with_inputs::<S, _>(number, values, |tape| S::inputs(tape, values, Real::from_parts, variables));
     if let Some(first) = first {
         if !values.is_empty() {
             extend_hull(hull, first..first + values.len());
@@ -76,7 +77,7 @@ impl<S: Reverse> Scope<'_, S> {
     #[inline]
     #[track_caller]
     pub fn input(&mut self, value: S::Value) -> Real<S> {
-        let id = active::with::<S, _>(self.number, |tape| S::input(tape, value));
+        let id = active::with_inputs::<S, _>(self.number, &[value], |tape| S::input(tape, value));
         let variable = Real::from_parts(value, id);
         if let Some(slot) = slot_of(&variable) {
             extend_hull(self.inputs, slot..slot + 1);

@@ -44,10 +44,11 @@ pub mod slab_stack {
 }
 
 pub use contract::{
-    AtExternal, Bend, Capacity, Comparison, Curvature, Dependence, Dependent, Flow, Load, Nary, Products, Replay,
-    Reverse, Rule, Sink, Spills, Statement, Store, Strategy, Taped, Taping, Tree, Twin, Variable,
+    AtExternal, Bend, Capacity, Comparison, Curvature, Dependence, Dependent, EachRecord, Flow, Load, Nary, Products,
+    RecordKind, RecordView, Replay, Reverse, Rule, Sink, Spills, Statement, Store, Strategy, Taped, Taping, Tree, Twin,
+    Variable,
 };
-pub use external::{Arrays, Companion, External, Mark, SweepError};
+pub use external::{Arrays, Companion, External, Mark, NonFinite, NonFiniteKind, SweepError};
 pub use identifier::{IndexType, LinearId, TapeNumber};
 pub use lanes::Tangents;
 pub use manager::{CountedId, IndexManager, Linear, Reuse};
@@ -57,7 +58,9 @@ pub use numbers::{Binary, Dual, Float, Number, Unary};
 pub use numbers::{Pack, Registered};
 #[doc(hidden)]
 pub use numbers::{agreed, bits, by_lanes, by_lanes2, counts, same};
-pub use policy::{Checked, Policy, SingularSlope, Strict, Subgradient, is_singular};
+#[doc(hidden)]
+pub use policy::Inline;
+pub use policy::{Checked, Policy, SingularSlope, Strict, Subgradient, Traces, Tracing, is_singular};
 pub use refusal::catch_storage_errors;
 
 #[doc(hidden)]
@@ -69,6 +72,8 @@ pub use storage::{
     InMemory, Layer, Locked, Locking, Shared, SharedStack, SlabStack, SpillDefaults, Spilled, SpilledReader,
     SpilledStack, SystemDefaults, Unlocked,
 };
-pub use strategies::{Continuation, Directions, Forward, Hybrid, Jacobian, Passive, PrimalValue, Tangent};
+pub use strategies::{
+    Continuation, Directions, Forward, Hybrid, Jacobian, Passive, PrimalValue, Tangent, Traceable, Traced,
+};
 pub use tape::{Closures, Content, Continuations, Partials, Records, Values};
 pub use {generic_array, num_traits, typenum};

@@ -1,6 +1,7 @@
 //! What derivatives are at singular points.
 
 use crate::Float;
+use core::marker::PhantomData;
 
 /// What a derivative is where a function has none: a type parameter of strategies.
 ///
@@ -26,6 +27,26 @@ pub trait Policy: 'static {
     fn looking<R>(does: impl FnOnce() -> R) -> Option<R> {
         Some(does())
     }
+
+    /// Does what is done for [`Tracing`] only: it is not compiled under other policies.
+    #[doc(hidden)]
+    #[inline(always)]
+    #[allow(clippy::must_use_candidate, reason = "what it does may be all that is wanted")]
+    fn tracing<R>(_: impl FnOnce() -> R) -> Option<R> {
+        None
+    }
+
+    /// The same for what has to be inlined, which closures need not be.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn tracing_inline(_: impl Inline) {}
+}
+
+/// Something to do that is inlined.
+#[doc(hidden)]
+pub trait Inline {
+    /// Does it.
+    fn call(self);
 }
 
 /// What a singular partial is.
@@ -67,6 +88,38 @@ pub struct Checked;
 impl Policy for Checked {
     const SLOPE: SingularSlope = SingularSlope::Refused;
 }
+
+/// Derivatives are those of `P`, and recordings note where they were made: a recording knows the line and the column of
+/// each statement and launch, and the first number in it that is not finite.
+///
+/// [`Traced<S>`](crate::Traced) is strategy `S` with this policy. In forward mode there is no recording, so nothing is
+/// noted.
+#[derive(Clone, Copy, Debug)]
+pub struct Tracing<P = Strict>(PhantomData<P>);
+impl<P: Policy> Policy for Tracing<P> {
+    const SLOPE: SingularSlope = P::SLOPE;
+    #[inline(always)]
+    fn looking<R>(does: impl FnOnce() -> R) -> Option<R> {
+        P::looking(does)
+    }
+    #[inline(always)]
+    fn tracing<R>(does: impl FnOnce() -> R) -> Option<R> {
+        Some(does())
+    }
+    #[inline(always)]
+    fn tracing_inline(does: impl Inline) {
+        does.call();
+    }
+}
+
+/// A policy under which recordings note where they were made: [`Tracing`].
+#[diagnostic::on_unimplemented(
+    message = "recordings under the policy `{Self}` are not traced",
+    label = "a strategy whose recordings are traced is needed here",
+    note = "for a strategy `S` that is `Traced<S>`"
+)]
+pub trait Traces: Policy {}
+impl<P: Policy> Traces for Tracing<P> {}
 
 /// Whether a partial is singular in a lane, and the policy is another than [`Strict`]. `is_pole` says whether the
 /// function has a pole or a vertical tangent at these arguments.

@@ -1,10 +1,12 @@
 //! What a tape keeps beside its records.
 
+use super::trace::note_entry;
 use super::{Place, two_recordings, with_parts};
 use crate::external::{Arrays, Deed, Entry, Externals, Slots};
 use crate::lanes::{Launched, OPERANDS, SharedArray};
 use crate::refusal::Refusal;
-use crate::{Companion, External, Reverse, TapeNumber};
+use crate::{Companion, External, Policy, Reverse, TapeNumber};
+use core::panic::Location;
 use smallvec::SmallVec;
 
 /// Records an external function on the tape of strategy `S` that records under `number` on this thread, behind its last
@@ -23,7 +25,22 @@ pub fn record_external<S: Reverse>(
     rule: Box<dyn External<S::Value>>,
     each: impl FnMut(S::Value, S::Id),
 ) {
+    let from = S::Policy::tracing(|| with_parts::<S, _>(number, |tape, _| S::next_record(tape)));
     record_entry::<S>(number, inputs, outputs, |_| Deed::Function(rule), each);
+    note_traced::<S>(number, from, inputs, outputs);
+}
+
+/// Notes where the records from this number on were made, if it is noted.
+#[inline(always)]
+#[track_caller]
+fn note_traced<S: Reverse>(
+    number: TapeNumber,
+    from: Option<usize>,
+    inputs: &[(S::Value, &S::Id)],
+    outputs: &[S::Value],
+) {
+    let here = Location::caller();
+    S::Policy::tracing(|| from.map(|from| note_entry::<S>(number, from, outputs, inputs, here)));
 }
 
 /// [`record_external`] for a launch over arrays of this recording, which `write` writes where it is kept.
@@ -45,7 +62,9 @@ pub fn record_launch<S: Reverse>(
         externals.spare.extend(launch.unused());
         Deed::Launch(launch)
     };
+    let from = S::Policy::tracing(|| with_parts::<S, _>(number, |tape, _| S::next_record(tape)));
     record_entry::<S>(number, inputs, outputs, write, each);
+    note_traced::<S>(number, from, inputs, outputs);
 }
 
 /// Writes arrays that the recording of strategy `S` under `number` keeps to disk, until the others fit into memory.

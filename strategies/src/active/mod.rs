@@ -20,11 +20,14 @@ mod common;
 mod external;
 mod hidden;
 mod identifiers;
+mod messages;
 mod numbers;
 mod owned;
 mod replay;
 mod singular;
 mod sweeps;
+mod trace;
+mod watch;
 
 pub use common::{common_number, flow_of, innermost_flow, note_singular, recording_of};
 pub use external::{keep_input, make_room, place, record_external, record_launch, with_arrays, with_companion};
@@ -34,6 +37,8 @@ pub(crate) use identifiers::{release, release_unshared, share, with_pool};
 pub use numbers::pretend_drawn;
 pub use owned::{OwnedTape, Place, Running};
 pub(crate) use singular::refuse_singular;
+pub(crate) use trace::note;
+pub use trace::{Call, note_nary, note_statement, on_behalf_of, with_inputs};
 
 use crate::external::Externals;
 use crate::pool::Pool;
@@ -42,6 +47,7 @@ use core::any::TypeId;
 use core::cell::{Cell, UnsafeCell};
 use core::ptr;
 use core::sync::atomic::{AtomicUsize, Ordering};
+use messages::{in_use, paused, stale_comparison, two_recordings, undeclared};
 use singular::Singular;
 use std::sync::{Mutex, PoisonError};
 
@@ -337,48 +343,6 @@ fn listed(number: TapeNumber) -> *const Header {
     let header = innermost();
     // SAFETY: the innermost header is always valid on its own thread.
     if unsafe { (*header).number.get() } == number { header } else { find(number) }
-}
-
-#[cold]
-#[track_caller]
-fn stale_comparison(number: TapeNumber) -> ! {
-    panic!(
-        "a comparison has a variable of recording {number}, which is not active on this thread, so that a replay could not tell how \
-         it would come out (renew the variable if it is of an earlier part of the recording, or compare its value)"
-    )
-}
-
-#[cold]
-#[track_caller]
-fn paused(number: TapeNumber) -> ! {
-    panic!("recording {number} is paused: it cannot be given inputs, marks or external functions before it goes on")
-}
-
-#[cold]
-#[track_caller]
-fn undeclared(number: TapeNumber) -> ! {
-    panic!(
-        "a stage uses a variable of recording {number} that is not among its inputs: what a stage depends on must be \
-         declared as an input, or its derivative would be lost (use the variable's value to treat it as a constant)"
-    )
-}
-
-#[cold]
-#[track_caller]
-fn in_use(number: TapeNumber) -> ! {
-    panic!(
-        "the tape of recording {number} is in use: a rule must not record on the tape that is being written (rules compute \
-         with numbers)"
-    )
-}
-
-#[cold]
-#[track_caller]
-fn two_recordings(a: TapeNumber, b: TapeNumber) -> ! {
-    panic!(
-        "this statement has variables of two recordings, {a} and {b}: every active variable of a statement must come \
-         from the same recording"
-    )
 }
 
 #[cold]

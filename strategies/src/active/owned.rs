@@ -6,7 +6,7 @@ use super::{Header, INNERMOST, Recorder, announce, unlist};
 use crate::external::{Entry, Externals};
 use crate::lanes::{Inspection, Launch};
 use crate::pool::Pool;
-use crate::{Companion, Mark, MemoryUsage, Reverse, SweepError, TapeNumber, refuses_singular};
+use crate::{Companion, Mark, MemoryUsage, Policy, Reverse, SweepError, TapeNumber, refuses_singular};
 use core::any::TypeId;
 use core::marker::PhantomData;
 use core::mem::ManuallyDrop;
@@ -70,8 +70,8 @@ pub struct OwnedTape<S: Reverse> {
 
 // SAFETY: an `OwnedTape` is in no thread's list (`record` borrows it while it is), so it owns its recorder like a box.
 unsafe impl<S: Reverse> Send for OwnedTape<S> {}
-// SAFETY: through a shared reference only `&S::Tape` can be had, external functions, launches and arrays, which are
-// `Sync`, and the size of the pool.
+// SAFETY: through a shared reference only `&S::Tape` can be had, external functions, launches, arrays and what is noted
+// of records, which are `Sync`, and the size of the pool.
 unsafe impl<S: Reverse<Tape: Sync>> Sync for OwnedTape<S> {}
 
 impl<S: Reverse> OwnedTape<S> {
@@ -135,6 +135,7 @@ impl<S: Reverse> OwnedTape<S> {
         if self.externals().is_used() {
             self.externals_mut().clear();
         }
+        S::Policy::tracing(|| self.externals_mut().notes.clear());
     }
 
     #[inline(always)]
@@ -189,6 +190,10 @@ impl<S: Reverse> OwnedTape<S> {
         self.parts.truncate(part + 1);
         let outcome = S::truncate(self.tape_mut(), place.mark);
         if outcome.is_ok() {
+            S::Policy::tracing(|| {
+                let (tape, externals) = self.parts_mut();
+                externals.notes.truncate(S::next_record(tape), S::identifiers(tape));
+            });
             self.header().singular.set(self.parts[part].singular);
             // SAFETY: putting identifiers back runs no code of users.
             unsafe { self.header().pool.with(|pool| pool.restore(&self.parts[part].free)) };
@@ -322,6 +327,7 @@ impl<S: Reverse> OwnedTape<S> {
     }
 
     fn renumber(&mut self) {
+        S::Policy::tracing(|| self.externals_mut().notes.go_on());
         let number = self.numbers.take(TypeId::of::<S>());
         self.header().number.set(number);
         S::resume(self.tape_mut(), number);

@@ -5,7 +5,7 @@ use super::singular::Singular;
 use crate::external::{Deed, Entry, Externals};
 use crate::lanes::{Launch, Replayed, SharedArray, Used, Versions, not_kept};
 use crate::scratch::Scratch;
-use crate::{Number, Replay, SweepError, refuses_singular};
+use crate::{Number, Policy, Replay, SweepError, refuses_singular};
 use core::panic::Location;
 
 /// New values of a view in this slot.
@@ -63,6 +63,7 @@ impl<S: Replay> OwnedTape<S> {
                 let location = Location::caller();
                 self.set_singular(function.map(|function| Singular { function, location }));
             }
+            S::Policy::tracing(|| self.look_again()).unwrap_or(Ok(()))?;
         }
         outcome
     }

@@ -1,9 +1,10 @@
 //! Sweeps of recordings with their external functions.
 
 use super::owned::{OwnedTape, Place};
+use super::watch::Beginning;
 use crate::external::Entry;
 use crate::lanes::{Launch, Shadows};
-use crate::{Curvature, Dependent, Mark, Reverse, SweepError};
+use crate::{Curvature, Dependent, Mark, Policy, Reverse, SweepError};
 
 impl<S: Reverse> OwnedTape<S> {
     /// [`Reverse::reverse`], with the external functions of the recording among its statements.
@@ -15,7 +16,9 @@ impl<S: Reverse> OwnedTape<S> {
     pub fn reverse(&self, adjoints: &mut [S::Value], arrays: &mut Shadows<S::Value>) -> Result<(), SweepError> {
         if self.externals().list.is_empty() {
             self.check_singular()?;
-            return S::reverse(self.tape(), adjoints);
+            let began = S::Policy::tracing(|| Beginning::of(1, adjoints, core::slice::from_ref(arrays)));
+            let outcome = S::reverse(self.tape(), adjoints);
+            return self.watched(outcome, (None, None), began, adjoints);
         }
         self.reverse_between(None, None, adjoints, arrays)
     }
@@ -41,9 +44,11 @@ impl<S: Reverse> OwnedTape<S> {
         self.check_singular()?;
         let ends = self.ends(from, to);
         let arrays = core::slice::from_mut(arrays);
-        S::reverse_through(self.tape(), adjoints, ends, &mut |external, _, adjoints| {
+        let began = S::Policy::tracing(|| Beginning::of(1, adjoints, arrays));
+        let outcome = S::reverse_through(self.tape(), adjoints, ends, &mut |external, _, adjoints| {
             self.entry(external)?.reverse(1, adjoints, arrays)
-        })
+        });
+        self.watched(outcome, ends, began, adjoints)
     }
 
     /// [`reverse_between`](Self::reverse_between) with several adjoint vectors, as
@@ -66,9 +71,11 @@ impl<S: Reverse> OwnedTape<S> {
     ) -> Result<(), SweepError> {
         self.check_singular()?;
         let ends = self.ends(from, to);
-        S::reverse_lanes_through(self.tape(), lanes, adjoints, ends, &mut |external, lanes, adjoints| {
+        let began = S::Policy::tracing(|| Beginning::of(lanes, adjoints, arrays));
+        let outcome = S::reverse_lanes_through(self.tape(), lanes, adjoints, ends, &mut |external, lanes, adjoints| {
             self.entry(external)?.reverse(lanes.len(), adjoints, arrays.get_mut(lanes).unwrap_or_default())
-        })
+        });
+        self.watched(outcome, ends, began, adjoints)
     }
 
     /// Whether there is a launch in the recording that no sweep must leave out.

@@ -6,6 +6,7 @@ mod dependent;
 mod flow;
 mod fresh;
 mod nary;
+mod record;
 mod reverse;
 #[cfg(test)]
 pub(crate) use reverse::lane_by_lane;
@@ -18,6 +19,7 @@ pub use comparison::Comparison;
 pub use dependent::{Bend, Curvature, Dependent, Products};
 pub use flow::{Dependence, Flow};
 pub use nary::Nary;
+pub use record::{EachRecord, RecordKind, RecordView};
 pub use reverse::{AtExternal, Replay, Reverse, Spills};
 pub use strategy::Strategy;
 pub use taping::{Load, Rule, Sink, Statement, Store, Taping, Tree, Twin};

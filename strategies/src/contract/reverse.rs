@@ -2,8 +2,8 @@
 
 use crate::scratch::Scratch;
 use crate::{
-    ArrayFile, Capacity, Dependent, Mark, MemoryReport, SpillOptions, SpillUsage, StorageError, SweepError, TapeNumber,
-    Taping,
+    ArrayFile, Capacity, Dependent, EachRecord, Mark, MemoryReport, SpillOptions, SpillUsage, StorageError, SweepError,
+    TapeNumber, Taping,
 };
 use core::ops::Range;
 use std::sync::Arc;
@@ -244,6 +244,29 @@ pub trait Reverse: Taping {
     fn renew(tape: &Self::Tape, id: &Self::Id) -> Self::Id {
         let _ = (tape, id);
         no_marks::<Self>()
+    }
+
+    /// The number that the next record gets, for strategies whose recordings can be [visited](Self::visit). Numbers are
+    /// counted from 1, in the order of the records.
+    fn next_record(tape: &Self::Tape) -> usize {
+        let _ = tape;
+        1
+    }
+
+    /// Gives `each` the records between two marks, as in [`reverse_through`](Self::reverse_through), last first.
+    ///
+    /// # Errors
+    ///
+    /// [`SweepError::Unsupported`] unless the strategy can do this; when records cannot be read back; and those of
+    /// `each`, which end it.
+    fn visit(
+        tape: &Self::Tape,
+        ends: (Option<Mark>, Option<Mark>),
+        each: &mut EachRecord<'_, Self::Value>,
+    ) -> Result<(), SweepError> {
+        let _ = (tape, ends, each);
+        let strategy = core::any::type_name::<Self>();
+        Err(SweepError::Unsupported { what: format!("recordings of {strategy} cannot be looked at") })
     }
 
     /// Makes room for a recording of this size and touches the memory.

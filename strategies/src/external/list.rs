@@ -2,6 +2,7 @@
 
 use super::arrays::{Arrays, Input};
 use super::entry::{Deed, Entry};
+use super::notes::Notes;
 use crate::lanes::{Recorded, SharedArray};
 use crate::{MemoryUsage, Number};
 use core::any::Any;
@@ -21,11 +22,19 @@ pub(crate) struct Externals<V: 'static> {
     /// Memory of launches that were forgotten.
     #[allow(clippy::vec_box, reason = "they are moved between here and the list")]
     pub(crate) spare: Vec<Box<Recorded<V>>>,
+    /// Where the records were made, under the policy [`Tracing`](crate::Tracing).
+    pub(crate) notes: Notes<V>,
 }
 
 impl<V> Default for Externals<V> {
     fn default() -> Self {
-        Self { list: Vec::new(), companions: Vec::new(), arrays: Arrays::new(), spare: Vec::new() }
+        Self {
+            list: Vec::new(),
+            companions: Vec::new(),
+            arrays: Arrays::new(),
+            spare: Vec::new(),
+            notes: Notes::default(),
+        }
     }
 }
 

@@ -10,6 +10,7 @@ mod entry;
 mod error;
 mod function;
 mod list;
+mod notes;
 
 pub use arrays::Arrays;
 pub use entry::Mark;
@@ -19,3 +20,4 @@ pub use function::External;
 pub(crate) use function::apply;
 pub use list::Companion;
 pub(crate) use list::Externals;
+pub use notes::{NonFinite, NonFiniteKind};

@@ -9,6 +9,7 @@ mod jacobian;
 mod passive;
 mod primal_value;
 mod tangent;
+mod traced;
 
 pub use continuation::Continuation;
 pub use directions::Directions;
@@ -17,3 +18,4 @@ pub use jacobian::Jacobian;
 pub use passive::Passive;
 pub use primal_value::PrimalValue;
 pub use tangent::{Forward, Tangent};
+pub use traced::{Traceable, Traced};

@@ -1,14 +1,18 @@
-//! Writing records under the policy [`Checked`](crate::Checked): what is singular is noted, whatever the record keeps.
-//! Partials may be computed in the sweep only, where the line of the statement is not known.
+//! Writing records under policies that look at them.
+//!
+//! Under [`Checked`](crate::Checked) what is singular is noted, whatever the record keeps: partials may be computed in
+//! the sweep only, where the line of the statement is not known. Under [`Tracing`](crate::Tracing) the line is noted,
+//! and what is not finite.
 
 use super::layout::Layout;
 use super::records::{Content, Records};
 use super::{write, write_slices};
 use crate::storage::Layer;
 use crate::{
-    IndexManager, LinearId, Nary, Number, Policy, Reverse, Scratch, Statement, Taped, active, partials_of_slice,
-    refuses_singular, singular_function,
+    IndexManager, IndexType, Inline, LinearId, Nary, Number, Policy, Reverse, Scratch, Statement, Taped, Taping,
+    active, partials_of_slice, refuses_singular, singular_function,
 };
+use core::panic::Location;
 
 /// [`write::append`] under any policy.
 ///
@@ -33,7 +37,21 @@ where
     {
         active::note_singular(M::raw(&id).number(), function);
     }
+    S::Policy::tracing_inline(Note::<S, N>(statement, M::raw(&id), Location::caller()));
     id
+}
+
+/// A statement that has been recorded.
+struct Note<'a, S: Taping, N>(&'a N, S::Raw, &'static Location<'static>);
+
+impl<S: Reverse<Raw = LinearId<I>>, I: IndexType, N: Statement<S>> Inline for Note<'_, S, N> {
+    #[inline(always)]
+    fn call(self) {
+        let Self(statement, id, here) = self;
+        if id.is_active() {
+            active::note_statement::<S, N>(id.number(), statement, |id| id.is_active(), here);
+        }
+    }
 }
 
 /// [`write_slices::append_nary`] under any policy.
@@ -44,7 +62,7 @@ where
 #[track_caller]
 pub(crate) fn append_nary<S, R, V, M, L, K>(arguments: &[&[Taped<V, M::Id>]], constants: &[V], value: V) -> M::Id
 where
-    S: Reverse<Tape = Records<V, M, L, K>>,
+    S: Reverse<Tape = Records<V, M, L, K>, Value = V>,
     R: Nary<V>,
     V: Number,
     M: IndexManager,
@@ -61,5 +79,13 @@ where
             active::note_singular(M::raw(&id).number(), core::any::type_name::<R>());
         }
     }
+    let here = Location::caller();
+    S::Policy::tracing(|| {
+        let raw = M::raw(&id);
+        if raw.is_active() {
+            let all = arguments.iter().copied().flatten().map(|x| (x.value, M::raw(&x.id).is_active()));
+            active::note_nary::<S, R>(raw.number(), all, constants, value, here);
+        }
+    });
     id
 }

@@ -6,8 +6,9 @@ use super::records::{Content, Records};
 use super::write_slowly::{narrow, where_they_belong};
 use crate::refusal::Refusal;
 use crate::storage::Layer;
-use crate::{IndexManager, LinearId, Number, Reverse};
+use crate::{IndexManager, LinearId, Number, Policy, Reverse, active};
 use core::mem::needs_drop;
+use core::panic::Location;
 use core::ptr;
 
 /// Records a statement that a user's closure reverses; returns passive, and drops it, if no argument is active.
@@ -27,7 +28,15 @@ where
 {
     // If it is refused, it is dropped when the tape is not lent out any more: its destructor may record.
     let mut reverse = Some(reverse);
-    where_they_belong::<S, M>(arguments.iter().copied(), |tape| tape.push_closure(arguments, &mut reverse))
+    let id = where_they_belong::<S, M>(arguments.iter().copied(), |tape| tape.push_closure(arguments, &mut reverse));
+    let here = Location::caller();
+    S::Policy::tracing(|| {
+        let raw = M::raw(&id);
+        if raw.is_active() {
+            active::note::<S>(raw.number(), here);
+        }
+    });
+    id
 }
 
 impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {

@@ -196,6 +196,18 @@ macro_rules! reverse_by_records {
             M::adopt_pinned(tape.renew(M::raw(id)))
         }
 
+        fn next_record(tape: &Self::Tape) -> usize {
+            tape.next_record()
+        }
+
+        fn visit(
+            tape: &Self::Tape,
+            ends: (Option<Mark>, Option<Mark>),
+            each: &mut crate::EachRecord<'_, V>,
+        ) -> Result<(), SweepError> {
+            tape.visit(ends, each)
+        }
+
         #[track_caller]
         fn reserve(tape: &mut Self::Tape, capacity: Capacity) {
             tape.reserve(capacity);

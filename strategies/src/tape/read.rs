@@ -4,13 +4,14 @@
 //! sweep with one adjoint vector, which knows by itself what [fixed](Form::Fixed) records are.
 
 use super::codes::EXPLICIT;
-use super::functions::{Sweep, identifiers};
+use super::functions::{Sweep, identifiers, values_of};
 use super::layout::{Form, Layout};
 use super::records::{Content, Records};
 use super::usize_of;
 use crate::storage::{Layer, Reader, Segments};
-use crate::{IndexManager, IndexType, Mark, Number, StorageError};
+use crate::{EachRecord, IndexManager, IndexType, Mark, Number, RecordKind, RecordView, StorageError, SweepError};
 use core::ptr;
+use smallvec::SmallVec;
 
 /// One record, in place.
 #[derive(Clone, Copy)]
@@ -328,5 +329,50 @@ impl<'a, V: Number, M: IndexManager, L: Layer, K: Content> Cursor<'a, V, M, L, K
     /// The span, and where in it the records end.
     pub(super) const fn place(&self) -> (usize, usize) {
         (self.at, self.data)
+    }
+}
+
+impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
+    /// The number that the next record gets.
+    pub(crate) const fn next_record(&self) -> usize {
+        usize_of(self.next)
+    }
+
+    /// Gives `each` the records between two marks; see [`Reverse::visit`](crate::Reverse::visit).
+    pub(crate) fn visit(
+        &self,
+        (from, to): (Option<Mark>, Option<Mark>),
+        each: &mut EachRecord<'_, V>,
+    ) -> Result<(), SweepError> {
+        let (mut copy, known) = (self.values_to_restore(), self.values().len());
+        let values = copy.as_mut().map_or(self.values().as_ptr().cast_mut(), |copy| copy.as_mut_ptr());
+        let mut cursor = Cursor::new(self);
+        if let Some(from) = from {
+            // SAFETY: there are as many values as the recording has identifiers, and they are a copy or not written to.
+            unsafe { cursor.go_to(from, values)? }
+        }
+        cursor.move_to(to.map_or(1, |to| usize_of(to.numbers()[0])), |(first, mut next), mut end| {
+            while next > first {
+                // SAFETY: the reader has the bytes as they were written, and the record in front of `next` ends there;
+                // the values are those of its recording, from before it.
+                next = unsafe {
+                    let record = self.record(end);
+                    let (number, bytes) = (next - record.numbers, end.addr() - record.start.addr());
+                    let kind = match record.external() {
+                        Some(external) => RecordKind::External(external),
+                        None if record.is_statement() => {
+                            RecordKind::Statement { result: Self::undo(&record, number, values) }
+                        }
+                        None => RecordKind::Inputs,
+                    };
+                    let arguments: SmallVec<[usize; 8]> = record.ids::<M::Index>().collect();
+                    let partials = |to: &mut Vec<V>| record.contributions(V::ONE, values_of(values, known), to);
+                    each(&RecordView { number, bytes, kind, arguments: &arguments, partials: &partials })?;
+                    end = record.start;
+                    number
+                };
+            }
+            Ok((next, end))
+        })
     }
 }

@@ -40,6 +40,7 @@ chapters! {
     statements "book/src/statements.md";
     choosing "book/src/choosing.md";
     nan "book/src/nan.md";
+    tracing "book/src/tracing.md";
     tapes "book/src/tapes.md";
     sweeps "book/src/sweeps.md";
     forward "book/src/forward.md";
@@ -92,6 +93,7 @@ chapters! {
     linear_algebra "book/src/decisions/2026-11-23-linear-algebra.md";
     exchanges "book/src/decisions/2026-11-23-exchanges.md";
     decision_sparse "book/src/decisions/2026-11-23-sparse.md";
+    tracing_is_a_policy "book/src/decisions/2026-11-23-tracing.md";
 }
 
 /// The root of the repository: the one in which cargo runs, which with a shared target folder need not be the one in

@@ -11,7 +11,7 @@ use std::collections::HashSet;
 use tapewright::conformance::{Report, scenarios};
 #[cfg(feature = "wide")]
 use tapewright::{Checked, InMemory, Subgradient};
-use tapewright::{Continuation, Hybrid, Jacobian, Linear, PrimalValue, Reuse, Shared, Spilled, Tape};
+use tapewright::{Continuation, Hybrid, Jacobian, Linear, PrimalValue, Reuse, Shared, Spilled, Tape, Traced};
 use tapewright_kit_tests::{FewPages, SecondBuffer};
 
 /// The kit, for each strategy in a module of its own. None of them may skip a scenario.
@@ -31,6 +31,8 @@ conforms! {
     primal_value_shared: PrimalValue<f64, Linear, Shared>;
     hybrid_reuse: Hybrid<f64, Reuse>;
     continuation_u64: Continuation<f64, Linear<u64>>;
+    traced_jacobian: Traced<Jacobian>;
+    traced_primal_value_reuse: Traced<PrimalValue<f64, Reuse, Spilled<FewPages>>>;
     c16_jacobian: Jacobian<f64, Linear, Spilled<SecondBuffer>>;
     c16_primal_value_reuse: PrimalValue<f64, Reuse, Spilled<SecondBuffer>>;
 }
@@ -60,6 +62,8 @@ mod wide {
         hybrid_reuse_spilled: Hybrid<f64, Reuse, Spilled<FewPages>>;
         continuation: Continuation;
         continuation_f32: Continuation<f32>;
+        traced_hybrid_shared: Traced<Hybrid<f64, Linear, Shared>>;
+        traced_continuation_reuse: Traced<Continuation<f64, Reuse>>;
         continuation_reuse: Continuation<f64, Reuse>;
         jacobian_subgradient: Jacobian<f64, Linear, InMemory, Subgradient>;
         c16_jacobian_reuse: Jacobian<f64, Reuse, Spilled<SecondBuffer>>;

@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex};
 use tapewright::kernels::View;
 use tapewright::schedule::Revolve;
 use tapewright::{
-    ByTangents, Exchange, External, Number, Passive, Real, Reverse, Stage, SweepError, Tangent, Tape, Taping, TimeLoop,
-    Variables, external, preaccumulate, preaccumulate_by_reverse, schedule_digest,
+    ByTangents, Exchange, External, Jacobian, Number, Passive, Real, Reverse, Stage, SweepError, Tangent, Tape, Taping,
+    TimeLoop, Traced, Variables, external, preaccumulate, preaccumulate_by_reverse, schedule_digest,
 };
 
 /// What a mirror has been asked: the kind of question, and the numbers.
@@ -266,4 +266,18 @@ fn passive_code_exchanges_values() {
     let y = mirror.of(Real::<Passive>::wrap_slice(&[1.0, 2.0]));
     assert_eq!(Real::floats(&y), [2.0, 4.0]);
     assert!(mirror.notes().is_empty());
+}
+
+/// Another process would not expect a second question, which is how the first bad adjoint is found elsewhere.
+#[test]
+fn a_traced_recording_asks_once_whatever_the_adjoint() {
+    let mirror = Mirror::default();
+    let mut tape = Tape::<Traced<Jacobian>>::new();
+    let (x, y) = tape.record(|scope| {
+        let x = scope.input(3.0);
+        (x, mirror.of(&[x]).remove(0))
+    });
+    assert!(tape.sweep(&[(&y, f64::INFINITY)]).and_then(|adjoints| adjoints.of(&x)).is_ok_and(f64::is_infinite));
+    assert_eq!(mirror.notes().len(), 1);
+    assert_eq!(tape.trace().map(|trace| trace.first_non_finite().is_none()), Ok(true));
 }

@@ -1,0 +1,56 @@
+//! Where a recording was made.
+
+use super::Tape;
+use crate::error::Error;
+use crate::trace::Trace;
+use tapewright_strategies::{Reverse, Traces};
+
+/// # Lines
+impl<S: Reverse<Policy: Traces>> Tape<S> {
+    /// Where the recording was made, for strategies that are [`Traced`](crate::Traced): statements and bytes by line,
+    /// and the first number that is not finite. It walks over the recording, so ask when you want to look at it.
+    ///
+    /// ```
+    /// use tapewright::prelude::*;
+    /// use tapewright::Traced;
+    ///
+    /// let mut tape = Tape::<Traced<Jacobian>>::new();
+    /// let (x, y) = tape.record(|scope| {
+    ///     let x = scope.input(0.0);
+    ///     let square = (x * x).eval();
+    ///     (x, square.sqrt().eval()) // √ has no slope at 0
+    /// });
+    /// assert!(tape.sweep(&[(&y, 1.0)])?.of(&x)?.is_finite(), "the slope of the square is 0");
+    ///
+    /// let trace = tape.trace()?;
+    /// let found = trace.first_non_finite().expect("a partial is infinite");
+    /// assert!(found.to_string().ends_with(": the partial by argument 1 is inf; arguments [0.0]"));
+    /// assert!(found.location.is_some_and(|location| location.line() > 0 && location.column() > 0));
+    /// println!("{trace}"); // a table
+    /// # Ok::<(), tapewright::Error>(())
+    /// ```
+    ///
+    /// Recordings of other strategies know no lines:
+    ///
+    /// ```compile_fail,E0599
+    /// # use tapewright::prelude::*;
+    /// let _ = Tape::<Jacobian>::new().trace();
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Storage`] when records cannot be read back from disk.
+    pub fn trace(&self) -> Result<Trace<'_, S>, Error> {
+        Trace::of(&self.owned)
+    }
+
+    /// Whether the time is taken that passes between one record and the next, from now on. It is not at first: a look
+    /// at the clock takes longer than most statements.
+    ///
+    /// The time goes to the line of the later record. It is the time in which the line was computed and recorded, with
+    /// whatever the program did in between, and some 20 ns to 50 ns for the look at the clock. It is not the time that
+    /// the line takes in sweeps. Records that take more than 4 s count as 4.3 s.
+    pub fn set_timed(&mut self, timed: bool) {
+        self.owned.set_timed(timed);
+    }
+}

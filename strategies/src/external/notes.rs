@@ -1,0 +1,188 @@
+//! Where records were made, and the first number that is not finite, under the policy [`Tracing`](crate::Tracing).
+
+use crate::{MemoryUsage, Number};
+use core::fmt;
+use core::panic::Location;
+use std::sync::OnceLock;
+use std::time::Instant;
+
+/// A line and a column of the program.
+pub(crate) type Here = &'static Location<'static>;
+
+/// What kind of number is not finite.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NonFiniteKind {
+    /// The value of a statement or of an input, or of a result of an external function or launch.
+    Value,
+    /// The partial of a statement by an argument that is no constant.
+    Partial,
+    /// The adjoint of an argument after a statement has added to it, in a sweep.
+    Adjoint,
+}
+
+/// A number of a recording that is infinite or NaN, and where it came from.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct NonFinite<V> {
+    /// Which of its numbers it is.
+    pub kind: NonFiniteKind,
+    /// The number.
+    pub number: V,
+    /// The statement; `None` if nobody told.
+    pub location: Option<&'static Location<'static>>,
+    /// The argument that it belongs to, if it is a partial or an adjoint, counted from 0 in the order in which the
+    /// statement names them. `None` if the adjoint is one that the sweep began with.
+    pub argument: Option<usize>,
+    /// The values of the statement's arguments, as far as they are kept: all of them for a statement that has just been
+    /// recorded, none for adjoints.
+    pub arguments: Vec<V>,
+    /// The values of the statement's `f64` operands.
+    pub literals: Vec<V>,
+    /// The adjoint of the statement's result and the partial, if their product has made an adjoint what it is.
+    pub factors: Option<(V, V)>,
+}
+
+impl<V> NonFinite<V> {
+    pub(crate) const fn new(kind: NonFiniteKind, number: V, location: Option<Here>) -> Self {
+        let argument = None;
+        Self { kind, number, location, argument, arguments: Vec::new(), literals: Vec::new(), factors: None }
+    }
+}
+
+impl<V: fmt::Debug> fmt::Display for NonFinite<V> {
+    /// Arguments are counted from 1 here.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.location {
+            Some(location) => write!(f, "{location}: ")?,
+            None => f.write_str("unknown line: ")?,
+        }
+        let number = &self.number;
+        match (self.kind, self.argument) {
+            (NonFiniteKind::Value, _) => write!(f, "the value is {number:?}")?,
+            (NonFiniteKind::Partial, Some(k)) => write!(f, "the partial by argument {} is {number:?}", k + 1)?,
+            (NonFiniteKind::Adjoint, Some(k)) => write!(f, "the adjoint of argument {} becomes {number:?}", k + 1)?,
+            (_, None) => write!(f, "the sweep begins with an adjoint that is {number:?}")?,
+        }
+        for (name, numbers) in [("arguments", &self.arguments), ("literals", &self.literals)] {
+            if !numbers.is_empty() {
+                write!(f, "; {name} {numbers:?}")?;
+            }
+        }
+        self.factors.as_ref().map_or(Ok(()), |(adjoint, partial)| {
+            write!(f, "; the result's adjoint is {adjoint:?}, the partial {partial:?}")
+        })
+    }
+}
+
+/// What is noted of one recording.
+pub(crate) struct Notes<V> {
+    /// Where each record was made, by its number.
+    places: Vec<Option<Here>>,
+    /// Where inputs were registered: the slot of the first of them, for each call.
+    inputs: Vec<(usize, Here)>,
+    /// For each record the nanoseconds since the one before it, if time is taken.
+    times: Vec<u32>,
+    /// When the last record was made.
+    last: Option<Instant>,
+    pub(crate) timed: bool,
+    /// The first value or partial that is not finite, and the number of its record.
+    first: Option<(usize, NonFinite<V>)>,
+    /// The first such adjoint of the first sweep that met one.
+    pub(crate) adjoint: OnceLock<NonFinite<V>>,
+}
+
+impl<V> Default for Notes<V> {
+    fn default() -> Self {
+        let (places, inputs, times) = (Vec::new(), Vec::new(), Vec::new());
+        Self { places, inputs, times, last: None, timed: false, first: None, adjoint: OnceLock::new() }
+    }
+}
+
+impl<V: Number> Notes<V> {
+    /// Forgets everything, for a new recording.
+    pub(crate) fn clear(&mut self) {
+        self.truncate(0, 0);
+        self.first = None;
+        self.go_on();
+    }
+
+    /// Forgets what is noted of records from this number on, and of inputs from this slot on.
+    pub(crate) fn truncate(&mut self, number: usize, slot: usize) {
+        self.places.truncate(number);
+        self.times.truncate(number);
+        self.inputs.retain(|(first, _)| *first < slot);
+        self.first.take_if(|(at, _)| *at >= number);
+        self.adjoint = OnceLock::new();
+    }
+
+    /// Time is taken from now on, if it is.
+    pub(crate) fn go_on(&mut self) {
+        self.last = self.timed.then(Instant::now);
+    }
+
+    /// Notes where the records with these numbers were made.
+    #[inline(always)]
+    pub(crate) fn note(&mut self, from: usize, next: usize, here: Here) {
+        if self.places.len() == from && next == from + 1 {
+            self.places.push(Some(here));
+        } else {
+            self.places.resize(from, None);
+            self.places.resize(next, Some(here));
+        }
+        if self.timed {
+            self.take_time(next);
+        }
+    }
+
+    #[cold]
+    fn take_time(&mut self, next: usize) {
+        let now = Instant::now();
+        let since = self.last.replace(now).map_or(0, |last| now.duration_since(last).as_nanos());
+        self.times.resize(next.saturating_sub(1), 0);
+        self.times.push(u32::try_from(since).unwrap_or(u32::MAX));
+    }
+
+    /// Notes where inputs were registered, the first of them in this slot.
+    pub(crate) fn note_inputs(&mut self, slot: usize, here: Here) {
+        self.inputs.push((slot, here));
+    }
+
+    /// Whether all values and partials so far are finite.
+    #[inline(always)]
+    pub(crate) const fn all_finite(&self) -> bool {
+        self.first.is_none()
+    }
+
+    /// The first value or partial that is not finite.
+    pub(crate) fn first(&self) -> Option<&NonFinite<V>> {
+        self.first.as_ref().map(|(_, found)| found)
+    }
+
+    /// Says which it is, of the record with this number.
+    pub(crate) fn set_first(&mut self, first: Option<(usize, NonFinite<V>)>) {
+        self.first = first;
+    }
+
+    /// Where the record with this number was made.
+    pub(crate) fn place(&self, number: usize) -> Option<Here> {
+        self.places.get(number).copied().flatten()
+    }
+
+    /// Where the input in this slot was registered.
+    pub(crate) fn place_of_input(&self, slot: usize) -> Option<Here> {
+        let behind = self.inputs.partition_point(|(first, _)| *first <= slot);
+        Some(self.inputs[behind.checked_sub(1)?].1)
+    }
+
+    /// The nanoseconds between the record with this number and the one before it.
+    pub(crate) fn time(&self, number: usize) -> u32 {
+        self.times.get(number).copied().unwrap_or(0)
+    }
+
+    pub(crate) fn bytes(&self) -> MemoryUsage {
+        let parts =
+            [MemoryUsage::of_vec(&self.places), MemoryUsage::of_vec(&self.inputs), MemoryUsage::of_vec(&self.times)];
+        let sum = |part: fn(&MemoryUsage) -> usize| parts.iter().map(part).sum();
+        MemoryUsage { used: sum(|part| part.used), reserved: sum(|part| part.reserved) }
+    }
+}
