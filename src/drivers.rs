@@ -80,8 +80,8 @@ pub fn vjp<S: Reverse>(
 /// The values of `f` at `x`, and its Jacobian matrix: `jacobian[i][j]` is ∂fᵢ/∂xⱼ.
 ///
 /// By one reverse sweep for every eight rows, whose adjoints take as much memory as eight adjoint vectors, see
-/// [`Tape::sweep_lanes`]; or, if there are more than about six times as many rows as columns, by one forward sweep for each
-/// column, see [`Tape::jvp`]. A matrix that is mostly zeros takes far fewer sweeps: see
+/// [`Tape::sweep_lanes`]; or, if there are more than about six times as many rows as columns, by one forward sweep for
+/// each column, see [`Tape::jvp`]. A matrix that is mostly zeros takes far fewer sweeps: see
 /// [`sparse_jacobian`](crate::sparse::sparse_jacobian).
 ///
 /// # Panics

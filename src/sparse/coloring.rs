@@ -26,8 +26,9 @@ impl Coloring {
     ///
     /// Greedy, in the order of the columns. No coloring has fewer colors than the fullest row has entries: first a
     /// column takes, of so many colors, the next one behind that of the column before it that is allowed, which colors
-    /// most stencils on grids with as few as there can be. If that takes more, the same is tried with one color more, and
-    /// then with the first color that is allowed. Takes time proportional to the sum of squares of the entries of rows.
+    /// most stencils on grids with as few as there can be. If that takes more, the same is tried with one color more,
+    /// and then with the first color that is allowed. Takes time proportional to the sum of squares of the entries of
+    /// rows.
     ///
     /// ```
     /// use tapewright::sparse::{Coloring, Pattern};

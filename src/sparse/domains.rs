@@ -163,18 +163,14 @@ impl Unions {
         uses: &mut [u32],
         slots: impl Iterator<Item = usize> + Clone,
     ) -> Domain {
-        let mut bits: Option<Domain> = None;
+        let mut bits = None;
         // The largest list so far, if they are not all the same.
         let (mut largest, mut is_one) = (None::<usize>, true);
         self.list.clear();
         for slot in slots.clone() {
             uses[slot] -= 1;
             if let Domain::Bits(_) = &domains[slot] {
-                let domain = if uses[slot] == 0 { core::mem::take(&mut domains[slot]) } else { domains[slot].clone() };
-                match &mut bits {
-                    Some(bits) => self.add(bits, &domain),
-                    None => bits = Some(domain),
-                }
+                self.add_bits(&mut bits, &mut domains[slot], uses[slot] == 0);
                 continue;
             }
             let inputs = domains[slot].parts().0;
@@ -198,6 +194,15 @@ impl Unions {
         let Some(mut bits) = bits else { return listed };
         self.add(&mut bits, &listed);
         bits
+    }
+
+    /// Adds bits, which are used up if nobody asks for them again.
+    fn add_bits(&mut self, to: &mut Option<Domain>, from: &mut Domain, is_last: bool) {
+        let domain = if is_last { core::mem::take(from) } else { from.clone() };
+        match to {
+            Some(to) => self.add(to, &domain),
+            None => *to = Some(domain),
+        }
     }
 
     /// The set of the numbers in the list, among which are these. They are shared if there are no others.

@@ -13,8 +13,8 @@ use tapewright_strategies::{Dual, Float, Reverse};
 /// A Hessian matrix that is mostly zeros, with what it takes to find it again for other inputs: its pattern, and a
 /// coloring of its columns.
 ///
-/// Its products with the sums of the columns of a color are found by recordings over numbers with `N` tangents, `N` colors
-/// by each. Every entry, or the one that mirrors it, stands alone in one of these products.
+/// Its products with the sums of the columns of a color are found by recordings over numbers with `N` tangents, `N`
+/// colors by each. Every entry, or the one that mirrors it, stands alone in one of these products.
 ///
 /// ```
 /// use tapewright::Dual;
@@ -117,8 +117,8 @@ impl<V: Float, const N: usize> SparseHessian<V, N> {
         &self.coloring
     }
 
-    /// Records `f` at `x` and sweeps, once for every `N` colors; finds the matrix, writes the gradient and returns the value.
-    /// A second call with the same function allocates nothing.
+    /// Records `f` at `x` and sweeps, once for every `N` colors; finds the matrix, writes the gradient and returns the
+    /// value. A second call with the same function allocates nothing.
     ///
     /// A function that branches may be another one at other inputs. One more tangent, along weights that belong to no
     /// entry, shows that: what it finds must be what the entries add up to.

@@ -22,8 +22,7 @@ use generic_array::typenum::Unsigned;
 /// # Implementing a strategy
 ///
 /// The complete toy below keeps, for each statement, a list of (partial, argument) pairs. It uses the helpers of
-/// [`active`](crate::active) to find the tape that a statement belongs to, and so gets nested recordings and the
-/// detection of stale and foreign variables for nothing.
+/// [`active`](crate::active) to find the tape of a statement, which detect stale and foreign variables.
 ///
 /// ```
 /// use tapewright_strategies::{active, Capacity, LinearId, MemoryReport, MemoryUsage, Nary, Reverse, Statement,
@@ -224,8 +223,8 @@ pub trait Taping: Sized + 'static {
         panic!("{} has no arrays, so recording {number} has none", core::any::type_name::<Self>())
     }
 
-    /// Called before a launch runs that will be recorded under this number. Writes arrays that launches keep to disk,
-    /// if they take more memory than they may; by default nothing is done.
+    /// Called before a launch that will be recorded under this number. Writes arrays that launches keep to disk if they
+    /// take more memory than they may; by default nothing is done.
     ///
     /// # Panics
     ///
@@ -302,8 +301,7 @@ pub trait Rule<S: Taping> {
     /// The value, computed when the expression was built.
     fn value(&self) -> S::Value;
 
-    /// Walks the tree with `seed` = ∂(statement)/∂(this node) and reports factors and leaves, leaves from left to
-    /// right.
+    /// Reports factors, and leaves from left to right, with `seed` = ∂(statement)/∂(this node).
     fn backward(&self, seed: S::Value, sink: &mut impl Sink<S>);
 
     /// Like [`backward`](Self::backward) for a branch that was not selected: every partial is exactly 0.
@@ -316,8 +314,7 @@ pub trait Rule<S: Taping> {
     }
 }
 
-/// What a walk over a tree reports to. A type for each purpose, not for each statement: the compiler then makes one
-/// function for each type of node, however many statements it occurs in.
+/// What a walk over a tree reports to: a type for each purpose, so that each type of node has one function.
 pub trait Sink<S: Taping> {
     /// A distinct partial of the statement that is not ±1 by the operators; see [`Shape`].
     fn factor(&mut self, factor: S::Value);
@@ -349,7 +346,7 @@ impl<S: Taping, F: FnMut(S::Value, S::Raw)> Sink<S> for Partials<'_, F> {
 
 /// A tree as it is stored: what it consists of, and what it is when rebuilt.
 ///
-/// Implemented by the nodes of the engine's expression trees. Strategies and generic code ask for a [`Statement`].
+/// The nodes of the engine's expression trees are. Strategies and generic code ask for a [`Statement`].
 pub trait Tree<S: Taping>: Rule<S> {
     /// The number of leaves (argument uses) as a typenum integer.
     type Args: Unsigned;
@@ -364,8 +361,8 @@ pub trait Tree<S: Taping>: Rule<S> {
 
 /// The right-hand side of an assignment, as a strategy sees it: a [`Tree`] whose counts can be lengths of arrays.
 ///
-/// Implemented for every tree that qualifies. The bound on arrays stands here, once for a statement, and not at each
-/// node: its proof is deep, and a chain of a hundred operators would exceed the compiler's recursion limit.
+/// Implemented for every tree that qualifies. The bound on arrays stands here and not at each node: its proof is deep,
+/// and a chain of a hundred operators would exceed the compiler's recursion limit.
 pub trait Statement<S: Taping>: Tree<S, Args: ArrayLength, Constants: ArrayLength> {}
 impl<S: Taping, N: Tree<S, Args: ArrayLength, Constants: ArrayLength>> Statement<S> for N {}
 
@@ -386,7 +383,7 @@ pub trait Twin<S: Taping>: Rule<S> + Sized + 'static {
     /// Whether the value of a rebuilt tree is computed from its leaves. If it is only that of the recording, statements
     /// of this type keep a recording from being replayed.
     const REPLAYS: bool = true;
-    /// In which pairs of its leaves the tree is not linear.
+    /// In which pairs of its leaves it is not linear.
     const CURVATURE: Curvature = Curvature::Everywhere;
 
     /// Rebuilds the tree, and recomputes its values, from the leaves and constants in the order of
