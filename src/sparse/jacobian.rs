@@ -103,7 +103,8 @@ impl<V: Float> SparseJacobian<V> {
     /// nothing, if the recording has as many statements.
     ///
     /// A function that branches may read other variables at other inputs. One more adjoint vector, with weights that belong
-    /// to no entry, shows that: what it finds must be what the entries add up to.
+    /// to no entry, shows that: what it finds must be what the entries add up to. Entries outside the pattern that are
+    /// smaller than about √ε of what they are added to are not noticed.
     ///
     /// # Errors
     ///
