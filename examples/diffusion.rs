@@ -2,7 +2,7 @@
 //! iteration a recording on a kept tape, its sparse Jacobian matrix, and sparse LU factors by faer.
 //!
 //! The right-hand side is the one that has a known solution, sin πx · sin πy. The error of the five-point stencil is of
-//! second order: half the width of the mesh gives a quarter of it.
+//! second order: cells half as wide give a quarter of it.
 //!
 //! `cargo run --release --example diffusion --features faer`
 #![allow(clippy::cast_precision_loss, reason = "counts are small")]
@@ -15,10 +15,10 @@ use std::f64::consts::PI;
 use tapewright::prelude::*;
 use tapewright::sparse::SparseJacobian;
 
-/// The equations at the inner points of a mesh.
+/// The equations at the inner corners of a grid of square cells.
 struct Problem {
-    /// How many meshes are side by side, one more than inner points.
-    meshes: usize,
+    /// How many cells are side by side, one more than there are inner points.
+    cells: usize,
     /// The right-hand side at each inner point, row by row.
     f: Vec<f64>,
     /// The solution of the differential equation there.
@@ -26,18 +26,18 @@ struct Problem {
 }
 
 impl Problem {
-    fn new(meshes: usize) -> Self {
-        let at = |k: usize| (PI * k as f64 / meshes as f64).sin();
-        let rows = 1..meshes;
-        let solution: Vec<f64> = rows.flat_map(|i| (1..meshes).map(move |j| at(i) * at(j))).collect();
+    fn new(cells: usize) -> Self {
+        let at = |k: usize| (PI * k as f64 / cells as f64).sin();
+        let rows = 1..cells;
+        let solution: Vec<f64> = rows.flat_map(|i| (1..cells).map(move |j| at(i) * at(j))).collect();
         let f = solution.iter().map(|u| 2.0 * PI * PI * u + u.powi(3)).collect();
-        Self { meshes, f, solution }
+        Self { cells, f, solution }
     }
 
     /// −Δu + u³ − f at each inner point, by the five-point stencil.
     fn residuals<S: Strategy>(&self, u: &[Real<S>]) -> Vec<Real<S>> {
-        let n = self.meshes - 1;
-        let per_square = (self.meshes * self.meshes) as f64;
+        let n = self.cells - 1;
+        let per_square = (self.cells * self.cells) as f64;
         // 0 is the border, and so is n + 1.
         let inner = |k: usize| (1..=n).contains(&k);
         let at = |i: usize, j: usize| if inner(i) && inner(j) { u[(i - 1) * n + j - 1] } else { Real::from(0.0) };
@@ -57,7 +57,7 @@ fn largest(numbers: impl Iterator<Item = f64>) -> f64 {
     numbers.fold(0.0, |most, number| most.max(number.abs()))
 }
 
-/// What has been found on a mesh.
+/// What has been found on a grid.
 struct Found {
     u: Vec<f64>,
     /// The largest residual before each iteration, and after the last one.
@@ -104,13 +104,13 @@ fn solve(problem: &Problem) -> Result<Found, Box<dyn Error>> {
     }
 }
 
-/// The largest difference from the solution of the differential equation, on a mesh; prints how it was found.
-fn error(meshes: usize) -> Result<f64, Box<dyn Error>> {
-    let problem = Problem::new(meshes);
+/// The largest difference from the solution of the differential equation, on a grid; prints how it was found.
+fn error(cells: usize) -> Result<f64, Box<dyn Error>> {
+    let problem = Problem::new(cells);
     let Found { u, residuals, entries, sweeps } = solve(&problem)?;
     let error = largest(u.iter().zip(&problem.solution).map(|(u, solution)| u - solution));
     let unknowns = u.len();
-    println!("{meshes} × {meshes} meshes: {unknowns} unknowns, {entries} entries, {sweeps} adjoint vectors for them");
+    println!("{cells} × {cells} cells: {unknowns} unknowns, {entries} entries, {sweeps} adjoint vectors for them");
     residuals.iter().enumerate().for_each(|(k, residual)| println!("  iteration {k}: residual {residual:.2e}"));
     println!("  error {error:.3e}");
     Ok(error)

@@ -127,8 +127,8 @@ impl<V: Float, const N: usize> SparseHessian<V, N> {
     ///
     /// # Errors
     ///
-    /// [`Error::PatternChanged`] when the matrix has entries outside the pattern: make a new `SparseHessian`. Otherwise
-    /// as [`Tape::hessian_times`].
+    /// [`Error::PatternChanged`] when the matrix has entries outside the pattern: make a new `SparseHessian`. What
+    /// [`matrix`](Self::matrix) gives is then wrong. Otherwise as [`Tape::hessian_times`].
     ///
     /// # Panics
     ///

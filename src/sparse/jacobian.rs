@@ -108,7 +108,8 @@ impl<V: Float> SparseJacobian<V> {
     ///
     /// # Errors
     ///
-    /// [`Error::PatternChanged`] when the matrix has entries outside the pattern: make a new `SparseJacobian`.
+    /// [`Error::PatternChanged`] when the matrix has entries outside the pattern: make a new `SparseJacobian`. What
+    /// [`matrix`](Self::matrix) gives is then wrong.
     /// [`Error::LengthMismatch`] when there are not as many inputs as columns, or outputs as rows; otherwise as
     /// [`Tape::sweep`], and for forward sweeps as [`Tape::jvp`].
     pub fn evaluate<S: Reverse<Value = V>>(
