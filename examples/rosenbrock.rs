@@ -1,5 +1,5 @@
-//! The least value of the chained Rosenbrock function of 10,000 variables, by Newton's method with a line search: in each
-//! iteration a sparse Hessian matrix, and its sparse Cholesky factors by faer.
+//! The least value of the chained Rosenbrock function of 10,000 variables, by Newton's method with a line search: in
+//! each iteration a sparse Hessian matrix, and its sparse Cholesky factors by faer.
 //!
 //! Where the matrix is not positive definite, a multiple of the unit matrix is added to it. The search begins at
 //! 1 + sin i. From the usual start, −1.2, 1, −1.2, …, it takes more iterations than there are variables, since each of
@@ -71,8 +71,8 @@ impl Newton {
         Ok(Self { tape, hessian, analysis, gradient: vec![0.0; x.len()] })
     }
 
-    /// p with (H + s·I)·p = −g, and s: 0 if H is positive definite, and otherwise the first of 1, 2, 4, … for which the sum
-    /// is.
+    /// p with (H + s·I)·p = −g, and s: 0 if H is positive definite, and otherwise the first of 1, 2, 4, … for which
+    /// the sum is.
     fn step(&self) -> Result<(Col<f64>, f64), LltError> {
         let matrix = self.hessian.matrix();
         let places = matrix.as_faer().transpose();

@@ -45,11 +45,11 @@ pub enum Error {
         /// The recording.
         recording: u32,
     },
-    /// A sparse matrix has an entry outside its pattern: the function has branched, and reads other variables than in the
-    /// recording of which the pattern is.
+    /// A sparse matrix has an entry outside its pattern: the function has branched, and reads other variables than in
+    /// the recording of which the pattern is.
     PatternChanged {
-        /// A column of a Jacobian matrix, or a row of one that is found by forward sweeps or of a Hessian matrix, in which
-        /// the entries do not add up.
+        /// A column of a Jacobian matrix, or a row of one that is found by forward sweeps or of a Hessian matrix, in
+        /// which the entries do not add up.
         at: usize,
     },
     /// A sweep ended early.
@@ -69,6 +69,14 @@ impl From<StorageError> for Error {
     fn from(error: StorageError) -> Self {
         Self::Storage(error)
     }
+}
+
+fn pattern_changed(f: &mut fmt::Formatter<'_>, at: usize) -> fmt::Result {
+    write!(
+        f,
+        "the entries of the sparse matrix do not add up in row or column {at}: the function depends on variables that \
+         it did not depend on when the pattern was found, so find the pattern again"
+    )
 }
 
 impl fmt::Display for Error {
@@ -105,11 +113,7 @@ impl fmt::Display for Error {
                 "a variable of recording #{recording} was seeded that is made behind the position from which the sweep was to go, \
                  so that the seed would be lost"
             ),
-            Self::PatternChanged { at } => write!(
-                f,
-                "the entries of the sparse matrix do not add up in row or column {at}: the function depends on variables \
-                 that it did not depend on when the pattern was found, so find the pattern again"
-            ),
+            Self::PatternChanged { at } => pattern_changed(f, *at),
             Self::Sweep(error) => fmt::Display::fmt(error, f),
         }
     }

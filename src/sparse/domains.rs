@@ -156,10 +156,29 @@ impl Unions {
         uses: &mut [u32],
         slots: impl Iterator<Item = usize> + Clone,
     ) -> Domain {
+        let (mut bits, listed) = self.gather(domains, uses, slots.clone());
+        for slot in slots.filter(|slot| uses[*slot] == 0) {
+            domains[slot] = Domain::Empty;
+        }
+        if let Domain::Empty = bits {
+            return listed;
+        }
+        self.add(&mut bits, &listed);
+        bits
+    }
+
+    /// The union of the sets of bits in some slots, which are taken out of slots that nobody asks again, and the union
+    /// of all other sets there.
+    fn gather(
+        &mut self,
+        domains: &mut [Domain],
+        uses: &mut [u32],
+        slots: impl Iterator<Item = usize>,
+    ) -> (Domain, Domain) {
         let (mut bits, mut largest) = (Domain::Empty, None::<usize>);
         let mut is_one = true;
         self.list.clear();
-        for slot in slots.clone() {
+        for slot in slots {
             uses[slot] -= 1;
             if let Domain::Many(_) = &domains[slot] {
                 let domain = if uses[slot] == 0 { core::mem::take(&mut domains[slot]) } else { domains[slot].clone() };
@@ -184,14 +203,7 @@ impl Unions {
         }
         let largest = largest.map_or(Domain::Empty, |slot| domains[slot].clone());
         let listed = if is_one || self.list.len() == largest.len() { largest } else { self.listed() };
-        for slot in slots.filter(|slot| uses[*slot] == 0) {
-            domains[slot] = Domain::Empty;
-        }
-        if let Domain::Empty = bits {
-            return listed;
-        }
-        self.add(&mut bits, &listed);
-        bits
+        (bits, listed)
     }
 }
 

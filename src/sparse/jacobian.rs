@@ -15,8 +15,8 @@ const WIDTH: usize = 8;
 /// A Jacobian matrix that is mostly zeros, with what it takes to find it again for other inputs: its pattern, and a
 /// coloring of its rows or columns.
 ///
-/// Rows without a column in common are found by one adjoint vector, columns without a row in common by one forward sweep.
-/// So the number of sweeps depends on how full rows or columns are, not on how many there are.
+/// Rows without a column in common are found by one adjoint vector, columns without a row in common by one forward
+/// sweep. So the number of sweeps depends on how full rows or columns are, not on how many there are.
 ///
 /// ```
 /// use tapewright::prelude::*;
@@ -102,9 +102,9 @@ impl<V: Float> SparseJacobian<V> {
     /// Finds the matrix of the tape's present recording, of the same function at any inputs. A second call allocates
     /// nothing, if the recording has as many statements.
     ///
-    /// A function that branches may read other variables at other inputs. One more adjoint vector, with weights that belong
-    /// to no entry, shows that: what it finds must be what the entries add up to. Entries outside the pattern that are
-    /// smaller than about √ε of what they are added to are not noticed.
+    /// A function that branches may read other variables at other inputs. One more adjoint vector, with weights that
+    /// belong to no entry, shows that: what it finds must be what the entries add up to. Entries outside the pattern
+    /// that are smaller than about √ε of what they are added to are not noticed.
     ///
     /// # Errors
     ///
@@ -230,8 +230,8 @@ impl<V: Float> SparseJacobian<V> {
     }
 }
 
-/// Whether so many forward sweeps cost less than sweeps with so many adjoint vectors, of which eight go at once. A forward
-/// sweep reads the recording twice.
+/// Whether so many forward sweeps cost less than sweeps with so many adjoint vectors, of which eight go at once. A
+/// forward sweep reads the recording twice.
 pub(crate) const fn prefers_forward(forward: usize, reverse: usize) -> bool {
     3 * forward < 4 * reverse.div_ceil(WIDTH)
 }

@@ -87,8 +87,8 @@ impl Pattern {
         &self.indices[self.starts[row]..self.starts[row + 1]]
     }
 
-    /// Where the rows begin in the list of all entries, and where the last one ends: what other crates call row pointers
-    /// or `indptr`.
+    /// Where the rows begin in the list of all entries, and where the last one ends: what other crates call row
+    /// pointers or `indptr`.
     #[must_use]
     pub fn starts(&self) -> &[usize] {
         &self.starts

@@ -1,7 +1,7 @@
 //! Which columns of a symmetric matrix can be found together.
 //!
-//! A. H. Gebremedhin, A. Tarafdar, F. Manne and A. Pothen, *New acyclic and star coloring algorithms with application to
-//! computing Hessians*, SIAM Journal on Scientific Computing 29 (2007), 1042–1072: the greedy algorithm for star
+//! A. H. Gebremedhin, A. Tarafdar, F. Manne and A. Pothen, *New acyclic and star coloring algorithms with application
+//! to computing Hessians*, SIAM Journal on Scientific Computing 29 (2007), 1042–1072: the greedy algorithm for star
 //! colorings that keeps track of the stars of two colors.
 
 use super::coloring::{Coloring, Forbidden, NONE};
@@ -24,9 +24,9 @@ struct Stars<'a> {
     mirror: Vec<usize>,
 }
 
-/// Colors the columns of a symmetric pattern so that each entry of a symmetric matrix, or the one that it mirrors, is alone
-/// in its row among the columns of a color: a *star coloring*. Neighbors have different colors, and every path over four
-/// vertices has three.
+/// Colors the columns of a symmetric pattern so that each entry of a symmetric matrix, or the one that it mirrors, is
+/// alone in its row among the columns of a color: a *star coloring*. Neighbors have different colors, and every path
+/// over four vertices has three.
 pub(super) fn star_coloring(pattern: &Pattern) -> Coloring {
     let (vertices, entries) = (pattern.rows(), pattern.entries());
     let mut stars = Stars {

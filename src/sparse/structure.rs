@@ -133,8 +133,8 @@ impl<S: Reverse> Tape<S> {
     /// # Errors
     ///
     /// [`Error::ForeignVariable`] when a variable belongs to another recording; [`Error::Sweep`] when there are
-    /// launches of array kernels in the recording, and when the strategy does not tell what statements depend on (all of
-    /// this library that record do); [`Error::Storage`] when records cannot be read back from disk.
+    /// launches of array kernels in the recording, and when the strategy does not tell what statements depend on (all
+    /// of this library that record do); [`Error::Storage`] when records cannot be read back from disk.
     pub fn jacobian_pattern(&self, inputs: &[Real<S>], outputs: &[Real<S>]) -> Result<Pattern, Error> {
         let slots = self.slots_of(outputs)?;
         let found = self.walk(Asked::Jacobian, inputs, &slots)?;
@@ -145,10 +145,11 @@ impl<S: Reverse> Tape<S> {
     /// where a statement that the output depends on may be non-linear in both inputs.
     ///
     /// [`PrimalValue`](crate::PrimalValue) knows the operators of its statements: `x * y` is not linear in the pair
-    /// (x, y) alone, and a sum is linear. So does [`Hybrid`](crate::Hybrid), where it keeps what partial derivatives are
-    /// computed from. Other strategies know only that sums and differences of variables are linear. They take all pairs of
-    /// the arguments of other statements for non-linear, even of 2x + y. So does every strategy for external functions, for
-    /// statements whose derivatives were given by the user, and for functions such as |x|, whose second derivative is 0.
+    /// (x, y) alone, and a sum is linear. So does [`Hybrid`](crate::Hybrid), where it keeps what partial derivatives
+    /// are computed from. Other strategies know only that sums and differences of variables are linear. They take all
+    /// pairs of the arguments of other statements for non-linear, even of 2x + y. So does every strategy for external
+    /// functions, for statements whose derivatives were given by the user, and for functions such as |x|, whose second
+    /// derivative is 0.
     ///
     /// # Errors
     ///

@@ -93,8 +93,8 @@ impl<S: Reverse> OwnedTape<S> {
         })
     }
 
-    /// [`Reverse::dependences`] with the slots of results, of which external functions may have several: each is told as
-    /// one that depends on all inputs, in any way.
+    /// [`Reverse::dependences`] with the slots of results, of which external functions may have several: each is told
+    /// as one that depends on all inputs, in any way.
     ///
     /// # Errors
     ///

@@ -6,8 +6,8 @@ use crate::shape::{Negated, Same, Scaling};
 use crate::{Bend, Float, Number};
 use core::ops::Rem;
 
-/// Defines an [`Operator`] from a row `Name: LeftEdge, RightEdge, Bend, (x, y, v) = value, ∂x, ∂y, whether infinite ones are
-/// singular;`.
+/// Defines an [`Operator`] from a row `Name: LeftEdge, RightEdge, Bend, (x, y, v) = value, ∂x, ∂y, whether infinite
+/// ones are singular;`.
 macro_rules! operators {
     ($(
         $(#[$doc:meta])* $name:ident: $le:ty, $re:ty, $bend:ident,
