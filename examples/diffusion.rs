@@ -81,13 +81,12 @@ fn solve(problem: &Problem) -> Result<Found, Box<dyn Error>> {
             (x, y)
         });
         residuals.push(largest(y.iter().map(Real::value)));
-        let (jacobian, analysis) = match &mut kept {
-            Some(kept) => kept,
-            None => {
-                let jacobian = SparseJacobian::new(&tape, &x, &y)?;
-                let analysis = SymbolicLu::try_new(jacobian.matrix().as_faer().transpose().symbolic())?;
-                kept.insert((jacobian, analysis))
-            }
+        let (jacobian, analysis) = if let Some(kept) = &mut kept {
+            kept
+        } else {
+            let jacobian = SparseJacobian::new(&tape, &x, &y)?;
+            let analysis = SymbolicLu::try_new(jacobian.matrix().as_faer().transpose().symbolic())?;
+            kept.insert((jacobian, analysis))
         };
         if residuals[residuals.len() - 1] < tolerance {
             let (entries, sweeps) = (jacobian.matrix().pattern().entries(), jacobian.sweeps());

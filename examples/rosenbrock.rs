@@ -110,8 +110,10 @@ impl Newton {
     }
 }
 
-/// The iterations from a start to a place where the gradient is 0, and this place.
-fn minimize(mut x: Vec<f64>) -> Result<(Vec<Iteration>, Vec<f64>, Newton), Box<dyn Error>> {
+/// The iterations from a start to a place where the gradient is 0, this place, and what was kept.
+type Minimum = (Vec<Iteration>, Vec<f64>, Newton);
+
+fn minimize(mut x: Vec<f64>) -> Result<Minimum, Box<dyn Error>> {
     let mut newton = Newton::new(&x)?;
     let mut iterations = Vec::new();
     loop {
