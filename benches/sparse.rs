@@ -175,14 +175,14 @@ fn main() {
     let sizes: &[usize] = if options.small { &[12] } else { &[100, 316, 1000] };
     println!("Five-point stencil, `Jacobian`:\n");
     println!(
-        "| n | entries | colors | recording on a kept tape, ms | on a new one, × that | pattern | coloring | entries | gradient of the sum \
+        "| n | entries | colors | recording on a kept tape, ms | on a new one, × that | pattern | coloring | matrix | gradient of the sum \
          | ns an entry | control |"
     );
     println!("|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
     sizes.iter().for_each(|n| jacobian(&options, *n));
     println!("\nChained Rosenbrock function, `PrimalValue<Dual<f64, 4>>`:\n");
     println!(
-        "| n | entries | colors | gradient of `f64`, ms | pattern and coloring, × gradient | entries | ns an entry \
+        "| n | entries | colors | gradient of `f64`, ms | pattern and coloring, × gradient | matrix | ns an entry \
          | control |"
     );
     println!("|--:|--:|--:|--:|--:|--:|--:|--:|");

@@ -71,11 +71,13 @@ impl From<StorageError> for Error {
     }
 }
 
-/// What is said in front of, and behind, the row or column.
-const PATTERN_CHANGED: (&str, &str) = (
-    "the entries of the sparse matrix do not add up in row or column",
-    "the function depends on variables that it did not depend on when the pattern was found, so find the pattern again",
-);
+fn pattern_changed(f: &mut fmt::Formatter<'_>, at: usize) -> fmt::Result {
+    write!(
+        f,
+        "the entries of the sparse matrix do not add up in row or column {at}: the function depends on variables that \
+         it did not depend on when the pattern was found, so find the pattern again"
+    )
+}
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -111,7 +113,7 @@ impl fmt::Display for Error {
                 "a variable of recording #{recording} was seeded that is made behind the position from which the sweep was to go, \
                  so that the seed would be lost"
             ),
-            Self::PatternChanged { at } => write!(f, "{} {at}: {}", PATTERN_CHANGED.0, PATTERN_CHANGED.1),
+            Self::PatternChanged { at } => pattern_changed(f, *at),
             Self::Sweep(error) => fmt::Display::fmt(error, f),
         }
     }

@@ -23,6 +23,7 @@
 //!   [`Tangent`].
 //! * A tape that is kept and reused: [`Tape`]. It can be swept between positions, with several adjoint vectors at once,
 //!   and forward, and computed again at other inputs.
+//! * Jacobian and Hessian matrices that are mostly zeros: [`sparse`].
 //! * Variables and expressions: [`Real`], [`Ex`]; statements over slices: [`sum`], [`dot`], [`linear_combination`].
 //! * Code that is generic over `num_traits`: [`Closed`].
 //! * Matrices, equations and solvers: nalgebra over [`Closed`] and the module `linalg` (features `nalgebra` and

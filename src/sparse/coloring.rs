@@ -24,11 +24,11 @@ impl Coloring {
     /// Colors columns so that no two of one color have entries in one row: the sum of the columns of a color holds all
     /// of their entries. (A *partial distance-2 coloring* of the bipartite graph of rows and columns.)
     ///
-    /// Greedy, in the order of the columns. No coloring has fewer colors than the fullest row has entries: first a
-    /// column takes, of so many colors, the next one behind that of the column before it that is allowed, which colors
-    /// most stencils on grids with as few as there can be. If that takes more, the same is tried with one color more,
-    /// and then with the first color that is allowed. Takes time proportional to the sum of squares of the entries of
-    /// rows.
+    /// Greedy, in the order of the columns. No coloring has fewer colors than the fullest row has entries. First this
+    /// number of colors is tried: each column takes the next allowed one behind the color of the column before it. That
+    /// colors most stencils on grids with the fewest colors possible. If it takes more, the same is tried with one
+    /// color more, and then with the first color that is allowed. The time is proportional to the sum over all rows of
+    /// the number of entries squared.
     ///
     /// ```
     /// use tapewright::sparse::{Coloring, Pattern};

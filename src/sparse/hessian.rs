@@ -14,7 +14,8 @@ use tapewright_strategies::{Dual, Float, Reverse};
 /// coloring of its columns.
 ///
 /// Its products with the sums of the columns of a color are found by recordings over numbers with `N` tangents, `N`
-/// colors by each. Every entry, or the one that mirrors it, stands alone in one of these products.
+/// colors by each; the check of the pattern takes a tangent, too. So `N` = 1 + number of colors takes one recording.
+/// Every entry, or the one that mirrors it, stands alone in one of these products.
 ///
 /// ```
 /// use tapewright::Dual;
@@ -117,16 +118,17 @@ impl<V: Float, const N: usize> SparseHessian<V, N> {
         &self.coloring
     }
 
-    /// Records `f` at `x` and sweeps, once for every `N` colors; finds the matrix, writes the gradient and returns the
-    /// value. A second call with the same function allocates nothing.
+    /// Records `f` at `x` and sweeps, once for every `N` of the colors and of one tangent more; finds the matrix,
+    /// writes the gradient and returns the value. A second call with the same function allocates nothing.
     ///
-    /// A function that branches may be another one at other inputs. One more tangent, along weights that belong to no
-    /// entry, shows that: what it finds must be what the entries add up to.
+    /// A function that branches may be another one at other inputs. The further tangent, along weights that belong to
+    /// no entry, shows that: what it finds must be what the entries add up to. Entries outside the pattern that are
+    /// smaller than about √ε of what they are added to are not noticed.
     ///
     /// # Errors
     ///
-    /// [`Error::PatternChanged`] when the matrix has entries outside the pattern: make a new `SparseHessian`. Otherwise
-    /// as [`Tape::hessian_times`].
+    /// [`Error::PatternChanged`] when the matrix has entries outside the pattern: make a new `SparseHessian`. What
+    /// [`matrix`](Self::matrix) gives is then wrong. Otherwise as [`Tape::hessian_times`].
     ///
     /// # Panics
     ///
@@ -175,8 +177,8 @@ impl<V: Float, const N: usize> SparseHessian<V, N> {
 
 /// The value of `f` at `x`, its gradient, and its Hessian matrix, whose zeros are neither computed nor stored.
 ///
-/// `f` is recorded once for the pattern and once for every `N` colors. For a function that is evaluated at many inputs
-/// keep a tape and a [`SparseHessian`]: pattern and coloring are then found once.
+/// `f` is recorded once for the pattern, and then as by [`SparseHessian::evaluate`]. For a function that is evaluated
+/// at many inputs keep a tape and a [`SparseHessian`]: pattern and coloring are then found once.
 ///
 /// # Errors
 ///

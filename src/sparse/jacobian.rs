@@ -103,11 +103,13 @@ impl<V: Float> SparseJacobian<V> {
     /// nothing, if the recording has as many statements.
     ///
     /// A function that branches may read other variables at other inputs. One more adjoint vector, with weights that
-    /// belong to no entry, shows that: what it finds must be what the entries add up to.
+    /// belong to no entry, shows that: what it finds must be what the entries add up to. Entries outside the pattern
+    /// that are smaller than about √ε of what they are added to are not noticed.
     ///
     /// # Errors
     ///
-    /// [`Error::PatternChanged`] when the matrix has entries outside the pattern: make a new `SparseJacobian`.
+    /// [`Error::PatternChanged`] when the matrix has entries outside the pattern: make a new `SparseJacobian`. What
+    /// [`matrix`](Self::matrix) gives is then wrong.
     /// [`Error::LengthMismatch`] when there are not as many inputs as columns, or outputs as rows; otherwise as
     /// [`Tape::sweep`], and for forward sweeps as [`Tape::jvp`].
     pub fn evaluate<S: Reverse<Value = V>>(

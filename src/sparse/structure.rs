@@ -144,10 +144,12 @@ impl<S: Reverse> Tape<S> {
     /// The pattern of the Hessian matrix of this output with respect to these inputs: a symmetric pattern with an entry
     /// where a statement that the output depends on may be non-linear in both inputs.
     ///
-    /// [`PrimalValue`](crate::PrimalValue) knows the operators of its statements: `x * y` is not linear in the pair (x,
-    /// y) alone, and a sum is linear. Other strategies know only whether a statement is linear, and take all pairs of
-    /// its arguments for non-linear if it is not. So does every strategy for external functions, for statements whose
-    /// derivatives were given by the user, and for functions such as |x|, whose second derivative is 0.
+    /// [`PrimalValue`](crate::PrimalValue) knows the operators of its statements: `x * y` is not linear in the pair
+    /// (x, y) alone, and a sum is linear. So does [`Hybrid`](crate::Hybrid), where it keeps what partial derivatives
+    /// are computed from. Other strategies know only that sums and differences of variables are linear. They take all
+    /// pairs of the arguments of other statements for non-linear, even of 2x + y. So does every strategy for external
+    /// functions, for statements whose derivatives were given by the user, and for functions such as |x|, whose second
+    /// derivative is 0.
     ///
     /// # Errors
     ///

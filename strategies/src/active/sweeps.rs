@@ -119,8 +119,8 @@ impl<S: Reverse> OwnedTape<S> {
                 Dependent::External(external) => {
                     let entry = self.entry(external)?;
                     if entry.launch().is_some() {
-                        let what = "array kernels, launches and messages, which a recording contains, tell no sparsity \
-                                    pattern: use scalar statements";
+                        let what = "the recording contains array kernels or messages, which tell no sparsity pattern: \
+                                    record statements of single variables instead";
                         return Err(SweepError::Unsupported { what: what.into() });
                     }
                     results.clear();

@@ -7,8 +7,7 @@ use super::nary::Nary;
 use super::variable::Variable;
 use crate::lanes::{Launch, Launched};
 use crate::{Arrays, Companion, External, Number, Policy, Shape, TapeNumber};
-use generic_array::ArrayLength;
-use generic_array::typenum::Unsigned;
+use generic_array::{ArrayLength, typenum::Unsigned};
 
 /// How a derivative is recorded: what a taping strategy must do with one statement.
 ///
@@ -380,14 +379,12 @@ pub trait Twin<S: Taping>: Rule<S> + Sized + 'static {
     const HASH: u32;
     /// The number of constants.
     const CONSTANTS: usize;
-    /// Whether the value of a rebuilt tree is computed from its leaves. If it is only that of the recording, statements
-    /// of this type keep a recording from being replayed.
+    /// Whether a rebuilt tree computes its value from its leaves; otherwise recordings with it cannot be replayed.
     const REPLAYS: bool = true;
     /// In which pairs of its leaves it is not linear.
     const CURVATURE: Curvature = Curvature::Everywhere;
 
-    /// Rebuilds the tree, and recomputes its values, from the leaves and constants in the order of
-    /// [`Tree::store`].
+    /// Rebuilds the tree, and its values, from the leaves and constants in the order of [`Tree::store`].
     fn load(source: &mut impl Load<S>) -> Self;
 }
 

@@ -45,6 +45,7 @@ chapters! {
     sweeps "book/src/sweeps.md";
     forward "book/src/forward.md";
     second "book/src/second.md";
+    sparse "book/src/sparse.md";
     packs "book/src/packs.md";
     index_management "book/src/index-management.md";
     storage "book/src/storage.md";

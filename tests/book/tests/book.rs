@@ -8,6 +8,7 @@ use tapewright_book_tests::{
 
 const RESULTS: &str = "benches/results/compare.csv";
 const SPILL: &str = "benches/results/spill.csv";
+const SPARSE: &str = "benches/results/sparse.md";
 
 fn read(path: impl AsRef<Path>) -> String {
     let path = root().join(path);
@@ -176,6 +177,14 @@ fn spilling_in_the_book_is_that_of_the_results_file() {
         |csv| spill_table(&csv, "spill.svg").unwrap_or_else(|error| panic!("{SPILL}: {error}")),
     );
     assert_up_to_date("book/src/storage.md", "spill", &generated);
+}
+
+/// All from the first table on.
+#[test]
+fn costs_of_sparse_matrices_in_the_book_are_in_the_results_file() {
+    let text = read(SPARSE);
+    let start = text.find("Five-point stencil").expect("the file has tables");
+    assert_up_to_date("book/src/sparse.md", "sparse", &text[start..]);
 }
 
 const SAMPLE: &str = "\
