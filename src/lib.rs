@@ -42,6 +42,7 @@
 // One impl has to write the word; see `closed/simba/`.
 #![cfg_attr(feature = "nalgebra", deny(unsafe_code))]
 
+pub mod advisor;
 mod check;
 mod checkpoint;
 mod closed;

@@ -69,6 +69,6 @@ pub use storage::{
     InMemory, Layer, Locked, Locking, Shared, SharedStack, SlabStack, SpillDefaults, Spilled, SpilledReader,
     SpilledStack, SystemDefaults, Unlocked,
 };
-pub use strategies::{Continuation, Directions, Forward, Hybrid, Jacobian, Passive, PrimalValue, Tangent};
-pub use tape::{Closures, Content, Continuations, Partials, Records, Values};
+pub use strategies::{Continuation, Counting, Directions, Forward, Hybrid, Jacobian, Passive, PrimalValue, Tangent};
+pub use tape::{Closures, Content, Continuations, Counted, Counters, Counts, Partials, Records, Values};
 pub use {generic_array, num_traits, typenum};

@@ -3,6 +3,7 @@
 mod careful;
 mod carry;
 mod continuation;
+mod counting;
 mod directions;
 mod hybrid;
 mod jacobian;
@@ -11,6 +12,7 @@ mod primal_value;
 mod tangent;
 
 pub use continuation::Continuation;
+pub use counting::Counting;
 pub use directions::Directions;
 pub use hybrid::Hybrid;
 pub use jacobian::Jacobian;

@@ -1,0 +1,175 @@
+//! Who takes part in a comparison.
+
+use super::comparison::{Comparison, Row};
+use super::entrant::{Entrant, Plain, Taped};
+use super::names;
+use super::program::Program;
+use super::rounds;
+use crate::error::Error;
+use crate::expr::Real;
+use core::fmt;
+use tapewright_strategies::{
+    Continuation, Hybrid, Jacobian, Linear, Passive, PrimalValue, Reuse, Reverse, Shared, Spilled, Strategy,
+};
+
+/// Makes the entrant of a strategy, if the program can be run under it.
+type Start<'p> = Box<dyn Fn() -> Option<Box<dyn Entrant + 'p>> + 'p>;
+
+/// A comparison of strategies of your choice, or of more than [`compare`] has.
+///
+/// The program is compiled once for each strategy that is named, so name few.
+///
+/// ```
+/// use tapewright::{advisor::Contest, prelude::*, program, Spilled};
+///
+/// fn f<S: Taping>(x: &[Real<S>]) -> Real<S> { (&x[0] * &x[1]).into() }
+///
+/// let f = program!(f: Taping);
+/// let contest = Contest::new(&f, &[1.0, 2.0])
+///     .with::<Jacobian>()
+///     .with::<Jacobian<f64, Linear, Spilled>>()
+///     .with_reusing::<PrimalValue<f64, Reuse>>()
+///     .seconds(0.01);
+/// let strategies = contest.run()?.rows.into_iter().map(|row| row.strategy);
+/// assert!(strategies.eq(["Jacobian", "Jacobian<f64, Linear, Spilled>", "PrimalValue<f64, Reuse>"]));
+/// # Ok::<(), tapewright::Error>(())
+/// ```
+pub struct Contest<'p, P> {
+    program: &'p P,
+    x: &'p [f64],
+    entrants: Vec<(String, Start<'p>)>,
+    seconds: f64,
+}
+
+impl<'p, P: Program> Contest<'p, P> {
+    /// A comparison of a program at `x`, under no strategy yet, in one second.
+    #[must_use]
+    pub fn new(program: &'p P, x: &'p [f64]) -> Self {
+        Self { program, x, entrants: Vec::new(), seconds: 1.0 }
+    }
+
+    /// The same comparison with one more strategy.
+    #[must_use]
+    pub fn with<S: Strategy<Value = f64> + Reverse>(mut self) -> Self {
+        let Self { program, x, .. } = self;
+        let start = move || {
+            let taped = Taped::new(move |x: &[Real<S>]| program.run(x), x);
+            Some(Box::new(taped) as Box<dyn Entrant + 'p>)
+        };
+        self.entrants.push((names::of::<S>(), Box::new(start)));
+        self
+    }
+
+    /// The same comparison with one more strategy, whose variables may not be `Copy`. It is left out if the program
+    /// cannot be [run](Program::run_reusing) under it.
+    #[must_use]
+    pub fn with_reusing<S: Reverse<Value = f64>>(mut self) -> Self {
+        let Self { program, x, .. } = self;
+        let start = move || {
+            program.run_reusing::<Passive>(Real::wrap_slice(x))?;
+            let run = |x: &[Real<S>]| program.run_reusing(x).expect("a program can be reused or not");
+            Some(Box::new(Taped::new(run, x)) as Box<dyn Entrant + 'p>)
+        };
+        self.entrants.push((names::of::<S>(), Box::new(start)));
+        self
+    }
+
+    /// The same comparison with the strategies of [`compare`]: all four in memory, with linear indices; and with reused
+    /// ones but for [`Continuation`].
+    #[must_use]
+    pub fn usual(self) -> Self {
+        let linear = self.with::<Jacobian>().with::<PrimalValue>().with::<Hybrid>().with::<Continuation>();
+        let reusing = linear.with_reusing::<Jacobian<f64, Reuse>>().with_reusing::<PrimalValue<f64, Reuse>>();
+        reusing.with_reusing::<Hybrid<f64, Reuse>>()
+    }
+
+    /// The same comparison with five strategies on the other layers: [`Jacobian`] on memory that is shared and, with
+    /// both kinds of indices, on disk; [`PrimalValue`] on disk.
+    ///
+    /// Spilled tapes have the [default budget](crate::SpillOptions), 64 MiB of memory.
+    #[must_use]
+    pub fn on_other_layers(self) -> Self {
+        let linear = self.with::<Jacobian<f64, Linear, Shared>>().with::<Jacobian<f64, Linear, Spilled>>();
+        let linear = linear.with::<PrimalValue<f64, Linear, Spilled>>();
+        linear.with_reusing::<Jacobian<f64, Reuse, Spilled>>().with_reusing::<PrimalValue<f64, Reuse, Spilled>>()
+    }
+
+    /// How long to measure, in all. Each strategy gets three rounds at least, however long they take.
+    #[must_use]
+    pub const fn seconds(mut self, seconds: f64) -> Self {
+        self.seconds = seconds;
+        self
+    }
+
+    /// The same comparison without the strategies that are not to be kept.
+    pub(super) fn only(mut self, mut keep: impl FnMut(&str) -> bool) -> Self {
+        self.entrants.retain(|(name, _)| keep(name));
+        self
+    }
+
+    /// Computes the gradient under each strategy and times all of them in turns.
+    ///
+    /// # Errors
+    ///
+    /// When records have to be written to disk and cannot be, and those of external functions.
+    ///
+    /// # Panics
+    ///
+    /// When the program does, or returns a variable of another recording.
+    pub fn run(self) -> Result<Comparison, Error> {
+        let Self { program, x, entrants, seconds } = self;
+        let plain = move |x: &[f64]| program.run::<Passive>(Real::wrap_slice(x)).value();
+        let mut started: Vec<Box<dyn Entrant + '_>> = vec![Box::new(Plain(plain, x))];
+        let mut names = Vec::new();
+        for (name, start) in &entrants {
+            if let Some(entrant) = start() {
+                started.push(entrant);
+                names.push(name.clone());
+            }
+        }
+        let mut found = started.iter_mut().map(|entrant| entrant.found()).collect::<Result<Vec<_>, Error>>()?;
+        let mut times = rounds::times(&mut started, seconds)?;
+        let (value, plain) = (found.remove(0).0, times.remove(0).total);
+        let rows = names.into_iter().zip(&started[1..]).zip(times);
+        let rows = rows.map(|((name, entrant), times)| Row::new(name, &entrant.memory(), times)).collect();
+        Ok(Comparison::new((value, plain), &found, rows))
+    }
+}
+
+impl<P> fmt::Debug for Contest<'_, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.entrants.iter().map(|(name, _)| name)).finish()
+    }
+}
+
+/// Runs a program at `x` under the strategies that are most often the best, checks their gradients against one another,
+/// and measures bytes and times, in about a second. [`Contest`] has more strategies, and less or more time.
+///
+/// # Errors
+///
+/// Those of external functions of the program.
+///
+/// # Panics
+///
+/// When the program does, or returns a variable of another recording.
+///
+/// ```no_run
+/// use tapewright::{advisor, prelude::*, program};
+///
+/// fn f<S: Strategy>(x: &[Real<S>]) -> Real<S> {
+///     let mut y = x[0];
+///     for _ in 0..1000 {
+///         y = (y * x[1].sin() + x[0] / y).into();
+///     }
+///     y
+/// }
+///
+/// let comparison = advisor::compare(&program!(f), &[5.2, -3.9])?;
+/// println!("{comparison}");
+/// std::fs::write("comparison.csv", comparison.csv())?;
+/// std::fs::write("comparison.svg", comparison.svg())?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn compare<P: Program>(program: &P, x: &[f64]) -> Result<Comparison, Error> {
+    Contest::new(program, x).usual().run()
+}
