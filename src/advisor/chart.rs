@@ -6,14 +6,14 @@ use std::fmt::Write as _;
 
 /// Pixels: of the names, of the longest bar, of the number behind it, of a row, and above the rows.
 const NAME: usize = 250;
-const BAR: f64 = 220.0;
+const BAR: usize = 220;
 const NUMBER: usize = 80;
 const ROW: usize = 22;
 const TOP: usize = 34;
 
 /// Two columns of bars, a row for each strategy.
 pub(super) fn draw(rows: &[Row]) -> String {
-    let column = BAR as usize + NUMBER;
+    let column = BAR + NUMBER;
     let (width, height) = (NAME + 2 * column, TOP + rows.len() * ROW + 10);
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
@@ -35,7 +35,7 @@ fn bars(title: &str, colour: &str, left: usize, numbers: &[(f64, String)]) -> St
     let most = numbers.iter().fold(f64::MIN_POSITIVE, |most, (number, _)| most.max(*number));
     let mut svg = format!("<text x=\"{left}\" y=\"20\" font-weight=\"bold\">{title}</text>\n");
     for (k, (number, text)) in numbers.iter().enumerate() {
-        let (top, length) = (TOP + k * ROW, BAR * number / most);
+        let (top, length) = (TOP + k * ROW, BAR as f64 * number / most);
         let _ = writeln!(svg, "<rect x=\"{left}\" y=\"{top}\" width=\"{length:.1}\" height=\"16\" fill=\"{colour}\"/>");
         let _ = writeln!(svg, "<text x=\"{:.1}\" y=\"{}\">{text}</text>", left as f64 + length + 5.0, top + 13);
     }

@@ -67,20 +67,20 @@ impl<'p, P: Program> Contest<'p, P> {
         let Self { program, x, .. } = self;
         let start = move || {
             program.run_reusing::<Passive>(Real::wrap_slice(x))?;
-            let run = |x: &[Real<S>]| program.run_reusing(x).expect("a program can be reused or not");
+            let run = |x: &[Real<S>]| reusing(program, x);
             Some(Box::new(Taped::new(run, x)) as Box<dyn Entrant + 'p>)
         };
         self.entrants.push((names::of::<S>(), Box::new(start)));
         self
     }
 
-    /// The same comparison with the strategies of [`compare`]: all four in memory, with linear indices; and with reused
-    /// ones but for [`Continuation`].
+    /// The same comparison with the strategies of [`compare`]: all four in memory, with linear indices and with
+    /// reused ones.
     #[must_use]
     pub fn usual(self) -> Self {
         let linear = self.with::<Jacobian>().with::<PrimalValue>().with::<Hybrid>().with::<Continuation>();
         let reusing = linear.with_reusing::<Jacobian<f64, Reuse>>().with_reusing::<PrimalValue<f64, Reuse>>();
-        reusing.with_reusing::<Hybrid<f64, Reuse>>()
+        reusing.with_reusing::<Hybrid<f64, Reuse>>().with_reusing::<Continuation<f64, Reuse>>()
     }
 
     /// The same comparison with five strategies on the other layers: [`Jacobian`] on memory that is shared and, with
@@ -134,6 +134,11 @@ impl<'p, P: Program> Contest<'p, P> {
         let rows = rows.map(|((name, entrant), times)| Row::new(name, &entrant.memory(), times)).collect();
         Ok(Comparison::new((value, plain), &found, rows))
     }
+}
+
+/// Runs a program that could be run under `Passive`.
+fn reusing<P: Program, S: Reverse<Value = f64>>(program: &P, x: &[Real<S>]) -> Real<S> {
+    program.run_reusing(x).expect("a program runs with reused indices under all strategies or under none")
 }
 
 impl<P> fmt::Debug for Contest<'_, P> {

@@ -48,7 +48,11 @@ impl<'x, S: Reverse<Value = f64>, F: Fn(&[Real<S>]) -> Real<S>> Taped<'x, S, F> 
             scope.inputs_into(black_box(x), variables);
             black_box(function(variables));
         };
-        if S::SPILLS { tape.try_record(run) } else { Ok(tape.record(run)) }
+        if S::SPILLS {
+            return tape.try_record(run);
+        }
+        tape.record(run);
+        Ok(())
     }
 }
 

@@ -1,6 +1,6 @@
 //! What tapes would take, without recording.
 
-use super::calibration::{Calibration, Load};
+use super::calibration::{self, Calibration};
 use super::program::Program;
 use super::{names, table};
 use crate::expr::Real;
@@ -9,6 +9,9 @@ use core::fmt;
 use tapewright_strategies::{
     Continuation, Counted, Counting, Counts, Hybrid, IndexManager, Jacobian, Linear, PrimalValue, Reuse,
 };
+
+/// Seconds that the function is timed on plain numbers, unless three evaluations take longer.
+const PLAIN: f64 = 5e-3;
 
 /// How many bytes the tape of a program takes under each strategy, exactly, and how long recording and sweep take,
 /// roughly; made by [`forecast()`].
@@ -107,7 +110,7 @@ impl fmt::Display for Forecast {
 /// ```
 pub fn forecast<P: Program>(program: &P, x: &[f64]) -> Forecast {
     let calibration = Calibration::get();
-    let plain = calibration.plain(program, x);
+    let plain = calibration::plain(program, x, PLAIN);
     let (counts, beside) = counted(x, |x: &[Real<Counting>]| Some(program.run(x))).expect("the program ran");
     let mut rows = rows::<Linear>(counts, beside, calibration, plain).to_vec();
     let reusing = counted(x, |x: &[Real<Counting<f64, Reuse>>]| program.run_reusing(x));
@@ -138,11 +141,10 @@ fn rows<M: IndexManager>(counts: Counts, beside: usize, calibration: &Calibratio
             Counted::Hybrid => names::of::<Hybrid<f64, M>>(),
             Counted::Continuation => names::of::<Continuation<f64, M>>(),
         };
-        let load = Load::of(&counts, strategy);
         Prediction {
             tape: counts.tape(strategy) + beside,
             adjoints: counts.adjoints(),
-            seconds: calibration.seconds(&name, &load, plain),
+            seconds: calibration.seconds(&name, &counts, plain),
             strategy: name,
         }
     })

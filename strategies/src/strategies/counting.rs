@@ -74,7 +74,7 @@ impl<V: Number, M: IndexManager, P: Policy> Reverse for Counting<V, M, P> {
     ) -> Option<usize> {
         match tape.inputs(values.len()) {
             Ok(ids) => {
-                variables.extend(values.iter().zip(ids).map(|(value, id)| variable(*value, M::adopt_pinned(id))))
+                variables.extend(values.iter().zip(ids).map(|(value, id)| variable(*value, M::adopt_pinned(id))));
             }
             Err(refusal) => refusal.raise(),
         }

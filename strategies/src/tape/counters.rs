@@ -98,8 +98,13 @@ impl Counts {
     /// its adjoints, and what external functions and launches keep.
     #[must_use]
     pub const fn tape(&self, strategy: Counted) -> usize {
-        let values = if strategy.keeps_values() { self.adjoints() } else { 0 };
-        self.records[strategy as usize] + values
+        self.records[strategy as usize] + self.values(strategy)
+    }
+
+    /// Bytes of the values that the strategy keeps beside its records: one for each place in an adjoint vector, or none.
+    #[must_use]
+    pub const fn values(&self, strategy: Counted) -> usize {
+        if strategy.keeps_values() { self.adjoints() } else { 0 }
     }
 
     /// Bytes of an adjoint vector.
