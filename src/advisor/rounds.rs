@@ -38,8 +38,12 @@ pub(super) fn times(entrants: &mut [Box<dyn Entrant + '_>], seconds: f64) -> Res
             rounds[at].push(Times { record, total: pass(Work::Gradient)? });
         }
     }
-    let of = |rounds: &Vec<Times>, part: fn(&Times) -> f64| rounds.iter().map(part).fold(f64::INFINITY, f64::min);
-    Ok(rounds.iter().map(|rounds| Times { record: of(rounds, |t| t.record), total: of(rounds, |t| t.total) }).collect())
+    let least = |rounds: &[Times], part: fn(&Times) -> f64| rounds.iter().map(part).fold(f64::INFINITY, f64::min);
+    let of = |rounds: Vec<Times>| {
+        let total = least(&rounds, |times| times.total);
+        Times { record: least(&rounds, |times| times.record).min(total), total }
+    };
+    Ok(rounds.into_iter().map(of).collect())
 }
 
 /// How many evaluations an entrant does in a pass.

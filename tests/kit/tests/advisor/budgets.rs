@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use tapewright::advisor::{Budget, Prediction, forecast, recommend};
 use tapewright::prelude::*;
 use tapewright::schedule::Revolve;
-use tapewright::{SpillOptions, Spilled, TimeLoop, program};
+use tapewright::{SpillOptions, Spilled, Spills, TimeLoop, program};
 
 const STEPS: usize = 20_000;
 
@@ -56,23 +56,29 @@ fn a_budget_that_is_exact_is_enough_and_a_byte_less_is_not() {
     assert!(found.fits && found.strategy.contains("Spilled"), "{found}");
 }
 
+/// Runs the function on a spilled tape as it is recommended.
+#[track_caller]
+fn assert_spills_within<S: Spills<Value = f64>>(budget: usize) {
+    let found = recommended(budget);
+    assert!(found.fits, "{found}");
+    let &[slab, memory] = &numbers(&found.code)[..] else { panic!("{found}") };
+    let options = SpillOptions::default().slab(slab).memory(memory);
+    let mut tape = Tape::<S>::spilled(options).unwrap_or_else(|error| panic!("{error}"));
+    let mut gradient = [0.0; 4];
+    tape.gradient(heat, &X, &mut gradient).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(gradient.map(|slope| (slope * 1e9).round()), [1_875_000_000.0; 4]);
+    let (usage, memory) = (tape.spill_usage(), tape.memory());
+    let in_memory = usage.peak_resident + memory.usage("adjoints").used + memory.usage("values").used;
+    assert!(in_memory <= budget && usage.on_disk > 0, "{in_memory} of {budget}: {usage:?}");
+}
+
 #[test]
 fn what_fits_on_disk_only_is_spilled_within_the_budget() {
-    for budget in [64_000, 1 << 20] {
-        let found = recommended(budget);
-        assert!(found.fits && found.strategy == "Jacobian<f64, Reuse, Spilled>", "{found}");
-        let numbers = numbers(&found.code);
-        let &[slab, memory] = &numbers[..] else { panic!("{found}") };
-        let options = SpillOptions::default().slab(slab).memory(memory);
-        let mut tape =
-            Tape::<Jacobian<f64, Reuse, Spilled>>::spilled(options).unwrap_or_else(|error| panic!("{error}"));
-        let mut gradient = [0.0; 4];
-        tape.gradient(heat, &X, &mut gradient).unwrap_or_else(|error| panic!("{error}"));
-        assert_eq!(gradient.map(|slope| (slope * 1e9).round()), [1_875_000_000.0; 4]);
-        let usage = tape.spill_usage();
-        let in_memory = usage.peak_resident + tape.memory().usage("adjoints").used;
-        assert!(in_memory <= budget && usage.on_disk > 0, "{in_memory} of {budget}: {usage:?}");
-    }
+    assert_eq!(recommended(64_000).strategy, "Jacobian<f64, Reuse, Spilled>");
+    assert_spills_within::<Jacobian<f64, Reuse, Spilled>>(64_000);
+    // With linear indices fewer bytes go to disk.
+    assert_eq!(recommended(1 << 20).strategy, "Jacobian<f64, Linear, Spilled>");
+    assert_spills_within::<Jacobian<f64, Linear, Spilled>>(1 << 20);
 }
 
 #[test]

@@ -128,10 +128,10 @@ programs! {
     /// Functions of short and long slices, of which some have passive elements.
     Slices: |x| {
         let mut terms = Vec::new();
-        for length in [1, 2, 27, 28, 40] {
-            let mut y: Vec<Real<S>> = (0..length).map(|k| (&x[k % 4] * k as f64).into()).collect();
+        for length in [1_u16, 2, 27, 28, 40] {
+            let mut y: Vec<Real<S>> = (0..length).map(|k| (&x[usize::from(k % 4)] * f64::from(k)).into()).collect();
             for _ in 0..2 {
-                terms.extend([sum(&y), dot(&y, &y), logsumexp(&y), linear_combination(&vec![0.5; length], &y)]);
+                terms.extend([sum(&y), dot(&y, &y), logsumexp(&y), linear_combination(&vec![0.5; y.len()], &y)]);
                 y[0] = Real::from(0.3);
             }
         }
@@ -158,7 +158,7 @@ programs! {
 
     /// 256 types of statements, more than a tape has codes for.
     Many: |x| {
-        let mut terms = Vec::new();
+        let mut terms = vec![x[0].clone()];
         all_signs!(x terms -&x[0]; 1 2 3 0);
         sum(&terms)
     }

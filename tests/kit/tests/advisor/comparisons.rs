@@ -1,4 +1,5 @@
 //! Comparisons find what is wrong, and print what fits a terminal.
+#![allow(clippy::cast_precision_loss, reason = "bytes are far below 2^53")]
 
 use tapewright::advisor::{Comparison, Contest, Program, compare, forecast};
 use tapewright::prelude::*;
