@@ -39,13 +39,14 @@ pub struct Contest<'p, P> {
     x: &'p [f64],
     entrants: Vec<(String, Start<'p>)>,
     seconds: f64,
+    apart: bool,
 }
 
 impl<'p, P: Program> Contest<'p, P> {
     /// A comparison of a program at `x`, under no strategy yet, in one second.
     #[must_use]
     pub fn new(program: &'p P, x: &'p [f64]) -> Self {
-        Self { program, x, entrants: Vec::new(), seconds: 1.0 }
+        Self { program, x, entrants: Vec::new(), seconds: 1.0, apart: false }
     }
 
     /// The same comparison with one more strategy.
@@ -107,7 +108,15 @@ impl<'p, P: Program> Contest<'p, P> {
         self
     }
 
-    /// Computes the gradient under each strategy and times all of them in turns.
+    /// The same comparison, with one tape at a time if this is true. By default all tapes are kept, and are timed in
+    /// turns, so that a slow minute of the machine is one for all of them.
+    #[must_use]
+    pub const fn apart(mut self, apart: bool) -> Self {
+        self.apart = apart;
+        self
+    }
+
+    /// Computes the gradient under each strategy, and times them.
     ///
     /// # Errors
     ///
@@ -117,22 +126,24 @@ impl<'p, P: Program> Contest<'p, P> {
     ///
     /// When the program does, or returns a variable of another recording.
     pub fn run(self) -> Result<Comparison, Error> {
-        let Self { program, x, entrants, seconds } = self;
+        let Self { program, x, entrants, seconds, apart } = self;
         let plain = move |x: &[f64]| program.run::<Passive>(Real::wrap_slice(x)).value();
-        let mut started: Vec<Box<dyn Entrant + '_>> = vec![Box::new(Plain(plain, x))];
-        let mut names = Vec::new();
-        for (name, start) in &entrants {
-            if let Some(entrant) = start() {
-                started.push(entrant);
-                names.push(name.clone());
-            }
+        let plain = || Some(Box::new(Plain(plain, x)) as Box<dyn Entrant + '_>);
+        let (mut found, mut rows, mut function) = (Vec::new(), Vec::new(), (f64::NAN, f64::NAN));
+        let groups = entrants.chunks(if apart { 1 } else { entrants.len().max(1) });
+        let seconds = seconds / groups.len().max(1) as f64;
+        for group in groups {
+            let names = group.iter().filter_map(|(name, start)| start().map(|entrant| (name.clone(), entrant)));
+            let (names, started): (Vec<_>, Vec<_>) = names.unzip();
+            let mut all: Vec<_> = plain().into_iter().chain(started).collect();
+            let mut of = all.iter_mut().map(|entrant| entrant.found()).collect::<Result<Vec<_>, Error>>()?;
+            let mut times = rounds::times(&mut all, seconds)?;
+            function = (of.remove(0).0, times.remove(0).total.min(function.1));
+            let measured = names.into_iter().zip(&all[1..]).zip(times);
+            rows.extend(measured.map(|((name, entrant), times)| Row::new(name, &entrant.memory(), times)));
+            found.append(&mut of);
         }
-        let mut found = started.iter_mut().map(|entrant| entrant.found()).collect::<Result<Vec<_>, Error>>()?;
-        let mut times = rounds::times(&mut started, seconds)?;
-        let (value, plain) = (found.remove(0).0, times.remove(0).total);
-        let rows = names.into_iter().zip(&started[1..]).zip(times);
-        let rows = rows.map(|((name, entrant), times)| Row::new(name, &entrant.memory(), times)).collect();
-        Ok(Comparison::new((value, plain), &found, rows))
+        Ok(Comparison::new(function, &found, rows))
     }
 }
 
@@ -149,6 +160,9 @@ impl<P> fmt::Debug for Contest<'_, P> {
 
 /// Runs a program at `x` under the strategies that are most often the best, checks their gradients against one another,
 /// and measures bytes and times, in about a second. [`Contest`] has more strategies, and less or more time.
+///
+/// The tapes of all strategies are kept until it ends, so it takes as much memory as all of them together; see
+/// [`Contest::apart`].
 ///
 /// # Errors
 ///

@@ -18,7 +18,7 @@ const NOISE: f64 = 1.03;
 /// Names the strategy for a program at `x` with so much memory.
 ///
 /// A [`forecast()`] says which strategies fit. Of these, the ones that may be the fastest are measured, in about a
-/// second, and the fastest is named. If none fits, it is a time loop with as many snapshots as do, if the program is
+/// second, and the fastest is named; all tapes that exist at a time fit together. If none fits, it is a time loop with as many snapshots as do, if the program is
 /// [said](Budget::time_loop) to be one; and a tape that is spilled to disk otherwise.
 ///
 /// # Errors
@@ -62,7 +62,8 @@ pub fn recommend<P: Program>(program: &P, x: &[f64], budget: impl Into<Budget>) 
         let reason = format!("it is the only one that fits into {}", bytes(budget.bytes));
         return Ok(in_memory(only, &format!("about {}", seconds(only.seconds)), &reason));
     }
-    let measured = Contest::new(program, x).usual().only(may_win).run()?;
+    let all: usize = fitting.iter().filter(|row| may_win(&row.strategy)).map(|row| row.bytes()).sum();
+    let measured = Contest::new(program, x).usual().only(may_win).apart(all > budget.bytes).run()?;
     Ok(fastest(&measured, &forecast, fitting.len(), budget.bytes))
 }
 
