@@ -1,7 +1,7 @@
 //! Which strategy for *this* function? Nobody can say in advance, so the library counts and measures.
 //!
-//! * [`forecast()`] counts what a program consists of, records nothing, and says how many bytes the tape of each strategy
-//!   would take, exactly, and how long it would take, roughly.
+//! * [`forecast()`] counts what a program consists of, records nothing, and says how many bytes the tape of each
+//!   strategy would take, exactly, and how long it would take, roughly.
 //! * [`compare`] runs the program under several strategies, checks their gradients against one another, and measures
 //!   bytes and times: a table for the terminal, CSV or SVG. [`Contest`] compares strategies of your choice.
 //! * [`recommend`] is given a number of bytes, and names the strategy.

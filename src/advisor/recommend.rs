@@ -18,8 +18,9 @@ const NOISE: f64 = 1.03;
 /// Names the strategy for a program at `x` with so much memory.
 ///
 /// A [`forecast()`] says which strategies fit. Of these, the ones that may be the fastest are measured, in about a
-/// second, and the fastest is named; all tapes that exist at a time fit together. If none fits, it is a time loop with as many snapshots as do, if the program is
-/// [said](Budget::time_loop) to be one; and a tape that is spilled to disk otherwise.
+/// second, and the fastest is named. Tapes that exist at the same time fit together. If none fits, it is a time loop
+/// with as many snapshots as do, if the program is [said](Budget::time_loop) to be one; and a tape that is spilled to
+/// disk otherwise.
 ///
 /// # Errors
 ///
@@ -42,7 +43,7 @@ const NOISE: f64 = 1.03;
 ///
 /// let f = program!(f: Taping);
 /// println!("{}", recommend(&f, &[0.7, 1.1], 100 << 20)?); // what is the fastest here
-/// assert!(recommend(&f, &[0.7, 1.1], 2_000_000)?.strategy.ends_with("<f64, Reuse>")); // only these fit
+/// assert!(recommend(&f, &[0.7, 1.1], 2_200_000)?.strategy.ends_with("<f64, Reuse>")); // only these fit
 /// assert!(recommend(&f, &[0.7, 1.1], 1 << 20)?.strategy.ends_with("Spilled>"));
 /// let loops = Budget::new(1 << 20).time_loop(100_000, 1);
 /// assert!(recommend(&f, &[0.7, 1.1], loops)?.code.starts_with("TimeLoop::<"));

@@ -1,8 +1,8 @@
 //! Timing in turns.
 //!
 //! A machine is not equally fast at all times. So all that is compared takes turns: in each round each entrant does one
-//! pass, and the next round begins with another entrant. What is reported is the least over the rounds: whatever else the
-//! machine does only adds to it.
+//! pass, and the next round begins with another entrant. What is reported is the least over the rounds: whatever else
+//! the machine does only adds to it.
 
 use super::entrant::{Entrant, Work};
 use crate::error::Error;

@@ -36,6 +36,7 @@ mod codes;
 mod common;
 mod comparisons;
 mod counters;
+mod counts;
 mod forward;
 mod functions;
 mod guards;
@@ -69,8 +70,9 @@ mod writer;
 pub(crate) use checked::{append, append_nary};
 pub(crate) use closures::append_closure;
 pub(crate) use comparisons::guard;
-pub use counters::{Counted, Counters, Counts};
+pub use counters::Counters;
 pub(crate) use counters::{Kind, count, count_nary};
+pub use counts::{Counted, Counts};
 pub(crate) use layout::Layout;
 pub use records::{Closures, Content, Partials, Records, Values};
 
