@@ -156,3 +156,16 @@ fn solved(rows: [[f64; 4]; 3]) -> [f64; 3] {
     let all = determinant([0, 1, 2]);
     [[3, 1, 2], [0, 3, 2], [0, 1, 3]].map(|columns| (determinant(columns) / all).max(0.0))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::solved;
+
+    #[test]
+    fn three_equations_are_solved_and_costs_are_not_negative() {
+        let of = |x: [f64; 3], row: [f64; 3]| [row[0], row[1], row[2], row[0] * x[0] + row[1] * x[1] + row[2] * x[2]];
+        let rows = |x| [of(x, [4.0, 8.0, 1.0]), of(x, [4.0, 24.0, 2.0]), of(x, [4.0, 4.0, 16.0])];
+        assert_eq!(solved(rows([2.0, 0.5, 1.5])), [2.0, 0.5, 1.5]);
+        assert_eq!(solved(rows([2.0, -0.5, 1.5])), [2.0, 0.0, 1.5]);
+    }
+}

@@ -15,7 +15,7 @@ fn in_units(number: f64, units: &[(f64, &str)]) -> String {
     let mut scaled = number;
     for (end, unit) in units {
         // What would be rounded up to a thousand is one of the next unit.
-        if number < 0.9995 * end {
+        if number < 0.99995 * end {
             let digits = match scaled {
                 _ if *unit == "B" => 0,
                 ..9.995 => 2,
