@@ -14,7 +14,7 @@ use std::sync::LazyLock;
 use tapewright_strategies::{Counts, Passive, Strategy, Taping};
 
 /// Seconds that each small program is measured.
-const SECONDS: f64 = 8e-3;
+const SECONDS: f64 = 0.06;
 /// Statements of small programs.
 const STATEMENTS: usize = 3996;
 

@@ -90,8 +90,8 @@ impl fmt::Display for Forecast {
 /// sweep gets to them is not counted.
 ///
 /// Seconds are an estimate. The function is timed on plain numbers, and what statements and arguments add to that was
-/// measured on small programs when this was called for the first time, which takes some hundredths of a second. On the
-/// workloads of this library half of the estimates are within 30 % of what is measured; some are off by a factor of 2.
+/// measured on small programs when this was called for the first time, which takes half a second. On the workloads of
+/// this library half of the estimates are within 30 % of what is measured; some are off by a factor of 2.
 /// [`compare`](super::compare) measures.
 ///
 /// # Panics
