@@ -24,8 +24,10 @@ use core::marker::PhantomData;
 /// ```
 /// use tapewright_strategies::{active::{self, OwnedTape}, Counted, Counting, Reverse};
 ///
-/// let mut tape = OwnedTape::<Counting>::new(<Counting as Reverse>::Tape::default());
-/// tape.record(|number| active::with::<Counting, _>(number, |tape| Counting::input(tape, 3.0)));
+/// type S = Counting;
+///
+/// let mut tape = OwnedTape::<S>::new(Default::default());
+/// tape.record(|number| active::with::<S, _>(number, |tape| S::input(tape, 3.0)));
 /// let counts = tape.tape().counts();
 /// assert_eq!((counts.statements, counts.tape(Counted::Jacobian), counts.adjoints()), (0, 0, 16));
 /// assert_eq!(counts.tape(Counted::PrimalValue), 16); // a value for each place in the adjoint vector
