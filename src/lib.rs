@@ -33,6 +33,7 @@
 //! * Long programs in little memory: [`checkpoint!`], [`Stage`], [`TimeLoop`], and the plans in [`schedule`].
 //! * Fewer records: [`preaccumulate`], [`statement`]. Are my derivatives right? [`check_gradient!`].
 //! * Which lines take the memory, and where did the NaN come from? [`Traced`], [`Tape::trace`].
+//! * Which strategy for my function: [`advisor`].
 //! * Strategies of your own: [`Taping`], and the feature `conformance` for the kit that tests them.
 //!
 //! # Generic code
@@ -44,6 +45,7 @@
 // One impl has to write the word; see `closed/simba/`.
 #![cfg_attr(feature = "nalgebra", deny(unsafe_code))]
 
+pub mod advisor;
 mod check;
 mod checkpoint;
 mod closed;

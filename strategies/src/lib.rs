@@ -73,7 +73,7 @@ pub use storage::{
     SpilledStack, SystemDefaults, Unlocked,
 };
 pub use strategies::{
-    Continuation, Directions, Forward, Hybrid, Jacobian, Passive, PrimalValue, Tangent, Traceable, Traced,
+    Continuation, Counting, Directions, Forward, Hybrid, Jacobian, Passive, PrimalValue, Tangent, Traceable, Traced,
 };
-pub use tape::{Closures, Content, Continuations, Partials, Records, Values};
+pub use tape::{Closures, Content, Continuations, Counted, Counters, Counts, Partials, Records, Values};
 pub use {generic_array, num_traits, typenum};

@@ -2,6 +2,7 @@
 
 use super::{innermost, listed, not_active};
 use crate::pool::Pool;
+use crate::refusal::Refusal;
 use crate::{LinearId, TapeNumber};
 
 /// Counts one more variable with this identifier, which only one had so far if this is the `first` copy; false if its
@@ -69,5 +70,30 @@ pub(crate) unsafe fn with_pool<R>(number: TapeNumber, f: impl FnOnce(&mut Pool) 
             Some(header) if number != TapeNumber(0) => header.pool.with(f),
             _ => not_active(number),
         }
+    }
+}
+
+/// Takes an identifier of a recording that is active on this thread and reuses them: one that was returned, or `fresh`,
+/// the next that has not been used. None is larger than `largest`.
+///
+/// # Panics
+///
+/// When the recording is not active.
+#[track_caller]
+pub(crate) fn take_identifier(number: TapeNumber, fresh: &mut u64, largest: u64) -> Result<u64, Refusal> {
+    // SAFETY: these are methods of the pool, and numbers.
+    unsafe {
+        with_pool(number, |pool| {
+            let end = largest + 1;
+            if pool.next(*fresh, end).is_none() {
+                if *fresh >= end {
+                    return Err(Refusal::OutOfIdentifiers { used: *fresh - 1, limit: largest, reused: true });
+                }
+                pool.grow(usize::try_from((2 * *fresh).clamp(512, end)).unwrap_or(usize::MAX))?;
+            }
+            let id = u64::from(pool.next(*fresh, end).expect("there is room for one more"));
+            pool.take(id, fresh);
+            Ok(id)
+        })
     }
 }

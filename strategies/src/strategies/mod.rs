@@ -3,6 +3,7 @@
 mod careful;
 mod carry;
 mod continuation;
+mod counting;
 mod directions;
 mod hybrid;
 mod jacobian;
@@ -12,6 +13,7 @@ mod tangent;
 mod traced;
 
 pub use continuation::Continuation;
+pub use counting::Counting;
 pub use directions::Directions;
 pub use hybrid::Hybrid;
 pub use jacobian::Jacobian;

@@ -185,16 +185,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// Whether a statement of which so many arguments are passive is written as a list of partials, and not as its
     /// layout says, in so many bytes.
     fn lists(&mut self, layout: &'static Layout<V>, passives: usize, bytes: usize) -> bool {
-        let listed = (layout.arguments - passives) * (size_of::<V>() + size_of::<M::Index>());
-        if K::BY_ADDRESS {
-            return false;
-        }
-        if passives > 0 {
-            return if layout.hybrid { listed < bytes } else { layout.partials };
-        }
-        // Without a code, partials are listed unless an address takes less.
-        let coded = bytes + size_of::<&Layout<V>>();
-        layout.partials && (!layout.hybrid || listed <= coded) && self.codes.code(layout).is_none()
+        !K::BY_ADDRESS && layout.lengths().lists::<V, M::Index>(passives, bytes, || self.codes.code(layout).is_some())
     }
 
     /// Records the active arguments with their partials.

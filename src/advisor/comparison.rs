@@ -1,0 +1,169 @@
+//! Gradients, bytes and times of a program under several strategies.
+
+use super::rounds::Times;
+use super::{chart, table};
+use core::fmt::{self, Write as _};
+use tapewright_strategies::MemoryReport;
+
+/// Gradients that differ by more than this, relative to the largest entry, are not the same: rounding does not explain
+/// it.
+const SAME: f64 = 1e-9;
+
+/// What a program takes under several strategies, as [`compare`](super::compare) has measured it.
+///
+/// [`Display`](fmt::Display) prints a table of at most 100 columns, [`csv`](Self::csv) and [`svg`](Self::svg) return
+/// text for files.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Comparison {
+    /// Inputs of the program.
+    pub inputs: usize,
+    /// The value of the function.
+    pub value: f64,
+    /// The gradient: of each entry the median over all strategies.
+    pub gradient: Vec<f64>,
+    /// Seconds of the function on plain numbers.
+    pub plain: f64,
+    /// The strategies, in the order in which they were named.
+    pub rows: Vec<Row>,
+}
+
+/// What a program takes under one strategy.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Row {
+    /// The strategy's type, as it is written after `use tapewright::prelude::*`.
+    pub strategy: String,
+    /// Bytes of records, of values that are kept, and of what external functions keep.
+    pub tape: usize,
+    /// Bytes of the adjoint vector.
+    pub adjoints: usize,
+    /// Bytes that were obtained from the allocator for all of that, without the constant part of a tape.
+    pub reserved: usize,
+    /// Seconds of recording, on a tape that has been used before.
+    pub record: f64,
+    /// Seconds of recording and one sweep.
+    pub total: f64,
+    /// By how much value and gradient differ from those of the [`Comparison`]: the largest difference relative to the
+    /// gradient's largest entry, or to the value; infinite if one of them is NaN and the other is not.
+    pub difference: f64,
+}
+
+impl Row {
+    pub(super) fn new(strategy: String, memory: &MemoryReport, times: Times) -> Self {
+        let (all, tables, adjoints) = (memory.total(), memory.usage("tables"), memory.usage("adjoints"));
+        Self {
+            strategy,
+            tape: all.used - tables.used - adjoints.used + memory.usage("nested").reserved,
+            adjoints: adjoints.used,
+            reserved: all.reserved - tables.reserved,
+            record: times.record,
+            total: times.total,
+            difference: 0.0,
+        }
+    }
+
+    /// Bytes of tape and adjoints together.
+    #[must_use]
+    pub const fn bytes(&self) -> usize {
+        self.tape + self.adjoints
+    }
+
+    /// Whether value and gradient are those of the other strategies, up to rounding: to 10⁻⁹.
+    #[must_use]
+    pub fn is_right(&self) -> bool {
+        self.difference <= SAME
+    }
+}
+
+impl Comparison {
+    /// Fills the values, the gradient and the differences in.
+    pub(super) fn new(plain: (f64, f64), found: &[(f64, Vec<f64>)], mut rows: Vec<Row>) -> Self {
+        let inputs = found.first().map_or(0, |(_, gradient)| gradient.len());
+        let (value, plain) = plain;
+        let middle = |k: usize| median(found.iter().map(|(_, gradient)| gradient[k]).collect());
+        let gradient: Vec<f64> = (0..inputs).map(middle).collect();
+        let scale = gradient.iter().fold(0.0_f64, |most, entry| most.max(entry.abs()));
+        for (row, (of, entries)) in rows.iter_mut().zip(found) {
+            let entries = entries.iter().zip(&gradient).map(|(a, b)| difference(*a, *b, scale));
+            row.difference = entries.fold(difference(*of, value, value.abs()), f64::max);
+        }
+        Self { inputs, value, gradient, plain, rows }
+    }
+
+    /// The row of a strategy by its type, as [`Row::strategy`] has it.
+    #[must_use]
+    pub fn row(&self, strategy: &str) -> Option<&Row> {
+        self.rows.iter().find(|row| row.strategy == strategy)
+    }
+
+    /// The row that takes the fewest bytes.
+    #[must_use]
+    pub fn smallest(&self) -> Option<&Row> {
+        self.rows.iter().min_by_key(|row| row.bytes())
+    }
+
+    /// The row that takes the least time.
+    #[must_use]
+    pub fn fastest(&self) -> Option<&Row> {
+        self.rows.iter().min_by(|a, b| a.total.total_cmp(&b.total))
+    }
+
+    /// The strategies whose value or gradient are [not right](Row::is_right).
+    pub fn wrong(&self) -> impl Iterator<Item = &Row> {
+        self.rows.iter().filter(|row| !row.is_right())
+    }
+
+    /// Comma-separated values: a line with the names of the columns, and one for each strategy, whose name is in
+    /// quotes.
+    #[must_use]
+    pub fn csv(&self) -> String {
+        let names = "tape_bytes,adjoint_bytes,reserved_bytes,record_seconds,total_seconds,difference";
+        let mut csv = format!("strategy,{names}\n");
+        for Row { strategy, tape, adjoints, reserved, record, total, difference } in &self.rows {
+            let numbers = format!("{tape},{adjoints},{reserved},{record:e},{total:e},{difference:e}");
+            let _ = writeln!(csv, "\"{strategy}\",{numbers}");
+        }
+        csv
+    }
+
+    /// A drawing: bars for the bytes, and bars for the times.
+    #[must_use]
+    pub fn svg(&self) -> String {
+        chart::draw(&self.rows)
+    }
+}
+
+/// |a − b| as a multiple of a scale; 0 where both are the same, also where they are NaN.
+fn difference(a: f64, b: f64, scale: f64) -> f64 {
+    match (a - b).abs() / scale.max(f64::MIN_POSITIVE) {
+        _ if a == b || a.is_nan() && b.is_nan() => 0.0,
+        off if off.is_nan() => f64::INFINITY,
+        off => off,
+    }
+}
+
+/// The middle one of some numbers, or the mean of the two in the middle.
+fn median(mut numbers: Vec<f64>) -> f64 {
+    numbers.sort_by(f64::total_cmp);
+    match (numbers.len(), numbers.len() / 2) {
+        (0, _) => f64::NAN,
+        (length, half) if length % 2 == 1 => numbers[half],
+        (_, half) => 0.5 * (numbers[half - 1] + numbers[half]),
+    }
+}
+
+/// The table, and a line for each strategy that is wrong; lines have at most 100 columns.
+impl fmt::Display for Comparison {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let of = |row: &Row| vec![row.record, row.total - row.record, row.total];
+        let rows = self.rows.iter().map(|row| (&*row.strategy, [row.tape, row.adjoints, row.bytes()], of(row)));
+        table::write(f, &["record", "sweep", "all"], &rows.collect::<Vec<_>>())?;
+        writeln!(f, "The function on plain numbers takes {}.", super::units::seconds(self.plain))?;
+        for row in self.wrong() {
+            let name: String = row.strategy.chars().take(50).collect();
+            writeln!(f, "WRONG: {name}: value or gradient off by a relative {:.1e}", row.difference)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,194 @@
+//! Who takes part in a comparison.
+
+use super::comparison::{Comparison, Row};
+use super::entrant::{Entrant, Plain, Taped};
+use super::names;
+use super::program::Program;
+use super::rounds;
+use crate::error::Error;
+use crate::expr::Real;
+use core::fmt;
+use tapewright_strategies::{
+    Continuation, Hybrid, Jacobian, Linear, Passive, PrimalValue, Reuse, Reverse, Shared, Spilled, Strategy,
+};
+
+/// Makes the entrant of a strategy, if the program can be run under it.
+type Start<'p> = Box<dyn Fn() -> Option<Box<dyn Entrant + 'p>> + 'p>;
+
+/// A comparison of strategies of your choice, or of more than [`compare`] has.
+///
+/// The program is compiled once for each strategy that is named, so name few.
+///
+/// ```
+/// use tapewright::{advisor::Contest, prelude::*, program, Spilled};
+///
+/// fn f<S: Taping>(x: &[Real<S>]) -> Real<S> { (&x[0] * &x[1]).into() }
+///
+/// let f = program!(f: Taping);
+/// let contest = Contest::new(&f, &[1.0, 2.0])
+///     .with::<Jacobian>()
+///     .with::<Jacobian<f64, Linear, Spilled>>()
+///     .with_reusing::<PrimalValue<f64, Reuse>>()
+///     .seconds(0.01);
+/// let strategies = contest.run()?.rows.into_iter().map(|row| row.strategy);
+/// assert!(strategies.eq(["Jacobian", "Jacobian<f64, Linear, Spilled>", "PrimalValue<f64, Reuse>"]));
+/// # Ok::<(), tapewright::Error>(())
+/// ```
+pub struct Contest<'p, P> {
+    program: &'p P,
+    x: &'p [f64],
+    entrants: Vec<(String, Start<'p>)>,
+    seconds: f64,
+    apart: bool,
+}
+
+impl<'p, P: Program> Contest<'p, P> {
+    /// A comparison of a program at `x`, under no strategy yet, in one second.
+    #[must_use]
+    pub fn new(program: &'p P, x: &'p [f64]) -> Self {
+        Self { program, x, entrants: Vec::new(), seconds: 1.0, apart: false }
+    }
+
+    /// The same comparison with one more strategy.
+    #[must_use]
+    pub fn with<S: Strategy<Value = f64> + Reverse>(mut self) -> Self {
+        let Self { program, x, .. } = self;
+        let start = move || {
+            let taped = Taped::new(move |x: &[Real<S>]| program.run(x), x);
+            Some(Box::new(taped) as Box<dyn Entrant + 'p>)
+        };
+        self.entrants.push((names::of::<S>(), Box::new(start)));
+        self
+    }
+
+    /// The same comparison with one more strategy, whose variables may not be `Copy`. It is left out if the program
+    /// cannot be [run](Program::run_reusing) under it.
+    #[must_use]
+    pub fn with_reusing<S: Reverse<Value = f64>>(mut self) -> Self {
+        let Self { program, x, .. } = self;
+        let start = move || {
+            program.run_reusing::<Passive>(Real::wrap_slice(x))?;
+            let run = |x: &[Real<S>]| reusing(program, x);
+            Some(Box::new(Taped::new(run, x)) as Box<dyn Entrant + 'p>)
+        };
+        self.entrants.push((names::of::<S>(), Box::new(start)));
+        self
+    }
+
+    /// The same comparison with the strategies of [`compare`]: all four in memory, with linear indices and with
+    /// reused ones.
+    #[must_use]
+    pub fn usual(self) -> Self {
+        let linear = self.with::<Jacobian>().with::<PrimalValue>().with::<Hybrid>().with::<Continuation>();
+        let reusing = linear.with_reusing::<Jacobian<f64, Reuse>>().with_reusing::<PrimalValue<f64, Reuse>>();
+        reusing.with_reusing::<Hybrid<f64, Reuse>>().with_reusing::<Continuation<f64, Reuse>>()
+    }
+
+    /// The same comparison with five strategies on the other layers: [`Jacobian`] on memory that is shared and, with
+    /// both kinds of indices, on disk; [`PrimalValue`] on disk.
+    ///
+    /// Spilled tapes have the [default budget](crate::SpillOptions), 64 MiB of memory.
+    #[must_use]
+    pub fn on_other_layers(self) -> Self {
+        let linear = self.with::<Jacobian<f64, Linear, Shared>>().with::<Jacobian<f64, Linear, Spilled>>();
+        let linear = linear.with::<PrimalValue<f64, Linear, Spilled>>();
+        linear.with_reusing::<Jacobian<f64, Reuse, Spilled>>().with_reusing::<PrimalValue<f64, Reuse, Spilled>>()
+    }
+
+    /// How long to measure, in all. Each strategy gets three rounds at least, however long they take.
+    #[must_use]
+    pub const fn seconds(mut self, seconds: f64) -> Self {
+        self.seconds = seconds;
+        self
+    }
+
+    /// The same comparison without the strategies that are not to be kept.
+    pub(super) fn only(mut self, mut keep: impl FnMut(&str) -> bool) -> Self {
+        self.entrants.retain(|(name, _)| keep(name));
+        self
+    }
+
+    /// The same comparison, with one tape at a time if this is true. By default all tapes are kept, and are timed in
+    /// turns, so that a slow minute of the machine is one for all of them.
+    #[must_use]
+    pub const fn apart(mut self, apart: bool) -> Self {
+        self.apart = apart;
+        self
+    }
+
+    /// Computes the gradient under each strategy, and times them.
+    ///
+    /// # Errors
+    ///
+    /// When records have to be written to disk and cannot be, and those of external functions.
+    ///
+    /// # Panics
+    ///
+    /// When the program does, or returns a variable of another recording.
+    pub fn run(self) -> Result<Comparison, Error> {
+        let Self { program, x, entrants, seconds, apart } = self;
+        let plain = move |x: &[f64]| program.run::<Passive>(Real::wrap_slice(x)).value();
+        let plain = || Some(Box::new(Plain(plain, x)) as Box<dyn Entrant + '_>);
+        let (mut found, mut rows, mut function) = (Vec::new(), Vec::new(), (f64::NAN, f64::NAN));
+        let groups = entrants.chunks(if apart { 1 } else { entrants.len().max(1) });
+        let seconds = seconds / groups.len().max(1) as f64;
+        for group in groups {
+            let names = group.iter().filter_map(|(name, start)| start().map(|entrant| (name.clone(), entrant)));
+            let (names, started): (Vec<_>, Vec<_>) = names.unzip();
+            let mut all: Vec<_> = plain().into_iter().chain(started).collect();
+            let mut of = all.iter_mut().map(|entrant| entrant.found()).collect::<Result<Vec<_>, Error>>()?;
+            let mut times = rounds::times(&mut all, seconds)?;
+            function = (of.remove(0).0, times.remove(0).total.min(function.1));
+            let measured = names.into_iter().zip(&all[1..]).zip(times);
+            rows.extend(measured.map(|((name, entrant), times)| Row::new(name, &entrant.memory(), times)));
+            found.append(&mut of);
+        }
+        Ok(Comparison::new(function, &found, rows))
+    }
+}
+
+/// Runs a program that could be run under `Passive`.
+fn reusing<P: Program, S: Reverse<Value = f64>>(program: &P, x: &[Real<S>]) -> Real<S> {
+    program.run_reusing(x).expect("a program runs with reused indices under all strategies or under none")
+}
+
+impl<P> fmt::Debug for Contest<'_, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.entrants.iter().map(|(name, _)| name)).finish()
+    }
+}
+
+/// Runs a program at `x` under the strategies that are most often the best, checks their gradients against one another,
+/// and measures bytes and times, in about a second. [`Contest`] has more strategies, and less or more time.
+///
+/// The tapes of all strategies are kept until it ends, so it takes as much memory as all of them together; see
+/// [`Contest::apart`].
+///
+/// # Errors
+///
+/// Those of external functions of the program.
+///
+/// # Panics
+///
+/// When the program does, or returns a variable of another recording.
+///
+/// ```no_run
+/// use tapewright::{advisor, prelude::*, program};
+///
+/// fn f<S: Strategy>(x: &[Real<S>]) -> Real<S> {
+///     let mut y = x[0];
+///     for _ in 0..1000 {
+///         y = (y * x[1].sin() + x[0] / y).into();
+///     }
+///     y
+/// }
+///
+/// let comparison = advisor::compare(&program!(f), &[5.2, -3.9])?;
+/// println!("{comparison}");
+/// std::fs::write("comparison.csv", comparison.csv())?;
+/// std::fs::write("comparison.svg", comparison.svg())?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn compare<P: Program>(program: &P, x: &[f64]) -> Result<Comparison, Error> {
+    Contest::new(program, x).usual().run()
+}

@@ -1,0 +1,104 @@
+//! One strategy with the program that it runs.
+
+use crate::error::Error;
+use crate::expr::Real;
+use crate::tape::Tape;
+use std::hint::black_box;
+use std::time::Instant;
+use tapewright_strategies::{MemoryReport, Reverse};
+
+/// What is timed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Work {
+    /// Recording.
+    Record,
+    /// Recording and a sweep.
+    Gradient,
+}
+
+/// Something that takes part in a comparison.
+pub(super) trait Entrant {
+    /// The value, and the gradient if there is one, which is computed again.
+    fn found(&mut self) -> Result<(f64, Vec<f64>), Error>;
+
+    /// The bytes of the latest recording.
+    fn memory(&self) -> MemoryReport;
+
+    /// Does the work so many times; seconds.
+    fn pass(&mut self, work: Work, count: usize) -> Result<f64, Error>;
+}
+
+/// A strategy that has a tape.
+pub(super) struct Taped<'x, S: Reverse, F> {
+    function: F,
+    x: &'x [f64],
+    tape: Tape<S>,
+    variables: Vec<Real<S>>,
+    gradient: Vec<f64>,
+}
+
+impl<'x, S: Reverse<Value = f64>, F: Fn(&[Real<S>]) -> Real<S>> Taped<'x, S, F> {
+    pub(super) fn new(function: F, x: &'x [f64]) -> Self {
+        Self { function, x, tape: Tape::new(), variables: Vec::new(), gradient: vec![0.0; x.len()] }
+    }
+
+    fn record(&mut self) -> Result<(), Error> {
+        let Self { function, x, tape, variables, .. } = self;
+        let run = |scope: &mut crate::tape::Scope<'_, S>| {
+            scope.inputs_into(black_box(x), variables);
+            black_box(function(variables));
+        };
+        if S::SPILLS {
+            return tape.try_record(run);
+        }
+        tape.record(run);
+        Ok(())
+    }
+}
+
+impl<S: Reverse<Value = f64>, F: Fn(&[Real<S>]) -> Real<S>> Entrant for Taped<'_, S, F> {
+    fn found(&mut self) -> Result<(f64, Vec<f64>), Error> {
+        let value = self.tape.gradient(&self.function, self.x, &mut self.gradient)?;
+        Ok((value, self.gradient.clone()))
+    }
+
+    fn memory(&self) -> MemoryReport {
+        self.tape.memory()
+    }
+
+    fn pass(&mut self, work: Work, count: usize) -> Result<f64, Error> {
+        let start = Instant::now();
+        for _ in 0..count {
+            match work {
+                Work::Record => self.record()?,
+                Work::Gradient => {
+                    let Self { function, x, tape, gradient, .. } = self;
+                    tape.gradient(&*function, black_box(x), gradient)?;
+                    black_box(gradient.as_slice());
+                }
+            }
+        }
+        Ok(start.elapsed().as_secs_f64())
+    }
+}
+
+/// The function itself.
+pub(super) struct Plain<'x, F>(pub(super) F, pub(super) &'x [f64]);
+
+impl<F: Fn(&[f64]) -> f64> Entrant for Plain<'_, F> {
+    fn found(&mut self) -> Result<(f64, Vec<f64>), Error> {
+        Ok(((self.0)(self.1), Vec::new()))
+    }
+
+    fn memory(&self) -> MemoryReport {
+        MemoryReport::default()
+    }
+
+    fn pass(&mut self, _: Work, count: usize) -> Result<f64, Error> {
+        let start = Instant::now();
+        for _ in 0..count {
+            black_box((self.0)(black_box(self.1)));
+        }
+        Ok(start.elapsed().as_secs_f64())
+    }
+}

@@ -1,0 +1,151 @@
+//! What tapes would take, without recording.
+
+use super::calibration::{self, Calibration};
+use super::program::Program;
+use super::{names, table};
+use crate::expr::Real;
+use crate::tape::{Scope, Tape};
+use core::fmt;
+use tapewright_strategies::{
+    Continuation, Counted, Counting, Counts, Hybrid, IndexManager, Jacobian, Linear, PrimalValue, Reuse,
+};
+
+/// Seconds that the function is timed on plain numbers, unless three evaluations take longer.
+const PLAIN: f64 = 5e-3;
+
+/// How many bytes the tape of a program takes under each strategy, exactly, and how long recording and sweep take,
+/// roughly; made by [`forecast()`].
+#[derive(Clone, Debug)]
+pub struct Forecast {
+    linear: Counts,
+    reusing: Option<Counts>,
+    rows: Vec<Prediction>,
+}
+
+/// The forecast for one strategy, with its tape in memory. Elsewhere it takes as many bytes: see
+/// [storage](crate::Spilled).
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Prediction {
+    /// The strategy's type, as it is written after `use tapewright::prelude::*`.
+    pub strategy: String,
+    /// Bytes of records, of values that are kept, and of what external functions keep.
+    pub tape: usize,
+    /// Bytes of the adjoint vector.
+    pub adjoints: usize,
+    /// Seconds of recording and one sweep, on a tape that has been used before.
+    pub seconds: f64,
+}
+
+impl Prediction {
+    /// Bytes of tape and adjoints together. The allocator gives more: records lie in segments and vectors grow by
+    /// doubling, so up to twice as many bytes may be reserved.
+    #[must_use]
+    pub const fn bytes(&self) -> usize {
+        self.tape + self.adjoints
+    }
+}
+
+impl Forecast {
+    /// What the recording consists of under strategies with linear indices.
+    #[must_use]
+    pub const fn linear(&self) -> &Counts {
+        &self.linear
+    }
+
+    /// The same under strategies that reuse indices; `None` if the program cannot be run under these.
+    #[must_use]
+    pub const fn reusing(&self) -> Option<&Counts> {
+        self.reusing.as_ref()
+    }
+
+    /// A row for each strategy in memory.
+    #[must_use]
+    pub fn rows(&self) -> &[Prediction] {
+        &self.rows
+    }
+
+    /// The row of a strategy by its type, as [`Prediction::strategy`] has it.
+    #[must_use]
+    pub fn row(&self, strategy: &str) -> Option<&Prediction> {
+        self.rows.iter().find(|row| row.strategy == strategy)
+    }
+}
+
+/// The table: a line for each strategy, of at most 100 columns.
+impl fmt::Display for Forecast {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (counts, rows) = (&self.linear, self.rows.iter());
+        writeln!(f, "{} statements with {} active arguments", counts.statements, counts.active)?;
+        let rows = rows.map(|row| (row.strategy.as_str(), [row.tape, row.adjoints, row.bytes()], vec![row.seconds]));
+        table::write(f, &["about"], &rows.collect::<Vec<_>>())
+    }
+}
+
+/// Runs a program at `x` under [`Counting`], which records nothing, and says how many bytes the tape of each strategy
+/// would take: as many as [`Tape::memory`] says are used, but for the constant part of a tape, after a sweep.
+///
+/// The bytes are exact, with these exceptions. Tapes that meet more than 208 types of statements: see [`Counting`].
+/// Arrays of [kernels](crate::kernels): their adjoints are not counted. Stages and time loops: what they record when a
+/// sweep gets to them is not counted.
+///
+/// Seconds are an estimate. The function is timed on plain numbers, and what statements and arguments add to that was
+/// measured on small programs when this was called for the first time, which takes half a second. On the workloads of
+/// this library half of the estimates are within 30 % of what is measured; some are off by a factor of 2.
+/// [`compare`](super::compare) measures.
+///
+/// # Panics
+///
+/// When the program does, or runs out of identifiers.
+///
+/// ```
+/// use tapewright::{advisor, prelude::*, program};
+///
+/// fn f<S: Strategy>(x: &[Real<S>]) -> Real<S> { (x[0] * x[1] * x[2]).into() }
+///
+/// let forecast = advisor::forecast(&program!(f), &[1.0, 2.0, 3.0]);
+/// let bytes = |strategy| forecast.row(strategy).map(|row| row.tape);
+/// assert_eq!(bytes("Jacobian"), Some(1 + 8 * 3 + 4 * 3));
+/// assert_eq!(bytes("PrimalValue"), Some(9 + 4 * 3 + 8 * 4)); // the values of inputs and of slot 0 are kept, too
+/// ```
+pub fn forecast<P: Program>(program: &P, x: &[f64]) -> Forecast {
+    let calibration = Calibration::get();
+    let plain = calibration::plain(program, x, PLAIN);
+    let (counts, beside) = counted(x, |x: &[Real<Counting>]| Some(program.run(x))).expect("the program ran");
+    let mut rows = rows::<Linear>(counts, beside, calibration, plain).to_vec();
+    let reusing = counted(x, |x: &[Real<Counting<f64, Reuse>>]| program.run_reusing(x));
+    if let Some((counts, beside)) = reusing {
+        rows.extend(self::rows::<Reuse>(counts, beside, calibration, plain));
+    }
+    Forecast { linear: counts, reusing: reusing.map(|(counts, _)| counts), rows }
+}
+
+/// The counts of a recording, and the bytes of what lies beside its records; `None` if there is no output.
+fn counted<M: IndexManager>(
+    x: &[f64],
+    run: impl FnOnce(&[Real<Counting<f64, M>>]) -> Option<Real<Counting<f64, M>>>,
+) -> Option<(Counts, usize)> {
+    let mut tape = Tape::<Counting<f64, M>>::new();
+    let output = tape.record(|scope: &mut Scope<'_, _>| run(&scope.inputs(x)));
+    let report = tape.memory();
+    let beside = report.total().used - report.usage("tables").used + report.usage("nested").reserved;
+    output.map(|_| (tape.tape_mut().counts(), beside))
+}
+
+/// A row for each strategy with this index management.
+fn rows<M: IndexManager>(counts: Counts, beside: usize, calibration: &Calibration, plain: f64) -> [Prediction; 4] {
+    Counted::ALL.map(|strategy| {
+        let name = match strategy {
+            Counted::Jacobian => names::of::<Jacobian<f64, M>>(),
+            Counted::PrimalValue => names::of::<PrimalValue<f64, M>>(),
+            Counted::Hybrid => names::of::<Hybrid<f64, M>>(),
+            Counted::Continuation => names::of::<Continuation<f64, M>>(),
+        };
+        Prediction {
+            tape: counts.tape(strategy) + beside,
+            adjoints: counts.adjoints(),
+            seconds: calibration.seconds(&name, &counts, plain),
+            strategy: name,
+        }
+    })
+}

@@ -1,0 +1,56 @@
+//! Which strategy for *this* function? Nobody can say in advance, so the library counts and measures.
+//!
+//! * [`forecast()`] counts what a program consists of, records nothing, and says how many bytes the tape of each
+//!   strategy would take, exactly, and how long it would take, roughly.
+//! * [`compare`] runs the program under several strategies, checks their gradients against one another, and measures
+//!   bytes and times: a table for the terminal, CSV or SVG. [`Contest`] compares strategies of your choice.
+//! * [`recommend`] is given a number of bytes, and names the strategy.
+//!
+//! A closure is not generic over the strategy, so a function is handed over as a [`Program`], which
+//! [`program!`](crate::program) writes.
+//!
+//! ```
+//! use tapewright::{advisor, prelude::*, program};
+//!
+//! fn f<S: Strategy>(x: &[Real<S>]) -> Real<S> {
+//!     let t = (x[0].exp() * x[1]).eval();
+//!     (t * x[1]).eval()
+//! }
+//!
+//! let forecast = advisor::forecast(&program!(f), &[5.2, -3.9]);
+//! let smallest = forecast.rows().iter().min_by_key(|row| row.bytes());
+//! assert_eq!(smallest.map(|row| row.strategy.as_str()), Some("Jacobian"));
+//!
+//! let comparison = advisor::compare(&program!(f), &[5.2, -3.9])?;
+//! assert!(comparison.wrong().next().is_none());
+//! println!("{comparison}"); // a line for each strategy
+//!
+//! println!("{}", advisor::recommend(&program!(f), &[5.2, -3.9], 1 << 20)?);
+//! # Ok::<(), tapewright::Error>(())
+//! ```
+//!
+//! Measure in a program that is compiled as it will be used: with optimisation.
+#![allow(clippy::cast_precision_loss, reason = "counts and bytes are far below 2^53")]
+
+mod calibration;
+mod chart;
+mod comparison;
+mod contest;
+mod entrant;
+mod forecast;
+mod names;
+mod plans;
+mod program;
+mod recommend;
+mod recommendation;
+mod rounds;
+mod table;
+mod units;
+
+pub use comparison::{Comparison, Row};
+pub use contest::{Contest, compare};
+pub use forecast::{Forecast, Prediction, forecast};
+pub use program::Program;
+pub use recommend::recommend;
+pub use recommendation::{Budget, Recommendation};
+pub use tapewright_strategies::{Counted, Counters, Counting, Counts};

@@ -1,0 +1,86 @@
+//! Functions that can be run under any strategy.
+
+use crate::expr::Real;
+use tapewright_strategies::{Strategy, Taping};
+
+/// A function of many inputs with one output, generic over the strategy: what the advisor compares, counts and
+/// recommends for.
+///
+/// A closure is not generic, so a function is handed over as a type with a generic method. For a function without data
+/// of its own [`program!`](crate::program) writes the type. A function with data takes a few lines:
+///
+/// ```
+/// use tapewright::{advisor::{self, Program}, prelude::*};
+///
+/// struct Fit { data: Vec<(f64, f64)> }
+///
+/// impl Fit {
+///     fn misfit<S: Taping>(&self, p: &[Real<S>]) -> Real<S> {
+///         let mut sum = Real::from(0.0);
+///         for (t, y) in &self.data {
+///             let off: Real<S> = (&p[0] * (&p[1] * *t).exp() - *y).into();
+///             sum += &off * &off;
+///         }
+///         sum
+///     }
+/// }
+///
+/// impl Program for Fit {
+///     fn run<S: Strategy<Value = f64>>(&self, x: &[Real<S>]) -> Real<S> { self.misfit(x) }
+///     // Only of functions over `S: Taping`:
+///     fn run_reusing<S: Taping<Value = f64>>(&self, x: &[Real<S>]) -> Option<Real<S>> { Some(self.misfit(x)) }
+/// }
+///
+/// let fit = Fit { data: vec![(0.0, 1.0), (1.0, 2.6), (2.0, 7.5)] };
+/// let forecast = advisor::forecast(&fit, &[1.0, 1.0]);
+/// assert_eq!(forecast.linear().statements, 6);
+/// ```
+pub trait Program {
+    /// The function, under a strategy whose variables are `Copy`. It must compute the same however often it is called.
+    fn run<S: Strategy<Value = f64>>(&self, x: &[Real<S>]) -> Real<S>;
+
+    /// The function, under a strategy whose variables may not be `Copy`, as those with [`Reuse`](crate::Reuse); `None`,
+    /// the default, if it cannot be run under these.
+    fn run_reusing<S: Taping<Value = f64>>(&self, x: &[Real<S>]) -> Option<Real<S>> {
+        let _ = x;
+        None
+    }
+}
+
+/// Makes a [`Program`](crate::advisor::Program) of a generic function: `program!(f)` of
+/// `fn f<S: Strategy>(x: &[Real<S>]) -> Real<S>`, and `program!(f: Taping)` of one over `S: Taping`, which then runs
+/// with [`Reuse`](crate::Reuse) indices, too. The bound may say `Value = f64`.
+///
+/// ```
+/// use tapewright::{advisor, prelude::*, program};
+///
+/// fn f<S: Strategy>(x: &[Real<S>]) -> Real<S> { (x[0].exp() * x[1]).into() }
+/// fn g<S: Taping>(x: &[Real<S>]) -> Real<S> { (x[0].exp() * &x[1]).into() }
+///
+/// assert!(advisor::forecast(&program!(f), &[5.2, -3.9]).reusing().is_none());
+/// assert!(advisor::forecast(&program!(g: Taping), &[5.2, -3.9]).reusing().is_some());
+/// ```
+#[macro_export]
+macro_rules! program {
+    ($function:path) => {
+        $crate::program!(@ $function,)
+    };
+    ($function:path: Taping) => {
+        $crate::program!(@ $function, fn run_reusing<S: $crate::Taping<Value = f64>>(
+            &self,
+            x: &[$crate::Real<S>],
+        ) -> ::core::option::Option<$crate::Real<S>> {
+            ::core::option::Option::Some($function(x))
+        })
+    };
+    (@ $function:path, $($reusing:item)?) => {{
+        struct Function;
+        impl $crate::advisor::Program for Function {
+            fn run<S: $crate::Strategy<Value = f64>>(&self, x: &[$crate::Real<S>]) -> $crate::Real<S> {
+                $function(x)
+            }
+            $($reusing)?
+        }
+        Function
+    }};
+}

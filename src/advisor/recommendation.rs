@@ -1,0 +1,57 @@
+//! The question and the answer.
+
+use core::fmt;
+
+/// How much memory there is, and what is known of the program; made of a number of bytes, or by [`Budget::new`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    pub(super) bytes: usize,
+    /// Steps, and numbers in a state.
+    pub(super) time_loop: Option<(usize, usize)>,
+}
+
+impl Budget {
+    /// So many bytes for tape and adjoints together, as [`Prediction::bytes`](super::Prediction::bytes) counts them.
+    #[must_use]
+    pub const fn new(bytes: usize) -> Self {
+        Self { bytes, time_loop: None }
+    }
+
+    /// The same for a program that is a loop of so many steps, alike in what they record, whose state has so many
+    /// variables. It can then be reversed from snapshots of its state.
+    #[must_use]
+    pub const fn time_loop(mut self, steps: usize, state: usize) -> Self {
+        self.time_loop = Some((steps, state));
+        self
+    }
+}
+
+impl From<usize> for Budget {
+    fn from(bytes: usize) -> Self {
+        Self::new(bytes)
+    }
+}
+
+/// What [`recommend`](super::recommend) says.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Recommendation {
+    /// Whether it takes no more memory than there is. If not, nothing does, and this is what takes the least.
+    pub fits: bool,
+    /// The strategy's type, as it is written after `use tapewright::prelude::*`.
+    pub strategy: String,
+    /// An expression that makes the tape, or the time loop, for programs that also
+    /// `use tapewright::{SpillOptions, Spilled, TimeLoop, schedule::Revolve}`.
+    pub code: String,
+    /// Bytes of memory that it takes: exact for tapes in memory, an estimate from above for the others.
+    pub bytes: usize,
+    /// One sentence.
+    pub reason: String,
+}
+
+/// The expression and the reason.
+impl fmt::Display for Recommendation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}\n{}", self.code, self.reason)
+    }
+}

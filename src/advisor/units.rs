@@ -1,0 +1,41 @@
+//! Bytes and seconds in words.
+
+/// Bytes with three or four digits: `37 B`, `12.3 kB`, `117.7 MB`.
+pub(super) fn bytes(bytes: usize) -> String {
+    in_units(bytes as f64, &[(1e3, "B"), (1e6, "kB"), (1e9, "MB"), (1e12, "GB"), (f64::INFINITY, "TB")])
+}
+
+/// Seconds with three or four digits: `29.3 ns`, `1.72 ms`.
+pub(super) fn seconds(seconds: f64) -> String {
+    in_units(seconds * 1e9, &[(1e3, "ns"), (1e6, "µs"), (1e9, "ms"), (f64::INFINITY, "s")])
+}
+
+/// A number in the first unit that is large enough; each is a thousand times the one before.
+fn in_units(number: f64, units: &[(f64, &str)]) -> String {
+    let mut scaled = number;
+    for (end, unit) in units {
+        // What would be rounded up to a thousand is one of the next unit.
+        if number < 0.99995 * end {
+            let digits = match scaled {
+                _ if *unit == "B" => 0,
+                ..9.995 => 2,
+                ..999.95 => 1,
+                _ => 0,
+            };
+            return format!("{scaled:.digits$} {unit}");
+        }
+        scaled /= 1e3;
+    }
+    format!("{number}")
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn numbers_have_three_or_four_digits() {
+        let bytes = [0, 37, 999, 1000, 12_345, 999_949, 999_960, 117_700_000].map(super::bytes);
+        assert_eq!(bytes, ["0 B", "37 B", "999 B", "1.00 kB", "12.3 kB", "999.9 kB", "1.00 MB", "117.7 MB"]);
+        let seconds = [2.93e-8, 1.72e-3, 0.5, 75.0, f64::NAN].map(super::seconds);
+        assert_eq!(seconds, ["29.3 ns", "1.72 ms", "500.0 ms", "75.0 s", "NaN"]);
+    }
+}

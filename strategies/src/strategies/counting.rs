@@ -1,0 +1,114 @@
+//! What recordings would take.
+
+use crate::tape::{self, Counters, Kind};
+use crate::{
+    Capacity, IndexManager, Linear, LinearId, MemoryReport, MemoryUsage, Nary, Number, Policy, Reverse, Statement,
+    Strict, SweepError, TapeNumber, Taped, Taping,
+};
+use core::marker::PhantomData;
+
+/// Counts statements, arguments, partials and constants, records nothing, and so knows how many bytes each taping
+/// strategy would take: [`Jacobian`](crate::Jacobian), [`PrimalValue`](crate::PrimalValue), [`Hybrid`](crate::Hybrid)
+/// and [`Continuation`](crate::Continuation), on any layer.
+///
+/// The counts are in the tape: [`Counters::counts`]. With [`Linear`] indices they are those of tapes with linear
+/// indices; with [`Reuse`](crate::Reuse) identifiers are given out and come back as they do there, and the counts are
+/// those of tapes that reuse them. It takes some hundred bytes for each type of statement, whatever the number of
+/// statements, and 8 bytes for each identifier that is reused.
+///
+/// The bytes are exact as long as a tape meets at most 208 types of statements; beyond that, the compiler decides how
+/// many entries of a table they need, and a statement of the further types may take 8 bytes more or fewer than counted.
+///
+/// There is nothing to sweep: a sweep returns [`SweepError::Unsupported`].
+///
+/// ```
+/// use tapewright_strategies::{active::{self, OwnedTape}, Counted, Counting, Reverse};
+///
+/// type S = Counting;
+///
+/// let mut tape = OwnedTape::<S>::new(Default::default());
+/// tape.record(|number| active::with::<S, _>(number, |tape| S::input(tape, 3.0)));
+/// let counts = tape.tape().counts();
+/// assert_eq!((counts.statements, counts.tape(Counted::Jacobian), counts.adjoints()), (0, 0, 16));
+/// assert_eq!(counts.tape(Counted::PrimalValue), 16); // a value for each place in the adjoint vector
+/// ```
+///
+/// `V` is the value type, `M` the index management, `P` what derivatives are at singular points.
+#[derive(Clone, Copy, Debug)]
+pub struct Counting<V = f64, M = Linear, P = Strict>(PhantomData<(V, M, P)>);
+
+impl<V: Number, M: IndexManager, P: Policy> Taping for Counting<V, M, P> {
+    tape::variables_by_manager!();
+
+    #[inline]
+    #[track_caller]
+    fn record<N: Statement<Self>>(statement: &N) -> M::Id {
+        tape::count::<Self, V, M, N>(const { &Kind::of::<Self, N::Back, M>() }, statement)
+    }
+
+    #[track_caller]
+    fn record_nary<R: Nary<V>>(arguments: &[&[Self::Variable]], _: &[V], _: V) -> M::Id {
+        tape::count_nary::<Self, R, V, M>(arguments)
+    }
+}
+
+impl<V: Number, M: IndexManager, P: Policy> Reverse for Counting<V, M, P> {
+    type Tape = Counters<V, M>;
+
+    fn begin(tape: &mut Self::Tape, number: TapeNumber) {
+        tape.begin(number);
+    }
+
+    #[track_caller]
+    fn input(tape: &mut Self::Tape, _: V) -> M::Id {
+        match tape.inputs(1) {
+            Ok(mut ids) => M::adopt_pinned(ids.next().expect("there is one")),
+            Err(refusal) => refusal.raise(),
+        }
+    }
+
+    #[track_caller]
+    fn inputs<T>(
+        tape: &mut Self::Tape,
+        values: &[V],
+        variable: impl Fn(V, M::Id) -> T,
+        variables: &mut Vec<T>,
+    ) -> Option<usize> {
+        match tape.inputs(values.len()) {
+            Ok(ids) => {
+                variables.extend(values.iter().zip(ids).map(|(value, id)| variable(*value, M::adopt_pinned(id))));
+            }
+            Err(refusal) => refusal.raise(),
+        }
+        Some(tape.identifiers() - values.len())
+    }
+
+    fn locate(id: &M::Id) -> Option<(TapeNumber, usize)> {
+        let id = M::raw(id);
+        id.is_active().then(|| (id.number(), tape::usize_of(id.index())))
+    }
+
+    fn identifiers(tape: &Self::Tape) -> usize {
+        tape.identifiers()
+    }
+
+    #[track_caller]
+    fn external(tape: &mut Self::Tape, _: u32, results: &[V], each: &mut dyn FnMut(M::Id)) {
+        if let Err(refusal) = tape.external(results.len(), |id| each(M::adopt(id))) {
+            refusal.raise();
+        }
+    }
+
+    fn reverse(_: &Self::Tape, _: &mut [V]) -> Result<(), SweepError> {
+        let what = String::from("`Counting` records nothing, so there is nothing to sweep");
+        Err(SweepError::Unsupported { what })
+    }
+
+    fn reserve(_: &mut Self::Tape, _: Capacity) {}
+
+    fn memory(tape: &Self::Tape) -> MemoryReport {
+        let counts = tape.counts();
+        MemoryReport::new(counts.statements, counts.active)
+            .stream("tables", MemoryUsage::exact(size_of::<Self::Tape>()))
+    }
+}

@@ -1,0 +1,49 @@
+//! How long records are, without the functions that read them.
+
+use super::codes::CLASSIC_MAX;
+use super::layout::Layout;
+use crate::{IndexType, Number};
+
+/// What decides how many bytes a record of a statement takes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lengths {
+    /// [`Layout::arguments`].
+    pub(super) arguments: usize,
+    /// [`Layout::bytes`]: data, without passive arguments.
+    pub(super) bytes: usize,
+    /// [`Layout::partials`].
+    pub(super) partials: bool,
+    /// [`Layout::hybrid`].
+    pub(super) hybrid: bool,
+    /// Whether each tape assigns a code, because there is none that all tapes have.
+    pub(super) assigned: bool,
+}
+
+impl<V: Number> Layout<V> {
+    /// What decides the bytes of its records.
+    pub(crate) const fn lengths(&self) -> Lengths {
+        let Self { arguments, bytes, partials, hybrid, code, .. } = *self;
+        Lengths { arguments, bytes, partials, hybrid, assigned: code == 0 }
+    }
+}
+
+impl Lengths {
+    /// Whether a statement of which so many arguments are passive is written as a list of partials, and not as its
+    /// layout says, in so many bytes. `coded` says whether the layout has a code, and gives it one if it can.
+    #[inline]
+    pub(super) fn lists<V: 'static, I>(self, passives: usize, bytes: usize, coded: impl FnOnce() -> bool) -> bool {
+        let listed = (self.arguments - passives) * (size_of::<V>() + size_of::<I>());
+        if passives > 0 {
+            return if self.hybrid { listed < bytes } else { self.partials };
+        }
+        // Without a code, partials are listed unless an address takes less.
+        let with_address = bytes + size_of::<&Layout<V>>();
+        self.partials && (!self.hybrid || listed <= with_address) && !coded()
+    }
+
+    /// Bytes of data of a list of so many partials.
+    pub(super) const fn of_partials<V, I: IndexType>(active: usize) -> usize {
+        let counted = active == 0 || active > CLASSIC_MAX;
+        active * (size_of::<V>() + size_of::<I>()) + if counted { size_of::<u32>() } else { 0 }
+    }
+}

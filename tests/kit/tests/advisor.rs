@@ -1,0 +1,8 @@
+//! The advisor: what it predicts is what is measured, and what it recommends fits.
+
+#[path = "advisor/budgets.rs"]
+mod budgets;
+#[path = "advisor/bytes.rs"]
+mod bytes;
+#[path = "advisor/comparisons.rs"]
+mod comparisons;
