@@ -5,7 +5,9 @@ use tapewright_strategies::Number;
 
 /// A sparse matrix by rows, in the format that other crates call CSR.
 ///
-/// The features `sprs` and `faer` show it to these crates without copying, see `as_sprs` and `as_faer`.
+/// The feature `faer` shows it to that crate without copying, see `as_faer`. Other crates take its parts as they are:
+/// `sprs::CsMatView::new((rows, columns), pattern.starts(), pattern.indices(), matrix.values())` is one of the crate
+/// `sprs`.
 ///
 /// ```
 /// use tapewright::prelude::*;
@@ -78,20 +80,6 @@ impl<V: Number> SparseMatrix<V> {
         let mut rows = vec![vec![V::ZERO; self.pattern.columns()]; self.pattern.rows()];
         self.iter().for_each(|(row, column, value)| rows[row][column] = value);
         rows
-    }
-}
-
-#[cfg(feature = "sprs")]
-impl<V> SparseMatrix<V> {
-    /// The matrix as one of the crate `sprs`, by rows; nothing is copied.
-    ///
-    /// # Panics
-    ///
-    /// Never: the pattern is what `sprs` asks for.
-    #[must_use]
-    pub fn as_sprs(&self) -> ::sprs::CsMatView<'_, V> {
-        let shape = (self.pattern.rows(), self.pattern.columns());
-        ::sprs::CsMatView::new(shape, self.pattern.starts(), self.pattern.indices(), &self.values)
     }
 }
 

@@ -19,7 +19,9 @@ fn matrix() -> SparseMatrix<f64> {
 #[test]
 fn sprs_sees_the_same_matrix() {
     let matrix = matrix();
-    let seen = matrix.as_sprs();
+    let pattern = matrix.pattern();
+    let shape = (pattern.rows(), pattern.columns());
+    let seen = sprs::CsMatView::new(shape, pattern.starts(), pattern.indices(), matrix.values());
     assert!(seen.is_csr());
     assert_eq!((seen.shape(), seen.nnz()), ((7, 8), 12));
     for (row, column, value) in matrix.iter() {
