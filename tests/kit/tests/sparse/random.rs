@@ -7,7 +7,7 @@ use tapewright::{
     Continuation, Dual, Hybrid, Linear, PrimalValue, Reuse, Shared, Spilled, dot, hessian, jacobian, logsumexp,
 };
 
-/// SplitMix64.
+/// `SplitMix64`.
 struct Random(u64);
 
 impl Random {
@@ -38,7 +38,7 @@ fn values<S: Taping>(seed: u64, steps: usize, x: &[Real<S>]) -> Vec<Real<S>> {
             6 => logsumexp(&[a, b]),
             7 => tapewright::sum(&[a, b, c]),
             8 => (Real::from(1.5) * &a + Real::from(0.5)).into(),
-            _ => (-(&a * &a) / (1.0 + &a * &a) * &b + (&c).atan().exp() / 7.0).into(),
+            _ => (-(&a * &a) / (1.0 + &a * &a) * &b + c.atan().exp() / 7.0).into(),
         };
         all.push(next);
     }
