@@ -81,8 +81,8 @@ pub fn vjp<S: Reverse>(
 ///
 /// By one reverse sweep for every eight rows, whose adjoints take as much memory as eight adjoint vectors, see
 /// [`Tape::sweep_lanes`]; or, if there are more than about six times as many rows as columns, by one forward sweep for
-/// each column, see [`Tape::jvp`]. A matrix that is mostly zeros takes far fewer sweeps: see
-/// [`sparse_jacobian`](crate::sparse::sparse_jacobian).
+/// each column, see [`Tape::jvp`], but not where there are [exchanges](crate::Exchange). A matrix that is mostly zeros
+/// takes far fewer sweeps: see [`sparse_jacobian`](crate::sparse::sparse_jacobian).
 ///
 /// # Panics
 ///
@@ -99,7 +99,10 @@ pub fn jacobian<S: Reverse>(
         let outputs = f(&inputs);
         (inputs, outputs)
     });
-    let rows = if prefers_forward(inputs.len(), outputs.len()) {
+    // Others wait for the exchanges of as many sweeps as there were, whatever the number of inputs here; without inputs
+    // no forward sweep would look at the outputs.
+    let either = !inputs.is_empty() && !tape.owned().must_be_swept();
+    let rows = if either && prefers_forward(inputs.len(), outputs.len()) {
         match tape.columns(&inputs, &outputs) {
             // A function without a forward rule, or a strategy without forward sweeps.
             Err(Error::Sweep(SweepError::NoRule { .. } | SweepError::Unsupported { .. })) => {

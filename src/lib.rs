@@ -107,11 +107,11 @@ pub use tape::{
 pub use tapewright_strategies as strategies;
 pub use tapewright_strategies::active::pause;
 pub use tapewright_strategies::{
-    Binary, Capacity, Checked, Continuation, Directions, Dual, External, Float, Forward, Hybrid, InMemory, Jacobian,
-    Linear, MemoryReport, MemoryUsage, Nary, NonFinite, NonFiniteKind, Number, Passive, Policy, PrimalValue, Replay,
-    Reuse, Reverse, Rule, Shared, SpillDefaults, SpillOptions, SpillStore, SpillUsage, Spilled, Spills, Statement,
-    StorageError, Strategy, Strict, Subgradient, SweepError, Tangent, Taping, Traceable, Traced, Traces, Tracing,
-    Unary, catch_storage_errors,
+    Binary, Capacity, Checked, Continuation, Curvature, Directions, Dual, External, Float, Forward, Hybrid, InMemory,
+    Jacobian, Linear, MemoryReport, MemoryUsage, Nary, NonFinite, NonFiniteKind, Number, Passive, Policy, PrimalValue,
+    Replay, Reuse, Reverse, Rule, Shared, SpillDefaults, SpillOptions, SpillStore, SpillUsage, Spilled, Spills,
+    Statement, StorageError, Strategy, Strict, Subgradient, SweepError, Tangent, Taping, Traceable, Traced, Traces,
+    Tracing, Unary, catch_storage_errors,
 };
 #[cfg(feature = "packs")]
 pub use tapewright_strategies::{Pack, Registered};

@@ -68,13 +68,7 @@ impl<V: Float, const N: usize> SparseHessian<V, N> {
         f: impl FnOnce(&[Real<S>]) -> Real<S>,
         x: &[V],
     ) -> Result<Self, Error> {
-        let (inputs, output) = tape.try_record(|scope| {
-            let inputs: Vec<Real<S>> =
-                x.iter().map(|x| scope.input(Dual { value: *x, tangents: [V::ZERO; N] })).collect();
-            let output = f(&inputs);
-            (inputs, output)
-        })?;
-        Ok(Self::with_pattern(tape.hessian_pattern(&inputs, &output)?))
+        Ok(Self::with_pattern(pattern_at(tape, f, x)?))
     }
 
     /// Takes a pattern that is known, and colors it. It may have more entries than need be.
@@ -121,9 +115,10 @@ impl<V: Float, const N: usize> SparseHessian<V, N> {
     /// Records `f` at `x` and sweeps, once for every `N` of the colors and of one tangent more; finds the matrix,
     /// writes the gradient and returns the value. A second call with the same function allocates nothing.
     ///
-    /// A function that branches may be another one at other inputs. The further tangent, along weights that belong to
-    /// no entry, shows that: what it finds must be what the entries add up to. Entries outside the pattern that are
-    /// smaller than about √ε of what they are added to are not noticed.
+    /// A function that branches may be another one at other inputs. One more tangent, along weights that belong to no
+    /// entry, shows that: what it finds must be what the entries add up to, to half of the digits. An entry outside the
+    /// pattern goes unnoticed beside entries that are so much larger. Where the sums differ, and where they are not
+    /// finite, `f` is recorded once more and the pattern of the recording decides, as far as it tells one.
     ///
     /// # Errors
     ///
@@ -161,18 +156,35 @@ impl<V: Float, const N: usize> SparseHessian<V, N> {
                 }
             }
         }
-        self.check(colors % N)?;
+        self.check(colors % N);
+        if let Some(doubt) = self.sums.doubt() {
+            doubt.settle(self.matrix.pattern(), pattern_at(tape, f, x))?;
+        }
         Ok(value)
     }
 
     /// Compares the products with the weights, which stand last, with what the entries add up to.
-    fn check(&mut self, lane: usize) -> Result<(), Error> {
-        self.sums.clear(self.products.len());
+    fn check(&mut self, lane: usize) {
+        self.sums.clear::<V>(self.products.len());
         for (row, column, value) in self.matrix.iter() {
             self.sums.add(row, weight(column), value);
         }
-        self.products.iter().enumerate().try_for_each(|(row, product)| self.sums.check(row, product[lane]))
+        self.products.iter().enumerate().for_each(|(row, product)| self.sums.check(row, product[lane]));
     }
+}
+
+/// The pattern of a recording of `f` at `x`.
+fn pattern_at<S: Reverse<Value = Dual<V, N>>, V: Float, const N: usize>(
+    tape: &mut Tape<S>,
+    f: impl FnOnce(&[Real<S>]) -> Real<S>,
+    x: &[V],
+) -> Result<Pattern, Error> {
+    let (inputs, output) = tape.try_record(|scope| {
+        let inputs: Vec<Real<S>> = x.iter().map(|x| scope.input(Dual { value: *x, tangents: [V::ZERO; N] })).collect();
+        let output = f(&inputs);
+        (inputs, output)
+    })?;
+    tape.hessian_pattern(&inputs, &output)
 }
 
 /// The value of `f` at `x`, its gradient, and its Hessian matrix, whose zeros are neither computed nor stored.

@@ -103,8 +103,10 @@ impl<V: Float> SparseJacobian<V> {
     /// nothing, if the recording has as many statements.
     ///
     /// A function that branches may read other variables at other inputs. One more adjoint vector, with weights that
-    /// belong to no entry, shows that: what it finds must be what the entries add up to. Entries outside the pattern
-    /// that are smaller than about √ε of what they are added to are not noticed.
+    /// belong to no entry, shows that: what it finds must be what the entries add up to, to half of the digits. An
+    /// entry outside the pattern goes unnoticed beside entries that are so much larger. Where the sums differ, and
+    /// where they are not finite, the pattern of the recording decides, as far as it tells one: that takes as long as
+    /// finding it.
     ///
     /// # Errors
     ///
@@ -124,10 +126,26 @@ impl<V: Float> SparseJacobian<V> {
             match self.by_columns(tape, inputs, outputs) {
                 // An external function without a forward rule, or a strategy without forward sweeps.
                 Err(Error::Sweep(SweepError::NoRule { .. } | SweepError::Unsupported { .. })) => self.color_rows(),
-                outcome => return outcome.map(|()| &self.matrix),
+                outcome => {
+                    outcome?;
+                    return self.checked(tape, inputs, outputs);
+                }
             }
         }
         self.by_rows(tape, inputs, outputs)?;
+        self.checked(tape, inputs, outputs)
+    }
+
+    /// The matrix, unless it has entries outside the pattern.
+    fn checked<S: Reverse<Value = V>>(
+        &self,
+        tape: &Tape<S>,
+        inputs: &[Real<S>],
+        outputs: &[Real<S>],
+    ) -> Result<&SparseMatrix<V>, Error> {
+        if let Some(doubt) = self.sums.doubt() {
+            doubt.settle(self.matrix.pattern(), tape.jacobian_pattern(inputs, outputs))?;
+        }
         Ok(&self.matrix)
     }
 
@@ -144,7 +162,7 @@ impl<V: Float> SparseJacobian<V> {
         outputs: &[Real<S>],
     ) -> Result<(), Error> {
         let colors = self.coloring.count();
-        self.sums.clear(inputs.len());
+        self.sums.clear::<V>(inputs.len());
         for first in (0..=colors).step_by(WIDTH) {
             let width = (colors + 1 - first).min(WIDTH).next_power_of_two();
             self.seeds.clear();
@@ -164,7 +182,7 @@ impl<V: Float> SparseJacobian<V> {
             self.take_rows(first, width);
             if colors - first < width {
                 let found = self.found.iter().skip(colors - first).step_by(width);
-                found.enumerate().try_for_each(|(column, found)| self.sums.check(column, *found))?;
+                found.enumerate().for_each(|(column, found)| self.sums.check(column, *found));
             }
         }
         Ok(())
@@ -193,7 +211,7 @@ impl<V: Float> SparseJacobian<V> {
         inputs: &[Real<S>],
         outputs: &[Real<S>],
     ) -> Result<(), Error> {
-        self.sums.clear(outputs.len());
+        self.sums.clear::<V>(outputs.len());
         self.found.clear();
         self.found.resize(outputs.len(), V::ZERO);
         for color in 0..=self.coloring.count() {
@@ -207,7 +225,7 @@ impl<V: Float> SparseJacobian<V> {
             }));
             tape.tangents_through((inputs, &self.seeds), (outputs, &mut self.found))?;
             if is_weights {
-                self.found.iter().enumerate().try_for_each(|(row, found)| self.sums.check(row, *found))?;
+                self.found.iter().enumerate().for_each(|(row, found)| self.sums.check(row, *found));
             } else {
                 self.take_columns(color);
             }

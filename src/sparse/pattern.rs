@@ -108,6 +108,11 @@ impl Pattern {
         self.indices[start..end].binary_search(&column).ok().map(|at| start + at)
     }
 
+    /// Whether it has all entries of another pattern of as many rows.
+    pub(super) fn contains(&self, other: &Self) -> bool {
+        (0..other.rows()).all(|row| other.row(row).iter().all(|column| self.find(row, *column).is_some()))
+    }
+
     /// The pattern of the transposed matrix.
     #[must_use]
     pub fn transposed(&self) -> Self {

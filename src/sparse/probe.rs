@@ -1,7 +1,8 @@
 //! Whether a pattern is still that of the function.
 
+use super::pattern::Pattern;
 use crate::error::Error;
-use tapewright_strategies::Float;
+use tapewright_strategies::{Float, SweepError};
 
 /// A weight for each row or column, between 1 and 2.
 pub(super) fn weight<V: Float>(k: usize) -> V {
@@ -13,31 +14,65 @@ pub(super) fn weight<V: Float>(k: usize) -> V {
     V::from_f64(1.0 + (z >> 40) as f64 / (1_u64 << 24) as f64)
 }
 
-/// The sums of a product of the matrix and the weights, with the magnitudes of what was added.
+/// The sums of a product of the matrix and the weights, part by part, with the magnitudes of what was added.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Sums(Vec<(f64, f64)>);
+pub(super) struct Sums {
+    sums: Vec<(f64, f64)>,
+    doubt: Option<Doubt>,
+}
+
+/// A sum that is not what was found, which may be that of rounding errors, or of which nothing can be said.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Doubt {
+    at: usize,
+    is_finite: bool,
+}
 
 impl Sums {
-    pub(super) fn clear(&mut self, length: usize) {
-        self.0.clear();
-        self.0.resize(length, (0.0, 0.0));
+    pub(super) fn clear<V: Float>(&mut self, length: usize) {
+        self.doubt = None;
+        self.sums.clear();
+        self.sums.resize(length * V::PARTS, (0.0, 0.0));
     }
 
     pub(super) fn add<V: Float>(&mut self, at: usize, weight: V, value: V) {
-        let term = weight.as_f64() * value.as_f64();
-        self.0[at].0 += term;
-        self.0[at].1 += term.abs();
+        for (k, (sum, magnitude)) in self.sums[at * V::PARTS..][..V::PARTS].iter_mut().enumerate() {
+            let term = weight.as_f64() * value.part(k);
+            *sum += term;
+            *magnitude += term.abs();
+        }
     }
 
-    /// Compares a sum with what a sweep found along the weights.
-    pub(super) fn check<V: Float>(&self, at: usize, found: V) -> Result<(), Error> {
-        let (sum, magnitude) = self.0[at];
-        let found = found.as_f64();
-        let epsilon = if size_of::<V>() == size_of::<f32>() { f64::from(f32::EPSILON) } else { f64::EPSILON };
-        let allowed = epsilon.sqrt() * (magnitude + found.abs());
-        if (found - sum).abs() > allowed && allowed.is_finite() {
-            return Err(Error::PatternChanged { at });
+    /// Compares a sum with what a sweep found along the weights. The first one that differs is kept as a doubt, or the
+    /// first one that is not finite.
+    pub(super) fn check<V: Float>(&mut self, at: usize, found: V) {
+        let (epsilon, smallest) = (V::epsilon().as_f64(), V::min_positive_value().as_f64());
+        for (k, (sum, magnitude)) in self.sums[at * V::PARTS..][..V::PARTS].iter().enumerate() {
+            let found = found.part(k);
+            let allowed = epsilon.sqrt() * (magnitude + found.abs()) + smallest;
+            let is_finite = allowed.is_finite();
+            let is_new = self.doubt.is_none_or(|doubt| is_finite && !doubt.is_finite);
+            if is_new && !(is_finite && (found - sum).abs() <= allowed) {
+                self.doubt = Some(Doubt { at, is_finite });
+            }
         }
-        Ok(())
+    }
+
+    /// What is left to be found out.
+    pub(super) const fn doubt(&self) -> Option<Doubt> {
+        self.doubt
+    }
+}
+
+impl Doubt {
+    /// Whether the pattern of the recording lies in the one that is known: what differs are rounding errors then, and
+    /// infinite entries belong there. Sums decide where a recording tells no pattern.
+    pub(super) fn settle(self, known: &Pattern, found: Result<Pattern, Error>) -> Result<(), Error> {
+        let is_right = match found {
+            Ok(found) => known.contains(&found),
+            Err(Error::Sweep(SweepError::Unsupported { .. })) => !self.is_finite,
+            Err(error) => return Err(error),
+        };
+        if is_right { Ok(()) } else { Err(Error::PatternChanged { at: self.at }) }
     }
 }

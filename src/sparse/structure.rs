@@ -29,7 +29,8 @@ struct Needs {
     statements: Vec<(bool, bool)>,
 }
 
-/// The pairs of positions in which a statement of so many arguments is not linear, as ranges.
+/// The pairs of positions in which a statement of so many arguments is not linear, as ranges. What a function of slices
+/// says of arguments that it has not been given is nothing.
 fn products(curvature: &Curvature, arguments: usize) -> impl Iterator<Item = (Range<usize>, Range<usize>)> + '_ {
     let (listed, halves, everywhere) = match curvature {
         Curvature::In(products) => (Some(products), 0, None),
@@ -37,7 +38,9 @@ fn products(curvature: &Curvature, arguments: usize) -> impl Iterator<Item = (Ra
         Curvature::Everywhere => (None, 0, Some((0..arguments, 0..arguments))),
     };
     let half = move |k: usize| (k..k + 1, k + halves..k + halves + 1);
-    listed.into_iter().flat_map(Products::iter).chain((0..halves).map(half)).chain(everywhere)
+    let given = move |range: Range<usize>| range.start.min(arguments)..range.end.min(arguments);
+    let listed = listed.into_iter().flat_map(Products::iter).map(move |(rows, columns)| (given(rows), given(columns)));
+    listed.chain((0..halves).map(half)).chain(everywhere)
 }
 
 impl Needs {

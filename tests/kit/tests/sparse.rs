@@ -1,5 +1,7 @@
 //! Sparse Jacobian and Hessian matrices against dense ones, and what is refused.
 
+#[path = "sparse/doubts.rs"]
+mod doubts;
 #[path = "sparse/faults.rs"]
 mod faults;
 #[path = "sparse/random.rs"]
