@@ -93,6 +93,12 @@ impl<V: Float> SparseJacobian<V> {
         &self.coloring
     }
 
+    /// Whether columns are colored, and found by forward sweeps; rows are found by sweeps with several adjoint vectors.
+    #[must_use]
+    pub const fn is_by_columns(&self) -> bool {
+        self.forward
+    }
+
     /// How many adjoint vectors, or forward sweeps, find the matrix. One more tells whether the pattern is still right.
     #[must_use]
     pub const fn sweeps(&self) -> usize {

@@ -6,6 +6,7 @@
 
 use super::coloring::{Coloring, Forbidden, NONE};
 use super::pattern::Pattern;
+use std::collections::HashMap;
 
 /// A graph whose edges are the entries beside the diagonal, and the stars that the edges of two colors form.
 struct Stars<'a> {
@@ -20,6 +21,14 @@ struct Stars<'a> {
     first: Vec<(usize, usize, usize)>,
     /// For each vertex, for whom its neighbors' colors were forbidden last.
     treated: Vec<usize>,
+    /// For each vertex, the hubs of the stars that it is a tip of.
+    hubs: Vec<Vec<usize>>,
+    /// For a vertex with many neighbors and a color, the entry of an edge from that vertex to one of that color.
+    edges: HashMap<(usize, u32), usize>,
+    /// Whether two vertices on both sides of one without a color must have different colors.
+    apart: bool,
+    /// No more colors than this are of use.
+    most: usize,
     /// Where the entry lies that an entry mirrors.
     mirror: Vec<usize>,
 }
@@ -27,24 +36,13 @@ struct Stars<'a> {
 /// Colors the columns of a symmetric pattern so that each entry of a symmetric matrix, or the one that it mirrors, is
 /// alone in its row among the columns of a color: a *star coloring*. Neighbors have different colors, and every path
 /// over four vertices has three.
+///
+/// With vertices on both sides of an uncolored one kept apart, and without: the first is right for a few vertices that
+/// are neighbors of all others, the second often takes fewer colors.
 pub(super) fn star_coloring(pattern: &Pattern) -> Coloring {
-    let (vertices, entries) = (pattern.rows(), pattern.entries());
-    let mut stars = Stars {
-        pattern,
-        colors: vec![NONE; vertices],
-        forbidden: Forbidden::default(),
-        star: vec![usize::MAX; entries],
-        hub: Vec::new(),
-        first: Vec::new(),
-        treated: vec![usize::MAX; vertices],
-        mirror: mirrors(pattern),
-    };
-    let mut order: Vec<usize> = (0..vertices).collect();
-    order.sort_by_key(|vertex| core::cmp::Reverse(pattern.row(*vertex).len()));
-    for vertex in order {
-        stars.color(vertex);
-    }
-    Coloring::new(stars.colors)
+    let apart = Stars::color_all(pattern, true, usize::MAX);
+    let apart = apart.expect("as many colors as it takes");
+    Stars::color_all(pattern, false, apart.count().saturating_sub(1)).unwrap_or(apart)
 }
 
 /// For each entry (i, j), where (j, i) is.
@@ -69,16 +67,46 @@ impl Stars<'_> {
             .filter(move |(other, _)| *other != vertex && self.colors[*other] != NONE)
     }
 
-    fn color(&mut self, vertex: usize) {
+    /// A coloring in the order of decreasing degrees; `None` if it takes more colors than this.
+    fn color_all(pattern: &Pattern, apart: bool, most: usize) -> Option<Coloring> {
+        let vertices = pattern.rows();
+        let mut stars = Stars {
+            pattern,
+            colors: vec![NONE; vertices],
+            forbidden: Forbidden::default(),
+            star: vec![usize::MAX; pattern.entries()],
+            hub: Vec::new(),
+            first: Vec::new(),
+            treated: vec![usize::MAX; vertices],
+            hubs: vec![Vec::new(); vertices],
+            edges: HashMap::new(),
+            apart,
+            most,
+            mirror: mirrors(pattern),
+        };
+        let mut order: Vec<usize> = (0..vertices).collect();
+        order.sort_by_key(|vertex| core::cmp::Reverse(pattern.row(*vertex).len()));
+        order.into_iter().all(|vertex| stars.color(vertex)).then(|| Coloring::new(stars.colors))
+    }
+
+    /// Returns whether there was a color.
+    fn color(&mut self, vertex: usize) -> bool {
         self.forbidden.begin(vertex);
         let start = self.pattern.starts()[vertex];
         for (entry, other) in (start..).zip(self.pattern.row(vertex)) {
-            if *other != vertex && self.colors[*other] != NONE {
+            if *other == vertex {
+                continue;
+            }
+            if self.colors[*other] != NONE {
                 self.meet(vertex, *other, entry);
+            } else if self.apart {
+                self.pattern.row(*other).iter().for_each(|next| self.forbidden.forbid(self.colors[*next]));
             }
         }
-        self.colors[vertex] = self.forbidden.first_allowed(0);
+        let color = self.forbidden.first_allowed(0);
+        self.colors[vertex] = color;
         self.update_stars(vertex);
+        (color as usize) < self.most
     }
 
     /// Forbids what a neighbor with a color forbids.
@@ -98,14 +126,8 @@ impl Stars<'_> {
             return;
         }
         self.first[color as usize] = (vertex, neighbor, entry);
-        for (next, edge) in self.pattern.row(neighbor).iter().zip(self.pattern.starts()[neighbor]..) {
-            let (next, edge) = (*next, edge);
-            let is_hub = next != vertex && next != neighbor && self.colors[next] != NONE && {
-                self.hub[self.star[edge]] == Some(next)
-            };
-            if is_hub {
-                self.forbidden.forbid(self.colors[next]);
-            }
+        for hub in &self.hubs[neighbor] {
+            self.forbidden.forbid(self.colors[*hub]);
         }
     }
 
@@ -123,16 +145,12 @@ impl Stars<'_> {
     fn update_stars(&mut self, vertex: usize) {
         let edges: Vec<(usize, usize)> = self.colored(vertex).collect();
         for (neighbor, entry) in edges {
-            let same =
-                self.colored(neighbor).find(|(next, _)| *next != vertex && self.colors[*next] == self.colors[vertex]);
-            let star = if let Some((_, edge)) = same {
-                self.hub[self.star[edge]] = Some(neighbor);
-                self.star[edge]
+            let star = if let Some(edge) = self.edge_to_another(neighbor, vertex) {
+                self.join(edge, neighbor, vertex)
             } else {
                 let (met, other, edge) = self.first[self.colors[neighbor] as usize];
                 if met == vertex && other != neighbor {
-                    self.hub[self.star[edge]] = Some(vertex);
-                    self.star[edge]
+                    self.join(edge, vertex, neighbor)
                 } else {
                     self.hub.push(None);
                     self.hub.len() - 1
@@ -140,7 +158,37 @@ impl Stars<'_> {
             };
             self.star[entry] = star;
             self.star[self.mirror[entry]] = star;
+            for (from, to, entry) in [(neighbor, vertex, self.mirror[entry]), (vertex, neighbor, entry)] {
+                if self.is_wide(from) {
+                    self.edges.entry((from, self.colors[to])).or_insert(entry);
+                }
+            }
         }
+    }
+
+    /// Whether the edges of a vertex are looked up, and not looked for.
+    fn is_wide(&self, vertex: usize) -> bool {
+        self.pattern.row(vertex).len() > 16
+    }
+
+    /// An edge from a vertex to another one with the color of this neighbor.
+    fn edge_to_another(&self, vertex: usize, neighbor: usize) -> Option<usize> {
+        let color = self.colors[neighbor];
+        if self.is_wide(vertex) {
+            return self.edges.get(&(vertex, color)).copied();
+        }
+        let same = |(other, _): &(usize, usize)| *other != neighbor && self.colors[*other] == color;
+        self.colored(vertex).find(same).map(|(_, entry)| entry)
+    }
+
+    /// Puts the edge from a hub to a tip into the star of an entry of the hub's row.
+    fn join(&mut self, entry: usize, hub: usize, tip: usize) -> usize {
+        let star = self.star[entry];
+        if self.hub[star].replace(hub).is_none() {
+            self.hubs[self.pattern.indices()[entry]].push(hub);
+        }
+        self.hubs[tip].push(hub);
+        star
     }
 }
 
@@ -213,11 +261,23 @@ mod tests {
         }
     }
 
-    /// An arrow: one full row and column, and the diagonal. Two colors are enough.
+    /// An arrow: one full row and column, and the diagonal. Two colors are enough, and no quadratic time is.
     #[test]
     fn an_arrow_takes_two_colors() {
-        let arrow = Pattern::from_rows(50, (0..50).map(|i| if i == 0 { (0..50).collect() } else { vec![0, i] }));
+        let arrow =
+            Pattern::from_rows(30_000, (0..30_000).map(|i| if i == 0 { (0..30_000).collect() } else { vec![0, i] }));
         assert_eq!(star_coloring(&arrow).count(), 2);
+    }
+
+    /// Two full rows and columns that share no entry, and the diagonal: three colors, in no quadratic time.
+    #[test]
+    fn two_parameters_that_couple_all_others_take_three_colors() {
+        let n = 30_000;
+        let row = |i: usize| match i {
+            0 | 1 => core::iter::once(i).chain(2..n).collect(),
+            _ => vec![0, 1, i],
+        };
+        assert_eq!(star_coloring(&Pattern::from_rows(n, (0..n).map(row))).count(), 3);
     }
 
     #[test]

@@ -131,7 +131,8 @@ impl<S: Reverse> Tape<S> {
     /// The pattern of the Jacobian matrix of these outputs with respect to these inputs: an entry where an output
     /// depends, statement by statement, on an input. Nothing is computed but sets of inputs.
     ///
-    /// An external function is taken to depend on all of its inputs.
+    /// An external function is taken to depend on all of its inputs. A variable among `inputs` that is no input of the
+    /// recording has an empty column, as its adjoint is 0 in every sweep.
     ///
     /// # Errors
     ///
@@ -151,8 +152,8 @@ impl<S: Reverse> Tape<S> {
     /// (x, y) alone, and a sum is linear. So does [`Hybrid`](crate::Hybrid), where it keeps what partial derivatives
     /// are computed from. Other strategies know only that sums and differences of variables are linear. They take all
     /// pairs of the arguments of other statements for non-linear, even of 2x + y. So does every strategy for external
-    /// functions, for statements whose derivatives were given by the user, and for functions such as |x|, whose second
-    /// derivative is 0.
+    /// functions, for statements whose derivatives were given by the user, for functions of slices some of whose
+    /// arguments are passive, and for functions such as |x|, whose second derivative is 0.
     ///
     /// # Errors
     ///
