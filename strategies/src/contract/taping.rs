@@ -195,10 +195,12 @@ pub trait Taping: Sized + 'static {
     ///
     /// # Panics
     ///
-    /// As [`record`](Self::record).
+    /// As [`record`](Self::record); when there are active variables, and the strategy has no arrays.
     #[track_caller]
     fn flow(arrays: &[&Dependence<Self::Value>], inputs: &[(Self::Value, &Self::Id)]) -> Flow {
-        let _ = (arrays, inputs);
+        let _ = arrays;
+        let name = core::any::type_name::<Self>();
+        assert!(inputs.is_empty() || !Self::is_active(inputs), "{name} has no arrays (implement `Taping::flow`)");
         Flow::Nowhere
     }
 

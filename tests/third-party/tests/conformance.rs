@@ -1,5 +1,6 @@
 //! What tapewright expects of a strategy, and the matrix of a small function.
 
+use tapewright::kernels::{View, parallel_sum};
 use tapewright::prelude::*;
 use tapewright_third_party::CompressedRows;
 
@@ -72,4 +73,15 @@ fn rows_are_the_partials_of_the_statements() {
     assert_eq!(rows.row(1).count(), 0);
     assert_eq!(rows.row(3).collect::<Vec<_>>(), [(1, 3.0), (2, 2.0)]);
     assert_eq!(rows.row(4).collect::<Vec<_>>(), [(3, 1.0), (1, -1.0)]);
+}
+
+/// A sum over an array of variables: the strategy has no arrays, and a derivative of 0 would be wrong.
+#[test]
+#[should_panic(expected = "CompressedRows has no arrays")]
+fn a_kernel_over_variables_is_refused() {
+    let sum = |x: &[Real<CompressedRows>]| {
+        let u = View::of_variables([2], x);
+        parallel_sum(u.all(), &u, |u| u.at::<0>().square())
+    };
+    assert_eq!(gradient::<CompressedRows>(sum, &[1.0, 2.0]), [2.0, 4.0]);
 }
