@@ -2,7 +2,7 @@
 
 use crate::error::{Error, same_length};
 use crate::expr::Real;
-use crate::sparse::prefers_forward;
+use crate::sparse::{is_finite, prefers_forward};
 use crate::tape::{Scope, Tape};
 use tapewright_strategies::{Number as _, Reverse, SweepError, catch_storage_errors};
 
@@ -108,6 +108,8 @@ pub fn jacobian<S: Reverse>(
             Err(Error::Sweep(SweepError::NoRule { .. } | SweepError::Unsupported { .. })) => {
                 tape.rows(&inputs, &outputs)
             }
+            // Infinities may cancel in one direction and not in the other. Rows are what a sweep finds.
+            Ok(rows) if !rows.iter().flatten().all(|entry| is_finite(*entry)) => tape.rows(&inputs, &outputs),
             found => found,
         }
     } else {

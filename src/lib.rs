@@ -41,6 +41,7 @@
 //! `S: Strategy` accepts every strategy whose variables are `Copy` and lets you write `x * y`. `S: Taping` accepts all
 //! strategies; write `&x * &y`. Code that computes with [`value`](Ex::value)s as `f64` says `S: Strategy<Value = f64>`,
 //! and code that asks for gradients itself `S: Reverse`.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(not(feature = "nalgebra"), forbid(unsafe_code))]
 // One impl has to write the word; see `closed/simba/`.
 #![cfg_attr(feature = "nalgebra", deny(unsafe_code))]

@@ -7,7 +7,7 @@ use super::probe::{Sums, weight};
 use crate::error::{Error, same_length};
 use crate::expr::Real;
 use crate::tape::Tape;
-use tapewright_strategies::{Float, Reverse, SweepError};
+use tapewright_strategies::{Float, Number, Reverse, SweepError};
 
 /// Rows, or columns, that are swept at once.
 const WIDTH: usize = 8;
@@ -132,10 +132,12 @@ impl<V: Float> SparseJacobian<V> {
             match self.by_columns(tape, inputs, outputs) {
                 // An external function without a forward rule, or a strategy without forward sweeps.
                 Err(Error::Sweep(SweepError::NoRule { .. } | SweepError::Unsupported { .. })) => self.color_rows(),
-                outcome => {
-                    outcome?;
+                Err(error) => return Err(error),
+                Ok(()) if self.matrix.values().iter().all(|entry| is_finite(*entry)) => {
                     return self.checked(tape, inputs, outputs);
                 }
+                // Infinities may cancel in one direction and not in the other. Rows are what a sweep finds.
+                Ok(()) => self.color_rows(),
             }
         }
         self.by_rows(tape, inputs, outputs)?;
@@ -254,10 +256,15 @@ impl<V: Float> SparseJacobian<V> {
     }
 }
 
-/// Whether so many forward sweeps cost less than sweeps with so many adjoint vectors, of which eight go at once. A
-/// forward sweep reads the recording twice.
+/// Whether this number of forward sweeps costs less than sweeps with that number of adjoint vectors, of which eight go
+/// at once. A forward sweep reads the recording twice.
 pub(crate) const fn prefers_forward(forward: usize, reverse: usize) -> bool {
-    3 * forward < 4 * reverse.div_ceil(WIDTH)
+    6 * forward < reverse
+}
+
+/// Whether every part of a number is finite.
+pub(crate) fn is_finite<V: Number>(number: V) -> bool {
+    (0..V::PARTS).all(|k| number.part(k).is_finite())
 }
 
 /// The values of `f` at `x` and its Jacobian matrix, whose zeros are neither computed nor stored.

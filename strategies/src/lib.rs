@@ -17,6 +17,7 @@
 //!
 //! Users depend on `tapewright`, which re-exports all of this; authors of strategies depend on this crate alone and
 //! begin at [`Taping`].
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod active;
 mod contract;

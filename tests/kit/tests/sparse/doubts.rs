@@ -171,3 +171,20 @@ fn statements_with_passive_arguments_are_as_bent_as_others() {
     let pattern = tape.hessian_pattern(&x, &y).expect("there is a pattern");
     assert_eq!(pattern.to_string(), ".....\n.x...\n...x.\n..x..\n....x\n");
 }
+
+/// Forward, the infinities of two paths cancel to NaN; in reverse, 1 − 1 + 1 comes first. The number of outputs must not
+/// decide which of them is seen.
+#[test]
+fn infinite_entries_are_what_reverse_sweeps_find() {
+    let f = |x: &[Real<Jacobian>]| -> Vec<Real<Jacobian>> {
+        let pole = (1.0 / x[0]).eval();
+        let twice = (pole + pole).eval();
+        (0..40).map(|_| (twice - pole).into()).collect()
+    };
+    let (_, few) = jacobian::<Jacobian>(|x| f(x)[..1].to_vec(), &[-1e-310]);
+    let (_, many) = jacobian::<Jacobian>(f, &[-1e-310]);
+    assert_eq!(few[0][0], f64::NEG_INFINITY);
+    assert!(many.iter().all(|row| row[0] == f64::NEG_INFINITY), "{many:?}");
+    let (_, sparse) = sparse_jacobian::<Jacobian>(f, &[-1e-310]).expect("it is found");
+    assert!(sparse.values().iter().all(|entry| *entry == f64::NEG_INFINITY), "{sparse:?}");
+}
