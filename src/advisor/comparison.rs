@@ -162,7 +162,10 @@ impl fmt::Display for Comparison {
         writeln!(f, "The function on plain numbers takes {}.", super::units::seconds(self.plain))?;
         for row in self.wrong() {
             let name: String = row.strategy.chars().take(50).collect();
-            writeln!(f, "WRONG: {name}: value or gradient off by a relative {:.1e}", row.difference)?;
+            writeln!(f, "WRONG: {name}: value or gradient with a relative error of {:.1e}", row.difference)?;
+        }
+        if self.wrong().count() > 1 {
+            writeln!(f, "Several are wrong, so the function may not compute the same each time it is called.")?;
         }
         Ok(())
     }

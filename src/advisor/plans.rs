@@ -29,15 +29,20 @@ pub(super) fn in_steps(forecast: &Forecast, budget: Budget) -> Option<Recommenda
     if snapshots == 0 {
         return None;
     }
-    let advances = Revolve::advances(steps, snapshots) as f64 / steps as f64;
+    let again = if snapshots < steps {
+        let advances = Revolve::advances(steps, snapshots) as f64 / steps as f64;
+        format!("each step is computed {advances:.1} times on average before it is recorded")
+    } else {
+        "each step is computed once more, when it is recorded".into()
+    };
     let strategy = row.strategy.clone();
     Some(Recommendation {
         fits: true,
         code: format!("TimeLoop::<{strategy}>::new(Revolve::new({steps}, {snapshots}))"),
         bytes: step + snapshots * snapshot,
         reason: format!(
-            "No tape fits into {} ({} are needed at least), but {snapshots} snapshots of the state and the tape of one \
-             step do, and each step is computed {advances:.1} times on average before it is recorded.",
+            "No tape fits into {} (at least {} are needed), but {snapshots} snapshots of the state and the tape of one \
+             step do, and {again}.",
             bytes(budget.bytes),
             bytes(least(forecast).bytes())
         ),
@@ -61,7 +66,7 @@ pub(super) fn on_disk(forecast: &Forecast, budget: Budget) -> Option<Recommendat
         code: format!("Tape::<{strategy}>::spilled({options})?"),
         bytes: budget.bytes,
         reason: format!(
-            "No tape fits into {} ({} are needed at least), so up to {} of records go to disk, beside {} in memory for \
+            "No tape fits into {} (at least {} are needed), so up to {} of records go to disk, with {} in memory for \
              adjoints and values.",
             bytes(budget.bytes),
             bytes(least(forecast).bytes()),
@@ -92,13 +97,24 @@ pub(super) fn nothing(forecast: &Forecast, budget: Budget) -> Recommendation {
         code: format!("Tape::<{strategy}>::new()"),
         bytes: takes,
         reason: format!(
-            "Nothing fits into {}: {strategy} takes the least memory of all tapes, {}, and on disk there would still be \
-             adjoints and a few slabs in memory; record the program in stages.",
+            "Nothing fits into {}: {strategy} takes the least memory of all tapes, {}, and a tape on disk keeps adjoints and \
+             a few slabs in memory. {}",
             bytes(budget.bytes),
-            bytes(takes)
+            bytes(takes),
+            next(forecast, budget)
         ),
         strategy,
     }
+}
+
+/// What there is to do where nothing fits.
+fn next(forecast: &Forecast, budget: Budget) -> String {
+    let Some((steps, state)) = budget.time_loop.filter(|(steps, _)| *steps > 0) else {
+        return "Record the program in stages, or as a time loop (see `checkpoint!` and `TimeLoop`).".into();
+    };
+    let tape = STEP.max(2 * least(forecast).bytes().div_ceil(steps)) + size_of::<u64>() * steps;
+    let needed = bytes(tape + (state * size_of::<f64>()).max(1));
+    format!("A time loop of {steps} steps needs about {needed}: the tape of one step, and a snapshot.")
 }
 
 /// The row of the fewest bytes.

@@ -35,6 +35,11 @@ use tapewright_strategies::{Strategy, Taping};
 /// let forecast = advisor::forecast(&fit, &[1.0, 1.0]);
 /// assert_eq!(forecast.linear().statements, 6);
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no function that can run under several strategies",
+    label = "the advisor needs a `Program` here",
+    note = "write `program!(f)` for a generic function `f`, or implement `Program` for a type with data"
+)]
 pub trait Program {
     /// The function, under a strategy whose variables are `Copy`. It must compute the same however often it is called.
     fn run<S: Strategy<Value = f64>>(&self, x: &[Real<S>]) -> Real<S>;

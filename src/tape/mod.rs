@@ -23,7 +23,8 @@ use crate::error::Error;
 use crate::expr::Real;
 use core::fmt;
 use core::ops::Range;
-use tapewright_strategies::active::OwnedTape;
+use core::panic::Location;
+use tapewright_strategies::active::{OwnedTape, on_behalf_of};
 use tapewright_strategies::lanes::Inspection;
 use tapewright_strategies::{
     Capacity, MemoryReport, MemoryUsage, Reverse, SpillOptions, SpillUsage, Spills, catch_storage_errors,
@@ -193,8 +194,9 @@ impl<S: Reverse> Tape<S> {
     pub(crate) fn record_at<R>(&mut self, x: &[S::Value], f: impl FnOnce(&[Real<S>]) -> R) -> R {
         self.forget();
         let Self { owned, inputs, variables, in_order, .. } = self;
+        let caller = Location::caller();
         owned.record(|number| {
-            *in_order = register(number, inputs, x, variables);
+            *in_order = on_behalf_of::<S::Policy, _>(caller, || register(number, inputs, x, variables));
             f(variables)
         })
     }

@@ -113,6 +113,7 @@ fn a_time_loop_gets_as_many_snapshots_as_fit() {
 fn what_fits_nowhere_is_said_to() {
     let found = recommended(100);
     assert!(!found.fits && found.reason.starts_with("Nothing fits into 100 B"), "{found}");
+    assert!(found.reason.ends_with("(see `checkpoint!` and `TimeLoop`)."), "{found}");
     let found = recommended(Budget::new(100).time_loop(STEPS, X.len()));
-    assert!(!found.fits, "{found}");
+    assert!(!found.fits && found.reason.contains("A time loop of") && found.reason.contains("needs about"), "{found}");
 }

@@ -34,7 +34,7 @@ fn gradients_that_differ_are_reported() {
     assert_eq!(comparison.gradient, [1.0, 0.0]);
     assert_eq!(comparison.row("Hybrid").map(|row| row.difference), Some(1.0));
     let text = comparison.to_string();
-    let line = "WRONG: Hybrid: value or gradient off by a relative 1.0e0";
+    let line = "WRONG: Hybrid: value or gradient with a relative error of 1.0e0";
     assert_eq!(text.lines().last(), Some(line), "{text}");
 }
 

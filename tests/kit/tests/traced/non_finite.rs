@@ -7,6 +7,9 @@ use tapewright::{
     AdjointVector, NonFinite, NonFiniteKind, Rules, Subgradient, Traceable, Traced, Traces, checkpoint, external,
 };
 
+/// The line of the call of a driver.
+const DRIVER: u32 = line!() + 8;
+
 /// What is found after a recording at `x` and a sweep.
 fn found<S: Reverse<Value = f64, Policy: Traces>>(
     f: impl FnOnce(&[Real<S>]) -> Real<S>,
@@ -49,7 +52,8 @@ fn in_all<S: Traceable<Value = f64>>() {
     let adjoint = "the adjoint of argument 1 becomes inf; the result's adjoint is 1e200, the partial 1e200";
     assert_found(found::<Traced<S>>(steep, &[1e-300, 0.0]), STEEP, adjoint);
     let input = found::<Traced<S>>(root, &[3.0, f64::NAN]).expect("the input");
-    assert_eq!((input.kind, input.number.is_nan(), input.arguments), (NonFiniteKind::Value, true, vec![]));
+    assert_eq!((input.kind, input.number.is_nan(), &input.arguments), (NonFiniteKind::Value, true, &vec![]));
+    assert_eq!(input.location.map(|here| (here.file(), here.line())), Some((file!(), DRIVER)), "not in the library");
 }
 
 #[test]
