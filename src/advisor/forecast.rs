@@ -39,8 +39,8 @@ pub struct Prediction {
 
 impl Prediction {
     /// Bytes of tape and adjoints together. The allocator gives more: records lie in segments of 64 KiB, then of 1 MiB,
-    /// and vectors grow by doubling. So a tape of some hundred kilobytes reserves over a megabyte, and a large one up to
-    /// twice its bytes.
+    /// and vectors grow by doubling. So a tape of some hundred kilobytes reserves over a megabyte, and a large one up
+    /// to twice its bytes.
     #[must_use]
     pub const fn bytes(&self) -> usize {
         self.tape + self.adjoints
