@@ -55,8 +55,8 @@ impl<V: Number> Evaluations<V> {
     }
 }
 
-/// Evaluates `f` and its gradient so many times, `N` evaluations in one recording: for as many sets of parameters, or
-/// as many paths of a Monte-Carlo simulation with the same parameters.
+/// Evaluates `f` and its gradient this many times, `N` evaluations in one recording: for different sets of parameters,
+/// or different paths of a Monte-Carlo simulation with the same parameters.
 ///
 /// `at(k)` are the inputs of evaluation k, as many for each; `f` gets them in packs, with the numbers of the
 /// evaluations in its lanes, by which it finds data or random numbers. Each evaluation gives, up to the functions of

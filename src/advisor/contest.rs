@@ -120,7 +120,7 @@ impl<'p, P: Program> Contest<'p, P> {
     ///
     /// # Errors
     ///
-    /// When records have to be written to disk and cannot be, and those of external functions.
+    /// When records have to be written to disk and cannot be, and the errors of external functions.
     ///
     /// # Panics
     ///

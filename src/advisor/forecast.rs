@@ -83,7 +83,7 @@ impl fmt::Display for Forecast {
 }
 
 /// Runs a program at `x` under [`Counting`], which records nothing, and says how many bytes the tape of each strategy
-/// would take: as many as [`Tape::memory`] says are used, but for the constant part of a tape, after a sweep.
+/// would take: the bytes that [`Tape::memory`] says are used after a sweep, without the constant part of a tape.
 ///
 /// The bytes are exact, with these exceptions. Tapes that meet more than 208 types of statements: see [`Counting`].
 /// Arrays of [kernels](crate::kernels): their adjoints are not counted. Stages and time loops: what they record when a

@@ -17,7 +17,7 @@ impl Budget {
         Self { bytes, time_loop: None }
     }
 
-    /// The same for a program that is a loop of so many steps, alike in what they record, whose state has so many
+    /// The same for a program that is a loop of this many steps, alike in what they record, whose state has this many
     /// variables. It can then be reversed from snapshots of its state.
     #[must_use]
     pub const fn time_loop(mut self, steps: usize, state: usize) -> Self {

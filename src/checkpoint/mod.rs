@@ -238,7 +238,7 @@ where
     R: Fn(&X::With<T>) -> Z + Send + Sync + 'static,
     Z: Variables<T>,
 {
-    /// Records the stage on this tape, and compares its outputs with those that it had, of which there were so many.
+    /// Records the stage on this tape, and compares its outputs, and their number, with what they were.
     fn record(&self, tape: &mut Tape<T>, count: usize) -> Result<Taped<T>, SweepError> {
         let (x, from, y) = rerun::record_with_views(tape, &self.inputs, &self.taped)?;
         if x.len() != self.count {

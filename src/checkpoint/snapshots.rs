@@ -69,8 +69,8 @@ impl<X> Snapshots<X> {
 
     /// Writes the numbers of the state to the file.
     ///
-    /// Fields of the state that are no variables are those of the present state when it is restored. If they change,
-    /// states do not come out as in the first run, which somebody has to check.
+    /// Fields of the state that are no variables come from the present state when it is restored. If they change,
+    /// states do not come out as in the first run, which the caller has to check.
     pub(super) fn store_on_disk<V>(&mut self, slot: usize, state: &X, checked: bool) -> Result<(), SweepError>
     where
         V: Number,

@@ -58,7 +58,7 @@ thread_local! {
     static NEXT: Cell<u64> = const { Cell::new(0) };
 }
 
-/// The identifier of the first argument of a statement: those of others, on any thread, are far from it.
+/// The identifier of the first argument of a statement: other statements' identifiers, on any thread, are far from it.
 #[inline(always)]
 fn first() -> u64 {
     let mut first = NEXT.get();

@@ -155,7 +155,7 @@ where
     }
 }
 
-/// Whether rules for this number of inputs are those of a function with that number.
+/// Whether rules for this number of inputs fit a function with that number of inputs.
 fn made_for(rules: usize, inputs: usize) -> Result<(), String> {
     if rules == inputs { Ok(()) } else { Err(format!("its rules were made for {rules} inputs, and it has {inputs}")) }
 }

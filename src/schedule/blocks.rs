@@ -3,7 +3,7 @@
 
 use super::binomial::{beta, repetitions, scale};
 
-/// The blocks of zone r for so many slots, longest first: steps of a block, number of blocks, and how many of them
+/// The blocks of zone r for this many slots, longest first: steps of a block, number of blocks, and how many of them
 /// belong to the steps before the next snapshot. (r ≥ 2)
 fn blocks(slots: usize, r: usize) -> impl Iterator<Item = (u128, u128, u128)> {
     let (mut all, mut before) = (1, 1);

@@ -120,8 +120,8 @@ pub enum Action {
     },
     /// The present state is that after the last step: outputs are known, adjoints are seeded now. Occurs once.
     Turn,
-    /// Sweep the recording of `step`, from adjoints of the state after it to those of the state before it. The tape is
-    /// free then.
+    /// Sweep the recording of `step`, from adjoints of the state after it to adjoints of the state before it. The tape
+    /// is free then.
     Sweep {
         /// The step: the one before that of the sweep before, the last one after `Turn`.
         step: usize,

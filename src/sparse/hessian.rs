@@ -58,7 +58,7 @@ impl<V: Float, const N: usize> SparseHessian<V, N> {
     ///
     /// # Errors
     ///
-    /// As there, and [`Error::Storage`] when records cannot be written to disk.
+    /// As [`Tape::hessian_pattern`], and [`Error::Storage`] when records cannot be written to disk.
     ///
     /// # Panics
     ///

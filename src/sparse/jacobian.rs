@@ -54,7 +54,7 @@ impl<V: Float> SparseJacobian<V> {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As [`Tape::jacobian_pattern`].
     pub fn new<S: Reverse<Value = V>>(tape: &Tape<S>, inputs: &[Real<S>], outputs: &[Real<S>]) -> Result<Self, Error> {
         Ok(Self::with_pattern(tape.jacobian_pattern(inputs, outputs)?))
     }
@@ -254,7 +254,7 @@ impl<V: Float> SparseJacobian<V> {
     }
 }
 
-/// Whether so many forward sweeps cost less than sweeps with so many adjoint vectors, of which eight go at once. A
+/// Whether `forward` forward sweeps cost less than sweeps with `reverse` adjoint vectors, eight of them at a time. A
 /// forward sweep reads the recording twice.
 pub(crate) const fn prefers_forward(forward: usize, reverse: usize) -> bool {
     3 * forward < 4 * reverse.div_ceil(WIDTH)

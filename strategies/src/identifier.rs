@@ -161,7 +161,7 @@ impl<I: IndexType> LinearId<I> {
         Self(I::pack(0, 0))
     }
 
-    /// The identifier under another number of its recording, which has so many identifiers.
+    /// The identifier under another number of its recording, which has `length` identifiers.
     ///
     /// # Panics
     ///

@@ -147,8 +147,8 @@ impl Owner {
     }
 }
 
-/// Pretends that so many blocks of numbers have been drawn, and that this thread has none left: for tests of what
-/// happens when all have been.
+/// Pretends that all but this many blocks of numbers have been drawn, and that this thread has none left: for tests of
+/// what happens when all have been.
 #[doc(hidden)]
 pub fn pretend_drawn(blocks_left: u32) {
     KEPT.with(|kept| kept.0.borrow_mut().clear());

@@ -20,7 +20,7 @@ pub trait Nary<V: Number>: 'static {
     fn value(arguments: &[V], constants: &[V]) -> V;
     /// Writes the partial for each argument; the slices are equally long.
     fn partials(arguments: &[V], constants: &[V], partials: &mut [V]);
-    /// Whether infinite partials at these arguments are those of a pole or a vertical tangent, and not of an overflow;
+    /// Whether infinite partials at these arguments come from a pole or a vertical tangent, and not from an overflow;
     /// see [`Policy`](crate::Policy).
     fn singular(arguments: &[V], constants: &[V]) -> bool {
         let _ = (arguments, constants);

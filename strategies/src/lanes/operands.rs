@@ -92,7 +92,8 @@ pub(super) fn memory<'m, V: Number>(
     (memory, in_place)
 }
 
-/// Checks that the operands, these views and numbers by bits, are those of the kernel, and as many of them `written`.
+/// Checks that the operands, these views and numbers by bits, are what the kernel expects, and that it writes `written`
+/// of them.
 ///
 /// # Panics
 ///

@@ -68,7 +68,7 @@ impl<V: Number, C: Steps, const K: usize> Terms<'_, V, C, K> {
         terms
     }
 
-    /// The terms at the first places, as many as there are in `to`.
+    /// The terms at the first places, one for each entry of `to`.
     ///
     /// # Safety
     ///

@@ -213,7 +213,7 @@ impl<V: Number> Transfer<V> {
 }
 
 impl<V: Number> Transfer<V> {
-    /// Adds these adjoints to those of what is read, at its places.
+    /// Adds these adjoints to the adjoints of what is read, at its places.
     fn add_to_source(&self, seeds: &[V], shadows: &mut Shadows<V>) {
         let shadow = shadows.take(self.from.before);
         let mut sums = shadows.dense(shadow, self.from.length);

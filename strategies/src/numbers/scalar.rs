@@ -63,7 +63,7 @@ macro_rules! float {
             fn as_f64(self) -> f64 { f64::from(self) }
             #[inline(always)]
             fn is_ordinary(self) -> bool {
-                // Without its sign, a number's bits are 0 for zeros, and from those of ∞ on for what is not finite.
+                // Without its sign, a number's bits are 0 for zeros, and for what is not finite at least the bits of ∞.
                 (self.to_bits() << 1).wrapping_sub(1) < (Self::INFINITY.to_bits() << 1) - 1
             }
             #[inline(always)]

@@ -39,7 +39,7 @@ impl Segment {
         Self::aligned(bytes, 8).unwrap_or_else(|| out_of_memory(bytes, "a segment of the tape"))
     }
 
-    /// A segment of so many bytes, aligned like this; `None` when the allocator has none.
+    /// A segment of this many bytes with this alignment; `None` when the allocator has none.
     pub(crate) fn aligned(bytes: usize, align: usize) -> Option<Self> {
         let (owner, layout) = (Bump::new(), Layout::from_size_align(bytes, align).ok()?);
         let start = owner.try_alloc_layout(layout).ok()?;

@@ -77,7 +77,7 @@ pub trait Forward: Strategy {
     #[track_caller]
     fn derivative(id: &Self::Id, k: usize) -> Self::Value;
 
-    /// Runs `f` as an evaluation of its own, whose variables must not meet those of others. Unless a strategy tells
+    /// Runs `f` as an evaluation of its own, whose variables must not meet variables of others. Unless a strategy tells
     /// evaluations apart, this just runs `f`.
     #[inline]
     fn evaluate<R>(f: impl FnOnce() -> R) -> R {
@@ -203,7 +203,7 @@ impl<const N: usize, V: Number, P: Policy> Taping for Tangent<N, V, P> {
         let slope = |tangent: &Directions<V, N>, lane: usize| {
             if tangent.level == level { tangent.derivatives[lane] } else { V::ZERO }
         };
-        // An evaluation of its own: tangents that a rule makes itself must not meet those of variables that it
+        // An evaluation of its own: tangents that a rule makes itself must not meet tangents of variables that it
         // captured.
         let forward = |inputs: &[V], outputs: &mut [V]| level::evaluate(|| rule.forward(inputs, outputs));
         for lane in 0..N {

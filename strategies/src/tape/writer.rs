@@ -33,7 +33,7 @@ impl<'a> Writer<'a> {
         self.skip(size_of::<T>());
     }
 
-    /// Leaves out so many bytes.
+    /// Leaves out this many bytes.
     pub(super) fn skip(&mut self, bytes: usize) {
         assert!(bytes <= self.left, "a record is as long as it said");
         self.at = self.at.wrapping_add(bytes);

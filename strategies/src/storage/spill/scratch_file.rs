@@ -61,7 +61,7 @@ impl ScratchFile {
         Ok(self.file.checksum(bytes))
     }
 
-    /// Reads as many bytes as there is room for, from this offset on.
+    /// Fills the whole buffer with bytes, from this offset on.
     ///
     /// # Errors
     ///

@@ -58,7 +58,7 @@ impl SlabFile {
         Ok(stack)
     }
 
-    /// Length of the blocks in bytes, but for those that had to be larger.
+    /// Length of the blocks in bytes, except the blocks that had to be larger.
     pub(crate) const fn slab_bytes(&self) -> usize {
         self.options.slab_bytes()
     }
