@@ -166,7 +166,7 @@ impl<P> fmt::Debug for Contest<'_, P> {
 ///
 /// # Errors
 ///
-/// Those of external functions of the program.
+/// The errors of external functions of the program.
 ///
 /// # Panics
 ///

@@ -11,7 +11,7 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// So many bytes for tape and adjoints together, as [`Prediction::bytes`](super::Prediction::bytes) counts them.
+    /// This many bytes for tape and adjoints together, as [`Prediction::bytes`](super::Prediction::bytes) counts them.
     #[must_use]
     pub const fn new(bytes: usize) -> Self {
         Self { bytes, time_loop: None }

@@ -333,7 +333,7 @@ where
         values
     }
 
-    /// Compares the present state, that after `step`, with that of the first run, which this may be.
+    /// Compares the present state, the one after `step`, with the state in the first run, which this run may be.
     fn compare(&self, run: &mut Run<T, C, X>, step: usize) -> Result<(), SweepError> {
         if !self.settings.checked {
             return Ok(());

@@ -357,7 +357,7 @@ pub(super) fn sweep_forward<T: Reverse>(
     swept.map_err(into_sweep_error)
 }
 
-/// An error of a nested sweep, as that of the sweep around it.
+/// An error of a nested sweep, as an error of the sweep around it.
 pub(super) fn into_sweep_error(error: Error) -> SweepError {
     match error {
         Error::Sweep(error) => error,

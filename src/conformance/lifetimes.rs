@@ -65,7 +65,7 @@ pub fn copies_dropped_in_any_order<S: Reverse>() -> Outcome {
     Ok(())
 }
 
-/// The adjoint of an input is that of its copy when the input itself has been dropped or assigned over.
+/// The adjoint of an input is its copy's adjoint when the input itself has been dropped or assigned over.
 pub fn input_dropped_early<S: Reverse>() -> Outcome {
     let mut tape = Tape::<S>::new();
     let (copies, y) = tape.record(|scope| {

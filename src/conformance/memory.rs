@@ -12,7 +12,7 @@ fn drift<S: Reverse>(x: &[Real<S>], n: u32) -> Vec<Real<S>> {
     vec![y]
 }
 
-/// Whether the recording has as many statements and arguments.
+/// Whether the recording has these numbers of statements and arguments.
 fn counts(what: &str, report: &MemoryReport, statements: usize, arguments: usize) -> Outcome {
     let found = (report.statements, report.arguments);
     ensure(

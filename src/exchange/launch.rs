@@ -8,7 +8,7 @@ use tapewright_strategies::{External, Number, Scratch, SweepError};
 /// A piece of the numbers that a rule sees.
 #[derive(Clone, Copy)]
 pub(super) enum Part {
-    /// So many variables.
+    /// This many variables.
     Variables(usize),
     /// The elements of a view.
     View(Used),

@@ -233,7 +233,7 @@ fn length(shape: &[usize]) -> usize {
     product.unwrap_or_else(|| panic!("a view of shape {shape:?} has more elements than there can be"))
 }
 
-/// The number of elements of this shape, if there are as many.
+/// The number of elements of this shape, which must be `found`.
 #[track_caller]
 pub(super) fn checked_length(shape: &[usize], found: usize) -> usize {
     let expected = length(shape);

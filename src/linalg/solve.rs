@@ -23,7 +23,7 @@ pub(crate) trait System<V: Float>: Send + Sync + 'static {
     fn owned_bytes(&self) -> usize;
 }
 
-/// The bytes of what several entries share: that of one of them.
+/// One entry's part of the bytes that several entries share.
 pub(super) fn share<V: Float, K: System<V>>(system: &Arc<K>) -> usize {
     system.owned_bytes() / Arc::strong_count(system)
 }

@@ -1,6 +1,6 @@
 //! Binomial checkpointing in closed form.
 //!
-//! β(c, r) = C(c + r, c) is the largest number of steps that c snapshots, that of the first state among them, can
+//! β(c, r) = C(c + r, c) is the largest number of steps that c snapshots, including the one of the first state, can
 //! reverse when no step is advanced over more than r times (Griewank 1992; Griewank & Walther, ACM TOMS 26, 2000).
 
 /// a·b/d, which is known to be a whole number.

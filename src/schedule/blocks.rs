@@ -39,7 +39,7 @@ fn blocks_begun(mut steps: u128, slots: usize, zone: usize) -> u128 {
     begun
 }
 
-/// How far to advance from a snapshot, with this many slots, that of the snapshot among them, for more than slots + 1
+/// How far to advance from a snapshot, with this many slots, including the snapshot's own, for more than slots + 1
 /// steps.
 pub(super) fn split(steps: usize, slots: usize) -> usize {
     if slots == 1 {

@@ -7,9 +7,9 @@ use super::{Schedule, SlotCounts, forward_to_plan};
 
 /// The schedule with the fewest step evaluations when a slot holds either a snapshot or the recording of one step.
 ///
-/// One recording more, that of the step to be swept next, is outside the slots, as with [`Revolve`](super::Revolve). In
-/// an evaluation a step is advanced over or recorded. With [`Mixed::evaluations`] m(n, s), for n steps from the present
-/// state and s free slots,
+/// One recording more, the one of the step to be swept next, is outside the slots, as with [`Revolve`](super::Revolve).
+/// In an evaluation a step is advanced over or recorded. With [`Mixed::evaluations`] m(n, s), for n steps from the
+/// present state and s free slots,
 ///
 /// * m(n, s) = n if n ≤ s + 1: all steps are recorded;
 /// * m(n, s) = min over i of i + m(i, s) + m(n − i, s − 1) otherwise: store the state, advance over i steps, reverse

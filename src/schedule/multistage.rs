@@ -6,7 +6,7 @@ use super::{Action, Revolve, Schedule, SlotCounts, forward_to_plan};
 
 /// The binomial schedule on snapshots in memory and on disk.
 ///
-/// The plan is that of [`Revolve`] with `memory + disk` snapshots, and so is the number of steps advanced over. Its
+/// The plan and the number of steps advanced over are the same as for [`Revolve`] with `memory + disk` snapshots. Its
 /// snapshots are a stack. The places of the stack that are written and read most often are in memory, so no other
 /// choice of levels for the places has fewer accesses to the disk. To count the accesses, [`new`](Multistage::new) goes
 /// through the plan once.

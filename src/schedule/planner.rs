@@ -37,7 +37,7 @@ enum Phase {
     Arrived,
     /// The present state is in a snapshot, or may not be stored: go on.
     Leave,
-    /// The present state is that of the newest snapshot, which is not needed any more.
+    /// The present state comes from the newest snapshot, which is not needed any more.
     Release,
     Record(usize),
     Turn,

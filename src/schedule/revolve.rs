@@ -6,7 +6,7 @@ use super::{Schedule, SlotCounts, binomial, forward_to_plan};
 
 /// The binomial schedule, which advances over the fewest steps that a given number of snapshots allows.
 ///
-/// With c snapshots, that of the first state among them, l steps are reversed with
+/// With c snapshots, including the one of the first state, l steps are reversed with
 ///
 /// r·l − C(c + r, c + 1), where r is the number with C(c + r − 1, c) < l ≤ C(c + r, c),
 ///

@@ -106,7 +106,7 @@ impl<V: Float> SparseJacobian<V> {
     }
 
     /// Finds the matrix of the tape's present recording, of the same function at any inputs. A second call allocates
-    /// nothing, if the recording has as many statements.
+    /// nothing, if the recording has the same number of statements.
     ///
     /// A function that branches may read other variables at other inputs. One more adjoint vector, with weights that
     /// belong to no entry, shows that: what it finds must be what the entries add up to, to half of the digits. An

@@ -186,7 +186,7 @@ impl<S: Reverse> Tape<S> {
         Ok(())
     }
 
-    /// Makes the vector that of a sweep from position to position over this recording, as it is now.
+    /// Makes the vector fit a sweep from position to position over this recording, as it is now.
     fn take_up(&self, adjoints: &mut AdjointVector<S::Value>) -> Under {
         let recording = self.parts.root(self.owned.number());
         let under = match adjoints.under {

@@ -57,7 +57,7 @@ pub trait Variables<S: Taping>: Sized {
     /// `visit`. Views become constants.
     fn map<T: Taping<Value = S::Value>>(&self, f: &mut impl FnMut(&Real<S>) -> Real<T>) -> Self::With<T>;
 
-    /// Calls `f` with all views. A collection that has none need not say so.
+    /// Calls `f` with all views. A collection without views need not implement it.
     #[inline]
     fn visit_views<'a>(&'a self, f: &mut impl FnMut(ViewRef<'a, S::Value>))
     where

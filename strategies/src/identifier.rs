@@ -144,7 +144,7 @@ impl LinearId<u32> {
 
 impl<I: IndexType> LinearId<I> {
     /// The identifier with this index in this recording, counted from 1; `None` when the index is 0 or does not fit, or
-    /// when `number` is that of no recording.
+    /// when `number` belongs to no recording.
     #[must_use]
     pub fn new(number: TapeNumber, index: u64) -> Option<Self> {
         let valid = number != TapeNumber(0) && (1..=I::LARGEST).contains(&index);

@@ -79,7 +79,7 @@ pub(crate) fn pause<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// The level of the evaluation that runs, which is that of everything that takes part, unless that is passive.
+/// The level of the evaluation that runs, which is the level of everything that takes part, unless that is passive.
 ///
 /// # Panics
 ///

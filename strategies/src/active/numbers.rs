@@ -28,7 +28,7 @@ pub(super) struct Numbers {
 }
 
 impl Numbers {
-    /// All numbers of a block. 0 is that of no recording.
+    /// All numbers of a block. 0 belongs to no recording.
     const fn of(block: u32) -> Self {
         let next = block * BLOCK;
         Self { next: if next == 0 { 1 } else { next }, end: next.wrapping_add(BLOCK) }

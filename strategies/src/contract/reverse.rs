@@ -110,7 +110,7 @@ pub trait Reverse: Taping {
     ///
     /// # Panics
     ///
-    /// When the tape is out of identifiers; nothing is recorded then but variables that are used nowhere. And as
+    /// When the tape is out of identifiers; nothing is recorded then except variables that are used nowhere. And as
     /// [`mark`](Self::mark).
     #[track_caller]
     fn external(tape: &mut Self::Tape, external: u32, results: &[Self::Value], each: &mut dyn FnMut(Self::Id)) {

@@ -83,7 +83,7 @@ pub(super) trait Vector: Lane {
     ///
     /// `N` numbers from there on can be written.
     unsafe fn store(self, to: *mut Self::Number);
-    /// The numbers that the mask chooses; what the others are is not said.
+    /// The numbers that the mask chooses; what the others are is unspecified.
     ///
     /// # Safety
     ///

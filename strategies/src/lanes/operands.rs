@@ -105,7 +105,7 @@ fn check_operands<V>(plan: &Plan, memory: &Memory<V>, (views, numbers): (u8, u8)
         plan.in_order && written == expected,
         "one expression for each operand that is written, each before its value is used"
     );
-    // Those of the kernel itself are no leaves of it.
+    // The kernel's own temporaries and new values are no leaves of it.
     assert!(plan.leaves.new == 0, "`new` is asked for what the launch does not write: that is not there");
     assert!(!plan.leaves.locals, "a temporary is used where it is not bound: it is not there");
     assert!(

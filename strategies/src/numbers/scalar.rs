@@ -5,7 +5,8 @@ use super::number::{Binary, Float, Number, Unary, sealed};
 use super::special;
 use core::num::FpCategory;
 
-/// Forwards the functions of numbers to the ones of the same names of `f64` and `f32`, and the special ones to `f64`'s.
+/// Forwards the functions of numbers to the methods of the same names on `f64` and `f32`, and the special ones to
+/// `f64`'s.
 macro_rules! scalar_functions {
     (
         unary { $($(#[$d1:meta])* $unary:ident;)* }

@@ -127,7 +127,7 @@ fn digamma_rise<W: Float>(x: W, h: W) -> W {
     if W::PARTS == 1 || x > W::ONE {
         return rise;
     }
-    // Next to the pole the derivative for h would be a difference of large numbers; that of ψ is none.
+    // Next to the pole the derivative for h would be a difference of large numbers; the derivative of ψ is not.
     ((x + h).digamma() - x.digamma()).with_value(rise.as_f64())
 }
 

@@ -46,7 +46,7 @@ impl Segment {
         Some(Self { start, bytes, owner })
     }
 
-    /// So many units of this layout, one behind the other, and what else of them fits into the memory that they take;
+    /// This many units of this layout, one behind the other, and any more that fit into the memory that they take;
     /// `None` when the allocator has none.
     pub(crate) fn of_units(unit: Layout, count: usize) -> Option<Self> {
         let mut segment = Self::aligned(unit.size().checked_mul(count)?, unit.align())?;

@@ -27,13 +27,13 @@ use core::marker::PhantomData;
 ///
 /// # Zero times infinity
 ///
-/// The convention is that of reverse mode: **an argument contributes nothing along a direction where its partial or its
-/// tangent is exactly 0**, whatever the other of the two: infinite or NaN.
+/// The convention is the same as in reverse mode: **an argument contributes nothing along a direction where its partial
+/// or its tangent is exactly 0**, whatever the other of the two: infinite or NaN.
 ///
 /// * A tangent of 0 is a passive variable, or one that does not depend on this direction. So √p at a passive p = 0
 ///   turns no finite derivative into NaN.
-/// * A partial of 0 is that of an argument that has no influence: one that a maximum did not select, or r in `x·r` at x
-///   = 0, where r is a statement of its own with a NaN tangent.
+/// * A partial of 0 means that an argument has no influence: one that a maximum did not select, or r in `x·r` at x = 0,
+///   where r is a statement of its own with a NaN tangent.
 ///
 /// Inside a statement, partials are products by the chain rule in both modes, and 0·∞ is NaN: x·√(x² + y²) at (0, 0) is
 /// NaN as one statement. The two modes differ where an adjoint is 0 by cancellation only: r − r with an infinite

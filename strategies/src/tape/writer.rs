@@ -14,7 +14,7 @@ impl<'a> Writer<'a> {
     ///
     /// # Safety
     ///
-    /// So many bytes there are the writer's as long as it lives.
+    /// The `left` bytes from `at` on are the writer's as long as it lives.
     pub(super) const unsafe fn to(at: *mut u8, left: usize) -> Self {
         Self { at, left, bytes: PhantomData }
     }

@@ -71,8 +71,8 @@ impl<T, const INLINE: usize, const SLAB: usize> SlabStack<T, INLINE, SLAB> {
                 self.advance();
             }
             let count = rest.len().min(self.room - self.top);
-            // SAFETY: there is room for `count` elements, and `rest`, borrowed from elsewhere, has as many. They need
-            // no drop, being `Copy`.
+            // SAFETY: there is room for `count` elements, and `rest`, borrowed from elsewhere, has `count` elements.
+            // They need no drop, being `Copy`.
             unsafe { self.tail_mut().add(self.top).copy_from_nonoverlapping(rest.as_ptr(), count) };
             self.top += count;
             rest = &rest[count..];
@@ -107,7 +107,7 @@ impl<T, const INLINE: usize, const SLAB: usize> SlabStack<T, INLINE, SLAB> {
         Some(unsafe { &mut *self.tail_mut().add(top) })
     }
 
-    /// Element number `index`, counted from the first; `None` if there are not as many. Takes constant time.
+    /// Element number `index`, counted from the first; `None` if there are not that many. Takes constant time.
     #[must_use]
     #[inline]
     pub fn get(&self, index: usize) -> Option<&T> {
@@ -115,7 +115,7 @@ impl<T, const INLINE: usize, const SLAB: usize> SlabStack<T, INLINE, SLAB> {
         (index < self.len()).then(|| unsafe { &*self.place(index) })
     }
 
-    /// Element number `index`, counted from the first; `None` if there are not as many. Takes constant time.
+    /// Element number `index`, counted from the first; `None` if there are not that many. Takes constant time.
     #[must_use]
     #[inline]
     pub fn get_mut(&mut self, index: usize) -> Option<&mut T> {

@@ -237,7 +237,7 @@ impl SlabFile {
         Ok(self.writer.as_mut().expect("it has just been made"))
     }
 
-    /// Makes sure that a block of `bytes` can be had, at the expense of spares first, then of the oldest slabs in
+    /// Makes sure that a block of `bytes` can be allocated, at the expense of spares first, then of the oldest slabs in
     /// memory.
     fn make_room(&mut self, bytes: usize) -> Result<(), StorageError> {
         loop {
