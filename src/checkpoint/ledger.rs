@@ -176,7 +176,7 @@ mod tests {
         state: Option<usize>,
         slot: Option<usize>,
         tapes: [Option<usize>; 2],
-        /// The state of which there are adjoints, if they are right.
+        /// The state whose adjoints are known, if they are right.
         adjoints: Option<usize>,
     }
 

@@ -94,7 +94,7 @@ impl<X> Snapshots<X> {
         });
         if self.file.is_none() {
             self.file = Some(ScratchFile::create(&self.options)?);
-            // All states of a loop have the same number of numbers. Slots begin on pages, which transfers past the page
+            // All states of a loop consist of equally many numbers. Slots begin on pages, which transfers past the page
             // cache need.
             self.stride = (self.buffer.len() as u64).next_multiple_of(4096).max(4096);
         }

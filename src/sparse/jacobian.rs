@@ -59,7 +59,7 @@ impl<V: Float> SparseJacobian<V> {
         Ok(Self::with_pattern(tape.jacobian_pattern(inputs, outputs)?))
     }
 
-    /// Takes a pattern that is known, and colors it. It may have more entries than need be.
+    /// Takes a pattern that is known, and colors it. It may have more entries than necessary.
     #[must_use]
     pub fn with_pattern(pattern: Pattern) -> Self {
         let transposed = pattern.transposed();

@@ -98,7 +98,7 @@ impl<'t, S: Reverse> Trace<'t, S> {
     /// rules of external functions; closures on the tape are called with an adjoint of 1. There is no second sweep of
     /// recordings that [exchange](crate::Exchange) something.
     ///
-    /// Not looked at are elements of views, tangents, values and partials of closures on the tape, and statements
+    /// It does not look at elements of views, tangents, values and partials of closures on the tape, and statements
     /// inside stages and blocks, which have recordings of their own.
     #[must_use]
     pub fn first_non_finite(&self) -> Option<&'t NonFinite<S::Value>> {

@@ -13,7 +13,7 @@ pub trait Nary<V: Number>: 'static {
     const CONSTANTS: usize = 0;
     /// Whether [`value`](Self::value) can be called again, at other arguments, when a recording is replayed.
     const REPLAYS: bool = true;
-    /// In which pairs of arguments the function is not linear; more pairs than need be make patterns of Hessian
+    /// The pairs of arguments in which the function is not linear; more pairs than necessary make patterns of Hessian
     /// matrices larger, and fewer make them wrong.
     const CURVATURE: Curvature = Curvature::Everywhere;
     /// The value at these arguments.

@@ -237,8 +237,8 @@ impl SlabFile {
         Ok(self.writer.as_mut().expect("it has just been made"))
     }
 
-    /// Makes sure that a block of `bytes` can be allocated, at the expense of spares first, then of the oldest slabs in
-    /// memory.
+    /// Makes sure that there is room for a block of `bytes`, at the expense of spares first, then of the oldest slabs
+    /// in memory.
     fn make_room(&mut self, bytes: usize) -> Result<(), StorageError> {
         loop {
             let spare = self.spares.iter().position(|spare| spare.len() == bytes);
