@@ -8,7 +8,7 @@ use tapewright_strategies::{Continuation, IndexManager, Number, Policy};
 ///
 /// In each sweep that reaches the statement with an adjoint other than 0, `reverse` is called once, with that adjoint
 /// and a slice of zeros, one for each argument, in which it leaves adjoint·∂result/∂argument. Entries of passive
-/// arguments are ignored; those of an argument that is given twice add up. If no argument is active, nothing is
+/// arguments are ignored; the entries of an argument that is given twice add up. If no argument is active, nothing is
 /// recorded, the result is passive, and `reverse` is dropped at once.
 ///
 /// The closure may own whatever it needs. It is moved into the tape, and is dropped once: when the next recording

@@ -99,8 +99,8 @@ pub fn jacobian<S: Reverse>(
         let outputs = f(&inputs);
         (inputs, outputs)
     });
-    // Others wait for the exchanges of as many sweeps as there were, whatever the number of inputs here; without inputs
-    // no forward sweep would look at the outputs.
+    // Others wait for the exchanges of the same number of sweeps, whatever the number of inputs here; without inputs no
+    // forward sweep would look at the outputs.
     let either = !inputs.is_empty() && !tape.owned().must_be_swept();
     let rows = if either && prefers_forward(inputs.len(), outputs.len()) {
         match tape.columns(&inputs, &outputs) {

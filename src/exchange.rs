@@ -237,7 +237,7 @@ struct Made<'v, S: Taping> {
     flow: Flow,
     /// Values that are still to be used.
     rest: &'v [S::Value],
-    /// Those of variables.
+    /// The values of variables.
     scalars: Vec<S::Value>,
     views: Vec<ViewParts<S::Value>>,
     parts: Vec<Part>,

@@ -55,13 +55,13 @@ impl<V: Number> Evaluations<V> {
     }
 }
 
-/// Evaluates `f` and its gradient so many times, `N` evaluations in one recording: for as many sets of parameters, or
-/// as many paths of a Monte-Carlo simulation with the same parameters.
+/// Evaluates `f` and its gradient this many times, `N` evaluations in one recording: for different sets of parameters,
+/// or different paths of a Monte-Carlo simulation with the same parameters.
 ///
-/// `at(k)` are the inputs of evaluation k, as many for each; `f` gets them in packs, with the numbers of the
+/// `at(k)` are the inputs of evaluation k, the same number for each; `f` gets them in packs, with the numbers of the
 /// evaluations in its lanes, by which it finds data or random numbers. Each evaluation gives, up to the functions of
-/// [`Pack`](crate::Pack), what it gives alone. With the feature `rayon`, [`par_in_packs`] runs the packs on threads
-/// and returns the same bits.
+/// [`Pack`](crate::Pack), what it gives alone. With the feature `rayon`, [`par_in_packs`] runs the packs on threads and
+/// returns the same bits.
 ///
 /// # Errors
 ///

@@ -39,8 +39,8 @@ pub fn hvp<S: Reverse<Value = Dual<V, 1>>, V: Number>(
 
 /// The value of `f` at `x`, its gradient, and its Hessian matrix by rows.
 ///
-/// `f` is recorded and swept once for every `N` columns, over numbers with `N` tangents. 8 is a good choice; with few
-/// inputs take as many as there are. For a large Hessian that is mostly zeros,
+/// `f` is recorded and swept once for every `N` columns, over numbers with `N` tangents. 8 is a good choice; with fewer
+/// inputs, take their number. For a large Hessian that is mostly zeros,
 /// [`sparse_hessian`](crate::sparse::sparse_hessian) is the better choice, and for one that is only multiplied by
 /// vectors [`hvp`].
 ///

@@ -83,7 +83,7 @@ enum Small {
     Short,
     /// Statements of six arguments.
     Long,
-    /// Statements of one argument, most of whose time is that of functions.
+    /// Statements of one argument, whose time goes mostly into functions.
     Functions,
 }
 

@@ -44,8 +44,8 @@ pub struct Row {
     pub record: f64,
     /// Seconds of recording and one sweep.
     pub total: f64,
-    /// By how much value and gradient differ from those of the [`Comparison`]: the largest difference relative to the
-    /// gradient's largest entry, or to the value; infinite if one of them is NaN and the other is not.
+    /// By how much value and gradient differ from the value and gradient of the [`Comparison`]: the largest difference
+    /// relative to the gradient's largest entry, or to the value; infinite if one of them is NaN and the other is not.
     pub difference: f64,
 }
 
@@ -69,7 +69,7 @@ impl Row {
         self.tape + self.adjoints
     }
 
-    /// Whether value and gradient are those of the other strategies, up to rounding: to 10⁻⁹.
+    /// Whether value and gradient agree with the other strategies', up to rounding: to 10⁻⁹.
     #[must_use]
     pub fn is_right(&self) -> bool {
         self.difference <= SAME

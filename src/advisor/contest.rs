@@ -120,7 +120,7 @@ impl<'p, P: Program> Contest<'p, P> {
     ///
     /// # Errors
     ///
-    /// When records have to be written to disk and cannot be, and those of external functions.
+    /// When records have to be written to disk and cannot be, and the errors of external functions.
     ///
     /// # Panics
     ///
@@ -166,7 +166,7 @@ impl<P> fmt::Debug for Contest<'_, P> {
 ///
 /// # Errors
 ///
-/// Those of external functions of the program.
+/// The errors of external functions of the program.
 ///
 /// # Panics
 ///

@@ -24,7 +24,7 @@ pub(super) trait Entrant {
     /// The bytes of the latest recording.
     fn memory(&self) -> MemoryReport;
 
-    /// Does the work so many times; seconds.
+    /// Does the work this many times; seconds.
     fn pass(&mut self, work: Work, count: usize) -> Result<f64, Error>;
 }
 

@@ -22,7 +22,7 @@ pub struct Forecast {
     rows: Vec<Prediction>,
 }
 
-/// The forecast for one strategy, with its tape in memory. Elsewhere it takes as many bytes: see
+/// The forecast for one strategy, with its tape in memory. Elsewhere it takes the same number of bytes: see
 /// [storage](crate::Spilled).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -84,11 +84,11 @@ impl fmt::Display for Forecast {
 }
 
 /// Runs a program at `x` under [`Counting`], which records nothing, and says how many bytes the tape of each strategy
-/// would take: as many as [`Tape::memory`] says are used, but for the constant part of a tape, after a sweep.
+/// would take: the bytes that [`Tape::memory`] says are used after a sweep, without the constant part of a tape.
 ///
 /// The bytes are exact, with these exceptions. Tapes that meet more than 208 types of statements: see [`Counting`].
 /// Arrays of [kernels](crate::kernels): their adjoints are not counted. Stages and time loops: what they record when a
-/// sweep gets to them is not counted.
+/// sweep reaches them is not counted.
 ///
 /// Seconds are an estimate. The function is timed on plain numbers, and what statements and arguments add to that was
 /// measured on small programs when this was called for the first time, which takes half a second. On the workloads of

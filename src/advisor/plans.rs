@@ -16,8 +16,8 @@ const IN_FLIGHT: usize = 5;
 /// Slabs are not larger than this: the default.
 const SLAB: usize = 1 << 20;
 
-/// A time loop with as many snapshots as there is memory for; `None` if the program is none, or there is memory for
-/// none.
+/// A time loop with as many snapshots as memory allows; `None` if the program is no time loop, or memory allows no
+/// snapshot.
 pub(super) fn in_steps(forecast: &Forecast, budget: Budget) -> Option<Recommendation> {
     let (steps, state) = budget.time_loop.filter(|(steps, _)| *steps > 0)?;
     let linear = forecast.rows().iter().take(Counted::ALL.len());

@@ -15,7 +15,7 @@ const DOUBT: f64 = 2.5;
 /// Times that differ by less than this factor are equal, and then bytes decide.
 const NOISE: f64 = 1.03;
 
-/// Names the strategy for a program at `x` with so much memory.
+/// Names the strategy for a program at `x` with this much memory.
 ///
 /// A [`forecast()`] says which strategies fit. Of these, the ones that may be the fastest are measured, in about a
 /// second, and the fastest is named. Tapes that exist at the same time fit together. If none fits, it is a time loop
@@ -24,7 +24,7 @@ const NOISE: f64 = 1.03;
 ///
 /// # Errors
 ///
-/// Those of external functions of the program.
+/// The errors of external functions of the program.
 ///
 /// # Panics
 ///

@@ -11,13 +11,13 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// So many bytes for tape and adjoints together, as [`Prediction::bytes`](super::Prediction::bytes) counts them.
+    /// This many bytes for tape and adjoints together, as [`Prediction::bytes`](super::Prediction::bytes) counts them.
     #[must_use]
     pub const fn new(bytes: usize) -> Self {
         Self { bytes, time_loop: None }
     }
 
-    /// The same for a program that is a loop of so many steps, alike in what they record, whose state has so many
+    /// The same for a program that is a loop of this many steps, alike in what they record, whose state has this many
     /// variables. It can then be reversed from snapshots of its state.
     #[must_use]
     pub const fn time_loop(mut self, steps: usize, state: usize) -> Self {

@@ -21,7 +21,7 @@ pub(super) struct Times {
     pub(super) total: f64,
 }
 
-/// Times all of these, in rounds that take so many seconds together, or as long as the fewest take.
+/// Times all of these, in rounds that take this many seconds together, or as long as the fewest rounds take.
 pub(super) fn times(entrants: &mut [Box<dyn Entrant + '_>], seconds: f64) -> Result<Vec<Times>, Error> {
     let counts = entrants.iter_mut().map(|entrant| count(&mut **entrant)).collect::<Result<Vec<_>, Error>>()?;
     let mut rounds: Vec<Vec<Times>> = vec![Vec::new(); entrants.len()];

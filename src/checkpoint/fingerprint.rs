@@ -29,7 +29,8 @@ impl Fingerprint {
         self.0.get(numbers.div_ceil(block(numbers))..).unwrap_or(&[])
     }
 
-    /// The numbers among which the first that differs is; `None` if all are the same. There must be as many as before.
+    /// The numbers among which the first that differs is; `None` if all are the same. There must be the same number of
+    /// them as before.
     pub(super) fn difference<V: Number>(&self, values: &[V]) -> Option<Range<usize>> {
         let length = block(values.len());
         let mut blocks = self.0.iter().zip(values.chunks(length));

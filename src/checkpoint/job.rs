@@ -47,8 +47,8 @@ where
     X::With<T>: Variables<T, With<Passive<T::Value>> = X>,
     R: Fn(usize, &C::With<T>, &X::With<T>) -> X::With<T>,
 {
-    /// A loop with these parameters and this first state, each of so many variables and so many views, and with a step
-    /// without recording and one to be recorded. It has not been run.
+    /// A loop with these parameters and this first state, each with its numbers of variables and of views, and with a
+    /// step without recording and one to be recorded. It has not been run.
     pub(super) fn new(
         settings: TimeLoop<T>,
         (parameters, start): (C, X),
@@ -133,8 +133,8 @@ where
         exchange::in_a_plan(|| rerun::isolated::<T, _>(reverse))?
     }
 
-    /// Carries out the rest of the schedule, from adjoints of the final state to those of parameters and first state,
-    /// which are added to `inputs`; views' are returned.
+    /// Carries out the rest of the schedule, from adjoints of the final state to adjoints of parameters and first
+    /// state, which are added to `inputs`; views' are returned.
     fn backward(
         &self,
         mut run: Run<T, C, X>,
@@ -162,8 +162,8 @@ where
         Ok(adjoints.parameter_views)
     }
 
-    /// Records and sweeps forward one step after the other, from tangents of parameters and first state to those of the
-    /// final state.
+    /// Records and sweeps forward one step after the other, from tangents of parameters and first state to tangents of
+    /// the final state.
     pub(super) fn forward_tangents(
         &self,
         inputs: &[T::Value],
@@ -333,7 +333,7 @@ where
         values
     }
 
-    /// Compares the present state, that after `step`, with that of the first run, which this may be.
+    /// Compares the present state, the one after `step`, with the state in the first run, which this run may be.
     fn compare(&self, run: &mut Run<T, C, X>, step: usize) -> Result<(), SweepError> {
         if !self.settings.checked {
             return Ok(());

@@ -169,14 +169,14 @@ mod tests {
 
     const STEPS: usize = 2;
 
-    /// What a driver without a ledger would have: each number is that of the step that a state is before, if the state
-    /// is right.
+    /// What a driver without a ledger would have: each number is the number of the step that a state is before, if the
+    /// state is right.
     #[derive(Clone, Default)]
     struct Driver {
         state: Option<usize>,
         slot: Option<usize>,
         tapes: [Option<usize>; 2],
-        /// The state of which there are adjoints, if they are right.
+        /// The state whose adjoints are known, if they are right.
         adjoints: Option<usize>,
     }
 

@@ -29,12 +29,12 @@ use std::sync::Arc;
 use tapewright_strategies::lanes::Shadow;
 use tapewright_strategies::{External, Passive, Reverse, Scratch, SweepError, Taping, active};
 
-/// A stage of a computation: a function that is run without recording, and again, recorded, when a sweep gets to it.
+/// A stage of a computation: a function that is run without recording, and again, recorded, when a sweep reaches it.
 ///
 /// On the tape it leaves one entry, with the values of its inputs: a *checkpoint*. So the tape never holds more than
 /// the checkpoints and the records of one stage, and each stage is computed twice. Stages may contain stages.
 ///
-/// `T` is the strategy under which the stage is recorded; it need not be that of the tape. [`run`](Self::run) takes the
+/// `T` is the strategy under which the stage is recorded; it need not be the tape's. [`run`](Self::run) takes the
 /// function twice, under [`Passive`] and under `T`: the plain run costs what `f64` costs.
 /// [`checkpoint!`](crate::checkpoint) makes both of one generic function.
 ///
@@ -238,7 +238,7 @@ where
     R: Fn(&X::With<T>) -> Z + Send + Sync + 'static,
     Z: Variables<T>,
 {
-    /// Records the stage on this tape, and compares its outputs with those that it had, of which there were so many.
+    /// Records the stage on this tape, and compares its outputs, and their number, with what they were.
     fn record(&self, tape: &mut Tape<T>, count: usize) -> Result<Taped<T>, SweepError> {
         let (x, from, y) = rerun::record_with_views(tape, &self.inputs, &self.taped)?;
         if x.len() != self.count {

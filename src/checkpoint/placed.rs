@@ -11,15 +11,15 @@ use tapewright_strategies::{Dependence, External, Flow, Number, SweepError, Tapi
 
 /// An external function that moves adjoints and tangents of views, too.
 pub(super) trait Nested<V: Number>: External<V> {
-    /// From the adjoints of the outputs, with a shadow for each view, to those of the inputs: variables' are added to
-    /// `inputs`.
+    /// From the adjoints of the outputs, with a shadow for each view, to the adjoints of the inputs: variables' are
+    /// added to `inputs`.
     fn reverse_views(
         &self,
         outputs: &[V],
         views: Vec<Shadow<V>>,
         inputs: &mut [V],
     ) -> Result<Vec<Shadow<V>>, SweepError>;
-    /// From the tangents of the inputs to those of the outputs.
+    /// From the tangents of the inputs to the tangents of the outputs.
     fn forward_views(
         &self,
         inputs: &[V],

@@ -119,7 +119,7 @@ where
     rebuild_with(x, variables, |view| view.constant(), same)
 }
 
-/// [`rebuild`] with views that `views` makes of those of the collection.
+/// [`rebuild`] with views that `views` makes from the collection's views.
 pub(super) fn rebuild_with<S, T, X>(
     x: &X,
     variables: &[Real<T>],
@@ -345,7 +345,7 @@ pub(super) fn sweep<T: Reverse>(
     swept.map_err(into_sweep_error)
 }
 
-/// Sweeps a recording forward, from these tangents of its inputs to those of its outputs, with the ones of views.
+/// Sweeps a recording forward, from these tangents of its inputs to the tangents of its outputs, including views.
 pub(super) fn sweep_forward<T: Reverse>(
     tape: &mut Tape<T>,
     ends: Ends<'_, T>,
@@ -357,7 +357,7 @@ pub(super) fn sweep_forward<T: Reverse>(
     swept.map_err(into_sweep_error)
 }
 
-/// An error of a nested sweep, as that of the sweep around it.
+/// An error of a nested sweep, as an error of the sweep around it.
 pub(super) fn into_sweep_error(error: Error) -> SweepError {
     match error {
         Error::Sweep(error) => error,

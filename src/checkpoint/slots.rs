@@ -3,7 +3,7 @@
 use core::hash::{BuildHasherDefault, Hasher};
 use std::collections::HashMap;
 
-/// Things by the number of their slot, or tape. Numbers are those of a schedule, which may use any.
+/// Things by the number of their slot, or tape. A schedule gives the numbers, and may use any.
 pub(super) type Slots<V> = HashMap<usize, V, BuildHasherDefault<Spread>>;
 
 /// Spreads numbers over all bits. Schedules count from 0, so there is nothing to protect against.

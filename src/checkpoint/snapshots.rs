@@ -69,8 +69,8 @@ impl<X> Snapshots<X> {
 
     /// Writes the numbers of the state to the file.
     ///
-    /// Fields of the state that are no variables are those of the present state when it is restored. If they change,
-    /// states do not come out as in the first run, which somebody has to check.
+    /// Fields of the state that are no variables come from the present state when it is restored. If they change,
+    /// states do not come out as in the first run, which the caller has to check.
     pub(super) fn store_on_disk<V>(&mut self, slot: usize, state: &X, checked: bool) -> Result<(), SweepError>
     where
         V: Number,
@@ -94,8 +94,8 @@ impl<X> Snapshots<X> {
         });
         if self.file.is_none() {
             self.file = Some(ScratchFile::create(&self.options)?);
-            // All states of a loop have as many numbers. Slots begin on pages, which transfers past the page cache
-            // need.
+            // All states of a loop consist of equally many numbers. Slots begin on pages, which transfers past the page
+            // cache need.
             self.stride = (self.buffer.len() as u64).next_multiple_of(4096).max(4096);
         }
         let file = self.file.as_ref().expect("it has just been made");

@@ -38,17 +38,18 @@ type Plans = Arc<dyn Fn() -> Box<dyn Schedule + Send> + Send + Sync>;
 /// A loop `state = step(t, parameters, state)`, t = 0, 1, …, as one entry on the tape, reversed by a
 /// [schedule](crate::schedule).
 ///
-/// The loop runs without recording, and keeps some of the states. When a sweep gets to it, steps are recorded under the
+/// The loop runs without recording, and keeps some of the states. When a sweep reaches it, steps are recorded under the
 /// strategy `T` and swept, last step first, from states that were kept or are computed again. How many are kept where,
 /// and how often a step is computed again, is the schedule's decision.
 ///
 /// What a step depends on is its number, the parameters and the state; there is no other way for derivatives. State and
 /// parameters are [`Variables`] of any shape; `()` stands for no parameters.
 ///
-/// All states of a loop have as many variables. Snapshots on disk hold numbers only, so a state that goes there must
-/// keep its shape, too, and its other fields (those behind the semicolon of [`variables!`](crate::variables)); if they
-/// change, the sweep returns an error. A recorded step has a tape of its own until it is swept, of some 80 kB at least:
-/// schedules that keep many recorded steps are for steps that are larger than that.
+/// All states of a loop have the same number of variables. Snapshots on disk hold numbers only, so a state that goes
+/// there must keep its shape, too, and its other fields (those behind the semicolon of
+/// [`variables!`](crate::variables)); if they change, the sweep returns an error. A recorded step has a tape of its own
+/// until it is swept, of some 80 kB at least: schedules that keep many recorded steps are for steps that are larger
+/// than that.
 ///
 /// A second sweep of the same recording is right, too. It has to run the loop again, because the first one has used up
 /// the snapshots.

@@ -1,4 +1,4 @@
-//! What `num_traits` asks of floats, which are `Copy`. Names of methods are resolved to those of [`Closed`] first.
+//! What `num_traits` asks of floats, which are `Copy`. Names of methods are resolved to methods of [`Closed`] first.
 
 use super::Closed;
 use core::cmp::Ordering;
@@ -15,7 +15,7 @@ macro_rules! constants {
     )* };
 }
 
-/// Questions about the value. Strategies that can replay a recording are told, as of a comparison.
+/// Questions about the value. They are reported to strategies that can replay a recording, as comparisons are.
 macro_rules! questions {
     ($($name:ident $answer:ty, $comparison:ident;)*) => { $(
         #[inline]

@@ -1,4 +1,4 @@
-//! What `num_traits` asks of numbers that need not be `Copy`. Names of methods are resolved to those of [`Closed`]
+//! What `num_traits` asks of numbers that need not be `Copy`. Names of methods are resolved to methods of [`Closed`]
 //! first.
 
 use super::Closed;
@@ -172,8 +172,8 @@ constants! {
     LOG10_E LOG2_E PI SQRT_2 TAU LOG10_2 LOG2_10
 }
 
-/// Forwards casts to and from the value. Those to integers are steps of which strategies that can replay a recording
-/// are told.
+/// Forwards casts to and from the value. Casts to integers are steps, which are reported to strategies that can replay
+/// a recording.
 macro_rules! casts {
     ($($t:ident $to:ident $from:ident $told:ident;)*) => {
         impl<S: Taping> ToPrimitive for Closed<S> { $(

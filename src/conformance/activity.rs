@@ -4,8 +4,8 @@ use super::Outcome;
 use super::check::{all_close, close, constant, ensure, floats, is_passive, recorded};
 use crate::{Real, Reverse, dot, linear_combination, sum};
 
-/// Runs `f` for all activity patterns of its three arguments; `gradient` is that of the pattern in which all are
-/// active.
+/// Runs `f` for all activity patterns of its three arguments; `gradient` is the gradient for the pattern in which all
+/// are active.
 fn every_pattern<S: Reverse>(
     at: [f64; 3],
     f: impl Fn(&[Real<S>; 3]) -> Real<S>,

@@ -46,7 +46,7 @@ pub(super) fn constant<S: Reverse>(number: f64) -> Real<S> {
     Real::constant(S::Value::from_f64(number))
 }
 
-/// Whether a number is the expected one but for rounding; an infinite one has no rounding.
+/// Whether a number is the expected one up to rounding; an infinite one has no rounding.
 pub(super) fn close<V: Number>(what: &str, found: V, expected: f64) -> Outcome {
     let tolerance = ULPS * <V::Lane as crate::Float>::epsilon().as_f64() * expected.abs().max(1.0);
     let found = found.as_f64();
@@ -54,7 +54,7 @@ pub(super) fn close<V: Number>(what: &str, found: V, expected: f64) -> Outcome {
     ensure(same, format_args!("{what} is {found}, not {expected}"))
 }
 
-/// Whether numbers are the expected ones but for rounding.
+/// Whether numbers are the expected ones up to rounding.
 pub(super) fn all_close<V: Number>(what: &str, found: &[V], expected: &[f64]) -> Outcome {
     ensure(found.len() == expected.len(), format_args!("{what} has {} entries, not {}", found.len(), expected.len()))?;
     for (i, (found, expected)) in found.iter().zip(expected).enumerate() {

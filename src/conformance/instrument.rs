@@ -77,7 +77,7 @@ fn steps<T: Taping>(n: usize, [x, k]: &[Real<T>; 2]) -> [Real<T>; 2] {
     (0..n).fold([x.clone(), k.clone()], |[x, k], _| [(&x * &k).sin().eval(), (&k - &x * 0.25).eval()])
 }
 
-/// Stages, which are recorded on tapes of this strategy when a sweep gets to them, and stages inside stages, give the
+/// Stages, which are recorded on tapes of this strategy when a sweep reaches them, and stages inside stages, give the
 /// adjoints that all statements on one tape give.
 pub fn checkpointed_stages<S: Reverse>() -> Outcome {
     needs_marks::<S>()?;

@@ -12,7 +12,7 @@ fn drift<S: Reverse>(x: &[Real<S>], n: u32) -> Vec<Real<S>> {
     vec![y]
 }
 
-/// Whether the recording has as many statements and arguments.
+/// Whether the recording has these numbers of statements and arguments.
 fn counts(what: &str, report: &MemoryReport, statements: usize, arguments: usize) -> Outcome {
     let found = (report.statements, report.arguments);
     ensure(
@@ -53,7 +53,7 @@ pub fn used_is_at_most_reserved<S: Reverse>() -> Outcome {
     Ok(())
 }
 
-/// After a reset no stream uses anything, but for what a tape has from the beginning: its `tables`, and a slot for
+/// After a reset no stream uses anything, except what a tape has from the beginning: its `tables`, and a slot for
 /// passive variables.
 pub fn reset_empties_the_streams<S: Reverse>() -> Outcome {
     let slot = size_of::<S::Value>();

@@ -8,7 +8,7 @@ use tapewright_strategies::{External, Number, Scratch, SweepError};
 /// A piece of the numbers that a rule sees.
 #[derive(Clone, Copy)]
 pub(super) enum Part {
-    /// So many variables.
+    /// This many variables.
     Variables(usize),
     /// The elements of a view.
     View(Used),
@@ -30,7 +30,7 @@ impl Part {
     }
 }
 
-/// Adds a collection with so many variables and these views.
+/// Adds a collection with this number of variables and these views.
 pub(super) fn add_parts(parts: &mut Vec<Part>, variables: usize, views: impl IntoIterator<Item = Used>) {
     match parts.last_mut() {
         _ if variables == 0 => {}
@@ -67,7 +67,7 @@ impl<R, V> Exchanged<R, V> {
     }
 }
 
-/// The numbers in these parts: `variables` are those of variables, and `view` appends those of a view.
+/// The numbers in these parts: `variables` belong to variables, and `view` appends the numbers of a view.
 fn collect<V: Number>(
     parts: &[Part],
     lanes: usize,

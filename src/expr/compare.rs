@@ -1,5 +1,5 @@
 //! Comparisons of values; `f64` operands are rounded to the value type, as in arithmetic. They are not recorded: a
-//! branch belongs to the recording that took it. Strategies that can replay a recording are told, see
+//! branch belongs to the recording that took it. Strategies that can replay a recording hear of them: see
 //! [`Taping::compare`].
 
 use super::{Ex, Literal};

@@ -99,7 +99,7 @@ macro_rules! given {
             }
         )*
 
-        /// Records a statement with these partials, if there is a type for so many arguments.
+        /// Records a statement with these partials, if there is a type for this number of arguments.
         #[inline(always)]
         #[track_caller]
         pub(crate) fn given<S: Taping, const N: usize>(

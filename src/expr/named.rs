@@ -58,7 +58,7 @@ thread_local! {
     static NEXT: Cell<u64> = const { Cell::new(0) };
 }
 
-/// The identifier of the first argument of a statement: those of others, on any thread, are far from it.
+/// The identifier of the first argument of a statement: other statements' identifiers, on any thread, are far from it.
 #[inline(always)]
 fn first() -> u64 {
     let mut first = NEXT.get();
@@ -91,8 +91,8 @@ impl<V: Number, P: Policy, const N: usize> Sink<ByName<V, P>> for Merge<V, N> {
 ///
 /// The partials of the expression are added up in registers, argument by argument, so the record has one partial and
 /// one identifier for each argument. Worth it where an expression uses its arguments several times, as a step of a
-/// stencil does: the record is smaller than that of the plain expression, and the sweep is shorter. Partials of ±1 are
-/// stored as others are.
+/// stencil does: the record is smaller than the plain expression's, and the sweep is shorter. Partials of ±1 are stored
+/// as others are.
 ///
 /// Inside, arguments are expressions of a strategy of their own, so other variables of the tape cannot get in. Both
 /// branches of an `if` may be the same expression of different arguments. For several statements there is

@@ -127,7 +127,7 @@ where
         Self { function, at: inputs.to_vec() }
     }
 
-    /// Tangents of the outputs for 8 directions: `direction(j, k)` is that of input `j` along direction `k`.
+    /// Tangents of the outputs for 8 directions: `direction(j, k)` is the tangent of input `j` along direction `k`.
     fn along(&self, direction: impl Fn(usize, usize) -> V) -> Vec<Real<Tangent<WIDTH, V>>> {
         let variable = |(j, value): (usize, &V)| {
             Real::<Tangent<WIDTH, V>>::with_tangent(*value, core::array::from_fn(|k| direction(j, k)))
@@ -155,7 +155,7 @@ where
     }
 }
 
-/// Whether rules for this number of inputs are those of a function with that number.
+/// Whether rules for this number of inputs fit a function with that number of inputs.
 fn made_for(rules: usize, inputs: usize) -> Result<(), String> {
     if rules == inputs { Ok(()) } else { Err(format!("its rules were made for {rules} inputs, and it has {inputs}")) }
 }
@@ -209,7 +209,7 @@ where
     }
 }
 
-/// Rules of a black box, by central differences: for code of which nothing but values can be had.
+/// Rules of a black box, by central differences: for code that gives nothing but values.
 ///
 /// The reverse rule evaluates the function twice for each input, the forward rule twice. The step for input x is
 /// `relative · max(|x|, 1)`; the error of a slope is about `relative²` times the third derivative plus ε/`relative`

@@ -31,7 +31,7 @@ pub enum ImplicitError {
         /// The largest absolute value of an unknown.
         size: f64,
     },
-    /// The Jacobian that was given is not that of the equations.
+    /// The Jacobian that was given is not the equations'.
     WrongJacobian {
         /// The equation, counted from 0.
         equation: usize,

@@ -20,7 +20,7 @@ pub(crate) fn make_room<S: Taping>(flow: Flow) {
 ///
 /// # Panics
 ///
-/// As there, and when derivatives go there under a policy that has other partials.
+/// As [`make_room`], and when derivatives go there under a policy that has other partials.
 #[inline(always)]
 #[track_caller]
 pub(super) fn make_room_for_kernel<S: Taping>(flow: Flow) {

@@ -128,7 +128,7 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
         result
     }
 
-    /// Sums up rows, of which there are as many as this shape has elements.
+    /// Sums up rows, one for each element of this shape.
     #[track_caller]
     pub(super) fn sum_rows<P: Program, const Q: usize>(&self, program: P, shape: [usize; Q]) -> View<S, Q> {
         let length = checked_length(&shape, shape.iter().product());

@@ -39,12 +39,12 @@ impl fmt::Display for NoText {
 impl core::error::Error for NoText {}
 
 /// The kernel of a [`parallel_for`](super::parallel_for) as C, for a compiler of another device: what would be
-/// computed, and its adjoint, which gathers, so that there are no atomic updates. The operands are as there; nothing is
-/// computed, and numbers that the closure captures are literals of the text. `nvcc` makes kernels for a device of it,
-/// every other compiler functions with loops.
+/// computed, and its adjoint, which gathers, so that there are no atomic updates. The operands are given as to
+/// [`parallel_for`](super::parallel_for); nothing is computed, and numbers that the closure captures are literals of
+/// the text. `nvcc` makes kernels for a device of it, every other compiler functions with loops.
 ///
 /// In the names of parameters, `xK` is what operand K holds before, `cK` a number that all points share, and `yK` where
-/// operand K is written. `NAME_adjoint` adds to `dK` the adjoints of operand K, where `sK` are those of what was
+/// operand K is written. `NAME_adjoint` adds to `dK` the adjoints of operand K, where `sK` are the adjoints of what was
 /// written to operand K, and `zK` what was written. `NAME_slopes` writes to `eK` the terms, point by point, of the
 /// adjoint of the number `cK`. Only what is needed is a parameter.
 ///
@@ -84,11 +84,11 @@ where
 ///
 /// # Errors
 ///
-/// As there.
+/// As [`parallel_for_text`].
 ///
 /// # Panics
 ///
-/// As there.
+/// As [`parallel_for_text`].
 pub fn parallel_sum_text<S: Taping<Value = f64>, const R: usize, O: Operands<S, R>, A: Node>(
     name: &str,
     operands: O,

@@ -6,7 +6,7 @@ use tapewright_strategies::lanes::{Element, New, Node};
 /// A view of rank `R`, operand `A` of a launch, as the body of a kernel sees it: what [`at`](Field2::at) returns is the
 /// element relative to the point at which the kernel will be computed.
 ///
-/// All reads see the values from before the launch, also those of views that it writes.
+/// All reads see the values from before the launch, also in views that it writes.
 #[derive(Clone, Copy, Debug)]
 pub struct Field<const R: usize, const A: usize>(pub(super) ());
 

@@ -18,8 +18,8 @@ use tapewright_strategies::{Dependence, Flow, Forward, Number as _, Tangents, Ta
 ///
 /// A clone is to a view what a copy is to a variable: a view that has been cloned gets another slot when it is written,
 /// and the clone keeps the old one. So a clone of an input from before the first launch still stands for the input
-/// afterwards. A view that was not cloned keeps its slot: adjoints that are asked for after a sweep are those of what
-/// it held when it was made.
+/// afterwards. A view that was not cloned keeps its slot: adjoints that are asked for after a sweep belong to what it
+/// held when it was made.
 pub struct View<S: Taping, const R: usize> {
     shape: [usize; R],
     pub(crate) values: SharedArray<S::Value>,
@@ -233,7 +233,7 @@ fn length(shape: &[usize]) -> usize {
     product.unwrap_or_else(|| panic!("a view of shape {shape:?} has more elements than there can be"))
 }
 
-/// The number of elements of this shape, if there are as many.
+/// The number of elements of this shape, which must be `found`.
 #[track_caller]
 pub(super) fn checked_length(shape: &[usize], found: usize) -> usize {
     let expected = length(shape);

@@ -57,7 +57,7 @@ pub struct Block<'a, V> {
 }
 
 impl<'a, V> Block<'a, V> {
-    /// A matrix of as many columns as there are numbers for.
+    /// A matrix with as many columns as the numbers fill.
     pub(super) fn new(numbers: &'a [V], rows: usize) -> Self {
         Self { numbers, rows, columns: numbers.len().checked_div(rows).unwrap_or(0), transposed: false }
     }

@@ -9,7 +9,7 @@ use tapewright_strategies::Float;
 /// The factors of a square matrix, which is among the inputs of an entry with all its entries, or, where it is
 /// symmetric, with its lower triangle, column after column.
 pub(crate) enum Dense<V: Float, B: Backend<V>> {
-    /// P·A = L·U of so many rows.
+    /// P·A = L·U, with the number of rows.
     Full(usize, B::Factors),
     /// A = L·Lᵀ.
     Lower(usize, Vec<V>),
@@ -75,7 +75,7 @@ pub(super) fn spread_lower<V: Float>(n: usize, triangle: &[V]) -> Vec<V> {
     matrix
 }
 
-/// Adds the adjoints of all entries of a symmetric matrix to those of its lower triangle.
+/// Adds the adjoints of all entries of a symmetric matrix to the adjoints of its lower triangle.
 pub(super) fn fold_lower<V: Float>(n: usize, matrix: &[V], adjoints: &mut [V]) {
     for ((i, j), adjoint) in lower_places(n).zip(adjoints) {
         *adjoint += matrix[j * n + i];

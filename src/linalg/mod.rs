@@ -5,9 +5,10 @@
 //! the n² numbers that its rule needs. The matrix is factorised once, when the entry is recorded. The sweep solves with
 //! the same factors, as often as it is run, for each adjoint vector, and so does forward mode.
 //!
-//! Matrices are those of `nalgebra` (feature `nalgebra`) or of `faer` (feature `faer`), of [`Closed`](crate::Closed)
-//! variables, and the same crate does the work: see [`Matrix`]. Functions that use them say `S: Taping<Value = f64>`.
-//! What is passive is a constant: a matrix none of whose entries moves takes no input of the entry.
+//! Matrices come from `nalgebra` (feature `nalgebra`) or `faer` (feature `faer`), their entries are
+//! [`Closed`](crate::Closed) variables, and the same crate does the work: see [`Matrix`]. Functions that use them say
+//! `S: Taping<Value = f64>`. What is passive is a constant: a matrix none of whose entries moves takes no input of the
+//! entry.
 //!
 //! ```
 //! # #[cfg(feature = "nalgebra")] {

@@ -6,9 +6,9 @@ use super::matrix::{Matrix, Number, Operand, entry};
 use core::marker::PhantomData;
 use tapewright_strategies::{External, Float, SweepError};
 
-/// The rule of A·B. The inputs are the entries of A and those of B, as far as they move.
+/// The rule of A·B. The inputs are the entries of A and of B, as far as they move.
 struct Product<V, B> {
-    /// The rows of A, and those of B.
+    /// The numbers of rows of A and of B.
     rows: (usize, usize),
     /// A, if B moves.
     left: Option<Vec<V>>,

@@ -23,12 +23,12 @@ pub(crate) trait System<V: Float>: Send + Sync + 'static {
     fn owned_bytes(&self) -> usize;
 }
 
-/// The bytes of what several entries share: that of one of them.
+/// One entry's part of the bytes that several entries share.
 pub(super) fn share<V: Float, K: System<V>>(system: &Arc<K>) -> usize {
     system.owned_bytes() / Arc::strong_count(system)
 }
 
-/// The rule of X = A⁻¹·B. The inputs are the entries of A and those of B, as far as they move.
+/// The rule of X = A⁻¹·B. The inputs are the entries of A and of B, as far as they move.
 struct Solution<V, K> {
     system: Arc<K>,
     /// X, if A moves.

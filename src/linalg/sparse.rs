@@ -83,7 +83,7 @@ impl fmt::Debug for SparsePattern {
 }
 
 impl Pattern {
-    /// The values in faer's order, if there are as many as entries, and they are finite.
+    /// The values in faer's order, if there is one for each entry, and they are finite.
     fn sorted<V: Float>(&self, values: &[V]) -> Result<Vec<V>, LinalgError> {
         let (found, expected) = (values.len(), self.places.len());
         if found != expected {

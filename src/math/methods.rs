@@ -250,7 +250,8 @@ macro_rules! composed_methods {
     };
 }
 
-/// Functions that are constant between jumps. Strategies that can replay a recording are told, as of a comparison.
+/// Functions that are constant between jumps. They are reported to strategies that can replay a recording, as
+/// comparisons are.
 macro_rules! step_functions {
     (($($receiver:tt)*), $node:expr, $value:expr) => {
         step_functions! { @ ($($receiver)*), $node, $value,

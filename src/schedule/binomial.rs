@@ -1,6 +1,6 @@
 //! Binomial checkpointing in closed form.
 //!
-//! β(c, r) = C(c + r, c) is the largest number of steps that c snapshots, that of the first state among them, can
+//! β(c, r) = C(c + r, c) is the largest number of steps that c snapshots, including the one of the first state, can
 //! reverse when no step is advanced over more than r times (Griewank 1992; Griewank & Walther, ACM TOMS 26, 2000).
 
 /// a·b/d, which is known to be a whole number.
@@ -14,7 +14,7 @@ pub(super) fn beta(slots: usize, r: usize) -> u128 {
     (1..=few).fold(1, |value: u128, k| value.saturating_mul(many as u128 + k as u128) / k as u128)
 }
 
-/// The repetition number of so many steps, which is the smallest r with steps ≤ β(slots, r), and β(slots, r).
+/// The repetition number of this many steps, which is the smallest r with steps ≤ β(slots, r), and β(slots, r).
 pub(super) fn repetitions(steps: usize, slots: usize) -> (usize, u128) {
     let (mut r, mut most) = (0, 1);
     while most < steps as u128 {
@@ -24,9 +24,9 @@ pub(super) fn repetitions(steps: usize, slots: usize) -> (usize, u128) {
     (r, most)
 }
 
-/// Steps advanced over, at the least, to reverse so many steps from the state before them: r·l − C(c + r, c + 1).
+/// The fewest steps advanced over to reverse this many steps from the state before them: r·l − C(c + r, c + 1).
 ///
-/// One step needs no slot; more need one at least.
+/// One step needs no slot; more need at least one.
 pub(super) fn advances(steps: usize, slots: usize) -> u128 {
     let slots = slots.min(steps.saturating_sub(1));
     if slots <= 1 {
@@ -37,8 +37,8 @@ pub(super) fn advances(steps: usize, slots: usize) -> u128 {
     r as u128 * steps as u128 - scale(most, r, slots + 1)
 }
 
-/// How far to advance from a snapshot, with this many slots, that of the snapshot among them, for so many steps (two at
-/// least).
+/// How far to advance from a snapshot, with this many slots, including the snapshot's own, for this many steps (at
+/// least two).
 ///
 /// With m the answer, advances(l, c) = m + advances(m, c) + advances(l − m, c − 1). All m with
 /// β(c, r − 2) ≤ m ≤ β(c, r − 1) and β(c − 1, r − 1) ≤ l − m ≤ β(c − 1, r) attain it. Among them, those that leave

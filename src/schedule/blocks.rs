@@ -3,7 +3,7 @@
 
 use super::binomial::{beta, repetitions, scale};
 
-/// The blocks of zone r for so many slots, longest first: steps of a block, number of blocks, and how many of them
+/// The blocks of zone r for this many slots, longest first: steps of a block, number of blocks, and how many of them
 /// belong to the steps before the next snapshot. (r ≥ 2)
 fn blocks(slots: usize, r: usize) -> impl Iterator<Item = (u128, u128, u128)> {
     let (mut all, mut before) = (1, 1);
@@ -39,7 +39,7 @@ fn blocks_begun(mut steps: u128, slots: usize, zone: usize) -> u128 {
     begun
 }
 
-/// How far to advance from a snapshot, with this many slots, that of the snapshot among them, for more than slots + 1
+/// How far to advance from a snapshot, with this many slots, including the snapshot's own, for more than slots + 1
 /// steps.
 pub(super) fn split(steps: usize, slots: usize) -> usize {
     if slots == 1 {

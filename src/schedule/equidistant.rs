@@ -43,7 +43,7 @@ pub struct FullTape {
 }
 
 impl FullTape {
-    /// The schedule for so many steps.
+    /// The schedule for this many steps.
     #[must_use]
     pub fn new(steps: usize) -> Self {
         Self { plan: Equidistant::new(steps, steps.max(1)).plan }

@@ -7,9 +7,9 @@ use super::{Schedule, SlotCounts, forward_to_plan};
 
 /// The schedule with the fewest step evaluations when a slot holds either a snapshot or the recording of one step.
 ///
-/// One recording more, that of the step to be swept next, is outside the slots, as with [`Revolve`](super::Revolve). In
-/// an evaluation a step is advanced over or recorded. With [`Mixed::evaluations`] m(n, s), for n steps from the present
-/// state and s free slots,
+/// One recording more, the one of the step to be swept next, is outside the slots, as with [`Revolve`](super::Revolve).
+/// In an evaluation a step is advanced over or recorded. With [`Mixed::evaluations`] m(n, s), for n steps from the
+/// present state and s free slots,
 ///
 /// * m(n, s) = n if n ≤ s + 1: all steps are recorded;
 /// * m(n, s) = min over i of i + m(i, s) + m(n − i, s − 1) otherwise: store the state, advance over i steps, reverse
@@ -21,7 +21,7 @@ use super::{Schedule, SlotCounts, forward_to_plan};
 /// the first one costs r + 1, each other r. In zone r = 1, 2, … there are C(s − k + r − 1, r − 1) blocks of k steps for
 /// k = s, s − 1, …, 1, in this order, and the zone ends at n = C(s + r + 1, s). By induction on n and s: in the
 /// recurrence, the blocks (r, k) of m(n − i, s − 1) and the blocks (r − 1, k) of m(i, s), each dearer by 1 a step, are
-/// all the blocks (r, k) of m(n, s), but for (1, s), which is what the first s + 1 steps of i cost. To fill a given
+/// all the blocks (r, k) of m(n, s), except (1, s), which is what the first s + 1 steps of i cost. To fill a given
 /// number of steps from a set of blocks, each of which may be left unfinished, it costs least to take the smallest r
 /// first, and then the largest k; and a choice of i exists that fills both parts in that order. Which i follows from
 /// counting blocks, so a plan needs no table.
@@ -39,7 +39,7 @@ pub struct Mixed {
 }
 
 impl Mixed {
-    /// The schedule for so many steps with so many slots.
+    /// The schedule for this many steps with this many slots.
     ///
     /// Slots are counted, not named: at each moment there are at most `slots` snapshots and `slots + 1` recordings, and
     /// `slots + 1` of both together. Snapshots and recordings are numbered apart, each from 0.

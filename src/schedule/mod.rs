@@ -120,10 +120,10 @@ pub enum Action {
     },
     /// The present state is that after the last step: outputs are known, adjoints are seeded now. Occurs once.
     Turn,
-    /// Sweep the recording of `step`, from adjoints of the state after it to those of the state before it. The tape is
-    /// free then.
+    /// Sweep the recording of `step`, from adjoints of the state after it to adjoints of the state before it. The tape
+    /// is free then.
     Sweep {
-        /// The step: the one before that of the sweep before, the last one after `Turn`.
+        /// The step: the one before the previous sweep's step; after `Turn`, the last one.
         step: usize,
         /// The tape.
         tape: usize,
@@ -156,7 +156,7 @@ pub struct SlotCounts {
 /// * a slot or tape is beyond the [`capacity`](Self::capacity), not free when something is to be kept there, or does
 ///   not hold what is asked for;
 /// * `Turn` comes before the last step has been computed, or twice;
-/// * a sweep comes before it, or is not that of the last step that is left;
+/// * a sweep comes before it, or is not of the last step that is left;
 /// * the plan ends before step 0 has been swept, or leaves a snapshot or recording behind;
 /// * [`steps`](Self::steps) changes, except from `None` to what [`end`](Self::end) was told.
 ///
@@ -176,7 +176,7 @@ pub trait Schedule {
     /// If the last action was no `Store`, or was [`indispensable`](Self::indispensable).
     fn refused(&mut self);
 
-    /// Whether the last action was a [`Store`](Action::Store) without which the loop cannot be reversed: that of the
+    /// Whether the last action was a [`Store`](Action::Store) without which the loop cannot be reversed: the one of the
     /// first state, with no other slot for it. If it fails, the driver has to give up.
     fn indispensable(&self) -> bool;
 

@@ -9,7 +9,7 @@ use super::{Action, Schedule, SlotCounts};
 ///
 /// The forward run goes on, with an [`Action::Advance`] to the next place of a snapshot after the other, until
 /// [`end`](Schedule::end) is called, which can be done at any time. With β(c, r) = C(c + r, c) and c snapshots, the
-/// places during phase r, which is from β(c, r − 1) to β(c, r) steps, are those of a binomial schedule for β(c, r)
+/// places during phase r, which is from β(c, r − 1) to β(c, r) steps, are the places in a binomial schedule for β(c, r)
 /// steps: the second snapshot is at β(c, r − 1), the next ones β(c − 1, r − 1), β(c − 2, r − 1), … further on each.
 /// When phase r + 1 begins, the second snapshot's place is the present state. The snapshots before it are needed no
 /// more then: they are kept as spares, and the latest spare gives way when a slot is needed.
@@ -81,7 +81,7 @@ struct Forward {
 }
 
 impl Online {
-    /// The schedule with so many snapshots, that of the first state among them.
+    /// The schedule with this many snapshots, including the one of the first state.
     ///
     /// # Panics
     ///
@@ -149,7 +149,7 @@ impl Forward {
         if slots == 1 { after(0, 1, self.phase) } else { after(0, slots, self.phase - 1) }
     }
 
-    /// Ends the run after so many steps: the snapshots that are not needed, and the plan for the others.
+    /// Ends the run after this many steps: the snapshots that are not needed, and the plan for the others.
     fn reverse(mut self, steps: usize, most: SlotCounts) -> Run {
         let mut needless = Vec::new();
         if self.snapshots.held().last().is_some_and(|newest| newest.at >= steps) {

@@ -14,14 +14,14 @@ pub(super) enum Rule {
 }
 
 impl Rule {
-    /// Whether so many units are recorded at once when so many slots are free.
+    /// Whether this many units are recorded at once when this many slots are free.
     fn records(self, units: usize, free: usize) -> bool {
         match self {
             Self::Binomial => units <= 1,
             Self::Mixed => units - 1 <= free,
         }
     }
-    /// How far to advance from a snapshot, of so many units, with so many slots, that of the snapshot among them.
+    /// How far to advance from a snapshot, for this many units, with this many slots, including the snapshot's own.
     fn split(self, units: usize, slots: usize) -> usize {
         match self {
             Self::Binomial => binomial::split(units, slots),
@@ -37,7 +37,7 @@ enum Phase {
     Arrived,
     /// The present state is in a snapshot, or may not be stored: go on.
     Leave,
-    /// The present state is that of the newest snapshot, which is not needed any more.
+    /// The present state comes from the newest snapshot, which is not needed any more.
     Release,
     Record(usize),
     Turn,
@@ -65,7 +65,7 @@ pub(super) struct Planner {
 }
 
 impl Planner {
-    /// The plan for so many steps in units of so many.
+    /// The plan for this many steps in units of `unit` steps.
     pub(super) fn new(rule: Rule, steps: usize, unit: usize, snapshots: Snapshots, most: SlotCounts) -> Self {
         let phase = if steps == 0 { Phase::Turn } else { Phase::Arrived };
         let end = steps.div_ceil(unit);

@@ -6,13 +6,13 @@ use super::{Schedule, SlotCounts, binomial, forward_to_plan};
 
 /// The binomial schedule, which advances over the fewest steps that a given number of snapshots allows.
 ///
-/// With c snapshots, that of the first state among them, l steps are reversed with
+/// With c snapshots, including the one of the first state, l steps are reversed with
 ///
 /// r·l − C(c + r, c + 1), where r is the number with C(c + r − 1, c) < l ≤ C(c + r, c),
 ///
-/// steps advanced over ([`Revolve::advances`]), those of the forward run included, and each step is recorded once, on
-/// the same tape. No step is advanced over more than r times. Among the schedules with that cost this one stores the
-/// fewest snapshots.
+/// steps advanced over ([`Revolve::advances`]), including the forward run, and each step is recorded once, on the same
+/// tape. No step is advanced over more than r times. Among the schedules with that cost this one stores the fewest
+/// snapshots.
 ///
 /// Choose it when the number of steps is known, all snapshots are in memory, and the recording of a step is much larger
 /// than a state. Otherwise [`Mixed`](super::Mixed) has fewer steps computed.
@@ -35,7 +35,7 @@ pub struct Revolve {
 }
 
 impl Revolve {
-    /// The schedule for so many steps with so many snapshots, that of the first state among them.
+    /// The schedule for this many steps with this many snapshots, including the one of the first state.
     ///
     /// # Panics
     ///

@@ -8,7 +8,7 @@ const SMALL: usize = 5;
 /// A set of inputs. Larger ones are shared among variables that depend on the same inputs.
 #[derive(Clone, Debug)]
 pub(super) enum Domain {
-    /// The first so many of these numbers, ascending; the others are 0.
+    /// This many numbers, ascending, at the front of the array; the others are 0.
     Small(u8, [u32; SMALL]),
     /// Their numbers, ascending.
     List(Rc<[u32]>),
@@ -16,7 +16,7 @@ pub(super) enum Domain {
     Bits(Rc<[u64]>),
 }
 
-/// Makes unions of sets of so many inputs.
+/// Makes unions of sets of inputs.
 #[derive(Debug)]
 pub(super) struct Unions {
     /// The most inputs of a list.

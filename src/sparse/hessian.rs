@@ -58,7 +58,7 @@ impl<V: Float, const N: usize> SparseHessian<V, N> {
     ///
     /// # Errors
     ///
-    /// As there, and [`Error::Storage`] when records cannot be written to disk.
+    /// As [`Tape::hessian_pattern`], and [`Error::Storage`] when records cannot be written to disk.
     ///
     /// # Panics
     ///
@@ -71,8 +71,8 @@ impl<V: Float, const N: usize> SparseHessian<V, N> {
         Ok(Self::with_pattern(pattern_at(tape, f, x)?))
     }
 
-    /// Takes a pattern that is known, and colors it: a few full rows, as of parameters that couple with all other
-    /// inputs, cost no more colors than there are of them. It may have more entries than need be.
+    /// Takes a pattern that is known, and colors it: a few full rows, for instance of parameters that couple with all
+    /// other inputs, cost no more colors than their number. It may have more entries than necessary.
     ///
     /// # Panics
     ///

@@ -54,12 +54,12 @@ impl<V: Float> SparseJacobian<V> {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As [`Tape::jacobian_pattern`].
     pub fn new<S: Reverse<Value = V>>(tape: &Tape<S>, inputs: &[Real<S>], outputs: &[Real<S>]) -> Result<Self, Error> {
         Ok(Self::with_pattern(tape.jacobian_pattern(inputs, outputs)?))
     }
 
-    /// Takes a pattern that is known, and colors it. It may have more entries than need be.
+    /// Takes a pattern that is known, and colors it. It may have more entries than necessary.
     #[must_use]
     pub fn with_pattern(pattern: Pattern) -> Self {
         let transposed = pattern.transposed();
@@ -106,7 +106,7 @@ impl<V: Float> SparseJacobian<V> {
     }
 
     /// Finds the matrix of the tape's present recording, of the same function at any inputs. A second call allocates
-    /// nothing, if the recording has as many statements.
+    /// nothing, if the recording has the same number of statements.
     ///
     /// A function that branches may read other variables at other inputs. One more adjoint vector, with weights that
     /// belong to no entry, shows that: what it finds must be what the entries add up to, to half of the digits. An

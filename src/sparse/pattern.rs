@@ -108,7 +108,7 @@ impl Pattern {
         self.indices[start..end].binary_search(&column).ok().map(|at| start + at)
     }
 
-    /// Whether it has all entries of another pattern of as many rows.
+    /// Whether it has all entries of another pattern with the same number of rows.
     pub(super) fn contains(&self, other: &Self) -> bool {
         (0..other.rows()).all(|row| other.row(row).iter().all(|column| self.find(row, *column).is_some()))
     }

@@ -1,4 +1,4 @@
-//! Whether a pattern is still that of the function.
+//! Whether a pattern is still the function's.
 
 use super::pattern::Pattern;
 use crate::error::Error;
@@ -21,7 +21,7 @@ pub(super) struct Sums {
     doubt: Option<Doubt>,
 }
 
-/// A sum that is not what was found, which may be that of rounding errors, or of which nothing can be said.
+/// A sum that is not what was found: it may be a sum of rounding errors, or one of which nothing can be said.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Doubt {
     at: usize,

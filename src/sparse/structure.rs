@@ -29,8 +29,8 @@ struct Needs {
     statements: Vec<(bool, bool)>,
 }
 
-/// The pairs of positions in which a statement of so many arguments is not linear, as ranges. What a function of slices
-/// says of arguments that it has not been given is nothing.
+/// The pairs of positions in which a statement with this number of arguments is not linear, as ranges. What a function
+/// of slices says of arguments that it has not been given is ignored.
 fn products(curvature: &Curvature, arguments: usize) -> impl Iterator<Item = (Range<usize>, Range<usize>)> + '_ {
     let (listed, halves, everywhere) = match curvature {
         Curvature::In(products) => (Some(products), 0, None),

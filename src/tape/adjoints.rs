@@ -62,7 +62,7 @@ impl<V: Number> AdjointVector<V> {
     /// Makes the vector long enough and 0 everywhere.
     #[inline(always)]
     pub(super) fn clear(&mut self, identifiers: usize) {
-        // The hull may be that of a sweep over another tape, or one that was cut short.
+        // The hull may come from a sweep over another tape, or from one that was cut short.
         if !self.dirty.is_empty() {
             self.adjoints[self.dirty.clone()].fill(V::ZERO);
             self.dirty = NONE;
@@ -222,8 +222,8 @@ impl<S: Reverse> Adjoints<'_, S> {
         Ok(slot(self.owned, self.parts, variable)?.map_or(S::Value::ZERO, |slot| self.values[slot]))
     }
 
-    /// The adjoints of a view, element by element: ∂(Σ seed·output)/∂element. Those of an input that has not been
-    /// cloned are the adjoints of what it held when it was made, whatever was written to it later; 0 for passive views.
+    /// The adjoints of a view, element by element: ∂(Σ seed·output)/∂element. For an input that has not been cloned
+    /// they are the adjoints of what it held when it was made, whatever was written to it later; 0 for passive views.
     ///
     /// # Errors
     ///

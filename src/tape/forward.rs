@@ -110,7 +110,7 @@ impl<S: Reverse> Tape<S> {
         Ok(rows)
     }
 
-    /// Gives `each` the tangents of `outputs`, in order; those of views are left in the vector.
+    /// Gives `each` the tangents of `outputs`, in order; the tangents of views are left in the vector.
     fn carry<'x>(
         &self,
         vector: &mut AdjointVector<S::Value>,

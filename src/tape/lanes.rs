@@ -40,7 +40,7 @@ impl<V: Number> LaneVector<V> {
     ///
     /// # Panics
     ///
-    /// When `width` is 0, and when the allocator has no memory for so many numbers.
+    /// When `width` is 0, and when the allocator has no memory for this many numbers.
     #[must_use]
     #[track_caller]
     pub fn new(width: usize) -> Self {
@@ -93,7 +93,7 @@ impl<V: Number> LaneVector<V> {
         &mut self.adjoints[self.start..][slot * self.width..][..self.width]
     }
 
-    /// Bytes in use for so many identifiers, and bytes obtained.
+    /// Bytes in use for this many identifiers, and bytes obtained.
     pub(super) fn bytes(&self, identifiers: usize) -> (usize, usize) {
         let used = (identifiers * self.width).min(self.adjoints.len());
         (used * size_of::<V>(), self.adjoints.capacity() * size_of::<V>())
@@ -126,7 +126,7 @@ impl<S: Reverse> LaneAdjoints<'_, S> {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As [`Adjoints::of_view`](crate::Adjoints::of_view).
     ///
     /// # Panics
     ///
@@ -163,7 +163,7 @@ impl<S: Reverse, const N: usize> ArrayAdjoints<'_, S, N> {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As [`Adjoints::of_view`](crate::Adjoints::of_view).
     ///
     /// # Panics
     ///
@@ -214,7 +214,7 @@ impl<S: Reverse> Tape<S> {
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`] when an output has not as many seeds as there are lanes, else as `sweep`.
+    /// [`Error::LengthMismatch`] when the number of an output's seeds is not the number of lanes, else as `sweep`.
     ///
     /// ```
     /// use tapewright::{LaneVector, prelude::*};

@@ -209,7 +209,7 @@ impl<S: Reverse> Tape<S> {
 
     /// Bytes of the recording, stream by stream, with the adjoint vector among them.
     ///
-    /// Not counted are vectors that a thread keeps for use during sweeps, whatever the tape: with
+    /// This leaves out vectors that a thread keeps for use during sweeps, whatever the tape: with
     /// [`Reuse`](crate::Reuse) indices under strategies that keep values, a copy of the values.
     #[must_use]
     pub fn memory(&self) -> MemoryReport {

@@ -171,7 +171,7 @@ impl<S: Reverse> Tape<S> {
     }
 
     /// Adds seeds to the adjoints of these outputs, for [`sweep_between`](Self::sweep_between). Other adjoints in the
-    /// vector are kept if they are those of a sweep from position to position over this recording; else they are 0 from
+    /// vector are kept if they come from a sweep from position to position over this recording; else they are 0 from
     /// now on.
     ///
     /// # Errors
@@ -186,12 +186,12 @@ impl<S: Reverse> Tape<S> {
         Ok(())
     }
 
-    /// Makes the vector that of a sweep from position to position over this recording, as it is now.
+    /// Makes the vector fit a sweep from position to position over this recording, as it is now.
     fn take_up(&self, adjoints: &mut AdjointVector<S::Value>) -> Under {
         let recording = self.parts.root(self.owned.number());
         let under = match adjoints.under {
             Some(under) if under.recording == recording => {
-                // Slots of what was forgotten since may be those of other variables now.
+                // Slots of what was forgotten since may belong to other variables now.
                 let since = self.parts.kept_since(under.cuts);
                 let kept = since.identifiers.min(adjoints.adjoints.len());
                 adjoints.adjoints[kept..].fill(S::Value::ZERO);

@@ -44,9 +44,9 @@ impl<S: Replay> Tape<S> {
     /// Gives inputs new values, and computes all variables of the recording again; inputs that are not named keep
     /// theirs.
     ///
-    /// Later sweeps find the derivatives at the new point: bit for bit those of a new recording there, as long as the
-    /// program takes the same branches. Nothing is written but values, so it costs less than to record again. Variables
-    /// that you hold do not change; ask for values by [`value_of`](Self::value_of).
+    /// Later sweeps find the derivatives at the new point, bit for bit as a new recording at that point would, as long
+    /// as the program takes the same branches. Nothing is written but values, so it costs less than to record again.
+    /// Variables that you hold do not change; ask for values by [`value_of`](Self::value_of).
     ///
     /// ```
     /// use tapewright::prelude::*;
@@ -192,11 +192,11 @@ impl<S: Replay> NewInputs<'_, S> {
     ///
     /// # Errors
     ///
-    /// As there, and [`Error::Sweep`] with [`SweepError::Unsupported`] when a view is no input.
+    /// As [`Tape::replay`], and [`Error::Sweep`] with [`SweepError::Unsupported`] when a view is no input.
     ///
     /// # Panics
     ///
-    /// As there.
+    /// As [`Tape::replay`].
     #[track_caller]
     pub fn replay(self) -> Result<(), Error> {
         Ok(self.tape.owned.replay(&self.variables, self.views)?)

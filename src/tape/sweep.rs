@@ -146,8 +146,8 @@ impl<S: Reverse> Tape<S> {
         self.adjoints_in(&self.adjoints).write(&self.variables, gradient)
     }
 
-    /// Sweeps from these outputs with these seeds, and adds the adjoints of the inputs, of which there are as many as
-    /// sums; with shadows of views, by slot: those that are given, and those that are asked for.
+    /// Sweeps from these outputs with these seeds, and adds the adjoints of the inputs, one to each sum; with shadows
+    /// of views, by slot: those that are given, and those that are asked for.
     pub(crate) fn sweep_through(
         &mut self,
         (outputs, seeds): (&[Real<S>], &[S::Value]),

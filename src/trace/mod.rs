@@ -25,7 +25,7 @@ pub struct TraceLine {
     pub location: Option<&'static Location<'static>>,
     /// Statements, external functions and launches of kernels.
     pub statements: usize,
-    /// The bytes of their records, and of those of inputs.
+    /// The bytes of their records, and of the records of inputs.
     pub bytes: usize,
     /// The time between each of them and the record before it, if it was [taken](crate::Tape::set_timed).
     pub time: Option<Duration>,
@@ -80,7 +80,7 @@ impl<'t, S: Reverse> Trace<'t, S> {
 
     /// What was recorded at each place of the program, the place with the most bytes first.
     ///
-    /// The bytes are those of records: together they are the streams `codes`, `arguments`, `partials` or `constants`,
+    /// The bytes are what records take: together they are the streams `codes`, `arguments`, `partials` or `constants`,
     /// `counts` and `results` of [`Tape::memory`](crate::Tape::memory), for [`Continuation`](crate::Continuation)
     /// `closures`, `functions` and `results`. Strategies that keep values have them elsewhere, 8 bytes for each
     /// identifier.
@@ -98,7 +98,7 @@ impl<'t, S: Reverse> Trace<'t, S> {
     /// rules of external functions; closures on the tape are called with an adjoint of 1. There is no second sweep of
     /// recordings that [exchange](crate::Exchange) something.
     ///
-    /// Not looked at are elements of views, tangents, values and partials of closures on the tape, and statements
+    /// It does not look at elements of views, tangents, values and partials of closures on the tape, and statements
     /// inside stages and blocks, which have recordings of their own.
     #[must_use]
     pub fn first_non_finite(&self) -> Option<&'t NonFinite<S::Value>> {

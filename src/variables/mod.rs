@@ -35,9 +35,8 @@ pub trait Variables<S: Taping>: Sized {
     /// The same collection under another strategy.
     type With<T: Taping<Value = S::Value>>: Variables<T>;
 
-    /// Whether its variables are all that there is to the collection, but for their number: nothing else is lost when
-    /// it is made again of their values. If not, and the rest changes from step to step, snapshots of it cannot go to
-    /// disk.
+    /// Whether the collection consists of its variables and their number: nothing else is lost when it is made again
+    /// from their values. If not, and the rest changes from step to step, snapshots of it cannot go to disk.
     const NUMBERS_ONLY: bool = true;
 
     /// Calls `f` with all variables, in slices as long as they lie in memory.
@@ -54,11 +53,11 @@ pub trait Variables<S: Taping>: Sized {
         list.iter().for_each(|x| x.visit(f));
     }
 
-    /// A collection of the same shape, of the variables that `f` makes of those of this one, in the order of `visit`.
-    /// Views become constants.
+    /// A collection of the same shape, of the variables that `f` makes from this one's variables, in the order of
+    /// `visit`. Views become constants.
     fn map<T: Taping<Value = S::Value>>(&self, f: &mut impl FnMut(&Real<S>) -> Real<T>) -> Self::With<T>;
 
-    /// Calls `f` with all views. A collection that has none need not say so.
+    /// Calls `f` with all views. A collection without views need not implement it.
     #[inline]
     fn visit_views<'a>(&'a self, f: &mut impl FnMut(ViewRef<'a, S::Value>))
     where
@@ -67,8 +66,8 @@ pub trait Variables<S: Taping>: Sized {
         let _ = f;
     }
 
-    /// [`map`](Self::map), with the views that `g` makes of those of this one, in the order of `visit_views`. A
-    /// collection that has none need not say so.
+    /// [`map`](Self::map), with the views that `g` makes from this one's views, in the order of `visit_views`. A
+    /// collection without views need not implement it.
     #[inline]
     fn map_with<T: Taping<Value = S::Value>>(
         &self,
@@ -150,7 +149,7 @@ impl<'a, V: Number> ViewRef<'a, V> {
     }
 }
 
-/// What a view is made of, but for its shape.
+/// What a view is made of, except its shape.
 #[derive(Debug)]
 pub struct ViewParts<V: 'static> {
     pub(crate) values: SharedArray<V>,

@@ -144,7 +144,7 @@ impl LinearId<u32> {
 
 impl<I: IndexType> LinearId<I> {
     /// The identifier with this index in this recording, counted from 1; `None` when the index is 0 or does not fit, or
-    /// when `number` is that of no recording.
+    /// when `number` belongs to no recording.
     #[must_use]
     pub fn new(number: TapeNumber, index: u64) -> Option<Self> {
         let valid = number != TapeNumber(0) && (1..=I::LARGEST).contains(&index);
@@ -161,7 +161,7 @@ impl<I: IndexType> LinearId<I> {
         Self(I::pack(0, 0))
     }
 
-    /// The identifier under another number of its recording, which has so many identifiers.
+    /// The identifier under another number of its recording, which has `length` identifiers.
     ///
     /// # Panics
     ///

@@ -68,7 +68,7 @@ pub(crate) fn evaluate<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// Runs `f` with all levels paused that there are; those of evaluations that `f` starts are not.
+/// Runs `f` with all existing levels paused; the levels of evaluations that `f` starts are not.
 pub(crate) fn pause<R>(f: impl FnOnce() -> R) -> R {
     // What is left of this thread's block lies below the levels of other threads, and would be paused, too.
     DRAWN.set((0, 0));
@@ -79,7 +79,7 @@ pub(crate) fn pause<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// The level of the evaluation that runs, which is that of everything that takes part, unless that is passive.
+/// The level of the evaluation that runs, which is the level of everything that takes part, unless that is passive.
 ///
 /// # Panics
 ///
@@ -102,7 +102,7 @@ pub(crate) fn runs() -> bool {
 #[derive(Clone, Copy)]
 pub(crate) struct Common {
     any: u64,
-    /// The bits that all levels have that are not those of passive variables.
+    /// The bits that the levels of all active variables have in common.
     all: u64,
 }
 

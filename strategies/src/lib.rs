@@ -10,7 +10,7 @@
 //! | [`Tangent`] | nothing: variables carry their derivatives along some directions | 0 |
 //! | [`Jacobian`] | the distinct partials, computed when the statement is | at most 1 + 12a |
 //! | [`PrimalValue`] | the value and the means to recompute the partials | at most 17 + 4a + 8c + 8p |
-//! | [`Hybrid`] | the smaller of the two, by type of statement | at most that of `PrimalValue` |
+//! | [`Hybrid`] | the smaller of the two, by type of statement | at most `PrimalValue`'s |
 //! | [`Continuation`] | a closure of its own that propagates adjoints | at most 8 + 12(a + p) |
 //!
 //! These are the bytes with [`Linear`] indices. With [`Reuse`], statements take 4 more.

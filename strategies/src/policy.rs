@@ -89,8 +89,8 @@ impl Policy for Checked {
     const SLOPE: SingularSlope = SingularSlope::Refused;
 }
 
-/// Derivatives are those of `P`, and recordings note where they were made: a recording knows the line and the column of
-/// each statement and launch, and the first number in it that is not finite.
+/// Derivatives are the same as under `P`, and recordings note where they were made: a recording knows the line and the
+/// column of each statement and launch, and the first number in it that is not finite.
 ///
 /// [`Traced<S>`](crate::Traced) is strategy `S` with this policy. In forward mode there is no recording, so nothing is
 /// noted.

@@ -88,7 +88,7 @@ impl Pool {
         &self.free[..self.returned]
     }
 
-    /// Makes these the identifiers that can be reused. There were as many at some time, so there is room.
+    /// Makes these the identifiers that can be reused. There were this many at some time, so there is room.
     pub(crate) fn restore(&mut self, free: &[u32]) {
         self.returned = free.len();
         self.free[..free.len()].copy_from_slice(free);

@@ -63,7 +63,7 @@ pub(crate) enum Refusal {
         used: u64,
         /// Identifiers that may be in use.
         limit: u64,
-        /// Whether they are those of variables alive.
+        /// Whether they belong to variables alive.
         reused: bool,
     },
     /// The storage layer has no room for its record.

@@ -118,7 +118,7 @@ mod sealed {
     impl<A> Sealed for super::Scaled<A> {}
 }
 
-/// Mixes two hashes; the constants are those of Knuth's multiplicative hashing and of FNV-1a.
+/// Mixes two hashes; the constants come from Knuth's multiplicative hashing and from FNV-1a.
 #[must_use]
 pub const fn mix(a: u32, b: u32) -> u32 {
     (a ^ b.rotate_left(15)).wrapping_mul(0x9E37_79B1) ^ (a >> 7).wrapping_add(b.wrapping_mul(0x0100_0193))

@@ -48,7 +48,7 @@ fn common(numbers: impl Iterator<Item = TapeNumber>) -> Option<TapeNumber> {
 ///
 /// # Panics
 ///
-/// As there.
+/// As [`common_number`].
 #[track_caller]
 pub fn recording_of<'i, S: Reverse>(ids: impl IntoIterator<Item = &'i S::Id>) -> Option<TapeNumber> {
     let number = |id| S::locate(id).map_or(TapeNumber(0), |(number, _)| number);

@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 /// # Panics
 ///
 /// As [`with`](super::with), and when the tape is out of identifiers, or an input is not a variable of this recording.
-/// Nothing has been recorded then, but for variables that are used nowhere, and `rule` is dropped.
+/// Nothing has been recorded then except variables that are used nowhere, and `rule` is dropped.
 #[track_caller]
 pub fn record_external<S: Reverse>(
     number: TapeNumber,
@@ -47,7 +47,7 @@ fn note_traced<S: Reverse>(
 ///
 /// # Panics
 ///
-/// As there.
+/// As [`record_external`].
 #[track_caller]
 pub fn record_launch<S: Reverse>(
     number: TapeNumber,

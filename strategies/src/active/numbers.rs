@@ -28,7 +28,7 @@ pub(super) struct Numbers {
 }
 
 impl Numbers {
-    /// All numbers of a block. 0 is that of no recording.
+    /// All numbers of a block. 0 belongs to no recording.
     const fn of(block: u32) -> Self {
         let next = block * BLOCK;
         Self { next: if next == 0 { 1 } else { next }, end: next.wrapping_add(BLOCK) }
@@ -147,8 +147,8 @@ impl Owner {
     }
 }
 
-/// Pretends that so many blocks of numbers have been drawn, and that this thread has none left: for tests of what
-/// happens when all have been.
+/// Pretends that all but this many blocks of numbers have been drawn, and that this thread has none left: for tests of
+/// what happens when all have been.
 #[doc(hidden)]
 pub fn pretend_drawn(blocks_left: u32) {
     KEPT.with(|kept| kept.0.borrow_mut().clear());

@@ -243,7 +243,7 @@ impl<S: Reverse> OwnedTape<S> {
     /// Bytes that the management of reused identifiers takes.
     #[must_use]
     pub fn pool_bytes(&self) -> usize {
-        // SAFETY: nobody changes the pool of a tape that is not listed, but for methods that borrow it exclusively.
+        // SAFETY: only methods that borrow it exclusively change the pool of a tape that is not listed.
         unsafe { self.header().pool.reserved() }
     }
 

@@ -23,11 +23,10 @@ impl<S: Replay> OwnedTape<S> {
     ///
     /// # Errors
     ///
-    /// [`SweepError::Unsupported`] when a slot is not that of an input, or a statement or launch cannot be computed
-    /// from what was kept: nothing has been changed then. [`SweepError::BranchChanged`] when a comparison that left
-    /// a guard comes out differently, and those of rules: the recording is as it was then, computed again at the
-    /// old inputs. [`SweepError::Storage`] when records cannot be read back: values are then of no use until a
-    /// replay succeeds.
+    /// [`SweepError::Unsupported`] when a slot is not an input's, or a statement or launch cannot be computed from what
+    /// was kept: nothing has been changed then. [`SweepError::BranchChanged`] when a comparison that left a guard comes
+    /// out differently, and the errors of rules: the recording is as it was then, computed again at the old inputs.
+    /// [`SweepError::Storage`] when records cannot be read back: values are then of no use until a replay succeeds.
     ///
     /// # Panics
     ///
@@ -68,7 +67,7 @@ impl<S: Replay> OwnedTape<S> {
         outcome
     }
 
-    /// The values of the view in this slot after the latest replay; `None` if there was none, or the view is that of no
+    /// The values of the view in this slot after the latest replay; `None` if there was none, or the view belongs to no
     /// launch or input.
     ///
     /// # Errors

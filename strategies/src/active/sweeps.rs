@@ -11,7 +11,7 @@ impl<S: Reverse> OwnedTape<S> {
     ///
     /// # Errors
     ///
-    /// As there, when a rule fails, and as [`check_singular`](Self::check_singular).
+    /// As [`Reverse::reverse`], when a rule fails, and as [`check_singular`](Self::check_singular).
     #[inline(always)]
     pub fn reverse(&self, adjoints: &mut [S::Value], arrays: &mut Shadows<S::Value>) -> Result<(), SweepError> {
         if self.externals().list.is_empty() {
@@ -25,7 +25,7 @@ impl<S: Reverse> OwnedTape<S> {
 
     /// [`reverse`](Self::reverse) from one place to an earlier one; from the end, or to the start, if it is `None`.
     ///
-    /// Afterwards the adjoints of all variables from before `to` are those of the adjoints at `from`.
+    /// Afterwards the adjoints of all variables from before `to` are what the adjoints at `from` give.
     ///
     /// # Errors
     ///
@@ -88,11 +88,12 @@ impl<S: Reverse> OwnedTape<S> {
     ///
     /// # Errors
     ///
-    /// As there, when a rule is missing or fails, and as [`check_singular`](Self::check_singular).
+    /// As [`Reverse::forward_through`], when a rule is missing or fails, and as
+    /// [`check_singular`](Self::check_singular).
     ///
     /// # Panics
     ///
-    /// As there.
+    /// As [`Reverse::forward_through`].
     pub fn forward(&self, tangents: &mut [S::Value], arrays: &mut Shadows<S::Value>) -> Result<(), SweepError> {
         self.check_singular()?;
         S::forward_through(self.tape(), tangents, &mut |external, _, tangents| {
@@ -100,13 +101,13 @@ impl<S: Reverse> OwnedTape<S> {
         })
     }
 
-    /// [`Reverse::dependences`] with the slots of results, of which external functions may have several: each is told
-    /// as one that depends on all inputs, in any way.
+    /// [`Reverse::dependences`] with the slots of results, of which external functions may have several: each is
+    /// reported as depending on all inputs, in any way.
     ///
     /// # Errors
     ///
-    /// As there, and [`SweepError::Unsupported`] when there is a launch in the recording: what an element of an array
-    /// depends on is not known one by one.
+    /// As [`Reverse::dependences`], and [`SweepError::Unsupported`] when there is a launch in the recording: what an
+    /// element of an array depends on is not known one by one.
     pub fn dependences(
         &self,
         down: bool,

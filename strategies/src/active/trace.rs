@@ -19,8 +19,8 @@ thread_local! {
     static INSTEAD: Cell<Option<Here>> = const { Cell::new(None) };
 }
 
-/// Runs `f`, whose statements are those of a line elsewhere: under the policy [`Tracing`](crate::Tracing) it is noted
-/// that they were made there. For functions that record in closures, which do not know who has called.
+/// Runs `f`, whose statements belong to a line elsewhere: under the policy [`Tracing`](crate::Tracing) it is noted that
+/// they were made at that line. For functions that record in closures, which do not know who has called.
 #[inline(always)]
 pub fn on_behalf_of<P: Policy, R>(there: &'static Location<'static>, f: impl FnOnce() -> R) -> R {
     struct Restore(Option<Here>);
@@ -63,7 +63,7 @@ pub fn note_statement<S: Reverse, N: Statement<S>>(
             }
             k += 1;
         });
-        // The partial by a constant counts for nothing.
+        // The partial by a constant does not count.
         if !all_finite(found.number) {
             set_first::<S>(number, record, found);
         }
@@ -81,7 +81,7 @@ fn nought_if_finite<V: Number>(x: V) -> V {
 ///
 /// # Panics
 ///
-/// As there.
+/// As [`note_statement`].
 #[track_caller]
 pub fn note_nary<S: Reverse, R: Nary<S::Value>>(
     number: TapeNumber,
@@ -151,7 +151,7 @@ impl<S: crate::Taping> Store<S> for Operands<'_, S::Value> {
 ///
 /// # Panics
 ///
-/// As there.
+/// As [`with`].
 #[inline(always)]
 #[track_caller]
 pub fn with_inputs<S: Reverse, R>(number: TapeNumber, values: &[S::Value], f: impl FnOnce(&mut S::Tape) -> R) -> R {

@@ -21,7 +21,7 @@ pub struct Capacity {
 }
 
 impl Capacity {
-    /// The bytes of a recording of this size, given those of one input, one statement and one argument.
+    /// The bytes of a recording of this size, given the bytes of one input, one statement and one argument.
     ///
     /// # Panics
     ///

@@ -51,7 +51,7 @@ impl Curvature {
     /// The statement is linear.
     pub const LINEAR: Self = Self::In(Products { ranges: [[0; 4]; Products::MOST], count: 0 });
 
-    /// Besides, each of some arguments with each of others; ranges are given by their ends.
+    /// This curvature, and also each of some arguments with each of others; ranges are given by their ends.
     #[must_use]
     #[allow(clippy::cast_possible_truncation, reason = "checked")]
     pub const fn and(self, (a, b): (usize, usize), (c, d): (usize, usize)) -> Self {
@@ -67,13 +67,13 @@ impl Curvature {
         Self::In(products)
     }
 
-    /// That of a function of something with so many arguments, if the function is not linear.
+    /// The curvature of a function of something with this many arguments, if the function is not linear.
     #[must_use]
     pub const fn all(arguments: usize) -> Self {
         Self::LINEAR.and((0, arguments), (0, arguments))
     }
 
-    /// That of a sum of something with so many arguments and of something behind it.
+    /// The curvature of a sum of something with this many arguments and of something behind it.
     #[must_use]
     pub const fn beside(self, arguments: usize, other: Self) -> Self {
         let (Self::In(_), Self::In(products)) = (self, other) else { return Self::Everywhere };

@@ -13,14 +13,14 @@ pub trait Nary<V: Number>: 'static {
     const CONSTANTS: usize = 0;
     /// Whether [`value`](Self::value) can be called again, at other arguments, when a recording is replayed.
     const REPLAYS: bool = true;
-    /// In which pairs of arguments the function is not linear; more pairs than need be make patterns of Hessian
+    /// The pairs of arguments in which the function is not linear; more pairs than necessary make patterns of Hessian
     /// matrices larger, and fewer make them wrong.
     const CURVATURE: Curvature = Curvature::Everywhere;
     /// The value at these arguments.
     fn value(arguments: &[V], constants: &[V]) -> V;
     /// Writes the partial for each argument; the slices are equally long.
     fn partials(arguments: &[V], constants: &[V], partials: &mut [V]);
-    /// Whether infinite partials at these arguments are those of a pole or a vertical tangent, and not of an overflow;
+    /// Whether infinite partials at these arguments come from a pole or a vertical tangent, and not from an overflow;
     /// see [`Policy`](crate::Policy).
     fn singular(arguments: &[V], constants: &[V]) -> bool {
         let _ = (arguments, constants);

@@ -110,7 +110,7 @@ pub trait Reverse: Taping {
     ///
     /// # Panics
     ///
-    /// When the tape is out of identifiers; nothing is recorded then but variables that are used nowhere. And as
+    /// When the tape is out of identifiers; nothing is recorded then except variables that are used nowhere. And as
     /// [`mark`](Self::mark).
     #[track_caller]
     fn external(tape: &mut Self::Tape, external: u32, results: &[Self::Value], each: &mut dyn FnMut(Self::Id)) {
@@ -123,7 +123,7 @@ pub trait Reverse: Taping {
     ///
     /// # Errors
     ///
-    /// As `reverse`, and those of `at`.
+    /// As `reverse`, and the errors of `at`.
     ///
     /// # Panics
     ///
@@ -164,16 +164,15 @@ pub trait Reverse: Taping {
         lane_by_lane::<Self>(tape, lanes, adjoints, ends, at)
     }
 
-    /// Propagates `tangents` (those of inputs set by the caller, zero elsewhere, also in slot 0) from the first
-    /// statement to the last. Where an [external function](Self::external) was recorded, `at` is called with the
-    /// tangents.
+    /// Propagates `tangents` (set by the caller for inputs, zero elsewhere, also in slot 0) from the first statement to
+    /// the last. Where an [external function](Self::external) was recorded, `at` is called with the tangents.
     ///
     /// The tangent of a statement's result is Σ partial·tangent over its arguments, where zero times anything is zero.
     /// Afterwards the slots of all variables that can still be asked for hold their tangents. Slot 0 stays 0.
     ///
     /// # Errors
     ///
-    /// [`SweepError::Unsupported`] unless the strategy can do this; when records cannot be read back; and those of
+    /// [`SweepError::Unsupported`] unless the strategy can do this; when records cannot be read back; and the errors of
     /// `at`.
     ///
     /// # Panics
@@ -194,7 +193,7 @@ pub trait Reverse: Taping {
     ///
     /// # Errors
     ///
-    /// [`SweepError::Unsupported`] unless the strategy can do this; when records cannot be read back; and those of
+    /// [`SweepError::Unsupported`] unless the strategy can do this; when records cannot be read back; and the errors of
     /// `tell`.
     fn dependences(
         tape: &Self::Tape,
@@ -257,7 +256,7 @@ pub trait Reverse: Taping {
     ///
     /// # Errors
     ///
-    /// [`SweepError::Unsupported`] unless the strategy can do this; when records cannot be read back; and those of
+    /// [`SweepError::Unsupported`] unless the strategy can do this; when records cannot be read back; and the errors of
     /// `each`, which end it.
     fn visit(
         tape: &Self::Tape,

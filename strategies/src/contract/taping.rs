@@ -321,7 +321,7 @@ pub trait Sink<S: Taping> {
     fn factor(&mut self, factor: S::Value);
     /// A leaf and its partial.
     fn leaf(&mut self, partial: S::Value, id: S::Raw);
-    /// The next so many leaves, one at least, have as a factor of their partials the singular partial of the function
+    /// The next `leaves` leaves, at least one, have as a factor of their partials the singular partial of the function
     /// with this name. Called under [`Checked`](crate::Checked) only; see [`Policy`].
     #[inline(always)]
     fn singular(&mut self, function: &'static str, leaves: usize) {

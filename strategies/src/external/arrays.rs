@@ -8,7 +8,7 @@ use std::sync::Arc;
 pub struct Arrays<V> {
     /// The slots of views that have been given out, counted from 1.
     slots: usize,
-    /// Those of views that are inputs, in order.
+    /// The slots of views that are inputs, in order.
     pub(super) inputs: Vec<usize>,
     /// Made with the first buffer.
     pub(crate) pool: Option<Arc<Pool<V>>>,

@@ -93,7 +93,7 @@ pub(crate) enum Deed<V: 'static> {
     Launch(Launched<V>),
 }
 
-/// Asks a rule for the adjoints of inputs, given those of outputs, of which each variable has so many.
+/// Asks a rule for the adjoints of inputs, given the adjoints of outputs, `lanes` for each variable.
 fn ask<V: Number>(rule: &dyn External<V>, lanes: usize, outputs: &[V], inputs: &mut [V]) -> Result<(), SweepError> {
     let keeps = rule.keeps_zeros();
     if lanes == 1 {
@@ -121,7 +121,7 @@ fn silence<V: Number>(lanes: usize, outputs: &[V], inputs: &mut [V]) {
 }
 
 impl<V: Number> Entry<V> {
-    /// Reverses the launch in the adjoints of variables, of which each has so many, and of as many shadows of arrays.
+    /// Reverses the launch in the adjoints of variables, `lanes` for each, and in as many shadows of arrays.
     fn reverse_launch(
         &self,
         launch: &dyn Launch<V>,
@@ -143,7 +143,7 @@ impl<V: Number> Entry<V> {
         Ok(())
     }
 
-    /// Reverses the function in these adjoints, of which each variable has so many.
+    /// Reverses the function in these adjoints, `lanes` for each variable.
     pub(crate) fn reverse(
         &self,
         lanes: usize,

@@ -2,8 +2,8 @@
 //!
 //! A recording keeps them in a list, and a record of each among its statements: its number in the list
 //! ([`Reverse::external`](crate::Reverse::external)). A sweep that comes to such a record hands the adjoints of the
-//! outputs to the function's rule, adds what the rule leaves to those of the inputs, and goes on. So records know
-//! nothing of rules, and every strategy that implements this method has external functions.
+//! outputs to the function's rule, adds what the rule leaves to the adjoints of the inputs, and goes on. So records
+//! know nothing of rules, and every strategy that implements this method has external functions.
 
 mod arrays;
 mod entry;

@@ -168,7 +168,7 @@ impl<V> Pool<V> {
         self.spare().iter().map(|buffer| buffer.bytes()).sum()
     }
 
-    /// Frees memory until there are at most so many bytes of it.
+    /// Frees memory until there are at most this many bytes of it.
     pub(crate) fn shrink(&self, bytes: usize) {
         let mut spare = self.spare();
         let mut all: usize = spare.iter().map(|buffer| buffer.bytes()).sum();

@@ -71,7 +71,7 @@ impl Forest {
         }
     }
 
-    /// All leaves, but for what the launch itself writes.
+    /// All leaves, except what the launch itself writes.
     pub(super) const fn reads(&self) -> Keys {
         let (mut keys, mut k) = (Keys::NONE, 0);
         while k < self.tree.len {

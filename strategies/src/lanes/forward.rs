@@ -152,8 +152,8 @@ pub(super) fn aligned<L: Vector>(start: isize, i: isize) -> isize {
 
 /// # Safety
 ///
-/// The program reads inside the views at this place and the ones behind it, as many as there are lanes, or is masked;
-/// and the chosen places, all of them unless it is masked, can be written.
+/// The program reads inside the views at this place and the ones behind it, one place for each lane, or is masked; and
+/// the chosen places, all of them unless it is masked, can be written.
 #[inline(always)]
 unsafe fn group<V: Number, L: Vector<Number = V>, P: Program, const MASK: u8>(place: &Place<'_, V>, chosen: L::Mask) {
     // SAFETY: promised by the caller. What is read beside the views is in the buffers or their margins, because a group

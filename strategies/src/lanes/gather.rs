@@ -71,7 +71,7 @@ fn can_read<V: Number>(plan: &Plan, gather: &Gather<'_, V>, row: [isize; 3]) -> 
     start > 0 && start + memory.shape[3] < gather.length.cast_signed() && (0..3).all(reads)
 }
 
-/// The elements of a row whose adjoints do not depend on what was there: all, unless some are replaced in the range.
+/// The elements of a row whose adjoints do not depend on what was in them: all, unless some are replaced in the range.
 #[inline(always)]
 fn replaced<V: Number>(gather: &Gather<'_, V>, row: [isize; 3], all: (isize, isize)) -> (isize, isize) {
     let range = &gather.range;
@@ -262,9 +262,9 @@ impl<V: Number> Row<'_, '_, V> {
         true
     }
 
-    /// The elements from `i` up to `end`, at most as many as there are lanes, in a kernel that can be masked: some of
-    /// their readers may be outside the range, where what is read may be anything. `false` if they are to be computed
-    /// one by one.
+    /// The elements from `i` up to `end`, at most one for each lane, in a kernel that can be masked: some of their
+    /// readers may be outside the range, where what is read may be anything. `false` if they are to be computed one by
+    /// one.
     ///
     /// # Safety
     ///

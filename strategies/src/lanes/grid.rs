@@ -4,7 +4,7 @@ use core::fmt;
 use core::ops::Range;
 use smallvec::SmallVec;
 
-/// A box of points in views of one shape. Shapes of fewer than four dimensions have leading ones of length 1.
+/// A box of points in views of one shape. Shapes of fewer than four dimensions have leading dimensions of length 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grid {
     shape: [isize; 4],

@@ -185,7 +185,7 @@ impl Keys {
         self.count == 0
     }
 
-    /// Number `k`; some key if there are not as many.
+    /// Number `k`; some key if there are not that many.
     #[must_use]
     pub const fn get(&self, k: usize) -> Key {
         self.keys[if k < self.count { k } else { 0 }]

@@ -8,7 +8,7 @@ pub(super) mod sealed {
 }
 
 /// One number, or several at neighbouring points that are computed at once. All operations work number by number and
-/// round as those of the number do, so that a result does not depend on how many there are.
+/// round as the number's own operations do, so that a result does not depend on how many there are.
 pub trait Lane:
     Copy
     + Add<Output = Self>
@@ -83,7 +83,7 @@ pub(super) trait Vector: Lane {
     ///
     /// `N` numbers from there on can be written.
     unsafe fn store(self, to: *mut Self::Number);
-    /// The numbers that the mask chooses; what the others are is not said.
+    /// The numbers that the mask chooses; what the others are is unspecified.
     ///
     /// # Safety
     ///

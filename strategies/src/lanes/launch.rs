@@ -41,8 +41,8 @@ pub trait Launch<V>: Send + Sync + 'static {
     /// The views among its operands, by operand; numbers that all points share have none.
     fn views(&self) -> SmallVec<[Used; 4]>;
 
-    /// Computes the tangents of what was written from those of what was read: `views` are those of the operands before
-    /// the launch, `None` where they are 0, and `results` are written, one for each view that is. They may hold
+    /// Computes the tangents of what was written from the tangents of what was read: `views` are the operands' tangents
+    /// before the launch, `None` where they are 0, and `results` are written, one for each view that is. They may hold
     /// anything at first. `fetched` is for kept arrays that are not in memory.
     ///
     /// # Errors
@@ -97,7 +97,7 @@ pub trait Launch<V>: Send + Sync + 'static {
         let _ = each;
     }
 
-    /// Bytes of everything else, without those of itself.
+    /// Bytes of everything else, without the launch itself.
     fn bytes(&self) -> usize;
 
     /// Elements that are read at several different shifts, so that a scatter would need atomic updates, by operand; and

@@ -110,8 +110,8 @@ impl<'m, V: Number> Place<'m, V> {
         Self { memory, seeds, captured, at, row: [0; 3], i: 0, range: &Region::NONE }
     }
 
-    /// How far elements at these shifts are from the views' beginning. With `ROWS`, those of rows that are none are
-    /// replaced by those of other rows.
+    /// How far elements at these shifts are from the views' beginning. With `ROWS`, elements of rows that do not exist
+    /// are replaced by elements of other rows.
     #[inline(always)]
     fn to<const MASK: u8>(&self, shift: [isize; 4]) -> isize {
         if MASK < ROWS {
@@ -125,7 +125,8 @@ impl<'m, V: Number> Place<'m, V> {
     ///
     /// # Safety
     ///
-    /// The operand's buffer or its margin has it, and those of all lanes; with `ROWS`, of the place's row in all rows.
+    /// The operand's buffer or its margin has it, and the elements of all lanes; with `ROWS`, of the place's row in all
+    /// rows.
     #[inline(always)]
     pub(super) unsafe fn read<L: Vector<Number = V>, const MASK: u8>(
         &self,

@@ -92,7 +92,8 @@ pub(super) fn memory<'m, V: Number>(
     (memory, in_place)
 }
 
-/// Checks that the operands, these views and numbers by bits, are those of the kernel, and as many of them `written`.
+/// Checks that the operands, these views and numbers by bits, are what the kernel expects, and that it writes `written`
+/// of them.
 ///
 /// # Panics
 ///
@@ -104,7 +105,7 @@ fn check_operands<V>(plan: &Plan, memory: &Memory<V>, (views, numbers): (u8, u8)
         plan.in_order && written == expected,
         "one expression for each operand that is written, each before its value is used"
     );
-    // Those of the kernel itself are no leaves of it.
+    // The kernel's own temporaries and new values are no leaves of it.
     assert!(plan.leaves.new == 0, "`new` is asked for what the launch does not write: that is not there");
     assert!(!plan.leaves.locals, "a temporary is used where it is not bound: it is not there");
     assert!(

@@ -279,8 +279,8 @@ fn readers(shape: [isize; 4], range: &Region, key: Key, point: Point, f: &mut im
 }
 
 /// Σ ∂expressionₖ/∂leaf·tangent at all points of the range, for each expression: written to `results` if the kernel
-/// writes, else added up and returned. Zero times anything is zero. `tangents` holds those of views, or nowhere, and
-/// those of numbers.
+/// writes, else added up and returned. Zero times anything is zero. `tangents` holds the tangents of views, or nowhere,
+/// and of numbers.
 pub(super) fn tangent<V: Number>(
     kernel: &Kernel<V>,
     grid: &Grid,
@@ -313,7 +313,7 @@ pub(super) fn tangent<V: Number>(
     sum
 }
 
-/// The tangents of the expressions at some points, at most [`WIDTH`], when those of the leaves are what `moves` says.
+/// The tangents of the expressions at some points, at most [`WIDTH`], when the leaves' tangents are what `moves` says.
 fn tangents_at<V: Number>(
     kernel: &Kernel<V>,
     memory: &Memory<V>,

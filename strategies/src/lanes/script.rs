@@ -9,8 +9,8 @@ pub(super) const STEPS: usize = 2048;
 /// No result.
 pub(super) const NOTHING: u16 = u16::MAX;
 
-/// Machine operations: those of a [`Forest`](super::forest::Forest) without the ones that stand for several, and with
-/// adjoints and tangents.
+/// Machine operations: the operations of a [`Forest`](super::forest::Forest) without the ones that stand for several,
+/// and with adjoints and tangents.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Script {
     pub(super) ops: [Op; STEPS],

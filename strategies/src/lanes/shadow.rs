@@ -196,7 +196,7 @@ impl<V: Number> Shadows<V> {
         self.put(slot, sum);
     }
 
-    /// The elements of the shadow in this slot, of a view with so many.
+    /// The elements of the shadow in this slot, of a view with this many.
     #[must_use]
     pub fn elements(&self, slot: usize, length: usize) -> Cow<'_, [V]> {
         match self.get(slot) {

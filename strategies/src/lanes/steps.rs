@@ -98,7 +98,7 @@ const _: () = assert!(64 * PIECE == STEPS, "`execute` has as many pieces");
 
 type Piece<L> = unsafe fn(&Place<'_, <L as Lane>::Number>, &mut Results<L>);
 
-/// A piece of a script, if the script has as many.
+/// A piece of a script, if the script has that many.
 const fn piece_of<C: Steps, L: Vector, const MASK: u8, const FIRST: usize>() -> Option<Piece<L>>
 where
     L::Number: Number,

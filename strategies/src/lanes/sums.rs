@@ -68,7 +68,7 @@ impl<V: Number, C: Steps, const K: usize> Terms<'_, V, C, K> {
         terms
     }
 
-    /// The terms at the first places, as many as there are in `to`.
+    /// The terms at the first places, one for each entry of `to`.
     ///
     /// # Safety
     ///
@@ -107,7 +107,7 @@ impl<V: Number, C: Steps, const K: usize> Terms<'_, V, C, K> {
     }
 }
 
-/// Where term `k` stands, if there are as many terms, and it is one.
+/// Where term `k` stands, if there is such a term.
 const fn is_term<C: Steps, const K: usize>(k: usize) -> Option<usize> {
     if k < K { result::<C>(k) } else { None }
 }

@@ -21,7 +21,7 @@ struct List {
     places: Box<[u32]>,
     /// One more than the largest of them.
     bound: usize,
-    /// Two positions in the list with the same place, if there are such; found when somebody asks.
+    /// Two positions in the list with the same place, if there are any; found on request.
     twins: OnceLock<Option<(usize, usize)>>,
 }
 
@@ -100,7 +100,7 @@ impl fmt::Debug for Indices {
 pub enum Places {
     /// The elements of a range.
     Range(Grid),
-    /// Those of a list, some of them perhaps several times.
+    /// The elements of a list, some of them perhaps several times.
     List(Indices),
 }
 
@@ -134,7 +134,7 @@ impl Places {
     ///
     /// # Panics
     ///
-    /// When a place is none of the array, or their number is another than that of `to`.
+    /// When a place is outside the array, or their number is not the number of elements of `to`.
     pub fn take<V: Number>(&self, from: &[V], to: &mut [V]) {
         assert_eq!(self.count(), to.len(), "an element for each place");
         self.each(|k, place| to[k] = from[place]);
@@ -213,7 +213,7 @@ impl<V: Number> Transfer<V> {
 }
 
 impl<V: Number> Transfer<V> {
-    /// Adds these adjoints to those of what is read, at its places.
+    /// Adds these adjoints to the adjoints of what is read, at its places.
     fn add_to_source(&self, seeds: &[V], shadows: &mut Shadows<V>) {
         let shadow = shadows.take(self.from.before);
         let mut sums = shadows.dense(shadow, self.from.length);
@@ -252,7 +252,7 @@ impl<V: Number> Launch<V> for Transfer<V> {
             self.places.each(|_, place| seeds[place] = V::ZERO);
         }
         if matches!(self.way, Way::Put | Way::Add) && self.to.before != 0 {
-            // The rest is that of the view before.
+            // The rest comes from the view before.
             if matches!(shadows.get(self.to.before), Shadow::Unset) {
                 shadows.put(self.to.before, Shadow::Dense(seeds));
                 return Ok(());

@@ -160,7 +160,7 @@ impl<V: Number> HeldVersions<V> {
     pub(crate) fn hold(&mut self, version: &mut Version<V>) {
         let Version::Memory(buffer) = version else { return };
         let address = buffer.address();
-        // The address is still that of the same array: whatever is listed keeps it.
+        // The address still belongs to the same array: whatever is listed keeps it.
         let held = self.list.entry(address).or_insert_with(|| {
             self.order.push_back(address);
             Arc::new(Held::new(buffer.clone(), &self.file))

@@ -50,7 +50,7 @@ impl<V: Number, const N: usize> Dual<V, N> {
         Self { value, tangents: [V::ZERO; N] }
     }
 
-    /// The number whose derivatives are the ones of a function with this value and this partial at this number.
+    /// The number whose derivatives are the derivatives of a function with this value and this partial at this number.
     #[inline(always)]
     pub(super) fn chain(self, value: V, partial: V) -> Self {
         Self { value, tangents: self.tangents.map(|tangent| guarded(tangent, partial)) }

@@ -1,6 +1,6 @@
 //! The list of functions that every number has.
 
-/// Calls a macro with the functions of numbers: the ones of one argument, and the ones of two.
+/// Calls a macro with the functions of numbers: first the functions of one argument, then of two.
 macro_rules! with_functions {
     ($callback:ident) => {
         $callback! {

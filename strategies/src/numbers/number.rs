@@ -252,7 +252,7 @@ pub trait Unary: 'static {
         Self::derivative(x, y)
     }
 
-    /// Whether an infinite derivative at `x` is that of a pole or a vertical tangent, and not one that overflows; see
+    /// Whether an infinite derivative at `x` comes from a pole or a vertical tangent, and not from an overflow; see
     /// [`Policy`](crate::Policy). A derivative that is NaN where the value is not needs no mention.
     #[inline(always)]
     fn singular<V: Float>(_x: V) -> bool {

@@ -5,7 +5,8 @@ use super::number::{Binary, Float, Number, Unary, sealed};
 use super::special;
 use core::num::FpCategory;
 
-/// Forwards the functions of numbers to the ones of the same names of `f64` and `f32`, and the special ones to `f64`'s.
+/// Forwards the functions of numbers to the methods of the same names on `f64` and `f32`, and the special ones to
+/// `f64`'s.
 macro_rules! scalar_functions {
     (
         unary { $($(#[$d1:meta])* $unary:ident;)* }
@@ -63,7 +64,7 @@ macro_rules! float {
             fn as_f64(self) -> f64 { f64::from(self) }
             #[inline(always)]
             fn is_ordinary(self) -> bool {
-                // Without its sign, a number's bits are 0 for zeros, and from those of ∞ on for what is not finite.
+                // Without its sign, a number's bits are 0 for zeros, and for what is not finite at least the bits of ∞.
                 (self.to_bits() << 1).wrapping_sub(1) < (Self::INFINITY.to_bits() << 1) - 1
             }
             #[inline(always)]

@@ -95,7 +95,7 @@ fn polygamma_size(n: u32, mut x: f64) -> f64 {
         x += 1.0;
     }
     let square = (x * x).recip();
-    // (n − 1)!/xⁿ, and the terms B₂ₖ·(2k + n − 1)!/((2k)!·x²ᵏ⁺ⁿ), each from the one before but for B₂ₖ.
+    // (n − 1)!/xⁿ, and the terms B₂ₖ·(2k + n − 1)!/((2k)!·x²ᵏ⁺ⁿ), each from the one before except for B₂ₖ.
     let first = factorial / order * x.powi(-exponent);
     let (mut series, mut term) = (first * (1.0 + 0.5 * order / x), first);
     let mut two_k = 0.0;

@@ -37,7 +37,7 @@ fn scaled<W: Float>(x: W, y: W, value: W) -> W {
     if W::PARTS == 1 {
         return product;
     }
-    // Its derivatives would be differences of those of B, which are large.
+    // Its derivatives would be differences of derivatives of B, which are large.
     (beta(x, y + W::ONE) * (x + y)).with_value(product.as_f64())
 }
 
@@ -127,7 +127,7 @@ fn digamma_rise<W: Float>(x: W, h: W) -> W {
     if W::PARTS == 1 || x > W::ONE {
         return rise;
     }
-    // Next to the pole the derivative for h would be a difference of large numbers; that of ψ is none.
+    // Next to the pole the derivative for h would be a difference of large numbers; the derivative of ψ is not.
     ((x + h).digamma() - x.digamma()).with_value(rise.as_f64())
 }
 
@@ -147,7 +147,7 @@ fn digamma_quotient<W: Float>(mut x: W, h: W) -> W {
         + r * s * (lit::<W>(0.5) + (r + s) * polynomial_quotient(&DIGAMMA_REST, r * r, s * s))
 }
 
-/// ln(1 + x)/x. Near 0 its derivatives are those of the series: differences of quotients would have no digits left.
+/// ln(1 + x)/x. Near 0 its derivatives come from the series: differences of quotients would have no digits left.
 fn logarithm_quotient<W: Float>(x: W) -> W {
     let value = if is(x, 0.0) { W::ONE } else { x.ln_1p() / x };
     if W::PARTS == 1 || x.abs() > lit(0.05) {

@@ -22,7 +22,7 @@ binary_rules! {
     /// at all for w = 0. At d = 0 the derivative is the one from the right.
     Rounding(d, w, v) = if is(w, 0.0) { V::zero() } else { half(w * excess(d, w, d.hypot(w))) }, closing(d, w),
         half(toward(w, d, d.hypot(w)));
-    /// x − y if that is positive, else 0. At a tie the slopes are those of x − y.
+    /// x − y if that is positive, else 0. At a tie the slopes are the slopes of x − y.
     PositiveDifference(x, y, v) = if x <= y { V::zero() } else { x - y }, above(x, y, v), -above(x, y, v);
 }
 

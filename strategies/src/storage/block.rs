@@ -28,7 +28,7 @@ impl Block {
         Some(Self { segment, charge: None })
     }
 
-    /// Whether the allocator has so many bytes in one piece. They are not touched.
+    /// Whether the allocator has this many bytes in one piece. They are not touched.
     pub(crate) fn can_be_had(bytes: usize) -> bool {
         Segment::aligned(bytes, Self::ALIGN).is_some()
     }

@@ -47,7 +47,7 @@ pub(crate) trait Segments: Default + Send + Sync + 'static {
     /// When it cannot be read back. No segment is being written then.
     fn truncate(&mut self, count: usize) -> Result<*mut u8, StorageError>;
 
-    /// Gets memory for a recording of so many bytes, and touches it.
+    /// Gets memory for a recording of this many bytes, and touches it.
     ///
     /// # Panics
     ///

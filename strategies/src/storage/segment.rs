@@ -39,14 +39,14 @@ impl Segment {
         Self::aligned(bytes, 8).unwrap_or_else(|| out_of_memory(bytes, "a segment of the tape"))
     }
 
-    /// A segment of so many bytes, aligned like this; `None` when the allocator has none.
+    /// A segment of this many bytes with this alignment; `None` when the allocator has none.
     pub(crate) fn aligned(bytes: usize, align: usize) -> Option<Self> {
         let (owner, layout) = (Bump::new(), Layout::from_size_align(bytes, align).ok()?);
         let start = owner.try_alloc_layout(layout).ok()?;
         Some(Self { start, bytes, owner })
     }
 
-    /// So many units of this layout, one behind the other, and what else of them fits into the memory that they take;
+    /// This many units of this layout, one behind the other, and any more that fit into the memory that they take;
     /// `None` when the allocator has none.
     pub(crate) fn of_units(unit: Layout, count: usize) -> Option<Self> {
         let mut segment = Self::aligned(unit.size().checked_mul(count)?, unit.align())?;

@@ -33,7 +33,7 @@ pub trait Locking: sealed::Sealed {
 #[derive(Clone, Copy, Debug)]
 pub struct Locked;
 
-/// No lock: the methods of the stack take `&mut self`, and are those of [`SlabStack`].
+/// No lock: the methods of the stack take `&mut self`, as [`SlabStack`]'s methods do.
 #[derive(Clone, Copy, Debug)]
 pub struct Unlocked;
 

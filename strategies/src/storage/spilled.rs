@@ -11,10 +11,10 @@ use std::sync::Arc;
 /// The last records live in memory and the others in a file.
 ///
 /// A sweep needs the last records first, so what it begins with is in memory, and the rest is read back while it works.
-/// How much memory, how much disk and which directory, [`SpillOptions`] say: those of a tape that is made with them, or
-/// those of the type `D` for tapes that are made by default, as functions such as `gradient` do. Records are spilled,
-/// and arrays that launches of kernels keep. With [`Linear`](crate::Linear) indices the adjoint vector, and under
-/// strategies that keep values the values, stay in memory, 8 bytes each for each statement; with
+/// [`SpillOptions`] say how much memory, how much disk and which directory: the options that a tape is made with, or
+/// the options of the type `D` for tapes that are made by default, as functions such as `gradient` do. Records are
+/// spilled, and arrays that launches of kernels keep. With [`Linear`](crate::Linear) indices the adjoint vector, and
+/// under strategies that keep values the values, stay in memory, 8 bytes each for each statement; with
 /// [`Reuse`](crate::Reuse) they are short.
 ///
 /// In the place of the file may be a store of the program, a [`SpillStore`](crate::SpillStore), such as the memory of a

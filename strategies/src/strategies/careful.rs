@@ -39,7 +39,7 @@ impl<V: Number, const N: usize> Careful<V, N> {
     }
 }
 
-/// The level that these variables have in common; that of passive ones if there is none.
+/// The level that these variables have in common; the level of passive ones if there is none.
 #[track_caller]
 pub(super) fn common_level<V: Number, const N: usize>(inputs: &[(V, &Directions<V, N>)]) -> u64 {
     with_care::<V, N>(|sum| inputs.iter().for_each(|(_, tangent)| _ = sum.meet(tangent.level))).level

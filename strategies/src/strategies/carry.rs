@@ -6,7 +6,7 @@ use crate::lanes::{Buffer, Fetched, Launch, SharedArray, Tangents};
 use crate::level;
 use crate::{Dependence, Number};
 
-/// The level that the operands of a launch have in common; that of passive ones if there is none.
+/// The level that the operands of a launch have in common; the level of passive ones if there is none.
 #[track_caller]
 pub(super) fn level_of_launch<'i, V: Number, const N: usize>(
     arrays: &[&Dependence<V>],

@@ -37,9 +37,9 @@ impl<V: Number, M: IndexManager, P: Policy> Continuation<V, M, P> {
     /// active, and `reverse` is then dropped.
     ///
     /// In each sweep that reaches the statement with an adjoint other than 0, `reverse` is called once with that
-    /// adjoint and a slice of zeros, one for each argument, in which it leaves adjoint·∂result/∂argument. Entries
-    /// of passive arguments are ignored; those of an argument that is given twice add up. It is called by
-    /// reference, any number of times, perhaps by several threads at once.
+    /// adjoint and a slice of zeros, one for each argument, in which it leaves adjoint·∂result/∂argument. Entries of
+    /// passive arguments are ignored; the entries of an argument that is given twice add up. It is called by reference,
+    /// any number of times, perhaps by several threads at once.
     ///
     /// `reverse` is moved into the tape, whatever its size and alignment. It is dropped once: when the next recording
     /// begins, when the tape is reset, or when it is dropped. A leaked tape drops nothing. If destructors panic, the

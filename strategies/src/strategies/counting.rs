@@ -11,9 +11,9 @@ use core::marker::PhantomData;
 /// strategy would take: [`Jacobian`](crate::Jacobian), [`PrimalValue`](crate::PrimalValue), [`Hybrid`](crate::Hybrid)
 /// and [`Continuation`](crate::Continuation), on any layer.
 ///
-/// The counts are in the tape: [`Counters::counts`]. With [`Linear`] indices they are those of tapes with linear
-/// indices; with [`Reuse`](crate::Reuse) identifiers are given out and come back as they do there, and the counts are
-/// those of tapes that reuse them. It takes some hundred bytes for each type of statement, whatever the number of
+/// The counts are in the tape: [`Counters::counts`]. With [`Linear`] indices they are the counts of tapes with linear
+/// indices; with [`Reuse`](crate::Reuse) identifiers are given out and come back as on tapes that reuse them, and the
+/// counts are the counts of such tapes. It takes some hundred bytes for each type of statement, whatever the number of
 /// statements, and 8 bytes for each identifier that is reused.
 ///
 /// The bytes are exact as long as a tape meets at most 208 types of statements; beyond that, the compiler decides how

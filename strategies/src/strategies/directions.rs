@@ -28,7 +28,7 @@ impl<V: PartialEq, const N: usize> PartialEq for Directions<V, N> {
     }
 }
 
-/// Those of a variable of the evaluation that runs on this thread.
+/// The directions of a variable of the evaluation that runs on this thread.
 impl<V, const N: usize> From<[V; N]> for Directions<V, N> {
     #[inline(always)]
     fn from(derivatives: [V; N]) -> Self {

@@ -27,13 +27,13 @@ use core::marker::PhantomData;
 ///
 /// # Zero times infinity
 ///
-/// The convention is that of reverse mode: **an argument contributes nothing along a direction where its partial or its
-/// tangent is exactly 0**, whatever the other of the two: infinite or NaN.
+/// The convention is the same as in reverse mode: **an argument contributes nothing along a direction where its partial
+/// or its tangent is exactly 0**, whatever the other of the two: infinite or NaN.
 ///
 /// * A tangent of 0 is a passive variable, or one that does not depend on this direction. So √p at a passive p = 0
 ///   turns no finite derivative into NaN.
-/// * A partial of 0 is that of an argument that has no influence: one that a maximum did not select, or r in `x·r` at x
-///   = 0, where r is a statement of its own with a NaN tangent.
+/// * A partial of 0 means that an argument has no influence: one that a maximum did not select, or r in `x·r` at x = 0,
+///   where r is a statement of its own with a NaN tangent.
 ///
 /// Inside a statement, partials are products by the chain rule in both modes, and 0·∞ is NaN: x·√(x² + y²) at (0, 0) is
 /// NaN as one statement. The two modes differ where an adjoint is 0 by cancellation only: r − r with an infinite
@@ -77,7 +77,7 @@ pub trait Forward: Strategy {
     #[track_caller]
     fn derivative(id: &Self::Id, k: usize) -> Self::Value;
 
-    /// Runs `f` as an evaluation of its own, whose variables must not meet those of others. Unless a strategy tells
+    /// Runs `f` as an evaluation of its own, whose variables must not meet variables of others. Unless a strategy tells
     /// evaluations apart, this just runs `f`.
     #[inline]
     fn evaluate<R>(f: impl FnOnce() -> R) -> R {
@@ -203,7 +203,7 @@ impl<const N: usize, V: Number, P: Policy> Taping for Tangent<N, V, P> {
         let slope = |tangent: &Directions<V, N>, lane: usize| {
             if tangent.level == level { tangent.derivatives[lane] } else { V::ZERO }
         };
-        // An evaluation of its own: tangents that a rule makes itself must not meet those of variables that it
+        // An evaluation of its own: tangents that a rule makes itself must not meet tangents of variables that it
         // captured.
         let forward = |inputs: &[V], outputs: &mut [V]| level::evaluate(|| rule.forward(inputs, outputs));
         for lane in 0..N {

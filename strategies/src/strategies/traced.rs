@@ -9,7 +9,7 @@ use crate::{IndexManager, Number, Policy, Reverse, Traces, Tracing};
 
 /// Strategy `S`, and recordings note where they were made: the line and the column of each statement, input, external
 /// function and launch, and the first number that is not finite. It is `S` with another policy, [`Tracing`]: records,
-/// values and derivatives are those of `S`, bit for bit.
+/// values and derivatives are the same as under `S`, bit for bit.
 ///
 /// `tapewright::Tape::trace` shows what was noted.
 ///

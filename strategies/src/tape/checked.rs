@@ -18,7 +18,7 @@ use core::panic::Location;
 ///
 /// # Panics
 ///
-/// As there.
+/// As [`write::append`].
 #[inline(always)]
 #[track_caller]
 pub(crate) fn append<S, V, M, L, K, N>(layout: &'static Layout<V>, statement: &N) -> M::Id
@@ -58,7 +58,7 @@ impl<S: Reverse<Raw = LinearId<I>>, I: IndexType, N: Statement<S>> Inline for No
 ///
 /// # Panics
 ///
-/// As there.
+/// As [`write_slices::append_nary`].
 #[track_caller]
 pub(crate) fn append_nary<S, R, V, M, L, K>(arguments: &[&[Taped<V, M::Id>]], constants: &[V], value: V) -> M::Id
 where

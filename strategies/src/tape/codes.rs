@@ -1,8 +1,8 @@
 //! The codes of records: which byte says what.
 //!
-//! Some kinds of records have the same code on every tape, among them those of the most frequent statements: a sum, a
-//! product, a product added to a running sum. The sweep reverses these in place, without a call. All others get codes
-//! as a [table](super::table) meets them.
+//! Some kinds of records have the same code on every tape, among them the records of the most frequent statements: a
+//! sum, a product, a product added to a running sum. The sweep reverses these in place, without a call. All others get
+//! codes as a [table](super::table) meets them.
 
 use crate::Shape;
 use crate::shape::{Both, Minus, Pattern, Scaled, Unit};

@@ -14,7 +14,7 @@ impl<V: Number, I: IndexType> Common<V, I> {
     pub(super) const EXTERNAL: &Layout<V> = &Layout::external::<I>();
     pub(super) const LISTED: &Layout<V> = &Layout::listed::<I>();
     pub(super) const ONES: &Layout<V> = &Layout::ones::<I>();
-    /// Partials of so many arguments; none with 0.
+    /// Partials, indexed by the number of arguments; none with 0.
     pub(super) const CLASSIC: &[Layout<V>; codes::CLASSIC_MAX + 1] = &{
         let mut all = [const { Layout::listed::<I>() }; codes::CLASSIC_MAX + 1];
         let mut n = 1;

@@ -101,7 +101,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         (layout, start, end)
     }
 
-    /// Fails unless a comparison comes out as it did, at these values of variables, as many as there are identifiers.
+    /// Fails unless a comparison comes out as it did, at these values of variables, one for each identifier.
     pub(super) fn check_guard(&self, guard: &Guard<V>, values: &[V]) -> Result<(), SweepError> {
         let [left, right] = guard.operands.map(|(layout, start, end)| {
             let data = &self.guards.bytes[start..end];

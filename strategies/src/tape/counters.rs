@@ -163,7 +163,7 @@ impl<V: Number, M: IndexManager> Counters<V, M> {
         !assigned || coded.contains(&layout) || free && coded.insert(layout)
     }
 
-    /// Bytes of a record of a statement with so many passive arguments, without its end.
+    /// Bytes of a record of a statement with this many passive arguments, without its end.
     fn data(&mut self, strategy: Counted, kind: &Kind, passives: usize) -> usize {
         let lengths = kind.lengths[strategy as usize];
         let kept = if lengths.partials { 0 } else { passives };
@@ -189,7 +189,7 @@ impl<V: Number, M: IndexManager> Counters<V, M> {
         })
     }
 
-    /// Counts a statement with so many passive arguments.
+    /// Counts a statement with this many passive arguments.
     fn statement(&mut self, kind: &Kind, passives: usize) -> Result<LinearId<M::Index>, Refusal> {
         let id = self.identifier()?;
         if passives == 0 {
@@ -215,7 +215,7 @@ impl<V: Number, M: IndexManager> Counters<V, M> {
         Ok(id)
     }
 
-    /// Counts a function of so many active and passive variables.
+    /// Counts a function of this many active and this many passive variables.
     fn nary<R: Nary<V>>(&mut self, active: usize, passives: usize) -> Result<LinearId<M::Index>, Refusal> {
         let id = self.identifier()?;
         let layout = (TypeId::of::<R>(), false);

@@ -59,7 +59,7 @@ pub struct Counts {
     pub active: usize,
     /// Passive arguments of statements that have active ones.
     pub passive: usize,
-    /// Distinct partials other than ±1, the *d* of the formulas; not those of functions of slices.
+    /// Distinct partials other than ±1, the *d* of the formulas, not counting functions of slices.
     pub factors: usize,
     /// `f64` operands, the *c* of the formulas.
     pub constants: usize,

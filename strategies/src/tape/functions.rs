@@ -34,12 +34,12 @@ impl<V> Sweep<'_, V> {
     /// Nobody writes to them meanwhile.
     #[inline(always)]
     pub(super) unsafe fn values(&self) -> &[V] {
-        // SAFETY: so many values lie there; the caller promises the rest.
+        // SAFETY: `known` values lie there; the caller promises the rest.
         unsafe { values_of(self.values, self.known) }
     }
 }
 
-/// So many values; none if there are none.
+/// This many values; an empty slice if there are none.
 ///
 /// # Safety
 ///
@@ -51,16 +51,15 @@ pub(super) unsafe fn values_of<'a, V>(values: *const V, known: usize) -> &'a [V]
 }
 
 /// Adds seed·∂/∂argument to the adjoint of each of the `n` arguments of the record whose identifiers end at `ids_end`,
-/// and returns where its data begin, but for the values of passive arguments. The seed is finite: with another, zero
-/// partials have to be left out.
+/// and returns where its data begin, not counting the values of passive arguments. The seed is finite: with another,
+/// zero partials have to be left out.
 ///
 /// A function that was compiled for a type of statement returns its argument less a constant. So a processor that has
 /// predicted the call knows where the record before this one ends, and need not wait until it has read this one.
 ///
 /// # Safety
 ///
-/// * A record with so many arguments that was written for the layout that holds this function has its identifiers
-///   there.
+/// * A record with `n` arguments that was written for the layout that holds this function has its identifiers there.
 /// * They are below the number of adjoints and, where the function reads them, of values.
 pub(super) type ReverseFn<V> = unsafe fn(ids_end: *const u8, n: usize, seed: V, sweep: &mut Sweep<'_, V>) -> *const u8;
 
@@ -100,7 +99,7 @@ pub(super) unsafe fn identifiers<I: IndexType>(
 ///
 /// # Safety
 ///
-/// `n` identifiers end there, with so many numbers in front of them.
+/// `n` identifiers end there, with `count` numbers in front of them.
 #[inline(always)]
 pub(super) unsafe fn numbers<V: Copy, I>(
     ids_end: *const u8,

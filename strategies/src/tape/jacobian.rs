@@ -47,7 +47,7 @@ struct Factored<V, T> {
 impl<V: Number, T: Target<V>> Scatter<V> for Factored<V, T> {
     #[inline(always)]
     fn factor(&mut self) -> V {
-        // SAFETY: the record has `FACTORS` factors, and a shape asks for as many (all shapes are this crate's).
+        // SAFETY: the record has `FACTORS` factors, and a shape asks for that many (all shapes are this crate's).
         unsafe {
             self.factors = self.factors.add(1);
             self.factors.sub(1).read_unaligned()
@@ -56,7 +56,7 @@ impl<V: Number, T: Target<V>> Scatter<V> for Factored<V, T> {
 
     #[inline(always)]
     fn leaf(&mut self, contribution: V) {
-        // SAFETY: the record has `LEAVES` identifiers, and a shape has as many leaves; the sweep vouches for them.
+        // SAFETY: the record has `LEAVES` identifiers, and a shape has that many leaves; the sweep vouches for them.
         unsafe { self.to.take(contribution) }
     }
 }

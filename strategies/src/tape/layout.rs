@@ -7,7 +7,7 @@ use super::primal::{replay, rerun, singular};
 use super::slices;
 use crate::{Curvature, IndexType, LinearId, Nary, Number, Policy, Shape, Taping, Twin, refuses_singular};
 
-/// How the data of a record are laid out; identifiers come last but for counts.
+/// How the data of a record are laid out; identifiers come last, followed only by counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     /// Payload and identifiers, as many as the layout says.
@@ -16,7 +16,7 @@ pub(super) enum Form {
     Passives,
     /// Payload for each argument, identifiers, and how many of them there are (`u32`).
     Counted,
-    /// What aligns the object, an object of so many bytes, identifiers, bytes in front of the object and number of
+    /// What aligns the object, an object of this many bytes, identifiers, bytes in front of the object and number of
     /// identifiers (`u32` each).
     Object(usize),
     /// An independent variable: nothing.

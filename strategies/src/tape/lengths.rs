@@ -28,8 +28,8 @@ impl<V: Number> Layout<V> {
 }
 
 impl Lengths {
-    /// Whether a statement of which so many arguments are passive is written as a list of partials, and not as its
-    /// layout says, in so many bytes. `coded` says whether the layout has a code, and gives it one if it can.
+    /// Whether a statement with this many passive arguments is written as a list of partials, and not as its layout
+    /// says, in `bytes` bytes. `coded` says whether the layout has a code, and gives it one if it can.
     #[inline]
     pub(super) fn lists<V: 'static, I>(self, passives: usize, bytes: usize, coded: impl FnOnce() -> bool) -> bool {
         let listed = (self.arguments - passives) * (size_of::<V>() + size_of::<I>());
@@ -41,7 +41,7 @@ impl Lengths {
         self.partials && (!self.hybrid || listed <= with_address) && !coded()
     }
 
-    /// Bytes of data of a list of so many partials.
+    /// Bytes of data of a list of this many partials.
     pub(super) const fn of_partials<V, I: IndexType>(active: usize) -> usize {
         let counted = active == 0 || active > CLASSIC_MAX;
         active * (size_of::<V>() + size_of::<I>()) + if counted { size_of::<u32>() } else { 0 }

@@ -31,7 +31,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         let (at, data) = cursor.place();
         drop(cursor);
         if let Some(copy) = &copy {
-            // SAFETY: there are so many values, of the tape's own, and nobody reads them while `self` is borrowed
+            // SAFETY: there are this many values, of the tape's own, and nobody reads them while `self` is borrowed
             // exclusively.
             unsafe { self.values.copy_from_nonoverlapping(copy.as_ptr(), copy.len()) }
         }
@@ -47,7 +47,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         Ok(outcome?)
     }
 
-    /// Goes on writing in span `at`, behind so many bytes.
+    /// Goes on writing in span `at`, behind this many bytes.
     fn write_again(&mut self, at: usize, data: usize) -> Result<(), crate::StorageError> {
         self.close();
         self.spans.truncate(at + 1);

@@ -12,7 +12,7 @@ pub(super) const AHEAD: usize = 4096;
 /// than it saves.
 const LARGE: usize = 12 << 20;
 
-/// Whether sweeps ask for records ahead, if there are so many segments before the last, and so many bytes in that.
+/// Whether sweeps ask for records ahead, if there are `full` segments before the last, and `last` bytes in that one.
 pub(super) const fn is_large(full: usize, last: usize) -> bool {
     full >= LARGE / Segment::BYTES || last > LARGE
 }

@@ -71,7 +71,7 @@ where
     singular_function(&statement, |id| id.is_active())
 }
 
-/// Loads a statement whose active leaves have identifiers, which are good for nothing else.
+/// Loads a statement whose active leaves have identifiers, which serve no other purpose.
 struct Telling<V, I>(Source<V, I>);
 
 impl<S: Taping<Raw = LinearId<I>>, I: IndexType> Load<S> for Telling<S::Value, I> {

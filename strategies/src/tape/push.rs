@@ -34,8 +34,8 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         Ok(LinearId::pack(self.number, id))
     }
 
-    /// Makes sure that there is room for a record of this layout, with so many bytes in front of what says so. Returns
-    /// the layout's code; without one, the record holds the address.
+    /// Makes sure that there is room for a record of this layout, with this many bytes in front of what names the
+    /// layout. Returns the layout's code; without one, the record holds the address.
     fn begin_record(&mut self, layout: &'static Layout<V>, bytes: usize) -> Result<Option<u8>, Refusal> {
         let code = if K::BY_ADDRESS { None } else { self.codes.code(layout) };
         let address = if K::BY_ADDRESS || code.is_some() { 0 } else { size_of::<*const Layout<V>>() };
@@ -164,7 +164,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         Ok(())
     }
 
-    /// Appends records of so many independent variables.
+    /// Appends records of this many independent variables.
     fn push_inputs(&mut self, count: usize) -> Result<(), Refusal> {
         let mut left = count;
         while left > 0 {
@@ -177,7 +177,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         Ok(())
     }
 
-    /// Appends a record that consists of counts, and takes so many numbers.
+    /// Appends a record that consists of counts, and takes this many numbers.
     #[inline(always)]
     fn push_counts<const N: usize>(
         &mut self,

@@ -1,7 +1,7 @@
 //! Reading records back, last first: the one decoder.
 //!
-//! What a record is can only be told from its end. Everything that reads records uses [`Records::record`], but for the
-//! sweep with one adjoint vector, which knows by itself what [fixed](Form::Fixed) records are.
+//! Only its end says what a record is. Everything that reads records uses [`Records::record`], except the sweep with
+//! one adjoint vector, which knows by itself what [fixed](Form::Fixed) records are.
 
 use super::codes::EXPLICIT;
 use super::functions::{Sweep, identifiers, values_of};
@@ -197,8 +197,8 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     ///
     /// # Safety
     ///
-    /// As there. Where values have to be restored, `values` are as many as the recording has identifiers, and a copy of
-    /// the tape's, or nobody else uses them.
+    /// As [`result_before`](Self::result_before). Where values have to be restored, `values` has one entry for each
+    /// identifier of the recording, and is a copy of the tape's, or nobody else uses it.
     #[inline(always)]
     pub(super) unsafe fn undo_before(tail_end: *const u8, number: usize, values: *mut V) -> (usize, *const u8) {
         // SAFETY: promised by the caller; the tail begins with the value.
@@ -215,7 +215,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     ///
     /// # Safety
     ///
-    /// As there; the record still lies there.
+    /// As [`undo_before`](Self::undo_before); the record still lies there.
     #[inline(always)]
     pub(super) unsafe fn undo(record: &Record<V>, number: usize, values: *mut V) -> usize {
         if !record.is_statement() {
@@ -233,7 +233,7 @@ pub(super) struct Cursor<'a, V: Number, M: IndexManager, L: Layer, K: Content> {
     /// The span, and where its segment lies; null as long as it is not loaded.
     at: usize,
     start: *const u8,
-    /// The record that ends here has the number before `next`, and ends so many bytes behind the start.
+    /// The record that ends here has the number before `next`, and ends `data` bytes behind the start.
     next: usize,
     data: usize,
 }
@@ -306,7 +306,7 @@ impl<'a, V: Number, M: IndexManager, L: Layer, K: Content> Cursor<'a, V, M, L, K
     ///
     /// # Safety
     ///
-    /// `values` are as many as the recording has identifiers, and a copy, or nobody else uses them.
+    /// `values` has one entry for each identifier of the recording, and is a copy, or nobody else uses it.
     pub(super) unsafe fn go_to(&mut self, mark: Mark, values: *mut V) -> Result<(), StorageError> {
         let [number, ..] = mark.numbers();
         let (number, records) = (number.clamp(1, self.records.next), self.records);
@@ -354,7 +354,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         cursor.move_to(to.map_or(1, |to| usize_of(to.numbers()[0])), |(first, mut next), mut end| {
             while next > first {
                 // SAFETY: the reader has the bytes as they were written, and the record in front of `next` ends there;
-                // the values are those of its recording, from before it.
+                // the values are its recording's, from before it.
                 next = unsafe {
                     let record = self.record(end);
                     let (number, bytes) = (next - record.numbers, end.addr() - record.start.addr());

@@ -143,7 +143,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     };
     /// Bytes at the end of each record that say what it is.
     pub(super) const CODE: usize = if K::BY_ADDRESS { size_of::<*const Layout<V>>() } else { 1 };
-    /// Whether values are those of the variables alive, so that a sweep has to go back to earlier ones.
+    /// Whether values belong to the variables alive, so that a sweep has to go back to earlier ones.
     pub(super) const RESTORES: bool = M::REUSES && K::VALUES;
 
     /// Whether records may leave memory.

@@ -48,7 +48,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     pub(crate) fn singular(&self) -> Result<Option<&'static str>, SweepError> {
         let mut first = None;
         Cursor::new(self).down(0, |record, _| {
-            // SAFETY: the record still lies there, and the values are those of its recording.
+            // SAFETY: the record still lies there, and the values are its recording's.
             first = unsafe { record.singular(self.values()) }.or(first);
         })?;
         Ok(first)

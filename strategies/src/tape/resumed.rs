@@ -2,8 +2,8 @@
 
 use crate::Mark;
 
-/// The marks at which a recording was resumed, the only ones to which it can be cut. Where else it were cut, records
-/// might be left that have identifiers above those of the recording; a mark's numbers alone can be anybody's.
+/// The marks at which a recording was resumed, the only ones to which it can be cut. If it were cut elsewhere, records
+/// might be left that have identifiers above the recording's; a mark's numbers alone can come from anywhere.
 #[derive(Default)]
 pub(super) struct Resumed(pub(super) Vec<Mark>);
 

@@ -13,7 +13,7 @@ pub(super) struct Place<V: 'static, M: IndexManager, L: Layer, K: Content> {
     header: *const Header,
     tape: *mut Records<V, M, L, K>,
     pub(super) number: TapeNumber,
-    /// The identifiers below this are those of variables of the recording.
+    /// The identifiers below this belong to variables of the recording.
     pub(super) known: u64,
     /// The identifier of the statement's result.
     id: u64,
@@ -21,7 +21,7 @@ pub(super) struct Place<V: 'static, M: IndexManager, L: Layer, K: Content> {
 }
 
 /// The innermost tape, if it is of this strategy and not lent out, knows the code of a layout, and has room for a
-/// record with so many bytes of data.
+/// record with this many bytes of data.
 #[inline(always)]
 pub(super) fn place<S, V, M, L, K>(layout: &'static Layout<V>, bytes: usize) -> Option<Place<V, M, L, K>>
 where

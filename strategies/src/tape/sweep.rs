@@ -103,7 +103,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     ///
     /// # Safety
     ///
-    /// As there.
+    /// As [`reverse_span`](Self::reverse_span).
     #[inline(always)]
     unsafe fn reverse_some(
         &self,

@@ -8,8 +8,8 @@ use crate::{
     TapeNumber,
 };
 
-/// Records so many statements, and asks after each where it ends; then reads them all, where they ended when they were
-/// recorded.
+/// Records this many statements, and asks after each where it ends; then reads them all, where they ended when they
+/// were recorded.
 fn records_never_move<L: Layer, K: Content>(statements: usize) {
     let mut tape = Records::<f64, Linear, L, K>::default();
     tape.begin(TapeNumber(7));

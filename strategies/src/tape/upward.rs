@@ -1,9 +1,9 @@
 //! Going through a recording from the first record to the last, and telling what statements read.
 //!
-//! What a record is can only be told from its end. So a span is first walked down, to find out where its records end,
-//! and then up. Where identifiers are reused and values kept, the values that records read are restored on the way:
-//! first, going down through the whole recording, those at its start; then in each span those at its end, which are
-//! kept meanwhile for the identifiers that the span assigns to, and from there down again to its start.
+//! Only its end says what a record is. So a span is first walked down, to find out where its records end, and then up.
+//! Where identifiers are reused and values kept, the values that records read are restored on the way: first, going
+//! down through the whole recording, the values at its start; then in each span the values at its end, which are kept
+//! meanwhile for the identifiers that the span assigns to, and from there down again to its start.
 
 use super::read::{Cursor, Record};
 use super::records::{Content, Records};
@@ -44,9 +44,8 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     ///
     /// # Safety
     ///
-    /// Where identifiers are reused and values kept, `values` are as many as the recording has identifiers, a copy of
-    /// its own, and what `climb` does to them is to read them. When a record is visited, they are those of that
-    /// time.
+    /// Where identifiers are reused and values kept, `values` has one entry for each identifier of the recording and is
+    /// a copy of its own, which `climb` only reads. When a record is visited, they are the values at that time.
     pub(super) unsafe fn climb(&self, values: *mut V, climb: &mut impl Climb<V>) -> Result<(), SweepError> {
         // SAFETY: promised by the caller.
         let later = unsafe { self.go_to_the_start(values)? };

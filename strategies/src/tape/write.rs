@@ -96,8 +96,8 @@ where
     if !(0..layout.arguments).all(|k| unsafe { *ids.add(k) }.within(place.number, place.known)) {
         return None;
     }
-    // SAFETY: `place` has just found this tape, with room; numbers and identifiers take so many bytes, and the latter
-    // are below `known`.
+    // SAFETY: `place` has just found this tape, with room; numbers and identifiers take `layout.bytes` bytes, and the
+    // latter are below `known`.
     let id = unsafe {
         commit(&place, layout, layout.bytes, value, |data| {
             ptr::copy_nonoverlapping(payload.cast::<u8>(), data, layout.payload * size_of::<V>());

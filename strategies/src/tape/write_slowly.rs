@@ -36,7 +36,7 @@ where
     L: Layer,
     K: Content,
 {
-    // SAFETY: `append`, the only caller, has written so many.
+    // SAFETY: `append`, the only caller, has written as many as the layout says.
     let (leaves, payload) = unsafe {
         let ids = slice::from_raw_parts(ids, layout.arguments);
         ((ids, slice::from_raw_parts(numbers, layout.arguments)), slice::from_raw_parts(payload, layout.payload))
@@ -79,8 +79,7 @@ where
         return None;
     }
     // SAFETY: `place` has just found this tape, and the identifiers are below `known`. Partials with their identifiers
-    // are those of active arguments; or the values of the others, the payload and all identifiers take so many
-    // bytes.
+    // belong to active arguments; or the values of the others, the payload and all identifiers take `bytes` bytes.
     let id = unsafe {
         commit(&place, layout, bytes, value, |mut data| {
             let all = ids.iter().zip(numbers);
@@ -172,7 +171,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             let mut data = SmallVec::<[u8; 512]>::from_elem(0, bytes);
             fill(&mut Writer::on(&mut data));
             let mut partials = Scratch::<V>::new();
-            // SAFETY: these are the data of a record of this layout, whose identifiers are those of variables.
+            // SAFETY: these are the data of a record of this layout, whose identifiers belong to variables.
             unsafe {
                 let end = data.as_ptr_range().end;
                 (full.rerun)(end, ids.len(), V::ONE, self.values(), Some(&mut partials));
@@ -182,8 +181,8 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         self.push(full, value, bytes, fill)
     }
 
-    /// Whether a statement of which so many arguments are passive is written as a list of partials, and not as its
-    /// layout says, in so many bytes.
+    /// Whether a statement with this many passive arguments is written as a list of partials, and not as its layout
+    /// says, in `bytes` bytes.
     fn lists(&mut self, layout: &'static Layout<V>, passives: usize, bytes: usize) -> bool {
         !K::BY_ADDRESS && layout.lengths().lists::<V, M::Index>(passives, bytes, || self.codes.code(layout).is_some())
     }

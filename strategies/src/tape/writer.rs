@@ -14,7 +14,7 @@ impl<'a> Writer<'a> {
     ///
     /// # Safety
     ///
-    /// So many bytes there are the writer's as long as it lives.
+    /// The `left` bytes from `at` on are the writer's as long as it lives.
     pub(super) const unsafe fn to(at: *mut u8, left: usize) -> Self {
         Self { at, left, bytes: PhantomData }
     }
@@ -33,7 +33,7 @@ impl<'a> Writer<'a> {
         self.skip(size_of::<T>());
     }
 
-    /// Leaves out so many bytes.
+    /// Leaves out this many bytes.
     pub(super) fn skip(&mut self, bytes: usize) {
         assert!(bytes <= self.left, "a record is as long as it said");
         self.at = self.at.wrapping_add(bytes);

@@ -1,4 +1,4 @@
-//! What reads and writes elements in place: all of the unsafe code of the stack. Its invariants are those of
+//! What reads and writes elements in place: all of the unsafe code of the stack. Its invariants are listed in
 //! [`slab_stack`](super).
 
 use super::{SlabStack, Slabs, SlabsMut};
@@ -71,8 +71,8 @@ impl<T, const INLINE: usize, const SLAB: usize> SlabStack<T, INLINE, SLAB> {
                 self.advance();
             }
             let count = rest.len().min(self.room - self.top);
-            // SAFETY: there is room for `count` elements, and `rest`, borrowed from elsewhere, has as many. They need
-            // no drop, being `Copy`.
+            // SAFETY: there is room for `count` elements, and `rest`, borrowed from elsewhere, has `count` elements.
+            // They need no drop, being `Copy`.
             unsafe { self.tail_mut().add(self.top).copy_from_nonoverlapping(rest.as_ptr(), count) };
             self.top += count;
             rest = &rest[count..];
@@ -107,7 +107,7 @@ impl<T, const INLINE: usize, const SLAB: usize> SlabStack<T, INLINE, SLAB> {
         Some(unsafe { &mut *self.tail_mut().add(top) })
     }
 
-    /// Element number `index`, counted from the first; `None` if there are not as many. Takes constant time.
+    /// Element number `index`, counted from the first; `None` if there are not that many. Takes constant time.
     #[must_use]
     #[inline]
     pub fn get(&self, index: usize) -> Option<&T> {
@@ -115,7 +115,7 @@ impl<T, const INLINE: usize, const SLAB: usize> SlabStack<T, INLINE, SLAB> {
         (index < self.len()).then(|| unsafe { &*self.place(index) })
     }
 
-    /// Element number `index`, counted from the first; `None` if there are not as many. Takes constant time.
+    /// Element number `index`, counted from the first; `None` if there are not that many. Takes constant time.
     #[must_use]
     #[inline]
     pub fn get_mut(&mut self, index: usize) -> Option<&mut T> {
@@ -158,7 +158,7 @@ impl<T, const INLINE: usize, const SLAB: usize> SlabStack<T, INLINE, SLAB> {
     #[must_use]
     pub fn slabs(&self) -> Slabs<'_, T, SLAB> {
         let (inline, full, last) = self.pieces();
-        // SAFETY: so many elements are initialised.
+        // SAFETY: `inline` elements are initialised.
         let first = unsafe { slice::from_raw_parts(self.inline.as_ptr().cast(), inline) };
         let full = self.slabs.first(full);
         // SAFETY: these slabs are full of elements that are borrowed with `self`, and a `NonNull` is laid out as a
@@ -173,7 +173,7 @@ impl<T, const INLINE: usize, const SLAB: usize> SlabStack<T, INLINE, SLAB> {
     #[must_use]
     pub fn slabs_mut(&mut self) -> SlabsMut<'_, T, SLAB> {
         let (inline, full, last) = self.pieces();
-        // SAFETY: so many elements are initialised.
+        // SAFETY: `inline` elements are initialised.
         let first = unsafe { slice::from_raw_parts_mut(self.inline.as_mut_ptr().cast(), inline) };
         let full: &mut [NonNull<[T; SLAB]>] = self.slabs.first_mut(full);
         // SAFETY: these slabs are full of elements that are borrowed exclusively with `self`, and a `NonNull` is laid
@@ -242,7 +242,7 @@ struct Removed<'a, T, const INLINE: usize, const SLAB: usize> {
 }
 
 impl<T, const INLINE: usize, const SLAB: usize> Removed<'_, T, INLINE, SLAB> {
-    /// Drops those of the first block; false if none is left.
+    /// Drops the elements of the first block; false if none is left.
     fn drop_piece(&mut self) -> bool {
         let (place, room) = self.stack.piece_mut(self.from);
         let count = room.min(self.to - self.from);

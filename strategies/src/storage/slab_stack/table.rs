@@ -55,7 +55,7 @@ impl<T, const SLAB: usize> Table<T, SLAB> {
         tables + self.groups.iter().map(|group| group.memory.reserved()).sum::<usize>()
     }
 
-    /// At least `count` more slabs: up to as many as there are, so that the number of allocations is logarithmic.
+    /// At least `count` more slabs: up to the number of present ones, so that the number of allocations is logarithmic.
     pub(super) fn grow(&mut self, count: usize) {
         let doubled = count.max(self.len().min(GROUP_BYTES / Self::SLAB_BYTES));
         if !self.take(doubled) && !self.take(count) {

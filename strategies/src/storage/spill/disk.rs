@@ -11,7 +11,7 @@ pub(super) type Stopped = (usize, Option<io::Error>);
 /// A file that disappears when it is dropped, and when the process dies.
 ///
 /// Where the file system allows it, transfers bypass the page cache: slabs are written once and read at most a few
-/// times, much later. That needs addresses, lengths and offsets that are multiples of the page, as those of blocks are.
+/// times, much later. That needs addresses, lengths and offsets that are multiples of the page, as they are for blocks.
 pub(super) struct Disk {
     through_cache: File,
     direct: Option<File>,

@@ -10,8 +10,8 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SpillUsage {
-    /// Bytes of slabs now in memory: full ones, the one being filled, spare ones, those being written, and those of
-    /// readers.
+    /// Bytes of slabs now in memory: full ones, the one being filled, spare ones, the ones being written, and the
+    /// readers'.
     pub resident: usize,
     /// The largest `resident` so far.
     pub peak_resident: usize,

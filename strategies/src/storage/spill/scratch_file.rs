@@ -61,7 +61,7 @@ impl ScratchFile {
         Ok(self.file.checksum(bytes))
     }
 
-    /// Reads as many bytes as there is room for, from this offset on.
+    /// Fills the whole buffer with bytes, from this offset on.
     ///
     /// # Errors
     ///
@@ -72,7 +72,7 @@ impl ScratchFile {
     }
 
     /// [`read_at`](Self::read_at) of all the bytes that [`write_checked`](Self::write_checked) wrote there, in one
-    /// piece. `what` they are, the error says.
+    /// piece. `what` is what the error calls them.
     ///
     /// The checksum notices faults; it is no defence against somebody who changes the file on purpose.
     ///

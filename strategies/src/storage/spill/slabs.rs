@@ -58,7 +58,7 @@ impl SlabFile {
         Ok(stack)
     }
 
-    /// Length of the blocks in bytes, but for those that had to be larger.
+    /// Length of the blocks in bytes, except the blocks that had to be larger.
     pub(crate) const fn slab_bytes(&self) -> usize {
         self.options.slab_bytes()
     }
@@ -237,8 +237,8 @@ impl SlabFile {
         Ok(self.writer.as_mut().expect("it has just been made"))
     }
 
-    /// Makes sure that a block of `bytes` can be had, at the expense of spares first, then of the oldest slabs in
-    /// memory.
+    /// Makes sure that there is room for a block of `bytes`, at the expense of spares first, then of the oldest slabs
+    /// in memory.
     fn make_room(&mut self, bytes: usize) -> Result<(), StorageError> {
         loop {
             let spare = self.spares.iter().position(|spare| spare.len() == bytes);

@@ -17,7 +17,7 @@ pub(super) struct Worker<J, R> {
 }
 
 impl<J: Send + 'static, R: Send + 'static> Worker<J, R> {
-    /// So many threads, or as many as the system has to spare; `None` when it has none.
+    /// This many threads, or as many as the system can spare; `None` when it has none.
     pub(super) fn start(name: &str, threads: usize, work: impl Fn(J) -> R + Send + Sync + 'static) -> Option<Self> {
         let (jobs, todo) = channel();
         let (done, results) = channel();
