@@ -2,9 +2,8 @@
 
 use crate::error::{Error, same_length};
 use crate::expr::Real;
-use crate::sparse::{is_finite, prefers_forward};
 use crate::tape::{Scope, Tape};
-use tapewright_strategies::{Number as _, Reverse, SweepError, catch_storage_errors};
+use tapewright_strategies::{Number as _, Reverse, catch_storage_errors};
 
 /// The gradient of `f` at `x`, one entry for each input.
 ///
@@ -77,12 +76,12 @@ pub fn vjp<S: Reverse>(
     Ok((outputs.iter().map(Real::value).collect(), product))
 }
 
-/// The values of `f` at `x`, and its Jacobian matrix: `jacobian[i][j]` is ∂fᵢ/∂xⱼ.
+/// The values of `f` at `x`, and its Jacobian matrix, one reverse sweep for every eight rows: `jacobian[i][j]` is
+/// ∂fᵢ/∂xⱼ, bit for bit what a sweep for row i alone would find. The adjoints of such a sweep take as much memory as
+/// eight adjoint vectors; see [`Tape::sweep_lanes`].
 ///
-/// By one reverse sweep for every eight rows, whose adjoints take as much memory as eight adjoint vectors, see
-/// [`Tape::sweep_lanes`]; or, if there are more than about six times as many rows as columns, by one forward sweep for
-/// each column, see [`Tape::jvp`], but not where there are [exchanges](crate::Exchange). A matrix that is mostly zeros
-/// takes far fewer sweeps: see [`sparse_jacobian`](crate::sparse::sparse_jacobian).
+/// With far fewer inputs than outputs, [`jacobian_forward`](crate::jacobian_forward) costs less. A matrix that is mostly
+/// zeros takes far fewer sweeps: see [`sparse_jacobian`](crate::sparse::sparse_jacobian).
 ///
 /// # Panics
 ///
@@ -99,23 +98,7 @@ pub fn jacobian<S: Reverse>(
         let outputs = f(&inputs);
         (inputs, outputs)
     });
-    // Others wait for the exchanges of the same number of sweeps, whatever the number of inputs here; without inputs no
-    // forward sweep would look at the outputs.
-    let either = !inputs.is_empty() && !tape.owned().must_be_swept();
-    let rows = if either && prefers_forward(inputs.len(), outputs.len()) {
-        match tape.columns(&inputs, &outputs) {
-            // A function without a forward rule, or a strategy without forward sweeps.
-            Err(Error::Sweep(SweepError::NoRule { .. } | SweepError::Unsupported { .. })) => {
-                tape.rows(&inputs, &outputs)
-            }
-            // Infinities may cancel in one direction and not in the other. Rows are what a sweep finds.
-            Ok(rows) if !rows.iter().flatten().all(|entry| is_finite(*entry)) => tape.rows(&inputs, &outputs),
-            found => found,
-        }
-    } else {
-        tape.rows(&inputs, &outputs)
-    };
-    let rows = rows.unwrap_or_else(|error| panic!("{error}"));
+    let rows = tape.rows(&inputs, &outputs).unwrap_or_else(|error| panic!("{error}"));
     (outputs.iter().map(Real::value).collect(), rows)
 }
 
