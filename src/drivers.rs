@@ -80,8 +80,8 @@ pub fn vjp<S: Reverse>(
 /// ∂fᵢ/∂xⱼ, bit for bit what a sweep for row i alone would find. The adjoints of such a sweep take as much memory as
 /// eight adjoint vectors; see [`Tape::sweep_lanes`].
 ///
-/// With far fewer inputs than outputs, [`jacobian_forward`](crate::jacobian_forward) costs less. A matrix that is mostly
-/// zeros takes far fewer sweeps: see [`sparse_jacobian`](crate::sparse::sparse_jacobian).
+/// With far fewer inputs than outputs, [`jacobian_forward`](crate::jacobian_forward) costs less. A matrix that is
+/// mostly zeros takes far fewer sweeps: see [`sparse_jacobian`](crate::sparse::sparse_jacobian).
 ///
 /// # Panics
 ///

@@ -196,9 +196,15 @@ fn rounded_exp(x: f64) -> f64 {
     if round(x.exp()) == f64::INFINITY { f64::INFINITY } else { x.exp() }
 }
 
-/// 1/(x·scale) as the slope of a logarithm.
+/// 1/(x·scale) as the slope of a logarithm. Near the largest number the product overflows, and the slope has lost
+/// digits.
 fn logarithm(x: f64, scale: f64) -> Num {
-    only_if(x >= 0.0, zero_if(x == f64::INFINITY, 1.0 / (x.abs() * scale)))
+    let (slope, normal) =
+        (1.0 / x.abs() / scale, if is_single() { f64::from(f32::MIN_POSITIVE) } else { f64::MIN_POSITIVE });
+    if slope > 0.0 && slope < normal {
+        return Num::UNKNOWN;
+    }
+    only_if(x >= 0.0, zero_if(x == f64::INFINITY, slope))
 }
 
 /// 1/cosh²; a rule that uses tanh x loses digits where that is near ±1.
