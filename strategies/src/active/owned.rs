@@ -135,7 +135,7 @@ impl<S: Reverse> OwnedTape<S> {
         if self.externals().is_used() {
             self.externals_mut().clear();
         }
-        S::Policy::tracing(|| self.externals_mut().notes.clear());
+        S::Policy::tracing(|| self.externals_mut().notes_mut().clear());
     }
 
     #[inline(always)]
@@ -192,7 +192,7 @@ impl<S: Reverse> OwnedTape<S> {
         if outcome.is_ok() {
             S::Policy::tracing(|| {
                 let (tape, externals) = self.parts_mut();
-                externals.notes.truncate(S::next_record(tape), S::identifiers(tape));
+                externals.notes_mut().truncate(S::next_record(tape), S::identifiers(tape));
             });
             self.header().singular.set(self.parts[part].singular);
             // SAFETY: putting identifiers back runs no code of users.
@@ -327,7 +327,7 @@ impl<S: Reverse> OwnedTape<S> {
     }
 
     fn renumber(&mut self) {
-        S::Policy::tracing(|| self.externals_mut().notes.go_on());
+        S::Policy::tracing(|| self.externals_mut().notes_mut().go_on());
         let number = self.numbers.take(TypeId::of::<S>());
         self.header().number.set(number);
         S::resume(self.tape_mut(), number);

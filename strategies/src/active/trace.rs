@@ -2,7 +2,7 @@
 
 use super::owned::OwnedTape;
 use super::{with, with_parts};
-use crate::external::{Deed, Entry, NonFinite, NonFiniteKind};
+use crate::external::{Deed, Entry, NonFinite, NonFiniteKind, Notes};
 use crate::numbers::all_finite;
 use crate::{
     MemoryUsage, Nary, Number, Policy, RecordKind, RecordView, Replay, Reverse, Statement, Store, SweepError,
@@ -120,8 +120,9 @@ fn note_numbers<S: Reverse>(number: TapeNumber, finite: bool, here: Here) -> Opt
     let here = INSTEAD.get().unwrap_or(here);
     with_parts::<S, _>(number, |tape, externals| {
         let next = S::next_record(tape);
-        externals.notes.note(next - 1, next, here);
-        (!finite && externals.notes.all_finite()).then_some((next - 1, here))
+        let notes = externals.notes_mut();
+        notes.note(next - 1, next, here);
+        (!finite && notes.all_finite()).then_some((next - 1, here))
     })
 }
 
@@ -129,7 +130,7 @@ fn note_numbers<S: Reverse>(number: TapeNumber, finite: bool, here: Here) -> Opt
 #[inline(never)]
 #[track_caller]
 fn set_first<S: Reverse>(number: TapeNumber, record: usize, found: NonFinite<S::Value>) {
-    with_parts::<S, _>(number, |_, externals| externals.notes.set_first(Some((record, found))));
+    with_parts::<S, _>(number, |_, externals| externals.notes_mut().set_first(Some((record, found))));
 }
 
 /// Where operands of a statement go.
@@ -160,7 +161,7 @@ pub fn with_inputs<S: Reverse, R>(number: TapeNumber, values: &[S::Value], f: im
     let inputs = with::<S, R>(number, f);
     if let Some((record, slot)) = before {
         S::Policy::tracing(|| {
-            with_parts::<S, _>(number, |_, externals| externals.notes.note_inputs(slot, here));
+            with_parts::<S, _>(number, |_, externals| externals.notes_mut().note_inputs(slot, here));
             note_entry::<S>(number, record, values, &[], here);
         });
     }
@@ -179,14 +180,15 @@ pub(super) fn note_entry<S: Reverse>(
 ) {
     let here = INSTEAD.get().unwrap_or(here);
     with_parts::<S, _>(number, |tape, externals| {
-        externals.notes.note(from, S::next_record(tape), here);
+        let notes = externals.notes_mut();
+        notes.note(from, S::next_record(tape), here);
         let culprit = values.iter().find(|value| !all_finite(**value));
         if let Some(value) = culprit
-            && externals.notes.all_finite()
+            && notes.all_finite()
         {
             let found = NonFinite::new(NonFiniteKind::Value, *value, Some(here));
             let arguments = arguments.iter().map(|(value, _)| *value).collect();
-            externals.notes.set_first(Some((from, NonFinite { arguments, ..found })));
+            notes.set_first(Some((from, NonFinite { arguments, ..found })));
         }
     });
 }
@@ -211,7 +213,7 @@ impl<S: Reverse> OwnedTape<S> {
     /// As [`Reverse::visit`].
     pub fn visit(&self, mut each: impl FnMut(&RecordView<'_, S::Value>, Option<Here>)) -> Result<(), SweepError> {
         S::visit(self.tape(), (None, None), &mut |record| {
-            each(record, self.externals().notes.place(record.number));
+            each(record, self.externals().notes().and_then(|notes| notes.place(record.number)));
             Ok(())
         })
     }
@@ -219,41 +221,41 @@ impl<S: Reverse> OwnedTape<S> {
     /// Where the input in this slot was registered.
     #[must_use]
     pub fn place_of_input(&self, slot: usize) -> Option<Here> {
-        self.externals().notes.place_of_input(slot)
+        self.externals().notes()?.place_of_input(slot)
     }
 
     /// The nanoseconds between the record with this number and the one before it, if [time is
     /// taken](Self::set_timed).
     #[must_use]
     pub fn nanoseconds(&self, number: usize) -> u32 {
-        self.externals().notes.time(number)
+        self.externals().notes().map_or(0, |notes| notes.time(number))
     }
 
     /// Whether the time between records is taken from now on.
     pub fn set_timed(&mut self, timed: bool) {
-        let (_, externals) = self.parts_mut();
-        externals.notes.timed = timed;
-        externals.notes.go_on();
+        let notes = self.parts_mut().1.notes_mut();
+        notes.timed = timed;
+        notes.go_on();
     }
 
     /// Whether it is.
     #[must_use]
     pub fn is_timed(&self) -> bool {
-        self.externals().notes.timed
+        self.externals().notes().is_some_and(|notes| notes.timed)
     }
 
     /// The first value or partial of the recording that is not finite; if all are, the first adjoint in the first sweep
     /// that met one.
     #[must_use]
     pub fn first_non_finite(&self) -> Option<&NonFinite<S::Value>> {
-        let notes = &self.externals().notes;
+        let notes = self.externals().notes()?;
         notes.first().or_else(|| notes.adjoint.get())
     }
 
     /// Bytes of what is noted.
     #[must_use]
     pub fn trace_bytes(&self) -> MemoryUsage {
-        self.externals().notes.bytes()
+        self.externals().notes().map(Notes::bytes).unwrap_or_default()
     }
 
     /// The external function or launch with this number.
@@ -276,7 +278,7 @@ impl<S: Replay> OwnedTape<S> {
     /// Looks again for the first value or partial that is not finite, after all have been computed anew.
     pub(super) fn look_again(&mut self) -> Result<(), SweepError> {
         let (tape, externals) = self.parts_mut();
-        let (values, notes) = (S::values(tape), &mut externals.notes);
+        let (values, notes) = (S::values(tape), externals.notes_mut());
         let mut first = None;
         S::visit(tape, (None, None), &mut |record| {
             let RecordKind::Statement { result } = record.kind else { return Ok(()) };

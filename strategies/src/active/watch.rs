@@ -46,13 +46,14 @@ impl<S: Reverse> OwnedTape<S> {
         let left = adjoints.get(began.lanes..).unwrap_or_default();
         let Some(at) = left.iter().position(|adjoint| !all_finite(*adjoint)) else { return };
         // Other processes do not expect the messages of a second sweep.
-        if self.externals().notes.adjoint.get().is_some() || self.must_be_swept() {
+        let Some(notes) = self.externals().notes().filter(|notes| notes.adjoint.get().is_none()) else { return };
+        if self.must_be_swept() {
             return;
         }
         // The sweep has succeeded, whatever this one does.
         if let Ok(Some(found)) = self.look_for(ends, at % began.lanes, began) {
             // Another thread may have swept meanwhile.
-            _ = self.externals().notes.adjoint.set(found);
+            _ = notes.adjoint.set(found);
         }
     }
 
@@ -95,7 +96,7 @@ impl<S: Reverse> OwnedTape<S> {
             }
             RecordKind::External(external) => first_in_call(self.entry(external)?, adjoints, arrays)?,
         };
-        let location = self.externals().notes.place(record.number);
+        let location = self.externals().notes().and_then(|notes| notes.place(record.number));
         Ok(found.map(|found| NonFinite { location, ..found }))
     }
 }

@@ -23,18 +23,12 @@ pub(crate) struct Externals<V: 'static> {
     #[allow(clippy::vec_box, reason = "they are moved between here and the list")]
     pub(crate) spare: Vec<Box<Recorded<V>>>,
     /// Where the records were made, under the policy [`Tracing`](crate::Tracing).
-    pub(crate) notes: Notes<V>,
+    notes: Option<Box<Notes<V>>>,
 }
 
 impl<V> Default for Externals<V> {
     fn default() -> Self {
-        Self {
-            list: Vec::new(),
-            companions: Vec::new(),
-            arrays: Arrays::new(),
-            spare: Vec::new(),
-            notes: Notes::default(),
-        }
+        Self { list: Vec::new(), companions: Vec::new(), arrays: Arrays::new(), spare: Vec::new(), notes: None }
     }
 }
 
@@ -47,6 +41,16 @@ impl<V: Number> Externals<V> {
             self.companions.len() - 1
         });
         (&mut *self.companions[at] as &mut dyn Any).downcast_mut().expect("it is of this type")
+    }
+
+    /// What has been noted of the recording; `None` under other policies than [`Tracing`](crate::Tracing).
+    pub(crate) fn notes(&self) -> Option<&Notes<V>> {
+        self.notes.as_deref()
+    }
+
+    /// What is noted of the recording.
+    pub(crate) fn notes_mut(&mut self) -> &mut Notes<V> {
+        self.notes.get_or_insert_default()
     }
 
     /// Whether the recording has entries or arrays.

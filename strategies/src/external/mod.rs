@@ -20,4 +20,5 @@ pub use function::External;
 pub(crate) use function::apply;
 pub use list::Companion;
 pub(crate) use list::Externals;
+pub(crate) use notes::Notes;
 pub use notes::{NonFinite, NonFiniteKind};

@@ -190,10 +190,10 @@ fn small_recordings_after_a_huge_one_allocate_nothing() {
 /// the header of the list of recordings (16 for the strategy, 16 for the number and what it is in use for, 8 for the
 /// next tape, 24 for the first statement that is singular, 56 for identifiers that are free), 72 for the lists of external functions, of memory for launches and of
 /// what is kept for them, 80 for arrays, and 40 for each entry of the list of segments, of which there is room for 4,
-/// 8, 16, …; and 336 for what recordings under the policy `Tracing` note.
+/// 8, 16, …; and 8 for where recordings under the policy `Tracing` note what they do.
 const fn bookkeeping(segments: usize) -> usize {
     let room = if segments <= 4 { 4 } else { segments.next_power_of_two() };
-    272 + 336 + 40 * room
+    280 + 40 * room
 }
 
 /// Bytes of a list of `n` entries that lies in the tape while there are four at most.
