@@ -171,11 +171,7 @@ pub fn check_gradient<S: Reverse<Value = f64>>(
     let along = |direction: &[f64]| jvp::<Tangent>(&tangent, x, direction).map(|(_, slopes)| slopes);
     let slopes = along(&direction)?;
     let (taped_at, gradient) = vjp::<S>(&taped, x, &weights)?;
-    for (output, (plain, taped)) in at.iter().zip(&taped_at).enumerate() {
-        if (plain - taped).abs() > 1e-10 * plain.abs().max(1.0) {
-            return Err(GradientMismatch::Value { output, plain: *plain, taped: *taped });
-        }
-    }
+    same_values(&at, &taped_at)?;
     let products = (dot(&weights, &slopes), dot(&gradient, &direction));
     let finite = |values: &[f64]| values.iter().position(|value| !value.is_finite());
     if let Some(output) = finite(&at).or(finite(&slopes)) {
@@ -185,12 +181,8 @@ pub fn check_gradient<S: Reverse<Value = f64>>(
     if (products.0 - products.1).abs() > rounding {
         return Err(find(&taped, &along, &values, x, at.len(), GradientMismatch::NotFinite { output: 0 })?);
     }
-    let moved = |k: i32| {
-        let step = 0.01 * 0.5_f64.powi(k);
-        let point: Vec<f64> = x.iter().zip(&direction).map(|(x, v)| step.mul_add(*v, *x)).collect();
-        (step, values(&point))
-    };
-    let points: Vec<(f64, Vec<f64>)> = (0..STEPS).map(moved).collect();
+    let moved = |(step, point): (f64, Vec<f64>)| (step, values(&point));
+    let points: Vec<(f64, Vec<f64>)> = steps(x, &direction).map(moved).collect();
     let mut check = GradientCheck { products, taylor: Vec::new(), order: f64::INFINITY };
     for output in 0..at.len() {
         let (rows, order) = taylor(&points, output, at[output], slopes[output]);
@@ -204,6 +196,24 @@ pub fn check_gradient<S: Reverse<Value = f64>>(
         check.taylor.push(rows);
     }
     Ok(check)
+}
+
+/// The values of a function with and without recording differ by rounding errors at most.
+fn same_values(plain: &[f64], taped: &[f64]) -> Result<(), GradientMismatch> {
+    for (output, (plain, taped)) in plain.iter().copied().zip(taped.iter().copied()).enumerate() {
+        if (plain - taped).abs() > 1e-10 * plain.abs().max(1.0) {
+            return Err(GradientMismatch::Value { output, plain, taped });
+        }
+    }
+    Ok(())
+}
+
+/// The points of the Taylor test, with their steps.
+fn steps(x: &[f64], direction: &[f64]) -> impl Iterator<Item = (f64, Vec<f64>)> {
+    (0..STEPS).map(move |k| {
+        let step = 0.01 * 0.5_f64.powi(k);
+        (step, x.iter().zip(direction).map(|(x, v)| step.mul_add(*v, *x)).collect())
+    })
 }
 
 /// The Taylor test of one output, and the order of its first remainder.

@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::expr::Real;
 use crate::tape::Tape;
 use core::ops::Range;
-use tapewright_strategies::{Curvature, Products, Reverse};
+use tapewright_strategies::{Curvature, Order, Products, Reverse};
 
 /// What is asked of a recording.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -178,7 +178,7 @@ impl<S: Reverse> Tape<S> {
                 needs.want(*output);
             }
         }
-        self.owned().dependences(true, |results, arguments, curvature| {
+        self.owned().dependences(Order::Reverse(None, None), |results, arguments, curvature| {
             needs.statement(asked, results, arguments, curvature);
         })?;
         let rows = if asked == Asked::Hessian { inputs.len() } else { 0 };
@@ -194,7 +194,7 @@ impl<S: Reverse> Tape<S> {
             // It may be listed twice.
             if domain.len() > 0 { found.unions.add(domain, &Domain::one(k)) } else { *domain = Domain::one(k) }
         }
-        self.owned().dependences(false, |results, arguments, curvature| {
+        self.owned().dependences(Order::Forward, |results, arguments, curvature| {
             found.statement(asked, results, arguments, curvature);
         })?;
         Ok(found)

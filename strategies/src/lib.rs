@@ -45,7 +45,7 @@ pub mod slab_stack {
 }
 
 pub use contract::{
-    AtExternal, Bend, Capacity, Comparison, Curvature, Dependence, Dependent, EachRecord, Flow, Load, Nary, Products,
+    AtExternal, Bend, Capacity, Comparison, Curvature, Dependence, EachRecord, Flow, Load, Nary, Order, Products,
     RecordKind, RecordView, Replay, Reverse, Rule, Sink, Spills, Statement, Store, Strategy, Taped, Taping, Tree, Twin,
     Variable,
 };

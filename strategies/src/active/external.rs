@@ -25,22 +25,7 @@ pub fn record_external<S: Reverse>(
     rule: Box<dyn External<S::Value>>,
     each: impl FnMut(S::Value, S::Id),
 ) {
-    let from = S::Policy::tracing(|| with_parts::<S, _>(number, |tape, _| S::next_record(tape)));
     record_entry::<S>(number, inputs, outputs, |_| Deed::Function(rule), each);
-    note_traced::<S>(number, from, inputs, outputs);
-}
-
-/// Notes where the records from this number on were made, if it is noted.
-#[inline(always)]
-#[track_caller]
-fn note_traced<S: Reverse>(
-    number: TapeNumber,
-    from: Option<usize>,
-    inputs: &[(S::Value, &S::Id)],
-    outputs: &[S::Value],
-) {
-    let here = Location::caller();
-    S::Policy::tracing(|| from.map(|from| note_entry::<S>(number, from, outputs, inputs, here)));
 }
 
 /// [`record_external`] for a launch over arrays of this recording, which `write` writes where it is kept.
@@ -62,9 +47,7 @@ pub fn record_launch<S: Reverse>(
         externals.spare.extend(launch.unused());
         Deed::Launch(launch)
     };
-    let from = S::Policy::tracing(|| with_parts::<S, _>(number, |tape, _| S::next_record(tape)));
     record_entry::<S>(number, inputs, outputs, write, each);
-    note_traced::<S>(number, from, inputs, outputs);
 }
 
 /// Writes arrays that the recording of strategy `S` under `number` keeps to disk, until the others fit into memory.
@@ -102,6 +85,7 @@ pub fn keep_input<S: Reverse>(number: TapeNumber, slot: usize, values: SharedArr
     with_parts::<S, _>(number, |_, externals| externals.keep_input(slot, values));
 }
 
+/// Lists what `make` returns and makes a record of it; notes the line of the caller, if lines are noted.
 #[track_caller]
 fn record_entry<S: Reverse>(
     number: TapeNumber,
@@ -110,20 +94,10 @@ fn record_entry<S: Reverse>(
     make: impl FnOnce(&mut Externals<S::Value>) -> Deed<S::Value>,
     mut each: impl FnMut(S::Value, S::Id),
 ) {
-    let slot = |(_, id): &(S::Value, &S::Id)| match S::locate(id) {
-        None => 0,
-        Some((of, slot)) if of == number => slot,
-        Some((of, _)) => two_recordings(number, of),
-    };
-    let (mut slots, mut passive) = (SmallVec::<[usize; OPERANDS]>::new(), Vec::new());
-    for input in inputs {
-        slots.push(slot(input));
-        if slots.last() == Some(&0) {
-            passive.push(input.0);
-        }
-    }
-    let mut results = SmallVec::<[(S::Id, usize); 1]>::new();
-    with_parts::<S, _>(number, |tape, externals| {
+    let slots: SmallVec<[usize; OPERANDS]> = inputs.iter().map(|(_, id)| slot_in::<S>(number, id)).collect();
+    let passive = inputs.iter().zip(&slots).filter(|(_, slot)| **slot == 0).map(|(input, _)| input.0).collect();
+    let from = S::Policy::tracing(|| with_parts::<S, _>(number, |tape, _| S::next_record(tape)));
+    let ids = with_parts::<S, _>(number, |tape, externals| {
         let known = S::identifiers(tape);
         assert!(
             slots.iter().all(|slot| *slot < known),
@@ -136,16 +110,27 @@ fn record_entry<S: Reverse>(
             externals.arrays.hold(launch, S::array_file(tape));
         }
         let external = u32::try_from(externals.list.len()).expect("a recording has fewer than 2^32 external functions");
+        let mut ids = SmallVec::<[S::Id; 1]>::new();
         // Last, so that there is no record of what was not listed.
-        S::external(tape, external, outputs, &mut |id| {
-            let slot = S::locate(&id).map_or(0, |(_, slot)| slot);
-            results.push((id, slot));
-        });
-        let to: SmallVec<[usize; 1]> = results.iter().map(|(_, slot)| *slot).collect();
-        let (inputs, outputs) = (Slots::new(&slots), Slots::new(&to));
-        externals.list.push(Entry { inputs, passive: passive.into_boxed_slice(), outputs, deed });
+        S::external(tape, external, outputs, &mut |id| ids.push(id));
+        let results: SmallVec<[usize; 1]> = ids.iter().map(|id| S::locate(id).map_or(0, |(_, slot)| slot)).collect();
+        let (inputs, outputs) = (Slots::new(&slots), Slots::new(&results));
+        externals.list.push(Entry { inputs, passive, outputs, deed });
+        ids
     });
-    outputs.iter().zip(results).for_each(|(value, (id, _))| each(*value, id));
+    outputs.iter().zip(ids).for_each(|(value, id)| each(*value, id));
+    let here = Location::caller();
+    S::Policy::tracing(|| from.map(|from| note_entry::<S>(number, from, outputs, inputs, here)));
+}
+
+/// The slot of an argument in the recording with this number; 0 if it is passive.
+#[track_caller]
+fn slot_in<S: Reverse>(number: TapeNumber, id: &S::Id) -> usize {
+    match S::locate(id) {
+        None => 0,
+        Some((of, slot)) if of == number => slot,
+        Some((of, _)) => two_recordings(number, of),
+    }
 }
 
 /// Gives `f` what the tape of strategy `S` that records under `number` on this thread keeps of this type, made if there

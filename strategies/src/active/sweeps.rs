@@ -4,7 +4,7 @@ use super::owned::{OwnedTape, Place};
 use super::watch::Beginning;
 use crate::external::Entry;
 use crate::lanes::{Launch, Shadows};
-use crate::{Curvature, Dependent, Mark, Policy, Reverse, SweepError};
+use crate::{Curvature, Mark, Order, Policy, RecordKind, Reverse, SweepError};
 
 impl<S: Reverse> OwnedTape<S> {
     /// [`Reverse::reverse`], with the external functions of the recording among its statements.
@@ -101,23 +101,24 @@ impl<S: Reverse> OwnedTape<S> {
         })
     }
 
-    /// [`Reverse::dependences`] with the slots of results, of which external functions may have several: each is
-    /// reported as depending on all inputs, in any way.
+    /// Gives `tell` the slots of the results and of the arguments of each statement and external function, and in which
+    /// arguments it is not linear: an external function, which may have several results, in any.
     ///
     /// # Errors
     ///
-    /// As [`Reverse::dependences`], and [`SweepError::Unsupported`] when there is a launch in the recording: what an
+    /// As [`Reverse::visit`], and [`SweepError::Unsupported`] when there is a launch in the recording: what an
     /// element of an array depends on is not known one by one.
     pub fn dependences(
         &self,
-        down: bool,
+        order: Order,
         mut tell: impl FnMut(&[usize], &[usize], Curvature),
     ) -> Result<(), SweepError> {
         let (mut results, mut inputs) = (Vec::new(), Vec::new());
-        S::dependences(self.tape(), down, &mut |dependent| {
-            match dependent {
-                Dependent::Statement { result, arguments, curvature } => tell(&[result], arguments, curvature),
-                Dependent::External(external) => {
+        S::visit(self.tape(), order, &mut |record| {
+            match record.kind {
+                RecordKind::Inputs => {}
+                RecordKind::Statement { result } => tell(&[result], record.arguments, record.curvature),
+                RecordKind::External(external) => {
                     let entry = self.entry(external)?;
                     if entry.launch().is_some() {
                         let what = "the recording contains array kernels or messages, which tell no sparsity pattern: \

@@ -5,7 +5,7 @@ use super::{with, with_parts};
 use crate::external::{Deed, Entry, NonFinite, NonFiniteKind, Notes};
 use crate::numbers::all_finite;
 use crate::{
-    MemoryUsage, Nary, Number, Policy, RecordKind, RecordView, Replay, Reverse, Statement, Store, SweepError,
+    MemoryUsage, Nary, Number, Order, Policy, RecordKind, RecordView, Replay, Reverse, Statement, Store, SweepError,
     TapeNumber, partials_of_slice,
 };
 use core::cell::Cell;
@@ -212,7 +212,7 @@ impl<S: Reverse> OwnedTape<S> {
     ///
     /// As [`Reverse::visit`].
     pub fn visit(&self, mut each: impl FnMut(&RecordView<'_, S::Value>, Option<Here>)) -> Result<(), SweepError> {
-        S::visit(self.tape(), (None, None), &mut |record| {
+        S::visit(self.tape(), Order::Reverse(None, None), &mut |record| {
             each(record, self.externals().notes().and_then(|notes| notes.place(record.number)));
             Ok(())
         })
@@ -280,7 +280,7 @@ impl<S: Replay> OwnedTape<S> {
         let (tape, externals) = self.parts_mut();
         let (values, notes) = (S::values(tape), externals.notes_mut());
         let mut first = None;
-        S::visit(tape, (None, None), &mut |record| {
+        S::visit(tape, Order::Reverse(None, None), &mut |record| {
             let RecordKind::Statement { result } = record.kind else { return Ok(()) };
             let mut partials = Vec::new();
             (record.partials)(&mut partials);

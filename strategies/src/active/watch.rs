@@ -4,7 +4,7 @@ use super::owned::OwnedTape;
 use crate::external::{Entry, NonFinite, NonFiniteKind};
 use crate::lanes::Shadows;
 use crate::numbers::all_finite;
-use crate::{Mark, Number, Policy, RecordKind, RecordView, Reverse, SweepError, counts};
+use crate::{Mark, Number, Order, Policy, RecordKind, RecordView, Reverse, SweepError, counts};
 
 /// The adjoints with which a sweep begins.
 pub(super) struct Beginning<V> {
@@ -73,7 +73,7 @@ impl<S: Reverse> OwnedTape<S> {
         }
         let mut arrays = began.arrays.get_mut(lane).map(core::mem::take).unwrap_or_default();
         let mut found = None;
-        S::visit(self.tape(), ends, &mut |record| {
+        S::visit(self.tape(), Order::Reverse(ends.0, ends.1), &mut |record| {
             if found.is_none() {
                 found = self.first_in(record, &mut adjoints, &mut arrays)?;
             }

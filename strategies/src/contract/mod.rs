@@ -2,7 +2,7 @@
 
 mod capacity;
 mod comparison;
-mod dependent;
+mod curvature;
 mod flow;
 mod fresh;
 mod nary;
@@ -16,10 +16,10 @@ mod variable;
 
 pub use capacity::Capacity;
 pub use comparison::Comparison;
-pub use dependent::{Bend, Curvature, Dependent, Products};
+pub use curvature::{Bend, Curvature, Products};
 pub use flow::{Dependence, Flow};
 pub use nary::Nary;
-pub use record::{EachRecord, RecordKind, RecordView};
+pub use record::{EachRecord, Order, RecordKind, RecordView};
 pub use reverse::{AtExternal, Replay, Reverse, Spills};
 pub use strategy::Strategy;
 pub use taping::{Load, Rule, Sink, Statement, Store, Taping, Tree, Twin};

@@ -1,7 +1,17 @@
 //! Records, as those who look at a recording see them.
 
-use crate::SweepError;
+use crate::{Curvature, Mark, SweepError};
 use core::fmt;
+
+/// In which order records are [visited](crate::Reverse::visit).
+#[derive(Clone, Copy, Debug)]
+pub enum Order {
+    /// All of them, first to last.
+    Forward,
+    /// Last to first, from the first mark to the second, which lies before it; from the end if the first is `None`, and
+    /// to the start if the second is.
+    Reverse(Option<Mark>, Option<Mark>),
+}
 
 /// A record of a recording: what [`Reverse::visit`](crate::Reverse::visit) gives.
 pub struct RecordView<'a, V> {
@@ -14,6 +24,8 @@ pub struct RecordView<'a, V> {
     pub kind: RecordKind,
     /// The slots of a statement's arguments, 0 for passive ones; empty for others.
     pub arguments: &'a [usize],
+    /// In which pairs of its arguments a statement may not be linear.
+    pub curvature: Curvature,
     /// Appends the partial of a statement for each argument. What it appends for passive ones means nothing.
     pub partials: &'a dyn Fn(&mut Vec<V>),
 }

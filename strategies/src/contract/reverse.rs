@@ -2,7 +2,7 @@
 
 use crate::scratch::Scratch;
 use crate::{
-    ArrayFile, Capacity, Dependent, EachRecord, Mark, MemoryReport, SpillOptions, SpillUsage, StorageError, SweepError,
+    ArrayFile, Capacity, EachRecord, Mark, MemoryReport, Order, SpillOptions, SpillUsage, StorageError, SweepError,
     TapeNumber, Taping,
 };
 use core::ops::Range;
@@ -188,23 +188,6 @@ pub trait Reverse: Taping {
         Err(SweepError::Unsupported { what: format!("recordings of {strategy} cannot be swept forward") })
     }
 
-    /// Tells of each statement and [external function](Self::external) which variables it reads, from the first to the
-    /// last, or from the last to the first if `down`. What `tell` fails with ends it.
-    ///
-    /// # Errors
-    ///
-    /// [`SweepError::Unsupported`] unless the strategy can do this; when records cannot be read back; and the errors of
-    /// `tell`.
-    fn dependences(
-        tape: &Self::Tape,
-        down: bool,
-        tell: &mut dyn FnMut(Dependent<'_>) -> Result<(), SweepError>,
-    ) -> Result<(), SweepError> {
-        let _ = (tape, down, tell);
-        let strategy = core::any::type_name::<Self>();
-        Err(SweepError::Unsupported { what: format!("recordings of {strategy} do not tell their dependences") })
-    }
-
     /// Forgets all statements behind a mark at which the recording was [resumed](Self::resume). Identifiers of
     /// variables from there may be given to others.
     ///
@@ -252,18 +235,14 @@ pub trait Reverse: Taping {
         1
     }
 
-    /// Gives `each` the records between two marks, as in [`reverse_through`](Self::reverse_through), last first.
+    /// Gives `each` the records in this order.
     ///
     /// # Errors
     ///
     /// [`SweepError::Unsupported`] unless the strategy can do this; when records cannot be read back; and the errors of
     /// `each`, which end it.
-    fn visit(
-        tape: &Self::Tape,
-        ends: (Option<Mark>, Option<Mark>),
-        each: &mut EachRecord<'_, Self::Value>,
-    ) -> Result<(), SweepError> {
-        let _ = (tape, ends, each);
+    fn visit(tape: &Self::Tape, order: Order, each: &mut EachRecord<'_, Self::Value>) -> Result<(), SweepError> {
+        let _ = (tape, order, each);
         let strategy = core::any::type_name::<Self>();
         Err(SweepError::Unsupported { what: format!("recordings of {strategy} cannot be looked at") })
     }

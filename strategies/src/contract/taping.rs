@@ -1,7 +1,7 @@
 //! The contract between the engine and a strategy, and statements, as strategies see them.
 
 use super::comparison::Comparison;
-use super::dependent::Curvature;
+use super::curvature::Curvature;
 use super::flow::{Dependence, Flow};
 use super::nary::Nary;
 use super::variable::Variable;

@@ -53,51 +53,7 @@ impl<V: Number, M: IndexManager, P: Policy> Taping for Counting<V, M, P> {
 }
 
 impl<V: Number, M: IndexManager, P: Policy> Reverse for Counting<V, M, P> {
-    type Tape = Counters<V, M>;
-
-    fn begin(tape: &mut Self::Tape, number: TapeNumber) {
-        tape.begin(number);
-    }
-
-    #[track_caller]
-    fn input(tape: &mut Self::Tape, _: V) -> M::Id {
-        match tape.inputs(1) {
-            Ok(mut ids) => M::adopt_pinned(ids.next().expect("there is one")),
-            Err(refusal) => refusal.raise(),
-        }
-    }
-
-    #[track_caller]
-    fn inputs<T>(
-        tape: &mut Self::Tape,
-        values: &[V],
-        variable: impl Fn(V, M::Id) -> T,
-        variables: &mut Vec<T>,
-    ) -> Option<usize> {
-        match tape.inputs(values.len()) {
-            Ok(ids) => {
-                variables.extend(values.iter().zip(ids).map(|(value, id)| variable(*value, M::adopt_pinned(id))));
-            }
-            Err(refusal) => refusal.raise(),
-        }
-        Some(tape.identifiers() - values.len())
-    }
-
-    fn locate(id: &M::Id) -> Option<(TapeNumber, usize)> {
-        let id = M::raw(id);
-        id.is_active().then(|| (id.number(), tape::usize_of(id.index())))
-    }
-
-    fn identifiers(tape: &Self::Tape) -> usize {
-        tape.identifiers()
-    }
-
-    #[track_caller]
-    fn external(tape: &mut Self::Tape, _: u32, results: &[V], each: &mut dyn FnMut(M::Id)) {
-        if let Err(refusal) = tape.external(results.len(), |id| each(M::adopt(id))) {
-            refusal.raise();
-        }
-    }
+    tape::inputs_by_manager!(Counters<V, M>);
 
     fn reverse(_: &Self::Tape, _: &mut [V]) -> Result<(), SweepError> {
         let what = String::from("`Counting` records nothing, so there is nothing to sweep");

@@ -98,14 +98,15 @@ impl<V: Number, M: IndexManager> Counters<V, M> {
         *self = Self { number, ..Self::default() };
     }
 
-    pub(crate) fn identifiers(&self) -> usize {
+    /// 1 + the largest identifier used.
+    pub(crate) fn len(&self) -> usize {
         usize_of(self.next)
     }
 
     /// What has been counted.
     #[must_use]
     pub fn counts(&self) -> Counts {
-        let mut counts = Counts { identifiers: self.identifiers(), kinds: self.kinds.len(), ..self.counts };
+        let mut counts = Counts { identifiers: self.len(), kinds: self.kinds.len(), ..self.counts };
         for Met { kind, bytes, times } in self.kinds.values() {
             counts.statements += times;
             counts.active += times * kind.lengths[0].arguments;
@@ -123,11 +124,17 @@ impl<V: Number, M: IndexManager> Counters<V, M> {
         Counted::ALL.into_iter().for_each(|strategy| self.counts.records[strategy as usize] += bytes(strategy));
     }
 
-    /// Counts inputs that are registered at once, and returns the first identifier.
+    /// Counts an input.
+    pub(crate) fn input(&mut self, value: V) -> Result<LinearId<M::Index>, Refusal> {
+        self.inputs(&[value]).map(|mut ids| ids.next().expect("there is one"))
+    }
+
+    /// Counts inputs that are registered at once, and gives them consecutive identifiers.
     pub(crate) fn inputs(
         &mut self,
-        count: usize,
+        values: &[V],
     ) -> Result<impl Iterator<Item = LinearId<M::Index>> + use<V, M>, Refusal> {
+        let count = values.len();
         let (first, end) = (self.next, self.next + count as u64);
         self.check(end)?;
         let written = !self.kinds.is_empty() || self.counts.records[0] > 0;
@@ -240,10 +247,15 @@ impl<V: Number, M: IndexManager> Counters<V, M> {
     }
 
     /// Counts an external function or a launch.
-    pub(crate) fn external(&mut self, results: usize, mut each: impl FnMut(LinearId<M::Index>)) -> Result<(), Refusal> {
+    pub(crate) fn external(
+        &mut self,
+        _: u32,
+        results: &[V],
+        mut each: impl FnMut(LinearId<M::Index>),
+    ) -> Result<(), Refusal> {
         let count = size_of::<u32>();
         self.add(|strategy| 2 * count + strategy.code_and_tail::<V, M>().0);
-        for _ in 0..results {
+        for _ in results {
             each(self.identifier()?);
             if M::REUSES {
                 let nothing = Lengths::of_partials::<V, M::Index>(0);
@@ -252,7 +264,7 @@ impl<V: Number, M: IndexManager> Counters<V, M> {
                 self.counts.statements += 1;
             }
         }
-        if results == 0 && !M::REUSES {
+        if results.is_empty() && !M::REUSES {
             self.identifier()?;
         }
         Ok(())

@@ -50,7 +50,7 @@ mod places;
 mod prefetch;
 mod primal;
 mod push;
-mod read;
+mod record;
 mod records;
 mod replay;
 mod report;
@@ -61,7 +61,7 @@ mod sweep;
 mod table;
 #[cfg(test)]
 mod tests;
-mod upward;
+mod walk;
 mod write;
 mod write_slices;
 mod write_slowly;
@@ -86,8 +86,8 @@ pub(crate) const fn usize_of(index: u64) -> usize {
     index as usize
 }
 
-/// The methods of [`Reverse`](crate::Reverse) that strategies over [`Records`] share.
-macro_rules! reverse_by_records {
+/// The methods of [`Reverse`](crate::Reverse) by which recordings make variables.
+macro_rules! inputs_by_manager {
     ($tape:ty) => {
         type Tape = $tape;
 
@@ -132,6 +132,21 @@ macro_rules! reverse_by_records {
             tape.len()
         }
 
+        #[track_caller]
+        fn external(tape: &mut Self::Tape, external: u32, results: &[V], each: &mut dyn FnMut(M::Id)) {
+            if let Err(refusal) = tape.external(external, results, |id| each(M::adopt(id))) {
+                refusal.raise()
+            }
+        }
+    };
+}
+pub(crate) use inputs_by_manager;
+
+/// The methods of [`Reverse`](crate::Reverse) that strategies over [`Records`] share.
+macro_rules! reverse_by_records {
+    ($tape:ty) => {
+        crate::tape::inputs_by_manager!($tape);
+
         const SPILLS: bool = <$tape>::SPILLS;
 
         fn array_file(tape: &Self::Tape) -> Option<&std::sync::Arc<crate::ArrayFile>> {
@@ -142,13 +157,6 @@ macro_rules! reverse_by_records {
 
         fn reverse(tape: &Self::Tape, adjoints: &mut [V]) -> Result<(), SweepError> {
             tape.reverse(adjoints)
-        }
-
-        #[track_caller]
-        fn external(tape: &mut Self::Tape, external: u32, results: &[V], each: &mut dyn FnMut(M::Id)) {
-            if let Err(refusal) = tape.external(external, results, |id| each(M::adopt(id))) {
-                refusal.raise()
-            }
         }
 
         fn mark(tape: &Self::Tape) -> Mark {
@@ -182,14 +190,6 @@ macro_rules! reverse_by_records {
             tape.forward_through(tangents, at)
         }
 
-        fn dependences(
-            tape: &Self::Tape,
-            down: bool,
-            tell: &mut dyn FnMut(crate::Dependent<'_>) -> Result<(), SweepError>,
-        ) -> Result<(), SweepError> {
-            tape.dependences(down, tell)
-        }
-
         fn truncate(tape: &mut Self::Tape, mark: Mark) -> Result<(), SweepError> {
             tape.truncate(mark)
         }
@@ -208,10 +208,10 @@ macro_rules! reverse_by_records {
 
         fn visit(
             tape: &Self::Tape,
-            ends: (Option<Mark>, Option<Mark>),
+            order: crate::Order,
             each: &mut crate::EachRecord<'_, V>,
         ) -> Result<(), SweepError> {
-            tape.visit(ends, each)
+            tape.visit(order, each)
         }
 
         #[track_caller]

@@ -1,8 +1,9 @@
 //! Places in a recording: marks, and what is forgotten behind them.
 
-use super::read::Cursor;
+use super::record::Values;
 use super::records::{Content, Records};
 use super::usize_of;
+use super::walk::Cursor;
 use crate::storage::{Layer, Segments};
 use crate::{IndexManager, LinearId, Mark, Number, SweepError, TapeNumber};
 
@@ -23,17 +24,13 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             self.fresh = fresh;
             return Ok(());
         }
-        let mut copy = self.values_to_restore();
-        let values = copy.as_mut().map_or(core::ptr::null_mut(), |copy| copy.as_mut_ptr());
+        let mut values = self.walked_values();
         let mut cursor = Cursor::new(self);
-        // SAFETY: the values are a copy, if they are written to.
-        unsafe { cursor.go_to(mark, values)? }
+        cursor.go_to(mark, &mut values)?;
         let (at, data) = cursor.place();
         drop(cursor);
-        if let Some(copy) = &copy {
-            // SAFETY: there are this many values, of the tape's own, and nobody reads them while `self` is borrowed
-            // exclusively.
-            unsafe { self.values.copy_from_nonoverlapping(copy.as_ptr(), copy.len()) }
+        if let Values::OfTheTime(copy) = values {
+            self.all_values_mut().copy_from_slice(&copy);
         }
         self.guards.truncate(usize_of(guards));
         if self.first_partials >= next {

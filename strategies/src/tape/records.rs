@@ -317,6 +317,26 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         unsafe { core::slice::from_raw_parts(self.values, self.len()) }
     }
 
+    /// The value of each variable, by identifier.
+    pub(crate) fn all_values(&self) -> &[V] {
+        self.values()
+    }
+
+    /// The value of each variable, by identifier.
+    pub(crate) fn all_values_mut(&mut self) -> &mut [V] {
+        self.with_values().1
+    }
+
+    /// The recording, whose [`values`](Self::values) must not be asked for meanwhile, and the value of each variable.
+    pub(super) fn with_values(&mut self) -> (&Self, &mut [V]) {
+        if !K::VALUES || self.values.is_null() {
+            return (self, &mut []);
+        }
+        // SAFETY: elements 0..len have been written, and `self` is borrowed exclusively.
+        let values = unsafe { core::slice::from_raw_parts_mut(self.values, self.len()) };
+        (self, values)
+    }
+
     /// Makes room for a recording of this size, and touches it.
     ///
     /// # Panics

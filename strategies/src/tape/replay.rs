@@ -1,34 +1,12 @@
 //! Computing the values of a recording again, at other inputs.
 
-use super::read::{Cursor, Record};
+use super::record::Values;
 use super::records::{Content, Records};
-use super::upward::Climb;
+use super::walk::Cursor;
 use crate::storage::Layer;
 use crate::{AtExternal, IndexManager, Mark, Number, SweepError};
-use core::{ptr, slice};
-
-struct Replaying<'a, 't, 's, V: 'static, M: IndexManager, L: Layer, K: Content> {
-    records: &'a Records<V, M, L, K>,
-    /// Guards that have been checked, if they are.
-    checked: Option<usize>,
-    at: &'t mut AtExternal<'s, V>,
-}
 
 impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
-    /// The value of each variable, by identifier.
-    pub(crate) fn all_values(&self) -> &[V] {
-        self.values()
-    }
-
-    /// The value of each variable, by identifier.
-    pub(crate) fn all_values_mut(&mut self) -> &mut [V] {
-        if self.values.is_null() {
-            return &mut [];
-        }
-        // SAFETY: elements 0..len have been written, and `self` is borrowed exclusively.
-        unsafe { slice::from_raw_parts_mut(self.values, self.len()) }
-    }
-
     /// Fails if the recording has a statement of which only partials were kept.
     pub(crate) fn can_be_replayed(&self) -> Result<(), SweepError> {
         if self.first_partials >= self.next {
@@ -48,8 +26,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     pub(crate) fn singular(&self) -> Result<Option<&'static str>, SweepError> {
         let mut first = None;
         Cursor::new(self).down(0, |record, _| {
-            // SAFETY: the record still lies there, and the values are its recording's.
-            first = unsafe { record.singular(self.values()) }.or(first);
+            first = record.singular(self.values()).or(first);
         })?;
         Ok(first)
     }
@@ -62,8 +39,8 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             return Ok(number < self.inputs);
         }
         let mut cursor = Cursor::new(self);
-        // SAFETY: with linear indices, which recordings that are replayed have, no values are written to.
-        unsafe { cursor.go_to(Mark::new([number + 1, 0, 0, 0]), ptr::null_mut())? }
+        // Recordings that are replayed have linear indices.
+        cursor.go_to(Mark::new([number + 1, 0, 0, 0]), &mut Values::Lasting(&[]))?;
         if cursor.next() <= id {
             return Ok(true); // among several inputs
         }
@@ -75,41 +52,26 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// Computes all values again; see [`Replay::replay_through`](crate::Replay::replay_through).
     pub(crate) fn replay_through(&mut self, guarded: bool, at: &mut AtExternal<'_, V>) -> Result<(), SweepError> {
         assert!(K::VALUES && !M::REUSES, "values are kept, one for each identifier");
-        let records = &*self;
-        let mut sweep = Replaying { records, checked: guarded.then_some(0), at };
-        // SAFETY: values are not restored with linear indices.
-        unsafe { records.climb(ptr::null_mut(), &mut sweep)? }
-        sweep.check_before(u64::MAX)
-    }
-}
-
-impl<V: Number, M: IndexManager, L: Layer, K: Content> Replaying<'_, '_, '_, V, M, L, K> {
-    /// Checks the guards up to the one in front of the record with this number.
-    fn check_before(&mut self, number: u64) -> Result<(), SweepError> {
-        let Some(checked) = &mut self.checked else { return Ok(()) };
-        while let Some(guard) = self.records.guards.list.get(*checked).filter(|guard| guard.number <= number) {
-            *checked += 1;
-            self.records.check_guard(guard, self.records.values())?;
-        }
-        Ok(())
-    }
-}
-
-impl<V: Number, M: IndexManager, L: Layer, K: Content> Climb<V> for Replaying<'_, '_, '_, V, M, L, K> {
-    /// # Safety
-    ///
-    /// As [`Climb::record`].
-    unsafe fn record(&mut self, record: &Record<V>, number: usize) -> Result<(), SweepError> {
-        self.check_before(number as u64)?;
-        // SAFETY: the record still lies there; `replay_through` borrows the tape exclusively, and nobody else uses the
-        // values.
-        unsafe {
+        let (records, values) = self.with_values();
+        let mut checked = if guarded { 0 } else { records.guards.list.len() };
+        records.up(&mut Values::Lasting(&[]), |record, number, _| {
+            records.check_guards(&mut checked, number as u64, values)?;
             if let Some(external) = record.external() {
-                let values = slice::from_raw_parts_mut(self.records.values, self.records.len());
-                return (self.at)(external, 0..1, values);
+                return at(external, 0..1, values);
             }
-            let value = record.value(self.records.values()).expect("what can be replayed says how");
-            self.records.values.add(number).write(value);
+            if record.is_statement() {
+                values[number] = record.value(values).expect("what can be replayed says how");
+            }
+            Ok(())
+        })?;
+        records.check_guards(&mut checked, u64::MAX, values)
+    }
+
+    /// Checks the guards from number `checked` on up to the one in front of the record with this number.
+    fn check_guards(&self, checked: &mut usize, number: u64, values: &[V]) -> Result<(), SweepError> {
+        while let Some(guard) = self.guards.list.get(*checked).filter(|guard| guard.number <= number) {
+            *checked += 1;
+            self.check_guard(guard, values)?;
         }
         Ok(())
     }

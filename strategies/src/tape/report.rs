@@ -1,8 +1,8 @@
 //! What a recording takes, found by walking it.
 
-use super::read::Cursor;
 use super::records::{Content, Counts, Records};
 use super::usize_of;
+use super::walk::Cursor;
 use crate::storage::{Layer, Segments};
 use crate::{IndexManager, MemoryReport, MemoryUsage, Number, StorageError};
 

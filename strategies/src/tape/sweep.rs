@@ -5,11 +5,11 @@ use super::functions::{ReverseFn, Sweep};
 use super::jacobian::scatter;
 use super::layout::Layout;
 use super::prefetch::{self, prefetch};
-use super::read::Cursor;
+use super::record::Values;
 use super::records::{Content, Records};
 use super::slices::listed;
 use super::usize_of;
-use crate::refusal::out_of_memory;
+use super::walk::Cursor;
 use crate::scratch::Scratch;
 use crate::shape::Both;
 use crate::storage::{Layer, Reader, Segments};
@@ -19,9 +19,9 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// Sweeps from the last statement to the first; see [`Reverse::reverse`](crate::Reverse::reverse).
     pub(crate) fn reverse(&self, adjoints: &mut [V]) -> Result<(), SweepError> {
         self.check_length(adjoints.len());
-        let mut copy = self.values_to_restore();
+        let mut values = self.walked_values();
         let mut at = |external, _, _: &mut [V]| Err(SweepError::left_out(external));
-        let mut sweep = self.sweep(adjoints, &mut copy, &mut at);
+        let mut sweep = Self::sweep(adjoints, &mut values, &mut at);
         // A loop of its own and no cursor: this is a large part of the time of a gradient of a few operations.
         let (mut reader, large) = (self.segments.reader(), self.is_large());
         let mut next = usize_of(self.next);
@@ -46,13 +46,12 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         at: &mut AtExternal<'_, V>,
     ) -> Result<(), SweepError> {
         self.check_length(adjoints.len());
-        let mut copy = self.values_to_restore();
-        let mut sweep = self.sweep(adjoints, &mut copy, at);
+        let mut values = self.walked_values();
         let (mut cursor, large) = (Cursor::new(self), self.is_large());
         if let Some(from) = from {
-            // SAFETY: there are as many values as the recording has identifiers, and they are a copy or not written to.
-            unsafe { cursor.go_to(from, sweep.values)? }
+            cursor.go_to(from, &mut values)?;
         }
+        let mut sweep = Self::sweep(adjoints, &mut values, at);
         let to = usize_of(to.map_or(1, |to| to.numbers()[0]));
         cursor.move_to(to, |numbers, end| {
             // SAFETY: the reader has the bytes as they were written, and the last of these records ends at `end`.
@@ -62,16 +61,12 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     }
 
     /// A sweep over these adjoints, as many as the recording has identifiers, with values that it may write to if they
-    /// are a copy.
-    pub(super) fn sweep<'a>(
-        &self,
-        adjoints: &'a mut [V],
-        copy: &'a mut Option<Scratch<V>>,
-        at: &'a mut AtExternal<'_, V>,
-    ) -> Sweep<'a, V> {
-        let (values, known) = match copy {
-            Some(copy) => (copy.as_mut_ptr(), copy.len()),
-            None => (self.values().as_ptr().cast_mut(), self.values().len()),
+    /// are those of a time.
+    fn sweep<'a>(adjoints: &'a mut [V], values: &'a mut Values<'_, V>, at: &'a mut AtExternal<'_, V>) -> Sweep<'a, V> {
+        let known = values.len();
+        let values = match values {
+            Values::OfTheTime(copy) => copy.as_mut_ptr(),
+            Values::Lasting(values) => values.as_ptr().cast_mut(),
         };
         Sweep { adjoints, values, known, at, outcome: Ok(()) }
     }
@@ -85,18 +80,6 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     pub(super) fn check_length(&self, adjoints: usize) {
         let needed = self.len();
         assert!(adjoints >= needed, "the adjoint vector has {adjoints} entries, the recording needs {needed}");
-    }
-
-    /// Reused identifiers have had other values: a sweep goes back to them in this copy.
-    pub(super) fn values_to_restore(&self) -> Option<Scratch<V>> {
-        Self::RESTORES.then(|| {
-            let mut copy = Scratch::<V>::new();
-            if copy.try_reserve(self.len()).is_err() {
-                out_of_memory(self.len() * size_of::<V>(), "a copy of the values of all variables");
-            }
-            copy.extend_from_slice(self.values());
-            copy
-        })
     }
 
     /// [`reverse_span`](Self::reverse_span) of a recording that is large or not.
@@ -205,7 +188,8 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
                 }
                 return (if sweep.outcome.is_ok() { number } else { 0 }, record.start);
             }
-            let seed = take(sweep.adjoints, Self::undo(&record, number, sweep.values));
+            let (id, _) = Self::undo_before(record.tail_end, number, sweep.values);
+            let seed = take(sweep.adjoints, id);
             if seed.is_plain() {
                 record.reverse(seed, sweep);
             } else {
@@ -229,7 +213,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         let ids = unsafe {
             let record = self.record(end);
             record.contributions(V::ONE, sweep.values(), &mut partials);
-            record.ids::<M::Index>()
+            record.ids()
         };
         for (id, partial) in ids.zip(&**partials).filter(|(_, partial)| counts(seed, **partial)) {
             sweep.adjoints[id] += seed.contribution(*partial);

@@ -27,8 +27,7 @@ fn records_never_move<L: Layer, K: Content>(statements: usize) {
         // SAFETY: that is what is tested: a record still ends where it did when it was recorded.
         let record = unsafe { tape.record(*end) };
         assert_eq!(record.arguments, 1 + k % 3, "statement {k}");
-        // SAFETY: as above; identifiers have 32 bits.
-        let first = unsafe { record.ids::<u32>() }.next();
+        let first = record.ids().next();
         assert_eq!(first, Some(usize_of(x.index()) + k), "statement {k}");
         let before = k > 0 && record.start == ends[k - 1];
         assert!(before || tape.spans.iter().any(|span| span.start.cast_const() == record.start), "statement {k}");

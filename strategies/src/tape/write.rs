@@ -41,22 +41,14 @@ where
     let mut ids = MaybeUninit::<GenericArray<LinearId<M::Index>, N::Args>>::uninit();
     let mut numbers = MaybeUninit::<GenericArray<V, N::Args>>::uninit();
     let value = statement.value();
-    let mut collect = Collect {
+    let collect = Collect {
         payload: payload.as_mut_ptr().cast::<V>(),
         ids: ids.as_mut_ptr().cast::<LinearId<M::Index>>(),
         numbers: numbers.as_mut_ptr().cast::<V>(),
         payload_left: layout.payload,
         leaves_left: layout.arguments,
     };
-    // Where no tape keeps values, `store` is not even compiled.
-    if const { !K::VALUES } || layout.partials {
-        statement.backward(V::ONE, &mut collect);
-    } else {
-        statement.store(&mut collect);
-    }
-    if collect.payload_left != 0 || collect.leaves_left != 0 {
-        misreported();
-    }
+    collect.all::<S, K>(layout, statement);
     let (from, each) = (payload.as_ptr().cast(), ids.as_ptr().cast());
     // SAFETY: as many numbers and identifiers have been collected as the layout says.
     let at_once = unsafe { append_at_once::<S, V, M, L, K>(layout, from, each, value) };
@@ -121,6 +113,24 @@ struct Collect<V, I: IndexType> {
 }
 
 impl<V: Number, I: IndexType> Collect<V, I> {
+    /// Collects all that records of this layout hold.
+    #[inline(always)]
+    fn all<S, K>(mut self, layout: &'static Layout<V>, statement: &impl Statement<S>)
+    where
+        S: Taping<Value = V, Raw = LinearId<I>>,
+        K: Content,
+    {
+        // Where no tape keeps values, `store` is not even compiled.
+        if const { !K::VALUES } || layout.partials {
+            statement.backward(V::ONE, &mut self);
+        } else {
+            statement.store(&mut self);
+        }
+        if self.payload_left != 0 || self.leaves_left != 0 {
+            misreported();
+        }
+    }
+
     #[inline(always)]
     fn payload(&mut self, value: V) {
         if self.payload_left == 0 {

@@ -63,17 +63,7 @@ where
     K: Content,
 {
     let active = ids.iter().filter(|id| id.is_active()).count();
-    let at_once = active > 0 && active < ids.len() && active <= CLASSIC_MAX;
-    if !at_once || layout.hybrid || K::VALUES && layout.forbids_replays() {
-        return None;
-    }
-    let lists = layout.partials && !K::BY_ADDRESS;
-    let passives = if layout.partials { 0 } else { ids.len() - active };
-    let (layout, bytes) = match layout.with_passives {
-        _ if lists => (Common::<V, M::Index>::partials(active), active * (size_of::<V>() + size_of::<M::Index>())),
-        Some(other) => (other, layout.bytes + passives * size_of::<V>()),
-        None => (layout, layout.bytes),
-    };
+    let Among { layout, bytes, lists, passives } = Among::of::<M, K>(layout, active, ids.len())?;
     let place = place::<S, V, M, L, K>(layout, bytes)?;
     if !ids.iter().all(|id| !id.is_active() || id.within(place.number, place.known)) {
         return None;
@@ -95,6 +85,35 @@ where
         })
     };
     Some(id)
+}
+
+/// A record of a statement that has active and passive arguments.
+struct Among<V: 'static> {
+    layout: &'static Layout<V>,
+    bytes: usize,
+    /// Whether it lists the partials of active arguments.
+    lists: bool,
+    /// How many values of passive arguments it has.
+    passives: usize,
+}
+
+impl<V: Number> Among<V> {
+    /// The record of a statement with this layout, if it can be written at once.
+    #[inline(always)]
+    fn of<M: IndexManager, K: Content>(layout: &'static Layout<V>, active: usize, arguments: usize) -> Option<Self> {
+        let at_once = active > 0 && active < arguments && active <= CLASSIC_MAX;
+        if !at_once || layout.hybrid || K::VALUES && layout.forbids_replays() {
+            return None;
+        }
+        let lists = layout.partials && !K::BY_ADDRESS;
+        let passives = if layout.partials { 0 } else { arguments - active };
+        let (layout, bytes) = match layout.with_passives {
+            _ if lists => (Common::<V, M::Index>::partials(active), active * (size_of::<V>() + size_of::<M::Index>())),
+            Some(other) => (other, layout.bytes + passives * size_of::<V>()),
+            None => (layout, layout.bytes),
+        };
+        Some(Self { layout, bytes, lists, passives })
+    }
 }
 
 /// Writes a value, and moves behind it.

@@ -93,25 +93,8 @@ impl StorageError {
 impl fmt::Display for StorageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Io { path, bytes: 0, text, .. } if path.as_os_str().is_empty() => {
-                write!(f, "cannot open the store of the program: {text}")
-            }
-            Self::Io { operation, path, bytes, text, .. } if path.as_os_str().is_empty() => {
-                write!(f, "cannot {operation} in the store of the program ({bytes} bytes): {text}")
-            }
             Self::Io { operation, path, bytes, done, kind, text, .. } => {
-                write!(f, "cannot {operation} in the directory {}", path.display())?;
-                if *bytes > 0 {
-                    write!(f, " ({bytes} bytes, {done} of them done)")?;
-                }
-                let advice = match kind {
-                    io::ErrorKind::FileTooLarge => {
-                        "raise the limit for the size of files (`ulimit -f`), or let `SpillOptions::directory` name a file \
-                         system that allows larger ones"
-                    }
-                    _ => "make room there, or choose another directory with `SpillOptions::directory`",
-                };
-                write!(f, ": {text}; {advice}")
+                refused(f, (operation, path), (*bytes, *done), *kind, text)
             }
             Self::ShortRead { path, offset, bytes, done } => write!(
                 f,
@@ -119,20 +102,7 @@ impl fmt::Display for StorageError {
                  was truncated by somebody else; the slab is lost unless the file is restored",
                 path.display()
             ),
-            Self::Corrupt { path, what, offset, bytes } if path.as_os_str().is_empty() => write!(
-                f,
-                "{what} is corrupt: the {bytes} bytes that the store of the program returned from offset {offset} are \
-                 not those that were written there; it is lost, and none of it was used: record again, with a store \
-                 that keeps what it is given"
-            ),
-            Self::Corrupt { path, what, offset, bytes } => write!(
-                f,
-                "{what} in the directory {} is corrupt: its {bytes} bytes at offset {offset} of the file are not those \
-                 that were written, by a fault of the disk or because somebody else has written to the file; it is \
-                 lost, and none of it was used: record again, and if that happens again, choose another disk with \
-                 `SpillOptions::directory`",
-                path.display()
-            ),
+            Self::Corrupt { path, what, offset, bytes } => corrupt(f, what, path, *offset, *bytes),
             Self::DiskBudget { path, budget, needed } => write!(
                 f,
                 "cannot write a slab in {}: the file would need {needed} bytes, and `SpillOptions::disk` allows {budget}; \
@@ -151,6 +121,54 @@ impl fmt::Display for StorageError {
             ),
         }
     }
+}
+
+/// The operating system, or a store, refused an operation of which this many bytes had been done.
+fn refused(
+    f: &mut fmt::Formatter<'_>,
+    (operation, path): (&str, &Path),
+    (bytes, done): (u64, u64),
+    kind: io::ErrorKind,
+    text: &str,
+) -> fmt::Result {
+    if path.as_os_str().is_empty() {
+        if bytes == 0 {
+            return write!(f, "cannot open the store of the program: {text}");
+        }
+        return write!(f, "cannot {operation} in the store of the program ({bytes} bytes): {text}");
+    }
+    write!(f, "cannot {operation} in the directory {}", path.display())?;
+    if bytes > 0 {
+        write!(f, " ({bytes} bytes, {done} of them done)")?;
+    }
+    let advice = match kind {
+        io::ErrorKind::FileTooLarge => {
+            "raise the limit for the size of files (`ulimit -f`), or let `SpillOptions::directory` name a file \
+             system that allows larger ones"
+        }
+        _ => "make room there, or choose another directory with `SpillOptions::directory`",
+    };
+    write!(f, ": {text}; {advice}")
+}
+
+/// These bytes are not those that were written.
+fn corrupt(f: &mut fmt::Formatter<'_>, what: &str, path: &Path, offset: u64, bytes: u64) -> fmt::Result {
+    if path.as_os_str().is_empty() {
+        return write!(
+            f,
+            "{what} is corrupt: the {bytes} bytes that the store of the program returned from offset {offset} are \
+             not those that were written there; it is lost, and none of it was used: record again, with a store \
+             that keeps what it is given"
+        );
+    }
+    write!(
+        f,
+        "{what} in the directory {} is corrupt: its {bytes} bytes at offset {offset} of the file are not those \
+         that were written, by a fault of the disk or because somebody else has written to the file; it is \
+         lost, and none of it was used: record again, and if that happens again, choose another disk with \
+         `SpillOptions::directory`",
+        path.display()
+    )
 }
 
 /// Where a file is; if it is in no directory, it is a store.

@@ -115,20 +115,15 @@ fn unsafe_code_is_in_tapes_storage_recordings_and_lanes() {
 }
 
 /// Files outside of lanes that may have unsafe code. It may only become less.
-const UNSAFE_FILES: usize = 32;
+const UNSAFE_FILES: usize = 28;
 
 /// Functions that are longer still.
 const LONG_FUNCTIONS: &[&str] = &[
-    "src/check.rs check_gradient",
     "src/conformance/formulas.rs compound_assignments",
     "src/kernels/text.rs c",
-    "strategies/src/active/external.rs record_entry",
     "strategies/src/lanes/forward.rs fill_rows",
     "strategies/src/lanes/gather.rs gather_rows",
     "strategies/src/lanes/steps.rs step",
     "strategies/src/lanes/sums.rs add_chunk",
-    "strategies/src/storage/spill/error.rs fmt",
     "strategies/src/tape/sweep.rs reverse_frequent",
-    "strategies/src/tape/write.rs append",
-    "strategies/src/tape/write_slowly.rs append_among_passive",
 ];

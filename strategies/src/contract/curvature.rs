@@ -1,22 +1,6 @@
-//! What a recording says of dependences: which variables a statement reads, and in which it is not linear.
+//! In which of its arguments a statement is not linear.
 
 use core::ops::Range;
-
-/// What [`Reverse::dependences`](crate::Reverse::dependences) tells of a recording.
-#[derive(Clone, Copy, Debug)]
-pub enum Dependent<'a> {
-    /// A statement: the slot of its result, and the slots of its arguments, left to right, 0 for passive ones.
-    Statement {
-        /// The result.
-        result: usize,
-        /// The arguments.
-        arguments: &'a [usize],
-        /// In which pairs of them the statement is not linear.
-        curvature: Curvature,
-    },
-    /// The [external function](crate::Reverse::external) with this number.
-    External(usize),
-}
 
 /// In which pairs of its arguments a statement may not be linear: where its second derivatives are not 0 at all points.
 /// It follows from operators, never from values.
