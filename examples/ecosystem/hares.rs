@@ -65,7 +65,7 @@ fn off<S: Strategy>(year: usize, [hares, lynxes]: &[Real<S>; 2]) -> Real<S> {
 
 fn step<S: Strategy<Value = f64>>(time: usize, rates: &[Real<S>; 4], (animals, misfit): &Record<S>) -> Record<S> {
     let next = week(rates.map(Closed::from), animals.map(Closed::from)).map(Closed::open);
-    let counted = (time + 1) % WEEKS == 0;
+    let counted = (time + 1).is_multiple_of(WEEKS);
     let misfit = if counted { (*misfit + off((time + 1) / WEEKS, &next)).eval() } else { *misfit };
     (next, misfit)
 }
