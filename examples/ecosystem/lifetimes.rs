@@ -1,8 +1,9 @@
 //! rayon: how long do machines last, and what shortens their lives? The likelihood of 40,000 lifetimes, its samples on
 //! several threads, with the same bits on any number of them.
 //!
-//! A lifetime follows Weibull's distribution; machines that still run are censored. Each worker of rayon has a tape of its
-//! own. A recording is a chunk of samples, and the gradients of the chunks are added in their order.
+//! A lifetime follows Weibull's distribution; machines that still run are censored. A worker of rayon has a tape of its
+//! own for each run of chunks that it takes. A chunk of samples is a recording, and the gradients of the chunks are added in
+//! their order.
 //!
 //! `cargo run --release -p tapewright-ecosystem --example lifetimes`
 #![allow(clippy::cast_precision_loss, reason = "counts are small")]
