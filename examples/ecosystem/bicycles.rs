@@ -98,11 +98,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut weights = Array1::zeros(truth.len());
     // Steps down the gradient, scaled by the mean count: for it the slopes grow.
     let scale = 1.0 / counts.mean().ok_or("there are hours")?;
-    let mut steps = 0;
+    let (mut steps, mut apart) = (0, 0.0_f64);
     let (loss, gradient) = loop {
         let (loss, gradient) = data.gradient(&mut tape, &weights)?;
-        let difference = norm(&(&gradient - &by_hand(&table, &counts, &weights)));
-        assert!(difference < 1e-13 * (1.0 + counts.sum()), "the gradient is {difference:e} off");
+        apart = apart.max(norm(&(&gradient - &by_hand(&table, &counts, &weights))));
         if norm(&gradient) < 1e-10 {
             break (loss, gradient);
         }
@@ -111,6 +110,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         assert!(steps < 5000, "the gradient is still {:e}", norm(&gradient));
     };
     println!("after {steps} steps the loss is {loss:.6}, its gradient {:.1e}", norm(&gradient));
+    println!("all gradients are those of the closed form, up to {apart:.1e}");
+    // The means are of numbers up to some 100, each rounded a few times.
+    assert!(apart < 1e-12, "a gradient is wrong");
     println!("a recording has {} launches of kernels", tape.launches().len());
     for ((name, found), truth) in
         ["constant", "per 10 °C", "rain", "weekend", "rush hour"].iter().zip(&weights).zip(&truth)
