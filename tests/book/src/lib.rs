@@ -30,8 +30,9 @@ macro_rules! chapters {
     };
 }
 
-/// Files whose snippets are compiled by other packages: those with messages by `tapewright-mpi`.
-pub const COMPILED_ELSEWHERE: &[&str] = &["book/src/across-machines.md"];
+/// Files whose snippets are compiled by other packages, which have what these need: `tapewright-mpi` and
+/// `tapewright-ecosystem`.
+pub const COMPILED_ELSEWHERE: &[&str] = &["book/src/across-machines.md", "book/src/ecosystem.md"];
 
 chapters! {
     readme "README.md";
