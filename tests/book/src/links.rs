@@ -20,13 +20,19 @@ pub fn languages(markdown: &str) -> Vec<&str> {
     outside_and_fences(markdown).1
 }
 
-/// The targets of all links to other files and to headings: those outside fences and code spans that name no scheme.
+/// The targets of all links to other files and to headings: those that name no scheme.
 #[must_use]
 pub fn relative(markdown: &str) -> Vec<String> {
+    all(markdown).into_iter().filter(|target| !target.contains("://")).collect()
+}
+
+/// The targets of all links outside fences and code spans.
+#[must_use]
+pub fn all(markdown: &str) -> Vec<String> {
     let (outside, _) = outside_and_fences(markdown);
     let prose = outside.iter().flat_map(|line| line.split('`').step_by(2).chain(["`"])).collect::<String>();
     let targets = prose.split("](").skip(1).filter_map(|rest| rest.split_once(')'));
-    targets.map(|(target, _)| target.to_owned()).filter(|target| !target.contains("://")).collect()
+    targets.map(|(target, _)| target.to_owned()).collect()
 }
 
 /// The anchors of the headings, as mdBook makes them.

@@ -71,17 +71,34 @@ fn linking_files() -> Vec<PathBuf> {
     files
 }
 
+/// Fails unless this link of a file leads to a file, and to a heading of it if it names one.
+fn assert_leads_somewhere(file: &Path, target: &str) {
+    let (path, heading) = target.split_once('#').unwrap_or((target, ""));
+    let folder = file.parent().expect("a file is in a folder");
+    let to = if path.is_empty() { file.to_path_buf() } else { folder.join(path) };
+    assert!(root().join(&to).exists(), "{} links to {target}, which is not there", file.display());
+    let known = heading.is_empty() || links::anchors(&read(&to)).iter().any(|anchor| anchor == heading);
+    assert!(known, "{} links to {target}, which is no heading there", file.display());
+}
+
 #[test]
 fn every_link_leads_to_a_file_and_a_heading() {
     for file in linking_files() {
-        for target in links::relative(&read(&file)) {
-            let (path, heading) = target.split_once('#').unwrap_or((&target, ""));
-            let folder = file.parent().expect("a file is in a folder");
-            let to = if path.is_empty() { file.clone() } else { folder.join(path) };
-            assert!(root().join(&to).exists(), "{} links to {target}, which is not there", file.display());
-            let known = heading.is_empty() || links::anchors(&read(&to)).iter().any(|anchor| anchor == heading);
-            assert!(known, "{} links to {target}, which is no heading there", file.display());
-        }
+        links::relative(&read(&file)).iter().for_each(|target| assert_leads_somewhere(&file, target));
+    }
+}
+
+/// crates.io shows the README without the files beside it: its links name the repository.
+#[test]
+fn links_of_the_readme_lead_to_the_repository_from_anywhere() {
+    let manifest = read("Cargo.toml");
+    let value = |line: &str| Some(line.strip_prefix("repository = \"")?.strip_suffix('"')?.to_owned());
+    let files = manifest.lines().find_map(value).expect("a repository") + "/blob/main/";
+    let targets = links::all(&read("README.md"));
+    assert!(targets.len() > 50, "{targets:?}");
+    for target in targets.iter().filter(|target| !target.starts_with('#')) {
+        let file = target.strip_prefix(&files);
+        assert_leads_somewhere(Path::new("README.md"), file.unwrap_or_else(|| panic!("{target} is not below {files}")));
     }
 }
 
