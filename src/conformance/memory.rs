@@ -143,3 +143,34 @@ pub fn recording_beyond_its_capacity<S: Reverse>() -> Outcome {
     let mut recorded = recorded_on(Tape::<S>::with_capacity(capacity), &[1.0, 2.0], |x| drift(x, 8192));
     recorded.sweep_gives("the gradient beyond the capacity", &[1.0], &[1.0, 1.0])
 }
+
+/// A recording of the size that [`reserve`](Reverse::reserve) was told takes no more memory, whether it has many
+/// statements or few that are wide.
+///
+/// The reserved bytes that the report shows before and after it may differ by half a byte for each statement and
+/// argument. That leaves room for what a strategy keeps besides them, such as a slot for each variable that is alive,
+/// where slots are used again. A `reserve` that makes no room for statements or for arguments needs a byte for each of
+/// them at least. Of a tape that spills, which makes room only within its budget of memory, no more is asked than that
+/// it records.
+pub fn recording_within_its_capacity_reserves_no_more<S: Reverse>() -> Outcome {
+    let of = |statements, arguments| Capacity { inputs: 2, statements, arguments };
+    fits::<S>(of(50_000, 50_000), |y, _| y.sin().into())?;
+    fits::<S>(of(50_000, 200_000), |y, x| (y * &x[0] * y * &x[1]).into())?;
+    fits::<S>(of(50, 100_000), |y, x| dot(&vec![y.clone(); 1000], &vec![x[1].clone(); 1000]))
+}
+
+/// Whether a recording of this size takes no more memory on a tape with room for it. Each statement is made of the
+/// one before it and the inputs.
+fn fits<S: Reverse>(capacity: Capacity, next: impl Fn(&Real<S>, &[Real<S>]) -> Real<S>) -> Outcome {
+    let tape = Tape::<S>::with_capacity(capacity);
+    let before = tape.memory();
+    let statements = 0..capacity.statements;
+    let recorded = recorded_on(tape, &[0.5, 0.25], |x| vec![statements.fold(x[0].clone(), |y, _| next(&y, x))]);
+    let after = recorded.tape.memory();
+    counts("a recording within its capacity", &after, capacity.statements, capacity.arguments)?;
+    let allowed = before.total().reserved + usize::midpoint(capacity.statements, capacity.arguments);
+    ensure(
+        S::SPILLS || after.total().reserved <= allowed,
+        format_args!("{capacity} take more than `reserve` has made room for, first\n{before}and later\n{after}"),
+    )
+}

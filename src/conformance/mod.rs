@@ -151,7 +151,7 @@ macro_rules! conformance_scenarios {
             sweeps_into_vectors_of_the_caller variables_come_and_go_at_random;
         memory: statements_and_arguments_are_counted used_is_at_most_reserved reset_empties_the_streams
             same_recording_reserves_no_more report_grows_with_the_recording large_recording reserved_tape_records_right
-            recording_beyond_its_capacity;
+            recording_beyond_its_capacity recording_within_its_capacity_reserves_no_more;
     } };
 }
 

@@ -117,7 +117,8 @@ impl<S: Reverse> Tape<S> {
     }
 
     /// Makes room for a recording of this size and touches the memory, so that the recording meets no page fault.
-    /// Forgets the present recording.
+    /// Forgets the present recording. What [`Reuse`](crate::Reuse) indices take for each variable that is alive comes with
+    /// the variables.
     ///
     /// # Panics
     ///
@@ -129,6 +130,7 @@ impl<S: Reverse> Tape<S> {
         let number = size_of::<S::Value>();
         let adjoints = capacity.bytes(number, number, 0) / number;
         S::reserve(self.owned.tape_mut(), capacity);
+        self.owned.reserve_notes(capacity);
         self.adjoints.clear(1 + adjoints);
     }
 

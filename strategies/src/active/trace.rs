@@ -5,8 +5,8 @@ use super::{with, with_parts};
 use crate::external::{Deed, Entry, NonFinite, NonFiniteKind, Notes};
 use crate::numbers::all_finite;
 use crate::{
-    MemoryUsage, Nary, Number, Order, Policy, RecordKind, RecordView, Replay, Reverse, Statement, Store, SweepError,
-    TapeNumber, partials_of_slice,
+    Capacity, MemoryUsage, Nary, Number, Order, Policy, RecordKind, RecordView, Replay, Reverse, Statement, Store,
+    SweepError, TapeNumber, partials_of_slice,
 };
 use core::cell::Cell;
 use core::panic::Location;
@@ -229,6 +229,18 @@ impl<S: Reverse> OwnedTape<S> {
     #[must_use]
     pub fn nanoseconds(&self, number: usize) -> u32 {
         self.externals().notes().map_or(0, |notes| notes.time(number))
+    }
+
+    /// Makes room for what is noted of an empty recording that gets as large as this.
+    ///
+    /// # Panics
+    ///
+    /// When the allocator has no memory for that.
+    #[track_caller]
+    pub fn reserve_notes(&mut self, capacity: Capacity) {
+        // Inputs have numbers, too.
+        let records = || capacity.inputs.saturating_add(capacity.statements);
+        S::Policy::tracing(|| self.parts_mut().1.notes_mut().reserve(records()));
     }
 
     /// Whether the time between records is taken from now on.

@@ -247,7 +247,9 @@ pub trait Reverse: Taping {
         Err(SweepError::Unsupported { what: format!("recordings of {strategy} cannot be looked at") })
     }
 
-    /// Makes room for a recording of this size and touches the memory.
+    /// Makes room for a recording of this size and touches the memory: its statements and arguments then take no memory
+    /// from the allocator. A strategy that uses slots again cannot know how many variables will be alive at once, and
+    /// need not make room for them; one that [spills](Self::SPILLS) makes room within its budget of memory.
     ///
     /// # Panics
     ///

@@ -1,5 +1,6 @@
 //! Where records were made, and the first number that is not finite, under the policy [`Tracing`](crate::Tracing).
 
+use crate::refusal::out_of_memory;
 use crate::{MemoryUsage, Number};
 use core::fmt;
 use core::panic::Location;
@@ -140,6 +141,18 @@ impl<V: Number> Notes<V> {
         let since = self.last.replace(now).map_or(0, |last| now.duration_since(last).as_nanos());
         self.times.resize(next.saturating_sub(1), 0);
         self.times.push(u32::try_from(since).unwrap_or(u32::MAX));
+    }
+
+    /// Makes room for as many records as this, of a recording in which nothing has been noted, and touches it.
+    #[track_caller]
+    pub(crate) fn reserve(&mut self, records: usize) {
+        // They are counted from 1.
+        let length = records.saturating_add(1);
+        if self.places.try_reserve_exact(length).is_err() {
+            out_of_memory(length.saturating_mul(size_of::<Option<Here>>()), "the lines of a recording");
+        }
+        self.places.resize(length, None);
+        self.places.clear();
     }
 
     /// Notes where inputs were registered, the first of them in this slot.

@@ -140,6 +140,7 @@ faults! {
     large_recording: CutsLongRecordings;
     reserved_tape_records_right: FillsWhatItReserves;
     recording_beyond_its_capacity: StopsAtItsCapacity;
+    recording_within_its_capacity_reserves_no_more: ReservesNoStatements ReservesNoArguments;
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tapewright::conformance::{self, Outcome, Report, Scenario};
 
-/// Partials and arguments of each statement, in a list of its own.
+/// A list of statements, and one of the partials and the slots of their arguments.
 pub(crate) struct Faulty;
 
 /// A mistake to make.
@@ -58,6 +58,8 @@ pub(crate) enum Fault {
     LosesLateInputs,
     StopsAtItsCapacity,
     FillsWhatItReserves,
+    ReservesNoStatements,
+    ReservesNoArguments,
     CutsLongRecordings,
     // Sweeps.
     KeepsAdjointOfResult,

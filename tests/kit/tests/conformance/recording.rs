@@ -5,6 +5,7 @@ use super::statements::Late;
 use super::{Fault, Faulty, has, lock};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::{Arc, Mutex};
 use std::thread::{self, ThreadId};
 use tapewright::strategies::{LinearId, TapeNumber, active};
@@ -43,8 +44,8 @@ pub(crate) fn remembered(statement: &'static str, active: Vec<bool>) -> Vec<bool
 pub(crate) enum Kind {
     /// As an input, or a result of an external function.
     Given,
-    /// By a statement with these partials and arguments.
-    Statement(Vec<(f64, usize)>),
+    /// By a statement with this part of the recording's arguments.
+    Statement(Range<usize>),
     /// By one whose partials the sweep computes.
     Late(Late),
     /// Not at all: the external function with this number was called here.
@@ -71,6 +72,8 @@ impl Record {
 pub(crate) struct Recording {
     pub(crate) number: TapeNumber,
     pub(crate) records: Vec<Record>,
+    /// The partials and the slots of the arguments of all statements.
+    pub(crate) arguments: Vec<(f64, usize)>,
     /// The largest slot that was ever used.
     used: usize,
     free: Free,
@@ -104,6 +107,7 @@ impl Recording {
         self.records.drain(..self.records.len() - kept);
         if kept == 0 {
             self.used = 0;
+            self.arguments.clear();
         }
     }
 
@@ -137,9 +141,15 @@ impl Recording {
         let late = self.records.iter().any(|record| !matches!(record.kind, Kind::Given));
         let result = self.fresh();
         let lost = has(Fault::LosesLateInputs) && late;
-        self.records.push(Record { result, kind: if lost { Kind::Statement(Vec::new()) } else { Kind::Given } });
+        self.records.push(Record { result, kind: if lost { Kind::Statement(0..0) } else { Kind::Given } });
         let raw = self.raw(result);
         if has(Fault::ReusesInputs) { Id::counted(raw, &self.free, true) } else { Id::pinned(raw) }
+    }
+
+    pub(crate) fn push_statement(&mut self, arguments: &[(f64, usize)], at: Option<usize>) -> Id {
+        let start = self.arguments.len();
+        self.arguments.extend(arguments);
+        self.push(Kind::Statement(start..self.arguments.len()), at)
     }
 
     pub(crate) fn push(&mut self, kind: Kind, at: Option<usize>) -> Id {
@@ -161,7 +171,11 @@ impl Recording {
     pub(crate) fn truncate(&mut self, records: usize) {
         assert!(self.ends.contains(&records), "a recording is cut where it was resumed");
         self.ends.retain(|end| *end <= records);
-        self.records.truncate(records);
+        let forgotten = self.records.drain(records..).find_map(|record| match record.kind {
+            Kind::Statement(arguments) => Some(arguments.start),
+            _ => None,
+        });
+        self.arguments.truncate(forgotten.unwrap_or(self.arguments.len()));
     }
 
     pub(crate) fn renew(&self, id: &Id) -> Id {
@@ -171,9 +185,14 @@ impl Recording {
     pub(crate) fn reserve(&mut self, capacity: Capacity) {
         let records = capacity.inputs + capacity.statements;
         self.capacity = Some(records);
-        self.records.reserve(records);
+        if !has(Fault::ReservesNoStatements) {
+            self.records.reserve(records);
+        }
+        if !has(Fault::ReservesNoArguments) {
+            self.arguments.reserve(capacity.arguments);
+        }
         if has(Fault::FillsWhatItReserves) {
-            let blank = || Record { result: 0, kind: Kind::Statement(Vec::new()) };
+            let blank = || Record { result: 0, kind: Kind::Statement(0..0) };
             self.records.extend((0..capacity.statements).map(|_| blank()));
         }
     }
@@ -195,7 +214,7 @@ impl Recording {
         }
         MemoryReport::new(counted, arguments)
             .stream("records", records)
-            .stream("arguments", MemoryUsage::exact(size_of::<(f64, usize)>() * arguments))
+            .stream("arguments", MemoryUsage::of_vec(&self.arguments))
             .stream("leaked", MemoryUsage { used: 0, reserved: self.leaked })
     }
 }

@@ -98,7 +98,7 @@ fn recording_of(arguments: &[Argument]) -> Option<TapeNumber> {
     if has(Fault::RecordsBeforeItChecks)
         && let Some(first) = active.clone().next()
     {
-        with_recording(first.number(), |tape| tape.push(Kind::Statement(Vec::new()), None));
+        with_recording(first.number(), |tape| tape.push_statement(&[], None));
     }
     let number = active::common_number(active)?;
     let stale = || catch_unwind(AssertUnwindSafe(|| with_recording(number, |_| ()))).is_err();
@@ -150,7 +150,7 @@ fn record(statement: &'static str, leaves: &[LinearId], compute: impl FnOnce() -
     BUSY.set(false);
     let Some(number) = recording_of(&arguments) else { return Id::pinned(LinearId::PASSIVE) };
     spoil(statement, &mut arguments);
-    with_recording(number, |tape| tape.push(Kind::Statement(slots(&arguments)), at))
+    with_recording(number, |tape| tape.push_statement(&slots(&arguments), at))
 }
 
 /// A rule that is never dropped.

@@ -12,18 +12,18 @@ fn records_before(mark: Mark) -> usize {
 }
 
 /// Partials and slots of the arguments of a statement; `None` if the variable is given.
-fn arguments(record: &Record) -> Option<Vec<(f64, usize)>> {
+fn arguments(tape: &Recording, record: &Record) -> Option<Vec<(f64, usize)>> {
     match &record.kind {
         Kind::Given => has(Fault::TakesAdjointsOfInputs).then(Vec::new),
         Kind::External(_) => None,
-        Kind::Statement(arguments) => Some(arguments.clone()),
+        Kind::Statement(arguments) => Some(tape.arguments[arguments.clone()].to_vec()),
         Kind::Late(late) => Some(late.partials()),
     }
 }
 
 /// Reverses one statement in all lanes.
-fn reverse_record(record: &Record, lanes: usize, adjoints: &mut [f64]) {
-    let Some(arguments) = arguments(record) else { return };
+fn reverse_record(tape: &Recording, record: &Record, lanes: usize, adjoints: &mut [f64]) {
+    let Some(arguments) = arguments(tape, record) else { return };
     for lane in 0..lanes {
         let result = &mut adjoints[record.result * lanes + lane];
         let seed = if has(Fault::KeepsAdjointOfResult) { *result } else { core::mem::take(result) };
@@ -66,7 +66,7 @@ fn sweep(
             Kind::External(external) if has(Fault::CallsExternalsAtTheEnd) => late.push(external),
             Kind::External(_) if has(Fault::CallsOneOfSeveralExternals) && follows => {}
             Kind::External(external) => at(external, 0..lanes, adjoints)?,
-            _ => reverse_record(&tape.records[next], lanes, adjoints),
+            _ => reverse_record(tape, &tape.records[next], lanes, adjoints),
         }
     }
     tape.swept_to.set(None);
@@ -135,7 +135,7 @@ impl Reverse for Faulty {
             if let Kind::External(external) = record.kind {
                 at(external, 0..1, tangents)?;
             }
-            let Some(arguments) = arguments(record) else { continue };
+            let Some(arguments) = arguments(tape, record) else { continue };
             let mut tangent = 0.0;
             for (partial, argument) in arguments {
                 if partial != 0.0 && tangents[argument] != 0.0 {
