@@ -39,7 +39,9 @@ impl<S: Reverse<Policy: Traces>> Tape<S> {
     ///
     /// # Errors
     ///
-    /// [`Error::Storage`] when records cannot be read back from disk.
+    /// [`Error::Storage`] when records cannot be read back from disk. [`Error::Sweep`] with
+    /// [`SweepError::Unsupported`](crate::SweepError::Unsupported) for a strategy of somebody else that takes the policy
+    /// [`Tracing`](crate::Tracing) and notes no lines, or does not let its records be looked at.
     pub fn trace(&self) -> Result<Trace<'_, S>, Error> {
         Trace::of(&self.owned)
     }

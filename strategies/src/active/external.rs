@@ -40,7 +40,7 @@ fn note_traced<S: Reverse>(
     outputs: &[S::Value],
 ) {
     let here = Location::caller();
-    S::Policy::tracing(|| from.map(|from| note_entry::<S>(number, from, outputs, inputs, here)));
+    S::Policy::tracing(|| from.map(|from| note_entry::<S>(number, from, outputs, Some(inputs), here)));
 }
 
 /// [`record_external`] for a launch over arrays of this recording, which `write` writes where it is kept.
