@@ -1,6 +1,7 @@
 //! What tapes would take, without recording.
 
 use super::calibration::{self, Calibration};
+use super::entrant::Work;
 use super::program::Program;
 use super::table::{self, Line};
 use super::{forward, names, rounds};
@@ -11,7 +12,8 @@ use tapewright_strategies::{
     Continuation, Counted, Counting, Counts, Hybrid, IndexManager, Jacobian, Linear, PrimalValue, Reuse,
 };
 
-/// Seconds that the function is timed on plain numbers, and forward mode, unless three evaluations take longer.
+/// Seconds that the function is timed on plain numbers, unless three evaluations take longer, and forward mode, unless
+/// one takes longer.
 const PLAIN: f64 = 5e-3;
 
 /// How many bytes the tape of a program takes under each strategy, exactly, and how long recording and sweep take,
@@ -133,7 +135,9 @@ pub fn forecast<P: Program>(program: &P, x: &[f64]) -> Forecast {
 /// The row of forward mode, if it is tried.
 fn in_forward_mode<P: Program>(program: &P, x: &[f64]) -> Option<Prediction> {
     let (strategy, start) = forward::usual(program, x)?;
-    let seconds = rounds::times(&mut [start()?], PLAIN).map_or(f64::NAN, |times| times[0].total);
+    let mut entrant = [start()?];
+    let once = entrant[0].pass(Work::Gradient, 1).ok()?;
+    let seconds = if once < PLAIN { rounds::times(&mut entrant, PLAIN).ok()?[0].total } else { once };
     Some(Prediction { strategy, tape: 0, adjoints: 0, seconds })
 }
 

@@ -55,9 +55,9 @@ pub trait Program {
 /// What a program returns.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
-    message = "a program has one output, a `Real<S>`, not `{Self}`",
+    message = "a program returns one output, a `Real<S>`, not `{Self}`",
     label = "this function returns something else",
-    note = "for several outputs, give the advisor a function that returns their sum: its tape is the same"
+    note = "for several outputs, give the advisor a function that returns their sum: its tape has one statement more"
 )]
 pub trait OneOutput<S: Taping> {
     /// The output itself.
