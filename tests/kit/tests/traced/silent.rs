@@ -38,7 +38,7 @@ impl Taping for Silent {
     fn record<N: Statement<Self>>(statement: &N) -> LinearId {
         let mut ids = Vec::new();
         statement.partials(1.0, &mut |_, id| ids.push(id));
-        let number = active::common_number(ids.into_iter());
+        let number = active::common_number(ids);
         number.map_or(LinearId::PASSIVE, |number| active::with::<Self, _>(number, Length::push))
     }
 
