@@ -102,9 +102,9 @@ impl fmt::Display for Error {
             ),
             Self::NotAnInput { recording } => write!(
                 f,
-                "a view whose adjoints were asked for is no input of recording #{recording}: a kernel made it, or wrote to \
-                 it after it had been cloned. A sweep consumes the adjoints of such views. Ask for the adjoints of an input, \
-                 or of a clone of it that no kernel has written to"
+                "a view whose adjoints were asked for is no input of recording #{recording}: a kernel made it, or wrote \
+                 to it after it had been cloned. A sweep consumes the adjoints of such views. Ask for the adjoints of \
+                 an input, or of a clone of it that no kernel has written to"
             ),
             Self::Storage(error) => fmt::Display::fmt(error, f),
             Self::StalePosition { position, recording } => write!(

@@ -40,12 +40,13 @@ impl<S: Reverse> Tape<S> {
     /// # Errors
     ///
     /// [`Error::Storage`] when records cannot be read back from disk. [`Error::Sweep`] with
-    /// [`SweepError::Unsupported`](crate::SweepError::Unsupported) for a strategy of somebody else that takes the policy
+    /// [`SweepError::Unsupported`](crate::SweepError::Unsupported) for a strategy of your own that takes the policy
     /// [`Tracing`](crate::Tracing) and notes no lines, or does not let its records be looked at.
     pub fn trace(&self) -> Result<Trace<'_, S>, Error>
     where
-        S::Policy: Traces, // here, and not above, so that the compiler says what to write
+        S::Policy: Traces,
     {
+        // The bound is one of this function, and not of the block, so that the compiler says what to write.
         Trace::of(&self.owned)
     }
 
