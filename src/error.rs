@@ -21,7 +21,7 @@ pub enum Error {
         /// The tape's latest recording.
         recording: u32,
     },
-    /// The adjoints of a view were asked for that is no input of the recording. A sweep to its beginning consumes them.
+    /// The adjoints were asked for of a view that is no input of the recording. A sweep to its beginning consumes them.
     NotAnInput {
         /// The recording.
         recording: u32,
@@ -48,9 +48,11 @@ pub enum Error {
     /// A sparse matrix has an entry outside its pattern: the function has branched, and reads other variables than in
     /// the recording of which the pattern is.
     PatternChanged {
-        /// A column of a Jacobian matrix, or a row of one that is found by forward sweeps or of a Hessian matrix, in
-        /// which the entries do not add up.
-        at: usize,
+        /// The row of the first such entry. `None` if the recording tells no pattern, so that only a column is known in
+        /// which entries do not add up.
+        row: Option<usize>,
+        /// The column of the first such entry. `None` if only a row is known in which entries do not add up.
+        column: Option<usize>,
     },
     /// A sweep ended early.
     Sweep(SweepError),
@@ -71,11 +73,19 @@ impl From<StorageError> for Error {
     }
 }
 
-fn pattern_changed(f: &mut fmt::Formatter<'_>, at: usize) -> fmt::Result {
+fn pattern_changed(f: &mut fmt::Formatter<'_>, place: (Option<usize>, Option<usize>)) -> fmt::Result {
+    match place {
+        (Some(row), Some(column)) => {
+            write!(f, "the sparse matrix has an entry in row {row}, column {column} that is not in its pattern")?;
+        }
+        (Some(row), None) => write!(f, "the entries of the sparse matrix do not add up in row {row}")?,
+        (None, Some(column)) => write!(f, "the entries of the sparse matrix do not add up in column {column}")?,
+        (None, None) => write!(f, "the entries of the sparse matrix do not add up")?,
+    }
     write!(
         f,
-        "the entries of the sparse matrix do not add up in row or column {at}: the function depends on variables that \
-         it did not depend on when the pattern was found, so find the pattern again"
+        ": the function depends on variables that it did not depend on when the pattern was found, so find the pattern \
+         again"
     )
 }
 
@@ -92,10 +102,9 @@ impl fmt::Display for Error {
             ),
             Self::NotAnInput { recording } => write!(
                 f,
-                "the adjoints of a view were asked for that is no input of recording #{recording}: a kernel made it, or wrote to it \
-                 after it had been cloned. A sweep consumes the adjoints of such views; ask for those of the input, or \
-                  of a clone \
-                 of it from before it was written"
+                "a view whose adjoints were asked for is no input of recording #{recording}: a kernel made it, or wrote \
+                 to it after it had been cloned. A sweep consumes the adjoints of such views. Ask for the adjoints of \
+                 an input, or of a clone of it that no kernel has written to"
             ),
             Self::Storage(error) => fmt::Display::fmt(error, f),
             Self::StalePosition { position, recording } => write!(
@@ -113,7 +122,7 @@ impl fmt::Display for Error {
                 "a variable of recording #{recording} was seeded that is made behind the position from which the sweep was to go, \
                  so that the seed would be lost"
             ),
-            Self::PatternChanged { at } => pattern_changed(f, *at),
+            Self::PatternChanged { row, column } => pattern_changed(f, (*row, *column)),
             Self::Sweep(error) => fmt::Display::fmt(error, f),
         }
     }

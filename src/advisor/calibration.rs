@@ -126,7 +126,7 @@ impl Small {
     fn measured(self) -> (f64, Vec<(String, f64)>) {
         let state = if matches!(self, Self::Nothing) { 1 } else { STATE };
         let x: Vec<f64> = (0..state).map(|k| 0.5 + 1e-4 * k as f64).collect();
-        let contest = Contest::new(&self, &x).usual().seconds(SECONDS).run();
+        let contest = Contest::new(&self, &x).tapes().seconds(SECONDS).run();
         contest.map_or_else(
             |_| (f64::NAN, Vec::new()),
             |contest| {

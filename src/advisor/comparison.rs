@@ -1,6 +1,7 @@
 //! Gradients, bytes and times of a program under several strategies.
 
 use super::rounds::Times;
+use super::table::Line;
 use super::{chart, table};
 use core::fmt::{self, Write as _};
 use tapewright_strategies::MemoryReport;
@@ -12,7 +13,8 @@ const SAME: f64 = 1e-9;
 /// What a program takes under several strategies, as [`compare`](super::compare) has measured it.
 ///
 /// [`Display`](fmt::Display) prints a table of at most 100 columns, [`csv`](Self::csv) and [`svg`](Self::svg) return
-/// text for files.
+/// text for files. In the table, `together` are the bytes that are used, of tape and adjoints, and `reserved` those
+/// that the allocator gave for them.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Comparison {
@@ -20,15 +22,17 @@ pub struct Comparison {
     pub inputs: usize,
     /// The value of the function.
     pub value: f64,
-    /// The gradient: of each entry the median over all strategies.
+    /// The gradient: of each entry the median over all strategies. Empty if there are none.
     pub gradient: Vec<f64>,
     /// Seconds of the function on plain numbers.
     pub plain: f64,
     /// The strategies, in the order in which they were named.
     pub rows: Vec<Row>,
+    /// Whether strategies were left out because the program does not run with reused indices.
+    pub(super) lacks_reuse: bool,
 }
 
-/// What a program takes under one strategy.
+/// What a program takes under one strategy. Forward mode has no tape, so its bytes are 0.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Row {
@@ -38,11 +42,11 @@ pub struct Row {
     pub tape: usize,
     /// Bytes of the adjoint vector.
     pub adjoints: usize,
-    /// Bytes that were obtained from the allocator for all of that, without the constant part of a tape.
+    /// Bytes that the allocator gave for all of that, without the constant part of a tape: what the process grows by.
     pub reserved: usize,
-    /// Seconds of recording, on a tape that has been used before.
+    /// Seconds of recording, on a tape that has been used before; 0 in forward mode.
     pub record: f64,
-    /// Seconds of recording and one sweep.
+    /// Seconds of recording and one sweep, or of the runs that forward mode takes: of one gradient.
     pub total: f64,
     /// By how much value and gradient differ from the value and gradient of the [`Comparison`]: the largest difference
     /// relative to the gradient's largest entry, or to the value; infinite if one of them is NaN and the other is not.
@@ -78,17 +82,16 @@ impl Row {
 
 impl Comparison {
     /// Fills the values, the gradient and the differences in.
-    pub(super) fn new(plain: (f64, f64), found: &[(f64, Vec<f64>)], mut rows: Vec<Row>) -> Self {
-        let inputs = found.first().map_or(0, |(_, gradient)| gradient.len());
+    pub(super) fn new(inputs: usize, plain: (f64, f64), found: &[(f64, Vec<f64>)], mut rows: Vec<Row>) -> Self {
         let (value, plain) = plain;
         let middle = |k: usize| median(found.iter().map(|(_, gradient)| gradient[k]).collect());
-        let gradient: Vec<f64> = (0..inputs).map(middle).collect();
+        let gradient: Vec<f64> = if found.is_empty() { Vec::new() } else { (0..inputs).map(middle).collect() };
         let scale = gradient.iter().fold(0.0_f64, |most, entry| most.max(entry.abs()));
         for (row, (of, entries)) in rows.iter_mut().zip(found) {
             let entries = entries.iter().zip(&gradient).map(|(a, b)| difference(*a, *b, scale));
             row.difference = entries.fold(difference(*of, value, value.abs()), f64::max);
         }
-        Self { inputs, value, gradient, plain, rows }
+        Self { inputs, value, gradient, plain, rows, lacks_reuse: false }
     }
 
     /// The row of a strategy by its type, as [`Row::strategy`] has it.
@@ -97,10 +100,10 @@ impl Comparison {
         self.rows.iter().find(|row| row.strategy == strategy)
     }
 
-    /// The row that takes the fewest bytes.
+    /// The row that takes the fewest bytes, of those that have a tape.
     #[must_use]
     pub fn smallest(&self) -> Option<&Row> {
-        self.rows.iter().min_by_key(|row| row.bytes())
+        self.rows.iter().filter(|row| row.bytes() > 0).min_by_key(|row| row.bytes())
     }
 
     /// The row that takes the least time.
@@ -153,12 +156,20 @@ fn median(mut numbers: Vec<f64>) -> f64 {
     }
 }
 
-/// The table, and a line for each strategy that is wrong; lines have at most 100 columns.
+/// The table, a line for each strategy that is wrong, and what there is to try; lines have at most 100 columns.
 impl fmt::Display for Comparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let of = |row: &Row| vec![row.record, row.total - row.record, row.total];
-        let rows = self.rows.iter().map(|row| (&*row.strategy, [row.tape, row.adjoints, row.bytes()], of(row)));
-        table::write(f, &["record", "sweep", "all"], &rows.collect::<Vec<_>>())?;
+        let lines = self.rows.iter().map(|row| Line {
+            strategy: &row.strategy,
+            sizes: vec![row.tape, row.adjoints, row.bytes(), row.reserved],
+            seconds: vec![row.record, row.total - row.record, row.total],
+        });
+        if self.rows.is_empty() {
+            writeln!(f, "No strategy took part.")?;
+        } else {
+            let names = ["tape", "adjoints", "together", "reserved", "record", "sweep", "all"];
+            table::write(f, &names, &lines.collect::<Vec<_>>())?;
+        }
         writeln!(f, "The function on plain numbers takes {}.", super::units::seconds(self.plain))?;
         for row in self.wrong() {
             let name: String = row.strategy.chars().take(50).collect();
@@ -167,6 +178,6 @@ impl fmt::Display for Comparison {
         if self.wrong().count() > 1 {
             writeln!(f, "Several are wrong, so the function may not compute the same each time it is called.")?;
         }
-        Ok(())
+        table::advise(f, self.lacks_reuse)
     }
 }

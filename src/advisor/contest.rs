@@ -4,16 +4,16 @@ use super::comparison::{Comparison, Row};
 use super::entrant::{Entrant, Plain, Taped};
 use super::names;
 use super::program::Program;
-use super::rounds;
+use super::{forward, rounds};
 use crate::error::Error;
 use crate::expr::Real;
 use core::fmt;
 use tapewright_strategies::{
-    Continuation, Hybrid, Jacobian, Linear, Passive, PrimalValue, Reuse, Reverse, Shared, Spilled, Strategy,
+    Continuation, Forward, Hybrid, Jacobian, Linear, Passive, PrimalValue, Reuse, Reverse, Shared, Spilled, Strategy,
 };
 
 /// Makes the entrant of a strategy, if the program can be run under it.
-type Start<'p> = Box<dyn Fn() -> Option<Box<dyn Entrant + 'p>> + 'p>;
+pub(super) type Start<'p> = Box<dyn Fn() -> Option<Box<dyn Entrant + 'p>> + 'p>;
 
 /// A comparison of strategies of your choice, or of more than [`compare`] has.
 ///
@@ -40,13 +40,14 @@ pub struct Contest<'p, P> {
     entrants: Vec<(String, Start<'p>)>,
     seconds: f64,
     apart: bool,
+    lacks_reuse: bool,
 }
 
 impl<'p, P: Program> Contest<'p, P> {
     /// A comparison of a program at `x`, under no strategy yet, in one second.
     #[must_use]
     pub fn new(program: &'p P, x: &'p [f64]) -> Self {
-        Self { program, x, entrants: Vec::new(), seconds: 1.0, apart: false }
+        Self { program, x, entrants: Vec::new(), seconds: 1.0, apart: false, lacks_reuse: false }
     }
 
     /// The same comparison with one more strategy.
@@ -66,19 +67,36 @@ impl<'p, P: Program> Contest<'p, P> {
     #[must_use]
     pub fn with_reusing<S: Reverse<Value = f64>>(mut self) -> Self {
         let Self { program, x, .. } = self;
-        let start = move || {
-            program.run_reusing::<Passive>(Real::wrap_slice(x))?;
-            let run = |x: &[Real<S>]| reusing(program, x);
-            Some(Box::new(Taped::new(run, x)) as Box<dyn Entrant + 'p>)
-        };
+        if program.run_reusing::<Passive>(Real::wrap_slice(x)).is_none() {
+            self.lacks_reuse = true;
+            return self;
+        }
+        let run = move |x: &[Real<S>]| reusing(program, x);
+        let start = move || Some(Box::new(Taped::new(run, x)) as Box<dyn Entrant + 'p>);
         self.entrants.push((names::of::<S>(), Box::new(start)));
         self
     }
 
+    /// The same comparison with forward mode, such as [`Tangent<8>`](crate::Tangent): it runs the function for as many
+    /// inputs at a time as there are directions, and keeps no tape. It is left out if an external function of the
+    /// program has no forward rule.
+    #[must_use]
+    pub fn with_forward<S: Strategy<Value = f64> + Forward>(mut self) -> Self {
+        self.entrants.push(forward::start::<S, P>(self.program, self.x));
+        self
+    }
+
     /// The same comparison with the strategies of [`compare`]: all four in memory, with linear indices and with
-    /// reused ones.
+    /// reused ones; and forward mode if there are at most 32 inputs, with 1, 4 or 8 directions.
     #[must_use]
     pub fn usual(self) -> Self {
+        let mut all = self.tapes();
+        all.entrants.extend(forward::usual(all.program, all.x));
+        all
+    }
+
+    /// The strategies of [`compare`] that have a tape.
+    pub(super) fn tapes(self) -> Self {
         let linear = self.with::<Jacobian>().with::<PrimalValue>().with::<Hybrid>().with::<Continuation>();
         let reusing = linear.with_reusing::<Jacobian<f64, Reuse>>().with_reusing::<PrimalValue<f64, Reuse>>();
         reusing.with_reusing::<Hybrid<f64, Reuse>>().with_reusing::<Continuation<f64, Reuse>>()
@@ -126,12 +144,14 @@ impl<'p, P: Program> Contest<'p, P> {
     ///
     /// When the program does, or returns a variable of another recording.
     pub fn run(self) -> Result<Comparison, Error> {
-        let Self { program, x, entrants, seconds, apart } = self;
+        let Self { program, x, entrants, seconds, apart, lacks_reuse } = self;
         let plain = move |x: &[f64]| program.run::<Passive>(Real::wrap_slice(x)).value();
         let plain = || Some(Box::new(Plain(plain, x)) as Box<dyn Entrant + '_>);
         let (mut found, mut rows, mut function) = (Vec::new(), Vec::new(), (f64::NAN, f64::NAN));
-        let groups = entrants.chunks(if apart { 1 } else { entrants.len().max(1) });
-        let seconds = seconds / groups.len().max(1) as f64;
+        let size = if apart { 1 } else { entrants.len().max(1) };
+        // Without strategies, the function alone is timed.
+        let groups: Vec<_> = if entrants.is_empty() { vec![&[][..]] } else { entrants.chunks(size).collect() };
+        let seconds = seconds / groups.len() as f64;
         for group in groups {
             let names = group.iter().filter_map(|(name, start)| start().map(|entrant| (name.clone(), entrant)));
             let (names, started): (Vec<_>, Vec<_>) = names.unzip();
@@ -143,7 +163,7 @@ impl<'p, P: Program> Contest<'p, P> {
             rows.extend(measured.map(|((name, entrant), times)| Row::new(name, &entrant.memory(), times)));
             found.append(&mut of);
         }
-        Ok(Comparison::new(function, &found, rows))
+        Ok(Comparison { lacks_reuse, ..Comparison::new(x.len(), function, &found, rows) })
     }
 }
 

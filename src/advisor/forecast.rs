@@ -1,8 +1,10 @@
 //! What tapes would take, without recording.
 
 use super::calibration::{self, Calibration};
+use super::entrant::Work;
 use super::program::Program;
-use super::{names, table};
+use super::table::{self, Line};
+use super::{forward, names, rounds};
 use crate::expr::Real;
 use crate::tape::{Scope, Tape};
 use core::fmt;
@@ -10,7 +12,8 @@ use tapewright_strategies::{
     Continuation, Counted, Counting, Counts, Hybrid, IndexManager, Jacobian, Linear, PrimalValue, Reuse,
 };
 
-/// Seconds that the function is timed on plain numbers, unless three evaluations take longer.
+/// Seconds that the function is timed on plain numbers, unless three evaluations take longer, and forward mode, unless
+/// one takes longer.
 const PLAIN: f64 = 5e-3;
 
 /// How many bytes the tape of a program takes under each strategy, exactly, and how long recording and sweep take,
@@ -23,7 +26,7 @@ pub struct Forecast {
 }
 
 /// The forecast for one strategy, with its tape in memory. Elsewhere it takes the same number of bytes: see
-/// [storage](crate::Spilled).
+/// [storage](crate::Spilled). Forward mode has no tape, so its bytes are 0.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Prediction {
@@ -33,7 +36,8 @@ pub struct Prediction {
     pub tape: usize,
     /// Bytes of the adjoint vector.
     pub adjoints: usize,
-    /// Seconds of recording and one sweep, on a tape that has been used before.
+    /// Seconds of recording and one sweep, on a tape that has been used before, or of the runs that forward mode takes:
+    /// of one gradient.
     pub seconds: f64,
 }
 
@@ -60,7 +64,7 @@ impl Forecast {
         self.reusing.as_ref()
     }
 
-    /// A row for each strategy in memory.
+    /// A row for each strategy in memory, and one for forward mode if there are at most 32 inputs.
     #[must_use]
     pub fn rows(&self) -> &[Prediction] {
         &self.rows
@@ -73,13 +77,18 @@ impl Forecast {
     }
 }
 
-/// The table: a line for each strategy, of at most 100 columns.
+/// The table: a line for each strategy, of at most 100 columns, and what there is to try.
 impl fmt::Display for Forecast {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (counts, rows) = (&self.linear, self.rows.iter());
         writeln!(f, "{} statements with {} active arguments", counts.statements, counts.active)?;
-        let rows = rows.map(|row| (row.strategy.as_str(), [row.tape, row.adjoints, row.bytes()], vec![row.seconds]));
-        table::write(f, &["about"], &rows.collect::<Vec<_>>())
+        let lines = rows.map(|row| Line {
+            strategy: &row.strategy,
+            sizes: vec![row.tape, row.adjoints, row.bytes()],
+            seconds: vec![row.seconds],
+        });
+        table::write(f, &["tape", "adjoints", "together", "about"], &lines.collect::<Vec<_>>())?;
+        table::advise(f, self.reusing.is_none())
     }
 }
 
@@ -93,7 +102,8 @@ impl fmt::Display for Forecast {
 /// Seconds are an estimate. The function is timed on plain numbers, and what statements and arguments add to that was
 /// measured on small programs when this was called for the first time, which takes half a second. On the workloads of
 /// this library half of the estimates are within 30 % of what is measured; some are off by a factor of 2.
-/// [`compare`](super::compare) measures.
+/// [`compare`](super::compare) measures. Forward mode needs no memory, so its time is measured here, too, if there are
+/// at most 32 inputs. It has no row if an external function has no forward rule.
 ///
 /// # Panics
 ///
@@ -118,7 +128,17 @@ pub fn forecast<P: Program>(program: &P, x: &[f64]) -> Forecast {
     if let Some((counts, beside)) = reusing {
         rows.extend(self::rows::<Reuse>(counts, beside, calibration, plain));
     }
+    rows.extend(in_forward_mode(program, x));
     Forecast { linear: counts, reusing: reusing.map(|(counts, _)| counts), rows }
+}
+
+/// The row of forward mode, if it is tried.
+fn in_forward_mode<P: Program>(program: &P, x: &[f64]) -> Option<Prediction> {
+    let (strategy, start) = forward::usual(program, x)?;
+    let mut entrant = [start()?];
+    let once = entrant[0].pass(Work::Gradient, 1).ok()?;
+    let seconds = if once < PLAIN { rounds::times(&mut entrant, PLAIN).ok()?[0].total } else { once };
+    Some(Prediction { strategy, tape: 0, adjoints: 0, seconds })
 }
 
 /// The counts of a recording, and the bytes of what lies beside its records; `None` if there is no output.

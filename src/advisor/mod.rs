@@ -18,8 +18,8 @@
 //! }
 //!
 //! let forecast = advisor::forecast(&program!(f), &[5.2, -3.9]);
-//! let smallest = forecast.rows().iter().min_by_key(|row| row.bytes());
-//! assert_eq!(smallest.map(|row| row.strategy.as_str()), Some("Jacobian"));
+//! let strategies: Vec<&str> = forecast.rows().iter().map(|row| row.strategy.as_str()).collect();
+//! assert_eq!(strategies, ["Jacobian", "PrimalValue", "Hybrid", "Continuation", "Tangent<4>"]);
 //!
 //! let comparison = advisor::compare(&program!(f), &[5.2, -3.9])?;
 //! assert!(comparison.wrong().next().is_none());
@@ -38,6 +38,7 @@ mod comparison;
 mod contest;
 mod entrant;
 mod forecast;
+mod forward;
 mod names;
 mod plans;
 mod program;
@@ -51,6 +52,8 @@ pub use comparison::{Comparison, Row};
 pub use contest::{Contest, compare};
 pub use forecast::{Forecast, Prediction, forecast};
 pub use program::Program;
+#[doc(hidden)]
+pub use program::{OneOutput, one_output};
 pub use recommend::recommend;
 pub use recommendation::{Budget, Recommendation};
 pub use tapewright_strategies::{Counted, Counters, Counting, Counts};

@@ -24,7 +24,7 @@ pub(super) fn of<S>() -> String {
 /// Leaves out what is the default, and needs not be written.
 fn shortened(name: String) -> String {
     let mut name = name.replace("Linear<u32>", "Linear").replace("Spilled<SystemDefaults>", "Spilled");
-    for default in ["Strict", "InMemory", "Linear", "f64"] {
+    for default in ["Strict", "InMemory", "Linear", "f64", "1"] {
         for before in [", ", "<"] {
             if let Some(rest) = name.strip_suffix(&format!("{before}{default}>")) {
                 name = if before == "<" { rest.to_owned() } else { format!("{rest}>") };
@@ -37,7 +37,7 @@ fn shortened(name: String) -> String {
 #[cfg(test)]
 mod tests {
     use super::of;
-    use crate::{Checked, Continuation, Hybrid, Jacobian, Linear, PrimalValue, Reuse, Shared, Spilled};
+    use crate::{Checked, Continuation, Hybrid, Jacobian, Linear, PrimalValue, Reuse, Shared, Spilled, Tangent};
 
     #[test]
     fn names_are_as_short_as_programs_write_them() {
@@ -47,6 +47,8 @@ mod tests {
         assert_eq!(of::<Hybrid<f64, Linear, Shared>>(), "Hybrid<f64, Linear, Shared>");
         assert_eq!(of::<Jacobian<f64, Reuse, Spilled>>(), "Jacobian<f64, Reuse, Spilled>");
         assert_eq!(of::<Jacobian<f64, Linear<u64>>>(), "Jacobian<f64, Linear<u64>>");
+        assert_eq!(of::<Tangent>(), "Tangent");
+        assert_eq!(of::<Tangent<8>>(), "Tangent<8>");
         assert_eq!(of::<Continuation<f64, Linear, Checked>>(), "Continuation<f64, Linear, Checked>");
     }
 }

@@ -47,6 +47,7 @@ pub(super) fn in_steps(forecast: &Forecast, budget: Budget) -> Option<Recommenda
             bytes(least(forecast).bytes())
         ),
         strategy,
+        lacks_reuse: false,
     })
 }
 
@@ -74,6 +75,7 @@ pub(super) fn on_disk(forecast: &Forecast, budget: Budget) -> Option<Recommendat
             bytes(kept)
         ),
         strategy,
+        lacks_reuse: false,
     })
 }
 
@@ -104,6 +106,7 @@ pub(super) fn nothing(forecast: &Forecast, budget: Budget) -> Recommendation {
             next(forecast, budget)
         ),
         strategy,
+        lacks_reuse: false,
     }
 }
 

@@ -52,6 +52,32 @@ pub trait Program {
     }
 }
 
+/// What a program returns.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "a program returns one output, a `Real<S>`, not `{Self}`",
+    label = "this function returns something else",
+    note = "for several outputs, give the advisor a function that returns their sum: its tape has one statement more"
+)]
+pub trait OneOutput<S: Taping> {
+    /// The output itself.
+    fn output(self) -> Real<S>;
+}
+
+impl<S: Taping> OneOutput<S> for Real<S> {
+    #[inline(always)]
+    fn output(self) -> Self {
+        self
+    }
+}
+
+/// The output of a function.
+#[doc(hidden)]
+#[inline(always)]
+pub fn one_output<S: Taping>(output: impl OneOutput<S>) -> Real<S> {
+    output.output()
+}
+
 /// Makes a [`Program`](crate::advisor::Program) of a generic function: `program!(f)` of
 /// `fn f<S: Strategy>(x: &[Real<S>]) -> Real<S>`, and `program!(f: Taping)` of one over `S: Taping`, which then runs
 /// with [`Reuse`](crate::Reuse) indices, too. The bound may say `Value = f64`.
@@ -65,6 +91,28 @@ pub trait Program {
 /// assert!(advisor::forecast(&program!(f), &[5.2, -3.9]).reusing().is_none());
 /// assert!(advisor::forecast(&program!(g: Taping), &[5.2, -3.9]).reusing().is_some());
 /// ```
+///
+/// # Several outputs
+///
+/// A program has one output, since the advisor takes gradients. The recording of a function with several outputs is the
+/// same for all of them, so ask about one that depends on all, such as their sum. The bytes are then those of the
+/// function, up to one record, and so is the time of recording; a Jacobian matrix takes as many sweeps as there are
+/// outputs (eight go at once), or the same runs of forward mode as the gradient.
+///
+/// ```
+/// use tapewright::{advisor, prelude::*, program, sum};
+///
+/// fn f<S: Strategy>(x: &[Real<S>]) -> Vec<Real<S>> { vec![(x[0] * x[1]).into(), x[1].exp().into()] }
+/// fn all<S: Strategy>(x: &[Real<S>]) -> Real<S> { sum(&f(x)) }
+///
+/// assert_eq!(advisor::forecast(&program!(all), &[5.2, -3.9]).linear().statements, 2 + 1);
+/// ```
+///
+/// ```compile_fail,E0277
+/// # use tapewright::{advisor, prelude::*, program};
+/// # fn f<S: Strategy>(x: &[Real<S>]) -> Vec<Real<S>> { vec![(x[0] * x[1]).into(), x[1].exp().into()] }
+/// let _ = program!(f);
+/// ```
 #[macro_export]
 macro_rules! program {
     ($function:path) => {
@@ -75,14 +123,14 @@ macro_rules! program {
             &self,
             x: &[$crate::Real<S>],
         ) -> ::core::option::Option<$crate::Real<S>> {
-            ::core::option::Option::Some($function(x))
+            ::core::option::Option::Some($crate::advisor::one_output($function(x)))
         })
     };
     (@ $function:path, $($reusing:item)?) => {{
         struct Function;
         impl $crate::advisor::Program for Function {
             fn run<S: $crate::Strategy<Value = f64>>(&self, x: &[$crate::Real<S>]) -> $crate::Real<S> {
-                $function(x)
+                $crate::advisor::one_output($function(x))
             }
             $($reusing)?
         }

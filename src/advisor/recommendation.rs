@@ -1,5 +1,6 @@
 //! The question and the answer.
 
+use super::table;
 use core::fmt;
 
 /// How much memory there is, and what is known of the program; made of a number of bytes, or by [`Budget::new`].
@@ -41,17 +42,21 @@ pub struct Recommendation {
     /// The strategy's type, as it is written after `use tapewright::prelude::*`.
     pub strategy: String,
     /// An expression that makes the tape, or the time loop, for programs that also
-    /// `use tapewright::{SpillOptions, Spilled, TimeLoop, schedule::Revolve}`.
+    /// `use tapewright::{SpillOptions, Spilled, TimeLoop, schedule::Revolve}`. For forward mode, a call that finds the
+    /// value and the gradient of the function `f`.
     pub code: String,
     /// Bytes of memory that it takes: exact for tapes in memory, an estimate from above for the others.
     pub bytes: usize,
     /// One sentence.
     pub reason: String,
+    /// Whether other tapes could be recommended if the program ran with reused indices.
+    pub(super) lacks_reuse: bool,
 }
 
-/// The expression and the reason.
+/// The expression, the reason, and what there is to try.
 impl fmt::Display for Recommendation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}\n{}", self.code, self.reason)
+        write!(f, "{}\n{}", self.code, self.reason)?;
+        if self.lacks_reuse { write!(f, "\n{}", table::ADVICE) } else { Ok(()) }
     }
 }

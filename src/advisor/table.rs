@@ -5,21 +5,29 @@ use core::fmt;
 
 /// Columns of the strategy, and of each number.
 const NAME: usize = 34;
-const NUMBER: usize = 11;
+const NUMBER: usize = 9;
 
-/// A line for each strategy: its bytes on the tape, of adjoints and together, and some times. The least of the last
-/// bytes and of the last times have a star.
-pub(super) fn write(f: &mut fmt::Formatter<'_>, times: &[&str], rows: &[(&str, [usize; 3], Vec<f64>)]) -> fmt::Result {
+/// What a table says below its last line if a program cannot run with reused indices.
+pub(super) const ADVICE: &str = "To try `Reuse`, too, write the function over `S: Taping`, and `program!(f: Taping)`.";
+
+/// A line of a table.
+pub(super) struct Line<'r> {
+    pub(super) strategy: &'r str,
+    /// Bytes of the tape, of adjoints, of both together, and of whatever else there is to say.
+    pub(super) sizes: Vec<usize>,
+    pub(super) seconds: Vec<f64>,
+}
+
+/// A line for each strategy. The least bytes of tape and adjoints together, of strategies that have a tape, and the
+/// least of the last times have a star.
+pub(super) fn write(f: &mut fmt::Formatter<'_>, names: &[&str], lines: &[Line<'_>]) -> fmt::Result {
     write!(f, "{:NAME$}", "strategy")?;
-    ["tape", "adjoints", "together"]
-        .iter()
-        .chain(times)
-        .try_for_each(|name| write!(f, "{name:>w$} ", w = NUMBER - 1))?;
+    names.iter().try_for_each(|name| write!(f, "{name:>w$} ", w = NUMBER - 1))?;
     writeln!(f)?;
-    let least = rows.iter().map(|row| row.1[2]).min();
-    let fastest = rows.iter().filter_map(|row| row.2.last().copied()).fold(f64::INFINITY, f64::min);
-    for (name, sizes, times) in rows {
-        write!(f, "{:NAME$}", fitting(name))?;
+    let least = lines.iter().map(|line| line.sizes[2]).filter(|size| *size > 0).min();
+    let fastest = lines.iter().filter_map(|line| line.seconds.last().copied()).fold(f64::INFINITY, f64::min);
+    for Line { strategy, sizes, seconds: times } in lines {
+        write!(f, "{:NAME$}", fitting(strategy))?;
         let sizes = sizes.iter().enumerate().map(|(k, size)| (bytes(*size), k == 2 && Some(*size) == least));
         let last = times.len().saturating_sub(1);
         let times = times.iter().enumerate().map(|(k, time)| (seconds(*time), k == last && *time == fastest));
@@ -29,6 +37,11 @@ pub(super) fn write(f: &mut fmt::Formatter<'_>, times: &[&str], rows: &[(&str, [
         writeln!(f)?;
     }
     Ok(())
+}
+
+/// The advice for programs that cannot run with reused indices, if this is one.
+pub(super) fn advise(f: &mut fmt::Formatter<'_>, lacks_reuse: bool) -> fmt::Result {
+    if lacks_reuse { writeln!(f, "{ADVICE}") } else { Ok(()) }
 }
 
 /// The name, or what there is room for.

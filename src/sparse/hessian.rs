@@ -159,7 +159,7 @@ impl<V: Float, const N: usize> SparseHessian<V, N> {
         }
         self.check(colors % N);
         if let Some(doubt) = self.sums.doubt() {
-            doubt.settle(self.matrix.pattern(), pattern_at(tape, f, x))?;
+            doubt.settle(true, self.matrix.pattern(), pattern_at(tape, f, x))?;
         }
         Ok(value)
     }

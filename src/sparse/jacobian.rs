@@ -152,7 +152,7 @@ impl<V: Float> SparseJacobian<V> {
         outputs: &[Real<S>],
     ) -> Result<&SparseMatrix<V>, Error> {
         if let Some(doubt) = self.sums.doubt() {
-            doubt.settle(self.matrix.pattern(), tape.jacobian_pattern(inputs, outputs))?;
+            doubt.settle(self.forward, self.matrix.pattern(), tape.jacobian_pattern(inputs, outputs))?;
         }
         Ok(&self.matrix)
     }

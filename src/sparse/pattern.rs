@@ -108,9 +108,10 @@ impl Pattern {
         self.indices[start..end].binary_search(&column).ok().map(|at| start + at)
     }
 
-    /// Whether it has all entries of another pattern with the same number of rows.
-    pub(super) fn contains(&self, other: &Self) -> bool {
-        (0..other.rows()).all(|row| other.row(row).iter().all(|column| self.find(row, *column).is_some()))
+    /// The first entry, row and column, of another pattern with the same number of rows that this one lacks.
+    pub(super) fn lacks(&self, other: &Self) -> Option<(usize, usize)> {
+        let mut entries = (0..other.rows()).flat_map(|row| other.row(row).iter().map(move |column| (row, *column)));
+        entries.find(|(row, column)| self.find(*row, *column).is_none())
     }
 
     /// The pattern of the transposed matrix.

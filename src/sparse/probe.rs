@@ -67,12 +67,20 @@ impl Sums {
 impl Doubt {
     /// Whether the pattern of the recording lies in the one that is known: what differs are rounding errors then, and
     /// infinite entries belong there. Sums decide where a recording tells no pattern.
-    pub(super) fn settle(self, known: &Pattern, found: Result<Pattern, Error>) -> Result<(), Error> {
-        let is_right = match found {
-            Ok(found) => known.contains(&found),
-            Err(Error::Sweep(SweepError::Unsupported { .. })) => !self.is_finite,
+    ///
+    /// `by_rows` says whether there was a sum for each row, or one for each column.
+    pub(super) fn settle(self, by_rows: bool, known: &Pattern, found: Result<Pattern, Error>) -> Result<(), Error> {
+        let (row, column) = match found {
+            Ok(found) => match known.lacks(&found) {
+                Some((row, column)) => (Some(row), Some(column)),
+                None => return Ok(()),
+            },
+            Err(Error::Sweep(SweepError::Unsupported { .. })) if self.is_finite => {
+                (by_rows.then_some(self.at), (!by_rows).then_some(self.at))
+            }
+            Err(Error::Sweep(SweepError::Unsupported { .. })) => return Ok(()),
             Err(error) => return Err(error),
         };
-        if is_right { Ok(()) } else { Err(Error::PatternChanged { at: self.at }) }
+        Err(Error::PatternChanged { row, column })
     }
 }

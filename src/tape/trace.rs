@@ -6,7 +6,7 @@ use crate::trace::Trace;
 use tapewright_strategies::{Reverse, Traces};
 
 /// # Lines
-impl<S: Reverse<Policy: Traces>> Tape<S> {
+impl<S: Reverse> Tape<S> {
     /// Where the recording was made, for strategies that are [`Traced`](crate::Traced): statements and bytes by line,
     /// and the first number that is not finite. It walks over the recording, so ask when you want to look at it.
     ///
@@ -32,15 +32,21 @@ impl<S: Reverse<Policy: Traces>> Tape<S> {
     ///
     /// Recordings of other strategies know no lines:
     ///
-    /// ```compile_fail,E0599
+    /// ```compile_fail,E0277
     /// # use tapewright::prelude::*;
     /// let _ = Tape::<Jacobian>::new().trace();
     /// ```
     ///
     /// # Errors
     ///
-    /// [`Error::Storage`] when records cannot be read back from disk.
-    pub fn trace(&self) -> Result<Trace<'_, S>, Error> {
+    /// [`Error::Storage`] when records cannot be read back from disk. [`Error::Sweep`] with
+    /// [`SweepError::Unsupported`](crate::SweepError::Unsupported) for a strategy of your own that takes the policy
+    /// [`Tracing`](crate::Tracing) and notes no lines, or does not let its records be looked at.
+    pub fn trace(&self) -> Result<Trace<'_, S>, Error>
+    where
+        S::Policy: Traces,
+    {
+        // The bound is one of this function, and not of the block, so that the compiler says what to write.
         Trace::of(&self.owned)
     }
 
@@ -50,7 +56,10 @@ impl<S: Reverse<Policy: Traces>> Tape<S> {
     /// The time goes to the line of the later record. It is the time in which the line was computed and recorded, with
     /// whatever the program did in between, and some 20 ns to 50 ns for the look at the clock. It is not the time that
     /// the line takes in sweeps. Records that take more than 4 s count as 4.3 s.
-    pub fn set_timed(&mut self, timed: bool) {
+    pub fn set_timed(&mut self, timed: bool)
+    where
+        S::Policy: Traces,
+    {
         self.owned.set_timed(timed);
     }
 }

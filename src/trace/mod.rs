@@ -9,7 +9,7 @@ use core::panic::Location;
 use core::time::Duration;
 use std::collections::BTreeMap;
 use tapewright_strategies::active::OwnedTape;
-use tapewright_strategies::{NonFinite, RecordKind, Reverse};
+use tapewright_strategies::{NonFinite, RecordKind, Reverse, SweepError};
 
 /// Where a recording was made: what [`Tape::trace`](crate::Tape::trace) returns. Shown by `{}`, it is a table.
 pub struct Trace<'t, S: Reverse> {
@@ -38,7 +38,7 @@ pub enum TraceWeight {
     Bytes,
     /// Statements.
     Statements,
-    /// Nanoseconds, if time was [taken](crate::Tape::set_timed).
+    /// Nanoseconds, where time was [taken](crate::Tape::set_timed).
     Nanoseconds,
 }
 
@@ -73,6 +73,11 @@ impl<'t, S: Reverse> Trace<'t, S> {
                 *line.time.get_or_insert_default() += Duration::from_nanos(owned.nanoseconds(record.number).into());
             }
         })?;
+        if lines.values().map(|line| line.statements).sum::<usize>() > 0 && lines.keys().all(Option::is_none) {
+            let strategy = core::any::type_name::<S>();
+            let what = format!("recordings of {strategy} note no lines (`active::note_statement` does)");
+            return Err(SweepError::Unsupported { what }.into());
+        }
         let mut lines: Vec<TraceLine> = lines.into_values().collect();
         lines.sort_by_key(|line| core::cmp::Reverse(line.bytes)); // stable: else by file and line
         Ok(Self { owned, lines })

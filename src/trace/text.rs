@@ -45,8 +45,17 @@ impl<S: Reverse> Trace<'_, S> {
     /// the frames, since a recording knows where its statements are, and not who called.
     ///
     /// Places that weigh nothing are left out.
+    ///
+    /// # Panics
+    ///
+    /// For [nanoseconds](TraceWeight::Nanoseconds), unless time is [taken](crate::Tape::set_timed).
     #[must_use]
+    #[track_caller]
     pub fn folded(&self, weight: TraceWeight) -> String {
+        assert!(
+            weight != TraceWeight::Nanoseconds || self.owned.is_timed(),
+            "no time was taken in this recording: call `Tape::set_timed` before it"
+        );
         let mut file = String::new();
         for (line, weight) in self.lines.iter().map(|line| (line, line.weight(weight))).filter(|(_, w)| *w > 0) {
             if let Some(location) = line.location {

@@ -116,7 +116,7 @@ impl<P: Policy> Policy for Tracing<P> {
 #[diagnostic::on_unimplemented(
     message = "recordings under the policy `{Self}` are not traced",
     label = "a strategy whose recordings are traced is needed here",
-    note = "for a strategy `S` that is `Traced<S>`"
+    note = "record under `Traced<S>` in place of `S`, such as `Traced<Jacobian>`"
 )]
 pub trait Traces: Policy {}
 impl<P: Policy> Traces for Tracing<P> {}

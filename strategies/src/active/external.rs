@@ -120,7 +120,7 @@ fn record_entry<S: Reverse>(
     });
     outputs.iter().zip(ids).for_each(|(value, id)| each(*value, id));
     let here = Location::caller();
-    S::Policy::tracing(|| from.map(|from| note_entry::<S>(number, from, outputs, inputs, here)));
+    S::Policy::tracing(|| from.map(|from| note_entry::<S>(number, from, outputs, Some(inputs), here)));
 }
 
 /// The slot of an argument in the recording with this number; 0 if it is passive.

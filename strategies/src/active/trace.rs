@@ -161,34 +161,35 @@ pub fn with_inputs<S: Reverse, R>(number: TapeNumber, values: &[S::Value], f: im
     let inputs = with::<S, R>(number, f);
     if let Some((record, slot)) = before {
         S::Policy::tracing(|| {
-            with_parts::<S, _>(number, |_, externals| externals.notes_mut().note_inputs(slot, here));
-            note_entry::<S>(number, record, values, &[], here);
+            with_parts::<S, _>(number, |_, externals| externals.notes_mut().note_inputs(slot, values.len(), here));
+            note_entry::<S>(number, record, values, None, here);
         });
     }
     inputs
 }
 
-/// Notes that the records from this number on were made here, of inputs or results with these values, and of these
-/// arguments.
+/// Notes that the records from this number on were made here, of results with these values and arguments, or, without
+/// arguments, of the inputs that were noted last.
 #[track_caller]
 pub(super) fn note_entry<S: Reverse>(
     number: TapeNumber,
     from: usize,
     values: &[S::Value],
-    arguments: &[(S::Value, &S::Id)],
+    arguments: Option<&[(S::Value, &S::Id)]>,
     here: Here,
 ) {
     let here = INSTEAD.get().unwrap_or(here);
     with_parts::<S, _>(number, |tape, externals| {
         let notes = externals.notes_mut();
         notes.note(from, S::next_record(tape), here);
-        let culprit = values.iter().find(|value| !all_finite(**value));
-        if let Some(value) = culprit
+        let culprit = values.iter().position(|value| !all_finite(*value));
+        if let Some(k) = culprit
             && notes.all_finite()
         {
-            let found = NonFinite::new(NonFiniteKind::Value, *value, Some(here));
-            let arguments = arguments.iter().map(|(value, _)| *value).collect();
-            notes.set_first(Some((from, NonFinite { arguments, ..found })));
+            let found = NonFinite::new(NonFiniteKind::Value, values[k], Some(here));
+            let input = arguments.is_none().then(|| notes.inputs_before() + k);
+            let arguments = arguments.unwrap_or_default().iter().map(|(value, _)| *value).collect();
+            notes.set_first(Some((from, NonFinite { input, arguments, ..found })));
         }
     });
 }
@@ -270,6 +271,19 @@ impl<S: Reverse> OwnedTape<S> {
         self.externals().notes().map(Notes::bytes).unwrap_or_default()
     }
 
+    /// Whether all external functions of the recording have a forward rule: each is asked for the tangents of its
+    /// results where no input moves.
+    #[must_use]
+    pub fn has_forward_rules(&self) -> bool {
+        self.externals().list.iter().all(|entry| match &entry.deed {
+            Deed::Function(rule) => {
+                let mut outputs = vec![S::Value::ZERO; entry.outputs.len()];
+                rule.forward(&vec![S::Value::ZERO; entry.inputs.len()], &mut outputs).is_ok()
+            }
+            Deed::Launch(_) => true,
+        })
+    }
+
     /// The external function or launch with this number.
     ///
     /// # Panics
@@ -313,7 +327,8 @@ impl<S: Replay> OwnedTape<S> {
         let bad = values.iter().skip(1).position(|value| !all_finite(*value)).map(|slot| slot + 1);
         if let Some(slot) = bad.filter(|slot| first.as_ref().is_none_or(|(at, _)| slot < at)) {
             let location = notes.place(slot).or_else(|| notes.place_of_input(slot));
-            first = Some((slot, NonFinite::new(NonFiniteKind::Value, values[slot], location)));
+            let found = NonFinite::new(NonFiniteKind::Value, values[slot], location);
+            first = Some((slot, NonFinite { input: notes.number_of_input(slot), ..found }));
         }
         notes.set_first(first);
         Ok(())

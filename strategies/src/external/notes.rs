@@ -29,8 +29,10 @@ pub struct NonFinite<V> {
     pub kind: NonFiniteKind,
     /// The number.
     pub number: V,
-    /// The statement; `None` if nobody told.
+    /// The statement, or where the input was registered; `None` if nobody told.
     pub location: Option<&'static Location<'static>>,
+    /// Which input it is the value of, if it is one, counted from 0 in the order in which inputs were registered.
+    pub input: Option<usize>,
     /// The argument that it belongs to, if it is a partial or an adjoint, counted from 0 in the order in which the
     /// statement names them. `None` if the adjoint is one that the sweep began with.
     pub argument: Option<usize>,
@@ -45,21 +47,22 @@ pub struct NonFinite<V> {
 
 impl<V> NonFinite<V> {
     pub(crate) const fn new(kind: NonFiniteKind, number: V, location: Option<Here>) -> Self {
-        let argument = None;
-        Self { kind, number, location, argument, arguments: Vec::new(), literals: Vec::new(), factors: None }
+        let (input, argument) = (None, None);
+        Self { kind, number, location, input, argument, arguments: Vec::new(), literals: Vec::new(), factors: None }
     }
 }
 
 impl<V: fmt::Debug> fmt::Display for NonFinite<V> {
-    /// Arguments are counted from 1 here.
+    /// Arguments are counted from 1 here, and inputs from 0, as slices are.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.location {
             Some(location) => write!(f, "{location}: ")?,
             None => f.write_str("unknown line: ")?,
         }
         let number = &self.number;
-        match (self.kind, self.argument) {
-            (NonFiniteKind::Value, _) => write!(f, "the value is {number:?}")?,
+        match (self.kind, self.input.or(self.argument)) {
+            (NonFiniteKind::Value, Some(k)) => write!(f, "the value of input [{k}] is {number:?}")?,
+            (NonFiniteKind::Value, None) => write!(f, "the value is {number:?}")?,
             (NonFiniteKind::Partial, Some(k)) => write!(f, "the partial by argument {} is {number:?}", k + 1)?,
             (NonFiniteKind::Adjoint, Some(k)) => write!(f, "the adjoint of argument {} becomes {number:?}", k + 1)?,
             (_, None) => write!(f, "the sweep begins with an adjoint that is {number:?}")?,
@@ -75,12 +78,20 @@ impl<V: fmt::Debug> fmt::Display for NonFinite<V> {
     }
 }
 
+/// A call that registered inputs.
+struct Registered {
+    /// The slot of the first of them, and how many there are.
+    slot: usize,
+    count: usize,
+    here: Here,
+}
+
 /// What is noted of one recording.
 pub(crate) struct Notes<V> {
     /// Where each record was made, by its number.
     places: Vec<Option<Here>>,
-    /// Where inputs were registered: the slot of the first of them, for each call.
-    inputs: Vec<(usize, Here)>,
+    /// Where inputs were registered, call by call.
+    inputs: Vec<Registered>,
     /// For each record the nanoseconds since the one before it, if time is taken.
     times: Vec<u32>,
     /// When the last record was made.
@@ -111,7 +122,7 @@ impl<V: Number> Notes<V> {
     pub(crate) fn truncate(&mut self, number: usize, slot: usize) {
         self.places.truncate(number);
         self.times.truncate(number);
-        self.inputs.retain(|(first, _)| *first < slot);
+        self.inputs.retain(|call| call.slot < slot);
         self.first.take_if(|(at, _)| *at >= number);
         self.adjoint = OnceLock::new();
     }
@@ -155,9 +166,21 @@ impl<V: Number> Notes<V> {
         self.places.clear();
     }
 
-    /// Notes where inputs were registered, the first of them in this slot.
-    pub(crate) fn note_inputs(&mut self, slot: usize, here: Here) {
-        self.inputs.push((slot, here));
+    /// Notes where this number of inputs was registered, the first of them in this slot.
+    pub(crate) fn note_inputs(&mut self, slot: usize, count: usize, here: Here) {
+        self.inputs.push(Registered { slot, count, here });
+    }
+
+    /// Inputs before the last call that registered some.
+    pub(crate) fn inputs_before(&self) -> usize {
+        self.inputs.iter().rev().skip(1).map(|call| call.count).sum()
+    }
+
+    /// The number of the input in this slot, from 0 on.
+    pub(crate) fn number_of_input(&self, slot: usize) -> Option<usize> {
+        let at = self.inputs.iter().position(|call| (call.slot..call.slot + call.count).contains(&slot))?;
+        let before: usize = self.inputs[..at].iter().map(|call| call.count).sum();
+        Some(before + slot - self.inputs[at].slot)
     }
 
     /// Whether all values and partials so far are finite.
@@ -183,8 +206,8 @@ impl<V: Number> Notes<V> {
 
     /// Where the input in this slot was registered.
     pub(crate) fn place_of_input(&self, slot: usize) -> Option<Here> {
-        let behind = self.inputs.partition_point(|(first, _)| *first <= slot);
-        Some(self.inputs[behind.checked_sub(1)?].1)
+        let behind = self.inputs.partition_point(|call| call.slot <= slot);
+        Some(self.inputs[behind.checked_sub(1)?].here)
     }
 
     /// The nanoseconds between the record with this number and the one before it.

@@ -6,3 +6,5 @@ mod budgets;
 mod bytes;
 #[path = "advisor/comparisons.rs"]
 mod comparisons;
+#[path = "advisor/forward.rs"]
+mod forward;

@@ -6,5 +6,7 @@ mod callers;
 mod non_finite;
 #[path = "traced/same.rs"]
 mod same;
+#[path = "traced/silent.rs"]
+mod silent;
 #[path = "traced/texts.rs"]
 mod texts;

@@ -7,6 +7,7 @@ mod gather;
 mod memory;
 mod records;
 mod schedule;
+mod shared;
 
 use std::fs;
 use tapewright_book_tests::root;
@@ -14,13 +15,15 @@ use tapewright_book_tests::root;
 type Draw = fn() -> String;
 
 /// Each file, and what draws it.
-const DRAWINGS: [(&str, Draw); 6] = [
+const DRAWINGS: [(&str, Draw); 8] = [
     ("expression.svg", records::expression),
     ("sweep.svg", records::sweep),
     ("indices.svg", memory::indices),
     ("slabs.svg", memory::slabs),
     ("revolve.svg", schedule::revolve),
     ("gather.svg", gather::gather),
+    ("packs.svg", shared::packs),
+    ("launch.svg", shared::launch),
 ];
 
 #[test]

@@ -57,7 +57,7 @@ macro_rules! assert_as_predicted {
                 assert_eq!(found, (row.tape, row.adjoints), "{}", stringify!($strategy));
             )*
         )*
-        assert_eq!(forecast.rows().len(), 8);
+        assert_eq!(forecast.rows().iter().filter(|row| row.bytes() > 0).count(), 8);
     }};
 }
 

@@ -36,7 +36,11 @@ fn a_branch_that_reads_other_variables_is_noticed() {
         point[changed] = -2.0;
         let (x, y) = record(&mut tape, branching, &point);
         let outcome = jacobian.evaluate(&mut tape, &x, &y).map(|_| ());
-        assert!(matches!(outcome, Err(Error::PatternChanged { .. })), "{changed}: {outcome:?}");
+        let (row, column) = (Some(changed), Some((changed + 19) % 20));
+        assert_eq!(outcome, Err(Error::PatternChanged { row, column }));
+        let text = outcome.unwrap_err().to_string();
+        let place = format!("an entry in row {changed}, column {} that is not in its pattern: ", (changed + 19) % 20);
+        assert!(text.contains(&place) && text.ends_with("find the pattern again"), "{text}");
     }
     let (x, y) = record(&mut tape, branching, &[3.0; 20]);
     assert_eq!(jacobian.evaluate(&mut tape, &x, &y).expect("it is as it was").get(3, 4), Some(3.0));
@@ -69,7 +73,7 @@ fn a_branch_of_a_hessian_is_noticed() {
     assert!(hessian.evaluate(&mut tape, f, &[2.0, 2.0, 3.0], &mut gradient).is_ok());
     let outcome = hessian.evaluate(&mut tape, f, &[-1.0, 2.0, 3.0], &mut gradient);
     assert!(matches!(outcome, Err(Error::PatternChanged { .. })), "{outcome:?}");
-    assert!(outcome.unwrap_err().to_string().contains("find the pattern again"));
+    assert!(matches!(outcome, Err(Error::PatternChanged { row: Some(0), column: Some(2) })), "{outcome:?}");
 }
 
 #[test]
@@ -99,6 +103,29 @@ fn launches_tell_no_pattern() {
         matches!(&outcome, Err(Error::Sweep(SweepError::Unsupported { what })) if what.contains("kernels")),
         "{outcome:?}"
     );
+}
+
+/// Only the sums are known then: of columns, or of rows where sweeps go forward.
+#[test]
+fn entries_of_recordings_that_tell_no_pattern_are_found_by_their_sums() {
+    let mut tape = Tape::<Jacobian>::new();
+    let mut outcome = |pattern: Pattern, outputs: usize| {
+        let (x, y) = tape.record(|scope| {
+            let x = scope.inputs(&[2.0, 3.0]);
+            let mut u = scope.view([4], &[1.0; 4]);
+            parallel_for(u.all(), (&mut u,), |(u,)| (u.at::<0>() * 2.0,));
+            let y: Vec<Real<Jacobian>> =
+                (0..outputs).map(|k| if k == 5 { (x[0] * x[1]).into() } else { x[0] }).collect();
+            (x, y)
+        });
+        SparseJacobian::with_pattern(pattern).evaluate(&mut tape, &x, &y).map(|_| ()).unwrap_err()
+    };
+    let by_rows = outcome(Pattern::from_rows(2, (0..6).map(|_| [0])), 6);
+    assert_eq!(by_rows, Error::PatternChanged { row: None, column: Some(1) });
+    assert!(by_rows.to_string().contains("do not add up in column 1: "), "{by_rows}");
+    let by_columns = outcome(Pattern::from_rows(2, (0..20).map(|_| [0])), 20);
+    assert_eq!(by_columns, Error::PatternChanged { row: Some(5), column: None });
+    assert!(by_columns.to_string().contains("do not add up in row 5: "), "{by_columns}");
 }
 
 /// Infinite and undefined entries are entries.

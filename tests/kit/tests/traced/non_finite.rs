@@ -53,6 +53,8 @@ fn in_all<S: Traceable<Value = f64>>() {
     assert_found(found::<Traced<S>>(steep, &[1e-300, 0.0]), STEEP, adjoint);
     let input = found::<Traced<S>>(root, &[3.0, f64::NAN]).expect("the input");
     assert_eq!((input.kind, input.number.is_nan(), &input.arguments), (NonFiniteKind::Value, true, &vec![]));
+    assert_eq!(input.input, Some(1));
+    assert!(input.to_string().ends_with(": the value of input [1] is NaN"), "{input}");
     assert_eq!(input.location.map(|here| (here.file(), here.line())), Some((file!(), DRIVER)), "not in the library");
 }
 
@@ -205,5 +207,40 @@ fn a_replay_looks_again() {
     tape.replay(&[(&x[0], 3.0)]).expect("it can be replayed");
     assert_eq!(text(&tape), None);
     tape.replay(&[(&x[0], f64::NAN)]).expect("it can be replayed");
-    assert_eq!(text(&tape).map(|found| (found.kind, found.arguments)), Some((NonFiniteKind::Value, vec![])));
+    let found = text(&tape).map(|found| (found.kind, found.input, found.arguments));
+    assert_eq!(found, Some((NonFiniteKind::Value, Some(0), vec![])));
+    tape.replay(&[(&x[0], 3.0), (&x[1], f64::NAN)]).expect("it can be replayed");
+    assert_eq!(text(&tape).and_then(|found| found.input), Some(1));
+}
+
+/// Calls that register inputs between statements, and parts that are forgotten, do not change which input it is.
+#[test]
+fn inputs_are_counted_over_all_calls() {
+    fn all<S: Traceable<Value = f64>>() {
+        let mut tape = Tape::<Traced<S>>::new();
+        let found = |tape: &Tape<Traced<S>>| {
+            tape.trace().expect("in memory").first_non_finite().map(|found| (found.input, found.location.is_some()))
+        };
+        tape.record(|scope| {
+            let x = scope.inputs(&[1.0, 2.0, 3.0]);
+            let _ = (&x[0] * &x[1]).eval();
+            let _ = scope.input(4.0);
+        });
+        assert_eq!(found(&tape), None);
+        let place = tape.position();
+        for behind in 0..2 {
+            tape.resume(|scope| {
+                let x = scope.input(5.0);
+                let _ = (&x * &x).eval();
+                let _ = scope.inputs(&[6.0, f64::INFINITY, f64::NAN][behind..]);
+            });
+            assert_eq!(found(&tape), Some((Some(6 - behind), true)));
+            tape.reset_to(&place).expect("in memory");
+            assert_eq!(found(&tape), None);
+        }
+    }
+    all::<Jacobian>();
+    all::<PrimalValue>();
+    all::<Continuation>();
+    all::<Hybrid<f64, Reuse>>();
 }
