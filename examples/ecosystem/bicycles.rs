@@ -1,7 +1,7 @@
 //! ndarray: how many bicycles cross a bridge? A Poisson regression on a table that is an `Array2`.
 //!
-//! Its columns become views, and a column is one statement of the recording: `score += weight · column`. The gradient comes
-//! back as an `Array1`, and is compared with the closed form Xᵀ(exp(X·w) − y)/rows in ndarray's own products.
+//! Its columns become views, and a column is one statement of the recording: `score += weight · column`. The gradient
+//! comes back as an `Array1`, and is compared with the closed form Xᵀ(exp(X·w) − y)/rows in ndarray's own products.
 //!
 //! `cargo run --release -p tapewright-ecosystem --example bicycles`
 #![allow(clippy::cast_precision_loss, reason = "counts are small")]

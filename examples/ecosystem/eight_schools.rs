@@ -1,9 +1,10 @@
-//! nuts-rs: how much does coaching help in each of eight schools? A hierarchical model, sampled by the No-U-Turn sampler.
+//! nuts-rs: how much does coaching help in each of eight schools? A hierarchical model, sampled by the No-U-Turn
+//! sampler.
 //!
-//! The sampler asks for the logarithm of the density and its gradient: each time a recording and a sweep on a kept tape.
-//! Data and model are those of Gelman et al., *Bayesian Data Analysis*, section 5.5. A school has measured an effect y with
-//! the standard error σ. Its true effect is θ = μ + τ·η, where η is standard normal, and μ and τ are the same for all.
-//! The results are compared with integrals over τ.
+//! The sampler asks for the logarithm of the density and its gradient: each time a recording and a sweep on a kept
+//! tape. Data and model are those of Gelman et al., *Bayesian Data Analysis*, section 5.5. A school has measured an
+//! effect y with the standard error σ. Its true effect is θ = μ + τ·η, where η is standard normal, and μ and τ are the
+//! same for all. The results are compared with integrals over τ.
 //!
 //! `cargo run --release -p tapewright-ecosystem --example eight_schools`
 #![allow(clippy::cast_precision_loss, reason = "counts are small")]
@@ -146,7 +147,8 @@ fn exact() -> (Report, Report) {
     (means, core::array::from_fn(|k| seconds[k] / total - means[k] * means[k]))
 }
 
-/// The mean of a quantity over all draws, and the standard error of this mean, from means of batches of successive draws.
+/// The mean of a quantity over all draws, and the standard error of this mean, from means of batches of successive
+/// draws.
 fn estimate(chains: &[Vec<Report>], quantity: impl Fn(&Report) -> f64) -> (f64, f64) {
     let batches = chains.iter().flat_map(|draws| draws.chunks(DRAWS / 25));
     let means: Vec<f64> = batches.map(|draws| draws.iter().map(&quantity).sum::<f64>() / draws.len() as f64).collect();

@@ -1,9 +1,9 @@
 //! differential-equations: the rates at which hares breed and lynxes hunt, from 21 years of pelts.
 //!
-//! The crate's Runge-Kutta solver is generic over its numbers, so it runs on variables of a tape, `Closed<S>`. Each week is
-//! a step of a time loop: a few populations are kept, and a week is recorded when the sweep gets there. argmin finds the
-//! rates. The numbers of pelts, in thousands, are the ones of the Hudson's Bay Company from 1900 to 1920, as printed by
-//! P. Howard, "Modeling Basics", Texas A&M University, 2009.
+//! The crate's Runge-Kutta solver is generic over its numbers, so it runs on variables of a tape, `Closed<S>`. Each
+//! week is a step of a time loop: a few populations are kept, and a week is recorded when the sweep gets there. argmin
+//! finds the rates. The numbers of pelts, in thousands, are the ones of the Hudson's Bay Company from 1900 to 1920, as
+//! printed by P. Howard, "Modeling Basics", Texas A&M University, 2009.
 //!
 //! `cargo run --release -p tapewright-ecosystem --example hares`
 #![allow(clippy::cast_precision_loss, reason = "counts are small")]
@@ -55,8 +55,8 @@ fn week<T: Scalar>(rates: [T; 4], animals: [T; 2]) -> [T; 2] {
     *solved.ok().and_then(|solution| solution.y.last().copied()).as_ref().expect("a fixed step does not fail")
 }
 
-/// Hares and lynxes, and how far they were off so far: squares of the differences of logarithms, divided by the number of
-/// all measurements. The first step of the search is as long as the gradient: that of a sum would lead far away.
+/// Hares and lynxes, and how far they were off so far: squares of the differences of logarithms, divided by the number
+/// of all measurements. The first step of the search is as long as the gradient: that of a sum would lead far away.
 type Record<S> = ([Real<S>; 2], Real<S>);
 
 fn off<S: Strategy>(year: usize, [hares, lynxes]: &[Real<S>; 2]) -> Real<S> {
@@ -70,7 +70,8 @@ fn step<S: Strategy<Value = f64>>(time: usize, rates: &[Real<S>; 4], (animals, m
     (next, misfit)
 }
 
-/// The misfit by the solver over `f64`. The unknowns are logarithms: of the four rates, and of the hares and lynxes in 1900.
+/// The misfit by the solver over `f64`. The unknowns are logarithms: of the four rates, and of the hares and lynxes in
+/// 1900.
 fn plain_misfit(unknowns: &[f64]) -> f64 {
     let [births, captured, deaths, fed, hares, lynxes] = core::array::from_fn(|k| unknowns[k].exp());
     let mut animals = [hares, lynxes];
@@ -177,8 +178,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         plain_misfit(best)
     );
     assert!(slope < 1e-5, "the search has not converged");
-    // Means of the posterior distribution in B. Carpenter, "Predator-Prey Population Dynamics: the Lotka-Volterra model in
-    // Stan", 2018, where the standard deviations are above 10 %.
+    // Means of the posterior distribution in B. Carpenter, "Predator-Prey Population Dynamics: the Lotka-Volterra model
+    // in Stan", 2018, where the standard deviations are above 10 %.
     let rates =
         [("births of hares", 0.55), ("captures", 0.028), ("deaths of lynxes", 0.80), ("births of lynxes", 0.024)];
     for ((name, published), found) in rates.iter().zip(best) {

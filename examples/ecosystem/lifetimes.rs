@@ -2,8 +2,8 @@
 //! several threads, with the same bits on any number of them.
 //!
 //! A lifetime follows Weibull's distribution; machines that still run are censored. A worker of rayon has a tape of its
-//! own for each run of chunks that it takes. A chunk of samples is a recording, and the gradients of the chunks are added in
-//! their order.
+//! own for each run of chunks that it takes. A chunk of samples is a recording, and the gradients of the chunks are
+//! added in their order.
 //!
 //! `cargo run --release -p tapewright-ecosystem --example lifetimes`
 #![allow(clippy::cast_precision_loss, reason = "counts are small")]
@@ -107,7 +107,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("the gradient is the one of the closed form, up to {difference:.1e}");
     assert!(difference < 1e-13, "the gradient is wrong");
 
-    // What made the data is where the gradient is 0, up to chance: a slope has the standard error √(curvature/machines).
+    // What made the data is where the gradient is 0, up to chance: a slope has the standard error
+    // √(curvature/machines).
     let (_, gradient) = mean(&samples, &truth)?;
     let slope = gradient.iter().map(|g| g.abs()).fold(0.0, f64::max);
     println!("at what the data were made with, no slope is more than {slope:.4}");

@@ -1,8 +1,8 @@
 //! argmin: the soap film in a bent wire frame, found by L-BFGS and by a trust region method.
 //!
 //! The film is the surface of least area. argmin asks for the area and its gradient, and its trust region method for
-//! products of the Hessian matrix with vectors: the "matrix" that it gets is a place on the surface, and a product is one
-//! recording over numbers with a tangent. No matrix is formed.
+//! products of the Hessian matrix with vectors: the "matrix" that it gets is a place on the surface, and a product is
+//! one recording over numbers with a tangent. No matrix is formed.
 //!
 //! `cargo run --release -p tapewright-ecosystem --example soap_film`
 #![allow(clippy::cast_precision_loss, reason = "counts are small")]
@@ -29,7 +29,8 @@ fn scherk(i: usize, j: usize) -> f64 {
     (y.cos() / x.cos()).ln()
 }
 
-/// The area of the surface with these heights inside the frame. The slopes in a cell are differences along its diagonals.
+/// The area of the surface with these heights inside the frame. The slopes in a cell are differences along its
+/// diagonals.
 fn area<S: Strategy>(heights: &[Real<S>]) -> Real<S> {
     let height = |i: usize, j: usize| {
         let inside = (1..CELLS).contains(&i) && (1..CELLS).contains(&j);
@@ -118,7 +119,8 @@ fn by_trust_region(film: &Film) -> Result<(Vec<f64>, u64), Box<dyn Error>> {
     Ok((best, found.state().get_iter()))
 }
 
-/// Prints what a search has found, and checks that it is the film: there is only one surface at which the gradient is 0.
+/// Prints what a search has found, and checks that it is the film: there is only one surface at which the gradient is
+/// 0.
 fn check(name: &str, (found, iterations): &(Vec<f64>, u64), film: &Film) -> Result<(), Box<dyn Error>> {
     let (gradients, products) = (film.gradients.get(), film.products.get());
     let slope = (&film).gradient(found)?.iter().map(|g| g * g).sum::<f64>().sqrt();
