@@ -43,10 +43,14 @@ mod by_faer;
 mod by_nalgebra;
 mod cholesky;
 mod dense;
+mod duals;
 mod eigen;
+mod element;
 mod error;
 mod lu;
 mod matrix;
+#[cfg(feature = "packs")]
+mod packs;
 mod product;
 mod solve;
 #[cfg(feature = "faer")]
@@ -61,10 +65,13 @@ pub use cholesky::Cholesky;
 #[cfg(feature = "nalgebra")]
 pub(crate) use dense::Dense;
 pub use eigen::{symmetric_eigen, symmetric_eigenvalues};
+pub use element::Element;
 pub use error::LinalgError;
 pub use lu::{Lu, solve};
 pub use matrix::Matrix;
 pub use product::product;
+#[cfg(feature = "nalgebra")]
+pub(crate) use element::Plain;
 #[cfg(feature = "nalgebra")]
 pub(crate) use solve::System;
 #[cfg(feature = "faer")]
