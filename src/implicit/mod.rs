@@ -36,6 +36,34 @@
 //!
 //! Everything that x depends on must be among the parameters. If none of them moves, nothing is computed or checked.
 //! An entry cannot be replayed at new inputs, and says so.
+//!
+//! # Duals and packs
+//!
+//! Equations that are written over every number give second derivatives, and many solutions in one recording. The
+//! solver is still one for floats, called in each lane. Whatever tangents x has at first, it gets the right ones, and
+//! keeps its value: by a step of Newton's method for each level of tangents, with the factors that are there. Over
+//! duals this is done for passive parameters, too, since they may have tangents.
+//!
+//! ```
+//! use tapewright::implicit::{self, Equations};
+//! use tapewright::{Dual, Number, hvp, prelude::*};
+//!
+//! /// x² = p.
+//! struct Square;
+//! impl<V: Number> Equations<V> for Square {
+//!     fn evaluate<S: Strategy<Value = V>>(&self, x: &[Real<S>], p: &[Real<S>]) -> Vec<Real<S>> {
+//!         vec![(x[0] * x[0] - p[0]).into()]
+//!     }
+//! }
+//!
+//! fn root<S: Taping>(p: &[Real<S>]) -> Real<S> {
+//!     let x = S::Value::from_lanes(|lane| Number::from_f64(p[0].value().lane(lane).as_f64().sqrt()));
+//!     implicit::root(Square, x, p).expect("a solution")
+//! }
+//!
+//! let (x, first, second) = hvp::<Jacobian<Dual<f64, 1>>, _>(root, &[4.0], &[1.0]);
+//! assert_eq!((x, first[0], second[0]), (2.0, 1.0 / 4.0, -1.0 / 32.0)); // 1/(2·√p) and −1/(4·p·√p)
+//! ```
 
 mod equations;
 mod error;
@@ -59,6 +87,8 @@ use std::sync::Arc;
 use tapewright_strategies::{Number, Taping};
 
 /// The unknown of one equation as a function of its parameters, given the root that a solver has found at their values.
+///
+/// Tangents of the root are found: it may have any.
 ///
 /// # Errors
 ///
@@ -84,7 +114,8 @@ pub fn root<S: Taping>(
 /// The unknowns of as many equations F(x, p) = 0 as functions of their parameters p, given the solution x that a solver
 /// has found at their values.
 ///
-/// The Jacobian ∂F/∂x is factorised once, when this is called: by nalgebra, in the feature of that name.
+/// The Jacobian ∂F/∂x is factorised once, or once in each lane, when this is called: by nalgebra, in the feature of that
+/// name. Tangents of the solution are found: it may have any.
 ///
 /// ```
 /// use tapewright::implicit::{self, Equations};

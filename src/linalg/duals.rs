@@ -107,13 +107,7 @@ impl<V: Number, K: System<V>, const N: usize> System<Dual<V, N>> for Moving<K, V
         bilinear(lambda, x, adjoints, |lambda, x, adjoints| self.values.subtract_outer(lambda, x, adjoints));
     }
 
-    fn subtract_product(
-        &self,
-        transposed: bool,
-        entries: &[Dual<V, N>],
-        x: &[Dual<V, N>],
-        result: &mut [Dual<V, N>],
-    ) {
+    fn subtract_product(&self, transposed: bool, entries: &[Dual<V, N>], x: &[Dual<V, N>], result: &mut [Dual<V, N>]) {
         let subtract = |entries: &[V], x: &[V], result: &mut [V]| {
             self.values.subtract_product(transposed, entries, x, result);
         };
@@ -142,12 +136,7 @@ impl<V: Element, const N: usize> Element for Dual<V, N> {
         Ok(Moving { values, tangents: from_fn(|k| tangents(&entries, k)) })
     }
 
-    fn multiply<B: Backend<V::Scalar>>(
-        scale: f64,
-        left: Block<'_, Self>,
-        right: Block<'_, Self>,
-        sum: &mut [Self],
-    ) {
+    fn multiply<B: Backend<V::Scalar>>(scale: f64, left: Block<'_, Self>, right: Block<'_, Self>, sum: &mut [Self]) {
         bilinear(left.numbers, right.numbers, sum, |a, b, sum| {
             V::multiply::<B>(scale, left.with(a), right.with(b), sum);
         });

@@ -21,6 +21,9 @@ use tapewright_strategies::{External, Float, Number, SweepError};
 /// eigenvalues, and refuses directions along which those that coincide part. Eigenvalues coincide if they differ by at
 /// most 64·n·ε of the largest absolute value.
 ///
+/// Over duals, where they coincide, the matrix must not move along any tangent: the second derivative needs derivatives
+/// of the eigenvectors.
+///
 /// ```
 /// # #[cfg(feature = "nalgebra")] {
 /// use nalgebra::DMatrix;
@@ -40,7 +43,7 @@ use tapewright_strategies::{External, Float, Number, SweepError};
 /// # Errors
 ///
 /// When the matrix is not square, has an infinite or NaN entry in its lower triangle, or the iteration does not
-/// converge.
+/// converge; over duals, when eigenvalues coincide and the lower triangle has a tangent that is not 0.
 ///
 /// # Panics
 ///
@@ -124,7 +127,10 @@ impl Pair {
 
 impl From<Pair> for SweepError {
     fn from(Pair { first, second, value, why }: Pair) -> Self {
-        Self::rule("symmetric eigenvalues", format!("the eigenvalues {first} and {second} coincide ({value}), and {why}"))
+        Self::rule(
+            "symmetric eigenvalues",
+            format!("the eigenvalues {first} and {second} coincide ({value}), and {why}"),
+        )
     }
 }
 
@@ -166,9 +172,7 @@ impl<V: Element, B: Backend<V::Scalar>> Eigen<V, B> {
     /// The quotient by λⱼ − λᵢ; 0 in lanes in which they are one.
     fn by_gap(&self, number: V, i: usize, j: usize) -> V {
         let gap = self.values[j] - self.values[i];
-        V::from_lanes(|lane| {
-            if self.coincide(lane, i, j) { Number::ZERO } else { number.lane(lane) / gap.lane(lane) }
-        })
+        V::from_lanes(|lane| if self.coincide(lane, i, j) { Number::ZERO } else { number.lane(lane) / gap.lane(lane) })
     }
 
     /// λ̇ = diag M and V̇ = V·(F∘M), with M = Vᵀ·Ȧ·V and Fᵢⱼ = 1/(λⱼ − λᵢ), for the lower triangle of Ȧ.

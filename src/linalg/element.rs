@@ -73,12 +73,7 @@ pub trait Element: Number {
 
     /// Adds `scale`·left·right to `sum`.
     #[doc(hidden)]
-    fn multiply<B: Backend<Self::Scalar>>(
-        scale: f64,
-        left: Block<'_, Self>,
-        right: Block<'_, Self>,
-        sum: &mut [Self],
-    );
+    fn multiply<B: Backend<Self::Scalar>>(scale: f64, left: Block<'_, Self>, right: Block<'_, Self>, sum: &mut [Self]);
 
     /// L⁻¹·X, or L⁻ᵀ·X, in the place of X, for an n×n matrix L with zeros above its diagonal.
     #[doc(hidden)]

@@ -7,7 +7,7 @@
 //!
 //! Matrices come from `nalgebra` (feature `nalgebra`) or `faer` (feature `faer`), their entries are
 //! [`Closed`](crate::Closed) variables, and the same crate does the work: see [`Matrix`]. Functions that use them say
-//! `S: Taping<Value = f64>`. What is passive is a constant: a matrix none of whose entries moves takes no input of the
+//! `S: Taping<Value = f64>`, or, for all numbers, `S: Taping<Value: Element>`: see [`Element`]. What is passive is a constant: a matrix none of whose entries moves takes no input of the
 //! entry.
 //!
 //! ```
@@ -66,12 +66,12 @@ pub use cholesky::Cholesky;
 pub(crate) use dense::Dense;
 pub use eigen::{symmetric_eigen, symmetric_eigenvalues};
 pub use element::Element;
+#[cfg(feature = "nalgebra")]
+pub(crate) use element::Plain;
 pub use error::LinalgError;
 pub use lu::{Lu, solve};
 pub use matrix::Matrix;
 pub use product::product;
-#[cfg(feature = "nalgebra")]
-pub(crate) use element::Plain;
 #[cfg(feature = "nalgebra")]
 pub(crate) use solve::System;
 #[cfg(feature = "faer")]

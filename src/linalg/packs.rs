@@ -53,13 +53,7 @@ impl<V: Registered, K: System<V>, const N: usize> System<Pack<N, V>> for Lanes<K
         each(adjoints, |k, adjoints| self.of(k).subtract_outer(&lane(lambda, k), &lane(x, k), adjoints));
     }
 
-    fn subtract_product(
-        &self,
-        transposed: bool,
-        entries: &[Pack<N, V>],
-        x: &[Pack<N, V>],
-        result: &mut [Pack<N, V>],
-    ) {
+    fn subtract_product(&self, transposed: bool, entries: &[Pack<N, V>], x: &[Pack<N, V>], result: &mut [Pack<N, V>]) {
         each(result, |k, result| {
             self.of(k).subtract_product(transposed, &lane(entries, k), &lane(x, k), result);
         });

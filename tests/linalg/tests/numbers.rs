@@ -4,10 +4,10 @@
 //! numbers; the entry over floats is compared, bit for bit, with the values of the one over duals and with the lanes of
 //! the one over packs.
 
-#[path = "numbers/elementary.rs"]
-mod elementary;
 #[path = "numbers/eigenvalues.rs"]
 mod eigenvalues;
+#[path = "numbers/elementary.rs"]
+mod elementary;
 #[cfg(feature = "packs")]
 #[path = "numbers/in_lanes.rs"]
 mod in_lanes;

@@ -1,8 +1,8 @@
 //! Eigenvalues over duals and packs: where they are distinct, and what is refused where they coincide.
 
-use super::{ByNalgebra, D1, Library, Row, agrees, elementary, matrix, reals, rows};
 #[cfg(feature = "faer")]
 use super::ByFaer;
+use super::{ByNalgebra, D1, Library, Row, agrees, elementary, matrix, reals, rows};
 use nalgebra::DMatrix;
 use tapewright::linalg::{Element, LinalgError, symmetric_eigen, symmetric_eigenvalues};
 use tapewright::prelude::*;
@@ -10,7 +10,8 @@ use tapewright::{Closed, Dual, hvp};
 
 /// The entries below the diagonal of a matrix whose eigenvalues are apart.
 fn apart<S: Strategy>(n: usize, x: &[Real<S>]) -> Vec<Real<S>> {
-    let entry = |k: usize| if k % (n + 1) == 0 { x[k] + Real::from((k % n) as f64 * 2.5) } else { x[k] + Real::from(0.0) };
+    let entry =
+        |k: usize| if k % (n + 1) == 0 { x[k] + Real::from((k % n) as f64 * 2.5) } else { x[k] + Real::from(0.0) };
     (0..n * n).map(|k| entry(k).eval()).collect()
 }
 
@@ -77,7 +78,8 @@ fn along(direction: [f64; 9]) -> Result<Vec<Closed<Passive<D1>>>, LinalgError> {
 
 #[test]
 fn eigenvalues_that_coincide_are_refused_where_the_matrix_moves() {
-    let error = along([1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]).expect_err("their eigenvectors have no derivative");
+    let error =
+        along([1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]).expect_err("their eigenvectors have no derivative");
     assert_eq!(error, LinalgError::EigenvaluesCoincide { first: 0, second: 1 });
     assert!(error.to_string().starts_with("the eigenvalues 0 and 1 coincide, and the matrix has tangents"), "{error}");
     assert_eq!(along([0.0; 9]).expect("it does not move").len(), 3);

@@ -47,7 +47,8 @@ pub(crate) fn inverse<S: Strategy>(n: usize, a: &[Real<S>]) -> Vec<Real<S>> {
 
 pub(crate) fn product<S: Strategy>(n: usize, a: &[Real<S>], b: &[Real<S>]) -> Vec<Real<S>> {
     let rows = a.len() / n;
-    let entry = |i: usize, j: usize| (0..n).fold(Real::from(0.0), |sum, k| (sum + a[k * rows + i] * b[j * n + k]).eval());
+    let entry =
+        |i: usize, j: usize| (0..n).fold(Real::from(0.0), |sum, k| (sum + a[k * rows + i] * b[j * n + k]).eval());
     (0..b.len() / n).flat_map(|j| (0..rows).map(move |i| (i, j))).map(|(i, j)| entry(i, j)).collect()
 }
 

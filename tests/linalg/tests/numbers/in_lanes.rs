@@ -79,7 +79,10 @@ fn signs_and_sizes_are_those_of_the_lanes() {
     assert_eq!(Cholesky::new(&nothing).expect("definite").l().shape(), (0, 0));
     assert!(linalg::symmetric_eigenvalues(&nothing).expect("none").is_empty());
     let b = DVector::from_element(3, C::default());
-    assert!(matches!(Lu::new(&two([1.0, 0.0, 0.0, 1.0], [2.0, 0.0, 0.0, 1.0])).expect("regular").solve(&b), Err(LinalgError::Shape { .. })));
+    assert!(matches!(
+        Lu::new(&two([1.0, 0.0, 0.0, 1.0], [2.0, 0.0, 0.0, 1.0])).expect("regular").solve(&b),
+        Err(LinalgError::Shape { .. })
+    ));
 }
 
 /// Eigenvalues that coincide in one lane: the others go on.
@@ -95,10 +98,14 @@ fn eigenvalues_that_coincide_in_a_lane() {
     });
     let (first, second) = (values[0].as_real(), values[1].as_real());
     // Alike in the first lane, apart in the second.
-    let adjoints = tape.sweep(&[(first, Pack([1.0, 1.0])), (second, Pack([1.0, 0.0]))]).expect("they are treated alike");
+    let adjoints =
+        tape.sweep(&[(first, Pack([1.0, 1.0])), (second, Pack([1.0, 0.0]))]).expect("they are treated alike");
     let slopes = adjoints.of_all(&inputs).expect("inputs");
     let alone = gradient::<Jacobian>(
-        |x| linalg::symmetric_eigenvalues(&DMatrix::from_column_slice(2, 2, Closed::wrap_slice(x))).expect("finite")[0].open(),
+        |x| {
+            linalg::symmetric_eigenvalues(&DMatrix::from_column_slice(2, 2, Closed::wrap_slice(x))).expect("finite")[0]
+                .open()
+        },
         &[1.0, 0.5, 0.5, 3.0],
     );
     assert_eq!((slopes[0].0, slopes[3].0), ([1.0, alone[0]], [1.0, alone[3]]));
@@ -111,7 +118,8 @@ fn eigenvalues_that_coincide_in_a_lane() {
 fn in_packs_of_evaluations() {
     let f = |x: &[Real<Jacobian<Pack<2>>>]| entry::<super::density::This, ByNalgebra, _>(x);
     let sets: Vec<Vec<f64>> = (0..3).map(|k| inputs(12, k)).collect();
-    let found = tapewright::in_packs::<Jacobian<Pack<2>>, _, 2>(3, |k| &sets[k], |x, _| f(x)).expect("three evaluations");
+    let found =
+        tapewright::in_packs::<Jacobian<Pack<2>>, _, 2>(3, |k| &sets[k], |x, _| f(x)).expect("three evaluations");
     for (k, set) in sets.iter().enumerate() {
         let (value, slopes) = value_and_gradient::<Jacobian>(entry::<super::density::This, ByNalgebra, _>, set);
         assert_eq!((found.values[k].to_bits(), bits(&found.gradients[k])), (value.to_bits(), bits(&slopes)));
