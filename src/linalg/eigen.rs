@@ -157,16 +157,14 @@ impl<V: Element, B: Backend<V::Scalar>> Eigen<V, B> {
         (self.value(lane, i) - self.value(lane, j)).abs() <= near * largest
     }
 
-    /// An error, if so, about two eigenvalues that are one.
-    fn pair(&self, lane: usize, i: usize, j: usize, why: &'static str) -> Pair {
-        Pair { first: i, second: j, value: self.value(lane, i), why }
-    }
-
-    /// Calls `f` with all lanes and all pairs i < j of eigenvalues that are one.
-    fn coinciding(&self, f: impl Fn(usize, usize, usize) -> Result<(), Pair>) -> Result<(), Pair> {
+    /// Asks, for all lanes and all pairs i < j of eigenvalues that are one, why that is an error, if it is.
+    fn coinciding(&self, why: impl Fn(usize, usize, usize) -> Option<&'static str>) -> Result<(), Pair> {
         let n = self.values.len();
-        let one = |lane: usize, i: usize, j: usize| if self.coincide(lane, i, j) { f(lane, i, j) } else { Ok(()) };
-        (0..V::LANES).try_for_each(|lane| (0..n).try_for_each(|j| (0..j).try_for_each(|i| one(lane, i, j))))
+        let ask = |lane: usize, first: usize, second: usize| {
+            let why = self.coincide(lane, first, second).then(|| why(lane, first, second)).flatten();
+            why.map_or(Ok(()), |why| Err(Pair { first, second, value: self.value(lane, first), why }))
+        };
+        (0..V::LANES).try_for_each(|lane| (0..n).try_for_each(|j| (0..j).try_for_each(|i| ask(lane, i, j))))
     }
 
     /// The quotient by λⱼ − λᵢ; 0 in lanes in which they are one.
@@ -183,12 +181,10 @@ impl<V: Element, B: Backend<V::Scalar>> Eigen<V, B> {
         self.coinciding(|lane, i, j| {
             let (split, apart) = (moved[j * n + i], moved[i * n + i] - moved[j * n + j]);
             if self.with_vectors && triangle.iter().any(|entry| !entry.lane(lane).is_nought()) {
-                Err(self.pair(lane, i, j, "their eigenvectors have no derivative"))
-            } else if is_large(lane, split, &moved) || is_large(lane, apart, &moved) {
-                Err(self.pair(lane, i, j, "part along this direction: they have no derivative one by one"))
-            } else {
-                Ok(())
+                return Some("their eigenvectors have no derivative");
             }
+            let part = is_large(lane, split, &moved) || is_large(lane, apart, &moved);
+            part.then_some("part along this direction: they have no derivative one by one")
         })?;
         let mut slopes: Vec<V> = (0..n).map(|k| moved[k * n + k]).collect();
         if self.with_vectors {
@@ -211,17 +207,17 @@ impl<V: Element, B: Backend<V::Scalar>> Eigen<V, B> {
         let (values, vectors) = outputs.split_at(n);
         let mut inner = vec![V::ZERO; n * n];
         values.iter().enumerate().for_each(|(k, seed)| inner[k * n + k] = *seed);
-        self.coinciding(|lane, i, j| match is_large(lane, values[i] - values[j], values) {
-            true => Err(self.pair(lane, i, j, "have adjoints that differ: they have no derivative one by one")),
-            false => Ok(()),
+        self.coinciding(|lane, i, j| {
+            let differ = is_large(lane, values[i] - values[j], values);
+            differ.then_some("have adjoints that differ: they have no derivative one by one")
         })?;
         if self.with_vectors {
             let turns = times::<V, B>(self.vectors().t(), Block::new(vectors, n));
             // Only the difference tells how far the two vectors turn towards each other.
             let turn = |i: usize, j: usize| turns[j * n + i] - turns[i * n + j];
-            self.coinciding(|lane, i, j| match is_large(lane, turn(i, j), &turns) {
-                true => Err(self.pair(lane, i, j, "the result depends on the choice of their eigenvectors")),
-                false => Ok(()),
+            self.coinciding(|lane, i, j| {
+                let matters = is_large(lane, turn(i, j), &turns);
+                matters.then_some("the result depends on the choice of their eigenvectors")
             })?;
             (0..n).for_each(|j| (0..j).for_each(|i| inner[j * n + i] = self.by_gap(turn(i, j), i, j)));
         }
@@ -235,12 +231,12 @@ fn epsilon<V: Element>() -> f64 {
     <V::Scalar as Float>::epsilon().as_f64()
 }
 
-/// Whether a part of a number is larger in a lane than √ε of the largest one of these.
+/// Whether a part of a number is larger in a lane than √ε of the largest one of these, and no rounding of other parts.
 fn is_large<V: Element>(lane: usize, number: V, of: &[V]) -> bool {
-    (0..V::Lane::PARTS).any(|k| {
-        let part = |number: &V| number.lane(lane).part(k).abs();
-        part(&number) > epsilon::<V>().sqrt() * of.iter().map(part).fold(0.0, f64::max)
-    })
+    let part = |number: &V, k: usize| number.lane(lane).part(k).abs();
+    let largest = |k: usize| of.iter().map(|number| part(number, k)).fold(0.0, f64::max);
+    let rounding = 64.0 * epsilon::<V>() * (0..V::Lane::PARTS).map(largest).fold(0.0, f64::max);
+    (0..V::Lane::PARTS).any(|k| part(&number, k) > rounding.max(epsilon::<V>().sqrt() * largest(k)))
 }
 
 impl<V: Element, B: Backend<V::Scalar>> External<V> for Eigen<V, B> {

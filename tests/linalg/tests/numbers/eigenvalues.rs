@@ -10,8 +10,9 @@ use tapewright::{Closed, Dual, hvp};
 
 /// The entries below the diagonal of a matrix whose eigenvalues are apart.
 fn apart<S: Strategy>(n: usize, x: &[Real<S>]) -> Vec<Real<S>> {
-    let entry =
-        |k: usize| if k % (n + 1) == 0 { x[k] + Real::from((k % n) as f64 * 2.5) } else { x[k] + Real::from(0.0) };
+    let entry = |k: usize| {
+        if k.is_multiple_of(n + 1) { x[k] + Real::from([0.0, 2.5, 5.0, 7.5][k % n]) } else { x[k] + Real::from(0.0) }
+    };
     (0..n * n).map(|k| entry(k).eval()).collect()
 }
 

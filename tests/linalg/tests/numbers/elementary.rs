@@ -41,7 +41,7 @@ pub(crate) fn ln_det<S: Strategy>(n: usize, a: &[Real<S>]) -> Real<S> {
 }
 
 pub(crate) fn inverse<S: Strategy>(n: usize, a: &[Real<S>]) -> Vec<Real<S>> {
-    let one = |k: usize| Real::from(if k % (n + 1) == 0 { 1.0 } else { 0.0 });
+    let one = |k: usize| Real::from(if k.is_multiple_of(n + 1) { 1.0 } else { 0.0 });
     solve(n, a, &(0..n * n).map(one).collect::<Vec<_>>())
 }
 
