@@ -24,8 +24,8 @@ pub trait Equations<V: Number = f64>: Send + Sync + 'static {
     }
 
     /// How far from the solution the numbers may be that are given as one: a step of Newton's method must not be longer
-    /// than this times 1 + the largest unknown, in any lane. The relative error of the derivative is of this order. √ε by
-    /// default.
+    /// than this times 1 + the largest unknown, in any lane. The relative error of the derivative is of this order. √ε
+    /// by default.
     fn tolerance(&self) -> f64 {
         epsilon::<V>().sqrt()
     }

@@ -114,8 +114,8 @@ pub fn root<S: Taping>(
 /// The unknowns of as many equations F(x, p) = 0 as functions of their parameters p, given the solution x that a solver
 /// has found at their values.
 ///
-/// The Jacobian ∂F/∂x is factorised once, or once in each lane, when this is called: by nalgebra, in the feature of that
-/// name. Tangents of the solution are found: it may have any.
+/// The Jacobian ∂F/∂x is factorised once, or once in each lane, when this is called: by nalgebra, in the feature of
+/// that name. Tangents of the solution are found: it may have any.
 ///
 /// ```
 /// use tapewright::implicit::{self, Equations};

@@ -5,7 +5,8 @@ use tapewright_strategies::Float;
 
 /// A library of linear algebra on plain numbers, for the entries of this module.
 ///
-/// It is asked for floats alone: what the entries do with [other numbers](super::Element) they do with the same functions.
+/// It is asked for floats alone: what the entries do with [other numbers](super::Element) they do with the same
+/// functions.
 ///
 /// Matrices are slices, column after column. Implement it, and [`Matrix`](super::Matrix) for a type of yours, to let
 /// another library do the work.

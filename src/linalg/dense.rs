@@ -7,8 +7,8 @@ use super::matrix::finite;
 use super::solve::System;
 use tapewright_strategies::{Float, Number};
 
-/// The factors of a square matrix of floats, which is among the inputs of an entry with all its entries, or, where it is
-/// symmetric, with its lower triangle, column after column.
+/// The factors of a square matrix of floats, which is among the inputs of an entry with all its entries, or, where it
+/// is symmetric, with its lower triangle, column after column.
 pub enum Dense<V: Float, B: Backend<V>> {
     /// P·A = L·U, with the number of rows.
     Full(usize, B::Factors),

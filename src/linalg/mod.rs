@@ -7,8 +7,8 @@
 //!
 //! Matrices come from `nalgebra` (feature `nalgebra`) or `faer` (feature `faer`), their entries are
 //! [`Closed`](crate::Closed) variables, and the same crate does the work: see [`Matrix`]. Functions that use them say
-//! `S: Taping<Value = f64>`, or, for all numbers, `S: Taping<Value: Element>`: see [`Element`]. What is passive is a constant: a matrix none of whose entries moves takes no input of the
-//! entry.
+//! `S: Taping<Value = f64>`, or, for all numbers, `S: Taping<Value: Element>`: see [`Element`]. What is passive is a
+//! constant: a matrix none of whose entries moves takes no input of the entry.
 //!
 //! ```
 //! # #[cfg(feature = "nalgebra")] {

@@ -200,6 +200,9 @@ fn duals_solve_for_all_tangents_at_once() -> Result<(), Error> {
     assert_eq!(counts(), (1, 2));
     tape.sweep(&[(&x[0], Dual::constant(1.0))])?;
     assert_eq!(counts(), (0, 2));
+    let at_rest: Vec<Dual<f64, 3>> = numbers.iter().map(|x| Dual::constant(x.value)).collect();
+    tape.record(|scope| _ = solved(&scope.inputs(&at_rest)));
+    assert_eq!(counts(), (1, 1), "what does not move is not solved for");
     Ok(())
 }
 
