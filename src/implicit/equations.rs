@@ -3,26 +3,31 @@
 use super::error::ImplicitError;
 use crate::expr::Real;
 use crate::forward::{jacobian_forward, jvp};
-use tapewright_strategies::{Float, Strategy, Tangent};
+use tapewright_strategies::{Float, Number, Strategy, Tangent, Taping};
 
 /// Equations F(x, p) = 0 of unknowns and parameters, generic over the strategy: the rules evaluate them in forward
 /// mode, and record them.
-pub trait Equations<V: Float = f64>: Send + Sync + 'static {
+///
+/// Equations that are implemented for every `V: Number` may be used with duals and packs, too: for second derivatives,
+/// and for many evaluations at once.
+pub trait Equations<V: Number = f64>: Send + Sync + 'static {
     /// F at these unknowns and parameters, as many numbers as unknowns. For a fixed point x = G(x, p) it is G.
     fn evaluate<S: Strategy<Value = V>>(&self, x: &[Real<S>], p: &[Real<S>]) -> Vec<Real<S>>;
 
     /// The Jacobian ∂F/∂x, column after column, if you have it; `None` has the library compute it, by forward mode.
     ///
-    /// It is compared with forward mode along one direction.
+    /// It is compared with forward mode along one direction. For duals it has to have the right tangents, which it has
+    /// if it is computed in `V`.
     fn jacobian(&self, x: &[V], p: &[V]) -> Option<Vec<V>> {
         let _ = (x, p);
         None
     }
 
     /// How far from the solution the numbers may be that are given as one: a step of Newton's method must not be longer
-    /// than this times 1 + the largest unknown. The relative error of the derivative is of this order. √ε by default.
-    fn tolerance(&self) -> V {
-        V::epsilon().sqrt()
+    /// than this times 1 + the largest unknown, in any lane. The relative error of the derivative is of this order. √ε
+    /// by default.
+    fn tolerance(&self) -> f64 {
+        epsilon::<V>().sqrt()
     }
 }
 
@@ -31,7 +36,7 @@ pub trait Equations<V: Float = f64>: Send + Sync + 'static {
 pub(super) struct FixedPoint<G>(pub(super) G);
 
 #[cfg(feature = "nalgebra")]
-impl<V: Float, G: Equations<V>> Equations<V> for FixedPoint<G> {
+impl<V: Number, G: Equations<V>> Equations<V> for FixedPoint<G> {
     fn evaluate<S: Strategy<Value = V>>(&self, x: &[Real<S>], p: &[Real<S>]) -> Vec<Real<S>> {
         let image = self.0.evaluate(x, p);
         // Equations that are too many stay too many, and are refused.
@@ -41,11 +46,11 @@ impl<V: Float, G: Equations<V>> Equations<V> for FixedPoint<G> {
 
     fn jacobian(&self, x: &[V], p: &[V]) -> Option<Vec<V>> {
         let slopes = self.0.jacobian(x, p)?;
-        let unit = |k: usize| if k.is_multiple_of(x.len() + 1) { V::one() } else { V::zero() };
+        let unit = |k: usize| if k.is_multiple_of(x.len() + 1) { V::ONE } else { V::ZERO };
         Some(slopes.into_iter().enumerate().map(|(k, slope)| unit(k) - slope).collect())
     }
 
-    fn tolerance(&self) -> V {
+    fn tolerance(&self) -> f64 {
         self.0.tolerance()
     }
 }
@@ -57,16 +62,16 @@ pub(super) struct Solved<V> {
 }
 
 /// Numbers as variables.
-pub(super) fn constants<S: Strategy>(numbers: &[S::Value]) -> Vec<Real<S>> {
+pub(super) fn constants<S: Taping>(numbers: &[S::Value]) -> Vec<Real<S>> {
     numbers.iter().map(|number| Real::constant(*number)).collect()
 }
 
-pub(super) fn solved<V: Float>(equations: &impl Equations<V>, x: &[V], p: &[V]) -> Result<Solved<V>, ImplicitError> {
+pub(super) fn solved<V: Number>(equations: &impl Equations<V>, x: &[V], p: &[V]) -> Result<Solved<V>, ImplicitError> {
     let solved = match equations.jacobian(x, p) {
         Some(slopes) => given(equations, slopes, x, p)?,
         None => by_tangents(equations, x, p)?,
     };
-    let bad = |numbers: &[V]| numbers.iter().position(|number| !number.is_finite()).map(|k| k % x.len().max(1));
+    let bad = |numbers: &[V]| numbers.iter().position(|number| !is_finite(*number)).map(|k| k % x.len().max(1));
     match bad(&solved.residual).or_else(|| bad(&solved.slopes)) {
         Some(equation) => Err(ImplicitError::NotFinite { equation }),
         None => Ok(solved),
@@ -74,7 +79,7 @@ pub(super) fn solved<V: Float>(equations: &impl Equations<V>, x: &[V], p: &[V]) 
 }
 
 /// The Jacobian by forward mode, 8 columns at a time.
-fn by_tangents<V: Float>(equations: &impl Equations<V>, x: &[V], p: &[V]) -> Result<Solved<V>, ImplicitError> {
+fn by_tangents<V: Number>(equations: &impl Equations<V>, x: &[V], p: &[V]) -> Result<Solved<V>, ImplicitError> {
     let n = x.len();
     let (residual, rows) = jacobian_forward::<Tangent<8, V>>(|x| equations.evaluate(x, &constants(p)), x);
     count(residual.len(), n)?;
@@ -83,7 +88,7 @@ fn by_tangents<V: Float>(equations: &impl Equations<V>, x: &[V], p: &[V]) -> Res
 }
 
 /// The Jacobian that was given, after it has been compared along one direction.
-fn given<V: Float>(
+fn given<V: Number>(
     equations: &impl Equations<V>,
     slopes: Vec<V>,
     x: &[V],
@@ -95,16 +100,32 @@ fn given<V: Float>(
     let (residual, expected) = found.expect("a direction has as many entries as unknowns");
     count(residual.len(), n)?;
     count(slopes.len(), n * n)?;
-    let near = V::epsilon().sqrt();
     for (i, expected) in expected.iter().enumerate() {
-        let terms = || (0..n).map(|j| slopes[j * n + i] * direction[j]);
-        let (sum, size) =
-            terms().fold((V::zero(), expected.abs()), |(sum, size), term| (sum + term, size + term.abs()));
-        if (sum - *expected).abs() > near * size {
+        let terms: Vec<V> = (0..n).map(|j| slopes[j * n + i] * direction[j]).collect();
+        if (0..V::LANES).any(|lane| !agree(lane, &terms, *expected)) {
             return Err(ImplicitError::WrongJacobian { equation: i });
         }
     }
     Ok(Solved { residual, slopes })
+}
+
+/// Whether these terms have this sum in a lane, part by part, up to √ε of the largest terms.
+fn agree<V: Number>(lane: usize, terms: &[V], sum: V) -> bool {
+    let part = |number: &V, k: usize| number.lane(lane).part(k);
+    let size = |k: usize| terms.iter().fold(part(&sum, k).abs(), |size, term| size + part(term, k).abs());
+    let off = |k: usize| terms.iter().fold(-part(&sum, k), |off, term| off + part(term, k)).abs();
+    let near = epsilon::<V>().sqrt() * (0..V::Lane::PARTS).map(size).fold(0.0, f64::max);
+    (0..V::Lane::PARTS).all(|k| off(k) <= near)
+}
+
+/// ε of the floats that a number consists of.
+fn epsilon<V: Number>() -> f64 {
+    V::Lane::epsilon().as_f64()
+}
+
+/// Whether the values are finite.
+fn is_finite<V: Number>(number: V) -> bool {
+    (0..V::LANES).all(|lane| number.lane(lane).is_finite())
 }
 
 fn count(equations: usize, unknowns: usize) -> Result<(), ImplicitError> {

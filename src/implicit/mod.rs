@@ -36,6 +36,34 @@
 //!
 //! Everything that x depends on must be among the parameters. If none of them moves, nothing is computed or checked.
 //! An entry cannot be replayed at new inputs, and says so.
+//!
+//! # Duals and packs
+//!
+//! Equations that are written over every number give second derivatives, and many solutions in one recording. The
+//! solver is still one for floats, called in each lane. Whatever tangents x has at first, it gets the right ones, and
+//! keeps its value: by a step of Newton's method for each level of tangents, with the factors that are there. Over
+//! duals this is done for passive parameters, too, since they may have tangents.
+//!
+//! ```
+//! use tapewright::implicit::{self, Equations};
+//! use tapewright::{Dual, Number, hvp, prelude::*};
+//!
+//! /// x² = p.
+//! struct Square;
+//! impl<V: Number> Equations<V> for Square {
+//!     fn evaluate<S: Strategy<Value = V>>(&self, x: &[Real<S>], p: &[Real<S>]) -> Vec<Real<S>> {
+//!         vec![(x[0] * x[0] - p[0]).into()]
+//!     }
+//! }
+//!
+//! fn root<S: Taping>(p: &[Real<S>]) -> Real<S> {
+//!     let x = S::Value::from_lanes(|lane| Number::from_f64(p[0].value().lane(lane).as_f64().sqrt()));
+//!     implicit::root(Square, x, p).expect("a solution")
+//! }
+//!
+//! let (x, first, second) = hvp::<Jacobian<Dual<f64, 1>>, _>(root, &[4.0], &[1.0]);
+//! assert_eq!((x, first[0], second[0]), (2.0, 1.0 / 4.0, -1.0 / 32.0)); // 1/(2·√p) and −1/(4·p·√p)
+//! ```
 
 mod equations;
 mod error;
@@ -49,13 +77,18 @@ pub use error::ImplicitError;
 use crate::expr::Real;
 use crate::external::external;
 #[cfg(feature = "nalgebra")]
-use crate::linalg::{Dense, LinalgError, Nalgebra};
-use equations::Solved;
-use rule::{Inverse, Solution};
-use tapewright_strategies::num_traits::Zero;
-use tapewright_strategies::{Float, Number as _, Taping};
+use crate::linalg::{Dense, Element, LinalgError, Plain};
+use equations::{Solved, constants};
+#[cfg(feature = "nalgebra")]
+use rule::Factors;
+use rule::{Inverse, Slope, Solution};
+#[cfg(feature = "nalgebra")]
+use std::sync::Arc;
+use tapewright_strategies::{Number, Taping};
 
 /// The unknown of one equation as a function of its parameters, given the root that a solver has found at their values.
+///
+/// Tangents of the root are found: it may have any.
 ///
 /// # Errors
 ///
@@ -65,14 +98,15 @@ use tapewright_strategies::{Float, Number as _, Taping};
 ///
 /// As [`external`](crate::external), and when the equation does.
 #[track_caller]
-pub fn root<S: Taping<Value: Float>>(
+pub fn root<S: Taping>(
     equation: impl Equations<S::Value>,
     root: S::Value,
     parameters: &[Real<S>],
 ) -> Result<Real<S>, ImplicitError> {
     let results = record(equation, &[root], parameters, |slopes| {
         let slope = slopes[0];
-        if slope.is_nought() { Err(ImplicitError::Singular { pivot: 0 }) } else { Ok(rule::Slope(slope)) }
+        let is_zero = |lane: usize| slope.lane(lane).as_f64() == 0.0;
+        if (0..S::Value::LANES).any(is_zero) { Err(ImplicitError::Singular { pivot: 0 }) } else { Ok(Slope(slope)) }
     })?;
     Ok(results.into_iter().next().expect("one unknown"))
 }
@@ -80,7 +114,8 @@ pub fn root<S: Taping<Value: Float>>(
 /// The unknowns of as many equations F(x, p) = 0 as functions of their parameters p, given the solution x that a solver
 /// has found at their values.
 ///
-/// The Jacobian ∂F/∂x is factorised once, when this is called: by nalgebra, in the feature of that name.
+/// The Jacobian ∂F/∂x is factorised once, or once in each lane, when this is called: by nalgebra, in the feature of
+/// that name. Tangents of the solution are found: it may have any.
 ///
 /// ```
 /// use tapewright::implicit::{self, Equations};
@@ -108,18 +143,32 @@ pub fn root<S: Taping<Value: Float>>(
 /// As [`external`](crate::external), and when the equations do.
 #[cfg(feature = "nalgebra")]
 #[track_caller]
-pub fn solution<S: Taping<Value: Float + ::nalgebra::RealField>>(
+pub fn solution<S: Taping<Value: Element>>(
     equations: impl Equations<S::Value>,
     solution: &[S::Value],
     parameters: &[Real<S>],
 ) -> Result<Vec<Real<S>>, ImplicitError> {
+    // The values of the Jacobian stay the same, and so do their factors.
+    let mut kept = Vec::new();
     record(equations, solution, parameters, |slopes| {
-        Dense::<_, Nalgebra>::full(solution.len(), slopes).map_err(|error| match error {
+        let mut lanes = 0;
+        let factorise = &mut |values| {
+            lanes += 1;
+            if kept.len() < lanes {
+                kept.push(Arc::new(Dense::<_, Library<S>>::full(solution.len(), values)?));
+            }
+            Ok(Arc::clone(&kept[lanes - 1]))
+        };
+        S::Value::lift(slopes, factorise).map(Factors).map_err(|error| match error.without_lane() {
             LinalgError::Singular { pivot: Some(pivot) } => ImplicitError::Singular { pivot },
             error => unreachable!("a square matrix of finite numbers is regular or not: {error}"),
         })
     })
 }
+
+/// What factorises Jacobians.
+#[cfg(feature = "nalgebra")]
+type Library<S> = <<<S as Taping>::Value as Element>::Scalar as Plain>::Nalgebra;
 
 /// The fixed point x = G(x, p) as a function of p, given the x at which an iteration has arrived.
 ///
@@ -134,7 +183,7 @@ pub fn solution<S: Taping<Value: Float + ::nalgebra::RealField>>(
 /// As [`solution`].
 #[cfg(feature = "nalgebra")]
 #[track_caller]
-pub fn fixed_point<S: Taping<Value: Float + ::nalgebra::RealField>>(
+pub fn fixed_point<S: Taping<Value: Element>>(
     map: impl Equations<S::Value>,
     point: &[S::Value],
     parameters: &[Real<S>],
@@ -144,27 +193,67 @@ pub fn fixed_point<S: Taping<Value: Float + ::nalgebra::RealField>>(
 
 /// Records x(p), with the inverse of ∂F/∂x that `invert` makes of its columns.
 #[track_caller]
-fn record<S: Taping<Value: Float>, E: Equations<S::Value>, K: Inverse<S::Value>>(
+fn record<S: Taping, E: Equations<S::Value>, K: Inverse<S::Value>>(
     equations: E,
     x: &[S::Value],
     parameters: &[Real<S>],
-    invert: impl FnOnce(Vec<S::Value>) -> Result<K, ImplicitError>,
+    invert: impl FnMut(Vec<S::Value>) -> Result<K, ImplicitError>,
 ) -> Result<Vec<Real<S>>, ImplicitError> {
-    const { assert!(S::Value::PARTS == 1, "implicit functions are over `f64` and `f32`: their rule has first derivatives") };
     let arguments: Vec<_> = parameters.iter().map(|p| (p.value(), p.id())).collect();
-    if !S::is_active(&arguments) {
-        return Ok(x.iter().map(|x| Real::constant(*x)).collect());
+    let active = S::is_active(&arguments);
+    if !active && S::Value::ORDER == 0 {
+        return Ok(constants(x));
     }
     let p: Vec<S::Value> = parameters.iter().map(Real::value).collect();
-    let Solved { mut residual, slopes } = equations::solved(&equations, x, &p)?;
-    let inverse = invert(slopes)?;
-    inverse.solve(&mut residual);
-    let largest = |numbers: &[S::Value]| numbers.iter().fold(S::Value::zero(), |most, number| most.max(number.abs()));
-    let (step, size) = (largest(&residual), largest(x));
-    // Not `step > …`: a step that is NaN is not small, either.
-    if residual.iter().any(|step| !step.is_finite()) || step > equations.tolerance() * (size + S::Value::from_f64(1.0))
-    {
-        return Err(ImplicitError::NotASolution { step: step.as_f64(), size: size.as_f64() });
+    let (x, inverse) = at_solution(&equations, x, &p, invert)?;
+    if !active {
+        return Ok(constants(&x));
     }
-    Ok(external(parameters, x, Solution { equations, x: x.to_vec(), p, inverse }))
+    Ok(external(parameters, &x.clone(), Solution { equations, x, p, inverse }))
+}
+
+/// The solution with its tangents, and (∂F/∂x)⁻¹ there.
+///
+/// Newton's method finds tangents, since they are nilpotent: a step with (∂F/∂x)⁻¹ at the same values and any tangents
+/// makes one order of them right. The values stay as they were given.
+fn at_solution<V: Number, K: Inverse<V>>(
+    equations: &impl Equations<V>,
+    x: &[V],
+    p: &[V],
+    mut invert: impl FnMut(Vec<V>) -> Result<K, ImplicitError>,
+) -> Result<(Vec<V>, K), ImplicitError> {
+    let mut x = x.to_vec();
+    let Solved { residual: mut step, slopes } = equations::solved(equations, &x, p)?;
+    let mut inverse = invert(slopes)?;
+    inverse.solve(false, &mut step);
+    (0..V::LANES).try_for_each(|lane| is_solution(lane, &step, &x, equations.tolerance()))?;
+    for order in (0..V::ORDER).rev() {
+        x.iter_mut().zip(&step).for_each(|(x, step)| *x = with_value(*x - *step, *x));
+        let Solved { residual, slopes } = equations::solved(equations, &x, p)?;
+        if order == 0 {
+            inverse = invert(slopes)?;
+        } else {
+            step = residual;
+            inverse.solve(false, &mut step);
+        }
+    }
+    Ok((x, inverse))
+}
+
+/// A number with the tangents of one, and the value of another.
+fn with_value<V: Number>(tangents: V, value: V) -> V {
+    // The first parts are the values, one for each lane.
+    V::from_parts(|k| if k < V::LANES { value.part(k) } else { tangents.part(k) })
+}
+
+/// Whether a step of Newton's method from a solution is as short in a lane as it should be.
+fn is_solution<V: Number>(lane: usize, step: &[V], x: &[V], tolerance: f64) -> Result<(), ImplicitError> {
+    let value = |number: &V| number.lane(lane).as_f64().abs();
+    let largest = |numbers: &[V]| numbers.iter().map(value).fold(0.0, f64::max);
+    let (length, size) = (largest(step), largest(x));
+    // A step that is NaN is not small, either.
+    if step.iter().all(|step| value(step).is_finite()) && length <= tolerance * (size + 1.0) {
+        return Ok(());
+    }
+    Err(ImplicitError::NotASolution { step: length, size })
 }

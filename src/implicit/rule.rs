@@ -4,15 +4,13 @@ use super::equations::{Equations, constants};
 use crate::drivers::vjp;
 use crate::forward::jvp;
 #[cfg(feature = "nalgebra")]
-use crate::linalg::{Backend, Dense, System};
-use tapewright_strategies::{External, Float, Jacobian, SweepError, Tangent};
+use crate::linalg::System;
+use tapewright_strategies::{External, Jacobian, Number, SweepError, Tangent};
 
 /// (∂F/∂x)⁻¹.
 pub(super) trait Inverse<V>: Send + Sync + 'static {
-    /// (∂F/∂x)⁻¹·right in the place of right.
-    fn solve(&self, right: &mut [V]);
-    /// (∂F/∂x)⁻ᵀ·right in the place of right.
-    fn solve_transposed(&self, right: &mut [V]);
+    /// (∂F/∂x)⁻¹·right, or (∂F/∂x)⁻ᵀ·right, in the place of right.
+    fn solve(&self, transposed: bool, right: &mut [V]);
     /// The bytes that it owns.
     fn owned_bytes(&self) -> usize;
 }
@@ -20,28 +18,26 @@ pub(super) trait Inverse<V>: Send + Sync + 'static {
 /// ∂F/∂x of one equation.
 pub(super) struct Slope<V>(pub(super) V);
 
-impl<V: Float> Inverse<V> for Slope<V> {
-    fn solve(&self, right: &mut [V]) {
+impl<V: Number> Inverse<V> for Slope<V> {
+    fn solve(&self, _: bool, right: &mut [V]) {
         right.iter_mut().for_each(|number| *number = *number / self.0);
-    }
-    fn solve_transposed(&self, right: &mut [V]) {
-        self.solve(right);
     }
     fn owned_bytes(&self) -> usize {
         0
     }
 }
 
+/// The factors of ∂F/∂x.
 #[cfg(feature = "nalgebra")]
-impl<V: Float, B: Backend<V>> Inverse<V> for Dense<V, B> {
-    fn solve(&self, right: &mut [V]) {
-        System::solve(self, right);
-    }
-    fn solve_transposed(&self, right: &mut [V]) {
-        System::solve_transposed(self, right);
+pub(super) struct Factors<K>(pub(super) K);
+
+#[cfg(feature = "nalgebra")]
+impl<V: Number, K: System<V>> Inverse<V> for Factors<K> {
+    fn solve(&self, transposed: bool, right: &mut [V]) {
+        self.0.solve(transposed, right);
     }
     fn owned_bytes(&self) -> usize {
-        System::owned_bytes(self)
+        self.0.owned_bytes()
     }
 }
 
@@ -58,7 +54,7 @@ fn failed<E>(error: &crate::Error) -> SweepError {
     SweepError::rule(core::any::type_name::<E>(), error)
 }
 
-impl<V: Float, E: Equations<V>, K: Inverse<V>> External<V> for Solution<E, V, K> {
+impl<V: Number, E: Equations<V>, K: Inverse<V>> External<V> for Solution<E, V, K> {
     fn name(&self) -> String {
         core::any::type_name::<E>().to_owned()
     }
@@ -66,7 +62,7 @@ impl<V: Float, E: Equations<V>, K: Inverse<V>> External<V> for Solution<E, V, K>
     /// p̄ −= (∂F/∂p)ᵀ·λ with (∂F/∂x)ᵀ·λ = x̄: one solution, and one reverse sweep over the equations.
     fn reverse(&self, outputs: &[V], inputs: &mut [V]) -> Result<(), SweepError> {
         let mut lambda = outputs.to_vec();
-        self.inverse.solve_transposed(&mut lambda);
+        self.inverse.solve(true, &mut lambda);
         let f = |p: &[_]| self.equations.evaluate(&constants::<Jacobian<V>>(&self.x), p);
         let (_, adjoints) = vjp(f, &self.p, &lambda).map_err(|error| failed::<E>(&error))?;
         inputs.iter_mut().zip(adjoints).for_each(|(input, adjoint)| *input += -adjoint);
@@ -77,7 +73,7 @@ impl<V: Float, E: Equations<V>, K: Inverse<V>> External<V> for Solution<E, V, K>
     fn forward(&self, inputs: &[V], outputs: &mut [V]) -> Result<(), SweepError> {
         let f = |p: &[_]| self.equations.evaluate(&constants::<Tangent<1, V>>(&self.x), p);
         let (_, mut slopes) = jvp(f, &self.p, inputs).map_err(|error| failed::<E>(&error))?;
-        self.inverse.solve(&mut slopes);
+        self.inverse.solve(false, &mut slopes);
         outputs.iter_mut().zip(slopes).for_each(|(output, slope)| *output = -slope);
         Ok(())
     }

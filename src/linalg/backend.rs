@@ -1,8 +1,12 @@
 //! What a library of linear algebra has to do.
 
+use super::element::Element;
 use tapewright_strategies::Float;
 
 /// A library of linear algebra on plain numbers, for the entries of this module.
+///
+/// It is asked for floats alone: what the entries do with [other numbers](super::Element) they do with the same
+/// functions.
 ///
 /// Matrices are slices, column after column. Implement it, and [`Matrix`](super::Matrix) for a type of yours, to let
 /// another library do the work.
@@ -67,6 +71,11 @@ impl<'a, V> Block<'a, V> {
         Self { transposed: !self.transposed, ..self }
     }
 
+    /// A matrix of the same shape with other numbers.
+    pub(super) const fn with<W>(self, numbers: &[W]) -> Block<'_, W> {
+        Block { numbers, rows: self.rows, columns: self.columns, transposed: self.transposed }
+    }
+
     /// Rows and columns of what is meant.
     #[must_use]
     pub const fn shape(&self) -> (usize, usize) {
@@ -75,8 +84,8 @@ impl<'a, V> Block<'a, V> {
 }
 
 /// left·right, a new matrix.
-pub(super) fn times<V: Float, B: Backend<V>>(left: Block<'_, V>, right: Block<'_, V>) -> Vec<V> {
-    let mut product = vec![V::zero(); left.shape().0 * right.shape().1];
-    B::multiply(V::one(), left, right, &mut product);
+pub(super) fn times<V: Element, B: Backend<V::Scalar>>(left: Block<'_, V>, right: Block<'_, V>) -> Vec<V> {
+    let mut product = vec![V::ZERO; left.shape().0 * right.shape().1];
+    V::multiply::<B>(1.0, left, right, &mut product);
     product
 }

@@ -1,6 +1,7 @@
 //! The work done by faer.
 
 use super::backend::{Backend, Block, Factors};
+use super::element::{Element, Plain};
 use super::matrix::Matrix;
 use crate::closed::Closed;
 use ::faer::dyn_stack::{MemBuffer, MemStack};
@@ -128,9 +129,9 @@ impl<V: Float + RealField> Backend<V> for Faer {
     }
 }
 
-impl<S: Taping<Value: Float + RealField>> Matrix for Mat<Closed<S>> {
+impl<S: Taping<Value: Element>> Matrix for Mat<Closed<S>> {
     type Strategy = S;
-    type Backend = Faer;
+    type Backend = <<S::Value as Element>::Scalar as Plain>::Faer;
 
     fn shape(&self) -> (usize, usize) {
         (self.nrows(), self.ncols())
@@ -149,9 +150,9 @@ impl<S: Taping<Value: Float + RealField>> Matrix for Mat<Closed<S>> {
     }
 }
 
-impl<S: Taping<Value: Float + RealField>> Matrix for Col<Closed<S>> {
+impl<S: Taping<Value: Element>> Matrix for Col<Closed<S>> {
     type Strategy = S;
-    type Backend = Faer;
+    type Backend = <<S::Value as Element>::Scalar as Plain>::Faer;
 
     fn shape(&self) -> (usize, usize) {
         (self.nrows(), 1)

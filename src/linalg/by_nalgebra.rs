@@ -1,6 +1,7 @@
 //! The work done by nalgebra.
 
 use super::backend::{Backend, Block, Factors};
+use super::element::{Element, Plain};
 use super::matrix::Matrix;
 use crate::closed::Closed;
 use ::nalgebra::{
@@ -102,12 +103,12 @@ impl<V: Float + RealField> Factors<V> for LU<V, Dyn, Dyn> {
     }
 }
 
-impl<S: Taping<Value: Float + RealField>, C: Dim> Matrix for OMatrix<Closed<S>, Dyn, C>
+impl<S: Taping<Value: Element>, C: Dim> Matrix for OMatrix<Closed<S>, Dyn, C>
 where
     na::DefaultAllocator: na::allocator::Allocator<Dyn, C, Buffer<Closed<S>> = VecStorage<Closed<S>, Dyn, C>>,
 {
     type Strategy = S;
-    type Backend = Nalgebra;
+    type Backend = <<S::Value as Element>::Scalar as Plain>::Nalgebra;
 
     fn shape(&self) -> (usize, usize) {
         self.shape()

@@ -1,14 +1,15 @@
 //! A dense matrix and its factors.
 
 use super::backend::{Backend, Block, Factors, times};
+use super::element::Element;
 use super::error::LinalgError;
 use super::matrix::finite;
 use super::solve::System;
-use tapewright_strategies::Float;
+use tapewright_strategies::{Float, Number};
 
-/// The factors of a square matrix, which is among the inputs of an entry with all its entries, or, where it is
-/// symmetric, with its lower triangle, column after column.
-pub(crate) enum Dense<V: Float, B: Backend<V>> {
+/// The factors of a square matrix of floats, which is among the inputs of an entry with all its entries, or, where it
+/// is symmetric, with its lower triangle, column after column.
+pub enum Dense<V: Float, B: Backend<V>> {
     /// P·A = L·U, with the number of rows.
     Full(usize, B::Factors),
     /// A = L·Lᵀ.
@@ -31,32 +32,26 @@ impl<V: Float, B: Backend<V>> Dense<V, B> {
         B::cholesky(n, matrix).map(|lower| Self::Lower(n, lower)).ok_or(LinalgError::NotPositiveDefinite)
     }
 
-    pub(super) const fn rows(&self) -> usize {
-        let (Self::Full(n, _) | Self::Lower(n, _)) = self;
-        *n
+    /// L with A = L·Lᵀ.
+    pub(super) fn factor(&self) -> &[V] {
+        let Self::Lower(_, lower) = self else { unreachable!("the factor is lower triangular") };
+        lower
     }
 
-    /// The tangents of the entries that are inputs, as a matrix.
-    pub(super) fn spread(&self, tangents: &[V]) -> Vec<V> {
+    /// ln |det A|, and the sign.
+    pub(super) fn ln_det(&self) -> (V, V) {
         match self {
-            Self::Full(..) => tangents.to_vec(),
-            Self::Lower(n, _) => spread_lower(*n, tangents),
+            Self::Full(_, factors) => {
+                let pivots = factors.pivots();
+                let value = pivots.iter().fold(V::ZERO, |sum, pivot| sum + Number::ln(Number::abs(*pivot)));
+                let odd = pivots.iter().fold(factors.is_odd(), |odd, pivot| odd != (*pivot < V::ZERO));
+                (value, if odd { -V::ONE } else { V::ONE })
+            }
+            Self::Lower(n, lower) => {
+                let logarithms = lower.iter().step_by(n + 1).fold(V::ZERO, |sum, pivot| sum + Number::ln(*pivot));
+                (logarithms + logarithms, V::ONE)
+            }
         }
-    }
-
-    /// Adds the adjoints of all entries to those that are inputs.
-    pub(super) fn fold(&self, matrix: &[V], adjoints: &mut [V]) {
-        match self {
-            Self::Full(..) => adjoints.iter_mut().zip(matrix).for_each(|(adjoint, entry)| *adjoint += *entry),
-            Self::Lower(n, _) => fold_lower(*n, matrix, adjoints),
-        }
-    }
-
-    /// A⁻ᵀ.
-    pub(super) fn inverse_transposed(&self) -> Vec<V> {
-        let mut inverse = identity(self.rows());
-        self.solve_transposed(&mut inverse);
-        inverse
     }
 }
 
@@ -66,8 +61,8 @@ pub(super) fn lower_places(n: usize) -> impl Iterator<Item = (usize, usize)> {
 }
 
 /// A symmetric matrix of its lower triangle.
-pub(super) fn spread_lower<V: Float>(n: usize, triangle: &[V]) -> Vec<V> {
-    let mut matrix = vec![V::zero(); n * n];
+pub(super) fn spread_lower<V: Number>(n: usize, triangle: &[V]) -> Vec<V> {
+    let mut matrix = vec![V::ZERO; n * n];
     for ((i, j), entry) in lower_places(n).zip(triangle) {
         matrix[j * n + i] = *entry;
         matrix[i * n + j] = *entry;
@@ -76,7 +71,7 @@ pub(super) fn spread_lower<V: Float>(n: usize, triangle: &[V]) -> Vec<V> {
 }
 
 /// Adds the adjoints of all entries of a symmetric matrix to the adjoints of its lower triangle.
-pub(super) fn fold_lower<V: Float>(n: usize, matrix: &[V], adjoints: &mut [V]) {
+pub(super) fn fold_lower<V: Number>(n: usize, matrix: &[V], adjoints: &mut [V]) {
     for ((i, j), adjoint) in lower_places(n).zip(adjoints) {
         *adjoint += matrix[j * n + i];
         if i != j {
@@ -86,13 +81,14 @@ pub(super) fn fold_lower<V: Float>(n: usize, matrix: &[V], adjoints: &mut [V]) {
 }
 
 /// The unit matrix.
-pub(super) fn identity<V: Float>(n: usize) -> Vec<V> {
-    (0..n * n).map(|k| if k % n == k / n { V::one() } else { V::zero() }).collect()
+pub(super) fn identity<V: Number>(n: usize) -> Vec<V> {
+    (0..n * n).map(|k| if k % n == k / n { V::ONE } else { V::ZERO }).collect()
 }
 
 impl<V: Float, B: Backend<V>> System<V> for Dense<V, B> {
-    fn solve(&self, right: &mut [V]) {
+    fn solve(&self, transposed: bool, right: &mut [V]) {
         match self {
+            Self::Full(_, factors) if transposed => factors.solve_transposed(right),
             Self::Full(_, factors) => factors.solve(right),
             Self::Lower(n, lower) => {
                 B::solve_lower(*n, lower, false, right);
@@ -101,15 +97,9 @@ impl<V: Float, B: Backend<V>> System<V> for Dense<V, B> {
         }
     }
 
-    fn solve_transposed(&self, right: &mut [V]) {
-        match self {
-            Self::Full(_, factors) => factors.solve_transposed(right),
-            Self::Lower(..) => self.solve(right),
-        }
-    }
-
     fn rows(&self) -> usize {
-        self.rows()
+        let (Self::Full(n, _) | Self::Lower(n, _)) = self;
+        *n
     }
 
     fn entries(&self) -> usize {
@@ -122,18 +112,37 @@ impl<V: Float, B: Backend<V>> System<V> for Dense<V, B> {
     fn subtract_outer(&self, lambda: &[V], x: &[V], adjoints: &mut [V]) {
         let (lambda, x) = (Block::new(lambda, self.rows()), Block::new(x, self.rows()).t());
         match self {
-            Self::Full(..) => B::multiply(-V::one(), lambda, x, adjoints),
+            Self::Full(..) => B::multiply(-V::ONE, lambda, x, adjoints),
             Self::Lower(n, _) => {
-                let mut matrix = vec![V::zero(); n * n];
-                B::multiply(-V::one(), lambda, x, &mut matrix);
+                let mut matrix = vec![V::ZERO; n * n];
+                B::multiply(-V::ONE, lambda, x, &mut matrix);
                 fold_lower(*n, &matrix, adjoints);
             }
         }
     }
 
-    fn subtract_product(&self, tangents: &[V], x: &[V], result: &mut [V]) {
-        let moving = self.spread(tangents);
-        B::multiply(-V::one(), Block::new(&moving, self.rows()), Block::new(x, self.rows()), result);
+    fn subtract_product(&self, transposed: bool, entries: &[V], x: &[V], result: &mut [V]) {
+        let n = self.rows();
+        let symmetric;
+        let numbers = match self {
+            Self::Full(..) => entries,
+            Self::Lower(..) => {
+                symmetric = spread_lower(n, entries);
+                &symmetric
+            }
+        };
+        B::multiply(-V::ONE, Block { transposed, ..Block::new(numbers, n) }, Block::new(x, n), result);
+    }
+
+    fn fold(&self, matrix: &[V]) -> Vec<V> {
+        match self {
+            Self::Full(..) => matrix.to_vec(),
+            Self::Lower(n, _) => {
+                let mut adjoints = vec![V::ZERO; self.entries()];
+                fold_lower(*n, matrix, &mut adjoints);
+                adjoints
+            }
+        }
     }
 
     fn owned_bytes(&self) -> usize {
@@ -145,6 +154,6 @@ impl<V: Float, B: Backend<V>> System<V> for Dense<V, B> {
 }
 
 /// left·right of n×n matrices.
-pub(super) fn square_times<V: Float, B: Backend<V>>(n: usize, left: &[V], right: &[V]) -> Vec<V> {
+pub(super) fn square_times<V: Element, B: Backend<V::Scalar>>(n: usize, left: &[V], right: &[V]) -> Vec<V> {
     times::<V, B>(Block::new(left, n), Block::new(right, n))
 }

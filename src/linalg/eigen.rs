@@ -2,11 +2,12 @@
 
 use super::backend::{Backend, Block, times};
 use super::dense::{fold_lower, spread_lower, square_times};
+use super::element::Element;
 use super::error::LinalgError;
-use super::matrix::{Matrix, Number, Operand, entry, finite, square};
+use super::matrix::{self, Matrix, Operand, entry, finite, square};
 use crate::closed::Closed;
 use core::marker::PhantomData;
-use tapewright_strategies::{External, Float, SweepError};
+use tapewright_strategies::{External, Float, Number, SweepError};
 
 /// The eigenvalues of a symmetric matrix, in ascending order, as one entry that keeps the eigenvectors, n² numbers.
 ///
@@ -19,6 +20,9 @@ use tapewright_strategies::{External, Float, SweepError};
 /// error](tapewright_strategies::SweepError::Rule) otherwise. Forward mode does not know what becomes of the
 /// eigenvalues, and refuses directions along which those that coincide part. Eigenvalues coincide if they differ by at
 /// most 64·n·ε of the largest absolute value.
+///
+/// Over duals, where they coincide, the matrix must not move along any tangent: the second derivative needs derivatives
+/// of the eigenvectors.
 ///
 /// ```
 /// # #[cfg(feature = "nalgebra")] {
@@ -39,16 +43,18 @@ use tapewright_strategies::{External, Float, SweepError};
 /// # Errors
 ///
 /// When the matrix is not square, has an infinite or NaN entry in its lower triangle, or the iteration does not
-/// converge.
+/// converge; over duals, when eigenvalues coincide and the lower triangle has a tangent that is not 0.
 ///
 /// # Panics
 ///
 /// As [`external`](crate::external).
 #[track_caller]
 pub fn symmetric_eigenvalues<M: Matrix>(matrix: &M) -> Result<Vec<Closed<M::Strategy>>, LinalgError> {
+    let n = square(matrix)?;
     let operand = Operand::lower(matrix);
-    let eigen = Eigen::<_, M::Backend>::new(square(matrix)?, &operand.values(), false)?;
-    Ok(entry(&[&operand], &eigen.values.clone(), || eigen))
+    let mut values = matrix::Number::<M>::eigen::<M::Backend>(n, &operand.values())?;
+    let vectors = values.split_off(n);
+    Ok(entry(&[&operand], &values, || Eigen::<_, M::Backend>::new(values.clone(), vectors, false)))
 }
 
 /// The eigenvalues of a symmetric matrix, in ascending order, and its orthonormal eigenvectors, as the columns of a
@@ -70,132 +76,182 @@ pub fn symmetric_eigenvalues<M: Matrix>(matrix: &M) -> Result<Vec<Closed<M::Stra
 pub fn symmetric_eigen<M: Matrix>(matrix: &M) -> Result<(Vec<Closed<M::Strategy>>, M), LinalgError> {
     let n = square(matrix)?;
     let operand = Operand::lower(matrix);
-    let eigen = Eigen::<Number<M>, M::Backend>::new(n, &operand.values(), true)?;
-    let outputs: Vec<_> = eigen.values.iter().chain(&eigen.vectors).copied().collect();
-    let mut values = entry(&[&operand], &outputs, || eigen);
+    let outputs = matrix::Number::<M>::eigen::<M::Backend>(n, &operand.values())?;
+    let rule = || Eigen::<_, M::Backend>::new(outputs[..n].to_vec(), outputs[n..].to_vec(), true);
+    let mut values = entry(&[&operand], &outputs, rule);
     let vectors = values.split_off(n);
     Ok((values, M::from_entries(n, n, vectors)))
 }
 
+/// The eigenvalues of a symmetric matrix of floats in ascending order, and after them their eigenvectors.
+pub(super) fn of_floats<V: Float, B: Backend<V>>(n: usize, triangle: &[V]) -> Result<Vec<V>, LinalgError> {
+    let matrix = spread_lower(n, triangle);
+    finite(n, &matrix)?;
+    let found = if n == 0 { Some(Default::default()) } else { B::eigen(n, matrix) };
+    let (values, vectors): (Vec<V>, Vec<V>) = found.ok_or(LinalgError::NoConvergence)?;
+    let mut order: Vec<usize> = (0..n).collect();
+    order.sort_by(|i, j| values[*i].partial_cmp(&values[*j]).expect("the matrix is finite"));
+    let mut sorted: Vec<V> = order.iter().map(|k| values[*k]).collect();
+    order.iter().for_each(|k| sorted.extend(upright(&vectors[k * n..][..n])));
+    Ok(sorted)
+}
+
+/// A vector with the sign that makes its largest entry positive.
+fn upright<V: Float>(vector: &[V]) -> impl Iterator<Item = V> {
+    let top = vector.iter().fold(V::ZERO, |top, entry| if entry.abs() > top.abs() { *entry } else { top });
+    let sign = if top < V::ZERO { -V::ONE } else { V::ONE };
+    vector.iter().map(move |entry| sign * *entry)
+}
+
 /// A·V = V·Λ. The inputs are the lower triangle of A, the outputs Λ, and V if it is asked for.
-struct Eigen<V, B> {
+pub(super) struct Eigen<V, B> {
     values: Vec<V>,
     vectors: Vec<V>,
     with_vectors: bool,
     backend: PhantomData<fn() -> B>,
 }
 
-impl<V: Float, B: Backend<V>> Eigen<V, B> {
-    fn new(n: usize, triangle: &[V], with_vectors: bool) -> Result<Self, LinalgError> {
-        let matrix = spread_lower(n, triangle);
-        finite(n, &matrix)?;
-        let found = if n == 0 { Some(Default::default()) } else { B::eigen(n, matrix) };
-        let (values, vectors): (Vec<V>, Vec<V>) = found.ok_or(LinalgError::NoConvergence)?;
-        let mut order: Vec<usize> = (0..n).collect();
-        order.sort_by(|i, j| values[*i].partial_cmp(&values[*j]).expect("the matrix is finite"));
-        let mut sorted = Vec::with_capacity(n * n);
-        order.iter().for_each(|k| sorted.extend(upright(&vectors[k * n..][..n])));
-        let values = order.iter().map(|k| values[*k]).collect();
-        Ok(Self { values, vectors: sorted, with_vectors, backend: PhantomData })
+/// Two eigenvalues that are one.
+pub(super) struct Pair {
+    first: usize,
+    second: usize,
+    value: f64,
+    why: &'static str,
+}
+
+impl Pair {
+    pub(super) const fn error(&self) -> LinalgError {
+        LinalgError::EigenvaluesCoincide { first: self.first, second: self.second }
+    }
+}
+
+impl From<Pair> for SweepError {
+    fn from(Pair { first, second, value, why }: Pair) -> Self {
+        Self::rule(
+            "symmetric eigenvalues",
+            format!("the eigenvalues {first} and {second} coincide ({value}), and {why}"),
+        )
+    }
+}
+
+impl<V: Element, B: Backend<V::Scalar>> Eigen<V, B> {
+    /// The eigenvalues and eigenvectors, given one after another.
+    pub(super) const fn new(values: Vec<V>, vectors: Vec<V>, with_vectors: bool) -> Self {
+        Self { values, vectors, with_vectors, backend: PhantomData }
     }
 
     fn vectors(&self) -> Block<'_, V> {
         Block::new(&self.vectors, self.values.len())
     }
 
-    /// Whether two eigenvalues are one.
-    fn coincide(&self, i: usize, j: usize) -> bool {
+    /// The value of an eigenvalue.
+    fn value(&self, lane: usize, k: usize) -> f64 {
+        self.values[k].lane(lane).as_f64()
+    }
+
+    /// Whether two eigenvalues are one in a lane.
+    fn coincide(&self, lane: usize, i: usize, j: usize) -> bool {
         let n = self.values.len();
-        let near = V::from_f64(64.0) * V::from(n).unwrap_or_else(V::max_value) * V::epsilon();
-        (self.values[i] - self.values[j]).abs() <= near * largest(&self.values)
+        let largest = self.value(lane, 0).abs().max(self.value(lane, n - 1).abs());
+        let near = 64.0 * f64::from(u32::try_from(n).unwrap_or(u32::MAX)) * epsilon::<V>();
+        (self.value(lane, i) - self.value(lane, j)).abs() <= near * largest
     }
 
-    /// An error, if so, about two eigenvalues that are one.
-    fn refuse(&self, i: usize, j: usize, why: &str) -> SweepError {
-        let message = format!("the eigenvalues {i} and {j} coincide ({}), and {why}", self.values[i]);
-        SweepError::rule("symmetric eigenvalues", message)
-    }
-
-    /// Calls `f` with all pairs i < j of eigenvalues.
-    fn pairs(&self, mut f: impl FnMut(usize, usize) -> Result<(), SweepError>) -> Result<(), SweepError> {
+    /// Asks, for all lanes and all pairs i < j of eigenvalues that are one, why that is an error, if it is.
+    fn coinciding(&self, why: impl Fn(usize, usize, usize) -> Option<&'static str>) -> Result<(), Pair> {
         let n = self.values.len();
-        (0..n).try_for_each(|j| (0..j).try_for_each(|i| f(i, j)))
+        let ask = |lane: usize, first: usize, second: usize| {
+            let why = self.coincide(lane, first, second).then(|| why(lane, first, second)).flatten();
+            why.map_or(Ok(()), |why| Err(Pair { first, second, value: self.value(lane, first), why }))
+        };
+        (0..V::LANES).try_for_each(|lane| (0..n).try_for_each(|j| (0..j).try_for_each(|i| ask(lane, i, j))))
+    }
+
+    /// The quotient by λⱼ − λᵢ; 0 in lanes in which they are one.
+    fn by_gap(&self, number: V, i: usize, j: usize) -> V {
+        let gap = self.values[j] - self.values[i];
+        V::from_lanes(|lane| if self.coincide(lane, i, j) { Number::ZERO } else { number.lane(lane) / gap.lane(lane) })
+    }
+
+    /// λ̇ = diag M and V̇ = V·(F∘M), with M = Vᵀ·Ȧ·V and Fᵢⱼ = 1/(λⱼ − λᵢ), for the lower triangle of Ȧ.
+    pub(super) fn moved(&self, triangle: &[V]) -> Result<Vec<V>, Pair> {
+        let n = self.values.len();
+        let right = times::<V, B>(Block::new(&spread_lower(n, triangle), n), self.vectors());
+        let mut moved = times::<V, B>(self.vectors().t(), Block::new(&right, n));
+        self.coinciding(|lane, i, j| {
+            let (split, apart) = (moved[j * n + i], moved[i * n + i] - moved[j * n + j]);
+            if self.with_vectors && triangle.iter().any(|entry| !entry.lane(lane).is_nought()) {
+                return Some("their eigenvectors have no derivative");
+            }
+            let part = is_large(lane, split, &moved) || is_large(lane, apart, &moved);
+            part.then_some("part along this direction: they have no derivative one by one")
+        })?;
+        let mut slopes: Vec<V> = (0..n).map(|k| moved[k * n + k]).collect();
+        if self.with_vectors {
+            (0..n).for_each(|k| moved[k * n + k] = V::ZERO);
+            for j in 0..n {
+                for i in 0..j {
+                    let turn = self.by_gap(moved[j * n + i], i, j);
+                    moved[j * n + i] = turn;
+                    moved[i * n + j] = -turn;
+                }
+            }
+            slopes.extend(square_times::<V, B>(n, &self.vectors, &moved));
+        }
+        Ok(slopes)
+    }
+
+    /// The adjoints of the entries of A, all of them.
+    fn adjoints(&self, outputs: &[V]) -> Result<Vec<V>, Pair> {
+        let n = self.values.len();
+        let (values, vectors) = outputs.split_at(n);
+        let mut inner = vec![V::ZERO; n * n];
+        values.iter().enumerate().for_each(|(k, seed)| inner[k * n + k] = *seed);
+        self.coinciding(|lane, i, j| {
+            let differ = is_large(lane, values[i] - values[j], values);
+            differ.then_some("have adjoints that differ: they have no derivative one by one")
+        })?;
+        if self.with_vectors {
+            let turns = times::<V, B>(self.vectors().t(), Block::new(vectors, n));
+            // Only the difference tells how far the two vectors turn towards each other.
+            let turn = |i: usize, j: usize| turns[j * n + i] - turns[i * n + j];
+            self.coinciding(|lane, i, j| {
+                let matters = is_large(lane, turn(i, j), &turns);
+                matters.then_some("the result depends on the choice of their eigenvectors")
+            })?;
+            (0..n).for_each(|j| (0..j).for_each(|i| inner[j * n + i] = self.by_gap(turn(i, j), i, j)));
+        }
+        let outer = times::<V, B>(self.vectors(), Block::new(&inner, n));
+        Ok(times::<V, B>(Block::new(&outer, n), self.vectors().t()))
     }
 }
 
-/// The largest absolute value.
-fn largest<V: Float>(numbers: &[V]) -> V {
-    numbers.iter().fold(V::zero(), |most, number| most.max(number.abs()))
+/// ε of the floats that a number consists of.
+fn epsilon<V: Element>() -> f64 {
+    <V::Scalar as Float>::epsilon().as_f64()
 }
 
-/// A vector with the sign that makes its largest entry positive.
-fn upright<V: Float>(vector: &[V]) -> impl Iterator<Item = V> {
-    let top = vector.iter().fold(V::zero(), |top, entry| if entry.abs() > top.abs() { *entry } else { top });
-    let sign = if top < V::zero() { -V::one() } else { V::one() };
-    vector.iter().map(move |entry| sign * *entry)
+/// Whether a part of a number is larger in a lane than √ε of the largest one of these, and no rounding of other parts.
+fn is_large<V: Element>(lane: usize, number: V, of: &[V]) -> bool {
+    let part = |number: &V, k: usize| number.lane(lane).part(k).abs();
+    let largest = |k: usize| of.iter().map(|number| part(number, k)).fold(0.0, f64::max);
+    let rounding = 64.0 * epsilon::<V>() * (0..V::Lane::PARTS).map(largest).fold(0.0, f64::max);
+    (0..V::Lane::PARTS).any(|k| part(&number, k) > rounding.max(epsilon::<V>().sqrt() * largest(k)))
 }
 
-impl<V: Float, B: Backend<V>> External<V> for Eigen<V, B> {
+impl<V: Element, B: Backend<V::Scalar>> External<V> for Eigen<V, B> {
     fn name(&self) -> String {
         String::from("symmetric eigenvalues")
     }
 
     /// Ā = V·(diag λ̄ + F∘(Vᵀ·V̄))·Vᵀ with Fᵢⱼ = 1/(λⱼ − λᵢ).
     fn reverse(&self, outputs: &[V], inputs: &mut [V]) -> Result<(), SweepError> {
-        let n = self.values.len();
-        let (values, vectors) = outputs.split_at(n);
-        let near = V::epsilon().sqrt();
-        let mut inner = vec![V::zero(); n * n];
-        values.iter().enumerate().for_each(|(k, seed)| inner[k * n + k] = *seed);
-        self.pairs(|i, j| {
-            let apart = (values[i] - values[j]).abs() > near * largest(values);
-            if apart && self.coincide(i, j) {
-                return Err(self.refuse(i, j, "have adjoints that differ: they have no derivative one by one"));
-            }
-            Ok(())
-        })?;
-        if self.with_vectors {
-            let turns = times::<V, B>(self.vectors().t(), Block::new(vectors, n));
-            self.pairs(|i, j| {
-                // Only the difference tells how far the two vectors turn towards each other.
-                let turn = turns[j * n + i] - turns[i * n + j];
-                if !self.coincide(i, j) {
-                    inner[j * n + i] = turn / (self.values[j] - self.values[i]);
-                } else if turn.abs() > near * largest(&turns) {
-                    return Err(self.refuse(i, j, "the result depends on the choice of their eigenvectors"));
-                }
-                Ok(())
-            })?;
-        }
-        let outer = times::<V, B>(self.vectors(), Block::new(&inner, n));
-        fold_lower(n, &times::<V, B>(Block::new(&outer, n), self.vectors().t()), inputs);
+        fold_lower(self.values.len(), &self.adjoints(outputs)?, inputs);
         Ok(())
     }
 
-    /// λ̇ = diag M and V̇ = V·(F∘M), with M = Vᵀ·Ȧ·V.
     fn forward(&self, inputs: &[V], outputs: &mut [V]) -> Result<(), SweepError> {
-        let n = self.values.len();
-        let right = times::<V, B>(Block::new(&spread_lower(n, inputs), n), self.vectors());
-        let mut moved = times::<V, B>(self.vectors().t(), Block::new(&right, n));
-        let near = V::epsilon().sqrt() * largest(&moved);
-        (0..n).for_each(|k| outputs[k] = moved[k * n + k]);
-        self.pairs(|i, j| {
-            let (split, apart) = (moved[j * n + i], moved[i * n + i] - moved[j * n + j]);
-            let gap = self.values[j] - self.values[i];
-            moved[j * n + i] = split / gap;
-            moved[i * n + j] = -split / gap;
-            match self.coincide(i, j) {
-                true if self.with_vectors => Err(self.refuse(i, j, "their eigenvectors have no derivative")),
-                true if split.abs() > near || apart.abs() > near => {
-                    Err(self.refuse(i, j, "part along this direction: they have no derivative one by one"))
-                }
-                _ => Ok(()),
-            }
-        })?;
-        if self.with_vectors {
-            (0..n).for_each(|k| moved[k * n + k] = V::zero());
-            outputs[n..].copy_from_slice(&square_times::<V, B>(n, &self.vectors, &moved));
-        }
+        outputs.copy_from_slice(&self.moved(inputs)?);
         Ok(())
     }
 

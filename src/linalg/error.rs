@@ -27,6 +27,21 @@ pub enum LinalgError {
     NotPositiveDefinite,
     /// The iteration for eigenvalues did not come to an end.
     NoConvergence,
+    /// Two eigenvalues coincide, and the entries of the matrix have tangents along which their eigenvectors have no
+    /// derivative: see [`symmetric_eigenvalues`](super::symmetric_eigenvalues).
+    EigenvaluesCoincide {
+        /// The first one, in ascending order, counted from 0.
+        first: usize,
+        /// The other one.
+        second: usize,
+    },
+    /// In one lane of a matrix of packs, which is another matrix in each.
+    Lane {
+        /// The lane, counted from 0.
+        lane: usize,
+        /// What is wrong there.
+        error: Box<Self>,
+    },
     /// An entry of a sparse pattern is outside of the matrix, or there twice.
     Pattern {
         /// Which one.
@@ -41,6 +56,21 @@ impl LinalgError {
     pub(super) fn shape(what: impl Into<String>) -> Self {
         Self::Shape { what: what.into() }
     }
+
+    /// This error, in one of so many different lanes.
+    #[cfg(feature = "packs")]
+    pub(super) fn in_lane(self, lane: usize, lanes: usize) -> Self {
+        if lanes > 1 { Self::Lane { lane, error: Box::new(self) } } else { self }
+    }
+
+    /// What is wrong, without the lane.
+    #[cfg(feature = "nalgebra")]
+    pub(crate) fn without_lane(self) -> Self {
+        match self {
+            Self::Lane { error, .. } => *error,
+            error => error,
+        }
+    }
 }
 
 impl fmt::Display for LinalgError {
@@ -52,6 +82,11 @@ impl fmt::Display for LinalgError {
             Self::Singular { pivot: None } => f.write_str("the matrix is singular: a pivot is 0"),
             Self::NotPositiveDefinite => f.write_str("the matrix is not positive definite: a pivot is not positive"),
             Self::NoConvergence => f.write_str("the iteration for the eigenvalues did not converge"),
+            Self::EigenvaluesCoincide { first, second } => write!(
+                f,
+                "the eigenvalues {first} and {second} coincide, and the matrix has tangents: their eigenvectors have no derivative"
+            ),
+            Self::Lane { lane, error } => write!(f, "lane {lane}: {error}"),
             Self::Memory => f.write_str("there is no memory for the factors of the matrix"),
         }
     }

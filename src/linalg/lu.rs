@@ -1,15 +1,15 @@
 //! Square matrices: A·X = B, ln |det A|, A⁻¹.
 
-use super::backend::{Backend, Block, Factors, times};
+use super::backend::{Backend, Block, times};
 use super::dense::{Dense, identity, square_times};
+use super::element::Element;
 use super::error::LinalgError;
-use super::matrix::{Matrix, Number, Operand, entry, square};
+use super::matrix::{self, Factorised, Matrix, Operand, entry, square};
 use super::solve::{self, System, share};
 use crate::closed::Closed;
 use core::marker::PhantomData;
 use std::sync::Arc;
-use tapewright_strategies::num_traits::{One, Zero};
-use tapewright_strategies::{External, Float, Number as _, SweepError};
+use tapewright_strategies::{External, Number, SweepError};
 
 /// A square matrix with its factors P·A = L·U, for everything that needs them: the matrix is factorised once.
 ///
@@ -17,7 +17,7 @@ use tapewright_strategies::{External, Float, Number as _, SweepError};
 /// n² numbers.
 pub struct Lu<'a, M: Matrix> {
     matrix: Operand<'a, M::Strategy>,
-    system: Arc<Dense<Number<M>, M::Backend>>,
+    system: Arc<Factorised<M>>,
 }
 
 impl<'a, M: Matrix> Lu<'a, M> {
@@ -31,8 +31,8 @@ impl<'a, M: Matrix> Lu<'a, M> {
     pub fn new(matrix: &'a M) -> Result<Self, LinalgError> {
         let n = square(matrix)?;
         let matrix = Operand::matrix(matrix);
-        let system = Arc::new(Dense::full(n, matrix.values())?);
-        Ok(Self { matrix, system })
+        let system = matrix::Number::<M>::lift(matrix.values(), &mut |values| Dense::full(n, values))?;
+        Ok(Self { matrix, system: Arc::new(system) })
     }
 
     /// X with A·X = B. B may be a vector, or have several columns.
@@ -61,13 +61,10 @@ impl<'a, M: Matrix> Lu<'a, M> {
     /// As [`external`](crate::external).
     #[must_use]
     #[track_caller]
-    pub fn ln_det(&self) -> (Closed<M::Strategy>, Number<M>) {
-        let Dense::Full(_, factors) = &*self.system else { unreachable!("the factors are L and U") };
-        let pivots = factors.pivots();
-        let value = pivots.iter().fold(Number::<M>::zero(), |sum, pivot| sum + pivot.abs().ln());
-        let odd = pivots.iter().fold(factors.is_odd(), |odd, pivot| odd != (*pivot < Number::<M>::zero()));
+    pub fn ln_det(&self) -> (Closed<M::Strategy>, matrix::Number<M>) {
+        let (value, sign) = matrix::Number::<M>::ln_det::<M::Backend>(&self.system);
         let results = entry(&[&self.matrix], &[value], || LnDet(Arc::clone(&self.system)));
-        (only(results), if odd { -Number::<M>::one() } else { Number::<M>::one() })
+        (only(results), sign)
     }
 
     /// A⁻¹. Its rule keeps A⁻¹ itself, and no factors.
@@ -82,7 +79,7 @@ impl<'a, M: Matrix> Lu<'a, M> {
     pub fn inverse(&self) -> M {
         let n = self.system.rows();
         let mut values = identity(n);
-        self.system.solve(&mut values);
+        self.system.solve(false, &mut values);
         let rule = || Inverse::<_, M::Backend> { n, y: values.clone(), backend: PhantomData };
         M::from_entries(n, n, entry(&[&self.matrix], &values, rule))
     }
@@ -128,28 +125,32 @@ where
     Lu::new(a)?.solve(b)
 }
 
-/// The rule of ln |det A|.
-pub(super) struct LnDet<V: Float, B: Backend<V>>(pub(super) Arc<Dense<V, B>>);
+/// ∂ ln |det A| by the entries of A that are inputs: A⁻ᵀ.
+pub(super) fn ln_det_slope<V: Number, K: System<V>>(system: &K) -> Vec<V> {
+    let mut inverse = identity(system.rows());
+    system.solve(true, &mut inverse);
+    system.fold(&inverse)
+}
 
-impl<V: Float, B: Backend<V>> External<V> for LnDet<V, B> {
+/// The rule of ln |det A|.
+pub(super) struct LnDet<K>(pub(super) Arc<K>);
+
+impl<V: Number, K: System<V>> External<V> for LnDet<K> {
     fn name(&self) -> String {
         String::from("ln det")
     }
 
     /// Ā += ȳ·A⁻ᵀ.
     fn reverse(&self, outputs: &[V], inputs: &mut [V]) -> Result<(), SweepError> {
-        let mut inverse = self.0.inverse_transposed();
-        inverse.iter_mut().for_each(|entry| *entry = outputs[0] * *entry);
-        self.0.fold(&inverse, inputs);
+        let slope = ln_det_slope(&*self.0);
+        inputs.iter_mut().zip(slope).for_each(|(input, slope)| *input += outputs[0] * slope);
         Ok(())
     }
 
     /// ẏ = tr(A⁻¹·Ȧ).
     fn forward(&self, inputs: &[V], outputs: &mut [V]) -> Result<(), SweepError> {
-        let mut moved = self.0.spread(inputs);
-        self.0.solve(&mut moved);
-        let diagonal = moved.iter().step_by(Dense::rows(&self.0) + 1);
-        outputs[0] = diagonal.fold(V::zero(), |sum, entry| sum + *entry);
+        let slope = ln_det_slope(&*self.0);
+        outputs[0] = slope.iter().zip(inputs).fold(V::ZERO, |sum, (slope, input)| sum + *slope * *input);
         Ok(())
     }
 
@@ -165,7 +166,7 @@ struct Inverse<V, B> {
     backend: PhantomData<fn() -> B>,
 }
 
-impl<V: Float, B: Backend<V>> External<V> for Inverse<V, B> {
+impl<V: Element, B: Backend<V::Scalar>> External<V> for Inverse<V, B> {
     fn name(&self) -> String {
         String::from("inverse")
     }
@@ -174,14 +175,14 @@ impl<V: Float, B: Backend<V>> External<V> for Inverse<V, B> {
     fn reverse(&self, outputs: &[V], inputs: &mut [V]) -> Result<(), SweepError> {
         let transposed = Block::new(&self.y, self.n).t();
         let first = times::<V, B>(transposed, Block::new(outputs, self.n));
-        B::multiply(-V::one(), Block::new(&first, self.n), transposed, inputs);
+        V::multiply::<B>(-1.0, Block::new(&first, self.n), transposed, inputs);
         Ok(())
     }
 
     /// Ẏ = −Y·Ȧ·Y.
     fn forward(&self, inputs: &[V], outputs: &mut [V]) -> Result<(), SweepError> {
         let first = square_times::<V, B>(self.n, &self.y, inputs);
-        B::multiply(-V::one(), Block::new(&first, self.n), Block::new(&self.y, self.n), outputs);
+        V::multiply::<B>(-1.0, Block::new(&first, self.n), Block::new(&self.y, self.n), outputs);
         Ok(())
     }
 

@@ -1,6 +1,8 @@
 //! Matrices of variables, and entries that have them as inputs.
 
 use super::backend::Backend;
+use super::dense::Dense;
+use super::element::Element;
 use super::error::LinalgError;
 use crate::closed::Closed;
 use crate::expr::Real;
@@ -17,9 +19,9 @@ use tapewright_strategies::{External, Float, Taping};
 /// faer is the faster of the two for large matrices, and nalgebra the smaller dependency.
 pub trait Matrix: Sized {
     /// The strategy of the variables.
-    type Strategy: Taping<Value: Float>;
-    /// The library.
-    type Backend: Backend<<Self::Strategy as Taping>::Value>;
+    type Strategy: Taping<Value: Element>;
+    /// The library, which computes with the floats that the variables' numbers consist of.
+    type Backend: Backend<<<Self::Strategy as Taping>::Value as Element>::Scalar>;
 
     /// Rows and columns.
     fn shape(&self) -> (usize, usize);
@@ -32,6 +34,12 @@ pub trait Matrix: Sized {
 
 /// The numbers of the variables of a matrix.
 pub(super) type Number<M> = <<M as Matrix>::Strategy as Taping>::Value;
+
+/// A matrix with its factors.
+pub(super) type Factorised<M> = Lifted<Number<M>, <M as Matrix>::Backend>;
+
+/// A dense matrix of these numbers with its factors by this library.
+pub(crate) type Lifted<V, B> = <V as Element>::System<Dense<<V as Element>::Scalar, B>>;
 
 /// One of the matrices that an entry is a function of: its variables, unless none of them moves.
 pub(crate) struct Operand<'a, S: Taping> {

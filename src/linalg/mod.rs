@@ -7,8 +7,8 @@
 //!
 //! Matrices come from `nalgebra` (feature `nalgebra`) or `faer` (feature `faer`), their entries are
 //! [`Closed`](crate::Closed) variables, and the same crate does the work: see [`Matrix`]. Functions that use them say
-//! `S: Taping<Value = f64>`. What is passive is a constant: a matrix none of whose entries moves takes no input of the
-//! entry.
+//! `S: Taping<Value = f64>`, or, for all numbers, `S: Taping<Value: Element>`: see [`Element`]. What is passive is a
+//! constant: a matrix none of whose entries moves takes no input of the entry.
 //!
 //! ```
 //! # #[cfg(feature = "nalgebra")] {
@@ -43,10 +43,14 @@ mod by_faer;
 mod by_nalgebra;
 mod cholesky;
 mod dense;
+mod duals;
 mod eigen;
+mod element;
 mod error;
 mod lu;
 mod matrix;
+#[cfg(feature = "packs")]
+mod packs;
 mod product;
 mod solve;
 #[cfg(feature = "faer")]
@@ -61,6 +65,9 @@ pub use cholesky::Cholesky;
 #[cfg(feature = "nalgebra")]
 pub(crate) use dense::Dense;
 pub use eigen::{symmetric_eigen, symmetric_eigenvalues};
+pub use element::Element;
+#[cfg(feature = "nalgebra")]
+pub(crate) use element::Plain;
 pub use error::LinalgError;
 pub use lu::{Lu, solve};
 pub use matrix::Matrix;

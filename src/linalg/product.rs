@@ -1,10 +1,11 @@
 //! C = A·B.
 
 use super::backend::{Backend, Block, times};
+use super::element::Element;
 use super::error::LinalgError;
 use super::matrix::{Matrix, Number, Operand, entry};
 use core::marker::PhantomData;
-use tapewright_strategies::{External, Float, SweepError};
+use tapewright_strategies::{External, SweepError};
 
 /// The rule of A·B. The inputs are the entries of A and of B, as far as they move.
 struct Product<V, B> {
@@ -17,14 +18,14 @@ struct Product<V, B> {
     backend: PhantomData<fn() -> B>,
 }
 
-impl<V: Float, B> Product<V, B> {
+impl<V, B> Product<V, B> {
     /// How many of the inputs are entries of A.
     fn of_left(&self) -> usize {
         if self.right.is_some() { self.rows.0 * self.rows.1 } else { 0 }
     }
 }
 
-impl<V: Float, B: Backend<V>> External<V> for Product<V, B> {
+impl<V: Element, B: Backend<V::Scalar>> External<V> for Product<V, B> {
     fn name(&self) -> String {
         String::from("matrix product")
     }
@@ -34,10 +35,10 @@ impl<V: Float, B: Backend<V>> External<V> for Product<V, B> {
         let seeds = Block::new(outputs, self.rows.0);
         let (left, right) = inputs.split_at_mut(self.of_left());
         if let Some(b) = &self.right {
-            B::multiply(V::one(), seeds, Block::new(b, self.rows.1).t(), left);
+            V::multiply::<B>(1.0, seeds, Block::new(b, self.rows.1).t(), left);
         }
         if let Some(a) = &self.left {
-            B::multiply(V::one(), Block::new(a, self.rows.0).t(), seeds, right);
+            V::multiply::<B>(1.0, Block::new(a, self.rows.0).t(), seeds, right);
         }
         Ok(())
     }
@@ -46,10 +47,10 @@ impl<V: Float, B: Backend<V>> External<V> for Product<V, B> {
     fn forward(&self, inputs: &[V], outputs: &mut [V]) -> Result<(), SweepError> {
         let (left, right) = inputs.split_at(self.of_left());
         if let Some(b) = &self.right {
-            B::multiply(V::one(), Block::new(left, self.rows.0), Block::new(b, self.rows.1), outputs);
+            V::multiply::<B>(1.0, Block::new(left, self.rows.0), Block::new(b, self.rows.1), outputs);
         }
         if let Some(a) = &self.left {
-            B::multiply(V::one(), Block::new(a, self.rows.0), Block::new(right, self.rows.1), outputs);
+            V::multiply::<B>(1.0, Block::new(a, self.rows.0), Block::new(right, self.rows.1), outputs);
         }
         Ok(())
     }

@@ -1,30 +1,55 @@
 //! A·X = B.
 
 use super::error::LinalgError;
-use super::matrix::{Matrix, Number, Operand, entry, right};
+use super::matrix::{self, Matrix, Operand, entry, right};
 use std::sync::Arc;
-use tapewright_strategies::{External, Float, SweepError};
+use tapewright_strategies::{External, Number, SweepError};
 
 /// A matrix with its factors, as the rules of solutions see it. X has n rows and any number of columns.
-pub(crate) trait System<V: Float>: Send + Sync + 'static {
-    /// A⁻¹·X in the place of X.
-    fn solve(&self, right: &mut [V]);
-    /// A⁻ᵀ·X in the place of X.
-    fn solve_transposed(&self, right: &mut [V]);
+pub trait System<V: Number>: Send + Sync + 'static {
+    /// A⁻¹·X, or A⁻ᵀ·X, in the place of X.
+    fn solve(&self, transposed: bool, right: &mut [V]);
     /// n.
     fn rows(&self) -> usize;
     /// How many entries of A are inputs.
     fn entries(&self) -> usize;
     /// Subtracts λ·xᵀ from the adjoints of these entries.
     fn subtract_outer(&self, lambda: &[V], x: &[V], adjoints: &mut [V]);
-    /// Subtracts Ȧ·x from `result`, given the tangents of these entries.
-    fn subtract_product(&self, tangents: &[V], x: &[V], result: &mut [V]);
+    /// Subtracts M·x, or Mᵀ·x, from `result`, for the matrix M with these numbers in the places of these entries.
+    fn subtract_product(&self, transposed: bool, entries: &[V], x: &[V], result: &mut [V]);
+    /// The adjoints of these entries, given the adjoints of all entries of A.
+    fn fold(&self, matrix: &[V]) -> Vec<V>;
     /// Bytes that the factors own.
     fn owned_bytes(&self) -> usize;
 }
 
+/// Factors that several entries share.
+impl<V: Number, K: System<V>> System<V> for Arc<K> {
+    fn solve(&self, transposed: bool, right: &mut [V]) {
+        K::solve(self, transposed, right);
+    }
+    fn rows(&self) -> usize {
+        K::rows(self)
+    }
+    fn entries(&self) -> usize {
+        K::entries(self)
+    }
+    fn subtract_outer(&self, lambda: &[V], x: &[V], adjoints: &mut [V]) {
+        K::subtract_outer(self, lambda, x, adjoints);
+    }
+    fn subtract_product(&self, transposed: bool, entries: &[V], x: &[V], result: &mut [V]) {
+        K::subtract_product(self, transposed, entries, x, result);
+    }
+    fn fold(&self, matrix: &[V]) -> Vec<V> {
+        K::fold(self, matrix)
+    }
+    fn owned_bytes(&self) -> usize {
+        K::owned_bytes(self)
+    }
+}
+
 /// One entry's part of the bytes that several entries share.
-pub(super) fn share<V: Float, K: System<V>>(system: &Arc<K>) -> usize {
+pub(super) fn share<V: Number, K: System<V>>(system: &Arc<K>) -> usize {
     system.owned_bytes() / Arc::strong_count(system)
 }
 
@@ -37,14 +62,14 @@ struct Solution<V, K> {
     right: bool,
 }
 
-impl<V: Float, K: System<V>> Solution<V, K> {
+impl<V: Number, K: System<V>> Solution<V, K> {
     /// How many of the inputs are entries of A.
     fn of_matrix(&self) -> usize {
         if self.x.is_some() { self.system.entries() } else { 0 }
     }
 }
 
-impl<V: Float, K: System<V>> External<V> for Solution<V, K> {
+impl<V: Number, K: System<V>> External<V> for Solution<V, K> {
     fn name(&self) -> String {
         String::from("linear solve")
     }
@@ -52,7 +77,7 @@ impl<V: Float, K: System<V>> External<V> for Solution<V, K> {
     /// B̄ += Λ and Ā −= Λ·Xᵀ, with Aᵀ·Λ = X̄.
     fn reverse(&self, outputs: &[V], inputs: &mut [V]) -> Result<(), SweepError> {
         let mut lambda = outputs.to_vec();
-        self.system.solve_transposed(&mut lambda);
+        self.system.solve(true, &mut lambda);
         let (matrix, right) = inputs.split_at_mut(self.of_matrix());
         right.iter_mut().zip(&lambda).for_each(|(adjoint, lambda)| *adjoint += *lambda);
         if let Some(x) = &self.x {
@@ -68,9 +93,9 @@ impl<V: Float, K: System<V>> External<V> for Solution<V, K> {
             outputs.copy_from_slice(right);
         }
         if let Some(x) = &self.x {
-            self.system.subtract_product(matrix, x, outputs);
+            self.system.subtract_product(false, matrix, x, outputs);
         }
-        self.system.solve(outputs);
+        self.system.solve(false, outputs);
         Ok(())
     }
 
@@ -81,7 +106,7 @@ impl<V: Float, K: System<V>> External<V> for Solution<V, K> {
 
 /// Records X = A⁻¹·B.
 #[track_caller]
-pub(super) fn record<M: Matrix, K: System<Number<M>>>(
+pub(super) fn record<M: Matrix, K: System<matrix::Number<M>>>(
     system: &Arc<K>,
     matrix: &Operand<'_, M::Strategy>,
     b: &M,
@@ -89,7 +114,7 @@ pub(super) fn record<M: Matrix, K: System<Number<M>>>(
     right(system.rows(), b)?;
     let operand = Operand::matrix(b);
     let mut x = operand.values();
-    system.solve(&mut x);
+    system.solve(false, &mut x);
     let rule = || Solution { system: Arc::clone(system), x: matrix.moves.then(|| x.clone()), right: operand.moves };
     let results = entry(&[matrix, &operand], &x, rule);
     let (rows, columns) = b.shape();

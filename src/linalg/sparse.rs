@@ -1,6 +1,7 @@
 //! Sparse systems, by faer.
 
 use super::by_faer::columns;
+use super::element::{Element, Plain};
 use super::error::LinalgError;
 use super::matrix::{Matrix, Operand};
 use super::solve::{self, System};
@@ -19,7 +20,7 @@ use ::faer::traits::RealField;
 use ::faer::{Conj, Side, Spec, get_global_parallelism};
 use core::fmt;
 use std::sync::{Arc, OnceLock};
-use tapewright_strategies::{Float, Taping};
+use tapewright_strategies::{Float, Number, Taping};
 
 /// Where the entries of a sparse n×n matrix are. It is made once, and factorisations of matrices of this pattern share
 /// its analysis: the order of elimination, and where the factors have entries.
@@ -95,7 +96,6 @@ impl Pattern {
         Ok(self.order.iter().map(|k| values[*k]).collect())
     }
 
-    /// A⁻¹ for the matrix of these values.
     fn lu<V: Float + RealField>(&self, values: &[V]) -> Result<Numeric<V>, LinalgError> {
         let sorted = self.sorted(values)?;
         let analyse = || SymbolicLu::try_new(self.columns.as_ref()).map_err(|_| LinalgError::Memory);
@@ -154,8 +154,30 @@ enum Numeric<V> {
     Llt(Vec<V>),
 }
 
-/// A sparse matrix with its factors.
-struct Sparse<V> {
+/// A sparse matrix of the numbers of a strategy, with its factors.
+type Lifted<S> = <Value<S> as Element>::System<<<Value<S> as Element>::Scalar as Plain>::Sparse>;
+type Value<S> = <S as Taping>::Value;
+
+/// What factorises sparse matrices of floats.
+pub trait Factorise<V: Number>: System<V> + Sized {
+    /// L·U.
+    fn lu(pattern: &SparsePattern, values: &[V]) -> Result<Self, LinalgError>;
+    /// L·Lᵀ.
+    fn cholesky(pattern: &SparsePattern, values: &[V]) -> Result<Self, LinalgError>;
+}
+
+impl<V: Float + RealField> Factorise<V> for Sparse<V> {
+    fn lu(pattern: &SparsePattern, values: &[V]) -> Result<Self, LinalgError> {
+        regular(Self { pattern: pattern.clone(), numeric: pattern.0.lu(values)? })
+    }
+
+    fn cholesky(pattern: &SparsePattern, values: &[V]) -> Result<Self, LinalgError> {
+        regular(Self { pattern: pattern.clone(), numeric: pattern.0.cholesky(values)? })
+    }
+}
+
+/// A sparse matrix of floats with its factors.
+pub struct Sparse<V> {
     pattern: SparsePattern,
     numeric: Numeric<V>,
 }
@@ -191,12 +213,8 @@ impl<V: Float + RealField> Sparse<V> {
 }
 
 impl<V: Float + RealField> System<V> for Sparse<V> {
-    fn solve(&self, right: &mut [V]) {
-        self.apply(false, right);
-    }
-
-    fn solve_transposed(&self, right: &mut [V]) {
-        self.apply(true, right);
+    fn solve(&self, transposed: bool, right: &mut [V]) {
+        self.apply(transposed, right);
     }
 
     fn rows(&self) -> usize {
@@ -214,11 +232,20 @@ impl<V: Float + RealField> System<V> for Sparse<V> {
         }
     }
 
-    fn subtract_product(&self, tangents: &[V], x: &[V], result: &mut [V]) {
+    fn subtract_product(&self, transposed: bool, entries: &[V], x: &[V], result: &mut [V]) {
         let n = self.rows();
         for (result, x) in result.chunks_exact_mut(n).zip(x.chunks_exact(n)) {
-            self.each(|k, row, column| result[row] -= tangents[k] * x[column]);
+            self.each(|k, row, column| {
+                let (to, from) = if transposed { (column, row) } else { (row, column) };
+                result[to] -= entries[k] * x[from];
+            });
         }
+    }
+
+    fn fold(&self, matrix: &[V]) -> Vec<V> {
+        let mut adjoints = vec![V::ZERO; self.entries()];
+        self.each(|k, row, column| adjoints[k] += matrix[column * self.rows() + row]);
+        adjoints
     }
 
     /// faer does not tell how large the factors of an LU decomposition are, so they are left out.
@@ -234,12 +261,12 @@ impl<V: Float + RealField> System<V> for Sparse<V> {
 macro_rules! solvers {
     ($($(#[$doc:meta])* $name:ident $factorise:ident $errors:literal;)*) => { $(
         $(#[$doc])*
-        pub struct $name<'a, S: Taping<Value: Float>> {
+        pub struct $name<'a, S: Taping<Value: Element>> {
             values: Operand<'a, S>,
-            system: Arc<Sparse<S::Value>>,
+            system: Arc<Lifted<S>>,
         }
 
-        impl<'a, S: Taping<Value: Float + RealField>> $name<'a, S> {
+        impl<'a, S: Taping<Value: Element>> $name<'a, S> {
             /// Factorises the matrix of these values, in the order in which the pattern was given.
             ///
             /// # Errors
@@ -249,9 +276,7 @@ macro_rules! solvers {
             #[track_caller]
             pub fn new(pattern: &SparsePattern, values: &'a [Real<S>]) -> Result<Self, LinalgError> {
                 let values = Operand::new(values.iter());
-                let numeric = pattern.0.$factorise(&values.values())?;
-                let system = Sparse { pattern: pattern.clone(), numeric };
-                regular(&system)?;
+                let system = S::Value::lift(values.values(), &mut |values| Factorise::$factorise(pattern, &values))?;
                 Ok(Self { values, system: Arc::new(system) })
             }
 
@@ -298,9 +323,9 @@ solvers! {
     SparseCholesky cholesky "when the matrix is not positive definite, or the pattern has an entry above the diagonal.";
 }
 
-/// Whether a solution is finite: a pivot that is 0 makes infinities or NaN of any right-hand side.
-fn regular<V: Float + RealField>(system: &Sparse<V>) -> Result<(), LinalgError> {
-    let mut probe = vec![V::one(); system.rows()];
-    system.solve(&mut probe);
-    if probe.iter().all(|x| x.is_finite()) { Ok(()) } else { Err(LinalgError::Singular { pivot: None }) }
+/// A system, if its solutions are finite: a pivot that is 0 makes infinities or NaN of any right-hand side.
+fn regular<V: Float + RealField>(system: Sparse<V>) -> Result<Sparse<V>, LinalgError> {
+    let mut probe = vec![V::ONE; system.rows()];
+    system.solve(false, &mut probe);
+    if probe.iter().all(|x| x.is_finite()) { Ok(system) } else { Err(LinalgError::Singular { pivot: None }) }
 }

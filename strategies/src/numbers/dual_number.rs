@@ -76,6 +76,7 @@ impl<V: Number, const N: usize> Number for Dual<V, N> {
     type Lane = Dual<V::Lane, N>;
     const LANES: usize = V::LANES;
     const PARTS: usize = V::PARTS * (1 + N);
+    const ORDER: usize = V::ORDER + 1;
     const ZERO: Self = Self { value: V::ZERO, tangents: [V::ZERO; N] };
     const ONE: Self = Self { value: V::ONE, tangents: [V::ZERO; N] };
 

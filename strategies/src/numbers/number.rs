@@ -57,6 +57,9 @@ pub trait Number:
     const LANES: usize;
     /// Of how many floating-point numbers it consists, values, tangents and lanes together.
     const PARTS: usize;
+    /// How many times tangents are nested: 0 for floats and packs of them, 1 for duals of these, 2 for duals of such
+    /// duals.
+    const ORDER: usize;
     /// 0.
     const ZERO: Self;
     /// 1.

@@ -116,6 +116,7 @@ impl<const N: usize, V: Registered> Number for Pack<N, V> {
         N
     };
     const PARTS: usize = N;
+    const ORDER: usize = V::ORDER;
     const ZERO: Self = Self([V::ZERO; N]);
     const ONE: Self = Self([V::ONE; N]);
 

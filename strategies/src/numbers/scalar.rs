@@ -45,6 +45,7 @@ macro_rules! float {
             type Lane = Self;
             const LANES: usize = 1;
             const PARTS: usize = 1;
+            const ORDER: usize = 0;
             const ZERO: Self = 0.0;
             const ONE: Self = 1.0;
             #[inline(always)]

@@ -1,5 +1,8 @@
 //! Solutions of equations, whatever found them.
 
+#[path = "implicit/numbers.rs"]
+mod numbers;
+
 use tapewright::implicit::{self, Equations, ImplicitError};
 use tapewright::prelude::*;
 use tapewright::{Error, GradientMismatch, check_gradient};

@@ -2,9 +2,9 @@
 
 use nalgebra::{DMatrix, Dyn, LU};
 use std::cell::Cell;
-use tapewright::linalg::{Backend, Block, Cholesky, Factors, Lu, Matrix, Nalgebra};
+use tapewright::linalg::{Backend, Block, Cholesky, Element, Factors, Lu, Matrix, Nalgebra};
 use tapewright::prelude::*;
-use tapewright::{Closed, Error};
+use tapewright::{Closed, Dual, Error, hvp};
 use tapewright_linalg_tests::scattered;
 
 thread_local! {
@@ -69,7 +69,7 @@ impl Backend<f64> for Counting {
 /// A matrix for it.
 struct Mine<S: Taping>(DMatrix<Closed<S>>);
 
-impl<S: Taping<Value = f64>> Matrix for Mine<S> {
+impl<S: Taping<Value: Element<Scalar = f64>>> Matrix for Mine<S> {
     type Strategy = S;
     type Backend = Counting;
     fn shape(&self) -> (usize, usize) {
@@ -88,18 +88,18 @@ fn counts() -> (usize, usize) {
     (FACTORISATIONS.take(), SOLUTIONS.take())
 }
 
-fn matrix<S: Taping<Value = f64>>(x: &[Real<S>], n: usize) -> Mine<S> {
+fn matrix<S: Taping<Value: Element<Scalar = f64>>>(x: &[Real<S>], n: usize) -> Mine<S> {
     let entry = |i: usize, j: usize| {
         if i == j { Closed::<S>::from(x[i + n * j].clone()) + 5.0 } else { x[i + n * j].clone().into() }
     };
     Mine(DMatrix::from_fn(n, n, entry))
 }
 
-fn right<S: Taping<Value = f64>>(x: &[Real<S>], n: usize) -> Mine<S> {
+fn right<S: Taping<Value: Element<Scalar = f64>>>(x: &[Real<S>], n: usize) -> Mine<S> {
     Mine(DMatrix::from_fn(n, 1, |i, _| x[n * n + i].clone().into()))
 }
 
-fn solved<S: Taping<Value = f64>>(x: &[Real<S>]) -> Vec<Real<S>> {
+fn solved<S: Taping<Value: Element<Scalar = f64>>>(x: &[Real<S>]) -> Vec<Real<S>> {
     let (a, b) = (matrix(x, 4), right(x, 4));
     Lu::new(&a).and_then(|lu| lu.solve(&b)).expect("regular").0.iter().map(|x| x.clone().open()).collect()
 }
@@ -162,4 +162,66 @@ fn eigenvectors_are_found_once() -> Result<(), Error> {
     }
     assert_eq!(counts(), (1, 0));
     Ok(())
+}
+
+/// Every entry of a matrix, by one factorisation each of both kinds, and one for the eigenvalues.
+fn everything<S: Taping<Value: Element<Scalar = f64>>>(x: &[Real<S>]) -> Real<S> {
+    let (a, b) = (matrix(x, 4), right(x, 4));
+    let lu = Lu::new(&a).expect("regular");
+    let cholesky = Cholesky::new(&a).expect("a large diagonal");
+    let mut results = vec![lu.ln_det().0, cholesky.ln_det()];
+    for solved in [lu.solve(&b), cholesky.solve(&b), Ok(lu.inverse()), Ok(cholesky.l())] {
+        results.extend(solved.expect("as many rows").0.iter().cloned());
+    }
+    results.extend(tapewright::linalg::symmetric_eigenvalues(&a).expect("finite"));
+    results.into_iter().sum::<Closed<S>>().open()
+}
+
+#[test]
+fn duals_factorise_once() {
+    let (x, v) = (scattered(20), scattered(40)[20..].to_vec());
+    let _ = counts();
+    hvp::<Jacobian<Dual<f64, 1>>, _>(everything, &x, &v);
+    assert_eq!(counts().0, 3, "L·U, L·Lᵀ and the eigenvectors");
+    let many: Vec<Dual<Dual<f64, 3>, 2>> =
+        x.iter().map(|x| Dual::constant(Dual { value: *x, tangents: [*x; 3] })).collect();
+    gradient::<Jacobian<Dual<Dual<f64, 3>, 2>>>(everything, &many);
+    assert_eq!(counts().0, 3, "six tangents of two orders");
+}
+
+/// A solution, and one for all tangents; a sweep does the same with the transpose.
+#[test]
+fn duals_solve_for_all_tangents_at_once() -> Result<(), Error> {
+    let numbers: Vec<Dual<f64, 3>> =
+        scattered(20).iter().map(|x| Dual { value: *x, tangents: [1.0, *x, -1.0] }).collect();
+    let mut tape = Tape::<Jacobian<Dual<f64, 3>>>::new();
+    let _ = counts();
+    let x = tape.record(|scope| solved(&scope.inputs(&numbers)));
+    assert_eq!(counts(), (1, 2));
+    tape.sweep(&[(&x[0], Dual::constant(1.0))])?;
+    assert_eq!(counts(), (0, 2));
+    let at_rest: Vec<Dual<f64, 3>> = numbers.iter().map(|x| Dual::constant(x.value)).collect();
+    tape.record(|scope| _ = solved(&scope.inputs(&at_rest)));
+    assert_eq!(counts(), (1, 1), "what does not move is not solved for");
+    Ok(())
+}
+
+#[cfg(feature = "packs")]
+#[test]
+fn packs_factorise_each_lane_or_one_for_all() {
+    use tapewright::Pack;
+    let x = scattered(20);
+    let lanes = |step: f64| -> Vec<Pack<4>> {
+        x.iter().map(|x| Pack([*x, x + step, x + 2.0 * step, x + 3.0 * step])).collect()
+    };
+    let _ = counts();
+    gradient::<Jacobian<Pack<4>>>(everything, &lanes(0.1));
+    assert_eq!(counts().0, 4 * 3);
+    gradient::<Jacobian<Pack<4>>>(everything, &lanes(0.0));
+    assert_eq!(counts().0, 3);
+    // Other tangents are no other matrix.
+    hvp::<Jacobian<Dual<Pack<4>, 1>>, _>(everything, &lanes(0.0), &lanes(0.1));
+    assert_eq!(counts().0, 3);
+    hvp::<Jacobian<Dual<Pack<4>, 1>>, _>(everything, &lanes(0.1), &lanes(0.0));
+    assert_eq!(counts().0, 4 * 3);
 }

@@ -1,13 +1,13 @@
 //! Numbers of 32 bits, and matrices of one row.
 
 use nalgebra::{DMatrix, DVector, MatrixXx2};
-use tapewright::linalg::{self, Cholesky, Lu, Matrix};
+use tapewright::linalg::{self, Cholesky, Element, Lu, Matrix};
 use tapewright::prelude::*;
 use tapewright::{Closed, Taping};
 use tapewright_linalg_tests::{assert_close, scattered};
 
 /// Something of every entry, of 3 rows.
-fn everything<M, C, S: Taping>(x: &[Real<S>]) -> Real<S>
+fn everything<M, C, S: Taping<Value: Element>>(x: &[Real<S>]) -> Real<S>
 where
     M: Matrix<Strategy = S>,
     C: Matrix<Strategy = S, Backend = M::Backend>,

@@ -1,0 +1,135 @@
+//! Which numbers the entries of matrices may be, and what is done with matrices of them.
+
+use super::backend::{Backend, Block};
+use super::dense::Dense;
+use super::eigen;
+use super::error::LinalgError;
+use super::solve::System;
+use std::borrow::Cow;
+use tapewright_strategies::{Float, Number};
+
+/// What a library of linear algebra computes with: `f64` or `f32`.
+pub trait Plain: Float {
+    /// nalgebra, as the library for these floats.
+    #[cfg(feature = "nalgebra")]
+    type Nalgebra: Backend<Self>;
+    /// faer.
+    #[cfg(feature = "faer")]
+    type Faer: Backend<Self>;
+    /// A sparse matrix of these floats with its factors.
+    #[cfg(feature = "faer")]
+    type Sparse: super::sparse::Factorise<Self>;
+}
+
+/// A number that the entries of a matrix may be: `f64`, `f32`, a pack of them, or a dual of any of these, also of a
+/// dual.
+///
+/// Only floats are given to a library. What it does with them is lifted to the other numbers:
+///
+/// | number | factorisations of a matrix | a solution, beside the one with the values |
+/// |---|---|---|
+/// | [`Dual<V, N>`](tapewright_strategies::Dual) | as `V` | for each tangent a product, and a solution with the same factors: A·xₖ = bₖ − Aₖ·x |
+/// | `Pack<N>` | one for each lane; one in all, if the lanes agree, bit for bit | one for each lane |
+///
+/// The tangents of other functions come from the forward formula of their rule, evaluated in `V`. So the values are,
+/// bit for bit, the ones of matrices of floats, and rules are formulas that hold for every number. That matrices are
+/// finite, regular and definite is asked of values; tangents that are not finite pass into the result.
+///
+/// Functions that use `linalg` with any of these numbers say `S: Taping<Value: Element>`:
+///
+/// ```
+/// # #[cfg(feature = "nalgebra")] {
+/// use nalgebra::DMatrix;
+/// use tapewright::linalg::{Element, Lu};
+/// use tapewright::{Closed, Dual, hvp, prelude::*};
+///
+/// fn ln_det<S: Taping<Value: Element>>(x: &[Real<S>]) -> Real<S> {
+///     let a = DMatrix::from_column_slice(2, 2, Closed::wrap_slice(x));
+///     Lu::new(&a).expect("regular").ln_det().0.open()
+/// }
+///
+/// let (value, gradient, product) =
+///     hvp::<Jacobian<Dual<f64, 1>>, _>(ln_det, &[2.0, 0.0, 0.0, 4.0], &[1.0, 0.0, 0.0, 0.0]);
+/// assert_eq!((value, gradient), (8.0_f64.ln(), vec![0.5, 0.0, 0.0, 0.25]));
+/// assert_eq!(product, [-0.25, 0.0, 0.0, 0.0]); // ∂²ln(a·d)/∂a² = −1/a²
+/// # }
+/// ```
+///
+/// The trait is sealed, as [`Number`] is.
+pub trait Element: Number {
+    /// The floats that it consists of.
+    type Scalar: Plain;
+
+    /// A factorised matrix of such numbers, given what the factors of a matrix of floats are.
+    #[doc(hidden)]
+    type System<K: System<Self::Scalar>>: System<Self>;
+
+    /// A matrix of these entries. `factorise` is called with the values, once for each lane, or once for all.
+    #[doc(hidden)]
+    fn lift<K: System<Self::Scalar>>(
+        entries: Vec<Self>,
+        factorise: &mut dyn FnMut(Vec<Self::Scalar>) -> Result<K, LinalgError>,
+    ) -> Result<Self::System<K>, LinalgError>;
+
+    /// Adds `scale`·left·right to `sum`.
+    #[doc(hidden)]
+    fn multiply<B: Backend<Self::Scalar>>(scale: f64, left: Block<'_, Self>, right: Block<'_, Self>, sum: &mut [Self]);
+
+    /// L⁻¹·X, or L⁻ᵀ·X, in the place of X, for an n×n matrix L with zeros above its diagonal.
+    #[doc(hidden)]
+    fn solve_lower<B: Backend<Self::Scalar>>(n: usize, lower: &[Self], transposed: bool, right: &mut [Self]);
+
+    /// ln |det A|, and the sign.
+    #[doc(hidden)]
+    fn ln_det<B: Backend<Self::Scalar>>(system: &Self::System<Dense<Self::Scalar, B>>) -> (Self, Self);
+
+    /// L with A = L·Lᵀ.
+    #[doc(hidden)]
+    fn lower<B: Backend<Self::Scalar>>(system: &Self::System<Dense<Self::Scalar, B>>) -> Cow<'_, [Self]>;
+
+    /// The eigenvalues and after them the eigenvectors of the symmetric matrix with this lower triangle.
+    #[doc(hidden)]
+    fn eigen<B: Backend<Self::Scalar>>(n: usize, triangle: &[Self]) -> Result<Vec<Self>, LinalgError>;
+}
+
+/// Floats are given to the library.
+macro_rules! floats {
+    ($($float:ident)*) => { $(
+        impl Plain for $float {
+            #[cfg(feature = "nalgebra")]
+            type Nalgebra = super::Nalgebra;
+            #[cfg(feature = "faer")]
+            type Faer = super::Faer;
+            #[cfg(feature = "faer")]
+            type Sparse = super::sparse::Sparse<Self>;
+        }
+
+        impl Element for $float {
+            type Scalar = Self;
+            type System<K: System<Self>> = K;
+
+            fn lift<K: System<Self>>(
+                entries: Vec<Self>,
+                factorise: &mut dyn FnMut(Vec<Self>) -> Result<K, LinalgError>,
+            ) -> Result<K, LinalgError> {
+                factorise(entries)
+            }
+            fn multiply<B: Backend<Self>>(scale: f64, left: Block<'_, Self>, right: Block<'_, Self>, sum: &mut [Self]) {
+                B::multiply(Number::from_f64(scale), left, right, sum);
+            }
+            fn solve_lower<B: Backend<Self>>(n: usize, lower: &[Self], transposed: bool, right: &mut [Self]) {
+                B::solve_lower(n, lower, transposed, right);
+            }
+            fn ln_det<B: Backend<Self>>(system: &Dense<Self, B>) -> (Self, Self) {
+                system.ln_det()
+            }
+            fn lower<B: Backend<Self>>(system: &Dense<Self, B>) -> Cow<'_, [Self]> {
+                Cow::Borrowed(system.factor())
+            }
+            fn eigen<B: Backend<Self>>(n: usize, triangle: &[Self]) -> Result<Vec<Self>, LinalgError> {
+                eigen::of_floats::<Self, B>(n, triangle)
+            }
+        }
+    )* };
+}
+floats!(f64 f32);
