@@ -2,8 +2,8 @@
 
 use tapewright::prelude::*;
 use tapewright::strategies::{
-    Capacity, EachRecord, LinearId, Mark, MemoryReport, MemoryUsage, Nary, RecordKind, RecordView, Statement,
-    TapeNumber, Taped, Tracing, active,
+    Capacity, Curvature, EachRecord, LinearId, MemoryReport, MemoryUsage, Nary, Order, RecordKind, RecordView,
+    Statement, TapeNumber, Taped, Tracing, active,
 };
 use tapewright::{Error, SweepError};
 
@@ -69,9 +69,9 @@ impl Reverse for Silent {
     fn memory(_: &Length) -> MemoryReport {
         MemoryReport::new(0, 0).stream("records", MemoryUsage::exact(0))
     }
-    fn visit(tape: &Length, _: (Option<Mark>, Option<Mark>), each: &mut EachRecord<'_, f64>) -> Result<(), SweepError> {
-        let kind = RecordKind::Statement { result: 2 };
-        let record = RecordView { number: 1, bytes: 0, kind, arguments: &[1], partials: &|_| {} };
+    fn visit(tape: &Length, _: Order, each: &mut EachRecord<'_, f64>) -> Result<(), SweepError> {
+        let (kind, curvature) = (RecordKind::Statement { result: 2 }, Curvature::Everywhere);
+        let record = RecordView { number: 1, bytes: 0, kind, arguments: &[1], curvature, partials: &|_| {} };
         if tape.1 > 1 { each(&record) } else { Ok(()) }
     }
 }
