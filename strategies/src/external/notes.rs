@@ -79,7 +79,7 @@ impl<V: fmt::Debug> fmt::Display for NonFinite<V> {
 }
 
 /// A call that registered inputs.
-struct Registered {
+struct Registration {
     /// The slot of the first of them, and how many there are.
     slot: usize,
     count: usize,
@@ -91,7 +91,7 @@ pub(crate) struct Notes<V> {
     /// Where each record was made, by its number.
     places: Vec<Option<Here>>,
     /// Where inputs were registered, call by call.
-    inputs: Vec<Registered>,
+    inputs: Vec<Registration>,
     /// For each record the nanoseconds since the one before it, if time is taken.
     times: Vec<u32>,
     /// When the last record was made.
@@ -168,7 +168,7 @@ impl<V: Number> Notes<V> {
 
     /// Notes where this number of inputs was registered, the first of them in this slot.
     pub(crate) fn note_inputs(&mut self, slot: usize, count: usize, here: Here) {
-        self.inputs.push(Registered { slot, count, here });
+        self.inputs.push(Registration { slot, count, here });
     }
 
     /// Inputs before the last call that registered some.
