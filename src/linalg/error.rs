@@ -57,7 +57,7 @@ impl LinalgError {
         Self::Shape { what: what.into() }
     }
 
-    /// This error, in one of so many different lanes.
+    /// This error, in one of several lanes, if they differ.
     #[cfg(feature = "packs")]
     pub(super) fn in_lane(self, lane: usize, lanes: usize) -> Self {
         if lanes > 1 { Self::Lane { lane, error: Box::new(self) } } else { self }

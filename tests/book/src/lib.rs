@@ -93,6 +93,7 @@ chapters! {
     stores "book/src/decisions/2026-11-23-stores.md";
     decision_numbers "book/src/decisions/2026-11-23-numbers.md";
     linear_algebra "book/src/decisions/2026-11-23-linear-algebra.md";
+    lifted_factors "book/src/decisions/2026-11-23-lifted-factors.md";
     exchanges "book/src/decisions/2026-11-23-exchanges.md";
     decision_sparse "book/src/decisions/2026-11-23-sparse.md";
     tracing_is_a_policy "book/src/decisions/2026-11-23-tracing.md";

@@ -124,7 +124,7 @@ fn weighed<S: Strategy>(results: Vec<Real<S>>) -> Real<S> {
     tapewright::sum(&terms.collect::<Vec<_>>())
 }
 
-/// Gradients are the plain ones bit for bit; second and third derivatives, and forward mode, are those of the steps.
+/// Gradients are the plain ones, bit for bit; second and third derivatives, and forward mode, agree with the steps.
 macro_rules! agrees {
     ($entry:ident, $steps:ident, $p:expr) => {{
         let p = $p;
