@@ -14,7 +14,7 @@ mod select;
 use bytemuck::TransparentWrapper;
 use core::fmt;
 use core::marker::PhantomData;
-use tapewright_strategies::{Number as _, Passive, Rule, Taping, Variable};
+use tapewright_strategies::{Nested, Nests, Number as _, Passive, Rule, Taping, Variable};
 
 pub(crate) use given::{Singular, given};
 pub use named::{ByName, Named, statement};
@@ -161,6 +161,30 @@ impl<S: Taping> Real<S> {
     #[inline(always)]
     pub fn peel(reals: &[Self]) -> &[S::Variable] {
         Leaf::peel_slice(Self::peel_slice(reals))
+    }
+}
+
+/// The variable as a number of another strategy.
+impl<S: Nests> From<Real<S>> for Nested<S> {
+    #[inline(always)]
+    fn from(real: Real<S>) -> Self {
+        Self::new(real.value(), *real.id())
+    }
+}
+
+/// The variable that the number is.
+impl<S: Nests> From<Nested<S>> for Real<S> {
+    #[inline(always)]
+    fn from(number: Nested<S>) -> Self {
+        Self::from_parts(number.value(), number.id())
+    }
+}
+
+impl<S: Nests> Real<S> {
+    /// The variables as numbers of another strategy, without copying: see [`Nested`].
+    #[inline(always)]
+    pub fn numbers(reals: &[Self]) -> &[Nested<S>] {
+        Nested::wrap_slice(Self::peel(reals))
     }
 }
 

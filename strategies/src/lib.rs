@@ -54,11 +54,11 @@ pub use identifier::{IndexType, LinearId, TapeNumber};
 pub use lanes::Tangents;
 pub use manager::{CountedId, IndexManager, Linear, Reuse};
 pub use memory::{MemoryReport, MemoryUsage};
-pub use numbers::{Binary, Dual, Float, Number, Unary};
+pub use numbers::{Binary, Dual, Float, Nested, Number, Plain, Unary};
 #[cfg(feature = "packs")]
 pub use numbers::{Pack, Registered};
 #[doc(hidden)]
-pub use numbers::{agreed, bits, by_lanes, by_lanes2, counts, same};
+pub use numbers::{Whole, agreed, bits, by_lanes, by_lanes2, counts, same};
 #[doc(hidden)]
 pub use policy::Inline;
 pub use policy::{Checked, Policy, SingularSlope, Strict, Subgradient, Traces, Tracing, is_singular};
@@ -70,11 +70,11 @@ pub use shape::Shape;
 pub use singular::{partials_of_slice, refuses_singular, singular_function};
 pub use storage::spill::{ArrayFile, ScratchFile, SpillOptions, SpillStore, SpillUsage, StorageError};
 pub use storage::{
-    InMemory, Layer, Locked, Locking, Shared, SharedStack, SlabStack, SpillDefaults, Spilled, SpilledReader,
+    InMemory, Layer, LayerOf, Locked, Locking, Shared, SharedStack, SlabStack, SpillDefaults, Spilled, SpilledReader,
     SpilledStack, SystemDefaults, Unlocked,
 };
 pub use strategies::{
-    Continuation, Counting, Directions, Forward, Hybrid, Jacobian, Passive, PrimalValue, Tangent, Traceable, Traced,
+    Continuation, Counting, Directions, Forward, Hybrid, Jacobian, Nests, Passive, PrimalValue, Tangent, Traceable, Traced,
 };
 pub use tape::{Closures, Content, Continuations, Counted, Counters, Counts, Partials, Records, Values};
 pub use {generic_array, num_traits, typenum};

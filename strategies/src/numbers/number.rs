@@ -57,6 +57,9 @@ pub trait Number:
     const LANES: usize;
     /// Of how many floating-point numbers it consists, values, tangents and lanes together.
     const PARTS: usize;
+    /// Whether it is a variable of a recording, which means nothing outside of this process.
+    #[doc(hidden)]
+    const VARIABLE: bool = false;
     /// 0.
     const ZERO: Self;
     /// 1.
@@ -148,6 +151,12 @@ pub trait Number:
     #[must_use]
     fn sin_cos(self) -> (Self, Self);
 }
+
+/// A number that means the same everywhere: in a file, and in another process. All numbers do except
+/// [`Nested`](crate::Nested) ones, which are variables of a recording.
+///
+/// The trait is sealed, as [`Number`] is.
+pub trait Plain: Number {}
 
 /// A number that is one lane, and can be compared: `f64` (the usual choice) or `f32`.
 ///

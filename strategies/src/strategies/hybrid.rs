@@ -1,6 +1,6 @@
 //! Partials now or later, whichever is smaller.
 
-use crate::storage::{InMemory, Layer, Spilled};
+use crate::storage::{InMemory, LayerOf, Spilled};
 use crate::tape::{self, Layout, Records, Values};
 use crate::{
     AtExternal, Capacity, IndexManager, Linear, LinearId, Mark, MemoryReport, Nary, Number, Policy, Reverse,
@@ -25,7 +25,7 @@ use core::marker::PhantomData;
 #[derive(Clone, Copy, Debug)]
 pub struct Hybrid<V = f64, M = Linear, L = InMemory, P = Strict>(PhantomData<(V, M, L, P)>);
 
-impl<V: Number, M: IndexManager, L: Layer, P: Policy> Taping for Hybrid<V, M, L, P> {
+impl<V: Number, M: IndexManager, L: LayerOf<V>, P: Policy> Taping for Hybrid<V, M, L, P> {
     tape::variables_by_manager!();
 
     #[inline(always)]
@@ -41,7 +41,7 @@ impl<V: Number, M: IndexManager, L: Layer, P: Policy> Taping for Hybrid<V, M, L,
     }
 }
 
-impl<V: Number, M: IndexManager, L: Layer, P: Policy> Reverse for Hybrid<V, M, L, P> {
+impl<V: Number, M: IndexManager, L: LayerOf<V>, P: Policy> Reverse for Hybrid<V, M, L, P> {
     tape::reverse_by_records!(Records<V, M, L, Values>);
 }
 

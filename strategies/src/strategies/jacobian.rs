@@ -1,6 +1,6 @@
 //! Partials now.
 
-use crate::storage::{InMemory, Layer, Spilled};
+use crate::storage::{InMemory, LayerOf, Spilled};
 use crate::tape::{self, Layout, Partials, Records};
 use crate::{
     AtExternal, Capacity, IndexManager, Linear, LinearId, Mark, MemoryReport, Nary, Number, Policy, Reverse,
@@ -26,7 +26,7 @@ use core::marker::PhantomData;
 #[derive(Clone, Copy, Debug)]
 pub struct Jacobian<V = f64, M = Linear, L = InMemory, P = Strict>(PhantomData<(V, M, L, P)>);
 
-impl<V: Number, M: IndexManager, L: Layer, P: Policy> Taping for Jacobian<V, M, L, P> {
+impl<V: Number, M: IndexManager, L: LayerOf<V>, P: Policy> Taping for Jacobian<V, M, L, P> {
     tape::variables_by_manager!();
 
     #[inline(always)]
@@ -42,7 +42,7 @@ impl<V: Number, M: IndexManager, L: Layer, P: Policy> Taping for Jacobian<V, M, 
     }
 }
 
-impl<V: Number, M: IndexManager, L: Layer, P: Policy> Reverse for Jacobian<V, M, L, P> {
+impl<V: Number, M: IndexManager, L: LayerOf<V>, P: Policy> Reverse for Jacobian<V, M, L, P> {
     tape::reverse_by_records!(Records<V, M, L, Partials>);
 }
 

@@ -1,7 +1,7 @@
 //! Partials later.
 
 use crate::active;
-use crate::storage::{InMemory, Layer, Spilled};
+use crate::storage::{InMemory, LayerOf, Spilled};
 use crate::tape::{self, Layout, Records, Values};
 use crate::{
     AtExternal, Capacity, Comparison, IndexManager, IndexType, Linear, LinearId, Mark, MemoryReport, Nary, Number,
@@ -27,7 +27,7 @@ use core::panic::Location;
 #[derive(Clone, Copy, Debug)]
 pub struct PrimalValue<V = f64, M = Linear, L = InMemory, P = Strict>(PhantomData<(V, M, L, P)>);
 
-impl<V: Number, M: IndexManager, L: Layer, P: Policy> Taping for PrimalValue<V, M, L, P> {
+impl<V: Number, M: IndexManager, L: LayerOf<V>, P: Policy> Taping for PrimalValue<V, M, L, P> {
     tape::variables_by_manager!();
 
     #[inline(always)]
@@ -57,11 +57,11 @@ impl<V: Number, M: IndexManager, L: Layer, P: Policy> Taping for PrimalValue<V, 
     }
 }
 
-impl<V: Number, M: IndexManager, L: Layer, P: Policy> Reverse for PrimalValue<V, M, L, P> {
+impl<V: Number, M: IndexManager, L: LayerOf<V>, P: Policy> Reverse for PrimalValue<V, M, L, P> {
     tape::reverse_by_records!(Records<V, M, L, Values>);
 }
 
-impl<V: Number, I: IndexType, L: Layer, P: Policy> Replay for PrimalValue<V, Linear<I>, L, P> {
+impl<V: Number, I: IndexType, L: LayerOf<V>, P: Policy> Replay for PrimalValue<V, Linear<I>, L, P> {
     fn values(tape: &Self::Tape) -> &[V] {
         tape.all_values()
     }
