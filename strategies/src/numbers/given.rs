@@ -80,8 +80,8 @@ impl<S: Nests, K: Kind> Given<S, K> {
         given
     }
 
-    /// Records it; its result is a number.
-    #[inline(always)]
+    /// Records it; its result is a number. One function for each kind, and not one for each operator in a program.
+    #[inline(never)]
     #[track_caller]
     pub(super) fn record(self) -> Nested<S> {
         Nested::new(self.value, S::record(&self))
