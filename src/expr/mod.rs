@@ -182,6 +182,23 @@ impl<S: Nests> From<Nested<S>> for Real<S> {
 
 impl<S: Nests> Real<S> {
     /// The variables as numbers of another strategy, without copying: see [`Nested`].
+    ///
+    /// The Hessian matrix times a vector v, as the gradient of ∇f·v:
+    ///
+    /// ```
+    /// use tapewright::{Nested, prelude::*};
+    ///
+    /// fn f<S: Strategy>(x: &[Real<S>]) -> Real<S> {
+    ///     (x[0] * x[0] * x[1]).into()
+    /// }
+    ///
+    /// let v = [1.0, 0.0];
+    /// let along = |x: &[Real<Jacobian>]| -> Real<Jacobian> {
+    ///     let slopes = gradient::<Jacobian<Nested<Jacobian>>>(f, Real::numbers(x));
+    ///     slopes.iter().zip(v).map(|(slope, v)| Real::from(*slope) * v).sum()
+    /// };
+    /// assert_eq!(gradient::<Jacobian>(along, &[3.0, 5.0]), [10.0, 6.0]);
+    /// ```
     #[inline(always)]
     pub fn numbers(reals: &[Self]) -> &[Nested<S>] {
         Nested::wrap_slice(Self::peel(reals))

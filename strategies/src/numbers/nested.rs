@@ -39,12 +39,15 @@ use core::ops::{Add, AddAssign, Div, Mul, Neg, Rem, Sub};
 ///
 /// # Examples
 ///
-/// ```
-/// use tapewright_strategies::{Jacobian, Number, Nested};
+/// `Real::numbers` of the crate `tapewright` makes numbers of the variables of a recording, and has an example. Without
+/// a recording, numbers are passive:
 ///
-/// // Without a recording, numbers are passive.
+/// ```
+/// use tapewright_strategies::{Jacobian, Nested, Number};
+///
 /// let x = Nested::<Jacobian>::from_f64(3.0);
 /// assert_eq!((x * x.ln()).value(), 3.0 * 3.0_f64.ln());
+/// assert!(!x.id().is_active());
 /// ```
 #[derive(TransparentWrapper)]
 #[repr(transparent)]
