@@ -74,7 +74,8 @@ pub use storage::{
     SpilledStack, SystemDefaults, Unlocked,
 };
 pub use strategies::{
-    Continuation, Counting, Directions, Forward, Hybrid, Jacobian, Nests, Passive, PrimalValue, Tangent, Traceable, Traced,
+    Continuation, Counting, Directions, Forward, Hybrid, Jacobian, Nests, Passive, PrimalValue, Tangent, Traceable,
+    Traced,
 };
 pub use tape::{Closures, Content, Continuations, Counted, Counters, Counts, Partials, Records, Values};
 pub use {generic_array, num_traits, typenum};

@@ -4,7 +4,7 @@
 use super::nested::Nested;
 use crate::shape::{Both, Each, Minus, Shape, Unit};
 use crate::typenum::{U1, U2, U3, Unsigned};
-use crate::{Load, LinearId, Nests, Number, Rule, Sink, Store, Tree, Twin};
+use crate::{LinearId, Load, Nests, Number, Rule, Sink, Store, Tree, Twin};
 use core::marker::PhantomData;
 use generic_array::ArrayLength;
 

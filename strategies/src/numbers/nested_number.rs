@@ -1,8 +1,8 @@
 //! What makes variables numbers: their functions, by the ones of duals.
 
 use super::functions::with_functions;
-use super::number::{Binary, Float, Number, Unary, sealed};
 use super::nested::Nested;
+use super::number::{Binary, Float, Number, Unary, sealed};
 use crate::{LinearId, Nests, TapeNumber};
 use core::num::FpCategory;
 use num_traits::{Num, NumCast, One, ToPrimitive, Zero};

@@ -28,6 +28,7 @@ pub trait Layer: sealed::Sealed + 'static {
 pub trait LayerOf<V>: Layer {}
 impl<V: Number> LayerOf<V> for InMemory {}
 impl<V: Number> LayerOf<V> for Shared {}
+#[diagnostic::do_not_recommend]
 impl<V: Plain, D: SpillDefaults> LayerOf<V> for super::Spilled<D> {}
 
 pub(super) mod sealed {

@@ -29,15 +29,12 @@ mod sealed {
     pub trait Sealed {}
 }
 
-macro_rules! nests {
-    ($($strategy:ty;)*) => { $(
-        impl<V: Whole> sealed::Sealed for $strategy {}
-        impl<V: Whole> Nests for $strategy {}
-    )* };
-}
-nests! {
-    Jacobian<V, Linear, InMemory, Strict>;
-    PrimalValue<V, Linear, InMemory, Strict>;
-    Hybrid<V, Linear, InMemory, Strict>;
-    Continuation<V, Linear, Strict>;
-}
+impl<V: Whole> sealed::Sealed for Jacobian<V, Linear, InMemory, Strict> {}
+impl<V: Whole> sealed::Sealed for PrimalValue<V, Linear, InMemory, Strict> {}
+impl<V: Whole> sealed::Sealed for Hybrid<V, Linear, InMemory, Strict> {}
+impl<V: Whole> sealed::Sealed for Continuation<V, Linear, Strict> {}
+
+impl<V: Whole> Nests for Jacobian<V, Linear, InMemory, Strict> {}
+impl<V: Whole> Nests for PrimalValue<V, Linear, InMemory, Strict> {}
+impl<V: Whole> Nests for Hybrid<V, Linear, InMemory, Strict> {}
+impl<V: Whole> Nests for Continuation<V, Linear, Strict> {}

@@ -3,6 +3,8 @@
 use tapewright::prelude::*;
 use tapewright::{Nested, Spilled};
 
+fn sweep<S: Reverse>() {}
+
 fn main() {
-    let _ = Tape::<Jacobian<Nested<Jacobian>, Linear, Spilled>>::new();
+    sweep::<Jacobian<Nested<Jacobian>, Linear, Spilled>>();
 }

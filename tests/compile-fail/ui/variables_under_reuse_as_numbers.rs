@@ -3,10 +3,6 @@
 use tapewright::Nested;
 use tapewright::prelude::*;
 
-fn f<S: Taping>(x: &[Real<S>]) -> Real<S> {
-    (&x[0] * &x[0]).into()
-}
+fn take(_: &Nested<Jacobian<f64, Reuse>>) {}
 
-fn main() {
-    let _ = gradient::<Jacobian<Nested<Jacobian<f64, Reuse>>>>(f, &[]);
-}
+fn main() {}

@@ -1,7 +1,7 @@
 //! Numbers that cannot be recorded: nothing is lost, and both recordings can be used.
 
-use super::strategies::{AT, energy, expected};
 use super::assert_close;
+use super::strategies::{AT, energy, expected};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tapewright::kernels::parallel_sum;
 use tapewright::prelude::*;
@@ -14,7 +14,11 @@ type Twice = Jacobian<Nested<Base>>;
 #[track_caller]
 fn panic_of<R>(f: impl FnOnce() -> R) -> String {
     let panic = catch_unwind(AssertUnwindSafe(f)).err().expect("it panics");
-    panic.downcast_ref::<String>().cloned().or_else(|| panic.downcast_ref::<&str>().map(|s| String::from(*s))).expect("a message")
+    panic
+        .downcast_ref::<String>()
+        .cloned()
+        .or_else(|| panic.downcast_ref::<&str>().map(|s| String::from(*s)))
+        .expect("a message")
 }
 
 /// The first row of the Hessian by tapes that may have been through something.
