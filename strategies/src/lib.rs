@@ -45,9 +45,9 @@ pub mod slab_stack {
 }
 
 pub use contract::{
-    AtExternal, Bend, Capacity, Comparison, Curvature, Dependence, Dependent, EachRecord, Flow, Load, Nary, Products,
-    RecordKind, RecordView, Replay, Reverse, Rule, Sink, Spills, Statement, Store, Strategy, Taped, Taping, Tree, Twin,
-    Variable,
+    AtExternal, Bend, Capacity, Comparison, Curvature, Dependence, Dependent, EachRecord, Flow, Load, Nary, Nests,
+    Products, RecordKind, RecordView, Replay, Reverse, Rule, Sink, Spills, Statement, Store, Strategy, Taped, Taping,
+    Tree, Twin, Variable,
 };
 pub use external::{Arrays, Companion, External, Mark, NonFinite, NonFiniteKind, SweepError};
 pub use identifier::{IndexType, LinearId, TapeNumber};
@@ -74,8 +74,7 @@ pub use storage::{
     SpilledStack, SystemDefaults, Unlocked,
 };
 pub use strategies::{
-    Continuation, Counting, Directions, Forward, Hybrid, Jacobian, Nests, Passive, PrimalValue, Tangent, Traceable,
-    Traced,
+    Continuation, Counting, Directions, Forward, Hybrid, Jacobian, Passive, PrimalValue, Tangent, Traceable, Traced,
 };
 pub use tape::{Closures, Content, Continuations, Counted, Counters, Counts, Partials, Records, Values};
 pub use {generic_array, num_traits, typenum};

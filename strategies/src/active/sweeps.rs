@@ -6,8 +6,8 @@ use crate::external::Entry;
 use crate::lanes::{Launch, Shadows};
 use crate::{Curvature, Dependent, Mark, Number, Policy, Reverse, SweepError};
 
-/// Clears the slot of passive variables, to which sweeps add. What an earlier sweep has left there may be a variable of a
-/// recording that is over, and nothing could be added to it.
+/// Clears the slot of passive variables, to which sweeps add. What an earlier sweep has left there may be a variable of
+/// a recording that is over, and nothing could be added to it.
 #[inline(always)]
 fn forget_passive<V: Number>(adjoints: &mut [V], lanes: usize) {
     if const { V::VARIABLE } {

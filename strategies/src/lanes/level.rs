@@ -177,25 +177,6 @@ impl<V: Number, const N: usize> Registers for Dual<V, N> {
     }
 }
 
-/// Loops of kernels run on several threads, and numbers that are variables are recorded on one.
-impl<S: crate::Nests> Registers for crate::Nested<S> {
-    type Single = Alone<Self>;
-    fn call(_: &'static Rule, _: Part, _: Self, _: Self) -> Self {
-        refuse()
-    }
-    fn call_with_slopes(_: &'static Rule, _: Part, _: Self, _: Self) -> (Self, Self, Self) {
-        refuse()
-    }
-    unsafe fn at_level<T: Task<Self>>(_: T) -> T::Output {
-        refuse()
-    }
-}
-
-#[cold]
-fn refuse() -> ! {
-    panic!("array kernels cannot be computed over numbers that are variables of a recording, but over `Dual` they can")
-}
-
 #[cfg(feature = "packs")]
 impl<const N: usize, V: crate::Registered> Registers for crate::Pack<N, V> {
     type Single = Alone<Self>;

@@ -2,7 +2,7 @@
 
 use super::dual::Dual;
 use super::nested::Nested;
-use super::number::Float;
+use super::number::Whole;
 #[cfg(feature = "packs")]
 use super::pack::Pack;
 use crate::Nests;
@@ -20,15 +20,12 @@ unsafe impl<const N: usize, V: bytemuck::Zeroable> bytemuck::Zeroable for Pack<N
 #[cfg(feature = "packs")]
 unsafe impl<const N: usize, V: bytemuck::Pod> bytemuck::Pod for Pack<N, V> {}
 
-/// Numbers that take whole words of 8 bytes, and are aligned as these: an identifier can follow without a gap.
-#[doc(hidden)]
-pub trait Whole: Float {}
 impl Whole for f64 {}
 impl<V: Whole, const N: usize> Whole for Dual<V, N> {}
 impl<S: Nests> Whole for Nested<S> {}
 
 // SAFETY: of zeros alone a number can be made, and the identifier of passive variables is 0.
 unsafe impl<S: Nests> bytemuck::Zeroable for Nested<S> {}
-// SAFETY: it is a number of whole words and an identifier, which is one word, in this order: there is no padding between
-// them nor behind the last. Any bytes are an identifier: one that a recording never gave is refused, or is none.
+// SAFETY: it is a number of whole words and an identifier, which is one word, in this order: there is no padding
+// between them nor behind the last. Any bytes are an identifier: one that a recording never gave is refused, or none.
 unsafe impl<S: Nests> bytemuck::Pod for Nested<S> {}

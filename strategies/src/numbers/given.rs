@@ -1,12 +1,11 @@
 //! Statements of numbers that are variables: their partials have been computed already, so that no rule runs when they
 //! are recorded, nor in sweeps over them.
 
-use super::nested::Nested;
 use crate::shape::{Both, Each, Minus, Shape, Unit};
-use crate::typenum::{U1, U2, U3, Unsigned};
-use crate::{LinearId, Load, Nests, Number, Rule, Sink, Store, Tree, Twin};
+use crate::{LinearId, Load, Nests, Number, Rule, Sink, Store, Taped, Tree, Twin};
 use core::marker::PhantomData;
 use generic_array::ArrayLength;
+use generic_array::typenum::{U1, U2, U3, Unsigned};
 
 /// How partials are known.
 pub(super) trait Kind: 'static {
@@ -21,7 +20,9 @@ pub(super) trait Kind: 'static {
 }
 
 macro_rules! kinds {
-    ($($(#[$doc:meta])* $name:ident: $shape:ty, $arguments:ident, $constants:ident, $minus:literal, $hash:literal;)*) => { $(
+    (
+        $($(#[$doc:meta])* $name:ident: $shape:ty, $arguments:ident, $constants:ident, $minus:literal, $hash:literal;)*
+    ) => { $(
         $(#[$doc])*
         pub(super) struct $name;
         impl Kind for $name {
@@ -64,7 +65,7 @@ impl<S: Nests, K: Kind> Given<S, K> {
     /// A statement of these arguments with this value. Only partials that the kind does not say are given.
     #[inline(always)]
     pub(super) fn new<const N: usize, const P: usize>(
-        arguments: [Nested<S>; N],
+        arguments: [Taped<S::Value, LinearId>; N],
         value: S::Value,
         partials: [S::Value; P],
     ) -> Self {
@@ -75,16 +76,16 @@ impl<S: Nests, K: Kind> Given<S, K> {
             partials: [S::Value::ZERO; MOST],
             kind: PhantomData,
         };
-        given.arguments.iter_mut().zip(arguments).for_each(|(to, x)| *to = (x.value(), x.id()));
+        given.arguments.iter_mut().zip(arguments).for_each(|(to, x)| *to = (x.value, x.id));
         given.partials.iter_mut().zip(partials).for_each(|(to, partial)| *to = partial);
         given
     }
 
-    /// Records it; its result is a number. One function for each kind, and not one for each operator in a program.
+    /// Records it; returns its result. One function for each kind, and not one for each operator in a program.
     #[inline(never)]
     #[track_caller]
-    pub(super) fn record(self) -> Nested<S> {
-        Nested::new(self.value, S::record(&self))
+    pub(super) fn record(self) -> Taped<S::Value, LinearId> {
+        Taped { value: self.value, id: S::record(&self) }
     }
 
     #[inline(always)]

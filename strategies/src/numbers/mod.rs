@@ -17,10 +17,9 @@ pub(crate) mod special;
 #[cfg(feature = "packs")]
 mod vector;
 
-pub use bytes::Whole;
 pub use dual::Dual;
 pub use nested::Nested;
-pub use number::{Binary, Float, Number, Plain, Unary};
+pub use number::{Binary, Float, Number, Plain, Unary, Whole};
 #[cfg(feature = "packs")]
 pub use pack::Pack;
 pub use parts::{agreed, bits, by_lanes, by_lanes2, counts, same};

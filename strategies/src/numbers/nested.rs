@@ -12,14 +12,14 @@ use core::ops::{Add, AddAssign, Div, Mul, Neg, Rem, Sub};
 
 /// A number that is a variable of a recording of strategy `S`: what is computed with it is recorded there.
 ///
-/// Under a taping strategy it gives derivatives of derivatives, reverse mode over reverse mode: the values, the partials
-/// and the adjoints of a recording of `Jacobian<Nested<Jacobian>>` are variables of a recording of `Jacobian`, the
-/// *base*. A gradient of the one consists of variables of the base, so that a function of the gradient can be swept
+/// Under a taping strategy it gives derivatives of derivatives, reverse mode over reverse mode: the values, the
+/// partials and the adjoints of a recording of `Jacobian<Nested<Jacobian>>` are variables of a recording of `Jacobian`,
+/// the *base*. A gradient of the one consists of variables of the base, so that a function of the gradient can be swept
 /// again. [`Dual`] computes the same by forward mode over reverse mode, and takes less memory and time unless a
 /// derivative of a function of a whole gradient is wanted.
 ///
-/// Each operation on active numbers is a statement of the base, with one or two arguments. Its second derivatives are
-/// those of [`Dual`], bit for bit. Passive numbers, which all literals are, are computed with as plain ones are.
+/// Each operation on active numbers is a statement of the base, with one or two arguments, whose partials are the
+/// tangents of [`Dual`]s. Passive numbers, which all literals are, are computed with as plain ones are.
 ///
 /// *Zero* is a passive number that is 0. An active number with the value 0 is not zero, and is propagated. Branches are
 /// decided by values; `==` compares identifiers, too.
@@ -141,7 +141,7 @@ impl<S: Nests> Nested<S> {
         if !self.is_active() || partial.is_nought() {
             return Self::constant(value);
         }
-        Given::<S, given::One>::new([self], value, [partial]).record()
+        Self(Given::<S, given::One>::new([self.0], value, [partial]).record())
     }
 
     /// Records a statement of two numbers, of those whose partials are not zero.
@@ -154,7 +154,7 @@ impl<S: Nests> Nested<S> {
         if !self.is_active() || left.is_nought() {
             return other.with_partial(value, right);
         }
-        Given::<S, given::Two>::new([self, other], value, [left, right]).record()
+        Self(Given::<S, given::Two>::new([self.0, other.0], value, [left, right]).record())
     }
 
     /// Zero times anything is zero, and 1 times anything is that.
@@ -222,12 +222,12 @@ impl<S: Nests> Add for Nested<S> {
     fn add(self, other: Self) -> Self {
         let value = self.value() + other.value();
         match (self.is_active(), other.is_active()) {
-            (true, true) => Given::<S, given::Sum>::new([self, other], value, []).record(),
+            (true, true) => Self(Given::<S, given::Sum>::new([self.0, other.0], value, []).record()),
             // Adding 0 changes nothing, except that −0 + 0 is 0.
             (true, false) if same(value, self.value()) => self,
             (false, true) if same(value, other.value()) => other,
-            (true, false) => Given::<S, given::Same>::new([self], value, []).record(),
-            (false, true) => Given::<S, given::Same>::new([other], value, []).record(),
+            (true, false) => Self(Given::<S, given::Same>::new([self.0], value, []).record()),
+            (false, true) => Self(Given::<S, given::Same>::new([other.0], value, []).record()),
             (false, false) => Self::constant(value),
         }
     }
@@ -248,10 +248,10 @@ impl<S: Nests> Sub for Nested<S> {
     fn sub(self, other: Self) -> Self {
         let value = self.value() - other.value();
         match (self.is_active(), other.is_active()) {
-            (true, true) => Given::<S, given::Difference>::new([self, other], value, []).record(),
+            (true, true) => Self(Given::<S, given::Difference>::new([self.0, other.0], value, []).record()),
             (true, false) if same(value, self.value()) => self,
-            (true, false) => Given::<S, given::Same>::new([self], value, []).record(),
-            (false, true) => Given::<S, given::Negative>::new([other], value, []).record(),
+            (true, false) => Self(Given::<S, given::Same>::new([self.0], value, []).record()),
+            (false, true) => Self(Given::<S, given::Negative>::new([other.0], value, []).record()),
             (false, false) => Self::constant(value),
         }
     }
@@ -266,7 +266,7 @@ impl<S: Nests> Neg for Nested<S> {
         if !self.is_active() {
             return Self::constant(value);
         }
-        Given::<S, given::Negative>::new([self], value, []).record()
+        Self(Given::<S, given::Negative>::new([self.0], value, []).record())
     }
 }
 

@@ -152,6 +152,10 @@ pub trait Number:
     fn sin_cos(self) -> (Self, Self);
 }
 
+/// Numbers that take whole words of 8 bytes, and are aligned as these: an identifier can follow without a gap.
+#[doc(hidden)]
+pub trait Whole: Float {}
+
 /// A number that means the same everywhere: in a file, and in another process. All numbers do except
 /// [`Nested`](crate::Nested) ones, which are variables of a recording.
 ///

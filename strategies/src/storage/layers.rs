@@ -2,7 +2,7 @@
 
 use super::segment::Segment;
 use crate::refusal::room_for_one;
-use crate::{ArrayFile, Number, Plain, SpillDefaults, StorageError};
+use crate::{ArrayFile, Number, StorageError};
 use std::sync::{Arc, Mutex};
 
 /// Where the records of a tape live: [`InMemory`], [`Shared`] or [`Spilled`](crate::Spilled).
@@ -28,8 +28,6 @@ pub trait Layer: sealed::Sealed + 'static {
 pub trait LayerOf<V>: Layer {}
 impl<V: Number> LayerOf<V> for InMemory {}
 impl<V: Number> LayerOf<V> for Shared {}
-#[diagnostic::do_not_recommend]
-impl<V: Plain, D: SpillDefaults> LayerOf<V> for super::Spilled<D> {}
 
 pub(super) mod sealed {
     pub trait Sealed {}

@@ -1,11 +1,12 @@
 //! Partials now or later, whichever is smaller.
 
+use crate::contract::SealedNests;
 use crate::storage::{InMemory, LayerOf, Spilled};
 use crate::tape::{self, Layout, Records, Values};
 use crate::{
-    AtExternal, Capacity, IndexManager, Linear, LinearId, Mark, MemoryReport, Nary, Number, Policy, Reverse,
+    AtExternal, Capacity, IndexManager, Linear, LinearId, Mark, MemoryReport, Nary, Nests, Number, Policy, Reverse,
     SpillDefaults, SpillOptions, SpillUsage, Spills, Statement, StorageError, Strict, SweepError, TapeNumber, Taped,
-    Taping,
+    Taping, Whole,
 };
 use core::marker::PhantomData;
 
@@ -46,3 +47,6 @@ impl<V: Number, M: IndexManager, L: LayerOf<V>, P: Policy> Reverse for Hybrid<V,
 }
 
 tape::spills_by_records!(Hybrid);
+
+impl<V: Whole> SealedNests for Hybrid<V, Linear, InMemory, Strict> {}
+impl<V: Whole> Nests for Hybrid<V, Linear, InMemory, Strict> {}

@@ -1,11 +1,12 @@
 //! Partials now.
 
+use crate::contract::SealedNests;
 use crate::storage::{InMemory, LayerOf, Spilled};
 use crate::tape::{self, Layout, Partials, Records};
 use crate::{
-    AtExternal, Capacity, IndexManager, Linear, LinearId, Mark, MemoryReport, Nary, Number, Policy, Reverse,
+    AtExternal, Capacity, IndexManager, Linear, LinearId, Mark, MemoryReport, Nary, Nests, Number, Policy, Reverse,
     SpillDefaults, SpillOptions, SpillUsage, Spills, Statement, StorageError, Strict, SweepError, TapeNumber, Taped,
-    Taping,
+    Taping, Whole,
 };
 use core::marker::PhantomData;
 
@@ -47,3 +48,6 @@ impl<V: Number, M: IndexManager, L: LayerOf<V>, P: Policy> Reverse for Jacobian<
 }
 
 tape::spills_by_records!(Jacobian);
+
+impl<V: Whole> SealedNests for Jacobian<V, Linear, InMemory, Strict> {}
+impl<V: Whole> Nests for Jacobian<V, Linear, InMemory, Strict> {}

@@ -1,12 +1,13 @@
 //! Partials later.
 
 use crate::active;
+use crate::contract::SealedNests;
 use crate::storage::{InMemory, LayerOf, Spilled};
 use crate::tape::{self, Layout, Records, Values};
 use crate::{
-    AtExternal, Capacity, Comparison, IndexManager, IndexType, Linear, LinearId, Mark, MemoryReport, Nary, Number,
-    Policy, Replay, Reverse, SpillDefaults, SpillOptions, SpillUsage, Spills, Statement, StorageError, Strict,
-    SweepError, TapeNumber, Taped, Taping, Tree,
+    AtExternal, Capacity, Comparison, IndexManager, IndexType, Linear, LinearId, Mark, MemoryReport, Nary, Nests,
+    Number, Policy, Replay, Reverse, SpillDefaults, SpillOptions, SpillUsage, Spills, Statement, StorageError, Strict,
+    SweepError, TapeNumber, Taped, Taping, Tree, Whole,
 };
 use core::marker::PhantomData;
 use core::panic::Location;
@@ -88,3 +89,6 @@ impl<V: Number, I: IndexType, L: LayerOf<V>, P: Policy> Replay for PrimalValue<V
 }
 
 tape::spills_by_records!(PrimalValue);
+
+impl<V: Whole> SealedNests for PrimalValue<V, Linear, InMemory, Strict> {}
+impl<V: Whole> Nests for PrimalValue<V, Linear, InMemory, Strict> {}
