@@ -2,7 +2,9 @@
 //! middle of statements and sweeps.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::slice::from_ref;
 use tapewright_strategies::active::{self, OwnedTape};
+use tapewright_strategies::lanes::Shadows;
 use tapewright_strategies::{
     Continuation, Hybrid, Jacobian, LinearId, Nary, Nested, Number, PrimalValue, Reuse, Reverse, Taped, Taping,
     Variable,
@@ -11,7 +13,7 @@ use tapewright_strategies::{
 type Base = Jacobian;
 type Value = Nested<Base>;
 
-/// x·eʸ, and literals for more arguments than two.
+/// x·eʸ.
 struct Growth;
 impl<V: Number> Nary<V> for Growth {
     fn value(x: &[V], _: &[V]) -> V {
@@ -23,13 +25,17 @@ impl<V: Number> Nary<V> for Growth {
     }
 }
 
+fn empty<S: Reverse>() -> OwnedTape<S> {
+    OwnedTape::new(S::Tape::default())
+}
+
 /// x·eʸ as a statement.
 fn growth<S: Taping<Value = Value>>(x: &S::Variable, y: &S::Variable) -> S::Variable {
     let value = <Growth as Nary<Value>>::value(&[x.value(), y.value()], &[]);
-    S::Variable::new(value, S::record_nary::<Growth>(&[&[x.clone()], &[y.clone()]], &[], value))
+    S::Variable::new(value, S::record_nary::<Growth>(&[from_ref(x), from_ref(y)], &[], value))
 }
 
-fn input<S: Reverse>(number: tapewright_strategies::TapeNumber, value: S::Value) -> S::Variable {
+fn input<S: Reverse>(number: TapeNumber, value: S::Value) -> S::Variable {
     S::Variable::new(value, active::with::<S, _>(number, |tape| S::input(tape, value)))
 }
 
@@ -50,7 +56,7 @@ fn slope<S: Reverse<Value = Value>>(tape: &mut OwnedTape<S>, [x, y]: [Value; 2])
     });
     let mut adjoints = vec![Value::ZERO; S::identifiers(tape.tape())];
     adjoints[slot::<S>(&z)] = Value::ONE;
-    tape.reverse(&mut adjoints, &mut Default::default()).expect("no rule fails");
+    tape.reverse(&mut adjoints, &mut Shadows::default()).expect("no rule fails");
     adjoints[slot::<S>(&x)]
 }
 
@@ -62,7 +68,7 @@ fn second<S: Reverse<Value = Value>>(base: &mut OwnedTape<Base>, tape: &mut Owne
     });
     let mut adjoints = vec![0.0; Base::identifiers(base.tape())];
     adjoints[slot::<Base>(&Taped { value: slope.value(), id: slope.id() })] = 1.0;
-    base.reverse(&mut adjoints, &mut Default::default()).expect("no rule fails");
+    base.reverse(&mut adjoints, &mut Shadows::default()).expect("no rule fails");
     [slope.value(), adjoints[slot::<Base>(&x)], adjoints[slot::<Base>(&y)]]
 }
 
@@ -88,7 +94,7 @@ fn panic_of<R>(f: impl FnOnce() -> R) -> String {
 /// Used again and again, and whatever identifier of the base is the last: a panic in a statement or in a sweep leaves
 /// both tapes as they were.
 fn survives<S: Reverse<Value = Value>>() {
-    let (mut base, mut tape) = (OwnedTape::<Base>::new(Default::default()), OwnedTape::<S>::new(Default::default()));
+    let (mut base, mut tape) = (empty::<Base>(), empty::<S>());
     works(&mut base, &mut tape);
     works(&mut base, &mut tape);
     let last = Base::identifiers(base.tape()) as u64 - 1;
@@ -103,7 +109,7 @@ fn survives<S: Reverse<Value = Value>>() {
 
 /// Variables of a base that is over, of one on another thread, and of two bases.
 fn refuses<S: Reverse<Value = Value>>() {
-    let (mut base, mut tape) = (OwnedTape::<Base>::new(Default::default()), OwnedTape::<S>::new(Default::default()));
+    let (mut base, mut tape) = (empty::<Base>(), empty::<S>());
     let none = "not active on this thread";
     let stale = base.record(|number| {
         let [x, y] = [0.5, -0.25].map(|value| input::<Base>(number, value)).map(|x| Value::new(x.value, x.id));
@@ -112,7 +118,7 @@ fn refuses<S: Reverse<Value = Value>>() {
     });
     // The recording has stale partials, values and constants: a sweep over it is refused from its first product on.
     let mut adjoints = vec![Value::from_f64(2.0); S::identifiers(tape.tape())];
-    assert!(panic_of(|| tape.reverse(&mut adjoints, &mut Default::default())).contains(none));
+    assert!(panic_of(|| tape.reverse(&mut adjoints, &mut Shadows::default())).contains(none));
     assert!(panic_of(|| stale * stale).contains(none));
     base.record(|number| {
         let x = input::<Base>(number, 0.5);
@@ -128,7 +134,7 @@ fn refuses<S: Reverse<Value = Value>>() {
 /// An identifier that no recording gave is refused, or is passive.
 #[test]
 fn forged_identifiers() {
-    let mut base = OwnedTape::<Base>::new(Default::default());
+    let mut base = empty::<Base>();
     base.record(|number| {
         let x = input::<Base>(number, 0.5);
         let forged = LinearId::new(number, 1000).expect("it could be one");

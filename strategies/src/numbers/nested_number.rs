@@ -99,7 +99,7 @@ impl<S: Nests> Number for Nested<S> {
     #[inline]
     #[track_caller]
     fn binary<R: Binary>(self, other: Self) -> Self {
-        self.lift2(other, |x, y| x.binary::<R>(y))
+        self.lift2(other, Number::binary::<R>)
     }
     #[inline]
     #[track_caller]
