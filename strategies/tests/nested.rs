@@ -6,8 +6,8 @@ use std::slice::from_ref;
 use tapewright_strategies::active::{self, OwnedTape};
 use tapewright_strategies::lanes::Shadows;
 use tapewright_strategies::{
-    Continuation, Hybrid, Jacobian, LinearId, Nary, Nested, Number, PrimalValue, Reuse, Reverse, Taped, Taping,
-    Variable,
+    Continuation, Hybrid, Jacobian, LinearId, Nary, Nested, Number, PrimalValue, Reuse, Reverse, TapeNumber, Taped,
+    Taping, Variable,
 };
 
 type Base = Jacobian;
