@@ -95,6 +95,7 @@ chapters! {
     exchanges "book/src/decisions/2026-11-23-exchanges.md";
     decision_sparse "book/src/decisions/2026-11-23-sparse.md";
     tracing_is_a_policy "book/src/decisions/2026-11-23-tracing.md";
+    closed_numbers "book/src/decisions/2026-11-23-closed-numbers.md";
 }
 
 /// The root of the repository: the one in which cargo runs, which with a shared target folder need not be the one in
