@@ -31,13 +31,14 @@ under() {
     run -Zmiri-ignore-leaks --test soundness
 }
 
-# Tests of the whole library: zero times infinity, what comparisons leave with a recording, and schedules that lie. They read the system's clock and
+# Tests of the whole library: zero times infinity, variables as numbers, what comparisons leave with a recording, and schedules that lie. They read the system's clock and
 # files, and compare numbers of functions whose last bits the interpreter would otherwise change at random.
 library() {
     local kit="-p tapewright-kit-tests"
     export MIRIFLAGS="-Zmiri-strict-provenance -Zmiri-disable-isolation -Zmiri-deterministic-floats"
-    echo "miri, $name borrows: zero_times_infinity, replay, faulty_schedules"
+    echo "miri, $name borrows: zero_times_infinity, reverse_over_reverse, replay, faulty_schedules"
     cargo +nightly miri test -q $kit --test zero_times_infinity
+    cargo +nightly miri test -q $kit --test reverse_over_reverse -- jacobian::stale primal_value::stale jacobian_reuse a_replay_in_another
     cargo +nightly miri test -q $kit --test replay -- stale_variables in_a_pause questions
     cargo +nightly miri test -q $kit --test faulty_schedules -- lies_of a_refused_store slots_of the_number_of
 }
@@ -54,13 +55,13 @@ kernels() {
 # The models run side by side, and share what takes long.
 mkdir -p target
 {
-    under stacked "" --test reuse --test slab_allocations --test stores
+    under stacked "" --test nested --test reuse --test slab_allocations --test stores
     name=stacked library
     name=stacked kernels ""
 } > target/miri-stacked.log 2>&1 &
 stacked=$!
 {
-    under tree -Zmiri-tree-borrows --test sweeps --test continuations --test captures --test slab_stack --test slab_drops --test shared_stack
+    under tree -Zmiri-tree-borrows --test nested --test sweeps --test continuations --test captures --test slab_stack --test slab_drops --test shared_stack
     # This model takes twice as long for loops.
     name=tree kernels -Zmiri-tree-borrows --skip stencils --skip border_rules --skip three_dimensions
 } > target/miri-tree.log 2>&1 &

@@ -12,7 +12,7 @@ use core::hash::{Hash, Hasher};
 use launch::{Exchanged, Part};
 use std::hash::DefaultHasher;
 use tapewright_strategies::lanes::Used;
-use tapewright_strategies::{Dependence, External, Flow, Taping};
+use tapewright_strategies::{Dependence, External, Flow, Number, Taping};
 
 thread_local! {
     /// How many exchanges there have been on this thread.
@@ -132,6 +132,7 @@ impl<'x, S: Taping> Exchange<'x, S> {
     #[must_use]
     #[track_caller]
     pub fn of<X: Variables<S> + 'x>(inputs: impl IntoIterator<Item = &'x X>) -> Self {
+        const { assert!(!S::Value::VARIABLE, "variables of a recording mean nothing in another process: exchange `Dual`s") }
         let flow = S::innermost();
         let mut exchange = Self { flow, arguments: Vec::new(), views: Vec::new(), parts: Vec::new() };
         for input in inputs {

@@ -11,7 +11,7 @@ use crate::expr::{Compound, Ex, Leaf, Operand, Real, RefLeaf};
 use bytemuck::TransparentWrapper;
 use core::fmt;
 use core::str::FromStr;
-use tapewright_strategies::{Statement, Strategy, Taping};
+use tapewright_strategies::{Nested, Nests, Statement, Strategy, Taping};
 
 pub use functions::ClosedOperand;
 
@@ -133,6 +133,22 @@ impl<S: Taping> From<Closed<S>> for Real<S> {
     #[inline(always)]
     fn from(closed: Closed<S>) -> Self {
         closed.0
+    }
+}
+
+/// The variable as a number of another strategy.
+impl<S: Nests> From<Closed<S>> for Nested<S> {
+    #[inline(always)]
+    fn from(closed: Closed<S>) -> Self {
+        closed.0.into()
+    }
+}
+
+/// The variable that the number is.
+impl<S: Nests> From<Nested<S>> for Closed<S> {
+    #[inline(always)]
+    fn from(number: Nested<S>) -> Self {
+        Self(number.into())
     }
 }
 

@@ -14,7 +14,7 @@ mod select;
 use bytemuck::TransparentWrapper;
 use core::fmt;
 use core::marker::PhantomData;
-use tapewright_strategies::{Number as _, Passive, Rule, Taping, Variable};
+use tapewright_strategies::{Nested, Nests, Number as _, Passive, Rule, Taping, Variable};
 
 pub(crate) use given::{Singular, given};
 pub use named::{ByName, Named, statement};
@@ -161,6 +161,47 @@ impl<S: Taping> Real<S> {
     #[inline(always)]
     pub fn peel(reals: &[Self]) -> &[S::Variable] {
         Leaf::peel_slice(Self::peel_slice(reals))
+    }
+}
+
+/// The variable as a number of another strategy.
+impl<S: Nests> From<Real<S>> for Nested<S> {
+    #[inline(always)]
+    fn from(real: Real<S>) -> Self {
+        Self::new(real.value(), *real.id())
+    }
+}
+
+/// The variable that the number is.
+impl<S: Nests> From<Nested<S>> for Real<S> {
+    #[inline(always)]
+    fn from(number: Nested<S>) -> Self {
+        Self::from_parts(number.value(), number.id())
+    }
+}
+
+impl<S: Nests> Real<S> {
+    /// The variables as numbers of another strategy, without copying: see [`Nested`].
+    ///
+    /// The Hessian matrix times a vector v, as the gradient of ∇f·v:
+    ///
+    /// ```
+    /// use tapewright::{Nested, prelude::*};
+    ///
+    /// fn f<S: Strategy>(x: &[Real<S>]) -> Real<S> {
+    ///     (x[0] * x[0] * x[1]).into()
+    /// }
+    ///
+    /// let v = [1.0, 0.0];
+    /// let along = |x: &[Real<Jacobian>]| -> Real<Jacobian> {
+    ///     let slopes = gradient::<Jacobian<Nested<Jacobian>>>(f, Real::numbers(x));
+    ///     slopes.iter().zip(v).map(|(slope, v)| Real::from(*slope) * v).sum()
+    /// };
+    /// assert_eq!(gradient::<Jacobian>(along, &[3.0, 5.0]), [10.0, 6.0]);
+    /// ```
+    #[inline(always)]
+    pub fn numbers(reals: &[Self]) -> &[Nested<S>] {
+        Nested::wrap_slice(Self::peel(reals))
     }
 }
 

@@ -45,20 +45,20 @@ pub mod slab_stack {
 }
 
 pub use contract::{
-    AtExternal, Bend, Capacity, Comparison, Curvature, Dependence, EachRecord, Flow, Load, Nary, Order, Products,
-    RecordKind, RecordView, Replay, Reverse, Rule, Sink, Spills, Statement, Store, Strategy, Taped, Taping, Tree, Twin,
-    Variable,
+    AtExternal, Bend, Capacity, Comparison, Curvature, Dependence, EachRecord, Flow, Load, Nary, Nests, Order,
+    Products, RecordKind, RecordView, Replay, Reverse, Rule, Sink, Spills, Statement, Store, Strategy, Taped, Taping,
+    Tree, Twin, Variable,
 };
 pub use external::{Arrays, Companion, External, Mark, NonFinite, NonFiniteKind, SweepError};
 pub use identifier::{IndexType, LinearId, TapeNumber};
 pub use lanes::Tangents;
 pub use manager::{CountedId, IndexManager, Linear, Reuse};
 pub use memory::{MemoryReport, MemoryUsage};
-pub use numbers::{Binary, Dual, Float, Number, Unary};
+pub use numbers::{Binary, Dual, Float, Nested, Number, Plain, Unary};
 #[cfg(feature = "packs")]
 pub use numbers::{Pack, Registered};
 #[doc(hidden)]
-pub use numbers::{agreed, bits, by_lanes, by_lanes2, counts, same};
+pub use numbers::{Whole, agreed, bits, by_lanes, by_lanes2, counts, same};
 #[doc(hidden)]
 pub use policy::Inline;
 pub use policy::{Checked, Policy, SingularSlope, Strict, Subgradient, Traces, Tracing, is_singular};
@@ -70,7 +70,7 @@ pub use shape::Shape;
 pub use singular::{partials_of_slice, refuses_singular, singular_function};
 pub use storage::spill::{ArrayFile, ScratchFile, SpillOptions, SpillStore, SpillUsage, StorageError};
 pub use storage::{
-    InMemory, Layer, Locked, Locking, Shared, SharedStack, SlabStack, SpillDefaults, Spilled, SpilledReader,
+    InMemory, Layer, LayerOf, Locked, Locking, Shared, SharedStack, SlabStack, SpillDefaults, Spilled, SpilledReader,
     SpilledStack, SystemDefaults, Unlocked,
 };
 pub use strategies::{

@@ -4,7 +4,16 @@ use super::owned::{OwnedTape, Place};
 use super::watch::Beginning;
 use crate::external::Entry;
 use crate::lanes::{Launch, Shadows};
-use crate::{Curvature, Mark, Order, Policy, RecordKind, Reverse, SweepError};
+use crate::{Curvature, Mark, Number, Order, Policy, RecordKind, Reverse, SweepError};
+
+/// Clears the slot of passive variables, to which sweeps add. What an earlier sweep has left there may be a variable of
+/// a recording that is over, and nothing could be added to it.
+#[inline(always)]
+fn forget_passive<V: Number>(adjoints: &mut [V], lanes: usize) {
+    if const { V::VARIABLE } {
+        adjoints.iter_mut().take(lanes).for_each(|adjoint| *adjoint = V::ZERO);
+    }
+}
 
 impl<S: Reverse> OwnedTape<S> {
     /// [`Reverse::reverse`], with the external functions of the recording among its statements.
@@ -14,6 +23,7 @@ impl<S: Reverse> OwnedTape<S> {
     /// As [`Reverse::reverse`], when a rule fails, and as [`check_singular`](Self::check_singular).
     #[inline(always)]
     pub fn reverse(&self, adjoints: &mut [S::Value], arrays: &mut Shadows<S::Value>) -> Result<(), SweepError> {
+        forget_passive(adjoints, 1);
         if self.externals().list.is_empty() {
             self.check_singular()?;
             let began = S::Policy::tracing(|| Beginning::of(1, adjoints, core::slice::from_ref(arrays)));
@@ -42,6 +52,7 @@ impl<S: Reverse> OwnedTape<S> {
         arrays: &mut Shadows<S::Value>,
     ) -> Result<(), SweepError> {
         self.check_singular()?;
+        forget_passive(adjoints, 1);
         let ends = self.ends(from, to);
         let arrays = core::slice::from_mut(arrays);
         let began = S::Policy::tracing(|| Beginning::of(1, adjoints, arrays));
@@ -70,6 +81,7 @@ impl<S: Reverse> OwnedTape<S> {
         arrays: &mut [Shadows<S::Value>],
     ) -> Result<(), SweepError> {
         self.check_singular()?;
+        forget_passive(adjoints, lanes);
         let ends = self.ends(from, to);
         let began = S::Policy::tracing(|| Beginning::of(lanes, adjoints, arrays));
         let outcome = S::reverse_lanes_through(self.tape(), lanes, adjoints, ends, &mut |external, lanes, adjoints| {

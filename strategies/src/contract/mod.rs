@@ -6,6 +6,7 @@ mod curvature;
 mod flow;
 mod fresh;
 mod nary;
+mod nests;
 mod record;
 mod reverse;
 #[cfg(test)]
@@ -19,6 +20,8 @@ pub use comparison::Comparison;
 pub use curvature::{Bend, Curvature, Products};
 pub use flow::{Dependence, Flow};
 pub use nary::Nary;
+pub use nests::Nests;
+pub(crate) use nests::sealed::Sealed as SealedNests;
 pub use record::{EachRecord, Order, RecordKind, RecordView};
 pub use reverse::{AtExternal, Replay, Reverse, Spills};
 pub use strategy::Strategy;

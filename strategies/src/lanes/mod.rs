@@ -28,6 +28,7 @@ mod level;
 mod memory;
 #[cfg(all(target_arch = "aarch64", not(miri)))]
 mod neon;
+mod nested;
 mod operands;
 #[cfg(miri)]
 mod plain;

@@ -1,8 +1,11 @@
 //! Numbers as plain bytes.
 
 use super::dual::Dual;
+use super::nested::Nested;
+use super::number::Whole;
 #[cfg(feature = "packs")]
 use super::pack::Pack;
+use crate::Nests;
 
 // SAFETY: of zeros alone a number can be made, and so can this of theirs.
 unsafe impl<V: bytemuck::Zeroable, const N: usize> bytemuck::Zeroable for Dual<V, N> {}
@@ -16,3 +19,13 @@ unsafe impl<const N: usize, V: bytemuck::Zeroable> bytemuck::Zeroable for Pack<N
 // SAFETY: it is an array, which has no padding between its elements nor behind the last.
 #[cfg(feature = "packs")]
 unsafe impl<const N: usize, V: bytemuck::Pod> bytemuck::Pod for Pack<N, V> {}
+
+impl Whole for f64 {}
+impl<V: Whole, const N: usize> Whole for Dual<V, N> {}
+impl<S: Nests> Whole for Nested<S> {}
+
+// SAFETY: of zeros alone a number can be made, and the identifier of passive variables is 0.
+unsafe impl<S: Nests> bytemuck::Zeroable for Nested<S> {}
+// SAFETY: it is a number of whole words and an identifier, which is one word, in this order: there is no padding
+// between them nor behind the last. Any bytes are an identifier: one that a recording never gave is refused, or none.
+unsafe impl<S: Nests> bytemuck::Pod for Nested<S> {}

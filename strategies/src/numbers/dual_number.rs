@@ -1,7 +1,7 @@
 //! What makes duals numbers: their functions, by rules.
 
 use super::dual::{Dual, guarded};
-use super::number::{Binary, Float, Number, Unary, sealed};
+use super::number::{Binary, Float, Number, Plain, Unary, sealed};
 use crate::rules::arithmetic::{Modulo, Over};
 use crate::rules::exponential::{Exp, Exp2, ExpM1, Ln, Ln1p, Log, Log2, Log10};
 use crate::rules::hyperbolic::{Acosh, Asinh, Atanh, Cosh, Sinh, Tanh};
@@ -77,6 +77,7 @@ impl<V: Number, const N: usize> Number for Dual<V, N> {
     const LANES: usize = V::LANES;
     const PARTS: usize = V::PARTS * (1 + N);
     const ORDER: usize = V::ORDER + 1;
+    const VARIABLE: bool = V::VARIABLE;
     const ZERO: Self = Self { value: V::ZERO, tangents: [V::ZERO; N] };
     const ONE: Self = Self { value: V::ONE, tangents: [V::ZERO; N] };
 
@@ -182,6 +183,7 @@ impl<V: Number, const N: usize> Number for Dual<V, N> {
 }
 
 impl<V: Float, const N: usize> sealed::Sealed for Dual<V, N> {}
+impl<V: Plain, const N: usize> Plain for Dual<V, N> {}
 
 /// Forwards constants and questions to the value.
 macro_rules! of_value {

@@ -4,6 +4,9 @@ mod bytes;
 mod dual;
 mod dual_number;
 mod functions;
+mod given;
+mod nested;
+mod nested_number;
 #[allow(clippy::module_inception, reason = "the trait of that name")]
 mod number;
 #[cfg(feature = "packs")]
@@ -15,7 +18,8 @@ pub(crate) mod special;
 mod vector;
 
 pub use dual::Dual;
-pub use number::{Binary, Float, Number, Unary};
+pub use nested::Nested;
+pub use number::{Binary, Float, Number, Plain, Unary, Whole};
 #[cfg(feature = "packs")]
 pub use pack::Pack;
 pub use parts::{agreed, bits, by_lanes, by_lanes2, counts, same};

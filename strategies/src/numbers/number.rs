@@ -57,9 +57,12 @@ pub trait Number:
     const LANES: usize;
     /// Of how many floating-point numbers it consists, values, tangents and lanes together.
     const PARTS: usize;
-    /// How many times tangents are nested: 0 for floats and packs of them, 1 for duals of these, 2 for duals of such
-    /// duals.
+    /// How many times derivatives are nested in it: 0 for floats and packs of them, 1 for duals of these and for
+    /// variables over them, 2 for duals of such duals.
     const ORDER: usize;
+    /// Whether it is a variable of a recording, which means nothing outside of this process.
+    #[doc(hidden)]
+    const VARIABLE: bool = false;
     /// 0.
     const ZERO: Self;
     /// 1.
@@ -151,6 +154,16 @@ pub trait Number:
     #[must_use]
     fn sin_cos(self) -> (Self, Self);
 }
+
+/// Numbers that take whole words of 8 bytes, and are aligned as these: an identifier can follow without a gap.
+#[doc(hidden)]
+pub trait Whole: Float {}
+
+/// A number that means the same everywhere: in a file, and in another process. All numbers do except
+/// [`Nested`](crate::Nested) ones, which are variables of a recording.
+///
+/// The trait is sealed, as [`Number`] is.
+pub trait Plain: Number {}
 
 /// A number that is one lane, and can be compared: `f64` (the usual choice) or `f32`.
 ///

@@ -1,6 +1,6 @@
 //! Several numbers that are computed at once.
 
-use super::number::{Binary, Number, Unary};
+use super::number::{Binary, Number, Plain, Unary};
 use super::vector::{self, Registered};
 use core::array::from_fn;
 use core::fmt;
@@ -109,6 +109,7 @@ macro_rules! by_registers {
     };
 }
 
+impl<const N: usize, V: Registered> Plain for Pack<N, V> {}
 impl<const N: usize, V: Registered> Number for Pack<N, V> {
     type Lane = V;
     const LANES: usize = {

@@ -1,7 +1,7 @@
 //! `f64` and `f32` as numbers.
 
 use super::functions::with_functions;
-use super::number::{Binary, Float, Number, Unary, sealed};
+use super::number::{Binary, Float, Number, Plain, Unary, sealed};
 use super::special;
 use core::num::FpCategory;
 
@@ -41,6 +41,7 @@ macro_rules! scalar_questions {
 macro_rules! float {
     ($($t:ident)*) => { $(
         impl sealed::Sealed for $t {}
+        impl Plain for $t {}
         impl Number for $t {
             type Lane = Self;
             const LANES: usize = 1;

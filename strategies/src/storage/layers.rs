@@ -2,7 +2,7 @@
 
 use super::segment::Segment;
 use crate::refusal::room_for_one;
-use crate::{ArrayFile, StorageError};
+use crate::{ArrayFile, Number, StorageError};
 use std::sync::{Arc, Mutex};
 
 /// Where the records of a tape live: [`InMemory`], [`Shared`] or [`Spilled`](crate::Spilled).
@@ -16,6 +16,18 @@ pub trait Layer: sealed::Sealed + 'static {
     /// Whether records may leave memory.
     const SPILLS: bool = false;
 }
+
+/// A [`Layer`] on which records of numbers of type `V` can live: memory takes all of them, a file only
+/// [`Plain`](crate::Plain) ones.
+#[diagnostic::on_unimplemented(
+    message = "records of `{V}` cannot live under `{Self}`",
+    label = "a layer in memory is needed here",
+    note = "numbers that are variables of a recording mean nothing in a file: use `InMemory` or `Shared`, and `Dual` for \
+            second derivatives of recordings that are spilled"
+)]
+pub trait LayerOf<V>: Layer {}
+impl<V: Number> LayerOf<V> for InMemory {}
+impl<V: Number> LayerOf<V> for Shared {}
 
 pub(super) mod sealed {
     pub trait Sealed {}

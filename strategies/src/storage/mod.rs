@@ -11,7 +11,7 @@ mod spilled;
 mod spilled_stack;
 
 pub(crate) use block::Block;
-pub use layers::{InMemory, Layer, Shared};
+pub use layers::{InMemory, Layer, LayerOf, Shared};
 pub(crate) use layers::{Reader, Segments};
 pub(crate) use segment::Segment;
 pub use shared_stack::{Locked, Locking, SharedStack, Unlocked};

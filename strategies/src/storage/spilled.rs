@@ -1,10 +1,10 @@
 //! Segments of which only the last few stay in memory.
 
 use super::Block;
-use super::layers::{Layer, Reader, Segments, sealed};
+use super::layers::{Layer, LayerOf, Reader, Segments, sealed};
 use crate::refusal::out_of_memory;
 use crate::storage::spill::{SlabFile, SlabReader};
-use crate::{ArrayFile, SpillOptions, SpillUsage, StorageError};
+use crate::{ArrayFile, Plain, SpillOptions, SpillUsage, StorageError};
 use core::marker::PhantomData;
 use std::sync::Arc;
 
@@ -43,6 +43,8 @@ impl<D: SpillDefaults> Layer for Spilled<D> {
     type Segments = Slabs<D>;
     const SPILLS: bool = true;
 }
+#[diagnostic::do_not_recommend]
+impl<V: Plain, D: SpillDefaults> LayerOf<V> for Spilled<D> {}
 
 /// The options of tapes that are made by default.
 pub trait SpillDefaults: 'static {

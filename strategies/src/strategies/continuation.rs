@@ -1,10 +1,11 @@
 //! Closures.
 
+use crate::contract::SealedNests;
 use crate::storage::InMemory;
 use crate::tape::{self, Closures, Continuations, Layout};
 use crate::{
-    AtExternal, Capacity, IndexManager, Linear, LinearId, Mark, MemoryReport, Nary, Number, Policy, Reverse, Statement,
-    Strict, SweepError, TapeNumber, Taped, Taping,
+    AtExternal, Capacity, IndexManager, Linear, LinearId, Mark, MemoryReport, Nary, Nests, Number, Policy, Reverse,
+    Statement, Strict, SweepError, TapeNumber, Taped, Taping, Whole,
 };
 use core::marker::PhantomData;
 use smallvec::SmallVec;
@@ -101,3 +102,6 @@ impl<V: Number, M: IndexManager, P: Policy> Taping for Continuation<V, M, P> {
 impl<V: Number, M: IndexManager, P: Policy> Reverse for Continuation<V, M, P> {
     tape::reverse_by_records!(Continuations<V, M>);
 }
+
+impl<V: Whole> SealedNests for Continuation<V, Linear, Strict> {}
+impl<V: Whole> Nests for Continuation<V, Linear, Strict> {}

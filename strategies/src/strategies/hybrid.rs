@@ -1,11 +1,12 @@
 //! Partials now or later, whichever is smaller.
 
-use crate::storage::{InMemory, Layer, Spilled};
+use crate::contract::SealedNests;
+use crate::storage::{InMemory, LayerOf, Spilled};
 use crate::tape::{self, Layout, Records, Values};
 use crate::{
-    AtExternal, Capacity, IndexManager, Linear, LinearId, Mark, MemoryReport, Nary, Number, Policy, Reverse,
+    AtExternal, Capacity, IndexManager, Linear, LinearId, Mark, MemoryReport, Nary, Nests, Number, Policy, Reverse,
     SpillDefaults, SpillOptions, SpillUsage, Spills, Statement, StorageError, Strict, SweepError, TapeNumber, Taped,
-    Taping,
+    Taping, Whole,
 };
 use core::marker::PhantomData;
 
@@ -25,7 +26,7 @@ use core::marker::PhantomData;
 #[derive(Clone, Copy, Debug)]
 pub struct Hybrid<V = f64, M = Linear, L = InMemory, P = Strict>(PhantomData<(V, M, L, P)>);
 
-impl<V: Number, M: IndexManager, L: Layer, P: Policy> Taping for Hybrid<V, M, L, P> {
+impl<V: Number, M: IndexManager, L: LayerOf<V>, P: Policy> Taping for Hybrid<V, M, L, P> {
     tape::variables_by_manager!();
 
     #[inline(always)]
@@ -41,8 +42,11 @@ impl<V: Number, M: IndexManager, L: Layer, P: Policy> Taping for Hybrid<V, M, L,
     }
 }
 
-impl<V: Number, M: IndexManager, L: Layer, P: Policy> Reverse for Hybrid<V, M, L, P> {
+impl<V: Number, M: IndexManager, L: LayerOf<V>, P: Policy> Reverse for Hybrid<V, M, L, P> {
     tape::reverse_by_records!(Records<V, M, L, Values>);
 }
 
 tape::spills_by_records!(Hybrid);
+
+impl<V: Whole> SealedNests for Hybrid<V, Linear, InMemory, Strict> {}
+impl<V: Whole> Nests for Hybrid<V, Linear, InMemory, Strict> {}

@@ -1,11 +1,12 @@
 //! Partials now.
 
-use crate::storage::{InMemory, Layer, Spilled};
+use crate::contract::SealedNests;
+use crate::storage::{InMemory, LayerOf, Spilled};
 use crate::tape::{self, Layout, Partials, Records};
 use crate::{
-    AtExternal, Capacity, IndexManager, Linear, LinearId, Mark, MemoryReport, Nary, Number, Policy, Reverse,
+    AtExternal, Capacity, IndexManager, Linear, LinearId, Mark, MemoryReport, Nary, Nests, Number, Policy, Reverse,
     SpillDefaults, SpillOptions, SpillUsage, Spills, Statement, StorageError, Strict, SweepError, TapeNumber, Taped,
-    Taping,
+    Taping, Whole,
 };
 use core::marker::PhantomData;
 
@@ -26,7 +27,7 @@ use core::marker::PhantomData;
 #[derive(Clone, Copy, Debug)]
 pub struct Jacobian<V = f64, M = Linear, L = InMemory, P = Strict>(PhantomData<(V, M, L, P)>);
 
-impl<V: Number, M: IndexManager, L: Layer, P: Policy> Taping for Jacobian<V, M, L, P> {
+impl<V: Number, M: IndexManager, L: LayerOf<V>, P: Policy> Taping for Jacobian<V, M, L, P> {
     tape::variables_by_manager!();
 
     #[inline(always)]
@@ -42,8 +43,11 @@ impl<V: Number, M: IndexManager, L: Layer, P: Policy> Taping for Jacobian<V, M, 
     }
 }
 
-impl<V: Number, M: IndexManager, L: Layer, P: Policy> Reverse for Jacobian<V, M, L, P> {
+impl<V: Number, M: IndexManager, L: LayerOf<V>, P: Policy> Reverse for Jacobian<V, M, L, P> {
     tape::reverse_by_records!(Records<V, M, L, Partials>);
 }
 
 tape::spills_by_records!(Jacobian);
+
+impl<V: Whole> SealedNests for Jacobian<V, Linear, InMemory, Strict> {}
+impl<V: Whole> Nests for Jacobian<V, Linear, InMemory, Strict> {}

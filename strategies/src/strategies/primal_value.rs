@@ -1,12 +1,13 @@
 //! Partials later.
 
 use crate::active;
-use crate::storage::{InMemory, Layer, Spilled};
+use crate::contract::SealedNests;
+use crate::storage::{InMemory, LayerOf, Spilled};
 use crate::tape::{self, Layout, Records, Values};
 use crate::{
-    AtExternal, Capacity, Comparison, IndexManager, IndexType, Linear, LinearId, Mark, MemoryReport, Nary, Number,
-    Policy, Replay, Reverse, SpillDefaults, SpillOptions, SpillUsage, Spills, Statement, StorageError, Strict,
-    SweepError, TapeNumber, Taped, Taping, Tree,
+    AtExternal, Capacity, Comparison, IndexManager, IndexType, Linear, LinearId, Mark, MemoryReport, Nary, Nests,
+    Number, Policy, Replay, Reverse, SpillDefaults, SpillOptions, SpillUsage, Spills, Statement, StorageError, Strict,
+    SweepError, TapeNumber, Taped, Taping, Tree, Whole,
 };
 use core::marker::PhantomData;
 use core::panic::Location;
@@ -27,7 +28,7 @@ use core::panic::Location;
 #[derive(Clone, Copy, Debug)]
 pub struct PrimalValue<V = f64, M = Linear, L = InMemory, P = Strict>(PhantomData<(V, M, L, P)>);
 
-impl<V: Number, M: IndexManager, L: Layer, P: Policy> Taping for PrimalValue<V, M, L, P> {
+impl<V: Number, M: IndexManager, L: LayerOf<V>, P: Policy> Taping for PrimalValue<V, M, L, P> {
     tape::variables_by_manager!();
 
     #[inline(always)]
@@ -57,11 +58,11 @@ impl<V: Number, M: IndexManager, L: Layer, P: Policy> Taping for PrimalValue<V, 
     }
 }
 
-impl<V: Number, M: IndexManager, L: Layer, P: Policy> Reverse for PrimalValue<V, M, L, P> {
+impl<V: Number, M: IndexManager, L: LayerOf<V>, P: Policy> Reverse for PrimalValue<V, M, L, P> {
     tape::reverse_by_records!(Records<V, M, L, Values>);
 }
 
-impl<V: Number, I: IndexType, L: Layer, P: Policy> Replay for PrimalValue<V, Linear<I>, L, P> {
+impl<V: Number, I: IndexType, L: LayerOf<V>, P: Policy> Replay for PrimalValue<V, Linear<I>, L, P> {
     fn values(tape: &Self::Tape) -> &[V] {
         tape.all_values()
     }
@@ -88,3 +89,6 @@ impl<V: Number, I: IndexType, L: Layer, P: Policy> Replay for PrimalValue<V, Lin
 }
 
 tape::spills_by_records!(PrimalValue);
+
+impl<V: Whole> SealedNests for PrimalValue<V, Linear, InMemory, Strict> {}
+impl<V: Whole> Nests for PrimalValue<V, Linear, InMemory, Strict> {}

@@ -4,7 +4,7 @@ use super::continuation::Continuation;
 use super::hybrid::Hybrid;
 use super::jacobian::Jacobian;
 use super::primal_value::PrimalValue;
-use crate::storage::Layer;
+use crate::storage::LayerOf;
 use crate::{IndexManager, Number, Policy, Reverse, Traces, Tracing};
 
 /// Strategy `S`, and recordings note where they were made: the line and the column of each statement, input, external
@@ -42,15 +42,15 @@ pub trait Traceable: Reverse {
 
 /// Implements it for strategies with a policy as their last parameter.
 macro_rules! traceable {
-    ($($strategy:ident<$($parameter:ident: $bound:ident),*>;)*) => { $(
+    ($($strategy:ident<$($parameter:ident: $bound:path),*>;)*) => { $(
         impl<$($parameter: $bound,)* P: Policy> Traceable for $strategy<$($parameter,)* P> {
             type Traced = $strategy<$($parameter,)* Tracing<P>>;
         }
     )* };
 }
 traceable! {
-    Jacobian<V: Number, M: IndexManager, L: Layer>;
-    PrimalValue<V: Number, M: IndexManager, L: Layer>;
-    Hybrid<V: Number, M: IndexManager, L: Layer>;
+    Jacobian<V: Number, M: IndexManager, L: LayerOf<V>>;
+    PrimalValue<V: Number, M: IndexManager, L: LayerOf<V>>;
+    Hybrid<V: Number, M: IndexManager, L: LayerOf<V>>;
     Continuation<V: Number, M: IndexManager>;
 }

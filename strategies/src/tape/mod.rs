@@ -229,7 +229,7 @@ pub(crate) use reverse_by_records;
 /// What strategies over [`Records`] can do when their records are spilled.
 macro_rules! spills_by_records {
     ($strategy:ident) => {
-        impl<V: Number, M: IndexManager, D: SpillDefaults, P: Policy> Spills for $strategy<V, M, Spilled<D>, P> {
+        impl<V: crate::Plain, M: IndexManager, D: SpillDefaults, P: Policy> Spills for $strategy<V, M, Spilled<D>, P> {
             fn spilled(options: SpillOptions) -> Result<Self::Tape, StorageError> {
                 Records::spilled(options)
             }

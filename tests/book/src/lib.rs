@@ -98,6 +98,7 @@ chapters! {
     decision_sparse "book/src/decisions/2026-11-23-sparse.md";
     tracing_is_a_policy "book/src/decisions/2026-11-23-tracing.md";
     one_walk "book/src/decisions/2026-11-23-one-walk.md";
+    closed_numbers "book/src/decisions/2026-11-23-closed-numbers.md";
 }
 
 /// The root of the repository: the one in which cargo runs, which with a shared target folder need not be the one in

@@ -1,28 +1,29 @@
 //! Every function: bit for bit the values and gradients of plain numbers, and second derivatives against differences.
 
 use tapewright::prelude::*;
-use tapewright::{Dual, Number, smooth_max, smooth_min};
+use tapewright::{Dual, Nested, Number, smooth_max, smooth_min};
 
 type Plain = Jacobian;
 type First = Jacobian<Dual<f64, 2>>;
+type Twice = Jacobian<Nested<Plain>>;
 
-/// A function of two variables under both strategies, and points at which it is smooth.
+/// A function of two variables under three strategies, and points at which it is smooth.
 pub(super) struct Case {
     pub(super) name: &'static str,
     pub(super) plain: fn(&[Real<Plain>]) -> Real<Plain>,
     pub(super) dual: fn(&[Real<First>]) -> Real<First>,
+    pub(super) nested: fn(&[Real<Twice>]) -> Real<Twice>,
     pub(super) points: &'static [[f64; 2]],
 }
 
 macro_rules! cases {
     ($($name:literal |$x:ident, $y:ident| $value:expr, $points:expr;)*) => {
         pub(super) fn cases() -> Vec<Case> {
-
-
             vec![$(Case {
                 name: $name,
                 plain: |v| { let ($x, $y) = (v[0], v[1]); let _ = ($x, $y); $value.into() },
                 dual: |v| { let ($x, $y) = (v[0], v[1]); let _ = ($x, $y); $value.into() },
+                nested: |v| { let ($x, $y) = (v[0], v[1]); let _ = ($x, $y); $value.into() },
                 points: $points,
             },)*]
         }
@@ -106,6 +107,44 @@ cases! {
 /// The value, the gradient and the Hessian.
 pub(super) fn second(case: &Case, x: [f64; 2]) -> (f64, Vec<f64>, Vec<Vec<f64>>) {
     tapewright::hessian::<First, f64, 2>(case.dual, &x)
+}
+
+/// The same by reverse mode over reverse mode.
+fn second_by_reverse(case: &Case, x: [f64; 2]) -> (f64, Vec<f64>, Vec<Vec<f64>>) {
+    let mut base = Tape::<Plain>::new();
+    let (inputs, value, slopes) = base.record(|scope| {
+        let inputs = scope.inputs(&x);
+        let (value, slopes) = value_and_gradient::<Twice>(case.nested, Real::numbers(&inputs));
+        (inputs, value, slopes)
+    });
+    let row = |slope: &Nested<Plain>| {
+        let found = base.sweep(&[(&Real::from(*slope), 1.0)]).and_then(|adjoints| adjoints.of_all(&inputs));
+        found.expect("its own")
+    };
+    let rows = slopes.iter().map(row).collect();
+    (value.value(), slopes.iter().map(|slope| slope.value()).collect(), rows)
+}
+
+#[test]
+fn reverse_over_reverse_finds_what_duals_find() {
+    let odd = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
+    let odd: Vec<[f64; 2]> = odd.iter().flat_map(|x| odd.map(|y| [*x, y])).collect();
+    let same = |a: f64, b: f64| tapewright::strategies::same(a, b) || a == 0.0 && b == 0.0;
+    let mut differ = Vec::new();
+    for case in cases() {
+        for x in case.points.iter().chain(&odd) {
+            let (expected, gradient, hessian) = second(&case, *x);
+            let (value, slopes, rows) = second_by_reverse(&case, *x);
+            assert!(same(value, expected), "{} at {x:?}: {value} is not {expected}", case.name);
+            let right = slopes.iter().zip(&gradient).all(|(a, b)| same(*a, *b));
+            assert!(right, "∇{} at {x:?}: {slopes:?} is not {gradient:?}", case.name);
+            let close = |(a, b): (&f64, &f64)| same(*a, *b) || (a - b).abs() <= 1e-12 * b.abs();
+            if !rows.iter().flatten().zip(hessian.iter().flatten()).all(close) {
+                differ.push(format!("∇²{} at {x:?}: {rows:?} is not {hessian:?}", case.name));
+            }
+        }
+    }
+    assert!(differ.is_empty(), "{}", differ.join("\n"));
 }
 
 #[test]

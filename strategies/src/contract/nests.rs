@@ -1,0 +1,30 @@
+//! Strategies whose variables can be numbers.
+
+use super::reverse::Reverse;
+use super::taping::Taping;
+use super::variable::Taped;
+use crate::{LinearId, Whole};
+
+/// A strategy whose variables can be the numbers of another strategy, as [`Nested<S>`](crate::Nested).
+///
+/// `Jacobian`, `PrimalValue`, `Hybrid` and `Continuation` are, in memory, with `Linear` indices of 32 bits, under the
+/// policy `Strict`, over `f64`, over [`Dual`](crate::Dual)s of it, or over such numbers again. Variables under
+/// `Reuse` are not `Copy`, which numbers must be, and all others would have bytes without meaning between value and
+/// identifier.
+///
+/// The trait is this crate's: arithmetic of numbers must not run code of users.
+#[diagnostic::on_unimplemented(
+    message = "the variables of `{Self}` cannot be numbers of another strategy",
+    label = "a strategy in memory over `f64`, with `Linear` indices of 32 bits and the policy `Strict`, is needed here",
+    note = "`Nested<Jacobian>` are the variables of `Jacobian` as numbers"
+)]
+pub trait Nests:
+    sealed::Sealed
+    + Reverse
+    + Taping<Value: Whole, Id = LinearId, Raw = LinearId, Variable = Taped<<Self as Taping>::Value, LinearId>>
+{
+}
+
+pub(crate) mod sealed {
+    pub trait Sealed {}
+}

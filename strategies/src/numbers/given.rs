@@ -1,0 +1,152 @@
+//! Statements of numbers that are variables: their partials have been computed already, so that no rule runs when they
+//! are recorded, nor in sweeps over them.
+
+use crate::shape::{Both, Each, Minus, Shape, Unit};
+use crate::{LinearId, Load, Nests, Number, Rule, Sink, Store, Taped, Tree, Twin};
+use core::marker::PhantomData;
+use generic_array::ArrayLength;
+use generic_array::typenum::{U1, U2, U3, Unsigned};
+
+/// How partials are known.
+pub(super) trait Kind: 'static {
+    type Shape: Shape;
+    /// How many arguments there are.
+    type Arguments: ArrayLength;
+    /// How many constants: the partials that are stored, and the value.
+    type Constants: ArrayLength;
+    /// Whether the partial of the last argument is −1, if no partials are stored; those of others are 1.
+    const MINUS: bool = false;
+    const HASH: u32;
+}
+
+macro_rules! kinds {
+    (
+        $($(#[$doc:meta])* $name:ident: $shape:ty, $arguments:ident, $constants:ident, $minus:literal, $hash:literal;)*
+    ) => { $(
+        $(#[$doc])*
+        pub(super) struct $name;
+        impl Kind for $name {
+            type Shape = $shape;
+            type Arguments = $arguments;
+            type Constants = $constants;
+            const MINUS: bool = $minus;
+            const HASH: u32 = $hash;
+        }
+    )* };
+}
+kinds! {
+    /// x.
+    Same: Unit, U1, U1, false, 0x71;
+    /// −x.
+    Negative: Minus<Unit>, U1, U1, true, 0x72;
+    /// x + y.
+    Sum: Both<Unit, Unit>, U2, U1, false, 0x73;
+    /// x − y.
+    Difference: Both<Unit, Minus<Unit>>, U2, U1, true, 0x74;
+    /// A function of one argument.
+    One: Each<1>, U1, U2, false, 0x75;
+    /// A function of two arguments.
+    Two: Each<2>, U2, U3, false, 0x76;
+}
+
+/// The most arguments.
+const MOST: usize = 2;
+
+/// A statement; also what it is when rebuilt, without the values of arguments. It can be differentiated, but not
+/// computed anew.
+pub(super) struct Given<S: Nests, K> {
+    arguments: [(S::Value, LinearId); MOST],
+    value: S::Value,
+    partials: [S::Value; MOST],
+    kind: PhantomData<K>,
+}
+
+impl<S: Nests, K: Kind> Given<S, K> {
+    /// A statement of these arguments with this value. Only partials that the kind does not say are given.
+    #[inline(always)]
+    pub(super) fn new<const N: usize, const P: usize>(
+        arguments: [Taped<S::Value, LinearId>; N],
+        value: S::Value,
+        partials: [S::Value; P],
+    ) -> Self {
+        const { assert!(N == K::Arguments::USIZE && P == K::Shape::FACTORS && K::Constants::USIZE == P + 1) };
+        let mut given = Self {
+            arguments: [(S::Value::ZERO, LinearId::PASSIVE); MOST],
+            value,
+            partials: [S::Value::ZERO; MOST],
+            kind: PhantomData,
+        };
+        given.arguments.iter_mut().zip(arguments).for_each(|(to, x)| *to = (x.value, x.id));
+        given.partials.iter_mut().zip(partials).for_each(|(to, partial)| *to = partial);
+        given
+    }
+
+    /// Records it; returns its result. One function for each kind, and not one for each operator in a program.
+    #[inline(never)]
+    #[track_caller]
+    pub(super) fn record(self) -> Taped<S::Value, LinearId> {
+        Taped { value: self.value, id: S::record(&self) }
+    }
+
+    #[inline(always)]
+    fn report(&self, seed: S::Value, sink: &mut impl Sink<S>) {
+        for (k, (_, id)) in self.arguments.iter().enumerate().take(K::Arguments::USIZE) {
+            if K::Shape::FACTORS > 0 {
+                let partial = seed * self.partials[k];
+                sink.factor(partial);
+                sink.leaf(partial, *id);
+            } else {
+                let minus = K::MINUS && k + 1 == K::Arguments::USIZE;
+                sink.leaf(if minus { -seed } else { seed }, *id);
+            }
+        }
+    }
+}
+
+impl<S: Nests, K: Kind> Rule<S> for Given<S, K> {
+    type Shape = K::Shape;
+    #[inline(always)]
+    fn value(&self) -> S::Value {
+        self.value
+    }
+    #[inline(always)]
+    fn backward(&self, seed: S::Value, sink: &mut impl Sink<S>) {
+        self.report(seed, sink);
+    }
+    #[inline(always)]
+    fn silence(&self, sink: &mut impl Sink<S>) {
+        self.report(S::Value::ZERO, sink);
+    }
+}
+
+impl<S: Nests, K: Kind> Tree<S> for Given<S, K> {
+    type Args = K::Arguments;
+    type Constants = K::Constants;
+    type Back = Self;
+    #[inline(always)]
+    fn store(&self, store: &mut impl Store<S>) {
+        self.arguments.iter().take(K::Arguments::USIZE).for_each(|(value, id)| store.leaf(*value, *id));
+        self.partials.iter().take(K::Shape::FACTORS).for_each(|partial| store.constant(*partial));
+        store.constant(self.value);
+    }
+}
+
+impl<S: Nests, K: Kind> Twin<S> for Given<S, K> {
+    const HASH: u32 = K::HASH;
+    const CONSTANTS: usize = K::Constants::USIZE;
+    const REPLAYS: bool = false;
+
+    #[inline(always)]
+    fn load(source: &mut impl Load<S>) -> Self {
+        let mut given = Self {
+            arguments: [(S::Value::ZERO, LinearId::PASSIVE); MOST],
+            value: S::Value::ZERO,
+            partials: [S::Value::ZERO; MOST],
+            kind: PhantomData,
+        };
+        given.arguments.iter_mut().take(K::Arguments::USIZE).for_each(|to| *to = source.leaf());
+        given.partials.iter_mut().take(K::Shape::FACTORS).for_each(|to| *to = source.constant());
+        given.value = source.constant();
+        given
+    }
+}
