@@ -38,7 +38,7 @@ if ! cargo update --dry-run > target/package.log 2>&1; then
     tail -n 3 target/package.log
     exit 0
 fi
-# Cargo takes packages of a version that it has compiled before for the same, so it starts anew.
-rm -rf target/publication
-cargo publish --workspace --dry-run --allow-dirty --target-dir target/publication "$@"
-rm -rf target/publication
+# Cargo takes a package of the same name, version and place for the one that it has unpacked before: so another place.
+place=$(mktemp -d target/publication.XXXXXX)
+trap 'rm -rf "$place"' EXIT
+cargo publish --workspace --dry-run --allow-dirty --target-dir "$place" "$@"
