@@ -38,4 +38,7 @@ if ! cargo update --dry-run > target/package.log 2>&1; then
     tail -n 3 target/package.log
     exit 0
 fi
-cargo publish --workspace --dry-run --allow-dirty "$@"
+# Cargo takes a package of the same name, version and place for the one that it has unpacked before: so another place.
+place=$(mktemp -d target/publication.XXXXXX)
+trap 'rm -rf "$place"' EXIT
+cargo publish --workspace --dry-run --allow-dirty --target-dir "$place" "$@"

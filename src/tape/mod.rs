@@ -117,8 +117,8 @@ impl<S: Reverse> Tape<S> {
     }
 
     /// Makes room for a recording of this size and touches the memory, so that the recording meets no page fault.
-    /// Forgets the present recording. What [`Reuse`](crate::Reuse) indices take for each variable that is alive comes with
-    /// the variables.
+    /// Forgets the present recording. What [`Reuse`](crate::Reuse) indices take for each variable that is alive comes
+    /// with the variables.
     ///
     /// # Panics
     ///

@@ -20,8 +20,8 @@ use generic_array::{ArrayLength, typenum::Unsigned};
 ///
 /// # Implementing a strategy
 ///
-/// The complete toy below keeps a list of (partial, argument) pairs, and where in it each statement ends. It uses the
-/// helpers of [`active`](crate::active) to find the tape of a statement, which detect stale and foreign variables.
+/// The complete toy below keeps, for each statement, a list of (partial, argument) pairs. It uses the helpers of
+/// [`active`](crate::active) to find the tape of a statement, which detect stale and foreign variables.
 ///
 /// ```
 /// use tapewright_strategies::{active, Capacity, LinearId, MemoryReport, MemoryUsage, Nary, Reverse, Statement,
@@ -30,16 +30,13 @@ use generic_array::{ArrayLength, typenum::Unsigned};
 /// pub struct Toy;
 ///
 /// #[derive(Default)]
-/// pub struct ToyTape { number: TapeNumber, arguments: Vec<(f64, usize)>, ends: Vec<usize> }
+/// pub struct ToyTape { number: TapeNumber, records: Vec<Option<Vec<(f64, usize)>>> }
 ///
 /// impl ToyTape {
-///     fn push(&mut self, arguments: impl Iterator<Item = (f64, usize)>) -> LinearId {
-///         self.arguments.extend(arguments);
-///         self.ends.push(self.arguments.len());
-///         LinearId::new(self.number, self.ends.len() as u64).expect("fewer than 2^32 statements")
+///     fn push(&mut self, record: Option<Vec<(f64, usize)>>) -> LinearId {
+///         self.records.push(record);
+///         LinearId::new(self.number, self.records.len() as u64).expect("fewer than 2^32 statements")
 ///     }
-///     /// One past the last argument of the input or statement with this slot; 0 before all of them.
-///     fn end(&self, slot: usize) -> usize { slot.checked_sub(1).map_or(0, |i| self.ends[i]) }
 /// }
 ///
 /// /// Records a statement with the given partials where its arguments live.
@@ -48,7 +45,7 @@ use generic_array::{ArrayLength, typenum::Unsigned};
 ///     let Some(number) = active::common_number(partials.iter().map(|(_, id)| *id)) else { return LinearId::PASSIVE };
 ///     active::with::<Toy, _>(number, |tape| {
 ///         let active = partials.iter().filter(|(_, id)| id.is_active());
-///         tape.push(active.map(|(p, id)| (*p, id.index() as usize)))
+///         tape.push(Some(active.map(|(p, id)| (*p, id.index() as usize)).collect()))
 ///     })
 /// }
 ///
@@ -75,42 +72,35 @@ use generic_array::{ArrayLength, typenum::Unsigned};
 ///
 /// impl Reverse for Toy {
 ///     type Tape = ToyTape;
-///     fn begin(tape: &mut ToyTape, number: TapeNumber) {
-///         tape.number = number;
-///         tape.arguments.clear();
-///         tape.ends.clear();
-///     }
-///     fn input(tape: &mut ToyTape, _value: f64) -> LinearId { tape.push(core::iter::empty()) }
+///     fn begin(tape: &mut ToyTape, number: TapeNumber) { tape.number = number; tape.records.clear(); }
+///     fn input(tape: &mut ToyTape, _value: f64) -> LinearId { tape.push(None) }
 ///     fn locate(id: &LinearId) -> Option<(TapeNumber, usize)> {
 ///         id.is_active().then(|| (id.number(), id.index() as usize))
 ///     }
-///     fn identifiers(tape: &ToyTape) -> usize { tape.ends.len() + 1 }
+///     fn identifiers(tape: &ToyTape) -> usize { tape.records.len() + 1 }
 ///     fn reverse(tape: &ToyTape, adjoints: &mut [f64]) -> Result<(), SweepError> {
-///         for slot in (1..=tape.ends.len()).rev() {
-///             let arguments = &tape.arguments[tape.end(slot - 1)..tape.end(slot)];
-///             if arguments.is_empty() { continue }              // an input keeps its adjoint
-///             let seed = std::mem::take(&mut adjoints[slot]);
-///             for (partial, argument) in arguments {
+///         for (i, record) in tape.records.iter().enumerate().rev() {
+///             let Some(record) = record else { continue };      // an input keeps its adjoint
+///             let seed = std::mem::take(&mut adjoints[i + 1]);
+///             for (partial, argument) in record {
 ///                 // Zero times anything is zero, infinities and NaN included.
 ///                 if seed != 0.0 && *partial != 0.0 { adjoints[*argument] += seed * partial }
 ///             }
 ///         }
 ///         Ok(())
 ///     }
-///     fn reserve(tape: &mut ToyTape, capacity: Capacity) {
-///         tape.arguments.reserve(capacity.arguments);
-///         tape.ends.reserve(capacity.inputs + capacity.statements);
-///     }
+///     fn reserve(tape: &mut ToyTape, capacity: Capacity) { tape.records.reserve(capacity.statements) }
 ///     fn memory(tape: &ToyTape) -> MemoryReport {
-///         let statements = (1..=tape.ends.len()).filter(|slot| tape.end(slot - 1) < tape.end(*slot)).count();
-///         MemoryReport::new(statements, tape.arguments.len())
-///             .stream("arguments", MemoryUsage::of_vec(&tape.arguments))
-///             .stream("ends", MemoryUsage::of_vec(&tape.ends))
+///         let arguments = tape.records.iter().flatten().map(Vec::len).sum();
+///         MemoryReport::new(tape.records.iter().flatten().count(), arguments)
+///             .stream("records", MemoryUsage::of_vec(&tape.records))
+///             .stream("arguments", MemoryUsage::exact(16 * arguments))
 ///     }
 /// }
 /// ```
 ///
-/// `tapewright::conformance!(Toy)` then runs the conformance kit on it; what the toy does without is skipped.
+/// `tapewright::conformance!(Toy)` then runs the conformance kit on it; what the toy does without is skipped. One
+/// scenario fails: a list for each statement cannot be reserved before the statement comes. One list for all can.
 pub trait Taping: Sized + 'static {
     /// The number type of values and partials.
     type Value: Number;
