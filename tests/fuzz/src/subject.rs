@@ -7,8 +7,8 @@ use crate::program::{Body, Case};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use tapewright::{
-    Continuation, Error, Hybrid, InMemory, Jacobian, Linear, Number, Passive, PrimalValue, Real, Reuse, Reverse,
-    Shared, SpillDefaults, SpillOptions, Spilled, Stage, Strict, Tangent, Tape, Taping, closure_stage, derivative,
+    Continuation, Error, Hybrid, InMemory, Jacobian, Linear, Passive, Plain, PrimalValue, Real, Reuse, Reverse, Shared,
+    SpillDefaults, SpillOptions, Spilled, Stage, Strict, Tangent, Tape, Taping, closure_stage, derivative,
 };
 
 /// A few slabs in memory, so that records leave it.
@@ -21,7 +21,7 @@ impl SpillDefaults for Tight {
 }
 
 /// A strategy under which programs run.
-pub trait Subject: Taping<Policy = Strict> {
+pub trait Subject: Taping<Value: Plain, Policy = Strict> {
     /// Whether variables are recorded.
     const TAPED: bool;
     /// Whether a variable of one evaluation panics in another one.
@@ -103,10 +103,10 @@ pub(crate) fn leaks<S: Subject>(x: &Real<S>) -> bool {
 }
 
 /// Strategies with a tape, and the strategies of their stages. The row `Jacobian<V> => PrimalValue<V>;` becomes
-/// `impl<V: Number> Subject for Jacobian<V> { type Inner = PrimalValue<V>; … }` and an implementation of `Engine`.
+/// `impl<V: Plain> Subject for Jacobian<V> { type Inner = PrimalValue<V>; … }` and an implementation of `Engine`.
 macro_rules! engines {
     ($($strategy:ty => $inner:ty $(, $replays:ident)?;)*) => { $(
-        impl<V: Number> Subject for $strategy {
+        impl<V: Plain> Subject for $strategy {
             const TAPED: bool = true;
             const TELLS_LEVELS: bool = true;
             type Inner = $inner;
@@ -117,7 +117,7 @@ macro_rules! engines {
                 Tape::<Self>::new().record(|scope| _ = (scope.input(x.value()) * x).eval());
             }
         }
-        impl<V: Number> Engine for $strategy {
+        impl<V: Plain> Engine for $strategy {
             $(engines! { @ $replays })?
         }
     )* };
@@ -154,7 +154,7 @@ engines! {
     Continuation<V, Reuse> => Hybrid<V, Linear>;
 }
 
-impl<V: Number> Subject for Passive<V> {
+impl<V: Plain> Subject for Passive<V> {
     const TAPED: bool = false;
     const TELLS_LEVELS: bool = false;
     type Inner = Jacobian<V, Reuse, Spilled<Tight>>;
@@ -164,7 +164,7 @@ impl<V: Number> Subject for Passive<V> {
     fn confuse(_: &Real<Self>) {}
 }
 
-impl<V: Number, const N: usize> Subject for Tangent<N, V> {
+impl<V: Plain, const N: usize> Subject for Tangent<N, V> {
     const TAPED: bool = false;
     const TELLS_LEVELS: bool = true;
     type Inner = PrimalValue<V, Reuse>;
