@@ -23,7 +23,7 @@ pub trait Layer: sealed::Sealed + 'static {
     message = "records of `{V}` cannot live under `{Self}`",
     label = "a layer in memory is needed here",
     note = "numbers that are variables of a recording mean nothing in a file: use `InMemory` or `Shared`, and `Dual` for \
-            second derivatives of recordings that are spilled"
+            second derivatives of recordings that are spilled; code that is generic over numbers asks for `V: Plain`"
 )]
 pub trait LayerOf<V>: Layer {}
 impl<V: Number> LayerOf<V> for InMemory {}
