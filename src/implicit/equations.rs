@@ -109,8 +109,8 @@ fn given<V: Number>(
     Ok(Solved { residual, slopes })
 }
 
-/// Whether these terms have this sum in a lane, part by part, up to √ε of the largest terms. Of variables of a recording
-/// only the values are compared: their other parts say which variable it is.
+/// Whether these terms have this sum in a lane, part by part, up to √ε of the largest terms. Of variables of a
+/// recording only the values are compared: their other parts say which variable it is.
 fn agree<V: Number>(lane: usize, terms: &[V], sum: V) -> bool {
     let parts = if V::VARIABLE { 1 } else { V::Lane::PARTS };
     let part = |number: &V, k: usize| number.lane(lane).part(k);

@@ -178,7 +178,7 @@ impl<S: Reverse> Tape<S> {
                 needs.want(*output);
             }
         }
-        self.owned().dependences(Order::Reverse(None, None), |results, arguments, curvature| {
+        self.owned().dependences(Order::Descending(None, None), |results, arguments, curvature| {
             needs.statement(asked, results, arguments, curvature);
         })?;
         let rows = if asked == Asked::Hessian { inputs.len() } else { 0 };
@@ -194,7 +194,7 @@ impl<S: Reverse> Tape<S> {
             // It may be listed twice.
             if domain.len() > 0 { found.unions.add(domain, &Domain::one(k)) } else { *domain = Domain::one(k) }
         }
-        self.owned().dependences(Order::Forward, |results, arguments, curvature| {
+        self.owned().dependences(Order::Ascending, |results, arguments, curvature| {
             found.statement(asked, results, arguments, curvature);
         })?;
         Ok(found)

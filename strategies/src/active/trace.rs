@@ -213,7 +213,7 @@ impl<S: Reverse> OwnedTape<S> {
     ///
     /// As [`Reverse::visit`].
     pub fn visit(&self, mut each: impl FnMut(&RecordView<'_, S::Value>, Option<Here>)) -> Result<(), SweepError> {
-        S::visit(self.tape(), Order::Reverse(None, None), &mut |record| {
+        S::visit(self.tape(), Order::Descending(None, None), &mut |record| {
             each(record, self.externals().notes().and_then(|notes| notes.place(record.number)));
             Ok(())
         })
@@ -306,7 +306,7 @@ impl<S: Replay> OwnedTape<S> {
         let (tape, externals) = self.parts_mut();
         let (values, notes) = (S::values(tape), externals.notes_mut());
         let mut first = None;
-        S::visit(tape, Order::Reverse(None, None), &mut |record| {
+        S::visit(tape, Order::Descending(None, None), &mut |record| {
             let RecordKind::Statement { result } = record.kind else { return Ok(()) };
             let mut partials = Vec::new();
             (record.partials)(&mut partials);

@@ -73,7 +73,7 @@ impl<S: Reverse> OwnedTape<S> {
         }
         let mut arrays = began.arrays.get_mut(lane).map(core::mem::take).unwrap_or_default();
         let mut found = None;
-        S::visit(self.tape(), Order::Reverse(ends.0, ends.1), &mut |record| {
+        S::visit(self.tape(), Order::Descending(ends.0, ends.1), &mut |record| {
             if found.is_none() {
                 found = self.first_in(record, &mut adjoints, &mut arrays)?;
             }

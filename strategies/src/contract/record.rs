@@ -7,10 +7,10 @@ use core::fmt;
 #[derive(Clone, Copy, Debug)]
 pub enum Order {
     /// All of them, first to last.
-    Forward,
+    Ascending,
     /// Last to first, from the first mark to the second, which lies before it; from the end if the first is `None`, and
     /// to the start if the second is.
-    Reverse(Option<Mark>, Option<Mark>),
+    Descending(Option<Mark>, Option<Mark>),
 }
 
 /// A record of a recording: what [`Reverse::visit`](crate::Reverse::visit) gives.

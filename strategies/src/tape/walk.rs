@@ -231,7 +231,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// Gives `each` the records; see [`Reverse::visit`](crate::Reverse::visit).
     pub(crate) fn visit(&self, order: Order, each: &mut EachRecord<'_, V>) -> Result<(), SweepError> {
         let mut values = self.walked_values();
-        let Order::Reverse(from, to) = order else {
+        let Order::Descending(from, to) = order else {
             return self.up(&mut values, |record, number, values| Self::show(record, number, values, each));
         };
         let mut cursor = Cursor::new(self);
