@@ -20,12 +20,13 @@ const WIDEST: usize = 16;
 struct LaneSweep<'a, V: 'static> {
     lanes: usize,
     adjoints: &'a mut [V],
-    values: Values<'a, V>,
     at: &'a mut AtExternal<'a, V>,
     /// What the statement that is being reversed contributes for seed 1.
     partials: Scratch<V>,
     /// Seeds of the statement that is being reversed, where their number is not known when this is compiled.
     seeds: Scratch<V>,
+    /// Last, as it is taken first: each of the three vectors gets its own memory back in the next sweep.
+    values: Values<'a, V>,
 }
 
 /// What the seeds of a statement are.
@@ -116,7 +117,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         self.check_length(adjoints.len() / lanes);
         let (values, mut seeds) = (self.walked_values(), Scratch::<V>::new());
         seeds.resize(if W == 0 { lanes } else { 0 }, V::ZERO);
-        let mut sweep = LaneSweep { lanes, adjoints, values, at, partials: Scratch::new(), seeds };
+        let mut sweep = LaneSweep { lanes, adjoints, at, partials: Scratch::new(), seeds, values };
         let mut cursor = Cursor::new(self);
         if let Some(from) = from {
             cursor.go_to(from, &mut sweep.values)?;

@@ -12,7 +12,6 @@ use crate::scratch::Scratch;
 use crate::storage::{Layer, Reader, Segments};
 use crate::{EachRecord, IndexManager, Mark, Number, Order, RecordKind, RecordView, StorageError, SweepError};
 use core::ptr;
-use smallvec::SmallVec;
 
 /// A place that moves through a recording, last record first.
 pub(super) struct Cursor<'a, V: Number, M: IndexManager, L: Layer, K: Content> {
@@ -230,9 +229,10 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
 
     /// Gives `each` the records; see [`Reverse::visit`](crate::Reverse::visit).
     pub(crate) fn visit(&self, order: Order, each: &mut EachRecord<'_, V>) -> Result<(), SweepError> {
-        let mut values = self.walked_values();
+        let (mut values, mut arguments) = (self.walked_values(), Scratch::new());
         let Order::Descending(from, to) = order else {
-            return self.up(&mut values, |record, number, values| Self::show(record, number, values, each));
+            return self
+                .up(&mut values, |record, number, values| Self::show(record, number, values, &mut arguments, each));
         };
         let mut cursor = Cursor::new(self);
         if let Some(from) = from {
@@ -240,15 +240,16 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         }
         cursor.try_down(to.map_or(1, |to| usize_of(to.numbers()[0])), |record, number| {
             Self::undo(record, number, &mut values);
-            Self::show(record, number, &values, each)
+            Self::show(record, number, &values, &mut arguments, each)
         })
     }
 
-    /// Gives `each` a record, before which variables have these values.
+    /// Gives `each` a record, before which variables have these values; lists its arguments.
     fn show(
         record: &Record<'_, V, M::Index>,
         number: usize,
         values: &[V],
+        arguments: &mut Vec<usize>,
         each: &mut EachRecord<'_, V>,
     ) -> Result<(), SweepError> {
         let kind = match record.external() {
@@ -256,9 +257,10 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             None if record.is_statement() => RecordKind::Statement { result: Self::result(record, number) },
             None => RecordKind::Inputs,
         };
-        let arguments: SmallVec<[usize; 8]> = record.ids().collect();
+        arguments.clear();
+        arguments.extend(record.ids());
         let (bytes, curvature) = (record.bytes(), record.layout.curvature);
         let partials = |to: &mut Vec<V>| record.contributions(V::ONE, values, to);
-        each(&RecordView { number, bytes, kind, arguments: &arguments, curvature, partials: &partials })
+        each(&RecordView { number, bytes, kind, arguments, curvature, partials: &partials })
     }
 }
