@@ -109,15 +109,16 @@ fn given<V: Number>(
     Ok(Solved { residual, slopes })
 }
 
-/// Whether these terms have this sum in a lane, part by part, up to √ε of the largest terms. Of variables of a
-/// recording only the values are compared: their other parts say which variable it is.
+/// Whether these terms have this sum in a lane, part by part, up to √ε of the terms of the part and to rounding errors
+/// of the largest. Of variables of a recording only the values are compared: their other parts say which variable it
+/// is.
 fn agree<V: Number>(lane: usize, terms: &[V], sum: V) -> bool {
     let parts = if V::VARIABLE { 1 } else { V::Lane::PARTS };
     let part = |number: &V, k: usize| number.lane(lane).part(k);
     let size = |k: usize| terms.iter().fold(part(&sum, k).abs(), |size, term| size + part(term, k).abs());
     let off = |k: usize| terms.iter().fold(-part(&sum, k), |off, term| off + part(term, k)).abs();
-    let near = epsilon::<V>().sqrt() * (0..parts).map(size).fold(0.0, f64::max);
-    (0..parts).all(|k| off(k) <= near)
+    let rounding = 64.0 * epsilon::<V>() * (0..parts).map(size).fold(0.0, f64::max);
+    (0..parts).all(|k| off(k) <= epsilon::<V>().sqrt() * size(k) + rounding)
 }
 
 /// ε of the floats that a number consists of.

@@ -214,15 +214,16 @@ fn record<S: Taping, E: Equations<S::Value>, K: Inverse<S::Value>>(
 
 /// The solution with its tangents, and (∂F/∂x)⁻¹ there.
 ///
-/// Newton's method finds tangents, since they are nilpotent: a step with (∂F/∂x)⁻¹ at the same values and any tangents
-/// makes one order of them right. The values stay as they were given.
+/// Newton's method finds tangents, since they are nilpotent: a step with (∂F/∂x)⁻¹ at the same values makes one order
+/// of them right. Tangents that were given are left out: the values, which stay as they are, need not be exact, and the
+/// error would be multiplied by them.
 fn at_solution<V: Number, K: Inverse<V>>(
     equations: &impl Equations<V>,
     x: &[V],
     p: &[V],
     mut invert: impl FnMut(Vec<V>) -> Result<K, ImplicitError>,
 ) -> Result<(Vec<V>, K), ImplicitError> {
-    let mut x = x.to_vec();
+    let mut x: Vec<V> = x.iter().map(|x| with_value(V::ZERO, *x)).collect();
     let Solved { residual: mut step, slopes } = equations::solved(equations, &x, p)?;
     let mut inverse = invert(slopes)?;
     inverse.solve(false, &mut step);

@@ -41,6 +41,10 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
             );
         }
         let shape = shape.expect("a launch has a view among its operands");
+        assert!(
+            !<S::Value as tapewright_strategies::Number>::VARIABLE,
+            "array kernels cannot be computed over numbers that are variables of a recording, but over `Dual` they can"
+        );
         let grid = Grid::new(&shape, &range.0);
         let grid = grid.unwrap_or_else(|bad| panic!("this launch cannot run: {bad}"));
         let (flow, inputs) = (Flow::Nowhere, SmallVec::new());

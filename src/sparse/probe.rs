@@ -14,6 +14,11 @@ pub(super) fn weight<V: Float>(k: usize) -> V {
     V::from_f64(1.0 + (z >> 40) as f64 / (1_u64 << 24) as f64)
 }
 
+/// How many parts of a number are compared: of a variable of a recording the value, whose other parts say which it is.
+const fn parts<V: Float>() -> usize {
+    if V::VARIABLE { 1 } else { V::PARTS }
+}
+
 /// The sums of a product of the matrix and the weights, part by part, with the magnitudes of what was added.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sums {
@@ -32,11 +37,11 @@ impl Sums {
     pub(super) fn clear<V: Float>(&mut self, length: usize) {
         self.doubt = None;
         self.sums.clear();
-        self.sums.resize(length * V::PARTS, (0.0, 0.0));
+        self.sums.resize(length * parts::<V>(), (0.0, 0.0));
     }
 
     pub(super) fn add<V: Float>(&mut self, at: usize, weight: V, value: V) {
-        for (k, (sum, magnitude)) in self.sums[at * V::PARTS..][..V::PARTS].iter_mut().enumerate() {
+        for (k, (sum, magnitude)) in self.sums[at * parts::<V>()..][..parts::<V>()].iter_mut().enumerate() {
             let term = weight.as_f64() * value.part(k);
             *sum += term;
             *magnitude += term.abs();
@@ -47,7 +52,7 @@ impl Sums {
     /// first one that is not finite.
     pub(super) fn check<V: Float>(&mut self, at: usize, found: V) {
         let (epsilon, smallest) = (V::epsilon().as_f64(), V::min_positive_value().as_f64());
-        for (k, (sum, magnitude)) in self.sums[at * V::PARTS..][..V::PARTS].iter().enumerate() {
+        for (k, (sum, magnitude)) in self.sums[at * parts::<V>()..][..parts::<V>()].iter().enumerate() {
             let found = found.part(k);
             let allowed = epsilon.sqrt() * (magnitude + found.abs()) + smallest;
             let is_finite = allowed.is_finite();

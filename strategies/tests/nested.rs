@@ -146,6 +146,17 @@ fn forged_identifiers() {
     assert!(panic_of(|| -number).contains("not active on this thread"));
     let zero: Value = bytemuck::Zeroable::zeroed();
     assert!(zero.is_nought() && zero == Value::ZERO);
+    // Of no recording, and of a recording with index 0, which no variable has.
+    base.record(|number| {
+        let x = input::<Base>(number, 0.5);
+        let x = Value::new(x.value, x.id);
+        for bits in [2, u64::from(number.get()) << 32] {
+            let made: Value = bytemuck::cast([1.5_f64.to_bits(), bits]);
+            assert!(!made.id().is_active());
+            assert_eq!((x * made).value(), 0.75);
+            assert_eq!(made + made, Value::from_f64(3.0));
+        }
+    });
 }
 
 macro_rules! under {

@@ -272,13 +272,14 @@ impl<S: Reverse> OwnedTape<S> {
     }
 
     /// Whether all external functions of the recording have a forward rule: each is asked for the tangents of its
-    /// results where no input moves.
+    /// results where all inputs move.
     #[must_use]
     pub fn has_forward_rules(&self) -> bool {
         self.externals().list.iter().all(|entry| match &entry.deed {
             Deed::Function(rule) => {
                 let mut outputs = vec![S::Value::ZERO; entry.outputs.len()];
-                rule.forward(&vec![S::Value::ZERO; entry.inputs.len()], &mut outputs).is_ok()
+                let inputs = vec![S::Value::ONE; entry.inputs.len()];
+                inputs.is_empty() || rule.forward(&inputs, &mut outputs).is_ok()
             }
             Deed::Launch(_) => true,
         })

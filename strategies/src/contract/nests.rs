@@ -1,6 +1,5 @@
 //! Strategies whose variables can be numbers.
 
-use super::reverse::Reverse;
 use super::taping::Taping;
 use super::variable::Taped;
 use crate::{LinearId, Whole};
@@ -20,11 +19,15 @@ use crate::{LinearId, Whole};
 )]
 pub trait Nests:
     sealed::Sealed
-    + Reverse
     + Taping<Value: Whole, Id = LinearId, Raw = LinearId, Variable = Taped<<Self as Taping>::Value, LinearId>>
 {
 }
 
 pub(crate) mod sealed {
-    pub trait Sealed {}
+    use crate::Reverse;
+
+    pub trait Sealed: Reverse {
+        /// Makes replays of the present recording an error.
+        fn forbid_replays(tape: &mut Self::Tape);
+    }
 }

@@ -5,7 +5,8 @@ use super::nested::Nested;
 use super::number::Whole;
 #[cfg(feature = "packs")]
 use super::pack::Pack;
-use crate::Nests;
+use crate::{LinearId, Nests, Taped};
+use core::slice;
 
 // SAFETY: of zeros alone a number can be made, and so can this of theirs.
 unsafe impl<V: bytemuck::Zeroable, const N: usize> bytemuck::Zeroable for Dual<V, N> {}
@@ -27,5 +28,14 @@ impl<S: Nests> Whole for Nested<S> {}
 // SAFETY: of zeros alone a number can be made, and the identifier of passive variables is 0.
 unsafe impl<S: Nests> bytemuck::Zeroable for Nested<S> {}
 // SAFETY: it is a number of whole words and an identifier, which is one word, in this order: there is no padding
-// between them nor behind the last. Any bytes are an identifier: one that a recording never gave is refused, or none.
+// between them nor behind the last. Bytes that `LinearId::new` would refuse are no identifier: `Nested::id`, the only
+// way to it, returns that of passive variables for them.
 unsafe impl<S: Nests> bytemuck::Pod for Nested<S> {}
+
+impl<S: Nests> Nested<S> {
+    /// Variables as numbers.
+    pub(super) fn cast(variables: &[Taped<S::Value, LinearId>]) -> &[Self] {
+        // SAFETY: a number is laid out as the variable that it is, its only field.
+        unsafe { slice::from_raw_parts(variables.as_ptr().cast(), variables.len()) }
+    }
+}

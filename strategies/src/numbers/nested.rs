@@ -4,8 +4,7 @@ use super::dual::{Dual, guarded};
 use super::given::{self, Given};
 use super::number::Number;
 use super::parts::same;
-use crate::{LinearId, Nests, Taped};
-use bytemuck::TransparentWrapper;
+use crate::{LinearId, Nests, Taped, active};
 use core::cmp::Ordering;
 use core::fmt;
 use core::ops::{Add, AddAssign, Div, Mul, Neg, Rem, Sub};
@@ -49,9 +48,7 @@ use core::ops::{Add, AddAssign, Div, Mul, Neg, Rem, Sub};
 /// assert_eq!((x * x.ln()).value(), 3.0 * 3.0_f64.ln());
 /// assert!(!x.id().is_active());
 /// ```
-#[derive(TransparentWrapper)]
 #[repr(transparent)]
-#[transparent(Taped<S::Value, LinearId>)]
 pub struct Nested<S: Nests>(pub(super) Taped<S::Value, LinearId>);
 
 impl<S: Nests> Clone for Nested<S> {
@@ -64,17 +61,36 @@ impl<S: Nests> Copy for Nested<S> {}
 
 impl<S: Nests> Nested<S> {
     /// The number that is this variable.
+    ///
+    /// A recording that [keeps guards](crate::Replay) cannot be replayed from then on: branches may be decided by
+    /// numbers, and leave none.
+    ///
+    /// # Panics
+    ///
+    /// When guards are kept, and the recording of the variable is not active on this thread.
     #[must_use]
     #[inline(always)]
-    pub const fn new(value: S::Value, id: LinearId) -> Self {
-        Self(Taped { value, id })
+    #[track_caller]
+    pub fn new(value: S::Value, id: LinearId) -> Self {
+        let number = Self(Taped { value, id });
+        number.may_decide();
+        number
+    }
+
+    /// Forbids replays of a recording that keeps guards.
+    #[inline(always)]
+    #[track_caller]
+    fn may_decide(self) {
+        if self.is_active() && active::guards() {
+            active::with_guarded::<S>(self.id().number(), S::forbid_replays);
+        }
     }
 
     /// A number that depends on nothing.
     #[must_use]
     #[inline(always)]
     pub const fn constant(value: S::Value) -> Self {
-        Self::new(value, LinearId::PASSIVE)
+        Self(Taped { value, id: LinearId::PASSIVE })
     }
 
     /// The value.
@@ -87,15 +103,29 @@ impl<S: Nests> Nested<S> {
     /// The identifier of the variable.
     #[must_use]
     #[inline(always)]
-    pub const fn id(self) -> LinearId {
-        self.0.id
+    pub fn id(self) -> LinearId {
+        // A number can be made of any bytes, and of these an identifier that no recording gives: it is none then.
+        LinearId::new(self.0.id.number(), self.0.id.index()).unwrap_or(LinearId::PASSIVE)
     }
 
-    /// Variables as numbers, without copying.
+    /// The variable.
+    #[inline(always)]
+    fn variable(self) -> Taped<S::Value, LinearId> {
+        Taped { value: self.value(), id: self.id() }
+    }
+
+    /// Variables as numbers, without copying: see [`new`](Self::new).
+    ///
+    /// # Panics
+    ///
+    /// As `new`.
     #[must_use]
     #[inline(always)]
+    #[track_caller]
     pub fn wrap_slice(variables: &[Taped<S::Value, LinearId>]) -> &[Self] {
-        TransparentWrapper::wrap_slice(variables)
+        let numbers = Self::cast(variables);
+        numbers.iter().for_each(|number| number.may_decide());
+        numbers
     }
 
     /// Whether it depends on an input of the base.
@@ -141,7 +171,7 @@ impl<S: Nests> Nested<S> {
         if !self.is_active() || partial.is_nought() {
             return Self::constant(value);
         }
-        Self(Given::<S, given::One>::new([self.0], value, [partial]).record())
+        Self(Given::<S, given::One>::new([self.variable()], value, [partial]).record())
     }
 
     /// Records a statement of two numbers, of those whose partials are not zero.
@@ -154,7 +184,7 @@ impl<S: Nests> Nested<S> {
         if !self.is_active() || left.is_nought() {
             return other.with_partial(value, right);
         }
-        Self(Given::<S, given::Two>::new([self.0, other.0], value, [left, right]).record())
+        Self(Given::<S, given::Two>::new([self.variable(), other.variable()], value, [left, right]).record())
     }
 
     /// Zero times anything is zero, and 1 times anything is that.
@@ -222,12 +252,12 @@ impl<S: Nests> Add for Nested<S> {
     fn add(self, other: Self) -> Self {
         let value = self.value() + other.value();
         match (self.is_active(), other.is_active()) {
-            (true, true) => Self(Given::<S, given::Sum>::new([self.0, other.0], value, []).record()),
+            (true, true) => Self(Given::<S, given::Sum>::new([self.variable(), other.variable()], value, []).record()),
             // Adding 0 changes nothing, except that −0 + 0 is 0.
             (true, false) if same(value, self.value()) => self,
             (false, true) if same(value, other.value()) => other,
-            (true, false) => Self(Given::<S, given::Same>::new([self.0], value, []).record()),
-            (false, true) => Self(Given::<S, given::Same>::new([other.0], value, []).record()),
+            (true, false) => Self(Given::<S, given::Same>::new([self.variable()], value, []).record()),
+            (false, true) => Self(Given::<S, given::Same>::new([other.variable()], value, []).record()),
             (false, false) => Self::constant(value),
         }
     }
@@ -248,10 +278,12 @@ impl<S: Nests> Sub for Nested<S> {
     fn sub(self, other: Self) -> Self {
         let value = self.value() - other.value();
         match (self.is_active(), other.is_active()) {
-            (true, true) => Self(Given::<S, given::Difference>::new([self.0, other.0], value, []).record()),
+            (true, true) => {
+                Self(Given::<S, given::Difference>::new([self.variable(), other.variable()], value, []).record())
+            }
             (true, false) if same(value, self.value()) => self,
-            (true, false) => Self(Given::<S, given::Same>::new([self.0], value, []).record()),
-            (false, true) => Self(Given::<S, given::Negative>::new([other.0], value, []).record()),
+            (true, false) => Self(Given::<S, given::Same>::new([self.variable()], value, []).record()),
+            (false, true) => Self(Given::<S, given::Negative>::new([other.variable()], value, []).record()),
             (false, false) => Self::constant(value),
         }
     }
@@ -266,7 +298,7 @@ impl<S: Nests> Neg for Nested<S> {
         if !self.is_active() {
             return Self::constant(value);
         }
-        Self(Given::<S, given::Negative>::new([self.0], value, []).record())
+        Self(Given::<S, given::Negative>::new([self.variable()], value, []).record())
     }
 }
 

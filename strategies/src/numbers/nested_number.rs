@@ -3,7 +3,7 @@
 use super::functions::with_functions;
 use super::nested::Nested;
 use super::number::{Binary, Float, Number, Unary, sealed};
-use crate::{LinearId, Nests, TapeNumber};
+use crate::{LinearId, Nests, TapeNumber, Taped};
 use core::num::FpCategory;
 use num_traits::{Num, NumCast, One, ToPrimitive, Zero};
 
@@ -58,7 +58,8 @@ impl<S: Nests> Number for Nested<S> {
     fn from_parts(mut part: impl FnMut(usize) -> f64) -> Self {
         let value = S::Value::from_parts(&mut part);
         let (number, index) = (part(S::Value::PARTS) as u32, part(S::Value::PARTS + 1) as u32);
-        Self::new(value, LinearId::new(TapeNumber(number), index.into()).unwrap_or(LinearId::PASSIVE))
+        let id = LinearId::new(TapeNumber(number), index.into()).unwrap_or(LinearId::PASSIVE);
+        Self(Taped { value, id })
     }
     #[allow(clippy::cast_precision_loss, reason = "it has 32 bits")]
     fn part(self, k: usize) -> f64 {
@@ -156,7 +157,7 @@ impl<S: Nests> Float for Nested<S> {
         wide
     }
     fn with_value(self, value: f64) -> Self {
-        Self::new(self.value().with_value(value), self.id())
+        Self(Taped { value: self.value().with_value(value), id: self.id() })
     }
 }
 

@@ -103,5 +103,9 @@ impl<V: Number, M: IndexManager, P: Policy> Reverse for Continuation<V, M, P> {
     tape::reverse_by_records!(Continuations<V, M>);
 }
 
-impl<V: Whole> SealedNests for Continuation<V, Linear, Strict> {}
+impl<V: Whole> SealedNests for Continuation<V, Linear, Strict> {
+    fn forbid_replays(tape: &mut Self::Tape) {
+        tape.forbid_replays();
+    }
+}
 impl<V: Whole> Nests for Continuation<V, Linear, Strict> {}

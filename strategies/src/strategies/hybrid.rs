@@ -48,5 +48,9 @@ impl<V: Number, M: IndexManager, L: LayerOf<V>, P: Policy> Reverse for Hybrid<V,
 
 tape::spills_by_records!(Hybrid);
 
-impl<V: Whole> SealedNests for Hybrid<V, Linear, InMemory, Strict> {}
+impl<V: Whole> SealedNests for Hybrid<V, Linear, InMemory, Strict> {
+    fn forbid_replays(tape: &mut Self::Tape) {
+        tape.forbid_replays();
+    }
+}
 impl<V: Whole> Nests for Hybrid<V, Linear, InMemory, Strict> {}

@@ -49,5 +49,9 @@ impl<V: Number, M: IndexManager, L: LayerOf<V>, P: Policy> Reverse for Jacobian<
 
 tape::spills_by_records!(Jacobian);
 
-impl<V: Whole> SealedNests for Jacobian<V, Linear, InMemory, Strict> {}
+impl<V: Whole> SealedNests for Jacobian<V, Linear, InMemory, Strict> {
+    fn forbid_replays(tape: &mut Self::Tape) {
+        tape.forbid_replays();
+    }
+}
 impl<V: Whole> Nests for Jacobian<V, Linear, InMemory, Strict> {}

@@ -180,6 +180,11 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         self.first_partials = self.first_partials.min(self.next);
     }
 
+    /// Notes that the recording so far does not say all that replays need.
+    pub(crate) fn forbid_replays(&mut self) {
+        self.first_partials = self.first_partials.min(self.next - 1);
+    }
+
     /// Empties the recording, keeps its memory, and drops closures of users.
     #[inline(always)]
     pub(crate) fn begin(&mut self, number: TapeNumber) {

@@ -16,7 +16,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             what: format!(
                 "a recording whose variable {} is a function of slices with passive arguments, a block, or has partials that were \
                  given, cannot be replayed: its record says how to differentiate it, not how to compute it (make all \
-                 arguments inputs)",
+                 arguments inputs); nor can one that keeps guards and whose variables are numbers of another recording",
                 self.first_partials
             ),
         })

@@ -3,8 +3,9 @@
 use super::assert_close;
 use super::strategies::{AT, energy, expected};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use tapewright::kernels::parallel_sum;
+use tapewright::kernels::{parallel_for, parallel_sum};
 use tapewright::prelude::*;
+use tapewright::strategies::Nests;
 use tapewright::{Nested, Number, closure_stage};
 
 type Base = Jacobian;
@@ -177,6 +178,63 @@ fn kernels_are_refused() {
         })
     });
     assert!(message.contains("array kernels cannot be computed over numbers that are variables"), "{message}");
+    let message = panic_of(|| {
+        tape.record(|scope| {
+            let mut u = scope.view([4], &[Nested::ONE; 4]);
+            parallel_for(u.all(), (&mut u,), |(u,)| (u.at::<0>() * 2.0,));
+        });
+    });
+    assert!(message.contains("array kernels cannot be computed over numbers that are variables"), "{message}");
+}
+
+/// Identifiers that are none are passive, under whichever base: made of bytes, and back.
+#[test]
+fn bytes_that_are_no_variable_are_passive() {
+    fn holds<B: Nests<Value = f64>>() {
+        let mut tape = Tape::<B>::new();
+        for live in [false, true] {
+            let (x, other, y) = tape.record(|scope| {
+                let (x, other) = (scope.input(2.0), scope.input(7.0));
+                let number = Nested::<B>::from(x).id().number().get();
+                let bits = if live { u64::from(number) << 32 } else { 2 };
+                let made: Nested<B> = bytemuck::cast([1.5_f64.to_bits(), bits]);
+                (x, other, (x * Real::from(made) * x).eval())
+            });
+            let adjoints = tape.sweep(&[(&y, 1.0)]).expect("its own");
+            assert_eq!((y.value(), adjoints.of(&x), adjoints.of(&other)), (6.0, Ok(6.0), Ok(0.0)));
+        }
+    }
+    holds::<Jacobian>();
+    holds::<PrimalValue>();
+    holds::<Hybrid>();
+    holds::<Continuation>();
+}
+
+/// A branch by numbers leaves no guard, so a recording that keeps guards and gives its variables away cannot be replayed.
+#[test]
+fn a_base_with_guards_is_not_replayed() {
+    type B = PrimalValue;
+    fn relu<S: Strategy>(x: &[Real<S>]) -> Real<S> {
+        if x[0] > 0.0 { x[0] } else { Real::from(0.0) }
+    }
+    let mut tape = Tape::<B>::new();
+    tape.set_guards(true);
+    let slope = |numbers: &[Nested<B>]| Real::<B>::from(gradient::<PrimalValue<Nested<B>>>(relu, numbers)[0]);
+    let by_one = |x: Real<B>| (x * slope(&[x.into()])).eval();
+    let by_slice = |x: Real<B>| (x * slope(Real::numbers(&[x]))).eval();
+    let by_numbers = |x: Real<B>| if Nested::from(x) > Nested::default() { (x * 2.0).eval() } else { x };
+    let programs: [&dyn Fn(Real<B>) -> Real<B>; 3] = [&by_one, &by_slice, &by_numbers];
+    for program in programs {
+        let x = tape.record(|scope| {
+            let x = scope.input(2.0);
+            let _ = program(x);
+            x
+        });
+        let outcome = tape.replay(&[(&x, -3.0)]).expect_err("a branch may have changed").to_string();
+        assert!(outcome.contains("numbers of another recording"), "{outcome}");
+    }
+    let x = tape.record(|scope| scope.input(2.0));
+    assert_eq!(tape.replay(&[(&x, -3.0)]), Ok(()));
 }
 
 /// A stage must not use variables that it was not given, and the numbers of its inputs are such.
