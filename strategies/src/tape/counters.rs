@@ -124,11 +124,6 @@ impl<V: Number, M: IndexManager> Counters<V, M> {
         Counted::ALL.into_iter().for_each(|strategy| self.counts.records[strategy as usize] += bytes(strategy));
     }
 
-    /// Counts an input.
-    pub(crate) fn input(&mut self, value: V) -> Result<LinearId<M::Index>, Refusal> {
-        self.inputs(&[value]).map(|mut ids| ids.next().expect("there is one"))
-    }
-
     /// Counts inputs that are registered at once, and gives them consecutive identifiers.
     pub(crate) fn inputs(
         &mut self,

@@ -99,8 +99,8 @@ macro_rules! inputs_by_manager {
         #[inline]
         #[track_caller]
         fn input(tape: &mut Self::Tape, value: V) -> M::Id {
-            match tape.input(value) {
-                Ok(id) => M::adopt_pinned(id),
+            match tape.inputs(&[value]) {
+                Ok(mut ids) => M::adopt_pinned(ids.next().expect("there is one")),
                 Err(refusal) => refusal.raise(),
             }
         }

@@ -92,12 +92,6 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         }
     }
 
-    /// Registers an independent variable.
-    #[inline]
-    pub(crate) fn input(&mut self, value: V) -> Result<LinearId<M::Index>, Refusal> {
-        self.inputs(&[value]).map(|mut ids| ids.next().expect("there is one"))
-    }
-
     /// Registers an independent variable for each value, and gives them consecutive identifiers.
     #[inline]
     pub(crate) fn inputs(

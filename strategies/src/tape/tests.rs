@@ -13,7 +13,7 @@ use crate::{
 fn records_never_move<L: Layer, K: Content>(statements: usize) {
     let mut tape = Records::<f64, Linear, L, K>::default();
     tape.begin(TapeNumber(7));
-    let x = tape.input(1.0).expect("room");
+    let x = tape.inputs(&[1.0]).expect("room").next().expect("one");
     let mut ends = Vec::with_capacity(statements);
     let mut last = x;
     for k in 0..statements {
@@ -49,7 +49,7 @@ where
     S: Reverse<Value = f64, Id = LinearId, Tape = Records<f64, Linear, InMemory, K>>,
 {
     tape.begin(TapeNumber(7));
-    let mut ids = vec![tape.input(1.0).expect("room")];
+    let mut ids = vec![tape.inputs(&[1.0]).expect("room").next().expect("one")];
     for k in 0..2_u32 {
         let bytes = |tape: &S::Tape| tape.memory().total().used;
         let (before, values) = (bytes(tape), if K::VALUES { 8 * (tape.len() + 3) } else { 0 });

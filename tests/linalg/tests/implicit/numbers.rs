@@ -1,5 +1,6 @@
 //! Solutions over duals and packs.
 
+use super::equilibrium;
 use tapewright::implicit::{self, Equations, ImplicitError};
 use tapewright::linalg::Element;
 use tapewright::prelude::*;
@@ -63,17 +64,6 @@ impl<V: Number> Equations<V> for Equilibrium {
         let columns = [-n(2.0) * p[0] * x[0], slope, n(1.0), n(1.0), -p[1] * x[0], n(2.0), n(0.0), n(1.0), n(3.0)];
         self.given.then_some(columns.to_vec())
     }
-}
-
-/// x₀ from the balance by bisection, and the others from it.
-fn equilibrium(p: &[f64]) -> Vec<f64> {
-    let (mut low, mut high) = (0.0, p[2].max(1.0));
-    for _ in 0..200 {
-        let x = 0.5 * (low + high);
-        if x + 2.0 * p[0] * x * x + 3.0 * p[0] * p[1] * x * x * x < p[2] { low = x } else { high = x }
-    }
-    let x = 0.5 * (low + high);
-    vec![x, p[0] * x * x, p[0] * p[1] * x * x * x]
 }
 
 fn species_of<S: Strategy<Value: Element>>(given: bool, p: &[Real<S>]) -> Vec<Real<S>> {
