@@ -131,14 +131,15 @@ impl<S: Reverse> Tape<S> {
     /// The pattern of the Jacobian matrix of these outputs with respect to these inputs: an entry where an output
     /// depends, statement by statement, on an input. Nothing is computed but sets of inputs.
     ///
-    /// An external function is taken to depend on all of its inputs. A variable among `inputs` that is no input of the
-    /// recording has an empty column, as its adjoint is 0 in every sweep.
+    /// An external function is taken to depend on all of its inputs. Launches of [array kernels](crate::kernels) are
+    /// looked at element by element. A variable among `inputs` that is no input of the recording has an empty column, as
+    /// its adjoint is 0 in every sweep.
     ///
     /// # Errors
     ///
     /// [`Error::ForeignVariable`] when a variable belongs to another recording; [`Error::Sweep`] when there are
-    /// launches of array kernels in the recording, and when the strategy does not tell what statements depend on (all
-    /// of this library that record do); [`Error::Storage`] when records cannot be read back from disk.
+    /// messages in the recording, or stages or time loops over views, and when the strategy does not tell what statements
+    /// depend on (all of this library that record do); [`Error::Storage`] when records cannot be read back from disk.
     pub fn jacobian_pattern(&self, inputs: &[Real<S>], outputs: &[Real<S>]) -> Result<Pattern, Error> {
         let slots = self.slots_of(outputs)?;
         let found = self.walk(Asked::Jacobian, inputs, &slots)?;
@@ -153,7 +154,8 @@ impl<S: Reverse> Tape<S> {
     /// are computed from. Other strategies know only that sums and differences of variables are linear. They take all
     /// pairs of the arguments of other statements for non-linear, even of 2x + y. So does every strategy for external
     /// functions, for statements whose derivatives were given by the user, for functions of slices some of whose
-    /// arguments are passive, and for functions such as |x|, whose second derivative is 0.
+    /// arguments are passive, and for functions such as |x|, whose second derivative is 0. Expressions of array kernels
+    /// are known under every strategy.
     ///
     /// # Errors
     ///
@@ -169,22 +171,22 @@ impl<S: Reverse> Tape<S> {
     }
 
     fn walk(&self, asked: Asked, inputs: &[Real<S>], outputs: &[usize]) -> Result<Found, Error> {
-        let slots = S::identifiers(self.owned().tape());
+        let numbering = self.owned().numbering()?;
         let inputs = self.slots_of(inputs)?;
-        let mut needs = Needs::new(slots);
+        let mut needs = Needs::new(numbering.count());
         for output in outputs {
             needs.live[*output] = true;
             if asked == Asked::Jacobian {
                 needs.want(*output);
             }
         }
-        self.owned().dependences(Order::Descending(None, None), |results, arguments, curvature| {
+        self.owned().dependences(&numbering, Order::Descending(None, None), |results, arguments, curvature| {
             needs.statement(asked, results, arguments, curvature);
         })?;
         let rows = if asked == Asked::Hessian { inputs.len() } else { 0 };
         let mut found = Found {
             unions: Unions::of(inputs.len()),
-            domains: vec![Domain::EMPTY; slots],
+            domains: vec![Domain::EMPTY; numbering.count()],
             needs,
             rows: vec![Domain::EMPTY; rows],
         };
@@ -194,7 +196,7 @@ impl<S: Reverse> Tape<S> {
             // It may be listed twice.
             if domain.len() > 0 { found.unions.add(domain, &Domain::one(k)) } else { *domain = Domain::one(k) }
         }
-        self.owned().dependences(Order::Ascending, |results, arguments, curvature| {
+        self.owned().dependences(&numbering, Order::Ascending, |results, arguments, curvature| {
             found.statement(asked, results, arguments, curvature);
         })?;
         Ok(found)

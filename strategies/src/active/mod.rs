@@ -17,6 +17,7 @@
 //! * Lists are touched by their own thread only: a listed tape cannot be moved to another thread.
 
 mod common;
+mod dependences;
 mod external;
 mod hidden;
 mod identifiers;
@@ -30,6 +31,7 @@ mod trace;
 mod watch;
 
 pub use common::{common_number, flow_of, innermost_flow, note_singular, recording_of};
+pub use dependences::Numbering;
 pub use external::{keep_input, make_room, place, record_external, record_launch, with_arrays, with_companion};
 pub use hidden::{isolated, pause};
 pub(crate) use identifiers::{release, release_unshared, share, take_identifier, with_pool};

@@ -4,7 +4,7 @@ use super::owned::{OwnedTape, Place};
 use super::watch::Beginning;
 use crate::external::Entry;
 use crate::lanes::{Launch, Shadows};
-use crate::{Curvature, Mark, Number, Order, Policy, RecordKind, Reverse, SweepError};
+use crate::{Mark, Number, Policy, Reverse, SweepError};
 
 /// Clears the slot of passive variables, to which sweeps add. What an earlier sweep has left there may be a variable of
 /// a recording that is over, and nothing could be added to it.
@@ -110,41 +110,6 @@ impl<S: Reverse> OwnedTape<S> {
         self.check_singular()?;
         S::forward_through(self.tape(), tangents, &mut |external, _, tangents| {
             self.entry(external)?.forward(tangents, arrays)
-        })
-    }
-
-    /// Gives `tell` the slots of the results and of the arguments of each statement and external function, and in which
-    /// arguments it is not linear: an external function, which may have several results, in any.
-    ///
-    /// # Errors
-    ///
-    /// As [`Reverse::visit`], and [`SweepError::Unsupported`] when there is a launch in the recording: what an
-    /// element of an array depends on is not known one by one.
-    pub fn dependences(
-        &self,
-        order: Order,
-        mut tell: impl FnMut(&[usize], &[usize], Curvature),
-    ) -> Result<(), SweepError> {
-        let (mut results, mut inputs) = (Vec::new(), Vec::new());
-        S::visit(self.tape(), order, &mut |record| {
-            match record.kind {
-                RecordKind::Inputs => {}
-                RecordKind::Statement { result } => tell(&[result], record.arguments, record.curvature),
-                RecordKind::External(external) => {
-                    let entry = self.entry(external)?;
-                    if entry.launch().is_some() {
-                        let what = "the recording contains array kernels or messages, which tell no sparsity pattern: \
-                                    record statements of single variables instead";
-                        return Err(SweepError::Unsupported { what: what.into() });
-                    }
-                    results.clear();
-                    results.extend(entry.outputs.iter());
-                    inputs.clear();
-                    inputs.extend(entry.inputs.iter());
-                    tell(&results, &inputs, Curvature::Everywhere);
-                }
-            }
-            Ok(())
         })
     }
 

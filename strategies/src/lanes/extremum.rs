@@ -5,6 +5,7 @@ use super::fetched::Fetched;
 use super::grid::Grid;
 use super::kernel::Kernel;
 use super::launch::{Inspection, Launch, Used};
+use super::links::Links;
 use super::operands::{Operand, memory};
 use super::program::Program;
 use super::recorded::Recorded;
@@ -58,6 +59,10 @@ impl<V: Number> Launch<V> for Extremum<V> {
 
     fn views(&self) -> SmallVec<[Used; 4]> {
         self.launch.views()
+    }
+
+    fn links(&self) -> Result<Box<dyn Links + '_>, SweepError> {
+        Launch::links(&self.launch)
     }
 
     fn forward(

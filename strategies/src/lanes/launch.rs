@@ -3,6 +3,7 @@
 use super::buffer::Buffer;
 use super::fetched::Fetched;
 use super::keys::{OPERANDS, OUTPUTS};
+use super::links::Links;
 use super::replay::{Replayed, Versions};
 use super::shadow::{Shadow, Shadows};
 use super::version::Version;
@@ -40,6 +41,18 @@ pub trait Launch<V>: Send + Sync + 'static {
 
     /// The views among its operands, by operand; numbers that all points share have none.
     fn views(&self) -> SmallVec<[Used; 4]>;
+
+    /// It as statements of single numbers.
+    ///
+    /// # Errors
+    ///
+    /// [`SweepError::Unsupported`] if it does not tell.
+    fn links(&self) -> Result<Box<dyn Links + '_>, SweepError> {
+        Err(SweepError::Unsupported {
+            what: "the recording contains messages, or a stage or time loop over views, which tell no sparsity pattern"
+                .into(),
+        })
+    }
 
     /// Computes the tangents of what was written from the tangents of what was read: `views` are the operands' tangents
     /// before the launch, `None` where they are 0, and `results` are written, one for each view that is. They may hold

@@ -25,6 +25,7 @@ mod lane;
 mod launch;
 mod launched;
 mod level;
+mod links;
 mod memory;
 #[cfg(all(target_arch = "aarch64", not(miri)))]
 mod neon;
@@ -70,6 +71,7 @@ pub use launch::{Inspection, Launch, Used, lane_by_lane};
 pub use launched::Launched;
 pub use level::Level;
 pub(crate) use level::{Plain, Registers, at_present_level};
+pub use links::{Item, Links};
 pub use operands::{Kept, Operand};
 pub use program::{Again, Assign, Combination, Extreme, Plan, Program, Reduce, Written};
 pub use recorded::Recorded;

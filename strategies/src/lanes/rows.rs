@@ -7,6 +7,7 @@ use super::grid::{Grid, Region, each_row};
 use super::kernel::Kernel;
 use super::keys::OUTPUTS;
 use super::launch::{Inspection, Launch, Used};
+use super::links::{Goal, Links};
 use super::memory::Seeds;
 use super::operands::{Operand, memory};
 use super::program::Program;
@@ -142,6 +143,10 @@ impl<V: Number> Launch<V> for RowSums<V> {
         let mut views = self.all.views();
         views.push(self.to);
         views
+    }
+
+    fn links(&self) -> Result<Box<dyn Links + '_>, SweepError> {
+        Ok(self.all.statements(Goal::Rows(self.to)))
     }
 
     fn forward(

@@ -3,7 +3,9 @@
 use super::buffer::{Buffer, SharedArray};
 use super::fetched::Fetched;
 use super::kernel::Kernel;
+use super::keys::Key;
 use super::launch::{Inspection, Launch, Used};
+use super::links::{Expression, Item, Links};
 use super::memory::Captured;
 use super::program::{Combination, PartialOf, Program, ValuesOf};
 use super::replay::{Replayed, Versions, not_kept};
@@ -11,7 +13,7 @@ use super::shadow::{Shadow, Shadows};
 use super::steps::alone;
 use super::tree::Node;
 use super::version::Version;
-use crate::{Number, SweepError};
+use crate::{Curvature, Number, SweepError};
 use smallvec::SmallVec;
 
 /// A rule that combines two numbers, which are operands 0 and 1 of an expression.
@@ -172,6 +174,11 @@ impl<V: Number, A: Node> Launch<V> for Combined<V, A> {
         core::iter::once(self.from).chain(self.to).collect()
     }
 
+    fn links(&self) -> Result<Box<dyn Links + '_>, SweepError> {
+        let expressions = Expression::of(<Combination<A> as Program>::PLAN);
+        Ok(Box::new(Chain { from: self.from, to: self.to, expressions }))
+    }
+
     fn forward(
         &self,
         _: &[V],
@@ -243,5 +250,40 @@ impl<V: Number, A: Node> Launch<V> for Combined<V, A> {
     fn inspect(&self) -> Inspection {
         let conflicting_reads = vec![0; Launch::<V>::views(self).len()];
         Inspection { conflicting_reads, reverse_kernels: 1, atomic_updates: 0 }
+    }
+}
+
+/// A fold or scan as statements: what has been combined up to each place, and the result of a fold.
+struct Chain {
+    from: Used,
+    to: Option<Used>,
+    expressions: SmallVec<[Expression; 1]>,
+}
+
+impl Chain {
+    /// What has been combined up to this place.
+    fn prefix(&self, k: usize) -> Item {
+        self.to.map_or(Item::Own(k), |to| Item::Element(to.after.unwrap_or(0), k))
+    }
+}
+
+impl Links for Chain {
+    fn count(&self) -> usize {
+        self.from.length + usize::from(self.to.is_none())
+    }
+
+    fn own(&self) -> usize {
+        if self.to.is_none() { self.from.length } else { 0 }
+    }
+
+    fn link(&self, k: usize, arguments: &mut Vec<Item>) -> (Item, Curvature) {
+        let x = Item::Element(self.from.before, k);
+        if k == 0 || k == self.from.length {
+            let (argument, result) = if k == 0 { (x, self.prefix(0)) } else { (Item::Own(k - 1), Item::Output(0)) };
+            arguments.push(argument);
+            return (result, Curvature::LINEAR);
+        }
+        let of = |key: &Key| if key.operand() == 0 { self.prefix(k - 1) } else { x };
+        (self.prefix(k), self.expressions[0].link(arguments, of))
     }
 }

@@ -106,6 +106,22 @@ impl Scripts {
         (0..self.used.len()).find(|k| self.used.get(*k) == key)
     }
 
+    /// What the partial of a leaf depends on: bits of the outputs whose adjoints count, and bits of the leaves of
+    /// [`used`](Self::used) whose values do.
+    pub(super) fn needs_of(&self, leaf: usize) -> (u8, u32) {
+        let (mut outputs, mut leaves) = (0, 0);
+        for op in self.list(List::Partial(leaf)) {
+            match op.key() {
+                _ if op.what == SEED => outputs |= 1 << op.operand,
+                // It may depend on any leaf of the expressions.
+                Some(key) if key.kind() == Kind::New => leaves = u32::MAX,
+                Some(key) => leaves |= self.leaf(key).map_or(0, |other| 1 << other),
+                None => {}
+            }
+        }
+        (outputs, leaves)
+    }
+
     const fn add(&mut self, list: List, script: &Script) {
         let (mut end, mut k) = (self.range(list).0, 0);
         while k < script.len {

@@ -5,6 +5,7 @@ use super::fetched::Fetched;
 use super::kernel::{Gather, How};
 use super::keys::{Facts, Kind, OUTPUTS};
 use super::launch::{Inspection, Launch, Used};
+use super::links::{Goal, Links};
 use super::operands::Kept;
 use super::points::constant_slope;
 use super::recorded::Recorded;
@@ -27,6 +28,11 @@ impl<V: Number> Launch<V> for Recorded<V> {
     fn views(&self) -> SmallVec<[Used; 4]> {
         let length = self.grid.elements();
         self.operands.iter().map(|kept| Used { before: kept.before, after: kept.after, length }).collect()
+    }
+
+    fn links(&self) -> Result<Box<dyn Links + '_>, SweepError> {
+        let goal = if self.plan().writes { Goal::Views } else { Goal::Variable };
+        Ok(self.statements(goal))
     }
 
     fn forward(

@@ -4,9 +4,10 @@ use super::buffer::{Buffer, SharedArray};
 use super::fetched::Fetched;
 use super::grid::Grid;
 use super::launch::{Inspection, Launch, Used};
+use super::links::{Item, Links};
 use super::replay::{Replayed, Versions, not_kept};
 use super::shadow::{Shadow, Shadows};
-use crate::{Number, SweepError};
+use crate::{Curvature, Number, SweepError};
 use core::fmt;
 use smallvec::{SmallVec, smallvec};
 use std::sync::{Arc, OnceLock};
@@ -111,6 +112,14 @@ impl Places {
         match self {
             Self::Range(grid) => grid.points(),
             Self::List(indices) => indices.len(),
+        }
+    }
+
+    /// The place with this number.
+    fn get(&self, number: usize) -> usize {
+        match self {
+            Self::Range(grid) => grid.element(grid.point(number)),
+            Self::List(indices) => indices.get(number),
         }
     }
 
@@ -271,6 +280,10 @@ impl<V: Number> Launch<V> for Transfer<V> {
         }
     }
 
+    fn links(&self) -> Result<Box<dyn Links + '_>, SweepError> {
+        Ok(Box::new(self))
+    }
+
     fn forward(
         &self,
         inputs: &[V],
@@ -342,5 +355,44 @@ impl<V: Number> Launch<V> for Transfer<V> {
 
     fn inspect(&self) -> Inspection {
         Inspection { conflicting_reads: vec![0; Launch::<V>::views(self).len()], reverse_kernels: 1, atomic_updates: 0 }
+    }
+}
+
+impl<V: Number> Transfer<V> {
+    /// How many elements are told that they come from the view before: all, if it goes on in another slot.
+    fn moved(&self) -> usize {
+        let goes_on = matches!(self.way, Way::Put | Way::Add) && self.to.after != Some(self.to.before);
+        if goes_on { self.to.length } else { 0 }
+    }
+}
+
+/// First what a view is before, then each place.
+impl<V: Number> Links for &Transfer<V> {
+    fn count(&self) -> usize {
+        self.moved() + self.places.count()
+    }
+
+    fn own(&self) -> usize {
+        0
+    }
+
+    fn link(&self, statement: usize, arguments: &mut Vec<Item>) -> (Item, Curvature) {
+        let (from, after) = (self.from.before, self.to.after.unwrap_or(0));
+        let Some(k) = statement.checked_sub(self.moved()) else {
+            arguments.push(Item::Element(self.to.before, statement));
+            return (Item::Element(after, statement), Curvature::LINEAR);
+        };
+        let place = self.places.get(k);
+        let (argument, result) = match self.way {
+            Way::Take => (Item::Element(from, place), Item::Element(after, k)),
+            Way::Put | Way::Add => (Item::Element(from, k), Item::Element(after, place)),
+            Way::Load => (Item::Input(k), Item::Element(after, place)),
+            Way::Store => (Item::Element(from, place), Item::Output(k)),
+        };
+        arguments.push(argument);
+        if self.way == Way::Add {
+            arguments.push(result);
+        }
+        (result, Curvature::LINEAR)
     }
 }

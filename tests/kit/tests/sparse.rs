@@ -4,6 +4,8 @@
 mod doubts;
 #[path = "sparse/faults.rs"]
 mod faults;
+#[path = "sparse/kernels.rs"]
+mod kernels;
 #[path = "sparse/random.rs"]
 mod random;
 #[path = "sparse/structure.rs"]
