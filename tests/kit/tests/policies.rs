@@ -33,11 +33,11 @@ enum Expected<'a> {
 fn assert_all<P: Policy, F: Function>(x: &[f64], expected: Expected<'_>) {
     assert_reverse::<Jacobian<f64, Linear, InMemory, P>, F>(x, expected);
     assert_reverse::<PrimalValue<f64, Linear, InMemory, P>, F>(x, expected);
-    assert_reverse::<Hybrid<f64, Reuse, InMemory, P>, F>(x, expected);
     assert_reverse::<Continuation<f64, Reuse, P>, F>(x, expected);
     assert_forward::<Tangent<1, f64, P>, F>(x, expected);
     #[cfg(feature = "wide")]
     {
+        assert_reverse::<Hybrid<f64, Reuse, InMemory, P>, F>(x, expected);
         assert_reverse::<Jacobian<f64, Reuse, InMemory, P>, F>(x, expected);
         assert_reverse::<PrimalValue<f64, Reuse, InMemory, P>, F>(x, expected);
         assert_reverse::<Hybrid<f64, Linear, InMemory, P>, F>(x, expected);

@@ -11,6 +11,7 @@
 #[cfg(feature = "arrays")]
 mod arrays;
 mod borders;
+#[cfg(feature = "wide")]
 mod chosen;
 #[cfg(target_os = "linux")]
 #[path = "../../../../strategies/tests/common/files.rs"]
@@ -38,6 +39,7 @@ mod text;
 mod threads;
 mod transfers;
 mod trees;
+#[cfg(feature = "wide")]
 mod widths;
 
 use tapewright::kernels::Level;

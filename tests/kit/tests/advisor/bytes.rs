@@ -64,23 +64,20 @@ macro_rules! assert_as_predicted {
 #[track_caller]
 fn assert_exact(program: impl Program, x: Vec<f64>) {
     assert_as_predicted! { &program, &x;
-        "Jacobian": Jacobian, Jacobian<f64, Linear, Shared>;
-        "PrimalValue": PrimalValue;
-        "Hybrid": Hybrid;
-        "Continuation": Continuation;
-        "Jacobian<f64, Reuse>": Jacobian<f64, Reuse>, Jacobian<f64, Reuse, Spilled<FewPages>>;
+        "Jacobian": Jacobian;
         "PrimalValue<f64, Reuse>": PrimalValue<f64, Reuse>;
-        "Hybrid<f64, Reuse>": Hybrid<f64, Reuse>;
+        "Hybrid": Hybrid;
         "Continuation<f64, Reuse>": Continuation<f64, Reuse>;
     }
     #[cfg(feature = "wide")]
     assert_as_predicted! { &program, &x;
-        "Jacobian": Jacobian<f64, Linear, Spilled<FewPages>>;
-        "PrimalValue": PrimalValue<f64, Linear, Shared>, PrimalValue<f64, Linear, Spilled<FewPages>>;
+        "Jacobian": Jacobian<f64, Linear, Shared>, Jacobian<f64, Linear, Spilled<FewPages>>;
+        "PrimalValue": PrimalValue, PrimalValue<f64, Linear, Shared>, PrimalValue<f64, Linear, Spilled<FewPages>>;
         "Hybrid": Hybrid<f64, Linear, Shared>, Hybrid<f64, Linear, Spilled<FewPages>>;
-        "Jacobian<f64, Reuse>": Jacobian<f64, Reuse, Shared>;
+        "Continuation": Continuation;
+        "Jacobian<f64, Reuse>": Jacobian<f64, Reuse>, Jacobian<f64, Reuse, Shared>, Jacobian<f64, Reuse, Spilled<FewPages>>;
         "PrimalValue<f64, Reuse>": PrimalValue<f64, Reuse, Shared>, PrimalValue<f64, Reuse, Spilled<FewPages>>;
-        "Hybrid<f64, Reuse>": Hybrid<f64, Reuse, Shared>, Hybrid<f64, Reuse, Spilled<FewPages>>;
+        "Hybrid<f64, Reuse>": Hybrid<f64, Reuse>, Hybrid<f64, Reuse, Shared>, Hybrid<f64, Reuse, Spilled<FewPages>>;
     }
 }
 

@@ -53,6 +53,12 @@ macro_rules! under {
 under! {
     jacobian_of_jacobian Jacobian, Jacobian;
     jacobian_of_primal_value PrimalValue, Jacobian;
+    primal_value_reuse Jacobian, PrimalValue Reuse;
+    hybrid Jacobian, Hybrid;
+    continuation Jacobian, Continuation;
+}
+#[cfg(feature = "wide")]
+under! {
     jacobian_of_hybrid Hybrid, Jacobian;
     jacobian_of_continuation Continuation, Jacobian;
     jacobian_reuse Jacobian, Jacobian Reuse;
@@ -60,9 +66,6 @@ under! {
     jacobian_wide Jacobian, Jacobian Linear<u64>;
     primal_value Jacobian, PrimalValue;
     primal_value_of_primal_value PrimalValue, PrimalValue;
-    primal_value_reuse Jacobian, PrimalValue Reuse;
-    hybrid Jacobian, Hybrid;
-    continuation Jacobian, Continuation;
     continuation_reuse Jacobian, Continuation Reuse;
 }
 
