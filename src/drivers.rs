@@ -2,8 +2,9 @@
 
 use crate::error::{Error, same_length};
 use crate::expr::Real;
+use crate::sparse::{is_finite, prefers_forward};
 use crate::tape::{Scope, Tape};
-use tapewright_strategies::{Number as _, Reverse, catch_storage_errors};
+use tapewright_strategies::{Number as _, Reverse, SweepError, catch_storage_errors};
 
 /// The gradient of `f` at `x`, one entry for each input.
 ///
@@ -76,12 +77,16 @@ pub fn vjp<S: Reverse>(
     Ok((outputs.iter().map(Real::value).collect(), product))
 }
 
-/// The values of `f` at `x`, and its Jacobian matrix, one reverse sweep for every eight rows: `jacobian[i][j]` is
-/// ∂fᵢ/∂xⱼ, bit for bit what a sweep for row i alone would find. The adjoints of such a sweep take as much memory as
-/// eight adjoint vectors; see [`Tape::sweep_lanes`].
+/// The values of `f` at `x`, and its Jacobian matrix: `jacobian[i][j]` is ∂fᵢ/∂xⱼ.
 ///
-/// With far fewer inputs than outputs, [`jacobian_forward`](crate::jacobian_forward) costs less. A matrix that is
-/// mostly zeros takes far fewer sweeps: see [`sparse_jacobian`](crate::sparse::sparse_jacobian).
+/// By one reverse sweep for every eight rows, whose adjoints take as much memory as eight adjoint vectors, see
+/// [`Tape::sweep_lanes`]: row i is then bit for bit what a sweep for it alone finds. If there are more than six times as
+/// many rows as columns, it is one forward sweep for each column, see [`Tape::jvp`], which adds up the same products
+/// in another order; but not where entries are not finite, where an external function has no forward rule, and where there
+/// are [exchanges](crate::Exchange).
+///
+/// At a single point [`jacobian_forward`](crate::jacobian_forward) may cost less still, because it records nothing. A
+/// matrix that is mostly zeros takes far fewer sweeps: see [`sparse_jacobian`](crate::sparse::sparse_jacobian).
 ///
 /// # Panics
 ///
@@ -98,11 +103,28 @@ pub fn jacobian<S: Reverse>(
         let outputs = f(&inputs);
         (inputs, outputs)
     });
-    let rows = tape.rows(&inputs, &outputs).unwrap_or_else(|error| panic!("{error}"));
+    let rows = tape.whole(&inputs, &outputs).unwrap_or_else(|error| panic!("{error}"));
     (outputs.iter().map(Real::value).collect(), rows)
 }
 
 impl<S: Reverse> Tape<S> {
+    /// The Jacobian matrix by rows, found by rows or by columns.
+    fn whole(&mut self, inputs: &[Real<S>], outputs: &[Real<S>]) -> Result<Vec<Vec<S::Value>>, Error> {
+        // Others wait for the exchanges of the same number of sweeps, whatever the number of inputs here; without inputs
+        // no forward sweep would look at the outputs.
+        let either = !inputs.is_empty() && !self.owned().must_be_swept();
+        if either && prefers_forward(inputs.len(), outputs.len()) {
+            match self.columns(inputs, outputs) {
+                // A function without a forward rule, or a strategy without forward sweeps.
+                Err(Error::Sweep(SweepError::NoRule { .. } | SweepError::Unsupported { .. })) => {}
+                // Infinities may cancel in one direction and not in the other. Rows are what a sweep finds.
+                Ok(rows) if !rows.iter().flatten().all(|entry| is_finite(*entry)) => {}
+                found => return found,
+            }
+        }
+        self.rows(inputs, outputs)
+    }
+
     /// Records `f` at `x`, sweeps, writes the gradient and returns the value. A second call with the same function
     /// allocates nothing.
     ///

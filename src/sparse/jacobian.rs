@@ -258,12 +258,12 @@ impl<V: Float> SparseJacobian<V> {
 
 /// Whether this number of forward sweeps costs less than sweeps with that number of adjoint vectors, of which eight go
 /// at once. A forward sweep reads the recording twice.
-const fn prefers_forward(forward: usize, reverse: usize) -> bool {
+pub(crate) const fn prefers_forward(forward: usize, reverse: usize) -> bool {
     6 * forward < reverse
 }
 
 /// Whether every part of a number is finite.
-fn is_finite<V: Number>(number: V) -> bool {
+pub(crate) fn is_finite<V: Number>(number: V) -> bool {
     (0..V::PARTS).all(|k| number.part(k).is_finite())
 }
 

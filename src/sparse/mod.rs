@@ -32,5 +32,6 @@ mod structure;
 pub use coloring::Coloring;
 pub use hessian::{SparseHessian, sparse_hessian};
 pub use jacobian::{SparseJacobian, sparse_jacobian};
+pub(crate) use jacobian::{is_finite, prefers_forward};
 pub use matrix::SparseMatrix;
 pub use pattern::Pattern;

@@ -98,6 +98,18 @@ impl<S: Reverse> Tape<S> {
         carried
     }
 
+    /// The rows of the Jacobian matrix of these outputs with respect to these inputs, found column by column.
+    pub(crate) fn columns(&mut self, inputs: &[Real<S>], outputs: &[Real<S>]) -> Result<Vec<Vec<S::Value>>, Error> {
+        let mut rows = vec![vec![S::Value::ZERO; inputs.len()]; outputs.len()];
+        let mut column = vec![S::Value::ZERO; outputs.len()];
+        for (j, input) in inputs.iter().enumerate() {
+            let one = (core::slice::from_ref(input), &[S::Value::ONE][..]);
+            self.tangents_through(one, (outputs, &mut column))?;
+            rows.iter_mut().zip(&column).for_each(|(row, entry)| row[j] = *entry);
+        }
+        Ok(rows)
+    }
+
     /// Gives `each` the tangents of `outputs`, in order; the tangents of views are left in the vector.
     fn carry<'x>(
         &self,

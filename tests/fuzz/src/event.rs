@@ -18,6 +18,8 @@ pub(crate) enum Seen {
 pub(crate) enum Want {
     /// A number.
     Number(Num),
+    /// One of two numbers, which are the same but for rounding.
+    Either(Num, Num),
     /// One of these words.
     Words(Vec<&'static str>),
     /// These facts.
@@ -78,6 +80,10 @@ impl Want {
                     _ => tally.bounded += 1,
                 }
                 want.agrees(*seen)
+            }
+            (Self::Either(a, b), Seen::Number(seen)) => {
+                tally.bounded += 1;
+                a.agrees(*seen) || b.agrees(*seen)
             }
             (Self::Words(words), Seen::Word(word)) => words.contains(word),
             (Self::Facts(want), Seen::Facts(seen)) => want == seen,

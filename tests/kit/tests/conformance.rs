@@ -10,8 +10,8 @@ use faulty::{Fault, report_with};
 use std::collections::HashSet;
 use tapewright::conformance::{Report, scenarios};
 #[cfg(feature = "wide")]
-use tapewright::{Checked, InMemory, Subgradient};
-use tapewright::{Continuation, Hybrid, Jacobian, Linear, PrimalValue, Reuse, Shared, Spilled, Tape, Traced};
+use tapewright::{Checked, Continuation, InMemory, Subgradient};
+use tapewright::{Hybrid, Jacobian, Linear, PrimalValue, Reuse, Shared, Spilled, Tape, Traced};
 use tapewright_kit_tests::{FewPages, SecondBuffer};
 
 /// The kit, for each strategy in a module of its own. None of them may skip a scenario.
@@ -30,11 +30,8 @@ conforms! {
     jacobian_reuse_spilled: Jacobian<f64, Reuse, Spilled<FewPages>>;
     primal_value_shared: PrimalValue<f64, Linear, Shared>;
     hybrid_reuse: Hybrid<f64, Reuse>;
-    continuation_u64: Continuation<f64, Linear<u64>>;
     traced_jacobian: Traced<Jacobian>;
-    traced_primal_value_reuse: Traced<PrimalValue<f64, Reuse, Spilled<FewPages>>>;
     c16_jacobian: Jacobian<f64, Linear, Spilled<SecondBuffer>>;
-    c16_primal_value_reuse: PrimalValue<f64, Reuse, Spilled<SecondBuffer>>;
 }
 
 /// The others, which take long to compile.
@@ -44,6 +41,9 @@ mod wide {
 
     conforms! {
         jacobian_u64: Jacobian<f64, Linear<u64>>;
+        continuation_u64: Continuation<f64, Linear<u64>>;
+        traced_primal_value_reuse: Traced<PrimalValue<f64, Reuse, Spilled<FewPages>>>;
+        c16_primal_value_reuse: PrimalValue<f64, Reuse, Spilled<SecondBuffer>>;
         jacobian_shared: Jacobian<f64, Linear, Shared>;
         jacobian_spilled: Jacobian<f64, Linear, Spilled<FewPages>>;
         jacobian_reuse: Jacobian<f64, Reuse>;

@@ -240,3 +240,47 @@ fn a_forward_sweep_ends_the_sweep_from_position_to_position_that_a_vector_was_in
     holds::<Hybrid<f64, Reuse>>();
     holds::<Continuation>();
 }
+
+/// A matrix with more than six times as many rows as columns is found by columns, if all functions have forward rules
+/// and every entry is finite; otherwise by rows, eight at once.
+#[test]
+fn tall_jacobians_are_found_by_columns() {
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+    let [forward, reverse] = [(); 2].map(|()| std::sync::Arc::new(AtomicUsize::new(0)));
+    let found = |rows: u16, has_forward: bool, pole: bool| {
+        [&forward, &reverse].into_iter().for_each(|calls| calls.store(0, Relaxed));
+        let (along, back) = (forward.clone(), reverse.clone());
+        let matrix = jacobian::<Jacobian>(
+            |x| {
+                let back = back.clone();
+                let rule = Rules::new("twice", move |seeds: &[f64], sums: &mut [f64]| {
+                    back.fetch_add(1, Relaxed);
+                    sums[0] += 2.0 * seeds[0];
+                    Ok(())
+                });
+                let along = along.clone();
+                let with_forward = |rule: Rules<f64>| {
+                    rule.forward(move |tangents: &[f64], results: &mut [f64]| {
+                        along.fetch_add(1, Relaxed);
+                        results[0] = 2.0 * tangents[0];
+                        Ok(())
+                    })
+                };
+                let rule = if has_forward { with_forward(rule) } else { rule };
+                let twice = external(&x[..1], &[2.0 * x[0].value()], rule).remove(0);
+                let last = if pole { (x[1] - x[1].value()).sqrt().eval() } else { x[1] };
+                (1..=rows).map(|k| (twice * f64::from(k) + last).into()).collect()
+            },
+            &[0.5, 1.5],
+        );
+        (matrix.1, [&forward, &reverse].map(|calls| calls.load(Relaxed)))
+    };
+    for (rows, has_forward, pole, calls) in
+        [(13, true, false, [1, 0]), (12, true, false, [0, 12]), (13, false, false, [0, 13]), (13, true, true, [1, 13])]
+    {
+        let (matrix, called) = found(rows, has_forward, pole);
+        let last = if pole { f64::INFINITY } else { 1.0 };
+        assert!(matrix.iter().zip(1_u16..).all(|(row, k)| *row == [2.0 * f64::from(k), last]), "{matrix:?}");
+        assert_eq!(called, calls);
+    }
+}

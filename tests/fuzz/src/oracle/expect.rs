@@ -81,9 +81,31 @@ fn drivers(recording: &Recording, event: &Event) -> Result<Option<Vec<Want>>, St
     let unit = |k: usize| move |i: usize| if i == k { 1.0 } else { 0.0 };
     let mut wants = vec![Want::Number(outputs[0].value)];
     wants.extend(row(&unit(0)));
-    (0..outputs.len()).for_each(|k| wants.extend(row(&unit(k))));
+    let columns = columns(&run, recording, &outputs);
+    for k in 0..outputs.len() {
+        let found = row(&unit(k)).into_iter().enumerate();
+        wants.extend(found.map(|(j, want)| match (want, columns.as_ref().and_then(|columns| columns.get(j))) {
+            (Want::Number(reverse), Some(column)) => Want::Either(reverse, column[k]),
+            (want, _) => want,
+        }));
+    }
     wants.extend(row(&driver_seed));
     Ok(Some(wants))
+}
+
+/// The columns of a Jacobian matrix by forward sweeps, where the library may choose these: there are many rows, and
+/// all functions have forward rules.
+fn columns(run: &Run, recording: &Recording, outputs: &[Reg]) -> Option<Vec<Vec<Num>>> {
+    if outputs.len() <= 6 * recording.inputs.len() {
+        return None;
+    }
+    let column = |x: &usize| {
+        let mut tangents = vec![Num::ZERO; run.tape.variables];
+        tangents[*x] = Num::ONE;
+        run.tape.forward(&mut tangents).ok()?;
+        Some(outputs.iter().map(|y| y.var.map_or(Num::ZERO, |y| tangents[y])).collect())
+    };
+    run.inputs.iter().map(column).collect()
 }
 
 impl Recorded {

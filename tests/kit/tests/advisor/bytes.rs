@@ -1,8 +1,11 @@
 //! Predicted bytes are measured bytes: on every workload, and on statements of all kinds.
 
+#[cfg(feature = "wide")]
+use tapewright::Spilled;
 use tapewright::advisor::{Program, forecast};
 use tapewright::prelude::*;
-use tapewright::{Rules, Spilled, dot, external, linear_combination, logsumexp, sum};
+use tapewright::{Rules, dot, external, linear_combination, logsumexp, sum};
+#[cfg(feature = "wide")]
 use tapewright_kit_tests::FewPages;
 use tapewright_problems::{Burgers, ExpSq, Gmm, Laplacian, Libor, Lstm, Problem, RepeatedSin};
 
