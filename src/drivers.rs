@@ -80,10 +80,10 @@ pub fn vjp<S: Reverse>(
 /// The values of `f` at `x`, and its Jacobian matrix: `jacobian[i][j]` is ∂fᵢ/∂xⱼ.
 ///
 /// By one reverse sweep for every eight rows, whose adjoints take as much memory as eight adjoint vectors, see
-/// [`Tape::sweep_lanes`]: row i is then bit for bit what a sweep for it alone finds. If there are more than six times as
-/// many rows as columns, it is one forward sweep for each column, see [`Tape::jvp`], which adds up the same products
-/// in another order; but not where entries are not finite, where an external function has no forward rule, and where there
-/// are [exchanges](crate::Exchange).
+/// [`Tape::sweep_lanes`]: row i is then bit for bit what a sweep for it alone finds. If there are more than six times
+/// as many rows as columns, it is one forward sweep for each column, see [`Tape::jvp`], which adds up the same products
+/// in another order; but not where entries are not finite, where an external function has no forward rule, and where
+/// there are [exchanges](crate::Exchange).
 ///
 /// At a single point [`jacobian_forward`](crate::jacobian_forward) may cost less still, because it records nothing. A
 /// matrix that is mostly zeros takes far fewer sweeps: see [`sparse_jacobian`](crate::sparse::sparse_jacobian).
@@ -110,8 +110,8 @@ pub fn jacobian<S: Reverse>(
 impl<S: Reverse> Tape<S> {
     /// The Jacobian matrix by rows, found by rows or by columns.
     fn whole(&mut self, inputs: &[Real<S>], outputs: &[Real<S>]) -> Result<Vec<Vec<S::Value>>, Error> {
-        // Others wait for the exchanges of the same number of sweeps, whatever the number of inputs here; without inputs
-        // no forward sweep would look at the outputs.
+        // Others wait for the exchanges of the same number of sweeps, whatever the number of inputs here; without
+        // inputs no forward sweep would look at the outputs.
         let either = !inputs.is_empty() && !self.owned().must_be_swept();
         if either && prefers_forward(inputs.len(), outputs.len()) {
             match self.columns(inputs, outputs) {

@@ -3,22 +3,26 @@
 //! The time of recording and sweep is modelled as g + α·T + c·n + e·a for a function that takes T on plain numbers and
 //! makes n statements with a arguments: g is what each gradient costs, c each statement, e each argument, and α·T are
 //! the functions themselves, with their partials. The four numbers of each strategy come from four small programs.
+//!
+//! A processor may run at half its speed for seconds. So costs are multiples of what one of these programs takes on
+//! plain numbers at the same time, and that is measured again for each forecast.
 
 use super::contest::Contest;
 use super::entrant::{Entrant, Plain};
 use super::program::Program;
-use super::rounds;
+use super::rounds::{self, Rounds};
+use crate::error::Error;
 use crate::expr::Real;
 use crate::nary::sum;
 use std::sync::LazyLock;
 use tapewright_strategies::{Counts, Passive, Strategy, Taping};
 
 /// Seconds that each small program is measured.
-const SECONDS: f64 = 0.06;
+const SECONDS: f64 = 0.2;
 /// Statements of small programs.
 const STATEMENTS: usize = 3996;
 
-/// The costs of a strategy, in seconds.
+/// The costs of a strategy, in units; of functions, in multiples of what they take on plain numbers.
 struct Costs {
     strategy: String,
     gradient: f64,
@@ -38,13 +42,14 @@ impl Calibration {
         &CALIBRATION
     }
 
-    /// Seconds of recording and sweep under a strategy of a program that takes `plain` seconds on plain numbers.
-    pub(super) fn seconds(&self, strategy: &str, counts: &Counts, plain: f64) -> f64 {
+    /// Seconds of recording and sweep under a strategy of a program that takes so many units on plain numbers, where
+    /// the unit takes so many seconds.
+    pub(super) fn seconds(&self, strategy: &str, counts: &Counts, (plain, unit): (f64, f64)) -> f64 {
         let costs = self.0.iter().find(|costs| costs.strategy == strategy);
         costs.map_or(f64::NAN, |costs| {
             let arguments = (counts.active + counts.passive) as f64;
             let statements = costs.statement * counts.statements as f64 + costs.argument * arguments;
-            costs.gradient + costs.function * plain + statements
+            unit * (costs.function * plain + costs.gradient + statements)
         })
     }
 
@@ -67,11 +72,17 @@ impl Calibration {
     }
 }
 
-/// Seconds of a program on plain numbers.
-pub(super) fn plain<P: Program>(program: &P, x: &[f64], seconds: f64) -> f64 {
-    let function = |x: &[f64]| program.run::<Passive>(Real::wrap_slice(x)).value();
-    let mut entrant: [Box<dyn Entrant + '_>; 1] = [Box::new(Plain(function, x))];
-    rounds::times(&mut entrant, seconds).map_or(f64::NAN, |times| times[0].total)
+/// A program on plain numbers.
+pub(super) fn plain<'p, P: Program>(program: &'p P, x: &'p [f64]) -> Box<dyn Entrant + 'p> {
+    Box::new(Plain(move |x: &[f64]| program.run::<Passive>(Real::wrap_slice(x)).value(), x))
+}
+
+/// What an entrant takes in multiples of the unit, and how many seconds the unit takes at this time. The unit is one
+/// of the small programs on plain numbers.
+pub(super) fn in_units(entrant: Box<dyn Entrant + '_>, seconds: f64) -> Result<(f64, f64), Error> {
+    let x = Small::Functions.inputs();
+    let Rounds { first, others } = rounds::rounds(&mut [plain(&Small::Functions, &x), entrant], seconds)?;
+    Ok((rounds::middle(&others[0]).total, first))
 }
 
 /// The programs.
@@ -122,16 +133,21 @@ impl Small {
         if rounds == 0 { x[0].clone() } else { sum(&u) }
     }
 
-    /// Seconds on plain numbers, and of recording and sweep by strategy.
-    fn measured(self) -> (f64, Vec<(String, f64)>) {
+    fn inputs(self) -> Vec<f64> {
         let state = if matches!(self, Self::Nothing) { 1 } else { STATE };
-        let x: Vec<f64> = (0..state).map(|k| 0.5 + 1e-4 * k as f64).collect();
+        (0..state).map(|k| 0.5 + 1e-4 * k as f64).collect()
+    }
+
+    /// What it takes on plain numbers, and for recording and sweep by strategy, in units.
+    fn measured(self) -> (f64, Vec<(String, f64)>) {
+        let x = self.inputs();
         let contest = Contest::new(&self, &x).tapes().seconds(SECONDS).run();
-        contest.map_or_else(
+        let plain = in_units(plain(&self, &x), SECONDS / 10.0);
+        contest.and_then(|contest| plain.map(|plain| (contest, plain.0))).map_or_else(
             |_| (f64::NAN, Vec::new()),
-            |contest| {
-                let rows = contest.rows.into_iter().map(|row| (row.strategy, row.total));
-                (contest.plain, rows.collect())
+            |(contest, plain)| {
+                let rows = contest.rows.into_iter().map(|row| (row.strategy, plain * row.total / contest.plain));
+                (plain, rows.collect())
             },
         )
     }

@@ -1,6 +1,6 @@
 //! Gradients, bytes and times of a program under several strategies.
 
-use super::rounds::Times;
+use super::rounds::{Times, median};
 use super::table::Line;
 use super::{chart, table};
 use core::fmt::{self, Write as _};
@@ -143,16 +143,6 @@ fn difference(a: f64, b: f64, scale: f64) -> f64 {
         _ if a == b || a.is_nan() && b.is_nan() => 0.0,
         off if off.is_nan() => f64::INFINITY,
         off => off,
-    }
-}
-
-/// The middle one of some numbers, or the mean of the two in the middle.
-fn median(mut numbers: Vec<f64>) -> f64 {
-    numbers.sort_by(f64::total_cmp);
-    match (numbers.len(), numbers.len() / 2) {
-        (0, _) => f64::NAN,
-        (length, half) if length % 2 == 1 => numbers[half],
-        (_, half) => 0.5 * (numbers[half - 1] + numbers[half]),
     }
 }
 

@@ -1,15 +1,17 @@
 //! Who takes part in a comparison.
 
 use super::comparison::{Comparison, Row};
-use super::entrant::{Entrant, Plain, Taped};
+use super::entrant::{Entrant, Taped};
 use super::names;
 use super::program::Program;
-use super::{forward, rounds};
+use super::rounds::{Rounds, Times};
+use super::{calibration, forward, rounds};
 use crate::error::Error;
 use crate::expr::Real;
 use core::fmt;
 use tapewright_strategies::{
-    Continuation, Forward, Hybrid, Jacobian, Linear, Passive, PrimalValue, Reuse, Reverse, Shared, Spilled, Strategy,
+    Continuation, Forward, Hybrid, Jacobian, Linear, MemoryReport, Passive, PrimalValue, Reuse, Reverse, Shared,
+    Spilled, Strategy,
 };
 
 /// Makes the entrant of a strategy, if the program can be run under it.
@@ -113,7 +115,8 @@ impl<'p, P: Program> Contest<'p, P> {
         linear.with_reusing::<Jacobian<f64, Reuse, Spilled>>().with_reusing::<PrimalValue<f64, Reuse, Spilled>>()
     }
 
-    /// How long to measure, in all. Each strategy gets three rounds at least, however long they take.
+    /// How long to measure, in all. Each strategy gets six rounds at least, however long they take, two on
+    /// each of three tapes.
     #[must_use]
     pub const fn seconds(mut self, seconds: f64) -> Self {
         self.seconds = seconds;
@@ -145,25 +148,67 @@ impl<'p, P: Program> Contest<'p, P> {
     /// When the program does, or returns a variable of another recording.
     pub fn run(self) -> Result<Comparison, Error> {
         let Self { program, x, entrants, seconds, apart, lacks_reuse } = self;
-        let plain = move |x: &[f64]| program.run::<Passive>(Real::wrap_slice(x)).value();
-        let plain = || Some(Box::new(Plain(plain, x)) as Box<dyn Entrant + '_>);
-        let (mut found, mut rows, mut function) = (Vec::new(), Vec::new(), (f64::NAN, f64::NAN));
         let size = if apart { 1 } else { entrants.len().max(1) };
         // Without strategies, the function alone is timed.
         let groups: Vec<_> = if entrants.is_empty() { vec![&[][..]] } else { entrants.chunks(size).collect() };
-        let seconds = seconds / groups.len() as f64;
-        for group in groups {
-            let names = group.iter().filter_map(|(name, start)| start().map(|entrant| (name.clone(), entrant)));
-            let (names, started): (Vec<_>, Vec<_>) = names.unzip();
-            let mut all: Vec<_> = plain().into_iter().chain(started).collect();
-            let mut of = all.iter_mut().map(|entrant| entrant.found()).collect::<Result<Vec<_>, Error>>()?;
-            let mut times = rounds::times(&mut all, seconds)?;
-            function = (of.remove(0).0, times.remove(0).total.min(function.1));
-            let measured = names.into_iter().zip(&all[1..]).zip(times);
-            rows.extend(measured.map(|((name, entrant), times)| Row::new(name, &entrant.memory(), times)));
-            found.append(&mut of);
+        let seconds = seconds / (groups.len() * TURNS) as f64;
+        let mut all = Measured { value: f64::NAN, plain: f64::INFINITY, found: Vec::new(), rows: Vec::new() };
+        for _ in 0..TURNS {
+            let mut first = 0;
+            for group in &groups {
+                let started = group.iter().filter_map(|(name, start)| start().map(|entrant| (name.clone(), entrant)));
+                let (names, mut started): (Vec<_>, Vec<_>) = started.unzip();
+                started.insert(0, calibration::plain(program, x));
+                all.measure(first, &names, &mut started, seconds)?;
+                first += names.len();
+            }
         }
-        Ok(Comparison { lacks_reuse, ..Comparison::new(x.len(), function, &found, rows) })
+        let Measured { value, plain, found, rows } = all;
+        let rows = rows.into_iter().map(|(name, memory, times)| {
+            let Times { record, total } = rounds::middle(&times);
+            Row::new(name, &memory, Times { record: plain * record, total: plain * total })
+        });
+        let rows = rows.collect();
+        Ok(Comparison { lacks_reuse, ..Comparison::new(x.len(), (value, plain), &found, rows) })
+    }
+}
+
+/// How often everything is started anew: where a tape lies in memory makes a difference of up to a quarter.
+const TURNS: usize = 3;
+
+/// What has been measured so far.
+struct Measured {
+    /// The value of the function.
+    value: f64,
+    /// Seconds that it takes on plain numbers.
+    plain: f64,
+    /// Values and gradients.
+    found: Vec<(f64, Vec<f64>)>,
+    /// For each strategy its name, its bytes, and its times in multiples of the function's.
+    rows: Vec<(String, MemoryReport, Vec<Times>)>,
+}
+
+impl Measured {
+    /// Measures the function itself and some strategies, which have the rows from the first one on.
+    fn measure(
+        &mut self,
+        first: usize,
+        names: &[String],
+        entrants: &mut [Box<dyn Entrant + '_>],
+        seconds: f64,
+    ) -> Result<(), Error> {
+        let mut found = entrants.iter_mut().map(|entrant| entrant.found()).collect::<Result<Vec<_>, Error>>()?;
+        let Rounds { first: plain, others } = rounds::rounds(entrants, seconds)?;
+        (self.value, self.plain) = (found.remove(0).0, self.plain.min(plain));
+        for (k, (mut times, found)) in others.into_iter().zip(found).enumerate() {
+            if let Some(row) = self.rows.get_mut(first + k) {
+                row.2.append(&mut times);
+            } else {
+                self.rows.push((names[k].clone(), entrants[k + 1].memory(), times));
+                self.found.push(found);
+            }
+        }
+        Ok(())
     }
 }
 

@@ -1,10 +1,9 @@
 //! What tapes would take, without recording.
 
 use super::calibration::{self, Calibration};
-use super::entrant::Work;
 use super::program::Program;
 use super::table::{self, Line};
-use super::{forward, names, rounds};
+use super::{forward, names};
 use crate::expr::Real;
 use crate::tape::{Scope, Tape};
 use core::fmt;
@@ -12,9 +11,8 @@ use tapewright_strategies::{
     Continuation, Counted, Counting, Counts, Hybrid, IndexManager, Jacobian, Linear, PrimalValue, Reuse,
 };
 
-/// Seconds that the function is timed on plain numbers, unless three evaluations take longer, and forward mode, unless
-/// one takes longer.
-const PLAIN: f64 = 5e-3;
+/// Seconds that the function is timed on plain numbers, and in forward mode, unless a few evaluations take longer.
+const PLAIN: f64 = 1e-2;
 
 /// How many bytes the tape of a program takes under each strategy, exactly, and how long recording and sweep take,
 /// roughly; made by [`forecast()`].
@@ -100,8 +98,8 @@ impl fmt::Display for Forecast {
 /// sweep reaches them is not counted.
 ///
 /// Seconds are an estimate. The function is timed on plain numbers, and what statements and arguments add to that was
-/// measured on small programs when this was called for the first time, which takes half a second. On the workloads of
-/// this library half of the estimates are within 30 % of what is measured; some are off by a factor of 2.
+/// measured on small programs when this was called for the first time, which takes a second. On the workloads of
+/// this library half of the estimates are within 15 % of what is measured; some are off by two thirds.
 /// [`compare`](super::compare) measures. Forward mode needs no memory, so its time is measured here, too, if there are
 /// at most 32 inputs. It has no row if an external function has no forward rule.
 ///
@@ -121,7 +119,7 @@ impl fmt::Display for Forecast {
 /// ```
 pub fn forecast<P: Program>(program: &P, x: &[f64]) -> Forecast {
     let calibration = Calibration::get();
-    let plain = calibration::plain(program, x, PLAIN);
+    let plain = calibration::in_units(calibration::plain(program, x), PLAIN).unwrap_or((f64::NAN, f64::NAN));
     let (counts, beside) = counted(x, |x: &[Real<Counting>]| Some(program.run(x))).expect("the program ran");
     let mut rows = rows::<Linear>(counts, beside, calibration, plain).to_vec();
     let reusing = counted(x, |x: &[Real<Counting<f64, Reuse>>]| program.run_reusing(x));
@@ -135,9 +133,8 @@ pub fn forecast<P: Program>(program: &P, x: &[f64]) -> Forecast {
 /// The row of forward mode, if it is tried.
 fn in_forward_mode<P: Program>(program: &P, x: &[f64]) -> Option<Prediction> {
     let (strategy, start) = forward::usual(program, x)?;
-    let mut entrant = [start()?];
-    let once = entrant[0].pass(Work::Gradient, 1).ok()?;
-    let seconds = if once < PLAIN { rounds::times(&mut entrant, PLAIN).ok()?[0].total } else { once };
+    let (units, unit) = calibration::in_units(start()?, PLAIN).ok()?;
+    let seconds = units * unit;
     Some(Prediction { strategy, tape: 0, adjoints: 0, seconds })
 }
 
@@ -154,7 +151,12 @@ fn counted<M: IndexManager>(
 }
 
 /// A row for each strategy with this index management.
-fn rows<M: IndexManager>(counts: Counts, beside: usize, calibration: &Calibration, plain: f64) -> [Prediction; 4] {
+fn rows<M: IndexManager>(
+    counts: Counts,
+    beside: usize,
+    calibration: &Calibration,
+    plain: (f64, f64),
+) -> [Prediction; 4] {
     Counted::ALL.map(|strategy| {
         let name = match strategy {
             Counted::Jacobian => names::of::<Jacobian<f64, M>>(),

@@ -1,8 +1,8 @@
 //! Timing in turns.
 //!
-//! A machine is not equally fast at all times. So all that is compared takes turns: in each round each entrant does one
-//! pass, and the next round begins with another entrant. What is reported is the least over the rounds: whatever else
-//! the machine does only adds to it.
+//! A machine is not equally fast at all times: a processor may run at half its speed for seconds, or for an instant at
+//! twice its speed. So all that is compared takes turns: in each round each entrant does one pass, and the next round
+//! begins with another entrant. What counts are ratios within a round, and of these the median.
 
 use super::entrant::{Entrant, Work};
 use crate::error::Error;
@@ -11,21 +11,29 @@ use std::time::Instant;
 /// Seconds that a pass takes at least.
 const LEAST: f64 = 5e-4;
 /// Rounds that there are at least, and at most.
-const FEWEST: usize = 3;
+const FEWEST: usize = 2;
 const MOST: usize = 201;
 
-/// Seconds of one evaluation of an entrant.
+/// One evaluation of an entrant, as a multiple of one of the first entrant in the same round.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Times {
     pub(super) record: f64,
     pub(super) total: f64,
 }
 
+/// What rounds have shown.
+pub(super) struct Rounds {
+    /// The least seconds of the first entrant.
+    pub(super) first: f64,
+    /// For each other one its times, round by round.
+    pub(super) others: Vec<Vec<Times>>,
+}
+
 /// Times all of these, in rounds that take this many seconds together, or as long as the fewest rounds take.
-pub(super) fn times(entrants: &mut [Box<dyn Entrant + '_>], seconds: f64) -> Result<Vec<Times>, Error> {
+pub(super) fn rounds(entrants: &mut [Box<dyn Entrant + '_>], seconds: f64) -> Result<Rounds, Error> {
     let counts = entrants.iter_mut().map(|entrant| count(&mut **entrant)).collect::<Result<Vec<_>, Error>>()?;
-    let mut rounds: Vec<Vec<Times>> = vec![Vec::new(); entrants.len()];
-    let start = Instant::now();
+    let mut found = Rounds { first: f64::INFINITY, others: vec![Vec::new(); entrants.len().saturating_sub(1)] };
+    let (start, mut times) = (Instant::now(), vec![Times { record: 0.0, total: 0.0 }; entrants.len()]);
     for round in 0..MOST {
         if round >= FEWEST && start.elapsed().as_secs_f64() >= seconds {
             break;
@@ -35,15 +43,31 @@ pub(super) fn times(entrants: &mut [Box<dyn Entrant + '_>], seconds: f64) -> Res
             let (entrant, count) = (&mut entrants[at], counts[at]);
             let mut pass = |work| Ok::<f64, Error>(entrant.pass(work, count)? / count as f64);
             let record = pass(Work::Record)?;
-            rounds[at].push(Times { record, total: pass(Work::Gradient)? });
+            times[at] = Times { record, total: pass(Work::Gradient)? };
+        }
+        let first = times[0].total;
+        found.first = found.first.min(first);
+        for (all, Times { record, total }) in found.others.iter_mut().zip(&times[1..]) {
+            all.push(Times { record: record.min(*total) / first, total: total / first });
         }
     }
-    let least = |rounds: &[Times], part: fn(&Times) -> f64| rounds.iter().map(part).fold(f64::INFINITY, f64::min);
-    let of = |rounds: Vec<Times>| {
-        let total = least(&rounds, |times| times.total);
-        Times { record: least(&rounds, |times| times.record).min(total), total }
-    };
-    Ok(rounds.into_iter().map(of).collect())
+    Ok(found)
+}
+
+/// The middle of some times.
+pub(super) fn middle(times: &[Times]) -> Times {
+    let of = |part: fn(&Times) -> f64| median(times.iter().map(part).collect());
+    Times { record: of(|times| times.record), total: of(|times| times.total) }
+}
+
+/// The middle one of some numbers, or the mean of the two in the middle.
+pub(super) fn median(mut numbers: Vec<f64>) -> f64 {
+    numbers.sort_by(f64::total_cmp);
+    match (numbers.len(), numbers.len() / 2) {
+        (0, _) => f64::NAN,
+        (length, half) if length % 2 == 1 => numbers[half],
+        (_, half) => 0.5 * (numbers[half - 1] + numbers[half]),
+    }
 }
 
 /// How many evaluations an entrant does in a pass.

@@ -6,6 +6,7 @@ use crate::error::Error;
 use crate::expr::Real;
 use crate::tape::Tape;
 use core::ops::Range;
+use tapewright_strategies::active::Numbering;
 use tapewright_strategies::{Curvature, Order, Products, Reverse};
 
 /// What is asked of a recording.
@@ -19,6 +20,8 @@ enum Asked {
 
 /// What a walk down the recording finds out: which statements count.
 struct Needs {
+    /// Whether there was no walk, and all of them do.
+    all: bool,
     /// For each slot, whether an output depends on what is there.
     live: Vec<bool>,
     /// For each slot, whether the domain of what is there is asked for.
@@ -45,7 +48,13 @@ fn products(curvature: &Curvature, arguments: usize) -> impl Iterator<Item = (Ra
 
 impl Needs {
     fn new(slots: usize) -> Self {
-        Self { live: vec![false; slots], wanted: vec![false; slots], uses: vec![0; slots], statements: Vec::new() }
+        let (live, wanted) = (vec![false; slots], vec![false; slots]);
+        Self { all: false, live, wanted, uses: vec![0; slots], statements: Vec::new() }
+    }
+
+    /// Everything is needed, again and again.
+    fn all(slots: usize) -> Self {
+        Self { all: true, uses: vec![u32::MAX; slots], ..Self::new(0) }
     }
 
     fn want(&mut self, slot: usize) {
@@ -92,7 +101,8 @@ impl Found {
     }
 
     fn statement(&mut self, asked: Asked, results: &[usize], arguments: &[usize], curvature: Curvature) {
-        let (live, wanted) = self.needs.statements.pop().unwrap_or_default();
+        let all = (self.needs.all, self.needs.all);
+        let (live, wanted) = self.needs.statements.pop().unwrap_or(all);
         if live && asked == Asked::Hessian {
             for (rows, columns) in products(&curvature, arguments.len()) {
                 let rows = self.union(rows.map(|k| arguments[k]));
@@ -132,14 +142,15 @@ impl<S: Reverse> Tape<S> {
     /// depends, statement by statement, on an input. Nothing is computed but sets of inputs.
     ///
     /// An external function is taken to depend on all of its inputs. Launches of [array kernels](crate::kernels) are
-    /// looked at element by element. A variable among `inputs` that is no input of the recording has an empty column, as
-    /// its adjoint is 0 in every sweep.
+    /// looked at element by element. A variable among `inputs` that is no input of the recording has an empty column,
+    /// as its adjoint is 0 in every sweep.
     ///
     /// # Errors
     ///
     /// [`Error::ForeignVariable`] when a variable belongs to another recording; [`Error::Sweep`] when there are
-    /// messages in the recording, or stages or time loops over views, and when the strategy does not tell what statements
-    /// depend on (all of this library that record do); [`Error::Storage`] when records cannot be read back from disk.
+    /// messages in the recording, or stages or time loops over views, and when the strategy does not tell what
+    /// statements depend on (all of this library that record do); [`Error::Storage`] when records cannot be read back
+    /// from disk.
     pub fn jacobian_pattern(&self, inputs: &[Real<S>], outputs: &[Real<S>]) -> Result<Pattern, Error> {
         let slots = self.slots_of(outputs)?;
         let found = self.walk(Asked::Jacobian, inputs, &slots)?;
@@ -170,9 +181,8 @@ impl<S: Reverse> Tape<S> {
         variables.iter().map(|variable| Ok(self.slot(variable)?.unwrap_or(0))).collect()
     }
 
-    fn walk(&self, asked: Asked, inputs: &[Real<S>], outputs: &[usize]) -> Result<Found, Error> {
-        let numbering = self.owned().numbering()?;
-        let inputs = self.slots_of(inputs)?;
+    /// What is needed for the outputs.
+    fn needs(&self, asked: Asked, numbering: &Numbering, outputs: &[usize]) -> Result<Needs, Error> {
         let mut needs = Needs::new(numbering.count());
         for output in outputs {
             needs.live[*output] = true;
@@ -180,9 +190,18 @@ impl<S: Reverse> Tape<S> {
                 needs.want(*output);
             }
         }
-        self.owned().dependences(&numbering, Order::Descending(None, None), |results, arguments, curvature| {
+        self.owned().dependences(numbering, Order::Descending(None, None), |results, arguments, curvature| {
             needs.statement(asked, results, arguments, curvature);
         })?;
+        Ok(needs)
+    }
+
+    fn walk(&self, asked: Asked, inputs: &[Real<S>], outputs: &[usize]) -> Result<Found, Error> {
+        let numbering = self.owned().numbering()?;
+        let inputs = self.slots_of(inputs)?;
+        // If all variables are inputs or outputs, all sets are asked for.
+        let all = asked == Asked::Jacobian && numbering.count() <= 1 + inputs.len() + outputs.len();
+        let needs = if all { Needs::all(numbering.count()) } else { self.needs(asked, &numbering, outputs)? };
         let rows = if asked == Asked::Hessian { inputs.len() } else { 0 };
         let mut found = Found {
             unions: Unions::of(inputs.len()),

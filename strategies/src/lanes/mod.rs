@@ -34,6 +34,7 @@ mod operands;
 #[cfg(miri)]
 mod plain;
 mod points;
+mod pointwise;
 mod program;
 mod recorded;
 mod replay;

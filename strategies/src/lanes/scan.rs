@@ -5,8 +5,9 @@ use super::fetched::Fetched;
 use super::kernel::Kernel;
 use super::keys::Key;
 use super::launch::{Inspection, Launch, Used};
-use super::links::{Expression, Item, Links};
+use super::links::{Item, Links};
 use super::memory::Captured;
+use super::pointwise::Expression;
 use super::program::{Combination, PartialOf, Program, ValuesOf};
 use super::replay::{Replayed, Versions, not_kept};
 use super::shadow::{Shadow, Shadows};
@@ -283,7 +284,7 @@ impl Links for Chain {
             arguments.push(argument);
             return (result, Curvature::LINEAR);
         }
-        let of = |key: &Key| if key.operand() == 0 { self.prefix(k - 1) } else { x };
+        let of = |key: Key| if key.operand() == 0 { self.prefix(k - 1) } else { x };
         (self.prefix(k), self.expressions[0].link(arguments, of))
     }
 }

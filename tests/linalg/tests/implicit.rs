@@ -195,6 +195,43 @@ fn single_precision() {
     assert!((slope - 0.5 / 2.0_f32.sqrt()).abs() < 1e-7);
 }
 
+/// x² = p, to the tolerance that its user asks for.
+struct Rough(f64);
+
+impl Equations for Rough {
+    fn evaluate<S: Strategy<Value = f64>>(&self, x: &[Real<S>], p: &[Real<S>]) -> Vec<Real<S>> {
+        vec![(x[0].powi(2) - p[0]).into()]
+    }
+    fn tolerance(&self) -> f64 {
+        self.0
+    }
+}
+
+/// The tolerance is that of a step of Newton's method, relative to 1 + |x|; so is the error of the derivative.
+#[test]
+fn a_tolerance_of_ones_own_decides_what_is_a_solution() {
+    let off = 1e-3;
+    let slope = |tolerance: f64| {
+        let mut tape = Tape::<Jacobian>::new();
+        let (p, x) = tape.record(|scope| {
+            let p = scope.input(4.0);
+            (p, implicit::root(Rough(tolerance), 2.0 + off, &[p]))
+        });
+        x.map(|x| tape.sweep(&[(&x, 1.0)]).and_then(|found| found.of(&p)).expect("its own output"))
+    };
+    // The step is about 1e-3, and 1 + |x| about 3.
+    let near = slope(off / 2.9).expect("near enough");
+    assert!((near - 0.25).abs() < off && near != 0.25, "{near}");
+    assert!(matches!(slope(off / 3.1), Err(ImplicitError::NotASolution { .. })));
+    // A map's tolerance is asked, too.
+    let fixed = |tolerance: f64| {
+        Tape::<Jacobian>::new()
+            .record(|scope| implicit::fixed_point(Rough(tolerance), &[1e-3], &[scope.input(0.0)]).map(|x| x[0].value()))
+    };
+    assert!(matches!(fixed(1e-9), Err(ImplicitError::NotASolution { .. })));
+    assert_eq!(fixed(1e-2).expect("near enough"), 1e-3);
+}
+
 /// The error at these unknowns and parameters.
 fn refused<E: Equations>(equations: E, x: &[f64], p: &[f64]) -> ImplicitError {
     let mut tape = Tape::<Jacobian>::new();

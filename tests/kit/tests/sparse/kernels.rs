@@ -3,6 +3,7 @@
 //! A case is a function with kernels inside. Its Jacobian's pattern must be exactly where the dense matrix is other than
 //! 0, at a point at which nothing cancels. The Hessian's pattern must contain all that is other than 0, and no more
 //! unless the case says so.
+#![allow(clippy::redundant_closure_for_method_calls, reason = "kernels read alike")]
 
 use tapewright::kernels::{
     Indices, View, deep_copy, dot, fill, gather, norm_squared, parallel_fold, parallel_for, parallel_max,
@@ -41,7 +42,7 @@ macro_rules! cases {
             fn f<S: Taping>($x: &[Real<S>]) -> Vec<Real<S>> $body
             fn g<S: Taping>(x: &[Real<S>]) -> Real<S> {
                 let mut sum = Real::from(0.0);
-                f(x).iter().enumerate().for_each(|(k, y)| sum += (1.0 + 0.3 * k as f64) * y);
+                f(x).iter().zip(0_u16..).for_each(|(y, k)| sum += (1.0 + 0.3 * f64::from(k)) * y);
                 sum
             }
             let x: Vec<f64> = (0..$n).map(|k| 0.7 + 0.31 * (1.7 * f64::from(k)).sin()).collect();
