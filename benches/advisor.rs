@@ -104,7 +104,7 @@ impl Findings {
     fn print(&self) {
         let median = middle(self.errors.iter().map(|error| error.abs()).collect());
         let most = self.losses.iter().fold(0.0, |most: f64, loss| most.max(*loss));
-        println!("## Times that are forecast, off by so many percent\n");
+        println!("## Times that are forecast: errors in percent\n");
         println!("`J`: `Jacobian`, `P`: `PrimalValue`, `H`: `Hybrid`, `C`: `Continuation`; `R`: with `Reuse`\n");
         println!("| workload | J | P | H | C | J R | P R | H R | C R |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|");
         println!("{}\n\nMedian of the magnitudes: {:.0} %.\n", self.forecasts.join("\n"), 100.0 * median);

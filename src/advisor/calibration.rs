@@ -42,8 +42,8 @@ impl Calibration {
         &CALIBRATION
     }
 
-    /// Seconds of recording and sweep under a strategy of a program that takes so many units on plain numbers, where
-    /// the unit takes so many seconds.
+    /// Seconds of recording and sweep under a strategy of a program that takes `plain` units on plain numbers, where
+    /// the unit takes `unit` seconds.
     pub(super) fn seconds(&self, strategy: &str, counts: &Counts, (plain, unit): (f64, f64)) -> f64 {
         let costs = self.0.iter().find(|costs| costs.strategy == strategy);
         costs.map_or(f64::NAN, |costs| {

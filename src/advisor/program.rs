@@ -95,7 +95,7 @@ pub fn one_output<S: Taping>(output: impl OneOutput<S>) -> Real<S> {
 /// # Several outputs
 ///
 /// A program has one output, since the advisor takes gradients. The recording of a function with several outputs is the
-/// same for all of them, so ask about one that depends on all, such as their sum. The bytes are then those of the
+/// same for all of them, so ask about one that depends on all, such as their sum. The bytes are then the bytes of the
 /// function, up to one record, and so is the time of recording; a Jacobian matrix takes as many sweeps as there are
 /// outputs (eight go at once), or the same runs of forward mode as the gradient.
 ///
