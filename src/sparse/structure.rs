@@ -199,8 +199,9 @@ impl<S: Reverse> Tape<S> {
     fn walk(&self, asked: Asked, inputs: &[Real<S>], outputs: &[usize]) -> Result<Found, Error> {
         let numbering = self.owned().numbering()?;
         let inputs = self.slots_of(inputs)?;
-        // If all variables are inputs or outputs, all sets are asked for.
-        let all = asked == Asked::Jacobian && numbering.count() <= 1 + inputs.len() + outputs.len();
+        // If all variables are inputs or outputs, and none takes the place of another one, all sets are asked for.
+        let most = 1 + inputs.len() + outputs.len();
+        let all = asked == Asked::Jacobian && numbering.count() <= most && self.memory().statements <= outputs.len();
         let needs = if all { Needs::all(numbering.count()) } else { self.needs(asked, &numbering, outputs)? };
         let rows = if asked == Asked::Hessian { inputs.len() } else { 0 };
         let mut found = Found {

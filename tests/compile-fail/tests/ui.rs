@@ -27,7 +27,12 @@ fn mistakes_are_refused_with_the_committed_errors() {
     }
     let cases = trybuild::TestCases::new();
     cases.pass("ui/pass/*.rs");
-    cases.compile_fail("ui/*.rs");
+    if std::env::var_os("TAPEWRIGHT_BIG").is_some() {
+        cases.compile_fail("ui/*.rs");
+    } else {
+        skipped::skipped("only errors about variables are compared; set TAPEWRIGHT_BIG=1 for all");
+        cases.compile_fail("ui/*variable*.rs");
+    }
 }
 
 #[test]

@@ -50,7 +50,7 @@ struct Place {
 #[must_use]
 pub fn case(seed: u64) -> Case {
     let mut random = Random::new(seed);
-    let single = random.chance(25);
+    let single = random.chance(25) && cfg!(feature = "wide");
     let numbers = match random.below(10) {
         0..5 => Numbers::Plain,
         5..7 => Numbers::Ties,
