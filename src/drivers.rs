@@ -2,9 +2,9 @@
 
 use crate::error::{Error, same_length};
 use crate::expr::Real;
-use crate::sparse::{is_finite, prefers_forward};
+use crate::sparse::{prefers_forward, weight};
 use crate::tape::{Scope, Tape};
-use tapewright_strategies::{Number as _, Reverse, SweepError, catch_storage_errors};
+use tapewright_strategies::{Number as _, Reverse, catch_storage_errors};
 
 /// The gradient of `f` at `x`, one entry for each input.
 ///
@@ -82,8 +82,8 @@ pub fn vjp<S: Reverse>(
 /// By one reverse sweep for every eight rows, whose adjoints take as much memory as eight adjoint vectors, see
 /// [`Tape::sweep_lanes`]: row i is then bit for bit what a sweep for it alone finds. If there are more than six times
 /// as many rows as columns, it is one forward sweep for each column, see [`Tape::jvp`], which adds up the same products
-/// in another order; but not where entries are not finite, where an external function has no forward rule, and where
-/// there are [exchanges](crate::Exchange).
+/// in another order; but not where entries are not finite in either direction, where an external function has no
+/// forward rule, or it fails, and where there are [exchanges](crate::Exchange).
 ///
 /// At a single point [`jacobian_forward`](crate::jacobian_forward) may cost less still, because it records nothing. A
 /// matrix that is mostly zeros takes far fewer sweeps: see [`sparse_jacobian`](crate::sparse::sparse_jacobian).
@@ -115,14 +115,42 @@ impl<S: Reverse> Tape<S> {
         let either = !inputs.is_empty() && !self.owned().must_be_swept();
         if either && prefers_forward(inputs.len(), outputs.len()) {
             match self.columns(inputs, outputs) {
-                // A function without a forward rule, or a strategy without forward sweeps.
-                Err(Error::Sweep(SweepError::NoRule { .. } | SweepError::Unsupported { .. })) => {}
-                // Infinities may cancel in one direction and not in the other. Rows are what a sweep finds.
-                Ok(rows) if !rows.iter().flatten().all(|entry| is_finite(*entry)) => {}
+                // A rule for that is missing or fails, or the strategy has no forward sweeps.
+                Err(Error::Sweep(_)) => {}
+                // What is infinite may cancel, or meet a zero, in one direction and not in the other. Rows are what a
+                // sweep finds.
+                Ok(rows)
+                    if !self.is_finite(
+                        inputs,
+                        outputs,
+                        rows.iter().flatten(),
+                        (&mut Vec::new(), &mut Vec::new()),
+                    )? => {}
                 found => return found,
             }
         }
         self.rows(inputs, outputs)
+    }
+
+    /// Whether entries of the Jacobian matrix that forward sweeps have found are finite, and what a reverse sweep
+    /// finds of all rows is, too. The vectors are memory for it.
+    pub(crate) fn is_finite<'e>(
+        &mut self,
+        inputs: &[Real<S>],
+        outputs: &[Real<S>],
+        mut entries: impl Iterator<Item = &'e S::Value>,
+        (seeds, sums): (&mut Vec<S::Value>, &mut Vec<S::Value>),
+    ) -> Result<bool, Error> {
+        let is_finite = |number: &S::Value| (0..S::Value::PARTS).all(|k| number.part(k).is_finite());
+        if !entries.all(is_finite) {
+            return Ok(false);
+        }
+        seeds.clear();
+        seeds.extend((0..outputs.len()).map(weight::<S::Value>));
+        sums.clear();
+        sums.resize(inputs.len(), S::Value::ZERO);
+        self.sweep_lanes_through(1, (outputs, seeds), (inputs, sums))?;
+        Ok(sums.iter().all(is_finite))
     }
 
     /// Records `f` at `x`, sweeps, writes the gradient and returns the value. A second call with the same function

@@ -224,9 +224,10 @@ impl<P> fmt::Debug for Contest<'_, P> {
 }
 
 /// Runs a program at `x` under the strategies that are most often the best, checks their gradients against one another,
-/// and measures bytes and times, in about a second. [`Contest`] has more strategies, and less or more time.
+/// and measures bytes and times, in about a second, or as long as some twenty gradients of each take. [`Contest`] has
+/// more strategies, and less or more time.
 ///
-/// The tapes of all strategies are kept until it ends, so it takes as much memory as all of them together; see
+/// The tapes of all strategies exist at the same time, so it takes as much memory as all of them together; see
 /// [`Contest::apart`].
 ///
 /// # Errors

@@ -3,6 +3,7 @@
 //! A machine is not equally fast at all times: a processor may run at half its speed for seconds, or for an instant at
 //! twice its speed. So all that is compared takes turns: in each round each entrant does one pass, and the next round
 //! begins with another entrant. What counts are ratios within a round, and of these the median.
+//! Only the first entrant's seconds, with which ratios are multiplied in the end, are the least of all.
 
 use super::entrant::{Entrant, Work};
 use crate::error::Error;

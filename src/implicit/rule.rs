@@ -2,10 +2,10 @@
 
 use super::equations::{Equations, constants};
 use crate::drivers::vjp;
-use crate::forward::jvp;
 #[cfg(feature = "nalgebra")]
 use crate::linalg::System;
-use tapewright_strategies::{External, Jacobian, Number, SweepError, Tangent};
+use crate::tape::Tape;
+use tapewright_strategies::{External, Jacobian, Number, SweepError};
 
 /// (∂F/∂x)⁻¹.
 pub(super) trait Inverse<V>: Send + Sync + 'static {
@@ -71,8 +71,16 @@ impl<V: Number, E: Equations<V>, K: Inverse<V>> External<V> for Solution<E, V, K
 
     /// ẋ = −(∂F/∂x)⁻¹·(∂F/∂p)·ṗ.
     fn forward(&self, inputs: &[V], outputs: &mut [V]) -> Result<(), SweepError> {
-        let f = |p: &[_]| self.equations.evaluate(&constants::<Tangent<1, V>>(&self.x), p);
-        let (_, mut slopes) = jvp(f, &self.p, inputs).map_err(|error| failed::<E>(&error))?;
+        // Not in forward mode, in which an external function without a forward rule panics.
+        let mut tape = Tape::<Jacobian<V>>::new();
+        let (p, residuals) = tape.record(|scope| {
+            let p = scope.inputs(&self.p);
+            let residuals = self.equations.evaluate(&constants::<Jacobian<V>>(&self.x), &p);
+            (p, residuals)
+        });
+        let (direction, residuals): (Vec<_>, Vec<_>) =
+            (p.iter().zip(inputs.iter().copied()).collect(), residuals.iter().collect());
+        let mut slopes = tape.jvp(&direction, &residuals).map_err(|error| failed::<E>(&error))?;
         self.inverse.solve(false, &mut slopes);
         outputs.iter_mut().zip(slopes).for_each(|(output, slope)| *output = -slope);
         Ok(())

@@ -7,7 +7,7 @@ use super::probe::{Sums, weight};
 use crate::error::{Error, same_length};
 use crate::expr::Real;
 use crate::tape::Tape;
-use tapewright_strategies::{Float, Number, Reverse, SweepError};
+use tapewright_strategies::{Float, Reverse};
 
 /// Rows, or columns, that are swept at once.
 const WIDTH: usize = 8;
@@ -130,15 +130,19 @@ impl<V: Float> SparseJacobian<V> {
         same_length(("rows", self.matrix.pattern().rows()), ("outputs", outputs.len()))?;
         if self.forward {
             match self.by_columns(tape, inputs, outputs) {
-                // An external function without a forward rule, or a strategy without forward sweeps.
-                Err(Error::Sweep(SweepError::NoRule { .. } | SweepError::Unsupported { .. })) => self.color_rows(),
+                // A rule for that is missing or fails, or the strategy has no forward sweeps.
+                Err(Error::Sweep(_)) => {}
                 Err(error) => return Err(error),
-                Ok(()) if self.matrix.values().iter().all(|entry| is_finite(*entry)) => {
-                    return self.checked(tape, inputs, outputs);
+                Ok(()) => {
+                    let (entries, memory) = (self.matrix.values().iter(), (&mut self.seeds, &mut self.found));
+                    if tape.is_finite(inputs, outputs, entries, memory)? {
+                        return self.checked(tape, inputs, outputs);
+                    }
+                    // What is infinite may cancel, or meet a zero, in one direction and not in the other. Rows are what
+                    // a sweep finds.
                 }
-                // Infinities may cancel in one direction and not in the other. Rows are what a sweep finds.
-                Ok(()) => self.color_rows(),
             }
+            self.color_rows();
         }
         self.by_rows(tape, inputs, outputs)?;
         self.checked(tape, inputs, outputs)
@@ -260,11 +264,6 @@ impl<V: Float> SparseJacobian<V> {
 /// at once. A forward sweep reads the recording twice.
 pub(crate) const fn prefers_forward(forward: usize, reverse: usize) -> bool {
     6 * forward < reverse
-}
-
-/// Whether every part of a number is finite.
-pub(crate) fn is_finite<V: Number>(number: V) -> bool {
-    (0..V::PARTS).all(|k| number.part(k).is_finite())
 }
 
 /// The values of `f` at `x` and its Jacobian matrix, whose zeros are neither computed nor stored.

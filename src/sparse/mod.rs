@@ -31,7 +31,8 @@ mod structure;
 
 pub use coloring::Coloring;
 pub use hessian::{SparseHessian, sparse_hessian};
+pub(crate) use jacobian::prefers_forward;
 pub use jacobian::{SparseJacobian, sparse_jacobian};
-pub(crate) use jacobian::{is_finite, prefers_forward};
 pub use matrix::SparseMatrix;
 pub use pattern::Pattern;
+pub(crate) use probe::weight;

@@ -2,10 +2,10 @@
 
 use super::pattern::Pattern;
 use crate::error::Error;
-use tapewright_strategies::{Float, SweepError};
+use tapewright_strategies::{Float, Number, SweepError};
 
 /// A weight for each row or column, between 1 and 2.
-pub(super) fn weight<V: Float>(k: usize) -> V {
+pub(crate) fn weight<V: Number>(k: usize) -> V {
     // SplitMix64.
     let mut z = (k as u64).wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

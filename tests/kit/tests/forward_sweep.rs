@@ -242,7 +242,7 @@ fn a_forward_sweep_ends_the_sweep_from_position_to_position_that_a_vector_was_in
 }
 
 /// A matrix with more than six times as many rows as columns is found by columns, if all functions have forward rules
-/// and every entry is finite; otherwise by rows, eight at once.
+/// and every entry is finite, which a reverse sweep confirms; otherwise by rows, eight at once.
 #[test]
 fn tall_jacobians_are_found_by_columns() {
     use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -276,11 +276,51 @@ fn tall_jacobians_are_found_by_columns() {
         (matrix.1, [&forward, &reverse].map(|calls| calls.load(Relaxed)))
     };
     for (rows, has_forward, pole, calls) in
-        [(13, true, false, [1, 0]), (12, true, false, [0, 12]), (13, false, false, [0, 13]), (13, true, true, [1, 13])]
+        [(13, true, false, [1, 1]), (12, true, false, [0, 12]), (13, false, false, [0, 13]), (13, true, true, [1, 13])]
     {
         let (matrix, called) = found(rows, has_forward, pole);
         let last = if pole { f64::INFINITY } else { 1.0 };
         assert!(matrix.iter().zip(1_u16..).all(|(row, k)| *row == [2.0 * f64::from(k), last]), "{matrix:?}");
         assert_eq!(called, calls);
     }
+}
+
+/// Infinite partials may cancel, or meet a zero, on the way forward, and give NaN on the way back: a matrix is the same
+/// however many rows it has.
+#[test]
+fn what_is_infinite_in_one_direction_only_is_found_by_rows() {
+    let rooted = |rows: u16| {
+        let f = |p: &[Real<Jacobian>]| -> Vec<Real<Jacobian>> {
+            let zero = (p[0] - p[0]).sqrt().eval();
+            (1..=rows).map(|k| (zero * f64::from(k)).into()).collect()
+        };
+        let dense = jacobian::<Jacobian>(f, &[2.0]).1.concat();
+        let sparse = tapewright::sparse::sparse_jacobian::<Jacobian>(f, &[2.0]).expect("there is a pattern").1;
+        assert_eq!(sparse.values().len(), usize::from(rows));
+        assert!(sparse.values().iter().zip(&dense).all(|(a, b)| a.to_bits() == b.to_bits()), "{sparse:?} {dense:?}");
+        dense
+    };
+    for rows in [1, 6, 7, 20] {
+        assert!(rooted(rows).iter().all(|entry| entry.is_nan()), "{:?}", rooted(rows));
+    }
+}
+
+#[test]
+fn a_forward_rule_that_fails_is_not_missed() {
+    let found = |rows: u16| {
+        jacobian::<Jacobian>(
+            |x| {
+                let back = |seeds: &[f64], sums: &mut [f64]| {
+                    sums[0] += 3.0 * seeds[0];
+                    Ok(())
+                };
+                let rule = Rules::new("g", back).forward(|_, _| Err(SweepError::rule("g", "not there yet")));
+                let y = external(&x[..1], &[3.0 * x[0].value()], rule).remove(0);
+                (0..rows).map(|_| y).collect()
+            },
+            &[2.0],
+        )
+    };
+    assert_eq!(found(7).1.concat(), [3.0; 7]);
+    assert_eq!(found(6).1.concat(), [3.0; 6]);
 }

@@ -5,7 +5,7 @@ mod numbers;
 
 use tapewright::implicit::{self, Equations, ImplicitError};
 use tapewright::prelude::*;
-use tapewright::{Error, GradientMismatch, check_gradient};
+use tapewright::{Error, GradientMismatch, Rules, check_gradient, external};
 use tapewright_linalg_tests::assert_close;
 
 /// Kepler's equation E − e·sin E = M, of e and M.
@@ -230,6 +230,39 @@ fn a_tolerance_of_ones_own_decides_what_is_a_solution() {
     };
     assert!(matches!(fixed(1e-9), Err(ImplicitError::NotASolution { .. })));
     assert_eq!(fixed(1e-2).expect("near enough"), 1e-3);
+}
+
+/// x = g(p) with an external function that has no forward rule.
+struct Called;
+
+impl Equations for Called {
+    fn evaluate<S: Strategy<Value = f64>>(&self, x: &[Real<S>], p: &[Real<S>]) -> Vec<Real<S>> {
+        let back = |seeds: &[f64], sums: &mut [f64]| {
+            sums[0] += 2.0 * seeds[0];
+            Ok(())
+        };
+        let g = external(p, &[2.0 * p[0].value()], Rules::new("g", back)).remove(0);
+        vec![(x[0] - g).into()]
+    }
+}
+
+/// A forward sweep says that the rule is missing; a Jacobian matrix with many rows is found by rows then.
+#[test]
+fn equations_without_forward_rules_are_swept_in_reverse() {
+    for rows in [1, 6, 7] {
+        let f = |p: &[Real<Jacobian>]| {
+            let x = implicit::root(Called, 4.0, p).expect("a root");
+            vec![x; rows]
+        };
+        assert_eq!(jacobian::<Jacobian>(f, &[2.0]).1.concat(), vec![2.0; rows]);
+    }
+    let mut tape = Tape::<Jacobian>::new();
+    let (p, x) = tape.record(|scope| {
+        let p = scope.input(2.0);
+        (p, implicit::root(Called, 4.0, &[p]).expect("a root"))
+    });
+    let error = tape.jvp(&[(&p, 1.0)], &[&x]).expect_err("no rule");
+    assert!(error.to_string().contains('g'), "{error}");
 }
 
 /// The error at these unknowns and parameters.

@@ -85,7 +85,8 @@ fn drivers(recording: &Recording, event: &Event) -> Result<Option<Vec<Want>>, St
     for k in 0..outputs.len() {
         let found = row(&unit(k)).into_iter().enumerate();
         wants.extend(found.map(|(j, want)| match (want, columns.as_ref().and_then(|columns| columns.get(j))) {
-            (Want::Number(reverse), Some(column)) => Want::Either(reverse, column[k]),
+            // What is not finite in a row is never found by columns.
+            (Want::Number(reverse), Some(column)) if reverse.v.is_finite() => Want::Either(reverse, column[k]),
             (want, _) => want,
         }));
     }
