@@ -9,11 +9,13 @@
 //! cargo bench --bench advisor > benches/results/advisor.md
 //! ```
 
+mod turns;
+
 use clap::Parser;
 use std::fmt::{Display, Write as _};
 use tapewright::advisor::{Comparison, Contest, Forecast, Prediction, Program, Row, forecast, recommend};
-use tapewright::prelude::*;
-use tapewright_problems::{Burgers, ExpSq, Gmm, Laplacian, Libor, Lstm, Problem, RepeatedSin};
+use tapewright_problems::{Burgers, ExpSq, Gmm, Laplacian, Libor, Lstm, Problem, RepeatedSin, Workload};
+use turns::median;
 
 #[derive(Parser)]
 struct Options {
@@ -26,18 +28,6 @@ struct Options {
     /// Given by `cargo bench`.
     #[arg(long, hide = true)]
     bench: bool,
-}
-
-/// One evaluation of a workload.
-struct Workload<P>(P);
-
-impl<P: Problem> Program for Workload<P> {
-    fn run<S: Strategy<Value = f64>>(&self, x: &[Real<S>]) -> Real<S> {
-        self.0.eval(0, x)
-    }
-    fn run_reusing<S: Taping<Value = f64>>(&self, x: &[Real<S>]) -> Option<Real<S>> {
-        Some(self.0.eval(0, x))
-    }
 }
 
 /// What is found on all workloads.
@@ -102,7 +92,7 @@ impl Findings {
     }
 
     fn print(&self) {
-        let median = middle(self.errors.iter().map(|error| error.abs()).collect());
+        let median = median(self.errors.iter().map(|error| error.abs()).collect());
         let most = self.losses.iter().fold(0.0, |most: f64, loss| most.max(*loss));
         println!("## Times that are forecast: errors in percent\n");
         println!("`J`: `Jacobian`, `P`: `PrimalValue`, `H`: `Hybrid`, `C`: `Continuation`; `R`: with `Reuse`\n");
@@ -112,11 +102,6 @@ impl Findings {
         println!("| workload | budgets | most that is lost (%) | there |\n|---|--:|--:|---|");
         println!("{}\n\nMost of all: {:.1} %.", self.recommendations.join("\n"), 100.0 * most);
     }
-}
-
-fn middle(mut numbers: Vec<f64>) -> f64 {
-    numbers.sort_by(f64::total_cmp);
-    numbers[numbers.len() / 2]
 }
 
 fn main() {

@@ -1,4 +1,5 @@
 //! Figures that are taken in turns, so that what else the machine does falls on all of them.
+#![allow(dead_code, reason = "some benchmarks need one of the two")]
 
 use cpu_time::ThreadTime;
 use std::hint::black_box;

@@ -26,5 +26,5 @@ pub use gmm::{Gmm, Prior};
 pub use laplacian::Laplacian;
 pub use libor::Libor;
 pub use lstm::Lstm;
-pub use problem::{Checksums, Problem, total};
+pub use problem::{Checksums, Problem, Workload, total};
 pub use repeated_sin::RepeatedSin;

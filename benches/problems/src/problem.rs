@@ -1,7 +1,8 @@
 //! What a workload offers.
 
+use tapewright::advisor::Program;
 use tapewright::kernels::View;
-use tapewright::{Real, Reverse, Taping};
+use tapewright::{Real, Reverse, Strategy, Taping};
 
 /// A scalar function of many inputs, in three forms.
 ///
@@ -71,6 +72,18 @@ pub trait Problem {
     /// The numbers of the whole workload, where other tools have computed them.
     fn checksums(&self) -> Option<Checksums> {
         None
+    }
+}
+
+/// One evaluation of a problem, the one with k = 0, as a program for the advisor.
+pub struct Workload<P>(pub P);
+
+impl<P: Problem> Program for Workload<P> {
+    fn run<S: Strategy<Value = f64>>(&self, x: &[Real<S>]) -> Real<S> {
+        self.0.eval(0, x)
+    }
+    fn run_reusing<S: Taping<Value = f64>>(&self, x: &[Real<S>]) -> Option<Real<S>> {
+        Some(self.0.eval(0, x))
     }
 }
 

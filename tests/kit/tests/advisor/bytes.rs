@@ -7,7 +7,7 @@ use tapewright::prelude::*;
 use tapewright::{Rules, dot, external, linear_combination, logsumexp, sum};
 #[cfg(feature = "wide")]
 use tapewright_kit_tests::FewPages;
-use tapewright_problems::{Burgers, ExpSq, Gmm, Laplacian, Libor, Lstm, Problem, RepeatedSin};
+use tapewright_problems::{Burgers, ExpSq, Gmm, Laplacian, Libor, Lstm, Problem, RepeatedSin, Workload};
 
 /// Pushes a statement of each type that −x₀ becomes when variables are added, subtracted, or subtracted from.
 macro_rules! all_signs {
@@ -24,18 +24,6 @@ macro_rules! all_signs {
 #[inline(never)]
 fn recorded<S: Taping, E: Into<Real<S>>>(expression: E) -> Real<S> {
     expression.into()
-}
-
-/// One evaluation of a workload.
-struct Workload<P>(P);
-
-impl<P: Problem> Program for Workload<P> {
-    fn run<S: Strategy<Value = f64>>(&self, x: &[Real<S>]) -> Real<S> {
-        self.0.eval(0, x)
-    }
-    fn run_reusing<S: Taping<Value = f64>>(&self, x: &[Real<S>]) -> Option<Real<S>> {
-        Some(self.0.eval(0, x))
-    }
 }
 
 /// Bytes on the tape and of adjoints that are used after a gradient.
