@@ -10,3 +10,14 @@ mod kernels;
 mod random;
 #[path = "sparse/structure.rs"]
 mod structure;
+
+use tapewright::prelude::*;
+
+/// Records `f` at `x`: its inputs and its outputs.
+fn record<S: Reverse, Y>(tape: &mut Tape<S>, f: impl FnOnce(&[Real<S>]) -> Y, x: &[S::Value]) -> (Vec<Real<S>>, Y) {
+    tape.record(|scope| {
+        let x = scope.inputs(x);
+        let y = f(&x);
+        (x, y)
+    })
+}

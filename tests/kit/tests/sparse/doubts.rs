@@ -1,5 +1,6 @@
 //! Sums that differ without an entry outside the pattern, and entries outside it that no sum shows.
 
+use super::record;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tapewright::prelude::*;
 use tapewright::sparse::{SparseHessian, SparseJacobian, SparseMatrix, sparse_hessian, sparse_jacobian};
@@ -16,16 +17,9 @@ fn at_another<T: Reverse<Value: Float>>(
     second: &[T::Value],
 ) -> Result<SparseMatrix<T::Value>, Error> {
     let mut tape = Tape::<T>::new();
-    let record = |tape: &mut Tape<T>, x: &[T::Value]| {
-        tape.record(|scope| {
-            let x = scope.inputs(x);
-            let y = f(&x);
-            (x, y)
-        })
-    };
-    let (x, y) = record(&mut tape, first);
+    let (x, y) = record(&mut tape, &f, first);
     let mut jacobian = SparseJacobian::new(&tape, &x, &y).expect("there is a pattern");
-    let (x, y) = record(&mut tape, second);
+    let (x, y) = record(&mut tape, &f, second);
     jacobian.evaluate(&mut tape, &x, &y).cloned()
 }
 

@@ -1,23 +1,10 @@
 //! What cannot be right is refused.
 
+use super::record;
 use tapewright::kernels::View;
 use tapewright::prelude::*;
 use tapewright::sparse::{Pattern, SparseHessian, SparseJacobian};
 use tapewright::{Dual, Error, PrimalValue, Scope, SweepError, closure_stage};
-
-type Recorded<S> = (Vec<Real<S>>, Vec<Real<S>>);
-
-fn record<S: Reverse<Value = f64>>(
-    tape: &mut Tape<S>,
-    f: impl Fn(&[Real<S>]) -> Vec<Real<S>>,
-    x: &[f64],
-) -> Recorded<S> {
-    tape.record(|scope| {
-        let x = scope.inputs(x);
-        let y = f(&x);
-        (x, y)
-    })
-}
 
 /// Each output reads its neighbor to the right or, below 0, to the left.
 fn branching<S: Strategy<Value = f64>>(x: &[Real<S>]) -> Vec<Real<S>> {

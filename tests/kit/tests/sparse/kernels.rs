@@ -5,6 +5,7 @@
 //! unless the case says so.
 #![allow(clippy::redundant_closure_for_method_calls, reason = "kernels read alike")]
 
+use super::record;
 use tapewright::kernels::{
     Indices, View, deep_copy, dot, fill, gather, norm_squared, parallel_fold, parallel_for, parallel_max,
     parallel_row_sums, parallel_scan, parallel_sum, scatter, scatter_add,
@@ -17,11 +18,7 @@ use tapewright::{Hybrid, Shared};
 
 fn jacobian_of<S: Reverse<Value = f64>>(f: impl Fn(&[Real<S>]) -> Vec<Real<S>>, x: &[f64]) -> Pattern {
     let mut tape = Tape::<S>::new();
-    let (x, y) = tape.record(|scope| {
-        let x = scope.inputs(x);
-        let y = f(&x);
-        (x, y)
-    });
+    let (x, y) = record(&mut tape, f, x);
     let pattern = tape.jacobian_pattern(&x, &y).expect("there is a pattern");
     let mut sparse = SparseJacobian::new(&tape, &x, &y).expect("there is a pattern");
     let matrix = sparse.evaluate(&mut tape, &x, &y).expect("it is as it was");
@@ -184,6 +181,28 @@ cases! {
     }
 }
 
+/// A launch knows its operations even where records hold partial derivatives only.
+#[test]
+fn hessian_patterns_of_kernels_are_exact_under_both_strategies() {
+    fn f<S: Taping>(x: &[Real<S>]) -> Real<S> {
+        let (x, mut y) = (View::of_variables([x.len()], x), View::zeros([x.len()]));
+        parallel_for(x.interior(1), (&x, &mut y), |(x, _)| (x.at::<-1>() * x.at::<1>() + 2.0 * x.at::<0>(),));
+        parallel_sum(y.interior(1), &y, |y| y.at::<0>() - 3.0 * y.at::<1>())
+    }
+    fn pattern<S: Reverse<Value = Dual<f64, 2>>>(x: &[f64]) -> Pattern {
+        let mut tape = Tape::<S>::new();
+        let x: Vec<_> = x.iter().map(|x| Dual::constant(*x)).collect();
+        let (x, y) = record(&mut tape, f, &x);
+        tape.hessian_pattern(&x, &y).expect("there is a pattern")
+    }
+    let x = [0.5, 1.5, -0.75, 2.0, 0.25, 1.0];
+    let (_, _, dense) = hessian::<Jacobian<Dual<f64, 1>>, f64, 1>(f, &x);
+    let expected = others(&dense, x.len());
+    assert_eq!(expected.entries(), 8);
+    assert_eq!(pattern::<Jacobian<Dual<f64, 2>>>(&x), expected);
+    assert_eq!(pattern::<PrimalValue<Dual<f64, 2>>>(&x), expected);
+}
+
 /// Which point is the largest is a branch.
 #[test]
 fn a_maximum_depends_on_the_point_where_it_was_found() {
@@ -194,11 +213,7 @@ fn a_maximum_depends_on_the_point_where_it_was_found() {
     for guards in [false, true] {
         let mut tape = Tape::<PrimalValue>::new();
         tape.set_guards(guards);
-        let (x, y) = tape.record(|scope| {
-            let x = scope.inputs(&[1.0, 4.0, 3.0, 2.0, 5.0]);
-            let y = f(&x);
-            (x, y)
-        });
+        let (x, y) = record(&mut tape, f, &[1.0, 4.0, 3.0, 2.0, 5.0]);
         assert_eq!(tape.jacobian_pattern(&x, &[y]).expect("there is one").to_string(), ".xx..\n");
         assert_eq!(
             tape.hessian_pattern(&x, &y).expect("there is one").to_string(),

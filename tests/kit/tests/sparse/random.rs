@@ -1,5 +1,6 @@
 //! Random structured functions under all kinds of strategies: the sparse matrices are the dense ones, entry by entry.
 
+use super::record;
 use proptest::prelude::{ProptestConfig, any, proptest};
 use tapewright::prelude::*;
 use tapewright::sparse::{SparseHessian, SparseJacobian, sparse_jacobian};
@@ -79,11 +80,7 @@ fn check_jacobian<S: Reverse<Value = f64>>(seed: u64) {
     // At another point, and with a pattern that has every entry.
     let again: Vec<f64> = x.iter().map(|x| x + 0.01).collect();
     let mut tape = Tape::<S>::new();
-    let (x, y) = tape.record(|scope| {
-        let x = scope.inputs(&again);
-        let y = outputs(seed, &x);
-        (x, y)
-    });
+    let (x, y) = record(&mut tape, |x| outputs(seed, x), &again);
     let mut kept = SparseJacobian::with_pattern(sparse.pattern().clone());
     let found = kept.evaluate(&mut tape, &x, &y).expect("it reads the same variables").clone();
     let (_, dense) = jacobian::<S>(|x| outputs(seed, x), &again);

@@ -1,26 +1,19 @@
 //! Patterns of functions that were worked out by hand.
 
+use super::record;
 use tapewright::prelude::*;
 use tapewright::sparse::{Coloring, Pattern, SparseJacobian};
 use tapewright::{Dual, Hybrid, PrimalValue, Reuse, dot, external, linear_combination, statement, with_partials};
 
 fn jacobian_of<S: Reverse<Value = f64>>(f: impl Fn(&[Real<S>]) -> Vec<Real<S>>, x: &[f64]) -> String {
     let mut tape = Tape::<S>::new();
-    let (x, y) = tape.record(|scope| {
-        let x = scope.inputs(x);
-        let y = f(&x);
-        (x, y)
-    });
+    let (x, y) = record(&mut tape, f, x);
     tape.jacobian_pattern(&x, &y).expect("there is a pattern").to_string()
 }
 
 fn hessian_of<S: Reverse<Value = f64>>(f: impl Fn(&[Real<S>]) -> Real<S>, x: &[f64]) -> String {
     let mut tape = Tape::<S>::new();
-    let (x, y) = tape.record(|scope| {
-        let x = scope.inputs(x);
-        let y = f(&x);
-        (x, y)
-    });
+    let (x, y) = record(&mut tape, f, x);
     let pattern = tape.hessian_pattern(&x, &y).expect("there is a pattern");
     assert!(pattern.is_symmetric());
     pattern.to_string()
