@@ -2,7 +2,7 @@
 
 use super::owned::OwnedTape;
 use crate::external::Entry;
-use crate::lanes::Item;
+use crate::lanes::{Item, Launch};
 use crate::{Curvature, Number, Order, RecordKind, Reverse, SweepError};
 
 /// Numbers for all that statements and launches of a recording read and write: first the slots of variables, then the
@@ -86,8 +86,8 @@ impl<S: Reverse> OwnedTape<S> {
                 RecordKind::Statement { result } => tell(&[result], record.arguments, record.curvature),
                 RecordKind::External(external) => {
                     let entry = self.entry(external)?;
-                    if entry.launch().is_some() {
-                        return launched(entry, numbering, order, &mut tell);
+                    if let Some(launch) = entry.launch() {
+                        return launched(launch, entry, numbering, order, &mut tell);
                     }
                     results.clear();
                     results.extend(entry.outputs.iter());
@@ -103,12 +103,12 @@ impl<S: Reverse> OwnedTape<S> {
 
 /// [`OwnedTape::dependences`] of a launch.
 fn launched<V: Number>(
+    launch: &dyn Launch<V>,
     entry: &Entry<V>,
     numbering: &Numbering,
     order: Order,
     tell: &mut impl FnMut(&[usize], &[usize], Curvature),
 ) -> Result<(), SweepError> {
-    let Some(launch) = entry.launch() else { return Ok(()) };
     let links = launch.links()?;
     let (count, mut items, mut arguments) = (links.count(), Vec::new(), Vec::new());
     for k in 0..count {

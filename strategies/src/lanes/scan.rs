@@ -176,8 +176,8 @@ impl<V: Number, A: Node> Launch<V> for Combined<V, A> {
     }
 
     fn links(&self) -> Result<Box<dyn Links + '_>, SweepError> {
-        let expressions = Expression::of(<Combination<A> as Program>::PLAN);
-        Ok(Box::new(Chain { from: self.from, to: self.to, expressions }))
+        let combination = Expression::of(<Combination<A> as Program>::PLAN).swap_remove(0);
+        Ok(Box::new(Chain { from: self.from, to: self.to, combination }))
     }
 
     fn forward(
@@ -258,7 +258,7 @@ impl<V: Number, A: Node> Launch<V> for Combined<V, A> {
 struct Chain {
     from: Used,
     to: Option<Used>,
-    expressions: SmallVec<[Expression; 1]>,
+    combination: Expression,
 }
 
 impl Chain {
@@ -285,6 +285,6 @@ impl Links for Chain {
             return (result, Curvature::LINEAR);
         }
         let of = |key: Key| if key.operand() == 0 { self.prefix(k - 1) } else { x };
-        (self.prefix(k), self.expressions[0].link(arguments, of))
+        (self.prefix(k), self.combination.link(arguments, of))
     }
 }
