@@ -1,4 +1,4 @@
-//! Functions that are recorded, and whose rules run in every sweep, because somebody elsewhere waits for what they do.
+//! Functions that are recorded, and whose rules run in every sweep, because another process waits for what they do.
 
 mod launch;
 
@@ -70,7 +70,7 @@ pub fn schedule_digest() -> u64 {
 /// their parts of the same computation. What crates for such things are made of.
 ///
 /// [`external`](crate::external) leaves functions of passive inputs out, and sweeps skip a rule to which no adjoint
-/// arrives. An exchange must not be left out, because somebody elsewhere waits for the message: it is recorded in the
+/// arrives. An exchange must not be left out, because another process waits for the message: it is recorded in the
 /// innermost recording of its strategy on this thread, whatever its inputs are, and every sweep that passes calls its
 /// rule, with zeros if nothing else arrives. It takes views as well as variables. Stages and time loops whose first run
 /// has exchanged anything are never left out, either.

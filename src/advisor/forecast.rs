@@ -99,7 +99,7 @@ impl fmt::Display for Forecast {
 ///
 /// Seconds are an estimate. The function is timed on plain numbers, and what statements and arguments add to that was
 /// measured on small programs when this was called for the first time, which takes a second. On the workloads of
-/// this library half of the estimates are within 15 % of what is measured; some are off by two thirds.
+/// this library half of the estimates are within 15 % of what is measured; some are off by up to 71 %.
 /// [`compare`](super::compare) measures. Forward mode needs no memory, so its time is measured here, too, if there are
 /// at most 32 inputs. It has no row if an external function has no forward rule.
 ///

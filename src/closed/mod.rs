@@ -29,7 +29,7 @@ pub use functions::ClosedOperand;
 /// use tapewright::Closed;
 /// use tapewright::strategies::num_traits::Float; // the crate num-traits, version 0.2
 ///
-/// /// Code of somebody else, that knows nothing of tapes.
+/// /// Code from another crate, which knows nothing of tapes.
 /// fn norm<T: Float>(x: &[T]) -> T {
 ///     x.iter().fold(T::zero(), |sum, x| sum + *x * *x).sqrt()
 /// }

@@ -13,7 +13,7 @@ pub struct NoText {
     rule: String,
 }
 
-/// The rule of this library with this type name; `None` if it is one of somebody else, whatever it is called.
+/// The rule of this library with this type name; `None` if another crate defines it, whatever it is called.
 fn own(rule: &str) -> Option<&str> {
     rule.strip_prefix(tapewright_strategies::rules::PATH)?.strip_prefix("::")?.rsplit("::").next()
 }

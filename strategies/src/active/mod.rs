@@ -10,8 +10,8 @@
 //! * Every pointer in the list comes from `Box::into_raw` of a whole `Recorder<S>` and stays valid while it is listed:
 //!   whoever owns the box removes it from the list before freeing it, and one that is leaked is never freed.
 //! * `kind` is `TypeId::of::<S>()` exactly when the recorder is a `Recorder<S>`.
-//! * `lent` is true while [`with`] gives the tape to somebody, or while `pauses` is not 0. Nobody is given it
-//!   meanwhile, no fast path uses it, and a [`Running`] that is ended while somebody has it leaves its tape listed and
+//! * `lent` is true while [`with`] has lent the tape, or while `pauses` is not 0. It is lent to no other caller
+//!   meanwhile, no fast path uses it, and a [`Running`] that is ended while its tape is lent leaves it listed and
 //!   leaks it.
 //! * A barrier in the list lies on the stack of [`isolated`], which takes it out before it returns.
 //! * Lists are touched by their own thread only: a listed tape cannot be moved to another thread.
