@@ -20,6 +20,7 @@ mod turns;
 use clap::Parser;
 use std::array::from_fn;
 use std::hint::black_box;
+use tapewright::kernels::View;
 use tapewright::{Dual, Jacobian, Number, Pack, PrimalValue, Real, Reverse, Tape};
 use tapewright_problems::random::SplitMix64;
 use tapewright_problems::{Burgers, Gmm, Libor, Problem};
@@ -113,18 +114,35 @@ impl Eight for Libor {
     }
 }
 
-/// Eight sets of parameters, a little apart.
+/// Eight sets of inputs, so far apart.
+fn apart(problem: &impl Problem, by: f64) -> Vec<Vec<f64>> {
+    let mut random = SplitMix64::new(8);
+    let x = problem.inputs(0);
+    (0..8).map(|_| x.iter().map(|x| x + by * random.symmetric()).collect()).collect()
+}
+
 impl Eight for Gmm {
     fn sets(&self) -> Vec<Vec<f64>> {
-        let mut random = SplitMix64::new(8);
-        let x = self.inputs(0);
-        (0..8).map(|_| x.iter().map(|x| x + 0.1 * random.symmetric()).collect()).collect()
+        apart(self, 0.1)
     }
     fn alone<S: Reverse<Value = f64>>(&self, _: usize, x: &[Real<S>]) -> Real<S> {
         self.eval(0, x)
     }
     fn together<S: Reverse<Value = Pack<N>>, const N: usize>(&self, _: usize, x: &[Real<S>]) -> Real<S> {
         self.eval(0, x)
+    }
+}
+
+/// As kernels, over one view of all variables.
+impl Eight for Burgers {
+    fn sets(&self) -> Vec<Vec<f64>> {
+        apart(self, 0.003)
+    }
+    fn alone<S: Reverse<Value = f64>>(&self, _: usize, x: &[Real<S>]) -> Real<S> {
+        self.eval_by_kernels(&View::of_variables([x.len()], x))
+    }
+    fn together<S: Reverse<Value = Pack<N>>, const N: usize>(&self, _: usize, x: &[Real<S>]) -> Real<S> {
+        self.eval_by_kernels(&View::of_variables([x.len()], x))
     }
 }
 
@@ -322,5 +340,6 @@ fn main() {
     both_packs(&options, &gmm);
     both_products(&options, &gmm);
     both_products(&options, &burgers);
+    packs::<Jacobian, Jacobian<Pack<4>>, Jacobian<Pack<8>>>(&options, "jacobian, kernels", &burgers);
     products::<ByKernels, Jacobian, JacobianDual<1>, JacobianDual<8>>(&options, "jacobian", &burgers);
 }

@@ -6,7 +6,9 @@ use crate::external;
 use crate::kernels::note;
 use crate::variables::{Variables, ViewParts, ViewRef};
 use smallvec::SmallVec;
-use tapewright_strategies::lanes::{Buffer, Fetched, Inspection, Launch, Shadow, Shadows, Used, lane_by_lane};
+use tapewright_strategies::lanes::{
+    Buffer, Fetched, Inspection, Launch, Links, Opaque, Shadow, Shadows, Used, lane_by_lane,
+};
 use tapewright_strategies::{Dependence, External, Flow, Number, SweepError, Taping};
 
 /// An external function that moves adjoints and tangents of views, too.
@@ -33,6 +35,8 @@ struct Placed<R> {
     rule: R,
     inputs: Vec<Used>,
     outputs: Vec<Used>,
+    /// How many variables it reads, and how many it returns.
+    variables: (usize, usize),
     /// Whether it exchanges something, so that no sweep must leave it out.
     always: bool,
 }
@@ -63,6 +67,16 @@ impl<V: Number, R: Nested<V>> Launch<V> for Placed<R> {
 
     fn views(&self) -> SmallVec<[Used; 4]> {
         self.inputs.iter().chain(&self.outputs).copied().collect()
+    }
+
+    /// Nothing of it is recorded, so all that it returns is taken to depend on all that it was given.
+    fn links(&self) -> Result<Box<dyn Links + '_>, SweepError> {
+        if self.always {
+            return Err(SweepError::Unsupported {
+                what: "a stage or time loop of the recording contains messages, which tell no sparsity pattern".into(),
+            });
+        }
+        Ok(Box::new(Opaque { variables: self.variables, reads: &self.inputs, writes: &self.outputs }))
     }
 
     fn forward(
@@ -180,7 +194,7 @@ where
     let mut variables = Vec::new();
     let mut each = |value, id| variables.push(Real::<S>::from_parts(value, id));
     let values = made.values();
-    let launch = Placed { rule, inputs, outputs, always };
+    let launch = Placed { rule, inputs, outputs, variables: (arguments.len(), values.len()), always };
     let moving = note::<S>(flow, launch, &dependences, arguments, &values, &mut each);
     let mut dependences = if moving.is_empty() { fresh } else { moving }.into_iter();
     let view = |view: ViewRef<'_, S::Value>| ViewParts {

@@ -141,14 +141,14 @@ impl<S: Reverse> Tape<S> {
     /// The pattern of the Jacobian matrix of these outputs with respect to these inputs: an entry where an output
     /// depends, statement by statement, on an input. Nothing is computed but sets of inputs.
     ///
-    /// An external function is taken to depend on all of its inputs. Launches of [array kernels](crate::kernels) are
-    /// looked at element by element. A variable among `inputs` that is no input of the recording has an empty column,
+    /// External functions, stages and time loops are taken to depend on all of their inputs. Launches of
+    /// [array kernels](crate::kernels) are looked at element by element. A variable among `inputs` that is no input of the recording has an empty column,
     /// as its adjoint is 0 in every sweep.
     ///
     /// # Errors
     ///
     /// [`Error::ForeignVariable`] when a variable belongs to another recording; [`Error::Sweep`] when there are
-    /// messages in the recording, or stages or time loops over views, and when the strategy does not tell what
+    /// messages in the recording, and when the strategy does not tell what
     /// statements depend on (all of this library that record do); [`Error::Storage`] when records cannot be read back
     /// from disk.
     pub fn jacobian_pattern(&self, inputs: &[Real<S>], outputs: &[Real<S>]) -> Result<Pattern, Error> {

@@ -41,7 +41,7 @@ impl<S: Reverse> OwnedTape<S> {
     /// # Errors
     ///
     /// [`SweepError::Unsupported`] when there is a launch in the recording that does not tell what it depends on: an
-    /// exchange of messages, or a stage or time loop over views.
+    /// exchange of messages, or a stage or time loop with one inside.
     pub fn numbering(&self) -> Result<Numbering, SweepError> {
         let (mut lengths, mut own) = (Vec::new(), 0);
         for launch in self.externals().list.iter().filter_map(Entry::launch) {

@@ -46,12 +46,9 @@ pub trait Launch<V>: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// [`SweepError::Unsupported`] if it does not tell.
+    /// [`SweepError::Unsupported`] if it does not tell, which is the default.
     fn links(&self) -> Result<Box<dyn Links + '_>, SweepError> {
-        Err(SweepError::Unsupported {
-            what: "the recording contains messages, or a stage or time loop over views, which tell no sparsity pattern"
-                .into(),
-        })
+        Err(SweepError::Unsupported { what: "the recording contains messages, which tell no sparsity pattern".into() })
     }
 
     /// Computes the tangents of what was written from the tangents of what was read: `views` are the operands' tangents

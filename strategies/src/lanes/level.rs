@@ -3,7 +3,9 @@
 use super::alone::Alone;
 use super::lane::Vector;
 use super::rule::{Part, Rule};
+use super::several::Lifted;
 use crate::{Dual, Number};
+use core::marker::PhantomData;
 use core::sync::atomic::{AtomicU8, Ordering};
 
 #[cfg(all(target_arch = "aarch64", not(miri)))]
@@ -161,7 +163,7 @@ registers! {
     f32: single single_slopes, Wide32, Middle32;
 }
 
-/// Numbers of several parts have no registers of their own; loops over them are compiled for what the program is.
+/// Duals of scalars are computed in the registers of their parts; other numbers of several parts one at a time.
 impl<V: Number, const N: usize> Registers for Dual<V, N> {
     type Single = Alone<Self>;
     fn call(rule: &'static Rule, part: Part, x: Self, y: Self) -> Self {
@@ -172,8 +174,16 @@ impl<V: Number, const N: usize> Registers for Dual<V, N> {
         panic!("kernels can be computed over duals of `f64` and `f32`, but not over duals of duals")
     }
     unsafe fn at_level<T: Task<Self>>(task: T) -> T::Output {
+        // Without optimisation every result of a kernel lies on the stack, and there is not room for so many registers.
+        let fits = N == 1 || !cfg!(debug_assertions);
         // SAFETY: promised by the caller.
-        unsafe { task.run::<Alone<Self>>() }
+        unsafe {
+            if V::PARTS == 1 && fits {
+                V::at_level(Lifted(task))
+            } else {
+                V::at_level(OneByOne::<_, Self>(task, PhantomData))
+            }
+        }
     }
 }
 
@@ -189,7 +199,18 @@ impl<const N: usize, V: crate::Registered> Registers for crate::Pack<N, V> {
     }
     unsafe fn at_level<T: Task<Self>>(task: T) -> T::Output {
         // SAFETY: promised by the caller.
-        unsafe { task.run::<Alone<Self>>() }
+        unsafe { V::at_level(OneByOne::<_, Self>(task, PhantomData)) }
+    }
+}
+
+/// A task over numbers that are computed one at a time, with the instructions for parts of them.
+struct OneByOne<T, V>(T, PhantomData<V>);
+impl<P: Number, V: Number, T: Task<V>> Task<P> for OneByOne<T, V> {
+    type Output = T::Output;
+    #[inline(always)]
+    unsafe fn run<L: Vector<Number = P>>(self) -> T::Output {
+        // SAFETY: promised by the caller.
+        unsafe { self.0.run::<Alone<V>>() }
     }
 }
 

@@ -1,6 +1,7 @@
 //! What the numbers that a launch writes depend on, one by one: sparsity patterns go through launches as through
 //! statements.
 
+use super::launch::Used;
 use crate::Curvature;
 
 /// A number that a launch reads or writes.
@@ -26,4 +27,48 @@ pub trait Links {
     fn own(&self) -> usize;
     /// Appends the arguments of a statement. Returns its result, and in which arguments it is not linear.
     fn link(&self, statement: usize, arguments: &mut Vec<Item>) -> (Item, Curvature);
+}
+
+/// A launch all of whose results depend on all that it reads, as far as is known, and in no simple way: its only number
+/// of its own depends on everything, and each result on that.
+#[derive(Clone, Debug)]
+pub struct Opaque<'a> {
+    /// How many variables it reads, and how many it writes.
+    pub variables: (usize, usize),
+    /// The views that it reads.
+    pub reads: &'a [Used],
+    /// The views that it writes.
+    pub writes: &'a [Used],
+}
+
+impl Links for Opaque<'_> {
+    fn count(&self) -> usize {
+        1 + self.variables.1 + self.writes.iter().map(|view| view.length).sum::<usize>()
+    }
+
+    fn own(&self) -> usize {
+        1
+    }
+
+    fn link(&self, statement: usize, arguments: &mut Vec<Item>) -> (Item, Curvature) {
+        let Some(mut k) = statement.checked_sub(1) else {
+            arguments.extend((0..self.variables.0).map(Item::Input));
+            for view in self.reads.iter().filter(|view| view.before != 0) {
+                arguments.extend((0..view.length).map(|element| Item::Element(view.before, element)));
+            }
+            return (Item::Own(0), Curvature::Everywhere);
+        };
+        arguments.push(Item::Own(0));
+        if k < self.variables.1 {
+            return (Item::Output(k), Curvature::LINEAR);
+        }
+        k -= self.variables.1;
+        for view in self.writes {
+            if k < view.length {
+                return (Item::Element(view.after.unwrap_or(0), k), Curvature::LINEAR);
+            }
+            k -= view.length;
+        }
+        unreachable!("there are as many statements as results")
+    }
 }

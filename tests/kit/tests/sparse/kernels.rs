@@ -11,8 +11,9 @@ use tapewright::kernels::{
     parallel_row_sums, parallel_scan, parallel_sum, scatter, scatter_add,
 };
 use tapewright::prelude::*;
+use tapewright::schedule::FullTape;
 use tapewright::sparse::{Pattern, SparseJacobian, sparse_hessian};
-use tapewright::{Dual, PrimalValue, Reuse, hessian, jacobian};
+use tapewright::{Dual, PrimalValue, Reuse, TimeLoop, closure_stage, hessian, jacobian};
 #[cfg(feature = "wide")]
 use tapewright::{Hybrid, Shared};
 
@@ -201,6 +202,40 @@ fn hessian_patterns_of_kernels_are_exact_under_both_strategies() {
     assert_eq!(expected.entries(), 8);
     assert_eq!(pattern::<Jacobian<Dual<f64, 2>>>(&x), expected);
     assert_eq!(pattern::<PrimalValue<Dual<f64, 2>>>(&x), expected);
+}
+
+/// What a stage or a time loop returns is taken to depend on all that it was given, and not to be linear in it.
+#[test]
+fn stages_and_time_loops_over_views_are_full() {
+    fn stage<S: Reverse<Value = f64>>(x: &[Real<S>]) -> Vec<Real<S>> {
+        let u = View::of_variables([2], &x[..2]);
+        let of_both = |(u, a): &(View<S, 1>, Real<S>)| -> (View<S, 1>, Real<S>) {
+            let mut v = View::zeros([2]);
+            parallel_for(u.all(), (u, &mut v), |(u, _)| (u.at::<0>() * 2.0,));
+            (v, (a + 1.0).into())
+        };
+        let (v, b) = closure_stage(of_both, &(u, x[2].clone()));
+        [v.to_variables(), vec![(b * &x[3]).into(), x[4].clone()]].concat()
+    }
+    fn time_loop<S: Reverse<Value = f64>>(x: &[Real<S>]) -> Vec<Real<S>> {
+        let u = View::of_variables([3], x);
+        let run = TimeLoop::<S>::new(FullTape::new(2)).run(&(), &u, |_, (), u| step(u), |_, (), u| step(u));
+        run.expect("it runs").to_variables()
+    }
+    fn step<S: Taping>(u: &View<S, 1>) -> View<S, 1> {
+        let mut next = u.clone();
+        parallel_for(u.interior(1), (u, &mut next), |(u, _)| (u.at::<-1>() * u.at::<1>(),));
+        next
+    }
+    let x = [1.0, 2.0, 3.0, 4.0, 5.0];
+    let rows = "xxx..\nxxx..\nxxxx.\n....x\n";
+    assert_eq!(jacobian_of::<Jacobian>(stage, &x).to_string(), rows);
+    assert_eq!(jacobian_of::<PrimalValue<f64, Reuse>>(stage, &x).to_string(), rows);
+    assert_eq!(jacobian_of::<Jacobian>(time_loop, &x[..3]).to_string(), "xxx\nxxx\nxxx\n");
+    let mut tape = Tape::<PrimalValue>::new();
+    let (inputs, y) = record(&mut tape, |x| (stage(x)[0] + x[4].powi(2)).eval(), &x);
+    let rows = "xxx..\nxxx..\nxxx..\n.....\n....x\n";
+    assert_eq!(tape.hessian_pattern(&inputs, &y).expect("there is one").to_string(), rows);
 }
 
 /// Which point is the largest is a branch.
