@@ -122,14 +122,15 @@ pub fn many_types_of_statements<S: Reverse>() -> Outcome {
     gradient_is::<S>("the sum of all rows, twice", f, &[7.5, 2.0], twice(|row| row.2), &gradient)
 }
 
+/// x, after this was done to it.
+fn after<S: Reverse>(x: &Real<S>, change: impl FnOnce(&mut Real<S>)) -> Real<S> {
+    let mut t = x.clone();
+    change(&mut t);
+    t
+}
+
 /// An assignment operator applied to x, the right-hand sides being y, 4 and x·y; at (7.5, 2).
 pub fn compound_assignments<S: Reverse>() -> Outcome {
-    /// x, after this was done to it.
-    fn after<S: Reverse>(x: &Real<S>, change: impl FnOnce(&mut Real<S>)) -> Real<S> {
-        let mut t = x.clone();
-        change(&mut t);
-        t
-    }
     all_rows::<S>(
         7.5,
         2.0,
@@ -151,6 +152,10 @@ pub fn compound_assignments<S: Reverse>() -> Outcome {
             ("x %= y + 2", |x, y| after(x, |t| *t %= y + 2.0), 3.5, [1.0, -1.0]),
         ],
     )?;
+    undefined_until_assigned::<S>()
+}
+
+fn undefined_until_assigned<S: Reverse>() -> Outcome {
     gradient_is::<S>(
         "an undefined variable, assigned three times",
         |x| {
