@@ -142,8 +142,8 @@ impl<S: Reverse> Tape<S> {
     /// depends, statement by statement, on an input. Nothing is computed but sets of inputs.
     ///
     /// External functions, stages and time loops are taken to depend on all of their inputs. Launches of
-    /// [array kernels](crate::kernels) are looked at element by element. A variable among `inputs` that is no input of the recording has an empty column,
-    /// as its adjoint is 0 in every sweep.
+    /// [array kernels](crate::kernels) are looked at element by element. A variable among `inputs` that is no input of
+    /// the recording has an empty column, as its adjoint is 0 in every sweep.
     ///
     /// # Errors
     ///

@@ -3,7 +3,7 @@
 use super::buffer::Buffer;
 use super::fetched::Fetched;
 use super::keys::{OPERANDS, OUTPUTS};
-use super::links::Links;
+use super::links::{Links, Used};
 use super::replay::{Replayed, Versions};
 use super::shadow::{Shadow, Shadows};
 use super::version::Version;
@@ -113,17 +113,6 @@ pub trait Launch<V>: Send + Sync + 'static {
     /// Elements that are read at several different shifts, so that a scatter would need atomic updates, by operand; and
     /// the numbers of kernels that a reverse sweep runs, and of atomic updates that it issues.
     fn inspect(&self) -> Inspection;
-}
-
-/// A view among the operands of a launch.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Used {
-    /// Its slot before the launch; 0 if it is passive, or no view.
-    pub before: usize,
-    /// Its slot afterwards, if it is written.
-    pub after: Option<usize>,
-    /// Its number of elements.
-    pub length: usize,
 }
 
 /// [`Launch::reverse_lanes`] by a call of [`Launch::reverse`] for each adjoint vector.

@@ -3,7 +3,7 @@
 use super::alone::Alone;
 use super::lane::Vector;
 use super::rule::{Part, Rule};
-use super::several::Lifted;
+use super::several::Several;
 use crate::{Dual, Number};
 use core::marker::PhantomData;
 use core::sync::atomic::{AtomicU8, Ordering};
@@ -200,6 +200,18 @@ impl<const N: usize, V: crate::Registered> Registers for crate::Pack<N, V> {
     unsafe fn at_level<T: Task<Self>>(task: T) -> T::Output {
         // SAFETY: promised by the caller.
         unsafe { V::at_level(OneByOne::<_, Self>(task, PhantomData)) }
+    }
+}
+
+/// A task over duals, as one over their parts.
+pub(super) struct Lifted<T, const N: usize>(pub(super) T);
+
+impl<V: Number, T: Task<Dual<V, N>>, const N: usize> Task<V> for Lifted<T, N> {
+    type Output = T::Output;
+    #[inline(always)]
+    unsafe fn run<L: Vector<Number = V>>(self) -> T::Output {
+        // SAFETY: promised by the caller.
+        unsafe { self.0.run::<Several<L, N>>() }
     }
 }
 

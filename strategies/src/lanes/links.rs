@@ -1,8 +1,18 @@
 //! What the numbers that a launch writes depend on, one by one: sparsity patterns go through launches as through
 //! statements.
 
-use super::launch::Used;
 use crate::Curvature;
+
+/// A view among the operands of a launch.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Used {
+    /// Its slot before the launch; 0 if it is passive, or no view.
+    pub before: usize,
+    /// Its slot afterwards, if it is written.
+    pub after: Option<usize>,
+    /// Its number of elements.
+    pub length: usize,
+}
 
 /// A number that a launch reads or writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

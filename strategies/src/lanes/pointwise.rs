@@ -2,8 +2,7 @@
 
 use super::grid::Grid;
 use super::keys::{Border, Key, Kind};
-use super::launch::Used;
-use super::links::{Item, Links};
+use super::links::{Item, Links, Used};
 use super::program::Plan;
 use super::recorded::Recorded;
 use crate::{Curvature, Number};

@@ -1,7 +1,6 @@
 //! Duals at neighbouring points, computed at once: a register for the values, and one for each tangent.
 
 use super::lane::{Lane, Vector, sealed::Sealed};
-use super::level::Task;
 use crate::{Dual, Number};
 use core::mem::MaybeUninit;
 use core::ops::{Add, Div, Mul, Neg, Sub};
@@ -241,21 +240,9 @@ impl<L: Vector, const N: usize> Vector for Several<L, N> {
     }
 }
 
-/// A task over duals, as one over their parts.
-pub(super) struct Lifted<T, const N: usize>(pub(super) T);
-
-impl<V: Number, T: Task<Dual<V, N>>, const N: usize> Task<V> for Lifted<T, N> {
-    type Output = T::Output;
-    #[inline(always)]
-    unsafe fn run<L: Vector<Number = V>>(self) -> T::Output {
-        // SAFETY: promised by the caller.
-        unsafe { self.0.run::<Several<L, N>>() }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::level::{Level, Registers};
+    use super::super::level::{Level, Lifted, Registers, Task};
     use super::*;
 
     type Pair = Dual<f64, 2>;

@@ -3,8 +3,8 @@
 use super::buffer::{Buffer, SharedArray};
 use super::fetched::Fetched;
 use super::grid::Grid;
-use super::launch::{Inspection, Launch, Used};
-use super::links::{Item, Links};
+use super::launch::{Inspection, Launch};
+use super::links::{Item, Links, Used};
 use super::replay::{Replayed, Versions, not_kept};
 use super::shadow::{Shadow, Shadows};
 use crate::{Curvature, Number, SweepError};
