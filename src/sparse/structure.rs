@@ -26,7 +26,7 @@ struct Needs {
     live: Vec<bool>,
     /// For each slot, whether the domain of what is there is asked for.
     wanted: Vec<bool>,
-    /// For each slot, how many statements ask for its domain.
+    /// For each slot, how many statements ask for its domain; empty where all of them stay.
     uses: Vec<u32>,
     /// For each statement, last first, whether it is live and whether its domain is wanted.
     statements: Vec<(bool, bool)>,
@@ -53,8 +53,8 @@ impl Needs {
     }
 
     /// Everything is needed, again and again.
-    fn all(slots: usize) -> Self {
-        Self { all: true, uses: vec![u32::MAX; slots], ..Self::new(0) }
+    fn all() -> Self {
+        Self { all: true, ..Self::new(0) }
     }
 
     fn want(&mut self, slot: usize) {
@@ -202,7 +202,7 @@ impl<S: Reverse> Tape<S> {
         // If all variables are inputs or outputs, and none takes the place of another one, all sets are asked for.
         let most = 1 + inputs.len() + outputs.len();
         let all = asked == Asked::Jacobian && numbering.count() <= most && self.memory().statements <= outputs.len();
-        let needs = if all { Needs::all(numbering.count()) } else { self.needs(asked, &numbering, outputs)? };
+        let needs = if all { Needs::all() } else { self.needs(asked, &numbering, outputs)? };
         let rows = if asked == Asked::Hessian { inputs.len() } else { 0 };
         let mut found = Found {
             unions: Unions::of(inputs.len()),
