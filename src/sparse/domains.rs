@@ -88,6 +88,15 @@ impl Domain {
         }
     }
 
+    /// Appends the inputs, ascending.
+    pub(super) fn append_to(&self, list: &mut Vec<usize>) {
+        let (inputs, words) = self.parts();
+        list.extend(inputs.iter().map(|k| *k as usize));
+        if !words.is_empty() {
+            self.for_each(|k| list.push(k as usize));
+        }
+    }
+
     /// The number of inputs.
     #[inline]
     pub(super) fn len(&self) -> usize {
@@ -124,8 +133,12 @@ fn used(uses: &mut [u32], slot: usize) -> bool {
 
 /// The union of the sets in some slots, if all of them are small, and so is it.
 fn small(domains: &[Domain], slots: impl Iterator<Item = usize>) -> Option<Domain> {
-    let mut inputs = [NO_INPUT; SMALL];
+    let (mut inputs, mut last) = ([NO_INPUT; SMALL], None);
     for slot in slots {
+        // Powers read one variable several times.
+        if last.replace(slot) == Some(slot) {
+            continue;
+        }
         let Domain::Small(count, others) = &domains[slot] else { return None };
         for k in &others[..usize::from(*count)] {
             // All that are greater move back by one place, unless it is there: no branch depends on that.
@@ -197,7 +210,9 @@ impl Unions {
         slots: impl Iterator<Item = usize> + Clone,
     ) -> Domain {
         if let Some(small) = small(domains, slots.clone()) {
-            slots.for_each(|slot| _ = used(uses, slot));
+            if !uses.is_empty() {
+                slots.for_each(|slot| _ = used(uses, slot));
+            }
             return small;
         }
         let mut bits = None;
