@@ -4,6 +4,7 @@
 //! SIAM Review 47 (2005), 629–705, has the problems and the greedy algorithms.
 
 use super::pattern::Pattern;
+use std::cell::LazyCell;
 
 /// A color for each column of a matrix, or for each row.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,21 +40,19 @@ impl Coloring {
     /// ```
     #[must_use]
     pub fn of_columns(pattern: &Pattern) -> Self {
-        Self::of_columns_with(pattern, &pattern.transposed())
+        Self::of_rows(&pattern.transposed())
     }
 
     /// The same of rows: no two of one color have entries in one column.
     #[must_use]
     pub fn of_rows(pattern: &Pattern) -> Self {
-        Self::of_columns_with(&pattern.transposed(), pattern)
-    }
-
-    pub(super) fn of_columns_with(pattern: &Pattern, transposed: &Pattern) -> Self {
-        let fullest = (0..pattern.rows()).map(|row| pattern.row(row).len()).max().unwrap_or(0);
-        let mut best = greedy(pattern, transposed, fullest);
+        let fullest = pattern.fullest_column();
+        // Most patterns are colored without it.
+        let transposed = LazyCell::new(|| pattern.transposed());
+        let mut best = greedy(pattern, &transposed, fullest);
         for (colors, good) in [(fullest + 1, fullest + 1), (0, fullest + 2)] {
             if best.count > good {
-                let other = greedy(pattern, transposed, colors);
+                let other = greedy(pattern, &transposed, colors);
                 if other.count < best.count {
                     best = other;
                 }
@@ -75,40 +74,58 @@ impl Coloring {
     }
 }
 
-/// Gives each column in turn a color that no column has with which it shares a row: of the first `colors`, the next one
-/// behind the color of the column before it, if one is allowed, and the first one behind these otherwise.
-fn greedy(pattern: &Pattern, transposed: &Pattern, colors: usize) -> Coloring {
-    let mut found = vec![NONE; pattern.columns()];
+/// Gives each row in turn a color that no row has with which it shares a column: of the first `colors`, the next one
+/// behind the color of the row before it, if one is allowed, and the first one behind these otherwise.
+fn greedy<F: FnOnce() -> Pattern>(pattern: &Pattern, transposed: &LazyCell<Pattern, F>, colors: usize) -> Coloring {
+    let mut found = vec![NONE; pattern.rows()];
+    // The first colors of the rows so far that have an entry in each column.
+    let mut taken = vec![0_u64; pattern.columns()];
     let mut forbidden = Forbidden::default();
-    let mut last = NONE;
-    for column in 0..pattern.columns() {
-        forbidden.begin(column);
-        for row in transposed.row(column) {
-            pattern.row(*row).iter().for_each(|other| forbidden.forbid(found[*other]));
+    let (mut last, mut more) = (NONE, false);
+    for row in 0..pattern.rows() {
+        let columns = pattern.row(row);
+        forbidden.begin(row);
+        columns.iter().for_each(|column| forbidden.first |= taken[*column]);
+        // Others are looked up, as soon as there are any.
+        if more {
+            let others = columns.iter().flat_map(|column| transposed.row(*column));
+            others.for_each(|other| forbidden.forbid(found[*other]));
         }
         last = forbidden.next_allowed(last, colors);
-        found[column] = last;
+        found[row] = last;
+        if last >= FIRST {
+            more = true;
+        } else {
+            columns.iter().for_each(|column| taken[*column] |= 1 << last);
+        }
     }
     Coloring::new(found)
 }
 
+/// How many colors have a bit.
+const FIRST: u32 = u64::BITS;
+
 /// The colors that one vertex must not have.
 #[derive(Debug, Default)]
 pub(super) struct Forbidden {
-    /// For each color, the last vertex that must not have it, plus 1.
+    /// A bit for each of the first colors.
+    first: u64,
+    /// For each other color, the last vertex that must not have it, plus 1.
     of: Vec<usize>,
     vertex: usize,
 }
 
 impl Forbidden {
     pub(super) fn begin(&mut self, vertex: usize) {
-        self.vertex = vertex + 1;
+        (self.first, self.vertex) = (0, vertex + 1);
     }
 
     /// Nothing is done for vertices without a color.
     pub(super) fn forbid(&mut self, color: u32) {
-        if color != NONE {
-            let color = color as usize;
+        if color < FIRST {
+            self.first |= 1 << color;
+        } else if color != NONE {
+            let color = (color - FIRST) as usize;
             if color >= self.of.len() {
                 self.of.resize(color + 1, 0);
             }
@@ -116,21 +133,47 @@ impl Forbidden {
         }
     }
 
-    fn allows(&self, color: usize) -> bool {
-        self.of.get(color) != Some(&self.vertex)
-    }
-
     /// The first color from this one on that is allowed.
     #[allow(clippy::cast_possible_truncation, reason = "there are fewer colors than vertices that fit in memory")]
     pub(super) fn first_allowed(&self, from: usize) -> u32 {
-        (from..=self.of.len().max(from)).find(|color| self.allows(*color)).unwrap_or(from) as u32
+        let bits = FIRST as usize;
+        if from < bits {
+            let color = from as u32 + (self.first >> from).trailing_ones();
+            if color < FIRST {
+                return color;
+            }
+        }
+        let from = from.max(bits);
+        let allows = |color: &usize| self.of.get(*color - bits) != Some(&self.vertex);
+        { from..=from.max(bits + self.of.len()) }.find(allows).unwrap_or(from) as u32
     }
 
     /// Of this many colors, the next one behind `last` that is allowed, or the first one behind all of them.
-    #[allow(clippy::cast_possible_truncation, reason = "as above")]
     fn next_allowed(&self, last: u32, colors: usize) -> u32 {
-        let next = last.wrapping_add(1) as usize;
-        let behind = (next..colors).chain(0..next.min(colors));
-        { behind }.find(|color| self.allows(*color)).map_or_else(|| self.first_allowed(colors), |k| k as u32)
+        let next = self.first_allowed(last.wrapping_add(1) as usize);
+        if (next as usize) < colors { next } else { self.first_allowed(0) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Coloring, Pattern};
+
+    /// Some of them have bits, and some have not.
+    #[test]
+    fn many_colors_are_good_ones() {
+        // Row k has entries in a hundred columns from k on, and shares each with up to 99 rows before it.
+        let band = Pattern::from_rows(399, (0..300).map(|row| row..row + 100));
+        let coloring = Coloring::of_rows(&band);
+        assert_eq!(coloring.count(), 100);
+        assert!((0..300).all(|row| coloring.colors()[row] as usize == row % 100));
+        // The first rows come back after all others, when all of their colors are behind the last one.
+        let rows = (0..300).chain(0..50).map(|row| row..row + 100);
+        let coloring = Coloring::of_rows(&Pattern::from_rows(399, rows));
+        for (k, color) in (300..).zip(&coloring.colors()[300..]) {
+            let first = k - 300;
+            assert!((0..first + 100).all(|row| coloring.colors()[row] != *color), "row {k}");
+            assert!((300..k).all(|row| coloring.colors()[row] != *color), "row {k}");
+        }
     }
 }

@@ -5,10 +5,13 @@ use std::rc::Rc;
 /// How many inputs are kept in place.
 const SMALL: usize = 5;
 
+/// No input has this number, which is behind those of all inputs.
+const NO_INPUT: u32 = u32::MAX;
+
 /// A set of inputs. Larger ones are shared among variables that depend on the same inputs.
 #[derive(Clone, Debug)]
 pub(super) enum Domain {
-    /// This many numbers, ascending, at the front of the array; the others are 0.
+    /// This many numbers, ascending, at the front of the array; the others are [`NO_INPUT`].
     Small(u8, [u32; SMALL]),
     /// Their numbers, ascending.
     List(Rc<[u32]>),
@@ -54,15 +57,16 @@ impl Default for Domain {
 }
 
 impl Domain {
-    pub(super) const EMPTY: Self = Self::Small(0, [0; SMALL]);
+    pub(super) const EMPTY: Self = Self::Small(0, [NO_INPUT; SMALL]);
 
     pub(super) const fn one(input: u32) -> Self {
-        let mut inputs = [0; SMALL];
+        let mut inputs = [NO_INPUT; SMALL];
         inputs[0] = input;
         Self::Small(1, inputs)
     }
 
     /// The inputs, or their bits.
+    #[inline]
     fn parts(&self) -> (&[u32], &[u64]) {
         match self {
             Self::Small(count, inputs) => (&inputs[..usize::from(*count)], &[]),
@@ -84,7 +88,17 @@ impl Domain {
         }
     }
 
+    /// Appends the inputs, ascending.
+    pub(super) fn append_to(&self, list: &mut Vec<usize>) {
+        let (inputs, words) = self.parts();
+        list.extend(inputs.iter().map(|k| *k as usize));
+        if !words.is_empty() {
+            self.for_each(|k| list.push(k as usize));
+        }
+    }
+
     /// The number of inputs.
+    #[inline]
     pub(super) fn len(&self) -> usize {
         let (inputs, words) = self.parts();
         inputs.len() + words.iter().map(|word| word.count_ones() as usize).sum::<usize>()
@@ -108,6 +122,38 @@ impl Domain {
             _ => words.is_empty() && inputs.iter().all(|k| self.parts().0.binary_search(k).is_ok()),
         }
     }
+}
+
+/// Counts a use of the set in a slot. Returns whether it was the last one.
+fn used(uses: &mut [u32], slot: usize) -> bool {
+    let Some(left) = uses.get_mut(slot) else { return false };
+    *left -= 1;
+    *left == 0
+}
+
+/// The union of the sets in some slots, if all of them are small, and so is it.
+fn small(domains: &[Domain], slots: impl Iterator<Item = usize>) -> Option<Domain> {
+    let (mut inputs, mut last) = ([NO_INPUT; SMALL], None);
+    for slot in slots {
+        // Powers read one variable several times.
+        if last.replace(slot) == Some(slot) {
+            continue;
+        }
+        let Domain::Small(count, others) = &domains[slot] else { return None };
+        for k in &others[..usize::from(*count)] {
+            // All that are greater move back by one place, unless it is there: no branch depends on that.
+            let mut moved = *k;
+            for input in &mut inputs {
+                let greater = if moved == *input { NO_INPUT } else { moved.max(*input) };
+                (*input, moved) = (moved.min(*input), greater);
+            }
+            if moved != NO_INPUT {
+                return None;
+            }
+        }
+    }
+    let count = inputs.iter().map(|input| u8::from(*input != NO_INPUT)).sum();
+    Some(Domain::Small(count, inputs))
 }
 
 impl Unions {
@@ -141,7 +187,7 @@ impl Unions {
     fn listed(&self) -> Domain {
         let list = &*self.list;
         if let (true, Ok(count)) = (list.len() <= SMALL, u8::try_from(list.len())) {
-            let mut inputs = [0; SMALL];
+            let mut inputs = [NO_INPUT; SMALL];
             inputs.iter_mut().zip(list).for_each(|(to, from)| *to = *from);
             Domain::Small(count, inputs)
         } else if list.len() <= self.most {
@@ -155,22 +201,28 @@ impl Unions {
         }
     }
 
-    /// The union of the sets in some slots, each of which is asked for once less often: nothing is left in slots that
-    /// nobody asks again.
+    /// The union of the sets in some slots, each of which is asked for once less often: no large set is left in slots
+    /// that nobody asks again. Without `uses`, all of them stay.
     pub(super) fn union(
         &mut self,
         domains: &mut [Domain],
         uses: &mut [u32],
         slots: impl Iterator<Item = usize> + Clone,
     ) -> Domain {
+        if let Some(small) = small(domains, slots.clone()) {
+            if !uses.is_empty() {
+                slots.for_each(|slot| _ = used(uses, slot));
+            }
+            return small;
+        }
         let mut bits = None;
         // The largest list so far, if they are not all the same.
         let (mut largest, mut is_one) = (None::<usize>, true);
         self.list.clear();
         for slot in slots.clone() {
-            uses[slot] -= 1;
+            let is_last = used(uses, slot);
             if let Domain::Bits(_) = &domains[slot] {
-                self.add_bits(&mut bits, &mut domains[slot], uses[slot] == 0);
+                self.add_bits(&mut bits, &mut domains[slot], is_last);
                 continue;
             }
             let inputs = domains[slot].parts().0;
@@ -188,7 +240,7 @@ impl Unions {
         }
         let largest = largest.map_or(Domain::EMPTY, |slot| domains[slot].clone());
         let listed = if is_one { largest } else { self.sorted(largest) };
-        for slot in slots.filter(|slot| uses[*slot] == 0) {
+        for slot in slots.filter(|slot| uses.get(*slot) == Some(&0)) {
             domains[slot] = Domain::EMPTY;
         }
         let Some(mut bits) = bits else { return listed };

@@ -62,15 +62,9 @@ impl<V: Float> SparseJacobian<V> {
     /// Takes a pattern that is known, and colors it. It may have more entries than necessary.
     #[must_use]
     pub fn with_pattern(pattern: Pattern) -> Self {
-        let transposed = pattern.transposed();
-        let fullest = |pattern: &Pattern| (0..pattern.rows()).map(|k| pattern.row(k).len()).max().unwrap_or(0);
         // As many colors as the fullest row, or column, has entries, more or less.
-        let forward = prefers_forward(fullest(&pattern), fullest(&transposed));
-        let coloring = if forward {
-            Coloring::of_columns_with(&pattern, &transposed)
-        } else {
-            Coloring::of_columns_with(&transposed, &pattern)
-        };
+        let forward = prefers_forward(pattern.fullest_row(), pattern.fullest_column());
+        let coloring = if forward { Coloring::of_columns(&pattern) } else { Coloring::of_rows(&pattern) };
         let matrix = SparseMatrix::zero(pattern);
         Self { matrix, coloring, forward, seeds: Vec::new(), found: Vec::new(), sums: Sums::default() }
     }

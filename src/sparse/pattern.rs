@@ -100,6 +100,18 @@ impl Pattern {
         &self.indices
     }
 
+    /// The most entries of a row.
+    pub(super) fn fullest_row(&self) -> usize {
+        (0..self.rows()).map(|row| self.row(row).len()).max().unwrap_or(0)
+    }
+
+    /// The most entries of a column.
+    pub(super) fn fullest_column(&self) -> usize {
+        let mut entries = vec![0_usize; self.columns];
+        self.indices.iter().for_each(|column| entries[*column] += 1);
+        entries.into_iter().max().unwrap_or(0)
+    }
+
     /// Where an entry is in the list of all entries.
     #[must_use]
     pub fn find(&self, row: usize, column: usize) -> Option<usize> {
@@ -117,19 +129,21 @@ impl Pattern {
     /// The pattern of the transposed matrix.
     #[must_use]
     pub fn transposed(&self) -> Self {
-        let mut starts = vec![0; self.columns + 1];
-        self.indices.iter().for_each(|column| starts[column + 1] += 1);
-        for k in 0..self.columns {
+        // One place too far behind: what is counted up in the second loop ends where the next one begins.
+        let mut starts = vec![0; self.columns + 2];
+        self.indices.iter().for_each(|column| starts[column + 2] += 1);
+        for k in 1..=self.columns {
             starts[k + 1] += starts[k];
         }
-        let mut next = starts.clone();
         let mut indices = vec![0; self.indices.len()];
         for row in 0..self.rows() {
             for column in self.row(row) {
-                indices[next[*column]] = row;
-                next[*column] += 1;
+                let next = &mut starts[column + 1];
+                indices[*next] = row;
+                *next += 1;
             }
         }
+        starts.pop();
         Self { columns: self.rows(), starts, indices }
     }
 

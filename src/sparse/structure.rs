@@ -26,7 +26,7 @@ struct Needs {
     live: Vec<bool>,
     /// For each slot, whether the domain of what is there is asked for.
     wanted: Vec<bool>,
-    /// For each slot, how many statements ask for its domain.
+    /// For each slot, how many statements ask for its domain; empty where all of them stay.
     uses: Vec<u32>,
     /// For each statement, last first, whether it is live and whether its domain is wanted.
     statements: Vec<(bool, bool)>,
@@ -53,8 +53,8 @@ impl Needs {
     }
 
     /// Everything is needed, again and again.
-    fn all(slots: usize) -> Self {
-        Self { all: true, uses: vec![u32::MAX; slots], ..Self::new(0) }
+    fn all() -> Self {
+        Self { all: true, ..Self::new(0) }
     }
 
     fn want(&mut self, slot: usize) {
@@ -130,7 +130,7 @@ fn pattern<'a>(columns: usize, rows: impl ExactSizeIterator<Item = &'a Domain> +
     let mut indices = Vec::with_capacity(rows.clone().map(Domain::len).sum());
     starts.push(0);
     for row in rows {
-        row.for_each(|column| indices.push(column as usize));
+        row.append_to(&mut indices);
         starts.push(indices.len());
     }
     Pattern::of_parts(columns, starts, indices)
@@ -198,11 +198,10 @@ impl<S: Reverse> Tape<S> {
 
     fn walk(&self, asked: Asked, inputs: &[Real<S>], outputs: &[usize]) -> Result<Found, Error> {
         let numbering = self.owned().numbering()?;
-        let inputs = self.slots_of(inputs)?;
         // If all variables are inputs or outputs, and none takes the place of another one, all sets are asked for.
         let most = 1 + inputs.len() + outputs.len();
         let all = asked == Asked::Jacobian && numbering.count() <= most && self.memory().statements <= outputs.len();
-        let needs = if all { Needs::all(numbering.count()) } else { self.needs(asked, &numbering, outputs)? };
+        let needs = if all { Needs::all() } else { self.needs(asked, &numbering, outputs)? };
         let rows = if asked == Asked::Hessian { inputs.len() } else { 0 };
         let mut found = Found {
             unions: Unions::of(inputs.len()),
@@ -211,8 +210,9 @@ impl<S: Reverse> Tape<S> {
             rows: vec![Domain::EMPTY; rows],
         };
         assert!(u32::try_from(inputs.len()).is_ok(), "patterns have fewer than 2^32 columns");
-        for (k, slot) in (0..).zip(&inputs).filter(|(_, slot)| **slot != 0) {
-            let domain = &mut found.domains[*slot];
+        for (k, input) in (0..).zip(inputs) {
+            let Some(slot) = self.slot(input)? else { continue };
+            let domain = &mut found.domains[slot];
             // It may be listed twice.
             if domain.len() > 0 { found.unions.add(domain, &Domain::one(k)) } else { *domain = Domain::one(k) }
         }
