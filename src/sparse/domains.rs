@@ -215,6 +215,16 @@ impl Unions {
             }
             return small;
         }
+        self.large(domains, uses, slots)
+    }
+
+    /// The same, where one of them is large, or the union.
+    fn large(
+        &mut self,
+        domains: &mut [Domain],
+        uses: &mut [u32],
+        slots: impl Iterator<Item = usize> + Clone,
+    ) -> Domain {
         let mut bits = None;
         // The largest list so far, if they are not all the same.
         let (mut largest, mut is_one) = (None::<usize>, true);
