@@ -28,8 +28,8 @@ impl Coloring {
     /// Greedy, in the order of the columns. No coloring has fewer colors than the fullest row has entries. First this
     /// number of colors is tried: each column takes the next allowed one behind the color of the column before it. That
     /// colors most stencils on grids with the fewest colors possible. If it takes more, the same is tried with one
-    /// color more, and then with the first color that is allowed. The time is proportional to the sum over all rows of
-    /// the number of entries squared.
+    /// color more, and then with the first color that is allowed. The time is proportional to the number of
+    /// entries, and with more than 64 colors to the sum over all rows of the number of entries squared.
     ///
     /// ```
     /// use tapewright::sparse::{Coloring, Pattern};
