@@ -5,7 +5,6 @@ use super::lane::Vector;
 use super::rule::{Part, Rule};
 use super::several::Several;
 use crate::{Dual, Number};
-use core::marker::PhantomData;
 use core::sync::atomic::{AtomicU8, Ordering};
 
 #[cfg(all(target_arch = "aarch64", not(miri)))]
@@ -163,7 +162,8 @@ registers! {
     f32: single single_slopes, Wide32, Middle32;
 }
 
-/// Duals of scalars are computed in the registers of their parts; other numbers of several parts one at a time.
+/// Duals of scalars with few tangents are computed in the registers of their parts; other duals one at a time, in
+/// whatever registers the whole program is compiled for.
 impl<V: Number, const N: usize> Registers for Dual<V, N> {
     type Single = Alone<Self>;
     fn call(rule: &'static Rule, part: Part, x: Self, y: Self) -> Self {
@@ -174,16 +174,11 @@ impl<V: Number, const N: usize> Registers for Dual<V, N> {
         panic!("kernels can be computed over duals of `f64` and `f32`, but not over duals of duals")
     }
     unsafe fn at_level<T: Task<Self>>(task: T) -> T::Output {
-        // Without optimisation every result of a kernel lies on the stack, and there is not room for so many registers.
-        let fits = N == 1 || !cfg!(debug_assertions);
+        // With more tangents, registers gain nothing, and take long to compile. Without optimisation every result of a
+        // kernel lies on the stack, and there is not room for so many registers.
+        let in_registers = V::PARTS == 1 && (N == 1 || N < 4 && !cfg!(debug_assertions));
         // SAFETY: promised by the caller.
-        unsafe {
-            if V::PARTS == 1 && fits {
-                V::at_level(Lifted(task))
-            } else {
-                V::at_level(OneByOne::<_, Self>(task, PhantomData))
-            }
-        }
+        unsafe { if in_registers { V::at_level(Lifted(task)) } else { task.run::<Alone<Self>>() } }
     }
 }
 
@@ -199,7 +194,7 @@ impl<const N: usize, V: crate::Registered> Registers for crate::Pack<N, V> {
     }
     unsafe fn at_level<T: Task<Self>>(task: T) -> T::Output {
         // SAFETY: promised by the caller.
-        unsafe { V::at_level(OneByOne::<_, Self>(task, PhantomData)) }
+        unsafe { V::at_level(OneByOne::<_, Self>(task, core::marker::PhantomData)) }
     }
 }
 
@@ -216,7 +211,9 @@ impl<V: Number, T: Task<Dual<V, N>>, const N: usize> Task<V> for Lifted<T, N> {
 }
 
 /// A task over numbers that are computed one at a time, with the instructions for parts of them.
-struct OneByOne<T, V>(T, PhantomData<V>);
+#[cfg(feature = "packs")]
+struct OneByOne<T, V>(T, core::marker::PhantomData<V>);
+#[cfg(feature = "packs")]
 impl<P: Number, V: Number, T: Task<V>> Task<P> for OneByOne<T, V> {
     type Output = T::Output;
     #[inline(always)]

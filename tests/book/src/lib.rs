@@ -100,6 +100,7 @@ chapters! {
     one_walk "book/src/decisions/2026-11-23-one-walk.md";
     closed_numbers "book/src/decisions/2026-11-23-closed-numbers.md";
     the_advisor_counts_ratios "book/src/decisions/2026-11-23-advisor.md";
+    duals_in_registers "book/src/decisions/2026-11-23-duals-in-registers.md";
 }
 
 /// The root of the repository: the one in which cargo runs, which with a shared target folder need not be the one in
