@@ -1,5 +1,6 @@
 //! Arrays of numbers that lanes may read beyond.
 
+use super::keys::RADIUS;
 use crate::Number;
 use bytemuck::{Pod, Zeroable};
 use core::fmt;
@@ -13,11 +14,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 struct Line([u8; LINE]);
 
 const LINE: usize = 64;
-/// Lines before and behind the numbers.
-const MARGIN: usize = 4;
+/// How many numbers before an array and behind it a group of lanes may read: the largest group is 16 numbers, and a
+/// sweep reads values at twice the largest shift.
+pub(super) const REACH: usize = 16 + 2 * RADIUS.unsigned_abs();
 
-/// Numbers in one piece of memory that is aligned to cache lines, with 256 bytes of memory on both sides that belong to
-/// it: a group of lanes at a border may read them, and throws away what it has read.
+/// Lines before and behind the numbers.
+const fn margin<V>() -> usize {
+    let lines = (REACH * size_of::<V>()).div_ceil(LINE);
+    if lines < 4 { 4 } else { lines }
+}
+
+/// Numbers in one piece of memory that is aligned to cache lines, with memory for [`REACH`] numbers on both sides that
+/// belongs to it: a group of lanes at a border may read it, and throws away what it has read.
 pub struct Buffer<V> {
     lines: Vec<Line>,
     length: usize,
@@ -193,11 +201,8 @@ impl<V> Pool<V> {
 
 /// Lines for this number of numbers.
 fn lines_of<V>(length: usize) -> Option<usize> {
-    length.checked_mul(size_of::<V>()).map(|bytes| bytes.div_ceil(LINE) + 2 * MARGIN)
+    length.checked_mul(size_of::<V>()).map(|bytes| bytes.div_ceil(LINE) + 2 * margin::<V>())
 }
-
-/// Bytes on either side of the numbers that may be read.
-pub(super) const MARGIN_BYTES: usize = MARGIN * LINE;
 
 impl<V: Number> Buffer<V> {
     /// A buffer with anything in it, one of these if there is one of this length.
@@ -229,16 +234,16 @@ impl<V: Number> Buffer<V> {
         buffer
     }
 
-    /// The first number; [`MARGIN_BYTES`] before it and behind the last may be read.
+    /// The first number; [`REACH`] numbers before it and behind the last may be read.
     #[inline(always)]
     pub(super) const fn start(&self) -> *const V {
-        self.lines.as_ptr().cast::<V>().wrapping_byte_add(MARGIN_BYTES)
+        self.lines.as_ptr().cast::<V>().wrapping_byte_add(margin::<V>() * LINE)
     }
 
     /// [`start`](Self::start), to write to the numbers.
     #[inline(always)]
     pub(super) const fn start_mut(&mut self) -> *mut V {
-        self.lines.as_mut_ptr().cast::<V>().wrapping_byte_add(MARGIN_BYTES)
+        self.lines.as_mut_ptr().cast::<V>().wrapping_byte_add(margin::<V>() * LINE)
     }
 }
 
@@ -247,7 +252,7 @@ impl<V: Number> Deref for Buffer<V> {
     #[inline]
     fn deref(&self) -> &[V] {
         // Cut to size first: the numbers need not fill the last line.
-        let bytes: &[u8] = bytemuck::cast_slice(&self.lines[MARGIN..]);
+        let bytes: &[u8] = bytemuck::cast_slice(&self.lines[margin::<V>()..]);
         bytemuck::cast_slice(&bytes[..self.length * size_of::<V>()])
     }
 }
@@ -255,7 +260,7 @@ impl<V: Number> Deref for Buffer<V> {
 impl<V: Number> DerefMut for Buffer<V> {
     #[inline]
     fn deref_mut(&mut self) -> &mut [V] {
-        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut self.lines[MARGIN..]);
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut self.lines[margin::<V>()..]);
         bytemuck::cast_slice_mut(&mut bytes[..self.length * size_of::<V>()])
     }
 }
@@ -277,5 +282,30 @@ impl<V> Clone for Buffer<V> {
 impl<V> fmt::Debug for Buffer<V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Buffer of {} numbers", self.length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Buffer, REACH};
+    use crate::{Dual, Number};
+
+    /// A group of lanes reads numbers, however many bytes they have.
+    #[test]
+    fn margins_are_as_wide_as_groups_reach() {
+        fn check<V: Number>() {
+            let buffer = Buffer::<V>::zeros(5);
+            let before = buffer.start().addr() - buffer.lines.as_ptr().addr();
+            let behind = buffer.bytes() - before - 5 * size_of::<V>();
+            assert!(before.min(behind) >= REACH * size_of::<V>(), "{before} and {behind} bytes");
+            assert_eq!(before % 64, 0);
+        }
+        check::<f32>();
+        check::<f64>();
+        check::<Dual<f32, 1>>();
+        check::<Dual<f64, 1>>();
+        check::<Dual<f64, 3>>();
+        check::<Dual<f64, 8>>();
+        assert_eq!(Buffer::<f64>::zeros(1000).bytes(), 8000 + 512);
     }
 }

@@ -1,10 +1,11 @@
 //! The loops of launches: values at all points.
 
 use super::blocks::{cut_rows, each_block};
+use super::buffer::REACH;
 use super::grid::{Grid, Region, each_row};
 use super::interpret::WIDTH;
 use super::kernel::Kernel;
-use super::keys::{OUTPUTS, each};
+use super::keys::{OUTPUTS, RADIUS, each};
 use super::lane::Vector;
 use super::level::Task;
 use super::memory::{ALL, COLUMNS, Captured, Memory, Place, ROWS, Seeds, inner};
@@ -156,8 +157,8 @@ pub(super) fn aligned<L: Vector>(start: isize, i: isize) -> isize {
 /// the chosen places, all of them unless it is masked, can be written.
 #[inline(always)]
 unsafe fn group<V: Number, L: Vector<Number = V>, P: Program, const MASK: u8>(place: &Place<'_, V>, chosen: L::Mask) {
-    // SAFETY: promised by the caller. What is read beside the views is in the buffers or their margins, because a group
-    // and the largest shift are less than a margin.
+    const { assert!(L::N + RADIUS.unsigned_abs() <= REACH, "groups read no farther than margins go") }
+    // SAFETY: promised by the caller. What is read beside the views is in the buffers or their margins, as asserted.
     unsafe {
         let mut results = Results::new();
         execute::<ValuesOf<P>, L, MASK>(place, &mut results);

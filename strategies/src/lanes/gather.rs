@@ -1,10 +1,11 @@
 //! The loops of gathers: groups of elements, whose adjoints are computed at once in registers.
 
 use super::blocks::cut_rows;
+use super::buffer::REACH;
 use super::forward::aligned;
 use super::grid::{Region, each_row};
 use super::kernel::{Gather, How};
-use super::keys::{Facts, OPERANDS, each};
+use super::keys::{Facts, OPERANDS, RADIUS, each};
 use super::lane::Vector;
 use super::level::Task;
 use super::memory::{ALL, COLUMNS, Captured, Place, ROWS};
@@ -271,10 +272,11 @@ impl<V: Number> Row<'_, '_, V> {
     /// Nobody else uses the elements.
     #[inline(always)]
     unsafe fn masked<L: Vector<Number = V>, P: Program, const MASK: u8>(&self, i: isize, end: isize) -> bool {
+        const { assert!(L::N + 2 * RADIUS.unsigned_abs() <= REACH, "groups read no farther than margins go") }
         let (gather, row, range) = (self.gather, self.at, &self.gather.range);
         let chosen = L::within(0, end - i);
         // SAFETY: promised by the caller; only the chosen elements are touched. What is read beside them is in the
-        // buffers or their margins, because a group and twice the largest shift are less than a margin.
+        // buffers or their margins, as asserted.
         unsafe {
             let sums = self.sums::<L, P, MASK>(i);
             if gather.is_delicate && are_odd::<L, P>(&sums) {

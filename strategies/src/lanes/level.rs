@@ -175,8 +175,8 @@ impl<V: Number, const N: usize> Registers for Dual<V, N> {
     }
     unsafe fn at_level<T: Task<Self>>(task: T) -> T::Output {
         // With more tangents, registers gain nothing, and take long to compile. Without optimisation every result of a
-        // kernel lies on the stack, and there is not room for so many registers.
-        let in_registers = V::PARTS == 1 && (N == 1 || N < 4 && !cfg!(debug_assertions));
+        // kernel lies on the stack, and there is not room for so many registers; the interpreter has more of it.
+        let in_registers = V::PARTS == 1 && N < 4 && (cfg!(miri) || !cfg!(debug_assertions));
         // SAFETY: promised by the caller.
         unsafe { if in_registers { V::at_level(Lifted(task)) } else { task.run::<Alone<Self>>() } }
     }

@@ -2,6 +2,7 @@
 //! memory.
 
 use super::{at_every_level, numbers};
+use tapewright::Dual;
 use tapewright::kernels::{
     Field2, Indices, Term, View, gather, parallel_fold, parallel_for, parallel_max, parallel_min, parallel_scan,
     parallel_sum, scatter, scatter_add,
@@ -215,5 +216,33 @@ fn in_place_without_a_recording() {
             parallel_for(y.all(), &mut y, |y| (y.at::<0>() - y.or_zero::<1>(),));
             bits(y.values())
         });
+    }
+}
+
+/// Groups of duals reach farther than groups of numbers, in bytes: into the margins of both arrays here.
+#[test]
+fn duals_at_the_largest_shifts() {
+    fn check<const N: usize>(n: usize) {
+        let found = at_every_level(|| {
+            let mut tape = Tape::<Jacobian<Dual<f64, N>>>::new();
+            let values: Vec<_> =
+                of::<f64>(n, 3).into_iter().map(|x| Dual { value: x, tangents: [0.5 - x; N] }).collect();
+            let (x, sum) = tape.record(|scope| {
+                let x = scope.view([n], &values);
+                let mut y = View::zeros([n]);
+                parallel_for(x.all(), (&x, &mut y), |(x, _)| (x.or_zero::<7>() * x.or_zero::<-7>() + x.at::<0>(),));
+                (x, parallel_sum(y.all(), &y, |y| y.at::<0>() * y.at::<0>()))
+            });
+            let slopes =
+                tape.sweep(&[(&sum, Dual::constant(1.0))]).expect("swept").of_view(&x).expect("an input").to_vec();
+            slopes.iter().flat_map(|slope| [slope.value.to_bits(), slope.tangents[0].to_bits()]).collect::<Vec<_>>()
+        });
+        assert_eq!(found.len(), 2 * n);
+    }
+    for n in few(1, &[9, 1, 5, 8, 17, 33]) {
+        check::<1>(*n);
+        if !cfg!(miri) {
+            check::<3>(*n);
+        }
     }
 }
