@@ -18,3 +18,7 @@ export RUSTFLAGS="-Zsanitizer=thread" RUSTDOCFLAGS="-Zsanitizer=thread" TSAN_OPT
 # (Some tests ask for more memory than there is, on purpose.)
 cargo +nightly test -Zbuild-std --target "$target" -p tapewright-strategies \
     --lib --test shared_stack --test stores --test spill --test spill_budgets --test spill_faults
+
+# Threads that share out a kernel. Duals are in registers without debug assertions only.
+cargo +nightly test -Zbuild-std --target "$target" -p tapewright-kernel-tests --features threads --test races \
+    --config profile.test.debug-assertions=false --config profile.test.opt-level=1

@@ -4,6 +4,7 @@
 //! number of threads; loops that write do not care, since no two points write to one element.
 
 use super::grid::Region;
+use super::memory::Memory;
 use crate::Number;
 #[cfg(feature = "rayon")]
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
@@ -13,11 +14,14 @@ pub(super) const CHUNK: isize = 4096;
 /// Points of a block, about: work enough to be worth handing to a thread.
 pub(super) const POINTS: isize = 8 * CHUNK;
 
-/// Whether rows of such views may be cut into blocks. A group of lanes must not reach into the next one, not even to
-/// read: another thread may be writing there.
+/// Where groups of lanes at points of this part must end: in long arrays, behind its last point. A group must not reach
+/// the points behind it, not even to read elements that it throws away, because another thread may be writing there.
 #[inline(always)]
-pub(super) const fn cut_rows(shape: [isize; 4]) -> bool {
-    shape[3] > POINTS
+pub(super) fn end_of_groups<V: Number>(memory: &Memory<V>, part: &Region) -> isize {
+    if memory.shape.iter().product::<isize>() <= POINTS {
+        return isize::MAX;
+    }
+    memory.at([part.hi[0] - 1, part.hi[1] - 1, part.hi[2] - 1], part.hi[3])
 }
 
 /// The blocks of a range.

@@ -1,6 +1,6 @@
 //! The loops of launches: values at all points.
 
-use super::blocks::{cut_rows, each_block};
+use super::blocks::{each_block, end_of_groups};
 use super::buffer::REACH;
 use super::grid::{Grid, Region, each_row};
 use super::interpret::WIDTH;
@@ -77,7 +77,7 @@ unsafe fn fill_rows<V: Number, L: Vector<Number = V>, P: Program>(
     let (borders, seeds) = (P::PLAN.leaves.borders, &Seeds::NONE);
     let masks = const { masks_borders::<P>() };
     let inner = inner(&P::PLAN.leaves, memory.shape, part);
-    let n = L::N.cast_signed();
+    let (n, last) = (L::N.cast_signed(), end_of_groups(memory, part));
     let mut waiting = Unfilled { kernel, memory: whole, batch: Batch::default() };
     each_row!(part, row => {
         let inside = !borders || (0..3).all(|d| row[d] >= inner.lo[d] && row[d] < inner.hi[d]);
@@ -113,7 +113,7 @@ unsafe fn fill_rows<V: Number, L: Vector<Number = V>, P: Program>(
             if const { masks_borders::<P>() } {
                 for (mut i, stop) in [(first, from), (done, end)] {
                     while i < stop {
-                        if stop - i < n && cut_rows(memory.shape) {
+                        if start + i + n > last {
                             waiting.add(row, i..stop);
                             break;
                         }

@@ -1,6 +1,6 @@
 //! The loops of gathers: groups of elements, whose adjoints are computed at once in registers.
 
-use super::blocks::cut_rows;
+use super::blocks::end_of_groups;
 use super::buffer::REACH;
 use super::forward::aligned;
 use super::grid::{Region, each_row};
@@ -100,7 +100,7 @@ unsafe fn gather_rows<V: Number, L: Vector<Number = V>, P: Program>(whole: &Gath
     let mut waiting = Waiting::new(whole);
     let gather = &{ *whole }; // a copy that stores cannot touch, so that its fields stay in registers
     let inner = inner(P::PLAN, &gather.range, gather.memory.shape, part);
-    let n = L::N.cast_signed();
+    let (n, last) = (L::N.cast_signed(), end_of_groups(&gather.memory, part));
     let (first, end) = (part.lo[3], part.hi[3]);
     each_row!(part, row => {
         let clean = const { needs_clean_seeds::<P>() } && gather.is_clean && can_read(P::PLAN, gather, row);
@@ -135,7 +135,7 @@ unsafe fn gather_rows<V: Number, L: Vector<Number = V>, P: Program>(whole: &Gath
                     if const { P::PLAN.is_local() && !P::PLAN.leaves.borders } {
                         singles::<V, P>(whole, row, i..stop);
                         i = stop;
-                    } else if const { !P::PLAN.can_be_masked() } || stop - i < n && cut_rows(gather.memory.shape) {
+                    } else if const { !P::PLAN.can_be_masked() } || start + i + n > last {
                         if i >= from && i < to {
                             singles::<V, P>(whole, row, i..to);
                             i = to;

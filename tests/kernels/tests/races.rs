@@ -1,0 +1,38 @@
+//! What threads must not read while others write: for the thread sanitizer, which `.ci/tsan.sh` runs. It does not watch
+//! accesses of whole registers, but duals in registers go to memory number by number.
+
+use tapewright::Dual;
+use tapewright::kernels::{View, parallel_for};
+use tapewright::prelude::*;
+
+type Pair = Dual<f64, 2>;
+
+/// Runs `f` on a pool of its own with this number of threads.
+fn on<T: Send>(threads: usize, f: impl FnOnce() -> T + Send) -> T {
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool").install(f)
+}
+
+/// A view that is written in place beside borders of another one.
+fn in_place(shape: [usize; 2]) -> Vec<u64> {
+    let n = shape.iter().product();
+    let duals: Vec<_> = (0..n).map(|k| f64::from(u8::try_from(k % 251).expect("it is small"))).collect();
+    let duals: Vec<_> = duals.into_iter().map(|value| Pair { value, tangents: [value / 7.0, 1.0] }).collect();
+    let x = View::<Passive<Pair>, 2>::new(shape, &duals);
+    let mut y = View::<Passive<Pair>, 2>::new(shape, &duals);
+    for _ in 0..3 {
+        parallel_for(y.all(), (&mut y, &x), |(y, x)| {
+            (y.at::<0, 0>() * 0.5 + x.or_zero::<0, 1>() + x.or_zero::<-1, -1>(),)
+        });
+    }
+    y.values().iter().flat_map(|y| [y.value, y.tangents[0], y.tangents[1]]).map(f64::to_bits).collect()
+}
+
+#[test]
+fn a_group_of_lanes_does_not_read_what_another_thread_writes() {
+    for shape in [[20_000, 13], [40_000, 5], [3, 70_000]] {
+        let expected = on(1, || in_place(shape));
+        for threads in [2, 3] {
+            assert!(on(threads, || in_place(shape)) == expected, "{threads} threads and one differ in {shape:?}");
+        }
+    }
+}
