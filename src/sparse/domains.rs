@@ -5,7 +5,7 @@ use std::rc::Rc;
 /// How many inputs are kept in place.
 const SMALL: usize = 5;
 
-/// No input has this number, which is behind those of all inputs.
+/// No input has this number: it is greater than the number of any input.
 const NO_INPUT: u32 = u32::MAX;
 
 /// A set of inputs. Larger ones are shared among variables that depend on the same inputs.

@@ -1,6 +1,6 @@
 //! Levels of forward mode: which evaluation a tangent belongs to.
 //!
-//! A tangent is the derivative along *somebody's* direction. Where one derivative is computed inside another, the
+//! A tangent belongs to the evaluation that chose its direction. Where one derivative is computed inside another, the
 //! tangents of the two must not meet in one sum (*perturbation confusion*). So each evaluation has a number of its own,
 //! its level, and every variable that moves carries it. Variables that are made outside all evaluations have the ground
 //! level.

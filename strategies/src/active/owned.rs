@@ -278,7 +278,7 @@ impl<S: Reverse> OwnedTape<S> {
         }
     }
 
-    /// Whether somebody uses the tape.
+    /// Whether the tape is in use.
     fn in_use(&self) -> bool {
         self.header().lent.get() && self.header().pauses.get() == 0
     }

@@ -102,7 +102,7 @@ pub trait Reverse: Taping {
     }
 
     /// Records that an external function was called here, or a launch: its number, and the values of its results, each
-    /// of which becomes a variable whose derivatives somebody else propagates. `each` is given their identifiers in
+    /// of which becomes a variable whose derivatives are propagated elsewhere. `each` is given their identifiers in
     /// order. They may be used again when the variables are gone.
     ///
     /// The number means nothing to the strategy. Every sweep, between two marks, forward or again, that comes by hands

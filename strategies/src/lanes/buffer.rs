@@ -1,6 +1,7 @@
 //! Arrays of numbers that lanes may read beyond.
 
 use super::keys::RADIUS;
+use super::lane::MOST;
 use crate::Number;
 use bytemuck::{Pod, Zeroable};
 use core::fmt;
@@ -14,9 +15,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 struct Line([u8; LINE]);
 
 const LINE: usize = 64;
-/// How many numbers before an array and behind it a group of lanes may read: the largest group is 16 numbers, and a
-/// sweep reads values at twice the largest shift.
-pub(super) const REACH: usize = 16 + 2 * RADIUS.unsigned_abs();
+/// How many numbers before an array and behind it a group of lanes may read: as many as the largest register has, and
+/// twice the largest shift, at which a sweep reads values.
+pub(super) const REACH: usize = MOST + 2 * RADIUS.unsigned_abs();
 
 /// Lines before and behind the numbers.
 const fn margin<V>() -> usize {
@@ -24,8 +25,8 @@ const fn margin<V>() -> usize {
     if lines < 4 { 4 } else { lines }
 }
 
-/// Numbers in one piece of memory that is aligned to cache lines, with memory for [`REACH`] numbers on both sides that
-/// belongs to it: a group of lanes at a border may read it, and throws away what it has read.
+/// Numbers in one piece of memory that is aligned to cache lines, with memory on both sides that belongs to it: a group
+/// of lanes at a border may read it, and throws away what it has read.
 pub struct Buffer<V> {
     lines: Vec<Line>,
     length: usize,
@@ -51,7 +52,7 @@ impl<V> SharedArray<V> {
         self.0.as_mut().and_then(Arc::get_mut)
     }
 
-    /// Whether somebody else has it, too.
+    /// Whether it has other owners, too.
     #[must_use]
     pub fn is_shared(&self) -> bool {
         Arc::strong_count(self.inner()) > 1

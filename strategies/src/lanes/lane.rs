@@ -71,6 +71,9 @@ pub trait Lane:
     }
 }
 
+/// The most numbers that a register has.
+pub(super) const MOST: usize = 16;
+
 /// Lanes that lie in memory.
 pub(super) trait Vector: Lane {
     /// How many numbers.

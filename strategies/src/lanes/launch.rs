@@ -33,8 +33,8 @@ pub trait Launch<V>: Send + Sync + 'static {
         lane_by_lane(self, outputs, inputs, shadows)
     }
 
-    /// Whether sweeps must not leave it out when all adjoints, or tangents, are 0 that arrive: because somebody else
-    /// waits for what it does then.
+    /// Whether sweeps must not leave it out when all adjoints, or tangents, are 0 that arrive: because others wait for
+    /// what it does then.
     fn always(&self) -> bool {
         false
     }

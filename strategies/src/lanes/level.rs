@@ -175,7 +175,7 @@ impl<V: Number, const N: usize> Registers for Dual<V, N> {
     }
     unsafe fn at_level<T: Task<Self>>(task: T) -> T::Output {
         // With more tangents, registers gain nothing, and take long to compile. Without optimisation every result of a
-        // kernel lies on the stack, and there is not room for so many registers; the interpreter has more of it.
+        // kernel lies on the stack, which has no room for so many registers; miri has a larger stack.
         let in_registers = V::PARTS == 1 && N < 4 && (cfg!(miri) || !cfg!(debug_assertions));
         // SAFETY: promised by the caller.
         unsafe { if in_registers { V::at_level(Lifted(task)) } else { task.run::<Alone<Self>>() } }
@@ -244,6 +244,6 @@ impl<P: Plain> Task<f64> for Inlined<P> {
 /// Runs it with the instructions of the present level.
 #[inline]
 pub(crate) fn at_present_level<P: Plain>(plain: P) -> P::Output {
-    // SAFETY: this task asks for nothing.
+    // SAFETY: this task has no conditions.
     unsafe { f64::at_level(Inlined(plain)) }
 }

@@ -1,12 +1,9 @@
 //! Duals at neighbouring points, computed at once: a register for the values, and one for each tangent.
 
-use super::lane::{Lane, Vector, sealed::Sealed};
+use super::lane::{Lane, MOST, Vector, sealed::Sealed};
 use crate::{Dual, Number};
 use core::mem::MaybeUninit;
 use core::ops::{Add, Div, Mul, Neg, Sub};
-
-/// The most numbers that a register has.
-const MOST: usize = 16;
 
 /// As many duals as `L` has numbers. Operations round, part by part, as [`Dual`]'s own do.
 #[derive(Clone, Copy)]
@@ -151,7 +148,6 @@ impl<L: Vector, const N: usize> Several<L, N> {
     /// The duals, and zeros behind them.
     #[inline(always)]
     fn numbers(self) -> [Dual<L::Number, N>; MOST] {
-        const { assert!(L::N <= MOST, "no register has more numbers") };
         let mut numbers = [Dual::ZERO; MOST];
         // SAFETY: there is room for as many numbers.
         unsafe { self.store(numbers.as_mut_ptr()) }
@@ -165,14 +161,10 @@ impl<L: Vector, const N: usize> Several<L, N> {
     /// The numbers can be read.
     #[inline(always)]
     unsafe fn part(from: *const Dual<L::Number, N>, part: usize) -> L {
-        // One copy of all of them, which becomes loads of whole registers.
-        let mut duals = [const { MaybeUninit::<Dual<L::Number, N>>::uninit() }; MOST];
-        // SAFETY: promised by the caller.
-        unsafe { core::ptr::copy_nonoverlapping(from, duals.as_mut_ptr().cast(), L::N) }
         let mut numbers = [const { MaybeUninit::uninit() }; MOST];
         for k in 0..L::N {
-            // SAFETY: it has just been copied; a dual is its value and its tangents.
-            numbers[k] = MaybeUninit::new(unsafe { *duals.as_ptr().add(k).cast::<L::Number>().add(part) });
+            // SAFETY: promised by the caller; a dual is its value and its tangents.
+            numbers[k] = MaybeUninit::new(unsafe { *from.add(k).cast::<L::Number>().add(part) });
         }
         // SAFETY: they have just been written.
         unsafe { L::load(numbers.as_ptr().cast()) }
@@ -181,6 +173,7 @@ impl<L: Vector, const N: usize> Several<L, N> {
     /// The numbers of a register.
     #[inline(always)]
     fn scattered(register: L) -> [L::Number; MOST] {
+        const { assert!(L::N <= MOST, "no register has more numbers") }
         let mut numbers = [L::Number::ZERO; MOST];
         // SAFETY: there is room for as many numbers.
         unsafe { register.store(numbers.as_mut_ptr()) }
@@ -305,7 +298,7 @@ mod tests {
         ]
     }
 
-    /// Bit for bit, but for the bits of NaN.
+    /// The bits of all parts; all NaN are alike.
     fn bits(results: &[[Pair; 16]]) -> Vec<[u64; 3]> {
         let bits = |x: f64| if x.is_nan() { u64::MAX } else { x.to_bits() };
         let parts = |x: &Pair| [x.value, x.tangents[0], x.tangents[1]].map(bits);
@@ -322,7 +315,7 @@ mod tests {
                 value: of(k + shift),
                 tangents: [of(k / 3 + shift / 8), of(5 * k + shift)],
             });
-            // SAFETY: the task asks for nothing.
+            // SAFETY: the task has no conditions.
             let (single, lifted) =
                 unsafe { (All(&x, &y).run::<Several<f64, 2>>(), f64::at_level(Lifted(All(&x, &y)))) };
             assert_eq!(bits(&single), bits(&expected(&x, &y, 1)), "one at a time, {shift}");

@@ -97,7 +97,7 @@ impl<V: Number> Held<V> {
         self.file.load(bytemuck::cast_slice_mut(buffer), stored)
     }
 
-    /// Writes the array to the file and gives up its memory, unless somebody else has it.
+    /// Writes the array to the file and gives up its memory, unless it has other owners.
     fn write(&self) -> Result<Outcome, StorageError> {
         let mut place = self.place();
         let Place::Memory(buffer) = &*place else { return Ok(Outcome::Gone) };

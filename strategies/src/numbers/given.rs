@@ -14,7 +14,7 @@ pub(super) trait Kind: 'static {
     type Arguments: ArrayLength;
     /// How many constants: the partials that are stored, and the value.
     type Constants: ArrayLength;
-    /// Whether the partial of the last argument is −1, if no partials are stored; those of others are 1.
+    /// Whether the partial of the last argument is −1, if no partials are stored; the other partials are 1.
     const MINUS: bool = false;
     const HASH: u32;
 }
