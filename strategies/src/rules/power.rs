@@ -75,8 +75,8 @@ fn power_x_apart<V: Float>(x: V, y: V, value: V) -> V {
     }
 }
 
-/// ∂xʸ/∂y = xʸ·ln x, exactly 0 at x = 0, y > 0, and where a NaN does not matter (x = 1, or y = 0). −∞ at (0, 0), NaN
-/// for x < 0: the IEEE limits.
+/// ∂xʸ/∂y = xʸ·ln x, exactly 0 at x = 0, y > 0, and where a NaN does not matter (x = 1, or y = 0). At
+/// x = 0, y ≤ 0 that is −∞, and ∞ if x is −0 and xʸ is −∞. NaN for x < 0: the IEEE limits.
 #[inline(always)]
 fn power_y<V: Float>(x: V, y: V, value: V) -> V {
     if value.is_normal() & !x.is_nan() { value * x.ln() } else { power_y_apart(x, y, value) }

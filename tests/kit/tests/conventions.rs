@@ -97,6 +97,12 @@ conventions! {
         [0.0, 0.0] => 1.0, [0.0, -INF];
     }
 
+    powf_of_zero_to_a_negative_power_is_the_power_times_the_logarithm |x| { x[0].powf(&x[1]) } at {
+        [0.0, -3.0] => INF, [-INF, -INF];
+        [-0.0, -3.0] => -INF, [-INF, INF];
+        [-0.0, -2.0] => INF, [INF, -INF];
+    }
+
     powf_of_a_negative_base_to_a_whole_power_has_a_slope_in_the_base_only |x| { x[0].powf(&x[1]) } at {
         [-2.0, 3.0] => -8.0, [12.0, NAN];
     }

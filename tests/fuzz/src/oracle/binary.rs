@@ -192,7 +192,8 @@ fn exponent(x: f64, y: f64) -> Num {
         return NAN;
     }
     if x == 0.0 {
-        return Num::exact(f64::NEG_INFINITY);
+        // −∞; but ∞ where x is −0 and its power −∞.
+        return Num::exact(power * x.ln());
     }
     if x.is_infinite() {
         return if power == 0.0 { Num::ZERO } else { Num::exact(f64::INFINITY) };
