@@ -69,7 +69,7 @@ impl<'t, S: Reverse> Trace<'t, S> {
             line.location = location;
             line.statements += usize::from(record.kind != RecordKind::Inputs && !is_result);
             line.bytes += record.bytes;
-            if owned.is_timed() {
+            if owned.has_times() {
                 *line.time.get_or_insert_default() += Duration::from_nanos(owned.nanoseconds(record.number).into());
             }
         })?;

@@ -48,12 +48,12 @@ impl<S: Reverse> Trace<'_, S> {
     ///
     /// # Panics
     ///
-    /// For [nanoseconds](TraceWeight::Nanoseconds), unless time is [taken](crate::Tape::set_timed).
+    /// For [nanoseconds](TraceWeight::Nanoseconds), unless time was [taken](crate::Tape::set_timed).
     #[must_use]
     #[track_caller]
     pub fn folded(&self, weight: TraceWeight) -> String {
         assert!(
-            weight != TraceWeight::Nanoseconds || self.owned.is_timed(),
+            weight != TraceWeight::Nanoseconds || self.owned.has_times(),
             "no time was taken in this recording: call `Tape::set_timed` before it"
         );
         let mut file = String::new();

@@ -251,10 +251,10 @@ impl<S: Reverse> OwnedTape<S> {
         notes.go_on();
     }
 
-    /// Whether it is.
+    /// Whether it was taken in the recording, or is from now on.
     #[must_use]
-    pub fn is_timed(&self) -> bool {
-        self.externals().notes().is_some_and(|notes| notes.timed)
+    pub fn has_times(&self) -> bool {
+        self.externals().notes().is_some_and(Notes::has_times)
     }
 
     /// The first value or partial of the recording that is not finite; if all are, the first adjoint in the first sweep

@@ -132,6 +132,11 @@ impl<V: Number> Notes<V> {
         self.last = self.timed.then(Instant::now);
     }
 
+    /// Whether time was taken, or is from now on.
+    pub(crate) const fn has_times(&self) -> bool {
+        self.timed || !self.times.is_empty()
+    }
+
     /// Notes where the records with these numbers were made.
     #[inline(always)]
     pub(crate) fn note(&mut self, from: usize, next: usize, here: Here) {

@@ -99,6 +99,7 @@ fn time_is_taken_if_asked_for() {
     assert!(trace.to_string().starts_with("bytes  statements"));
     assert!(trace.to_string().lines().next().is_some_and(|heads| heads.ends_with("time  line")));
     tape.set_timed(false);
+    assert!(tape.trace().expect("in memory").folded(TraceWeight::Nanoseconds).lines().count() == 2);
     tape.record(|scope| (scope.input(2.0) * 2.0).eval());
     let trace = tape.trace().expect("in memory");
     assert_eq!(trace.lines()[0].time, None);
