@@ -77,12 +77,14 @@ pub use error::ImplicitError;
 use crate::expr::Real;
 use crate::external::external;
 #[cfg(feature = "nalgebra")]
-use crate::linalg::{Dense, Element, LinalgError, Plain};
+use crate::linalg::Plain;
+#[cfg(any(feature = "nalgebra", feature = "faer"))]
+use crate::linalg::{Backend, Dense, Element, LinalgError};
 use equations::{Solved, constants};
-#[cfg(feature = "nalgebra")]
+#[cfg(any(feature = "nalgebra", feature = "faer"))]
 use rule::Factors;
 use rule::{Inverse, Slope, Solution};
-#[cfg(feature = "nalgebra")]
+#[cfg(any(feature = "nalgebra", feature = "faer"))]
 use std::sync::Arc;
 use tapewright_strategies::{Number, Taping};
 
@@ -115,7 +117,7 @@ pub fn root<S: Taping>(
 /// has found at their values.
 ///
 /// The Jacobian ∂F/∂x is factorised once, or once in each lane, when this is called: by nalgebra, in the feature of
-/// that name. Tangents of the solution are found: it may have any.
+/// that name; see [`solution_by`] for other libraries. Tangents of the solution are found: it may have any.
 ///
 /// ```
 /// use tapewright::implicit::{self, Equations};
@@ -148,6 +150,46 @@ pub fn solution<S: Taping<Value: Element>>(
     solution: &[S::Value],
     parameters: &[Real<S>],
 ) -> Result<Vec<Real<S>>, ImplicitError> {
+    solution_by::<Library<S>, S>(equations, solution, parameters)
+}
+
+/// As `solution`, with the Jacobian ∂F/∂x factorised by the library that you name: `Faer`, `Nalgebra`, or a [`Backend`]
+/// of your own.
+///
+/// ```
+/// use tapewright::implicit::{self, Equations};
+/// use tapewright::prelude::*;
+/// # #[cfg(feature = "faer")] {
+/// use tapewright::linalg::Faer;
+///
+/// /// Two equations: 2·x₀ + x₁ = p₀ and x₀ = x₁·p₁.
+/// struct Lines;
+/// impl Equations for Lines {
+///     fn evaluate<S: Strategy<Value = f64>>(&self, x: &[Real<S>], p: &[Real<S>]) -> Vec<Real<S>> {
+///         vec![(2.0 * x[0] + x[1] - p[0]).into(), (x[0] - x[1] * p[1]).into()]
+///     }
+/// }
+///
+/// let f = |p: &[Real<Jacobian>]| implicit::solution_by::<Faer, _>(Lines, &[2.0, 1.0], p).expect("they meet")[1];
+/// let slope = gradient(f, &[5.0, 2.0]);
+/// assert!((slope[0] - 1.0 / 5.0).abs() < 1e-15 && (slope[1] + 2.0 / 5.0).abs() < 1e-15);
+/// # }
+/// ```
+///
+/// # Errors
+///
+/// See [`ImplicitError`].
+///
+/// # Panics
+///
+/// As [`external`](crate::external), and when the equations do.
+#[cfg(any(feature = "nalgebra", feature = "faer"))]
+#[track_caller]
+pub fn solution_by<B: Backend<<S::Value as Element>::Scalar>, S: Taping<Value: Element>>(
+    equations: impl Equations<S::Value>,
+    solution: &[S::Value],
+    parameters: &[Real<S>],
+) -> Result<Vec<Real<S>>, ImplicitError> {
     // The values of the Jacobian stay the same, and so do their factors.
     let mut kept = Vec::new();
     record(equations, solution, parameters, |slopes| {
@@ -155,7 +197,7 @@ pub fn solution<S: Taping<Value: Element>>(
         let factorise = &mut |values| {
             lanes += 1;
             if kept.len() < lanes {
-                kept.push(Arc::new(Dense::<_, Library<S>>::full(solution.len(), values)?));
+                kept.push(Arc::new(Dense::<_, B>::full(solution.len(), values)?));
             }
             Ok(Arc::clone(&kept[lanes - 1]))
         };

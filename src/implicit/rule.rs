@@ -2,7 +2,7 @@
 
 use super::equations::{Equations, constants};
 use crate::drivers::vjp;
-#[cfg(feature = "nalgebra")]
+#[cfg(any(feature = "nalgebra", feature = "faer"))]
 use crate::linalg::System;
 use crate::tape::Tape;
 use tapewright_strategies::{External, Jacobian, Number, SweepError};
@@ -28,10 +28,10 @@ impl<V: Number> Inverse<V> for Slope<V> {
 }
 
 /// The factors of ∂F/∂x.
-#[cfg(feature = "nalgebra")]
+#[cfg(any(feature = "nalgebra", feature = "faer"))]
 pub(super) struct Factors<K>(pub(super) K);
 
-#[cfg(feature = "nalgebra")]
+#[cfg(any(feature = "nalgebra", feature = "faer"))]
 impl<V: Number, K: System<V>> Inverse<V> for Factors<K> {
     fn solve(&self, transposed: bool, right: &mut [V]) {
         self.0.solve(transposed, right);

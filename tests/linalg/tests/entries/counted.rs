@@ -2,10 +2,11 @@
 
 use nalgebra::{DMatrix, Dyn, LU};
 use std::cell::Cell;
+use tapewright::implicit::{self, Equations};
 use tapewright::linalg::{Backend, Block, Cholesky, Element, Factors, Lu, Matrix, Nalgebra};
 use tapewright::prelude::*;
-use tapewright::{Closed, Dual, Error, hvp};
-use tapewright_linalg_tests::scattered;
+use tapewright::{Closed, Dual, Error, Number, hvp};
+use tapewright_linalg_tests::{assert_close, scattered};
 
 thread_local! {
     static FACTORISATIONS: Cell<usize> = const { Cell::new(0) };
@@ -224,4 +225,79 @@ fn packs_factorise_each_lane_or_one_for_all() {
     assert_eq!(counts().0, 3);
     hvp::<Jacobian<Dual<Pack<4>, 1>>, _>(everything, &lanes(0.1), &lanes(0.0));
     assert_eq!(counts().0, 4 * 3);
+}
+
+/// x₀·x₁ = p₀ and x₀ + x₁ = p₁.
+struct Sides;
+
+impl<V: Number> Equations<V> for Sides {
+    fn evaluate<S: Strategy<Value = V>>(&self, x: &[Real<S>], p: &[Real<S>]) -> Vec<Real<S>> {
+        vec![(x[0] * x[1] - p[0]).into(), (x[0] + x[1] - p[1]).into()]
+    }
+}
+
+/// The sides of a rectangle of this area and half perimeter, the longer one last.
+fn sides<S: Taping<Value: Element<Scalar = f64>>>(p: &[Real<S>]) -> Vec<Real<S>> {
+    let (area, half) = (p[0].value(), p[1].value());
+    let at = |sign: f64| {
+        S::Value::from_lanes(|lane| {
+            let (area, half) = (area.lane(lane).as_f64(), half.lane(lane).as_f64());
+            Number::from_f64(0.5 * (half + sign * (half * half - 4.0 * area).sqrt()))
+        })
+    };
+    implicit::solution_by::<Counting, _>(Sides, &[at(-1.0), at(1.0)], p).expect("a solution")
+}
+
+fn shorter<S: Taping<Value: Element<Scalar = f64>>>(p: &[Real<S>]) -> Real<S> {
+    sides(p)[0].clone()
+}
+
+#[test]
+fn implicit_functions_factorise_once() -> Result<(), Error> {
+    let p = [6.0, 5.0];
+    let mut tape = Tape::<Jacobian>::new();
+    let _ = counts();
+    let (inputs, x) = tape.record(|scope| {
+        let inputs = scope.inputs(&p);
+        let x = sides(&inputs);
+        (inputs, x)
+    });
+    assert_eq!(counts(), (1, 1), "a solution to see that they are solved");
+    // x₀ = (p₁ − √(p₁² − 4·p₀))/2
+    let slopes = tape.sweep(&[(&x[0], 1.0)])?.of_all(&inputs)?;
+    assert_eq!(counts(), (0, 1));
+    assert_close("slopes", &slopes, &[1.0, -2.0], 1e-14);
+    tape.sweep_lanes(&[(&x[0], [1.0, 0.0]), (&x[1], [0.0, 1.0])])?;
+    assert_eq!(counts(), (0, 2), "one for each adjoint vector");
+    jvp::<Tangent>(sides, &p, &[1.0, 0.0]).expect("two inputs");
+    assert_eq!(counts(), (1, 2));
+
+    // ∂²x₀/∂p₀² = 2·(p₁² − 4·p₀)^(−3/2)
+    let (_, gradient, product) = hvp::<Jacobian<Dual<f64, 1>>, _>(shorter, &p, &[1.0, 0.0]);
+    assert_eq!(counts().0, 1);
+    assert_close("slopes", &gradient, &[1.0, -2.0], 1e-14);
+    assert_close("second derivative", &product[..1], &[2.0], 1e-14);
+    let thrice = p.map(|p| Dual::constant(Dual { value: p, tangents: [p; 3] }));
+    gradient_of::<Dual<Dual<f64, 3>, 2>>(&thrice);
+    assert_eq!(counts().0, 1, "tangents of two orders");
+    Ok(())
+}
+
+fn gradient_of<V: Element<Scalar = f64>>(p: &[V]) -> Vec<V> {
+    gradient::<Jacobian<V>>(shorter, p)
+}
+
+#[cfg(feature = "packs")]
+#[test]
+fn implicit_functions_over_packs_factorise_each_lane_or_one_for_all() {
+    use tapewright::Pack;
+    let _ = counts();
+    for (other, expected) in [(5.0, 1), (7.0, 2)] {
+        let p = [Pack([6.0, 6.0]), Pack([5.0, other])];
+        gradient_of(&p);
+        assert_eq!(counts().0, expected);
+        let found = gradient_of(&p.map(|p| Dual { value: p, tangents: [Pack([1.0, -1.0])] }));
+        assert_eq!(counts().0, expected, "whatever tangents there are");
+        assert_close("slope", &[found[0].value.lane(0)], &[1.0], 1e-14);
+    }
 }
