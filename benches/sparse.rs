@@ -1,8 +1,9 @@
 //! Sparse Jacobian and Hessian matrices: what pattern, coloring and entries cost, beside one recording of the function.
 //!
-//! Two functions: the five-point stencil of a nonlinear diffusion problem on a square, with as many outputs as inputs; and
-//! the chained Rosenbrock function, whose Hessian matrix is tridiagonal. Every entry is checked against its formula before
-//! anything is timed. Medians of thread CPU times; each is given in multiples of the recording of the same turn.
+//! The five-point stencil of a nonlinear diffusion problem on a square, with as many outputs as inputs, by statements and as
+//! an array kernel; and the chained Rosenbrock function, whose Hessian matrix is tridiagonal. Every entry is checked against
+//! its formula before anything is timed. Then a dense Jacobian matrix with many more rows than columns: by `jacobian`, which
+//! takes the direction that costs less, and by rows. Medians of thread CPU times; each is given in multiples of the recording of the same turn.
 //!
 //! ```text
 //! RUSTFLAGS=-Ctarget-cpu=native cargo bench --bench sparse
@@ -13,9 +14,10 @@ mod turns;
 
 use clap::Parser;
 use std::hint::black_box;
-use tapewright::Dual;
+use tapewright::kernels::{View, parallel_for};
 use tapewright::prelude::*;
 use tapewright::sparse::{Coloring, SparseHessian, SparseJacobian};
+use tapewright::{Dual, jacobian as dense_jacobian};
 use turns::{median, seconds};
 
 #[derive(Parser)]
@@ -45,6 +47,31 @@ fn diffusion<S: Strategy>(n: usize, u: &[Real<S>]) -> Vec<Real<S>> {
         }
     }
     outputs
+}
+
+/// The same as one launch of an array kernel.
+fn diffusion_by_kernel<S: Taping<Value = f64>>(n: usize, u: &[Real<S>]) -> Vec<Real<S>> {
+    let u = View::of_variables([n, n], u);
+    let mut residual = View::zeros([n, n]);
+    parallel_for(u.all(), (&u, &mut residual), |(u, _)| {
+        let c = u.at::<0, 0>();
+        let beside = u.or_zero::<-1, 0>() + u.or_zero::<1, 0>() + u.or_zero::<0, -1>() + u.or_zero::<0, 1>();
+        (4.0 * c - beside + c * c * c,)
+    });
+    residual.to_variables()
+}
+
+/// Residuals of a sum of damped waves with these parameters, at `rows` times.
+fn residuals<S: Strategy>(rows: usize, p: &[Real<S>]) -> Vec<Real<S>> {
+    let at = |row: usize| {
+        let time = row as f64 / rows as f64;
+        let mut sum = Real::from(0.0);
+        for wave in p.chunks_exact(4) {
+            sum += wave[0] * (-wave[1] * time).exp() * (wave[2] * time + wave[3]).sin();
+        }
+        sum
+    };
+    (0..rows).map(at).collect()
 }
 
 fn rosenbrock<S: Strategy>(x: &[Real<S>]) -> Real<S> {
@@ -170,6 +197,88 @@ fn hessian(options: &Options, n: usize) {
     );
 }
 
+fn kernels(options: &Options, n: usize) {
+    let u = point(n * n);
+    let mut tape = Tape::<Jacobian>::new();
+    let record = |tape: &mut Tape<Jacobian>| {
+        tape.record(|scope| {
+            let u = scope.inputs(&u);
+            let y = diffusion_by_kernel(n, &u);
+            (u, y)
+        })
+    };
+    let mut statements = Tape::<Jacobian>::new();
+    let by_statements = |tape: &mut Tape<Jacobian>| {
+        tape.record(|scope| {
+            let u = scope.inputs(&u);
+            let y = diffusion(n, &u);
+            (u, y)
+        })
+    };
+    let (x, y) = record(&mut tape);
+    let (p, q) = by_statements(&mut statements);
+    let pattern = tape.jacobian_pattern(&x, &y).expect("there is a pattern");
+    assert_eq!(pattern, statements.jacobian_pattern(&p, &q).expect("there is a pattern"));
+    let (mut other, mut kept) = (Tape::<Jacobian>::new(), Tape::<Jacobian>::new());
+    let (seconds, found) = medians(
+        options.rounds,
+        &mut [
+            &mut || drop(black_box(by_statements(&mut other))),
+            &mut || drop(black_box(record(&mut kept))),
+            &mut || drop(black_box(statements.jacobian_pattern(&p, &q))),
+            &mut || drop(black_box(tape.jacobian_pattern(&x, &y))),
+        ],
+    );
+    println!(
+        "| {} | {:.2} | {:.2} | {:.2} | {:.2} | {:.3} |",
+        n * n,
+        1e3 * seconds,
+        found[1],
+        found[2],
+        found[3],
+        found[0]
+    );
+}
+
+/// The Jacobian matrix by rows, eight at a time.
+fn by_rows(x: &[f64], rows: usize) -> Vec<Vec<f64>> {
+    let mut tape = Tape::<Jacobian>::new();
+    let (inputs, outputs) = tape.record(|scope| {
+        let inputs = scope.inputs(x);
+        let outputs = residuals(rows, &inputs);
+        (inputs, outputs)
+    });
+    let mut matrix = Vec::with_capacity(rows);
+    for outputs in outputs.chunks(8) {
+        let seed = |lane: usize| core::array::from_fn(|k| if k == lane { 1.0 } else { 0.0 });
+        let seeds: Vec<(_, [f64; 8])> = outputs.iter().enumerate().map(|(k, output)| (output, seed(k))).collect();
+        let adjoints = tape.sweep_lanes(&seeds).expect("its own outputs");
+        let columns: Vec<[f64; 8]> = inputs.iter().map(|x| adjoints.of(x).expect("an input")).collect();
+        matrix.extend((0..outputs.len()).map(|k| columns.iter().map(|column| column[k]).collect::<Vec<_>>()));
+    }
+    matrix
+}
+
+fn tall(options: &Options, rows: usize) {
+    let x = [1.0, 0.5, 3.0, 0.1, 0.5, 1.5, 7.0, 0.2];
+    let expected = by_rows(&x, rows);
+    let found = dense_jacobian::<Jacobian>(|x| residuals(rows, x), &x).1;
+    for (found, expected) in found.iter().flatten().zip(expected.iter().flatten()) {
+        assert!((found - expected).abs() < 1e-13, "{found}, not {expected}");
+    }
+    let mut kept = Tape::<Jacobian>::new();
+    let mut slopes = [0.0; 8];
+    let (seconds, found) = medians(
+        options.rounds,
+        &mut [
+            &mut || _ = black_box(kept.gradient(|x| tapewright::sum(&residuals(rows, x)), &x, &mut slopes)),
+            &mut || drop(black_box(dense_jacobian::<Jacobian>(|x| residuals(rows, x), &x))),
+            &mut || drop(black_box(by_rows(&x, rows))),
+        ],
+    );
+    println!("| {rows} × 8 | {:.3} | {:.2} | {:.2} | {:.3} |", 1e3 * seconds, found[1], found[2], found[0]);
+}
+
 fn main() {
     let options = Options::parse();
     let sizes: &[usize] = if options.small { &[12] } else { &[100, 316, 1000] };
@@ -187,4 +296,15 @@ fn main() {
     );
     println!("|--:|--:|--:|--:|--:|--:|--:|--:|");
     sizes.iter().for_each(|n| hessian(&options, n * n / 10));
+    println!("\nThe stencil as an array kernel between variables:\n");
+    println!(
+        "| n | recording by statements on a kept tape, ms | recording by a kernel, × that | pattern of statements \
+         | pattern of the kernel | control |"
+    );
+    println!("|--:|--:|--:|--:|--:|--:|");
+    sizes.iter().for_each(|n| kernels(&options, *n));
+    println!("\nA dense Jacobian matrix:\n");
+    println!("| rows × columns | gradient of the sum, ms | `jacobian`, × that | by rows, eight at a time | control |");
+    println!("|--:|--:|--:|--:|--:|");
+    sizes.iter().for_each(|n| tall(&options, 10 * n));
 }
