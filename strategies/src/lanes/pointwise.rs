@@ -55,13 +55,15 @@ pub(super) enum Goal {
     Rows(Used),
 }
 
-/// A launch of a kernel as statements. First come the values at all points, as numbers of its own, because other points
-/// may read what stands where they go.
+/// A launch of a kernel as statements. First come the values at all points, as numbers of its own, if other points may
+/// read what stands where they go, or if they are summed.
 struct OfKernel<'l, V: 'static> {
     launch: &'l Recorded<V>,
     grid: &'l Grid,
     expressions: SmallVec<[Expression; 1]>,
     goal: Goal,
+    /// The number of values that come first.
+    values: usize,
     /// Of what comes behind the values, the statements for each goal.
     goals: SmallVec<[Range<usize>; 4]>,
 }
@@ -70,7 +72,8 @@ impl<V: Number> Recorded<V> {
     /// It as statements.
     pub(super) fn statements(&self, goal: Goal) -> Box<dyn Links + '_> {
         let (grid, expressions) = (&self.grid, Expression::of(self.plan()));
-        let mut end = grid.points() * expressions.len();
+        let values = if self.is_apart(goal) { 0 } else { grid.points() * expressions.len() };
+        let mut end = values;
         let mut next = |count: usize| {
             end += count;
             end - count..end
@@ -80,7 +83,14 @@ impl<V: Number> Recorded<V> {
             Goal::Variable => SmallVec::from_iter([next(1)]),
             Goal::Rows(to) => SmallVec::from_iter([next(to.length)]),
         };
-        Box::new(OfKernel { launch: self, grid, expressions, goal, goals })
+        Box::new(OfKernel { launch: self, grid, expressions, goal, values, goals })
+    }
+
+    /// Whether values go to views, into slots that the launch does not read.
+    fn is_apart(&self, goal: Goal) -> bool {
+        let is_read = |slot: usize| self.operands.iter().any(|operand| operand.before == slot);
+        let goes_apart = |a: &usize| self.operands[*a].after.is_some_and(|slot| !is_read(slot));
+        matches!(goal, Goal::Views) && self.plan().written.iter().all(goes_apart)
     }
 
     /// How many elements of a view that is written are told where they come from: if it goes on in another slot, all.
@@ -103,8 +113,8 @@ impl<V: Number> OfKernel<'_, V> {
         }
     }
 
-    /// An element of the view that output `k` goes to.
-    fn element(&self, k: usize, at: usize, arguments: &mut Vec<Item>) -> Item {
+    /// An element of the view that output `k` goes to, and in which arguments it is not linear.
+    fn element(&self, k: usize, at: usize, arguments: &mut Vec<Item>) -> (Item, Curvature) {
         let kept = &self.launch.operands[self.launch.plan().written[k]];
         let (count, after) = (self.expressions.len(), kept.after.unwrap_or(0));
         let is_forked = kept.after != Some(kept.before);
@@ -113,11 +123,16 @@ impl<V: Number> OfKernel<'_, V> {
         } else {
             (self.grid.element(self.grid.point(at)), Some(at))
         };
+        let result = Item::Element(after, element);
         arguments.push(match point {
+            Some(number) if self.values == 0 => {
+                let point = self.grid.point(number);
+                return (result, self.expressions[k].link(arguments, |key| self.leaf(point, key)));
+            }
             Some(point) => Item::Own(point * count + k),
             None => Item::Element(kept.before, element),
         });
-        Item::Element(after, element)
+        (result, Curvature::LINEAR)
     }
 }
 
@@ -127,7 +142,7 @@ impl<V: Number> Links for OfKernel<'_, V> {
     }
 
     fn own(&self) -> usize {
-        self.grid.points() * self.expressions.len()
+        self.values
     }
 
     fn link(&self, statement: usize, arguments: &mut Vec<Item>) -> (Item, Curvature) {
@@ -139,7 +154,7 @@ impl<V: Number> Links for OfKernel<'_, V> {
         };
         let at = statement - self.goals[k].start;
         let result = match self.goal {
-            Goal::Views => self.element(k, at, arguments),
+            Goal::Views => return self.element(k, at, arguments),
             Goal::Variable => {
                 arguments.extend((0..self.grid.points()).map(Item::Own));
                 Item::Output(0)
