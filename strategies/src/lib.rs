@@ -58,7 +58,7 @@ pub use numbers::{Binary, Dual, Float, Nested, Number, Plain, Unary};
 #[cfg(feature = "packs")]
 pub use numbers::{Pack, Registered};
 #[doc(hidden)]
-pub use numbers::{Whole, agreed, bits, by_lanes, by_lanes2, counts, same};
+pub use numbers::{Passed, Whole, agreed, bits, by_lanes, by_lanes2, counts, same};
 #[doc(hidden)]
 pub use policy::Inline;
 pub use policy::{Checked, Policy, SingularSlope, Strict, Subgradient, Traces, Tracing, is_singular};

@@ -74,6 +74,7 @@ macro_rules! by_rules {
 
 impl<V: Number, const N: usize> Number for Dual<V, N> {
     type Lane = Dual<V::Lane, N>;
+    type Passed = Self;
     const LANES: usize = V::LANES;
     const PARTS: usize = V::PARTS * (1 + N);
     const ORDER: usize = V::ORDER + 1;

@@ -12,6 +12,7 @@ mod number;
 #[cfg(feature = "packs")]
 mod pack;
 mod parts;
+mod passed;
 mod scalar;
 pub(crate) mod special;
 #[cfg(feature = "packs")]
@@ -24,5 +25,6 @@ pub use number::{Binary, Float, Number, Plain, Unary, Whole};
 pub use pack::Pack;
 pub use parts::{agreed, bits, by_lanes, by_lanes2, counts, same};
 pub(crate) use parts::{all_finite, any_nan};
+pub use passed::Passed;
 #[cfg(feature = "packs")]
 pub use vector::Registered;

@@ -31,6 +31,7 @@ macro_rules! by_duals {
 /// The parts behind the value's are the number of the recording and the place in it: exact, as all numbers of 32 bits.
 impl<S: Nests> Number for Nested<S> {
     type Lane = Self;
+    type Passed = Self;
     const LANES: usize = 1;
     const PARTS: usize = S::Value::PARTS + 2;
     const ORDER: usize = S::Value::ORDER + 1;

@@ -1,6 +1,7 @@
 //! What a variable's number may be.
 
 use super::functions::with_functions;
+use super::passed::Passed;
 use core::fmt::{Debug, Display};
 use core::num::FpCategory;
 use core::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
@@ -63,6 +64,9 @@ pub trait Number:
     /// Whether it is a variable of a recording, which means nothing outside of this process.
     #[doc(hidden)]
     const VARIABLE: bool = false;
+    /// How it is passed to the functions that reverse records.
+    #[doc(hidden)]
+    type Passed: Passed<Self>;
     /// 0.
     const ZERO: Self;
     /// 1.

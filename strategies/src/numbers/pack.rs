@@ -112,6 +112,7 @@ macro_rules! by_registers {
 impl<const N: usize, V: Registered> Plain for Pack<N, V> {}
 impl<const N: usize, V: Registered> Number for Pack<N, V> {
     type Lane = V;
+    type Passed = super::passed::Lined<Self>;
     const LANES: usize = {
         assert!(N > 0, "a pack needs lanes");
         N

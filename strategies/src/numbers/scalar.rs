@@ -44,6 +44,7 @@ macro_rules! float {
         impl Plain for $t {}
         impl Number for $t {
             type Lane = Self;
+            type Passed = Self;
             const LANES: usize = 1;
             const PARTS: usize = 1;
             const ORDER: usize = 0;

@@ -61,7 +61,8 @@ pub(super) unsafe fn values_of<'a, V>(values: *const V, known: usize) -> &'a [V]
 ///
 /// * A record with `n` arguments that was written for the layout that holds this function has its identifiers there.
 /// * They are below the number of adjoints and, where the function reads them, of values.
-pub(super) type ReverseFn<V> = unsafe fn(ids_end: *const u8, n: usize, seed: V, sweep: &mut Sweep<'_, V>) -> *const u8;
+pub(super) type ReverseFn<V> =
+    unsafe fn(ids_end: *const u8, n: usize, seed: <V as Number>::Passed, sweep: &mut Sweep<'_, V>) -> *const u8;
 
 /// Appends seed·∂/∂argument for each argument to the list, if there is one, passive arguments included, whose entries
 /// mean nothing. Without a list, returns the value of the statement at these values of variables; `None` if the record

@@ -1,19 +1,19 @@
 //! Comparisons that a replay must find as they were.
 
 use super::layout::Layout;
-use crate::{Comparison, MemoryUsage};
+use crate::{Comparison, MemoryUsage, Number};
 use core::panic::Location;
 use smallvec::SmallVec;
 
 /// The guards of one recording, in the order of the comparisons.
-pub(super) struct Guards<V: 'static> {
+pub(super) struct Guards<V: Number> {
     pub(super) list: Vec<Guard<V>>,
     /// What is compared: the data of records of statements.
     pub(super) bytes: Vec<u8>,
 }
 
 /// One comparison.
-pub(super) struct Guard<V: 'static> {
+pub(super) struct Guard<V: Number> {
     /// The number of the first record behind it.
     pub(super) number: u64,
     pub(super) comparison: Comparison,
@@ -24,7 +24,7 @@ pub(super) struct Guard<V: 'static> {
     pub(super) operands: [(&'static Layout<V>, usize, usize); 2],
 }
 
-impl<V> Guards<V> {
+impl<V: Number> Guards<V> {
     pub(super) const fn new() -> Self {
         Self { list: Vec::new(), bytes: Vec::new() }
     }

@@ -2,7 +2,7 @@
 
 use super::functions::{Arguments, Sweep, Target, parts};
 use crate::shape::Scatter;
-use crate::{IndexType, Number, Shape};
+use crate::{IndexType, Number, Passed, Shape};
 
 /// Reverses a Jacobian record.
 ///
@@ -13,9 +13,10 @@ use crate::{IndexType, Number, Shape};
 pub(super) unsafe fn scatter<H: Shape, V: Number, I: IndexType>(
     ids_end: *const u8,
     _: usize,
-    seed: V,
+    seed: V::Passed,
     sweep: &mut Sweep<'_, V>,
 ) -> *const u8 {
+    let seed = seed.number();
     let (ids, factors) = parts::<V, I>(ids_end, H::LEAVES, H::FACTORS);
     if !seed.is_nought() {
         H::scatter(seed, seed, &mut Factored { factors, to: Arguments { ids, adjoints: sweep.adjoints } });

@@ -38,7 +38,7 @@ impl Form {
 
 /// The records of one kind. Compared by address only to save entries of a table: equal addresses mean equal contents,
 /// and two addresses for one kind cost an entry, not a result.
-pub(crate) struct Layout<V: 'static> {
+pub(crate) struct Layout<V: Number> {
     pub(super) reverse: ReverseFn<V>,
     pub(super) rerun: RerunFn<V>,
     /// For records that are computed again, under the policy [`Checked`](crate::Checked).

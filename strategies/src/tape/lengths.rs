@@ -31,7 +31,7 @@ impl Lengths {
     /// Whether a statement with this many passive arguments is written as a list of partials, and not as its layout
     /// says, in `bytes` bytes. `coded` says whether the layout has a code, and gives it one if it can.
     #[inline]
-    pub(super) fn lists<V: 'static, I>(self, passives: usize, bytes: usize, coded: impl FnOnce() -> bool) -> bool {
+    pub(super) fn lists<V: Number, I>(self, passives: usize, bytes: usize, coded: impl FnOnce() -> bool) -> bool {
         let listed = (self.arguments - passives) * (size_of::<V>() + size_of::<I>());
         if passives > 0 {
             return if self.hybrid { listed < bytes } else { self.partials };

@@ -2,7 +2,7 @@
 
 use super::functions::{Arguments, Sweep, Target, misreported, parts};
 use super::usize_of;
-use crate::{IndexType, LinearId, Load, Number, Shape, Sink, TapeNumber, Taping, Twin, singular_function};
+use crate::{IndexType, LinearId, Load, Number, Passed, Shape, Sink, TapeNumber, Taping, Twin, singular_function};
 
 /// Reverses a primal-value record: rebuilds the statement and asks it for its partials, which are multiplied by the
 /// seed as the factors of a Jacobian record are: both strategies give the same bits.
@@ -13,7 +13,7 @@ use crate::{IndexType, LinearId, Load, Number, Shape, Sink, TapeNumber, Taping, 
 pub(super) unsafe fn replay<S, B, I>(
     ids_end: *const u8,
     _: usize,
-    seed: S::Value,
+    seed: <S::Value as Number>::Passed,
     sweep: &mut Sweep<'_, S::Value>,
 ) -> *const u8
 where
@@ -21,6 +21,7 @@ where
     B: Twin<S>,
     I: IndexType,
 {
+    let seed = seed.number();
     let mut source = Source::of::<S, B>(ids_end, (sweep.values, sweep.known));
     let (ids, constants) = (source.ids, source.constants);
     if !seed.is_nought() {

@@ -11,13 +11,13 @@ use super::usize_of;
 use crate::refusal::out_of_memory;
 use crate::scratch::Scratch;
 use crate::storage::Layer;
-use crate::{IndexManager, IndexType, Number};
+use crate::{IndexManager, IndexType, Number, Passed};
 use core::marker::PhantomData;
 use core::ops::Deref;
 
 /// One record, in place: its bytes stay as they are for `'a`.
 #[derive(Clone, Copy)]
-pub(super) struct Record<'a, V: 'static, I> {
+pub(super) struct Record<'a, V: Number, I> {
     pub(super) layout: &'static Layout<V>,
     /// Its first byte.
     pub(super) start: *const u8,
@@ -102,7 +102,7 @@ impl<'a, V: Number, I: IndexType> Record<'a, V, I> {
     #[inline(always)]
     pub(super) unsafe fn reverse(&self, seed: V, sweep: &mut Sweep<'_, V>) {
         // SAFETY: promised by the caller.
-        unsafe { _ = (self.layout.reverse)(self.ids_end, self.arguments, seed, sweep) }
+        unsafe { _ = (self.layout.reverse)(self.ids_end, self.arguments, V::Passed::of(seed), sweep) }
     }
 }
 

@@ -56,7 +56,7 @@ contents! {
 ///
 /// The values are one contiguous array, not segments, because the sweep reads them at random; like the adjoint vector
 /// it grows by doubling.
-pub struct Records<V: 'static, M: IndexManager, L: Layer, K: Content> {
+pub struct Records<V: Number, M: IndexManager, L: Layer, K: Content> {
     /// Where the next record goes.
     pub(super) data: *mut u8,
     /// Records end before this: the segment does, or identifiers may do.
@@ -122,10 +122,10 @@ pub(super) struct Counts {
 }
 
 // SAFETY: the raw pointers point into `segments` and `value_store`, which move along; closures of users are `Send`.
-unsafe impl<V: Send, M: IndexManager, L: Layer, K: Content> Send for Records<V, M, L, K> {}
+unsafe impl<V: Number, M: IndexManager, L: Layer, K: Content> Send for Records<V, M, L, K> {}
 // SAFETY: shared references only read, and call closures of users by reference, which are `Sync`; the `Bump`s in
 // segments, which are not, are used through exclusive ones alone.
-unsafe impl<V: Sync, M: IndexManager, L: Layer, K: Content> Sync for Records<V, M, L, K> {}
+unsafe impl<V: Number, M: IndexManager, L: Layer, K: Content> Sync for Records<V, M, L, K> {}
 
 impl<V: Number, M: IndexManager, L: Layer, K: Content> Default for Records<V, M, L, K> {
     fn default() -> Self {

@@ -9,7 +9,7 @@ use crate::{IndexManager, LinearId, Number, Reverse, TapeNumber};
 use core::any::TypeId;
 
 /// The innermost tape, with room for a statement.
-pub(super) struct Place<V: 'static, M: IndexManager, L: Layer, K: Content> {
+pub(super) struct Place<V: Number, M: IndexManager, L: Layer, K: Content> {
     header: *const Header,
     tape: *mut Records<V, M, L, K>,
     pub(super) number: TapeNumber,

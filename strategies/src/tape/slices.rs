@@ -3,7 +3,7 @@
 
 use super::functions::{RerunFn, Sweep, identifiers, numbers, parts};
 use crate::scratch::Scratch;
-use crate::{IndexType, Nary, Number, Policy, partials_of_slice};
+use crate::{IndexType, Nary, Number, Passed, Policy, partials_of_slice};
 
 /// # Safety
 ///
@@ -11,9 +11,10 @@ use crate::{IndexType, Nary, Number, Policy, partials_of_slice};
 pub(super) unsafe fn listed<V: Number, I: IndexType>(
     ids_end: *const u8,
     n: usize,
-    seed: V,
+    seed: V::Passed,
     sweep: &mut Sweep<'_, V>,
 ) -> *const u8 {
+    let seed = seed.number();
     // SAFETY: promised by the caller.
     let (ids, partials) = unsafe { (identifiers::<I>(ids_end, n), numbers::<V, I>(ids_end, n, n)) };
     if !seed.is_nought() {
@@ -44,9 +45,10 @@ pub(super) unsafe fn rerun_listed<V: Number, I: IndexType>(
 pub(super) unsafe fn ones<V: Number, I: IndexType>(
     ids_end: *const u8,
     n: usize,
-    seed: V,
+    seed: V::Passed,
     sweep: &mut Sweep<'_, V>,
 ) -> *const u8 {
+    let seed = seed.number();
     // SAFETY: promised by the caller.
     let ids = unsafe { identifiers::<I>(ids_end, n) };
     if !seed.is_nought() {
@@ -115,11 +117,11 @@ unsafe fn reverse_by_list<V: Number, I: IndexType>(
 pub(super) unsafe fn reverse_slice<P: Policy, R: Nary<V>, V: Number, I: IndexType>(
     ids_end: *const u8,
     n: usize,
-    seed: V,
+    seed: V::Passed,
     sweep: &mut Sweep<'_, V>,
 ) -> *const u8 {
     // SAFETY: promised by the caller.
-    unsafe { reverse_by_list::<V, I>(rerun_slice::<P, R, V, I>, ids_end, n, seed, sweep) }
+    unsafe { reverse_by_list::<V, I>(rerun_slice::<P, R, V, I>, ids_end, n, seed.number(), sweep) }
     parts::<V, I>(ids_end, n, n * R::CONSTANTS).1.cast()
 }
 
@@ -167,11 +169,11 @@ pub(super) unsafe fn singular_slice<P: Policy, R: Nary<V>, V: Number, I: IndexTy
 pub(super) unsafe fn call<F: Fn(V, &mut [V]), V: Number, I: IndexType>(
     ids_end: *const u8,
     n: usize,
-    seed: V,
+    seed: V::Passed,
     sweep: &mut Sweep<'_, V>,
 ) -> *const u8 {
     // SAFETY: promised by the caller.
-    unsafe { reverse_by_list::<V, I>(rerun_call::<F, V, I>, ids_end, n, seed, sweep) }
+    unsafe { reverse_by_list::<V, I>(rerun_call::<F, V, I>, ids_end, n, seed.number(), sweep) }
     ids_end.wrapping_sub(n * size_of::<I>() + size_of::<F>())
 }
 

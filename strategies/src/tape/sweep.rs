@@ -13,7 +13,7 @@ use super::walk::Cursor;
 use crate::scratch::Scratch;
 use crate::shape::Both;
 use crate::storage::{Layer, Reader, Segments};
-use crate::{AtExternal, IndexManager, Mark, Number, Shape, SweepError, counts};
+use crate::{AtExternal, IndexManager, Mark, Number, Passed, Shape, SweepError, counts};
 
 impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// Sweeps from the last statement to the first; see [`Reverse::reverse`](crate::Reverse::reverse).
@@ -139,7 +139,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
                     let (id, data_end) = Self::undo_before(end.sub(Self::CODE), next, sweep.values);
                     let seed = take(sweep.adjoints, id);
                     if seed.is_plain() {
-                        end = reverse(data_end, n, seed, sweep);
+                        end = reverse(data_end, n, V::Passed::of(seed), sweep);
                     } else {
                         self.reverse_with_care(end, seed, sweep);
                         end = data_end.sub(bytes);
@@ -292,7 +292,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         unsafe {
             // Partials of ±1 count whatever the seed.
             if H::FACTORS == 0 || seed.is_ordinary() {
-                return scatter::<H, V, M::Index>(data_end, 0, seed, sweep);
+                return scatter::<H, V, M::Index>(data_end, 0, V::Passed::of(seed), sweep);
             }
             if !seed.is_nought() {
                 self.reverse_with_care(end, seed, sweep);
@@ -318,7 +318,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         // SAFETY: promised by the caller.
         unsafe {
             if seed.is_plain() {
-                return listed::<V, M::Index>(data_end, n, seed, sweep);
+                return listed::<V, M::Index>(data_end, n, V::Passed::of(seed), sweep);
             }
             self.reverse_with_care(end, seed, sweep);
         }

@@ -10,14 +10,14 @@ use crate::{IndexType, Number};
 use core::ptr;
 
 /// What the sweep needs of a record, in 16 bytes.
-pub(super) struct Entry<V> {
+pub(super) struct Entry<V: Number> {
     pub(super) reverse: ReverseFn<V>,
     /// [`Layout::bytes`].
     pub(super) bytes: usize,
 }
 
 /// The codes of one tape.
-pub(super) struct Codes<V: 'static> {
+pub(super) struct Codes<V: Number> {
     /// Hash of a layout → the code that was assigned to it, 0 where there is none.
     slots: [u8; codes::HASH_SLOTS],
     /// Code → layout.

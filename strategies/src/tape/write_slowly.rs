@@ -88,7 +88,7 @@ where
 }
 
 /// A record of a statement that has active and passive arguments.
-struct Among<V: 'static> {
+struct Among<V: Number> {
     layout: &'static Layout<V>,
     bytes: usize,
     /// Whether it lists the partials of active arguments.
