@@ -1,6 +1,7 @@
 //! Adjoints: the vectors that sweeps work on, and what they find.
 
 use super::NONE;
+use super::aligned::Aligned;
 use super::parts::{Parts, Under};
 use crate::error::{Error, same_length};
 use crate::expr::Real;
@@ -20,8 +21,8 @@ use tapewright_strategies::{Number, Reverse};
 /// A sweep panics when the allocator has no memory for the vector. Vector and recording can be used then, once there is
 /// some.
 #[derive(Clone, Debug, Default)]
-pub struct AdjointVector<V> {
-    pub(super) adjoints: Vec<V>,
+pub struct AdjointVector<V: Number> {
+    pub(super) adjoints: Aligned<V>,
     /// Outside these slots all adjoints are 0.
     pub(super) dirty: Range<usize>,
     /// The sweep from position to position that this is in.
@@ -34,7 +35,7 @@ impl<V: Number> AdjointVector<V> {
     /// A vector that grows when it is used.
     #[must_use]
     pub const fn new() -> Self {
-        Self { adjoints: Vec::new(), dirty: NONE, under: None, arrays: Shadows::new() }
+        Self { adjoints: Aligned::new(), dirty: NONE, under: None, arrays: Shadows::new() }
     }
 
     /// Sets all adjoints to 0.
@@ -46,10 +47,9 @@ impl<V: Number> AdjointVector<V> {
     /// Makes the vector long enough.
     pub(super) fn extend_to(&mut self, identifiers: usize) {
         if identifiers > self.adjoints.len() {
-            if self.adjoints.try_reserve(identifiers - self.adjoints.len()).is_err() {
+            if !self.adjoints.extend_to(identifiers) {
                 no_memory::<V>(identifiers, 1);
             }
-            self.adjoints.resize(identifiers, V::ZERO);
         }
     }
 
@@ -80,8 +80,8 @@ impl<V: Number> AdjointVector<V> {
     #[inline(never)]
     fn grow(&mut self, identifiers: usize) {
         let doubled = identifiers.max(2 * self.adjoints.len());
-        (self.adjoints, self.under) = (Vec::new(), None);
-        let found = zeros(doubled).or_else(|| zeros(identifiers));
+        (self.adjoints, self.under) = (Aligned::new(), None);
+        let found = Aligned::zeros(doubled).or_else(|| Aligned::zeros(identifiers));
         self.adjoints = found.unwrap_or_else(|| no_memory::<V>(identifiers, 1));
     }
 
@@ -97,11 +97,6 @@ impl<V: Number> AdjointVector<V> {
         self.dirty = inputs.clone();
         Ok(())
     }
-}
-
-/// A vector of zeros whose memory is not touched; `None` if the allocator does not have it.
-pub(super) fn zeros<V: Number>(length: usize) -> Option<Vec<V>> {
-    bytemuck::allocation::try_zeroed_vec(length).ok()
 }
 
 /// Panics because there is no memory for adjoint vectors.

@@ -1,6 +1,7 @@
 //! Several adjoint vectors in one sweep.
 
-use super::adjoints::{asked_slot, no_memory, slot, zeros};
+use super::adjoints::{asked_slot, no_memory, slot};
+use super::aligned::{LINE, zeros};
 use super::parts::Parts;
 use super::{NONE, Tape};
 use crate::error::{Error, same_length};
@@ -31,9 +32,6 @@ pub struct LaneVector<V> {
     /// The adjoints of views, for each vector.
     arrays: Vec<Shadows<V>>,
 }
-
-/// Bytes of a cache line.
-const LINE: usize = 64;
 
 impl<V: Number> LaneVector<V> {
     /// Room for this number of adjoint vectors, which grows when it is used. Sweeps are fastest for 8 and 16.

@@ -1,6 +1,7 @@
 //! A tape that a user holds.
 
 mod adjoints;
+mod aligned;
 mod forward;
 mod lanes;
 mod parts;
@@ -220,7 +221,7 @@ impl<S: Reverse> Tape<S> {
             n => n,
         };
         let used = identifiers.min(self.adjoints.adjoints.len()) * size_of::<S::Value>();
-        let reserved = self.adjoints.adjoints.capacity() * size_of::<S::Value>();
+        let reserved = self.adjoints.adjoints.bytes();
         let report = S::memory(self.owned.tape()).stream("adjoints", MemoryUsage { used, reserved });
         let (functions, nested) = self.owned.external_bytes();
         let kept = |reserved| MemoryUsage { used: 0, reserved };
