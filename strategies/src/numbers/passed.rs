@@ -21,10 +21,12 @@ impl<V: Copy> Passed<V> for V {
 
 /// A number that is passed in memory, at the beginning of a cache line: a register that is written across two lines
 /// has to reach the cache before it can be read again.
+#[cfg(feature = "packs")]
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub struct Lined<V>(V);
 
+#[cfg(feature = "packs")]
 impl<V: Copy> Passed<V> for Lined<V> {
     #[inline(always)]
     fn of(number: V) -> Self {
