@@ -46,10 +46,8 @@ impl<V: Number> AdjointVector<V> {
 
     /// Makes the vector long enough.
     pub(super) fn extend_to(&mut self, identifiers: usize) {
-        if identifiers > self.adjoints.len() {
-            if !self.adjoints.extend_to(identifiers) {
-                no_memory::<V>(identifiers, 1);
-            }
+        if identifiers > self.adjoints.len() && !self.adjoints.extend_to(identifiers) {
+            no_memory::<V>(identifiers, 1);
         }
     }
 
