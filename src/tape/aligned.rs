@@ -83,7 +83,7 @@ mod tests {
 
     fn behave<V: Number>(is_aligned: bool) {
         let mut found = Aligned::<V>::zeros(100).expect("a few bytes");
-        assert_eq!((found.len(), found.as_ptr().addr() % LINE == 0 || !is_aligned), (100, true));
+        assert_eq!((found.len(), found.as_ptr().addr().is_multiple_of(LINE) || !is_aligned), (100, true));
         assert!(found.bytes() >= 100 * size_of::<V>());
         found[99] = V::ONE;
         assert!(found.extend_to(5) && found.len() == 100, "it does not shrink");
