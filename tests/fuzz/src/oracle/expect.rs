@@ -95,7 +95,7 @@ fn drivers(recording: &Recording, event: &Event) -> Result<Option<Vec<Want>>, St
 }
 
 /// The columns of a Jacobian matrix by forward sweeps, where the library may choose these: there are many rows, and
-/// all functions have forward rules.
+/// all functions that a tangent reaches have forward rules.
 fn columns(run: &Run, recording: &Recording, outputs: &[Reg]) -> Option<Vec<Vec<Num>>> {
     if outputs.len() <= 6 * recording.inputs.len() {
         return None;
@@ -103,7 +103,7 @@ fn columns(run: &Run, recording: &Recording, outputs: &[Reg]) -> Option<Vec<Vec<
     let column = |x: &usize| {
         let mut tangents = vec![Num::ZERO; run.tape.variables];
         tangents[*x] = Num::ONE;
-        run.tape.forward(&mut tangents).ok()?;
+        run.tape.forward_past(&mut tangents).ok()?;
         Some(outputs.iter().map(|y| y.var.map_or(Num::ZERO, |y| tangents[y])).collect())
     };
     run.inputs.iter().map(column).collect()

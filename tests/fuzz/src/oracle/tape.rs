@@ -88,6 +88,20 @@ impl Tape {
     ///
     /// When a function has no rule for that: whether it is sure that a tangent reaches it.
     pub(crate) fn forward(&self, tangents: &mut [Num]) -> Result<(), bool> {
+        self.forward_through(tangents, |sure, _| Err(sure))
+    }
+
+    /// The same where rounding makes tangents 0, if it may, in front of functions that have no rule for tangents: such
+    /// functions are not asked.
+    pub(crate) fn forward_past(&self, tangents: &mut [Num]) -> Result<(), bool> {
+        self.forward_through(tangents, |sure, outputs| if sure { Err(true) } else { Ok(vec![Num::ZERO; outputs]) })
+    }
+
+    fn forward_through(
+        &self,
+        tangents: &mut [Num],
+        without: impl Fn(bool, usize) -> Result<Vec<Num>, bool>,
+    ) -> Result<(), bool> {
         for entry in &self.entries {
             match entry {
                 Entry::Statement { result, terms } => {
@@ -98,7 +112,8 @@ impl Tape {
                 Entry::Function { inputs, outputs, rule } => {
                     let along: Vec<Num> = inputs.iter().map(|x| x.map_or(Num::ZERO, |x| tangents[x])).collect();
                     let sure = || along.iter().any(|x| x.is_zero() == Some(false));
-                    let found = rule.forward(&along, outputs.len()).ok_or_else(sure)?;
+                    let found =
+                        rule.forward(&along, outputs.len()).map_or_else(|| without(sure(), outputs.len()), Ok)?;
                     outputs.iter().zip(found).for_each(|(y, found)| tangents[*y] = found);
                 }
             }
