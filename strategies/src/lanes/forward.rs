@@ -62,6 +62,81 @@ const fn masks_borders<P: Program>() -> bool {
     P::PLAN.leaves.borders && P::PLAN.can_be_masked()
 }
 
+/// A row of a part; the reads of points that are `inside` do not leave the views by other rows.
+struct Row<'a, V: 'static> {
+    memory: &'a Memory<V>,
+    captured: &'a Captured<V>,
+    at: [isize; 3],
+    start: isize,
+    inside: bool,
+}
+
+impl<V: Number> Row<'_, V> {
+    /// Whole groups between the bounds; returns where the last one ends.
+    ///
+    /// # Safety
+    ///
+    /// As [`Fill`]; points between the bounds read inside the views.
+    #[inline(always)]
+    unsafe fn groups<L: Vector<Number = V>, P: Program>(
+        &self,
+        (from, to): (isize, isize),
+        end: isize,
+        again: bool,
+    ) -> isize {
+        let (n, seeds) = (L::N.cast_signed(), &Seeds::NONE);
+        let (mut i, mut done) = (from, from);
+        while i + n <= to {
+            let place = Place::inside(self.memory, seeds, self.captured, self.start + i);
+            // SAFETY: promised by the caller. One place where a group is computed, so that it is compiled once for
+            // each level.
+            unsafe { group::<V, L, P, ALL>(&place, L::within(0, n)) }
+            done = i + n;
+            // One group as it falls, the others where no register lies across two cache lines, the last at the end.
+            let next = if again && i == from { aligned::<L>(self.start, from + 1) } else { done };
+            let the_rest_is_masked = const { masks_borders::<P>() } && end - done <= n;
+            i = match next + n <= to {
+                true => next,
+                false if again && done < to && !the_rest_is_masked => to - n,
+                false => break,
+            };
+        }
+        done
+    }
+
+    /// The points from `i` up to `stop` in masked groups; those of groups beyond `last` have to wait.
+    ///
+    /// # Safety
+    ///
+    /// As [`Fill`]; the program can be masked.
+    #[inline(always)]
+    unsafe fn masked<L: Vector<Number = V>, P: Program>(
+        &self,
+        (mut i, stop): (isize, isize),
+        last: isize,
+        waiting: &mut Unfilled<'_, V>,
+    ) {
+        let seeds = &Seeds::NONE;
+        while i < stop {
+            // SAFETY: promised by the caller.
+            unsafe {
+                if self.start + i + L::N.cast_signed() > last {
+                    return waiting.add(self.at, i..stop);
+                }
+                let chosen = L::within(0, stop - i);
+                let beside = Place::inside(self.memory, seeds, self.captured, self.start + i);
+                let place = Place { row: self.at, i, ..beside };
+                if self.inside {
+                    group::<V, L, P, COLUMNS>(&place, chosen);
+                } else {
+                    group::<V, L, P, ROWS>(&place, chosen);
+                }
+            }
+            i += L::N.cast_signed();
+        }
+    }
+}
+
 /// # Safety
 ///
 /// As [`Fill`].
@@ -74,59 +149,23 @@ unsafe fn fill_rows<V: Number, L: Vector<Number = V>, P: Program>(
 ) {
     let (whole, captured) = (memory, &Captured::of::<ValuesOf<P>>(&kernel.constants));
     let memory = &{ *whole }; // a copy that stores cannot touch, so that its fields stay in registers
-    let (borders, seeds) = (P::PLAN.leaves.borders, &Seeds::NONE);
-    let masks = const { masks_borders::<P>() };
-    let inner = inner(&P::PLAN.leaves, memory.shape, part);
-    let (n, last) = (L::N.cast_signed(), end_of_groups(memory, part));
+    let (inner, last) = (inner(&P::PLAN.leaves, memory.shape, part), end_of_groups(memory, part));
     let mut waiting = Unfilled { kernel, memory: whole, batch: Batch::default() };
     each_row!(part, row => {
-        let inside = !borders || (0..3).all(|d| row[d] >= inner.lo[d] && row[d] < inner.hi[d]);
+        let inside = !P::PLAN.leaves.borders || (0..3).all(|d| row[d] >= inner.lo[d] && row[d] < inner.hi[d]);
         let (first, end) = (part.lo[3], part.hi[3]);
         let (mut from, to) = if inside && inner.lo[3] < inner.hi[3] { (inner.lo[3], inner.hi[3]) } else { (end, end) };
         let start = memory.at(row, 0);
-        if masks && first < from && from < to {
-            // What is left of the group at the border does not cost more.
-            let next = aligned::<L>(start, from);
-            from = if next - first <= n && next <= to { next } else { from };
+        if const { masks_borders::<P>() } {
+            from = aligned_if_free::<L>(start, first, (from, to));
         }
+        let this = Row { memory, captured, at: row, start, inside };
         // SAFETY: promised by the caller; the row's points from `from` to `to` read inside the views.
         unsafe {
-            // One place where a group is computed, so that it is compiled once for each level.
-            let mut done = from;
-            if from + n <= to {
-                let mut i = from;
-                loop {
-                    let place = Place::inside(memory, seeds, captured, start + i);
-                    group::<V, L, P, ALL>(&place, L::within(0, n));
-                    done = i + n;
-                    // One group as it falls, the others where no register lies across two cache lines, the last at the
-                    // end.
-                    let next = if again && i == from { aligned::<L>(start, from + 1) } else { done };
-                    let the_rest_is_masked = masks && end - done <= n;
-                    i = match next + n <= to {
-                        true => next,
-                        false if again && done < to && !the_rest_is_masked => to - n,
-                        false => break,
-                    };
-                }
-            }
+            let mut done = this.groups::<L, P>((from, to), end, again);
             if const { masks_borders::<P>() } {
-                for (mut i, stop) in [(first, from), (done, end)] {
-                    while i < stop {
-                        if start + i + n > last {
-                            waiting.add(row, i..stop);
-                            break;
-                        }
-                        let chosen = L::within(0, stop - i);
-                        let place = Place { row, i, ..Place::inside(memory, seeds, captured, start + i) };
-                        if inside {
-                            group::<V, L, P, COLUMNS>(&place, chosen);
-                        } else {
-                            group::<V, L, P, ROWS>(&place, chosen);
-                        }
-                        i += n;
-                    }
-                }
+                this.masked::<L, P>((first, from), last, &mut waiting);
+                this.masked::<L, P>((done, end), last, &mut waiting);
             } else {
                 if L::N > 1 && done < to {
                     fill_points::<V, P>(whole, kernel, start + done..start + to);
@@ -146,9 +185,22 @@ unsafe fn fill_rows<V: Number, L: Vector<Number = V>, P: Program>(
 /// The first place from `i` on in the row that begins at `start` where a group of lanes is aligned as a buffer's first
 /// number is.
 #[inline(always)]
-pub(super) fn aligned<L: Vector>(start: isize, i: isize) -> isize {
+fn aligned<L: Vector>(start: isize, i: isize) -> isize {
     let n = L::N.cast_signed();
     i + (-(start + i)).rem_euclid(n)
+}
+
+/// Where the groups between the bounds begin, if one from `first` on goes before them: where they are aligned, if what
+/// is left of that one reaches so far and costs no more.
+#[inline(always)]
+pub(super) fn aligned_if_free<L: Vector>(start: isize, first: isize, (from, to): (isize, isize)) -> isize {
+    if first < from && from < to {
+        let next = aligned::<L>(start, from);
+        if next - first <= L::N.cast_signed() && next <= to {
+            return next;
+        }
+    }
+    from
 }
 
 /// # Safety

@@ -2,7 +2,7 @@
 
 use super::blocks::end_of_groups;
 use super::buffer::REACH;
-use super::forward::aligned;
+use super::forward::aligned_if_free;
 use super::grid::{Region, each_row};
 use super::kernel::{Gather, How};
 use super::keys::{Facts, OPERANDS, RADIUS, each};
@@ -85,10 +85,12 @@ fn replaced<V: Number>(gather: &Gather<'_, V>, row: [isize; 3], all: (isize, isi
 
 /// Groups of a row.
 struct Row<'a, 'p, V: 'static> {
+    whole: &'a Gather<'p, V>,
     gather: &'a Gather<'p, V>,
     captured: &'a Captured<V>,
     at: [isize; 3],
     start: isize,
+    inside: bool,
 }
 
 /// # Safety
@@ -106,17 +108,13 @@ unsafe fn gather_rows<V: Number, L: Vector<Number = V>, P: Program>(whole: &Gath
         let clean = const { needs_clean_seeds::<P>() } && gather.is_clean && can_read(P::PLAN, gather, row);
         let inside = clean || (0..3).all(|d| row[d] >= inner.lo[d] && row[d] < inner.hi[d]);
         let start = gather.memory.at(row, 0);
-        let (mut from, to) = match inside {
+        let (from, to) = match inside {
             true if clean => replaced(gather, row, (first, end)),
             true if inner.lo[3] < inner.hi[3] => (inner.lo[3], inner.hi[3]),
             _ => (end, end),
         };
-        if first < from && from < to {
-            // What is left of the group at the border does not cost more.
-            let next = aligned::<L>(start, from);
-            from = if next - first <= n && next <= to { next } else { from };
-        }
-        let this = Row { gather, captured, at: row, start };
+        let from = aligned_if_free::<L>(start, first, (from, to));
+        let this = Row { whole, gather, captured, at: row, start, inside };
         // SAFETY: promised by the caller. Between `from` and `to` all points that read an element are in the range, or
         // have seeds 0.
         unsafe {
@@ -131,32 +129,7 @@ unsafe fn gather_rows<V: Number, L: Vector<Number = V>, P: Program>(whole: &Gath
                         i += n;
                     }
                 } else {
-                    let stop = if i < from { from } else { end };
-                    if const { P::PLAN.is_local() && !P::PLAN.leaves.borders } {
-                        singles::<V, P>(whole, row, i..stop);
-                        i = stop;
-                    } else if const { !P::PLAN.can_be_masked() } || start + i + n > last {
-                        if i >= from && i < to {
-                            singles::<V, P>(whole, row, i..to);
-                            i = to;
-                        } else {
-                            waiting.add(row, i..stop);
-                            i = stop;
-                        }
-                    } else {
-                        let next = stop.min(i + n);
-                        let done = if const { needs_clean_seeds::<P>() } && clean {
-                            this.masked::<L, P, ALL>(i, next)
-                        } else if const { !needs_clean_seeds::<P>() } && inside {
-                            this.masked::<L, P, COLUMNS>(i, next)
-                        } else {
-                            this.masked::<L, P, ROWS>(i, next)
-                        };
-                        if !done {
-                            waiting.add(row, i..next);
-                        }
-                        i = next;
-                    }
+                    i = this.beside::<L, P>(i, (from, to), (end, last), clean, &mut waiting);
                 }
             }
         }
@@ -174,7 +147,7 @@ unsafe fn gather_rows<V: Number, L: Vector<Number = V>, P: Program>(whole: &Gath
 #[inline(never)]
 pub(super) unsafe fn singles<V: Number, P: Program>(gather: &Gather<'_, V>, row: [isize; 3], elements: Range<isize>) {
     let captured = &Captured::of::<GatherOf<P>>(&gather.kernel.constants);
-    let this = Row { gather, captured, at: row, start: gather.memory.at(row, 0) };
+    let this = Row { whole: gather, gather, captured, at: row, start: gather.memory.at(row, 0), inside: true };
     for i in elements {
         // SAFETY: promised by the caller.
         unsafe {
@@ -261,6 +234,52 @@ impl<V: Number> Row<'_, '_, V> {
             }
         }
         true
+    }
+
+    /// The next elements from `i` on, which do not fill a group between `from` and `to`; returns where the ones after
+    /// them begin. `last` is where groups end.
+    ///
+    /// # Safety
+    ///
+    /// Nobody else uses the elements.
+    #[inline(always)]
+    unsafe fn beside<L: Vector<Number = V>, P: Program>(
+        &self,
+        i: isize,
+        (from, to): (isize, isize),
+        (end, last): (isize, isize),
+        clean: bool,
+        waiting: &mut Waiting<'_, '_, V>,
+    ) -> isize {
+        let stop = if i < from { from } else { end };
+        // SAFETY: promised by the caller. Between `from` and `to` all points that read an element are in the range, or
+        // have seeds 0.
+        unsafe {
+            if const { P::PLAN.is_local() && !P::PLAN.leaves.borders } {
+                singles::<V, P>(self.whole, self.at, i..stop);
+                stop
+            } else if const { !P::PLAN.can_be_masked() } || self.start + i + L::N.cast_signed() > last {
+                if i >= from && i < to {
+                    singles::<V, P>(self.whole, self.at, i..to);
+                    return to;
+                }
+                waiting.add(self.at, i..stop);
+                stop
+            } else {
+                let next = stop.min(i + L::N.cast_signed());
+                let done = if const { needs_clean_seeds::<P>() } && clean {
+                    self.masked::<L, P, ALL>(i, next)
+                } else if const { !needs_clean_seeds::<P>() } && self.inside {
+                    self.masked::<L, P, COLUMNS>(i, next)
+                } else {
+                    self.masked::<L, P, ROWS>(i, next)
+                };
+                if !done {
+                    waiting.add(self.at, i..next);
+                }
+                next
+            }
+        }
     }
 
     /// The elements from `i` up to `end`, at most one for each lane, in a kernel that can be masked: some of their

@@ -148,8 +148,8 @@ unsafe fn step<L: Vector, const MASK: u8>(
 ) where
     L::Number: Number,
 {
-    let (a, b, c, operand) = (place(all, 0), place(all, 1), place(all, 2), (all >> 48) as u8 as usize);
-    let what = (all >> 96) as u8;
+    let (a, b, c) = (place(all, 0), place(all, 1), place(all, 2));
+    let (operand, what) = ((all >> 48) as u8 as usize, (all >> 96) as u8);
     macro_rules! rule {
         ($part:ident) => {{
             let rule = rules[operand].expect("a rule has a number");
@@ -158,13 +158,10 @@ unsafe fn step<L: Vector, const MASK: u8>(
     }
     // SAFETY: promised by the caller.
     unsafe {
-        let number = match what {
-            does::READ => at.read::<L, MASK>(operand, shift(all), (all >> 56) as u8 == Border::Zero as u8),
-            does::NUMBER => L::splat(at.memory.numbers[operand]),
-            does::NEW => at.written::<L, MASK>(operand, shift(all)),
-            does::CONSTANT => L::splat(at.captured.get(c)),
-            does::LITERAL => L::splat(L::Number::from_f64(f64::from((c as u16).cast_signed()) * 0.5)),
-            does::SEED => at.seed::<L, MASK>(operand, shift(all), all_dense),
+        results.numbers[k] = MaybeUninit::new(match what {
+            does::READ | does::NUMBER | does::NEW | does::CONSTANT | does::LITERAL | does::SEED => {
+                brought::<L, MASK>(all, all_dense, at)
+            }
             does::NEG => -results.number(a),
             does::ABS => results.number(a).abs(),
             does::SQRT => results.number(a).sqrt(),
@@ -177,23 +174,68 @@ unsafe fn step<L: Vector, const MASK: u8>(
             does::LEFT => results.number(a).map2(results.number(b), rule!(Left)),
             does::RIGHT => results.number(a).map2(results.number(b), rule!(Right)),
             does::SELECT => L::select(results.mask(a), results.number(b), results.number(c)),
-            _ => {
-                let mask = match what {
-                    does::LESS => results.number(a).less(results.number(b)),
-                    does::AT_MOST => results.number(a).at_most(results.number(b)),
-                    does::EQUAL => results.number(a).equal(results.number(b)),
-                    does::DIFFER => L::differ(results.number(a), results.number(b)),
-                    does::BOTH => L::both(results.mask(a), results.mask(b)),
-                    does::EITHER => L::either(results.mask(a), results.mask(b)),
-                    does::TAKES => results.number(a).map2(results.number(b), rule!(TakesLeft)).equal(L::one()),
-                    _ => return,
-                };
-                results.masks[k] = MaybeUninit::new(mask);
-                return;
-            }
-        };
-        results.numbers[k] = MaybeUninit::new(number);
+            _ => return choose(what, k, (a, b), results, rules[operand]),
+        });
     }
+}
+
+/// The number of an operation that computes nothing.
+///
+/// # Safety
+///
+/// As [`step`].
+#[inline(always)]
+unsafe fn brought<L: Vector, const MASK: u8>(all: u128, all_dense: bool, at: &Place<'_, L::Number>) -> L
+where
+    L::Number: Number,
+{
+    let (c, operand) = (place(all, 2), (all >> 48) as u8 as usize);
+    // SAFETY: promised by the caller.
+    unsafe {
+        match (all >> 96) as u8 {
+            does::READ => at.read::<L, MASK>(operand, shift(all), (all >> 56) as u8 == Border::Zero as u8),
+            does::NUMBER => L::splat(at.memory.numbers[operand]),
+            does::NEW => at.written::<L, MASK>(operand, shift(all)),
+            does::CONSTANT => L::splat(at.captured.get(c)),
+            does::LITERAL => L::splat(L::Number::from_f64(f64::from((c as u16).cast_signed()) * 0.5)),
+            _ => at.seed::<L, MASK>(operand, shift(all), all_dense),
+        }
+    }
+}
+
+/// Computes the mask of operation `k`, which compares or joins masks, or does nothing.
+///
+/// # Safety
+///
+/// As [`step`].
+#[inline(always)]
+unsafe fn choose<L: Vector>(
+    what: u8,
+    k: usize,
+    (a, b): (usize, usize),
+    results: &mut Results<L>,
+    rule: Option<&'static Rule>,
+) where
+    L::Number: Number,
+{
+    // SAFETY: promised by the caller.
+    let mask = unsafe {
+        match what {
+            does::LESS => results.number(a).less(results.number(b)),
+            does::AT_MOST => results.number(a).at_most(results.number(b)),
+            does::EQUAL => results.number(a).equal(results.number(b)),
+            does::DIFFER => L::differ(results.number(a), results.number(b)),
+            does::BOTH => L::both(results.mask(a), results.mask(b)),
+            does::EITHER => L::either(results.mask(a), results.mask(b)),
+            does::TAKES => {
+                let rule = rule.expect("a rule has a number");
+                let left = move |x, y| L::Number::call(rule, Part::TakesLeft, x, y);
+                results.number(a).map2(results.number(b), left).equal(L::one())
+            }
+            _ => return,
+        }
+    };
+    results.masks[k] = MaybeUninit::new(mask);
 }
 
 /// What steps that read nothing make of the numbers 0 and 1, and of a seed.

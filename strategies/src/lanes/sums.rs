@@ -68,6 +68,32 @@ impl<V: Number, C: Steps, const K: usize> Terms<'_, V, C, K> {
         terms
     }
 
+    /// Adds the terms at [`SUMS`] places to the sums in registers.
+    ///
+    /// # Safety
+    ///
+    /// As [`lanes`](Self::lanes).
+    #[inline(always)]
+    unsafe fn add_lanes<L: Vector<Number = V>>(
+        &self,
+        memory: &Memory<V>,
+        captured: &Captured<V>,
+        at: isize,
+        sums: &mut [[L; SUMS]; K],
+    ) {
+        let mut k = 0;
+        while k < SUMS / L::N {
+            // SAFETY: promised by the caller.
+            let found = unsafe { self.lanes::<L>(memory, captured, at + (k * L::N).cast_signed()) };
+            let mut term = 0;
+            while term < K {
+                sums[term][k] = sums[term][k] + found[term];
+                term += 1;
+            }
+            k += 1;
+        }
+    }
+
     /// The terms at the first places, one for each entry of `to`.
     ///
     /// # Safety
@@ -191,17 +217,8 @@ unsafe fn add_chunk<V: Number, L: Vector<Number = V>, C: Steps, const K: usize>(
     let mut i = from;
     while i + all <= to {
         if i >= bounds.0 && i + all <= bounds.1 {
-            let mut k = 0;
-            while k < SUMS / L::N {
-                // SAFETY: promised by the caller.
-                let found = unsafe { terms.lanes::<L>(memory, captured, start + i + (k * L::N).cast_signed()) };
-                let mut term = 0;
-                while term < K {
-                    sums[term][k] = sums[term][k] + found[term];
-                    term += 1;
-                }
-                k += 1;
-            }
+            // SAFETY: promised by the caller.
+            unsafe { terms.add_lanes(memory, captured, start + i, &mut sums) }
         } else {
             terms.anywhere(row, i, &mut rest);
             add_singles::<V, L, K>(&mut sums, &rest);
@@ -210,12 +227,7 @@ unsafe fn add_chunk<V: Number, L: Vector<Number = V>, C: Steps, const K: usize>(
     }
     let mut single = [[V::ZERO; SUMS]; K];
     for (single, sums) in single.iter_mut().zip(&sums) {
-        let mut k = 0;
-        while k < SUMS / L::N {
-            // SAFETY: there is room for all sums.
-            unsafe { sums[k].store(single.as_mut_ptr().add(k * L::N)) };
-            k += 1;
-        }
+        *single = singly::<V, L>(sums);
     }
     if i < to {
         let rest = &mut rest[..(to - i).unsigned_abs()];
@@ -230,6 +242,19 @@ unsafe fn add_chunk<V: Number, L: Vector<Number = V>, C: Steps, const K: usize>(
         }
     }
     single.map(in_pairs)
+}
+
+/// The sums in registers, one by one.
+#[inline(always)]
+fn singly<V: Number, L: Vector<Number = V>>(sums: &[L; SUMS]) -> [V; SUMS] {
+    let mut single = [V::ZERO; SUMS];
+    let mut k = 0;
+    while k < SUMS / L::N {
+        // SAFETY: there is room for all sums.
+        unsafe { sums[k].store(single.as_mut_ptr().add(k * L::N)) };
+        k += 1;
+    }
+    single
 }
 
 /// Adds the terms of some points to the sums in registers.

@@ -60,7 +60,7 @@ impl<V: Number, const N: usize> Dual<V, N> {
     #[inline(always)]
     pub(crate) fn chain2(self, other: Self, value: V, (left, right): (V, V)) -> Self {
         let tangent = |k: usize| guarded(self.tangents[k], left) + guarded(other.tangents[k], right);
-        Self { value, tangents: core::array::from_fn(tangent) }
+        Self { value, tangents: each(tangent) }
     }
 }
 
@@ -87,7 +87,7 @@ impl<V: Number, const N: usize> Add for Dual<V, N> {
     type Output = Self;
     #[inline(always)]
     fn add(self, other: Self) -> Self {
-        let tangents = core::array::from_fn(|k| self.tangents[k] + other.tangents[k]);
+        let tangents = each(|k| self.tangents[k] + other.tangents[k]);
         Self { value: self.value + other.value, tangents }
     }
 }
@@ -103,7 +103,7 @@ impl<V: Number, const N: usize> Sub for Dual<V, N> {
     type Output = Self;
     #[inline(always)]
     fn sub(self, other: Self) -> Self {
-        let tangents = core::array::from_fn(|k| self.tangents[k] - other.tangents[k]);
+        let tangents = each(|k| self.tangents[k] - other.tangents[k]);
         Self { value: self.value - other.value, tangents }
     }
 }
@@ -122,4 +122,14 @@ impl<V: Number, const N: usize> Mul for Dual<V, N> {
     fn mul(self, other: Self) -> Self {
         self.chain2(other, self.value * other.value, (other.value, self.value))
     }
+}
+
+/// An array of what `f` says. Not the standard library's, which is not always inlined: tangents would go through memory.
+#[inline(always)]
+pub(super) fn each<V: Number, const N: usize>(mut f: impl FnMut(usize) -> V) -> [V; N] {
+    let mut all = [V::ZERO; N];
+    for (k, one) in all.iter_mut().enumerate() {
+        *one = f(k);
+    }
+    all
 }

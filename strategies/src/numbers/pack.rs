@@ -62,19 +62,19 @@ impl<const N: usize, V> Index<usize> for Pack<N, V> {
     }
 }
 
-/// The row `Add add` implements the trait lane by lane.
+/// The row `Add add plus` implements the trait by this function of registers.
 macro_rules! operators {
-    ($($trait:ident $method:ident)*) => { $(
+    ($($trait:ident $method:ident $function:ident)*) => { $(
         impl<const N: usize, V: Registered> $trait for Pack<N, V> {
             type Output = Self;
             #[inline(always)]
             fn $method(self, other: Self) -> Self {
-                Self(from_fn(|k| self.0[k].$method(other.0[k])))
+                Self(V::$function(self.0, other.0))
             }
         }
     )* };
 }
-operators! { Add add Sub sub Mul mul Div div }
+operators! { Add add plus Sub sub minus Mul mul times Div div over }
 
 impl<const N: usize, V: Registered> AddAssign for Pack<N, V> {
     #[inline(always)]
@@ -87,7 +87,7 @@ impl<const N: usize, V: Registered> Neg for Pack<N, V> {
     type Output = Self;
     #[inline(always)]
     fn neg(self) -> Self {
-        Self(self.0.map(|x| -x))
+        Self(V::negative(self.0))
     }
 }
 
@@ -104,7 +104,7 @@ macro_rules! by_lane {
 /// Functions of one argument by registers.
 macro_rules! by_registers {
     ($($name:ident)*) => {
-        $(#[inline]
+        $(#[inline(always)]
         fn $name(self) -> Self { Self(vector::$name(self.0)) })*
     };
 }
@@ -160,15 +160,11 @@ impl<const N: usize, V: Registered> Number for Pack<N, V> {
 
     #[inline(always)]
     fn is_nought(self) -> bool {
-        self.0.iter().fold(true, |all, lane| all & lane.is_nought())
+        V::are_nought(self.0)
     }
     #[inline(always)]
     fn contribution(self, partial: Self) -> Self {
-        Self(from_fn(|k| {
-            let (seed, partial) = (self.0[k], partial.0[k]);
-            let product = seed * partial;
-            if seed == V::ZERO || partial == V::ZERO { V::ZERO } else { product }
-        }))
+        Self(V::contributed(self.0, partial.0))
     }
 
     #[inline(always)]
@@ -203,7 +199,7 @@ impl<const N: usize, V: Registered> Number for Pack<N, V> {
         | log hypot atan2 copysign max min
     }
     by_registers! { exp exp_m1 ln ln_1p sin cos asin acos atan sinh cosh tanh }
-    #[inline]
+    #[inline(always)]
     fn powf(self, other: Self) -> Self {
         Self(vector::powf(self.0, other.0))
     }
@@ -211,7 +207,7 @@ impl<const N: usize, V: Registered> Number for Pack<N, V> {
     fn powi(self, n: i32) -> Self {
         Self(self.0.map(|x| x.powi(n)))
     }
-    #[inline]
+    #[inline(always)]
     fn sin_cos(self) -> (Self, Self) {
         let (sin, cos) = vector::sin_cos(self.0);
         (Self(sin), Self(cos))

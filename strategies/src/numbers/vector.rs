@@ -4,7 +4,7 @@
 //! computed by the standard library, one by one: each lane by its own number, so that what it gives does not depend on
 //! the others.
 
-use super::number::{Binary, Float, Unary};
+use super::number::{Binary, Float, Number, Unary};
 use crate::rules::exponential::{self, Exp, ExpM1, Ln, Ln1p, Sigmoid};
 use crate::rules::hyperbolic::{Cosh, Sinh, Tanh};
 use crate::rules::power::Pow;
@@ -12,14 +12,32 @@ use crate::rules::trigonometric::{Acos, Asin, Atan, Cos, Sin};
 use core::any::TypeId;
 use core::array::from_fn;
 
-/// The row `exp_in_registers exp exp: |x| …;` becomes a function of arrays, by the one of registers where the condition
-/// holds.
+/// The row `exp_in_registers exp exp: (a, b) (c, d);` becomes a function of arrays, by the one of registers from a to b,
+/// and from c to d for `f32`.
 macro_rules! functions {
-    ($($name:ident $wide:ident $one:ident: |$x:ident| $exact:expr;)*) => {
+    ($($name:ident $wide:ident $one:ident: $double:tt $single:tt;)*) => {
         /// A number of which registers are made: `f64` or `f32`.
         pub trait Registered: Float {
             $(#[doc(hidden)]
-            fn $name<const N: usize>(x: [Self; N]) -> [Self; N];)*
+            fn $name<const N: usize>(x: [Self; N], range: (f64, f64)) -> [Self; N];)*
+            #[doc(hidden)]
+            fn plus<const N: usize>(x: [Self; N], y: [Self; N]) -> [Self; N];
+            #[doc(hidden)]
+            fn minus<const N: usize>(x: [Self; N], y: [Self; N]) -> [Self; N];
+            #[doc(hidden)]
+            fn times<const N: usize>(x: [Self; N], y: [Self; N]) -> [Self; N];
+            #[doc(hidden)]
+            fn over<const N: usize>(x: [Self; N], y: [Self; N]) -> [Self; N];
+            /// The product; 0 where a factor is 0.
+            #[doc(hidden)]
+            fn contributed<const N: usize>(x: [Self; N], y: [Self; N]) -> [Self; N];
+            #[doc(hidden)]
+            fn negative<const N: usize>(x: [Self; N]) -> [Self; N];
+            #[doc(hidden)]
+            fn are_nought<const N: usize>(x: [Self; N]) -> bool;
+            /// Whether all are numbers from the first to the second.
+            #[doc(hidden)]
+            fn are_within<const N: usize>(x: [Self; N], range: (f64, f64)) -> bool;
             #[doc(hidden)]
             fn powf_in_registers<const N: usize>(x: [Self; N], y: [Self; N]) -> [Self; N];
             #[doc(hidden)]
@@ -27,51 +45,135 @@ macro_rules! functions {
         }
 
         $(
-            #[inline]
+            #[inline(always)]
             pub(super) fn $one<const N: usize, V: Registered>(x: [V; N]) -> [V; N] {
-                let mut found = V::$name(x);
-                let exact = |k: usize| {
-                    let $x = x[k].as_f64();
-                    $exact
-                };
-                if (0..N).fold(false, |some, k| some | !exact(k)) {
-                    found = from_fn(|k| if exact(k) { found[k] } else { x[k].$one() });
-                }
-                found
+                V::$name(x, if is_double::<V>() { $double } else { $single })
             }
         )*
 
-        registered! { f64 f64x2 f64x4 f64x8 2 4 8, $($name $wide)* }
-        registered! { f32 f32x4 f32x8 f32x16 4 8 16, $($name $wide)* }
+        registered! { f64 f64x2 f64x4 f64x8 2 4 8, $($name $wide $one)* }
+        registered! { f32 f32x4 f32x8 f32x16 4 8 16, $($name $wide $one)* }
     };
+}
+
+/// The row `plus |x, y| one, |x, y| register;` implements the operation for packs that fill a register, so that they
+/// stay in one; the numbers of others one by one.
+macro_rules! operations {
+    ($two:ident $four:ident $eight:ident $n2:literal $n4:literal $n8:literal;
+    $($name:ident |$($x:ident),*| $one:expr, |$($v:ident),*| $register:expr;)*) => { $(
+        #[inline(always)]
+        fn $name<const N: usize>($($v: [Self; N]),*) -> [Self; N] {
+            macro_rules! registers {
+                ($type:ident) => {{
+                    $(let $v: wide::$type = bytemuck::cast($v);)*
+                    bytemuck::cast($register)
+                }};
+            }
+            match N {
+                $n2 => registers!($two),
+                $n4 => registers!($four),
+                $n8 => registers!($eight),
+                _ => from_fn(|k| {
+                    $(let $x = $v[k];)*
+                    $one
+                }),
+            }
+        }
+    )* };
 }
 
 /// Calls a function of registers for the numbers in them.
 macro_rules! chunks {
     ($to:ident = $register:ident $length:literal, |$($x:ident),*| $value:expr) => {
-        for at in (0..N).step_by($length) {
-            // The last register may be filled in part.
-            $(let $x = wide::$register::new(from_fn(|k| $x[(at + k).min(N - 1)]));)*
-            let found = $value.to_array();
-            (at..N.min(at + $length)).for_each(|k| $to[k] = found[k - at]);
+        if N == $length {
+            $(let $x: wide::$register = bytemuck::cast($x);)*
+            return bytemuck::cast($value);
+        } else {
+            for at in (0..N).step_by($length) {
+                // The last register may be filled in part.
+                $(let $x = wide::$register::new(from_fn(|k| $x[(at + k).min(N - 1)]));)*
+                let found = $value.to_array();
+                (at..N.min(at + $length)).for_each(|k| $to[k] = found[k - at]);
+            }
         }
     };
 }
 
 /// [`Registered`] for a type of numbers with three lengths of registers.
 macro_rules! registered {
-    ($v:ident $two:ident $four:ident $eight:ident $n2:literal $n4:literal $n8:literal, $($name:ident $wide:ident)*) => {
+    ($v:ident $two:ident $four:ident $eight:ident $n2:literal $n4:literal $n8:literal, $($name:ident $wide:ident $one:ident)*) => {
         impl Registered for $v {
             $(#[inline(always)]
-            fn $name<const N: usize>(x: [Self; N]) -> [Self; N] {
+            fn $name<const N: usize>(x: [Self; N], range: (f64, f64)) -> [Self; N] {
+                macro_rules! register {
+                    ($register:ident) => {{
+                        let v: wide::$register = bytemuck::cast(x);
+                        let found = v.$wide();
+                        if Self::are_within(x, range) {
+                            return bytemuck::cast(found);
+                        }
+                        // Copies: what a function has the address of does not stay in a register.
+                        let (x, found): ([Self; N], [Self; N]) = (bytemuck::cast(v), bytemuck::cast(found));
+                        let found: wide::$register = bytemuck::cast(beyond(x, found, range, Number::$one));
+                        bytemuck::cast(found)
+                    }};
+                }
+                match N {
+                    $n2 => return register!($two),
+                    $n4 => return register!($four),
+                    $n8 => return register!($eight),
+                    _ => (),
+                }
                 let mut to = x;
                 match N {
                     0..=$n2 => chunks!(to = $two $n2, |x| x.$wide()),
                     0..=$n4 => chunks!(to = $four $n4, |x| x.$wide()),
                     _ => chunks!(to = $eight $n8, |x| x.$wide()),
                 }
-                to
+                if Self::are_within(x, range) { to } else { beyond(x, to, range, Number::$one) }
             })*
+            operations! { $two $four $eight $n2 $n4 $n8;
+                plus |x, y| x + y, |v, w| v + w;
+                minus |x, y| x - y, |v, w| v - w;
+                times |x, y| x * y, |v, w| v * w;
+                over |x, y| x / y, |v, w| v / w;
+                negative |x| -x, |v| -v;
+                contributed |x, y| if x == 0.0 || y == 0.0 { 0.0 } else { x * y }, |v, w| {
+                    let zero = nought(v);
+                    (v.simd_eq(zero) | w.simd_eq(zero)).bitselect(zero, v * w)
+                };
+            }
+            #[inline(always)]
+            fn are_nought<const N: usize>(x: [Self; N]) -> bool {
+                macro_rules! all {
+                    ($register:ident) => {{
+                        let x: wide::$register = bytemuck::cast(x);
+                        x.simd_eq(nought(x)).all()
+                    }};
+                }
+                match N {
+                    $n2 => all!($two),
+                    $n4 => all!($four),
+                    $n8 => all!($eight),
+                    _ => x.iter().all(|x| *x == 0.0),
+                }
+            }
+            #[inline(always)]
+            fn are_within<const N: usize>(x: [Self; N], range: (f64, f64)) -> bool {
+                let (first, last) = (Self::from_f64(range.0), Self::from_f64(range.1));
+                macro_rules! all {
+                    ($register:ident) => {{
+                        let x: wide::$register = bytemuck::cast(x);
+                        (x.simd_ge(wide::$register::splat(first)) & x.simd_le(wide::$register::splat(last))).all()
+                    }};
+                }
+                match N {
+                    $n2 => all!($two),
+                    $n4 => all!($four),
+                    $n8 => all!($eight),
+                    _ => x.iter().all(|x| (first..=last).contains(x)),
+                }
+            }
             #[inline(always)]
             fn powf_in_registers<const N: usize>(x: [Self; N], y: [Self; N]) -> [Self; N] {
                 let mut to = x;
@@ -84,40 +186,52 @@ macro_rules! registered {
             }
             #[inline(always)]
             fn sin_cos_in_registers<const N: usize>(x: [Self; N]) -> ([Self; N], [Self; N]) {
-                let (mut sin, mut cos) = (x, x);
-                for at in (0..N).step_by($n8.min(N)) {
-                    macro_rules! both {
-                        ($register:ident) => {{
+                macro_rules! both {
+                    ($register:ident $length:literal) => {{
+                        if N == $length {
+                            let x: wide::$register = bytemuck::cast(x);
+                            let (sin, cos) = x.sin_cos();
+                            return (bytemuck::cast(sin), bytemuck::cast(cos));
+                        }
+                        let (mut sin, mut cos) = (x, x);
+                        for at in (0..N).step_by($length) {
+                            // The last register may be filled in part.
                             let (s, c) = wide::$register::new(from_fn(|k| x[(at + k).min(N - 1)])).sin_cos();
                             let (s, c) = (s.to_array(), c.to_array());
                             for k in 0..s.len().min(N - at) {
                                 (sin[at + k], cos[at + k]) = (s[k], c[k]);
                             }
-                        }};
-                    }
-                    match N {
-                        0..=$n2 => both!($two),
-                        0..=$n4 => both!($four),
-                        _ => both!($eight),
-                    }
+                        }
+                        (sin, cos)
+                    }};
                 }
-                (sin, cos)
+                match N {
+                    0..=$n2 => both!($two $n2),
+                    0..=$n4 => both!($four $n4),
+                    _ => both!($eight $n8),
+                }
             }
         }
     };
 }
 
 functions! {
-    exp_in_registers exp exp: |x| x.abs() <= 80.0 || x.abs() <= 700.0 && is_double::<V>();
-    exp_m1_in_registers exp_m1 exp_m1: |x| x.abs() <= 80.0 || x.abs() <= 700.0 && is_double::<V>();
-    ln_in_registers ln ln: |x| x > 1e-37 && x < 1e37 || x > 1e-300 && x < 1e300 && is_double::<V>();
-    ln_1p_in_registers ln_1p ln_1p: |x| x > -0.5 && x < 1e37;
-    asin_in_registers asin asin: |x| x.abs() <= 1.0;
-    acos_in_registers acos acos: |x| x.abs() <= 1.0;
-    atan_in_registers atan atan: |x| x.abs() < 1e15;
-    sinh_in_registers sinh sinh: |x| x.abs() <= 80.0;
-    cosh_in_registers cosh cosh: |x| x.abs() <= 80.0;
-    tanh_in_registers tanh tanh: |x| x.abs() <= 300.0;
+    exp_in_registers exp exp: (-700.0, 700.0) (-80.0, 80.0);
+    exp_m1_in_registers exp_m1 exp_m1: (-700.0, 700.0) (-80.0, 80.0);
+    ln_in_registers ln ln: (1e-300, 1e300) (1e-37, 1e37);
+    ln_1p_in_registers ln_1p ln_1p: (-0.5, 1e37) (-0.5, 1e37);
+    asin_in_registers asin asin: (-1.0, 1.0) (-1.0, 1.0);
+    acos_in_registers acos acos: (-1.0, 1.0) (-1.0, 1.0);
+    atan_in_registers atan atan: (-1e15, 1e15) (-1e15, 1e15);
+    sinh_in_registers sinh sinh: (-80.0, 80.0) (-80.0, 80.0);
+    cosh_in_registers cosh cosh: (-80.0, 80.0) (-80.0, 80.0);
+    tanh_in_registers tanh tanh: (-300.0, 300.0) (-300.0, 300.0);
+}
+
+/// A register of zeros.
+#[inline(always)]
+fn nought<T: bytemuck::Zeroable>(_like: T) -> T {
+    T::zeroed()
 }
 
 /// Whether the numbers have the range of `f64`.
@@ -126,39 +240,55 @@ const fn is_double<V>() -> bool {
     size_of::<V>() == size_of::<f64>()
 }
 
+/// Values by registers, but those of arguments outside the range one by one.
+#[cold]
+#[inline(never)]
+fn beyond<const N: usize, V: Registered>(x: [V; N], found: [V; N], range: (f64, f64), one: fn(V) -> V) -> [V; N] {
+    let within = |x: V| (range.0..=range.1).contains(&x.as_f64());
+    from_fn(|k| if within(x[k]) { found[k] } else { one(x[k]) })
+}
+
 /// xʸ.
-#[inline]
+#[inline(always)]
 pub(super) fn powf<const N: usize, V: Registered>(x: [V; N], y: [V; N]) -> [V; N] {
-    let (found, range) = (V::powf_in_registers(x, y), if is_double::<V>() { 1e300 } else { 1e37 });
-    let ordinary = |number: V| number.as_f64() > 1.0 / range && number.as_f64() < range;
-    let exact = |k: usize| ordinary(x[k]) & ordinary(found[k]) & (y[k].as_f64().abs() < 1e9);
-    if (0..N).fold(false, |some, k| some | !exact(k)) {
-        return from_fn(|k| if exact(k) { found[k] } else { x[k].powf(y[k]) });
+    let range = if is_double::<V>() { (1e-300, 1e300) } else { (1e-37, 1e37) };
+    let (found, exponents) = (V::powf_in_registers(x, y), (-1e9, 1e9));
+    if V::are_within(x, range) & V::are_within(found, range) & V::are_within(y, exponents) {
+        return found;
     }
-    found
+    powf_beyond(x, y, found, range, exponents)
+}
+
+#[cold]
+#[inline(never)]
+fn powf_beyond<const N: usize, V: Registered>(
+    x: [V; N],
+    y: [V; N],
+    found: [V; N],
+    range: (f64, f64),
+    exponents: (f64, f64),
+) -> [V; N] {
+    let within = |range: (f64, f64), x: V| (range.0..=range.1).contains(&x.as_f64());
+    let exact = |k: usize| within(range, x[k]) && within(range, found[k]) && within(exponents, y[k]);
+    from_fn(|k| if exact(k) { found[k] } else { x[k].powf(y[k]) })
 }
 
 /// Sine and cosine.
-#[inline]
+#[inline(always)]
 pub(super) fn sin_cos<const N: usize, V: Registered>(x: [V; N]) -> ([V; N], [V; N]) {
-    let (mut sin, mut cos) = V::sin_cos_in_registers(x);
-    let exact = |k: usize| x[k].as_f64().abs() < 1e4;
-    if (0..N).fold(false, |some, k| some | !exact(k)) {
-        for k in (0..N).filter(|k| !exact(*k)) {
-            (sin[k], cos[k]) = x[k].sin_cos();
-        }
-    }
-    (sin, cos)
+    let (sin, cos) = V::sin_cos_in_registers(x);
+    let range = (-1e4, 1e4);
+    if V::are_within(x, range) { (sin, cos) } else { (beyond(x, sin, range, V::sin), beyond(x, cos, range, V::cos)) }
 }
 
 /// Sine.
-#[inline]
+#[inline(always)]
 pub(super) fn sin<const N: usize, V: Registered>(x: [V; N]) -> [V; N] {
     sin_cos(x).0
 }
 
 /// Cosine.
-#[inline]
+#[inline(always)]
 pub(super) fn cos<const N: usize, V: Registered>(x: [V; N]) -> [V; N] {
     sin_cos(x).1
 }

@@ -238,40 +238,36 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         seed: V,
         sweep: &mut Sweep<'_, V>,
     ) -> *const u8 {
-        macro_rules! shape {
+        type Two = Both<codes::Factor, codes::Factor>;
+        /// `search!(a, first code of b, b)`: a binary search, whose leaves are shapes.
+        macro_rules! search {
+            ($a:tt, $at:expr, $b:tt) => {
+                if code < $at { search! $a } else { search! $b }
+            };
             ($shape:ty) => {
                 self.reverse_in_place::<$shape>(data_end, end, seed, sweep)
-            };
-        }
-        type One = codes::Factor;
-        type Two = Both<One, One>;
-        type Three = Both<One, Two>;
-        /// `search!(first code of b, a, b)`.
-        macro_rules! search {
-            ($at:expr, $a:expr, $b:expr) => {
-                if code < $at { $a } else { $b }
             };
         }
         // SAFETY: promised by the caller.
         unsafe {
             if code >= SHAPES + 4 {
                 return search!(
+                    ((codes::PlusFactor), SHAPES + 5, (codes::FactorPlus)),
                     SHAPES + 6,
-                    search!(SHAPES + 5, shape!(codes::PlusFactor), shape!(codes::FactorPlus)),
-                    search!(SHAPES + 7, shape!(codes::PlusProduct), shape!(codes::ProductPlus))
+                    ((codes::PlusProduct), SHAPES + 7, (codes::ProductPlus))
                 );
             }
             if code >= SHAPES {
                 return search!(
+                    ((codes::Plus), SHAPES + 1, (codes::Negative)),
                     SHAPES + 2,
-                    search!(SHAPES + 1, shape!(codes::Plus), shape!(codes::Negative)),
-                    search!(SHAPES + 3, shape!(codes::PlusPlus), shape!(codes::PlusMinus))
+                    ((codes::PlusPlus), SHAPES + 3, (codes::PlusMinus))
                 );
             }
             if code >= classic(4) {
                 return self.reverse_listed(usize::from(code - classic(1)) + 1, data_end, end, seed, sweep);
             }
-            search!(classic(2), shape!(One), search!(classic(3), shape!(Two), shape!(Three)))
+            search!((codes::Factor), classic(2), ((Two), classic(3), (Both<codes::Factor, Two>)))
         }
     }
 
