@@ -124,7 +124,7 @@ impl<V: Number, const N: usize> Mul for Dual<V, N> {
     }
 }
 
-/// An array of what `f` says. Not the standard library's, which is not always inlined: tangents would go through memory.
+/// An array of what `f` says. The standard library's is not always inlined, and tangents would go through memory.
 #[inline(always)]
 pub(super) fn each<V: Number, const N: usize>(mut f: impl FnMut(usize) -> V) -> [V; N] {
     let mut all = [V::ZERO; N];
