@@ -12,8 +12,8 @@ use crate::rules::trigonometric::{Acos, Asin, Atan, Cos, Sin};
 use core::any::TypeId;
 use core::array::from_fn;
 
-/// The row `exp_in_registers exp exp: (a, b) (c, d);` becomes a function of arrays, by the one of registers from a to b,
-/// and from c to d for `f32`.
+/// The row `exp_in_registers exp exp: (a, b) (c, d);` becomes a function of arrays, by the one of registers from a to
+/// b, and from c to d for `f32`.
 macro_rules! functions {
     ($($name:ident $wide:ident $one:ident: $double:tt $single:tt;)*) => {
         /// A number of which registers are made: `f64` or `f32`.
@@ -101,7 +101,8 @@ macro_rules! chunks {
 
 /// [`Registered`] for a type of numbers with three lengths of registers.
 macro_rules! registered {
-    ($v:ident $two:ident $four:ident $eight:ident $n2:literal $n4:literal $n8:literal, $($name:ident $wide:ident $one:ident)*) => {
+    ($v:ident $two:ident $four:ident $eight:ident $n2:literal $n4:literal $n8:literal,
+    $($name:ident $wide:ident $one:ident)*) => {
         impl Registered for $v {
             $(#[inline(always)]
             fn $name<const N: usize>(x: [Self; N], range: (f64, f64)) -> [Self; N] {
