@@ -104,7 +104,8 @@ impl<V: Number> Row<'_, V> {
         done
     }
 
-    /// The points from `i` up to `stop` in masked groups; those of groups beyond `last` have to wait.
+    /// The points from `i` up to `stop` in masked groups. Where a group would reach beyond `last`, its points and all
+    /// that follow have to wait.
     ///
     /// # Safety
     ///

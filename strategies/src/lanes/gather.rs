@@ -85,12 +85,10 @@ fn replaced<V: Number>(gather: &Gather<'_, V>, row: [isize; 3], all: (isize, isi
 
 /// Groups of a row.
 struct Row<'a, 'p, V: 'static> {
-    whole: &'a Gather<'p, V>,
     gather: &'a Gather<'p, V>,
     captured: &'a Captured<V>,
     at: [isize; 3],
     start: isize,
-    inside: bool,
 }
 
 /// # Safety
@@ -114,7 +112,7 @@ unsafe fn gather_rows<V: Number, L: Vector<Number = V>, P: Program>(whole: &Gath
             _ => (end, end),
         };
         let from = aligned_if_free::<L>(start, first, (from, to));
-        let this = Row { whole, gather, captured, at: row, start, inside };
+        let this = Row { gather, captured, at: row, start };
         // SAFETY: promised by the caller. Between `from` and `to` all points that read an element are in the range, or
         // have seeds 0.
         unsafe {
@@ -129,7 +127,7 @@ unsafe fn gather_rows<V: Number, L: Vector<Number = V>, P: Program>(whole: &Gath
                         i += n;
                     }
                 } else {
-                    i = this.beside::<L, P>(i, (from, to), (end, last), clean, &mut waiting);
+                    i = this.beside::<L, P>(i, (from, to), (end, last), (inside, clean), &mut waiting);
                 }
             }
         }
@@ -147,7 +145,7 @@ unsafe fn gather_rows<V: Number, L: Vector<Number = V>, P: Program>(whole: &Gath
 #[inline(never)]
 pub(super) unsafe fn singles<V: Number, P: Program>(gather: &Gather<'_, V>, row: [isize; 3], elements: Range<isize>) {
     let captured = &Captured::of::<GatherOf<P>>(&gather.kernel.constants);
-    let this = Row { whole: gather, gather, captured, at: row, start: gather.memory.at(row, 0), inside: true };
+    let this = Row { gather, captured, at: row, start: gather.memory.at(row, 0) };
     for i in elements {
         // SAFETY: promised by the caller.
         unsafe {
@@ -236,8 +234,8 @@ impl<V: Number> Row<'_, '_, V> {
         true
     }
 
-    /// The next elements from `i` on, which do not fill a group between `from` and `to`; returns where the ones after
-    /// them begin. `last` is where groups end.
+    /// The next elements from `i` on, which do not fill a group between `from` and `to`; returns the first element after
+    /// them. Groups must not reach beyond `last`.
     ///
     /// # Safety
     ///
@@ -248,7 +246,7 @@ impl<V: Number> Row<'_, '_, V> {
         i: isize,
         (from, to): (isize, isize),
         (end, last): (isize, isize),
-        clean: bool,
+        (inside, clean): (bool, bool),
         waiting: &mut Waiting<'_, '_, V>,
     ) -> isize {
         let stop = if i < from { from } else { end };
@@ -256,11 +254,11 @@ impl<V: Number> Row<'_, '_, V> {
         // have seeds 0.
         unsafe {
             if const { P::PLAN.is_local() && !P::PLAN.leaves.borders } {
-                singles::<V, P>(self.whole, self.at, i..stop);
+                singles::<V, P>(waiting.gather, self.at, i..stop);
                 stop
             } else if const { !P::PLAN.can_be_masked() } || self.start + i + L::N.cast_signed() > last {
                 if i >= from && i < to {
-                    singles::<V, P>(self.whole, self.at, i..to);
+                    singles::<V, P>(waiting.gather, self.at, i..to);
                     return to;
                 }
                 waiting.add(self.at, i..stop);
@@ -269,7 +267,7 @@ impl<V: Number> Row<'_, '_, V> {
                 let next = stop.min(i + L::N.cast_signed());
                 let done = if const { needs_clean_seeds::<P>() } && clean {
                     self.masked::<L, P, ALL>(i, next)
-                } else if const { !needs_clean_seeds::<P>() } && self.inside {
+                } else if const { !needs_clean_seeds::<P>() } && inside {
                     self.masked::<L, P, COLUMNS>(i, next)
                 } else {
                     self.masked::<L, P, ROWS>(i, next)

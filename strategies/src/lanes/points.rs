@@ -162,7 +162,7 @@ pub(super) fn careful_slope<V: Number>(gather: &Gather<'_, V>, n: usize) -> V {
 
 /// Elements that are gathered one by one: they wait here until they are worth it.
 pub(super) struct Waiting<'g, 'a, V: 'static> {
-    gather: &'g Gather<'a, V>,
+    pub(super) gather: &'g Gather<'a, V>,
     batch: Batch,
 }
 

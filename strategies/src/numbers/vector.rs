@@ -19,7 +19,7 @@ macro_rules! functions {
         /// A number of which registers are made: `f64` or `f32`.
         pub trait Registered: Float {
             $(#[doc(hidden)]
-            fn $name<const N: usize>(x: [Self; N], range: (f64, f64)) -> [Self; N];)*
+            fn $name<const N: usize>(x: [Self; N], range: (Self, Self)) -> [Self; N];)*
             #[doc(hidden)]
             fn plus<const N: usize>(x: [Self; N], y: [Self; N]) -> [Self; N];
             #[doc(hidden)]
@@ -37,7 +37,7 @@ macro_rules! functions {
             fn are_nought<const N: usize>(x: [Self; N]) -> bool;
             /// Whether all are numbers from the first to the second.
             #[doc(hidden)]
-            fn are_within<const N: usize>(x: [Self; N], range: (f64, f64)) -> bool;
+            fn are_within<const N: usize>(x: [Self; N], range: (Self, Self)) -> bool;
             #[doc(hidden)]
             fn powf_in_registers<const N: usize>(x: [Self; N], y: [Self; N]) -> [Self; N];
             #[doc(hidden)]
@@ -47,12 +47,24 @@ macro_rules! functions {
         $(
             #[inline(always)]
             pub(super) fn $one<const N: usize, V: Registered>(x: [V; N]) -> [V; N] {
-                V::$name(x, if is_double::<V>() { $double } else { $single })
+                V::$name(x, range(if is_double::<V>() { $double } else { $single }))
             }
         )*
 
         registered! { f64 f64x2 f64x4 f64x8 2 4 8, $($name $wide $one)* }
         registered! { f32 f32x4 f32x8 f32x16 4 8 16, $($name $wide $one)* }
+    };
+}
+
+/// `call!(register)` with the register that the numbers of a pack fill; the last expression for other packs.
+macro_rules! filled {
+    ($call:ident: $two:ident $four:ident $eight:ident $n2:literal $n4:literal $n8:literal, $otherwise:expr) => {
+        match N {
+            $n2 => $call!($two),
+            $n4 => $call!($four),
+            $n8 => $call!($eight),
+            _ => $otherwise,
+        }
     };
 }
 
@@ -63,21 +75,17 @@ macro_rules! operations {
     $($name:ident |$($x:ident),*| $one:expr, |$($v:ident),*| $register:expr;)*) => { $(
         #[inline(always)]
         fn $name<const N: usize>($($v: [Self; N]),*) -> [Self; N] {
-            macro_rules! registers {
+            macro_rules! register {
                 ($type:ident) => {{
                     $(let $v: wide::$type = bytemuck::cast($v);)*
                     bytemuck::cast($register)
                 }};
             }
-            match N {
-                $n2 => registers!($two),
-                $n4 => registers!($four),
-                $n8 => registers!($eight),
-                _ => from_fn(|k| {
-                    $(let $x = $v[k];)*
-                    $one
-                }),
-            }
+            let one_by_one = |k: usize| {
+                $(let $x = $v[k];)*
+                $one
+            };
+            filled!(register: $two $four $eight $n2 $n4 $n8, from_fn(one_by_one))
         }
     )* };
 }
@@ -85,16 +93,11 @@ macro_rules! operations {
 /// Calls a function of registers for the numbers in them.
 macro_rules! chunks {
     ($to:ident = $register:ident $length:literal, |$($x:ident),*| $value:expr) => {
-        if N == $length {
-            $(let $x: wide::$register = bytemuck::cast($x);)*
-            return bytemuck::cast($value);
-        } else {
-            for at in (0..N).step_by($length) {
-                // The last register may be filled in part.
-                $(let $x = wide::$register::new(from_fn(|k| $x[(at + k).min(N - 1)]));)*
-                let found = $value.to_array();
-                (at..N.min(at + $length)).for_each(|k| $to[k] = found[k - at]);
-            }
+        for at in (0..N).step_by($length) {
+            // The last register may be filled in part.
+            $(let $x = wide::$register::new(from_fn(|k| $x[(at + k).min(N - 1)]));)*
+            let found = $value.to_array();
+            (at..N.min(at + $length)).for_each(|k| $to[k] = found[k - at]);
         }
     };
 }
@@ -105,7 +108,7 @@ macro_rules! registered {
     $($name:ident $wide:ident $one:ident)*) => {
         impl Registered for $v {
             $(#[inline(always)]
-            fn $name<const N: usize>(x: [Self; N], range: (f64, f64)) -> [Self; N] {
+            fn $name<const N: usize>(x: [Self; N], range: (Self, Self)) -> [Self; N] {
                 macro_rules! register {
                     ($register:ident) => {{
                         let v: wide::$register = bytemuck::cast(x);
@@ -119,19 +122,15 @@ macro_rules! registered {
                         bytemuck::cast(found)
                     }};
                 }
-                match N {
-                    $n2 => return register!($two),
-                    $n4 => return register!($four),
-                    $n8 => return register!($eight),
-                    _ => (),
-                }
-                let mut to = x;
-                match N {
-                    0..=$n2 => chunks!(to = $two $n2, |x| x.$wide()),
-                    0..=$n4 => chunks!(to = $four $n4, |x| x.$wide()),
-                    _ => chunks!(to = $eight $n8, |x| x.$wide()),
-                }
-                if Self::are_within(x, range) { to } else { beyond(x, to, range, Number::$one) }
+                filled!(register: $two $four $eight $n2 $n4 $n8, {
+                    let mut to = x;
+                    match N {
+                        0..=$n2 => chunks!(to = $two $n2, |x| x.$wide()),
+                        0..=$n4 => chunks!(to = $four $n4, |x| x.$wide()),
+                        _ => chunks!(to = $eight $n8, |x| x.$wide()),
+                    }
+                    if Self::are_within(x, range) { to } else { beyond(x, to, range, Number::$one) }
+                })
             })*
             operations! { $two $four $eight $n2 $n4 $n8;
                 plus |x, y| x + y, |v, w| v + w;
@@ -152,65 +151,65 @@ macro_rules! registered {
                         x.simd_eq(nought(x)).all()
                     }};
                 }
-                match N {
-                    $n2 => all!($two),
-                    $n4 => all!($four),
-                    $n8 => all!($eight),
-                    _ => x.iter().all(|x| *x == 0.0),
-                }
+                filled!(all: $two $four $eight $n2 $n4 $n8, x.iter().all(|x| *x == 0.0))
             }
             #[inline(always)]
-            fn are_within<const N: usize>(x: [Self; N], range: (f64, f64)) -> bool {
-                let (first, last) = (Self::from_f64(range.0), Self::from_f64(range.1));
+            fn are_within<const N: usize>(x: [Self; N], range: (Self, Self)) -> bool {
                 macro_rules! all {
                     ($register:ident) => {{
                         let x: wide::$register = bytemuck::cast(x);
-                        (x.simd_ge(wide::$register::splat(first)) & x.simd_le(wide::$register::splat(last))).all()
+                        (x.simd_ge(wide::$register::splat(range.0)) & x.simd_le(wide::$register::splat(range.1))).all()
                     }};
                 }
-                match N {
-                    $n2 => all!($two),
-                    $n4 => all!($four),
-                    $n8 => all!($eight),
-                    _ => x.iter().all(|x| (first..=last).contains(x)),
-                }
+                filled!(all: $two $four $eight $n2 $n4 $n8, x.iter().all(|x| is_within(*x, range)))
             }
             #[inline(always)]
             fn powf_in_registers<const N: usize>(x: [Self; N], y: [Self; N]) -> [Self; N] {
-                let mut to = x;
-                match N {
-                    0..=$n2 => chunks!(to = $two $n2, |x, y| x.powf_simd(y)),
-                    0..=$n4 => chunks!(to = $four $n4, |x, y| x.powf_simd(y)),
-                    _ => chunks!(to = $eight $n8, |x, y| x.powf_simd(y)),
+                macro_rules! register {
+                    ($register:ident) => {{
+                        let (x, y): (wide::$register, wide::$register) = (bytemuck::cast(x), bytemuck::cast(y));
+                        bytemuck::cast(x.powf_simd(y))
+                    }};
                 }
-                to
+                filled!(register: $two $four $eight $n2 $n4 $n8, {
+                    let mut to = x;
+                    match N {
+                        0..=$n2 => chunks!(to = $two $n2, |x, y| x.powf_simd(y)),
+                        0..=$n4 => chunks!(to = $four $n4, |x, y| x.powf_simd(y)),
+                        _ => chunks!(to = $eight $n8, |x, y| x.powf_simd(y)),
+                    }
+                    to
+                })
             }
             #[inline(always)]
             fn sin_cos_in_registers<const N: usize>(x: [Self; N]) -> ([Self; N], [Self; N]) {
-                macro_rules! both {
-                    ($register:ident $length:literal) => {{
-                        if N == $length {
-                            let x: wide::$register = bytemuck::cast(x);
-                            let (sin, cos) = x.sin_cos();
-                            return (bytemuck::cast(sin), bytemuck::cast(cos));
-                        }
-                        let (mut sin, mut cos) = (x, x);
-                        for at in (0..N).step_by($length) {
-                            // The last register may be filled in part.
-                            let (s, c) = wide::$register::new(from_fn(|k| x[(at + k).min(N - 1)])).sin_cos();
-                            let (s, c) = (s.to_array(), c.to_array());
-                            for k in 0..s.len().min(N - at) {
-                                (sin[at + k], cos[at + k]) = (s[k], c[k]);
-                            }
-                        }
-                        (sin, cos)
+                macro_rules! register {
+                    ($register:ident) => {{
+                        let x: wide::$register = bytemuck::cast(x);
+                        let (sin, cos) = x.sin_cos();
+                        (bytemuck::cast(sin), bytemuck::cast(cos))
                     }};
                 }
-                match N {
-                    0..=$n2 => both!($two $n2),
-                    0..=$n4 => both!($four $n4),
-                    _ => both!($eight $n8),
-                }
+                filled!(register: $two $four $eight $n2 $n4 $n8, {
+                    let (mut sin, mut cos) = (x, x);
+                    for at in (0..N).step_by($n8.min(N)) {
+                        macro_rules! both {
+                            ($register:ident) => {{
+                                let (s, c) = wide::$register::new(from_fn(|k| x[(at + k).min(N - 1)])).sin_cos();
+                                let (s, c) = (s.to_array(), c.to_array());
+                                for k in 0..s.len().min(N - at) {
+                                    (sin[at + k], cos[at + k]) = (s[k], c[k]);
+                                }
+                            }};
+                        }
+                        match N {
+                            0..=$n2 => both!($two),
+                            0..=$n4 => both!($four),
+                            _ => both!($eight),
+                        }
+                    }
+                    (sin, cos)
+                })
             }
         }
     };
@@ -241,44 +240,53 @@ const fn is_double<V>() -> bool {
     size_of::<V>() == size_of::<f64>()
 }
 
-/// Values by registers, but those of arguments outside the range one by one.
+/// A range of these numbers.
+#[inline(always)]
+fn range<V: Registered>((first, last): (f64, f64)) -> (V, V) {
+    (V::from_f64(first), V::from_f64(last))
+}
+
+#[inline(always)]
+fn is_within<V: Registered>(x: V, range: (V, V)) -> bool {
+    (range.0..=range.1).contains(&x)
+}
+
+/// What registers have found, except where an argument is outside the range: there the values are computed one by one.
 #[cold]
 #[inline(never)]
-fn beyond<const N: usize, V: Registered>(x: [V; N], found: [V; N], range: (f64, f64), one: fn(V) -> V) -> [V; N] {
-    let within = |x: V| (range.0..=range.1).contains(&x.as_f64());
-    from_fn(|k| if within(x[k]) { found[k] } else { one(x[k]) })
+fn beyond<const N: usize, V: Registered>(x: [V; N], found: [V; N], range: (V, V), one: fn(V) -> V) -> [V; N] {
+    from_fn(|k| if is_within(x[k], range) { found[k] } else { one(x[k]) })
 }
 
 /// xʸ.
 #[inline(always)]
 pub(super) fn powf<const N: usize, V: Registered>(x: [V; N], y: [V; N]) -> [V; N] {
-    let range = if is_double::<V>() { (1e-300, 1e300) } else { (1e-37, 1e37) };
-    let (found, exponents) = (V::powf_in_registers(x, y), (-1e9, 1e9));
-    if V::are_within(x, range) & V::are_within(found, range) & V::are_within(y, exponents) {
+    let ordinary = range(if is_double::<V>() { (1e-300, 1e300) } else { (1e-37, 1e37) });
+    let (found, exponents) = (V::powf_in_registers(x, y), range((-1e9, 1e9)));
+    if V::are_within(x, ordinary) & V::are_within(found, ordinary) & V::are_within(y, exponents) {
         return found;
     }
-    powf_beyond(x, y, found, range, exponents)
+    powf_beyond(x, y, found, ordinary, exponents)
 }
 
+/// [`beyond`] for powers, whose results have to be in the range, too.
 #[cold]
 #[inline(never)]
 fn powf_beyond<const N: usize, V: Registered>(
     x: [V; N],
     y: [V; N],
     found: [V; N],
-    range: (f64, f64),
-    exponents: (f64, f64),
+    range: (V, V),
+    exponents: (V, V),
 ) -> [V; N] {
-    let within = |range: (f64, f64), x: V| (range.0..=range.1).contains(&x.as_f64());
-    let exact = |k: usize| within(range, x[k]) && within(range, found[k]) && within(exponents, y[k]);
+    let exact = |k: usize| is_within(x[k], range) && is_within(found[k], range) && is_within(y[k], exponents);
     from_fn(|k| if exact(k) { found[k] } else { x[k].powf(y[k]) })
 }
 
 /// Sine and cosine.
 #[inline(always)]
 pub(super) fn sin_cos<const N: usize, V: Registered>(x: [V; N]) -> ([V; N], [V; N]) {
-    let (sin, cos) = V::sin_cos_in_registers(x);
-    let range = (-1e4, 1e4);
+    let ((sin, cos), range) = (V::sin_cos_in_registers(x), range((-1e4, 1e4)));
     if V::are_within(x, range) { (sin, cos) } else { (beyond(x, sin, range, V::sin), beyond(x, cos, range, V::cos)) }
 }
 

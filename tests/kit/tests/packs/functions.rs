@@ -153,3 +153,20 @@ fn powers() {
         assert!(ulps(found[0], x.powf(y)) <= 64, "{x}^{y} is {}", found[0]);
     }
 }
+
+/// Also at the ends of the ranges for which registers are used, as they are in single precision.
+#[test]
+fn lanes_do_not_depend_on_the_others() {
+    for row in rows() {
+        let ends = row.ranges.iter().flat_map(|(from, to)| [*from, *to]);
+        for end in ends.flat_map(|end| [end.next_down(), end, end.next_up()]) {
+            let beside = |other: f64| (row.pack)(Pack::from_lanes(|k| if k == 3 { end } else { other }))[3];
+            assert_eq!(ulps(beside(0.5), beside(f64::NAN)), 0, "{} at {end}", row.name);
+        }
+        let ends = row.ranges.iter().flat_map(|(from, to)| [*from as f32, *to as f32]);
+        for end in ends.flat_map(|end| [end.next_down(), end, end.next_up()]) {
+            let beside = |other: f32| (row.pack32)(Pack::from_lanes(|k| if k == 3 { end } else { other }))[3];
+            assert_eq!(ulps32(beside(0.5), beside(f32::NAN)), 0, "{} at {end} in single precision", row.name);
+        }
+    }
+}
