@@ -234,7 +234,7 @@ impl<V: Number> Row<'_, '_, V> {
         true
     }
 
-    /// The next elements from `i` on, which do not fill a group between `from` and `to`; returns the first element after
+    /// The next elements from `i` on, which do not fill a group between `from` and `to`; returns the first after
     /// them. Groups must not reach beyond `last`.
     ///
     /// # Safety
