@@ -9,19 +9,36 @@ use core::fmt;
 ///
 /// The default, 0, belongs to no recording: passive variables carry it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct TapeNumber(pub(crate) u32);
+pub struct TapeNumber(
+    /// In the upper half, where identifiers of 32 bits have it.
+    u64,
+);
 
 impl TapeNumber {
     /// The number as it appears in messages.
     #[must_use]
     pub const fn get(self) -> u32 {
-        self.0
+        (self.0 >> 32) as u32
+    }
+
+    /// None: what is passive has it.
+    pub(crate) const NONE: Self = Self(0);
+
+    /// The bits of the first identifier of 32 bits of the recording.
+    #[inline(always)]
+    pub(crate) const fn first_bits(self) -> u64 {
+        self.0 + 1
+    }
+
+    #[inline(always)]
+    pub(crate) const fn of(number: u32) -> Self {
+        Self((number as u64) << 32)
     }
 }
 
 impl fmt::Display for TapeNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "#{}", self.0)
+        write!(f, "#{}", self.get())
     }
 }
 
@@ -33,14 +50,14 @@ pub trait IndexType: sealed::Sealed + Copy + Send + Sync + fmt::Debug + 'static 
     /// The largest identifier.
     const LARGEST: u64;
     #[doc(hidden)]
-    fn pack(number: u32, index: u64) -> Self::Packed;
+    fn pack(number: TapeNumber, index: u64) -> Self::Packed;
     #[doc(hidden)]
-    fn number(packed: Self::Packed) -> u32;
+    fn number(packed: Self::Packed) -> TapeNumber;
     #[doc(hidden)]
     fn index(packed: Self::Packed) -> u64;
     /// Whether the recording number is `number` and the index is below `next`.
     #[doc(hidden)]
-    fn within(packed: Self::Packed, number: u32, next: u64) -> bool;
+    fn within(packed: Self::Packed, number: TapeNumber, next: u64) -> bool;
     #[doc(hidden)]
     fn narrow(index: u64) -> Self;
     #[doc(hidden)]
@@ -58,20 +75,20 @@ impl IndexType for u32 {
     type Packed = u64;
     const LARGEST: u64 = u32::MAX as u64;
     #[inline(always)]
-    fn pack(number: u32, index: u64) -> u64 {
-        (u64::from(number) << 32) | index
+    fn pack(number: TapeNumber, index: u64) -> u64 {
+        number.0 | index
     }
     #[inline(always)]
-    fn number(packed: u64) -> u32 {
-        (packed >> 32) as u32
+    fn number(packed: u64) -> TapeNumber {
+        TapeNumber(packed & !Self::LARGEST)
     }
     #[inline(always)]
     fn index(packed: u64) -> u64 {
         packed & Self::LARGEST
     }
     #[inline(always)]
-    fn within(packed: u64, number: u32, next: u64) -> bool {
-        packed.wrapping_sub(u64::from(number) << 32) < next
+    fn within(packed: u64, number: TapeNumber, next: u64) -> bool {
+        packed.wrapping_sub(number.0) < next
     }
     #[inline(always)]
     #[allow(clippy::cast_possible_truncation, reason = "indices are at most LARGEST")]
@@ -88,20 +105,20 @@ impl IndexType for u64 {
     type Packed = (u64, u32);
     const LARGEST: u64 = u64::MAX >> 8;
     #[inline(always)]
-    fn pack(number: u32, index: u64) -> (u64, u32) {
-        (index, number)
+    fn pack(number: TapeNumber, index: u64) -> (u64, u32) {
+        (index, number.get())
     }
     #[inline(always)]
-    fn number(packed: (u64, u32)) -> u32 {
-        packed.1
+    fn number(packed: (u64, u32)) -> TapeNumber {
+        TapeNumber::of(packed.1)
     }
     #[inline(always)]
     fn index(packed: (u64, u32)) -> u64 {
         packed.0
     }
     #[inline(always)]
-    fn within(packed: (u64, u32), number: u32, next: u64) -> bool {
-        packed.1 == number && packed.0 < next
+    fn within(packed: (u64, u32), number: TapeNumber, next: u64) -> bool {
+        packed.1 == number.get() && packed.0 < next
     }
     #[inline(always)]
     fn narrow(index: u64) -> u64 {
@@ -147,18 +164,18 @@ impl<I: IndexType> LinearId<I> {
     /// when `number` belongs to no recording.
     #[must_use]
     pub fn new(number: TapeNumber, index: u64) -> Option<Self> {
-        let valid = number != TapeNumber(0) && (1..=I::LARGEST).contains(&index);
+        let valid = number != TapeNumber::NONE && (1..=I::LARGEST).contains(&index);
         valid.then(|| Self::pack(number, index))
     }
 
     #[inline(always)]
     pub(crate) fn pack(number: TapeNumber, index: u64) -> Self {
-        Self(I::pack(number.0, index))
+        Self(I::pack(number, index))
     }
 
     #[inline(always)]
     pub(crate) fn passive() -> Self {
-        Self(I::pack(0, 0))
+        Self(I::pack(TapeNumber::NONE, 0))
     }
 
     /// The identifier under another number of its recording, which has `length` identifiers.
@@ -171,28 +188,28 @@ impl<I: IndexType> LinearId<I> {
         if !self.is_active() {
             return Self::passive();
         }
-        let known = number != TapeNumber(0) && (1..length as u64).contains(&self.index());
+        let known = number != TapeNumber::NONE && (1..length as u64).contains(&self.index());
         assert!(known, "recording {number} never made the variable {self:?}");
         Self::pack(number, self.index())
     }
 
     #[inline(always)]
     pub(crate) fn within(self, number: TapeNumber, next: u64) -> bool {
-        I::within(self.0, number.0, next)
+        I::within(self.0, number, next)
     }
 
     /// Whether the variable depends on an input.
     #[inline(always)]
     #[must_use]
     pub fn is_active(self) -> bool {
-        self.number() != TapeNumber(0)
+        self.number() != TapeNumber::NONE
     }
 
     /// The recording that made the variable.
     #[inline(always)]
     #[must_use]
     pub fn number(self) -> TapeNumber {
-        TapeNumber(I::number(self.0))
+        I::number(self.0)
     }
 
     /// The place in the recording, counted from 1; 0 if passive.

@@ -17,12 +17,12 @@ pub fn common_number<I: crate::IndexType>(ids: impl IntoIterator<Item = LinearId
 
 #[track_caller]
 fn common(numbers: impl Iterator<Item = TapeNumber>) -> Option<TapeNumber> {
-    let mut common = TapeNumber(0);
+    let mut common = TapeNumber::NONE;
     for number in numbers {
-        if number == TapeNumber(0) || number == common {
+        if number == TapeNumber::NONE || number == common {
             continue;
         }
-        if common != TapeNumber(0) {
+        if common != TapeNumber::NONE {
             // What a barrier hides is the more likely mistake.
             find_for_statement(common);
             find_for_statement(number);
@@ -30,7 +30,7 @@ fn common(numbers: impl Iterator<Item = TapeNumber>) -> Option<TapeNumber> {
         }
         common = number;
     }
-    if common == TapeNumber(0) {
+    if common == TapeNumber::NONE {
         return None;
     }
     // SAFETY: listed headers are valid.
@@ -51,7 +51,7 @@ fn common(numbers: impl Iterator<Item = TapeNumber>) -> Option<TapeNumber> {
 /// As [`common_number`].
 #[track_caller]
 pub fn recording_of<'i, S: Reverse>(ids: impl IntoIterator<Item = &'i S::Id>) -> Option<TapeNumber> {
-    let number = |id| S::locate(id).map_or(TapeNumber(0), |(number, _)| number);
+    let number = |id| S::locate(id).map_or(TapeNumber::NONE, |(number, _)| number);
     common(ids.into_iter().map(number))
 }
 
@@ -64,10 +64,10 @@ pub fn recording_of<'i, S: Reverse>(ids: impl IntoIterator<Item = &'i S::Id>) ->
 #[must_use]
 #[track_caller]
 pub fn flow_of<S: Reverse>(arrays: &[&Dependence<S::Value>], inputs: &[(S::Value, &S::Id)]) -> Flow {
-    let of_id = |(_, id): &(S::Value, &S::Id)| S::locate(id).map_or(TapeNumber(0), |(number, _)| number);
+    let of_id = |(_, id): &(S::Value, &S::Id)| S::locate(id).map_or(TapeNumber::NONE, |(number, _)| number);
     let of_array = |array: &&Dependence<S::Value>| match array {
         Dependence::Recorded { number, .. } => *number,
-        _ => TapeNumber(0),
+        _ => TapeNumber::NONE,
     };
     common(arrays.iter().map(of_array).chain(inputs.iter().map(of_id))).map_or(Flow::Nowhere, Flow::Recorded)
 }

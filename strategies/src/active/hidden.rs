@@ -19,7 +19,7 @@ pub fn pause<R>(f: impl FnOnce() -> R) -> R {
                 let pauses = header.pauses.get();
                 header.pauses.set(pauses.saturating_sub(1));
                 if pauses == 1 {
-                    header.lent.set(false);
+                    header.set_lent(false);
                 }
             });
         }
@@ -28,7 +28,7 @@ pub fn pause<R>(f: impl FnOnce() -> R) -> R {
         // One that is lent out is being written, and nothing is recorded on it in the meantime.
         if !header.lent.get() || header.pauses.get() > 0 {
             header.pauses.set(header.pauses.get() + 1);
-            header.lent.set(true);
+            header.set_lent(true);
         }
     });
     let _go_on = GoOn;

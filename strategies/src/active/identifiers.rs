@@ -24,7 +24,7 @@ pub(crate) fn release_unshared(bits: u64, mark: u64) -> bool {
     unsafe {
         let header = innermost();
         // Counted from 1, so that no passive variable passes for one of the end of the list, which all threads share.
-        let rest = bits.wrapping_sub((u64::from((*header).number.get().0) << 32) + 1);
+        let rest = bits.wrapping_sub((*header).number.get().first_bits());
         if rest >= mark - 1 {
             return false;
         }
@@ -67,7 +67,7 @@ pub(crate) unsafe fn with_pool<R>(number: TapeNumber, f: impl FnOnce(&mut Pool) 
     // SAFETY: listed headers are valid; the caller vouches for `f`.
     unsafe {
         match listed(number).as_ref() {
-            Some(header) if number != TapeNumber(0) => header.pool.with(f),
+            Some(header) if number != TapeNumber::NONE => header.pool.with(f),
             _ => not_active(number),
         }
     }

@@ -56,10 +56,13 @@ use std::sync::{Mutex, PoisonError};
 /// What the list knows about a recorder without knowing its strategy.
 pub(crate) struct Header {
     /// The strategy.
-    pub(crate) kind: TypeId,
+    kind: TypeId,
     pub(crate) number: Cell<TapeNumber>,
-    /// Whether the tape is in use by [`with`], or its statements are not to be recorded.
-    pub(crate) lent: Cell<bool>,
+    /// Whose statements are recorded at once: the strategy's, or nobody's. Compared by address: equal addresses mean equal
+    /// strategies, and one that a statement does not know costs a visit to [`admit`].
+    pub(crate) open_to: Cell<&'static TypeId>,
+    /// Whether the tape is in use by [`with`], or its statements are not to be recorded. It is open to nobody meanwhile.
+    lent: Cell<bool>,
     /// How many calls of [`pause`] are running; it is `lent` meanwhile.
     pauses: Cell<u32>,
     /// Whether the recording keeps guards.
@@ -79,7 +82,8 @@ impl Header {
     const fn new(kind: TypeId) -> Self {
         Self {
             kind,
-            number: Cell::new(TapeNumber(0)),
+            number: Cell::new(TapeNumber::NONE),
+            open_to: Cell::new(&NOBODY),
             lent: Cell::new(false),
             pauses: Cell::new(0),
             guarded: Cell::new(false),
@@ -89,6 +93,26 @@ impl Header {
             singular: Cell::new(None),
             pool: PoolCell(UnsafeCell::new(Pool::new())),
         }
+    }
+}
+
+impl Header {
+    #[inline(always)]
+    fn set_lent(&self, lent: bool) -> bool {
+        self.open_to.set(&NOBODY);
+        self.lent.replace(lent)
+    }
+}
+
+/// Whom a tape is open to that records no statement at once.
+static NOBODY: TypeId = TypeId::of::<NotRecording>();
+
+/// Opens the innermost tape to the statements of a strategy, if it is the strategy's and not lent out.
+pub(crate) fn admit(strategy: &'static TypeId) {
+    // SAFETY: the innermost header is valid on its own thread.
+    let header = unsafe { &*innermost() };
+    if header.kind == *strategy && !header.lent.get() {
+        header.open_to.set(strategy);
     }
 }
 
@@ -157,7 +181,7 @@ pub fn with<S: Reverse, R>(number: TapeNumber, f: impl FnOnce(&mut S::Tape) -> R
 fn with_parts<S: Reverse, R>(number: TapeNumber, f: impl FnOnce(&mut S::Tape, &mut Externals<S::Value>) -> R) -> R {
     let mut header = innermost();
     // SAFETY: the innermost header is always valid on its own thread.
-    if unsafe { (*header).number.get() } != number || number == TapeNumber(0) {
+    if unsafe { (*header).number.get() } != number || number == TapeNumber::NONE {
         header = find_for_statement(number);
     }
     // SAFETY: listed headers are valid.
@@ -256,7 +280,7 @@ fn each_listed(mut f: impl FnMut(&Header)) {
     while let Some(header) = unsafe { at.as_ref() } {
         let outer = header.outer.get();
         // Recordings have numbers; barriers and the end of the list, which all threads share, have none.
-        if header.number.get() != TapeNumber(0) {
+        if header.number.get() != TapeNumber::NONE {
             f(header);
         }
         at = outer;
@@ -283,7 +307,11 @@ fn unlist(header: &Header) {
 }
 
 /// Marks a tape as in use until this is dropped, also when a panic does it.
-pub(crate) struct Lent(*const Header);
+pub(crate) struct Lent {
+    header: *const Header,
+    /// Whom it was open to.
+    open_to: &'static TypeId,
+}
 
 impl Lent {
     /// # Safety
@@ -292,9 +320,9 @@ impl Lent {
     #[inline(always)]
     pub(crate) unsafe fn new(header: *const Header) -> Self {
         // SAFETY: listed headers are valid on their own thread.
-        let before = unsafe { (*header).lent.replace(true) };
+        let (open_to, before) = unsafe { ((*header).open_to.get(), (*header).set_lent(true)) };
         debug_assert!(!before, "a tape is lent to one at a time");
-        Self(header)
+        Self { header, open_to }
     }
 }
 
@@ -302,7 +330,10 @@ impl Drop for Lent {
     #[inline(always)]
     fn drop(&mut self) {
         // SAFETY: the header was listed, and marked tapes are neither unlisted nor freed.
-        unsafe { (*self.0).lent.set(false) }
+        unsafe {
+            (*self.header).set_lent(false);
+            (*self.header).open_to.set(self.open_to);
+        }
     }
 }
 
@@ -312,7 +343,7 @@ fn find(number: TapeNumber) -> *const Header {
     let mut at = innermost();
     // SAFETY: every listed header is valid, and the list ends in `END`, whose `outer` is null.
     while let Some(header) = unsafe { at.as_ref() } {
-        if header.number.get() == number && number != TapeNumber(0) {
+        if header.number.get() == number && number != TapeNumber::NONE {
             return at;
         }
         at = header.outer.get();
@@ -328,7 +359,7 @@ fn find_for_statement(number: TapeNumber) -> *const Header {
     let mut at = innermost();
     // SAFETY: every listed header is valid, and the list ends in `END`, whose `outer` is null.
     while let Some(header) = unsafe { at.as_ref() } {
-        if header.number.get() == number && number != TapeNumber(0) {
+        if header.number.get() == number && number != TapeNumber::NONE {
             return at;
         }
         if header.kind == TypeId::of::<Barrier>() {
@@ -353,7 +384,7 @@ fn not_active(number: TapeNumber) -> ! {
     let innermost = innermost();
     // SAFETY: the innermost header is always valid on its own thread.
     let inner = unsafe { &*innermost }.number.get();
-    let now = if inner == TapeNumber(0) {
+    let now = if inner == TapeNumber::NONE {
         String::from("no recording is active on this thread")
     } else {
         format!("the innermost recording on this thread is {inner}")

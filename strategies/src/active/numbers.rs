@@ -42,7 +42,7 @@ impl Numbers {
         }
         let number = self.next;
         self.next = number.wrapping_add(1);
-        TapeNumber(number)
+        TapeNumber::of(number)
     }
 
     /// Gives back what is left.

@@ -274,7 +274,7 @@ impl<S: Reverse> OwnedTape<S> {
         }
         if self.header().pauses.get() > 0 {
             self.header().pauses.set(0);
-            self.header().lent.set(false);
+            self.header().set_lent(false);
         }
     }
 
@@ -311,7 +311,7 @@ impl<S: Reverse> OwnedTape<S> {
     ///
     /// When there is no recording yet, and when `f` does.
     pub fn resume<R>(&mut self, f: impl FnOnce(TapeNumber) -> R) -> R {
-        assert!(self.number() != TapeNumber(0), "there is no recording to go on with: begin one first");
+        assert!(self.number() != TapeNumber::NONE, "there is no recording to go on with: begin one first");
         // SAFETY: copying the list runs no code of users.
         let free = unsafe { self.header().pool.with(|pool| pool.free().into()) };
         let (views, singular) = (self.externals().arrays.slots(), self.header().singular.get());

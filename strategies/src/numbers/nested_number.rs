@@ -59,7 +59,7 @@ impl<S: Nests> Number for Nested<S> {
     fn from_parts(mut part: impl FnMut(usize) -> f64) -> Self {
         let value = S::Value::from_parts(&mut part);
         let (number, index) = (part(S::Value::PARTS) as u32, part(S::Value::PARTS + 1) as u32);
-        let id = LinearId::new(TapeNumber(number), index.into()).unwrap_or(LinearId::PASSIVE);
+        let id = LinearId::new(TapeNumber::of(number), index.into()).unwrap_or(LinearId::PASSIVE);
         Self(Taped { value, id })
     }
     #[allow(clippy::cast_precision_loss, reason = "it has 32 bits")]

@@ -1,7 +1,6 @@
 //! Writing closures of users.
 
 use super::layout::Layout;
-use super::objects::Object;
 use super::records::{Content, Records};
 use super::write_slowly::{narrow, where_they_belong};
 use crate::refusal::Refusal;
@@ -9,7 +8,6 @@ use crate::storage::Layer;
 use crate::{IndexManager, LinearId, Number, Policy, Reverse, active};
 use core::mem::needs_drop;
 use core::panic::Location;
-use core::ptr;
 
 /// Records a statement that a user's closure reverses; returns passive, and drops it, if no argument is active.
 ///
@@ -54,9 +52,9 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         let fixed = size_of::<F>() + arguments.len() * size_of::<M::Index>() + 2 * size_of::<u32>();
         let layout = const { &Layout::closure::<F, M::Index>() };
         self.make_room(fixed + most + Self::TAIL + Self::CODE)?;
-        if self.objects.0.try_reserve(usize::from(needs_drop::<F>())).is_err() {
-            let bytes = 2 * self.objects.len() * size_of::<Object>();
-            return Err(Refusal::OutOfMemory { bytes, what: "the list of closures with destructors" });
+        if needs_drop::<F>() {
+            let refused = |bytes| Refusal::OutOfMemory { bytes, what: "the list of closures with destructors" };
+            self.objects.reserve().map_err(refused)?;
         }
         let skipped = self.data.addr().next_multiple_of(align_of::<F>()) - self.data.addr();
         let object = self.data.wrapping_add(skipped);
@@ -68,16 +66,9 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             record.put(count);
         })?;
         if needs_drop::<F>() {
-            self.objects.0.push(Object { at: object, drop: drop_as::<F> });
+            // SAFETY: it has just been moved there; `F` is `Send` and `Sync`.
+            unsafe { self.objects.push::<F>(object) }
         }
         Ok(id)
     }
-}
-
-/// # Safety
-///
-/// An `F` lies there, and nobody uses it any more.
-unsafe fn drop_as<F>(object: *mut u8) {
-    // SAFETY: promised by the caller.
-    unsafe { ptr::drop_in_place(object.cast::<F>()) }
 }

@@ -1,6 +1,6 @@
 //! Writing comparisons down, and checking them.
 
-use super::functions::misreported;
+use super::data::misreported;
 use super::guards::Guard;
 use super::layout::Layout;
 use super::records::{Content, Records};

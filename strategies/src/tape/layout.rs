@@ -1,10 +1,10 @@
 //! What is known of the records of one kind: how long they are, and the functions that read them.
 
 use super::codes;
-use super::functions::{RerunFn, ReverseFn, SingularFn};
-use super::jacobian::{rerun_scattered, scatter};
-use super::primal::{replay, rerun, singular};
-use super::slices;
+use super::data::{self, Kind, RerunFn, ReverseFn, SingularFn};
+use super::jacobian::Scattered;
+use super::primal::Replayed;
+use super::slices::{Called, Listed, OfSlice, Ones};
 use crate::{Curvature, IndexType, LinearId, Nary, Number, Policy, Shape, Taping, Twin, refuses_singular};
 
 /// How the data of a record are laid out; identifiers come last, followed only by counts.
@@ -74,16 +74,21 @@ impl<V: Number> Layout<V> {
     /// The bytes of records that differ in length.
     pub(super) const VARYING: usize = usize::MAX;
 
-    const fn counted(reverse: ReverseFn<V>, rerun: RerunFn<V>, payload: usize, hash: u32) -> Self {
+    /// Records of this kind, whose hash is to tell them from others.
+    const fn of<K: Kind<V, I>, I: IndexType>(hash: u32) -> Self {
+        let (form, arguments, bytes) = match K::ARGUMENTS {
+            Some(n) => (Form::Fixed, n, K::NUMBERS * size_of::<V>() + n * size_of::<I>()),
+            None => (Form::Counted, 0, Self::VARYING),
+        };
         Self {
-            reverse,
-            rerun,
+            reverse: data::reverse::<K, V, I>,
+            rerun: data::rerun::<K, V, I>,
             singular: None,
-            form: Form::Counted,
+            form,
             curvature: Curvature::Everywhere,
-            payload,
-            arguments: 0,
-            bytes: Self::VARYING,
+            payload: K::NUMBERS,
+            arguments,
+            bytes,
             partials: true,
             hybrid: false,
             foreign: false,
@@ -93,29 +98,24 @@ impl<V: Number> Layout<V> {
         }
     }
 
-    const fn fixed<I>(self, payload: usize, arguments: usize) -> Self {
-        let bytes = payload * size_of::<V>() + arguments * size_of::<I>();
-        Self { form: Form::Fixed, payload, arguments, bytes, ..self }
-    }
-
     const fn coded(self, code: u8) -> Self {
         Self { code, ..self }
     }
 
     /// Partials and identifiers, counted.
     pub(super) const fn listed<I: IndexType>() -> Self {
-        Self::counted(slices::listed::<V, I>, slices::rerun_listed::<V, I>, 1, 0xA12).coded(codes::LISTED)
+        Self::of::<Listed, I>(0xA12).coded(codes::LISTED)
     }
 
     /// Partials and identifiers of `n` arguments.
     pub(super) const fn classic<I: IndexType>(n: usize) -> Self {
-        Self::listed::<I>().fixed::<I>(n, n).coded(codes::classic(n))
+        let bytes = n * (size_of::<V>() + size_of::<I>());
+        Self { form: Form::Fixed, payload: n, arguments: n, bytes, ..Self::listed::<I>() }.coded(codes::classic(n))
     }
 
     /// Identifiers of arguments whose partials are 1, counted.
     pub(super) const fn ones<I: IndexType>() -> Self {
-        let ones = Self::counted(slices::ones::<V, I>, slices::rerun_ones::<V>, 0, 0xA11).coded(codes::ONES);
-        Self { curvature: Curvature::LINEAR, ..ones }
+        Self { curvature: Curvature::LINEAR, ..Self::of::<Ones, I>(0xA11).coded(codes::ONES) }
     }
 
     /// An independent variable.
@@ -136,9 +136,7 @@ impl<V: Number> Layout<V> {
     /// Jacobian records of this shape.
     pub(crate) const fn scatter<H: Shape, I: IndexType>() -> Self {
         let curvature = if H::FACTORS == 0 { Curvature::LINEAR } else { Curvature::Everywhere };
-        let records = Self::counted(scatter::<H, V, I>, rerun_scattered::<H, V, I>, 0, H::HASH)
-            .fixed::<I>(H::FACTORS, H::LEAVES)
-            .coded(codes::of_pattern(H::PATTERN));
+        let records = Self::of::<Scattered<H>, I>(H::HASH).coded(codes::of_pattern(H::PATTERN));
         Self { curvature, ..records }
     }
 
@@ -152,27 +150,25 @@ impl<V: Number> Layout<V> {
         if !B::REPLAYS {
             return Self::scatter::<B::Shape, I>();
         }
-        let records = Self {
-            singular: if refuses_singular::<S>() { Some(singular::<S, B, I>) } else { None },
-            partials: false,
-            curvature: B::CURVATURE,
-            ..Self::counted(replay::<S, B, I>, rerun::<S, B, I>, 0, B::HASH)
-        };
         Self {
             with_passives: Some(
-                const {
-                    &Self {
-                        singular: if refuses_singular::<S>() { Some(singular::<S, B, I>) } else { None },
-                        partials: false,
-                        curvature: B::CURVATURE,
-                        form: Form::Passives,
-                        bytes: Self::VARYING,
-                        ..Self::counted(replay::<S, B, I>, rerun::<S, B, I>, 0, !B::HASH)
-                            .fixed::<I>(B::CONSTANTS, B::Shape::LEAVES)
-                    }
-                },
+                const { &Self { form: Form::Passives, bytes: Self::VARYING, ..Self::replayed::<S, B, I>(!B::HASH) } },
             ),
-            ..records.fixed::<I>(B::CONSTANTS, B::Shape::LEAVES)
+            ..Self::replayed::<S, B, I>(B::HASH)
+        }
+    }
+
+    const fn replayed<S, B, I>(hash: u32) -> Self
+    where
+        S: Taping<Value = V, Raw = LinearId<I>>,
+        B: Twin<S>,
+        I: IndexType,
+    {
+        Self {
+            singular: if refuses_singular::<S>() { Some(data::singular::<Replayed<S, B>, V, I>) } else { None },
+            partials: false,
+            curvature: B::CURVATURE,
+            ..Self::of::<Replayed<S, B>, I>(hash)
         }
     }
 
@@ -196,21 +192,16 @@ impl<V: Number> Layout<V> {
 
     /// Primal-value records of a function of a slice.
     pub(super) const fn nary<P: Policy, R: Nary<V>, I: IndexType>() -> Self {
-        let (reverse, rerun) = (slices::reverse_slice::<P, R, V, I>, slices::rerun_slice::<P, R, V, I>);
         Self {
-            singular: Some(slices::singular_slice::<P, R, V, I>),
+            singular: Some(data::singular::<OfSlice<P, R>, V, I>),
             curvature: R::CURVATURE,
             partials: false,
-            ..Self::counted(reverse, rerun, R::CONSTANTS, 0xA13)
+            ..Self::of::<OfSlice<P, R>, I>(0xA13)
         }
     }
 
     /// Closures of users.
-    pub(super) const fn closure<F: Fn(V, &mut [V]), I: IndexType>() -> Self {
-        Self {
-            form: Form::Object(size_of::<F>()),
-            foreign: true,
-            ..Self::counted(slices::call::<F, V, I>, slices::rerun_call::<F, V, I>, 0, 0xA14)
-        }
+    pub(super) const fn closure<F: Fn(V, &mut [V]) + 'static, I: IndexType>() -> Self {
+        Self { form: Form::Object(size_of::<F>()), foreign: true, ..Self::of::<Called<F>, I>(0xA14) }
     }
 }

@@ -30,6 +30,7 @@
 //! * Every identifier in a record is below the identifier of its left-hand side: [`append`] checks it, whatever the
 //!   caller passes. An adjoint vector as long as the recording is therefore long enough.
 
+mod adjoints;
 mod checked;
 mod closures;
 mod codes;
@@ -37,15 +38,14 @@ mod common;
 mod comparisons;
 mod counters;
 mod counts;
+mod data;
 mod forward;
-mod functions;
 mod guards;
 mod identifiers;
 mod jacobian;
 mod lanes;
 mod layout;
 mod lengths;
-mod objects;
 mod places;
 mod prefetch;
 mod primal;

@@ -4,7 +4,8 @@
 //! one adjoint vector, which knows by itself what [fixed](Form::Fixed) records are.
 
 use super::codes::EXPLICIT;
-use super::functions::{Sweep, identifiers};
+use super::adjoints::Sweep;
+use super::data::identifiers;
 use super::layout::{Form, Layout};
 use super::records::{Content, Records};
 use super::usize_of;

@@ -1,8 +1,8 @@
 //! The memory of one recording.
 
+use super::data::Objects;
 use super::guards::Guards;
 use super::layout::Layout;
-use super::objects::Objects;
 use super::resumed::Resumed;
 use super::table::Codes;
 use super::usize_of;
@@ -59,8 +59,9 @@ contents! {
 pub struct Records<V: Number, M: IndexManager, L: Layer, K: Content> {
     /// Where the next record goes.
     pub(super) data: *mut u8,
-    /// Records end before this: the segment does, or identifiers may do.
-    pub(super) end: *mut u8,
+    /// No record begins behind this unless its writer looks for room: the segment has `SLACK` bytes there, and there
+    /// is an identifier.
+    pub(super) last: *mut u8,
     /// Where the segment that is being written ends.
     pub(super) segment_end: *mut u8,
     /// The number of the next record, counted from 1. With linear indices it is the next identifier.
@@ -91,6 +92,9 @@ pub struct Records<V: Number, M: IndexManager, L: Layer, K: Content> {
     pub(super) guards: Guards<V>,
     kind: PhantomData<(M, K)>,
 }
+
+/// Records of at most this many bytes are written without a look at where the segment ends.
+pub(super) const SLACK: usize = 256;
 
 /// Where data go while no segment is being written.
 const CLOSED: *mut u8 = ptr::without_provenance_mut(1);
@@ -153,7 +157,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     pub(crate) fn on(segments: L::Segments) -> Self {
         Self {
             data: CLOSED,
-            end: CLOSED,
+            last: ptr::null_mut(),
             segment_end: CLOSED,
             next: 1,
             fresh: 1,
@@ -232,7 +236,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
 
     /// No segment is being written: nothing fits.
     pub(super) fn close(&mut self) {
-        (self.data, self.end, self.segment_end) = (CLOSED, CLOSED, CLOSED);
+        (self.data, self.last, self.segment_end) = (CLOSED, ptr::null_mut(), CLOSED);
     }
 
     /// Goes on writing in a segment that ends there, behind what has been written to it.
@@ -247,10 +251,11 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     pub(super) fn set_end(&mut self) {
         let room = self.segment_end.addr() - self.data.addr();
         let left = self.identifiers.saturating_sub(self.next);
-        self.end = self.segment_end;
+        self.last = if room < SLACK { ptr::null_mut() } else { self.segment_end.wrapping_sub(SLACK) };
         if !M::REUSES && !K::VALUES && left < room as u64 {
             let least = size_of::<M::Index>() + Self::CODE;
-            self.end = self.data.wrapping_add(room.min(usize_of(left) * least));
+            let end = self.data.wrapping_add(room.min(usize_of(left) * least));
+            self.last = self.last.min(end.wrapping_sub(1));
         }
     }
 

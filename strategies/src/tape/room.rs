@@ -2,11 +2,12 @@
 
 use super::layout::Layout;
 use super::prefetch::{self, prefetch};
-use super::records::{Content, Records};
+use super::records::{Content, Records, SLACK};
 use crate::active::{self, Header, Recorder};
 use crate::storage::Layer;
 use crate::{IndexManager, LinearId, Number, Reverse, TapeNumber};
 use core::any::TypeId;
+use core::ptr;
 
 /// The innermost tape, with room for a statement.
 pub(super) struct Place<V: Number, M: IndexManager, L: Layer, K: Content> {
@@ -33,16 +34,17 @@ where
 {
     let header = active::innermost();
     // SAFETY: the innermost header is valid on its own thread.
-    let (kind, number, lent) = unsafe { ((*header).kind, (*header).number.get(), (*header).lent.get()) };
-    if kind != TypeId::of::<S>() || lent {
+    let (open_to, number) = unsafe { ((*header).open_to.get(), (*header).number.get()) };
+    if !ptr::eq(open_to, const { &TypeId::of::<S>() }) {
         return None;
     }
     // SAFETY: `kind` says that this is a `Recorder<S>`, and nobody uses it. Asking the pool runs no code of users.
     unsafe {
         let tape = &raw mut (*header.cast::<Recorder<S>>().cast_mut()).tape;
         let code = if K::BY_ADDRESS { 0 } else { (*tape).codes.find(layout)? };
-        if bytes + Records::<V, M, L, K>::TAIL + Records::<V, M, L, K>::CODE > (*tape).end.addr() - (*tape).data.addr()
-        {
+        let bytes = bytes + Records::<V, M, L, K>::TAIL + Records::<V, M, L, K>::CODE;
+        let data = (*tape).data.addr();
+        if data > (*tape).last.addr() || bytes > SLACK && bytes > (*tape).segment_end.addr() - data {
             return None;
         }
         let (next, limit) = ((*tape).next, (*tape).limit);

@@ -1,13 +1,14 @@
 //! Sweeping with one adjoint vector.
 
+use super::adjoints::{Recent, Reversal, Sweep};
 use super::codes::{self, ASSIGNED, EXTERNAL, FREQUENT, SHAPES, classic};
-use super::functions::{ReverseFn, Sweep};
-use super::jacobian::scatter;
+use super::data::{Data, Kind, ReverseFn};
+use super::jacobian::Scattered;
 use super::layout::Layout;
 use super::prefetch::{self, prefetch};
 use super::record::Values;
 use super::records::{Content, Records};
-use super::slices::listed;
+use super::slices::Listed;
 use super::usize_of;
 use super::walk::Cursor;
 use crate::scratch::Scratch;
@@ -68,7 +69,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             Values::OfTheTime(copy) => copy.as_mut_ptr(),
             Values::Lasting(values) => values.as_ptr().cast_mut(),
         };
-        Sweep { adjoints, values, known, at, outcome: Ok(()) }
+        Sweep::new(adjoints, (values, known), at)
     }
 
     /// Whether records are more than the caches hold.
@@ -119,6 +120,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         mut end: *const u8,
         sweep: &mut Sweep<'_, V>,
     ) -> (usize, *const u8) {
+        let adjoints = sweep.adjoints;
         while next > first {
             if PREFETCH {
                 prefetch(end.wrapping_sub(prefetch::AHEAD));
@@ -130,14 +132,14 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
                 if !K::BY_ADDRESS && (FREQUENT..EXTERNAL).contains(&code) {
                     next -= 1;
                     let (id, data_end) = Self::undo_before(end.sub(Self::CODE), next, sweep.values);
-                    let seed = take(sweep.adjoints, id);
-                    end = self.reverse_frequent(code, data_end, end, seed, sweep);
+                    let seed = take(adjoints, id);
+                    (next, end) = self.reverse_frequent::<PREFETCH>(code, (first, next), (data_end, end), seed, sweep);
                 } else if bytes == Layout::<V>::VARYING {
                     (next, end) = self.reverse_varying(end, next, sweep);
                 } else {
                     next -= 1;
                     let (id, data_end) = Self::undo_before(end.sub(Self::CODE), next, sweep.values);
-                    let seed = take(sweep.adjoints, id);
+                    let seed = take(adjoints, id);
                     if seed.is_plain() {
                         end = reverse(data_end, n, V::Passed::of(seed), sweep);
                     } else {
@@ -184,7 +186,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             let number = next - record.numbers;
             if !record.is_statement() {
                 if let Some(external) = record.external() {
-                    sweep.outcome = sweep.meet(external, 1);
+                    sweep.meet(external);
                 }
                 return (if sweep.outcome.is_ok() { number } else { 0 }, record.start);
             }
@@ -216,11 +218,12 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             record.ids()
         };
         for (id, partial) in ids.zip(&**partials).filter(|(_, partial)| counts(seed, **partial)) {
-            sweep.adjoints[id] += seed.contribution(*partial);
+            sweep.adjoints()[id] += seed.contribution(*partial);
         }
     }
 
-    /// Reverses a record of a frequent kind, whose data end at `data_end`; returns where it begins.
+    /// Reverses a record of a frequent kind with number `next`, whose data and which itself end there, and perhaps some
+    /// before it, from number `first` on. Returns the number of the first of them, and where it begins.
     ///
     /// A binary search over the codes: a `match` would become a jump through a table, which is slow where the target of
     /// an indirect jump is predicted to be what it was the last time.
@@ -230,14 +233,14 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// A record with this code, from `FREQUENT` on and below `EXTERNAL`, ends at `end`, and `sweep` is one of the
     /// recording.
     #[inline(always)]
-    unsafe fn reverse_frequent(
+    unsafe fn reverse_frequent<const PREFETCH: bool>(
         &self,
         code: u8,
-        data_end: *const u8,
-        end: *const u8,
+        (first, next): (usize, usize),
+        (data_end, end): (*const u8, *const u8),
         seed: V,
         sweep: &mut Sweep<'_, V>,
-    ) -> *const u8 {
+    ) -> (usize, *const u8) {
         type Two = Both<codes::Factor, codes::Factor>;
         /// `search!(a, first code of b, b)`: a binary search, whose leaves are shapes.
         macro_rules! search {
@@ -245,7 +248,10 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
                 if code < $at { search! $a } else { search! $b }
             };
             ($shape:ty) => {
-                self.reverse_in_place::<$shape>(data_end, end, seed, sweep)
+                (next, self.reverse_in_place::<$shape>(data_end, end, seed, sweep))
+            };
+            (run of $shape:ty) => {
+                self.reverse_run::<$shape, PREFETCH>(code, (first, next), (data_end, end), seed, sweep)
             };
         }
         // SAFETY: promised by the caller.
@@ -254,7 +260,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
                 return search!(
                     ((codes::PlusFactor), SHAPES + 5, (codes::FactorPlus)),
                     SHAPES + 6,
-                    ((codes::PlusProduct), SHAPES + 7, (codes::ProductPlus))
+                    ((run of codes::PlusProduct), SHAPES + 7, (codes::ProductPlus))
                 );
             }
             if code >= SHAPES {
@@ -265,9 +271,46 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
                 );
             }
             if code >= classic(4) {
-                return self.reverse_listed(usize::from(code - classic(1)) + 1, data_end, end, seed, sweep);
+                let n = usize::from(code - classic(1)) + 1;
+                return (next, self.reverse_listed(n, data_end, end, seed, sweep));
             }
-            search!((codes::Factor), classic(2), ((Two), classic(3), (Both<codes::Factor, Two>)))
+            search!((run of codes::Factor), classic(2), ((Two), classic(3), (Both<codes::Factor, Two>)))
+        }
+    }
+
+    /// Reverses the record of this shape with number `next`, and those before it, from number `first` on, as long as
+    /// they have the same code. Returns as [`reverse_frequent`](Self::reverse_frequent).
+    ///
+    /// # Safety
+    ///
+    /// As [`reverse_frequent`](Self::reverse_frequent).
+    #[inline(always)]
+    unsafe fn reverse_run<H: Shape, const PREFETCH: bool>(
+        &self,
+        code: u8,
+        (first, mut next): (usize, usize),
+        (mut data_end, mut end): (*const u8, *const u8),
+        mut seed: V,
+        sweep: &mut Sweep<'_, V>,
+    ) -> (usize, *const u8) {
+        let (adjoints, mut recent) = (sweep.adjoints, Recent::new());
+        // SAFETY: promised by the caller.
+        unsafe {
+            while !M::REUSES && seed.is_ordinary() {
+                let data = Data::<Scattered<H>, V, M::Index>::new(data_end, 0, sweep.values, 0);
+                recent.scatter::<H, M::Index>(data, adjoints, seed);
+                end = data.start();
+                if next == first || *end.sub(1) != code {
+                    return (next, end);
+                }
+                if PREFETCH {
+                    prefetch(end.wrapping_sub(prefetch::AHEAD));
+                }
+                next -= 1;
+                data_end = end.sub(Self::CODE);
+                seed = recent.take(adjoints, next, H::LEAVES == 1);
+            }
+            (next, self.reverse_in_place::<H>(data_end, end, seed, sweep))
         }
     }
 
@@ -286,15 +329,15 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     ) -> *const u8 {
         // SAFETY: promised by the caller.
         unsafe {
+            let data = Data::<Scattered<H>, V, M::Index>::new(data_end, 0, sweep.values, 0);
             // Partials of ±1 count whatever the seed.
-            if H::FACTORS == 0 || seed.is_ordinary() {
-                return scatter::<H, V, M::Index>(data_end, 0, V::Passed::of(seed), sweep);
-            }
-            if !seed.is_nought() {
+            if if H::FACTORS == 0 { !seed.is_nought() } else { seed.is_ordinary() } {
+                Kind::reverse(Reversal::new(data, sweep.adjoints, sweep.length), seed);
+            } else if !seed.is_nought() {
                 self.reverse_with_care(end, seed, sweep);
             }
+            data.start()
         }
-        data_end.wrapping_sub(H::FACTORS * size_of::<V>() + H::LEAVES * size_of::<M::Index>())
     }
 
     /// Reverses a record of `n` partials; returns where it begins.
@@ -313,12 +356,14 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     ) -> *const u8 {
         // SAFETY: promised by the caller.
         unsafe {
-            if seed.is_plain() {
-                return listed::<V, M::Index>(data_end, n, V::Passed::of(seed), sweep);
+            let data = Data::<Listed, V, M::Index>::new(data_end, n, sweep.values, 0);
+            if seed.is_ordinary() {
+                Kind::reverse(Reversal::new(data, sweep.adjoints, sweep.length), seed);
+            } else if !seed.is_nought() {
+                self.reverse_with_care(end, seed, sweep);
             }
-            self.reverse_with_care(end, seed, sweep);
+            data.start()
         }
-        data_end.wrapping_sub(n * (size_of::<V>() + size_of::<M::Index>()))
     }
 }
 
@@ -328,8 +373,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
 ///
 /// There is one.
 #[inline(always)]
-unsafe fn take<V: Number>(adjoints: &mut [V], id: usize) -> V {
-    debug_assert!(id < adjoints.len(), "identifiers are below the recording's length");
+unsafe fn take<V: Number>(adjoints: *mut V, id: usize) -> V {
     // SAFETY: promised by the caller.
-    core::mem::replace(unsafe { adjoints.get_unchecked_mut(id) }, V::ZERO)
+    unsafe { adjoints.add(id).replace(V::ZERO) }
 }

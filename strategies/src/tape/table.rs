@@ -4,7 +4,7 @@
 
 use super::codes;
 use super::common::Common;
-use super::functions::ReverseFn;
+use super::data::ReverseFn;
 use super::layout::Layout;
 use crate::{IndexType, Number};
 use core::ptr;

@@ -12,7 +12,7 @@ use crate::{
 /// were recorded.
 fn records_never_move<L: Layer, K: Content>(statements: usize) {
     let mut tape = Records::<f64, Linear, L, K>::default();
-    tape.begin(TapeNumber(7));
+    tape.begin(TapeNumber::of(7));
     let x = tape.inputs(&[1.0]).expect("room").next().expect("one");
     let mut ends = Vec::with_capacity(statements);
     let mut last = x;
@@ -48,7 +48,7 @@ fn among_externals<S, K: Content>(tape: &mut S::Tape) -> [usize; 5]
 where
     S: Reverse<Value = f64, Id = LinearId, Tape = Records<f64, Linear, InMemory, K>>,
 {
-    tape.begin(TapeNumber(7));
+    tape.begin(TapeNumber::of(7));
     let mut ids = vec![tape.inputs(&[1.0]).expect("room").next().expect("one")];
     for k in 0..2_u32 {
         let bytes = |tape: &S::Tape| tape.memory().total().used;

@@ -4,7 +4,7 @@
 //! the statement's type has a code, and that there is room; then it stores. Everything else is in functions over slices
 //! that do not depend on the statement's type.
 
-use super::functions::misreported;
+use super::data::misreported;
 use super::layout::Layout;
 use super::records::{Content, Records};
 use super::room::{commit, place};

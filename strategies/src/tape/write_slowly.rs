@@ -11,6 +11,7 @@ use crate::refusal::Refusal;
 use crate::scratch::Scratch;
 use crate::storage::Layer;
 use crate::{IndexManager, IndexType, LinearId, Number, Reverse};
+use core::any::TypeId;
 use core::slice;
 use smallvec::SmallVec;
 
@@ -41,6 +42,7 @@ where
         let ids = slice::from_raw_parts(ids, layout.arguments);
         ((ids, slice::from_raw_parts(numbers, layout.arguments)), slice::from_raw_parts(payload, layout.payload))
     };
+    active::admit(const { &TypeId::of::<S>() });
     if let Some(id) = append_among_passive::<S, V, M, L, K>(layout, leaves, payload, value) {
         return M::adopt(id);
     }

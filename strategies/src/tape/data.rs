@@ -1,0 +1,307 @@
+//! The data of records: what each kind of record holds, and how that is read.
+//!
+//! A [`Kind`] says what its records hold and what is done with them, in safe code. A [`Layout`](super::layout::Layout)
+//! has the lengths that the kind says and the functions below, compiled for it, so a record that was written with a
+//! layout is read by the functions that know it.
+
+use super::adjoints::{Reversal, Sweep};
+use super::usize_of;
+use crate::{IndexType, MemoryUsage, Number, Passed};
+use core::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+/// A kind of record: numbers, an object, the identifiers of arguments, and what is done with them.
+pub(super) trait Kind<V: Number, I: IndexType>: Sized + 'static {
+    /// How many arguments there are; `None` if each record says it.
+    const ARGUMENTS: Option<usize>;
+    /// How many numbers stand in front of the identifiers: in all, or for each argument if each record says how many
+    /// there are.
+    const NUMBERS: usize;
+    /// Whether the values of passive arguments, whose identifiers are 0, stand in front of the numbers, last first.
+    const PASSIVES: bool = false;
+    /// What stands in front of them; `()` if nothing does.
+    type Object;
+
+    /// Adds seed·∂/∂argument to the adjoint of each argument. The seed is not 0, and finite: with another, zero
+    /// partials have to be left out.
+    fn reverse(record: Reversal<'_, '_, Self, V, I>, seed: V);
+
+    /// Appends seed·∂/∂argument for each argument to the list, if there is one, passive arguments included, whose
+    /// entries mean nothing. Without a list, returns the value of the statement; `None` if the record does not say how
+    /// to compute it.
+    fn rerun(data: Data<'_, Self, V, I>, seed: V, list: Option<&mut Vec<V>>) -> Option<V>;
+
+    /// The name of a function in the statement that is singular; only for kinds that keep what partials are computed
+    /// from.
+    fn singular(_: Data<'_, Self, V, I>) -> Option<&'static str> {
+        None
+    }
+}
+
+/// Adds seed·∂/∂argument to the adjoint of each of the `n` arguments of the record whose identifiers end at `ids_end`,
+/// and returns where its data begin, not counting the values of passive arguments. The seed is finite.
+///
+/// A function that was compiled for a type of statement returns its argument less a constant. So a processor that has
+/// predicted the call knows where the record before this one ends, and need not wait until it has read this one.
+///
+/// # Safety
+///
+/// * A record with `n` arguments that was written for the layout that holds this function has its identifiers there.
+/// * They are below the number of adjoints and, where the function reads them, of values.
+pub(super) type ReverseFn<V> =
+    unsafe fn(ids_end: *const u8, n: usize, seed: <V as Number>::Passed, sweep: &mut Sweep<'_, V>) -> *const u8;
+
+/// [`Kind::rerun`] at these values of variables.
+///
+/// # Safety
+///
+/// As [`ReverseFn`], with these values.
+pub(super) type RerunFn<V> =
+    unsafe fn(ids_end: *const u8, n: usize, seed: V, values: &[V], list: Option<&mut Vec<V>>) -> Option<V>;
+
+/// [`Kind::singular`] at these values of variables.
+///
+/// # Safety
+///
+/// As [`ReverseFn`], with these values.
+pub(super) type SingularFn<V> = unsafe fn(ids_end: *const u8, n: usize, values: &[V]) -> Option<&'static str>;
+
+/// # Safety
+///
+/// As [`ReverseFn`], for records of this kind.
+pub(super) unsafe fn reverse<K: Kind<V, I>, V: Number, I: IndexType>(
+    ids_end: *const u8,
+    n: usize,
+    seed: V::Passed,
+    sweep: &mut Sweep<'_, V>,
+) -> *const u8 {
+    let seed = seed.number();
+    // SAFETY: promised by the caller.
+    let data = unsafe { Data::<K, V, I>::new(ids_end, n, sweep.values, sweep.known) };
+    let start = data.start();
+    if !seed.is_nought() {
+        // SAFETY: promised by the caller.
+        K::reverse(unsafe { Reversal::new(data, sweep.adjoints, sweep.length) }, seed);
+    }
+    start
+}
+
+/// # Safety
+///
+/// As [`RerunFn`], for records of this kind.
+pub(super) unsafe fn rerun<K: Kind<V, I>, V: Number, I: IndexType>(
+    ids_end: *const u8,
+    n: usize,
+    seed: V,
+    values: &[V],
+    list: Option<&mut Vec<V>>,
+) -> Option<V> {
+    // SAFETY: promised by the caller.
+    K::rerun(unsafe { Data::new(ids_end, n, values.as_ptr(), values.len()) }, seed, list)
+}
+
+/// # Safety
+///
+/// As [`SingularFn`], for records of this kind.
+pub(super) unsafe fn singular<K: Kind<V, I>, V: Number, I: IndexType>(
+    ids_end: *const u8,
+    n: usize,
+    values: &[V],
+) -> Option<&'static str> {
+    // SAFETY: promised by the caller.
+    K::singular(unsafe { Data::new(ids_end, n, values.as_ptr(), values.len()) })
+}
+
+/// The data of one record, in place, and the values of variables.
+pub(super) struct Data<'a, K, V, I> {
+    ids_end: *const u8,
+    n: usize,
+    values: *const V,
+    known: usize,
+    borrows: PhantomData<(&'a [V], fn(K, I))>,
+}
+
+impl<K, V, I> Clone for Data<'_, K, V, I> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<K, V, I> Copy for Data<'_, K, V, I> {}
+
+impl<'a, K: Kind<V, I>, V: Number, I: IndexType> Data<'a, K, V, I> {
+    /// # Safety
+    ///
+    /// The identifiers of a record of this kind end there; where each record says how many there are, there are `n`. If
+    /// the kind reads values, the identifiers are below `known`, as many values lie there, and nobody writes to them
+    /// or to the record for `'a`.
+    #[inline(always)]
+    pub(super) const unsafe fn new(ids_end: *const u8, n: usize, values: *const V, known: usize) -> Self {
+        Self { ids_end, n, values, known, borrows: PhantomData }
+    }
+
+    /// How many arguments there are.
+    #[inline(always)]
+    pub(super) fn arguments(&self) -> usize {
+        K::ARGUMENTS.unwrap_or(self.n)
+    }
+
+    #[inline(always)]
+    fn numbers_before(&self) -> usize {
+        if K::ARGUMENTS.is_some() { K::NUMBERS } else { K::NUMBERS * self.n }
+    }
+
+    #[inline(always)]
+    fn first_id(&self) -> *const u8 {
+        self.ids_end.wrapping_sub(self.arguments() * size_of::<I>())
+    }
+
+    #[inline(always)]
+    fn first_number(&self) -> *const u8 {
+        self.first_id().wrapping_sub(self.numbers_before() * size_of::<V>())
+    }
+
+    /// Where the data begin, not counting the values of passive arguments.
+    #[inline(always)]
+    pub(super) fn start(&self) -> *const u8 {
+        self.first_number().wrapping_sub(size_of::<K::Object>())
+    }
+
+    /// The identifiers of the arguments, 0 for passive ones.
+    #[inline(always)]
+    pub(super) fn ids(&self) -> impl ExactSizeIterator<Item = usize> + Clone + use<'a, K, V, I> {
+        // SAFETY: the record has this many.
+        unsafe { identifiers::<I>(self.ids_end, self.arguments()) }
+    }
+
+    /// The numbers in front of them.
+    #[inline(always)]
+    pub(super) fn numbers(&self) -> impl ExactSizeIterator<Item = V> + Clone + use<'a, K, V, I> {
+        let first = self.first_number().cast::<V>();
+        // SAFETY: the record has this many.
+        (0..self.numbers_before()).map(move |k| unsafe { first.add(k).read_unaligned() })
+    }
+
+    /// What stands in front of them.
+    pub(super) fn object(&self) -> &'a K::Object {
+        // SAFETY: the object was moved there, aligned; it is dropped only through an exclusive reference to the tape.
+        unsafe { &*self.first_number().wrapping_sub(size_of::<K::Object>()).cast::<K::Object>() }
+    }
+
+    /// The values of the arguments, the first one first.
+    #[inline(always)]
+    pub(super) fn values(&self) -> impl Iterator<Item = V> + use<'a, K, V, I> {
+        let Self { values, known, .. } = *self;
+        let mut passives = self.first_number().cast::<V>();
+        self.ids().map(move |id| {
+            // SAFETY: identifiers are below `known`, and there is a value for each identifier that is 0.
+            unsafe {
+                if K::PASSIVES && id == 0 {
+                    passives = passives.sub(1);
+                    return passives.read_unaligned();
+                }
+                debug_assert!(id < known, "identifiers are below the recording's length");
+                values.add(id).read()
+            }
+        })
+    }
+}
+
+/// The identifiers of a record.
+///
+/// # Safety
+///
+/// `n` of them end there.
+#[inline(always)]
+pub(super) unsafe fn identifiers<I: IndexType>(
+    ids_end: *const u8,
+    n: usize,
+) -> impl ExactSizeIterator<Item = usize> + Clone + use<I> {
+    let first = ids_end.wrapping_sub(n * size_of::<I>()).cast::<I>();
+    // SAFETY: promised by the caller.
+    (0..n).map(move |k| unsafe { usize_of(first.add(k).read_unaligned().widen()) })
+}
+
+/// The objects in records that have to be dropped, in the order of the records: each once, until it is taken out to be
+/// dropped. All are taken out before anything is written over them.
+#[derive(Default)]
+pub(super) struct Objects(Vec<Object>);
+
+/// One of them.
+struct Object {
+    at: *mut u8,
+    /// # Safety
+    ///
+    /// The object lies there, and nobody uses it any more.
+    drop: unsafe fn(*mut u8),
+}
+
+// SAFETY: the objects are closures of users, which are `Send` and `Sync`, and belong to the tape.
+unsafe impl Send for Objects {}
+// SAFETY: as above; through a shared reference they are counted only.
+unsafe impl Sync for Objects {}
+
+/// # Safety
+///
+/// An `F` lies there, and nobody uses it any more.
+unsafe fn drop_as<F>(object: *mut u8) {
+    // SAFETY: promised by the caller.
+    unsafe { core::ptr::drop_in_place(object.cast::<F>()) }
+}
+
+impl Objects {
+    pub(super) const fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(super) const fn memory(&self) -> MemoryUsage {
+        MemoryUsage::of_vec(&self.0)
+    }
+
+    /// Makes room for one more; otherwise says how many bytes the allocator has not.
+    pub(super) fn reserve(&mut self) -> Result<(), usize> {
+        self.0.try_reserve(1).map_err(|_| 2 * self.0.len() * size_of::<Object>())
+    }
+
+    /// Lists an object that has been moved to this place.
+    ///
+    /// # Safety
+    ///
+    /// An `F` lies there, which is `Send` and `Sync`; nobody else drops it, and nothing is written over it before it is
+    /// dropped here.
+    pub(super) unsafe fn push<F>(&mut self, at: *mut u8) {
+        self.0.push(Object { at, drop: drop_as::<F> });
+    }
+
+    /// Drops all but the first `kept`; all of them, also when some panic.
+    pub(super) fn truncate(&mut self, kept: usize) {
+        let mut panics = Vec::new();
+        while self.0.len() > kept
+            && let Some(Object { at, drop }) = self.0.pop()
+        {
+            // SAFETY: the object was moved there when it was listed, nothing has been written over it since, and as it
+            // is listed no more, it is dropped once.
+            panics.extend(catch_unwind(AssertUnwindSafe(|| unsafe { drop(at) })).err());
+        }
+        // While unwinding, a second panic would abort.
+        if let Some(panic) = panics.pop()
+            && !std::thread::panicking()
+        {
+            resume_unwind(panic);
+        }
+    }
+}
+
+impl Drop for Objects {
+    fn drop(&mut self) {
+        self.truncate(0);
+    }
+}
+
+/// A rule of a user has not kept its promise.
+#[cold]
+#[inline(never)]
+#[track_caller]
+pub(super) fn misreported() -> ! {
+    panic!("a statement must report as many leaves, constants and partials as its types say")
+}
