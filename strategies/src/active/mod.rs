@@ -58,10 +58,11 @@ pub(crate) struct Header {
     /// The strategy.
     kind: TypeId,
     pub(crate) number: Cell<TapeNumber>,
-    /// Whose statements are recorded at once: the strategy's, or nobody's. Compared by address: equal addresses mean equal
-    /// strategies, and one that a statement does not know costs a visit to [`admit`].
+    /// Whose statements are recorded at once: the strategy's, or nobody's. Compared by address: equal addresses mean
+    /// equal strategies, and one that a statement does not know costs a visit to [`admit`].
     pub(crate) open_to: Cell<&'static TypeId>,
-    /// Whether the tape is in use by [`with`], or its statements are not to be recorded. It is open to nobody meanwhile.
+    /// Whether the tape is in use by [`with`], or its statements are not to be recorded. It is open to nobody
+    /// meanwhile.
     lent: Cell<bool>,
     /// How many calls of [`pause`] are running; it is `lent` meanwhile.
     pauses: Cell<u32>,

@@ -42,6 +42,10 @@ pub(super) const fn classic(n: usize) -> u8 {
 
 /// A leaf with a factor of its own.
 pub(super) type Factor = Scaled<Unit>;
+/// Two of them.
+pub(super) type Factors = Both<Factor, Factor>;
+/// Three of them.
+pub(super) type ThreeFactors = Both<Factor, Factors>;
 /// The frequent shapes, in the order of their codes.
 pub(super) type Plus = Unit;
 pub(super) type Negative = Minus<Unit>;

@@ -3,9 +3,10 @@
 use super::data::misreported;
 use super::guards::Guard;
 use super::layout::Layout;
+use super::push::Writer;
+use super::read::data_in;
 use super::records::{Content, Records};
 use super::write_slowly::narrow;
-use super::writer::Writer;
 use crate::storage::Layer;
 use crate::{Comparison, IndexManager, LinearId, Number, Reverse, Store, SweepError, TapeNumber, Taping, Tree, active};
 use core::panic::Location;
@@ -104,10 +105,8 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// Fails unless a comparison comes out as it did, at these values of variables, one for each identifier.
     pub(super) fn check_guard(&self, guard: &Guard<V>, values: &[V]) -> Result<(), SweepError> {
         let [left, right] = guard.operands.map(|(layout, start, end)| {
-            let data = &self.guards.bytes[start..end];
-            // SAFETY: these are the data of a record of this layout; its identifiers were below the recording's length.
-            let value = unsafe { (layout.rerun)(data.as_ptr_range().end, layout.arguments, V::ONE, values, None) };
-            value.expect("what is compared can be computed")
+            let data = data_in::<V, M::Index>(layout, &self.guards.bytes[start..end], values.len());
+            data.value(values).expect("what is compared can be computed")
         });
         if guard.comparison.outcomes(left, right) == guard.outcomes {
             return Ok(());

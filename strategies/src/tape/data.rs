@@ -1,17 +1,12 @@
-//! The data of records: what each kind of record holds, and how that is read.
-//!
-//! A [`Kind`] says what its records hold and what is done with them, in safe code. A [`Layout`](super::layout::Layout)
-//! has the lengths that the kind says and the functions below, compiled for it, so a record that was written with a
-//! layout is read by the functions that know it.
+//! The data of records, and how they are read.
 
-use super::adjoints::{Reversal, Sweep};
 use super::usize_of;
-use crate::{IndexType, MemoryUsage, Number, Passed};
+use crate::{IndexType, MemoryUsage, Number};
 use core::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-/// A kind of record: numbers, an object, the identifiers of arguments, and what is done with them.
-pub(super) trait Kind<V: Number, I: IndexType>: Sized + 'static {
+/// How much the records of one kind hold: an object, numbers, the identifiers of arguments.
+pub(super) trait Extent<V: Number, I: IndexType>: Sized + 'static {
     /// How many arguments there are; `None` if each record says it.
     const ARGUMENTS: Option<usize>;
     /// How many numbers stand in front of the identifiers: in all, or for each argument if each record says how many
@@ -21,95 +16,6 @@ pub(super) trait Kind<V: Number, I: IndexType>: Sized + 'static {
     const PASSIVES: bool = false;
     /// What stands in front of them; `()` if nothing does.
     type Object;
-
-    /// Adds seed·∂/∂argument to the adjoint of each argument. The seed is not 0, and finite: with another, zero
-    /// partials have to be left out.
-    fn reverse(record: Reversal<'_, '_, Self, V, I>, seed: V);
-
-    /// Appends seed·∂/∂argument for each argument to the list, if there is one, passive arguments included, whose
-    /// entries mean nothing. Without a list, returns the value of the statement; `None` if the record does not say how
-    /// to compute it.
-    fn rerun(data: Data<'_, Self, V, I>, seed: V, list: Option<&mut Vec<V>>) -> Option<V>;
-
-    /// The name of a function in the statement that is singular; only for kinds that keep what partials are computed
-    /// from.
-    fn singular(_: Data<'_, Self, V, I>) -> Option<&'static str> {
-        None
-    }
-}
-
-/// Adds seed·∂/∂argument to the adjoint of each of the `n` arguments of the record whose identifiers end at `ids_end`,
-/// and returns where its data begin, not counting the values of passive arguments. The seed is finite.
-///
-/// A function that was compiled for a type of statement returns its argument less a constant. So a processor that has
-/// predicted the call knows where the record before this one ends, and need not wait until it has read this one.
-///
-/// # Safety
-///
-/// * A record with `n` arguments that was written for the layout that holds this function has its identifiers there.
-/// * They are below the number of adjoints and, where the function reads them, of values.
-pub(super) type ReverseFn<V> =
-    unsafe fn(ids_end: *const u8, n: usize, seed: <V as Number>::Passed, sweep: &mut Sweep<'_, V>) -> *const u8;
-
-/// [`Kind::rerun`] at these values of variables.
-///
-/// # Safety
-///
-/// As [`ReverseFn`], with these values.
-pub(super) type RerunFn<V> =
-    unsafe fn(ids_end: *const u8, n: usize, seed: V, values: &[V], list: Option<&mut Vec<V>>) -> Option<V>;
-
-/// [`Kind::singular`] at these values of variables.
-///
-/// # Safety
-///
-/// As [`ReverseFn`], with these values.
-pub(super) type SingularFn<V> = unsafe fn(ids_end: *const u8, n: usize, values: &[V]) -> Option<&'static str>;
-
-/// # Safety
-///
-/// As [`ReverseFn`], for records of this kind.
-pub(super) unsafe fn reverse<K: Kind<V, I>, V: Number, I: IndexType>(
-    ids_end: *const u8,
-    n: usize,
-    seed: V::Passed,
-    sweep: &mut Sweep<'_, V>,
-) -> *const u8 {
-    let seed = seed.number();
-    // SAFETY: promised by the caller.
-    let data = unsafe { Data::<K, V, I>::new(ids_end, n, sweep.values, sweep.known) };
-    let start = data.start();
-    if !seed.is_nought() {
-        // SAFETY: promised by the caller.
-        K::reverse(unsafe { Reversal::new(data, sweep.adjoints, sweep.length) }, seed);
-    }
-    start
-}
-
-/// # Safety
-///
-/// As [`RerunFn`], for records of this kind.
-pub(super) unsafe fn rerun<K: Kind<V, I>, V: Number, I: IndexType>(
-    ids_end: *const u8,
-    n: usize,
-    seed: V,
-    values: &[V],
-    list: Option<&mut Vec<V>>,
-) -> Option<V> {
-    // SAFETY: promised by the caller.
-    K::rerun(unsafe { Data::new(ids_end, n, values.as_ptr(), values.len()) }, seed, list)
-}
-
-/// # Safety
-///
-/// As [`SingularFn`], for records of this kind.
-pub(super) unsafe fn singular<K: Kind<V, I>, V: Number, I: IndexType>(
-    ids_end: *const u8,
-    n: usize,
-    values: &[V],
-) -> Option<&'static str> {
-    // SAFETY: promised by the caller.
-    K::singular(unsafe { Data::new(ids_end, n, values.as_ptr(), values.len()) })
 }
 
 /// The data of one record, in place, and the values of variables.
@@ -118,7 +24,7 @@ pub(super) struct Data<'a, K, V, I> {
     n: usize,
     values: *const V,
     known: usize,
-    borrows: PhantomData<(&'a [V], fn(K, I))>,
+    borrows: PhantomData<(&'a (), K, I)>,
 }
 
 impl<K, V, I> Clone for Data<'_, K, V, I> {
@@ -129,7 +35,7 @@ impl<K, V, I> Clone for Data<'_, K, V, I> {
 }
 impl<K, V, I> Copy for Data<'_, K, V, I> {}
 
-impl<'a, K: Kind<V, I>, V: Number, I: IndexType> Data<'a, K, V, I> {
+impl<'a, K: Extent<V, I>, V: Number, I: IndexType> Data<'a, K, V, I> {
     /// # Safety
     ///
     /// The identifiers of a record of this kind end there; where each record says how many there are, there are `n`. If
@@ -222,6 +128,20 @@ pub(super) unsafe fn identifiers<I: IndexType>(
     (0..n).map(move |k| unsafe { usize_of(first.add(k).read_unaligned().widen()) })
 }
 
+/// Where contributions go.
+pub(super) trait Target<V> {
+    /// The contribution for the next argument; false if there is none.
+    fn take(&mut self, contribution: V) -> bool;
+}
+
+impl<V> Target<V> for &mut Vec<V> {
+    #[inline(always)]
+    fn take(&mut self, contribution: V) -> bool {
+        self.push(contribution);
+        true
+    }
+}
+
 /// The objects in records that have to be dropped, in the order of the records: each once, until it is taken out to be
 /// dropped. All are taken out before anything is written over them.
 #[derive(Default)]
@@ -304,4 +224,21 @@ impl Drop for Objects {
 #[track_caller]
 pub(super) fn misreported() -> ! {
     panic!("a statement must report as many leaves, constants and partials as its types say")
+}
+
+/// The bytes there will be read soon, or will not, or are not even there: this has no effect that a program can see.
+#[inline(always)]
+pub(super) fn prefetch(at: *const u8) {
+    // SAFETY: a hint is no access: the address may be any.
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    unsafe {
+        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(at.cast());
+    }
+    // SAFETY: as above.
+    #[cfg(all(target_arch = "aarch64", not(miri)))]
+    unsafe {
+        core::arch::asm!("prfm pldl1keep, [{0}]", in(reg) at, options(nostack, preserves_flags, readonly));
+    }
+    let _ = at;
 }

@@ -11,7 +11,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         self.check_length(tangents.len());
         let mut partials = Scratch::<V>::new();
         self.up(&mut self.walked_values(), |record, number, values| {
-            if let Some(external) = record.external() {
+            if let Some(external) = record.external {
                 return at(external, 0..1, tangents);
             }
             if record.is_statement() {

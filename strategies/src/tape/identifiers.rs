@@ -77,33 +77,4 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     pub(super) fn out_of_identifiers(&self) -> Refusal {
         Refusal::OutOfIdentifiers { used: self.len() as u64 - 1, limit: self.identifiers - 1, reused: M::REUSES }
     }
-
-    /// Makes room for the values of `least` identifiers at least. All is as it was when the allocator has no memory for
-    /// that.
-    pub(super) fn grow_values(&mut self, least: usize) -> Result<(), Refusal> {
-        let capacity = least.max(2 * self.value_store.capacity()).max(512);
-        let used = if self.value_store.capacity() == 0 { 0 } else { self.len() };
-        // SAFETY: elements 0..used have been written, and are not moved if there is no memory.
-        let grown = unsafe {
-            self.value_store.set_len(used);
-            let grown = self.value_store.try_reserve_exact(capacity - used);
-            self.value_store.set_len(0);
-            grown
-        };
-        let refused = |_| Refusal::OutOfMemory {
-            bytes: capacity.saturating_mul(size_of::<V>()),
-            what: "the values of variables",
-        };
-        grown.map_err(refused)?;
-        if used == 0 {
-            self.value_store.spare_capacity_mut()[0].write(V::ZERO);
-        }
-        if M::REUSES {
-            // What an identifier overwrites is read, also when it overwrites nothing.
-            let used = self.len();
-            self.value_store.spare_capacity_mut()[used..].iter_mut().for_each(|value| _ = value.write(V::ZERO));
-        }
-        self.values = self.value_store.as_mut_ptr();
-        Ok(())
-    }
 }

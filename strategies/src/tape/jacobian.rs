@@ -1,7 +1,7 @@
 //! Records of partials, each factor once: how they are read.
 
-use super::adjoints::{Reversal, Target};
-use super::data::{Data, Kind, misreported};
+use super::adjoints::{Kind, Reversal};
+use super::data::{Data, Extent, Target, misreported};
 use crate::shape::Scatter;
 use crate::{IndexType, Number, Shape};
 use core::marker::PhantomData;
@@ -9,11 +9,13 @@ use core::marker::PhantomData;
 /// Jacobian records of statements of this shape.
 pub(super) struct Scattered<H>(PhantomData<H>);
 
-impl<H: Shape, V: Number, I: IndexType> Kind<V, I> for Scattered<H> {
+impl<H: Shape, V: Number, I: IndexType> Extent<V, I> for Scattered<H> {
     const ARGUMENTS: Option<usize> = Some(H::LEAVES);
     const NUMBERS: usize = H::FACTORS;
     type Object = ();
+}
 
+impl<H: Shape, V: Number, I: IndexType> Kind<V, I> for Scattered<H> {
     #[inline(always)]
     fn reverse(record: Reversal<'_, '_, Self, V, I>, seed: V) {
         let factors = record.data().numbers();

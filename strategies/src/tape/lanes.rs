@@ -5,10 +5,10 @@
 //! where its seed is 0. The inner loops are compiled for 1, 2, 4, 8 and 16 lanes, in which they become vector
 //! instructions, and once for any number (`W` = 0).
 
-use super::record::{Record, Values};
+use super::read::{Cursor, Values};
+use super::record::Record;
 use super::records::{Content, Records};
 use super::usize_of;
-use super::walk::Cursor;
 use crate::scratch::Scratch;
 use crate::storage::Layer;
 use crate::{AtExternal, IndexManager, IndexType, Mark, Number, SweepError, counts};
@@ -135,7 +135,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         LaneSweep { lanes, adjoints, values, at, partials, seeds }: &mut LaneSweep<'_, V>,
     ) -> Result<(), SweepError> {
         if !record.is_statement() {
-            return record.external().map_or(Ok(()), |external| at(external, 0..*lanes, adjoints));
+            return record.external.map_or(Ok(()), |external| at(external, 0..*lanes, adjoints));
         }
         let mut array = [V::ZERO; WIDEST];
         let seeds = if W == 0 { &mut seeds[..] } else { &mut array[..W] };

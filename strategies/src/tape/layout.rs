@@ -1,7 +1,7 @@
 //! What is known of the records of one kind: how long they are, and the functions that read them.
 
+use super::adjoints::{Functions, Kind};
 use super::codes;
-use super::data::{self, Kind, RerunFn, ReverseFn, SingularFn};
 use super::jacobian::Scattered;
 use super::primal::Replayed;
 use super::slices::{Called, Listed, OfSlice, Ones};
@@ -39,10 +39,7 @@ impl Form {
 /// The records of one kind. Compared by address only to save entries of a table: equal addresses mean equal contents,
 /// and two addresses for one kind cost an entry, not a result.
 pub(crate) struct Layout<V: Number> {
-    pub(super) reverse: ReverseFn<V>,
-    pub(super) rerun: RerunFn<V>,
-    /// For records that are computed again, under the policy [`Checked`](crate::Checked).
-    pub(super) singular: Option<SingularFn<V>>,
+    pub(super) functions: Functions<V>,
     pub(super) form: Form,
     /// In which pairs of arguments statements are not linear.
     pub(super) curvature: Curvature,
@@ -81,9 +78,7 @@ impl<V: Number> Layout<V> {
             None => (Form::Counted, 0, Self::VARYING),
         };
         Self {
-            reverse: data::reverse::<K, V, I>,
-            rerun: data::rerun::<K, V, I>,
-            singular: None,
+            functions: Functions::of::<K, I>(),
             form,
             curvature: Curvature::Everywhere,
             payload: K::NUMBERS,
@@ -96,6 +91,10 @@ impl<V: Number> Layout<V> {
             hash: slot(hash),
             code: 0,
         }
+    }
+
+    const fn checked<K: Kind<V, I>, I: IndexType>(self, is_checked: bool) -> Self {
+        Self { functions: self.functions.checked::<K, I>(is_checked), ..self }
     }
 
     const fn coded(self, code: u8) -> Self {
@@ -165,10 +164,9 @@ impl<V: Number> Layout<V> {
         I: IndexType,
     {
         Self {
-            singular: if refuses_singular::<S>() { Some(data::singular::<Replayed<S, B>, V, I>) } else { None },
             partials: false,
             curvature: B::CURVATURE,
-            ..Self::of::<Replayed<S, B>, I>(hash)
+            ..Self::of::<Replayed<S, B>, I>(hash).checked::<Replayed<S, B>, I>(refuses_singular::<S>())
         }
     }
 
@@ -193,10 +191,9 @@ impl<V: Number> Layout<V> {
     /// Primal-value records of a function of a slice.
     pub(super) const fn nary<P: Policy, R: Nary<V>, I: IndexType>() -> Self {
         Self {
-            singular: Some(data::singular::<OfSlice<P, R>, V, I>),
             curvature: R::CURVATURE,
             partials: false,
-            ..Self::of::<OfSlice<P, R>, I>(0xA13)
+            ..Self::of::<OfSlice<P, R>, I>(0xA13).checked::<OfSlice<P, R>, I>(true)
         }
     }
 

@@ -1,9 +1,9 @@
 //! Places in a recording: marks, and what is forgotten behind them.
 
-use super::record::Values;
+use super::read::Cursor;
+use super::read::Values;
 use super::records::{Content, Records};
 use super::usize_of;
-use super::walk::Cursor;
 use crate::storage::{Layer, Segments};
 use crate::{IndexManager, LinearId, Mark, Number, SweepError, TapeNumber};
 

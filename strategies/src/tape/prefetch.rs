@@ -16,20 +16,3 @@ const LARGE: usize = 12 << 20;
 pub(super) const fn is_large(full: usize, last: usize) -> bool {
     full >= LARGE / Segment::BYTES || last > LARGE
 }
-
-/// The bytes there will be read soon, or will not, or are not even there: this has no effect that a program can see.
-#[inline(always)]
-pub(super) fn prefetch(at: *const u8) {
-    // SAFETY: a hint is no access: the address may be any.
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    unsafe {
-        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(at.cast());
-    }
-    // SAFETY: as above.
-    #[cfg(all(target_arch = "aarch64", not(miri)))]
-    unsafe {
-        core::arch::asm!("prfm pldl1keep, [{0}]", in(reg) at, options(nostack, preserves_flags, readonly));
-    }
-    let _ = at;
-}

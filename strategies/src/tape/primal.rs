@@ -1,7 +1,7 @@
 //! Records of what partials are recomputed from: how they are read.
 
-use super::adjoints::{Reversal, Target};
-use super::data::{Data, Kind, misreported};
+use super::adjoints::{Kind, Reversal};
+use super::data::{Data, Extent, Target, misreported};
 use crate::{IndexType, LinearId, Load, Number, Shape, Sink, TapeNumber, Taping, Twin, singular_function};
 use core::marker::PhantomData;
 
@@ -9,7 +9,7 @@ use core::marker::PhantomData;
 /// multiplied by the seed as the factors of a Jacobian record are: both strategies give the same bits.
 pub(super) struct Replayed<S, B>(PhantomData<(S, B)>);
 
-impl<S, B, I> Kind<S::Value, I> for Replayed<S, B>
+impl<S, B, I> Extent<S::Value, I> for Replayed<S, B>
 where
     S: Taping<Raw = LinearId<I>>,
     B: Twin<S>,
@@ -19,7 +19,14 @@ where
     const NUMBERS: usize = B::CONSTANTS;
     const PASSIVES: bool = true;
     type Object = ();
+}
 
+impl<S, B, I> Kind<S::Value, I> for Replayed<S, B>
+where
+    S: Taping<Raw = LinearId<I>>,
+    B: Twin<S>,
+    I: IndexType,
+{
     #[inline(always)]
     fn reverse(record: Reversal<'_, '_, Self, S::Value, I>, seed: S::Value) {
         let statement = Self::load(record.data());

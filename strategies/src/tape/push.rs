@@ -1,17 +1,67 @@
-//! Writing records that are not written in place.
+//! Writing records that are not written in place, and the values of variables.
 
 use super::codes;
-use super::common::Common;
-use super::layout::Layout;
+use super::data::identifiers;
+use super::layout::{Form, Layout};
 use super::records::{Content, Records};
 use super::usize_of;
-use super::writer::Writer;
 use crate::refusal::Refusal;
 use crate::storage::Layer;
 use crate::{IndexManager, IndexType, LinearId, Number};
+use core::marker::PhantomData;
+use core::mem::needs_drop;
+
+// SAFETY: the raw pointers point into `segments` and `value_store`, which move along; closures of users are `Send`.
+unsafe impl<V: Number, M: IndexManager, L: Layer, K: Content> Send for Records<V, M, L, K> {}
+// SAFETY: shared references only read, and call closures of users by reference, which are `Sync`; the `Bump`s in
+// segments, which are not, are used through exclusive ones alone.
+unsafe impl<V: Number, M: IndexManager, L: Layer, K: Content> Sync for Records<V, M, L, K> {}
+
+/// Writes the data of one record.
+pub(super) struct Writer<'a> {
+    pub(super) at: *mut u8,
+    pub(super) left: usize,
+    bytes: PhantomData<&'a mut [u8]>,
+}
+
+impl<'a> Writer<'a> {
+    /// Writes to these bytes.
+    ///
+    /// # Safety
+    ///
+    /// The `left` bytes from `at` on are the writer's as long as it lives.
+    pub(super) const unsafe fn to(at: *mut u8, left: usize) -> Self {
+        Self { at, left, bytes: PhantomData }
+    }
+
+    /// Writes over these bytes.
+    pub(super) const fn on(bytes: &'a mut [u8]) -> Self {
+        // SAFETY: they are borrowed exclusively.
+        unsafe { Self::to(bytes.as_mut_ptr(), bytes.len()) }
+    }
+
+    /// Writes the bytes of one value: a number, an identifier, a count, an object.
+    pub(super) fn put<T>(&mut self, value: T) {
+        assert!(size_of::<T>() <= self.left, "a record is as long as it said");
+        // SAFETY: `left` bytes from `at` belong to the record being written.
+        unsafe { self.at.cast::<T>().write_unaligned(value) }
+        self.skip(size_of::<T>());
+    }
+
+    /// Leaves out this many bytes.
+    pub(super) fn skip(&mut self, bytes: usize) {
+        assert!(bytes <= self.left, "a record is as long as it said");
+        self.at = self.at.wrapping_add(bytes);
+        self.left -= bytes;
+    }
+}
 
 impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// Appends a record of a statement whose data `fill` writes; there are `bytes` of it.
+    ///
+    /// # Panics
+    ///
+    /// When they are not what the layout says.
     #[inline(always)]
     pub(super) fn push(
         &mut self,
@@ -20,35 +70,142 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         bytes: usize,
         fill: impl FnOnce(&mut Writer<'_>),
     ) -> Result<LinearId<M::Index>, Refusal> {
-        let code = self.begin_record(layout, bytes + Self::TAIL)?;
-        let id = if M::REUSES { self.take_identifier() } else { self.next };
-        // SAFETY: `begin_record` found room for it, and nobody uses the tape before it is written.
+        let (code, end) = self.write(layout, bytes, Self::TAIL, fill)?;
+        assert!(self.is_as(layout, end, bytes), "a record is as its layout says");
+        // SAFETY: it has just been written, and is.
+        Ok(unsafe { self.finish(layout, code, end, value) })
+    }
+
+    /// Makes a record of a closure of the user's, over arguments of this recording; takes it out of `reverse` then.
+    pub(super) fn push_closure<F>(
+        &mut self,
+        arguments: &[LinearId<M::Index>],
+        reverse: &mut Option<F>,
+    ) -> Result<LinearId<M::Index>, Refusal>
+    where
+        F: Fn(V, &mut [V]) + Send + Sync + 'static,
+    {
+        let count = u32::try_from(arguments.len()).expect("a closure has fewer than 2^32 arguments");
+        let fixed = size_of::<F>() + arguments.len() * size_of::<M::Index>() + 2 * size_of::<u32>();
+        let layout = const { &Layout::closure::<F, M::Index>() };
+        // With what aligns it.
+        self.make_room(fixed + align_of::<F>() - 1 + Self::TAIL + Self::CODE)?;
+        if needs_drop::<F>() {
+            let refused = |bytes| Refusal::OutOfMemory { bytes, what: "the list of closures with destructors" };
+            self.objects.reserve().map_err(refused)?;
+        }
+        let skipped = self.data.addr().next_multiple_of(align_of::<F>()) - self.data.addr();
+        let object = self.data.wrapping_add(skipped);
+        let known = self.len() as u64;
+        let (code, end) = self.write(layout, skipped + fixed, Self::TAIL, |record| {
+            record.skip(skipped);
+            record.put(reverse.take().expect("the closure is moved once"));
+            arguments.iter().for_each(|id| record.put(M::Index::narrow(id.index())));
+            record.put(u32::try_from(skipped).expect("alignments are small"));
+            record.put(count);
+        })?;
+        assert!(arguments.iter().all(|id| id.index() < known), "a record is as its layout says");
+        // SAFETY: it has just been written; an `F` lies at `object`, which is `Send` and `Sync`.
+        unsafe {
+            if needs_drop::<F>() {
+                self.objects.push::<F>(object);
+            }
+            Ok(self.finish(layout, code, end, V::ZERO))
+        }
+    }
+
+    /// Appends a record that consists of counts, and takes this many numbers.
+    #[inline(always)]
+    pub(super) fn push_counts<const N: usize>(
+        &mut self,
+        layout: &'static Layout<V>,
+        counts: [u32; N],
+        numbers: u32,
+    ) -> Result<(), Refusal> {
+        let (code, end) = self.write(layout, size_of_val(&counts), 0, |record| record.put(counts))?;
+        assert!(self.is_as(layout, end, size_of_val(&counts)), "a record is as its layout says");
+        // `end_record` counts one of them.
+        self.next += u64::from(numbers - 1);
+        // SAFETY: it has just been written, and is as its layout says.
+        unsafe { self.end_record(layout, code, end) }
+        Ok(())
+    }
+
+    /// Finds room for a record of this layout, with this many bytes of data and `behind` them, and lets `fill` write
+    /// the data. Returns where they end, and the layout's code; without one, the record holds the address.
+    #[inline(always)]
+    fn write(
+        &mut self,
+        layout: &'static Layout<V>,
+        bytes: usize,
+        behind: usize,
+        fill: impl FnOnce(&mut Writer<'_>),
+    ) -> Result<(Option<u8>, *mut u8), Refusal> {
+        let code = if K::BY_ADDRESS { None } else { self.codes.code(layout) };
+        let address = if K::BY_ADDRESS || code.is_some() { 0 } else { size_of::<*const Layout<V>>() };
+        self.make_room(bytes + behind + address + Self::CODE)?;
+        // SAFETY: there is room for it, and nobody uses the tape before it is written.
         let mut writer = unsafe { Writer::to(self.data, bytes) };
         fill(&mut writer);
         assert_eq!(writer.left, 0, "a record is as long as it said");
-        // SAFETY: `begin_record` found room for data, tail and code, and for a value.
-        unsafe {
-            let code_at = self.write_tail(writer.at, id, value);
-            self.end_record(layout, code, code_at);
-        }
-        Ok(LinearId::pack(self.number, id))
+        Ok((code, writer.at))
     }
 
-    /// Makes sure that there is room for a record of this layout, with this many bytes in front of what names the
-    /// layout. Returns the layout's code; without one, the record holds the address.
-    fn begin_record(&mut self, layout: &'static Layout<V>, bytes: usize) -> Result<Option<u8>, Refusal> {
-        let code = if K::BY_ADDRESS { None } else { self.codes.code(layout) };
-        let address = if K::BY_ADDRESS || code.is_some() { 0 } else { size_of::<*const Layout<V>>() };
-        self.make_room(bytes + address + Self::CODE)?;
-        Ok(code)
+    /// Whether the `bytes` bytes in front of `end`, which have been written, are data of this layout without an object,
+    /// and identifiers in them those of variables.
+    fn is_as(&self, layout: &'static Layout<V>, end: *const u8, bytes: usize) -> bool {
+        let counts = match layout.form {
+            Form::Fixed | Form::Passives | Form::Input => 0,
+            Form::Counted | Form::Inputs => 1,
+            Form::External => 2,
+            Form::Object(_) => return false,
+        };
+        let ids_end = end.wrapping_sub(counts * size_of::<u32>());
+        let Some(left) = bytes.checked_sub(counts * size_of::<u32>()) else { return false };
+        let (n, payload) = if layout.form == Form::Counted {
+            // SAFETY: the count lies there.
+            let n = unsafe { ids_end.cast::<u32>().read_unaligned() as usize };
+            (n, layout.payload * n)
+        } else {
+            (layout.arguments, layout.payload)
+        };
+        let Some(left) = left.checked_sub(n * size_of::<M::Index>()) else { return false };
+        // SAFETY: the identifiers lie there.
+        let ids = unsafe { identifiers::<M::Index>(ids_end, n) };
+        let passive = ids.clone().filter(|id| *id == 0).count();
+        let kept = if layout.form == Form::Passives { passive } else { 0 };
+        let known = self.len();
+        left == (payload + kept) * size_of::<V>() && ids.into_iter().all(|id| id < known)
+    }
+
+    /// Makes data that have been written a record of a statement with this value.
+    ///
+    /// # Safety
+    ///
+    /// [`write`](Self::write) has just returned code and end, with room for `TAIL` bytes, and the data are what the
+    /// layout says.
+    #[inline(always)]
+    unsafe fn finish(
+        &mut self,
+        layout: &'static Layout<V>,
+        code: Option<u8>,
+        end: *mut u8,
+        value: V,
+    ) -> LinearId<M::Index> {
+        let id = if M::REUSES { self.take_identifier() } else { self.next };
+        // SAFETY: promised by the caller; `make_room` found an identifier, with a place for its value.
+        unsafe {
+            let code_at = self.write_tail(end, id, value);
+            self.end_record(layout, code, code_at);
+        }
+        LinearId::pack(self.number, id)
     }
 
     /// Writes what a record is.
     ///
     /// # Safety
     ///
-    /// [`begin_record`](Self::begin_record) found room for it and returned `code`, and its data lie in front of
-    /// `code_at`.
+    /// [`write`](Self::write) found room for it and returned `code`, and its data lie in front of `code_at`.
     unsafe fn end_record(&mut self, layout: &'static Layout<V>, code: Option<u8>, mut code_at: *mut u8) {
         // SAFETY: promised by the caller.
         unsafe {
@@ -92,101 +249,62 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         }
     }
 
-    /// Registers an independent variable for each value, and gives them consecutive identifiers.
-    #[inline]
-    pub(crate) fn inputs(
-        &mut self,
-        values: &[V],
-    ) -> Result<impl Iterator<Item = LinearId<M::Index>> + use<V, M, L, K>, Refusal> {
-        let (first, end) = self.new_variables(values)?;
-        let number = self.number;
-        let ids = (first..end).map(move |k| LinearId::pack(number, k));
-        if M::REUSES {
-            self.fresh = end;
-        } else if self.inputs == first {
-            (self.next, self.inputs) = (end, end);
-            self.set_end();
-        } else {
-            self.push_inputs(values.len())?;
-        }
-        Ok(ids)
-    }
-
-    /// Finds room for variables with these values, and notes the values. Returns the first identifier, and the one
-    /// behind the last.
+    /// Notes the values of the variables from this one on, if they are kept.
     #[inline(always)]
-    fn new_variables(&mut self, values: &[V]) -> Result<(u64, u64), Refusal> {
-        let first = self.len() as u64;
-        let end = first + values.len() as u64;
-        if end > self.identifiers {
-            return Err(self.out_of_identifiers());
-        }
-        if values.is_empty() {
-            return Ok((first, end));
-        }
-        if end > self.limit || M::REUSES && self.with_pool(|pool, _, _| end > pool.len() as u64) {
-            self.grow(end)?;
-        }
+    pub(super) fn note_values(&mut self, first: u64, values: &[V]) {
         if K::VALUES {
-            // SAFETY: `limit` is at most the capacity of the values.
+            assert!(first + values.len() as u64 <= self.value_store.capacity() as u64, "there is room for values");
+            // SAFETY: there is.
             unsafe { self.values.add(usize_of(first)).copy_from_nonoverlapping(values.as_ptr(), values.len()) }
         }
-        Ok((first, end))
     }
 
-    /// Makes a record of an external function or a launch, and registers a variable for each of its results.
-    pub(crate) fn external(
-        &mut self,
-        external: u32,
-        results: &[V],
-        mut each: impl FnMut(LinearId<M::Index>),
-    ) -> Result<(), Refusal> {
-        if M::REUSES {
-            for value in results {
-                // A statement without arguments, which says whose value it overwrites.
-                each(self.push_partials(core::iter::empty(), *value)?);
-            }
-            return self.push_counts(Common::<V, M::Index>::EXTERNAL, [external, 1], 1);
-        }
-        // Without results, it takes an identifier all the same.
-        let nothing = [V::ZERO];
-        let values = if results.is_empty() { &nothing } else { results };
-        let (first, end) = self.new_variables(values)?;
-        let count = u32::try_from(values.len()).expect("an external function has fewer than 2^32 results");
-        self.push_counts(Common::<V, M::Index>::EXTERNAL, [external, count], count)?;
-        (first..end).take(results.len()).for_each(|k| each(LinearId::pack(self.number, k)));
-        Ok(())
-    }
-
-    /// Appends records of this many independent variables.
-    fn push_inputs(&mut self, count: usize) -> Result<(), Refusal> {
-        let mut left = count;
-        while left > 0 {
-            match u32::try_from(left).unwrap_or(u32::MAX) {
-                1 => self.push_counts(Common::<V, M::Index>::INPUT, [], 1)?,
-                some => self.push_counts(Common::<V, M::Index>::INPUTS, [some], some)?,
-            }
-            left = left.saturating_sub(u32::MAX as usize);
-        }
-        Ok(())
-    }
-
-    /// Appends a record that consists of counts, and takes this many numbers.
+    /// The value of each variable, by identifier; empty if this kind of tape keeps none.
     #[inline(always)]
-    fn push_counts<const N: usize>(
-        &mut self,
-        layout: &'static Layout<V>,
-        counts: [u32; N],
-        numbers: u32,
-    ) -> Result<(), Refusal> {
-        let code = self.begin_record(layout, size_of_val(&counts))?;
-        // SAFETY: there is room for it.
-        let mut writer = unsafe { Writer::to(self.data, size_of_val(&counts)) };
-        writer.put(counts);
-        // `end_record` counts one of them.
-        self.next += u64::from(numbers - 1);
-        // SAFETY: there is room for it.
-        unsafe { self.end_record(layout, code, writer.at) }
+    pub(super) fn values(&self) -> &[V] {
+        if !K::VALUES || self.values.is_null() {
+            return &[];
+        }
+        // SAFETY: elements 0..len have been written, and nothing writes while `self` is borrowed.
+        unsafe { core::slice::from_raw_parts(self.values, self.len()) }
+    }
+
+    /// The recording, whose [`values`](Self::values) must not be asked for meanwhile, and the value of each variable.
+    pub(super) fn with_values(&mut self) -> (&Self, &mut [V]) {
+        if !K::VALUES || self.values.is_null() {
+            return (self, &mut []);
+        }
+        // SAFETY: elements 0..len have been written, and `self` is borrowed exclusively.
+        let values = unsafe { core::slice::from_raw_parts_mut(self.values, self.len()) };
+        (self, values)
+    }
+
+    /// Makes room for the values of `least` identifiers at least. All is as it was when the allocator has no memory for
+    /// that.
+    pub(super) fn grow_values(&mut self, least: usize) -> Result<(), Refusal> {
+        let capacity = least.max(2 * self.value_store.capacity()).max(512);
+        let used = if self.value_store.capacity() == 0 { 0 } else { self.len() };
+        // SAFETY: elements 0..used have been written, and are not moved if there is no memory.
+        let grown = unsafe {
+            self.value_store.set_len(used);
+            let grown = self.value_store.try_reserve_exact(capacity - used);
+            self.value_store.set_len(0);
+            grown
+        };
+        let refused = |_| Refusal::OutOfMemory {
+            bytes: capacity.saturating_mul(size_of::<V>()),
+            what: "the values of variables",
+        };
+        grown.map_err(refused)?;
+        if used == 0 {
+            self.value_store.spare_capacity_mut()[0].write(V::ZERO);
+        }
+        if M::REUSES {
+            // What an identifier overwrites is read, also when it overwrites nothing.
+            let used = self.len();
+            self.value_store.spare_capacity_mut()[used..].iter_mut().for_each(|value| _ = value.write(V::ZERO));
+        }
+        self.values = self.value_store.as_mut_ptr();
         Ok(())
     }
 }

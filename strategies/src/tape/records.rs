@@ -125,12 +125,6 @@ pub(super) struct Counts {
     pub(super) bytes: usize,
 }
 
-// SAFETY: the raw pointers point into `segments` and `value_store`, which move along; closures of users are `Send`.
-unsafe impl<V: Number, M: IndexManager, L: Layer, K: Content> Send for Records<V, M, L, K> {}
-// SAFETY: shared references only read, and call closures of users by reference, which are `Sync`; the `Bump`s in
-// segments, which are not, are used through exclusive ones alone.
-unsafe impl<V: Number, M: IndexManager, L: Layer, K: Content> Sync for Records<V, M, L, K> {}
-
 impl<V: Number, M: IndexManager, L: Layer, K: Content> Default for Records<V, M, L, K> {
     fn default() -> Self {
         Self::on(L::Segments::default())
@@ -317,16 +311,6 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         usize_of(if M::REUSES { self.fresh } else { self.next })
     }
 
-    /// The value of each variable, by identifier; empty if this kind of tape keeps none.
-    #[inline(always)]
-    pub(super) fn values(&self) -> &[V] {
-        if !K::VALUES || self.values.is_null() {
-            return &[];
-        }
-        // SAFETY: elements 0..len have been written, and nothing writes while `self` is borrowed.
-        unsafe { core::slice::from_raw_parts(self.values, self.len()) }
-    }
-
     /// The value of each variable, by identifier.
     pub(crate) fn all_values(&self) -> &[V] {
         self.values()
@@ -335,16 +319,6 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// The value of each variable, by identifier.
     pub(crate) fn all_values_mut(&mut self) -> &mut [V] {
         self.with_values().1
-    }
-
-    /// The recording, whose [`values`](Self::values) must not be asked for meanwhile, and the value of each variable.
-    pub(super) fn with_values(&mut self) -> (&Self, &mut [V]) {
-        if !K::VALUES || self.values.is_null() {
-            return (self, &mut []);
-        }
-        // SAFETY: elements 0..len have been written, and `self` is borrowed exclusively.
-        let values = unsafe { core::slice::from_raw_parts_mut(self.values, self.len()) };
-        (self, values)
     }
 
     /// Makes room for a recording of this size, and touches it.

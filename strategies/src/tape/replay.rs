@@ -1,8 +1,8 @@
 //! Computing the values of a recording again, at other inputs.
 
-use super::record::Values;
+use super::read::Cursor;
+use super::read::Values;
 use super::records::{Content, Records};
-use super::walk::Cursor;
 use crate::storage::Layer;
 use crate::{AtExternal, IndexManager, Mark, Number, SweepError};
 
@@ -56,7 +56,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         let mut checked = if guarded { 0 } else { records.guards.list.len() };
         records.up(&mut Values::Lasting(&[]), |record, number, _| {
             records.check_guards(&mut checked, number as u64, values)?;
-            if let Some(external) = record.external() {
+            if let Some(external) = record.external {
                 return at(external, 0..1, values);
             }
             if record.is_statement() {

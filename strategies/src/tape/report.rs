@@ -1,8 +1,8 @@
 //! What a recording takes, found by walking it.
 
+use super::read::Cursor;
 use super::records::{Content, Counts, Records};
 use super::usize_of;
-use super::walk::Cursor;
 use crate::storage::{Layer, Segments};
 use crate::{IndexManager, MemoryReport, MemoryUsage, Number, StorageError};
 
@@ -16,7 +16,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         Cursor::new(self).down(first, |record, _| {
             counts.records += 1;
             counts.statements += usize::from(record.is_statement());
-            counts.arguments += record.arguments;
+            counts.arguments += record.arguments();
             counts.payload += record.payload * size_of::<V>();
         })?;
         Ok(counts)

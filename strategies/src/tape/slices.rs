@@ -1,8 +1,8 @@
 //! Records with any number of arguments: lists of partials, sums, functions of slices, closures of users. How they are
 //! read.
 
-use super::adjoints::{Reversal, Target};
-use super::data::{Data, Kind};
+use super::adjoints::{Kind, Reversal};
+use super::data::{Data, Extent, Target};
 use crate::scratch::Scratch;
 use crate::{IndexType, Nary, Number, Policy, partials_of_slice};
 use core::marker::PhantomData;
@@ -10,11 +10,13 @@ use core::marker::PhantomData;
 /// Partials of as many arguments as the record says.
 pub(super) struct Listed;
 
-impl<V: Number, I: IndexType> Kind<V, I> for Listed {
+impl<V: Number, I: IndexType> Extent<V, I> for Listed {
     const ARGUMENTS: Option<usize> = None;
     const NUMBERS: usize = 1;
     type Object = ();
+}
 
+impl<V: Number, I: IndexType> Kind<V, I> for Listed {
     #[inline(always)]
     fn reverse(record: Reversal<'_, '_, Self, V, I>, seed: V) {
         let partials = record.data().numbers();
@@ -30,11 +32,13 @@ impl<V: Number, I: IndexType> Kind<V, I> for Listed {
 /// A sum of as many arguments as the record says.
 pub(super) struct Ones;
 
-impl<V: Number, I: IndexType> Kind<V, I> for Ones {
+impl<V: Number, I: IndexType> Extent<V, I> for Ones {
     const ARGUMENTS: Option<usize> = None;
     const NUMBERS: usize = 0;
     type Object = ();
+}
 
+impl<V: Number, I: IndexType> Kind<V, I> for Ones {
     fn reverse(record: Reversal<'_, '_, Self, V, I>, seed: V) {
         let arguments = record.data().arguments();
         add_all(record, core::iter::repeat_n(seed, arguments));
@@ -69,11 +73,13 @@ fn reverse_by_list<K: Kind<V, I>, V: Number, I: IndexType>(record: Reversal<'_, 
 /// A function of a slice, by its arguments' values.
 pub(super) struct OfSlice<P, R>(PhantomData<(P, R)>);
 
-impl<P: Policy, R: Nary<V>, V: Number, I: IndexType> Kind<V, I> for OfSlice<P, R> {
+impl<P: Policy, R: Nary<V>, V: Number, I: IndexType> Extent<V, I> for OfSlice<P, R> {
     const ARGUMENTS: Option<usize> = None;
     const NUMBERS: usize = R::CONSTANTS;
     type Object = ();
+}
 
+impl<P: Policy, R: Nary<V>, V: Number, I: IndexType> Kind<V, I> for OfSlice<P, R> {
     fn reverse(record: Reversal<'_, '_, Self, V, I>, seed: V) {
         reverse_by_list(record, seed);
     }
@@ -100,11 +106,13 @@ impl<P: Policy, R: Nary<V>, V: Number, I: IndexType> Kind<V, I> for OfSlice<P, R
 /// A closure of a user.
 pub(super) struct Called<F>(PhantomData<F>);
 
-impl<F: Fn(V, &mut [V]) + 'static, V: Number, I: IndexType> Kind<V, I> for Called<F> {
+impl<F: Fn(V, &mut [V]) + 'static, V: Number, I: IndexType> Extent<V, I> for Called<F> {
     const ARGUMENTS: Option<usize> = None;
     const NUMBERS: usize = 0;
     type Object = F;
+}
 
+impl<F: Fn(V, &mut [V]) + 'static, V: Number, I: IndexType> Kind<V, I> for Called<F> {
     fn reverse(record: Reversal<'_, '_, Self, V, I>, seed: V) {
         reverse_by_list(record, seed);
     }

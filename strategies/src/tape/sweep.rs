@@ -1,18 +1,16 @@
 //! Sweeping with one adjoint vector.
 
-use super::adjoints::{Recent, Reversal, Sweep};
+use super::adjoints::{Kind, Recent, Reversal, ReverseFn, Sweep};
 use super::codes::{self, ASSIGNED, EXTERNAL, FREQUENT, SHAPES, classic};
-use super::data::{Data, Kind, ReverseFn};
-use super::jacobian::Scattered;
+use super::data::{Data, prefetch};
+use super::jacobian::{Factored, Scattered};
 use super::layout::Layout;
-use super::prefetch::{self, prefetch};
-use super::record::Values;
+use super::prefetch;
+use super::read::{Cursor, Values};
 use super::records::{Content, Records};
 use super::slices::Listed;
 use super::usize_of;
-use super::walk::Cursor;
 use crate::scratch::Scratch;
-use crate::shape::Both;
 use crate::storage::{Layer, Reader, Segments};
 use crate::{AtExternal, IndexManager, Mark, Number, Passed, Shape, SweepError, counts};
 
@@ -164,7 +162,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         unsafe {
             if K::BY_ADDRESS {
                 let layout = end.sub(Self::CODE).cast::<&'static Layout<V>>().read_unaligned();
-                return (ASSIGNED, layout.reverse, layout.bytes, layout.arguments);
+                return (ASSIGNED, layout.functions.reverse, layout.bytes, layout.arguments);
             }
             let code = *end.sub(1);
             let entry = &*self.codes.entries.as_ptr().add(code as usize);
@@ -185,7 +183,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             let record = self.record(end);
             let number = next - record.numbers;
             if !record.is_statement() {
-                if let Some(external) = record.external() {
+                if let Some(external) = record.external {
                     sweep.meet(external);
                 }
                 return (if sweep.outcome.is_ok() { number } else { 0 }, record.start);
@@ -241,7 +239,6 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         seed: V,
         sweep: &mut Sweep<'_, V>,
     ) -> (usize, *const u8) {
-        type Two = Both<codes::Factor, codes::Factor>;
         /// `search!(a, first code of b, b)`: a binary search, whose leaves are shapes.
         macro_rules! search {
             ($a:tt, $at:expr, $b:tt) => {
@@ -257,11 +254,8 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         // SAFETY: promised by the caller.
         unsafe {
             if code >= SHAPES + 4 {
-                return search!(
-                    ((codes::PlusFactor), SHAPES + 5, (codes::FactorPlus)),
-                    SHAPES + 6,
-                    ((run of codes::PlusProduct), SHAPES + 7, (codes::ProductPlus))
-                );
+                return search!(((codes::PlusFactor), SHAPES + 5, (codes::FactorPlus)), SHAPES + 6,
+                    ((run of codes::PlusProduct), SHAPES + 7, (codes::ProductPlus)));
             }
             if code >= SHAPES {
                 return search!(
@@ -271,10 +265,9 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
                 );
             }
             if code >= classic(4) {
-                let n = usize::from(code - classic(1)) + 1;
-                return (next, self.reverse_listed(n, data_end, end, seed, sweep));
+                return (next, self.reverse_listed(usize::from(code - classic(1)) + 1, data_end, end, seed, sweep));
             }
-            search!((run of codes::Factor), classic(2), ((Two), classic(3), (Both<codes::Factor, Two>)))
+            search!((run of codes::Factor), classic(2), ((codes::Factors), classic(3), (codes::ThreeFactors)))
         }
     }
 
@@ -298,7 +291,8 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         unsafe {
             while !M::REUSES && seed.is_ordinary() {
                 let data = Data::<Scattered<H>, V, M::Index>::new(data_end, 0, sweep.values, 0);
-                recent.scatter::<H, M::Index>(data, adjoints, seed);
+                let to = recent.adding(data, adjoints);
+                H::scatter(seed, seed, &mut Factored { factors: data.numbers(), to });
                 end = data.start();
                 if next == first || *end.sub(1) != code {
                     return (next, end);

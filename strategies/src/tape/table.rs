@@ -2,9 +2,9 @@
 //!
 //! Kinds of records that find all codes taken are followed by the address of their layout.
 
+use super::adjoints::ReverseFn;
 use super::codes;
 use super::common::Common;
-use super::data::ReverseFn;
 use super::layout::Layout;
 use crate::{IndexType, Number};
 use core::ptr;
@@ -28,7 +28,7 @@ pub(super) struct Codes<V: Number> {
 
 impl<V: Number> Codes<V> {
     pub(super) fn new<I: IndexType>() -> Self {
-        let none = Common::<V, I>::LISTED.reverse;
+        let none = Common::<V, I>::LISTED.functions.reverse;
         let mut table = Self {
             slots: [0; codes::HASH_SLOTS],
             layouts: [None; 256],
@@ -56,7 +56,7 @@ impl<V: Number> Codes<V> {
 
     fn set(&mut self, code: u8, layout: &'static Layout<V>) {
         self.layouts[code as usize] = Some(layout);
-        self.entries[code as usize] = Entry { reverse: layout.reverse, bytes: layout.bytes };
+        self.entries[code as usize] = Entry { reverse: layout.functions.reverse, bytes: layout.bytes };
     }
 
     /// The layout behind a code.

@@ -26,7 +26,7 @@ fn records_never_move<L: Layer, K: Content>(statements: usize) {
     for (k, end) in ends.iter().enumerate() {
         // SAFETY: that is what is tested: a record still ends where it did when it was recorded.
         let record = unsafe { tape.record(*end) };
-        assert_eq!(record.arguments, 1 + k % 3, "statement {k}");
+        assert_eq!(record.arguments(), 1 + k % 3, "statement {k}");
         let first = record.ids().next();
         assert_eq!(first, Some(usize_of(x.index()) + k), "statement {k}");
         let before = k > 0 && record.start == ends[k - 1];

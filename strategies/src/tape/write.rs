@@ -5,14 +5,17 @@
 //! that do not depend on the statement's type.
 
 use super::data::misreported;
+use super::data::prefetch;
 use super::layout::Layout;
-use super::records::{Content, Records};
-use super::room::{commit, place};
-use super::write_slowly::{append_slowly, narrow};
+use super::prefetch;
+use super::records::{Content, Records, SLACK};
+use super::write_slowly::{Among, Leaves, narrow, where_they_belong};
+use crate::active::{self, Header, Recorder};
 use crate::storage::Layer;
-use crate::{IndexManager, IndexType, LinearId, Number, Reverse, Sink, Statement, Store, Taping};
+use crate::{IndexManager, IndexType, LinearId, Number, Reverse, Sink, Statement, Store, TapeNumber, Taping};
+use core::any::TypeId;
 use core::mem::MaybeUninit;
-use core::ptr;
+use core::{ptr, slice};
 use generic_array::GenericArray;
 use generic_array::typenum::Unsigned;
 
@@ -100,6 +103,182 @@ where
         })
     };
     Some(id)
+}
+
+/// Records a statement that the fast path did not; returns passive if no argument is active.
+///
+/// Takes pointers, so that the fast path has no slices to make; `layout` says how long they are.
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn append_slowly<S, V, M, L, K>(
+    layout: &'static Layout<V>,
+    (ids, numbers): (*const LinearId<M::Index>, *const V),
+    payload: *const V,
+    value: V,
+) -> M::Id
+where
+    S: Reverse<Tape = Records<V, M, L, K>>,
+    V: Number,
+    M: IndexManager,
+    L: Layer,
+    K: Content,
+{
+    // SAFETY: `append`, the only caller, has written as many as the layout says.
+    let (leaves, payload) = unsafe {
+        let ids = slice::from_raw_parts(ids, layout.arguments);
+        ((ids, slice::from_raw_parts(numbers, layout.arguments)), slice::from_raw_parts(payload, layout.payload))
+    };
+    active::admit(const { &TypeId::of::<S>() });
+    if let Some(id) = append_among_passive::<S, V, M, L, K>(layout, leaves, payload, value) {
+        return M::adopt(id);
+    }
+    where_they_belong::<S, M>(leaves.0.iter().copied(), |tape| tape.append(layout, leaves, payload, value))
+}
+
+/// Records a statement that has active and passive arguments on the innermost tape, if that can be done at once.
+#[inline(always)]
+fn append_among_passive<S, V, M, L, K>(
+    layout: &'static Layout<V>,
+    (ids, numbers): Leaves<'_, V, M::Index>,
+    payload: &[V],
+    value: V,
+) -> Option<LinearId<M::Index>>
+where
+    S: Reverse<Tape = Records<V, M, L, K>>,
+    V: Number,
+    M: IndexManager,
+    L: Layer,
+    K: Content,
+{
+    let active = ids.iter().filter(|id| id.is_active()).count();
+    let Among { layout, bytes, lists, passives } = Among::of::<M, K>(layout, active, ids.len())?;
+    let place = place::<S, V, M, L, K>(layout, bytes)?;
+    if !ids.iter().all(|id| !id.is_active() || id.within(place.number, place.known)) {
+        return None;
+    }
+    // SAFETY: `place` has just found this tape, and the identifiers are below `known`. Partials with their identifiers
+    // belong to active arguments; or the values of the others, the payload and all identifiers take `bytes` bytes.
+    let id = unsafe {
+        commit(&place, layout, bytes, value, |mut data| {
+            let all = ids.iter().zip(numbers);
+            if lists {
+                all.clone().filter(|(id, _)| id.is_active()).for_each(|(_, partial)| put(&mut data, *partial));
+            } else {
+                let passive = all.clone().rev().filter(|(id, _)| !id.is_active());
+                passive.take(passives).for_each(|(_, value)| put(&mut data, *value));
+                payload.iter().for_each(|number| put(&mut data, *number));
+            }
+            let kept = ids.iter().filter(|id| !lists || id.is_active());
+            kept.for_each(|id| put(&mut data, narrow::<M>(id.index())));
+        })
+    };
+    Some(id)
+}
+
+/// Writes a value, and moves behind it.
+///
+/// # Safety
+///
+/// There is room for it.
+#[inline(always)]
+unsafe fn put<T>(at: &mut *mut u8, value: T) {
+    // SAFETY: promised by the caller.
+    unsafe {
+        at.cast::<T>().write_unaligned(value);
+        *at = at.add(size_of::<T>());
+    }
+}
+
+/// The innermost tape, with room for a statement.
+struct Place<V: Number, M: IndexManager, L: Layer, K: Content> {
+    header: *const Header,
+    tape: *mut Records<V, M, L, K>,
+    number: TapeNumber,
+    /// The identifiers below this belong to variables of the recording.
+    known: u64,
+    /// The identifier of the statement's result.
+    id: u64,
+    code: u8,
+}
+
+/// The innermost tape, if it is of this strategy and not lent out, knows the code of a layout, and has room for a
+/// record with this many bytes of data.
+#[inline(always)]
+fn place<S, V, M, L, K>(layout: &'static Layout<V>, bytes: usize) -> Option<Place<V, M, L, K>>
+where
+    S: Reverse<Tape = Records<V, M, L, K>>,
+    V: Number,
+    M: IndexManager,
+    L: Layer,
+    K: Content,
+{
+    let header = active::innermost();
+    // SAFETY: the innermost header is valid on its own thread.
+    let (open_to, number) = unsafe { ((*header).open_to.get(), (*header).number.get()) };
+    if !ptr::eq(open_to, const { &TypeId::of::<S>() }) {
+        return None;
+    }
+    // SAFETY: `kind` says that this is a `Recorder<S>`, and nobody uses it. Asking the pool runs no code of users.
+    unsafe {
+        let tape = &raw mut (*header.cast::<Recorder<S>>().cast_mut()).tape;
+        let code = if K::BY_ADDRESS { 0 } else { (*tape).codes.find(layout)? };
+        let bytes = bytes + Records::<V, M, L, K>::TAIL + Records::<V, M, L, K>::CODE;
+        let data = (*tape).data.addr();
+        if data > (*tape).last.addr() || bytes > SLACK && bytes > (*tape).segment_end.addr() - data {
+            return None;
+        }
+        let (next, limit) = ((*tape).next, (*tape).limit);
+        let (known, id) = if M::REUSES {
+            let known = (*tape).fresh;
+            (known, (*header).pool.with(|pool| pool.next(known, limit).map(u64::from))?)
+        } else if K::VALUES && next >= limit {
+            return None;
+        } else {
+            (next, next)
+        };
+        Some(Place { header, tape, number, known, id, code })
+    }
+}
+
+/// Makes the data that `fill` writes a record of the recording.
+///
+/// # Safety
+///
+/// `place` has just been found for this layout and this many bytes of data; `fill` writes them and no more, as the
+/// layout says, with identifiers below `place.known`, and runs no code of users.
+#[inline(always)]
+unsafe fn commit<V: Number, M: IndexManager, L: Layer, K: Content>(
+    place: &Place<V, M, L, K>,
+    layout: &'static Layout<V>,
+    bytes: usize,
+    value: V,
+    fill: impl FnOnce(*mut u8),
+) -> LinearId<M::Index> {
+    let tape = place.tape;
+    // SAFETY: there is room for `bytes` of data, for the tail, for the code and, if values are kept, for the value: the
+    // identifier is below `fresh`, or it is `fresh` and below `limit`, which is at most their capacity. Taking it
+    // from the pool runs no code of users.
+    unsafe {
+        let (id, data) = (place.id, (*tape).data);
+        prefetch(data.wrapping_add(prefetch::AHEAD));
+        fill(data);
+        if K::VALUES && layout.forbids_replays() {
+            (*tape).keeps_partials();
+        }
+        if M::REUSES {
+            (*place.header).pool.with(|pool| pool.take(id, &mut (*tape).fresh));
+        }
+        let code_at = (*tape).write_tail(data.add(bytes), id, value);
+        if K::BY_ADDRESS {
+            code_at.cast::<&'static Layout<V>>().write_unaligned(layout);
+        } else {
+            code_at.write(place.code);
+        }
+        (*tape).data = data.wrapping_add(bytes + Records::<V, M, L, K>::TAIL + Records::<V, M, L, K>::CODE);
+        (*tape).next += 1;
+        LinearId::pack(place.number, id)
+    }
 }
 
 /// Collects payload and leaves as they are reported, never more than there is room for.

@@ -180,7 +180,7 @@ fn imports_are_found() {
     let sources = below("strategies/src");
     let imports = imports(&sources);
     let of = |file: &str| &imports[format!("strategies/src/{file}").as_str()];
-    assert!(of("tape/sweep.rs").contains("strategies/src/tape/walk.rs"));
+    assert!(of("tape/sweep.rs").contains("strategies/src/tape/read.rs"));
     assert!(of("tape/records.rs").contains("strategies/src/refusal.rs"));
     // By the root of the crate, which passes the name on.
     assert!(of("tape/records.rs").contains("strategies/src/numbers/number.rs"));
