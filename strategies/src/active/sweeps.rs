@@ -27,8 +27,8 @@ impl<S: Reverse> OwnedTape<S> {
         if self.externals().list.is_empty() {
             self.check_singular()?;
             let began = S::Policy::tracing(|| Beginning::of(1, adjoints, core::slice::from_ref(arrays)));
-            let outcome = S::reverse(self.tape(), adjoints);
-            return self.watched(outcome, (None, None), began, adjoints);
+            S::reverse(self.tape(), adjoints)?;
+            return self.watched(Ok(()), (None, None), began, adjoints);
         }
         self.reverse_between(None, None, adjoints, arrays)
     }

@@ -350,7 +350,7 @@ pub(super) struct Sweep<'a, V> {
     pub(super) known: usize,
     at: &'a mut AtExternal<'a, V>,
     /// Why the sweep has ended early, if it has: its loop returns numbers and addresses, in registers.
-    pub(super) outcome: Result<(), SweepError>,
+    pub(super) failed: Option<Box<SweepError>>,
     borrows: PhantomData<&'a mut [V]>,
 }
 
@@ -358,7 +358,7 @@ impl<'a, V> Sweep<'a, V> {
     /// A sweep over these adjoints, with values that it may write to if the recording restores them.
     pub(super) fn new(adjoints: &'a mut [V], (values, known): (*mut V, usize), at: &'a mut AtExternal<'a, V>) -> Self {
         let (length, adjoints) = (adjoints.len(), adjoints.as_mut_ptr());
-        Self { adjoints, length, values, known, at, outcome: Ok(()), borrows: PhantomData }
+        Self { adjoints, length, values, known, at, failed: None, borrows: PhantomData }
     }
 
     /// All adjoints.
@@ -372,7 +372,13 @@ impl<'a, V> Sweep<'a, V> {
     pub(super) fn meet(&mut self, external: usize) {
         // SAFETY: as in `adjoints`.
         let adjoints = unsafe { slice::from_raw_parts_mut(self.adjoints, self.length) };
-        self.outcome = (self.at)(external, 0..1, adjoints);
+        self.failed = (self.at)(external, 0..1, adjoints).err().map(Box::new);
+    }
+
+    /// Fails if the sweep has ended early.
+    #[inline(always)]
+    pub(super) fn check(&mut self) -> Result<(), SweepError> {
+        self.failed.take().map_or(Ok(()), |error| Err(*error))
     }
 
     /// The values of variables; none if there are none.

@@ -15,7 +15,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     ) -> Result<impl Iterator<Item = LinearId<M::Index>> + use<V, M, L, K>, Refusal> {
         let (first, end) = self.new_variables(values)?;
         let number = self.number;
-        let ids = (first..end).map(move |k| LinearId::pack(number, k));
+        let ids = (0..values.len()).map(move |k| LinearId::pack(number, first + k as u64));
         if M::REUSES {
             self.fresh = end;
         } else if self.inputs == first {

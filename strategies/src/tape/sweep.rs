@@ -30,7 +30,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
                 let end = reader.segment(at)?.wrapping_add(self.data_of(at));
                 // SAFETY: the reader has the bytes as they were written, and the span's records end at `end`.
                 unsafe { self.reverse_some(large, (first, next), end, &mut sweep) };
-                core::mem::replace(&mut sweep.outcome, Ok(()))?;
+                sweep.check()?;
                 next = first;
             }
         }
@@ -55,7 +55,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         cursor.move_to(to, |numbers, end| {
             // SAFETY: the reader has the bytes as they were written, and the last of these records ends at `end`.
             let reached = unsafe { self.reverse_some(large, numbers, end, &mut sweep) };
-            core::mem::replace(&mut sweep.outcome, Ok(())).map(|()| reached)
+            sweep.check().map(|()| reached)
         })
     }
 
@@ -171,7 +171,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     }
 
     /// Reverses the record that ends at `end` with the number before `next`, whatever it is; returns its number and
-    /// where it begins. The number is 0 if the sweep's outcome is an error from now on.
+    /// where it begins. The number is 0 if the sweep has failed.
     ///
     /// # Safety
     ///
@@ -186,7 +186,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
                 if let Some(external) = record.external {
                     sweep.meet(external);
                 }
-                return (if sweep.outcome.is_ok() { number } else { 0 }, record.start);
+                return (if sweep.failed.is_none() { number } else { 0 }, record.start);
             }
             let (id, _) = Self::undo_before(record.tail_end, number, sweep.values);
             let seed = take(sweep.adjoints, id);

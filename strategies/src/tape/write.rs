@@ -129,10 +129,10 @@ where
         let ids = slice::from_raw_parts(ids, layout.arguments);
         ((ids, slice::from_raw_parts(numbers, layout.arguments)), slice::from_raw_parts(payload, layout.payload))
     };
-    active::admit(const { &TypeId::of::<S>() });
     if let Some(id) = append_among_passive::<S, V, M, L, K>(layout, leaves, payload, value) {
         return M::adopt(id);
     }
+    active::admit(const { &TypeId::of::<S>() });
     where_they_belong::<S, M>(leaves.0.iter().copied(), |tape| tape.append(layout, leaves, payload, value))
 }
 

@@ -3,6 +3,7 @@
 use super::codes::CLASSIC_MAX;
 use super::common::Common;
 use super::layout::{Form, Layout};
+use super::lengths::Lengths;
 use super::push::Writer;
 use super::read::data_in;
 use super::records::{Content, Records};
@@ -35,17 +36,20 @@ impl<V: Number> Among<V> {
         arguments: usize,
     ) -> Option<Self> {
         let at_once = active > 0 && active < arguments && active <= CLASSIC_MAX;
-        if !at_once || layout.hybrid || K::VALUES && layout.forbids_replays() {
+        if !at_once || K::VALUES && layout.forbids_replays() {
             return None;
         }
-        let lists = layout.partials && !K::BY_ADDRESS;
         let passives = if layout.partials { 0 } else { arguments - active };
-        let (layout, bytes) = match layout.with_passives {
-            _ if lists => (Common::<V, M::Index>::partials(active), active * (size_of::<V>() + size_of::<M::Index>())),
-            Some(other) => (other, layout.bytes + passives * size_of::<V>()),
-            None => (layout, layout.bytes),
-        };
-        Some(Self { layout, bytes, lists, passives })
+        let bytes = layout.bytes + passives * size_of::<V>();
+        let lists = !K::BY_ADDRESS && layout.lengths().lists::<V, M::Index>(arguments - active, bytes, || true);
+        if !lists {
+            return Some(Self { layout: layout.with_passives.unwrap_or(layout), bytes, lists, passives });
+        }
+        // Otherwise the partials have to be computed first.
+        layout.partials.then(|| {
+            let bytes = Lengths::of_partials::<V, M::Index>(active);
+            Self { layout: Common::<V, M::Index>::partials(active), bytes, lists, passives }
+        })
     }
 }
 
