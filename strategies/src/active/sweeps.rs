@@ -1,6 +1,7 @@
 //! Sweeps of recordings with their external functions.
 
-use super::owned::{OwnedTape, Place};
+use super::recorders::OwnedTape;
+use super::state::Place;
 use super::watch::Beginning;
 use crate::external::Entry;
 use crate::lanes::{Launch, Shadows};

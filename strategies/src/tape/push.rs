@@ -8,7 +8,7 @@ use super::usize_of;
 use super::writer::Writer;
 use crate::refusal::Refusal;
 use crate::storage::Layer;
-use crate::{IndexManager, IndexType, LinearId, Number};
+use crate::{IndexManager, IndexType, LinearId, Number, active};
 
 impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// Appends a record of a statement whose data `fill` writes; there are `bytes` of it.
@@ -124,7 +124,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         if values.is_empty() {
             return Ok((first, end));
         }
-        if end > self.limit || M::REUSES && self.with_pool(|pool, _, _| end > pool.len() as u64) {
+        if end > self.limit || M::REUSES && end > active::with_pool(self.number, |pool| pool.len()) as u64 {
             self.grow(end)?;
         }
         if K::VALUES {

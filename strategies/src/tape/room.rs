@@ -3,14 +3,13 @@
 use super::layout::Layout;
 use super::prefetch::{self, prefetch};
 use super::records::{Content, Records};
-use crate::active::{self, Header, Recorder};
+use crate::active::{self, State};
 use crate::storage::Layer;
 use crate::{IndexManager, LinearId, Number, Reverse, TapeNumber};
-use core::any::TypeId;
 
 /// The innermost tape, with room for a statement.
 pub(super) struct Place<V: Number, M: IndexManager, L: Layer, K: Content> {
-    header: *const Header,
+    state: *mut State,
     tape: *mut Records<V, M, L, K>,
     pub(super) number: TapeNumber,
     /// The identifiers below this belong to variables of the recording.
@@ -31,15 +30,9 @@ where
     L: Layer,
     K: Content,
 {
-    let header = active::innermost();
-    // SAFETY: the innermost header is valid on its own thread.
-    let (kind, number, lent) = unsafe { ((*header).kind, (*header).number.get(), (*header).lent.get()) };
-    if kind != TypeId::of::<S>() || lent {
-        return None;
-    }
-    // SAFETY: `kind` says that this is a `Recorder<S>`, and nobody uses it. Asking the pool runs no code of users.
+    let (state, tape) = active::innermost_parts::<S>()?;
+    // SAFETY: the innermost recording is of strategy `S`, and nobody uses it. Asking the pool runs no code of users.
     unsafe {
-        let tape = &raw mut (*header.cast::<Recorder<S>>().cast_mut()).tape;
         let code = if K::BY_ADDRESS { 0 } else { (*tape).codes.find(layout)? };
         if bytes + Records::<V, M, L, K>::TAIL + Records::<V, M, L, K>::CODE > (*tape).end.addr() - (*tape).data.addr()
         {
@@ -48,13 +41,13 @@ where
         let (next, limit) = ((*tape).next, (*tape).limit);
         let (known, id) = if M::REUSES {
             let known = (*tape).fresh;
-            (known, (*header).pool.with(|pool| pool.next(known, limit).map(u64::from))?)
+            (known, (*state).pool.next(known, limit).map(u64::from)?)
         } else if K::VALUES && next >= limit {
             return None;
         } else {
             (next, next)
         };
-        Some(Place { header, tape, number, known, id, code })
+        Some(Place { state, tape, number: (*state).number, known, id, code })
     }
 }
 
@@ -84,7 +77,7 @@ pub(super) unsafe fn commit<V: Number, M: IndexManager, L: Layer, K: Content>(
             (*tape).keeps_partials();
         }
         if M::REUSES {
-            (*place.header).pool.with(|pool| pool.take(id, &mut (*tape).fresh));
+            (*place.state).pool.take(id, &mut (*tape).fresh);
         }
         let code_at = (*tape).write_tail(data.add(bytes), id, value);
         if K::BY_ADDRESS {
