@@ -5,7 +5,7 @@
 //! variable carries the number of the recording that made it. A statement of variables of an outer recording is
 //! recorded there; a statement of variables of two recordings, or of none that is active on this thread, panics.
 //!
-//! All of the unsafe code is in [`recorders`], behind what safe code cannot misuse.
+//! All of the unsafe code is in `recorders.rs`, behind what safe code cannot misuse.
 
 mod announced;
 mod common;

@@ -66,7 +66,7 @@ impl<S: Reverse> OwnedTape<S> {
             state.singular = None;
         }
         state.pool.clear();
-        self.parts.clear();
+        state.parts.clear();
         S::begin(self.tape_mut(), number);
         if self.externals().is_used() {
             self.externals_mut().clear();
@@ -109,23 +109,22 @@ impl<S: Reverse> OwnedTape<S> {
     /// When the recording was not resumed there, and when the destructor of an external function does; all is done
     /// then.
     pub fn truncate(&mut self, place: Place) -> Result<(), SweepError> {
-        let part = self.parts.iter().position(|part| part.end == place);
+        let part = self.state().parts.iter().position(|part| part.end == place);
         let part = part.unwrap_or_else(|| panic!("recording {} was not resumed at this place", self.number()));
         self.renumber();
-        self.parts.truncate(part + 1);
+        self.state_mut().parts.truncate(part + 1);
         let outcome = S::truncate(self.tape_mut(), place.mark);
         if outcome.is_ok() {
             S::Policy::tracing(|| {
                 let (tape, externals) = self.parts_mut();
                 externals.notes_mut().truncate(S::next_record(tape), S::identifiers(tape));
             });
-            self.state_mut().singular = self.parts[part].singular;
-            let free = core::mem::take(&mut self.parts[part].free);
-            self.state_mut().pool.restore(&free);
-            self.parts[part].free = free;
+            let State { singular, pool, parts, .. } = self.state_mut();
+            *singular = parts[part].singular;
+            pool.restore(&parts[part].free);
             // Last, because destructors of users may panic. If there are still records of external functions, they are
             // kept, and their numbers and slots with them.
-            let views = self.parts[part].views;
+            let views = self.state().parts[part].views;
             self.externals_mut().truncate(place.externals, views);
         }
         outcome
@@ -134,7 +133,7 @@ impl<S: Reverse> OwnedTape<S> {
     /// The slots of views that were given out before this place, if the recording was resumed there.
     #[must_use]
     pub fn views_at(&self, place: Place) -> Option<usize> {
-        self.parts.iter().find(|part| part.end == place).map(|part| part.views)
+        self.state().parts.iter().find(|part| part.end == place).map(|part| part.views)
     }
 
     /// Bytes of arrays that launches of kernels keep.
@@ -194,15 +193,17 @@ impl<S: Reverse> OwnedTape<S> {
         assert!(self.number() != TapeNumber(0), "there is no recording to go on with: begin one first");
         let free = self.state().pool.free().into();
         let (views, singular) = (self.externals().arrays.slots(), self.state().singular);
-        self.parts.push(Part { end: self.place(), free, views, singular });
+        let end = self.place();
+        self.state_mut().parts.push(Part { end, free, views, singular });
         self.renumber();
         self.during(f)
     }
 
     /// Says which statement is singular after all have been computed again, whatever part of the recording it is in.
     pub(super) fn set_singular(&mut self, singular: Option<Singular>) {
-        self.state_mut().singular = singular;
-        self.parts.iter_mut().for_each(|part| part.singular = singular);
+        let state = self.state_mut();
+        state.singular = singular;
+        state.parts.iter_mut().for_each(|part| part.singular = singular);
     }
 
     fn renumber(&mut self) {

@@ -13,7 +13,7 @@
 use super::announced::announce;
 use super::numbers::Numbers;
 use super::singular::Singular;
-use super::state::{Part, Seen, State};
+use super::state::{Seen, State};
 use crate::external::Externals;
 use crate::refusal::Refusal;
 use crate::{Reverse, TapeNumber};
@@ -181,7 +181,7 @@ pub(super) fn lend<S: Reverse, R>(
     let _lent = Lent(header);
     let recorder = found.cast::<Recorder<S>>().cast_mut();
     // SAFETY: `kind` says that it is a `Recorder<S>`, and the list holds the pointer to the whole of it. It stays
-    // valid: a tape that is lent is never unlisted or freed. Nobody else uses its tape, and the header is apart from it.
+    // valid: a tape that is lent is never unlisted or freed. Nobody else uses it, and the header lies apart from it.
     Some(unsafe { f(&mut (*recorder).tape, &mut (*recorder).externals) })
 }
 
@@ -268,8 +268,6 @@ impl PoolOf {
 /// A tape that is not recording at the moment. Owned, `Send`, and freed on drop.
 pub struct OwnedTape<S: Reverse> {
     recorder: NonNull<Recorder<S>>,
-    /// The earlier parts of a recording that was resumed.
-    pub(super) parts: Vec<Part>,
     pub(super) numbers: Numbers,
 }
 
@@ -285,7 +283,7 @@ impl<S: Reverse> OwnedTape<S> {
     pub fn new(tape: S::Tape) -> Self {
         let header = Header::new(TypeId::of::<S>());
         let recorder = Box::leak(Box::new(Recorder::<S> { header, tape, externals: Externals::default() }));
-        Self { recorder: recorder.into(), parts: Vec::new(), numbers: Numbers::default() }
+        Self { recorder: recorder.into(), numbers: Numbers::default() }
     }
 
     #[inline(always)]

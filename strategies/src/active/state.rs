@@ -18,13 +18,15 @@ pub(crate) struct State {
     pub(super) singular: Option<Singular>,
     /// The identifiers, if the strategy reuses them.
     pub(crate) pool: Pool,
+    /// The earlier parts of a recording that was resumed.
+    pub(super) parts: Vec<Part>,
 }
 
 impl State {
     /// Of what is no recording yet.
     pub(super) const fn new() -> Self {
         let number = TapeNumber(0);
-        Self { number, guarded: false, unguarded: false, singular: None, pool: Pool::new() }
+        Self { number, guarded: false, unguarded: false, singular: None, pool: Pool::new(), parts: Vec::new() }
     }
 }
 
