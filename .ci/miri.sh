@@ -24,7 +24,7 @@ under() {
         echo "miri, $name borrows${leaks:+, leaks allowed}: $*"
         MIRIFLAGS="-Zmiri-strict-provenance $model $leaks" cargo +nightly miri test -q -p tapewright-strategies "$@"
     }
-    run "" --lib -- block:: external
+    run "" --lib -- segment:: external
     run "" --test miri "$@" -- --skip leaked
     # These leak tapes on purpose.
     run -Zmiri-ignore-leaks --test miri --test continuations leaked

@@ -329,3 +329,11 @@ fn passive_variables_may_be_dropped_on_several_threads_at_once() {
         }
     });
 }
+
+#[test]
+fn nothing_is_noted_of_no_recording() {
+    // The end of the list of recordings, which all threads share, is not written.
+    let note = || active::note_singular(TapeNumber::default(), "a function");
+    std::thread::scope(|threads| (0..2).for_each(|_| _ = threads.spawn(note)));
+    active::isolated(note);
+}

@@ -1,9 +1,55 @@
 //! Which recording a statement belongs to.
 
+use super::messages::{in_use, not_active, paused, two_recordings, undeclared};
+use super::recorders::{Barrier, innermost_number, lend, look, set_singular};
 use super::singular::Singular;
-use super::{Barrier, find_for_statement, innermost, listed, two_recordings};
+use super::state::Seen;
+use crate::external::Externals;
 use crate::{Dependence, Flow, LinearId, Reverse, TapeNumber};
 use core::any::TypeId;
+
+/// Gives `f` the tape of strategy `S` that records under `number` on this thread.
+///
+/// # Panics
+///
+/// When there is no such recording, or when `f` of an outer call is still using this tape.
+#[track_caller]
+#[inline]
+pub fn with<S: Reverse, R>(number: TapeNumber, f: impl FnOnce(&mut S::Tape) -> R) -> R {
+    with_parts::<S, R>(number, |tape, _| f(tape))
+}
+
+#[track_caller]
+#[inline]
+pub(super) fn with_parts<S: Reverse, R>(
+    number: TapeNumber,
+    f: impl FnOnce(&mut S::Tape, &mut Externals<S::Value>) -> R,
+) -> R {
+    let Some(outcome) = lend::<S, R>(number, false, f) else { refuse::<S>(number) };
+    outcome
+}
+
+/// Says why this recording cannot be lent.
+#[cold]
+#[track_caller]
+fn refuse<S: Reverse>(number: TapeNumber) -> ! {
+    match visible(number).filter(|seen| seen.kind == TypeId::of::<S>()) {
+        Some(seen) if seen.paused => paused(number),
+        Some(_) => in_use(number),
+        None => not_active(number, innermost_number()),
+    }
+}
+
+/// The recording with this number. What is not found on this side of a barrier must not be used: it lies behind the
+/// barrier, or is not active any more when a stage is recorded during a sweep.
+#[track_caller]
+pub(super) fn visible(number: TapeNumber) -> Option<Seen> {
+    let seen = look(number, &[TypeId::of::<Barrier>()]);
+    if seen.is_some_and(|seen| seen.kind == TypeId::of::<Barrier>()) {
+        undeclared(number);
+    }
+    seen
+}
 
 /// The recording that all active identifiers belong to; `None` if all are passive, or the recording is paused.
 ///
@@ -24,8 +70,8 @@ fn common(numbers: impl Iterator<Item = TapeNumber>) -> Option<TapeNumber> {
         }
         if common != TapeNumber::NONE {
             // What a barrier hides is the more likely mistake.
-            find_for_statement(common);
-            find_for_statement(number);
+            visible(common);
+            visible(number);
             two_recordings(common, number);
         }
         common = number;
@@ -33,15 +79,12 @@ fn common(numbers: impl Iterator<Item = TapeNumber>) -> Option<TapeNumber> {
     if common == TapeNumber::NONE {
         return None;
     }
-    // SAFETY: listed headers are valid.
-    match unsafe { listed(common).as_ref() } {
-        Some(header) if header.pauses.get() > 0 => {
-            // What a barrier hides must not be used, paused or not.
-            find_for_statement(common);
-            None
-        }
-        _ => Some(common),
+    let is_paused = look(common, &[]).is_some_and(|seen| seen.paused);
+    if is_paused {
+        // What a barrier hides must not be used, paused or not.
+        visible(common);
     }
+    (!is_paused).then_some(common)
 }
 
 /// [`common_number`] for the identifiers of any strategy that can be swept.
@@ -76,19 +119,10 @@ pub fn flow_of<S: Reverse>(arrays: &[&Dependence<S::Value>], inputs: &[(S::Value
 /// must not see is not found.
 #[must_use]
 pub fn innermost_flow<S: Reverse>() -> Flow {
-    let mut at = innermost();
-    // SAFETY: every listed header is valid, and the list ends in `END`, whose `outer` is null.
-    while let Some(header) = unsafe { at.as_ref() } {
-        if header.kind == TypeId::of::<Barrier>() {
-            break;
-        }
-        if header.kind == TypeId::of::<S>() {
-            let is_paused = header.pauses.get() > 0;
-            return if is_paused { Flow::Nowhere } else { Flow::Recorded(header.number.get()) };
-        }
-        at = header.outer.get();
+    match look(TapeNumber::NONE, &[TypeId::of::<S>(), TypeId::of::<Barrier>()]) {
+        Some(seen) if seen.kind == TypeId::of::<S>() && !seen.paused => Flow::Recorded(seen.number),
+        _ => Flow::Nowhere,
     }
-    Flow::Nowhere
 }
 
 /// Notes that the caller's statement, which the recording with this number has just recorded, has a function that is
@@ -99,8 +133,5 @@ pub fn innermost_flow<S: Reverse>() -> Flow {
 #[cold]
 #[track_caller]
 pub fn note_singular(number: TapeNumber, function: &'static str) {
-    // SAFETY: listed headers are valid.
-    if let Some(header) = unsafe { listed(number).as_ref() }.filter(|header| header.singular.get().is_none()) {
-        header.singular.set(Some(Singular::here(function)));
-    }
+    set_singular(number, Singular::here(function));
 }

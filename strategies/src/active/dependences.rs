@@ -1,6 +1,6 @@
 //! What everything in a recording depends on.
 
-use super::owned::OwnedTape;
+use super::recorders::OwnedTape;
 use crate::external::Entry;
 use crate::lanes::{Item, Launch};
 use crate::{Curvature, Number, Order, RecordKind, Reverse, SweepError};

@@ -1,7 +1,9 @@
 //! What a tape keeps beside its records.
 
+use super::common::with_parts;
+use super::messages::two_recordings;
+use super::state::Place;
 use super::trace::note_entry;
-use super::{Place, two_recordings, with_parts};
 use crate::external::{Arrays, Deed, Entry, Externals, Slots};
 use crate::lanes::{Launched, OPERANDS, SharedArray};
 use crate::refusal::Refusal;

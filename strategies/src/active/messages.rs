@@ -43,3 +43,17 @@ pub(super) fn two_recordings(a: TapeNumber, b: TapeNumber) -> ! {
          from the same recording"
     )
 }
+
+#[cold]
+#[track_caller]
+pub(super) fn not_active(number: TapeNumber, innermost: TapeNumber) -> ! {
+    let now = if innermost == TapeNumber::NONE {
+        String::from("no recording is active on this thread")
+    } else {
+        format!("the innermost recording on this thread is {innermost}")
+    };
+    panic!(
+        "this statement has a variable of recording {number}, which is not active on this thread: it has finished, was \
+         reset, or belongs to another thread or strategy ({now})"
+    )
+}

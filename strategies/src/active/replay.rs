@@ -1,6 +1,6 @@
 //! Recordings that are computed again at other inputs.
 
-use super::owned::OwnedTape;
+use super::recorders::OwnedTape;
 use super::singular::Singular;
 use crate::external::{Deed, Entry, Externals};
 use crate::lanes::{Launch, Replayed, SharedArray, Used, Versions, not_kept};
@@ -15,7 +15,7 @@ impl<S: Replay> OwnedTape<S> {
     /// Whether later recordings keep what a [`replay`](Self::replay) needs beside the records: guards of comparisons,
     /// which it checks, and values of arrays that launches of kernels read.
     pub fn set_guards(&mut self, keep: bool) {
-        self.header().guarded.set(keep);
+        self.state_mut().guarded = keep;
     }
 
     /// Computes the recording again with these values in these slots of variables and of views, and the other inputs as
@@ -33,7 +33,7 @@ impl<S: Replay> OwnedTape<S> {
     /// When a rule does, and when a view is given another number of elements than it has.
     #[track_caller]
     pub fn replay(&mut self, inputs: &[(usize, S::Value)], views: Vec<NewView<S::Value>>) -> Result<(), SweepError> {
-        let unguarded = self.header().unguarded.get();
+        let unguarded = self.state().unguarded;
         let (tape, externals) = self.parts_mut();
         S::can_be_replayed(tape)?;
         let uses = externals.check(unguarded)?;
@@ -80,7 +80,7 @@ impl<S: Replay> OwnedTape<S> {
         }
         let mut values =
             externals.arrays.input_values.iter().find(|input| input.slot == slot).map(|input| input.values.clone());
-        let uses = externals.check(self.header().unguarded.get())?;
+        let uses = externals.check(self.state().unguarded)?;
         let written = |entry: &Entry<S::Value>| slots(entry).any(|view| view.after == Some(slot));
         if let Some(last) = externals.list.iter().rposition(written) {
             let (mut versions, all) = (externals.versions(), S::values(self.tape()));

@@ -1,6 +1,7 @@
 //! Sweeps of recordings with their external functions.
 
-use super::owned::{OwnedTape, Place};
+use super::recorders::OwnedTape;
+use super::state::Place;
 use super::watch::Beginning;
 use crate::external::Entry;
 use crate::lanes::{Launch, Shadows};
@@ -120,7 +121,7 @@ impl<S: Reverse> OwnedTape<S> {
         if place.number == self.number() {
             return place.is_before(self.place());
         }
-        self.parts.iter().any(|part| place.number == part.end.number && place.is_before(part.end))
+        self.state().parts.iter().any(|part| place.number == part.end.number && place.is_before(part.end))
     }
 
     /// The external function with this number.

@@ -1,7 +1,7 @@
 //! What is noted while a recording is made under the policy [`Tracing`](crate::Tracing), and what is made of it.
 
-use super::owned::OwnedTape;
-use super::{with, with_parts};
+use super::common::{with, with_parts};
+use super::recorders::OwnedTape;
 use crate::external::{Deed, Entry, NonFinite, NonFiniteKind, Notes};
 use crate::numbers::all_finite;
 use crate::{

@@ -1,6 +1,6 @@
 //! Looking for the first adjoint that is not finite, under the policy [`Tracing`](crate::Tracing).
 
-use super::owned::OwnedTape;
+use super::recorders::OwnedTape;
 use crate::external::{Entry, NonFinite, NonFiniteKind};
 use crate::lanes::Shadows;
 use crate::numbers::all_finite;

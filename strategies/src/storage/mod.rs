@@ -1,7 +1,6 @@
 //! Where what is recorded lives: pieces of memory from bumpalo, for records and under the public containers, of one
 //! thread, shared or spilled to files.
 
-mod block;
 mod layers;
 mod segment;
 mod shared_stack;
@@ -10,10 +9,9 @@ pub(crate) mod spill;
 mod spilled;
 mod spilled_stack;
 
-pub(crate) use block::Block;
 pub use layers::{InMemory, Layer, LayerOf, Shared};
 pub(crate) use layers::{Reader, Segments};
-pub(crate) use segment::Segment;
+pub(crate) use segment::{Block, Segment};
 pub use shared_stack::{Locked, Locking, SharedStack, Unlocked};
 pub use slab_stack::{Iter, IterMut, SlabStack, Slabs as SlabIter, SlabsMut};
 pub(crate) use spilled::Slabs;

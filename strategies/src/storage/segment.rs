@@ -1,9 +1,11 @@
-//! Fixed pieces of memory that never move: for records, for slabs of stacks, for what goes to files.
+//! Fixed pieces of memory that never move: segments for records and for slabs of stacks, blocks for what goes to files.
 
+use super::spill::Charge;
 use crate::refusal::out_of_memory;
 use bumpalo::Bump;
 use core::alloc::Layout;
 use core::ptr::NonNull;
+use core::slice;
 
 /// A piece of memory of fixed size, owned through a `Bump` that holds nothing else.
 ///
@@ -79,5 +81,116 @@ impl Segment {
     pub(crate) fn zero(&mut self) {
         // SAFETY: the segment owns these bytes, and `&mut self` says that nobody reads or writes them meanwhile.
         unsafe { self.start.as_ptr().write_bytes(0, self.bytes) }
+    }
+}
+
+/// A segment at a page-aligned address, whose bytes may be read whatever has been written: they are zero at first, and
+/// a recycled block holds what its last user wrote.
+///
+/// The alignment is what files that bypass the page cache ask of a buffer.
+pub(crate) struct Block {
+    segment: Segment,
+    /// Who counts these bytes until they are freed.
+    charge: Option<Charge>,
+}
+
+impl Block {
+    /// Addresses and lengths of blocks are multiples of this.
+    pub(crate) const ALIGN: usize = 4096;
+
+    /// A block of `bytes` rounded up to a multiple of [`ALIGN`](Self::ALIGN), all zero; `None` when the allocator has
+    /// none.
+    pub(crate) fn zeroed(bytes: usize) -> Option<Self> {
+        let bytes = bytes.max(1).checked_next_multiple_of(Self::ALIGN)?;
+        let mut segment = Segment::aligned(bytes, Self::ALIGN)?;
+        segment.zero();
+        debug_assert!(segment.reserved() <= Self::at_most_reserved(bytes), "{bytes} bytes took {}", segment.reserved());
+        Some(Self { segment, charge: None })
+    }
+
+    /// Whether the allocator has this many bytes in one piece. They are not touched.
+    pub(crate) fn can_be_had(bytes: usize) -> bool {
+        Segment::aligned(bytes, Self::ALIGN).is_some()
+    }
+
+    /// A bound of [`reserved`](Self::reserved) for blocks of `bytes`, a multiple of [`ALIGN`](Self::ALIGN): the
+    /// allocator's part takes less than one more page.
+    pub(crate) const fn at_most_reserved(bytes: usize) -> usize {
+        bytes.saturating_add(Self::ALIGN)
+    }
+
+    /// The first byte. The pointer stays valid when the block is moved, until it is dropped.
+    pub(crate) const fn start(&self) -> *mut u8 {
+        self.segment.start()
+    }
+
+    pub(crate) const fn len(&self) -> usize {
+        self.segment.bytes()
+    }
+
+    /// Bytes obtained from the allocator, bumpalo's own included.
+    pub(crate) fn reserved(&self) -> usize {
+        self.segment.reserved()
+    }
+
+    pub(crate) const fn bytes(&self) -> &[u8] {
+        // SAFETY: the segment's bytes have been initialised and stay allocated as long as the block lives; nobody
+        // writes them while the block is borrowed.
+        unsafe { slice::from_raw_parts(self.start(), self.len()) }
+    }
+
+    pub(crate) const fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as in `bytes`; and `&mut self` says that nobody else reads or writes them.
+        unsafe { slice::from_raw_parts_mut(self.start(), self.len()) }
+    }
+
+    pub(crate) const fn charge(&self) -> Option<&Charge> {
+        self.charge.as_ref()
+    }
+
+    /// Who counts this block from now on. The charge before this one ends.
+    pub(crate) fn set_charge(&mut self, charge: Charge) {
+        self.charge = Some(charge);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Block;
+
+    #[test]
+    fn aligned_zeroed_and_counted() {
+        for (asked, got) in [(0, 4096), (1, 4096), (4096, 4096), (4097, 8192), (1 << 15, 1 << 15)] {
+            let block = Block::zeroed(asked).expect("a small block");
+            assert_eq!((block.start().addr() % 4096, block.len(), block.bytes().len()), (0, got, got));
+            assert!(block.bytes().iter().all(|byte| *byte == 0));
+            assert!((got..=Block::at_most_reserved(got)).contains(&block.reserved()), "{}", block.reserved());
+        }
+    }
+
+    #[test]
+    fn pointers_outlive_a_move_to_another_thread() {
+        let mut block = Block::zeroed(5000).expect("a small block");
+        block.bytes_mut()[4999] = 7;
+        let start = block.start();
+        // SAFETY: the block is alive and not borrowed.
+        unsafe { start.add(3).write(5) };
+        let boxed = Box::new(block);
+        // SAFETY: as above; the block has moved, its memory has not.
+        unsafe { start.add(4).write(6) };
+        let seen = std::thread::spawn(move || (boxed.bytes()[2..6].to_vec(), boxed.bytes()[4999]));
+        assert_eq!(seen.join().expect("no panic"), (vec![0, 5, 6, 0], 7));
+    }
+
+    #[test]
+    fn more_than_an_address_can_say() {
+        assert!(Block::zeroed(usize::MAX).is_none());
+        assert!(Block::zeroed(isize::MAX as usize).is_none());
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "the interpreter ends the program when it has no memory")]
+    fn more_than_there_is() {
+        assert!(Block::zeroed(isize::MAX as usize - 8192).is_none());
     }
 }

@@ -4,7 +4,7 @@ use super::common::Common;
 use super::records::{Content, Records};
 use crate::refusal::Refusal;
 use crate::storage::Layer;
-use crate::{IndexManager, LinearId, Number};
+use crate::{IndexManager, LinearId, Number, active};
 
 impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// Registers an independent variable for each value, and gives them consecutive identifiers.
@@ -39,7 +39,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         if values.is_empty() {
             return Ok((first, end));
         }
-        if end > self.limit || M::REUSES && self.with_pool(|pool, _, _| end > pool.len() as u64) {
+        if end > self.limit || M::REUSES && end > active::with_pool(self.number, |pool| pool.len()) as u64 {
             self.grow(end)?;
         }
         self.note_values(first, values);

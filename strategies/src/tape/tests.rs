@@ -1,5 +1,6 @@
 //! What the interface of a tape cannot show: where records lie, and where external functions do.
 
+use super::read::Cursor;
 use super::records::{Partials, Records, Values};
 use super::usize_of;
 use crate::contract::lane_by_lane;
@@ -23,15 +24,20 @@ fn records_never_move<L: Layer, K: Content>(statements: usize) {
         ends.push(tape.data.cast_const());
     }
     assert!(tape.spans.len() > 2, "it reaches into several segments");
-    for (k, end) in ends.iter().enumerate() {
-        // SAFETY: that is what is tested: a record still ends where it did when it was recorded.
-        let record = unsafe { tape.record(*end) };
-        assert_eq!(record.arguments(), 1 + k % 3, "statement {k}");
-        let first = record.ids().next();
-        assert_eq!(first, Some(usize_of(x.index()) + k), "statement {k}");
-        let before = k > 0 && record.start == ends[k - 1];
-        assert!(before || tape.spans.iter().any(|span| span.start.cast_const() == record.start), "statement {k}");
-    }
+    let mut cursor = Cursor::new(&tape);
+    let mut k = statements;
+    cursor
+        .down(2, |record, _| {
+            k -= 1;
+            assert_eq!(record.end, ends[k], "statement {k} ends where it did when it was recorded");
+            assert_eq!(record.arguments(), 1 + k % 3, "statement {k}");
+            let first = record.ids().next();
+            assert_eq!(first, Some(usize_of(x.index()) + k), "statement {k}");
+            let before = k > 0 && record.start == ends[k - 1];
+            assert!(before || tape.spans.iter().any(|span| span.start.cast_const() == record.start), "statement {k}");
+        })
+        .expect("in memory");
+    assert_eq!(k, 0, "all statements were read");
 }
 
 #[test]

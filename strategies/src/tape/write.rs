@@ -10,7 +10,7 @@ use super::layout::Layout;
 use super::prefetch;
 use super::records::{Content, Records, SLACK};
 use super::write_slowly::{Among, Leaves, narrow, where_they_belong};
-use crate::active::{self, Header, Recorder};
+use crate::active::{self, State};
 use crate::storage::Layer;
 use crate::{IndexManager, IndexType, LinearId, Number, Reverse, Sink, Statement, Store, TapeNumber, Taping};
 use core::any::TypeId;
@@ -192,7 +192,7 @@ unsafe fn put<T>(at: &mut *mut u8, value: T) {
 
 /// The innermost tape, with room for a statement.
 struct Place<V: Number, M: IndexManager, L: Layer, K: Content> {
-    header: *const Header,
+    state: *mut State,
     tape: *mut Records<V, M, L, K>,
     number: TapeNumber,
     /// The identifiers below this belong to variables of the recording.
@@ -213,15 +213,9 @@ where
     L: Layer,
     K: Content,
 {
-    let header = active::innermost();
-    // SAFETY: the innermost header is valid on its own thread.
-    let (open_to, number) = unsafe { ((*header).open_to.get(), (*header).number.get()) };
-    if !ptr::eq(open_to, const { &TypeId::of::<S>() }) {
-        return None;
-    }
-    // SAFETY: `kind` says that this is a `Recorder<S>`, and nobody uses it. Asking the pool runs no code of users.
+    let (state, tape) = active::innermost_parts::<S>()?;
+    // SAFETY: the innermost recording is of strategy `S`, and nobody uses it. Asking the pool runs no code of users.
     unsafe {
-        let tape = &raw mut (*header.cast::<Recorder<S>>().cast_mut()).tape;
         let code = if K::BY_ADDRESS { 0 } else { (*tape).codes.find(layout)? };
         let bytes = bytes + Records::<V, M, L, K>::TAIL + Records::<V, M, L, K>::CODE;
         let data = (*tape).data.addr();
@@ -231,13 +225,13 @@ where
         let (next, limit) = ((*tape).next, (*tape).limit);
         let (known, id) = if M::REUSES {
             let known = (*tape).fresh;
-            (known, (*header).pool.with(|pool| pool.next(known, limit).map(u64::from))?)
+            (known, (*state).pool.next(known, limit).map(u64::from)?)
         } else if K::VALUES && next >= limit {
             return None;
         } else {
             (next, next)
         };
-        Some(Place { header, tape, number, known, id, code })
+        Some(Place { state, tape, number: (*state).number, known, id, code })
     }
 }
 
@@ -267,7 +261,7 @@ unsafe fn commit<V: Number, M: IndexManager, L: Layer, K: Content>(
             (*tape).keeps_partials();
         }
         if M::REUSES {
-            (*place.header).pool.with(|pool| pool.take(id, &mut (*tape).fresh));
+            (*place.state).pool.take(id, &mut (*tape).fresh);
         }
         let code_at = (*tape).write_tail(data.add(bytes), id, value);
         if K::BY_ADDRESS {

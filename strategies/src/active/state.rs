@@ -1,0 +1,87 @@
+//! What there is of recordings beside their tapes, and places in them.
+
+use super::singular::Singular;
+use crate::external::Externals;
+use crate::pool::Pool;
+use crate::{Mark, Reverse, TapeNumber};
+use core::any::TypeId;
+
+/// What there is of a recording whatever its strategy.
+pub(crate) struct State {
+    /// Only recordings have one.
+    pub(crate) number: TapeNumber,
+    /// Whether it keeps guards.
+    pub(super) guarded: bool,
+    /// Whether a part of it did not.
+    pub(super) unguarded: bool,
+    /// The first statement that was refused a derivative; kept for strategies that are `Checked` only.
+    pub(super) singular: Option<Singular>,
+    /// The identifiers, if the strategy reuses them.
+    pub(crate) pool: Pool,
+    /// The earlier parts of a recording that was resumed.
+    pub(super) parts: Vec<Part>,
+}
+
+impl State {
+    /// Of what is no recording yet.
+    pub(super) const fn new() -> Self {
+        let number = TapeNumber::NONE;
+        Self { number, guarded: false, unguarded: false, singular: None, pool: Pool::new(), parts: Vec::new() }
+    }
+}
+
+/// What may be known of a recording that is listed.
+#[derive(Clone, Copy)]
+pub(super) struct Seen {
+    pub(super) kind: TypeId,
+    pub(super) number: TapeNumber,
+    pub(super) guarded: bool,
+    pub(super) paused: bool,
+}
+
+/// A place in a recording, between two statements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub(super) number: TapeNumber,
+    pub(super) mark: Mark,
+    /// The external functions before it.
+    pub(super) externals: usize,
+    /// [`Reverse::identifiers`] there.
+    identifiers: usize,
+}
+
+impl Place {
+    pub(super) fn new<S: Reverse>(number: TapeNumber, tape: &S::Tape, externals: &Externals<S::Value>) -> Self {
+        Self { number, mark: S::mark(tape), externals: externals.list.len(), identifiers: S::identifiers(tape) }
+    }
+
+    /// The recording.
+    #[must_use]
+    pub const fn number(self) -> TapeNumber {
+        self.number
+    }
+
+    /// [`Reverse::identifiers`] of the recording at this place.
+    #[must_use]
+    pub const fn identifiers(self) -> usize {
+        self.identifiers
+    }
+
+    /// Whether it lies before, or is, the other place of the same tape.
+    #[must_use]
+    pub fn is_before(self, other: Self) -> bool {
+        self.mark <= other.mark && self.externals <= other.externals
+    }
+}
+
+/// A part of a recording behind which it was resumed.
+#[derive(Debug)]
+pub(super) struct Part {
+    pub(super) end: Place,
+    /// The identifiers that could be reused then.
+    pub(super) free: Box<[u32]>,
+    /// The slots of views that had been given out.
+    pub(super) views: usize,
+    /// The first statement before it that was refused a derivative.
+    pub(super) singular: Option<Singular>,
+}
