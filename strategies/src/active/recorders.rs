@@ -150,18 +150,30 @@ pub(crate) fn innermost_parts<S: Reverse>() -> Option<(*mut State, *mut S::Tape)
     // SAFETY: the innermost header is valid. One that is open to `S` is that of a `Recorder<S>`: `admit` has checked
     // it.
     unsafe {
-        let usable = ptr::eq((*header).open_to.get(), const { &TypeId::of::<S>() });
+        let usable = ptr::eq((*header).open_to.get(), strategy::<S>());
         usable.then(|| ((*header).state.get(), &raw mut (*header.cast::<Recorder<S>>().cast_mut()).tape))
     }
 }
 
-/// Opens the innermost recording to a strategy's statements, if it is of this strategy and not in use.
-pub(crate) fn admit(strategy: &'static TypeId) {
-    // SAFETY: the innermost header is valid on its own thread.
-    let header = unsafe { &*INNERMOST.get() };
-    if header.kind == *strategy && !header.lent.get() {
-        header.open_to.set(strategy);
+/// The strategy, at the same address for all statements that are compiled together, and where the linker joins equal
+/// constants, for all.
+#[inline(always)]
+fn strategy<S: 'static>() -> &'static TypeId {
+    const { &TypeId::of::<S>() }
+}
+
+/// Opens the innermost recording to the statements of strategy `S` that are compiled here, if it is of this strategy
+/// and not in use.
+#[inline(always)]
+pub(crate) fn admit<S: Reverse>() {
+    fn admit(strategy: &'static TypeId) {
+        // SAFETY: the innermost header is valid on its own thread.
+        let header = unsafe { &*INNERMOST.get() };
+        if header.kind == *strategy && !header.lent.get() {
+            header.open_to.set(strategy);
+        }
     }
+    admit(strategy::<S>());
 }
 
 /// The header of the recording with this number, or the barrier in front of it; null if it is paused, or there is none.

@@ -13,7 +13,6 @@ use super::write_slowly::{Among, Leaves, narrow, where_they_belong};
 use crate::active::{self, State};
 use crate::storage::Layer;
 use crate::{IndexManager, IndexType, LinearId, Number, Reverse, Sink, Statement, Store, TapeNumber, Taping};
-use core::any::TypeId;
 use core::mem::MaybeUninit;
 use core::{ptr, slice};
 use generic_array::GenericArray;
@@ -132,7 +131,7 @@ where
     if let Some(id) = append_among_passive::<S, V, M, L, K>(layout, leaves, payload, value) {
         return M::adopt(id);
     }
-    active::admit(const { &TypeId::of::<S>() });
+    active::admit::<S>();
     where_they_belong::<S, M>(leaves.0.iter().copied(), |tape| tape.append(layout, leaves, payload, value))
 }
 
