@@ -1,6 +1,6 @@
 //! The inputs that variables depend on, as sets.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// How many inputs are kept in place.
 const SMALL: usize = 5;
@@ -14,13 +14,16 @@ pub(super) enum Domain {
     /// This many numbers, ascending, at the front of the array; the others are [`NO_INPUT`].
     Small(u8, [u32; SMALL]),
     /// Their numbers, ascending.
-    List(Rc<[u32]>),
+    List(Arc<[u32]>),
     /// A bit for each input, where a list would take more memory.
-    Bits(Rc<[u64]>),
+    Bits(Arc<[u64]>),
 }
 
+/// What is in slots that nothing has been assigned to.
+static NOTHING: Domain = Domain::EMPTY;
+
 /// Makes unions of sets of inputs.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Unions {
     /// The most inputs of a list.
     most: usize,
@@ -108,8 +111,8 @@ impl Domain {
     pub(super) fn is(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Small(n, a), Self::Small(m, b)) => n == m && (0..SMALL).all(|k| a[k] == b[k]),
-            (Self::List(a), Self::List(b)) => Rc::ptr_eq(a, b),
-            (Self::Bits(a), Self::Bits(b)) => Rc::ptr_eq(a, b),
+            (Self::List(a), Self::List(b)) => Arc::ptr_eq(a, b),
+            (Self::Bits(a), Self::Bits(b)) => Arc::ptr_eq(a, b),
             _ => false,
         }
     }
@@ -131,6 +134,12 @@ fn used(uses: &mut [u32], slot: usize) -> bool {
     *left == 0
 }
 
+/// The set in a slot.
+#[inline]
+pub(super) fn domain(domains: &[Domain], slot: usize) -> &Domain {
+    domains.get(slot).unwrap_or(&NOTHING)
+}
+
 /// The union of the sets in some slots, if all of them are small, and so is it.
 fn small(domains: &[Domain], slots: impl Iterator<Item = usize>) -> Option<Domain> {
     let (mut inputs, mut last) = ([NO_INPUT; SMALL], None);
@@ -139,15 +148,16 @@ fn small(domains: &[Domain], slots: impl Iterator<Item = usize>) -> Option<Domai
         if last.replace(slot) == Some(slot) {
             continue;
         }
-        let Domain::Small(count, others) = &domains[slot] else { return None };
+        let Domain::Small(count, others) = domain(domains, slot) else { return None };
         for k in &others[..usize::from(*count)] {
             // All that are greater move back by one place, unless it is there: no branch depends on that.
-            let mut moved = *k;
+            let is_there = inputs.iter().fold(false, |found, input| found | (input == k));
+            let (new, mut before) = (if is_there { NO_INPUT } else { *k }, 0);
             for input in &mut inputs {
-                let greater = if moved == *input { NO_INPUT } else { moved.max(*input) };
-                (*input, moved) = (moved.min(*input), greater);
+                let this = *input;
+                (*input, before) = (this.min(new.max(before)), this);
             }
-            if moved != NO_INPUT {
+            if new.max(before) != NO_INPUT {
                 return None;
             }
         }
@@ -157,9 +167,15 @@ fn small(domains: &[Domain], slots: impl Iterator<Item = usize>) -> Option<Domai
 }
 
 impl Unions {
-    pub(super) fn of(inputs: usize) -> Self {
-        let words = inputs.div_ceil(64);
-        Self { most: words.max(8), words, list: Vec::new() }
+    /// Makes unions of sets of so many inputs from now on.
+    pub(super) fn begin(&mut self, inputs: usize) {
+        self.words = inputs.div_ceil(64);
+        self.most = self.words.max(8);
+    }
+
+    /// Bytes obtained from the allocator.
+    pub(super) fn bytes(&self) -> usize {
+        self.list.capacity() * size_of::<u32>()
     }
 
     /// Adds the inputs of another set. Bits that nobody shares are not copied.
@@ -168,7 +184,7 @@ impl Unions {
             return;
         }
         if let Domain::Bits(bits) = to {
-            let (bits, (inputs, words)) = (Rc::make_mut(bits), other.parts());
+            let (bits, (inputs, words)) = (Arc::make_mut(bits), other.parts());
             bits.iter_mut().zip(words).for_each(|(a, b)| *a |= b);
             inputs.iter().for_each(|k| bits[bit(*k).0] |= bit(*k).1);
         } else if let Domain::Bits(_) = other {
@@ -193,8 +209,8 @@ impl Unions {
         } else if list.len() <= self.most {
             Domain::List(list.into())
         } else {
-            let mut bits: Rc<[u64]> = (0..self.words).map(|_| 0).collect();
-            if let Some(bits) = Rc::get_mut(&mut bits) {
+            let mut bits: Arc<[u64]> = (0..self.words).map(|_| 0).collect();
+            if let Some(bits) = Arc::get_mut(&mut bits) {
                 list.iter().for_each(|k| bits[bit(*k).0] |= bit(*k).1);
             }
             Domain::Bits(bits)
@@ -205,7 +221,7 @@ impl Unions {
     /// that nobody asks again. Without `uses`, all of them stay.
     pub(super) fn union(
         &mut self,
-        domains: &mut [Domain],
+        domains: &mut Vec<Domain>,
         uses: &mut [u32],
         slots: impl Iterator<Item = usize> + Clone,
     ) -> Domain {
@@ -221,10 +237,14 @@ impl Unions {
     /// The same, where one of them is large, or the union.
     fn large(
         &mut self,
-        domains: &mut [Domain],
+        domains: &mut Vec<Domain>,
         uses: &mut [u32],
         slots: impl Iterator<Item = usize> + Clone,
     ) -> Domain {
+        let behind = slots.clone().max().map_or(0, |slot| slot + 1);
+        if behind > domains.len() {
+            domains.resize(behind, Domain::EMPTY);
+        }
         let mut bits = None;
         // The largest list so far, if they are not all the same.
         let (mut largest, mut is_one) = (None::<usize>, true);
@@ -282,7 +302,8 @@ mod tests {
     /// Against sets of the standard library, through single numbers, lists and bits.
     #[test]
     fn unions_are_those_of_sets() {
-        let mut unions = Unions::of(700);
+        let mut unions = Unions::default();
+        unions.begin(700);
         let mut state = 1_u64;
         let mut random = |below: usize| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
