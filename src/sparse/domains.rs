@@ -8,11 +8,18 @@ const SMALL: usize = 5;
 /// No input has this number: it is greater than the number of any input.
 const NO_INPUT: u32 = u32::MAX;
 
+/// A few inputs: this many numbers, ascending, at the front of the array; the others are [`NO_INPUT`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Small {
+    count: u8,
+    inputs: [u32; SMALL],
+}
+
 /// A set of inputs. Larger ones are shared among variables that depend on the same inputs.
 #[derive(Clone, Debug)]
 pub(super) enum Domain {
-    /// This many numbers, ascending, at the front of the array; the others are [`NO_INPUT`].
-    Small(u8, [u32; SMALL]),
+    /// A few.
+    Small(Small),
     /// Their numbers, ascending.
     List(Arc<[u32]>),
     /// A bit for each input, where a list would take more memory.
@@ -59,20 +66,35 @@ impl Default for Domain {
     }
 }
 
-impl Domain {
-    pub(super) const EMPTY: Self = Self::Small(0, [NO_INPUT; SMALL]);
+impl Small {
+    const EMPTY: Self = Self { count: 0, inputs: [NO_INPUT; SMALL] };
 
     pub(super) const fn one(input: u32) -> Self {
-        let mut inputs = [NO_INPUT; SMALL];
-        inputs[0] = input;
-        Self::Small(1, inputs)
+        let mut one = Self { count: 1, ..Self::EMPTY };
+        one.inputs[0] = input;
+        one
+    }
+}
+
+impl Domain {
+    pub(super) const EMPTY: Self = Self::Small(Small::EMPTY);
+
+    /// Makes it this set.
+    #[inline(always)]
+    pub(super) fn set(&mut self, to: Small) {
+        // Number by number: what has been written in parts cannot be read as a whole at once.
+        if let Self::Small(small) = self {
+            *small = to;
+        } else {
+            *self = Self::Small(to);
+        }
     }
 
     /// The inputs, or their bits.
     #[inline]
     fn parts(&self) -> (&[u32], &[u64]) {
         match self {
-            Self::Small(count, inputs) => (&inputs[..usize::from(*count)], &[]),
+            Self::Small(small) => (&small.inputs[..usize::from(small.count)], &[]),
             Self::List(inputs) => (inputs, &[]),
             Self::Bits(words) => (&[], words),
         }
@@ -110,7 +132,7 @@ impl Domain {
     /// Whether these are the same set in memory, or small and equal.
     pub(super) fn is(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Small(n, a), Self::Small(m, b)) => n == m && (0..SMALL).all(|k| a[k] == b[k]),
+            (Self::Small(a), Self::Small(b)) => a == b,
             (Self::List(a), Self::List(b)) => Arc::ptr_eq(a, b),
             (Self::Bits(a), Self::Bits(b)) => Arc::ptr_eq(a, b),
             _ => false,
@@ -141,15 +163,16 @@ pub(super) fn domain(domains: &[Domain], slot: usize) -> &Domain {
 }
 
 /// The union of the sets in some slots, if all of them are small, and so is it.
-fn small(domains: &[Domain], slots: impl Iterator<Item = usize>) -> Option<Domain> {
+#[inline(always)]
+pub(super) fn small_union(domains: &[Domain], slots: impl Iterator<Item = usize>) -> Option<Small> {
     let (mut inputs, mut last) = ([NO_INPUT; SMALL], None);
     for slot in slots {
         // Powers read one variable several times.
         if last.replace(slot) == Some(slot) {
             continue;
         }
-        let Domain::Small(count, others) = domain(domains, slot) else { return None };
-        for k in &others[..usize::from(*count)] {
+        let Domain::Small(others) = domain(domains, slot) else { return None };
+        for k in &others.inputs[..usize::from(others.count)] {
             // All that are greater move back by one place, unless it is there: no branch depends on that.
             let is_there = inputs.iter().fold(false, |found, input| found | (input == k));
             let (new, mut before) = (if is_there { NO_INPUT } else { *k }, 0);
@@ -163,7 +186,7 @@ fn small(domains: &[Domain], slots: impl Iterator<Item = usize>) -> Option<Domai
         }
     }
     let count = inputs.iter().map(|input| u8::from(*input != NO_INPUT)).sum();
-    Some(Domain::Small(count, inputs))
+    Some(Small { count, inputs })
 }
 
 impl Unions {
@@ -205,7 +228,7 @@ impl Unions {
         if let (true, Ok(count)) = (list.len() <= SMALL, u8::try_from(list.len())) {
             let mut inputs = [NO_INPUT; SMALL];
             inputs.iter_mut().zip(list).for_each(|(to, from)| *to = *from);
-            Domain::Small(count, inputs)
+            Domain::Small(Small { count, inputs })
         } else if list.len() <= self.most {
             Domain::List(list.into())
         } else {
@@ -225,13 +248,11 @@ impl Unions {
         uses: &mut [u32],
         slots: impl Iterator<Item = usize> + Clone,
     ) -> Domain {
-        if let Some(small) = small(domains, slots.clone()) {
-            if !uses.is_empty() {
-                slots.for_each(|slot| _ = used(uses, slot));
-            }
-            return small;
+        let Some(small) = small_union(domains, slots.clone()) else { return self.large(domains, uses, slots) };
+        if !uses.is_empty() {
+            slots.for_each(|slot| _ = used(uses, slot));
         }
-        self.large(domains, uses, slots)
+        Domain::Small(small)
     }
 
     /// The same, where one of them is large, or the union.
@@ -296,7 +317,7 @@ impl Unions {
 
 #[cfg(test)]
 mod tests {
-    use super::{Domain, Unions};
+    use super::{Domain, Small, Unions};
     use std::collections::BTreeSet;
 
     /// Against sets of the standard library, through single numbers, lists and bits.
@@ -315,7 +336,7 @@ mod tests {
             found.iter().eq(expected)
         };
         let mut sets = vec![(Domain::EMPTY, BTreeSet::new())];
-        sets.extend((0..700).map(|input| (Domain::one(input), BTreeSet::from([input]))));
+        sets.extend((0..700).map(|input| (Domain::Small(Small::one(input)), BTreeSet::from([input]))));
         for _ in 0..6000 {
             let chosen: Vec<usize> = (0..random(6)).map(|_| random(sets.len())).collect();
             let (mut domains, mut uses): (Vec<_>, Vec<_>) = chosen.iter().map(|k| (sets[*k].0.clone(), 1)).unzip();

@@ -1,6 +1,6 @@
 //! Patterns of recordings.
 
-use super::domains::{Domain, Unions, domain};
+use super::domains::{Domain, Small, Unions, domain, small_union};
 use super::pattern::Pattern;
 use crate::error::Error;
 use crate::expr::Real;
@@ -66,7 +66,14 @@ impl Needs {
         self.uses[slot] += 1;
     }
 
-    fn statement(&mut self, asked: Asked, results: &[usize], arguments: &[usize], curvature: Curvature) {
+    /// Counts a use of what is in each of these slots.
+    fn used(&mut self, slots: &[usize]) {
+        if !self.uses.is_empty() {
+            slots.iter().for_each(|slot| self.uses[*slot] -= 1);
+        }
+    }
+
+    fn statement(&mut self, asked: Asked, results: &[usize], arguments: &[usize], curvature: &Curvature) {
         let (mut live, mut wanted) = (false, false);
         for slot in results {
             live |= core::mem::take(&mut self.live[*slot]);
@@ -81,7 +88,7 @@ impl Needs {
             arguments.iter().for_each(|slot| self.want(*slot));
         }
         if asked == Asked::Hessian {
-            for (rows, columns) in products(&curvature, arguments.len()) {
+            for (rows, columns) in products(curvature, arguments.len()) {
                 rows.chain(columns).for_each(|k| self.want(arguments[k]));
             }
         }
@@ -122,30 +129,35 @@ impl Found {
         self.unions.union(&mut self.domains, &mut self.needs.uses, slots)
     }
 
-    fn statement(&mut self, asked: Asked, results: &[usize], arguments: &[usize], curvature: Curvature) {
+    fn statement(&mut self, asked: Asked, results: &[usize], arguments: &[usize], curvature: &Curvature) {
         let all = (self.needs.all, self.needs.all);
         let (live, wanted) = self.needs.statements.pop().unwrap_or(all);
         if live && asked == Asked::Hessian {
-            for (rows, columns) in products(&curvature, arguments.len()) {
+            for (rows, columns) in products(curvature, arguments.len()) {
                 let rows = self.union(rows.map(|k| arguments[k]));
                 let columns = self.union(columns.map(|k| arguments[k]));
                 self.meet(&rows, &columns);
             }
         }
-        let domain = if live && wanted { self.union(arguments.iter().copied()) } else { Domain::default() };
-        if let [slot] = results {
-            return self.assign(*slot, domain);
+        let arguments = if live && wanted { arguments } else { &[] };
+        if let ([result], Some(small)) = (results, small_union(&self.domains, arguments.iter().copied())) {
+            self.needs.used(arguments);
+            return self.place(*result).set(small);
         }
-        results.iter().for_each(|slot| self.assign(*slot, domain.clone()));
+        let domain = self.union(arguments.iter().copied());
+        results.iter().for_each(|slot| *self.place(*slot) = domain.clone());
     }
 
-    fn assign(&mut self, slot: usize, domain: Domain) {
-        if let Some(place) = self.domains.get_mut(slot) {
-            *place = domain;
-        } else {
+    /// What is in this slot, to be changed.
+    #[inline(always)]
+    fn place(&mut self, slot: usize) -> &mut Domain {
+        if slot > self.domains.len() {
             self.domains.resize(slot, Domain::EMPTY);
-            self.domains.push(domain);
         }
+        if slot == self.domains.len() {
+            self.domains.push(Domain::EMPTY);
+        }
+        &mut self.domains[slot]
     }
 
     /// Notes that the output is not linear in each of some inputs together with each of others.
@@ -249,8 +261,8 @@ impl<S: Reverse> Tape<S> {
             found.outputs.push(self.slot(output)?.unwrap_or(0));
         }
         // If all variables are inputs or outputs, and none takes the place of another one, all sets are asked for.
-        let most = 1 + inputs.len() + outputs.len();
-        let all = asked == Asked::Jacobian && numbering.count() <= most && self.memory().statements <= outputs.len();
+        let (most, records) = (1 + inputs.len() + outputs.len(), S::next_record(self.owned().tape()));
+        let all = asked == Asked::Jacobian && numbering.count().max(records) <= most;
         found.needs.begin(all, numbering.count());
         if !all {
             self.needs(asked, &numbering, found)?;
@@ -260,10 +272,11 @@ impl<S: Reverse> Tape<S> {
         found.domains.reserve_exact(numbering.count());
         for (k, input) in (0..).zip(inputs) {
             let Some(slot) = self.slot(input)? else { continue };
-            // It may be listed twice.
-            match found.domains.get_mut(slot) {
-                Some(domain) if domain.len() > 0 => found.unions.add(domain, &Domain::one(k)),
-                _ => found.assign(slot, Domain::one(k)),
+            let place = found.place(slot);
+            if place.len() == 0 {
+                place.set(Small::one(k));
+            } else {
+                found.unions.add(&mut found.domains[slot], &Domain::Small(Small::one(k))); // it is listed twice
             }
         }
         self.owned().dependences(&numbering, Order::Ascending, |results, arguments, curvature| {
