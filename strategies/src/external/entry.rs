@@ -38,13 +38,32 @@ pub(crate) enum Slots {
 }
 
 impl Slots {
-    pub(crate) fn new(slots: &[usize]) -> Self {
-        let first = slots.first().copied().unwrap_or(0);
-        if slots.iter().enumerate().all(|(k, slot)| *slot == first + k) {
-            return Self::Row(first, slots.len());
+    pub(crate) fn of(slots: impl Iterator<Item = usize> + Clone) -> Self {
+        let first = slots.clone().next().unwrap_or(0);
+        // Of long lists, most are rows: they are read once, and not copied.
+        let mut behind = first;
+        if slots.clone().all(|slot| core::mem::replace(&mut behind, slot + 1) == slot) {
+            return Self::Row(first, behind - first);
         }
-        let narrow: Option<Box<[u32]>> = slots.iter().map(|slot| u32::try_from(*slot).ok()).collect();
-        narrow.map_or_else(|| Self::Wide(slots.into()), Self::Narrow)
+        let narrow: Option<Box<[u32]>> = slots.clone().map(|slot| u32::try_from(slot).ok()).collect();
+        narrow.map_or_else(|| Self::Wide(slots.collect()), Self::Narrow)
+    }
+
+    /// The largest one; 0 if there is none.
+    pub(crate) fn largest(&self) -> usize {
+        match self {
+            Self::Row(first, n) => first + n.saturating_sub(1),
+            _ => self.iter().max().unwrap_or(0),
+        }
+    }
+
+    /// Whether each is slot 0, if one is.
+    pub(crate) fn zeros(&self) -> Option<impl Iterator<Item = bool> + '_> {
+        let may_be = match self {
+            Self::Row(first, n) => *first == 0 && *n > 0,
+            _ => self.iter().any(|slot| slot == 0),
+        };
+        may_be.then(|| self.iter().map(|slot| slot == 0))
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -162,6 +181,13 @@ impl<V: Number> Entry<V> {
         }
         if !outputs.is_empty() && outputs.iter().all(|adjoint| adjoint.is_nought()) {
             return Ok(());
+        }
+        if let Slots::Row(first @ 1.., n) = self.inputs
+            && lanes * V::LANES == 1
+            && rule.accumulates()
+            && outputs.iter().all(|adjoint| all_finite(*adjoint))
+        {
+            return rule.reverse(&outputs, &mut adjoints[first..first + n]);
         }
         let mut inputs = Scratch::<V>::new();
         inputs.resize(self.inputs.len() * lanes, V::ZERO);
