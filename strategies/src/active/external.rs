@@ -1,7 +1,7 @@
 //! What a tape keeps beside its records.
 
 use super::trace::note_entry;
-use super::{Place, recording_of, two_recordings, with_parts};
+use super::{Place, find_for_statement, recording_of, two_recordings, with_parts};
 use crate::external::{Arrays, Deed, Entry, Externals, Slots};
 use crate::lanes::{Launched, SharedArray};
 use crate::refusal::Refusal;
@@ -29,12 +29,17 @@ pub fn record_external<S: Reverse>(
     record_entry::<S>(number, inputs, outputs, |_| Deed::Function(rule), each);
 }
 
-/// [`Taping::are_active`](crate::Taping::are_active) for strategies that can be swept. That all variables belong to one
-/// recording is checked where something is recorded.
+/// The recording that the first active one of these variables belongs to, unless it is paused. Where the others belong
+/// is for those to check who record something; here it is checked if nothing is to be recorded.
+#[track_caller]
+fn recording_of_first<'i, S: Reverse>(ids: impl Iterator<Item = &'i S::Id> + Clone) -> Option<TapeNumber> {
+    recording_of::<S>(ids.clone().find(|id| S::locate(id).is_some())).or_else(|| recording_of::<S>(ids))
+}
+
+/// [`Taping::are_active`](crate::Taping::are_active) for strategies that can be swept.
 #[track_caller]
 pub(crate) fn are_active<S: Reverse>(pieces: &[&[S::Variable]]) -> bool {
-    let mut active = pieces.iter().copied().flatten().map(Variable::id).filter(|id| S::locate(id).is_some());
-    recording_of::<S>(active.next()).is_some()
+    recording_of_first::<S>(pieces.iter().copied().flatten().map(Variable::id)).is_some()
 }
 
 /// [`Taping::record_external_of`](crate::Taping::record_external_of) for strategies that can be swept: [`record_external`]
@@ -47,7 +52,7 @@ pub(crate) fn record_external_of<S: Reverse>(
     each: &mut dyn FnMut(S::Value, S::Id),
 ) {
     let inputs = pieces.iter().copied().flatten().map(|variable| (variable.value(), variable.id()));
-    match recording_of::<S>(inputs.clone().map(|(_, id)| id)) {
+    match recording_of_first::<S>(inputs.clone().map(|(_, id)| id)) {
         Some(number) => record_entry::<S>(number, inputs, outputs, |_| Deed::Function(rule), each),
         None => outputs.iter().for_each(|value| each(*value, S::passive())),
     }
@@ -160,7 +165,12 @@ fn slot_in<S: Reverse>(number: TapeNumber, id: &S::Id) -> usize {
     match S::locate(id) {
         None => 0,
         Some((of, slot)) if of == number => slot,
-        Some((of, _)) => two_recordings(number, of),
+        Some((of, _)) => {
+            // What a barrier hides is the more likely mistake.
+            find_for_statement(number);
+            find_for_statement(of);
+            two_recordings(number, of)
+        }
     }
 }
 
