@@ -149,6 +149,14 @@ impl Domain {
     }
 }
 
+/// Makes room for what is in these slots.
+fn extend_to(domains: &mut Vec<Domain>, slots: impl Iterator<Item = usize>) {
+    let behind = slots.max().map_or(0, |slot| slot + 1);
+    if behind > domains.len() {
+        domains.resize(behind, Domain::EMPTY);
+    }
+}
+
 /// Counts a use of the set in a slot. Returns whether it was the last one.
 fn used(uses: &mut [u32], slot: usize) -> bool {
     let Some(left) = uses.get_mut(slot) else { return false };
@@ -262,10 +270,7 @@ impl Unions {
         uses: &mut [u32],
         slots: impl Iterator<Item = usize> + Clone,
     ) -> Domain {
-        let behind = slots.clone().max().map_or(0, |slot| slot + 1);
-        if behind > domains.len() {
-            domains.resize(behind, Domain::EMPTY);
-        }
+        extend_to(domains, slots.clone());
         let mut bits = None;
         // The largest list so far, if they are not all the same.
         let (mut largest, mut is_one) = (None::<usize>, true);

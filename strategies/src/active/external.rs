@@ -42,8 +42,7 @@ pub(crate) fn are_active<S: Reverse>(pieces: &[&[S::Variable]]) -> bool {
     recording_of_first::<S>(pieces.iter().copied().flatten().map(Variable::id)).is_some()
 }
 
-/// [`Taping::record_external_of`](crate::Taping::record_external_of) for strategies that can be swept: [`record_external`]
-/// in the recording that the variables belong to, if it is not paused.
+/// [`Taping::record_external_of`](crate::Taping::record_external_of) for strategies that can be swept.
 #[track_caller]
 pub(crate) fn record_external_of<S: Reverse>(
     pieces: &[&[S::Variable]],

@@ -11,7 +11,6 @@ mod record;
 mod reverse;
 #[cfg(test)]
 pub(crate) use reverse::lane_by_lane;
-mod statement;
 mod strategy;
 mod taping;
 mod variable;
@@ -25,7 +24,6 @@ pub use nests::Nests;
 pub(crate) use nests::sealed::Sealed as SealedNests;
 pub use record::{EachRecord, Order, RecordKind, RecordView};
 pub use reverse::{AtExternal, Replay, Reverse, Spills};
-pub use statement::{Load, Rule, Sink, Statement, Store, Tree, Twin};
 pub use strategy::Strategy;
-pub use taping::Taping;
+pub use taping::{Load, Rule, Sink, Statement, Store, Taping, Tree, Twin};
 pub use variable::{Taped, Variable};

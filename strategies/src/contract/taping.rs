@@ -1,12 +1,13 @@
-//! The contract between the engine and a strategy.
+//! The contract between the engine and a strategy, and statements, as strategies see them.
 
 use super::comparison::Comparison;
+use super::curvature::Curvature;
 use super::flow::{Dependence, Flow};
 use super::nary::Nary;
-use super::statement::{Statement, Tree};
 use super::variable::{Variable, listed};
 use crate::lanes::{Launch, Launched};
-use crate::{Arrays, Companion, External, Number, Policy, TapeNumber};
+use crate::{Arrays, Companion, External, Number, Policy, Shape, TapeNumber};
+use generic_array::{ArrayLength, typenum::Unsigned};
 
 /// How a derivative is recorded: what a taping strategy must do with one statement.
 ///
@@ -19,87 +20,7 @@ use crate::{Arrays, Companion, External, Number, Policy, TapeNumber};
 ///
 /// # Implementing a strategy
 ///
-/// The complete toy below keeps, for each statement, a list of (partial, argument) pairs. It uses the helpers of
-/// [`active`](crate::active) to find the tape of a statement, which detect stale and foreign variables.
-///
-/// ```
-/// use tapewright_strategies::{active, Capacity, LinearId, MemoryReport, MemoryUsage, Nary, Reverse, Statement,
-///     Strict, SweepError, TapeNumber, Taped, Taping};
-///
-/// pub struct Toy;
-///
-/// #[derive(Default)]
-/// pub struct ToyTape { number: TapeNumber, records: Vec<Option<Vec<(f64, usize)>>> }
-///
-/// impl ToyTape {
-///     fn push(&mut self, record: Option<Vec<(f64, usize)>>) -> LinearId {
-///         self.records.push(record);
-///         LinearId::new(self.number, self.records.len() as u64).expect("fewer than 2^32 statements")
-///     }
-/// }
-///
-/// /// Records a statement with the given partials where its arguments live.
-/// #[track_caller]
-/// fn push(partials: Vec<(f64, LinearId)>) -> LinearId {
-///     let Some(number) = active::common_number(partials.iter().map(|(_, id)| *id)) else { return LinearId::PASSIVE };
-///     active::with::<Toy, _>(number, |tape| {
-///         let active = partials.iter().filter(|(_, id)| id.is_active());
-///         tape.push(Some(active.map(|(p, id)| (*p, id.index() as usize)).collect()))
-///     })
-/// }
-///
-/// impl Taping for Toy {
-///     type Value = f64;
-///     type Id = LinearId;
-///     type Raw = LinearId;
-///     type Variable = Taped<f64, LinearId>;
-///     type Policy = Strict;
-///     fn passive() -> LinearId { LinearId::PASSIVE }
-///     fn raw(id: &LinearId) -> LinearId { *id }
-///     fn record<N: Statement<Self>>(statement: &N) -> LinearId {
-///         let mut partials = Vec::new();
-///         statement.partials(1.0, &mut |p, id| partials.push((p, id)));
-///         push(partials)
-///     }
-///     fn record_nary<R: Nary<f64>>(arguments: &[&[Self::Variable]], constants: &[f64], _value: f64) -> LinearId {
-///         let values: Vec<f64> = arguments.iter().copied().flatten().map(|x| x.value).collect();
-///         let mut partials = vec![0.0; values.len()];
-///         R::partials(&values, constants, &mut partials);
-///         push(partials.into_iter().zip(arguments.iter().copied().flatten().map(|x| x.id)).collect())
-///     }
-/// }
-///
-/// impl Reverse for Toy {
-///     type Tape = ToyTape;
-///     fn begin(tape: &mut ToyTape, number: TapeNumber) { tape.number = number; tape.records.clear(); }
-///     fn input(tape: &mut ToyTape, _value: f64) -> LinearId { tape.push(None) }
-///     fn locate(id: &LinearId) -> Option<(TapeNumber, usize)> {
-///         id.is_active().then(|| (id.number(), id.index() as usize))
-///     }
-///     fn identifiers(tape: &ToyTape) -> usize { tape.records.len() + 1 }
-///     fn reverse(tape: &ToyTape, adjoints: &mut [f64]) -> Result<(), SweepError> {
-///         for (i, record) in tape.records.iter().enumerate().rev() {
-///             let Some(record) = record else { continue };      // an input keeps its adjoint
-///             let seed = std::mem::take(&mut adjoints[i + 1]);
-///             for (partial, argument) in record {
-///                 // Zero times anything is zero, infinities and NaN included.
-///                 if seed != 0.0 && *partial != 0.0 { adjoints[*argument] += seed * partial }
-///             }
-///         }
-///         Ok(())
-///     }
-///     fn reserve(tape: &mut ToyTape, capacity: Capacity) { tape.records.reserve(capacity.statements) }
-///     fn memory(tape: &ToyTape) -> MemoryReport {
-///         let arguments = tape.records.iter().flatten().map(Vec::len).sum();
-///         MemoryReport::new(tape.records.iter().flatten().count(), arguments)
-///             .stream("records", MemoryUsage::of_vec(&tape.records))
-///             .stream("arguments", MemoryUsage::exact(16 * arguments))
-///     }
-/// }
-/// ```
-///
-/// `tapewright::conformance!(Toy)` then runs the conformance kit on it; what the toy does without is skipped. One
-/// scenario fails: a list for each statement cannot be reserved before the statement comes. One list for all can.
+#[doc = include_str!("toy.md")]
 pub trait Taping: Sized + 'static {
     /// The number type of values and partials.
     type Value: Number;
@@ -309,4 +230,110 @@ pub trait Taping: Sized + 'static {
         let _ = (arrays, inputs);
         None
     }
+}
+
+/// A differentiable expression at given values: what local reverse mode inside one statement needs.
+///
+/// Implemented by the nodes of the engine's expression trees; strategies only call it.
+pub trait Rule<S: Taping> {
+    /// The structure of the partials, shared by all statements that are linear in the same places.
+    type Shape: Shape;
+
+    /// The value, computed when the expression was built.
+    fn value(&self) -> S::Value;
+
+    /// Reports factors, and leaves from left to right, with `seed` = ∂(statement)/∂(this node).
+    fn backward(&self, seed: S::Value, sink: &mut impl Sink<S>);
+
+    /// Like [`backward`](Self::backward) for a branch that was not selected: every partial is exactly 0.
+    fn silence(&self, sink: &mut impl Sink<S>);
+
+    /// Visits each leaf, left to right, with `seed`·∂/∂leaf.
+    #[inline(always)]
+    fn partials(&self, seed: S::Value, visit: &mut impl FnMut(S::Value, S::Raw)) {
+        self.backward(seed, &mut Partials(visit));
+    }
+}
+
+/// What a walk over a tree reports to: a type for each purpose, so that each type of node has one function.
+pub trait Sink<S: Taping> {
+    /// A distinct partial of the statement that is not ±1 by the operators; see [`Shape`].
+    fn factor(&mut self, factor: S::Value);
+    /// A leaf and its partial.
+    fn leaf(&mut self, partial: S::Value, id: S::Raw);
+    /// The next `leaves` leaves, at least one, have as a factor of their partials the singular partial of the function
+    /// with this name. Called under [`Checked`](crate::Checked) only; see [`Policy`].
+    #[inline(always)]
+    fn singular(&mut self, function: &'static str, leaves: usize) {
+        let _ = (function, leaves);
+    }
+    /// Whether the next partials count in this lane; they are 0 in the others.
+    #[inline(always)]
+    fn counts(&self, lane: usize) -> bool {
+        let _ = lane;
+        true
+    }
+}
+
+struct Partials<'a, F>(&'a mut F);
+impl<S: Taping, F: FnMut(S::Value, S::Raw)> Sink<S> for Partials<'_, F> {
+    #[inline(always)]
+    fn factor(&mut self, _: S::Value) {}
+    #[inline(always)]
+    fn leaf(&mut self, partial: S::Value, id: S::Raw) {
+        (self.0)(partial, id);
+    }
+}
+
+/// A tree as it is stored: what it consists of, and what it is when rebuilt.
+///
+/// The nodes of the engine's expression trees are. Strategies and generic code ask for a [`Statement`].
+pub trait Tree<S: Taping>: Rule<S> {
+    /// The number of leaves (argument uses) as a typenum integer.
+    type Args: Unsigned;
+    /// The number of `f64` operands as a typenum integer.
+    type Constants: Unsigned;
+    /// The tree's owned twin, rebuilt from a record; by-value and by-reference forms share it.
+    type Back: Twin<S>;
+
+    /// Reports leaves and constants, each from left to right.
+    fn store(&self, store: &mut impl Store<S>);
+}
+
+/// The right-hand side of an assignment, as a strategy sees it: a [`Tree`] whose counts can be lengths of arrays.
+///
+/// Implemented for every tree that qualifies. The bound on arrays stands here and not at each node: its proof is deep,
+/// and a chain of a hundred operators would exceed the compiler's recursion limit.
+pub trait Statement<S: Taping>: Tree<S, Args: ArrayLength, Constants: ArrayLength> {}
+impl<S: Taping, N: Tree<S, Args: ArrayLength, Constants: ArrayLength>> Statement<S> for N {}
+
+/// Where a statement's ingredients go.
+pub trait Store<S: Taping> {
+    /// The next leaf.
+    fn leaf(&mut self, value: S::Value, id: S::Raw);
+    /// The next constant.
+    fn constant(&mut self, constant: S::Value);
+}
+
+/// A tree that owns its leaves and can be rebuilt from a record.
+pub trait Twin<S: Taping>: Rule<S> + Sized + 'static {
+    /// A number that tells most types apart; strategies hash with it and must not rely on it.
+    const HASH: u32;
+    /// The number of constants.
+    const CONSTANTS: usize;
+    /// Whether a rebuilt tree computes its value from its leaves; otherwise recordings with it cannot be replayed.
+    const REPLAYS: bool = true;
+    /// In which pairs of its leaves it is not linear.
+    const CURVATURE: Curvature = Curvature::Everywhere;
+
+    /// Rebuilds the tree, and its values, from the leaves and constants in the order of [`Tree::store`].
+    fn load(source: &mut impl Load<S>) -> Self;
+}
+
+/// Where a statement's ingredients come from.
+pub trait Load<S: Taping> {
+    /// The next leaf.
+    fn leaf(&mut self) -> (S::Value, S::Raw);
+    /// The next constant.
+    fn constant(&mut self) -> S::Value;
 }

@@ -6,6 +6,7 @@ use crate::Number;
 use crate::lanes::{Launch, Launched, OPERANDS, Replayed, Shadows, Versions, flow};
 use crate::numbers::all_finite;
 use crate::scratch::Scratch;
+use core::ops::Range;
 use smallvec::SmallVec;
 
 /// A place in a recording, between two statements.
@@ -162,6 +163,13 @@ impl<V: Number> Entry<V> {
         Ok(())
     }
 
+    /// Where the adjoints of all inputs lie side by side, if this rule can add to them as they are.
+    fn inputs_to_add_to(&self, rule: &dyn External<V>, lanes: usize, outputs: &[V]) -> Option<Range<usize>> {
+        let Slots::Row(first @ 1.., n) = self.inputs else { return None };
+        let is_plain = lanes * V::LANES == 1 && outputs.iter().all(|adjoint| all_finite(*adjoint));
+        (is_plain && rule.accumulates()).then_some(first..first + n)
+    }
+
     /// Reverses the function in these adjoints, `lanes` for each variable.
     pub(crate) fn reverse(
         &self,
@@ -182,12 +190,8 @@ impl<V: Number> Entry<V> {
         if !outputs.is_empty() && outputs.iter().all(|adjoint| adjoint.is_nought()) {
             return Ok(());
         }
-        if let Slots::Row(first @ 1.., n) = self.inputs
-            && lanes * V::LANES == 1
-            && rule.accumulates()
-            && outputs.iter().all(|adjoint| all_finite(*adjoint))
-        {
-            return rule.reverse(&outputs, &mut adjoints[first..first + n]);
+        if let Some(row) = self.inputs_to_add_to(&**rule, lanes, &outputs) {
+            return rule.reverse(&outputs, &mut adjoints[row]);
         }
         let mut inputs = Scratch::<V>::new();
         inputs.resize(self.inputs.len() * lanes, V::ZERO);
