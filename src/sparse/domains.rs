@@ -182,7 +182,7 @@ pub(super) fn small_union(domains: &[Domain], slots: impl Iterator<Item = usize>
         let Domain::Small(others) = domain(domains, slot) else { return None };
         for k in &others.inputs[..usize::from(others.count)] {
             // All that are greater move back by one place, unless it is there: no branch depends on that.
-            let is_there = inputs.iter().fold(false, |found, input| found | (input == k));
+            let is_there = inputs.contains(k);
             let (new, mut before) = (if is_there { NO_INPUT } else { *k }, 0);
             for input in &mut inputs {
                 let this = *input;

@@ -95,7 +95,7 @@ fn patterns_take_memory_for_entries_and_not_for_steps() {
 fn a_second_pattern_takes_memory_for_itself_alone() {
     let mut tape = Tape::<PrimalValue>::new();
     let (x, y, sum) = tape.record(|scope| {
-        let x = scope.inputs(&[0.5; 3000]);
+        let x = scope.inputs(&vec![0.5; 3000]);
         let (mut y, mut z) = (Vec::new(), Vec::new());
         neighbors(&x, 1, &mut y);
         neighbors(&y, 1, &mut z);
