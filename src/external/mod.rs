@@ -85,6 +85,7 @@ pub(crate) fn record<S: Taping>(
 
 /// [`record`] of one list of active variables that is cut in pieces.
 #[track_caller]
+#[cfg(any(feature = "nalgebra", feature = "faer"))]
 pub(crate) fn record_pieces<S: Taping>(
     pieces: &[&[S::Variable]],
     outputs: &[S::Value],

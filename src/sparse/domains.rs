@@ -1,6 +1,6 @@
 //! The inputs that variables depend on, as sets.
 
-use std::sync::Arc;
+use std::rc::Rc;
 
 /// How many inputs are kept in place.
 const SMALL: usize = 5;
@@ -9,25 +9,30 @@ const SMALL: usize = 5;
 const NO_INPUT: u32 = u32::MAX;
 
 /// A few inputs: this many numbers, ascending, at the front of the array; the others are [`NO_INPUT`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Small {
-    count: u8,
-    inputs: [u32; SMALL],
-}
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Small(u8, [u32; SMALL]);
 
 /// A set of inputs. Larger ones are shared among variables that depend on the same inputs.
 #[derive(Clone, Debug)]
 pub(super) enum Domain {
-    /// A few.
-    Small(Small),
+    /// A few, as [`Small`] has them; side by side with the kind, that takes less memory.
+    Small(u8, [u32; SMALL]),
     /// Their numbers, ascending.
-    List(Arc<[u32]>),
+    List(Rc<[u32]>),
     /// A bit for each input, where a list would take more memory.
-    Bits(Arc<[u64]>),
+    Bits(Rc<[u64]>),
 }
 
-/// What is in slots that nothing has been assigned to.
-static NOTHING: Domain = Domain::EMPTY;
+/// The memory of a set.
+pub(super) type Room = [u64; 3];
+
+/// The memory of a list, which is empty now, for elements of the same size and alignment: the standard library collects
+/// in place. Sets share memory within a thread, and what a tape keeps may go to another.
+pub(super) fn emptied<T, U>(mut list: Vec<T>) -> Vec<U> {
+    const { assert!(size_of::<T>() == size_of::<U>() && align_of::<T>() == align_of::<U>(), "not the same memory") }
+    list.clear();
+    list.into_iter().map_while(|_| None).collect()
+}
 
 /// Makes unions of sets of inputs.
 #[derive(Debug, Default)]
@@ -67,26 +72,30 @@ impl Default for Domain {
 }
 
 impl Small {
-    const EMPTY: Self = Self { count: 0, inputs: [NO_INPUT; SMALL] };
-
     pub(super) const fn one(input: u32) -> Self {
-        let mut one = Self { count: 1, ..Self::EMPTY };
-        one.inputs[0] = input;
-        one
+        let mut inputs = [NO_INPUT; SMALL];
+        inputs[0] = input;
+        Self(1, inputs)
     }
 }
 
 impl Domain {
-    pub(super) const EMPTY: Self = Self::Small(Small::EMPTY);
+    pub(super) const EMPTY: Self = Self::Small(0, [NO_INPUT; SMALL]);
+
+    pub(super) const fn one(input: u32) -> Self {
+        let Small(count, inputs) = Small::one(input);
+        Self::Small(count, inputs)
+    }
 
     /// Makes it this set.
     #[inline(always)]
     pub(super) fn set(&mut self, to: Small) {
         // Number by number: what has been written in parts cannot be read as a whole at once.
-        if let Self::Small(small) = self {
-            *small = to;
+        let Small(number, numbers) = to;
+        if let Self::Small(count, inputs) = self {
+            (*count, *inputs) = (number, numbers);
         } else {
-            *self = Self::Small(to);
+            *self = Self::Small(number, numbers);
         }
     }
 
@@ -94,7 +103,7 @@ impl Domain {
     #[inline]
     fn parts(&self) -> (&[u32], &[u64]) {
         match self {
-            Self::Small(small) => (&small.inputs[..usize::from(small.count)], &[]),
+            Self::Small(count, inputs) => (&inputs[..usize::from(*count)], &[]),
             Self::List(inputs) => (inputs, &[]),
             Self::Bits(words) => (&[], words),
         }
@@ -132,9 +141,9 @@ impl Domain {
     /// Whether these are the same set in memory, or small and equal.
     pub(super) fn is(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Small(a), Self::Small(b)) => a == b,
-            (Self::List(a), Self::List(b)) => Arc::ptr_eq(a, b),
-            (Self::Bits(a), Self::Bits(b)) => Arc::ptr_eq(a, b),
+            (Self::Small(_, a), Self::Small(_, b)) => a == b,
+            (Self::List(a), Self::List(b)) => Rc::ptr_eq(a, b),
+            (Self::Bits(a), Self::Bits(b)) => Rc::ptr_eq(a, b),
             _ => false,
         }
     }
@@ -164,12 +173,6 @@ fn used(uses: &mut [u32], slot: usize) -> bool {
     *left == 0
 }
 
-/// The set in a slot.
-#[inline]
-pub(super) fn domain(domains: &[Domain], slot: usize) -> &Domain {
-    domains.get(slot).unwrap_or(&NOTHING)
-}
-
 /// The union of the sets in some slots, if all of them are small, and so is it.
 #[inline(always)]
 pub(super) fn small_union(domains: &[Domain], slots: impl Iterator<Item = usize>) -> Option<Small> {
@@ -179,8 +182,12 @@ pub(super) fn small_union(domains: &[Domain], slots: impl Iterator<Item = usize>
         if last.replace(slot) == Some(slot) {
             continue;
         }
-        let Domain::Small(others) = domain(domains, slot) else { return None };
-        for k in &others.inputs[..usize::from(others.count)] {
+        let others = match domains.get(slot) {
+            Some(Domain::Small(count, others)) => &others[..usize::from(*count)],
+            Some(_) => return None,
+            None => continue,
+        };
+        for k in others {
             // All that are greater move back by one place, unless it is there: no branch depends on that.
             let is_there = inputs.contains(k);
             let (new, mut before) = (if is_there { NO_INPUT } else { *k }, 0);
@@ -194,7 +201,7 @@ pub(super) fn small_union(domains: &[Domain], slots: impl Iterator<Item = usize>
         }
     }
     let count = inputs.iter().map(|input| u8::from(*input != NO_INPUT)).sum();
-    Some(Small { count, inputs })
+    Some(Small(count, inputs))
 }
 
 impl Unions {
@@ -215,7 +222,7 @@ impl Unions {
             return;
         }
         if let Domain::Bits(bits) = to {
-            let (bits, (inputs, words)) = (Arc::make_mut(bits), other.parts());
+            let (bits, (inputs, words)) = (Rc::make_mut(bits), other.parts());
             bits.iter_mut().zip(words).for_each(|(a, b)| *a |= b);
             inputs.iter().for_each(|k| bits[bit(*k).0] |= bit(*k).1);
         } else if let Domain::Bits(_) = other {
@@ -236,12 +243,12 @@ impl Unions {
         if let (true, Ok(count)) = (list.len() <= SMALL, u8::try_from(list.len())) {
             let mut inputs = [NO_INPUT; SMALL];
             inputs.iter_mut().zip(list).for_each(|(to, from)| *to = *from);
-            Domain::Small(Small { count, inputs })
+            Domain::Small(count, inputs)
         } else if list.len() <= self.most {
             Domain::List(list.into())
         } else {
-            let mut bits: Arc<[u64]> = (0..self.words).map(|_| 0).collect();
-            if let Some(bits) = Arc::get_mut(&mut bits) {
+            let mut bits: Rc<[u64]> = (0..self.words).map(|_| 0).collect();
+            if let Some(bits) = Rc::get_mut(&mut bits) {
                 list.iter().for_each(|k| bits[bit(*k).0] |= bit(*k).1);
             }
             Domain::Bits(bits)
@@ -260,11 +267,12 @@ impl Unions {
         if !uses.is_empty() {
             slots.for_each(|slot| _ = used(uses, slot));
         }
-        Domain::Small(small)
+        let Small(count, inputs) = small;
+        Domain::Small(count, inputs)
     }
 
     /// The same, where one of them is large, or the union.
-    fn large(
+    pub(super) fn large(
         &mut self,
         domains: &mut Vec<Domain>,
         uses: &mut [u32],
@@ -322,7 +330,7 @@ impl Unions {
 
 #[cfg(test)]
 mod tests {
-    use super::{Domain, Small, Unions};
+    use super::{Domain, Unions};
     use std::collections::BTreeSet;
 
     /// Against sets of the standard library, through single numbers, lists and bits.
@@ -341,7 +349,7 @@ mod tests {
             found.iter().eq(expected)
         };
         let mut sets = vec![(Domain::EMPTY, BTreeSet::new())];
-        sets.extend((0..700).map(|input| (Domain::Small(Small::one(input)), BTreeSet::from([input]))));
+        sets.extend((0..700).map(|input| (Domain::one(input), BTreeSet::from([input]))));
         for _ in 0..6000 {
             let chosen: Vec<usize> = (0..random(6)).map(|_| random(sets.len())).collect();
             let (mut domains, mut uses): (Vec<_>, Vec<_>) = chosen.iter().map(|k| (sets[*k].0.clone(), 1)).unzip();

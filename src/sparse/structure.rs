@@ -1,6 +1,6 @@
 //! Patterns of recordings.
 
-use super::domains::{Domain, Small, Unions, domain, small_union};
+use super::domains::{Domain, Room, Small, Unions, emptied, small_union};
 use super::pattern::Pattern;
 use crate::error::Error;
 use crate::expr::Real;
@@ -95,9 +95,29 @@ impl Needs {
     }
 }
 
-/// What a walk up the recording finds, and what it takes for that. The memory is kept for the next one.
+/// Memory that a tape keeps from one pattern to the next: that of [`Found`].
 #[derive(Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct Memory {
+    unions: Unions,
+    domains: Vec<Room>,
+    needs: Needs,
+    rows: Vec<Room>,
+    outputs: Vec<usize>,
+}
+
+impl Memory {
+    /// Bytes obtained from the allocator.
+    pub(crate) fn bytes(&self) -> usize {
+        let Self { unions, domains, needs, rows, outputs } = self;
+        let sets = (domains.capacity() + rows.capacity()) * size_of::<Room>();
+        let flags = needs.live.capacity() + needs.wanted.capacity() + needs.statements.capacity() * 2;
+        let uses = needs.uses.capacity() * size_of::<u32>();
+        size_of::<Self>() + unions.bytes() + sets + flags + uses + outputs.capacity() * size_of::<usize>()
+    }
+}
+
+/// What a walk up the recording finds, and what it takes for that.
+struct Found {
     unions: Unions,
     /// What is in each slot, up to the last one that something has been assigned to.
     domains: Vec<Domain>,
@@ -109,19 +129,16 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    /// Bytes obtained from the allocator.
-    pub(crate) fn bytes(&self) -> usize {
-        let Self { unions, domains, needs, rows, outputs } = self;
-        let sets = (domains.capacity() + rows.capacity()) * size_of::<Domain>();
-        let flags = needs.live.capacity() + needs.wanted.capacity() + needs.statements.capacity() * 2;
-        let uses = needs.uses.capacity() * size_of::<u32>();
-        size_of::<Self>() + unions.bytes() + sets + flags + uses + outputs.capacity() * size_of::<usize>()
+    /// In this memory.
+    fn within(memory: &mut Memory) -> Self {
+        let Memory { unions, domains, needs, rows, outputs } = core::mem::take(memory);
+        Self { unions, domains: emptied(domains), needs, rows: emptied(rows), outputs }
     }
 
     /// Forgets all sets.
-    fn clear(&mut self) {
-        self.domains.clear();
-        self.rows.clear();
+    fn into_memory(self) -> Memory {
+        let Self { unions, domains, needs, rows, outputs } = self;
+        Memory { unions, domains: emptied(domains), needs, rows: emptied(rows), outputs }
     }
 
     /// The union of the domains of what is in some slots. A domain that nobody asks for again is used up.
@@ -140,11 +157,15 @@ impl Found {
             }
         }
         let arguments = if live && wanted { arguments } else { &[] };
-        if let ([result], Some(small)) = (results, small_union(&self.domains, arguments.iter().copied())) {
-            self.needs.used(arguments);
-            return self.place(*result).set(small);
-        }
-        let domain = self.union(arguments.iter().copied());
+        let slots = arguments.iter().copied();
+        let domain = match (results, small_union(&self.domains, slots.clone())) {
+            ([result], Some(small)) => {
+                self.needs.used(arguments);
+                return self.place(*result).set(small);
+            }
+            (_, Some(_)) => self.union(slots),
+            (_, None) => self.unions.large(&mut self.domains, &mut self.needs.uses, slots),
+        };
         results.iter().for_each(|slot| *self.place(*slot) = domain.clone());
     }
 
@@ -200,7 +221,8 @@ impl<S: Reverse> Tape<S> {
     pub fn jacobian_pattern(&self, inputs: &[Real<S>], outputs: &[Real<S>]) -> Result<Pattern, Error> {
         self.with_found(|found| {
             self.walk(Asked::Jacobian, (inputs, outputs), found)?;
-            Ok(pattern(inputs.len(), found.outputs.iter().map(|slot| domain(&found.domains, *slot))))
+            let of = |slot: &usize| found.domains.get(*slot).unwrap_or(&Domain::EMPTY);
+            Ok(pattern(inputs.len(), found.outputs.iter().map(of)))
         })
     }
 
@@ -228,11 +250,12 @@ impl<S: Reverse> Tape<S> {
     /// Lends `f` the memory that the tape keeps for this; new memory while another thread has it.
     fn with_found<R>(&self, f: impl FnOnce(&mut Found) -> R) -> R {
         let kept = self.patterns().try_lock().ok().and_then(|mut kept| kept.take());
-        let mut found = kept.unwrap_or_default();
+        let mut memory: Box<Memory> = kept.unwrap_or_default();
+        let mut found = Found::within(&mut memory);
         let outcome = f(&mut found);
-        found.clear();
+        *memory = found.into_memory();
         if let Ok(mut kept) = self.patterns().try_lock() {
-            *kept = Some(found);
+            *kept = Some(memory);
         }
         outcome
     }
@@ -276,7 +299,7 @@ impl<S: Reverse> Tape<S> {
             if place.len() == 0 {
                 place.set(Small::one(k));
             } else {
-                found.unions.add(&mut found.domains[slot], &Domain::Small(Small::one(k))); // it is listed twice
+                found.unions.add(&mut found.domains[slot], &Domain::one(k)); // it is listed twice
             }
         }
         self.owned().dependences(&numbering, Order::Ascending, |results, arguments, curvature| {

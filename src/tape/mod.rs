@@ -22,7 +22,7 @@ use scope::register;
 
 use crate::error::Error;
 use crate::expr::Real;
-use crate::sparse::Found;
+use crate::sparse::Memory;
 use core::fmt;
 use core::ops::Range;
 use core::panic::Location;
@@ -67,7 +67,7 @@ pub struct Tape<S: Reverse> {
     /// Whether their slots are consecutive, in order.
     in_order: bool,
     /// Memory for patterns, once one was found.
-    patterns: Mutex<Option<Box<Found>>>,
+    patterns: Mutex<Option<Box<Memory>>>,
 }
 
 const NONE: Range<usize> = 0..0;
@@ -84,7 +84,7 @@ impl<S: Reverse> Tape<S> {
     }
 
     /// Memory that is kept from pattern to pattern.
-    pub(crate) const fn patterns(&self) -> &Mutex<Option<Box<Found>>> {
+    pub(crate) const fn patterns(&self) -> &Mutex<Option<Box<Memory>>> {
         &self.patterns
     }
 
@@ -256,7 +256,7 @@ impl<S: Reverse> Tape<S> {
     }
 
     fn pattern_bytes(&self) -> usize {
-        self.patterns.try_lock().map_or(0, |kept| kept.as_ref().map_or(0, |found| found.bytes()))
+        self.patterns.try_lock().map_or(0, |kept| kept.as_ref().map_or(0, |memory| memory.bytes()))
     }
 
     /// The strategy's own tape, for settings such as limits.
