@@ -80,7 +80,27 @@ pub(crate) fn record<S: Taping>(
 ) -> Vec<Real<S>> {
     let mut results = Vec::with_capacity(outputs.len());
     S::record_external(inputs, outputs, Box::new(rule), &mut |value, id| results.push(Real::from_parts(value, id)));
-    let (found, expected) = (results.len(), outputs.len());
+    all_of::<S>(results, outputs.len())
+}
+
+/// [`record`] of one list of active variables that is cut in pieces.
+#[track_caller]
+#[cfg(any(feature = "nalgebra", feature = "faer"))]
+pub(crate) fn record_pieces<S: Taping>(
+    pieces: &[&[S::Variable]],
+    outputs: &[S::Value],
+    rule: impl External<S::Value>,
+) -> Vec<Real<S>> {
+    let mut results = Vec::with_capacity(outputs.len());
+    let mut each = |value, id| results.push(Real::from_parts(value, id));
+    S::record_external_of(pieces, outputs, Box::new(rule), &mut each);
+    all_of::<S>(results, outputs.len())
+}
+
+/// The variables that a strategy has made of so many outputs.
+#[track_caller]
+fn all_of<S: Taping>(results: Vec<Real<S>>, expected: usize) -> Vec<Real<S>> {
+    let found = results.len();
     assert!(
         found == expected,
         "{} made {found} variables of {expected} outputs of an external function",

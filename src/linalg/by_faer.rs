@@ -141,6 +141,10 @@ impl<S: Taping<Value: Element>> Matrix for Mat<Closed<S>> {
         self.col_iter().flat_map(ColRef::iter)
     }
 
+    fn column_slices(&self) -> Option<Vec<&[Closed<S>]>> {
+        self.col_iter().map(|column| column.try_as_col_major().map(ColRef::as_slice)).collect()
+    }
+
     fn from_entries(rows: usize, columns: usize, entries: Vec<Closed<S>>) -> Self {
         // It is filled column after column.
         let mut entries = entries.into_iter();
@@ -160,6 +164,10 @@ impl<S: Taping<Value: Element>> Matrix for Col<Closed<S>> {
 
     fn entries(&self) -> impl Iterator<Item = &Closed<S>> {
         self.iter()
+    }
+
+    fn column_slices(&self) -> Option<Vec<&[Closed<S>]>> {
+        Some(vec![self.try_as_col_major()?.as_slice()])
     }
 
     fn from_entries(rows: usize, _: usize, entries: Vec<Closed<S>>) -> Self {

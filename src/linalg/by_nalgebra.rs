@@ -118,6 +118,10 @@ where
         self.iter()
     }
 
+    fn column_slices(&self) -> Option<Vec<&[Closed<S>]>> {
+        Some(self.as_slice().chunks(self.nrows().max(1)).collect())
+    }
+
     fn from_entries(rows: usize, columns: usize, entries: Vec<Closed<S>>) -> Self {
         Self::from_vec_generic(Dyn(rows), C::from_usize(columns), entries)
     }

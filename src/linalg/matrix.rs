@@ -7,6 +7,7 @@ use super::error::LinalgError;
 use crate::closed::Closed;
 use crate::expr::Real;
 use crate::external;
+use std::borrow::Cow;
 use tapewright_strategies::{External, Float, Taping};
 
 /// A matrix or vector of variables, of one of the libraries that do the work.
@@ -27,6 +28,10 @@ pub trait Matrix: Sized {
     fn shape(&self) -> (usize, usize);
     /// The entries, column after column.
     fn entries(&self) -> impl Iterator<Item = &Closed<Self::Strategy>>;
+    /// Each column as a slice, if the entries of a column lie side by side: they need not be copied then.
+    fn column_slices(&self) -> Option<Vec<&[Closed<Self::Strategy>]>> {
+        None
+    }
     /// A matrix of this type and these entries, column after column. It has as many columns as some matrix of this
     /// type.
     fn from_entries(rows: usize, columns: usize, entries: Vec<Closed<Self::Strategy>>) -> Self;
@@ -41,36 +46,59 @@ pub(super) type Factorised<M> = Lifted<Number<M>, <M as Matrix>::Backend>;
 /// A dense matrix of these numbers with its factors by this library.
 pub(crate) type Lifted<V, B> = <V as Element>::System<Dense<<V as Element>::Scalar, B>>;
 
-/// One of the matrices that an entry is a function of: its variables, unless none of them moves.
+/// One of the matrices that an entry is a function of: its variables, one list that is cut in pieces.
 pub(crate) struct Operand<'a, S: Taping> {
-    variables: Vec<(S::Value, &'a S::Id)>,
+    pieces: Vec<Cow<'a, [Real<S>]>>,
+    /// Whether derivatives with respect to them go anywhere.
     pub(crate) moves: bool,
 }
 
 impl<'a, S: Taping> Operand<'a, S> {
     #[track_caller]
-    pub(crate) fn new(variables: impl Iterator<Item = &'a Real<S>>) -> Self {
-        let variables: Vec<_> = variables.map(|x| (x.value(), x.id())).collect();
-        let moves = S::is_active(&variables);
-        Self { variables, moves }
+    fn new(pieces: Vec<Cow<'a, [Real<S>]>>) -> Self {
+        let moves = S::are_active(&peeled(&pieces).collect::<Vec<_>>());
+        Self { pieces, moves }
+    }
+
+    #[cfg(feature = "faer")]
+    #[track_caller]
+    pub(super) fn slice(variables: &'a [Real<S>]) -> Self {
+        Self::new(vec![Cow::Borrowed(variables)])
     }
 
     #[track_caller]
     pub(super) fn matrix<M: Matrix<Strategy = S>>(matrix: &'a M) -> Self {
-        Self::new(matrix.entries().map(Closed::as_real))
+        Self::columns(matrix, |_| 0)
     }
 
     /// The lower triangle of a square matrix, column after column.
     #[track_caller]
     pub(super) fn lower<M: Matrix<Strategy = S>>(matrix: &'a M) -> Self {
-        let n = matrix.shape().0;
-        let lower = matrix.entries().enumerate().filter(|(k, _)| k % n >= k / n);
-        Self::new(lower.map(|(_, x)| x.as_real()))
+        Self::columns(matrix, |column| column)
+    }
+
+    /// The columns of a matrix from these rows on.
+    #[track_caller]
+    fn columns<M: Matrix<Strategy = S>>(matrix: &'a M, from: impl Fn(usize) -> usize) -> Self {
+        if let Some(columns) = matrix.column_slices() {
+            let part = |(j, column): (usize, &'a [Closed<S>])| Cow::Borrowed(&Closed::peel_slice(column)[from(j)..]);
+            return Self::new(columns.into_iter().enumerate().map(part).collect());
+        }
+        let rows = matrix.shape().0;
+        let part = matrix.entries().enumerate().filter(|(k, _)| k % rows >= from(k / rows));
+        Self::new(vec![part.map(|(_, x)| x.as_real().clone()).collect()])
     }
 
     pub(crate) fn values(&self) -> Vec<S::Value> {
-        self.variables.iter().map(|(value, _)| *value).collect()
+        let mut values = Vec::with_capacity(self.pieces.iter().map(|piece| piece.len()).sum());
+        self.pieces.iter().for_each(|piece| values.extend(piece.iter().map(Real::value)));
+        values
     }
+}
+
+/// Pieces as strategies take them.
+fn peeled<'p, S: Taping>(pieces: &'p [Cow<'_, [Real<S>]>]) -> impl Iterator<Item = &'p [S::Variable]> {
+    pieces.iter().map(|piece| Real::peel(piece))
 }
 
 /// Records the function with these results and this rule, whose inputs are the operands that move, one after another.
@@ -80,14 +108,12 @@ pub(crate) fn entry<S: Taping, R: External<S::Value>>(
     outputs: &[S::Value],
     rule: impl FnOnce() -> R,
 ) -> Vec<Closed<S>> {
-    let moving: Vec<_> = operands.iter().filter(|operand| operand.moves).collect();
-    let results = match moving[..] {
-        [] => outputs.iter().map(|value| Real::constant(*value)).collect(),
-        [operand] => external::record(&operand.variables, outputs, rule()),
-        _ => {
-            let inputs: Vec<_> = moving.iter().flat_map(|operand| operand.variables.iter().copied()).collect();
-            external::record(&inputs, outputs, rule())
-        }
+    let moving = operands.iter().filter(|operand| operand.moves);
+    let pieces: Vec<_> = moving.flat_map(|operand| peeled(&operand.pieces)).collect();
+    let results = if operands.iter().any(|operand| operand.moves) {
+        external::record_pieces(&pieces, outputs, rule())
+    } else {
+        outputs.iter().map(|value| Real::constant(*value)).collect()
     };
     results.into_iter().map(Closed::from).collect()
 }

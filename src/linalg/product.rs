@@ -43,6 +43,10 @@ impl<V: Element, B: Backend<V::Scalar>> External<V> for Product<V, B> {
         Ok(())
     }
 
+    fn accumulates(&self) -> bool {
+        true
+    }
+
     /// Ċ = Ȧ·B + A·Ḃ.
     fn forward(&self, inputs: &[V], outputs: &mut [V]) -> Result<(), SweepError> {
         let (left, right) = inputs.split_at(self.of_left());

@@ -86,6 +86,10 @@ impl<V: Number, K: System<V>> External<V> for Solution<V, K> {
         Ok(())
     }
 
+    fn accumulates(&self) -> bool {
+        true
+    }
+
     /// A·Ẋ = Ḃ − Ȧ·X.
     fn forward(&self, inputs: &[V], outputs: &mut [V]) -> Result<(), SweepError> {
         let (matrix, right) = inputs.split_at(self.of_matrix());

@@ -275,7 +275,7 @@ macro_rules! solvers {
             #[doc = $errors]
             #[track_caller]
             pub fn new(pattern: &SparsePattern, values: &'a [Real<S>]) -> Result<Self, LinalgError> {
-                let values = Operand::new(values.iter());
+                let values = Operand::slice(values);
                 let system = S::Value::lift(values.values(), &mut |values| Factorise::$factorise(pattern, &values))?;
                 Ok(Self { values, system: Arc::new(system) })
             }

@@ -8,10 +8,14 @@ const SMALL: usize = 5;
 /// No input has this number: it is greater than the number of any input.
 const NO_INPUT: u32 = u32::MAX;
 
+/// A few inputs: this many numbers, ascending, at the front of the array; the others are [`NO_INPUT`].
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Small(u8, [u32; SMALL]);
+
 /// A set of inputs. Larger ones are shared among variables that depend on the same inputs.
 #[derive(Clone, Debug)]
 pub(super) enum Domain {
-    /// This many numbers, ascending, at the front of the array; the others are [`NO_INPUT`].
+    /// A few, as [`Small`] has them; side by side with the kind, that takes less memory.
     Small(u8, [u32; SMALL]),
     /// Their numbers, ascending.
     List(Rc<[u32]>),
@@ -19,8 +23,19 @@ pub(super) enum Domain {
     Bits(Rc<[u64]>),
 }
 
+/// The memory of a set.
+pub(super) type Room = [u64; 3];
+
+/// The memory of a list, which is empty now, for elements of the same size and alignment: the standard library collects
+/// in place. Sets share memory within a thread, and what a tape keeps may go to another.
+pub(super) fn emptied<T, U>(mut list: Vec<T>) -> Vec<U> {
+    const { assert!(size_of::<T>() == size_of::<U>() && align_of::<T>() == align_of::<U>(), "not the same memory") }
+    list.clear();
+    list.into_iter().map_while(|_| None).collect()
+}
+
 /// Makes unions of sets of inputs.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Unions {
     /// The most inputs of a list.
     most: usize,
@@ -56,13 +71,32 @@ impl Default for Domain {
     }
 }
 
+impl Small {
+    pub(super) const fn one(input: u32) -> Self {
+        let mut inputs = [NO_INPUT; SMALL];
+        inputs[0] = input;
+        Self(1, inputs)
+    }
+}
+
 impl Domain {
     pub(super) const EMPTY: Self = Self::Small(0, [NO_INPUT; SMALL]);
 
     pub(super) const fn one(input: u32) -> Self {
-        let mut inputs = [NO_INPUT; SMALL];
-        inputs[0] = input;
-        Self::Small(1, inputs)
+        let Small(count, inputs) = Small::one(input);
+        Self::Small(count, inputs)
+    }
+
+    /// Makes it this set.
+    #[inline(always)]
+    pub(super) fn set(&mut self, to: Small) {
+        // Number by number: what has been written in parts cannot be read as a whole at once.
+        let Small(number, numbers) = to;
+        if let Self::Small(count, inputs) = self {
+            (*count, *inputs) = (number, numbers);
+        } else {
+            *self = Self::Small(number, numbers);
+        }
     }
 
     /// The inputs, or their bits.
@@ -107,7 +141,7 @@ impl Domain {
     /// Whether these are the same set in memory, or small and equal.
     pub(super) fn is(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Small(n, a), Self::Small(m, b)) => n == m && (0..SMALL).all(|k| a[k] == b[k]),
+            (Self::Small(_, a), Self::Small(_, b)) => a == b,
             (Self::List(a), Self::List(b)) => Rc::ptr_eq(a, b),
             (Self::Bits(a), Self::Bits(b)) => Rc::ptr_eq(a, b),
             _ => false,
@@ -124,6 +158,14 @@ impl Domain {
     }
 }
 
+/// Makes room for what is in these slots.
+fn extend_to(domains: &mut Vec<Domain>, slots: impl Iterator<Item = usize>) {
+    let behind = slots.max().map_or(0, |slot| slot + 1);
+    if behind > domains.len() {
+        domains.resize(behind, Domain::EMPTY);
+    }
+}
+
 /// Counts a use of the set in a slot. Returns whether it was the last one.
 fn used(uses: &mut [u32], slot: usize) -> bool {
     let Some(left) = uses.get_mut(slot) else { return false };
@@ -132,34 +174,46 @@ fn used(uses: &mut [u32], slot: usize) -> bool {
 }
 
 /// The union of the sets in some slots, if all of them are small, and so is it.
-fn small(domains: &[Domain], slots: impl Iterator<Item = usize>) -> Option<Domain> {
+#[inline(always)]
+pub(super) fn small_union(domains: &[Domain], slots: impl Iterator<Item = usize>) -> Option<Small> {
     let (mut inputs, mut last) = ([NO_INPUT; SMALL], None);
     for slot in slots {
         // Powers read one variable several times.
         if last.replace(slot) == Some(slot) {
             continue;
         }
-        let Domain::Small(count, others) = &domains[slot] else { return None };
-        for k in &others[..usize::from(*count)] {
+        let others = match domains.get(slot) {
+            Some(Domain::Small(count, others)) => &others[..usize::from(*count)],
+            Some(_) => return None,
+            None => continue,
+        };
+        for k in others {
             // All that are greater move back by one place, unless it is there: no branch depends on that.
-            let mut moved = *k;
+            let is_there = inputs.contains(k);
+            let (new, mut before) = (if is_there { NO_INPUT } else { *k }, 0);
             for input in &mut inputs {
-                let greater = if moved == *input { NO_INPUT } else { moved.max(*input) };
-                (*input, moved) = (moved.min(*input), greater);
+                let this = *input;
+                (*input, before) = (this.min(new.max(before)), this);
             }
-            if moved != NO_INPUT {
+            if new.max(before) != NO_INPUT {
                 return None;
             }
         }
     }
     let count = inputs.iter().map(|input| u8::from(*input != NO_INPUT)).sum();
-    Some(Domain::Small(count, inputs))
+    Some(Small(count, inputs))
 }
 
 impl Unions {
-    pub(super) fn of(inputs: usize) -> Self {
-        let words = inputs.div_ceil(64);
-        Self { most: words.max(8), words, list: Vec::new() }
+    /// Makes unions of sets of so many inputs from now on.
+    pub(super) fn begin(&mut self, inputs: usize) {
+        self.words = inputs.div_ceil(64);
+        self.most = self.words.max(8);
+    }
+
+    /// Bytes obtained from the allocator.
+    pub(super) fn bytes(&self) -> usize {
+        self.list.capacity() * size_of::<u32>()
     }
 
     /// Adds the inputs of another set. Bits that nobody shares are not copied.
@@ -205,26 +259,26 @@ impl Unions {
     /// that nobody asks again. Without `uses`, all of them stay.
     pub(super) fn union(
         &mut self,
-        domains: &mut [Domain],
+        domains: &mut Vec<Domain>,
         uses: &mut [u32],
         slots: impl Iterator<Item = usize> + Clone,
     ) -> Domain {
-        if let Some(small) = small(domains, slots.clone()) {
-            if !uses.is_empty() {
-                slots.for_each(|slot| _ = used(uses, slot));
-            }
-            return small;
+        let Some(small) = small_union(domains, slots.clone()) else { return self.large(domains, uses, slots) };
+        if !uses.is_empty() {
+            slots.for_each(|slot| _ = used(uses, slot));
         }
-        self.large(domains, uses, slots)
+        let Small(count, inputs) = small;
+        Domain::Small(count, inputs)
     }
 
     /// The same, where one of them is large, or the union.
-    fn large(
+    pub(super) fn large(
         &mut self,
-        domains: &mut [Domain],
+        domains: &mut Vec<Domain>,
         uses: &mut [u32],
         slots: impl Iterator<Item = usize> + Clone,
     ) -> Domain {
+        extend_to(domains, slots.clone());
         let mut bits = None;
         // The largest list so far, if they are not all the same.
         let (mut largest, mut is_one) = (None::<usize>, true);
@@ -282,7 +336,8 @@ mod tests {
     /// Against sets of the standard library, through single numbers, lists and bits.
     #[test]
     fn unions_are_those_of_sets() {
-        let mut unions = Unions::of(700);
+        let mut unions = Unions::default();
+        unions.begin(700);
         let mut state = 1_u64;
         let mut random = |below: usize| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -36,3 +36,4 @@ pub use jacobian::{SparseJacobian, sparse_jacobian};
 pub use matrix::SparseMatrix;
 pub use pattern::Pattern;
 pub(crate) use probe::weight;
+pub(crate) use structure::Memory;

@@ -1,6 +1,6 @@
 //! Patterns of recordings.
 
-use super::domains::{Domain, Unions};
+use super::domains::{Domain, Room, Small, Unions, emptied, small_union};
 use super::pattern::Pattern;
 use crate::error::Error;
 use crate::expr::Real;
@@ -19,6 +19,7 @@ enum Asked {
 }
 
 /// What a walk down the recording finds out: which statements count.
+#[derive(Debug, Default)]
 struct Needs {
     /// Whether there was no walk, and all of them do.
     all: bool,
@@ -47,14 +48,17 @@ fn products(curvature: &Curvature, arguments: usize) -> impl Iterator<Item = (Ra
 }
 
 impl Needs {
-    fn new(slots: usize) -> Self {
-        let (live, wanted) = (vec![false; slots], vec![false; slots]);
-        Self { all: false, live, wanted, uses: vec![0; slots], statements: Vec::new() }
-    }
-
-    /// Everything is needed, again and again.
-    fn all() -> Self {
-        Self { all: true, ..Self::new(0) }
+    /// Nothing of so many slots is needed so far; or, if `all`, everything, again and again.
+    fn begin(&mut self, all: bool, slots: usize) {
+        let slots = if all { 0 } else { slots };
+        self.all = all;
+        for flags in [&mut self.live, &mut self.wanted] {
+            flags.clear();
+            flags.resize(slots, false);
+        }
+        self.uses.clear();
+        self.uses.resize(slots, 0);
+        self.statements.clear();
     }
 
     fn want(&mut self, slot: usize) {
@@ -62,7 +66,14 @@ impl Needs {
         self.uses[slot] += 1;
     }
 
-    fn statement(&mut self, asked: Asked, results: &[usize], arguments: &[usize], curvature: Curvature) {
+    /// Counts a use of what is in each of these slots.
+    fn used(&mut self, slots: &[usize]) {
+        if !self.uses.is_empty() {
+            slots.iter().for_each(|slot| self.uses[*slot] -= 1);
+        }
+    }
+
+    fn statement(&mut self, asked: Asked, results: &[usize], arguments: &[usize], curvature: &Curvature) {
         let (mut live, mut wanted) = (false, false);
         for slot in results {
             live |= core::mem::take(&mut self.live[*slot]);
@@ -77,41 +88,97 @@ impl Needs {
             arguments.iter().for_each(|slot| self.want(*slot));
         }
         if asked == Asked::Hessian {
-            for (rows, columns) in products(&curvature, arguments.len()) {
+            for (rows, columns) in products(curvature, arguments.len()) {
                 rows.chain(columns).for_each(|k| self.want(arguments[k]));
             }
         }
     }
 }
 
-/// What a walk up the recording finds.
+/// Memory that a tape keeps from one pattern to the next: that of [`Found`].
+#[derive(Debug, Default)]
+pub(crate) struct Memory {
+    unions: Unions,
+    domains: Vec<Room>,
+    needs: Needs,
+    rows: Vec<Room>,
+    outputs: Vec<usize>,
+}
+
+impl Memory {
+    /// Bytes obtained from the allocator.
+    pub(crate) fn bytes(&self) -> usize {
+        let Self { unions, domains, needs, rows, outputs } = self;
+        let sets = (domains.capacity() + rows.capacity()) * size_of::<Room>();
+        let flags = needs.live.capacity() + needs.wanted.capacity() + needs.statements.capacity() * 2;
+        let uses = needs.uses.capacity() * size_of::<u32>();
+        size_of::<Self>() + unions.bytes() + sets + flags + uses + outputs.capacity() * size_of::<usize>()
+    }
+}
+
+/// What a walk up the recording finds, and what it takes for that.
 struct Found {
     unions: Unions,
-    /// What is in each slot.
+    /// What is in each slot, up to the last one that something has been assigned to.
     domains: Vec<Domain>,
     needs: Needs,
     /// The rows of the Hessian's pattern so far.
     rows: Vec<Domain>,
+    /// The slots of the outputs.
+    outputs: Vec<usize>,
 }
 
 impl Found {
+    /// In this memory.
+    fn within(memory: &mut Memory) -> Self {
+        let Memory { unions, domains, needs, rows, outputs } = core::mem::take(memory);
+        Self { unions, domains: emptied(domains), needs, rows: emptied(rows), outputs }
+    }
+
+    /// Forgets all sets.
+    fn into_memory(self) -> Memory {
+        let Self { unions, domains, needs, rows, outputs } = self;
+        Memory { unions, domains: emptied(domains), needs, rows: emptied(rows), outputs }
+    }
+
     /// The union of the domains of what is in some slots. A domain that nobody asks for again is used up.
     fn union(&mut self, slots: impl Iterator<Item = usize> + Clone) -> Domain {
         self.unions.union(&mut self.domains, &mut self.needs.uses, slots)
     }
 
-    fn statement(&mut self, asked: Asked, results: &[usize], arguments: &[usize], curvature: Curvature) {
+    fn statement(&mut self, asked: Asked, results: &[usize], arguments: &[usize], curvature: &Curvature) {
         let all = (self.needs.all, self.needs.all);
         let (live, wanted) = self.needs.statements.pop().unwrap_or(all);
         if live && asked == Asked::Hessian {
-            for (rows, columns) in products(&curvature, arguments.len()) {
+            for (rows, columns) in products(curvature, arguments.len()) {
                 let rows = self.union(rows.map(|k| arguments[k]));
                 let columns = self.union(columns.map(|k| arguments[k]));
                 self.meet(&rows, &columns);
             }
         }
-        let domain = if live && wanted { self.union(arguments.iter().copied()) } else { Domain::default() };
-        results.iter().for_each(|slot| self.domains[*slot] = domain.clone());
+        let arguments = if live && wanted { arguments } else { &[] };
+        let slots = arguments.iter().copied();
+        let domain = match (results, small_union(&self.domains, slots.clone())) {
+            ([result], Some(small)) => {
+                self.needs.used(arguments);
+                return self.place(*result).set(small);
+            }
+            (_, Some(_)) => self.union(slots),
+            (_, None) => self.unions.large(&mut self.domains, &mut self.needs.uses, slots),
+        };
+        results.iter().for_each(|slot| *self.place(*slot) = domain.clone());
+    }
+
+    /// What is in this slot, to be changed.
+    #[inline(always)]
+    fn place(&mut self, slot: usize) -> &mut Domain {
+        if slot > self.domains.len() {
+            self.domains.resize(slot, Domain::EMPTY);
+        }
+        if slot == self.domains.len() {
+            self.domains.push(Domain::EMPTY);
+        }
+        &mut self.domains[slot]
     }
 
     /// Notes that the output is not linear in each of some inputs together with each of others.
@@ -152,9 +219,11 @@ impl<S: Reverse> Tape<S> {
     /// statements depend on (all of this library that record do); [`Error::Storage`] when records cannot be read back
     /// from disk.
     pub fn jacobian_pattern(&self, inputs: &[Real<S>], outputs: &[Real<S>]) -> Result<Pattern, Error> {
-        let slots = self.slots_of(outputs)?;
-        let found = self.walk(Asked::Jacobian, inputs, &slots)?;
-        Ok(pattern(inputs.len(), slots.iter().map(|slot| &found.domains[*slot])))
+        self.with_found(|found| {
+            self.walk(Asked::Jacobian, (inputs, outputs), found)?;
+            let of = |slot: &usize| found.domains.get(*slot).unwrap_or(&Domain::EMPTY);
+            Ok(pattern(inputs.len(), found.outputs.iter().map(of)))
+        })
     }
 
     /// The pattern of the Hessian matrix of this output with respect to these inputs: a symmetric pattern with an entry
@@ -172,18 +241,28 @@ impl<S: Reverse> Tape<S> {
     ///
     /// As [`jacobian_pattern`](Self::jacobian_pattern).
     pub fn hessian_pattern(&self, inputs: &[Real<S>], output: &Real<S>) -> Result<Pattern, Error> {
-        let slots = self.slots_of(core::slice::from_ref(output))?;
-        let found = self.walk(Asked::Hessian, inputs, &slots)?;
-        Ok(pattern(inputs.len(), found.rows.iter()))
+        self.with_found(|found| {
+            self.walk(Asked::Hessian, (inputs, core::slice::from_ref(output)), found)?;
+            Ok(pattern(inputs.len(), found.rows.iter()))
+        })
     }
 
-    fn slots_of(&self, variables: &[Real<S>]) -> Result<Vec<usize>, Error> {
-        variables.iter().map(|variable| Ok(self.slot(variable)?.unwrap_or(0))).collect()
+    /// Lends `f` the memory that the tape keeps for this; new memory while another thread has it.
+    fn with_found<R>(&self, f: impl FnOnce(&mut Found) -> R) -> R {
+        let kept = self.patterns().try_lock().ok().and_then(|mut kept| kept.take());
+        let mut memory: Box<Memory> = kept.unwrap_or_default();
+        let mut found = Found::within(&mut memory);
+        let outcome = f(&mut found);
+        *memory = found.into_memory();
+        if let Ok(mut kept) = self.patterns().try_lock() {
+            *kept = Some(memory);
+        }
+        outcome
     }
 
     /// What is needed for the outputs.
-    fn needs(&self, asked: Asked, numbering: &Numbering, outputs: &[usize]) -> Result<Needs, Error> {
-        let mut needs = Needs::new(numbering.count());
+    fn needs(&self, asked: Asked, numbering: &Numbering, found: &mut Found) -> Result<(), Error> {
+        let Found { needs, outputs, .. } = found;
         for output in outputs {
             needs.live[*output] = true;
             if asked == Asked::Jacobian {
@@ -193,32 +272,39 @@ impl<S: Reverse> Tape<S> {
         self.owned().dependences(numbering, Order::Descending(None, None), |results, arguments, curvature| {
             needs.statement(asked, results, arguments, curvature);
         })?;
-        Ok(needs)
+        Ok(())
     }
 
-    fn walk(&self, asked: Asked, inputs: &[Real<S>], outputs: &[usize]) -> Result<Found, Error> {
-        let numbering = self.owned().numbering()?;
-        // If all variables are inputs or outputs, and none takes the place of another one, all sets are asked for.
-        let most = 1 + inputs.len() + outputs.len();
-        let all = asked == Asked::Jacobian && numbering.count() <= most && self.memory().statements <= outputs.len();
-        let needs = if all { Needs::all() } else { self.needs(asked, &numbering, outputs)? };
-        let rows = if asked == Asked::Hessian { inputs.len() } else { 0 };
-        let mut found = Found {
-            unions: Unions::of(inputs.len()),
-            domains: vec![Domain::EMPTY; numbering.count()],
-            needs,
-            rows: vec![Domain::EMPTY; rows],
-        };
+    fn walk(&self, asked: Asked, of: (&[Real<S>], &[Real<S>]), found: &mut Found) -> Result<(), Error> {
+        let (inputs, outputs) = of;
         assert!(u32::try_from(inputs.len()).is_ok(), "patterns have fewer than 2^32 columns");
+        let numbering = self.owned().numbering()?;
+        found.outputs.clear();
+        for output in outputs {
+            found.outputs.push(self.slot(output)?.unwrap_or(0));
+        }
+        // If all variables are inputs or outputs, and none takes the place of another one, all sets are asked for.
+        let (most, records) = (1 + inputs.len() + outputs.len(), S::next_record(self.owned().tape()));
+        let all = asked == Asked::Jacobian && numbering.count().max(records) <= most;
+        found.needs.begin(all, numbering.count());
+        if !all {
+            self.needs(asked, &numbering, found)?;
+        }
+        found.unions.begin(inputs.len());
+        found.rows.resize(if asked == Asked::Hessian { inputs.len() } else { 0 }, Domain::EMPTY);
+        found.domains.reserve_exact(numbering.count());
         for (k, input) in (0..).zip(inputs) {
             let Some(slot) = self.slot(input)? else { continue };
-            let domain = &mut found.domains[slot];
-            // It may be listed twice.
-            if domain.len() > 0 { found.unions.add(domain, &Domain::one(k)) } else { *domain = Domain::one(k) }
+            let place = found.place(slot);
+            if place.len() == 0 {
+                place.set(Small::one(k));
+            } else {
+                found.unions.add(&mut found.domains[slot], &Domain::one(k)); // it is listed twice
+            }
         }
         self.owned().dependences(&numbering, Order::Ascending, |results, arguments, curvature| {
             found.statement(asked, results, arguments, curvature);
         })?;
-        Ok(found)
+        Ok(())
     }
 }

@@ -22,9 +22,11 @@ use scope::register;
 
 use crate::error::Error;
 use crate::expr::Real;
+use crate::sparse::Memory;
 use core::fmt;
 use core::ops::Range;
 use core::panic::Location;
+use std::sync::Mutex;
 use tapewright_strategies::active::{OwnedTape, on_behalf_of};
 use tapewright_strategies::lanes::Inspection;
 use tapewright_strategies::{
@@ -64,6 +66,8 @@ pub struct Tape<S: Reverse> {
     variables: Vec<Real<S>>,
     /// Whether their slots are consecutive, in order.
     in_order: bool,
+    /// Memory for patterns, once one was found.
+    patterns: Mutex<Option<Box<Memory>>>,
 }
 
 const NONE: Range<usize> = 0..0;
@@ -77,6 +81,11 @@ impl<S: Reverse> Default for Tape<S> {
 impl<S: Reverse> Tape<S> {
     pub(crate) fn owned(&self) -> &OwnedTape<S> {
         &self.owned
+    }
+
+    /// Memory that is kept from pattern to pattern.
+    pub(crate) const fn patterns(&self) -> &Mutex<Option<Box<Memory>>> {
+        &self.patterns
     }
 
     /// The slot of a variable of the present recording; `None` if it is passive.
@@ -101,6 +110,7 @@ impl<S: Reverse> Tape<S> {
             parts: Parts::default(),
             variables: Vec::new(),
             in_order: false,
+            patterns: Mutex::new(None),
         }
     }
 
@@ -237,11 +247,16 @@ impl<S: Reverse> Tape<S> {
             ("externals", functions),
             ("nested", kept(nested)),
             ("trace", self.owned.trace_bytes()),
+            ("patterns", kept(self.pattern_bytes())),
         ];
         further
             .into_iter()
             .filter(|(_, usage)| usage.reserved > 0)
             .fold(report, |report, (name, usage)| report.stream(name, usage))
+    }
+
+    fn pattern_bytes(&self) -> usize {
+        self.patterns.try_lock().map_or(0, |kept| kept.as_ref().map_or(0, |memory| memory.bytes()))
     }
 
     /// The strategy's own tape, for settings such as limits.

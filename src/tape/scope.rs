@@ -7,6 +7,7 @@ use crate::kernels::{View, checked};
 use core::fmt;
 use core::marker::PhantomData;
 use core::ops::Range;
+use std::sync::Mutex;
 use tapewright_strategies::active::{self, OwnedTape, Running};
 use tapewright_strategies::{Dependence, Flow, Reverse, TapeNumber};
 
@@ -177,7 +178,8 @@ impl<S: Reverse> Recording<S> {
     #[must_use]
     pub fn finish(self) -> Tape<S> {
         let Self { running, inputs, parts, adjoints, variables } = self;
-        Tape { owned: running.finish(), adjoints, lanes: None, inputs, parts, variables, in_order: false }
+        let (owned, patterns) = (running.finish(), Mutex::default());
+        Tape { owned, adjoints, lanes: None, inputs, parts, variables, in_order: false, patterns }
     }
 }
 

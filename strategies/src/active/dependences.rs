@@ -77,7 +77,7 @@ impl<S: Reverse> OwnedTape<S> {
         &self,
         numbering: &Numbering,
         order: Order,
-        mut tell: impl FnMut(&[usize], &[usize], Curvature),
+        mut tell: impl FnMut(&[usize], &[usize], &Curvature),
     ) -> Result<(), SweepError> {
         let (mut results, mut inputs) = (Vec::new(), Vec::new());
         S::visit(self.tape(), order, &mut |record| {
@@ -93,7 +93,7 @@ impl<S: Reverse> OwnedTape<S> {
                     results.extend(entry.outputs.iter());
                     inputs.clear();
                     inputs.extend(entry.inputs.iter());
-                    tell(&results, &inputs, Curvature::Everywhere);
+                    tell(&results, &inputs, &Curvature::Everywhere);
                 }
             }
             Ok(())
@@ -107,7 +107,7 @@ fn launched<V: Number>(
     entry: &Entry<V>,
     numbering: &Numbering,
     order: Order,
-    tell: &mut impl FnMut(&[usize], &[usize], Curvature),
+    tell: &mut impl FnMut(&[usize], &[usize], &Curvature),
 ) -> Result<(), SweepError> {
     let links = launch.links()?;
     let (count, mut items, mut arguments) = (links.count(), Vec::new(), Vec::new());
@@ -117,7 +117,7 @@ fn launched<V: Number>(
         let (result, curvature) = links.link(statement, &mut items);
         arguments.clear();
         arguments.extend(items.iter().map(|item| numbering.of(entry, *item)));
-        tell(&[numbering.of(entry, result)], &arguments, curvature);
+        tell(&[numbering.of(entry, result)], &arguments, &curvature);
     }
     Ok(())
 }

@@ -1,13 +1,13 @@
 //! What a tape keeps beside its records.
 
-use super::common::with_parts;
+use super::common::{recording_of, visible, with_parts};
 use super::messages::two_recordings;
 use super::state::Place;
 use super::trace::note_entry;
 use crate::external::{Arrays, Deed, Entry, Externals, Slots};
-use crate::lanes::{Launched, OPERANDS, SharedArray};
+use crate::lanes::{Launched, SharedArray};
 use crate::refusal::Refusal;
-use crate::{Companion, External, Policy, Reverse, TapeNumber};
+use crate::{Companion, External, Policy, Reverse, TapeNumber, Variable};
 use core::panic::Location;
 use smallvec::SmallVec;
 
@@ -27,7 +27,36 @@ pub fn record_external<S: Reverse>(
     rule: Box<dyn External<S::Value>>,
     each: impl FnMut(S::Value, S::Id),
 ) {
+    let inputs = inputs.iter().map(|(value, id)| (*value, *id));
     record_entry::<S>(number, inputs, outputs, |_| Deed::Function(rule), each);
+}
+
+/// The recording that the first active one of these variables belongs to, unless it is paused. Where the others belong
+/// is for those to check who record something; here it is checked if nothing is to be recorded.
+#[track_caller]
+fn recording_of_first<'i, S: Reverse>(ids: impl Iterator<Item = &'i S::Id> + Clone) -> Option<TapeNumber> {
+    recording_of::<S>(ids.clone().find(|id| S::locate(id).is_some())).or_else(|| recording_of::<S>(ids))
+}
+
+/// [`Taping::are_active`](crate::Taping::are_active) for strategies that can be swept.
+#[track_caller]
+pub(crate) fn are_active<S: Reverse>(pieces: &[&[S::Variable]]) -> bool {
+    recording_of_first::<S>(pieces.iter().copied().flatten().map(Variable::id)).is_some()
+}
+
+/// [`Taping::record_external_of`](crate::Taping::record_external_of) for strategies that can be swept.
+#[track_caller]
+pub(crate) fn record_external_of<S: Reverse>(
+    pieces: &[&[S::Variable]],
+    outputs: &[S::Value],
+    rule: Box<dyn External<S::Value>>,
+    each: &mut dyn FnMut(S::Value, S::Id),
+) {
+    let inputs = pieces.iter().copied().flatten().map(|variable| (variable.value(), variable.id()));
+    match recording_of_first::<S>(inputs.clone().map(|(_, id)| id)) {
+        Some(number) => record_entry::<S>(number, inputs, outputs, |_| Deed::Function(rule), each),
+        None => outputs.iter().for_each(|value| each(*value, S::passive())),
+    }
 }
 
 /// [`record_external`] for a launch over arrays of this recording, which `write` writes where it is kept.
@@ -49,6 +78,7 @@ pub fn record_launch<S: Reverse>(
         externals.spare.extend(launch.unused());
         Deed::Launch(launch)
     };
+    let inputs = inputs.iter().map(|(value, id)| (*value, *id));
     record_entry::<S>(number, inputs, outputs, write, each);
 }
 
@@ -89,20 +119,22 @@ pub fn keep_input<S: Reverse>(number: TapeNumber, slot: usize, values: SharedArr
 
 /// Lists what `make` returns and makes a record of it; notes the line of the caller, if lines are noted.
 #[track_caller]
-fn record_entry<S: Reverse>(
+fn record_entry<'i, S: Reverse>(
     number: TapeNumber,
-    inputs: &[(S::Value, &S::Id)],
+    inputs: impl Iterator<Item = (S::Value, &'i S::Id)> + Clone,
     outputs: &[S::Value],
     make: impl FnOnce(&mut Externals<S::Value>) -> Deed<S::Value>,
     mut each: impl FnMut(S::Value, S::Id),
 ) {
-    let slots: SmallVec<[usize; OPERANDS]> = inputs.iter().map(|(_, id)| slot_in::<S>(number, id)).collect();
-    let passive = inputs.iter().zip(&slots).filter(|(_, slot)| **slot == 0).map(|(input, _)| input.0).collect();
+    let slots = Slots::of(inputs.clone().map(|(_, id)| slot_in::<S>(number, id)));
+    let passive = slots.zeros().map_or_else(Box::default, |zeros| {
+        inputs.clone().zip(zeros).filter(|(_, is_zero)| *is_zero).map(|((value, _), _)| value).collect()
+    });
     let from = S::Policy::tracing(|| with_parts::<S, _>(number, |tape, _| S::next_record(tape)));
     let ids = with_parts::<S, _>(number, |tape, externals| {
         let known = S::identifiers(tape);
         assert!(
-            slots.iter().all(|slot| *slot < known),
+            slots.largest() < known,
             "an input of this external function is a variable that recording {number} never made"
         );
         let mut deed = make(externals);
@@ -116,13 +148,16 @@ fn record_entry<S: Reverse>(
         // Last, so that there is no record of what was not listed.
         S::external(tape, external, outputs, &mut |id| ids.push(id));
         let results: SmallVec<[usize; 1]> = ids.iter().map(|id| S::locate(id).map_or(0, |(_, slot)| slot)).collect();
-        let (inputs, outputs) = (Slots::new(&slots), Slots::new(&results));
-        externals.list.push(Entry { inputs, passive, outputs, deed });
+        let outputs = Slots::of(results.iter().copied());
+        externals.list.push(Entry { inputs: slots, passive, outputs, deed });
         ids
     });
     outputs.iter().zip(ids).for_each(|(value, id)| each(*value, id));
     let here = Location::caller();
-    S::Policy::tracing(|| from.map(|from| note_entry::<S>(number, from, outputs, Some(inputs), here)));
+    S::Policy::tracing(|| {
+        let inputs: Vec<_> = inputs.collect();
+        from.map(|from| note_entry::<S>(number, from, outputs, Some(&inputs), here))
+    });
 }
 
 /// The slot of an argument in the recording with this number; 0 if it is passive.
@@ -131,7 +166,12 @@ fn slot_in<S: Reverse>(number: TapeNumber, id: &S::Id) -> usize {
     match S::locate(id) {
         None => 0,
         Some((of, slot)) if of == number => slot,
-        Some((of, _)) => two_recordings(number, of),
+        Some((of, _)) => {
+            // What a barrier hides is the more likely mistake.
+            visible(number);
+            visible(of);
+            two_recordings(number, of)
+        }
     }
 }
 

@@ -25,7 +25,7 @@ pub struct RecordView<'a, V> {
     /// The slots of a statement's arguments, 0 for passive ones; empty for others.
     pub arguments: &'a [usize],
     /// In which pairs of its arguments a statement may not be linear.
-    pub curvature: Curvature,
+    pub curvature: &'a Curvature,
     /// Appends the partial of a statement for each argument. What it appends for passive ones means nothing.
     pub partials: &'a dyn Fn(&mut Vec<V>),
 }

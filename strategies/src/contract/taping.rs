@@ -4,7 +4,7 @@ use super::comparison::Comparison;
 use super::curvature::Curvature;
 use super::flow::{Dependence, Flow};
 use super::nary::Nary;
-use super::variable::Variable;
+use super::variable::{Variable, listed};
 use crate::lanes::{Launch, Launched};
 use crate::{Arrays, Companion, External, Number, Policy, Shape, TapeNumber};
 use generic_array::{ArrayLength, typenum::Unsigned};
@@ -20,87 +20,7 @@ use generic_array::{ArrayLength, typenum::Unsigned};
 ///
 /// # Implementing a strategy
 ///
-/// The complete toy below keeps, for each statement, a list of (partial, argument) pairs. It uses the helpers of
-/// [`active`](crate::active) to find the tape of a statement, which detect stale and foreign variables.
-///
-/// ```
-/// use tapewright_strategies::{active, Capacity, LinearId, MemoryReport, MemoryUsage, Nary, Reverse, Statement,
-///     Strict, SweepError, TapeNumber, Taped, Taping};
-///
-/// pub struct Toy;
-///
-/// #[derive(Default)]
-/// pub struct ToyTape { number: TapeNumber, records: Vec<Option<Vec<(f64, usize)>>> }
-///
-/// impl ToyTape {
-///     fn push(&mut self, record: Option<Vec<(f64, usize)>>) -> LinearId {
-///         self.records.push(record);
-///         LinearId::new(self.number, self.records.len() as u64).expect("fewer than 2^32 statements")
-///     }
-/// }
-///
-/// /// Records a statement with the given partials where its arguments live.
-/// #[track_caller]
-/// fn push(partials: Vec<(f64, LinearId)>) -> LinearId {
-///     let Some(number) = active::common_number(partials.iter().map(|(_, id)| *id)) else { return LinearId::PASSIVE };
-///     active::with::<Toy, _>(number, |tape| {
-///         let active = partials.iter().filter(|(_, id)| id.is_active());
-///         tape.push(Some(active.map(|(p, id)| (*p, id.index() as usize)).collect()))
-///     })
-/// }
-///
-/// impl Taping for Toy {
-///     type Value = f64;
-///     type Id = LinearId;
-///     type Raw = LinearId;
-///     type Variable = Taped<f64, LinearId>;
-///     type Policy = Strict;
-///     fn passive() -> LinearId { LinearId::PASSIVE }
-///     fn raw(id: &LinearId) -> LinearId { *id }
-///     fn record<N: Statement<Self>>(statement: &N) -> LinearId {
-///         let mut partials = Vec::new();
-///         statement.partials(1.0, &mut |p, id| partials.push((p, id)));
-///         push(partials)
-///     }
-///     fn record_nary<R: Nary<f64>>(arguments: &[&[Self::Variable]], constants: &[f64], _value: f64) -> LinearId {
-///         let values: Vec<f64> = arguments.iter().copied().flatten().map(|x| x.value).collect();
-///         let mut partials = vec![0.0; values.len()];
-///         R::partials(&values, constants, &mut partials);
-///         push(partials.into_iter().zip(arguments.iter().copied().flatten().map(|x| x.id)).collect())
-///     }
-/// }
-///
-/// impl Reverse for Toy {
-///     type Tape = ToyTape;
-///     fn begin(tape: &mut ToyTape, number: TapeNumber) { tape.number = number; tape.records.clear(); }
-///     fn input(tape: &mut ToyTape, _value: f64) -> LinearId { tape.push(None) }
-///     fn locate(id: &LinearId) -> Option<(TapeNumber, usize)> {
-///         id.is_active().then(|| (id.number(), id.index() as usize))
-///     }
-///     fn identifiers(tape: &ToyTape) -> usize { tape.records.len() + 1 }
-///     fn reverse(tape: &ToyTape, adjoints: &mut [f64]) -> Result<(), SweepError> {
-///         for (i, record) in tape.records.iter().enumerate().rev() {
-///             let Some(record) = record else { continue };      // an input keeps its adjoint
-///             let seed = std::mem::take(&mut adjoints[i + 1]);
-///             for (partial, argument) in record {
-///                 // Zero times anything is zero, infinities and NaN included.
-///                 if seed != 0.0 && *partial != 0.0 { adjoints[*argument] += seed * partial }
-///             }
-///         }
-///         Ok(())
-///     }
-///     fn reserve(tape: &mut ToyTape, capacity: Capacity) { tape.records.reserve(capacity.statements) }
-///     fn memory(tape: &ToyTape) -> MemoryReport {
-///         let arguments = tape.records.iter().flatten().map(Vec::len).sum();
-///         MemoryReport::new(tape.records.iter().flatten().count(), arguments)
-///             .stream("records", MemoryUsage::of_vec(&tape.records))
-///             .stream("arguments", MemoryUsage::exact(16 * arguments))
-///     }
-/// }
-/// ```
-///
-/// `tapewright::conformance!(Toy)` then runs the conformance kit on it; what the toy does without is skipped. One
-/// scenario fails: a list for each statement cannot be reserved before the statement comes. One list for all can.
+#[doc = include_str!("toy.md")]
 pub trait Taping: Sized + 'static {
     /// The number type of values and partials.
     type Value: Number;
@@ -189,6 +109,25 @@ pub trait Taping: Sized + 'static {
             core::any::type_name::<Self>(),
             rule.name()
         )
+    }
+
+    /// [`is_active`](Self::is_active) for one list of variables that is cut in pieces.
+    #[doc(hidden)]
+    #[track_caller]
+    fn are_active(pieces: &[&[Self::Variable]]) -> bool {
+        Self::is_active(&listed(pieces))
+    }
+
+    /// [`record_external`](Self::record_external) of one list of variables that is cut in pieces.
+    #[doc(hidden)]
+    #[track_caller]
+    fn record_external_of(
+        pieces: &[&[Self::Variable]],
+        outputs: &[Self::Value],
+        rule: Box<dyn External<Self::Value>>,
+        each: &mut dyn FnMut(Self::Value, Self::Id),
+    ) {
+        Self::record_external(&listed(pieces), outputs, rule, each);
     }
 
     /// Where the derivatives of a launch go: of a kernel over arrays that depend on these things, and over these

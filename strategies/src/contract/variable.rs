@@ -12,6 +12,11 @@ pub trait Variable<V, I>: Clone {
     fn id(&self) -> &I;
 }
 
+/// Values and identifiers of one list that is cut in pieces.
+pub(crate) fn listed<'v, V: 'v, I: 'v, T: Variable<V, I>>(pieces: &[&'v [T]]) -> Vec<(V, &'v I)> {
+    pieces.iter().copied().flatten().map(|variable| (variable.value(), variable.id())).collect()
+}
+
 /// The variable of strategies that need an identifier: 16 bytes for `f64` with [`LinearId`](crate::LinearId).
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]

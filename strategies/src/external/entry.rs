@@ -6,6 +6,7 @@ use crate::Number;
 use crate::lanes::{Launch, Launched, OPERANDS, Replayed, Shadows, Versions, flow};
 use crate::numbers::all_finite;
 use crate::scratch::Scratch;
+use core::ops::Range;
 use smallvec::SmallVec;
 
 /// A place in a recording, between two statements.
@@ -38,13 +39,32 @@ pub(crate) enum Slots {
 }
 
 impl Slots {
-    pub(crate) fn new(slots: &[usize]) -> Self {
-        let first = slots.first().copied().unwrap_or(0);
-        if slots.iter().enumerate().all(|(k, slot)| *slot == first + k) {
-            return Self::Row(first, slots.len());
+    pub(crate) fn of(slots: impl Iterator<Item = usize> + Clone) -> Self {
+        let first = slots.clone().next().unwrap_or(0);
+        // Of long lists, most are rows: they are read once, and not copied.
+        let mut behind = first;
+        if slots.clone().all(|slot| core::mem::replace(&mut behind, slot + 1) == slot) {
+            return Self::Row(first, behind - first);
         }
-        let narrow: Option<Box<[u32]>> = slots.iter().map(|slot| u32::try_from(*slot).ok()).collect();
-        narrow.map_or_else(|| Self::Wide(slots.into()), Self::Narrow)
+        let narrow: Option<Box<[u32]>> = slots.clone().map(|slot| u32::try_from(slot).ok()).collect();
+        narrow.map_or_else(|| Self::Wide(slots.collect()), Self::Narrow)
+    }
+
+    /// The largest one; 0 if there is none.
+    pub(crate) fn largest(&self) -> usize {
+        match self {
+            Self::Row(first, n) => first + n.saturating_sub(1),
+            _ => self.iter().max().unwrap_or(0),
+        }
+    }
+
+    /// Whether each is slot 0, if one is.
+    pub(crate) fn zeros(&self) -> Option<impl Iterator<Item = bool> + '_> {
+        let may_be = match self {
+            Self::Row(first, n) => *first == 0 && *n > 0,
+            _ => self.iter().any(|slot| slot == 0),
+        };
+        may_be.then(|| self.iter().map(|slot| slot == 0))
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -143,6 +163,13 @@ impl<V: Number> Entry<V> {
         Ok(())
     }
 
+    /// Where the adjoints of all inputs lie side by side, if this rule can add to them as they are.
+    fn inputs_to_add_to(&self, rule: &dyn External<V>, lanes: usize, outputs: &[V]) -> Option<Range<usize>> {
+        let Slots::Row(first @ 1.., n) = self.inputs else { return None };
+        let is_plain = lanes * V::LANES == 1 && outputs.iter().all(|adjoint| all_finite(*adjoint));
+        (is_plain && rule.accumulates()).then_some(first..first + n)
+    }
+
     /// Reverses the function in these adjoints, `lanes` for each variable.
     pub(crate) fn reverse(
         &self,
@@ -162,6 +189,9 @@ impl<V: Number> Entry<V> {
         }
         if !outputs.is_empty() && outputs.iter().all(|adjoint| adjoint.is_nought()) {
             return Ok(());
+        }
+        if let Some(row) = self.inputs_to_add_to(&**rule, lanes, &outputs) {
+            return rule.reverse(&outputs, &mut adjoints[row]);
         }
         let mut inputs = Scratch::<V>::new();
         inputs.resize(self.inputs.len() * lanes, V::ZERO);

@@ -71,6 +71,12 @@ pub trait External<V: Number>: Send + Sync + 'static {
         false
     }
 
+    /// Whether [`reverse`](Self::reverse) does nothing with `inputs` but add to them, and adds nothing before it may
+    /// fail. It may then be given the adjoints of the inputs themselves, whatever has been added to them before.
+    fn accumulates(&self) -> bool {
+        false
+    }
+
     /// Whether the rules are for a function with this number of inputs and this number of outputs. It is asked once,
     /// before the function is recorded.
     ///

@@ -280,6 +280,21 @@ macro_rules! variables_by_manager {
         }
 
         #[track_caller]
+        fn are_active(pieces: &[&[Self::Variable]]) -> bool {
+            crate::active::are_active::<Self>(pieces)
+        }
+
+        #[track_caller]
+        fn record_external_of(
+            pieces: &[&[Self::Variable]],
+            outputs: &[V],
+            rule: Box<dyn crate::External<V>>,
+            each: &mut dyn FnMut(V, M::Id),
+        ) {
+            crate::active::record_external_of::<Self>(pieces, outputs, rule, each);
+        }
+
+        #[track_caller]
         fn flow(arrays: &[&crate::Dependence<V>], inputs: &[(V, &M::Id)]) -> crate::Flow {
             crate::active::flow_of::<Self>(arrays, inputs)
         }

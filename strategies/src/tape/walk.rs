@@ -86,7 +86,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         };
         arguments.clear();
         arguments.extend(record.ids());
-        let (bytes, curvature) = (record.bytes(), record.layout.curvature);
+        let (bytes, curvature) = (record.bytes(), &record.layout.curvature);
         let partials = |to: &mut Vec<V>| record.contributions(V::ONE, values, to);
         each(&RecordView { number, bytes, kind, arguments, curvature, partials: &partials })
     }

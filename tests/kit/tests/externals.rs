@@ -305,3 +305,41 @@ fn ready_made_rules_compare_lengths_each_time() {
     check(ByTangents::new(product, &[2.0, 3.0]));
     check(ByFiniteDifferences::new(plain_product, &[2.0, 3.0], 6e-6));
 }
+
+/// 2·x₀ and 3·x₁·x₂ at (2, 3, 5), by a rule that only adds, or that does not say so.
+struct Adds(bool);
+
+impl External<f64> for Adds {
+    fn reverse(&self, outputs: &[f64], inputs: &mut [f64]) -> Result<(), SweepError> {
+        inputs[0] += 2.0 * outputs[0];
+        inputs[1] += 15.0 * outputs[1];
+        inputs[2] += 9.0 * outputs[1];
+        Ok(())
+    }
+    fn accumulates(&self) -> bool {
+        self.0
+    }
+}
+
+/// The inputs are read before and behind the function, in order and not, and adjoints may be infinite.
+#[test]
+fn a_rule_that_only_adds_may_be_given_adjoints_that_are_not_0() {
+    for (order, scale) in [([0, 1, 2], 1.0), ([0, 2, 1], 1.0), ([0, 1, 2], f64::INFINITY), ([1, 0, 2], 1.0)] {
+        let slopes = |accumulates| {
+            gradient::<Jacobian>(
+                |x| {
+                    let before = x[0] * x[1] * x[2];
+                    let inputs = order.map(|k| x[k]);
+                    let y = external(&inputs, &[4.0, 45.0], Adds(accumulates));
+                    (before + y[0] * scale + y[1] + x[0] * 7.0 + x[2] * x[2]).into()
+                },
+                &[2.0, 3.0, 5.0],
+            )
+        };
+        let (found, expected) = (slopes(true), slopes(false));
+        assert_eq!(found, expected, "{order:?} {scale}");
+        let mut adjoints = [15.0 + 7.0, 10.0, 6.0 + 10.0];
+        order.into_iter().zip([2.0 * scale, 15.0, 9.0]).for_each(|(k, slope)| adjoints[k] += slope);
+        assert_eq!(found, adjoints, "{order:?} {scale}");
+    }
+}

@@ -89,3 +89,30 @@ fn patterns_take_memory_for_entries_and_not_for_steps() {
     let (few, many) = (of_steps(30), of_steps(300));
     assert!(many < 12 * few, "{few} bytes for 30 steps, {many} for 300, with ten times as many entries");
 }
+
+/// Of a recording with variables between inputs and outputs, too.
+#[test]
+fn a_second_pattern_takes_memory_for_itself_alone() {
+    let mut tape = Tape::<PrimalValue>::new();
+    let (x, y, sum) = tape.record(|scope| {
+        let x = scope.inputs(&vec![0.5; 3000]);
+        let (mut y, mut z) = (Vec::new(), Vec::new());
+        neighbors(&x, 1, &mut y);
+        neighbors(&y, 1, &mut z);
+        let sum = tapewright::sum(&z);
+        (x, z, sum)
+    });
+    let mut reserved = 0;
+    for round in 0..3 {
+        let (of_outputs, calls) = allocations(|| tape.jacobian_pattern(&x, &y));
+        assert!(round == 0 || calls == 2, "{calls} allocations in round {round}");
+        assert_eq!(of_outputs.map(|pattern| pattern.entries()), Ok(3 * 2998));
+        let (of_sum, calls) = allocations(|| tape.hessian_pattern(&x, &sum).map(|pattern| pattern.entries()));
+        assert!(round == 0 || calls == 2, "{calls} allocations in round {round}");
+        assert_eq!(of_sum, Ok(5 * 3000 - 8));
+        let now = tape.memory().total().reserved;
+        assert!(round == 0 || now == reserved, "{reserved} bytes, and {now} in round {round}");
+        reserved = now;
+    }
+    assert!(tape.memory().to_string().contains("patterns"), "{}", tape.memory());
+}

@@ -70,7 +70,7 @@ impl Reverse for Silent {
         MemoryReport::new(0, 0).stream("records", MemoryUsage::exact(0))
     }
     fn visit(tape: &Length, _: Order, each: &mut EachRecord<'_, f64>) -> Result<(), SweepError> {
-        let (kind, curvature) = (RecordKind::Statement { result: 2 }, Curvature::Everywhere);
+        let (kind, curvature) = (RecordKind::Statement { result: 2 }, &Curvature::Everywhere);
         let record = RecordView { number: 1, bytes: 0, kind, arguments: &[1], curvature, partials: &|_| {} };
         if tape.1 > 1 { each(&record) } else { Ok(()) }
     }
