@@ -108,11 +108,11 @@ pub use tape::{
 pub use tapewright_strategies as strategies;
 pub use tapewright_strategies::active::pause;
 pub use tapewright_strategies::{
-    Binary, Capacity, Checked, Continuation, Curvature, Directions, Dual, External, Float, Forward, Hybrid, InMemory,
-    Jacobian, LayerOf, Linear, MemoryReport, MemoryUsage, Nary, Nested, Nests, NonFinite, NonFiniteKind, Number,
-    Passive, Plain, Policy, PrimalValue, Replay, Reuse, Reverse, Rule, Shared, SpillDefaults, SpillOptions, SpillStore,
-    SpillUsage, Spilled, Spills, Statement, StorageError, Strategy, Strict, Subgradient, SweepError, Tangent, Taping,
-    Traceable, Traced, Traces, Tracing, Unary, catch_storage_errors,
+    Binary, Capacity, Checked, Continuation, Curvature, Directions, Dual, Expression, External, Float, Forward, Hybrid,
+    InMemory, Jacobian, LayerOf, Linear, MemoryReport, MemoryUsage, Nary, Nested, Nests, NonFinite, NonFiniteKind,
+    Number, Passive, Plain, Policy, PrimalValue, Replay, Reuse, Reverse, Shared, SpillDefaults, SpillOptions,
+    SpillStore, SpillUsage, Spilled, Spills, Statement, StorageError, Strategy, Strict, Subgradient, SweepError,
+    Tangent, Taping, Traceable, Traced, Traces, Tracing, Unary, catch_storage_errors,
 };
 #[cfg(feature = "packs")]
 pub use tapewright_strategies::{Pack, Registered};

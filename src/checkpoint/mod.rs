@@ -7,10 +7,10 @@ mod on_tape;
 mod placed;
 mod pool;
 mod rerun;
-mod rule;
 mod run;
 mod slots;
 mod snapshots;
+mod taped_loop;
 mod time_loop;
 
 pub use pool::{ScopedNestedRecording, TapePool};

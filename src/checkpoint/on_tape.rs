@@ -4,7 +4,7 @@ use super::job::Job;
 use super::placed;
 use super::pool::TapePool;
 use super::rerun;
-use super::rule::Rule;
+use super::taped_loop::TapedLoop;
 use super::time_loop::TimeLoop;
 use crate::error::Error;
 use crate::exchange;
@@ -110,7 +110,7 @@ impl<T> TimeLoop<T> {
         let (exchanged, run) = exchange::noticed(|| job.first_run(&go_on));
         let run = run?;
         let end = rerun::plain(&run.state);
-        let rule = Rule { job, prepared: Mutex::new(Some(run)) };
+        let rule = TapedLoop { job, prepared: Mutex::new(Some(run)) };
         Ok(placed::put::<S, _, _>(&arguments, &views, &end, (rule, exchanged)))
     }
 

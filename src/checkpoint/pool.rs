@@ -6,7 +6,7 @@ use crate::tape::{Recording, Tape};
 use core::fmt;
 use core::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, PoisonError};
-use tapewright_strategies::{Companion, Reverse};
+use tapewright_strategies::{Reverse, TapeCache};
 
 /// Tapes for nested recordings: each is wiped when its recording ends, and serves for the next one.
 ///
@@ -112,7 +112,7 @@ impl<S: Reverse> Clone for TapePool<S> {
     }
 }
 
-impl<S: Reverse> Companion for TapePool<S> {
+impl<S: Reverse> TapeCache for TapePool<S> {
     fn reserved(&self) -> usize {
         Self::reserved(self)
     }

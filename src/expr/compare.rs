@@ -5,7 +5,7 @@
 use super::{Ex, Literal};
 use crate::closed::Closed;
 use core::cmp::Ordering;
-use tapewright_strategies::{Comparison, Number, Rule, Taping, Tree, agreed};
+use tapewright_strategies::{Comparison, Expression, Number, Taping, Tree, agreed};
 
 /// Compares two forms of operands by their values. Each comparison is forwarded by itself: made of `partial_cmp` they
 /// cost a branch more, and loops that contain them do not vectorise.
@@ -21,7 +21,7 @@ macro_rules! comparisons {
                 let $x = self;
                 let (left, right) = (&$a, &$b);
                 S::compare(left, right, Comparison::Order);
-                let (x, y) = (Rule::<S>::value(left), Rule::<S>::value(right));
+                let (x, y) = (Expression::<S>::value(left), Expression::<S>::value(right));
                 agreed::<S::Value, _>(|k| x.lane(k).partial_cmp(&y.lane(k)))
             }
             comparisons! { @ $right, |$x, $y| $a, $b, lt < Less, le <= LessOrEqual, gt > Greater, ge >= GreaterOrEqual }
@@ -35,7 +35,7 @@ macro_rules! comparisons {
             let $x = self;
             let (left, right) = (&$a, &$b);
             S::compare(left, right, Comparison::$comparison);
-            let (x, y) = (Rule::<S>::value(left), Rule::<S>::value(right));
+            let (x, y) = (Expression::<S>::value(left), Expression::<S>::value(right));
             agreed::<S::Value, _>(|k| x.lane(k).as_f64() $operator y.lane(k).as_f64())
         }
     )* };

@@ -2,11 +2,11 @@
 
 use super::in_lanes::InLanes;
 use tapewright_strategies::shape::{Edge, Shape};
-use tapewright_strategies::{Number, Policy, Rule, SingularSlope, Sink, Taping};
+use tapewright_strategies::{Expression, Number, Policy, SingularSlope, Sink, Taping};
 
 /// Goes down to a child whose seed, up to the sign, is `seed`.
 #[inline(always)]
-pub(super) fn descend<S: Taping, E: Edge, A: Rule<S>>(child: &A, seed: S::Value, sink: &mut impl Sink<S>) {
+pub(super) fn descend<S: Taping, E: Edge, A: Expression<S>>(child: &A, seed: S::Value, sink: &mut impl Sink<S>) {
     let seed = if E::NEGATES { -seed } else { seed };
     if E::SCALES && <A::Shape as Shape>::LINEAR {
         sink.factor(seed);
@@ -24,7 +24,7 @@ pub(super) const fn looks<S: Taping>() -> bool {
 /// singular in some lane and the policy is that this be told, or that such partials be 0. Returns whether it has gone
 /// down.
 #[inline(always)]
-pub(super) fn descend_singular<S: Taping, O, E: Edge, A: Rule<S>>(
+pub(super) fn descend_singular<S: Taping, O, E: Edge, A: Expression<S>>(
     child: &A,
     (seed, partial): (S::Value, S::Value),
     singular: impl Fn(usize) -> bool,
@@ -51,7 +51,7 @@ pub(super) fn descend_singular<S: Taping, O, E: Edge, A: Rule<S>>(
 
 /// Silences a child and the edge above it.
 #[inline(always)]
-pub(super) fn silence_below<S: Taping, E: Edge, A: Rule<S>>(child: &A, sink: &mut impl Sink<S>) {
+pub(super) fn silence_below<S: Taping, E: Edge, A: Expression<S>>(child: &A, sink: &mut impl Sink<S>) {
     if E::SCALES && <A::Shape as Shape>::LINEAR {
         sink.factor(S::Value::ZERO);
     }

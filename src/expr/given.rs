@@ -3,7 +3,7 @@
 use super::Real;
 use tapewright_strategies::shape::Each;
 use tapewright_strategies::{
-    Load, Number as _, Rule, Sink, Statement, Store, Taping, Tree, Twin, refuses_singular, typenum,
+    Expression, Load, Number as _, Sink, Statement, Store, Taping, Tree, Twin, refuses_singular, typenum,
 };
 
 /// A statement of `N` arguments with these partials.
@@ -32,7 +32,7 @@ fn report<S: Taping>(seed: S::Value, partials: &[S::Value], id: impl Fn(usize) -
     }
 }
 
-impl<S: Taping, const N: usize> Rule<S> for Given<'_, S, N> {
+impl<S: Taping, const N: usize> Expression<S> for Given<'_, S, N> {
     type Shape = Each<N>;
     #[inline(always)]
     fn value(&self) -> S::Value {
@@ -55,7 +55,7 @@ impl<S: Taping, const N: usize> Rule<S> for Given<'_, S, N> {
     }
 }
 
-impl<S: Taping, const N: usize> Rule<S> for GivenBack<S, N> {
+impl<S: Taping, const N: usize> Expression<S> for GivenBack<S, N> {
     type Shape = Each<N>;
     #[inline(always)]
     fn value(&self) -> S::Value {

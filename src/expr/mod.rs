@@ -14,7 +14,7 @@ mod select;
 use bytemuck::TransparentWrapper;
 use core::fmt;
 use core::marker::PhantomData;
-use tapewright_strategies::{Nested, Nests, Number as _, Passive, Rule, Taping, Variable};
+use tapewright_strategies::{Expression, Nested, Nests, Number as _, Passive, Taping, Variable};
 
 pub(crate) use given::{Singular, given};
 pub use named::{ByName, Named, statement};
@@ -125,7 +125,7 @@ pub(crate) const fn ex<S, N>(node: N) -> Ex<S, N> {
     Ex(node, PhantomData)
 }
 
-impl<S: Taping, N: Rule<S>> Ex<S, N> {
+impl<S: Taping, N: Expression<S>> Ex<S, N> {
     /// The value, computed when the expression was built.
     #[inline(always)]
     pub fn value(&self) -> S::Value {
@@ -243,13 +243,13 @@ impl<S: Taping> Default for Real<S> {
     }
 }
 
-impl<S: Taping, N: Rule<S>> fmt::Debug for Ex<S, N> {
+impl<S: Taping, N: Expression<S>> fmt::Debug for Ex<S, N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.value(), f)
     }
 }
 
-impl<S: Taping, N: Rule<S>> fmt::Display for Ex<S, N> {
+impl<S: Taping, N: Expression<S>> fmt::Display for Ex<S, N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.value(), f)
     }

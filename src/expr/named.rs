@@ -6,7 +6,7 @@ use core::cell::Cell;
 use core::marker::PhantomData;
 use core::sync::atomic::{AtomicU64, Ordering};
 use tapewright_strategies::{
-    Nary, Number, Policy, Rule, Sink, Statement, Strict, Taped, Taping, refuses_singular, singular_function,
+    Expression, Nary, Number, Policy, Sink, Statement, Strict, Taped, Taping, refuses_singular, singular_function,
 };
 
 /// An argument inside [`statement`], on a tape of strategy `S`: an expression that may be used several times.
@@ -126,7 +126,7 @@ pub fn statement<S, E, const N: usize>(
 ) -> Real<S>
 where
     S: Taping,
-    E: Rule<ByName<S::Value, S::Policy>>,
+    E: Expression<ByName<S::Value, S::Policy>>,
 {
     const { assert!(N as u64 <= EACH, "a statement names at most 256 arguments") }
     let first = first();

@@ -8,7 +8,7 @@ use core::ops::Add;
 use tapewright_strategies::rules::{Function, Operator};
 use tapewright_strategies::shape::{Both, Edge, Nothing, Shape, Unit, mix};
 use tapewright_strategies::typenum::{Sum, U0, U1, Unsigned};
-use tapewright_strategies::{Curvature, Load, Number, Rule, Sink, Store, Strategy, Taping, Tree, Twin, Variable};
+use tapewright_strategies::{Curvature, Expression, Load, Number, Sink, Store, Strategy, Taping, Tree, Twin, Variable};
 
 /// A variable, owned by the expression.
 #[derive(TransparentWrapper)]
@@ -94,7 +94,7 @@ impl<S: Taping, O, A: Copy, B: Copy> Copy for Bin<S, O, A, B> {}
 /// Implements a leaf: its value, its identifier, and what it is when rebuilt.
 macro_rules! leaf {
     ($(<$($l:lifetime)?> $t:ident, |$s:ident| $value:expr, $raw:expr;)*) => { $(
-        impl<S: Taping> Rule<S> for $t<$($l,)? S> {
+        impl<S: Taping> Expression<S> for $t<$($l,)? S> {
             type Shape = Unit;
             #[inline(always)]
             fn value(&self) -> S::Value {
@@ -162,7 +162,7 @@ impl<S: Taping> Twin<S> for BackLeaf<S> {
     }
 }
 
-impl<S: Taping> Rule<S> for Literal<S> {
+impl<S: Taping> Expression<S> for Literal<S> {
     type Shape = Nothing;
     #[inline(always)]
     fn value(&self) -> S::Value {
@@ -194,7 +194,7 @@ impl<S: Taping> Twin<S> for Literal<S> {
     }
 }
 
-impl<S: Taping, O: Function, A: Rule<S>> Un<S, O, A> {
+impl<S: Taping, O: Function, A: Expression<S>> Un<S, O, A> {
     #[inline(always)]
     pub(crate) fn new(argument: A) -> Self {
         let (value, companion) = O::value_and_companion(argument.value());
@@ -202,7 +202,7 @@ impl<S: Taping, O: Function, A: Rule<S>> Un<S, O, A> {
     }
 }
 
-impl<S: Taping, O: Function, A: Rule<S>> Rule<S> for Un<S, O, A> {
+impl<S: Taping, O: Function, A: Expression<S>> Expression<S> for Un<S, O, A> {
     type Shape = <O::Edge as Edge>::Of<A::Shape>;
     #[inline(always)]
     fn value(&self) -> S::Value {
@@ -255,7 +255,7 @@ impl<S: Taping, O: Function, A: Twin<S>> Twin<S> for Un<S, O, A> {
     }
 }
 
-impl<S: Taping, O: Operator, A: Rule<S>, B: Rule<S>> Bin<S, O, A, B> {
+impl<S: Taping, O: Operator, A: Expression<S>, B: Expression<S>> Bin<S, O, A, B> {
     #[inline(always)]
     pub(crate) fn new(left: A, right: B) -> Self {
         let value = O::value(left.value(), right.value());
@@ -263,7 +263,7 @@ impl<S: Taping, O: Operator, A: Rule<S>, B: Rule<S>> Bin<S, O, A, B> {
     }
 }
 
-impl<S: Taping, O: Operator, A: Rule<S>, B: Rule<S>> Rule<S> for Bin<S, O, A, B> {
+impl<S: Taping, O: Operator, A: Expression<S>, B: Expression<S>> Expression<S> for Bin<S, O, A, B> {
     type Shape = Both<<O::Left as Edge>::Of<A::Shape>, <O::Right as Edge>::Of<B::Shape>>;
     #[inline(always)]
     fn value(&self) -> S::Value {
@@ -317,8 +317,8 @@ impl<S: Taping, O: Operator, A: Rule<S>, B: Rule<S>> Rule<S> for Bin<S, O, A, B>
     }
 }
 
-impl<S: Taping, O: Operator, A: Rule<S>, B: Rule<S>> Bin<S, O, A, B> {
-    /// [`Rule::backward`] for a function that returns one of its arguments.
+impl<S: Taping, O: Operator, A: Expression<S>, B: Expression<S>> Bin<S, O, A, B> {
+    /// [`Expression::backward`] for a function that returns one of its arguments.
     fn backward_selected(&self, seed: S::Value, sink: &mut impl Sink<S>) {
         let (x, y, value) = (self.left.value(), self.right.value(), self.value);
         if const { S::Value::LANES > 1 } {

@@ -2,12 +2,12 @@
 
 use super::Ex;
 use super::node::{Leaf, Literal, RefLeaf};
-use tapewright_strategies::{Number as _, Rule, Taping};
+use tapewright_strategies::{Expression, Number as _, Taping};
 
 /// What may stand as the second argument of a function: an `f64`, an expression, or a borrowed variable.
 pub trait Operand<S: Taping> {
     /// The node it becomes.
-    type Node: Rule<S>;
+    type Node: Expression<S>;
     /// Turns it into a node.
     fn into_node(self) -> Self::Node;
 }
@@ -20,7 +20,7 @@ impl<S: Taping> Operand<S> for f64 {
     }
 }
 
-impl<S: Taping, N: Rule<S>> Operand<S> for Ex<S, N> {
+impl<S: Taping, N: Expression<S>> Operand<S> for Ex<S, N> {
     type Node = N;
     #[inline(always)]
     fn into_node(self) -> N {

@@ -4,18 +4,18 @@ use super::node::{Bin, Leaf, Literal, RefLeaf, Un};
 use super::{Ex, Operand, Real, ex};
 use core::ops::{Add, Div, Mul, Neg, Rem, Sub};
 use tapewright_strategies::rules::arithmetic::{Less, Modulo, Negative, Over, Plus, Times};
-use tapewright_strategies::{Rule, Taping};
+use tapewright_strategies::{Expression, Taping};
 
 /// Implements one operator for every form of operands. For `Add add Plus`, the first impl reads
 /// `impl Add<Ex<S, B>> for Ex<S, A> { type Output = Ex<S, Bin<S, Plus, A, B>>; … }`.
 macro_rules! binary_operators {
     ($($trait:ident $method:ident $op:ident;)*) => { $(
         binary_operators! { @ $trait $method $op
-            [A: Rule<S>, B: Rule<S>] Ex<S, A>, Ex<S, B> => A, B;
-            [A: Rule<S>] Ex<S, A>, f64 => A, Literal<S>;
-            [B: Rule<S>] f64, Ex<S, B> => Literal<S>, B;
-            ['a, A: Rule<S>] Ex<S, A>, &'a Real<S> => A, RefLeaf<'a, S>;
-            ['a, B: Rule<S>] &'a Real<S>, Ex<S, B> => RefLeaf<'a, S>, B;
+            [A: Expression<S>, B: Expression<S>] Ex<S, A>, Ex<S, B> => A, B;
+            [A: Expression<S>] Ex<S, A>, f64 => A, Literal<S>;
+            [B: Expression<S>] f64, Ex<S, B> => Literal<S>, B;
+            ['a, A: Expression<S>] Ex<S, A>, &'a Real<S> => A, RefLeaf<'a, S>;
+            ['a, B: Expression<S>] &'a Real<S>, Ex<S, B> => RefLeaf<'a, S>, B;
             ['a, 'b] &'a Real<S>, &'b Real<S> => RefLeaf<'a, S>, RefLeaf<'b, S>;
             ['a] &'a Real<S>, f64 => RefLeaf<'a, S>, Literal<S>;
             ['b] f64, &'b Real<S> => Literal<S>, RefLeaf<'b, S>;
@@ -40,7 +40,7 @@ binary_operators! {
     Rem rem Modulo;
 }
 
-impl<S: Taping, A: Rule<S>> Neg for Ex<S, A> {
+impl<S: Taping, A: Expression<S>> Neg for Ex<S, A> {
     type Output = Ex<S, Un<S, Negative, A>>;
     #[inline(always)]
     fn neg(self) -> Self::Output {

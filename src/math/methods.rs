@@ -15,7 +15,7 @@ use tapewright_strategies::rules::special::{
 };
 use tapewright_strategies::rules::trigonometric::{Acos, Asin, Atan, Atan2, Cos, Sin, Tan, ToDegrees, ToRadians};
 use tapewright_strategies::{Binary, Number, Unary};
-use tapewright_strategies::{Comparison, Rule, Taping, Tree};
+use tapewright_strategies::{Comparison, Expression, Taping, Tree};
 
 /// An expression with your own rule of one argument at its root; see [`Unary`].
 ///
@@ -73,7 +73,7 @@ macro_rules! unary_methods {
             #[inline(always)]
             pub fn $method(&self) -> Ex<S, Un<S, $rule, RefLeaf<'_, S>>> { unary(self) }
         )* }
-        impl<S: Taping, N: Compound + Rule<S>> Ex<S, N> { $(
+        impl<S: Taping, N: Compound + Expression<S>> Ex<S, N> { $(
             $(#[$doc])*
             #[inline(always)]
             pub fn $method(self) -> Ex<S, Un<S, $rule, N>> { unary(self) }
@@ -173,7 +173,7 @@ macro_rules! binary_methods {
                 binary(self, other)
             }
         )* }
-        impl<S: Taping, N: Compound + Rule<S>> Ex<S, N> { $(
+        impl<S: Taping, N: Compound + Expression<S>> Ex<S, N> { $(
             $(#[$doc])*
             #[inline(always)]
             pub fn $method<B: Operand<S>>(self, other: B) -> Ex<S, Bin<S, $rule, N, B::Node>> {
@@ -295,7 +295,7 @@ impl<S: Taping> Real<S> {
     }
 }
 
-impl<S: Taping, N: Compound + Rule<S>> Ex<S, N> {
+impl<S: Taping, N: Compound + Expression<S>> Ex<S, N> {
     composed_methods!(N, (self), self.0, self.value());
 }
 

@@ -1,6 +1,6 @@
 //! Snapshots at equal distances, and none at all.
 
-use super::planner::{Planner, Rule};
+use super::planner::{Planner, Splitting};
 use super::snapshots::Snapshots;
 use super::{Schedule, SlotCounts, forward_to_plan};
 
@@ -30,7 +30,7 @@ impl Equidistant {
         assert!(distance > 0, "the distance of two snapshots must be one step or more");
         let memory = steps.div_ceil(distance).saturating_sub(1);
         let most = SlotCounts { memory, disk: 0, tapes: distance.min(steps) };
-        Self { plan: Planner::new(Rule::Binomial, steps, distance, Snapshots::in_memory(memory), most) }
+        Self { plan: Planner::new(Splitting::Binomial, steps, distance, Snapshots::in_memory(memory), most) }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Slots that hold either a snapshot or the recording of a step.
 
 use super::blocks::advances;
-use super::planner::{Planner, Rule};
+use super::planner::{Planner, Splitting};
 use super::snapshots::Snapshots;
 use super::{Schedule, SlotCounts, forward_to_plan};
 
@@ -55,7 +55,7 @@ impl Mixed {
             _ => SlotCounts { memory: 0, disk: 0, tapes: steps },
         };
         let slots = slots.min(steps);
-        Self { plan: Planner::new(Rule::Mixed, steps, 1, Snapshots::in_memory(slots), most) }
+        Self { plan: Planner::new(Splitting::Mixed, steps, 1, Snapshots::in_memory(slots), most) }
     }
 
     /// Steps that are evaluated in all, advanced over or recorded; `u64::MAX` if they are more than that.

@@ -1,6 +1,6 @@
 //! Binomial checkpointing on two levels.
 
-use super::planner::{Planner, Rule};
+use super::planner::{Planner, Splitting};
 use super::snapshots::Snapshots;
 use super::{Action, Revolve, Schedule, SlotCounts, forward_to_plan};
 
@@ -45,7 +45,7 @@ impl Multistage {
         }
         let memory = memory.min(accesses.len());
         let most = SlotCounts { memory, disk: accesses.len() - memory, tapes: steps.min(1) };
-        Self { plan: Planner::new(Rule::Binomial, steps, 1, Snapshots::on_two_levels(memory, accesses), most) }
+        Self { plan: Planner::new(Splitting::Binomial, steps, 1, Snapshots::on_two_levels(memory, accesses), most) }
     }
 }
 

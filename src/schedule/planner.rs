@@ -6,14 +6,14 @@ use super::{Action, Schedule, SlotCounts, binomial, blocks};
 
 /// How a stretch of units is taken apart.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Rule {
+pub(super) enum Splitting {
     /// One unit at a time is recorded; slots hold snapshots.
     Binomial,
     /// Slots hold snapshots or recordings.
     Mixed,
 }
 
-impl Rule {
+impl Splitting {
     /// Whether this many units are recorded at once when this many slots are free.
     fn records(self, units: usize, free: usize) -> bool {
         match self {
@@ -48,7 +48,7 @@ enum Phase {
 
 #[derive(Clone, Debug)]
 pub(super) struct Planner {
-    rule: Rule,
+    splitting: Splitting,
     steps: usize,
     /// Steps of a unit; the last one may be shorter.
     unit: usize,
@@ -66,15 +66,15 @@ pub(super) struct Planner {
 
 impl Planner {
     /// The plan for this many steps in units of `unit` steps.
-    pub(super) fn new(rule: Rule, steps: usize, unit: usize, snapshots: Snapshots, most: SlotCounts) -> Self {
+    pub(super) fn new(splitting: Splitting, steps: usize, unit: usize, snapshots: Snapshots, most: SlotCounts) -> Self {
         let phase = if steps == 0 { Phase::Turn } else { Phase::Arrived };
         let end = steps.div_ceil(unit);
-        Self { rule, steps, unit, snapshots, at: 0, end, turned: false, phase, stored: false, most }
+        Self { splitting, steps, unit, snapshots, at: 0, end, turned: false, phase, stored: false, most }
     }
 
     /// The plan for a run that is over, and has left these snapshots.
     pub(super) fn reversing(steps: usize, snapshots: Snapshots, most: SlotCounts) -> Self {
-        let plan = Self::new(Rule::Binomial, steps, 1, snapshots, most);
+        let plan = Self::new(Splitting::Binomial, steps, 1, snapshots, most);
         Self { turned: true, phase: Phase::Back, ..plan }
     }
 
@@ -85,7 +85,7 @@ impl Planner {
 
     fn arrive(&mut self) -> Action {
         let free = self.snapshots.free();
-        if self.rule.records(self.end - self.at, free) {
+        if self.splitting.records(self.end - self.at, free) {
             self.record(self.first_step(self.at))
         } else if free == 0 {
             self.leave()
@@ -100,7 +100,7 @@ impl Planner {
     /// Advances from here, where the newest snapshot is, or where one was refused.
     fn leave(&mut self) -> Action {
         let newest = self.snapshots.held().last().expect("only what is stored is left").at;
-        let there = newest + self.rule.split(self.end - newest, self.snapshots.free() + 1);
+        let there = newest + self.splitting.split(self.end - newest, self.snapshots.free() + 1);
         let from = self.first_step(self.at);
         self.at = there.max(self.at + 1);
         self.phase = Phase::Arrived;
@@ -139,7 +139,7 @@ impl Planner {
         let newest = *self.snapshots.held().last()?;
         self.at = newest.at;
         // The snapshot's own slot will be free for the recordings.
-        let records = self.rule.records(self.end - self.at, self.snapshots.free() + 1);
+        let records = self.splitting.records(self.end - self.at, self.snapshots.free() + 1);
         self.phase = if records { Phase::Release } else { Phase::Leave };
         Some(Action::Restore { step: self.first_step(self.at), slot: newest.slot, level: newest.level })
     }

@@ -1,6 +1,6 @@
 //! Binomial checkpointing.
 
-use super::planner::{Planner, Rule};
+use super::planner::{Planner, Splitting};
 use super::snapshots::Snapshots;
 use super::{Schedule, SlotCounts, binomial, forward_to_plan};
 
@@ -45,7 +45,7 @@ impl Revolve {
         assert!(snapshots > 0, "a binomial schedule needs one snapshot at least, that of the first state");
         let memory = snapshots.min(steps.saturating_sub(1));
         let most = SlotCounts { memory, disk: 0, tapes: steps.min(1) };
-        Self { plan: Planner::new(Rule::Binomial, steps, 1, Snapshots::in_memory(memory), most) }
+        Self { plan: Planner::new(Splitting::Binomial, steps, 1, Snapshots::in_memory(memory), most) }
     }
 
     /// Steps that the schedule advances over in all, recordings not counted; `u64::MAX` if they are more than that.

@@ -45,11 +45,11 @@ pub mod slab_stack {
 }
 
 pub use contract::{
-    AtExternal, Bend, Capacity, Comparison, Curvature, Dependence, EachRecord, Flow, Load, Nary, Nests, Order,
-    Products, RecordKind, RecordView, Replay, Reverse, Rule, Sink, Spills, Statement, Store, Strategy, Taped, Taping,
+    AtExternal, Bend, Capacity, Comparison, Curvature, Dependence, EachRecord, Expression, Flow, Load, Nary, Nests,
+    Order, Products, RecordKind, RecordView, Replay, Reverse, Sink, Spills, Statement, Store, Strategy, Taped, Taping,
     Tree, Twin, Variable,
 };
-pub use external::{Arrays, Companion, External, Mark, NonFinite, NonFiniteKind, SweepError};
+pub use external::{Arrays, External, Mark, NonFinite, NonFiniteKind, SweepError, TapeCache};
 pub use identifier::{IndexType, LinearId, TapeNumber};
 pub use lanes::Tangents;
 pub use manager::{CountedId, IndexManager, Linear, Reuse};

@@ -9,7 +9,7 @@ use core::marker::PhantomData;
 
 /// How the leaves of a tree get their partials from the stored factors.
 ///
-/// Factors are numbered in the order in which [`Rule::backward`](crate::Rule::backward) reports them.
+/// Factors are numbered in the order in which [`Expression::backward`](crate::Expression::backward) reports them.
 pub trait Shape: sealed::Sealed + 'static {
     /// The number of leaves.
     const LEAVES: usize;

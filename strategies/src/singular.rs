@@ -1,7 +1,7 @@
 //! Singular functions in statements: how strategies find them.
 
 use crate::numbers::all_finite;
-use crate::{Float, Nary, Number, Policy, Rule, SingularSlope, Sink, Taping, is_singular};
+use crate::{Expression, Float, Nary, Number, Policy, SingularSlope, Sink, Taping, is_singular};
 
 /// Whether singular partials of this strategy are errors.
 #[must_use]
@@ -14,7 +14,7 @@ pub const fn refuses_singular<S: Taping>() -> bool {
 ///
 /// For strategies that take [`Checked`](crate::Checked); none is found under other policies.
 pub fn singular_function<S: Taping>(
-    statement: &impl Rule<S>,
+    statement: &impl Expression<S>,
     is_active: impl Fn(&S::Raw) -> bool,
 ) -> Option<&'static str> {
     let mut watch = Watch { is_active, suspect: None, found: None };

@@ -10,8 +10,8 @@ use tapewright_strategies::active::{self, OwnedTape};
 use tapewright_strategies::shape::{self, Both, Scaled, Unit};
 use tapewright_strategies::typenum::{U0, U2};
 use tapewright_strategies::{
-    Capacity, Continuation, Continuations, Float, IndexType, Linear, LinearId, Load, Nary, Reverse, Rule, Sink, Store,
-    Taped, Taping, Tree, Twin,
+    Capacity, Continuation, Continuations, Expression, Float, IndexType, Linear, LinearId, Load, Nary, Reverse, Sink,
+    Store, Taped, Taping, Tree, Twin,
 };
 
 type S = Continuation;
@@ -141,7 +141,7 @@ fn closures_reach_into_new_segments_and_find_them_again() {
 /// x·y for any value type and width of identifiers.
 struct Product<V, I: IndexType>(Taped<V, LinearId<I>>, Taped<V, LinearId<I>>);
 
-impl<V: Float, I: IndexType> Rule<Continuation<V, Linear<I>>> for Product<V, I> {
+impl<V: Float, I: IndexType> Expression<Continuation<V, Linear<I>>> for Product<V, I> {
     type Shape = Both<Scaled<Unit>, Scaled<Unit>>;
     fn value(&self) -> V {
         self.0.value * self.1.value
@@ -238,7 +238,7 @@ fn closures_of_all_widths_are_aligned() {
 /// Reports fewer leaves and factors than its type says, or more.
 struct Liar(usize, Var);
 
-impl Rule<S> for Liar {
+impl Expression<S> for Liar {
     type Shape = Both<Scaled<Unit>, Scaled<Unit>>;
     fn value(&self) -> f64 {
         1.0
@@ -278,7 +278,7 @@ fn a_statement_that_reports_too_little_or_too_much_is_refused() {
 /// A statement without arguments.
 struct Alone;
 
-impl Rule<S> for Alone {
+impl Expression<S> for Alone {
     type Shape = shape::Nothing;
     fn value(&self) -> f64 {
         2.0

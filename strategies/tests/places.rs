@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tapewright_strategies::active::{self, OwnedTape, Place};
 use tapewright_strategies::lanes::Shadows;
 use tapewright_strategies::{
-    Companion, Content, Continuation, External, Hybrid, IndexManager, Jacobian, Layer, LinearId, Mark, PrimalValue,
-    Records, Reverse, SweepError, TapeNumber,
+    Content, Continuation, External, Hybrid, IndexManager, Jacobian, Layer, LinearId, Mark, PrimalValue, Records,
+    Reverse, SweepError, TapeCache, TapeNumber,
 };
 
 /// Runs tests under every strategy.
@@ -387,7 +387,7 @@ fn a_hidden_recording_may_end<S: Linear>() {
 
 #[derive(Default)]
 struct Kept(Vec<u8>);
-impl Companion for Kept {
+impl TapeCache for Kept {
     fn reserved(&self) -> usize {
         self.0.capacity()
     }
@@ -395,7 +395,7 @@ impl Companion for Kept {
 
 #[derive(Default)]
 struct Other;
-impl Companion for Other {
+impl TapeCache for Other {
     fn reserved(&self) -> usize {
         1
     }
@@ -404,16 +404,16 @@ impl Companion for Other {
 fn companions_stay_from_recording_to_recording<S: Linear>() {
     let mut tape = fresh::<S>();
     tape.record(|number| {
-        active::with_companion::<S, Kept, _>(number, |kept| kept.0.reserve_exact(100));
-        active::with_companion::<S, Other, _>(number, |_| ());
+        active::with_cache::<S, Kept, _>(number, |kept| kept.0.reserve_exact(100));
+        active::with_cache::<S, Other, _>(number, |_| ());
     });
-    assert_eq!(tape.external_bytes().1, tape.companion::<Kept>().0.capacity() + 1);
+    assert_eq!(tape.external_bytes().1, tape.cache::<Kept>().0.capacity() + 1);
     tape.record(|number| {
-        let kept = active::with_companion::<S, Kept, _>(number, |kept| kept.0.capacity());
+        let kept = active::with_cache::<S, Kept, _>(number, |kept| kept.0.capacity());
         assert!(kept >= 100);
     });
     tape.reset();
-    assert!(tape.companion::<Kept>().0.capacity() >= 100);
+    assert!(tape.cache::<Kept>().0.capacity() >= 100);
 }
 
 /// A mark's numbers can be anybody's.

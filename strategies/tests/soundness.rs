@@ -8,8 +8,8 @@ use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tapewright_strategies::active::{self, OwnedTape, Running};
 use tapewright_strategies::{
-    Capacity, Companion, Comparison, Continuation, External, Hybrid, Jacobian, LinearId, Nary, PrimalValue, Reuse,
-    Shared, SweepError, TapeNumber, Taping,
+    Capacity, Comparison, Continuation, External, Hybrid, Jacobian, LinearId, Nary, PrimalValue, Reuse, Shared,
+    SweepError, TapeCache, TapeNumber, Taping,
 };
 
 /// Runs each scenario under every strategy.
@@ -168,7 +168,7 @@ fn a_tape_replaced_in_a_recording_knows_no_earlier_variable<S: Linear>() {
 }
 
 struct Kept;
-impl Companion for Kept {
+impl TapeCache for Kept {
     fn reserved(&self) -> usize {
         0
     }
@@ -215,7 +215,7 @@ fn identifiers_of_recordings_of_another_strategy_are_refused<S: Linear>() {
                 &|| S::record_external(&arguments, &[1.0], Box::new(Nothing), &mut |_, _| ()),
                 &|| active::record_external::<S>(number, &arguments, &[1.0], Box::new(Nothing), |_, _| ()),
                 &|| _ = active::place::<S>(number),
-                &|| active::with_companion::<S, Kept, _>(number, |_| ()),
+                &|| active::with_cache::<S, Kept, _>(number, |_| ()),
             ];
             for (k, attempt) in attempts.iter().enumerate() {
                 assert!(catch_unwind(AssertUnwindSafe(attempt)).is_err(), "attempt {k} was not refused");

@@ -7,7 +7,7 @@ use super::trace::note_entry;
 use crate::external::{Arrays, Deed, Entry, Externals, Slots};
 use crate::lanes::{Launched, SharedArray};
 use crate::refusal::Refusal;
-use crate::{Companion, External, Policy, Reverse, TapeNumber, Variable};
+use crate::{External, Policy, Reverse, TapeCache, TapeNumber, Variable};
 use core::panic::Location;
 use smallvec::SmallVec;
 
@@ -182,8 +182,8 @@ fn slot_in<S: Reverse>(number: TapeNumber, id: &S::Id) -> usize {
 ///
 /// As [`with`](super::with).
 #[track_caller]
-pub fn with_companion<S: Reverse, C: Companion + Default, R>(number: TapeNumber, f: impl FnOnce(&mut C) -> R) -> R {
-    with_parts::<S, _>(number, |_, externals| f(externals.companion()))
+pub fn with_cache<S: Reverse, C: TapeCache + Default, R>(number: TapeNumber, f: impl FnOnce(&mut C) -> R) -> R {
+    with_parts::<S, _>(number, |_, externals| f(externals.cache()))
 }
 
 /// The place behind the last statement of the recording of strategy `S` under `number`, which is active on this thread.

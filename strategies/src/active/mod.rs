@@ -28,7 +28,7 @@ mod watch;
 pub use common::{common_number, flow_of, innermost_flow, note_singular, recording_of, with};
 pub use dependences::Numbering;
 pub(crate) use external::{are_active, record_external_of};
-pub use external::{keep_input, make_room, place, record_external, record_launch, with_arrays, with_companion};
+pub use external::{keep_input, make_room, place, record_external, record_launch, with_arrays, with_cache};
 pub(crate) use guarded::{guards, keeps_guards, with_guarded};
 pub use hidden::{isolated, pause};
 pub(crate) use identifiers::{release, share, take_identifier, with_pool};

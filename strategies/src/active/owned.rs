@@ -5,7 +5,7 @@ use super::singular::Singular;
 use super::state::{Part, Place, State};
 use crate::external::{Entry, Externals};
 use crate::lanes::{Inspection, Launch};
-use crate::{Companion, MemoryUsage, Policy, Reverse, SweepError, TapeNumber, refuses_singular};
+use crate::{MemoryUsage, Policy, Reverse, SweepError, TapeCache, TapeNumber, refuses_singular};
 use core::any::TypeId;
 
 impl<S: Reverse> OwnedTape<S> {
@@ -161,8 +161,8 @@ impl<S: Reverse> OwnedTape<S> {
     }
 
     /// What this tape keeps of this type, made if there is none yet.
-    pub fn companion<C: Companion + Default>(&mut self) -> &mut C {
-        self.externals_mut().companion()
+    pub fn cache<C: TapeCache + Default>(&mut self) -> &mut C {
+        self.externals_mut().cache()
     }
 
     /// Bytes that the management of reused identifiers takes.

@@ -25,5 +25,5 @@ pub(crate) use nests::sealed::Sealed as SealedNests;
 pub use record::{EachRecord, Order, RecordKind, RecordView};
 pub use reverse::{AtExternal, Replay, Reverse, Spills};
 pub use strategy::Strategy;
-pub use taping::{Load, Rule, Sink, Statement, Store, Taping, Tree, Twin};
+pub use taping::{Expression, Load, Sink, Statement, Store, Taping, Tree, Twin};
 pub use variable::{Taped, Variable};

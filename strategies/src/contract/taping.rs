@@ -6,7 +6,7 @@ use super::flow::{Dependence, Flow};
 use super::nary::Nary;
 use super::variable::{Variable, listed};
 use crate::lanes::{Launch, Launched};
-use crate::{Arrays, Companion, External, Number, Policy, Shape, TapeNumber};
+use crate::{Arrays, External, Number, Policy, Shape, TapeCache, TapeNumber};
 use generic_array::{ArrayLength, typenum::Unsigned};
 
 /// How a derivative is recorded: what a taping strategy must do with one statement.
@@ -223,7 +223,7 @@ pub trait Taping: Sized + 'static {
     ///
     /// As [`record`](Self::record), where variables belong to recordings.
     #[track_caller]
-    fn keep<C: Companion + Default + Clone>(
+    fn keep<C: TapeCache + Default + Clone>(
         arrays: &[&Dependence<Self::Value>],
         inputs: &[(Self::Value, &Self::Id)],
     ) -> Option<C> {
@@ -235,7 +235,7 @@ pub trait Taping: Sized + 'static {
 /// A differentiable expression at given values: what local reverse mode inside one statement needs.
 ///
 /// Implemented by the nodes of the engine's expression trees; strategies only call it.
-pub trait Rule<S: Taping> {
+pub trait Expression<S: Taping> {
     /// The structure of the partials, shared by all statements that are linear in the same places.
     type Shape: Shape;
 
@@ -288,7 +288,7 @@ impl<S: Taping, F: FnMut(S::Value, S::Raw)> Sink<S> for Partials<'_, F> {
 /// A tree as it is stored: what it consists of, and what it is when rebuilt.
 ///
 /// The nodes of the engine's expression trees are. Strategies and generic code ask for a [`Statement`].
-pub trait Tree<S: Taping>: Rule<S> {
+pub trait Tree<S: Taping>: Expression<S> {
     /// The number of leaves (argument uses) as a typenum integer.
     type Args: Unsigned;
     /// The number of `f64` operands as a typenum integer.
@@ -316,7 +316,7 @@ pub trait Store<S: Taping> {
 }
 
 /// A tree that owns its leaves and can be rebuilt from a record.
-pub trait Twin<S: Taping>: Rule<S> + Sized + 'static {
+pub trait Twin<S: Taping>: Expression<S> + Sized + 'static {
     /// A number that tells most types apart; strategies hash with it and must not rely on it.
     const HASH: u32;
     /// The number of constants.

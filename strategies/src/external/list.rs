@@ -9,7 +9,7 @@ use core::any::Any;
 use std::collections::HashSet;
 
 /// Something that a tape keeps from recording to recording beside its records, such as tapes for nested recordings.
-pub trait Companion: Any + Send + Sync {
+pub trait TapeCache: Any + Send + Sync {
     /// Bytes obtained from the allocator.
     fn reserved(&self) -> usize;
 }
@@ -17,7 +17,7 @@ pub trait Companion: Any + Send + Sync {
 /// The functions of one recording, in the order of their records, and what its tape keeps beside its records.
 pub(crate) struct Externals<V: 'static> {
     pub(crate) list: Vec<Entry<V>>,
-    pub(crate) companions: Vec<Box<dyn Companion>>,
+    pub(crate) caches: Vec<Box<dyn TapeCache>>,
     pub(crate) arrays: Arrays<V>,
     /// Memory of launches that were forgotten.
     #[allow(clippy::vec_box, reason = "they are moved between here and the list")]
@@ -28,19 +28,19 @@ pub(crate) struct Externals<V: 'static> {
 
 impl<V> Default for Externals<V> {
     fn default() -> Self {
-        Self { list: Vec::new(), companions: Vec::new(), arrays: Arrays::new(), spare: Vec::new(), notes: None }
+        Self { list: Vec::new(), caches: Vec::new(), arrays: Arrays::new(), spare: Vec::new(), notes: None }
     }
 }
 
 impl<V: Number> Externals<V> {
-    /// The companion of this type, made if there is none yet.
-    pub(crate) fn companion<C: Companion + Default>(&mut self) -> &mut C {
-        let at = self.companions.iter().position(|companion| (&**companion as &dyn Any).is::<C>());
+    /// The cache of this type, made if there is none yet.
+    pub(crate) fn cache<C: TapeCache + Default>(&mut self) -> &mut C {
+        let at = self.caches.iter().position(|cache| (&**cache as &dyn Any).is::<C>());
         let at = at.unwrap_or_else(|| {
-            self.companions.push(Box::new(C::default()));
-            self.companions.len() - 1
+            self.caches.push(Box::new(C::default()));
+            self.caches.len() - 1
         });
-        (&mut *self.companions[at] as &mut dyn Any).downcast_mut().expect("it is of this type")
+        (&mut *self.caches[at] as &mut dyn Any).downcast_mut().expect("it is of this type")
     }
 
     /// What has been noted of the recording; `None` under other policies than [`Tracing`](crate::Tracing).
@@ -96,7 +96,7 @@ impl<V: Number> Externals<V> {
         MemoryUsage { used, reserved: used + lists + self.arrays.pool.as_ref().map_or(0, |pool| pool.bytes()) }
     }
 
-    /// Bytes of the functions, and of the companions.
+    /// Bytes of the functions, and of the caches.
     pub(crate) fn bytes(&self) -> (MemoryUsage, usize) {
         let owned = |entry: &Entry<V>| {
             let rule = match &entry.deed {
@@ -109,6 +109,6 @@ impl<V: Number> Externals<V> {
         let list = MemoryUsage::of_vec(&self.list);
         let spare = self.spare.len() * size_of::<Recorded<V>>() + MemoryUsage::of_vec(&self.spare).reserved;
         let functions = MemoryUsage { used: list.used + owned, reserved: list.reserved + owned + spare };
-        (functions, self.companions.iter().map(|companion| companion.reserved()).sum())
+        (functions, self.caches.iter().map(|cache| cache.reserved()).sum())
     }
 }

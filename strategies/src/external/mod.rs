@@ -18,7 +18,7 @@ pub(crate) use entry::{Deed, Entry, Slots};
 pub use error::SweepError;
 pub use function::External;
 pub(crate) use function::apply;
-pub use list::Companion;
 pub(crate) use list::Externals;
+pub use list::TapeCache;
 pub(crate) use notes::Notes;
 pub use notes::{NonFinite, NonFiniteKind};

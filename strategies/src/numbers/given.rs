@@ -2,7 +2,7 @@
 //! are recorded, nor in sweeps over them.
 
 use crate::shape::{Both, Each, Minus, Shape, Unit};
-use crate::{LinearId, Load, Nests, Number, Rule, Sink, Store, Taped, Tree, Twin};
+use crate::{Expression, LinearId, Load, Nests, Number, Sink, Store, Taped, Tree, Twin};
 use core::marker::PhantomData;
 use generic_array::ArrayLength;
 use generic_array::typenum::{U1, U2, U3, Unsigned};
@@ -103,7 +103,7 @@ impl<S: Nests, K: Kind> Given<S, K> {
     }
 }
 
-impl<S: Nests, K: Kind> Rule<S> for Given<S, K> {
+impl<S: Nests, K: Kind> Expression<S> for Given<S, K> {
     type Shape = K::Shape;
     #[inline(always)]
     fn value(&self) -> S::Value {

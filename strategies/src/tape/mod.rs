@@ -328,12 +328,12 @@ macro_rules! variables_by_manager {
         }
 
         #[track_caller]
-        fn keep<C: crate::Companion + Default + Clone>(
+        fn keep<C: crate::TapeCache + Default + Clone>(
             arrays: &[&crate::Dependence<V>],
             inputs: &[(V, &M::Id)],
         ) -> Option<C> {
             let crate::Flow::Recorded(number) = crate::active::flow_of::<Self>(arrays, inputs) else { return None };
-            Some(crate::active::with_companion::<Self, C, _>(number, |companion| companion.clone()))
+            Some(crate::active::with_cache::<Self, C, _>(number, |cache| cache.clone()))
         }
     };
 }

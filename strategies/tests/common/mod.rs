@@ -5,7 +5,7 @@ use tapewright_strategies::shape::{Both, Nothing, Scaled, Unit, mix};
 use tapewright_strategies::typenum::Unsigned;
 use tapewright_strategies::typenum::{Sum, U0, U1};
 use tapewright_strategies::{
-    LinearId, Load, Reverse, Rule, Shape, Sink, Statement, Store, TapeNumber, Taped, Taping, Tree, Twin,
+    Expression, LinearId, Load, Reverse, Shape, Sink, Statement, Store, TapeNumber, Taped, Taping, Tree, Twin,
 };
 
 /// Strategies with `f64` values and 32-bit linear identifiers.
@@ -41,7 +41,7 @@ impl Var {
     }
 }
 
-impl<S: Taping<Value = f64, Raw = LinearId>> Rule<S> for Var {
+impl<S: Taping<Value = f64, Raw = LinearId>> Expression<S> for Var {
     type Shape = Unit;
     fn value(&self) -> f64 {
         self.0.value
@@ -72,7 +72,7 @@ impl<S: Taping<Value = f64, Raw = LinearId>> Twin<S> for Var {
     }
 }
 
-impl<S: Taping<Value = f64, Raw = LinearId>> Rule<S> for Lit {
+impl<S: Taping<Value = f64, Raw = LinearId>> Expression<S> for Lit {
     type Shape = Nothing;
     fn value(&self) -> f64 {
         self.0
@@ -98,7 +98,7 @@ impl<S: Taping<Value = f64, Raw = LinearId>> Twin<S> for Lit {
     }
 }
 
-impl<S: Taping<Value = f64, Raw = LinearId>, A: Rule<S>, B: Rule<S>> Rule<S> for Plus<A, B> {
+impl<S: Taping<Value = f64, Raw = LinearId>, A: Expression<S>, B: Expression<S>> Expression<S> for Plus<A, B> {
     type Shape = Both<A::Shape, B::Shape>;
     fn value(&self) -> f64 {
         self.0.value() + self.1.value()
@@ -113,7 +113,7 @@ impl<S: Taping<Value = f64, Raw = LinearId>, A: Rule<S>, B: Rule<S>> Rule<S> for
     }
 }
 
-impl<S: Taping<Value = f64, Raw = LinearId>, A: Rule<S>, B: Rule<S>> Rule<S> for Times<A, B> {
+impl<S: Taping<Value = f64, Raw = LinearId>, A: Expression<S>, B: Expression<S>> Expression<S> for Times<A, B> {
     type Shape = Both<Scaled<A::Shape>, Scaled<B::Shape>>;
     fn value(&self) -> f64 {
         self.0.value() * self.1.value()
@@ -129,7 +129,7 @@ impl<S: Taping<Value = f64, Raw = LinearId>, A: Rule<S>, B: Rule<S>> Rule<S> for
     }
 }
 
-fn scaled<S: Taping<Value = f64, Raw = LinearId>, A: Rule<S>>(child: &A, seed: f64, sink: &mut impl Sink<S>) {
+fn scaled<S: Taping<Value = f64, Raw = LinearId>, A: Expression<S>>(child: &A, seed: f64, sink: &mut impl Sink<S>) {
     if A::Shape::LINEAR {
         sink.factor(seed);
     }

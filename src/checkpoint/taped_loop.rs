@@ -10,12 +10,12 @@ use tapewright_strategies::lanes::Shadow;
 use tapewright_strategies::{External, Passive, Reverse, SweepError};
 
 /// A loop on the tape, and how far its first run went: to the turn.
-pub(super) struct Rule<T: Reverse, C, X: Variables<Passive<T::Value>>, P, R> {
+pub(super) struct TapedLoop<T: Reverse, C, X: Variables<Passive<T::Value>>, P, R> {
     pub(super) job: Job<T, C, X, P, R>,
     pub(super) prepared: Mutex<Option<Run<T, C, X>>>,
 }
 
-impl<T, C, X, P, R> External<T::Value> for Rule<T, C, X, P, R>
+impl<T, C, X, P, R> External<T::Value> for TapedLoop<T, C, X, P, R>
 where
     T: Reverse,
     C: Variables<Passive<T::Value>> + Send + Sync + 'static,
@@ -54,14 +54,14 @@ where
     }
 }
 
-impl<T: Reverse, C, X: Variables<Passive<T::Value>>, P, R> Rule<T, C, X, P, R> {
+impl<T: Reverse, C, X: Variables<Passive<T::Value>>, P, R> TapedLoop<T, C, X, P, R> {
     /// The first run, for the first sweep.
     fn take(&self) -> Option<Run<T, C, X>> {
         self.prepared.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
-impl<T, C, X, P, R> Nested<T::Value> for Rule<T, C, X, P, R>
+impl<T, C, X, P, R> Nested<T::Value> for TapedLoop<T, C, X, P, R>
 where
     T: Reverse,
     C: Variables<Passive<T::Value>> + Send + Sync + 'static,
