@@ -6,7 +6,7 @@ use super::{Fault, Faulty, has};
 use core::mem::ManuallyDrop;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use tapewright::strategies::{Companion, LinearId, Load, Store, Strict, TapeNumber, Twin, active};
+use tapewright::strategies::{LinearId, Load, Store, Strict, TapeCache, TapeNumber, Twin, active};
 use tapewright::{External, Nary, Statement, SweepError, Taping};
 
 /// An argument of a statement: its partial and its identifier.
@@ -232,11 +232,11 @@ impl Taping for Faulty {
     }
 
     #[track_caller]
-    fn keep<C: Companion + Default + Clone>(
+    fn keep<C: TapeCache + Default + Clone>(
         _: &[&tapewright::strategies::Dependence<f64>],
         inputs: &[(f64, &Id)],
     ) -> Option<C> {
         let number = active::recording_of::<Self>(inputs.iter().map(|(_, id)| *id))?;
-        Some(active::with_companion::<Self, C, _>(number, |companion| companion.clone()))
+        Some(active::with_cache::<Self, C, _>(number, |companion| companion.clone()))
     }
 }
