@@ -248,14 +248,13 @@ impl<A: Iterator<Item = usize>, V: Number> Target<V> for Adding<'_, A, V> {
     }
 }
 
-/// The adjoint that was added to last by the first and by the last argument of a record, as far as nothing else has
-/// been added since.
+/// The adjoint that the last argument of a record has added to, as far as nothing else has been added since.
 ///
 /// What has just been written to memory can be added to again only some 12 cycles later, and in many recordings a
-/// record adds to what the one behind it has added to: in `sum += a * b` to the sum, or to the same `b` over and over.
+/// record adds to what the one behind it has added to: in `y += a * x` with one `x` and many `y`, and in `y = y.sin()`.
 pub(super) struct Recent<V> {
-    first: (usize, V),
-    last: (usize, V),
+    id: usize,
+    adjoint: V,
 }
 
 impl<V: Number> Recent<V> {
@@ -264,26 +263,25 @@ impl<V: Number> Recent<V> {
 
     #[inline(always)]
     pub(super) const fn new() -> Self {
-        Self { first: (Self::NONE, V::ZERO), last: (Self::NONE, V::ZERO) }
+        Self { id: Self::NONE, adjoint: V::ZERO }
     }
 
-    /// The adjoint of this variable, which is 0 afterwards; `single` says whether records have one argument.
+    /// The adjoint of this variable, which is 0 afterwards.
     ///
     /// # Safety
     ///
     /// There is one.
     #[inline(always)]
-    pub(super) unsafe fn take(&mut self, adjoints: *mut V, id: usize, single: bool) -> V {
-        let (recent, adjoint) = if single { self.last } else { self.first };
+    pub(super) unsafe fn take(&mut self, adjoints: *mut V, id: usize) -> V {
         // SAFETY: promised by the caller.
         let place = unsafe { adjoints.add(id) };
         // SAFETY: as above.
-        let seed = if recent == id { adjoint } else { unsafe { place.read() } };
+        let seed = if self.id == id { self.adjoint } else { unsafe { place.read() } };
+        if self.id == id {
+            self.id = Self::NONE;
+        }
         // SAFETY: as above.
         unsafe { place.write(V::ZERO) }
-        if self.last.0 == id {
-            self.last.0 = Self::NONE;
-        }
         seed
     }
 
@@ -299,7 +297,7 @@ impl<V: Number> Recent<V> {
         data: Data<'r, K, V, I>,
         adjoints: *mut V,
     ) -> impl Target<V> + use<'r, K, V, I> {
-        AddingRecent { ids: data.ids(), adjoints, recent: self, is_first: data.arguments() > 1 }
+        AddingRecent { ids: data.ids(), adjoints, recent: self }
     }
 }
 
@@ -308,30 +306,24 @@ struct AddingRecent<'r, A, V> {
     ids: A,
     adjoints: *mut V,
     recent: &'r mut Recent<V>,
-    is_first: bool,
 }
 
 impl<A: ExactSizeIterator<Item = usize>, V: Number> Target<V> for AddingRecent<'_, A, V> {
     #[inline(always)]
     fn take(&mut self, contribution: V) -> bool {
         let Some(id) = self.ids.next() else { return false };
-        let (Recent { first, last }, is_last) = (&mut *self.recent, self.ids.len() == 0);
+        let (is_last, recent) = (self.ids.len() == 0, &mut *self.recent);
         // SAFETY: identifiers are below the number of adjoints.
         let place = unsafe { self.adjoints.add(id) };
         // SAFETY: as above.
-        let before = if is_last && last.0 == id { last.1 } else { unsafe { place.read() } };
+        let before = if is_last && recent.id == id { recent.adjoint } else { unsafe { place.read() } };
         let sum = before + contribution;
         // SAFETY: as above.
         unsafe { place.write(sum) }
-        if core::mem::replace(&mut self.is_first, false) {
-            *first = (id, sum);
-        } else if first.0 == id {
-            first.0 = Recent::<V>::NONE;
-        }
         if is_last {
-            *last = (id, sum);
-        } else if last.0 == id {
-            last.0 = Recent::<V>::NONE;
+            *recent = Recent { id, adjoint: sum };
+        } else if recent.id == id {
+            recent.id = Recent::<V>::NONE;
         }
         true
     }

@@ -302,7 +302,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
                 }
                 next -= 1;
                 data_end = end.sub(Self::CODE);
-                seed = recent.take(adjoints, next, H::LEAVES == 1);
+                seed = recent.take(adjoints, next);
             }
             (next, self.reverse_in_place::<H>(data_end, end, seed, sweep))
         }
