@@ -233,9 +233,13 @@ impl<S: Reverse> Tape<S> {
     /// (x, y) alone, and a sum is linear. So does [`Hybrid`](crate::Hybrid), where it keeps what partial derivatives
     /// are computed from. Other strategies know only that sums and differences of variables are linear. They take all
     /// pairs of the arguments of other statements for non-linear, even of 2x + y. So does every strategy for external
-    /// functions, for statements whose derivatives were given by the user, for functions of slices some of whose
-    /// arguments are passive, and for functions such as |x|, whose second derivative is 0. Expressions of array kernels
-    /// are known under every strategy.
+    /// functions, for statements whose derivatives were given by the user, and for functions such as |x|, whose second
+    /// derivative is 0. Expressions of array kernels are known under every strategy.
+    ///
+    /// Functions of slices some of whose arguments are passive are known to be linear in the others if they are, as
+    /// long as the tape has met fewer than 208 types of statements:
+    /// [`linear_combination`](crate::linear_combination) always, [`dot`](crate::dot) if each product has a passive
+    /// factor. If they are not linear, they are taken to be so in no pair of their active arguments.
     ///
     /// # Errors
     ///

@@ -57,6 +57,17 @@ impl Curvature {
         Self::LINEAR.and((0, arguments), (0, arguments))
     }
 
+    /// Whether a function of `n` arguments is linear in those that are active, whatever the others are.
+    pub(crate) fn is_linear_in(&self, active: impl Iterator<Item = bool> + Clone, n: usize) -> bool {
+        let half = || active.clone().skip(n / 2);
+        let any = |range: Range<usize>| active.clone().take(range.end).skip(range.start).any(|active| active);
+        match self {
+            Self::In(products) => products.iter().all(|(rows, columns)| !any(rows) || !any(columns)),
+            Self::Halves => active.clone().take(n / 2).zip(half()).all(|(a, b)| !a || !b),
+            Self::Everywhere => false,
+        }
+    }
+
     /// The curvature of a sum of something with this many arguments and of something behind it.
     #[must_use]
     pub const fn beside(self, arguments: usize, other: Self) -> Self {
@@ -117,6 +128,20 @@ mod tests {
         let sum = Bend::Nothing.of((product, 2), (quotient, 2));
         let sum = Bend::Nothing.of((sum, 4), (Curvature::all(1), 1));
         assert_eq!(listed(sum), [(0..1, 1..2), (3..4, 3..4), (2..3, 3..4), (4..5, 4..5)]);
+    }
+
+    #[test]
+    fn of_active_arguments() {
+        let linear = |curvature: Curvature, active: &[u8]| {
+            curvature.is_linear_in(active.iter().map(|active| *active == 1), active.len())
+        };
+        assert!(linear(Curvature::LINEAR, &[1, 1, 0]) && !linear(Curvature::Everywhere, &[0, 1]));
+        assert!(linear(Curvature::Halves, &[1, 0, 0, 0, 1, 1]) && !linear(Curvature::Halves, &[1, 0, 0, 1, 1, 1]));
+        assert!(linear(Curvature::Halves, &[1, 0, 1]), "as patterns have it");
+        let products = Curvature::LINEAR.and((0, 2), (1, 4)).and((5, 6), (5, 6));
+        assert!(linear(products, &[1, 0, 0, 0, 1, 0]) && linear(products, &[0, 0, 1, 1, 1]));
+        assert!(!linear(products, &[0, 1, 0, 0]) && !linear(products, &[1, 0, 0, 1]));
+        assert!(!linear(products, &[0, 0, 0, 0, 0, 1]));
     }
 
     #[test]

@@ -14,7 +14,8 @@ pub trait Nary<V: Number>: 'static {
     /// Whether [`value`](Self::value) can be called again, at other arguments, when a recording is replayed.
     const REPLAYS: bool = true;
     /// The pairs of arguments in which the function is not linear; more pairs than necessary make patterns of Hessian
-    /// matrices larger, and fewer make them wrong.
+    /// matrices larger, and fewer make them wrong. Where some arguments are passive, patterns have either none of the
+    /// pairs of the others, if it is linear in these, or all of them.
     const CURVATURE: Curvature = Curvature::Everywhere;
     /// The value at these arguments.
     fn value(arguments: &[V], constants: &[V]) -> V;

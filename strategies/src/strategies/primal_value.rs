@@ -19,9 +19,10 @@ use core::panic::Location;
 /// bytes** (`f64` values, `u32` identifiers), 8 of them for its value, where passive arguments count in `a` too. A
 /// function of slices takes 13 + 4a, plus 8a if it has constants; if some of its arguments are passive, 9 + 12a for its
 /// `a` active ones, 13 + 12a when a > 27, and 13 + 4a if it is a sum. Should one tape ever meet more than 208 different
-/// statement types, the further ones take 8 bytes more. With [`Reuse`](crate::Reuse) each statement takes 4 bytes more:
-/// its record keeps the value that its identifier had before, and values are kept for as many variables as were alive
-/// at once, not for each.
+/// statement types, the further ones take 8 bytes more; a function of slices that is linear in its active arguments,
+/// with passive ones besides, counts as a type for each `a` up to 27, and as one for all others. With
+/// [`Reuse`](crate::Reuse) each statement takes 4 bytes more: its record keeps the value that its identifier had
+/// before, and values are kept for as many variables as were alive at once, not for each.
 ///
 /// `V` is the value type, `M` the index management ([`Linear`] or [`Reuse`](crate::Reuse)), `L` where records live
 /// ([`InMemory`], [`Shared`](crate::Shared) or [`Spilled`]), `P` what derivatives are at singular points.

@@ -24,9 +24,26 @@ impl<V: Number, I: IndexType> Common<V, I> {
         }
         all
     };
+    /// The same of functions that are linear in these arguments; codes of them are assigned.
+    const LINEAR: &[Layout<V>; codes::CLASSIC_MAX + 1] = &{
+        let mut all = [const { Layout::linear::<I>(0) }; codes::CLASSIC_MAX + 1];
+        let mut n = 1;
+        while n <= codes::CLASSIC_MAX {
+            all[n] = Layout::linear::<I>(n);
+            n += 1;
+        }
+        all
+    };
 
     /// Partials and identifiers of `n` active arguments.
     pub(super) const fn partials(n: usize) -> &'static Layout<V> {
         if n == 0 || n > codes::CLASSIC_MAX { Self::LISTED } else { &Self::CLASSIC[n] }
+    }
+
+    /// The same of a function that is linear in them. Not inlined, so that such a layout has one address, and a tape
+    /// assigns one code for it.
+    #[inline(never)]
+    pub(super) fn linear_partials(n: usize) -> &'static Layout<V> {
+        Self::LINEAR.get(n).unwrap_or(&Self::LINEAR[0])
     }
 }

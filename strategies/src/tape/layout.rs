@@ -47,7 +47,8 @@ pub(crate) struct Layout<V: Number> {
     pub(super) payload: usize,
     /// Identifiers, unless they are counted.
     pub(super) arguments: usize,
-    /// Bytes of data of a record without passive arguments; [`VARYING`](Self::VARYING) if they are counted.
+    /// Bytes of data of a record without passive arguments; [`VARYING`](Self::VARYING) if they are counted, or if the
+    /// function that reverses records has to be told how many arguments there are.
     pub(super) bytes: usize,
     /// Whether the payload are factors of partials, and not what the statement is computed from.
     pub(super) partials: bool,
@@ -110,6 +111,14 @@ impl<V: Number> Layout<V> {
     pub(super) const fn classic<I: IndexType>(n: usize) -> Self {
         let bytes = n * (size_of::<V>() + size_of::<I>());
         Self { form: Form::Fixed, payload: n, arguments: n, bytes, ..Self::listed::<I>() }.coded(codes::classic(n))
+    }
+
+    /// Partials and identifiers of the `n` arguments of a function that is linear in them; counted if `n` is 0. The
+    /// bytes and the functions are those of other partials.
+    #[allow(clippy::cast_possible_truncation, reason = "n is at most CLASSIC_MAX")]
+    pub(super) const fn linear<I: IndexType>(n: usize) -> Self {
+        let partials = if n == 0 { Self::listed::<I>() } else { Self::classic::<I>(n) };
+        Self { curvature: Curvature::LINEAR, bytes: Self::VARYING, hash: slot(0xA15 + n as u32), code: 0, ..partials }
     }
 
     /// Identifiers of arguments whose partials are 1, counted.

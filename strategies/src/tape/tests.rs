@@ -20,7 +20,7 @@ fn records_never_move<L: Layer, K: Content>(statements: usize) {
     for k in 0..statements {
         // As many arguments as make records of different lengths.
         let arguments = [(last, 0.5), (x, 2.0), (x, 4.0)];
-        last = tape.push_partials(arguments.into_iter().take(1 + k % 3), 1.0).expect("room");
+        last = tape.push_partials(arguments.into_iter().take(1 + k % 3), None, 1.0).expect("room");
         ends.push(tape.data.cast_const());
     }
     assert!(tape.spans.len() > 2, "it reaches into several segments");
@@ -65,7 +65,7 @@ where
         S::external(tape, 3 * k + 2, &[], &mut |_| unreachable!("it has no results"));
         let code = Records::<f64, Linear, InMemory, K>::CODE;
         assert_eq!(bytes(tape) - before, 3 * (2 * size_of::<u32>() + code) + values - known);
-        let y = tape.push_partials([(ids[ids.len() - 1], f64::from(k) + 2.0)].into_iter(), 1.0);
+        let y = tape.push_partials([(ids[ids.len() - 1], f64::from(k) + 2.0)].into_iter(), None, 1.0);
         ids.push(y.expect("room"));
     }
     core::array::from_fn(|k| usize_of(ids[k].index()))

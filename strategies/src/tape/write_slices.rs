@@ -66,12 +66,32 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         if R::UNIT {
             return self.push_sum(all().map(|x| M::raw(&x.id)).filter(|id| id.is_active()), value);
         }
+        self.push_slopes::<P, R>(arguments, constants, value)
+    }
+
+    /// Records the partials of a function of slices. If it is linear in its active arguments, the layout says so, as
+    /// long as there is a code for that; the bytes are the same.
+    fn push_slopes<P: Policy, R: Nary<V>>(
+        &mut self,
+        arguments: &[&[Taped<V, M::Id>]],
+        constants: &[V],
+        value: V,
+    ) -> Result<LinearId<M::Index>, Refusal> {
+        let all = || arguments.iter().copied().flatten();
+        let n = all().count();
         let mut scratch = Scratch::<V>::new();
         scratch.extend(all().map(|x| x.value));
         scratch.resize(2 * n, V::ZERO);
         let (values, partials) = scratch.split_at_mut(n);
         partials_of_slice::<P, R, V>(values, constants, partials, []);
-        self.push_partials(all().map(|x| M::raw(&x.id)).zip(partials.iter().copied()), value)
+        let ids = all().map(|x| M::raw(&x.id));
+        let is_active = ids.clone().map(LinearId::is_active);
+        let linear = if K::VALUES && R::CURVATURE.is_linear_in(is_active.clone(), n) {
+            self.coded(Common::<V, M::Index>::linear_partials(is_active.filter(|is_active| *is_active).count()))
+        } else {
+            None
+        };
+        self.push_partials(ids.zip(partials.iter().copied()), linear, value)
     }
 
     /// This layout, if its records have a code here.
@@ -92,5 +112,63 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             active.for_each(|id| record.put(narrow::<M>(id.index())));
             record.put(count);
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::read::Cursor;
+    use super::super::record::Record;
+    use super::super::records::Values;
+    use super::super::table::Codes;
+    use super::*;
+    use crate::{Curvature, InMemory, Linear, Strict, TapeNumber};
+
+    /// A function that is linear.
+    struct Twice;
+    impl Nary<f64> for Twice {
+        const CURVATURE: Curvature = Curvature::LINEAR;
+        fn value(x: &[f64], _: &[f64]) -> f64 {
+            x.iter().map(|x| 2.0 * x).sum()
+        }
+        fn partials(_: &[f64], _: &[f64], partials: &mut [f64]) {
+            partials.fill(2.0);
+        }
+    }
+
+    /// Gives all codes that are left to layouts of which there are no records; returns how many that are.
+    fn take_all(codes: &mut Codes<f64>) -> usize {
+        let each = (0..28).cycle().map(|n| codes.code(Box::leak(Box::new(Layout::linear::<u32>(n)))));
+        each.take_while(Option::is_some).count()
+    }
+
+    /// The codes that are assigned when `Twice` of 1 to 40 variables and of a passive one has been recorded twice, the
+    /// bytes of all that, and how many records say that they are linear; all codes are taken at first, or none is.
+    fn recorded(full: bool) -> (usize, usize, usize) {
+        let mut tape = Records::<f64, Linear, InMemory, Values>::default();
+        tape.begin(TapeNumber::of(7));
+        if full {
+            assert_eq!(take_all(&mut tape.codes), 208);
+        }
+        let mut x = vec![Taped { value: 1.0, id: Linear::passive() }];
+        x.extend(tape.inputs(&[1.0; 40]).expect("room").map(|id| Taped { value: 1.0, id: Linear::adopt(id) }));
+        for n in (1..=40).chain(1..=40) {
+            tape.append_nary::<Strict, Twice>(&[&x[..=n]], &[], 2.0).expect("room");
+        }
+        let (mut bytes, mut linear) = (0, 0);
+        let each = |record: &Record<'_, f64, u32>, _| {
+            bytes += record.bytes();
+            linear += usize::from(record.layout.curvature == Curvature::LINEAR);
+        };
+        Cursor::new(&tape).down(1, each).expect("in memory");
+        (208 - take_all(&mut tape.codes), bytes, linear)
+    }
+
+    /// One for each number of arguments up to 27, one for more.
+    #[test]
+    fn linear_functions_of_slices_have_codes_while_there_are_some() {
+        let bytes = 2 * ((1..=40).map(|n| 1 + 12 * n).sum::<usize>() + 4 * 13);
+        assert_eq!(recorded(false), (28, bytes, 80));
+        assert_eq!(recorded(true), (208, bytes, 0), "the same bytes, and nothing is known");
     }
 }

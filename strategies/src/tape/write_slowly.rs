@@ -101,7 +101,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         let bytes = layout.bytes + kept * size_of::<V>();
         let list = self.lists(layout, passives, bytes);
         if list && layout.partials {
-            return self.push_partials(ids.iter().copied().zip(numbers.iter().copied()), value);
+            return self.push_partials(ids.iter().copied().zip(numbers.iter().copied()), None, value);
         }
         let fill = |record: &mut Writer<'_>| {
             let passive = ids.iter().zip(numbers).rev().filter(|(id, _)| !id.is_active());
@@ -115,7 +115,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             let mut partials = Scratch::<V>::new();
             let values = self.values();
             data_in::<V, M::Index>(layout, &data, values.len()).contributions(V::ONE, values, &mut partials);
-            return self.push_partials(ids.iter().copied().zip(partials.iter().copied()), value);
+            return self.push_partials(ids.iter().copied().zip(partials.iter().copied()), None, value);
         }
         self.push(full, value, bytes, fill)
     }
@@ -126,15 +126,17 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         !K::BY_ADDRESS && layout.lengths().lists::<V, M::Index>(passives, bytes, || self.codes.code(layout).is_some())
     }
 
-    /// Records the active arguments with their partials.
+    /// Records the active arguments with their partials, in the layout for a function that is linear in them if there
+    /// is one.
     pub(super) fn push_partials(
         &mut self,
         arguments: impl Iterator<Item = (LinearId<M::Index>, V)> + Clone,
+        linear: Option<&'static Layout<V>>,
         value: V,
     ) -> Result<LinearId<M::Index>, Refusal> {
         let active = || arguments.clone().filter(|(id, _)| id.is_active());
         let n = active().count();
-        let layout = Common::<V, M::Index>::partials(n);
+        let layout = if let Some(layout) = linear { layout } else { Common::<V, M::Index>::partials(n) };
         let count = if layout.form == Form::Counted { size_of::<u32>() } else { 0 };
         let bytes = n * (size_of::<V>() + size_of::<M::Index>());
         self.push(layout, value, bytes + count, |record| {
