@@ -78,7 +78,11 @@ impl<S: Subject> Host<S> {
         }
     }
 
-    fn set(&mut self, target: usize, result: Real<S>) {
+    fn set(&mut self, target: usize, mut result: Real<S>) {
+        // Replays keep what was computed in a pause, and guards there compare it.
+        if self.paused && !self.inside && S::is_constant(&result) {
+            result = self.constant(result.value());
+        }
         if !self.inside {
             self.trace.push(result.value());
         }

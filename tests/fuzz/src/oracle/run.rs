@@ -97,6 +97,9 @@ impl Run {
     }
 
     fn set(&mut self, target: usize, mut result: Reg, what: &dyn Fn() -> String) {
+        if self.paused && self.thawed && result.var.is_none() {
+            result.value = Num::UNKNOWN;
+        }
         if self.mode != Mode::Body {
             match self.trace.pop() {
                 Some(found) => {
