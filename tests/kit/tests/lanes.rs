@@ -4,6 +4,8 @@ use proptest::prelude::{ProptestConfig, proptest};
 use proptest::test_runner::RngSeed;
 use tapewright::{Error, External, LaneVector, Rules, SweepError, dot, external, logsumexp, prelude::*, sum};
 
+#[path = "lanes/accumulating.rs"]
+mod accumulating;
 #[path = "sweeps/everywhere.rs"]
 mod everywhere;
 #[path = "random_programs/functions.rs"]
