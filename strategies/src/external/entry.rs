@@ -127,6 +127,35 @@ fn ask<V: Number>(rule: &dyn External<V>, lanes: usize, outputs: &[V], inputs: &
     })
 }
 
+/// Lets a rule that only adds add to the adjoints of inputs, `lanes` for each variable, as far as adjoints of outputs
+/// arrive. What a lane gets, also one of numbers, does not depend on the others, to the last bit.
+fn add_to<V: Number>(rule: &dyn External<V>, lanes: usize, outputs: &[V], inputs: &mut [V]) -> Result<(), SweepError> {
+    if lanes > 1 {
+        return each_lane(lanes, outputs, inputs, |outputs, inputs| add_to(rule, 1, outputs, inputs));
+    }
+    if !outputs.is_empty() && outputs.iter().all(|adjoint| adjoint.is_nought()) {
+        return Ok(());
+    }
+    let is_plain = outputs.iter().all(|adjoint| all_finite(*adjoint));
+    if is_plain && V::LANES == 1 {
+        return rule.reverse(outputs, inputs);
+    }
+    let mut sums = Scratch::<V>::new();
+    if is_plain {
+        sums.extend_from_slice(inputs);
+        rule.reverse(outputs, &mut sums)?;
+    } else {
+        sums.resize(inputs.len(), V::ZERO);
+        ask(rule, 1, outputs, &mut sums)?;
+        sums.iter_mut().zip(&*inputs).for_each(|(sum, before)| *sum = *before + *sum);
+    }
+    let silent = |k: usize| V::LANES > 1 && !outputs.is_empty() && outputs.iter().all(|o| o.lane(k).is_nought());
+    for (to, sum) in inputs.iter_mut().zip(&*sums) {
+        *to = V::from_lanes(|k| if silent(k) { to.lane(k) } else { sum.lane(k) });
+    }
+    Ok(())
+}
+
 /// Makes what a rule contributes 0 in lanes of numbers in which no adjoint arrives: the rule multiplies zeros by what
 /// may be infinite there.
 fn silence<V: Number>(lanes: usize, outputs: &[V], inputs: &mut [V]) {
@@ -164,10 +193,9 @@ impl<V: Number> Entry<V> {
     }
 
     /// Where the adjoints of all inputs lie side by side, if this rule can add to them as they are.
-    fn inputs_to_add_to(&self, rule: &dyn External<V>, lanes: usize, outputs: &[V]) -> Option<Range<usize>> {
+    fn inputs_to_add_to(&self, rule: &dyn External<V>, lanes: usize) -> Option<Range<usize>> {
         let Slots::Row(first @ 1.., n) = self.inputs else { return None };
-        let is_plain = lanes * V::LANES == 1 && outputs.iter().all(|adjoint| all_finite(*adjoint));
-        (is_plain && rule.accumulates()).then_some(first..first + n)
+        rule.accumulates().then_some(first * lanes..(first + n) * lanes)
     }
 
     /// Reverses the function in these adjoints, `lanes` for each variable.
@@ -190,8 +218,8 @@ impl<V: Number> Entry<V> {
         if !outputs.is_empty() && outputs.iter().all(|adjoint| adjoint.is_nought()) {
             return Ok(());
         }
-        if let Some(row) = self.inputs_to_add_to(&**rule, lanes, &outputs) {
-            return rule.reverse(&outputs, &mut adjoints[row]);
+        if let Some(row) = self.inputs_to_add_to(&**rule, lanes) {
+            return add_to(&**rule, lanes, &outputs, &mut adjoints[row]);
         }
         let mut inputs = Scratch::<V>::new();
         inputs.resize(self.inputs.len() * lanes, V::ZERO);

@@ -72,7 +72,8 @@ pub trait External<V: Number>: Send + Sync + 'static {
     }
 
     /// Whether [`reverse`](Self::reverse) does nothing with `inputs` but add to them, and adds nothing before it may
-    /// fail. It may then be given the adjoints of the inputs themselves, whatever has been added to them before.
+    /// fail. It may then be given the adjoints of the inputs themselves, whatever has been added to them before, and is
+    /// called for each adjoint vector by itself: [`reverse_lanes`](Self::reverse_lanes) need not be.
     fn accumulates(&self) -> bool {
         false
     }
@@ -125,7 +126,8 @@ pub(crate) fn apply<V: Number>(
     Ok(())
 }
 
-/// Calls `f` for each of several vectors that lie interlaced, with a copy of the vector and one for its result.
+/// Calls `f` for each of several vectors that lie interlaced, with a copy of the vector and one of what is in the place
+/// of its result.
 pub(crate) fn each_lane<V: Number>(
     lanes: usize,
     from: &[V],
@@ -135,7 +137,7 @@ pub(crate) fn each_lane<V: Number>(
     let mut result = vec![V::ZERO; to.len().checked_div(lanes).unwrap_or(0)];
     for lane in 0..lanes {
         let vector: Vec<V> = from.iter().copied().skip(lane).step_by(lanes).collect();
-        result.fill(V::ZERO);
+        result.iter_mut().zip(to.iter().skip(lane).step_by(lanes)).for_each(|(result, to)| *result = *to);
         f(&vector, &mut result)?;
         to.iter_mut().skip(lane).step_by(lanes).zip(&result).for_each(|(to, result)| *to = *result);
     }

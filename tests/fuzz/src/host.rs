@@ -79,8 +79,8 @@ impl<S: Subject> Host<S> {
     }
 
     fn set(&mut self, target: usize, mut result: Real<S>) {
-        // Replays keep what was computed in a pause, and so do guards there.
-        if self.paused && !self.inside && !S::is_active(&[(result.value(), result.id())]) {
+        // Replays keep what was computed in a pause, and guards there compare it.
+        if self.paused && !self.inside && S::is_constant(&result) {
             result = self.constant(result.value());
         }
         if !self.inside {

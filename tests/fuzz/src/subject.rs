@@ -33,6 +33,12 @@ pub trait Subject: Taping<Value: Plain, Policy = Strict> {
     #[allow(clippy::ptr_arg, reason = "vectors are variables, slices are not")]
     fn closure_stage(body: Arc<Body>, inputs: &Vec<Real<Self>>) -> Vec<Real<Self>>;
 
+    /// Whether a recording takes it for a constant, paused or not.
+    fn is_constant(x: &Real<Self>) -> bool {
+        let _ = x;
+        false
+    }
+
     /// Computes with this variable and one of an evaluation inside, which panics unless this one is passive.
     fn confuse(x: &Real<Self>);
 }
@@ -118,6 +124,9 @@ macro_rules! engines {
             type Inner = $inner;
             fn closure_stage(body: Arc<Body>, inputs: &Vec<Real<Self>>) -> Vec<Real<Self>> {
                 closure_stage(move |x: &Vec<Real<Self>>| run_body(&body, x), inputs)
+            }
+            fn is_constant(x: &Real<Self>) -> bool {
+                Self::locate(x.id()).is_none()
             }
             fn confuse(x: &Real<Self>) {
                 Tape::<Self>::new().record(|scope| _ = (scope.input(x.value()) * x).eval());

@@ -4,6 +4,8 @@ use proptest::prelude::{ProptestConfig, proptest};
 use proptest::test_runner::RngSeed;
 use tapewright::{Error, External, LaneVector, Rules, SweepError, dot, external, logsumexp, prelude::*, sum};
 
+#[path = "lanes/accumulating.rs"]
+mod accumulating;
 #[path = "sweeps/everywhere.rs"]
 mod everywhere;
 #[path = "random_programs/functions.rs"]
@@ -11,6 +13,9 @@ mod functions;
 #[path = "random_programs/program.rs"]
 #[allow(dead_code, reason = "shared with other tests")]
 mod program;
+
+#[path = "lanes/runs.rs"]
+mod runs;
 
 use everywhere::everywhere;
 use program::{Step, inputs, programs, run};
@@ -134,40 +139,6 @@ fn long_recordings_and_external_functions<S: Reverse<Value = f64>>() {
     }
 }
 
-/// Products added to running sums, and chains of sines, over few variables, so that statements one behind the other
-/// have the same arguments, and some have one several times.
-fn runs_of_statements_of_one_kind<S: Reverse<Value = f64>>() {
-    let mut tape = Tape::<S>::new();
-    let mut state = 0x2545_F491_4F6C_DD1D_u64;
-    let mut random = |below: u64| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        usize::try_from((state >> 20) % below).expect("small")
-    };
-    let (x, y) = record(&mut tape, &[0.5, -0.25, 0.0, 0.75], |x| {
-        let (mut v, mut y) = (x.to_vec(), Vec::new());
-        for _ in 0..300 {
-            let (i, j) = (random(4), random(4));
-            let product = random(2) == 0;
-            for _ in 0..=random(6) {
-                let k = if random(3) == 0 { random(4) } else { j };
-                let next = if product { (&v[i] + &v[j] * &v[k]).into() } else { v[k].sin().into() };
-                v[if random(4) == 0 { random(4) } else { i }] = next;
-            }
-            v.iter_mut().filter(|v| v.value().abs() > 1.0).for_each(|v| *v = v.sin().into());
-            if random(20) == 0 {
-                y.push(v[i].clone());
-            }
-        }
-        y.extend(v);
-        y
-    });
-    for width in [1, 3] {
-        agrees(&mut tape, &x, &y, &mut LaneVector::new(width));
-    }
-}
-
 /// A function of infinite slope, and one beside it: what its rule makes of a lane in which all adjoints are 0 does not
 /// arrive.
 fn a_lane_in_which_nothing_arrives_at_an_external_function_is_not_touched<S: Reverse<Value = f64>>() {
@@ -195,8 +166,7 @@ everywhere!(
     a_lane_in_which_nothing_arrives_at_an_external_function_is_not_touched,
     lanes_of_statements_of_all_kinds,
     zeros_keep_their_sign_and_ignore_infinite_partials,
-    long_recordings_and_external_functions,
-    runs_of_statements_of_one_kind
+    long_recordings_and_external_functions
 );
 
 #[test]
