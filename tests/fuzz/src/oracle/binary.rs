@@ -204,6 +204,12 @@ fn exponent(x: f64, y: f64) -> Num {
     Num::near(power * x.ln(), 16.0 + 2.0 * (y * x.ln()).abs())
 }
 
+/// Whether a remainder may be that of another multiple.
+pub(super) fn jumps(x: Num, y: Num) -> bool {
+    let times = |x: f64, y: f64| (x / y).trunc();
+    [-1.0, 1.0].iter().any(|k| [-1.0, 1.0].iter().any(|l| times(x.v + k * x.e, y.v + l * y.e) != times(x.v, y.v)))
+}
+
 /// Those of ln x/ln y.
 fn logarithm(x: f64, y: f64) -> Slopes {
     if !(is_ordinary(x, y) && x > 0.0 && y > 0.0 && y != 1.0) {

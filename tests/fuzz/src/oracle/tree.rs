@@ -214,9 +214,10 @@ fn widened<const N: usize>(middle: Num, ends: [Num; N]) -> Num {
     Num::within(middle.v, middle.e + 2.0 * spread)
 }
 
-/// Whether numbers may be where many functions have poles; logarithms have them at base 1, too.
+/// Whether numbers may be where many functions have poles; logarithms have them at base 1, too, and remainders jump.
 fn may_be_pole(op: Bin, x: Num, y: Num) -> bool {
-    x.is_zero().is_none() || y.is_zero().is_none() || (op == Bin::Log && (y.v - 1.0).abs() <= y.e)
+    let is_near = op == Bin::Log && (y.v - 1.0).abs() <= y.e || op == Bin::Modulo && binary::jumps(x, y);
+    x.is_zero().is_none() || y.is_zero().is_none() || is_near
 }
 
 /// [`around`] for two numbers.
