@@ -266,20 +266,18 @@ impl<V: Number> Recent<V> {
         Self { id: Self::NONE, adjoint: V::ZERO }
     }
 
-    /// The adjoint of this variable, which is 0 afterwards.
+    /// The adjoint of the variable that the next record assigns to, which is 0 afterwards. No record before that one has
+    /// it among its arguments.
     ///
     /// # Safety
     ///
     /// There is one.
     #[inline(always)]
-    pub(super) unsafe fn take(&mut self, adjoints: *mut V, id: usize) -> V {
+    pub(super) unsafe fn take(&self, adjoints: *mut V, id: usize) -> V {
         // SAFETY: promised by the caller.
         let place = unsafe { adjoints.add(id) };
         // SAFETY: as above.
         let seed = if self.id == id { self.adjoint } else { unsafe { place.read() } };
-        if self.id == id {
-            self.id = Self::NONE;
-        }
         // SAFETY: as above.
         unsafe { place.write(V::ZERO) }
         seed
