@@ -266,8 +266,8 @@ impl<V: Number> Recent<V> {
         Self { id: Self::NONE, adjoint: V::ZERO }
     }
 
-    /// The adjoint of the variable that the next record assigns to, which is 0 afterwards. No record before that one has
-    /// it among its arguments.
+    /// The adjoint of the variable that the next record assigns to, which is 0 afterwards. No record before that one
+    /// has it among its arguments.
     ///
     /// # Safety
     ///
@@ -340,7 +340,7 @@ pub(super) struct Sweep<'a, V> {
     pub(super) known: usize,
     at: &'a mut AtExternal<'a, V>,
     /// Why the sweep has ended early, if it has: its loop returns numbers and addresses, in registers.
-    pub(super) failed: Option<Box<SweepError>>,
+    pub(super) failed: Option<SweepError>,
     borrows: PhantomData<&'a mut [V]>,
 }
 
@@ -362,13 +362,14 @@ impl<'a, V> Sweep<'a, V> {
     pub(super) fn meet(&mut self, external: usize) {
         // SAFETY: as in `adjoints`.
         let adjoints = unsafe { slice::from_raw_parts_mut(self.adjoints, self.length) };
-        self.failed = (self.at)(external, 0..1, adjoints).err().map(Box::new);
+        self.failed = (self.at)(external, 0..1, adjoints).err();
     }
 
     /// Fails if the sweep has ended early.
     #[inline(always)]
     pub(super) fn check(&mut self) -> Result<(), SweepError> {
-        self.failed.take().map_or(Ok(()), |error| Err(*error))
+        // Moved only if there is one.
+        if self.failed.is_some() { self.failed.take().map_or(Ok(()), Err) } else { Ok(()) }
     }
 
     /// The values of variables; none if there are none.
