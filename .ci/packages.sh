@@ -29,7 +29,7 @@ if [ "$published" != 3 ]; then
     echo "packages: $published may be published; say \`publish = false\`, or name the package here" >&2
     exit 1
 fi
-holds tapewright-strategies strategies
+holds tapewright-strategies strategies src/contract/toy.md
 holds tapewright . CHANGELOG.md README.md
 holds tapewright-mpi mpi
 
