@@ -97,7 +97,7 @@ pub(crate) fn record_pieces<S: Taping>(
     all_of::<S>(results, outputs.len())
 }
 
-/// The variables that a strategy has made of so many outputs.
+/// The variables that a strategy has made of the outputs, of which there are this many.
 #[track_caller]
 fn all_of<S: Taping>(results: Vec<Real<S>>, expected: usize) -> Vec<Real<S>> {
     let found = results.len();

@@ -205,7 +205,7 @@ pub(super) fn small_union(domains: &[Domain], slots: impl Iterator<Item = usize>
 }
 
 impl Unions {
-    /// Makes unions of sets of so many inputs from now on.
+    /// From now on unions are of sets of this many inputs.
     pub(super) fn begin(&mut self, inputs: usize) {
         self.words = inputs.div_ceil(64);
         self.most = self.words.max(8);

@@ -48,7 +48,7 @@ fn products(curvature: &Curvature, arguments: usize) -> impl Iterator<Item = (Ra
 }
 
 impl Needs {
-    /// Nothing of so many slots is needed so far; or, if `all`, everything, again and again.
+    /// Of this many slots, nothing is needed so far, or, if `all`, everything at any time.
     fn begin(&mut self, all: bool, slots: usize) {
         let slots = if all { 0 } else { slots };
         self.all = all;

@@ -14,26 +14,20 @@ impl<V: Number, I: IndexType> Common<V, I> {
     pub(super) const EXTERNAL: &Layout<V> = &Layout::external::<I>();
     pub(super) const LISTED: &Layout<V> = &Layout::listed::<I>();
     pub(super) const ONES: &Layout<V> = &Layout::ones::<I>();
-    /// Partials, indexed by the number of arguments; none with 0.
-    pub(super) const CLASSIC: &[Layout<V>; codes::CLASSIC_MAX + 1] = &{
-        let mut all = [const { Layout::listed::<I>() }; codes::CLASSIC_MAX + 1];
-        let mut n = 1;
-        while n <= codes::CLASSIC_MAX {
-            all[n] = Layout::classic::<I>(n);
-            n += 1;
-        }
-        all
-    };
+    /// Partials, indexed by the number of arguments; counted with 0.
+    pub(super) const CLASSIC: &[Layout<V>; codes::CLASSIC_MAX + 1] = &Self::by_number(false);
     /// The same of functions that are linear in these arguments; codes of them are assigned.
-    const LINEAR: &[Layout<V>; codes::CLASSIC_MAX + 1] = &{
-        let mut all = [const { Layout::linear::<I>(0) }; codes::CLASSIC_MAX + 1];
-        let mut n = 1;
+    const LINEAR: &[Layout<V>; codes::CLASSIC_MAX + 1] = &Self::by_number(true);
+
+    const fn by_number(linear: bool) -> [Layout<V>; codes::CLASSIC_MAX + 1] {
+        let mut all = [const { Layout::listed::<I>() }; codes::CLASSIC_MAX + 1];
+        let mut n = if linear { 0 } else { 1 };
         while n <= codes::CLASSIC_MAX {
-            all[n] = Layout::linear::<I>(n);
+            all[n] = if linear { Layout::linear::<I>(n) } else { Layout::classic::<I>(n) };
             n += 1;
         }
         all
-    };
+    }
 
     /// Partials and identifiers of `n` active arguments.
     pub(super) const fn partials(n: usize) -> &'static Layout<V> {

@@ -172,8 +172,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         let Some(left) = left.checked_sub(n * size_of::<M::Index>()) else { return false };
         // SAFETY: the identifiers lie there.
         let ids = unsafe { identifiers::<M::Index>(ids_end, n) };
-        let passive = ids.clone().filter(|id| *id == 0).count();
-        let kept = if layout.form == Form::Passives { passive } else { 0 };
+        let kept = if layout.form == Form::Passives { ids.clone().filter(|id| *id == 0).count() } else { 0 };
         let known = self.len();
         left == (payload + kept) * size_of::<V>() && ids.into_iter().all(|id| id < known)
     }

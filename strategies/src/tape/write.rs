@@ -4,8 +4,7 @@
 //! the statement's type has a code, and that there is room; then it stores. Everything else is in functions over slices
 //! that do not depend on the statement's type.
 
-use super::data::misreported;
-use super::data::prefetch;
+use super::data::{misreported, prefetch};
 use super::layout::Layout;
 use super::prefetch;
 use super::records::{Content, Records, SLACK};
