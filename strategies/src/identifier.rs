@@ -62,12 +62,27 @@ pub trait IndexType: sealed::Sealed + Copy + Send + Sync + fmt::Debug + 'static 
     fn narrow(index: u64) -> Self;
     #[doc(hidden)]
     fn widen(self) -> u64;
+    /// The first identifiers, from 0 on.
+    #[doc(hidden)]
+    const COUNTING: &'static [Self];
 }
 
 mod sealed {
     pub trait Sealed {}
     impl Sealed for u32 {}
     impl Sealed for u64 {}
+}
+
+/// An array of 0 to 63.
+macro_rules! counting {
+    () => {{
+        let (mut ids, mut k, mut id) = ([0; 64], 0, 0);
+        while k < ids.len() {
+            ids[k] = id;
+            (k, id) = (k + 1, id + 1);
+        }
+        ids
+    }};
 }
 
 impl IndexType for u32 {
@@ -99,6 +114,7 @@ impl IndexType for u32 {
     fn widen(self) -> u64 {
         u64::from(self)
     }
+    const COUNTING: &'static [Self] = &counting!();
 }
 
 impl IndexType for u64 {
@@ -128,6 +144,7 @@ impl IndexType for u64 {
     fn widen(self) -> u64 {
         self
     }
+    const COUNTING: &'static [Self] = &counting!();
 }
 
 /// The identifier of a variable under linear index management: its place in the recording that made it, and that

@@ -2,7 +2,7 @@
 
 use crate::contract::SealedNests;
 use crate::storage::InMemory;
-use crate::tape::{self, Closures, Continuations, Layout};
+use crate::tape::{self, Closures, Continuations, Layout, LayoutOf};
 use crate::{
     AtExternal, Capacity, IndexManager, Linear, LinearId, Mark, MemoryReport, Nary, Nests, Number, Policy, Reverse,
     Statement, Strict, SweepError, TapeNumber, Taped, Taping, Whole,
@@ -89,14 +89,17 @@ impl<V: Number, M: IndexManager, P: Policy> Taping for Continuation<V, M, P> {
     #[inline(always)]
     #[track_caller]
     fn record<N: Statement<Self>>(statement: &N) -> M::Id {
-        let layout = const { &Layout::scatter::<N::Shape, M::Index>() };
-        tape::append::<Self, V, M, _, _, N>(layout, statement)
+        tape::append::<Self, V, M, _, _, N>(statement)
     }
 
     #[track_caller]
     fn record_nary<R: Nary<V>>(arguments: &[&[Self::Variable]], constants: &[V], value: V) -> M::Id {
         tape::append_nary::<Self, R, V, M, _, _>(arguments, constants, value)
     }
+}
+
+impl<V: Number, M: IndexManager, P: Policy, N: Statement<Self>> LayoutOf<N> for Continuation<V, M, P> {
+    const LAYOUT: &'static Layout<V> = &Layout::scatter::<N::Shape, M::Index>();
 }
 
 impl<V: Number, M: IndexManager, P: Policy> Reverse for Continuation<V, M, P> {

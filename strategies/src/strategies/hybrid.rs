@@ -2,7 +2,7 @@
 
 use crate::contract::SealedNests;
 use crate::storage::{InMemory, LayerOf, Spilled};
-use crate::tape::{self, Layout, Records, Values};
+use crate::tape::{self, Layout, LayoutOf, Records, Values};
 use crate::{
     AtExternal, Capacity, IndexManager, Linear, LinearId, Mark, MemoryReport, Nary, Nests, Number, Policy, Reverse,
     SpillDefaults, SpillOptions, SpillUsage, Spills, Statement, StorageError, Strict, SweepError, TapeNumber, Taped,
@@ -32,14 +32,17 @@ impl<V: Number, M: IndexManager, L: LayerOf<V>, P: Policy> Taping for Hybrid<V, 
     #[inline(always)]
     #[track_caller]
     fn record<N: Statement<Self>>(statement: &N) -> M::Id {
-        let layout = const { &Layout::smaller::<Self, N::Back, M::Index>() };
-        tape::append::<Self, V, M, L, _, N>(layout, statement)
+        tape::append::<Self, V, M, L, _, N>(statement)
     }
 
     #[track_caller]
     fn record_nary<R: Nary<V>>(arguments: &[&[Self::Variable]], constants: &[V], value: V) -> M::Id {
         tape::append_nary::<Self, R, V, M, L, _>(arguments, constants, value)
     }
+}
+
+impl<V: Number, M: IndexManager, L: LayerOf<V>, P: Policy, N: Statement<Self>> LayoutOf<N> for Hybrid<V, M, L, P> {
+    const LAYOUT: &'static Layout<V> = &Layout::smaller::<Self, N::Back, M::Index>();
 }
 
 impl<V: Number, M: IndexManager, L: LayerOf<V>, P: Policy> Reverse for Hybrid<V, M, L, P> {

@@ -2,7 +2,7 @@
 
 use crate::contract::SealedNests;
 use crate::storage::{InMemory, LayerOf, Spilled};
-use crate::tape::{self, Layout, Partials, Records};
+use crate::tape::{self, Layout, LayoutOf, Partials, Records};
 use crate::{
     AtExternal, Capacity, IndexManager, Linear, LinearId, Mark, MemoryReport, Nary, Nests, Number, Policy, Reverse,
     SpillDefaults, SpillOptions, SpillUsage, Spills, Statement, StorageError, Strict, SweepError, TapeNumber, Taped,
@@ -33,14 +33,17 @@ impl<V: Number, M: IndexManager, L: LayerOf<V>, P: Policy> Taping for Jacobian<V
     #[inline(always)]
     #[track_caller]
     fn record<N: Statement<Self>>(statement: &N) -> M::Id {
-        let layout = const { &Layout::scatter::<N::Shape, M::Index>() };
-        tape::append::<Self, V, M, L, _, N>(layout, statement)
+        tape::append::<Self, V, M, L, _, N>(statement)
     }
 
     #[track_caller]
     fn record_nary<R: Nary<V>>(arguments: &[&[Self::Variable]], constants: &[V], value: V) -> M::Id {
         tape::append_nary::<Self, R, V, M, L, _>(arguments, constants, value)
     }
+}
+
+impl<V: Number, M: IndexManager, L: LayerOf<V>, P: Policy, N: Statement<Self>> LayoutOf<N> for Jacobian<V, M, L, P> {
+    const LAYOUT: &'static Layout<V> = &Layout::scatter::<N::Shape, M::Index>();
 }
 
 impl<V: Number, M: IndexManager, L: LayerOf<V>, P: Policy> Reverse for Jacobian<V, M, L, P> {

@@ -3,7 +3,7 @@
 use crate::active;
 use crate::contract::SealedNests;
 use crate::storage::{InMemory, LayerOf, Spilled};
-use crate::tape::{self, Layout, Records, Values};
+use crate::tape::{self, Layout, LayoutOf, Records, Values};
 use crate::{
     AtExternal, Capacity, Comparison, IndexManager, IndexType, Linear, LinearId, Mark, MemoryReport, Nary, Nests,
     Number, Policy, Replay, Reverse, SpillDefaults, SpillOptions, SpillUsage, Spills, Statement, StorageError, Strict,
@@ -35,8 +35,7 @@ impl<V: Number, M: IndexManager, L: LayerOf<V>, P: Policy> Taping for PrimalValu
     #[inline(always)]
     #[track_caller]
     fn record<N: Statement<Self>>(statement: &N) -> M::Id {
-        let layout = const { &Layout::replay::<Self, N::Back, M::Index>() };
-        tape::append::<Self, V, M, L, _, N>(layout, statement)
+        tape::append::<Self, V, M, L, _, N>(statement)
     }
 
     #[inline(always)]
@@ -57,6 +56,10 @@ impl<V: Number, M: IndexManager, L: LayerOf<V>, P: Policy> Taping for PrimalValu
     fn record_nary<R: Nary<V>>(arguments: &[&[Self::Variable]], constants: &[V], value: V) -> M::Id {
         tape::append_nary::<Self, R, V, M, L, _>(arguments, constants, value)
     }
+}
+
+impl<V: Number, M: IndexManager, L: LayerOf<V>, P: Policy, N: Statement<Self>> LayoutOf<N> for PrimalValue<V, M, L, P> {
+    const LAYOUT: &'static Layout<V> = &Layout::replay::<Self, N::Back, M::Index>();
 }
 
 impl<V: Number, M: IndexManager, L: LayerOf<V>, P: Policy> Reverse for PrimalValue<V, M, L, P> {

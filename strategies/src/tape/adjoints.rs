@@ -1,20 +1,20 @@
 //! What is done with the data of records, and adjoints during the sweep with one adjoint vector.
 
-use super::data::{Data, Extent, Target, identifiers};
+use super::data::{Data, Extent, Ids, Target};
 use crate::{AtExternal, IndexType, Number, Passed, SweepError};
 use core::marker::PhantomData;
 use core::slice;
 
 /// A kind of record, and what is done with its data, in safe code. The functions that a layout has are made from it.
 pub(super) trait Kind<V: Number, I: IndexType>: Extent<V, I> {
-    /// Adds seed·∂/∂argument to the adjoint of each argument. The seed is not 0, and finite: with another, zero
-    /// partials have to be left out.
+    /// Adds seed·∂/∂argument to the place of each argument. The seed is not 0, and finite: with another, zero partials
+    /// have to be left out.
     fn reverse(record: Reversal<'_, '_, Self, V, I>, seed: V);
 
-    /// Appends seed·∂/∂argument for each argument to the list, if there is one, passive arguments included, whose
-    /// entries mean nothing. Without a list, returns the value of the statement; `None` if the record does not say how
-    /// to compute it.
-    fn rerun(data: Data<'_, Self, V, I>, seed: V, list: Option<&mut Vec<V>>) -> Option<V>;
+    /// The value of the statement; only for kinds that keep what it is computed from.
+    fn value(_: Data<'_, Self, V, I>) -> Option<V> {
+        None
+    }
 
     /// The name of a function in the statement that is singular; only for kinds that keep what partials are computed
     /// from.
@@ -23,26 +23,33 @@ pub(super) trait Kind<V: Number, I: IndexType>: Extent<V, I> {
     }
 }
 
-/// Adds seed·∂/∂argument to the adjoint of each of the `n` arguments of the record whose identifiers end at `ids_end`,
-/// and returns where its data begin, not counting the values of passive arguments. The seed is finite.
+/// Adds seed·∂/∂argument for each of the `n` arguments of the record whose identifiers end at `ids_end` to the place that
+/// it has among `places`, and returns where its data begin, not counting the values of passive arguments. The seed is
+/// finite. Which places they are, `n` identifiers say that end at `to_end`: the record's own in sweeps, and 0 to n − 1
+/// where the contributions are wanted themselves.
 ///
 /// A function that was compiled for a type of statement returns its argument less a constant. So a processor that has
 /// predicted the call knows where the record before this one ends, and need not wait until it has read this one.
 ///
 /// # Safety
 ///
-/// * A record with `n` arguments that was written for the layout that holds this function has its identifiers there.
-/// * They are below the number of adjoints and, where the function reads them, of values.
-pub(super) type ReverseFn<V> =
-    unsafe fn(ids_end: *const u8, n: usize, seed: <V as Number>::Passed, sweep: &mut Sweep<'_, V>) -> *const u8;
+/// * A record with `n` arguments that was written for the layout that holds this function has its identifiers at
+///   `ids_end`. They are below the number of values where the function reads these.
+/// * The identifiers at `to_end` are below the number of places.
+pub(super) type ReverseFn<V> = unsafe fn(
+    ids_end: *const u8,
+    to_end: *const u8,
+    n: usize,
+    seed: <V as Number>::Passed,
+    places: &mut Places<'_, V>,
+) -> *const u8;
 
-/// [`Kind::rerun`] at these values of variables.
+/// [`Kind::value`] at these values of variables.
 ///
 /// # Safety
 ///
 /// As [`ReverseFn`], with these values.
-pub(super) type RerunFn<V> =
-    unsafe fn(ids_end: *const u8, n: usize, seed: V, values: &[V], list: Option<&mut Vec<V>>) -> Option<V>;
+pub(super) type ValueFn<V> = unsafe fn(ids_end: *const u8, n: usize, values: &[V]) -> Option<V>;
 
 /// [`Kind::singular`] at these values of variables.
 ///
@@ -56,33 +63,27 @@ pub(super) type SingularFn<V> = unsafe fn(ids_end: *const u8, n: usize, values: 
 /// As [`ReverseFn`], for records of this kind.
 unsafe fn reverse<K: Kind<V, I>, V: Number, I: IndexType>(
     ids_end: *const u8,
+    to_end: *const u8,
     n: usize,
     seed: V::Passed,
-    sweep: &mut Sweep<'_, V>,
+    places: &mut Places<'_, V>,
 ) -> *const u8 {
     let seed = seed.number();
     // SAFETY: promised by the caller.
-    let data = unsafe { Data::<K, V, I>::new(ids_end, n, sweep.values, sweep.known) };
-    let start = data.start();
+    let data = unsafe { Data::<K, V, I>::new(ids_end, n, places.values, places.known) };
     if !seed.is_nought() {
         // SAFETY: promised by the caller.
-        K::reverse(unsafe { Reversal::new(data, sweep.adjoints, sweep.length) }, seed);
+        K::reverse(unsafe { Reversal::new(data, to_end, places) }, seed);
     }
-    start
+    data.start()
 }
 
 /// # Safety
 ///
-/// As [`RerunFn`], for records of this kind.
-unsafe fn rerun<K: Kind<V, I>, V: Number, I: IndexType>(
-    ids_end: *const u8,
-    n: usize,
-    seed: V,
-    values: &[V],
-    list: Option<&mut Vec<V>>,
-) -> Option<V> {
+/// As [`ValueFn`], for records of this kind.
+unsafe fn value<K: Kind<V, I>, V: Number, I: IndexType>(ids_end: *const u8, n: usize, values: &[V]) -> Option<V> {
     // SAFETY: promised by the caller.
-    K::rerun(unsafe { Data::new(ids_end, n, values.as_ptr(), values.len()) }, seed, list)
+    K::value(unsafe { Data::new(ids_end, n, values.as_ptr(), values.len()) })
 }
 
 /// # Safety
@@ -101,19 +102,20 @@ unsafe fn singular<K: Kind<V, I>, V: Number, I: IndexType>(
 #[derive(Clone, Copy)]
 pub(super) struct Functions<V: Number> {
     pub(super) reverse: ReverseFn<V>,
-    rerun: RerunFn<V>,
+    value: Option<ValueFn<V>>,
     singular: Option<SingularFn<V>>,
 }
 
 impl<V: Number> Functions<V> {
     /// Those of this kind.
     pub(super) const fn of<K: Kind<V, I>, I: IndexType>() -> Self {
-        Self { reverse: reverse::<K, V, I>, rerun: rerun::<K, V, I>, singular: None }
+        Self { reverse: reverse::<K, V, I>, value: None, singular: None }
     }
 
-    /// The same, with [`Kind::singular`] if it is to be asked.
-    pub(super) const fn checked<K: Kind<V, I>, I: IndexType>(self, is_checked: bool) -> Self {
-        if is_checked { Self { singular: Some(singular::<K, V, I>), ..self } } else { self }
+    /// The same, with [`Kind::value`], and with [`Kind::singular`] if it is to be asked.
+    pub(super) const fn computed<K: Kind<V, I>, I: IndexType>(is_checked: bool) -> Self {
+        let singular: Option<SingularFn<V>> = if is_checked { Some(singular::<K, V, I>) } else { None };
+        Self { value: Some(value::<K, V, I>), singular, ..Self::of::<K, I>() }
     }
 }
 
@@ -128,7 +130,7 @@ pub(super) struct AnyData<'a, V: Number, I> {
     bytes: PhantomData<(&'a [u8], I)>,
 }
 
-impl<'a, V: Number, I: IndexType> AnyData<'a, V, I> {
+impl<V: Number, I: IndexType> AnyData<'_, V, I> {
     /// # Safety
     ///
     /// The identifiers of a record of the kind of these functions, with this many arguments, end there, and are below
@@ -151,9 +153,9 @@ impl<'a, V: Number, I: IndexType> AnyData<'a, V, I> {
 
     /// The identifiers of the arguments, 0 for passive ones.
     #[inline(always)]
-    pub(super) fn ids(&self) -> impl ExactSizeIterator<Item = usize> + Clone + use<'a, V, I> {
+    pub(super) fn ids(&self) -> Ids<I> {
         // SAFETY: the record has this many.
-        unsafe { identifiers::<I>(self.ids_end, self.arguments) }
+        unsafe { Ids::before(self.ids_end, self.arguments) }
     }
 
     /// Appends what the record contributes to the adjoint of each argument, for this seed, at these values of
@@ -162,15 +164,27 @@ impl<'a, V: Number, I: IndexType> AnyData<'a, V, I> {
     #[inline(always)]
     pub(super) fn contributions(&self, seed: V, values: &[V], contributions: &mut Vec<V>) {
         self.check(values);
-        // SAFETY: the record lies there, and there are enough values.
-        unsafe { _ = (self.functions.rerun)(self.ids_end, self.arguments, seed, values, Some(contributions)) }
+        let (first, n) = (contributions.len(), self.arguments);
+        // Whatever is added to −0, the sum is that.
+        contributions.resize(first + n, -V::ZERO);
+        let mut places = Places::new(&mut contributions[first..], (values.as_ptr().cast_mut(), values.len()));
+        let many: Vec<I>;
+        let ids = if let Some(ids) = I::COUNTING.get(..n) {
+            ids
+        } else {
+            many = (0..n as u64).map(I::narrow).collect();
+            &many
+        };
+        let to_end = ids.as_ptr_range().end.cast();
+        // SAFETY: the record lies there, and there are enough values; the identifiers 0 to n − 1 end at `to_end`.
+        unsafe { (self.functions.reverse)(self.ids_end, to_end, n, V::Passed::of(seed), &mut places) };
     }
 
     /// The value of the statement at these values of variables; `None` if the record does not say how to compute it.
     pub(super) fn value(&self, values: &[V]) -> Option<V> {
         self.check(values);
         // SAFETY: the record lies there, and there are enough values.
-        unsafe { (self.functions.rerun)(self.ids_end, self.arguments, V::ONE, values, None) }
+        self.functions.value.and_then(|value| unsafe { value(self.ids_end, self.arguments, values) })
     }
 
     /// The name of a function in the statement that is singular at these values of variables, under the policy
@@ -194,13 +208,40 @@ impl<'a, V: Number, I: IndexType> AnyData<'a, V, I> {
     #[inline(always)]
     pub(super) unsafe fn reverse(&self, seed: V, sweep: &mut Sweep<'_, V>) {
         // SAFETY: promised by the caller.
-        unsafe { _ = (self.functions.reverse)(self.ids_end, self.arguments, V::Passed::of(seed), sweep) }
+        unsafe {
+            let (ids_end, n) = (self.ids_end, self.arguments);
+            (self.functions.reverse)(ids_end, ids_end, n, V::Passed::of(seed), &mut sweep.places);
+        }
     }
 }
 
-/// The data of a record that is being reversed, and the adjoints of its recording.
+/// Where contributions of records go, and what they may be computed from.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(super) struct Places<'a, V> {
+    /// Pointers, because the loop over records keeps them in registers while functions use them, too.
+    pub(super) adjoints: *mut V,
+    pub(super) length: usize,
+    /// The values of variables, if the tape keeps them. The sweep restores those that were overwritten.
+    pub(super) values: *mut V,
+    /// How many there are.
+    pub(super) known: usize,
+    borrows: PhantomData<&'a mut [V]>,
+}
+
+impl<'a, V> Places<'a, V> {
+    /// These, and values that a sweep may write to if the recording restores them.
+    #[inline(always)]
+    fn new(adjoints: &'a mut [V], (values, known): (*mut V, usize)) -> Self {
+        let (length, adjoints) = (adjoints.len(), adjoints.as_mut_ptr());
+        Self { adjoints, length, values, known, borrows: PhantomData }
+    }
+}
+
+/// The data of a record that is being reversed, and where its contributions go.
 pub(super) struct Reversal<'a, 's, K, V, I> {
     data: Data<'a, K, V, I>,
+    to_end: *const u8,
     adjoints: *mut V,
     length: usize,
     borrows: PhantomData<&'s mut [V]>,
@@ -209,11 +250,11 @@ pub(super) struct Reversal<'a, 's, K, V, I> {
 impl<'a, 's, K: Kind<V, I>, V: Number, I: IndexType> Reversal<'a, 's, K, V, I> {
     /// # Safety
     ///
-    /// The adjoints, of which there are `length`, are more than any identifier in the data, and for `'s` nobody else
-    /// uses them.
+    /// As many identifiers as the record has arguments end at `to_end`, and are below the number of places; for `'s`
+    /// nobody else uses these.
     #[inline(always)]
-    pub(super) const unsafe fn new(data: Data<'a, K, V, I>, adjoints: *mut V, length: usize) -> Self {
-        Self { data, adjoints, length, borrows: PhantomData }
+    pub(super) const unsafe fn new(data: Data<'a, K, V, I>, to_end: *const u8, places: &Places<'s, V>) -> Self {
+        Self { data, to_end, adjoints: places.adjoints, length: places.length, borrows: PhantomData }
     }
 
     /// The record's data.
@@ -222,27 +263,29 @@ impl<'a, 's, K: Kind<V, I>, V: Number, I: IndexType> Reversal<'a, 's, K, V, I> {
         self.data
     }
 
-    /// Adds to the adjoints of the arguments, one after the other.
+    /// Adds to the places of the arguments, one after the other.
     #[inline(always)]
-    pub(super) fn adding(self) -> Adding<'s, impl Iterator<Item = usize>, V> {
-        Adding { ids: self.data.ids(), adjoints: self.adjoints, length: self.length, borrows: PhantomData }
+    pub(super) fn adding(self) -> Adding<'s, V, I> {
+        // SAFETY: promised to `new`.
+        let ids = unsafe { Ids::before(self.to_end, self.data.arguments()) };
+        Adding { ids, adjoints: self.adjoints, length: self.length, borrows: PhantomData }
     }
 }
 
-/// Adds to the adjoints of a record's arguments, one after the other.
-pub(super) struct Adding<'s, A, V> {
-    ids: A,
+/// Adds to the places of a record's arguments, one after the other.
+pub(super) struct Adding<'s, V, I> {
+    ids: Ids<I>,
     adjoints: *mut V,
     length: usize,
     borrows: PhantomData<&'s mut [V]>,
 }
 
-impl<A: Iterator<Item = usize>, V: Number> Target<V> for Adding<'_, A, V> {
+impl<V: Number, I: IndexType> Target<V> for Adding<'_, V, I> {
     #[inline(always)]
     fn take(&mut self, contribution: V) -> bool {
         let Some(id) = self.ids.next() else { return false };
-        debug_assert!(id < self.length, "identifiers are below the recording's length");
-        // SAFETY: the identifiers of a record are below the number of adjoints of its recording.
+        debug_assert!(id < self.length, "identifiers are below the number of places");
+        // SAFETY: promised to `Reversal::new`.
         unsafe { *self.adjoints.add(id) += contribution }
         true
     }
@@ -300,13 +343,13 @@ impl<V: Number> Recent<V> {
 }
 
 /// [`Adding`] that makes use of what is recent.
-struct AddingRecent<'r, A, V> {
-    ids: A,
+struct AddingRecent<'r, V, I> {
+    ids: Ids<I>,
     adjoints: *mut V,
     recent: &'r mut Recent<V>,
 }
 
-impl<A: ExactSizeIterator<Item = usize>, V: Number> Target<V> for AddingRecent<'_, A, V> {
+impl<V: Number, I: IndexType> Target<V> for AddingRecent<'_, V, I> {
     #[inline(always)]
     fn take(&mut self, contribution: V) -> bool {
         let Some(id) = self.ids.next() else { return false };
@@ -327,41 +370,31 @@ impl<A: ExactSizeIterator<Item = usize>, V: Number> Target<V> for AddingRecent<'
     }
 }
 
-/// What the sweep with one adjoint vector shares with the functions that reverse records. What all of them use comes
-/// first: elsewhere it would cost each an instruction.
-#[repr(C)]
+/// The sweep with one adjoint vector.
 pub(super) struct Sweep<'a, V> {
-    /// Pointers, because the loop over records keeps them in registers while functions use them, too.
-    pub(super) adjoints: *mut V,
-    pub(super) length: usize,
-    /// The values of variables, if the tape keeps them. The sweep restores those that were overwritten.
-    pub(super) values: *mut V,
-    /// How many there are.
-    pub(super) known: usize,
+    pub(super) places: Places<'a, V>,
     at: &'a mut AtExternal<'a, V>,
     /// Why the sweep has ended early, if it has: its loop returns numbers and addresses, in registers.
     pub(super) failed: Option<SweepError>,
-    borrows: PhantomData<&'a mut [V]>,
 }
 
 impl<'a, V> Sweep<'a, V> {
     /// A sweep over these adjoints, with values that it may write to if the recording restores them.
-    pub(super) fn new(adjoints: &'a mut [V], (values, known): (*mut V, usize), at: &'a mut AtExternal<'a, V>) -> Self {
-        let (length, adjoints) = (adjoints.len(), adjoints.as_mut_ptr());
-        Self { adjoints, length, values, known, at, failed: None, borrows: PhantomData }
+    pub(super) fn new(adjoints: &'a mut [V], values: (*mut V, usize), at: &'a mut AtExternal<'a, V>) -> Self {
+        Self { places: Places::new(adjoints, values), at, failed: None }
     }
 
     /// All adjoints.
     #[inline(always)]
     pub(super) fn adjoints(&mut self) -> &mut [V] {
         // SAFETY: they are borrowed for `'a`, and through `self` alone.
-        unsafe { slice::from_raw_parts_mut(self.adjoints, self.length) }
+        unsafe { slice::from_raw_parts_mut(self.places.adjoints, self.places.length) }
     }
 
     /// Does what is to be done where an external function was called.
     pub(super) fn meet(&mut self, external: usize) {
         // SAFETY: as in `adjoints`.
-        let adjoints = unsafe { slice::from_raw_parts_mut(self.adjoints, self.length) };
+        let adjoints = unsafe { slice::from_raw_parts_mut(self.places.adjoints, self.places.length) };
         self.failed = (self.at)(external, 0..1, adjoints).err();
     }
 
@@ -378,7 +411,8 @@ impl<'a, V> Sweep<'a, V> {
     ///
     /// Nobody writes to them meanwhile.
     pub(super) unsafe fn values(&self) -> &[V] {
+        let Places { values, known, .. } = self.places;
         // SAFETY: `known` values lie there; the caller promises the rest.
-        if self.known == 0 { &[] } else { unsafe { slice::from_raw_parts(self.values, self.known) } }
+        if known == 0 { &[] } else { unsafe { slice::from_raw_parts(values, known) } }
     }
 }

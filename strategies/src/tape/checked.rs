@@ -4,7 +4,7 @@
 //! the sweep only, where the line of the statement is not known. Under [`Tracing`](crate::Tracing) the line is noted,
 //! and what is not finite.
 
-use super::layout::Layout;
+use super::layout::LayoutOf;
 use super::records::{Content, Records};
 use super::{write, write_slices};
 use crate::storage::Layer;
@@ -21,16 +21,16 @@ use core::panic::Location;
 /// As [`write::append`].
 #[inline(always)]
 #[track_caller]
-pub(crate) fn append<S, V, M, L, K, N>(layout: &'static Layout<V>, statement: &N) -> M::Id
+pub(crate) fn append<S, V, M, L, K, N>(statement: &N) -> M::Id
 where
-    S: Reverse<Tape = Records<V, M, L, K>, Value = V, Raw = LinearId<M::Index>>,
+    S: Reverse<Tape = Records<V, M, L, K>, Value = V, Raw = LinearId<M::Index>> + LayoutOf<N>,
     V: Number,
     M: IndexManager,
     L: Layer,
     K: Content,
     N: Statement<S>,
 {
-    let id = write::append::<S, V, M, L, K, N>(layout, statement);
+    let id = write::append::<S, V, M, L, K, N>(statement);
     if const { refuses_singular::<S>() }
         && M::raw(&id).is_active()
         && let Some(Some(function)) = S::Policy::looking(|| singular_function(statement, |id| id.is_active()))

@@ -3,6 +3,7 @@
 use super::usize_of;
 use crate::{IndexType, MemoryUsage, Number};
 use core::marker::PhantomData;
+use core::ptr;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// How much the records of one kind hold: an object, numbers, the identifiers of arguments.
@@ -75,17 +76,15 @@ impl<'a, K: Extent<V, I>, V: Number, I: IndexType> Data<'a, K, V, I> {
 
     /// The identifiers of the arguments, 0 for passive ones.
     #[inline(always)]
-    pub(super) fn ids(&self) -> impl ExactSizeIterator<Item = usize> + Clone + use<'a, K, V, I> {
+    pub(super) fn ids(&self) -> Ids<I> {
         // SAFETY: the record has this many.
-        unsafe { identifiers::<I>(self.ids_end, self.arguments()) }
+        unsafe { Ids::before(self.ids_end, self.arguments()) }
     }
 
     /// The numbers in front of them.
     #[inline(always)]
-    pub(super) fn numbers(&self) -> impl ExactSizeIterator<Item = V> + Clone + use<'a, K, V, I> {
-        let first = self.first_number().cast::<V>();
-        // SAFETY: the record has this many.
-        (0..self.numbers_before()).map(move |k| unsafe { first.add(k).read_unaligned() })
+    pub(super) fn numbers(&self) -> Row<V> {
+        Row { next: self.first_number().cast(), left: self.numbers_before() }
     }
 
     /// What stands in front of them.
@@ -94,52 +93,100 @@ impl<'a, K: Extent<V, I>, V: Number, I: IndexType> Data<'a, K, V, I> {
         unsafe { &*self.first_number().wrapping_sub(size_of::<K::Object>()).cast::<K::Object>() }
     }
 
-    /// The values of the arguments, the first one first.
+    /// The arguments' values and identifiers, the first one first.
     #[inline(always)]
-    pub(super) fn values(&self) -> impl Iterator<Item = V> + use<'a, K, V, I> {
-        let Self { values, known, .. } = *self;
-        let mut passives = self.first_number().cast::<V>();
-        self.ids().map(move |id| {
-            // SAFETY: identifiers are below `known`, and there is a value for each identifier that is 0.
-            unsafe {
-                if K::PASSIVES && id == 0 {
-                    passives = passives.sub(1);
-                    return passives.read_unaligned();
-                }
-                debug_assert!(id < known, "identifiers are below the recording's length");
-                values.add(id).read()
-            }
-        })
+    pub(super) fn arguments_with_values(&self) -> Arguments<V, I> {
+        let passives = if K::PASSIVES { self.first_number().cast() } else { ptr::null() };
+        Arguments { ids: self.ids(), passives, values: self.values, known: self.known }
     }
 }
 
-/// The identifiers of a record.
-///
-/// # Safety
-///
-/// `n` of them end there.
-#[inline(always)]
-pub(super) unsafe fn identifiers<I: IndexType>(
-    ids_end: *const u8,
-    n: usize,
-) -> impl ExactSizeIterator<Item = usize> + Clone + use<I> {
-    let first = ids_end.wrapping_sub(n * size_of::<I>()).cast::<I>();
-    // SAFETY: promised by the caller.
-    (0..n).map(move |k| unsafe { usize_of(first.add(k).read_unaligned().widen()) })
+// The iterators are types of their own, whatever the kind of record: what is generic over them is compiled once.
+
+/// Numbers or identifiers in a record.
+#[derive(Clone)]
+pub(super) struct Row<T> {
+    /// As many as are left begin there.
+    next: *const T,
+    left: usize,
+}
+
+impl<T: Copy> Iterator for Row<T> {
+    type Item = T;
+    #[inline(always)]
+    fn next(&mut self) -> Option<T> {
+        self.left = self.left.checked_sub(1)?;
+        let next = self.next;
+        self.next = next.wrapping_add(1);
+        // SAFETY: there was one left.
+        Some(unsafe { next.read_unaligned() })
+    }
+    #[inline(always)]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
+    }
+}
+impl<T: Copy> ExactSizeIterator for Row<T> {}
+
+/// Identifiers in a record.
+#[derive(Clone)]
+pub(super) struct Ids<I>(Row<I>);
+
+impl<I: IndexType> Ids<I> {
+    /// # Safety
+    ///
+    /// `n` of them end there.
+    #[inline(always)]
+    pub(super) const unsafe fn before(end: *const u8, n: usize) -> Self {
+        Self(Row { next: end.cast::<I>().wrapping_sub(n), left: n })
+    }
+}
+
+impl<I: IndexType> Iterator for Ids<I> {
+    type Item = usize;
+    #[inline(always)]
+    fn next(&mut self) -> Option<usize> {
+        self.0.next().map(|id| usize_of(id.widen()))
+    }
+    #[inline(always)]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+}
+impl<I: IndexType> ExactSizeIterator for Ids<I> {}
+
+/// The values and identifiers of a record's arguments.
+pub(super) struct Arguments<V, I> {
+    ids: Ids<I>,
+    /// If it is not null, the values of passive arguments, of which there is one for each identifier that is 0, end
+    /// there, last first.
+    passives: *const V,
+    /// There are `known`, and identifiers are below that.
+    values: *const V,
+    known: usize,
+}
+
+impl<V: Number, I: IndexType> Iterator for Arguments<V, I> {
+    type Item = (V, usize);
+    #[inline(always)]
+    fn next(&mut self) -> Option<(V, usize)> {
+        let id = self.ids.next()?;
+        let at = if id == 0 && !self.passives.is_null() {
+            self.passives = self.passives.wrapping_sub(1);
+            self.passives
+        } else {
+            debug_assert!(id < self.known, "identifiers are below the recording's length");
+            self.values.wrapping_add(id)
+        };
+        // SAFETY: there is a value for each identifier.
+        Some((unsafe { at.read_unaligned() }, id))
+    }
 }
 
 /// Where contributions go.
 pub(super) trait Target<V> {
     /// The contribution for the next argument; false if there is none.
     fn take(&mut self, contribution: V) -> bool;
-}
-
-impl<V> Target<V> for &mut Vec<V> {
-    #[inline(always)]
-    fn take(&mut self, contribution: V) -> bool {
-        self.push(contribution);
-        true
-    }
 }
 
 /// The objects in records that have to be dropped, in the order of the records: each once, until it is taken out to be
@@ -166,7 +213,7 @@ unsafe impl Sync for Objects {}
 /// An `F` lies there, and nobody uses it any more.
 unsafe fn drop_as<F>(object: *mut u8) {
     // SAFETY: promised by the caller.
-    unsafe { core::ptr::drop_in_place(object.cast::<F>()) }
+    unsafe { ptr::drop_in_place(object.cast::<F>()) }
 }
 
 impl Objects {

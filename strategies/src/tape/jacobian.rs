@@ -1,7 +1,7 @@
 //! Records of partials, each factor once: how they are read.
 
 use super::adjoints::{Kind, Reversal};
-use super::data::{Data, Extent, Target, misreported};
+use super::data::{Extent, Target, misreported};
 use crate::shape::Scatter;
 use crate::{IndexType, Number, Shape};
 use core::marker::PhantomData;
@@ -20,11 +20,6 @@ impl<H: Shape, V: Number, I: IndexType> Kind<V, I> for Scattered<H> {
     fn reverse(record: Reversal<'_, '_, Self, V, I>, seed: V) {
         let factors = record.data().numbers();
         H::scatter(seed, seed, &mut Factored { factors, to: record.adding() });
-    }
-
-    fn rerun(data: Data<'_, Self, V, I>, seed: V, list: Option<&mut Vec<V>>) -> Option<V> {
-        H::scatter(seed, seed, &mut Factored { factors: data.numbers(), to: list? });
-        None
     }
 }
 

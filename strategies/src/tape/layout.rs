@@ -5,7 +5,7 @@ use super::codes;
 use super::jacobian::Scattered;
 use super::primal::Replayed;
 use super::slices::{Called, Listed, OfSlice, Ones};
-use crate::{Curvature, IndexType, LinearId, Nary, Number, Policy, Shape, Taping, Twin, refuses_singular};
+use crate::{Curvature, IndexType, LinearId, Nary, Number, Policy, Shape, Statement, Taping, Twin, refuses_singular};
 
 /// How the data of a record are laid out; identifiers come last, followed only by counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +64,12 @@ pub(crate) struct Layout<V: Number> {
     pub(super) code: u8,
 }
 
+/// A strategy whose statements of type `N` have records of one layout.
+pub(crate) trait LayoutOf<N: Statement<Self>>: Taping {
+    /// It; a constant, so that of what can be done with a statement only what its record needs is compiled.
+    const LAYOUT: &'static Layout<Self::Value>;
+}
+
 const fn slot(hash: u32) -> usize {
     (crate::shape::mix(hash, 0x5EED) >> 20) as usize % codes::HASH_SLOTS
 }
@@ -94,8 +100,9 @@ impl<V: Number> Layout<V> {
         }
     }
 
-    const fn checked<K: Kind<V, I>, I: IndexType>(self, is_checked: bool) -> Self {
-        Self { functions: self.functions.checked::<K, I>(is_checked), ..self }
+    /// Records of this kind, which say what their statements are computed from.
+    const fn computed<K: Kind<V, I>, I: IndexType>(hash: u32, is_checked: bool) -> Self {
+        Self { functions: Functions::computed::<K, I>(is_checked), partials: false, ..Self::of::<K, I>(hash) }
     }
 
     const fn coded(self, code: u8) -> Self {
@@ -172,11 +179,7 @@ impl<V: Number> Layout<V> {
         B: Twin<S>,
         I: IndexType,
     {
-        Self {
-            partials: false,
-            curvature: B::CURVATURE,
-            ..Self::of::<Replayed<S, B>, I>(hash).checked::<Replayed<S, B>, I>(refuses_singular::<S>())
-        }
+        Self { curvature: B::CURVATURE, ..Self::computed::<Replayed<S, B>, I>(hash, refuses_singular::<S>()) }
     }
 
     /// Whether these are records of statements that a replay would have to compute again, and cannot.
@@ -199,11 +202,7 @@ impl<V: Number> Layout<V> {
 
     /// Primal-value records of a function of a slice.
     pub(super) const fn nary<P: Policy, R: Nary<V>, I: IndexType>() -> Self {
-        Self {
-            curvature: R::CURVATURE,
-            partials: false,
-            ..Self::of::<OfSlice<P, R>, I>(0xA13).checked::<OfSlice<P, R>, I>(true)
-        }
+        Self { curvature: R::CURVATURE, ..Self::computed::<OfSlice<P, R>, I>(0xA13, true) }
     }
 
     /// Closures of users.

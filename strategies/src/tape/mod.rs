@@ -74,7 +74,7 @@ pub(crate) use comparisons::guard;
 pub use counters::Counters;
 pub(crate) use counters::{Kind, count, count_nary};
 pub use counts::{Counted, Counts};
-pub(crate) use layout::Layout;
+pub(crate) use layout::{Layout, LayoutOf};
 pub use records::{Closures, Content, Partials, Records, Values};
 
 /// A recording of [`Continuation`](crate::Continuation).

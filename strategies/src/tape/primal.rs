@@ -1,7 +1,7 @@
 //! Records of what partials are recomputed from: how they are read.
 
 use super::adjoints::{Kind, Reversal};
-use super::data::{Data, Extent, Target, misreported};
+use super::data::{Arguments, Data, Extent, Row, Target, misreported};
 use crate::{IndexType, LinearId, Load, Number, Shape, Sink, TapeNumber, Taping, Twin, singular_function};
 use core::marker::PhantomData;
 
@@ -33,20 +33,12 @@ where
         statement.backward(S::Value::ONE, &mut Reported { seed, to: record.adding() });
     }
 
-    fn rerun(data: Data<'_, Self, S::Value, I>, seed: S::Value, list: Option<&mut Vec<S::Value>>) -> Option<S::Value> {
-        let statement = Self::load(data);
-        let Some(list) = list else { return Some(statement.value()) };
-        let mut reported = Reported { seed, to: Listing { list, left: data.arguments() } };
-        statement.backward(S::Value::ONE, &mut reported);
-        if reported.to.left != 0 {
-            misreported();
-        }
-        None
+    fn value(data: Data<'_, Self, S::Value, I>) -> Option<S::Value> {
+        Some(Self::load(data).value())
     }
 
     fn singular(data: Data<'_, Self, S::Value, I>) -> Option<&'static str> {
-        let mut source = Source { leaves: data.values().zip(data.ids()), constants: data.numbers() };
-        singular_function(&B::load(&mut source), |id| id.is_active())
+        singular_function(&Self::load(data), |id| id.is_active())
     }
 }
 
@@ -59,28 +51,21 @@ impl<S, B> Replayed<S, B> {
         B: Twin<S>,
         I: IndexType,
     {
-        B::load(&mut Source { leaves: data.values().map(|value| (value, 0)), constants: data.numbers() })
+        B::load(&mut Source { arguments: data.arguments_with_values(), constants: data.numbers() })
     }
 }
 
 /// Reads back what a statement stored. Rules may be written by users, so there may be less than they ask for; inlined,
 /// the numbers are known to the compiler.
-struct Source<L, C> {
-    /// Values and identifiers, 0 for passive ones or where they serve no purpose.
-    leaves: L,
-    constants: C,
+struct Source<V, I> {
+    arguments: Arguments<V, I>,
+    constants: Row<V>,
 }
 
-impl<S, I, L, C> Load<S> for Source<L, C>
-where
-    S: Taping<Raw = LinearId<I>>,
-    I: IndexType,
-    L: Iterator<Item = (S::Value, usize)>,
-    C: Iterator<Item = S::Value>,
-{
+impl<S: Taping<Raw = LinearId<I>>, I: IndexType> Load<S> for Source<S::Value, I> {
     #[inline(always)]
     fn leaf(&mut self) -> (S::Value, LinearId<I>) {
-        let (value, id) = self.leaves.next().unwrap_or_else(|| misreported());
+        let (value, id) = self.arguments.next().unwrap_or_else(|| misreported());
         (value, LinearId::new(TapeNumber::of(1), id as u64).unwrap_or(LinearId::passive()))
     }
 
@@ -110,22 +95,5 @@ where
         if !self.to.take(self.seed.contribution(partial)) {
             misreported();
         }
-    }
-}
-
-/// A list of as many contributions as there are arguments.
-struct Listing<'a, V> {
-    list: &'a mut Vec<V>,
-    left: usize,
-}
-
-impl<V> Target<V> for Listing<'_, V> {
-    fn take(&mut self, contribution: V) -> bool {
-        let is_expected = self.left > 0;
-        if is_expected {
-            self.left -= 1;
-            self.list.push(contribution);
-        }
-        is_expected
     }
 }

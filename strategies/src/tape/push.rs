@@ -1,7 +1,7 @@
 //! Writing records that are not written in place, and the values of variables.
 
 use super::codes;
-use super::data::identifiers;
+use super::data::Ids;
 use super::layout::{Form, Layout};
 use super::records::{Content, Records};
 use super::usize_of;
@@ -171,10 +171,10 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         };
         let Some(left) = left.checked_sub(n * size_of::<M::Index>()) else { return false };
         // SAFETY: the identifiers lie there.
-        let ids = unsafe { identifiers::<M::Index>(ids_end, n) };
+        let ids = unsafe { Ids::<M::Index>::before(ids_end, n) };
         let kept = if layout.form == Form::Passives { ids.clone().filter(|id| *id == 0).count() } else { 0 };
         let known = self.len();
-        left == (payload + kept) * size_of::<V>() && ids.into_iter().all(|id| id < known)
+        left == (payload + kept) * size_of::<V>() && { ids }.all(|id| id < known)
     }
 
     /// Makes data that have been written a record of a statement with this value.

@@ -9,7 +9,7 @@
 
 use super::adjoints::AnyData;
 use super::codes::EXPLICIT;
-use super::data::identifiers;
+use super::data::Ids;
 use super::layout::{Form, Layout};
 use super::record::Record;
 use super::records::{Content, Records};
@@ -138,7 +138,7 @@ pub(super) fn data_in<'a, V: Number, I: IndexType>(
     let (n, end) = (layout.arguments, bytes.as_ptr_range().end);
     assert!(n * size_of::<I>() <= bytes.len(), "a record is as long as it says");
     // SAFETY: they lie in these bytes.
-    let ids = unsafe { identifiers::<I>(end, n) };
+    let ids = unsafe { Ids::<I>::before(end, n) };
     let numbers = layout.payload + ids.clone().filter(|id| *id == 0).count();
     let fits = n * size_of::<I>() + numbers * size_of::<V>() == bytes.len();
     assert!(layout.form == Form::Fixed && fits && ids.max() < Some(known.max(1)), "a record is as its layout says");
@@ -195,7 +195,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             match layout.form {
                 Form::Fixed => of(0, layout.arguments, layout.payload),
                 Form::Passives => {
-                    let passive = identifiers::<M::Index>(data_end, layout.arguments).filter(|id| *id == 0).count();
+                    let passive = Ids::<M::Index>::before(data_end, layout.arguments).filter(|id| *id == 0).count();
                     of(0, layout.arguments, layout.payload + passive)
                 }
                 Form::Counted => of(1, count(1), layout.payload * count(1)),

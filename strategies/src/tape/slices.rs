@@ -22,11 +22,6 @@ impl<V: Number, I: IndexType> Kind<V, I> for Listed {
         let partials = record.data().numbers();
         add_all(record, partials.map(|partial| seed.contribution(partial)));
     }
-
-    fn rerun(data: Data<'_, Self, V, I>, seed: V, list: Option<&mut Vec<V>>) -> Option<V> {
-        list?.extend(data.numbers().map(|partial| seed * partial));
-        None
-    }
 }
 
 /// A sum of as many arguments as the record says.
@@ -43,12 +38,6 @@ impl<V: Number, I: IndexType> Kind<V, I> for Ones {
         let arguments = record.data().arguments();
         add_all(record, core::iter::repeat_n(seed, arguments));
     }
-
-    fn rerun(data: Data<'_, Self, V, I>, seed: V, list: Option<&mut Vec<V>>) -> Option<V> {
-        let list = list?;
-        list.resize(list.len() + data.arguments(), seed);
-        None
-    }
 }
 
 /// Adds these contributions to the adjoints of the arguments.
@@ -59,15 +48,6 @@ fn add_all<K: Kind<V, I>, V: Number, I: IndexType>(
 ) {
     let mut adding = record.adding();
     contributions.for_each(|contribution| _ = adding.take(contribution));
-}
-
-/// Adds the contributions that [`Kind::rerun`] lists to the adjoints of the arguments.
-fn reverse_by_list<K: Kind<V, I>, V: Number, I: IndexType>(record: Reversal<'_, '_, K, V, I>, seed: V) {
-    // A number of several parts has some that are 0, and the function only multiplies.
-    let (asked, factor) = if V::PARTS == 1 { (seed, None) } else { (V::ONE, Some(seed)) };
-    let mut contributions = Scratch::<V>::new();
-    K::rerun(record.data(), asked, Some(&mut contributions));
-    add_all(record, contributions.iter().map(|found| factor.map_or(*found, |seed| seed.contribution(*found))));
 }
 
 /// A function of a slice, by its arguments' values.
@@ -81,25 +61,34 @@ impl<P: Policy, R: Nary<V>, V: Number, I: IndexType> Extent<V, I> for OfSlice<P,
 
 impl<P: Policy, R: Nary<V>, V: Number, I: IndexType> Kind<V, I> for OfSlice<P, R> {
     fn reverse(record: Reversal<'_, '_, Self, V, I>, seed: V) {
-        reverse_by_list(record, seed);
+        let (all, n) = Self::all(record.data());
+        let mut partials = Scratch::of(core::iter::repeat_n(V::ZERO, n));
+        partials_of_slice::<P, R, V>(&all[..n], &all[n..], &mut partials, []);
+        add_all(record, partials.iter().map(|partial| seed.contribution(*partial)));
     }
 
-    fn rerun(data: Data<'_, Self, V, I>, seed: V, list: Option<&mut Vec<V>>) -> Option<V> {
-        let (all, n) = (Scratch::of(data.values().chain(data.numbers())), data.arguments());
-        let Some(list) = list else { return Some(R::value(&all[..n], &all[n..])) };
-        let first = list.len();
-        list.resize(first + n, V::ZERO);
-        partials_of_slice::<P, R, V>(&all[..n], &all[n..], &mut list[first..], []);
-        list[first..].iter_mut().for_each(|partial| *partial = seed * *partial);
-        None
+    fn value(data: Data<'_, Self, V, I>) -> Option<V> {
+        let (all, n) = Self::all(data);
+        Some(R::value(&all[..n], &all[n..]))
     }
 
     fn singular(data: Data<'_, Self, V, I>) -> Option<&'static str> {
-        let (all, n) = (Scratch::of(data.values().chain(data.numbers())), data.arguments());
+        let (all, n) = Self::all(data);
         let mut partials = vec![V::ZERO; n];
         let active = core::iter::repeat(true); // others have no such records
         let singular = partials_of_slice::<P, R, V>(&all[..n], &all[n..], &mut partials, active);
         singular.then(core::any::type_name::<R>)
+    }
+}
+
+impl<P: Policy, R> OfSlice<P, R> {
+    /// The values of the arguments, constants behind them, and how many arguments there are.
+    fn all<V: Number, I: IndexType>(data: Data<'_, Self, V, I>) -> (Scratch<V>, usize)
+    where
+        R: Nary<V>,
+    {
+        let values = data.arguments_with_values().map(|(value, _)| value);
+        (Scratch::of(values.chain(data.numbers())), data.arguments())
     }
 }
 
@@ -114,14 +103,11 @@ impl<F: Fn(V, &mut [V]) + 'static, V: Number, I: IndexType> Extent<V, I> for Cal
 
 impl<F: Fn(V, &mut [V]) + 'static, V: Number, I: IndexType> Kind<V, I> for Called<F> {
     fn reverse(record: Reversal<'_, '_, Self, V, I>, seed: V) {
-        reverse_by_list(record, seed);
-    }
-
-    fn rerun(data: Data<'_, Self, V, I>, seed: V, list: Option<&mut Vec<V>>) -> Option<V> {
-        let list = list?;
-        let first = list.len();
-        list.resize(first + data.arguments(), V::ZERO);
-        data.object()(seed, &mut list[first..]);
-        None
+        let data = record.data();
+        // A number of several parts has some that are 0, and the closure only multiplies.
+        let (asked, factor) = if V::PARTS == 1 { (seed, None) } else { (V::ONE, Some(seed)) };
+        let mut contributions = Scratch::of(core::iter::repeat_n(V::ZERO, data.arguments()));
+        data.object()(asked, &mut contributions);
+        add_all(record, contributions.iter().map(|found| factor.map_or(*found, |seed| seed.contribution(*found))));
     }
 }

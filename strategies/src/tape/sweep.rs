@@ -118,7 +118,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         mut end: *const u8,
         sweep: &mut Sweep<'_, V>,
     ) -> (usize, *const u8) {
-        let adjoints = sweep.adjoints;
+        let adjoints = sweep.places.adjoints;
         while next > first {
             if PREFETCH {
                 prefetch(end.wrapping_sub(prefetch::AHEAD));
@@ -129,17 +129,17 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
                 let (code, reverse, bytes, n) = self.kind_before(end);
                 if !K::BY_ADDRESS && (FREQUENT..EXTERNAL).contains(&code) {
                     next -= 1;
-                    let (id, data_end) = Self::undo_before(end.sub(Self::CODE), next, sweep.values);
+                    let (id, data_end) = Self::undo_before(end.sub(Self::CODE), next, sweep.places.values);
                     let seed = take(adjoints, id);
                     (next, end) = self.reverse_frequent::<PREFETCH>(code, (first, next), (data_end, end), seed, sweep);
                 } else if bytes == Layout::<V>::VARYING {
                     (next, end) = self.reverse_varying(end, next, sweep);
                 } else {
                     next -= 1;
-                    let (id, data_end) = Self::undo_before(end.sub(Self::CODE), next, sweep.values);
+                    let (id, data_end) = Self::undo_before(end.sub(Self::CODE), next, sweep.places.values);
                     let seed = take(adjoints, id);
                     if seed.is_plain() {
-                        end = reverse(data_end, n, V::Passed::of(seed), sweep);
+                        end = reverse(data_end, data_end, n, V::Passed::of(seed), &mut sweep.places);
                     } else {
                         self.reverse_with_care(end, seed, sweep);
                         end = data_end.sub(bytes);
@@ -188,8 +188,8 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
                 }
                 return (if sweep.failed.is_none() { number } else { 0 }, record.start);
             }
-            let (id, _) = Self::undo_before(record.tail_end, number, sweep.values);
-            let seed = take(sweep.adjoints, id);
+            let (id, _) = Self::undo_before(record.tail_end, number, sweep.places.values);
+            let seed = take(sweep.places.adjoints, id);
             if seed.is_plain() {
                 record.reverse(seed, sweep);
             } else {
@@ -286,11 +286,11 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         mut seed: V,
         sweep: &mut Sweep<'_, V>,
     ) -> (usize, *const u8) {
-        let (adjoints, mut recent) = (sweep.adjoints, Recent::new());
+        let (adjoints, mut recent) = (sweep.places.adjoints, Recent::new());
         // SAFETY: promised by the caller.
         unsafe {
             while !M::REUSES && seed.is_ordinary() {
-                let data = Data::<Scattered<H>, V, M::Index>::new(data_end, 0, sweep.values, 0);
+                let data = Data::<Scattered<H>, V, M::Index>::new(data_end, 0, sweep.places.values, 0);
                 let to = recent.adding(data, adjoints);
                 H::scatter(seed, seed, &mut Factored { factors: data.numbers(), to });
                 end = data.start();
@@ -323,10 +323,10 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     ) -> *const u8 {
         // SAFETY: promised by the caller.
         unsafe {
-            let data = Data::<Scattered<H>, V, M::Index>::new(data_end, 0, sweep.values, 0);
+            let data = Data::<Scattered<H>, V, M::Index>::new(data_end, 0, sweep.places.values, 0);
             // Partials of ±1 count whatever the seed.
             if if H::FACTORS == 0 { !seed.is_nought() } else { seed.is_ordinary() } {
-                Kind::reverse(Reversal::new(data, sweep.adjoints, sweep.length), seed);
+                Kind::reverse(Reversal::new(data, data_end, &sweep.places), seed);
             } else if !seed.is_nought() {
                 self.reverse_with_care(end, seed, sweep);
             }
@@ -350,9 +350,9 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     ) -> *const u8 {
         // SAFETY: promised by the caller.
         unsafe {
-            let data = Data::<Listed, V, M::Index>::new(data_end, n, sweep.values, 0);
+            let data = Data::<Listed, V, M::Index>::new(data_end, n, sweep.places.values, 0);
             if seed.is_ordinary() {
-                Kind::reverse(Reversal::new(data, sweep.adjoints, sweep.length), seed);
+                Kind::reverse(Reversal::new(data, data_end, &sweep.places), seed);
             } else if !seed.is_nought() {
                 self.reverse_with_care(end, seed, sweep);
             }

@@ -5,7 +5,7 @@
 //! that do not depend on the statement's type.
 
 use super::data::{misreported, prefetch};
-use super::layout::Layout;
+use super::layout::{Layout, LayoutOf};
 use super::prefetch;
 use super::records::{Content, Records, SLACK};
 use super::write_slowly::{Among, Leaves, narrow, where_they_belong};
@@ -24,16 +24,17 @@ use generic_array::typenum::Unsigned;
 /// As [`Taping::record`](crate::Taping::record), and when `statement` does not report what its types say.
 #[inline(always)]
 #[track_caller]
-pub(super) fn append<S, V, M, L, K, N>(layout: &'static Layout<V>, statement: &N) -> M::Id
+pub(super) fn append<S, V, M, L, K, N>(statement: &N) -> M::Id
 where
-    S: Reverse<Tape = Records<V, M, L, K>, Value = V, Raw = LinearId<M::Index>>,
+    S: Reverse<Tape = Records<V, M, L, K>, Value = V, Raw = LinearId<M::Index>> + LayoutOf<N>,
     V: Number,
     M: IndexManager,
     L: Layer,
     K: Content,
     N: Statement<S>,
 {
-    if layout.arguments != N::Args::USIZE || layout.payload > N::Args::USIZE + N::Constants::USIZE {
+    let layout = S::LAYOUT;
+    if const { S::LAYOUT.arguments != N::Args::USIZE || S::LAYOUT.payload > N::Args::USIZE + N::Constants::USIZE } {
         misreported();
     }
     // Partials and identifiers are collected here first, where the compiler keeps them in registers, and written in one
@@ -49,7 +50,7 @@ where
         payload_left: layout.payload,
         leaves_left: layout.arguments,
     };
-    collect.all::<S, K>(layout, statement);
+    collect.all::<S, N>(statement);
     let (from, each) = (payload.as_ptr().cast(), ids.as_ptr().cast());
     // SAFETY: as many numbers and identifiers have been collected as the layout says.
     let at_once = unsafe { append_at_once::<S, V, M, L, K>(layout, from, each, value) };
@@ -284,15 +285,14 @@ struct Collect<V, I: IndexType> {
 }
 
 impl<V: Number, I: IndexType> Collect<V, I> {
-    /// Collects all that records of this layout hold.
+    /// Collects all that records of this statement hold.
     #[inline(always)]
-    fn all<S, K>(mut self, layout: &'static Layout<V>, statement: &impl Statement<S>)
+    fn all<S, N>(mut self, statement: &N)
     where
-        S: Taping<Value = V, Raw = LinearId<I>>,
-        K: Content,
+        S: Taping<Value = V, Raw = LinearId<I>> + LayoutOf<N>,
+        N: Statement<S>,
     {
-        // Where no tape keeps values, `store` is not even compiled.
-        if const { !K::VALUES } || layout.partials {
+        if const { S::LAYOUT.partials } {
             statement.backward(V::ONE, &mut self);
         } else {
             statement.store(&mut self);
