@@ -11,8 +11,8 @@ use tapewright_strategies::{Number as _, Statement, Taping};
 #[inline(always)]
 #[track_caller]
 fn fold<S: Taping, N: Statement<S>>(statement: &N) -> Real<S> {
-    let id = S::record(statement);
-    Real::from_parts(statement.value(), id)
+    let value = statement.value();
+    Real::from_parts(value, S::record(statement))
 }
 
 impl<S: Taping, N: Statement<S> + Compound> From<Ex<S, N>> for Real<S> {

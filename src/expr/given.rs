@@ -55,6 +55,13 @@ impl<S: Taping, const N: usize> Expression<S> for Given<'_, S, N> {
     }
 }
 
+impl<S: Taping, const N: usize> Clone for GivenBack<S, N> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<S: Taping, const N: usize> Copy for GivenBack<S, N> {}
+
 impl<S: Taping, const N: usize> Expression<S> for GivenBack<S, N> {
     type Shape = Each<N>;
     #[inline(always)]

@@ -253,6 +253,10 @@ impl<S: Taping, O: Function, A: Twin<S>> Twin<S> for Un<S, O, A> {
     fn load(source: &mut impl Load<S>) -> Self {
         Self::new(A::load(source))
     }
+    #[inline(always)]
+    fn evaluate(source: &mut impl Load<S>) -> S::Value {
+        O::value_and_companion(A::evaluate(source)).0
+    }
 }
 
 impl<S: Taping, O: Operator, A: Expression<S>, B: Expression<S>> Bin<S, O, A, B> {
@@ -357,8 +361,12 @@ impl<S: Taping, O: Operator, A: Twin<S>, B: Twin<S>> Twin<S> for Bin<S, O, A, B>
     const CURVATURE: Curvature = O::BEND.of((A::CURVATURE, A::Shape::LEAVES), (B::CURVATURE, B::Shape::LEAVES));
     #[inline(always)]
     fn load(source: &mut impl Load<S>) -> Self {
-        let left = A::load(source);
-        let right = B::load(source);
+        let (left, right) = (A::load(source), B::load(source));
         Self::new(left, right)
+    }
+    #[inline(always)]
+    fn evaluate(source: &mut impl Load<S>) -> S::Value {
+        let (left, right) = (A::evaluate(source), B::evaluate(source));
+        O::value(left, right)
     }
 }

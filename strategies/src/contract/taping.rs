@@ -316,7 +316,7 @@ pub trait Store<S: Taping> {
 }
 
 /// A tree that owns its leaves and can be rebuilt from a record.
-pub trait Twin<S: Taping>: Expression<S> + Sized + 'static {
+pub trait Twin<S: Taping>: Expression<S> + Copy + 'static {
     /// A number that tells most types apart; strategies hash with it and must not rely on it.
     const HASH: u32;
     /// The number of constants.
@@ -328,6 +328,12 @@ pub trait Twin<S: Taping>: Expression<S> + Sized + 'static {
 
     /// Rebuilds the tree, and its values, from the leaves and constants in the order of [`Tree::store`].
     fn load(source: &mut impl Load<S>) -> Self;
+
+    /// The value of the tree, without the tree.
+    #[inline(always)]
+    fn evaluate(source: &mut impl Load<S>) -> S::Value {
+        Self::load(source).value()
+    }
 }
 
 /// Where a statement's ingredients come from.

@@ -61,6 +61,13 @@ pub(super) struct Given<S: Nests, K> {
     kind: PhantomData<K>,
 }
 
+impl<S: Nests, K> Clone for Given<S, K> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<S: Nests, K> Copy for Given<S, K> {}
+
 impl<S: Nests, K: Kind> Given<S, K> {
     /// A statement of these arguments with this value. Only partials that the kind does not say are given.
     #[inline(always)]

@@ -32,13 +32,13 @@ where
 {
     let id = write::append::<S, V, M, L, K, N>(statement);
     if const { refuses_singular::<S>() }
-        && M::raw(&id).is_active()
+        && id.is_active()
         && let Some(Some(function)) = S::Policy::looking(|| singular_function(statement, |id| id.is_active()))
     {
-        active::note_singular(M::raw(&id).number(), function);
+        active::note_singular(id.number(), function);
     }
-    S::Policy::tracing_inline(Note::<S, N>(statement, M::raw(&id), Location::caller()));
-    id
+    S::Policy::tracing_inline(Note::<S, N>(statement, id, Location::caller()));
+    M::adopt(id)
 }
 
 /// A statement that has been recorded.

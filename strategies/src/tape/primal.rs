@@ -34,7 +34,7 @@ where
     }
 
     fn value(data: Data<'_, Self, S::Value, I>) -> Option<S::Value> {
-        Some(Self::load(data).value())
+        Some(B::evaluate(&mut Source::of(data)))
     }
 
     fn singular(data: Data<'_, Self, S::Value, I>) -> Option<&'static str> {
@@ -51,7 +51,7 @@ impl<S, B> Replayed<S, B> {
         B: Twin<S>,
         I: IndexType,
     {
-        B::load(&mut Source { arguments: data.arguments_with_values(), constants: data.numbers() })
+        B::load(&mut Source::of(data))
     }
 }
 
@@ -60,6 +60,13 @@ impl<S, B> Replayed<S, B> {
 struct Source<V, I> {
     arguments: Arguments<V, I>,
     constants: Row<V>,
+}
+
+impl<V: Number, I: IndexType> Source<V, I> {
+    #[inline(always)]
+    fn of<K: Extent<V, I>>(data: Data<'_, K, V, I>) -> Self {
+        Self { arguments: data.arguments_with_values(), constants: data.numbers() }
+    }
 }
 
 impl<S: Taping<Raw = LinearId<I>>, I: IndexType> Load<S> for Source<S::Value, I> {

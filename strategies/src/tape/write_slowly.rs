@@ -59,13 +59,13 @@ impl<V: Number> Among<V> {
 pub(super) fn where_they_belong<S, M>(
     arguments: impl Iterator<Item = LinearId<M::Index>> + Clone,
     push: impl FnOnce(&mut S::Tape) -> Result<LinearId<M::Index>, Refusal>,
-) -> M::Id
+) -> LinearId<M::Index>
 where
     S: Reverse,
     M: IndexManager,
 {
     let Some(number) = active::common_number(arguments.clone()) else {
-        return M::passive();
+        return LinearId::passive();
     };
     let pushed = active::with::<S, _>(number, |tape| {
         let end = S::identifiers(tape) as u64;
@@ -73,7 +73,7 @@ where
         if arguments.clone().all(known) { Some(push(tape)) } else { None }
     });
     match pushed {
-        Some(Ok(id)) => M::adopt(id),
+        Some(Ok(id)) => id,
         Some(Err(refusal)) => refusal.raise(),
         None => panic!(
             "this statement has a variable that recording {number} never made: an identifier was forged, or recording \
