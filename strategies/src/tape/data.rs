@@ -53,19 +53,16 @@ impl<'a, K: Extent<V, I>, V: Number, I: IndexType> Data<'a, K, V, I> {
         K::ARGUMENTS.unwrap_or(self.n)
     }
 
-    #[inline(always)]
-    fn numbers_before(&self) -> usize {
-        if K::ARGUMENTS.is_some() { K::NUMBERS } else { K::NUMBERS * self.n }
-    }
-
-    #[inline(always)]
-    fn first_id(&self) -> *const u8 {
-        self.ids_end.wrapping_sub(self.arguments() * size_of::<I>())
-    }
+    /// Bytes of identifiers and numbers, if all records of the kind have as many.
+    const FIXED: usize = match K::ARGUMENTS {
+        Some(n) => n * size_of::<I>() + K::NUMBERS * size_of::<V>(),
+        None => 0,
+    };
 
     #[inline(always)]
     fn first_number(&self) -> *const u8 {
-        self.first_id().wrapping_sub(self.numbers_before() * size_of::<V>())
+        let varying = || self.n * (size_of::<I>() + K::NUMBERS * size_of::<V>());
+        self.ids_end.wrapping_sub(if const { K::ARGUMENTS.is_some() } { Self::FIXED } else { varying() })
     }
 
     /// Where the data begin, not counting the values of passive arguments.
@@ -84,7 +81,8 @@ impl<'a, K: Extent<V, I>, V: Number, I: IndexType> Data<'a, K, V, I> {
     /// The numbers in front of them.
     #[inline(always)]
     pub(super) fn numbers(&self) -> Row<V> {
-        Row { next: self.first_number().cast(), left: self.numbers_before() }
+        let left = if const { K::ARGUMENTS.is_some() } { K::NUMBERS } else { K::NUMBERS * self.n };
+        Row { next: self.first_number().cast(), left }
     }
 
     /// What stands in front of them.
