@@ -361,8 +361,10 @@ impl<S: Taping, O: Operator, A: Twin<S>, B: Twin<S>> Twin<S> for Bin<S, O, A, B>
     const CURVATURE: Curvature = O::BEND.of((A::CURVATURE, A::Shape::LEAVES), (B::CURVATURE, B::Shape::LEAVES));
     #[inline(always)]
     fn load(source: &mut impl Load<S>) -> Self {
+        // Not by `new`, which has to drop its arguments should a rule panic: twins compile faster this way.
         let (left, right) = (A::load(source), B::load(source));
-        Self::new(left, right)
+        let value = O::value(left.value(), right.value());
+        Self { left, right, value, rule: PhantomData }
     }
     #[inline(always)]
     fn evaluate(source: &mut impl Load<S>) -> S::Value {

@@ -139,6 +139,7 @@ fn closures_reach_into_new_segments_and_find_them_again() {
 }
 
 /// x·y for any value type and width of identifiers.
+#[derive(Clone, Copy)]
 struct Product<V, I: IndexType>(Taped<V, LinearId<I>>, Taped<V, LinearId<I>>);
 
 impl<V: Float, I: IndexType> Expression<Continuation<V, Linear<I>>> for Product<V, I> {
@@ -276,6 +277,7 @@ fn a_statement_that_reports_too_little_or_too_much_is_refused() {
 }
 
 /// A statement without arguments.
+#[derive(Clone, Copy)]
 struct Alone;
 
 impl Expression<S> for Alone {
