@@ -23,26 +23,31 @@ pub(super) trait Kind<V: Number, I: IndexType>: Extent<V, I> {
     }
 }
 
-/// Adds seed·∂/∂argument for each of the `n` arguments of the record whose identifiers end at `ids_end` to the place that
-/// it has among `places`, and returns where its data begin, not counting the values of passive arguments. The seed is
-/// finite. Which places they are, `n` identifiers say that end at `to_end`: the record's own in sweeps, and 0 to n − 1
-/// where the contributions are wanted themselves.
+/// Adds seed·∂/∂argument for each argument of the record whose identifiers end at `ids_end` to the place that it has among
+/// `places`, and returns where its data begin, not counting the values of passive arguments. The seed is
+/// [ordinary](Number::is_ordinary). Which
+/// places they are, as many identifiers say that end at `to_end`: the record's own in sweeps, and 0, 1, 2 … where the
+/// contributions are wanted themselves.
 ///
 /// A function that was compiled for a type of statement returns its argument less a constant. So a processor that has
-/// predicted the call knows where the record before this one ends, and need not wait until it has read this one.
+/// predicted the call knows where the record before this one ends, and need not wait until it has read this one. That is
+/// why there is a [`SkipFn`], too.
 ///
 /// # Safety
 ///
-/// * A record with `n` arguments that was written for the layout that holds this function has its identifiers at
-///   `ids_end`. They are below the number of values where the function reads these.
+/// * A record that was written for the layout that holds this function has its identifiers at `ids_end`. They are below
+///   the number of values where the function reads these.
+/// * The places say how many arguments there are, if the kind does not.
 /// * The identifiers at `to_end` are below the number of places.
 pub(super) type ReverseFn<V> = unsafe fn(
     ids_end: *const u8,
     to_end: *const u8,
-    n: usize,
     seed: <V as Number>::Passed,
     places: &mut Places<'_, V>,
 ) -> *const u8;
+
+/// Where the data begin of the record whose identifiers end there.
+pub(super) type SkipFn = fn(ids_end: *const u8) -> *const u8;
 
 /// [`Kind::value`] at these values of variables.
 ///
@@ -64,18 +69,19 @@ pub(super) type SingularFn<V> = unsafe fn(ids_end: *const u8, n: usize, values: 
 unsafe fn reverse<K: Kind<V, I>, V: Number, I: IndexType>(
     ids_end: *const u8,
     to_end: *const u8,
-    n: usize,
     seed: V::Passed,
     places: &mut Places<'_, V>,
 ) -> *const u8 {
     let seed = seed.number();
     // SAFETY: promised by the caller.
-    let data = unsafe { Data::<K, V, I>::new(ids_end, n, places.values, places.known) };
-    if !seed.is_nought() {
-        // SAFETY: promised by the caller.
-        K::reverse(unsafe { Reversal::new(data, to_end, places) }, seed);
-    }
+    let data = unsafe { Data::<K, V, I>::new(ids_end, places.arguments, places.values, places.known) };
+    // SAFETY: promised by the caller.
+    K::reverse(unsafe { Reversal::new(data, to_end, places) }, seed);
     data.start()
+}
+
+fn skip<K: Extent<V, I>, V: Number, I: IndexType>(ids_end: *const u8) -> *const u8 {
+    Data::<K, V, I>::fixed_start(ids_end)
 }
 
 /// # Safety
@@ -102,6 +108,8 @@ unsafe fn singular<K: Kind<V, I>, V: Number, I: IndexType>(
 #[derive(Clone, Copy)]
 pub(super) struct Functions<V: Number> {
     pub(super) reverse: ReverseFn<V>,
+    /// `None` where a record's kind does not say how long it is.
+    pub(super) skip: Option<SkipFn>,
     value: Option<ValueFn<V>>,
     singular: Option<SingularFn<V>>,
 }
@@ -109,7 +117,13 @@ pub(super) struct Functions<V: Number> {
 impl<V: Number> Functions<V> {
     /// Those of this kind.
     pub(super) const fn of<K: Kind<V, I>, I: IndexType>() -> Self {
-        Self { reverse: reverse::<K, V, I>, value: None, singular: None }
+        let skip: Option<SkipFn> = if K::ARGUMENTS.is_some() { Some(skip::<K, V, I>) } else { None };
+        Self { reverse: reverse::<K, V, I>, skip, value: None, singular: None }
+    }
+
+    /// The same for records of the kind that differ in length.
+    pub(super) const fn of_varying(self) -> Self {
+        Self { skip: None, ..self }
     }
 
     /// The same, with [`Kind::value`], and with [`Kind::singular`] if it is to be asked.
@@ -159,8 +173,8 @@ impl<V: Number, I: IndexType> AnyData<'_, V, I> {
     }
 
     /// Appends what the record contributes to the adjoint of each argument, for this seed, at these values of
-    /// variables. Only closures of users are asked with seeds other than 1: what others contribute is the seed times
-    /// that.
+    /// variables. Only closures of users are asked with seeds other than 1, which are ordinary: what others contribute is
+    /// the seed times that.
     #[inline(always)]
     pub(super) fn contributions(&self, seed: V, values: &[V], contributions: &mut Vec<V>) {
         self.check(values);
@@ -168,6 +182,7 @@ impl<V: Number, I: IndexType> AnyData<'_, V, I> {
         // Whatever is added to −0, the sum is that.
         contributions.resize(first + n, -V::ZERO);
         let mut places = Places::new(&mut contributions[first..], (values.as_ptr().cast_mut(), values.len()));
+        places.arguments = n;
         let many: Vec<I>;
         let ids = if let Some(ids) = I::COUNTING.get(..n) {
             ids
@@ -177,7 +192,7 @@ impl<V: Number, I: IndexType> AnyData<'_, V, I> {
         };
         let to_end = ids.as_ptr_range().end.cast();
         // SAFETY: the record lies there, and there are enough values; the identifiers 0 to n − 1 end at `to_end`.
-        unsafe { (self.functions.reverse)(self.ids_end, to_end, n, V::Passed::of(seed), &mut places) };
+        unsafe { (self.functions.reverse)(self.ids_end, to_end, V::Passed::of(seed), &mut places) };
     }
 
     /// The value of the statement at these values of variables; `None` if the record does not say how to compute it.
@@ -204,13 +219,13 @@ impl<V: Number, I: IndexType> AnyData<'_, V, I> {
     ///
     /// # Safety
     ///
-    /// The sweep is one of the record's recording. The seed is finite.
+    /// The sweep is one of the record's recording. The seed is ordinary.
     #[inline(always)]
     pub(super) unsafe fn reverse(&self, seed: V, sweep: &mut Sweep<'_, V>) {
         // SAFETY: promised by the caller.
         unsafe {
-            let (ids_end, n) = (self.ids_end, self.arguments);
-            (self.functions.reverse)(ids_end, ids_end, n, V::Passed::of(seed), &mut sweep.places);
+            sweep.places.arguments = self.arguments;
+            (self.functions.reverse)(self.ids_end, self.ids_end, V::Passed::of(seed), &mut sweep.places);
         }
     }
 }
@@ -226,6 +241,8 @@ pub(super) struct Places<'a, V> {
     pub(super) values: *mut V,
     /// How many there are.
     pub(super) known: usize,
+    /// How many arguments the record has that is reversed, if its kind does not say it.
+    pub(super) arguments: usize,
     borrows: PhantomData<&'a mut [V]>,
 }
 
@@ -234,7 +251,7 @@ impl<'a, V> Places<'a, V> {
     #[inline(always)]
     fn new(adjoints: &'a mut [V], (values, known): (*mut V, usize)) -> Self {
         let (length, adjoints) = (adjoints.len(), adjoints.as_mut_ptr());
-        Self { adjoints, length, values, known, borrows: PhantomData }
+        Self { adjoints, length, values, known, arguments: 0, borrows: PhantomData }
     }
 }
 
@@ -370,7 +387,9 @@ impl<V: Number, I: IndexType> Target<V> for AddingRecent<'_, V, I> {
     }
 }
 
-/// The sweep with one adjoint vector.
+/// The sweep with one adjoint vector. The places come first: a pointer to them is one to the sweep, and its loop has no
+/// register to spare.
+#[repr(C)]
 pub(super) struct Sweep<'a, V> {
     pub(super) places: Places<'a, V>,
     at: &'a mut AtExternal<'a, V>,

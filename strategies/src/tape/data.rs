@@ -3,7 +3,6 @@
 use super::usize_of;
 use crate::{IndexType, MemoryUsage, Number};
 use core::marker::PhantomData;
-use core::ptr;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// How much the records of one kind hold: an object, numbers, the identifiers of arguments.
@@ -65,6 +64,12 @@ impl<'a, K: Extent<V, I>, V: Number, I: IndexType> Data<'a, K, V, I> {
         self.ids_end.wrapping_sub(if const { K::ARGUMENTS.is_some() } { Self::FIXED } else { varying() })
     }
 
+    /// [`start`](Self::start), if all records of the kind have as many arguments, none of them passive.
+    #[inline(always)]
+    pub(super) fn fixed_start(ids_end: *const u8) -> *const u8 {
+        ids_end.wrapping_sub(Self::FIXED + size_of::<K::Object>())
+    }
+
     /// Where the data begin, not counting the values of passive arguments.
     #[inline(always)]
     pub(super) fn start(&self) -> *const u8 {
@@ -94,7 +99,7 @@ impl<'a, K: Extent<V, I>, V: Number, I: IndexType> Data<'a, K, V, I> {
     /// The arguments' values and identifiers, the first one first.
     #[inline(always)]
     pub(super) fn arguments_with_values(&self) -> Arguments<V, I> {
-        let passives = if K::PASSIVES { self.first_number().cast() } else { ptr::null() };
+        let passives = Some(self.first_number().cast()).filter(|_| const { K::PASSIVES });
         Arguments { ids: self.ids(), passives, values: self.values, known: self.known }
     }
 }
@@ -156,9 +161,8 @@ impl<I: IndexType> ExactSizeIterator for Ids<I> {}
 /// The values and identifiers of a record's arguments.
 pub(super) struct Arguments<V, I> {
     ids: Ids<I>,
-    /// If it is not null, the values of passive arguments, of which there is one for each identifier that is 0, end
-    /// there, last first.
-    passives: *const V,
+    /// Where the values of passive arguments end, one for each identifier that is 0, last first, if the record has them.
+    passives: Option<*const V>,
     /// There are `known`, and identifiers are below that.
     values: *const V,
     known: usize,
@@ -169,12 +173,15 @@ impl<V: Number, I: IndexType> Iterator for Arguments<V, I> {
     #[inline(always)]
     fn next(&mut self) -> Option<(V, usize)> {
         let id = self.ids.next()?;
-        let at = if id == 0 && !self.passives.is_null() {
-            self.passives = self.passives.wrapping_sub(1);
-            self.passives
-        } else {
-            debug_assert!(id < self.known, "identifiers are below the recording's length");
-            self.values.wrapping_add(id)
+        let at = match self.passives.as_mut() {
+            Some(passives) if id == 0 => {
+                *passives = passives.wrapping_sub(1);
+                *passives
+            }
+            _ => {
+                debug_assert!(id < self.known, "identifiers are below the recording's length");
+                self.values.wrapping_add(id)
+            }
         };
         // SAFETY: there is a value for each identifier.
         Some((unsafe { at.read_unaligned() }, id))
@@ -211,7 +218,7 @@ unsafe impl Sync for Objects {}
 /// An `F` lies there, and nobody uses it any more.
 unsafe fn drop_as<F>(object: *mut u8) {
     // SAFETY: promised by the caller.
-    unsafe { ptr::drop_in_place(object.cast::<F>()) }
+    unsafe { core::ptr::drop_in_place(object.cast::<F>()) }
 }
 
 impl Objects {

@@ -138,6 +138,10 @@ impl<V: Number> Layout<V> {
         Self { form: Form::Input, ..Self::ones::<I>() }.coded(codes::INPUT)
     }
 
+    const fn varying(self, form: Form) -> Self {
+        Self { form, bytes: Self::VARYING, functions: self.functions.of_varying(), ..self }
+    }
+
     /// Several of them.
     pub(super) const fn inputs<I: IndexType>() -> Self {
         Self { form: Form::Inputs, ..Self::ones::<I>() }.coded(codes::INPUTS)
@@ -166,9 +170,7 @@ impl<V: Number> Layout<V> {
             return Self::scatter::<B::Shape, I>();
         }
         Self {
-            with_passives: Some(
-                const { &Self { form: Form::Passives, bytes: Self::VARYING, ..Self::replayed::<S, B, I>(!B::HASH) } },
-            ),
+            with_passives: Some(const { &Self::replayed::<S, B, I>(!B::HASH).varying(Form::Passives) }),
             ..Self::replayed::<S, B, I>(B::HASH)
         }
     }

@@ -1,6 +1,6 @@
 //! Sweeping with one adjoint vector.
 
-use super::adjoints::{Kind, Recent, Reversal, ReverseFn, Sweep};
+use super::adjoints::{Kind, Recent, Reversal, ReverseFn, SkipFn, Sweep};
 use super::codes::{self, ASSIGNED, EXTERNAL, FREQUENT, SHAPES, classic};
 use super::data::{Data, prefetch};
 use super::jacobian::{Factored, Scattered};
@@ -126,24 +126,26 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             // SAFETY: a record ends here; its code or the address in front of `end` says what it is. Identifiers in it
             // are below the lengths of adjoints and of values.
             unsafe {
-                let (code, reverse, bytes, n) = self.kind_before(end);
+                let (code, reverse, skip) = self.kind_before(end);
                 if !K::BY_ADDRESS && (FREQUENT..EXTERNAL).contains(&code) {
                     next -= 1;
                     let (id, data_end) = Self::undo_before(end.sub(Self::CODE), next, sweep.places.values);
                     let seed = take(adjoints, id);
                     (next, end) = self.reverse_frequent::<PREFETCH>(code, (first, next), (data_end, end), seed, sweep);
-                } else if bytes == Layout::<V>::VARYING {
-                    (next, end) = self.reverse_varying(end, next, sweep);
-                } else {
+                } else if let Some(skip) = skip {
                     next -= 1;
                     let (id, data_end) = Self::undo_before(end.sub(Self::CODE), next, sweep.places.values);
                     let seed = take(adjoints, id);
-                    if seed.is_plain() {
-                        end = reverse(data_end, data_end, n, V::Passed::of(seed), &mut sweep.places);
+                    if seed.is_ordinary() {
+                        end = reverse(data_end, data_end, V::Passed::of(seed), &mut sweep.places);
                     } else {
-                        self.reverse_with_care(end, seed, sweep);
-                        end = data_end.sub(bytes);
+                        if !seed.is_nought() {
+                            self.reverse_with_care(end, seed, sweep);
+                        }
+                        end = skip(data_end);
                     }
+                } else {
+                    (next, end) = self.reverse_varying(end, next, sweep);
                 }
             }
         }
@@ -151,22 +153,22 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     }
 
     /// What the sweep needs of the record that ends at `end`: its code (any that is assigned if records have none), the
-    /// function that reverses it, the bytes of its data and the number of its arguments (0 if its type says it).
+    /// function that reverses it, and the one that skips it, if its kind says how long it is.
     ///
     /// # Safety
     ///
     /// A record ends there.
     #[inline(always)]
-    unsafe fn kind_before(&self, end: *const u8) -> (u8, ReverseFn<V>, usize, usize) {
+    unsafe fn kind_before(&self, end: *const u8) -> (u8, ReverseFn<V>, Option<SkipFn>) {
         // SAFETY: promised by the caller; there is an entry for each code.
         unsafe {
             if K::BY_ADDRESS {
                 let layout = end.sub(Self::CODE).cast::<&'static Layout<V>>().read_unaligned();
-                return (ASSIGNED, layout.functions.reverse, layout.bytes, layout.arguments);
+                return (ASSIGNED, layout.functions.reverse, layout.functions.skip);
             }
             let code = *end.sub(1);
             let entry = &*self.codes.entries.as_ptr().add(code as usize);
-            (code, entry.reverse, entry.bytes, 0)
+            (code, entry.reverse, entry.skip)
         }
     }
 
@@ -190,9 +192,9 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             }
             let (id, _) = Self::undo_before(record.tail_end, number, sweep.places.values);
             let seed = take(sweep.places.adjoints, id);
-            if seed.is_plain() {
+            if seed.is_ordinary() {
                 record.reverse(seed, sweep);
-            } else {
+            } else if !seed.is_nought() {
                 self.reverse_with_care(end, seed, sweep);
             }
             (number, record.start)

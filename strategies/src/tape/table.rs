@@ -2,7 +2,7 @@
 //!
 //! Kinds of records that find all codes taken are followed by the address of their layout.
 
-use super::adjoints::ReverseFn;
+use super::adjoints::{ReverseFn, SkipFn};
 use super::codes;
 use super::common::Common;
 use super::layout::Layout;
@@ -12,8 +12,7 @@ use core::ptr;
 /// What the sweep needs of a record, in 16 bytes.
 pub(super) struct Entry<V: Number> {
     pub(super) reverse: ReverseFn<V>,
-    /// [`Layout::bytes`].
-    pub(super) bytes: usize,
+    pub(super) skip: Option<SkipFn>,
 }
 
 /// The codes of one tape.
@@ -32,7 +31,7 @@ impl<V: Number> Codes<V> {
         let mut table = Self {
             slots: [0; codes::HASH_SLOTS],
             layouts: [None; 256],
-            entries: [none; 256].map(|reverse| Entry { reverse, bytes: Layout::<V>::VARYING }),
+            entries: [none; 256].map(|reverse| Entry { reverse, skip: None }),
             assigned: codes::ASSIGNED as usize,
         };
         let shapes: [&'static Layout<V>; codes::FREQUENT_SHAPES] = const {
@@ -56,7 +55,7 @@ impl<V: Number> Codes<V> {
 
     fn set(&mut self, code: u8, layout: &'static Layout<V>) {
         self.layouts[code as usize] = Some(layout);
-        self.entries[code as usize] = Entry { reverse: layout.functions.reverse, bytes: layout.bytes };
+        self.entries[code as usize] = Entry { reverse: layout.functions.reverse, skip: layout.functions.skip };
     }
 
     /// The layout behind a code.
