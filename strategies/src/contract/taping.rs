@@ -315,7 +315,8 @@ pub trait Store<S: Taping> {
     fn constant(&mut self, constant: S::Value);
 }
 
-/// A tree that owns its leaves and can be rebuilt from a record.
+/// A tree that owns its leaves and can be rebuilt from a record. Its leaves are values and raw identifiers, so it can
+/// be copied.
 pub trait Twin<S: Taping>: Expression<S> + Copy + 'static {
     /// A number that tells most types apart; strategies hash with it and must not rely on it.
     const HASH: u32;

@@ -1,37 +1,18 @@
-//! What is done with the data of records, and adjoints during the sweep with one adjoint vector.
+//! The functions that read records, and adjoints during the sweep with one adjoint vector.
 
-use super::data::{Data, Extent, Ids, Target};
+use super::data::{Data, Ids, Kind, Target};
 use crate::{AtExternal, IndexType, Number, Passed, SweepError};
 use core::marker::PhantomData;
 use core::slice;
 
-/// A kind of record, and what is done with its data, in safe code. The functions that a layout has are made from it.
-pub(super) trait Kind<V: Number, I: IndexType>: Extent<V, I> {
-    /// Adds seed·∂/∂argument to the place of each argument. The seed is not 0, and finite: with another, zero partials
-    /// have to be left out.
-    fn reverse(record: Reversal<'_, '_, Self, V, I>, seed: V);
-
-    /// The value of the statement; only for kinds that keep what it is computed from.
-    fn value(_: Data<'_, Self, V, I>) -> Option<V> {
-        None
-    }
-
-    /// The name of a function in the statement that is singular; only for kinds that keep what partials are computed
-    /// from.
-    fn singular(_: Data<'_, Self, V, I>) -> Option<&'static str> {
-        None
-    }
-}
-
-/// Adds seed·∂/∂argument for each argument of the record whose identifiers end at `ids_end` to the place that it has among
-/// `places`, and returns where its data begin, not counting the values of passive arguments. The seed is
-/// [ordinary](Number::is_ordinary). Which
-/// places they are, as many identifiers say that end at `to_end`: the record's own in sweeps, and 0, 1, 2 … where the
-/// contributions are wanted themselves.
+/// Adds seed·∂/∂argument for each argument of the record whose identifiers end at `ids_end` to the place that it has
+/// among `places`, and returns where its data begin, not counting the values of passive arguments. The seed is
+/// [ordinary](Number::is_ordinary). As many identifiers end at `to_end`, and say which places they are: the record's
+/// own in sweeps, and 0, 1, 2 … where the contributions are wanted themselves.
 ///
 /// A function that was compiled for a type of statement returns its argument less a constant. So a processor that has
-/// predicted the call knows where the record before this one ends, and need not wait until it has read this one. That is
-/// why there is a [`SkipFn`], too.
+/// predicted the call knows where the record before this one ends, and need not wait until it has read this one. That
+/// is why there is a [`SkipFn`], too.
 ///
 /// # Safety
 ///
@@ -76,11 +57,11 @@ unsafe fn reverse<K: Kind<V, I>, V: Number, I: IndexType>(
     // SAFETY: promised by the caller.
     let data = unsafe { Data::<K, V, I>::new(ids_end, places.arguments, places.values, places.known) };
     // SAFETY: promised by the caller.
-    K::reverse(unsafe { Reversal::new(data, to_end, places) }, seed);
+    K::reverse(data, seed, &mut unsafe { Adding::<V, I>::new(to_end, data.arguments(), places) });
     data.start()
 }
 
-fn skip<K: Extent<V, I>, V: Number, I: IndexType>(ids_end: *const u8) -> *const u8 {
+fn skip<K: Kind<V, I>, V: Number, I: IndexType>(ids_end: *const u8) -> *const u8 {
     Data::<K, V, I>::fixed_start(ids_end)
 }
 
@@ -144,7 +125,7 @@ pub(super) struct AnyData<'a, V: Number, I> {
     bytes: PhantomData<(&'a [u8], I)>,
 }
 
-impl<V: Number, I: IndexType> AnyData<'_, V, I> {
+impl<'a, V: Number, I: IndexType> AnyData<'a, V, I> {
     /// # Safety
     ///
     /// The identifiers of a record of the kind of these functions, with this many arguments, end there, and are below
@@ -167,14 +148,14 @@ impl<V: Number, I: IndexType> AnyData<'_, V, I> {
 
     /// The identifiers of the arguments, 0 for passive ones.
     #[inline(always)]
-    pub(super) fn ids(&self) -> Ids<I> {
+    pub(super) fn ids(&self) -> Ids<'a, I> {
         // SAFETY: the record has this many.
         unsafe { Ids::before(self.ids_end, self.arguments) }
     }
 
     /// Appends what the record contributes to the adjoint of each argument, for this seed, at these values of
-    /// variables. Only closures of users are asked with seeds other than 1, which are ordinary: what others contribute is
-    /// the seed times that.
+    /// variables. Only closures of users are asked with seeds other than 1, which are ordinary: what others contribute
+    /// is the seed times that.
     #[inline(always)]
     pub(super) fn contributions(&self, seed: V, values: &[V], contributions: &mut Vec<V>) {
         self.check(values);
@@ -255,54 +236,33 @@ impl<'a, V> Places<'a, V> {
     }
 }
 
-/// The data of a record that is being reversed, and where its contributions go.
-pub(super) struct Reversal<'a, 's, K, V, I> {
-    data: Data<'a, K, V, I>,
-    to_end: *const u8,
+/// Adds to the places of a record's arguments, one after the other.
+pub(super) struct Adding<'a, 's, V, I> {
+    ids: Ids<'a, I>,
     adjoints: *mut V,
     length: usize,
     borrows: PhantomData<&'s mut [V]>,
 }
 
-impl<'a, 's, K: Kind<V, I>, V: Number, I: IndexType> Reversal<'a, 's, K, V, I> {
+impl<'s, V: Number, I: IndexType> Adding<'_, 's, V, I> {
     /// # Safety
     ///
-    /// As many identifiers as the record has arguments end at `to_end`, and are below the number of places; for `'s`
-    /// nobody else uses these.
+    /// `n` identifiers end at `to_end`, and stay there as long as this lives; they are below the number of places,
+    /// which nobody else uses for `'s`.
     #[inline(always)]
-    pub(super) const unsafe fn new(data: Data<'a, K, V, I>, to_end: *const u8, places: &Places<'s, V>) -> Self {
-        Self { data, to_end, adjoints: places.adjoints, length: places.length, borrows: PhantomData }
-    }
-
-    /// The record's data.
-    #[inline(always)]
-    pub(super) const fn data(&self) -> Data<'a, K, V, I> {
-        self.data
-    }
-
-    /// Adds to the places of the arguments, one after the other.
-    #[inline(always)]
-    pub(super) fn adding(self) -> Adding<'s, V, I> {
-        // SAFETY: promised to `new`.
-        let ids = unsafe { Ids::before(self.to_end, self.data.arguments()) };
-        Adding { ids, adjoints: self.adjoints, length: self.length, borrows: PhantomData }
+    pub(super) const unsafe fn new(to_end: *const u8, n: usize, places: &Places<'s, V>) -> Self {
+        // SAFETY: promised by the caller.
+        let ids = unsafe { Ids::before(to_end, n) };
+        Self { ids, adjoints: places.adjoints, length: places.length, borrows: PhantomData }
     }
 }
 
-/// Adds to the places of a record's arguments, one after the other.
-pub(super) struct Adding<'s, V, I> {
-    ids: Ids<I>,
-    adjoints: *mut V,
-    length: usize,
-    borrows: PhantomData<&'s mut [V]>,
-}
-
-impl<V: Number, I: IndexType> Target<V> for Adding<'_, V, I> {
+impl<V: Number, I: IndexType> Target<V> for Adding<'_, '_, V, I> {
     #[inline(always)]
     fn take(&mut self, contribution: V) -> bool {
         let Some(id) = self.ids.next() else { return false };
         debug_assert!(id < self.length, "identifiers are below the number of places");
-        // SAFETY: promised to `Reversal::new`.
+        // SAFETY: promised to `new`.
         unsafe { *self.adjoints.add(id) += contribution }
         true
     }
@@ -347,8 +307,8 @@ impl<V: Number> Recent<V> {
     ///
     /// # Safety
     ///
-    /// As [`Reversal::new`], and nothing but this and [`take`](Self::take) has changed the adjoints since `self` is
-    /// new.
+    /// As [`Adding::new`], with the identifiers of the record, and nothing but this and [`take`](Self::take) has changed
+    /// the adjoints since `self` is new.
     #[inline(always)]
     pub(super) unsafe fn adding<'r, K: Kind<V, I>, I: IndexType>(
         &'r mut self,
@@ -361,7 +321,7 @@ impl<V: Number> Recent<V> {
 
 /// [`Adding`] that makes use of what is recent.
 struct AddingRecent<'r, V, I> {
-    ids: Ids<I>,
+    ids: Ids<'r, I>,
     adjoints: *mut V,
     recent: &'r mut Recent<V>,
 }

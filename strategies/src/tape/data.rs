@@ -5,8 +5,9 @@ use crate::{IndexType, MemoryUsage, Number};
 use core::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-/// How much the records of one kind hold: an object, numbers, the identifiers of arguments.
-pub(super) trait Extent<V: Number, I: IndexType>: Sized + 'static {
+/// A kind of record: how much such records hold (an object, numbers, the identifiers of arguments), and what is done with
+/// it, in safe code. The functions that a layout has are made from it.
+pub(super) trait Kind<V: Number, I: IndexType>: Sized + 'static {
     /// How many arguments there are; `None` if each record says it.
     const ARGUMENTS: Option<usize>;
     /// How many numbers stand in front of the identifiers: in all, or for each argument if each record says how many
@@ -16,6 +17,21 @@ pub(super) trait Extent<V: Number, I: IndexType>: Sized + 'static {
     const PASSIVES: bool = false;
     /// What stands in front of them; `()` if nothing does.
     type Object;
+
+    /// Gives seed·∂/∂argument for each argument. The seed is not 0, and finite: with another, zero partials have to be
+    /// left out.
+    fn reverse(data: Data<'_, Self, V, I>, seed: V, to: &mut impl Target<V>);
+
+    /// The value of the statement; only for kinds that keep what it is computed from.
+    fn value(_: Data<'_, Self, V, I>) -> Option<V> {
+        None
+    }
+
+    /// The name of a function in the statement that is singular; only for kinds that keep what partials are computed
+    /// from.
+    fn singular(_: Data<'_, Self, V, I>) -> Option<&'static str> {
+        None
+    }
 }
 
 /// The data of one record, in place, and the values of variables.
@@ -35,7 +51,7 @@ impl<K, V, I> Clone for Data<'_, K, V, I> {
 }
 impl<K, V, I> Copy for Data<'_, K, V, I> {}
 
-impl<'a, K: Extent<V, I>, V: Number, I: IndexType> Data<'a, K, V, I> {
+impl<'a, K: Kind<V, I>, V: Number, I: IndexType> Data<'a, K, V, I> {
     /// # Safety
     ///
     /// The identifiers of a record of this kind end there; where each record says how many there are, there are `n`. If
@@ -78,16 +94,16 @@ impl<'a, K: Extent<V, I>, V: Number, I: IndexType> Data<'a, K, V, I> {
 
     /// The identifiers of the arguments, 0 for passive ones.
     #[inline(always)]
-    pub(super) fn ids(&self) -> Ids<I> {
+    pub(super) fn ids(&self) -> Ids<'a, I> {
         // SAFETY: the record has this many.
         unsafe { Ids::before(self.ids_end, self.arguments()) }
     }
 
     /// The numbers in front of them.
     #[inline(always)]
-    pub(super) fn numbers(&self) -> Row<V> {
+    pub(super) fn numbers(&self) -> Row<'a, V> {
         let left = if const { K::ARGUMENTS.is_some() } { K::NUMBERS } else { K::NUMBERS * self.n };
-        Row { next: self.first_number().cast(), left }
+        Row { next: self.first_number().cast(), left, borrows: PhantomData }
     }
 
     /// What stands in front of them.
@@ -98,7 +114,7 @@ impl<'a, K: Extent<V, I>, V: Number, I: IndexType> Data<'a, K, V, I> {
 
     /// The arguments' values and identifiers, the first one first.
     #[inline(always)]
-    pub(super) fn arguments_with_values(&self) -> Arguments<V, I> {
+    pub(super) fn arguments_with_values(&self) -> Arguments<'a, V, I> {
         let passives = Some(self.first_number().cast()).filter(|_| const { K::PASSIVES });
         Arguments { ids: self.ids(), passives, values: self.values, known: self.known }
     }
@@ -108,13 +124,14 @@ impl<'a, K: Extent<V, I>, V: Number, I: IndexType> Data<'a, K, V, I> {
 
 /// Numbers or identifiers in a record.
 #[derive(Clone)]
-pub(super) struct Row<T> {
+pub(super) struct Row<'a, T> {
     /// As many as are left begin there.
     next: *const T,
     left: usize,
+    borrows: PhantomData<&'a ()>,
 }
 
-impl<T: Copy> Iterator for Row<T> {
+impl<T: Copy> Iterator for Row<'_, T> {
     type Item = T;
     #[inline(always)]
     fn next(&mut self) -> Option<T> {
@@ -129,23 +146,23 @@ impl<T: Copy> Iterator for Row<T> {
         (self.left, Some(self.left))
     }
 }
-impl<T: Copy> ExactSizeIterator for Row<T> {}
+impl<T: Copy> ExactSizeIterator for Row<'_, T> {}
 
 /// Identifiers in a record.
 #[derive(Clone)]
-pub(super) struct Ids<I>(Row<I>);
+pub(super) struct Ids<'a, I>(Row<'a, I>);
 
-impl<I: IndexType> Ids<I> {
+impl<I: IndexType> Ids<'_, I> {
     /// # Safety
     ///
-    /// `n` of them end there.
+    /// `n` of them end there, and stay there as long as this lives.
     #[inline(always)]
     pub(super) const unsafe fn before(end: *const u8, n: usize) -> Self {
-        Self(Row { next: end.cast::<I>().wrapping_sub(n), left: n })
+        Self(Row { next: end.cast::<I>().wrapping_sub(n), left: n, borrows: PhantomData })
     }
 }
 
-impl<I: IndexType> Iterator for Ids<I> {
+impl<I: IndexType> Iterator for Ids<'_, I> {
     type Item = usize;
     #[inline(always)]
     fn next(&mut self) -> Option<usize> {
@@ -156,19 +173,19 @@ impl<I: IndexType> Iterator for Ids<I> {
         self.0.size_hint()
     }
 }
-impl<I: IndexType> ExactSizeIterator for Ids<I> {}
+impl<I: IndexType> ExactSizeIterator for Ids<'_, I> {}
 
 /// The values and identifiers of a record's arguments.
-pub(super) struct Arguments<V, I> {
-    ids: Ids<I>,
-    /// Where the values of passive arguments end, one for each identifier that is 0, last first, if the record has them.
+pub(super) struct Arguments<'a, V, I> {
+    ids: Ids<'a, I>,
+    /// Where the values of passive arguments end, one for each identifier that is 0, last first, if there are any.
     passives: Option<*const V>,
     /// There are `known`, and identifiers are below that.
     values: *const V,
     known: usize,
 }
 
-impl<V: Number, I: IndexType> Iterator for Arguments<V, I> {
+impl<V: Number, I: IndexType> Iterator for Arguments<'_, V, I> {
     type Item = (V, usize);
     #[inline(always)]
     fn next(&mut self) -> Option<(V, usize)> {
@@ -192,6 +209,12 @@ impl<V: Number, I: IndexType> Iterator for Arguments<V, I> {
 pub(super) trait Target<V> {
     /// The contribution for the next argument; false if there is none.
     fn take(&mut self, contribution: V) -> bool;
+
+    /// These contributions, for one argument after the other.
+    #[inline(always)]
+    fn take_all(&mut self, contributions: impl Iterator<Item = V>) {
+        contributions.for_each(|contribution| _ = self.take(contribution));
+    }
 }
 
 /// The objects in records that have to be dropped, in the order of the records: each once, until it is taken out to be

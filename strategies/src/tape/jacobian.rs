@@ -1,7 +1,6 @@
 //! Records of partials, each factor once: how they are read.
 
-use super::adjoints::{Kind, Reversal};
-use super::data::{Extent, Target, misreported};
+use super::data::{Data, Kind, Target, misreported};
 use crate::shape::Scatter;
 use crate::{IndexType, Number, Shape};
 use core::marker::PhantomData;
@@ -9,27 +8,24 @@ use core::marker::PhantomData;
 /// Jacobian records of statements of this shape.
 pub(super) struct Scattered<H>(PhantomData<H>);
 
-impl<H: Shape, V: Number, I: IndexType> Extent<V, I> for Scattered<H> {
+impl<H: Shape, V: Number, I: IndexType> Kind<V, I> for Scattered<H> {
     const ARGUMENTS: Option<usize> = Some(H::LEAVES);
     const NUMBERS: usize = H::FACTORS;
     type Object = ();
-}
 
-impl<H: Shape, V: Number, I: IndexType> Kind<V, I> for Scattered<H> {
     #[inline(always)]
-    fn reverse(record: Reversal<'_, '_, Self, V, I>, seed: V) {
-        let factors = record.data().numbers();
-        H::scatter(seed, seed, &mut Factored { factors, to: record.adding() });
+    fn reverse(data: Data<'_, Self, V, I>, seed: V, to: &mut impl Target<V>) {
+        H::scatter(seed, seed, &mut Factored { factors: data.numbers(), to });
     }
 }
 
 /// The factors of a Jacobian record, and where what it contributes goes.
-pub(super) struct Factored<F, T> {
+pub(super) struct Factored<'t, F, T> {
     pub(super) factors: F,
-    pub(super) to: T,
+    pub(super) to: &'t mut T,
 }
 
-impl<V: Number, F: Iterator<Item = V>, T: Target<V>> Scatter<V> for Factored<F, T> {
+impl<V: Number, F: Iterator<Item = V>, T: Target<V>> Scatter<V> for Factored<'_, F, T> {
     #[inline(always)]
     fn factor(&mut self) -> V {
         self.factors.next().unwrap_or_else(|| misreported())

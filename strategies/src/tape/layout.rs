@@ -1,7 +1,8 @@
 //! What is known of the records of one kind: how long they are, and the functions that read them.
 
-use super::adjoints::{Functions, Kind};
+use super::adjoints::Functions;
 use super::codes;
+use super::data::Kind;
 use super::jacobian::Scattered;
 use super::primal::Replayed;
 use super::slices::{Called, Listed, OfSlice, Ones};

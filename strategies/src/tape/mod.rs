@@ -24,8 +24,8 @@
 //!
 //! Records are written in [`mod@write`], at once, or in [`push`]. [`read`] decodes them, whatever they are, for
 //! everything but the sweep with one adjoint vector, in [`mod@sweep`], which is the only other reader. What a record
-//! holds and does is a [`Kind`](adjoints::Kind), which reads its [`Data`](data::Data). These six files have the unsafe
-//! code. The invariants that it relies on:
+//! holds and does is a [`Kind`](data::Kind), in safe code; the functions that are made from it, in [`mod@adjoints`],
+//! read its data. These six files have the unsafe code. The invariants that it relies on:
 //!
 //! * A code describes the bytes that were written with it, and layouts never change.
 //! * Every identifier in a record is below the identifier of its left-hand side: whoever writes checks it, whatever the

@@ -1,7 +1,6 @@
 //! Records of what partials are recomputed from: how they are read.
 
-use super::adjoints::{Kind, Reversal};
-use super::data::{Arguments, Data, Extent, Row, Target, misreported};
+use super::data::{Arguments, Data, Kind, Row, Target, misreported};
 use crate::{IndexType, LinearId, Load, Number, Shape, Sink, TapeNumber, Taping, Twin, singular_function};
 use core::marker::PhantomData;
 
@@ -9,7 +8,7 @@ use core::marker::PhantomData;
 /// multiplied by the seed as the factors of a Jacobian record are: both strategies give the same bits.
 pub(super) struct Replayed<S, B>(PhantomData<(S, B)>);
 
-impl<S, B, I> Extent<S::Value, I> for Replayed<S, B>
+impl<S, B, I> Kind<S::Value, I> for Replayed<S, B>
 where
     S: Taping<Raw = LinearId<I>>,
     B: Twin<S>,
@@ -19,18 +18,10 @@ where
     const NUMBERS: usize = B::CONSTANTS;
     const PASSIVES: bool = true;
     type Object = ();
-}
 
-impl<S, B, I> Kind<S::Value, I> for Replayed<S, B>
-where
-    S: Taping<Raw = LinearId<I>>,
-    B: Twin<S>,
-    I: IndexType,
-{
     #[inline(always)]
-    fn reverse(record: Reversal<'_, '_, Self, S::Value, I>, seed: S::Value) {
-        let statement = Self::load(record.data());
-        statement.backward(S::Value::ONE, &mut Reported { seed, to: record.adding() });
+    fn reverse(data: Data<'_, Self, S::Value, I>, seed: S::Value, to: &mut impl Target<S::Value>) {
+        Self::load(data).backward(S::Value::ONE, &mut Reported { seed, to });
     }
 
     fn value(data: Data<'_, Self, S::Value, I>) -> Option<S::Value> {
@@ -57,19 +48,19 @@ impl<S, B> Replayed<S, B> {
 
 /// Reads back what a statement stored. Rules may be written by users, so there may be less than they ask for; inlined,
 /// the numbers are known to the compiler.
-struct Source<V, I> {
-    arguments: Arguments<V, I>,
-    constants: Row<V>,
+struct Source<'a, V, I> {
+    arguments: Arguments<'a, V, I>,
+    constants: Row<'a, V>,
 }
 
-impl<V: Number, I: IndexType> Source<V, I> {
+impl<'a, V: Number, I: IndexType> Source<'a, V, I> {
     #[inline(always)]
-    fn of<K: Extent<V, I>>(data: Data<'_, K, V, I>) -> Self {
+    fn of<K: Kind<V, I>>(data: Data<'a, K, V, I>) -> Self {
         Self { arguments: data.arguments_with_values(), constants: data.numbers() }
     }
 }
 
-impl<S: Taping<Raw = LinearId<I>>, I: IndexType> Load<S> for Source<S::Value, I> {
+impl<S: Taping<Raw = LinearId<I>>, I: IndexType> Load<S> for Source<'_, S::Value, I> {
     #[inline(always)]
     fn leaf(&mut self) -> (S::Value, LinearId<I>) {
         let (value, id) = self.arguments.next().unwrap_or_else(|| misreported());
@@ -83,12 +74,12 @@ impl<S: Taping<Raw = LinearId<I>>, I: IndexType> Load<S> for Source<S::Value, I>
 }
 
 /// Multiplies the partials that a rebuilt statement reports by a seed.
-struct Reported<V, T> {
+struct Reported<'t, V, T> {
     seed: V,
-    to: T,
+    to: &'t mut T,
 }
 
-impl<S, I, T> Sink<S> for Reported<S::Value, T>
+impl<S, I, T> Sink<S> for Reported<'_, S::Value, T>
 where
     S: Taping<Raw = LinearId<I>>,
     I: IndexType,

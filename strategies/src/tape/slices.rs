@@ -1,8 +1,7 @@
 //! Records with any number of arguments: lists of partials, sums, functions of slices, closures of users. How they are
 //! read.
 
-use super::adjoints::{Kind, Reversal};
-use super::data::{Data, Extent, Target};
+use super::data::{Data, Kind, Target};
 use crate::scratch::Scratch;
 use crate::{IndexType, Nary, Number, Policy, partials_of_slice};
 use core::marker::PhantomData;
@@ -10,61 +9,43 @@ use core::marker::PhantomData;
 /// Partials of as many arguments as the record says.
 pub(super) struct Listed;
 
-impl<V: Number, I: IndexType> Extent<V, I> for Listed {
+impl<V: Number, I: IndexType> Kind<V, I> for Listed {
     const ARGUMENTS: Option<usize> = None;
     const NUMBERS: usize = 1;
     type Object = ();
-}
 
-impl<V: Number, I: IndexType> Kind<V, I> for Listed {
     #[inline(always)]
-    fn reverse(record: Reversal<'_, '_, Self, V, I>, seed: V) {
-        let partials = record.data().numbers();
-        add_all(record, partials.map(|partial| seed.contribution(partial)));
+    fn reverse(data: Data<'_, Self, V, I>, seed: V, to: &mut impl Target<V>) {
+        to.take_all(data.numbers().map(|partial| seed.contribution(partial)));
     }
 }
 
 /// A sum of as many arguments as the record says.
 pub(super) struct Ones;
 
-impl<V: Number, I: IndexType> Extent<V, I> for Ones {
+impl<V: Number, I: IndexType> Kind<V, I> for Ones {
     const ARGUMENTS: Option<usize> = None;
     const NUMBERS: usize = 0;
     type Object = ();
-}
 
-impl<V: Number, I: IndexType> Kind<V, I> for Ones {
-    fn reverse(record: Reversal<'_, '_, Self, V, I>, seed: V) {
-        let arguments = record.data().arguments();
-        add_all(record, core::iter::repeat_n(seed, arguments));
+    fn reverse(data: Data<'_, Self, V, I>, seed: V, to: &mut impl Target<V>) {
+        to.take_all(core::iter::repeat_n(seed, data.arguments()));
     }
-}
-
-/// Adds these contributions to the adjoints of the arguments.
-#[inline(always)]
-fn add_all<K: Kind<V, I>, V: Number, I: IndexType>(
-    record: Reversal<'_, '_, K, V, I>,
-    contributions: impl Iterator<Item = V>,
-) {
-    let mut adding = record.adding();
-    contributions.for_each(|contribution| _ = adding.take(contribution));
 }
 
 /// A function of a slice, by its arguments' values.
 pub(super) struct OfSlice<P, R>(PhantomData<(P, R)>);
 
-impl<P: Policy, R: Nary<V>, V: Number, I: IndexType> Extent<V, I> for OfSlice<P, R> {
+impl<P: Policy, R: Nary<V>, V: Number, I: IndexType> Kind<V, I> for OfSlice<P, R> {
     const ARGUMENTS: Option<usize> = None;
     const NUMBERS: usize = R::CONSTANTS;
     type Object = ();
-}
 
-impl<P: Policy, R: Nary<V>, V: Number, I: IndexType> Kind<V, I> for OfSlice<P, R> {
-    fn reverse(record: Reversal<'_, '_, Self, V, I>, seed: V) {
-        let (all, n) = Self::all(record.data());
+    fn reverse(data: Data<'_, Self, V, I>, seed: V, to: &mut impl Target<V>) {
+        let (all, n) = Self::all(data);
         let mut partials = Scratch::of(core::iter::repeat_n(V::ZERO, n));
         partials_of_slice::<P, R, V>(&all[..n], &all[n..], &mut partials, []);
-        add_all(record, partials.iter().map(|partial| seed.contribution(*partial)));
+        to.take_all(partials.iter().map(|partial| seed.contribution(*partial)));
     }
 
     fn value(data: Data<'_, Self, V, I>) -> Option<V> {
@@ -95,19 +76,16 @@ impl<P: Policy, R> OfSlice<P, R> {
 /// A closure of a user.
 pub(super) struct Called<F>(PhantomData<F>);
 
-impl<F: Fn(V, &mut [V]) + 'static, V: Number, I: IndexType> Extent<V, I> for Called<F> {
+impl<F: Fn(V, &mut [V]) + 'static, V: Number, I: IndexType> Kind<V, I> for Called<F> {
     const ARGUMENTS: Option<usize> = None;
     const NUMBERS: usize = 0;
     type Object = F;
-}
 
-impl<F: Fn(V, &mut [V]) + 'static, V: Number, I: IndexType> Kind<V, I> for Called<F> {
-    fn reverse(record: Reversal<'_, '_, Self, V, I>, seed: V) {
-        let data = record.data();
+    fn reverse(data: Data<'_, Self, V, I>, seed: V, to: &mut impl Target<V>) {
         // A number of several parts has some that are 0, and the closure only multiplies.
         let (asked, factor) = if V::PARTS == 1 { (seed, None) } else { (V::ONE, Some(seed)) };
         let mut contributions = Scratch::of(core::iter::repeat_n(V::ZERO, data.arguments()));
         data.object()(asked, &mut contributions);
-        add_all(record, contributions.iter().map(|found| factor.map_or(*found, |seed| seed.contribution(*found))));
+        to.take_all(contributions.iter().map(|found| factor.map_or(*found, |seed| seed.contribution(*found))));
     }
 }

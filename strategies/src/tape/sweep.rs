@@ -1,8 +1,8 @@
 //! Sweeping with one adjoint vector.
 
-use super::adjoints::{Kind, Recent, Reversal, ReverseFn, SkipFn, Sweep};
+use super::adjoints::{Adding, Recent, ReverseFn, SkipFn, Sweep};
 use super::codes::{self, ASSIGNED, EXTERNAL, FREQUENT, SHAPES, classic};
-use super::data::{Data, prefetch};
+use super::data::{Data, Kind, prefetch};
 use super::jacobian::{Factored, Scattered};
 use super::layout::Layout;
 use super::prefetch;
@@ -293,8 +293,8 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         unsafe {
             while !M::REUSES && seed.is_ordinary() {
                 let data = Data::<Scattered<H>, V, M::Index>::new(data_end, 0, sweep.places.values, 0);
-                let to = recent.adding(data, adjoints);
-                H::scatter(seed, seed, &mut Factored { factors: data.numbers(), to });
+                let factors = data.numbers();
+                H::scatter(seed, seed, &mut Factored { factors, to: &mut recent.adding(data, adjoints) });
                 end = data.start();
                 if next == first || *end.sub(1) != code {
                     return (next, end);
@@ -328,7 +328,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             let data = Data::<Scattered<H>, V, M::Index>::new(data_end, 0, sweep.places.values, 0);
             // Partials of ±1 count whatever the seed.
             if if H::FACTORS == 0 { !seed.is_nought() } else { seed.is_ordinary() } {
-                Kind::reverse(Reversal::new(data, data_end, &sweep.places), seed);
+                Kind::reverse(data, seed, &mut Adding::<V, M::Index>::new(data_end, data.arguments(), &sweep.places));
             } else if !seed.is_nought() {
                 self.reverse_with_care(end, seed, sweep);
             }
@@ -354,7 +354,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         unsafe {
             let data = Data::<Listed, V, M::Index>::new(data_end, n, sweep.places.values, 0);
             if seed.is_ordinary() {
-                Kind::reverse(Reversal::new(data, data_end, &sweep.places), seed);
+                Kind::reverse(data, seed, &mut Adding::<V, M::Index>::new(data_end, data.arguments(), &sweep.places));
             } else if !seed.is_nought() {
                 self.reverse_with_care(end, seed, sweep);
             }

@@ -102,6 +102,7 @@ chapters! {
     the_advisor_counts_ratios "book/src/decisions/2026-11-23-advisor.md";
     duals_in_registers "book/src/decisions/2026-11-23-duals-in-registers.md";
     kinds_of_records "book/src/decisions/2026-11-25-kinds-of-records.md";
+    one_function_a_record "book/src/decisions/2026-11-25-one-function-a-record.md";
 }
 
 /// The root of the repository: the one in which cargo runs, which with a shared target folder need not be the one in
