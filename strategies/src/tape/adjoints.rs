@@ -307,8 +307,8 @@ impl<V: Number> Recent<V> {
     ///
     /// # Safety
     ///
-    /// As [`Adding::new`], with the identifiers of the record, and nothing but this and [`take`](Self::take) has changed
-    /// the adjoints since `self` is new.
+    /// As [`Adding::new`], with the identifiers of the record, and nothing but this and [`take`](Self::take) has
+    /// changed the adjoints since `self` is new.
     #[inline(always)]
     pub(super) unsafe fn adding<'r, K: Kind<V, I>, I: IndexType>(
         &'r mut self,

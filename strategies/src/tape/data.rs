@@ -5,8 +5,8 @@ use crate::{IndexType, MemoryUsage, Number};
 use core::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-/// A kind of record: how much such records hold (an object, numbers, the identifiers of arguments), and what is done with
-/// it, in safe code. The functions that a layout has are made from it.
+/// A kind of record: how much such records hold (an object, numbers, the identifiers of arguments), and what is done
+/// with it, in safe code. The functions that a layout has are made from it.
 pub(super) trait Kind<V: Number, I: IndexType>: Sized + 'static {
     /// How many arguments there are; `None` if each record says it.
     const ARGUMENTS: Option<usize>;
