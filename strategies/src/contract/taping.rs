@@ -330,7 +330,8 @@ pub trait Twin<S: Taping>: Expression<S> + Copy + 'static {
     /// Rebuilds the tree, and its values, from the leaves and constants in the order of [`Tree::store`].
     fn load(source: &mut impl Load<S>) -> Self;
 
-    /// The value of the tree, without the tree.
+    /// The value of the tree, without the tree: bit for bit that of [`load`](Self::load), from leaves and constants in
+    /// the same order. Replays compute with it.
     #[inline(always)]
     fn evaluate(source: &mut impl Load<S>) -> S::Value {
         Self::load(source).value()
@@ -339,7 +340,7 @@ pub trait Twin<S: Taping>: Expression<S> + Copy + 'static {
 
 /// Where a statement's ingredients come from.
 pub trait Load<S: Taping> {
-    /// The next leaf.
+    /// The next leaf. Its identifier says whether it is active and no more: which variable it is of is not known here.
     fn leaf(&mut self) -> (S::Value, S::Raw);
     /// The next constant.
     fn constant(&mut self) -> S::Value;

@@ -1,6 +1,7 @@
 //! The functions that read records, and adjoints during the sweep with one adjoint vector.
 
 use super::data::{Data, Ids, Kind, Target};
+use crate::scratch::Scratch;
 use crate::{AtExternal, IndexType, Number, Passed, SweepError};
 use core::marker::PhantomData;
 use core::slice;
@@ -17,9 +18,10 @@ use core::slice;
 /// # Safety
 ///
 /// * A record that was written for the layout that holds this function has its identifiers at `ids_end`. They are below
-///   the number of values where the function reads these.
-/// * The places say how many arguments there are, if the kind does not.
-/// * The identifiers at `to_end` are below the number of places.
+///   the number of values where the function reads these, as many as the places say lie there, and nobody writes to
+///   them or to the record meanwhile.
+/// * The places say how many arguments there are, if the kind does not; nobody else uses them.
+/// * As many identifiers end at `to_end` and stay there meanwhile, and they are below the number of places.
 pub(super) type ReverseFn<V> = unsafe fn(
     ids_end: *const u8,
     to_end: *const u8,
@@ -27,7 +29,7 @@ pub(super) type ReverseFn<V> = unsafe fn(
     places: &mut Places<'_, V>,
 ) -> *const u8;
 
-/// Where the data begin of the record whose identifiers end there.
+/// Where the data begin of the record whose identifiers end there, if it has no values of passive arguments.
 pub(super) type SkipFn = fn(ids_end: *const u8) -> *const u8;
 
 /// [`Kind::value`] at these values of variables.
@@ -89,7 +91,7 @@ unsafe fn singular<K: Kind<V, I>, V: Number, I: IndexType>(
 #[derive(Clone, Copy)]
 pub(super) struct Functions<V: Number> {
     pub(super) reverse: ReverseFn<V>,
-    /// `None` where a record's kind does not say how long it is.
+    /// `None` where a record's layout does not say how long it is.
     pub(super) skip: Option<SkipFn>,
     value: Option<ValueFn<V>>,
     singular: Option<SingularFn<V>>,
@@ -164,12 +166,12 @@ impl<'a, V: Number, I: IndexType> AnyData<'a, V, I> {
         contributions.resize(first + n, -V::ZERO);
         let mut places = Places::new(&mut contributions[first..], (values.as_ptr().cast_mut(), values.len()));
         places.arguments = n;
-        let many: Vec<I>;
+        let many: Scratch<I>;
         let ids = if let Some(ids) = I::COUNTING.get(..n) {
             ids
         } else {
-            many = (0..n as u64).map(I::narrow).collect();
-            &many
+            many = Scratch::of((0..n as u64).map(I::narrow));
+            &**many
         };
         let to_end = ids.as_ptr_range().end.cast();
         // SAFETY: the record lies there, and there are enough values; the identifiers 0 to n − 1 end at `to_end`.
@@ -212,7 +214,6 @@ impl<'a, V: Number, I: IndexType> AnyData<'a, V, I> {
 }
 
 /// Where contributions of records go, and what they may be computed from.
-#[derive(Clone, Copy)]
 #[repr(C)]
 pub(super) struct Places<'a, V> {
     /// Pointers, because the loop over records keeps them in registers while functions use them, too.

@@ -30,15 +30,17 @@ where
     K: Content,
     N: Statement<S>,
 {
-    let id = write::append::<S, V, M, L, K, N>(statement);
+    let raw = write::append::<S, V, M, L, K, N>(statement);
+    // At once: what follows runs code of users, which may panic.
+    let id = M::adopt(raw);
     if const { refuses_singular::<S>() }
-        && id.is_active()
+        && raw.is_active()
         && let Some(Some(function)) = S::Policy::looking(|| singular_function(statement, |id| id.is_active()))
     {
-        active::note_singular(id.number(), function);
+        active::note_singular(raw.number(), function);
     }
-    S::Policy::tracing_inline(Note::<S, N>(statement, id, Location::caller()));
-    M::adopt(id)
+    S::Policy::tracing_inline(Note::<S, N>(statement, raw, Location::caller()));
+    id
 }
 
 /// A statement that has been recorded.

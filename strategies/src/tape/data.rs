@@ -18,8 +18,8 @@ pub(super) trait Kind<V: Number, I: IndexType>: Sized + 'static {
     /// What stands in front of them; `()` if nothing does.
     type Object;
 
-    /// Gives seed·∂/∂argument for each argument. The seed is not 0, and finite: with another, zero partials have to be
-    /// left out.
+    /// Gives seed·∂/∂argument for each argument. The seed is [ordinary](Number::is_ordinary), for with another, zero
+    /// partials have to be left out; or it is any but 0, if all partials are ±1.
     fn reverse(data: Data<'_, Self, V, I>, seed: V, to: &mut impl Target<V>);
 
     /// The value of the statement; only for kinds that keep what it is computed from.

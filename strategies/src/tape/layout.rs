@@ -48,8 +48,7 @@ pub(crate) struct Layout<V: Number> {
     pub(super) payload: usize,
     /// Identifiers, unless they are counted.
     pub(super) arguments: usize,
-    /// Bytes of data of a record without passive arguments; [`VARYING`](Self::VARYING) if they are counted, or if the
-    /// function that reverses records has to be told how many arguments there are.
+    /// Bytes of data of a record without passive arguments; [`VARYING`](Self::VARYING) if records differ in length.
     pub(super) bytes: usize,
     /// Whether the payload are factors of partials, and not what the statement is computed from.
     pub(super) partials: bool,
@@ -126,7 +125,7 @@ impl<V: Number> Layout<V> {
     #[allow(clippy::cast_possible_truncation, reason = "n is at most CLASSIC_MAX")]
     pub(super) const fn linear<I: IndexType>(n: usize) -> Self {
         let partials = if n == 0 { Self::listed::<I>() } else { Self::classic::<I>(n) };
-        Self { curvature: Curvature::LINEAR, bytes: Self::VARYING, hash: slot(0xA15 + n as u32), code: 0, ..partials }
+        Self { curvature: Curvature::LINEAR, hash: slot(0xA15 + n as u32), code: 0, ..partials }
     }
 
     /// Identifiers of arguments whose partials are 1, counted.

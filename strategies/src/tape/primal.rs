@@ -21,7 +21,11 @@ where
 
     #[inline(always)]
     fn reverse(data: Data<'_, Self, S::Value, I>, seed: S::Value, to: &mut impl Target<S::Value>) {
-        Self::load(data).backward(S::Value::ONE, &mut Reported { seed, to });
+        let mut reported = Reported { seed, to, left: B::Shape::LEAVES };
+        Self::load(data).backward(S::Value::ONE, &mut reported);
+        if reported.left != 0 {
+            misreported();
+        }
     }
 
     fn value(data: Data<'_, Self, S::Value, I>) -> Option<S::Value> {
@@ -77,6 +81,8 @@ impl<S: Taping<Raw = LinearId<I>>, I: IndexType> Load<S> for Source<'_, S::Value
 struct Reported<'t, V, T> {
     seed: V,
     to: &'t mut T,
+    /// Leaves that have not been reported.
+    left: usize,
 }
 
 impl<S, I, T> Sink<S> for Reported<'_, S::Value, T>
@@ -90,8 +96,9 @@ where
 
     #[inline(always)]
     fn leaf(&mut self, partial: S::Value, _: LinearId<I>) {
-        if !self.to.take(self.seed.contribution(partial)) {
+        if self.left == 0 || !self.to.take(self.seed.contribution(partial)) {
             misreported();
         }
+        self.left -= 1;
     }
 }

@@ -53,8 +53,8 @@ impl<V: Number> Among<V> {
     }
 }
 
-/// Finds the tape of these arguments, checks them against it, and lets `push` record there; returns passive if no
-/// argument is active.
+/// Finds the tape of these arguments, checks them against it, and lets `push` record there. Returns what that does,
+/// which the caller must adopt; passive if no argument is active.
 #[track_caller]
 pub(super) fn where_they_belong<S, M>(
     arguments: impl Iterator<Item = LinearId<M::Index>> + Clone,

@@ -110,6 +110,29 @@ fn a_second_primal_value_gradient_allocates_nothing() {
     assert_second_gradient_allocates_nothing::<PrimalValue>();
 }
 
+fn assert_second_sweep_in_lanes_allocates_nothing<S: Reverse<Value = f64>>() {
+    for load in LOADS {
+        let (mut tape, mut slice, ones) = (Tape::<S>::new(), Vec::new(), vec![1.0; 200_000]);
+        let (x, y) = tape.record(|scope| {
+            let x = scope.inputs(&[0.5, 0.25]);
+            let y = run(load, &x, &mut slice, &ones);
+            (x, y)
+        });
+        for seeds in [[1.0, 2.0, 0.0], [1.0, f64::INFINITY, 0.0]] {
+            let mut sweep = || tape.sweep_lanes(&[(&y, seeds)]).and_then(|found| found.of(&x[0])).map(|of| of[0]);
+            let first = sweep();
+            assert_eq!(allocations(sweep), (first, 0), "{load:?}");
+        }
+    }
+}
+
+#[test]
+fn a_second_sweep_in_lanes_allocates_nothing() {
+    assert_second_sweep_in_lanes_allocates_nothing::<Jacobian>();
+    assert_second_sweep_in_lanes_allocates_nothing::<PrimalValue>();
+    assert_second_sweep_in_lanes_allocates_nothing::<Continuation>();
+}
+
 #[test]
 fn statements_in_forward_mode_allocate_nothing() {
     for load in LOADS {
