@@ -86,7 +86,7 @@ impl<const LEAVES: usize, S: Taping<Value = f64, Raw = LinearId>> Twin<S> for Fo
 #[test]
 fn a_panic_behind_a_statement_returns_its_identifier() {
     type S = PrimalValue<f64, Reuse, InMemory, Checked>;
-    let mut tape = OwnedTape::<S>::new(Default::default());
+    let mut tape = OwnedTape::<S>::new(<S as Reverse>::Tape::default());
     tape.record(|number| {
         let x = active::with::<S, _>(number, |tape| S::input(tape, 1.0));
         for _ in 0..10 {
