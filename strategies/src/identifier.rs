@@ -62,7 +62,8 @@ pub trait IndexType: sealed::Sealed + Copy + Send + Sync + fmt::Debug + 'static 
     fn narrow(index: u64) -> Self;
     #[doc(hidden)]
     fn widen(self) -> u64;
-    /// The first identifiers, from 0 on.
+    /// The first identifiers, from 0 on: if each record wrote them down, sweeps in lanes and forward would take half as
+    /// long again, or more.
     #[doc(hidden)]
     const COUNTING: &'static [Self];
 }

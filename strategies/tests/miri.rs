@@ -214,7 +214,7 @@ fn statements_of_many_types_outlive_the_table<S: Linear>() {
 
 fn sums_and_functions_of_slices<S: Linear>() {
     let mut tape = tape::<S>();
-    for (active, n) in [(true, 3), (true, 27), (true, 28), (true, 70), (false, 3), (false, 40)] {
+    for (active, n) in [(true, 3), (true, 27), (true, 28), (true, 60), (true, 70), (false, 3), (false, 40)] {
         let (x, y) = tape.record(|number| {
             let mut x: Vec<Var> = (0..n).map(|k| input::<S>(number, f64::from(k))).collect();
             if !active {

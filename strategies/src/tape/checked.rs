@@ -30,9 +30,8 @@ where
     K: Content,
     N: Statement<S>,
 {
-    let raw = write::append::<S, V, M, L, K, N>(statement);
-    // At once: what follows runs code of users, which may panic.
-    let id = M::adopt(raw);
+    let id = write::append::<S, V, M, L, K, N>(statement);
+    let raw = M::raw(&id);
     if const { refuses_singular::<S>() }
         && raw.is_active()
         && let Some(Some(function)) = S::Policy::looking(|| singular_function(statement, |id| id.is_active()))

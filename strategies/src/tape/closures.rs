@@ -24,7 +24,6 @@ where
     // If it is refused, it is dropped when the tape is not lent out any more: its destructor may record.
     let mut reverse = Some(reverse);
     let id = where_they_belong::<S, M>(arguments.iter().copied(), |tape| tape.push_closure(arguments, &mut reverse));
-    let id = M::adopt(id);
     let here = Location::caller();
     S::Policy::tracing(|| {
         let raw = M::raw(&id);

@@ -294,7 +294,7 @@ where
     let mut leaves = Leaves(SmallVec::new());
     statement.store(&mut leaves);
     let passives = leaves.0.iter().filter(|id| !id.is_active()).count();
-    M::adopt(where_they_belong::<S, M>(leaves.0.iter().copied(), |tape| tape.statement(kind, passives)))
+    where_they_belong::<S, M>(leaves.0.iter().copied(), |tape| tape.statement(kind, passives))
 }
 
 /// Counts a function of slices; returns passive if no argument is active.
@@ -313,5 +313,5 @@ where
     let ids = arguments.iter().copied().flatten().map(|x| M::raw(&x.id));
     let active = ids.clone().filter(|id| id.is_active()).count();
     let passives = ids.clone().count() - active;
-    M::adopt(where_they_belong::<S, M>(ids, |tape| tape.nary::<R>(active, passives)))
+    where_they_belong::<S, M>(ids, |tape| tape.nary::<R>(active, passives))
 }

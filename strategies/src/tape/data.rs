@@ -69,7 +69,7 @@ impl<'a, K: Kind<V, I>, V: Number, I: IndexType> Data<'a, K, V, I> {
     }
 
     /// Bytes of identifiers and numbers, if all records of the kind have as many.
-    const FIXED: usize = match K::ARGUMENTS {
+    pub(super) const FIXED: usize = match K::ARGUMENTS {
         Some(n) => n * size_of::<I>() + K::NUMBERS * size_of::<V>(),
         None => 0,
     };
@@ -78,12 +78,6 @@ impl<'a, K: Kind<V, I>, V: Number, I: IndexType> Data<'a, K, V, I> {
     fn first_number(&self) -> *const u8 {
         let varying = || self.n * (size_of::<I>() + K::NUMBERS * size_of::<V>());
         self.ids_end.wrapping_sub(if const { K::ARGUMENTS.is_some() } { Self::FIXED } else { varying() })
-    }
-
-    /// [`start`](Self::start), if all records of the kind have as many arguments, none of them passive.
-    #[inline(always)]
-    pub(super) fn fixed_start(ids_end: *const u8) -> *const u8 {
-        ids_end.wrapping_sub(Self::FIXED + size_of::<K::Object>())
     }
 
     /// Where the data begin, not counting the values of passive arguments.

@@ -76,7 +76,7 @@ const fn slot(hash: u32) -> usize {
 
 impl<V: Number> Layout<V> {
     /// The bytes of records that differ in length.
-    pub(super) const VARYING: usize = usize::MAX;
+    const VARYING: usize = usize::MAX;
 
     /// Records of this kind, whose hash is to tell them from others.
     const fn of<K: Kind<V, I>, I: IndexType>(hash: u32) -> Self {
@@ -121,7 +121,7 @@ impl<V: Number> Layout<V> {
     }
 
     /// Partials and identifiers of the `n` arguments of a function that is linear in them; counted if `n` is 0. The
-    /// bytes and the functions are those of other partials.
+    /// bytes and the functions are the same as for other partials.
     #[allow(clippy::cast_possible_truncation, reason = "n is at most CLASSIC_MAX")]
     pub(super) const fn linear<I: IndexType>(n: usize) -> Self {
         let partials = if n == 0 { Self::listed::<I>() } else { Self::classic::<I>(n) };
@@ -136,10 +136,6 @@ impl<V: Number> Layout<V> {
     /// An independent variable.
     pub(super) const fn input<I: IndexType>() -> Self {
         Self { form: Form::Input, ..Self::ones::<I>() }.coded(codes::INPUT)
-    }
-
-    const fn varying(self, form: Form) -> Self {
-        Self { form, bytes: Self::VARYING, functions: self.functions.of_varying(), ..self }
     }
 
     /// Several of them.
@@ -170,9 +166,14 @@ impl<V: Number> Layout<V> {
             return Self::scatter::<B::Shape, I>();
         }
         Self {
-            with_passives: Some(const { &Self::replayed::<S, B, I>(!B::HASH).varying(Form::Passives) }),
+            with_passives: Some(const { &Self::replayed::<S, B, I>(!B::HASH).with_passive_values() }),
             ..Self::replayed::<S, B, I>(B::HASH)
         }
+    }
+
+    /// The same behind the values of passive arguments, of which each record may have another number.
+    const fn with_passive_values(self) -> Self {
+        Self { form: Form::Passives, bytes: Self::VARYING, functions: self.functions.of_varying(), ..self }
     }
 
     const fn replayed<S, B, I>(hash: u32) -> Self

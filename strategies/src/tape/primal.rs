@@ -96,7 +96,7 @@ where
 
     #[inline(always)]
     fn leaf(&mut self, partial: S::Value, _: LinearId<I>) {
-        if self.left == 0 || !self.to.take(self.seed.contribution(partial)) {
+        if !self.to.take(self.seed.contribution(partial)) {
             misreported();
         }
         self.left -= 1;

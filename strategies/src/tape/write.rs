@@ -17,15 +17,14 @@ use core::{ptr, slice};
 use generic_array::GenericArray;
 use generic_array::typenum::Unsigned;
 
-/// Records a typed statement, and returns the identifier of its result, which the caller must adopt; passive if no
-/// argument is active.
+/// Records a typed statement; returns passive if no argument is active.
 ///
 /// # Panics
 ///
 /// As [`Taping::record`](crate::Taping::record), and when `statement` does not report what its types say.
 #[inline(always)]
 #[track_caller]
-pub(super) fn append<S, V, M, L, K, N>(statement: &N) -> LinearId<M::Index>
+pub(super) fn append<S, V, M, L, K, N>(statement: &N) -> M::Id
 where
     S: Reverse<Tape = Records<V, M, L, K>, Value = V, Raw = LinearId<M::Index>> + LayoutOf<N>,
     V: Number,
@@ -56,12 +55,10 @@ where
     // SAFETY: as many numbers and identifiers have been collected as the layout says.
     let at_once = unsafe { append_at_once::<S, V, M, L, K>(layout, from, each, value) };
     if let Some(id) = at_once {
-        return id;
+        return M::adopt(id);
     }
     // Copies: if the arrays themselves were lent to a function, they could not stay in registers above.
-    let payload = payload;
-    let ids = ids;
-    let numbers = numbers;
+    let (payload, ids, numbers) = (payload, ids, numbers);
     let leaves = (ids.as_ptr().cast(), numbers.as_ptr().cast());
     append_slowly::<S, V, M, L, K>(layout, leaves, payload.as_ptr().cast(), value)
 }
@@ -118,7 +115,7 @@ fn append_slowly<S, V, M, L, K>(
     (ids, numbers): (*const LinearId<M::Index>, *const V),
     payload: *const V,
     value: V,
-) -> LinearId<M::Index>
+) -> M::Id
 where
     S: Reverse<Tape = Records<V, M, L, K>>,
     V: Number,
@@ -132,7 +129,7 @@ where
         ((ids, slice::from_raw_parts(numbers, layout.arguments)), slice::from_raw_parts(payload, layout.payload))
     };
     if let Some(id) = append_among_passive::<S, V, M, L, K>(layout, leaves, payload, value) {
-        return id;
+        return M::adopt(id);
     }
     active::admit::<S>();
     where_they_belong::<S, M>(leaves.0.iter().copied(), |tape| tape.append(layout, leaves, payload, value))

@@ -53,19 +53,19 @@ impl<V: Number> Among<V> {
     }
 }
 
-/// Finds the tape of these arguments, checks them against it, and lets `push` record there. Returns what that does,
-/// which the caller must adopt; passive if no argument is active.
+/// Finds the tape of these arguments, checks them against it, and lets `push` record there; returns passive if no
+/// argument is active.
 #[track_caller]
 pub(super) fn where_they_belong<S, M>(
     arguments: impl Iterator<Item = LinearId<M::Index>> + Clone,
     push: impl FnOnce(&mut S::Tape) -> Result<LinearId<M::Index>, Refusal>,
-) -> LinearId<M::Index>
+) -> M::Id
 where
     S: Reverse,
     M: IndexManager,
 {
     let Some(number) = active::common_number(arguments.clone()) else {
-        return LinearId::passive();
+        return M::passive();
     };
     let pushed = active::with::<S, _>(number, |tape| {
         let end = S::identifiers(tape) as u64;
@@ -73,7 +73,7 @@ where
         if arguments.clone().all(known) { Some(push(tape)) } else { None }
     });
     match pushed {
-        Some(Ok(id)) => id,
+        Some(Ok(id)) => M::adopt(id),
         Some(Err(refusal)) => refusal.raise(),
         None => panic!(
             "this statement has a variable that recording {number} never made: an identifier was forged, or recording \
