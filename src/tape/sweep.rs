@@ -136,8 +136,8 @@ impl<S: Reverse> Tape<S> {
             // The length is hidden so that a few adjoints, just stored one by one, are not loaded back as a vector:
             // that load would wait until the stores have left the store buffer (4 of 30 ns for a tiny function).
             let n = core::hint::black_box(self.inputs.len());
-            let adjoints = &mut self.adjoints.adjoints[self.inputs.start..];
-            for (entry, adjoint) in gradient.iter_mut().zip(adjoints).take(n) {
+            let adjoints = &mut self.adjoints.adjoints[self.inputs.start..][..n];
+            for (entry, adjoint) in gradient[..n].iter_mut().zip(adjoints) {
                 *entry = core::mem::replace(adjoint, S::Value::ZERO);
             }
             self.adjoints.dirty = NONE;

@@ -202,7 +202,8 @@ pub(super) fn lend<S: Reverse, R>(
     let found = if is_innermost(number) { INNERMOST.get() } else { find_to_lend(number, even_if_paused) };
     // SAFETY: listed headers are valid.
     let header = unsafe { found.as_ref() }?;
-    if header.kind != TypeId::of::<S>() || header.lent.get() {
+    // It is open only to the strategy that is its kind, and to nobody while it is lent.
+    if !ptr::eq(header.open_to.get(), strategy::<S>()) && (header.kind != TypeId::of::<S>() || header.lent.get()) {
         return None;
     }
     header.lent.set(true);

@@ -16,10 +16,9 @@ use core::marker::PhantomData;
 /// counts are the counts of such tapes. It takes some hundred bytes for each type of statement, whatever the number of
 /// statements, and 8 bytes for each identifier that is reused.
 ///
-/// The bytes are exact as long as a tape meets at most 208 types of statements; beyond that, the compiler decides how
-/// many entries of a table they need, and a statement of the further types may take 8 bytes more or fewer than counted.
-/// Where values are kept, a function of slices that is linear in its active arguments, with passive ones besides, is a
-/// type for each number of active arguments up to 27, and one for more.
+/// The bytes are exact as long as a tape meets at most 208 types of statements; of further types, a statement may take
+/// 8 bytes more or fewer than counted. Where values are kept, a function of slices that is linear in its active
+/// arguments, with passive ones besides, is a type for each number of active arguments up to 27, and one for more.
 ///
 /// There is nothing to sweep: a sweep returns [`SweepError::Unsupported`].
 ///

@@ -34,9 +34,7 @@ impl<V: Number, I: IndexType> Common<V, I> {
         if n == 0 || n > codes::CLASSIC_MAX { Self::LISTED } else { &Self::CLASSIC[n] }
     }
 
-    /// The same of a function that is linear in them. Not inlined, so that such a layout has one address, and a tape
-    /// assigns one code for it.
-    #[inline(never)]
+    /// The same of a function that is linear in them.
     pub(super) fn linear_partials(n: usize) -> &'static Layout<V> {
         Self::LINEAR.get(n).unwrap_or(&Self::LINEAR[0])
     }

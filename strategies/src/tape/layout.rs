@@ -7,6 +7,7 @@ use super::jacobian::Scattered;
 use super::primal::Replayed;
 use super::slices::{Called, Listed, OfSlice, Ones};
 use crate::{Curvature, IndexType, LinearId, Nary, Number, Policy, Shape, Statement, Taping, Twin, refuses_singular};
+use core::any::TypeId;
 
 /// How the data of a record are laid out; identifiers come last, followed only by counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,10 +38,12 @@ impl Form {
     }
 }
 
-/// The records of one kind. Compared by address only to save entries of a table: equal addresses mean equal contents,
-/// and two addresses for one kind cost an entry, not a result.
+/// The records of one kind. Equal addresses mean equal layouts, but a statement that is compiled in several places has
+/// one at each of them.
 pub(crate) struct Layout<V: Number> {
     pub(super) functions: Functions<V>,
+    /// What the functions were made from.
+    pub(super) kind: TypeId,
     pub(super) form: Form,
     /// In which pairs of arguments statements are not linear.
     pub(super) curvature: Curvature,
@@ -86,6 +89,7 @@ impl<V: Number> Layout<V> {
         };
         Self {
             functions: Functions::of::<K, I>(),
+            kind: TypeId::of::<K>(),
             form,
             curvature: Curvature::Everywhere,
             payload: K::NUMBERS,
@@ -107,6 +111,13 @@ impl<V: Number> Layout<V> {
 
     const fn coded(self, code: u8) -> Self {
         Self { code, ..self }
+    }
+
+    /// Whether it is the same layout, at whatever address.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        // What is left out follows from these.
+        let all = |layout: &Self| (layout.kind, layout.form, layout.arguments, layout.curvature, layout.hybrid);
+        all(self) == all(other)
     }
 
     /// Partials and identifiers, counted.

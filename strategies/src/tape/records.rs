@@ -224,7 +224,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
 
     /// Whether a segment is being written.
     #[inline(always)]
-    fn is_open(&self) -> bool {
+    pub(super) fn is_open(&self) -> bool {
         self.data != CLOSED
     }
 

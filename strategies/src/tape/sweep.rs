@@ -11,30 +11,24 @@ use super::records::{Content, Records};
 use super::slices::Listed;
 use super::usize_of;
 use crate::scratch::Scratch;
-use crate::storage::{Layer, Reader, Segments};
+use crate::storage::Layer;
 use crate::{AtExternal, IndexManager, Mark, Number, Passed, Shape, SweepError, counts};
 
 impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// Sweeps from the last statement to the first; see [`Reverse::reverse`](crate::Reverse::reverse).
     pub(crate) fn reverse(&self, adjoints: &mut [V]) -> Result<(), SweepError> {
+        let mut at = |external, _, _: &mut [V]| Err(SweepError::left_out(external));
+        if self.spans.len() != 1 || !self.is_open() {
+            return self.reverse_through(adjoints, (None, None), &mut at);
+        }
+        // No cursor: this is a large part of the time of a gradient of a few operations.
         self.check_length(adjoints.len());
         let mut values = self.walked_values();
-        let mut at = |external, _, _: &mut [V]| Err(SweepError::left_out(external));
         let mut sweep = Self::sweep(adjoints, &mut values, &mut at);
-        // A loop of its own and no cursor: this is a large part of the time of a gradient of a few operations.
-        let (mut reader, large) = (self.segments.reader(), self.is_large());
-        let mut next = usize_of(self.next);
-        for (at, span) in self.spans.iter().enumerate().rev() {
-            let first = usize_of(span.first.max(self.inputs));
-            if next > first {
-                let end = reader.segment(at)?.wrapping_add(self.data_of(at));
-                // SAFETY: the reader has the bytes as they were written, and the span's records end at `end`.
-                unsafe { self.reverse_some(large, (first, next), end, &mut sweep) };
-                sweep.check()?;
-                next = first;
-            }
-        }
-        Ok(())
+        let numbers = (usize_of(self.inputs), usize_of(self.next));
+        // SAFETY: the only segment is being written, so it is in memory, and its records end where the next one goes.
+        unsafe { self.reverse_some(self.is_large(), numbers, self.data, &mut sweep) };
+        sweep.check()
     }
 
     /// Sweeps between places; see [`Reverse::reverse_through`](crate::Reverse::reverse_through).

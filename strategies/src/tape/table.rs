@@ -64,39 +64,46 @@ impl<V: Number> Codes<V> {
         self.layouts[code as usize].expect("codes of records have a layout")
     }
 
-    /// The code of a layout, if it is where it is looked for first.
+    /// The code of a layout, if it has one.
     #[inline(always)]
-    pub(super) fn find(&self, layout: &'static Layout<V>) -> Option<u8> {
+    pub(super) fn find(&mut self, layout: &'static Layout<V>) -> Option<u8> {
         if layout.code != 0 {
             return Some(layout.code);
         }
         let code = self.slots[layout.hash];
-        self.is(code, layout).then_some(code)
+        let found = self.layouts[code as usize].map_or(ptr::null(), ptr::from_ref);
+        if ptr::eq(found, layout) { Some(code) } else { self.find_further(layout) }
     }
 
-    /// Whether this code stands for this layout.
-    #[inline(always)]
-    fn is(&self, code: u8, layout: &'static Layout<V>) -> bool {
-        ptr::eq(self.layouts[code as usize].map_or(ptr::null(), ptr::from_ref), layout)
+    /// The code of a layout that is not where it is looked for first, in this place, and is from now on: there is
+    /// another one with its hash, or itself from another place, where the statement was compiled a second time.
+    #[inline(never)]
+    fn find_further(&mut self, layout: &'static Layout<V>) -> Option<u8> {
+        let mut slot = layout.hash;
+        // At most 208 of 4096 slots are taken, so a free one comes soon.
+        while self.slots[slot] != 0 {
+            let code = self.slots[slot];
+            if self.layout(code).is_same(layout) {
+                self.layouts[code as usize] = Some(layout);
+                // All slots between the two are taken, so what changes places is found, too.
+                self.slots.swap(layout.hash, slot);
+                return Some(code);
+            }
+            slot = (slot + 1) % codes::HASH_SLOTS;
+        }
+        None
     }
 
     /// The code of a layout, assigned if it has none; `None` when all are taken.
     #[allow(clippy::cast_possible_truncation, reason = "at most 256 codes")]
     pub(super) fn code(&mut self, layout: &'static Layout<V>) -> Option<u8> {
-        if layout.code != 0 {
-            return Some(layout.code);
+        let found = self.find(layout);
+        if found.is_some() || self.is_full() {
+            return found;
         }
         let mut slot = layout.hash;
-        // At most 208 of 4096 slots are taken, so a free one comes soon.
         while self.slots[slot] != 0 {
-            let code = self.slots[slot];
-            if self.is(code, layout) {
-                return Some(code);
-            }
             slot = (slot + 1) % codes::HASH_SLOTS;
-        }
-        if self.is_full() {
-            return None;
         }
         let code = self.assigned as u8;
         self.assigned += 1;
@@ -108,5 +115,56 @@ impl<V: Number> Codes<V> {
     /// Whether no further layout can get a code.
     pub(super) const fn is_full(&self) -> bool {
         self.assigned == 256
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::jacobian::Scattered;
+    use super::*;
+    use crate::shape::{Both, Minus};
+
+    /// A layout at an address of its own.
+    fn at_another_address<H: crate::Shape>() -> &'static Layout<f64> {
+        Box::leak(Box::new(Layout { hash: 4095, code: 0, ..Layout::scatter::<H, u32>() }))
+    }
+
+    #[test]
+    fn a_statement_that_is_compiled_twice_has_one_code_and_is_found_at_once() {
+        let mut codes = Codes::<f64>::new::<u32>();
+        let layouts: [_; 3] = core::array::from_fn(|_| at_another_address::<Minus<codes::Plus>>());
+        for layout in layouts.into_iter().cycle().take(9) {
+            assert_eq!(codes.code(layout), Some(codes::ASSIGNED));
+            assert_eq!(codes.find(layout), Some(codes::ASSIGNED));
+            assert!(ptr::eq(codes.layout(codes::ASSIGNED), layout), "the latest address is the one to compare with");
+        }
+        assert_eq!(codes.assigned, usize::from(codes::ASSIGNED) + 1);
+    }
+
+    type One = Minus<codes::PlusPlus>;
+    type Other = Both<One, One>;
+
+    #[test]
+    fn statements_with_one_hash_are_all_found() {
+        let mut codes = Codes::<f64>::new::<u32>();
+        let kinds = [
+            [at_another_address::<codes::Plus>(), at_another_address::<codes::Plus>()],
+            [at_another_address::<One>(), at_another_address::<One>()],
+            [at_another_address::<Other>(), at_another_address::<Other>()],
+        ];
+        let code = |k: usize| Some(codes::ASSIGNED + u8::try_from(k).expect("few"));
+        assert_eq!(codes.find(kinds[2][0]), None);
+        for (k, [first, _]) in kinds.iter().enumerate() {
+            assert_eq!(codes.code(first), code(k), "codes are given in order");
+        }
+        // Every way from one to another, so that each has been in front of each.
+        for (a, b) in (0..36).map(|n| (n / 6, n % 6)) {
+            for n in [a, b, a] {
+                assert_eq!(codes.find(kinds[n / 2][n % 2]), code(n / 2));
+                assert_eq!(codes.slots[4095], codes::ASSIGNED + u8::try_from(n / 2).expect("few"), "it comes first");
+            }
+        }
+        assert_eq!(codes.layout(codes::ASSIGNED).kind, core::any::TypeId::of::<Scattered<codes::Plus>>());
+        assert_eq!(codes.assigned, usize::from(codes::ASSIGNED) + 3, "and no code is given twice");
     }
 }

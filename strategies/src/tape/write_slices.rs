@@ -136,9 +136,11 @@ mod tests {
         }
     }
 
-    /// Gives all codes that are left to layouts of which there are no records; returns how many that are.
-    fn take_all(codes: &mut Codes<f64>) -> usize {
-        let each = (0..28).cycle().map(|n| codes.code(Box::leak(Box::new(Layout::linear::<u32>(n)))));
+    /// Gives all codes that are left to layouts of so many arguments or more, of which there are no records; returns
+    /// how many codes that are.
+    fn take_all(codes: &mut Codes<f64>, arguments: usize) -> usize {
+        let like = |n: usize| Layout { arguments: arguments + n, ..Layout::linear::<u32>(n % 28) };
+        let each = (0..).map(|n| codes.code(Box::leak(Box::new(like(n)))));
         each.take_while(Option::is_some).count()
     }
 
@@ -148,7 +150,7 @@ mod tests {
         let mut tape = Records::<f64, Linear, InMemory, Values>::default();
         tape.begin(TapeNumber::of(7));
         if full {
-            assert_eq!(take_all(&mut tape.codes), 208);
+            assert_eq!(take_all(&mut tape.codes, 1000), 208);
         }
         let mut x = vec![Taped { value: 1.0, id: Linear::passive() }];
         x.extend(tape.inputs(&[1.0; 40]).expect("room").map(|id| Taped { value: 1.0, id: Linear::adopt(id) }));
@@ -161,7 +163,7 @@ mod tests {
             linear += usize::from(record.layout.curvature == Curvature::LINEAR);
         };
         Cursor::new(&tape).down(1, each).expect("in memory");
-        (208 - take_all(&mut tape.codes), bytes, linear)
+        (208 - take_all(&mut tape.codes, 2000), bytes, linear)
     }
 
     /// One for each number of arguments up to 27, one for more.
