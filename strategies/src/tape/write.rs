@@ -4,6 +4,7 @@
 //! the statement's type has a code, and that there is room; then it stores. Everything else is in functions over slices
 //! that do not depend on the statement's type.
 
+use super::codes::EXPLICIT;
 use super::data::{misreported, prefetch};
 use super::layout::{Layout, LayoutOf};
 use super::prefetch;
@@ -85,7 +86,7 @@ where
     if layout.arguments == 0 {
         return None; // it is passive
     }
-    let place = place::<S, V, M, L, K>(layout, layout.bytes)?;
+    let place = place::<S, V, M, L, K>(layout, layout.bytes, false)?;
     // SAFETY: promised by the caller.
     if !(0..layout.arguments).all(|k| unsafe { *ids.add(k) }.within(place.number, place.known)) {
         return None;
@@ -93,7 +94,7 @@ where
     // SAFETY: `place` has just found this tape, with room; numbers and identifiers take `layout.bytes` bytes, and the
     // latter are below `known`.
     let id = unsafe {
-        commit(&place, layout, layout.bytes, value, |data| {
+        commit(&place, layout, layout.bytes, false, value, |data| {
             ptr::copy_nonoverlapping(payload.cast::<u8>(), data, layout.payload * size_of::<V>());
             let to = data.add(layout.payload * size_of::<V>()).cast::<M::Index>();
             for k in 0..layout.arguments {
@@ -128,16 +129,17 @@ where
         let ids = slice::from_raw_parts(ids, layout.arguments);
         ((ids, slice::from_raw_parts(numbers, layout.arguments)), slice::from_raw_parts(payload, layout.payload))
     };
-    if let Some(id) = append_among_passive::<S, V, M, L, K>(layout, leaves, payload, value) {
+    if let Some(id) = append_unusual::<S, V, M, L, K>(layout, leaves, payload, value) {
         return M::adopt(id);
     }
     active::admit::<S>();
     where_they_belong::<S, M>(leaves.0.iter().copied(), |tape| tape.append(layout, leaves, payload, value))
 }
 
-/// Records a statement that has active and passive arguments on the innermost tape, if that can be done at once.
+/// Records a statement that has active and passive arguments, or for which no code is left, on the innermost tape, if
+/// that can be done at once.
 #[inline(always)]
-fn append_among_passive<S, V, M, L, K>(
+fn append_unusual<S, V, M, L, K>(
     layout: &'static Layout<V>,
     (ids, numbers): Leaves<'_, V, M::Index>,
     payload: &[V],
@@ -151,15 +153,18 @@ where
     K: Content,
 {
     let active = ids.iter().filter(|id| id.is_active()).count();
-    let Among { layout, bytes, lists, passives } = Among::of::<M, K>(layout, active, ids.len())?;
-    let place = place::<S, V, M, L, K>(layout, bytes)?;
+    let (_, tape) = active::innermost_parts::<S>()?;
+    // SAFETY: the innermost recording is of strategy `S`, and nobody uses it.
+    let coded = K::BY_ADDRESS || unsafe { (*tape).codes.find(layout).is_some() || !(*tape).codes.is_full() };
+    let Among { layout, bytes, lists, passives } = Among::of::<M, K>(layout, active, ids.len(), coded)?;
+    let place = place::<S, V, M, L, K>(layout, bytes, true)?;
     if !ids.iter().all(|id| !id.is_active() || id.within(place.number, place.known)) {
         return None;
     }
     // SAFETY: `place` has just found this tape, and the identifiers are below `known`. Partials with their identifiers
     // belong to active arguments; or the values of the others, the payload and all identifiers take `bytes` bytes.
     let id = unsafe {
-        commit(&place, layout, bytes, value, |mut data| {
+        commit(&place, layout, bytes, place.code == EXPLICIT, value, |mut data| {
             let all = ids.iter().zip(numbers);
             if lists {
                 all.clone().filter(|(id, _)| id.is_active()).for_each(|(_, partial)| put(&mut data, *partial));
@@ -201,10 +206,10 @@ struct Place<V: Number, M: IndexManager, L: Layer, K: Content> {
     code: u8,
 }
 
-/// The innermost tape, if it is of this strategy and not lent out, knows the code of a layout, and has room for a
-/// record with this many bytes of data.
+/// The innermost tape, if it is of this strategy and not lent out, knows the code of a layout (or has none left, if that
+/// will do), and has room for a record with this many bytes of data.
 #[inline(always)]
-fn place<S, V, M, L, K>(layout: &'static Layout<V>, bytes: usize) -> Option<Place<V, M, L, K>>
+fn place<S, V, M, L, K>(layout: &'static Layout<V>, bytes: usize, even_without_code: bool) -> Option<Place<V, M, L, K>>
 where
     S: Reverse<Tape = Records<V, M, L, K>>,
     V: Number,
@@ -215,8 +220,12 @@ where
     let (state, tape) = active::innermost_parts::<S>()?;
     // SAFETY: the innermost recording is of strategy `S`, and nobody uses it. Asking the pool runs no code of users.
     unsafe {
-        let code = if K::BY_ADDRESS { 0 } else { (*tape).codes.find(layout)? };
-        let bytes = bytes + Records::<V, M, L, K>::TAIL + Records::<V, M, L, K>::CODE;
+        let (code, address) = match if K::BY_ADDRESS { Some(0) } else { (*tape).codes.find(layout) } {
+            Some(code) => (code, 0),
+            None if even_without_code && (*tape).codes.is_full() => (EXPLICIT, size_of::<&Layout<V>>()),
+            None => return None,
+        };
+        let bytes = bytes + Records::<V, M, L, K>::TAIL + address + Records::<V, M, L, K>::CODE;
         let data = (*tape).data.addr();
         if data > (*tape).last.addr() || bytes > SLACK && bytes > (*tape).segment_end.addr() - data {
             return None;
@@ -239,12 +248,14 @@ where
 /// # Safety
 ///
 /// `place` has just been found for this layout and this many bytes of data; `fill` writes them and no more, as the
-/// layout says, with identifiers below `place.known`, and runs no code of users.
+/// layout says, with identifiers below `place.known`, and runs no code of users. `explicit` says whether the code is
+/// [`EXPLICIT`].
 #[inline(always)]
 unsafe fn commit<V: Number, M: IndexManager, L: Layer, K: Content>(
     place: &Place<V, M, L, K>,
     layout: &'static Layout<V>,
     bytes: usize,
+    explicit: bool,
     value: V,
     fill: impl FnOnce(*mut u8),
 ) -> LinearId<M::Index> {
@@ -262,13 +273,14 @@ unsafe fn commit<V: Number, M: IndexManager, L: Layer, K: Content>(
         if M::REUSES {
             (*place.state).pool.take(id, &mut (*tape).fresh);
         }
-        let code_at = (*tape).write_tail(data.add(bytes), id, value);
-        if K::BY_ADDRESS {
-            code_at.cast::<&'static Layout<V>>().write_unaligned(layout);
-        } else {
-            code_at.write(place.code);
+        let mut end = (*tape).write_tail(data.add(bytes), id, value);
+        if K::BY_ADDRESS || explicit {
+            put(&mut end, layout);
         }
-        (*tape).data = data.wrapping_add(bytes + Records::<V, M, L, K>::TAIL + Records::<V, M, L, K>::CODE);
+        if !K::BY_ADDRESS {
+            put(&mut end, place.code);
+        }
+        (*tape).data = end;
         (*tape).next += 1;
         LinearId::pack(place.number, id)
     }

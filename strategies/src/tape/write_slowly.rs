@@ -17,7 +17,7 @@ use smallvec::SmallVec;
 /// The leaves of a statement: their identifiers, and their partials, or their values where partials are recomputed.
 pub(super) type Leaves<'a, V, I> = (&'a [LinearId<I>], &'a [V]);
 
-/// A record of a statement that has active and passive arguments.
+/// A record of a statement that has active and passive arguments, or for which no code is left.
 pub(super) struct Among<V: Number> {
     pub(super) layout: &'static Layout<V>,
     pub(super) bytes: usize,
@@ -28,22 +28,25 @@ pub(super) struct Among<V: Number> {
 }
 
 impl<V: Number> Among<V> {
-    /// The record of a statement with this layout, if it can be written at once.
+    /// The record of a statement with this layout, if it is one and can be written at once. `coded` says whether the
+    /// layout has a code, or gets one.
     #[inline(always)]
     pub(super) fn of<M: IndexManager, K: Content>(
         layout: &'static Layout<V>,
         active: usize,
         arguments: usize,
+        coded: bool,
     ) -> Option<Self> {
-        let at_once = active > 0 && active < arguments && active <= CLASSIC_MAX;
+        let at_once = active > 0 && (active < arguments || !coded) && active <= CLASSIC_MAX;
         if !at_once || K::VALUES && layout.forbids_replays() {
             return None;
         }
         let passives = if layout.partials { 0 } else { arguments - active };
         let bytes = layout.bytes + passives * size_of::<V>();
-        let lists = !K::BY_ADDRESS && layout.lengths().lists::<V, M::Index>(arguments - active, bytes, || true);
+        let lists = !K::BY_ADDRESS && layout.lengths().lists::<V, M::Index>(arguments - active, bytes, || coded);
         if !lists {
-            return Some(Self { layout: layout.with_passives.unwrap_or(layout), bytes, lists, passives });
+            let full = layout.with_passives.filter(|_| passives > 0).unwrap_or(layout);
+            return Some(Self { layout: full, bytes, lists, passives });
         }
         // Otherwise the partials have to be computed first.
         layout.partials.then(|| {
