@@ -64,21 +64,24 @@ impl<V: Number> Codes<V> {
         self.layouts[code as usize].expect("codes of records have a layout")
     }
 
-    /// The code of a layout, if it has one.
+    /// The code of a layout, if it is where it is looked for first.
     #[inline(always)]
-    pub(super) fn find(&mut self, layout: &'static Layout<V>) -> Option<u8> {
+    pub(super) fn find(&self, layout: &'static Layout<V>) -> Option<u8> {
         if layout.code != 0 {
             return Some(layout.code);
         }
         let code = self.slots[layout.hash];
         let found = self.layouts[code as usize].map_or(ptr::null(), ptr::from_ref);
-        if ptr::eq(found, layout) { Some(code) } else { self.find_further(layout) }
+        ptr::eq(found, layout).then_some(code)
     }
 
-    /// The code of a layout that is not where it is looked for first, in this place, and is from now on: there is
-    /// another one with its hash, or itself from another place, where the statement was compiled a second time.
-    #[inline(never)]
-    fn find_further(&mut self, layout: &'static Layout<V>) -> Option<u8> {
+    /// The code of a layout, if it has one; it is where it is looked for first from now on. What was there is another
+    /// one with its hash, or itself from another place, where the statement was compiled a second time.
+    pub(super) fn bring_forward(&mut self, layout: &'static Layout<V>) -> Option<u8> {
+        let found = self.find(layout);
+        if found.is_some() {
+            return found;
+        }
         let mut slot = layout.hash;
         // At most 208 of 4096 slots are taken, so a free one comes soon.
         while self.slots[slot] != 0 {
@@ -94,10 +97,16 @@ impl<V: Number> Codes<V> {
         None
     }
 
+    /// The code of a layout; [`codes::EXPLICIT`] when it has none and all are taken; `None` when it will get one.
+    pub(super) fn any(&mut self, layout: &'static Layout<V>) -> Option<u8> {
+        let found = self.bring_forward(layout);
+        if found.is_none() && self.is_full() { Some(codes::EXPLICIT) } else { found }
+    }
+
     /// The code of a layout, assigned if it has none; `None` when all are taken.
     #[allow(clippy::cast_possible_truncation, reason = "at most 256 codes")]
     pub(super) fn code(&mut self, layout: &'static Layout<V>) -> Option<u8> {
-        let found = self.find(layout);
+        let found = self.bring_forward(layout);
         if found.is_some() || self.is_full() {
             return found;
         }
@@ -134,6 +143,7 @@ mod tests {
         let mut codes = Codes::<f64>::new::<u32>();
         let layouts: [_; 3] = core::array::from_fn(|_| at_another_address::<Minus<codes::Plus>>());
         for layout in layouts.into_iter().cycle().take(9) {
+            assert_eq!(codes.find(layout), None);
             assert_eq!(codes.code(layout), Some(codes::ASSIGNED));
             assert_eq!(codes.find(layout), Some(codes::ASSIGNED));
             assert!(ptr::eq(codes.layout(codes::ASSIGNED), layout), "the latest address is the one to compare with");
@@ -153,13 +163,14 @@ mod tests {
             [at_another_address::<Other>(), at_another_address::<Other>()],
         ];
         let code = |k: usize| Some(codes::ASSIGNED + u8::try_from(k).expect("few"));
-        assert_eq!(codes.find(kinds[2][0]), None);
+        assert_eq!(codes.bring_forward(kinds[2][0]), None);
         for (k, [first, _]) in kinds.iter().enumerate() {
             assert_eq!(codes.code(first), code(k), "codes are given in order");
         }
         // Every way from one to another, so that each has been in front of each.
         for (a, b) in (0..36).map(|n| (n / 6, n % 6)) {
             for n in [a, b, a] {
+                assert_eq!(codes.bring_forward(kinds[n / 2][n % 2]), code(n / 2));
                 assert_eq!(codes.find(kinds[n / 2][n % 2]), code(n / 2));
                 assert_eq!(codes.slots[4095], codes::ASSIGNED + u8::try_from(n / 2).expect("few"), "it comes first");
             }

@@ -136,8 +136,8 @@ where
     where_they_belong::<S, M>(leaves.0.iter().copied(), |tape| tape.append(layout, leaves, payload, value))
 }
 
-/// Records a statement that has active and passive arguments, or for which no code is left, on the innermost tape, if
-/// that can be done at once.
+/// Records a statement on the innermost tape, if that can be done at once: among its arguments are passive ones, or it
+/// is compiled in two places, or no code is left for it.
 #[inline(always)]
 fn append_unusual<S, V, M, L, K>(
     layout: &'static Layout<V>,
@@ -153,10 +153,10 @@ where
     K: Content,
 {
     let active = ids.iter().filter(|id| id.is_active()).count();
-    let (_, tape) = active::innermost_parts::<S>()?;
     // SAFETY: the innermost recording is of strategy `S`, and nobody uses it.
-    let coded = K::BY_ADDRESS || unsafe { (*tape).codes.find(layout).is_some() || !(*tape).codes.is_full() };
-    let Among { layout, bytes, lists, passives } = Among::of::<M, K>(layout, active, ids.len(), coded)?;
+    let code = || active::innermost_parts::<S>().and_then(|(_, tape)| unsafe { (*tape).codes.any(layout) });
+    let Among { layout, bytes, lists, passives } =
+        Among::of::<M, K>(layout, active, ids.len(), || code() != Some(EXPLICIT))?;
     let place = place::<S, V, M, L, K>(layout, bytes, true)?;
     if !ids.iter().all(|id| !id.is_active() || id.within(place.number, place.known)) {
         return None;
@@ -206,10 +206,10 @@ struct Place<V: Number, M: IndexManager, L: Layer, K: Content> {
     code: u8,
 }
 
-/// The innermost tape, if it is of this strategy and not lent out, knows the code of a layout (or has none left, if that
-/// will do), and has room for a record with this many bytes of data.
+/// The innermost tape, if it is of this strategy and not lent out, knows the code of a layout, and has room for a
+/// record with this many bytes of data. `anyhow` says that [any](super::table::Codes::any) code will do.
 #[inline(always)]
-fn place<S, V, M, L, K>(layout: &'static Layout<V>, bytes: usize, even_without_code: bool) -> Option<Place<V, M, L, K>>
+fn place<S, V, M, L, K>(layout: &'static Layout<V>, bytes: usize, anyhow: bool) -> Option<Place<V, M, L, K>>
 where
     S: Reverse<Tape = Records<V, M, L, K>>,
     V: Number,
@@ -220,11 +220,15 @@ where
     let (state, tape) = active::innermost_parts::<S>()?;
     // SAFETY: the innermost recording is of strategy `S`, and nobody uses it. Asking the pool runs no code of users.
     unsafe {
-        let (code, address) = match if K::BY_ADDRESS { Some(0) } else { (*tape).codes.find(layout) } {
-            Some(code) => (code, 0),
-            None if even_without_code && (*tape).codes.is_full() => (EXPLICIT, size_of::<&Layout<V>>()),
-            None => return None,
-        };
+        let codes = &mut (*tape).codes;
+        let code = if K::BY_ADDRESS {
+            Some(0)
+        } else if anyhow {
+            codes.any(layout)
+        } else {
+            codes.find(layout)
+        }?;
+        let address = if anyhow && code == EXPLICIT { size_of::<&Layout<V>>() } else { 0 };
         let bytes = bytes + Records::<V, M, L, K>::TAIL + address + Records::<V, M, L, K>::CODE;
         let data = (*tape).data.addr();
         if data > (*tape).last.addr() || bytes > SLACK && bytes > (*tape).segment_end.addr() - data {

@@ -17,7 +17,7 @@ use smallvec::SmallVec;
 /// The leaves of a statement: their identifiers, and their partials, or their values where partials are recomputed.
 pub(super) type Leaves<'a, V, I> = (&'a [LinearId<I>], &'a [V]);
 
-/// A record of a statement that has active and passive arguments, or for which no code is left.
+/// A record of a statement, which may have passive arguments, or no code.
 pub(super) struct Among<V: Number> {
     pub(super) layout: &'static Layout<V>,
     pub(super) bytes: usize,
@@ -28,22 +28,22 @@ pub(super) struct Among<V: Number> {
 }
 
 impl<V: Number> Among<V> {
-    /// The record of a statement with this layout, if it is one and can be written at once. `coded` says whether the
-    /// layout has a code, or gets one.
+    /// The record of a statement with this layout, if it can be written at once. `coded` says whether the layout has a
+    /// code, or gets one.
     #[inline(always)]
     pub(super) fn of<M: IndexManager, K: Content>(
         layout: &'static Layout<V>,
         active: usize,
         arguments: usize,
-        coded: bool,
+        coded: impl FnOnce() -> bool,
     ) -> Option<Self> {
-        let at_once = active > 0 && (active < arguments || !coded) && active <= CLASSIC_MAX;
+        let at_once = active > 0 && active <= CLASSIC_MAX;
         if !at_once || K::VALUES && layout.forbids_replays() {
             return None;
         }
         let passives = if layout.partials { 0 } else { arguments - active };
         let bytes = layout.bytes + passives * size_of::<V>();
-        let lists = !K::BY_ADDRESS && layout.lengths().lists::<V, M::Index>(arguments - active, bytes, || coded);
+        let lists = !K::BY_ADDRESS && layout.lengths().lists::<V, M::Index>(arguments - active, bytes, coded);
         if !lists {
             let full = layout.with_passives.filter(|_| passives > 0).unwrap_or(layout);
             return Some(Self { layout: full, bytes, lists, passives });
