@@ -103,6 +103,7 @@ chapters! {
     duals_in_registers "book/src/decisions/2026-11-23-duals-in-registers.md";
     kinds_of_records "book/src/decisions/2026-11-25-kinds-of-records.md";
     one_function_a_record "book/src/decisions/2026-11-25-one-function-a-record.md";
+    one_code_a_type "book/src/decisions/2026-11-25-one-code-a-type.md";
 }
 
 /// The root of the repository: the one in which cargo runs, which with a shared target folder need not be the one in
