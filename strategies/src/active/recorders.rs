@@ -4,7 +4,7 @@
 //!   [`behind`], which takes it out before it returns. It stays valid while it is listed: a tape that is listed is
 //!   borrowed by [`OwnedTape::during`], or inside a [`Running`], which takes it out of the list before anybody else has
 //!   it. One that is leaked is never freed. So the methods of an [`OwnedTape`] have it to themselves.
-//! * `kind` is `TypeId::of::<S>()` exactly when the header is that of a `Recorder<S>`.
+//! * `kind` is `TypeId::of::<S>()` exactly when the header is that of a `Recorder<S>`. It is open to `S` only then.
 //! * `lent` is true while [`lend`] has lent the tape. It is lent to nobody else meanwhile, it is open to nobody, and a
 //!   [`Running`] that ends leaves it listed and leaks it.
 //! * A reference to the state of a listed recorder lasts for a method of the pool, which runs no code of users.
@@ -209,7 +209,7 @@ pub(super) fn lend<S: Reverse, R>(
     header.lent.set(true);
     let _lent = Lent(header, header.open_to.replace(&NOBODY));
     let recorder = found.cast::<Recorder<S>>().cast_mut();
-    // SAFETY: `kind` says that it is a `Recorder<S>`, and the list holds the pointer to the whole of it. It stays
+    // SAFETY: it is a `Recorder<S>`, as has just been seen, and the list holds the pointer to the whole of it. It stays
     // valid: a tape that is lent is never unlisted or freed. Nobody else uses it, and the header lies apart from it.
     Some(unsafe { f(&mut (*recorder).tape, &mut (*recorder).externals) })
 }

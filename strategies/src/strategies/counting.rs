@@ -17,7 +17,7 @@ use core::marker::PhantomData;
 /// statements, and 8 bytes for each identifier that is reused.
 ///
 /// The bytes are exact as long as a tape meets at most 208 types of statements; of further types, a statement may take
-/// 8 bytes more or fewer than counted. Where values are kept, a function of slices that is linear in its active
+/// more or fewer than counted. Where values are kept, a function of slices that is linear in its active
 /// arguments, with passive ones besides, is a type for each number of active arguments up to 27, and one for more.
 ///
 /// There is nothing to sweep: a sweep returns [`SweepError::Unsupported`].

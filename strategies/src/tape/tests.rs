@@ -48,6 +48,26 @@ fn c2_records_stay_where_they_were_written() {
     records_never_move::<Shared, Partials>(statements);
 }
 
+/// As after a segment that could not be had: what has been recorded is intact, and nothing is written any more.
+#[test]
+fn a_recording_whose_only_segment_is_closed_is_swept() {
+    let mut tape = Records::<f64, Linear, InMemory, Partials>::default();
+    tape.begin(TapeNumber::of(7));
+    let x = tape.inputs(&[1.0]).expect("room").next().expect("one");
+    let y = tape.push_partials([(x, 3.0)].into_iter(), None, 1.0).expect("room");
+    let z = tape.push_partials([(x, 5.0), (y, 7.0)].into_iter(), None, 1.0).expect("room");
+    let swept = |tape: &Records<_, _, _, _>| {
+        let mut adjoints = vec![0.0; tape.len()];
+        adjoints[usize_of(z.index())] = 1.0;
+        tape.reverse(&mut adjoints).expect("in memory");
+        adjoints[usize_of(x.index())]
+    };
+    assert_eq!(swept(&tape), 26.0);
+    tape.spans[0].data = tape.data_of(0);
+    tape.close();
+    assert_eq!(swept(&tape), 26.0);
+}
+
 /// y = 2·f(x) and z = 3·f(y), where f is an external function with slope 10, among others without results. Returns
 /// the slots of x, f(x), y, f(y) and z.
 fn among_externals<S, K: Content>(tape: &mut S::Tape) -> [usize; 5]

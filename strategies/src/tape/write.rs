@@ -94,6 +94,9 @@ where
     // SAFETY: `place` has just found this tape, with room; numbers and identifiers take `layout.bytes` bytes, and the
     // latter are below `known`.
     let id = unsafe {
+        if K::VALUES && layout.forbids_replays() {
+            (*place.tape).keeps_partials();
+        }
         commit(&place, layout, layout.bytes, false, value, |data| {
             ptr::copy_nonoverlapping(payload.cast::<u8>(), data, layout.payload * size_of::<V>());
             let to = data.add(layout.payload * size_of::<V>()).cast::<M::Index>();
@@ -252,8 +255,8 @@ where
 /// # Safety
 ///
 /// `place` has just been found for this layout and this many bytes of data; `fill` writes them and no more, as the
-/// layout says, with identifiers below `place.known`, and runs no code of users. `explicit` says whether the code is
-/// [`EXPLICIT`].
+/// layout says, with identifiers below `place.known`, and runs no code of users. `explicit` says whether the code that
+/// was found is [`EXPLICIT`], so that there is room for an address.
 #[inline(always)]
 unsafe fn commit<V: Number, M: IndexManager, L: Layer, K: Content>(
     place: &Place<V, M, L, K>,
@@ -264,16 +267,13 @@ unsafe fn commit<V: Number, M: IndexManager, L: Layer, K: Content>(
     fill: impl FnOnce(*mut u8),
 ) -> LinearId<M::Index> {
     let tape = place.tape;
-    // SAFETY: there is room for `bytes` of data, for the tail, for the code and, if values are kept, for the value: the
+    // SAFETY: there is room for `bytes` of data, for the tail, for an address if one is written, for the code and, if values are kept, for the value: the
     // identifier is below `fresh`, or it is `fresh` and below `limit`, which is at most their capacity. Taking it
     // from the pool runs no code of users.
     unsafe {
         let (id, data) = (place.id, (*tape).data);
         prefetch(data.wrapping_add(prefetch::AHEAD));
         fill(data);
-        if K::VALUES && layout.forbids_replays() {
-            (*tape).keeps_partials();
-        }
         if M::REUSES {
             (*place.state).pool.take(id, &mut (*tape).fresh);
         }
