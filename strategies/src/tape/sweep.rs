@@ -26,8 +26,8 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         let mut values = self.walked_values();
         let mut sweep = Self::sweep(adjoints, &mut values, &mut at);
         let numbers = (usize_of(self.inputs), usize_of(self.next));
-        // SAFETY: all records behind the inputs lie in the only segment, which is being written, so it is in memory; they
-        // end where the next one goes.
+        // SAFETY: all records behind the inputs lie in the only segment, which is being written, so it is in memory;
+        // they end where the next one goes.
         unsafe { self.reverse_some(self.is_large(), numbers, self.data, &mut sweep) };
         sweep.check()
     }

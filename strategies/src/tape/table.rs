@@ -3,7 +3,7 @@
 //! Kinds of records that find all codes taken are followed by the address of their layout.
 
 use super::adjoints::{ReverseFn, SkipFn};
-use super::codes;
+use super::codes::{self, EXPLICIT};
 use super::common::Common;
 use super::layout::Layout;
 use crate::{IndexType, Number};
@@ -77,11 +77,13 @@ impl<V: Number> Codes<V> {
 
     /// The code of a layout, if it has one; it is where it is looked for first from now on. What was there is another
     /// one with its hash, or itself from another place, where the statement was compiled a second time.
-    pub(super) fn bring_forward(&mut self, layout: &'static Layout<V>) -> Option<u8> {
-        let found = self.find(layout);
-        if found.is_some() {
-            return found;
-        }
+    #[inline(always)]
+    fn bring_forward(&mut self, layout: &'static Layout<V>) -> Option<u8> {
+        self.find(layout).or_else(|| self.find_further(layout))
+    }
+
+    #[inline(never)]
+    fn find_further(&mut self, layout: &'static Layout<V>) -> Option<u8> {
         let mut slot = layout.hash;
         // At most 208 of 4096 slots are taken, so a free one comes soon.
         while self.slots[slot] != 0 {
@@ -98,9 +100,14 @@ impl<V: Number> Codes<V> {
     }
 
     /// The code of a layout; [`codes::EXPLICIT`] when it has none and all are taken; `None` when it will get one.
+    #[inline(always)]
     pub(super) fn any(&mut self, layout: &'static Layout<V>) -> Option<u8> {
-        let found = self.bring_forward(layout);
-        if found.is_none() && self.is_full() { Some(codes::EXPLICIT) } else { found }
+        #[cold]
+        #[inline(never)]
+        fn further<V: Number>(codes: &mut Codes<V>, layout: &'static Layout<V>) -> Option<u8> {
+            codes.find_further(layout).or_else(|| codes.is_full().then_some(EXPLICIT))
+        }
+        self.find(layout).or_else(|| further(self, layout))
     }
 
     /// The code of a layout, assigned if it has none; `None` when all are taken.

@@ -267,9 +267,9 @@ unsafe fn commit<V: Number, M: IndexManager, L: Layer, K: Content>(
     fill: impl FnOnce(*mut u8),
 ) -> LinearId<M::Index> {
     let tape = place.tape;
-    // SAFETY: there is room for `bytes` of data, for the tail, for an address if one is written, for the code and, if values are kept, for the value: the
-    // identifier is below `fresh`, or it is `fresh` and below `limit`, which is at most their capacity. Taking it
-    // from the pool runs no code of users.
+    // SAFETY: there is room for `bytes` of data, for the tail, for an address if one is written, for the code and, if
+    // values are kept, for the value: the identifier is below `fresh`, or it is `fresh` and below `limit`, which is at
+    // most their capacity. Taking it from the pool runs no code of users.
     unsafe {
         let (id, data) = (place.id, (*tape).data);
         prefetch(data.wrapping_add(prefetch::AHEAD));
