@@ -152,7 +152,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     }
 
     /// Whether the `bytes` bytes in front of `end`, which have been written, are data of this layout without an object,
-    /// and identifiers in them those of variables.
+    /// and identifiers in them belong to variables.
     fn is_as(&self, layout: &'static Layout<V>, end: *const u8, bytes: usize) -> bool {
         let counts = match layout.form {
             Form::Fixed | Form::Passives | Form::Input => 0,

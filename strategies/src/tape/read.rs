@@ -142,7 +142,7 @@ pub(super) fn data_in<'a, V: Number, I: IndexType>(
     let numbers = layout.payload + ids.clone().filter(|id| *id == 0).count();
     let fits = n * size_of::<I>() + numbers * size_of::<V>() == bytes.len();
     assert!(layout.form == Form::Fixed && fits && ids.max() < Some(known.max(1)), "a record is as its layout says");
-    // SAFETY: the bytes are those of a record with this layout, and identifiers are below `known`.
+    // SAFETY: the bytes are a record with this layout, and identifiers are below `known`.
     unsafe { AnyData::new(&layout.functions, end, n, known) }
 }
 
@@ -276,7 +276,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     }
 
     /// Goes back over a record, whatever it is: restores the value that its result's identifier had before, if the
-    /// values are those of a time. Returns its result.
+    /// values belong to a time. Returns its result.
     #[inline(always)]
     pub(super) fn undo(record: &Record<'_, V, M::Index>, number: usize, values: &mut Values<'_, V>) -> usize {
         if !record.is_statement() {

@@ -75,13 +75,16 @@ impl<V: Number> Codes<V> {
         ptr::eq(found, layout).then_some(code)
     }
 
-    /// The code of a layout, if it has one; it is where it is looked for first from now on. What was there is another
-    /// one with its hash, or itself from another place, where the statement was compiled a second time.
+    /// The code of a layout; [`EXPLICIT`] when it has none and all are taken; `None` when it will get one.
     #[inline(always)]
-    fn bring_forward(&mut self, layout: &'static Layout<V>) -> Option<u8> {
+    pub(super) fn any(&mut self, layout: &'static Layout<V>) -> Option<u8> {
         self.find(layout).or_else(|| self.find_further(layout))
     }
 
+    /// The same for a layout that is not where it is looked for first; if it has a code, it is there from now on. What
+    /// was there is another one with its hash, or itself from another place, where the statement was compiled a second
+    /// time.
+    #[cold]
     #[inline(never)]
     fn find_further(&mut self, layout: &'static Layout<V>) -> Option<u8> {
         let mut slot = layout.hash;
@@ -96,26 +99,15 @@ impl<V: Number> Codes<V> {
             }
             slot = (slot + 1) % codes::HASH_SLOTS;
         }
-        None
-    }
-
-    /// The code of a layout; [`codes::EXPLICIT`] when it has none and all are taken; `None` when it will get one.
-    #[inline(always)]
-    pub(super) fn any(&mut self, layout: &'static Layout<V>) -> Option<u8> {
-        #[cold]
-        #[inline(never)]
-        fn further<V: Number>(codes: &mut Codes<V>, layout: &'static Layout<V>) -> Option<u8> {
-            codes.find_further(layout).or_else(|| codes.is_full().then_some(EXPLICIT))
-        }
-        self.find(layout).or_else(|| further(self, layout))
+        self.is_full().then_some(EXPLICIT)
     }
 
     /// The code of a layout, assigned if it has none; `None` when all are taken.
     #[allow(clippy::cast_possible_truncation, reason = "at most 256 codes")]
     pub(super) fn code(&mut self, layout: &'static Layout<V>) -> Option<u8> {
-        let found = self.bring_forward(layout);
-        if found.is_some() || self.is_full() {
-            return found;
+        match self.any(layout) {
+            None => {}
+            found => return found.filter(|code| *code != EXPLICIT),
         }
         let mut slot = layout.hash;
         while self.slots[slot] != 0 {
@@ -170,14 +162,14 @@ mod tests {
             [at_another_address::<Other>(), at_another_address::<Other>()],
         ];
         let code = |k: usize| Some(codes::ASSIGNED + u8::try_from(k).expect("few"));
-        assert_eq!(codes.bring_forward(kinds[2][0]), None);
+        assert_eq!(codes.any(kinds[2][0]), None);
         for (k, [first, _]) in kinds.iter().enumerate() {
             assert_eq!(codes.code(first), code(k), "codes are given in order");
         }
         // Every way from one to another, so that each has been in front of each.
         for (a, b) in (0..36).map(|n| (n / 6, n % 6)) {
             for n in [a, b, a] {
-                assert_eq!(codes.bring_forward(kinds[n / 2][n % 2]), code(n / 2));
+                assert_eq!(codes.any(kinds[n / 2][n % 2]), code(n / 2));
                 assert_eq!(codes.find(kinds[n / 2][n % 2]), code(n / 2));
                 assert_eq!(codes.slots[4095], codes::ASSIGNED + u8::try_from(n / 2).expect("few"), "it comes first");
             }

@@ -9,7 +9,7 @@ use super::data::{misreported, prefetch};
 use super::layout::{Layout, LayoutOf};
 use super::prefetch;
 use super::records::{Content, Records, SLACK};
-use super::write_slowly::{Among, Leaves, narrow, where_they_belong};
+use super::write_slowly::{AtOnce, Leaves, narrow, where_they_belong};
 use crate::active::{self, State};
 use crate::storage::Layer;
 use crate::{IndexManager, IndexType, LinearId, Number, Reverse, Sink, Statement, Store, TapeNumber, Taping};
@@ -97,7 +97,7 @@ where
         if K::VALUES && layout.forbids_replays() {
             (*place.tape).keeps_partials();
         }
-        commit(&place, layout, layout.bytes, false, value, |data| {
+        commit(&place, layout, layout.bytes, value, |data| {
             ptr::copy_nonoverlapping(payload.cast::<u8>(), data, layout.payload * size_of::<V>());
             let to = data.add(layout.payload * size_of::<V>()).cast::<M::Index>();
             for k in 0..layout.arguments {
@@ -158,8 +158,8 @@ where
     let active = ids.iter().filter(|id| id.is_active()).count();
     // SAFETY: the innermost recording is of strategy `S`, and nobody uses it.
     let code = || active::innermost_parts::<S>().and_then(|(_, tape)| unsafe { (*tape).codes.any(layout) });
-    let Among { layout, bytes, lists, passives } =
-        Among::of::<M, K>(layout, active, ids.len(), || code() != Some(EXPLICIT))?;
+    let AtOnce { layout, bytes, lists, passives } =
+        AtOnce::of::<M, K>(layout, active, ids.len(), || code() != Some(EXPLICIT))?;
     let place = place::<S, V, M, L, K>(layout, bytes, true)?;
     if !ids.iter().all(|id| !id.is_active() || id.within(place.number, place.known)) {
         return None;
@@ -167,7 +167,7 @@ where
     // SAFETY: `place` has just found this tape, and the identifiers are below `known`. Partials with their identifiers
     // belong to active arguments; or the values of the others, the payload and all identifiers take `bytes` bytes.
     let id = unsafe {
-        commit(&place, layout, bytes, place.code == EXPLICIT, value, |mut data| {
+        commit(&place, layout, bytes, value, |mut data| {
             let all = ids.iter().zip(numbers);
             if lists {
                 all.clone().filter(|(id, _)| id.is_active()).for_each(|(_, partial)| put(&mut data, *partial));
@@ -207,6 +207,8 @@ struct Place<V: Number, M: IndexManager, L: Layer, K: Content> {
     /// The identifier of the statement's result.
     id: u64,
     code: u8,
+    /// Whether that is [`EXPLICIT`], and there is room for the address of the layout, too.
+    explicit: bool,
 }
 
 /// The innermost tape, if it is of this strategy and not lent out, knows the code of a layout, and has room for a
@@ -231,7 +233,8 @@ where
         } else {
             codes.find(layout)
         }?;
-        let address = if anyhow && code == EXPLICIT { size_of::<&Layout<V>>() } else { 0 };
+        let explicit = anyhow && code == EXPLICIT;
+        let address = if explicit { size_of::<&Layout<V>>() } else { 0 };
         let bytes = bytes + Records::<V, M, L, K>::TAIL + address + Records::<V, M, L, K>::CODE;
         let data = (*tape).data.addr();
         if data > (*tape).last.addr() || bytes > SLACK && bytes > (*tape).segment_end.addr() - data {
@@ -246,7 +249,7 @@ where
         } else {
             (next, next)
         };
-        Some(Place { state, tape, number: (*state).number, known, id, code })
+        Some(Place { state, tape, number: (*state).number, known, id, code, explicit })
     }
 }
 
@@ -255,14 +258,12 @@ where
 /// # Safety
 ///
 /// `place` has just been found for this layout and this many bytes of data; `fill` writes them and no more, as the
-/// layout says, with identifiers below `place.known`, and runs no code of users. `explicit` says whether the code that
-/// was found is [`EXPLICIT`], so that there is room for an address.
+/// layout says, with identifiers below `place.known`, and runs no code of users.
 #[inline(always)]
 unsafe fn commit<V: Number, M: IndexManager, L: Layer, K: Content>(
     place: &Place<V, M, L, K>,
     layout: &'static Layout<V>,
     bytes: usize,
-    explicit: bool,
     value: V,
     fill: impl FnOnce(*mut u8),
 ) -> LinearId<M::Index> {
@@ -278,7 +279,7 @@ unsafe fn commit<V: Number, M: IndexManager, L: Layer, K: Content>(
             (*place.state).pool.take(id, &mut (*tape).fresh);
         }
         let mut end = (*tape).write_tail(data.add(bytes), id, value);
-        if K::BY_ADDRESS || explicit {
+        if K::BY_ADDRESS || place.explicit {
             put(&mut end, layout);
         }
         if !K::BY_ADDRESS {

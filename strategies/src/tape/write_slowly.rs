@@ -17,8 +17,8 @@ use smallvec::SmallVec;
 /// The leaves of a statement: their identifiers, and their partials, or their values where partials are recomputed.
 pub(super) type Leaves<'a, V, I> = (&'a [LinearId<I>], &'a [V]);
 
-/// A record of a statement, which may have passive arguments, or no code.
-pub(super) struct Among<V: Number> {
+/// How a statement that may have passive arguments, or no code, is written at once.
+pub(super) struct AtOnce<V: Number> {
     pub(super) layout: &'static Layout<V>,
     pub(super) bytes: usize,
     /// Whether it lists the partials of active arguments.
@@ -27,7 +27,7 @@ pub(super) struct Among<V: Number> {
     pub(super) passives: usize,
 }
 
-impl<V: Number> Among<V> {
+impl<V: Number> AtOnce<V> {
     /// The record of a statement with this layout, if it can be written at once. `coded` says whether the layout has a
     /// code, or gets one.
     #[inline(always)]

@@ -324,7 +324,7 @@ fn beyond_208_types_passive_arguments_cost_as_before() {
     assert_eq!(adjoints.of_all(&x), Ok(vec![expected[0], expected[1], expected[2], 0.0, expected[4]]));
 }
 
-/// Under these strategies the bytes follow from other tests, and the derivatives from this one.
+/// Under strategies whose bytes beyond 208 types no test counts.
 #[test]
 #[cfg(feature = "wide")]
 fn beyond_208_types_derivatives_are_right_whatever_the_record() {
