@@ -91,7 +91,7 @@ pub use continuation::continuation;
 pub use drivers::{gradient, jacobian, value_and_gradient, vjp};
 pub use error::Error;
 pub use exchange::{Exchange, schedule_digest};
-pub use expr::{ByName, Choice, Ex, Named, Operand, Real, statement};
+pub use expr::{Assignable, ByName, Choice, Ex, Named, Operand, Real, statement};
 pub use external::{ByFiniteDifferences, ByTangents, Callback, CallbackAdjoints, Rules, external, with_partials};
 pub use forward::{derivative, jacobian_forward, jvp, jvps, value_and_derivative};
 pub use math::{binary, smooth_max, smooth_min, unary};

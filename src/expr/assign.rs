@@ -53,16 +53,44 @@ impl<S: Taping, N: Statement<S> + Compound> Ex<S, N> {
     }
 }
 
+/// What can be [assigned](Real::assign) to a variable: an expression, a variable, or an `f64`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be assigned to a variable of strategy `{S}`",
+    note = "expressions, variables and `f64` can"
+)]
+pub trait Assignable<S: Taping>: Into<Real<S>> {
+    #[doc(hidden)]
+    #[inline(always)]
+    #[track_caller]
+    fn assign_to(self, variable: &mut Real<S>) {
+        *variable = self.into();
+    }
+}
+
+impl<S: Taping> Assignable<S> for f64 {}
+impl<S: Taping> Assignable<S> for Real<S> {}
+impl<S: Taping, N: Statement<S> + Compound> Assignable<S> for Ex<S, N> {
+    #[inline(always)]
+    #[track_caller]
+    fn assign_to(self, variable: &mut Real<S>) {
+        S::assign(&mut variable.0.0, &self.0);
+    }
+}
+
 impl<S: Taping> Real<S> {
     /// Assigns an expression, a variable or an `f64`.
+    ///
+    /// `y.assign(a * b)` does what `y = (a * b).into()` does. With [`Reuse`](crate::Reuse) indices `y` keeps its
+    /// identifier, as it does in `y += a`, if it is no input and has not been copied; that is faster than to return one
+    /// and to take another.
     ///
     /// # Panics
     ///
     /// As [`eval`](Ex::eval).
     #[inline(always)]
     #[track_caller]
-    pub fn assign(&mut self, right: impl Into<Self>) {
-        *self = right.into();
+    pub fn assign(&mut self, right: impl Assignable<S>) {
+        right.assign_to(self);
     }
 }
 
@@ -76,7 +104,8 @@ macro_rules! assign_operators {
             #[inline(always)]
             #[track_caller]
             fn $method(&mut self, right: Ex<S, N>) {
-                *self = fold(&Bin::<S, $op, _, _>::new(BackLeaf::of(&self.0.0), right.0));
+                let statement = Bin::<S, $op, _, _>::new(BackLeaf::of(&self.0.0), right.0);
+                S::assign(&mut self.0.0, &statement);
             }
         }
 
@@ -84,7 +113,8 @@ macro_rules! assign_operators {
             #[inline(always)]
             #[track_caller]
             fn $method(&mut self, right: &Self) {
-                *self = fold(&Bin::<S, $op, _, _>::new(BackLeaf::of(&self.0.0), RefLeaf(&right.0)));
+                let statement = Bin::<S, $op, _, _>::new(BackLeaf::of(&self.0.0), RefLeaf(&right.0));
+                S::assign(&mut self.0.0, &statement);
             }
         }
 
@@ -93,7 +123,8 @@ macro_rules! assign_operators {
             #[track_caller]
             fn $method(&mut self, right: f64) {
                 let right = Literal(S::Value::from_f64(right));
-                *self = fold(&Bin::<S, $op, _, _>::new(BackLeaf::of(&self.0.0), right));
+                let statement = Bin::<S, $op, _, _>::new(BackLeaf::of(&self.0.0), right);
+                S::assign(&mut self.0.0, &statement);
             }
         }
     )* };

@@ -16,6 +16,7 @@ use core::fmt;
 use core::marker::PhantomData;
 use tapewright_strategies::{Expression, Nested, Nests, Number as _, Passive, Taping, Variable};
 
+pub use assign::Assignable;
 pub(crate) use given::{Singular, given};
 pub use named::{ByName, Named, statement};
 pub use node::{BackLeaf, Bin, Compound, Leaf, Literal, RefLeaf, Un};

@@ -161,7 +161,7 @@ fn advance<S: Taping>(
                 if uc[i] >= 0.0 { (&uc[i] * (&wc[i] - &xm[i])).into() } else { (&uc[i] * (&xp[i] - &wc[i])).into() };
             let ay: Real<S> =
                 if vc[i] >= 0.0 { (&vc[i] * (&wc[i] - &ym[i])).into() } else { (&vc[i] * (&yp[i] - &wc[i])).into() };
-            out[i] = (&wc[i] - alpha * (&ax + &ay) + nu * neighbours).into();
+            out[i].assign(&wc[i] - alpha * (&ax + &ay) + nu * neighbours);
         }
     }
 }

@@ -185,7 +185,7 @@ impl Problem for Gmm {
                 let mean = &means[c * d..][..d];
                 let (q, lower) = (&q[c * d..][..d], &factors[c * length..][d..length]);
                 let square = distance(point, mean, q, lower, &mut centred, &mut scaled);
-                *main = (&alphas[c] + &sums[c] - 0.5 * &square).into();
+                main.assign(&alphas[c] + &sums[c] - 0.5 * &square);
             }
             total += &logsumexp(&main);
         }

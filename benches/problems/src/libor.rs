@@ -106,8 +106,8 @@ impl Libor {
         let (mut bond, mut annuity) = (Real::from(1.0), Real::from(0.0));
         let mut swaps = Vec::with_capacity(self.rates - self.maturities);
         for rate in &rates[self.maturities..] {
-            bond = (&bond / (1.0 + delta * rate)).into();
-            annuity = (&annuity + delta * &bond).into();
+            bond /= 1.0 + delta * rate;
+            annuity += delta * &bond;
             swaps.push((bond.clone(), annuity.clone()));
         }
         let mut payoff = Real::from(0.0);
@@ -122,7 +122,7 @@ impl Libor {
             }
         }
         for rate in &rates[..self.maturities] {
-            payoff = (&payoff / (1.0 + delta * rate)).into();
+            payoff /= 1.0 + delta * rate;
         }
         payoff
     }

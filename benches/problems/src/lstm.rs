@@ -135,7 +135,7 @@ fn update<S: Taping>(weights: &[Real<S>], x: &[Real<S>], hidden: &mut [Real<S>],
         let outgate = sigmoid(&a);
         let change: Real<S> = (&hidden[i] * &w_c[i] + &b_c[i]).tanh().into();
         cell[i] = (&cell[i] * &forget + &ingate * &change).into();
-        hidden[i] = (&outgate * cell[i].tanh()).into();
+        hidden[i].assign(&outgate * cell[i].tanh());
     }
 }
 
@@ -305,13 +305,13 @@ impl Problem for Lstm {
         let mut loss = Real::from(0.0);
         for (input, target) in self.steps() {
             for ((y, input), weight) in y.iter_mut().zip(input).zip(in_weights) {
-                *y = (*input * weight).into();
+                y.assign(*input * weight);
             }
             let hidden = advance(main, &y, &mut state);
             for (((prediction, hidden), weight), bias) in
                 prediction.iter_mut().zip(hidden).zip(out_weights).zip(out_biases)
             {
-                *prediction = (hidden * weight + bias).into();
+                prediction.assign(hidden * weight + bias);
             }
             let mut sum = Real::from(0.0);
             for prediction in &prediction {

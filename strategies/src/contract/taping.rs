@@ -54,6 +54,18 @@ pub trait Taping: Sized + 'static {
     #[track_caller]
     fn record<N: Statement<Self>>(statement: &N) -> Self::Id;
 
+    /// Records a statement whose result takes the place of a variable, which may be among its arguments: `x += …`. A
+    /// strategy that reuses identifiers may let it keep its own.
+    ///
+    /// # Panics
+    ///
+    /// As [`record`](Self::record); the variable is what it was then.
+    #[inline(always)]
+    #[track_caller]
+    fn assign<N: Statement<Self>>(variable: &mut Self::Variable, statement: &N) {
+        *variable = Variable::new(statement.value(), Self::record(statement));
+    }
+
     /// Notes that the values of two expressions were compared, for strategies whose recordings can be replayed and then
     /// have to find that the comparison comes out as it did: see [`Replay`](crate::Replay). Others need not know.
     #[inline(always)]

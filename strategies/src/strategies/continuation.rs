@@ -92,6 +92,12 @@ impl<V: Number, M: IndexManager, P: Policy> Taping for Continuation<V, M, P> {
         tape::append::<Self, V, M, _, _, N>(statement)
     }
 
+    #[inline(always)]
+    #[track_caller]
+    fn assign<N: Statement<Self>>(variable: &mut Self::Variable, statement: &N) {
+        tape::append_over::<Self, V, M, _, _, N>(variable, statement);
+    }
+
     #[track_caller]
     fn record_nary<R: Nary<V>>(arguments: &[&[Self::Variable]], constants: &[V], value: V) -> M::Id {
         tape::append_nary::<Self, R, V, M, _, _>(arguments, constants, value)

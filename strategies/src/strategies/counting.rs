@@ -47,6 +47,12 @@ impl<V: Number, M: IndexManager, P: Policy> Taping for Counting<V, M, P> {
         tape::count::<Self, V, M, N>(const { &Kind::of::<Self, N::Back, M>() }, statement)
     }
 
+    #[inline]
+    #[track_caller]
+    fn assign<N: Statement<Self>>(variable: &mut Self::Variable, statement: &N) {
+        tape::count_over::<Self, V, M, N>(const { &Kind::of::<Self, N::Back, M>() }, variable, statement);
+    }
+
     #[track_caller]
     fn record_nary<R: Nary<V>>(arguments: &[&[Self::Variable]], _: &[V], _: V) -> M::Id {
         tape::count_nary::<Self, R, V, M>(arguments)

@@ -35,6 +35,12 @@ impl<V: Number, M: IndexManager, L: LayerOf<V>, P: Policy> Taping for Hybrid<V, 
         tape::append::<Self, V, M, L, _, N>(statement)
     }
 
+    #[inline(always)]
+    #[track_caller]
+    fn assign<N: Statement<Self>>(variable: &mut Self::Variable, statement: &N) {
+        tape::append_over::<Self, V, M, L, _, N>(variable, statement);
+    }
+
     #[track_caller]
     fn record_nary<R: Nary<V>>(arguments: &[&[Self::Variable]], constants: &[V], value: V) -> M::Id {
         tape::append_nary::<Self, R, V, M, L, _>(arguments, constants, value)

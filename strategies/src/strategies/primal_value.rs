@@ -40,6 +40,12 @@ impl<V: Number, M: IndexManager, L: LayerOf<V>, P: Policy> Taping for PrimalValu
 
     #[inline(always)]
     #[track_caller]
+    fn assign<N: Statement<Self>>(variable: &mut Self::Variable, statement: &N) {
+        tape::append_over::<Self, V, M, L, _, N>(variable, statement);
+    }
+
+    #[inline(always)]
+    #[track_caller]
     fn compare<A: Tree<Self>, B: Tree<Self>>(left: &A, right: &B, comparison: Comparison) {
         if !M::REUSES && active::guards() {
             let layouts = const {

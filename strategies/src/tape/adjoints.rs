@@ -4,6 +4,7 @@ use super::data::{Data, Ids, Kind, Target};
 use crate::scratch::Scratch;
 use crate::{AtExternal, IndexType, Number, Passed, SweepError};
 use core::marker::PhantomData;
+use core::mem::replace;
 use core::slice;
 
 /// Adds seed·∂/∂argument for each argument of the record whose identifiers end at `ids_end` to the place that it has
@@ -288,18 +289,17 @@ impl<V: Number> Recent<V> {
         Self { id: Self::NONE, adjoint: V::ZERO }
     }
 
-    /// The adjoint of the variable that the next record assigns to, which is 0 afterwards. No record before that one
-    /// has it among its arguments.
+    /// The adjoint of the variable that the next record assigns to, which is 0 afterwards.
     ///
     /// # Safety
     ///
     /// There is one.
     #[inline(always)]
-    pub(super) unsafe fn take(&self, adjoints: *mut V, id: usize) -> V {
+    pub(super) unsafe fn take(&mut self, adjoints: *mut V, id: usize) -> V {
         // SAFETY: promised by the caller.
         let place = unsafe { adjoints.add(id) };
         // SAFETY: as above.
-        let seed = if self.id == id { self.adjoint } else { unsafe { place.read() } };
+        let seed = if self.id == id { replace(&mut self.adjoint, V::ZERO) } else { unsafe { place.read() } };
         // SAFETY: as above.
         unsafe { place.write(V::ZERO) }
         seed

@@ -14,7 +14,7 @@ use crate::{
 };
 use core::panic::Location;
 
-/// [`write::append`] under any policy.
+/// Records a typed statement; returns passive if no argument is active.
 ///
 /// # Panics
 ///
@@ -30,16 +30,46 @@ where
     K: Content,
     N: Statement<S>,
 {
-    let id = write::append::<S, V, M, L, K, N>(statement);
-    let raw = M::raw(&id);
+    let id = write::append::<S, V, M, L, K, N>(None, statement).unwrap_or_else(M::passive);
+    note::<S, N, M::Index>(statement, M::raw(&id));
+    id
+}
+
+/// Records a typed statement whose result takes the place of a variable, which may be among its arguments. An
+/// identifier that no other variable has stays, and the record overwrites what it stands for.
+///
+/// # Panics
+///
+/// As [`write::append`]; the variable is what it was then.
+#[inline(always)]
+#[track_caller]
+pub(crate) fn append_over<S, V, M, L, K, N>(variable: &mut Taped<V, M::Id>, statement: &N)
+where
+    S: Reverse<Tape = Records<V, M, L, K>, Value = V, Raw = LinearId<M::Index>> + LayoutOf<N>,
+    V: Number,
+    M: IndexManager,
+    L: Layer,
+    K: Content,
+    N: Statement<S>,
+{
+    if let Some(id) = write::append::<S, V, M, L, K, N>(Some(&mut variable.id), statement) {
+        variable.id = id;
+    }
+    variable.value = statement.value();
+    note::<S, N, M::Index>(statement, M::raw(&variable.id));
+}
+
+/// Notes what the policy wants to know of a statement whose result has this identifier.
+#[inline(always)]
+#[track_caller]
+fn note<S: Reverse<Raw = LinearId<I>>, N: Statement<S>, I: IndexType>(statement: &N, id: LinearId<I>) {
     if const { refuses_singular::<S>() }
-        && raw.is_active()
+        && id.is_active()
         && let Some(Some(function)) = S::Policy::looking(|| singular_function(statement, |id| id.is_active()))
     {
-        active::note_singular(raw.number(), function);
+        active::note_singular(id.number(), function);
     }
-    S::Policy::tracing_inline(Note::<S, N>(statement, raw, Location::caller()));
-    id
+    S::Policy::tracing_inline(Note::<S, N>(statement, id, Location::caller()));
 }
 
 /// A statement that has been recorded.

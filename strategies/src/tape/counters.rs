@@ -8,6 +8,7 @@ use super::layout::Layout;
 use super::lengths::Lengths;
 use super::write_slowly::where_they_belong;
 use super::{codes, usize_of};
+use crate::manager::Replaced;
 use crate::refusal::Refusal;
 use crate::{IndexManager, LinearId, Nary, Number, Reverse, Statement, Store, TapeNumber, Taped, Taping, Twin, active};
 use core::any::TypeId;
@@ -295,6 +296,25 @@ where
     statement.store(&mut leaves);
     let passives = leaves.0.iter().filter(|id| !id.is_active()).count();
     where_they_belong::<S, M>(leaves.0.iter().copied(), |tape| tape.statement(kind, passives))
+}
+
+/// [`count`] of a statement whose result takes the place of a variable.
+///
+/// # Panics
+///
+/// As [`count`]; the variable is what it was then.
+#[track_caller]
+pub(crate) fn count_over<S, V, M, N>(kind: &Kind, variable: &mut Taped<V, M::Id>, statement: &N)
+where
+    S: Reverse<Tape = Counters<V, M>, Value = V, Raw = LinearId<M::Index>>,
+    V: Number,
+    M: IndexManager,
+    N: Statement<S>,
+{
+    let replaced = M::own(&mut variable.id).map(Replaced::of);
+    let id = count::<S, V, M, N>(kind, statement);
+    Replaced::by(replaced, &mut variable.id, id);
+    variable.value = statement.value();
 }
 
 /// Counts a function of slices; returns passive if no argument is active.

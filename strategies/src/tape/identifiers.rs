@@ -2,9 +2,10 @@
 
 use super::records::{Content, Records};
 use super::usize_of;
+use crate::pool::Pool;
 use crate::refusal::Refusal;
 use crate::storage::Layer;
-use crate::{IndexManager, Number, TapeNumber, active};
+use crate::{IndexManager, LinearId, Number, TapeNumber, active};
 
 impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// Makes sure that the next record has room and an identifier, with a place for its value; grows the tape if not.
@@ -22,6 +23,26 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             return Ok(());
         }
         self.enter(bytes).map_err(Refusal::Storage)
+    }
+
+    /// What identifiers of the recording with this number are below, the identifier of the next statement's result, and
+    /// whether that is [`own`](IndexManager::own).
+    #[inline(always)]
+    pub(super) fn identifier_of(
+        &self,
+        number: TapeNumber,
+        pool: &Pool,
+        own: Option<LinearId<M::Index>>,
+    ) -> Option<(u64, u64, bool)> {
+        if !M::REUSES {
+            return (!K::VALUES || self.next < self.limit).then_some((self.next, self.next, false));
+        }
+        let known = self.fresh;
+        match own {
+            // It has no mark then.
+            Some(own) if own.within(number, known) => Some((known, own.index(), true)),
+            _ => Some((known, pool.next(known, self.limit).map(u64::from)?, false)),
+        }
     }
 
     /// Takes an identifier from the pool, which has one.

@@ -68,11 +68,11 @@ mod write;
 mod write_slices;
 mod write_slowly;
 
-pub(crate) use checked::{append, append_nary};
+pub(crate) use checked::{append, append_nary, append_over};
 pub(crate) use closures::append_closure;
 pub(crate) use comparisons::guard;
 pub use counters::Counters;
-pub(crate) use counters::{Kind, count, count_nary};
+pub(crate) use counters::{Kind, count, count_nary, count_over};
 pub use counts::{Counted, Counts};
 pub(crate) use layout::{Layout, LayoutOf};
 pub use records::{Closures, Content, Partials, Records, Values};

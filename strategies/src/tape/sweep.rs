@@ -286,7 +286,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         let (adjoints, mut recent) = (sweep.places.adjoints, Recent::new());
         // SAFETY: promised by the caller.
         unsafe {
-            while !M::REUSES && seed.is_ordinary() {
+            while seed.is_ordinary() {
                 let data = Data::<Scattered<H>, V, M::Index>::new(data_end, 0, sweep.places.values, 0);
                 let factors = data.numbers();
                 H::scatter(seed, seed, &mut Factored { factors, to: &mut recent.adding(data, adjoints) });
@@ -298,8 +298,9 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
                     prefetch(end.wrapping_sub(prefetch::AHEAD));
                 }
                 next -= 1;
-                data_end = end.sub(Self::CODE);
-                seed = recent.take(adjoints, next);
+                let id;
+                (id, data_end) = Self::undo_before(end.sub(Self::CODE), next, sweep.places.values);
+                seed = recent.take(adjoints, id);
             }
             (next, self.reverse_in_place::<H>(data_end, end, seed, sweep))
         }

@@ -11,6 +11,7 @@ use super::prefetch;
 use super::records::{Content, Records, SLACK};
 use super::write_slowly::{AtOnce, Leaves, narrow, where_they_belong};
 use crate::active::{self, State};
+use crate::manager::Replaced;
 use crate::storage::Layer;
 use crate::{IndexManager, IndexType, LinearId, Number, Reverse, Sink, Statement, Store, TapeNumber, Taping};
 use core::mem::MaybeUninit;
@@ -18,14 +19,15 @@ use core::{ptr, slice};
 use generic_array::GenericArray;
 use generic_array::typenum::Unsigned;
 
-/// Records a typed statement; returns passive if no argument is active.
+/// Records a typed statement and returns the identifier of its result: passive if no argument is active, and `None` if
+/// the result takes the place of the variable with the identifier `of`, which says so already.
 ///
 /// # Panics
 ///
 /// As [`Taping::record`](crate::Taping::record), and when `statement` does not report what its types say.
 #[inline(always)]
 #[track_caller]
-pub(super) fn append<S, V, M, L, K, N>(statement: &N) -> M::Id
+pub(super) fn append<S, V, M, L, K, N>(mut of: Option<&mut M::Id>, statement: &N) -> Option<M::Id>
 where
     S: Reverse<Tape = Records<V, M, L, K>, Value = V, Raw = LinearId<M::Index>> + LayoutOf<N>,
     V: Number,
@@ -52,135 +54,173 @@ where
         leaves_left: layout.arguments,
     };
     collect.all::<S, N>(statement);
-    let (from, each) = (payload.as_ptr().cast(), ids.as_ptr().cast());
+    let (from, each, own) = (payload.as_ptr().cast(), ids.as_ptr().cast(), of.as_mut().and_then(|id| M::own(id)));
     // SAFETY: as many numbers and identifiers have been collected as the layout says.
-    let at_once = unsafe { append_at_once::<S, V, M, L, K>(layout, from, each, value) };
-    if let Some(id) = at_once {
-        return M::adopt(id);
+    if let Some((id, kept)) = unsafe { Records::append_at_once::<S>(layout, own, from, each, value) } {
+        return (!kept).then(|| M::adopt(id));
     }
     // Copies: if the arrays themselves were lent to a function, they could not stay in registers above.
     let (payload, ids, numbers) = (payload, ids, numbers);
-    let leaves = (ids.as_ptr().cast(), numbers.as_ptr().cast());
-    append_slowly::<S, V, M, L, K>(layout, leaves, payload.as_ptr().cast(), value)
+    let (leaves, payload) = ((ids.as_ptr().cast(), numbers.as_ptr().cast()), payload.as_ptr().cast());
+    match of.filter(|_| M::REUSES) {
+        None => Some(Records::append_slowly::<S>(layout, leaves, payload, value)),
+        Some(id) => Records::replace_slowly::<S>(id, layout, leaves, payload, value),
+    }
 }
 
-/// Writes a record on the innermost tape, if all arguments are variables of it and nothing else is in the way.
-///
-/// # Safety
-///
-/// There are as many numbers and identifiers as the layout says.
-#[inline(always)]
-unsafe fn append_at_once<S, V, M, L, K>(
-    layout: &'static Layout<V>,
-    payload: *const V,
-    ids: *const LinearId<M::Index>,
-    value: V,
-) -> Option<LinearId<M::Index>>
-where
-    S: Reverse<Tape = Records<V, M, L, K>>,
-    V: Number,
-    M: IndexManager,
-    L: Layer,
-    K: Content,
-{
-    if layout.arguments == 0 {
-        return None; // it is passive
-    }
-    let place = place::<S, V, M, L, K>(layout, layout.bytes, false)?;
-    // SAFETY: promised by the caller.
-    if !(0..layout.arguments).all(|k| unsafe { *ids.add(k) }.within(place.number, place.known)) {
-        return None;
-    }
-    // SAFETY: `place` has just found this tape, with room; numbers and identifiers take `layout.bytes` bytes, and the
-    // latter are below `known`.
-    let id = unsafe {
-        if K::VALUES && layout.forbids_replays() {
-            (*place.tape).keeps_partials();
+impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
+    /// Writes a record on the innermost tape, if all arguments are variables of it and nothing else is in the way.
+    /// Returns the identifier of its result, and whether that is `own`.
+    ///
+    /// # Safety
+    ///
+    /// There are as many numbers and identifiers as the layout says.
+    #[inline(always)]
+    unsafe fn append_at_once<S: Reverse<Tape = Self>>(
+        layout: &'static Layout<V>,
+        own: Option<LinearId<M::Index>>,
+        payload: *const V,
+        ids: *const LinearId<M::Index>,
+        value: V,
+    ) -> Option<(LinearId<M::Index>, bool)> {
+        if layout.arguments == 0 {
+            return None; // it is passive
         }
-        commit(&place, layout, layout.bytes, value, |data| {
-            ptr::copy_nonoverlapping(payload.cast::<u8>(), data, layout.payload * size_of::<V>());
-            let to = data.add(layout.payload * size_of::<V>()).cast::<M::Index>();
-            for k in 0..layout.arguments {
-                to.add(k).write_unaligned(narrow::<M>((*ids.add(k)).index()));
+        let place = Self::place::<S>(layout, layout.bytes, own, false)?;
+        // SAFETY: promised by the caller.
+        if !(0..layout.arguments).all(|k| unsafe { *ids.add(k) }.within(place.number, place.known)) {
+            return None;
+        }
+        // SAFETY: `place` has just found this tape, with room; numbers and identifiers take `layout.bytes` bytes, and
+        // the latter are below `known`.
+        let id = unsafe {
+            if K::VALUES && layout.forbids_replays() {
+                (*place.tape).keeps_partials();
             }
-        })
-    };
-    Some(id)
-}
-
-/// Records a statement that the fast path did not; returns passive if no argument is active.
-///
-/// Takes pointers, so that the fast path has no slices to make; `layout` says how long they are.
-#[cold]
-#[inline(never)]
-#[track_caller]
-fn append_slowly<S, V, M, L, K>(
-    layout: &'static Layout<V>,
-    (ids, numbers): (*const LinearId<M::Index>, *const V),
-    payload: *const V,
-    value: V,
-) -> M::Id
-where
-    S: Reverse<Tape = Records<V, M, L, K>>,
-    V: Number,
-    M: IndexManager,
-    L: Layer,
-    K: Content,
-{
-    // SAFETY: `append`, the only caller, has written as many as the layout says.
-    let (leaves, payload) = unsafe {
-        let ids = slice::from_raw_parts(ids, layout.arguments);
-        ((ids, slice::from_raw_parts(numbers, layout.arguments)), slice::from_raw_parts(payload, layout.payload))
-    };
-    if let Some(id) = append_unusual::<S, V, M, L, K>(layout, leaves, payload, value) {
-        return M::adopt(id);
+            commit(&place, layout, layout.bytes, value, |data| {
+                ptr::copy_nonoverlapping(payload.cast::<u8>(), data, layout.payload * size_of::<V>());
+                let to = data.add(layout.payload * size_of::<V>()).cast::<M::Index>();
+                for k in 0..layout.arguments {
+                    to.add(k).write_unaligned(narrow::<M>((*ids.add(k)).index()));
+                }
+            })
+        };
+        Some((id, place.kept))
     }
-    active::admit::<S>();
-    where_they_belong::<S, M>(leaves.0.iter().copied(), |tape| tape.append(layout, leaves, payload, value))
-}
 
-/// Records a statement on the innermost tape, if that can be done at once: among its arguments are passive ones, or it
-/// is compiled in two places, or no code is left for it.
-#[inline(always)]
-fn append_unusual<S, V, M, L, K>(
-    layout: &'static Layout<V>,
-    (ids, numbers): Leaves<'_, V, M::Index>,
-    payload: &[V],
-    value: V,
-) -> Option<LinearId<M::Index>>
-where
-    S: Reverse<Tape = Records<V, M, L, K>>,
-    V: Number,
-    M: IndexManager,
-    L: Layer,
-    K: Content,
-{
-    let active = ids.iter().filter(|id| id.is_active()).count();
-    // SAFETY: the innermost recording is of strategy `S`, and nobody uses it.
-    let code = || active::innermost_parts::<S>().and_then(|(_, tape)| unsafe { (*tape).codes.any(layout) });
-    let AtOnce { layout, bytes, lists, passives } =
-        AtOnce::of::<M, K>(layout, active, ids.len(), || code() != Some(EXPLICIT))?;
-    let place = place::<S, V, M, L, K>(layout, bytes, true)?;
-    if !ids.iter().all(|id| !id.is_active() || id.within(place.number, place.known)) {
-        return None;
+    /// Records a statement that the fast path did not; returns passive if no argument is active.
+    ///
+    /// Takes pointers, so that the fast path has no slices to make; `layout` says how long they are.
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    fn append_slowly<S: Reverse<Tape = Self>>(
+        layout: &'static Layout<V>,
+        (ids, numbers): (*const LinearId<M::Index>, *const V),
+        payload: *const V,
+        value: V,
+    ) -> M::Id {
+        // SAFETY: `append`, the only caller, has written as many as the layout says.
+        let (leaves, payload) = unsafe {
+            let ids = slice::from_raw_parts(ids, layout.arguments);
+            ((ids, slice::from_raw_parts(numbers, layout.arguments)), slice::from_raw_parts(payload, layout.payload))
+        };
+        if let Some(id) = Self::append_unusual::<S>(layout, leaves, payload, value) {
+            return M::adopt(id);
+        }
+        active::admit::<S>();
+        where_they_belong::<S, M>(leaves.0.iter().copied(), |tape| tape.append(layout, leaves, payload, value))
     }
-    // SAFETY: `place` has just found this tape, and the identifiers are below `known`. Partials with their identifiers
-    // belong to active arguments; or the values of the others, the payload and all identifiers take `bytes` bytes.
-    let id = unsafe {
-        commit(&place, layout, bytes, value, |mut data| {
-            let all = ids.iter().zip(numbers);
-            if lists {
-                all.clone().filter(|(id, _)| id.is_active()).for_each(|(_, partial)| put(&mut data, *partial));
+
+    /// [`append_slowly`](Self::append_slowly) where the result takes the place of the variable with this identifier,
+    /// which says so then: there is none to return.
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    fn replace_slowly<S: Reverse<Tape = Self>>(
+        id: &mut M::Id,
+        layout: &'static Layout<V>,
+        leaves: (*const LinearId<M::Index>, *const V),
+        payload: *const V,
+        value: V,
+    ) -> Option<M::Id> {
+        let replaced = M::own(id).map(Replaced::of);
+        let new = Self::append_slowly::<S>(layout, leaves, payload, value);
+        Replaced::by(replaced, id, new);
+        None
+    }
+
+    /// Records a statement on the innermost tape, if that can be done at once: among its arguments are passive ones, or
+    /// it is compiled in two places, or no code is left for it.
+    #[inline(always)]
+    fn append_unusual<S: Reverse<Tape = Self>>(
+        layout: &'static Layout<V>,
+        (ids, numbers): Leaves<'_, V, M::Index>,
+        payload: &[V],
+        value: V,
+    ) -> Option<LinearId<M::Index>> {
+        let active = ids.iter().filter(|id| id.is_active()).count();
+        // SAFETY: the innermost recording is of strategy `S`, and nobody uses it.
+        let code = || active::innermost_parts::<S>().and_then(|(_, tape)| unsafe { (*tape).codes.any(layout) });
+        let AtOnce { layout, bytes, lists, passives } =
+            AtOnce::of::<M, K>(layout, active, ids.len(), || code() != Some(EXPLICIT))?;
+        let place = Self::place::<S>(layout, bytes, None, true)?;
+        if !ids.iter().all(|id| !id.is_active() || id.within(place.number, place.known)) {
+            return None;
+        }
+        // SAFETY: `place` has just found this tape, and the identifiers are below `known`. Partials with their
+        // identifiers belong to active arguments; or the values of the others, the payload and all identifiers take
+        // `bytes` bytes.
+        let id = unsafe {
+            commit(&place, layout, bytes, value, |mut data| {
+                let all = ids.iter().zip(numbers);
+                if lists {
+                    all.clone().filter(|(id, _)| id.is_active()).for_each(|(_, partial)| put(&mut data, *partial));
+                } else {
+                    let passive = all.clone().rev().filter(|(id, _)| !id.is_active());
+                    passive.take(passives).for_each(|(_, value)| put(&mut data, *value));
+                    payload.iter().for_each(|number| put(&mut data, *number));
+                }
+                let kept = ids.iter().filter(|id| !lists || id.is_active());
+                kept.for_each(|id| put(&mut data, narrow::<M>(id.index())));
+            })
+        };
+        Some(id)
+    }
+
+    /// The innermost tape, if it is of this strategy and not lent out, knows the code of a layout, and has room for a
+    /// record with this many bytes of data. `anyhow` says that [any](super::table::Codes::any) code will do.
+    #[inline(always)]
+    fn place<S: Reverse<Tape = Self>>(
+        layout: &'static Layout<V>,
+        bytes: usize,
+        own: Option<LinearId<M::Index>>,
+        anyhow: bool,
+    ) -> Option<Place<V, M, L, K>> {
+        let (state, tape) = active::innermost_parts::<S>()?;
+        // SAFETY: the innermost recording is of strategy `S`, and nobody uses it. Asking the pool runs no code of
+        // users.
+        unsafe {
+            let codes = &mut (*tape).codes;
+            let code = if K::BY_ADDRESS {
+                Some(0)
+            } else if anyhow {
+                codes.any(layout)
             } else {
-                let passive = all.clone().rev().filter(|(id, _)| !id.is_active());
-                passive.take(passives).for_each(|(_, value)| put(&mut data, *value));
-                payload.iter().for_each(|number| put(&mut data, *number));
+                codes.find(layout)
+            }?;
+            let explicit = anyhow && code == EXPLICIT;
+            let address = if explicit { size_of::<&Layout<V>>() } else { 0 };
+            let bytes = bytes + Self::TAIL + address + Self::CODE;
+            let data = (*tape).data.addr();
+            if data > (*tape).last.addr() || bytes > SLACK && bytes > (*tape).segment_end.addr() - data {
+                return None;
             }
-            let kept = ids.iter().filter(|id| !lists || id.is_active());
-            kept.for_each(|id| put(&mut data, narrow::<M>(id.index())));
-        })
-    };
-    Some(id)
+            let number = (*state).number;
+            let (known, id, kept) = (*tape).identifier_of(number, &(*state).pool, own)?;
+            Some(Place { state, tape, number, known, id, kept, code, explicit })
+        }
+    }
 }
 
 /// Writes a value, and moves behind it.
@@ -204,53 +244,12 @@ struct Place<V: Number, M: IndexManager, L: Layer, K: Content> {
     number: TapeNumber,
     /// The identifiers below this belong to variables of the recording.
     known: u64,
-    /// The identifier of the statement's result.
+    /// The identifier of the statement's result, and whether a variable has it already.
     id: u64,
+    kept: bool,
     code: u8,
     /// Whether that is [`EXPLICIT`], and there is room for the address of the layout, too.
     explicit: bool,
-}
-
-/// The innermost tape, if it is of this strategy and not lent out, knows the code of a layout, and has room for a
-/// record with this many bytes of data. `anyhow` says that [any](super::table::Codes::any) code will do.
-#[inline(always)]
-fn place<S, V, M, L, K>(layout: &'static Layout<V>, bytes: usize, anyhow: bool) -> Option<Place<V, M, L, K>>
-where
-    S: Reverse<Tape = Records<V, M, L, K>>,
-    V: Number,
-    M: IndexManager,
-    L: Layer,
-    K: Content,
-{
-    let (state, tape) = active::innermost_parts::<S>()?;
-    // SAFETY: the innermost recording is of strategy `S`, and nobody uses it. Asking the pool runs no code of users.
-    unsafe {
-        let codes = &mut (*tape).codes;
-        let code = if K::BY_ADDRESS {
-            Some(0)
-        } else if anyhow {
-            codes.any(layout)
-        } else {
-            codes.find(layout)
-        }?;
-        let explicit = anyhow && code == EXPLICIT;
-        let address = if explicit { size_of::<&Layout<V>>() } else { 0 };
-        let bytes = bytes + Records::<V, M, L, K>::TAIL + address + Records::<V, M, L, K>::CODE;
-        let data = (*tape).data.addr();
-        if data > (*tape).last.addr() || bytes > SLACK && bytes > (*tape).segment_end.addr() - data {
-            return None;
-        }
-        let (next, limit) = ((*tape).next, (*tape).limit);
-        let (known, id) = if M::REUSES {
-            let known = (*tape).fresh;
-            (known, (*state).pool.next(known, limit).map(u64::from)?)
-        } else if K::VALUES && next >= limit {
-            return None;
-        } else {
-            (next, next)
-        };
-        Some(Place { state, tape, number: (*state).number, known, id, code, explicit })
-    }
 }
 
 /// Makes the data that `fill` writes a record of the recording.
@@ -275,7 +274,7 @@ unsafe fn commit<V: Number, M: IndexManager, L: Layer, K: Content>(
         let (id, data) = (place.id, (*tape).data);
         prefetch(data.wrapping_add(prefetch::AHEAD));
         fill(data);
-        if M::REUSES {
+        if M::REUSES && !place.kept {
             (*place.state).pool.take(id, &mut (*tape).fresh);
         }
         let mut end = (*tape).write_tail(data.add(bytes), id, value);

@@ -4,6 +4,8 @@ use tapewright::prelude::*;
 
 #[path = "reuse/copies.rs"]
 mod copies;
+#[path = "reuse/in_place.rs"]
+mod in_place;
 #[path = "reuse/length.rs"]
 mod length;
 #[path = "reuse/lifetimes.rs"]

@@ -1,0 +1,136 @@
+//! Statements whose result takes the place of a variable: `y += x`, `y.assign(x)`.
+
+use super::{Reusing, churn, each, slot, slots, swept};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use tapewright::prelude::*;
+
+#[test]
+fn a_variable_that_is_assigned_to_keeps_its_identifier() {
+    fn holds<S: Reusing>() {
+        let mut tape = Tape::<S>::new();
+        let (x, y) = tape.record(|scope| {
+            let x = scope.inputs(&[0.5, 1.5]);
+            let mut y = (&x[0] * &x[1]).eval();
+            let own = slot(&y);
+            // Each of these types is met for the first time in the first round, and has a code in the others.
+            for _ in 0..3 {
+                y += &x[0];
+                y -= &x[1] * 2.0;
+                y *= &x[1] + 1.0;
+                y /= 2.0;
+                y %= 3.0;
+                y.assign(x[0].sin() * &x[1]);
+                y += Real::constant(2.0) * &x[0]; // passive among its arguments
+                let others = vec![2.0, 3.0].iter().map(|k| Real::constant(*k)).collect::<Vec<Real<S>>>();
+                y += &others[0] * &others[1];
+                assert_eq!(slot(&y), own);
+            }
+            (x, y)
+        });
+        let gradient = swept(&mut tape, &y, &x);
+        assert!((gradient[0] - (0.5_f64.cos() * 1.5 + 2.0)).abs() < 1e-14, "{gradient:?}");
+        assert!((gradient[1] - 0.5_f64.sin()).abs() < 1e-14, "{gradient:?}");
+        assert_eq!(slots(&tape), 4, "slot 0, the inputs, and one variable");
+        assert_eq!(tape.memory().statements, 1 + 3 * 8);
+    }
+    each!(holds);
+}
+
+#[test]
+fn copies_and_inputs_keep_what_they_were() {
+    fn holds<S: Reusing>() {
+        let mut tape = Tape::<S>::new();
+        let (x, y, copy) = tape.record(|scope| {
+            let x = scope.inputs(&[3.0, 5.0]);
+            let mut y = x[0].clone();
+            y *= &x[1]; // an input has been copied
+            assert_ne!(slot(&y), slot(&x[0]));
+            let copy = y.clone();
+            y += &copy * &x[0];
+            assert_ne!(slot(&y), slot(&copy));
+            churn(&x[0], 20);
+            let mut own = x.clone();
+            own[1] *= 7.0;
+            own[1] -= &x[1] * 6.0;
+            (x, (&y + &own[1]).eval(), copy)
+        });
+        // x0·x1 + x0²·x1 + x1
+        assert_eq!(swept(&mut tape, &y, &x), [5.0 + 30.0, 3.0 + 9.0 + 1.0]);
+        assert_eq!(swept(&mut tape, &copy, &x), [5.0, 3.0]);
+    }
+    each!(holds);
+}
+
+#[test]
+fn a_statement_that_is_refused_leaves_the_variable_and_its_identifier() {
+    fn holds<S: Reusing>() {
+        let mut other = Tape::<S>::new();
+        let foreign = other.record(|scope| (scope.input(1.0) * 2.0).eval());
+        let mut tape = Tape::<S>::new();
+        let (x, y) = tape.record(|scope| {
+            let x = scope.input(2.0);
+            let mut y = (&x * &x).eval();
+            let own = slot(&y);
+            for _ in 0..3 {
+                catch_unwind(AssertUnwindSafe(|| y += &foreign)).expect_err("of another recording");
+                catch_unwind(AssertUnwindSafe(|| y.assign(&foreign * &x))).expect_err("of another recording");
+            }
+            assert_eq!((slot(&y), y.value()), (own, 4.0));
+            // If the identifier were free, one of these would have it.
+            let others: Vec<_> = (0..5).map(|k| (&x * f64::from(k)).eval()).collect();
+            assert!(others.iter().all(|z| slot(z) != own));
+            y *= &others[3];
+            (x, y)
+        });
+        assert_eq!(swept(&mut tape, &y, &[x]), [36.0], "(3x³)′");
+        assert!(slots(&tape) <= 8);
+    }
+    each!(holds);
+}
+
+#[test]
+fn a_variable_of_an_outer_recording_can_be_assigned_to_in_an_inner_one() {
+    fn holds<S: Reusing>() {
+        let (mut outer, mut inner) = (Tape::<S>::new(), Tape::<S>::new());
+        let (x, y) = outer.record(|scope| {
+            let x = scope.input(2.0);
+            let mut y = (&x * 3.0).eval();
+            let (u, v) = inner.record(|scope| {
+                let u = scope.input(5.0);
+                let mut v = (&u * &u).eval();
+                y *= &x; // recorded outside
+                v += &u;
+                let mut late = (&x * 1.0).eval(); // a variable of the outer recording …
+                late.assign(&u * 4.0); // … gives way to one of the inner one
+                v += &late;
+                (u, v)
+            });
+            assert_eq!(swept(&mut inner, &v, &[u]), [15.0]);
+            y += &x;
+            (x, y)
+        });
+        assert_eq!(swept(&mut outer, &y, &[x]), [13.0], "(3x² + x)′");
+        assert!(slots(&outer) <= 5, "{}", slots(&outer));
+    }
+    each!(holds);
+}
+
+#[test]
+fn a_passive_result_gives_the_identifier_back() {
+    fn holds<S: Reusing>() {
+        let mut tape = Tape::<S>::new();
+        tape.record(|scope| {
+            let x = scope.input(2.0);
+            let mut y = (&x * 3.0).eval();
+            let own = slot(&y);
+            y.assign(Real::constant(1.0) * 2.0);
+            assert!(S::locate(y.id()).is_none());
+            let first = (&x + 1.0).eval();
+            assert_eq!(slot(&first), own);
+            y += &x;
+            let second = (&x + 2.0).eval();
+            assert!(![slot(&first), slot(&y)].contains(&slot(&second)));
+        });
+    }
+    each!(holds);
+}
