@@ -2,10 +2,11 @@
 
 use super::node::{BackLeaf, Bin, Compound, Literal, RefLeaf};
 use super::{Ex, Real, ex};
+use crate::Closed;
 use core::iter::{Product, Sum};
 use core::ops::{AddAssign, DivAssign, MulAssign, RemAssign, SubAssign};
 use tapewright_strategies::rules::arithmetic::{Less, Modulo, Over, Plus, Times};
-use tapewright_strategies::{Number as _, Statement, Taping};
+use tapewright_strategies::{Nested, Nests, Number as _, Statement, Taping};
 
 /// Records a statement and makes its variable.
 #[inline(always)]
@@ -53,10 +54,11 @@ impl<S: Taping, N: Statement<S> + Compound> Ex<S, N> {
     }
 }
 
-/// What can be [assigned](Real::assign) to a variable: an expression, a variable, or an `f64`.
+/// What can be [assigned](Real::assign) to a variable: an expression, a variable, an `f64`, a
+/// [`Closed`](crate::Closed) variable, or a [`Nested`] number. Types of your own need no more than an empty `impl`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be assigned to a variable of strategy `{S}`",
-    note = "expressions, variables and `f64` can"
+    note = "expressions, variables and `f64` can; implement `Assignable` for types of your own"
 )]
 pub trait Assignable<S: Taping>: Into<Real<S>> {
     #[doc(hidden)]
@@ -69,6 +71,8 @@ pub trait Assignable<S: Taping>: Into<Real<S>> {
 
 impl<S: Taping> Assignable<S> for f64 {}
 impl<S: Taping> Assignable<S> for Real<S> {}
+impl<S: Taping> Assignable<S> for Closed<S> {}
+impl<S: Nests> Assignable<S> for Nested<S> {}
 impl<S: Taping, N: Statement<S> + Compound> Assignable<S> for Ex<S, N> {
     #[inline(always)]
     #[track_caller]
@@ -81,8 +85,8 @@ impl<S: Taping> Real<S> {
     /// Assigns an expression, a variable or an `f64`.
     ///
     /// `y.assign(a * b)` does what `y = (a * b).into()` does. With [`Reuse`](crate::Reuse) indices `y` keeps its
-    /// identifier, as it does in `y += a`, if it is no input and has not been copied; that is faster than to return one
-    /// and to take another.
+    /// identifier, as it does in `y += a`, if it is of the innermost recording, is no input, and has never been copied;
+    /// that is faster than to return one and to take another.
     ///
     /// # Panics
     ///

@@ -4,7 +4,7 @@ use crate::active;
 use crate::identifier::{IndexType, LinearId};
 use core::fmt;
 use core::marker::PhantomData;
-use core::mem::{forget, replace};
+use core::mem::forget;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 /// How a tape gives identifiers to variables: [`Linear`] or [`Reuse`].
@@ -22,13 +22,19 @@ pub trait IndexManager: sealed::Sealed + 'static {
     fn passive() -> Self::Id;
     #[doc(hidden)]
     fn raw(id: &Self::Id) -> LinearId<Self::Index>;
-    /// The identifier, which a statement whose result takes the variable's place may keep. If other variables may have
-    /// it, it is marked, and then none of a recording.
+    /// The identifier, which a statement whose result takes the variable's place may assign to. If other variables may
+    /// have it, it has a mark, and then it is not [`within`](LinearId::within) any recording.
     #[doc(hidden)]
     #[inline(always)]
     fn own(id: &mut Self::Id) -> Option<LinearId<Self::Index>> {
         let _ = id;
         None
+    }
+    /// Gives the variable with this identifier a new one, or its [own](Self::own).
+    #[doc(hidden)]
+    #[inline(always)]
+    fn put(id: &mut Self::Id, new: Self::Id) {
+        *id = new;
     }
     /// Makes the identifier that the variable carries of one that was just taken.
     #[doc(hidden)]
@@ -103,6 +109,13 @@ impl IndexManager for Reuse {
     fn own(id: &mut CountedId) -> Option<LinearId<u32>> {
         Some(LinearId::from_bits(*id.0.get_mut()))
     }
+    fn put(id: &mut CountedId, mut new: CountedId) {
+        if id.0.get_mut() == new.0.get_mut() {
+            forget(new);
+        } else {
+            *id = new;
+        }
+    }
     #[inline(always)]
     fn adopt(raw: LinearId<u32>) -> CountedId {
         CountedId(AtomicU64::new(raw.to_bits()))
@@ -168,45 +181,6 @@ impl Drop for CountedId {
         // What is left after the number of the innermost recording is the identifier alone, in most cases.
         if !active::release_unshared(bits, Self::SHARED) && bits != 0 && bits & Self::PINNED == 0 {
             active::release(Reuse::raw(self), bits & Self::SHARED != 0);
-        }
-    }
-}
-
-/// A variable that a statement is about to replace. Its identifier can be taken already, if no other variable has it,
-/// and is the variable's again if this is dropped.
-pub(crate) struct Replaced(LinearId);
-
-impl Replaced {
-    /// The variable with this [own](IndexManager::own) identifier.
-    pub(crate) fn of<I: IndexType>(own: LinearId<I>) -> Self {
-        let own = LinearId::pack(own.number(), own.index());
-        if !Self::is_marked(own) {
-            active::release(own, false);
-        }
-        Self(own)
-    }
-
-    /// The variable gets this identifier; it has had `id`, if it is to be replaced, and is.
-    pub(crate) fn by<Id>(replaced: Option<Self>, id: &mut Id, new: Id) {
-        let old = replace(id, new);
-        if let Some(replaced) = replaced {
-            // An identifier without a mark has been returned.
-            if !Self::is_marked(replaced.0) {
-                forget(old);
-            }
-            forget(replaced);
-        }
-    }
-
-    const fn is_marked(own: LinearId) -> bool {
-        own.to_bits() & (CountedId::PINNED | CountedId::SHARED) != 0
-    }
-}
-
-impl Drop for Replaced {
-    fn drop(&mut self) {
-        if !Self::is_marked(self.0) {
-            active::take_back(self.0);
         }
     }
 }

@@ -83,13 +83,6 @@ impl Pool {
         }
     }
 
-    /// Undoes the latest [`release`](Self::release), if it was of this identifier.
-    pub(crate) fn take_back(&mut self, id: u32) {
-        if self.free().last() == Some(&id) {
-            self.returned -= 1;
-        }
-    }
-
     /// The identifiers that were used and returned.
     pub(crate) fn free(&self) -> &[u32] {
         &self.free[..self.returned]

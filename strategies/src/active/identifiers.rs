@@ -21,12 +21,6 @@ pub(crate) fn release(id: LinearId, shared: bool) {
     _ = if shared { pool.release_shared(index) } else { pool.release(index) };
 }
 
-/// Undoes the latest [`release`], if it was of this identifier.
-#[cold]
-pub(crate) fn take_back(id: LinearId) {
-    _ = PoolOf(id.number()).take_back(narrow(id));
-}
-
 #[inline(always)]
 #[allow(clippy::cast_possible_truncation, reason = "reused identifiers have 30 bits")]
 fn narrow(id: LinearId) -> u32 {

@@ -31,7 +31,7 @@ pub(crate) use external::{are_active, record_external_of};
 pub use external::{keep_input, make_room, place, record_external, record_launch, with_arrays, with_cache};
 pub(crate) use guarded::{guards, keeps_guards, with_guarded};
 pub use hidden::{isolated, pause};
-pub(crate) use identifiers::{release, share, take_back, take_identifier, with_pool};
+pub(crate) use identifiers::{release, share, take_identifier, with_pool};
 #[doc(hidden)]
 pub use numbers::pretend_drawn;
 pub use recorders::{OwnedTape, Running};

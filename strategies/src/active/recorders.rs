@@ -282,12 +282,12 @@ macro_rules! methods_of_pool {
 }
 
 impl PoolOf {
+    // `len() -> usize` is a method with this name, which calls that of the pool.
     methods_of_pool! {
         next(fresh: u64, limit: u64) -> Option<u32>;
         take(id: u64, fresh: &mut u64) -> ();
         share(id: u32, first: bool) -> ();
         release(id: u32) -> ();
-        take_back(id: u32) -> ();
         release_shared(id: u32) -> ();
         len() -> usize;
         grow(length: usize) -> Result<(), Refusal>;

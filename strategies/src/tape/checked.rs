@@ -52,10 +52,11 @@ where
     K: Content,
     N: Statement<S>,
 {
+    let value = statement.value();
     if let Some(id) = write::append::<S, V, M, L, K, N>(Some(&mut variable.id), statement) {
         variable.id = id;
     }
-    variable.value = statement.value();
+    variable.value = value;
     note::<S, N, M::Index>(statement, M::raw(&variable.id));
 }
 

@@ -8,7 +8,6 @@ use super::layout::Layout;
 use super::lengths::Lengths;
 use super::write_slowly::where_they_belong;
 use super::{codes, usize_of};
-use crate::manager::Replaced;
 use crate::refusal::Refusal;
 use crate::{IndexManager, LinearId, Nary, Number, Reverse, Statement, Store, TapeNumber, Taped, Taping, Twin, active};
 use core::any::TypeId;
@@ -148,8 +147,11 @@ impl<V: Number, M: IndexManager> Counters<V, M> {
         if end > M::LARGEST + 1 { Err(refusal) } else { Ok(()) }
     }
 
-    /// The identifier of the next statement.
-    fn identifier(&mut self) -> Result<LinearId<M::Index>, Refusal> {
+    /// The identifier of the next statement's result, which may be [`own`](IndexManager::own).
+    fn identifier(&mut self, own: Option<LinearId<M::Index>>) -> Result<LinearId<M::Index>, Refusal> {
+        if let Some(own) = own.filter(|own| own.within(self.number, self.next)) {
+            return Ok(own);
+        }
         if M::REUSES {
             let id = active::take_identifier(self.number, &mut self.next, M::LARGEST)?;
             return Ok(LinearId::pack(self.number, id));
@@ -192,9 +194,15 @@ impl<V: Number, M: IndexManager> Counters<V, M> {
         })
     }
 
-    /// Counts a statement with this many passive arguments.
-    fn statement(&mut self, kind: &Kind, passives: usize) -> Result<LinearId<M::Index>, Refusal> {
-        let id = self.identifier()?;
+    /// Counts a statement with this many passive arguments, whose result may have the identifier
+    /// [`own`](IndexManager::own).
+    fn statement(
+        &mut self,
+        kind: &Kind,
+        passives: usize,
+        own: Option<LinearId<M::Index>>,
+    ) -> Result<LinearId<M::Index>, Refusal> {
+        let id = self.identifier(own)?;
         if passives == 0 {
             if let Entry::Occupied(mut met) = self.kinds.entry(kind.id) {
                 met.get_mut().times += 1;
@@ -220,7 +228,7 @@ impl<V: Number, M: IndexManager> Counters<V, M> {
 
     /// Counts a function of this many active and this many passive variables.
     fn nary<R: Nary<V>>(&mut self, active: usize, passives: usize) -> Result<LinearId<M::Index>, Refusal> {
-        let id = self.identifier()?;
+        let id = self.identifier(None)?;
         let layout = (TypeId::of::<R>(), false);
         let ids = active * size_of::<M::Index>() + size_of::<u32>();
         for strategy in Counted::ALL {
@@ -252,7 +260,7 @@ impl<V: Number, M: IndexManager> Counters<V, M> {
         let count = size_of::<u32>();
         self.add(|strategy| 2 * count + strategy.code_and_tail::<V, M>().0);
         for _ in results {
-            each(self.identifier()?);
+            each(self.identifier(None)?);
             if M::REUSES {
                 let nothing = Lengths::of_partials::<V, M::Index>(0);
                 let end = |strategy: Counted| strategy.code_and_tail::<V, M>();
@@ -261,7 +269,7 @@ impl<V: Number, M: IndexManager> Counters<V, M> {
             }
         }
         if results.is_empty() && !M::REUSES {
-            self.identifier()?;
+            self.identifier(None)?;
         }
         Ok(())
     }
@@ -292,10 +300,7 @@ where
     M: IndexManager,
     N: Statement<S>,
 {
-    let mut leaves = Leaves(SmallVec::new());
-    statement.store(&mut leaves);
-    let passives = leaves.0.iter().filter(|id| !id.is_active()).count();
-    where_they_belong::<S, M>(leaves.0.iter().copied(), |tape| tape.statement(kind, passives))
+    count_as::<S, V, M, N>(kind, None, statement)
 }
 
 /// [`count`] of a statement whose result takes the place of a variable.
@@ -311,10 +316,25 @@ where
     M: IndexManager,
     N: Statement<S>,
 {
-    let replaced = M::own(&mut variable.id).map(Replaced::of);
-    let id = count::<S, V, M, N>(kind, statement);
-    Replaced::by(replaced, &mut variable.id, id);
-    variable.value = statement.value();
+    let value = statement.value();
+    let id = count_as::<S, V, M, N>(kind, M::own(&mut variable.id), statement);
+    M::put(&mut variable.id, id);
+    variable.value = value;
+}
+
+/// Counts a statement whose result may have the identifier [`own`](IndexManager::own).
+#[track_caller]
+fn count_as<S, V, M, N>(kind: &Kind, own: Option<LinearId<M::Index>>, statement: &N) -> M::Id
+where
+    S: Reverse<Tape = Counters<V, M>, Value = V, Raw = LinearId<M::Index>>,
+    V: Number,
+    M: IndexManager,
+    N: Statement<S>,
+{
+    let mut leaves = Leaves(SmallVec::new());
+    statement.store(&mut leaves);
+    let passives = leaves.0.iter().filter(|id| !id.is_active()).count();
+    where_they_belong::<S, M>(leaves.0.iter().copied(), |tape| tape.statement(kind, passives, own))
 }
 
 /// Counts a function of slices; returns passive if no argument is active.

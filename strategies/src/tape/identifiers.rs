@@ -45,8 +45,11 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         }
     }
 
-    /// Takes an identifier from the pool, which has one.
-    pub(super) fn take_identifier(&mut self) -> u64 {
+    /// Takes an identifier from the pool, which has one, unless it may be [`own`](IndexManager::own).
+    pub(super) fn take_identifier(&mut self, own: Option<LinearId<M::Index>>) -> u64 {
+        if let Some(own) = own.filter(|own| own.within(self.number, self.fresh)) {
+            return own.index();
+        }
         let id = active::with_pool(self.number, |pool| pool.next(self.fresh, self.limit)).map(u64::from);
         let id = id.expect("the tape of a recording is not exchanged for another while it runs");
         active::with_pool(self.number, |pool| pool.take(id, &mut self.fresh));

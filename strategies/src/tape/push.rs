@@ -17,6 +17,9 @@ unsafe impl<V: Number, M: IndexManager, L: Layer, K: Content> Send for Records<V
 // segments, which are not, are used through exclusive ones alone.
 unsafe impl<V: Number, M: IndexManager, L: Layer, K: Content> Sync for Records<V, M, L, K> {}
 
+/// What a statement assigns: its value, to the identifier [`own`](IndexManager::own) if it can, or to a new one.
+pub(super) type Assigned<V, I> = (V, Option<LinearId<I>>);
+
 /// Writes the data of one record.
 pub(super) struct Writer<'a> {
     pub(super) at: *mut u8,
@@ -66,14 +69,14 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     pub(super) fn push(
         &mut self,
         layout: &'static Layout<V>,
-        value: V,
+        assigned: Assigned<V, M::Index>,
         bytes: usize,
         fill: impl FnOnce(&mut Writer<'_>),
     ) -> Result<LinearId<M::Index>, Refusal> {
         let (code, end) = self.write(layout, bytes, Self::TAIL, fill)?;
         assert!(self.is_as(layout, end, bytes), "a record is as its layout says");
         // SAFETY: it has just been written, and is.
-        Ok(unsafe { self.finish(layout, code, end, value) })
+        Ok(unsafe { self.finish(layout, code, end, assigned) })
     }
 
     /// Makes a record of a closure of the user's, over arguments of this recording; takes it out of `reverse` then.
@@ -110,7 +113,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             if needs_drop::<F>() {
                 self.objects.push::<F>(object);
             }
-            Ok(self.finish(layout, code, end, V::ZERO))
+            Ok(self.finish(layout, code, end, (V::ZERO, None)))
         }
     }
 
@@ -189,9 +192,9 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         layout: &'static Layout<V>,
         code: Option<u8>,
         end: *mut u8,
-        value: V,
+        (value, own): Assigned<V, M::Index>,
     ) -> LinearId<M::Index> {
-        let id = if M::REUSES { self.take_identifier() } else { self.next };
+        let id = if M::REUSES { self.take_identifier(own) } else { self.next };
         // SAFETY: promised by the caller; `make_room` found an identifier, with a place for its value.
         unsafe {
             let code_at = self.write_tail(end, id, value);

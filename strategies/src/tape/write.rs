@@ -11,7 +11,6 @@ use super::prefetch;
 use super::records::{Content, Records, SLACK};
 use super::write_slowly::{AtOnce, Leaves, narrow, where_they_belong};
 use crate::active::{self, State};
-use crate::manager::Replaced;
 use crate::storage::Layer;
 use crate::{IndexManager, IndexType, LinearId, Number, Reverse, Sink, Statement, Store, TapeNumber, Taping};
 use core::mem::MaybeUninit;
@@ -116,20 +115,11 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     #[track_caller]
     fn append_slowly<S: Reverse<Tape = Self>>(
         layout: &'static Layout<V>,
-        (ids, numbers): (*const LinearId<M::Index>, *const V),
+        leaves: (*const LinearId<M::Index>, *const V),
         payload: *const V,
         value: V,
     ) -> M::Id {
-        // SAFETY: `append`, the only caller, has written as many as the layout says.
-        let (leaves, payload) = unsafe {
-            let ids = slice::from_raw_parts(ids, layout.arguments);
-            ((ids, slice::from_raw_parts(numbers, layout.arguments)), slice::from_raw_parts(payload, layout.payload))
-        };
-        if let Some(id) = Self::append_unusual::<S>(layout, leaves, payload, value) {
-            return M::adopt(id);
-        }
-        active::admit::<S>();
-        where_they_belong::<S, M>(leaves.0.iter().copied(), |tape| tape.append(layout, leaves, payload, value))
+        Self::append_slowly_as::<S>(None, layout, leaves, payload, value)
     }
 
     /// [`append_slowly`](Self::append_slowly) where the result takes the place of the variable with this identifier,
@@ -144,10 +134,33 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         payload: *const V,
         value: V,
     ) -> Option<M::Id> {
-        let replaced = M::own(id).map(Replaced::of);
-        let new = Self::append_slowly::<S>(layout, leaves, payload, value);
-        Replaced::by(replaced, id, new);
+        let own = M::own(id);
+        let new = Self::append_slowly_as::<S>(own, layout, leaves, payload, value);
+        M::put(id, new);
         None
+    }
+
+    /// Records a statement that the fast path did not, whose result may have the identifier
+    /// [`own`](IndexManager::own); returns passive if no argument is active.
+    #[inline(always)]
+    #[track_caller]
+    fn append_slowly_as<S: Reverse<Tape = Self>>(
+        own: Option<LinearId<M::Index>>,
+        layout: &'static Layout<V>,
+        (ids, numbers): (*const LinearId<M::Index>, *const V),
+        payload: *const V,
+        value: V,
+    ) -> M::Id {
+        // SAFETY: `append`, from which alone the pointers come, has written as many as the layout says.
+        let (leaves, payload) = unsafe {
+            let ids = slice::from_raw_parts(ids, layout.arguments);
+            ((ids, slice::from_raw_parts(numbers, layout.arguments)), slice::from_raw_parts(payload, layout.payload))
+        };
+        if let Some(id) = Self::append_unusual::<S>(layout, own, leaves, payload, value) {
+            return M::adopt(id);
+        }
+        active::admit::<S>();
+        where_they_belong::<S, M>(leaves.0.iter().copied(), |tape| tape.append(layout, leaves, payload, (value, own)))
     }
 
     /// Records a statement on the innermost tape, if that can be done at once: among its arguments are passive ones, or
@@ -155,6 +168,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     #[inline(always)]
     fn append_unusual<S: Reverse<Tape = Self>>(
         layout: &'static Layout<V>,
+        own: Option<LinearId<M::Index>>,
         (ids, numbers): Leaves<'_, V, M::Index>,
         payload: &[V],
         value: V,
@@ -164,7 +178,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         let code = || active::innermost_parts::<S>().and_then(|(_, tape)| unsafe { (*tape).codes.any(layout) });
         let AtOnce { layout, bytes, lists, passives } =
             AtOnce::of::<M, K>(layout, active, ids.len(), || code() != Some(EXPLICIT))?;
-        let place = Self::place::<S>(layout, bytes, None, true)?;
+        let place = Self::place::<S>(layout, bytes, own, true)?;
         if !ids.iter().all(|id| !id.is_active() || id.within(place.number, place.known)) {
             return None;
         }

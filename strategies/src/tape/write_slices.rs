@@ -54,7 +54,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             if !R::REPLAYS {
                 self.keeps_partials();
             }
-            return self.push(layout, value, bytes, |record| {
+            return self.push(layout, (value, None), bytes, |record| {
                 constants.iter().for_each(|constant| record.put(*constant));
                 all().for_each(|x| record.put(narrow::<M>(M::raw(&x.id).index())));
                 record.put(count);
@@ -91,7 +91,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         } else {
             None
         };
-        self.push_partials(ids.zip(partials.iter().copied()), linear, value)
+        self.push_partials(ids.zip(partials.iter().copied()), linear, (value, None))
     }
 
     /// This layout, if its records have a code here.
@@ -108,7 +108,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         let n = active.clone().count();
         let count = u32::try_from(n).expect("a statement has fewer than 2^32 arguments");
         let bytes = n * size_of::<M::Index>() + size_of::<u32>();
-        self.push(Common::<V, M::Index>::ONES, value, bytes, |record| {
+        self.push(Common::<V, M::Index>::ONES, (value, None), bytes, |record| {
             active.for_each(|id| record.put(narrow::<M>(id.index())));
             record.put(count);
         })

@@ -4,7 +4,7 @@ use super::codes::CLASSIC_MAX;
 use super::common::Common;
 use super::layout::{Form, Layout};
 use super::lengths::Lengths;
-use super::push::Writer;
+use super::push::{Assigned, Writer};
 use super::read::data_in;
 use super::records::{Content, Records};
 use crate::active;
@@ -86,13 +86,14 @@ where
 }
 
 impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
-    /// Records a statement of this recording, at least one of whose arguments is active.
+    /// Records a statement of this recording, at least one of whose arguments is active. Rules of users may run before
+    /// anything is changed.
     pub(super) fn append(
         &mut self,
         layout: &'static Layout<V>,
         (ids, numbers): Leaves<'_, V, M::Index>,
         payload: &[V],
-        value: V,
+        assigned: Assigned<V, M::Index>,
     ) -> Result<LinearId<M::Index>, Refusal> {
         if K::VALUES && layout.forbids_replays() {
             self.keeps_partials();
@@ -104,7 +105,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         let bytes = layout.bytes + kept * size_of::<V>();
         let list = self.lists(layout, passives, bytes);
         if list && layout.partials {
-            return self.push_partials(ids.iter().copied().zip(numbers.iter().copied()), None, value);
+            return self.push_partials(ids.iter().copied().zip(numbers.iter().copied()), None, assigned);
         }
         let fill = |record: &mut Writer<'_>| {
             let passive = ids.iter().zip(numbers).rev().filter(|(id, _)| !id.is_active());
@@ -118,9 +119,9 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             let mut partials = Scratch::<V>::new();
             let values = self.values();
             data_in::<V, M::Index>(layout, &data, values.len()).contributions(V::ONE, values, &mut partials);
-            return self.push_partials(ids.iter().copied().zip(partials.iter().copied()), None, value);
+            return self.push_partials(ids.iter().copied().zip(partials.iter().copied()), None, assigned);
         }
-        self.push(full, value, bytes, fill)
+        self.push(full, assigned, bytes, fill)
     }
 
     /// Whether a statement with this many passive arguments is written as a list of partials, and not as its layout
@@ -135,14 +136,14 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         &mut self,
         arguments: impl Iterator<Item = (LinearId<M::Index>, V)> + Clone,
         linear: Option<&'static Layout<V>>,
-        value: V,
+        assigned: Assigned<V, M::Index>,
     ) -> Result<LinearId<M::Index>, Refusal> {
         let active = || arguments.clone().filter(|(id, _)| id.is_active());
         let n = active().count();
         let layout = if let Some(layout) = linear { layout } else { Common::<V, M::Index>::partials(n) };
         let count = if layout.form == Form::Counted { size_of::<u32>() } else { 0 };
         let bytes = n * (size_of::<V>() + size_of::<M::Index>());
-        self.push(layout, value, bytes + count, |record| {
+        self.push(layout, assigned, bytes + count, |record| {
             active().for_each(|(_, partial)| record.put(partial));
             active().for_each(|(id, _)| record.put(narrow::<M>(id.index())));
             if count > 0 {

@@ -10,6 +10,8 @@ mod in_place;
 mod length;
 #[path = "reuse/lifetimes.rs"]
 mod lifetimes;
+#[path = "reuse/like_linear.rs"]
+mod like_linear;
 #[path = "reuse/sweeps.rs"]
 mod sweeps;
 

@@ -1,8 +1,10 @@
 //! Statements whose result takes the place of a variable: `y += x`, `y.assign(x)`.
 
 use super::{Reusing, churn, each, slot, slots, swept};
+use std::any::Any;
+use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use tapewright::prelude::*;
+use tapewright::{Float, Unary, prelude::*, unary};
 
 #[test]
 fn a_variable_that_is_assigned_to_keeps_its_identifier() {
@@ -133,4 +135,86 @@ fn a_passive_result_gives_the_identifier_back() {
         });
     }
     each!(holds);
+}
+
+std::thread_local! {
+    /// What a rule drops or makes before it panics.
+    static KEPT: RefCell<Vec<Box<dyn Any>>> = const { RefCell::new(Vec::new()) };
+    static IS_ARMED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// x², whose rule, once armed, drops a variable, makes another one from what is left, and panics.
+struct Panics;
+impl Unary for Panics {
+    fn value<V: Float>(x: V) -> V {
+        x * x
+    }
+    fn derivative<V: Float>(x: V, _: V) -> V {
+        if IS_ARMED.replace(false) {
+            let dropped = KEPT.with_borrow_mut(Vec::pop);
+            drop(dropped);
+            let made = KEPT.with_borrow(|kept| {
+                let outer = kept.first()?.downcast_ref::<Real<Hybrid<f64, Reuse>>>()?;
+                Some(Box::new((outer * 100.0).eval()) as Box<dyn Any>)
+            });
+            KEPT.with_borrow_mut(|kept| kept.extend(made));
+            panic!("a rule panics");
+        }
+        x + x
+    }
+}
+
+#[test]
+fn a_rule_that_panics_leaves_the_variable_and_its_identifier() {
+    fn holds<S: Reusing<Variable: 'static>>() {
+        for which in 0..4 {
+            let mut tape = Tape::<S>::new();
+            let (x, y) = tape.record(|scope| {
+                let (x, passive) = (scope.input(2.0), Real::<S>::constant(3.0));
+                KEPT.with_borrow_mut(|kept| kept.push(Box::new((&x * 7.0).eval())));
+                let mut y = (&x * 3.0).eval();
+                IS_ARMED.set(true);
+                let panicked = catch_unwind(AssertUnwindSafe(|| match which {
+                    0 => y.assign(unary::<_, Panics, _>(&x) * &passive),
+                    1 => y.assign(unary::<_, Panics, _>(&x * &passive)),
+                    2 => y *= unary::<_, Panics, _>(&passive),
+                    _ => y += unary::<_, Panics, _>(&x) * &passive,
+                }));
+                IS_ARMED.set(false);
+                KEPT.with_borrow_mut(Vec::clear);
+                let others: Vec<_> = (0..5).map(|k| (&x * f64::from(k)).eval()).collect();
+                if panicked.is_err() {
+                    assert_eq!(y.value(), 6.0);
+                } else {
+                    y.assign(&x * 3.0); // partials of this strategy are computed in sweeps
+                }
+                assert!(others.iter().all(|other| slot(other) != slot(&y)));
+                (x, y)
+            });
+            assert_eq!(swept(&mut tape, &y, &[x]), [3.0]);
+        }
+    }
+    each!(holds);
+    holds::<Continuation<f64, Reuse>>();
+}
+
+#[test]
+fn a_rule_that_records_on_an_outer_tape_and_panics_gets_another_identifier() {
+    type S = Hybrid<f64, Reuse>;
+    let (mut outer, mut inner) = (Tape::<S>::new(), Tape::<S>::new());
+    let (x, y, made) = outer.record(|scope| {
+        let x = scope.input(2.0);
+        let mut y = (&x * 3.0).eval();
+        KEPT.with_borrow_mut(|kept| kept.extend([Box::new(x.clone()) as Box<dyn Any>, Box::new(())]));
+        inner.record(|scope| {
+            let (u, passive) = (scope.input(5.0), Real::<S>::constant(3.0));
+            IS_ARMED.set(true);
+            catch_unwind(AssertUnwindSafe(|| y.assign(unary::<_, Panics, _>(&u) * &passive))).expect_err("it panics");
+        });
+        let made = KEPT.with_borrow_mut(Vec::pop).and_then(|made| made.downcast::<Real<S>>().ok());
+        KEPT.with_borrow_mut(Vec::clear);
+        (x, y, *made.expect("the rule has made one"))
+    });
+    assert_eq!(swept(&mut outer, &y, std::slice::from_ref(&x)), [3.0]);
+    assert_eq!(swept(&mut outer, &made, &[x]), [100.0]);
 }
