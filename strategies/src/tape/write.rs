@@ -8,6 +8,7 @@ use super::codes::EXPLICIT;
 use super::data::{misreported, prefetch};
 use super::layout::{Layout, LayoutOf};
 use super::prefetch;
+use super::push::Assigned;
 use super::records::{Content, Records, SLACK};
 use super::write_slowly::{AtOnce, Leaves, narrow, where_they_belong};
 use crate::active::{self, State};
@@ -159,8 +160,21 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         if let Some(id) = Self::append_unusual::<S>(layout, own, leaves, payload, value) {
             return M::adopt(id);
         }
+        Self::append_elsewhere::<S>(layout, leaves, payload, (value, own))
+    }
+
+    /// Records a statement wherever it belongs; returns passive if no argument is active.
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    fn append_elsewhere<S: Reverse<Tape = Self>>(
+        layout: &'static Layout<V>,
+        leaves: Leaves<'_, V, M::Index>,
+        payload: &[V],
+        assigned: Assigned<V, M::Index>,
+    ) -> M::Id {
         active::admit::<S>();
-        where_they_belong::<S, M>(leaves.0.iter().copied(), |tape| tape.append(layout, leaves, payload, (value, own)))
+        where_they_belong::<S, M>(leaves.0.iter().copied(), |tape| tape.append(layout, leaves, payload, assigned))
     }
 
     /// Records a statement on the innermost tape, if that can be done at once: among its arguments are passive ones, or
