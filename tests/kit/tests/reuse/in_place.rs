@@ -23,7 +23,7 @@ fn a_variable_that_is_assigned_to_keeps_its_identifier() {
                 y %= 3.0;
                 y.assign(x[0].sin() * &x[1]);
                 y += Real::constant(2.0) * &x[0]; // passive among its arguments
-                let others = vec![2.0, 3.0].iter().map(|k| Real::constant(*k)).collect::<Vec<Real<S>>>();
+                let others = [2.0, 3.0].map(Real::<S>::constant);
                 y += &others[0] * &others[1];
                 assert_eq!(slot(&y), own);
             }
