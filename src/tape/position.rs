@@ -214,7 +214,8 @@ impl<S: Reverse> Tape<S> {
     /// or [`sweep_from_position`](Self::sweep_from_position).
     ///
     /// With [`Reuse`](crate::Reuse) indices, seed only variables that exist at `from`, and ask only for those that
-    /// exist at `to`: others have identifiers that belong to something else at that place. Under strategies that keep
+    /// exist at `to`: others have identifiers that belong to something else at that place. A variable that was assigned
+    /// to since (`y += x`) and kept its identifier stands for what it was there. Under strategies that keep
     /// values each such sweep then begins with a walk from the end of the recording down to `from`, which restores
     /// them.
     ///

@@ -59,6 +59,9 @@ pub struct Linear<I = u32>(PhantomData<I>);
 
 /// A variable returns its identifier when it is dropped, and a later one gets it; copies share one.
 ///
+/// A variable that is assigned to, by `y += x` or `y.assign(x)`, keeps its identifier, unless it is an input, has been
+/// copied, or is of another recording than the innermost.
+///
 /// The adjoint vector is as long as the most variables that were alive at once (inputs count as alive throughout,
 /// because their adjoints are asked for at the end), and stays in the cache where a linear one would not. A record says
 /// which variable it assigns to: 4 bytes more, and under strategies that keep values the overwritten value, 8 bytes,

@@ -19,8 +19,9 @@ use core::{ptr, slice};
 use generic_array::GenericArray;
 use generic_array::typenum::Unsigned;
 
-/// Records a typed statement and returns the identifier of its result: passive if no argument is active, and `None` if
-/// the result takes the place of the variable with the identifier `of`, which says so already.
+/// Records a typed statement and returns the identifier of its result, passive if no argument is active. If the result
+/// takes the place of a variable, `of` is that variable's identifier, and `None` is returned if it has changed already or
+/// need not.
 ///
 /// # Panics
 ///
