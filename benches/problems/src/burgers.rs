@@ -150,6 +150,7 @@ fn advance<S: Taping>(
     w: &[Real<S>],
     new: &mut [Real<S>],
 ) {
+    let (mut ax, mut ay) = (Real::undefined(), Real::undefined());
     for j in 1..n - 1 {
         let [uc, ..] = stencil(u, n, j);
         let [vc, ..] = stencil(v, n, j);
@@ -157,10 +158,16 @@ fn advance<S: Taping>(
         let out = &mut new[j * n + 1..j * n + n - 1];
         for i in 0..n - 2 {
             let neighbours = &xp[i] + &xm[i] + &yp[i] + &ym[i] - 4.0 * &wc[i];
-            let ax: Real<S> =
-                if uc[i] >= 0.0 { (&uc[i] * (&wc[i] - &xm[i])).into() } else { (&uc[i] * (&xp[i] - &wc[i])).into() };
-            let ay: Real<S> =
-                if vc[i] >= 0.0 { (&vc[i] * (&wc[i] - &ym[i])).into() } else { (&vc[i] * (&yp[i] - &wc[i])).into() };
+            if uc[i] >= 0.0 {
+                ax.assign(&uc[i] * (&wc[i] - &xm[i]));
+            } else {
+                ax.assign(&uc[i] * (&xp[i] - &wc[i]));
+            }
+            if vc[i] >= 0.0 {
+                ay.assign(&vc[i] * (&wc[i] - &ym[i]));
+            } else {
+                ay.assign(&vc[i] * (&yp[i] - &wc[i]));
+            }
             out[i].assign(&wc[i] - alpha * (&ax + &ay) + nu * neighbours);
         }
     }

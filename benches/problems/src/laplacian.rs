@@ -30,20 +30,27 @@ impl Laplacian {
     }
 }
 
-/// One squared residual, three to five statements with its sum: (2·`centre` − `b` − `left` − `right`)².
-#[inline(always)]
-fn square<S: Taping>(centre: &Real<S>, b: &Real<S>, left: Option<&Real<S>>, right: Option<&Real<S>>) -> Real<S> {
-    let mut y: Real<S> = (2.0 * centre - b).into();
-    if let Some(left) = left {
-        y -= left;
+/// A residual and its square.
+struct Square<S: Taping>(Real<S>, Real<S>);
+
+impl<S: Taping> Square<S> {
+    /// One squared residual, three to five statements with its sum: (2·`centre` − `b` − `left` − `right`)².
+    #[inline(always)]
+    fn of(&mut self, centre: &Real<S>, b: &Real<S>, left: Option<&Real<S>>, right: Option<&Real<S>>) -> &Real<S> {
+        let Self(y, square) = self;
+        y.assign(2.0 * centre - b);
+        if let Some(left) = left {
+            *y -= left;
+        }
+        if let Some(right) = right {
+            *y -= right;
+        }
+        square.assign(&*y * &*y);
+        square
     }
-    if let Some(right) = right {
-        y -= right;
-    }
-    (&y * &y).into()
 }
 
-/// [`square`] over `f64`, before squaring.
+/// [`Square::of`] over `f64`, before squaring.
 #[inline(always)]
 fn residual(centre: f64, b: f64, left: Option<&f64>, right: Option<&f64>) -> f64 {
     let mut y = 2.0 * centre - b;
@@ -74,13 +81,13 @@ impl Problem for Laplacian {
     fn eval<S: Taping>(&self, _: usize, x: &[Real<S>]) -> Real<S> {
         let (x, b) = x.split_at(self.n);
         let q: Vec<Real<S>> = x.iter().map(|x| (3.0 * x).into()).collect();
-        let mut sum = Real::from(0.0);
-        sum += &square(&q[0], &b[0], None, q.get(1));
+        let (mut sum, mut square) = (Real::from(0.0), Square(Real::undefined(), Real::undefined()));
+        sum += square.of(&q[0], &b[0], None, q.get(1));
         for (q, b) in q.windows(3).zip(&b[1..]) {
-            sum += &square(&q[1], b, Some(&q[0]), Some(&q[2]));
+            sum += square.of(&q[1], b, Some(&q[0]), Some(&q[2]));
         }
         if let [.., left, last] = &q[..] {
-            sum += &square(last, &b[b.len() - 1], Some(left), None);
+            sum += square.of(last, &b[b.len() - 1], Some(left), None);
         }
         sum
     }

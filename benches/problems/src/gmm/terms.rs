@@ -50,10 +50,10 @@ pub(super) fn distance<S: Taping>(
     scaled: &mut [Real<S>],
 ) -> Real<S> {
     for ((centred, x), mean) in centred.iter_mut().zip(point).zip(mean) {
-        *centred = (*x - mean).into();
+        centred.assign(*x - mean);
     }
     for ((scaled, q), centred) in scaled.iter_mut().zip(q).zip(&*centred) {
-        *scaled = (q * centred).into();
+        scaled.assign(q * centred);
     }
     let mut lower = lower;
     for (i, centred) in centred.iter().enumerate() {
