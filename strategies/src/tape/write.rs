@@ -20,8 +20,8 @@ use generic_array::GenericArray;
 use generic_array::typenum::Unsigned;
 
 /// Records a typed statement and returns the identifier of its result, passive if no argument is active. If the result
-/// takes the place of a variable, `of` is that variable's identifier, and `None` is returned if it has changed already or
-/// need not.
+/// takes the place of a variable, `of` is that variable's identifier, and `None` is returned where it has changed
+/// already or need not.
 ///
 /// # Panics
 ///
