@@ -1,6 +1,6 @@
 //! Functions of two arguments: values and slopes by plain formulas, with the documented conventions.
 
-use super::number::{Num, is_single, round, unit};
+use super::number::{Num, is_single, round, smallest, unit};
 use super::special::{self, softplus};
 use super::unary::{is_moderate, special as to_special, vanishing};
 use core::f64::consts::FRAC_1_SQRT_2;
@@ -252,7 +252,11 @@ fn angle(y: f64, x: f64) -> Slopes {
     let scale = x.abs().max(y.abs());
     let (a, b) = (x / scale, y / scale);
     let square = a * a + b * b;
-    let over = |a: f64, whole: f64| if whole == 0.0 { Num::ZERO } else { Num::near(a / square / scale, 16.0) };
+    let over = |a: f64, whole: f64| match a / square / scale {
+        _ if whole == 0.0 => Num::ZERO,
+        // A quotient by the scale may be too small for all of its digits.
+        v => Num::within(v, 16.0 * unit() * v.abs() + smallest() / square / scale),
+    };
     (over(a, x), -over(b, y))
 }
 
