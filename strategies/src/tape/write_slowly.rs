@@ -87,7 +87,7 @@ where
 
 impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// Records a statement of this recording, at least one of whose arguments is active. Rules of users may run before
-    /// anything is changed.
+    /// the record is written.
     pub(super) fn append(
         &mut self,
         layout: &'static Layout<V>,

@@ -1,5 +1,6 @@
 //! Programs full of assignments, bit for bit as with linear indices, and counted as they are recorded.
 
+use super::length::Random;
 use super::{Reusing, each, slot};
 use tapewright::{SpillDefaults, SpillOptions, Spilled, dot, prelude::*, sum};
 use tapewright_strategies::Counting;
@@ -9,16 +10,6 @@ struct Few;
 impl SpillDefaults for Few {
     fn options() -> SpillOptions {
         SpillOptions::default().slab(4096).memory(8 * 4096)
-    }
-}
-
-struct Random(u64);
-impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as usize % n
     }
 }
 
@@ -78,7 +69,7 @@ fn program<S: Taping<Value = f64>>(
     x: &[Real<S>],
     mut each: impl FnMut(&[Real<S>]),
 ) -> Vec<Real<S>> {
-    let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+    let mut random = Random(seed);
     let mut v = x.to_vec();
     v.extend((0..4).map(|_| (&x[0] * 0.5 + &x[1]).eval()));
     if seed % 2 == 0 {
