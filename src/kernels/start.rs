@@ -6,8 +6,8 @@ use super::view::{Points, View, checked_length};
 use crate::expr::Real;
 use smallvec::SmallVec;
 use tapewright_strategies::lanes::{
-    Extremum, Facts, Grid, Kept, Launched, OPERANDS, Operand, Plan, Program, RowSums, SharedArray, Version, extremum,
-    row_sums, run,
+    Extremum, Facts, Grid, Kept, Launched, OPERANDS, Operand, Plan, Program, Recorded, RowSums, SharedArray, Version,
+    extremum, row_sums, run,
 };
 use tapewright_strategies::{Dependence, Flow, Taping};
 
@@ -107,17 +107,17 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
         outputs: &[S::Value],
         each: &mut dyn FnMut(S::Value, S::Id),
     ) -> Vec<Dependence<S::Value>> {
-        let write = &mut |launched: &mut Launched<_>| self.keep(program, launched);
+        let write = &mut |launched: &mut Launched<_>| self.keep(program, launched.kernel());
         let dependences = &self.dependences()[..self.slots.len()];
         note_written::<S>(self.flow, write, dependences, &self.inputs, outputs, each)
     }
 
     /// Writes what a recording keeps of the launch.
-    fn keep<P: Program>(&self, program: &P, launched: &mut Launched<S::Value>) {
+    fn keep<P: Program>(&self, program: &P, launch: &mut Recorded<S::Value>) {
         let mut inputs = 0;
         let keep = self.kept::<P>();
         let kept = self.slots.iter().enumerate().map(|(k, slot)| slot.kept(P::PLAN, (k, keep), &mut inputs));
-        launched.kernel().set(program, &self.grid, kept);
+        launch.set(program, &self.grid, kept);
     }
 
     /// Records a reduction with this value.
@@ -142,11 +142,11 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
         row_sums(&program, &self.grid, self.operands(), &mut sums);
         let mut view = View::on(shape, sums.share());
         let (fresh, to) = view.written(flow, true);
-        let mut all = Launched::default();
+        let mut all = Recorded::default();
         self.keep(&program, &mut all);
         let mut arrays: SmallVec<[_; OPERANDS]> = SmallVec::from_slice(&self.dependences()[..self.slots.len()]);
         arrays.push(nothing());
-        let launch = RowSums::new(core::mem::take(all.kernel()), to);
+        let launch = RowSums::new(all, to);
         view.set_dependence(noted::<S>(flow, launch, &arrays, &self.inputs, fresh));
         view
     }
@@ -162,8 +162,8 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
             return self.reduce(&program, value);
         }
         let write = &mut |launched: &mut Launched<_>| {
-            self.keep(&program, launched);
-            let launch = core::mem::take(launched.kernel());
+            let mut launch = Recorded::default();
+            self.keep(&program, &mut launch);
             launched.set_other(Extremum::new(launch, range, largest));
         };
         let (mut result, dependences) = (Real::undefined(), &self.dependences()[..self.slots.len()]);

@@ -3,7 +3,7 @@
 use super::arrays::{Arrays, Input};
 use super::entry::{Deed, Entry};
 use super::notes::Notes;
-use crate::lanes::{Recorded, SharedArray};
+use crate::lanes::{Launch, SharedArray};
 use crate::{MemoryUsage, Number};
 use core::any::Any;
 use std::collections::HashSet;
@@ -19,9 +19,8 @@ pub(crate) struct Externals<V: 'static> {
     pub(crate) list: Vec<Entry<V>>,
     pub(crate) caches: Vec<Box<dyn TapeCache>>,
     pub(crate) arrays: Arrays<V>,
-    /// Memory of launches that were forgotten.
-    #[allow(clippy::vec_box, reason = "they are moved between here and the list")]
-    pub(crate) spare: Vec<Box<Recorded<V>>>,
+    /// Memory of launches of kernels that were forgotten.
+    pub(crate) spare: Vec<Box<dyn Launch<V>>>,
     /// Where the records were made, under the policy [`Tracing`](crate::Tracing).
     notes: Option<Box<Notes<V>>>,
 }
@@ -107,7 +106,8 @@ impl<V: Number> Externals<V> {
         };
         let owned: usize = self.list.iter().map(owned).sum();
         let list = MemoryUsage::of_vec(&self.list);
-        let spare = self.spare.len() * size_of::<Recorded<V>>() + MemoryUsage::of_vec(&self.spare).reserved;
+        let spare = self.spare.iter().map(|launch| size_of_val(&**launch)).sum::<usize>()
+            + MemoryUsage::of_vec(&self.spare).reserved;
         let functions = MemoryUsage { used: list.used + owned, reserved: list.reserved + owned + spare };
         (functions, self.caches.iter().map(|cache| cache.reserved()).sum())
     }

@@ -8,10 +8,11 @@ use super::replay::{Replayed, Versions};
 use super::shadow::{Shadow, Shadows};
 use super::version::Version;
 use crate::{Number, SweepError};
+use core::any::Any;
 use smallvec::SmallVec;
 
 /// A launch in a recording. The order of a recording's launches and statements is the order in which they ran.
-pub trait Launch<V>: Send + Sync + 'static {
+pub trait Launch<V>: Any + Send + Sync {
     /// Moves the adjoints of what was written to what was read. `outputs` and `inputs` are the adjoints of variables,
     /// as for an [external function](crate::External::reverse).
     ///
@@ -105,6 +106,12 @@ pub trait Launch<V>: Send + Sync + 'static {
     /// Hands over the addresses of the arrays that it keeps, which other launches may keep, too, and their bytes.
     fn arrays(&self, each: &mut dyn FnMut(usize, usize)) {
         let _ = each;
+    }
+
+    /// Forgets what it keeps if it is of a kernel, whose memory later ones use; returns whether it is.
+    #[doc(hidden)]
+    fn clear(&mut self) -> bool {
+        false
     }
 
     /// Bytes of everything else, without the launch itself.

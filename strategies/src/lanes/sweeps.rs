@@ -31,6 +31,11 @@ impl<V: Number> Launch<V> for Recorded<V> {
         self.operands.iter().map(|kept| Used { before: kept.before, after: kept.after, length }).collect()
     }
 
+    fn clear(&mut self) -> bool {
+        self.operands.clear();
+        true
+    }
+
     fn links(&self) -> Result<Box<dyn Links + '_>, SweepError> {
         let goal = if self.plan().writes { Goal::Views } else { Goal::Variable };
         Ok(self.statements(goal))
