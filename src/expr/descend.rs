@@ -30,23 +30,20 @@ pub(super) fn descend_singular<S: Taping, O, E: Edge, A: Expression<S>>(
     singular: impl Fn(usize) -> bool,
     sink: &mut impl Sink<S>,
 ) -> bool {
-    let look = || {
-        if !(0..S::Value::LANES).any(|k| singular(k) && sink.counts(k)) {
-            return false;
-        }
-        if !matches!(S::Policy::SLOPE, SingularSlope::Zero) {
-            sink.singular(core::any::type_name::<O>(), A::Shape::LEAVES);
-            return false;
-        }
-        if const { S::Value::LANES == 1 } {
-            silence_below::<S, E, A>(child, sink);
-        } else {
-            let mut sink = InLanes { sink, counts: &|k| !singular(k) };
-            descend::<S, E, A>(child, seed * partial, &mut sink);
-        }
-        true
-    };
-    S::Policy::looking(look) == Some(true)
+    if !(0..S::Value::LANES).any(|k| singular(k) && sink.counts(k)) {
+        return false;
+    }
+    if !matches!(S::Policy::SLOPE, SingularSlope::Zero) {
+        sink.singular(core::any::type_name::<O>(), A::Shape::LEAVES);
+        return false;
+    }
+    if const { S::Value::LANES == 1 } {
+        silence_below::<S, E, A>(child, sink);
+    } else {
+        let mut sink = InLanes { sink, counts: &|k| !singular(k) };
+        descend::<S, E, A>(child, seed * partial, &mut sink);
+    }
+    true
 }
 
 /// Silences a child and the edge above it.

@@ -8,7 +8,9 @@ use core::ops::Add;
 use tapewright_strategies::rules::{Function, Operator};
 use tapewright_strategies::shape::{Both, Edge, Nothing, Shape, Unit, mix};
 use tapewright_strategies::typenum::{Sum, U0, U1, Unsigned};
-use tapewright_strategies::{Curvature, Expression, Load, Number, Sink, Store, Strategy, Taping, Tree, Twin, Variable};
+use tapewright_strategies::{
+    Curvature, Expression, Load, Number, Policy, Sink, Store, Strategy, Taping, Tree, Twin, Variable,
+};
 
 /// A variable, owned by the expression.
 #[derive(TransparentWrapper)]
@@ -197,8 +199,9 @@ impl<S: Taping> Twin<S> for Literal<S> {
 impl<S: Taping, O: Function, A: Expression<S>> Un<S, O, A> {
     #[inline(always)]
     pub(crate) fn new(argument: A) -> Self {
-        let (value, companion) = O::value_and_companion(argument.value());
-        Self { argument, value, companion, rule: PhantomData }
+        let mut node = Self { argument, value: S::Value::ZERO, companion: S::Value::ZERO, rule: PhantomData };
+        (node.value, node.companion) = O::value_and_companion(node.argument.value());
+        node
     }
 }
 
@@ -214,13 +217,11 @@ impl<S: Taping, O: Function, A: Expression<S>> Expression<S> for Un<S, O, A> {
             if const { O::Edge::SCALES } {
                 let x = self.argument.value();
                 let partial = O::derivative(x, self.value, self.companion);
-                if !const { looks::<S>() }
-                    || !descend_singular::<S, O, O::Edge, A>(
-                        &self.argument,
-                        (seed, partial),
-                        |k| is_singular_of_one::<S, O>(partial, x, self.value, k),
-                        sink,
-                    )
+                if const { !looks::<S>() }
+                    || !S::Policy::looking(|| {
+                        let singular = |k| is_singular_of_one::<S, O>(partial, x, self.value, k);
+                        descend_singular::<S, O, O::Edge, A>(&self.argument, (seed, partial), singular, sink)
+                    })
                 {
                     descend::<S, O::Edge, A>(&self.argument, seed * partial, sink);
                 }
@@ -262,8 +263,10 @@ impl<S: Taping, O: Function, A: Twin<S>> Twin<S> for Un<S, O, A> {
 impl<S: Taping, O: Operator, A: Expression<S>, B: Expression<S>> Bin<S, O, A, B> {
     #[inline(always)]
     pub(crate) fn new(left: A, right: B) -> Self {
-        let value = O::value(left.value(), right.value());
-        Self { left, right, value, rule: PhantomData }
+        // Computed where it lies: arguments that are moved once compile faster.
+        let mut node = Self { left, right, value: S::Value::ZERO, rule: PhantomData };
+        node.value = O::value(node.left.value(), node.right.value());
+        node
     }
 }
 
@@ -282,13 +285,11 @@ impl<S: Taping, O: Operator, A: Expression<S>, B: Expression<S>> Expression<S> f
         if const { <A::Shape as Shape>::LEAVES > 0 } {
             if const { O::Left::SCALES } {
                 let partial = O::partial_left(x, y, value);
-                if !const { looks::<S>() }
-                    || !descend_singular::<S, O, O::Left, A>(
-                        &self.left,
-                        (seed, partial),
-                        |k| is_singular_of_two::<S, O>(partial, (x, y), value, k),
-                        sink,
-                    )
+                if const { !looks::<S>() }
+                    || !S::Policy::looking(|| {
+                        let singular = |k| is_singular_of_two::<S, O>(partial, (x, y), value, k);
+                        descend_singular::<S, O, O::Left, A>(&self.left, (seed, partial), singular, sink)
+                    })
                 {
                     descend::<S, O::Left, A>(&self.left, seed * partial, sink);
                 }
@@ -299,13 +300,11 @@ impl<S: Taping, O: Operator, A: Expression<S>, B: Expression<S>> Expression<S> f
         if const { <B::Shape as Shape>::LEAVES > 0 } {
             if const { O::Right::SCALES } {
                 let partial = O::partial_right(x, y, value);
-                if !const { looks::<S>() }
-                    || !descend_singular::<S, O, O::Right, B>(
-                        &self.right,
-                        (seed, partial),
-                        |k| is_singular_of_two::<S, O>(partial, (x, y), value, k),
-                        sink,
-                    )
+                if const { !looks::<S>() }
+                    || !S::Policy::looking(|| {
+                        let singular = |k| is_singular_of_two::<S, O>(partial, (x, y), value, k);
+                        descend_singular::<S, O, O::Right, B>(&self.right, (seed, partial), singular, sink)
+                    })
                 {
                     descend::<S, O::Right, B>(&self.right, seed * partial, sink);
                 }

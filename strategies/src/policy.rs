@@ -21,11 +21,12 @@ pub trait Policy: 'static {
     /// What a singular partial is.
     const SLOPE: SingularSlope;
 
-    /// Does what only policies do that look for singular partials: it is not compiled under [`Strict`].
+    /// Does what only policies do that look for singular partials: it is not compiled under [`Strict`], which does
+    /// nothing and returns the default.
     #[doc(hidden)]
     #[inline(always)]
-    fn looking<R>(does: impl FnOnce() -> R) -> Option<R> {
-        Some(does())
+    fn looking<R: Default>(does: impl FnOnce() -> R) -> R {
+        does()
     }
 
     /// Does what is done for [`Tracing`] only: it is not compiled under other policies.
@@ -66,8 +67,8 @@ pub struct Strict;
 impl Policy for Strict {
     const SLOPE: SingularSlope = SingularSlope::Limit;
     #[inline(always)]
-    fn looking<R>(_: impl FnOnce() -> R) -> Option<R> {
-        None
+    fn looking<R: Default>(_: impl FnOnce() -> R) -> R {
+        R::default()
     }
 }
 
@@ -99,7 +100,7 @@ pub struct Tracing<P = Strict>(PhantomData<P>);
 impl<P: Policy> Policy for Tracing<P> {
     const SLOPE: SingularSlope = P::SLOPE;
     #[inline(always)]
-    fn looking<R>(does: impl FnOnce() -> R) -> Option<R> {
+    fn looking<R: Default>(does: impl FnOnce() -> R) -> R {
         P::looking(does)
     }
     #[inline(always)]

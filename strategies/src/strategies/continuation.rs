@@ -5,7 +5,7 @@ use crate::storage::InMemory;
 use crate::tape::{self, Closures, Continuations, Layout, LayoutOf};
 use crate::{
     AtExternal, Capacity, IndexManager, Linear, LinearId, Mark, MemoryReport, Nary, Nests, Number, Policy, Reverse,
-    Statement, Strict, SweepError, TapeNumber, Taped, Taping, Whole,
+    Sink, Statement, Store, Strict, SweepError, TapeNumber, Taped, Taping, Whole,
 };
 use core::marker::PhantomData;
 use smallvec::SmallVec;
@@ -106,6 +106,11 @@ impl<V: Number, M: IndexManager, P: Policy> Taping for Continuation<V, M, P> {
 
 impl<V: Number, M: IndexManager, P: Policy, N: Statement<Self>> LayoutOf<N> for Continuation<V, M, P> {
     const LAYOUT: &'static Layout<V> = &Layout::scatter::<N::Shape, M::Index>();
+
+    #[inline(always)]
+    fn hold(statement: &N, sink: &mut (impl Sink<Self> + Store<Self>)) {
+        statement.backward(V::ONE, sink);
+    }
 }
 
 impl<V: Number, M: IndexManager, P: Policy> Reverse for Continuation<V, M, P> {

@@ -5,8 +5,8 @@ use crate::storage::{InMemory, LayerOf, Spilled};
 use crate::tape::{self, Layout, LayoutOf, Partials, Records};
 use crate::{
     AtExternal, Capacity, IndexManager, Linear, LinearId, Mark, MemoryReport, Nary, Nests, Number, Policy, Reverse,
-    SpillDefaults, SpillOptions, SpillUsage, Spills, Statement, StorageError, Strict, SweepError, TapeNumber, Taped,
-    Taping, Whole,
+    Sink, SpillDefaults, SpillOptions, SpillUsage, Spills, Statement, StorageError, Store, Strict, SweepError,
+    TapeNumber, Taped, Taping, Whole,
 };
 use core::marker::PhantomData;
 
@@ -50,6 +50,11 @@ impl<V: Number, M: IndexManager, L: LayerOf<V>, P: Policy> Taping for Jacobian<V
 
 impl<V: Number, M: IndexManager, L: LayerOf<V>, P: Policy, N: Statement<Self>> LayoutOf<N> for Jacobian<V, M, L, P> {
     const LAYOUT: &'static Layout<V> = &Layout::scatter::<N::Shape, M::Index>();
+
+    #[inline(always)]
+    fn hold(statement: &N, sink: &mut (impl Sink<Self> + Store<Self>)) {
+        statement.backward(V::ONE, sink);
+    }
 }
 
 impl<V: Number, M: IndexManager, L: LayerOf<V>, P: Policy> Reverse for Jacobian<V, M, L, P> {

@@ -66,7 +66,7 @@ where
 fn note<S: Reverse<Raw = LinearId<I>>, N: Statement<S>, I: IndexType>(statement: &N, id: LinearId<I>) {
     if const { refuses_singular::<S>() }
         && id.is_active()
-        && let Some(Some(function)) = S::Policy::looking(|| singular_function(statement, |id| id.is_active()))
+        && let Some(function) = S::Policy::looking(|| singular_function(statement, |id| id.is_active()))
     {
         active::note_singular(id.number(), function);
     }

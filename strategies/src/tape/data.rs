@@ -76,8 +76,12 @@ impl<'a, K: Kind<V, I>, V: Number, I: IndexType> Data<'a, K, V, I> {
 
     #[inline(always)]
     fn first_number(&self) -> *const u8 {
-        let varying = || self.n * (size_of::<I>() + K::NUMBERS * size_of::<V>());
-        self.ids_end.wrapping_sub(if const { K::ARGUMENTS.is_some() } { Self::FIXED } else { varying() })
+        let bytes = if const { K::ARGUMENTS.is_some() } {
+            Self::FIXED
+        } else {
+            self.n * (size_of::<I>() + K::NUMBERS * size_of::<V>())
+        };
+        self.ids_end.wrapping_sub(bytes)
     }
 
     /// Where the data begin, not counting the values of passive arguments.
@@ -109,7 +113,7 @@ impl<'a, K: Kind<V, I>, V: Number, I: IndexType> Data<'a, K, V, I> {
     /// The arguments' values and identifiers, the first one first.
     #[inline(always)]
     pub(super) fn arguments_with_values(&self) -> Arguments<'a, V, I> {
-        let passives = Some(self.first_number().cast()).filter(|_| const { K::PASSIVES });
+        let passives = if const { K::PASSIVES } { Some(self.first_number().cast()) } else { None };
         Arguments { ids: self.ids(), passives, values: self.values, known: self.known }
     }
 }

@@ -34,8 +34,9 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         pool: &Pool,
         own: Option<LinearId<M::Index>>,
     ) -> Option<(u64, u64, bool)> {
-        if !M::REUSES {
-            return (!K::VALUES || self.next < self.limit).then_some((self.next, self.next, false));
+        if const { !M::REUSES } {
+            let has_room = !K::VALUES || self.next < self.limit;
+            return if has_room { Some((self.next, self.next, false)) } else { None };
         }
         let known = self.fresh;
         match own {

@@ -6,7 +6,9 @@ use super::data::Kind;
 use super::jacobian::Scattered;
 use super::primal::Replayed;
 use super::slices::{Called, Listed, OfSlice, Ones};
-use crate::{Curvature, IndexType, LinearId, Nary, Number, Policy, Shape, Statement, Taping, Twin, refuses_singular};
+use crate::{
+    Curvature, IndexType, LinearId, Nary, Number, Policy, Shape, Sink, Statement, Store, Taping, Twin, refuses_singular,
+};
 use core::any::TypeId;
 
 /// How the data of a record are laid out; identifiers come last, followed only by counts.
@@ -71,6 +73,9 @@ pub(crate) struct Layout<V: Number> {
 pub(crate) trait LayoutOf<N: Statement<Self>>: Taping {
     /// It; a constant, so that of what can be done with a statement only what its record needs is compiled.
     const LAYOUT: &'static Layout<Self::Value>;
+
+    /// Gives `sink` what a record of this layout holds: what the statement stores, or its partials.
+    fn hold(statement: &N, sink: &mut (impl Sink<Self> + Store<Self>));
 }
 
 const fn slot(hash: u32) -> usize {
@@ -78,6 +83,11 @@ const fn slot(hash: u32) -> usize {
 }
 
 impl<V: Number> Layout<V> {
+    /// Whether records hold partials.
+    pub(crate) const fn partials(&self) -> bool {
+        self.partials
+    }
+
     /// The bytes of records that differ in length.
     const VARYING: usize = usize::MAX;
 

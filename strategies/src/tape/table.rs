@@ -71,8 +71,10 @@ impl<V: Number> Codes<V> {
             return Some(layout.code);
         }
         let code = self.slots[layout.hash];
-        let found = self.layouts[code as usize].map_or(ptr::null(), ptr::from_ref);
-        ptr::eq(found, layout).then_some(code)
+        match self.layouts[code as usize] {
+            Some(found) if ptr::eq(found, layout) => Some(code),
+            _ => None,
+        }
     }
 
     /// The code of a layout; [`EXPLICIT`] when it has none and all are taken; `None` when it will get one.

@@ -47,15 +47,19 @@ where
     let mut ids = MaybeUninit::<GenericArray<LinearId<M::Index>, N::Args>>::uninit();
     let mut numbers = MaybeUninit::<GenericArray<V, N::Args>>::uninit();
     let value = statement.value();
-    let collect = Collect {
+    let mut collect = Collect {
         payload: payload.as_mut_ptr().cast::<V>(),
         ids: ids.as_mut_ptr().cast::<LinearId<M::Index>>(),
         numbers: numbers.as_mut_ptr().cast::<V>(),
         payload_left: layout.payload,
         leaves_left: layout.arguments,
     };
-    collect.all::<S, N>(statement);
-    let (from, each, own) = (payload.as_ptr().cast(), ids.as_ptr().cast(), of.as_mut().and_then(|id| M::own(id)));
+    S::hold(statement, &mut collect);
+    if collect.payload_left != 0 || collect.leaves_left != 0 {
+        misreported();
+    }
+    let (from, each) = (payload.as_ptr().cast(), ids.as_ptr().cast());
+    let own = of.as_mut().and_then(|id| M::own(id));
     // SAFETY: as many numbers and identifiers have been collected as the layout says.
     if let Some((id, kept)) = unsafe { Records::append_at_once::<S>(layout, own, from, each, value) } {
         return (!kept).then(|| M::adopt(id));
@@ -63,10 +67,12 @@ where
     // Copies: if the arrays themselves were lent to a function, they could not stay in registers above.
     let (payload, ids, numbers) = (payload, ids, numbers);
     let (leaves, payload) = ((ids.as_ptr().cast(), numbers.as_ptr().cast()), payload.as_ptr().cast());
-    match of.filter(|_| M::REUSES) {
-        None => Some(Records::append_slowly::<S>(layout, leaves, payload, value)),
-        Some(id) => Records::replace_slowly::<S>(id, layout, leaves, payload, value),
+    if const { M::REUSES }
+        && let Some(id) = of
+    {
+        return Records::replace_slowly::<S>(id, layout, leaves, payload, value);
     }
+    Some(Records::append_slowly::<S>(layout, leaves, payload, value))
 }
 
 impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
@@ -87,10 +93,14 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         if layout.arguments == 0 {
             return None; // it is passive
         }
-        let place = Self::place::<S>(layout, layout.bytes, own, false)?;
-        // SAFETY: promised by the caller.
-        if !(0..layout.arguments).all(|k| unsafe { *ids.add(k) }.within(place.number, place.known)) {
-            return None;
+        let Some(place) = Self::place::<S, false>(layout, layout.bytes, own) else { return None };
+        let mut k = 0;
+        while k < layout.arguments {
+            // SAFETY: promised by the caller.
+            if !unsafe { *ids.add(k) }.within(place.number, place.known) {
+                return None;
+            }
+            k += 1;
         }
         // SAFETY: `place` has just found this tape, with room; numbers and identifiers take `layout.bytes` bytes, and
         // the latter are below `known`.
@@ -101,8 +111,10 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             commit(&place, layout, layout.bytes, value, |data| {
                 ptr::copy_nonoverlapping(payload.cast::<u8>(), data, layout.payload * size_of::<V>());
                 let to = data.add(layout.payload * size_of::<V>()).cast::<M::Index>();
-                for k in 0..layout.arguments {
+                let mut k = 0;
+                while k < layout.arguments {
                     to.add(k).write_unaligned(narrow::<M>((*ids.add(k)).index()));
+                    k += 1;
                 }
             })
         };
@@ -193,7 +205,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         let code = || active::innermost_parts::<S>().and_then(|(_, tape)| unsafe { (*tape).codes.any(layout) });
         let AtOnce { layout, bytes, lists, passives } =
             AtOnce::of::<M, K>(layout, active, ids.len(), || code() != Some(EXPLICIT))?;
-        let place = Self::place::<S>(layout, bytes, own, true)?;
+        let place = Self::place::<S, true>(layout, bytes, own)?;
         if !ids.iter().all(|id| !id.is_active() || id.within(place.number, place.known)) {
             return None;
         }
@@ -218,27 +230,28 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     }
 
     /// The innermost tape, if it is of this strategy and not lent out, knows the code of a layout, and has room for a
-    /// record with this many bytes of data. `anyhow` says that [any](super::table::Codes::any) code will do.
+    /// record with this many bytes of data. `ANYHOW` says that [any](super::table::Codes::any) code will do.
     #[inline(always)]
-    fn place<S: Reverse<Tape = Self>>(
+    #[allow(clippy::question_mark, reason = "it would take the compiler longer, for each statement of a program")]
+    fn place<S: Reverse<Tape = Self>, const ANYHOW: bool>(
         layout: &'static Layout<V>,
         bytes: usize,
         own: Option<LinearId<M::Index>>,
-        anyhow: bool,
     ) -> Option<Place<V, M, L, K>> {
-        let (state, tape) = active::innermost_parts::<S>()?;
+        let Some((state, tape)) = active::innermost_parts::<S>() else { return None };
         // SAFETY: the innermost recording is of strategy `S`, and nobody uses it. Asking the pool runs no code of
         // users.
         unsafe {
             let codes = &mut (*tape).codes;
-            let code = if K::BY_ADDRESS {
+            let code = if const { K::BY_ADDRESS } {
                 Some(0)
-            } else if anyhow {
+            } else if const { ANYHOW } {
                 codes.any(layout)
             } else {
                 codes.find(layout)
-            }?;
-            let explicit = anyhow && code == EXPLICIT;
+            };
+            let Some(code) = code else { return None };
+            let explicit = ANYHOW && code == EXPLICIT;
             let address = if explicit { size_of::<&Layout<V>>() } else { 0 };
             let bytes = bytes + Self::TAIL + address + Self::CODE;
             let data = (*tape).data.addr();
@@ -246,7 +259,8 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
                 return None;
             }
             let number = (*state).number;
-            let (known, id, kept) = (*tape).identifier_of(number, &(*state).pool, own)?;
+            let identifier = (*tape).identifier_of(number, &(*state).pool, own);
+            let Some((known, id, kept)) = identifier else { return None };
             Some(Place { state, tape, number, known, id, kept, code, explicit })
         }
     }
@@ -330,23 +344,6 @@ struct Collect<V, I: IndexType> {
 }
 
 impl<V: Number, I: IndexType> Collect<V, I> {
-    /// Collects all that records of this statement hold.
-    #[inline(always)]
-    fn all<S, N>(mut self, statement: &N)
-    where
-        S: Taping<Value = V, Raw = LinearId<I>> + LayoutOf<N>,
-        N: Statement<S>,
-    {
-        if const { S::LAYOUT.partials } {
-            statement.backward(V::ONE, &mut self);
-        } else {
-            statement.store(&mut self);
-        }
-        if self.payload_left != 0 || self.leaves_left != 0 {
-            misreported();
-        }
-    }
-
     #[inline(always)]
     fn payload(&mut self, value: V) {
         if self.payload_left == 0 {
