@@ -262,12 +262,11 @@ impl<'s, V: Number, I: IndexType> Adding<'_, 's, V, I> {
 
 impl<V: Number, I: IndexType> Target<V> for Adding<'_, '_, V, I> {
     #[inline(always)]
-    fn take(&mut self, contribution: V) -> bool {
-        let Some(id) = self.ids.next() else { return false };
+    fn take(&mut self, contribution: V) {
+        let id = self.ids.read();
         debug_assert!(id < self.length, "identifiers are below the number of places");
         // SAFETY: promised to `new`.
         unsafe { *self.adjoints.add(id) += contribution }
-        true
     }
 }
 
@@ -330,8 +329,8 @@ struct AddingRecent<'r, V, I> {
 
 impl<V: Number, I: IndexType> Target<V> for AddingRecent<'_, V, I> {
     #[inline(always)]
-    fn take(&mut self, contribution: V) -> bool {
-        let Some(id) = self.ids.next() else { return false };
+    fn take(&mut self, contribution: V) {
+        let id = self.ids.read();
         let (is_last, recent) = (self.ids.len() == 0, &mut *self.recent);
         // SAFETY: identifiers are below the number of adjoints.
         let place = unsafe { self.adjoints.add(id) };
@@ -345,7 +344,6 @@ impl<V: Number, I: IndexType> Target<V> for AddingRecent<'_, V, I> {
         } else if recent.id == id {
             recent.id = Recent::<V>::NONE;
         }
-        true
     }
 }
 

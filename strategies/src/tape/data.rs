@@ -65,10 +65,13 @@ impl<'a, K: Kind<V, I>, V: Number, I: IndexType> Data<'a, K, V, I> {
     /// How many arguments there are.
     #[inline(always)]
     pub(super) fn arguments(&self) -> usize {
-        K::ARGUMENTS.unwrap_or(self.n)
+        if const { K::ARGUMENTS.is_some() } { Self::COUNT } else { self.n }
     }
 
-    /// Bytes of identifiers and numbers, if all records of the kind have as many.
+    /// The number of arguments, if all records of the kind have as many.
+    const COUNT: usize = if let Some(n) = K::ARGUMENTS { n } else { 0 };
+
+    /// Bytes of identifiers and numbers then.
     pub(super) const FIXED: usize = match K::ARGUMENTS {
         Some(n) => n * size_of::<I>() + K::NUMBERS * size_of::<V>(),
         None => 0,
@@ -118,7 +121,9 @@ impl<'a, K: Kind<V, I>, V: Number, I: IndexType> Data<'a, K, V, I> {
     }
 }
 
-// The iterators are types of their own, whatever the kind of record: what is generic over them is compiled once.
+// The iterators are types of their own, whatever the kind of record: what is generic over them is compiled once. They
+// are written without closures and `?`, and without wrappers of operations: the compiler reads them once for each
+// argument of each statement of a program.
 
 /// Numbers or identifiers in a record.
 #[derive(Clone)]
@@ -129,15 +134,28 @@ pub(super) struct Row<'a, T> {
     borrows: PhantomData<&'a ()>,
 }
 
+impl<T: Copy> Row<'_, T> {
+    /// The next one, which there must be.
+    #[inline(always)]
+    pub(super) fn read(&mut self) -> T {
+        if self.left == 0 {
+            misreported();
+        }
+        self.left -= 1;
+        let next = self.next;
+        // SAFETY: there was one left.
+        unsafe {
+            self.next = next.add(1);
+            next.read_unaligned()
+        }
+    }
+}
+
 impl<T: Copy> Iterator for Row<'_, T> {
     type Item = T;
     #[inline(always)]
     fn next(&mut self) -> Option<T> {
-        self.left = self.left.checked_sub(1)?;
-        let next = self.next;
-        self.next = next.wrapping_add(1);
-        // SAFETY: there was one left.
-        Some(unsafe { next.read_unaligned() })
+        if self.left == 0 { None } else { Some(self.read()) }
     }
     #[inline(always)]
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -158,13 +176,19 @@ impl<I: IndexType> Ids<'_, I> {
     pub(super) const unsafe fn before(end: *const u8, n: usize) -> Self {
         Self(Row { next: end.cast::<I>().wrapping_sub(n), left: n, borrows: PhantomData })
     }
+
+    /// The next one, which there must be.
+    #[inline(always)]
+    pub(super) fn read(&mut self) -> usize {
+        usize_of(self.0.read().widen())
+    }
 }
 
 impl<I: IndexType> Iterator for Ids<'_, I> {
     type Item = usize;
     #[inline(always)]
     fn next(&mut self) -> Option<usize> {
-        self.0.next().map(|id| usize_of(id.widen()))
+        if self.0.left == 0 { None } else { Some(self.read()) }
     }
     #[inline(always)]
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -183,35 +207,42 @@ pub(super) struct Arguments<'a, V, I> {
     known: usize,
 }
 
+impl<V: Number, I: IndexType> Arguments<'_, V, I> {
+    /// The next ones, which there must be.
+    #[inline(always)]
+    pub(super) fn read(&mut self) -> (V, usize) {
+        let id = self.ids.read();
+        let mut at = self.values.wrapping_add(id);
+        if id == 0
+            && let Some(passives) = &mut self.passives
+        {
+            *passives = passives.wrapping_sub(1);
+            at = *passives;
+        } else {
+            debug_assert!(id < self.known, "identifiers are below the recording's length");
+        }
+        // SAFETY: there is a value for each identifier.
+        (unsafe { at.read_unaligned() }, id)
+    }
+}
+
 impl<V: Number, I: IndexType> Iterator for Arguments<'_, V, I> {
     type Item = (V, usize);
     #[inline(always)]
     fn next(&mut self) -> Option<(V, usize)> {
-        let id = self.ids.next()?;
-        let at = match self.passives.as_mut() {
-            Some(passives) if id == 0 => {
-                *passives = passives.wrapping_sub(1);
-                *passives
-            }
-            _ => {
-                debug_assert!(id < self.known, "identifiers are below the recording's length");
-                self.values.wrapping_add(id)
-            }
-        };
-        // SAFETY: there is a value for each identifier.
-        Some((unsafe { at.read_unaligned() }, id))
+        if self.ids.0.left == 0 { None } else { Some(self.read()) }
     }
 }
 
 /// Where contributions go.
 pub(super) trait Target<V> {
-    /// The contribution for the next argument; false if there is none.
-    fn take(&mut self, contribution: V) -> bool;
+    /// The contribution for the next argument, which there must be.
+    fn take(&mut self, contribution: V);
 
     /// These contributions, for one argument after the other.
     #[inline(always)]
     fn take_all(&mut self, contributions: impl Iterator<Item = V>) {
-        contributions.for_each(|contribution| _ = self.take(contribution));
+        contributions.for_each(|contribution| self.take(contribution));
     }
 }
 

@@ -1,6 +1,6 @@
 //! Records of partials, each factor once: how they are read.
 
-use super::data::{Data, Kind, Target, misreported};
+use super::data::{Data, Kind, Row, Target};
 use crate::shape::Scatter;
 use crate::{IndexType, Number, Shape};
 use core::marker::PhantomData;
@@ -20,21 +20,19 @@ impl<H: Shape, V: Number, I: IndexType> Kind<V, I> for Scattered<H> {
 }
 
 /// The factors of a Jacobian record, and where what it contributes goes.
-pub(super) struct Factored<'t, F, T> {
-    pub(super) factors: F,
+pub(super) struct Factored<'t, V, T> {
+    pub(super) factors: Row<'t, V>,
     pub(super) to: &'t mut T,
 }
 
-impl<V: Number, F: Iterator<Item = V>, T: Target<V>> Scatter<V> for Factored<'_, F, T> {
+impl<V: Number, T: Target<V>> Scatter<V> for Factored<'_, V, T> {
     #[inline(always)]
     fn factor(&mut self) -> V {
-        self.factors.next().unwrap_or_else(|| misreported())
+        self.factors.read()
     }
 
     #[inline(always)]
     fn leaf(&mut self, contribution: V) {
-        if !self.to.take(contribution) {
-            misreported();
-        }
+        self.to.take(contribution);
     }
 }

@@ -67,13 +67,14 @@ impl<'a, V: Number, I: IndexType> Source<'a, V, I> {
 impl<S: Taping<Raw = LinearId<I>>, I: IndexType> Load<S> for Source<'_, S::Value, I> {
     #[inline(always)]
     fn leaf(&mut self) -> (S::Value, LinearId<I>) {
-        let (value, id) = self.arguments.next().unwrap_or_else(|| misreported());
-        (value, LinearId::new(TapeNumber::of(1), id as u64).unwrap_or(LinearId::passive()))
+        let (value, id) = self.arguments.read();
+        let number = if id == 0 { TapeNumber::NONE } else { const { TapeNumber::of(1) } };
+        (value, LinearId::pack(number, id as u64))
     }
 
     #[inline(always)]
     fn constant(&mut self) -> S::Value {
-        self.constants.next().unwrap_or_else(|| misreported())
+        self.constants.read()
     }
 }
 
@@ -96,9 +97,7 @@ where
 
     #[inline(always)]
     fn leaf(&mut self, partial: S::Value, _: LinearId<I>) {
-        if !self.to.take(self.seed.contribution(partial)) {
-            misreported();
-        }
+        self.to.take(self.seed.contribution(partial));
         self.left -= 1;
     }
 }
