@@ -21,6 +21,10 @@ pub trait Policy: 'static {
     /// What a singular partial is.
     const SLOPE: SingularSlope;
 
+    /// Whether statements are looked at when they have been recorded.
+    #[doc(hidden)]
+    const WATCHES: bool = matches!(Self::SLOPE, SingularSlope::Refused);
+
     /// Does what only policies do that look for singular partials: it is not compiled under [`Strict`], which does
     /// nothing and returns the default.
     #[doc(hidden)]
@@ -99,6 +103,7 @@ impl Policy for Checked {
 pub struct Tracing<P = Strict>(PhantomData<P>);
 impl<P: Policy> Policy for Tracing<P> {
     const SLOPE: SingularSlope = P::SLOPE;
+    const WATCHES: bool = true;
     #[inline(always)]
     fn looking<R: Default>(does: impl FnOnce() -> R) -> R {
         P::looking(does)

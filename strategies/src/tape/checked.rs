@@ -31,7 +31,9 @@ where
     N: Statement<S>,
 {
     let id = write::append::<S, V, M, L, K, N>(None, statement).unwrap_or_else(M::passive);
-    note::<S, N, M::Index>(statement, M::raw(&id));
+    if const { S::Policy::WATCHES } {
+        note::<S, N, M::Index>(statement, M::raw(&id));
+    }
     id
 }
 
@@ -57,7 +59,9 @@ where
         variable.id = id;
     }
     variable.value = value;
-    note::<S, N, M::Index>(statement, M::raw(&variable.id));
+    if const { S::Policy::WATCHES } {
+        note::<S, N, M::Index>(statement, M::raw(&variable.id));
+    }
 }
 
 /// Notes what the policy wants to know of a statement whose result has this identifier.
