@@ -150,10 +150,8 @@ pub(crate) fn innermost_parts<S: Reverse>() -> Option<(*mut State, *mut S::Tape)
     // SAFETY: the innermost header is valid. One that is open to `S` is that of a `Recorder<S>`: `admit` has checked
     // it.
     unsafe {
-        if !ptr::eq((*header).open_to.get(), strategy::<S>()) {
-            return None;
-        }
-        Some(((*header).state.get(), &raw mut (*header.cast::<Recorder<S>>().cast_mut()).tape))
+        let usable = ptr::eq((*header).open_to.get(), strategy::<S>());
+        usable.then(|| ((*header).state.get(), &raw mut (*header.cast::<Recorder<S>>().cast_mut()).tape))
     }
 }
 

@@ -40,6 +40,7 @@ impl<V: Number> Launched<V> {
 
     /// The launch of a kernel, to be set.
     #[inline]
+    #[allow(clippy::missing_panics_doc, reason = "only memory of kernels is used again")]
     pub fn kernel(&mut self) -> &mut Recorded<V> {
         let launch = self.launch.insert(self.memory.take().unwrap_or_else(|| Box::<Recorded<V>>::default()));
         (&mut **launch as &mut dyn Any).downcast_mut().expect("only memory of kernels is used again")

@@ -47,19 +47,15 @@ where
     let mut ids = MaybeUninit::<GenericArray<LinearId<M::Index>, N::Args>>::uninit();
     let mut numbers = MaybeUninit::<GenericArray<V, N::Args>>::uninit();
     let value = statement.value();
-    let mut collect = Collect {
+    let collect = Collect {
         payload: payload.as_mut_ptr().cast::<V>(),
         ids: ids.as_mut_ptr().cast::<LinearId<M::Index>>(),
         numbers: numbers.as_mut_ptr().cast::<V>(),
         payload_left: layout.payload,
         leaves_left: layout.arguments,
     };
-    S::hold(statement, &mut collect);
-    if collect.payload_left != 0 || collect.leaves_left != 0 {
-        misreported();
-    }
-    let (from, each) = (payload.as_ptr().cast(), ids.as_ptr().cast());
-    let own = of.as_mut().and_then(|id| M::own(id));
+    collect.all::<S, N>(statement);
+    let (from, each, own) = (payload.as_ptr().cast(), ids.as_ptr().cast(), of.as_mut().and_then(|id| M::own(id)));
     // SAFETY: as many numbers and identifiers have been collected as the layout says.
     if let Some((id, kept)) = unsafe { Records::append_at_once::<S>(layout, own, from, each, value) } {
         return (!kept).then(|| M::adopt(id));
@@ -67,12 +63,10 @@ where
     // Copies: if the arrays themselves were lent to a function, they could not stay in registers above.
     let (payload, ids, numbers) = (payload, ids, numbers);
     let (leaves, payload) = ((ids.as_ptr().cast(), numbers.as_ptr().cast()), payload.as_ptr().cast());
-    if const { M::REUSES }
-        && let Some(id) = of
-    {
-        return Records::replace_slowly::<S>(id, layout, leaves, payload, value);
+    match of {
+        Some(id) if const { M::REUSES } => Records::replace_slowly::<S>(id, layout, leaves, payload, value),
+        _ => Some(Records::append_slowly::<S>(layout, leaves, payload, value)),
     }
-    Some(Records::append_slowly::<S>(layout, leaves, payload, value))
 }
 
 impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
@@ -93,14 +87,10 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         if layout.arguments == 0 {
             return None; // it is passive
         }
-        let Some(place) = Self::place::<S, false>(layout, layout.bytes, own) else { return None };
-        let mut k = 0;
-        while k < layout.arguments {
-            // SAFETY: promised by the caller.
-            if !unsafe { *ids.add(k) }.within(place.number, place.known) {
-                return None;
-            }
-            k += 1;
+        let place = Self::place::<S, false>(layout, layout.bytes, own)?;
+        // SAFETY: promised by the caller.
+        if !(0..layout.arguments).all(|k| unsafe { *ids.add(k) }.within(place.number, place.known)) {
+            return None;
         }
         // SAFETY: `place` has just found this tape, with room; numbers and identifiers take `layout.bytes` bytes, and
         // the latter are below `known`.
@@ -111,10 +101,8 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             commit(&place, layout, layout.bytes, value, |data| {
                 ptr::copy_nonoverlapping(payload.cast::<u8>(), data, layout.payload * size_of::<V>());
                 let to = data.add(layout.payload * size_of::<V>()).cast::<M::Index>();
-                let mut k = 0;
-                while k < layout.arguments {
+                for k in 0..layout.arguments {
                     to.add(k).write_unaligned(narrow::<M>((*ids.add(k)).index()));
-                    k += 1;
                 }
             })
         };
@@ -344,6 +332,19 @@ struct Collect<V, I: IndexType> {
 }
 
 impl<V: Number, I: IndexType> Collect<V, I> {
+    /// Collects all that records of this statement hold.
+    #[inline(always)]
+    fn all<S, N>(mut self, statement: &N)
+    where
+        S: Taping<Value = V, Raw = LinearId<I>> + LayoutOf<N>,
+        N: Statement<S>,
+    {
+        S::hold(statement, &mut self);
+        if self.payload_left != 0 || self.leaves_left != 0 {
+            misreported();
+        }
+    }
+
     #[inline(always)]
     fn payload(&mut self, value: V) {
         if self.payload_left == 0 {
