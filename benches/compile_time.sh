@@ -61,6 +61,12 @@ $libraries of the libraries" >&2
         fi
     done
 done
+# Sweeps over kernels are compiled where kernels are launched, and nowhere else.
+build 1 Jacobian
+if nm -C "$work/target/release/many-statements" | grep -E "lanes::(recorded|interpret|operands)"; then
+    echo "these functions of kernels are in a program that has none" >&2
+    failed=yes
+fi
 # The second to the fifth kernel of the size of Burgers' equation, forward and reverse, for three levels of registers.
 build 1 kernels
 first=$cpu

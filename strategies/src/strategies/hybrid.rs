@@ -5,8 +5,8 @@ use crate::storage::{InMemory, LayerOf, Spilled};
 use crate::tape::{self, Layout, LayoutOf, Records, Values};
 use crate::{
     AtExternal, Capacity, IndexManager, Linear, LinearId, Mark, MemoryReport, Nary, Nests, Number, Policy, Reverse,
-    Sink, SpillDefaults, SpillOptions, SpillUsage, Spills, Statement, StorageError, Store, Strict, SweepError,
-    TapeNumber, Taped, Taping, Whole,
+    SpillDefaults, SpillOptions, SpillUsage, Spills, Statement, StorageError, Strict, SweepError, TapeNumber, Taped,
+    Taping, Whole,
 };
 use core::marker::PhantomData;
 
@@ -49,15 +49,6 @@ impl<V: Number, M: IndexManager, L: LayerOf<V>, P: Policy> Taping for Hybrid<V, 
 
 impl<V: Number, M: IndexManager, L: LayerOf<V>, P: Policy, N: Statement<Self>> LayoutOf<N> for Hybrid<V, M, L, P> {
     const LAYOUT: &'static Layout<V> = &Layout::smaller::<Self, N::Back, M::Index>();
-
-    #[inline(always)]
-    fn hold(statement: &N, sink: &mut (impl Sink<Self> + Store<Self>)) {
-        if const { <Self as LayoutOf<N>>::LAYOUT.partials() } {
-            statement.backward(V::ONE, sink);
-        } else {
-            statement.store(sink);
-        }
-    }
 }
 
 impl<V: Number, M: IndexManager, L: LayerOf<V>, P: Policy> Reverse for Hybrid<V, M, L, P> {

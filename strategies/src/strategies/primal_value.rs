@@ -6,8 +6,8 @@ use crate::storage::{InMemory, LayerOf, Spilled};
 use crate::tape::{self, Layout, LayoutOf, Records, Values};
 use crate::{
     AtExternal, Capacity, Comparison, IndexManager, IndexType, Linear, LinearId, Mark, MemoryReport, Nary, Nests,
-    Number, Policy, Replay, Reverse, Sink, SpillDefaults, SpillOptions, SpillUsage, Spills, Statement, StorageError,
-    Store, Strict, SweepError, TapeNumber, Taped, Taping, Tree, Whole,
+    Number, Policy, Replay, Reverse, SpillDefaults, SpillOptions, SpillUsage, Spills, Statement, StorageError, Strict,
+    SweepError, TapeNumber, Taped, Taping, Tree, Whole,
 };
 use core::marker::PhantomData;
 use core::panic::Location;
@@ -66,11 +66,6 @@ impl<V: Number, M: IndexManager, L: LayerOf<V>, P: Policy> Taping for PrimalValu
 
 impl<V: Number, M: IndexManager, L: LayerOf<V>, P: Policy, N: Statement<Self>> LayoutOf<N> for PrimalValue<V, M, L, P> {
     const LAYOUT: &'static Layout<V> = &Layout::replay::<Self, N::Back, M::Index>();
-
-    #[inline(always)]
-    fn hold(statement: &N, sink: &mut (impl Sink<Self> + Store<Self>)) {
-        statement.store(sink);
-    }
 }
 
 impl<V: Number, M: IndexManager, L: LayerOf<V>, P: Policy> Reverse for PrimalValue<V, M, L, P> {

@@ -74,8 +74,17 @@ pub(crate) trait LayoutOf<N: Statement<Self>>: Taping {
     /// It; a constant, so that of what can be done with a statement only what its record needs is compiled.
     const LAYOUT: &'static Layout<Self::Value>;
 
-    /// Gives `sink` what a record of this layout holds: what the statement stores, or its partials.
-    fn hold(statement: &N, sink: &mut (impl Sink<Self> + Store<Self>));
+    /// Gives `sink` what a record of this layout holds: what the statement stores, or its partials. Strategies of which
+    /// each record holds partials say so here: what is mentioned on the way that a constant closes takes the compiler
+    /// time, too.
+    #[inline(always)]
+    fn hold(statement: &N, sink: &mut (impl Sink<Self> + Store<Self>)) {
+        if const { Self::LAYOUT.partials } {
+            statement.backward(Number::ONE, sink);
+        } else {
+            statement.store(sink);
+        }
+    }
 }
 
 const fn slot(hash: u32) -> usize {
@@ -83,11 +92,6 @@ const fn slot(hash: u32) -> usize {
 }
 
 impl<V: Number> Layout<V> {
-    /// Whether records hold partials.
-    pub(crate) const fn partials(&self) -> bool {
-        self.partials
-    }
-
     /// The bytes of records that differ in length.
     const VARYING: usize = usize::MAX;
 
