@@ -9,10 +9,12 @@ use crate::{IndexManager, LinearId, Number, TapeNumber, active};
 
 impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// Makes sure that the next record has room and an identifier, with a place for its value; grows the tape if not.
+    /// The identifier is `own` where it may be.
     #[inline]
-    pub(super) fn make_room(&mut self, bytes: usize) -> Result<(), Refusal> {
+    pub(super) fn make_room(&mut self, own: Option<LinearId<M::Index>>, bytes: usize) -> Result<(), Refusal> {
         let ready = if M::REUSES {
-            active::with_pool(self.number, |pool| pool.next(self.fresh, self.limit)).is_some()
+            own.is_some_and(|own| own.within(self.number, self.fresh))
+                || active::with_pool(self.number, |pool| pool.next(self.fresh, self.limit)).is_some()
         } else {
             self.next < self.limit
         };

@@ -73,7 +73,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         bytes: usize,
         fill: impl FnOnce(&mut Writer<'_>),
     ) -> Result<LinearId<M::Index>, Refusal> {
-        let (code, end) = self.write(layout, bytes, Self::TAIL, fill)?;
+        let (code, end) = self.write(layout, assigned.1, bytes, Self::TAIL, fill)?;
         assert!(self.is_as(layout, end, bytes), "a record is as its layout says");
         // SAFETY: it has just been written, and is.
         Ok(unsafe { self.finish(layout, code, end, assigned) })
@@ -92,7 +92,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         let fixed = size_of::<F>() + arguments.len() * size_of::<M::Index>() + 2 * size_of::<u32>();
         let layout = const { &Layout::closure::<F, M::Index>() };
         // With what aligns it.
-        self.make_room(fixed + align_of::<F>() - 1 + Self::TAIL + Self::CODE)?;
+        self.make_room(None, fixed + align_of::<F>() - 1 + Self::TAIL + Self::CODE)?;
         if needs_drop::<F>() {
             let refused = |bytes| Refusal::OutOfMemory { bytes, what: "the list of closures with destructors" };
             self.objects.reserve().map_err(refused)?;
@@ -100,7 +100,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         let skipped = self.data.addr().next_multiple_of(align_of::<F>()) - self.data.addr();
         let object = self.data.wrapping_add(skipped);
         let known = self.len() as u64;
-        let (code, end) = self.write(layout, skipped + fixed, Self::TAIL, |record| {
+        let (code, end) = self.write(layout, None, skipped + fixed, Self::TAIL, |record| {
             record.skip(skipped);
             record.put(reverse.take().expect("the closure is moved once"));
             arguments.iter().for_each(|id| record.put(M::Index::narrow(id.index())));
@@ -125,7 +125,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         counts: [u32; N],
         numbers: u32,
     ) -> Result<(), Refusal> {
-        let (code, end) = self.write(layout, size_of_val(&counts), 0, |record| record.put(counts))?;
+        let (code, end) = self.write(layout, None, size_of_val(&counts), 0, |record| record.put(counts))?;
         assert!(self.is_as(layout, end, size_of_val(&counts)), "a record is as its layout says");
         // `end_record` counts one of them.
         self.next += u64::from(numbers - 1);
@@ -134,19 +134,20 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         Ok(())
     }
 
-    /// Finds room for a record of this layout, with this many bytes of data and `behind` them, and lets `fill` write
-    /// the data. Returns where they end, and the layout's code; without one, the record holds the address.
+    /// Finds room for a record of this layout, with this many bytes of data and `behind` them, and an identifier unless
+    /// its result may have `own`; lets `fill` write the data. Returns where they end, and the layout's code; without one, the record holds the address.
     #[inline(always)]
     fn write(
         &mut self,
         layout: &'static Layout<V>,
+        own: Option<LinearId<M::Index>>,
         bytes: usize,
         behind: usize,
         fill: impl FnOnce(&mut Writer<'_>),
     ) -> Result<(Option<u8>, *mut u8), Refusal> {
         let code = if K::BY_ADDRESS { None } else { self.codes.code(layout) };
         let address = if K::BY_ADDRESS || code.is_some() { 0 } else { size_of::<*const Layout<V>>() };
-        self.make_room(bytes + behind + address + Self::CODE)?;
+        self.make_room(own, bytes + behind + address + Self::CODE)?;
         // SAFETY: there is room for it, and nobody uses the tape before it is written.
         let mut writer = unsafe { Writer::to(self.data, bytes) };
         fill(&mut writer);

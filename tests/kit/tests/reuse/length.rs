@@ -276,3 +276,32 @@ fn running_out_of_identifiers_names_the_live_count_and_harms_nothing() {
     holds!(PrimalValue<f64, Reuse>);
     holds!(Hybrid<f64, Reuse>);
 }
+
+#[test]
+fn a_variable_can_be_assigned_to_when_all_identifiers_are_taken() {
+    macro_rules! holds {
+        ($strategy:ty) => {
+            let mut tape = Tape::<$strategy>::new();
+            tape.tape_mut().limit_identifiers(2);
+            let (x, y) = tape.record(|scope| {
+                let x = scope.inputs(&[0.5]);
+                let mut y = (&x[0] * 1.0).eval();
+                let passive = Real::<$strategy>::constant(2.0);
+                // Segments end among them, and each type is met for the first time.
+                for _ in 0..4000 {
+                    y += &x[0];
+                    y -= &passive * &x[0];
+                    y += 2.0 * &x[0];
+                }
+                let full = std::panic::AssertUnwindSafe(|| (&y * &y).eval());
+                assert!(std::panic::catch_unwind(full).is_err(), "a new variable has no identifier");
+                (x, y)
+            });
+            assert_eq!(swept(&mut tape, &y, &x), [4001.0], "{}", stringify!($strategy));
+        };
+    }
+    holds!(Jacobian<f64, Reuse>);
+    holds!(PrimalValue<f64, Reuse>);
+    holds!(Hybrid<f64, Reuse>);
+    holds!(Continuation<f64, Reuse>);
+}
