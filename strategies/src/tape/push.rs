@@ -135,7 +135,8 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     }
 
     /// Finds room for a record of this layout, with this many bytes of data and `behind` them, and an identifier unless
-    /// its result may have `own`; lets `fill` write the data. Returns where they end, and the layout's code; without one, the record holds the address.
+    /// its result may have `own`; lets `fill` write the data. Returns where they end, and the layout's code; without
+    /// one, the record holds the address.
     #[inline(always)]
     fn write(
         &mut self,
