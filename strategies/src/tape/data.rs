@@ -72,10 +72,7 @@ impl<'a, K: Kind<V, I>, V: Number, I: IndexType> Data<'a, K, V, I> {
     const COUNT: usize = if let Some(n) = K::ARGUMENTS { n } else { 0 };
 
     /// Bytes of identifiers and numbers then.
-    pub(super) const FIXED: usize = match K::ARGUMENTS {
-        Some(n) => n * size_of::<I>() + K::NUMBERS * size_of::<V>(),
-        None => 0,
-    };
+    pub(super) const FIXED: usize = Self::COUNT * size_of::<I>() + K::NUMBERS * size_of::<V>();
 
     #[inline(always)]
     fn first_number(&self) -> *const u8 {

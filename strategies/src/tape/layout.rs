@@ -74,9 +74,9 @@ pub(crate) trait LayoutOf<N: Statement<Self>>: Taping {
     /// It; a constant, so that of what can be done with a statement only what its record needs is compiled.
     const LAYOUT: &'static Layout<Self::Value>;
 
-    /// Gives `sink` what a record of this layout holds: what the statement stores, or its partials. Strategies of which
-    /// each record holds partials say so here: what is mentioned on the way that a constant closes takes the compiler
-    /// time, too.
+    /// Gives `sink` what a record of this layout holds: what the statement stores, or its partials. Strategies whose
+    /// records all hold partials override it, because functions that are mentioned in a branch that is never taken
+    /// take the compiler time, too.
     #[inline(always)]
     fn hold(statement: &N, sink: &mut (impl Sink<Self> + Store<Self>)) {
         if const { Self::LAYOUT.partials } {

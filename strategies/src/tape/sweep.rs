@@ -55,7 +55,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     }
 
     /// A sweep over these adjoints, as many as the recording has identifiers, with values that it may write to if they
-    /// are those of a time.
+    /// are the values of a time.
     fn sweep<'a>(adjoints: &'a mut [V], values: &'a mut Values<'_, V>, at: &'a mut AtExternal<'_, V>) -> Sweep<'a, V> {
         let known = values.len();
         let values = match values {

@@ -136,7 +136,7 @@ mod tests {
         }
     }
 
-    /// Gives all codes that are left to layouts of so many arguments or more, of which there are no records; returns
+    /// Gives all codes that are left to layouts with at least as many arguments, of which there are no records; returns
     /// how many codes that are.
     fn take_all(codes: &mut Codes<f64>, arguments: usize) -> usize {
         let like = |n: usize| Layout { arguments: arguments + n, ..Layout::linear::<u32>(n % 28) };
