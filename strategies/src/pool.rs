@@ -7,12 +7,11 @@ use crate::refusal::Refusal;
 /// Emptying it costs the same however many identifiers there ever were.
 #[derive(Debug)]
 pub(crate) struct Pool {
-    /// Identifiers that were used and returned, the latest last, in the first `returned` places. There is a place for
-    /// each, so that returning one cannot fail.
-    free: Vec<u32>,
-    returned: usize,
-    /// By identifier: how many variables have it, if it has ever been shared since it was taken.
-    counts: Vec<u32>,
+    /// By identifier. One that was returned: the one that was returned before it and is still free, or 0. One that is
+    /// taken: how many variables have it, if it has ever been shared since.
+    places: Vec<u32>,
+    /// The identifier that was returned last and is still free, or 0.
+    latest: u32,
 }
 
 /// The count of an identifier that has been copied too often to be counted.
@@ -20,13 +19,13 @@ const MANY: u32 = u32::MAX;
 
 impl Pool {
     pub(crate) const fn new() -> Self {
-        Self { free: Vec::new(), returned: 0, counts: Vec::new() }
+        Self { places: Vec::new(), latest: 0 }
     }
 
     /// Returns all identifiers.
     #[inline(always)]
     pub(crate) const fn clear(&mut self) {
-        self.returned = 0;
+        self.latest = 0;
     }
 
     /// The identifier to be taken next: the one returned last, or `fresh` if it is below `limit`.
@@ -36,26 +35,26 @@ impl Pool {
     #[inline(always)]
     #[allow(clippy::cast_possible_truncation, reason = "identifiers are 30 bits wide")]
     pub(crate) fn next(&self, fresh: u64, limit: u64) -> Option<u32> {
-        match self.returned.checked_sub(1) {
-            Some(last) => self.free.get(last).copied().filter(|id| u64::from(*id) < fresh),
-            None => (fresh < limit && fresh < self.free.len() as u64).then_some(fresh as u32),
+        if self.latest == 0 {
+            return (fresh < limit && fresh < self.places.len() as u64).then_some(fresh as u32);
         }
+        (u64::from(self.latest) < fresh).then_some(self.latest)
     }
 
     /// Takes what [`next`](Self::next) has just found.
     #[inline(always)]
-    pub(crate) const fn take(&mut self, id: u64, fresh: &mut u64) {
+    pub(crate) fn take(&mut self, id: u64, fresh: &mut u64) {
         if id == *fresh {
             *fresh += 1;
         } else {
-            self.returned -= 1;
+            self.latest = self.places.get(self.latest as usize).copied().unwrap_or(0);
         }
     }
 
     /// One more variable has this identifier; `first` says that only one had it so far.
     #[inline]
     pub(crate) fn share(&mut self, id: u32, first: bool) {
-        if let Some(count) = self.counts.get_mut(id as usize) {
+        if let Some(count) = self.places.get_mut(id as usize) {
             *count = if first { 2 } else { count.saturating_add(1) };
         }
     }
@@ -63,7 +62,7 @@ impl Pool {
     /// One variable less has this shared identifier; the last one returns it.
     #[inline]
     pub(crate) fn release_shared(&mut self, id: u32) {
-        match self.counts.get_mut(id as usize) {
+        match self.places.get_mut(id as usize) {
             None | Some(&mut (MANY | 0)) => {}
             Some(count) => {
                 *count -= 1;
@@ -77,54 +76,48 @@ impl Pool {
     /// The only variable that has this identifier is gone.
     #[inline(always)]
     pub(crate) fn release(&mut self, id: u32) {
-        if let Some(place) = self.free.get_mut(self.returned) {
-            *place = id;
-            self.returned += 1;
+        if let Some(place) = self.places.get_mut(id as usize) {
+            *place = core::mem::replace(&mut self.latest, id);
         }
     }
 
-    /// The identifiers that were used and returned.
-    pub(crate) fn free(&self) -> &[u32] {
-        &self.free[..self.returned]
+    /// The identifiers that were used and returned, the latest first.
+    pub(crate) fn free(&self) -> impl Iterator<Item = u32> {
+        let before = |id: &u32| self.places.get(*id as usize).copied().filter(|before| *before != 0);
+        core::iter::successors(Some(self.latest).filter(|latest| *latest != 0), before)
     }
 
-    /// Makes these the identifiers that can be reused. There were this many at some time, so there is room.
+    /// Makes these, the latest first, the identifiers that can be reused.
     pub(crate) fn restore(&mut self, free: &[u32]) {
-        self.returned = free.len();
-        self.free[..free.len()].copy_from_slice(free);
+        self.clear();
+        free.iter().rev().for_each(|id| self.release(*id));
     }
 
     /// How many identifiers there is room for, 0 among them.
     #[inline(always)]
     pub(crate) const fn len(&self) -> usize {
-        self.free.len()
+        self.places.len()
     }
 
     /// Makes room for identifiers below this. All is as it was when the allocator has no memory for that.
     pub(crate) fn grow(&mut self, length: usize) -> Result<(), Refusal> {
         let bytes = length.saturating_mul(size_of::<u32>());
         let refusal = Refusal::OutOfMemory { bytes, what: "the identifiers of variables that are alive at once" };
-        if self.free.is_empty() {
+        if self.places.is_empty() {
             // Memory that the allocator has cleared need not be touched before it is used.
-            match (bytemuck::try_zeroed_vec(length), bytemuck::try_zeroed_vec(length)) {
-                (Ok(free), Ok(counts)) => (self.free, self.counts) = (free, counts),
-                _ => return Err(refusal),
-            }
+            self.places = bytemuck::try_zeroed_vec(length).map_err(|()| refusal)?;
             return Ok(());
         }
-        for list in [&mut self.counts, &mut self.free] {
-            if list.try_reserve(length.saturating_sub(list.len())).is_err() {
-                return Err(refusal);
-            }
+        if self.places.try_reserve(length.saturating_sub(self.places.len())).is_err() {
+            return Err(refusal);
         }
-        self.counts.resize(length.max(self.counts.len()), 0);
-        self.free.resize(length.max(self.free.len()), 0);
+        self.places.resize(length.max(self.places.len()), 0);
         Ok(())
     }
 
     /// Bytes obtained from the allocator.
     pub(crate) const fn reserved(&self) -> usize {
-        (self.free.capacity() + self.counts.capacity()) * size_of::<u32>()
+        self.places.capacity() * size_of::<u32>()
     }
 }
 

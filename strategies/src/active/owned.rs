@@ -191,7 +191,7 @@ impl<S: Reverse> OwnedTape<S> {
     /// When there is no recording yet, and when `f` does.
     pub fn resume<R>(&mut self, f: impl FnOnce(TapeNumber) -> R) -> R {
         assert!(self.number() != TapeNumber::NONE, "there is no recording to go on with: begin one first");
-        let free = self.state().pool.free().into();
+        let free = self.state().pool.free().collect();
         let (views, singular) = (self.externals().arrays.slots(), self.state().singular);
         let end = self.place();
         self.state_mut().parts.push(Part { end, free, views, singular });

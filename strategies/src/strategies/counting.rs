@@ -14,7 +14,7 @@ use core::marker::PhantomData;
 /// The counts are in the tape: [`Counters::counts`]. With [`Linear`] indices they are the counts of tapes with linear
 /// indices; with [`Reuse`](crate::Reuse) identifiers are given out and come back as on tapes that reuse them, and the
 /// counts are the counts of such tapes. It takes some hundred bytes for each type of statement, whatever the number of
-/// statements, and 8 bytes for each identifier that is reused.
+/// statements, and 4 bytes for each identifier that is reused.
 ///
 /// The bytes are exact as long as a tape meets at most 208 types of statements; of further types, a statement may take
 /// more or fewer than counted. Where values are kept, a function of slices that is linear in its active
