@@ -343,3 +343,17 @@ pub(super) fn prefetch(at: *const u8) {
     }
     let _ = at;
 }
+
+/// Goes one way or the other, which do the same: a hint for predicting the indirect call behind it.
+///
+/// Some processors (Zen 3) predict such a call by the ways that branches have gone, and not by what was called before:
+/// without branches that depend on a record, they expect it to be of the same kind as the one behind it.
+#[inline(always)]
+pub(super) fn branch(way: bool) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    if way {
+        // SAFETY: this is no instruction. The compiler does not know that, so it keeps the branch.
+        unsafe { core::arch::asm!("", options(nomem, nostack, preserves_flags)) }
+    }
+    let _ = way;
+}

@@ -1,8 +1,8 @@
 //! Sweeping with one adjoint vector.
 
 use super::adjoints::{Adding, Recent, ReverseFn, SkipFn, Sweep};
-use super::codes::{self, ASSIGNED, EXTERNAL, FREQUENT, SHAPES, classic};
-use super::data::{Data, Kind, prefetch};
+use super::codes::{self, EXTERNAL, FREQUENT, SHAPES, classic};
+use super::data::{Data, Kind, branch, prefetch};
 use super::jacobian::{Factored, Scattered};
 use super::layout::Layout;
 use super::prefetch;
@@ -121,13 +121,13 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             // SAFETY: a record ends here; its code or the address in front of `end` says what it is. Identifiers in it
             // are below the lengths of adjoints and of values.
             unsafe {
-                let (code, reverse, skip) = self.kind_before(end);
+                let code = *end.sub(1);
                 if !K::BY_ADDRESS && (FREQUENT..EXTERNAL).contains(&code) {
                     next -= 1;
                     let (id, data_end) = Self::undo_before(end.sub(Self::CODE), next, sweep.places.values);
                     let seed = take(adjoints, id);
                     (next, end) = self.reverse_frequent::<PREFETCH>(code, (first, next), (data_end, end), seed, sweep);
-                } else if let Some(skip) = skip {
+                } else if let (reverse, Some(skip)) = self.functions_before(end, code) {
                     next -= 1;
                     let (id, data_end) = Self::undo_before(end.sub(Self::CODE), next, sweep.places.values);
                     let seed = take(adjoints, id);
@@ -147,23 +147,29 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         (next, end)
     }
 
-    /// What the sweep needs of the record that ends at `end`: its code (any that is assigned if records have none), the
-    /// function that reverses it, and the one that skips it, if its kind says how long it is.
+    /// The function that reverses the record that ends at `end` in this byte, and the one that skips it, if its kind says
+    /// how long it is.
     ///
     /// # Safety
     ///
     /// A record ends there.
     #[inline(always)]
-    unsafe fn kind_before(&self, end: *const u8) -> (u8, ReverseFn<V>, Option<SkipFn>) {
-        // SAFETY: promised by the caller; there is an entry for each code.
+    unsafe fn functions_before(&self, end: *const u8, code: u8) -> (ReverseFn<V>, Option<SkipFn>) {
+        // SAFETY: promised by the caller; there is an entry for each code. Functions lie at multiples of 16.
         unsafe {
             if K::BY_ADDRESS {
-                let layout = end.sub(Self::CODE).cast::<&'static Layout<V>>().read_unaligned();
-                return (ASSIGNED, layout.functions.reverse, layout.functions.skip);
+                let functions = &end.sub(Self::CODE).cast::<&'static Layout<V>>().read_unaligned().functions;
+                let place = functions.reverse as usize / 16;
+                branch(place & 1 != 0);
+                branch(place & 2 != 0);
+                return (functions.reverse, functions.skip);
             }
-            let code = *end.sub(1);
+            // Codes are given one after the other: neighbours differ in the lowest bit, and the parity repeats itself
+            // less than any bit.
+            branch(code & 1 != 0);
+            branch(code.count_ones() & 1 != 0);
             let entry = &*self.codes.entries.as_ptr().add(code as usize);
-            (code, entry.reverse, entry.skip)
+            (entry.reverse, entry.skip)
         }
     }
 

@@ -106,6 +106,7 @@ chapters! {
     one_code_a_type "book/src/decisions/2026-11-25-one-code-a-type.md";
     assigned_in_place "book/src/decisions/2026-11-25-assigned-in-place.md";
     not_compiled "book/src/decisions/2026-11-25-not-compiled.md";
+    predicted_calls "book/src/decisions/2026-11-25-predicted-calls.md";
 }
 
 /// The root of the repository: the one in which cargo runs, which with a shared target folder need not be the one in
