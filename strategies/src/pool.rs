@@ -8,7 +8,7 @@ use crate::refusal::Refusal;
 #[derive(Debug)]
 pub(crate) struct Pool {
     /// By identifier. One that was returned: the one that was returned before it and is still free, or 0. One that is
-    /// taken: how many variables have it, if it has ever been shared since.
+    /// taken: how many variables have it, if it has ever been shared since; until then, anything.
     places: Vec<u32>,
     /// The identifier that was returned last and is still free, or 0.
     latest: u32,
@@ -84,7 +84,9 @@ impl Pool {
     /// The identifiers that were used and returned, the latest first.
     pub(crate) fn free(&self) -> impl Iterator<Item = u32> {
         let before = |id: &u32| self.places.get(*id as usize).copied().filter(|before| *before != 0);
-        core::iter::successors(Some(self.latest).filter(|latest| *latest != 0), before)
+        let first = Some(self.latest).filter(|latest| *latest != 0);
+        // Who uses the tape of a recording past its scope may have one identifier returned twice.
+        core::iter::successors(first, before).take(self.places.len())
     }
 
     /// Makes these, the latest first, the identifiers that can be reused.
@@ -123,19 +125,81 @@ impl Pool {
 
 #[cfg(test)]
 mod tests {
-    use super::Pool;
+    use super::{MANY, Pool};
+
+    /// A pool with the identifiers 1 to `n` taken, and the next fresh one.
+    fn taken(n: u64) -> (Pool, u64) {
+        let (mut pool, mut fresh) = (Pool::new(), 1);
+        pool.grow(8).expect("a few words");
+        (1..=n).for_each(|id| assert_eq!(u64::from(take(&mut pool, &mut fresh)), id));
+        (pool, fresh)
+    }
+
+    fn take(pool: &mut Pool, fresh: &mut u64) -> u32 {
+        let id = pool.next(*fresh, 1 << 20).expect("there is room");
+        pool.take(u64::from(id), fresh);
+        id
+    }
 
     #[test]
     fn identifiers_that_another_tape_returned_are_not_given_out() {
-        let (mut pool, mut fresh) = (Pool::new(), 1);
-        pool.grow(8).expect("a few words");
-        for id in 1..=5 {
-            assert_eq!(pool.next(fresh, 8), Some(id));
-            pool.take(u64::from(id), &mut fresh);
-        }
+        let (mut pool, fresh) = taken(5);
         pool.release(5);
-        assert_eq!(pool.next(6, 8), Some(5), "the tape's own");
+        assert_eq!((fresh, pool.next(6, 8)), (6, Some(5)), "the tape's own");
         assert_eq!(pool.next(5, 8), None, "a tape that has not come so far would give it out once more");
         assert_eq!(pool.next(3, 8), None);
+    }
+
+    #[test]
+    fn what_is_restored_comes_in_the_order_that_it_would_have_come_in() {
+        let (mut pool, mut fresh) = taken(5);
+        [2, 4, 1].into_iter().for_each(|id| pool.release(id));
+        let free: Vec<u32> = pool.free().collect();
+        assert_eq!(free, [1, 4, 2]);
+        assert_eq!([take(&mut pool, &mut fresh), take(&mut pool, &mut fresh)], [1, 4]);
+        [5, 4].into_iter().for_each(|id| pool.release(id));
+        pool.restore(&free);
+        assert_eq!([(); 4].map(|()| take(&mut pool, &mut fresh)), [1, 4, 2, 6]);
+    }
+
+    #[test]
+    fn what_was_free_may_be_shared_and_what_was_shared_may_be_free() {
+        let (mut pool, mut fresh) = taken(3);
+        pool.release(1);
+        pool.release(2);
+        assert_eq!(take(&mut pool, &mut fresh), 2, "its place still names 1");
+        pool.share(2, true);
+        pool.share(2, false);
+        (0..3).for_each(|_| pool.release_shared(2));
+        assert_eq!([(); 3].map(|()| take(&mut pool, &mut fresh)), [2, 1, 4]);
+    }
+
+    #[test]
+    fn a_list_that_is_not_empty_stays_when_there_is_room_for_more() {
+        let (mut pool, mut fresh) = taken(7);
+        pool.release(3);
+        pool.release(6);
+        pool.grow(1024).expect("a few words");
+        assert_eq!([(); 3].map(|()| take(&mut pool, &mut fresh)), [6, 3, 8]);
+    }
+
+    #[test]
+    fn identifiers_that_are_shared_too_often_or_are_none_are_not_returned() {
+        let (mut pool, mut fresh) = taken(2);
+        pool.places[2] = MANY - 1;
+        pool.share(2, false);
+        pool.share(2, false);
+        (0..3).for_each(|_| pool.release_shared(2));
+        pool.release(8);
+        pool.release_shared(8);
+        assert_eq!((pool.free().count(), take(&mut pool, &mut fresh)), (0, 3));
+    }
+
+    #[test]
+    fn a_list_that_a_misused_tape_has_made_a_circle_ends() {
+        let (mut pool, _) = taken(2);
+        pool.release(2);
+        pool.release(2);
+        assert_eq!(pool.free().count(), 8);
     }
 }

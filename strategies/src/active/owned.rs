@@ -7,6 +7,7 @@ use crate::external::{Entry, Externals};
 use crate::lanes::{Inspection, Launch};
 use crate::{MemoryUsage, Policy, Reverse, SweepError, TapeCache, TapeNumber, refuses_singular};
 use core::any::TypeId;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 impl<S: Reverse> OwnedTape<S> {
     /// The strategy's own tape.
@@ -102,32 +103,38 @@ impl<S: Reverse> OwnedTape<S> {
     /// # Errors
     ///
     /// When records cannot be read back. What lay behind the place is forgotten all the same, but external functions
-    /// are dropped when the next recording begins.
+    /// may be dropped only when the next recording begins.
     ///
     /// # Panics
     ///
-    /// When the recording was not resumed there, and when the destructor of an external function does; all is done
-    /// then.
+    /// When the recording was not resumed there, and when the destructor of a closure or of an external function does;
+    /// all is done then.
     pub fn truncate(&mut self, place: Place) -> Result<(), SweepError> {
         let part = self.state().parts.iter().position(|part| part.end == place);
         let part = part.unwrap_or_else(|| panic!("recording {} was not resumed at this place", self.number()));
         self.renumber();
         self.state_mut().parts.truncate(part + 1);
-        let outcome = S::truncate(self.tape_mut(), place.mark);
-        if outcome.is_ok() {
-            S::Policy::tracing(|| {
-                let (tape, externals) = self.parts_mut();
-                externals.notes_mut().truncate(S::next_record(tape), S::identifiers(tape));
-            });
-            let State { singular, pool, parts, .. } = self.state_mut();
-            *singular = parts[part].singular;
-            pool.restore(&parts[part].free);
-            // Last, because destructors of users may panic. If there are still records of external functions, they are
-            // kept, and their numbers and slots with them.
-            let views = self.state().parts[part].views;
-            self.externals_mut().truncate(place.externals, views);
+        let outcome = catch_unwind(AssertUnwindSafe(|| S::truncate(self.tape_mut(), place.mark)));
+        // Whether or not that has failed later: the tape gives out these identifiers from now on.
+        if S::mark(self.tape()) == place.mark {
+            self.forget_behind(place, part);
         }
-        outcome
+        outcome.unwrap_or_else(|panic| resume_unwind(panic))
+    }
+
+    /// Makes what is kept beside the records what it was at the end of a part.
+    fn forget_behind(&mut self, place: Place, part: usize) {
+        S::Policy::tracing(|| {
+            let (tape, externals) = self.parts_mut();
+            externals.notes_mut().truncate(S::next_record(tape), S::identifiers(tape));
+        });
+        let State { singular, pool, parts, .. } = self.state_mut();
+        *singular = parts[part].singular;
+        pool.restore(&parts[part].free);
+        // Last, because destructors of users may panic. If there are still records of external functions, they are
+        // kept, and their numbers and slots with them.
+        let views = self.state().parts[part].views;
+        self.externals_mut().truncate(place.externals, views);
     }
 
     /// The slots of views that were given out before this place, if the recording was resumed there.

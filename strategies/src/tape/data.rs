@@ -347,7 +347,7 @@ pub(super) fn prefetch(at: *const u8) {
 /// Goes one way or the other, which do the same: a hint for predicting the indirect call behind it.
 ///
 /// Some processors (Zen 3) predict such a call by the ways that branches have gone, and not by what was called before:
-/// without branches that depend on a record, they expect it to be of the same kind as the one behind it.
+/// without branches that depend on the record, they expect the function that was called last.
 #[inline(always)]
 pub(super) fn branch(way: bool) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]

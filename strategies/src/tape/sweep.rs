@@ -121,7 +121,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             // SAFETY: a record ends here; its code or the address in front of `end` says what it is. Identifiers in it
             // are below the lengths of adjoints and of values.
             unsafe {
-                let code = *end.sub(1);
+                let code = if K::BY_ADDRESS { 0 } else { *end.sub(1) };
                 if !K::BY_ADDRESS && (FREQUENT..EXTERNAL).contains(&code) {
                     next -= 1;
                     let (id, data_end) = Self::undo_before(end.sub(Self::CODE), next, sweep.places.values);
@@ -147,18 +147,19 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         (next, end)
     }
 
-    /// The function that reverses the record that ends at `end` in this byte, and the one that skips it, if its kind says
-    /// how long it is.
+    /// The function that reverses the record that ends at `end` and has this code, and the one that skips it, if its
+    /// kind says how long it is.
     ///
     /// # Safety
     ///
     /// A record ends there.
     #[inline(always)]
     unsafe fn functions_before(&self, end: *const u8, code: u8) -> (ReverseFn<V>, Option<SkipFn>) {
-        // SAFETY: promised by the caller; there is an entry for each code. Functions lie at multiples of 16.
+        // SAFETY: promised by the caller; there is an entry for each code.
         unsafe {
             if K::BY_ADDRESS {
                 let functions = &end.sub(Self::CODE).cast::<&'static Layout<V>>().read_unaligned().functions;
+                // Functions lie at multiples of 16, mostly.
                 let place = functions.reverse as usize / 16;
                 branch(place & 1 != 0);
                 branch(place & 2 != 0);

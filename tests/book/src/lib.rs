@@ -107,6 +107,7 @@ chapters! {
     assigned_in_place "book/src/decisions/2026-11-25-assigned-in-place.md";
     not_compiled "book/src/decisions/2026-11-25-not-compiled.md";
     predicted_calls "book/src/decisions/2026-11-25-predicted-calls.md";
+    one_list_of_identifiers "book/src/decisions/2026-11-25-one-list-of-identifiers.md";
 }
 
 /// The root of the repository: the one in which cargo runs, which with a shared target folder need not be the one in

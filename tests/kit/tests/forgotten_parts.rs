@@ -1,7 +1,7 @@
 //! What a forgotten part of a recording leaves behind: nothing.
 
 use tapewright::prelude::*;
-use tapewright::{AdjointVector, Error, Rules, external};
+use tapewright::{AdjointVector, Error, Rules, continuation, external};
 
 #[path = "sweeps/everywhere.rs"]
 mod everywhere;
@@ -119,6 +119,32 @@ fn a_panicking_destructor_forgets_all_the_same<S: Reverse<Value = f64>>() {
     let y = tape.resume(|scope| Real::<S>::from(&scope.renew(&x).expect("earlier") * 100.0));
     assert!(matches!(tape.sweep(&[(&z, 1.0)]), Err(Error::ForeignVariable { .. })));
     assert_eq!(tape.sweep(&[(&y, 1.0)]).and_then(|a| a.of(&x)), Ok(100.0));
+}
+
+#[test]
+fn a_closure_that_panics_when_it_is_forgotten_costs_no_identifier() {
+    let mut tape = Tape::<Continuation<f64, Reuse>>::new();
+    let x = tape.record(|scope| scope.input(3.0));
+    let start = tape.position();
+    tape.resume(|scope| {
+        let (x, loud) = (scope.renew(&x).expect("earlier"), Loud);
+        let y = continuation(&[&x], 3.0, move |adjoint, to| {
+            let _ = &loud;
+            to[0] = adjoint;
+        });
+        drop(Real::<Continuation<f64, Reuse>>::from(&y * 2.0));
+    });
+    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| tape.reset_to(&start).is_ok()));
+    assert!(caught.is_err());
+    // These get the identifiers of what was forgotten, and the product gets another one.
+    let (u, z) = tape.resume(|scope| {
+        let u = scope.inputs(&[5.0, 7.0]);
+        let y: Real<Continuation<f64, Reuse>> = (&u[0] * &u[1]).into();
+        let z: Real<Continuation<f64, Reuse>> = (&y * &u[0] * &u[1]).into();
+        (u, z)
+    });
+    let found = tape.sweep(&[(&z, 1.0)]).expect("its own");
+    assert_eq!((found.of(&u[0]), found.of(&u[1])), (Ok(2.0 * 5.0 * 49.0), Ok(2.0 * 25.0 * 7.0)));
 }
 
 fn positions_inside_a_part_are_refused_by_name<S: Reverse<Value = f64>>() {

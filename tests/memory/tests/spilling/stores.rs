@@ -30,6 +30,8 @@ enum Fault {
     Full(usize),
     WritesPanic,
     ReadsFail,
+    /// After so many that do not.
+    LaterReadsFail(usize),
     ReadsPanic,
     /// It returns, and has not touched what it was to fill.
     Nothing,
@@ -82,7 +84,11 @@ impl SpillStore for Device {
         let start = usize::try_from(offset).expect("it is in memory");
         let kept = &contents.bytes[start..start + bytes.len()];
         match contents.fault {
-            Fault::ReadsFail => return Err(io::ErrorKind::ConnectionReset.into()),
+            Fault::ReadsFail | Fault::LaterReadsFail(0) => return Err(io::ErrorKind::ConnectionReset.into()),
+            Fault::LaterReadsFail(left) => {
+                bytes.copy_from_slice(kept);
+                contents.fault = Fault::LaterReadsFail(left - 1);
+            }
             Fault::ReadsPanic => panic!("the device is gone"),
             Fault::Nothing => return Ok(()),
             Fault::Zeros => bytes.fill(0),
@@ -188,6 +194,44 @@ fn never_wrong<M: Reverse<Value = f64>, S: Spilling>() {
 #[test]
 fn c16_a_store_that_returns_other_bytes_or_none_is_an_error_and_never_a_derivative() {
     each!(never_wrong);
+}
+
+fn gives_out_no_identifier_twice<S: Spilling>() {
+    let mut errors = 0;
+    for reads in 0..1000 {
+        let device = Device::default();
+        let mut tape = Tape::<S>::spilled(device.options()).expect("the device is there");
+        let (x, _) = recorded(&mut tape, 2000, 0);
+        let position = tape.position();
+        tape.resume(|scope| {
+            let x = scope.renew_all(&x).expect("of this recording");
+            let _: Vec<Real<S>> = (0..200).map(|k| (&x[0] * f64::from(k)).into()).collect();
+            super::steps(&x, 2000, 0);
+        });
+        device.becomes(Fault::LaterReadsFail(reads));
+        let outcome = tape.reset_to(&position);
+        device.becomes(Fault::None);
+        errors += usize::from(outcome.is_err());
+        let (u, y) = tape.resume(|scope| {
+            let u = scope.inputs(&[1.0625; 100]);
+            let y = u.iter().fold(Real::from(1.0), |y: Real<S>, u| (&y * u).into());
+            (u, y)
+        });
+        let adjoints = tape.sweep(&[(&y, 1.0)]).expect("readable");
+        for u in &u {
+            let found = adjoints.of(u).expect("its own");
+            assert!((found / 1.0625_f64.powi(99) - 1.0).abs() < 1e-12, "{found} after {reads} reads");
+        }
+        if outcome.is_ok() {
+            break;
+        }
+    }
+    assert!((1..1000).contains(&errors), "{errors} errors");
+}
+
+#[test]
+fn c16_a_part_that_is_forgotten_after_some_of_its_slabs_have_been_read_is_forgotten_or_not() {
+    each_spilled!(gives_out_no_identifier_twice);
 }
 
 fn loses_nothing<S: Spilling>(fault: Fault, says: &str) {
