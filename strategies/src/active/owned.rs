@@ -115,7 +115,8 @@ impl<S: Reverse> OwnedTape<S> {
         self.renumber();
         self.state_mut().parts.truncate(part + 1);
         let outcome = catch_unwind(AssertUnwindSafe(|| S::truncate(self.tape_mut(), place.mark)));
-        // Whether or not that has failed later: the tape gives out these identifiers from now on.
+        // Whether or not that has failed later: the tape gives out these identifiers from now on. If there are still
+        // records of external functions, they are kept, and their numbers and slots with them.
         if S::mark(self.tape()) == place.mark {
             self.forget_behind(place, part);
         }
@@ -131,8 +132,7 @@ impl<S: Reverse> OwnedTape<S> {
         let State { singular, pool, parts, .. } = self.state_mut();
         *singular = parts[part].singular;
         pool.restore(&parts[part].free);
-        // Last, because destructors of users may panic. If there are still records of external functions, they are
-        // kept, and their numbers and slots with them.
+        // Last, because destructors of users may panic.
         let views = self.state().parts[part].views;
         self.externals_mut().truncate(place.externals, views);
     }

@@ -29,9 +29,8 @@ enum Fault {
     /// It has room for so many bytes.
     Full(usize),
     WritesPanic,
-    ReadsFail,
     /// After so many that do not.
-    LaterReadsFail(usize),
+    ReadsFail(usize),
     ReadsPanic,
     /// It returns, and has not touched what it was to fill.
     Nothing,
@@ -84,10 +83,10 @@ impl SpillStore for Device {
         let start = usize::try_from(offset).expect("it is in memory");
         let kept = &contents.bytes[start..start + bytes.len()];
         match contents.fault {
-            Fault::ReadsFail | Fault::LaterReadsFail(0) => return Err(io::ErrorKind::ConnectionReset.into()),
-            Fault::LaterReadsFail(left) => {
+            Fault::ReadsFail(0) => return Err(io::ErrorKind::ConnectionReset.into()),
+            Fault::ReadsFail(left) => {
                 bytes.copy_from_slice(kept);
-                contents.fault = Fault::LaterReadsFail(left - 1);
+                contents.fault = Fault::ReadsFail(left - 1);
             }
             Fault::ReadsPanic => panic!("the device is gone"),
             Fault::Nothing => return Ok(()),
@@ -141,7 +140,7 @@ fn is_clear(fault: Fault, error: &Error) -> bool {
     let text = error.to_string();
     match error {
         Error::Storage(StorageError::Io { operation: "read a slab", kind: io::ErrorKind::ConnectionReset, .. }) => {
-            fault == Fault::ReadsFail && text.contains("cannot read a slab in the store of the program")
+            fault == Fault::ReadsFail(0) && text.contains("cannot read a slab in the store of the program")
         }
         Error::Storage(StorageError::Io { operation: "read a slab", .. }) => {
             fault == Fault::ReadsPanic && text.contains("the store panicked")
@@ -160,7 +159,7 @@ fn never_wrong<M: Reverse<Value = f64>, S: Spilling>() {
     let mut tape = Tape::<S>::spilled(device.options()).expect("the device is there");
     let (x, y) = recorded(&mut tape, 5000, 0);
     let faults = [
-        Fault::ReadsFail,
+        Fault::ReadsFail(0),
         Fault::ReadsPanic,
         Fault::Zeros,
         Fault::OneBit,
@@ -208,7 +207,7 @@ fn gives_out_no_identifier_twice<S: Spilling>() {
             let _: Vec<Real<S>> = (0..200).map(|k| (&x[0] * f64::from(k)).into()).collect();
             super::steps(&x, 2000, 0);
         });
-        device.becomes(Fault::LaterReadsFail(reads));
+        device.becomes(Fault::ReadsFail(reads));
         let outcome = tape.reset_to(&position);
         device.becomes(Fault::None);
         errors += usize::from(outcome.is_err());
@@ -383,7 +382,7 @@ fn arrays_on_a_device<M: Reverse<Value = f64>, S: Spilling>() {
         assert_eq!(devices.len(), 2, "one for records, one for arrays");
         devices[1].clone()
     };
-    for fault in [Fault::Zeros, Fault::OneBit, Fault::ReadsFail] {
+    for fault in [Fault::Zeros, Fault::OneBit, Fault::ReadsFail(0)] {
         arrays.becomes(fault);
         let error = slopes(&mut tape).expect_err("an array that was never kept");
         assert!(matches!(error, Error::Storage(_)), "{fault:?}: {error:?}");
