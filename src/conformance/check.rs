@@ -76,25 +76,24 @@ pub(super) struct Recorded<S: Reverse> {
 }
 
 /// Records `f` at `x` on a new tape.
-pub(super) fn recorded<S: Reverse>(x: &[f64], f: impl FnOnce(&[Real<S>]) -> Vec<Real<S>>) -> Recorded<S> {
-    recorded_on(Tape::new(), x, f)
+pub(super) fn recorded<S: Reverse>(x: &[f64], mut f: impl FnMut(&[Real<S>]) -> Vec<Real<S>>) -> Recorded<S> {
+    record(Tape::new(), x, &mut f)
 }
 
 /// Records `f` at `x` on this tape.
 pub(super) fn recorded_on<S: Reverse>(
     tape: Tape<S>,
     x: &[f64],
-    f: impl FnOnce(&[Real<S>]) -> Vec<Real<S>>,
+    mut f: impl FnMut(&[Real<S>]) -> Vec<Real<S>>,
 ) -> Recorded<S> {
-    let mut f = Some(f);
-    record_once(tape, x, &mut |x| f.take().map_or_else(Vec::new, |f| f(x)))
+    record(tape, x, &mut f)
 }
 
 /// A computation that is to be recorded.
-type Computation<'f, S> = dyn FnMut(&[Real<S>]) -> Vec<Real<S>> + 'f;
+type Computation<'f, S, Y> = dyn FnMut(&[Real<S>]) -> Y + 'f;
 
 /// [`recorded_on`] without a type parameter for the function: scenarios are many, and compile times add up.
-fn record_once<S: Reverse>(mut tape: Tape<S>, x: &[f64], f: &mut Computation<S>) -> Recorded<S> {
+fn record<S: Reverse>(mut tape: Tape<S>, x: &[f64], f: &mut Computation<S, Vec<Real<S>>>) -> Recorded<S> {
     let (x, y) = tape.record(|scope| {
         let x = scope.inputs(&floats(x));
         let y = f(&x);
@@ -119,15 +118,23 @@ impl<S: Reverse> Recorded<S> {
 /// Whether `f` at `x` has this value and this gradient.
 pub(super) fn gradient_is<S: Reverse>(
     what: &str,
-    f: impl FnOnce(&[Real<S>]) -> Real<S>,
+    mut f: impl FnMut(&[Real<S>]) -> Real<S>,
     x: &[f64],
     value: f64,
     gradient: &[f64],
 ) -> Outcome {
-    has_gradient(what, recorded::<S>(x, |x| vec![f(x)]), value, gradient)
+    has_gradient(what, &mut f, x, value, gradient)
 }
 
-fn has_gradient<S: Reverse>(what: &str, mut recorded: Recorded<S>, value: f64, gradient: &[f64]) -> Outcome {
+/// [`gradient_is`] without a type parameter for the function.
+fn has_gradient<S: Reverse>(
+    what: &str,
+    f: &mut Computation<S, Real<S>>,
+    x: &[f64],
+    value: f64,
+    gradient: &[f64],
+) -> Outcome {
+    let mut recorded = recorded(x, |x| vec![f(x)]);
     close(&format!("the value of {what}"), recorded.y[0].value(), value)?;
     recorded.sweep_gives(&format!("the gradient of {what}"), &[1.0], gradient)
 }

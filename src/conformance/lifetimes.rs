@@ -92,11 +92,11 @@ pub fn input_dropped_early<S: Reverse>() -> Outcome {
 pub fn variable_dropped_after_its_recording<S: Reverse>() -> Outcome {
     let mut old = recorded::<S>(&[2.0], |x| vec![(&x[0] * &x[0]).eval(), (&x[0] * 3.0).eval()]);
     let copy = old.y[0].clone();
-    let (x, mut y) = (old.x, old.y);
+    let (mut x, mut y) = (old.x, old.y);
     let mut again = recorded_on(old.tape, &[3.0], |v| {
         let a = (&v[0] * &v[0]).eval();
         let kept = multiples(&v[0]);
-        drop(x);
+        x.clear();
         y.pop();
         let b = (&a * &v[0]).eval();
         drop(copy.clone());
@@ -117,13 +117,13 @@ pub fn variable_dropped_inside_another_recording<S: Reverse>() -> Outcome {
     let mut inner = Ok(());
     let f = |x: &[Real<S>]| {
         let mut y = (&x[0] * 1.0).eval();
-        let gone = (&x[0] * 8.0).eval();
+        let mut gone = Some((&x[0] * 8.0).eval());
         let nested = gradient_is::<S>(
             "x² + 55x inside",
             |u| {
                 let v = (&u[0] * &u[0]).eval();
                 let kept = multiples(&u[0]);
-                drop(gone);
+                drop(gone.take());
                 let again = (&x[0] * 2.0).eval();
                 (0..10).for_each(|_| y = (&y * 0.5 + &again * 0.5).into());
                 come_and_go(&u[0], 10);
@@ -174,12 +174,13 @@ pub fn variable_dropped_on_another_thread<S: Reverse<Variable: Send>>() -> Outco
         let copied = (&x[0] * 5.0).eval();
         let copy = copied.clone();
         let y = (&moved * &copied).eval();
+        let mut gone = Some((moved, copy));
         there = on_another_thread(move || {
             gradient_is::<S>(
                 "x·y + 55x there",
                 |u| {
                     let kept = multiples(&u[0]);
-                    drop((moved, copy));
+                    drop(gone.take());
                     come_and_go(&u[0], 10);
                     plus_all((&u[0] * &u[1]).eval(), &kept)
                 },

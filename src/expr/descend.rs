@@ -30,7 +30,12 @@ pub(super) fn descend_singular<S: Taping, O, E: Edge, A: Expression<S>>(
     singular: impl Fn(usize) -> bool,
     sink: &mut impl Sink<S>,
 ) -> bool {
-    if !(0..S::Value::LANES).any(|k| singular(k) && sink.counts(k)) {
+    // A loop: an iterator with a function of its own would be compiled for each statement.
+    let mut some = false;
+    for k in 0..S::Value::LANES {
+        some |= singular(k) && sink.counts(k);
+    }
+    if !some {
         return false;
     }
     if !matches!(S::Policy::SLOPE, SingularSlope::Zero) {
