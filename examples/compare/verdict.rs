@@ -31,10 +31,23 @@ fn smallest(outcome: &Outcome) -> Option<&Row> {
     in_memory(outcome).min_by_key(|row| row.bytes())
 }
 
-/// The row that takes the least time; among equals, the one of least memory.
-fn fastest(outcome: &Outcome) -> Option<&Row> {
-    let least = in_memory(outcome).map(Row::seconds).fold(f64::INFINITY, f64::min);
-    in_memory(outcome).filter(|row| row.seconds() <= NOISE * least).min_by_key(|row| row.bytes())
+/// The rows of [`in_memory`], and their times as multiples of the first one's: medians of ratios within a round, since
+/// the machine may be slower in another.
+fn times(outcome: &Outcome) -> Vec<(&Row, f64)> {
+    let first = in_memory(outcome).next();
+    in_memory(outcome).map(|row| (row, first.map_or(1.0, |first| row.against(first).median))).collect()
+}
+
+/// The least of these times.
+fn least(times: &[(&Row, f64)]) -> f64 {
+    times.iter().map(|(_, time)| *time).fold(f64::INFINITY, f64::min)
+}
+
+/// The row that takes the least time, and its multiple of the first one's; among equals, the one of least memory.
+fn fastest(outcome: &Outcome) -> Option<(&Row, f64)> {
+    let times = times(outcome);
+    let least = least(&times);
+    times.into_iter().filter(|(_, time)| *time <= NOISE * least).min_by_key(|(row, _)| row.bytes())
 }
 
 /// What a ratio says: `14 % less`, `1.6 times as much`.
@@ -56,7 +69,7 @@ fn winners(outcomes: &[Outcome]) -> String {
     table.load_preset(NOTHING);
     table.set_header(["workload", "least memory", "", "least time", ""]);
     for outcome in outcomes {
-        let (Some(small), Some(fast)) = (smallest(outcome), fastest(outcome)) else { continue };
+        let (Some(small), Some((fast, multiple))) = (smallest(outcome), fastest(outcome)) else { continue };
         let Some(base) = in_memory(outcome).next() else { continue };
         let against = |row: &Row, of: String, ratio: f64| {
             if row.strategy == base.strategy { of } else { format!("{of}, {}", in_words(ratio)) }
@@ -66,8 +79,7 @@ fn winners(outcomes: &[Outcome]) -> String {
             small.strategy.title(),
             against(small, bytes(small.bytes()), small.bytes() as f64 / base.bytes() as f64),
             fast.strategy.title(),
-            against(fast, time(fast.seconds()), fast.against(base).median)
-                + if outcome.is_fair() { "" } else { " (noisy)" },
+            against(fast, time(fast.seconds()), multiple) + if outcome.is_fair() { "" } else { " (noisy)" },
         ]);
     }
     format!(
@@ -126,10 +138,10 @@ fn standings(outcomes: &[Outcome]) -> Vec<Standing> {
     let of = |strategy: Strategy| {
         let mut standing = Standing { strategy, memory: Multiples::NONE, time: Multiples::NONE };
         for outcome in outcomes {
-            let row = in_memory(outcome).find(|row| row.strategy == strategy)?;
-            let least = in_memory(outcome).map(Row::seconds).fold(f64::INFINITY, f64::min);
+            let times = times(outcome);
+            let (row, time) = *times.iter().find(|(row, _)| row.strategy == strategy)?;
             standing.memory = standing.memory.and(row.bytes() as f64 / smallest(outcome)?.bytes() as f64);
-            standing.time = standing.time.and(row.seconds() / least);
+            standing.time = standing.time.and(time / least(&times));
         }
         Some(standing)
     };
