@@ -34,8 +34,8 @@ fn smallest(outcome: &Outcome) -> Option<&Row> {
 /// The rows of [`in_memory`], and their times as multiples of the first one's: medians of ratios within a round, since
 /// the machine may be slower in another.
 fn times(outcome: &Outcome) -> Vec<(&Row, f64)> {
-    let first = in_memory(outcome).next();
-    in_memory(outcome).map(|row| (row, first.map_or(1.0, |first| row.against(first).median))).collect()
+    let Some(first) = in_memory(outcome).next() else { return Vec::new() };
+    in_memory(outcome).map(|row| (row, row.against(first).median)).collect()
 }
 
 /// The least of these times.

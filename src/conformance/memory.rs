@@ -164,8 +164,7 @@ pub fn recording_within_its_capacity_reserves_no_more<S: Reverse>() -> Outcome {
 fn fits<S: Reverse>(capacity: Capacity, next: impl Fn(&Real<S>, &[Real<S>]) -> Real<S>) -> Outcome {
     let tape = Tape::<S>::with_capacity(capacity);
     let before = tape.memory();
-    let statements = capacity.statements;
-    let fold = |x: &[Real<S>]| vec![(0..statements).fold(x[0].clone(), |y, _| next(&y, x))];
+    let fold = |x: &[Real<S>]| vec![(0..capacity.statements).fold(x[0].clone(), |y, _| next(&y, x))];
     let recorded = recorded_on(tape, &[0.5, 0.25], fold);
     let after = recorded.tape.memory();
     counts("a recording within its capacity", &after, capacity.statements, capacity.arguments)?;
