@@ -1,6 +1,7 @@
 //! What `num_traits` asks of floats, which are `Copy`. Names of methods are resolved to methods of [`Closed`] first.
 
 use super::Closed;
+use crate::expr::note_branch;
 use core::cmp::Ordering;
 use core::num::FpCategory;
 use tapewright_strategies::num_traits::Float;
@@ -105,6 +106,7 @@ impl<S: Taping> TotalOrder for Closed<S> {
     #[track_caller]
     fn total_cmp(&self, other: &Self) -> Ordering {
         S::compare(&self.0.0, &other.0.0, Comparison::TotalOrder);
+        note_branch::<true, S, _, _>(&self.0.0, &other.0.0);
         self.value().as_f64().total_cmp(&other.value().as_f64())
     }
 }

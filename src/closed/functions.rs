@@ -1,11 +1,11 @@
 //! Functions of closed variables that are not in the list of `math/methods.rs`, and what may be their second argument.
 
 use super::Closed;
-use crate::expr::Literal;
-use crate::math::binary;
+use crate::expr::{Literal, note_singular_point};
+use crate::math::{binary, unary};
 use tapewright_strategies::Binary;
 use tapewright_strategies::rules::selection::{AtLeast, AtMost, PositiveDifference};
-use tapewright_strategies::{Comparison, Number, Taping, agreed};
+use tapewright_strategies::{Comparison, Number, Taping, Unary, Variable, agreed, refuses_singular};
 
 /// What may stand as the second argument of a function of a [`Closed`] variable: another one, by value or borrowed, or
 /// an `f64`.
@@ -79,6 +79,16 @@ impl<S: Taping> Closed<S> {
         agreed::<S::Value, _>(|k| question(self.value().lane(k)))
     }
 
+    /// `self` ≥ 0, for a choice between two branches that have the same derivative, or none, at 0: it [hides
+    /// nothing](tapewright_strategies::Branch).
+    #[inline]
+    #[track_caller]
+    #[cfg(feature = "nalgebra")]
+    pub(super) fn is_at_least_zero(&self) -> bool {
+        S::compare(&self.0.0, &Literal::<S>(S::Value::ZERO), Comparison::GreaterOrEqual);
+        self.answer(|value| value >= Number::ZERO)
+    }
+
     /// A passive variable with the same value in each lane.
     #[inline(always)]
     pub(super) fn everywhere(value: <S::Value as Number>::Lane) -> Self {
@@ -94,6 +104,16 @@ impl<S: Taping> Closed<S> {
 }
 
 impl<S: Taping> Closed<S> {
+    /// Records `R` of the variable. At a pole or a vertical tangent, as √ at 0, the strategy is told.
+    #[inline]
+    #[track_caller]
+    pub(crate) fn function<R: Unary>(&self) -> Self {
+        if const { !refuses_singular::<S>() } && (0..S::Value::LANES).any(|k| R::singular(self.value().lane(k))) {
+            note_singular_point::<S>(self.value(), S::raw(self.0.0.0.id()));
+        }
+        unary::<S, R, _>(self).into()
+    }
+
     /// Whole power. Under `f32` values the exponent is an `f32` too, so it is exact up to 2²⁴.
     #[must_use]
     #[inline]

@@ -1,18 +1,20 @@
 //! Comparisons of values; `f64` operands are rounded to the value type, as in arithmetic. They are not recorded: a
 //! branch belongs to the recording that took it. Strategies that can replay a recording hear of them: see
-//! [`Taping::compare`].
+//! [`Taping::compare`]; and all strategies of comparisons that may hide a derivative, see [`note_branch`]. `true` stands
+//! for closed variables.
 
+use super::branch::note_branch;
 use super::{Ex, Literal};
 use crate::closed::Closed;
 use core::cmp::Ordering;
-use tapewright_strategies::{Comparison, Expression, Number, Taping, Tree, agreed};
+use tapewright_strategies::{Comparison, Expression, Number, Policy, Taping, Tree, agreed};
 
 /// Compares two forms of operands by their values. Each comparison is forwarded by itself: made of `partial_cmp` they
 /// cost a branch more, and loops that contain them do not vectorise.
 macro_rules! comparisons {
-    ($([$($g:tt)*] $left:ty, $right:ty, |$x:ident, $y:ident| $a:expr, $b:expr;)*) => { $(
+    ($($closed:literal [$($g:tt)*] $left:ty, $right:ty, |$x:ident, $y:ident| $a:expr, $b:expr;)*) => { $(
         impl<S: Taping, $($g)*> PartialEq<$right> for $left {
-            comparisons! { @ $right, |$x, $y| $a, $b, eq == Equal, ne != Equal }
+            comparisons! { @ $closed $right, |$x, $y| $a, $b, eq == Equal, ne != Equal }
         }
         impl<S: Taping, $($g)*> PartialOrd<$right> for $left {
             #[inline(always)]
@@ -21,13 +23,14 @@ macro_rules! comparisons {
                 let $x = self;
                 let (left, right) = (&$a, &$b);
                 S::compare(left, right, Comparison::Order);
+                note_branch::<$closed, S, _, _>(left, right);
                 let (x, y) = (Expression::<S>::value(left), Expression::<S>::value(right));
                 agreed::<S::Value, _>(|k| x.lane(k).partial_cmp(&y.lane(k)))
             }
-            comparisons! { @ $right, |$x, $y| $a, $b, lt < Less, le <= LessOrEqual, gt > Greater, ge >= GreaterOrEqual }
+            comparisons! { @ $closed $right, |$x, $y| $a, $b, lt < Less, le <= LessOrEqual, gt > Greater, ge >= GreaterOrEqual }
         }
     )* };
-    (@ $right:ty, |$x:ident, $y:ident| $a:expr, $b:expr, $($method:ident $operator:tt $comparison:ident),*) => { $(
+    (@ $closed:literal $right:ty, |$x:ident, $y:ident| $a:expr, $b:expr, $($method:ident $operator:tt $comparison:ident),*) => { $(
         #[allow(clippy::partialeq_ne_impl, reason = "the default would give its own place as the caller's")]
         #[inline(always)]
         #[track_caller]
@@ -35,6 +38,7 @@ macro_rules! comparisons {
             let $x = self;
             let (left, right) = (&$a, &$b);
             S::compare(left, right, Comparison::$comparison);
+            note_branch::<$closed, S, _, _>(left, right);
             let (x, y) = (Expression::<S>::value(left), Expression::<S>::value(right));
             agreed::<S::Value, _>(|k| x.lane(k).as_f64() $operator y.lane(k).as_f64())
         }
@@ -42,10 +46,21 @@ macro_rules! comparisons {
 }
 
 comparisons! {
-    [A: Tree<S>, B: Tree<S>] Ex<S, A>, Ex<S, B>, |x, y| x.0, y.0;
-    [A: Tree<S>] Ex<S, A>, f64, |x, y| x.0, Literal::<S>(S::Value::from_f64(*y));
-    [B: Tree<S>] f64, Ex<S, B>, |x, y| Literal::<S>(S::Value::from_f64(*x)), y.0;
-    [] Closed<S>, Closed<S>, |x, y| x.0.0, y.0.0;
-    [] Closed<S>, f64, |x, y| x.0.0, Literal::<S>(S::Value::from_f64(*y));
-    [] f64, Closed<S>, |x, y| Literal::<S>(S::Value::from_f64(*x)), y.0.0;
+    false [A: Tree<S>, B: Tree<S>] Ex<S, A>, Ex<S, B>, |x, y| x.0, y.0;
+    false [A: Tree<S>] Ex<S, A>, f64, |x, y| x.0, Literal::<S>(S::Value::from_f64(*y));
+    false [B: Tree<S>] f64, Ex<S, B>, |x, y| Literal::<S>(S::Value::from_f64(*x)), y.0;
+    true [] Closed<S>, Closed<S>, |x, y| x.0.0, y.0.0;
+    true [] Closed<S>, f64, |x, y| x.0.0, Literal::<S>(S::Value::from_f64(*y));
+    true [] f64, Closed<S>, |x, y| Literal::<S>(S::Value::from_f64(*x)), y.0.0;
+}
+
+/// Compares a measure of closed variables with another one, as `<=` does.
+#[cfg(feature = "nalgebra")]
+#[inline]
+#[track_caller]
+pub(crate) fn at_most<S: Taping, A: Tree<S>, B: Tree<S>>(left: &Ex<S, A>, right: &Ex<S, B>) -> bool {
+    if const { !S::Policy::WATCHES } {
+        note_branch::<true, S, _, _>(&left.0, &right.0);
+    }
+    left <= right
 }

@@ -1,6 +1,7 @@
 //! Variables and the expression trees that operators build from them.
 
 mod assign;
+mod branch;
 mod compare;
 mod descend;
 mod given;
@@ -17,6 +18,9 @@ use core::marker::PhantomData;
 use tapewright_strategies::{Expression, Nested, Nests, Number as _, Passive, Taping, Variable};
 
 pub use assign::Assignable;
+pub(crate) use branch::{note_branch, note_singular_point};
+#[cfg(feature = "nalgebra")]
+pub(crate) use compare::at_most;
 pub(crate) use given::{Singular, given};
 pub use named::{ByName, Named, statement};
 pub use node::{BackLeaf, Bin, Compound, Leaf, Literal, RefLeaf, Un};

@@ -1,5 +1,6 @@
 //! Choices lane by lane.
 
+use super::branch::note_branch;
 use super::given::given;
 use super::{Compound, Ex, Operand, Real};
 use tapewright_strategies::{Comparison, Number, Taping, Tree};
@@ -58,6 +59,7 @@ fn choose<S: Taping>(
     holds: impl Fn(Lane<S>, Lane<S>) -> bool,
 ) -> Choice<S> {
     S::compare(left, right, comparison);
+    note_branch::<false, S, _, _>(left, right);
     let (x, y) = (left.value(), right.value());
     let lane = |k: usize| if holds(x.lane(k), y.lane(k)) { Number::ONE } else { Number::ZERO };
     Choice { yes: S::Value::from_lanes(lane) }

@@ -83,7 +83,7 @@ macro_rules! unary_methods {
             #[must_use]
             #[inline]
             #[track_caller]
-            pub fn $method(&self) -> Self { unary::<S, $rule, _>(self).into() }
+            pub fn $method(&self) -> Self { self.function::<$rule>() }
         )* }
     };
 }

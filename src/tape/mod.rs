@@ -27,7 +27,7 @@ use core::fmt;
 use core::ops::Range;
 use core::panic::Location;
 use std::sync::Mutex;
-use tapewright_strategies::active::{OwnedTape, on_behalf_of};
+use tapewright_strategies::active::{HiddenBranches, OwnedTape, on_behalf_of};
 use tapewright_strategies::lanes::Inspection;
 use tapewright_strategies::{
     Capacity, MemoryReport, MemoryUsage, Reverse, SpillOptions, SpillUsage, Spills, catch_storage_errors,
@@ -218,6 +218,37 @@ impl<S: Reverse> Tape<S> {
     #[must_use]
     pub fn launches(&self) -> Vec<Inspection> {
         self.owned.launches()
+    }
+
+    /// Comparisons of the recording that may have hidden a derivative: where an active number equals a passive one, or is
+    /// tested for smallness and found small.
+    ///
+    /// Foreign generic code over [`Closed`](crate::Closed) is full of them. It asks whether a rotation's angle or an
+    /// entry of a matrix is 0, goes on with a constant if so, and the derivative is lost without a word. All
+    /// comparisons of closed variables are looked at; those of [`Real`] variables under the policies
+    /// [`Checked`](crate::Checked), where sweeps fail with the first, and [`Tracing`](crate::Tracing), where the line of
+    /// the program is known, too. Compare [`value`](crate::Ex::value)s where a branch is meant.
+    ///
+    /// For drivers that make a tape themselves, and for forward mode, there is
+    /// [`hidden_branches`](crate::hidden_branches).
+    ///
+    /// ```
+    /// use tapewright::prelude::*;
+    /// use tapewright::{Closed, strategies::num_traits::Float};
+    ///
+    /// /// sin(x)/x, as it is often written: right in value, wrong in its second derivative at 0.
+    /// fn sinc<T: Float>(x: T) -> T { if x == T::zero() { T::one() } else { x.sin() / x } }
+    ///
+    /// let mut tape = Tape::<Jacobian>::new();
+    /// tape.record(|scope| sinc(Closed::from(scope.input(0.0))));
+    /// let branches = tape.hidden_branches();
+    /// assert_eq!(branches.count(), 1);
+    /// println!("{branches}"); // the line of `x == T::zero()`
+    /// # assert!(branches.first().is_some());
+    /// ```
+    #[must_use]
+    pub fn hidden_branches(&self) -> HiddenBranches {
+        self.owned.hidden_branches()
     }
 
     /// Bytes of the recording, stream by stream, with the adjoint vector among them.

@@ -8,7 +8,7 @@ use core::fmt;
 use core::panic::Location;
 use core::time::Duration;
 use std::collections::BTreeMap;
-use tapewright_strategies::active::OwnedTape;
+use tapewright_strategies::active::{OwnedTape, TracedBranch};
 use tapewright_strategies::{NonFinite, RecordKind, Reverse, SweepError};
 
 /// Where a recording was made: what [`Tape::trace`](crate::Tape::trace) returns. Shown by `{}`, it is a table.
@@ -92,6 +92,14 @@ impl<'t, S: Reverse> Trace<'t, S> {
     #[must_use]
     pub fn lines(&self) -> &[TraceLine] {
         &self.lines
+    }
+
+    /// The comparisons of active numbers, on which the program may have branched, by line: how often each was made, and
+    /// by how little. A margin of 0 is a branch at the very point; see
+    /// [`Tape::hidden_branches`](crate::Tape::hidden_branches) for those that may have hidden a derivative.
+    #[must_use]
+    pub fn branches(&self) -> Vec<TracedBranch> {
+        self.owned.branches()
     }
 
     /// The first number of the recording that is infinite or NaN, in the order of the program: the value of an input,

@@ -44,10 +44,12 @@ pub mod slab_stack {
     pub use crate::storage::{Iter, IterMut, SlabIter as Slabs, SlabsMut};
 }
 
+#[doc(hidden)]
+pub use contract::is_suspect;
 pub use contract::{
-    AtExternal, Bend, Capacity, Comparison, Curvature, Dependence, EachRecord, Expression, Flow, Load, Nary, Nests,
-    Order, Products, RecordKind, RecordView, Replay, Reverse, Sink, Spills, Statement, Store, Strategy, Taped, Taping,
-    Tree, Twin, Variable,
+    AtExternal, Bend, Branch, Capacity, Comparison, Curvature, Dependence, EachRecord, Expression, Flow, Load, Nary,
+    Nests, Order, Products, RecordKind, RecordView, Replay, Reverse, Sink, Spills, Statement, Store, Strategy, Taped,
+    Taping, Tree, Twin, Variable,
 };
 pub use external::{Arrays, External, Mark, NonFinite, NonFiniteKind, SweepError, TapeCache};
 pub use identifier::{IndexType, LinearId, TapeNumber};

@@ -2,6 +2,7 @@
 //! told, as of every comparison.
 
 use super::Closed;
+use crate::expr::at_most;
 use approx::{AbsDiffEq, RelativeEq, UlpsEq};
 use tapewright_strategies::{Float, Number as _, Taping};
 
@@ -15,7 +16,7 @@ impl<S: Taping> AbsDiffEq for Closed<S> {
 
     #[track_caller]
     fn abs_diff_eq(&self, other: &Self, epsilon: Self) -> bool {
-        self == other || (&self.0 - &other.0).abs() <= epsilon.0
+        self == other || at_most(&(&self.0 - &other.0).abs(), &epsilon.0)
     }
 }
 
@@ -30,7 +31,7 @@ impl<S: Taping> RelativeEq for Closed<S> {
         self.abs_diff_eq(other, epsilon)
             || self.answer(Float::is_finite)
                 && other.answer(Float::is_finite)
-                && (&self.0 - &other.0).abs() <= self.0.abs().max(other.0.abs()) * max_relative.0
+                && at_most(&(&self.0 - &other.0).abs(), &(self.0.abs().max(other.0.abs()) * &max_relative.0))
     }
 }
 

@@ -59,14 +59,14 @@ impl<S: Taping> ComplexField for Closed<S> {
     #[inline]
     #[track_caller]
     fn argument(self) -> Self {
-        Self::from(if self >= 0.0 { 0.0 } else { PI })
+        Self::from(if self.is_at_least_zero() { 0.0 } else { PI })
     }
 
     /// The absolute value, and a passive 1 or −1.
     #[inline]
     #[track_caller]
     fn to_exp(self) -> (Self, Self) {
-        if self >= 0.0 { (self, Self::from(1.0)) } else { (-self, Self::from(-1.0)) }
+        if self.is_at_least_zero() { (self, Self::from(1.0)) } else { (-self, Self::from(-1.0)) }
     }
 
     #[inline]
@@ -98,6 +98,6 @@ impl<S: Taping> ComplexField for Closed<S> {
     #[inline]
     #[track_caller]
     fn try_sqrt(self) -> Option<Self> {
-        if self >= 0.0 { Some(Self::sqrt(&self)) } else { None }
+        if self.is_at_least_zero() { Some(Self::sqrt(&self)) } else { None }
     }
 }

@@ -1,7 +1,7 @@
 //! Which recording a statement belongs to.
 
 use super::messages::{in_use, not_active, paused, two_recordings, undeclared};
-use super::recorders::{Barrier, innermost_number, lend, look, set_singular};
+use super::recorders::{Barrier, change_state, innermost_number, lend, look};
 use super::singular::Singular;
 use super::state::Seen;
 use crate::external::Externals;
@@ -133,5 +133,6 @@ pub fn innermost_flow<S: Reverse>() -> Flow {
 #[cold]
 #[track_caller]
 pub fn note_singular(number: TapeNumber, function: &'static str) {
-    set_singular(number, Singular::here(function));
+    let singular = Singular::here(function);
+    change_state(number, |state| _ = state.singular.get_or_insert(singular));
 }

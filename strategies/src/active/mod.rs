@@ -8,6 +8,7 @@
 //! All of the unsafe code is in `recorders.rs`, behind what safe code cannot misuse.
 
 mod announced;
+mod branches;
 mod common;
 mod dependences;
 mod external;
@@ -25,6 +26,8 @@ mod sweeps;
 mod trace;
 mod watch;
 
+pub(crate) use branches::note_moving_branch;
+pub use branches::{HiddenBranches, TracedBranch, hidden_branches, note_branch};
 pub use common::{common_number, flow_of, innermost_flow, note_singular, recording_of, with};
 pub use dependences::Numbering;
 pub(crate) use external::{are_active, record_external_of};

@@ -1,5 +1,6 @@
 //! What is done with tapes while they do not record.
 
+use super::branches::HiddenBranches;
 use super::recorders::{OwnedTape, Running};
 use super::singular::Singular;
 use super::state::{Part, Place, State};
@@ -63,6 +64,7 @@ impl<S: Reverse> OwnedTape<S> {
         let number = self.numbers.take(TypeId::of::<S>());
         let state = self.state_mut();
         (state.number, state.unguarded) = (number, false);
+        state.branches = HiddenBranches::NONE;
         if refuses_singular::<S>() {
             state.singular = None;
         }
@@ -75,20 +77,19 @@ impl<S: Reverse> OwnedTape<S> {
         S::Policy::tracing(|| self.externals_mut().notes_mut().clear());
     }
 
-    /// Fails if a statement of the recording is singular, and the policy is [`Checked`](crate::Checked). Sweeps do this
-    /// first.
+    /// Fails if a statement of the recording is singular, or a comparison may have hidden a derivative, and the policy is
+    /// [`Checked`](crate::Checked). Sweeps do this first.
     ///
     /// # Errors
     ///
-    /// [`SweepError::Singular`] with the first of them.
+    /// [`SweepError::Singular`] with the first statement, else [`SweepError::HiddenBranch`] with the first comparison.
     #[inline(always)]
     pub fn check_singular(&self) -> Result<(), SweepError> {
-        if refuses_singular::<S>()
-            && let Some(singular) = self.state().singular
-        {
-            return Err(singular.error());
+        if !refuses_singular::<S>() {
+            return Ok(());
         }
-        Ok(())
+        let State { singular, branches, .. } = self.state();
+        singular.map(Singular::error).or_else(|| branches.error()).map_or(Ok(()), Err)
     }
 
     /// The place behind the last statement.
@@ -129,8 +130,8 @@ impl<S: Reverse> OwnedTape<S> {
             let (tape, externals) = self.parts_mut();
             externals.notes_mut().truncate(S::next_record(tape), S::identifiers(tape));
         });
-        let State { singular, pool, parts, .. } = self.state_mut();
-        *singular = parts[part].singular;
+        let State { singular, branches, pool, parts, .. } = self.state_mut();
+        (*singular, *branches) = (parts[part].singular, parts[part].branches);
         pool.restore(&parts[part].free);
         // Last, because destructors of users may panic.
         let views = self.state().parts[part].views;
@@ -199,9 +200,10 @@ impl<S: Reverse> OwnedTape<S> {
     pub fn resume<R>(&mut self, f: impl FnOnce(TapeNumber) -> R) -> R {
         assert!(self.number() != TapeNumber::NONE, "there is no recording to go on with: begin one first");
         let free = self.state().pool.free().collect();
-        let (views, singular) = (self.externals().arrays.slots(), self.state().singular);
+        let views = self.externals().arrays.slots();
+        let State { singular, branches, .. } = *self.state();
         let end = self.place();
-        self.state_mut().parts.push(Part { end, free, views, singular });
+        self.state_mut().parts.push(Part { end, free, views, singular, branches });
         self.renumber();
         self.during(f)
     }

@@ -12,7 +12,6 @@
 
 use super::announced::announce;
 use super::numbers::Numbers;
-use super::singular::Singular;
 use super::state::{Seen, State};
 use crate::external::Externals;
 use crate::refusal::Refusal;
@@ -243,10 +242,14 @@ pub(super) fn behind<R>(paused: bool, f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// Notes the first singular statement of the recording with this number, if it is active on this thread.
-pub(super) fn set_singular(number: TapeNumber, singular: Singular) {
-    // SAFETY: listed headers are valid, and this is the only reference to the state.
-    unsafe { listed(number).as_ref().map(|header| (*header.state.get()).singular.get_or_insert(singular)) };
+/// Changes what is noted in the state of the recording with this number, if it is active on this thread. `change` runs
+/// no code of users and asks nothing of recordings.
+pub(super) fn change_state(number: TapeNumber, change: impl FnOnce(&mut State)) {
+    // SAFETY: listed headers are valid, and this is the only reference to the state: `change` makes no other.
+    if let Some(header) = unsafe { listed(number).as_ref() } {
+        // SAFETY: as above.
+        change(unsafe { &mut *header.state.get() });
+    }
 }
 
 /// Returns the identifier in `bits` if it is the innermost recording's and has no mark, `mark` being the lowest one;

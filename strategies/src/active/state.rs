@@ -1,5 +1,6 @@
 //! What there is of recordings beside their tapes, and places in them.
 
+use super::branches::HiddenBranches;
 use super::singular::Singular;
 use crate::external::Externals;
 use crate::pool::Pool;
@@ -16,6 +17,8 @@ pub(crate) struct State {
     pub(super) unguarded: bool,
     /// The first statement that was refused a derivative; kept for strategies that are `Checked` only.
     pub(super) singular: Option<Singular>,
+    /// Comparisons that may have hidden a derivative.
+    pub(super) branches: HiddenBranches,
     /// The identifiers, if the strategy reuses them.
     pub(crate) pool: Pool,
     /// The earlier parts of a recording that was resumed.
@@ -25,8 +28,16 @@ pub(crate) struct State {
 impl State {
     /// Of what is no recording yet.
     pub(super) const fn new() -> Self {
-        let number = TapeNumber::NONE;
-        Self { number, guarded: false, unguarded: false, singular: None, pool: Pool::new(), parts: Vec::new() }
+        let (number, branches) = (TapeNumber::NONE, HiddenBranches::NONE);
+        Self {
+            number,
+            guarded: false,
+            unguarded: false,
+            singular: None,
+            branches,
+            pool: Pool::new(),
+            parts: Vec::new(),
+        }
     }
 }
 
@@ -84,4 +95,6 @@ pub(super) struct Part {
     pub(super) views: usize,
     /// The first statement before it that was refused a derivative.
     pub(super) singular: Option<Singular>,
+    /// Comparisons before it that may have hidden a derivative.
+    pub(super) branches: HiddenBranches,
 }

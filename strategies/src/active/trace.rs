@@ -1,5 +1,6 @@
 //! What is noted while a recording is made under the policy [`Tracing`](crate::Tracing), and what is made of it.
 
+use super::branches::TracedBranch;
 use super::common::{with, with_parts};
 use super::recorders::OwnedTape;
 use crate::external::{Deed, Entry, NonFinite, NonFiniteKind, Notes};
@@ -263,6 +264,13 @@ impl<S: Reverse> OwnedTape<S> {
     pub fn first_non_finite(&self) -> Option<&NonFinite<S::Value>> {
         let notes = self.externals().notes()?;
         notes.first().or_else(|| notes.adjoint.get())
+    }
+
+    /// Comparisons of active numbers, by line.
+    #[must_use]
+    pub fn branches(&self) -> Vec<TracedBranch> {
+        let branches = self.externals().notes().into_iter().flat_map(Notes::branches);
+        branches.map(|(location, count, margin)| TracedBranch { location, count, margin }).collect()
     }
 
     /// Bytes of what is noted.

@@ -1,5 +1,6 @@
 //! The contract between the engine and strategies.
 
+mod branch;
 mod capacity;
 mod comparison;
 mod curvature;
@@ -15,6 +16,7 @@ mod strategy;
 mod taping;
 mod variable;
 
+pub use branch::{Branch, is_suspect};
 pub use capacity::Capacity;
 pub use comparison::Comparison;
 pub use curvature::{Bend, Curvature, Products};

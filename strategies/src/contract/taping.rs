@@ -1,5 +1,6 @@
 //! The contract between the engine and a strategy, and statements, as strategies see them.
 
+use super::branch::Branch;
 use super::comparison::Comparison;
 use super::curvature::Curvature;
 use super::flow::{Dependence, Flow};
@@ -72,6 +73,15 @@ pub trait Taping: Sized + 'static {
     #[track_caller]
     fn compare<A: Tree<Self>, B: Tree<Self>>(left: &A, right: &B, comparison: Comparison) {
         let _ = (left, right, comparison);
+    }
+
+    /// Notes a comparison on which the program may branch. It is called for every comparison under the policies
+    /// [`Checked`](crate::Checked) and [`Tracing`](crate::Tracing), under others for comparisons of closed variables
+    /// that may [hide a derivative](Branch). Strategies with recordings pass it on to
+    /// [`active::note_branch`](crate::active::note_branch); others need not know.
+    #[inline(always)]
+    fn note_branch(branch: &Branch<'_, Self>) {
+        let _ = branch;
     }
 
     /// Records a statement whose number of arguments is known at run time only. `arguments` is one list cut in

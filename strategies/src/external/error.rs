@@ -63,6 +63,16 @@ pub enum SweepError {
         /// The line in it.
         line: u32,
     },
+    /// Under the policy [`Checked`](crate::Checked): a comparison of the recording may have hidden a derivative, since an
+    /// active number equals a passive one, or is negligible; see [`Branch`](crate::Branch).
+    HiddenBranch {
+        /// The file with the comparison, which may be one of another crate.
+        file: String,
+        /// The line in it.
+        line: u32,
+        /// The line of the program that led there, as `file:line`; known under [`Tracing`](crate::Tracing).
+        statement: Option<String>,
+    },
     /// The strategy, or this recording, cannot do this.
     Unsupported {
         /// What was asked for, and why it cannot be done.
@@ -122,6 +132,15 @@ impl fmt::Display for SweepError {
             ),
             Self::Singular { function, file, line } => {
                 write!(f, "the statement at {file}:{line} has no derivative: {function} is singular at its arguments")
+            }
+            Self::HiddenBranch { file, line, statement } => {
+                let reached = statement.as_ref().map(|line| format!(", reached from {line},")).unwrap_or_default();
+                write!(
+                    f,
+                    "the comparison at {file}:{line}{reached} may hide a derivative: an active number equals a passive one \
+                     there, or is negligible, and the program may have gone on without it (compare `value()` if the \
+                     branch is meant; for rotations, matrices and complex numbers there are entries of this library)"
+                )
             }
             Self::Unsupported { what } => f.write_str(what),
         }

@@ -4,6 +4,7 @@ use crate::refusal::out_of_memory;
 use crate::{MemoryUsage, Number};
 use core::fmt;
 use core::panic::Location;
+use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use std::time::Instant;
 
@@ -101,12 +102,23 @@ pub(crate) struct Notes<V> {
     first: Option<(usize, NonFinite<V>)>,
     /// The first such adjoint of the first sweep that met one.
     pub(crate) adjoint: OnceLock<NonFinite<V>>,
+    /// Comparisons of active numbers: how often, and the smallest margin, by file, line and column.
+    branches: BTreeMap<(&'static str, u32, u32), (Here, u64, f64)>,
+}
+
+/// Returns true unless the line lies where Cargo keeps crates from registries and repositories, or in the standard
+/// library.
+fn is_own(here: Here) -> bool {
+    let file = here.file().replace('\\', "/");
+    !["/registry/src/", "/git/checkouts/", "/rustlib/src/"].iter().any(|place| file.contains(place))
+        && !file.starts_with("/rustc/")
 }
 
 impl<V> Default for Notes<V> {
     fn default() -> Self {
         let (places, inputs, times) = (Vec::new(), Vec::new(), Vec::new());
-        Self { places, inputs, times, last: None, timed: false, first: None, adjoint: OnceLock::new() }
+        let (adjoint, branches) = (OnceLock::new(), BTreeMap::new());
+        Self { places, inputs, times, last: None, timed: false, first: None, adjoint, branches }
     }
 }
 
@@ -115,6 +127,7 @@ impl<V: Number> Notes<V> {
     pub(crate) fn clear(&mut self) {
         self.truncate(0, 0);
         self.first = None;
+        self.branches.clear();
         self.go_on();
     }
 
@@ -157,6 +170,26 @@ impl<V: Number> Notes<V> {
         let since = self.last.replace(now).map_or(0, |last| now.duration_since(last).as_nanos());
         self.times.resize(next.saturating_sub(1), 0);
         self.times.push(u32::try_from(since).unwrap_or(u32::MAX));
+    }
+
+    /// Notes a comparison of active numbers with this margin.
+    pub(crate) fn note_branch(&mut self, here: Here, margin: f64) {
+        // The compiler makes a location for each copy of a generic function, so they are compared by what they say.
+        let (_, count, smallest) =
+            self.branches.entry((here.file(), here.line(), here.column())).or_insert((here, 0, f64::INFINITY));
+        (*count, *smallest) = (*count + 1, smallest.min(margin));
+    }
+
+    /// Comparisons of active numbers, by line: how often, and the smallest margin.
+    pub(crate) fn branches(&self) -> impl Iterator<Item = (Here, u64, f64)> + '_ {
+        self.branches.values().copied()
+    }
+
+    /// The last line that is not one of a crate from a registry or of the standard library, among those on which
+    /// records were made, or else inputs registered.
+    pub(crate) fn last_own(&self) -> Option<Here> {
+        let records = self.places.iter().rev().flatten().copied();
+        records.chain(self.inputs.iter().rev().map(|call| call.here)).find(|here| is_own(here))
     }
 
     /// Makes room for as many records as this, of a recording in which nothing has been noted, and touches it.

@@ -3,14 +3,14 @@
 use super::careful::{Careful, common_level, with_care};
 use super::carry::{carry, level_of_launch};
 use super::directions::Directions;
-use crate::active::refuse_singular;
+use crate::active::{note_moving_branch, refuse_singular};
 use crate::external::apply;
 use crate::lanes::Launch;
 use crate::level::{self, Common, PASSIVE};
 use crate::numbers::any_nan;
 use crate::{
-    Dependence, External, Flow, Nary, Number, Policy, Scratch, Shape, Sink, Statement, Strategy, Strict, Taped, Taping,
-    Variable, partials_of_slice, refuses_singular, singular_function,
+    Branch, Dependence, External, Flow, Nary, Number, Policy, Scratch, Shape, Sink, Statement, Strategy, Strict, Taped,
+    Taping, Variable, partials_of_slice, refuses_singular, singular_function,
 };
 use core::marker::PhantomData;
 
@@ -153,6 +153,13 @@ impl<const N: usize, V: Number, P: Policy> Taping for Tangent<N, V, P> {
             refuse_singular(function);
         }
         tangent
+    }
+
+    fn note_branch(branch: &Branch<'_, Self>) {
+        let moves = |side: &[Directions<V, N>]| {
+            side.iter().any(|id| id.level > level::paused() && id.derivatives.iter().any(|slope| !slope.is_nought()))
+        };
+        note_moving_branch(branch, branch.leaves.map(moves));
     }
 
     #[track_caller]

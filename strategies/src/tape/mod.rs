@@ -262,6 +262,10 @@ macro_rules! variables_by_manager {
             M::raw(id)
         }
 
+        fn note_branch(branch: &crate::Branch<'_, Self>) {
+            crate::active::note_branch(branch, LinearId::number);
+        }
+
         #[track_caller]
         fn is_active(inputs: &[(V, &M::Id)]) -> bool {
             crate::active::recording_of::<Self>(inputs.iter().map(|(_, id)| *id)).is_some()

@@ -1,0 +1,47 @@
+//! Comparisons that may hide a derivative: how strategies hear of them. See [`Branch`].
+
+use core::panic::Location;
+use smallvec::SmallVec;
+use tapewright_strategies::{Branch, Number, Policy, Store, Taping, Tree, is_suspect};
+
+/// Identifiers in an expression.
+struct Leaves<S: Taping>(SmallVec<[S::Raw; 4]>);
+
+impl<S: Taping> Store<S> for Leaves<S> {
+    fn leaf(&mut self, _: S::Value, id: S::Raw) {
+        self.0.push(id);
+    }
+    fn constant(&mut self, _: S::Value) {}
+}
+
+/// Tells the strategy of a comparison if the policy watches them all, or if the comparison is one of `CLOSED` variables
+/// and may hide a derivative. Otherwise it is not even compiled.
+#[inline(always)]
+#[track_caller]
+pub(crate) fn note_branch<const CLOSED: bool, S: Taping, A: Tree<S>, B: Tree<S>>(left: &A, right: &B) {
+    if const { size_of::<S::Raw>() > 0 && (CLOSED || S::Policy::WATCHES) } {
+        let (x, y) = (left.value(), right.value());
+        if const { S::Policy::WATCHES } || (0..S::Value::LANES).any(|k| is_suspect(x.lane(k), y.lane(k))) {
+            tell::<S, A, B>(left, right, Location::caller());
+        }
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn tell<S: Taping, A: Tree<S>, B: Tree<S>>(left: &A, right: &B, location: &'static Location<'static>) {
+    let mut sides = [(); 2].map(|()| Leaves::<S>(SmallVec::new()));
+    left.store(&mut sides[0]);
+    right.store(&mut sides[1]);
+    let leaves = [sides[0].0.as_slice(), sides[1].0.as_slice()];
+    S::note_branch(&Branch { values: [left.value(), right.value()], leaves, location });
+}
+
+/// Tells the strategy that a function of this closed variable has a pole or a vertical tangent there, which an adjoint
+/// that is 0 hides. Under [`Checked`](tapewright_strategies::Checked) the statement itself is an error.
+#[cold]
+#[inline(never)]
+#[track_caller]
+pub(crate) fn note_singular_point<S: Taping>(value: S::Value, id: S::Raw) {
+    S::note_branch(&Branch { values: [value; 2], leaves: [&[id], &[]], location: Location::caller() });
+}
