@@ -7,7 +7,7 @@ use super::branch::note_branch;
 use super::{Ex, Literal};
 use crate::closed::Closed;
 use core::cmp::Ordering;
-use tapewright_strategies::{Comparison, Expression, Number, Policy, Taping, Tree, agreed};
+use tapewright_strategies::{Comparison, Expression, Number, Taping, Tree, agreed};
 
 /// Compares two forms of operands by their values. Each comparison is forwarded by itself: made of `partial_cmp` they
 /// cost a branch more, and loops that contain them do not vectorise.
@@ -59,7 +59,7 @@ comparisons! {
 #[inline]
 #[track_caller]
 pub(crate) fn at_most<S: Taping, A: Tree<S>, B: Tree<S>>(left: &Ex<S, A>, right: &Ex<S, B>) -> bool {
-    if const { !S::Policy::WATCHES } {
+    if const { !<S::Policy as tapewright_strategies::Policy>::WATCHES } {
         note_branch::<true, S, _, _>(&left.0, &right.0);
     }
     left <= right

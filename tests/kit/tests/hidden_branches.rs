@@ -137,7 +137,7 @@ fn what_is_forgotten_of_a_recording_takes_its_branches_along() {
         assert!(x == 0.0 && x <= 0.0);
     });
     assert_eq!(count(&tape), 3);
-    tape.reset_to(position).expect("it is the tape's");
+    tape.reset_to(&position).expect("it is the tape's");
     assert_eq!(count(&tape), 1);
 }
 
