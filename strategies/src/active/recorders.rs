@@ -246,10 +246,7 @@ pub(super) fn behind<R>(paused: bool, f: impl FnOnce() -> R) -> R {
 /// no code of users and asks nothing of recordings.
 pub(super) fn change_state(number: TapeNumber, change: impl FnOnce(&mut State)) {
     // SAFETY: listed headers are valid, and this is the only reference to the state: `change` makes no other.
-    if let Some(header) = unsafe { listed(number).as_ref() } {
-        // SAFETY: as above.
-        change(unsafe { &mut *header.state.get() });
-    }
+    unsafe { listed(number).as_ref().map(|header| change(&mut *header.state.get())) };
 }
 
 /// Returns the identifier in `bits` if it is the innermost recording's and has no mark, `mark` being the lowest one;
