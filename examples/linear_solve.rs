@@ -71,6 +71,7 @@ fn gradient_of(
         )?;
         fastest = fastest.min(start.elapsed().as_secs_f64());
     }
+    assert!(tape.hidden_branches().is_empty(), "{how}: {}", tape.hidden_branches());
     let memory = tape.memory();
     println!(
         "  {how:<12} {:7} statements, {:6.3} MB, one gradient in {:7.3} ms",
