@@ -8,7 +8,7 @@ use ::nalgebra::{
     self as na, Cholesky, DMatrix, DMatrixViewMut, Dim, Dyn, LU, MatrixView, OMatrix, RealField, SVD, Schur,
     SymmetricEigen, VecStorage,
 };
-use tapewright_strategies::{Float, Taping};
+use tapewright_strategies::{Float, Number, Taping};
 
 /// Linear algebra by the crate `nalgebra`.
 #[derive(Clone, Copy, Debug)]
@@ -68,7 +68,7 @@ impl<V: Float + RealField> Backend<V> for Nalgebra {
 
     fn svd(rows: usize, columns: usize, matrix: Vec<V>) -> Option<(Vec<V>, Vec<V>, Vec<V>)> {
         let matrix = DMatrix::from_vec(rows, columns, matrix);
-        let svd = SVD::try_new(matrix, true, true, V::epsilon(), 100 * (rows + columns))?;
+        let svd = SVD::try_new(matrix, true, true, V::epsilon() * Number::from_f64(5.0), 100 * (rows + columns))?;
         Some((svd.u?.data.into(), svd.singular_values.data.into(), svd.v_t?.transpose().data.into()))
     }
 

@@ -1,11 +1,12 @@
 //! Singular values and vectors of matrices of floats.
 
 use super::super::backend::{Backend, Block, times};
+use super::super::dense::identity;
 use super::super::element::Element;
 use super::super::error::LinalgError;
 use super::super::matrix::finite;
-use super::record::values;
-use tapewright_strategies::Float;
+use super::record::{turned, values};
+use tapewright_strategies::{Float, Number};
 
 /// U, V, and the singular values in descending order.
 pub(super) struct Svd<V> {
@@ -18,18 +19,27 @@ impl<V: Float + Element<Scalar = V>> Svd<V> {
     /// The decomposition of a matrix that is not empty.
     pub(super) fn new<B: Backend<V>>(rows: usize, columns: usize, matrix: &[V]) -> Result<Self, LinalgError> {
         finite(rows, matrix)?;
-        let (left, values, right) = B::svd(rows, columns, matrix.to_vec()).ok_or(LinalgError::NoConvergence)?;
+        // Iterations may not converge, or end too early.
+        let by_library = B::svd(rows, columns, matrix.to_vec()).map(|found| Self::sorted(rows, columns, found));
+        if let Some(found) = by_library.filter(|found| found.is_right::<B>(rows, columns, matrix)) {
+            return Ok(found);
+        }
+        let found = Self::sorted(rows, columns, jacobi(rows, columns, matrix));
+        if found.is_right::<B>(rows, columns, matrix) { Ok(found) } else { Err(LinalgError::NoConvergence) }
+    }
+
+    /// With the singular values in descending order.
+    fn sorted(rows: usize, columns: usize, (left, values, right): (Vec<V>, Vec<V>, Vec<V>)) -> Self {
         let mut order: Vec<usize> = (0..values.len()).collect();
         order.sort_by(|i, j| values[*j].partial_cmp(&values[*i]).unwrap_or(core::cmp::Ordering::Equal));
         let sorted = |vectors: &[V], n: usize| -> Vec<V> {
             order.iter().flat_map(|k| vectors[k * n..][..n].iter().copied()).collect()
         };
-        let found = Self {
+        Self {
             left: sorted(&left, rows),
             right: sorted(&right, columns),
             values: order.iter().map(|k| values[*k]).collect(),
-        };
-        if found.is_right::<B>(rows, columns, matrix) { Ok(found) } else { Err(LinalgError::NoConvergence) }
+        }
     }
 
     /// Whether it is a decomposition of this matrix, up to rounding.
@@ -58,6 +68,49 @@ fn is_orthonormal<V: Float + Element<Scalar = V>, B: Backend<V>>(vectors: &[V], 
     let count = vectors.len() / rows;
     let unit = |k: usize| if k % count == k / count { 1.0 } else { 0.0 };
     products.iter().enumerate().all(|(k, product)| (product.as_f64() - unit(k)).abs() <= near)
+}
+
+/// U, the singular values and V of a matrix by one-sided Jacobi rotations (Golub and Van Loan, Matrix Computations,
+/// section 8.6.3), for matrices of full rank: columns of U that belong to 0 are 0.
+fn jacobi<V: Float + Element<Scalar = V>>(rows: usize, columns: usize, matrix: &[V]) -> (Vec<V>, Vec<V>, Vec<V>) {
+    if rows < columns {
+        let (left, values, right) = jacobi(columns, rows, &turned(rows, matrix));
+        return (right, values, left);
+    }
+    let (mut u, mut v) = (matrix.to_vec(), identity::<V>(columns));
+    let dot = |u: &[V], i: usize, j: usize| (0..rows).fold(V::ZERO, |sum, k| sum + u[i * rows + k] * u[j * rows + k]);
+    for _ in 0..40 {
+        let mut turns = false;
+        for (i, j) in (0..columns).flat_map(|j| (0..j).map(move |i| (i, j))) {
+            let (a, b, c) = (dot(&u, i, i), dot(&u, j, j), dot(&u, i, j));
+            if Number::abs(c) > V::epsilon() * Number::sqrt(a * b) {
+                turns = true;
+                let zeta = (b - a) / (c + c);
+                let t = Number::signum(zeta) / (Number::abs(zeta) + Number::hypot(V::ONE, zeta));
+                let cos = V::ONE / Number::hypot(V::ONE, t);
+                rotate(&mut u, rows, (i, j), (cos, cos * t));
+                rotate(&mut v, columns, (i, j), (cos, cos * t));
+            }
+        }
+        if !turns {
+            break;
+        }
+    }
+    let values: Vec<V> = (0..columns).map(|k| Number::sqrt(dot(&u, k, k))).collect();
+    for (k, entry) in u.iter_mut().enumerate() {
+        let value = values[k / rows];
+        *entry = if value.is_nought() { V::ZERO } else { *entry / value };
+    }
+    (u, values, v)
+}
+
+/// Turns two columns.
+fn rotate<V: Float>(matrix: &mut [V], rows: usize, (i, j): (usize, usize), (cos, sin): (V, V)) {
+    for k in 0..rows {
+        let (x, y) = (matrix[i * rows + k], matrix[j * rows + k]);
+        matrix[i * rows + k] = cos * x - sin * y;
+        matrix[j * rows + k] = sin * x + cos * y;
+    }
 }
 
 /// How many singular values, in descending order, are above this part of the largest, or rounding.
