@@ -19,7 +19,8 @@ use tapewright_strategies::{External, Float, Number, SweepError};
 /// if the adjoints of eigenvalues that coincide are equal, up to √ε of the largest, and is [an
 /// error](tapewright_strategies::SweepError::Rule) otherwise. Forward mode does not know what becomes of the
 /// eigenvalues, and refuses directions along which those that coincide part. Eigenvalues coincide if they differ by at
-/// most 64·n·ε of the largest absolute value.
+/// most √ε of the largest absolute value: rounding turns their eigenvectors by ε over the difference, and so the
+/// derivatives of closer ones one by one would be right to less than half of their digits.
 ///
 /// Over duals, where they coincide, the matrix must not move along any tangent: the second derivative needs derivatives
 /// of the eigenvectors.
@@ -61,8 +62,9 @@ pub fn symmetric_eigenvalues<M: Matrix>(matrix: &M) -> Result<Vec<Closed<M::Stra
 /// matrix. The entry of largest absolute value of each vector is positive, the first one if there are several.
 ///
 /// As [`symmetric_eigenvalues`]. Where eigenvalues coincide, their eigenvectors are some basis. A sweep goes on if the
-/// adjoints of the vectors say that the choice does not matter, up to √ε of the largest, and is an error otherwise;
-/// forward mode refuses.
+/// result does not depend on these vectors within the space of all of them, up to √ε of the largest adjoint, and is an
+/// error otherwise, also where V·f(Λ)·Vᵀ is smooth: there 0/0 stands for f′, which the rule cannot know. Take
+/// [`symmetric_function`](super::symmetric_function) for such results, and for projections. Forward mode refuses.
 ///
 /// # Errors
 ///

@@ -92,13 +92,13 @@ fn cubes(m: M) -> Option<C> {
 /// For each algorithm, + where it is right at these matrices, in their order, − where it is wrong, and · where it has no
 /// result or no derivative.
 const ALGORITHMS: &[(&str, Pair, &str)] = &[
-    ("determinant", (|m| Some(m.determinant()), determinant), ""),
-    ("lu().determinant", (|m| Some(m.lu().determinant()), determinant), ""),
-    ("full_piv_lu().determinant", (|m| Some(m.full_piv_lu().determinant()), determinant), ""),
-    ("lu().solve", (|m| Some(weighed(&m.lu().solve(&right())?)), solved), ""),
-    ("full_piv_lu().solve", (|m| Some(weighed(&m.full_piv_lu().solve(&right())?)), solved), ""),
-    ("qr().solve", (|m| Some(weighed(&m.qr().solve(&right())?)), solved), ""),
-    ("col_piv_qr().solve", (|m| Some(weighed(&m.col_piv_qr().solve(&right())?)), solved), ""),
+    ("determinant", (|m| Some(m.determinant()), determinant), "++++++++"),
+    ("lu().determinant", (|m| Some(m.lu().determinant()), determinant), "++++−+++"),
+    ("full_piv_lu().determinant", (|m| Some(m.full_piv_lu().determinant()), determinant), "++++−−++"),
+    ("lu().solve", (|m| Some(weighed(&m.lu().solve(&right())?)), solved), "++++··++"),
+    ("full_piv_lu().solve", (|m| Some(weighed(&m.full_piv_lu().solve(&right())?)), solved), "++++··++"),
+    ("qr().solve", (|m| Some(weighed(&m.qr().solve(&right())?)), solved), "++++··++"),
+    ("col_piv_qr().solve", (|m| Some(weighed(&m.col_piv_qr().solve(&right())?)), solved), "++++··++"),
     (
         "q·r of qr",
         (
@@ -108,12 +108,16 @@ const ALGORITHMS: &[(&str, Pair, &str)] = &[
             },
             itself,
         ),
-        "",
+        "++++−+++",
     ),
-    ("cholesky().solve", (|m| Some(weighed(&symmetric(m).cholesky()?.solve(&right()))), symmetric_solved), ""),
-    ("try_inverse", (|m| Some(weighed(&m.try_inverse()?)), pseudo_inverse), ""),
-    ("svd().solve", (|m| Some(weighed(&m.svd(true, true).solve(&right(), C::from(1e-12)).ok()?)), least_squares), ""),
-    ("pseudo_inverse", (|m| Some(weighed(&m.pseudo_inverse(C::from(1e-12)).ok()?)), pseudo_inverse), ""),
+    ("cholesky().solve", (|m| Some(weighed(&symmetric(m).cholesky()?.solve(&right()))), symmetric_solved), "++·+··++"),
+    ("try_inverse", (|m| Some(weighed(&m.try_inverse()?)), pseudo_inverse), "++++··++"),
+    (
+        "svd().solve",
+        (|m| Some(weighed(&m.svd(true, true).solve(&right(), C::from(1e-12)).ok()?)), least_squares),
+        "−−−−−−−+",
+    ),
+    ("pseudo_inverse", (|m| Some(weighed(&m.pseudo_inverse(C::from(1e-12)).ok()?)), pseudo_inverse), "−−−−−−−+"),
     (
         "u·vᵀ of svd",
         (
@@ -123,10 +127,10 @@ const ALGORITHMS: &[(&str, Pair, &str)] = &[
             },
             orthogonal,
         ),
-        "",
+        "−−−−··−+",
     ),
-    ("u·s·vᵀ of svd", (|m| itself(m.svd(true, true).recompose().ok()?), itself), ""),
-    ("sum of singular_values", (|m| Some(m.singular_values().sum()), sum_of_singular_values), ""),
+    ("u·s·vᵀ of svd", (|m| itself(m.svd(true, true).recompose().ok()?), itself), "−−−−−−−+"),
+    ("sum of singular_values", (|m| Some(m.singular_values().sum()), sum_of_singular_values), "++++··++"),
     (
         "u·d·vᵀ of bidiagonalize",
         (
@@ -136,7 +140,7 @@ const ALGORITHMS: &[(&str, Pair, &str)] = &[
             },
             itself,
         ),
-        "",
+        "−−−++−−+",
     ),
     (
         "q·h·qᵀ of hessenberg",
@@ -147,7 +151,7 @@ const ALGORITHMS: &[(&str, Pair, &str)] = &[
             },
             itself,
         ),
-        "",
+        "−−+++−−+",
     ),
     (
         "q·t·qᵀ of schur",
@@ -158,18 +162,22 @@ const ALGORITHMS: &[(&str, Pair, &str)] = &[
             },
             itself,
         ),
-        "",
+        "−−−−+−−+",
     ),
     (
         "q·t·qᵀ of symmetric_tridiagonalize",
         (|m| itself(symmetric(m).symmetric_tridiagonalize().recompose()), symmetric_itself),
-        "",
+        "−−+++−−+",
     ),
-    ("v·λ·vᵀ of symmetric_eigen", (|m| itself(symmetric(m).symmetric_eigen().recompose()), symmetric_itself), ""),
+    (
+        "v·λ·vᵀ of symmetric_eigen",
+        (|m| itself(symmetric(m).symmetric_eigen().recompose()), symmetric_itself),
+        "−−−−+−−+",
+    ),
     (
         "λ of symmetric_eigen",
         (|m| Some(symmetric(m).symmetric_eigen().eigenvalues.map(|v| v * v * v).sum()), |m| cubes(symmetric(m))),
-        "",
+        "++++++++",
     ),
     (
         "complex_eigenvalues",
@@ -183,13 +191,13 @@ const ALGORITHMS: &[(&str, Pair, &str)] = &[
             },
             cubes,
         ),
-        "",
+        "++−+++−+",
     ),
-    ("Rotation3::from_matrix", (|m| itself(*Rotation3::from_matrix(&m).matrix()), rotation), ""),
+    ("Rotation3::from_matrix", (|m| itself(*Rotation3::from_matrix(&m).matrix()), rotation), "−−−−+−++"),
     (
         "UnitQuaternion::from_matrix",
         (|m| itself(*UnitQuaternion::from_matrix(&m).to_rotation_matrix().matrix()), rotation),
-        "",
+        "−−−−+−++",
     ),
 ];
 
@@ -218,4 +226,16 @@ fn where_they_are_right() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The book has the same table.
+#[test]
+fn the_book_says_so() {
+    let chapter = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../book/src/equations.md");
+    let chapter = std::fs::read_to_string(chapter).expect("the chapter can be read");
+    for (name, _, signs) in ALGORITHMS {
+        let row = chapter.lines().find(|line| line.starts_with(&format!("| `{name}` |"))).unwrap_or_default();
+        let cells: String = row.split('|').skip(2).take(signs.chars().count()).map(str::trim).collect();
+        assert_eq!(cells, *signs, "{name}: {row}");
+    }
 }
