@@ -31,6 +31,14 @@ pub trait Backend<V: Float>: 'static {
     /// The eigenvalues of a symmetric matrix, in any order, and as many orthonormal eigenvectors; `None` if they were
     /// not found.
     fn eigen(n: usize, matrix: Vec<V>) -> Option<(Vec<V>, Vec<V>)>;
+
+    /// The singular value decomposition U·Σ·Vᵀ of a matrix that is not empty: U, the singular values in any order, and
+    /// V, with as many columns as the smaller of both numbers; `None` if they were not found.
+    fn svd(rows: usize, columns: usize, matrix: Vec<V>) -> Option<(Vec<V>, Vec<V>, Vec<V>)>;
+
+    /// The real and imaginary parts of the eigenvalues of a square matrix that is not empty, in any order; `None` if
+    /// they were not found.
+    fn eigenvalues(n: usize, matrix: Vec<V>) -> Option<Vec<(V, V)>>;
 }
 
 /// The factors of a square matrix A.

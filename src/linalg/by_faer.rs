@@ -27,6 +27,11 @@ pub(super) fn columns<V>(n: usize, numbers: &mut [V]) -> MatMut<'_, V> {
     MatMut::from_column_major_slice_mut(numbers, n, columns)
 }
 
+/// The entries of a matrix, column after column.
+fn numbers<V: Copy>(matrix: MatRef<'_, V>) -> Vec<V> {
+    matrix.col_iter().flat_map(|column| column.iter().copied()).collect()
+}
+
 /// L and U in one matrix, and the permutation with its inverse.
 pub struct Packed<V> {
     n: usize,
@@ -125,7 +130,18 @@ impl<V: Float + RealField> Backend<V> for Faer {
     fn eigen(n: usize, matrix: Vec<V>) -> Option<(Vec<V>, Vec<V>)> {
         let eigen = view(Block::new(&matrix, n)).self_adjoint_eigen(Side::Lower).ok()?;
         let values = eigen.S().column_vector().iter().copied().collect();
-        Some((values, eigen.U().col_iter().flat_map(|column| column.iter().copied()).collect()))
+        Some((values, numbers(eigen.U())))
+    }
+
+    fn svd(rows: usize, _: usize, matrix: Vec<V>) -> Option<(Vec<V>, Vec<V>, Vec<V>)> {
+        let svd = view(Block::new(&matrix, rows)).thin_svd().ok()?;
+        let values = svd.S().column_vector().iter().copied().collect();
+        Some((numbers(svd.U()), values, numbers(svd.V())))
+    }
+
+    fn eigenvalues(n: usize, matrix: Vec<V>) -> Option<Vec<(V, V)>> {
+        let values = view(Block::new(&matrix, n)).eigenvalues().ok()?;
+        Some(values.into_iter().map(|value| (value.re, value.im)).collect())
     }
 }
 

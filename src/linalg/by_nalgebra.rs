@@ -5,10 +5,10 @@ use super::element::{Element, Plain};
 use super::matrix::Matrix;
 use crate::closed::Closed;
 use ::nalgebra::{
-    self as na, Cholesky, DMatrix, DMatrixViewMut, Dim, Dyn, LU, MatrixView, OMatrix, RealField, SymmetricEigen,
-    VecStorage,
+    self as na, Cholesky, DMatrix, DMatrixViewMut, Dim, Dyn, LU, MatrixView, OMatrix, RealField, SVD, Schur,
+    SymmetricEigen, VecStorage,
 };
-use tapewright_strategies::{Float, Taping};
+use tapewright_strategies::{Float, Number, Taping};
 
 /// Linear algebra by the crate `nalgebra`.
 #[derive(Clone, Copy, Debug)]
@@ -64,6 +64,17 @@ impl<V: Float + RealField> Backend<V> for Nalgebra {
     fn eigen(n: usize, matrix: Vec<V>) -> Option<(Vec<V>, Vec<V>)> {
         let eigen = SymmetricEigen::try_new(DMatrix::from_vec(n, n, matrix), V::epsilon(), 100 * (n + 1))?;
         Some((eigen.eigenvalues.data.into(), eigen.eigenvectors.data.into()))
+    }
+
+    fn svd(rows: usize, columns: usize, matrix: Vec<V>) -> Option<(Vec<V>, Vec<V>, Vec<V>)> {
+        let matrix = DMatrix::from_vec(rows, columns, matrix);
+        let svd = SVD::try_new(matrix, true, true, V::epsilon() * Number::from_f64(5.0), 100 * (rows + columns))?;
+        Some((svd.u?.data.into(), svd.singular_values.data.into(), svd.v_t?.transpose().data.into()))
+    }
+
+    fn eigenvalues(n: usize, matrix: Vec<V>) -> Option<Vec<(V, V)>> {
+        let schur = Schur::try_new(DMatrix::from_vec(n, n, matrix), V::epsilon(), 100 * (n + 1))?;
+        Some(schur.complex_eigenvalues().iter().map(|value| (value.re, value.im)).collect())
     }
 }
 

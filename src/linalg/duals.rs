@@ -4,7 +4,7 @@ use super::backend::{Backend, Block};
 use super::cholesky::moved_factor;
 use super::dense::Dense;
 use super::eigen::Eigen;
-use super::element::Element;
+use super::element::{At, Element, Smooth};
 use super::error::LinalgError;
 use super::lu::ln_det_slope;
 use super::solve::System;
@@ -171,6 +171,20 @@ impl<V: Element, const N: usize> Element for Dual<V, N> {
         let lower = V::lower::<B>(&system.values);
         let n = system.values.rows();
         Cow::Owned(join(&lower, &from_fn(|k| moved_factor::<V, B>(n, &lower, &system.tangents[k]))))
+    }
+
+    fn through<F: Smooth, B: Backend<V::Scalar>>(function: &F, matrix: &[Self]) -> Result<Vec<Self>, LinalgError> {
+        let plain = values(matrix);
+        let found = V::through::<F, B>(function, &plain)?;
+        let mut moved = from_fn(|_| vec![V::ZERO; found.len()]);
+        for (k, moved) in moved.iter_mut().enumerate() {
+            let along = tangents(matrix, k);
+            if moves(&along) {
+                function.differentiable(&found)?;
+                *moved = function.moved::<V, B>(At { matrix: &plain, found: &found }, &along, true)?;
+            }
+        }
+        Ok(join(&found, &moved))
     }
 
     fn eigen<B: Backend<V::Scalar>>(n: usize, triangle: &[Self]) -> Result<Vec<Self>, LinalgError> {

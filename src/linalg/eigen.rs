@@ -19,7 +19,8 @@ use tapewright_strategies::{External, Float, Number, SweepError};
 /// if the adjoints of eigenvalues that coincide are equal, up to √ε of the largest, and is [an
 /// error](tapewright_strategies::SweepError::Rule) otherwise. Forward mode does not know what becomes of the
 /// eigenvalues, and refuses directions along which those that coincide part. Eigenvalues coincide if they differ by at
-/// most 64·n·ε of the largest absolute value.
+/// most √ε of the largest absolute value: rounding turns their eigenvectors by ε over the difference, and so the
+/// derivatives of closer ones one by one would be right to less than half of their digits.
 ///
 /// Over duals, where they coincide, the matrix must not move along any tangent: the second derivative needs derivatives
 /// of the eigenvectors.
@@ -61,8 +62,9 @@ pub fn symmetric_eigenvalues<M: Matrix>(matrix: &M) -> Result<Vec<Closed<M::Stra
 /// matrix. The entry of largest absolute value of each vector is positive, the first one if there are several.
 ///
 /// As [`symmetric_eigenvalues`]. Where eigenvalues coincide, their eigenvectors are some basis. A sweep goes on if the
-/// adjoints of the vectors say that the choice does not matter, up to √ε of the largest, and is an error otherwise;
-/// forward mode refuses.
+/// result does not depend on these vectors within the space of all of them, up to √ε of the largest adjoint, and is an
+/// error otherwise, also where V·f(Λ)·Vᵀ is smooth: there 0/0 stands for f′, which the rule cannot know. Take
+/// [`symmetric_function`](super::symmetric_function) for such results, and for projections. Forward mode refuses.
 ///
 /// # Errors
 ///
@@ -149,12 +151,11 @@ impl<V: Element, B: Backend<V::Scalar>> Eigen<V, B> {
         self.values[k].lane(lane).as_f64()
     }
 
-    /// Whether two eigenvalues are one in a lane.
+    /// Whether two eigenvalues are one in a lane, or so close that their eigenvectors have lost half of their digits.
     fn coincide(&self, lane: usize, i: usize, j: usize) -> bool {
         let n = self.values.len();
         let largest = self.value(lane, 0).abs().max(self.value(lane, n - 1).abs());
-        let near = 64.0 * f64::from(u32::try_from(n).unwrap_or(u32::MAX)) * epsilon::<V>();
-        (self.value(lane, i) - self.value(lane, j)).abs() <= near * largest
+        (self.value(lane, i) - self.value(lane, j)).abs() <= CLOSE * epsilon::<V>().sqrt() * largest
     }
 
     /// Asks, for all lanes and all pairs i < j of eigenvalues that are one, why that is an error, if it is.
@@ -213,11 +214,15 @@ impl<V: Element, B: Backend<V::Scalar>> Eigen<V, B> {
         })?;
         if self.with_vectors {
             let turns = times::<V, B>(self.vectors().t(), Block::new(vectors, n));
-            // Only the difference tells how far the two vectors turn towards each other.
+            // Only the difference tells how far the two vectors turn towards each other. Where it is 0 over 0, the
+            // eigenvalues may have parted in a function of the matrix, V·f(Λ)·Vᵀ, which this rule does not know.
             let turn = |i: usize, j: usize| turns[j * n + i] - turns[i * n + j];
             self.coinciding(|lane, i, j| {
-                let matters = is_large(lane, turn(i, j), &turns);
-                matters.then_some("the result depends on the choice of their eigenvectors")
+                let matters = [turns[j * n + i], turns[i * n + j]].iter().any(|part| is_large(lane, *part, &turns));
+                matters.then_some(
+                    "the result depends on the choice of their eigenvectors, or is a function of the matrix: \
+                     see linalg::symmetric_function",
+                )
             })?;
             (0..n).for_each(|j| (0..j).for_each(|i| inner[j * n + i] = self.by_gap(turn(i, j), i, j)));
         }
@@ -226,13 +231,17 @@ impl<V: Element, B: Backend<V::Scalar>> Eigen<V, B> {
     }
 }
 
+/// How close values count as one: a difference of so many √ε of the largest. Their vectors, which rounding turns by ε over
+/// the difference, are right to √ε beyond.
+pub(super) const CLOSE: f64 = 1.0;
+
 /// ε of the floats that a number consists of.
 fn epsilon<V: Element>() -> f64 {
     <V::Scalar as Float>::epsilon().as_f64()
 }
 
 /// Whether a part of a number is larger in a lane than √ε of the largest one of these, and no rounding of other parts.
-fn is_large<V: Element>(lane: usize, number: V, of: &[V]) -> bool {
+pub(super) fn is_large<V: Element>(lane: usize, number: V, of: &[V]) -> bool {
     let part = |number: &V, k: usize| number.lane(lane).part(k).abs();
     let largest = |k: usize| of.iter().map(|number| part(number, k)).fold(0.0, f64::max);
     let rounding = 64.0 * epsilon::<V>() * (0..V::Lane::PARTS).map(largest).fold(0.0, f64::max);

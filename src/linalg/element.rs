@@ -87,9 +87,52 @@ pub trait Element: Number {
     #[doc(hidden)]
     fn lower<B: Backend<Self::Scalar>>(system: &Self::System<Dense<Self::Scalar, B>>) -> Cow<'_, [Self]>;
 
+    /// What a smooth function of a matrix with these entries finds.
+    #[doc(hidden)]
+    fn through<F: Smooth, B: Backend<Self::Scalar>>(function: &F, matrix: &[Self]) -> Result<Vec<Self>, LinalgError>;
+
     /// The eigenvalues and after them the eigenvectors of the symmetric matrix with this lower triangle.
     #[doc(hidden)]
     fn eigen<B: Backend<Self::Scalar>>(n: usize, triangle: &[Self]) -> Result<Vec<Self>, LinalgError>;
+}
+
+/// A function of a matrix, as numbers of every kind compute it: by a decomposition of floats, and by the formula of its
+/// derivative over all other numbers.
+pub trait Smooth: Send + Sync + 'static {
+    /// A name for messages.
+    const NAME: &'static str;
+
+    /// How many of the numbers that are found are results. The others are for the formulas.
+    fn results(&self) -> usize;
+
+    /// The results for floats, and what the formulas need.
+    fn floats<V: Plain + Element<Scalar = V>, B: Backend<V>>(&self, matrix: &[V]) -> Result<Vec<V>, LinalgError>;
+
+    /// Refuses matrices that move where the function has no derivative, as far as that does not depend on the
+    /// direction.
+    fn differentiable<V: Element>(&self, _found: &[V]) -> Result<(), LinalgError> {
+        Ok(())
+    }
+
+    /// The tangents of everything that was found, 0 for what is constant; of the results alone, unless it is `whole`.
+    fn moved<V: Element, B: Backend<V::Scalar>>(
+        &self,
+        at: At<'_, V>,
+        along: &[V],
+        whole: bool,
+    ) -> Result<Vec<V>, LinalgError>;
+
+    /// The adjoints of the entries of the matrix, given those of the results.
+    fn adjoints<V: Element, B: Backend<V::Scalar>>(&self, at: At<'_, V>, seeds: &[V]) -> Result<Vec<V>, LinalgError>;
+}
+
+/// A matrix, and what a function has found at it.
+#[derive(Clone, Copy, Debug)]
+pub struct At<'a, V> {
+    /// The entries that are inputs.
+    pub matrix: &'a [V],
+    /// The results, and the numbers for formulas.
+    pub found: &'a [V],
 }
 
 /// Floats are given to the library.
@@ -125,6 +168,9 @@ macro_rules! floats {
             }
             fn lower<B: Backend<Self>>(system: &Dense<Self, B>) -> Cow<'_, [Self]> {
                 Cow::Borrowed(system.factor())
+            }
+            fn through<F: Smooth, B: Backend<Self>>(function: &F, matrix: &[Self]) -> Result<Vec<Self>, LinalgError> {
+                function.floats::<Self, B>(matrix)
             }
             fn eigen<B: Backend<Self>>(n: usize, triangle: &[Self]) -> Result<Vec<Self>, LinalgError> {
                 eigen::of_floats::<Self, B>(n, triangle)

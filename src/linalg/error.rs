@@ -35,6 +35,56 @@ pub enum LinalgError {
         /// The other one.
         second: usize,
     },
+    /// A matrix without entries, of which the function has no value.
+    Empty {
+        /// How many rows it has.
+        rows: usize,
+        /// How many columns.
+        columns: usize,
+    },
+    /// A tolerance that is negative, NaN, or not below 1.
+    Tolerance {
+        /// The number that was given, as text.
+        given: String,
+    },
+    /// A rank that is too low for the function.
+    Rank {
+        /// How many singular values are above the tolerance.
+        found: usize,
+        /// How many have to be.
+        needed: usize,
+    },
+    /// A direction along which the matrix changes its rank: a pseudo-inverse jumps there.
+    RankChanges,
+    /// The rotation next to a matrix is not determined: the two smallest singular values, the last one with the sign of
+    /// the determinant, add up to 0.
+    RotationUndetermined,
+    /// Two singular values coincide, and the result depends on each of them by itself.
+    SingularValuesCoincide {
+        /// The first one, in descending order, counted from 0.
+        first: usize,
+        /// The other one.
+        second: usize,
+    },
+    /// A singular value is 0 and has no derivative, as the absolute value has none at 0.
+    SingularValueZero {
+        /// Its number, in descending order, counted from 0.
+        index: usize,
+    },
+    /// An eigenvalue of a general matrix that coincides with another one, and has no derivative.
+    EigenvalueNotSimple {
+        /// Its number, counted from 0.
+        index: usize,
+        /// The one next to it.
+        other: usize,
+    },
+    /// A scalar function has no finite value, or no derivative, at an eigenvalue of its matrix.
+    NotSmooth {
+        /// The number of the eigenvalue, in ascending order, counted from 0.
+        index: usize,
+        /// The eigenvalue, as text.
+        eigenvalue: String,
+    },
     /// In one lane of a matrix of packs, which is another matrix in each.
     Lane {
         /// The lane, counted from 0.
@@ -73,6 +123,56 @@ impl LinalgError {
     }
 }
 
+impl LinalgError {
+    /// The messages of functions of matrices.
+    fn of_functions(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty { rows, columns } => {
+                write!(
+                    f,
+                    "a matrix of {rows} rows and {columns} columns has no entries; the function needs at least one"
+                )
+            }
+            Self::Tolerance { given } => write!(
+                f,
+                "the tolerance is {given}; it has to be at least 0 and less than 1, a part of the largest singular value"
+            ),
+            Self::Rank { found, needed } => write!(
+                f,
+                "the matrix has the rank {found} and needs {needed}: only so many singular values are above the tolerance; \
+                 the result has no derivative"
+            ),
+            Self::RankChanges => f.write_str(
+                "the matrix changes its rank along this direction, and its pseudo-inverse jumps; move it along \
+                 directions that keep the rank, or make the tolerance smaller",
+            ),
+            Self::RotationUndetermined => f.write_str(
+                "the nearest rotation is not determined: the two smallest singular values, with the sign of the \
+                 determinant, add up to 0; points that are to be aligned must not all lie on a line",
+            ),
+            Self::SingularValuesCoincide { first, second } => write!(
+                f,
+                "the singular values {first} and {second} coincide, and have no derivative one by one; use a function \
+                 that treats them alike"
+            ),
+            Self::SingularValueZero { index } => {
+                write!(f, "the singular value {index} is 0, and has no derivative; leave it out of the result")
+            }
+            Self::EigenvalueNotSimple { index, other } => write!(
+                f,
+                "the eigenvalue {index} coincides with {other}, and has no derivative; use functions of the matrix, such \
+                 as its trace or determinant"
+            ),
+            Self::NotSmooth { index, eigenvalue } => write!(
+                f,
+                "the function has no finite value or no derivative at the eigenvalue {index}, {eigenvalue}, within the \
+                 rounding of eigenvalues; shift the matrix to where the function is smooth"
+            ),
+            _ => f.write_str("the matrix has no solution"),
+        }
+    }
+}
+
 impl fmt::Display for LinalgError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -84,10 +184,12 @@ impl fmt::Display for LinalgError {
             Self::NoConvergence => f.write_str("the iteration for the eigenvalues did not converge"),
             Self::EigenvaluesCoincide { first, second } => write!(
                 f,
-                "the eigenvalues {first} and {second} coincide, and the matrix has tangents: their eigenvectors have no derivative"
+                "the eigenvalues {first} and {second} coincide, and the matrix has tangents: their eigenvectors have no \
+                 derivative; a function of the matrix, linalg::symmetric_function, has one"
             ),
-            Self::Lane { lane, error } => write!(f, "lane {lane}: {error}"),
             Self::Memory => f.write_str("there is no memory for the factors of the matrix"),
+            Self::Lane { lane, error } => write!(f, "lane {lane}: {error}"),
+            error => error.of_functions(f),
         }
     }
 }

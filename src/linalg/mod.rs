@@ -47,6 +47,7 @@ mod duals;
 mod eigen;
 mod element;
 mod error;
+mod functions;
 mod lu;
 mod matrix;
 #[cfg(feature = "packs")]
@@ -69,6 +70,10 @@ pub use element::Element;
 #[cfg(feature = "nalgebra")]
 pub(crate) use element::Plain;
 pub use error::LinalgError;
+pub use functions::{
+    Alignment, align, determinant, eigenvalues, least_squares, nearest_orthogonal, nearest_rotation, pseudo_inverse,
+    singular_values, symmetric_exp, symmetric_function, symmetric_inverse_sqrt, symmetric_ln, symmetric_sqrt,
+};
 pub use lu::{Lu, solve};
 pub use matrix::Matrix;
 pub use product::product;

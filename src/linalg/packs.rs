@@ -2,7 +2,7 @@
 
 use super::backend::{Backend, Block};
 use super::dense::Dense;
-use super::element::{Element, Plain};
+use super::element::{Element, Plain, Smooth};
 use super::error::LinalgError;
 use super::solve::System;
 use std::borrow::Cow;
@@ -74,6 +74,18 @@ fn agree<V: Registered, const N: usize>(numbers: &[Pack<N, V>]) -> bool {
     numbers.iter().all(|number| (1..N).all(|k| number.part(k).to_bits() == number.part(0).to_bits()))
 }
 
+/// What is found in each lane, or in one for all, if they agree.
+fn by_lanes<V: Registered, const N: usize>(
+    numbers: &[Pack<N, V>],
+    find: impl Fn(&[V]) -> Result<Vec<V>, LinalgError>,
+) -> Result<Vec<Pack<N, V>>, LinalgError> {
+    let count = if agree(numbers) { 1 } else { N };
+    let found = |k| find(&lane(numbers, k)).map_err(|error| error.in_lane(k, count));
+    let lanes = (0..count).map(found).collect::<Result<Vec<_>, _>>()?;
+    let lanes: Vec<&Vec<V>> = (0..N).map(|k| &lanes[k.min(count - 1)]).collect();
+    Ok(join(&lanes))
+}
+
 impl<V: Registered + Plain + Element<Scalar = V>, const N: usize> Element for Pack<N, V> {
     type Scalar = V;
     type System<K: System<V>> = Lanes<K>;
@@ -107,11 +119,11 @@ impl<V: Registered + Plain + Element<Scalar = V>, const N: usize> Element for Pa
         Cow::Owned(join(&lanes))
     }
 
+    fn through<F: Smooth, B: Backend<V>>(function: &F, matrix: &[Self]) -> Result<Vec<Self>, LinalgError> {
+        by_lanes(matrix, |matrix| V::through::<F, B>(function, matrix))
+    }
+
     fn eigen<B: Backend<V>>(n: usize, triangle: &[Self]) -> Result<Vec<Self>, LinalgError> {
-        let count = if agree(triangle) { 1 } else { N };
-        let found = |k| V::eigen::<B>(n, &lane(triangle, k)).map_err(|error| error.in_lane(k, count));
-        let lanes = (0..count).map(found).collect::<Result<Vec<_>, _>>()?;
-        let lanes: Vec<&Vec<V>> = (0..N).map(|k| &lanes[k.min(count - 1)]).collect();
-        Ok(join(&lanes))
+        by_lanes(triangle, |triangle| V::eigen::<B>(n, triangle))
     }
 }

@@ -65,6 +65,14 @@ impl Backend<f64> for Counting {
         count(&FACTORISATIONS);
         Nalgebra::eigen(n, matrix)
     }
+    fn svd(rows: usize, columns: usize, matrix: Vec<f64>) -> Option<(Vec<f64>, Vec<f64>, Vec<f64>)> {
+        count(&FACTORISATIONS);
+        Nalgebra::svd(rows, columns, matrix)
+    }
+    fn eigenvalues(n: usize, matrix: Vec<f64>) -> Option<Vec<(f64, f64)>> {
+        count(&FACTORISATIONS);
+        Nalgebra::eigenvalues(n, matrix)
+    }
 }
 
 /// A matrix for it.

@@ -1,9 +1,9 @@
 //! Eigenvalues that coincide.
 
 use nalgebra::DMatrix;
-use tapewright::linalg::{symmetric_eigen, symmetric_eigenvalues};
+use tapewright::linalg::{symmetric_eigen, symmetric_eigenvalues, symmetric_function};
 use tapewright::prelude::*;
-use tapewright::{Closed, Error, SweepError};
+use tapewright::{Closed, Error, Float, SweepError, Unary};
 use tapewright_linalg_tests::assert_close;
 
 /// The lower triangle of a matrix with the eigenvalues 2, 2 and 5, and its turned twin with vectors that are not axes.
@@ -65,26 +65,60 @@ fn forward_sweeps_refuse_directions_along_which_they_part() -> Result<(), Error>
     Ok(())
 }
 
+/// 1 at the eigenvalues 2, and 0 at 5.
+struct Low;
+
+impl Unary for Low {
+    fn value<V: Float>(x: V) -> V {
+        if x < V::from_f64(3.0) { V::ONE } else { V::ZERO }
+    }
+    fn derivative<V: Float>(_: V, _: V) -> V {
+        V::ZERO
+    }
+}
+
 #[test]
-fn eigenvectors_are_refused_where_their_choice_matters_only() -> Result<(), Error> {
+fn eigenvectors_are_refused_where_values_coincide() -> Result<(), Error> {
     let mut tape = Tape::<Jacobian>::new();
-    let (inputs, chosen, projection) = tape.record(|scope| {
+    let (inputs, chosen, projection, third) = tape.record(|scope| {
         let inputs = scope.inputs(&TURNED);
         let (_, v) = symmetric_eigen(&matrix(&inputs)).expect("finite");
         // The projection to the space of both eigenvectors is 1 − u·uᵀ with the third one.
         let projection = v[(0, 0)] * v[(1, 0)] + v[(0, 1)] * v[(1, 1)];
-        (inputs, v[(0, 0)], projection)
+        (inputs, v[(0, 0)], projection, -v[(0, 2)] * v[(1, 2)])
     });
-    let error = tape.sweep(&[(chosen.as_real(), 1.0)]).expect_err("any basis would do");
-    assert!(error.to_string().contains("depends on the choice of their eigenvectors"), "{error}");
-    let found = tape.sweep(&[(projection.as_real(), 1.0)])?.of_all(&inputs)?;
-    let other = gradient::<Jacobian>(
-        |x| {
-            let (_, v) = symmetric_eigen(&matrix(x)).expect("finite");
-            (-v[(0, 2)] * v[(1, 2)]).open()
-        },
+    for y in [chosen, projection] {
+        let error = tape.sweep(&[(y.as_real(), 1.0)]).expect_err("any basis would do");
+        assert!(error.to_string().contains("see linalg::symmetric_function"), "{error}");
+    }
+    let found = gradient::<Jacobian>(
+        |x| symmetric_function::<Low, _>(&matrix(x)).expect("smooth at 2 and 5")[(1, 0)].open(),
         &TURNED,
     );
-    assert_close("projection", &found, &other, 1e-12);
+    assert_close("projection", &found, &tape.sweep(&[(third.as_real(), 1.0)])?.of_all(&inputs)?, 1e-14);
     Ok(())
+}
+
+/// V·exp(Λ)·Vᵀ: its derivative by the entry (1, 0) below the diagonal is exp\[λ, μ\].
+#[test]
+fn functions_by_eigenvectors_are_refused_or_right() {
+    let composed = |gap: f64| {
+        let mut tape = Tape::<Jacobian>::new();
+        let (inputs, y) = tape.record(|scope| {
+            let inputs = scope.inputs(&[1.0, 0.0, 0.0, 0.0, 1.0 + gap, 0.0, 0.0, 0.0, 3.0]);
+            let (values, v) = symmetric_eigen(&matrix(&inputs)).expect("finite");
+            let terms = values.iter().enumerate().map(|(k, value)| value.exp() * v[(0, k)] * v[(1, k)]);
+            (inputs, terms.sum::<Closed<_>>())
+        });
+        Ok::<f64, Error>(tape.sweep(&[(y.as_real(), 1.0)])?.of_all(&inputs)?[1])
+    };
+    for gap in [0.0, 1e-300, 1e-15, 1e-12, 1e-10, 1e-9] {
+        let error = composed(gap).expect_err("too close");
+        assert!(error.to_string().contains("see linalg::symmetric_function"), "{error}");
+    }
+    for gap in [1e-7, 1e-5, 1e-2] {
+        let found = composed(gap).expect("they are apart");
+        let expected = 1.0_f64.exp() * gap.exp_m1() / gap;
+        assert!((found / expected - 1.0).abs() < 4.0 * f64::EPSILON.sqrt(), "{gap}: {found} {expected}");
+    }
 }

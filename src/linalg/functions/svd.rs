@@ -1,0 +1,122 @@
+//! Singular values and vectors of matrices of floats.
+
+use super::super::backend::{Backend, Block, times};
+use super::super::dense::identity;
+use super::super::element::Element;
+use super::super::error::LinalgError;
+use super::super::matrix::finite;
+use super::record::{turned, values};
+use tapewright_strategies::{Float, Number};
+
+/// U, V, and the singular values in descending order.
+pub(super) struct Svd<V> {
+    pub(super) left: Vec<V>,
+    pub(super) right: Vec<V>,
+    pub(super) values: Vec<V>,
+}
+
+impl<V: Float + Element<Scalar = V>> Svd<V> {
+    /// The decomposition of a matrix that is not empty.
+    pub(super) fn new<B: Backend<V>>(rows: usize, columns: usize, matrix: &[V]) -> Result<Self, LinalgError> {
+        finite(rows, matrix)?;
+        // Iterations may not converge, or end too early.
+        let by_library = B::svd(rows, columns, matrix.to_vec()).map(|found| Self::sorted(rows, columns, found));
+        if let Some(found) = by_library.filter(|found| found.is_right::<B>(rows, columns, matrix)) {
+            return Ok(found);
+        }
+        let found = Self::sorted(rows, columns, jacobi(rows, columns, matrix));
+        if found.is_right::<B>(rows, columns, matrix) { Ok(found) } else { Err(LinalgError::NoConvergence) }
+    }
+
+    /// With the singular values in descending order.
+    fn sorted(rows: usize, columns: usize, (left, values, right): (Vec<V>, Vec<V>, Vec<V>)) -> Self {
+        let mut order: Vec<usize> = (0..values.len()).collect();
+        order.sort_by(|i, j| values[*j].partial_cmp(&values[*i]).unwrap_or(core::cmp::Ordering::Equal));
+        let sorted = |vectors: &[V], n: usize| -> Vec<V> {
+            order.iter().flat_map(|k| vectors[k * n..][..n].iter().copied()).collect()
+        };
+        Self {
+            left: sorted(&left, rows),
+            right: sorted(&right, columns),
+            values: order.iter().map(|k| values[*k]).collect(),
+        }
+    }
+
+    /// Whether it is a decomposition of this matrix, up to rounding.
+    fn is_right<B: Backend<V>>(&self, rows: usize, columns: usize, matrix: &[V]) -> bool {
+        let scaled: Vec<V> = self.left.iter().enumerate().map(|(k, u)| *u * self.values[k / rows]).collect();
+        let mut rest = times::<V, B>(Block::new(&scaled, rows), Block::new(&self.right, columns).t());
+        rest.iter_mut().zip(matrix).for_each(|(rest, entry)| *rest = *rest - *entry);
+        let near = rounding::<V>(rows, columns);
+        let top = self.values[0].as_f64();
+        self.values.iter().all(|value| value.as_f64() >= 0.0)
+            && values(&rest, 0).iter().all(|rest| rest.abs() <= near * top)
+            && is_orthonormal::<V, B>(&self.left, rows, near)
+            && is_orthonormal::<V, B>(&self.right, columns, near)
+    }
+}
+
+/// What the rounding of a decomposition may be.
+#[allow(clippy::cast_precision_loss, reason = "sizes are small")]
+fn rounding<V: Float>(rows: usize, columns: usize) -> f64 {
+    64.0 * (rows + columns) as f64 * V::epsilon().as_f64()
+}
+
+fn is_orthonormal<V: Float + Element<Scalar = V>, B: Backend<V>>(vectors: &[V], rows: usize, near: f64) -> bool {
+    let block = Block::new(vectors, rows);
+    let products = times::<V, B>(block.t(), block);
+    let count = vectors.len() / rows;
+    let unit = |k: usize| if k % count == k / count { 1.0 } else { 0.0 };
+    products.iter().enumerate().all(|(k, product)| (product.as_f64() - unit(k)).abs() <= near)
+}
+
+/// U, the singular values and V of a matrix by one-sided Jacobi rotations (Golub and Van Loan, Matrix Computations,
+/// section 8.6.3), for matrices of full rank: columns of U that belong to 0 are 0.
+fn jacobi<V: Float + Element<Scalar = V>>(rows: usize, columns: usize, matrix: &[V]) -> (Vec<V>, Vec<V>, Vec<V>) {
+    if rows < columns {
+        let (left, values, right) = jacobi(columns, rows, &turned(rows, matrix));
+        return (right, values, left);
+    }
+    let (mut u, mut v) = (matrix.to_vec(), identity::<V>(columns));
+    let dot = |u: &[V], i: usize, j: usize| (0..rows).fold(V::ZERO, |sum, k| sum + u[i * rows + k] * u[j * rows + k]);
+    for _ in 0..40 {
+        let mut turns = false;
+        for (i, j) in (0..columns).flat_map(|j| (0..j).map(move |i| (i, j))) {
+            let (a, b, c) = (dot(&u, i, i), dot(&u, j, j), dot(&u, i, j));
+            if Number::abs(c) > V::epsilon() * Number::sqrt(a * b) {
+                turns = true;
+                let zeta = (b - a) / (c + c);
+                let t = Number::signum(zeta) / (Number::abs(zeta) + Number::hypot(V::ONE, zeta));
+                let cos = V::ONE / Number::hypot(V::ONE, t);
+                rotate(&mut u, rows, (i, j), (cos, cos * t));
+                rotate(&mut v, columns, (i, j), (cos, cos * t));
+            }
+        }
+        if !turns {
+            break;
+        }
+    }
+    let values: Vec<V> = (0..columns).map(|k| Number::sqrt(dot(&u, k, k))).collect();
+    for (k, entry) in u.iter_mut().enumerate() {
+        let value = values[k / rows];
+        *entry = if value.is_nought() { V::ZERO } else { *entry / value };
+    }
+    (u, values, v)
+}
+
+/// Turns two columns.
+fn rotate<V: Float>(matrix: &mut [V], rows: usize, (i, j): (usize, usize), (cos, sin): (V, V)) {
+    for k in 0..rows {
+        let (x, y) = (matrix[i * rows + k], matrix[j * rows + k]);
+        matrix[i * rows + k] = cos * x - sin * y;
+        matrix[j * rows + k] = sin * x + cos * y;
+    }
+}
+
+/// How many singular values, in descending order, are above this part of the largest, or rounding.
+pub(super) fn rank<V: Float>((rows, columns): (usize, usize), singular: &[V], tolerance: f64) -> usize {
+    #[allow(clippy::cast_precision_loss, reason = "sizes are small")]
+    let rounding = rows.max(columns) as f64 * V::epsilon().as_f64();
+    let limit = tolerance.max(rounding) * singular[0].as_f64();
+    singular.iter().take_while(|value| value.as_f64() > limit).count()
+}

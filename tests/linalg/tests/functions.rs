@@ -1,0 +1,154 @@
+//! Functions of matrices as single entries, at the matrices where values coincide or are 0: against numbers of high
+//! precision, first and second order, in reverse and forward mode.
+
+#[path = "functions/errors.rs"]
+mod errors;
+#[path = "functions/numbers.rs"]
+mod numbers;
+#[path = "functions/own_algorithms.rs"]
+mod own_algorithms;
+#[path = "functions/rows.rs"]
+mod rows;
+
+use nalgebra::{DMatrix, DVector};
+use rows::{Row, direction, weight};
+use tapewright::linalg::{self, Element};
+use tapewright::prelude::*;
+use tapewright::{Closed, Dual, Float, Unary, hvp};
+
+/// A function of a user's.
+pub(crate) struct Sine;
+
+impl Unary for Sine {
+    fn value<V: Float>(x: V) -> V {
+        x.sin()
+    }
+    fn derivative<V: Float>(x: V, _: V) -> V {
+        x.cos()
+    }
+}
+
+/// The results of an operation on a matrix of these entries, one after another.
+pub(crate) fn results<S: Taping<Value: Element>>(
+    operation: &str,
+    (rows, columns): (usize, usize),
+    x: &[Real<S>],
+) -> Vec<Closed<S>> {
+    let x = Closed::wrap_slice(x);
+    let matrix = |x: &[Closed<S>]| DMatrix::from_column_slice(rows, columns, x);
+    let number = |k: usize| f64::from(u32::try_from(k).expect("small"));
+    let found = match operation {
+        "symmetric_sqrt" => linalg::symmetric_sqrt(&matrix(x)),
+        "symmetric_inverse_sqrt" => linalg::symmetric_inverse_sqrt(&matrix(x)),
+        "symmetric_ln" => linalg::symmetric_ln(&matrix(x)),
+        "symmetric_exp" => linalg::symmetric_exp(&matrix(x)),
+        "sine" => linalg::symmetric_function::<Sine, _>(&matrix(x)),
+        "pseudo_inverse" => linalg::pseudo_inverse(&matrix(x), 1e-12),
+        "nearest_orthogonal" => linalg::nearest_orthogonal(&matrix(x), 1e-12),
+        "nearest_rotation" => linalg::nearest_rotation(&matrix(x), 1e-12),
+        // A matrix of rank 1.
+        "outer" => {
+            let (u, v) = x.split_at(rows);
+            let product =
+                linalg::product(&DMatrix::from_column_slice(rows, 1, u), &DMatrix::from_row_slice(1, columns, v));
+            linalg::pseudo_inverse(&product.expect("one and one"), 1e-12)
+        }
+        "least_squares" => {
+            let right = DVector::from_fn(rows, |k, _| Closed::from(number(k) * (number(k) - 2.0) / 4.0 + 0.5));
+            let found = linalg::least_squares(&matrix(x), &right, 1e-12).expect("finite");
+            return found.iter().cloned().collect();
+        }
+        "align" => {
+            let place = |k: usize| Closed::from(number((3 * k * k + k) % 7) - 2.0);
+            let from = DMatrix::from_iterator(rows, columns, (0..rows * columns).map(place));
+            let found = linalg::align(&from, &matrix(x), true, 1e-12).expect("not on a line");
+            let parts = found.rotation.iter().cloned().chain([found.scale]).chain(found.translation);
+            return parts.collect();
+        }
+        "determinant" => return vec![linalg::determinant(&matrix(x)).expect("finite")],
+        "singular_values" => return linalg::singular_values(&matrix(x)).expect("finite"),
+        "nuclear" => {
+            let values = linalg::singular_values(&matrix(x)).expect("finite");
+            return vec![values.into_iter().fold(Closed::default(), |sum, value| sum + value)];
+        }
+        "eigenvalues" => {
+            let (real, imaginary): (Vec<_>, Vec<_>) =
+                linalg::eigenvalues(&matrix(x)).expect("finite").into_iter().unzip();
+            return real.into_iter().chain(imaginary).collect();
+        }
+        _ => panic!("no such operation: {operation}"),
+    };
+    found.unwrap_or_else(|error| panic!("{operation}: {error}")).iter().cloned().collect()
+}
+
+/// Their sum with the weights of the rows.
+pub(crate) fn weighed<S: Taping<Value: Element>>(row: &Row, x: &[Real<S>]) -> Real<S> {
+    let found = results(&row.operation, (row.rows, row.columns), x);
+    let terms = found.into_iter().enumerate().map(|(k, y)| y * weight(k));
+    terms.fold(Closed::default(), |sum, term| sum + term).open()
+}
+
+/// The largest difference of some numbers from those of a row, in parts of the largest of these.
+fn off(found: &[f64], expected: &[f64]) -> f64 {
+    assert_eq!(found.len(), expected.len());
+    let largest = expected.iter().fold(1e-20_f64, |most, e| most.max(e.abs()));
+    // NaN is far away.
+    let differences = found.iter().zip(expected).map(|(found, expected)| (found - expected).abs() / largest);
+    differences.fold(0.0, |most, off| if off > most || off.is_nan() { off } else { most })
+}
+
+fn check(operations: &[&str], first: f64, second: f64) {
+    let mut failed = Vec::new();
+    let mut count = 0;
+    for row in rows::all().iter().filter(|row| operations.contains(&row.operation.as_str())) {
+        count += 1;
+        let mut report = |how: &str, off: f64, limit: f64| {
+            if off > limit || off.is_nan() {
+                failed.push(format!("{} {} at {}: {off:e}", row.operation, how, row.name));
+            }
+        };
+        let gradient = gradient::<Jacobian>(|x| weighed(row, x), &row.inputs);
+        report("gradient", off(&gradient, &row.gradient), first * row.condition());
+        let forward = jacobian_forward::<Tangent<4>>(|x| vec![weighed(row, x)], &row.inputs).1.remove(0);
+        // Along single entries the rank may change, and singular values part.
+        report("forward", off(&forward, &row.gradient), first * row.condition());
+        if !row.product.is_empty() {
+            let direction: Vec<f64> = (0..row.inputs.len()).map(direction).collect();
+            let (_, slopes, product) = hvp::<Jacobian<Dual<f64, 1>>, _>(|x| weighed(row, x), &row.inputs, &direction);
+            report("gradient of duals", if slopes == gradient { 0.0 } else { f64::NAN }, 0.0);
+            report("second order", off(&product, &row.product), second * row.condition());
+        }
+    }
+    assert!(count > 2, "there are rows");
+    assert!(failed.is_empty(), "{} of {count}:\n{}", failed.len(), failed.join("\n"));
+}
+
+#[test]
+fn functions_of_symmetric_matrices() {
+    let all = ["symmetric_sqrt", "symmetric_inverse_sqrt", "symmetric_ln", "symmetric_exp", "sine"];
+    check(&all, 4e-15, 4e-14);
+}
+
+#[test]
+fn pseudo_inverses() {
+    check(&["pseudo_inverse", "least_squares"], 4e-15, 2e-14);
+    check(&["outer"], 4e-15, 2e-14);
+}
+
+#[test]
+fn nearest_matrices() {
+    check(&["nearest_orthogonal"], 4e-15, 1e-14);
+    check(&["nearest_rotation"], 4e-15, 1e-14);
+    check(&["align"], 1e-14, 4e-14);
+}
+
+#[test]
+fn determinants() {
+    check(&["determinant"], 4e-15, 4e-15);
+}
+
+#[test]
+fn values() {
+    check(&["singular_values"], 4e-15, 1e-14);
+    check(&["eigenvalues"], 1e-14, 1e-13);
+}
