@@ -21,16 +21,15 @@ fn cross<V: Float>(x: [V; 3], y: [V; 3]) -> [V; 3] {
     [x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]]
 }
 
-/// A power of two by which these numbers have squares that neither overflow nor lose digits.
+/// A power of two by which the largest of these numbers is between 1 and 2: no square that matters over- or underflows,
+/// and no derivative of one.
 fn scale<V: Float>(x: &[V]) -> f64 {
     let largest = x.iter().fold(0.0, |most: f64, x| most.max(x.as_f64().abs()));
-    if largest > 1e100 {
-        2.0_f64.powi(-600)
-    } else if largest < 1e-100 {
-        2.0_f64.powi(600)
-    } else {
-        1.0
+    if !largest.is_finite() {
+        return 1.0;
     }
+    let exponent = largest.to_bits() >> 52;
+    f64::from_bits((2046 - exponent).max(1) << 52)
 }
 
 fn norm<V: Float>(x: &[V]) -> V {

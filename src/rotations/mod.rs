@@ -22,7 +22,7 @@
 //! | `UnitQuaternion::from_scaled_axis`, `new`; `Rotation3::new`, `from_axis_angle`; `Isometry3::new` | [`exp`] |
 //! | `scaled_axis`, `axis_angle`, `ln` of a unit quaternion | [`log`] |
 //! | `powf` of rotations | [`power`] |
-//! | `slerp`, `lerp_slerp` | [`interpolate`] |
+//! | `slerp` of rotations, `sclerp` of dual quaternions as motions | [`interpolate`] |
 //! | `angle`, `angle_to` | [`angle`], [`squared_angle`] |
 //! | `rotation_between` | [`rotation_between`] |
 //! | `UnitQuaternion::from_rotation_matrix`, and `from_matrix` of a rotation matrix | [`quaternion_of`] |

@@ -69,7 +69,7 @@ macro_rules! rows {
             pub(super) fn body<T: RotationScalar + Copy>($x: &[T]) -> T {
                 $body
             }
-            pub(super) fn on<S: Strategy<Value: Sized>>(x: &[Real<S>]) -> Real<S> {
+            pub(super) fn on<S: Strategy>(x: &[Real<S>]) -> Real<S> {
                 body(Closed::wrap_slice(x)).open()
             }
         })*

@@ -20,7 +20,7 @@ def weigh(x):
 
 
 def norm(x):
-    return sqrt(sum(x * x for x in x))
+    return sqrt(sum(y * y for y in x))
 
 
 def cross(a, b):
@@ -120,7 +120,7 @@ FUNCTIONS = {
     "planar_log": lambda x: weigh(planar_of(x[2], x[0], x[1])),
     "quaternion_exp": lambda x: weigh(quaternion_exp(x)),
     "quaternion_ln": lambda x: weigh(quaternion_ln(x)),
-    "unit": lambda x: weigh([x / norm(x) for x in x]),
+    "unit": lambda x: weigh([y / norm(x) for y in x]),
 }
 
 
@@ -165,5 +165,5 @@ for theta in THETAS:
     for sign in (1, -1):
         line("planar_motion", 1.0, [0.5, -1.5, sign * theta])
         line("planar_log", 1.0, [0.5, -1.5, sign * theta])
-line("unit", 1.0, [1e-60, 0.0, -2e-60, 1e-62])
-line("unit", 1.0, [3e120, 0.0, -2e120, 1e118])
+line("unit", 1.0, [1e-140, 0.0, -2e-140, 1e-142])
+line("unit", 1.0, [3e140, 0.0, -2e140, 1e138])
