@@ -120,8 +120,9 @@ fn rows<T: RotationScalar>(rotation: &Rotation3<T>) -> [&T; 9] {
     core::array::from_fn(|k| &rotation.matrix()[(k / 3, k % 3)])
 }
 
-/// Roll, pitch and yaw, in radians: the rotation is that about x by the roll, then about y by the pitch, then about z by
-/// the yaw, as in `Rotation3::from_euler_angles` (G. Slabaugh, *Computing Euler angles from a rotation matrix*, 1999).
+/// Roll, pitch and yaw, in radians: the rotation is that about x by the roll, then about y by the pitch, then about z
+/// by the yaw, as in `Rotation3::from_euler_angles` (G. Slabaugh, *Computing Euler angles from a rotation matrix*,
+/// 1999).
 ///
 /// The pitch is between −½π and ½π, by an arctangent, which is accurate at the ends, too. There, at the *gimbal lock*,
 /// roll and yaw are turns about the same axis. Exactly there, where the first column has no entries but the last, the
@@ -149,8 +150,8 @@ pub fn quaternion_exp<T: RotationScalar>(q: &Quaternion<T>) -> Quaternion<T> {
     quaternion::<QuaternionExp, T, 4>(&coordinates(q))
 }
 
-/// The logarithm of any quaternion v + w, ln |q| + v·atan2(|v|, w)/|v|. It is smooth except at real numbers that are not
-/// positive, where it is NaN, because its vector part could have any direction.
+/// The logarithm of any quaternion v + w, ln |q| + v·atan2(|v|, w)/|v|. It is smooth except at real numbers that are
+/// not positive, where it is NaN, because its vector part could have any direction.
 ///
 /// Of a rotation take [`log`](super::log), which knows that q and −q are the same and is twice the vector part.
 #[must_use]

@@ -18,8 +18,8 @@ use nalgebra::{
 /// | SE(2) | `Isometry2`, `IsometryMatrix2` | (ρ₁, ρ₂, θ), `Vector3` |
 /// | SE(3) | `Isometry3`, `IsometryMatrix3` | (ρ₁, ρ₂, ρ₃, ω₁, ω₂, ω₃), `Vector6` |
 ///
-/// In a tangent of a rigid motion the translation comes first, as in the paper. It is not the vector by which the motion
-/// translates, except without rotation: the motion is that of a screw.
+/// In a tangent of a rigid motion the translation comes first, as in the paper. It is not the vector by which the
+/// motion translates, except without rotation: the motion is that of a screw.
 pub trait LieGroup: Clone + Mul<Output = Self> + Sized {
     /// The numbers that it is made of.
     type Scalar: RotationScalar;
@@ -228,7 +228,8 @@ macro_rules! motions {
             #[track_caller]
             fn from_tangent(tangent: &Vector3<T>) -> Self {
                 let shift = tangent.fixed_rows::<2>(0).into_owned();
-                Isometry::from_parts(Translation2::from(planar_by::<PlanarScrew, T>(&tangent.z, &shift)), exp(&tangent.z))
+                let shift = planar_by::<PlanarScrew, T>(&tangent.z, &shift);
+                Isometry::from_parts(Translation2::from(shift), exp(&tangent.z))
             }
             #[track_caller]
             fn to_tangent(&self) -> Vector3<T> {

@@ -5,8 +5,7 @@ use tapewright_strategies::{Binary, Float};
 /// Stumpff's functions c_k(s) = Σⱼ (−s)ʲ/(2j + k)!, where k is the second argument, a whole number that is a constant.
 ///
 /// With θ = √s, c₀ is cos θ, c₁ is sin θ/θ, c₂ is (1 − cos θ)/θ², and c₃ is (θ − sin θ)/θ³. They are analytic in s, and
-/// c_k′ = (k·c_{k+2} − c_{k+1})/2 (Stumpff, *Himmelsmechanik*, volume I, 1959, chapter V; the formula follows from the
-/// series).
+/// c_k′ = (k·c_{k+2} − c_{k+1})/2 (K. Stumpff, *Himmelsmechanik*, volume I, 1959; the formula follows from the series).
 pub(super) struct Stumpff;
 impl Binary for Stumpff {
     const HASH: u32 = 0x5354_554d;
@@ -73,8 +72,8 @@ pub(super) fn arc_quotient<V: Float>(c: V) -> V {
     c.binary::<ArcQuotient>(V::ONE)
 }
 
-/// With x = 1 − c² = sin² φ it is x^(½−m)·∫ sin^(2m−2) ψ dψ from 0 to φ. For small x that is the series of an incomplete
-/// beta function, Σ (½)ⱼ/j!·xʲ/(2j + 2m − 1) (DLMF 8.17.7), whose terms are positive; for others the integral by parts.
+/// With x = 1 − c² = sin² φ it is x^(½−m)·∫ sin^(2m−2) ψ dψ from 0 to φ. For small x that is the series of an
+/// incomplete beta function, Σ (½)ⱼ/j!·xʲ/(2j + 2m − 1) (DLMF 8.17.7), whose terms are positive; for others the integral by parts.
 fn arc_quotient_at(c: f64, m: f64) -> f64 {
     let x = (1.0 - c) * (1.0 + c);
     if m == 1.0 && x > 0.0 {
