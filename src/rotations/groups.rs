@@ -28,6 +28,7 @@ pub trait LieGroup: Clone + Mul<Output = Self> + Sized {
 
     /// See [`exp`].
     #[doc(hidden)]
+    #[must_use]
     #[track_caller]
     fn from_tangent(tangent: &Self::Tangent) -> Self;
     /// See [`log`].
@@ -36,6 +37,7 @@ pub trait LieGroup: Clone + Mul<Output = Self> + Sized {
     fn to_tangent(&self) -> Self::Tangent;
     /// The element that undoes it.
     #[doc(hidden)]
+    #[must_use]
     #[track_caller]
     fn undone(&self) -> Self;
 }

@@ -2,10 +2,10 @@
 
 use tapewright_strategies::{Binary, Float};
 
-/// Stumpff's functions c_k(s) = Σⱼ (−s)ʲ/(2j + k)!, where k is the second argument, a whole number that is a constant.
+/// Stumpff's functions cₖ(s) = Σⱼ (−s)ʲ/(2j + k)!, where k is the second argument, a whole number that is a constant.
 ///
 /// With θ = √s, c₀ is cos θ, c₁ is sin θ/θ, c₂ is (1 − cos θ)/θ², and c₃ is (θ − sin θ)/θ³. They are analytic in s, and
-/// c_k′ = (k·c_{k+2} − c_{k+1})/2 (K. Stumpff, *Himmelsmechanik*, volume I, 1959; the formula follows from the series).
+/// cₖ′ = (k·cₖ₊₂ − cₖ₊₁)/2 (K. Stumpff, *Himmelsmechanik*, volume I, 1959; the formula follows from the series).
 pub(super) struct Stumpff;
 impl Binary for Stumpff {
     const HASH: u32 = 0x5354_554d;
@@ -21,12 +21,12 @@ impl Binary for Stumpff {
     }
 }
 
-/// c_k(s) of s ≥ 0.
+/// cₖ(s) of s ≥ 0.
 pub(super) fn stumpff<V: Float>(s: V, k: f64) -> V {
     s.binary::<Stumpff>(V::from_f64(k))
 }
 
-/// The series where its terms decrease fast, so that nothing cancels; else c_k = (1/(k − 2)! − c_{k−2})/s, in which
+/// The series where its terms decrease fast, so that nothing cancels; else cₖ = (1/(k − 2)! − cₖ₋₂)/s, in which
 /// then nothing cancels either.
 fn stumpff_at(s: f64, k: f64) -> f64 {
     let theta = s.sqrt();
@@ -48,9 +48,9 @@ fn factorial(k: f64) -> f64 {
     if k <= 1.0 { 1.0 } else { k * factorial(k - 1.0) }
 }
 
-/// E_m(c) = ∫ du/(u² + 1 − c²)ᵐ from c to ∞, where m ≥ 1 is the second argument, a whole number that is a constant.
+/// Eₘ(c) = ∫ du/(u² + 1 − c²)ᵐ from c to ∞, where m ≥ 1 is the second argument, a whole number that is a constant.
 ///
-/// E₁ is φ/sin φ for c = cos φ. All are analytic for c > −1, also where c is 1, and E_m′ = 2·m·c·E_{m+1} − 1: the
+/// E₁ is φ/sin φ for c = cos φ. All are analytic for c > −1, also where c is 1, and Eₘ′ = 2·m·c·Eₘ₊₁ − 1: the
 /// derivative of the integral. Here c ≥ 0.
 pub(super) struct ArcQuotient;
 impl Binary for ArcQuotient {
@@ -72,7 +72,7 @@ pub(super) fn arc_quotient<V: Float>(c: V) -> V {
     c.binary::<ArcQuotient>(V::ONE)
 }
 
-/// With x = 1 − c² = sin² φ it is x^(½−m)·∫ sin^(2m−2) ψ dψ from 0 to φ. For small x that is the series of an
+/// With x = 1 − c² = sin² φ it is x^(½ − m)·∫ sin²ᵐ⁻² ψ dψ from 0 to φ. For small x that is the series of an
 /// incomplete beta function, Σ (½)ⱼ/j!·xʲ/(2j + 2m − 1) (DLMF 8.17.7), whose terms are positive; for others the integral by parts.
 fn arc_quotient_at(c: f64, m: f64) -> f64 {
     let x = (1.0 - c) * (1.0 + c);

@@ -1,8 +1,8 @@
 //! Rotations and motions that are right at the identity, against closed forms in 1500 digits.
 //!
-//! `rotations/oracle.txt` is written by `rotations/oracle.py`, which evaluates the textbook's formulas, with their square
-//! roots and quotients, and takes differences with steps of 10⁻²⁰⁰. Inputs are turns by 0, by 10⁻³⁰⁰ to 10⁻³, by 0.1, ½π,
-//! 3 and π − 10⁻⁶, about an axis of coordinates and another.
+//! `rotations/oracle.txt` is written by `rotations/oracle.py`, which evaluates the textbook's formulas, with their
+//! square roots and quotients, and takes differences with steps of 10⁻²⁰⁰. Inputs are turns by 0, by 10⁻³⁰⁰ to 10⁻³, by
+//! 0.1, ½π, 3 and π − 10⁻⁶, about an axis of coordinates and another.
 
 #[path = "rotations/identities.rs"]
 mod identities;
