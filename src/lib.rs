@@ -27,7 +27,7 @@
 //! * Variables and expressions: [`Real`], [`Ex`]; statements over slices: [`sum`], [`dot`], [`linear_combination`].
 //! * Code that is generic over `num_traits`: [`Closed`].
 //! * Matrices, equations and solvers: nalgebra over [`Closed`] and the module `linalg` (features `nalgebra` and
-//!   `faer`), and [`implicit`].
+//!   `faer`), and [`implicit`]; rotations that are right at the identity: the module `rotations`.
 //! * Functions of your own: [`Unary`], [`Binary`], [`Ternary`], [`Nary`]; whole programs that are not recorded:
 //!   [`external`], [`Rules`].
 //! * Long programs in little memory: [`checkpoint!`], [`Stage`], [`TimeLoop`], and the plans in [`schedule`].
@@ -68,6 +68,8 @@ mod nary;
 #[cfg(feature = "packs")]
 mod packs;
 mod preaccumulate;
+#[cfg(feature = "nalgebra")]
+pub mod rotations;
 pub mod schedule;
 mod second;
 pub mod sparse;
