@@ -50,6 +50,7 @@ pub mod advisor;
 mod check;
 mod checkpoint;
 mod closed;
+mod complex;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod continuation;
@@ -87,6 +88,7 @@ pub mod prelude;
 pub use check::{GradientCheck, GradientMismatch, TaylorRow, check_gradient};
 pub use checkpoint::{Progress, ScopedNestedRecording, Stage, TapePool, TimeLoop, closure_stage};
 pub use closed::{Closed, ClosedOperand};
+pub use complex::Complex;
 pub use continuation::continuation;
 pub use drivers::{gradient, jacobian, value_and_gradient, vjp};
 pub use error::Error;

@@ -10,6 +10,8 @@ pub mod selection;
 pub mod special;
 pub mod trigonometric;
 
+#[doc(hidden)]
+pub use rule::hash_name;
 pub use rule::{Function, Operator};
 
 /// The path of the rules, with which the names of their types begin.

@@ -147,7 +147,8 @@ macro_rules! binary_rules {
 pub(super) use binary_rules;
 
 /// FNV-1a of a rule's name.
-pub(crate) const fn hash_name(name: &str) -> u32 {
+#[must_use]
+pub const fn hash_name(name: &str) -> u32 {
     let bytes = name.as_bytes();
     let mut hash = 0x811C_9DC5_u32;
     let mut i = 0;
