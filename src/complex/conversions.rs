@@ -118,10 +118,7 @@ impl<S: Taping<Value: FromStr>> FromStr for Complex<S> {
 }
 
 /// Cuts a text in two parts, and reads both.
-pub(super) fn parse<S: Taping, E>(
-    text: &str,
-    read: impl Fn(&str) -> Result<Closed<S>, E>,
-) -> Result<Complex<S>, E> {
+pub(super) fn parse<S: Taping, E>(text: &str, read: impl Fn(&str) -> Result<Closed<S>, E>) -> Result<Complex<S>, E> {
     let text = text.trim();
     let Some(body) = text.strip_suffix(['i', 'j']) else {
         return Ok(Complex { re: read(text)?, im: Closed::default() });

@@ -28,8 +28,8 @@ functions! {
     Inv(z) = values::inv(z), -square(z.apply::<Inv>()), z.is_zero();
     /// e^z.
     Exp(z) = values::exp(z), z.apply::<Exp>(), false;
-    /// 2^z.
-    Exp2(z) = values::exp2(z), z.apply::<Exp2>().scale(LN_2), false;
+    /// 2^z; the derivative is smaller than the value and overflows later.
+    Exp2(z) = values::exp2(z), parts(z.re - V::ONE, z.im).apply::<Exp2>().scale(2.0 * LN_2), false;
     /// ln z.
     Ln(z) = values::ln(z), z.apply::<Inv>(), z.is_zero();
     /// log₂ z.

@@ -2,8 +2,8 @@
 
 use super::Complex;
 use super::functions::{
-    Acos, Acosh, Asin, Asinh, Atan, Atanh, Cbrt, Cos, Cosh, Exp, Exp2, Inv, Ln, Log2, Log10, Power, Quotient, Sin, Sinh,
-    Sqrt, Tan, Tanh,
+    Acos, Acosh, Asin, Asinh, Atan, Atanh, Cbrt, Cos, Cosh, Exp, Exp2, Inv, Ln, Log2, Log10, Power, Quotient, Sin,
+    Sinh, Sqrt, Tan, Tanh,
 };
 use super::rules::{Holomorphic, HolomorphicOfTwo, ImaginaryPart, RealPart};
 use crate::closed::Closed;

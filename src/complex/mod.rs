@@ -54,14 +54,15 @@ use tapewright_strategies::{Strategy, Taping};
 ///
 /// # Accuracy
 ///
-/// An error is small beside the number, |error| ≤ a few roundings·|f(z)|. A part that is much smaller than the other one
-/// may have lost digits, except where the formulas of the functions keep them: near the axes and near 0. Nothing
-/// overflows on the way to a finite value. Products overflow where their terms do.
+/// Values and derivatives are right to a few roundings of their absolute value. The parts of values of functions keep
+/// their digits, however small they are beside one another; parts of derivatives, products, quotients and powers may
+/// lose digits where terms cancel. Nothing overflows on the way to a finite value, except in products. Infinite
+/// arguments have the values of annex G where these are numbers.
 ///
 /// # Cost
 ///
-/// Each operation and each function is two statements, one for either part, and each of them computes what it needs of
-/// the function for itself.
+/// Each operation and each function is at most two statements, one for either part, and each of them computes what it
+/// needs of the function for itself. A function of two complex numbers is recorded as one of a slice.
 ///
 /// # Panics
 ///

@@ -8,9 +8,9 @@ use tapewright_strategies::Float;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Parts<V> {
     /// The real part.
-    pub re: V,
+    pub(super) re: V,
     /// The imaginary part.
-    pub im: V,
+    pub(super) im: V,
 }
 
 /// A complex number in double precision.
@@ -23,49 +23,49 @@ pub(super) const fn parts<V>(re: V, im: V) -> Parts<V> {
 
 impl<V: Float> Parts<V> {
     /// A constant of the reals.
-    pub fn real(value: f64) -> Self {
+    pub(super) fn real(value: f64) -> Self {
         parts(V::from_f64(value), V::ZERO)
     }
 
     /// The function `F` with its derivatives: where `V` has tangents, they come from `F`'s complex derivative.
-    pub fn apply<F: Holomorphic>(self) -> Self {
+    pub(super) fn apply<F: Holomorphic>(self) -> Self {
         parts(self.re.binary::<RealPart<F>>(self.im), self.re.binary::<ImaginaryPart<F>>(self.im))
     }
 
     /// This times i, without a product.
-    pub fn times_i(self) -> Self {
+    pub(super) fn times_i(self) -> Self {
         parts(-self.im, self.re)
     }
 
     /// This times a real constant.
-    pub fn scale(self, factor: f64) -> Self {
+    pub(super) fn scale(self, factor: f64) -> Self {
         parts(self.re * V::from_f64(factor), self.im * V::from_f64(factor))
     }
 
     /// The values, without derivatives.
-    pub fn point(self) -> Point {
+    pub(super) fn point(self) -> Point {
         parts(self.re.as_f64(), self.im.as_f64())
     }
 
     /// These derivatives at another value.
-    pub fn with_value(self, value: Point) -> Self {
+    pub(super) fn with_value(self, value: Point) -> Self {
         parts(self.re.with_value(value.re), self.im.with_value(value.im))
     }
 
     /// The same in double precision.
-    pub fn widen(self) -> Parts<V::Wide> {
+    pub(super) fn widen(self) -> Parts<V::Wide> {
         parts(self.re.widen(), self.im.widen())
     }
 
     /// Rounds from double precision.
-    pub fn narrow(wide: Parts<V::Wide>) -> Self {
+    pub(super) fn narrow(wide: Parts<V::Wide>) -> Self {
         parts(V::narrow(wide.re), V::narrow(wide.im))
     }
 }
 
 impl Point {
     /// True at both zeros of either part.
-    pub fn is_zero(self) -> bool {
+    pub(super) fn is_zero(self) -> bool {
         self.re == 0.0 && self.im == 0.0
     }
 }

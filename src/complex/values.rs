@@ -259,11 +259,8 @@ pub(super) fn atanh(z: Point) -> Point {
         return parts(inv(z).re, im);
     }
     let distance = (1.0 - x).hypot(y);
-    let re = if distance < 1e-100 {
-        0.5 * (LN_2 - distance.ln())
-    } else {
-        0.25 * (4.0 * x / (distance * distance)).ln_1p()
-    };
+    let re =
+        if distance < 1e-100 { 0.5 * (LN_2 - distance.ln()) } else { 0.25 * (4.0 * x / (distance * distance)).ln_1p() };
     parts(re.copysign(z.re), 0.5 * (2.0 * y).atan2((1.0 - x) * (1.0 + x) - y * y))
 }
 
