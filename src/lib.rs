@@ -25,7 +25,7 @@
 //!   and forward, and computed again at other inputs.
 //! * Jacobian and Hessian matrices that are mostly zeros: [`sparse`].
 //! * Variables and expressions: [`Real`], [`Ex`]; statements over slices: [`sum`], [`dot`], [`linear_combination`].
-//! * Code that is generic over `num_traits`: [`Closed`].
+//! * Code that is generic over `num_traits`: [`Closed`]. Complex numbers: [`Complex`].
 //! * Matrices, equations and solvers: nalgebra over [`Closed`] and the module `linalg` (features `nalgebra` and
 //!   `faer`), and [`implicit`].
 //! * Functions of your own: [`Unary`], [`Binary`], [`Nary`]; whole programs that are not recorded: [`external`],
