@@ -21,7 +21,8 @@ pub enum Error {
         /// The tape's latest recording.
         recording: u32,
     },
-    /// The adjoints were asked for of a view that is no input of the recording. A sweep to its beginning consumes them.
+    /// The adjoints were asked for of a variable or view that is no input of the recording. A sweep to its beginning
+    /// consumes them.
     NotAnInput {
         /// The recording.
         recording: u32,
@@ -102,9 +103,9 @@ impl fmt::Display for Error {
             ),
             Self::NotAnInput { recording } => write!(
                 f,
-                "a view whose adjoints were asked for is no input of recording #{recording}: a kernel made it, or wrote \
-                 to it after it had been cloned. A sweep consumes the adjoints of such views. Ask for the adjoints of \
-                 an input, or of a clone of it that no kernel has written to"
+                "what the adjoints were asked for of is no input of recording #{recording}: a statement or a kernel \
+                 made it, or has overwritten an input, as `x *= 5.0` does. A sweep consumes such adjoints. Ask for the \
+                 adjoint of the input, of which a program that overwrites it keeps a copy: `let mut x = input.clone()`"
             ),
             Self::Storage(error) => fmt::Display::fmt(error, f),
             Self::StalePosition { position, recording } => write!(

@@ -25,7 +25,7 @@
 //!   and forward, and computed again at other inputs.
 //! * Jacobian and Hessian matrices that are mostly zeros: [`sparse`].
 //! * Variables and expressions: [`Real`], [`Ex`]; statements over slices: [`sum`], [`dot`], [`linear_combination`].
-//! * Code that is generic over `num_traits`: [`Closed`].
+//! * Code that is generic over `num_traits`: [`Closed`]. Complex numbers: [`Complex`].
 //! * Matrices, equations and solvers: nalgebra over [`Closed`] and the module `linalg` (features `nalgebra` and
 //!   `faer`), and [`implicit`]; rotations that are right at the identity: the module `rotations`.
 //! * Functions of your own: [`Unary`], [`Binary`], [`Ternary`], [`Nary`]; whole programs that are not recorded:
@@ -50,6 +50,7 @@ pub mod advisor;
 mod check;
 mod checkpoint;
 mod closed;
+mod complex;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod continuation;
@@ -89,6 +90,7 @@ pub mod prelude;
 pub use check::{GradientCheck, GradientMismatch, TaylorRow, check_gradient};
 pub use checkpoint::{Progress, ScopedNestedRecording, Stage, TapePool, TimeLoop, closure_stage};
 pub use closed::{Closed, ClosedOperand};
+pub use complex::Complex;
 pub use continuation::continuation;
 pub use drivers::{gradient, jacobian, value_and_gradient, vjp};
 pub use error::Error;

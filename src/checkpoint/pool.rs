@@ -184,7 +184,7 @@ impl<S: Reverse> ScopedNestedRecording<S> {
     ///
     /// # Errors
     ///
-    /// [`Error::ForeignVariable`] when the variable is of another recording.
+    /// As [`Adjoints::of`](crate::Adjoints::of).
     ///
     /// # Panics
     ///

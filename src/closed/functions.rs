@@ -79,7 +79,7 @@ impl<S: Taping> Closed<S> {
     /// Tells that the program asked something about the value, and may branch on the answer.
     #[inline(always)]
     #[track_caller]
-    pub(super) fn ask(&self, question: Comparison) {
+    pub(crate) fn ask(&self, question: Comparison) {
         S::compare(&self.0.0, &Literal::<S>(self.value()), question);
     }
 
@@ -90,7 +90,7 @@ impl<S: Taping> Closed<S> {
     /// When the lanes of the value disagree.
     #[inline(always)]
     #[track_caller]
-    pub(super) fn answer<T: PartialEq>(&self, question: impl Fn(<S::Value as Number>::Lane) -> T) -> T {
+    pub(crate) fn answer<T: PartialEq>(&self, question: impl Fn(<S::Value as Number>::Lane) -> T) -> T {
         agreed::<S::Value, _>(|k| question(self.value().lane(k)))
     }
 

@@ -39,6 +39,8 @@ pub use functions::ClosedOperand;
 /// assert!((slope[0] - 0.6).abs() < 1e-15 && (slope[1] - 0.8).abs() < 1e-15);
 /// ```
 ///
+/// Complex numbers are [`Complex`](crate::Complex). `num_complex::Complex<Closed<S>>` has wrong derivatives on the axes.
+///
 /// # Cost
 ///
 /// Each operation and each function is a statement of its own: one record with few arguments, and one adjoint.

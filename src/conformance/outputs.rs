@@ -133,8 +133,9 @@ pub fn adjoints_of_intermediates_are_consumed<S: Reverse>() -> Outcome {
         let last = (&between * &x[0]).eval();
         vec![between, last]
     });
-    let outputs = recorded.tape.sweep_all(&recorded.y, &floats(&[1.0, 1.0]))?.of_all(&recorded.y)?;
-    all_close("the adjoints of intermediates", &outputs, &[0.0, 0.0])?;
+    let adjoints = recorded.tape.sweep_all(&recorded.y, &floats(&[1.0, 1.0]))?;
+    let refused = recorded.y.iter().all(|y| matches!(adjoints.of(y), Err(Error::NotAnInput { .. })));
+    ensure(refused, "the adjoint of a variable that is no input was given")?;
     // Nor in the strategy's own adjoint vector, which the tape hands out again.
     let tape = recorded.tape.tape_mut();
     let mut adjoints = vec![S::Value::ZERO; S::identifiers(tape)];

@@ -38,13 +38,23 @@ impl Coloring {
     /// let coloring = Coloring::of_columns(&bidiagonal);
     /// assert_eq!((coloring.count(), coloring.colors()), (2, &[0, 1, 0, 1, 0][..]));
     /// ```
+    ///
+    /// # Panics
+    ///
+    /// When there is no memory for a list of all columns.
     #[must_use]
+    #[track_caller]
     pub fn of_columns(pattern: &Pattern) -> Self {
         Self::of_rows(&pattern.transposed())
     }
 
     /// The same of rows: no two of one color have entries in one column.
+    ///
+    /// # Panics
+    ///
+    /// As [`of_columns`](Self::of_columns).
     #[must_use]
+    #[track_caller]
     pub fn of_rows(pattern: &Pattern) -> Self {
         let fullest = pattern.fullest_column();
         // Most patterns are colored without it.
@@ -79,7 +89,7 @@ impl Coloring {
 fn greedy<F: FnOnce() -> Pattern>(pattern: &Pattern, transposed: &LazyCell<Pattern, F>, colors: usize) -> Coloring {
     let mut found = vec![NONE; pattern.rows()];
     // The first colors of the rows so far that have an entry in each column.
-    let mut taken = vec![0_u64; pattern.columns()];
+    let mut taken: Vec<u64> = pattern.list_of_columns(0);
     let mut forbidden = Forbidden::default();
     let (mut last, mut more) = (NONE, false);
     for row in 0..pattern.rows() {
@@ -158,6 +168,16 @@ impl Forbidden {
 #[cfg(test)]
 mod tests {
     use super::{Coloring, Pattern};
+
+    #[test]
+    fn there_may_be_more_columns_than_fit_in_memory() {
+        let wide = Pattern::from_rows(usize::MAX, [[0, usize::MAX - 1]]);
+        for color in [Coloring::of_columns, Coloring::of_rows] {
+            let message = std::panic::catch_unwind(|| color(&wide)).expect_err("there is no such memory");
+            let message = message.downcast_ref::<String>().expect("a message");
+            assert!(message.ends_with(&format!("an entry for each of {} columns", usize::MAX)), "{message}");
+        }
+    }
 
     /// Some of them have bits, and some have not.
     #[test]

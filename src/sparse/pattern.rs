@@ -1,5 +1,6 @@
 //! Where the entries of a sparse matrix lie.
 
+use bytemuck::{Zeroable, try_zeroed_vec};
 use core::fmt;
 
 /// The entries of a matrix that may be other than 0, row by row: a *sparsity pattern*.
@@ -107,7 +108,7 @@ impl Pattern {
 
     /// The most entries of a column.
     pub(super) fn fullest_column(&self) -> usize {
-        let mut entries = vec![0_usize; self.columns];
+        let mut entries: Vec<usize> = self.list_of_columns(0);
         self.indices.iter().for_each(|column| entries[*column] += 1);
         entries.into_iter().max().unwrap_or(0)
     }
@@ -126,11 +127,27 @@ impl Pattern {
         entries.find(|(row, column)| self.find(*row, *column).is_none())
     }
 
+    /// Zeros: one for each column, and some more.
+    ///
+    /// # Panics
+    ///
+    /// When there is no memory for them.
+    #[track_caller]
+    pub(super) fn list_of_columns<T: Zeroable>(&self, more: usize) -> Vec<T> {
+        let list = self.columns.checked_add(more).and_then(|length| try_zeroed_vec(length).ok());
+        list.unwrap_or_else(|| panic!("out of memory: a list with an entry for each of {} columns", self.columns))
+    }
+
     /// The pattern of the transposed matrix.
+    ///
+    /// # Panics
+    ///
+    /// When there is no memory for a list of all columns.
     #[must_use]
+    #[track_caller]
     pub fn transposed(&self) -> Self {
         // One place too far behind: what is counted up in the second loop ends where the next one begins.
-        let mut starts = vec![0; self.columns + 2];
+        let mut starts: Vec<usize> = self.list_of_columns(2);
         self.indices.iter().for_each(|column| starts[column + 2] += 1);
         for k in 1..=self.columns {
             starts[k + 1] += starts[k];

@@ -2,6 +2,7 @@
 
 use super::NONE;
 use super::aligned::Aligned;
+use super::inputs::Inputs;
 use super::parts::{Parts, Under};
 use crate::error::{Error, same_length};
 use crate::expr::Real;
@@ -125,14 +126,14 @@ pub(super) fn slot<S: Reverse>(
 pub(super) fn sweep_into<'y, S: Reverse>(
     owned: &OwnedTape<S>,
     parts: &Parts,
-    inputs: &Range<usize>,
+    inputs: &Inputs,
     adjoints: &mut AdjointVector<S::Value>,
     seeds: impl Iterator<Item = (&'y Real<S>, S::Value)> + Clone,
 ) -> Result<(), Error> {
     adjoints.clear(S::identifiers(owned.tape()));
     adjoints.under = None;
     fill(owned, parts, adjoints, seeds)?;
-    adjoints.reverse(owned, inputs)
+    adjoints.reverse(owned, &inputs.hull)
 }
 
 /// Adds seeds to the adjoints of these outputs; all of them or none.
@@ -154,6 +155,21 @@ pub(super) fn fill<'y, S: Reverse>(
         }
     }
     Ok(())
+}
+
+/// The slot of a variable whose adjoint is asked for after a sweep, to the beginning of the recording if `whole`; `None`
+/// if it is passive.
+#[inline]
+pub(super) fn asked_variable<S: Reverse>(
+    (owned, parts, inputs): (&OwnedTape<S>, &Parts, &Inputs),
+    variable: &Real<S>,
+    whole: bool,
+) -> Result<Option<usize>, Error> {
+    let slot = slot(owned, parts, variable)?;
+    if whole && slot.is_some_and(|slot| !inputs.may_have(slot)) {
+        return Err(Error::NotAnInput { recording: owned.number().get() });
+    }
+    Ok(slot)
 }
 
 /// The slot of a view whose adjoints are asked for after a sweep, to the beginning of the recording if `whole`; 0 if it
@@ -197,6 +213,7 @@ pub(super) fn view_slot<S: Reverse, const R: usize>(
 pub struct Adjoints<'a, S: Reverse> {
     pub(super) owned: &'a OwnedTape<S>,
     pub(super) parts: &'a Parts,
+    pub(super) inputs: &'a Inputs,
     pub(super) values: &'a [S::Value],
     pub(super) arrays: &'a Shadows<S::Value>,
     /// Whether the sweep went to the beginning of the recording.
@@ -204,15 +221,18 @@ pub struct Adjoints<'a, S: Reverse> {
 }
 
 impl<S: Reverse> Adjoints<'_, S> {
-    /// The adjoint of an input: ∂(Σ seed·output)/∂input. 0 for passive variables, and for variables that are no inputs,
-    /// whose adjoints a sweep consumes, unless it ends at a [`Position`](super::Position) behind them.
+    /// The adjoint of an input: ∂(Σ seed·output)/∂input. 0 for passive variables.
+    ///
+    /// An input that was overwritten, as by `x *= 5.0`, is another variable from then on. Copy it first.
     ///
     /// # Errors
     ///
-    /// [`Error::ForeignVariable`] when the variable belongs to another recording.
+    /// [`Error::ForeignVariable`] when the variable belongs to another recording. [`Error::NotAnInput`] when it is no
+    /// input of this one: a sweep consumes its adjoint, unless it ends at a [`Position`](super::Position) behind it.
     #[inline]
     pub fn of(&self, variable: &Real<S>) -> Result<S::Value, Error> {
-        Ok(slot(self.owned, self.parts, variable)?.map_or(S::Value::ZERO, |slot| self.values[slot]))
+        let slot = asked_variable((self.owned, self.parts, self.inputs), variable, self.whole)?;
+        Ok(slot.map_or(S::Value::ZERO, |slot| self.values[slot]))
     }
 
     /// The adjoints of a view, element by element: ∂(Σ seed·output)/∂element. For an input that has not been cloned

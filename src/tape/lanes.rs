@@ -1,7 +1,8 @@
 //! Several adjoint vectors in one sweep.
 
-use super::adjoints::{asked_slot, no_memory, slot};
+use super::adjoints::{asked_slot, asked_variable, no_memory, slot};
 use super::aligned::{LINE, zeros};
+use super::inputs::Inputs;
 use super::parts::Parts;
 use super::{NONE, Tape};
 use crate::error::{Error, same_length};
@@ -102,19 +103,19 @@ impl<V: Number> LaneVector<V> {
 pub struct LaneAdjoints<'a, S: Reverse> {
     owned: &'a OwnedTape<S>,
     parts: &'a Parts,
+    inputs: &'a Inputs,
     lanes: &'a LaneVector<S::Value>,
 }
 
 impl<'a, S: Reverse> LaneAdjoints<'a, S> {
-    /// The adjoints of an input, one for each lane: ∂(Σ seed·output)/∂input. 0 for passive variables, and for variables
-    /// that are no inputs.
+    /// The adjoints of an input, one for each lane: ∂(Σ seed·output)/∂input. 0 for passive variables.
     ///
     /// # Errors
     ///
-    /// [`Error::ForeignVariable`] when the variable belongs to another recording.
+    /// As [`Adjoints::of`](crate::Adjoints::of).
     pub fn of(&self, variable: &Real<S>) -> Result<&'a [S::Value], Error> {
         let LaneVector { width, adjoints, start, zeros, .. } = self.lanes;
-        let slot = slot(self.owned, self.parts, variable)?;
+        let slot = asked_variable((self.owned, self.parts, self.inputs), variable, true)?;
         Ok(slot.map_or(&zeros[..*width], |slot| &adjoints[*start..][slot * width..][..*width]))
     }
 }
@@ -146,12 +147,11 @@ impl<S: Reverse> fmt::Debug for LaneAdjoints<'_, S> {
 pub struct ArrayAdjoints<'a, S: Reverse, const N: usize>(LaneAdjoints<'a, S>);
 
 impl<S: Reverse, const N: usize> ArrayAdjoints<'_, S, N> {
-    /// The adjoints of an input, one for each lane: ∂(Σ seed·output)/∂input. 0 for passive variables, and for variables
-    /// that are no inputs.
+    /// The adjoints of an input, one for each lane: ∂(Σ seed·output)/∂input. 0 for passive variables.
     ///
     /// # Errors
     ///
-    /// [`Error::ForeignVariable`] when the variable belongs to another recording.
+    /// As [`Adjoints::of`](crate::Adjoints::of).
     pub fn of(&self, variable: &Real<S>) -> Result<[S::Value; N], Error> {
         let lanes = self.0.of(variable)?;
         Ok(core::array::from_fn(|lane| lanes[lane]))
@@ -282,7 +282,7 @@ impl<S: Reverse> Tape<S> {
 fn sweep_into<'a, 'y, S: Reverse>(
     owned: &'a OwnedTape<S>,
     parts: &'a Parts,
-    inputs: &Range<usize>,
+    inputs: &'a Inputs,
     lanes: &'a mut LaneVector<S::Value>,
     seeds: impl Iterator<Item = (&'y Real<S>, &'y [S::Value])> + Clone,
 ) -> Result<LaneAdjoints<'a, S>, Error> {
@@ -304,6 +304,6 @@ fn sweep_into<'a, 'y, S: Reverse>(
     owned.reverse_lanes_between(width, None, None, vectors, &mut lanes.arrays)?;
     // What passive arguments were given: with another width, other variables lie there.
     lanes.at(0).fill(S::Value::ZERO);
-    lanes.dirty = inputs.clone();
-    Ok(LaneAdjoints { owned, parts, lanes })
+    lanes.dirty = inputs.hull.clone();
+    Ok(LaneAdjoints { owned, parts, inputs, lanes })
 }

@@ -3,6 +3,7 @@
 mod adjoints;
 mod aligned;
 mod forward;
+mod inputs;
 mod lanes;
 mod parts;
 mod position;
@@ -17,6 +18,7 @@ pub use position::Position;
 pub use replay::NewInputs;
 pub use scope::{Recording, Scope};
 
+use inputs::Inputs;
 use parts::Parts;
 use scope::register;
 
@@ -59,8 +61,7 @@ pub struct Tape<S: Reverse> {
     adjoints: AdjointVector<S::Value>,
     /// The adjoints of sweeps with several vectors, once there was one.
     lanes: Option<LaneVector<S::Value>>,
-    /// The slots of this recording's inputs lie in here.
-    inputs: Range<usize>,
+    inputs: Inputs,
     parts: Parts,
     /// Reused by the drivers.
     variables: Vec<Real<S>>,
@@ -106,7 +107,7 @@ impl<S: Reverse> Tape<S> {
             owned: OwnedTape::new(tape),
             adjoints: AdjointVector::new(),
             lanes: None,
-            inputs: NONE,
+            inputs: Inputs::NONE,
             parts: Parts::default(),
             variables: Vec::new(),
             in_order: false,
@@ -197,7 +198,7 @@ impl<S: Reverse> Tape<S> {
 
     #[inline(always)]
     fn forget(&mut self) {
-        self.inputs = NONE;
+        self.inputs.clear();
         self.parts.clear();
     }
 

@@ -166,7 +166,7 @@ impl<S: Reverse> Tape<S> {
         self.parts.ends.truncate(at + 1);
         let views = self.owned.views_at(place).unwrap_or(0);
         self.parts.cut(Kept { identifiers: place.identifiers(), views });
-        self.inputs.end = self.inputs.end.min(place.identifiers()).max(self.inputs.start);
+        self.inputs.truncate(place.identifiers());
         Ok(self.owned.truncate(place)?)
     }
 

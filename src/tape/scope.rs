@@ -1,12 +1,12 @@
 //! What can be done while a recording runs.
 
+use super::inputs::Inputs;
 use super::parts::Parts;
-use super::{AdjointVector, NONE, Tape};
+use super::{AdjointVector, Tape};
 use crate::expr::Real;
 use crate::kernels::{View, checked};
 use core::fmt;
 use core::marker::PhantomData;
-use core::ops::Range;
 use std::sync::Mutex;
 use tapewright_strategies::active::{self, OwnedTape, Running};
 use tapewright_strategies::{Dependence, Flow, Reverse, TapeNumber};
@@ -14,8 +14,7 @@ use tapewright_strategies::{Dependence, Flow, Reverse, TapeNumber};
 /// What a recording can do while it is running: register inputs.
 pub struct Scope<'a, S: Reverse> {
     number: TapeNumber,
-    /// The hull of the inputs' slots.
-    inputs: &'a mut Range<usize>,
+    inputs: &'a mut Inputs,
     pub(super) parts: &'a Parts,
     here: PhantomData<(*const (), S)>,
 }
@@ -26,19 +25,13 @@ fn slot_of<S: Reverse>(variable: &Real<S>) -> Option<usize> {
     S::locate(variable.id()).map(|(_, slot)| slot)
 }
 
-/// Makes a hull that holds these slots, too.
-#[inline(always)]
-fn extend_hull(hull: &mut Range<usize>, slots: Range<usize>) {
-    *hull = if hull.start == hull.end { slots } else { hull.start.min(slots.start)..hull.end.max(slots.end) };
-}
-
-/// Registers inputs in the running recording `number`, and puts them into the hull. Returns whether their slots are
+/// Registers inputs in the running recording `number`, and adds their slots to `inputs`. Returns whether their slots are
 /// consecutive, in order.
 #[inline(always)]
 #[track_caller]
 pub(super) fn register<S: Reverse>(
     number: TapeNumber,
-    hull: &mut Range<usize>,
+    inputs: &mut Inputs,
     values: &[S::Value],
     variables: &mut Vec<Real<S>>,
 ) -> bool {
@@ -47,11 +40,11 @@ pub(super) fn register<S: Reverse>(
         active::with_inputs::<S, _>(number, values, |tape| S::inputs(tape, values, Real::from_parts, variables));
     if let Some(first) = first {
         if !values.is_empty() {
-            extend_hull(hull, first..first + values.len());
+            inputs.add(first..first + values.len());
         }
         return true;
     }
-    variables.iter().filter_map(slot_of).for_each(|slot| extend_hull(hull, slot..slot + 1));
+    variables.iter().filter_map(slot_of).for_each(|slot| inputs.add(slot..slot + 1));
     consecutive(variables)
 }
 
@@ -64,7 +57,7 @@ pub(super) fn consecutive<S: Reverse>(variables: &[Real<S>]) -> bool {
 
 impl<'a, S: Reverse> Scope<'a, S> {
     #[inline(always)]
-    pub(super) const fn new(number: TapeNumber, inputs: &'a mut Range<usize>, parts: &'a Parts) -> Self {
+    pub(super) const fn new(number: TapeNumber, inputs: &'a mut Inputs, parts: &'a Parts) -> Self {
         Self { number, inputs, parts, here: PhantomData }
     }
 }
@@ -81,7 +74,7 @@ impl<S: Reverse> Scope<'_, S> {
         let id = active::with_inputs::<S, _>(self.number, &[value], |tape| S::input(tape, value));
         let variable = Real::from_parts(value, id);
         if let Some(slot) = slot_of(&variable) {
-            extend_hull(self.inputs, slot..slot + 1);
+            self.inputs.add(slot..slot + 1);
         }
         variable
     }
@@ -154,7 +147,7 @@ impl<S: Reverse> fmt::Debug for Scope<'_, S> {
 /// ```
 pub struct Recording<S: Reverse> {
     running: Running<S>,
-    inputs: Range<usize>,
+    inputs: Inputs,
     parts: Parts,
     adjoints: AdjointVector<S::Value>,
     variables: Vec<Real<S>>,
@@ -162,7 +155,7 @@ pub struct Recording<S: Reverse> {
 
 impl<S: Reverse> Recording<S> {
     pub(super) fn new(owned: OwnedTape<S>, adjoints: AdjointVector<S::Value>, variables: Vec<Real<S>>) -> Self {
-        Self { running: owned.start(), inputs: NONE, parts: Parts::default(), adjoints, variables }
+        Self { running: owned.start(), inputs: Inputs::NONE, parts: Parts::default(), adjoints, variables }
     }
 
     /// Registers inputs.

@@ -95,13 +95,13 @@ impl<S: Reverse> Tape<S> {
                 vector[slot] += seed;
             }
         }
-        self.adjoints.reverse(&self.owned, &self.inputs)?;
+        self.adjoints.reverse(&self.owned, &self.inputs.hull)?;
         Ok(self.adjoints_in(&self.adjoints))
     }
 
     pub(super) fn adjoints_in<'a>(&'a self, adjoints: &'a AdjointVector<S::Value>) -> Adjoints<'a, S> {
         let (values, arrays, whole) = (&*adjoints.adjoints, &adjoints.arrays, adjoints.under.is_none());
-        Adjoints { owned: &self.owned, parts: &self.parts, values, arrays, whole }
+        Adjoints { owned: &self.owned, parts: &self.parts, inputs: &self.inputs, values, arrays, whole }
     }
 
     /// The adjoints of the latest sweep.
@@ -128,15 +128,15 @@ impl<S: Reverse> Tape<S> {
             self.adjoints.adjoints[slot] = S::Value::ONE;
         }
         if slot.is_some() || self.owned.must_be_swept() {
-            self.adjoints.reverse(&self.owned, &self.inputs)?;
+            self.adjoints.reverse(&self.owned, &self.inputs.hull)?;
         } else {
             self.owned.check_singular()?;
         }
         if self.in_order {
             // The length is hidden so that a few adjoints, just stored one by one, are not loaded back as a vector:
             // that load would wait until the stores have left the store buffer (4 of 30 ns for a tiny function).
-            let n = core::hint::black_box(self.inputs.len());
-            let adjoints = &mut self.adjoints.adjoints[self.inputs.start..][..n];
+            let n = core::hint::black_box(self.inputs.hull.len());
+            let adjoints = &mut self.adjoints.adjoints[self.inputs.hull.start..][..n];
             for (entry, adjoint) in gradient[..n].iter_mut().zip(adjoints) {
                 *entry = core::mem::replace(adjoint, S::Value::ZERO);
             }
@@ -163,10 +163,10 @@ impl<S: Reverse> Tape<S> {
                 vector[slot] += *seed;
             }
         }
-        self.adjoints.reverse(&self.owned, &self.inputs)?;
+        self.adjoints.reverse(&self.owned, &self.inputs.hull)?;
         let found = asked.iter().map(|slot| self.adjoints.arrays.take(*slot)).collect();
-        if consecutive(inputs) && inputs.len() == self.inputs.len() {
-            let adjoints = &mut self.adjoints.adjoints[self.inputs.clone()];
+        if consecutive(inputs) && inputs.len() == self.inputs.hull.len() {
+            let adjoints = &mut self.adjoints.adjoints[self.inputs.hull.clone()];
             for (sum, adjoint) in sums.iter_mut().zip(adjoints) {
                 *sum += core::mem::replace(adjoint, S::Value::ZERO);
             }

@@ -11,6 +11,8 @@ pub mod special;
 mod table;
 pub mod trigonometric;
 
+#[doc(hidden)]
+pub use rule::hash_name;
 pub use rule::{Function, Operator};
 #[doc(hidden)]
 pub use table::FUNCTIONS;

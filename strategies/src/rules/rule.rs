@@ -177,7 +177,8 @@ macro_rules! ternary_rules {
 pub(super) use ternary_rules;
 
 /// FNV-1a of a rule's name.
-pub(crate) const fn hash_name(name: &str) -> u32 {
+#[must_use]
+pub const fn hash_name(name: &str) -> u32 {
     let bytes = name.as_bytes();
     let mut hash = 0x811C_9DC5_u32;
     let mut i = 0;

@@ -69,6 +69,14 @@ fn seen_or_word<V: Number>(result: Result<Vec<V>, Error>) -> Vec<Seen> {
     }
 }
 
+/// An adjoint that was asked for, or `zero` if it was refused because the variable is no input: it has been consumed.
+fn consumed<T>(found: Result<T, Error>, zero: T) -> Result<T, Error> {
+    match found {
+        Err(Error::NotAnInput { .. }) => Ok(zero),
+        other => other,
+    }
+}
+
 /// Records a program, from its first inputs on; the rest are late.
 pub(crate) fn record<E: Engine>(
     tape: &mut Tape<E>,
@@ -211,16 +219,14 @@ impl<E: Engine> Session<E> {
             }
             _ => self.tape.sweep_with(&mut self.vector, &seeds),
         };
-        // Those of variables that are no inputs have been consumed.
         let all = on.host.inputs.iter().chain(&on.host.held);
-        seen_or_word(adjoints.and_then(|adjoints| all.map(|x| adjoints.of(x)).collect()))
+        seen_or_word(adjoints.and_then(|adjoints| all.map(|x| consumed(adjoints.of(x), E::Value::ZERO)).collect()))
     }
 
     fn sweep_lanes(&mut self, own: bool, width: usize, seeds: &[(usize, Vec<f64>)], on: &Recorded<E>) -> Vec<Seen> {
         let rounded = |seeds: &[f64]| -> Vec<E::Value> { seeds.iter().map(|seed| E::Value::from_f64(*seed)).collect() };
         let all: Vec<(&Real<E>, Vec<E::Value>)> =
             seeds.iter().map(|(k, seeds)| (&on.host.held[k % on.all()], rounded(seeds))).collect();
-        // Those of variables that are no inputs have been consumed.
         let inputs = &[&on.host.inputs[..], &on.host.held[..]].concat();
         let found = if own {
             match width {
@@ -234,12 +240,16 @@ impl<E: Engine> Session<E> {
             let lanes = self.lanes.entry(width).or_insert_with(|| LaneVector::new(width));
             let seeds: Vec<_> = all.iter().map(|(y, seeds)| (*y, &seeds[..])).collect();
             let swept = self.tape.sweep_lanes_with(lanes, &seeds).expect("its own outputs");
-            inputs.iter().map(|x| swept.of(x).expect("its own inputs").to_vec()).collect()
+            let zeros = vec![E::Value::ZERO; width];
+            let of = |x| consumed(swept.of(x), &zeros[..]).expect("its own inputs").to_vec();
+            inputs.iter().map(of).collect()
         };
         // One of the lanes alone.
         let lane = width / 2;
         let alone: Vec<_> = all.iter().map(|(y, seeds)| (*y, seeds[lane])).collect();
-        let alone = self.tape.sweep(&alone).and_then(|adjoints| adjoints.of_all(inputs)).expect("its own outputs");
+        let alone = self.tape.sweep(&alone).expect("its own outputs");
+        let alone = inputs.iter().map(|x| consumed(alone.of(x), E::Value::ZERO).expect("its own inputs"));
+        let alone: Vec<E::Value> = alone.collect();
         let same = alone.iter().zip(&found).all(|(alone, found)| number(*alone).same(&number(found[lane])));
         let mut seen = vec![Seen::Facts(vec![same])];
         seen.extend(found.into_iter().flatten().map(number));
@@ -372,5 +382,6 @@ fn own_lanes<E: Engine, const N: usize>(
     let seeds: Vec<(&Real<E>, [E::Value; N])> =
         seeds.iter().map(|(y, seeds)| (*y, core::array::from_fn(|lane| seeds[lane]))).collect();
     let swept = tape.sweep_lanes(&seeds).expect("its own outputs");
-    inputs.iter().map(|x| swept.of(x).expect("its own inputs").to_vec()).collect()
+    let of = |x: &Real<E>| consumed(swept.of(x), [E::Value::ZERO; N]).expect("its own inputs").to_vec();
+    inputs.iter().map(of).collect()
 }

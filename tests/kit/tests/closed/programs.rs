@@ -120,7 +120,7 @@ impl Program for Orbit {
     }
 }
 
-/// Re(√(z·eᶻ)/(z + i)).
+/// Re(√(z·eᶻ)/(z + i)), off the axes: on them, `num_complex` has other derivatives than its functions.
 struct Analytic;
 impl Program for Analytic {
     fn foreign<T: Float + FloatConst + FromPrimitive>(x: &[T]) -> T {

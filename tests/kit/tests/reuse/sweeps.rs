@@ -1,6 +1,6 @@
 //! Sweeps leave the recording as it is, and may run at once.
 
-use super::{Reusing, churn, each};
+use super::{Reusing, churn, each, swept};
 use tapewright::prelude::*;
 use tapewright::{AdjointVector, SpillDefaults, SpillOptions, Spilled, dot, sum};
 
@@ -115,4 +115,26 @@ fn an_adjoint_vector_may_serve_tapes_of_different_lengths() {
     }
     each!(holds);
     holds::<Jacobian>();
+}
+
+/// What a sweep keeps of the last argument of a record is of no use once the record before it has added to that argument
+/// as another one of its own.
+#[test]
+fn a_variable_may_be_the_last_argument_twice_and_another_one_too() {
+    fn recorded<S: Reusing>() {
+        let mut tape = Tape::<S>::new();
+        let (inputs, y) = tape.record(|scope| {
+            let inputs = scope.inputs(&[0.25, 3.0, 5.0]);
+            let [p, x, a] = &inputs[..] else { panic!("three inputs") };
+            // Records of one kind, next to one another: a variable and a product, whose second factor is x.
+            let first = (p + x * x).eval();
+            let second = (&first + a * x).eval();
+            (inputs, (&second + &first * x).eval())
+        });
+        let first = 0.25 + 9.0;
+        // y = first + a·x + first·x, where first = p + x².
+        let expected = [4.0, 4.0 * 6.0 + 5.0 + first, 3.0];
+        assert_eq!(swept(&mut tape, &y, &inputs), expected);
+    }
+    each!(recorded);
 }

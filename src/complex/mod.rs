@@ -1,0 +1,84 @@
+//! Complex numbers of closed variables, with rules of their own.
+
+mod conversions;
+mod functions;
+mod methods;
+mod number;
+mod operators;
+mod parts;
+mod rules;
+mod values;
+
+use crate::closed::Closed;
+use tapewright_strategies::{Strategy, Taping};
+
+/// A complex number of two [`Closed`] variables, whose functions are right on the axes and beside branch cuts, values
+/// and derivatives.
+///
+/// It has the arithmetic and the functions of `num_complex::Complex`. Take it and not `num_complex::Complex<Closed<S>>`:
+/// code that knows nothing of derivatives copies a part where the other one is 0, and the derivative of what it copies
+/// is wrong. `√z` of that type has the slope 1 for the imaginary part on the whole real axis.
+///
+/// ```
+/// use tapewright::{Closed, Complex, prelude::*};
+///
+/// // The imaginary part of √z at z = 4, where √z has the derivative 1/4: slopes 0 and 1/4 for the two parts of z.
+/// let slopes = gradient::<Jacobian>(|x| Complex::from((x[0], x[1])).sqrt().im.open(), &[4.0, 0.0]);
+/// assert_eq!(slopes, [0.0, 0.25]);
+///
+/// // The operators are closed: z·w + c is a complex number.
+/// fn orbit<S: Strategy>(x: &[Real<S>]) -> Real<S> {
+///     let c = Complex::new(Closed::from(x[0]), Closed::from(x[1]));
+///     (c * c + c).norm_sqr().open()
+/// }
+/// assert_eq!(gradient::<PrimalValue>(orbit, &[1.0, 1.0]), [18.0, 14.0]);
+/// ```
+///
+/// # Cuts and special points
+///
+/// Functions with a branch cut are continued from the side that the sign of a zero names, as in annex G of the C standard
+/// and in W. Kahan, *Branch cuts for complex elementary functions* (1987): `√(−4 + 0i)` is 2i and `√(−4 − 0i)` is −2i.
+/// Derivatives are those of the same side. The cuts are those of chapter 4 of the Digital Library of Mathematical
+/// Functions:
+///
+/// | functions | cut | branch points |
+/// |---|---|---|
+/// | `sqrt` `cbrt` `ln` `log2` `log10` `log`, powers | the negative real axis | 0 |
+/// | `asin` `acos` `atanh` | the real axis beyond −1 and 1 | −1, 1 |
+/// | `acosh` | the real axis below 1 | −1, 1 |
+/// | `asinh` `atan` | the imaginary axis beyond −i and i | −i, i |
+///
+/// At a branch point, and at the pole of 1/z, derivatives are infinite or NaN, and the strategy's
+/// [`Policy`](crate::Policy) decides as it does for the root of a real number: they are 0 under
+/// [`Subgradient`](crate::Subgradient), and sweeps fail under [`Checked`](crate::Checked).
+///
+/// # Accuracy
+///
+/// Values and derivatives are right to a few roundings of their absolute value. The parts of values of functions keep
+/// their digits, however small they are beside one another; parts of derivatives, products, quotients and powers may
+/// lose digits where terms cancel. Nothing overflows on the way to a finite value, except in products. Infinite
+/// arguments have the values of annex G where these are numbers.
+///
+/// # Cost
+///
+/// Each operation and each function is at most two statements, one for either part, and each of them computes what it
+/// needs of the function for itself. A function of two complex numbers is recorded as one of a slice.
+///
+/// # Panics
+///
+/// Operations panic where those of [`Closed`] do.
+#[repr(C)]
+pub struct Complex<S: Taping> {
+    /// The real part.
+    pub re: Closed<S>,
+    /// The imaginary part.
+    pub im: Closed<S>,
+}
+
+impl<S: Taping> Clone for Complex<S> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        Self { re: self.re.clone(), im: self.im.clone() }
+    }
+}
+impl<S: Strategy> Copy for Complex<S> {}

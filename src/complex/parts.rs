@@ -1,0 +1,99 @@
+//! Complex arithmetic over the numbers of rules.
+
+use super::rules::{Holomorphic, ImaginaryPart, RealPart};
+use core::ops::{Add, Mul, Neg, Sub};
+use tapewright_strategies::Float;
+
+/// A complex number whose parts are numbers: what rules compute with.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Parts<V> {
+    /// The real part.
+    pub(super) re: V,
+    /// The imaginary part.
+    pub(super) im: V,
+}
+
+/// A complex number in double precision.
+pub(super) type Point = Parts<f64>;
+
+/// The complex number with these parts.
+pub(super) const fn parts<V>(re: V, im: V) -> Parts<V> {
+    Parts { re, im }
+}
+
+impl<V: Float> Parts<V> {
+    /// A constant of the reals.
+    pub(super) fn real(value: f64) -> Self {
+        parts(V::from_f64(value), V::ZERO)
+    }
+
+    /// The function `F` with its derivatives: where `V` has tangents, they come from `F`'s complex derivative.
+    pub(super) fn apply<F: Holomorphic>(self) -> Self {
+        parts(self.re.binary::<RealPart<F>>(self.im), self.re.binary::<ImaginaryPart<F>>(self.im))
+    }
+
+    /// This times i, without a product.
+    pub(super) fn times_i(self) -> Self {
+        parts(-self.im, self.re)
+    }
+
+    /// This times a real constant.
+    pub(super) fn scale(self, factor: f64) -> Self {
+        parts(self.re * V::from_f64(factor), self.im * V::from_f64(factor))
+    }
+
+    /// The values, without derivatives.
+    pub(super) fn point(self) -> Point {
+        parts(self.re.as_f64(), self.im.as_f64())
+    }
+
+    /// These derivatives at another value.
+    pub(super) fn with_value(self, value: Point) -> Self {
+        parts(self.re.with_value(value.re), self.im.with_value(value.im))
+    }
+
+    /// The same in double precision.
+    pub(super) fn widen(self) -> Parts<V::Wide> {
+        parts(self.re.widen(), self.im.widen())
+    }
+
+    /// Rounds from double precision.
+    pub(super) fn narrow(wide: Parts<V::Wide>) -> Self {
+        parts(V::narrow(wide.re), V::narrow(wide.im))
+    }
+}
+
+impl Point {
+    /// True at both zeros of either part.
+    pub(super) fn is_zero(self) -> bool {
+        self.re == 0.0 && self.im == 0.0
+    }
+}
+
+impl<V: Float> Add for Parts<V> {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        parts(self.re + other.re, self.im + other.im)
+    }
+}
+
+impl<V: Float> Sub for Parts<V> {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        parts(self.re - other.re, self.im - other.im)
+    }
+}
+
+impl<V: Float> Mul for Parts<V> {
+    type Output = Self;
+    fn mul(self, other: Self) -> Self {
+        parts(self.re * other.re - self.im * other.im, self.re * other.im + self.im * other.re)
+    }
+}
+
+impl<V: Float> Neg for Parts<V> {
+    type Output = Self;
+    fn neg(self) -> Self {
+        parts(-self.re, -self.im)
+    }
+}

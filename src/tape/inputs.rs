@@ -1,0 +1,59 @@
+//! Which slots are those of inputs.
+
+use core::ops::Range;
+
+/// The slots of a recording's inputs.
+#[derive(Debug, Default)]
+pub(super) struct Inputs {
+    /// All of them lie in here.
+    pub(super) hull: Range<usize>,
+    /// Slots in the hull that are none, in order. Of strategies that do not number variables upwards, not all are known.
+    gaps: Vec<Range<usize>>,
+}
+
+impl Inputs {
+    /// None.
+    pub(super) const NONE: Self = Self { hull: 0..0, gaps: Vec::new() };
+
+    #[inline(always)]
+    pub(super) fn clear(&mut self) {
+        self.hull = 0..0;
+        if !self.gaps.is_empty() {
+            self.gaps.clear();
+        }
+    }
+
+    /// Registers inputs with these slots.
+    #[inline(always)]
+    pub(super) fn add(&mut self, slots: Range<usize>) {
+        if self.hull.is_empty() {
+            self.hull = slots;
+        } else if self.hull.end == slots.start {
+            self.hull.end = slots.end;
+        } else {
+            self.add_apart(slots);
+        }
+    }
+
+    #[cold]
+    fn add_apart(&mut self, slots: Range<usize>) {
+        if self.hull.end < slots.start {
+            self.gaps.push(self.hull.end..slots.start);
+        } else {
+            self.gaps.retain(|gap| gap.end <= slots.start || slots.end <= gap.start);
+        }
+        self.hull = self.hull.start.min(slots.start)..self.hull.end.max(slots.end);
+    }
+
+    /// Forgets slots from this one on.
+    pub(super) fn truncate(&mut self, end: usize) {
+        self.hull.end = self.hull.end.min(end).max(self.hull.start);
+    }
+
+    /// Returns false if the variable in this slot is known to be no input.
+    #[inline]
+    pub(super) fn may_have(&self, slot: usize) -> bool {
+        let behind = self.gaps.partition_point(|gap| gap.end <= slot);
+        self.hull.contains(&slot) && self.gaps.get(behind).is_none_or(|gap| slot < gap.start)
+    }
+}
