@@ -1,6 +1,6 @@
 //! Versions of arrays that recordings keep, in memory or in a file.
 
-use super::buffer::{Buffer, Pool, SharedArray};
+use super::buffer::{Arena, Buffer, SharedArray};
 use crate::storage::spill::Stored;
 use crate::{ArrayFile, Number, StorageError};
 use core::fmt;
@@ -175,7 +175,7 @@ impl<V: Number> HeldVersions<V> {
     /// # Errors
     ///
     /// When one cannot be written. It stays in memory then, and the next call tries again.
-    pub(crate) fn make_room(&mut self, pool: Option<&Arc<Pool<V>>>) -> Result<(), StorageError> {
+    pub(crate) fn make_room(&mut self, pool: Option<&Arc<Arena<V>>>) -> Result<(), StorageError> {
         let (limit, before) = (self.file.memory(), self.file.resident());
         for _ in 0..self.order.len() {
             let Some(address) = self.order.front().copied().filter(|_| self.file.resident() > limit) else { break };
