@@ -46,6 +46,12 @@ pub enum Error {
         /// The recording.
         recording: u32,
     },
+    /// An earlier sweep from position to position with this adjoint vector has ended early, by an error or a panic:
+    /// adjoints are lost. Reset the vector, and seed it again.
+    CutShort {
+        /// The recording.
+        recording: u32,
+    },
     /// A sparse matrix has an entry outside its pattern: the function has branched, and reads other variables than in
     /// the recording of which the pattern is.
     PatternChanged {
@@ -122,6 +128,11 @@ impl fmt::Display for Error {
                 f,
                 "a variable of recording #{recording} was seeded that is made behind the position from which the sweep was to go, \
                  so that the seed would be lost"
+            ),
+            Self::CutShort { recording } => write!(
+                f,
+                "a sweep over a part of recording #{recording} has ended early, by an error or a panic, and its adjoints are \
+                 lost: call `AdjointVector::reset`, and begin again with `Tape::seed`"
             ),
             Self::PatternChanged { row, column } => pattern_changed(f, (*row, *column)),
             Self::Sweep(error) => fmt::Display::fmt(error, f),

@@ -7,7 +7,7 @@ use crate::kernels::note;
 use crate::variables::{Variables, ViewParts, ViewRef};
 use smallvec::SmallVec;
 use tapewright_strategies::lanes::{
-    Buffer, Fetched, Inspection, Launch, Links, Opaque, Shadow, Shadows, Used, lane_by_lane,
+    Buffer, Fetched, Inspection, Launch, Links, NewArray, Opaque, Shadow, Shadows, Used, lane_by_lane,
 };
 use tapewright_strategies::{Dependence, External, Flow, Number, SweepError, Taping};
 
@@ -84,11 +84,12 @@ impl<V: Number, R: Nested<V>> Launch<V> for Placed<R> {
         inputs: &[V],
         outputs: &mut [V],
         views: &[Option<&Buffer<V>>],
-        results: &mut [Buffer<V>],
+        results: &mut [&mut Buffer<V>],
         _: &mut Fetched<V>,
     ) -> Result<(), SweepError> {
         let given = views.iter().take(self.inputs.len());
-        let given = given.map(|view| view.map_or(Shadow::Unset, |tangents| Shadow::Dense(tangents.clone())));
+        let given =
+            given.map(|view| view.map_or(Shadow::Unset, |tangents| Shadow::Dense(NewArray::new(tangents.clone()))));
         let found = self.rule.forward_views(inputs, given.collect(), outputs)?;
         assert!(found.len() == results.len(), "a stage returns other views the second time");
         for (result, shadow) in results.iter_mut().zip(found) {

@@ -43,7 +43,7 @@ impl<S: Reverse> TapePool<S> {
     /// ```
     #[must_use]
     pub fn nested(&self) -> ScopedNestedRecording<S> {
-        ScopedNestedRecording { pool: self.clone(), running: Some(self.take().start()), finished: None }
+        ScopedNestedRecording { pool: self.clone(), running: Some(self.take().start()), finished: None, swept: false }
     }
 
     /// Bytes that the tapes have obtained from the allocator, those in use at the moment aside.
@@ -140,6 +140,8 @@ pub struct ScopedNestedRecording<S: Reverse> {
     pool: TapePool<S>,
     running: Option<Recording<S>>,
     finished: Option<Tape<S>>,
+    /// Whether the latest sweep has reached the beginning.
+    swept: bool,
 }
 
 impl<S: Reverse> ScopedNestedRecording<S> {
@@ -177,7 +179,10 @@ impl<S: Reverse> ScopedNestedRecording<S> {
         if let Some(running) = self.running.take() {
             self.finished = Some(running.finish());
         }
-        self.finished.as_mut().map_or(Ok(()), |tape| tape.sweep(seeds).map(|_| ()))
+        self.swept = false;
+        self.finished.as_mut().map_or(Ok(()), |tape| tape.sweep(seeds).map(|_| ()))?;
+        self.swept = true;
+        Ok(())
     }
 
     /// The adjoint of an input after the latest [`compute_adjoints`](Self::compute_adjoints).
@@ -188,10 +193,11 @@ impl<S: Reverse> ScopedNestedRecording<S> {
     ///
     /// # Panics
     ///
-    /// Before the first `compute_adjoints`.
+    /// Before the first `compute_adjoints`, and after one that has failed or panicked.
     #[track_caller]
     pub fn adjoint(&self, variable: &Real<S>) -> Result<S::Value, Error> {
-        self.finished.as_ref().expect("adjoints are there after `compute_adjoints`").latest_adjoints().of(variable)
+        let finished = self.finished.as_ref().filter(|_| self.swept);
+        finished.expect("adjoints are there after `compute_adjoints` has succeeded").latest_adjoints().of(variable)
     }
 }
 

@@ -123,9 +123,8 @@ fn take_shadows<V: Number>(used: Used, shadows: &mut [Shadows<V>], numbers: &mut
                 if lanes == 1 {
                     numbers[first..].copy_from_slice(&buffer);
                 } else {
-                    to.zip(&*buffer).for_each(|(to, from)| *to = *from);
+                    to.zip(buffer.iter()).for_each(|(to, from)| *to = *from);
                 }
-                shadows.recycle(Shadow::Dense(buffer));
             }
         }
     }
@@ -176,7 +175,7 @@ impl<V: Number, R: External<V>> Launch<V> for Exchanged<R, V> {
         inputs: &[V],
         outputs: &mut [V],
         views: &[Option<&Buffer<V>>],
-        results: &mut [Buffer<V>],
+        results: &mut [&mut Buffer<V>],
         _: &mut Fetched<V>,
     ) -> Result<(), SweepError> {
         let mut views = views.iter();

@@ -17,6 +17,9 @@ use tapewright_strategies::lanes::{Assign, Element, Extreme, Node, Number, Progr
 ///
 /// It is recorded if an operand is active, as one entry whatever the number of points.
 ///
+/// Should a rule of yours panic, nothing has been recorded, and a view that was being written in place is marked: see
+/// [`View`](View#after-a-panic).
+///
 /// ```
 /// use tapewright::{kernels::{View, parallel_for}, prelude::*};
 ///
@@ -33,7 +36,8 @@ use tapewright_strategies::lanes::{Assign, Element, Extreme, Node, Number, Progr
 ///
 /// When the views have different shapes, when the range goes beyond them, or a read without a border rule does, and as
 /// statements do: when operands belong to two recordings, or to one that is not active on this thread. When an
-/// operand is active and the strategy's policy is not `Strict`.
+/// operand is active and the strategy's policy is not `Strict`. When a view is half written that is read, or is not
+/// written everywhere.
 #[track_caller]
 pub fn parallel_for<S: Taping, const R: usize, O: Operands<S, R>, B: Body>(
     range: impl Into<Points<R>>,
@@ -44,7 +48,7 @@ pub fn parallel_for<S: Taping, const R: usize, O: Operands<S, R>, B: Body>(
 {
     const { check_expressions::<O::Written, B, Assign<O::Written, B::Nodes>>() }
     let program = Assign::<O::Written, _>::new(kernel(O::tokens()).nodes());
-    Start::new(&range.into(), operands.slots().as_mut()).write(program);
+    Start::new(&program, &range.into(), operands.slots().as_mut()).write(program);
 }
 
 /// Fails to compile unless there are as many expressions as operands are written, in an order in which they can run.
@@ -76,7 +80,7 @@ pub fn parallel_sum<S: Taping, const R: usize, O: Operands<S, R>, A: Node>(
 ) -> Real<S> {
     let program = Reduce(kernel(O::tokens()).0);
     let mut slots = operands.slots();
-    let launch = Start::new(&range.into(), slots.as_mut());
+    let launch = Start::new(&program, &range.into(), slots.as_mut());
     let value = sum(&program, &launch.grid, launch.operands());
     launch.reduce(&program, value)
 }
@@ -108,7 +112,7 @@ pub fn parallel_row_sums<S: Taping, const R: usize, const Q: usize, O: Operands<
     let program = Reduce(kernel(O::tokens()).0);
     let range = range.into();
     let mut slots = operands.slots();
-    Start::new(&range, slots.as_mut()).sum_rows(program, core::array::from_fn(|d| range.0[d].len()))
+    Start::new(&program, &range, slots.as_mut()).sum_rows(program, core::array::from_fn(|d| range.0[d].len()))
 }
 
 /// The largest value of an expression over a range, whose adjoint goes to the first point at which it is found; a NaN
@@ -124,7 +128,7 @@ pub fn parallel_max<S: Taping, const R: usize, O: Operands<S, R>, A: Node>(
     kernel: impl FnOnce(O::Tokens) -> Term<A>,
 ) -> Real<S> {
     let program = Extreme(kernel(O::tokens()).0);
-    Start::new(&range.into(), operands.slots().as_mut()).select(program, true)
+    Start::new(&program, &range.into(), operands.slots().as_mut()).select(program, true)
 }
 
 /// The smallest value of an expression over a range, as [`parallel_max`].
@@ -139,7 +143,7 @@ pub fn parallel_min<S: Taping, const R: usize, O: Operands<S, R>, A: Node>(
     kernel: impl FnOnce(O::Tokens) -> Term<A>,
 ) -> Real<S> {
     let program = Extreme(kernel(O::tokens()).0);
-    Start::new(&range.into(), operands.slots().as_mut()).select(program, false)
+    Start::new(&program, &range.into(), operands.slots().as_mut()).select(program, false)
 }
 
 /// Copies all elements of a view to another one of the same shape.
@@ -150,7 +154,7 @@ pub fn parallel_min<S: Taping, const R: usize, O: Operands<S, R>, A: Node>(
 #[track_caller]
 pub fn deep_copy<S: Taping, const R: usize>(from: &View<S, R>, to: &mut View<S, R>) {
     let program = Assign::<Modes<(Reads, Writes)>, _>::new((Element::<0, 0, 0, 0, 0, 0>,));
-    Start::new(&Points(to.all()), (from, to).slots().as_mut()).write(program);
+    Start::new(&program, &Points(to.all()), (from, to).slots().as_mut()).write(program);
 }
 
 /// Writes a variable to all elements of a view.
@@ -161,7 +165,7 @@ pub fn deep_copy<S: Taping, const R: usize>(from: &View<S, R>, to: &mut View<S, 
 #[track_caller]
 pub fn fill<S: Taping, const R: usize>(from: &Real<S>, to: &mut View<S, R>) {
     let program = Assign::<Modes<(Reads, Writes)>, _>::new((Number::<0>,));
-    Start::new(&Points(to.all()), (from, to).slots().as_mut()).write(program);
+    Start::new(&program, &Points(to.all()), (from, to).slots().as_mut()).write(program);
 }
 
 /// Σ xᵢ·yᵢ.

@@ -29,13 +29,14 @@ use tapewright_strategies::lanes::{Combine, Combined, Node, Number};
 ///
 /// # Panics
 ///
-/// When the rule uses something that was made elsewhere, as statements do, and when the view is active and the
-/// strategy's policy is not `Strict`.
+/// When the rule uses something that was made elsewhere, as statements do, when the view is active and the strategy's
+/// policy is not `Strict`, and when the view is half written. Should a rule of yours panic, nothing has been recorded.
 #[track_caller]
 pub fn parallel_fold<S: Taping, const R: usize, A: Node>(
     x: &View<S, R>,
     rule: impl FnOnce(Term<Number<0>>, Term<Number<1>>) -> Term<A>,
 ) -> Real<S> {
+    x.assert_whole();
     let rule = Combine::new(rule(Term(Number), Term(Number)).0);
     let value = rule.fold(&x.values).expect("a view has elements");
     let flow = S::flow(&[&x.dependence], &[]);
@@ -66,6 +67,7 @@ pub fn parallel_scan<S: Taping, const R: usize, A: Node>(
     x: &View<S, R>,
     rule: impl FnOnce(Term<Number<0>>, Term<Number<1>>) -> Term<A>,
 ) -> View<S, R> {
+    x.assert_whole();
     let rule = Combine::new(rule(Term(Number), Term(Number)).0);
     let flow = S::flow(&[&x.dependence], &[]);
     make_room_for_kernel::<S>(flow);

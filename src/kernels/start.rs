@@ -22,6 +22,8 @@ pub(super) struct Start<'s, 'a, S: Taping, const R: usize> {
     replays: bool,
     /// The views among the operands that are passive, if replays are to be possible: they must be kept for these.
     passive: u8,
+    /// Whether the views that are written are being changed.
+    begun: bool,
 }
 
 /// What a variable is as an array: none.
@@ -31,7 +33,12 @@ const fn nothing<'a, V>() -> &'a Dependence<V> {
 
 impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
     #[track_caller]
-    pub(super) fn new(range: &Points<R>, slots: &'s mut [Slot<'a, S, R>]) -> Self {
+    pub(super) fn new<P: Program>(_: &P, range: &Points<R>, slots: &'s mut [Slot<'a, S, R>]) -> Self {
+        Self::with_plan(P::PLAN, range, slots)
+    }
+
+    #[track_caller]
+    fn with_plan(plan: &Plan, range: &Points<R>, slots: &'s mut [Slot<'a, S, R>]) -> Self {
         let mut shape = None;
         for (k, found) in slots.iter().enumerate().filter_map(|(k, slot)| Some((k, slot.view()?.shape()))) {
             let expected = *shape.get_or_insert(found);
@@ -48,7 +55,8 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
         let grid = Grid::new(&shape, &range.0);
         let grid = grid.unwrap_or_else(|bad| panic!("this launch cannot run: {bad}"));
         let (flow, inputs) = (Flow::Nowhere, SmallVec::new());
-        let mut start = Self { grid, slots, inputs, flow, replays: false, passive: 0 };
+        let mut start = Self { grid, slots, inputs, flow, replays: false, passive: 0, begun: false };
+        start.assert_whole(plan);
         for slot in &*start.slots {
             if let Slot::Number(variable) = slot {
                 start.inputs.push((variable.value(), variable.id()));
@@ -185,12 +193,14 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
                 to.part(Facts::has(stays, k), &grid, flow);
             }
         }
-        run(&program, &grid, self.slots.iter_mut().map(Slot::operand));
+        run(&program, &grid, self.slots.iter_mut().map(Slot::operand), &mut self.begun);
         if self.is_passive() {
-            return self.targets().for_each(|to| {
+            self.targets().for_each(|to| {
                 to.settle(false);
                 to.view.set_dependence(Dependence::Nothing);
             });
+            self.begun = false;
+            return;
         }
         for (k, slot) in self.slots.iter_mut().enumerate() {
             if let Slot::Write(to) = slot {
@@ -200,6 +210,17 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
         let moving = self.note(&program, &[], &mut |_, _| {});
         self.targets().zip(moving).for_each(|(to, dependence)| to.dependence = dependence);
         self.targets().for_each(|to| to.view.set_dependence(core::mem::take(&mut to.dependence)));
+        self.begun = false;
+    }
+
+    /// Checks that no view is half written that is read, or of which something would stay.
+    #[track_caller]
+    fn assert_whole(&self, plan: &Plan) {
+        for (k, view) in self.slots.iter().enumerate().filter_map(|(k, slot)| Some((k, slot.view()?))) {
+            if view.is_torn() && !Facts::has(plan.replaced(&self.grid), k) {
+                view.assert_whole();
+            }
+        }
     }
 
     /// The views that are written.
@@ -222,6 +243,15 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
     }
 }
 
+/// What a launch leaves behind that panics in the middle.
+impl<S: Taping, const R: usize> Drop for Start<'_, '_, S, R> {
+    fn drop(&mut self) {
+        if self.begun {
+            self.targets().for_each(Target::give_up);
+        }
+    }
+}
+
 /// A buffer for a launch whose derivatives go there.
 #[track_caller]
 fn buffer<S: Taping>(flow: Flow, length: usize, spare: Option<SharedArray<S::Value>>) -> SharedArray<S::Value> {
@@ -241,6 +271,16 @@ impl<S: Taping, const R: usize> Target<'_, S, R> {
             let (old, new) = (&self.view.values, apart.get_mut().expect("nobody else has a new buffer"));
             grid.copy_outside(old, new);
             self.apart = Some(apart);
+        }
+    }
+
+    /// Makes the view what it was, or marks it if nobody knows that any more.
+    #[cold]
+    fn give_up(&mut self) {
+        match self.old.take() {
+            Some(old) => self.view.values = old,
+            None if self.apart.is_none() => self.view.tear(),
+            None => {}
         }
     }
 

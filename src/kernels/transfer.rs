@@ -69,6 +69,7 @@ impl<S: Taping, const R: usize> View<S, R> {
 
     #[track_caller]
     fn variables_of(&self, ranges: &[Range<usize>; R]) -> Vec<Real<S>> {
+        self.assert_whole();
         let places = self.places(ranges);
         let mut values = vec![S::Value::ZERO; places.count()];
         places.take(&self.values, &mut values);
@@ -160,6 +161,7 @@ impl<S: Taping, const R: usize> View<S, R> {
     /// A new view of the elements at these places.
     #[track_caller]
     fn taken<const Q: usize>(&self, places: Places, shape: [usize; Q]) -> View<S, Q> {
+        self.assert_whole();
         let length = checked_length(&shape, places.count());
         let flow = S::flow(&[&self.dependence], &[]);
         make_room::<S>(flow);
@@ -176,9 +178,14 @@ impl<S: Taping, const R: usize> View<S, R> {
     /// Puts elements at these places, or adds them to what is there.
     #[track_caller]
     fn transfer<const Q: usize>(&mut self, way: Way, places: Places, from: &View<S, Q>) {
+        from.assert_whole();
+        let replaces = way == Way::Put && places.count() == self.len();
+        if !replaces {
+            self.assert_whole();
+        }
         let flow = S::flow(&[&self.dependence, &from.dependence], &[]);
         assert!(
-            flow != Flow::Nowhere || !self.is_active() || way == Way::Put && places.count() == self.len(),
+            flow != Flow::Nowhere || !self.is_active() || replaces,
             "a part of a view cannot become a constant: the recording is paused, and this would write to a part of an \
          active view"
         );
@@ -193,15 +200,16 @@ impl<S: Taping, const R: usize> View<S, R> {
             buffer.copy_from_slice(&self.values);
             self.values = buffer.share();
         }
+        let (kept, to) = self.written(flow, false);
+        let launch = Transfer::new(way, places.clone(), from.read(), to).keeping(passive);
+        // Before anything is written: should it be refused, the view is what it was.
+        let dependence = noted::<S>(flow, launch, &[&from.dependence, &self.dependence], &[], kept);
         let values = self.values.get_mut().expect("nobody else has it");
         match way {
             Way::Add => places.add(&from.values, values),
             _ => places.put(&from.values, values),
         }
-        let (kept, to) = self.written(flow, false);
-        let launch = Transfer::new(way, places, from.read(), to).keeping(passive);
-        let arrays = [&from.dependence, &self.dependence];
-        self.set_dependence(noted::<S>(flow, launch, &arrays, &[], kept));
+        self.set_dependence(dependence);
     }
 }
 

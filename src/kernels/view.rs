@@ -20,6 +20,49 @@ use tapewright_strategies::{Dependence, Flow, Forward, Number as _, Tangents, Ta
 /// and the clone keeps the old one. So a clone of an input from before the first launch still stands for the input
 /// afterwards. A view that was not cloned keeps its slot: adjoints that are asked for after a sweep belong to what it
 /// held when it was made.
+///
+/// # After a panic
+///
+/// A rule of yours may panic in the middle of a launch, and the program may catch that. Nothing of the launch has been
+/// recorded then, and each view that it was to write is as it was before; or, if the launch was writing to it in place,
+/// it is *half written*, and is marked. Whatever uses the elements or the derivatives of a half-written view panics: a
+/// launch or transfer that reads it or writes to a part of it, [`values`](Self::values), a stage that takes it, a seed
+/// in it or its adjoints. It can be written again as a whole, by [`fill`](super::fill),
+/// [`deep_copy`](super::deep_copy), [`set`](Self::set) of all points, or a launch over all points that does not read
+/// it; or replaced by another view. Copies from before the launch are not affected.
+///
+/// ```
+/// use std::panic::{AssertUnwindSafe, catch_unwind};
+/// use tapewright::{kernels::{View, deep_copy, parallel_for, parallel_sum}, prelude::*};
+///
+/// /// 1/x, which refuses 0.
+/// struct Inverse;
+/// impl Unary for Inverse {
+///     fn value<V: Float>(x: V) -> V {
+///         assert!(x != V::ZERO, "0 has no inverse");
+///         V::ONE / x
+///     }
+///     fn derivative<V: Float>(_: V, y: V) -> V {
+///         -y * y
+///     }
+/// }
+///
+/// let mut tape = Tape::<Jacobian>::new();
+/// let (x, y) = tape.record(|scope| {
+///     let x = scope.view([2], &[1.0, 0.0]);
+///     let mut y = View::zeros([2]);
+///     parallel_for(y.all(), (&x, &mut y), |(x, _)| (2.0 * x.at::<0>(),));
+///     let mut launch = || parallel_for(y.all(), &mut y, |y| (y.at::<0>().unary::<Inverse>(),));
+///     assert!(catch_unwind(AssertUnwindSafe(&mut launch)).is_err());
+///     if catch_unwind(AssertUnwindSafe(|| _ = y.values())).is_err() {
+///         deep_copy(&x, &mut y); // it is half written
+///     }
+///     let y = parallel_sum(y.all(), &y, |y| y.at::<0>().square());
+///     (x, y)
+/// });
+/// assert!(tape.sweep(&[(&y, 1.0)])?.of_view(&x)?.iter().all(|slope| slope.is_finite()));
+/// # Ok::<(), tapewright::Error>(())
+/// ```
 pub struct View<S: Taping, const R: usize> {
     shape: [usize; R],
     pub(crate) values: SharedArray<S::Value>,
@@ -29,6 +72,8 @@ pub struct View<S: Taping, const R: usize> {
     pub(crate) dependence: Dependence<S::Value>,
     /// Whether another view may have the same slot.
     copied: AtomicBool,
+    /// Whether a launch that was writing to it has panicked, so that nobody knows what its elements are.
+    torn: bool,
     strategy: PhantomData<fn() -> S>,
 }
 
@@ -71,17 +116,23 @@ impl<S: Taping, const R: usize> View<S, R> {
     pub(crate) fn on(shape: [usize; R], values: SharedArray<S::Value>) -> Self {
         const { assert!(R >= 1 && R <= 4, "views have one to four dimensions") };
         let (dependence, copied) = (Dependence::Nothing, AtomicBool::new(false));
-        Self { shape, values, spare: None, dependence, copied, strategy: PhantomData }
+        Self { shape, values, spare: None, dependence, copied, torn: false, strategy: PhantomData }
     }
 
     /// As a member of a collection.
+    ///
+    /// # Panics
+    ///
+    /// When it is half written.
+    #[track_caller]
     pub(crate) fn as_leaf(&self) -> ViewRef<'_, S::Value> {
+        self.assert_whole();
         ViewRef { shape: &self.shape, values: &self.values, dependence: &self.dependence }
     }
 
     /// Says what the elements depend on, which were written.
     pub(crate) fn set_dependence(&mut self, dependence: Dependence<S::Value>) {
-        self.dependence = dependence;
+        (self.dependence, self.torn) = (dependence, false);
         self.copied.store(false, Ordering::Relaxed);
     }
 
@@ -93,6 +144,31 @@ impl<S: Taping, const R: usize> View<S, R> {
             Flow::Recorded(_) if keeps_its_slot => self.dependence.clone(),
             _ => flow.fresh::<S>(),
         }
+    }
+
+    /// Marks it: a launch was writing to it when it panicked.
+    pub(super) const fn tear(&mut self) {
+        self.torn = true;
+    }
+
+    pub(super) const fn is_torn(&self) -> bool {
+        self.torn
+    }
+
+    /// Checks that no launch has left it half written.
+    ///
+    /// # Panics
+    ///
+    /// When one has.
+    #[inline]
+    #[track_caller]
+    pub(crate) fn assert_whole(&self) {
+        assert!(
+            !self.torn,
+            "this view of shape {:?} is half written: the launch that wrote to it has panicked. Write all of it anew, \
+             with `deep_copy` from a copy say, or replace it by another view",
+            self.shape
+        );
     }
 
     /// The length along each dimension.
@@ -111,8 +187,14 @@ impl<S: Taping, const R: usize> View<S, R> {
     /// let residual = data.constant::<Jacobian>();
     /// assert!(!residual.is_active() && residual.values() == data.values());
     /// ```
+    ///
+    /// # Panics
+    ///
+    /// As [`values`](Self::values).
     #[must_use]
+    #[track_caller]
     pub fn constant<T: Taping<Value = S::Value>>(&self) -> View<T, R> {
+        self.assert_whole();
         View::on(self.shape, self.values.clone())
     }
 
@@ -130,15 +212,26 @@ impl<S: Taping, const R: usize> View<S, R> {
 
     /// The values of all elements, the last dimension running fastest. They are numbers: derivatives do not follow
     /// them.
+    ///
+    /// # Panics
+    ///
+    /// When the view is half written: see [above](View#after-a-panic).
     #[must_use]
+    #[track_caller]
     pub fn values(&self) -> &[S::Value] {
+        self.assert_whole();
         &self.values
     }
 
     /// A copy of the values.
+    ///
+    /// # Panics
+    ///
+    /// As [`values`](Self::values).
     #[must_use]
+    #[track_caller]
     pub fn to_vec(&self) -> Vec<S::Value> {
-        self.values.to_vec()
+        self.values().to_vec()
     }
 
     /// Whether it depends on inputs of a recording, or carries tangents in forward mode.
@@ -160,7 +253,13 @@ impl<S: Taping, const R: usize> View<S, R> {
     }
 
     /// The recording and the slot in it; `None` if it is passive.
-    pub(crate) const fn place(&self) -> Option<(TapeNumber, usize)> {
+    ///
+    /// # Panics
+    ///
+    /// When it is half written.
+    #[track_caller]
+    pub(crate) fn place(&self) -> Option<(TapeNumber, usize)> {
+        self.assert_whole();
         match self.dependence {
             Dependence::Recorded { number, slot } => Some((number, slot)),
             _ => None,
@@ -171,10 +270,11 @@ impl<S: Taping, const R: usize> View<S, R> {
     ///
     /// # Panics
     ///
-    /// When that shape has another number of elements.
+    /// When that shape has another number of elements, and as [`values`](Self::values).
     #[must_use]
     #[track_caller]
     pub fn reshape<const Q: usize>(&self, shape: [usize; Q]) -> View<S, Q> {
+        self.assert_whole();
         let (from, to) = (self.len(), length(&shape));
         assert!(from == to, "a view of shape {:?} has {from} elements, so it cannot have shape {shape:?}", self.shape);
         self.copied.store(true, Ordering::Relaxed);
@@ -214,10 +314,11 @@ impl<S: Forward, const R: usize> View<S, R> {
     ///
     /// # Panics
     ///
-    /// When the view belongs to another evaluation than the one that runs, and unless `k` < [`Forward::DIRECTIONS`].
+    /// When the view belongs to another evaluation than the one that runs, when it is half written, and unless `k` < [`Forward::DIRECTIONS`].
     #[must_use]
     #[track_caller]
     pub fn tangents(&self, k: usize) -> Vec<S::Value> {
+        self.assert_whole();
         assert!(k < S::DIRECTIONS, "there are {} directions, so there is none with number {k}", S::DIRECTIONS);
         let Dependence::Moving(tangents) = &self.dependence else { return vec![S::Value::ZERO; self.len()] };
         tangents.assert_present();
@@ -257,6 +358,7 @@ impl<S: Taping, const R: usize> Clone for View<S, R> {
             spare: None,
             dependence: self.dependence.clone(),
             copied: AtomicBool::new(true),
+            torn: self.torn,
             strategy: PhantomData,
         }
     }
@@ -265,7 +367,8 @@ impl<S: Taping, const R: usize> Clone for View<S, R> {
 impl<S: Taping, const R: usize> fmt::Debug for View<S, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = if self.is_active() { "active" } else { "passive" };
-        write!(f, "View of shape {:?}, {kind}, {:?}", self.shape, &**self.values)
+        let half = if self.torn { "half written, " } else { "" };
+        write!(f, "View of shape {:?}, {kind}, {half}{:?}", self.shape, &**self.values)
     }
 }
 

@@ -92,6 +92,16 @@ impl<V: Number> LaneVector<V> {
         &mut self.adjoints[self.start..][slot * self.width..][..self.width]
     }
 
+    /// The adjoints of views.
+    pub(super) fn arrays(&self) -> &[Shadows<V>] {
+        &self.arrays
+    }
+
+    /// Forgets the adjoints of views.
+    pub(super) fn forget_arrays(&mut self) {
+        self.arrays.iter_mut().for_each(Shadows::clear);
+    }
+
     /// Bytes in use for this many identifiers, and bytes obtained.
     pub(super) fn bytes(&self, identifiers: usize) -> (usize, usize) {
         let used = (identifiers * self.width).min(self.adjoints.len());
@@ -298,7 +308,7 @@ fn sweep_into<'a, 'y, S: Reverse>(
         }
     }
     let (width, slots) = (lanes.width, lanes.slots());
-    lanes.arrays.iter_mut().for_each(Shadows::clear);
+    lanes.forget_arrays();
     lanes.arrays.resize_with(width, Shadows::new);
     let vectors = &mut lanes.adjoints[lanes.start..][..slots * width];
     owned.reverse_lanes_between(width, None, None, vectors, &mut lanes.arrays)?;

@@ -30,9 +30,9 @@ use core::ops::Range;
 use core::panic::Location;
 use std::sync::Mutex;
 use tapewright_strategies::active::{HiddenBranches, OwnedTape, on_behalf_of};
-use tapewright_strategies::lanes::Inspection;
+use tapewright_strategies::lanes::{Inspection, Shadows};
 use tapewright_strategies::{
-    Capacity, MemoryReport, MemoryUsage, Reverse, SpillOptions, SpillUsage, Spills, catch_storage_errors,
+    Capacity, MemoryReport, MemoryUsage, Number, Reverse, SpillOptions, SpillUsage, Spills, catch_storage_errors,
 };
 
 /// A reusable tape of strategy `S`: records a computation, then sweeps it as often as you like.
@@ -153,8 +153,8 @@ impl<S: Reverse> Tape<S> {
     #[inline]
     pub fn record<R>(&mut self, f: impl FnOnce(&mut Scope<S>) -> R) -> R {
         self.forget();
-        let Self { owned, inputs, parts, .. } = self;
-        owned.record(|number| f(&mut Scope::new(number, inputs, parts)))
+        let Self { owned, inputs, parts, adjoints, lanes, .. } = self;
+        owned.record_after(|| forget_arrays(adjoints, lanes), |number| f(&mut Scope::new(number, inputs, parts)))
     }
 
     /// [`record`](Self::record) for tapes whose records may be written to disk: returns the error that a statement met.
@@ -186,7 +186,8 @@ impl<S: Reverse> Tape<S> {
     /// do.
     #[must_use]
     pub fn start(self) -> Recording<S> {
-        let Self { owned, adjoints, variables, .. } = self;
+        let Self { owned, mut adjoints, variables, mut lanes, .. } = self;
+        forget_arrays(&mut adjoints, &mut lanes);
         Recording::new(owned, adjoints, variables)
     }
 
@@ -194,6 +195,7 @@ impl<S: Reverse> Tape<S> {
     pub fn reset(&mut self) {
         self.owned.reset();
         self.forget();
+        forget_arrays(&mut self.adjoints, &mut self.lanes);
     }
 
     #[inline(always)]
@@ -207,12 +209,15 @@ impl<S: Reverse> Tape<S> {
     #[track_caller]
     pub(crate) fn record_at<R>(&mut self, x: &[S::Value], f: impl FnOnce(&[Real<S>]) -> R) -> R {
         self.forget();
-        let Self { owned, inputs, variables, in_order, .. } = self;
+        let Self { owned, inputs, variables, in_order, adjoints, lanes, .. } = self;
         let caller = Location::caller();
-        owned.record(|number| {
-            *in_order = on_behalf_of::<S::Policy, _>(caller, || register(number, inputs, x, variables));
-            f(variables)
-        })
+        owned.record_after(
+            || forget_arrays(adjoints, lanes),
+            |number| {
+                *in_order = on_behalf_of::<S::Policy, _>(caller, || register(number, inputs, x, variables));
+                f(variables)
+            },
+        )
     }
 
     /// What the launches of kernels in the recording do in a reverse sweep, in their order.
@@ -273,7 +278,8 @@ impl<S: Reverse> Tape<S> {
             ("identifiers", kept(self.owned.pool_bytes())),
             ("arrays", self.owned.array_bytes()),
             ("array adjoints", {
-                let (used, reserved) = self.adjoints.arrays.bytes();
+                let all = core::iter::once(&self.adjoints.arrays).chain(self.lanes.iter().flat_map(LaneVector::arrays));
+                let (used, reserved) = all.map(Shadows::bytes).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
                 MemoryUsage { used, reserved }
             }),
             ("externals", functions),
@@ -295,6 +301,13 @@ impl<S: Reverse> Tape<S> {
     pub fn tape_mut(&mut self) -> &mut S::Tape {
         self.owned.tape_mut()
     }
+}
+
+/// Gives the memory of the adjoints of views back to the tape, for the next recording.
+#[cold]
+fn forget_arrays<V: Number>(adjoints: &mut AdjointVector<V>, lanes: &mut Option<LaneVector<V>>) {
+    adjoints.arrays.clear();
+    lanes.iter_mut().for_each(LaneVector::forget_arrays);
 }
 
 impl<S: Spills> Tape<S> {

@@ -177,8 +177,10 @@ impl<S: Reverse> Tape<S> {
     /// # Errors
     ///
     /// [`Error::ForeignVariable`] when an output belongs to another recording; no seed has been added then.
+    /// [`Error::CutShort`] when a sweep from position to position over this recording has ended early: call
+    /// [`AdjointVector::reset`] first.
     pub fn seed(&self, adjoints: &mut AdjointVector<S::Value>, seeds: &[(&Real<S>, S::Value)]) -> Result<(), Error> {
-        let seeded = self.take_up(adjoints).seeded;
+        let seeded = self.take_up(adjoints)?.seeded;
         fill(&self.owned, &self.parts, adjoints, seeds.iter().map(|(y, seed)| (*y, *seed)))?;
         let slots = seeds.iter().filter_map(|(y, _)| S::locate(y.id())).map(|(_, slot)| slot + 1);
         let seeded = slots.max().unwrap_or(0).max(seeded);
@@ -187,9 +189,12 @@ impl<S: Reverse> Tape<S> {
     }
 
     /// Makes the vector fit a sweep from position to position over this recording, as it is now.
-    fn take_up(&self, adjoints: &mut AdjointVector<S::Value>) -> Under {
+    fn take_up(&self, adjoints: &mut AdjointVector<S::Value>) -> Result<Under, Error> {
         let recording = self.parts.root(self.owned.number());
         let under = match adjoints.under {
+            Some(under) if under.recording == recording && under.cut_short => {
+                return Err(Error::CutShort { recording: self.owned.number().get() });
+            }
             Some(under) if under.recording == recording => {
                 // Slots of what was forgotten since may belong to other variables now.
                 let since = self.parts.kept_since(under.cuts);
@@ -200,11 +205,11 @@ impl<S: Reverse> Tape<S> {
             }
             _ => {
                 adjoints.reset();
-                Under { recording, cuts: self.parts.cuts, seeded: 0 }
+                Under { recording, cuts: self.parts.cuts, seeded: 0, cut_short: false }
             }
         };
         adjoints.under = Some(under);
-        under
+        Ok(under)
     }
 
     /// Sweeps from one position to an earlier one, and continues with the adjoints that are in the vector.
@@ -223,11 +228,12 @@ impl<S: Reverse> Tape<S> {
     ///
     /// [`Error::StalePosition`] when a position is of another recording or was forgotten; [`Error::SeedBehind`] when a
     /// variable was seeded that is made behind `from` (with [`Linear`](crate::Linear) indices); [`Error::Storage`] and
-    /// [`Error::Sweep`] as [`sweep`](Self::sweep), and the adjoints are of no use then.
+    /// [`Error::Sweep`] as [`sweep`](Self::sweep), and the adjoints are of no use then, nor after a panic of a rule: to
+    /// go on with them is an [`Error::CutShort`] until the vector is [`reset`](AdjointVector::reset).
     ///
     /// # Panics
     ///
-    /// When `from` lies before `to`.
+    /// When `from` lies before `to`, and when a rule does.
     pub fn sweep_between<'a>(
         &'a self,
         adjoints: &'a mut AdjointVector<S::Value>,
@@ -261,17 +267,17 @@ impl<S: Reverse> Tape<S> {
                 return Err(self.stale(position));
             }
         }
-        let under = self.take_up(adjoints);
+        let under = self.take_up(adjoints)?;
         if from.is_some_and(|from| under.seeded > from.0.identifiers()) {
             return Err(Error::SeedBehind { recording: self.owned.number().get() });
         }
         adjoints.extend_to(S::identifiers(self.owned.tape()));
-        adjoints.under = Some(Under { seeded: 0, ..under });
-        let mut arrays = core::mem::take(&mut adjoints.arrays);
+        // Should a rule panic, or records be unreadable.
+        adjoints.under = Some(Under { cut_short: true, ..under });
+        adjoints.everything();
         let (from, to) = (from.map(|p| p.0), to.map(|p| p.0));
-        let swept = self.owned.reverse_between(from, to, adjoints.everything(), &mut arrays);
-        adjoints.arrays = arrays;
-        swept?;
+        self.owned.reverse_between(from, to, &mut adjoints.adjoints, &mut adjoints.arrays)?;
+        adjoints.under = Some(Under { seeded: 0, ..under });
         Ok(self.adjoints_in(adjoints))
     }
 

@@ -92,7 +92,8 @@ impl<S: Replay> Tape<S> {
     ///
     /// # Panics
     ///
-    /// When a rule does; values are then of no use until a replay succeeds.
+    /// When a rule does; the recording is as it was before then, too, for which the values are computed at the old
+    /// inputs again. Should a rule panic there as well, values are of no use until a replay succeeds.
     #[track_caller]
     pub fn replay(&mut self, inputs: &[(&Real<S>, S::Value)]) -> Result<(), Error> {
         inputs.iter().try_fold(self.new_inputs(), |new, (input, value)| new.variable(input, *value))?.replay()

@@ -60,7 +60,7 @@ impl<S: Reverse> OwnedTape<S> {
 
     /// Begins a recording under a fresh number, without listing it.
     #[inline(always)]
-    fn begin(&mut self) {
+    fn begin(&mut self, forget: impl FnOnce()) {
         let number = self.numbers.take(TypeId::of::<S>());
         let state = self.state_mut();
         (state.number, state.unguarded) = (number, false);
@@ -73,6 +73,7 @@ impl<S: Reverse> OwnedTape<S> {
         S::begin(self.tape_mut(), number);
         if self.externals().is_used() {
             self.externals_mut().clear();
+            forget();
         }
         S::Policy::tracing(|| self.externals_mut().notes_mut().clear());
     }
@@ -181,13 +182,20 @@ impl<S: Reverse> OwnedTape<S> {
 
     /// Forgets the recording: its variables are of a finished recording from now on. Memory is kept.
     pub fn reset(&mut self) {
-        self.begin();
+        self.begin(|| {});
     }
 
     /// Starts a new recording, runs `f` with this tape as the thread's innermost, and stops, also when `f` panics.
     #[inline]
     pub fn record<R>(&mut self, f: impl FnOnce(TapeNumber) -> R) -> R {
-        self.begin();
+        self.record_after(|| {}, f)
+    }
+
+    /// [`record`](Self::record); `forget` is called before that if there were launches or views, whose adjoints may be
+    /// forgotten now.
+    #[inline]
+    pub fn record_after<R>(&mut self, forget: impl FnOnce(), f: impl FnOnce(TapeNumber) -> R) -> R {
+        self.begin(forget);
         self.during(f)
     }
 
@@ -225,7 +233,7 @@ impl<S: Reverse> OwnedTape<S> {
     /// Starts a new recording that lasts until [`Running::finish`] or until the guard is dropped.
     #[must_use]
     pub fn start(mut self) -> Running<S> {
-        self.begin();
+        self.begin(|| {});
         Running::of(self)
     }
 }

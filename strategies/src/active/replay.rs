@@ -7,6 +7,7 @@ use crate::lanes::{Launch, Replayed, SharedArray, Used, Versions, not_kept};
 use crate::scratch::Scratch;
 use crate::{Number, Policy, Replay, SweepError, refuses_singular};
 use core::panic::Location;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// New values of a view in this slot.
 pub(super) type NewView<V> = (usize, SharedArray<V>);
@@ -30,7 +31,7 @@ impl<S: Replay> OwnedTape<S> {
     ///
     /// # Panics
     ///
-    /// When a rule does, and when a view is given another number of elements than it has.
+    /// When a rule does: the recording is as it was then, unless a rule panics at the old inputs, too. When a view is given another number of elements than it has.
     #[track_caller]
     pub fn replay(&mut self, inputs: &[(usize, S::Value)], views: Vec<NewView<S::Value>>) -> Result<(), SweepError> {
         let unguarded = self.state().unguarded;
@@ -100,7 +101,7 @@ impl<S: Replay> OwnedTape<S> {
 }
 
 /// Computes all variables again with these values of inputs, and calls `replay` with the number of each entry in turn.
-/// After an error all variables are as they were.
+/// After an error or a panic all variables are as they were.
 fn compute<S: Replay>(
     tape: &mut S::Tape,
     entries: &[Entry<S::Value>],
@@ -112,13 +113,15 @@ fn compute<S: Replay>(
     };
     let old: Vec<_> = inputs.iter().map(|input| exchange(tape, *input)).collect();
     let (mut passed, mut outputs) = (0, Vec::new());
-    let outcome = S::replay_through(tape, true, &mut |k, _, values| {
-        let entry = entries.get(k).ok_or_else(|| SweepError::left_out(k))?;
-        outputs.extend(entry.outputs.iter().map(|slot| values[slot]));
-        passed = k + 1;
-        replay(k, values)
-    });
-    if outcome.is_ok() {
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
+        S::replay_through(tape, true, &mut |k, _, values| {
+            let entry = entries.get(k).ok_or_else(|| SweepError::left_out(k))?;
+            outputs.extend(entry.outputs.iter().map(|slot| values[slot]));
+            passed = k + 1;
+            replay(k, values)
+        })
+    }));
+    if matches!(outcome, Ok(Ok(()))) {
         return Ok(());
     }
     old.into_iter().rev().for_each(|input| _ = exchange(tape, input));
@@ -134,7 +137,7 @@ fn compute<S: Replay>(
         }
         Ok(())
     })?;
-    outcome
+    outcome.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
 /// The views of an entry.

@@ -4,8 +4,9 @@ use super::recorders::OwnedTape;
 use super::state::Place;
 use super::watch::Beginning;
 use crate::external::Entry;
-use crate::lanes::{Launch, Shadows};
+use crate::lanes::{Arena, Launch, Shadows};
 use crate::{Mark, Number, Policy, Reverse, SweepError};
+use std::sync::Arc;
 
 /// Clears the slot of passive variables, to which sweeps add. What an earlier sweep has left there may be a variable of
 /// a recording that is over, and nothing could be added to it.
@@ -55,6 +56,7 @@ impl<S: Reverse> OwnedTape<S> {
         self.check_singular()?;
         forget_passive(adjoints, 1);
         let ends = self.ends(from, to);
+        arrays.draw_from(self.memory_of_arrays());
         let arrays = core::slice::from_mut(arrays);
         let began = S::Policy::tracing(|| Beginning::of(1, adjoints, arrays));
         let outcome = S::reverse_through(self.tape(), adjoints, ends, &mut |external, _, adjoints| {
@@ -84,6 +86,7 @@ impl<S: Reverse> OwnedTape<S> {
         self.check_singular()?;
         forget_passive(adjoints, lanes);
         let ends = self.ends(from, to);
+        arrays.iter_mut().for_each(|arrays| arrays.draw_from(self.memory_of_arrays()));
         let began = S::Policy::tracing(|| Beginning::of(lanes, adjoints, arrays));
         let outcome = S::reverse_lanes_through(self.tape(), lanes, adjoints, ends, &mut |external, lanes, adjoints| {
             self.entry(external)?.reverse(lanes.len(), adjoints, arrays.get_mut(lanes).unwrap_or_default())
@@ -109,6 +112,7 @@ impl<S: Reverse> OwnedTape<S> {
     /// As [`Reverse::forward_through`].
     pub fn forward(&self, tangents: &mut [S::Value], arrays: &mut Shadows<S::Value>) -> Result<(), SweepError> {
         self.check_singular()?;
+        arrays.draw_from(self.memory_of_arrays());
         S::forward_through(self.tape(), tangents, &mut |external, _, tangents| {
             self.entry(external)?.forward(tangents, arrays)
         })
@@ -122,6 +126,11 @@ impl<S: Reverse> OwnedTape<S> {
             return place.is_before(self.place());
         }
         self.state().parts.iter().any(|part| place.number == part.end.number && place.is_before(part.end))
+    }
+
+    /// The memory of the recording's arrays, which sweeps share.
+    fn memory_of_arrays(&self) -> Option<&Arc<Arena<S::Value>>> {
+        self.externals().arrays.pool.as_ref()
     }
 
     /// The external function with this number.

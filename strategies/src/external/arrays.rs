@@ -1,6 +1,6 @@
 //! The arrays of a recording: the slots of views, and the memory.
 
-use crate::lanes::{HeldVersions, Launched, NewArray, Pool, SharedArray};
+use crate::lanes::{Arena, HeldVersions, Launched, NewArray, SharedArray};
 use crate::{ArrayFile, Number, StorageError};
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ pub struct Arrays<V> {
     /// The slots of views that are inputs, in order.
     pub(super) inputs: Vec<usize>,
     /// Made with the first buffer.
-    pub(crate) pool: Option<Arc<Pool<V>>>,
+    pub(crate) pool: Option<Arc<Arena<V>>>,
     /// The versions that launches keep, if they may leave memory.
     pub(crate) held: Option<Box<HeldVersions<V>>>,
     /// The input views of a recording that keeps guards.

@@ -2,12 +2,13 @@
 
 use super::keys::RADIUS;
 use super::lane::MOST;
+use super::pool::{Piece, Pool};
 use crate::Number;
 use bytemuck::{Pod, Zeroable};
 use core::fmt;
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 /// One cache line.
 #[derive(Clone, Copy, Pod, Zeroable)]
@@ -28,11 +29,12 @@ const fn margin<V>() -> usize {
 /// Numbers in one piece of memory that is aligned to cache lines, with memory on both sides that belongs to it: a group
 /// of lanes at a border may read it, and throws away what it has read.
 pub struct Buffer<V> {
+    /// Perhaps more than the numbers need.
     lines: Vec<Line>,
     length: usize,
     numbers: PhantomData<V>,
     /// Where it goes in the end.
-    home: Weak<Pool<V>>,
+    home: Weak<Arena<V>>,
 }
 
 /// A buffer that several may have, in which case nobody writes to it. One of a recording goes back to the recording's
@@ -88,7 +90,7 @@ impl<V> Drop for SharedArray<V> {
     fn drop(&mut self) {
         let Some(mut buffer) = self.0.take() else { return };
         if let Some(home) = Arc::get_mut(&mut buffer).and_then(|buffer| buffer.home.upgrade()) {
-            home.take_back(buffer);
+            home.give_back(buffer.bytes(), buffer);
         }
     }
 }
@@ -99,7 +101,7 @@ impl<V> fmt::Debug for SharedArray<V> {
     }
 }
 
-/// A buffer that is new: to be written to, and then shared.
+/// A buffer that nobody else has: to be written to, and perhaps shared in the end.
 pub struct NewArray<V>(SharedArray<V>);
 
 impl<V> NewArray<V> {
@@ -113,6 +115,19 @@ impl<V> NewArray<V> {
     #[must_use]
     pub fn share(self) -> SharedArray<V> {
         self.0
+    }
+}
+
+/// A copy, which is freed in the end.
+impl<V> Clone for NewArray<V> {
+    fn clone(&self) -> Self {
+        Self::new(Buffer::clone(self))
+    }
+}
+
+impl<V> fmt::Debug for NewArray<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.0, f)
     }
 }
 
@@ -131,16 +146,16 @@ impl<V> DerefMut for NewArray<V> {
     }
 }
 
-/// Buffers that nobody has any more, for others of the same length.
-pub(crate) struct Pool<V>(Mutex<Vec<Arc<Buffer<V>>>>);
+/// The memory of the arrays of a recording, and of its sweeps.
+pub(crate) type Arena<V> = Pool<Arc<Buffer<V>>>;
 
-impl<V> Default for Pool<V> {
-    fn default() -> Self {
-        Self(Mutex::new(Vec::new()))
+impl<V> Piece for Arc<Buffer<V>> {
+    fn bytes(&self) -> usize {
+        self.obtained()
     }
 }
 
-impl<V: Number> Pool<V> {
+impl<V: Number> Arena<V> {
     /// A buffer with anything in it, which comes back in the end.
     ///
     /// # Panics
@@ -148,56 +163,24 @@ impl<V: Number> Pool<V> {
     /// As [`Buffer::zeros`].
     #[track_caller]
     pub(crate) fn array(self: &Arc<Self>, length: usize) -> NewArray<V> {
-        let found = {
-            let mut spare = self.spare();
-            let found = spare.iter().rposition(|buffer| buffer.len() == length);
-            found.map(|k| spare.swap_remove(k))
-        };
-        if found.is_some() {
-            return NewArray(SharedArray(found));
+        let asked =
+            lines_of::<V>(length).and_then(|lines| lines.checked_mul(LINE)).unwrap_or_else(|| no_memory(length));
+        let mut found = self.take(asked, || {
+            let mut buffer = Buffer::zeros(length);
+            buffer.home = Arc::downgrade(self);
+            Arc::new(buffer)
+        });
+        if found.length != length {
+            Arc::get_mut(&mut found).expect("nobody else has a spare buffer").length = length;
         }
-        let mut buffer = Buffer::zeros(length);
-        buffer.home = Arc::downgrade(self);
-        NewArray::new(buffer)
+        NewArray(SharedArray(Some(found)))
     }
 }
 
-impl<V> Pool<V> {
-    /// Keeps a buffer that nobody else has.
-    fn take_back(&self, buffer: Arc<Buffer<V>>) {
-        let mut spare = self.spare();
-        // Without memory for the list it is freed.
-        if spare.try_reserve(1).is_ok() {
-            spare.push(buffer);
-        }
-    }
-
-    /// Bytes of memory.
-    pub(crate) fn bytes(&self) -> usize {
-        self.spare().iter().map(|buffer| buffer.bytes()).sum()
-    }
-
-    /// Frees memory until there are at most this many bytes of it.
-    pub(crate) fn shrink(&self, bytes: usize) {
-        let mut spare = self.spare();
-        let mut all: usize = spare.iter().map(|buffer| buffer.bytes()).sum();
-        // What was put there last is the likeliest to be of use.
-        let over = spare
-            .iter()
-            .take_while(|buffer| {
-                all > bytes && {
-                    all -= buffer.bytes();
-                    true
-                }
-            })
-            .count();
-        spare.drain(..over);
-    }
-
-    fn spare(&self) -> MutexGuard<'_, Vec<Arc<Buffer<V>>>> {
-        // Nothing that could panic is done meanwhile.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+#[cold]
+#[track_caller]
+fn no_memory(length: usize) -> ! {
+    panic!("there is no memory for an array of {length} numbers")
 }
 
 /// Lines for this number of numbers.
@@ -206,12 +189,6 @@ fn lines_of<V>(length: usize) -> Option<usize> {
 }
 
 impl<V: Number> Buffer<V> {
-    /// A buffer with anything in it, one of these if there is one of this length.
-    pub(super) fn out_of(spare: &mut Vec<Self>, length: usize) -> Self {
-        let found = spare.iter().rposition(|buffer| buffer.len() == length);
-        found.map_or_else(|| Self::zeros(length), |k| spare.swap_remove(k))
-    }
-
     /// This number of zeros.
     ///
     /// # Panics
@@ -222,7 +199,7 @@ impl<V: Number> Buffer<V> {
     pub fn zeros(length: usize) -> Self {
         let lines =
             lines_of::<V>(length).and_then(|lines| bytemuck::allocation::try_zeroed_slice_box::<Line>(lines).ok());
-        let Some(lines) = lines else { panic!("there is no memory for an array of {length} numbers") };
+        let Some(lines) = lines else { no_memory(length) };
         Self { lines: lines.into_vec(), length, numbers: PhantomData, home: Weak::new() }
     }
 
@@ -267,16 +244,22 @@ impl<V: Number> DerefMut for Buffer<V> {
 }
 
 impl<V> Buffer<V> {
-    /// Bytes of memory.
+    /// Bytes that the numbers need, with the memory beside them.
     #[must_use]
-    pub const fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
+        lines_of::<V>(self.length).map_or(0, |lines| lines * LINE)
+    }
+
+    /// Bytes of memory: more than [`bytes`](Self::bytes) if a longer array had it before.
+    pub(super) const fn obtained(&self) -> usize {
         self.lines.len() * LINE
     }
 }
 
 impl<V> Clone for Buffer<V> {
     fn clone(&self) -> Self {
-        Self { lines: self.lines.clone(), length: self.length, numbers: PhantomData, home: Weak::new() }
+        let needed = lines_of::<V>(self.length).unwrap_or(usize::MAX).min(self.lines.len());
+        Self { lines: self.lines[..needed].to_vec(), length: self.length, numbers: PhantomData, home: Weak::new() }
     }
 }
 

@@ -70,7 +70,7 @@ impl<V: Number> Launch<V> for Extremum<V> {
         inputs: &[V],
         outputs: &mut [V],
         views: &[Option<&Buffer<V>>],
-        results: &mut [Buffer<V>],
+        results: &mut [&mut Buffer<V>],
         fetched: &mut Fetched<V>,
     ) -> Result<(), SweepError> {
         self.launch.forward(inputs, outputs, views, results, fetched)

@@ -1,20 +1,18 @@
 //! Versions of arrays in the hands of a sweep.
 
-use super::buffer::{Buffer, SharedArray};
+use super::buffer::{Arena, Buffer, NewArray, SharedArray};
 use super::version::{Held, Version};
 use crate::{Number, StorageError};
+use core::fmt;
+use std::sync::Arc;
 
 /// The arrays of a launch that may have left memory, as a sweep has read them back.
 ///
-/// They stay for the launch after it, which may keep the same ones, and for all adjoint vectors of a sweep. Their
-/// memory is used again.
-#[derive(Clone, Debug)]
-pub struct Fetched<V>(Option<Box<Lists<V>>>);
-
-#[derive(Clone, Debug)]
-struct Lists<V> {
+/// They stay for the launch after it, which may keep the same ones, and for all adjoint vectors of a sweep.
+pub struct Fetched<V> {
     present: Vec<Present<V>>,
-    spare: Vec<Buffer<V>>,
+    /// Where memory is from, once some was needed.
+    pub(super) memory: Option<Arc<Arena<V>>>,
 }
 
 /// A version that is at hand.
@@ -30,14 +28,14 @@ struct Present<V> {
 enum Array<V> {
     /// It has not left memory.
     Shared(SharedArray<V>),
-    Read(Buffer<V>),
+    Read(NewArray<V>),
 }
 
 impl<V> Fetched<V> {
     /// No arrays.
     #[must_use]
     pub const fn new() -> Self {
-        Self(None)
+        Self { present: Vec::new(), memory: None }
     }
 }
 
@@ -47,9 +45,16 @@ impl<V> Default for Fetched<V> {
     }
 }
 
-impl<V> Default for Lists<V> {
-    fn default() -> Self {
-        Self { present: Vec::new(), spare: Vec::new() }
+/// A copy with memory of its own.
+impl<V: Clone> Clone for Fetched<V> {
+    fn clone(&self) -> Self {
+        Self { present: self.present.clone(), memory: None }
+    }
+}
+
+impl<V: fmt::Debug> fmt::Debug for Fetched<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.present, f)
     }
 }
 
@@ -88,31 +93,43 @@ impl<V: Number> Fetched<V> {
         }))
     }
 
-    #[inline(never)]
-    fn load(&mut self, held: &Held<V>) -> Result<(), StorageError> {
-        self.0.get_or_insert_default().load(held)
+    /// Takes out what there is, and leaves nothing but where memory is from.
+    pub(super) fn take(&mut self) -> Self {
+        Self { present: core::mem::take(&mut self.present), memory: self.memory.clone() }
+    }
+
+    /// Takes memory from there from now on.
+    pub(super) fn draw_from(&mut self, memory: Option<&Arc<Arena<V>>>) {
+        if let Some(memory) = memory
+            && !self.memory.as_ref().is_some_and(|own| Arc::ptr_eq(own, memory))
+        {
+            self.memory = Some(Arc::clone(memory));
+        }
+    }
+
+    /// A buffer with anything in it.
+    pub(super) fn array(&mut self, length: usize) -> NewArray<V> {
+        self.memory.get_or_insert_default().array(length)
     }
 
     #[inline(never)]
     fn loaded(&self, held: &Held<V>) -> &Buffer<V> {
-        self.0.as_ref().and_then(|lists| lists.get(held)).expect("it has been loaded")
+        let present = self.present.iter().find(|present| present.number == held.number);
+        match &present.expect("it has been loaded").array {
+            Array::Shared(buffer) => buffer,
+            Array::Read(buffer) => buffer,
+        }
     }
 
     /// Ends a launch.
     #[inline(always)]
     pub(super) fn end(&mut self) {
-        if let Some(lists) = &mut self.0 {
-            lists.end();
+        if !self.present.is_empty() {
+            self.drop_unused();
         }
     }
 
-    /// Bytes of memory.
-    pub(super) fn bytes(&self) -> usize {
-        self.0.as_ref().map_or(0, |lists| lists.bytes())
-    }
-}
-
-impl<V: Number> Lists<V> {
+    #[inline(never)]
     fn load(&mut self, held: &Held<V>) -> Result<(), StorageError> {
         if let Some(present) = self.present.iter_mut().find(|present| present.number == held.number) {
             present.used = true;
@@ -121,11 +138,8 @@ impl<V: Number> Lists<V> {
         let array = match held.look_up() {
             Ok(buffer) => Array::Shared(buffer),
             Err(length) => {
-                let mut buffer = Buffer::out_of(&mut self.spare, length);
-                if let Err(error) = held.read(&mut buffer) {
-                    self.spare.push(buffer);
-                    return Err(error);
-                }
+                let mut buffer = self.array(length);
+                held.read(&mut buffer)?;
                 Array::Read(buffer)
             }
         };
@@ -133,32 +147,20 @@ impl<V: Number> Lists<V> {
         Ok(())
     }
 
-    fn get(&self, held: &Held<V>) -> Option<&Buffer<V>> {
-        let present = self.present.iter().find(|present| present.number == held.number)?;
-        Some(match &present.array {
-            Array::Shared(buffer) => buffer,
-            Array::Read(buffer) => buffer,
-        })
-    }
-
-    fn end(&mut self) {
-        let over = |present: &mut Present<V>| {
+    #[inline(never)]
+    fn drop_unused(&mut self) {
+        self.present.retain_mut(|present| {
             let used = core::mem::replace(&mut present.used, false);
-            !used || matches!(present.array, Array::Shared(_))
-        };
-        for present in self.present.extract_if(.., over) {
-            if let Array::Read(buffer) = present.array {
-                self.spare.push(buffer);
-            }
-        }
+            used && matches!(present.array, Array::Read(_))
+        });
     }
 
-    fn bytes(&self) -> usize {
+    /// Bytes of memory.
+    pub(super) fn bytes(&self) -> usize {
         let read = self.present.iter().map(|present| match &present.array {
             Array::Shared(_) => 0,
             Array::Read(buffer) => buffer.bytes(),
         });
-        let lists = self.present.capacity() * size_of::<Present<V>>() + self.spare.capacity() * size_of::<Buffer<V>>();
-        read.chain(self.spare.iter().map(Buffer::bytes)).sum::<usize>() + lists + size_of::<Self>()
+        read.sum::<usize>() + self.present.capacity() * size_of::<Present<V>>()
     }
 }

@@ -1,6 +1,6 @@
 //! What a recording asks of its launches, and how tangents go through them.
 
-use super::buffer::Buffer;
+use super::buffer::{Buffer, NewArray};
 use super::fetched::Fetched;
 use super::keys::{OPERANDS, OUTPUTS};
 use super::links::{Links, Used};
@@ -64,7 +64,7 @@ pub trait Launch<V>: Any + Send + Sync {
         inputs: &[V],
         outputs: &mut [V],
         views: &[Option<&Buffer<V>>],
-        results: &mut [Buffer<V>],
+        results: &mut [&mut Buffer<V>],
         fetched: &mut Fetched<V>,
     ) -> Result<(), SweepError>;
 
@@ -170,8 +170,8 @@ pub(crate) fn flow<V: Number>(
         written().for_each(|after| shadows.put(after, Shadow::Unset));
         return Ok(());
     }
-    let mut results: SmallVec<[Buffer<V>; OUTPUTS]> = SmallVec::new();
-    let mut filled: SmallVec<[Option<Buffer<V>>; OPERANDS]> = SmallVec::new();
+    let mut results: SmallVec<[NewArray<V>; OUTPUTS]> = SmallVec::new();
+    let mut filled: SmallVec<[Option<NewArray<V>>; OPERANDS]> = SmallVec::new();
     for view in &used {
         let uniform = match shadows.get(view.before) {
             Shadow::Uniform(tangent) => Some(*tangent),
@@ -184,14 +184,14 @@ pub(crate) fn flow<V: Number>(
     let (list, fetched) = shadows.parts();
     for (view, filled) in used.iter().zip(&filled) {
         views.push(match list.get(view.before) {
-            Some(Shadow::Dense(tangents)) => Some(tangents),
-            _ => filled.as_ref(),
+            Some(Shadow::Dense(tangents)) => Some(&**tangents),
+            _ => filled.as_deref(),
         });
     }
-    launch.forward(inputs, outputs, &views, &mut results, fetched)?;
-    drop(views);
+    let mut to: SmallVec<[&mut Buffer<V>; OUTPUTS]> = results.iter_mut().map(|result| &mut **result).collect();
+    launch.forward(inputs, outputs, &views, &mut to, fetched)?;
+    drop((views, to));
     shadows.end_launch();
-    filled.into_iter().flatten().for_each(|buffer| shadows.recycle(Shadow::Dense(buffer)));
     for (after, result) in written().zip(results) {
         shadows.put(after, Shadow::Dense(result));
     }

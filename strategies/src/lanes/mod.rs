@@ -35,6 +35,7 @@ mod operands;
 mod plain;
 mod points;
 mod pointwise;
+mod pool;
 mod program;
 mod recorded;
 mod replay;
@@ -61,7 +62,7 @@ mod writer;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 mod x86;
 
-pub(crate) use buffer::Pool;
+pub(crate) use buffer::Arena;
 pub use buffer::{Buffer, NewArray, SharedArray};
 pub use code::{Code, NODES};
 pub use extremum::{Extremum, extremum};

@@ -286,7 +286,7 @@ pub(super) fn tangent<V: Number>(
     grid: &Grid,
     memory: &Memory<V>,
     tangents: &Memory<V>,
-    results: &mut [Buffer<V>],
+    results: &mut [&mut Buffer<V>],
 ) -> V {
     let (plan, mut sum) = (kernel.plan(), V::ZERO);
     let moves = |key: Key, point: Point| match key.kind() {

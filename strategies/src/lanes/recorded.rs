@@ -59,7 +59,7 @@ impl<V: Number> Recorded<V> {
         grid: &Grid,
         inputs: &[V],
         views: &[Option<&Buffer<V>>],
-        results: &mut [Buffer<V>],
+        results: &mut [&mut Buffer<V>],
         fetched: &mut Fetched<V>,
     ) -> Result<V, SweepError> {
         let (mut memory, mut tangents) = (Memory::new(grid), Memory::new(grid));

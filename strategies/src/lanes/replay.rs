@@ -1,6 +1,6 @@
 //! What launches that are computed again work on, and what they keep.
 
-use super::buffer::{NewArray, Pool, SharedArray};
+use super::buffer::{Arena, NewArray, SharedArray};
 use super::grid::Grid;
 use super::operands::Kept;
 use crate::{Number, SweepError};
@@ -10,11 +10,11 @@ use std::sync::Arc;
 /// The values of views in the course of a replay, by slot.
 pub struct Versions<V> {
     list: Vec<Option<SharedArray<V>>>,
-    pool: Arc<Pool<V>>,
+    pool: Arc<Arena<V>>,
 }
 
 impl<V: Number> Versions<V> {
-    pub(crate) fn new(pool: Arc<Pool<V>>) -> Self {
+    pub(crate) fn new(pool: Arc<Arena<V>>) -> Self {
         Self { list: Vec::new(), pool }
     }
 

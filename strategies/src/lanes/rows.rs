@@ -135,9 +135,7 @@ impl<V: Number> Launch<V> for RowSums<V> {
             alone.inside(|piece| spread[piece].fill(seed[rows.number(row)]));
         });
         seeds[0] = Shadow::Dense(spread);
-        self.all.reverse_from(seeds, inputs, shadows)?;
-        shadows.recycle(Shadow::Dense(seed));
-        Ok(())
+        self.all.reverse_from(seeds, inputs, shadows)
     }
 
     fn views(&self) -> SmallVec<[Used; 4]> {
@@ -155,7 +153,7 @@ impl<V: Number> Launch<V> for RowSums<V> {
         inputs: &[V],
         _: &mut [V],
         views: &[Option<&Buffer<V>>],
-        results: &mut [Buffer<V>],
+        results: &mut [&mut Buffer<V>],
         fetched: &mut Fetched<V>,
     ) -> Result<(), SweepError> {
         let grid = &self.all.grid;

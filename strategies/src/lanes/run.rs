@@ -8,15 +8,22 @@ use super::program::Program;
 use super::sums::total;
 use crate::Number;
 
-/// Computes the program at all points of the grid, and writes its values.
+/// Computes the program at all points of the grid, and writes its values. `begun` says afterwards, also after a panic,
+/// whether something may have been written.
 ///
 /// # Panics
 ///
 /// When an operand has not as many elements as the grid, or is read beyond it, or is missing.
 #[track_caller]
-pub fn run<'m, V: Number, P: Program>(program: &P, grid: &Grid, operands: impl Iterator<Item = Operand<'m, V>>) {
+pub fn run<'m, V: Number, P: Program>(
+    program: &P,
+    grid: &Grid,
+    operands: impl Iterator<Item = Operand<'m, V>>,
+    begun: &mut bool,
+) {
     assert!(P::WRITES, "a reduction writes to no operand");
     let (memory, in_place) = memory::<V>(P::PLAN, grid, operands);
+    *begun = true;
     // SAFETY: checked above; outputs are borrowed exclusively, and only those that are updated are read as well, at the
     // point itself.
     unsafe { fill::<V, P>(&Kernel::of(program), grid, &memory, in_place) }

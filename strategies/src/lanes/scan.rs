@@ -1,6 +1,6 @@
 //! Folds and scans by a rule of two numbers.
 
-use super::buffer::{Buffer, SharedArray};
+use super::buffer::{Buffer, NewArray, SharedArray};
 use super::fetched::Fetched;
 use super::kernel::Kernel;
 use super::keys::Key;
@@ -124,7 +124,7 @@ impl<V: Number, A: Node> Combined<V, A> {
     }
 
     /// What has been combined up to each place, if partials need it: kept, or computed again.
-    fn prefixes(&self, [x, y]: [Option<&Buffer<V>>; 2], shadows: &mut Shadows<V>) -> Option<Buffer<V>> {
+    fn prefixes(&self, [x, y]: [Option<&Buffer<V>>; 2], shadows: &mut Shadows<V>) -> Option<NewArray<V>> {
         let x = x.filter(|_| y.is_none())?;
         let mut prefixes = shadows.any(x.len());
         self.rule.scan(x, &mut prefixes);
@@ -146,28 +146,27 @@ impl<V: Number, A: Node> Launch<V> for Combined<V, A> {
             last = outputs[0];
         }
         if self.from.before != 0 && (seeds.is_some() || !last.is_nought()) {
-            let mut fetched = core::mem::take(shadows.fetched());
+            let mut fetched = shadows.fetched().take();
             let [x, y] = fetched.both([self.x.as_ref(), self.y.as_ref()])?;
             let again = self.prefixes([x, y], shadows);
-            let prefixes = again.as_ref().or(y);
+            let prefixes = again.as_deref().or(y);
             let at = |buffer: Option<&Buffer<V>>, k: usize| buffer.map_or(V::ZERO, |buffer| buffer[k]);
             let shadow = shadows.take(self.from.before);
-            let mut sums = shadows.dense(shadow, self.from.length);
+            let mut array = shadows.dense(shadow, self.from.length);
+            let sums: &mut Buffer<V> = &mut array;
             let (mut seed, captured) = (last, &self.rule.captured());
             for k in (1..self.from.length).rev() {
-                seed += at(seeds.as_ref(), k);
+                seed += at(seeds.as_deref(), k);
                 if !seed.is_nought() {
                     let [before, own] = Combine::<A>::slopes(captured, at(prefixes, k - 1), at(x, k), seed);
                     sums[k] += own;
                     seed = before;
                 }
             }
-            sums[0] += seed + at(seeds.as_ref(), 0);
-            shadows.put(self.from.before, Shadow::Dense(sums));
-            again.into_iter().for_each(|buffer| shadows.recycle(Shadow::Dense(buffer)));
+            sums[0] += seed + at(seeds.as_deref(), 0);
+            shadows.put(self.from.before, Shadow::Dense(array));
             *shadows.fetched() = fetched;
         }
-        seeds.into_iter().for_each(|buffer| shadows.recycle(Shadow::Dense(buffer)));
         Ok(())
     }
 
@@ -185,16 +184,17 @@ impl<V: Number, A: Node> Launch<V> for Combined<V, A> {
         _: &[V],
         outputs: &mut [V],
         views: &[Option<&Buffer<V>>],
-        results: &mut [Buffer<V>],
+        results: &mut [&mut Buffer<V>],
         fetched: &mut Fetched<V>,
     ) -> Result<(), SweepError> {
         let Some(tangents) = views[0] else {
             results.iter_mut().for_each(|result| result.fill(V::ZERO));
             return Ok(());
         };
+        let mut shadows = Shadows::beside(fetched);
         let [x, y] = fetched.both([self.x.as_ref(), self.y.as_ref()])?;
-        let again = self.prefixes([x, y], &mut Shadows::new());
-        let prefixes = again.as_ref().or(y);
+        let again = self.prefixes([x, y], &mut shadows);
+        let prefixes = again.as_deref().or(y);
         let at = |buffer: Option<&Buffer<V>>, k: usize| buffer.map_or(V::ZERO, |buffer| buffer[k]);
         let (mut tangent, captured) = (tangents[0], &self.rule.captured());
         for k in 0..self.from.length {

@@ -1,9 +1,10 @@
 //! The adjoints, or tangents, of views: a shadow for each.
 
-use super::buffer::Buffer;
+use super::buffer::{Arena, NewArray};
 use super::fetched::Fetched;
 use crate::Number;
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// The shadow of a view. Most are 0 everywhere or the same everywhere at first, and no memory is filled for these.
 #[derive(Clone, Debug, Default)]
@@ -14,16 +15,15 @@ pub enum Shadow<V> {
     /// The same number everywhere.
     Uniform(V),
     /// A number for each element.
-    Dense(Buffer<V>),
+    Dense(NewArray<V>),
 }
 
-/// The shadows of the views of one recording, and buffers for more.
+/// The shadows of the views of one recording, in the memory of its arrays.
 #[derive(Clone, Debug, Default)]
 pub struct Shadows<V> {
     /// By the views' slots; slot 0 stands for views that are passive.
     list: Vec<Shadow<V>>,
-    spare: Vec<Buffer<V>>,
-    /// Values that the sweep has read back.
+    /// Values that the sweep has read back, and the memory.
     fetched: Fetched<V>,
 }
 
@@ -31,23 +31,31 @@ impl<V: Number> Shadows<V> {
     /// No shadows.
     #[must_use]
     pub const fn new() -> Self {
-        Self { list: Vec::new(), spare: Vec::new(), fetched: Fetched::new() }
+        Self { list: Vec::new(), fetched: Fetched::new() }
     }
 
-    /// Makes all shadows 0. Their memory is kept.
+    /// No shadows, with memory from where these values have theirs.
+    pub(super) fn beside(fetched: &Fetched<V>) -> Self {
+        let mut shadows = Self::new();
+        shadows.draw_from(fetched.memory.as_ref());
+        shadows
+    }
+
+    /// Takes memory from there from now on. Without that it has some of its own.
+    pub(crate) fn draw_from(&mut self, memory: Option<&Arc<Arena<V>>>) {
+        self.fetched.draw_from(memory);
+    }
+
+    /// Makes all shadows 0. Their memory goes back to where it is from.
     pub fn clear(&mut self) {
         self.forget_behind(0);
     }
 
-    /// Makes the shadows 0 of all slots behind this one. Their memory is kept.
+    /// Makes the shadows 0 of all slots behind this one. Their memory goes back to where it is from.
     pub fn forget_behind(&mut self, slot: usize) {
         // Slot 0 stands for no view.
         let first = if slot == 0 { 0 } else { slot.saturating_add(1).min(self.list.len()) };
-        for shadow in self.list.drain(first..) {
-            if let Shadow::Dense(buffer) = shadow {
-                self.spare.push(buffer);
-            }
-        }
+        self.list.truncate(first);
     }
 
     /// Whether all shadows are 0 because none was ever set.
@@ -56,14 +64,12 @@ impl<V: Number> Shadows<V> {
         self.list.is_empty()
     }
 
-    /// Bytes of shadows, and of all memory.
+    /// Bytes of shadows, and of these and of the lists.
     #[must_use]
     pub fn bytes(&self) -> (usize, usize) {
         let dense = |shadow: &Shadow<V>| if let Shadow::Dense(buffer) = shadow { buffer.bytes() } else { 0 };
         let used: usize = self.list.iter().map(dense).sum();
-        let spare: usize = self.spare.iter().map(Buffer::bytes).sum();
-        let lists = self.list.capacity() * size_of::<Shadow<V>>() + self.spare.capacity() * size_of::<Buffer<V>>();
-        (used, used + spare + lists + self.fetched.bytes())
+        (used, used + self.list.capacity() * size_of::<Shadow<V>>() + self.fetched.bytes())
     }
 
     /// The values that the sweep has read back.
@@ -105,31 +111,23 @@ impl<V: Number> Shadows<V> {
         if slot >= self.list.len() {
             self.list.resize_with(slot + 1, Shadow::default);
         }
-        let old = core::mem::replace(&mut self.list[slot], shadow);
-        self.recycle(old);
-    }
-
-    /// Keeps a shadow's memory.
-    pub fn recycle(&mut self, shadow: Shadow<V>) {
-        if let Shadow::Dense(buffer) = shadow {
-            self.spare.push(buffer);
-        }
+        self.list[slot] = shadow;
     }
 
     /// A buffer with anything in it.
-    pub(super) fn any(&mut self, length: usize) -> Buffer<V> {
-        Buffer::out_of(&mut self.spare, length)
+    pub(super) fn any(&mut self, length: usize) -> NewArray<V> {
+        self.fetched.array(length)
     }
 
     /// A buffer with this number everywhere.
-    pub(super) fn filled(&mut self, length: usize, number: V) -> Buffer<V> {
+    pub(super) fn filled(&mut self, length: usize, number: V) -> NewArray<V> {
         let mut buffer = self.any(length);
         buffer.fill(number);
         buffer
     }
 
     /// A shadow as a buffer.
-    pub(super) fn dense(&mut self, shadow: Shadow<V>, length: usize) -> Buffer<V> {
+    pub(super) fn dense(&mut self, shadow: Shadow<V>, length: usize) -> NewArray<V> {
         match shadow {
             Shadow::Unset => self.filled(length, V::ZERO),
             Shadow::Uniform(number) => self.filled(length, number),
@@ -138,7 +136,7 @@ impl<V: Number> Shadows<V> {
     }
 
     /// The shadow in this slot, as a buffer.
-    pub(super) fn make_dense(&mut self, slot: usize, length: usize) -> &mut Buffer<V> {
+    pub(super) fn make_dense(&mut self, slot: usize, length: usize) -> &mut NewArray<V> {
         if !matches!(self.get(slot), Shadow::Dense(_)) {
             let shadow = self.take(slot);
             let buffer = self.dense(shadow, length);
@@ -170,13 +168,10 @@ impl<V: Number> Shadows<V> {
     pub fn give(&mut self, slot: usize, shadow: Shadow<V>) {
         match shadow {
             Shadow::Unset => {}
-            _ if slot == 0 => self.recycle(shadow),
+            _ if slot == 0 => {}
             Shadow::Uniform(number) => self.add_everywhere(slot, number),
             Shadow::Dense(_) if matches!(self.get(slot), Shadow::Unset) => self.put(slot, shadow),
-            Shadow::Dense(buffer) => {
-                self.add(slot, &buffer);
-                self.recycle(Shadow::Dense(buffer));
-            }
+            Shadow::Dense(buffer) => self.add(slot, &buffer),
         }
     }
 

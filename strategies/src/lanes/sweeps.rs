@@ -1,6 +1,6 @@
 //! How sweeps go through launches of kernels.
 
-use super::buffer::Buffer;
+use super::buffer::{Buffer, NewArray};
 use super::fetched::Fetched;
 use super::kernel::{Gather, How};
 use super::keys::{Facts, Kind, OUTPUTS};
@@ -46,7 +46,7 @@ impl<V: Number> Launch<V> for Recorded<V> {
         inputs: &[V],
         outputs: &mut [V],
         views: &[Option<&Buffer<V>>],
-        results: &mut [Buffer<V>],
+        results: &mut [&mut Buffer<V>],
         fetched: &mut Fetched<V>,
     ) -> Result<(), SweepError> {
         // Results are in the order of the operands, as expressions are.
@@ -110,7 +110,7 @@ impl<V: Number> Launch<V> for Recorded<V> {
 /// The adjoints of outputs.
 type Seeds<V> = [Shadow<V>; OUTPUTS];
 /// Those outside the range, for outputs whose seeds are 0 there.
-type Beside<V> = [Option<Buffer<V>>; OUTPUTS];
+type Beside<V> = [Option<NewArray<V>>; OUTPUTS];
 
 impl<V: Number> Recorded<V> {
     /// Takes the adjoints of the outputs out of their shadows; for a reduction its result's adjoint. `false` if all are
@@ -244,20 +244,16 @@ impl<V: Number> Recorded<V> {
                 let (sums, found) = (&mut **sums, &*outside);
                 self.grid
                     .outside(|piece| sums[piece.clone()].iter_mut().zip(&found[piece]).for_each(|(sum, x)| *sum += *x));
-                shadows.recycle(Shadow::Dense(outside));
             }
         }
         for (k, seed) in seeds.into_iter().enumerate() {
-            let Some(a) = self.plan().written.get(k).copied() else {
-                shadows.recycle(seed);
-                continue;
-            };
+            let Some(a) = self.plan().written.get(k).copied() else { continue };
             let kept = &self.operands[a];
             let forked = kept.after != Some(kept.before);
-            if kept.before == 0 || self.grid.is_all() || !forked && Facts::has(self.plan().partials.views, a) {
-                // What lies outside the range is passive, or there is nothing, or it has been copied.
-                shadows.recycle(seed);
-            } else if !matches!(seed, Shadow::Unset) {
+            // What lies outside the range is passive, or there is nothing, or it has been copied.
+            let is_done =
+                kept.before == 0 || self.grid.is_all() || !forked && Facts::has(self.plan().partials.views, a);
+            if !is_done && !matches!(seed, Shadow::Unset) {
                 let mut rest = shadows.dense(seed, length);
                 self.grid.inside(|piece| rest[piece].fill(V::ZERO));
                 shadows.give(kept.before, Shadow::Dense(rest));

@@ -247,17 +247,17 @@ impl<V: Number> Launch<V> for Transfer<V> {
         let mut seeds = shadows.dense(shadow, self.to.length);
         let reached = self.from.before != 0;
         match self.way {
-            Way::Load => inputs.iter_mut().zip(&*seeds).for_each(|(sum, seed)| *sum += *seed),
+            Way::Load => inputs.iter_mut().zip(seeds.iter()).for_each(|(sum, seed)| *sum += *seed),
             Way::Take if reached => self.add_to_source(&seeds, shadows),
             Way::Put | Way::Add if reached => {
                 let mut found = shadows.any(self.from.length);
                 self.places.take(&seeds, &mut found);
                 shadows.add(self.from.before, &found);
-                shadows.recycle(Shadow::Dense(found));
             }
             _ => {}
         }
         if self.way == Way::Put {
+            let seeds: &mut Buffer<V> = &mut seeds;
             self.places.each(|_, place| seeds[place] = V::ZERO);
         }
         if matches!(self.way, Way::Put | Way::Add) && self.to.before != 0 {
@@ -268,7 +268,6 @@ impl<V: Number> Launch<V> for Transfer<V> {
             }
             shadows.add(self.to.before, &seeds);
         }
-        shadows.recycle(Shadow::Dense(seeds));
         Ok(())
     }
 
@@ -289,7 +288,7 @@ impl<V: Number> Launch<V> for Transfer<V> {
         inputs: &[V],
         outputs: &mut [V],
         views: &[Option<&Buffer<V>>],
-        results: &mut [Buffer<V>],
+        results: &mut [&mut Buffer<V>],
         _: &mut Fetched<V>,
     ) -> Result<(), SweepError> {
         match (self.way, views, results) {

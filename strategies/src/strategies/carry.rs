@@ -82,7 +82,8 @@ fn carry_along<V: Number, const N: usize>(
         return lengths(launch).map(|_| None).collect();
     }
     let mut buffers: Vec<Buffer<V>> = lengths(launch).map(Buffer::zeros).collect();
-    if let Err(error) = launch.forward(&inputs, slopes, &views, &mut buffers, &mut Fetched::new()) {
+    let mut to: Vec<&mut Buffer<V>> = buffers.iter_mut().collect();
+    if let Err(error) = launch.forward(&inputs, slopes, &views, &mut to, &mut Fetched::new()) {
         panic!("{error}");
     }
     buffers.into_iter().map(Some).collect()

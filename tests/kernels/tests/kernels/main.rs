@@ -25,6 +25,7 @@ mod loops;
 mod mixtures;
 mod narrow;
 mod numbers;
+mod panics;
 mod places;
 mod programs;
 mod refusals;

@@ -1,0 +1,233 @@
+//! Memory that is used again.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A piece of memory, whoever has allocated it.
+pub(crate) trait Piece {
+    /// Its size.
+    fn bytes(&self) -> usize;
+}
+
+/// Pieces of memory that nobody has any more, for whoever asks for one next.
+///
+/// What there is at any time, in use or not, is at most twice the most that was asked for at once since the pool was
+/// made, whatever the sizes and however often they change: a piece is handed out for a smaller one as long as all that
+/// is wasted so does not exceed that most, and pieces are freed, those first that were given back first, before a new
+/// one is allocated that would not fit in. A program that asks for the same sizes again finds them.
+pub(crate) struct Pool<P>(Mutex<State<P>>);
+
+struct State<P> {
+    /// In the order of their sizes, those of one size in the order in which they were given back.
+    spare: Vec<Spare<P>>,
+    /// Bytes of those.
+    kept: usize,
+    /// Bytes in use that were asked for.
+    asked: usize,
+    /// Bytes in use.
+    lent: usize,
+    /// The most bytes that were asked for at once.
+    most: usize,
+    /// Pieces in use.
+    pieces: usize,
+    /// How many pieces have been given back.
+    time: u64,
+}
+
+struct Spare<P> {
+    bytes: usize,
+    /// When it was given back.
+    time: u64,
+    piece: P,
+}
+
+impl<P> Default for Pool<P> {
+    fn default() -> Self {
+        Self(Mutex::new(State { spare: Vec::new(), kept: 0, asked: 0, lent: 0, most: 0, pieces: 0, time: 0 }))
+    }
+}
+
+impl<P: Piece> Pool<P> {
+    /// A piece of at least this size, with anything in it. If there is none, `allocate` is called once there is room
+    /// for it, without the lock.
+    ///
+    /// # Panics
+    ///
+    /// When `allocate` does; nothing has been handed out then.
+    pub(crate) fn take(&self, bytes: usize, allocate: impl FnOnce() -> P) -> P {
+        if let Some(piece) = self.state().find(bytes) {
+            return piece;
+        }
+        let piece = allocate();
+        let mut state = self.state();
+        state.lend(bytes, piece.bytes());
+        // For when it comes back: nothing is allocated then. Without memory for the list it will be freed.
+        let needed = state.pieces;
+        _ = state.spare.try_reserve(needed);
+        piece
+    }
+
+    /// Keeps a piece that nobody else has, and that was asked for with this size.
+    pub(crate) fn give_back(&self, asked: usize, piece: P) {
+        self.state().give_back(asked, piece);
+    }
+
+    /// Bytes that nobody uses: those of spare pieces, and what pieces in use have too many.
+    pub(crate) fn bytes(&self) -> usize {
+        let state = self.state();
+        state.kept + (state.lent - state.asked) + state.spare.capacity() * size_of::<Spare<P>>()
+    }
+
+    /// Frees pieces until there are at most this many bytes that nobody uses.
+    pub(crate) fn shrink(&self, bytes: usize) {
+        self.state().shrink(bytes);
+    }
+
+    fn state(&self) -> MutexGuard<'_, State<P>> {
+        // Nothing that could panic is done meanwhile.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<P: Piece> State<P> {
+    /// The smallest spare piece that is large enough, unless too much would be wasted; if there is none, room for a new
+    /// one.
+    fn find(&mut self, bytes: usize) -> Option<P> {
+        let asked = self.asked + bytes;
+        let most = self.most.max(asked);
+        let first = self.spare.partition_point(|spare| spare.bytes < bytes);
+        if let Some(found) = self.spare.get(first).map(|spare| spare.bytes)
+            && self.lent + found - asked <= most
+        {
+            // Of equal ones that which was used last.
+            let equal = self.spare[first..].partition_point(|spare| spare.bytes == found);
+            let spare = self.spare.remove(first + equal - 1);
+            self.kept -= found;
+            self.lend(bytes, found);
+            return Some(spare.piece);
+        }
+        self.shrink((2 * most).saturating_sub(self.lent + bytes));
+        None
+    }
+
+    const fn lend(&mut self, asked: usize, bytes: usize) {
+        self.pieces += 1;
+        (self.asked, self.lent) = (self.asked + asked, self.lent + bytes);
+        if self.most < self.asked {
+            self.most = self.asked;
+        }
+    }
+
+    fn give_back(&mut self, asked: usize, piece: P) {
+        let bytes = piece.bytes();
+        (self.asked, self.lent) = (self.asked - asked, self.lent - bytes);
+        self.pieces -= 1;
+        if self.spare.try_reserve(1).is_ok() {
+            let at = self.spare.partition_point(|spare| spare.bytes <= bytes);
+            self.time += 1;
+            self.kept += bytes;
+            self.spare.insert(at, Spare { bytes, time: self.time, piece });
+        }
+    }
+
+    fn shrink(&mut self, bytes: usize) {
+        while self.kept > bytes
+            && let Some(oldest) = (0..self.spare.len()).min_by_key(|k| self.spare[*k].time)
+        {
+            self.kept -= self.spare.remove(oldest).bytes;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Piece, Pool};
+    use std::cell::Cell;
+
+    /// Only its size.
+    struct Sized(usize);
+    impl Piece for Sized {
+        fn bytes(&self) -> usize {
+            self.0
+        }
+    }
+
+    /// Numbers that look random.
+    struct Numbers(u64);
+    impl Numbers {
+        fn below(&mut self, bound: usize) -> usize {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            usize::try_from(self.0 >> 33).expect("31 bits") % bound
+        }
+    }
+
+    /// Takes and gives back by these numbers: each positive one takes a piece of this size, each other one gives the
+    /// oldest back. Returns how many pieces were allocated, and checks what there is at any time.
+    fn run(pool: &Pool<Sized>, steps: &[usize], most: &mut usize) -> usize {
+        let (mut taken, allocated) = (Vec::new(), Cell::new(0));
+        for step in steps {
+            if *step > 0 {
+                let piece = pool.take(*step, || {
+                    allocated.set(allocated.get() + 1);
+                    Sized(*step)
+                });
+                assert!(piece.0 >= *step, "{} bytes for {step}", piece.0);
+                taken.push((*step, piece));
+            } else if !taken.is_empty() {
+                let (asked, piece) = taken.remove(0);
+                pool.give_back(asked, piece);
+            }
+            *most = (*most).max(taken.iter().map(|(asked, _)| asked).sum());
+            let state = pool.state();
+            assert!(state.lent + state.kept <= 2 * *most, "{} + {} of {most}", state.lent, state.kept);
+            assert_eq!(state.lent, taken.iter().map(|(_, piece)| piece.0).sum());
+            assert_eq!(state.kept, state.spare.iter().map(|spare| spare.bytes).sum());
+            assert!(state.spare.is_sorted_by_key(|spare| (spare.bytes, spare.time)));
+        }
+        taken.into_iter().for_each(|(asked, piece)| pool.give_back(asked, piece));
+        allocated.get()
+    }
+
+    #[test]
+    fn there_is_never_more_than_twice_what_was_asked_for_at_once() {
+        let mut numbers = Numbers(1);
+        for bound in [10, 1000, 100_000] {
+            let (pool, mut most) = (Pool::default(), 0);
+            for _ in 0..200 {
+                let count = 1 + numbers.below(60);
+                // Some sizes are nothing beside others.
+                let step = |numbers: &mut Numbers| {
+                    let size = 1 + numbers.below(bound) / [1, 1, 30][numbers.below(3)];
+                    if numbers.below(3) == 0 { 0 } else { size }
+                };
+                let steps: Vec<usize> = (0..count).map(|_| step(&mut numbers)).collect();
+                run(&pool, &steps, &mut most);
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_asked_for_once_is_found_again() {
+        let up: Vec<usize> = (1..100).flat_map(|size| [10 * size, 0]).collect();
+        let down: Vec<usize> = (1..100).flat_map(|size| [1000 - 10 * size, 0]).collect();
+        let all: Vec<usize> = (1..100).map(|size| 7 * size).collect();
+        let few = [64, 64, 640, 0, 64, 0, 0, 640, 6400, 640].to_vec();
+        for steps in [up, down, all, few] {
+            let (pool, mut most) = (Pool::default(), 0);
+            assert!(run(&pool, &steps, &mut most) > 0);
+            assert_eq!(run(&pool, &steps, &mut most), 0, "{steps:?}");
+        }
+    }
+
+    #[test]
+    fn the_latest_of_equal_pieces_comes_first_and_the_oldest_goes_first() {
+        let pool = Pool::default();
+        let pieces = [0; 3].map(|_| pool.take(8, || Sized(8)));
+        pieces.into_iter().for_each(|piece| pool.give_back(8, piece));
+        pool.shrink(16);
+        assert_eq!(pool.state().spare.iter().map(|spare| spare.time).collect::<Vec<_>>(), [2, 3]);
+        pool.take(8, || unreachable!("there are two"));
+        assert_eq!(pool.state().spare[0].time, 2);
+        pool.shrink(0);
+        assert_eq!(pool.state().kept, 0);
+    }
+}
