@@ -4,10 +4,13 @@ pub mod arithmetic;
 mod beta;
 pub mod exponential;
 pub mod hyperbolic;
+pub mod lambert;
+pub mod logarithmic;
 pub mod power;
 mod rule;
 pub mod selection;
 pub mod special;
+pub mod tails;
 pub mod trigonometric;
 
 pub use rule::{Function, Operator};

@@ -1,6 +1,6 @@
 //! Circular functions.
 
-use super::rule::{binary_rules, hash_name, is, lit, unary_rules};
+use super::rule::{binary_rules, hash_name, is, lit, magnitude, one_minus_square, unary_rules};
 use crate::Float;
 use crate::Unary;
 
@@ -55,11 +55,13 @@ unary_rules! {
     /// tan x.
     Tan(x, y) = x.tan(), V::one() + y * y;
     /// arcsin x; slope +∞ at ±1.
-    Asin(x, y) = x.asin(), ((V::one() - x) * (V::one() + x)).sqrt().recip(), is(x.abs(), 1.0);
+    Asin(x, y) = x.asin(), one_minus_square(x).sqrt().recip(), is(x.abs(), 1.0);
     /// arccos x; slope −∞ at ±1.
-    Acos(x, y) = x.acos(), -((V::one() - x) * (V::one() + x)).sqrt().recip(), is(x.abs(), 1.0);
+    Acos(x, y) = x.acos(), -one_minus_square(x).sqrt().recip(), is(x.abs(), 1.0);
     /// arctan x.
     Atan(x, y) = x.atan(), if x.abs() < lit(1e15) { (V::one() + x * x).recip() } else { x.recip() * x.recip() };
+    /// sin x/x, and 1 at 0.
+    Sinc(x, y) = if is(x, 0.0) { V::one() } else if x.is_infinite() { V::zero() } else { x.sin() / x }, sinc_slope(x, y);
     /// Radians to degrees.
     ToDegrees(x, y) = x.to_degrees(), V::one().to_degrees();
     /// Degrees to radians.
@@ -69,6 +71,21 @@ unary_rules! {
 binary_rules! {
     /// The angle of the point (y, x), left argument first, as in `y.atan2(x)`. NaN partials at the origin.
     Atan2(y, x, v) = y.atan2(x), around(x, y), -around(y, x);
+}
+
+/// (cos x − y)/x for y = sin x/x; near 0 by the series −x/3·(1 − x²/10 + …), whose derivatives are right, too.
+fn sinc_slope<V: Float>(x: V, y: V) -> V {
+    if x.is_infinite() {
+        V::zero()
+    } else if magnitude(x) < V::one() {
+        let square = x * x;
+        // Each term is −x²/((2k + 1)·2k)·k/(k − 1) times the one before.
+        let ratio = |k: f64| lit::<V>(1.0 / ((4.0 * k + 2.0) * (k - 1.0)));
+        let series = (2..=10).rev().fold(V::one(), |sum, k| V::one() - square * ratio(f64::from(k)) * sum);
+        x * series * lit(-1.0 / 3.0)
+    } else {
+        (x.cos() - y) / x
+    }
 }
 
 /// x/(x² + y²).
