@@ -3,9 +3,8 @@
 use super::Closed;
 use crate::expr::Literal;
 use crate::math::binary;
-use tapewright_strategies::Binary;
 use tapewright_strategies::rules::selection::{AtLeast, AtMost, PositiveDifference};
-use tapewright_strategies::{Comparison, Number, Taping, agreed};
+use tapewright_strategies::{Binary, Comparison, Number, Taping, agreed, for_each_function};
 
 /// What may stand as the second argument of a function of a [`Closed`] variable: another one, by value or borrowed, or
 /// an `f64`.
@@ -35,7 +34,7 @@ closed_operands! {
 
 /// Steps, from the methods of the same names on variables.
 macro_rules! steps {
-    ($($(#[$doc:meta])* $method:ident;)*) => {
+    (unary $unary:tt binary $binary:tt steps { $($(#[$doc:meta])* $method:ident: $comparison:ident;)* }) => {
         impl<S: Taping> Closed<S> { $(
             $(#[$doc])*
             #[must_use]
@@ -45,19 +44,7 @@ macro_rules! steps {
         )* }
     };
 }
-
-steps! {
-    /// The sign as a passive variable: its slope is 0.
-    signum;
-    /// The largest whole number below, as a passive variable: its slope is 0.
-    floor;
-    /// The smallest whole number above, as a passive variable: its slope is 0.
-    ceil;
-    /// The nearest whole number, as a passive variable: its slope is 0.
-    round;
-    /// The whole part, as a passive variable: its slope is 0.
-    trunc;
-}
+for_each_function!(steps);
 
 /// What strategies that can replay a recording have to know of the numbers that a program asks for.
 impl<S: Taping> Closed<S> {

@@ -3,7 +3,6 @@
 mod bytes;
 mod dual;
 mod dual_number;
-mod functions;
 mod given;
 mod nested;
 mod nested_number;

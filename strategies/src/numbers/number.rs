@@ -1,31 +1,37 @@
 //! What a variable's number may be.
 
-use super::functions::with_functions;
 use super::passed::Passed;
 use core::fmt::{Debug, Display};
 use core::num::FpCategory;
 use core::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
 
-/// Declares the functions of a number.
+/// Declares the functions of a number. The row `sin: trigonometric::Sin, registers;` becomes `fn sin(self) -> Self;`, and
+/// the row `sigmoid: exponential::Sigmoid, rule;` a method that calls the rule.
 macro_rules! declare_functions {
     (
-        unary { $($(#[$d1:meta])* $unary:ident;)* }
-        special { $($(#[$d2:meta])* $special:ident;)* }
-        step { $($(#[$d3:meta])* $step:ident;)* }
-        binary { $($(#[$d4:meta])* $binary:ident;)* }
+        unary { $($(#[$d1:meta])* $unary:ident: $f1:ident::$r1:ident, $floats1:ident $(, $kernel1:ident)?;)* }
+        binary { $($(#[$d2:meta])* $binary:ident: $f2:ident::$r2:ident, $floats2:ident $(, $kernel2:ident)?;)* }
+        steps { $($(#[$d3:meta])* $step:ident: $comparison:ident;)* }
     ) => {
-        $($(#[$d1])*
-        #[must_use]
-        fn $unary(self) -> Self;)*
-        $($(#[$d2])*
-        #[must_use]
-        fn $special(self) -> Self;)*
+        $(declare_functions! { @ $floats1 ($(#[$d1])*) $unary (self) self.unary::<crate::rules::$f1::$r1>().0 })*
+        $(declare_functions! {
+            @ $floats2 ($(#[$d2])*) $binary (self, other: Self) self.binary::<crate::rules::$f2::$r2>(other)
+        })*
         $($(#[$d3])*
         #[must_use]
         fn $step(self) -> Self;)*
-        $($(#[$d4])*
+    };
+    (@ rule ($($doc:tt)*) $name:ident ($($arguments:tt)*) $by_rule:expr) => {
+        $($doc)*
         #[must_use]
-        fn $binary(self, other: Self) -> Self;)*
+        #[inline]
+        #[track_caller]
+        fn $name($($arguments)*) -> Self { $by_rule }
+    };
+    (@ $floats:ident ($($doc:tt)*) $name:ident ($($arguments:tt)*) $by_rule:expr) => {
+        $($doc)*
+        #[must_use]
+        fn $name($($arguments)*) -> Self;
     };
 }
 
@@ -150,7 +156,14 @@ pub trait Number:
     /// ψ⁽ⁿ⁾(x), the n-th derivative of the digamma function, for 1 ≤ n ≤ 12; NaN for other n.
     #[must_use]
     fn polygamma(self, n: u32) -> Self;
-    with_functions!(declare_functions);
+    /// Trigamma ψ′(x), from `special`; +∞ at ±0, NaN at the other poles.
+    #[must_use]
+    #[inline]
+    #[track_caller]
+    fn trigamma(self) -> Self {
+        self.polygamma(1)
+    }
+    crate::for_each_function!(declare_functions);
     /// xⁿ.
     #[must_use]
     fn powi(self, n: i32) -> Self;
