@@ -10,8 +10,8 @@ pub mod power;
 mod rule;
 pub mod selection;
 pub mod special;
-pub mod tails;
 mod table;
+pub mod tails;
 pub mod trigonometric;
 
 pub use rule::{Function, Operator};

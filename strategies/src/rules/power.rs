@@ -38,11 +38,8 @@ fn toward_smooth<V: Float>(x: V, y: V, r: V) -> V {
         return quotient(x, y, r);
     }
     let slope = |ratio: V| (V::one() + ratio * ratio).sqrt().recip();
-    let direction = if magnitude(x) > magnitude(y) {
-        x.signum() * slope(y / x)
-    } else {
-        y.signum() * (x / y) * slope(x / y)
-    };
+    let direction =
+        if magnitude(x) > magnitude(y) { x.signum() * slope(y / x) } else { y.signum() * (x / y) * slope(x / y) };
     direction.with_value(quotient(passive(x), passive(y), passive(r)).as_f64())
 }
 

@@ -62,7 +62,9 @@ fn closing<V: Float>(d: V, w: V) -> V {
     if is(w, 0.0) {
         return V::zero();
     }
-    if V::PARTS == 1 { closing_value(d, w) } else {
+    if V::PARTS == 1 {
+        closing_value(d, w)
+    } else {
         half(toward(d, w, d.hypot(w))).with_value(closing_value(passive(d), passive(w)).as_f64())
     }
 }
