@@ -93,7 +93,7 @@ fn newton(mut w: f64, step: impl Fn(f64) -> f64) -> f64 {
     w
 }
 
-/// W′ = e^−W/(1 + W) = W/(1 + W)/x: the first is exact next to 0, the second where W is large.
+/// W′ = e^−W/(1 + W) = 1/(x·(1 + W)/W): the first is exact next to 0, the second where W is large.
 fn upper_slope<V: Float>(x: V, w: V) -> V {
     if is_branch_point(x) {
         return V::infinity() + zero_with_slope(x, V::neg_infinity());
@@ -103,7 +103,7 @@ fn upper_slope<V: Float>(x: V, w: V) -> V {
     }
     let near = x < lit(NEAR_UPPER);
     let u = if near { (V::one() + w).with_value(one_plus(distance(x.as_f64()))) } else { V::one() + w };
-    if w < V::one() { (-w).exp() / u } else { w / u / x }
+    if w < V::one() { (-w).exp() / u } else { (x / w * u).recip() }
 }
 
 fn lower_slope<V: Float>(x: V, w: V) -> V {
@@ -115,5 +115,5 @@ fn lower_slope<V: Float>(x: V, w: V) -> V {
     }
     let near = x < lit(NEAR_LOWER);
     let u = if near { (V::one() + w).with_value(one_plus(-distance(x.as_f64()))) } else { V::one() + w };
-    w / u / x
+    (x / w * u).recip()
 }

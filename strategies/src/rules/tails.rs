@@ -13,10 +13,10 @@ use libm::{erf, erfc};
 pub(super) const FRAC_1_SQRT_TAU: f64 = 0.398_942_280_401_432_7;
 
 /// From here on the continued fraction of erfc is exact to double precision after [`TERMS`] terms.
-const FAR: f64 = 2.5;
+const FAR: f64 = 3.0;
 /// The same for the normal distribution.
-const FAR_NORMAL: f64 = 3.6;
-const TERMS: u32 = 26;
+const FAR_NORMAL: f64 = 4.3;
+const TERMS: u32 = 34;
 
 unary_rules! {
     /// ln Φ(x), the logarithm of the standard normal distribution function; the slope is the inverse Mills ratio φ/Φ.

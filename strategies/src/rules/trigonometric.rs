@@ -1,6 +1,7 @@
 //! Circular functions.
 
-use super::rule::{binary_rules, hash_name, is, lit, magnitude, one_minus_square, unary_rules};
+use super::power::toward;
+use super::rule::{binary_rules, hash_name, is, lit, magnitude, one_minus_square, passive, unary_rules};
 use crate::Float;
 use crate::Unary;
 
@@ -61,7 +62,7 @@ unary_rules! {
     /// arctan x.
     Atan(x, y) = x.atan(), if x.abs() < lit(1e15) { (V::one() + x * x).recip() } else { x.recip() * x.recip() };
     /// sin x/x, and 1 at 0.
-    Sinc(x, y) = if is(x, 0.0) { V::one() } else if x.is_infinite() { V::zero() } else { x.sin() / x }, sinc_slope(x, y);
+    Sinc(x, y) = V::narrow(sinc(x.widen())), sinc_slope(x, y);
     /// Radians to degrees.
     ToDegrees(x, y) = x.to_degrees(), V::one().to_degrees();
     /// Degrees to radians.
@@ -71,6 +72,16 @@ unary_rules! {
 binary_rules! {
     /// The angle of the point (y, x), left argument first, as in `y.atan2(x)`. NaN partials at the origin.
     Atan2(y, x, v) = y.atan2(x), around(x, y), -around(y, x);
+}
+
+fn sinc<V: Float>(x: V) -> V {
+    if is(x, 0.0) {
+        V::one()
+    } else if x.is_infinite() {
+        V::zero()
+    } else {
+        x.sin() / x
+    }
 }
 
 /// (cos x − y)/x for y = sin x/x; near 0 by the series −x/3·(1 − x²/10 + …), whose derivatives are right, too.
@@ -91,6 +102,20 @@ fn sinc_slope<V: Float>(x: V, y: V) -> V {
 /// x/(x² + y²).
 #[inline(always)]
 fn around<V: Float>(x: V, y: V) -> V {
+    if V::PARTS == 1 { quotient(x, y) } else { around_smooth(x, y) }
+}
+
+/// The same with the derivatives of (x/r)/r, in which no square over- or underflows.
+fn around_smooth<V: Float>(x: V, y: V) -> V {
+    if x.is_infinite() || y.is_infinite() {
+        return quotient(x, y);
+    }
+    let distance = x.hypot(y);
+    (toward(x, y, distance) / distance).with_value(quotient(passive(x), passive(y)).as_f64())
+}
+
+#[inline(always)]
+fn quotient<V: Float>(x: V, y: V) -> V {
     let square = x * x + y * y;
     if square.is_normal() { x / square } else { V::narrow(around_scaled(x.widen(), y.widen())) }
 }

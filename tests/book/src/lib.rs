@@ -61,6 +61,7 @@ chapters! {
     own_strategy "book/src/own-strategy.md";
     heston "book/src/heston.md";
     pendulums "book/src/pendulums.md";
+    functions "book/src/functions.md";
     conventions "book/src/conventions.md";
     from_other_tools "book/src/from-other-tools.md";
     decisions "book/src/decisions/index.md";
