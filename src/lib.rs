@@ -99,7 +99,7 @@ pub use expr::{Assignable, ByName, Choice, Ex, Named, Operand, Real, statement};
 pub use external::{ByFiniteDifferences, ByTangents, Callback, CallbackAdjoints, Rules, external, with_partials};
 pub use forward::{derivative, jacobian_forward, jvp, jvps, value_and_derivative};
 pub use math::{binary, smooth_max, smooth_min, ternary, unary};
-pub use nary::{dot, linear_combination, logsumexp, nary, sum};
+pub use nary::{dot, linear_combination, logsumexp, nary, norm, sum};
 #[cfg(all(feature = "packs", feature = "rayon"))]
 pub use packs::par_in_packs;
 #[cfg(feature = "packs")]

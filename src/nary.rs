@@ -87,6 +87,25 @@ pub fn logsumexp<S: Taping>(x: &[Real<S>]) -> Real<S> {
     nary::<S, LogSumExp>(&[x], &[])
 }
 
+/// √Σ xᵢ² as one statement, the Euclidean norm, without over- or underflow; 0 for an empty slice. The partials are xᵢ/‖x‖.
+/// Where all xᵢ are 0 there are none: they are singular, NaN under [`Strict`](crate::Strict), as those of `hypot` at
+/// (0, 0). Of an infinite norm, the infinite arguments share the slope.
+///
+/// # Panics
+///
+/// As [`Ex::eval`](crate::Ex::eval).
+///
+/// ```
+/// use tapewright::prelude::*;
+///
+/// fn f<S: Strategy>(x: &[Real<S>]) -> Real<S> { tapewright::norm(x) }
+/// assert_eq!(gradient::<Jacobian>(f, &[3e200, 0.0, -4e200]), [0.6, 0.0, -0.8]);
+/// ```
+#[track_caller]
+pub fn norm<S: Taping>(x: &[Real<S>]) -> Real<S> {
+    nary::<S, Norm>(&[x], &[])
+}
+
 fn total<V: Number>(terms: impl Iterator<Item = V>) -> V {
     terms.fold(V::ZERO, |a, b| a + b)
 }
@@ -169,4 +188,52 @@ fn exp_of_difference<V: Float>(x: V, max: V) -> V {
 /// The largest number; −∞ if there is none.
 fn largest<V: Float>(x: impl Iterator<Item = V>) -> V {
     x.fold(V::neg_infinity(), V::max)
+}
+
+struct Norm;
+impl<V: Number> Nary<V> for Norm {
+    fn value(x: &[V], _: &[V]) -> V {
+        V::from_lanes(|k| length(x.iter().map(|x| x.lane(k))))
+    }
+
+    /// With q = x/p for the xᵢ of largest magnitude, p, they are ±qᵢ/√Σ qⱼ². The derivatives of these do not cancel
+    /// where one argument is much larger than the others, as those of xᵢ/‖x‖ do: qᵢ is 1 then, and constant.
+    fn partials(x: &[V], _: &[V], partials: &mut [V]) {
+        let pivot = V::from_lanes(|k| pivot(x.iter().map(|x| x.lane(k))));
+        for (partial, x) in partials.iter_mut().zip(x) {
+            *partial = by_lanes2(*x, pivot, share_of_pivot);
+        }
+        let length = total(partials.iter().map(|q| *q * *q)).sqrt();
+        for partial in partials {
+            *partial = pivot.signum() * *partial / length;
+        }
+    }
+}
+
+/// √Σ xᵢ², by the squares themselves if these are ordinary numbers.
+fn length<V: Float>(x: impl Iterator<Item = V> + Clone) -> V {
+    let squares = total(x.clone().map(|x| x * x));
+    if squares > V::min_positive_value() / V::epsilon() && squares.is_finite() {
+        return squares.sqrt();
+    }
+    let pivot = pivot(x.clone());
+    if pivot.as_f64() == 0.0 || !pivot.is_finite() {
+        return pivot.abs();
+    }
+    pivot.abs() * total(x.map(|x| share_of_pivot(x, pivot)).map(|q| q * q)).sqrt()
+}
+
+/// The number of largest magnitude; NaN if there is one, and nothing infinite.
+fn pivot<V: Float>(x: impl Iterator<Item = V>) -> V {
+    let is_larger = |x: V, other: V| x.is_infinite() || (x.is_nan() && !other.is_infinite()) || x.abs() > other.abs();
+    x.fold(V::zero(), |largest, x| if is_larger(x, largest) { x } else { largest })
+}
+
+/// x/p; where p is infinite, of infinite numbers their sign.
+fn share_of_pivot<V: Float>(x: V, pivot: V) -> V {
+    match (pivot.is_infinite(), x.is_infinite()) {
+        (false, _) => x / pivot,
+        (true, true) => x.signum() * pivot.signum(),
+        (true, false) => V::zero(),
+    }
 }

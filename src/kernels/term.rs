@@ -138,12 +138,6 @@ for_each_function!(methods);
 type Clamped<A> = Term<Apply2<ByRule2<AtMost>, Apply2<ByRule2<AtLeast>, A, Constant>, Constant>>;
 
 impl<A: Node> Term<A> {
-    /// x².
-    #[inline(always)]
-    pub fn square(self) -> Term<Apply<Square, A>> {
-        Term(Apply::of(self.0))
-    }
-
     /// Whole power.
     #[inline(always)]
     pub fn powi(self, n: i32) -> Term<Apply2<ByRule2<Powi>, A, Constant>> {

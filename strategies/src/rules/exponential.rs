@@ -1,6 +1,7 @@
 //! Exponentials and logarithms.
 
-use super::rule::{binary_rules, is, lit, magnitude, unary_rules};
+use super::hyperbolic::sech_squared;
+use super::rule::{binary_rules, is, lit, magnitude, passive, unary_rules};
 use crate::Float;
 use crate::Unary;
 use core::f64::consts::{LN_2, LOG2_E, LOG10_E};
@@ -56,7 +57,13 @@ impl Unary for Sigmoid {
     }
     #[inline(always)]
     fn derivative<V: Float>(x: V, y: V) -> V {
-        y * sigmoid(-x).0
+        if V::PARTS == 1 {
+            return y * sigmoid(-x).0;
+        }
+        // σ(x)·σ(−x) = ¼/cosh² ½x: the derivative of the product cancels next to 0.
+        let half = lit::<V>(0.5) * x;
+        let slope = passive(y) * sigmoid(-passive(x)).0;
+        (lit::<V>(0.25) * sech_squared(half, half.tanh())).with_value(slope.as_f64())
     }
     #[inline(always)]
     fn value_and_companion<V: Float>(x: V) -> (V, V) {
@@ -81,7 +88,7 @@ fn share<V: Float>(x: V, y: V) -> V {
 }
 
 #[inline(always)]
-fn sigmoid<V: Float>(x: V) -> (V, V) {
+pub(super) fn sigmoid<V: Float>(x: V) -> (V, V) {
     sigmoid_by(x, (-magnitude(x)).exp())
 }
 

@@ -1,6 +1,6 @@
 //! Hyperbolic functions.
 
-use super::rule::{is, lit, unary_rules};
+use super::rule::{is, lit, one_minus_square, unary_rules};
 use crate::Float;
 
 unary_rules! {
@@ -15,14 +15,15 @@ unary_rules! {
     /// arcosh x; slope +∞ at 1.
     Acosh(x, y) = x.acosh(), ((x - V::one()).sqrt() * (x + V::one()).sqrt()).recip(), is(x, 1.0);
     /// artanh x; slope +∞ at ±1.
-    Atanh(x, y) = x.atanh(), if y.is_nan() { y } else { ((V::one() - x) * (V::one() + x)).recip() },
+    Atanh(x, y) = x.atanh(), if y.is_nan() { y } else { one_minus_square(x).recip() },
         is(x.abs(), 1.0);
 }
 
+/// 1/cosh² x, where y = tanh x.
 #[inline(always)]
-fn sech_squared<V: Float>(x: V, y: V) -> V {
+pub(super) fn sech_squared<V: Float>(x: V, y: V) -> V {
     if y.abs() < lit(0.97) {
-        (V::one() - y) * (V::one() + y)
+        one_minus_square(y)
     } else {
         let c = x.cosh().recip();
         c * c

@@ -4,11 +4,14 @@ pub mod arithmetic;
 mod beta;
 pub mod exponential;
 pub mod hyperbolic;
+pub mod lambert;
+pub mod logarithmic;
 pub mod power;
 mod rule;
 pub mod selection;
 pub mod special;
 mod table;
+pub mod tails;
 pub mod trigonometric;
 
 #[doc(hidden)]

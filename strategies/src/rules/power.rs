@@ -1,6 +1,6 @@
 //! Roots, powers and distances.
 
-use super::rule::{binary_rules, is, lit, magnitude, unary_rules, zero_with_slope};
+use super::rule::{binary_rules, is, lit, magnitude, passive, unary_rules, zero_with_slope};
 use crate::{Float, Number as _};
 use core::f64::consts::FRAC_1_SQRT_2;
 use core::ops::RangeInclusive;
@@ -10,6 +10,8 @@ unary_rules! {
     Sqrt(x, y) = x.sqrt(), lit::<V>(0.5) / (y + V::zero()), is(x, 0.0);
     /// ∛x; the slope at ±0 is +∞.
     Cbrt(x, y) = x.cbrt(), if is(x, 0.0) { magnitude(x.recip()) } else { (lit::<V>(3.0) * y * y).recip() }, is(x, 0.0);
+    /// x².
+    Square(x, y) = x * x, x + x;
     /// 1/x.
     Recip(x, y) = x.recip(), -(y * y), is(x, 0.0);
 }
@@ -26,6 +28,23 @@ binary_rules! {
 /// x/r where r = √(x² + y²), also where r is infinite or has lost digits. NaN at the origin.
 #[inline(always)]
 pub(super) fn toward<V: Float>(x: V, y: V, r: V) -> V {
+    if V::PARTS == 1 { quotient(x, y, r) } else { toward_smooth(x, y, r) }
+}
+
+/// The same with the derivatives of ±1/√(1 + (y/x)²) or ±(x/y)/√(1 + (x/y)²): those of the quotient cancel where |x| is
+/// the larger.
+fn toward_smooth<V: Float>(x: V, y: V, r: V) -> V {
+    if x.is_infinite() || y.is_infinite() {
+        return quotient(x, y, r);
+    }
+    let slope = |ratio: V| (V::one() + ratio * ratio).sqrt().recip();
+    let direction =
+        if magnitude(x) > magnitude(y) { x.signum() * slope(y / x) } else { y.signum() * (x / y) * slope(x / y) };
+    direction.with_value(quotient(passive(x), passive(y), passive(r)).as_f64())
+}
+
+#[inline(always)]
+fn quotient<V: Float>(x: V, y: V, r: V) -> V {
     if r.is_normal() { x / r } else { toward_scaled(x, y, r) }
 }
 

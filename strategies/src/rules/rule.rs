@@ -207,6 +207,19 @@ pub(super) fn zero_with_slope<V: Float>(x: V, slope: V) -> V {
     if V::PARTS == 1 { V::ZERO } else { (x - V::from_f64(x.as_f64())).contribution(slope) }
 }
 
+/// 1 − x² = (1 − x)(1 + x), whose own derivative is −2x: that of the product cancels next to 0.
+#[inline(always)]
+pub(super) fn one_minus_square<V: Float>(x: V) -> V {
+    let product = |x: V| (V::one() - x) * (V::one() + x);
+    if V::PARTS == 1 { product(x) } else { (V::one() - x * x).with_value(product(passive(x)).as_f64()) }
+}
+
+/// The same value, which depends on nothing.
+#[inline(always)]
+pub(super) fn passive<V: Float>(x: V) -> V {
+    V::from_f64(x.as_f64())
+}
+
 /// A literal in a rule.
 #[inline(always)]
 pub(super) fn lit<V: Float>(value: f64) -> V {

@@ -1,7 +1,7 @@
 //! Functions with kinks: absolute value, minima and maxima, signs, and smooth stand-ins.
 
 use super::power::toward;
-use super::rule::{binary_rules, hash_name, is, lit, magnitude, unary_rules};
+use super::rule::{binary_rules, hash_name, is, lit, magnitude, passive, unary_rules};
 use crate::Binary;
 use crate::Float;
 
@@ -56,12 +56,21 @@ fn excess<V: Float>(d: V, w: V, distance: V) -> V {
     }
 }
 
-/// The derivative of [`Rounding`] for d.
+/// The derivative of [`Rounding`] for d: ½·(d/√(d² + w²) ∓ 1), of which the value would cancel.
 #[inline(always)]
 fn closing<V: Float>(d: V, w: V) -> V {
     if is(w, 0.0) {
         return V::zero();
     }
+    if V::PARTS == 1 {
+        closing_value(d, w)
+    } else {
+        half(toward(d, w, d.hypot(w))).with_value(closing_value(passive(d), passive(w)).as_f64())
+    }
+}
+
+#[inline(always)]
+fn closing_value<V: Float>(d: V, w: V) -> V {
     let distance = d.hypot(w);
     let slope = half(toward(w, d, distance) * excess(d, w, distance));
     if d < V::zero() { slope } else { -slope }

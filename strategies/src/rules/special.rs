@@ -2,11 +2,9 @@
 
 use super::beta;
 use super::rule::{binary_rules, is, lit, unary_rules, zero_with_slope};
+use super::tails::FRAC_1_SQRT_TAU;
 use crate::Float;
 use core::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
-
-/// 1/√(2π).
-const FRAC_1_SQRT_TAU: f64 = 0.398_942_280_401_432_7;
 
 unary_rules! {
     /// erf x.

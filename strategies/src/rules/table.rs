@@ -89,7 +89,7 @@ macro_rules! for_each_function {
                 fract: selection::Fract, native;
                 /// Error function.
                 erf: special::Erf, special;
-                /// Complementary error function.
+                /// Complementary error function; far out see [`erfcx`](Self::erfcx) and [`ln_erfc`](Self::ln_erfc).
                 erfc: special::Erfc, special;
                 /// Gamma function Γ.
                 gamma: special::Gamma, special;
@@ -99,7 +99,8 @@ macro_rules! for_each_function {
                 digamma: special::Digamma, special;
                 /// Density of the standard normal distribution.
                 normal_pdf: special::NormalPdf, rule;
-                /// Distribution function of the standard normal distribution.
+                /// Distribution function of the standard normal distribution; its logarithm is
+                /// [`ln_normal_cdf`](Self::ln_normal_cdf).
                 normal_cdf: special::NormalCdf, rule;
                 /// Quantile function of the standard normal distribution; ∓∞ at 0 and 1, NaN outside.
                 normal_quantile: special::NormalQuantile, special;
@@ -107,6 +108,28 @@ macro_rules! for_each_function {
                 sigmoid: exponential::Sigmoid, rule;
                 /// ln(1 + eˣ), without overflow.
                 softplus: exponential::Softplus, rule;
+                /// Logarithm of the standard normal distribution function, also where that vanishes.
+                ln_normal_cdf: tails::LnNormalCdf, rule;
+                /// Scaled complementary error function e^(x²)·erfc x.
+                erfcx: tails::Erfcx, rule;
+                /// Logarithm of the complementary error function, also where that vanishes.
+                ln_erfc: tails::LnErfc, rule;
+                /// ln(1 − eˣ) for x ≤ 0; slope −∞ at 0.
+                log1m_exp: logarithmic::Log1mExp, rule;
+                /// x·ln x; 0 at 0, with the slope −∞.
+                x_ln_x: logarithmic::XLnX, rule;
+                /// ln(x/(1 − x)), the inverse of the logistic function; slope +∞ at 0 and 1.
+                logit: logarithmic::Logit, rule;
+                /// Logarithm of the logistic function, without overflow.
+                ln_sigmoid: logarithmic::LnSigmoid, rule;
+                /// sin x/x, and 1 at 0; without a factor of π.
+                sinc: trigonometric::Sinc, rule;
+                /// x².
+                square: power::Square, rule, Square;
+                /// Lambert's W₀, the solution W ≥ −1 of W·e^W = x; slope +∞ at −1/e.
+                lambert_w0: lambert::LambertW0, rule;
+                /// Lambert's W₋₁, the solution W ≤ −1 of W·e^W = x for x < 0; slope −∞ at −1/e.
+                lambert_wm1: lambert::LambertWm1, rule;
             }
             binary {
                 /// Power with any exponent; see [`powi`](Self::powi) for whole ones.
@@ -129,6 +152,12 @@ macro_rules! for_each_function {
                 log_add_exp: exponential::LogAddExp, rule;
                 /// √(x² + w²) with w = `other`: |x| rounded off over a width w.
                 smooth_abs: selection::SmoothAbs, rule;
+                /// ln(eˣ − eʸ) for x = `self` ≥ y = `other`, without overflow.
+                log_diff_exp: logarithmic::LogDiffExp, rule;
+                /// x·ln y for x = `self` and y = `other`; 0 where x is 0, also for y = 0.
+                xlogy: logarithmic::XLogY, rule;
+                /// x·ln(1 + y) for x = `self` and y = `other`; 0 where x is 0, also for y = −1.
+                xlog1py: logarithmic::XLog1pY, rule;
             }
             ternary {
             }

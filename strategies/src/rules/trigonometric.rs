@@ -1,6 +1,7 @@
 //! Circular functions.
 
-use super::rule::{binary_rules, hash_name, is, lit, unary_rules};
+use super::power::toward;
+use super::rule::{binary_rules, hash_name, is, lit, magnitude, one_minus_square, passive, unary_rules};
 use crate::Float;
 use crate::Unary;
 
@@ -55,11 +56,13 @@ unary_rules! {
     /// tan x.
     Tan(x, y) = x.tan(), V::one() + y * y;
     /// arcsin x; slope +∞ at ±1.
-    Asin(x, y) = x.asin(), ((V::one() - x) * (V::one() + x)).sqrt().recip(), is(x.abs(), 1.0);
+    Asin(x, y) = x.asin(), one_minus_square(x).sqrt().recip(), is(x.abs(), 1.0);
     /// arccos x; slope −∞ at ±1.
-    Acos(x, y) = x.acos(), -((V::one() - x) * (V::one() + x)).sqrt().recip(), is(x.abs(), 1.0);
+    Acos(x, y) = x.acos(), -one_minus_square(x).sqrt().recip(), is(x.abs(), 1.0);
     /// arctan x.
     Atan(x, y) = x.atan(), if x.abs() < lit(1e15) { (V::one() + x * x).recip() } else { x.recip() * x.recip() };
+    /// sin x/x, and 1 at 0.
+    Sinc(x, y) = V::narrow(sinc(x.widen())), sinc_slope(x, y);
     /// Radians to degrees.
     ToDegrees(x, y) = x.to_degrees(), V::one().to_degrees();
     /// Degrees to radians.
@@ -71,9 +74,48 @@ binary_rules! {
     Atan2(y, x, v) = y.atan2(x), around(x, y), -around(y, x);
 }
 
+fn sinc<V: Float>(x: V) -> V {
+    if is(x, 0.0) {
+        V::one()
+    } else if x.is_infinite() {
+        V::zero()
+    } else {
+        x.sin() / x
+    }
+}
+
+/// (cos x − y)/x for y = sin x/x; near 0 by the series −x/3·(1 − x²/10 + …), whose derivatives are right, too.
+fn sinc_slope<V: Float>(x: V, y: V) -> V {
+    if x.is_infinite() {
+        V::zero()
+    } else if magnitude(x) < V::one() {
+        let square = x * x;
+        // Each term is −x²/((2k + 1)·2k)·k/(k − 1) times the one before.
+        let ratio = |k: f64| lit::<V>(1.0 / ((4.0 * k + 2.0) * (k - 1.0)));
+        let series = (2..=10).rev().fold(V::one(), |sum, k| V::one() - square * ratio(f64::from(k)) * sum);
+        x * series * lit(-1.0 / 3.0)
+    } else {
+        (x.cos() - y) / x
+    }
+}
+
 /// x/(x² + y²).
 #[inline(always)]
 fn around<V: Float>(x: V, y: V) -> V {
+    if V::PARTS == 1 { quotient(x, y) } else { around_smooth(x, y) }
+}
+
+/// The same with the derivatives of (x/r)/r, in which no square over- or underflows.
+fn around_smooth<V: Float>(x: V, y: V) -> V {
+    if x.is_infinite() || y.is_infinite() {
+        return quotient(x, y);
+    }
+    let distance = x.hypot(y);
+    (toward(x, y, distance) / distance).with_value(quotient(passive(x), passive(y)).as_f64())
+}
+
+#[inline(always)]
+fn quotient<V: Float>(x: V, y: V) -> V {
     let square = x * x + y * y;
     if square.is_normal() { x / square } else { V::narrow(around_scaled(x.widen(), y.widen())) }
 }

@@ -62,6 +62,7 @@ chapters! {
     heston "book/src/heston.md";
     pendulums "book/src/pendulums.md";
     poses "book/src/poses.md";
+    functions "book/src/functions.md";
     conventions "book/src/conventions.md";
     from_other_tools "book/src/from-other-tools.md";
     decisions "book/src/decisions/index.md";

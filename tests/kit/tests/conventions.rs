@@ -3,7 +3,7 @@
 
 use core::f64::consts::{FRAC_1_SQRT_2, TAU};
 use tapewright::prelude::*;
-use tapewright::{Closed, Number, logsumexp, smooth_max, smooth_min};
+use tapewright::{Closed, Number, logsumexp, norm, smooth_max, smooth_min};
 
 /// A function under any strategy.
 trait Function {
@@ -353,6 +353,78 @@ conventions! {
         [2.0, 0.0] => 0.0, [0.0, -INF];
         [0.5, 0.0] => 0.0, [0.0, INF];
         [0.0, 0.0] => NAN, [NAN, NAN];
+    }
+
+    norm_at_the_origin_has_no_slope |x| { norm(x) } at {
+        [0.0, -0.0] => 0.0, [NAN, NAN];
+        [INF, -3.0] => INF, [1.0, 0.0];
+        [INF, -INF] => INF, [FRAC_1_SQRT_2, -FRAC_1_SQRT_2];
+        [-INF, NAN] => INF, [-1.0, 0.0];
+        [NAN, 1.0] => NAN, [NAN, NAN];
+    }
+
+    sinc_is_one_at_zero_and_vanishes_at_infinity |x| { x[0].sinc() } at {
+        [0.0] => 1.0, [0.0];
+        [-0.0] => 1.0, [0.0];
+        [INF] => 0.0, [0.0];
+    }
+
+    x_ln_x_at_zero_falls_steeply |x| { x[0].x_ln_x() } at {
+        [0.0] => 0.0, [-INF];
+        [-0.0] => 0.0, [-INF];
+        [-1.0] => NAN, [NAN];
+    }
+
+    xlogy_at_the_origin_does_not_depend_on_y |x| { x[0].xlogy(&x[1]) } at {
+        [0.0, 0.0] => 0.0, [-INF, 0.0];
+        [2.0, -0.0] => -INF, [-INF, INF];
+        [0.0, INF] => 0.0, [INF, 0.0];
+        [0.0, -1.0] => NAN, [NAN, NAN];
+    }
+
+    xlog1py_where_x_is_zero_does_not_depend_on_y |x| { x[0].xlog1py(&x[1]) } at {
+        [0.0, -1.0] => 0.0, [-INF, 0.0];
+        [2.0, -1.0] => -INF, [-INF, INF];
+        [0.0, -2.0] => NAN, [NAN, NAN];
+    }
+
+    logit_has_infinite_slopes_at_zero_and_one |x| { x[0].logit() } at {
+        [0.0] => -INF, [INF];
+        [-0.0] => -INF, [INF];
+        [1.0] => INF, [INF];
+        [1.5] => NAN, [NAN];
+    }
+
+    log1m_exp_at_zero_has_the_limit_from_the_left |x| { x[0].log1m_exp() } at {
+        [0.0] => -INF, [-INF];
+        [-0.0] => -INF, [-INF];
+        [1.0] => NAN, [NAN];
+    }
+
+    log_diff_exp_of_equal_arguments_has_infinite_slopes |x| { x[0].log_diff_exp(&x[1]) } at {
+        [2.0, 2.0] => -INF, [INF, -INF];
+        [-INF, -INF] => -INF, [INF, -INF];
+        [INF, INF] => NAN, [NAN, NAN];
+        [INF, 2.0] => INF, [1.0, 0.0];
+        [1.0, 2.0] => NAN, [NAN, NAN];
+    }
+
+    lambert_w0_at_the_branch_point_rises_steeply |x| { x[0].lambert_w0() } at {
+        [-0.367_879_441_171_442_33] => -1.0, [INF];
+        [0.0] => 0.0, [1.0];
+        [INF] => INF, [0.0];
+        [-0.4] => NAN, [NAN];
+    }
+
+    lambert_wm1_falls_steeply_at_both_ends |x| { x[0].lambert_wm1() } at {
+        [-0.367_879_441_171_442_33] => -1.0, [-INF];
+        [-0.0] => -INF, [-INF];
+        [0.1] => NAN, [NAN];
+    }
+
+    ln_normal_cdf_of_minus_infinity_is_steep |x| { x[0].ln_normal_cdf() } at {
+        [-INF] => -INF, [INF];
+        [INF] => 0.0, [0.0];
     }
 
     division_by_zero_has_the_ieee_limits |x| { &x[0] / &x[1] } at {
