@@ -6,8 +6,8 @@ use crate::math::{binary, ternary};
 use tapewright_strategies::rules::selection::{AtLeast, AtMost, PositiveDifference};
 use tapewright_strategies::{Binary, Comparison, Number, Taping, Ternary, agreed, for_each_function};
 
-/// What may stand as the second or third argument of a function of a [`Closed`] variable: another one, by value or borrowed, or
-/// an `f64`.
+/// What may stand as the second or third argument of a function of a [`Closed`] variable: another one, by value or
+/// borrowed, or an `f64`.
 pub trait ClosedOperand<S: Taping> {
     /// Records `R` of `left` and this.
     #[track_caller]
@@ -61,7 +61,12 @@ closed_operands! {
 
 /// Steps, from the methods of the same names on variables.
 macro_rules! steps {
-    (unary $unary:tt binary $binary:tt ternary $ternary:tt steps { $($(#[$doc:meta])* $method:ident: $comparison:ident;)* }) => {
+    (
+        unary $unary:tt
+        binary $binary:tt
+        ternary $ternary:tt
+        steps { $($(#[$doc:meta])* $method:ident: $comparison:ident;)* }
+    ) => {
         impl<S: Taping> Closed<S> { $(
             $(#[$doc])*
             #[must_use]
