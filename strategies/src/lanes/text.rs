@@ -11,8 +11,8 @@ use super::scripts::List;
 use core::fmt::Write;
 use std::collections::HashSet;
 
-/// C for a part of the rule with this [name](core::any::type_name), where `$`, `#` and `@` stand for the arguments; `None`
-/// if C has no such function.
+/// C for a part of the rule with this [name](core::any::type_name), where `$`, `#` and `@` stand for the arguments;
+/// `None` if C has no such function.
 pub type Table = fn(&str, Part) -> Option<&'static str>;
 
 /// The point whose coordinates have this letter.

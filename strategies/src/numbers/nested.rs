@@ -164,8 +164,8 @@ impl<S: Nests> Nested<S> {
         self.with_partials(other, value, tangents)
     }
 
-    /// The result of a function of three numbers: of duals with a tangent for each. Two statements, of the first two, and
-    /// of what they gave and the third.
+    /// The result of a function of three numbers: of duals with a tangent for each. Two statements, of the first two,
+    /// and of what they gave and the third.
     #[track_caller]
     pub(super) fn lift3(numbers: [Self; 3], f: impl FnOnce([Dual<S::Value, 3>; 3]) -> Dual<S::Value, 3>) -> Self {
         let dual = |k: usize| {

@@ -5,8 +5,8 @@ use core::fmt::{Debug, Display};
 use core::num::FpCategory;
 use core::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
 
-/// Declares the functions of a number. The row `sin: trigonometric::Sin, registers;` becomes `fn sin(self) -> Self;`, and
-/// the row `sigmoid: exponential::Sigmoid, rule;` a method that calls the rule.
+/// Declares the functions of a number. The row `sin: trigonometric::Sin, registers;` becomes `fn sin(self) -> Self;`,
+/// and the row `sigmoid: exponential::Sigmoid, rule;` a method that calls the rule.
 macro_rules! declare_functions {
     (
         unary { $($(#[$d1:meta])* $unary:ident: $f1:ident::$r1:ident, $floats1:ident $(, $kernel1:ident)?;)* }

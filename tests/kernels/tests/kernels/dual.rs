@@ -68,7 +68,7 @@ impl Dual {
     /// The function of [`Product`](super::Product), the only rule of three arguments here.
     pub(super) fn ternary<R, B: Into<Self>, C: Into<Self>>(self, y: B, z: C) -> Self {
         let (x, y, z) = (self, y.into(), z.into());
-        x * y.square() * z.sin()
+        x * y * y * z.sin()
     }
     pub(super) fn max(self, other: impl Into<Self>) -> Self {
         let other = other.into();
