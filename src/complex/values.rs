@@ -25,39 +25,48 @@ fn times(a: f64, b: f64) -> f64 {
     if a == 0.0 || b == 0.0 { 0_f64.copysign(1_f64.copysign(a) * 1_f64.copysign(b)) } else { a * b }
 }
 
-/// eˣ·factor, also where eˣ overflows or has lost digits. 0 for a factor of 0.
-fn exp_times(x: f64, factor: f64) -> f64 {
-    let e = x.exp();
+/// exp(x)·factor, for a power function `exp`, also where exp(x) overflows or has lost digits. 0 for a factor of 0.
+fn power_times(exp: fn(f64) -> f64, x: f64, factor: f64) -> f64 {
+    let power = exp(x);
     if factor == 0.0 {
         factor
-    } else if e.is_normal() || x.is_infinite() {
-        e * factor
+    } else if power.is_normal() || x.is_infinite() {
+        power * factor
     } else {
-        let root = (0.25 * x).exp();
+        let root = exp(0.25 * x);
         factor * root * root * root * root
+    }
+}
+
+/// eˣ·factor.
+fn exp_times(x: f64, factor: f64) -> f64 {
+    power_times(f64::exp, x, factor)
+}
+
+/// exp(x)·(cosine + i·sine), for a power function `exp` and an angle of which y is a multiple.
+fn turn(exp: fn(f64) -> f64, (x, y): (f64, f64), (sine, cosine): (f64, f64)) -> Point {
+    match (x, y) {
+        (x, y) if y == 0.0 => parts(exp(x), y),
+        (f64::NEG_INFINITY, y) if !y.is_finite() => parts(0.0, 0.0),
+        (f64::INFINITY, y) if !y.is_finite() => parts(f64::INFINITY, f64::NAN),
+        _ => parts(power_times(exp, x, cosine), power_times(exp, x, sine)),
     }
 }
 
 /// e^(x + iy).
 pub(super) fn exp(z: Point) -> Point {
-    match (z.re, z.im) {
-        (x, y) if y == 0.0 => parts(x.exp(), y),
-        (f64::NEG_INFINITY, y) if !y.is_finite() => parts(0.0, 0.0),
-        (f64::INFINITY, y) if !y.is_finite() => parts(f64::INFINITY, f64::NAN),
-        (x, y) => parts(exp_times(x, y.cos()), exp_times(x, y.sin())),
-    }
+    turn(f64::exp, (z.re, z.im), z.im.sin_cos())
 }
+
+/// ln 2, less its nearest `f64`.
+const LN_2_REST: f64 = 2.319_046_813_846_299_6e-17;
 
 /// 2^(x + iy).
 pub(super) fn exp2(z: Point) -> Point {
-    let power = exp(parts(z.re * LN_2, z.im * LN_2));
-    let length = z.re.exp2();
-    if length.is_normal() && z.im.is_finite() {
-        let angle = z.im * LN_2;
-        parts(length * angle.cos(), if z.im == 0.0 { z.im } else { length * angle.sin() })
-    } else {
-        power
-    }
+    let angle = z.im * LN_2;
+    let rest = z.im.mul_add(LN_2, -angle) + z.im * LN_2_REST;
+    let (sine, cosine) = angle.sin_cos();
+    turn(f64::exp2, (z.re, z.im), (sine + rest * cosine, cosine - rest * sine))
 }
 
 /// ln |z|, also where |z| overflows, has lost digits or is near 1.

@@ -125,11 +125,12 @@ fn a_variable_may_be_the_last_argument_twice_and_another_one_too() {
         let mut tape = Tape::<S>::new();
         let (inputs, y) = tape.record(|scope| {
             let inputs = scope.inputs(&[0.25, 3.0, 5.0]);
-            let [p, x, a] = &inputs[..] else { panic!("three inputs") };
+            let (p, x, a) = (&inputs[0], &inputs[1], &inputs[2]);
             // Records of one kind, next to one another: a variable and a product, whose second factor is x.
             let first = (p + x * x).eval();
             let second = (&first + a * x).eval();
-            (inputs, (&second + &first * x).eval())
+            let y = (&second + &first * x).eval();
+            (inputs, y)
         });
         let first = 0.25 + 9.0;
         // y = first + a·x + first·x, where first = p + x².
