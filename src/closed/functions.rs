@@ -1,22 +1,30 @@
-//! Functions of closed variables that are not in the list of `math/methods.rs`, and what may be their second argument.
+//! Functions of closed variables that are not in the list of `math/methods.rs`, and what may be their other arguments.
 
 use super::Closed;
 use crate::expr::Literal;
-use crate::math::binary;
-use tapewright_strategies::Binary;
+use crate::math::{binary, ternary};
 use tapewright_strategies::rules::selection::{AtLeast, AtMost, PositiveDifference};
-use tapewright_strategies::{Comparison, Number, Taping, agreed};
+use tapewright_strategies::{Binary, Comparison, Number, Taping, Ternary, agreed, for_each_function};
 
-/// What may stand as the second argument of a function of a [`Closed`] variable: another one, by value or borrowed, or
+/// What may stand as the second or third argument of a function of a [`Closed`] variable: another one, by value or borrowed, or
 /// an `f64`.
 pub trait ClosedOperand<S: Taping> {
     /// Records `R` of `left` and this.
     #[track_caller]
     fn apply<R: Binary>(self, left: &Closed<S>) -> Closed<S>;
+    /// Records `R` of `first`, this and `third`.
+    #[track_caller]
+    fn apply_second<R: Ternary>(self, first: &Closed<S>, third: impl ClosedOperand<S>) -> Closed<S>;
+    /// Records `R` of `first`, `second` and this.
+    #[track_caller]
+    fn apply_third<R: Ternary>(self, first: &Closed<S>, second: &Closed<S>) -> Closed<S>;
+    /// Records `R` of `first`, the number `second` and this.
+    #[track_caller]
+    fn apply_third_to_number<R: Ternary>(self, first: &Closed<S>, second: f64) -> Closed<S>;
 }
 
 macro_rules! closed_operands {
-    ($($t:ty, |$y:ident| $node:expr;)*) => { $(
+    ($($t:ty, |$y:ident| $node:expr, $apply_third:ident;)*) => { $(
         impl<S: Taping> ClosedOperand<S> for $t {
             #[inline]
             #[track_caller]
@@ -24,18 +32,36 @@ macro_rules! closed_operands {
                 let $y = self;
                 binary::<S, R, _, _>(left, $node).into()
             }
+            #[inline]
+            #[track_caller]
+            fn apply_second<R: Ternary>(self, first: &Closed<S>, third: impl ClosedOperand<S>) -> Closed<S> {
+                let $y = self;
+                third.$apply_third::<R>(first, $node)
+            }
+            #[inline]
+            #[track_caller]
+            fn apply_third<R: Ternary>(self, first: &Closed<S>, second: &Closed<S>) -> Closed<S> {
+                let $y = self;
+                ternary::<S, R, _, _, _>(first, second, $node).into()
+            }
+            #[inline]
+            #[track_caller]
+            fn apply_third_to_number<R: Ternary>(self, first: &Closed<S>, second: f64) -> Closed<S> {
+                let $y = self;
+                ternary::<S, R, _, _, _>(first, second, $node).into()
+            }
         }
     )* };
 }
 closed_operands! {
-    &Closed<S>, |y| y;
-    Closed<S>, |y| &y;
-    f64, |y| y;
+    &Closed<S>, |y| y, apply_third;
+    Closed<S>, |y| &y, apply_third;
+    f64, |y| y, apply_third_to_number;
 }
 
 /// Steps, from the methods of the same names on variables.
 macro_rules! steps {
-    ($($(#[$doc:meta])* $method:ident;)*) => {
+    (unary $unary:tt binary $binary:tt ternary $ternary:tt steps { $($(#[$doc:meta])* $method:ident: $comparison:ident;)* }) => {
         impl<S: Taping> Closed<S> { $(
             $(#[$doc])*
             #[must_use]
@@ -45,19 +71,7 @@ macro_rules! steps {
         )* }
     };
 }
-
-steps! {
-    /// The sign as a passive variable: its slope is 0.
-    signum;
-    /// The largest whole number below, as a passive variable: its slope is 0.
-    floor;
-    /// The smallest whole number above, as a passive variable: its slope is 0.
-    ceil;
-    /// The nearest whole number, as a passive variable: its slope is 0.
-    round;
-    /// The whole part, as a passive variable: its slope is 0.
-    trunc;
-}
+for_each_function!(steps);
 
 /// What strategies that can replay a recording have to know of the numbers that a program asks for.
 impl<S: Taping> Closed<S> {

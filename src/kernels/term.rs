@@ -1,21 +1,16 @@
 //! The expressions of kernels: operators and functions.
 
 use super::rules::{
-    Absolute, Adds, At, ByRule, ByRule2, Divides, Maximum, Minimum, Multiplies, Negation, Root, Square, Subtracts,
+    Absolute, Adds, At, ByRule, ByRule2, ByRule3, Divides, Maximum, Minimum, Multiplies, Negation, Root, Square,
+    Subtracts,
 };
 use core::ops::{Add, Div, Mul, Neg, Sub};
-use tapewright_strategies::lanes::{Apply, Apply2, Compared, Condition, Constant, Joined, Let, Local, Node, Select};
-use tapewright_strategies::rules::exponential::{
-    Exp, Exp2, ExpM1, Ln, Ln1p, Log, Log2, Log10, LogAddExp, Sigmoid, Softplus,
+use tapewright_strategies::lanes::{
+    Apply, Apply2, Apply3, Compared, Condition, Constant, Joined, Let, Local, Node, Select,
 };
-use tapewright_strategies::rules::hyperbolic::{Acosh, Asinh, Atanh, Cosh, Sinh, Tanh};
-use tapewright_strategies::rules::power::{Cbrt, Hypot, Pow, Powi, Recip};
-use tapewright_strategies::rules::selection::{AtLeast, AtMost, CopySign, Fract, SmoothAbs};
-use tapewright_strategies::rules::special::{
-    Beta, Digamma, Erf, Erfc, Gamma, LnGamma, NormalCdf, NormalPdf, NormalQuantile,
-};
-use tapewright_strategies::rules::trigonometric::{Acos, Asin, Atan, Atan2, Cos, Sin, Tan, ToDegrees, ToRadians};
-use tapewright_strategies::{Binary, Unary};
+use tapewright_strategies::rules::power::Powi;
+use tapewright_strategies::rules::selection::{AtLeast, AtMost};
+use tapewright_strategies::{Binary, Ternary, Unary, for_each_function, rules};
 
 /// An expression in a kernel: what a token's `at` returns, and what operators and functions make of it. It has no
 /// value: the kernel runs once, and the expression is computed at every point of the range afterwards.
@@ -29,7 +24,7 @@ pub struct Term<N>(pub(super) N);
 #[derive(Clone, Copy, Debug)]
 pub struct Where<C>(C);
 
-/// What may stand as the second argument of a function in a kernel: an expression, or an `f64`.
+/// What may stand as the second or third argument of a function in a kernel: an expression, or an `f64`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no argument of a function in a kernel",
     note = "an expression or an `f64` is: `2.0`, not `2`"
@@ -92,132 +87,63 @@ impl<A: Node> Neg for Term<A> {
     }
 }
 
-/// Methods of one argument, from rows `method Rule`.
-macro_rules! unary_methods {
-    ($($(#[$doc:meta])* $method:ident $rule:ty;)*) => {
-        impl<A: Node> Term<A> { $(
-            $(#[$doc])*
-            #[inline(always)]
-            pub fn $method(self) -> Term<Apply<$rule, A>> { Term(Apply::of(self.0)) }
-        )* }
+/// The formula that a row of the table names; if there is none, its rule, number by number.
+macro_rules! formula {
+    ($by_rule:ty) => {
+        $by_rule
     };
-}
-unary_methods! {
-    /// Absolute value; slope 0 at 0.
-    abs Absolute;
-    /// Square root; slope +∞ at 0.
-    sqrt Root;
-    /// x².
-    square Square;
-    /// Cube root; slope +∞ at 0.
-    cbrt ByRule<Cbrt>;
-    /// 1/x.
-    recip ByRule<Recip>;
-    /// eˣ.
-    exp ByRule<Exp>;
-    /// 2ˣ.
-    exp2 ByRule<Exp2>;
-    /// eˣ − 1, exact near 0.
-    exp_m1 ByRule<ExpM1>;
-    /// Natural logarithm.
-    ln ByRule<Ln>;
-    /// Logarithm to base 2.
-    log2 ByRule<Log2>;
-    /// Logarithm to base 10.
-    log10 ByRule<Log10>;
-    /// ln(1 + x), exact near 0.
-    ln_1p ByRule<Ln1p>;
-    /// Sine.
-    sin ByRule<Sin>;
-    /// Cosine.
-    cos ByRule<Cos>;
-    /// Tangent.
-    tan ByRule<Tan>;
-    /// Arcsine.
-    asin ByRule<Asin>;
-    /// Arccosine.
-    acos ByRule<Acos>;
-    /// Arctangent.
-    atan ByRule<Atan>;
-    /// Hyperbolic sine.
-    sinh ByRule<Sinh>;
-    /// Hyperbolic cosine.
-    cosh ByRule<Cosh>;
-    /// Hyperbolic tangent.
-    tanh ByRule<Tanh>;
-    /// Inverse hyperbolic sine.
-    asinh ByRule<Asinh>;
-    /// Inverse hyperbolic cosine.
-    acosh ByRule<Acosh>;
-    /// Inverse hyperbolic tangent.
-    atanh ByRule<Atanh>;
-    /// Radians to degrees.
-    to_degrees ByRule<ToDegrees>;
-    /// Degrees to radians.
-    to_radians ByRule<ToRadians>;
-    /// x − trunc x; slope 1.
-    fract ByRule<Fract>;
-    /// Error function.
-    erf ByRule<Erf>;
-    /// Complementary error function.
-    erfc ByRule<Erfc>;
-    /// Gamma function Γ.
-    gamma ByRule<Gamma>;
-    /// ln |Γ|.
-    ln_gamma ByRule<LnGamma>;
-    /// Digamma function ψ = Γ′/Γ.
-    digamma ByRule<Digamma>;
-    /// Density of the standard normal distribution.
-    normal_pdf ByRule<NormalPdf>;
-    /// Distribution function of the standard normal distribution.
-    normal_cdf ByRule<NormalCdf>;
-    /// Quantile function of the standard normal distribution.
-    normal_quantile ByRule<NormalQuantile>;
-    /// Logistic function 1/(1 + e⁻ˣ), without overflow.
-    sigmoid ByRule<Sigmoid>;
-    /// ln(1 + eˣ), without overflow.
-    softplus ByRule<Softplus>;
+    ($by_rule:ty, $formula:ident) => {
+        $formula
+    };
 }
 
-/// Methods of two arguments, from rows `method Rule`.
-macro_rules! binary_methods {
-    ($($(#[$doc:meta])* $method:ident $rule:ty;)*) => {
-        impl<A: Node> Term<A> { $(
-            $(#[$doc])*
+/// Gives each row a method: `sin: trigonometric::Sin, registers;` becomes
+/// `fn sin(self) -> Term<Apply<ByRule<trigonometric::Sin>, A>>`.
+macro_rules! methods {
+    (
+        unary { $($(#[$d1:meta])* $unary:ident: $f1:ident::$r1:ident, $floats1:ident $(, $kernel1:ident)?;)* }
+        binary { $($(#[$d2:meta])* $binary:ident: $f2:ident::$r2:ident, $floats2:ident $(, $kernel2:ident)?;)* }
+        ternary { $($(#[$d3:meta])* $ternary:ident: $f3:ident::$r3:ident, $floats3:ident;)* }
+        steps $steps:tt
+    ) => {
+        impl<A: Node> Term<A> {
+            $($(#[$d1])*
             #[inline(always)]
-            pub fn $method<B: Argument>(self, other: B) -> Term<Apply2<$rule, A, B::Node>> {
+            pub fn $unary(self) -> Term<Apply<formula!(ByRule<rules::$f1::$r1> $(, $kernel1)?), A>> {
+                Term(Apply::of(self.0))
+            })*
+            $($(#[$d2])*
+            #[inline(always)]
+            pub fn $binary<B: Argument>(
+                self,
+                other: B,
+            ) -> Term<Apply2<formula!(ByRule2<rules::$f2::$r2> $(, $kernel2)?), A, B::Node>> {
                 Term(Apply2::of(self.0, other.into_node()))
-            }
-        )* }
+            })*
+            $($(#[$d3])*
+            #[inline(always)]
+            pub fn $ternary<B: Argument, C: Argument>(
+                self,
+                second: B,
+                third: C,
+            ) -> Term<Apply3<ByRule3<rules::$f3::$r3>, A, B::Node, C::Node>> {
+                Term(Apply3::of(self.0, second.into_node(), third.into_node()))
+            })*
+        }
     };
 }
-binary_methods! {
-    /// Power with any exponent; see [`powi`](Self::powi) for whole ones.
-    powf ByRule2<Pow>;
-    /// Logarithm to base `other`.
-    log ByRule2<Log>;
-    /// √(x² + other²), without overflow.
-    hypot ByRule2<Hypot>;
-    /// The angle of the point (`other`, `self`).
-    atan2 ByRule2<Atan2>;
-    /// The larger of the two; at a tie `self`.
-    max Maximum;
-    /// The smaller of the two; at a tie `self`.
-    min Minimum;
-    /// The magnitude of `self` with the sign of `other`.
-    copysign ByRule2<CopySign>;
-    /// Beta function B(`self`, `other`).
-    beta ByRule2<Beta>;
-    /// ln(eˣ + eʸ), without overflow.
-    log_add_exp ByRule2<LogAddExp>;
-    /// √(x² + w²) with w = `other`: |x| rounded off over a width w.
-    smooth_abs ByRule2<SmoothAbs>;
-}
+for_each_function!(methods);
 
 /// x limited from below, then from above.
 type Clamped<A> = Term<Apply2<ByRule2<AtMost>, Apply2<ByRule2<AtLeast>, A, Constant>, Constant>>;
 
 impl<A: Node> Term<A> {
+    /// x².
+    #[inline(always)]
+    pub fn square(self) -> Term<Apply<Square, A>> {
+        Term(Apply::of(self.0))
+    }
+
     /// Whole power.
     #[inline(always)]
     pub fn powi(self, n: i32) -> Term<Apply2<ByRule2<Powi>, A, Constant>> {
@@ -246,6 +172,16 @@ impl<A: Node> Term<A> {
     #[inline(always)]
     pub fn binary<R: Binary, B: Argument>(self, other: B) -> Term<Apply2<ByRule2<R>, A, B::Node>> {
         Term(Apply2::of(self.0, other.into_node()))
+    }
+
+    /// Your own rule of three arguments; see [`Ternary`].
+    #[inline(always)]
+    pub fn ternary<R: Ternary, B: Argument, C: Argument>(
+        self,
+        second: B,
+        third: C,
+    ) -> Term<Apply3<ByRule3<R>, A, B::Node, C::Node>> {
+        Term(Apply3::of(self.0, second.into_node(), third.into_node()))
     }
 
     /// Computes the expression once for all its uses in `f`, which gets it as a temporary. Expressions are trees: one

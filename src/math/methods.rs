@@ -1,21 +1,14 @@
 //! The functions as methods: on variables by reference, on expressions by value; and on closed variables, recorded.
 
 use crate::closed::{Closed, ClosedOperand};
-use crate::expr::{Bin, Compound, Ex, Literal, Operand, Real, RefLeaf, Un, ex};
-use tapewright_strategies::rules::arithmetic::Apart;
-use tapewright_strategies::rules::arithmetic::{Less, Plus, Times};
-use tapewright_strategies::rules::exponential::{
-    Exp, Exp2, ExpM1, Ln, Ln1p, Log, Log2, Log10, LogAddExp, Sigmoid, Softplus,
+use crate::expr::{Bin, Compound, Ex, Literal, Operand, Real, RefLeaf, Tri, Un, ex};
+use tapewright_strategies::rules::arithmetic::{Apart, Less, Plus, Times};
+use tapewright_strategies::rules::power::Powi;
+use tapewright_strategies::rules::selection::{AtLeast, AtMost, Max, Min, Rounding};
+use tapewright_strategies::rules::trigonometric::{Cos, Sin};
+use tapewright_strategies::{
+    Binary, Comparison, Expression, Number, Taping, Ternary, Tree, Unary, for_each_function, rules,
 };
-use tapewright_strategies::rules::hyperbolic::{Acosh, Asinh, Atanh, Cosh, Sinh, Tanh};
-use tapewright_strategies::rules::power::{Cbrt, Hypot, Pow, Powi, Recip, Sqrt};
-use tapewright_strategies::rules::selection::{Abs, AtLeast, AtMost, CopySign, Fract, Max, Min, Rounding, SmoothAbs};
-use tapewright_strategies::rules::special::{
-    Beta, Digamma, Erf, Erfc, Gamma, LnGamma, NormalCdf, NormalPdf, NormalQuantile,
-};
-use tapewright_strategies::rules::trigonometric::{Acos, Asin, Atan, Atan2, Cos, Sin, Tan, ToDegrees, ToRadians};
-use tapewright_strategies::{Binary, Number, Unary};
-use tapewright_strategies::{Comparison, Expression, Taping, Tree};
 
 /// An expression with your own rule of one argument at its root; see [`Unary`].
 ///
@@ -63,155 +56,107 @@ pub fn binary<S: Taping, R: Binary, A: Operand<S>, B: Operand<S>>(
     ex(Bin::new(left.into_node(), right.into_node()))
 }
 
-/// Gives each rule a method. The row `sin Sin` becomes `fn sin(&self) -> Ex<S, Un<S, Sin, RefLeaf<S>>>` on variables
-/// and `fn sin(self) -> Ex<S, Un<S, Sin, N>>` on expressions, and `fn sin(&self) -> Self`, a statement, on closed
-/// variables.
-macro_rules! unary_methods {
-    ($($(#[$doc:meta])* $method:ident $rule:ident;)*) => {
-        impl<S: Taping> Real<S> { $(
-            $(#[$doc])*
+/// An expression with your own rule of three arguments at its root; see [`Ternary`].
+///
+/// ```
+/// use tapewright::prelude::*;
+/// use tapewright::{Float, Ternary, ternary};
+///
+/// /// (x, y, z) ↦ x·y²·z.
+/// struct Product;
+/// impl Ternary for Product {
+///     fn value<V: Float>(x: V, y: V, z: V) -> V { x * y * y * z }
+///     fn partial_first<V: Float>(_x: V, y: V, z: V, _value: V) -> V { y * y * z }
+///     fn partial_second<V: Float>(x: V, y: V, z: V, _value: V) -> V { V::from_f64(2.0) * x * y * z }
+///     fn partial_third<V: Float>(x: V, y: V, _z: V, _value: V) -> V { x * y * y }
+/// }
+///
+/// fn f<S: Strategy>(x: &[Real<S>]) -> Real<S> { ternary::<_, Product, _, _, _>(x[0], x[1], 5.0).into() }
+/// assert_eq!(gradient::<Jacobian>(f, &[2.0, 3.0]), [45.0, 60.0]);
+/// ```
+#[inline(always)]
+pub fn ternary<S: Taping, R: Ternary, A: Operand<S>, B: Operand<S>, C: Operand<S>>(
+    first: A,
+    second: B,
+    third: C,
+) -> Ex<S, Tri<S, R, A::Node, B::Node, C::Node>> {
+    ex(Tri::new(first.into_node(), second.into_node(), third.into_node()))
+}
+
+/// Gives each rule a method. The row `sin: trigonometric::Sin, registers;` becomes
+/// `fn sin(&self) -> Ex<S, Un<S, Sin, RefLeaf<S>>>` on variables and `fn sin(self) -> Ex<S, Un<S, Sin, N>>` on
+/// expressions, and `fn sin(&self) -> Self`, a statement, on closed variables. Other arguments may be
+/// variables, expressions or an `f64`.
+macro_rules! methods {
+    (
+        unary { $($(#[$d1:meta])* $unary:ident: $f1:ident::$r1:ident, $floats1:ident $(, $kernel1:ident)?;)* }
+        binary { $($(#[$d2:meta])* $binary:ident: $f2:ident::$r2:ident, $floats2:ident $(, $kernel2:ident)?;)* }
+        ternary { $($(#[$d3:meta])* $ternary:ident: $f3:ident::$r3:ident, $floats3:ident;)* }
+        steps $steps:tt
+    ) => {
+        impl<S: Taping> Real<S> {
+            $($(#[$d1])*
             #[inline(always)]
-            pub fn $method(&self) -> Ex<S, Un<S, $rule, RefLeaf<'_, S>>> { unary(self) }
-        )* }
-        impl<S: Taping, N: Compound + Expression<S>> Ex<S, N> { $(
-            $(#[$doc])*
+            pub fn $unary(&self) -> Ex<S, Un<S, rules::$f1::$r1, RefLeaf<'_, S>>> { unary(self) })*
+            $($(#[$d2])*
             #[inline(always)]
-            pub fn $method(self) -> Ex<S, Un<S, $rule, N>> { unary(self) }
-        )* }
-        impl<S: Taping> Closed<S> { $(
-            $(#[$doc])*
+            pub fn $binary<B: Operand<S>>(
+                &self,
+                other: B,
+            ) -> Ex<S, Bin<S, rules::$f2::$r2, RefLeaf<'_, S>, B::Node>> {
+                binary(self, other)
+            })*
+            $($(#[$d3])*
+            #[inline(always)]
+            pub fn $ternary<B: Operand<S>, C: Operand<S>>(
+                &self,
+                second: B,
+                third: C,
+            ) -> Ex<S, Tri<S, rules::$f3::$r3, RefLeaf<'_, S>, B::Node, C::Node>> {
+                ternary(self, second, third)
+            })*
+        }
+        impl<S: Taping, N: Compound + Expression<S>> Ex<S, N> {
+            $($(#[$d1])*
+            #[inline(always)]
+            pub fn $unary(self) -> Ex<S, Un<S, rules::$f1::$r1, N>> { unary(self) })*
+            $($(#[$d2])*
+            #[inline(always)]
+            pub fn $binary<B: Operand<S>>(self, other: B) -> Ex<S, Bin<S, rules::$f2::$r2, N, B::Node>> {
+                binary(self, other)
+            })*
+            $($(#[$d3])*
+            #[inline(always)]
+            pub fn $ternary<B: Operand<S>, C: Operand<S>>(
+                self,
+                second: B,
+                third: C,
+            ) -> Ex<S, Tri<S, rules::$f3::$r3, N, B::Node, C::Node>> {
+                ternary(self, second, third)
+            })*
+        }
+        impl<S: Taping> Closed<S> {
+            $($(#[$d1])*
             #[must_use]
             #[inline]
             #[track_caller]
-            pub fn $method(&self) -> Self { unary::<S, $rule, _>(self).into() }
-        )* }
-    };
-}
-
-unary_methods! {
-    /// Absolute value; slope 0 at 0.
-    abs Abs;
-    /// Square root; slope +∞ at 0.
-    sqrt Sqrt;
-    /// Cube root; slope +∞ at 0.
-    cbrt Cbrt;
-    /// 1/x.
-    recip Recip;
-    /// eˣ.
-    exp Exp;
-    /// 2ˣ.
-    exp2 Exp2;
-    /// eˣ − 1, exact near 0.
-    exp_m1 ExpM1;
-    /// Natural logarithm.
-    ln Ln;
-    /// Logarithm to base 2.
-    log2 Log2;
-    /// Logarithm to base 10.
-    log10 Log10;
-    /// ln(1 + x), exact near 0.
-    ln_1p Ln1p;
-    /// Sine.
-    sin Sin;
-    /// Cosine.
-    cos Cos;
-    /// Tangent.
-    tan Tan;
-    /// Arcsine.
-    asin Asin;
-    /// Arccosine.
-    acos Acos;
-    /// Arctangent.
-    atan Atan;
-    /// Hyperbolic sine.
-    sinh Sinh;
-    /// Hyperbolic cosine.
-    cosh Cosh;
-    /// Hyperbolic tangent.
-    tanh Tanh;
-    /// Inverse hyperbolic sine.
-    asinh Asinh;
-    /// Inverse hyperbolic cosine.
-    acosh Acosh;
-    /// Inverse hyperbolic tangent.
-    atanh Atanh;
-    /// Radians to degrees.
-    to_degrees ToDegrees;
-    /// Degrees to radians.
-    to_radians ToRadians;
-    /// x − trunc x; slope 1.
-    fract Fract;
-    /// Error function.
-    erf Erf;
-    /// Complementary error function.
-    erfc Erfc;
-    /// Gamma function Γ.
-    gamma Gamma;
-    /// ln |Γ|.
-    ln_gamma LnGamma;
-    /// Digamma function ψ = Γ′/Γ.
-    digamma Digamma;
-    /// Density of the standard normal distribution.
-    normal_pdf NormalPdf;
-    /// Distribution function of the standard normal distribution.
-    normal_cdf NormalCdf;
-    /// Quantile function of the standard normal distribution.
-    normal_quantile NormalQuantile;
-    /// Logistic function 1/(1 + e⁻ˣ), without overflow.
-    sigmoid Sigmoid;
-    /// ln(1 + eˣ), without overflow.
-    softplus Softplus;
-}
-
-/// As `unary_methods`, for rules whose second argument may be a variable, an expression or an `f64`.
-macro_rules! binary_methods {
-    ($($(#[$doc:meta])* $method:ident $rule:ident;)*) => {
-        impl<S: Taping> Real<S> { $(
-            $(#[$doc])*
-            #[inline(always)]
-            pub fn $method<B: Operand<S>>(&self, other: B) -> Ex<S, Bin<S, $rule, RefLeaf<'_, S>, B::Node>> {
-                binary(self, other)
-            }
-        )* }
-        impl<S: Taping, N: Compound + Expression<S>> Ex<S, N> { $(
-            $(#[$doc])*
-            #[inline(always)]
-            pub fn $method<B: Operand<S>>(self, other: B) -> Ex<S, Bin<S, $rule, N, B::Node>> {
-                binary(self, other)
-            }
-        )* }
-        impl<S: Taping> Closed<S> { $(
-            $(#[$doc])*
+            pub fn $unary(&self) -> Self { unary::<S, rules::$f1::$r1, _>(self).into() })*
+            $($(#[$d2])*
             #[must_use]
             #[inline]
             #[track_caller]
-            pub fn $method(&self, other: impl ClosedOperand<S>) -> Self { other.apply::<$rule>(self) }
-        )* }
+            pub fn $binary(&self, other: impl ClosedOperand<S>) -> Self { other.apply::<rules::$f2::$r2>(self) })*
+            $($(#[$d3])*
+            #[must_use]
+            #[inline]
+            #[track_caller]
+            pub fn $ternary(&self, second: impl ClosedOperand<S>, third: impl ClosedOperand<S>) -> Self {
+                second.apply_second::<rules::$f3::$r3>(self, third)
+            })*
+        }
     };
 }
-
-binary_methods! {
-    /// Power with any exponent; see [`powi`](Self::powi) for whole ones.
-    powf Pow;
-    /// Logarithm to base `other`.
-    log Log;
-    /// √(x² + other²), without overflow.
-    hypot Hypot;
-    /// The angle of the point (`other`, `self`).
-    atan2 Atan2;
-    /// The larger of the two; at a tie `self`.
-    max Max;
-    /// The smaller of the two; at a tie `self`.
-    min Min;
-    /// The magnitude of `self` with the sign of `other`.
-    copysign CopySign;
-    /// Beta function B(`self`, `other`).
-    beta Beta;
-    /// ln(eˣ + eʸ), without overflow.
-    log_add_exp LogAddExp;
-    /// √(x² + w²) with w = `other`: |x| rounded off over a width w.
-    smooth_abs SmoothAbs;
-}
+for_each_function!(methods);
 
 /// xⁿ as a node.
 type Power<S, N> = Ex<S, Bin<S, Powi, N, Literal<S>>>;
@@ -253,24 +198,16 @@ macro_rules! composed_methods {
 /// Functions that are constant between jumps. They are reported to strategies that can replay a recording, as
 /// comparisons are.
 macro_rules! step_functions {
-    (($($receiver:tt)*), $node:expr, $value:expr) => {
-        step_functions! { @ ($($receiver)*), $node, $value,
-            /// The sign as a passive variable: its slope is 0.
-            signum Sign;
-            /// The largest whole number below, as a passive variable: its slope is 0.
-            floor Floor;
-            /// The smallest whole number above, as a passive variable: its slope is 0.
-            ceil Ceil;
-            /// The nearest whole number, as a passive variable: its slope is 0.
-            round Round;
-            /// The whole part, as a passive variable: its slope is 0.
-            trunc Trunc;
-        }
-    };
-    (@ $receiver:tt, $node:expr, $value:expr, $($(#[$doc:meta])* $name:ident $comparison:ident;)*) => { $(
-        step_functions! { @@ $receiver, $node, $value, $(#[$doc])* $name $comparison }
+    (
+        $receiver:tt, $node:expr, $value:expr;
+        unary $unary:tt
+        binary $binary:tt
+        ternary $ternary:tt
+        steps { $($(#[$doc:meta])* $name:ident: $comparison:ident;)* }
+    ) => { $(
+        step_functions! { @ $receiver, $node, $value, $(#[$doc])* $name $comparison }
     )* };
-    (@@ ($($receiver:tt)*), $node:expr, $value:expr, $(#[$doc:meta])* $name:ident $comparison:ident) => {
+    (@ ($($receiver:tt)*), $node:expr, $value:expr, $(#[$doc:meta])* $name:ident $comparison:ident) => {
         $(#[$doc])*
         #[must_use]
         #[inline(always)]
@@ -285,7 +222,7 @@ macro_rules! step_functions {
 
 impl<S: Taping> Real<S> {
     composed_methods!(RefLeaf<'_, S>, (&self), RefLeaf(&self.0), self.value());
-    step_functions!((&self), &self.0, self.value());
+    for_each_function!(step_functions (&self), &self.0, self.value(););
 
     /// Sine and cosine as two expressions.
     #[inline(always)]
@@ -300,7 +237,7 @@ impl<S: Taping, N: Compound + Expression<S>> Ex<S, N> {
 }
 
 impl<S: Taping, N: Compound + Tree<S>> Ex<S, N> {
-    step_functions!((self), &self.0, self.value());
+    for_each_function!(step_functions (self), &self.0, self.value(););
 }
 
 /// A maximum rounded off over a width `w`: (x + y + √((x − y)² + w²))/2, without overflow; with `w` = 0 the maximum

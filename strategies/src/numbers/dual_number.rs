@@ -1,14 +1,9 @@
 //! What makes duals numbers: their functions, by rules.
 
 use super::dual::{Dual, guarded};
-use super::number::{Binary, Float, Number, Plain, Unary, sealed};
+use super::number::{Binary, Float, Number, Plain, Ternary, Unary, partial_of_lane, sealed};
 use crate::rules::arithmetic::{Modulo, Over};
-use crate::rules::exponential::{Exp, Exp2, ExpM1, Ln, Ln1p, Log, Log2, Log10};
-use crate::rules::hyperbolic::{Acosh, Asinh, Atanh, Cosh, Sinh, Tanh};
-use crate::rules::power::{Cbrt, Hypot, Pow, Powi, Recip, Sqrt};
-use crate::rules::selection::{Abs, CopySign, Fract, Max, Min};
-use crate::rules::special::{Digamma, Erf, Erfc, Gamma, LnGamma, NormalQuantile};
-use crate::rules::trigonometric::{Acos, Asin, Atan, Atan2, Cos, Sin, Tan, ToDegrees, ToRadians};
+use crate::rules::power::Powi;
 use crate::rules::{Function, Operator};
 use core::cmp::Ordering;
 use core::num::FpCategory;
@@ -60,15 +55,23 @@ impl<V: Float, const N: usize> PartialOrd for Dual<V, N> {
     }
 }
 
-/// The row `exp Exp` becomes `fn exp(self) -> Self`, by the rule.
+/// The row `exp: exponential::Exp, registers;` becomes `fn exp(self) -> Self`, by the rule.
 macro_rules! by_rules {
-    ($($unary:ident $function:ty;)* | $($binary:ident $operator:ty;)* | $($step:ident)*) => {
-        $(#[inline]
-        fn $unary(self) -> Self { self.apply::<$function>() })*
-        $(#[inline]
-        fn $binary(self, other: Self) -> Self { self.apply2::<$operator>(other) })*
+    (
+        unary { $($(#[$d1:meta])* $unary:ident: $f1:ident::$r1:ident, $floats1:ident $(, $kernel1:ident)?;)* }
+        binary { $($(#[$d2:meta])* $binary:ident: $f2:ident::$r2:ident, $floats2:ident $(, $kernel2:ident)?;)* }
+        ternary $ternary:tt
+        steps { $($(#[$d4:meta])* $step:ident: $comparison:ident;)* }
+    ) => {
+        $(by_rules! { @ $floats1 $unary (self) self.apply::<crate::rules::$f1::$r1>() })*
+        $(by_rules! { @ $floats2 $binary (self, other: Self) self.apply2::<crate::rules::$f2::$r2>(other) })*
         $(#[inline]
         fn $step(self) -> Self { Self::constant(self.value.$step()) })*
+    };
+    (@ rule $($any:tt)*) => {};
+    (@ $floats:ident $name:ident ($($arguments:tt)*) $by_rule:expr) => {
+        #[inline]
+        fn $name($($arguments)*) -> Self { $by_rule }
     };
 }
 
@@ -157,20 +160,24 @@ impl<V: Number, const N: usize> Number for Dual<V, N> {
         Self::from_lanes(|k| R::partial_right(self.lane(k), other.lane(k), value.lane(k)))
     }
 
-    by_rules! {
-        abs Abs; sqrt Sqrt; cbrt Cbrt; recip Recip; exp Exp; exp2 Exp2; exp_m1 ExpM1; ln Ln; log2 Log2; log10 Log10;
-        ln_1p Ln1p; sin Sin; cos Cos; tan Tan; asin Asin; acos Acos; atan Atan; sinh Sinh; cosh Cosh; tanh Tanh;
-        asinh Asinh; acosh Acosh; atanh Atanh; to_degrees ToDegrees; to_radians ToRadians; fract Fract; erf Erf;
-        erfc Erfc; gamma Gamma; ln_gamma LnGamma; digamma Digamma; normal_quantile NormalQuantile;
-        | powf Pow; log Log; hypot Hypot; atan2 Atan2; copysign CopySign; max Max; min Min;
-        | signum floor ceil round trunc
+    fn ternary<R: Ternary>(self, second: Self, third: Self) -> Self {
+        let arguments = [self.value, second.value, third.value];
+        let value = self.value.ternary::<R>(second.value, third.value);
+        // What does not move is not differentiated: such partials may take long.
+        let moves = |x: &Self| x.tangents.iter().any(|tangent| !tangent.is_nought());
+        let first = if moves(&self) { V::partial_of_three::<R, 0>(arguments, value) } else { V::ZERO };
+        let at_second = if moves(&second) { V::partial_of_three::<R, 1>(arguments, value) } else { V::ZERO };
+        let at_third = if moves(&third) { V::partial_of_three::<R, 2>(arguments, value) } else { V::ZERO };
+        self.chain3([second, third], value, [first, at_second, at_third])
     }
-    fn trigamma(self) -> Self {
-        self.polygamma(1)
+    #[inline(always)]
+    fn partial_of_three<R: Ternary, const K: usize>(arguments: [Self; 3], value: Self) -> Self {
+        Self::from_lanes(|k| partial_of_lane::<R, _, K>(arguments.map(|x| x.lane(k)), value.lane(k)))
     }
+
+    crate::for_each_function!(by_rules);
     fn polygamma(self, n: u32) -> Self {
-        let value = if n == 1 { self.value.trigamma() } else { self.value.polygamma(n) };
-        self.chain(value, self.value.polygamma(n + 1))
+        self.chain(self.value.polygamma(n), self.value.polygamma(n + 1))
     }
     #[inline]
     fn powi(self, n: i32) -> Self {

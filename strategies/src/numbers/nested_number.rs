@@ -1,8 +1,8 @@
 //! What makes variables numbers: their functions, by the ones of duals.
 
-use super::functions::with_functions;
+use super::dual::Dual;
 use super::nested::Nested;
-use super::number::{Binary, Float, Number, Unary, sealed};
+use super::number::{Binary, Float, Number, Ternary, Unary, sealed};
 use crate::{LinearId, Nests, TapeNumber, Taped};
 use core::num::FpCategory;
 use num_traits::{Num, NumCast, One, ToPrimitive, Zero};
@@ -10,21 +10,21 @@ use num_traits::{Num, NumCast, One, ToPrimitive, Zero};
 /// Functions by the ones of duals; steps are passive.
 macro_rules! by_duals {
     (
-        unary { $($(#[$d1:meta])* $unary:ident;)* }
-        special { $($(#[$d2:meta])* $special:ident;)* }
-        step { $($(#[$d3:meta])* $step:ident;)* }
-        binary { $($(#[$d4:meta])* $binary:ident;)* }
+        unary { $($(#[$d1:meta])* $unary:ident: $f1:ident::$r1:ident, $floats1:ident $(, $kernel1:ident)?;)* }
+        binary { $($(#[$d2:meta])* $binary:ident: $f2:ident::$r2:ident, $floats2:ident $(, $kernel2:ident)?;)* }
+        ternary $ternary:tt
+        steps { $($(#[$d4:meta])* $step:ident: $comparison:ident;)* }
     ) => {
-        $(#[inline]
-        #[track_caller]
-        fn $unary(self) -> Self { self.lift(|x| x.$unary()) })*
-        $(#[track_caller]
-        fn $special(self) -> Self { self.lift(|x| x.$special()) })*
+        $(by_duals! { @ $floats1 $unary (self) self.lift(|x| x.$unary()) })*
+        $(by_duals! { @ $floats2 $binary (self, other: Self) self.lift2(other, |x, y| x.$binary(y)) })*
         $(#[inline]
         fn $step(self) -> Self { Self::constant(self.value().$step()) })*
-        $(#[inline]
+    };
+    (@ rule $($any:tt)*) => {};
+    (@ $floats:ident $name:ident ($($arguments:tt)*) $by_dual:expr) => {
+        #[inline]
         #[track_caller]
-        fn $binary(self, other: Self) -> Self { self.lift2(other, |x, y| x.$binary(y)) })*
+        fn $name($($arguments)*) -> Self { $by_dual }
     };
 }
 
@@ -115,7 +115,16 @@ impl<S: Nests> Number for Nested<S> {
         self.lift2(other, |x, y| x.partial_right::<R>(y, x.binary::<R>(y)))
     }
 
-    with_functions!(by_duals);
+    #[track_caller]
+    fn ternary<R: Ternary>(self, second: Self, third: Self) -> Self {
+        Self::lift3([self, second, third], |[x, y, z]| x.ternary::<R>(y, z))
+    }
+    #[track_caller]
+    fn partial_of_three<R: Ternary, const K: usize>(arguments: [Self; 3], _: Self) -> Self {
+        Self::lift3(arguments, |[x, y, z]| Dual::partial_of_three::<R, K>([x, y, z], x.ternary::<R>(y, z)))
+    }
+
+    crate::for_each_function!(by_duals);
     #[track_caller]
     fn polygamma(self, n: u32) -> Self {
         self.lift(|x| x.polygamma(n))

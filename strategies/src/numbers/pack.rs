@@ -1,6 +1,6 @@
 //! Several numbers that are computed at once.
 
-use super::number::{Binary, Number, Plain, Unary};
+use super::number::{Binary, Number, Plain, Ternary, Unary, partial_of_lane};
 use super::vector::{self, Registered};
 use core::array::from_fn;
 use core::fmt;
@@ -91,21 +91,28 @@ impl<const N: usize, V: Registered> Neg for Pack<N, V> {
     }
 }
 
-/// Functions of one argument, lane by lane.
-macro_rules! by_lane {
-    ($($unary:ident)* | $($binary:ident)*) => {
-        $(#[inline(always)]
-        fn $unary(self) -> Self { Self(self.0.map(|x| x.$unary())) })*
-        $(#[inline(always)]
-        fn $binary(self, other: Self) -> Self { Self(from_fn(|k| self.0[k].$binary(other.0[k]))) })*
+/// Functions by whole registers, and lane by lane.
+macro_rules! by_lanes {
+    (
+        unary { $($(#[$d1:meta])* $unary:ident: $f1:ident::$r1:ident, $floats1:ident $(, $kernel1:ident)?;)* }
+        binary { $($(#[$d2:meta])* $binary:ident: $f2:ident::$r2:ident, $floats2:ident $(, $kernel2:ident)?;)* }
+        ternary $ternary:tt
+        steps { $($(#[$d4:meta])* $step:ident: $comparison:ident;)* }
+    ) => {
+        $(by_lanes! { @ $floats1 $unary (self) (self.0) self.0.map(|x| x.$unary()) })*
+        $(by_lanes! {
+            @ $floats2 $binary (self, other: Self) (self.0, other.0) from_fn(|k| self.0[k].$binary(other.0[k]))
+        })*
+        $(by_lanes! { @ native $step (self) (self.0) self.0.map(|x| x.$step()) })*
     };
-}
-
-/// Functions of one argument by registers.
-macro_rules! by_registers {
-    ($($name:ident)*) => {
-        $(#[inline(always)]
-        fn $name(self) -> Self { Self(vector::$name(self.0)) })*
+    (@ rule $($any:tt)*) => {};
+    (@ registers $name:ident ($($arguments:tt)*) ($($numbers:expr),*) $by_lane:expr) => {
+        #[inline(always)]
+        fn $name($($arguments)*) -> Self { Self(vector::$name($($numbers),*)) }
+    };
+    (@ $floats:ident $name:ident ($($arguments:tt)*) ($($numbers:expr),*) $by_lane:expr) => {
+        #[inline(always)]
+        fn $name($($arguments)*) -> Self { Self($by_lane) }
     };
 }
 
@@ -193,16 +200,14 @@ impl<const N: usize, V: Registered> Number for Pack<N, V> {
         Self(from_fn(|k| R::partial_right(self.0[k], other.0[k], value.0[k])))
     }
 
-    by_lane! {
-        abs sqrt cbrt recip exp2 log2 log10 tan asinh acosh atanh to_degrees to_radians fract erf erfc gamma
-        ln_gamma digamma trigamma normal_quantile signum floor ceil round trunc
-        | log hypot atan2 copysign max min
+    fn ternary<R: Ternary>(self, second: Self, third: Self) -> Self {
+        Self(from_fn(|k| R::value(self.0[k], second.0[k], third.0[k])))
     }
-    by_registers! { exp exp_m1 ln ln_1p sin cos asin acos atan sinh cosh tanh }
-    #[inline(always)]
-    fn powf(self, other: Self) -> Self {
-        Self(vector::powf(self.0, other.0))
+    fn partial_of_three<R: Ternary, const K: usize>(arguments: [Self; 3], value: Self) -> Self {
+        Self(from_fn(|k| partial_of_lane::<R, V, K>(arguments.map(|x| x.0[k]), value.0[k])))
     }
+
+    crate::for_each_function!(by_lanes);
     #[inline]
     fn powi(self, n: i32) -> Self {
         Self(self.0.map(|x| x.powi(n)))

@@ -1,7 +1,6 @@
 //! `f64` and `f32` as numbers.
 
-use super::functions::with_functions;
-use super::number::{Binary, Float, Number, Plain, Unary, sealed};
+use super::number::{Binary, Float, Number, Plain, Ternary, Unary, partial_of_lane, sealed};
 use super::special;
 use core::num::FpCategory;
 
@@ -9,18 +8,23 @@ use core::num::FpCategory;
 /// `f64`'s.
 macro_rules! scalar_functions {
     (
-        unary { $($(#[$d1:meta])* $unary:ident;)* }
-        special { $($(#[$d2:meta])* $special:ident;)* }
-        step { $($(#[$d3:meta])* $step:ident;)* }
-        binary { $($(#[$d4:meta])* $binary:ident;)* }
+        unary { $($(#[$d1:meta])* $unary:ident: $f1:ident::$r1:ident, $floats1:ident $(, $kernel1:ident)?;)* }
+        binary { $($(#[$d2:meta])* $binary:ident: $f2:ident::$r2:ident, $floats2:ident $(, $kernel2:ident)?;)* }
+        ternary $ternary:tt
+        steps { $($(#[$d4:meta])* $step:ident: $comparison:ident;)* }
     ) => {
-        $(#[inline(always)]
-        fn $unary(self) -> Self { Self::$unary(self) })*
-        $(fn $special(self) -> Self { Self::from_f64(special::$special(f64::from(self))) })*
+        $(scalar_functions! { @ $floats1 $unary (self) Self::$unary(self) })*
+        $(scalar_functions! { @ $floats2 $binary (self, other: Self) Self::$binary(self, other) })*
         $(#[inline(always)]
         fn $step(self) -> Self { Self::$step(self) })*
-        $(#[inline(always)]
-        fn $binary(self, other: Self) -> Self { Self::$binary(self, other) })*
+    };
+    (@ rule $($any:tt)*) => {};
+    (@ special $name:ident (self) $native:expr) => {
+        fn $name(self) -> Self { Self::from_f64(special::$name(f64::from(self))) }
+    };
+    (@ $floats:ident $name:ident ($($arguments:tt)*) $native:expr) => {
+        #[inline(always)]
+        fn $name($($arguments)*) -> Self { $native }
     };
 }
 
@@ -89,9 +93,15 @@ macro_rules! float {
             #[inline(always)]
             fn partial_right<R: Binary>(self, other: Self, value: Self) -> Self { R::partial_right(self, other, value) }
             #[inline(always)]
+            fn ternary<R: Ternary>(self, second: Self, third: Self) -> Self { R::value(self, second, third) }
+            #[inline(always)]
+            fn partial_of_three<R: Ternary, const K: usize>(arguments: [Self; 3], value: Self) -> Self {
+                partial_of_lane::<R, Self, K>(arguments, value)
+            }
+            #[inline(always)]
             fn polygamma(self, n: u32) -> Self { Self::from_f64(special::polygamma(n, f64::from(self))) }
 
-            with_functions!(scalar_functions);
+            crate::for_each_function!(scalar_functions);
             #[inline(always)]
             fn powi(self, n: i32) -> Self { <$t>::powi(self, n) }
             #[inline(always)]

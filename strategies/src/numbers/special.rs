@@ -17,7 +17,7 @@ pub(crate) fn digamma(x: f64) -> f64 {
 }
 
 /// By ψ′(x) = (π/sin πx)² − ψ′(1 − x) for x < 0, with x reduced to a period first.
-pub(crate) fn trigamma(x: f64) -> f64 {
+fn trigamma(x: f64) -> f64 {
     if x == 0.0 {
         f64::INFINITY
     } else if x < 0.0 {
@@ -72,6 +72,9 @@ const BERNOULLI: [f64; 10] = [
 pub(crate) fn polygamma(n: u32, x: f64) -> f64 {
     if !(1..=12).contains(&n) || x.is_nan() {
         return f64::NAN;
+    }
+    if n == 1 {
+        return trigamma(x);
     }
     let even = n.is_multiple_of(2);
     if x == 0.0 {

@@ -5,10 +5,10 @@
 //! the others.
 
 use super::number::{Binary, Float, Number, Unary};
-use crate::rules::exponential::{self, Exp, ExpM1, Ln, Ln1p, Sigmoid};
-use crate::rules::hyperbolic::{Cosh, Sinh, Tanh};
+use crate::rules::exponential::{self, ExpM1, Sigmoid};
+use crate::rules::hyperbolic::{Cosh, Sinh};
 use crate::rules::power::Pow;
-use crate::rules::trigonometric::{Acos, Asin, Atan, Cos, Sin};
+use crate::rules::trigonometric::{Cos, Sin};
 use core::any::TypeId;
 use core::array::from_fn;
 
@@ -311,16 +311,6 @@ fn is<R: 'static, Other: 'static>() -> bool {
 #[inline(always)]
 pub(super) fn unary<R: Unary, V: Registered, const N: usize>(x: [V; N]) -> Option<([V; N], [V; N])> {
     let zero = [V::ZERO; N];
-    macro_rules! first_of {
-        ($($rule:ident $function:ident)*) => {
-            $(if is::<R, $rule>() {
-                return Some(($function(x), zero));
-            })*
-        };
-    }
-    first_of! {
-        Exp exp ExpM1 exp_m1 Ln ln Ln1p ln_1p Asin asin Acos acos Atan atan Sinh sinh Cosh cosh Tanh tanh
-    }
     if is::<R, Sin>() {
         return Some(sin_cos(x));
     }
@@ -336,6 +326,19 @@ pub(super) fn unary<R: Unary, V: Registered, const N: usize>(x: [V; N]) -> Optio
         }
         return Some((value, companion));
     }
+    macro_rules! others {
+        (unary { $($(#[$doc:meta])* $name:ident: $file:ident::$rule:ident, $floats:ident $(, $kernel:ident)?;)* }
+         $($rest:tt)*) => {
+            $(others! { @ $floats $name $file $rule })*
+        };
+        (@ registers $name:ident $file:ident $rule:ident) => {
+            if is::<R, crate::rules::$file::$rule>() {
+                return Some(($name(x), zero));
+            }
+        };
+        (@ $($any:tt)*) => {};
+    }
+    crate::for_each_function!(others);
     None
 }
 

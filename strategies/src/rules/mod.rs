@@ -11,9 +11,12 @@ pub mod power;
 mod rule;
 pub mod selection;
 pub mod special;
+mod table;
 pub mod trigonometric;
 
 pub use rule::{Function, Operator};
+#[doc(hidden)]
+pub use table::FUNCTIONS;
 
 /// The path of the rules, with which the names of their types begin.
 pub const PATH: &str = module_path!();

@@ -3,6 +3,7 @@
 
 use core::f64::consts::{E, FRAC_1_SQRT_2, FRAC_2_SQRT_PI, LN_2, LN_10, PI};
 use tapewright::prelude::*;
+use tapewright::strategies::rules::FUNCTIONS;
 use tapewright::{Number, logsumexp, smooth_max, smooth_min};
 
 #[path = "derivatives/edges.rs"]
@@ -216,6 +217,17 @@ fn extrapolated(f: impl Fn(f64) -> f64, step: f64) -> f64 {
         row = next;
     }
     best.1
+}
+
+/// The others have theirs in `special_functions.rs`.
+#[test]
+fn every_function_that_floats_have_has_a_row() {
+    let of_floats = FUNCTIONS.iter().filter(|(_, _, floats)| ["native", "registers"].contains(floats));
+    for (name, arguments, _) in of_floats {
+        let found = ELEMENTARY.iter().find(|case| case.name == *name);
+        let case = found.unwrap_or_else(|| panic!("`{name}` needs a row in the list `ELEMENTARY`"));
+        assert!(case.points.iter().all(|x| x.len() == *arguments), "`{name}` has {arguments} arguments");
+    }
 }
 
 #[test]

@@ -23,71 +23,65 @@ struct Case<S: Taping> {
     number: Option<Of<S::Value>>,
 }
 
-/// Lists functions, of `f64` too in `floats` and of variables alone in `others`, with one argument and with two.
+/// Makes cases of the rows of the table: of functions that `f64` has, and of others.
 macro_rules! cases {
-    (unary floats { $($a:ident)* } core { $($b:ident)* } others { $($c:ident)* }
-     binary floats { $($d:ident)* } core { $($e:ident)* } others { $($f:ident)* }) => {
+    (
+        unary { $($(#[$d1:meta])* $unary:ident: $f1:ident::$r1:ident, $floats1:ident $(, $kernel1:ident)?;)* }
+        binary { $($(#[$d2:meta])* $binary:ident: $f2:ident::$r2:ident, $floats2:ident $(, $kernel2:ident)?;)* }
+        ternary { $($(#[$d3:meta])* $ternary:ident: $f3:ident::$r3:ident, $floats3:ident;)* }
+        steps { $($(#[$d4:meta])* $step:ident: $comparison:ident;)* }
+    ) => {
         fn unary<S: Strategy<Value: NumFloat>>() -> Vec<Case<S>> {
-            vec![
-                $(Case {
-                    name: stringify!($a),
-                    real: |x| Real::from(x[0].$a()),
-                    closed: vec![|x| Closed::$a(&x[0]), |x| NumFloat::$a(x[0])],
-                    number: Some(|x| NumFloat::$a(x[0])),
-                },)*
-                $(Case {
-                    name: stringify!($b),
-                    real: |x| Real::from(x[0].$b()),
-                    closed: vec![|x| Closed::$b(&x[0]), |x| NumFloat::$b(x[0]), |x| FloatCore::$b(x[0])],
-                    number: Some(|x| NumFloat::$b(x[0])),
-                },)*
-                $(Case {
-                    name: stringify!($c),
-                    real: |x| x[0].$c().into(),
-                    closed: vec![|x| x[0].$c()],
-                    number: None,
-                },)*
-            ]
+            vec![$(cases! { @ $floats1 $unary(x[0]) } ,)* $(cases! { @ native $step(x[0]) } ,)*]
         }
         fn binary<S: Strategy<Value: NumFloat>>() -> Vec<Case<S>> {
-            vec![
-                $(Case {
-                    name: stringify!($d),
-                    real: |x| x[0].$d(x[1]).into(),
-                    closed: vec![|x| Closed::$d(&x[0], &x[1]), |x| Closed::$d(&x[0], x[1]), |x| NumFloat::$d(x[0], x[1])],
-                    number: Some(|x| NumFloat::$d(x[0], x[1])),
-                },)*
-                $(Case {
-                    name: stringify!($e),
-                    real: |x| x[0].$e(x[1]).into(),
-                    closed: vec![
-                        |x| Closed::$e(&x[0], &x[1]),
-                        |x| NumFloat::$e(x[0], x[1]),
-                        |x| FloatCore::$e(x[0], x[1]),
-                    ],
-                    number: Some(|x| NumFloat::$e(x[0], x[1])),
-                },)*
-                $(Case {
-                    name: stringify!($f),
-                    real: |x| x[0].$f(x[1]).into(),
-                    closed: vec![|x| x[0].$f(&x[1])],
-                    number: None,
-                },)*
-            ]
+            vec![$(cases! { @ $floats2 $binary(x[0], x[1]) } ,)*]
+        }
+    };
+    (@ native $name:ident($x:ident[0] $(, $y:ident[1])?)) => {
+        Case {
+            name: stringify!($name),
+            real: |$x| Real::from($x[0].$name($($y[1])?)),
+            closed: vec![|$x| Closed::$name(&$x[0] $(, &$y[1])?), |$x| NumFloat::$name($x[0] $(, $y[1])?)],
+            number: Some(|$x| NumFloat::$name($x[0] $(, $y[1])?)),
+        }
+    };
+    (@ registers $($call:tt)*) => {
+        cases! { @ native $($call)* }
+    };
+    (@ $floats:ident $name:ident($x:ident[0] $(, $y:ident[1])?)) => {
+        Case {
+            name: stringify!($name),
+            real: |$x| $x[0].$name($($y[1])?).into(),
+            closed: vec![|$x| $x[0].$name($(&$y[1])?)],
+            number: None,
         }
     };
 }
+tapewright::strategies::for_each_function!(cases);
 
-cases! {
-    unary floats {
-        sqrt cbrt exp exp2 exp_m1 ln log2 log10 ln_1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh
-    } core {
-        abs recip fract to_degrees to_radians signum floor ceil round trunc
-    } others {
-        erf erfc gamma ln_gamma digamma normal_pdf normal_cdf normal_quantile sigmoid softplus
-    }
-    binary floats { powf log hypot atan2 copysign } core { max min } others { beta log_add_exp smooth_abs }
+/// The ones that `FloatCore` has, too.
+macro_rules! core {
+    ($($name:ident)* | $($binary:ident)*) => {
+        fn unary_of_core<S: Strategy<Value: NumFloat>>() -> Vec<Case<S>> {
+            vec![$(Case {
+                name: stringify!($name),
+                real: |x| Real::from(x[0].$name()),
+                closed: vec![|x| FloatCore::$name(x[0])],
+                number: None,
+            },)*]
+        }
+        fn binary_of_core<S: Strategy<Value: NumFloat>>() -> Vec<Case<S>> {
+            vec![$(Case {
+                name: stringify!($binary),
+                real: |x| x[0].$binary(x[1]).into(),
+                closed: vec![|x| FloatCore::$binary(x[0], x[1]), |x| Closed::$binary(&x[0], x[1])],
+                number: None,
+            },)*]
+        }
+    };
 }
+core! { abs recip fract to_degrees to_radians signum floor ceil round trunc | max min }
 
 /// Functions without operands of their own, beside variables' methods with numbers.
 fn composed<S: Strategy<Value: NumFloat>>() -> Vec<Case<S>> {
@@ -168,10 +162,10 @@ fn assert_same<S: Strategy<Value: NumFloat> + Reverse>(case: &Case<S>, x: &[f64]
 }
 
 fn functions_agree<S: Strategy<Value: NumFloat> + Reverse>() {
-    for case in unary::<S>().iter().chain(&composed()) {
+    for case in unary::<S>().iter().chain(&unary_of_core()).chain(&composed()) {
         POINTS.iter().for_each(|x| assert_same(case, &[*x]));
     }
-    for case in binary::<S>().iter().chain([&mul_add()]) {
+    for case in binary::<S>().iter().chain(&binary_of_core()).chain([&mul_add()]) {
         for x in POINTS {
             POINTS.iter().for_each(|y| assert_same(case, &[x, *y]));
         }
@@ -192,7 +186,8 @@ fn functions_agree_with_variables_and_floats_in_f32() {
 fn every_function_is_one_statement_and_steps_are_none() {
     let steps = ["signum", "floor", "ceil", "round", "trunc"];
     let pairs = ["first of sin_cos", "second of sin_cos"];
-    for case in unary().into_iter().chain(binary()).chain(composed()).chain([mul_add()]) {
+    let of_core = unary_of_core().into_iter().chain(binary_of_core());
+    for case in unary().into_iter().chain(binary()).chain(of_core).chain(composed()).chain([mul_add()]) {
         let expected = if steps.contains(&case.name) { 0 } else { 1 + usize::from(pairs.contains(&case.name)) };
         for closed in &case.closed {
             assert_eq!(report::<Jacobian, _>(&[1.2, 2.5], closed).statements, expected, "{}", case.name);

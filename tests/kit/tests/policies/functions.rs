@@ -2,8 +2,8 @@
 //! value is a number or infinite, and under no other condition.
 
 use crate::{panic_of, same};
-use tapewright::nodes::{exponential, hyperbolic, power, selection, special, trigonometric};
 use tapewright::prelude::*;
+use tapewright::strategies::rules;
 use tapewright::{Binary, Checked, Policy, Strict, Subgradient, Unary, binary, unary};
 
 const POINTS: [f64; 19] =
@@ -67,55 +67,31 @@ fn two<R: Binary>(right: impl Fn(f64) -> bool) {
     }
 }
 
-/// Defines a test for each row `name: rules;`.
-macro_rules! each {
-    ($($test:ident: $($rule:path),*;)*) => { $(
+/// Defines a test of all rows of the table with one argument, and one of those with two.
+macro_rules! tests {
+    (
+        unary { $($(#[$d1:meta])* $unary:ident: $f1:ident::$r1:ident, $floats1:ident $(, $kernel1:ident)?;)* }
+        binary { $($(#[$d2:meta])* $binary:ident: $f2:ident::$r2:ident, $floats2:ident $(, $kernel2:ident)?;)* }
+        ternary { $($(#[$d3:meta])* $ternary:ident: $f3:ident::$r3:ident, $floats3:ident;)* }
+        steps $steps:tt
+    ) => {
         #[test]
-        fn $test() {
-            $(one::<$rule>();)*
+        fn functions_of_one_argument() {
+            $(one::<rules::$f1::$r1>();)*
         }
-    )* };
+        #[test]
+        fn functions_of_two_arguments() {
+            $(two::<rules::$f2::$r2>(|_| true);)*
+        }
+    };
 }
-
-each! {
-    roots_and_reciprocals: power::Sqrt, power::Cbrt, power::Recip;
-    exponentials_and_logarithms: exponential::Exp, exponential::Exp2, exponential::ExpM1, exponential::Ln,
-        exponential::Log2,
-        exponential::Log10, exponential::Ln1p, exponential::Softplus, exponential::Sigmoid;
-    circular_functions: trigonometric::Sin, trigonometric::Cos, trigonometric::Tan, trigonometric::Asin,
-        trigonometric::Acos,
-        trigonometric::Atan, trigonometric::ToDegrees, trigonometric::ToRadians;
-    hyperbolic_functions: hyperbolic::Sinh, hyperbolic::Cosh, hyperbolic::Tanh, hyperbolic::Asinh, hyperbolic::Acosh,
-        hyperbolic::Atanh;
-    functions_with_kinks: selection::Abs, selection::Fract;
-    special_functions: special::Erf, special::Erfc, special::Gamma, special::LnGamma, special::Digamma,
-        special::NormalPdf,
-        special::NormalCdf, special::NormalQuantile;
-}
+tapewright::strategies::for_each_function!(tests);
 
 #[test]
-fn powers_and_distances() {
-    two::<power::Pow>(|_| true);
-    two::<power::Powi>(|n| n.fract() == 0.0);
-    two::<power::Hypot>(|_| true);
-    two::<trigonometric::Atan2>(|_| true);
-}
-
-#[test]
-fn logarithms_and_selections_of_two() {
-    two::<exponential::Log>(|_| true);
-    two::<exponential::LogAddExp>(|_| true);
-    two::<selection::CopySign>(|_| true);
-    two::<selection::SmoothAbs>(|_| true);
-    two::<selection::PositiveDifference>(|_| true);
-    two::<selection::Rounding>(|w| w >= 0.0);
-    two::<selection::Max>(|_| true);
-    two::<selection::Min>(|_| true);
-}
-
-#[test]
-fn the_beta_function() {
-    two::<special::Beta>(|_| true);
+fn functions_that_are_not_in_the_table() {
+    two::<rules::power::Powi>(|n| n.fract() == 0.0);
+    two::<rules::selection::PositiveDifference>(|_| true);
+    two::<rules::selection::Rounding>(|w| w >= 0.0);
 }
 
 #[test]

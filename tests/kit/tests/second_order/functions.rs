@@ -1,6 +1,7 @@
 //! Every function: bit for bit the values and gradients of plain numbers, and second derivatives against differences.
 
 use tapewright::prelude::*;
+use tapewright::strategies::rules::FUNCTIONS;
 use tapewright::{Dual, Nested, Number, smooth_max, smooth_min};
 
 type Plain = Jacobian;
@@ -123,6 +124,16 @@ fn second_by_reverse(case: &Case, x: [f64; 2]) -> (f64, Vec<f64>, Vec<Vec<f64>>)
     };
     let rows = slopes.iter().map(row).collect();
     (value.value(), slopes.iter().map(|slope| slope.value()).collect(), rows)
+}
+
+#[test]
+fn every_function_has_a_row() {
+    let cases = cases();
+    for (name, ..) in FUNCTIONS {
+        let found = cases.iter().find(|case| case.name == *name);
+        let case = found.unwrap_or_else(|| panic!("`{name}` needs a row in the list of cases here"));
+        assert!(!case.points.is_empty(), "`{name}` needs points");
+    }
 }
 
 #[test]

@@ -1,0 +1,169 @@
+//! The one list of functions: from it come the methods of numbers, variables, expressions, closed variables and
+//! kernels, and the tests ask it what they have to test.
+//!
+//! A new function is a rule, and a row here.
+//!
+//! ```text
+//! /// The first line of the method's documentation, which names the thing.
+//! name: file::Rule, floats;
+//! ```
+//!
+//! The row stands under `unary`, `binary` or `ternary`, by the number of arguments; `file` is the rule's file in this
+//! folder, and a public module. `floats` says how `f64` and `f32` compute the function:
+//!
+//! * `rule`: by the rule itself, [`Unary::value`](crate::Unary::value) and so on. New functions do.
+//! * `native`: by the method of this name of `f64` and `f32`, which the rule calls, too; packs lane by lane.
+//! * `registers`: as `native`, but packs have a function of registers of this name in `numbers/vector.rs`.
+//! * `special`: by the function of this name in `numbers/special.rs`, in `f64`.
+//!
+//! Kernels call the rule number by number. A function that has a formula for registers there says so in a word behind:
+//! `abs: selection::Abs, native, Absolute;`.
+//!
+//! The table lists, and whoever calls it decides: it hands all rows to a macro. That of methods makes of the row
+//! `sin: trigonometric::Sin, registers;` on variables
+//!
+//! ```text
+//! /// Sine.
+//! pub fn sin(&self) -> Ex<S, Un<S, trigonometric::Sin, RefLeaf<'_, S>>> { unary(self) }
+//! ```
+
+/// Hands the rows to the macro `$callback`, behind other tokens for it.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! for_each_function {
+    ($callback:ident $($first:tt)*) => {
+        $callback! {
+            $($first)*
+            unary {
+                /// Absolute value; slope 0 at 0.
+                abs: selection::Abs, native, Absolute;
+                /// Square root; slope +∞ at 0.
+                sqrt: power::Sqrt, native, Root;
+                /// Cube root; slope +∞ at 0.
+                cbrt: power::Cbrt, native;
+                /// 1/x.
+                recip: power::Recip, native;
+                /// eˣ.
+                exp: exponential::Exp, registers;
+                /// 2ˣ.
+                exp2: exponential::Exp2, native;
+                /// eˣ − 1, exact near 0.
+                exp_m1: exponential::ExpM1, registers;
+                /// Natural logarithm.
+                ln: exponential::Ln, registers;
+                /// Logarithm to base 2.
+                log2: exponential::Log2, native;
+                /// Logarithm to base 10.
+                log10: exponential::Log10, native;
+                /// ln(1 + x), exact near 0.
+                ln_1p: exponential::Ln1p, registers;
+                /// Sine.
+                sin: trigonometric::Sin, registers;
+                /// Cosine.
+                cos: trigonometric::Cos, registers;
+                /// Tangent.
+                tan: trigonometric::Tan, native;
+                /// Arcsine.
+                asin: trigonometric::Asin, registers;
+                /// Arccosine.
+                acos: trigonometric::Acos, registers;
+                /// Arctangent.
+                atan: trigonometric::Atan, registers;
+                /// Hyperbolic sine.
+                sinh: hyperbolic::Sinh, registers;
+                /// Hyperbolic cosine.
+                cosh: hyperbolic::Cosh, registers;
+                /// Hyperbolic tangent.
+                tanh: hyperbolic::Tanh, registers;
+                /// Inverse hyperbolic sine.
+                asinh: hyperbolic::Asinh, native;
+                /// Inverse hyperbolic cosine.
+                acosh: hyperbolic::Acosh, native;
+                /// Inverse hyperbolic tangent.
+                atanh: hyperbolic::Atanh, native;
+                /// Radians to degrees.
+                to_degrees: trigonometric::ToDegrees, native;
+                /// Degrees to radians.
+                to_radians: trigonometric::ToRadians, native;
+                /// x − trunc x; slope 1.
+                fract: selection::Fract, native;
+                /// Error function.
+                erf: special::Erf, special;
+                /// Complementary error function.
+                erfc: special::Erfc, special;
+                /// Gamma function Γ.
+                gamma: special::Gamma, special;
+                /// ln |Γ|.
+                ln_gamma: special::LnGamma, special;
+                /// Digamma function ψ = Γ′/Γ; ∓∞ at ±0, NaN at the other poles.
+                digamma: special::Digamma, special;
+                /// Density of the standard normal distribution.
+                normal_pdf: special::NormalPdf, rule;
+                /// Distribution function of the standard normal distribution.
+                normal_cdf: special::NormalCdf, rule;
+                /// Quantile function of the standard normal distribution; ∓∞ at 0 and 1, NaN outside.
+                normal_quantile: special::NormalQuantile, special;
+                /// Logistic function 1/(1 + e⁻ˣ), without overflow.
+                sigmoid: exponential::Sigmoid, rule;
+                /// ln(1 + eˣ), without overflow.
+                softplus: exponential::Softplus, rule;
+            }
+            binary {
+                /// Power with any exponent; see [`powi`](Self::powi) for whole ones.
+                powf: power::Pow, registers;
+                /// Logarithm to base `other`.
+                log: exponential::Log, native;
+                /// √(x² + other²), without overflow.
+                hypot: power::Hypot, native;
+                /// The angle of the point (`other`, `self`).
+                atan2: trigonometric::Atan2, native;
+                /// The larger of the two; at a tie `self`, and not a NaN if it can be helped.
+                max: selection::Max, native, Maximum;
+                /// The smaller of the two; at a tie `self`, and not a NaN if it can be helped.
+                min: selection::Min, native, Minimum;
+                /// The magnitude of `self` with the sign of `other`.
+                copysign: selection::CopySign, native;
+                /// Beta function B(`self`, `other`).
+                beta: special::Beta, rule;
+                /// ln(eˣ + eʸ), without overflow.
+                log_add_exp: exponential::LogAddExp, rule;
+                /// √(x² + w²) with w = `other`: |x| rounded off over a width w.
+                smooth_abs: selection::SmoothAbs, rule;
+            }
+            ternary {
+            }
+            steps {
+                /// The sign as a passive variable: its slope is 0.
+                signum: Sign;
+                /// The largest whole number below, as a passive variable: its slope is 0.
+                floor: Floor;
+                /// The smallest whole number above, as a passive variable: its slope is 0.
+                ceil: Ceil;
+                /// The nearest whole number, as a passive variable: its slope is 0.
+                round: Round;
+                /// The whole part, as a passive variable: its slope is 0.
+                trunc: Trunc;
+            }
+        }
+    };
+}
+
+/// A row's name, number of arguments, and how floats compute it.
+macro_rules! names {
+    (
+        unary { $($(#[$d1:meta])* $unary:ident: $f1:ident::$r1:ident, $floats1:ident $(, $kernel1:ident)?;)* }
+        binary { $($(#[$d2:meta])* $binary:ident: $f2:ident::$r2:ident, $floats2:ident $(, $kernel2:ident)?;)* }
+        ternary { $($(#[$d3:meta])* $ternary:ident: $f3:ident::$r3:ident, $floats3:ident;)* }
+        steps $steps:tt
+    ) => {
+        /// The functions of the table: names, numbers of arguments, and how floats compute them. A test that is about
+        /// all functions has data for each of these, or fails.
+        #[doc(hidden)]
+        pub const FUNCTIONS: &[(&str, usize, &str)] = &[
+            $((stringify!($unary), 1, stringify!($floats1)),)*
+            $((stringify!($binary), 2, stringify!($floats2)),)*
+            $((stringify!($ternary), 3, stringify!($floats3)),)*
+        ];
+    };
+}
+for_each_function!(names);
