@@ -103,8 +103,8 @@ fn modified_first_scaled<W: Float>(x: W, nu: W) -> W {
 /// exp(exponent)·I for finite x ≥ 0.
 fn modified_first_by<W: Float>(x: W, nu: W, exponent: W) -> W {
     let order = if nu < W::ZERO { -nu } else { nu };
-    let (regular, even) = modified_first_of_positive(x, order);
-    let regular = regular.times_exp(exponent).number();
+    let (regular, even) = modified_first_of_positive(x, order, exponent);
+    let regular = regular.number();
     // I − (2/π)·sin πν·K for negative orders, I for others; or the mean of the two and half of what they differ by.
     let share = if nu < W::ZERO { FRAC_2_PI } else { 0.0 } - if even { FRAC_1_PI } else { 0.0 };
     if share == 0.0 {
@@ -119,20 +119,20 @@ fn modified_first_by<W: Float>(x: W, nu: W, exponent: W) -> W {
     regular + product(sin, second)
 }
 
-/// I for finite x ≥ 0 and ν ≥ 0; or, and then the second is true, half of the sum of I at ν and at −ν, where the other
-/// half has a slope that is exponentially small for large x.
-fn modified_first_of_positive<W: Float>(x: W, nu: W) -> (Scaled<W>, bool) {
+/// exp(exponent)·I for finite x ≥ 0 and ν ≥ 0; or, and then the second is true, half of the sum of that at ν and at −ν,
+/// where the other half has a slope that is exponentially small for large x.
+fn modified_first_of_positive<W: Float>(x: W, nu: W, exponent: W) -> (Scaled<W>, bool) {
     let square = x * x;
     let large = square + nu * nu >= lit(400.0);
     let even = nu <= lit(0.5) && x > W::ONE;
     let known = if even && !large {
-        Scaled { factor: series::modified_first_kind_even(x, nu), exponent: W::ZERO }
+        Scaled { factor: series::modified_first_kind_even(x, nu), exponent }
     } else if !large || square <= lit::<W>(8.0) * (nu + W::ONE) {
-        series::power_series(x, nu, 1.0)
+        series::power_series(x, nu, 1.0).times_exp(exponent)
     } else if nu * nu <= x {
-        Scaled { factor: contour::modified_first_kind_even(x, nu), exponent: x }
+        Scaled { factor: contour::modified_first_kind_even(x, nu), exponent: x + exponent }
     } else {
-        contour::modified_first_kind(x, nu).times_exp(x)
+        contour::modified_first_kind(x, nu).times_exp(x + exponent)
     };
     (known, even)
 }
@@ -198,9 +198,12 @@ fn of_whole_line<W: Float>(x: W, nu: W, f: impl Fn(W, W) -> W) -> W {
 fn half_turns<W: Float>(nu: W) -> (W, W) {
     let nearest = nu.as_f64().round();
     let past = nu - lit(nearest);
-    let sin = (past * lit(PI)).sin();
-    let cos =
-        if past.abs() <= lit(0.25) { (past * lit(PI)).cos() } else { ((lit::<W>(0.5) - past.abs()) * lit(PI)).sin() };
+    let (sin, cos) = if past.abs() <= lit(0.25) {
+        (past * lit(PI)).sin_cos()
+    } else {
+        let (cos, size) = ((lit::<W>(0.5) - past.abs()) * lit(PI)).sin_cos();
+        (if past < W::ZERO { -size } else { size }, cos)
+    };
     if nearest % 2.0 == 0.0 { (sin, cos) } else { (-sin, -cos) }
 }
 

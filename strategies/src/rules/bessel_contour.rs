@@ -199,7 +199,7 @@ pub(super) fn hankel<W: Float>(x: W, nu: W) -> (W, W) {
         let (_, rise, slope) = path.at(u);
         ((u, rise), (1.0, slope))
     };
-    let step = (0.35 / sine.sqrt()).min(0.1 * angle);
+    let step = (0.35 / sine.sqrt()).min(0.09 * angle);
     let sum = Sum::new(x, nu, (0.0, sine), cosine).both_ways(node, step);
     // The exponent at the saddle point is i times x less an angle, each of which is reduced to a period by itself.
     let ((sin_x, cos_x), (sin_less, cos_less)) = (x.sin_cos(), (x / lit(at_x) * lit(lag) + nu * lit(angle)).sin_cos());
@@ -219,7 +219,7 @@ pub(super) fn second_kind<W: Float>(x: W, nu: W) -> Scaled<W> {
         let (v, _, slope) = path.at(w - saddle);
         ((w, v), (1.0, slope))
     };
-    let step = (0.5 / sine.sqrt()).min(0.1 * angle);
+    let step = (0.5 / sine.sqrt()).min(0.09 * angle);
     let sum = Sum::new(x, nu, (-sine, 0.0), at_nu).both_ways(node, step);
     Scaled { factor: sum.0 * lit(-1.0 / PI), exponent: nu * lit(saddle) - x / lit(at_x) * lit(sine) }
 }
