@@ -1,6 +1,9 @@
 //! Derivative rules: one for each function, in its argument and its result.
 
 pub mod arithmetic;
+pub mod bessel;
+mod bessel_contour;
+mod bessel_series;
 mod beta;
 pub mod exponential;
 pub mod hyperbolic;

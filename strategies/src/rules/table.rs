@@ -148,6 +148,18 @@ macro_rules! for_each_function {
                 copysign: selection::CopySign, native;
                 /// Beta function B(`self`, `other`).
                 beta: special::Beta, rule;
+                /// Bessel function of the first kind J of the order `other`.
+                bessel_j: bessel::BesselJ, rule;
+                /// Bessel function of the second kind Y of the order `other`.
+                bessel_y: bessel::BesselY, rule;
+                /// Modified Bessel function of the first kind I of the order `other`.
+                bessel_i: bessel::BesselI, rule;
+                /// Modified Bessel function of the second kind K of the order `other`.
+                bessel_k: bessel::BesselK, rule;
+                /// Modified Bessel function I of the order `other`, times e⁻|ˣ|: without overflow.
+                bessel_i_scaled: bessel::BesselIScaled, rule;
+                /// Modified Bessel function K of the order `other`, times eˣ: without underflow.
+                bessel_k_scaled: bessel::BesselKScaled, rule;
                 /// ln(eˣ + eʸ), without overflow.
                 log_add_exp: exponential::LogAddExp, rule;
                 /// √(x² + w²) with w = `other`: |x| rounded off over a width w.

@@ -349,6 +349,34 @@ conventions! {
         [-0.5, -0.5] => 0.0, [-2.0 * TAU, -2.0 * TAU];
     }
 
+    bessel_j_at_zero_has_the_limits |x| { x[0].bessel_j(&x[1]) } at {
+        [0.0, 0.0] => 1.0, [0.0, -INF];
+        [0.0, 0.5] => 0.0, [INF, 0.0];
+        [0.0, 1.0] => 0.0, [0.5, 0.0];
+        [0.0, 2.5] => 0.0, [0.0, 0.0];
+        [0.0, -0.5] => INF, [-INF, -INF];
+    }
+
+    bessel_y_at_zero_is_infinite |x| { x[0].bessel_y(&x[1]) } at {
+        [0.0, 0.0] => -INF, [INF, -0.25 * TAU];
+        [0.0, 1.0] => -INF, [INF, -INF];
+    }
+
+    bessel_k_at_zero_is_infinite |x| { x[0].bessel_k(&x[1]) } at {
+        [0.0, 0.0] => INF, [-INF, 0.0];
+        [0.0, 1.0] => INF, [-INF, INF];
+        [0.0, -1.0] => INF, [-INF, -INF];
+    }
+
+    bessel_j_left_of_zero_is_one_of_whole_orders |x| { x[0].bessel_j(&x[1]) } at {
+        [-2.0, 1.0] => -0.576_724_807_756_873_4, [-0.064_471_624_737_201_03, NAN];
+        [-2.0, 0.5] => NAN, [NAN, NAN];
+    }
+
+    bessel_functions_vanish_at_infinity |x| { x[0].bessel_j(&x[1]) + x[0].bessel_y(&x[1]) + x[0].bessel_k(&x[1]) } at {
+        [INF, 1.5] => 0.0, [0.0, 0.0];
+    }
+
     log_to_base_zero_has_the_limit_from_the_right |x| { x[0].log(&x[1]) } at {
         [2.0, 0.0] => 0.0, [0.0, -INF];
         [0.5, 0.0] => 0.0, [0.0, INF];

@@ -1,0 +1,218 @@
+//! Bessel functions of real order.
+
+use super::bessel_contour::{self as contour, Scaled};
+use super::bessel_series as series;
+use super::rule::{binary_rules, is, lit, zero_with_slope};
+use crate::{Dual, Float, Number as _};
+use core::f64::consts::{FRAC_1_PI, FRAC_2_PI, PI};
+
+binary_rules! {
+    /// The Bessel function of the first kind J of order ν at x (DLMF 10.2.2). For x < 0 it is defined for whole orders
+    /// alone, and ∂ν is NaN there.
+    BesselJ(x, nu, v) = V::narrow(first(x.widen(), nu.widen())),
+        by_argument::<V>(first, x, nu), by_order::<V>(first, x, nu), is(x, 0.0);
+    /// The Bessel function of the second kind Y (DLMF 10.2.3), for x ≥ 0; −∞ at x = 0 for ν ≥ 0.
+    BesselY(x, nu, v) = V::narrow(second(x.widen(), nu.widen())),
+        by_argument::<V>(second, x, nu), by_order::<V>(second, x, nu), is(x, 0.0);
+    /// The modified Bessel function of the first kind I (DLMF 10.25.2). For x < 0 as [`BesselJ`].
+    BesselI(x, nu, v) = V::narrow(modified_first(x.widen(), nu.widen())),
+        by_argument::<V>(modified_first, x, nu), by_order::<V>(modified_first, x, nu), is(x, 0.0);
+    /// The modified Bessel function of the second kind K (DLMF 10.27.4), for x ≥ 0; ∞ at x = 0.
+    BesselK(x, nu, v) = V::narrow(modified_second(x.widen(), nu.widen())),
+        by_argument::<V>(modified_second, x, nu), by_order::<V>(modified_second, x, nu), is(x, 0.0);
+    /// exp(−|x|) times I, which does not overflow for large x.
+    BesselIScaled(x, nu, v) = V::narrow(modified_first_scaled(x.widen(), nu.widen())),
+        by_argument::<V>(modified_first_scaled, x, nu), by_order::<V>(modified_first_scaled, x, nu), is(x, 0.0);
+    /// exp(x) times K, which does not vanish for large x.
+    BesselKScaled(x, nu, v) = V::narrow(modified_second_scaled(x.widen(), nu.widen())),
+        by_argument::<V>(modified_second_scaled, x, nu), by_order::<V>(modified_second_scaled, x, nu), is(x, 0.0);
+}
+
+/// A number in double precision, with a tangent.
+type Moving<V> = Dual<<V as Float>::Wide, 1>;
+
+/// A function's derivative by x.
+fn by_argument<V: Float>(f: fn(Moving<V>, Moving<V>) -> Moving<V>, x: V, nu: V) -> V {
+    let x = Dual { value: x.widen(), tangents: [V::Wide::ONE] };
+    V::narrow(f(x, Dual::constant(nu.widen())).tangents[0])
+}
+
+/// A function's derivative by ν.
+fn by_order<V: Float>(f: fn(Moving<V>, Moving<V>) -> Moving<V>, x: V, nu: V) -> V {
+    let nu = Dual { value: nu.widen(), tangents: [V::Wide::ONE] };
+    V::narrow(f(Dual::constant(x.widen()), nu).tangents[0])
+}
+
+/// J.
+fn first<W: Float>(x: W, nu: W) -> W {
+    of_whole_line(x, nu, |x, nu| {
+        if nu >= W::ZERO {
+            return if x.is_infinite() { W::ZERO } else { first_of_positive(x, nu) };
+        }
+        let (sin, cos) = half_turns(-nu);
+        product(cos, first(x, -nu)) - product(sin, second(x, -nu))
+    })
+}
+
+/// J for finite x ≥ 0 and ν ≥ 0.
+fn first_of_positive<W: Float>(x: W, nu: W) -> W {
+    if x * x <= lit::<W>(4.0) * (nu + W::ONE) {
+        series::power_series(x, nu, -1.0).number()
+    } else if x < nu {
+        contour::first_kind(x, nu).number()
+    } else {
+        contour::hankel(x, nu).0
+    }
+}
+
+/// Y.
+fn second<W: Float>(x: W, nu: W) -> W {
+    if !(x >= W::ZERO) || !nu.is_finite() {
+        W::nan()
+    } else if nu < W::ZERO {
+        let (sin, cos) = half_turns(-nu);
+        product(sin, first(x, -nu)) + product(cos, second(x, -nu))
+    } else if is(x, 0.0) {
+        if nu > W::ZERO { -x.powf(-nu) } else { x.ln() + bent(nu, -0.5 * PI, f64::NEG_INFINITY) }
+    } else if x.is_infinite() {
+        W::ZERO
+    } else if nu <= lit(0.5) && x <= W::ONE {
+        series::temme(x, nu, -1.0)
+    } else if x < nu {
+        contour::second_kind(x, nu).number()
+    } else {
+        contour::hankel(x, nu).1
+    }
+}
+
+/// I.
+fn modified_first<W: Float>(x: W, nu: W) -> W {
+    of_whole_line(x, nu, |x, nu| {
+        if x.is_infinite() {
+            return x + if is(nu, 0.0) { W::ZERO } else { zero_with_slope(nu, W::nan()) };
+        }
+        modified_first_by(x, nu, W::ZERO)
+    })
+}
+
+/// exp(−|x|)·I.
+fn modified_first_scaled<W: Float>(x: W, nu: W) -> W {
+    of_whole_line(x, nu, |x, nu| if x.is_infinite() { W::ZERO } else { modified_first_by(x, nu, -x) })
+}
+
+/// exp(exponent)·I for finite x ≥ 0.
+fn modified_first_by<W: Float>(x: W, nu: W, exponent: W) -> W {
+    let order = if nu < W::ZERO { -nu } else { nu };
+    let (regular, even) = modified_first_of_positive(x, order, exponent);
+    let regular = regular.number();
+    // I − (2/π)·sin πν·K for negative orders, I for others; or the mean of the two and half of what they differ by.
+    let share = if nu < W::ZERO { FRAC_2_PI } else { 0.0 } - if even { FRAC_1_PI } else { 0.0 };
+    if share == 0.0 {
+        return regular;
+    }
+    let sin = half_turns(order).0 * lit(share);
+    let second = if is(x, 0.0) {
+        second_at_zero(x, order)
+    } else {
+        modified_second_apart(x, order).times_exp(exponent - x).number()
+    };
+    regular + product(sin, second)
+}
+
+/// exp(exponent)·I for finite x ≥ 0 and ν ≥ 0; or, and then the second is true, half of the sum of that at ν and at −ν,
+/// where the other half has a slope that is exponentially small for large x.
+fn modified_first_of_positive<W: Float>(x: W, nu: W, exponent: W) -> (Scaled<W>, bool) {
+    let square = x * x;
+    let large = square + nu * nu >= lit(400.0);
+    let even = nu <= lit(0.5) && x > W::ONE;
+    let known = if even && !large {
+        Scaled { factor: series::modified_first_kind_even(x, nu), exponent }
+    } else if !large || square <= lit::<W>(8.0) * (nu + W::ONE) {
+        series::power_series(x, nu, 1.0).times_exp(exponent)
+    } else if nu * nu <= x {
+        Scaled { factor: contour::modified_first_kind_even(x, nu), exponent: x + exponent }
+    } else {
+        contour::modified_first_kind(x, nu).times_exp(x + exponent)
+    };
+    (known, even)
+}
+
+/// K.
+fn modified_second<W: Float>(x: W, nu: W) -> W {
+    modified_second_by(x, nu, -x)
+}
+
+/// exp(x)·K.
+fn modified_second_scaled<W: Float>(x: W, nu: W) -> W {
+    modified_second_by(x, nu, W::ZERO)
+}
+
+/// exp(x + exponent)·K.
+fn modified_second_by<W: Float>(x: W, nu: W, exponent: W) -> W {
+    if !(x >= W::ZERO) || !nu.is_finite() {
+        W::nan()
+    } else if nu < W::ZERO {
+        modified_second_by(x, -nu, exponent)
+    } else if is(x, 0.0) {
+        second_at_zero(x, nu)
+    } else if x.is_infinite() {
+        W::ZERO
+    } else {
+        modified_second_apart(x, nu).times_exp(exponent).number()
+    }
+}
+
+/// A function as infinite as K at x = 0, for ν ≥ 0.
+fn second_at_zero<W: Float>(x: W, nu: W) -> W {
+    if nu > W::ZERO { x.powf(-nu) } else { -x.ln() + bent(nu, 0.0, f64::INFINITY) }
+}
+
+/// exp(x)·K for finite x > 0 and ν ≥ 0.
+fn modified_second_apart<W: Float>(x: W, nu: W) -> Scaled<W> {
+    if nu <= lit(0.5) && x <= W::ONE {
+        Scaled { factor: series::temme(x, nu, 1.0), exponent: x }
+    } else if nu * nu <= x {
+        Scaled { factor: contour::modified_second_kind_even(x, nu), exponent: W::ZERO }
+    } else {
+        contour::modified_second_kind(x, nu)
+    }
+}
+
+/// A function of x ≥ 0 on the whole line, which it is for whole orders, where it is as even or odd as the order.
+fn of_whole_line<W: Float>(x: W, nu: W, f: impl Fn(W, W) -> W) -> W {
+    if x.is_nan() || !nu.is_finite() {
+        return W::nan();
+    }
+    if x >= W::ZERO {
+        return f(x, nu);
+    }
+    let order = nu.as_f64();
+    if order != order.trunc() {
+        return W::nan();
+    }
+    let value = f(-x, lit(order)) + zero_with_slope(nu, W::nan());
+    if order % 2.0 == 0.0 { value } else { -value }
+}
+
+/// sin πν and cos πν, for whole and half orders exactly.
+fn half_turns<W: Float>(nu: W) -> (W, W) {
+    let nearest = nu.as_f64().round();
+    let past = nu - lit(nearest);
+    let (sin, cos) = if past.abs() <= lit(0.25) {
+        (past * lit(PI)).sin_cos()
+    } else {
+        let (cos, size) = ((lit::<W>(0.5) - past.abs()) * lit(PI)).sin_cos();
+        (if past < W::ZERO { -size } else { size }, cos)
+    };
+    if nearest % 2.0 == 0.0 { (sin, cos) } else { (-sin, -cos) }
+}
+
+/// a·b, where 0 times anything is 0.
+fn product<W: Float>(a: W, b: W) -> W {
+    if a.is_nought() { W::ZERO } else { a.contribution(b) }
+}
+
+/// Something that is 0 and has this slope and this bend in ν.
+fn bent<W: Float>(nu: W, slope: f64, bend: f64) -> W {
+    zero_with_slope(nu, lit::<W>(slope) + zero_with_slope(nu, lit(bend)))
+}
