@@ -122,6 +122,7 @@ macro_rules! methods {
             })*
             $($(#[$d3])*
             #[inline(always)]
+            #[allow(clippy::type_complexity, reason = "an expression's type is its tree")]
             pub fn $ternary<B: Argument, C: Argument>(
                 self,
                 second: B,
@@ -170,6 +171,7 @@ impl<A: Node> Term<A> {
 
     /// Your own rule of three arguments; see [`Ternary`].
     #[inline(always)]
+    #[allow(clippy::type_complexity, reason = "an expression's type is its tree")]
     pub fn ternary<R: Ternary, B: Argument, C: Argument>(
         self,
         second: B,

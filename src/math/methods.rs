@@ -75,6 +75,7 @@ pub fn binary<S: Taping, R: Binary, A: Operand<S>, B: Operand<S>>(
 /// assert_eq!(gradient::<Jacobian>(f, &[2.0, 3.0]), [45.0, 60.0]);
 /// ```
 #[inline(always)]
+#[allow(clippy::type_complexity, reason = "an expression's type is its tree")]
 pub fn ternary<S: Taping, R: Ternary, A: Operand<S>, B: Operand<S>, C: Operand<S>>(
     first: A,
     second: B,
@@ -108,6 +109,7 @@ macro_rules! methods {
             })*
             $($(#[$d3])*
             #[inline(always)]
+            #[allow(clippy::type_complexity, reason = "an expression's type is its tree")]
             pub fn $ternary<B: Operand<S>, C: Operand<S>>(
                 &self,
                 second: B,
@@ -127,6 +129,7 @@ macro_rules! methods {
             })*
             $($(#[$d3])*
             #[inline(always)]
+            #[allow(clippy::type_complexity, reason = "an expression's type is its tree")]
             pub fn $ternary<B: Operand<S>, C: Operand<S>>(
                 self,
                 second: B,
