@@ -68,8 +68,8 @@ fn third_derivatives_at_the_identity() {
 #[test]
 fn lanes_are_single_evaluations() {
     use tapewright::Pack;
-    let at = |k: usize| Pack::<f64, 4>::from_lanes(|lane| POINTS[lane][k]);
-    let (value, slopes) = value_and_gradient::<Jacobian<Pack<f64, 4>>>(on, &[at(0), at(1), at(2)]);
+    let at = |k: usize| Pack::<4>::from_lanes(|lane| POINTS[lane][k]);
+    let (value, slopes) = value_and_gradient::<Jacobian<Pack<4>>>(on, &[at(0), at(1), at(2)]);
     for (lane, x) in POINTS.iter().enumerate() {
         let (one, gradient) = value_and_gradient::<Jacobian>(on, x);
         assert_eq!(value.lane(lane).to_bits(), one.to_bits());
