@@ -40,8 +40,8 @@ fn closed<S: Taping>(real: &Real<S>) -> &Closed<S> {
 }
 
 /// Implements operators for every form of operands. For `Add add += AddAssign add_assign`, with what is done with two
-/// complex numbers, with a complex number and a real one, and the other way round, where a real number `t` is a `&Closed`
-/// or an `f64`.
+/// complex numbers, with a complex number and a real one, and the other way round, where a real number `t` is a
+/// `&Closed` or an `f64`.
 macro_rules! operators {
     ($(
         $trait:ident $method:ident $assign:ident $assign_method:ident,
