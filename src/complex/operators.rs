@@ -26,7 +26,7 @@ impl<S: Taping> Complex<S> {
         Self { re: (x * u - y * v).into(), im: (x * v + y * u).into() }
     }
 
-    /// What is left of a division whose quotient has its parts cut to whole numbers.
+    /// The rest of a division whose quotient has its parts cut to whole numbers.
     #[track_caller]
     fn remainder(&self, other: &Self) -> Self {
         let quotient = self.over(other);
