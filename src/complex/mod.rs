@@ -15,9 +15,10 @@ use tapewright_strategies::{Strategy, Taping};
 /// A complex number of two [`Closed`] variables, whose functions are right on the axes and beside branch cuts, values
 /// and derivatives.
 ///
-/// It has the arithmetic and the functions of `num_complex::Complex`. Take it and not `num_complex::Complex<Closed<S>>`:
-/// code that knows nothing of derivatives copies a part where the other one is 0, and the derivative of what it copies
-/// is wrong. `√z` of that type has the slope 1 for the imaginary part on the whole real axis.
+/// It has the arithmetic and the functions of `num_complex::Complex`. Take it and not
+/// `num_complex::Complex<Closed<S>>`: code that knows nothing of derivatives copies a part where the other one
+/// is 0, and the derivative of what it copies is wrong. The imaginary part of `√z` of that type has the slope 1
+/// on the whole positive real axis.
 ///
 /// ```
 /// use tapewright::{Closed, Complex, prelude::*};
@@ -36,10 +37,10 @@ use tapewright_strategies::{Strategy, Taping};
 ///
 /// # Cuts and special points
 ///
-/// Functions with a branch cut are continued from the side that the sign of a zero names, as in annex G of the C standard
-/// and in W. Kahan, *Branch cuts for complex elementary functions* (1987): `√(−4 + 0i)` is 2i and `√(−4 − 0i)` is −2i.
-/// Derivatives are those of the same side. The cuts are those of chapter 4 of the Digital Library of Mathematical
-/// Functions:
+/// Functions with a branch cut are continued from the side that the sign of a zero names, as in annex G of the
+/// C standard and in W. Kahan, *Branch cuts for complex elementary functions* (1987): `√(−4 + 0i)` is 2i and
+/// `√(−4 − 0i)` is −2i. Derivatives are those of the same side. The cuts are those of chapter 4 of the Digital
+/// Library of Mathematical Functions:
 ///
 /// | functions | cut | branch points |
 /// |---|---|---|

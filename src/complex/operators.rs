@@ -26,7 +26,7 @@ impl<S: Taping> Complex<S> {
         Self { re: (x * u - y * v).into(), im: (x * v + y * u).into() }
     }
 
-    /// What is left of a division whose quotient has its parts cut to whole numbers.
+    /// The rest of a division whose quotient has its parts cut to whole numbers.
     #[track_caller]
     fn remainder(&self, other: &Self) -> Self {
         let quotient = self.over(other);
@@ -40,8 +40,8 @@ fn closed<S: Taping>(real: &Real<S>) -> &Closed<S> {
 }
 
 /// Implements operators for every form of operands. For `Add add += AddAssign add_assign`, with what is done with two
-/// complex numbers, with a complex number and a real one, and the other way round, where a real number `t` is a `&Closed`
-/// or an `f64`.
+/// complex numbers, with a complex number and a real one, and the other way round, where a real number `t` is a
+/// `&Closed` or an `f64`.
 macro_rules! operators {
     ($(
         $trait:ident $method:ident $assign:ident $assign_method:ident,

@@ -52,7 +52,7 @@ impl<V: Float> Parts<V> {
         parts(self.re.with_value(value.re), self.im.with_value(value.im))
     }
 
-    /// The same in double precision.
+    /// This number in double precision.
     pub(super) fn widen(self) -> Parts<V::Wide> {
         parts(self.re.widen(), self.im.widen())
     }

@@ -143,7 +143,7 @@ pub(super) fn cbrt(z: Point) -> Point {
     parts(length * angle.cos(), times(length, angle.sin()))
 }
 
-/// The exponent of a power of two near 1/|z|, so that nothing overflows or loses digits in their product and its square.
+/// The exponent of a power of two near 1/|z|: nothing overflows or loses digits in their product and its square.
 fn near_inverse(z: Point) -> i64 {
     1023 - (z.re.abs().max(z.im.abs()).to_bits() >> 52).clamp(1, 2045).cast_signed()
 }

@@ -157,8 +157,8 @@ pub(super) fn fill<'y, S: Reverse>(
     Ok(())
 }
 
-/// The slot of a variable whose adjoint is asked for after a sweep, to the beginning of the recording if `whole`; `None`
-/// if it is passive.
+/// The slot of a variable whose adjoint is asked for after a sweep, to the beginning of the recording if `whole`;
+/// `None` if it is passive.
 #[inline]
 pub(super) fn asked_variable<S: Reverse>(
     (owned, parts, inputs): (&OwnedTape<S>, &Parts, &Inputs),

@@ -7,7 +7,7 @@ use core::ops::Range;
 pub(super) struct Inputs {
     /// All of them lie in here.
     pub(super) hull: Range<usize>,
-    /// Slots in the hull that are none, in order. Of strategies that do not number variables upwards, not all are known.
+    /// Slots in the hull that are none, in order: not all of them, if a strategy does not number variables upwards.
     gaps: Vec<Range<usize>>,
 }
 

@@ -25,7 +25,7 @@ fn slot_of<S: Reverse>(variable: &Real<S>) -> Option<usize> {
     S::locate(variable.id()).map(|(_, slot)| slot)
 }
 
-/// Registers inputs in the running recording `number`, and adds their slots to `inputs`. Returns whether their slots are
+/// Registers inputs in the running recording `number`, and adds their slots to `inputs`. Returns whether they are
 /// consecutive, in order.
 #[inline(always)]
 #[track_caller]

@@ -10,11 +10,11 @@ use std::iter::zip;
 use tapewright::prelude::*;
 use tapewright::{Closed, Complex, Dual};
 
-/// Rows of a function's name, z, f(z), f′(z) and f″(z), each as real and imaginary part. Computed by mpmath 1.3 with 1500
-/// digits and rounded once. Where a part of z is 0, it was replaced by ±10⁻¹⁰⁰⁰ for the side that its sign names. The
-/// inverse functions are Kahan's: arcsin by its real part arctan(x/Re √(1 − z)√(1 + z)) and its imaginary part
-/// arsinh Im(conj √(1 − z)·√(1 + z)), arccos z = π/2 − arcsin z, arcosh z = ln(z + √(z − 1)√(z + 1)), artanh z =
-/// (ln(1 + z) − ln(1 − z))/2, arsinh and arctan of iz.
+/// Rows of a function's name, z, f(z), f′(z) and f″(z), each as real and imaginary part. Computed by mpmath 1.3
+/// with 1500 digits and rounded once. Where a part of z is 0, it was replaced by ±10⁻¹⁰⁰⁰ for the side that its
+/// sign names. The inverse functions are Kahan's: arcsin by its real part arctan(x/Re √(1 − z)√(1 + z)) and its
+/// imaginary part arsinh Im(conj √(1 − z)·√(1 + z)), arccos z = π/2 − arcsin z, arcosh z = ln(z + √(z − 1)√(z +
+/// 1)), artanh z = (ln(1 + z) − ln(1 − z))/2, arsinh and arctan of iz.
 const ROWS: &str = include_str!("complex/values.csv");
 
 /// A function of complex numbers.

@@ -49,8 +49,8 @@ fn the_adjoint_of_an_overwritten_input_is_an_error() {
     overwritten_inputs::<Hybrid<f64, Reuse>>();
 }
 
-/// Sweeps that end at a position have the adjoints of what there was at this place, and inputs that are forgotten with a
-/// part of a recording are none any more.
+/// Sweeps that end at a position have the adjoints of variables that there were at this place, and inputs that are
+/// forgotten with a part of a recording are none any more.
 #[test]
 fn positions_keep_their_adjoints() {
     let mut tape = Tape::<Jacobian>::new();

@@ -273,7 +273,7 @@ fn text_and_conversions() {
     assert_eq!((z.is_nan(), z.is_infinite(), z.is_finite(), z.is_normal()), (false, false, true, true));
 }
 
-/// What is missing in the table of functions, against `num_complex`.
+/// Functions that the table of numbers lacks, against `num_complex`.
 #[test]
 fn other_functions_have_the_values_of_num_complex() {
     let pairs: [(fn(&Complex<Passive>) -> Complex<Passive>, fn(Complex64) -> Complex64); 9] = [

@@ -117,8 +117,8 @@ fn an_adjoint_vector_may_serve_tapes_of_different_lengths() {
     holds::<Jacobian>();
 }
 
-/// What a sweep keeps of the last argument of a record is of no use once the record before it has added to that argument
-/// as another one of its own.
+/// The adjoint that a sweep keeps of the last argument of a record is of no use once the record before it has added to
+/// that argument as another one of its own.
 #[test]
 fn a_variable_may_be_the_last_argument_twice_and_another_one_too() {
     fn recorded<S: Reusing>() {
