@@ -73,7 +73,7 @@ pub fn record_launch<S: Reverse>(
     each: impl FnMut(S::Value, S::Id),
 ) {
     let write = |externals: &mut Externals<S::Value>| {
-        let mut launch = Launched::within(externals.spare.pop());
+        let mut launch = Launched::within(externals.spare_launch());
         write(&mut launch);
         externals.spare.extend(launch.unused());
         Deed::Launch(launch)

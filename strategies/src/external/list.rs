@@ -52,6 +52,16 @@ impl<V: Number> Externals<V> {
         self.notes.get_or_insert_default()
     }
 
+    /// Memory of an earlier launch, if there is some.
+    pub(crate) fn spare_launch(&mut self) -> Option<Box<dyn Launch<V>>> {
+        // For when the launches of this recording come back: nothing is allocated then.
+        let expected = self.list.len() + 1;
+        if self.spare.capacity() < expected {
+            self.spare.reserve(2 * expected - self.spare.len());
+        }
+        self.spare.pop()
+    }
+
     /// Whether the recording has entries or arrays.
     pub(crate) const fn is_used(&self) -> bool {
         !self.list.is_empty() || self.arrays.slots() != 0

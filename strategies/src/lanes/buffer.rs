@@ -90,8 +90,7 @@ impl<V> Drop for SharedArray<V> {
     fn drop(&mut self) {
         let Some(mut buffer) = self.0.take() else { return };
         if let Some(home) = Arc::get_mut(&mut buffer).and_then(|buffer| buffer.home.upgrade()) {
-            let asked = lines_of::<V>(buffer.length).map_or(0, |lines| lines * LINE);
-            home.give_back(asked, buffer);
+            home.give_back(buffer.bytes(), buffer);
         }
     }
 }
@@ -151,8 +150,8 @@ impl<V> DerefMut for NewArray<V> {
 pub(crate) type Arena<V> = Pool<Arc<Buffer<V>>>;
 
 impl<V> Piece for Arc<Buffer<V>> {
-    fn bytes(&self) -> usize {
-        Buffer::bytes(self)
+    fn size(&self) -> usize {
+        self.obtained()
     }
 }
 
@@ -245,9 +244,14 @@ impl<V: Number> DerefMut for Buffer<V> {
 }
 
 impl<V> Buffer<V> {
-    /// Bytes of memory.
+    /// Bytes that the numbers need, with the memory beside them.
     #[must_use]
-    pub const fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
+        lines_of::<V>(self.length).map_or(0, |lines| lines * LINE)
+    }
+
+    /// Bytes of memory: more than [`bytes`](Self::bytes) if a longer array had it before.
+    pub(super) const fn obtained(&self) -> usize {
         self.lines.len() * LINE
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// A piece of memory, whoever has allocated it.
 pub(crate) trait Piece {
     /// Its size.
-    fn bytes(&self) -> usize;
+    fn size(&self) -> usize;
 }
 
 /// Pieces of memory that nobody has any more, for whoever asks for one next.
@@ -27,6 +27,8 @@ struct State<P> {
     lent: usize,
     /// The most bytes that were asked for at once.
     most: usize,
+    /// Pieces in use.
+    pieces: usize,
     /// How many pieces have been given back.
     time: u64,
 }
@@ -40,7 +42,7 @@ struct Spare<P> {
 
 impl<P> Default for Pool<P> {
     fn default() -> Self {
-        Self(Mutex::new(State { spare: Vec::new(), kept: 0, asked: 0, lent: 0, most: 0, time: 0 }))
+        Self(Mutex::new(State { spare: Vec::new(), kept: 0, asked: 0, lent: 0, most: 0, pieces: 0, time: 0 }))
     }
 }
 
@@ -56,7 +58,11 @@ impl<P: Piece> Pool<P> {
             return piece;
         }
         let piece = allocate();
-        self.state().lend(bytes, piece.bytes());
+        let mut state = self.state();
+        state.lend(bytes, piece.size());
+        // For when it comes back: nothing is allocated then. Without memory for the list it will be freed.
+        let needed = state.pieces;
+        _ = state.spare.try_reserve(needed);
         piece
     }
 
@@ -65,10 +71,10 @@ impl<P: Piece> Pool<P> {
         self.state().give_back(asked, piece);
     }
 
-    /// Bytes that nobody uses.
+    /// Bytes that nobody uses: those of spare pieces, and what pieces in use have too many.
     pub(crate) fn bytes(&self) -> usize {
         let state = self.state();
-        state.kept + state.spare.capacity() * size_of::<Spare<P>>()
+        state.kept + (state.lent - state.asked) + state.spare.capacity() * size_of::<Spare<P>>()
     }
 
     /// Frees pieces until there are at most this many bytes that nobody uses.
@@ -104,6 +110,7 @@ impl<P: Piece> State<P> {
     }
 
     const fn lend(&mut self, asked: usize, bytes: usize) {
+        self.pieces += 1;
         (self.asked, self.lent) = (self.asked + asked, self.lent + bytes);
         if self.most < self.asked {
             self.most = self.asked;
@@ -111,9 +118,9 @@ impl<P: Piece> State<P> {
     }
 
     fn give_back(&mut self, asked: usize, piece: P) {
-        let bytes = piece.bytes();
+        let bytes = piece.size();
         (self.asked, self.lent) = (self.asked - asked, self.lent - bytes);
-        // Without memory for the list it is freed.
+        self.pieces -= 1;
         if self.spare.try_reserve(1).is_ok() {
             let at = self.spare.partition_point(|spare| spare.bytes <= bytes);
             self.time += 1;
@@ -139,7 +146,7 @@ mod tests {
     /// Only its size.
     struct Sized(usize);
     impl Piece for Sized {
-        fn bytes(&self) -> usize {
+        fn size(&self) -> usize {
             self.0
         }
     }

@@ -75,7 +75,7 @@ enum Outcome {
 impl<V: Number> Held<V> {
     fn new(buffer: SharedArray<V>, file: &Arc<ArrayFile>) -> Self {
         static LATEST: AtomicU64 = AtomicU64::new(0);
-        file.enter(buffer.bytes());
+        file.enter(buffer.obtained());
         let place = Mutex::new(Place::Memory(buffer));
         Self { number: LATEST.fetch_add(1, Ordering::Relaxed), file: Arc::clone(file), place }
     }
@@ -104,7 +104,7 @@ impl<V: Number> Held<V> {
         if buffer.is_shared() {
             return Ok(Outcome::InUse);
         }
-        let (length, bytes) = (buffer.len(), buffer.bytes());
+        let (length, bytes) = (buffer.len(), buffer.obtained());
         let stored = self.file.store(bytemuck::cast_slice(buffer))?;
         *place = Place::File(length, stored);
         self.file.leave(bytes);
@@ -129,7 +129,7 @@ impl<V> Held<V> {
 impl<V> Drop for Held<V> {
     fn drop(&mut self) {
         match &*self.place() {
-            Place::Memory(buffer) => self.file.leave(buffer.bytes()),
+            Place::Memory(buffer) => self.file.leave(buffer.obtained()),
             Place::File(_, stored) => self.file.forget(*stored),
         }
     }

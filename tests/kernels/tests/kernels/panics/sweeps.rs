@@ -49,13 +49,31 @@ fn swept<S: Reverse<Value = f64>>(of: &mut Recorded<S>) -> Vec<u64> {
 }
 
 /// Lets `sweep` panic at each of its calls, checks by `after` what it has left behind, and returns the number of calls.
-fn each_call<T>(of: &mut T, sweep: fn(&mut T), mut after: impl FnMut(&mut T, usize)) -> usize {
-    let mut calls = 0;
-    while panics_at(calls + 1, || sweep(of)) {
-        calls += 1;
-        after(of, calls);
+fn each_call<T>(of: &mut T, sweep: fn(&mut T), after: impl FnMut(&mut T, usize)) -> usize {
+    some_calls(of, 1, sweep, after)
+}
+
+/// [`each_call`] for one of several.
+fn some_calls<T>(of: &mut T, step: usize, sweep: fn(&mut T), mut after: impl FnMut(&mut T, usize)) -> usize {
+    let mut call = 1;
+    while panics_at(call, || sweep(of)) {
+        after(of, call);
+        call += step;
     }
-    calls
+    call - 1
+}
+
+/// The same by the first of two lanes.
+fn lanes<S: Reverse<Value = f64>>(of: &mut Recorded<S>) -> Vec<u64> {
+    let adjoints = of.tape.sweep_lanes(&[(&of.y, [1.0, 2.0])]).expect("swept");
+    let mut found = bits(&adjoints.of_view(&of.v, 0).expect("an input"));
+    found.extend(bits(&adjoints.of(&of.k).expect("an input")[..1]));
+    found
+}
+
+/// The derivative by k, by a forward sweep.
+fn forward<S: Reverse<Value = f64>>(of: &mut Recorded<S>) -> Result<Vec<f64>, Error> {
+    of.tape.jvp(&[(&of.k, 1.0)], &[&of.y])
 }
 
 fn check_sweeps<S: Reverse<Value = f64>>() {
@@ -65,27 +83,9 @@ fn check_sweeps<S: Reverse<Value = f64>>() {
         let expected = swept(of);
         let same = |of: &mut Recorded<S>, call| assert_eq!(swept(of), expected, "{name}, call {call}");
         calls += each_call(of, |of| _ = of.tape.sweep(&[(&of.y, 1.0)]).expect("swept"), same);
-        each_call(
-            of,
-            |of| _ = of.tape.sweep_lanes(&[(&of.y, [1.0, 2.0])]).expect("swept"),
-            |of, call| {
-                let found = of.tape.sweep_lanes(&[(&of.y, [1.0, 2.0])]).expect("swept");
-                assert_eq!(found.of(&of.k).expect("an input")[0].to_bits(), expected[N], "{name}, call {call}, lanes");
-                assert_eq!(
-                    bits(&found.of_view(&of.v, 0).expect("an input")),
-                    expected[..N],
-                    "{name}, call {call}, lanes"
-                );
-            },
-        );
-        let before = of.tape.jvp(&[(&of.k, 1.0)], &[&of.y]);
-        each_call(
-            of,
-            |of| _ = of.tape.jvp(&[(&of.k, 1.0)], &[&of.y]),
-            |of, _| {
-                assert_eq!(of.tape.jvp(&[(&of.k, 1.0)], &[&of.y]), before, "{name}, forward");
-            },
-        );
+        some_calls(of, 7, |of| _ = lanes(of), |of, call| assert_eq!(lanes(of), expected, "{name}, call {call}, lanes"));
+        let before = forward(of);
+        some_calls(of, 7, |of| _ = forward(of), |of, _| assert_eq!(forward(of), before, "{name}, forward"));
         same(of, 0);
     }
     assert!(calls > 10 * ENTRIES, "sweeps call rules: {calls}");
