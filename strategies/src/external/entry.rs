@@ -3,7 +3,7 @@
 use super::error::SweepError;
 use super::function::{External, apply, each_lane};
 use crate::Number;
-use crate::lanes::{Launch, Launched, OPERANDS, Replayed, Shadows, Versions, flow};
+use crate::lanes::{Launch, Launched, Replayed, Shadows, Versions, flow};
 use crate::numbers::all_finite;
 use crate::scratch::Scratch;
 use core::ops::Range;
@@ -178,7 +178,8 @@ impl<V: Number> Entry<V> {
         adjoints: &mut [V],
         arrays: &mut [Shadows<V>],
     ) -> Result<(), SweepError> {
-        let (mut outputs, mut inputs) = (SmallVec::<[V; 2]>::new(), SmallVec::<[V; OPERANDS]>::new());
+        // In place for one of each in as many lanes as loops are compiled for.
+        let (mut outputs, mut inputs) = (SmallVec::<[V; 16]>::new(), SmallVec::<[V; 16]>::new());
         for slot in self.outputs.iter() {
             outputs.extend(adjoints[slot * lanes..][..lanes].iter_mut().map(core::mem::take));
         }

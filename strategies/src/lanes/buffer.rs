@@ -150,7 +150,7 @@ impl<V> DerefMut for NewArray<V> {
 pub(crate) type Arena<V> = Pool<Arc<Buffer<V>>>;
 
 impl<V> Piece for Arc<Buffer<V>> {
-    fn bytes(&self) -> usize {
+    fn size(&self) -> usize {
         self.obtained()
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// A piece of memory, whoever has allocated it.
 pub(crate) trait Piece {
     /// Its size.
-    fn bytes(&self) -> usize;
+    fn size(&self) -> usize;
 }
 
 /// Pieces of memory that nobody has any more, for whoever asks for one next.
@@ -59,7 +59,7 @@ impl<P: Piece> Pool<P> {
         }
         let piece = allocate();
         let mut state = self.state();
-        state.lend(bytes, piece.bytes());
+        state.lend(bytes, piece.size());
         // For when it comes back: nothing is allocated then. Without memory for the list it will be freed.
         let needed = state.pieces;
         _ = state.spare.try_reserve(needed);
@@ -118,7 +118,7 @@ impl<P: Piece> State<P> {
     }
 
     fn give_back(&mut self, asked: usize, piece: P) {
-        let bytes = piece.bytes();
+        let bytes = piece.size();
         (self.asked, self.lent) = (self.asked - asked, self.lent - bytes);
         self.pieces -= 1;
         if self.spare.try_reserve(1).is_ok() {
@@ -146,7 +146,7 @@ mod tests {
     /// Only its size.
     struct Sized(usize);
     impl Piece for Sized {
-        fn bytes(&self) -> usize {
+        fn size(&self) -> usize {
             self.0
         }
     }
