@@ -201,11 +201,20 @@ pub(super) fn hankel<W: Float>(x: W, nu: W) -> (W, W) {
     };
     let step = (0.35 / sine.sqrt()).min(0.09 * angle);
     let sum = Sum::new(x, nu, (0.0, sine), cosine).both_ways(node, step);
-    // The exponent at the saddle point is i times x less an angle, each of which is reduced to a period by itself.
-    let ((sin_x, cos_x), (sin_less, cos_less)) = (x.sin_cos(), (x / lit(at_x) * lit(lag) + nu * lit(angle)).sin_cos());
-    let (sin, cos) = (sin_x * cos_less - cos_x * sin_less, cos_x * cos_less + sin_x * sin_less);
+    let (sin, cos) = saddle_turn(x, nu, sine, angle, lag);
     let (real, imaginary) = (cos * sum.0 - sin * sum.1, cos * sum.1 + sin * sum.0);
     (imaginary * lit(1.0 / PI), -real * lit(1.0 / PI))
+}
+
+/// Sine and cosine of x·sin(angle) − ν·angle, which is also x less (lag + ν·angle): for large x, where the other is small,
+/// the two parts are reduced to a period each by itself.
+fn saddle_turn<W: Float>(x: W, nu: W, sine: f64, angle: f64, lag: f64) -> (W, W) {
+    let ratio = x / lit(x.as_f64());
+    if angle < 1.0 {
+        return (ratio * lit(sine) - nu * lit(angle)).sin_cos();
+    }
+    let ((sin_x, cos_x), (sin_less, cos_less)) = (x.sin_cos(), (ratio * lit(lag) + nu * lit(angle)).sin_cos());
+    (sin_x * cos_less - cos_x * sin_less, cos_x * cos_less + sin_x * sin_less)
 }
 
 /// Y for ν > x > 0, by the same path, most of which is near the saddle point −acosh(ν/x).
