@@ -10,7 +10,6 @@ use super::keys::{Border, OUTPUTS};
 use super::lane::{Lane, Vector};
 use super::level::Registers;
 use super::memory::{ALL, Captured, Memory, Place, Seeds};
-use super::rule::Part;
 use super::rule::Rule;
 use super::script::{STEPS, Steps, result};
 use crate::Number;
@@ -150,12 +149,7 @@ unsafe fn step<L: Vector, const MASK: u8>(
 {
     let (a, b, c) = (place(all, 0), place(all, 1), place(all, 2));
     let (operand, what) = ((all >> 48) as u8 as usize, (all >> 96) as u8);
-    macro_rules! rule {
-        ($part:ident) => {{
-            let rule = rules[operand].expect("a rule has a number");
-            move |x, y| L::Number::call(rule, Part::$part, x, y)
-        }};
-    }
+    let rule = rules[operand];
     // SAFETY: promised by the caller.
     unsafe {
         results.numbers[k] = MaybeUninit::new(match what {
@@ -165,18 +159,31 @@ unsafe fn step<L: Vector, const MASK: u8>(
             does::NEG => -results.number(a),
             does::ABS => results.number(a).abs(),
             does::SQRT => results.number(a).sqrt(),
-            does::RULE1 => results.number(a).map2(results.number(a), rule!(Value)),
+            does::RULE1 => two(what, [results.number(a), results.number(a)], rule),
             does::ADD => results.number(a) + results.number(b),
             does::SUB => results.number(a) - results.number(b),
             does::MUL | does::SEEDED => results.number(a) * results.number(b),
             does::DIV => results.number(a) / results.number(b),
-            does::RULE2 => results.number(a).map2(results.number(b), rule!(Value)),
-            does::LEFT => results.number(a).map2(results.number(b), rule!(Left)),
-            does::RIGHT => results.number(a).map2(results.number(b), rule!(Right)),
+            does::RULE2..=does::RIGHT => two(what, [results.number(a), results.number(b)], rule),
+            does::RULE3..=does::THIRD => three(what, [results.number(a), results.number(b), results.number(c)], rule),
             does::SELECT => L::select(results.mask(a), results.number(b), results.number(c)),
-            _ => return choose(what, k, (a, b), results, rules[operand]),
+            _ => return choose(what, k, (a, b), results, rule),
         });
     }
+}
+
+/// The part of a rule of one or two arguments that an operation calls.
+#[inline(always)]
+fn two<L: Lane>(what: u8, [x, y]: [L; 2], rule: Option<&'static Rule>) -> L {
+    let rule = rule.expect("a rule has a number");
+    x.map2(y, move |x, y| L::Number::call(rule, Op::part(what), x, y))
+}
+
+/// The part of a rule of three arguments that an operation calls.
+#[inline(always)]
+fn three<L: Lane>(what: u8, [x, y, z]: [L; 3], rule: Option<&'static Rule>) -> L {
+    let rule = rule.expect("a rule has a number");
+    x.map3(y, z, move |arguments| L::Number::call3(rule, Op::part(what), arguments))
 }
 
 /// The number of an operation that computes nothing.
@@ -227,11 +234,7 @@ unsafe fn choose<L: Vector>(
             does::DIFFER => L::differ(results.number(a), results.number(b)),
             does::BOTH => L::both(results.mask(a), results.mask(b)),
             does::EITHER => L::either(results.mask(a), results.mask(b)),
-            does::TAKES => {
-                let rule = rule.expect("a rule has a number");
-                let left = move |x, y| L::Number::call(rule, Part::TakesLeft, x, y);
-                results.number(a).map2(results.number(b), left).equal(L::one())
-            }
+            does::TAKES => two(what, [results.number(a), results.number(b)], rule).equal(L::one()),
             _ => return,
         }
     };

@@ -159,6 +159,8 @@ macro_rules! for_each_function {
                 /// x·ln(1 + y) for x = `self` and y = `other`; 0 where x is 0, also for y = −1.
                 xlog1py: logarithmic::XLog1pY, rule;
             }
+            ternary {
+            }
             steps {
                 /// The sign as a passive variable: its slope is 0.
                 signum: Sign;
@@ -180,6 +182,7 @@ macro_rules! names {
     (
         unary { $($(#[$d1:meta])* $unary:ident: $f1:ident::$r1:ident, $floats1:ident $(, $kernel1:ident)?;)* }
         binary { $($(#[$d2:meta])* $binary:ident: $f2:ident::$r2:ident, $floats2:ident $(, $kernel2:ident)?;)* }
+        ternary { $($(#[$d3:meta])* $ternary:ident: $f3:ident::$r3:ident, $floats3:ident;)* }
         steps $steps:tt
     ) => {
         /// The functions of the table: names, numbers of arguments, and how floats compute them. A test that is about
@@ -188,6 +191,7 @@ macro_rules! names {
         pub const FUNCTIONS: &[(&str, usize, &str)] = &[
             $((stringify!($unary), 1, stringify!($floats1)),)*
             $((stringify!($binary), 2, stringify!($floats2)),)*
+            $((stringify!($ternary), 3, stringify!($floats3)),)*
         ];
     };
 }
