@@ -23,7 +23,8 @@ binary_rules! {
     /// x·ln y; 0 for x = 0 and y ≥ 0. At y = 0 the slope for x is −∞, and the one for y is infinite unless x is 0.
     XLogY(x, y, v) = V::narrow(times_logarithm(x.widen(), y.widen())), y.ln(), quotient(x, y), is(y, 0.0);
     /// x·ln(1 + y); 0 for x = 0 and y ≥ −1. At y = −1 as x·ln y at 0.
-    XLog1pY(x, y, v) = V::narrow(times_logarithm_1p(x.widen(), y.widen())), y.ln_1p(), quotient(x, V::one() + y), is(y, -1.0);
+    XLog1pY(x, y, v) = V::narrow(times_logarithm_1p(x.widen(), y.widen())), y.ln_1p(), quotient(x, V::one() + y),
+        is(y, -1.0);
 }
 
 /// ln(1 − eˣ), by the form that does not cancel (Mächler, "Accurately computing log(1 − exp(−|a|))", 2012).

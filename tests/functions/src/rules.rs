@@ -1,5 +1,6 @@
 //! The rules of the table of functions, by name.
 
+use tapewright::strategies::Ternary;
 use tapewright::strategies::{Dual, Number, for_each_function, rules};
 use tapewright::{Binary, Unary};
 
@@ -66,16 +67,37 @@ fn binary<R: Binary>(x: &[f64]) -> Derivatives {
     together(value, first, y, &[a.partial_left::<R>(b, y), a.partial_right::<R>(b, y)])
 }
 
+#[allow(dead_code, reason = "the table may have no function of three arguments")]
+fn ternary<R: Ternary>(x: &[f64]) -> Derivatives {
+    let x = [x[0], x[1], x[2]];
+    let value = x[0].ternary::<R>(x[1], x[2]);
+    let first = vec![
+        f64::partial_of_three::<R, 0>(x, value),
+        f64::partial_of_three::<R, 1>(x, value),
+        f64::partial_of_three::<R, 2>(x, value),
+    ];
+    let dual: [Second; 3] = duals(&x);
+    let y = dual[0].ternary::<R>(dual[1], dual[2]);
+    let partials = [
+        Second::partial_of_three::<R, 0>(dual, y),
+        Second::partial_of_three::<R, 1>(dual, y),
+        Second::partial_of_three::<R, 2>(dual, y),
+    ];
+    together(value, first, y, &partials)
+}
+
 /// Makes the list of the rows of the table.
 macro_rules! functions {
     (
         unary { $($(#[$d1:meta])* $unary:ident: $f1:ident::$r1:ident, $floats1:ident $(, $kernel1:ident)?;)* }
         binary { $($(#[$d2:meta])* $binary:ident: $f2:ident::$r2:ident, $floats2:ident $(, $kernel2:ident)?;)* }
+        ternary { $($(#[$d3:meta])* $ternary:ident: $f3:ident::$r3:ident, $floats3:ident;)* }
         steps $steps:tt
     ) => {
         const FUNCTIONS: &[Function] = &[
             $(Function { name: stringify!($unary), arguments: 1, derivatives: unary::<rules::$f1::$r1> },)*
             $(Function { name: stringify!($binary), arguments: 2, derivatives: binary::<rules::$f2::$r2> },)*
+            $(Function { name: stringify!($ternary), arguments: 3, derivatives: ternary::<rules::$f3::$r3> },)*
         ];
     };
 }

@@ -24,6 +24,7 @@ macro_rules! methods {
     (
         unary { $($(#[$d1:meta])* $unary:ident: $f1:ident::$r1:ident, $floats1:ident $(, $kernel1:ident)?;)* }
         binary { $($(#[$d2:meta])* $binary:ident: $f2:ident::$r2:ident, $floats2:ident $(, $kernel2:ident)?;)* }
+        ternary { $($(#[$d3:meta])* $ternary:ident: $f3:ident::$r3:ident, $floats3:ident;)* }
         steps $steps:tt
     ) => {
         fn methods() -> BTreeMap<&'static str, Methods> {
@@ -39,6 +40,12 @@ macro_rules! methods {
                     forward: |x| x[0].$binary(&x[1]).into(),
                     packs: |x| x[0].$binary(&x[1]).into(),
                     closed: |x| Closed::from(x[0]).$binary(Closed::from(x[1])).into(),
+                }),)*
+                $((stringify!($ternary), Methods {
+                    reverse: |x| x[0].$ternary(&x[1], &x[2]).into(),
+                    forward: |x| x[0].$ternary(&x[1], &x[2]).into(),
+                    packs: |x| x[0].$ternary(&x[1], &x[2]).into(),
+                    closed: |x| Closed::from(x[0]).$ternary(Closed::from(x[1]), Closed::from(x[2])).into(),
                 }),)*
             ])
         }
