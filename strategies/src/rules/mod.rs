@@ -3,12 +3,17 @@
 pub mod arithmetic;
 mod beta;
 pub mod exponential;
+pub mod gamma_ratio;
 pub mod hyperbolic;
+pub mod incomplete_beta;
+pub mod incomplete_gamma;
 pub mod power;
+mod quadrature;
 mod rule;
 pub mod selection;
 pub mod special;
 mod table;
+mod tail;
 pub mod trigonometric;
 
 pub use rule::{Function, Operator};
