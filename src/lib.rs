@@ -28,8 +28,8 @@
 //! * Code that is generic over `num_traits`: [`Closed`].
 //! * Matrices, equations and solvers: nalgebra over [`Closed`] and the module `linalg` (features `nalgebra` and
 //!   `faer`), and [`implicit`].
-//! * Functions of your own: [`Unary`], [`Binary`], [`Nary`]; whole programs that are not recorded: [`external`],
-//!   [`Rules`].
+//! * Functions of your own: [`Unary`], [`Binary`], [`Ternary`], [`Nary`]; whole programs that are not recorded:
+//!   [`external`], [`Rules`].
 //! * Long programs in little memory: [`checkpoint!`], [`Stage`], [`TimeLoop`], and the plans in [`schedule`].
 //! * Fewer records: [`preaccumulate`], [`statement`]. Are my derivatives right? [`check_gradient!`].
 //! * Which lines take the memory, and where did the NaN come from? [`Traced`], [`Tape::trace`].
@@ -77,7 +77,7 @@ mod variables;
 
 /// What the types of expressions are made of. Programs need not name any of it.
 pub mod nodes {
-    pub use crate::expr::{BackLeaf, Bin, Compound, Leaf, Literal, RefLeaf, Un};
+    pub use crate::expr::{BackLeaf, Bin, Compound, Leaf, Literal, RefLeaf, Tri, Un};
     pub use tapewright_strategies::rules::{
         Function, Operator, arithmetic, exponential, hyperbolic, power, selection, special, trigonometric,
     };
@@ -94,7 +94,7 @@ pub use exchange::{Exchange, schedule_digest};
 pub use expr::{Assignable, ByName, Choice, Ex, Named, Operand, Real, statement};
 pub use external::{ByFiniteDifferences, ByTangents, Callback, CallbackAdjoints, Rules, external, with_partials};
 pub use forward::{derivative, jacobian_forward, jvp, jvps, value_and_derivative};
-pub use math::{binary, smooth_max, smooth_min, unary};
+pub use math::{binary, smooth_max, smooth_min, ternary, unary};
 pub use nary::{dot, linear_combination, logsumexp, nary, sum};
 #[cfg(all(feature = "packs", feature = "rayon"))]
 pub use packs::par_in_packs;
@@ -112,7 +112,7 @@ pub use tapewright_strategies::{
     InMemory, Jacobian, LayerOf, Linear, MemoryReport, MemoryUsage, Nary, Nested, Nests, NonFinite, NonFiniteKind,
     Number, Passive, Plain, Policy, PrimalValue, Replay, Reuse, Reverse, Shared, SpillDefaults, SpillOptions,
     SpillStore, SpillUsage, Spilled, Spills, Statement, StorageError, Strategy, Strict, Subgradient, SweepError,
-    Tangent, Taping, Traceable, Traced, Traces, Tracing, Unary, catch_storage_errors,
+    Tangent, Taping, Ternary, Traceable, Traced, Traces, Tracing, Unary, catch_storage_errors,
 };
 #[cfg(feature = "packs")]
 pub use tapewright_strategies::{Pack, Registered};

@@ -1,21 +1,30 @@
-//! Functions of closed variables that are not in the list of `math/methods.rs`, and what may be their second argument.
+//! Functions of closed variables that are not in the list of `math/methods.rs`, and what may be their other arguments.
 
 use super::Closed;
 use crate::expr::Literal;
-use crate::math::binary;
+use crate::math::{binary, ternary};
 use tapewright_strategies::rules::selection::{AtLeast, AtMost, PositiveDifference};
-use tapewright_strategies::{Binary, Comparison, Number, Taping, agreed, for_each_function};
+use tapewright_strategies::{Binary, Comparison, Number, Taping, Ternary, agreed, for_each_function};
 
-/// What may stand as the second argument of a function of a [`Closed`] variable: another one, by value or borrowed, or
+/// What may stand as the second or third argument of a function of a [`Closed`] variable: another one, by value or borrowed, or
 /// an `f64`.
 pub trait ClosedOperand<S: Taping> {
     /// Records `R` of `left` and this.
     #[track_caller]
     fn apply<R: Binary>(self, left: &Closed<S>) -> Closed<S>;
+    /// Records `R` of `first`, this and `third`.
+    #[track_caller]
+    fn apply_second<R: Ternary>(self, first: &Closed<S>, third: impl ClosedOperand<S>) -> Closed<S>;
+    /// Records `R` of `first`, `second` and this.
+    #[track_caller]
+    fn apply_third<R: Ternary>(self, first: &Closed<S>, second: &Closed<S>) -> Closed<S>;
+    /// Records `R` of `first`, the number `second` and this.
+    #[track_caller]
+    fn apply_third_to_number<R: Ternary>(self, first: &Closed<S>, second: f64) -> Closed<S>;
 }
 
 macro_rules! closed_operands {
-    ($($t:ty, |$y:ident| $node:expr;)*) => { $(
+    ($($t:ty, |$y:ident| $node:expr, $apply_third:ident;)*) => { $(
         impl<S: Taping> ClosedOperand<S> for $t {
             #[inline]
             #[track_caller]
@@ -23,18 +32,36 @@ macro_rules! closed_operands {
                 let $y = self;
                 binary::<S, R, _, _>(left, $node).into()
             }
+            #[inline]
+            #[track_caller]
+            fn apply_second<R: Ternary>(self, first: &Closed<S>, third: impl ClosedOperand<S>) -> Closed<S> {
+                let $y = self;
+                third.$apply_third::<R>(first, $node)
+            }
+            #[inline]
+            #[track_caller]
+            fn apply_third<R: Ternary>(self, first: &Closed<S>, second: &Closed<S>) -> Closed<S> {
+                let $y = self;
+                ternary::<S, R, _, _, _>(first, second, $node).into()
+            }
+            #[inline]
+            #[track_caller]
+            fn apply_third_to_number<R: Ternary>(self, first: &Closed<S>, second: f64) -> Closed<S> {
+                let $y = self;
+                ternary::<S, R, _, _, _>(first, second, $node).into()
+            }
         }
     )* };
 }
 closed_operands! {
-    &Closed<S>, |y| y;
-    Closed<S>, |y| &y;
-    f64, |y| y;
+    &Closed<S>, |y| y, apply_third;
+    Closed<S>, |y| &y, apply_third;
+    f64, |y| y, apply_third_to_number;
 }
 
 /// Steps, from the methods of the same names on variables.
 macro_rules! steps {
-    (unary $unary:tt binary $binary:tt steps { $($(#[$doc:meta])* $method:ident: $comparison:ident;)* }) => {
+    (unary $unary:tt binary $binary:tt ternary $ternary:tt steps { $($(#[$doc:meta])* $method:ident: $comparison:ident;)* }) => {
         impl<S: Taping> Closed<S> { $(
             $(#[$doc])*
             #[must_use]

@@ -131,7 +131,7 @@ macro_rules! conformance_scenarios {
             passive_results_stay_passive activity_changes_between_identical_statements;
         statements: expression_outlives_its_leaves expression_folded_twice variable_assigned_over
             statement_of_forty_arguments wide_sum wide_dot wide_linear_combination empty_slices;
-        rules: unary_rule binary_rule nary_rule rule_panics_while_recording rule_panics_during_a_sweep
+        rules: unary_rule binary_rule ternary_rule nary_rule rule_panics_while_recording rule_panics_during_a_sweep
             rule_records_in_its_derivative nary_rule_records_in_its_partials rule_records_on_a_tape_of_its_own;
         recordings: nested_recordings nested_three_deep another_strategy_inside guards_end_in_any_order
             guard_dropped_early leaked_guard panic_inside_a_recording tape_moves_to_another_thread

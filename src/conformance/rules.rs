@@ -2,7 +2,7 @@
 
 use super::Outcome;
 use super::check::{Recorded, close, ensure, floats, gradient_is, recorded, still_works, unless_it_panics};
-use crate::{Binary, Float, Nary, Number, Real, Reverse, Tape, Unary, binary, nary, unary};
+use crate::{Binary, Float, Nary, Number, Real, Reverse, Tape, Ternary, Unary, binary, nary, ternary, unary};
 use core::any::Any;
 use core::cell::{Cell, RefCell};
 use core::marker::PhantomData;
@@ -38,6 +38,23 @@ impl Binary for SquareOver {
     }
 }
 
+/// (x, y, z) ↦ x·y²/z.
+struct SquareRatio;
+impl Ternary for SquareRatio {
+    fn value<V: Float>(x: V, y: V, z: V) -> V {
+        x * y * y / z
+    }
+    fn partial_first<V: Float>(_: V, y: V, z: V, _: V) -> V {
+        y * y / z
+    }
+    fn partial_second<V: Float>(x: V, y: V, z: V, _: V) -> V {
+        V::from_f64(2.0) * x * y / z
+    }
+    fn partial_third<V: Float>(_: V, _: V, z: V, value: V) -> V {
+        -value / z
+    }
+}
+
 /// Σ cᵢ·xᵢ².
 struct WeightedSquares;
 impl<V: Number> Nary<V> for WeightedSquares {
@@ -67,6 +84,17 @@ pub fn binary_rule<S: Reverse>() -> Outcome {
         .into()
     };
     gradient_is::<S>("x²/y + 4/(xy) − (x + y)²/4", f, &[2.0, 0.5], 10.4375, &[4.75, -25.25])
+}
+
+/// A rule of three arguments, applied to variables, to expressions and to literals.
+pub fn ternary_rule<S: Reverse>() -> Outcome {
+    let f = |v: &[Real<S>]| {
+        let (x, y) = (&v[0], &v[1]);
+        (ternary::<_, SquareRatio, _, _, _>(x, y, x + y) + ternary::<_, SquareRatio, _, _, _>(y, 2.0, x)
+            - ternary::<_, SquareRatio, _, _, _>(0.5, y * x, 4.0))
+        .into()
+    };
+    gradient_is::<S>("xy²/(x + y) + 4y/x − x²y²/8", f, &[2.0, 0.5], 1.075, &[-0.605, 2.22])
 }
 
 /// A rule of a slice with constants, its arguments in two pieces, in the middle of a computation.

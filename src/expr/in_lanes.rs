@@ -1,7 +1,7 @@
 //! Partials lane by lane.
 
 use tapewright_strategies::rules::{Function, Operator};
-use tapewright_strategies::{Number, Sink, Taping, is_singular};
+use tapewright_strategies::{Number, Sink, Taping, Ternary, is_singular};
 
 /// Partials that count in some lanes only, and are 0 in the others.
 pub(super) struct InLanes<'a, S: Taping> {
@@ -53,4 +53,20 @@ pub(super) fn is_singular_of_two<S: Taping, O: Operator>(
     let (x, y) = (x.lane(lane), y.lane(lane));
     let is_pole = || O::singular(x.as_f64(), y.as_f64());
     is_singular::<S::Policy, _>(partial.lane(lane), &[x, y], value.lane(lane), is_pole)
+}
+
+/// Whether the function `R` of three arguments is singular in a lane.
+#[inline(always)]
+pub(super) fn is_singular_of_three<S: Taping, R: Ternary>(
+    partial: S::Value,
+    arguments: [S::Value; 3],
+    value: S::Value,
+    lane: usize,
+) -> bool {
+    let arguments = arguments.map(|x| x.lane(lane));
+    let is_pole = || {
+        let [x, y, z] = arguments.map(Number::as_f64);
+        R::singular(x, y, z)
+    };
+    is_singular::<S::Policy, _>(partial.lane(lane), &arguments, value.lane(lane), is_pole)
 }

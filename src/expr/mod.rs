@@ -10,6 +10,7 @@ pub(crate) mod node;
 mod operand;
 mod operators;
 mod select;
+mod tri;
 
 use bytemuck::TransparentWrapper;
 use core::fmt;
@@ -22,6 +23,7 @@ pub use named::{ByName, Named, statement};
 pub use node::{BackLeaf, Bin, Compound, Leaf, Literal, RefLeaf, Un};
 pub use operand::Operand;
 pub use select::Choice;
+pub use tri::Tri;
 
 /// An expression of strategy `S` with root node `N`.
 ///

@@ -53,7 +53,8 @@ pub use launch::{
 pub(crate) use note::{make_room, note};
 pub use operands::{Body, Mode, Modes, Operand, Operands, Reads, Slot, Target, Writes};
 pub use rules::{
-    Absolute, Adds, At, ByRule, ByRule2, Divides, Maximum, Minimum, Multiplies, Negation, Root, Square, Subtracts,
+    Absolute, Adds, At, ByRule, ByRule2, ByRule3, Divides, Maximum, Minimum, Multiplies, Negation, Root, Square,
+    Subtracts,
 };
 pub use scan::{parallel_fold, parallel_scan};
 pub use tapewright_strategies::lanes::{Indices, Level, Node};

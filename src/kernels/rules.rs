@@ -4,12 +4,13 @@
 //! statements; a test compares them. Everything else calls the scalar rule number by number.
 
 use core::marker::PhantomData;
-use tapewright_strategies::Float;
 use tapewright_strategies::lanes::{
-    Comparing, Comparison, Formula, Formula2, LaneFunction, LaneOperator, Rule, Scalar, Slope,
+    Comparing, Comparison, Formula, Formula2, LaneFunction, LaneOperator, LaneTernary, Rule, Scalar, Scalar3, Slope,
+    Three,
 };
 use tapewright_strategies::rules::{Function, Operator};
 use tapewright_strategies::shape::Edge;
+use tapewright_strategies::{Float, Ternary};
 
 /// Defines functions with formulas.
 macro_rules! formulas {
@@ -81,6 +82,7 @@ impl<R: Function> LaneFunction for ByRule<R> {
         single: Self::scalar(),
         double_slopes: Self::scalar(),
         single_slopes: Self::scalar(),
+        three: None,
     });
 }
 
@@ -112,7 +114,47 @@ impl<R: Operator> LaneOperator for ByRule2<R> {
         single: Self::scalar(),
         double_slopes: Self::scalar(),
         single_slopes: Self::scalar(),
+        three: None,
     });
+}
+
+/// A rule of three arguments, number by number.
+pub struct ByRule3<R>(PhantomData<fn() -> R>);
+impl<R> Clone for ByRule3<R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<R> Copy for ByRule3<R> {}
+impl<R: Ternary> ByRule3<R> {
+    const fn scalar<V: Float>() -> Scalar3<V> {
+        Scalar3 {
+            value: |x, y, z| x.ternary::<R>(y, z),
+            partials: [
+                |x, y, z| V::partial_of_three::<R, 0>([x, y, z], x.ternary::<R>(y, z)),
+                |x, y, z| V::partial_of_three::<R, 1>([x, y, z], x.ternary::<R>(y, z)),
+                |x, y, z| V::partial_of_three::<R, 2>([x, y, z], x.ternary::<R>(y, z)),
+            ],
+        }
+    }
+}
+impl<R: Ternary> LaneTernary for ByRule3<R> {
+    const RULE: &'static Rule = &Rule {
+        name: core::any::type_name::<R>,
+        left: Slope::Computed,
+        right: Slope::Computed,
+        selects: false,
+        double: Scalar::NONE,
+        single: Scalar::NONE,
+        double_slopes: Scalar::NONE,
+        single_slopes: Scalar::NONE,
+        three: Some(Three {
+            double: Self::scalar(),
+            single: Self::scalar(),
+            double_slopes: Self::scalar(),
+            single_slopes: Self::scalar(),
+        }),
+    };
 }
 
 const fn slope<E: Edge>() -> Slope {

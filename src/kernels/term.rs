@@ -1,13 +1,16 @@
 //! The expressions of kernels: operators and functions.
 
 use super::rules::{
-    Absolute, Adds, At, ByRule, ByRule2, Divides, Maximum, Minimum, Multiplies, Negation, Root, Square, Subtracts,
+    Absolute, Adds, At, ByRule, ByRule2, ByRule3, Divides, Maximum, Minimum, Multiplies, Negation, Root, Square,
+    Subtracts,
 };
 use core::ops::{Add, Div, Mul, Neg, Sub};
-use tapewright_strategies::lanes::{Apply, Apply2, Compared, Condition, Constant, Joined, Let, Local, Node, Select};
+use tapewright_strategies::lanes::{
+    Apply, Apply2, Apply3, Compared, Condition, Constant, Joined, Let, Local, Node, Select,
+};
 use tapewright_strategies::rules::power::Powi;
 use tapewright_strategies::rules::selection::{AtLeast, AtMost};
-use tapewright_strategies::{Binary, Unary, for_each_function, rules};
+use tapewright_strategies::{Binary, Ternary, Unary, for_each_function, rules};
 
 /// An expression in a kernel: what a token's `at` returns, and what operators and functions make of it. It has no
 /// value: the kernel runs once, and the expression is computed at every point of the range afterwards.
@@ -21,7 +24,7 @@ pub struct Term<N>(pub(super) N);
 #[derive(Clone, Copy, Debug)]
 pub struct Where<C>(C);
 
-/// What may stand as the second argument of a function in a kernel: an expression, or an `f64`.
+/// What may stand as the second or third argument of a function in a kernel: an expression, or an `f64`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no argument of a function in a kernel",
     note = "an expression or an `f64` is: `2.0`, not `2`"
@@ -100,6 +103,7 @@ macro_rules! methods {
     (
         unary { $($(#[$d1:meta])* $unary:ident: $f1:ident::$r1:ident, $floats1:ident $(, $kernel1:ident)?;)* }
         binary { $($(#[$d2:meta])* $binary:ident: $f2:ident::$r2:ident, $floats2:ident $(, $kernel2:ident)?;)* }
+        ternary { $($(#[$d3:meta])* $ternary:ident: $f3:ident::$r3:ident, $floats3:ident;)* }
         steps $steps:tt
     ) => {
         impl<A: Node> Term<A> {
@@ -115,6 +119,15 @@ macro_rules! methods {
                 other: B,
             ) -> Term<Apply2<formula!(ByRule2<rules::$f2::$r2> $(, $kernel2)?), A, B::Node>> {
                 Term(Apply2::of(self.0, other.into_node()))
+            })*
+            $($(#[$d3])*
+            #[inline(always)]
+            pub fn $ternary<B: Argument, C: Argument>(
+                self,
+                second: B,
+                third: C,
+            ) -> Term<Apply3<ByRule3<rules::$f3::$r3>, A, B::Node, C::Node>> {
+                Term(Apply3::of(self.0, second.into_node(), third.into_node()))
             })*
         }
     };
@@ -159,6 +172,16 @@ impl<A: Node> Term<A> {
     #[inline(always)]
     pub fn binary<R: Binary, B: Argument>(self, other: B) -> Term<Apply2<ByRule2<R>, A, B::Node>> {
         Term(Apply2::of(self.0, other.into_node()))
+    }
+
+    /// Your own rule of three arguments; see [`Ternary`].
+    #[inline(always)]
+    pub fn ternary<R: Ternary, B: Argument, C: Argument>(
+        self,
+        second: B,
+        third: C,
+    ) -> Term<Apply3<ByRule3<R>, A, B::Node, C::Node>> {
+        Term(Apply3::of(self.0, second.into_node(), third.into_node()))
     }
 
     /// Computes the expression once for all its uses in `f`, which gets it as a temporary. Expressions are trees: one

@@ -1,12 +1,14 @@
 //! The functions as methods: on variables by reference, on expressions by value; and on closed variables, recorded.
 
 use crate::closed::{Closed, ClosedOperand};
-use crate::expr::{Bin, Compound, Ex, Literal, Operand, Real, RefLeaf, Un, ex};
+use crate::expr::{Bin, Compound, Ex, Literal, Operand, Real, RefLeaf, Tri, Un, ex};
 use tapewright_strategies::rules::arithmetic::{Apart, Less, Plus, Times};
 use tapewright_strategies::rules::power::Powi;
 use tapewright_strategies::rules::selection::{AtLeast, AtMost, Max, Min, Rounding};
 use tapewright_strategies::rules::trigonometric::{Cos, Sin};
-use tapewright_strategies::{Binary, Comparison, Expression, Number, Taping, Tree, Unary, for_each_function, rules};
+use tapewright_strategies::{
+    Binary, Comparison, Expression, Number, Taping, Ternary, Tree, Unary, for_each_function, rules,
+};
 
 /// An expression with your own rule of one argument at its root; see [`Unary`].
 ///
@@ -54,14 +56,42 @@ pub fn binary<S: Taping, R: Binary, A: Operand<S>, B: Operand<S>>(
     ex(Bin::new(left.into_node(), right.into_node()))
 }
 
+/// An expression with your own rule of three arguments at its root; see [`Ternary`].
+///
+/// ```
+/// use tapewright::prelude::*;
+/// use tapewright::{Float, Ternary, ternary};
+///
+/// /// (x, y, z) ↦ x·y²·z.
+/// struct Product;
+/// impl Ternary for Product {
+///     fn value<V: Float>(x: V, y: V, z: V) -> V { x * y * y * z }
+///     fn partial_first<V: Float>(_x: V, y: V, z: V, _value: V) -> V { y * y * z }
+///     fn partial_second<V: Float>(x: V, y: V, z: V, _value: V) -> V { V::from_f64(2.0) * x * y * z }
+///     fn partial_third<V: Float>(x: V, y: V, _z: V, _value: V) -> V { x * y * y }
+/// }
+///
+/// fn f<S: Strategy>(x: &[Real<S>]) -> Real<S> { ternary::<_, Product, _, _, _>(x[0], x[1], 5.0).into() }
+/// assert_eq!(gradient::<Jacobian>(f, &[2.0, 3.0]), [45.0, 60.0]);
+/// ```
+#[inline(always)]
+pub fn ternary<S: Taping, R: Ternary, A: Operand<S>, B: Operand<S>, C: Operand<S>>(
+    first: A,
+    second: B,
+    third: C,
+) -> Ex<S, Tri<S, R, A::Node, B::Node, C::Node>> {
+    ex(Tri::new(first.into_node(), second.into_node(), third.into_node()))
+}
+
 /// Gives each rule a method. The row `sin: trigonometric::Sin, registers;` becomes
 /// `fn sin(&self) -> Ex<S, Un<S, Sin, RefLeaf<S>>>` on variables and `fn sin(self) -> Ex<S, Un<S, Sin, N>>` on
-/// expressions, and `fn sin(&self) -> Self`, a statement, on closed variables. The second argument may be a variable, an
-/// expression or an `f64`.
+/// expressions, and `fn sin(&self) -> Self`, a statement, on closed variables. Other arguments may be
+/// variables, expressions or an `f64`.
 macro_rules! methods {
     (
         unary { $($(#[$d1:meta])* $unary:ident: $f1:ident::$r1:ident, $floats1:ident $(, $kernel1:ident)?;)* }
         binary { $($(#[$d2:meta])* $binary:ident: $f2:ident::$r2:ident, $floats2:ident $(, $kernel2:ident)?;)* }
+        ternary { $($(#[$d3:meta])* $ternary:ident: $f3:ident::$r3:ident, $floats3:ident;)* }
         steps $steps:tt
     ) => {
         impl<S: Taping> Real<S> {
@@ -76,6 +106,15 @@ macro_rules! methods {
             ) -> Ex<S, Bin<S, rules::$f2::$r2, RefLeaf<'_, S>, B::Node>> {
                 binary(self, other)
             })*
+            $($(#[$d3])*
+            #[inline(always)]
+            pub fn $ternary<B: Operand<S>, C: Operand<S>>(
+                &self,
+                second: B,
+                third: C,
+            ) -> Ex<S, Tri<S, rules::$f3::$r3, RefLeaf<'_, S>, B::Node, C::Node>> {
+                ternary(self, second, third)
+            })*
         }
         impl<S: Taping, N: Compound + Expression<S>> Ex<S, N> {
             $($(#[$d1])*
@@ -85,6 +124,15 @@ macro_rules! methods {
             #[inline(always)]
             pub fn $binary<B: Operand<S>>(self, other: B) -> Ex<S, Bin<S, rules::$f2::$r2, N, B::Node>> {
                 binary(self, other)
+            })*
+            $($(#[$d3])*
+            #[inline(always)]
+            pub fn $ternary<B: Operand<S>, C: Operand<S>>(
+                self,
+                second: B,
+                third: C,
+            ) -> Ex<S, Tri<S, rules::$f3::$r3, N, B::Node, C::Node>> {
+                ternary(self, second, third)
             })*
         }
         impl<S: Taping> Closed<S> {
@@ -98,6 +146,13 @@ macro_rules! methods {
             #[inline]
             #[track_caller]
             pub fn $binary(&self, other: impl ClosedOperand<S>) -> Self { other.apply::<rules::$f2::$r2>(self) })*
+            $($(#[$d3])*
+            #[must_use]
+            #[inline]
+            #[track_caller]
+            pub fn $ternary(&self, second: impl ClosedOperand<S>, third: impl ClosedOperand<S>) -> Self {
+                second.apply_second::<rules::$f3::$r3>(self, third)
+            })*
         }
     };
 }
@@ -147,6 +202,7 @@ macro_rules! step_functions {
         $receiver:tt, $node:expr, $value:expr;
         unary $unary:tt
         binary $binary:tt
+        ternary $ternary:tt
         steps { $($(#[$doc:meta])* $name:ident: $comparison:ident;)* }
     ) => { $(
         step_functions! { @ $receiver, $node, $value, $(#[$doc])* $name $comparison }

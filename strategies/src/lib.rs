@@ -54,7 +54,7 @@ pub use identifier::{IndexType, LinearId, TapeNumber};
 pub use lanes::Tangents;
 pub use manager::{CountedId, IndexManager, Linear, Reuse};
 pub use memory::{MemoryReport, MemoryUsage};
-pub use numbers::{Binary, Dual, Float, Nested, Number, Plain, Unary};
+pub use numbers::{Binary, Dual, Float, Nested, Number, Plain, Ternary, Unary};
 #[cfg(feature = "packs")]
 pub use numbers::{Pack, Registered};
 #[doc(hidden)]

@@ -93,6 +93,10 @@ impl<V: Number> Lane for Alone<V> {
     fn map2(self, other: Self, f: impl Fn(V, V) -> V) -> Self {
         Self(f(self.0, other.0))
     }
+    #[inline(always)]
+    fn map3(self, second: Self, third: Self, f: impl Fn([V; 3]) -> V) -> Self {
+        Self(f([self.0, second.0, third.0]))
+    }
 }
 
 impl<V: Number> Vector for Alone<V> {

@@ -10,7 +10,7 @@
 )]
 
 use super::keys::{Border, Key, Kind};
-use super::rule::Rule;
+use super::rule::{Part, Rule};
 
 /// The largest number of operations in the tree of one expression.
 pub const NODES: usize = 512;
@@ -100,9 +100,17 @@ pub(super) mod does {
 
         /// b where a, else c.
         SELECT = 64;
+        /// Rule number `operand`, of three arguments.
+        RULE3 = 65;
+        /// The partial of a rule's first argument of three.
+        FIRST = 66;
+        /// The partial of a rule's second argument of three.
+        SECOND = 67;
+        /// The partial of a rule's third argument.
+        THIRD = 68;
     }
 }
-use does::{CONSTANT, LOCAL, NEW, NUMBER, READ, RULE1, RULE2, SAME, SEED, SELECT, TANGENT};
+use does::{CONSTANT, LOCAL, NEW, NUMBER, READ, RULE1, RULE2, RULE3, SAME, SEED, SELECT, TANGENT};
 
 /// An operation.
 #[derive(Clone, Copy, Debug)]
@@ -173,6 +181,18 @@ impl Op {
             ..16 => 0,
             32..SELECT => 2,
             _ => 3,
+        }
+    }
+
+    /// The part of its rule that an operation with this number calls.
+    pub(super) const fn part(what: u8) -> Part {
+        match what {
+            RULE1 | RULE2 | RULE3 => Part::Value,
+            does::LEFT | does::FIRST => Part::Left,
+            does::RIGHT | does::SECOND => Part::Right,
+            does::THIRD => Part::Third,
+            does::TAKES => Part::TakesLeft,
+            _ => unreachable!(),
         }
     }
 
@@ -292,7 +312,7 @@ impl<const N: usize> Tree<N> {
             let mut op = op.with(op.a + first, op.b + first, op.c + first);
             match op.what {
                 CONSTANT => op.c += self.constants,
-                RULE1 | RULE2 => op.operand += self.rule_count,
+                RULE1 | RULE2 | RULE3 => op.operand += self.rule_count,
                 LOCAL => {
                     if let Some((number, result)) = local
                         && number == op.c as usize

@@ -2,7 +2,7 @@
 //! NaN, and along tangents. Nothing of this is compiled for each kernel.
 
 use super::code::{Op, RULES, does};
-use super::rule::{Part, Rule};
+use super::rule::Rule;
 use crate::Number;
 use crate::numbers::by_lanes2;
 use core::cell::RefCell;
@@ -96,20 +96,22 @@ impl<V: Number> Interpreter<'_, V> {
                     );
                 }
             }
+            does::RULE3..=does::THIRD => self.call3(op, [a, b, at(op.c)], to),
             _ => self.call(op, (a, b), to),
         }
     }
 
     /// Calls a function of the operation's rule with these arguments.
     fn call(self, op: &Op, (a, b): (&[V], &[V]), to: &mut [V]) {
-        let part = match op.what {
-            does::RULE1 | does::RULE2 => Part::Value,
-            does::LEFT => Part::Left,
-            does::RIGHT => Part::Right,
-            does::TAKES => Part::TakesLeft,
-            other => unreachable!("operation {other} stands for others in trees, and is in no script"),
-        };
+        let part = Op::part(op.what);
         let rule = self.rules[usize::from(op.operand)].expect("a rule has a number");
         to.iter_mut().zip(a).zip(b).for_each(|((to, x), y)| *to = V::call(rule, part, *x, *y));
+    }
+
+    fn call3(self, op: &Op, arguments: [&[V]; 3], to: &mut [V]) {
+        let rule = self.rules[usize::from(op.operand)].expect("a rule has a number");
+        for (k, to) in to.iter_mut().enumerate() {
+            *to = V::call3(rule, Op::part(op.what), arguments.map(|x| x[k]));
+        }
     }
 }

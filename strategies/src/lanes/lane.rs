@@ -1,6 +1,7 @@
 //! What a kernel is evaluated over: one number, or several in a register.
 
 use crate::Number;
+use core::cell::Cell;
 use core::ops::{Add, Div, Mul, Neg, Sub};
 
 pub(super) mod sealed {
@@ -45,9 +46,23 @@ pub trait Lane:
     /// `yes` where the mask says yes, else `no`.
     #[must_use]
     fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
-    /// A function of two numbers.
+    /// A function of two numbers, which is called for one after the other, from the first on.
     #[must_use]
     fn map2(self, other: Self, f: impl Fn(Self::Number, Self::Number) -> Self::Number) -> Self;
+    /// A function of three numbers.
+    #[inline(always)]
+    #[must_use]
+    fn map3(self, second: Self, third: Self, f: impl Fn([Self::Number; 3]) -> Self::Number) -> Self {
+        // The third ones are noted in the order in which they are visited then.
+        let (noted, next) = ([const { Cell::new(None) }; MOST], Cell::new(0));
+        let place = || &noted[next.replace(next.get() + 1)];
+        let _ = third.map2(third, |z, _| {
+            place().set(Some(z));
+            z
+        });
+        next.set(0);
+        self.map2(second, |x, y| f([x, y, place().get().unwrap_or(x)]))
+    }
     /// Where they are not equal.
     fn differ(self, other: Self) -> Self::Mask;
 
@@ -130,6 +145,8 @@ macro_rules! single {
             fn select(mask: bool, yes: $t, no: $t) -> $t { if mask { yes } else { no } }
             #[inline(always)]
             fn map2(self, other: $t, f: impl Fn($t, $t) -> $t) -> $t { f(self, other) }
+            #[inline(always)]
+            fn map3(self, second: $t, third: $t, f: impl Fn([$t; 3]) -> $t) -> $t { f([self, second, third]) }
         }
         impl Vector for $t {
             const N: usize = 1;

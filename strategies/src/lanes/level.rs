@@ -2,7 +2,7 @@
 
 use super::alone::Alone;
 use super::lane::Vector;
-use super::rule::{Part, Rule};
+use super::rule::{Part, Rule, Three};
 use super::several::Several;
 use crate::{Dual, Number};
 use core::sync::atomic::{AtomicU8, Ordering};
@@ -106,6 +106,12 @@ pub trait Registers: Sized + 'static {
     /// The same, and its derivatives by the arguments.
     #[doc(hidden)]
     fn call_with_slopes(rule: &'static Rule, part: Part, x: Self, y: Self) -> (Self, Self, Self);
+    /// As [`call`](Self::call), for a rule of three arguments.
+    #[doc(hidden)]
+    fn call3(rule: &'static Rule, part: Part, arguments: [Self; 3]) -> Self;
+    /// The same, and its derivatives by the arguments.
+    #[doc(hidden)]
+    fn call3_with_slopes(rule: &'static Rule, part: Part, arguments: [Self; 3]) -> (Self, [Self; 3]);
     /// Runs a task in the registers of the present level.
     ///
     /// # Safety
@@ -113,6 +119,12 @@ pub trait Registers: Sized + 'static {
     /// As the task says.
     #[doc(hidden)]
     unsafe fn at_level<T: Task<Self>>(task: T) -> T::Output;
+}
+
+/// The rule as one of three arguments.
+#[inline(always)]
+const fn of_three(rule: &'static Rule) -> &'static Three {
+    rule.three.as_ref().expect("the rule has three arguments")
 }
 
 /// Implements [`Registers`] from rows `number: its part of a rule, lanes of the wide level, lanes of the middle one;`.
@@ -128,6 +140,20 @@ macro_rules! registers {
                 let (x, y) = (Dual { value: x, tangents: [1.0, 0.0] }, Dual { value: y, tangents: [0.0, 1.0] });
                 let Dual { value, tangents: [left, right] } = rule.$slopes.call(part, x, y);
                 (value, left, right)
+            }
+            #[inline(always)]
+            fn call3(rule: &'static Rule, part: Part, arguments: [Self; 3]) -> Self {
+                of_three(rule).$scalar.call(part, arguments)
+            }
+            fn call3_with_slopes(rule: &'static Rule, part: Part, arguments: [Self; 3]) -> (Self, [Self; 3]) {
+                let [x, y, z] = arguments;
+                let arguments = [
+                    Dual { value: x, tangents: [1.0, 0.0, 0.0] },
+                    Dual { value: y, tangents: [0.0, 1.0, 0.0] },
+                    Dual { value: z, tangents: [0.0, 0.0, 1.0] },
+                ];
+                let Dual { value, tangents } = of_three(rule).$slopes.call(part, arguments);
+                (value, tangents)
             }
             #[inline]
             unsafe fn at_level<T: Task<Self>>(task: T) -> T::Output {
@@ -173,6 +199,14 @@ impl<V: Number, const N: usize> Registers for Dual<V, N> {
     fn call_with_slopes(_: &'static Rule, _: Part, _: Self, _: Self) -> (Self, Self, Self) {
         panic!("kernels can be computed over duals of `f64` and `f32`, but not over duals of duals")
     }
+    fn call3(rule: &'static Rule, part: Part, [x, y, z]: [Self; 3]) -> Self {
+        let (value, partials) = V::call3_with_slopes(rule, part, [x.value, y.value, z.value]);
+        x.chain3([y, z], value, partials)
+    }
+    fn call3_with_slopes(rule: &'static Rule, part: Part, [x, y, z]: [Self; 3]) -> (Self, [Self; 3]) {
+        let (value, left, right) = Self::call_with_slopes(rule, part, x, y);
+        (value, [left, right, z])
+    }
     unsafe fn at_level<T: Task<Self>>(task: T) -> T::Output {
         // With more tangents, registers gain nothing, and take long to compile. Without optimisation every result of a
         // kernel lies on the stack, which has no room for so many registers; miri has a larger stack.
@@ -191,6 +225,13 @@ impl<const N: usize, V: crate::Registered> Registers for crate::Pack<N, V> {
     fn call_with_slopes(rule: &'static Rule, part: Part, x: Self, y: Self) -> (Self, Self, Self) {
         let lanes: [_; N] = core::array::from_fn(|k| V::call_with_slopes(rule, part, x[k], y[k]));
         (Self(lanes.map(|lane| lane.0)), Self(lanes.map(|lane| lane.1)), Self(lanes.map(|lane| lane.2)))
+    }
+    fn call3(rule: &'static Rule, part: Part, arguments: [Self; 3]) -> Self {
+        Self(core::array::from_fn(|k| V::call3(rule, part, arguments.map(|x| x[k]))))
+    }
+    fn call3_with_slopes(rule: &'static Rule, part: Part, arguments: [Self; 3]) -> (Self, [Self; 3]) {
+        let lanes: [_; N] = core::array::from_fn(|k| V::call3_with_slopes(rule, part, arguments.map(|x| x[k])));
+        (Self(lanes.map(|lane| lane.0)), core::array::from_fn(|i| Self(lanes.map(|lane| lane.1[i]))))
     }
     unsafe fn at_level<T: Task<Self>>(task: T) -> T::Output {
         // SAFETY: promised by the caller.

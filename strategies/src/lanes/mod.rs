@@ -80,13 +80,18 @@ pub use recorded::Recorded;
 pub(crate) use replay::not_kept;
 pub use replay::{Replayed, Versions};
 pub use rows::{RowSums, row_sums};
-pub use rule::{Comparing, Comparison, Formula, Formula2, LaneFunction, LaneOperator, Part, Rule, Scalar, Slope};
+pub use rule::{
+    Comparing, Comparison, Formula, Formula2, LaneFunction, LaneOperator, LaneTernary, Part, Rule, Scalar, Scalar3,
+    Slope, Three,
+};
 pub use run::{run, sum};
 pub use scan::{Combine, Combined};
 pub use shadow::{Shadow, Shadows};
 pub use tangents::Tangents;
 pub use text::{Table, text};
 pub use transfer::{Indices, Places, Transfer, Way};
-pub use tree::{Apply, Apply2, Compared, Condition, Constant, Element, Joined, Let, Local, New, Node, Number, Select};
+pub use tree::{
+    Apply, Apply2, Apply3, Compared, Condition, Constant, Element, Joined, Let, Local, New, Node, Number, Select,
+};
 pub(crate) use version::HeldVersions;
 pub use version::{Held, Version};

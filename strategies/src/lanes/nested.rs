@@ -14,6 +14,12 @@ impl<S: Nests> Registers for Nested<S> {
     fn call_with_slopes(_: &'static Rule, _: Part, _: Self, _: Self) -> (Self, Self, Self) {
         refuse()
     }
+    fn call3(_: &'static Rule, _: Part, _: [Self; 3]) -> Self {
+        refuse()
+    }
+    fn call3_with_slopes(_: &'static Rule, _: Part, _: [Self; 3]) -> (Self, [Self; 3]) {
+        refuse()
+    }
     unsafe fn at_level<T: Task<Self>>(_: T) -> T::Output {
         refuse()
     }

@@ -22,6 +22,8 @@ pub enum Part {
     Left,
     /// The partial of the right argument.
     Right,
+    /// The partial of the third of three arguments; those of the first and the second are `Left` and `Right`.
+    Third,
     /// Whether the left argument is returned.
     TakesLeft,
 }
@@ -48,8 +50,48 @@ impl<V: Copy> Scalar<V> {
             Part::Left => (self.left)(x, y),
             Part::Right => (self.right)(x, y),
             Part::TakesLeft => (self.takes_left)(x, y),
+            Part::Third => unreachable!("a rule of two arguments has no third one"),
         }
     }
+
+    /// What a rule of three arguments has in its place.
+    pub const NONE: Self = Self { value: |x, _| x, left: |x, _| x, right: |x, _| x, takes_left: |x, _| x };
+}
+
+/// A rule of three arguments over one type of number.
+#[derive(Clone, Copy, Debug)]
+pub struct Scalar3<V: 'static> {
+    /// The value.
+    pub value: fn(V, V, V) -> V,
+    /// The partials of the arguments.
+    pub partials: [fn(V, V, V) -> V; 3],
+}
+
+impl<V: Copy> Scalar3<V> {
+    /// A part at these arguments.
+    #[inline(always)]
+    pub(super) fn call(&self, part: Part, [x, y, z]: [V; 3]) -> V {
+        match part {
+            Part::Value => (self.value)(x, y, z),
+            Part::Left => self.partials[0](x, y, z),
+            Part::Right => self.partials[1](x, y, z),
+            Part::Third => self.partials[2](x, y, z),
+            Part::TakesLeft => unreachable!("a rule of three arguments returns none of them"),
+        }
+    }
+}
+
+/// A function of three arguments that is computed number by number.
+#[derive(Clone, Copy, Debug)]
+pub struct Three {
+    /// It over `f64`.
+    pub double: Scalar3<f64>,
+    /// It over `f32`.
+    pub single: Scalar3<f32>,
+    /// It over `f64`, with the derivatives of its parts by all arguments.
+    pub double_slopes: Scalar3<Dual<f64, 3>>,
+    /// It over `f32`, with the derivatives of its parts by all arguments.
+    pub single_slopes: Scalar3<Dual<f32, 3>>,
 }
 
 /// A function that is computed number by number.
@@ -71,6 +113,8 @@ pub struct Rule {
     pub double_slopes: Scalar<Dual<f64, 2>>,
     /// It over `f32`, with the derivatives of its parts by both arguments.
     pub single_slopes: Scalar<Dual<f32, 2>>,
+    /// It, if it has three arguments.
+    pub three: Option<Three>,
 }
 
 /// A function of one argument.
@@ -83,6 +127,12 @@ pub trait LaneFunction: Copy + Send + Sync + 'static {
 pub trait LaneOperator: Copy + Send + Sync + 'static {
     /// What it is.
     const FORMULA: Formula2;
+}
+
+/// A function of three arguments.
+pub trait LaneTernary: Copy + Send + Sync + 'static {
+    /// Its rule.
+    const RULE: &'static Rule;
 }
 
 /// Functions of one argument x.

@@ -3,8 +3,8 @@
 #![allow(clippy::cast_possible_truncation, reason = "places have few bits, and `From` is not for constants")]
 
 use super::code::does::{
-    ABS, ADD, AT_MOST, DIFFER, DIV, EITHER, EQUAL, LEFT, LESS, MAX, MIN, MUL, NEG, NEW, RIGHT, RULE1, SELECT, SQRT,
-    SQUARE, SUB, TAKES, TANGENT,
+    ABS, ADD, AT_MOST, DIFFER, DIV, EITHER, EQUAL, FIRST, LEFT, LESS, MAX, MIN, MUL, NEG, NEW, RIGHT, RULE1, RULE3,
+    SECOND, SELECT, SQRT, SQUARE, SUB, TAKES, TANGENT, THIRD,
 };
 use super::code::{FOREST, Op};
 use super::forest::Forest;
@@ -121,6 +121,9 @@ impl<'a> Pass<'a> {
             let mask = self.value(to, op.a);
             return to.chosen(mask, right, no);
         }
+        if op.what == RULE3 {
+            return self.of_three(to, op);
+        }
         if left.is_none() && right.is_none() {
             return left;
         }
@@ -185,6 +188,23 @@ impl<'a> Pass<'a> {
                 to.chosen(mask, x, y)
             }
         }
+    }
+
+    /// The slope of a function of three arguments.
+    const fn of_three(&mut self, to: &mut Writer, op: Op) -> Signed {
+        let (uses, parts) = ([op.a, op.b, op.c], [FIRST, SECOND, THIRD]);
+        let (mut sum, mut k) = (Signed::NONE, 0);
+        while k < 3 {
+            let slope = self.slopes[uses[k] as usize];
+            if !slope.is_none() {
+                let (a, b, c) = (self.value(to, op.a), self.value(to, op.b), self.value(to, op.c));
+                let partial = to.put(Op { what: parts[k], a, b, c, ..op });
+                let term = to.times(slope, partial);
+                sum = to.sum(sum, term);
+            }
+            k += 1;
+        }
+        sum
     }
 
     const fn of_product(&mut self, to: &mut Writer, op: Op, left: Signed, right: Signed) -> Signed {

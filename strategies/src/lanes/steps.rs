@@ -173,6 +173,11 @@ unsafe fn step<L: Vector, const MASK: u8>(
             does::RULE2 => results.number(a).map2(results.number(b), rule!(Value)),
             does::LEFT => results.number(a).map2(results.number(b), rule!(Left)),
             does::RIGHT => results.number(a).map2(results.number(b), rule!(Right)),
+            does::RULE3..=does::THIRD => {
+                let rule = rules[operand].expect("a rule has a number");
+                let (x, y, z) = (results.number(a), results.number(b), results.number(c));
+                x.map3(y, z, move |arguments| L::Number::call3(rule, Op::part(what), arguments))
+            }
             does::SELECT => L::select(results.mask(a), results.number(b), results.number(c)),
             _ => return choose(what, k, (a, b), results, rules[operand]),
         });

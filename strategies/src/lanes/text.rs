@@ -11,7 +11,7 @@ use super::scripts::List;
 use core::fmt::Write;
 use std::collections::HashSet;
 
-/// C for a part of the rule with this [name](core::any::type_name), where `$` and `#` stand for the arguments; `None`
+/// C for a part of the rule with this [name](core::any::type_name), where `$`, `#` and `@` stand for the arguments; `None`
 /// if C has no such function.
 pub type Table = fn(&str, Part) -> Option<&'static str>;
 
@@ -228,21 +228,19 @@ impl Writer<'_> {
             does::BOTH => format!("{a} && {b}"),
             does::EITHER => format!("{a} || {b}"),
             does::SELECT => format!("{a} ? {b} : {c}"),
-            does::RULE1 | does::RULE2 => self.call(op, Part::Value, a, b)?,
-            does::LEFT => self.call(op, Part::Left, a, b)?,
-            does::RIGHT => self.call(op, Part::Right, a, b)?,
-            does::TAKES => format!("({}) != 0.0", self.call(op, Part::TakesLeft, a, b)?),
-            other => unreachable!("operation {other} is in no script of values and adjoints"),
+            does::TAKES => format!("({}) != 0.0", self.call(op, [a, b, c])?),
+            _ => self.call(op, [a, b, c])?,
         })
     }
 
-    fn call(&self, op: &Op, part: Part, a: &str, b: &str) -> Result<String, String> {
+    fn call(&self, op: &Op, [a, b, c]: [&str; 3]) -> Result<String, String> {
         let rule = self.plan.scripts.rules[usize::from(op.operand)].expect("a rule has a number");
         let name = (rule.name)();
-        let template = (self.table)(name, part).ok_or(name)?;
+        let template = (self.table)(name, Op::part(op.what)).ok_or(name)?;
         let of = |letter: char| match letter {
             '$' => format!("({a})"),
             '#' => format!("({b})"),
+            '@' => format!("({c})"),
             other => other.to_string(),
         };
         Ok(template.chars().map(of).collect())

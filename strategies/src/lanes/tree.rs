@@ -4,7 +4,7 @@
 use super::code::{Code, Op, does};
 use super::keys::{Border, Key};
 use super::lane::sealed::Sealed;
-use super::rule::{Comparing, Comparison, Formula, Formula2, LaneFunction, LaneOperator, Rule};
+use super::rule::{Comparing, Comparison, Formula, Formula2, LaneFunction, LaneOperator, LaneTernary, Rule};
 use core::marker::PhantomData;
 
 /// An expression of a kernel.
@@ -154,6 +154,35 @@ impl<F: LaneOperator, A: Node, B: Node> Node for Apply2<F, A, B> {
     fn constants(&self, put: &mut impl FnMut(f64)) {
         self.1.constants(put);
         self.2.constants(put);
+    }
+}
+
+/// A function of three arguments.
+#[derive(Clone, Copy, Debug)]
+pub struct Apply3<F, A, B, C>(PhantomData<F>, A, B, C);
+impl<F, A, B, C> Apply3<F, A, B, C> {
+    /// This function of those arguments.
+    #[inline(always)]
+    pub const fn of(first: A, second: B, third: C) -> Self {
+        Self(PhantomData, first, second, third)
+    }
+}
+impl<F, A, B, C> Sealed for Apply3<F, A, B, C> {}
+impl<F: LaneTernary, A: Node, B: Node, C: Node> Node for Apply3<F, A, B, C> {
+    const CODE: Code = {
+        let (mut code, mut op) = (A::CODE, Op::of(does::RULE3, 0, 0, 0));
+        op.a = code.result;
+        op.b = code.append(&B::CODE, None);
+        op.c = code.append(&C::CODE, None);
+        op.operand = code.rule(F::RULE);
+        code.push(op);
+        code
+    };
+    #[inline(always)]
+    fn constants(&self, put: &mut impl FnMut(f64)) {
+        self.1.constants(put);
+        self.2.constants(put);
+        self.3.constants(put);
     }
 }
 

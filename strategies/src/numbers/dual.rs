@@ -62,6 +62,14 @@ impl<V: Number, const N: usize> Dual<V, N> {
         let tangent = |k: usize| guarded(self.tangents[k], left) + guarded(other.tangents[k], right);
         Self { value, tangents: each(tangent) }
     }
+
+    /// The same for a function of three numbers.
+    #[inline(always)]
+    pub(crate) fn chain3(self, others: [Self; 2], value: V, [first, second, third]: [V; 3]) -> Self {
+        let pair = self.chain2(others[0], value, (first, second));
+        let tangent = |k: usize| pair.tangents[k] + guarded(others[1].tangents[k], third);
+        Self { value, tangents: each(tangent) }
+    }
 }
 
 impl<V: Number, const N: usize> Default for Dual<V, N> {

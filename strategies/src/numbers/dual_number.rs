@@ -1,7 +1,7 @@
 //! What makes duals numbers: their functions, by rules.
 
 use super::dual::{Dual, guarded};
-use super::number::{Binary, Float, Number, Plain, Unary, sealed};
+use super::number::{Binary, Float, Number, Plain, Ternary, Unary, partial_of_lane, sealed};
 use crate::rules::arithmetic::{Modulo, Over};
 use crate::rules::power::Powi;
 use crate::rules::{Function, Operator};
@@ -60,7 +60,8 @@ macro_rules! by_rules {
     (
         unary { $($(#[$d1:meta])* $unary:ident: $f1:ident::$r1:ident, $floats1:ident $(, $kernel1:ident)?;)* }
         binary { $($(#[$d2:meta])* $binary:ident: $f2:ident::$r2:ident, $floats2:ident $(, $kernel2:ident)?;)* }
-        steps { $($(#[$d3:meta])* $step:ident: $comparison:ident;)* }
+        ternary $ternary:tt
+        steps { $($(#[$d4:meta])* $step:ident: $comparison:ident;)* }
     ) => {
         $(by_rules! { @ $floats1 $unary (self) self.apply::<crate::rules::$f1::$r1>() })*
         $(by_rules! { @ $floats2 $binary (self, other: Self) self.apply2::<crate::rules::$f2::$r2>(other) })*
@@ -157,6 +158,21 @@ impl<V: Number, const N: usize> Number for Dual<V, N> {
     #[inline(always)]
     fn partial_right<R: Binary>(self, other: Self, value: Self) -> Self {
         Self::from_lanes(|k| R::partial_right(self.lane(k), other.lane(k), value.lane(k)))
+    }
+
+    fn ternary<R: Ternary>(self, second: Self, third: Self) -> Self {
+        let arguments = [self.value, second.value, third.value];
+        let value = self.value.ternary::<R>(second.value, third.value);
+        // What does not move is not differentiated: such partials may take long.
+        let moves = |x: &Self| x.tangents.iter().any(|tangent| !tangent.is_nought());
+        let first = if moves(&self) { V::partial_of_three::<R, 0>(arguments, value) } else { V::ZERO };
+        let at_second = if moves(&second) { V::partial_of_three::<R, 1>(arguments, value) } else { V::ZERO };
+        let at_third = if moves(&third) { V::partial_of_three::<R, 2>(arguments, value) } else { V::ZERO };
+        self.chain3([second, third], value, [first, at_second, at_third])
+    }
+    #[inline(always)]
+    fn partial_of_three<R: Ternary, const K: usize>(arguments: [Self; 3], value: Self) -> Self {
+        Self::from_lanes(|k| partial_of_lane::<R, _, K>(arguments.map(|x| x.lane(k)), value.lane(k)))
     }
 
     crate::for_each_function!(by_rules);

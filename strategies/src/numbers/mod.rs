@@ -19,7 +19,7 @@ mod vector;
 
 pub use dual::Dual;
 pub use nested::Nested;
-pub use number::{Binary, Float, Number, Plain, Unary, Whole};
+pub use number::{Binary, Float, Number, Plain, Ternary, Unary, Whole};
 #[cfg(feature = "packs")]
 pub use pack::Pack;
 pub use parts::{agreed, bits, by_lanes, by_lanes2, counts, same};

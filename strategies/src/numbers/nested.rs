@@ -164,6 +164,23 @@ impl<S: Nests> Nested<S> {
         self.with_partials(other, value, tangents)
     }
 
+    /// The result of a function of three numbers: of duals with a tangent for each. Two statements, of the first two, and
+    /// of what they gave and the third.
+    #[track_caller]
+    pub(super) fn lift3(numbers: [Self; 3], f: impl FnOnce([Dual<S::Value, 3>; 3]) -> Dual<S::Value, 3>) -> Self {
+        let dual = |k: usize| {
+            let one = if numbers[k].is_active() { S::Value::ONE } else { S::Value::ZERO };
+            let tangents = core::array::from_fn(|i| if i == k { one } else { S::Value::ZERO });
+            Dual { value: numbers[k].value(), tangents }
+        };
+        let Dual { value, tangents: [first, second, third] } = f(core::array::from_fn(dual));
+        let pair = numbers[0].with_partials(numbers[1], value, [first, second]);
+        if !numbers[2].is_active() || third.is_nought() {
+            return pair;
+        }
+        pair.with_partials(numbers[2], value, [S::Value::ONE, third])
+    }
+
     /// Records a statement of this number, unless the partial is zero.
     #[inline(always)]
     #[track_caller]

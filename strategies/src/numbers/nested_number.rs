@@ -1,7 +1,8 @@
 //! What makes variables numbers: their functions, by the ones of duals.
 
+use super::dual::Dual;
 use super::nested::Nested;
-use super::number::{Binary, Float, Number, Unary, sealed};
+use super::number::{Binary, Float, Number, Ternary, Unary, sealed};
 use crate::{LinearId, Nests, TapeNumber, Taped};
 use core::num::FpCategory;
 use num_traits::{Num, NumCast, One, ToPrimitive, Zero};
@@ -11,7 +12,8 @@ macro_rules! by_duals {
     (
         unary { $($(#[$d1:meta])* $unary:ident: $f1:ident::$r1:ident, $floats1:ident $(, $kernel1:ident)?;)* }
         binary { $($(#[$d2:meta])* $binary:ident: $f2:ident::$r2:ident, $floats2:ident $(, $kernel2:ident)?;)* }
-        steps { $($(#[$d3:meta])* $step:ident: $comparison:ident;)* }
+        ternary $ternary:tt
+        steps { $($(#[$d4:meta])* $step:ident: $comparison:ident;)* }
     ) => {
         $(by_duals! { @ $floats1 $unary (self) self.lift(|x| x.$unary()) })*
         $(by_duals! { @ $floats2 $binary (self, other: Self) self.lift2(other, |x, y| x.$binary(y)) })*
@@ -111,6 +113,15 @@ impl<S: Nests> Number for Nested<S> {
     #[track_caller]
     fn partial_right<R: Binary>(self, other: Self, _: Self) -> Self {
         self.lift2(other, |x, y| x.partial_right::<R>(y, x.binary::<R>(y)))
+    }
+
+    #[track_caller]
+    fn ternary<R: Ternary>(self, second: Self, third: Self) -> Self {
+        Self::lift3([self, second, third], |[x, y, z]| x.ternary::<R>(y, z))
+    }
+    #[track_caller]
+    fn partial_of_three<R: Ternary, const K: usize>(arguments: [Self; 3], _: Self) -> Self {
+        Self::lift3(arguments, |[x, y, z]| Dual::partial_of_three::<R, K>([x, y, z], x.ternary::<R>(y, z)))
     }
 
     crate::for_each_function!(by_duals);

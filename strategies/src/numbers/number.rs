@@ -11,13 +11,18 @@ macro_rules! declare_functions {
     (
         unary { $($(#[$d1:meta])* $unary:ident: $f1:ident::$r1:ident, $floats1:ident $(, $kernel1:ident)?;)* }
         binary { $($(#[$d2:meta])* $binary:ident: $f2:ident::$r2:ident, $floats2:ident $(, $kernel2:ident)?;)* }
-        steps { $($(#[$d3:meta])* $step:ident: $comparison:ident;)* }
+        ternary { $($(#[$d3:meta])* $ternary:ident: $f3:ident::$r3:ident, $floats3:ident;)* }
+        steps { $($(#[$d4:meta])* $step:ident: $comparison:ident;)* }
     ) => {
         $(declare_functions! { @ $floats1 ($(#[$d1])*) $unary (self) self.unary::<crate::rules::$f1::$r1>().0 })*
         $(declare_functions! {
             @ $floats2 ($(#[$d2])*) $binary (self, other: Self) self.binary::<crate::rules::$f2::$r2>(other)
         })*
-        $($(#[$d3])*
+        $(declare_functions! {
+            @ $floats3 ($(#[$d3])*) $ternary (self, second: Self, third: Self)
+                self.ternary::<crate::rules::$f3::$r3>(second, third)
+        })*
+        $($(#[$d4])*
         #[must_use]
         fn $step(self) -> Self;)*
     };
@@ -152,6 +157,14 @@ pub trait Number:
     #[doc(hidden)]
     #[must_use]
     fn partial_right<R: Binary>(self, other: Self, value: Self) -> Self;
+    /// The function of a rule.
+    #[doc(hidden)]
+    #[must_use]
+    fn ternary<R: Ternary>(self, second: Self, third: Self) -> Self;
+    /// The partial derivative of a rule for argument number `K`, given its value.
+    #[doc(hidden)]
+    #[must_use]
+    fn partial_of_three<R: Ternary, const K: usize>(arguments: [Self; 3], value: Self) -> Self;
 
     /// ψ⁽ⁿ⁾(x), the n-th derivative of the digamma function, for 1 ≤ n ≤ 12; NaN for other n.
     #[must_use]
@@ -331,6 +344,50 @@ pub trait Binary: 'static {
     #[inline(always)]
     fn singular<V: Float>(_x: V, _y: V) -> bool {
         false
+    }
+}
+
+/// A function of three arguments with its partial derivatives.
+///
+/// ```
+/// use tapewright_strategies::{Float, Ternary};
+///
+/// /// (x, y, z) ↦ x·y²·z.
+/// struct Product;
+/// impl Ternary for Product {
+///     fn value<V: Float>(x: V, y: V, z: V) -> V { x * y * y * z }
+///     fn partial_first<V: Float>(_x: V, y: V, z: V, _value: V) -> V { y * y * z }
+///     fn partial_second<V: Float>(x: V, y: V, z: V, _value: V) -> V { V::from_f64(2.0) * x * y * z }
+///     fn partial_third<V: Float>(x: V, y: V, _z: V, _value: V) -> V { x * y * y }
+/// }
+/// assert_eq!(Product::partial_second(2.0, 3.0, 5.0, 90.0), 60.0);
+/// ```
+pub trait Ternary: 'static {
+    /// Any number; different ones for different rules make recording a little faster under `PrimalValue`.
+    const HASH: u32 = 0;
+    /// The function at (`x`, `y`, `z`).
+    fn value<V: Float>(x: V, y: V, z: V) -> V;
+    /// ∂/∂x at (`x`, `y`, `z`), where `value` is the function's value.
+    fn partial_first<V: Float>(x: V, y: V, z: V, value: V) -> V;
+    /// ∂/∂y at (`x`, `y`, `z`), where `value` is the function's value.
+    fn partial_second<V: Float>(x: V, y: V, z: V, value: V) -> V;
+    /// ∂/∂z at (`x`, `y`, `z`), where `value` is the function's value.
+    fn partial_third<V: Float>(x: V, y: V, z: V, value: V) -> V;
+
+    /// As [`Unary::singular`], for all partials.
+    #[inline(always)]
+    fn singular<V: Float>(_x: V, _y: V, _z: V) -> bool {
+        false
+    }
+}
+
+/// The partial of a rule for argument number `K` of one lane.
+#[inline(always)]
+pub(super) fn partial_of_lane<R: Ternary, V: Float, const K: usize>([x, y, z]: [V; 3], value: V) -> V {
+    match K {
+        0 => R::partial_first(x, y, z, value),
+        1 => R::partial_second(x, y, z, value),
+        _ => R::partial_third(x, y, z, value),
     }
 }
 

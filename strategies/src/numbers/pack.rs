@@ -1,6 +1,6 @@
 //! Several numbers that are computed at once.
 
-use super::number::{Binary, Number, Plain, Unary};
+use super::number::{Binary, Number, Plain, Ternary, Unary, partial_of_lane};
 use super::vector::{self, Registered};
 use core::array::from_fn;
 use core::fmt;
@@ -96,7 +96,8 @@ macro_rules! by_lanes {
     (
         unary { $($(#[$d1:meta])* $unary:ident: $f1:ident::$r1:ident, $floats1:ident $(, $kernel1:ident)?;)* }
         binary { $($(#[$d2:meta])* $binary:ident: $f2:ident::$r2:ident, $floats2:ident $(, $kernel2:ident)?;)* }
-        steps { $($(#[$d3:meta])* $step:ident: $comparison:ident;)* }
+        ternary $ternary:tt
+        steps { $($(#[$d4:meta])* $step:ident: $comparison:ident;)* }
     ) => {
         $(by_lanes! { @ $floats1 $unary (self) (self.0) self.0.map(|x| x.$unary()) })*
         $(by_lanes! {
@@ -197,6 +198,13 @@ impl<const N: usize, V: Registered> Number for Pack<N, V> {
     #[inline(always)]
     fn partial_right<R: Binary>(self, other: Self, value: Self) -> Self {
         Self(from_fn(|k| R::partial_right(self.0[k], other.0[k], value.0[k])))
+    }
+
+    fn ternary<R: Ternary>(self, second: Self, third: Self) -> Self {
+        Self(from_fn(|k| R::value(self.0[k], second.0[k], third.0[k])))
+    }
+    fn partial_of_three<R: Ternary, const K: usize>(arguments: [Self; 3], value: Self) -> Self {
+        Self(from_fn(|k| partial_of_lane::<R, V, K>(arguments.map(|x| x.0[k]), value.0[k])))
     }
 
     crate::for_each_function!(by_lanes);

@@ -1,6 +1,6 @@
 //! `f64` and `f32` as numbers.
 
-use super::number::{Binary, Float, Number, Plain, Unary, sealed};
+use super::number::{Binary, Float, Number, Plain, Ternary, Unary, partial_of_lane, sealed};
 use super::special;
 use core::num::FpCategory;
 
@@ -10,7 +10,8 @@ macro_rules! scalar_functions {
     (
         unary { $($(#[$d1:meta])* $unary:ident: $f1:ident::$r1:ident, $floats1:ident $(, $kernel1:ident)?;)* }
         binary { $($(#[$d2:meta])* $binary:ident: $f2:ident::$r2:ident, $floats2:ident $(, $kernel2:ident)?;)* }
-        steps { $($(#[$d3:meta])* $step:ident: $comparison:ident;)* }
+        ternary $ternary:tt
+        steps { $($(#[$d4:meta])* $step:ident: $comparison:ident;)* }
     ) => {
         $(scalar_functions! { @ $floats1 $unary (self) Self::$unary(self) })*
         $(scalar_functions! { @ $floats2 $binary (self, other: Self) Self::$binary(self, other) })*
@@ -91,6 +92,12 @@ macro_rules! float {
             fn partial_left<R: Binary>(self, other: Self, value: Self) -> Self { R::partial_left(self, other, value) }
             #[inline(always)]
             fn partial_right<R: Binary>(self, other: Self, value: Self) -> Self { R::partial_right(self, other, value) }
+            #[inline(always)]
+            fn ternary<R: Ternary>(self, second: Self, third: Self) -> Self { R::value(self, second, third) }
+            #[inline(always)]
+            fn partial_of_three<R: Ternary, const K: usize>(arguments: [Self; 3], value: Self) -> Self {
+                partial_of_lane::<R, Self, K>(arguments, value)
+            }
             #[inline(always)]
             fn polygamma(self, n: u32) -> Self { Self::from_f64(special::polygamma(n, f64::from(self))) }
 

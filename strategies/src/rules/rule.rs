@@ -146,6 +146,36 @@ macro_rules! binary_rules {
 }
 pub(super) use binary_rules;
 
+/// Defines [`Ternary`](crate::Ternary) rules from rows `Name(x, y, z, v) = value, ∂x, ∂y, ∂z;`, with
+/// [`Ternary::singular`](crate::Ternary::singular) behind them if it is not `false`.
+#[allow(unused_macros, reason = "rules use it")]
+macro_rules! ternary_rules {
+    ($(
+        $(#[$doc:meta])* $name:ident($x:ident, $y:ident, $z:ident, $v:ident) =
+            $value:expr, $first:expr, $second:expr, $third:expr $(, $singular:expr)?;
+    )*) => { $(
+        $(#[$doc])*
+        #[derive(Debug)]
+        pub struct $name;
+        #[allow(unused_variables, reason = "a rule may not need all of x, y, z and v")]
+        impl crate::Ternary for $name {
+            const HASH: u32 = $crate::rules::rule::hash_name(stringify!($name));
+            #[inline(always)]
+            fn value<V: Float>($x: V, $y: V, $z: V) -> V { $value }
+            #[inline(always)]
+            fn partial_first<V: Float>($x: V, $y: V, $z: V, $v: V) -> V { $first }
+            #[inline(always)]
+            fn partial_second<V: Float>($x: V, $y: V, $z: V, $v: V) -> V { $second }
+            #[inline(always)]
+            fn partial_third<V: Float>($x: V, $y: V, $z: V, $v: V) -> V { $third }
+            $(#[inline(always)]
+            fn singular<V: Float>($x: V, $y: V, $z: V) -> bool { $singular })?
+        }
+    )* };
+}
+#[allow(unused_imports, reason = "rules use it")]
+pub(super) use ternary_rules;
+
 /// FNV-1a of a rule's name.
 pub(crate) const fn hash_name(name: &str) -> u32 {
     let bytes = name.as_bytes();

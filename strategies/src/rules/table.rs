@@ -130,6 +130,8 @@ macro_rules! for_each_function {
                 /// √(x² + w²) with w = `other`: |x| rounded off over a width w.
                 smooth_abs: selection::SmoothAbs, rule;
             }
+            ternary {
+            }
             steps {
                 /// The sign as a passive variable: its slope is 0.
                 signum: Sign;
@@ -151,6 +153,7 @@ macro_rules! names {
     (
         unary { $($(#[$d1:meta])* $unary:ident: $f1:ident::$r1:ident, $floats1:ident $(, $kernel1:ident)?;)* }
         binary { $($(#[$d2:meta])* $binary:ident: $f2:ident::$r2:ident, $floats2:ident $(, $kernel2:ident)?;)* }
+        ternary { $($(#[$d3:meta])* $ternary:ident: $f3:ident::$r3:ident, $floats3:ident;)* }
         steps $steps:tt
     ) => {
         /// The functions of the table: names, numbers of arguments, and how floats compute them. A test that is about
@@ -159,6 +162,7 @@ macro_rules! names {
         pub const FUNCTIONS: &[(&str, usize, &str)] = &[
             $((stringify!($unary), 1, stringify!($floats1)),)*
             $((stringify!($binary), 2, stringify!($floats2)),)*
+            $((stringify!($ternary), 3, stringify!($floats3)),)*
         ];
     };
 }

@@ -65,6 +65,11 @@ impl Dual {
         let value = self.value.hypot(other.value);
         self.map2(other, value, self.value / value, other.value / value)
     }
+    /// The function of [`Product`](super::Product), the only rule of three arguments here.
+    pub(super) fn ternary<R, B: Into<Self>, C: Into<Self>>(self, y: B, z: C) -> Self {
+        let (x, y, z) = (self, y.into(), z.into());
+        x * y.square() * z.sin()
+    }
     pub(super) fn max(self, other: impl Into<Self>) -> Self {
         let other = other.into();
         if self.value >= other.value { self } else { other }

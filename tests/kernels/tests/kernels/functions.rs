@@ -1,10 +1,10 @@
 //! Each function of kernels against the same function as a scalar statement: value and partials have the same bits.
 
-use super::{at_every_level, numbers};
+use super::{Product, at_every_level, numbers};
 use core::sync::atomic::{AtomicUsize, Ordering};
 use tapewright::kernels::{View, parallel_for, parallel_sum};
 use tapewright::prelude::*;
-use tapewright::{Float, Unary};
+use tapewright::{Float, Ternary, Unary, ternary};
 
 /// Ordinary numbers, and singular ones.
 const POINTS: [f64; 21] = [
@@ -127,6 +127,7 @@ fn functions_of_one_argument_have_the_bits_of_scalar_statements() {
 macro_rules! by_fours {
     (unary { $($(#[$d1:meta])* $unary:ident: $f1:ident::$r1:ident, $floats1:ident $(, $kernel1:ident)?;)* }
      binary { $($(#[$d2:meta])* $binary:ident: $f2:ident::$r2:ident, $floats2:ident $(, $kernel2:ident)?;)* }
+     ternary { $($(#[$d3:meta])* $ternary:ident: $f3:ident::$r3:ident, $floats3:ident;)* }
      steps $steps:tt) => {
         #[test]
         fn all_functions_of_one_argument_have_the_bits_of_scalar_statements() {
@@ -134,7 +135,7 @@ macro_rules! by_fours {
         }
         #[test]
         fn all_functions_of_two_arguments_have_the_bits_of_scalar_statements() {
-            by_fours! { binary () $($binary)* }
+            by_fours! { binary |x, y| () $($binary)* }
         }
     };
     (unary ($($done:tt)*) $a:ident $b:ident $c:ident $d:ident $($more:ident)*) => {
@@ -142,11 +143,13 @@ macro_rules! by_fours {
     };
     (unary ($($done:tt)*) $a:ident $($more:ident)*) => { by_fours! { unary ($($done)* $a();) $($more)* } };
     (unary ($($done:tt)*)) => { unary! { $($done)* } };
-    (binary ($($done:tt)*) $a:ident $b:ident $c:ident $d:ident $($more:ident)*) => {
-        by_fours! { binary ($($done)* x.$a(y), x.$b(y), x.$c(y), x.$d(y);) $($more)* }
+    (binary |$x:ident, $y:ident| ($($done:tt)*) $a:ident $b:ident $c:ident $d:ident $($more:ident)*) => {
+        by_fours! { binary |$x, $y| ($($done)* $x.$a($y), $x.$b($y), $x.$c($y), $x.$d($y);) $($more)* }
     };
-    (binary ($($done:tt)*) $a:ident $($more:ident)*) => { by_fours! { binary ($($done)* x.$a(y);) $($more)* } };
-    (binary ($($done:tt)*)) => { binary! { |x, y| $($done)* } };
+    (binary |$x:ident, $y:ident| ($($done:tt)*) $a:ident $($more:ident)*) => {
+        by_fours! { binary |$x, $y| ($($done)* $x.$a($y);) $($more)* }
+    };
+    (binary |$x:ident, $y:ident| ($($done:tt)*)) => { binary! { |$x, $y| $($done)* } };
 }
 // Each takes as long to compile as the ones above, and goes the same way.
 #[cfg(feature = "wide")]
@@ -190,6 +193,64 @@ fn swapped_arguments_have_the_bits_of_scalar_statements() {
 fn numbers_as_arguments_have_the_bits_of_scalar_statements() {
     binary! { |x, y|
         2.0 - x / 3.0 + -y * 0.5 + 4.0, 1.0 / x - 0.0 * y, x.max(0.0) + y.min(-1.0), x * -0.5 - y;
+    }
+}
+
+#[test]
+fn functions_of_three_arguments_have_the_bits_of_scalar_statements() {
+    let odd = [0.3, -1.9, 0.0, 1.0, f64::INFINITY, f64::NAN, -1e300, 1e-300];
+    let triples = || odd.iter().flat_map(|x| odd.iter().flat_map(move |y| odd.map(|z| [*x, *y, z])));
+    let at = [0, 1, 2].map(|k| triples().map(|triple| triple[k]).collect::<Vec<f64>>());
+    let [xs, ys, zs] = &at;
+    let found = by_kernel!(
+        [
+            x.ternary::<Product, _, _>(y, z),
+            z.ternary::<Product, _, _>(x + y, 0.5),
+            x.ternary::<Product, _, _>(2.0, y * z),
+            (x - 1.0).ternary::<Product, _, _>(y, y)
+        ],
+        x = xs,
+        y = ys,
+        z = zs
+    );
+    let statements: [fn(&[Real<Jacobian>]) -> Real<Jacobian>; 4] = [
+        |v| ternary::<_, Product, _, _, _>(v[0], v[1], v[2]).into(),
+        |v| ternary::<_, Product, _, _, _>(v[2], v[0] + v[1], 0.5).into(),
+        |v| ternary::<_, Product, _, _, _>(v[0], 2.0, v[1] * v[2]).into(),
+        |v| ternary::<_, Product, _, _, _>(v[0] - 1.0, v[1], v[1]).into(),
+    ];
+    for (n, ((values, slopes), statement)) in found.iter().zip(statements).enumerate() {
+        for (k, triple) in triples().enumerate() {
+            let (value, gradient) = value_and_gradient::<Jacobian>(statement, &triple);
+            assert_eq!(values[k], pattern(value), "{n} at {triple:?}: {value}, not {}", f64::from_bits(values[k]));
+            let found = [0, 1, 2].map(|j| f64::from_bits(slopes[j][k]));
+            let same = (0..3).all(|j| slopes[j][k] == pattern(gradient[j]) || found[j] == 0.0 && gradient[j] == 0.0);
+            assert!(same, "∂ of {n} at {triple:?}: {gradient:?}, not {found:?}");
+        }
+    }
+}
+
+#[test]
+fn functions_of_three_arguments_in_single_precision() {
+    let x: Vec<f32> = (0..37).map(|k| 0.1 * k as f32 - 1.7).collect();
+    let (values, slopes) = at_every_level(|| {
+        let mut tape = Tape::<Jacobian<f32>>::new();
+        let (x, y) = tape.record(|scope| {
+            let (x, mut y) = (scope.view([37], &x), View::zeros([37]));
+            parallel_for(1..36, (&x, &mut y), |(x, _)| {
+                (x.at::<0>().ternary::<Product, _, _>(x.at::<1>(), x.at::<-1>()),)
+            });
+            (x, y)
+        });
+        let adjoints = tape.sweep_view(&[], (&y, &[1.0; 37])).expect("swept");
+        (y.to_vec(), adjoints.of_view(&x).expect("an input").to_vec())
+    });
+    let f = |x: &[Real<Jacobian<f32>>]| (1..36).map(|k| ternary::<_, Product, _, _, _>(x[k], x[k + 1], x[k - 1])).sum();
+    let expected = gradient::<Jacobian<f32>>(f, &x);
+    for k in 1..36 {
+        assert_eq!(values[k], Product::value(x[k], x[k + 1], x[k - 1]));
+        // Three terms, each with a few roundings.
+        assert!((slopes[k] - expected[k]).abs() <= 32.0 * f32::EPSILON * (1.0 + x[k].abs()).powi(3), "element {k}");
     }
 }
 

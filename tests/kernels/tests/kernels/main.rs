@@ -43,6 +43,24 @@ mod trees;
 mod widths;
 
 use tapewright::kernels::Level;
+use tapewright::{Float, Ternary};
+
+/// (x, y, z) ↦ x·y²·sin z.
+struct Product;
+impl Ternary for Product {
+    fn value<V: Float>(x: V, y: V, z: V) -> V {
+        x * y * y * z.sin()
+    }
+    fn partial_first<V: Float>(_: V, y: V, z: V, _: V) -> V {
+        y * y * z.sin()
+    }
+    fn partial_second<V: Float>(x: V, y: V, z: V, _: V) -> V {
+        V::from_f64(2.0) * x * y * z.sin()
+    }
+    fn partial_third<V: Float>(x: V, y: V, z: V, _: V) -> V {
+        x * y * y * z.cos()
+    }
+}
 
 /// Bytes of stack in which kernels must run without optimisation: what threads have by default.
 const STACK: usize = 2 << 20;

@@ -1,5 +1,6 @@
 //! Kernels over numbers of several parts: Hessian products through launches, and evaluations in lanes.
 
+use super::Product;
 use tapewright::kernels::{View, parallel_for, parallel_sum};
 use tapewright::prelude::*;
 use tapewright::{Dual, Number, Pack};
@@ -14,7 +15,10 @@ fn burgers<S: Taping>(start: &View<S, 2>, viscosity: &Real<S>) -> Real<S> {
             let (a, b) = (u.at::<0, 0>(), v.at::<0, 0>());
             let spread = u.at::<1, 0>() + u.at::<-1, 0>() + u.at::<0, 1>() + u.at::<0, -1>() - 4.0 * a;
             let drift = a * (u.at::<1, 0>() - u.at::<-1, 0>()) + b * (u.at::<0, 1>() - u.at::<0, -1>());
-            (a + 0.05 * nu * spread - 0.1 * drift, b + 0.02 * (a * b).tanh() + (a * 0.3).exp().max(b) * 0.01)
+            (
+                a + 0.05 * nu * spread - 0.1 * drift,
+                b + 0.02 * (a * b).tanh() + (a * 0.3).exp().max(b) * 0.01 - a.ternary::<Product, _, _>(b, nu) * 0.02,
+            )
         });
     }
     parallel_sum(u.all(), (&u, &v), |(u, v)| {

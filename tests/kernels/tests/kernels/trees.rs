@@ -2,7 +2,7 @@
 //! point.
 
 use super::dual::{Dual, Seen};
-use super::{STACK, at_every_level, bits, numbers};
+use super::{Product, STACK, at_every_level, bits, numbers};
 use core::ops::Range;
 use std::cell::Cell;
 use tapewright::kernels::{View, parallel_for, parallel_sum};
@@ -288,6 +288,13 @@ agree!(choices, [0, 0, 1], |a, b, c, k, l| (
         e.gt(-0.01).and(e.ge(l).or(a.at::<0, 0, 0>().lt(0.2))).select(e.bind::<2, _>(|d| d * d - e), 1.5)
             - e.clamp(-0.05, 0.05).hypot(2.0 + b.at::<0, 0, 0>())
     })
+));
+
+agree!(functions_of_three_arguments, [0, 0, 1], |a, b, c, k, l| (
+    a.at::<0, 0, -1>().ternary::<Product, _, _>(b.at::<0, 0, 1>(), c.at::<0, 0, 0>()) * k,
+    k.ternary::<Product, _, _>(a.new() - c.periodic::<0, 0, 3>(), 0.5) + b.at::<0, 0, 1>(),
+    (a.or_zero::<0, -2, 1>() * l).ternary::<Product, _, _>(1.5, b.nearest::<0, 0, -2>())
+        - a.at::<0, 0, 0>().gt(l).select(b.at::<0, 0, 0>().ternary::<Product, _, _>(k, l), c.at::<0, 0, 1>())
 ));
 
 agree!(numbers_alone, [0, 0, 0], |a, b, c, k, l| (

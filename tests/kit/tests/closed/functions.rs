@@ -28,7 +28,8 @@ macro_rules! cases {
     (
         unary { $($(#[$d1:meta])* $unary:ident: $f1:ident::$r1:ident, $floats1:ident $(, $kernel1:ident)?;)* }
         binary { $($(#[$d2:meta])* $binary:ident: $f2:ident::$r2:ident, $floats2:ident $(, $kernel2:ident)?;)* }
-        steps { $($(#[$d3:meta])* $step:ident: $comparison:ident;)* }
+        ternary { $($(#[$d3:meta])* $ternary:ident: $f3:ident::$r3:ident, $floats3:ident;)* }
+        steps { $($(#[$d4:meta])* $step:ident: $comparison:ident;)* }
     ) => {
         fn unary<S: Strategy<Value: NumFloat>>() -> Vec<Case<S>> {
             vec![$(cases! { @ $floats1 $unary(x[0]) } ,)* $(cases! { @ native $step(x[0]) } ,)*]

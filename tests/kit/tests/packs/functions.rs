@@ -2,6 +2,7 @@
 
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "random numbers need not be exact")]
 
+use tapewright::strategies::rules::FUNCTIONS;
 use tapewright::{Number, Pack};
 
 /// The next pseudo-random number between 0 and 1 (a linear congruential generator).
@@ -65,6 +66,15 @@ fn rows() -> Vec<Row> {
         asin &[(-1e-3, 1e-3), (-1.0, 1.0)], (8, 8);
         acos &[(-1.0, 1.0)], (8, 8);
         atan &[(-1e-3, 1e-3), (-1.0, 1.0), (-100.0, 100.0), (-1e15, 1e15)], (8, 8);
+    }
+}
+
+#[test]
+fn every_function_of_registers_has_a_row() {
+    let rows = rows();
+    let of_registers = FUNCTIONS.iter().filter(|(_, arguments, floats)| *arguments == 1 && *floats == "registers");
+    for (name, ..) in of_registers {
+        assert!(rows.iter().any(|row| row.name == *name), "`{name}` needs a row in the list of rows here");
     }
 }
 
