@@ -2,7 +2,7 @@
 
 use super::beta::{LARGE, digamma_quotient, stirling_rest};
 use super::quadrature::integrate;
-use super::rule::{binary_rules, is, lit, unary_rules};
+use super::rule::{binary_rules, is, lit, unary_rules, zero_with_slope};
 use crate::{Float, Number as _};
 use core::f64::consts::PI;
 
@@ -39,8 +39,14 @@ fn ln_gamma_1p(x: f64) -> f64 {
 /// ψ(x + h) − ψ(x) for positive x and x + h. With h ≥ x next to the pole, slopes are differences of those of ψ; those
 /// of the quotient would cancel.
 fn digamma_rise<W: Float>(x: W, h: W) -> W {
-    let rise = h * digamma_quotient(x, h);
-    if W::PARTS == 1 || x > W::ONE || h < lit::<W>(0.5) * x {
+    if h.is_infinite() {
+        return h;
+    }
+    if x > W::ONE {
+        return h * digamma_quotient(x, h);
+    }
+    let rise = h / (x + h) / x + h * digamma_quotient(x + W::ONE, h);
+    if W::PARTS == 1 || h < lit::<W>(0.5) * x {
         return rise;
     }
     ((x + h).digamma() - x.digamma()).with_value(rise.as_f64())
@@ -88,10 +94,13 @@ fn ln_beta(x: f64, y: f64) -> f64 {
 /// ψ(x) − ψ(x + y).
 fn ln_beta_slope<W: Float>(x: W, y: W) -> W {
     if is(x, 0.0) && y > W::ZERO {
-        return W::neg_infinity();
+        return W::neg_infinity() + zero_with_slope(x, W::infinity());
     }
-    if x < W::ZERO || y < W::ZERO || x.is_infinite() {
-        return if x.is_infinite() && x > W::ZERO { W::ZERO } else { W::nan() };
+    if !(x > W::ZERO && y >= W::ZERO) {
+        return W::nan() * (x + y);
+    }
+    if x.is_infinite() {
+        return W::ZERO;
     }
     -digamma_rise(x, y)
 }
@@ -106,10 +115,10 @@ fn ln_choose_slopes<W: Float>(n: W, k: W) -> (W, W) {
     let rest = n - k;
     if is(k, -1.0) || is(rest, -1.0) {
         let infinite = if is(k, -1.0) { (W::ZERO, W::infinity()) } else { (W::infinity(), W::neg_infinity()) };
-        return if n > -W::ONE { infinite } else { (W::nan(), W::nan()) };
+        return if n > -W::ONE { infinite } else { (W::nan() * (n + k), W::nan() * (n + k)) };
     }
     if !(n > -W::ONE && k > -W::ONE && rest > -W::ONE) {
-        return (W::nan(), W::nan());
+        return (W::nan() * (n + k), W::nan() * (n + k));
     }
     let difference = if rest >= k {
         digamma_rise(k + W::ONE, rest - k)

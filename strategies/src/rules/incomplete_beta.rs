@@ -61,14 +61,18 @@ pub(super) fn density<W: Float>(part: Part<W>, a: W, b: W) -> W {
     let Part { x, y } = part;
     let edge = is(x, 0.0) || is(y, 0.0);
     match limit(x.as_f64(), y.as_f64(), a.as_f64(), b.as_f64()) {
-        Some(limit) if limit.is_nan() => W::nan(),
+        Some(limit) if limit.is_nan() => W::nan() * (x + a + b),
         Some(_) if !edge => W::ZERO,
         Some(_) if is(y, 0.0) => density(part.swap(), b, a),
+        Some(_) if a < W::ONE => {
+            let steep = W::neg_infinity();
+            W::infinity() + zero_with_slope(x, steep) + zero_with_slope(a, steep)
+        }
         // 1/B(a, b) = a·b/(a + b)·Γ(1 + a + b)/(Γ(1 + a)Γ(1 + b)).
         Some(_) => x.powf(a - W::ONE) * (a * b / (a + b)) * a.binary::<LnRatio>(b).exp() * y.powf(b - W::ONE),
         None => {
-            let (exponent, factor) = power(part, a, b);
-            (exponent - x.ln() - y.ln()).exp() * (factor * a)
+            let (exponent, factor) = power(part, a, b, 1.0);
+            exponent.exp() * (factor * a)
         }
     }
 }
@@ -77,7 +81,7 @@ pub(super) fn density<W: Float>(part: Part<W>, a: W, b: W) -> W {
 pub(super) fn slope<W: Float>(part: Part<W>, a: W, b: W, by: usize) -> W {
     let (x, y, shape) = (part.x.as_f64(), part.y.as_f64(), if by == 0 { a } else { b });
     match limit(x, y, a.as_f64(), b.as_f64()) {
-        Some(limit) if limit.is_nan() => W::nan(),
+        Some(limit) if limit.is_nan() => W::nan() * (part.x + a + b),
         Some(_) if x == 0.0 || y == 0.0 => {
             zero_with_slope(part.x, shape_slope(|[a, b]| density(part.fixed(), a, b), [a, b], by))
         }
@@ -86,16 +90,31 @@ pub(super) fn slope<W: Float>(part: Part<W>, a: W, b: W, by: usize) -> W {
     }
 }
 
+/// 1/(∂I/∂x) for 0 < x < 1, whose derivatives do not overflow where the square would.
+pub(super) fn inverse_density<W: Float>(part: Part<W>, a: W, b: W) -> W {
+    let (exponent, factor) = power(part, a, b, 1.0);
+    (-exponent).exp() / (factor * a)
+}
+
+/// (∂I/∂a)/(∂I/∂x), or with ∂I/∂b, for 0 < x < 1, where both may underflow.
+pub(super) fn slope_over_density<W: Float>(part: Part<W>, a: W, b: W, by: usize) -> W {
+    let common = tail(part, a, b).exponent.as_f64();
+    let slope = shape_slope(|[a, b]| tail(part.fixed(), a, b).scaled_lower(common), [a, b], by);
+    let (exponent, factor) = power(part, a, b, 1.0);
+    slope * (lit::<W>(common) - exponent).exp() / (factor * a)
+}
+
 /// ln x with the digits of y.
 fn ln_of<W: Float>(part: Part<W>) -> W {
     if part.y < lit(0.5) { (-part.y).ln_1p() } else { part.x.ln() }
 }
 
-/// ln(xᵃyᵇ/(a·B(a, b))) up to a factor, and this factor.
-pub(super) fn power<W: Float>(part: Part<W>, a: W, b: W) -> (W, W) {
-    let Part { x, y } = part;
+/// ln(xᵃyᵇ/(a·B(a, b))) up to a factor, and this factor; with `less` in place of 0, for powers that are less by it.
+pub(super) fn power<W: Float>(part: Part<W>, a: W, b: W, less: f64) -> (W, W) {
+    let (Part { x, y }, less) = (part, lit::<W>(less));
+    let logarithms = (ln_of(part), ln_of(part.swap()));
     if a < lit(LARGE) || b < lit(LARGE) {
-        let exponent = a * ln_of(part) + b * ln_of(part.swap()) + a.binary::<LnRatio>(b);
+        let exponent = (a - less) * logarithms.0 + (b - less) * logarithms.1 + a.binary::<LnRatio>(b);
         return (exponent, share(a, b));
     }
     let sum = a + b;
@@ -105,7 +124,7 @@ pub(super) fn power<W: Float>(part: Part<W>, a: W, b: W) -> (W, W) {
     };
     let exponent = a * logarithm(excess / a, x, a) + b * logarithm(-(excess / b), y, b);
     let rest = stirling_rest(a) + stirling_rest(b) - stirling_rest(sum);
-    (exponent - rest, (b / sum / a / lit(2.0 * PI)).sqrt())
+    (exponent - less * (logarithms.0 + logarithms.1) - rest, (b / sum / a / lit(2.0 * PI)).sqrt())
 }
 
 /// b/(a + b). Written so that second derivatives do not cancel.
@@ -133,7 +152,7 @@ fn lower_tail<W: Float>(part: Part<W>, a: W, b: W) -> Tail<W> {
             Tail { lower: true, exponent: exponent - (a / b).ln_1p(), multiple: W::ONE, logarithmic: true }
         };
     }
-    let (exponent, factor) = power(part, a, b);
+    let (exponent, factor) = power(part, a, b, 0.0);
     Tail { lower: true, exponent, multiple: factor * lower_sum(part, a, b), logarithmic: false }
 }
 
@@ -172,7 +191,7 @@ fn lower_sum<W: Float>(part: Part<W>, a: W, b: W) -> W {
 }
 
 /// ∫ exp(−a·v − (a + b)·ln(y + x·e⁻ᵛ)) over v from 0 to ∞, which is ∫ tᵃ⁻¹(1 − t)ᵇ⁻¹ from 0 to x over xᵃyᵇ, where
-/// t/(1 − t) = e⁻ᵛ·x/y.
+/// t/(1 − t) = e⁻ᵛ·x/y. The exponent is −a·ln(1 + y·(eᵛ − 1)) − b·ln(1 + x·(e⁻ᵛ − 1)), with the linear terms joined.
 fn lower_integral<W: Float>(part: Part<W>, a: W, b: W) -> W {
     let Part { x, y } = part;
     let (sum, steep) = (a + b, a * y - b * x);
@@ -183,12 +202,9 @@ fn lower_integral<W: Float>(part: Part<W>, a: W, b: W) -> W {
         (a64 * v + sum64 * (y64 + moved).ln(), a64 - sum64 * moved / (y64 + moved))
     };
     laplace(beyond, depth, |v| {
-        let fall = (-v).exp_m1();
-        let z = x * lit(fall);
-        if z.abs() < lit(0.2) {
-            return (-(steep * lit(v)) - sum * x * lit(exp_rest(-v)) - sum * ln_1p_rest(z)).exp();
-        }
-        let logarithm = if z < lit(-0.5) { (y + x * lit(1.0 + fall)).ln() } else { z.ln_1p() };
-        (-(a * lit(v)) - sum * logarithm).exp()
+        let (rise, fall) = (y * lit(v.exp_m1()), x * lit((-v).exp_m1()));
+        let linear = steep * lit(v) + a * y * lit(exp_rest(v)) + b * x * lit(exp_rest(-v));
+        let rest = if fall < lit(-0.5) { (y + x * lit((-v).exp())).ln() - fall } else { ln_1p_rest(fall) };
+        (-linear - a * ln_1p_rest(rise) - b * rest).exp()
     })
 }

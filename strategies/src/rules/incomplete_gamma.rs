@@ -48,15 +48,24 @@ fn tail_value(x: f64, a: f64, lower: bool) -> f64 {
 /// ∂P/∂x = xᵃ⁻¹e⁻ˣ/Γ(a).
 pub(super) fn density<W: Float>(x: W, a: W) -> W {
     if x < W::ZERO || a < W::ZERO || x.is_nan() || a.is_nan() {
-        W::nan()
+        W::nan() * (x + a)
+    } else if is(x, 0.0) && a < W::ONE {
+        let steep = W::neg_infinity();
+        W::infinity() + zero_with_slope(x, steep) + zero_with_slope(a, steep)
     } else if is(x, 0.0) {
         x.powf(a - W::ONE) * (-x).exp() * a / (W::ONE + a).gamma()
     } else if x.is_infinite() || a.is_infinite() {
         W::ZERO
     } else {
-        let (exponent, factor) = power(x, a);
-        (exponent - x.ln()).exp() * (factor * a)
+        let (exponent, factor) = power(x, a, 1.0);
+        exponent.exp() * (factor * a)
     }
+}
+
+/// 1/(∂P/∂x) for positive numbers, whose derivatives do not overflow where the square would.
+pub(super) fn inverse_density<W: Float>(x: W, a: W) -> W {
+    let (exponent, factor) = power(x, a, 1.0);
+    (-exponent).exp() / (factor * a)
 }
 
 /// ∂P/∂a.
@@ -66,20 +75,28 @@ pub(super) fn slope<W: Float>(x: W, a: W) -> W {
         return zero_with_slope(x, shape_slope(|[a]| density(Dual::constant(x), a), [a], 0));
     }
     match limit(value, shape) {
-        Some(limit) if limit.is_nan() => W::nan(),
+        Some(limit) if limit.is_nan() => W::nan() * (x + a),
         Some(_) if shape != 0.0 || value.is_infinite() => W::ZERO,
         _ => shape_slope(|[a]| tail(Dual::constant(x), a).lower(), [a], 0),
     }
 }
 
-/// ln(xᵃe⁻ˣ/Γ(a + 1)) up to a factor, and this factor.
-pub(super) fn power<W: Float>(x: W, a: W) -> (W, W) {
+/// (∂P/∂a)/(∂P/∂x) for positive numbers, where both may underflow.
+pub(super) fn slope_over_density<W: Float>(x: W, a: W) -> W {
+    let common = tail(x, a).exponent.as_f64();
+    let slope = shape_slope(|[a]| tail(Dual::constant(x), a).scaled_lower(common), [a], 0);
+    let (exponent, factor) = power(x, a, 1.0);
+    slope * (lit::<W>(common) - exponent).exp() / (factor * a)
+}
+
+/// ln(xᵃe⁻ˣ/Γ(a + 1)) up to a factor, and this factor; with `less` in place of 0, for a power of x that is less by it.
+pub(super) fn power<W: Float>(x: W, a: W, less: f64) -> (W, W) {
     if a < lit(LARGE) {
-        return (a * x.ln() - x - a.unary::<LnGamma1p>().0, W::ONE);
+        return ((a - lit(less)) * x.ln() - x - a.unary::<LnGamma1p>().0, W::ONE);
     }
     let excess = (x - a) / a;
     let logarithm = if excess < lit(-0.5) { (x / a).ln() - excess } else { ln_1p_rest(excess) };
-    (a * logarithm - stirling_rest(a), (lit::<W>(2.0 * PI) * a).sqrt().recip())
+    (a * logarithm - lit::<W>(less) * x.ln() - stirling_rest(a), (lit::<W>(2.0 * PI) * a).sqrt().recip())
 }
 
 /// The tail of the side of x, for positive numbers and a = 0.
@@ -90,7 +107,7 @@ pub(super) fn tail<W: Float>(x: W, a: W) -> Tail<W> {
         let logarithm = a * x.ln() - a.unary::<LnGamma1p>().0 + (a * sum).ln_1p();
         return Tail { lower, exponent: logarithm, multiple: W::ONE, logarithmic: true };
     }
-    let (exponent, factor) = power(x, a);
+    let (exponent, factor) = power(x, a, 0.0);
     let multiple = factor * if lower { lower_sum(x, a) } else { a * upper_integral(x, a) };
     Tail { lower, exponent, multiple, logarithmic: false }
 }

@@ -2,6 +2,7 @@
 
 pub mod arithmetic;
 mod beta;
+pub mod distribution;
 pub mod exponential;
 pub mod gamma_ratio;
 pub mod hyperbolic;
@@ -9,9 +10,11 @@ pub mod incomplete_beta;
 pub mod incomplete_gamma;
 pub mod power;
 mod quadrature;
+pub mod quantile;
 mod rule;
 pub mod selection;
 pub mod special;
+pub mod student;
 mod table;
 mod tail;
 pub mod trigonometric;

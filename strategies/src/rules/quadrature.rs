@@ -44,10 +44,10 @@ pub(super) fn laplace<W: Float>(
 ) -> W {
     // Newton's iteration never goes below the root of a convex function.
     let mut end = beyond(DEPTH);
-    for _ in 0..6 {
+    for _ in 0..40 {
         let (value, slope) = depth(end);
         let next = end - (value - DEPTH) / slope;
-        if !(next < end && next > 0.0) {
+        if !(next > 0.0 && next < 0.99 * end) {
             break;
         }
         end = next;

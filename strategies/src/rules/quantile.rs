@@ -89,7 +89,7 @@ fn gamma_quantile(p: Sides, a: f64) -> f64 {
     let excess = |x: f64| {
         let tail = gamma::tail(x, a);
         let logarithm = tail.logarithm(lower);
-        let (exponent, factor) = gamma::power(x, a);
+        let (exponent, factor) = gamma::power(x, a, 0.0);
         let slope = (exponent - logarithm).exp() * factor * a;
         (logarithm - target, if lower { slope } else { -slope })
     };
@@ -111,7 +111,9 @@ fn polished(mut x: f64, excess: impl Fn(f64) -> (f64, f64)) -> f64 {
 
 /// ∂x/∂p = 1/(∂P/∂x).
 fn gamma_slope_p<V: Float>(x: V, a: V) -> V {
-    V::narrow(gamma::density(x.widen(), a.widen()).recip())
+    let (x, a) = (x.widen(), a.widen());
+    let inner = x > V::Wide::ZERO && x.is_finite();
+    V::narrow(if inner { gamma::inverse_density(x, a) } else { gamma::density(x, a).recip() })
 }
 
 /// ∂x/∂a = −(∂P/∂a)/(∂P/∂x).
@@ -120,7 +122,7 @@ fn gamma_slope_a<V: Float>(x: V, a: V) -> V {
         return if x.is_infinite() { V::infinity() } else { V::ZERO };
     }
     let (x, a) = (x.widen(), a.widen());
-    V::narrow(-gamma::slope(x, a) / gamma::density(x, a))
+    V::narrow(-gamma::slope_over_density(x, a))
 }
 
 /// The x with I(x; a, b) = p, with 1 − x.
@@ -143,7 +145,7 @@ fn beta_quantile(p: Sides, a: f64, b: f64) -> Part<f64> {
     let excess = |part: Part<f64>| {
         let tail = beta::tail(part, a, b);
         let logarithm = tail.logarithm(lower);
-        let (exponent, factor) = beta::power(part, a, b);
+        let (exponent, factor) = beta::power(part, a, b, 0.0);
         let slope = (exponent - logarithm).exp() * factor * a;
         (logarithm - target, if lower { slope } else { -slope })
     };
@@ -183,7 +185,9 @@ fn beta_part<W: Float>(p: W, x: W, a: W, b: W) -> Part<W> {
 /// ∂x/∂p = 1/(∂I/∂x).
 pub(super) fn beta_slope_p<V: Float>(p: V, x: V, a: V, b: V) -> V {
     let (a, b) = (a.widen(), b.widen());
-    V::narrow(beta::density(beta_part(p.widen(), x.widen(), a, b), a, b).recip())
+    let part = beta_part(p.widen(), x.widen(), a, b);
+    let inner = part.x > V::Wide::ZERO && part.y > V::Wide::ZERO;
+    V::narrow(if inner { beta::inverse_density(part, a, b) } else { beta::density(part, a, b).recip() })
 }
 
 /// ∂x/∂a = −(∂I/∂a)/(∂I/∂x), and the like for b.
@@ -196,5 +200,5 @@ pub(super) fn beta_slope_shape<V: Float>(p: V, x: V, a: V, b: V, by: usize) -> V
     if is(part.x, 0.0) || is(part.y, 0.0) {
         return V::ZERO;
     }
-    V::narrow(-beta::slope(part, a, b, by) / beta::density(part, a, b))
+    V::narrow(-beta::slope_over_density(part, a, b, by))
 }

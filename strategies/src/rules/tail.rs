@@ -3,6 +3,7 @@
 use crate::{Dual, Float};
 
 /// One of the two tails of a distribution: multiple·exp(exponent).
+#[derive(Clone, Copy)]
 pub(super) struct Tail<W> {
     /// Whether it is the lower one.
     pub(super) lower: bool,
@@ -30,6 +31,12 @@ impl<W: Float> Tail<W> {
     /// The lower or the upper tail.
     pub(super) fn of_side(&self, lower: bool) -> W {
         if self.lower == lower { self.value() } else { self.complement() }
+    }
+
+    /// The distribution function over exp(`exponent`), but for a constant.
+    pub(super) fn scaled_lower(self, exponent: f64) -> W {
+        let value = Tail { exponent: self.exponent - W::from_f64(exponent), ..self }.value();
+        if self.lower { value } else { -value }
     }
 
     /// The distribution function.

@@ -123,12 +123,6 @@ def beta_tails(x, y, a, b):
     return 1 - j, j
 
 
-def with_precision(bits, f, *args):
-    with gmpy2.local_context() as ctx:
-        ctx.precision = bits
-        return f(*args)
-
-
 # Derivatives by parameters.
 
 
@@ -148,12 +142,26 @@ def by_parameters(f, parameters):
     for i in range(k):
         up, down = at((i, 1)), at((i, -1))
         first.append((up - down) / (2 * steps[i]))
-        second[i, i] = (up - 2 * centre + down) / steps[i] ** 2
+        second[i, i] = significant(up - 2 * centre + down, centre) / steps[i] ** 2
     for i in range(k):
         for j in range(i + 1, k):
             corners = at((i, 1), (j, 1)) - at((i, 1), (j, -1)) - at((i, -1), (j, 1)) + at((i, -1), (j, -1))
-            second[i, j] = corners / (4 * steps[i] * steps[j])
+            second[i, j] = significant(corners, centre) / (4 * steps[i] * steps[j])
     return centre, first, second
+
+
+def significant(difference, value):
+    """A difference, or 0 where it is nothing but the rounding of values."""
+    return difference if abs(difference) > abs(value) * gmpy2.exp2(mpfr(-BITS + 50)) else mpfr(0)
+
+
+def smaller_by_parameters(tails, side, parameters):
+    """The same for one of two tails, by way of the smaller one, which has all its digits."""
+    small = min((0, 1), key=lambda i: tails(*parameters)[i])
+    centre, first, second = by_parameters(lambda *p: tails(*p)[small], parameters)
+    if small == side:
+        return centre, first, second
+    return 1 - centre, [-d for d in first], {k: -d for k, d in second.items()}
 
 
 class Out(Exception):
@@ -163,7 +171,7 @@ class Out(Exception):
 def gamma_p(x, a, upper=False):
     """f, gradient, Hessian as a dictionary."""
     sign = -1 if upper else 1
-    value, (fa,), second = by_parameters(lambda a: gamma_tails(x, a)[1 if upper else 0], [a])
+    value, (fa,), second = smaller_by_parameters(lambda a: gamma_tails(x, a), 1 if upper else 0, [a])
     fx = gmpy2.exp((a - 1) * gmpy2.log(x) - x - lngamma(a))
     fxx = fx * ((a - 1) / x - 1)
     fxa = fx * (gmpy2.log(x) - psi(0, a))
@@ -176,7 +184,7 @@ def gamma_q(x, a):
 
 def beta_inc(x, a, b, y=None):
     y = 1 - x if y is None else y
-    value, (fa, fb), second = by_parameters(lambda a, b: beta_tails(x, y, a, b)[0], [a, b])
+    value, (fa, fb), second = smaller_by_parameters(lambda a, b: beta_tails(x, y, a, b), 0, [a, b])
     lb = lngamma(a) + lngamma(b) - lngamma(a + b)
     fx = gmpy2.exp((a - 1) * gmpy2.log(x) + (b - 1) * gmpy2.log(y) - lb)
     fxx = fx * ((a - 1) / x - (b - 1) / y)
@@ -271,10 +279,11 @@ def student_t_cdf(t, nu):
 
         def f(nu):
             x, y = nu / (nu + t * t), t * t / (nu + t * t)
-            tail = beta_tails(x, y, nu / 2, mpfr(0.5))[0] / 2
-            return tail if t < 0 else 1 - tail
+            return beta_tails(x, y, nu / 2, mpfr(0.5))[0] / 2
 
     value, (fn,), second = by_parameters(f, [nu])
+    if t > 0:
+        value, fn, second = 1 - value, -fn, {k: -d for k, d in second.items()}
     lnc = lngamma((nu + 1) / 2) - lngamma(nu / 2) - gmpy2.log(nu * gmpy2.const_pi()) / 2
     fx = gmpy2.exp(lnc - (nu + 1) / 2 * gmpy2.log1p(t * t / nu))
     fxx = -fx * (nu + 1) * t / (nu + t * t)
