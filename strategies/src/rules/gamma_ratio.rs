@@ -31,7 +31,7 @@ binary_rules! {
 /// ln Γ(1 + x) = x·∫ψ(1 + x·u) over u from 0 to 1 for small x.
 fn ln_gamma_1p(x: f64) -> f64 {
     if x.abs() > 0.5 {
-        return (1.0 + x).ln_gamma();
+        return libm::lgamma(1.0 + x);
     }
     x * integrate(1.0, |u| (1.0 + x * u).digamma())
 }
@@ -120,10 +120,7 @@ fn ln_choose_slopes<W: Float>(n: W, k: W) -> (W, W) {
     if !(n > -W::ONE && k > -W::ONE && rest > -W::ONE) {
         return (W::nan() * (n + k), W::nan() * (n + k));
     }
-    let difference = if rest >= k {
-        digamma_rise(k + W::ONE, rest - k)
-    } else {
-        -digamma_rise(rest + W::ONE, k - rest)
-    };
+    let difference =
+        if rest >= k { digamma_rise(k + W::ONE, rest - k) } else { -digamma_rise(rest + W::ONE, k - rest) };
     (digamma_rise(rest + W::ONE, k), difference)
 }

@@ -68,6 +68,7 @@ pub(super) fn density<W: Float>(part: Part<W>, a: W, b: W) -> W {
             let steep = W::neg_infinity();
             W::infinity() + zero_with_slope(x, steep) + zero_with_slope(a, steep)
         }
+        Some(_) if a > lit(100.0) => W::ZERO,
         // 1/B(a, b) = a·b/(a + b)·Γ(1 + a + b)/(Γ(1 + a)Γ(1 + b)).
         Some(_) => x.powf(a - W::ONE) * (a * b / (a + b)) * a.binary::<LnRatio>(b).exp() * y.powf(b - W::ONE),
         None => {

@@ -40,7 +40,13 @@ fn limit(x: f64, a: f64) -> Option<f64> {
 
 fn tail_value(x: f64, a: f64, lower: bool) -> f64 {
     match limit(x, a) {
-        Some(limit) => if lower { limit } else { 1.0 - limit },
+        Some(limit) => {
+            if lower {
+                limit
+            } else {
+                1.0 - limit
+            }
+        }
         None => tail(x, a).of_side(lower),
     }
 }

@@ -2,38 +2,44 @@
 //! the natural coordinate (ln x, or ln(x/(1 − x))), so that it converges from everywhere. Slopes are by the implicit
 //! function theorem.
 
-use super::gamma_ratio::LnGamma1p;
+use super::gamma_ratio::{LnGamma1p, LnRatio};
 use super::incomplete_beta::{self as beta, Part};
 use super::incomplete_gamma as gamma;
-use super::rule::{binary_rules, is};
+use super::rule::{binary_rules, is, zero_with_slope};
 use crate::{Float, Number as _};
 
 binary_rules! {
     /// The x with P(y, x) = p for the left argument p from 0 to 1: the quantile function of the gamma distribution with
     /// shape y > 0.
     GammaPInv(x, y, v) = V::from_f64(gamma_quantile(Sides::lower(x.as_f64()), y.as_f64())),
-        gamma_slope_p(v, y), gamma_slope_a(v, y), is(x, 0.0) || is(x, 1.0);
+        gamma_slope_p(Sides::lower(x), v, y), gamma_slope_a(v, y), is(x, 0.0) || is(x, 1.0);
     /// The x with Q(y, x) = q for the left argument q from 0 to 1: exact for tiny q, where 1 − q is 1.
     GammaQInv(x, y, v) = V::from_f64(gamma_quantile(Sides::upper(x.as_f64()), y.as_f64())),
-        -gamma_slope_p(v, y), gamma_slope_a(v, y), is(x, 0.0) || is(x, 1.0);
+        -gamma_slope_p(Sides::upper(x), v, y), gamma_slope_a(v, y), is(x, 0.0) || is(x, 1.0);
 }
 
 /// Two numbers whose sum is 1, the smaller one exact.
 #[derive(Clone, Copy)]
-struct Sides {
-    lower: f64,
-    upper: f64,
+struct Sides<W> {
+    lower: W,
+    upper: W,
 }
 
-impl Sides {
-    fn lower(p: f64) -> Self {
-        Self { lower: p, upper: 1.0 - p }
+impl<W: Float> Sides<W> {
+    fn lower(p: W) -> Self {
+        Self { lower: p, upper: W::ONE - p }
     }
 
-    fn upper(q: f64) -> Self {
-        Self { lower: 1.0 - q, upper: q }
+    fn upper(q: W) -> Self {
+        Self { lower: W::ONE - q, upper: q }
     }
 
+    fn swap(self) -> Self {
+        Self { lower: self.upper, upper: self.lower }
+    }
+}
+
+impl Sides<f64> {
     fn valid(self) -> bool {
         self.lower >= 0.0 && self.upper >= 0.0
     }
@@ -47,10 +53,6 @@ impl Sides {
     /// The logarithm of the lower one.
     fn ln_lower(self) -> f64 {
         if self.lower < self.upper { self.lower.ln() } else { (-self.upper).ln_1p() }
-    }
-
-    fn swap(self) -> Self {
-        Self { lower: self.upper, upper: self.lower }
     }
 }
 
@@ -73,7 +75,7 @@ fn solve(start: f64, range: (f64, f64), excess: impl Fn(f64) -> (f64, f64)) -> f
     u
 }
 
-fn gamma_quantile(p: Sides, a: f64) -> f64 {
+fn gamma_quantile(p: Sides<f64>, a: f64) -> f64 {
     if !p.valid() || a.is_nan() || a <= 0.0 || a.is_infinite() {
         return f64::NAN;
     }
@@ -109,11 +111,29 @@ fn polished(mut x: f64, excess: impl Fn(f64) -> (f64, f64)) -> f64 {
     x
 }
 
+/// The slope at p = 0 of a quantile that begins as (c·p)¹ᐟᵃ for a < 1, given c. Of third derivatives the beginning does
+/// not say enough.
+fn slope_at_zero<W: Float>(p: W, a: W, c: W) -> W {
+    if W::ORDER > 1 {
+        return W::nan() * (p + a);
+    }
+    let power = a.recip();
+    c.powf(power) * power * p.powf(power - W::ONE)
+}
+
 /// ∂x/∂p = 1/(∂P/∂x).
-fn gamma_slope_p<V: Float>(x: V, a: V) -> V {
+fn gamma_slope_p<V: Float>(p: Sides<V>, x: V, a: V) -> V {
     let (x, a) = (x.widen(), a.widen());
-    let inner = x > V::Wide::ZERO && x.is_finite();
-    V::narrow(if inner { gamma::inverse_density(x, a) } else { gamma::density(x, a).recip() })
+    let slope = if x > V::Wide::ZERO && x.is_finite() {
+        gamma::inverse_density(x, a)
+    } else if is(p.lower, 0.0) && a < V::Wide::ONE && a > V::Wide::ZERO {
+        slope_at_zero(p.lower.widen(), a, (V::Wide::ONE + a).gamma())
+    } else if is(p.upper, 0.0) && a > V::Wide::ZERO {
+        V::Wide::infinity() + zero_with_slope(p.lower.widen(), V::Wide::infinity())
+    } else {
+        gamma::density(x, a).recip()
+    };
+    V::narrow(slope)
 }
 
 /// ∂x/∂a = −(∂P/∂a)/(∂P/∂x).
@@ -126,7 +146,7 @@ fn gamma_slope_a<V: Float>(x: V, a: V) -> V {
 }
 
 /// The x with I(x; a, b) = p, with 1 − x.
-fn beta_quantile(p: Sides, a: f64, b: f64) -> Part<f64> {
+fn beta_quantile(p: Sides<f64>, a: f64, b: f64) -> Part<f64> {
     if !p.valid() || !(a > 0.0 && b > 0.0) || a.is_infinite() || b.is_infinite() {
         return Part { x: f64::NAN, y: f64::NAN };
     }
@@ -164,8 +184,8 @@ fn beta_quantile(p: Sides, a: f64, b: f64) -> Part<f64> {
 }
 
 /// ln x where I is the power xᵃ/(a·B(a, b)).
-fn beta_power(p: Sides, a: f64, b: f64) -> f64 {
-    (p.ln_lower() + (a / b).ln_1p() - a.binary::<super::gamma_ratio::LnRatio>(b)) / a
+fn beta_power(p: Sides<f64>, a: f64, b: f64) -> f64 {
+    (p.ln_lower() + (a / b).ln_1p() - a.binary::<LnRatio>(b)) / a
 }
 
 /// The quantile function of the beta distribution: the x with I(x; a, b) = p.
@@ -184,10 +204,21 @@ fn beta_part<W: Float>(p: W, x: W, a: W, b: W) -> Part<W> {
 
 /// ∂x/∂p = 1/(∂I/∂x).
 pub(super) fn beta_slope_p<V: Float>(p: V, x: V, a: V, b: V) -> V {
-    let (a, b) = (a.widen(), b.widen());
-    let part = beta_part(p.widen(), x.widen(), a, b);
-    let inner = part.x > V::Wide::ZERO && part.y > V::Wide::ZERO;
-    V::narrow(if inner { beta::inverse_density(part, a, b) } else { beta::density(part, a, b).recip() })
+    let (p, a, b) = (Sides::lower(p.widen()), a.widen(), b.widen());
+    let part = beta_part(p.lower, x.widen(), a, b);
+    let at_zero =
+        |p: V::Wide, a: V::Wide, b: V::Wide| slope_at_zero(p, a, (a / b).ln_1p().exp() / a.binary::<LnRatio>(b).exp());
+    let (zero, one) = (V::Wide::ZERO, V::Wide::ONE);
+    let slope = if part.x > zero && part.y > zero {
+        beta::inverse_density(part, a, b)
+    } else if is(p.lower, 0.0) && a < one && a > zero {
+        at_zero(p.lower, a, b)
+    } else if is(p.upper, 0.0) && b < one && b > zero {
+        at_zero(p.upper, b, a)
+    } else {
+        beta::density(part, a, b).recip()
+    };
+    V::narrow(slope)
 }
 
 /// ∂x/∂a = −(∂I/∂a)/(∂I/∂x), and the like for b.

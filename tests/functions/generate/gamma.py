@@ -46,6 +46,10 @@ def lngamma(x):
     return gmpy2.lngamma(x)
 
 
+class Out(Exception):
+    """Not a point for the table."""
+
+
 # Tails: (P, Q) and (I, 1 - I), each right relatively.
 
 
@@ -107,6 +111,14 @@ def beta_series(x, y, a, b):
 
 
 def beta_tails(x, y, a, b):
+    """I and 1 - I. No point for the table where one of them is what two close numbers leave."""
+    tails, direct = beta_tails_by_series(x, y, a, b)
+    if tails[1 - direct] < 1e-70:
+        raise Out
+    return tails
+
+
+def beta_tails_by_series(x, y, a, b):
     def terms(x, y, a, b):
         # About how many terms the series takes: where the ratio of terms is 1, and from there on.
         turn = max(0, ((a + b) * x - a) / y)
@@ -118,9 +130,9 @@ def beta_tails(x, y, a, b):
         lower = not lower
     if lower:
         i = beta_series(x, y, a, b)
-        return i, 1 - i
+        return (i, 1 - i), 0
     j = beta_series(y, x, b, a)
-    return 1 - j, j
+    return (1 - j, j), 1
 
 
 # Derivatives by parameters.
@@ -162,10 +174,6 @@ def smaller_by_parameters(tails, side, parameters):
     if small == side:
         return centre, first, second
     return 1 - centre, [-d for d in first], {k: -d for k, d in second.items()}
-
-
-class Out(Exception):
-    """Not a point for the table."""
 
 
 def gamma_p(x, a, upper=False):
@@ -478,7 +486,7 @@ def row(point):
         else:
             value, gradient, hessian = f(*[mpfr(x) for x in arguments])
     except (Out, ArithmeticError, ValueError):
-        return f"# skipped: {point}"
+        return None
     n = len(arguments)
     parts = [name] + [argument(x) for x in arguments] + ["|", number(value, 17), "|"]
     parts += [number(x, 17) for x in gradient] + ["|"]
