@@ -137,6 +137,15 @@ impl<S: Taping> Closed<S> {
         self.0.powi(n).into()
     }
 
+    /// Polygamma function ψ⁽ⁿ⁾, the n-th derivative of the digamma function, for n from 0 to 12; derivatives of an order
+    /// above 12 are NaN.
+    #[must_use]
+    #[inline]
+    #[track_caller]
+    pub fn polygamma(&self, n: u32) -> Self {
+        self.0.polygamma(n).into()
+    }
+
     /// The value limited to [`low`, `high`] as one statement; at a bound `self` has the slope 1, and a NaN stays.
     ///
     /// # Panics

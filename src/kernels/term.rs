@@ -10,6 +10,7 @@ use tapewright_strategies::lanes::{
 };
 use tapewright_strategies::rules::power::Powi;
 use tapewright_strategies::rules::selection::{AtLeast, AtMost};
+use tapewright_strategies::rules::special::Polygamma;
 use tapewright_strategies::{Binary, Ternary, Unary, for_each_function, rules};
 
 /// An expression in a kernel: what a token's `at` returns, and what operators and functions make of it. It has no
@@ -142,6 +143,13 @@ impl<A: Node> Term<A> {
     /// Whole power.
     #[inline(always)]
     pub fn powi(self, n: i32) -> Term<Apply2<ByRule2<Powi>, A, Constant>> {
+        Term(Apply2::of(self.0, Constant(f64::from(n))))
+    }
+
+    /// Polygamma function ψ⁽ⁿ⁾, the n-th derivative of the digamma function, for n from 0 to 12; derivatives of an order
+    /// above 12 are NaN.
+    #[inline(always)]
+    pub fn polygamma(self, n: u32) -> Term<Apply2<ByRule2<Polygamma>, A, Constant>> {
         Term(Apply2::of(self.0, Constant(f64::from(n))))
     }
 

@@ -5,6 +5,7 @@ use crate::expr::{Bin, Compound, Ex, Literal, Operand, Real, RefLeaf, Tri, Un, e
 use tapewright_strategies::rules::arithmetic::{Apart, Less, Plus, Times};
 use tapewright_strategies::rules::power::Powi;
 use tapewright_strategies::rules::selection::{AtLeast, AtMost, Max, Min, Rounding};
+use tapewright_strategies::rules::special::Polygamma;
 use tapewright_strategies::rules::trigonometric::{Cos, Sin};
 use tapewright_strategies::{
     Binary, Comparison, Expression, Number, Taping, Ternary, Tree, Unary, for_each_function, rules,
@@ -163,6 +164,8 @@ for_each_function!(methods);
 
 /// xⁿ as a node.
 type Power<S, N> = Ex<S, Bin<S, Powi, N, Literal<S>>>;
+/// ψ⁽ⁿ⁾(x) as a node.
+type DigammaDerivative<S, N> = Ex<S, Bin<S, Polygamma, N, Literal<S>>>;
 /// x limited from below, then from above.
 type Clamped<S, N> = Ex<S, Bin<S, AtMost, Bin<S, AtLeast, N, Literal<S>>, Literal<S>>>;
 /// x·a + b.
@@ -175,6 +178,13 @@ macro_rules! composed_methods {
         /// Whole power. Under `f32` values the exponent is an `f32` too, so it is exact up to 2²⁴.
         #[inline(always)]
         pub fn powi($($receiver)*, n: i32) -> Power<S, $type> {
+            ex(Bin::new($node, f64::from(n).into_node()))
+        }
+
+        /// Polygamma function ψ⁽ⁿ⁾, the n-th derivative of the digamma function, for n from 0 to 12; derivatives of an
+        /// order above 12 are NaN.
+        #[inline(always)]
+        pub fn polygamma($($receiver)*, n: u32) -> DigammaDerivative<S, $type> {
             ex(Bin::new($node, f64::from(n).into_node()))
         }
 

@@ -166,16 +166,9 @@ pub trait Number:
     #[must_use]
     fn partial_of_three<R: Ternary, const K: usize>(arguments: [Self; 3], value: Self) -> Self;
 
-    /// ψ⁽ⁿ⁾(x), the n-th derivative of the digamma function, for 1 ≤ n ≤ 12; NaN for other n.
+    /// ψ⁽ⁿ⁾(x), the n-th derivative of the digamma function, for n ≤ 12; NaN for other n.
     #[must_use]
     fn polygamma(self, n: u32) -> Self;
-    /// Trigamma ψ′(x), from `special`; +∞ at ±0, NaN at the other poles.
-    #[must_use]
-    #[inline]
-    #[track_caller]
-    fn trigamma(self) -> Self {
-        self.polygamma(1)
-    }
     crate::for_each_function!(declare_functions);
     /// xⁿ.
     #[must_use]

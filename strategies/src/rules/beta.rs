@@ -6,7 +6,7 @@ use crate::{Dual, Float};
 use core::f64::consts::PI;
 
 /// From here on the asymptotic series are exact to double precision.
-const LARGE: f64 = 10.0;
+pub(super) const LARGE: f64 = 10.0;
 
 /// Down to here recurrences lead to positive arguments.
 const FAR: f64 = -500.0;
@@ -97,7 +97,7 @@ fn beta_of_positive<W: Float>(a: W, b: W) -> W {
 }
 
 /// ln Γ(x) − (x − ½)·ln x + x − ½·ln 2π for x ≥ 10: Stirling's series.
-fn stirling_rest<W: Float>(x: W) -> W {
+pub(super) fn stirling_rest<W: Float>(x: W) -> W {
     let r = x.recip();
     let s = r * r;
     let inner = lit::<W>(1.0 / 1680.0) - s * (lit::<W>(1.0 / 1188.0) - s * lit(691.0) / lit(360_360.0));
@@ -133,7 +133,7 @@ fn digamma_rise<W: Float>(x: W, h: W) -> W {
 
 /// (ψ(x + h) − ψ(x))/h for h > −½, and ψ′(x) for h = 0. By recurrence and series, in which no two close numbers are
 /// subtracted.
-fn digamma_quotient<W: Float>(mut x: W, h: W) -> W {
+pub(super) fn digamma_quotient<W: Float>(mut x: W, h: W) -> W {
     if x < lit(FAR) {
         return W::nan();
     }
@@ -148,7 +148,7 @@ fn digamma_quotient<W: Float>(mut x: W, h: W) -> W {
 }
 
 /// ln(1 + x)/x. Near 0 its derivatives come from the series: differences of quotients would have no digits left.
-fn logarithm_quotient<W: Float>(x: W) -> W {
+pub(super) fn logarithm_quotient<W: Float>(x: W) -> W {
     let value = if is(x, 0.0) { W::ONE } else { x.ln_1p() / x };
     if W::PARTS == 1 || x.abs() > lit(0.05) {
         return value;

@@ -5,16 +5,24 @@ pub mod bessel;
 mod bessel_contour;
 mod bessel_series;
 mod beta;
+pub mod distribution;
 pub mod exponential;
+pub mod gamma_ratio;
 pub mod hyperbolic;
 pub mod lambert;
 pub mod logarithmic;
+pub mod incomplete_beta;
+pub mod incomplete_gamma;
 pub mod power;
+mod quadrature;
+pub mod quantile;
 mod rule;
 pub mod selection;
 pub mod special;
+pub mod student;
 mod table;
 pub mod tails;
+mod tail;
 pub mod trigonometric;
 
 #[doc(hidden)]

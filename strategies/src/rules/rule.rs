@@ -148,7 +148,6 @@ pub(super) use binary_rules;
 
 /// Defines [`Ternary`](crate::Ternary) rules from rows `Name(x, y, z, v) = value, ∂x, ∂y, ∂z;`, with
 /// [`Ternary::singular`](crate::Ternary::singular) behind them if it is not `false`.
-#[allow(unused_macros, reason = "rules use it")]
 macro_rules! ternary_rules {
     ($(
         $(#[$doc:meta])* $name:ident($x:ident, $y:ident, $z:ident, $v:ident) =
@@ -173,7 +172,6 @@ macro_rules! ternary_rules {
         }
     )* };
 }
-#[allow(unused_imports, reason = "rules use it")]
 pub(super) use ternary_rules;
 
 /// FNV-1a of a rule's name.

@@ -16,7 +16,9 @@ unary_rules! {
     /// ln |Γ(x)|.
     LnGamma(x, y) = x.ln_gamma(), x.digamma(), is(x, 0.0);
     /// ψ(x) = Γ′(x)/Γ(x); its derivative is the trigamma function.
-    Digamma(x, y) = x.digamma(), x.trigamma(), is(x, 0.0);
+    Digamma(x, y) = x.digamma(), x.polygamma(1), is(x, 0.0);
+    /// The trigamma function ψ′; ∞ at ±0, NaN at the other poles.
+    Trigamma(x, y) = x.polygamma(1), x.polygamma(2), is(x, 0.0);
     /// The standard normal density φ.
     NormalPdf(x, y) = lit::<V>(FRAC_1_SQRT_TAU) * (lit::<V>(-0.5) * x * x).exp(),
         if is(y, 0.0) { y } else { -x * y };
@@ -29,6 +31,9 @@ unary_rules! {
 }
 
 binary_rules! {
+    /// ψ⁽ⁿ⁾(x) for whole n from 0 to 12, the n-th derivative of the digamma function; ∞ or −∞ at 0, NaN at the other
+    /// poles. Derivatives of an order above 12 are NaN.
+    Polygamma(x, n, v) = x.polygamma(whole(n)), x.polygamma(whole(n) + 1), V::zero(), is(x, 0.0);
     /// B(x, y) = Γ(x)Γ(y)/Γ(x + y).
     Beta(x, y, v) = V::from_f64(beta::beta(x.as_f64(), y.as_f64())), beta_slope(x, y, v), beta_slope(y, x, v),
         is(x, 0.0) || is(y, 0.0);
@@ -60,4 +65,9 @@ fn gamma_slope<V: Float>(x: V, value: V) -> V {
 fn gamma_slope_left<W: Float>(x: W) -> W {
     let factors = (0..16).fold(W::ONE, |product, k| product * (x + W::from_f64(f64::from(k))));
     (x + W::from_f64(16.0)).gamma() * x.digamma() / factors
+}
+
+/// The order of a polygamma function.
+fn whole<V: Float>(n: V) -> u32 {
+    n.to_u32().unwrap_or(1000)
 }

@@ -97,6 +97,8 @@ macro_rules! for_each_function {
                 ln_gamma: special::LnGamma, special;
                 /// Digamma function ψ = Γ′/Γ; ∓∞ at ±0, NaN at the other poles.
                 digamma: special::Digamma, special;
+                /// Trigamma function ψ′; ∞ at ±0, NaN at the other poles.
+                trigamma: special::Trigamma, rule;
                 /// Density of the standard normal distribution.
                 normal_pdf: special::NormalPdf, rule;
                 /// Distribution function of the standard normal distribution; its logarithm is
@@ -160,6 +162,21 @@ macro_rules! for_each_function {
                 bessel_i_scaled: bessel::BesselIScaled, rule;
                 /// Modified Bessel function K of the order `other`, times eˣ: without underflow.
                 bessel_k_scaled: bessel::BesselKScaled, rule;
+                /// Logarithm of the beta function, for arguments from 0 on.
+                ln_beta: gamma_ratio::LnBeta, rule;
+                /// Logarithm of `self` over `other`, the binomial coefficient, for real numbers.
+                ln_choose: gamma_ratio::LnChoose, rule;
+                /// Regularised lower incomplete gamma function P(a, x) of x = `self` with a = `other`: the distribution
+                /// function of the gamma distribution with shape a.
+                gamma_p: incomplete_gamma::GammaP, rule;
+                /// Regularised upper incomplete gamma function Q(a, x) = 1 − P(a, x) of x = `self` with a = `other`.
+                gamma_q: incomplete_gamma::GammaQ, rule;
+                /// The x with P(a, x) = `self` for a = `other`: the quantile function of the gamma distribution.
+                gamma_p_inv: quantile::GammaPInv, rule;
+                /// The x with Q(a, x) = `self` for a = `other`, exact for a `self` that is tiny.
+                gamma_q_inv: quantile::GammaQInv, rule;
+                /// Distribution function of Student's t distribution with `other` degrees of freedom.
+                student_t_cdf: student::StudentTCdf, rule;
                 /// ln(eˣ + eʸ), without overflow.
                 log_add_exp: exponential::LogAddExp, rule;
                 /// √(x² + w²) with w = `other`: |x| rounded off over a width w.
@@ -172,6 +189,15 @@ macro_rules! for_each_function {
                 xlog1py: logarithmic::XLog1pY, rule;
             }
             ternary {
+                /// Regularised incomplete beta function I of x = `self` with the shapes `second` and `third`: the
+                /// distribution function of the beta distribution.
+                beta_inc: distribution::BetaInc, rule;
+                /// The argument at which the regularised incomplete beta function with the shapes `second` and `third`
+                /// is `self`: the quantile function of the beta distribution.
+                beta_inc_inv: distribution::BetaIncInv, rule;
+                /// The probability of at most ⌊`self`⌋ successes in `second` trials of probability `third` each; its
+                /// slope by `self` is 0.
+                binomial_cdf: distribution::BinomialCdf, rule;
             }
             steps {
                 /// The sign as a passive variable: its slope is 0.

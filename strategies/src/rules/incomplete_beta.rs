@@ -1,0 +1,211 @@
+//! The regularised incomplete beta function I and its slopes by the argument and by both parameters.
+//!
+//! As with the incomplete gamma functions the smaller tail is computed, or nearly so. A tail is
+//! xᵃyᵇ/(a·B(a, b)) with y = 1 − x times a sum of positive terms (DLMF 8.17.8) as long as a is small, and times an
+//! integral of Laplace's type beyond, by quadrature, which is exact for large a and b, too. For a ≤ 1 the power series
+//! (DLMF 8.17.7) is used, in the logarithm. The upper tail is the lower one with x and y, and a and b, exchanged.
+
+use super::beta::{LARGE, stirling_rest};
+use super::gamma_ratio::LnRatio;
+use super::quadrature::{exp_rest, laplace, ln_1p_rest};
+use super::rule::{is, lit, zero_with_slope};
+use super::tail::{Tail, shape_slope};
+use crate::{Dual, Float};
+use core::f64::consts::PI;
+
+/// An argument of the incomplete beta function: x and y = 1 − x, each with all its digits.
+#[derive(Clone, Copy)]
+pub(super) struct Part<W> {
+    pub(super) x: W,
+    pub(super) y: W,
+}
+
+impl<W: Float> Part<W> {
+    pub(super) fn of(x: W) -> Self {
+        Self { x, y: W::ONE - x }
+    }
+
+    pub(super) fn swap(self) -> Self {
+        Self { x: self.y, y: self.x }
+    }
+
+    /// The same as a constant.
+    pub(super) fn fixed(self) -> Part<Dual<W, 1>> {
+        Part { x: Dual::constant(self.x), y: Dual::constant(self.y) }
+    }
+}
+
+/// What I is where no formula is needed.
+fn limit(x: f64, y: f64, a: f64, b: f64) -> Option<f64> {
+    let bad = |x: f64| x.is_nan() || x < 0.0;
+    if bad(x) || bad(y) || bad(a) || bad(b) || (a == 0.0 && b == 0.0) || (a.is_infinite() && b.is_infinite()) {
+        Some(f64::NAN)
+    } else if (x == 0.0 && (a == 0.0 || b.is_infinite())) || (y == 0.0 && (b == 0.0 || a.is_infinite())) {
+        Some(f64::NAN)
+    } else if x == 0.0 || b == 0.0 || a.is_infinite() {
+        Some(0.0)
+    } else if y == 0.0 || a == 0.0 || b.is_infinite() {
+        Some(1.0)
+    } else {
+        None
+    }
+}
+
+/// I at an argument, in double precision.
+pub(super) fn value(part: Part<f64>, a: f64, b: f64) -> f64 {
+    limit(part.x, part.y, a, b).unwrap_or_else(|| tail(part, a, b).lower())
+}
+
+/// ∂I/∂x = xᵃ⁻¹yᵇ⁻¹/B(a, b).
+pub(super) fn density<W: Float>(part: Part<W>, a: W, b: W) -> W {
+    let Part { x, y } = part;
+    let edge = is(x, 0.0) || is(y, 0.0);
+    match limit(x.as_f64(), y.as_f64(), a.as_f64(), b.as_f64()) {
+        Some(limit) if limit.is_nan() => W::nan() * (x + a + b),
+        Some(_) if !edge => W::ZERO,
+        Some(_) if is(y, 0.0) => density(part.swap(), b, a),
+        Some(_) if a < W::ONE => {
+            let steep = W::neg_infinity();
+            W::infinity() + zero_with_slope(x, steep) + zero_with_slope(a, steep)
+        }
+        Some(_) if a > lit(100.0) => W::ZERO,
+        // 1/B(a, b) = a·b/(a + b)·Γ(1 + a + b)/(Γ(1 + a)Γ(1 + b)).
+        Some(_) => x.powf(a - W::ONE) * (a * b / (a + b)) * a.binary::<LnRatio>(b).exp() * y.powf(b - W::ONE),
+        None => {
+            let (exponent, factor) = power(part, a, b, 1.0);
+            exponent.exp() * (factor * a)
+        }
+    }
+}
+
+/// ∂I/∂a, or ∂I/∂b.
+pub(super) fn slope<W: Float>(part: Part<W>, a: W, b: W, by: usize) -> W {
+    let (x, y, shape) = (part.x.as_f64(), part.y.as_f64(), if by == 0 { a } else { b });
+    match limit(x, y, a.as_f64(), b.as_f64()) {
+        Some(limit) if limit.is_nan() => W::nan() * (part.x + a + b),
+        Some(_) if x == 0.0 || y == 0.0 => {
+            zero_with_slope(part.x, shape_slope(|[a, b]| density(part.fixed(), a, b), [a, b], by))
+        }
+        Some(_) if !is(shape, 0.0) => W::ZERO,
+        _ => shape_slope(|[a, b]| tail(part.fixed(), a, b).lower(), [a, b], by),
+    }
+}
+
+/// 1/(∂I/∂x) for 0 < x < 1, whose derivatives do not overflow where the square would.
+pub(super) fn inverse_density<W: Float>(part: Part<W>, a: W, b: W) -> W {
+    let (exponent, factor) = power(part, a, b, 1.0);
+    (-exponent).exp() / (factor * a)
+}
+
+/// (∂I/∂a)/(∂I/∂x), or with ∂I/∂b, for 0 < x < 1, where both may underflow.
+pub(super) fn slope_over_density<W: Float>(part: Part<W>, a: W, b: W, by: usize) -> W {
+    let common = tail(part, a, b).exponent.as_f64();
+    let slope = shape_slope(|[a, b]| tail(part.fixed(), a, b).scaled_lower(common), [a, b], by);
+    let (exponent, factor) = power(part, a, b, 1.0);
+    slope * (lit::<W>(common) - exponent).exp() / (factor * a)
+}
+
+/// ln x with the digits of y.
+fn ln_of<W: Float>(part: Part<W>) -> W {
+    if part.y < lit(0.5) { (-part.y).ln_1p() } else { part.x.ln() }
+}
+
+/// ln(xᵃyᵇ/(a·B(a, b))) up to a factor, and this factor; with `less` in place of 0, for powers that are less by it.
+pub(super) fn power<W: Float>(part: Part<W>, a: W, b: W, less: f64) -> (W, W) {
+    let (Part { x, y }, less) = (part, lit::<W>(less));
+    let logarithms = (ln_of(part), ln_of(part.swap()));
+    if a < lit(LARGE) || b < lit(LARGE) {
+        let exponent = (a - less) * logarithms.0 + (b - less) * logarithms.1 + a.binary::<LnRatio>(b);
+        return (exponent, share(a, b));
+    }
+    let sum = a + b;
+    let excess = x * b - y * a;
+    let logarithm = |excess: W, x: W, a: W| {
+        if excess < lit(-0.5) { (x * (sum / a)).ln() - excess } else { ln_1p_rest(excess) }
+    };
+    let exponent = a * logarithm(excess / a, x, a) + b * logarithm(-(excess / b), y, b);
+    let rest = stirling_rest(a) + stirling_rest(b) - stirling_rest(sum);
+    (exponent - less * (logarithms.0 + logarithms.1) - rest, (b / sum / a / lit(2.0 * PI)).sqrt())
+}
+
+/// b/(a + b). Written so that second derivatives do not cancel.
+fn share<W: Float>(a: W, b: W) -> W {
+    if b < a { b / (a + b) } else { (W::ONE + a / b).recip() }
+}
+
+/// The tail of the side of x, for 0 < x < 1 and positive parameters, one of which may be 0.
+pub(super) fn tail<W: Float>(part: Part<W>, a: W, b: W) -> Tail<W> {
+    let half = lit::<W>(0.5);
+    if part.x * (b + half) <= part.y * (a + half) {
+        lower_tail(part, a, b)
+    } else {
+        Tail { lower: false, ..lower_tail(part.swap(), b, a) }
+    }
+}
+
+fn lower_tail<W: Float>(part: Part<W>, a: W, b: W) -> Tail<W> {
+    if a <= W::ONE {
+        let sum = small_series(part.x, a, b);
+        let exponent = a * ln_of(part) + a.binary::<LnRatio>(b) + (a * sum).ln_1p();
+        return if b < a {
+            Tail { lower: true, exponent, multiple: share(a, b), logarithmic: false }
+        } else {
+            Tail { lower: true, exponent: exponent - (a / b).ln_1p(), multiple: W::ONE, logarithmic: true }
+        };
+    }
+    let (exponent, factor) = power(part, a, b, 0.0);
+    Tail { lower: true, exponent, multiple: factor * lower_sum(part, a, b), logarithmic: false }
+}
+
+/// Σ (1 − b)ₙxⁿ/(n!·(a + n)) from n = 1 on. Factors may be 0 and their derivatives are not, so that another sequence
+/// says how far to go.
+fn small_series<W: Float>(x: W, a: W, b: W) -> W {
+    let (mut power, mut sum, mut bound, mut n) = (W::ONE, W::ZERO, 1.0, 0.0);
+    while n < 3.0 || bound > 1e-19 {
+        n += 1.0;
+        let scaled = x / lit(n);
+        bound *= ((n - b.as_f64()).abs() + 1.0) * scaled.as_f64();
+        power = power * (lit::<W>(n) - b) * scaled;
+        sum += power / (a + lit(n));
+        if n > 5000.0 {
+            return W::nan();
+        }
+    }
+    sum
+}
+
+/// From this a on sums are integrals.
+const SMOOTH: f64 = 20.0;
+
+/// Σ (a + b)ₙxⁿ/(a + 1)ₙ. What is left after the first terms is such a sum for a larger a.
+fn lower_sum<W: Float>(part: Part<W>, a: W, b: W) -> W {
+    let (mut term, mut sum, mut shape) = (W::ONE, W::ZERO, a);
+    while shape < lit(SMOOTH) {
+        if term.as_f64() < 1e-22 * sum.as_f64() {
+            return sum;
+        }
+        sum += term;
+        term = term * part.x * ((shape + b) / (shape + W::ONE));
+        shape += W::ONE;
+    }
+    sum + term * shape * lower_integral(part, shape, b)
+}
+
+/// ∫ exp(−a·v − (a + b)·ln(y + x·e⁻ᵛ)) over v from 0 to ∞, which is ∫ tᵃ⁻¹(1 − t)ᵇ⁻¹ from 0 to x over xᵃyᵇ, where
+/// t/(1 − t) = e⁻ᵛ·x/y. The exponent is −a·ln(1 + y·(eᵛ − 1)) − b·ln(1 + x·(e⁻ᵛ − 1)), with the linear terms joined.
+fn lower_integral<W: Float>(part: Part<W>, a: W, b: W) -> W {
+    let Part { x, y } = part;
+    let (sum, steep) = (a + b, a * y - b * x);
+    let (x64, y64, a64, sum64) = (x.as_f64(), y.as_f64(), a.as_f64(), sum.as_f64());
+    let beyond = |depth: f64| (depth - sum64 * ln_of(Part { x: y64, y: x64 })) / a64;
+    let depth = |v: f64| {
+        let moved = x64 * (-v).exp();
+        (a64 * v + sum64 * (y64 + moved).ln(), a64 - sum64 * moved / (y64 + moved))
+    };
+    laplace(beyond, depth, |v| {
+        let (rise, fall) = (y * lit(v.exp_m1()), x * lit((-v).exp_m1()));
+        let linear = steep * lit(v) + a * y * lit(exp_rest(v)) + b * x * lit(exp_rest(-v));
+        let rest = if fall < lit(-0.5) { (y + x * lit((-v).exp())).ln() - fall } else { ln_1p_rest(fall) };
+        (-linear - a * ln_1p_rest(rise) - b * rest).exp()
+    })
+}

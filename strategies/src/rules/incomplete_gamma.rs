@@ -1,0 +1,163 @@
+//! The incomplete gamma functions P(a, x) and Q(a, x), and their slopes by the argument and by the parameter.
+//!
+//! Of the two tails the one is computed that is the smaller one, or nearly so: from 0 to x for x ≤ a + ½, and from x
+//! to ∞ otherwise. Then no two terms cancel, neither in the value nor in the slope by a: ln x − ψ(a + 1) has the sign
+//! of the slopes of the other factor. A tail is xᵃe⁻ˣ/Γ(a + 1) times a sum of positive terms (DLMF 8.11.4) as long
+//! as a is small, and times an integral of Laplace's type beyond, by quadrature, which is exact for large a, too. For
+//! a ≤ 1 and small x the power series (DLMF 8.7.1) is used, in the logarithm, so that 1 − P does not cancel.
+
+use super::beta::{LARGE, stirling_rest};
+use super::gamma_ratio::LnGamma1p;
+use super::quadrature::{exp_rest, laplace, ln_1p_rest};
+use super::rule::{binary_rules, is, lit, zero_with_slope};
+use super::tail::{Tail, shape_slope};
+use crate::{Dual, Float};
+use core::f64::consts::PI;
+
+binary_rules! {
+    /// P(y, x), the regularised lower incomplete gamma function, for x, y ≥ 0: the distribution function of the gamma
+    /// distribution with shape y. P(0, x) = 1.
+    GammaP(x, y, v) = V::from_f64(tail_value(x.as_f64(), y.as_f64(), true)),
+        V::narrow(density(x.widen(), y.widen())), V::narrow(slope(x.widen(), y.widen())), is(x, 0.0);
+    /// Q(y, x) = 1 − P(y, x), the regularised upper incomplete gamma function, without cancellation.
+    GammaQ(x, y, v) = V::from_f64(tail_value(x.as_f64(), y.as_f64(), false)),
+        V::narrow(-density(x.widen(), y.widen())), V::narrow(-slope(x.widen(), y.widen())), is(x, 0.0);
+}
+
+/// What P is where no formula is needed.
+fn limit(x: f64, a: f64) -> Option<f64> {
+    if x.is_nan() || a.is_nan() || x < 0.0 || a < 0.0 || (x == 0.0 && a == 0.0) || (x.is_infinite() && a.is_infinite())
+    {
+        Some(f64::NAN)
+    } else if x == 0.0 || a.is_infinite() {
+        Some(0.0)
+    } else if a == 0.0 || x.is_infinite() {
+        Some(1.0)
+    } else {
+        None
+    }
+}
+
+fn tail_value(x: f64, a: f64, lower: bool) -> f64 {
+    match limit(x, a) {
+        Some(limit) => {
+            if lower {
+                limit
+            } else {
+                1.0 - limit
+            }
+        }
+        None => tail(x, a).of_side(lower),
+    }
+}
+
+/// ∂P/∂x = xᵃ⁻¹e⁻ˣ/Γ(a).
+pub(super) fn density<W: Float>(x: W, a: W) -> W {
+    if x < W::ZERO || a < W::ZERO || x.is_nan() || a.is_nan() {
+        W::nan() * (x + a)
+    } else if is(x, 0.0) && a < W::ONE {
+        let steep = W::neg_infinity();
+        W::infinity() + zero_with_slope(x, steep) + zero_with_slope(a, steep)
+    } else if is(x, 0.0) {
+        x.powf(a - W::ONE) * (-x).exp() * a / (W::ONE + a).gamma()
+    } else if x.is_infinite() || a.is_infinite() {
+        W::ZERO
+    } else {
+        let (exponent, factor) = power(x, a, 1.0);
+        exponent.exp() * (factor * a)
+    }
+}
+
+/// 1/(∂P/∂x) for positive numbers, whose derivatives do not overflow where the square would.
+pub(super) fn inverse_density<W: Float>(x: W, a: W) -> W {
+    let (exponent, factor) = power(x, a, 1.0);
+    (-exponent).exp() / (factor * a)
+}
+
+/// ∂P/∂a.
+pub(super) fn slope<W: Float>(x: W, a: W) -> W {
+    let (value, shape) = (x.as_f64(), a.as_f64());
+    if value == 0.0 && shape > 0.0 {
+        return zero_with_slope(x, shape_slope(|[a]| density(Dual::constant(x), a), [a], 0));
+    }
+    match limit(value, shape) {
+        Some(limit) if limit.is_nan() => W::nan() * (x + a),
+        Some(_) if shape != 0.0 || value.is_infinite() => W::ZERO,
+        _ => shape_slope(|[a]| tail(Dual::constant(x), a).lower(), [a], 0),
+    }
+}
+
+/// (∂P/∂a)/(∂P/∂x) for positive numbers, where both may underflow.
+pub(super) fn slope_over_density<W: Float>(x: W, a: W) -> W {
+    let common = tail(x, a).exponent.as_f64();
+    let slope = shape_slope(|[a]| tail(Dual::constant(x), a).scaled_lower(common), [a], 0);
+    let (exponent, factor) = power(x, a, 1.0);
+    slope * (lit::<W>(common) - exponent).exp() / (factor * a)
+}
+
+/// ln(xᵃe⁻ˣ/Γ(a + 1)) up to a factor, and this factor; with `less` in place of 0, for a power of x that is less by it.
+pub(super) fn power<W: Float>(x: W, a: W, less: f64) -> (W, W) {
+    if a < lit(LARGE) {
+        return ((a - lit(less)) * x.ln() - x - a.unary::<LnGamma1p>().0, W::ONE);
+    }
+    let excess = (x - a) / a;
+    let logarithm = if excess < lit(-0.5) { (x / a).ln() - excess } else { ln_1p_rest(excess) };
+    (a * logarithm - lit::<W>(less) * x.ln() - stirling_rest(a), (lit::<W>(2.0 * PI) * a).sqrt().recip())
+}
+
+/// The tail of the side of x, for positive numbers and a = 0.
+pub(super) fn tail<W: Float>(x: W, a: W) -> Tail<W> {
+    let lower = x <= a + lit(0.5);
+    if lower && a <= W::ONE {
+        let sum = small_series(x, a);
+        let logarithm = a * x.ln() - a.unary::<LnGamma1p>().0 + (a * sum).ln_1p();
+        return Tail { lower, exponent: logarithm, multiple: W::ONE, logarithmic: true };
+    }
+    let (exponent, factor) = power(x, a, 0.0);
+    let multiple = factor * if lower { lower_sum(x, a) } else { a * upper_integral(x, a) };
+    Tail { lower, exponent, multiple, logarithmic: false }
+}
+
+/// Σ (−x)ⁿ/(n!·(a + n)) from n = 1 on, for x ≤ 1.5.
+fn small_series<W: Float>(x: W, a: W) -> W {
+    let (mut power, mut sum, mut n) = (W::ONE, W::ZERO, 0.0);
+    while n < 3.0 || power.abs() > lit(1e-19) {
+        n += 1.0;
+        power = -power * x / lit(n);
+        sum += power / (a + lit(n));
+    }
+    sum
+}
+
+/// From this a on sums are integrals.
+const SMOOTH: f64 = 20.0;
+
+/// Σ xⁿ/((a + 1)…(a + n)) for x ≤ a + ½. What is left after the first terms is such a sum for a larger a.
+fn lower_sum<W: Float>(x: W, a: W) -> W {
+    let (mut term, mut sum, mut shape) = (W::ONE, W::ZERO, a);
+    while shape < lit(SMOOTH) {
+        if term.as_f64() < 1e-22 * sum.as_f64() {
+            return sum;
+        }
+        sum += term;
+        shape += W::ONE;
+        term = term * x / shape;
+    }
+    sum + term * shape * lower_integral(x, shape)
+}
+
+/// ∫ exp(−a·v + x·(1 − e⁻ᵛ)) over v from 0 to ∞, which is ∫ tᵃ⁻¹e⁻ᵗ over t = x·e⁻ᵛ from 0 to x over xᵃe⁻ˣ.
+fn lower_integral<W: Float>(x: W, a: W) -> W {
+    let (x64, a64, excess) = (x.as_f64(), a.as_f64(), a - x);
+    let beyond = |depth: f64| (depth + x64) / a64;
+    let depth = |v: f64| (a64 * v + x64 * (-v).exp_m1(), a64 - x64 * (-v).exp());
+    laplace(beyond, depth, |v| (-(excess * lit(v)) - x * lit(exp_rest(-v))).exp())
+}
+
+/// ∫ exp(a·v − x·(eᵛ − 1)) over v from 0 to ∞, which is ∫ tᵃ⁻¹e⁻ᵗ over t = x·eᵛ from x to ∞ over xᵃe⁻ˣ.
+fn upper_integral<W: Float>(x: W, a: W) -> W {
+    let (x64, a64, excess) = (x.as_f64(), a.as_f64(), x - a);
+    let beyond = |depth: f64| (2.0 * depth / x64).sqrt();
+    let depth = |v: f64| (x64 * v.exp_m1() - a64 * v, x64 * v.exp() - a64);
+    laplace(beyond, depth, |v| (-(excess * lit(v)) - x * lit(exp_rest(v))).exp())
+}

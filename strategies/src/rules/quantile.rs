@@ -1,0 +1,235 @@
+//! Quantiles of the gamma and beta distributions: Newton's iteration on the logarithm of a tail, which is concave in
+//! the natural coordinate (ln x, or ln(x/(1 − x))), so that it converges from everywhere. Slopes are by the implicit
+//! function theorem.
+
+use super::gamma_ratio::{LnGamma1p, LnRatio};
+use super::incomplete_beta::{self as beta, Part};
+use super::incomplete_gamma as gamma;
+use super::rule::{binary_rules, is, zero_with_slope};
+use crate::{Float, Number as _};
+
+binary_rules! {
+    /// The x with P(y, x) = p for the left argument p from 0 to 1: the quantile function of the gamma distribution with
+    /// shape y > 0.
+    GammaPInv(x, y, v) = V::from_f64(gamma_quantile(Sides::lower(x.as_f64()), y.as_f64())),
+        gamma_slope_p(Sides::lower(x), v, y), gamma_slope_a(v, y), is(x, 0.0) || is(x, 1.0);
+    /// The x with Q(y, x) = q for the left argument q from 0 to 1: exact for tiny q, where 1 − q is 1.
+    GammaQInv(x, y, v) = V::from_f64(gamma_quantile(Sides::upper(x.as_f64()), y.as_f64())),
+        -gamma_slope_p(Sides::upper(x), v, y), gamma_slope_a(v, y), is(x, 0.0) || is(x, 1.0);
+}
+
+/// Two numbers whose sum is 1, the smaller one exact.
+#[derive(Clone, Copy)]
+struct Sides<W> {
+    lower: W,
+    upper: W,
+}
+
+impl<W: Float> Sides<W> {
+    fn lower(p: W) -> Self {
+        Self { lower: p, upper: W::ONE - p }
+    }
+
+    fn upper(q: W) -> Self {
+        Self { lower: W::ONE - q, upper: q }
+    }
+
+    fn swap(self) -> Self {
+        Self { lower: self.upper, upper: self.lower }
+    }
+}
+
+impl Sides<f64> {
+    fn valid(self) -> bool {
+        self.lower >= 0.0 && self.upper >= 0.0
+    }
+
+    /// Whether the lower one is the smaller one, and the logarithm of the smaller one.
+    fn target(self) -> (bool, f64) {
+        let low = self.lower < self.upper;
+        (low, if low { self.lower } else { self.upper }.ln())
+    }
+
+    /// The logarithm of the lower one.
+    fn ln_lower(self) -> f64 {
+        if self.lower < self.upper { self.lower.ln() } else { (-self.upper).ln_1p() }
+    }
+}
+
+/// ln x or ln(x/(1 − x)) below which a distribution function is a power to double precision.
+const SMALL: f64 = -38.0;
+
+/// Newton's iteration. `excess` is the logarithm of the tail over the target, and its slope. Steps to the right are
+/// short, as a tail may fall doubly exponentially.
+fn solve(start: f64, range: (f64, f64), excess: impl Fn(f64) -> (f64, f64)) -> f64 {
+    let mut u = start.clamp(range.0, range.1);
+    for _ in 0..200 {
+        let (value, slope) = excess(u);
+        let next = (u - value / slope).min(u + 2.0).clamp(range.0, range.1);
+        let step = (next - u).abs();
+        u = next;
+        if step.is_nan() || step <= 1e-9 * u.abs().max(1e-3) {
+            break;
+        }
+    }
+    u
+}
+
+fn gamma_quantile(p: Sides<f64>, a: f64) -> f64 {
+    if !p.valid() || a.is_nan() || a <= 0.0 || a.is_infinite() {
+        return f64::NAN;
+    }
+    if p.lower == 0.0 || p.upper == 0.0 {
+        return if p.lower == 0.0 { 0.0 } else { f64::INFINITY };
+    }
+    // P < xᵃ/Γ(1 + a).
+    let least = (p.ln_lower() + a.unary::<LnGamma1p>().0) / a;
+    if least < SMALL {
+        return least.exp();
+    }
+    let (lower, target) = p.target();
+    let excess = |x: f64| {
+        let tail = gamma::tail(x, a);
+        let logarithm = tail.logarithm(lower);
+        let (exponent, factor) = gamma::power(x, a, 0.0);
+        let slope = (exponent - logarithm).exp() * factor * a;
+        (logarithm - target, if lower { slope } else { -slope })
+    };
+    let u = solve(a.ln(), (least, f64::INFINITY), |u| excess(u.exp()));
+    polished(u.exp(), |x| excess(x))
+}
+
+/// A number after two more steps, on the number itself: it may have more digits than its logarithm.
+fn polished(mut x: f64, excess: impl Fn(f64) -> (f64, f64)) -> f64 {
+    for _ in 0..2 {
+        let (value, slope) = excess(x);
+        let step = value / slope;
+        if step.abs() < 1e-3 {
+            x -= x * step;
+        }
+    }
+    x
+}
+
+/// The slope at p = 0 of a quantile that begins as (c·p)¹ᐟᵃ for a < 1, given c. Of third derivatives the beginning does
+/// not say enough.
+fn slope_at_zero<W: Float>(p: W, a: W, c: W) -> W {
+    if W::ORDER > 1 {
+        return W::nan() * (p + a);
+    }
+    let power = a.recip();
+    c.powf(power) * power * p.powf(power - W::ONE)
+}
+
+/// ∂x/∂p = 1/(∂P/∂x).
+fn gamma_slope_p<V: Float>(p: Sides<V>, x: V, a: V) -> V {
+    let (x, a) = (x.widen(), a.widen());
+    let slope = if x > V::Wide::ZERO && x.is_finite() {
+        gamma::inverse_density(x, a)
+    } else if is(p.lower, 0.0) && a < V::Wide::ONE && a > V::Wide::ZERO {
+        slope_at_zero(p.lower.widen(), a, (V::Wide::ONE + a).gamma())
+    } else if is(p.upper, 0.0) && a > V::Wide::ZERO {
+        V::Wide::infinity() + zero_with_slope(p.lower.widen(), V::Wide::infinity())
+    } else {
+        gamma::density(x, a).recip()
+    };
+    V::narrow(slope)
+}
+
+/// ∂x/∂a = −(∂P/∂a)/(∂P/∂x).
+fn gamma_slope_a<V: Float>(x: V, a: V) -> V {
+    if is(x, 0.0) || x.is_infinite() {
+        return if x.is_infinite() { V::infinity() } else { V::ZERO };
+    }
+    let (x, a) = (x.widen(), a.widen());
+    V::narrow(-gamma::slope_over_density(x, a))
+}
+
+/// The x with I(x; a, b) = p, with 1 − x.
+fn beta_quantile(p: Sides<f64>, a: f64, b: f64) -> Part<f64> {
+    if !p.valid() || !(a > 0.0 && b > 0.0) || a.is_infinite() || b.is_infinite() {
+        return Part { x: f64::NAN, y: f64::NAN };
+    }
+    if p.lower == 0.0 || p.upper == 0.0 {
+        return if p.lower == 0.0 { Part { x: 0.0, y: 1.0 } } else { Part { x: 1.0, y: 0.0 } };
+    }
+    let (least, most) = (beta_power(p, a, b), -beta_power(p.swap(), b, a));
+    let bounds = (SMALL - b.ln_1p(), a.ln_1p() - SMALL);
+    if least < bounds.0 {
+        return Part { x: least.exp(), y: 1.0 };
+    }
+    if most > bounds.1 {
+        return Part { x: 1.0, y: (-most).exp() };
+    }
+    let (lower, target) = p.target();
+    let excess = |part: Part<f64>| {
+        let tail = beta::tail(part, a, b);
+        let logarithm = tail.logarithm(lower);
+        let (exponent, factor) = beta::power(part, a, b, 0.0);
+        let slope = (exponent - logarithm).exp() * factor * a;
+        (logarithm - target, if lower { slope } else { -slope })
+    };
+    let part = |u: f64| Part { x: (1.0 + (-u).exp()).recip(), y: (1.0 + u.exp()).recip() };
+    let u = solve((a / b).ln(), bounds, |u| excess(part(u)));
+    let Part { mut x, mut y } = part(u);
+    for _ in 0..2 {
+        let (value, slope) = excess(Part { x, y });
+        let step = value / slope;
+        if step.abs() < 1e-3 {
+            (x, y) = if x < y { (x - x * y * step, y) } else { (x, y + x * y * step) };
+            (x, y) = if x < y { (x, 1.0 - x) } else { (1.0 - y, y) };
+        }
+    }
+    Part { x, y }
+}
+
+/// ln x where I is the power xᵃ/(a·B(a, b)).
+fn beta_power(p: Sides<f64>, a: f64, b: f64) -> f64 {
+    (p.ln_lower() + (a / b).ln_1p() - a.binary::<LnRatio>(b)) / a
+}
+
+/// The quantile function of the beta distribution: the x with I(x; a, b) = p.
+pub(super) fn beta_inverse(p: f64, a: f64, b: f64) -> f64 {
+    beta_quantile(Sides::lower(p), a, b).x
+}
+
+/// x with 1 − x to full precision: that of a rounded x near 1 has few digits.
+fn beta_part<W: Float>(p: W, x: W, a: W, b: W) -> Part<W> {
+    if x < W::from_f64(0.5) {
+        return Part::of(x);
+    }
+    let part = beta_quantile(Sides::lower(p.as_f64()), a.as_f64(), b.as_f64());
+    Part { x: x.with_value(part.x), y: (W::ONE - x).with_value(part.y) }
+}
+
+/// ∂x/∂p = 1/(∂I/∂x).
+pub(super) fn beta_slope_p<V: Float>(p: V, x: V, a: V, b: V) -> V {
+    let (p, a, b) = (Sides::lower(p.widen()), a.widen(), b.widen());
+    let part = beta_part(p.lower, x.widen(), a, b);
+    let at_zero =
+        |p: V::Wide, a: V::Wide, b: V::Wide| slope_at_zero(p, a, (a / b).ln_1p().exp() / a.binary::<LnRatio>(b).exp());
+    let (zero, one) = (V::Wide::ZERO, V::Wide::ONE);
+    let slope = if part.x > zero && part.y > zero {
+        beta::inverse_density(part, a, b)
+    } else if is(p.lower, 0.0) && a < one && a > zero {
+        at_zero(p.lower, a, b)
+    } else if is(p.upper, 0.0) && b < one && b > zero {
+        at_zero(p.upper, b, a)
+    } else {
+        beta::density(part, a, b).recip()
+    };
+    V::narrow(slope)
+}
+
+/// ∂x/∂a = −(∂I/∂a)/(∂I/∂x), and the like for b.
+pub(super) fn beta_slope_shape<V: Float>(p: V, x: V, a: V, b: V, by: usize) -> V {
+    if is(p, 0.0) || is(p, 1.0) {
+        return if x.is_nan() { V::nan() } else { V::ZERO };
+    }
+    let (a, b) = (a.widen(), b.widen());
+    let part = beta_part(p.widen(), x.widen(), a, b);
+    if is(part.x, 0.0) || is(part.y, 0.0) {
+        return V::ZERO;
+    }
+    V::narrow(-beta::slope_over_density(part, a, b, by))
+}

@@ -1,0 +1,144 @@
+//! Student's t distribution with its slope by the degrees of freedom.
+//!
+//! For ν < 20, and far out, the distribution function is an incomplete beta function of ν/(ν + t²). There the parts of
+//! its slope by ν cancel for large ν, so that beyond it is the integral of the density, written in 1/ν.
+
+use super::beta::logarithm_quotient;
+use super::gamma_ratio::LnRatio;
+use super::incomplete_beta::{Part, tail};
+use super::quadrature::{integrate, laplace};
+use super::rule::{binary_rules, is, lit, zero_with_slope};
+use super::tail::shape_slope;
+use crate::{Dual, Float};
+use core::f64::consts::PI;
+
+binary_rules! {
+    /// The distribution function of Student's t distribution at x with y > 0 degrees of freedom.
+    StudentTCdf(x, y, v) = V::from_f64(value(x.as_f64(), y.as_f64())),
+        V::narrow(density(x.widen(), y.widen())), V::narrow(slope(x.widen(), y.widen()));
+}
+
+fn value(t: f64, nu: f64) -> f64 {
+    if t.is_nan() || nu.is_nan() || nu <= 0.0 {
+        f64::NAN
+    } else if t == 0.0 {
+        0.5
+    } else if t.is_infinite() {
+        if t > 0.0 { 1.0 } else { 0.0 }
+    } else if nu.is_infinite() {
+        0.5 * crate::Number::erfc(-t * core::f64::consts::FRAC_1_SQRT_2)
+    } else {
+        distribution(t, nu)
+    }
+}
+
+/// ∂F/∂ν.
+fn slope<W: Float>(t: W, nu: W) -> W {
+    if t.is_nan() || nu.is_nan() || nu <= W::ZERO {
+        W::nan() * (t + nu)
+    } else if is(t, 0.0) {
+        zero_with_slope(t, shape_slope(|[nu]| density(Dual::constant(t), nu), [nu], 0))
+    } else if t.is_infinite() || nu.is_infinite() {
+        W::ZERO
+    } else {
+        shape_slope(|[nu]| distribution(Dual::constant(t), nu), [nu], 0)
+    }
+}
+
+/// From these degrees of freedom on the density is a series in 1/ν.
+const MANY: f64 = 20.0;
+
+/// Γ(z + ½)/(Γ(z)·√z) is the exponential function of an odd polynomial in 1/z (DLMF 5.11.8): its coefficients.
+const HALF_RATIO: [f64; 8] = [
+    -1.0 / 8.0,
+    1.0 / 192.0,
+    -1.0 / 640.0,
+    17.0 / 14336.0,
+    -31.0 / 18432.0,
+    691.0 / 180_224.0,
+    -5461.0 / 425_984.0,
+    929_569.0 / 15_728_640.0,
+];
+
+/// The density at 0.
+fn peak<W: Float>(nu: W) -> W {
+    if nu < lit(MANY) {
+        let half = lit::<W>(0.5);
+        return nu.sqrt() * half / (nu + W::ONE) * (nu * half).binary::<LnRatio>(half).exp();
+    }
+    let r = lit::<W>(2.0) / nu;
+    let series = HALF_RATIO.iter().rev().fold(W::ZERO, |sum, c| sum * r * r + lit(*c));
+    (series * r).exp() * lit((2.0 * PI).sqrt().recip())
+}
+
+/// The logarithm of the density over that at 0, for t² < ν: −½·t²·ln(1 + w)/w − ½·ln(1 + w) with w = t²/ν.
+fn logarithm<W: Float>(t: W, nu: W) -> W {
+    let square = t * t;
+    let w = square / nu;
+    lit::<W>(-0.5) * (square * logarithm_quotient(w) + w.ln_1p())
+}
+
+/// |t|/√ν above which its square is all that counts in 1 + t²/ν.
+const FAR: f64 = 1e9;
+
+fn density<W: Float>(t: W, nu: W) -> W {
+    if t.is_nan() || nu.is_nan() || nu <= W::ZERO {
+        return W::nan() * (t + nu);
+    }
+    if t.is_infinite() {
+        return W::ZERO;
+    }
+    let scaled = t / nu.sqrt();
+    if scaled.abs() < W::ONE {
+        return peak(nu) * logarithm(t, nu).exp();
+    }
+    let growth = if scaled.abs() < lit(FAR) {
+        lit::<W>(0.5) * (scaled * scaled).ln_1p()
+    } else {
+        (if scaled < W::ZERO { -scaled } else { scaled }).ln()
+    };
+    peak(nu) * (-(nu + W::ONE) * growth).exp()
+}
+
+/// F for finite numbers, t ≠ 0.
+fn distribution<W: Float>(t: W, nu: W) -> W {
+    let size = if t < W::ZERO { -t } else { t };
+    let scaled = size / nu.sqrt();
+    let (half, positive) = (lit::<W>(0.5), t > W::ZERO);
+    let (central, part) = if scaled > lit(FAR) {
+        let shape = nu * half;
+        let power = (-nu * scaled.ln() + shape.binary::<LnRatio>(half)).exp();
+        (false, power / (nu + W::ONE))
+    } else if nu < lit(MANY) || scaled > W::ONE {
+        let square = scaled * scaled;
+        let whole = W::ONE + square;
+        let tail = tail(Part { x: whole.recip(), y: square / whole }, nu * half, half);
+        (!tail.lower, tail.value())
+    } else if size < lit(1.55) {
+        // Up to where the slope of the density by ν changes its sign.
+        (true, lit::<W>(2.0) * peak(nu) * size * integrate(1.0, |u| logarithm(size * lit(u), nu).exp()))
+    } else {
+        (false, lit::<W>(2.0) * peak(nu) * size * outer_integral(size, nu))
+    };
+    match (central, positive) {
+        (true, true) => half + half * part,
+        (true, false) => half - half * part,
+        (false, true) => W::ONE - half * part,
+        (false, false) => half * part,
+    }
+}
+
+/// The integral of the density over t·eᵛ by eᵛ·dv over that at 0.
+fn outer_integral<W: Float>(t: W, nu: W) -> W {
+    let (nu64, w) = (nu.as_f64(), (t * t / nu).as_f64());
+    let beyond = |depth: f64| (depth + 0.5 * (nu64 + 1.0) * w.recip().ln_1p()) / nu64;
+    let depth = |v: f64| {
+        let moved = w * (2.0 * v).exp();
+        let growth = ((moved - w) / (1.0 + w)).ln_1p();
+        (0.5 * (nu64 + 1.0) * growth - v, (nu64 + 1.0) * moved / (1.0 + moved) - 1.0)
+    };
+    laplace(beyond, depth, |v| {
+        let factor = lit::<W>(v.exp());
+        logarithm(t * factor, nu).exp() * factor
+    })
+}
