@@ -50,6 +50,9 @@ fn first<W: Float>(x: W, nu: W) -> W {
             return if x.is_infinite() { W::ZERO } else { first_of_positive(x, nu) };
         }
         let (sin, cos) = half_turns(-nu);
+        if is(x, 0.0) && !is(sin, 0.0) {
+            return infinite(x, nu, sin);
+        }
         product(cos, first(x, -nu)) - product(sin, second(x, -nu))
     })
 }
@@ -68,16 +71,22 @@ fn first_of_positive<W: Float>(x: W, nu: W) -> W {
 /// Y.
 fn second<W: Float>(x: W, nu: W) -> W {
     if !(x >= W::ZERO) || !nu.is_finite() {
-        W::nan()
+        undefined(x, nu)
     } else if nu < W::ZERO {
         let (sin, cos) = half_turns(-nu);
+        if is(x, 0.0) && !is(cos, 0.0) {
+            return infinite(x, nu, -cos);
+        }
         product(sin, first(x, -nu)) + product(cos, second(x, -nu))
     } else if is(x, 0.0) {
+        let x = x + W::ZERO; // which turns −0 into 0
         if nu > W::ZERO { -x.powf(-nu) } else { x.ln() + bent(nu, -0.5 * PI, f64::NEG_INFINITY) }
     } else if x.is_infinite() {
         W::ZERO
     } else if nu <= lit(0.5) && x <= W::ONE {
         series::temme(x, nu, -1.0)
+    } else if is_tiny(x, nu) {
+        -series::leading_power(x, nu) * lit(FRAC_2_PI)
     } else if x < nu {
         contour::second_kind(x, nu).number()
     } else {
@@ -89,7 +98,7 @@ fn second<W: Float>(x: W, nu: W) -> W {
 fn modified_first<W: Float>(x: W, nu: W) -> W {
     of_whole_line(x, nu, |x, nu| {
         if x.is_infinite() {
-            return x + if is(nu, 0.0) { W::ZERO } else { zero_with_slope(nu, W::nan()) };
+            return x.exp() + if is(nu, 0.0) { W::ZERO } else { zero_with_slope(nu, undefined(x, nu)) };
         }
         modified_first_by(x, nu, W::ZERO)
     })
@@ -111,6 +120,9 @@ fn modified_first_by<W: Float>(x: W, nu: W, exponent: W) -> W {
         return regular;
     }
     let sin = half_turns(order).0 * lit(share);
+    if is(x, 0.0) && !is(sin, 0.0) {
+        return infinite(x, nu, sin);
+    }
     let second = if is(x, 0.0) {
         second_at_zero(x, order)
     } else {
@@ -150,7 +162,7 @@ fn modified_second_scaled<W: Float>(x: W, nu: W) -> W {
 /// exp(x + exponent)·K.
 fn modified_second_by<W: Float>(x: W, nu: W, exponent: W) -> W {
     if !(x >= W::ZERO) || !nu.is_finite() {
-        W::nan()
+        undefined(x, nu)
     } else if nu < W::ZERO {
         modified_second_by(x, -nu, exponent)
     } else if is(x, 0.0) {
@@ -162,8 +174,14 @@ fn modified_second_by<W: Float>(x: W, nu: W, exponent: W) -> W {
     }
 }
 
+/// Whether the first term of the series of Y and K is all of it, to double precision.
+fn is_tiny<W: Float>(x: W, nu: W) -> bool {
+    x < lit(1e-100) && nu > lit(0.5) && nu <= lit(12.5)
+}
+
 /// A function as infinite as K at x = 0, for ν ≥ 0.
 fn second_at_zero<W: Float>(x: W, nu: W) -> W {
+    let x = x + W::ZERO; // which turns −0 into 0
     if nu > W::ZERO { x.powf(-nu) } else { -x.ln() + bent(nu, 0.0, f64::INFINITY) }
 }
 
@@ -171,6 +189,8 @@ fn second_at_zero<W: Float>(x: W, nu: W) -> W {
 fn modified_second_apart<W: Float>(x: W, nu: W) -> Scaled<W> {
     if nu <= lit(0.5) && x <= W::ONE {
         Scaled { factor: series::temme(x, nu, 1.0), exponent: x }
+    } else if is_tiny(x, nu) {
+        Scaled { factor: series::leading_power(x, nu), exponent: x }
     } else if nu * nu <= x {
         Scaled { factor: contour::modified_second_kind_even(x, nu), exponent: W::ZERO }
     } else {
@@ -180,18 +200,21 @@ fn modified_second_apart<W: Float>(x: W, nu: W) -> Scaled<W> {
 
 /// A function of x ≥ 0 on the whole line, which it is for whole orders, where it is as even or odd as the order.
 fn of_whole_line<W: Float>(x: W, nu: W, f: impl Fn(W, W) -> W) -> W {
-    if x.is_nan() || !nu.is_finite() {
-        return W::nan();
+    let order = nu.as_f64();
+    if x.is_nan() || !nu.is_finite() || x < W::ZERO && order != order.trunc() {
+        return undefined(x, nu);
     }
     if x >= W::ZERO {
-        return f(x, nu);
+        return f(x + W::ZERO, nu); // the sum turns −0 into 0
     }
-    let order = nu.as_f64();
-    if order != order.trunc() {
-        return W::nan();
-    }
-    let value = f(-x, lit(order)) + zero_with_slope(nu, W::nan());
+    let value = f(-x, lit(order)) + zero_with_slope(nu, undefined(x, nu));
     if order % 2.0 == 0.0 { value } else { -value }
+}
+
+/// NaN, with derivatives up to the third that are NaN, too.
+fn undefined<W: Float>(x: W, nu: W) -> W {
+    let nan = (x + nu) * W::nan();
+    nan * nan * nan
 }
 
 /// sin πν and cos πν, for whole and half orders exactly.
@@ -210,6 +233,12 @@ fn half_turns<W: Float>(nu: W) -> (W, W) {
 /// a·b, where 0 times anything is 0.
 fn product<W: Float>(a: W, b: W) -> W {
     if a.is_nought() { W::ZERO } else { a.contribution(b) }
+}
+
+/// xᵛ at x = 0 for ν < 0, with a sign.
+fn infinite<W: Float>(x: W, nu: W, sign: W) -> W {
+    let power = (x + W::ZERO).powf(nu);
+    if sign < W::ZERO { -power } else { power }
 }
 
 /// Something that is 0 and has this slope and this bend in ν.

@@ -52,18 +52,33 @@ pub(super) fn power_series<W: Float>(x: W, nu: W, sign: f64) -> Scaled<W> {
         term = term * quarter / (k * (nu + k));
         total += term;
     }
-    // Γ(ν + 1) from Γ(ν + 1 + m).
-    let mut z = nu + W::ONE;
-    while z < lit(12.0) {
-        total = total * z;
-        z += W::ONE;
-    }
+    let (factor, exponent) = reciprocal_gamma(nu);
+    let total = total * factor;
     if x < lit(1e-100) {
         // The power has derivatives where 1/x² overflows.
         let power = (x * lit(0.5)).powf(nu);
-        return Scaled { factor: power * (total * (-ln_gamma_of_large(z)).exp()), exponent: W::ZERO };
+        return Scaled { factor: power * (total * exponent.exp()), exponent: W::ZERO };
     }
-    Scaled { factor: total, exponent: nu * (x.ln() - lit(LN_2)) - ln_gamma_of_large(z) }
+    Scaled { factor: total, exponent: nu * (x.ln() - lit(LN_2)) + exponent }
+}
+
+/// 1/Γ(ν + 1) as a product of a factor and an exponential.
+fn reciprocal_gamma<W: Float>(nu: W) -> (W, W) {
+    if nu > lit(12.5) {
+        return (W::ONE, -ln_gamma_of_large(nu + W::ONE));
+    }
+    let (mut z, mut product) = (nu, W::ONE);
+    while z > lit(0.5) {
+        product = product * z;
+        z = z - W::ONE;
+    }
+    let series = RECIPROCAL_GAMMA.iter().rev().fold(W::ZERO, |sum, a| sum * z + lit(*a));
+    (series / product, W::ZERO)
+}
+
+/// Γ(ν)·(x/2)⁻ᵛ/2 for ½ < ν ≤ 12.5 and tiny x, where it is K.
+pub(super) fn leading_power<W: Float>(x: W, nu: W) -> W {
+    (x * lit(0.5)).powf(-nu) * (lit::<W>(0.5) / (nu * reciprocal_gamma(nu).0))
 }
 
 /// (sinh y)/y.
