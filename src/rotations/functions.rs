@@ -133,7 +133,7 @@ fn rows<T: RotationScalar>(rotation: &Rotation3<T>) -> [&T; 9] {
 /// use nalgebra::Rotation3;
 /// use tapewright::rotations::euler_angles;
 ///
-/// let found = euler_angles(&Rotation3::from_euler_angles(0.3, -0.7, 3.0));
+/// let found: [f64; 3] = euler_angles(&Rotation3::from_euler_angles(0.3, -0.7, 3.0));
 /// assert!(found.iter().zip([0.3, -0.7, 3.0]).all(|(found, right)| (found - right).abs() < 1e-15));
 /// ```
 #[must_use]

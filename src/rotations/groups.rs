@@ -106,7 +106,7 @@ pub fn power<G: LieGroup>(element: &G, exponent: G::Scalar) -> G {
 /// use nalgebra::UnitQuaternion;
 /// use tapewright::rotations;
 ///
-/// let [start, end] = [0.2, 0.8].map(|yaw| UnitQuaternion::from_euler_angles(0.0, 0.0, yaw));
+/// let [start, end] = [0.2_f64, 0.8].map(|yaw| UnitQuaternion::from_euler_angles(0.0, 0.0, yaw));
 /// assert!((rotations::interpolate(&start, &end, 0.5).euler_angles().2 - 0.5).abs() < 1e-15);
 /// ```
 #[must_use]

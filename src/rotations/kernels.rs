@@ -73,7 +73,8 @@ pub(super) fn arc_quotient<V: Float>(c: V) -> V {
 }
 
 /// With x = 1 − c² = sin² φ it is x^(½ − m)·∫ sin²ᵐ⁻² ψ dψ from 0 to φ. For small x that is the series of an
-/// incomplete beta function, Σ (½)ⱼ/j!·xʲ/(2j + 2m − 1) (DLMF 8.17.7), whose terms are positive; for others the integral by parts.
+/// incomplete beta function, Σ (½)ⱼ/j!·xʲ/(2j + 2m − 1) (DLMF 8.17.7), whose terms are positive; for others the
+/// integral by parts.
 fn arc_quotient_at(c: f64, m: f64) -> f64 {
     let x = (1.0 - c) * (1.0 + c);
     if m == 1.0 && x > 0.0 {
