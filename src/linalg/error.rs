@@ -124,6 +124,21 @@ impl LinalgError {
 }
 
 impl LinalgError {
+    /// The messages of functions of matrices that are always the same.
+    const fn fixed(&self) -> &'static str {
+        match self {
+            Self::RankChanges => {
+                "the matrix changes its rank along this direction, and its pseudo-inverse jumps; move it along directions \
+                 that keep the rank, or make the tolerance smaller"
+            }
+            Self::RotationUndetermined => {
+                "the nearest rotation is not determined: the two smallest singular values, with the sign of the \
+                 determinant, add up to 0; points that are to be aligned must not all lie on a line"
+            }
+            _ => "the matrix has no solution",
+        }
+    }
+
     /// The messages of functions of matrices.
     fn of_functions(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -139,16 +154,8 @@ impl LinalgError {
             ),
             Self::Rank { found, needed } => write!(
                 f,
-                "the matrix has the rank {found} and needs {needed}: only so many singular values are above the tolerance; \
-                 the result has no derivative"
-            ),
-            Self::RankChanges => f.write_str(
-                "the matrix changes its rank along this direction, and its pseudo-inverse jumps; move it along \
-                 directions that keep the rank, or make the tolerance smaller",
-            ),
-            Self::RotationUndetermined => f.write_str(
-                "the nearest rotation is not determined: the two smallest singular values, with the sign of the \
-                 determinant, add up to 0; points that are to be aligned must not all lie on a line",
+                "the matrix has the rank {found} and needs {needed}: only so many singular values are above the \
+                 tolerance, and the result is not determined or has no derivative"
             ),
             Self::SingularValuesCoincide { first, second } => write!(
                 f,
@@ -160,15 +167,15 @@ impl LinalgError {
             }
             Self::EigenvalueNotSimple { index, other } => write!(
                 f,
-                "the eigenvalue {index} coincides with {other}, and has no derivative; use functions of the matrix, such \
-                 as its trace or determinant"
+                "the eigenvalue {index} coincides with {other}, and has no derivative; use functions of the matrix, \
+                 such as its trace or determinant"
             ),
             Self::NotSmooth { index, eigenvalue } => write!(
                 f,
                 "the function has no finite value or no derivative at the eigenvalue {index}, {eigenvalue}, within the \
                  rounding of eigenvalues; shift the matrix to where the function is smooth"
             ),
-            _ => f.write_str("the matrix has no solution"),
+            error => f.write_str(error.fixed()),
         }
     }
 }

@@ -6,6 +6,7 @@ use super::super::product::product;
 use super::polar::nearest_rotation;
 use super::record::{filled, transpose};
 use crate::closed::Closed;
+use tapewright_strategies::Number as _;
 
 /// A rotation R, a scale c and a translation t, for y = c·R·x + t.
 #[derive(Clone, Debug)]
@@ -90,7 +91,6 @@ fn scale<M: Matrix>(rotation: &M, covariance: &M, points: &M) -> Result<Closed<M
         let sum = Closed::<M::Strategy>::default();
         a.entries().zip(b.entries()).fold(sum, |sum, (a, b)| sum + a.clone() * b.clone())
     };
-    use tapewright_strategies::Number as _;
     let spread = dot(points, points);
     if spread.as_real().value().is_nought() {
         return Err(LinalgError::Rank { found: 0, needed: 1 });

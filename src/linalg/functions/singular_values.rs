@@ -66,7 +66,6 @@ impl SingularValues {
 
     /// Asks, in each lane, for each pair of singular values that coincide, and for each that is 0, if that is an error.
     fn close<V: Element>(
-        &self,
         singular: &[V],
         apart: impl Fn(usize, usize, usize) -> bool,
         moves: impl Fn(usize, usize) -> bool,
@@ -89,13 +88,7 @@ impl SingularValues {
     }
 
     /// U̇ = U·P + (1 − U·Uᵀ)·C·Σ⁻¹ with P = −Pᵀ, given C = Ȧ·V.
-    fn vectors<V: Element, B: Backend<V::Scalar>>(
-        &self,
-        u: Block<'_, V>,
-        singular: &[V],
-        turn: &[V],
-        c: &[V],
-    ) -> Vec<V> {
+    fn vectors<V: Element, B: Backend<V::Scalar>>(u: Block<'_, V>, singular: &[V], turn: &[V], c: &[V]) -> Vec<V> {
         let k = singular.len();
         let mut moved = times::<V, B>(u, Block::new(turn, k));
         if u.rows > k {
@@ -140,7 +133,7 @@ impl Smooth for SingularValues {
             let parts = [entry(i, j) + entry(j, i), entry(i, i) - entry(j, j)];
             whole || parts.iter().any(|part| is_large(lane, *part, &m))
         };
-        self.close(singular, apart, |lane, i| whole || is_large_in(lane, &m, k, i))?;
+        Self::close(singular, apart, |lane, i| whole || is_large_in(lane, &m, k, i))?;
         let mut moved: Vec<V> = (0..k).map(|i| entry(i, i)).collect();
         if whole {
             let half = V::from_f64(0.5);
@@ -154,8 +147,8 @@ impl Smooth for SingularValues {
                 }
             }
             let left = times::<V, B>(along.t(), u);
-            moved.extend(self.vectors::<V, B>(u, singular, &turns[0], &right));
-            moved.extend(self.vectors::<V, B>(v, singular, &turns[1], &left));
+            moved.extend(Self::vectors::<V, B>(u, singular, &turns[0], &right));
+            moved.extend(Self::vectors::<V, B>(v, singular, &turns[1], &left));
         }
         Ok(moved)
     }
@@ -164,7 +157,7 @@ impl Smooth for SingularValues {
     fn adjoints<V: Element, B: Backend<V::Scalar>>(&self, at: At<'_, V>, seeds: &[V]) -> Result<Vec<V>, LinalgError> {
         let (singular, u, v) = self.parts(at.found);
         let differ = |lane: usize, i: usize, j: usize| is_large(lane, seeds[i] - seeds[j], seeds);
-        self.close(singular, differ, |lane, i| is_large(lane, seeds[i], seeds))?;
+        Self::close(singular, differ, |lane, i| is_large(lane, seeds[i], seeds))?;
         let scaled: Vec<V> = u.numbers.iter().enumerate().map(|(k, u)| *u * seeds[k / self.rows]).collect();
         Ok(times::<V, B>(Block::new(&scaled, self.rows), v.t()))
     }

@@ -7,6 +7,7 @@ use super::super::error::LinalgError;
 use super::super::matrix::{Matrix, Operand, square};
 use super::divided::{Derivatives, Divided, derivatives};
 use super::record::{add, epsilon, filled, record, tangents_alone, three, turned, values};
+use super::svd::is_right;
 use tapewright_strategies::{Float, Unary};
 
 /// f(A) for a symmetric matrix A and a scalar function f, as one entry: V·f(Λ)·Vᵀ with the eigenvalues Λ and the
@@ -201,6 +202,9 @@ impl Smooth for Spectral {
         let n = self.n;
         let mut eigenvalues = V::eigen::<B>(n, triangle)?;
         let vectors = eigenvalues.split_off(n);
+        if !is_right::<V, B>((n, n), &spread_lower(n, triangle), (&vectors, &eigenvalues, &vectors)) {
+            return Err(LinalgError::NoConvergence);
+        }
         let images: Vec<f64> = eigenvalues.iter().map(|value| (self.derivatives)(0, value.as_f64())).collect();
         if let Some(index) = images.iter().position(|image| !image.is_finite()) {
             return Err(not_smooth(index, eigenvalues[index].as_f64()));

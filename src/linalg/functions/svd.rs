@@ -42,18 +42,26 @@ impl<V: Float + Element<Scalar = V>> Svd<V> {
         }
     }
 
-    /// Whether it is a decomposition of this matrix, up to rounding.
     fn is_right<B: Backend<V>>(&self, rows: usize, columns: usize, matrix: &[V]) -> bool {
-        let scaled: Vec<V> = self.left.iter().enumerate().map(|(k, u)| *u * self.values[k / rows]).collect();
-        let mut rest = times::<V, B>(Block::new(&scaled, rows), Block::new(&self.right, columns).t());
-        rest.iter_mut().zip(matrix).for_each(|(rest, entry)| *rest = *rest - *entry);
-        let near = rounding::<V>(rows, columns);
-        let top = self.values[0].as_f64();
         self.values.iter().all(|value| value.as_f64() >= 0.0)
-            && values(&rest, 0).iter().all(|rest| rest.abs() <= near * top)
-            && is_orthonormal::<V, B>(&self.left, rows, near)
-            && is_orthonormal::<V, B>(&self.right, columns, near)
+            && is_right::<V, B>((rows, columns), matrix, (&self.left, &self.values, &self.right))
     }
+}
+
+/// Whether U·Σ·Vᵀ is a matrix, up to rounding, with orthonormal columns of U and V.
+pub(super) fn is_right<V: Float + Element<Scalar = V>, B: Backend<V>>(
+    (rows, columns): (usize, usize),
+    matrix: &[V],
+    (left, singular, right): (&[V], &[V], &[V]),
+) -> bool {
+    let scaled: Vec<V> = left.iter().enumerate().map(|(k, u)| *u * singular[k / rows]).collect();
+    let mut rest = times::<V, B>(Block::new(&scaled, rows), Block::new(right, columns).t());
+    rest.iter_mut().zip(matrix).for_each(|(rest, entry)| *rest = *rest - *entry);
+    let near = rounding::<V>(rows, columns);
+    let top = values(singular, 0).iter().fold(0.0_f64, |most, value| most.max(value.abs()));
+    values(&rest, 0).iter().all(|rest| rest.abs() <= near * top)
+        && is_orthonormal::<V, B>(left, rows, near)
+        && is_orthonormal::<V, B>(right, columns, near)
 }
 
 /// What the rounding of a decomposition may be.

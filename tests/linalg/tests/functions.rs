@@ -9,6 +9,8 @@ mod numbers;
 mod own_algorithms;
 #[path = "functions/rows.rs"]
 mod rows;
+#[path = "functions/small_integers.rs"]
+mod small_integers;
 
 use nalgebra::{DMatrix, DVector};
 use rows::{Row, direction, weight};
@@ -28,6 +30,11 @@ impl Unary for Sine {
     }
 }
 
+/// A small number.
+fn number(k: usize) -> f64 {
+    f64::from(u32::try_from(k).expect("small"))
+}
+
 /// The results of an operation on a matrix of these entries, one after another.
 pub(crate) fn results<S: Taping<Value: Element>>(
     operation: &str,
@@ -35,50 +42,56 @@ pub(crate) fn results<S: Taping<Value: Element>>(
     x: &[Real<S>],
 ) -> Vec<Closed<S>> {
     let x = Closed::wrap_slice(x);
-    let matrix = |x: &[Closed<S>]| DMatrix::from_column_slice(rows, columns, x);
-    let number = |k: usize| f64::from(u32::try_from(k).expect("small"));
-    let found = match operation {
-        "symmetric_sqrt" => linalg::symmetric_sqrt(&matrix(x)),
-        "symmetric_inverse_sqrt" => linalg::symmetric_inverse_sqrt(&matrix(x)),
-        "symmetric_ln" => linalg::symmetric_ln(&matrix(x)),
-        "symmetric_exp" => linalg::symmetric_exp(&matrix(x)),
-        "sine" => linalg::symmetric_function::<Sine, _>(&matrix(x)),
-        "pseudo_inverse" => linalg::pseudo_inverse(&matrix(x), 1e-12),
-        "nearest_orthogonal" => linalg::nearest_orthogonal(&matrix(x), 1e-12),
-        "nearest_rotation" => linalg::nearest_rotation(&matrix(x), 1e-12),
+    if operation == "outer" {
         // A matrix of rank 1.
-        "outer" => {
-            let (u, v) = x.split_at(rows);
-            let product =
-                linalg::product(&DMatrix::from_column_slice(rows, 1, u), &DMatrix::from_row_slice(1, columns, v));
-            linalg::pseudo_inverse(&product.expect("one and one"), 1e-12)
-        }
+        let (u, v) = x.split_at(rows);
+        let (u, v) = (DMatrix::from_column_slice(rows, 1, u), DMatrix::from_row_slice(1, columns, v));
+        let product = linalg::product(&u, &v).expect("one and one");
+        return linalg::pseudo_inverse(&product, 1e-12).expect("rank 1").iter().cloned().collect();
+    }
+    let matrix = DMatrix::from_column_slice(rows, columns, x);
+    let found = match operation {
+        "symmetric_sqrt" => linalg::symmetric_sqrt(&matrix),
+        "symmetric_inverse_sqrt" => linalg::symmetric_inverse_sqrt(&matrix),
+        "symmetric_ln" => linalg::symmetric_ln(&matrix),
+        "symmetric_exp" => linalg::symmetric_exp(&matrix),
+        "sine" => linalg::symmetric_function::<Sine, _>(&matrix),
+        "pseudo_inverse" => linalg::pseudo_inverse(&matrix, 1e-12),
+        "nearest_orthogonal" => linalg::nearest_orthogonal(&matrix, 1e-12),
+        "nearest_rotation" => linalg::nearest_rotation(&matrix, 1e-12),
+        _ => return others(operation, &matrix),
+    };
+    found.unwrap_or_else(|error| panic!("{operation}: {error}")).iter().cloned().collect()
+}
+
+/// The results of operations that are no matrices of the same type.
+fn others<S: Taping<Value: Element>>(operation: &str, matrix: &DMatrix<Closed<S>>) -> Vec<Closed<S>> {
+    let (rows, columns) = matrix.shape();
+    match operation {
         "least_squares" => {
             let right = DVector::from_fn(rows, |k, _| Closed::from(number(k) * (number(k) - 2.0) / 4.0 + 0.5));
-            let found = linalg::least_squares(&matrix(x), &right, 1e-12).expect("finite");
-            return found.iter().cloned().collect();
+            let found = linalg::least_squares(matrix, &right, 1e-12).expect("finite");
+            found.iter().cloned().collect()
         }
         "align" => {
             let place = |k: usize| Closed::from(number((3 * k * k + k) % 7) - 2.0);
             let from = DMatrix::from_iterator(rows, columns, (0..rows * columns).map(place));
-            let found = linalg::align(&from, &matrix(x), true, 1e-12).expect("not on a line");
-            let parts = found.rotation.iter().cloned().chain([found.scale]).chain(found.translation);
-            return parts.collect();
+            let found = linalg::align(&from, matrix, true, 1e-12).expect("not on a line");
+            found.rotation.iter().cloned().chain([found.scale]).chain(found.translation).collect()
         }
-        "determinant" => return vec![linalg::determinant(&matrix(x)).expect("finite")],
-        "singular_values" => return linalg::singular_values(&matrix(x)).expect("finite"),
+        "determinant" => vec![linalg::determinant(matrix).expect("finite")],
+        "singular_values" => linalg::singular_values(matrix).expect("finite"),
         "nuclear" => {
-            let values = linalg::singular_values(&matrix(x)).expect("finite");
-            return vec![values.into_iter().fold(Closed::default(), |sum, value| sum + value)];
+            let values = linalg::singular_values(matrix).expect("finite");
+            vec![values.into_iter().fold(Closed::default(), |sum, value| sum + value)]
         }
         "eigenvalues" => {
-            let (real, imaginary): (Vec<_>, Vec<_>) =
-                linalg::eigenvalues(&matrix(x)).expect("finite").into_iter().unzip();
-            return real.into_iter().chain(imaginary).collect();
+            let found = linalg::eigenvalues(matrix).expect("finite");
+            let (real, imaginary): (Vec<_>, Vec<_>) = found.into_iter().unzip();
+            real.into_iter().chain(imaginary).collect()
         }
         _ => panic!("no such operation: {operation}"),
-    };
-    found.unwrap_or_else(|error| panic!("{operation}: {error}")).iter().cloned().collect()
+    }
 }
 
 /// Their sum with the weights of the rows.
