@@ -39,7 +39,7 @@ pub use functions::ClosedOperand;
 /// assert!((slope[0] - 0.6).abs() < 1e-15 && (slope[1] - 0.8).abs() < 1e-15);
 /// ```
 ///
-/// Complex numbers are [`Complex`](crate::Complex). `num_complex::Complex<Closed<S>>` has wrong derivatives on the axes.
+/// Complex numbers are [`Complex`](crate::Complex): `num_complex::Complex<Closed<S>>` has wrong derivatives on axes.
 ///
 /// # Cost
 ///

@@ -9,7 +9,7 @@ use core::f64::consts::{FRAC_PI_2, LN_2};
 
 /// 2ⁿ for −1022 ≤ n ≤ 1023.
 const fn power_of_two(n: i64) -> f64 {
-    f64::from_bits(((1023 + n) as u64) << 52)
+    f64::from_bits((1023 + n).cast_unsigned() << 52)
 }
 
 /// Beyond this, 1/z² is nothing beside 1.
