@@ -70,7 +70,7 @@ fn first_of_positive<W: Float>(x: W, nu: W) -> W {
 
 /// Y.
 fn second<W: Float>(x: W, nu: W) -> W {
-    if !(x >= W::ZERO) || !nu.is_finite() {
+    if x < W::ZERO || x.is_nan() || !nu.is_finite() {
         undefined(x, nu)
     } else if nu < W::ZERO {
         let (sin, cos) = half_turns(-nu);
@@ -161,7 +161,7 @@ fn modified_second_scaled<W: Float>(x: W, nu: W) -> W {
 
 /// exp(x + exponent)·K.
 fn modified_second_by<W: Float>(x: W, nu: W, exponent: W) -> W {
-    if !(x >= W::ZERO) || !nu.is_finite() {
+    if x < W::ZERO || x.is_nan() || !nu.is_finite() {
         undefined(x, nu)
     } else if nu < W::ZERO {
         modified_second_by(x, -nu, exponent)

@@ -9,10 +9,10 @@ pub mod distribution;
 pub mod exponential;
 pub mod gamma_ratio;
 pub mod hyperbolic;
-pub mod lambert;
-pub mod logarithmic;
 pub mod incomplete_beta;
 pub mod incomplete_gamma;
+pub mod lambert;
+pub mod logarithmic;
 pub mod power;
 mod quadrature;
 pub mod quantile;
@@ -21,8 +21,8 @@ pub mod selection;
 pub mod special;
 pub mod student;
 mod table;
-pub mod tails;
 mod tail;
+pub mod tails;
 pub mod trigonometric;
 
 #[doc(hidden)]
