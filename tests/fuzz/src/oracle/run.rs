@@ -362,5 +362,6 @@ fn children_of_statement(node: &Node, found: &mut Vec<Node>) {
             child(x);
             child(y);
         }
+        Kind::Rule(_, arguments) => arguments.iter().for_each(child),
     }
 }

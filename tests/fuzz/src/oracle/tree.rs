@@ -1,6 +1,7 @@
 //! Expressions of the oracle: they have the operators and methods of expressions of the library.
 
 use super::binary::{self, Bin};
+use super::functions::Rule;
 use super::number::{Num, round};
 use super::unary::{self, Un};
 use core::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Rem, RemAssign, Sub, SubAssign};
@@ -60,6 +61,8 @@ pub(crate) enum Kind {
     Un(Un, Node),
     /// A function of two.
     Bin(Bin, Node, Node),
+    /// A rule of some.
+    Rule(Rule, Vec<Node>),
 }
 
 fn node(value: Num, active: bool, kind: Kind) -> Node {
@@ -167,11 +170,17 @@ impl Node {
                     leaves[first..].iter_mut().for_each(|(_, partial)| *partial = Num::UNKNOWN);
                 }
             }
+            Kind::Rule(rule, arguments) => {
+                let at: Vec<Num> = arguments.iter().map(Self::value).collect();
+                for (k, x) in arguments.iter().enumerate() {
+                    x.descend(seed.map(|seed| seed.times(rule.partial(&at, k))), leaves, cut);
+                }
+            }
         }
     }
 
     /// A step function: a passive number, of which comparisons are told.
-    fn step(&self, step: impl Fn(f64) -> f64) -> Self {
+    pub(super) fn step(&self, step: impl Fn(f64) -> f64) -> Self {
         let x = self.value();
         let at = step(x.v);
         let sure = x.is_exact() || (step(x.v - x.e) == at && step(x.v + x.e) == at);
@@ -203,8 +212,8 @@ fn around(x: Num, f: impl Fn(f64) -> Num) -> Num {
 }
 
 /// A number that is known where its arguments are in the middle, given what it is at the ends of their ranges.
-fn widened<const N: usize>(middle: Num, ends: [Num; N]) -> Num {
-    let spread = ends.iter().fold(0.0_f64, |most, end| {
+pub(super) fn widened(middle: Num, ends: impl IntoIterator<Item = Num>) -> Num {
+    let spread = ends.into_iter().fold(0.0_f64, |most, end| {
         let distance = (end.v - middle.v).abs() + end.e;
         if distance.is_nan() { f64::INFINITY } else { most.max(distance) }
     });
@@ -256,13 +265,19 @@ fn bin_slopes(op: Bin, x: Num, y: Num) -> (Option<Num>, Option<Num>) {
     }
 }
 
-fn un(op: Un, x: impl Into<Node>) -> Node {
+pub(super) fn un(op: Un, x: impl Into<Node>) -> Node {
     let x = x.into();
     let (value, active) = (un_value(op, x.value()), x.is_active());
     node(value, active, Kind::Un(op, x))
 }
 
-fn bin(op: Bin, x: impl Into<Node>, y: impl Into<Node>) -> Node {
+pub(super) fn rule(rule: Rule, arguments: Vec<Node>) -> Node {
+    let value = rule.value(&arguments.iter().map(Node::value).collect::<Vec<Num>>());
+    let active = arguments.iter().any(Node::is_active);
+    node(value, active, Kind::Rule(rule, arguments))
+}
+
+pub(super) fn bin(op: Bin, x: impl Into<Node>, y: impl Into<Node>) -> Node {
     let (x, y) = (x.into(), y.into());
     if op == Bin::CopySign && (y.value().is_unknown() || y.value().v.is_nan()) {
         NAN_SIGN.set(true);
@@ -332,30 +347,11 @@ impl Neg for &Node {
     }
 }
 
-/// Methods for functions of one argument, and of two. `sin Sin` becomes `fn sin(&self) -> Node`.
-macro_rules! methods {
-    ($($method:ident $op:ident)*; $($method2:ident $op2:ident)*; $($step:ident)*) => {
-        impl Node {
-            $(pub(crate) fn $method(&self) -> Self { un(Un::$op, self) })*
-            $(pub(crate) fn $method2(&self, y: impl Into<Self>) -> Self { bin(Bin::$op2, self, y) })*
-            $(pub(crate) fn $step(&self) -> Self { self.step(f64::$step) })*
-        }
-    };
-}
-methods! {
-    abs Abs sqrt Sqrt cbrt Cbrt recip Recip exp Exp exp2 Exp2 exp_m1 ExpM1 ln Ln log2 Log2 log10 Log10 ln_1p Ln1p
-    sin Sin cos Cos
-    tan Tan asin Asin acos Acos atan Atan sinh Sinh cosh Cosh tanh Tanh asinh Asinh acosh Acosh atanh Atanh
-    to_degrees ToDegrees
-    to_radians ToRadians fract Fract erf Erf erfc Erfc gamma Gamma ln_gamma LnGamma digamma Digamma normal_pdf NormalPdf
-    normal_cdf NormalCdf normal_quantile NormalQuantile sigmoid Sigmoid softplus Softplus;
-    powf Pow log Log hypot Hypot atan2 Atan2 max Max min Min copysign CopySign beta Beta log_add_exp LogAddExp
-    smooth_abs Hypot
-    abs_sub AbsSub;
-    floor ceil round trunc signum
-}
-
 impl Node {
+    pub(crate) fn abs_sub(&self, y: impl Into<Self>) -> Self {
+        bin(Bin::AbsSub, self, y)
+    }
+
     pub(crate) fn powi(&self, n: i32) -> Self {
         un(Un::Powi(n), self)
     }
