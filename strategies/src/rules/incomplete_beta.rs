@@ -38,9 +38,15 @@ impl<W: Float> Part<W> {
 /// What I is where no formula is needed.
 fn limit(x: f64, y: f64, a: f64, b: f64) -> Option<f64> {
     let bad = |x: f64| x.is_nan() || x < 0.0;
-    if bad(x) || bad(y) || bad(a) || bad(b) || (a == 0.0 && b == 0.0) || (a.is_infinite() && b.is_infinite()) {
-        Some(f64::NAN)
-    } else if (x == 0.0 && (a == 0.0 || b.is_infinite())) || (y == 0.0 && (b == 0.0 || a.is_infinite())) {
+    if bad(x)
+        || bad(y)
+        || bad(a)
+        || bad(b)
+        || (a == 0.0 && b == 0.0)
+        || (a.is_infinite() && b.is_infinite())
+        || (x == 0.0 && (a == 0.0 || b.is_infinite()))
+        || (y == 0.0 && (b == 0.0 || a.is_infinite()))
+    {
         Some(f64::NAN)
     } else if x == 0.0 || b == 0.0 || a.is_infinite() {
         Some(0.0)

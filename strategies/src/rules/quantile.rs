@@ -96,7 +96,7 @@ fn gamma_quantile(p: Sides<f64>, a: f64) -> f64 {
         (logarithm - target, if lower { slope } else { -slope })
     };
     let u = solve(a.ln(), (least, f64::INFINITY), |u| excess(u.exp()));
-    polished(u.exp(), |x| excess(x))
+    polished(u.exp(), excess)
 }
 
 /// A number after two more steps, on the number itself: it may have more digits than its logarithm.
@@ -147,7 +147,7 @@ fn gamma_slope_a<V: Float>(x: V, a: V) -> V {
 
 /// The x with I(x; a, b) = p, with 1 − x.
 fn beta_quantile(p: Sides<f64>, a: f64, b: f64) -> Part<f64> {
-    if !p.valid() || !(a > 0.0 && b > 0.0) || a.is_infinite() || b.is_infinite() {
+    if !(p.valid() && a > 0.0 && b > 0.0) || a.is_infinite() || b.is_infinite() {
         return Part { x: f64::NAN, y: f64::NAN };
     }
     if p.lower == 0.0 || p.upper == 0.0 {
