@@ -22,11 +22,13 @@ const THETAS: [f64; 11] = [
 ];
 const AXES: [[f64; 3]; 4] = [[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.48, -0.6, 0.64], [-0.6, 0.64, 0.48]];
 
+type Map<S> = fn(&[Closed<S>]) -> Vec<Closed<S>>;
+
 /// A map whose results are its inputs, or numbers that do not depend on them.
 struct Identity {
     name: &'static str,
-    map: fn(&[Closed<Jacobian>]) -> Vec<Closed<Jacobian>>,
-    second: fn(&[Closed<Jacobian<D1>>]) -> Vec<Closed<Jacobian<D1>>>,
+    map: Map<Jacobian>,
+    second: Map<Jacobian<D1>>,
     /// Results that equal inputs; the others are constants.
     moving: usize,
 }
@@ -124,7 +126,7 @@ fn open<S: Strategy>(x: Vec<Closed<S>>) -> Vec<Real<S>> {
 /// Angles about coordinates are what the rotation was made of, and so are their derivatives, up to next to the lock.
 #[test]
 fn euler_angles_are_found_again() {
-    for pitch in [0.0, -1e-20, 1e-3, -1.0, 1.5, 1.570_796] {
+    for pitch in [0.0, -1e-20, 1e-3, -1.0, 1.5, 1.5706] {
         for [roll, yaw] in [[0.0, 0.0], [0.3, -3.0], [-2.5, 1e-8]] {
             let x = [roll, pitch, yaw];
             let angles = |x: &[Real<Jacobian>]| {
