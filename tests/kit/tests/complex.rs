@@ -1,6 +1,9 @@
 //! Complex numbers: values, derivatives and second derivatives against numbers of 1500 digits, on the axes and on both
 //! sides of each cut; arithmetic in all forms.
 
+#![allow(clippy::type_complexity, reason = "tables of functions")]
+#![allow(clippy::cast_possible_truncation, reason = "rounding to single precision is tested")]
+
 #[path = "complex/arithmetic.rs"]
 mod arithmetic;
 #[path = "complex/points.rs"]

@@ -38,7 +38,7 @@ fn assert_derivatives(
         let what = format!("{name} at {point:?}");
         let (value, slopes, curvatures) = expected(Complex64::new(x, y), Complex64::new(u, v));
         // The derivative for the imaginary part is i times the one for the real part.
-        let factor = |a: usize| if a % 2 == 0 { Complex64::new(1.0, 0.0) } else { Complex64::i() };
+        let factor = |a: usize| if a.is_multiple_of(2) { Complex64::new(1.0, 0.0) } else { Complex64::i() };
         let (found, reverse) = jacobian::<Jacobian>(|x| call(f.0, x).to_vec(), &point);
         let forward = jacobian_forward::<Tangent<4>>(|x| call(f.2, x).to_vec(), &point);
         for k in 0..2 {
@@ -139,7 +139,7 @@ struct Operands<S: Strategy> {
     real: Real<S>,
 }
 
-/// An operator in all forms, each with what it is of num_complex's numbers z = 3 + 2i, w = 0.5 − 1.5i, and t = 7.
+/// An operator in all forms, each with what it is of the numbers z = 3 + 2i, w = 0.5 − 1.5i, and t = 7.
 macro_rules! forms {
     ($($name:ident $op:tt $assign:tt;)*) => { $(
         #[test]
