@@ -70,7 +70,7 @@ fn first_of_positive<W: Float>(x: W, nu: W) -> W {
 
 /// Y.
 fn second<W: Float>(x: W, nu: W) -> W {
-    if x < W::ZERO || x.is_nan() || !nu.is_finite() {
+    if x.is_nan() || x < W::ZERO || !nu.is_finite() {
         undefined(x, nu)
     } else if nu < W::ZERO {
         let (sin, cos) = half_turns(-nu);
@@ -161,7 +161,7 @@ fn modified_second_scaled<W: Float>(x: W, nu: W) -> W {
 
 /// exp(x + exponent)·K.
 fn modified_second_by<W: Float>(x: W, nu: W, exponent: W) -> W {
-    if x < W::ZERO || x.is_nan() || !nu.is_finite() {
+    if x.is_nan() || x < W::ZERO || !nu.is_finite() {
         undefined(x, nu)
     } else if nu < W::ZERO {
         modified_second_by(x, -nu, exponent)
@@ -201,7 +201,7 @@ fn modified_second_apart<W: Float>(x: W, nu: W) -> Scaled<W> {
 /// A function of x ≥ 0 on the whole line, which it is for whole orders, where it is as even or odd as the order.
 fn of_whole_line<W: Float>(x: W, nu: W, f: impl Fn(W, W) -> W) -> W {
     let order = nu.as_f64();
-    if x.is_nan() || !nu.is_finite() || x < W::ZERO && order != order.trunc() {
+    if x.is_nan() || !nu.is_finite() || x < W::ZERO && order.fract() != 0.0 {
         return undefined(x, nu);
     }
     if x >= W::ZERO {
