@@ -82,8 +82,8 @@ impl From<StorageError> for Error {
 fn cut_short(f: &mut fmt::Formatter<'_>, recording: u32) -> fmt::Result {
     write!(
         f,
-        "a sweep over a part of recording #{recording} has ended early, by an error or a panic, and its adjoints are lost: call \
-         `AdjointVector::reset`, and begin again with `Tape::seed`"
+        "a sweep over a part of recording #{recording} has ended early, by an error or a panic, and its adjoints \
+         are lost: call `AdjointVector::reset`, and begin again with `Tape::seed`"
     )
 }
 
