@@ -80,6 +80,14 @@ impl From<StorageError> for Error {
     }
 }
 
+fn cut_short(f: &mut fmt::Formatter<'_>, recording: u32) -> fmt::Result {
+    write!(
+        f,
+        "a sweep over a part of recording #{recording} has ended early, by an error or a panic, and its adjoints \
+         are lost: call `AdjointVector::reset`, and begin again with `Tape::seed`"
+    )
+}
+
 fn pattern_changed(f: &mut fmt::Formatter<'_>, place: (Option<usize>, Option<usize>)) -> fmt::Result {
     match place {
         (Some(row), Some(column)) => {
@@ -129,11 +137,7 @@ impl fmt::Display for Error {
                 "a variable of recording #{recording} was seeded that is made behind the position from which the sweep was to go, \
                  so that the seed would be lost"
             ),
-            Self::CutShort { recording } => write!(
-                f,
-                "a sweep over a part of recording #{recording} has ended early, by an error or a panic, and its adjoints are \
-                 lost: call `AdjointVector::reset`, and begin again with `Tape::seed`"
-            ),
+            Self::CutShort { recording } => cut_short(f, *recording),
             Self::PatternChanged { row, column } => pattern_changed(f, (*row, *column)),
             Self::Sweep(error) => fmt::Display::fmt(error, f),
         }

@@ -314,7 +314,8 @@ impl<S: Forward, const R: usize> View<S, R> {
     ///
     /// # Panics
     ///
-    /// When the view belongs to another evaluation than the one that runs, when it is half written, and unless `k` < [`Forward::DIRECTIONS`].
+    /// When the view belongs to another evaluation than the one that runs, when it is half written, and unless
+    /// `k` < [`Forward::DIRECTIONS`].
     #[must_use]
     #[track_caller]
     pub fn tangents(&self, k: usize) -> Vec<S::Value> {

@@ -31,7 +31,8 @@ impl<S: Replay> OwnedTape<S> {
     ///
     /// # Panics
     ///
-    /// When a rule does: the recording is as it was then, unless a rule panics at the old inputs, too. When a view is given another number of elements than it has.
+    /// When a rule does: the recording is as it was then, unless a rule panics at the old inputs, too. When a view is
+    /// given another number of elements than it has.
     #[track_caller]
     pub fn replay(&mut self, inputs: &[(usize, S::Value)], views: Vec<NewView<S::Value>>) -> Result<(), SweepError> {
         let unguarded = self.state().unguarded;
