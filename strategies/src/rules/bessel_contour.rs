@@ -1,9 +1,10 @@
 //! Bessel functions as integrals over contours, by the trapezoidal rule.
 //!
-//! Each of the four is an integral of exp(x·G(t) − ν·t) dt, where G is sinh for J and Y (DLMF 10.9.17 and 10.9.18), cosh
-//! for I (10.32.12) and −cosh for K (10.32.9). Contours pass a saddle point s, where x·G′(s) = ν, close to the direction
-//! of steepest descent, so that terms do not cancel and the trapezoidal rule converges exponentially. The nodes are
-//! fixed by the values of x and ν; the exponents are linear in both, and are differentiated under the integral.
+//! Each of the four is an integral of exp(x·G(t) − ν·t) dt, where G is sinh for J and Y (DLMF 10.9.17 and 10.9.18),
+//! cosh for I (10.32.12) and −cosh for K (10.32.9). Contours pass a saddle point s, where x·G′(s) = ν, close to the
+//! direction of steepest descent, so that terms do not cancel and the trapezoidal rule converges exponentially. The
+//! nodes are fixed by the values of x and ν; the exponents are linear in both, and are differentiated under the
+//! integral.
 
 use super::rule::lit;
 use crate::Float;
@@ -139,8 +140,8 @@ fn sinh_rest(tau: Complex) -> Complex {
     (cube.0 / 6.0, cube.1 / 6.0)
 }
 
-/// The path of the Hankel function from −∞ to ∞ + πi: u + iv with v = 2·atan p, p = a·sinh u + √(a²·sinh² u + b²), which
-/// is at 2i·atan b for u = 0 and has the slope 1 there.
+/// The path of the Hankel function from −∞ to ∞ + πi: u + iv with v = 2·atan p, p = a·sinh u + √(a²·sinh² u + b²),
+/// which is at 2i·atan b for u = 0 and has the slope 1 there.
 struct HankelPath {
     a: f64,
     b: f64,
@@ -206,8 +207,8 @@ pub(super) fn hankel<W: Float>(x: W, nu: W) -> (W, W) {
     (imaginary * lit(1.0 / PI), -real * lit(1.0 / PI))
 }
 
-/// Sine and cosine of x·sin(angle) − ν·angle, which is also x less (lag + ν·angle): for large x, where the other is small,
-/// the two parts are reduced to a period each by itself.
+/// Sine and cosine of x·sin(angle) − ν·angle, which is also x less (lag + ν·angle): for large x, where the other is
+/// small, the two parts are reduced to a period each by itself.
 fn saddle_turn<W: Float>(x: W, nu: W, sine: f64, angle: f64, lag: f64) -> (W, W) {
     let ratio = x / lit(x.as_f64());
     if angle < 1.0 {
