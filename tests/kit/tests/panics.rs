@@ -125,8 +125,8 @@ fn for_every_number<S: Taping>() -> Vec<Entry<S>> {
             let run = TimeLoop::<Jacobian<S::Value>>::new(Revolve::new(3, 2)).run(
                 &w.x[0],
                 &w.x,
-                |_, k, x| [k.clone(), inner(x)],
-                |_, k, x| [k.clone(), inner(x)],
+                |_, k, x| [*k, inner(x)],
+                |_, k, x| [*k, inner(x)],
             );
             w.s = run.expect("run")[1].clone();
         }),

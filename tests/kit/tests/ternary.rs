@@ -24,8 +24,10 @@ impl Ternary for Product {
     }
 }
 
+type Of<S> = fn(&[Real<S>]) -> Real<S>;
+
 /// Operands of every form: variables, expressions and literals, in each place; the last is a sum of expressions.
-fn forms<S: Taping>() -> Vec<fn(&[Real<S>]) -> Real<S>> {
+fn forms<S: Taping>() -> Vec<Of<S>> {
     vec![
         |v| ternary::<_, Product, _, _, _>(&v[0], &v[1], &v[2]).into(),
         |v| ternary::<_, Product, _, _, _>(&v[2], &v[0], &v[1]).into(),
@@ -41,7 +43,7 @@ fn forms<S: Taping>() -> Vec<fn(&[Real<S>]) -> Real<S>> {
 }
 
 /// The same by operators and functions of one argument.
-fn plain<S: Taping>() -> Vec<fn(&[Real<S>]) -> Real<S>> {
+fn plain<S: Taping>() -> Vec<Of<S>> {
     vec![
         |v| (&v[0] * v[1].powi(2) * v[2].sin()).into(),
         |v| (&v[2] * v[0].powi(2) * v[1].sin()).into(),
@@ -135,7 +137,7 @@ fn second_derivatives() {
 fn third_derivatives() {
     type Inner = Dual<f64, 1>;
     // x ↦ x³·sin x, whose third derivative is 6·sin x + 18x·cos x − 9x²·sin x − x³·cos x.
-    let f: fn(&[Real<Jacobian<Dual<Inner, 1>>>]) -> _ = |v| ternary::<_, Product, _, _, _>(&v[0], &v[0], &v[0]).into();
+    let f: Of<Jacobian<Dual<Inner, 1>>> = |v| ternary::<_, Product, _, _, _>(&v[0], &v[0], &v[0]).into();
     let x = 0.7_f64;
     let inner = |value, tangent| Dual { value, tangents: [tangent] };
     let at = Dual { value: inner(x, 1.0), tangents: [inner(1.0, 0.0)] };

@@ -12,7 +12,6 @@ use tapewright::{Binary, Float, Ternary, Unary};
 /// A rule of some arguments.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rule {
-    name: &'static str,
     /// Part 0 is the value; part k is the partial for argument number k, counted from 1.
     part: fn(&[f64], usize) -> f64,
 }
@@ -149,20 +148,20 @@ const BINARY: &[(&str, Bin)] = &[
 fn unary(name: &'static str, part: fn(&[f64], usize) -> f64, x: &Node) -> Node {
     match UNARY.iter().find(|row| row.0 == name) {
         Some((_, op)) => un(*op, x),
-        None => rule(Rule { name, part }, vec![x.clone()]),
+        None => rule(Rule { part }, vec![x.clone()]),
     }
 }
 
 fn binary(name: &'static str, part: fn(&[f64], usize) -> f64, x: &Node, y: Node) -> Node {
     match BINARY.iter().find(|row| row.0 == name) {
         Some((_, op)) => bin(*op, x, y),
-        None => rule(Rule { name, part }, vec![x.clone(), y]),
+        None => rule(Rule { part }, vec![x.clone(), y]),
     }
 }
 
 /// (x, y, z) ↦ x·y²·z.
 pub(crate) fn product(x: impl Into<Node>, y: impl Into<Node>, z: impl Into<Node>) -> Node {
-    rule(Rule { name: "product", part: three::<Product> }, vec![x.into(), y.into(), z.into()])
+    rule(Rule { part: three::<Product> }, vec![x.into(), y.into(), z.into()])
 }
 
 /// Methods for functions of the table. The row `sin: trigonometric::Sin, registers;` becomes `fn sin(&self) -> Node`.
@@ -181,7 +180,7 @@ macro_rules! methods {
                 binary(stringify!($binary), two::<rules::$f2::$r2>, self, y.into())
             })*
             $(pub(crate) fn $ternary(&self, y: impl Into<Self>, z: impl Into<Self>) -> Self {
-                let rule = Rule { name: stringify!($ternary), part: three::<rules::$f3::$r3> };
+                let rule = Rule { part: three::<rules::$f3::$r3> };
                 super::tree::rule(rule, vec![self.clone(), y.into(), z.into()])
             })*
             $(pub(crate) fn $step(&self) -> Self { self.step(f64::$step) })*

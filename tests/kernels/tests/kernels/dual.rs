@@ -66,6 +66,7 @@ impl Dual {
         self.map2(other, value, self.value / value, other.value / value)
     }
     /// The function of [`Product`](super::Product), the only rule of three arguments here.
+    #[allow(clippy::extra_unused_type_parameters, reason = "as the method of terms has it")]
     pub(super) fn ternary<R, B: Into<Self>, C: Into<Self>>(self, y: B, z: C) -> Self {
         let (x, y, z) = (self, y.into(), z.into());
         x * y * y * z.sin()

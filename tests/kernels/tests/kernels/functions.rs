@@ -196,6 +196,8 @@ fn numbers_as_arguments_have_the_bits_of_scalar_statements() {
     }
 }
 
+type Statement = fn(&[Real<Jacobian>]) -> Real<Jacobian>;
+
 #[test]
 fn functions_of_three_arguments_have_the_bits_of_scalar_statements() {
     let odd = [0.3, -1.9, 0.0, 1.0, f64::INFINITY, f64::NAN, -1e300, 1e-300];
@@ -213,7 +215,7 @@ fn functions_of_three_arguments_have_the_bits_of_scalar_statements() {
         y = ys,
         z = zs
     );
-    let statements: [fn(&[Real<Jacobian>]) -> Real<Jacobian>; 4] = [
+    let statements: [Statement; 4] = [
         |v| ternary::<_, Product, _, _, _>(v[0], v[1], v[2]).into(),
         |v| ternary::<_, Product, _, _, _>(v[2], v[0] + v[1], 0.5).into(),
         |v| ternary::<_, Product, _, _, _>(v[0], 2.0, v[1] * v[2]).into(),

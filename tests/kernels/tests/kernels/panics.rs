@@ -285,8 +285,10 @@ fn plain(e: usize, fate: Fate) -> Found {
     of([], (y.value(), panicked, torn))
 }
 
+type Way = fn(usize, Fate) -> Found;
+
 /// The ways in which derivatives are found.
-const WAYS: [(&str, fn(usize, Fate) -> Found); 5] = [
+const WAYS: [(&str, Way); 5] = [
     ("Jacobian", reverse::<Jacobian>),
     ("PrimalValue", reverse::<PrimalValue>),
     ("Jacobian with Reuse", reverse::<Jacobian<f64, Reuse>>),

@@ -39,6 +39,7 @@ fn dense(m: &M) -> nalgebra::DMatrix<C> {
 /// A function of a matrix, and the same by what is known to be right; `None` where it has no derivative.
 type Pair = (fn(M) -> Option<C>, fn(M) -> Option<C>);
 
+#[allow(clippy::unnecessary_wraps, reason = "as the others of a pair")]
 fn itself(m: M) -> Option<C> {
     Some(weighed(&m))
 }
@@ -85,6 +86,7 @@ fn sum_of_singular_values(m: M) -> Option<C> {
 }
 
 /// Σ λ³, which is tr A³.
+#[allow(clippy::unnecessary_wraps, reason = "as the others of a pair")]
 fn cubes(m: M) -> Option<C> {
     Some((m * m * m).trace())
 }

@@ -1,5 +1,6 @@
 //! All matrices of small integers: many of them are singular, have values that coincide, or begin where an iteration ends.
 
+use core::cmp::Ordering;
 use nalgebra::DMatrix;
 use tapewright::linalg::{self, LinalgError};
 use tapewright::prelude::*;
@@ -24,11 +25,14 @@ fn weights(rows: usize, columns: usize) -> DMatrix<f64> {
     DMatrix::from_fn(rows, columns, |i, j| super::rows::weight(j * rows + i))
 }
 
+/// A value and a gradient.
+type Both = (DMatrix<f64>, DMatrix<f64>);
+
 /// The value of a function of a matrix, and the gradient of the weighed sum of its entries, as a matrix.
 fn both(
     at: &DMatrix<f64>,
     f: fn(&DMatrix<C>) -> Result<DMatrix<C>, LinalgError>,
-) -> Result<Option<(DMatrix<f64>, DMatrix<f64>)>, Error> {
+) -> Result<Option<Both>, Error> {
     let mut tape = Tape::<Jacobian>::new();
     let (inputs, found) = tape.record(|scope| {
         let inputs = scope.inputs(at.as_slice());
@@ -52,7 +56,7 @@ fn assert_near(name: &str, at: &DMatrix<f64>, found: &DMatrix<f64>, expected: &D
     assert!(off <= 1e-13 * expected.amax().max(1.0), "{name}: {off:e} at {at}");
 }
 
-/// A·A⁺·A = A, and at full rank the derivative of the formula with the inverse of AᵀA or A·Aᵀ.
+/// A·A⁺·A = A, and at full rank the derivative of the formula with the inverse of Aᵀ·A or A·Aᵀ.
 #[test]
 fn pseudo_inverses() -> Result<(), Error> {
     for (rows, columns) in [(2, 2), (3, 2), (2, 3), (1, 3)] {
@@ -128,12 +132,10 @@ fn square_roots() -> Result<(), Error> {
             assert_near("square", &a, &found, &a);
             let w = weights(rows, rows);
             let lower = |i: usize, j: usize| {
-                if i == j {
-                    w[(i, i)]
-                } else if i > j {
-                    w[(i, j)] + w[(j, i)]
-                } else {
-                    0.0
+                match i.cmp(&j) {
+                    Ordering::Equal => w[(i, i)],
+                    Ordering::Greater => w[(i, j)] + w[(j, i)],
+                    Ordering::Less => 0.0,
                 }
             };
             assert_near("slopes", &a, &slopes, &DMatrix::from_fn(rows, rows, lower));

@@ -99,8 +99,8 @@ fn the_sweep_after_one_that_panicked_finds_what_it_would_have_found() {
 
 #[test]
 fn the_replay_that_panicked_has_left_the_recording_as_it_was() {
-    let _alone = alone();
     type S = PrimalValue;
+    let _alone = alone();
     let new = AT.map(|x| 1.25 * x - 0.1);
     let replay = |of: &mut Recorded<S>| {
         let new = AT.map(|x| 1.25 * x - 0.1);
