@@ -102,9 +102,10 @@ fn is_bounded<S: Reverse<Value = f64>>(recordings: usize, sweeps: Sweeps) {
         let reserved = tape.memory().total().reserved;
         assert!(reserved <= live_since(before) - own, "{reserved} bytes are said to be reserved");
     }
-    println!("{}, {sweeps:?}: {most} bytes for {largest}", core::any::type_name::<S>());
     drop((tape, lanes));
     assert_eq!(live_since(before), 0, "all is freed");
+    // Last: what is printed may be kept by the thread.
+    println!("{}, {sweeps:?}: {most} bytes for {largest}", core::any::type_name::<S>());
 }
 
 #[test]
