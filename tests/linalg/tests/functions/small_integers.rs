@@ -29,10 +29,7 @@ fn weights(rows: usize, columns: usize) -> DMatrix<f64> {
 type Both = (DMatrix<f64>, DMatrix<f64>);
 
 /// The value of a function of a matrix, and the gradient of the weighed sum of its entries, as a matrix.
-fn both(
-    at: &DMatrix<f64>,
-    f: fn(&DMatrix<C>) -> Result<DMatrix<C>, LinalgError>,
-) -> Result<Option<Both>, Error> {
+fn both(at: &DMatrix<f64>, f: fn(&DMatrix<C>) -> Result<DMatrix<C>, LinalgError>) -> Result<Option<Both>, Error> {
     let mut tape = Tape::<Jacobian>::new();
     let (inputs, found) = tape.record(|scope| {
         let inputs = scope.inputs(at.as_slice());
@@ -131,12 +128,10 @@ fn square_roots() -> Result<(), Error> {
             let Some((found, slopes)) = both(&a, square)? else { panic!("it is definite: {a}") };
             assert_near("square", &a, &found, &a);
             let w = weights(rows, rows);
-            let lower = |i: usize, j: usize| {
-                match i.cmp(&j) {
-                    Ordering::Equal => w[(i, i)],
-                    Ordering::Greater => w[(i, j)] + w[(j, i)],
-                    Ordering::Less => 0.0,
-                }
+            let lower = |i: usize, j: usize| match i.cmp(&j) {
+                Ordering::Equal => w[(i, i)],
+                Ordering::Greater => w[(i, j)] + w[(j, i)],
+                Ordering::Less => 0.0,
             };
             assert_near("slopes", &a, &slopes, &DMatrix::from_fn(rows, rows, lower));
         }
