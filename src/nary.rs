@@ -88,8 +88,8 @@ pub fn logsumexp<S: Taping>(x: &[Real<S>]) -> Real<S> {
 }
 
 /// √Σ xᵢ² as one statement, the Euclidean norm, without over- or underflow; 0 for an empty slice. The partials are
-/// xᵢ/‖x‖. Where all xᵢ are 0 there are none: they are singular, NaN under [`Strict`](crate::Strict), as those of `hypot` at
-/// (0, 0). Of an infinite norm, the infinite arguments share the slope.
+/// xᵢ/‖x‖. Where all xᵢ are 0 there are none: they are singular, NaN under [`Strict`](crate::Strict), as those of
+/// `hypot` at (0, 0). Of an infinite norm, the infinite arguments share the slope.
 ///
 /// # Panics
 ///

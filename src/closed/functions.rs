@@ -62,7 +62,12 @@ closed_operands! {
 
 /// Steps, from the methods of the same names on variables.
 macro_rules! steps {
-    (unary $unary:tt binary $binary:tt ternary $ternary:tt steps { $($(#[$doc:meta])* $method:ident: $comparison:ident;)* }) => {
+    (
+        unary $unary:tt
+        binary $binary:tt
+        ternary $ternary:tt
+        steps { $($(#[$doc:meta])* $method:ident: $comparison:ident;)* }
+    ) => {
         impl<S: Taping> Closed<S> { $(
             $(#[$doc])*
             #[must_use]
@@ -137,8 +142,8 @@ impl<S: Taping> Closed<S> {
         self.0.powi(n).into()
     }
 
-    /// Polygamma function ψ⁽ⁿ⁾, the n-th derivative of the digamma function, for n from 0 to 12; derivatives of an order
-    /// above 12 are NaN.
+    /// Polygamma function ψ⁽ⁿ⁾, the n-th derivative of the digamma function, for n from 0 to 12; derivatives of an
+    /// order above 12 are NaN.
     #[must_use]
     #[inline]
     #[track_caller]

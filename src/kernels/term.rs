@@ -146,8 +146,8 @@ impl<A: Node> Term<A> {
         Term(Apply2::of(self.0, Constant(f64::from(n))))
     }
 
-    /// Polygamma function ψ⁽ⁿ⁾, the n-th derivative of the digamma function, for n from 0 to 12; derivatives of an order
-    /// above 12 are NaN.
+    /// Polygamma function ψ⁽ⁿ⁾, the n-th derivative of the digamma function, for n from 0 to 12; derivatives of an
+    /// order above 12 are NaN.
     #[inline(always)]
     pub fn polygamma(self, n: u32) -> Term<Apply2<ByRule2<Polygamma>, A, Constant>> {
         Term(Apply2::of(self.0, Constant(f64::from(n))))

@@ -231,8 +231,8 @@ impl<V: Element, B: Backend<V::Scalar>> Eigen<V, B> {
     }
 }
 
-/// How close values count as one: a difference of so many √ε of the largest. Their vectors, which rounding turns by ε over
-/// the difference, are right to √ε beyond.
+/// How close values count as one: a difference of so many √ε of the largest. Their vectors, which rounding turns by ε
+/// over the difference, are right to √ε beyond.
 pub(super) const CLOSE: f64 = 1.0;
 
 /// ε of the floats that a number consists of.

@@ -45,8 +45,8 @@ pub fn nearest_orthogonal<M: Matrix>(matrix: &M, tolerance: f64) -> Result<M, Li
     Ok(M::from_entries(rows, columns, record::<_, M>(function, &Operand::matrix(matrix))?))
 }
 
-/// The rotation next to a square matrix: the orthogonal matrix with determinant 1 whose difference from it has the least
-/// sum of squares (Umeyama, IEEE Trans. PAMI 13 (1991) 376–380), as one entry.
+/// The rotation next to a square matrix: the orthogonal matrix with determinant 1 whose difference from it has the
+/// least sum of squares (Umeyama, IEEE Trans. PAMI 13 (1991) 376–380), as one entry.
 ///
 /// As [`nearest_orthogonal`], but a singular value may be 0, as it is for points in a plane, and the determinant may be
 /// negative, if the two smallest singular values differ by more than `tolerance` times the largest then.
@@ -67,8 +67,8 @@ pub fn nearest_rotation<M: Matrix>(matrix: &M, tolerance: f64) -> Result<M, Lina
     Ok(M::from_entries(n, n, record::<_, M>(function, &Operand::matrix(matrix))?))
 }
 
-/// A = R·H with H symmetric. Found are R, H, H⁻¹ if A is not square, and the eigenvectors V and eigenvalues of the value
-/// of H.
+/// A = R·H with H symmetric. Found are R, H, H⁻¹ if A is not square, and the eigenvectors V and eigenvalues of the
+/// value of H.
 struct Polar {
     rows: usize,
     columns: usize,

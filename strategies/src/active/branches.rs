@@ -1,10 +1,10 @@
 //! Branches that may have hidden a derivative, as recordings note them.
 
+use super::hidden_branches::HiddenBranches;
 use super::recorders::{OwnedTape, change_state, lend, look};
 
 use crate::{Branch, Policy, Reverse, SweepError, TapeNumber, Taping, refuses_singular};
 use core::cell::Cell;
-use core::fmt;
 use core::panic::Location;
 use smallvec::SmallVec;
 
@@ -15,85 +15,8 @@ thread_local! {
     static HEARD: Cell<HiddenBranches> = const { Cell::new(HiddenBranches::NONE) };
 }
 
-/// Comparisons on which a program may have branched so that a derivative is lost, of a recording or of a call of
-/// [`hidden_branches`]: how many there were, and where the first one is.
-///
-/// A comparison counts where an active number equals a passive one, or is tested for smallness and found small; see
-/// [`Branch`]. Under the policies [`Checked`](crate::Checked) and [`Tracing`](crate::Tracing) all comparisons are looked
-/// at, under others those of closed variables (`Closed`), which foreign code works with. A function of a closed variable
-/// at a point where it has a pole or a vertical tangent, as √ at 0, counts too: an adjoint that is 0 hides its slope.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct HiddenBranches {
-    count: u64,
-    first: Option<Here>,
-    statement: Option<Here>,
-}
-
-impl HiddenBranches {
-    pub(super) const NONE: Self = Self { count: 0, first: None, statement: None };
-
-    /// How many comparisons there were.
-    #[must_use]
-    pub const fn count(&self) -> u64 {
-        self.count
-    }
-
-    /// Returns true if no comparison may have hidden a derivative.
-    #[must_use]
-    pub const fn is_empty(&self) -> bool {
-        self.count == 0
-    }
-
-    /// The line of the first comparison, which may be one of another crate.
-    #[must_use]
-    pub const fn first(&self) -> Option<&'static Location<'static>> {
-        self.first
-    }
-
-    /// The last statement, input or call before the first comparison that is not written in a crate from a registry or
-    /// in the standard library: the line of the program that led there. It is known under
-    /// [`Tracing`](crate::Tracing) only.
-    #[must_use]
-    pub const fn statement(&self) -> Option<&'static Location<'static>> {
-        self.statement
-    }
-
-    fn note(&mut self, here: Here, statement: impl FnOnce() -> Option<Here>) {
-        if self.first.is_none() {
-            (self.first, self.statement) = (Some(here), statement());
-        }
-        self.count += 1;
-    }
-
-    /// Adds later ones.
-    fn append(&mut self, later: Self) {
-        if self.first.is_none() {
-            (self.first, self.statement) = (later.first, later.statement);
-        }
-        self.count += later.count;
-    }
-
-    /// The error of a sweep under [`Checked`](crate::Checked).
-    pub(super) fn error(&self) -> Option<SweepError> {
-        let first = self.first?;
-        let statement = self.statement.map(|line| format!("{}:{}", line.file(), line.line()));
-        Some(SweepError::HiddenBranch { file: first.file().to_owned(), line: first.line(), statement })
-    }
-}
-
-impl fmt::Display for HiddenBranches {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(first) = self.first else { return f.write_str("no branch has hidden a derivative") };
-        match self.count {
-            1 => write!(f, "a branch may have hidden a derivative: at {first}")?,
-            count => write!(f, "{count} branches may have hidden derivatives: the first at {first}")?,
-        }
-        self.statement.map_or(Ok(()), |statement| write!(f, ", reached from {statement}"))
-    }
-}
-
-/// Runs `f` and returns the branches of this thread that may have hidden derivatives meanwhile, of all recordings and of
-/// forward mode. It works with every function that computes derivatives.
+/// Runs `f` and returns the branches of this thread that may have hidden derivatives meanwhile, of all recordings and
+/// of forward mode. It works with every function that computes derivatives.
 ///
 /// Branches of other threads are not among them, nor is what a panic ended: the branches before it count for an outer
 /// call.
@@ -117,7 +40,7 @@ pub fn hidden_branches<R>(f: impl FnOnce() -> R) -> (R, HiddenBranches) {
 /// `number` is the recording of an identifier. Variables of other recordings are constants to it.
 #[cold]
 #[inline(never)]
-pub fn note_branch<S: Reverse>(branch: &Branch<'_, S>, number: impl Fn(S::Raw) -> TapeNumber) {
+pub fn note_branch<S: Reverse>(branch: &Branch<'_, S::Value, S::Raw>, number: impl Fn(S::Raw) -> TapeNumber) {
     let sides = branch.leaves.map(|side| side.iter().map(|id| number(*id)).collect::<SmallVec<[TapeNumber; 4]>>());
     let mut numbers: SmallVec<[TapeNumber; 4]> = SmallVec::new();
     for number in sides.iter().flatten() {
@@ -153,7 +76,7 @@ fn hear(here: Here, statement: Option<Here>) {
 }
 
 /// Notes the line and the margin of a comparison of an active number.
-fn trace<S: Reverse>(number: TapeNumber, branch: &Branch<'_, S>) {
+fn trace<S: Reverse>(number: TapeNumber, branch: &Branch<'_, S::Value, S::Raw>) {
     let (here, margin) = (branch.location, branch.margin());
     lend::<S, _>(number, false, |_, externals| externals.notes_mut().note_branch(here, margin));
 }
@@ -165,7 +88,7 @@ fn trace<S: Reverse>(number: TapeNumber, branch: &Branch<'_, S>) {
 /// When it may have hidden a derivative and the policy is [`Checked`](crate::Checked).
 #[cold]
 #[inline(never)]
-pub(crate) fn note_moving_branch<S: Taping>(branch: &Branch<'_, S>, moves: [bool; 2]) {
+pub(crate) fn note_moving_branch<S: Taping>(branch: &Branch<'_, S::Value, S::Raw>, moves: [bool; 2]) {
     if !branch.hides(moves) {
         return;
     }

@@ -14,6 +14,7 @@ mod dependences;
 mod external;
 mod guarded;
 mod hidden;
+mod hidden_branches;
 mod identifiers;
 mod messages;
 mod numbers;
@@ -27,13 +28,14 @@ mod trace;
 mod watch;
 
 pub(crate) use branches::note_moving_branch;
-pub use branches::{HiddenBranches, TracedBranch, hidden_branches, note_branch};
+pub use branches::{TracedBranch, hidden_branches, note_branch};
 pub use common::{common_number, flow_of, innermost_flow, note_singular, recording_of, with};
 pub use dependences::Numbering;
 pub(crate) use external::{are_active, record_external_of};
 pub use external::{keep_input, make_room, place, record_external, record_launch, with_arrays, with_cache};
 pub(crate) use guarded::{guards, keeps_guards, with_guarded};
 pub use hidden::{isolated, pause};
+pub use hidden_branches::HiddenBranches;
 pub(crate) use identifiers::{release, share, take_identifier, with_pool};
 #[doc(hidden)]
 pub use numbers::pretend_drawn;

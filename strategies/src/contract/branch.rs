@@ -1,6 +1,6 @@
 //! Comparisons that may hide a derivative, as strategies hear of them.
 
-use crate::{Float, Number, Taping};
+use crate::{Float, Number};
 use core::panic::Location;
 
 /// A comparison of two expressions, on whose outcome the program may branch.
@@ -16,21 +16,21 @@ use core::panic::Location;
 /// sides are small (10⁻¹⁰, in single precision 10⁻⁵) and the comparison may find that an active number is negligible:
 /// beside a passive threshold that is at least as large, or beside another active number, as iterations test whether an
 /// entry is small beside its neighbours.
-pub struct Branch<'a, S: Taping> {
+pub struct Branch<'a, V, Raw> {
     /// The values of the two sides.
-    pub values: [S::Value; 2],
+    pub values: [V; 2],
     /// The identifiers in the two sides; none in a literal.
-    pub leaves: [&'a [S::Raw]; 2],
+    pub leaves: [&'a [Raw]; 2],
     /// The comparison's line.
     pub location: &'static Location<'static>,
 }
 
-impl<S: Taping> Branch<'_, S> {
+impl<V: Number, Raw> Branch<'_, V, Raw> {
     /// Returns true if the comparison may have hidden a derivative from a recording for which these sides are active.
     #[must_use]
     pub fn hides(&self, active: [bool; 2]) -> bool {
         let [x, y] = self.values;
-        (0..S::Value::LANES).any(|k| hides(x.lane(k), y.lane(k), active))
+        (0..V::LANES).any(|k| hides(x.lane(k), y.lane(k), active))
     }
 
     /// The smallest distance between the two sides, over all lanes.
@@ -38,7 +38,7 @@ impl<S: Taping> Branch<'_, S> {
     pub fn margin(&self) -> f64 {
         let [x, y] = self.values;
         let distance = |k| (x.lane(k).as_f64() - y.lane(k).as_f64()).abs();
-        (0..S::Value::LANES).map(distance).fold(f64::INFINITY, f64::min)
+        (0..V::LANES).map(distance).fold(f64::INFINITY, f64::min)
     }
 }
 

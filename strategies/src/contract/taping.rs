@@ -80,7 +80,7 @@ pub trait Taping: Sized + 'static {
     /// that may [hide a derivative](Branch). Strategies with recordings pass it on to
     /// [`active::note_branch`](crate::active::note_branch); others need not know.
     #[inline(always)]
-    fn note_branch(branch: &Branch<'_, Self>) {
+    fn note_branch(branch: &Branch<'_, Self::Value, Self::Raw>) {
         let _ = branch;
     }
 

@@ -155,11 +155,11 @@ impl<const N: usize, V: Number, P: Policy> Taping for Tangent<N, V, P> {
         tangent
     }
 
-    fn note_branch(branch: &Branch<'_, Self>) {
+    fn note_branch(branch: &Branch<'_, V, Directions<V, N>>) {
         let moves = |side: &[Directions<V, N>]| {
             side.iter().any(|id| id.level > level::paused() && id.derivatives.iter().any(|slope| !slope.is_nought()))
         };
-        note_moving_branch(branch, branch.leaves.map(moves));
+        note_moving_branch::<Self>(branch, branch.leaves.map(moves));
     }
 
     #[track_caller]

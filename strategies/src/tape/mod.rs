@@ -262,8 +262,8 @@ macro_rules! variables_by_manager {
             M::raw(id)
         }
 
-        fn note_branch(branch: &crate::Branch<'_, Self>) {
-            crate::active::note_branch(branch, LinearId::number);
+        fn note_branch(branch: &crate::Branch<'_, V, LinearId<M::Index>>) {
+            crate::active::note_branch::<Self>(branch, LinearId::number);
         }
 
         #[track_caller]

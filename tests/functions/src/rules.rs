@@ -67,7 +67,6 @@ fn binary<R: Binary>(x: &[f64]) -> Derivatives {
     together(value, first, y, &[a.partial_left::<R>(b, y), a.partial_right::<R>(b, y)])
 }
 
-#[allow(dead_code, reason = "the table may have no function of three arguments")]
 fn ternary<R: Ternary>(x: &[f64]) -> Derivatives {
     let x = [x[0], x[1], x[2]];
     let value = x[0].ternary::<R>(x[1], x[2]);
@@ -98,6 +97,8 @@ macro_rules! functions {
             $(Function { name: stringify!($unary), arguments: 1, derivatives: unary::<rules::$f1::$r1> },)*
             $(Function { name: stringify!($binary), arguments: 2, derivatives: binary::<rules::$f2::$r2> },)*
             $(Function { name: stringify!($ternary), arguments: 3, derivatives: ternary::<rules::$f3::$r3> },)*
+            // As powers, it has a method with a whole number.
+            Function { name: "polygamma", arguments: 2, derivatives: binary::<rules::special::Polygamma> },
         ];
     };
 }
