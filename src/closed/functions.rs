@@ -1,11 +1,12 @@
 //! Functions of closed variables that are not in the list of `math/methods.rs`, and what may be their other arguments.
 
 use super::Closed;
-use crate::expr::{Literal, note_singular_point};
+use crate::expr::{Literal, note_branch, note_singular_point};
 use crate::math::{binary, ternary, unary};
 use tapewright_strategies::rules::selection::{AtLeast, AtMost, PositiveDifference};
 use tapewright_strategies::{
-    Binary, Comparison, Number, Taping, Ternary, Unary, Variable, agreed, for_each_function, refuses_singular,
+    Binary, Comparison, Float as _, Number, Taping, Ternary, Unary, Variable, agreed, for_each_function,
+    refuses_singular,
 };
 
 /// Second and third arguments of functions of a [`Closed`] variable: another one, by value or borrowed, or an `f64`.
@@ -25,12 +26,13 @@ pub trait ClosedOperand<S: Taping> {
 }
 
 macro_rules! closed_operands {
-    ($($t:ty, |$y:ident| $node:expr, $apply_third:ident;)*) => { $(
+    ($($t:ty, |$y:ident| $node:expr, $value:expr, $apply_third:ident;)*) => { $(
         impl<S: Taping> ClosedOperand<S> for $t {
             #[inline]
             #[track_caller]
             fn apply<R: Binary>(self, left: &Closed<S>) -> Closed<S> {
                 let $y = self;
+                left.note_pole::<R>($value);
                 binary::<S, R, _, _>(left, $node).into()
             }
             #[inline]
@@ -55,9 +57,9 @@ macro_rules! closed_operands {
     )* };
 }
 closed_operands! {
-    &Closed<S>, |y| y, apply_third;
-    Closed<S>, |y| &y, apply_third;
-    f64, |y| y, apply_third_to_number;
+    &Closed<S>, |y| y, y.value(), apply_third;
+    Closed<S>, |y| &y, y.value(), apply_third;
+    f64, |y| y, S::Value::from_f64(y), apply_third_to_number;
 }
 
 /// Steps, from the methods of the same names on variables.
@@ -86,6 +88,10 @@ impl<S: Taping> Closed<S> {
     #[track_caller]
     pub(crate) fn ask(&self, question: Comparison) {
         S::compare(&self.0.0, &Literal::<S>(self.value()), question);
+        if matches!(question, Comparison::Class | Comparison::IsNormal | Comparison::IsSubnormal) {
+            // They ask for 0, among other things.
+            note_branch::<true, S, _, _>(&self.0.0, &Literal::<S>(S::Value::ZERO));
+        }
     }
 
     /// What `question` answers of the value.
@@ -132,6 +138,19 @@ impl<S: Taping> Closed<S> {
             note_singular_point::<S>(self.value(), S::raw(self.0.0.0.id()));
         }
         unary::<S, R, _>(self).into()
+    }
+
+    /// Tells the strategy if `R` has a pole or a vertical tangent in the variable, as a root by `powf` at 0.
+    #[inline]
+    #[track_caller]
+    fn note_pole<R: Binary>(&self, other: S::Value) {
+        let has_pole = |k: usize| {
+            let (x, y) = (self.value().lane(k), other.lane(k));
+            R::singular(x, y) && R::partial_left(x, y, R::value(x, y)).is_infinite()
+        };
+        if const { !refuses_singular::<S>() } && (0..S::Value::LANES).any(has_pole) {
+            note_singular_point::<S>(self.value(), S::raw(self.0.0.0.id()));
+        }
     }
 
     /// Whole power. Under `f32` values the exponent is an `f32` too, so it is exact up to 2²⁴.

@@ -48,6 +48,12 @@ impl Inputs {
     /// Forgets slots from this one on.
     pub(super) fn truncate(&mut self, end: usize) {
         self.hull.end = self.hull.end.min(end).max(self.hull.start);
+        while let Some(gap) = self.gaps.last()
+            && gap.end >= self.hull.end
+        {
+            self.hull.end = self.hull.end.min(gap.start);
+            self.gaps.pop();
+        }
     }
 
     /// Returns false if the variable in this slot is known to be no input.

@@ -12,10 +12,13 @@ use core::panic::Location;
 /// holds for a test whether an active number is negligible. What active numbers that tie decide, such as the choice
 /// between two equal pivots, hides nothing: either choice has the derivative.
 ///
-/// So [`hides`](Self::hides) is true where one side is active, the other is passive, and both are equal; and where both
-/// sides are small (10⁻¹⁰, in single precision 10⁻⁵) and the comparison may find that an active number is negligible:
-/// beside a passive threshold that is at least as large, or beside another active number, as iterations test whether an
-/// entry is small beside its neighbours.
+/// So [`hides`](Self::hides) is true where
+///
+/// * one side is active, the other is passive, and both are equal, up to rounding: a cosine that is 1 may have come out
+///   as 1 + ε;
+/// * both sides are below 10⁻¹⁰ (10⁻⁵ in single precision), and an active one is not larger than a passive threshold;
+/// * both sides are active, below 10⁻¹⁴ (10⁻⁶), and different: as iterations test whether an entry is small beside its
+///   neighbours times ε.
 pub struct Branch<'a, V, Raw> {
     /// The values of the two sides.
     pub values: [V; 2],
@@ -42,23 +45,37 @@ impl<V: Number, Raw> Branch<'_, V, Raw> {
     }
 }
 
-fn hides<V: Float>(x: V, y: V, active: [bool; 2]) -> bool {
-    if !is_suspect(x, y) || active == [false; 2] {
-        return false;
-    }
-    let (x, y) = (x.as_f64().abs(), y.as_f64().abs());
-    match active {
-        [true, true] => x != y,
-        [true, false] => x <= y,
-        _ => y <= x,
-    }
+/// Returns true if numbers differ by rounding at most.
+#[inline(always)]
+fn is_near(x: f64, y: f64, epsilon: f64) -> bool {
+    (x - y).abs() <= 4.0 * epsilon * x.abs().max(y.abs())
 }
 
-/// Returns true if the comparison of these numbers hides a derivative, should the right one of them be active: see
-/// [`Branch`]. To be asked first, since it needs no look at identifiers.
+fn hides<V: Float>(x: V, y: V, active: [bool; 2]) -> bool {
+    let epsilon = V::epsilon().as_f64();
+    let is_double = epsilon < 1e-10;
+    let (x, y) = (x.as_f64(), y.as_f64());
+    let both_below = |limit: f64| x.abs() <= limit && y.abs() <= limit;
+    let negligible = |number: f64, threshold: f64| {
+        is_near(number, threshold, epsilon)
+            || both_below(if is_double { 1e-10 } else { 1e-5 }) && number.abs() <= threshold
+    };
+    x.is_finite()
+        && y.is_finite()
+        && match active {
+            [true, true] => !is_near(x, y, epsilon) && both_below(if is_double { 1e-14 } else { 1e-6 }),
+            [true, false] => negligible(x, y),
+            [false, true] => negligible(y, x),
+            [false, false] => false,
+        }
+}
+
+/// Returns true if the comparison of these numbers may [hide a derivative](Branch), should one of them be active. To be
+/// asked first, since it needs no look at identifiers.
 #[inline(always)]
 pub fn is_suspect<V: Float>(x: V, y: V) -> bool {
-    let small = if V::epsilon().as_f64() < 1e-10 { 1e-10 } else { 1e-5 };
+    let epsilon = V::epsilon().as_f64();
+    let small = if epsilon < 1e-10 { 1e-10 } else { 1e-5 };
     let (x, y) = (x.as_f64(), y.as_f64());
-    (x == y) & x.is_finite() | (x.abs() <= small) & (y.abs() <= small)
+    is_near(x, y, epsilon) | (x.abs() <= small) & (y.abs() <= small)
 }

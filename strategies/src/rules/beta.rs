@@ -134,7 +134,7 @@ fn digamma_rise<W: Float>(x: W, h: W) -> W {
 /// (ψ(x + h) − ψ(x))/h for h > −½, and ψ′(x) for h = 0. By recurrence and series, in which no two close numbers are
 /// subtracted.
 pub(super) fn digamma_quotient<W: Float>(mut x: W, h: W) -> W {
-    if x < lit(FAR) {
+    if x < lit(FAR) || x + h < lit(FAR) {
         return W::nan();
     }
     let mut sum = W::ZERO;

@@ -6,6 +6,7 @@ use super::gamma_ratio::{LnGamma1p, LnRatio};
 use super::incomplete_beta::{self as beta, Part};
 use super::incomplete_gamma as gamma;
 use super::rule::{binary_rules, is, zero_with_slope};
+use super::tail::Tail;
 use crate::{Float, Number as _};
 
 binary_rules! {
@@ -91,12 +92,28 @@ fn gamma_quantile(p: Sides<f64>, a: f64) -> f64 {
     let excess = |x: f64| {
         let tail = gamma::tail(x, a);
         let logarithm = tail.logarithm(lower);
-        let (exponent, factor) = gamma::power(x, a, 0.0);
-        let slope = (exponent - logarithm).exp() * factor * a;
+        let slope = relative_slope(&tail, logarithm, gamma::power(x, a, 0.0)) * a;
         (logarithm - target, if lower { slope } else { -slope })
     };
     let u = solve(a.ln(), (least, f64::INFINITY), |u| excess(u.exp()));
-    polished(u.exp(), excess)
+    let x = polished(u.exp(), excess);
+    if is_found(excess(x).0) { x } else { f64::NAN }
+}
+
+/// The slope of a tail's logarithm, but for a factor, from a density exp(exponent)·factor. For huge parameters exponents
+/// have no digits left, so a difference of equal ones is not formed.
+fn relative_slope(tail: &Tail<f64>, logarithm: f64, (exponent, factor): (f64, f64)) -> f64 {
+    if tail.exponent == exponent && logarithm == tail.exponent + tail.multiple.ln() {
+        factor / tail.multiple
+    } else {
+        (exponent - logarithm).exp() * factor
+    }
+}
+
+/// Returns true if this difference of logarithms is what rounding leaves, also for parameters of 10¹⁴; and false where
+/// the iteration has ended at a bound, as it may for larger ones.
+fn is_found(excess: f64) -> bool {
+    excess.abs() < 1e-3
 }
 
 /// A number after two more steps, on the number itself: it may have more digits than its logarithm.
@@ -165,8 +182,7 @@ fn beta_quantile(p: Sides<f64>, a: f64, b: f64) -> Part<f64> {
     let excess = |part: Part<f64>| {
         let tail = beta::tail(part, a, b);
         let logarithm = tail.logarithm(lower);
-        let (exponent, factor) = beta::power(part, a, b, 0.0);
-        let slope = (exponent - logarithm).exp() * factor * a;
+        let slope = relative_slope(&tail, logarithm, beta::power(part, a, b, 0.0)) * a;
         (logarithm - target, if lower { slope } else { -slope })
     };
     let part = |u: f64| Part { x: (1.0 + (-u).exp()).recip(), y: (1.0 + u.exp()).recip() };
@@ -180,7 +196,7 @@ fn beta_quantile(p: Sides<f64>, a: f64, b: f64) -> Part<f64> {
             (x, y) = if x < y { (x, 1.0 - x) } else { (1.0 - y, y) };
         }
     }
-    Part { x, y }
+    if is_found(excess(Part { x, y }).0) { Part { x, y } } else { Part { x: f64::NAN, y: f64::NAN } }
 }
 
 /// ln x where I is the power xᵃ/(a·B(a, b)).
@@ -225,6 +241,9 @@ pub(super) fn beta_slope_p<V: Float>(p: V, x: V, a: V, b: V) -> V {
 pub(super) fn beta_slope_shape<V: Float>(p: V, x: V, a: V, b: V, by: usize) -> V {
     if is(p, 0.0) || is(p, 1.0) {
         return if x.is_nan() { V::nan() } else { V::ZERO };
+    }
+    if x.is_nan() || a <= V::ZERO || b <= V::ZERO {
+        return V::nan() * (p + a + b);
     }
     let (a, b) = (a.widen(), b.widen());
     let part = beta_part(p.widen(), x.widen(), a, b);

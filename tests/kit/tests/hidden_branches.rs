@@ -42,6 +42,15 @@ fn a_comparison_counts_where_an_active_number_equals_a_passive_one_or_is_found_s
         // Small beside a small multiple of another active number.
         (1e-18, 1.0, |x, y| x <= y * f64::EPSILON, 1),
         (1e-3, 1.0, |x, y| x <= y * f64::EPSILON, 0),
+        // Equal but for rounding.
+        (1.0 + 2.0 * f64::EPSILON, 1.0, |x, _| x >= 1.0, 1),
+        (1.0 - 1e-14, 1.0, |x, _| x >= 1.0, 0),
+        // Small active numbers that differ, in units in which all are small.
+        (1e-12, 3e-12, |x, y| x > y, 0),
+        (0.0, 1.0, |x, _| x < -1e-12, 0),
+        // Questions that ask for 0, too.
+        (0.0, 1.0, |x, _| tapewright::strategies::num_traits::Float::is_normal(x), 1),
+        (0.5, 1.0, |x, _| tapewright::strategies::num_traits::Float::is_normal(x), 0),
         // Infinite ones, and passive ones.
         (f64::INFINITY, 1.0, |x, _| x == f64::INFINITY, 0),
         (0.0, 1.0, |x, _| Active::constant(x.value()) == 0.0, 0),
@@ -62,6 +71,8 @@ fn a_function_at_a_vertical_tangent_is_reported_for_closed_variables() {
     assert_eq!(reported(0.0, 1.0, |x, _| x.sqrt().value() == 0.0), 1);
     assert_eq!(reported(1.0, 1.0, |x, _| x.sqrt().value() == 0.0), 0);
     assert_eq!(reported(0.0, 1.0, |x, _| x.abs().value() == 0.0), 0);
+    assert_eq!(reported(0.0, 1.0, |x, _| x.powf(0.5).value() == 0.0), 1);
+    assert_eq!(reported(0.0, 1.0, |x, _| x.powf(2.0).value() == 0.0), 0);
 }
 
 /// A function whose branch hides x's derivative at 0.

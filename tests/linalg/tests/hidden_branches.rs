@@ -45,6 +45,10 @@ const HIDING: &[Row] = &[
         let q = UnitQuaternion::from_euler_angles(x[0], x[1], x[2]);
         UnitQuaternion::identity().slerp(&q, C::from(0.5)).i
     }),
+    ("slerp of a rotation to itself", &[1.16, 0.288, -0.236], |x| {
+        let here = UnitQuaternion::from_euler_angles(C::from(1.16), C::from(0.288), C::from(-0.236));
+        here.slerp(&UnitQuaternion::from_euler_angles(x[0], x[1], x[2]), C::from(0.5)).i
+    }),
     ("Rotation3::from_matrix", EYE, |x| Rotation3::from_matrix(&Matrix3::from_column_slice(x))[(0, 1)]),
     ("the same at a turn of 120°", TURN, |x| Rotation3::from_matrix(&Matrix3::from_column_slice(x))[(0, 1)]),
     ("SVD of the identity", EYE, |x| matrix(x).svd(true, true).recompose().unwrap()[(0, 1)]),
@@ -72,6 +76,9 @@ const HARMLESS: &[Row] = &[
     ("LU", FULL, |x| matrix(x).lu().solve(&DMatrix::from_element(3, 1, C::from(1.0))).unwrap()[0]),
     ("LU with pivots that tie", TIED, |x| matrix(x).lu().determinant()),
     ("LU of I + 11ᵀ", ONES, |x| matrix(x).lu().determinant()),
+    ("LU of tiny numbers", &[1e-12, 2e-12, 3e-12, 4e-12], |x| {
+        matrix(x).lu().solve(&DMatrix::from_element(2, 1, C::from(1.0))).unwrap()[0]
+    }),
     ("LU of the identity", EYE, |x| matrix(x).lu().solve(&DMatrix::from_element(3, 1, C::from(1.0))).unwrap()[0]),
     ("full pivoting", TIED, |x| matrix(x).full_piv_lu().determinant()),
     ("QR", FULL, |x| matrix(x).qr().r()[(0, 1)]),
