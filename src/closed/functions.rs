@@ -137,8 +137,8 @@ impl<S: Taping> Closed<S> {
         self.0.powi(n).into()
     }
 
-    /// Polygamma function ψ⁽ⁿ⁾, the n-th derivative of the digamma function, for n from 0 to 12; derivatives of an order
-    /// above 12 are NaN.
+    /// Polygamma function ψ⁽ⁿ⁾, the n-th derivative of the digamma function, for n from 0 to 12; derivatives of an
+    /// order above 12 are NaN.
     #[must_use]
     #[inline]
     #[track_caller]

@@ -1,7 +1,7 @@
 //! Comparisons of values; `f64` operands are rounded to the value type, as in arithmetic. They are not recorded: a
-//! branch belongs to the recording that took it. Strategies that can replay a recording hear of them: see
-//! [`Taping::compare`]; and all strategies of comparisons that may hide a derivative, see [`note_branch`]. `true` stands
-//! for closed variables.
+//! branch belongs to the recording that took it. Strategies that can replay a recording hear of all comparisons, see
+//! [`Taping::compare`]; every strategy hears of those that may hide a derivative, see [`note_branch`]. In the list, `true`
+//! stands for closed variables.
 
 use super::branch::note_branch;
 use super::{Ex, Literal};

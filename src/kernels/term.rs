@@ -25,7 +25,7 @@ pub struct Term<N>(pub(super) N);
 #[derive(Clone, Copy, Debug)]
 pub struct Where<C>(C);
 
-/// What may stand as the second or third argument of a function in a kernel: an expression, or an `f64`.
+/// Second and third arguments of functions in kernels: an expression, or an `f64`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no argument of a function in a kernel",
     note = "an expression or an `f64` is: `2.0`, not `2`"
@@ -146,8 +146,8 @@ impl<A: Node> Term<A> {
         Term(Apply2::of(self.0, Constant(f64::from(n))))
     }
 
-    /// Polygamma function ψ⁽ⁿ⁾, the n-th derivative of the digamma function, for n from 0 to 12; derivatives of an order
-    /// above 12 are NaN.
+    /// Polygamma function ψ⁽ⁿ⁾, the n-th derivative of the digamma function, for n from 0 to 12; derivatives of an
+    /// order above 12 are NaN.
     #[inline(always)]
     pub fn polygamma(self, n: u32) -> Term<Apply2<ByRule2<Polygamma>, A, Constant>> {
         Term(Apply2::of(self.0, Constant(f64::from(n))))

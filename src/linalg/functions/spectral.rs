@@ -15,8 +15,8 @@ use tapewright_strategies::{Float, Unary};
 ///
 /// The function is a rule, as for a [custom function](tapewright_strategies::Unary), and must be smooth at the
 /// eigenvalues. Its derivative is V·(f\[λᵢ, λⱼ\]∘(Vᵀ·Ȧ·V))·Vᵀ with divided differences (Daleckii and Krein; Higham,
-/// Functions of Matrices, theorem 3.11), which are accurate however close eigenvalues come: the derivative is right where
-/// eigenvalues coincide, too. A projection to the space of some eigenvectors is the function that is 1 at their
+/// Functions of Matrices, theorem 3.11), which are accurate however close eigenvalues come: the derivative is right
+/// where eigenvalues coincide, too. A projection to the space of some eigenvectors is the function that is 1 at their
 /// eigenvalues and 0 at the others.
 ///
 /// Only the lower triangle is read, and only its variables are inputs, as with [`Cholesky`](crate::linalg::Cholesky).

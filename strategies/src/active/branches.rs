@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 type Here = &'static Location<'static>;
 
 thread_local! {
-    /// What the innermost [`hidden_branches`] of this thread has heard of.
+    /// Branches that the innermost [`hidden_branches`] of this thread has heard of.
     static HEARD: Cell<HiddenBranches> = const { Cell::new(HiddenBranches::NONE) };
 }
 
@@ -19,9 +19,9 @@ thread_local! {
 /// [`hidden_branches`]: how many there were, and where the first one is.
 ///
 /// A comparison counts where an active number equals a passive one, or is tested for smallness and found small; see
-/// [`Branch`]. Under the policies [`Checked`](crate::Checked) and [`Tracing`](crate::Tracing) all comparisons are looked
-/// at, under others those of closed variables (`Closed`), which foreign code works with. A function of a closed variable
-/// at a point where it has a pole or a vertical tangent, as √ at 0, counts too: an adjoint that is 0 hides its slope.
+/// [`Branch`]. Under the policies [`Checked`](crate::Checked) and [`Tracing`](crate::Tracing) all comparisons are
+/// looked at, under others those of closed variables (`Closed`), which foreign code works with. A function of a closed
+/// variable at a point where it has a pole or a vertical tangent, as √ at 0, counts too: an adjoint that is 0 hides its slope.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HiddenBranches {
     count: u64,
@@ -32,7 +32,7 @@ pub struct HiddenBranches {
 impl HiddenBranches {
     pub(super) const NONE: Self = Self { count: 0, first: None, statement: None };
 
-    /// How many comparisons there were.
+    /// The number of such comparisons.
     #[must_use]
     pub const fn count(&self) -> u64 {
         self.count
@@ -92,11 +92,10 @@ impl fmt::Display for HiddenBranches {
     }
 }
 
-/// Runs `f` and returns the branches of this thread that may have hidden derivatives meanwhile, of all recordings and of
-/// forward mode. It works with every function that computes derivatives.
+/// Runs `f` and returns, beside its result, the branches on this thread that may have hidden derivatives meanwhile, in
+/// all recordings and in forward mode. `f` may call any function that computes derivatives.
 ///
-/// Branches of other threads are not among them, nor is what a panic ended: the branches before it count for an outer
-/// call.
+/// Branches on other threads are not included. If `f` panics, the branches before the panic count for an outer call.
 pub fn hidden_branches<R>(f: impl FnOnce() -> R) -> (R, HiddenBranches) {
     struct Restore(HiddenBranches);
     impl Drop for Restore {
@@ -190,7 +189,7 @@ impl<S: Reverse> OwnedTape<S> {
 pub struct TracedBranch {
     /// The line and the column of the comparison.
     pub location: &'static Location<'static>,
-    /// How often it was made.
+    /// The number of times that it was made.
     pub count: u64,
     /// The smallest distance between the two sides: by how much an input may change at least before the program takes
     /// another branch.

@@ -9,10 +9,10 @@ use core::panic::Location;
 ///
 /// A program that asks whether an active number equals a passive one, and is told that it does, may go on with the
 /// passive one, or leave out what would be multiplied by 0. The value is right, and the derivative is lost. The same
-/// holds for a test whether an active number is negligible. What active numbers that tie decide, such as the choice
-/// between two equal pivots, hides nothing: either choice has the derivative.
+/// holds for a test whether an active number is negligible. A tie of active numbers, as between two equal pivots, hides
+/// nothing: either choice has the derivative.
 ///
-/// So [`hides`](Self::hides) is true where one side is active, the other is passive, and both are equal; and where both
+/// Therefore [`hides`](Self::hides) is true where one side is active, the other is passive, and both are equal; and where both
 /// sides are small (10⁻¹⁰, in single precision 10⁻⁵) and the comparison may find that an active number is negligible:
 /// beside a passive threshold that is at least as large, or beside another active number, as iterations test whether an
 /// entry is small beside its neighbours.
@@ -21,7 +21,7 @@ pub struct Branch<'a, S: Taping> {
     pub values: [S::Value; 2],
     /// The identifiers in the two sides; none in a literal.
     pub leaves: [&'a [S::Raw]; 2],
-    /// The comparison's line.
+    /// The line of the comparison.
     pub location: &'static Location<'static>,
 }
 
