@@ -62,7 +62,10 @@ closed_operands! {
 
 /// Steps, from the methods of the same names on variables.
 macro_rules! steps {
-    (unary $unary:tt binary $binary:tt ternary $ternary:tt steps { $($(#[$doc:meta])* $method:ident: $comparison:ident;)* }) => {
+    (
+        unary $unary:tt binary $binary:tt ternary $ternary:tt
+        steps { $($(#[$doc:meta])* $method:ident: $comparison:ident;)* }
+    ) => {
         impl<S: Taping> Closed<S> { $(
             $(#[$doc])*
             #[must_use]

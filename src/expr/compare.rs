@@ -1,7 +1,7 @@
 //! Comparisons of values; `f64` operands are rounded to the value type, as in arithmetic. They are not recorded: a
 //! branch belongs to the recording that took it. Strategies that can replay a recording hear of all comparisons, see
-//! [`Taping::compare`]; every strategy hears of those that may hide a derivative, see [`note_branch`]. In the list, `true`
-//! stands for closed variables.
+//! [`Taping::compare`]; every strategy hears of those that may hide a derivative, see [`note_branch`]. In the list,
+//! `true` stands for closed variables.
 
 use super::branch::note_branch;
 use super::{Ex, Literal};
@@ -27,10 +27,15 @@ macro_rules! comparisons {
                 let (x, y) = (Expression::<S>::value(left), Expression::<S>::value(right));
                 agreed::<S::Value, _>(|k| x.lane(k).partial_cmp(&y.lane(k)))
             }
-            comparisons! { @ $closed $right, |$x, $y| $a, $b, lt < Less, le <= LessOrEqual, gt > Greater, ge >= GreaterOrEqual }
+            comparisons! {
+                @ $closed $right, |$x, $y| $a, $b, lt < Less, le <= LessOrEqual, gt > Greater, ge >= GreaterOrEqual
+            }
         }
     )* };
-    (@ $closed:literal $right:ty, |$x:ident, $y:ident| $a:expr, $b:expr, $($method:ident $operator:tt $comparison:ident),*) => { $(
+    (
+        @ $closed:literal $right:ty, |$x:ident, $y:ident| $a:expr, $b:expr,
+        $($method:ident $operator:tt $comparison:ident),*
+    ) => { $(
         #[allow(clippy::partialeq_ne_impl, reason = "the default would give its own place as the caller's")]
         #[inline(always)]
         #[track_caller]

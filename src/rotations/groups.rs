@@ -99,8 +99,8 @@ pub fn power<G: LieGroup>(element: &G, exponent: G::Scalar) -> G {
 /// The element between `start` (`t` = 0) and `end` (`t` = 1), on the shortest way: start·(start⁻¹·end)ᵗ.
 ///
 /// For rotations it is the *slerp*, the great arc between quaternions (K. Shoemake, *Animating rotation with quaternion
-/// curves*, 1985); for motions a screw. It is smooth in all three arguments, also where start and end coincide, unless they are
-/// opposite, see [`log`].
+/// curves*, 1985); for motions a screw. It is smooth in all three arguments, also where start and end coincide, unless
+/// they are opposite, see [`log`].
 ///
 /// ```
 /// use nalgebra::UnitQuaternion;

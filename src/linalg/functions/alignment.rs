@@ -23,8 +23,8 @@ pub struct Alignment<M: Matrix> {
 /// the alignment of Kabsch (Acta Cryst. A 32 (1976) 922–923), or, with a scale, of Umeyama (IEEE Trans. PAMI 13 (1991)
 /// 376–380). The columns of both matrices are points that belong together.
 ///
-/// The alignment is made of products and [`nearest_rotation`], to which the tolerance goes. So points may lie in a plane,
-/// and singular values of their covariance may coincide.
+/// The alignment is made of products and [`nearest_rotation`], to which the tolerance goes. So points may lie in a
+/// plane, and singular values of their covariance may coincide.
 ///
 /// ```
 /// # #[cfg(feature = "nalgebra")] {

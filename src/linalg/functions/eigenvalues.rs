@@ -17,9 +17,9 @@ use tapewright_strategies::Number;
 /// # Eigenvalues that coincide
 ///
 /// An eigenvalue has a derivative, uᴴ·Ȧ·v/uᴴ·v with its left and right eigenvectors (Magnus, Econometric Theory 1
-/// (1985) 179–191), if no other one coincides with it. Those whose distance is at most √ε of the matrix, times the condition
-/// of the eigenvalue |u|·|v|/|uᴴ·v|, count as one. A sweep is an error if it depends on one of them; forward mode is an
-/// error, and so are duals if the matrix moves: [`LinalgError::EigenvalueNotSimple`].
+/// (1985) 179–191), if no other one coincides with it. Those whose distance is at most √ε of the matrix, times the
+/// condition of the eigenvalue |u|·|v|/|uᴴ·v|, count as one. A sweep is an error if it depends on one of them; forward
+/// mode is an error, and so are duals if the matrix moves: [`LinalgError::EigenvalueNotSimple`].
 ///
 /// ```
 /// # #[cfg(feature = "nalgebra")] {

@@ -48,8 +48,8 @@ pub fn nearest_orthogonal<M: Matrix>(matrix: &M, tolerance: f64) -> Result<M, Li
 /// The rotation next to a square matrix: the orthogonal matrix with determinant 1 whose difference from it has the
 /// least sum of squares (Umeyama, IEEE Trans. PAMI 13 (1991) 376–380), as one entry.
 ///
-/// Unlike with [`nearest_orthogonal`], a singular value may be 0, as it is for points in a plane. The determinant may be
-/// negative, if the two smallest singular values then differ by more than `tolerance` times the largest.
+/// Unlike with [`nearest_orthogonal`], a singular value may be 0, as it is for points in a plane. The determinant may
+/// be negative, if the two smallest singular values then differ by more than `tolerance` times the largest.
 ///
 /// # Errors
 ///

@@ -16,9 +16,10 @@ use crate::closed::Closed;
 ///
 /// A singular value has a derivative where it is not 0 and no other one coincides with it, which means here: where its
 /// distance from the others, and from 0, is more than √ε of the largest. Closer ones have no derivative one by one, or
-/// one that cannot be found. A sweep finds the derivative of functions that treat coinciding values alike (their adjoints
-/// are equal, up to √ε of the largest), as their sum does, and do not depend on those that are 0. Other sweeps are
-/// errors. Forward mode refuses directions along which they part, and over duals they are an error if the matrix moves.
+/// one that cannot be found. A sweep finds the derivative of functions that treat coinciding values alike (their
+/// adjoints are equal, up to √ε of the largest), as their sum does, and do not depend on those that are 0. Other sweeps
+/// are errors. Forward mode refuses directions along which they part, and over duals they are an error if the matrix
+/// moves.
 ///
 /// ```
 /// # #[cfg(feature = "nalgebra")] {

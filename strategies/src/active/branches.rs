@@ -21,7 +21,8 @@ thread_local! {
 /// A comparison counts where an active number equals a passive one, or is tested for smallness and found small; see
 /// [`Branch`]. Under the policies [`Checked`](crate::Checked) and [`Tracing`](crate::Tracing) all comparisons are
 /// looked at, under others those of closed variables (`Closed`), which foreign code works with. A function of a closed
-/// variable at a point where it has a pole or a vertical tangent, as √ at 0, counts too: an adjoint that is 0 hides its slope.
+/// variable at a point where it has a pole or a vertical tangent, as √ at 0, counts too: an adjoint that is 0 hides its
+/// slope.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HiddenBranches {
     count: u64,

@@ -12,10 +12,10 @@ use core::panic::Location;
 /// holds for a test whether an active number is negligible. A tie of active numbers, as between two equal pivots, hides
 /// nothing: either choice has the derivative.
 ///
-/// Therefore [`hides`](Self::hides) is true where one side is active, the other is passive, and both are equal; and where both
-/// sides are small (10⁻¹⁰, in single precision 10⁻⁵) and the comparison may find that an active number is negligible:
-/// beside a passive threshold that is at least as large, or beside another active number, as iterations test whether an
-/// entry is small beside its neighbours.
+/// Therefore [`hides`](Self::hides) is true where one side is active, the other is passive, and both are equal; and
+/// where both sides are small (10⁻¹⁰, in single precision 10⁻⁵) and the comparison may find that an active number is
+/// negligible: beside a passive threshold that is at least as large, or beside another active number, as iterations
+/// test whether an entry is small beside its neighbours.
 pub struct Branch<'a, S: Taping> {
     /// The values of the two sides.
     pub values: [S::Value; 2],

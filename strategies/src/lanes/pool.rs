@@ -10,10 +10,11 @@ pub(crate) trait Piece {
 
 /// Pieces of memory that nobody has any more, for whoever asks for one next.
 ///
-/// The pieces of a pool, in use or spare, have at most twice the bytes that were in demand at the peak since it was made,
-/// whatever the sizes and however often they change. For that, a piece stands in for a smaller one only as long as all
-/// waste of this kind stays within that peak; and before a new piece is allocated that would exceed the bound, spare
-/// ones are freed, those first that were given back first. A program that asks for the same sizes again finds them.
+/// The pieces of a pool, in use or spare, have at most twice the bytes that were in demand at the peak since it was
+/// made, whatever the sizes and however often they change. For that, a piece stands in for a smaller one only as long
+/// as all waste of this kind stays within that peak; and before a new piece is allocated that would exceed the bound,
+/// spare ones are freed, those first that were given back first. A program that asks for the same sizes again finds
+/// them.
 pub(crate) struct Pool<P>(Mutex<State<P>>);
 
 struct State<P> {
