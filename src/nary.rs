@@ -87,9 +87,9 @@ pub fn logsumexp<S: Taping>(x: &[Real<S>]) -> Real<S> {
     nary::<S, LogSumExp>(&[x], &[])
 }
 
-/// √Σ xᵢ² as one statement, the Euclidean norm, without over- or underflow; 0 for an empty slice. The partials are
-/// xᵢ/‖x‖. Where all xᵢ are 0 there are none: they are singular, NaN under [`Strict`](crate::Strict), as those of
-/// `hypot` at (0, 0). Of an infinite norm, the infinite arguments share the slope.
+/// The Euclidean norm √Σ xᵢ² as one statement, without over- or underflow; 0 for an empty slice. The partials are
+/// xᵢ/‖x‖. Where all xᵢ are 0 there is no derivative: the partials are singular, NaN under [`Strict`](crate::Strict),
+/// as those of `hypot` at (0, 0). If the norm is infinite, the infinite arguments share the slope.
 ///
 /// # Panics
 ///
@@ -196,7 +196,7 @@ impl<V: Number> Nary<V> for Norm {
         V::from_lanes(|k| length(x.iter().map(|x| x.lane(k))))
     }
 
-    /// With q = x/p for the xᵢ of largest magnitude, p, they are ±qᵢ/√Σ qⱼ². The derivatives of these do not cancel
+    /// Partials ±qᵢ/√Σ qⱼ² with q = x/p, where p is the xᵢ of largest magnitude. Their derivatives do not cancel
     /// where one argument is much larger than the others, as those of xᵢ/‖x‖ do: qᵢ is 1 then, and constant.
     fn partials(x: &[V], _: &[V], partials: &mut [V]) {
         let pivot = V::from_lanes(|k| pivot(x.iter().map(|x| x.lane(k))));

@@ -140,7 +140,7 @@ pub struct ScopedNestedRecording<S: Reverse> {
     pool: TapePool<S>,
     running: Option<Recording<S>>,
     finished: Option<Tape<S>>,
-    /// Whether the latest sweep has reached the beginning.
+    /// True if the latest sweep has reached the beginning.
     swept: bool,
 }
 

@@ -138,7 +138,7 @@ impl<S: Taping> Complex<S> {
         Self::from((0.0, 1.0))
     }
 
-    /// r·e^iθ, two statements.
+    /// The number r·e^iθ from its absolute value and its argument, two statements.
     #[must_use]
     #[track_caller]
     pub fn from_polar(r: impl Into<Closed<S>>, theta: impl Into<Closed<S>>) -> Self {
@@ -161,7 +161,8 @@ impl<S: Taping> Complex<S> {
         Self { re: theta.cos(), im: theta.sin() }
     }
 
-    /// The absolute value √(re² + im²), one statement, without overflow. It has a kink at 0: see the policies.
+    /// The absolute value √(re² + im²), one statement, without overflow. At 0 it has no
+    /// derivative, and the [policy](crate::Policy) decides.
     #[must_use]
     #[track_caller]
     pub fn norm(&self) -> Closed<S> {
@@ -183,8 +184,8 @@ impl<S: Taping> Complex<S> {
         (self.re.as_real().abs() + self.im.as_real().abs()).into()
     }
 
-    /// The angle from the positive real axis, from −π to π, one statement. It is ±π on the negative real axis, by the
-    /// sign of the zero.
+    /// The angle from the positive real axis, from −π to π, one statement. On the negative real axis the sign of the
+    /// zero decides between π and −π.
     #[must_use]
     #[track_caller]
     pub fn arg(&self) -> Closed<S> {

@@ -15,10 +15,9 @@ use tapewright_strategies::{Strategy, Taping};
 /// A complex number of two [`Closed`] variables, whose functions are right on the axes and beside branch cuts, values
 /// and derivatives.
 ///
-/// It has the arithmetic and the functions of `num_complex::Complex`. Take it and not
-/// `num_complex::Complex<Closed<S>>`: code that knows nothing of derivatives copies a part where the other one
-/// is 0, and the derivative of what it copies is wrong. The imaginary part of `√z` of that type has the slope 1
-/// on the whole positive real axis.
+/// The arithmetic and the functions are those of `num_complex::Complex`. Do not take `num_complex::Complex<Closed<S>>`:
+/// its code, which knows nothing of derivatives, copies a part where the other one is 0, and the derivative of that is
+/// wrong. The imaginary part of its `√z` has the slope 1 on the whole positive real axis.
 ///
 /// ```
 /// use tapewright::{Closed, Complex, prelude::*};

@@ -1,4 +1,4 @@
-//! What `num_traits` asks of numbers.
+//! The traits of `num_traits` for complex numbers.
 
 use super::Complex;
 use super::conversions::parse;

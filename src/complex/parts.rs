@@ -32,12 +32,12 @@ impl<V: Float> Parts<V> {
         parts(self.re.binary::<RealPart<F>>(self.im), self.re.binary::<ImaginaryPart<F>>(self.im))
     }
 
-    /// This times i, without a product.
+    /// The product with i, without a product.
     pub(super) fn times_i(self) -> Self {
         parts(-self.im, self.re)
     }
 
-    /// This times a real constant.
+    /// The product with a real constant.
     pub(super) fn scale(self, factor: f64) -> Self {
         parts(self.re * V::from_f64(factor), self.im * V::from_f64(factor))
     }
@@ -47,12 +47,12 @@ impl<V: Float> Parts<V> {
         parts(self.re.as_f64(), self.im.as_f64())
     }
 
-    /// These derivatives at another value.
+    /// The number with another value and the same derivatives.
     pub(super) fn with_value(self, value: Point) -> Self {
         parts(self.re.with_value(value.re), self.im.with_value(value.im))
     }
 
-    /// This number in double precision.
+    /// The number in double precision.
     pub(super) fn widen(self) -> Parts<V::Wide> {
         parts(self.re.widen(), self.im.widen())
     }
@@ -64,7 +64,7 @@ impl<V: Float> Parts<V> {
 }
 
 impl Point {
-    /// True at both zeros of either part.
+    /// Returns true at both zeros of either part.
     pub(super) fn is_zero(self) -> bool {
         self.re == 0.0 && self.im == 0.0
     }

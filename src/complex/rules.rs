@@ -10,7 +10,7 @@ use tapewright_strategies::{Binary, Float, Nary, Number};
 
 /// A holomorphic function of one complex number.
 pub(super) trait Holomorphic: 'static {
-    /// As [`Binary::HASH`].
+    /// A number for the function; see [`Binary::HASH`].
     const HASH: u32;
     /// The function.
     fn value(z: Point) -> Point;

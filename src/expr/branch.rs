@@ -15,7 +15,7 @@ impl<S: Taping> Store<S> for Leaves<S> {
 }
 
 /// Tells the strategy of a comparison if the policy watches them all, or if the comparison is one of `CLOSED` variables
-/// and may hide a derivative. Otherwise it is not even compiled.
+/// and may hide a derivative. Otherwise nothing is compiled.
 #[inline(always)]
 #[track_caller]
 pub(crate) fn note_branch<const CLOSED: bool, S: Taping, A: Tree<S>, B: Tree<S>>(left: &A, right: &B) {
@@ -37,8 +37,8 @@ fn tell<S: Taping, A: Tree<S>, B: Tree<S>>(left: &A, right: &B, location: &'stat
     S::note_branch(&Branch { values: [left.value(), right.value()], leaves, location });
 }
 
-/// Tells the strategy that a function of this closed variable has a pole or a vertical tangent there, which an adjoint
-/// that is 0 hides. Under [`Checked`](tapewright_strategies::Checked) the statement itself is an error.
+/// Tells the strategy that a function of this closed variable has a pole or a vertical tangent at its value: an adjoint
+/// that is 0 hides the slope. Under [`Checked`](tapewright_strategies::Checked) the statement itself is an error.
 #[cold]
 #[inline(never)]
 #[track_caller]

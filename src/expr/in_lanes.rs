@@ -55,7 +55,7 @@ pub(super) fn is_singular_of_two<S: Taping, O: Operator>(
     is_singular::<S::Policy, _>(partial.lane(lane), &[x, y], value.lane(lane), is_pole)
 }
 
-/// Whether the function `R` of three arguments is singular in a lane.
+/// Returns true if the function `R` of three arguments is singular in a lane.
 #[inline(always)]
 pub(super) fn is_singular_of_three<S: Taping, R: Ternary>(
     partial: S::Value,

@@ -4,7 +4,7 @@ use super::Ex;
 use super::node::{Leaf, Literal, RefLeaf};
 use tapewright_strategies::{Expression, Number as _, Taping};
 
-/// What may stand as the second or third argument of a function: an `f64`, an expression, or a borrowed variable.
+/// Second and third arguments of functions: an `f64`, an expression, or a borrowed variable.
 pub trait Operand<S: Taping> {
     /// The node it becomes.
     type Node: Expression<S>;

@@ -36,8 +36,8 @@ use tapewright_strategies::lanes::{Assign, Element, Extreme, Node, Number, Progr
 ///
 /// When the views have different shapes, when the range goes beyond them, or a read without a border rule does, and as
 /// statements do: when operands belong to two recordings, or to one that is not active on this thread. When an
-/// operand is active and the strategy's policy is not `Strict`. When a view is half written that is read, or is not
-/// written everywhere.
+/// operand is active and the strategy's policy is not `Strict`. When a half-written view is read, or is not written
+/// everywhere.
 #[track_caller]
 pub fn parallel_for<S: Taping, const R: usize, O: Operands<S, R>, B: Body>(
     range: impl Into<Points<R>>,

@@ -22,7 +22,7 @@ pub(super) struct Start<'s, 'a, S: Taping, const R: usize> {
     replays: bool,
     /// The views among the operands that are passive, if replays are to be possible: they must be kept for these.
     passive: u8,
-    /// Whether the views that are written are being changed.
+    /// True while the views that are written are being changed.
     begun: bool,
 }
 
@@ -243,7 +243,7 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
     }
 }
 
-/// What a launch leaves behind that panics in the middle.
+/// Restores or marks the views of a launch that panics in the middle.
 impl<S: Taping, const R: usize> Drop for Start<'_, '_, S, R> {
     fn drop(&mut self) {
         if self.begun {

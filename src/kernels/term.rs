@@ -25,7 +25,7 @@ pub struct Term<N>(pub(super) N);
 #[derive(Clone, Copy, Debug)]
 pub struct Where<C>(C);
 
-/// What may stand as the second or third argument of a function in a kernel: an expression, or an `f64`.
+/// Second and third arguments of functions in kernels: an expression, or an `f64`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no argument of a function in a kernel",
     note = "an expression or an `f64` is: `2.0`, not `2`"

@@ -72,7 +72,7 @@ pub struct View<S: Taping, const R: usize> {
     pub(crate) dependence: Dependence<S::Value>,
     /// Whether another view may have the same slot.
     copied: AtomicBool,
-    /// Whether a launch that was writing to it has panicked, so that nobody knows what its elements are.
+    /// True after the panic of a launch that was writing to the view: nobody knows what its elements are.
     torn: bool,
     strategy: PhantomData<fn() -> S>,
 }
@@ -119,7 +119,7 @@ impl<S: Taping, const R: usize> View<S, R> {
         Self { shape, values, spare: None, dependence, copied, torn: false, strategy: PhantomData }
     }
 
-    /// As a member of a collection.
+    /// The view as a member of a collection.
     ///
     /// # Panics
     ///

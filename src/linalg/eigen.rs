@@ -61,10 +61,11 @@ pub fn symmetric_eigenvalues<M: Matrix>(matrix: &M) -> Result<Vec<Closed<M::Stra
 /// The eigenvalues of a symmetric matrix, in ascending order, and its orthonormal eigenvectors, as the columns of a
 /// matrix. The entry of largest absolute value of each vector is positive, the first one if there are several.
 ///
-/// As [`symmetric_eigenvalues`]. Where eigenvalues coincide, their eigenvectors are some basis. A sweep goes on if the
-/// result does not depend on these vectors within the space of all of them, up to √ε of the largest adjoint, and is an
-/// error otherwise, also where V·f(Λ)·Vᵀ is smooth: there 0/0 stands for f′, which the rule cannot know. Take
-/// [`symmetric_function`](super::symmetric_function) for such results, and for projections. Forward mode refuses.
+/// The eigenvalues are as in [`symmetric_eigenvalues`]. Where they coincide, their eigenvectors are some basis. A sweep
+/// goes on if the result does not depend on these vectors within the space of all of them, up to √ε of the largest
+/// adjoint, and is an error otherwise, also where V·f(Λ)·Vᵀ is smooth: there 0/0 stands for f′, which the rule cannot
+/// know. Take [`symmetric_function`](super::symmetric_function) for such results, and for projections. Forward mode
+/// refuses.
 ///
 /// # Errors
 ///
@@ -151,7 +152,8 @@ impl<V: Element, B: Backend<V::Scalar>> Eigen<V, B> {
         self.values[k].lane(lane).as_f64()
     }
 
-    /// Whether two eigenvalues are one in a lane, or so close that their eigenvectors have lost half of their digits.
+    /// Returns true if two eigenvalues are one in a lane, or so close that their eigenvectors have lost half of their
+    /// digits.
     fn coincide(&self, lane: usize, i: usize, j: usize) -> bool {
         let n = self.values.len();
         let largest = self.value(lane, 0).abs().max(self.value(lane, n - 1).abs());
@@ -231,8 +233,8 @@ impl<V: Element, B: Backend<V::Scalar>> Eigen<V, B> {
     }
 }
 
-/// How close values count as one: a difference of so many √ε of the largest. Their vectors, which rounding turns by ε
-/// over the difference, are right to √ε beyond.
+/// Closeness at which values count as one, in √ε of the largest. Rounding turns eigenvectors by ε over the difference,
+/// so beyond it they are right to √ε.
 pub(super) const CLOSE: f64 = 1.0;
 
 /// ε of the floats that a number consists of.

@@ -87,7 +87,7 @@ pub trait Element: Number {
     #[doc(hidden)]
     fn lower<B: Backend<Self::Scalar>>(system: &Self::System<Dense<Self::Scalar, B>>) -> Cow<'_, [Self]>;
 
-    /// What a smooth function of a matrix with these entries finds.
+    /// Numbers that a smooth function finds for a matrix with these entries.
     #[doc(hidden)]
     fn through<F: Smooth, B: Backend<Self::Scalar>>(function: &F, matrix: &[Self]) -> Result<Vec<Self>, LinalgError>;
 
@@ -102,7 +102,7 @@ pub trait Smooth: Send + Sync + 'static {
     /// A name for messages.
     const NAME: &'static str;
 
-    /// How many of the numbers that are found are results. The others are for the formulas.
+    /// The number of results among the numbers that are found; the others are for the formulas.
     fn results(&self) -> usize;
 
     /// The results for floats, and what the formulas need.

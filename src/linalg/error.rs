@@ -37,9 +37,9 @@ pub enum LinalgError {
     },
     /// A matrix without entries, of which the function has no value.
     Empty {
-        /// How many rows it has.
+        /// The number of rows.
         rows: usize,
-        /// How many columns.
+        /// The number of columns.
         columns: usize,
     },
     /// A tolerance that is negative, NaN, or not below 1.
@@ -49,9 +49,9 @@ pub enum LinalgError {
     },
     /// A rank that is too low for the function.
     Rank {
-        /// How many singular values are above the tolerance.
+        /// The number of singular values above the tolerance.
         found: usize,
-        /// How many have to be.
+        /// The number that have to be above it.
         needed: usize,
     },
     /// A direction along which the matrix changes its rank: a pseudo-inverse jumps there.
@@ -68,14 +68,14 @@ pub enum LinalgError {
     },
     /// A singular value is 0 and has no derivative, as the absolute value has none at 0.
     SingularValueZero {
-        /// Its number, in descending order, counted from 0.
+        /// The number of the singular value, in descending order, counted from 0.
         index: usize,
     },
     /// An eigenvalue of a general matrix that coincides with another one, and has no derivative.
     EigenvalueNotSimple {
-        /// Its number, counted from 0.
+        /// The number of the eigenvalue, counted from 0.
         index: usize,
-        /// The one next to it.
+        /// The number of the eigenvalue that coincides with it.
         other: usize,
     },
     /// A scalar function has no finite value, or no derivative, at an eigenvalue of its matrix.

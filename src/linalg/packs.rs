@@ -74,7 +74,7 @@ fn agree<V: Registered, const N: usize>(numbers: &[Pack<N, V>]) -> bool {
     numbers.iter().all(|number| (1..N).all(|k| number.part(k).to_bits() == number.part(0).to_bits()))
 }
 
-/// What is found in each lane, or in one for all, if they agree.
+/// Results of each lane, or of one for all if they agree.
 fn by_lanes<V: Registered, const N: usize>(
     numbers: &[Pack<N, V>],
     find: impl Fn(&[V]) -> Result<Vec<V>, LinalgError>,

@@ -9,7 +9,7 @@ use tapewright_strategies::{Dual, Float, Nary, Number, Taping};
 
 /// A smooth function of `N` arguments with several results, over every number.
 ///
-/// What it branches on is no comparison of variables: each result is one statement, and all branches are inside.
+/// Each result is one statement, and all branches are inside of it: none is a comparison of variables.
 pub trait Formula<const N: usize>: 'static {
     /// The result `k` at these arguments.
     fn value<V: Float>(x: &[V; N], k: usize) -> V;

@@ -1,4 +1,4 @@
-//! What each function computes. Quaternions are (x, y, z, w), with the scalar last, as nalgebra keeps them.
+//! The formulas of all functions. Quaternions are (x, y, z, w), with the scalar last, as nalgebra keeps them.
 
 use super::formula::Formula;
 use super::kernels::{arc_quotient, stumpff};
@@ -110,7 +110,7 @@ impl Formula<6> for Screw {
     }
 }
 
-/// Its inverse, (ω, t) ↦ t − ½·ω×t + d·ω×(ω×t), where d = (1 − ½θ·cot ½θ)/θ² = ¼·(c₂ − c₃)/c₁ at θ²/4.
+/// The inverse of `Screw`, (ω, t) ↦ t − ½·ω×t + d·ω×(ω×t), where d = (1 − ½θ·cot ½θ)/θ² = ¼·(c₂ − c₃)/c₁ at θ²/4.
 pub(super) struct ScrewOf;
 impl Formula<6> for ScrewOf {
     fn value<V: Float>(x: &[V; 6], k: usize) -> V {
@@ -131,7 +131,7 @@ impl Formula<3> for PlanarScrew {
     }
 }
 
-/// Its inverse, with ½θ·cot ½θ = c₀/c₁ at θ²/4.
+/// The inverse of `PlanarScrew`, with ½θ·cot ½θ = c₀/c₁ at θ²/4.
 pub(super) struct PlanarScrewOf;
 impl Formula<3> for PlanarScrewOf {
     fn value<V: Float>(x: &[V; 3], k: usize) -> V {

@@ -20,7 +20,7 @@ fn quaternion<F: Formula<N>, T: RotationScalar, const N: usize>(x: &[&T; N]) -> 
 
 /// The angle of a rotation, between 0 and π: 2·atan2(|v|, |w|), as accurate near 0 as near π.
 ///
-/// At 0, as |x| there, and at π it has no derivative: the [policy](crate::Policy) decides. Take
+/// The angle has no derivative at 0, like |x|, nor at π: the [policy](crate::Policy) decides. Take
 /// [`squared_angle`] for residuals.
 #[must_use]
 #[track_caller]
@@ -28,8 +28,8 @@ pub fn angle<T: RotationScalar>(rotation: &UnitQuaternion<T>) -> T {
     T::result::<Angle, 4, 0>(&coordinates(rotation))
 }
 
-/// The square of the angle of a rotation, |log q|². It is smooth except at π, and by ω its Hessian is 2·I at the
-/// identity.
+/// The square of the angle of a rotation, |log q|². It is smooth except at π. At the identity its Hessian with respect
+/// to ω is 2·I.
 ///
 /// ```
 /// use nalgebra::Vector3;
@@ -44,7 +44,7 @@ pub fn angle<T: RotationScalar>(rotation: &UnitQuaternion<T>) -> T {
 /// assert_eq!(rows, [[2.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 2.0]]);
 /// ```
 ///
-/// Between two rotations it is `squared_angle(&a.rotation_to(&b))`.
+/// For the angle between two rotations write `squared_angle(&a.rotation_to(&b))`.
 #[must_use]
 #[track_caller]
 pub fn squared_angle<T: RotationScalar>(rotation: &UnitQuaternion<T>) -> T {
@@ -57,7 +57,7 @@ pub fn squared_angle<T: RotationScalar>(rotation: &UnitQuaternion<T>) -> T {
 /// With unit vectors u, v and the one between them, h, the quaternion is (u·h, u×h): no two close numbers are
 /// subtracted until the vectors are nearly opposite.
 ///
-/// Whether there is a result is the only branch. A recording that keeps guards notes it.
+/// The only branch is whether there is a result. A recording that keeps guards notes it.
 ///
 /// ```
 /// use nalgebra::Vector3;
@@ -97,10 +97,10 @@ pub fn unit_quaternion<T: RotationScalar>(q: &Quaternion<T>) -> UnitQuaternion<T
 
 /// The quaternion of a rotation matrix, with a scalar that is not negative.
 ///
-/// Of the four formulas that are exact for rotation matrices it takes the one with the largest divisor (S. W. Shepperd,
+/// Among four formulas that are exact for rotation matrices it takes the one with the largest divisor (S. W. Shepperd,
 /// *Quaternion from rotation matrix*, 1978; F. L. Markley, *Unit quaternion from rotation matrix*, 2008). It is smooth
-/// for all angles below π, and at π the sign of the quaternion changes. The matrix must be a rotation: of others it
-/// finds no nearest one.
+/// for all angles below π, and at π the sign of the quaternion changes. The matrix must be a rotation: for
+/// the rotation next to another matrix take `linalg::nearest_rotation`.
 ///
 /// ```
 /// use nalgebra::Rotation3;
@@ -153,7 +153,7 @@ pub fn quaternion_exp<T: RotationScalar>(q: &Quaternion<T>) -> Quaternion<T> {
 /// The logarithm of any quaternion v + w, ln |q| + v·atan2(|v|, w)/|v|. It is smooth except at real numbers that are
 /// not positive, where it is NaN, because its vector part could have any direction.
 ///
-/// Of a rotation take [`log`](super::log), which knows that q and −q are the same and is twice the vector part.
+/// For a rotation take [`log`](super::log), which knows that q and −q are the same and is twice the vector part.
 #[must_use]
 #[track_caller]
 pub fn quaternion_ln<T: RotationScalar>(q: &Quaternion<T>) -> Quaternion<T> {

@@ -21,7 +21,7 @@ use nalgebra::{
 /// In a tangent of a rigid motion the translation comes first, as in the paper. It is not the vector by which the
 /// motion translates, except without rotation: the motion is that of a screw.
 pub trait LieGroup: Clone + Mul<Output = Self> + Sized {
-    /// The numbers that it is made of.
+    /// The numbers that an element is made of.
     type Scalar: RotationScalar;
     /// Vectors of the tangent space at the identity.
     type Tangent: Clone + Mul<Self::Scalar, Output = Self::Tangent>;
@@ -35,7 +35,7 @@ pub trait LieGroup: Clone + Mul<Output = Self> + Sized {
     #[doc(hidden)]
     #[track_caller]
     fn to_tangent(&self) -> Self::Tangent;
-    /// The element that undoes it.
+    /// The inverse element.
     #[doc(hidden)]
     #[must_use]
     #[track_caller]
@@ -87,7 +87,7 @@ pub fn log<G: LieGroup>(element: &G) -> G::Tangent {
     element.to_tangent()
 }
 
-/// The rotation by `exponent` times the angle, about the same axis, and the same of a motion: exp(t·log g).
+/// A power, exp(t·log g): the rotation about the same axis by `exponent` times the angle, or a part of a motion.
 ///
 /// The exponent may be a variable. It is smooth where [`log`] is.
 #[must_use]
@@ -96,11 +96,11 @@ pub fn power<G: LieGroup>(element: &G, exponent: G::Scalar) -> G {
     exp(&(log(element) * exponent))
 }
 
-/// What lies between `start` (`t` = 0) and `end` (`t` = 1), on the shortest way: start·(start⁻¹·end)ᵗ.
+/// The element between `start` (`t` = 0) and `end` (`t` = 1), on the shortest way: start·(start⁻¹·end)ᵗ.
 ///
-/// Of rotations it is the *slerp*, the great arc between quaternions (K. Shoemake, *Animating rotation with quaternion
-/// curves*, 1985); of motions a screw. It is smooth in all three, also where start and end coincide, unless they are
-/// opposite, see [`log`].
+/// For rotations it is the *slerp*, the great arc between quaternions (K. Shoemake, *Animating rotation with quaternion
+/// curves*, 1985); for motions a screw. It is smooth in all three arguments, also where start and end coincide, unless
+/// they are opposite, see [`log`].
 ///
 /// ```
 /// use nalgebra::UnitQuaternion;
@@ -195,7 +195,7 @@ fn by<F: Formula<6>, T: RotationScalar>(turn: &Vector3<T>, shift: &Vector3<T>) -
     Vector3::new(T::result::<F, 6, 0>(&x), T::result::<F, 6, 1>(&x), T::result::<F, 6, 2>(&x))
 }
 
-/// The same in the plane.
+/// (θ, ρ) mapped by a formula.
 #[track_caller]
 fn planar_by<F: Formula<3>, T: RotationScalar>(angle: &T, shift: &Vector2<T>) -> Vector2<T> {
     let x = [angle, &shift.x, &shift.y];
@@ -271,7 +271,7 @@ pub fn left_jacobian_inverse<T: RotationScalar>(turn: &Vector3<T>) -> Matrix3<T>
     columns::<ScrewOf, T>(turn)
 }
 
-/// What a formula makes of the unit vectors.
+/// The matrix whose columns a formula makes of the unit vectors.
 #[track_caller]
 fn columns<F: Formula<6>, T: RotationScalar>(turn: &Vector3<T>) -> Matrix3<T> {
     let unit = [Vector3::x(), Vector3::y(), Vector3::z()];

@@ -48,7 +48,7 @@ impl Coloring {
         Self::of_rows(&pattern.transposed())
     }
 
-    /// The same of rows: no two of one color have entries in one column.
+    /// Colors rows: no two of one color have entries in one column.
     ///
     /// # Panics
     ///

@@ -1,4 +1,4 @@
-//! Which slots are those of inputs.
+//! The slots of inputs.
 
 use core::ops::Range;
 
@@ -12,7 +12,7 @@ pub(super) struct Inputs {
 }
 
 impl Inputs {
-    /// None.
+    /// No inputs.
     pub(super) const NONE: Self = Self { hull: 0..0, gaps: Vec::new() };
 
     #[inline(always)]

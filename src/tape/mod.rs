@@ -226,14 +226,14 @@ impl<S: Reverse> Tape<S> {
         self.owned.launches()
     }
 
-    /// Comparisons of the recording that may have hidden a derivative: where an active number equals a passive one,
-    /// or is tested for smallness and found small.
+    /// Comparisons of the recording that may have hidden a derivative: where an active number equals a passive one, or
+    /// is tested for smallness and found small.
     ///
-    /// Foreign generic code over [`Closed`](crate::Closed) is full of them. It asks whether a rotation's angle or an
-    /// entry of a matrix is 0, goes on with a constant if so, and the derivative is lost without a word. All
-    /// comparisons of closed variables are looked at; those of [`Real`] variables under the policies
-    /// [`Checked`](crate::Checked), where sweeps fail with the first, and [`Tracing`](crate::Tracing), where the line
-    /// of the program is known, too. Compare [`value`](crate::Ex::value)s where a branch is meant.
+    /// Foreign generic code over [`Closed`](crate::Closed) is full of such comparisons. It asks whether a rotation's
+    /// angle or an entry of a matrix is 0, goes on with a constant if so, and the derivative is lost without an error.
+    /// All comparisons of closed variables are looked at. Those of [`Real`] variables are looked at under the policies
+    /// [`Checked`](crate::Checked), where sweeps fail with the first, and [`Tracing`](crate::Tracing), which knows the
+    /// line of the program, too. Compare [`value`](crate::Ex::value)s where a branch is meant.
     ///
     /// For drivers that make a tape themselves, and for forward mode, there is
     /// [`hidden_branches`](crate::hidden_branches).

@@ -70,6 +70,6 @@ pub(super) struct Under {
     pub(super) cuts: u64,
     /// Seeds were added since the last sweep to slots below this.
     pub(super) seeded: usize,
-    /// Whether a sweep has ended early, by an error or a panic, so that adjoints are lost.
+    /// True after a sweep that has ended early, by an error or a panic, so that adjoints are lost.
     pub(super) cut_short: bool,
 }

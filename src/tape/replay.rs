@@ -45,8 +45,8 @@ impl<S: Replay> Tape<S> {
     /// theirs.
     ///
     /// Later sweeps find the derivatives at the new point, bit for bit as a new recording at that point would, as long
-    /// as the program takes the same branches. Nothing is written but values, so it costs less than to record again.
-    /// Variables that you hold do not change; ask for values by [`value_of`](Self::value_of).
+    /// as the program takes the same branches. Nothing is written but values; it may still take longer than to record
+    /// again. Variables that you hold do not change; ask for values by [`value_of`](Self::value_of).
     ///
     /// ```
     /// use tapewright::prelude::*;

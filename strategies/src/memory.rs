@@ -7,7 +7,7 @@ use core::fmt;
 pub struct MemoryUsage {
     /// Bytes that hold recorded data.
     pub used: usize,
-    /// Bytes obtained from the allocator, `used` among them.
+    /// Bytes that were set aside, `used` among them: from the allocator, or on disk where arrays have left memory.
     pub reserved: usize,
 }
 

@@ -23,8 +23,8 @@ pub struct Alignment<M: Matrix> {
 /// the alignment of Kabsch (Acta Cryst. A 32 (1976) 922–923), or, with a scale, of Umeyama (IEEE Trans. PAMI 13 (1991)
 /// 376–380). The columns of both matrices are points that belong together.
 ///
-/// It is made of products and [`nearest_rotation`], to which the tolerance goes: points may lie in a plane, and
-/// singular values of their covariance may coincide.
+/// The alignment is made of products and [`nearest_rotation`], to which the tolerance goes. So points may lie in a
+/// plane, and singular values of their covariance may coincide.
 ///
 /// ```
 /// # #[cfg(feature = "nalgebra")] {
@@ -69,7 +69,7 @@ pub fn align<M: Matrix>(from: &M, to: &M, scaled: bool, tolerance: f64) -> Resul
     Ok(Alignment { rotation, scale, translation })
 }
 
-/// A square matrix whose first column is this, since not each type of matrix is a vector.
+/// A square matrix with this first column, since not every type of matrix can be a vector.
 fn spread<T: Clone + Default>(rows: usize, column: &[T]) -> Vec<T> {
     (0..rows * rows).map(|k| if k < rows { column[k].clone() } else { T::default() }).collect()
 }

@@ -109,7 +109,7 @@ impl<L: Float> Eliminated<L> {
         self.all[j * self.n + i]
     }
 
-    /// Brings the largest entry that is left to its place; false if all are 0.
+    /// Brings the largest entry that is left to its place; returns false if all are 0.
     fn pivot(&mut self) -> bool {
         let (n, k) = (self.n, self.rank);
         let size = |place: &(usize, usize)| self.at(place.0, place.1).as_f64().abs();

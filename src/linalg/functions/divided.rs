@@ -35,7 +35,7 @@ pub(super) struct Divided<'a> {
     known: RefCell<HashMap<Vec<usize>, f64>>,
 }
 
-/// How many nodes integrals take, to be compared.
+/// Numbers of nodes of the two integrals that are compared.
 const NODES: [usize; 2] = [8, 12];
 
 impl<'a> Divided<'a> {

@@ -18,8 +18,8 @@ use tapewright_strategies::Number;
 ///
 /// An eigenvalue has a derivative, uᴴ·Ȧ·v/uᴴ·v with its left and right eigenvectors (Magnus, Econometric Theory 1
 /// (1985) 179–191), if no other one coincides with it. Those whose distance is at most √ε of the matrix, times the
-/// condition of the eigenvalue |u|·|v|/|uᴴ·v|, count as one. A sweep is an error if it depends on one of them;
-/// forward mode is an error, and so are duals if the matrix moves: [`LinalgError::EigenvalueNotSimple`].
+/// condition of the eigenvalue |u|·|v|/|uᴴ·v|, count as one. A sweep is an error if it depends on one of them; forward
+/// mode is an error, and so are duals if the matrix moves: [`LinalgError::EigenvalueNotSimple`].
 ///
 /// ```
 /// # #[cfg(feature = "nalgebra")] {
@@ -81,7 +81,7 @@ impl Eigenvalues {
         [pair(0, n), pair(2 * n, n * n), pair(2 * n + 2 * n * n, n * n)]
     }
 
-    /// The one next to an eigenvalue, if it coincides with it.
+    /// The eigenvalue next to number `k`, if the two coincide.
     fn twin(&self, lambda: [&[f64]; 2], size: f64, condition: f64, k: usize) -> Option<usize> {
         let gap = |j: usize| (lambda[0][j] - lambda[0][k]).hypot(lambda[1][j] - lambda[1][k]);
         let next = (0..self.n).filter(|j| *j != k).min_by(|i, j| gap(*i).total_cmp(&gap(*j)))?;

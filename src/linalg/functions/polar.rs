@@ -10,7 +10,7 @@ use super::svd::{Svd, rank};
 /// The matrix with orthonormal columns next to a matrix A of full rank, or with orthonormal rows, if it is wide: the
 /// polar factor U·Vᵀ of A = U·Σ·Vᵀ, as one entry (Higham, Functions of Matrices, chapter 8).
 ///
-/// Its derivative has the sums of two singular values in it, and no differences: it is right where they coincide.
+/// The derivative divides by sums of two singular values, and by no difference: it is right where they coincide.
 /// Singular values up to `tolerance` times the largest count as 0.
 ///
 /// ```
@@ -48,8 +48,8 @@ pub fn nearest_orthogonal<M: Matrix>(matrix: &M, tolerance: f64) -> Result<M, Li
 /// The rotation next to a square matrix: the orthogonal matrix with determinant 1 whose difference from it has the
 /// least sum of squares (Umeyama, IEEE Trans. PAMI 13 (1991) 376–380), as one entry.
 ///
-/// As [`nearest_orthogonal`], but a singular value may be 0, as it is for points in a plane, and the determinant may be
-/// negative, if the two smallest singular values differ by more than `tolerance` times the largest then.
+/// Unlike with [`nearest_orthogonal`], a singular value may be 0, as it is for points in a plane. The determinant may
+/// be negative, if the two smallest singular values then differ by more than `tolerance` times the largest.
 ///
 /// # Errors
 ///
@@ -76,7 +76,7 @@ struct Polar {
     rotation: bool,
 }
 
-/// What is found.
+/// The parts of what is found.
 struct Parts<'a, V> {
     r: Block<'a, V>,
     h: Block<'a, V>,
@@ -212,7 +212,7 @@ impl Smooth for Polar {
     }
 }
 
-/// Whether an orthogonal matrix has the determinant −1.
+/// Returns true if an orthogonal matrix has the determinant −1.
 fn is_reflection<V: Plain, B: Backend<V>>(n: usize, matrix: &[V]) -> bool {
     let factors = B::factorise(n, matrix.to_vec());
     factors.pivots().iter().fold(factors.is_odd(), |odd, pivot| odd != (*pivot < V::ZERO))

@@ -14,11 +14,11 @@ use tapewright_strategies::Number as _;
 /// A⁺, the pseudo-inverse (Moore and Penrose) of a matrix of any shape and rank, as one entry.
 ///
 /// Singular values up to `tolerance` times the largest count as 0, and those up to max(m, n)·ε in any case. Where the
-/// rank does not change the derivative is that of Golub and Pereyra (SIAM J. Numer. Anal. 10 (1973) 413–432):
+/// rank does not change, the derivative is that of Golub and Pereyra (SIAM J. Numer. Anal. 10 (1973) 413–432):
 /// −A⁺·Ȧ·A⁺ + A⁺·A⁺ᵀ·Ȧᵀ·(1 − A·A⁺) + (1 − A⁺·A)·Ȧᵀ·A⁺ᵀ·A⁺. No differences of singular values are in it, so it is as
 /// exact where they coincide as elsewhere.
 ///
-/// A matrix that has not full rank may move along directions that keep the rank alone. Forward mode and duals refuse
+/// A matrix without full rank has a derivative only along directions that keep the rank. Forward mode and duals refuse
 /// others. A sweep does not know the direction: it finds the derivative along all that keep the rank.
 ///
 /// ```

@@ -9,16 +9,16 @@ use super::record::{epsilon, filled, record, values};
 use super::svd::Svd;
 use crate::closed::Closed;
 
-/// The singular values of a matrix of any shape, in descending order, as one entry. Its rule keeps the singular
+/// The singular values of a matrix of any shape, in descending order, as one entry, whose rule keeps the singular
 /// vectors.
 ///
 /// # Singular values that coincide or are 0
 ///
 /// A singular value has a derivative where it is not 0 and no other one coincides with it, which means here: where its
 /// distance from the others, and from 0, is more than √ε of the largest. Closer ones have no derivative one by one, or
-/// one that cannot be found. A sweep finds that of functions that treat those that coincide alike (their adjoints are
-/// equal, up to √ε of the largest), such as their sum, and does not depend on those that are 0. It is an error
-/// otherwise. Forward mode refuses directions along which they part, and over duals they are an error if the matrix
+/// one that cannot be found. A sweep finds the derivative of functions that treat coinciding values alike (their
+/// adjoints are equal, up to √ε of the largest), as their sum does, and do not depend on those that are 0. Other sweeps
+/// are errors. Forward mode refuses directions along which they part, and over duals they are an error if the matrix
 /// moves.
 ///
 /// ```
@@ -165,7 +165,7 @@ impl Smooth for SingularValues {
     }
 }
 
-/// Whether a row or a column of M is large: then a singular value that is 0 leaves it.
+/// Returns true if a row or a column of M is large: then a singular value that is 0 leaves it.
 fn is_large_in<V: Element>(lane: usize, m: &[V], k: usize, i: usize) -> bool {
     is_large(lane, m[i * k + i], m)
 }

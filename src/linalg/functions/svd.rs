@@ -48,7 +48,7 @@ impl<V: Float + Element<Scalar = V>> Svd<V> {
     }
 }
 
-/// Whether U·Σ·Vᵀ is a matrix, up to rounding, with orthonormal columns of U and V.
+/// Returns true if U·Σ·Vᵀ is the matrix, up to rounding, with orthonormal columns of U and V.
 pub(super) fn is_right<V: Float + Element<Scalar = V>, B: Backend<V>>(
     (rows, columns): (usize, usize),
     matrix: &[V],
@@ -64,7 +64,7 @@ pub(super) fn is_right<V: Float + Element<Scalar = V>, B: Backend<V>>(
         && is_orthonormal::<V, B>(right, columns, near)
 }
 
-/// What the rounding of a decomposition may be.
+/// The rounding that a decomposition may have.
 #[allow(clippy::cast_precision_loss, reason = "sizes are small")]
 fn rounding<V: Float>(rows: usize, columns: usize) -> f64 {
     64.0 * (rows + columns) as f64 * V::epsilon().as_f64()
@@ -121,7 +121,7 @@ fn rotate<V: Float>(matrix: &mut [V], rows: usize, (i, j): (usize, usize), (cos,
     }
 }
 
-/// How many singular values, in descending order, are above this part of the largest, or rounding.
+/// The number of singular values, in descending order, above this part of the largest, or rounding.
 pub(super) fn rank<V: Float>((rows, columns): (usize, usize), singular: &[V], tolerance: f64) -> usize {
     #[allow(clippy::cast_precision_loss, reason = "sizes are small")]
     let rounding = rows.max(columns) as f64 * V::epsilon().as_f64();

@@ -11,15 +11,14 @@ use smallvec::SmallVec;
 type Here = &'static Location<'static>;
 
 thread_local! {
-    /// What the innermost [`hidden_branches`] of this thread has heard of.
+    /// Branches that the innermost [`hidden_branches`] of this thread has heard of.
     static HEARD: Cell<HiddenBranches> = const { Cell::new(HiddenBranches::NONE) };
 }
 
 /// Runs `f` and returns the branches of this thread that may have hidden derivatives meanwhile, of all recordings and
 /// of forward mode. It works with every function that computes derivatives.
 ///
-/// Branches of other threads are not among them, nor is what a panic ended: the branches before it count for an outer
-/// call.
+/// Branches on other threads are not included. If `f` panics, the branches before the panic count for an outer call.
 pub fn hidden_branches<R>(f: impl FnOnce() -> R) -> (R, HiddenBranches) {
     struct Restore(HiddenBranches);
     impl Drop for Restore {
@@ -113,7 +112,7 @@ impl<S: Reverse> OwnedTape<S> {
 pub struct TracedBranch {
     /// The line and the column of the comparison.
     pub location: &'static Location<'static>,
-    /// How often it was made.
+    /// The number of times that it was made.
     pub count: u64,
     /// The smallest distance between the two sides: by how much an input may change at least before the program takes
     /// another branch.

@@ -78,8 +78,8 @@ impl<S: Reverse> OwnedTape<S> {
         S::Policy::tracing(|| self.externals_mut().notes_mut().clear());
     }
 
-    /// Fails if a statement of the recording is singular, or a comparison may have hidden a derivative, and the
-    /// policy is [`Checked`](crate::Checked). Sweeps do this first.
+    /// Fails if a statement of the recording is singular, or a comparison may have hidden a derivative, and the policy
+    /// is [`Checked`](crate::Checked). Sweeps do this first.
     ///
     /// # Errors
     ///

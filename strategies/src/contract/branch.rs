@@ -9,8 +9,8 @@ use core::panic::Location;
 ///
 /// A program that asks whether an active number equals a passive one, and is told that it does, may go on with the
 /// passive one, or leave out what would be multiplied by 0. The value is right, and the derivative is lost. The same
-/// holds for a test whether an active number is negligible. What active numbers that tie decide, such as the choice
-/// between two equal pivots, hides nothing: either choice has the derivative.
+/// holds for a test whether an active number is negligible. A tie of active numbers, as between two equal pivots, hides
+/// nothing: either choice has the derivative.
 ///
 /// So [`hides`](Self::hides) is true where
 ///

@@ -63,8 +63,8 @@ pub enum SweepError {
         /// The line in it.
         line: u32,
     },
-    /// Under the policy [`Checked`](crate::Checked): a comparison of the recording may have hidden a derivative,
-    /// since an active number equals a passive one, or is negligible; see [`Branch`](crate::Branch).
+    /// Under the policy [`Checked`](crate::Checked): a comparison of the recording may have hidden a derivative, since
+    /// an active number equals a passive one, or is negligible; see [`Branch`](crate::Branch).
     HiddenBranch {
         /// The file with the comparison, which may be one of another crate.
         file: String,

@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 /// The arrays of a launch that may have left memory, as a sweep has read them back.
 ///
-/// They stay for the launch after it, which may keep the same ones, and for all adjoint vectors of a sweep.
+/// The arrays stay for the next launch, which may keep the same ones, and for all adjoint vectors of a sweep.
 pub struct Fetched<V> {
     present: Vec<Present<V>>,
-    /// Where memory is from, once some was needed.
+    /// The source of memory, once some was needed.
     pub(super) memory: Option<Arc<Arena<V>>>,
 }
 

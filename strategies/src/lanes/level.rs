@@ -106,10 +106,10 @@ pub trait Registers: Sized + 'static {
     /// The same, and its derivatives by the arguments.
     #[doc(hidden)]
     fn call_with_slopes(rule: &'static Rule, part: Part, x: Self, y: Self) -> (Self, Self, Self);
-    /// As [`call`](Self::call), for a rule of three arguments.
+    /// A part of a rule of three arguments over this number.
     #[doc(hidden)]
     fn call3(rule: &'static Rule, part: Part, arguments: [Self; 3]) -> Self;
-    /// The same, and its derivatives by the arguments.
+    /// A part of a rule of three arguments, and its derivatives by them.
     #[doc(hidden)]
     fn call3_with_slopes(rule: &'static Rule, part: Part, arguments: [Self; 3]) -> (Self, [Self; 3]);
     /// Runs a task in the registers of the present level.

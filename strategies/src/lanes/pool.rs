@@ -4,22 +4,23 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A piece of memory, whoever has allocated it.
 pub(crate) trait Piece {
-    /// Its size.
+    /// The size in bytes.
     fn size(&self) -> usize;
 }
 
 /// Pieces of memory that nobody has any more, for whoever asks for one next.
 ///
-/// What there is at any time, in use or not, is at most twice the most that was asked for at once since the pool was
-/// made, whatever the sizes and however often they change: a piece is handed out for a smaller one as long as all that
-/// is wasted so does not exceed that most, and pieces are freed, those first that were given back first, before a new
-/// one is allocated that would not fit in. A program that asks for the same sizes again finds them.
+/// The pieces of a pool, in use or spare, have at most twice the bytes that were in demand at the peak since it was
+/// made, whatever the sizes and however often they change. For that, a piece stands in for a smaller one only as long
+/// as all waste of this kind stays within that peak; and before a new piece is allocated that would exceed the bound,
+/// spare ones are freed, those first that were given back first. A program that asks for the same sizes again finds
+/// them.
 pub(crate) struct Pool<P>(Mutex<State<P>>);
 
 struct State<P> {
-    /// In the order of their sizes, those of one size in the order in which they were given back.
+    /// Spare pieces in the order of their sizes, those of one size in the order in which they were given back.
     spare: Vec<Spare<P>>,
-    /// Bytes of those.
+    /// Bytes of the spare pieces.
     kept: usize,
     /// Bytes in use that were asked for.
     asked: usize,
@@ -29,13 +30,13 @@ struct State<P> {
     most: usize,
     /// Pieces in use.
     pieces: usize,
-    /// How many pieces have been given back.
+    /// The number of pieces that have been given back.
     time: u64,
 }
 
 struct Spare<P> {
     bytes: usize,
-    /// When it was given back.
+    /// The time at which the piece was given back.
     time: u64,
     piece: P,
 }

@@ -54,7 +54,7 @@ impl<V: Copy> Scalar<V> {
         }
     }
 
-    /// What a rule of three arguments has in its place.
+    /// A placeholder in rules of three arguments.
     pub const NONE: Self = Self { value: |x, _| x, left: |x, _| x, right: |x, _| x, takes_left: |x, _| x };
 }
 
@@ -84,13 +84,13 @@ impl<V: Copy> Scalar3<V> {
 /// A function of three arguments that is computed number by number.
 #[derive(Clone, Copy, Debug)]
 pub struct Three {
-    /// It over `f64`.
+    /// The function over `f64`.
     pub double: Scalar3<f64>,
-    /// It over `f32`.
+    /// The function over `f32`.
     pub single: Scalar3<f32>,
-    /// It over `f64`, with the derivatives of its parts by all arguments.
+    /// The function over `f64`, with the derivatives of its parts by all arguments.
     pub double_slopes: Scalar3<Dual<f64, 3>>,
-    /// It over `f32`, with the derivatives of its parts by all arguments.
+    /// The function over `f32`, with the derivatives of its parts by all arguments.
     pub single_slopes: Scalar3<Dual<f32, 3>>,
 }
 
@@ -113,7 +113,7 @@ pub struct Rule {
     pub double_slopes: Scalar<Dual<f64, 2>>,
     /// It over `f32`, with the derivatives of its parts by both arguments.
     pub single_slopes: Scalar<Dual<f32, 2>>,
-    /// It, if it has three arguments.
+    /// The function of three arguments, if it is one.
     pub three: Option<Three>,
 }
 
@@ -131,7 +131,7 @@ pub trait LaneOperator: Copy + Send + Sync + 'static {
 
 /// A function of three arguments.
 pub trait LaneTernary: Copy + Send + Sync + 'static {
-    /// Its rule.
+    /// The rule of the function.
     const RULE: &'static Rule;
 }
 

@@ -63,7 +63,7 @@ impl<V: Number, const N: usize> Dual<V, N> {
         Self { value, tangents: each(tangent) }
     }
 
-    /// The same for a function of three numbers.
+    /// The chain rule for a function of three numbers.
     #[inline(always)]
     pub(crate) fn chain3(self, others: [Self; 2], value: V, [first, second, third]: [V; 3]) -> Self {
         let pair = self.chain2(others[0], value, (first, second));

@@ -367,7 +367,7 @@ pub trait Ternary: 'static {
     /// ∂/∂z at (`x`, `y`, `z`), where `value` is the function's value.
     fn partial_third<V: Float>(x: V, y: V, z: V, value: V) -> V;
 
-    /// As [`Unary::singular`], for all partials.
+    /// Returns true where a partial is singular; see [`Unary::singular`].
     #[inline(always)]
     fn singular<V: Float>(_x: V, _y: V, _z: V) -> bool {
         false

@@ -174,7 +174,7 @@ fn modified_second_by<W: Float>(x: W, nu: W, exponent: W) -> W {
     }
 }
 
-/// Whether the first term of the series of Y and K is all of it, to double precision.
+/// Returns true if the first term of the series of Y and K is all of it, to double precision.
 fn is_tiny<W: Float>(x: W, nu: W) -> bool {
     x < lit(1e-100) && nu > lit(0.5) && nu <= lit(12.5)
 }

@@ -167,7 +167,7 @@ impl HankelPath {
     }
 }
 
-/// How far above the real axis the path of the Hankel function passes at least: near x = ν, where two saddle points
+/// The least distance of the path of the Hankel function from the real axis: near x = ν, where two saddle points
 /// meet, their scale is the cube root of x.
 fn clearance(x: f64) -> f64 {
     (2.0 / x.cbrt()).min(FRAC_PI_2)

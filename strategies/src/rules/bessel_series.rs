@@ -94,7 +94,7 @@ fn even_series<W: Float>(s: W) -> W {
     (1..=13_u32).rev().fold(W::ONE, |sum, k| W::ONE + s * sum * lit(1.0 / f64::from(2 * k * (2 * k + 1))))
 }
 
-/// What (x/2)^±ν/Γ(1 ± ν) are made of for ν ≤ ½, in functions that are even in ν to the last digit.
+/// Parts of which (x/2)^±ν/Γ(1 ± ν) are made for ν ≤ ½, in functions that are even in ν to the last digit.
 struct Halves<W> {
     nu: W,
     /// Half of the sum of (x/2)⁻ᵛ/Γ(k + 1 − ν) and (x/2)ᵛ/Γ(k + 1 + ν), at first for k = 0.

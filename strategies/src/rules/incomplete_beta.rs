@@ -1,6 +1,6 @@
 //! The regularised incomplete beta function I and its slopes by the argument and by both parameters.
 //!
-//! As with the incomplete gamma functions the smaller tail is computed, or nearly so. A tail is
+//! The smaller tail is computed, or nearly so, as for the incomplete gamma functions. A tail is
 //! xᵃyᵇ/(a·B(a, b)) with y = 1 − x times a sum of positive terms (DLMF 8.17.8) as long as a is small, and times an
 //! integral of Laplace's type beyond, by quadrature, which is exact for large a and b, too. For a ≤ 1 the power series
 //! (DLMF 8.17.7) is used, in the logarithm. The upper tail is the lower one with x and y, and a and b, exchanged.
@@ -29,13 +29,13 @@ impl<W: Float> Part<W> {
         Self { x: self.y, y: self.x }
     }
 
-    /// The same as a constant.
+    /// The argument as a constant.
     pub(super) fn fixed(self) -> Part<Dual<W, 1>> {
         Part { x: Dual::constant(self.x), y: Dual::constant(self.y) }
     }
 }
 
-/// What I is where no formula is needed.
+/// The value of I where no formula is needed.
 fn limit(x: f64, y: f64, a: f64, b: f64) -> Option<f64> {
     let bad = |x: f64| x.is_nan() || x < 0.0;
     if bad(x)

@@ -1,7 +1,7 @@
 //! The incomplete gamma functions P(a, x) and Q(a, x), and their slopes by the argument and by the parameter.
 //!
-//! Of the two tails the one is computed that is the smaller one, or nearly so: from 0 to x for x ≤ a + ½, and from x
-//! to ∞ otherwise. Then no two terms cancel, neither in the value nor in the slope by a: ln x − ψ(a + 1) has the sign
+//! The smaller of the two tails is computed, or nearly so: that from 0 to x for x ≤ a + ½, and that from x to ∞
+//! otherwise. Then no two terms cancel, neither in the value nor in the slope by a: ln x − ψ(a + 1) has the sign
 //! of the slopes of the other factor. A tail is xᵃe⁻ˣ/Γ(a + 1) times a sum of positive terms (DLMF 8.11.4) as long
 //! as a is small, and times an integral of Laplace's type beyond, by quadrature, which is exact for large a, too. For
 //! a ≤ 1 and small x the power series (DLMF 8.7.1) is used, in the logarithm, so that 1 − P does not cancel.
@@ -24,7 +24,7 @@ binary_rules! {
         V::narrow(-density(x.widen(), y.widen())), V::narrow(-slope(x.widen(), y.widen())), is(x, 0.0);
 }
 
-/// What P is where no formula is needed.
+/// The value of P where no formula is needed.
 fn limit(x: f64, a: f64) -> Option<f64> {
     if x.is_nan() || a.is_nan() || x < 0.0 || a < 0.0 || (x == 0.0 && a == 0.0) || (x.is_infinite() && a.is_infinite())
     {

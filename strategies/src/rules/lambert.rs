@@ -16,14 +16,14 @@ unary_rules! {
 
 /// −1/e, rounded down.
 const BRANCH_POINT: f64 = -0.367_879_441_171_442_33;
-/// What −1/e is above [`BRANCH_POINT`].
+/// The difference of −1/e and [`BRANCH_POINT`].
 const REST: f64 = 1.242_875_367_278_836_3e-17;
 /// Up to here 1 + W₀ is computed apart, and W₀ from it.
 const NEAR_UPPER: f64 = -0.25;
-/// The same for W₋₁.
+/// Up to here 1 + W₋₁ is computed apart.
 const NEAR_LOWER: f64 = -0.33;
 
-/// Whether it is −1/e as far as such numbers can say.
+/// Returns true if x is −1/e as far as such numbers can say.
 fn is_branch_point<V: Float>(x: V) -> bool {
     is(x, lit::<V>(BRANCH_POINT).as_f64())
 }

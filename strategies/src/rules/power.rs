@@ -31,8 +31,8 @@ pub(super) fn toward<V: Float>(x: V, y: V, r: V) -> V {
     if V::PARTS == 1 { quotient(x, y, r) } else { toward_smooth(x, y, r) }
 }
 
-/// The same with the derivatives of ±1/√(1 + (y/x)²) or ±(x/y)/√(1 + (x/y)²): those of the quotient cancel where |x| is
-/// the larger.
+/// x/r with the derivatives of ±1/√(1 + (y/x)²) or ±(x/y)/√(1 + (x/y)²): those of the quotient cancel where |x| is the
+/// larger.
 fn toward_smooth<V: Float>(x: V, y: V, r: V) -> V {
     if x.is_infinite() || y.is_infinite() {
         return quotient(x, y, r);

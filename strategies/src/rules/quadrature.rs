@@ -32,7 +32,7 @@ pub(super) fn integrate<W: Float>(length: f64, f: impl Fn(f64) -> W) -> W {
     sum * W::from_f64(half)
 }
 
-/// Where an integrand is so small that it need not be looked at beyond: e⁻⁴² of what it is at 0.
+/// Integrands are left out beyond the place where they are e⁻⁴² of their value at 0.
 const DEPTH: f64 = 42.0;
 
 /// ∫ exp(−g) over [0, ∞), where g is convex and 0 at 0. `depth` is g with its slope, in double precision; `beyond`

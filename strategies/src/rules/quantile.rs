@@ -45,7 +45,7 @@ impl Sides<f64> {
         self.lower >= 0.0 && self.upper >= 0.0
     }
 
-    /// Whether the lower one is the smaller one, and the logarithm of the smaller one.
+    /// Returns true if the lower number is the smaller one, and the logarithm of the smaller one.
     fn target(self) -> (bool, f64) {
         let low = self.lower < self.upper;
         (low, if low { self.lower } else { self.upper }.ln())

@@ -193,7 +193,8 @@ pub(super) fn is<V: Float>(x: V, value: f64) -> bool {
     x.as_f64() == value
 }
 
-/// |x| whose own derivative at 0 is the one from the right, so that it may stand in the derivative of a smooth function.
+/// |x|, whose own derivative at 0 is the one from the right, so that it may stand in the derivative of a smooth
+/// function.
 #[inline(always)]
 pub(super) fn magnitude<V: Float>(x: V) -> V {
     if x < V::zero() { -x } else { x + V::zero() } // the sum turns −0 into 0
@@ -212,7 +213,7 @@ pub(super) fn one_minus_square<V: Float>(x: V) -> V {
     if V::PARTS == 1 { product(x) } else { (V::one() - x * x).with_value(product(passive(x)).as_f64()) }
 }
 
-/// The same value, which depends on nothing.
+/// The value alone, which depends on nothing.
 #[inline(always)]
 pub(super) fn passive<V: Float>(x: V) -> V {
     V::from_f64(x.as_f64())

@@ -5,13 +5,13 @@ use crate::{Dual, Float};
 /// One of the two tails of a distribution: multiple·exp(exponent).
 #[derive(Clone, Copy)]
 pub(super) struct Tail<W> {
-    /// Whether it is the lower one.
+    /// True for the lower tail.
     pub(super) lower: bool,
-    /// Its logarithm but for the multiple.
+    /// The logarithm of the tail but for the multiple.
     pub(super) exponent: W,
     /// The factor before the exponential function.
     pub(super) multiple: W,
-    /// Whether the factor is 1 and the exponent has all its digits near 0, so that the other tail is exact, too.
+    /// True if the factor is 1 and the exponent has all its digits near 0, so that the other tail is exact, too.
     pub(super) logarithmic: bool,
 }
 
@@ -23,7 +23,7 @@ impl<W: Float> Tail<W> {
         if power.as_f64() == 0.0 { W::ZERO } else { power * self.multiple }
     }
 
-    /// The other one.
+    /// The other tail.
     fn complement(&self) -> W {
         if self.logarithmic { -self.exponent.exp_m1() } else { W::ONE - self.value() }
     }

@@ -14,7 +14,7 @@ pub(super) const FRAC_1_SQRT_TAU: f64 = 0.398_942_280_401_432_7;
 
 /// From here on the continued fraction of erfc is exact to double precision after [`TERMS`] terms.
 const FAR: f64 = 3.0;
-/// The same for the normal distribution.
+/// From here on the continued fraction of the normal distribution is exact likewise.
 const FAR_NORMAL: f64 = 4.3;
 const TERMS: u32 = 34;
 

@@ -105,7 +105,7 @@ fn around<V: Float>(x: V, y: V) -> V {
     if V::PARTS == 1 { quotient(x, y) } else { around_smooth(x, y) }
 }
 
-/// The same with the derivatives of (x/r)/r, in which no square over- or underflows.
+/// x/(x² + y²) with the derivatives of (x/r)/r, in which no square over- or underflows.
 fn around_smooth<V: Float>(x: V, y: V) -> V {
     if x.is_infinite() || y.is_infinite() {
         return quotient(x, y);

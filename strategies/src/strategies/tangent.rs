@@ -36,8 +36,8 @@ use core::marker::PhantomData;
 ///   where r is a statement of its own with a NaN tangent.
 ///
 /// Inside a statement, partials are products by the chain rule in both modes, and 0·∞ is NaN: x·√(x² + y²) at (0, 0) is
-/// NaN as one statement. The two modes differ where an adjoint is 0 by cancellation only: r − r with an infinite
-/// tangent of r is ∞ − ∞ here.
+/// NaN as one statement. The two modes differ only where contributions cancel: r − r with an infinite tangent of r is
+/// ∞ − ∞ here, and 0 in reverse mode; √(x − x), in two statements, is 0 here, and NaN in reverse mode.
 ///
 /// # Derivatives inside derivatives
 ///
