@@ -66,10 +66,6 @@ macro_rules! operators {
             Closed<S>, &Complex<S>, |$t, $z| $right, &$t, $z;
             &Closed<S>, Complex<S>, |$t, $z| $right, $t, &$z;
             &Closed<S>, &Complex<S>, |$t, $z| $right, $t, $z;
-            Real<S>, Complex<S>, |$t, $z| $right, closed(&$t), &$z;
-            Real<S>, &Complex<S>, |$t, $z| $right, closed(&$t), $z;
-            &Real<S>, Complex<S>, |$t, $z| $right, closed($t), &$z;
-            &Real<S>, &Complex<S>, |$t, $z| $right, closed($t), $z;
             f64, Complex<S>, |$t, $z| $right, $t, &$z;
             f64, &Complex<S>, |$t, $z| $right, $t, $z;
         }

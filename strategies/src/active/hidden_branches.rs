@@ -7,7 +7,7 @@ use core::panic::Location;
 type Here = &'static Location<'static>;
 
 /// Comparisons on which a program may have branched so that a derivative is lost, of a recording or of a call of
-/// [`hidden_branches`](super::hidden_branches): how many there were, and where the first one is.
+/// `hidden_branches`: how many there were, and where the first one is.
 ///
 /// A comparison counts where an active number equals a passive one, or is tested for smallness and found small; see
 /// [`Branch`](crate::Branch). Under the policies [`Checked`](crate::Checked) and [`Tracing`](crate::Tracing) all

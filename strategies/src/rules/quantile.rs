@@ -100,8 +100,8 @@ fn gamma_quantile(p: Sides<f64>, a: f64) -> f64 {
     if is_found(excess(x).0) { x } else { f64::NAN }
 }
 
-/// The slope of a tail's logarithm, but for a factor, from a density exp(exponent)·factor. For huge parameters exponents
-/// have no digits left, so a difference of equal ones is not formed.
+/// The slope of a tail's logarithm, but for a factor, from a density exp(exponent)·factor. For huge parameters
+/// exponents have no digits left, so a difference of equal ones is not formed.
 fn relative_slope(tail: &Tail<f64>, logarithm: f64, (exponent, factor): (f64, f64)) -> f64 {
     if tail.exponent == exponent && logarithm == tail.exponent + tail.multiple.ln() {
         factor / tail.multiple
