@@ -1,6 +1,6 @@
 //! Branches that may have hidden a derivative, as recordings note them.
 
-use super::hidden_branches::HiddenBranches;
+use super::branch_report::HiddenBranches;
 use super::recorders::{OwnedTape, change_state, lend, look};
 
 use crate::{Branch, Policy, Reverse, SweepError, TapeNumber, Taping, refuses_singular};

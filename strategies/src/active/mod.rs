@@ -8,13 +8,13 @@
 //! All of the unsafe code is in `recorders.rs`, behind what safe code cannot misuse.
 
 mod announced;
+mod branch_report;
 mod branches;
 mod common;
 mod dependences;
 mod external;
 mod guarded;
 mod hidden;
-mod hidden_branches;
 mod identifiers;
 mod messages;
 mod numbers;
@@ -27,6 +27,7 @@ mod sweeps;
 mod trace;
 mod watch;
 
+pub use branch_report::HiddenBranches;
 pub(crate) use branches::note_moving_branch;
 pub use branches::{TracedBranch, hidden_branches, note_branch};
 pub use common::{common_number, flow_of, innermost_flow, note_singular, recording_of, with};
@@ -35,7 +36,6 @@ pub(crate) use external::{are_active, record_external_of};
 pub use external::{keep_input, make_room, place, record_external, record_launch, with_arrays, with_cache};
 pub(crate) use guarded::{guards, keeps_guards, with_guarded};
 pub use hidden::{isolated, pause};
-pub use hidden_branches::HiddenBranches;
 pub(crate) use identifiers::{release, share, take_identifier, with_pool};
 #[doc(hidden)]
 pub use numbers::pretend_drawn;

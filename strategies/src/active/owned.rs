@@ -1,6 +1,6 @@
 //! What is done with tapes while they do not record.
 
-use super::hidden_branches::HiddenBranches;
+use super::branch_report::HiddenBranches;
 use super::recorders::{OwnedTape, Running};
 use super::singular::Singular;
 use super::state::{Part, Place, State};

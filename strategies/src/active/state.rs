@@ -1,6 +1,6 @@
 //! What there is of recordings beside their tapes, and places in them.
 
-use super::hidden_branches::HiddenBranches;
+use super::branch_report::HiddenBranches;
 use super::singular::Singular;
 use crate::external::Externals;
 use crate::pool::Pool;
