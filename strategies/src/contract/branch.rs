@@ -17,7 +17,7 @@ use core::panic::Location;
 /// * one side is active, the other is passive, and both are equal, up to rounding: a cosine that is 1 may have come out
 ///   as 1 + ε;
 /// * both sides are below 10⁻¹⁰ (10⁻⁵ in single precision), and an active one is not larger than a passive threshold;
-/// * both sides are active, below 10⁻¹⁴ (10⁻⁶), and different: as iterations test whether an entry is small beside its
+/// * both sides are active, below 10⁻¹³ (10⁻⁶), and different: as iterations test whether an entry is small beside its
 ///   neighbours times ε.
 pub struct Branch<'a, V, Raw> {
     /// The values of the two sides.
@@ -63,7 +63,7 @@ fn hides<V: Float>(x: V, y: V, active: [bool; 2]) -> bool {
     x.is_finite()
         && y.is_finite()
         && match active {
-            [true, true] => !is_near(x, y, epsilon) && both_below(if is_double { 1e-14 } else { 1e-6 }),
+            [true, true] => !is_near(x, y, epsilon) && both_below(if is_double { 1e-13 } else { 1e-6 }),
             [true, false] => negligible(x, y),
             [false, true] => negligible(y, x),
             [false, false] => false,

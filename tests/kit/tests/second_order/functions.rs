@@ -113,6 +113,17 @@ cases! {
     "clamp" |x, y| (x * x).clamp(0.5, 2.0), &[[1.0, 0.0], [0.1, 0.0], [3.0, 0.0]];
     "log_add_exp" |x, y| x.log_add_exp(y), &[[0.3, 2.0], [5.0, -4.0], [1.5, 1.5], [0.0, 0.0]];
     "beta" |x, y| x.beta(y), &[[0.3, 2.0], [1.5, 1.5], [7.0, 0.8]];
+    "trigamma" |x, y| (x * y).trigamma(), POSITIVE;
+    "ln_beta" |x, y| x.ln_beta(y), POSITIVE;
+    "ln_choose" |x, y| x.ln_choose(y), &[[4.3, 1.2], [12.5, 7.0]];
+    "gamma_p" |x, y| x.gamma_p(y), POSITIVE;
+    "gamma_q" |x, y| x.gamma_q(y), POSITIVE;
+    "gamma_p_inv" |x, y| x.gamma_p_inv(y), &[[0.3, 1.5], [0.7, 4.0]];
+    "gamma_q_inv" |x, y| x.gamma_q_inv(y), &[[0.3, 1.5], [0.7, 4.0]];
+    "student_t_cdf" |x, y| x.student_t_cdf(y), &[[0.3, 1.5], [-1.2, 4.0]];
+    "beta_inc" |x, y| x.beta_inc(y, 1.5), &[[0.3, 1.5], [0.6, 4.0]];
+    "beta_inc_inv" |x, y| x.beta_inc_inv(y, 1.5), &[[0.3, 1.5], [0.6, 4.0]];
+    "binomial_cdf" |x, y| (x + 2.0).binomial_cdf(7.0, y), &[[0.3, 0.3], [0.5, 0.6]];
     "bessel_j" |x, y| x.bessel_j(y), &[[0.7, 0.3], [2.5, 4.2], [25.0, 1.5]];
     "bessel_y" |x, y| x.bessel_y(y), &[[0.7, 0.3], [2.5, 4.2], [25.0, 1.5]];
     "bessel_i" |x, y| x.bessel_i(y), &[[0.7, 0.3], [2.5, 4.2], [25.0, 1.5]];
