@@ -63,7 +63,7 @@ fn hides<V: Float>(x: V, y: V, active: [bool; 2]) -> bool {
     x.is_finite()
         && y.is_finite()
         && match active {
-            [true, true] => !is_near(x, y, epsilon) && both_below(if is_double { 1e-13 } else { 1e-6 }),
+            [true, true] => x != y && both_below(if is_double { 1e-13 } else { 1e-6 }),
             [true, false] => negligible(x, y),
             [false, true] => negligible(y, x),
             [false, false] => false,
