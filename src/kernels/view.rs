@@ -33,7 +33,7 @@ use tapewright_strategies::{Dependence, Flow, Forward, Number as _, Tangents, Ta
 ///
 /// ```
 /// use std::panic::{AssertUnwindSafe, catch_unwind};
-/// use tapewright::{kernels::{View, deep_copy, parallel_for, parallel_sum}, prelude::*};
+/// use tapewright::{Float, Unary, kernels::{View, deep_copy, parallel_for, parallel_sum}, prelude::*};
 ///
 /// /// 1/x, which refuses 0.
 /// struct Inverse;

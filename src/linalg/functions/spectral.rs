@@ -36,11 +36,12 @@ use tapewright_strategies::{Float, Unary};
 ///
 /// fn corner<S: Taping<Value = f64>>(x: &[Real<S>]) -> Real<S> {
 ///     let a = DMatrix::from_column_slice(2, 2, Closed::wrap_slice(x));
-///     symmetric_function::<Cube, _>(&a).expect("finite")[(1, 0)].open()
+///     symmetric_function::<Cube, _>(&a).expect("finite")[(1, 0)].clone().open()
 /// }
 ///
 /// // At the identity A³ moves by 3·Ȧ.
-/// assert_eq!(gradient::<Jacobian>(corner, &[1.0, 0.0, 0.0, 1.0]), [0.0, 3.0, 0.0, 0.0]);
+/// let slopes = gradient::<Jacobian>(corner, &[1.0, 0.0, 0.0, 1.0]);
+/// assert!(slopes.iter().zip([0.0, 3.0, 0.0, 0.0]).all(|(found, right)| (found - right).abs() < 1e-14));
 /// # }
 /// ```
 ///
