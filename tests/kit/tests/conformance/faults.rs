@@ -74,6 +74,7 @@ faults! {
 
     unary_rule: DropsNegativePartials;
     binary_rule: DropsNegativePartials;
+    ternary_rule: DropsNegativePartials;
     nary_rule: IgnoresConstants;
     rule_panics_while_recording: StaysBusyAfterAPanic;
     rule_panics_during_a_sweep: GoesOnWhereASweepPanicked;
