@@ -11,7 +11,7 @@ use core::fmt;
 use core::hash::{Hash, Hasher};
 use launch::{Exchanged, Part};
 use std::hash::DefaultHasher;
-use tapewright_strategies::lanes::Used;
+use tapewright_strategies::kernel::Used;
 use tapewright_strategies::{Dependence, External, Flow, Number, Taping};
 
 thread_local! {

@@ -46,7 +46,7 @@ fn kernels(n: u64) {
     println!(
         "use tapewright::kernels::{{Field2, Term, View, parallel_for, parallel_sum}};
 use tapewright::prelude::*;
-use tapewright::strategies::lanes::Node;
+use tapewright::strategies::kernel::Node;
 
 fn moved<W: Field2, U: Field2, V: Field2>(w: W, u: U, v: V, a: f64, nu: f64) -> Term<impl Node> {{
     let (u, v, c) = (u.at::<0, 0>(), v.at::<0, 0>(), w.at::<0, 0>());

@@ -26,7 +26,7 @@ use core::marker::PhantomData;
 use fingerprint::{Fingerprint, digest_of};
 use placed::Nested;
 use std::sync::Arc;
-use tapewright_strategies::lanes::Shadow;
+use tapewright_strategies::kernel::Shadow;
 use tapewright_strategies::{External, Passive, Reverse, Scratch, SweepError, Taping, active};
 
 /// A stage of a computation: a function that is run without recording, and again, recorded, when a sweep reaches it.

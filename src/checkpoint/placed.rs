@@ -6,7 +6,7 @@ use crate::external;
 use crate::kernels::note;
 use crate::variables::{Variables, ViewParts, ViewRef};
 use smallvec::SmallVec;
-use tapewright_strategies::lanes::{
+use tapewright_strategies::kernel::{
     Buffer, Fetched, Inspection, Launch, Links, NewArray, Opaque, Shadow, Shadows, Used, lane_by_lane,
 };
 use tapewright_strategies::{Dependence, External, Flow, Number, SweepError, Taping};

@@ -5,7 +5,7 @@ use crate::expr::Real;
 use crate::tape::Tape;
 use crate::variables::{Variables, ViewParts, ViewRef};
 use smallvec::SmallVec;
-use tapewright_strategies::lanes::{Shadow, Shadows};
+use tapewright_strategies::kernel::{Shadow, Shadows};
 use tapewright_strategies::{
     Dependence, Flow, Number, Passive, Reverse, Scratch, SweepError, TapeNumber, Taping, active, catch_storage_errors,
     same,

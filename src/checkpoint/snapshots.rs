@@ -5,7 +5,7 @@ use super::rerun;
 use super::slots::Slots;
 use crate::expr::Real;
 use crate::variables::{Variables, ViewParts, ViewRef};
-use tapewright_strategies::lanes::{Buffer, SharedArray};
+use tapewright_strategies::kernel::{Buffer, SharedArray};
 use tapewright_strategies::{Dependence, Number, Passive, ScratchFile, SpillOptions, SweepError};
 
 /// Snapshots in the slots of a schedule, which is known to restore and discard only what it has stored.

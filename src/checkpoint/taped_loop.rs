@@ -6,7 +6,7 @@ use super::rerun;
 use super::run::Run;
 use crate::variables::{Variables, ViewRef};
 use std::sync::{Mutex, PoisonError};
-use tapewright_strategies::lanes::Shadow;
+use tapewright_strategies::kernel::Shadow;
 use tapewright_strategies::{External, Passive, Reverse, SweepError};
 
 /// A loop on the tape, and how far its first run went: to the turn.

@@ -1,8 +1,8 @@
 //! Exchanges on the tape.
 
 use smallvec::SmallVec;
-use tapewright_strategies::lanes::Versions;
-use tapewright_strategies::lanes::{Buffer, Fetched, Inspection, Launch, Replayed, Shadow, Shadows, SharedArray, Used};
+use tapewright_strategies::kernel::Versions;
+use tapewright_strategies::kernel::{Buffer, Fetched, Inspection, Launch, Replayed, Shadow, Shadows, SharedArray, Used};
 use tapewright_strategies::{External, Number, Scratch, SweepError};
 
 /// A piece of the numbers that a rule sees.

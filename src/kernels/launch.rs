@@ -6,7 +6,7 @@ use super::term::Term;
 use super::view::{Points, View};
 use crate::expr::Real;
 use tapewright_strategies::Taping;
-use tapewright_strategies::lanes::{Assign, Element, Extreme, Node, Number, Program, Reduce, Written, sum};
+use tapewright_strategies::kernel::{Assign, Element, Extreme, Node, Number, Program, Reduce, Written, sum};
 
 /// Computes expressions at every point of a range, and writes them to the operands that are given as `&mut`, in their
 /// order.

@@ -57,7 +57,7 @@ pub use rules::{
     Subtracts,
 };
 pub use scan::{parallel_fold, parallel_scan};
-pub use tapewright_strategies::lanes::{Indices, Level, Node};
+pub use tapewright_strategies::kernel::{Indices, Level, Node};
 pub use term::{Argument, Term, Where};
 pub use text::{NoText, parallel_for_text, parallel_sum_text};
 pub use token::{Field, Field1, Field2, Field3, Field4};

@@ -1,6 +1,6 @@
 //! Has launches recorded that have run.
 
-use tapewright_strategies::lanes::{Launch, Launched};
+use tapewright_strategies::kernel::{Launch, Launched};
 use tapewright_strategies::{Dependence, Flow, Policy, SingularSlope, Taping};
 
 /// Makes room for what a launch will keep.

@@ -5,7 +5,7 @@ use super::token::Field;
 use super::view::View;
 use crate::expr::Real;
 use core::marker::PhantomData;
-use tapewright_strategies::lanes::{Node, Number, OPERANDS, SharedArray, Written};
+use tapewright_strategies::kernel::{Node, Number, OPERANDS, SharedArray, Written};
 use tapewright_strategies::{Dependence, Taping};
 
 /// One operand as the launch sees it.

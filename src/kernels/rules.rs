@@ -4,7 +4,7 @@
 //! statements; a test compares them. Everything else calls the scalar rule number by number.
 
 use core::marker::PhantomData;
-use tapewright_strategies::lanes::{
+use tapewright_strategies::kernel::{
     Comparing, Comparison, Formula, Formula2, LaneFunction, LaneOperator, LaneTernary, Rule, Scalar, Scalar3, Slope,
     Three,
 };

@@ -5,7 +5,7 @@ use super::term::Term;
 use super::view::View;
 use crate::expr::Real;
 use tapewright_strategies::Taping;
-use tapewright_strategies::lanes::{Combine, Combined, Node, Number};
+use tapewright_strategies::kernel::{Combine, Combined, Node, Number};
 
 /// Combines all elements by a rule of two numbers, in the order of [`View::values`]: ((x₀ ∘ x₁) ∘ x₂) ∘ … .
 ///

@@ -5,7 +5,7 @@ use super::operands::{Slot, Target};
 use super::view::{Points, View, checked_length};
 use crate::expr::Real;
 use smallvec::SmallVec;
-use tapewright_strategies::lanes::{
+use tapewright_strategies::kernel::{
     Extremum, Facts, Grid, Kept, Launched, OPERANDS, Operand, Plan, Program, Recorded, RowSums, SharedArray, Version,
     extremum, row_sums, run,
 };

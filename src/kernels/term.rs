@@ -5,7 +5,7 @@ use super::rules::{
     Subtracts,
 };
 use core::ops::{Add, Div, Mul, Neg, Sub};
-use tapewright_strategies::lanes::{
+use tapewright_strategies::kernel::{
     Apply, Apply2, Apply3, Compared, Condition, Constant, Joined, Let, Local, Node, Select,
 };
 use tapewright_strategies::rules::power::Powi;

@@ -5,7 +5,7 @@ use super::operands::{Body, Operands};
 use super::term::Term;
 use core::fmt;
 use tapewright_strategies::Taping;
-use tapewright_strategies::lanes::{Assign, Node, Part, Program, Reduce, text};
+use tapewright_strategies::kernel::{Assign, Node, Part, Program, Reduce, text};
 
 /// A function in a kernel that C does not have.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! What a kernel's closure gets for its operands.
 
 use super::term::Term;
-use tapewright_strategies::lanes::{Element, New, Node};
+use tapewright_strategies::kernel::{Element, New, Node};
 
 /// A view of rank `R`, operand `A` of a launch, as the body of a kernel sees it: what [`at`](Field2::at) returns is the
 /// element relative to the point at which the kernel will be computed.

@@ -4,7 +4,7 @@ use super::note::{make_room, note, noted};
 use super::view::{Points, View, checked_length};
 use crate::expr::Real;
 use core::ops::Range;
-use tapewright_strategies::lanes::{Buffer, Grid, Indices, NewArray, Places, SharedArray, Transfer, Used, Way};
+use tapewright_strategies::kernel::{Buffer, Grid, Indices, NewArray, Places, SharedArray, Transfer, Used, Way};
 use tapewright_strategies::{Dependence, Flow, Number as _, Taping};
 
 impl<S: Taping, const R: usize> View<S, R> {

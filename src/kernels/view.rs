@@ -5,7 +5,7 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, Ordering};
-use tapewright_strategies::lanes::{Buffer, SharedArray};
+use tapewright_strategies::kernel::{Buffer, SharedArray};
 use tapewright_strategies::{Dependence, Flow, Forward, Number as _, Tangents, TapeNumber, Taping};
 
 /// An array of rank `R`, from 1 to 4, whose elements are variables of strategy `S`. The last dimension is the one in

@@ -11,7 +11,7 @@ use core::fmt;
 use core::ops::Range;
 use std::borrow::Cow;
 use tapewright_strategies::active::OwnedTape;
-use tapewright_strategies::lanes::Shadows;
+use tapewright_strategies::kernel::Shadows;
 use tapewright_strategies::{Number, Reverse};
 
 /// Adjoints of one sweep, kept for the next.

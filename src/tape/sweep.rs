@@ -8,7 +8,7 @@ use crate::expr::Real;
 use crate::kernels::View;
 use tapewright_strategies::Number as _;
 use tapewright_strategies::Reverse;
-use tapewright_strategies::lanes::Shadow;
+use tapewright_strategies::kernel::Shadow;
 
 /// # Sweeps
 impl<S: Reverse> Tape<S> {

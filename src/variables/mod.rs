@@ -4,7 +4,7 @@ mod collections;
 
 use crate::expr::Real;
 use crate::kernels::View;
-use tapewright_strategies::lanes::SharedArray;
+use tapewright_strategies::kernel::SharedArray;
 use tapewright_strategies::{Dependence, Number, Taping};
 
 /// A collection of variables: what a stage of a computation takes and returns.

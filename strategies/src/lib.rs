@@ -23,7 +23,7 @@ pub mod active;
 mod contract;
 mod external;
 mod identifier;
-pub mod lanes;
+pub mod kernel;
 mod level;
 mod manager;
 mod memory;
@@ -53,7 +53,7 @@ pub use contract::{
 };
 pub use external::{Arrays, External, Mark, NonFinite, NonFiniteKind, SweepError, TapeCache};
 pub use identifier::{IndexType, LinearId, TapeNumber};
-pub use lanes::Tangents;
+pub use kernel::Tangents;
 pub use manager::{CountedId, IndexManager, Linear, Reuse};
 pub use memory::{MemoryReport, MemoryUsage};
 pub use numbers::{Binary, Dual, Float, Nested, Number, Plain, Ternary, Unary};

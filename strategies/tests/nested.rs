@@ -4,7 +4,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::slice::from_ref;
 use tapewright_strategies::active::{self, OwnedTape};
-use tapewright_strategies::lanes::Shadows;
+use tapewright_strategies::kernel::Shadows;
 use tapewright_strategies::{
     Continuation, Hybrid, Jacobian, LinearId, Nary, Nested, Number, PrimalValue, Reuse, Reverse, TapeNumber, Taped,
     Taping, Variable,

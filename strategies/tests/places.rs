@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tapewright_strategies::active::{self, OwnedTape, Place};
-use tapewright_strategies::lanes::Shadows;
+use tapewright_strategies::kernel::Shadows;
 use tapewright_strategies::{
     Content, Continuation, External, Hybrid, IndexManager, Jacobian, Layer, LinearId, Mark, PrimalValue, Records,
     Reverse, SweepError, TapeCache, TapeNumber,

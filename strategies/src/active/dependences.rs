@@ -2,7 +2,7 @@
 
 use super::recorders::OwnedTape;
 use crate::external::Entry;
-use crate::lanes::{Item, Launch};
+use crate::kernel::{Item, Launch};
 use crate::{Curvature, Number, Order, RecordKind, Reverse, SweepError};
 
 /// Numbers for all that statements and launches of a recording read and write: first the slots of variables, then the

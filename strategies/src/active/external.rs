@@ -5,7 +5,7 @@ use super::messages::two_recordings;
 use super::state::Place;
 use super::trace::note_entry;
 use crate::external::{Arrays, Deed, Entry, Externals, Slots};
-use crate::lanes::{Launched, SharedArray};
+use crate::kernel::{Launched, SharedArray};
 use crate::refusal::Refusal;
 use crate::{External, Policy, Reverse, TapeCache, TapeNumber, Variable};
 use core::panic::Location;

@@ -5,7 +5,7 @@ use super::recorders::{OwnedTape, Running};
 use super::singular::Singular;
 use super::state::{Part, Place, State};
 use crate::external::{Entry, Externals};
-use crate::lanes::{Inspection, Launch};
+use crate::kernel::{Inspection, Launch};
 use crate::{MemoryUsage, Policy, Reverse, SweepError, TapeCache, TapeNumber, refuses_singular};
 use core::any::TypeId;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

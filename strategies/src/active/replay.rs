@@ -3,7 +3,7 @@
 use super::recorders::OwnedTape;
 use super::singular::Singular;
 use crate::external::{Deed, Entry, Externals};
-use crate::lanes::{Launch, Replayed, SharedArray, Used, Versions, not_kept};
+use crate::kernel::{Launch, Replayed, SharedArray, Used, Versions, not_kept};
 use crate::scratch::Scratch;
 use crate::{Number, Policy, Replay, SweepError, refuses_singular};
 use core::panic::Location;

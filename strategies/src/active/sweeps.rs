@@ -4,7 +4,7 @@ use super::recorders::OwnedTape;
 use super::state::Place;
 use super::watch::Beginning;
 use crate::external::Entry;
-use crate::lanes::{Arena, Launch, Shadows};
+use crate::kernel::{Arena, Launch, Shadows};
 use crate::{Mark, Number, Policy, Reverse, SweepError};
 use std::sync::Arc;
 

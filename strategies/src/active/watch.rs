@@ -2,7 +2,7 @@
 
 use super::recorders::OwnedTape;
 use crate::external::{Entry, NonFinite, NonFiniteKind};
-use crate::lanes::Shadows;
+use crate::kernel::Shadows;
 use crate::numbers::all_finite;
 use crate::{Mark, Number, Order, Policy, RecordKind, RecordView, Reverse, SweepError, counts};
 

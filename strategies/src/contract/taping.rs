@@ -6,7 +6,7 @@ use super::curvature::Curvature;
 use super::flow::{Dependence, Flow};
 use super::nary::Nary;
 use super::variable::{Variable, listed};
-use crate::lanes::{Launch, Launched};
+use crate::kernel::{Launch, Launched};
 use crate::{Arrays, External, Number, Policy, Shape, TapeCache, TapeNumber};
 use generic_array::{ArrayLength, typenum::Unsigned};
 

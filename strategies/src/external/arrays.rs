@@ -1,6 +1,6 @@
 //! The arrays of a recording: the slots of views, and the memory.
 
-use crate::lanes::{Arena, HeldVersions, Launched, NewArray, SharedArray};
+use crate::kernel::{Arena, HeldVersions, Launched, NewArray, SharedArray};
 use crate::{ArrayFile, Number, StorageError};
 use std::sync::Arc;
 

@@ -3,7 +3,7 @@
 use super::error::SweepError;
 use super::function::{External, apply, each_lane};
 use crate::Number;
-use crate::lanes::{Launch, Launched, Replayed, Shadows, Versions, flow};
+use crate::kernel::{Launch, Launched, Replayed, Shadows, Versions, flow};
 use crate::numbers::all_finite;
 use crate::scratch::Scratch;
 use core::ops::Range;

@@ -3,7 +3,7 @@
 use super::arrays::{Arrays, Input};
 use super::entry::{Deed, Entry};
 use super::notes::Notes;
-use crate::lanes::{Launch, SharedArray};
+use crate::kernel::{Launch, SharedArray};
 use crate::{MemoryUsage, Number};
 use core::any::Any;
 use std::collections::HashSet;

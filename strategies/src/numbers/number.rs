@@ -47,7 +47,7 @@ macro_rules! declare_functions {
 ///
 /// Users never have to name it: generic code says `S: Strategy`.
 pub trait Number:
-    crate::lanes::Registers
+    crate::kernel::Registers
     + bytemuck::Pod
     + Add<Output = Self>
     + Sub<Output = Self>

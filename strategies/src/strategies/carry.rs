@@ -2,7 +2,7 @@
 
 use super::careful::with_care;
 use super::directions::Directions;
-use crate::lanes::{Buffer, Fetched, Launch, SharedArray, Tangents};
+use crate::kernel::{Buffer, Fetched, Launch, SharedArray, Tangents};
 use crate::level;
 use crate::{Dependence, Number};
 

@@ -5,7 +5,7 @@ use super::carry::{carry, level_of_launch};
 use super::directions::Directions;
 use crate::active::{note_moving_branch, refuse_singular};
 use crate::external::apply;
-use crate::lanes::Launch;
+use crate::kernel::Launch;
 use crate::level::{self, Common, PASSIVE};
 use crate::numbers::any_nan;
 use crate::{

@@ -4,7 +4,7 @@
 #[repr(align(64))]
 struct Wide(f64);
 
-impl tapewright::strategies::lanes::Registers for Wide {}
+impl tapewright::strategies::kernel::Registers for Wide {}
 
 fn main() {
     let _ = Wide(1.0);

@@ -183,7 +183,7 @@ fn dot_product(shape: [usize; 2], range: [std::ops::Range<usize>; 2]) {
 
 fn c_square<A: tapewright::kernels::Field2>(
     a: A,
-) -> tapewright::kernels::Term<impl tapewright::strategies::lanes::Node> {
+) -> tapewright::kernels::Term<impl tapewright::strategies::kernel::Node> {
     a.at::<0, 0>().square()
 }
 

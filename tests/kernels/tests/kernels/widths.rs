@@ -8,7 +8,7 @@ use tapewright::kernels::{
     parallel_sum, scatter, scatter_add,
 };
 use tapewright::prelude::*;
-use tapewright::strategies::lanes::Node;
+use tapewright::strategies::kernel::Node;
 
 type Views<V, const R: usize> = View<Jacobian<V>, R>;
 type Number<V> = Real<Jacobian<V>>;

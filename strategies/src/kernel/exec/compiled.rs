@@ -1,0 +1,289 @@
+//! Scripts as machine code: each operation of a list becomes an instruction on registers.
+
+#![allow(
+    clippy::cast_possible_truncation,
+    reason = "places, operands and shifts have few bits, and `From` cannot be called in constants"
+)]
+
+use super::bindings::{ALL, Captured, Memory, Place, Seeds};
+use crate::Number;
+use crate::kernel::ir::access::{Border, OUTPUTS};
+use crate::kernel::ir::function::Rule;
+use crate::kernel::ir::instruction::{Op, RULES, opcode};
+use crate::kernel::ir::listing::{STEPS, Steps, result};
+use crate::kernel::simd::dispatch::Registers;
+use crate::kernel::simd::vector::{Lane, Vector};
+use core::marker::PhantomData;
+use core::mem::MaybeUninit;
+
+/// An operation that does nothing.
+const NONE: u8 = 0xFF;
+
+/// All of an operation in a number: the three places in the lower 16 bits each, the operand, the border rule, the four
+/// shifts, and what it does; behind the last one something that does nothing.
+const fn packed<C: Steps>(k: usize) -> u128 {
+    if k < C::OPS.len() { C::OPS[k].bits() | (C::OPS[k].what as u128) << 96 } else { (NONE as u128) << 96 }
+}
+
+/// The results of operations, in registers.
+pub(crate) struct Results<L: Lane> {
+    numbers: [MaybeUninit<L>; STEPS],
+    masks: [MaybeUninit<L::Mask>; STEPS],
+}
+
+impl<L: Lane> Results<L> {
+    #[inline(always)]
+    pub(crate) const fn new() -> Self {
+        Self { numbers: [const { MaybeUninit::uninit() }; STEPS], masks: [const { MaybeUninit::uninit() }; STEPS] }
+    }
+
+    /// The number at this place.
+    ///
+    /// # Safety
+    ///
+    /// The operation with this number has been computed, and its result is a number.
+    #[inline(always)]
+    pub(crate) unsafe fn number(&self, k: usize) -> L {
+        // SAFETY: promised by the caller.
+        unsafe { self.numbers[k].assume_init() }
+    }
+
+    /// # Safety
+    ///
+    /// As [`number`](Self::number), for a yes or no.
+    #[inline(always)]
+    unsafe fn mask(&self, k: usize) -> L::Mask {
+        // SAFETY: promised by the caller.
+        unsafe { self.masks[k].assume_init() }
+    }
+}
+
+#[inline(always)]
+const fn place(bits: u128, k: usize) -> usize {
+    (bits >> (16 * k)) as usize & 0xFFFF
+}
+
+#[inline(always)]
+const fn shift(bits: u128) -> [isize; 4] {
+    [(bits >> 64) as i8 as isize, (bits >> 72) as i8 as isize, (bits >> 80) as i8 as isize, (bits >> 88) as i8 as isize]
+}
+
+/// Runs a script at a place.
+///
+/// # Safety
+///
+/// All that the script reads there can be read.
+#[inline(always)]
+pub(crate) unsafe fn execute<C: Steps, L: Vector, const MASK: u8>(at: &Place<'_, L::Number>, results: &mut Results<L>)
+where
+    L::Number: Number,
+{
+    macro_rules! pieces {
+        ($($piece:literal)*) => { $(
+            // By address: what is not called is not compiled, and not even looked at.
+            if let Some(piece) = const { piece_of::<C, L, MASK, $piece>() } {
+                // SAFETY: promised by the caller; the pieces before this one have been computed.
+                unsafe { piece(at, results) }
+            }
+        )* };
+    }
+    pieces! { 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38
+    39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 }
+}
+
+/// The number of operations that are compiled together.
+const PIECE: usize = 32;
+const _: () = assert!(64 * PIECE == STEPS, "`execute` has as many pieces");
+
+type Piece<L> = unsafe fn(&Place<'_, <L as Lane>::Number>, &mut Results<L>);
+
+/// A piece of a script, if the script has that many.
+const fn piece_of<C: Steps, L: Vector, const MASK: u8, const FIRST: usize>() -> Option<Piece<L>>
+where
+    L::Number: Number,
+{
+    if C::OPS.len() > FIRST * PIECE { Some(piece::<C, L, MASK, FIRST>) } else { None }
+}
+
+/// # Safety
+///
+/// As [`execute`]; the operations before this piece have been computed.
+#[cfg_attr(not(debug_assertions), inline(always))]
+#[cfg_attr(debug_assertions, inline(never))]
+unsafe fn piece<C: Steps, L: Vector, const MASK: u8, const FIRST: usize>(
+    at: &Place<'_, L::Number>,
+    results: &mut Results<L>,
+) where
+    L::Number: Number,
+{
+    macro_rules! steps {
+        ($($k:literal)*) => { $(
+            let all = const { packed::<C>(FIRST * PIECE + $k) };
+            // The interpreter takes long over operations that do nothing.
+            if !cfg!(miri) || (all >> 96) as u8 != NONE {
+                // SAFETY: operations use results of those before them; what is read can be read, as the caller says.
+                unsafe { step::<L, MASK>(all, C::RULES, C::ALL_DENSE, FIRST * PIECE + $k, at, results) }
+            }
+        )* };
+    }
+    steps! { 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 }
+}
+
+/// Computes operation `k`. Everything that says which one is a constant where this is called, so that one instruction
+/// is left of it, or a few.
+///
+/// # Safety
+///
+/// The results that it uses have been computed, and what it reads can be read.
+#[cfg_attr(not(debug_assertions), inline(always))]
+#[cfg_attr(debug_assertions, inline(never))]
+unsafe fn step<L: Vector, const MASK: u8>(
+    all: u128,
+    rules: &'static [Option<&'static Rule>; RULES],
+    all_dense: bool,
+    k: usize,
+    at: &Place<'_, L::Number>,
+    results: &mut Results<L>,
+) where
+    L::Number: Number,
+{
+    let (a, b, c) = (place(all, 0), place(all, 1), place(all, 2));
+    let (operand, what) = ((all >> 48) as u8 as usize, (all >> 96) as u8);
+    let rule = rules[operand];
+    // SAFETY: promised by the caller.
+    unsafe {
+        results.numbers[k] = MaybeUninit::new(match what {
+            opcode::READ | opcode::NUMBER | opcode::NEW | opcode::CONSTANT | opcode::LITERAL | opcode::SEED => {
+                brought::<L, MASK>(all, all_dense, at)
+            }
+            opcode::NEG => -results.number(a),
+            opcode::ABS => results.number(a).abs(),
+            opcode::SQRT => results.number(a).sqrt(),
+            opcode::RULE1 => two(what, [results.number(a), results.number(a)], rule),
+            opcode::ADD => results.number(a) + results.number(b),
+            opcode::SUB => results.number(a) - results.number(b),
+            opcode::MUL | opcode::SEEDED => results.number(a) * results.number(b),
+            opcode::DIV => results.number(a) / results.number(b),
+            opcode::RULE2..=opcode::RIGHT => two(what, [results.number(a), results.number(b)], rule),
+            opcode::RULE3..=opcode::THIRD => {
+                three(what, [results.number(a), results.number(b), results.number(c)], rule)
+            }
+            opcode::SELECT => L::select(results.mask(a), results.number(b), results.number(c)),
+            _ => return choose(what, k, (a, b), results, rule),
+        });
+    }
+}
+
+/// The part of a rule of one or two arguments that an operation calls.
+#[inline(always)]
+fn two<L: Lane>(what: u8, [x, y]: [L; 2], rule: Option<&'static Rule>) -> L {
+    let rule = rule.expect("a rule has a number");
+    x.map2(y, move |x, y| L::Number::call(rule, Op::part(what), x, y))
+}
+
+/// The part of a rule of three arguments that an operation calls.
+#[inline(always)]
+fn three<L: Lane>(what: u8, [x, y, z]: [L; 3], rule: Option<&'static Rule>) -> L {
+    let rule = rule.expect("a rule has a number");
+    x.map3(y, z, move |arguments| L::Number::call3(rule, Op::part(what), arguments))
+}
+
+/// The number of an operation that computes nothing.
+///
+/// # Safety
+///
+/// As [`step`].
+#[inline(always)]
+unsafe fn brought<L: Vector, const MASK: u8>(all: u128, all_dense: bool, at: &Place<'_, L::Number>) -> L
+where
+    L::Number: Number,
+{
+    let (c, operand) = (place(all, 2), (all >> 48) as u8 as usize);
+    // SAFETY: promised by the caller.
+    unsafe {
+        match (all >> 96) as u8 {
+            opcode::READ => at.read::<L, MASK>(operand, shift(all), (all >> 56) as u8 == Border::Zero as u8),
+            opcode::NUMBER => L::splat(at.memory.numbers[operand]),
+            opcode::NEW => at.written::<L, MASK>(operand, shift(all)),
+            opcode::CONSTANT => L::splat(at.captured.get(c)),
+            opcode::LITERAL => L::splat(L::Number::from_f64(f64::from((c as u16).cast_signed()) * 0.5)),
+            _ => at.seed::<L, MASK>(operand, shift(all), all_dense),
+        }
+    }
+}
+
+/// Computes the mask of operation `k`, which compares or joins masks, or does nothing.
+///
+/// # Safety
+///
+/// As [`step`].
+#[inline(always)]
+unsafe fn choose<L: Vector>(
+    what: u8,
+    k: usize,
+    (a, b): (usize, usize),
+    results: &mut Results<L>,
+    rule: Option<&'static Rule>,
+) where
+    L::Number: Number,
+{
+    // SAFETY: promised by the caller.
+    let mask = unsafe {
+        match what {
+            opcode::LESS => results.number(a).less(results.number(b)),
+            opcode::AT_MOST => results.number(a).at_most(results.number(b)),
+            opcode::EQUAL => results.number(a).equal(results.number(b)),
+            opcode::DIFFER => L::differ(results.number(a), results.number(b)),
+            opcode::BOTH => L::both(results.mask(a), results.mask(b)),
+            opcode::EITHER => L::either(results.mask(a), results.mask(b)),
+            opcode::TAKES => two(what, [results.number(a), results.number(b)], rule).equal(L::one()),
+            _ => return,
+        }
+    };
+    results.masks[k] = MaybeUninit::new(mask);
+}
+
+/// What steps that read nothing make of the numbers 0 and 1, and of a seed.
+#[inline(always)]
+pub(crate) fn alone<V: Number, C: Steps>(captured: &Captured<V>, numbers: [V; 2], seed: V) -> V {
+    assert!(const { reads_nothing::<C>() }, "these steps read something");
+    let mut memory = Memory::nowhere();
+    [memory.numbers[0], memory.numbers[1]] = numbers;
+    let seeds = Seeds { uniform: [seed; OUTPUTS], ..Seeds::NONE };
+    let mut results = Results::new();
+    // SAFETY: the steps read nothing from memory, and have a result.
+    let found: V::Single = unsafe {
+        execute::<Uniform<C>, V::Single, ALL>(&Place::inside(&memory, &seeds, captured, 0), &mut results);
+        results.number(const { result::<C>(0).expect("there is a result") })
+    };
+    number(found)
+}
+
+/// A lane that is one number, as that.
+pub(crate) fn number<V: Number>(lane: V::Single) -> V {
+    let mut number = V::ZERO;
+    // SAFETY: it is one number.
+    unsafe { lane.store(&raw mut number) };
+    number
+}
+
+const fn reads_nothing<C: Steps>() -> bool {
+    let mut k = 0;
+    while k < C::OPS.len() {
+        if matches!(C::OPS[k].what, opcode::READ | opcode::NEW) {
+            return false;
+        }
+        k += 1;
+    }
+    true
+}
+
+/// Steps with the same adjoints everywhere.
+struct Uniform<C>(PhantomData<C>);
+impl<C: Steps> Steps for Uniform<C> {
+    const OPS: &'static [Op] = C::OPS;
+    const RESULTS: &'static [u16] = C::RESULTS;
+    const RULES: &'static [Option<&'static Rule>; RULES] = C::RULES;
+    const CONSTANTS: usize = C::CONSTANTS;
+    const ALL_DENSE: bool = false;
+}

@@ -1,0 +1,117 @@
+//! Scripts that are computed at some points one operation after the other: at borders, where something is infinite or
+//! NaN, and along tangents. Nothing of this is compiled for each kernel.
+
+use crate::Number;
+use crate::kernel::ir::function::Rule;
+use crate::kernel::ir::instruction::{Op, RULES, opcode};
+use crate::numbers::by_lanes2;
+use core::cell::RefCell;
+
+/// The number of points that are computed at once, so that looking at an operation costs little.
+pub(crate) const WIDTH: usize = 32;
+
+/// What a script is run with.
+#[derive(Clone, Copy)]
+pub(crate) struct Interpreter<'a, V> {
+    pub(crate) rules: &'a [Option<&'static Rule>; RULES],
+    pub(crate) constants: &'a [V],
+}
+
+thread_local! {
+    /// Room for results.
+    static ROOM: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
+}
+
+/// `f` with room for as many numbers.
+fn with_room<V: Number, T>(numbers: usize, f: impl FnOnce(&mut [V]) -> T) -> T {
+    // A rule of a user's that runs a kernel itself finds no room here.
+    let mut room = ROOM.take();
+    let words = (numbers * size_of::<V>()).div_ceil(8);
+    if room.len() < words {
+        room.resize(words, 0);
+    }
+    let found = f(&mut bytemuck::cast_slice_mut(&mut room[..words])[..numbers]);
+    ROOM.set(room);
+    found
+}
+
+impl<V: Number> Interpreter<'_, V> {
+    /// Runs the operations at `count` points, and hands over each operation's results, `WIDTH` of them for each. `leaf`
+    /// computes what an operation without arguments stands for at the points, captured numbers and literals excepted.
+    pub(crate) fn run<T>(
+        self,
+        ops: &[Op],
+        count: usize,
+        mut leaf: impl FnMut(&Op, &mut [V]),
+        found: impl FnOnce(&[V]) -> T,
+    ) -> T {
+        with_room(ops.len() * WIDTH, |room| {
+            for (k, op) in ops.iter().enumerate() {
+                let (before, behind) = room.split_at_mut(k * WIDTH);
+                let to = &mut behind[..count];
+                match op.what {
+                    opcode::CONSTANT => to.fill(self.constants[op.c as usize]),
+                    opcode::LITERAL => to.fill(V::from_f64(f64::from(op.c.cast_signed()) * 0.5)),
+                    _ if op.arity() == 0 => leaf(op, to),
+                    _ => self.compute(op, before, to),
+                }
+            }
+            found(room)
+        })
+    }
+
+    fn compute(self, op: &Op, before: &[V], to: &mut [V]) {
+        let at = |place: u16| &before[usize::from(place) * WIDTH..][..to.len()];
+        let yes = |yes: bool| if yes { V::Lane::ONE } else { V::Lane::ZERO };
+        let a = at(op.a);
+        let b = if op.arity() > 1 { at(op.b) } else { a };
+        macro_rules! each {
+            (|$x:ident, $y:ident| $value:expr) => {
+                for ((to, x), y) in to.iter_mut().zip(a).zip(b) {
+                    let ($x, $y) = (*x, *y);
+                    *to = $value;
+                }
+            };
+        }
+        match op.what {
+            opcode::NEG => each!(|x, _y| -x),
+            opcode::ABS => each!(|x, _y| x.abs()),
+            opcode::SQRT => each!(|x, _y| x.sqrt()),
+            opcode::ADD => each!(|x, y| x + y),
+            opcode::SUB => each!(|x, y| x - y),
+            opcode::MUL | opcode::BOTH => each!(|x, y| x * y),
+            // Zero times anything is zero.
+            opcode::SEEDED => each!(|x, y| if x.is_nought() || y.is_nought() { V::ZERO } else { x.contribution(y) }),
+            opcode::DIV => each!(|x, y| x / y),
+            opcode::LESS => each!(|x, y| by_lanes2(x, y, |x, y| yes(x < y))),
+            opcode::AT_MOST => each!(|x, y| by_lanes2(x, y, |x, y| yes(x <= y))),
+            opcode::EQUAL => each!(|x, y| by_lanes2(x, y, |x, y| yes(x.as_f64() == y.as_f64()))),
+            opcode::DIFFER => each!(|x, y| by_lanes2(x, y, |x, y| yes(x.as_f64() != y.as_f64()))),
+            opcode::EITHER => each!(|x, y| x.max(y)),
+            opcode::SELECT => {
+                let no = at(op.c);
+                for (k, to) in to.iter_mut().enumerate() {
+                    *to = V::from_lanes(
+                        |lane| if a[k].lane(lane).is_nought() { no[k].lane(lane) } else { b[k].lane(lane) },
+                    );
+                }
+            }
+            opcode::RULE3..=opcode::THIRD => self.call3(op, [a, b, at(op.c)], to),
+            _ => self.call(op, (a, b), to),
+        }
+    }
+
+    /// Calls a function of the operation's rule with these arguments.
+    fn call(self, op: &Op, (a, b): (&[V], &[V]), to: &mut [V]) {
+        let part = Op::part(op.what);
+        let rule = self.rules[usize::from(op.operand)].expect("a rule has a number");
+        to.iter_mut().zip(a).zip(b).for_each(|((to, x), y)| *to = V::call(rule, part, *x, *y));
+    }
+
+    fn call3(self, op: &Op, arguments: [&[V]; 3], to: &mut [V]) {
+        let rule = self.rules[usize::from(op.operand)].expect("a rule has a number");
+        for (k, to) in to.iter_mut().enumerate() {
+            *to = V::call3(rule, Op::part(op.what), arguments.map(|x| x[k]));
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! The bodies of kernels as trees. A tree is a type, and its operations are a constant of it; its value holds the
+//! numbers that were captured, and nothing else.
+
+use super::access::{Border, Key};
+use super::function::{Comparing, Comparison, Formula, Formula2, LaneFunction, LaneOperator, LaneTernary, Rule};
+use super::instruction::{Code, Op, opcode};
+use crate::kernel::Sealed;
+use core::marker::PhantomData;
+
+/// An expression of a kernel.
+///
+/// Sealed: what a launch may read without a check follows from the constant here.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an expression of a kernel",
+    note = "a kernel is made of what its operands' tokens return (`x.at::<0>()`), of numbers (`2.0`, not `2`) and of \
+            functions"
+)]
+pub trait Node: Copy + Send + Sync + Sealed + 'static {
+    /// Its operations.
+    const CODE: Code;
+    /// Hands over the captured numbers, in the order of the operations that use them.
+    fn constants(&self, put: &mut impl FnMut(f64));
+}
+
+/// Implements a leaf.
+macro_rules! leaves {
+    ($($(#[$doc:meta])* $name:ident<$(const $p:ident: $t:ty),*> = $key:expr;)*) => { $(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default)]
+        pub struct $name<$(const $p: $t),*>;
+        impl<$(const $p: $t),*> Sealed for $name<$($p),*> {}
+        impl<$(const $p: $t),*> Node for $name<$($p),*> {
+            const CODE: Code = Code::leaf(Op::leaf($key));
+            #[inline(always)]
+            fn constants(&self, _: &mut impl FnMut(f64)) {}
+        }
+    )* };
+}
+
+/// The border rule with this number.
+const fn border(number: u8) -> Border {
+    match number {
+        0 => Border::Inside,
+        1 => Border::Zero,
+        2 => Border::Nearest,
+        _ => Border::Periodic,
+    }
+}
+
+leaves! {
+    /// An element of operand `A`, shifted along the four dimensions. `B` is the number of its border rule.
+    Element<const A: usize, const B: u8, const I: isize, const J: isize, const K: isize, const M: isize> =
+        Key::read(A, border(B), [I, J, K, M]);
+    /// A number that all points share: operand `A`, an active variable.
+    Number<const A: usize> = Key::number(A);
+    /// What this launch writes to operand `A` at the point.
+    New<const A: usize> = Key::new(A);
+    /// The temporary with number `K`.
+    Local<const K: usize> = Key::local(K);
+}
+
+/// A number that was captured.
+#[derive(Clone, Copy, Debug)]
+pub struct Constant(pub f64);
+impl Sealed for Constant {}
+impl Node for Constant {
+    const CODE: Code = Code::leaf(Op::of(opcode::CONSTANT, 0, 0, 0));
+    #[inline(always)]
+    fn constants(&self, put: &mut impl FnMut(f64)) {
+        put(self.0);
+    }
+}
+
+impl Formula {
+    /// The operation, and the rule that it uses.
+    const fn op(self) -> (Op, Option<&'static Rule>) {
+        let (what, rule) = match self {
+            Self::Negative => (opcode::NEG, None),
+            Self::Absolute => (opcode::ABS, None),
+            Self::Root => (opcode::SQRT, None),
+            Self::Square => (opcode::SQUARE, None),
+            Self::Rule(rule) => (opcode::RULE1, Some(rule)),
+        };
+        (Op::of(what, 0, 0, 0), rule)
+    }
+}
+
+impl Formula2 {
+    /// As [`Formula::op`].
+    const fn op(self) -> (Op, Option<&'static Rule>) {
+        let (what, rule) = match self {
+            Self::Sum => (opcode::ADD, None),
+            Self::Difference => (opcode::SUB, None),
+            Self::Product => (opcode::MUL, None),
+            Self::Quotient => (opcode::DIV, None),
+            Self::Larger => (opcode::MAX, None),
+            Self::Smaller => (opcode::MIN, None),
+            Self::Rule(rule) => (opcode::RULE2, Some(rule)),
+        };
+        (Op::of(what, 0, 0, 0), rule)
+    }
+}
+
+/// A function of one argument.
+#[derive(Clone, Copy, Debug)]
+pub struct Apply<F, A>(PhantomData<F>, A);
+impl<F, A> Apply<F, A> {
+    /// This function of that argument.
+    #[inline(always)]
+    pub const fn of(argument: A) -> Self {
+        Self(PhantomData, argument)
+    }
+}
+impl<F, A> Sealed for Apply<F, A> {}
+impl<F: LaneFunction, A: Node> Node for Apply<F, A> {
+    const CODE: Code = {
+        let (mut code, (mut op, rule)) = (A::CODE, F::FORMULA.op());
+        op.a = code.result;
+        if let Some(rule) = rule {
+            op.operand = code.rule(rule);
+        }
+        code.push(op);
+        code
+    };
+    #[inline(always)]
+    fn constants(&self, put: &mut impl FnMut(f64)) {
+        self.1.constants(put);
+    }
+}
+
+/// A function of two arguments.
+#[derive(Clone, Copy, Debug)]
+pub struct Apply2<F, A, B>(PhantomData<F>, A, B);
+impl<F, A, B> Apply2<F, A, B> {
+    /// This function of those arguments.
+    #[inline(always)]
+    pub const fn of(left: A, right: B) -> Self {
+        Self(PhantomData, left, right)
+    }
+}
+impl<F, A, B> Sealed for Apply2<F, A, B> {}
+impl<F: LaneOperator, A: Node, B: Node> Node for Apply2<F, A, B> {
+    const CODE: Code = {
+        let (mut code, (mut op, rule)) = (A::CODE, F::FORMULA.op());
+        op.a = code.result;
+        op.b = code.append(&B::CODE, None);
+        if let Some(rule) = rule {
+            op.operand = code.rule(rule);
+        }
+        code.push(op);
+        code
+    };
+    #[inline(always)]
+    fn constants(&self, put: &mut impl FnMut(f64)) {
+        self.1.constants(put);
+        self.2.constants(put);
+    }
+}
+
+/// A function of three arguments.
+#[derive(Clone, Copy, Debug)]
+pub struct Apply3<F, A, B, C>(PhantomData<F>, A, B, C);
+impl<F, A, B, C> Apply3<F, A, B, C> {
+    /// This function of those arguments.
+    #[inline(always)]
+    pub const fn of(first: A, second: B, third: C) -> Self {
+        Self(PhantomData, first, second, third)
+    }
+}
+impl<F, A, B, C> Sealed for Apply3<F, A, B, C> {}
+impl<F: LaneTernary, A: Node, B: Node, C: Node> Node for Apply3<F, A, B, C> {
+    const CODE: Code = {
+        let (mut code, mut op) = (A::CODE, Op::of(opcode::RULE3, 0, 0, 0));
+        op.a = code.result;
+        op.b = code.append(&B::CODE, None);
+        op.c = code.append(&C::CODE, None);
+        op.operand = code.rule(F::RULE);
+        code.push(op);
+        code
+    };
+    #[inline(always)]
+    fn constants(&self, put: &mut impl FnMut(f64)) {
+        self.1.constants(put);
+        self.2.constants(put);
+        self.3.constants(put);
+    }
+}
+
+/// A comparison of two expressions.
+#[derive(Clone, Copy, Debug)]
+pub struct Compared<C, A, B>(PhantomData<C>, A, B);
+impl<C, A, B> Compared<C, A, B> {
+    /// This comparison of those.
+    #[inline(always)]
+    pub const fn of(left: A, right: B) -> Self {
+        Self(PhantomData, left, right)
+    }
+}
+
+/// A yes or no at each point.
+pub trait Condition: Copy + Send + Sync + Sealed + 'static {
+    /// Its operations.
+    const CODE: Code;
+    /// As [`Node::constants`].
+    fn constants(&self, put: &mut impl FnMut(f64));
+}
+
+impl<C, A, B> Sealed for Compared<C, A, B> {}
+impl<C: Comparing, A: Node, B: Node> Condition for Compared<C, A, B> {
+    const CODE: Code = {
+        let mut code = A::CODE;
+        let x = code.result;
+        let y = code.append(&B::CODE, None);
+        code.push(match C::HOW {
+            Comparison::Less => Op::of(opcode::LESS, x, y, 0),
+            Comparison::AtMost => Op::of(opcode::AT_MOST, x, y, 0),
+            Comparison::More => Op::of(opcode::LESS, y, x, 0),
+            Comparison::AtLeast => Op::of(opcode::AT_MOST, y, x, 0),
+        });
+        code
+    };
+    #[inline(always)]
+    fn constants(&self, put: &mut impl FnMut(f64)) {
+        self.1.constants(put);
+        self.2.constants(put);
+    }
+}
+
+/// Two conditions, both or one of which must hold.
+#[derive(Clone, Copy, Debug)]
+pub struct Joined<const BOTH: bool, C, D>(pub C, pub D);
+impl<const BOTH: bool, C, D> Sealed for Joined<BOTH, C, D> {}
+impl<const BOTH: bool, C: Condition, D: Condition> Condition for Joined<BOTH, C, D> {
+    const CODE: Code =
+        Code::join(&C::CODE, &D::CODE, Op::of(if BOTH { opcode::BOTH } else { opcode::EITHER }, 0, 0, 0));
+    #[inline(always)]
+    fn constants(&self, put: &mut impl FnMut(f64)) {
+        self.0.constants(put);
+        self.1.constants(put);
+    }
+}
+
+/// The first expression where a condition holds, else the second. Both are computed everywhere; what is not chosen
+/// contributes nothing to adjoints, also where it is infinite or NaN.
+#[derive(Clone, Copy, Debug)]
+pub struct Select<C, A, B>(pub C, pub A, pub B);
+impl<C, A, B> Sealed for Select<C, A, B> {}
+impl<C: Condition, A: Node, B: Node> Node for Select<C, A, B> {
+    const CODE: Code = {
+        let mut code = C::CODE;
+        let mask = code.result;
+        let yes = code.append(&A::CODE, None);
+        let no = code.append(&B::CODE, None);
+        code.push(Op::of(opcode::SELECT, mask, yes, no));
+        code
+    };
+    #[inline(always)]
+    fn constants(&self, put: &mut impl FnMut(f64)) {
+        self.0.constants(put);
+        self.1.constants(put);
+        self.2.constants(put);
+    }
+}
+
+/// A temporary: expression `E`, computed once, as [`Local`] number `K` of expression `B`.
+#[derive(Clone, Copy, Debug)]
+pub struct Let<const K: usize, E, B>(pub E, pub B);
+impl<const K: usize, E, B> Sealed for Let<K, E, B> {}
+impl<const K: usize, E: Node, B: Node> Node for Let<K, E, B> {
+    const CODE: Code = {
+        assert!(
+            !E::CODE.has_local(K) && B::CODE.binds >> K & 1 == 0,
+            "temporaries that are bound one inside the other have different numbers"
+        );
+        let mut code = E::CODE;
+        let bound = code.result;
+        code.append(&B::CODE, Some((K, bound)));
+        code.binds |= 1 << K;
+        code
+    };
+    #[inline(always)]
+    fn constants(&self, put: &mut impl FnMut(f64)) {
+        self.0.constants(put);
+        self.1.constants(put);
+    }
+}

@@ -1,0 +1,264 @@
+//! Where a launch runs: the shape of its views, and a range of points.
+
+use core::fmt;
+use core::ops::Range;
+use smallvec::SmallVec;
+
+/// A box of points in views of one shape. Shapes of fewer than four dimensions have leading dimensions of length 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grid {
+    shape: [isize; 4],
+    /// How many of the dimensions, which are the last ones, the views have.
+    rank: usize,
+    elements: usize,
+    pub(crate) range: Region,
+}
+
+/// Points from `lo` up to, and without, `hi`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Region {
+    pub(crate) lo: [isize; 4],
+    pub(crate) hi: [isize; 4],
+}
+
+impl Region {
+    /// Without points.
+    pub(crate) const NONE: Self = Self { lo: [0; 4], hi: [0; 4] };
+
+    pub(crate) fn is_empty(&self) -> bool {
+        (0..4).any(|d| self.lo[d] >= self.hi[d])
+    }
+
+    /// Whether it is part of one row, and so short that to prepare a loop over registers costs more than its points.
+    pub(crate) fn is_short_row(&self) -> bool {
+        self.hi[3] - self.lo[3] <= 8 && (0..3).all(|d| self.hi[d] - self.lo[d] == 1)
+    }
+
+    pub(crate) fn points(&self) -> usize {
+        (0..4).map(|d| (self.hi[d] - self.lo[d]).max(0).unsigned_abs()).product()
+    }
+}
+
+/// `each_row!(region, row => { … })` with each row's first three coordinates. A macro, because a closure need not be
+/// inlined: what works in registers must be part of the function that is compiled for them.
+macro_rules! each_row {
+    ($region:expr, $row:ident => $body:block) => {{
+        let region: &Region = $region;
+        for a in region.lo[0]..region.hi[0] {
+            for b in region.lo[1]..region.hi[1] {
+                for c in region.lo[2]..region.hi[2] {
+                    let $row = [a, b, c];
+                    $body
+                }
+            }
+        }
+    }};
+}
+pub(crate) use each_row;
+
+/// Why a range cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BadRange {
+    /// It has not as many dimensions as the views.
+    Rank {
+        /// Of the range.
+        range: usize,
+        /// Of the views.
+        views: usize,
+    },
+    /// It goes beyond the views.
+    Beyond {
+        /// The dimension.
+        dimension: usize,
+        /// The range there.
+        range: Range<usize>,
+        /// The views' length there.
+        length: usize,
+    },
+    /// It begins behind its end.
+    Backwards {
+        /// The dimension.
+        dimension: usize,
+        /// The range there.
+        range: Range<usize>,
+    },
+}
+
+impl fmt::Display for BadRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rank { range, views } => write!(f, "a range of rank {range} is none of views of rank {views}"),
+            Self::Beyond { dimension, range, length } => {
+                write!(
+                    f,
+                    "the range {range:?} along dimension {dimension} goes beyond the views, whose length there is \
+                     {length}"
+                )
+            }
+            Self::Backwards { dimension, range } => {
+                write!(f, "the range {range:?} along dimension {dimension} begins behind its end")
+            }
+        }
+    }
+}
+
+impl core::error::Error for BadRange {}
+
+impl fmt::Display for Grid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ranges: Vec<Range<isize>> = (4 - self.rank..4).map(|d| self.range.lo[d]..self.range.hi[d]).collect();
+        write!(f, "{ranges:?} of shape {:?}", self.of_views(self.shape))
+    }
+}
+
+impl Default for Grid {
+    /// No points.
+    fn default() -> Self {
+        Self { shape: [1; 4], rank: 1, elements: 1, range: Region::NONE }
+    }
+}
+
+impl Grid {
+    /// These points in views of this shape.
+    ///
+    /// # Errors
+    ///
+    /// When they do not lie in it.
+    ///
+    /// # Panics
+    ///
+    /// When the shape has more than four dimensions, or more elements than there can be.
+    pub fn new(shape: &[usize], range: &[Range<usize>]) -> Result<Self, BadRange> {
+        assert!(shape.len() <= 4, "views have one to four dimensions");
+        if range.len() != shape.len() {
+            return Err(BadRange::Rank { range: range.len(), views: shape.len() });
+        }
+        let elements = shape.iter().try_fold(1_usize, |product, length| product.checked_mul(*length));
+        let elements = elements.filter(|n| *n < isize::MAX.unsigned_abs() / 16);
+        let elements = elements.expect("there cannot be as many elements");
+        let signed = |n: usize| n.cast_signed();
+        let mut grid = Self { shape: [1; 4], rank: shape.len(), elements, range: Region { lo: [0; 4], hi: [1; 4] } };
+        let first = 4 - shape.len();
+        for (dimension, (length, range)) in shape.iter().zip(range).enumerate() {
+            if range.start > range.end {
+                return Err(BadRange::Backwards { dimension, range: range.clone() });
+            }
+            if range.end > *length {
+                return Err(BadRange::Beyond { dimension, range: range.clone(), length: *length });
+            }
+            grid.shape[first + dimension] = signed(*length);
+            grid.range.lo[first + dimension] = signed(range.start);
+            grid.range.hi[first + dimension] = signed(range.end);
+        }
+        Ok(grid)
+    }
+
+    /// The number of elements of a view.
+    #[must_use]
+    pub const fn elements(&self) -> usize {
+        self.elements
+    }
+
+    /// The number of points.
+    #[must_use]
+    pub fn points(&self) -> usize {
+        self.range.points()
+    }
+
+    /// Whether the range is all of the views.
+    #[must_use]
+    pub fn is_all(&self) -> bool {
+        (0..4).all(|d| self.range.lo[d] == 0 && self.range.hi[d] == self.shape[d])
+    }
+
+    /// The same views, and this one point, given by its place among the elements.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such element.
+    #[must_use]
+    pub fn at(&self, element: usize) -> Self {
+        assert!(element < self.elements(), "element {element} is none of the view");
+        let mut rest = element.cast_signed();
+        let mut range = Region { lo: [0; 4], hi: [0; 4] };
+        for d in (0..4).rev() {
+            range.lo[d] = rest % self.shape[d];
+            range.hi[d] = range.lo[d] + 1;
+            rest /= self.shape[d];
+        }
+        Self { range, ..*self }
+    }
+
+    /// The same views, and some of the points.
+    pub(crate) const fn with(&self, range: Region) -> Self {
+        Self { range, ..*self }
+    }
+
+    /// The last of these, one for each dimension of the views.
+    pub(crate) fn of_views(&self, all: [isize; 4]) -> SmallVec<[isize; 4]> {
+        SmallVec::from_slice(&all[4 - self.rank..])
+    }
+
+    pub(crate) const fn shape(&self) -> [isize; 4] {
+        self.shape
+    }
+
+    pub(crate) const fn strides(&self) -> [isize; 4] {
+        let s = &self.shape;
+        [s[1] * s[2] * s[3], s[2] * s[3], s[3], 1]
+    }
+
+    /// Calls `f` with each piece of consecutive elements that lies outside the range.
+    pub fn outside(&self, mut f: impl FnMut(Range<usize>)) {
+        let mut from = 0;
+        self.inside(|row| {
+            if from < row.start {
+                f(from..row.start);
+            }
+            from = row.end;
+        });
+        if from < self.elements() {
+            f(from..self.elements());
+        }
+    }
+
+    /// Copies what lies outside the range.
+    ///
+    /// # Panics
+    ///
+    /// When there are fewer elements than the views have.
+    pub fn copy_outside<V: Copy>(&self, from: &[V], to: &mut [V]) {
+        self.outside(|piece| match piece.len() {
+            // The ends of two rows: a call would take longer.
+            ..=8 => to[piece.clone()].iter_mut().zip(&from[piece]).for_each(|(to, from)| *to = *from),
+            _ => to[piece.clone()].copy_from_slice(&from[piece]),
+        });
+    }
+
+    /// Moves what lies outside the range, and leaves this number.
+    pub(crate) fn move_outside<V: Copy>(&self, from: &mut [V], to: &mut [V], left: V) {
+        self.copy_outside(from, to);
+        self.fill_outside(from, left);
+    }
+
+    /// Writes this number to all that lies outside the range.
+    pub(crate) fn fill_outside<V: Copy>(&self, to: &mut [V], number: V) {
+        self.outside(|piece| to[piece].iter_mut().for_each(|to| *to = number));
+    }
+
+    /// Calls `f` with each piece of consecutive elements that lies in the range.
+    pub fn inside(&self, mut f: impl FnMut(Range<usize>)) {
+        if self.range.is_empty() {
+            return;
+        }
+        if self.is_all() {
+            return f(0..self.elements());
+        }
+        let strides = self.strides();
+        each_row!(&self.range, row => {
+            let start: isize = row.iter().zip(strides).map(|(i, stride)| i * stride).sum();
+            f((start + self.range.lo[3]).unsigned_abs()..(start + self.range.hi[3]).unsigned_abs());
+        });
+    }
+}

@@ -1,0 +1,397 @@
+//! Elements that go from one place to another: into other views, and to and from variables.
+
+use super::dependencies::{Item, Links, Used};
+use super::entry::{Inspection, Launch};
+use super::replay::{Replayed, Versions, not_kept};
+use crate::kernel::ir::grid::Grid;
+use crate::kernel::memory::adjoint::{Shadow, Shadows};
+use crate::kernel::memory::buffer::{Buffer, SharedArray};
+use crate::kernel::memory::cache::Fetched;
+use crate::{Curvature, Number, SweepError};
+use core::fmt;
+use smallvec::{SmallVec, smallvec};
+use std::sync::{Arc, OnceLock};
+
+/// Places of elements, in any order, that kernels look up: an array that is not differentiated.
+///
+/// A clone shares the list.
+#[derive(Clone)]
+pub struct Indices(Arc<List>);
+
+struct List {
+    places: Box<[u32]>,
+    /// One more than the largest of them.
+    bound: usize,
+    /// Two positions in the list with the same place, if there are any; found on request.
+    twins: OnceLock<Option<(usize, usize)>>,
+}
+
+impl Indices {
+    /// A list of these places.
+    ///
+    /// # Panics
+    ///
+    /// When a place is beyond 2³² − 1.
+    #[must_use]
+    #[track_caller]
+    pub fn new(places: &[usize]) -> Self {
+        let narrow = |place: &usize| {
+            u32::try_from(*place)
+                .unwrap_or_else(|_| panic!("index {place} is beyond 2^32 - 1, the largest that there can be"))
+        };
+        let places: Box<[u32]> = places.iter().map(narrow).collect();
+        let bound = places.iter().max().map_or(0, |place| *place as usize + 1);
+        Self(Arc::new(List { places, bound, twins: OnceLock::new() }))
+    }
+
+    /// The number of places.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.places.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.places.is_empty()
+    }
+
+    /// The place at this position in the list.
+    ///
+    /// # Panics
+    ///
+    /// When the list ends before.
+    #[must_use]
+    pub fn get(&self, position: usize) -> usize {
+        self.0.places[position] as usize
+    }
+
+    /// The places, in order.
+    #[must_use]
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = usize> + '_ {
+        self.0.places.iter().map(|place| *place as usize)
+    }
+
+    /// One more than the largest place; 0 if there is none.
+    #[must_use]
+    pub fn bound(&self) -> usize {
+        self.0.bound
+    }
+
+    /// Two positions in the list with the same place, if there are such.
+    #[must_use]
+    pub fn twins(&self) -> Option<(usize, usize)> {
+        *self.0.twins.get_or_init(|| {
+            let mut order: Vec<u32> = (0..u32::try_from(self.len()).unwrap_or(u32::MAX)).collect();
+            order.sort_by_key(|k| self.0.places[*k as usize]);
+            let same = |pair: &&[u32]| self.get(pair[0] as usize) == self.get(pair[1] as usize);
+            order.windows(2).find(same).map(|pair| (pair[0] as usize, pair[1] as usize))
+        })
+    }
+}
+
+impl fmt::Debug for Indices {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+/// Which elements of a view a transfer is about, in order.
+#[derive(Clone, Debug)]
+pub enum Places {
+    /// The elements of a range.
+    Range(Grid),
+    /// The elements of a list, some of them perhaps several times.
+    List(Indices),
+}
+
+impl Places {
+    /// How many there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        match self {
+            Self::Range(grid) => grid.points(),
+            Self::List(indices) => indices.len(),
+        }
+    }
+
+    /// The place with this number.
+    fn get(&self, number: usize) -> usize {
+        match self {
+            Self::Range(grid) => grid.element(grid.point(number)),
+            Self::List(indices) => indices.get(number),
+        }
+    }
+
+    /// Calls `f` with each place and its number.
+    fn each(&self, mut f: impl FnMut(usize, usize)) {
+        match self {
+            Self::Range(grid) => {
+                let mut k = 0;
+                grid.inside(|piece| {
+                    for place in piece {
+                        f(k, place);
+                        k += 1;
+                    }
+                });
+            }
+            Self::List(indices) => indices.iter().enumerate().for_each(|(k, place)| f(k, place)),
+        }
+    }
+
+    /// What lies at these places.
+    ///
+    /// # Panics
+    ///
+    /// When a place is outside the array, or their number is not the number of elements of `to`.
+    pub fn take<V: Number>(&self, from: &[V], to: &mut [V]) {
+        assert_eq!(self.count(), to.len(), "an element for each place");
+        self.each(|k, place| to[k] = from[place]);
+    }
+
+    /// Puts elements at these places.
+    ///
+    /// # Panics
+    ///
+    /// As [`take`](Self::take).
+    pub fn put<V: Number>(&self, from: &[V], to: &mut [V]) {
+        assert_eq!(self.count(), from.len(), "an element for each place");
+        self.each(|k, place| to[place] = from[k]);
+    }
+
+    /// Adds elements to those at these places, in order.
+    ///
+    /// # Panics
+    ///
+    /// As [`take`](Self::take).
+    pub fn add<V: Number>(&self, from: &[V], to: &mut [V]) {
+        assert_eq!(self.count(), from.len(), "an element for each place");
+        self.each(|k, place| to[place] += from[k]);
+    }
+}
+
+/// What a transfer does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// A new view of the elements at the places of another one.
+    Take,
+    /// Elements of a view are put at the places of another one.
+    Put,
+    /// Elements of a view are added to those at the places of another one.
+    Add,
+    /// A new view of variables.
+    Load,
+    /// A variable for each element at the places of a view.
+    Store,
+}
+
+/// A recorded transfer of elements. It is linear, so nothing but the places is kept for sweeps.
+#[derive(Debug)]
+pub struct Transfer<V> {
+    way: Way,
+    places: Places,
+    /// For replays: the values of what is read, and of what is written before that, if these are passive.
+    passive: [Option<SharedArray<V>>; 2],
+    /// What is read, with [`Way::Load`] nothing.
+    from: Used,
+    /// What is written, with [`Way::Store`] nothing.
+    to: Used,
+}
+
+impl<V: Number> Transfer<V> {
+    /// A transfer between these views; those that there is none of are left out.
+    #[must_use]
+    pub const fn new(way: Way, places: Places, from: Used, to: Used) -> Self {
+        Self { way, places, passive: [None, None], from, to }
+    }
+
+    /// With these values of passive views, for replays: of what is read, and of what is written before that.
+    #[must_use]
+    pub fn keeping(self, passive: [Option<SharedArray<V>>; 2]) -> Self {
+        Self { passive, ..self }
+    }
+
+    /// The views whose values it reads, in the order of `passive`.
+    fn read(&self) -> [Option<Used>; 2] {
+        match self.way {
+            Way::Load => [None, None],
+            Way::Take | Way::Store => [Some(self.from), None],
+            Way::Put | Way::Add => [Some(self.from), Some(self.to)],
+        }
+    }
+}
+
+impl<V: Number> Transfer<V> {
+    /// Adds these adjoints to the adjoints of what is read, at its places.
+    fn add_to_source(&self, seeds: &[V], shadows: &mut Shadows<V>) {
+        let shadow = shadows.take(self.from.before);
+        let mut sums = shadows.dense(shadow, self.from.length);
+        self.places.add(seeds, &mut sums);
+        shadows.put(self.from.before, Shadow::Dense(sums));
+    }
+}
+
+impl<V: Number> Launch<V> for Transfer<V> {
+    fn reverse(&self, outputs: &[V], inputs: &mut [V], shadows: &mut Shadows<V>) -> Result<(), SweepError> {
+        if self.way == Way::Store {
+            if self.from.before != 0 && outputs.iter().any(|seed| !seed.is_nought()) {
+                self.add_to_source(outputs, shadows);
+            }
+            return Ok(());
+        }
+        let after = self.to.after.expect("it is written");
+        let shadow = shadows.take(after);
+        if matches!(shadow, Shadow::Unset) {
+            return Ok(());
+        }
+        let mut seeds = shadows.dense(shadow, self.to.length);
+        let reached = self.from.before != 0;
+        match self.way {
+            Way::Load => inputs.iter_mut().zip(seeds.iter()).for_each(|(sum, seed)| *sum += *seed),
+            Way::Take if reached => self.add_to_source(&seeds, shadows),
+            Way::Put | Way::Add if reached => {
+                let mut found = shadows.any(self.from.length);
+                self.places.take(&seeds, &mut found);
+                shadows.add(self.from.before, &found);
+            }
+            _ => {}
+        }
+        if self.way == Way::Put {
+            let seeds: &mut Buffer<V> = &mut seeds;
+            self.places.each(|_, place| seeds[place] = V::ZERO);
+        }
+        if matches!(self.way, Way::Put | Way::Add) && self.to.before != 0 {
+            // The rest comes from the view before.
+            if matches!(shadows.get(self.to.before), Shadow::Unset) {
+                shadows.put(self.to.before, Shadow::Dense(seeds));
+                return Ok(());
+            }
+            shadows.add(self.to.before, &seeds);
+        }
+        Ok(())
+    }
+
+    fn views(&self) -> SmallVec<[Used; 4]> {
+        match self.way {
+            Way::Load => smallvec![self.to],
+            Way::Store => smallvec![self.from],
+            Way::Take | Way::Put | Way::Add => smallvec![self.from, self.to],
+        }
+    }
+
+    fn links(&self) -> Result<Box<dyn Links + '_>, SweepError> {
+        Ok(Box::new(self))
+    }
+
+    fn forward(
+        &self,
+        inputs: &[V],
+        outputs: &mut [V],
+        views: &[Option<&Buffer<V>>],
+        results: &mut [&mut Buffer<V>],
+        _: &mut Fetched<V>,
+    ) -> Result<(), SweepError> {
+        match (self.way, views, results) {
+            (Way::Load, _, [result]) => result.copy_from_slice(inputs),
+            (Way::Store, [Some(tangents)], _) => self.places.take(tangents, outputs),
+            (Way::Take, [Some(tangents), _], [result]) => self.places.take(tangents, result),
+            (Way::Put | Way::Add, [from, to], [result]) => {
+                match to {
+                    Some(tangents) => result.copy_from_slice(tangents),
+                    None => result.fill(V::ZERO),
+                }
+                match (from, self.way) {
+                    (Some(tangents), Way::Put) => self.places.put(tangents, result),
+                    (Some(tangents), _) => self.places.add(tangents, result),
+                    (None, Way::Put) => self.places.each(|_, place| result[place] = V::ZERO),
+                    (None, _) => {}
+                }
+            }
+            (_, _, results) => results.iter_mut().for_each(|result| result.fill(V::ZERO)),
+        }
+        Ok(())
+    }
+
+    fn can_be_replayed(&self) -> Result<(), SweepError> {
+        let is_there =
+            |(used, passive): (Option<Used>, &Option<_>)| used.is_none_or(|used| used.before != 0 || passive.is_some());
+        if self.read().into_iter().zip(&self.passive).all(is_there) { Ok(()) } else { Err(not_kept()) }
+    }
+
+    fn replay(&self, inputs: &[V], outputs: &mut [V], versions: &mut Versions<V>) -> Result<Replayed<V>, SweepError> {
+        Launch::can_be_replayed(self)?;
+        let [from, to] = [0, 1].map(|k| match self.read()[k] {
+            Some(Used { before: 0, .. }) => self.passive[k].clone(),
+            read => read.map(|used| versions.get(used.before)),
+        });
+        let Some(after) = self.to.after.filter(|_| self.way != Way::Store) else {
+            from.iter().for_each(|from| self.places.take(from, outputs));
+            return Ok(Replayed::default());
+        };
+        let mut result = versions.buffer(self.to.length);
+        to.iter().for_each(|to| result.copy_from_slice(to));
+        match (self.way, &from) {
+            (Way::Take, Some(from)) => self.places.take(from, &mut result),
+            (Way::Put, Some(from)) => self.places.put(from, &mut result),
+            (Way::Add, Some(from)) => self.places.add(from, &mut result),
+            _ => result.copy_from_slice(inputs),
+        }
+        versions.put(after, result.share());
+        Ok(Replayed::default())
+    }
+
+    fn arrays(&self, each: &mut dyn FnMut(usize, usize)) {
+        let passive = self.passive.iter().flatten();
+        passive.for_each(|buffer| each(buffer.address(), buffer.bytes()));
+        if let Places::List(indices) = &self.places {
+            each(Arc::as_ptr(&indices.0).addr(), size_of_val(&*indices.0.places));
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        0
+    }
+
+    fn inspect(&self) -> Inspection {
+        Inspection { conflicting_reads: vec![0; Launch::<V>::views(self).len()], reverse_kernels: 1, atomic_updates: 0 }
+    }
+}
+
+impl<V: Number> Transfer<V> {
+    /// How many elements are told that they come from the view before: all, if it goes on in another slot.
+    fn moved(&self) -> usize {
+        let goes_on = matches!(self.way, Way::Put | Way::Add) && self.to.after != Some(self.to.before);
+        if goes_on { self.to.length } else { 0 }
+    }
+}
+
+/// First what a view is before, then each place.
+impl<V: Number> Links for &Transfer<V> {
+    fn count(&self) -> usize {
+        self.moved() + self.places.count()
+    }
+
+    fn own(&self) -> usize {
+        0
+    }
+
+    fn link(&self, statement: usize, arguments: &mut Vec<Item>) -> (Item, Curvature) {
+        let (from, after) = (self.from.before, self.to.after.unwrap_or(0));
+        let Some(k) = statement.checked_sub(self.moved()) else {
+            arguments.push(Item::Element(self.to.before, statement));
+            return (Item::Element(after, statement), Curvature::LINEAR);
+        };
+        let place = self.places.get(k);
+        let (argument, result) = match self.way {
+            Way::Take => (Item::Element(from, place), Item::Element(after, k)),
+            Way::Put | Way::Add => (Item::Element(from, k), Item::Element(after, place)),
+            Way::Load => (Item::Input(k), Item::Element(after, place)),
+            Way::Store => (Item::Element(from, place), Item::Output(k)),
+        };
+        arguments.push(argument);
+        if self.way == Way::Add {
+            arguments.push(result);
+        }
+        (result, Curvature::LINEAR)
+    }
+}

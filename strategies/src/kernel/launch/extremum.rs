@@ -1,0 +1,114 @@
+//! The largest and the smallest value over a range.
+
+use super::dependencies::{Links, Used};
+use super::entry::{Inspection, Launch};
+use super::kernel::Recorded;
+use super::replay::{Replayed, Versions};
+use crate::kernel::exec::operands::{Operand, memory};
+use crate::kernel::exec::vtable::Kernel;
+use crate::kernel::ir::grid::Grid;
+use crate::kernel::ir::kernel::Program;
+use crate::kernel::loops::argmax::find;
+use crate::kernel::memory::adjoint::Shadows;
+use crate::kernel::memory::buffer::Buffer;
+use crate::kernel::memory::cache::Fetched;
+use crate::kernel::memory::version::Version;
+use crate::{Number, SweepError};
+use smallvec::SmallVec;
+
+/// The smallest value of a program's expression over the grid, or the largest, and its place among the elements: at a
+/// tie the first. A NaN is passed over unless there is nothing else. `None` for an empty range.
+///
+/// # Panics
+///
+/// As [`run`](crate::kernel::loops::run).
+#[track_caller]
+pub fn extremum<'m, V: Number, P: Program>(
+    program: &P,
+    grid: &Grid,
+    operands: impl Iterator<Item = Operand<'m, V>>,
+    largest: bool,
+) -> Option<(V, usize)> {
+    assert!(!P::WRITES, "a reduction has one expression, which is not written");
+    let (memory, _) = memory::<V>(P::PLAN, grid, operands);
+    // SAFETY: checked above.
+    unsafe { find::<V, P>(&Kernel::of(program), grid, &memory, largest) }
+}
+
+/// The largest or smallest value of a kernel over a range: for sweeps the launch at the single point where it was
+/// found, for replays all of the range.
+#[derive(Debug)]
+pub struct Extremum<V: 'static> {
+    launch: Recorded<V>,
+    range: Grid,
+    largest: bool,
+}
+
+impl<V: Number> Extremum<V> {
+    /// Of this range, found by this launch over one point.
+    #[must_use]
+    pub const fn new(launch: Recorded<V>, range: Grid, largest: bool) -> Self {
+        Self { launch, range, largest }
+    }
+}
+
+impl<V: Number> Launch<V> for Extremum<V> {
+    fn reverse(&self, outputs: &[V], inputs: &mut [V], shadows: &mut Shadows<V>) -> Result<(), SweepError> {
+        self.launch.reverse(outputs, inputs, shadows)
+    }
+
+    fn views(&self) -> SmallVec<[Used; 4]> {
+        self.launch.views()
+    }
+
+    fn links(&self) -> Result<Box<dyn Links + '_>, SweepError> {
+        Launch::links(&self.launch)
+    }
+
+    fn forward(
+        &self,
+        inputs: &[V],
+        outputs: &mut [V],
+        views: &[Option<&Buffer<V>>],
+        results: &mut [&mut Buffer<V>],
+        fetched: &mut Fetched<V>,
+    ) -> Result<(), SweepError> {
+        self.launch.forward(inputs, outputs, views, results, fetched)
+    }
+
+    fn hold(&mut self, each: &mut dyn FnMut(&mut Version<V>)) {
+        self.launch.hold(each);
+    }
+
+    fn can_be_replayed(&self) -> Result<(), SweepError> {
+        self.launch.has_all_operands()
+    }
+
+    fn replay(&self, inputs: &[V], outputs: &mut [V], versions: &mut Versions<V>) -> Result<Replayed<V>, SweepError> {
+        let mut found = None;
+        let kept = self.launch.compute_reduction(&self.range, inputs, versions, |kernel, memory| {
+            // SAFETY: the operands have been checked for this range, and are there as long as this runs.
+            found = unsafe { kernel.find(&self.range, memory, self.largest) };
+        })?;
+        let (value, element) = found.expect("a maximum or minimum is taken over one point at least");
+        outputs[0] = value;
+        Ok(Replayed { found: Some(self.range.at(element)), ..kept })
+    }
+
+    fn accept(&mut self, replayed: Replayed<V>) {
+        replayed.found.into_iter().for_each(|found| self.launch.grid = found);
+        self.launch.accept(replayed);
+    }
+
+    fn arrays(&self, each: &mut dyn FnMut(usize, usize)) {
+        self.launch.arrays(each);
+    }
+
+    fn bytes(&self) -> usize {
+        self.launch.bytes()
+    }
+
+    fn inspect(&self) -> Inspection {
+        self.launch.inspect()
+    }
+}

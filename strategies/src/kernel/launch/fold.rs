@@ -1,0 +1,290 @@
+//! Folds and scans by a rule of two numbers.
+
+use super::dependencies::{Item, Links, Used};
+use super::entry::{Inspection, Launch};
+use super::pointwise::Expression;
+use super::replay::{Replayed, Versions, not_kept};
+use crate::kernel::exec::bindings::Captured;
+use crate::kernel::exec::compiled::alone;
+use crate::kernel::exec::vtable::Kernel;
+use crate::kernel::ir::access::Key;
+use crate::kernel::ir::expression::Node;
+use crate::kernel::ir::kernel::{Combination, PartialOf, Program, ValuesOf};
+use crate::kernel::memory::adjoint::{Shadow, Shadows};
+use crate::kernel::memory::buffer::{Buffer, NewArray, SharedArray};
+use crate::kernel::memory::cache::Fetched;
+use crate::kernel::memory::version::Version;
+use crate::{Curvature, Number, SweepError};
+use smallvec::SmallVec;
+
+/// A rule that combines two numbers, which are operands 0 and 1 of an expression.
+#[derive(Clone, Copy, Debug)]
+pub struct Combine<A>(Combination<A>);
+
+impl<A: Node> Combine<A> {
+    /// Whether the partials of the rule depend on the numbers.
+    pub const NEEDS_VALUES: bool = !<Combination<A> as Program>::SCRIPTS.needs.is_empty();
+
+    /// The rule with this expression.
+    ///
+    /// # Panics
+    ///
+    /// When the expression is made of something else than the two numbers.
+    #[must_use]
+    #[track_caller]
+    pub fn new(expression: A) -> Self {
+        let leaves = &<Combination<A> as Program>::PLAN.leaves;
+        let alone = leaves.views == 0 && leaves.numbers & !3 == 0 && leaves.new == 0 && !leaves.locals;
+        assert!(alone, "the rule of a fold or scan is made of its two arguments, and of nothing from elsewhere");
+        Self(Combination(expression))
+    }
+
+    /// The rule for two numbers.
+    #[inline(always)]
+    fn of<V: Number>(captured: &Captured<V>, a: V, b: V) -> V {
+        alone::<V, ValuesOf<Combination<A>>>(captured, [a, b], V::ONE)
+    }
+
+    #[inline(always)]
+    fn captured<V: Number>(&self) -> Captured<V> {
+        Captured::of::<ValuesOf<Combination<A>>>(&Kernel::of(&self.0).constants)
+    }
+
+    /// Both partials, times the seed. Zero times anything is zero.
+    fn slopes<V: Number>(captured: &Captured<V>, a: V, b: V, seed: V) -> [V; 2] {
+        let (used, mut slopes) = (&<Combination<A> as Program>::SCRIPTS.used, [V::ZERO; 2]);
+        let partials = [const { partial::<V, A, 0>() }, const { partial::<V, A, 1>() }];
+        for (n, partial) in partials.into_iter().enumerate() {
+            if let Some(partial) = partial {
+                let slope = partial(captured, [a, b]);
+                slopes[used.get(n).operand()] =
+                    if crate::counts(seed, slope) { seed.contribution(slope) } else { V::ZERO };
+            }
+        }
+        slopes
+    }
+
+    /// Combines the first numbers, for each place up to this one, in order.
+    ///
+    /// # Panics
+    ///
+    /// When there are not as many results as numbers.
+    pub fn scan<V: Number>(&self, x: &[V], results: &mut [V]) {
+        assert_eq!(x.len(), results.len(), "a result for each number");
+        let (mut last, captured) = (None, &self.captured());
+        for (x, result) in x.iter().zip(results) {
+            let next = last.map_or(*x, |last| Self::of(captured, last, *x));
+            (*result, last) = (next, Some(next));
+        }
+    }
+
+    /// Combines all numbers, in order; `None` if there are none.
+    pub fn fold<V: Number>(&self, x: &[V]) -> Option<V> {
+        let captured = &self.captured();
+        x.iter().copied().reduce(|a, b| Self::of(captured, a, b))
+    }
+}
+
+type Partial<V> = fn(&Captured<V>, [V; 2]) -> V;
+
+/// The partial of the leaf with this number, if there is one.
+const fn partial<V: Number, A: Node, const N: usize>() -> Option<Partial<V>> {
+    if N < <Combination<A> as Program>::SCRIPTS.used.len() {
+        Some(|captured, at| alone::<V, PartialOf<Combination<A>, N>>(captured, at, V::ONE))
+    } else {
+        None
+    }
+}
+
+/// A recorded fold or scan.
+#[derive(Debug)]
+pub struct Combined<V, A> {
+    rule: Combine<A>,
+    from: Used,
+    /// What a scan writes; a fold makes a variable.
+    to: Option<Used>,
+    /// The numbers, and what a scan made of them, if partials need them.
+    x: Option<Version<V>>,
+    y: Option<Version<V>>,
+}
+
+impl<V: Number, A: Node> Combined<V, A> {
+    /// A fold of these numbers.
+    #[must_use]
+    pub fn fold(rule: Combine<A>, from: Used, x: &SharedArray<V>) -> Self {
+        let x = Combine::<A>::NEEDS_VALUES.then(|| Version::Memory(x.clone()));
+        Self { rule, from, to: None, x, y: None }
+    }
+
+    /// A scan of these numbers, with these results.
+    #[must_use]
+    pub fn scan(rule: Combine<A>, (from, x): (Used, &SharedArray<V>), (to, y): (Used, &SharedArray<V>)) -> Self {
+        let keep = |buffer: &SharedArray<V>| Combine::<A>::NEEDS_VALUES.then(|| Version::Memory(buffer.clone()));
+        Self { rule, from, to: Some(to), x: keep(x), y: keep(y) }
+    }
+
+    /// What has been combined up to each place, if partials need it: kept, or computed again.
+    fn prefixes(&self, [x, y]: [Option<&Buffer<V>>; 2], shadows: &mut Shadows<V>) -> Option<NewArray<V>> {
+        let x = x.filter(|_| y.is_none())?;
+        let mut prefixes = shadows.any(x.len());
+        self.rule.scan(x, &mut prefixes);
+        Some(prefixes)
+    }
+}
+
+impl<V: Number, A: Node> Launch<V> for Combined<V, A> {
+    fn reverse(&self, outputs: &[V], _: &mut [V], shadows: &mut Shadows<V>) -> Result<(), SweepError> {
+        let mut last = V::ZERO;
+        let mut seeds = None;
+        if let Some(to) = self.to {
+            let shadow = shadows.take(to.after.expect("it is written"));
+            if matches!(shadow, Shadow::Unset) {
+                return Ok(());
+            }
+            seeds = Some(shadows.dense(shadow, to.length));
+        } else {
+            last = outputs[0];
+        }
+        if self.from.before != 0 && (seeds.is_some() || !last.is_nought()) {
+            let mut fetched = shadows.fetched().take();
+            let [x, y] = fetched.both([self.x.as_ref(), self.y.as_ref()])?;
+            let again = self.prefixes([x, y], shadows);
+            let prefixes = again.as_deref().or(y);
+            let at = |buffer: Option<&Buffer<V>>, k: usize| buffer.map_or(V::ZERO, |buffer| buffer[k]);
+            let shadow = shadows.take(self.from.before);
+            let mut array = shadows.dense(shadow, self.from.length);
+            let sums: &mut Buffer<V> = &mut array;
+            let (mut seed, captured) = (last, &self.rule.captured());
+            for k in (1..self.from.length).rev() {
+                seed += at(seeds.as_deref(), k);
+                if !seed.is_nought() {
+                    let [before, own] = Combine::<A>::slopes(captured, at(prefixes, k - 1), at(x, k), seed);
+                    sums[k] += own;
+                    seed = before;
+                }
+            }
+            sums[0] += seed + at(seeds.as_deref(), 0);
+            shadows.put(self.from.before, Shadow::Dense(array));
+            *shadows.fetched() = fetched;
+        }
+        Ok(())
+    }
+
+    fn views(&self) -> SmallVec<[Used; 4]> {
+        core::iter::once(self.from).chain(self.to).collect()
+    }
+
+    fn links(&self) -> Result<Box<dyn Links + '_>, SweepError> {
+        let combination = Expression::of(<Combination<A> as Program>::PLAN).swap_remove(0);
+        Ok(Box::new(Chain { from: self.from, to: self.to, combination }))
+    }
+
+    fn forward(
+        &self,
+        _: &[V],
+        outputs: &mut [V],
+        views: &[Option<&Buffer<V>>],
+        results: &mut [&mut Buffer<V>],
+        fetched: &mut Fetched<V>,
+    ) -> Result<(), SweepError> {
+        let Some(tangents) = views[0] else {
+            results.iter_mut().for_each(|result| result.fill(V::ZERO));
+            return Ok(());
+        };
+        let mut shadows = Shadows::beside(fetched);
+        let [x, y] = fetched.both([self.x.as_ref(), self.y.as_ref()])?;
+        let again = self.prefixes([x, y], &mut shadows);
+        let prefixes = again.as_deref().or(y);
+        let at = |buffer: Option<&Buffer<V>>, k: usize| buffer.map_or(V::ZERO, |buffer| buffer[k]);
+        let (mut tangent, captured) = (tangents[0], &self.rule.captured());
+        for k in 0..self.from.length {
+            if k > 0 {
+                let [before, own] = Combine::<A>::slopes(captured, at(prefixes, k - 1), at(x, k), V::ONE);
+                let product = |a: V, b: V| if crate::counts(a, b) { a * b } else { V::ZERO };
+                tangent = product(tangent, before) + product(tangents[k], own);
+            }
+            results.iter_mut().for_each(|result| result[k] = tangent);
+        }
+        outputs.iter_mut().for_each(|output| *output = tangent);
+        Ok(())
+    }
+
+    fn can_be_replayed(&self) -> Result<(), SweepError> {
+        if self.from.before != 0 { Ok(()) } else { Err(not_kept()) }
+    }
+
+    fn replay(&self, _: &[V], outputs: &mut [V], versions: &mut Versions<V>) -> Result<Replayed<V>, SweepError> {
+        Launch::can_be_replayed(self)?;
+        let x = versions.get(self.from.before);
+        let mut y = None;
+        if let Some(to) = self.to {
+            let mut results = versions.buffer(to.length);
+            self.rule.scan(&x, &mut results);
+            let results = results.share();
+            versions.put(to.after.expect("it is written"), results.clone());
+            y = Some(results);
+        } else {
+            outputs[0] = self.rule.fold(&x).expect("a view has elements");
+        }
+        Ok(Replayed::of_arrays([self.x.is_some().then_some(x), y.filter(|_| self.y.is_some())]))
+    }
+
+    fn accept(&mut self, replayed: Replayed<V>) {
+        [self.x, self.y] = replayed.into_arrays().map(|array| array.map(Version::Memory));
+    }
+
+    fn hold(&mut self, each: &mut dyn FnMut(&mut Version<V>)) {
+        self.x.iter_mut().chain(&mut self.y).for_each(each);
+    }
+
+    fn arrays(&self, each: &mut dyn FnMut(usize, usize)) {
+        for version in self.x.iter().chain(&self.y) {
+            let (address, bytes) = version.address_and_bytes();
+            each(address, bytes);
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        0
+    }
+
+    fn inspect(&self) -> Inspection {
+        let conflicting_reads = vec![0; Launch::<V>::views(self).len()];
+        Inspection { conflicting_reads, reverse_kernels: 1, atomic_updates: 0 }
+    }
+}
+
+/// A fold or scan as statements: what has been combined up to each place, and the result of a fold.
+struct Chain {
+    from: Used,
+    to: Option<Used>,
+    combination: Expression,
+}
+
+impl Chain {
+    /// What has been combined up to this place.
+    fn prefix(&self, k: usize) -> Item {
+        self.to.map_or(Item::Own(k), |to| Item::Element(to.after.unwrap_or(0), k))
+    }
+}
+
+impl Links for Chain {
+    fn count(&self) -> usize {
+        self.from.length + usize::from(self.to.is_none())
+    }
+
+    fn own(&self) -> usize {
+        if self.to.is_none() { self.from.length } else { 0 }
+    }
+
+    fn link(&self, k: usize, arguments: &mut Vec<Item>) -> (Item, Curvature) {
+        let x = Item::Element(self.from.before, k);
+        if k == 0 || k == self.from.length {
+            let (argument, result) = if k == 0 { (x, self.prefix(0)) } else { (Item::Own(k - 1), Item::Output(0)) };
+            arguments.push(argument);
+            return (result, Curvature::LINEAR);
+        }
+        let of = |key: Key| if key.operand() == 0 { self.prefix(k - 1) } else { x };
+        (self.prefix(k), self.combination.link(arguments, of))
+    }
+}

@@ -1,0 +1,320 @@
+//! The loops of gathers: groups of elements, whose adjoints are computed at once in registers.
+
+use super::map::aligned_if_free;
+use crate::Number;
+use crate::kernel::exec::bindings::{ALL, COLUMNS, Captured, Place, ROWS};
+use crate::kernel::exec::compiled::{Results, execute};
+use crate::kernel::exec::parallel::end_of_groups;
+use crate::kernel::exec::points::Waiting;
+use crate::kernel::exec::vtable::{Gather, How};
+use crate::kernel::ir::access::{Facts, OPERANDS, RADIUS, each};
+use crate::kernel::ir::grid::{Region, each_row};
+use crate::kernel::ir::kernel::{GatherOf, Plan, Program};
+use crate::kernel::ir::listing::result;
+use crate::kernel::memory::buffer::REACH;
+use crate::kernel::simd::dispatch::Task;
+use crate::kernel::simd::vector::Vector;
+use core::marker::PhantomData;
+use core::ops::Range;
+
+/// The loop that gathers the adjoints of some elements.
+///
+/// To run it is safe if `gather` has been checked, and nobody else uses the adjoints of these elements.
+pub(crate) struct GatherAll<'a, 'p, V: 'static, P> {
+    pub(crate) gather: &'a Gather<'p, V>,
+    pub(crate) part: &'a Region,
+    pub(crate) program: PhantomData<P>,
+}
+
+impl<V: Number, P: Program> Task<V> for GatherAll<'_, '_, V, P> {
+    type Output = ();
+    #[inline(always)]
+    unsafe fn run<L: Vector<Number = V>>(self) {
+        // SAFETY: promised by the caller.
+        unsafe { gather_rows::<V, L, P>(self.gather, self.part) }
+    }
+}
+
+/// The elements at which all points that read them are in the range, and read inside the views themselves.
+fn inner(plan: &Plan, range: &Region, shape: [isize; 4], part: &Region) -> Region {
+    let mut inner = *part;
+    for d in 0..4 {
+        let (least, most) = plan.partials.shifts[d];
+        inner.lo[d] = inner.lo[d].max(range.lo[d] + most);
+        inner.hi[d] = inner.hi[d].min(range.hi[d] + least);
+        if plan.leaves.borders {
+            let (first, last) = plan.leaves.shifts[d];
+            // At the ends of a view further points may read an element.
+            let repeats = isize::from(plan.partials.repeats && (least, most) != (0, 0));
+            inner.lo[d] = inner.lo[d].max(most - first).max(repeats);
+            inner.hi[d] = inner.hi[d].min(shape[d] + least - last).min(shape[d] - repeats);
+        }
+    }
+    inner
+}
+
+/// Whether groups at the ends of rows are faster with seeds that are 0 outside the range: not beside borders, where
+/// what would have to be 0 is not there.
+const fn needs_clean_seeds<P: Program>() -> bool {
+    P::PLAN.can_be_masked() && !P::PLAN.leaves.borders
+}
+
+/// Whether everything that partials read for elements of this row lies in rows of the views: for points in the range,
+/// and beside it, whose seeds are 0. Beyond the ends of a row lie points of the rows beside it, which are outside the
+/// range, too, because no read goes beyond the views; so the first and the last row are excepted.
+#[inline(always)]
+fn can_read<V: Number>(plan: &Plan, gather: &Gather<'_, V>, row: [isize; 3]) -> bool {
+    let (memory, start) = (&gather.memory, gather.memory.at(row, 0));
+    let reads = |d: usize| {
+        let ((least, most), (first, last)) = (plan.partials.shifts[d], plan.kept.shifts[d]);
+        row[d] >= most - first && row[d] < memory.shape[d] + least - last
+    };
+    start > 0 && start + memory.shape[3] < gather.length.cast_signed() && (0..3).all(reads)
+}
+
+/// The elements of a row whose adjoints do not depend on what was in them: all, unless some are replaced in the range.
+#[inline(always)]
+fn replaced<V: Number>(gather: &Gather<'_, V>, row: [isize; 3], all: (isize, isize)) -> (isize, isize) {
+    let range = &gather.range;
+    if !gather.how.contains(&How::Replace) {
+        return all;
+    }
+    let in_range = (0..3).all(|d| row[d] >= range.lo[d] && row[d] < range.hi[d]);
+    if in_range { (range.lo[3].max(all.0), range.hi[3].min(all.1)) } else { (all.1, all.1) }
+}
+
+/// Groups of a row.
+struct Row<'a, 'p, V: 'static> {
+    gather: &'a Gather<'p, V>,
+    captured: &'a Captured<V>,
+    at: [isize; 3],
+    start: isize,
+}
+
+/// # Safety
+///
+/// As [`GatherAll`].
+#[inline(always)]
+unsafe fn gather_rows<V: Number, L: Vector<Number = V>, P: Program>(whole: &Gather<'_, V>, part: &Region) {
+    let captured = &Captured::of::<GatherOf<P>>(&whole.kernel.constants);
+    let mut waiting = Waiting::new(whole);
+    let gather = &{ *whole }; // a copy that stores cannot touch, so that its fields stay in registers
+    let inner = inner(P::PLAN, &gather.range, gather.memory.shape, part);
+    let (n, last) = (L::N.cast_signed(), end_of_groups(&gather.memory, part));
+    let (first, end) = (part.lo[3], part.hi[3]);
+    each_row!(part, row => {
+        let clean = const { needs_clean_seeds::<P>() } && gather.is_clean && can_read(P::PLAN, gather, row);
+        let inside = clean || (0..3).all(|d| row[d] >= inner.lo[d] && row[d] < inner.hi[d]);
+        let start = gather.memory.at(row, 0);
+        let (from, to) = match inside {
+            true if clean => replaced(gather, row, (first, end)),
+            true if inner.lo[3] < inner.hi[3] => (inner.lo[3], inner.hi[3]),
+            _ => (end, end),
+        };
+        let from = aligned_if_free::<L>(start, first, (from, to));
+        let this = Row { gather, captured, at: row, start };
+        // SAFETY: promised by the caller. Between `from` and `to` all points that read an element are in the range, or
+        // have seeds 0.
+        unsafe {
+            // One place for either kind, so that each is compiled once for each level.
+            let mut i = first;
+            while i < end {
+                if i >= from && i + n <= to {
+                    while i + n <= to {
+                        if !this.element::<L, P>(i) {
+                            waiting.add(row, i..i + n);
+                        }
+                        i += n;
+                    }
+                } else {
+                    i = this.beside::<L, P>(i, (from, to), (end, last), (inside, clean), &mut waiting);
+                }
+            }
+        }
+    });
+    // SAFETY: promised by the caller.
+    unsafe { waiting.finish() }
+}
+
+/// Elements of a row one by one, of a kernel whose operands are read at the point only: the few that are left over.
+///
+/// # Safety
+///
+/// As [`GatherAll`]; the elements are in the range, and reads of other operands beside them, if there are any, inside
+/// the views.
+#[inline(never)]
+pub(crate) unsafe fn singles<V: Number, P: Program>(gather: &Gather<'_, V>, row: [isize; 3], elements: Range<isize>) {
+    let captured = &Captured::of::<GatherOf<P>>(&gather.kernel.constants);
+    let this = Row { gather, captured, at: row, start: gather.memory.at(row, 0) };
+    for i in elements {
+        // SAFETY: promised by the caller.
+        unsafe {
+            if !this.element::<V::Single, P>(i) {
+                let mut waiting = Waiting::new(gather);
+                waiting.add(row, i..i + 1);
+                waiting.finish();
+            }
+        }
+    }
+}
+
+/// Whether some sum is infinite or NaN; perhaps also if all are finite and very large.
+#[inline(always)]
+fn are_odd<L: Vector, P: Program>(sums: &[L; OPERANDS]) -> bool {
+    let mut all = L::nothing();
+    let mut k = 0;
+    while k < OPERANDS {
+        if Facts::has(P::PLAN.partials.views, k) {
+            // 0, and NaN for what is infinite or NaN.
+            #[allow(clippy::eq_op, reason = "it is not 0 for all numbers")]
+            let odd = sums[k] - sums[k];
+            all = all + odd;
+        }
+        k += 1;
+    }
+    L::any(all.differ(L::zero()))
+}
+
+impl<V: Number> Row<'_, '_, V> {
+    /// The contributions to the elements of a group of lanes, one for each operand.
+    ///
+    /// # Safety
+    ///
+    /// All points that read the elements are in the range, unless it is masked, and what they read is inside the views.
+    #[inline(always)]
+    unsafe fn sums<L: Vector<Number = V>, P: Program, const MASK: u8>(&self, i: isize) -> [L; OPERANDS] {
+        let gather = self.gather;
+        let place = Place {
+            memory: &gather.memory,
+            seeds: &gather.seeds,
+            captured: self.captured,
+            at: self.start + i,
+            row: self.at,
+            i,
+            range: &gather.range,
+        };
+        let mut results = Results::new();
+        // SAFETY: promised by the caller.
+        unsafe { execute::<GatherOf<P>, L, MASK>(&place, &mut results) }
+        let mut sums = [L::nothing(); OPERANDS];
+        each!(8: K => {
+            if let Some(place) = const { result::<GatherOf<P>>(K) } {
+                // SAFETY: it is the place of a number that has been computed.
+                sums[K] = unsafe { results.number(place) };
+            }
+        });
+        sums
+    }
+
+    /// A group of elements all of whose readers are in the range. `false` if it is to be computed one by one.
+    ///
+    /// # Safety
+    ///
+    /// As [`sums`](Self::sums); nobody else uses the elements.
+    #[inline(always)]
+    unsafe fn element<L: Vector<Number = V>, P: Program>(&self, i: isize) -> bool {
+        let gather = self.gather;
+        // SAFETY: promised by the caller.
+        unsafe {
+            let sums = self.sums::<L, P, ALL>(i);
+            if gather.is_delicate && are_odd::<L, P>(&sums) {
+                return false;
+            }
+            let mut k = 0;
+            while k < OPERANDS {
+                if Facts::has(P::PLAN.partials.views, k) && !gather.to[k].is_null() {
+                    let to = gather.to[k].wrapping_offset(self.start + i);
+                    // 0 + sum turns a −0, where nothing contributes, into 0.
+                    let before = if gather.how[k] == How::Add { L::load(to) } else { L::zero() };
+                    (before + sums[k]).store(to);
+                }
+                k += 1;
+            }
+        }
+        true
+    }
+
+    /// The next elements from `i` on, which do not fill a group between `from` and `to`; returns the first after
+    /// them. Groups must not reach beyond `last`.
+    ///
+    /// # Safety
+    ///
+    /// Nobody else uses the elements.
+    #[inline(always)]
+    unsafe fn beside<L: Vector<Number = V>, P: Program>(
+        &self,
+        i: isize,
+        (from, to): (isize, isize),
+        (end, last): (isize, isize),
+        (inside, clean): (bool, bool),
+        waiting: &mut Waiting<'_, '_, V>,
+    ) -> isize {
+        let stop = if i < from { from } else { end };
+        // SAFETY: promised by the caller. Between `from` and `to` all points that read an element are in the range, or
+        // have seeds 0.
+        unsafe {
+            if const { P::PLAN.is_local() && !P::PLAN.leaves.borders } {
+                singles::<V, P>(waiting.gather, self.at, i..stop);
+                stop
+            } else if const { !P::PLAN.can_be_masked() } || self.start + i + L::N.cast_signed() > last {
+                if i >= from && i < to {
+                    singles::<V, P>(waiting.gather, self.at, i..to);
+                    return to;
+                }
+                waiting.add(self.at, i..stop);
+                stop
+            } else {
+                let next = stop.min(i + L::N.cast_signed());
+                let done = if const { needs_clean_seeds::<P>() } && clean {
+                    self.masked::<L, P, ALL>(i, next)
+                } else if const { !needs_clean_seeds::<P>() } && inside {
+                    self.masked::<L, P, COLUMNS>(i, next)
+                } else {
+                    self.masked::<L, P, ROWS>(i, next)
+                };
+                if !done {
+                    waiting.add(self.at, i..next);
+                }
+                next
+            }
+        }
+    }
+
+    /// The elements from `i` up to `end`, at most one for each lane, in a kernel that can be masked: some of their
+    /// readers may be outside the range, where what is read may be anything. `false` if they are to be computed one by
+    /// one.
+    ///
+    /// # Safety
+    ///
+    /// Nobody else uses the elements.
+    #[inline(always)]
+    unsafe fn masked<L: Vector<Number = V>, P: Program, const MASK: u8>(&self, i: isize, end: isize) -> bool {
+        const { assert!(L::N + 2 * RADIUS.unsigned_abs() <= REACH, "groups read no farther than margins go") }
+        let (gather, row, range) = (self.gather, self.at, &self.gather.range);
+        let chosen = L::within(0, end - i);
+        // SAFETY: promised by the caller; only the chosen elements are touched. What is read beside them is in the
+        // buffers or their margins, as asserted.
+        unsafe {
+            let sums = self.sums::<L, P, MASK>(i);
+            if gather.is_delicate && are_odd::<L, P>(&sums) {
+                return false;
+            }
+            let own_row = (0..3).all(|d| row[d] >= range.lo[d] && row[d] < range.hi[d]);
+            let written = if own_row { L::within(range.lo[3] - i, range.hi[3] - i) } else { L::within(0, 0) };
+            let mut k = 0;
+            while k < OPERANDS {
+                if Facts::has(P::PLAN.partials.views, k) && !gather.to[k].is_null() {
+                    let to = gather.to[k].wrapping_offset(self.start + i);
+                    let before = match gather.how[k] {
+                        How::Add => L::load_some(to, chosen),
+                        How::Store => L::zero(),
+                        How::Replace | How::InPlace => L::select(written, L::zero(), L::load_some(to, chosen)),
+                    };
+                    (before + sums[k]).store_some(to, chosen);
+                }
+                k += 1;
+            }
+        }
+        true
+    }
+}

@@ -1,0 +1,306 @@
+//! Sums over the points of a range, the same at every level of instructions and for any number of threads.
+
+use crate::Number;
+use crate::kernel::exec::bindings::{ALL, Captured, Memory, Place, Seeds, inner};
+use crate::kernel::exec::compiled::{Results, execute, number};
+use crate::kernel::exec::interpreter::WIDTH;
+use crate::kernel::exec::parallel::{CHUNK, sum_of_blocks};
+use crate::kernel::exec::points::{Point, partials, values};
+use crate::kernel::exec::vtable::Kernel;
+use crate::kernel::ir::access::{Key, each};
+use crate::kernel::ir::grid::{Grid, Region, each_row};
+use crate::kernel::ir::kernel::{Program, ValuesOf};
+use crate::kernel::ir::listing::{Steps, result};
+use crate::kernel::simd::dispatch::Task;
+use crate::kernel::simd::vector::Vector;
+use core::marker::PhantomData;
+use smallvec::SmallVec;
+
+/// What is added up, or compared, over the points of a range: `K` numbers at each, which may be none.
+///
+/// To ask for terms is safe if `memory` is fit for the range.
+pub(crate) struct Terms<'a, V: 'static, C, const K: usize> {
+    pub(crate) kernel: &'a Kernel<V>,
+    pub(crate) memory: &'a Memory<V>,
+    pub(crate) seeds: &'a Seeds<V>,
+    pub(crate) range: &'a Region,
+    pub(crate) what: What,
+    pub(crate) steps: PhantomData<C>,
+}
+
+/// Which numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum What {
+    /// The values of the expressions.
+    Values,
+    /// The adjoints of the numbers that all points share, by operand.
+    Numbers,
+}
+
+impl<V: Number, C: Steps, const K: usize> Terms<'_, V, C, K> {
+    /// The points of the range that read inside the views.
+    pub(crate) fn inner(&self) -> Region {
+        inner(&self.kernel.plan().leaves, self.memory.shape, self.range)
+    }
+
+    /// The terms at a place and the ones behind it.
+    ///
+    /// # Safety
+    ///
+    /// All reads there are inside the views.
+    #[inline(always)]
+    pub(crate) unsafe fn lanes<L: Vector<Number = V>>(
+        &self,
+        memory: &Memory<V>,
+        captured: &Captured<V>,
+        at: isize,
+    ) -> [L; K] {
+        let mut results = Results::new();
+        let mut terms = [L::zero(); K];
+        // SAFETY: promised by the caller.
+        unsafe { execute::<C, L, ALL>(&Place::inside(memory, self.seeds, captured, at), &mut results) }
+        each!(8: N => {
+            if let Some(place) = const { is_term::<C, K>(N) } {
+                // SAFETY: it is the place of a number that has been computed.
+                terms[N] = unsafe { results.number(place) };
+            }
+        });
+        terms
+    }
+
+    /// Adds the terms at [`SUMS`] places to the sums in registers.
+    ///
+    /// # Safety
+    ///
+    /// As [`lanes`](Self::lanes).
+    #[inline(always)]
+    unsafe fn add_lanes<L: Vector<Number = V>>(
+        &self,
+        memory: &Memory<V>,
+        captured: &Captured<V>,
+        at: isize,
+        sums: &mut [[L; SUMS]; K],
+    ) {
+        let mut k = 0;
+        while k < SUMS / L::N {
+            // SAFETY: promised by the caller.
+            let found = unsafe { self.lanes::<L>(memory, captured, at + (k * L::N).cast_signed()) };
+            let mut term = 0;
+            while term < K {
+                sums[term][k] = sums[term][k] + found[term];
+                term += 1;
+            }
+            k += 1;
+        }
+    }
+
+    /// The terms at the first places, one for each entry of `to`.
+    ///
+    /// # Safety
+    ///
+    /// All reads there are inside the views.
+    #[inline(never)]
+    unsafe fn singles(&self, at: isize, to: &mut [[V; K]]) {
+        let captured = Captured::of::<C>(&self.kernel.constants);
+        for (to, at) in to.iter_mut().zip(at..) {
+            // SAFETY: promised by the caller.
+            *to = unsafe { self.lanes::<V::Single>(self.memory, &captured, at) }.map(number);
+        }
+    }
+
+    /// The terms at some points of a row from `i` on, wherever they read.
+    #[inline(never)]
+    pub(crate) fn anywhere(&self, row: [isize; 3], i: isize, to: &mut [[V; K]]) {
+        let (memory, plan) = (self.memory, self.kernel.plan());
+        for (first, to) in (i..).step_by(WIDTH).zip(to.chunks_mut(WIDTH)) {
+            let end = first + to.len().cast_signed();
+            let points: SmallVec<[Point; WIDTH]> = (first..end).map(|i| [row[0], row[1], row[2], i]).collect();
+            let mut put = |k: usize, found: &[V]| to.iter_mut().zip(found).for_each(|(to, term)| to[k] = *term);
+            if self.what == What::Values {
+                values(self.kernel, memory, &points, |k, values| {
+                    if k < K {
+                        put(k, values);
+                    }
+                });
+                continue;
+            }
+            let seed = |k: usize, point: Point| self.seeds.at(k, memory.at([point[0], point[1], point[2]], point[3]));
+            for k in (0..K).filter(|k| plan.partials.numbers >> k & 1 == 1) {
+                let leaf = plan.scripts.leaf(Key::number(k)).expect("a number with a partial is a leaf");
+                partials(self.kernel, leaf, memory, seed, &points, |terms| put(k, terms));
+            }
+        }
+    }
+}
+
+/// Where term `k` stands, if there is such a term.
+const fn is_term<C: Steps, const K: usize>(k: usize) -> Option<usize> {
+    if k < K { result::<C>(k) } else { None }
+}
+
+/// Partial sums: every level adds the same numbers in the same order.
+const SUMS: usize = 16;
+
+/// Adds up terms over a part of their range.
+///
+/// # Safety
+///
+/// `terms` are fit for their range.
+pub(crate) unsafe fn sum_of_terms<V: Number, C: Steps, const K: usize>(
+    terms: &Terms<'_, V, C, K>,
+    part: &Region,
+) -> [V; K] {
+    let inner = &terms.inner();
+    // SAFETY: promised by the caller.
+    unsafe { V::at_level(AddUp { terms, inner, part }) }
+}
+
+/// The loop of [`sum_of_terms`].
+///
+/// To run it is safe if the terms are fit for their range, and at the points of `inner` all reads are inside the views.
+struct AddUp<'a, 't, V: 'static, C, const K: usize> {
+    terms: &'a Terms<'t, V, C, K>,
+    inner: &'a Region,
+    part: &'a Region,
+}
+
+impl<V: Number, C: Steps, const K: usize> Task<V> for AddUp<'_, '_, V, C, K> {
+    type Output = [V; K];
+    #[inline(always)]
+    unsafe fn run<L: Vector<Number = V>>(self) -> [V; K] {
+        // SAFETY: promised by the caller.
+        unsafe { add_rows::<V, L, C, K>(self.terms, self.inner, self.part) }
+    }
+}
+
+/// # Safety
+///
+/// As [`AddUp`].
+#[inline(always)]
+unsafe fn add_rows<V: Number, L: Vector<Number = V>, C: Steps, const K: usize>(
+    terms: &Terms<'_, V, C, K>,
+    inner: &Region,
+    part: &Region,
+) -> [V; K] {
+    let (memory, captured) = (&{ *terms.memory }, &Captured::of::<C>(&terms.kernel.constants));
+    let mut total = [V::ZERO; K];
+    each_row!(part, row => {
+        let inside = (0..3).all(|d| row[d] >= inner.lo[d] && row[d] < inner.hi[d]);
+        let bounds = if inside { (inner.lo[3], inner.hi[3]) } else { (0, 0) };
+        let mut from = part.lo[3];
+        while from < part.hi[3] {
+            let to = (from + CHUNK).min(part.hi[3]);
+            // SAFETY: promised by the caller.
+            let sums = unsafe { add_chunk::<V, L, C, K>(terms, memory, captured, row, (from, to), bounds) };
+            total.iter_mut().zip(sums).for_each(|(total, sum)| *total += sum);
+            from = to;
+        }
+    });
+    total
+}
+
+/// # Safety
+///
+/// As [`add_rows`], for the points of a row; those between the bounds read inside the views.
+#[inline(always)]
+unsafe fn add_chunk<V: Number, L: Vector<Number = V>, C: Steps, const K: usize>(
+    terms: &Terms<'_, V, C, K>,
+    memory: &Memory<V>,
+    captured: &Captured<V>,
+    row: [isize; 3],
+    (from, to): (isize, isize),
+    bounds: (isize, isize),
+) -> [V; K] {
+    let (start, all) = (memory.at(row, 0), SUMS.cast_signed());
+    let mut sums = [[L::zero(); SUMS]; K];
+    let mut rest = [[V::ZERO; K]; SUMS];
+    let mut i = from;
+    while i + all <= to {
+        if i >= bounds.0 && i + all <= bounds.1 {
+            // SAFETY: promised by the caller.
+            unsafe { terms.add_lanes(memory, captured, start + i, &mut sums) }
+        } else {
+            terms.anywhere(row, i, &mut rest);
+            add_singles::<V, L, K>(&mut sums, &rest);
+        }
+        i += all;
+    }
+    let mut single = [[V::ZERO; SUMS]; K];
+    for (single, sums) in single.iter_mut().zip(&sums) {
+        *single = singly::<V, L>(sums);
+    }
+    if i < to {
+        let rest = &mut rest[..(to - i).unsigned_abs()];
+        if i >= bounds.0 && to <= bounds.1 {
+            // SAFETY: these points read inside the views.
+            unsafe { terms.singles(start + i, rest) }
+        } else {
+            terms.anywhere(row, i, rest);
+        }
+        for (j, found) in rest.iter().enumerate() {
+            single.iter_mut().zip(found).for_each(|(single, term)| single[j] += *term);
+        }
+    }
+    single.map(in_pairs)
+}
+
+/// The sums in registers, one by one.
+#[inline(always)]
+fn singly<V: Number, L: Vector<Number = V>>(sums: &[L; SUMS]) -> [V; SUMS] {
+    let mut single = [V::ZERO; SUMS];
+    let mut k = 0;
+    while k < SUMS / L::N {
+        // SAFETY: there is room for all sums.
+        unsafe { sums[k].store(single.as_mut_ptr().add(k * L::N)) };
+        k += 1;
+    }
+    single
+}
+
+/// Adds the terms of some points to the sums in registers.
+#[inline(always)]
+fn add_singles<V: Number, L: Vector<Number = V>, const K: usize>(sums: &mut [[L; SUMS]; K], terms: &[[V; K]; SUMS]) {
+    for (term, sums) in sums.iter_mut().enumerate() {
+        let single = terms.map(|terms| terms[term]);
+        let mut k = 0;
+        while k < SUMS / L::N {
+            // SAFETY: there are as many numbers.
+            sums[k] = sums[k] + unsafe { L::load(single.as_ptr().add(k * L::N)) };
+            k += 1;
+        }
+    }
+}
+
+/// The sum of the partial sums.
+fn in_pairs<V: Number>(mut sums: [V; SUMS]) -> V {
+    let mut step = SUMS / 2;
+    while step > 0 {
+        for k in 0..step {
+            let other = sums[k + step];
+            sums[k] += other;
+        }
+        step /= 2;
+    }
+    sums[0]
+}
+
+/// [`sum`](crate::kernel::sum) for operands that lie in memory.
+///
+/// # Safety
+///
+/// [`memory`](crate::kernel::exec::operands::memory) has checked them for this kernel and grid, and they are still there.
+pub(crate) unsafe fn total<V: Number, P: Program>(kernel: &Kernel<V>, grid: &Grid, memory: &Memory<V>) -> V {
+    let seeds = Seeds::NONE;
+    let terms = values_of::<V, P>(kernel, (memory, &seeds), &grid.range);
+    // SAFETY: promised by the caller.
+    sum_of_blocks(&grid.range, |part| unsafe { sum_of_terms(&terms, part) })[0]
+}
+
+/// The values of a reduction.
+pub(crate) fn values_of<'a, V: Number, P: Program>(
+    kernel: &'a Kernel<V>,
+    (memory, seeds): (&'a Memory<V>, &'a Seeds<V>),
+    range: &'a Region,
+) -> Terms<'a, V, ValuesOf<P>, 1> {
+    Terms { kernel, memory, seeds, range, what: What::Values, steps: PhantomData }
+}

@@ -1,0 +1,204 @@
+//! Versions of arrays that recordings keep, in memory or in a file.
+
+use super::buffer::{Arena, Buffer, SharedArray};
+use crate::storage::spill::Stored;
+use crate::{ArrayFile, Number, StorageError};
+use core::fmt;
+use core::sync::atomic::{AtomicU64, Ordering};
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// An array as a launch has found it, or has left it behind: what a recording keeps of a view. It never changes.
+#[derive(Debug)]
+pub enum Version<V> {
+    /// It stays in memory.
+    Memory(SharedArray<V>),
+    /// It may leave memory.
+    Held(Arc<Held<V>>),
+}
+
+impl<V> Clone for Version<V> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Memory(buffer) => Self::Memory(buffer.clone()),
+            Self::Held(held) => Self::Held(Arc::clone(held)),
+        }
+    }
+}
+
+impl<V> Version<V> {
+    /// The array, if it stays in memory.
+    pub(crate) fn in_memory(&self) -> Option<&SharedArray<V>> {
+        match self {
+            Self::Memory(buffer) => Some(buffer),
+            Self::Held(_) => None,
+        }
+    }
+}
+
+impl<V: Number> Version<V> {
+    /// An address that no other version has, and the bytes of its numbers and of the memory beside them, if it is in
+    /// memory.
+    #[must_use]
+    pub fn address_and_bytes(&self) -> (usize, usize) {
+        match self {
+            Self::Memory(buffer) => (buffer.address(), buffer.bytes()),
+            Self::Held(held) => (Arc::as_ptr(held).addr(), held.bytes()),
+        }
+    }
+}
+
+/// A version that is in memory at first, and may go to a file while the recording goes on.
+pub struct Held<V> {
+    /// No other version has it.
+    pub(crate) number: u64,
+    file: Arc<ArrayFile>,
+    /// Changed only while the recording goes on: sweeps find it in one place.
+    place: Mutex<Place<V>>,
+}
+
+/// Where a version is.
+enum Place<V> {
+    Memory(SharedArray<V>),
+    /// The length, and where.
+    File(usize, Stored),
+}
+
+/// What became of a version that was to be written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    Gone,
+    /// A view has it, so that it stays in memory anyway.
+    InUse,
+}
+
+impl<V: Number> Held<V> {
+    fn new(buffer: SharedArray<V>, file: &Arc<ArrayFile>) -> Self {
+        static LATEST: AtomicU64 = AtomicU64::new(0);
+        file.enter(buffer.obtained());
+        let place = Mutex::new(Place::Memory(buffer));
+        Self { number: LATEST.fetch_add(1, Ordering::Relaxed), file: Arc::clone(file), place }
+    }
+
+    /// The array, if it is in memory; else its length.
+    pub(crate) fn look_up(&self) -> Result<SharedArray<V>, usize> {
+        match &*self.place() {
+            Place::Memory(buffer) => Ok(buffer.clone()),
+            Place::File(length, _) => Err(*length),
+        }
+    }
+
+    /// Reads the array from the file into a buffer of its length. Nothing is done if it is in memory.
+    pub(crate) fn read(&self, buffer: &mut Buffer<V>) -> Result<(), StorageError> {
+        let stored = match &*self.place() {
+            Place::Memory(_) => return Ok(()),
+            Place::File(_, stored) => *stored,
+        };
+        self.file.load(bytemuck::cast_slice_mut(buffer), stored)
+    }
+
+    /// Writes the array to the file and gives up its memory, unless it has other owners.
+    fn write(&self) -> Result<Outcome, StorageError> {
+        let mut place = self.place();
+        let Place::Memory(buffer) = &*place else { return Ok(Outcome::Gone) };
+        if buffer.is_shared() {
+            return Ok(Outcome::InUse);
+        }
+        let (length, bytes) = (buffer.len(), buffer.obtained());
+        let stored = self.file.store(bytemuck::cast_slice(buffer))?;
+        *place = Place::File(length, stored);
+        self.file.leave(bytes);
+        Ok(Outcome::Gone)
+    }
+
+    fn bytes(&self) -> usize {
+        match &*self.place() {
+            Place::Memory(buffer) => buffer.bytes(),
+            Place::File(length, _) => length * size_of::<V>(),
+        }
+    }
+}
+
+impl<V> Held<V> {
+    fn place(&self) -> MutexGuard<'_, Place<V>> {
+        // What is done under the lock leaves one place or the other.
+        self.place.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<V> Drop for Held<V> {
+    fn drop(&mut self) {
+        match &*self.place() {
+            Place::Memory(buffer) => self.file.leave(buffer.obtained()),
+            Place::File(_, stored) => self.file.forget(*stored),
+        }
+    }
+}
+
+impl<V> fmt::Debug for Held<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = if matches!(*self.place(), Place::Memory(_)) { "memory" } else { "the file" };
+        write!(f, "Held {} in {place}", self.number)
+    }
+}
+
+/// The versions of one recording that are in memory and may leave it.
+pub(crate) struct HeldVersions<V> {
+    file: Arc<ArrayFile>,
+    /// By the addresses of the arrays, each once, however many launches have it.
+    list: HashMap<usize, Arc<Held<V>>>,
+    /// The addresses: those that are to leave first come first.
+    order: VecDeque<usize>,
+}
+
+impl<V: Number> HeldVersions<V> {
+    pub(crate) fn new(file: Arc<ArrayFile>) -> Self {
+        Self { file, list: HashMap::new(), order: VecDeque::new() }
+    }
+
+    /// Makes a version one that may leave memory.
+    pub(crate) fn hold(&mut self, version: &mut Version<V>) {
+        let Version::Memory(buffer) = version else { return };
+        let address = buffer.address();
+        // The address still belongs to the same array: whatever is listed keeps it.
+        let held = self.list.entry(address).or_insert_with(|| {
+            self.order.push_back(address);
+            Arc::new(Held::new(buffer.clone(), &self.file))
+        });
+        *version = Version::Held(Arc::clone(held));
+    }
+
+    /// Writes the oldest versions, until those in memory fit into what they may take. Those that views have stay in
+    /// memory. Spare buffers are freed beyond that, and beyond what has just been written, which the next launch may
+    /// need.
+    ///
+    /// # Errors
+    ///
+    /// When one cannot be written. It stays in memory then, and the next call tries again.
+    pub(crate) fn make_room(&mut self, pool: Option<&Arc<Arena<V>>>) -> Result<(), StorageError> {
+        let (limit, before) = (self.file.memory(), self.file.resident());
+        for _ in 0..self.order.len() {
+            let Some(address) = self.order.front().copied().filter(|_| self.file.resident() > limit) else { break };
+            // Those that no launch has any more need not be written.
+            let wanted = self.list.get(&address).filter(|held| Arc::strong_count(held) > 1);
+            let outcome = wanted.map_or(Ok(Outcome::Gone), |held| held.write())?;
+            self.order.pop_front();
+            match outcome {
+                Outcome::Gone => _ = self.list.remove(&address),
+                Outcome::InUse => self.order.push_back(address),
+            }
+        }
+        let resident = self.file.resident();
+        let spare = limit.saturating_sub(resident).max(before.saturating_sub(resident));
+        pool.into_iter().for_each(|pool| pool.shrink(spare));
+        Ok(())
+    }
+}
+
+impl<V> HeldVersions<V> {
+    /// Forgets the versions that no launch has any more.
+    pub(crate) fn purge(&mut self) {
+        self.list.retain(|_, held| Arc::strong_count(held) > 1);
+        self.order.retain(|address| self.list.contains_key(address));
+    }
+}

@@ -1,0 +1,57 @@
+//! Kernels over arrays: trees that are evaluated at every point of a range, several points at once in registers, and
+//! the loops that gather their adjoints.
+//!
+//! The engine of `tapewright` builds the trees from closures, and knows which views they belong to; here is what runs.
+//! Unsafe code is in the loops, which read without checks what has been checked once for each launch, and in the types
+//! of registers. What a tree may read follows from constants of its type, so the traits of trees are sealed.
+
+#![allow(clippy::needless_range_loop, reason = "loops over the four dimensions index several arrays")]
+
+mod sealed {
+    /// The bound that keeps others from implementing the traits of kernels and of registers.
+    pub trait Sealed {}
+}
+
+pub(crate) mod c_source;
+pub(crate) mod exec;
+pub(crate) mod ir;
+pub(crate) mod launch;
+pub(crate) mod loops;
+pub(crate) mod memory;
+pub(crate) mod simd;
+
+pub use c_source::{Table, text};
+pub use exec::operands::{Kept, Operand};
+pub use ir::access::{Border, Facts, Key, Keys, Kind, LEAVES, OPERANDS, OUTPUTS, RADIUS};
+pub use ir::expression::{
+    Apply, Apply2, Apply3, Compared, Condition, Constant, Element, Joined, Let, Local, New, Node, Number, Select,
+};
+pub use ir::function::{
+    Comparing, Comparison, Formula, Formula2, LaneFunction, LaneOperator, LaneTernary, Part, Rule, Scalar, Scalar3,
+    Slope, Three,
+};
+pub use ir::grid::{BadRange, Grid};
+pub use ir::instruction::{Code, NODES};
+pub use ir::kernel::{Again, Assign, Combination, Extreme, Plan, Program, Reduce, Written};
+pub use launch::copy::{Indices, Places, Transfer, Way};
+pub use launch::dependencies::{Item, Links, Opaque, Used};
+pub(crate) use launch::entry::flow;
+pub use launch::entry::{Inspection, Launch, lane_by_lane};
+pub use launch::extremum::{Extremum, extremum};
+pub use launch::fold::{Combine, Combined};
+pub use launch::kernel::Recorded;
+pub(crate) use launch::replay::not_kept;
+pub use launch::replay::{Replayed, Versions};
+pub use launch::row_sums::{RowSums, row_sums};
+pub use launch::slot::Launched;
+pub use loops::run::{run, sum};
+pub use memory::adjoint::{Shadow, Shadows};
+pub(crate) use memory::buffer::Arena;
+pub use memory::buffer::{Buffer, NewArray, SharedArray};
+pub use memory::cache::Fetched;
+pub use memory::tangent::Tangents;
+pub(crate) use memory::version::HeldVersions;
+pub use memory::version::{Held, Version};
+pub(crate) use sealed::Sealed;
+pub use simd::dispatch::Level;
+pub(crate) use simd::dispatch::{Plain, Registers, at_present_level};

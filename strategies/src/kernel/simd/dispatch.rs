@@ -1,0 +1,290 @@
+//! Instruction sets, chosen when a program runs.
+
+use super::dual::Several;
+use super::scalar::Alone;
+use super::vector::Vector;
+use crate::kernel::ir::function::{Part, Rule, Three};
+use crate::{Dual, Number};
+use core::sync::atomic::{AtomicU8, Ordering};
+
+#[cfg(all(target_arch = "aarch64", not(miri)))]
+use super::aarch64::{Four32 as Middle32, Two64 as Middle64};
+#[cfg(miri)]
+use super::emulated::{Eight32 as Middle32, Eight64 as Wide64, Four64 as Middle64, Sixteen32 as Wide32};
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+use super::x86_64::{Eight32 as Middle32, Eight64 as Wide64, Four64 as Middle64, Sixteen32 as Wide32};
+
+/// What the loops of kernels are compiled for. Results are the same, bit for bit, at every level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Level {
+    /// One number at a time, in whatever registers the whole program is compiled for.
+    Baseline = 1,
+    /// Registers of 256 bits on x86-64: AVX2. Registers of 128 bits on `AArch64`, where every machine has them: NEON.
+    Middle = 2,
+    /// Registers of 512 bits: AVX-512 on x86-64. `AArch64` has no such level.
+    Wide = 3,
+}
+
+/// 0 as long as nobody has asked.
+static LEVEL: AtomicU8 = AtomicU8::new(0);
+
+impl Level {
+    /// The level at which kernels run on this machine.
+    #[must_use]
+    #[inline]
+    pub fn current() -> Self {
+        match LEVEL.load(Ordering::Relaxed) {
+            1 => Self::Baseline,
+            2 => Self::Middle,
+            3 => Self::Wide,
+            _ => Self::find(),
+        }
+    }
+
+    /// The best level that this machine has.
+    #[must_use]
+    pub fn best() -> Self {
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        {
+            use std::arch::is_x86_feature_detected as has;
+            if has!("avx512f") && has!("avx512dq") && has!("avx512vl") && has!("avx512bw") {
+                return Self::Wide;
+            }
+            if has!("avx2") {
+                return Self::Middle;
+            }
+        }
+        // The interpreter has arrays for registers of x86-64.
+        match () {
+            () if cfg!(miri) => Self::Wide,
+            () if cfg!(target_arch = "aarch64") => Self::Middle,
+            () => Self::Baseline,
+        }
+    }
+
+    #[cold]
+    fn find() -> Self {
+        let best = Self::best();
+        LEVEL.store(best as u8, Ordering::Relaxed);
+        best
+    }
+
+    /// Runs kernels at this level from now on, or at the best that the machine has if that is lower: for tests that
+    /// compare levels. Returns the level that was taken.
+    #[doc(hidden)]
+    #[allow(clippy::return_self_not_must_use, reason = "it is called to set the level")]
+    pub fn set(self) -> Self {
+        let level = self.min(Self::best());
+        LEVEL.store(level as u8, Ordering::Relaxed);
+        level
+    }
+}
+
+/// A loop that is compiled for each level.
+pub trait Task<V> {
+    /// What it returns.
+    type Output;
+    /// Runs it, and is inlined into the function that calls it, with all that it calls.
+    ///
+    /// # Safety
+    ///
+    /// As the task says.
+    #[allow(private_bounds, reason = "this trait cannot be named outside")]
+    unsafe fn run<L: Vector<Number = V>>(self) -> Self::Output;
+}
+
+/// The registers of a number type. Lanes exist inside tasks only, so nobody can use registers that the machine does not
+/// have.
+pub trait Registers: Sized + 'static {
+    /// One number.
+    #[allow(private_bounds, reason = "a sealed trait")]
+    type Single: Vector<Number = Self>;
+    /// A part of a rule over this number, at these arguments.
+    #[doc(hidden)]
+    fn call(rule: &'static Rule, part: Part, x: Self, y: Self) -> Self;
+    /// The same, and its derivatives by the arguments.
+    #[doc(hidden)]
+    fn call_with_slopes(rule: &'static Rule, part: Part, x: Self, y: Self) -> (Self, Self, Self);
+    /// A part of a rule of three arguments over this number.
+    #[doc(hidden)]
+    fn call3(rule: &'static Rule, part: Part, arguments: [Self; 3]) -> Self;
+    /// A part of a rule of three arguments, and its derivatives by them.
+    #[doc(hidden)]
+    fn call3_with_slopes(rule: &'static Rule, part: Part, arguments: [Self; 3]) -> (Self, [Self; 3]);
+    /// Runs a task in the registers of the present level.
+    ///
+    /// # Safety
+    ///
+    /// As the task says.
+    #[doc(hidden)]
+    unsafe fn at_level<T: Task<Self>>(task: T) -> T::Output;
+}
+
+/// The rule as one of three arguments.
+#[inline(always)]
+const fn of_three(rule: &'static Rule) -> &'static Three {
+    rule.three.as_ref().expect("the rule has three arguments")
+}
+
+/// Implements [`Registers`] from rows `number: its part of a rule, lanes of the wide level, lanes of the middle one;`.
+macro_rules! registers {
+    ($($number:ty: $scalar:ident $slopes:ident, $wide:ident, $middle:ident;)*) => { $(
+        impl Registers for $number {
+            type Single = Self;
+            #[inline(always)]
+            fn call(rule: &'static Rule, part: Part, x: Self, y: Self) -> Self {
+                rule.$scalar.call(part, x, y)
+            }
+            fn call_with_slopes(rule: &'static Rule, part: Part, x: Self, y: Self) -> (Self, Self, Self) {
+                let (x, y) = (Dual { value: x, tangents: [1.0, 0.0] }, Dual { value: y, tangents: [0.0, 1.0] });
+                let Dual { value, tangents: [left, right] } = rule.$slopes.call(part, x, y);
+                (value, left, right)
+            }
+            #[inline(always)]
+            fn call3(rule: &'static Rule, part: Part, arguments: [Self; 3]) -> Self {
+                of_three(rule).$scalar.call(part, arguments)
+            }
+            fn call3_with_slopes(rule: &'static Rule, part: Part, arguments: [Self; 3]) -> (Self, [Self; 3]) {
+                let [x, y, z] = arguments;
+                let arguments = [
+                    Dual { value: x, tangents: [1.0, 0.0, 0.0] },
+                    Dual { value: y, tangents: [0.0, 1.0, 0.0] },
+                    Dual { value: z, tangents: [0.0, 0.0, 1.0] },
+                ];
+                let Dual { value, tangents } = of_three(rule).$slopes.call(part, arguments);
+                (value, tangents)
+            }
+            #[inline]
+            unsafe fn at_level<T: Task<Self>>(task: T) -> T::Output {
+                #[cfg(any(target_arch = "x86_64", miri))]
+                #[cfg_attr(not(miri), target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw"))]
+                unsafe fn wide<T: Task<$number>>(task: T) -> T::Output {
+                    // SAFETY: promised by the caller.
+                    unsafe { task.run::<$wide>() }
+                }
+                #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", miri))]
+                #[cfg_attr(all(target_arch = "x86_64", not(miri)), target_feature(enable = "avx2"))]
+                unsafe fn middle<T: Task<$number>>(task: T) -> T::Output {
+                    // SAFETY: promised by the caller.
+                    unsafe { task.run::<$middle>() }
+                }
+                // SAFETY: promised by the caller; a level is current only if the machine has its instructions.
+                unsafe {
+                    match Level::current() {
+                        #[cfg(any(target_arch = "x86_64", miri))]
+                        Level::Wide => wide(task),
+                        #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", miri))]
+                        Level::Middle => middle(task),
+                        _ => task.run::<Self>(),
+                    }
+                }
+            }
+        }
+    )* };
+}
+registers! {
+    f64: double double_slopes, Wide64, Middle64;
+    f32: single single_slopes, Wide32, Middle32;
+}
+
+/// Duals of scalars with few tangents are computed in the registers of their parts; other duals one at a time, in
+/// whatever registers the whole program is compiled for.
+impl<V: Number, const N: usize> Registers for Dual<V, N> {
+    type Single = Alone<Self>;
+    fn call(rule: &'static Rule, part: Part, x: Self, y: Self) -> Self {
+        let (value, left, right) = V::call_with_slopes(rule, part, x.value, y.value);
+        x.chain2(y, value, (left, right))
+    }
+    fn call_with_slopes(_: &'static Rule, _: Part, _: Self, _: Self) -> (Self, Self, Self) {
+        panic!("kernels can be computed over duals of `f64` and `f32`, but not over duals of duals")
+    }
+    fn call3(rule: &'static Rule, part: Part, [x, y, z]: [Self; 3]) -> Self {
+        let (value, partials) = V::call3_with_slopes(rule, part, [x.value, y.value, z.value]);
+        x.chain3([y, z], value, partials)
+    }
+    fn call3_with_slopes(rule: &'static Rule, part: Part, [x, y, z]: [Self; 3]) -> (Self, [Self; 3]) {
+        let (value, left, right) = Self::call_with_slopes(rule, part, x, y);
+        (value, [left, right, z])
+    }
+    unsafe fn at_level<T: Task<Self>>(task: T) -> T::Output {
+        // With more tangents, registers gain nothing, and take long to compile. Without optimisation every result of a
+        // kernel lies on the stack, which has no room for so many registers; miri has a larger stack.
+        let in_registers = V::PARTS == 1 && N < 4 && (cfg!(miri) || !cfg!(debug_assertions));
+        // SAFETY: promised by the caller.
+        unsafe { if in_registers { V::at_level(Lifted(task)) } else { task.run::<Alone<Self>>() } }
+    }
+}
+
+#[cfg(feature = "packs")]
+impl<const N: usize, V: crate::Registered> Registers for crate::Pack<N, V> {
+    type Single = Alone<Self>;
+    fn call(rule: &'static Rule, part: Part, x: Self, y: Self) -> Self {
+        Self(core::array::from_fn(|k| V::call(rule, part, x[k], y[k])))
+    }
+    fn call_with_slopes(rule: &'static Rule, part: Part, x: Self, y: Self) -> (Self, Self, Self) {
+        let lanes: [_; N] = core::array::from_fn(|k| V::call_with_slopes(rule, part, x[k], y[k]));
+        (Self(lanes.map(|lane| lane.0)), Self(lanes.map(|lane| lane.1)), Self(lanes.map(|lane| lane.2)))
+    }
+    fn call3(rule: &'static Rule, part: Part, arguments: [Self; 3]) -> Self {
+        Self(core::array::from_fn(|k| V::call3(rule, part, arguments.map(|x| x[k]))))
+    }
+    fn call3_with_slopes(rule: &'static Rule, part: Part, arguments: [Self; 3]) -> (Self, [Self; 3]) {
+        let lanes: [_; N] = core::array::from_fn(|k| V::call3_with_slopes(rule, part, arguments.map(|x| x[k])));
+        (Self(lanes.map(|lane| lane.0)), core::array::from_fn(|i| Self(lanes.map(|lane| lane.1[i]))))
+    }
+    unsafe fn at_level<T: Task<Self>>(task: T) -> T::Output {
+        // SAFETY: promised by the caller.
+        unsafe { V::at_level(OneByOne::<_, Self>(task, core::marker::PhantomData)) }
+    }
+}
+
+/// A task over duals, as one over their parts.
+pub(crate) struct Lifted<T, const N: usize>(pub(crate) T);
+
+impl<V: Number, T: Task<Dual<V, N>>, const N: usize> Task<V> for Lifted<T, N> {
+    type Output = T::Output;
+    #[inline(always)]
+    unsafe fn run<L: Vector<Number = V>>(self) -> T::Output {
+        // SAFETY: promised by the caller.
+        unsafe { self.0.run::<Several<L, N>>() }
+    }
+}
+
+/// A task over numbers that are computed one at a time, with the instructions for parts of them.
+#[cfg(feature = "packs")]
+struct OneByOne<T, V>(T, core::marker::PhantomData<V>);
+#[cfg(feature = "packs")]
+impl<P: Number, V: Number, T: Task<V>> Task<P> for OneByOne<T, V> {
+    type Output = T::Output;
+    #[inline(always)]
+    unsafe fn run<L: Vector<Number = P>>(self) -> T::Output {
+        // SAFETY: promised by the caller.
+        unsafe { self.0.run::<Alone<V>>() }
+    }
+}
+
+/// Something that works on whole numbers or bytes, and is compiled for each level. Its method is to be inlined, with
+/// all that it calls.
+pub(crate) trait Plain {
+    /// What it returns.
+    type Output;
+    /// Runs it.
+    fn run(self) -> Self::Output;
+}
+
+struct Inlined<P>(P);
+impl<P: Plain> Task<f64> for Inlined<P> {
+    type Output = P::Output;
+    #[inline(always)]
+    unsafe fn run<L: Vector<Number = f64>>(self) -> P::Output {
+        self.0.run()
+    }
+}
+
+/// Runs it with the instructions of the present level.
+#[inline]
+pub(crate) fn at_present_level<P: Plain>(plain: P) -> P::Output {
+    // SAFETY: this task has no conditions.
+    unsafe { f64::at_level(Inlined(plain)) }
+}

@@ -1,0 +1,13 @@
+//! TODO
+
+#[cfg(all(target_arch = "aarch64", not(miri)))]
+pub(crate) mod aarch64;
+pub(crate) mod dispatch;
+pub(crate) mod dual;
+#[cfg(miri)]
+pub(crate) mod emulated;
+pub(crate) mod nested;
+pub(crate) mod scalar;
+pub(crate) mod vector;
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+pub(crate) mod x86_64;

@@ -1,0 +1,31 @@
+//! Numbers that are variables: there are no loops over them.
+
+use super::dispatch::{Registers, Task};
+use super::scalar::Alone;
+use crate::kernel::ir::function::{Part, Rule};
+use crate::{Nested, Nests};
+
+/// Loops of kernels run on several threads, and numbers that are variables are recorded on one.
+impl<S: Nests> Registers for Nested<S> {
+    type Single = Alone<Self>;
+    fn call(_: &'static Rule, _: Part, _: Self, _: Self) -> Self {
+        refuse()
+    }
+    fn call_with_slopes(_: &'static Rule, _: Part, _: Self, _: Self) -> (Self, Self, Self) {
+        refuse()
+    }
+    fn call3(_: &'static Rule, _: Part, _: [Self; 3]) -> Self {
+        refuse()
+    }
+    fn call3_with_slopes(_: &'static Rule, _: Part, _: [Self; 3]) -> (Self, [Self; 3]) {
+        refuse()
+    }
+    unsafe fn at_level<T: Task<Self>>(_: T) -> T::Output {
+        refuse()
+    }
+}
+
+#[cold]
+fn refuse() -> ! {
+    panic!("array kernels cannot be computed over numbers that are variables of a recording, but over `Dual` they can")
+}

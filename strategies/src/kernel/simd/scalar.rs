@@ -1,0 +1,136 @@
+//! Numbers without registers of their own, one at a time.
+
+use super::vector::{Lane, Vector};
+use crate::Number;
+use crate::kernel::Sealed;
+use core::array::from_fn;
+use core::ops::{Add, Div, Mul, Neg, Sub};
+
+/// The most lanes that a number has.
+const MOST: usize = 16;
+
+/// A number.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+#[derive(Debug)]
+pub struct Alone<V>(V);
+
+/// The row `Add add` implements the trait by the method of the number.
+macro_rules! operators {
+    ($($trait:ident $method:ident)*) => { $(
+        impl<V: Number> $trait for Alone<V> {
+            type Output = Self;
+            #[inline(always)]
+            fn $method(self, other: Self) -> Self { Self(self.0.$method(other.0)) }
+        }
+    )* };
+}
+operators! { Add add Sub sub Mul mul Div div }
+
+impl<V: Number> Neg for Alone<V> {
+    type Output = Self;
+    #[inline(always)]
+    fn neg(self) -> Self {
+        Self(-self.0)
+    }
+}
+
+/// A yes or no for each lane of two numbers.
+#[inline(always)]
+fn mask<V: Number>(a: Alone<V>, b: Alone<V>, yes: impl Fn(V::Lane, V::Lane) -> bool) -> [bool; MOST] {
+    const { assert!(V::LANES <= MOST, "kernels take packs of at most 16 lanes") };
+    from_fn(|k| k < V::LANES && yes(a.0.lane(k), b.0.lane(k)))
+}
+
+impl<V> Sealed for Alone<V> {}
+impl<V: Number> Lane for Alone<V> {
+    type Number = V;
+    type Mask = [bool; MOST];
+
+    #[inline(always)]
+    fn splat(number: V) -> Self {
+        Self(number)
+    }
+    #[inline(always)]
+    fn sqrt(self) -> Self {
+        Self(self.0.sqrt())
+    }
+    #[inline(always)]
+    fn abs(self) -> Self {
+        Self(self.0.abs())
+    }
+    #[inline(always)]
+    fn less(self, other: Self) -> [bool; MOST] {
+        mask(self, other, |x, y| x < y)
+    }
+    #[inline(always)]
+    fn at_most(self, other: Self) -> [bool; MOST] {
+        mask(self, other, |x, y| x <= y)
+    }
+    #[inline(always)]
+    fn equal(self, other: Self) -> [bool; MOST] {
+        mask(self, other, |x, y| x.as_f64() == y.as_f64())
+    }
+    #[inline(always)]
+    fn differ(self, other: Self) -> [bool; MOST] {
+        mask(self, other, |x, y| x.as_f64() != y.as_f64())
+    }
+    #[inline(always)]
+    fn both(a: [bool; MOST], b: [bool; MOST]) -> [bool; MOST] {
+        from_fn(|k| a[k] && b[k])
+    }
+    #[inline(always)]
+    fn either(a: [bool; MOST], b: [bool; MOST]) -> [bool; MOST] {
+        from_fn(|k| a[k] || b[k])
+    }
+    #[inline(always)]
+    fn select(mask: [bool; MOST], yes: Self, no: Self) -> Self {
+        if V::LANES == 1 {
+            return if mask[0] { yes } else { no };
+        }
+        Self(V::from_lanes(|k| if mask[k] { yes.0.lane(k) } else { no.0.lane(k) }))
+    }
+    #[inline(always)]
+    fn map2(self, other: Self, f: impl Fn(V, V) -> V) -> Self {
+        Self(f(self.0, other.0))
+    }
+    #[inline(always)]
+    fn map3(self, second: Self, third: Self, f: impl Fn([V; 3]) -> V) -> Self {
+        Self(f([self.0, second.0, third.0]))
+    }
+}
+
+impl<V: Number> Vector for Alone<V> {
+    const N: usize = 1;
+
+    #[inline(always)]
+    unsafe fn load(from: *const V) -> Self {
+        // SAFETY: promised by the caller.
+        Self(unsafe { *from })
+    }
+    #[inline(always)]
+    unsafe fn store(self, to: *mut V) {
+        // SAFETY: promised by the caller.
+        unsafe { *to = self.0 }
+    }
+    #[inline(always)]
+    unsafe fn load_some(from: *const V, mask: [bool; MOST]) -> Self {
+        // SAFETY: promised by the caller.
+        if mask[0] { unsafe { Self::load(from) } } else { Self(V::ZERO) }
+    }
+    #[inline(always)]
+    unsafe fn store_some(self, to: *mut V, mask: [bool; MOST]) {
+        if mask[0] {
+            // SAFETY: promised by the caller.
+            unsafe { self.store(to) }
+        }
+    }
+    #[inline(always)]
+    fn within(from: isize, to: isize) -> [bool; MOST] {
+        [from <= 0 && 0 < to; MOST]
+    }
+    #[inline(always)]
+    fn any(mask: [bool; MOST]) -> bool {
+        mask.contains(&true)
+    }
+}

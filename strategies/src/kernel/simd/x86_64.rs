@@ -1,0 +1,302 @@
+//! Lanes in registers of x86-64.
+//!
+//! Every function here must be inlined into one that has the target feature: [`level`](super::dispatch) has them. Values
+//! of these types exist nowhere else.
+
+use super::vector::{Lane, Vector};
+use crate::kernel::Sealed;
+#[allow(clippy::wildcard_imports, reason = "the names of intrinsics are all of one kind")]
+use core::arch::x86_64::*;
+use core::ops::{Add, Div, Mul, Neg, Sub};
+
+/// What all registers have. The row `Wide512(__m512d, f64, 8): …` makes a type of eight numbers in a register.
+macro_rules! register {
+    ($name:ident($register:ty, $number:ty, $n:literal, $mask:ty):
+        $add:ident $sub:ident $mul:ident $div:ident $sqrt:ident $splat:ident $load:ident $store:ident;
+        $($rest:tt)*
+    ) => {
+        #[derive(Clone, Copy)]
+        #[repr(transparent)]
+        pub(crate) struct $name($register);
+
+        register! { @ops $name Add add $add, Sub sub $sub, Mul mul $mul, Div div $div }
+
+        impl Neg for $name {
+            type Output = Self;
+            #[inline(always)]
+            fn neg(self) -> Self {
+                self.negated()
+            }
+        }
+
+        impl $name {
+            #[inline(always)]
+            fn numbers(self) -> [$number; $n] {
+                // SAFETY: a register is its numbers.
+                unsafe { core::mem::transmute(self) }
+            }
+            #[inline(always)]
+            const fn of(numbers: [$number; $n]) -> Self {
+                // SAFETY: as above.
+                unsafe { core::mem::transmute(numbers) }
+            }
+        }
+
+        impl Sealed for $name {}
+        impl Lane for $name {
+            type Number = $number;
+            type Mask = $mask;
+            #[inline(always)]
+            fn splat(number: $number) -> Self {
+                // SAFETY: the caller is compiled with the target feature, as all users of this type are.
+                Self(unsafe { $splat(number) })
+            }
+            #[inline(always)]
+            fn sqrt(self) -> Self {
+                // SAFETY: as in `splat`.
+                Self(unsafe { $sqrt(self.0) })
+            }
+            #[inline(always)]
+            fn map2(self, other: Self, f: impl Fn($number, $number) -> $number) -> Self {
+                let (a, b, mut to) = (self.numbers(), other.numbers(), [0.0; $n]);
+                let mut k = 0;
+                while k < $n {
+                    to[k] = f(a[k], b[k]);
+                    k += 1;
+                }
+                Self::of(to)
+            }
+            $($rest)*
+        }
+    };
+    (@ops $name:ident $($trait:ident $method:ident $f:ident),*) => { $(
+        impl $trait for $name {
+            type Output = Self;
+            #[inline(always)]
+            fn $method(self, other: Self) -> Self {
+                // SAFETY: the caller is compiled with the target feature, as all users of this type are.
+                Self(unsafe { $f(self.0, other.0) })
+            }
+        }
+    )* };
+}
+
+/// Registers with a bit for each number in a mask.
+macro_rules! with_bits {
+    ($name:ident($register:ty, $number:ty, $n:literal, $mask:ty):
+        $add:ident $sub:ident $mul:ident $div:ident $sqrt:ident $splat:ident $load:ident $store:ident;
+        $xor:ident $abs:ident $compare:ident $blend:ident $some:ident $put:ident) => {
+        register! {
+            $name($register, $number, $n, $mask): $add $sub $mul $div $sqrt $splat $load $store;
+            #[inline(always)]
+            fn abs(self) -> Self {
+                // SAFETY: as in `splat`.
+                Self(unsafe { $abs(self.0) })
+            }
+            #[inline(always)]
+            fn less(self, other: Self) -> $mask {
+                // SAFETY: as in `splat`.
+                unsafe { $compare::<_CMP_LT_OQ>(self.0, other.0) }
+            }
+            #[inline(always)]
+            fn at_most(self, other: Self) -> $mask {
+                // SAFETY: as in `splat`.
+                unsafe { $compare::<_CMP_LE_OQ>(self.0, other.0) }
+            }
+            #[inline(always)]
+            fn equal(self, other: Self) -> $mask {
+                // SAFETY: as in `splat`.
+                unsafe { $compare::<_CMP_EQ_OQ>(self.0, other.0) }
+            }
+            #[inline(always)]
+            fn differ(self, other: Self) -> $mask {
+                // SAFETY: as in `splat`.
+                unsafe { $compare::<_CMP_NEQ_UQ>(self.0, other.0) }
+            }
+            #[inline(always)]
+            fn both(a: $mask, b: $mask) -> $mask {
+                a & b
+            }
+            #[inline(always)]
+            fn either(a: $mask, b: $mask) -> $mask {
+                a | b
+            }
+            #[inline(always)]
+            fn select(mask: $mask, yes: Self, no: Self) -> Self {
+                // SAFETY: as in `splat`.
+                Self(unsafe { $blend(mask, no.0, yes.0) })
+            }
+        }
+
+        impl $name {
+            #[inline(always)]
+            fn negated(self) -> Self {
+                // SAFETY: as in `splat`.
+                Self(unsafe { $xor(self.0, $splat(-0.0)) })
+            }
+        }
+
+        impl Vector for $name {
+            const N: usize = $n;
+            #[inline(always)]
+            unsafe fn load(from: *const $number) -> Self {
+                // SAFETY: promised by the caller.
+                Self(unsafe { $load(from) })
+            }
+            #[inline(always)]
+            unsafe fn store(self, to: *mut $number) {
+                // SAFETY: promised by the caller.
+                unsafe { $store(to, self.0) }
+            }
+            #[inline(always)]
+            unsafe fn load_some(from: *const $number, mask: $mask) -> Self {
+                // SAFETY: promised by the caller.
+                Self(unsafe { $some(mask, from) })
+            }
+            #[inline(always)]
+            unsafe fn store_some(self, to: *mut $number, mask: $mask) {
+                // SAFETY: promised by the caller.
+                unsafe { $put(to, mask, self.0) }
+            }
+            #[inline(always)]
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 ≤ a, b ≤ N")]
+            fn within(from: isize, to: isize) -> $mask {
+                let (a, b) = (from.clamp(0, $n) as u32, to.clamp(0, $n) as u32);
+                (((1_u32 << b) - 1) & (u32::MAX << a)) as $mask
+            }
+            #[inline(always)]
+            fn any(mask: $mask) -> bool {
+                mask != 0
+            }
+        }
+    };
+}
+
+/// Registers whose masks are registers.
+macro_rules! with_registers {
+    ($name:ident($register:ty, $number:ty, $n:literal, $int:ty):
+        $add:ident $sub:ident $mul:ident $div:ident $sqrt:ident $splat:ident $load:ident $store:ident;
+        $xor:ident $andnot:ident $compare:ident $blend:ident $some:ident $put:ident
+        $and:ident $or:ident $bits:ident $cast:ident $back:ident $signed:ident) => {
+        register! {
+            $name($register, $number, $n, $register): $add $sub $mul $div $sqrt $splat $load $store;
+            #[inline(always)]
+            fn abs(self) -> Self {
+                // SAFETY: as in `splat`.
+                Self(unsafe { $andnot($splat(-0.0), self.0) })
+            }
+            #[inline(always)]
+            fn less(self, other: Self) -> $register {
+                // SAFETY: as in `splat`.
+                unsafe { $compare::<_CMP_LT_OQ>(self.0, other.0) }
+            }
+            #[inline(always)]
+            fn at_most(self, other: Self) -> $register {
+                // SAFETY: as in `splat`.
+                unsafe { $compare::<_CMP_LE_OQ>(self.0, other.0) }
+            }
+            #[inline(always)]
+            fn equal(self, other: Self) -> $register {
+                // SAFETY: as in `splat`.
+                unsafe { $compare::<_CMP_EQ_OQ>(self.0, other.0) }
+            }
+            #[inline(always)]
+            fn differ(self, other: Self) -> $register {
+                // SAFETY: as in `splat`.
+                unsafe { $compare::<_CMP_NEQ_UQ>(self.0, other.0) }
+            }
+            #[inline(always)]
+            fn both(a: $register, b: $register) -> $register {
+                // SAFETY: as in `splat`.
+                unsafe { $and(a, b) }
+            }
+            #[inline(always)]
+            fn either(a: $register, b: $register) -> $register {
+                // SAFETY: as in `splat`.
+                unsafe { $or(a, b) }
+            }
+            #[inline(always)]
+            fn select(mask: $register, yes: Self, no: Self) -> Self {
+                // SAFETY: as in `splat`.
+                Self(unsafe { $blend(no.0, yes.0, mask) })
+            }
+        }
+
+        impl $name {
+            #[inline(always)]
+            fn negated(self) -> Self {
+                // SAFETY: as in `splat`.
+                Self(unsafe { $xor(self.0, $splat(-0.0)) })
+            }
+        }
+
+        impl Vector for $name {
+            const N: usize = $n;
+            #[inline(always)]
+            unsafe fn load(from: *const $number) -> Self {
+                // SAFETY: promised by the caller.
+                Self(unsafe { $load(from) })
+            }
+            #[inline(always)]
+            unsafe fn store(self, to: *mut $number) {
+                // SAFETY: promised by the caller.
+                unsafe { $store(to, self.0) }
+            }
+            #[inline(always)]
+            unsafe fn load_some(from: *const $number, mask: $register) -> Self {
+                // SAFETY: promised by the caller.
+                Self(unsafe { $some(from, $cast(mask)) })
+            }
+            #[inline(always)]
+            unsafe fn store_some(self, to: *mut $number, mask: $register) {
+                // SAFETY: promised by the caller.
+                unsafe { $put(to, $cast(mask), self.0) }
+            }
+            #[inline(always)]
+            #[allow(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                clippy::cast_possible_wrap,
+                reason = "k is below N"
+            )]
+            fn within(from: isize, to: isize) -> $register {
+                let mut bits = [0 as $int; $n];
+                let mut k = 0;
+                while k < $n {
+                    bits[k] = if (k as isize) >= from && (k as isize) < to { -1 } else { 0 };
+                    k += 1;
+                }
+                // SAFETY: a register is its numbers.
+                unsafe { core::mem::transmute(bits) }
+            }
+            #[inline(always)]
+            fn any(mask: $register) -> bool {
+                // SAFETY: as in `splat`.
+                unsafe { $bits(mask) != 0 }
+            }
+        }
+    };
+}
+
+with_bits! {
+    Eight64(__m512d, f64, 8, __mmask8): _mm512_add_pd _mm512_sub_pd _mm512_mul_pd _mm512_div_pd _mm512_sqrt_pd
+    _mm512_set1_pd _mm512_loadu_pd _mm512_storeu_pd; _mm512_xor_pd _mm512_abs_pd _mm512_cmp_pd_mask _mm512_mask_blend_pd
+    _mm512_maskz_loadu_pd _mm512_mask_storeu_pd
+}
+with_bits! {
+    Sixteen32(__m512, f32, 16, __mmask16): _mm512_add_ps _mm512_sub_ps _mm512_mul_ps _mm512_div_ps _mm512_sqrt_ps
+    _mm512_set1_ps _mm512_loadu_ps _mm512_storeu_ps; _mm512_xor_ps _mm512_abs_ps _mm512_cmp_ps_mask _mm512_mask_blend_ps
+    _mm512_maskz_loadu_ps _mm512_mask_storeu_ps
+}
+with_registers! {
+    Four64(__m256d, f64, 4, i64): _mm256_add_pd _mm256_sub_pd _mm256_mul_pd _mm256_div_pd _mm256_sqrt_pd
+    _mm256_set1_pd _mm256_loadu_pd _mm256_storeu_pd; _mm256_xor_pd _mm256_andnot_pd _mm256_cmp_pd _mm256_blendv_pd
+    _mm256_maskload_pd _mm256_maskstore_pd _mm256_and_pd _mm256_or_pd _mm256_movemask_pd _mm256_castpd_si256
+    _mm256_castsi256_pd i64
+}
+with_registers! {
+    Eight32(__m256, f32, 8, i32): _mm256_add_ps _mm256_sub_ps _mm256_mul_ps _mm256_div_ps _mm256_sqrt_ps
+    _mm256_set1_ps _mm256_loadu_ps _mm256_storeu_ps; _mm256_xor_ps _mm256_andnot_ps _mm256_cmp_ps _mm256_blendv_ps
+    _mm256_maskload_ps _mm256_maskstore_ps _mm256_and_ps _mm256_or_ps _mm256_movemask_ps _mm256_castps_si256
+    _mm256_castsi256_ps i32
+}
