@@ -110,7 +110,7 @@ pub use tape::{
     AdjointVector, Adjoints, ArrayAdjoints, LaneAdjoints, LaneVector, NewInputs, Position, Recording, Scope, Tape,
 };
 pub use tapewright_strategies as strategies;
-pub use tapewright_strategies::active::{HiddenBranches, TracedBranch, hidden_branches, pause};
+pub use tapewright_strategies::recording::{HiddenBranches, TracedBranch, hidden_branches, pause};
 pub use tapewright_strategies::{
     Binary, Capacity, Checked, Continuation, Curvature, Directions, Dual, Expression, External, Float, Forward, Hybrid,
     InMemory, Jacobian, LayerOf, Linear, MemoryReport, MemoryUsage, Nary, Nested, Nests, NonFinite, NonFiniteKind,

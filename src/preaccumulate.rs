@@ -6,7 +6,7 @@ use crate::expr::{Real, given};
 use crate::external::with_partials;
 use crate::variables::Variables;
 use core::panic::Location;
-use tapewright_strategies::active::on_behalf_of;
+use tapewright_strategies::recording::on_behalf_of;
 use tapewright_strategies::{Forward, Number as _, Passive, Reverse, Tangent, Taping};
 
 /// Runs a small block by forward mode, in registers, and records one statement for each of its outputs, with its

@@ -27,7 +27,7 @@ use fingerprint::{Fingerprint, digest_of};
 use placed::Nested;
 use std::sync::Arc;
 use tapewright_strategies::kernel::Shadow;
-use tapewright_strategies::{External, Passive, Reverse, Scratch, SweepError, Taping, active};
+use tapewright_strategies::{External, Passive, Reverse, Scratch, SweepError, Taping, recording};
 
 /// A stage of a computation: a function that is run without recording, and again, recorded, when a sweep reaches it.
 ///
@@ -133,7 +133,7 @@ impl<T> Stage<T> {
     {
         let arguments = inputs.arguments();
         let at = plain_at(inputs, &arguments);
-        let (exchanged, outputs) = exchange::noticed(|| active::isolated(|| plain(&at)));
+        let (exchanged, outputs) = exchange::noticed(|| recording::isolated(|| plain(&at)));
         let values = outputs.values();
         let (views, made) = (inputs.views(), outputs.views());
         let has_views = !views.is_empty() || !made.is_empty();

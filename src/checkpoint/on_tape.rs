@@ -13,7 +13,7 @@ use crate::variables::Variables;
 use std::sync::Mutex;
 #[cfg(doc)]
 use tapewright_strategies::SweepError;
-use tapewright_strategies::{Flow, Passive, Reverse, Taping, active};
+use tapewright_strategies::{Flow, Passive, Reverse, Taping, recording};
 
 type Plain<S> = Passive<<S as Taping>::Value>;
 
@@ -127,7 +127,7 @@ impl<T> TimeLoop<T> {
         X::With<Plain<S>>: Variables<Plain<S>, With<S> = X>,
     {
         let steps = (self.plans)().steps();
-        active::isolated(|| {
+        recording::isolated(|| {
             for number in 0..steps.unwrap_or(usize::MAX) {
                 if !go_on(number, &state) {
                     if let Some(steps) = steps {

@@ -7,8 +7,8 @@ use crate::variables::{Variables, ViewParts, ViewRef};
 use smallvec::SmallVec;
 use tapewright_strategies::kernel::{Shadow, Shadows};
 use tapewright_strategies::{
-    Dependence, Flow, Number, Passive, Reverse, Scratch, SweepError, TapeNumber, Taping, active, catch_storage_errors,
-    same,
+    Dependence, Flow, Number, Passive, Reverse, Scratch, SweepError, TapeNumber, Taping, catch_storage_errors,
+    recording, same,
 };
 
 /// The values of these variables.
@@ -274,7 +274,7 @@ pub(super) fn add_shadow<V: Number>(sum: &mut Shadow<V>, other: Shadow<V>) {
 
 /// Runs `f`, which records under `T`, out of sight of all recordings; returns the error that its storage met.
 pub(super) fn isolated<T: Reverse, Y>(f: impl FnOnce() -> Y) -> Result<Y, SweepError> {
-    let run = || active::isolated(f);
+    let run = || recording::isolated(f);
     Ok(if T::SPILLS { catch_storage_errors(run)? } else { run() })
 }
 

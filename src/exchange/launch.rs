@@ -2,7 +2,9 @@
 
 use smallvec::SmallVec;
 use tapewright_strategies::kernel::Versions;
-use tapewright_strategies::kernel::{Buffer, Fetched, Inspection, Launch, Replayed, Shadow, Shadows, SharedArray, Used};
+use tapewright_strategies::kernel::{
+    Buffer, Fetched, Inspection, Launch, Replayed, Shadow, Shadows, SharedArray, Used,
+};
 use tapewright_strategies::{External, Number, Scratch, SweepError};
 
 /// A piece of the numbers that a rule sees.

@@ -3,7 +3,7 @@
 use super::Arguments;
 use crate::expr::Real;
 use crate::tape::Scope;
-use tapewright_strategies::{External, Number, Reverse, Scratch, SweepError, active};
+use tapewright_strategies::{External, Number, Reverse, Scratch, SweepError, recording};
 
 /// What a sweep calls when it passes the place where [`Scope::insert_callback`] put it.
 ///
@@ -172,7 +172,7 @@ impl<S: Reverse> Scope<'_, S> {
     ) -> Vec<Real<S>> {
         let arguments: Arguments<'_, S> = inputs.iter().map(|x| (x.value(), x.id())).collect();
         let mut results = Vec::with_capacity(outputs.len());
-        active::record_external::<S>(self.number(), &arguments, outputs, Box::new(Called(callback)), |value, id| {
+        recording::record_external::<S>(self.number(), &arguments, outputs, Box::new(Called(callback)), |value, id| {
             results.push(Real::from_parts(value, id));
         });
         results

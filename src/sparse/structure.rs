@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::expr::Real;
 use crate::tape::Tape;
 use core::ops::Range;
-use tapewright_strategies::active::Numbering;
+use tapewright_strategies::recording::Numbering;
 use tapewright_strategies::{Curvature, Order, Products, Reverse};
 
 /// What is asked of a recording.

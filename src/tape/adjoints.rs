@@ -10,8 +10,8 @@ use crate::kernels::View;
 use core::fmt;
 use core::ops::Range;
 use std::borrow::Cow;
-use tapewright_strategies::active::OwnedTape;
 use tapewright_strategies::kernel::Shadows;
+use tapewright_strategies::recording::OwnedTape;
 use tapewright_strategies::{Number, Reverse};
 
 /// Adjoints of one sweep, kept for the next.

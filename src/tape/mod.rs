@@ -29,8 +29,8 @@ use core::fmt;
 use core::ops::Range;
 use core::panic::Location;
 use std::sync::Mutex;
-use tapewright_strategies::active::{HiddenBranches, OwnedTape, on_behalf_of};
 use tapewright_strategies::kernel::{Inspection, Shadows};
+use tapewright_strategies::recording::{HiddenBranches, OwnedTape, on_behalf_of};
 use tapewright_strategies::{
     Capacity, MemoryReport, MemoryUsage, Number, Reverse, SpillOptions, SpillUsage, Spills, catch_storage_errors,
 };

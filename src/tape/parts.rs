@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 use tapewright_strategies::TapeNumber;
-use tapewright_strategies::active::Place;
+use tapewright_strategies::recording::Place;
 
 /// The earlier parts of a recording that was resumed.
 #[derive(Debug, Default)]

@@ -7,7 +7,7 @@ use super::{AdjointVector, Adjoints, Tape};
 use crate::error::Error;
 use crate::expr::Real;
 use crate::kernels::View;
-use tapewright_strategies::active::{self, Place};
+use tapewright_strategies::recording::{self, Place};
 use tapewright_strategies::{Dependence, Number as _, Reverse, TapeNumber};
 
 /// A place in a recording, between two statements: see [`Scope::position`] and [`Tape::position`].
@@ -27,7 +27,7 @@ impl<S: Reverse> Scope<'_, S> {
     #[must_use]
     #[track_caller]
     pub fn position(&self) -> Position {
-        Position(active::place::<S>(self.number()))
+        Position(recording::place::<S>(self.number()))
     }
 
     /// A variable of an earlier part of this recording, as one of the part that is being recorded: see
@@ -45,7 +45,7 @@ impl<S: Reverse> Scope<'_, S> {
             None => Ok(variable.clone()),
             Some((number, _)) if number == self.number() => Ok(variable.clone()),
             Some((number, _)) if self.parts.have(number) => {
-                let id = active::with::<S, _>(self.number(), |tape| S::renew(tape, variable.id()));
+                let id = recording::with::<S, _>(self.number(), |tape| S::renew(tape, variable.id()));
                 Ok(Real::from_parts(variable.value(), id))
             }
             Some((number, _)) => Err(Error::ForeignVariable { variable: number.get(), recording: self.number().get() }),

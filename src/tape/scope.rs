@@ -8,7 +8,7 @@ use crate::kernels::{View, checked};
 use core::fmt;
 use core::marker::PhantomData;
 use std::sync::Mutex;
-use tapewright_strategies::active::{self, OwnedTape, Running};
+use tapewright_strategies::recording::{self, OwnedTape, Running};
 use tapewright_strategies::{Dependence, Flow, Reverse, TapeNumber};
 
 /// What a recording can do while it is running: register inputs.
@@ -37,7 +37,7 @@ pub(super) fn register<S: Reverse>(
 ) -> bool {
     variables.clear();
     let first =
-        active::with_inputs::<S, _>(number, values, |tape| S::inputs(tape, values, Real::from_parts, variables));
+        recording::with_inputs::<S, _>(number, values, |tape| S::inputs(tape, values, Real::from_parts, variables));
     if let Some(first) = first {
         if !values.is_empty() {
             inputs.add(first..first + values.len());
@@ -71,7 +71,7 @@ impl<S: Reverse> Scope<'_, S> {
     #[inline]
     #[track_caller]
     pub fn input(&mut self, value: S::Value) -> Real<S> {
-        let id = active::with_inputs::<S, _>(self.number, &[value], |tape| S::input(tape, value));
+        let id = recording::with_inputs::<S, _>(self.number, &[value], |tape| S::input(tape, value));
         let variable = Real::from_parts(value, id);
         if let Some(slot) = slot_of(&variable) {
             self.inputs.add(slot..slot + 1);
@@ -113,12 +113,12 @@ impl<S: Reverse> Scope<'_, S> {
     pub fn view<const R: usize>(&mut self, shape: [usize; R], values: &[S::Value]) -> View<S, R> {
         let values = checked(&shape, values);
         let (mut buffer, slot) =
-            active::with_arrays::<S, _>(self.number, |arrays| (arrays.buffer(values.len()), arrays.input_slot()));
+            recording::with_arrays::<S, _>(self.number, |arrays| (arrays.buffer(values.len()), arrays.input_slot()));
         buffer.copy_from_slice(values);
         let mut view = View::on(shape, buffer.share());
         view.set_dependence(Dependence::Recorded { number: self.number, slot });
         if Flow::Recorded(self.number).is_kept_for_replays() {
-            active::keep_input::<S>(self.number, slot, view.values.clone());
+            recording::keep_input::<S>(self.number, slot, view.values.clone());
         }
         view
     }

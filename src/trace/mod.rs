@@ -8,7 +8,7 @@ use core::fmt;
 use core::panic::Location;
 use core::time::Duration;
 use std::collections::BTreeMap;
-use tapewright_strategies::active::{OwnedTape, TracedBranch};
+use tapewright_strategies::recording::{OwnedTape, TracedBranch};
 use tapewright_strategies::{NonFinite, RecordKind, Reverse, SweepError};
 
 /// Where a recording was made: what [`Tape::trace`](crate::Tape::trace) returns. Shown by `{}`, it is a table.
@@ -75,7 +75,7 @@ impl<'t, S: Reverse> Trace<'t, S> {
         })?;
         if lines.values().map(|line| line.statements).sum::<usize>() > 0 && lines.keys().all(Option::is_none) {
             let strategy = core::any::type_name::<S>();
-            let what = format!("recordings of {strategy} note no lines (`active::note_statement` does)");
+            let what = format!("recordings of {strategy} note no lines (`recording::note_statement` does)");
             return Err(SweepError::Unsupported { what }.into());
         }
         let mut lines: Vec<TraceLine> = lines.into_values().collect();

@@ -19,7 +19,6 @@
 //! begin at [`Taping`].
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-pub mod active;
 mod contract;
 mod external;
 mod identifier;
@@ -30,6 +29,7 @@ mod memory;
 mod numbers;
 mod policy;
 mod pool;
+pub mod recording;
 mod refusal;
 pub mod rules;
 mod scratch;

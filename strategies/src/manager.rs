@@ -1,7 +1,7 @@
 //! Index management: how identifiers are given to variables.
 
-use crate::active;
 use crate::identifier::{IndexType, LinearId};
+use crate::recording;
 use core::fmt;
 use core::marker::PhantomData;
 use core::mem::forget;
@@ -160,7 +160,7 @@ impl CountedId {
             return;
         }
         let first = bits & Self::SHARED == 0;
-        if !active::share(Reuse::raw(self), first) {
+        if !recording::share(Reuse::raw(self), first) {
             // Another thread may be copying the same variable.
             self.0.fetch_or(Self::PINNED, Ordering::Relaxed);
         } else if first {
@@ -182,8 +182,8 @@ impl Drop for CountedId {
     fn drop(&mut self) {
         let bits = *self.0.get_mut();
         // What is left after the number of the innermost recording is the identifier alone, in most cases.
-        if !active::release_unshared(bits, Self::SHARED) && bits != 0 && bits & Self::PINNED == 0 {
-            active::release(Reuse::raw(self), bits & Self::SHARED != 0);
+        if !recording::release_unshared(bits, Self::SHARED) && bits != 0 && bits & Self::PINNED == 0 {
+            recording::release(Reuse::raw(self), bits & Self::SHARED != 0);
         }
     }
 }

@@ -85,7 +85,7 @@ impl Pool {
     pub(crate) fn free(&self) -> impl Iterator<Item = u32> {
         let before = |id: &u32| self.places.get(*id as usize).copied().filter(|before| *before != 0);
         let first = Some(self.latest).filter(|latest| *latest != 0);
-        // Code that changes the tape of a running recording (`active::with`) may have one identifier returned twice.
+        // Code that changes the tape of a running recording (`recording::with`) may have one identifier returned twice.
         core::iter::successors(first, before).take(self.places.len())
     }
 

@@ -6,7 +6,7 @@ mod common;
 use common::{Plus, Var, adjoints, eval, input};
 use std::panic::catch_unwind;
 use std::sync::Arc;
-use tapewright_strategies::active::{self, OwnedTape};
+use tapewright_strategies::recording::{self, OwnedTape};
 use tapewright_strategies::shape::{self, Both, Scaled, Unit};
 use tapewright_strategies::typenum::{U0, U2};
 use tapewright_strategies::{
@@ -196,7 +196,7 @@ fn aligned_closures<V: Float, I: IndexType>() {
     for n in 1..6_u8 {
         let (x, z) = tape.record(|number| {
             let input = |value| {
-                let id = active::with::<Continuation<V, Linear<I>>, _>(number, |tape| {
+                let id = recording::with::<Continuation<V, Linear<I>>, _>(number, |tape| {
                     Continuation::<V, Linear<I>>::input(tape, value)
                 });
                 Taped { value, id }

@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use tapewright_strategies::active::{self, OwnedTape};
+use tapewright_strategies::recording::{self, OwnedTape};
 use tapewright_strategies::{Continuation, LinearId, Reverse, TapeNumber};
 
 type S = Continuation;
@@ -156,7 +156,7 @@ fn a_tape_taken_out_of_its_recording_drops_its_closures() {
     let (mut tape, counter) = (tape(), Counter::default());
     tape.record(|number| {
         chain(number, [counter.counted()]);
-        let taken = active::with::<S, _>(number, std::mem::take);
+        let taken = recording::with::<S, _>(number, std::mem::take);
         assert_eq!(counter.drops(), 0);
         drop(taken);
         assert_eq!(counter.drops(), 1);

@@ -6,7 +6,7 @@ mod common;
 
 use common::{Linear, Lit, Plus, Times, Var, adjoints, eval, input};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use tapewright_strategies::active::OwnedTape;
+use tapewright_strategies::recording::OwnedTape;
 use tapewright_strategies::{
     Capacity, Content, IndexManager, Jacobian, Layer, MemoryReport, Nary, PrimalValue, Records, TapeNumber,
 };

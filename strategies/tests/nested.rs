@@ -3,8 +3,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::slice::from_ref;
-use tapewright_strategies::active::{self, OwnedTape};
 use tapewright_strategies::kernel::Shadows;
+use tapewright_strategies::recording::{self, OwnedTape};
 use tapewright_strategies::{
     Continuation, Hybrid, Jacobian, LinearId, Nary, Nested, Number, PrimalValue, Reuse, Reverse, TapeNumber, Taped,
     Taping, Variable,
@@ -36,7 +36,7 @@ fn growth<S: Taping<Value = Value>>(x: &S::Variable, y: &S::Variable) -> S::Vari
 }
 
 fn input<S: Reverse>(number: TapeNumber, value: S::Value) -> S::Variable {
-    S::Variable::new(value, active::with::<S, _>(number, |tape| S::input(tape, value)))
+    S::Variable::new(value, recording::with::<S, _>(number, |tape| S::input(tape, value)))
 }
 
 fn slot<S: Reverse>(x: &S::Variable) -> usize {

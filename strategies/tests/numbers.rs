@@ -2,14 +2,14 @@
 //! all.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use tapewright_strategies::active::{self, OwnedTape};
+use tapewright_strategies::recording::{self, OwnedTape};
 use tapewright_strategies::{Continuation, Continuations, Jacobian, LinearId, PrimalValue, Records, Reverse};
 
 /// Records one statement of one input, and checks that a variable of another recording is refused.
 fn one_recording<S: Reverse<Value = f64, Id = LinearId>>(tape: &mut OwnedTape<S>, foreign: LinearId) -> LinearId {
     tape.record(|number| {
-        let x = active::with::<S, _>(number, |tape| S::input(tape, 2.0));
-        let refused = catch_unwind(AssertUnwindSafe(|| active::common_number([x, foreign])));
+        let x = recording::with::<S, _>(number, |tape| S::input(tape, 2.0));
+        let refused = catch_unwind(AssertUnwindSafe(|| recording::common_number([x, foreign])));
         assert!(refused.is_err() || !foreign.is_active(), "recording {number} accepts {foreign:?}");
         x
     })
@@ -18,7 +18,7 @@ fn one_recording<S: Reverse<Value = f64, Id = LinearId>>(tape: &mut OwnedTape<S>
 #[test]
 fn s2_recordings_go_on_when_all_numbers_have_been_used() {
     // Blocks of 256 numbers; the last 4096 are for strategies that have none yet.
-    active::pretend_drawn(4096 + 3);
+    recording::pretend_drawn(4096 + 3);
     std::panic::set_hook(Box::new(|_| ()));
     let mut jacobian = OwnedTape::<Jacobian>::new(Records::default());
     let mut primal = OwnedTape::<PrimalValue>::new(Records::default());

@@ -8,8 +8,8 @@ use common::{Linear, Lit, Plus, Times, Var, eval, input};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use tapewright_strategies::active::{self, OwnedTape, Place};
 use tapewright_strategies::kernel::Shadows;
+use tapewright_strategies::recording::{self, OwnedTape, Place};
 use tapewright_strategies::{
     Content, Continuation, External, Hybrid, IndexManager, Jacobian, Layer, LinearId, Mark, PrimalValue, Records,
     Reverse, SweepError, TapeCache, TapeNumber,
@@ -110,7 +110,7 @@ impl Counters {
         let rule = Product { x, drops: Arc::clone(&self.drops), trick: Arc::clone(&self.trick) };
         let mut result = Vec::new();
         let inputs = [(a.0.value, &a.0.id), (b.0.value, &b.0.id)];
-        active::record_external::<S>(number, &inputs, &[x[0] * x[1]], Box::new(rule), |value, id| {
+        recording::record_external::<S>(number, &inputs, &[x[0] * x[1]], Box::new(rule), |value, id| {
             result.push(Var::new(value, id));
         });
         result[0]
@@ -182,16 +182,16 @@ fn sweeps_end_at_external_functions<S: Linear>() {
     let mut places = Vec::new();
     let (x, a) = tape.record(|number| {
         let x = input::<S>(number, 2.0);
-        places.push(active::place::<S>(number));
+        places.push(recording::place::<S>(number));
         (x, counters.product::<S>(number, x, x))
     });
     places.push(tape.place());
-    let renewed = |number, x: Var| Var::new(x.0.value, active::with::<S, _>(number, |tape| S::renew(tape, &x.0.id)));
+    let renewed = |number, x: Var| Var::new(x.0.value, recording::with::<S, _>(number, |tape| S::renew(tape, &x.0.id)));
     let y = tape.resume(|number| {
         let b = counters.product::<S>(number, renewed(number, a), renewed(number, x));
-        places.push(active::place::<S>(number));
+        places.push(recording::place::<S>(number));
         let y = eval::<S, _>(&Times(b, Lit(10.0)));
-        places.push(active::place::<S>(number));
+        places.push(recording::place::<S>(number));
         y
     });
     let of = |vector: &[f64], v: Var| vector[S::locate(&v.0.id).expect("active").1];
@@ -241,7 +241,7 @@ fn misuse_of_external_functions_panics<S: Linear>() {
         let forged = LinearId::new(number, 1_000_000).expect("in range");
         let refused = panics(|| counters.product::<S>(number, Var::new(1.0, forged), made.0[0]));
         assert!(refused.contains("never made"), "{refused}");
-        let refused = active::pause(|| panics(|| counters.product::<S>(number, made.0[0], made.0[0])));
+        let refused = recording::pause(|| panics(|| counters.product::<S>(number, made.0[0], made.0[0])));
         assert!(refused.contains("is paused"), "{refused}");
         assert_eq!(counters.drops(), 4, "the rules that were refused");
         made
@@ -274,7 +274,7 @@ fn out_of_identifiers_among_outputs<S: Linear<Tape: Limited>>() {
         let inputs = [(2.0, &x[0].0.id), (5.0, &x[1].0.id)];
         let mut given = 0;
         let refused = panics(|| {
-            active::record_external::<S>(number, &inputs, &[1.0; 4], Box::new(rule), |_, _| given += 1);
+            recording::record_external::<S>(number, &inputs, &[1.0; 4], Box::new(rule), |_, _| given += 1);
         });
         assert!(refused.contains("identifiers"), "{refused}");
         assert_eq!((given, counters.drops()), (0, 1));
@@ -291,15 +291,15 @@ fn pauses_nest_and_end_with_a_panic<S: Linear>() {
     let (x, y) = tape.record(|number| {
         let x = input::<S>(number, 3.0);
         let square = || eval::<S, _>(&Times(x, x));
-        let paused = active::pause(|| {
-            let inner = active::pause(square);
+        let paused = recording::pause(|| {
+            let inner = recording::pause(square);
             assert!(!inner.0.id.is_active() && !square().0.id.is_active());
-            panics(|| active::pause(|| -> () { panic!("inside") }));
+            panics(|| recording::pause(|| -> () { panic!("inside") }));
             // Recordings that are begun here record, and can be paused themselves.
             let mut own = fresh::<S>();
             let (z, w) = own.record(|number| {
                 let z = input::<S>(number, 7.0);
-                assert!(!active::pause(|| eval::<S, _>(&Times(z, z))).0.id.is_active());
+                assert!(!recording::pause(|| eval::<S, _>(&Times(z, z))).0.id.is_active());
                 (z, eval::<S, _>(&Times(z, square())))
             });
             assert_eq!(adjoints(&own, w, &[z]), [9.0]);
@@ -320,7 +320,7 @@ fn pauses_nest_and_end_with_a_panic<S: Linear>() {
 fn a_recording_may_end_in_a_pause<S: Linear>() {
     let running = fresh::<S>().start();
     let x = input::<S>(running.number(), 3.0);
-    let (tape, y) = active::pause(move || {
+    let (tape, y) = recording::pause(move || {
         let tape = running.finish();
         assert!(panics(|| eval::<S, _>(&Times(x, x))).contains("not active"));
         let running = tape.start();
@@ -337,12 +337,12 @@ fn hidden_recordings_are_not_reached<S: Linear>() {
     let (x, y) = tape.record(|number| {
         let x = input::<S>(number, 3.0);
         let square = || eval::<S, _>(&Times(x, x));
-        let refused = active::isolated(|| panics(square));
+        let refused = recording::isolated(|| panics(square));
         assert!(
             refused.contains(&format!("a variable of recording {number} that is not among its inputs")),
             "{refused}"
         );
-        active::isolated(|| {
+        recording::isolated(|| {
             // Their numbers can be used, their pauses too, and recordings that are begun here record.
             assert!(!eval::<S, _>(&Times(Var::passive(x.0.value), Var::passive(2.0))).0.id.is_active());
             let mut own = fresh::<S>();
@@ -350,7 +350,7 @@ fn hidden_recordings_are_not_reached<S: Linear>() {
                 let z = input::<S>(number, 7.0);
                 assert!(panics(|| eval::<S, _>(&Times(z, x))).contains("not among its inputs"));
                 assert!(panics(square).contains("not among its inputs"));
-                active::isolated(|| {
+                recording::isolated(|| {
                     assert!(panics(|| eval::<S, _>(&Times(z, z))).contains("not among its inputs"));
                     assert!(panics(square).contains("not among its inputs"));
                 });
@@ -359,8 +359,8 @@ fn hidden_recordings_are_not_reached<S: Linear>() {
             assert_eq!(adjoints(&own, w, &[z]), [14.0]);
         });
         // A panic takes the barrier away; a recording that outlives it does not put it back.
-        panics(|| active::isolated(|| -> () { panic!("inside") }));
-        let running = active::isolated(|| fresh::<S>().start());
+        panics(|| recording::isolated(|| -> () { panic!("inside") }));
+        let running = recording::isolated(|| fresh::<S>().start());
         let z = input::<S>(running.number(), 2.0);
         let w = eval::<S, _>(&Times(z, z));
         let first = square();
@@ -378,7 +378,7 @@ fn a_hidden_recording_may_end<S: Linear>() {
     let y = eval::<S, _>(&Times(x, x));
     let mut outer = fresh::<S>();
     outer.record(|number| {
-        let tape = active::isolated(move || running.finish());
+        let tape = recording::isolated(move || running.finish());
         assert_eq!(adjoints(&tape, y, &[x]), [6.0]);
         let z = input::<S>(number, 1.0);
         assert!(eval::<S, _>(&Times(z, z)).0.id.is_active());
@@ -404,12 +404,12 @@ impl TapeCache for Other {
 fn companions_stay_from_recording_to_recording<S: Linear>() {
     let mut tape = fresh::<S>();
     tape.record(|number| {
-        active::with_cache::<S, Kept, _>(number, |kept| kept.0.reserve_exact(100));
-        active::with_cache::<S, Other, _>(number, |_| ());
+        recording::with_cache::<S, Kept, _>(number, |kept| kept.0.reserve_exact(100));
+        recording::with_cache::<S, Other, _>(number, |_| ());
     });
     assert_eq!(tape.external_bytes().1, tape.cache::<Kept>().0.capacity() + 1);
     tape.record(|number| {
-        let kept = active::with_cache::<S, Kept, _>(number, |kept| kept.0.capacity());
+        let kept = recording::with_cache::<S, Kept, _>(number, |kept| kept.0.capacity());
         assert!(kept >= 100);
     });
     tape.reset();

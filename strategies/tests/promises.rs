@@ -5,7 +5,7 @@ mod common;
 
 use common::Var;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use tapewright_strategies::active::{self, OwnedTape};
+use tapewright_strategies::recording::{self, OwnedTape};
 use tapewright_strategies::shape::{Both, Scaled, Unit};
 use tapewright_strategies::typenum::{U0, U1, U2};
 use tapewright_strategies::{
@@ -88,7 +88,7 @@ fn a_panic_behind_a_statement_returns_its_identifier() {
     type S = PrimalValue<f64, Reuse, InMemory, Checked>;
     let mut tape = OwnedTape::<S>::new(<S as Reverse>::Tape::default());
     tape.record(|number| {
-        let x = active::with::<S, _>(number, |tape| S::input(tape, 1.0));
+        let x = recording::with::<S, _>(number, |tape| S::input(tape, 1.0));
         for _ in 0..10 {
             let statement = Panicking(Var::new(1.0, S::raw(&x)));
             catch_unwind(AssertUnwindSafe(|| S::record(&statement))).expect_err("its partial is asked for");
@@ -104,7 +104,7 @@ where
 {
     let mut tape = OwnedTape::<S>::new(S::Tape::default());
     tape.record(|number| {
-        let x = [2.0, 3.0].map(|x| Var::new(x, S::raw(&active::with::<S, _>(number, |tape| S::input(tape, x)))));
+        let x = [2.0, 3.0].map(|x| Var::new(x, S::raw(&recording::with::<S, _>(number, |tape| S::input(tape, x)))));
         S::record(&Forgetful::<LEAVES>(x, false));
     });
     let tape = tape.tape();

@@ -5,7 +5,7 @@ mod common;
 
 use common::{Lit, Plus, Times, Var};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use tapewright_strategies::active::{self, OwnedTape};
+use tapewright_strategies::recording::{self, OwnedTape};
 use tapewright_strategies::{
     Continuation, Hybrid, Jacobian, Linear, LinearId, PrimalValue, Reuse, Reverse, Shared, Statement, TapeNumber,
 };
@@ -25,7 +25,7 @@ impl<S: Counting> Clone for Own<S> {
 
 impl<S: Counting> Own<S> {
     fn input(number: TapeNumber, value: f64) -> Self {
-        Self(value, active::with::<S, _>(number, |tape| S::input(tape, value)))
+        Self(value, recording::with::<S, _>(number, |tape| S::input(tape, value)))
     }
 
     fn passive(value: f64) -> Self {
@@ -181,10 +181,10 @@ fn exchanged_tapes_are_refused<S: Counting>() {
             let u = Own::<S>::input(second, 1.0);
             let many: Vec<_> = (0..n).map(|_| double(&u, 1)).collect();
             drop(many);
-            active::with::<S, _>(first, |a| active::with::<S, _>(second, |b| std::mem::swap(a, b)));
+            recording::with::<S, _>(first, |a| recording::with::<S, _>(second, |b| std::mem::swap(a, b)));
             // A panic, or identifiers within the tape that is there now.
             let slot = catch_unwind(AssertUnwindSafe(|| double(&u, 1).slot())).unwrap_or(0);
-            assert!(active::with::<S, _>(second, |tape| slot < S::identifiers(tape)));
+            assert!(recording::with::<S, _>(second, |tape| slot < S::identifiers(tape)));
         });
     });
 }

@@ -6,7 +6,7 @@ mod common;
 use common::{Linear, Lit, Plus, Times, Var, adjoints, eval, input};
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use tapewright_strategies::active::{self, OwnedTape, Running};
+use tapewright_strategies::recording::{self, OwnedTape, Running};
 use tapewright_strategies::{
     Capacity, Comparison, Continuation, External, Hybrid, Jacobian, LinearId, Nary, PrimalValue, Reuse, Shared,
     SweepError, TapeCache, TapeNumber, Taping,
@@ -59,7 +59,7 @@ fn an_empty_reservation_makes_no_room_that_is_not_there<S: Linear>() {
 fn a_reservation_in_the_middle_of_a_recording_keeps_it<S: Linear>() {
     let mut tape = tape::<S>();
     let (x, y) = tape.record(|number| {
-        let reserve = |capacity| active::with::<S, _>(number, |tape| S::reserve(tape, capacity));
+        let reserve = |capacity| recording::with::<S, _>(number, |tape| S::reserve(tape, capacity));
         reserve(Capacity::default());
         let x = input::<S>(number, 3.0);
         reserve(Capacity { inputs: 5, statements: 2_000, arguments: 9_000 });
@@ -73,8 +73,9 @@ fn a_reservation_in_the_middle_of_a_recording_keeps_it<S: Linear>() {
 fn a_tape_cannot_be_borrowed_twice<S: Linear>() {
     let running = tape::<S>().start();
     let number = running.number();
-    let again = |number| catch_unwind(AssertUnwindSafe(|| active::with::<S, _>(number, |tape| S::identifiers(tape))));
-    active::with::<S, _>(number, |tape| {
+    let again =
+        |number| catch_unwind(AssertUnwindSafe(|| recording::with::<S, _>(number, |tape| S::identifiers(tape))));
+    recording::with::<S, _>(number, |tape| {
         assert!(again(number).is_err());
         assert!(again(running.number()).is_err(), "whatever the recording calls itself meanwhile");
         assert!(again(TapeNumber::default()).is_err());
@@ -86,7 +87,7 @@ fn a_tape_cannot_be_borrowed_twice<S: Linear>() {
 fn a_tape_that_is_lent_out_cannot_be_dropped<S: Linear>() {
     let running = tape::<S>().start();
     let attempt = catch_unwind(AssertUnwindSafe(|| {
-        active::with::<S, _>(running.number(), |tape| {
+        recording::with::<S, _>(running.number(), |tape| {
             drop(running);
             S::input(tape, 1.0);
             S::identifiers(tape)
@@ -99,7 +100,7 @@ fn a_tape_that_is_lent_out_cannot_be_dropped<S: Linear>() {
 fn a_tape_that_is_lent_out_cannot_be_finished<S: Linear>() {
     let running = tape::<S>().start();
     let attempt = catch_unwind(AssertUnwindSafe(|| {
-        active::with::<S, _>(running.number(), |_| drop(running.finish()));
+        recording::with::<S, _>(running.number(), |_| drop(running.finish()));
     }));
     assert!(attempt.is_err());
     works(&mut tape::<S>());
@@ -161,7 +162,7 @@ fn a_tape_replaced_in_a_recording_knows_no_earlier_variable<S: Linear>() {
     tape.record(|number| {
         let x = input::<S>(number, 2.0);
         eval::<S, _>(&Times(x, x));
-        drop(active::with::<S, _>(number, std::mem::take));
+        drop(recording::with::<S, _>(number, std::mem::take));
         assert!(catch_unwind(|| eval::<S, _>(&Times(x, x))).is_err());
     });
     works(&mut tape);
@@ -204,23 +205,23 @@ fn identifiers_of_recordings_of_another_strategy_are_refused<S: Linear>() {
         other.record(|number| {
             let of_other = input::<O>(number, 3.0);
             eval::<O, _>(&Times(of_other, of_other));
-            before = active::with::<O, _>(number, |tape| O::identifiers(tape));
+            before = recording::with::<O, _>(number, |tape| O::identifiers(tape));
             let forged = LinearId::new(number, 1).expect("a number and an index");
             let x = Var::new(3.0, forged);
             let arguments = [(3.0, &forged)];
             let attempts: [&dyn Fn(); 7] = [
-                &|| _ = active::with::<S, _>(number, |tape| S::input(tape, 1.0)),
+                &|| _ = recording::with::<S, _>(number, |tape| S::input(tape, 1.0)),
                 &|| _ = eval::<S, _>(&Times(x, x)),
                 &|| _ = S::record_nary::<Mean>(&[&[x.0, x.0]], &[], 3.0),
                 &|| S::record_external(&arguments, &[1.0], Box::new(Nothing), &mut |_, _| ()),
-                &|| active::record_external::<S>(number, &arguments, &[1.0], Box::new(Nothing), |_, _| ()),
-                &|| _ = active::place::<S>(number),
-                &|| active::with_cache::<S, Kept, _>(number, |_| ()),
+                &|| recording::record_external::<S>(number, &arguments, &[1.0], Box::new(Nothing), |_, _| ()),
+                &|| _ = recording::place::<S>(number),
+                &|| recording::with_cache::<S, Kept, _>(number, |_| ()),
             ];
             for (k, attempt) in attempts.iter().enumerate() {
                 assert!(catch_unwind(AssertUnwindSafe(attempt)).is_err(), "attempt {k} was not refused");
             }
-            assert_eq!(active::with::<O, _>(number, |tape| O::identifiers(tape)), before);
+            assert_eq!(recording::with::<O, _>(number, |tape| O::identifiers(tape)), before);
         });
         works(&mut other);
     }
@@ -333,7 +334,7 @@ fn passive_variables_may_be_dropped_on_several_threads_at_once() {
 #[test]
 fn nothing_is_noted_of_no_recording() {
     // The end of the list of recordings, which all threads share, is not written.
-    let note = || active::note_singular(TapeNumber::default(), "a function");
+    let note = || recording::note_singular(TapeNumber::default(), "a function");
     std::thread::scope(|threads| (0..2).for_each(|_| _ = threads.spawn(note)));
-    active::isolated(note);
+    recording::isolated(note);
 }

@@ -8,7 +8,7 @@ use common::{Linear, Lit, Plus, Times, adjoints, eval, input};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use tapewright_strategies::active::OwnedTape;
+use tapewright_strategies::recording::OwnedTape;
 use tapewright_strategies::{
     Jacobian, PrimalValue, ScratchFile, SpillOptions, SpillStore, Spilled, SpilledStack, Spills, StorageError,
     SweepError,

@@ -5,8 +5,8 @@
 mod common;
 
 use common::{Linear, Lit, Plus, Times, Var, eval, input};
-use tapewright_strategies::active::OwnedTape;
 use tapewright_strategies::kernel::Shadows;
+use tapewright_strategies::recording::OwnedTape;
 use tapewright_strategies::{
     Comparison, Continuation, Hybrid, Jacobian, Nary, PrimalValue, Reverse, SweepError, TapeNumber, Taping,
 };

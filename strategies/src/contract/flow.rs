@@ -55,6 +55,6 @@ impl Flow {
     #[must_use]
     #[inline]
     pub fn is_kept_for_replays(self) -> bool {
-        matches!(self, Self::Recorded(number) if crate::active::keeps_guards(number))
+        matches!(self, Self::Recorded(number) if crate::recording::keeps_guards(number))
     }
 }

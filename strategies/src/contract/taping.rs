@@ -36,7 +36,7 @@ pub trait Taping: Sized + 'static {
     ///
     /// The nodes of statements see to [`Subgradient`](crate::Subgradient). For [`Checked`](crate::Checked), `record`
     /// asks [`singular_function`](crate::singular_function) and tells
-    /// [`active::note_singular`](crate::active::note_singular).
+    /// [`recording::note_singular`](crate::recording::note_singular).
     type Policy: Policy;
 
     /// The identifier of a variable that depends on no input.
@@ -78,7 +78,7 @@ pub trait Taping: Sized + 'static {
     /// Notes a comparison on which the program may branch. It is called for every comparison under the policies
     /// [`Checked`](crate::Checked) and [`Tracing`](crate::Tracing), under others for comparisons of closed variables
     /// that may [hide a derivative](Branch). Strategies with recordings pass it on to
-    /// [`active::note_branch`](crate::active::note_branch); others need not know.
+    /// [`recording::note_branch`](crate::recording::note_branch); others need not know.
     #[inline(always)]
     fn note_branch(branch: &Branch<'_, Self::Value, Self::Raw>) {
         let _ = branch;
@@ -111,9 +111,9 @@ pub trait Taping: Sized + 'static {
 
     /// Records an external function of these variables, whose results have these values, and gives `each` the variable
     /// for each of them, in order. Strategies whose tapes have [marks](crate::Reverse::mark) call
-    /// [`active::record_external`].
+    /// [`recording::record_external`].
     ///
-    /// [`active::record_external`]: crate::active::record_external
+    /// [`recording::record_external`]: crate::recording::record_external
     ///
     /// # Panics
     ///
@@ -168,8 +168,8 @@ pub trait Taping: Sized + 'static {
 
     /// Where the derivatives go of something that is recorded whether or not anything it depends on is active: to the
     /// innermost recording of this strategy on this thread, or to the evaluation in forward mode that runs there;
-    /// nowhere while these are [paused](crate::active::pause), and nowhere by default. Strategies that have arrays call
-    /// [`active::innermost_flow`](crate::active::innermost_flow).
+    /// nowhere while these are [paused](crate::recording::pause), and nowhere by default. Strategies that have arrays call
+    /// [`recording::innermost_flow`](crate::recording::innermost_flow).
     #[must_use]
     fn innermost() -> Flow {
         Flow::Nowhere

@@ -4,7 +4,7 @@ use super::dual::{Dual, guarded};
 use super::given::{self, Given};
 use super::number::Number;
 use super::parts::same;
-use crate::{LinearId, Nests, Taped, active};
+use crate::{LinearId, Nests, Taped, recording};
 use core::cmp::Ordering;
 use core::fmt;
 use core::ops::{Add, AddAssign, Div, Mul, Neg, Rem, Sub};
@@ -81,8 +81,8 @@ impl<S: Nests> Nested<S> {
     #[inline(always)]
     #[track_caller]
     fn may_decide(self) {
-        if self.is_active() && active::guards() {
-            active::with_guarded::<S>(self.id().number(), S::forbid_replays);
+        if self.is_active() && recording::guards() {
+            recording::with_guarded::<S>(self.id().number(), S::forbid_replays);
         }
     }
 

@@ -57,12 +57,12 @@ impl<V: Number, M: IndexManager, P: Policy> Continuation<V, M, P> {
     /// # Examples
     ///
     /// ```
-    /// use tapewright_strategies::{active::{self, OwnedTape}, Continuation, Continuations, Reverse};
+    /// use tapewright_strategies::{recording::{self, OwnedTape}, Continuation, Continuations, Reverse};
     /// type S = Continuation;
     ///
     /// let mut tape = OwnedTape::<S>::new(Continuations::default());
     /// let (x, y) = tape.record(|number| {
-    ///     let x = active::with::<S, _>(number, |tape| S::input(tape, 3.0));
+    ///     let x = recording::with::<S, _>(number, |tape| S::input(tape, 3.0));
     ///     let slope = 2.0 * 3.0;
     ///     (x, S::record_closure(&[&x], move |adjoint, x: &mut [f64]| x[0] = adjoint * slope))
     /// });

@@ -23,12 +23,12 @@ use core::marker::PhantomData;
 /// There is nothing to sweep: a sweep returns [`SweepError::Unsupported`].
 ///
 /// ```
-/// use tapewright_strategies::{active::{self, OwnedTape}, Counted, Counting, Reverse};
+/// use tapewright_strategies::{recording::{self, OwnedTape}, Counted, Counting, Reverse};
 ///
 /// type S = Counting;
 ///
 /// let mut tape = OwnedTape::<S>::new(Default::default());
-/// tape.record(|number| active::with::<S, _>(number, |tape| S::input(tape, 3.0)));
+/// tape.record(|number| recording::with::<S, _>(number, |tape| S::input(tape, 3.0)));
 /// let counts = tape.tape().counts();
 /// assert_eq!((counts.statements, counts.tape(Counted::Jacobian), counts.adjoints()), (0, 0, 16));
 /// assert_eq!(counts.tape(Counted::PrimalValue), 16); // a value for each place in the adjoint vector

@@ -1,7 +1,7 @@
 //! Partials later.
 
-use crate::active;
 use crate::contract::SealedNests;
+use crate::recording;
 use crate::storage::{InMemory, LayerOf, Spilled};
 use crate::tape::{self, Layout, LayoutOf, Records, Values};
 use crate::{
@@ -47,7 +47,7 @@ impl<V: Number, M: IndexManager, L: LayerOf<V>, P: Policy> Taping for PrimalValu
     #[inline(always)]
     #[track_caller]
     fn compare<A: Tree<Self>, B: Tree<Self>>(left: &A, right: &B, comparison: Comparison) {
-        if !M::REUSES && active::guards() {
+        if !M::REUSES && recording::guards() {
             let layouts = const {
                 [
                     &Layout::replay::<Self, A::Back, M::Index>() as &'static Layout<V>,

@@ -3,11 +3,11 @@
 use super::careful::{Careful, common_level, with_care};
 use super::carry::{carry, level_of_launch};
 use super::directions::Directions;
-use crate::active::{note_moving_branch, refuse_singular};
 use crate::external::apply;
 use crate::kernel::Launch;
 use crate::level::{self, Common, PASSIVE};
 use crate::numbers::any_nan;
+use crate::recording::{note_moving_branch, refuse_singular};
 use crate::{
     Branch, Dependence, External, Flow, Nary, Number, Policy, Scratch, Shape, Sink, Statement, Strategy, Strict, Taped,
     Taping, Variable, partials_of_slice, refuses_singular, singular_function,

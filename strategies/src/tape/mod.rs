@@ -31,51 +31,24 @@
 //! * Every identifier in a record is below the identifier of its left-hand side: whoever writes checks it, whatever the
 //!   caller passes. An adjoint vector as long as the recording is therefore long enough.
 
-mod adjoints;
-mod checked;
-mod closures;
-mod codes;
-mod common;
-mod comparisons;
-mod counters;
-mod counts;
-mod data;
-mod forward;
-mod guards;
-mod identifiers;
-mod inputs;
-mod jacobian;
-mod lanes;
-mod layout;
-mod lengths;
-mod places;
-mod prefetch;
-mod primal;
-mod push;
-mod read;
-mod record;
-mod records;
-mod replay;
-mod report;
-mod resumed;
-mod slices;
-mod sweep;
-mod table;
+pub(crate) mod count;
+pub(crate) mod format;
+pub(crate) mod read;
+pub(crate) mod store;
+pub(crate) mod sweep;
+pub(crate) mod write;
+
 #[cfg(test)]
 mod tests;
-mod walk;
-mod write;
-mod write_slices;
-mod write_slowly;
 
-pub(crate) use checked::{append, append_nary, append_over};
-pub(crate) use closures::append_closure;
-pub(crate) use comparisons::guard;
-pub use counters::Counters;
-pub(crate) use counters::{Kind, count, count_nary, count_over};
-pub use counts::{Counted, Counts};
-pub(crate) use layout::{Layout, LayoutOf};
-pub use records::{Closures, Content, Partials, Records, Values};
+pub use count::counters::Counters;
+pub(crate) use count::counters::{Kind, count, count_nary, count_over};
+pub use count::counts::{Counted, Counts};
+pub(crate) use format::layout::{Layout, LayoutOf};
+pub use store::recording::{Closures, Content, Partials, Records, Values};
+pub(crate) use write::closures::append_closure;
+pub(crate) use write::guard::guard;
+pub(crate) use write::policy::{append, append_nary, append_over};
 
 /// A recording of [`Continuation`](crate::Continuation).
 pub type Continuations<V, M> = Records<V, M, crate::InMemory, Closures>;
@@ -263,12 +236,12 @@ macro_rules! variables_by_manager {
         }
 
         fn note_branch(branch: &crate::Branch<'_, V, LinearId<M::Index>>) {
-            crate::active::note_branch::<Self>(branch, LinearId::number);
+            crate::recording::note_branch::<Self>(branch, LinearId::number);
         }
 
         #[track_caller]
         fn is_active(inputs: &[(V, &M::Id)]) -> bool {
-            crate::active::recording_of::<Self>(inputs.iter().map(|(_, id)| *id)).is_some()
+            crate::recording::recording_of::<Self>(inputs.iter().map(|(_, id)| *id)).is_some()
         }
 
         #[track_caller]
@@ -278,15 +251,15 @@ macro_rules! variables_by_manager {
             rule: Box<dyn crate::External<V>>,
             each: &mut dyn FnMut(V, M::Id),
         ) {
-            match crate::active::recording_of::<Self>(inputs.iter().map(|(_, id)| *id)) {
-                Some(number) => crate::active::record_external::<Self>(number, inputs, outputs, rule, each),
+            match crate::recording::recording_of::<Self>(inputs.iter().map(|(_, id)| *id)) {
+                Some(number) => crate::recording::record_external::<Self>(number, inputs, outputs, rule, each),
                 None => outputs.iter().for_each(|value| each(*value, M::passive())),
             }
         }
 
         #[track_caller]
         fn are_active(pieces: &[&[Self::Variable]]) -> bool {
-            crate::active::are_active::<Self>(pieces)
+            crate::recording::are_active::<Self>(pieces)
         }
 
         #[track_caller]
@@ -296,28 +269,28 @@ macro_rules! variables_by_manager {
             rule: Box<dyn crate::External<V>>,
             each: &mut dyn FnMut(V, M::Id),
         ) {
-            crate::active::record_external_of::<Self>(pieces, outputs, rule, each);
+            crate::recording::record_external_of::<Self>(pieces, outputs, rule, each);
         }
 
         #[track_caller]
         fn flow(arrays: &[&crate::Dependence<V>], inputs: &[(V, &M::Id)]) -> crate::Flow {
-            crate::active::flow_of::<Self>(arrays, inputs)
+            crate::recording::flow_of::<Self>(arrays, inputs)
         }
 
         fn innermost() -> crate::Flow {
-            crate::active::innermost_flow::<Self>()
+            crate::recording::innermost_flow::<Self>()
         }
 
         #[track_caller]
         fn with_arrays(number: crate::TapeNumber, f: &mut dyn FnMut(&mut crate::Arrays<V>)) {
-            crate::active::with_arrays::<Self, _>(number, f);
+            crate::recording::with_arrays::<Self, _>(number, f);
         }
 
         #[inline(always)]
         #[track_caller]
         fn make_room(number: crate::TapeNumber) {
             if <Self as crate::Reverse>::SPILLS {
-                crate::active::make_room::<Self>(number);
+                crate::recording::make_room::<Self>(number);
             }
         }
 
@@ -329,7 +302,7 @@ macro_rules! variables_by_manager {
             write: &mut dyn FnMut(&mut crate::kernel::Launched<V>),
             each: &mut dyn FnMut(V, M::Id),
         ) {
-            crate::active::record_launch::<Self>(number, inputs, outputs, write, each);
+            crate::recording::record_launch::<Self>(number, inputs, outputs, write, each);
         }
 
         #[track_caller]
@@ -337,8 +310,8 @@ macro_rules! variables_by_manager {
             arrays: &[&crate::Dependence<V>],
             inputs: &[(V, &M::Id)],
         ) -> Option<C> {
-            let crate::Flow::Recorded(number) = crate::active::flow_of::<Self>(arrays, inputs) else { return None };
-            Some(crate::active::with_cache::<Self, C, _>(number, |cache| cache.clone()))
+            let crate::Flow::Recorded(number) = crate::recording::flow_of::<Self>(arrays, inputs) else { return None };
+            Some(crate::recording::with_cache::<Self, C, _>(number, |cache| cache.clone()))
         }
     };
 }

@@ -1,7 +1,7 @@
 //! What the interface of a tape cannot show: where records lie, and where external functions do.
 
-use super::read::Cursor;
-use super::records::{Partials, Records, Values};
+use super::read::cursor::Cursor;
+use super::store::recording::{Partials, Records, Values};
 use super::usize_of;
 use crate::contract::lane_by_lane;
 use crate::{

@@ -1,6 +1,6 @@
 //! A handful of expression nodes, written against the contract alone.
 
-use tapewright_strategies::active::{self, OwnedTape};
+use tapewright_strategies::recording::{self, OwnedTape};
 use tapewright_strategies::shape::{Both, Nothing, Scaled, Unit, mix};
 use tapewright_strategies::typenum::Unsigned;
 use tapewright_strategies::typenum::{Sum, U0, U1};
@@ -174,7 +174,7 @@ pub(crate) fn eval<S: Linear, N: Statement<S>>(statement: &N) -> Var {
 /// Registers an input in a recording of this thread.
 #[track_caller]
 pub(crate) fn input<S: Linear>(number: TapeNumber, value: f64) -> Var {
-    Var::new(value, active::with::<S, _>(number, |tape| S::input(tape, value)))
+    Var::new(value, recording::with::<S, _>(number, |tape| S::input(tape, value)))
 }
 
 /// The adjoints of `inputs` for seed 1 at `output`.

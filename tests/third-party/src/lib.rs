@@ -15,7 +15,7 @@
 use core::marker::PhantomData;
 use tapewright_strategies::{
     Capacity, LinearId, MemoryReport, MemoryUsage, Nary, Number, Reverse, Statement, Strict, SweepError, TapeNumber,
-    Taped, Taping, active,
+    Taped, Taping, recording,
 };
 
 /// Jacobian taping into a sparse matrix in compressed row format, for values of type `V`.
@@ -84,8 +84,8 @@ impl<V: Number> Rows<V> {
 /// Records a statement where its arguments live; passive if none is active.
 #[track_caller]
 fn record_row<V: Number>(row: &[Argument<V>]) -> LinearId {
-    match active::common_number(row.iter().map(|(_, id)| *id)) {
-        Some(number) => active::with::<CompressedRows<V>, _>(number, |tape| tape.push(row)),
+    match recording::common_number(row.iter().map(|(_, id)| *id)) {
+        Some(number) => recording::with::<CompressedRows<V>, _>(number, |tape| tape.push(row)),
         None => LinearId::PASSIVE,
     }
 }

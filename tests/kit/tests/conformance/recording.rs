@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 use std::thread::{self, ThreadId};
-use tapewright::strategies::{LinearId, TapeNumber, active};
+use tapewright::strategies::{LinearId, TapeNumber, recording};
 use tapewright::{Capacity, MemoryReport, MemoryUsage};
 
 thread_local! {
@@ -222,5 +222,5 @@ impl Recording {
 /// Gives `f` the tape of the recording with this number.
 #[track_caller]
 pub(crate) fn with_recording<R>(number: TapeNumber, f: impl FnOnce(&mut Recording) -> R) -> R {
-    active::with::<Faulty, _>(number, f)
+    recording::with::<Faulty, _>(number, f)
 }

@@ -5,7 +5,7 @@ use super::skipped::skipped;
 use super::{AT, GRADIENT, VALUE, close, example};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tapewright::prelude::*;
-use tapewright::strategies::{Content, InMemory, IndexManager, MemoryReport, Records, active};
+use tapewright::strategies::{Content, InMemory, IndexManager, MemoryReport, Records, recording};
 use tapewright::{Number, sum};
 
 #[test]
@@ -92,8 +92,8 @@ fn record_up_to<S: Reverse<Tape: BeginsAnywhere>>(largest: u64, refused: &str) -
     let mut tape = Tape::<S>::new();
     let (x, y, report) = tape.record(|scope| {
         let number = scope.number();
-        let memory = || active::with::<S, _>(number, |tape| S::memory(tape));
-        active::with::<S, _>(number, |tape| tape.begin_at(largest - 2));
+        let memory = || recording::with::<S, _>(number, |tape| S::memory(tape));
+        recording::with::<S, _>(number, |tape| tape.begin_at(largest - 2));
         let x = scope.inputs(&[2.0, 3.0].map(S::Value::from_f64));
         let y: Real<S> = (&x[0] * &x[1]).into();
         let slot = |x: &Real<S>| S::locate(x.id()).map(|(of, slot)| (of, slot as u64));
@@ -164,7 +164,7 @@ fn ends_with_a_panic_until_one_is_dropped<S: Reverse<Value = f32, Tape: BeginsAn
     drop(adjoints);
     // The identifier of a variable that is gone is the only one that is left.
     tape.record(|scope| {
-        active::with::<S, _>(scope.number(), |tape| tape.begin_at(LARGEST - 1));
+        recording::with::<S, _>(scope.number(), |tape| tape.begin_at(LARGEST - 1));
         let x = scope.input(2.0);
         let y = (&x * &x).eval();
         let last = slot(&y);

@@ -3,7 +3,7 @@
 use tapewright::prelude::*;
 use tapewright::strategies::{
     Capacity, Curvature, EachRecord, LinearId, MemoryReport, MemoryUsage, Nary, Order, RecordKind, RecordView,
-    Statement, TapeNumber, Taped, Tracing, active,
+    Statement, TapeNumber, Taped, Tracing, recording,
 };
 use tapewright::{Error, SweepError};
 
@@ -38,8 +38,8 @@ impl Taping for Silent {
     fn record<N: Statement<Self>>(statement: &N) -> LinearId {
         let mut ids = Vec::new();
         statement.partials(1.0, &mut |_, id| ids.push(id));
-        let number = active::common_number(ids);
-        number.map_or(LinearId::PASSIVE, |number| active::with::<Self, _>(number, Length::push))
+        let number = recording::common_number(ids);
+        number.map_or(LinearId::PASSIVE, |number| recording::with::<Self, _>(number, Length::push))
     }
 
     fn record_nary<R: Nary<f64>>(_: &[&[Self::Variable]], _: &[f64], _: f64) -> LinearId {
@@ -83,5 +83,5 @@ fn a_recording_that_notes_no_lines_is_an_error() {
     assert!(tape.trace().expect("there is nothing to note").lines().is_empty());
     tape.record(|scope| scope.input(1.0).sin().eval());
     let Err(Error::Sweep(SweepError::Unsupported { what })) = tape.trace() else { panic!("no line is known") };
-    assert!(what.contains("Silent note no lines (`active::note_statement` does)"), "{what}");
+    assert!(what.contains("Silent note no lines (`recording::note_statement` does)"), "{what}");
 }

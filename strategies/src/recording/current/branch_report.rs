@@ -1,0 +1,85 @@
+//! What is noted of branches that may have hidden a derivative.
+
+use crate::SweepError;
+use core::fmt;
+use core::panic::Location;
+
+type Here = &'static Location<'static>;
+
+/// Comparisons on which a program may have branched so that a derivative is lost, of a recording or of a call of
+/// `hidden_branches`: how many there were, and where the first one is.
+///
+/// A comparison counts where an active number equals a passive one, or is tested for smallness and found small; see
+/// [`Branch`](crate::Branch). Under the policies [`Checked`](crate::Checked) and [`Tracing`](crate::Tracing) all
+/// comparisons are looked at, under others those of closed variables (`Closed`), which foreign code works with. A
+/// function of a closed variable at a point where it has a pole or a vertical tangent, as √ at 0, counts too: an
+/// adjoint that is 0 hides its slope.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HiddenBranches {
+    count: u64,
+    first: Option<Here>,
+    statement: Option<Here>,
+}
+
+impl HiddenBranches {
+    pub(crate) const NONE: Self = Self { count: 0, first: None, statement: None };
+
+    /// How many comparisons there were.
+    #[must_use]
+    pub const fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Returns true if no comparison may have hidden a derivative.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// The line of the first comparison, which may be one of another crate.
+    #[must_use]
+    pub const fn first(&self) -> Option<&'static Location<'static>> {
+        self.first
+    }
+
+    /// The last statement, input or call before the first comparison that is not written in a crate from a registry or
+    /// in the standard library: the line of the program that led there. It is known under
+    /// [`Tracing`](crate::Tracing) only.
+    #[must_use]
+    pub const fn statement(&self) -> Option<&'static Location<'static>> {
+        self.statement
+    }
+
+    pub(crate) fn note(&mut self, here: Here, statement: impl FnOnce() -> Option<Here>) {
+        if self.first.is_none() {
+            (self.first, self.statement) = (Some(here), statement());
+        }
+        self.count += 1;
+    }
+
+    /// Adds later ones.
+    pub(crate) fn append(&mut self, later: Self) {
+        if self.first.is_none() {
+            (self.first, self.statement) = (later.first, later.statement);
+        }
+        self.count += later.count;
+    }
+
+    /// The error of a sweep under [`Checked`](crate::Checked).
+    pub(crate) fn error(&self) -> Option<SweepError> {
+        let first = self.first?;
+        let statement = self.statement.map(|line| format!("{}:{}", line.file(), line.line()));
+        Some(SweepError::HiddenBranch { file: first.file().to_owned(), line: first.line(), statement })
+    }
+}
+
+impl fmt::Display for HiddenBranches {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(first) = self.first else { return f.write_str("no branch has hidden a derivative") };
+        match self.count {
+            1 => write!(f, "a branch may have hidden a derivative: at {first}")?,
+            count => write!(f, "{count} branches may have hidden derivatives: the first at {first}")?,
+        }
+        self.statement.map_or(Ok(()), |statement| write!(f, ", reached from {statement}"))
+    }
+}

@@ -1,0 +1,400 @@
+//! The recorders of a thread, and the tapes that own them: all of the unsafe code of this module. Its invariants:
+//!
+//! * Every pointer in a list is that of a whole `Recorder<S>`, from `Box::leak`, or that of a screen on the stack of
+//!   [`behind`], which takes it out before it returns. It stays valid while it is listed: a tape that is listed is
+//!   borrowed by [`OwnedTape::during`], or inside a [`Running`], which takes it out of the list before anybody else has
+//!   it. One that is leaked is never freed. So the methods of an [`OwnedTape`] have it to themselves.
+//! * `kind` is `TypeId::of::<S>()` exactly when the header is that of a `Recorder<S>`. It is open to `S` only then.
+//! * `lent` is true while [`lend`] has lent the tape. It is lent to nobody else meanwhile, it is open to nobody, and a
+//!   [`Running`] that ends leaves it listed and leaks it.
+//! * A reference to the state of a listed recorder lasts for a method of the pool, which runs no code of users.
+//! * Lists are touched by their own thread only: a listed tape cannot be moved to another thread.
+
+use super::announced::announce;
+use super::ids::Numbers;
+use super::state::{Seen, State};
+use crate::external::Externals;
+use crate::refusal::Refusal;
+use crate::{Reverse, TapeNumber};
+use core::any::TypeId;
+use core::cell::{Cell, UnsafeCell};
+use core::marker::PhantomData;
+use core::mem::forget;
+use core::ptr::{self, NonNull};
+
+/// What the list knows about a recorder without knowing its strategy.
+struct Header {
+    /// The strategy, or what it is instead.
+    kind: TypeId,
+    /// Whose statements are recorded at once: the strategy's, or nobody's, as while the tape is in use. Compared by
+    /// address: equal addresses mean equal strategies, and one that is not known here yet costs a visit to [`admit`].
+    open_to: Cell<&'static TypeId>,
+    /// Whether the tape is in use.
+    lent: Cell<bool>,
+    /// Whether the recording, or one around it, keeps guards.
+    guards: Cell<bool>,
+    outer: Cell<*const Header>,
+    state: UnsafeCell<State>,
+}
+
+/// A tape that can be found through the list. `header` comes first so that a pointer to one is a pointer to both.
+#[repr(C)]
+struct Recorder<S: Reverse> {
+    header: Header,
+    tape: S::Tape,
+    externals: Externals<S::Value>,
+}
+
+/// The kind of a header that hides what lies beyond it.
+pub(crate) struct Barrier;
+/// The kind of a header that pauses what lies beyond it.
+struct Pause;
+struct EndOfList(Header);
+/// Whom recorders are open to that record no statement at once.
+static NOBODY: TypeId = TypeId::of::<EndOfList>();
+// SAFETY: the static below is never written: only recorders are, and screens by their threads.
+unsafe impl Sync for EndOfList {}
+static END: EndOfList = EndOfList(Header::new(TypeId::of::<EndOfList>()));
+
+thread_local! {
+    static INNERMOST: Cell<*const Header> = const { Cell::new(&raw const END.0) };
+}
+
+impl Header {
+    const fn new(kind: TypeId) -> Self {
+        let (lent, guards, outer) = (Cell::new(false), Cell::new(false), Cell::new(ptr::null()));
+        Self { kind, open_to: Cell::new(&NOBODY), lent, guards, outer, state: UnsafeCell::new(State::new()) }
+    }
+
+    #[inline(always)]
+    fn number(&self) -> TapeNumber {
+        // SAFETY: nobody has an exclusive reference to the state when this file asks.
+        unsafe { (*self.state.get()).number }
+    }
+
+    /// Whether it is the recording with this number. Screens, and the end of the list, have none.
+    #[inline(always)]
+    fn has(&self, number: TapeNumber) -> bool {
+        self.number() == number && number != TapeNumber::NONE
+    }
+
+    #[inline(always)]
+    fn guarded(&self) -> bool {
+        // SAFETY: as in `number`.
+        unsafe { (*self.state.get()).guarded }
+    }
+}
+
+/// The first header of this thread's list, innermost first, that `is` says yes to, and whether it is paused; null if
+/// there is none.
+#[inline(always)]
+fn first(is: impl Fn(&Header) -> bool) -> (*const Header, bool) {
+    let (mut at, mut paused) = (INNERMOST.get(), false);
+    // SAFETY: every listed header is valid, and the list ends in `END`, whose `outer` is null. `is` comes from this
+    // file and takes nothing out of the list.
+    while let Some(header) = unsafe { at.as_ref() } {
+        if is(header) {
+            break;
+        }
+        paused |= header.kind == TypeId::of::<Pause>();
+        at = header.outer.get();
+    }
+    (at, paused)
+}
+
+/// The header of the recording with this number, or null.
+#[inline(always)]
+fn listed(number: TapeNumber) -> *const Header {
+    #[cold]
+    fn find(number: TapeNumber) -> *const Header {
+        first(|header| header.has(number)).0
+    }
+    if is_innermost(number) { INNERMOST.get() } else { find(number) }
+}
+
+#[inline(always)]
+fn is_innermost(number: TapeNumber) -> bool {
+    // SAFETY: the innermost header is always valid on its own thread.
+    unsafe { (*INNERMOST.get()).has(number) }
+}
+
+/// The recording with this number, or what is of one of these kinds if that comes first.
+pub(crate) fn look(number: TapeNumber, or: &[TypeId]) -> Option<Seen> {
+    let (found, hidden) = first(|header| header.has(number) || or.contains(&header.kind));
+    // SAFETY: listed headers are valid.
+    let header = unsafe { found.as_ref() }?;
+    // One that was in use when the pause began is being written, and nothing is recorded on it in the meantime.
+    let paused = hidden && !header.lent.get();
+    Some(Seen { kind: header.kind, number: header.number(), guarded: header.guarded(), paused })
+}
+
+/// Whether the innermost recording, or one around it, keeps guards.
+#[inline(always)]
+pub(crate) fn guards_here() -> bool {
+    // SAFETY: the innermost header is always valid on its own thread.
+    unsafe { (*INNERMOST.get()).guards.get() }
+}
+
+/// The number of the innermost recording, or 0.
+pub(crate) fn innermost_number() -> TapeNumber {
+    // SAFETY: listed headers are valid.
+    unsafe { first(|header| header.number() != TapeNumber::NONE).0.as_ref() }.map_or(TapeNumber::NONE, Header::number)
+}
+
+/// The state and the tape of the innermost recording, if it is of this strategy and not in use. They can be used until
+/// something else is called that uses recordings.
+#[inline(always)]
+pub(crate) fn innermost_parts<S: Reverse>() -> Option<(*mut State, *mut S::Tape)> {
+    let header = INNERMOST.get();
+    // SAFETY: the innermost header is valid. One that is open to `S` is that of a `Recorder<S>`: `admit` has checked
+    // it.
+    unsafe {
+        let usable = ptr::eq((*header).open_to.get(), strategy::<S>());
+        usable.then(|| ((*header).state.get(), &raw mut (*header.cast::<Recorder<S>>().cast_mut()).tape))
+    }
+}
+
+/// The strategy, at the same address for all statements that are compiled together, and where the linker joins equal
+/// constants, for all.
+#[inline(always)]
+fn strategy<S: 'static>() -> &'static TypeId {
+    const { &TypeId::of::<S>() }
+}
+
+/// Opens the innermost recording to the statements of strategy `S` that are compiled here, if it is of this strategy
+/// and not in use.
+#[inline(always)]
+pub(crate) fn admit<S: Reverse>() {
+    fn admit(strategy: &'static TypeId) {
+        // SAFETY: the innermost header is valid on its own thread.
+        let header = unsafe { &*INNERMOST.get() };
+        if header.kind == *strategy && !header.lent.get() {
+            header.open_to.set(strategy);
+        }
+    }
+    admit(strategy::<S>());
+}
+
+/// The header of the recording with this number, or the barrier in front of it; null if it is paused, or there is none.
+#[cold]
+fn find_to_lend(number: TapeNumber, even_if_paused: bool) -> *const Header {
+    let (found, paused) = first(|header| header.has(number) || header.kind == TypeId::of::<Barrier>());
+    if paused && !even_if_paused { ptr::null() } else { found }
+}
+
+/// Gives `f` the tape of strategy `S` that records under `number` on this thread; `None` if there is none on this side
+/// of a barrier, it is in use or, unless `f` has no part in the recording, paused.
+#[inline(always)]
+pub(crate) fn lend<S: Reverse, R>(
+    number: TapeNumber,
+    even_if_paused: bool,
+    f: impl FnOnce(&mut S::Tape, &mut Externals<S::Value>) -> R,
+) -> Option<R> {
+    struct Lent<'a>(&'a Header, &'static TypeId);
+    impl Drop for Lent<'_> {
+        #[inline(always)]
+        fn drop(&mut self) {
+            self.0.lent.set(false);
+            self.0.open_to.set(self.1);
+        }
+    }
+    let found = if is_innermost(number) { INNERMOST.get() } else { find_to_lend(number, even_if_paused) };
+    // SAFETY: listed headers are valid.
+    let header = unsafe { found.as_ref() }?;
+    // It is open only to the strategy that is its kind, and to nobody while it is lent.
+    if !ptr::eq(header.open_to.get(), strategy::<S>()) && (header.kind != TypeId::of::<S>() || header.lent.get()) {
+        return None;
+    }
+    header.lent.set(true);
+    let _lent = Lent(header, header.open_to.replace(&NOBODY));
+    let recorder = found.cast::<Recorder<S>>().cast_mut();
+    // SAFETY: it is a `Recorder<S>`, as has just been seen, and the list holds the pointer to the whole of it. It stays
+    // valid: a tape that is lent is never unlisted or freed. Nobody else uses it, and the header lies apart from it.
+    Some(unsafe { f(&mut (*recorder).tape, &mut (*recorder).externals) })
+}
+
+/// Takes a header out of the thread's list when it is dropped, wherever in the list it is.
+struct Listed<'a>(&'a Header);
+
+impl Drop for Listed<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if self.0.guarded() {
+            announce(self.0.number(), false);
+        }
+        let outer = self.0.outer.get();
+        if ptr::eq(INNERMOST.get(), self.0) {
+            return INNERMOST.set(outer);
+        }
+        // SAFETY: listed headers are valid.
+        if let Some(inner) = unsafe { first(|inner| ptr::eq(inner.outer.get(), self.0)).0.as_ref() } {
+            inner.outer.set(outer);
+        }
+    }
+}
+
+/// Runs `f` behind a screen: the recordings of this thread are paused then, or else hidden.
+pub(crate) fn behind<R>(paused: bool, f: impl FnOnce() -> R) -> R {
+    let screen = Header::new(if paused { TypeId::of::<Pause>() } else { TypeId::of::<Barrier>() });
+    screen.guards.set(paused && guards_here());
+    screen.outer.set(INNERMOST.replace(&raw const screen));
+    let _listed = Listed(&screen);
+    f()
+}
+
+/// Changes what is noted in the state of the recording with this number, if it is active on this thread. `change` runs
+/// no code of users and asks nothing of recordings.
+pub(crate) fn change_state(number: TapeNumber, change: impl FnOnce(&mut State)) {
+    // SAFETY: listed headers are valid, and this is the only reference to the state: `change` makes no other.
+    unsafe { listed(number).as_ref().map(|header| change(&mut *header.state.get())) };
+}
+
+/// Returns the identifier in `bits` if it is the innermost recording's and has no mark, `mark` being the lowest one;
+/// else false.
+#[inline(always)]
+#[allow(clippy::cast_possible_truncation, reason = "reused identifiers have 30 bits")]
+pub(crate) fn release_unshared(bits: u64, mark: u64) -> bool {
+    // SAFETY: the innermost header is always valid on its own thread, and this is a method of the pool.
+    unsafe {
+        let state = (*INNERMOST.get()).state.get();
+        // Counted from 1, so that no passive variable passes for one of the end of the list, which all threads share.
+        let rest = bits.wrapping_sub((*state).number.first_bits());
+        if rest >= mark - 1 {
+            return false;
+        }
+        (*state).pool.release((rest + 1) as u32);
+    }
+    true
+}
+
+/// The identifiers of a recording, whether or not its tape is lent: methods of its pool, which return `None` if it is
+/// not active on this thread.
+pub(crate) struct PoolOf(pub(crate) TapeNumber);
+
+macro_rules! methods_of_pool {
+    ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {$(
+        #[inline]
+        pub(crate) fn $name(&self, $($argument: $type),*) -> Option<$result> {
+            // SAFETY: listed headers are valid, and no method of the pool runs code of users.
+            unsafe { listed(self.0).as_ref().map(|header| (*header.state.get()).pool.$name($($argument),*)) }
+        }
+    )*};
+}
+
+impl PoolOf {
+    // `len() -> usize` is a method with this name, which calls that of the pool.
+    methods_of_pool! {
+        next(fresh: u64, limit: u64) -> Option<u32>;
+        take(id: u64, fresh: &mut u64) -> ();
+        share(id: u32, first: bool) -> ();
+        release(id: u32) -> ();
+        release_shared(id: u32) -> ();
+        len() -> usize;
+        grow(length: usize) -> Result<(), Refusal>;
+    }
+}
+
+/// A tape that is not recording at the moment. Owned, `Send`, and freed on drop.
+pub struct OwnedTape<S: Reverse> {
+    recorder: NonNull<Recorder<S>>,
+    pub(crate) numbers: Numbers,
+}
+
+// SAFETY: an `OwnedTape` owns its recorder like a box.
+unsafe impl<S: Reverse> Send for OwnedTape<S> {}
+// SAFETY: through a shared reference only such references can be had to the state, which has no cells, to the tape, and
+// to external functions, launches, arrays and what is noted of records, which are `Sync`.
+unsafe impl<S: Reverse<Tape: Sync>> Sync for OwnedTape<S> {}
+
+impl<S: Reverse> OwnedTape<S> {
+    /// A tape that records nothing yet.
+    #[must_use]
+    pub fn new(tape: S::Tape) -> Self {
+        let header = Header::new(TypeId::of::<S>());
+        let recorder = Box::leak(Box::new(Recorder::<S> { header, tape, externals: Externals::default() }));
+        Self { recorder: recorder.into(), numbers: Numbers::default() }
+    }
+
+    #[inline(always)]
+    pub(crate) fn all(&self) -> (&State, &S::Tape, &Externals<S::Value>) {
+        // SAFETY: the recorder is in no list, so `self` owns it alone.
+        unsafe {
+            let recorder = self.recorder.as_ref();
+            (&*recorder.header.state.get(), &recorder.tape, &recorder.externals)
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn all_mut(&mut self) -> (&mut State, &mut S::Tape, &mut Externals<S::Value>) {
+        // SAFETY: as in `all`, and `self` is borrowed exclusively.
+        let recorder = unsafe { self.recorder.as_mut() };
+        (recorder.header.state.get_mut(), &mut recorder.tape, &mut recorder.externals)
+    }
+
+    /// Runs `f` with this tape as the thread's innermost.
+    #[inline(always)]
+    pub(crate) fn during<R>(&mut self, f: impl FnOnce(TapeNumber) -> R) -> R {
+        let number = self.list();
+        let _listed = Listed(self.header());
+        f(number)
+    }
+
+    #[inline(always)]
+    fn list(&mut self) -> TapeNumber {
+        let outer_guards = guards_here();
+        let state = self.all_mut().0;
+        let (number, guarded) = (state.number, state.guarded);
+        state.unguarded |= !guarded;
+        if guarded {
+            announce(number, true);
+        }
+        let header = self.recorder.as_ptr().cast::<Header>().cast_const();
+        // SAFETY: it is the beginning of the recorder.
+        unsafe {
+            (*header).guards.set(guarded | outer_guards);
+            (*header).outer.set(INNERMOST.replace(header));
+        }
+        number
+    }
+
+    #[inline(always)]
+    fn header(&self) -> &Header {
+        // SAFETY: the recorder lives as long as `self`, and listed headers are only reached by such references.
+        unsafe { &(*self.recorder.as_ptr()).header }
+    }
+}
+
+impl<S: Reverse> Drop for OwnedTape<S> {
+    fn drop(&mut self) {
+        self.numbers.give_back(TypeId::of::<S>());
+        // SAFETY: the pointer came from `Box::leak`, and nobody else owns or lists it.
+        drop(unsafe { Box::from_raw(self.recorder.as_ptr()) });
+    }
+}
+
+/// A recording in progress that owns its tape.
+///
+/// If the guard is leaked, the tape is leaked with it and stays active on this thread: nothing dangles.
+pub struct Running<S: Reverse> {
+    tape: Option<OwnedTape<S>>,
+    pub(crate) number: TapeNumber,
+    here: PhantomData<*const ()>,
+}
+
+impl<S: Reverse> Running<S> {
+    /// A tape that begins to record.
+    pub(crate) fn of(mut tape: OwnedTape<S>) -> Self {
+        Self { number: tape.list(), tape: Some(tape), here: PhantomData }
+    }
+
+    /// The tape, which records no more, unless it is in use: then it is leaked, still listed.
+    pub(crate) fn end(&mut self) -> Option<OwnedTape<S>> {
+        let tape = self.tape.take()?;
+        if tape.header().lent.get() {
+            forget(tape);
+            return None;
+        }
+        drop(Listed(tape.header()));
+        Some(tape)
+    }
+}

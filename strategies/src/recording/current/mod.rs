@@ -1,0 +1,9 @@
+//! TODO
+
+pub(crate) mod announced;
+pub(crate) mod branch_report;
+pub(crate) mod guarded;
+pub(crate) mod ids;
+pub(crate) mod list;
+pub(crate) mod pause;
+pub(crate) mod state;

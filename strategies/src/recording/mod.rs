@@ -1,0 +1,32 @@
+//! The tapes that are recording on this thread.
+//!
+//! Rust has no generic statics, so there is no "current tape of strategy `S`". Instead one thread-local pointer names
+//! the innermost recording, whatever its strategy; the recordings of a thread form a list, innermost first, and every
+//! variable carries the number of the recording that made it. A statement of variables of an outer recording is
+//! recorded there; a statement of variables of two recordings, or of none that is active on this thread, panics.
+//!
+//! All of the unsafe code is in `recorders.rs`, behind what safe code cannot misuse.
+
+pub(crate) mod current;
+pub(crate) mod owned;
+pub(crate) mod resolve;
+
+pub use current::branch_report::HiddenBranches;
+pub(crate) use current::guarded::{guards, keeps_guards, with_guarded};
+#[doc(hidden)]
+pub use current::ids::pretend_drawn;
+pub use current::list::{OwnedTape, Running};
+pub(crate) use current::list::{admit, innermost_parts, release_unshared};
+pub use current::pause::{isolated, pause};
+pub use current::state::Place;
+pub(crate) use current::state::State;
+pub use owned::dependencies::Numbering;
+pub(crate) use owned::entries::{are_active, record_external_of};
+pub use owned::entries::{keep_input, make_room, place, record_external, record_launch, with_arrays, with_cache};
+pub(crate) use owned::trace::note;
+pub use owned::trace::{Call, note_nary, note_statement, on_behalf_of, with_inputs};
+pub(crate) use resolve::branches::note_moving_branch;
+pub use resolve::branches::{TracedBranch, hidden_branches, note_branch};
+pub(crate) use resolve::reuse::{release, share, take_identifier, with_pool};
+pub(crate) use resolve::singular::refuse_singular;
+pub use resolve::statement::{common_number, flow_of, innermost_flow, note_singular, recording_of, with};

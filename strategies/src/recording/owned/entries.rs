@@ -1,0 +1,198 @@
+//! What a tape keeps beside its records.
+
+use super::trace::note_entry;
+use crate::external::{Arrays, Deed, Entry, Externals, Slots};
+use crate::kernel::{Launched, SharedArray};
+use crate::recording::current::state::Place;
+use crate::recording::resolve::messages::two_recordings;
+use crate::recording::resolve::statement::{recording_of, visible, with_parts};
+use crate::refusal::Refusal;
+use crate::{External, Policy, Reverse, TapeCache, TapeNumber, Variable};
+use core::panic::Location;
+use smallvec::SmallVec;
+
+/// Records an external function on the tape of strategy `S` that records under `number` on this thread, behind its last
+/// statement: `inputs` are the values and identifiers of its arguments, `outputs` the values of its results, each of
+/// which becomes a variable that `each` is given, in order.
+///
+/// # Panics
+///
+/// As [`with`](crate::recording::with), and when the tape is out of identifiers, or an input is not a variable of this recording.
+/// Nothing has been recorded then except variables that are used nowhere, and `rule` is dropped.
+#[track_caller]
+pub fn record_external<S: Reverse>(
+    number: TapeNumber,
+    inputs: &[(S::Value, &S::Id)],
+    outputs: &[S::Value],
+    rule: Box<dyn External<S::Value>>,
+    each: impl FnMut(S::Value, S::Id),
+) {
+    let inputs = inputs.iter().map(|(value, id)| (*value, *id));
+    record_entry::<S>(number, inputs, outputs, |_| Deed::Function(rule), each);
+}
+
+/// The recording that the first active one of these variables belongs to, unless it is paused. Where the others belong
+/// is for those to check who record something; here it is checked if nothing is to be recorded.
+#[track_caller]
+fn recording_of_first<'i, S: Reverse>(ids: impl Iterator<Item = &'i S::Id> + Clone) -> Option<TapeNumber> {
+    recording_of::<S>(ids.clone().find(|id| S::locate(id).is_some())).or_else(|| recording_of::<S>(ids))
+}
+
+/// [`Taping::are_active`](crate::Taping::are_active) for strategies that can be swept.
+#[track_caller]
+pub(crate) fn are_active<S: Reverse>(pieces: &[&[S::Variable]]) -> bool {
+    recording_of_first::<S>(pieces.iter().copied().flatten().map(Variable::id)).is_some()
+}
+
+/// [`Taping::record_external_of`](crate::Taping::record_external_of) for strategies that can be swept.
+#[track_caller]
+pub(crate) fn record_external_of<S: Reverse>(
+    pieces: &[&[S::Variable]],
+    outputs: &[S::Value],
+    rule: Box<dyn External<S::Value>>,
+    each: &mut dyn FnMut(S::Value, S::Id),
+) {
+    let inputs = pieces.iter().copied().flatten().map(|variable| (variable.value(), variable.id()));
+    match recording_of_first::<S>(inputs.clone().map(|(_, id)| id)) {
+        Some(number) => record_entry::<S>(number, inputs, outputs, |_| Deed::Function(rule), each),
+        None => outputs.iter().for_each(|value| each(*value, S::passive())),
+    }
+}
+
+/// [`record_external`] for a launch over arrays of this recording, which `write` writes where it is kept.
+///
+/// # Panics
+///
+/// As [`record_external`].
+#[track_caller]
+pub fn record_launch<S: Reverse>(
+    number: TapeNumber,
+    inputs: &[(S::Value, &S::Id)],
+    outputs: &[S::Value],
+    write: impl FnOnce(&mut Launched<S::Value>),
+    each: impl FnMut(S::Value, S::Id),
+) {
+    let write = |externals: &mut Externals<S::Value>| {
+        let mut launch = Launched::within(externals.spare_launch());
+        write(&mut launch);
+        externals.spare.extend(launch.unused());
+        Deed::Launch(launch)
+    };
+    let inputs = inputs.iter().map(|(value, id)| (*value, *id));
+    record_entry::<S>(number, inputs, outputs, write, each);
+}
+
+/// Writes arrays that the recording of strategy `S` under `number` keeps to disk, until the others fit into memory.
+///
+/// # Panics
+///
+/// As [`with`](crate::recording::with), and as [`catch_storage_errors`](crate::catch_storage_errors) catches it, when they cannot
+/// be written: what is not written stays in memory.
+#[track_caller]
+pub fn make_room<S: Reverse>(number: TapeNumber) {
+    let outcome = with_parts::<S, _>(number, |tape, externals| externals.arrays.make_room(S::array_file(tape)));
+    if let Err(error) = outcome {
+        Refusal::Storage(error).raise();
+    }
+}
+
+/// Gives `f` the arrays of the recording of strategy `S` under `number` on this thread.
+///
+/// # Panics
+///
+/// As [`with`](crate::recording::with).
+#[track_caller]
+pub fn with_arrays<S: Reverse, R>(number: TapeNumber, f: impl FnOnce(&mut Arrays<S::Value>) -> R) -> R {
+    with_parts::<S, _>(number, |_, externals| f(&mut externals.arrays))
+}
+
+/// Keeps the values of a view that is an input of the recording of strategy `S` under `number` on this thread, for
+/// replays.
+///
+/// # Panics
+///
+/// As [`with`](crate::recording::with).
+#[track_caller]
+pub fn keep_input<S: Reverse>(number: TapeNumber, slot: usize, values: SharedArray<S::Value>) {
+    with_parts::<S, _>(number, |_, externals| externals.keep_input(slot, values));
+}
+
+/// Lists what `make` returns and makes a record of it; notes the line of the caller, if lines are noted.
+#[track_caller]
+fn record_entry<'i, S: Reverse>(
+    number: TapeNumber,
+    inputs: impl Iterator<Item = (S::Value, &'i S::Id)> + Clone,
+    outputs: &[S::Value],
+    make: impl FnOnce(&mut Externals<S::Value>) -> Deed<S::Value>,
+    mut each: impl FnMut(S::Value, S::Id),
+) {
+    let slots = Slots::of(inputs.clone().map(|(_, id)| slot_in::<S>(number, id)));
+    let passive = slots.zeros().map_or_else(Box::default, |zeros| {
+        inputs.clone().zip(zeros).filter(|(_, is_zero)| *is_zero).map(|((value, _), _)| value).collect()
+    });
+    let from = S::Policy::tracing(|| with_parts::<S, _>(number, |tape, _| S::next_record(tape)));
+    let ids = with_parts::<S, _>(number, |tape, externals| {
+        let known = S::identifiers(tape);
+        assert!(
+            slots.largest() < known,
+            "an input of this external function is a variable that recording {number} never made"
+        );
+        let mut deed = make(externals);
+        if S::SPILLS
+            && let Deed::Launch(launch) = &mut deed
+        {
+            externals.arrays.hold(launch, S::array_file(tape));
+        }
+        let external = u32::try_from(externals.list.len()).expect("a recording has fewer than 2^32 external functions");
+        let mut ids = SmallVec::<[S::Id; 1]>::new();
+        // Last, so that there is no record of what was not listed.
+        S::external(tape, external, outputs, &mut |id| ids.push(id));
+        let results: SmallVec<[usize; 1]> = ids.iter().map(|id| S::locate(id).map_or(0, |(_, slot)| slot)).collect();
+        let outputs = Slots::of(results.iter().copied());
+        externals.list.push(Entry { inputs: slots, passive, outputs, deed });
+        ids
+    });
+    outputs.iter().zip(ids).for_each(|(value, id)| each(*value, id));
+    let here = Location::caller();
+    S::Policy::tracing(|| {
+        let inputs: Vec<_> = inputs.collect();
+        from.map(|from| note_entry::<S>(number, from, outputs, Some(&inputs), here))
+    });
+}
+
+/// The slot of an argument in the recording with this number; 0 if it is passive.
+#[track_caller]
+fn slot_in<S: Reverse>(number: TapeNumber, id: &S::Id) -> usize {
+    match S::locate(id) {
+        None => 0,
+        Some((of, slot)) if of == number => slot,
+        Some((of, _)) => {
+            // What a barrier hides is the more likely mistake.
+            visible(number);
+            visible(of);
+            two_recordings(number, of)
+        }
+    }
+}
+
+/// Gives `f` what the tape of strategy `S` that records under `number` on this thread keeps of this type, made if there
+/// is none yet.
+///
+/// # Panics
+///
+/// As [`with`](crate::recording::with).
+#[track_caller]
+pub fn with_cache<S: Reverse, C: TapeCache + Default, R>(number: TapeNumber, f: impl FnOnce(&mut C) -> R) -> R {
+    with_parts::<S, _>(number, |_, externals| f(externals.cache()))
+}
+
+/// The place behind the last statement of the recording of strategy `S` under `number`, which is active on this thread.
+///
+/// # Panics
+///
+/// As [`with`](crate::recording::with).
+#[must_use]
+#[track_caller]
+pub fn place<S: Reverse>(number: TapeNumber) -> Place {
+    with_parts::<S, _>(number, |tape, externals| Place::new::<S>(number, tape, externals))
+}

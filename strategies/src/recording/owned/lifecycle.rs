@@ -1,0 +1,265 @@
+//! What is done with tapes while they do not record.
+
+use crate::external::{Entry, Externals};
+use crate::kernel::{Inspection, Launch};
+use crate::recording::current::branch_report::HiddenBranches;
+use crate::recording::current::list::{OwnedTape, Running};
+use crate::recording::current::state::{Part, Place, State};
+use crate::recording::resolve::singular::Singular;
+use crate::{MemoryUsage, Policy, Reverse, SweepError, TapeCache, TapeNumber, refuses_singular};
+use core::any::TypeId;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+impl<S: Reverse> OwnedTape<S> {
+    /// The strategy's own tape.
+    #[must_use]
+    #[inline(always)]
+    pub fn tape(&self) -> &S::Tape {
+        self.all().1
+    }
+
+    /// The strategy's own tape.
+    #[inline(always)]
+    pub fn tape_mut(&mut self) -> &mut S::Tape {
+        self.all_mut().1
+    }
+
+    /// The strategy's own tape, and what is kept beside its records.
+    #[inline(always)]
+    pub(crate) fn parts_mut(&mut self) -> (&mut S::Tape, &mut Externals<S::Value>) {
+        let (_, tape, externals) = self.all_mut();
+        (tape, externals)
+    }
+
+    #[inline(always)]
+    pub(crate) fn externals(&self) -> &Externals<S::Value> {
+        self.all().2
+    }
+
+    #[inline(always)]
+    fn externals_mut(&mut self) -> &mut Externals<S::Value> {
+        self.all_mut().2
+    }
+
+    #[inline(always)]
+    pub(crate) fn state(&self) -> &State {
+        self.all().0
+    }
+
+    #[inline(always)]
+    pub(crate) fn state_mut(&mut self) -> &mut State {
+        self.all_mut().0
+    }
+
+    /// The number of the latest recording; 0 before the first.
+    #[must_use]
+    #[inline(always)]
+    pub fn number(&self) -> TapeNumber {
+        self.state().number
+    }
+
+    /// Begins a recording under a fresh number, without listing it.
+    #[inline(always)]
+    fn begin(&mut self, forget: impl FnOnce()) {
+        let number = self.numbers.take(TypeId::of::<S>());
+        let state = self.state_mut();
+        (state.number, state.unguarded) = (number, false);
+        state.branches = HiddenBranches::NONE;
+        if refuses_singular::<S>() {
+            state.singular = None;
+        }
+        state.pool.clear();
+        state.parts.clear();
+        S::begin(self.tape_mut(), number);
+        if self.externals().is_used() {
+            self.externals_mut().clear();
+            forget();
+        }
+        S::Policy::tracing(|| self.externals_mut().notes_mut().clear());
+    }
+
+    /// Fails if a statement of the recording is singular, or a comparison may have hidden a derivative, and the policy
+    /// is [`Checked`](crate::Checked). Sweeps do this first.
+    ///
+    /// # Errors
+    ///
+    /// [`SweepError::Singular`] with the first statement, else [`SweepError::HiddenBranch`] with the first comparison.
+    #[inline(always)]
+    pub fn check_singular(&self) -> Result<(), SweepError> {
+        if !refuses_singular::<S>() {
+            return Ok(());
+        }
+        let State { singular, branches, .. } = self.state();
+        singular.map(Singular::error).or_else(|| branches.error()).map_or(Ok(()), Err)
+    }
+
+    /// The place behind the last statement.
+    #[must_use]
+    pub fn place(&self) -> Place {
+        Place::new::<S>(self.number(), self.tape(), self.externals())
+    }
+
+    /// Forgets what lies behind a place where the recording was [resumed](Self::resume), and drops the external
+    /// functions there. The recording has another number from then on.
+    ///
+    /// # Errors
+    ///
+    /// When records cannot be read back. What lay behind the place is forgotten all the same, but external functions
+    /// may be dropped only when the next recording begins.
+    ///
+    /// # Panics
+    ///
+    /// When the recording was not resumed there, and when the destructor of a closure or of an external function does;
+    /// all is done then.
+    pub fn truncate(&mut self, place: Place) -> Result<(), SweepError> {
+        let part = self.state().parts.iter().position(|part| part.end == place);
+        let part = part.unwrap_or_else(|| panic!("recording {} was not resumed at this place", self.number()));
+        self.renumber();
+        self.state_mut().parts.truncate(part + 1);
+        let outcome = catch_unwind(AssertUnwindSafe(|| S::truncate(self.tape_mut(), place.mark)));
+        // Whether or not that has failed later: the tape gives out these identifiers from now on. If there are still
+        // records of external functions, they are kept, and their numbers and slots with them.
+        if S::mark(self.tape()) == place.mark {
+            self.forget_behind(place, part);
+        }
+        outcome.unwrap_or_else(|panic| resume_unwind(panic))
+    }
+
+    /// Makes what is kept beside the records what it was at the end of a part.
+    fn forget_behind(&mut self, place: Place, part: usize) {
+        S::Policy::tracing(|| {
+            let (tape, externals) = self.parts_mut();
+            externals.notes_mut().truncate(S::next_record(tape), S::identifiers(tape));
+        });
+        let State { singular, branches, pool, parts, .. } = self.state_mut();
+        (*singular, *branches) = (parts[part].singular, parts[part].branches);
+        pool.restore(&parts[part].free);
+        // Last, because destructors of users may panic.
+        let views = self.state().parts[part].views;
+        self.externals_mut().truncate(place.externals, views);
+    }
+
+    /// The slots of views that were given out before this place, if the recording was resumed there.
+    #[must_use]
+    pub fn views_at(&self, place: Place) -> Option<usize> {
+        self.state().parts.iter().find(|part| part.end == place).map(|part| part.views)
+    }
+
+    /// Bytes of arrays that launches of kernels keep.
+    #[must_use]
+    pub fn array_bytes(&self) -> MemoryUsage {
+        self.externals().array_bytes()
+    }
+
+    /// What the launches of kernels in the recording do in a reverse sweep, in their order.
+    #[must_use]
+    pub fn launches(&self) -> Vec<Inspection> {
+        self.externals().list.iter().filter_map(Entry::launch).map(Launch::inspect).collect()
+    }
+
+    /// Whether the view with this slot is an input of the recording.
+    #[must_use]
+    pub fn is_input_view(&self, slot: usize) -> bool {
+        self.externals().arrays.is_input(slot)
+    }
+
+    /// Bytes of external functions, and of what the tape keeps for them.
+    #[must_use]
+    pub fn external_bytes(&self) -> (MemoryUsage, usize) {
+        self.externals().bytes()
+    }
+
+    /// What this tape keeps of this type, made if there is none yet.
+    pub fn cache<C: TapeCache + Default>(&mut self) -> &mut C {
+        self.externals_mut().cache()
+    }
+
+    /// Bytes that the management of reused identifiers takes.
+    #[must_use]
+    pub fn pool_bytes(&self) -> usize {
+        self.state().pool.reserved()
+    }
+
+    /// Forgets the recording: its variables are of a finished recording from now on. Memory is kept.
+    pub fn reset(&mut self) {
+        self.begin(|| {});
+    }
+
+    /// Starts a new recording, runs `f` with this tape as the thread's innermost, and stops, also when `f` panics.
+    #[inline]
+    pub fn record<R>(&mut self, f: impl FnOnce(TapeNumber) -> R) -> R {
+        self.record_after(|| {}, f)
+    }
+
+    /// [`record`](Self::record); `forget` is called before that if there were launches or views, whose adjoints may be
+    /// forgotten now.
+    #[inline]
+    pub fn record_after<R>(&mut self, forget: impl FnOnce(), f: impl FnOnce(TapeNumber) -> R) -> R {
+        self.begin(forget);
+        self.during(f)
+    }
+
+    /// [`record`](Self::record) that goes on behind what has been recorded, under a new number: earlier variables are
+    /// known to the tape by their old one.
+    ///
+    /// # Panics
+    ///
+    /// When there is no recording yet, and when `f` does.
+    pub fn resume<R>(&mut self, f: impl FnOnce(TapeNumber) -> R) -> R {
+        assert!(self.number() != TapeNumber::NONE, "there is no recording to go on with: begin one first");
+        let free = self.state().pool.free().collect();
+        let views = self.externals().arrays.slots();
+        let State { singular, branches, .. } = *self.state();
+        let end = self.place();
+        self.state_mut().parts.push(Part { end, free, views, singular, branches });
+        self.renumber();
+        self.during(f)
+    }
+
+    /// Says which statement is singular after all have been computed again, whatever part of the recording it is in.
+    pub(crate) fn set_singular(&mut self, singular: Option<Singular>) {
+        let state = self.state_mut();
+        state.singular = singular;
+        state.parts.iter_mut().for_each(|part| part.singular = singular);
+    }
+
+    fn renumber(&mut self) {
+        S::Policy::tracing(|| self.externals_mut().notes_mut().go_on());
+        let number = self.numbers.take(TypeId::of::<S>());
+        self.state_mut().number = number;
+        S::resume(self.tape_mut(), number);
+    }
+
+    /// Starts a new recording that lasts until [`Running::finish`] or until the guard is dropped.
+    #[must_use]
+    pub fn start(mut self) -> Running<S> {
+        self.begin(|| {});
+        Running::of(self)
+    }
+}
+
+impl<S: Reverse> Running<S> {
+    /// The number of this recording.
+    #[must_use]
+    pub fn number(&self) -> TapeNumber {
+        self.number
+    }
+
+    /// Stops recording and returns the tape.
+    ///
+    /// # Panics
+    ///
+    /// When the tape is in use by [`with`](crate::recording::with). The tape is then leaked.
+    #[must_use]
+    pub fn finish(mut self) -> OwnedTape<S> {
+        let tape = self.end();
+        tape.unwrap_or_else(|| panic!("recording {} cannot be finished while its tape is in use", self.number))
+    }
+}
+
+impl<S: Reverse> Drop for Running<S> {
+    /// Stops recording and frees the tape; leaks it, still listed, if it is in use.
+    fn drop(&mut self) {
+        drop(self.end());
+    }
+}

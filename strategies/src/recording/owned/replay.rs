@@ -1,0 +1,218 @@
+//! Recordings that are computed again at other inputs.
+
+use crate::external::{Deed, Entry, Externals};
+use crate::kernel::{Launch, Replayed, SharedArray, Used, Versions, not_kept};
+use crate::recording::current::list::OwnedTape;
+use crate::recording::resolve::singular::Singular;
+use crate::scratch::Scratch;
+use crate::{Number, Policy, Replay, SweepError, refuses_singular};
+use core::panic::Location;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+/// New values of a view in this slot.
+pub(crate) type NewView<V> = (usize, SharedArray<V>);
+
+impl<S: Replay> OwnedTape<S> {
+    /// Whether later recordings keep what a [`replay`](Self::replay) needs beside the records: guards of comparisons,
+    /// which it checks, and values of arrays that launches of kernels read.
+    pub fn set_guards(&mut self, keep: bool) {
+        self.state_mut().guarded = keep;
+    }
+
+    /// Computes the recording again with these values in these slots of variables and of views, and the other inputs as
+    /// they are, external functions and launches included.
+    ///
+    /// # Errors
+    ///
+    /// [`SweepError::Unsupported`] when a slot is not an input's, or a statement or launch cannot be computed from what
+    /// was kept: nothing has been changed then. [`SweepError::BranchChanged`] when a comparison that left a guard comes
+    /// out differently, and the errors of rules: the recording is as it was then, computed again at the old inputs.
+    /// [`SweepError::Storage`] when records cannot be read back: values are then of no use until a replay succeeds.
+    ///
+    /// # Panics
+    ///
+    /// When a rule does: the recording is as it was then, unless a rule panics at the old inputs, too. When a view is
+    /// given another number of elements than it has.
+    #[track_caller]
+    pub fn replay(&mut self, inputs: &[(usize, S::Value)], views: Vec<NewView<S::Value>>) -> Result<(), SweepError> {
+        let unguarded = self.state().unguarded;
+        let (tape, externals) = self.parts_mut();
+        S::can_be_replayed(tape)?;
+        let uses = externals.check(unguarded)?;
+        let entries = &externals.list;
+        for (slot, _) in inputs {
+            let computed = entries.iter().any(|entry| entry.outputs.iter().any(|output| output == *slot));
+            if computed || !S::has_no_statement(tape, *slot)? {
+                let what = format!("variable {slot} of the recording is no input: a replay cannot give it a value");
+                return Err(SweepError::Unsupported { what });
+            }
+        }
+        let places = externals.places_of(&views)?;
+        let mut versions = externals.versions();
+        views.iter().for_each(|(slot, values)| versions.put(*slot, values.clone()));
+        let mut kept = Vec::new();
+        let outcome = compute::<S>(tape, entries, inputs, |k, values| {
+            kept.push((k, entries[k].replay(values, &mut versions)?));
+            uses.forget(k, &entries[k], &mut versions);
+            Ok(())
+        });
+        if outcome.is_ok() {
+            externals.accept(kept);
+            places.into_iter().zip(views).for_each(|(k, (_, values))| externals.arrays.input_values[k].values = values);
+            if refuses_singular::<S>() {
+                let function = S::singular(tape)?;
+                let location = Location::caller();
+                self.set_singular(function.map(|function| Singular { function, location }));
+            }
+            S::Policy::tracing(|| self.look_again()).unwrap_or(Ok(()))?;
+        }
+        outcome
+    }
+
+    /// The values of the view in this slot after the latest replay; `None` if there was none, or the view belongs to no
+    /// launch or input.
+    ///
+    /// # Errors
+    ///
+    /// [`SweepError::Unsupported`] when the launches up to the last that writes to it cannot be computed again.
+    pub fn array_values(&self, slot: usize) -> Result<Option<SharedArray<S::Value>>, SweepError> {
+        let externals = self.externals();
+        if !externals.arrays.replayed {
+            return Ok(None);
+        }
+        let mut values =
+            externals.arrays.input_values.iter().find(|input| input.slot == slot).map(|input| input.values.clone());
+        let uses = externals.check(self.state().unguarded)?;
+        let written = |entry: &Entry<S::Value>| slots(entry).any(|view| view.after == Some(slot));
+        if let Some(last) = externals.list.iter().rposition(written) {
+            let (mut versions, all) = (externals.versions(), S::values(self.tape()));
+            for (k, entry) in externals.list[..=last].iter().enumerate() {
+                if let Some(launch) = entry.launch() {
+                    let mut outputs: Scratch<S::Value> = Scratch::of(entry.outputs.iter().map(|slot| all[slot]));
+                    launch.replay(&entry.values_of_inputs(all), &mut outputs, &mut versions)?;
+                }
+                if k < last {
+                    uses.forget(k, entry, &mut versions);
+                }
+            }
+            values = Some(versions.get(slot));
+        }
+        Ok(values)
+    }
+}
+
+/// Computes all variables again with these values of inputs, and calls `replay` with the number of each entry in turn.
+/// After an error or a panic all variables are as they were.
+fn compute<S: Replay>(
+    tape: &mut S::Tape,
+    entries: &[Entry<S::Value>],
+    inputs: &[(usize, S::Value)],
+    mut replay: impl FnMut(usize, &mut [S::Value]) -> Result<(), SweepError>,
+) -> Result<(), SweepError> {
+    let exchange = |tape: &mut S::Tape, (slot, value): (usize, S::Value)| {
+        (slot, core::mem::replace(&mut S::values_mut(tape)[slot], value))
+    };
+    let old: Vec<_> = inputs.iter().map(|input| exchange(tape, *input)).collect();
+    let (mut passed, mut outputs) = (0, Vec::new());
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
+        S::replay_through(tape, true, &mut |k, _, values| {
+            let entry = entries.get(k).ok_or_else(|| SweepError::left_out(k))?;
+            outputs.extend(entry.outputs.iter().map(|slot| values[slot]));
+            passed = k + 1;
+            replay(k, values)
+        })
+    }));
+    if matches!(outcome, Ok(Ok(()))) {
+        return Ok(());
+    }
+    old.into_iter().rev().for_each(|input| _ = exchange(tape, input));
+    let mut outputs = outputs.into_iter();
+    S::replay_through(tape, false, &mut |k, _, values| {
+        if let Some(entry) = entries[..passed].get(k) {
+            if let Deed::Function(rule) = &entry.deed {
+                let mut results: Scratch<S::Value> = Scratch::of(entry.outputs.iter().map(|slot| values[slot]));
+                // Whatever it says: its results are known.
+                let _ = rule.replay(&entry.values_of_inputs(values), &mut results);
+            }
+            entry.outputs.iter().zip(&mut outputs).for_each(|(slot, value)| values[slot] = value);
+        }
+        Ok(())
+    })?;
+    outcome.unwrap_or_else(|panic| resume_unwind(panic))
+}
+
+/// The views of an entry.
+fn slots<V: Number>(entry: &Entry<V>) -> impl Iterator<Item = Used> + '_ {
+    entry.launch().into_iter().flat_map(Launch::views)
+}
+
+/// The last entry that uses each view, by slot.
+struct Uses(Vec<Option<usize>>);
+
+impl Uses {
+    /// Forgets the versions that no entry behind this one uses.
+    fn forget<V: Number>(&self, k: usize, entry: &Entry<V>, versions: &mut Versions<V>) {
+        let used = slots(entry).flat_map(|view| [view.before, view.after.unwrap_or(0)]);
+        used.filter(|slot| self.0[*slot] == Some(k)).for_each(|slot| versions.forget(slot));
+    }
+}
+
+impl<V: Number> Externals<V> {
+    /// Fails unless all launches can be computed again.
+    fn check(&self, unguarded: bool) -> Result<Uses, SweepError> {
+        let mut known = vec![false; self.arrays.slots() + 1];
+        let mut last = vec![None; known.len()];
+        known[0] = true;
+        self.arrays.input_values.iter().for_each(|input| known[input.slot] = true);
+        for (k, entry) in self.list.iter().enumerate() {
+            let Some(launch) = entry.launch() else { continue };
+            if unguarded {
+                return Err(not_kept());
+            }
+            if self.arrays.held.is_some() {
+                let what = "a recording with launches of kernels cannot be replayed if its arrays may go to disk";
+                return Err(SweepError::Unsupported { what: what.into() });
+            }
+            launch.can_be_replayed()?;
+            let views = launch.views();
+            if !views.iter().all(|view| known[view.before]) {
+                return Err(not_kept());
+            }
+            for slot in views.iter().flat_map(|view| [view.before, view.after.unwrap_or(0)]) {
+                (known[slot], last[slot]) = (true, Some(k));
+            }
+        }
+        Ok(Uses(last))
+    }
+
+    /// The input views at the beginning of the recording.
+    fn versions(&self) -> Versions<V> {
+        let mut versions = Versions::new(self.arrays.pool.clone().unwrap_or_default());
+        self.arrays.input_values.iter().for_each(|input| versions.put(input.slot, input.values.clone()));
+        versions
+    }
+
+    /// Which inputs these are.
+    fn places_of(&self, views: &[NewView<V>]) -> Result<Vec<usize>, SweepError> {
+        let place = |(slot, values): &NewView<V>| {
+            let found = self.arrays.input_values.iter().position(|input| input.slot == *slot);
+            let what = "a view is no input of a recording that keeps what replays need: a replay cannot give it values (call \
+                        `set_guards(true)` before it is recorded)";
+            let found = found.ok_or_else(|| SweepError::Unsupported { what: what.into() })?;
+            let (expected, found_length) = (self.arrays.input_values[found].values.len(), values.len());
+            assert!(expected == found_length, "a view of {expected} elements is given {found_length}");
+            Ok(found)
+        };
+        views.iter().map(place).collect()
+    }
+
+    /// Keeps what a replay has computed.
+    fn accept(&mut self, kept: Vec<(usize, Option<Replayed<V>>)>) {
+        for (k, kept) in kept {
+            if let (Deed::Launch(launch), Some(kept)) = (&mut self.list[k].deed, kept) {
+                launch.get_mut().accept(kept);
+            }
+        }
+        self.arrays.replayed = true;
+    }
+}

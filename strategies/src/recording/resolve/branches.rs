@@ -1,0 +1,120 @@
+//! Branches that may have hidden a derivative, as recordings note them.
+
+use crate::recording::current::branch_report::HiddenBranches;
+use crate::recording::current::list::{OwnedTape, change_state, lend, look};
+
+use crate::{Branch, Policy, Reverse, SweepError, TapeNumber, Taping, refuses_singular};
+use core::cell::Cell;
+use core::panic::Location;
+use smallvec::SmallVec;
+
+type Here = &'static Location<'static>;
+
+thread_local! {
+    /// Branches that the innermost [`hidden_branches`] of this thread has heard of.
+    static HEARD: Cell<HiddenBranches> = const { Cell::new(HiddenBranches::NONE) };
+}
+
+/// Runs `f` and returns the branches of this thread that may have hidden derivatives meanwhile, of all recordings and
+/// of forward mode. It works with every function that computes derivatives.
+///
+/// Branches on other threads are not included. If `f` panics, the branches before the panic count for an outer call.
+pub fn hidden_branches<R>(f: impl FnOnce() -> R) -> (R, HiddenBranches) {
+    struct Restore(HiddenBranches);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            let mut all = self.0;
+            all.append(HEARD.get());
+            HEARD.set(all);
+        }
+    }
+    let restore = Restore(HEARD.replace(HiddenBranches::NONE));
+    let result = f();
+    let heard = HEARD.get();
+    drop(restore);
+    (result, heard)
+}
+
+/// Notes a comparison in each recording of strategy `S` on this thread that has a variable in it and is not paused.
+/// `number` is the recording of an identifier. Variables of other recordings are constants to it.
+#[cold]
+#[inline(never)]
+pub fn note_branch<S: Reverse>(branch: &Branch<'_, S::Value, S::Raw>, number: impl Fn(S::Raw) -> TapeNumber) {
+    let sides = branch.leaves.map(|side| side.iter().map(|id| number(*id)).collect::<SmallVec<[TapeNumber; 4]>>());
+    let mut numbers: SmallVec<[TapeNumber; 4]> = SmallVec::new();
+    for number in sides.iter().flatten() {
+        if *number != TapeNumber::NONE && !numbers.contains(number) {
+            numbers.push(*number);
+        }
+    }
+    for number in numbers {
+        if look(number, &[]).is_none_or(|seen| seen.paused) {
+            continue;
+        }
+        S::Policy::tracing(|| trace::<S>(number, branch));
+        if branch.hides([0, 1].map(|side: usize| sides[side].contains(&number))) {
+            note_hidden::<S>(number, branch.location);
+        }
+    }
+}
+
+fn note_hidden<S: Reverse>(number: TapeNumber, here: Here) {
+    let statement = || {
+        let last = || lend::<S, _>(number, false, |_, externals| externals.notes()?.last_own()).flatten();
+        S::Policy::tracing(last).flatten()
+    };
+    let statement = statement();
+    change_state(number, |state| state.branches.note(here, || statement));
+    hear(here, statement);
+}
+
+fn hear(here: Here, statement: Option<Here>) {
+    let mut heard = HEARD.get();
+    heard.note(here, || statement);
+    HEARD.set(heard);
+}
+
+/// Notes the line and the margin of a comparison of an active number.
+fn trace<S: Reverse>(number: TapeNumber, branch: &Branch<'_, S::Value, S::Raw>) {
+    let (here, margin) = (branch.location, branch.margin());
+    lend::<S, _>(number, false, |_, externals| externals.notes_mut().note_branch(here, margin));
+}
+
+/// Notes a comparison in forward mode, where these sides move.
+///
+/// # Panics
+///
+/// When it may have hidden a derivative and the policy is [`Checked`](crate::Checked).
+#[cold]
+#[inline(never)]
+pub(crate) fn note_moving_branch<S: Taping>(branch: &Branch<'_, S::Value, S::Raw>, moves: [bool; 2]) {
+    if !branch.hides(moves) {
+        return;
+    }
+    hear(branch.location, None);
+    if refuses_singular::<S>() {
+        let (file, line) = (branch.location.file().to_owned(), branch.location.line());
+        panic!("{}", SweepError::HiddenBranch { file, line, statement: None });
+    }
+}
+
+impl<S: Reverse> OwnedTape<S> {
+    /// Comparisons of the recording that may have hidden a derivative. A replay leaves them as they are.
+    #[must_use]
+    pub fn hidden_branches(&self) -> HiddenBranches {
+        self.state().branches
+    }
+}
+
+/// The comparisons on one line of a recording, under the policy [`Tracing`](crate::Tracing).
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct TracedBranch {
+    /// The line and the column of the comparison.
+    pub location: &'static Location<'static>,
+    /// The number of times that it was made.
+    pub count: u64,
+    /// The smallest distance between the two sides: by how much an input may change at least before the program takes
+    /// another branch.
+    pub margin: f64,
+}

@@ -1,0 +1,61 @@
+//! The identifiers of recordings that reuse them.
+
+use super::messages::not_active;
+use crate::recording::current::list::{PoolOf, innermost_number};
+use crate::refusal::Refusal;
+use crate::{LinearId, TapeNumber};
+
+/// Counts one more variable with this identifier, which only one had so far if this is the `first` copy; false if its
+/// recording is not active on this thread.
+#[inline]
+pub(crate) fn share(id: LinearId, first: bool) -> bool {
+    PoolOf(id.number()).share(narrow(id), first).is_some()
+}
+
+/// Counts one variable less with this identifier, which others may have if it is `shared`; does nothing if its
+/// recording is not active on this thread.
+#[cold]
+#[inline(never)]
+pub(crate) fn release(id: LinearId, shared: bool) {
+    let (pool, index) = (PoolOf(id.number()), narrow(id));
+    _ = if shared { pool.release_shared(index) } else { pool.release(index) };
+}
+
+#[inline(always)]
+#[allow(clippy::cast_possible_truncation, reason = "reused identifiers have 30 bits")]
+fn narrow(id: LinearId) -> u32 {
+    id.index() as u32
+}
+
+/// What `f` has got from the identifiers of a recording that is active on this thread, whether or not its tape is lent.
+///
+/// # Panics
+///
+/// When it is not active.
+#[inline]
+#[track_caller]
+pub(crate) fn with_pool<R>(number: TapeNumber, f: impl FnOnce(PoolOf) -> Option<R>) -> R {
+    let Some(outcome) = f(PoolOf(number)) else { not_active(number, innermost_number()) };
+    outcome
+}
+
+/// Takes an identifier of a recording that is active on this thread and reuses them: one that was returned, or `fresh`,
+/// the next that has not been used. None is larger than `largest`.
+///
+/// # Panics
+///
+/// When the recording is not active.
+#[track_caller]
+pub(crate) fn take_identifier(number: TapeNumber, fresh: &mut u64, largest: u64) -> Result<u64, Refusal> {
+    let end = largest + 1;
+    if with_pool(number, |pool| pool.next(*fresh, end)).is_none() {
+        if *fresh >= end {
+            return Err(Refusal::OutOfIdentifiers { used: *fresh - 1, limit: largest, reused: true });
+        }
+        let length = usize::try_from((2 * *fresh).clamp(512, end)).unwrap_or(usize::MAX);
+        with_pool(number, |pool| pool.grow(length))?;
+    }
+    let id = u64::from(with_pool(number, |pool| pool.next(*fresh, end)).expect("there is room for one more"));
+    with_pool(number, |pool| pool.take(id, fresh));
+    Ok(id)
+}

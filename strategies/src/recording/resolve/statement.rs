@@ -1,0 +1,138 @@
+//! Which recording a statement belongs to.
+
+use super::messages::{in_use, not_active, paused, two_recordings, undeclared};
+use super::singular::Singular;
+use crate::external::Externals;
+use crate::recording::current::list::{Barrier, change_state, innermost_number, lend, look};
+use crate::recording::current::state::Seen;
+use crate::{Dependence, Flow, LinearId, Reverse, TapeNumber};
+use core::any::TypeId;
+
+/// Gives `f` the tape of strategy `S` that records under `number` on this thread.
+///
+/// # Panics
+///
+/// When there is no such recording, or when `f` of an outer call is still using this tape.
+#[track_caller]
+#[inline]
+pub fn with<S: Reverse, R>(number: TapeNumber, f: impl FnOnce(&mut S::Tape) -> R) -> R {
+    with_parts::<S, R>(number, |tape, _| f(tape))
+}
+
+#[track_caller]
+#[inline]
+pub(crate) fn with_parts<S: Reverse, R>(
+    number: TapeNumber,
+    f: impl FnOnce(&mut S::Tape, &mut Externals<S::Value>) -> R,
+) -> R {
+    let Some(outcome) = lend::<S, R>(number, false, f) else { refuse::<S>(number) };
+    outcome
+}
+
+/// Says why this recording cannot be lent.
+#[cold]
+#[track_caller]
+fn refuse<S: Reverse>(number: TapeNumber) -> ! {
+    match visible(number).filter(|seen| seen.kind == TypeId::of::<S>()) {
+        Some(seen) if seen.paused => paused(number),
+        Some(_) => in_use(number),
+        None => not_active(number, innermost_number()),
+    }
+}
+
+/// The recording with this number. What is not found on this side of a barrier must not be used: it lies behind the
+/// barrier, or is not active any more when a stage is recorded during a sweep.
+#[track_caller]
+pub(crate) fn visible(number: TapeNumber) -> Option<Seen> {
+    let seen = look(number, &[TypeId::of::<Barrier>()]);
+    if seen.is_some_and(|seen| seen.kind == TypeId::of::<Barrier>()) {
+        undeclared(number);
+    }
+    seen
+}
+
+/// The recording that all active identifiers belong to; `None` if all are passive, or the recording is paused.
+///
+/// # Panics
+///
+/// When they belong to two recordings.
+#[track_caller]
+pub fn common_number<I: crate::IndexType>(ids: impl IntoIterator<Item = LinearId<I>>) -> Option<TapeNumber> {
+    common(ids.into_iter().map(LinearId::number))
+}
+
+#[track_caller]
+fn common(numbers: impl Iterator<Item = TapeNumber>) -> Option<TapeNumber> {
+    let mut common = TapeNumber::NONE;
+    for number in numbers {
+        if number == TapeNumber::NONE || number == common {
+            continue;
+        }
+        if common != TapeNumber::NONE {
+            // What a barrier hides is the more likely mistake.
+            visible(common);
+            visible(number);
+            two_recordings(common, number);
+        }
+        common = number;
+    }
+    if common == TapeNumber::NONE {
+        return None;
+    }
+    let is_paused = look(common, &[]).is_some_and(|seen| seen.paused);
+    if is_paused {
+        // What a barrier hides must not be used, paused or not.
+        visible(common);
+    }
+    (!is_paused).then_some(common)
+}
+
+/// [`common_number`] for the identifiers of any strategy that can be swept.
+///
+/// # Panics
+///
+/// As [`common_number`].
+#[track_caller]
+pub fn recording_of<'i, S: Reverse>(ids: impl IntoIterator<Item = &'i S::Id>) -> Option<TapeNumber> {
+    let number = |id| S::locate(id).map_or(TapeNumber::NONE, |(number, _)| number);
+    common(ids.into_iter().map(number))
+}
+
+/// Where the derivatives of a launch over these arrays and variables go: to the recording that all of them belong to,
+/// unless it is paused or there is none.
+///
+/// # Panics
+///
+/// As [`common_number`].
+#[must_use]
+#[track_caller]
+pub fn flow_of<S: Reverse>(arrays: &[&Dependence<S::Value>], inputs: &[(S::Value, &S::Id)]) -> Flow {
+    let of_id = |(_, id): &(S::Value, &S::Id)| S::locate(id).map_or(TapeNumber::NONE, |(number, _)| number);
+    let of_array = |array: &&Dependence<S::Value>| match array {
+        Dependence::Recorded { number, .. } => *number,
+        _ => TapeNumber::NONE,
+    };
+    common(arrays.iter().map(of_array).chain(inputs.iter().map(of_id))).map_or(Flow::Nowhere, Flow::Recorded)
+}
+
+/// The innermost recording of strategy `S` on this thread, as where derivatives go, unless it is paused. What a stage
+/// must not see is not found.
+#[must_use]
+pub fn innermost_flow<S: Reverse>() -> Flow {
+    match look(TapeNumber::NONE, &[TypeId::of::<S>(), TypeId::of::<Barrier>()]) {
+        Some(seen) if seen.kind == TypeId::of::<S>() && !seen.paused => Flow::Recorded(seen.number),
+        _ => Flow::Nowhere,
+    }
+}
+
+/// Notes that the caller's statement, which the recording with this number has just recorded, has a function that is
+/// singular. The first of a recording is kept, and every sweep over the recording fails with it.
+///
+/// For strategies that take the policy [`Checked`](crate::Checked). If there is no such recording on this thread,
+/// nothing is done.
+#[cold]
+#[track_caller]
+pub fn note_singular(number: TapeNumber, function: &'static str) {
+    let singular = Singular::here(function);
+    change_state(number, |state| _ = state.singular.get_or_insert(singular));
+}

@@ -1,0 +1,360 @@
+//! What recordings would take, counted without recording anything.
+//!
+//! Each number here comes from where the strategies themselves have it: the lengths of [layouts](Layout), the rule
+//! which of two forms a record has, and the constants of [`Records`](crate::tape::store::recording::Records).
+
+use super::counts::{Counted, Counts};
+use crate::refusal::Refusal;
+use crate::tape::format::code;
+use crate::tape::format::layout::Layout;
+use crate::tape::format::lengths::Lengths;
+use crate::tape::usize_of;
+use crate::tape::write::slow::where_they_belong;
+use crate::{
+    IndexManager, LinearId, Nary, Number, Reverse, Statement, Store, TapeNumber, Taped, Taping, Twin, recording,
+};
+use core::any::TypeId;
+use core::hash::{BuildHasherDefault, Hasher};
+use core::marker::PhantomData;
+use smallvec::SmallVec;
+use std::collections::HashSet;
+use std::collections::hash_map::{Entry, HashMap};
+
+/// Keys that are hashes already.
+#[derive(Default)]
+struct Hashed(u64);
+
+impl Hasher for Hashed {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
+    }
+    fn write_u64(&mut self, number: u64) {
+        self.0 = self.0.rotate_left(5) ^ number;
+    }
+}
+
+type ByType<T> = HashMap<TypeId, T, BuildHasherDefault<Hashed>>;
+
+/// What is known of a type of statements.
+#[derive(Clone, Copy)]
+pub(crate) struct Kind {
+    id: TypeId,
+    shape: TypeId,
+    lengths: [Lengths; 4],
+    factors: usize,
+    constants: usize,
+}
+
+impl Kind {
+    /// The statements whose twin is `B`.
+    pub(crate) const fn of<S, B, M>() -> Self
+    where
+        S: Taping<Raw = LinearId<M::Index>>,
+        B: Twin<S>,
+        M: IndexManager,
+    {
+        let lengths = const {
+            let partials = Layout::<S::Value>::scatter::<B::Shape, M::Index>().lengths();
+            let constants = Layout::replay::<S, B, M::Index>().lengths();
+            [partials, constants, Layout::smaller::<S, B, M::Index>().lengths(), partials]
+        };
+        let factors = <B::Shape as crate::Shape>::FACTORS;
+        Self { id: TypeId::of::<B>(), shape: TypeId::of::<B::Shape>(), lengths, factors, constants: B::CONSTANTS }
+    }
+}
+
+/// The statements of one kind all of whose arguments are active.
+struct Met {
+    kind: Kind,
+    /// Bytes of one of them.
+    bytes: [usize; 4],
+    times: usize,
+}
+
+/// The numbers of a recording of [`Counting`](crate::Counting), in the place of a tape.
+pub struct Counters<V, M> {
+    number: TapeNumber,
+    /// The next identifier that has not been used.
+    next: u64,
+    /// What has not been counted by kind.
+    counts: Counts,
+    kinds: ByType<Met>,
+    /// The layouts that have a code on the tape of each strategy, with passive arguments and without.
+    coded: [HashSet<(TypeId, bool), BuildHasherDefault<Hashed>>; 4],
+    numbers: PhantomData<fn() -> (V, M)>,
+}
+
+impl<V: Number, M: IndexManager> Default for Counters<V, M> {
+    fn default() -> Self {
+        let counts = Counts { value: size_of::<V>(), ..Counts::default() };
+        let (number, numbers) = (TapeNumber::default(), PhantomData);
+        Self { number, next: 1, counts, kinds: ByType::default(), coded: Default::default(), numbers }
+    }
+}
+
+impl<V: Number, M: IndexManager> Counters<V, M> {
+    /// Starts counting anew.
+    pub(crate) fn begin(&mut self, number: TapeNumber) {
+        *self = Self { number, ..Self::default() };
+    }
+
+    /// 1 + the largest identifier used.
+    pub(crate) fn len(&self) -> usize {
+        usize_of(self.next)
+    }
+
+    /// What has been counted.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        let mut counts = Counts { identifiers: self.len(), kinds: self.kinds.len(), ..self.counts };
+        for Met { kind, bytes, times } in self.kinds.values() {
+            counts.statements += times;
+            counts.active += times * kind.lengths[0].arguments;
+            counts.factors += times * kind.factors;
+            counts.constants += times * kind.constants;
+            for (k, bytes) in bytes.iter().enumerate() {
+                counts.records[k] += times * bytes;
+                counts.recomputed[k] += if kind.lengths[k].partials { 0 } else { *times };
+            }
+        }
+        counts
+    }
+
+    fn add(&mut self, bytes: impl Fn(Counted) -> usize) {
+        Counted::ALL.into_iter().for_each(|strategy| self.counts.records[strategy as usize] += bytes(strategy));
+    }
+
+    /// Counts inputs that are registered at once, and gives them consecutive identifiers.
+    pub(crate) fn inputs(
+        &mut self,
+        values: &[V],
+    ) -> Result<impl Iterator<Item = LinearId<M::Index>> + use<V, M>, Refusal> {
+        let count = values.len();
+        let (first, end) = (self.next, self.next + count as u64);
+        self.check(end)?;
+        let written = !self.kinds.is_empty() || self.counts.records[0] > 0;
+        self.next = end;
+        if !M::REUSES && written && count > 0 {
+            let counted = if count == 1 { 0 } else { size_of::<u32>() };
+            self.add(|strategy| counted + strategy.code_and_tail::<V, M>().0);
+        }
+        let number = self.number;
+        Ok((first..end).map(move |k| LinearId::pack(number, k)))
+    }
+
+    fn check(&self, end: u64) -> Result<(), Refusal> {
+        let refusal = Refusal::OutOfIdentifiers { used: self.next - 1, limit: M::LARGEST, reused: M::REUSES };
+        if end > M::LARGEST + 1 { Err(refusal) } else { Ok(()) }
+    }
+
+    /// The identifier of the next statement's result, which may be [`own`](IndexManager::own).
+    fn identifier(&mut self, own: Option<LinearId<M::Index>>) -> Result<LinearId<M::Index>, Refusal> {
+        if let Some(own) = own.filter(|own| own.within(self.number, self.next)) {
+            return Ok(own);
+        }
+        if M::REUSES {
+            let id = recording::take_identifier(self.number, &mut self.next, M::LARGEST)?;
+            return Ok(LinearId::pack(self.number, id));
+        }
+        self.check(self.next + 1)?;
+        self.next += 1;
+        Ok(LinearId::pack(self.number, self.next - 1))
+    }
+
+    /// Whether a layout has a code on the tape of this strategy, which gives it one if it can.
+    fn code(&mut self, strategy: Counted, assigned: bool, layout: (TypeId, bool)) -> bool {
+        let coded = &mut self.coded[strategy as usize];
+        let free = coded.len() < 256 - code::ASSIGNED as usize;
+        !assigned || coded.contains(&layout) || free && coded.insert(layout)
+    }
+
+    /// Bytes of a record of a statement with this many passive arguments, without its end.
+    fn data(&mut self, strategy: Counted, kind: &Kind, passives: usize) -> usize {
+        let lengths = kind.lengths[strategy as usize];
+        let kept = if lengths.partials { 0 } else { passives };
+        let bytes = lengths.bytes + kept * size_of::<V>();
+        if strategy.is_by_address() {
+            return bytes;
+        }
+        let type_of = if strategy == Counted::Jacobian { kind.shape } else { kind.id };
+        let lists =
+            lengths.lists::<V, M::Index>(passives, bytes, || self.code(strategy, lengths.assigned, (type_of, false)));
+        if lists {
+            return Lengths::of_partials::<V, M::Index>(lengths.arguments - passives);
+        }
+        let with_passives = kept > 0;
+        let coded = self.code(strategy, lengths.assigned || with_passives, (type_of, with_passives));
+        bytes + if coded { 0 } else { size_of::<&Layout<V>>() }
+    }
+
+    fn bytes(&mut self, kind: &Kind, passives: usize) -> [usize; 4] {
+        Counted::ALL.map(|strategy| {
+            let (code, tail) = strategy.code_and_tail::<V, M>();
+            self.data(strategy, kind, passives) + tail + code
+        })
+    }
+
+    /// Counts a statement with this many passive arguments, whose result may have the identifier
+    /// [`own`](IndexManager::own).
+    fn statement(
+        &mut self,
+        kind: &Kind,
+        passives: usize,
+        own: Option<LinearId<M::Index>>,
+    ) -> Result<LinearId<M::Index>, Refusal> {
+        let id = self.identifier(own)?;
+        if passives == 0 {
+            if let Entry::Occupied(mut met) = self.kinds.entry(kind.id) {
+                met.get_mut().times += 1;
+                return Ok(id);
+            }
+            let bytes = self.bytes(kind, 0);
+            self.kinds.insert(kind.id, Met { kind: *kind, bytes, times: 1 });
+            return Ok(id);
+        }
+        let bytes = self.bytes(kind, passives);
+        self.add(|strategy| bytes[strategy as usize]);
+        let counts = &mut self.counts;
+        counts.statements += 1;
+        counts.active += kind.lengths[0].arguments - passives;
+        counts.passive += passives;
+        counts.factors += kind.factors;
+        counts.constants += kind.constants;
+        for (recomputed, lengths) in counts.recomputed.iter_mut().zip(&kind.lengths) {
+            *recomputed += usize::from(!lengths.partials);
+        }
+        Ok(id)
+    }
+
+    /// Counts a function of this many active and this many passive variables.
+    fn nary<R: Nary<V>>(&mut self, active: usize, passives: usize) -> Result<LinearId<M::Index>, Refusal> {
+        let id = self.identifier(None)?;
+        let layout = (TypeId::of::<R>(), false);
+        let ids = active * size_of::<M::Index>() + size_of::<u32>();
+        for strategy in Counted::ALL {
+            let (code, tail) = strategy.code_and_tail::<V, M>();
+            let recomputed = strategy.keeps_values() && passives == 0 && self.code(strategy, true, layout);
+            let data = match () {
+                () if recomputed => active * R::CONSTANTS * size_of::<V>() + ids,
+                () if R::UNIT => ids,
+                () => Lengths::of_partials::<V, M::Index>(active),
+            };
+            self.counts.records[strategy as usize] += data + tail + code;
+            self.counts.recomputed[strategy as usize] += usize::from(recomputed);
+        }
+        self.counts.statements += 1;
+        self.counts.slices += 1;
+        self.counts.active += active;
+        self.counts.passive += passives;
+        self.counts.constants += (active + passives) * R::CONSTANTS;
+        Ok(id)
+    }
+
+    /// Counts an external function or a launch.
+    pub(crate) fn external(
+        &mut self,
+        _: u32,
+        results: &[V],
+        mut each: impl FnMut(LinearId<M::Index>),
+    ) -> Result<(), Refusal> {
+        let count = size_of::<u32>();
+        self.add(|strategy| 2 * count + strategy.code_and_tail::<V, M>().0);
+        for _ in results {
+            each(self.identifier(None)?);
+            if M::REUSES {
+                let nothing = Lengths::of_partials::<V, M::Index>(0);
+                let end = |strategy: Counted| strategy.code_and_tail::<V, M>();
+                self.add(|strategy| nothing + end(strategy).0 + end(strategy).1);
+                self.counts.statements += 1;
+            }
+        }
+        if results.is_empty() && !M::REUSES {
+            self.identifier(None)?;
+        }
+        Ok(())
+    }
+}
+
+/// Collects the variables of a statement.
+struct Leaves<I: crate::IndexType>(SmallVec<[LinearId<I>; 8]>);
+
+impl<S: Taping<Raw = LinearId<I>>, I: crate::IndexType> Store<S> for Leaves<I> {
+    #[inline]
+    fn leaf(&mut self, _: S::Value, id: LinearId<I>) {
+        self.0.push(id);
+    }
+    #[inline]
+    fn constant(&mut self, _: S::Value) {}
+}
+
+/// Counts a statement; returns passive if no argument is active.
+///
+/// # Panics
+///
+/// As [`Taping::record`].
+#[track_caller]
+pub(crate) fn count<S, V, M, N>(kind: &Kind, statement: &N) -> M::Id
+where
+    S: Reverse<Tape = Counters<V, M>, Value = V, Raw = LinearId<M::Index>>,
+    V: Number,
+    M: IndexManager,
+    N: Statement<S>,
+{
+    count_as::<S, V, M, N>(kind, None, statement)
+}
+
+/// [`count`] of a statement whose result takes the place of a variable.
+///
+/// # Panics
+///
+/// As [`count`]; the variable is what it was then.
+#[track_caller]
+pub(crate) fn count_over<S, V, M, N>(kind: &Kind, variable: &mut Taped<V, M::Id>, statement: &N)
+where
+    S: Reverse<Tape = Counters<V, M>, Value = V, Raw = LinearId<M::Index>>,
+    V: Number,
+    M: IndexManager,
+    N: Statement<S>,
+{
+    let value = statement.value();
+    let id = count_as::<S, V, M, N>(kind, M::own(&mut variable.id), statement);
+    M::put(&mut variable.id, id);
+    variable.value = value;
+}
+
+/// Counts a statement whose result may have the identifier [`own`](IndexManager::own).
+#[track_caller]
+fn count_as<S, V, M, N>(kind: &Kind, own: Option<LinearId<M::Index>>, statement: &N) -> M::Id
+where
+    S: Reverse<Tape = Counters<V, M>, Value = V, Raw = LinearId<M::Index>>,
+    V: Number,
+    M: IndexManager,
+    N: Statement<S>,
+{
+    let mut leaves = Leaves(SmallVec::new());
+    statement.store(&mut leaves);
+    let passives = leaves.0.iter().filter(|id| !id.is_active()).count();
+    where_they_belong::<S, M>(leaves.0.iter().copied(), |tape| tape.statement(kind, passives, own))
+}
+
+/// Counts a function of slices; returns passive if no argument is active.
+///
+/// # Panics
+///
+/// As [`Taping::record_nary`].
+#[track_caller]
+pub(crate) fn count_nary<S, R, V, M>(arguments: &[&[Taped<V, M::Id>]]) -> M::Id
+where
+    S: Reverse<Tape = Counters<V, M>, Value = V>,
+    R: Nary<V>,
+    V: Number,
+    M: IndexManager,
+{
+    let ids = arguments.iter().copied().flatten().map(|x| M::raw(&x.id));
+    let active = ids.clone().filter(|id| id.is_active()).count();
+    let passives = ids.clone().count() - active;
+    where_they_belong::<S, M>(ids, |tape| tape.nary::<R>(active, passives))
+}

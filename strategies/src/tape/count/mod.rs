@@ -1,0 +1,4 @@
+//! TODO
+
+pub(crate) mod counters;
+pub(crate) mod counts;

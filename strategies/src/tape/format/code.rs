@@ -1,0 +1,91 @@
+//! The codes of records: which byte says what.
+//!
+//! Some kinds of records have the same code on every tape, among them the records of the most frequent statements: a
+//! sum, a product, a product added to a running sum. The sweep reverses these in place, without a call. All others get
+//! codes as a [table](super::code_table) meets them.
+
+use crate::Shape;
+use crate::shape::{Both, Minus, Pattern, Scaled, Unit};
+
+/// An independent variable.
+pub(crate) const INPUT: u8 = 0;
+/// Several of them.
+pub(crate) const INPUTS: u8 = 1;
+/// Counted partials.
+pub(crate) const LISTED: u8 = 2;
+/// A sum.
+pub(crate) const ONES: u8 = 3;
+/// The address of the layout stands in front of the code.
+pub(crate) const EXPLICIT: u8 = 4;
+/// The first code of records that are reversed in place: partials of 1, 2, … arguments.
+pub(crate) const FREQUENT: u8 = 5;
+/// The first code of a frequent shape.
+pub(crate) const SHAPES: u8 = 32;
+/// An external function, or a launch of a kernel. Codes of records that are reversed in place are below.
+pub(crate) const EXTERNAL: u8 = 47;
+/// The first code that a tape assigns.
+pub(crate) const ASSIGNED: u8 = 48;
+const _: () =
+    assert!(SHAPES as usize + FREQUENT_SHAPES <= EXTERNAL as usize, "frequent shapes have codes of their own");
+/// The most arguments of a record of partials whose number is in its code.
+pub(crate) const CLASSIC_MAX: usize = (SHAPES - FREQUENT) as usize;
+
+/// Slots of the hash table that finds the code of a layout.
+pub(crate) const HASH_SLOTS: usize = 1 << 12;
+
+/// The code of a record of `n` partials, 1 ≤ n ≤ `CLASSIC_MAX`.
+#[allow(clippy::cast_possible_truncation, reason = "n is at most CLASSIC_MAX")]
+#[inline(always)]
+pub(crate) const fn classic(n: usize) -> u8 {
+    FREQUENT - 1 + n as u8
+}
+
+/// A leaf with a factor of its own.
+pub(crate) type Factor = Scaled<Unit>;
+/// Two of them.
+pub(crate) type Factors = Both<Factor, Factor>;
+/// Three of them.
+pub(crate) type ThreeFactors = Both<Factor, Factors>;
+/// The frequent shapes, in the order of their codes.
+pub(crate) type Plus = Unit;
+pub(crate) type Negative = Minus<Unit>;
+pub(crate) type PlusPlus = Both<Unit, Unit>;
+pub(crate) type PlusMinus = Both<Unit, Minus<Unit>>;
+pub(crate) type PlusFactor = Both<Unit, Factor>;
+pub(crate) type FactorPlus = Both<Factor, Unit>;
+pub(crate) type PlusProduct = Both<Unit, Both<Factor, Factor>>;
+pub(crate) type ProductPlus = Both<Both<Factor, Factor>, Unit>;
+
+/// How many frequent shapes there are.
+pub(crate) const FREQUENT_SHAPES: usize = PATTERNS.len();
+
+const PATTERNS: [Pattern; 8] = [
+    Plus::PATTERN,
+    Negative::PATTERN,
+    PlusPlus::PATTERN,
+    PlusMinus::PATTERN,
+    PlusFactor::PATTERN,
+    FactorPlus::PATTERN,
+    PlusProduct::PATTERN,
+    ProductPlus::PATTERN,
+];
+
+/// The code of Jacobian records with this pattern, or 0. Those whose partials are all stored share their code with
+/// records of partials.
+#[allow(clippy::cast_possible_truncation, reason = "there are few")]
+pub(crate) const fn of_pattern(pattern: Pattern) -> u8 {
+    if pattern.leaves == Pattern::OTHER || pattern.leaves == 0 {
+        return 0;
+    }
+    if pattern.leaves as usize <= CLASSIC_MAX && pattern.digits + 1 == 3_u32.pow(pattern.leaves) {
+        return classic(pattern.leaves as usize);
+    }
+    let mut k = 0;
+    while k < PATTERNS.len() {
+        if PATTERNS[k].leaves == pattern.leaves && PATTERNS[k].digits == pattern.digits {
+            return SHAPES + k as u8;
+        }
+        k += 1;
+    }
+    0
+}

@@ -1,0 +1,359 @@
+//! The data of records, and how they are read.
+
+use crate::tape::usize_of;
+use crate::{IndexType, MemoryUsage, Number};
+use core::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+/// A kind of record: how much such records hold (an object, numbers, the identifiers of arguments), and what is done
+/// with it, in safe code. The functions that a layout has are made from it.
+pub(crate) trait Kind<V: Number, I: IndexType>: Sized + 'static {
+    /// How many arguments there are; `None` if each record says it.
+    const ARGUMENTS: Option<usize>;
+    /// How many numbers stand in front of the identifiers: in all, or for each argument if each record says how many
+    /// there are.
+    const NUMBERS: usize;
+    /// Whether the values of passive arguments, whose identifiers are 0, stand in front of the numbers, last first.
+    const PASSIVES: bool = false;
+    /// What stands in front of them; `()` if nothing does.
+    type Object;
+
+    /// Gives seed·∂/∂argument for each argument. The seed is [ordinary](Number::is_ordinary), for with another, zero
+    /// partials have to be left out; or it is any but 0, if all partials are ±1.
+    fn reverse(data: Data<'_, Self, V, I>, seed: V, to: &mut impl Target<V>);
+
+    /// The value of the statement; only for kinds that keep what it is computed from.
+    fn value(_: Data<'_, Self, V, I>) -> Option<V> {
+        None
+    }
+
+    /// The name of a function in the statement that is singular; only for kinds that keep what partials are computed
+    /// from.
+    fn singular(_: Data<'_, Self, V, I>) -> Option<&'static str> {
+        None
+    }
+}
+
+/// The data of one record, in place, and the values of variables.
+pub(crate) struct Data<'a, K, V, I> {
+    ids_end: *const u8,
+    n: usize,
+    values: *const V,
+    known: usize,
+    borrows: PhantomData<(&'a (), K, I)>,
+}
+
+impl<K, V, I> Clone for Data<'_, K, V, I> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<K, V, I> Copy for Data<'_, K, V, I> {}
+
+impl<'a, K: Kind<V, I>, V: Number, I: IndexType> Data<'a, K, V, I> {
+    /// # Safety
+    ///
+    /// The identifiers of a record of this kind end there; where each record says how many there are, there are `n`. If
+    /// the kind reads values, the identifiers are below `known`, as many values lie there, and nobody writes to them
+    /// or to the record for `'a`.
+    #[inline(always)]
+    pub(crate) const unsafe fn new(ids_end: *const u8, n: usize, values: *const V, known: usize) -> Self {
+        Self { ids_end, n, values, known, borrows: PhantomData }
+    }
+
+    /// How many arguments there are.
+    #[inline(always)]
+    pub(crate) fn arguments(&self) -> usize {
+        if const { K::ARGUMENTS.is_some() } { Self::COUNT } else { self.n }
+    }
+
+    /// The number of arguments, if all records of the kind have as many.
+    const COUNT: usize = if let Some(n) = K::ARGUMENTS { n } else { 0 };
+
+    /// Bytes of identifiers and numbers then.
+    pub(crate) const FIXED: usize = Self::COUNT * size_of::<I>() + K::NUMBERS * size_of::<V>();
+
+    #[inline(always)]
+    fn first_number(&self) -> *const u8 {
+        let bytes = if const { K::ARGUMENTS.is_some() } {
+            Self::FIXED
+        } else {
+            self.n * (size_of::<I>() + K::NUMBERS * size_of::<V>())
+        };
+        self.ids_end.wrapping_sub(bytes)
+    }
+
+    /// Where the data begin, not counting the values of passive arguments.
+    #[inline(always)]
+    pub(crate) fn start(&self) -> *const u8 {
+        self.first_number().wrapping_sub(size_of::<K::Object>())
+    }
+
+    /// The identifiers of the arguments, 0 for passive ones.
+    #[inline(always)]
+    pub(crate) fn ids(&self) -> Ids<'a, I> {
+        // SAFETY: the record has this many.
+        unsafe { Ids::before(self.ids_end, self.arguments()) }
+    }
+
+    /// The numbers in front of them.
+    #[inline(always)]
+    pub(crate) fn numbers(&self) -> Row<'a, V> {
+        let left = if const { K::ARGUMENTS.is_some() } { K::NUMBERS } else { K::NUMBERS * self.n };
+        Row { next: self.first_number().cast(), left, borrows: PhantomData }
+    }
+
+    /// What stands in front of them.
+    pub(crate) fn object(&self) -> &'a K::Object {
+        // SAFETY: the object was moved there, aligned; it is dropped only through an exclusive reference to the tape.
+        unsafe { &*self.first_number().wrapping_sub(size_of::<K::Object>()).cast::<K::Object>() }
+    }
+
+    /// The arguments' values and identifiers, the first one first.
+    #[inline(always)]
+    pub(crate) fn arguments_with_values(&self) -> Arguments<'a, V, I> {
+        let passives = if const { K::PASSIVES } { Some(self.first_number().cast()) } else { None };
+        Arguments { ids: self.ids(), passives, values: self.values, known: self.known }
+    }
+}
+
+// The iterators are types of their own, whatever the kind of record: what is generic over them is compiled once. They
+// are written without closures and `?`, and without wrappers of operations: the compiler reads them once for each
+// argument of each statement of a program.
+
+/// Numbers or identifiers in a record.
+#[derive(Clone)]
+pub(crate) struct Row<'a, T> {
+    /// As many as are left begin there.
+    next: *const T,
+    left: usize,
+    borrows: PhantomData<&'a ()>,
+}
+
+impl<T: Copy> Row<'_, T> {
+    /// The next one, which there must be.
+    #[inline(always)]
+    pub(crate) fn read(&mut self) -> T {
+        if self.left == 0 {
+            misreported();
+        }
+        self.left -= 1;
+        let next = self.next;
+        // SAFETY: there was one left.
+        unsafe {
+            self.next = next.add(1);
+            next.read_unaligned()
+        }
+    }
+}
+
+impl<T: Copy> Iterator for Row<'_, T> {
+    type Item = T;
+    #[inline(always)]
+    fn next(&mut self) -> Option<T> {
+        if self.left == 0 { None } else { Some(self.read()) }
+    }
+    #[inline(always)]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
+    }
+}
+impl<T: Copy> ExactSizeIterator for Row<'_, T> {}
+
+/// Identifiers in a record.
+#[derive(Clone)]
+pub(crate) struct Ids<'a, I>(Row<'a, I>);
+
+impl<I: IndexType> Ids<'_, I> {
+    /// # Safety
+    ///
+    /// `n` of them end there, and stay there as long as this lives.
+    #[inline(always)]
+    pub(crate) const unsafe fn before(end: *const u8, n: usize) -> Self {
+        Self(Row { next: end.cast::<I>().wrapping_sub(n), left: n, borrows: PhantomData })
+    }
+
+    /// The next one, which there must be.
+    #[inline(always)]
+    pub(crate) fn read(&mut self) -> usize {
+        usize_of(self.0.read().widen())
+    }
+}
+
+impl<I: IndexType> Iterator for Ids<'_, I> {
+    type Item = usize;
+    #[inline(always)]
+    fn next(&mut self) -> Option<usize> {
+        if self.0.left == 0 { None } else { Some(self.read()) }
+    }
+    #[inline(always)]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+}
+impl<I: IndexType> ExactSizeIterator for Ids<'_, I> {}
+
+/// The values and identifiers of a record's arguments.
+pub(crate) struct Arguments<'a, V, I> {
+    ids: Ids<'a, I>,
+    /// Where the values of passive arguments end, one for each identifier that is 0, last first, if there are any.
+    passives: Option<*const V>,
+    /// There are `known`, and identifiers are below that.
+    values: *const V,
+    known: usize,
+}
+
+impl<V: Number, I: IndexType> Arguments<'_, V, I> {
+    /// The next ones, which there must be.
+    #[inline(always)]
+    pub(crate) fn read(&mut self) -> (V, usize) {
+        let id = self.ids.read();
+        let mut at = self.values.wrapping_add(id);
+        if id == 0
+            && let Some(passives) = &mut self.passives
+        {
+            *passives = passives.wrapping_sub(1);
+            at = *passives;
+        } else {
+            debug_assert!(id < self.known, "identifiers are below the recording's length");
+        }
+        // SAFETY: there is a value for each identifier.
+        (unsafe { at.read_unaligned() }, id)
+    }
+}
+
+impl<V: Number, I: IndexType> Iterator for Arguments<'_, V, I> {
+    type Item = (V, usize);
+    #[inline(always)]
+    fn next(&mut self) -> Option<(V, usize)> {
+        if self.ids.0.left == 0 { None } else { Some(self.read()) }
+    }
+}
+
+/// Where contributions go.
+pub(crate) trait Target<V> {
+    /// The contribution for the next argument, which there must be.
+    fn take(&mut self, contribution: V);
+
+    /// These contributions, for one argument after the other.
+    #[inline(always)]
+    fn take_all(&mut self, contributions: impl Iterator<Item = V>) {
+        contributions.for_each(|contribution| self.take(contribution));
+    }
+}
+
+/// The objects in records that have to be dropped, in the order of the records: each once, until it is taken out to be
+/// dropped. All are taken out before anything is written over them.
+#[derive(Default)]
+pub(crate) struct Objects(Vec<Object>);
+
+/// One of them.
+struct Object {
+    at: *mut u8,
+    /// # Safety
+    ///
+    /// The object lies there, and nobody uses it any more.
+    drop: unsafe fn(*mut u8),
+}
+
+// SAFETY: the objects are closures of users, which are `Send` and `Sync`, and belong to the tape.
+unsafe impl Send for Objects {}
+// SAFETY: as above; through a shared reference they are counted only.
+unsafe impl Sync for Objects {}
+
+/// # Safety
+///
+/// An `F` lies there, and nobody uses it any more.
+unsafe fn drop_as<F>(object: *mut u8) {
+    // SAFETY: promised by the caller.
+    unsafe { core::ptr::drop_in_place(object.cast::<F>()) }
+}
+
+impl Objects {
+    pub(crate) const fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(crate) const fn memory(&self) -> MemoryUsage {
+        MemoryUsage::of_vec(&self.0)
+    }
+
+    /// Makes room for one more; otherwise says how many bytes the allocator has not.
+    pub(crate) fn reserve(&mut self) -> Result<(), usize> {
+        self.0.try_reserve(1).map_err(|_| 2 * self.0.len() * size_of::<Object>())
+    }
+
+    /// Lists an object that has been moved to this place.
+    ///
+    /// # Safety
+    ///
+    /// An `F` lies there, which is `Send` and `Sync`; nobody else drops it, and nothing is written over it before it is
+    /// dropped here.
+    pub(crate) unsafe fn push<F>(&mut self, at: *mut u8) {
+        self.0.push(Object { at, drop: drop_as::<F> });
+    }
+
+    /// Drops all but the first `kept`; all of them, also when some panic.
+    pub(crate) fn truncate(&mut self, kept: usize) {
+        let mut panics = Vec::new();
+        while self.0.len() > kept
+            && let Some(Object { at, drop }) = self.0.pop()
+        {
+            // SAFETY: the object was moved there when it was listed, nothing has been written over it since, and as it
+            // is listed no more, it is dropped once.
+            panics.extend(catch_unwind(AssertUnwindSafe(|| unsafe { drop(at) })).err());
+        }
+        // While unwinding, a second panic would abort.
+        if let Some(panic) = panics.pop()
+            && !std::thread::panicking()
+        {
+            resume_unwind(panic);
+        }
+    }
+}
+
+impl Drop for Objects {
+    fn drop(&mut self) {
+        self.truncate(0);
+    }
+}
+
+/// A rule of a user has not kept its promise.
+#[cold]
+#[inline(never)]
+#[track_caller]
+pub(crate) fn misreported() -> ! {
+    panic!("a statement must report as many leaves, constants and partials as its types say")
+}
+
+/// The bytes there will be read soon, or will not, or are not even there: this has no effect that a program can see.
+#[inline(always)]
+pub(crate) fn prefetch(at: *const u8) {
+    // SAFETY: a hint is no access: the address may be any.
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    unsafe {
+        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(at.cast());
+    }
+    // SAFETY: as above.
+    #[cfg(all(target_arch = "aarch64", not(miri)))]
+    unsafe {
+        core::arch::asm!("prfm pldl1keep, [{0}]", in(reg) at, options(nostack, preserves_flags, readonly));
+    }
+    let _ = at;
+}
+
+/// Goes one way or the other, which do the same: a hint for predicting the indirect call behind it.
+///
+/// Some processors (Zen 3) predict such a call by the ways that branches have gone, and not by what was called before:
+/// without branches that depend on the record, they expect the function that was called last.
+#[inline(always)]
+pub(crate) fn branch(way: bool) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    if way {
+        // SAFETY: this is no instruction. The compiler does not know that, so it keeps the branch.
+        unsafe { core::arch::asm!("", options(nomem, nostack, preserves_flags)) }
+    }
+    let _ = way;
+}

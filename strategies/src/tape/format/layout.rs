@@ -1,0 +1,240 @@
+//! What is known of the records of one kind: how long they are, and the functions that read them.
+
+use super::code;
+use super::entry_points::Functions;
+use super::kind::Kind;
+use super::operands::Replayed;
+use super::partials::Scattered;
+use super::variadic::{Called, Listed, OfSlice, Ones};
+use crate::{
+    Curvature, IndexType, LinearId, Nary, Number, Policy, Shape, Sink, Statement, Store, Taping, Twin, refuses_singular,
+};
+use core::any::TypeId;
+
+/// How the data of a record are laid out; identifiers come last, followed only by counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// Payload and identifiers, as many as the layout says.
+    Fixed,
+    /// The same behind the values of passive arguments, last first, whose identifiers are 0.
+    Passives,
+    /// Payload for each argument, identifiers, and how many of them there are (`u32`).
+    Counted,
+    /// What aligns the object, an object of this many bytes, identifiers, bytes in front of the object and number of
+    /// identifiers (`u32` each).
+    Object(usize),
+    /// An independent variable: nothing.
+    Input,
+    /// Several of them: how many (`u32`).
+    Inputs,
+    /// What an external function or a launch has computed: which one it is, and how many numbers it takes, one for each
+    /// result (`u32` each). Where identifiers are reused, the results have records of their own in front.
+    External,
+}
+
+impl Form {
+    /// Whether such a record is of a statement, which may overwrite what its identifier had before.
+    #[inline(always)]
+    pub(crate) const fn is_of_statement(self) -> bool {
+        !matches!(self, Self::Input | Self::Inputs | Self::External)
+    }
+}
+
+/// The records of one kind. Equal addresses mean equal layouts, but a statement that is compiled in several places has
+/// one at each of them.
+pub(crate) struct Layout<V: Number> {
+    pub(crate) functions: Functions<V>,
+    /// What the functions were made from.
+    pub(crate) kind: TypeId,
+    pub(crate) form: Form,
+    /// In which pairs of arguments statements are not linear.
+    pub(crate) curvature: Curvature,
+    /// Numbers in front of the identifiers; for each argument if these are counted.
+    pub(crate) payload: usize,
+    /// Identifiers, unless they are counted.
+    pub(crate) arguments: usize,
+    /// Bytes of data of a record without passive arguments; [`VARYING`](Self::VARYING) if records differ in length.
+    pub(crate) bytes: usize,
+    /// Whether the payload are factors of partials, and not what the statement is computed from.
+    pub(crate) partials: bool,
+    /// Whether the tape takes records of partials and others alike, so that the smaller can be written.
+    pub(crate) hybrid: bool,
+    /// Whether what it contributes is, up to rounding, but not bit for bit, the seed times what it contributes for
+    /// seed 1.
+    pub(crate) foreign: bool,
+    /// For records whose passive arguments have to be told.
+    pub(crate) with_passives: Option<&'static Self>,
+    pub(crate) hash: usize,
+    /// The code of its records on every tape, or 0 if each tape assigns one.
+    pub(crate) code: u8,
+}
+
+/// A strategy whose statements of type `N` have records of one layout.
+pub(crate) trait LayoutOf<N: Statement<Self>>: Taping {
+    /// It; a constant, so that of what can be done with a statement only what its record needs is compiled.
+    const LAYOUT: &'static Layout<Self::Value>;
+
+    /// Gives `sink` what a record of this layout holds: what the statement stores, or its partials. Strategies whose
+    /// records all hold partials override it, because functions that are mentioned in a branch that is never taken
+    /// take the compiler time, too.
+    #[inline(always)]
+    fn hold(statement: &N, sink: &mut (impl Sink<Self> + Store<Self>)) {
+        if const { Self::LAYOUT.partials } {
+            statement.backward(Number::ONE, sink);
+        } else {
+            statement.store(sink);
+        }
+    }
+}
+
+const fn slot(hash: u32) -> usize {
+    (crate::shape::mix(hash, 0x5EED) >> 20) as usize % code::HASH_SLOTS
+}
+
+impl<V: Number> Layout<V> {
+    /// The bytes of records that differ in length.
+    const VARYING: usize = usize::MAX;
+
+    /// Records of this kind, whose hash is to tell them from others.
+    const fn of<K: Kind<V, I>, I: IndexType>(hash: u32) -> Self {
+        let (form, arguments, bytes) = match K::ARGUMENTS {
+            Some(n) => (Form::Fixed, n, K::NUMBERS * size_of::<V>() + n * size_of::<I>()),
+            None => (Form::Counted, 0, Self::VARYING),
+        };
+        Self {
+            functions: Functions::of::<K, I>(),
+            kind: TypeId::of::<K>(),
+            form,
+            curvature: Curvature::Everywhere,
+            payload: K::NUMBERS,
+            arguments,
+            bytes,
+            partials: true,
+            hybrid: false,
+            foreign: false,
+            with_passives: None,
+            hash: slot(hash),
+            code: 0,
+        }
+    }
+
+    /// Records of this kind, which say what their statements are computed from.
+    const fn computed<K: Kind<V, I>, I: IndexType>(hash: u32, is_checked: bool) -> Self {
+        Self { functions: Functions::computed::<K, I>(is_checked), partials: false, ..Self::of::<K, I>(hash) }
+    }
+
+    const fn coded(self, code: u8) -> Self {
+        Self { code, ..self }
+    }
+
+    /// Whether it is the same layout, at whatever address.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        // What is left out follows from these.
+        let all = |layout: &Self| (layout.kind, layout.form, layout.arguments, layout.curvature, layout.hybrid);
+        all(self) == all(other)
+    }
+
+    /// Partials and identifiers, counted.
+    pub(crate) const fn listed<I: IndexType>() -> Self {
+        Self::of::<Listed, I>(0xA12).coded(code::LISTED)
+    }
+
+    /// Partials and identifiers of `n` arguments.
+    pub(crate) const fn classic<I: IndexType>(n: usize) -> Self {
+        let bytes = n * (size_of::<V>() + size_of::<I>());
+        Self { form: Form::Fixed, payload: n, arguments: n, bytes, ..Self::listed::<I>() }.coded(code::classic(n))
+    }
+
+    /// Partials and identifiers of the `n` arguments of a function that is linear in them; counted if `n` is 0. The
+    /// bytes and the functions are the same as for other partials.
+    #[allow(clippy::cast_possible_truncation, reason = "n is at most CLASSIC_MAX")]
+    pub(crate) const fn linear<I: IndexType>(n: usize) -> Self {
+        let partials = if n == 0 { Self::listed::<I>() } else { Self::classic::<I>(n) };
+        Self { curvature: Curvature::LINEAR, hash: slot(0xA15 + n as u32), code: 0, ..partials }
+    }
+
+    /// Identifiers of arguments whose partials are 1, counted.
+    pub(crate) const fn ones<I: IndexType>() -> Self {
+        Self { curvature: Curvature::LINEAR, ..Self::of::<Ones, I>(0xA11).coded(code::ONES) }
+    }
+
+    /// An independent variable.
+    pub(crate) const fn input<I: IndexType>() -> Self {
+        Self { form: Form::Input, ..Self::ones::<I>() }.coded(code::INPUT)
+    }
+
+    /// Several of them.
+    pub(crate) const fn inputs<I: IndexType>() -> Self {
+        Self { form: Form::Inputs, ..Self::ones::<I>() }.coded(code::INPUTS)
+    }
+
+    /// An external function, or a launch of a kernel.
+    pub(crate) const fn external<I: IndexType>() -> Self {
+        Self { form: Form::External, ..Self::ones::<I>() }.coded(code::EXTERNAL)
+    }
+
+    /// Jacobian records of this shape.
+    pub(crate) const fn scatter<H: Shape, I: IndexType>() -> Self {
+        let curvature = if H::FACTORS == 0 { Curvature::LINEAR } else { Curvature::Everywhere };
+        let records = Self::of::<Scattered<H>, I>(H::HASH).coded(code::of_pattern(H::PATTERN));
+        Self { curvature, ..records }
+    }
+
+    /// Primal-value records of statements whose twin is `B`; Jacobian records if it cannot compute their values again.
+    pub(crate) const fn replay<S, B, I>() -> Self
+    where
+        S: Taping<Value = V, Raw = LinearId<I>>,
+        B: Twin<S>,
+        I: IndexType,
+    {
+        if !B::REPLAYS {
+            return Self::scatter::<B::Shape, I>();
+        }
+        Self {
+            with_passives: Some(const { &Self::replayed::<S, B, I>(!B::HASH).with_passive_values() }),
+            ..Self::replayed::<S, B, I>(B::HASH)
+        }
+    }
+
+    /// The same behind the values of passive arguments, of which each record may have another number.
+    const fn with_passive_values(self) -> Self {
+        Self { form: Form::Passives, bytes: Self::VARYING, functions: self.functions.of_varying(), ..self }
+    }
+
+    const fn replayed<S, B, I>(hash: u32) -> Self
+    where
+        S: Taping<Value = V, Raw = LinearId<I>>,
+        B: Twin<S>,
+        I: IndexType,
+    {
+        Self { curvature: B::CURVATURE, ..Self::computed::<Replayed<S, B>, I>(hash, refuses_singular::<S>()) }
+    }
+
+    /// Whether these are records of statements that a replay would have to compute again, and cannot.
+    pub(crate) const fn forbids_replays(&self) -> bool {
+        self.partials && !self.hybrid
+    }
+
+    /// The smaller of a Jacobian record and a primal-value record of the statement whose twin is `B`; the former if
+    /// they are alike, because it is faster to reverse.
+    pub(crate) const fn smaller<S, B, I>() -> Self
+    where
+        S: Taping<Value = V, Raw = LinearId<I>>,
+        B: Twin<S>,
+        I: IndexType,
+    {
+        let (partials, constants) = (Self::scatter::<B::Shape, I>(), Self::replay::<S, B, I>());
+        let smaller = if partials.bytes <= constants.bytes { partials } else { constants };
+        Self { hybrid: true, ..smaller }
+    }
+
+    /// Primal-value records of a function of a slice.
+    pub(crate) const fn nary<P: Policy, R: Nary<V>, I: IndexType>() -> Self {
+        Self { curvature: R::CURVATURE, ..Self::computed::<OfSlice<P, R>, I>(0xA13, true) }
+    }
+
+    /// Closures of users.
+    pub(crate) const fn closure<F: Fn(V, &mut [V]) + 'static, I: IndexType>() -> Self {
+        Self { form: Form::Object(size_of::<F>()), foreign: true, ..Self::of::<Called<F>, I>(0xA14) }
+    }
+}

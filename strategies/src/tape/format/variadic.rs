@@ -1,0 +1,91 @@
+//! Records with any number of arguments: lists of partials, sums, functions of slices, closures of users. How they are
+//! read.
+
+use super::kind::{Data, Kind, Target};
+use crate::scratch::Scratch;
+use crate::{IndexType, Nary, Number, Policy, partials_of_slice};
+use core::marker::PhantomData;
+
+/// Partials of as many arguments as the record says.
+pub(crate) struct Listed;
+
+impl<V: Number, I: IndexType> Kind<V, I> for Listed {
+    const ARGUMENTS: Option<usize> = None;
+    const NUMBERS: usize = 1;
+    type Object = ();
+
+    #[inline(always)]
+    fn reverse(data: Data<'_, Self, V, I>, seed: V, to: &mut impl Target<V>) {
+        to.take_all(data.numbers().map(|partial| seed.contribution(partial)));
+    }
+}
+
+/// A sum of as many arguments as the record says.
+pub(crate) struct Ones;
+
+impl<V: Number, I: IndexType> Kind<V, I> for Ones {
+    const ARGUMENTS: Option<usize> = None;
+    const NUMBERS: usize = 0;
+    type Object = ();
+
+    fn reverse(data: Data<'_, Self, V, I>, seed: V, to: &mut impl Target<V>) {
+        to.take_all(core::iter::repeat_n(seed, data.arguments()));
+    }
+}
+
+/// A function of a slice, by its arguments' values.
+pub(crate) struct OfSlice<P, R>(PhantomData<(P, R)>);
+
+impl<P: Policy, R: Nary<V>, V: Number, I: IndexType> Kind<V, I> for OfSlice<P, R> {
+    const ARGUMENTS: Option<usize> = None;
+    const NUMBERS: usize = R::CONSTANTS;
+    type Object = ();
+
+    fn reverse(data: Data<'_, Self, V, I>, seed: V, to: &mut impl Target<V>) {
+        let (all, n) = Self::all(data);
+        let mut partials = Scratch::of(core::iter::repeat_n(V::ZERO, n));
+        partials_of_slice::<P, R, V>(&all[..n], &all[n..], &mut partials, []);
+        to.take_all(partials.iter().map(|partial| seed.contribution(*partial)));
+    }
+
+    fn value(data: Data<'_, Self, V, I>) -> Option<V> {
+        let (all, n) = Self::all(data);
+        Some(R::value(&all[..n], &all[n..]))
+    }
+
+    fn singular(data: Data<'_, Self, V, I>) -> Option<&'static str> {
+        let (all, n) = Self::all(data);
+        let mut partials = vec![V::ZERO; n];
+        let active = core::iter::repeat(true); // others have no such records
+        let singular = partials_of_slice::<P, R, V>(&all[..n], &all[n..], &mut partials, active);
+        singular.then(core::any::type_name::<R>)
+    }
+}
+
+impl<P: Policy, R> OfSlice<P, R> {
+    /// The values of the arguments, constants behind them, and how many arguments there are.
+    fn all<V: Number, I: IndexType>(data: Data<'_, Self, V, I>) -> (Scratch<V>, usize)
+    where
+        R: Nary<V>,
+    {
+        let values = data.arguments_with_values().map(|(value, _)| value);
+        (Scratch::of(values.chain(data.numbers())), data.arguments())
+    }
+}
+
+/// A closure of a user.
+pub(crate) struct Called<F>(PhantomData<F>);
+
+impl<F: Fn(V, &mut [V]) + 'static, V: Number, I: IndexType> Kind<V, I> for Called<F> {
+    const ARGUMENTS: Option<usize> = None;
+    const NUMBERS: usize = 0;
+    type Object = F;
+
+    fn reverse(data: Data<'_, Self, V, I>, seed: V, to: &mut impl Target<V>) {
+        // A number of several parts has some that are 0, and the closure only multiplies.
+        let (asked, factor) = if V::PARTS == 1 { (seed, None) } else { (V::ONE, Some(seed)) };
+        let mut contributions = Scratch::of(core::iter::repeat_n(V::ZERO, data.arguments()));
+        data.object()(asked, &mut contributions);
+        to.take_all(contributions.iter().map(|found| factor.map_or(*found, |seed| seed.contribution(*found))));
+    }
+}

@@ -1,0 +1,359 @@
+//! Records, read back from the last to the first, and from the first to the last: the one decoder, and the one walk.
+//!
+//! Only its end says what a record is. Everything that reads records goes through here, except the sweep with one
+//! adjoint vector, which knows by itself what [fixed](Form::Fixed) records are. On the way up, a span is walked down
+//! first, to find out where its records end. Where identifiers are reused and values kept, the values that records read
+//! are restored on the way: first, going down through the whole recording, the values at its start; then in each span
+//! the values at its end, which are kept meanwhile for the identifiers that the span assigns to, and from there down
+//! again to its start.
+
+use super::record::Record;
+use crate::scratch::Scratch;
+use crate::storage::{Layer, Reader, Segments};
+use crate::tape::format::code::EXPLICIT;
+use crate::tape::format::entry_points::AnyData;
+use crate::tape::format::kind::Ids;
+use crate::tape::format::layout::{Form, Layout};
+use crate::tape::store::recording::{Content, Records};
+use crate::tape::usize_of;
+use crate::{IndexManager, IndexType, Mark, Number, StorageError, SweepError};
+use core::ops::Deref;
+use core::ptr;
+
+/// A place that moves through a recording, last record first.
+pub(crate) struct Cursor<'a, V: Number, M: IndexManager, L: Layer, K: Content> {
+    records: &'a Records<V, M, L, K>,
+    reader: <L::Segments as Segments>::Reader<'a>,
+    /// The span, and where its segment lies; null as long as it is not loaded.
+    at: usize,
+    start: *const u8,
+    /// The record that ends here has the number before `next`, and ends `data` bytes behind the start.
+    next: usize,
+    data: usize,
+}
+
+impl<'a, V: Number, M: IndexManager, L: Layer, K: Content> Cursor<'a, V, M, L, K> {
+    /// Behind the last record.
+    pub(crate) fn new(records: &'a Records<V, M, L, K>) -> Self {
+        let at = records.spans.len().saturating_sub(1);
+        let data = if records.spans.is_empty() { 0 } else { records.data_of(at) };
+        let reader = records.segments.reader();
+        Self { records, reader, at, start: ptr::null(), next: usize_of(records.next), data }
+    }
+
+    /// Moves down to the record with this number, and gives `f` each span in between: the first number and the one
+    /// behind the last, and where the last record ends. `f` returns where the first begins, and its number: it is
+    /// below the one asked for if that is among several inputs.
+    pub(crate) fn move_to<E: From<StorageError>>(
+        &mut self,
+        number: usize,
+        mut f: impl FnMut((usize, usize), *const u8) -> Result<(usize, *const u8), E>,
+    ) -> Result<(), E> {
+        let number = number.max(usize_of(self.records.inputs));
+        while self.next > number {
+            let span = &self.records.spans[self.at];
+            if self.next <= usize_of(span.first) {
+                self.at -= 1;
+                self.data = self.records.data_of(self.at);
+                self.start = ptr::null();
+                continue;
+            }
+            if self.start.is_null() {
+                self.start = self.reader.segment(self.at)?;
+            }
+            let (next, begin) = f((number.max(usize_of(span.first)), self.next), self.start.wrapping_add(self.data))?;
+            (self.next, self.data) = (next, begin.addr() - self.start.addr());
+        }
+        Ok(())
+    }
+
+    /// Moves down to the record with this number, and gives `f` each record on the way with its number.
+    pub(crate) fn down(
+        &mut self,
+        number: usize,
+        mut f: impl FnMut(&Record<'_, V, M::Index>, usize),
+    ) -> Result<(), StorageError> {
+        self.try_down(number, |record, number| {
+            f(record, number);
+            Ok(())
+        })
+    }
+
+    /// The same with an `f` that may fail, which ends it.
+    pub(crate) fn try_down<E: From<StorageError>>(
+        &mut self,
+        number: usize,
+        mut f: impl FnMut(&Record<'_, V, M::Index>, usize) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let records = self.records;
+        self.move_to(number, |(first, mut next), mut end| {
+            while next > first {
+                // SAFETY: the reader has the bytes as they were written, and the record in front of `next` ends there.
+                let record = unsafe { records.record(end) };
+                next -= record.numbers;
+                f(&record, next)?;
+                end = record.start;
+            }
+            Ok((next, end))
+        })
+    }
+
+    /// Moves down to a mark without sweeping, and restores the values that identifiers had there, if they are reused.
+    /// Any number is good for a mark: where its records end is found by walking, at most over one span if nothing
+    /// is restored.
+    pub(crate) fn go_to(&mut self, mark: Mark, values: &mut Values<'_, V>) -> Result<(), StorageError> {
+        let [number, ..] = mark.numbers();
+        let (number, records) = (number.clamp(1, self.records.next), self.records);
+        if !Records::<V, M, L, K>::RESTORES && !records.spans.is_empty() {
+            let at = records.spans.partition_point(|span| span.first < number).saturating_sub(1);
+            if at != self.at {
+                let next = usize_of(records.spans[at + 1].first);
+                (self.at, self.start, self.next, self.data) = (at, ptr::null(), next, records.data_of(at));
+            }
+        }
+        self.down(usize_of(number), |record, number| _ = Records::<V, M, L, K>::undo(record, number, values))
+    }
+
+    /// The number behind the last record before this place.
+    pub(crate) const fn next(&self) -> usize {
+        self.next
+    }
+
+    /// The span, and where in it the records end.
+    pub(crate) const fn place(&self) -> (usize, usize) {
+        (self.at, self.data)
+    }
+}
+
+/// A record on the way up: its number, where it ends, and the value that it assigns, if values are restored.
+type Found<V> = (usize, *const u8, V);
+
+/// The data of a record of a statement that stand in these bytes and not on a tape. They are checked: they are as long
+/// as the layout says, with values of passive arguments in front, and identifiers are below `known`.
+pub(crate) fn data_in<'a, V: Number, I: IndexType>(
+    layout: &'static Layout<V>,
+    bytes: &'a [u8],
+    known: usize,
+) -> AnyData<'a, V, I> {
+    let (n, end) = (layout.arguments, bytes.as_ptr_range().end);
+    assert!(n * size_of::<I>() <= bytes.len(), "a record is as long as it says");
+    // SAFETY: they lie in these bytes.
+    let ids = unsafe { Ids::<I>::before(end, n) };
+    let numbers = layout.payload + ids.clone().filter(|id| *id == 0).count();
+    let fits = n * size_of::<I>() + numbers * size_of::<V>() == bytes.len();
+    assert!(layout.form == Form::Fixed && fits && ids.max() < Some(known.max(1)), "a record is as its layout says");
+    // SAFETY: the bytes are a record with this layout, and identifiers are below `known`.
+    unsafe { AnyData::new(&layout.functions, end, n, known) }
+}
+
+/// The values of variables, by identifier, as a walk over a recording knows them.
+pub(crate) enum Values<'a, V: 'static> {
+    /// They belong to variables for good, or there are none.
+    Lasting(&'a [V]),
+    /// Identifiers are reused, so that they have had other values: a walk goes back to them in this copy.
+    OfTheTime(Scratch<V>),
+}
+
+impl<V: 'static> Deref for Values<'_, V> {
+    type Target = [V];
+    #[inline(always)]
+    fn deref(&self) -> &[V] {
+        match self {
+            Self::Lasting(values) => values,
+            Self::OfTheTime(values) => values,
+        }
+    }
+}
+
+/// The values that identifiers have at the end of each span, as far as it assigns to them, where they are reused.
+pub(crate) struct Later<V: 'static> {
+    pub(crate) changes: Scratch<(usize, V)>,
+    /// Where the changes of each span begin, last span first.
+    pub(crate) first: Scratch<usize>,
+}
+
+impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
+    /// The record that ends there.
+    ///
+    /// # Safety
+    ///
+    /// One does, of this recording, and its bytes stay as they are for `'a`.
+    #[inline]
+    pub(crate) unsafe fn record<'a>(&self, end: *const u8) -> Record<'a, V, M::Index> {
+        // SAFETY: records end in a code or an address, in front of which lies what the layout says.
+        unsafe {
+            let (layout, tail_end) = self.layout_before(end);
+            let data_end = if layout.form.is_of_statement() { tail_end.sub(Self::TAIL) } else { tail_end };
+            let count = |k: usize| data_end.sub(k * size_of::<u32>()).cast::<u32>().read_unaligned() as usize;
+            let known = if K::VALUES { self.len() } else { 0 };
+            let of = |counts: usize, arguments: usize, payload: usize| {
+                let ids_end = data_end.sub(counts * size_of::<u32>());
+                let start = ids_end.sub(arguments * size_of::<M::Index>() + payload * size_of::<V>());
+                let data = AnyData::new(&layout.functions, ids_end, arguments, known);
+                Record { layout, data, start, tail_end, end, payload, numbers: 1, external: None }
+            };
+            match layout.form {
+                Form::Fixed => of(0, layout.arguments, layout.payload),
+                Form::Passives => {
+                    let passive = Ids::<M::Index>::before(data_end, layout.arguments).filter(|id| *id == 0).count();
+                    of(0, layout.arguments, layout.payload + passive)
+                }
+                Form::Counted => of(1, count(1), layout.payload * count(1)),
+                Form::Object(bytes) => {
+                    let record = of(2, count(1), 0);
+                    Record { start: record.start.sub(bytes + count(2)), ..record }
+                }
+                Form::Input => of(0, 0, 0),
+                Form::Inputs => Record { numbers: count(1), ..of(1, 0, 0) },
+                Form::External => Record { numbers: count(1), external: Some(count(2)), ..of(2, 0, 0) },
+            }
+        }
+    }
+
+    /// The layout of the record that ends there, and where what it overwrites ends.
+    ///
+    /// # Safety
+    ///
+    /// One does.
+    #[inline(always)]
+    unsafe fn layout_before(&self, end: *const u8) -> (&'static Layout<V>, *const u8) {
+        const ADDRESS: usize = size_of::<*const u8>();
+        // SAFETY: promised by the caller; addresses were written as references.
+        unsafe {
+            if K::BY_ADDRESS {
+                let at = end.sub(ADDRESS);
+                return (at.cast::<&'static Layout<V>>().read_unaligned(), at);
+            }
+            let at = end.sub(1);
+            if *at == EXPLICIT {
+                let at = at.sub(ADDRESS);
+                return (at.cast::<&'static Layout<V>>().read_unaligned(), at);
+            }
+            (self.codes.layout(*at), at)
+        }
+    }
+
+    /// The identifier of the variable that a statement's record with this number assigns to.
+    #[inline(always)]
+    pub(crate) fn result(record: &Record<'_, V, M::Index>, number: usize) -> usize {
+        // SAFETY: what it overwrites ends there.
+        unsafe { Self::result_before(record.tail_end, number).0 }
+    }
+
+    /// The identifier, and where the data of the record end.
+    ///
+    /// # Safety
+    ///
+    /// What a statement's record overwrites ends there.
+    #[inline(always)]
+    pub(crate) unsafe fn result_before(tail_end: *const u8, number: usize) -> (usize, *const u8) {
+        if !M::REUSES {
+            return (number, tail_end);
+        }
+        // SAFETY: the tail ends in the identifier.
+        unsafe {
+            let id = tail_end.sub(size_of::<M::Index>()).cast::<M::Index>().read_unaligned();
+            (usize_of(id.widen()), tail_end.sub(Self::TAIL))
+        }
+    }
+
+    /// The same, and restores the value that the identifier had before.
+    ///
+    /// # Safety
+    ///
+    /// As [`result_before`](Self::result_before). Where values have to be restored, `values` has one entry for each
+    /// identifier of the recording, and is a copy of the tape's, or nobody else uses it.
+    #[inline(always)]
+    pub(crate) unsafe fn undo_before(tail_end: *const u8, number: usize, values: *mut V) -> (usize, *const u8) {
+        // SAFETY: promised by the caller; the tail begins with the value.
+        unsafe {
+            let (id, data_end) = Self::result_before(tail_end, number);
+            if Self::RESTORES {
+                values.add(id).write(data_end.cast::<V>().read_unaligned());
+            }
+            (id, data_end)
+        }
+    }
+
+    /// Goes back over a record, whatever it is: restores the value that its result's identifier had before, if the
+    /// values belong to a time. Returns its result.
+    #[inline(always)]
+    pub(crate) fn undo(record: &Record<'_, V, M::Index>, number: usize, values: &mut Values<'_, V>) -> usize {
+        if !record.is_statement() {
+            return number;
+        }
+        let id = Self::result(record, number);
+        if let Values::OfTheTime(values) = values {
+            // SAFETY: the tail begins with the value.
+            values[id] = unsafe { record.tail_end.sub(Self::TAIL).cast::<V>().read_unaligned() };
+        }
+        id
+    }
+
+    /// Gives `f` all records with their numbers, first to last, and the values of variables at the time of each, if
+    /// `values` are those at the end.
+    pub(crate) fn up(
+        &self,
+        values: &mut Values<'_, V>,
+        mut f: impl FnMut(&Record<'_, V, M::Index>, usize, &[V]) -> Result<(), SweepError>,
+    ) -> Result<(), SweepError> {
+        let later = self.go_to_the_start(values)?;
+        let mut found = Scratch::<Found<V>>::new();
+        let mut reader = self.segments.reader();
+        for at in 0..self.spans.len() {
+            let start = reader.segment(at)?;
+            // SAFETY: the reader has the bytes as they were written.
+            unsafe { self.collect(at, start, &later, values, &mut found) }
+            while let Some((number, end, value)) = found.pop() {
+                // SAFETY: it has just been found, and the reader is not asked for another segment meanwhile.
+                let record = unsafe { self.record(end) };
+                f(&record, number, values)?;
+                if let Values::OfTheTime(values) = values
+                    && record.is_statement()
+                {
+                    values[Self::result(&record, number)] = value;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Lists the records of a span, last first, with the values that they assign if they are to be restored, and
+    /// restores the values that identifiers have at its start.
+    ///
+    /// # Safety
+    ///
+    /// The span's segment lies at `start`.
+    unsafe fn collect(
+        &self,
+        at: usize,
+        start: *const u8,
+        later: &Later<V>,
+        values: &mut Values<'_, V>,
+        found: &mut Vec<Found<V>>,
+    ) {
+        if let Values::OfTheTime(values) = values
+            && let Some(from_last) = later.first.len().checked_sub(at + 2)
+        {
+            for (id, value) in &later.changes[later.first[from_last]..later.first[from_last + 1]] {
+                values[*id] = *value;
+            }
+        }
+        let mut number = usize_of(self.spans.get(at + 1).map_or(self.next, |span| span.first));
+        let mut end = start.wrapping_add(self.data_of(at));
+        while end > start {
+            // SAFETY: the span's records end here, one after the other.
+            let record = unsafe { self.record(end) };
+            number -= record.numbers;
+            let mut value = V::ZERO;
+            if let Values::OfTheTime(values) = values
+                && record.is_statement()
+            {
+                value = values[Self::result(&record, number)];
+            }
+            Self::undo(&record, number, values);
+            found.push((number, end, value));
+            end = record.start;
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Room for records, and identifiers with their values.
+
+use super::recording::{Content, Records};
+use crate::pool::Pool;
+use crate::refusal::Refusal;
+use crate::storage::Layer;
+use crate::tape::usize_of;
+use crate::{IndexManager, LinearId, Number, TapeNumber, recording};
+
+impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
+    /// Makes sure that the next record has room and an identifier, with a place for its value; grows the tape if not.
+    /// The identifier is `own` where it may be.
+    #[inline]
+    pub(crate) fn make_room(&mut self, own: Option<LinearId<M::Index>>, bytes: usize) -> Result<(), Refusal> {
+        let ready = if M::REUSES {
+            own.is_some_and(|own| own.within(self.number, self.fresh))
+                || recording::with_pool(self.number, |pool| pool.next(self.fresh, self.limit)).is_some()
+        } else {
+            self.next < self.limit
+        };
+        if !ready {
+            self.grow(self.len() as u64 + 1)?;
+        }
+        if bytes <= self.segment_end.addr() - self.data.addr() {
+            return Ok(());
+        }
+        self.enter(bytes).map_err(Refusal::Storage)
+    }
+
+    /// What identifiers of the recording with this number are below, the identifier of the next statement's result, and
+    /// whether that is [`own`](IndexManager::own).
+    #[inline(always)]
+    pub(crate) fn identifier_of(
+        &self,
+        number: TapeNumber,
+        pool: &Pool,
+        own: Option<LinearId<M::Index>>,
+    ) -> Option<(u64, u64, bool)> {
+        if const { !M::REUSES } {
+            let has_room = !K::VALUES || self.next < self.limit;
+            return if has_room { Some((self.next, self.next, false)) } else { None };
+        }
+        let known = self.fresh;
+        match own {
+            // It has no mark then.
+            Some(own) if own.within(number, known) => Some((known, own.index(), true)),
+            _ => Some((known, pool.next(known, self.limit).map(u64::from)?, false)),
+        }
+    }
+
+    /// Takes an identifier from the pool, which has one, unless it may be [`own`](IndexManager::own).
+    pub(crate) fn take_identifier(&mut self, own: Option<LinearId<M::Index>>) -> u64 {
+        if let Some(own) = own.filter(|own| own.within(self.number, self.fresh)) {
+            return own.index();
+        }
+        let id = recording::with_pool(self.number, |pool| pool.next(self.fresh, self.limit)).map(u64::from);
+        let id = id.expect("the tape of a recording is not exchanged for another while it runs");
+        recording::with_pool(self.number, |pool| pool.take(id, &mut self.fresh));
+        id
+    }
+
+    /// Makes sure that all identifiers below `end` can be used, as far as they are allowed.
+    #[cold]
+    pub(crate) fn grow(&mut self, end: u64) -> Result<(), Refusal> {
+        // Only a tape that never began one; identifiers without a recording would pass for passive.
+        assert!(self.number != TapeNumber::default(), "nothing can be recorded before a recording begins");
+        if end > self.identifiers {
+            return Err(self.out_of_identifiers());
+        }
+        if K::VALUES && usize_of(end) > self.value_store.capacity() {
+            self.grow_values(usize_of(end))?;
+        }
+        self.limit = self.identifiers;
+        if K::VALUES {
+            self.limit = self.limit.min(self.value_store.capacity() as u64);
+        }
+        if M::REUSES {
+            let wanted = usize_of(self.identifiers.min((2 * self.fresh).max(end).max(512)));
+            let length = || recording::with_pool(self.number, |pool| pool.len());
+            let enough = usize_of(end) <= length();
+            let grown = if enough { Ok(()) } else { recording::with_pool(self.number, |pool| pool.grow(wanted)) };
+            let room = length();
+            self.limit = self.limit.min(room as u64);
+            grown?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn out_of_identifiers(&self) -> Refusal {
+        Refusal::OutOfIdentifiers { used: self.len() as u64 - 1, limit: self.identifiers - 1, reused: M::REUSES }
+    }
+}

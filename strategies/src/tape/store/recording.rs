@@ -1,0 +1,365 @@
+//! The memory of one recording.
+
+use super::guards::Guards;
+use super::resumed::Resumed;
+use crate::refusal::out_of_memory;
+use crate::storage::{Layer, Segments, Slabs, Spilled};
+use crate::tape::format::code_table::Codes;
+use crate::tape::format::kind::Objects;
+use crate::tape::format::layout::Layout;
+use crate::tape::usize_of;
+use crate::{
+    ArrayFile, Capacity, IndexManager, Number, SpillDefaults, SpillOptions, SpillUsage, StorageError, TapeNumber,
+};
+use core::marker::PhantomData;
+use core::ptr;
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// What the records of a tape say: [`Partials`], [`Values`] or [`Closures`].
+pub trait Content: sealed::Sealed + 'static {
+    /// Whether the tape keeps the value of every variable.
+    #[doc(hidden)]
+    const VALUES: bool;
+    /// Whether each record ends in the address of its layout, and not in a code.
+    #[doc(hidden)]
+    const BY_ADDRESS: bool;
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+macro_rules! contents {
+    ($($(#[$doc:meta])* $name:ident: values $values:literal, by address $by_address:literal;)*) => { $(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug)]
+        pub struct $name(());
+        impl sealed::Sealed for $name {}
+        impl Content for $name {
+            const VALUES: bool = $values;
+            const BY_ADDRESS: bool = $by_address;
+        }
+    )* };
+}
+contents! {
+    /// Partials: the records of [`Jacobian`](crate::Jacobian).
+    Partials: values false, by address false;
+    /// What partials are recomputed from, or partials, beside the value of every variable: the records of
+    /// [`PrimalValue`](crate::PrimalValue) and [`Hybrid`](crate::Hybrid).
+    Values: values true, by address false;
+    /// Partials, or closures of users: the records of [`Continuation`](crate::Continuation).
+    Closures: values false, by address true;
+}
+
+/// A recording: segments of records and, where they are kept, the value of each variable.
+///
+/// The values are one contiguous array, not segments, because the sweep reads them at random; like the adjoint vector
+/// it grows by doubling.
+pub struct Records<V: Number, M: IndexManager, L: Layer, K: Content> {
+    /// Where the next record goes.
+    pub(crate) data: *mut u8,
+    /// No record begins behind this unless its writer looks for room: the segment has `SLACK` bytes there, and there
+    /// is an identifier.
+    pub(crate) last: *mut u8,
+    /// Where the segment that is being written ends.
+    pub(crate) segment_end: *mut u8,
+    /// The number of the next record, counted from 1. With linear indices it is the next identifier.
+    pub(crate) next: u64,
+    /// The next identifier that has not been used, where identifiers are reused.
+    pub(crate) fresh: u64,
+    /// Records with numbers below this are inputs, of which nothing is written.
+    pub(crate) inputs: u64,
+    /// No identifier may reach this without a visit to `make_room`.
+    pub(crate) limit: u64,
+    /// The values, addressed by identifier.
+    pub(crate) values: *mut V,
+    pub(crate) codes: Codes<V>,
+    /// One past the largest identifier allowed.
+    pub(crate) identifiers: u64,
+    pub(crate) number: TapeNumber,
+    pub(crate) resumed: Resumed,
+    /// What has to be dropped before segments are.
+    pub(crate) objects: Objects,
+    pub(crate) segments: L::Segments,
+    /// The segments filled so far, and the current one last.
+    pub(crate) spans: SmallVec<[Span; 4]>,
+    /// What the spans hold that have been counted.
+    pub(crate) counted: Counts,
+    pub(crate) value_store: Vec<V>,
+    /// The number of the first record of a statement whose value cannot be computed from it.
+    pub(crate) first_partials: u64,
+    pub(crate) guards: Guards<V>,
+    kind: PhantomData<(M, K)>,
+}
+
+/// Records of at most this many bytes are written without a look at where the segment ends.
+pub(crate) const SLACK: usize = 256;
+
+/// Where data go while no segment is being written.
+const CLOSED: *mut u8 = ptr::without_provenance_mut(1);
+
+/// What one segment holds.
+#[derive(Clone, Copy)]
+pub(crate) struct Span {
+    /// Its start and length when it was written.
+    pub(crate) start: *mut u8,
+    pub(crate) bytes: usize,
+    /// Bytes of records; not yet known of the current one.
+    pub(crate) data: usize,
+    /// The number of the first record that lies here.
+    pub(crate) first: u64,
+    /// What had been counted when this span was begun.
+    pub(crate) before: Counts,
+}
+
+/// Numbers and bytes of some records.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Counts {
+    /// The spans that have been counted are those before this.
+    pub(crate) spans: usize,
+    pub(crate) records: usize,
+    pub(crate) statements: usize,
+    pub(crate) arguments: usize,
+    pub(crate) payload: usize,
+    pub(crate) bytes: usize,
+}
+
+impl<V: Number, M: IndexManager, L: Layer, K: Content> Default for Records<V, M, L, K> {
+    fn default() -> Self {
+        Self::on(L::Segments::default())
+    }
+}
+
+impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
+    /// Bytes behind the data of each record of a statement that say what it overwrites: nothing with linear indices,
+    /// else the value that its identifier had, if values are kept, and the identifier.
+    pub(crate) const TAIL: usize = match (M::REUSES, K::VALUES) {
+        (false, _) => 0,
+        (true, false) => size_of::<M::Index>(),
+        (true, true) => size_of::<V>() + size_of::<M::Index>(),
+    };
+    /// Bytes at the end of each record that say what it is.
+    pub(crate) const CODE: usize = if K::BY_ADDRESS { size_of::<*const Layout<V>>() } else { 1 };
+    /// Whether values belong to the variables alive, so that a sweep has to go back to earlier ones.
+    pub(crate) const RESTORES: bool = M::REUSES && K::VALUES;
+
+    /// Whether records may leave memory.
+    pub(crate) const SPILLS: bool = L::SPILLS;
+
+    /// An empty tape on this storage.
+    pub(crate) fn on(segments: L::Segments) -> Self {
+        Self {
+            data: CLOSED,
+            last: ptr::null_mut(),
+            segment_end: CLOSED,
+            next: 1,
+            fresh: 1,
+            inputs: 1,
+            limit: 0,
+            values: ptr::null_mut(),
+            codes: Codes::new::<M::Index>(),
+            identifiers: M::LARGEST + 1,
+            number: TapeNumber::default(),
+            resumed: Resumed::default(),
+            objects: Objects::default(),
+            segments,
+            spans: SmallVec::new(),
+            counted: Counts::default(),
+            value_store: Vec::new(),
+            first_partials: u64::MAX,
+            guards: Guards::new(),
+            kind: PhantomData,
+        }
+    }
+
+    /// Notes that the value of the statement that is recorded next cannot be computed from its record.
+    pub(crate) fn keeps_partials(&mut self) {
+        self.first_partials = self.first_partials.min(self.next);
+    }
+
+    /// Notes that the recording so far does not say all that replays need.
+    pub(crate) fn forbid_replays(&mut self) {
+        self.first_partials = self.first_partials.min(self.next - 1);
+    }
+
+    /// Empties the recording, keeps its memory, and drops closures of users.
+    #[inline(always)]
+    pub(crate) fn begin(&mut self, number: TapeNumber) {
+        self.number = number;
+        self.next = 1;
+        self.fresh = 1;
+        self.inputs = 1;
+        self.resumed.clear();
+        if K::VALUES {
+            self.first_partials = u64::MAX;
+            if !self.guards.list.is_empty() {
+                self.guards.truncate(0);
+            }
+        }
+        match &mut *self.spans {
+            // The common case of a small recording, and no work that depends on what earlier recordings used.
+            [span] if self.data != CLOSED && !self.codes.is_full() => {
+                span.first = 1;
+                self.data = span.start;
+                self.set_end();
+            }
+            _ => self.rewind(),
+        }
+        if K::BY_ADDRESS {
+            self.objects.truncate(0);
+        }
+    }
+
+    #[cold]
+    fn rewind(&mut self) {
+        self.spans.clear();
+        self.counted = Counts::default();
+        self.segments.rewind();
+        self.close();
+        if self.codes.is_full() {
+            self.codes = Codes::new::<M::Index>();
+        }
+    }
+
+    /// Whether a segment is being written.
+    #[inline(always)]
+    pub(crate) fn is_open(&self) -> bool {
+        self.data != CLOSED
+    }
+
+    /// No segment is being written: nothing fits.
+    pub(crate) fn close(&mut self) {
+        (self.data, self.last, self.segment_end) = (CLOSED, ptr::null_mut(), CLOSED);
+    }
+
+    /// Goes on writing in a segment that ends there, behind what has been written to it.
+    pub(crate) fn open(&mut self, data: *mut u8, segment_end: *mut u8) {
+        (self.data, self.segment_end) = (data, segment_end);
+        self.set_end();
+    }
+
+    /// How far records may go in the segment that is being written. With linear indices, and if no values are kept, so
+    /// far that there are identifiers for all statements that fit; else whoever writes looks for an identifier.
+    #[inline(always)]
+    pub(crate) fn set_end(&mut self) {
+        let room = self.segment_end.addr() - self.data.addr();
+        let left = self.identifiers.saturating_sub(self.next);
+        self.last = if room < SLACK { ptr::null_mut() } else { self.segment_end.wrapping_sub(SLACK) };
+        if !M::REUSES && !K::VALUES && left < room as u64 {
+            let least = size_of::<M::Index>() + Self::CODE;
+            let end = self.data.wrapping_add(room.min(usize_of(left) * least));
+            self.last = self.last.min(end.wrapping_sub(1));
+        }
+    }
+
+    /// Begins the next segment.
+    pub(crate) fn enter(&mut self, least: usize) -> Result<(), StorageError> {
+        if self.is_open() {
+            let current = self.spans.last_mut().expect("the current segment has a span");
+            current.data = self.data.addr() - current.start.addr();
+            if L::Segments::COUNTS_AT_ONCE {
+                self.counted = self.count()?;
+            }
+        }
+        self.close();
+        if self.spans.try_reserve(1).is_err() {
+            out_of_memory(2 * self.spans.len() * size_of::<Span>(), "the list of segments of the tape");
+        }
+        let (start, bytes) = self.segments.advance(least)?;
+        self.spans.push(Span { start, bytes, data: 0, first: self.next, before: self.counted });
+        self.open(start, start.wrapping_add(bytes));
+        Ok(())
+    }
+
+    /// Bytes of records in span `at`.
+    pub(crate) fn data_of(&self, at: usize) -> usize {
+        let span = &self.spans[at];
+        let current = at + 1 == self.spans.len() && self.is_open();
+        if current { self.data.addr() - span.start.addr() } else { span.data }
+    }
+
+    /// Changes the number of identifiers that a recording may use, for tests that exhaust them.
+    pub fn limit_identifiers(&mut self, identifiers: u64) {
+        self.identifiers = identifiers.min(M::LARGEST).saturating_add(1);
+        self.limit = self.limit.min(self.identifiers);
+        self.set_end();
+    }
+
+    /// Gives the first variable of a recording, in which there is none yet, this identifier: for tests that use the
+    /// last identifiers. Sweeps over such a recording must end at a mark of it.
+    ///
+    /// # Panics
+    ///
+    /// When there are variables, when there is no such identifier, and when the tape keeps the values of variables,
+    /// which would need as much memory as identifiers were left out.
+    #[doc(hidden)]
+    pub fn begin_identifiers_at(&mut self, first: u64) {
+        let allowed = (1..=self.identifiers).contains(&first) && !K::VALUES;
+        assert!(self.len() == 1 && allowed, "identifiers begin where the recording does");
+        if M::REUSES {
+            self.fresh = first;
+            return;
+        }
+        self.rewind();
+        (self.next, self.inputs) = (first, first);
+    }
+
+    /// 1 + the largest identifier used.
+    #[inline(always)]
+    pub(crate) fn len(&self) -> usize {
+        usize_of(if M::REUSES { self.fresh } else { self.next })
+    }
+
+    /// The value of each variable, by identifier.
+    pub(crate) fn all_values(&self) -> &[V] {
+        self.values()
+    }
+
+    /// The value of each variable, by identifier.
+    pub(crate) fn all_values_mut(&mut self) -> &mut [V] {
+        self.with_values().1
+    }
+
+    /// Makes room for a recording of this size, and touches it.
+    ///
+    /// # Panics
+    ///
+    /// When that is more than can be addressed, or than the allocator has. The tape can be used then.
+    #[track_caller]
+    pub(crate) fn reserve(&mut self, capacity: Capacity) {
+        let records = capacity.bytes(1, 1, 0);
+        let argument = size_of::<V>() + size_of::<M::Index>();
+        // Inputs behind statements have records.
+        let input = if M::REUSES { 0 } else { Self::CODE };
+        self.segments.reserve(capacity.bytes(input, Self::TAIL + Self::CODE, argument));
+        if K::VALUES && !M::REUSES && records >= self.value_store.capacity() {
+            if let Err(refusal) = self.grow_values(records + 1) {
+                refusal.raise();
+            }
+            let used = self.len();
+            self.value_store.spare_capacity_mut()[used..].iter_mut().for_each(|value| _ = value.write(V::ZERO));
+        }
+    }
+
+    /// Where arrays go that leave memory.
+    pub(crate) fn array_file(&self) -> Option<&Arc<ArrayFile>> {
+        self.segments.array_file()
+    }
+
+    /// Bytes of segments and of values obtained from the allocator.
+    pub(crate) fn reserved(&self) -> (usize, usize) {
+        (self.segments.reserved(), self.value_store.capacity() * size_of::<V>())
+    }
+}
+
+impl<V: Number, M: IndexManager, D: SpillDefaults, K: Content> Records<V, M, Spilled<D>, K> {
+    /// An empty tape whose file exists.
+    pub(crate) fn spilled(options: SpillOptions) -> Result<Self, StorageError> {
+        Ok(Self::on(Slabs::open(options)?))
+    }
+
+    pub(crate) fn usage(&self) -> SpillUsage {
+        self.segments.usage()
+    }
+}

@@ -1,0 +1,379 @@
+//! Sweeping with one adjoint vector.
+
+use super::prefetch;
+use crate::scratch::Scratch;
+use crate::storage::Layer;
+use crate::tape::format::code;
+use crate::tape::format::code::{EXTERNAL, FREQUENT, SHAPES, classic};
+use crate::tape::format::entry_points::{Adding, Recent, ReverseFn, SkipFn, Sweep};
+use crate::tape::format::kind::{Data, Kind, branch, prefetch};
+use crate::tape::format::layout::Layout;
+use crate::tape::format::partials::{Factored, Scattered};
+use crate::tape::format::variadic::Listed;
+use crate::tape::read::cursor::{Cursor, Values};
+use crate::tape::store::recording::{Content, Records};
+use crate::tape::usize_of;
+use crate::{AtExternal, IndexManager, Mark, Number, Passed, Shape, SweepError, counts};
+
+impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
+    /// Sweeps from the last statement to the first; see [`Reverse::reverse`](crate::Reverse::reverse).
+    pub(crate) fn reverse(&self, adjoints: &mut [V]) -> Result<(), SweepError> {
+        let mut at = |external, _, _: &mut [V]| Err(SweepError::left_out(external));
+        if self.spans.len() != 1 || !self.is_open() {
+            return self.reverse_through(adjoints, (None, None), &mut at);
+        }
+        // No cursor: this is a large part of the time of a gradient of a few operations.
+        self.check_length(adjoints.len());
+        let mut values = self.walked_values();
+        let mut sweep = Self::sweep(adjoints, &mut values, &mut at);
+        let numbers = (usize_of(self.inputs), usize_of(self.next));
+        // SAFETY: all records behind the inputs lie in the only segment, which is being written, so it is in memory;
+        // they end where the next one goes.
+        unsafe { self.reverse_some(self.is_large(), numbers, self.data, &mut sweep) };
+        sweep.check()
+    }
+
+    /// Sweeps between places; see [`Reverse::reverse_through`](crate::Reverse::reverse_through).
+    pub(crate) fn reverse_through(
+        &self,
+        adjoints: &mut [V],
+        (from, to): (Option<Mark>, Option<Mark>),
+        at: &mut AtExternal<'_, V>,
+    ) -> Result<(), SweepError> {
+        self.check_length(adjoints.len());
+        let mut values = self.walked_values();
+        let (mut cursor, large) = (Cursor::new(self), self.is_large());
+        if let Some(from) = from {
+            cursor.go_to(from, &mut values)?;
+        }
+        let mut sweep = Self::sweep(adjoints, &mut values, at);
+        let to = usize_of(to.map_or(1, |to| to.numbers()[0]));
+        cursor.move_to(to, |numbers, end| {
+            // SAFETY: the reader has the bytes as they were written, and the last of these records ends at `end`.
+            let reached = unsafe { self.reverse_some(large, numbers, end, &mut sweep) };
+            sweep.check().map(|()| reached)
+        })
+    }
+
+    /// A sweep over these adjoints, as many as the recording has identifiers, with values that it may write to if they
+    /// are the values of a time.
+    fn sweep<'a>(adjoints: &'a mut [V], values: &'a mut Values<'_, V>, at: &'a mut AtExternal<'_, V>) -> Sweep<'a, V> {
+        let known = values.len();
+        let values = match values {
+            Values::OfTheTime(copy) => copy.as_mut_ptr(),
+            Values::Lasting(values) => values.as_ptr().cast_mut(),
+        };
+        Sweep::new(adjoints, (values, known), at)
+    }
+
+    /// Whether records are more than the caches hold.
+    fn is_large(&self) -> bool {
+        self.spans.len().checked_sub(1).is_some_and(|last| prefetch::is_large(last, self.data_of(last)))
+    }
+
+    /// Fails unless an adjoint vector is long enough.
+    pub(crate) fn check_length(&self, adjoints: usize) {
+        let needed = self.len();
+        assert!(adjoints >= needed, "the adjoint vector has {adjoints} entries, the recording needs {needed}");
+    }
+
+    /// [`reverse_span`](Self::reverse_span) of a recording that is large or not.
+    ///
+    /// # Safety
+    ///
+    /// As [`reverse_span`](Self::reverse_span).
+    #[inline(always)]
+    unsafe fn reverse_some(
+        &self,
+        large: bool,
+        numbers: (usize, usize),
+        end: *const u8,
+        sweep: &mut Sweep<'_, V>,
+    ) -> (usize, *const u8) {
+        // SAFETY: promised by the caller.
+        unsafe {
+            if large {
+                self.reverse_span::<true>(numbers, end, sweep)
+            } else {
+                self.reverse_span::<false>(numbers, end, sweep)
+            }
+        }
+    }
+
+    /// Sweeps over the records of a span with numbers below `next` and from `first` on, which end at `end`. Returns the
+    /// number of the first of them, and where it begins; 0 if `sweep` failed. `PREFETCH` says whether the caches need
+    /// hints.
+    ///
+    /// # Safety
+    ///
+    /// The segment's bytes are those that were written, the record in front of `next` ends at `end`, and `sweep` is one
+    /// of the recording.
+    unsafe fn reverse_span<const PREFETCH: bool>(
+        &self,
+        (first, mut next): (usize, usize),
+        mut end: *const u8,
+        sweep: &mut Sweep<'_, V>,
+    ) -> (usize, *const u8) {
+        let adjoints = sweep.places.adjoints;
+        while next > first {
+            if PREFETCH {
+                prefetch(end.wrapping_sub(prefetch::AHEAD));
+            }
+            // SAFETY: a record ends here; its code or the address in front of `end` says what it is. Identifiers in it
+            // are below the lengths of adjoints and of values.
+            unsafe {
+                let code = if K::BY_ADDRESS { 0 } else { *end.sub(1) };
+                if !K::BY_ADDRESS && (FREQUENT..EXTERNAL).contains(&code) {
+                    next -= 1;
+                    let (id, data_end) = Self::undo_before(end.sub(Self::CODE), next, sweep.places.values);
+                    let seed = take(adjoints, id);
+                    (next, end) = self.reverse_frequent::<PREFETCH>(code, (first, next), (data_end, end), seed, sweep);
+                } else if let (reverse, Some(skip)) = self.functions_before(end, code) {
+                    next -= 1;
+                    let (id, data_end) = Self::undo_before(end.sub(Self::CODE), next, sweep.places.values);
+                    let seed = take(adjoints, id);
+                    if seed.is_ordinary() {
+                        end = reverse(data_end, data_end, V::Passed::of(seed), &mut sweep.places);
+                    } else {
+                        if !seed.is_nought() {
+                            self.reverse_with_care(end, seed, sweep);
+                        }
+                        end = skip(data_end);
+                    }
+                } else {
+                    (next, end) = self.reverse_varying(end, next, sweep);
+                }
+            }
+        }
+        (next, end)
+    }
+
+    /// The function that reverses the record that ends at `end` and has this code, and the one that skips it, if its
+    /// kind says how long it is.
+    ///
+    /// # Safety
+    ///
+    /// A record ends there.
+    #[inline(always)]
+    unsafe fn functions_before(&self, end: *const u8, code: u8) -> (ReverseFn<V>, Option<SkipFn>) {
+        // SAFETY: promised by the caller; there is an entry for each code.
+        unsafe {
+            if K::BY_ADDRESS {
+                let functions = &end.sub(Self::CODE).cast::<&'static Layout<V>>().read_unaligned().functions;
+                // Functions lie at multiples of 16, mostly.
+                let place = functions.reverse as usize / 16;
+                branch(place & 1 != 0);
+                branch(place & 2 != 0);
+                return (functions.reverse, functions.skip);
+            }
+            // Codes are given one after the other: neighbours differ in the lowest bit, and the parity repeats itself
+            // less than any bit.
+            branch(code & 1 != 0);
+            branch(code.count_ones() & 1 != 0);
+            let entry = &*self.codes.entries.as_ptr().add(code as usize);
+            (entry.reverse, entry.skip)
+        }
+    }
+
+    /// Reverses the record that ends at `end` with the number before `next`, whatever it is; returns its number and
+    /// where it begins. The number is 0 if the sweep has failed.
+    ///
+    /// # Safety
+    ///
+    /// There is one, and `sweep` is one of the recording.
+    #[inline(never)]
+    unsafe fn reverse_varying(&self, end: *const u8, next: usize, sweep: &mut Sweep<'_, V>) -> (usize, *const u8) {
+        // SAFETY: promised by the caller.
+        unsafe {
+            let record = self.record(end);
+            let number = next - record.numbers;
+            if !record.is_statement() {
+                if let Some(external) = record.external {
+                    sweep.meet(external);
+                }
+                return (if sweep.failed.is_none() { number } else { 0 }, record.start);
+            }
+            let (id, _) = Self::undo_before(record.tail_end, number, sweep.places.values);
+            let seed = take(sweep.places.adjoints, id);
+            if seed.is_ordinary() {
+                record.reverse(seed, sweep);
+            } else if !seed.is_nought() {
+                self.reverse_with_care(end, seed, sweep);
+            }
+            (number, record.start)
+        }
+    }
+
+    /// Reverses the record of a statement that ends at `end`, whatever it is and whatever the seed.
+    ///
+    /// # Safety
+    ///
+    /// There is one, `sweep` is one of the recording, and where identifiers are reused, the values are those from
+    /// before the record.
+    #[cold]
+    #[inline(never)]
+    unsafe fn reverse_with_care(&self, end: *const u8, seed: V, sweep: &mut Sweep<'_, V>) {
+        let mut partials = Scratch::<V>::new();
+        // SAFETY: promised by the caller.
+        let ids = unsafe {
+            let record = self.record(end);
+            record.contributions(V::ONE, sweep.values(), &mut partials);
+            record.ids()
+        };
+        for (id, partial) in ids.zip(&**partials).filter(|(_, partial)| counts(seed, **partial)) {
+            sweep.adjoints()[id] += seed.contribution(*partial);
+        }
+    }
+
+    /// Reverses a record of a frequent kind with number `next`, whose data and which itself end there, and perhaps some
+    /// before it, from number `first` on. Returns the number of the first of them, and where it begins.
+    ///
+    /// A binary search over the codes: a `match` would become a jump through a table, which is slow where the target of
+    /// an indirect jump is predicted to be what it was the last time.
+    ///
+    /// # Safety
+    ///
+    /// A record with this code, from `FREQUENT` on and below `EXTERNAL`, ends at `end`, and `sweep` is one of the
+    /// recording.
+    #[inline(always)]
+    unsafe fn reverse_frequent<const PREFETCH: bool>(
+        &self,
+        code: u8,
+        (first, next): (usize, usize),
+        (data_end, end): (*const u8, *const u8),
+        seed: V,
+        sweep: &mut Sweep<'_, V>,
+    ) -> (usize, *const u8) {
+        /// `search!(a, first code of b, b)`: a binary search, whose leaves are shapes.
+        macro_rules! search {
+            ($a:tt, $at:expr, $b:tt) => {
+                if code < $at { search! $a } else { search! $b }
+            };
+            ($shape:ty) => {
+                (next, self.reverse_in_place::<$shape>(data_end, end, seed, sweep))
+            };
+            (run of $shape:ty) => {
+                self.reverse_run::<$shape, PREFETCH>(code, (first, next), (data_end, end), seed, sweep)
+            };
+        }
+        // SAFETY: promised by the caller.
+        unsafe {
+            if code >= SHAPES + 4 {
+                return search!(((code::PlusFactor), SHAPES + 5, (code::FactorPlus)), SHAPES + 6,
+                    ((run of code::PlusProduct), SHAPES + 7, (code::ProductPlus)));
+            }
+            if code >= SHAPES {
+                return search!(
+                    ((code::Plus), SHAPES + 1, (code::Negative)),
+                    SHAPES + 2,
+                    ((code::PlusPlus), SHAPES + 3, (code::PlusMinus))
+                );
+            }
+            if code >= classic(4) {
+                return (next, self.reverse_listed(usize::from(code - classic(1)) + 1, data_end, end, seed, sweep));
+            }
+            search!((run of code::Factor), classic(2), ((code::Factors), classic(3), (code::ThreeFactors)))
+        }
+    }
+
+    /// Reverses the record of this shape with number `next`, and those before it, from number `first` on, as long as
+    /// they have the same code. Returns as [`reverse_frequent`](Self::reverse_frequent).
+    ///
+    /// # Safety
+    ///
+    /// As [`reverse_frequent`](Self::reverse_frequent).
+    #[inline(always)]
+    unsafe fn reverse_run<H: Shape, const PREFETCH: bool>(
+        &self,
+        code: u8,
+        (first, mut next): (usize, usize),
+        (mut data_end, mut end): (*const u8, *const u8),
+        mut seed: V,
+        sweep: &mut Sweep<'_, V>,
+    ) -> (usize, *const u8) {
+        let (adjoints, mut recent) = (sweep.places.adjoints, Recent::new());
+        // SAFETY: promised by the caller.
+        unsafe {
+            while seed.is_ordinary() {
+                let data = Data::<Scattered<H>, V, M::Index>::new(data_end, 0, sweep.places.values, 0);
+                let factors = data.numbers();
+                H::scatter(seed, seed, &mut Factored { factors, to: &mut recent.adding(data, adjoints) });
+                end = data.start();
+                if next == first || *end.sub(1) != code {
+                    return (next, end);
+                }
+                if PREFETCH {
+                    prefetch(end.wrapping_sub(prefetch::AHEAD));
+                }
+                next -= 1;
+                let id;
+                (id, data_end) = Self::undo_before(end.sub(Self::CODE), next, sweep.places.values);
+                seed = recent.take(adjoints, id);
+            }
+            (next, self.reverse_in_place::<H>(data_end, end, seed, sweep))
+        }
+    }
+
+    /// Reverses a record of this shape; returns where it begins.
+    ///
+    /// # Safety
+    ///
+    /// There is one, which ends at `end` and whose data end at `data_end`, and `sweep` is one of the recording.
+    #[inline(always)]
+    unsafe fn reverse_in_place<H: Shape>(
+        &self,
+        data_end: *const u8,
+        end: *const u8,
+        seed: V,
+        sweep: &mut Sweep<'_, V>,
+    ) -> *const u8 {
+        // SAFETY: promised by the caller.
+        unsafe {
+            let data = Data::<Scattered<H>, V, M::Index>::new(data_end, 0, sweep.places.values, 0);
+            // Partials of ±1 count whatever the seed.
+            if if H::FACTORS == 0 { !seed.is_nought() } else { seed.is_ordinary() } {
+                Kind::reverse(data, seed, &mut Adding::<V, M::Index>::new(data_end, data.arguments(), &sweep.places));
+            } else if !seed.is_nought() {
+                self.reverse_with_care(end, seed, sweep);
+            }
+            data.start()
+        }
+    }
+
+    /// Reverses a record of `n` partials; returns where it begins.
+    ///
+    /// # Safety
+    ///
+    /// As [`reverse_in_place`](Self::reverse_in_place).
+    #[inline(never)]
+    unsafe fn reverse_listed(
+        &self,
+        n: usize,
+        data_end: *const u8,
+        end: *const u8,
+        seed: V,
+        sweep: &mut Sweep<'_, V>,
+    ) -> *const u8 {
+        // SAFETY: promised by the caller.
+        unsafe {
+            let data = Data::<Listed, V, M::Index>::new(data_end, n, sweep.places.values, 0);
+            if seed.is_ordinary() {
+                Kind::reverse(data, seed, &mut Adding::<V, M::Index>::new(data_end, data.arguments(), &sweep.places));
+            } else if !seed.is_nought() {
+                self.reverse_with_care(end, seed, sweep);
+            }
+            data.start()
+        }
+    }
+}
+
+/// The adjoint of this variable, which is 0 afterwards.
+///
+/// # Safety
+///
+/// There is one.
+#[inline(always)]
+unsafe fn take<V: Number>(adjoints: *mut V, id: usize) -> V {
+    // SAFETY: promised by the caller.
+    unsafe { adjoints.add(id).replace(V::ZERO) }
+}

@@ -1,0 +1,127 @@
+//! Writing records under policies that look at them.
+//!
+//! Under [`Checked`](crate::Checked) what is singular is noted, whatever the record keeps: partials may be computed in
+//! the sweep only, where the line of the statement is not known. Under [`Tracing`](crate::Tracing) the line is noted,
+//! and what is not finite.
+
+use super::{fast, variadic};
+use crate::storage::Layer;
+use crate::tape::format::layout::LayoutOf;
+use crate::tape::store::recording::{Content, Records};
+use crate::{
+    IndexManager, IndexType, Inline, LinearId, Nary, Number, Policy, Reverse, Scratch, Statement, Taped, Taping,
+    partials_of_slice, recording, refuses_singular, singular_function,
+};
+use core::panic::Location;
+
+/// Records a typed statement; returns passive if no argument is active.
+///
+/// # Panics
+///
+/// As [`fast::append`].
+#[inline(always)]
+#[track_caller]
+pub(crate) fn append<S, V, M, L, K, N>(statement: &N) -> M::Id
+where
+    S: Reverse<Tape = Records<V, M, L, K>, Value = V, Raw = LinearId<M::Index>> + LayoutOf<N>,
+    V: Number,
+    M: IndexManager,
+    L: Layer,
+    K: Content,
+    N: Statement<S>,
+{
+    let id = fast::append::<S, V, M, L, K, N>(None, statement).unwrap_or_else(M::passive);
+    if const { S::Policy::WATCHES } {
+        note::<S, N, M::Index>(statement, M::raw(&id));
+    }
+    id
+}
+
+/// Records a typed statement whose result takes the place of a variable, which may be among its arguments. An
+/// identifier that no other variable has stays, and the record overwrites what it stands for.
+///
+/// # Panics
+///
+/// As [`fast::append`]; the variable is what it was then.
+#[inline(always)]
+#[track_caller]
+pub(crate) fn append_over<S, V, M, L, K, N>(variable: &mut Taped<V, M::Id>, statement: &N)
+where
+    S: Reverse<Tape = Records<V, M, L, K>, Value = V, Raw = LinearId<M::Index>> + LayoutOf<N>,
+    V: Number,
+    M: IndexManager,
+    L: Layer,
+    K: Content,
+    N: Statement<S>,
+{
+    let value = statement.value();
+    if let Some(id) = fast::append::<S, V, M, L, K, N>(Some(&mut variable.id), statement) {
+        variable.id = id;
+    }
+    variable.value = value;
+    if const { S::Policy::WATCHES } {
+        note::<S, N, M::Index>(statement, M::raw(&variable.id));
+    }
+}
+
+/// Notes what the policy wants to know of a statement whose result has this identifier.
+#[inline(always)]
+#[track_caller]
+fn note<S: Reverse<Raw = LinearId<I>>, N: Statement<S>, I: IndexType>(statement: &N, id: LinearId<I>) {
+    if const { refuses_singular::<S>() }
+        && id.is_active()
+        && let Some(function) = S::Policy::looking(|| singular_function(statement, |id| id.is_active()))
+    {
+        recording::note_singular(id.number(), function);
+    }
+    S::Policy::tracing_inline(Note::<S, N>(statement, id, Location::caller()));
+}
+
+/// A statement that has been recorded.
+struct Note<'a, S: Taping, N>(&'a N, S::Raw, &'static Location<'static>);
+
+impl<S: Reverse<Raw = LinearId<I>>, I: IndexType, N: Statement<S>> Inline for Note<'_, S, N> {
+    #[inline(always)]
+    fn call(self) {
+        let Self(statement, id, here) = self;
+        if id.is_active() {
+            recording::note_statement::<S, N>(id.number(), statement, |id| id.is_active(), here);
+        }
+    }
+}
+
+/// [`variadic::append_nary`] under any policy.
+///
+/// # Panics
+///
+/// As [`variadic::append_nary`].
+#[track_caller]
+pub(crate) fn append_nary<S, R, V, M, L, K>(arguments: &[&[Taped<V, M::Id>]], constants: &[V], value: V) -> M::Id
+where
+    S: Reverse<Tape = Records<V, M, L, K>, Value = V>,
+    R: Nary<V>,
+    V: Number,
+    M: IndexManager,
+    L: Layer,
+    K: Content,
+{
+    let id = variadic::append_nary::<S, R, V, M, L, K>(arguments, constants, value);
+    if refuses_singular::<S>() && !R::UNIT && M::raw(&id).is_active() {
+        let all = || arguments.iter().copied().flatten();
+        let values = Scratch::<V>::of(all().map(|x| x.value));
+        let mut partials = vec![V::ZERO; values.len()];
+        let is_active = all().map(|x| M::raw(&x.id).is_active());
+        if partials_of_slice::<S::Policy, R, V>(&values, constants, &mut partials, is_active) {
+            recording::note_singular(M::raw(&id).number(), core::any::type_name::<R>());
+        }
+    }
+    let here = Location::caller();
+    S::Policy::tracing(|| {
+        let raw = M::raw(&id);
+        if raw.is_active() {
+            let all = arguments.iter().copied().flatten().map(|x| (x.value, M::raw(&x.id).is_active()));
+            recording::note_nary::<S, R>(raw.number(), all, constants, value, here);
+        }
+    });
+    id
+}

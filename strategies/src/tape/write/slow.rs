@@ -1,0 +1,159 @@
+//! Writing statements that are not written at once.
+
+use super::emit::{Assigned, Writer};
+use crate::recording;
+use crate::refusal::Refusal;
+use crate::scratch::Scratch;
+use crate::storage::Layer;
+use crate::tape::format::code::CLASSIC_MAX;
+use crate::tape::format::common::Common;
+use crate::tape::format::layout::{Form, Layout};
+use crate::tape::format::lengths::Lengths;
+use crate::tape::read::cursor::data_in;
+use crate::tape::store::recording::{Content, Records};
+use crate::{IndexManager, IndexType, LinearId, Number, Reverse};
+use smallvec::SmallVec;
+
+/// The leaves of a statement: their identifiers, and their partials, or their values where partials are recomputed.
+pub(crate) type Leaves<'a, V, I> = (&'a [LinearId<I>], &'a [V]);
+
+/// How a statement that may have passive arguments, or no code, is written at once.
+pub(crate) struct AtOnce<V: Number> {
+    pub(crate) layout: &'static Layout<V>,
+    pub(crate) bytes: usize,
+    /// Whether it lists the partials of active arguments.
+    pub(crate) lists: bool,
+    /// How many values of passive arguments it has.
+    pub(crate) passives: usize,
+}
+
+impl<V: Number> AtOnce<V> {
+    /// The record of a statement with this layout, if it can be written at once. `coded` says whether the layout has a
+    /// code, or gets one.
+    #[inline(always)]
+    pub(crate) fn of<M: IndexManager, K: Content>(
+        layout: &'static Layout<V>,
+        active: usize,
+        arguments: usize,
+        coded: impl FnOnce() -> bool,
+    ) -> Option<Self> {
+        let at_once = active > 0 && active <= CLASSIC_MAX;
+        if !at_once || K::VALUES && layout.forbids_replays() {
+            return None;
+        }
+        let passives = if layout.partials { 0 } else { arguments - active };
+        let bytes = layout.bytes + passives * size_of::<V>();
+        let lists = !K::BY_ADDRESS && layout.lengths().lists::<V, M::Index>(arguments - active, bytes, coded);
+        if !lists {
+            let full = layout.with_passives.filter(|_| passives > 0).unwrap_or(layout);
+            return Some(Self { layout: full, bytes, lists, passives });
+        }
+        // Otherwise the partials have to be computed first.
+        layout.partials.then(|| {
+            let bytes = Lengths::of_partials::<V, M::Index>(active);
+            Self { layout: Common::<V, M::Index>::partials(active), bytes, lists, passives }
+        })
+    }
+}
+
+/// Finds the tape of these arguments, checks them against it, and lets `push` record there; returns passive if no
+/// argument is active.
+#[track_caller]
+pub(crate) fn where_they_belong<S, M>(
+    arguments: impl Iterator<Item = LinearId<M::Index>> + Clone,
+    push: impl FnOnce(&mut S::Tape) -> Result<LinearId<M::Index>, Refusal>,
+) -> M::Id
+where
+    S: Reverse,
+    M: IndexManager,
+{
+    let Some(number) = recording::common_number(arguments.clone()) else {
+        return M::passive();
+    };
+    let pushed = recording::with::<S, _>(number, |tape| {
+        let end = S::identifiers(tape) as u64;
+        let known = |id: LinearId<M::Index>| !id.is_active() || id.within(number, end);
+        if arguments.clone().all(known) { Some(push(tape)) } else { None }
+    });
+    match pushed {
+        Some(Ok(id)) => M::adopt(id),
+        Some(Err(refusal)) => refusal.raise(),
+        None => panic!(
+            "this statement has a variable that recording {number} never made: an identifier was forged, or recording \
+             numbers wrapped around"
+        ),
+    }
+}
+
+impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
+    /// Records a statement of this recording, at least one of whose arguments is active. Rules of users may run before
+    /// the record is written.
+    pub(crate) fn append(
+        &mut self,
+        layout: &'static Layout<V>,
+        (ids, numbers): Leaves<'_, V, M::Index>,
+        payload: &[V],
+        assigned: Assigned<V, M::Index>,
+    ) -> Result<LinearId<M::Index>, Refusal> {
+        if K::VALUES && layout.forbids_replays() {
+            self.keeps_partials();
+        }
+        let passives = ids.iter().filter(|id| !id.is_active()).count();
+        // Partials of passive arguments may be written to no purpose; their values must be, if partials are recomputed.
+        let kept = if layout.partials { 0 } else { passives };
+        let full = layout.with_passives.filter(|_| kept > 0).unwrap_or(layout);
+        let bytes = layout.bytes + kept * size_of::<V>();
+        let list = self.lists(layout, passives, bytes);
+        if list && layout.partials {
+            return self.push_partials(ids.iter().copied().zip(numbers.iter().copied()), None, assigned);
+        }
+        let fill = |record: &mut Writer<'_>| {
+            let passive = ids.iter().zip(numbers).rev().filter(|(id, _)| !id.is_active());
+            passive.take(kept).for_each(|(_, value)| record.put(*value));
+            payload.iter().for_each(|constant| record.put(*constant));
+            ids.iter().for_each(|id| record.put(narrow::<M>(id.index())));
+        };
+        if list {
+            let mut data = SmallVec::<[u8; 512]>::from_elem(0, bytes);
+            fill(&mut Writer::on(&mut data));
+            let mut partials = Scratch::<V>::new();
+            let values = self.values();
+            data_in::<V, M::Index>(layout, &data, values.len()).contributions(V::ONE, values, &mut partials);
+            return self.push_partials(ids.iter().copied().zip(partials.iter().copied()), None, assigned);
+        }
+        self.push(full, assigned, bytes, fill)
+    }
+
+    /// Whether a statement with this many passive arguments is written as a list of partials, and not as its layout
+    /// says, in `bytes` bytes.
+    fn lists(&mut self, layout: &'static Layout<V>, passives: usize, bytes: usize) -> bool {
+        !K::BY_ADDRESS && layout.lengths().lists::<V, M::Index>(passives, bytes, || self.codes.code(layout).is_some())
+    }
+
+    /// Records the active arguments with their partials, in the layout for a function that is linear in them if there
+    /// is one.
+    pub(crate) fn push_partials(
+        &mut self,
+        arguments: impl Iterator<Item = (LinearId<M::Index>, V)> + Clone,
+        linear: Option<&'static Layout<V>>,
+        assigned: Assigned<V, M::Index>,
+    ) -> Result<LinearId<M::Index>, Refusal> {
+        let active = || arguments.clone().filter(|(id, _)| id.is_active());
+        let n = active().count();
+        let layout = if let Some(layout) = linear { layout } else { Common::<V, M::Index>::partials(n) };
+        let count = if layout.form == Form::Counted { size_of::<u32>() } else { 0 };
+        let bytes = n * (size_of::<V>() + size_of::<M::Index>());
+        self.push(layout, assigned, bytes + count, |record| {
+            active().for_each(|(_, partial)| record.put(partial));
+            active().for_each(|(id, _)| record.put(narrow::<M>(id.index())));
+            if count > 0 {
+                record.put(u32::try_from(n).expect("a statement has fewer than 2^32 arguments"));
+            }
+        })
+    }
+}
+
+/// An identifier as records hold it.
+pub(crate) fn narrow<M: IndexManager>(index: u64) -> M::Index {
+    M::Index::narrow(index)
+}

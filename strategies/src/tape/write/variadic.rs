@@ -1,0 +1,176 @@
+//! Writing functions of slices.
+
+use super::slow::{narrow, where_they_belong};
+use crate::refusal::Refusal;
+use crate::scratch::Scratch;
+use crate::storage::Layer;
+use crate::tape::format::common::Common;
+use crate::tape::format::layout::Layout;
+use crate::tape::store::recording::{Content, Records};
+use crate::{IndexManager, LinearId, Nary, Number, Policy, Reverse, Taped, partials_of_slice};
+
+/// Records a function of slices; returns passive if no argument is active.
+///
+/// # Panics
+///
+/// As [`Taping::record`](crate::Taping::record), and when there are not as many constants as `R` says.
+#[track_caller]
+pub(crate) fn append_nary<S, R, V, M, L, K>(arguments: &[&[Taped<V, M::Id>]], constants: &[V], value: V) -> M::Id
+where
+    S: Reverse<Tape = Records<V, M, L, K>>,
+    R: Nary<V>,
+    V: Number,
+    M: IndexManager,
+    L: Layer,
+    K: Content,
+{
+    let ids = arguments.iter().copied().flatten().map(|x| M::raw(&x.id));
+    assert!(
+        Some(constants.len()) == R::CONSTANTS.checked_mul(ids.clone().count()),
+        "a function of slices with {} constants for each argument got {}",
+        R::CONSTANTS,
+        constants.len()
+    );
+    where_they_belong::<S, M>(ids, |tape| tape.append_nary::<S::Policy, R>(arguments, constants, value))
+}
+
+impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
+    /// Records a function of slices, at least one of whose arguments is active.
+    fn append_nary<P: Policy, R: Nary<V>>(
+        &mut self,
+        arguments: &[&[Taped<V, M::Id>]],
+        constants: &[V],
+        value: V,
+    ) -> Result<LinearId<M::Index>, Refusal> {
+        let all = || arguments.iter().copied().flatten();
+        let n = all().count();
+        let count = u32::try_from(n).expect("a statement has fewer than 2^32 arguments");
+        let passive = all().any(|x| !M::raw(&x.id).is_active());
+        if K::VALUES
+            && !passive
+            && let Some(layout) = self.coded(const { &Layout::nary::<P, R, M::Index>() })
+        {
+            let bytes = size_of_val(constants) + n * size_of::<M::Index>() + size_of::<u32>();
+            if !R::REPLAYS {
+                self.keeps_partials();
+            }
+            return self.push(layout, (value, None), bytes, |record| {
+                constants.iter().for_each(|constant| record.put(*constant));
+                all().for_each(|x| record.put(narrow::<M>(M::raw(&x.id).index())));
+                record.put(count);
+            });
+        }
+        if K::VALUES {
+            self.keeps_partials();
+        }
+        if R::UNIT {
+            return self.push_sum(all().map(|x| M::raw(&x.id)).filter(|id| id.is_active()), value);
+        }
+        self.push_slopes::<P, R>(arguments, constants, value)
+    }
+
+    /// Records the partials of a function of slices. If it is linear in its active arguments, the layout says so, as
+    /// long as there is a code for that; the bytes are the same.
+    fn push_slopes<P: Policy, R: Nary<V>>(
+        &mut self,
+        arguments: &[&[Taped<V, M::Id>]],
+        constants: &[V],
+        value: V,
+    ) -> Result<LinearId<M::Index>, Refusal> {
+        let all = || arguments.iter().copied().flatten();
+        let n = all().count();
+        let mut scratch = Scratch::<V>::new();
+        scratch.extend(all().map(|x| x.value));
+        scratch.resize(2 * n, V::ZERO);
+        let (values, partials) = scratch.split_at_mut(n);
+        partials_of_slice::<P, R, V>(values, constants, partials, []);
+        let ids = all().map(|x| M::raw(&x.id));
+        let is_active = ids.clone().map(LinearId::is_active);
+        let linear = if K::VALUES && R::CURVATURE.is_linear_in(is_active.clone(), n) {
+            self.coded(Common::<V, M::Index>::linear_partials(is_active.filter(|is_active| *is_active).count()))
+        } else {
+            None
+        };
+        self.push_partials(ids.zip(partials.iter().copied()), linear, (value, None))
+    }
+
+    /// This layout, if its records have a code here.
+    fn coded(&mut self, layout: &'static Layout<V>) -> Option<&'static Layout<V>> {
+        self.codes.code(layout).map(|_| layout)
+    }
+
+    /// Records the sum of these variables.
+    fn push_sum(
+        &mut self,
+        active: impl Iterator<Item = LinearId<M::Index>> + Clone,
+        value: V,
+    ) -> Result<LinearId<M::Index>, Refusal> {
+        let n = active.clone().count();
+        let count = u32::try_from(n).expect("a statement has fewer than 2^32 arguments");
+        let bytes = n * size_of::<M::Index>() + size_of::<u32>();
+        self.push(Common::<V, M::Index>::ONES, (value, None), bytes, |record| {
+            active.for_each(|id| record.put(narrow::<M>(id.index())));
+            record.put(count);
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tape::format::code_table::Codes;
+    use crate::tape::read::cursor::Cursor;
+    use crate::tape::read::record::Record;
+    use crate::tape::store::recording::Values;
+    use crate::{Curvature, InMemory, Linear, Strict, TapeNumber};
+
+    /// A function that is linear.
+    struct Twice;
+    impl Nary<f64> for Twice {
+        const CURVATURE: Curvature = Curvature::LINEAR;
+        fn value(x: &[f64], _: &[f64]) -> f64 {
+            x.iter().map(|x| 2.0 * x).sum()
+        }
+        fn partials(_: &[f64], _: &[f64], partials: &mut [f64]) {
+            partials.fill(2.0);
+        }
+    }
+
+    /// Gives all codes that are left to layouts with at least as many arguments, of which there are no records; returns
+    /// how many codes that are.
+    fn take_all(codes: &mut Codes<f64>, arguments: usize) -> usize {
+        let like = |n: usize| Layout { arguments: arguments + n, ..Layout::linear::<u32>(n % 28) };
+        let each = (0..).map(|n| codes.code(Box::leak(Box::new(like(n)))));
+        each.take_while(Option::is_some).count()
+    }
+
+    /// The codes that are assigned when `Twice` of 1 to 40 variables and of a passive one has been recorded twice, the
+    /// bytes of all that, and how many records say that they are linear; all codes are taken at first, or none is.
+    fn recorded(full: bool) -> (usize, usize, usize) {
+        let mut tape = Records::<f64, Linear, InMemory, Values>::default();
+        tape.begin(TapeNumber::of(7));
+        if full {
+            assert_eq!(take_all(&mut tape.codes, 1000), 208);
+        }
+        let mut x = vec![Taped { value: 1.0, id: Linear::passive() }];
+        x.extend(tape.inputs(&[1.0; 40]).expect("room").map(|id| Taped { value: 1.0, id: Linear::adopt(id) }));
+        for n in (1..=40).chain(1..=40) {
+            tape.append_nary::<Strict, Twice>(&[&x[..=n]], &[], 2.0).expect("room");
+        }
+        let (mut bytes, mut linear) = (0, 0);
+        let each = |record: &Record<'_, f64, u32>, _| {
+            bytes += record.bytes();
+            linear += usize::from(record.layout.curvature == Curvature::LINEAR);
+        };
+        Cursor::new(&tape).down(1, each).expect("in memory");
+        (208 - take_all(&mut tape.codes, 2000), bytes, linear)
+    }
+
+    /// One for each number of arguments up to 27, one for more.
+    #[test]
+    fn linear_functions_of_slices_have_codes_while_there_are_some() {
+        let bytes = 2 * ((1..=40).map(|n| 1 + 12 * n).sum::<usize>() + 4 * 13);
+        assert_eq!(recorded(false), (28, bytes, 80));
+        assert_eq!(recorded(true), (208, bytes, 0), "the same bytes, and nothing is known");
+    }
+}
