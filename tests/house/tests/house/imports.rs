@@ -1,22 +1,35 @@
-//! Files import from files below them: there is no circle.
+//! Files import from files below them, and rooms from rooms below them: there is no circle.
+//!
+//! A *room* is a folder. Two entries of a folder, files or rooms, may not import from each other, directly or by way
+//! of others, whatever is inside them.
 
-use crate::source::{Source, below};
+use crate::source::{Source, below, is_test};
 use std::collections::{BTreeMap, BTreeSet};
 use syn::visit::Visit;
 
-/// The paths that a file names, from the root of the crate; the tests in it left out.
+/// Path of an item from the root of its crate.
+type Path = Vec<String>;
+
+/// Collects the paths that a file names, from the root of the crate; the tests in it left out.
 struct Paths<'a> {
     module: &'a [String],
-    found: Vec<Vec<String>>,
+    /// Names that the file has imported → where they come from.
+    imported: BTreeMap<String, Path>,
+    /// Paths that name modules or items of the crate.
+    found: Vec<Path>,
 }
 
-impl Paths<'_> {
-    /// Notes a path that begins with `crate`, `super` or `self`.
-    fn note(&mut self, path: &[String]) {
+impl<'a> Paths<'a> {
+    fn new(module: &'a [String]) -> Self {
+        Self { module, imported: BTreeMap::new(), found: Vec::new() }
+    }
+
+    /// The path from the root of the crate; `None` if it does not begin with `crate`, `super` or `self`.
+    fn from_root(&self, path: &[String]) -> Option<Path> {
         let mut from_root = match path.first().map(String::as_str) {
             Some("crate") => Vec::new(),
             Some("super" | "self") => self.module.to_vec(),
-            _ => return,
+            _ => return None,
         };
         for segment in path {
             match segment.as_str() {
@@ -25,23 +38,31 @@ impl Paths<'_> {
                 _ => from_root.push(segment.clone()),
             }
         }
-        self.found.push(from_root);
+        Some(from_root)
     }
 
-    fn note_tree(&mut self, tree: &syn::UseTree, before: &[String]) {
-        let with = |name: &syn::Ident| [before, &[name.to_string()]].concat();
-        match tree {
-            syn::UseTree::Path(path) => self.note_tree(&path.tree, &with(&path.ident)),
-            syn::UseTree::Name(name) => self.note(&with(&name.ident)),
-            syn::UseTree::Rename(name) => self.note(&with(&name.ident)),
-            syn::UseTree::Glob(_) => self.note(before),
-            syn::UseTree::Group(group) => group.items.iter().for_each(|tree| self.note_tree(tree, before)),
+    /// Collects a path of a `use` item, which brings a name into the file.
+    fn import(&mut self, path: &[String], name: &syn::Ident) {
+        if let Some(path) = self.from_root(path) {
+            self.imported.insert(name.to_string(), path.clone());
+            self.found.push(path);
         }
     }
-}
 
-fn is_test(attributes: &[syn::Attribute]) -> bool {
-    attributes.iter().any(|a| a.path().is_ident("cfg") && a.parse_args::<syn::Ident>().is_ok_and(|i| i == "test"))
+    fn import_tree(&mut self, tree: &syn::UseTree, before: &[String]) {
+        let with = |name: &syn::Ident| [before, &[name.to_string()]].concat();
+        match tree {
+            syn::UseTree::Path(path) => self.import_tree(&path.tree, &with(&path.ident)),
+            syn::UseTree::Name(name) if name.ident == "self" => {
+                let last = before.last().expect("a name before `self`");
+                self.import(before, &syn::Ident::new(last, name.ident.span()));
+            }
+            syn::UseTree::Name(name) => self.import(&with(&name.ident), &name.ident),
+            syn::UseTree::Rename(name) => self.import(&with(&name.ident), &name.rename),
+            syn::UseTree::Glob(_) => self.found.extend(self.from_root(before)),
+            syn::UseTree::Group(group) => group.items.iter().for_each(|tree| self.import_tree(tree, before)),
+        }
+    }
 }
 
 impl<'ast> Visit<'ast> for Paths<'_> {
@@ -52,11 +73,16 @@ impl<'ast> Visit<'ast> for Paths<'_> {
     }
 
     fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
-        self.note_tree(&item.tree, &[]);
+        self.import_tree(&item.tree, &[]);
     }
 
     fn visit_path(&mut self, path: &'ast syn::Path) {
-        self.note(&path.segments.iter().map(|segment| segment.ident.to_string()).collect::<Vec<_>>());
+        let segments: Path = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+        if let Some(from_root) = self.from_root(&segments) {
+            self.found.push(from_root);
+        } else if let Some(module) = self.imported.get(&segments[0]).filter(|_| segments.len() > 1) {
+            self.found.push([module.as_slice(), &segments[1..]].concat());
+        }
         syn::visit::visit_path(self, path);
     }
 }
@@ -64,7 +90,7 @@ impl<'ast> Visit<'ast> for Paths<'_> {
 /// The files of a crate by module, and the names that facades pass on with where they come from.
 struct Crate<'a> {
     files: BTreeMap<&'a [String], &'a Source>,
-    passed_on: BTreeMap<Vec<String>, Vec<String>>,
+    passed_on: BTreeMap<Path, Path>,
 }
 
 impl<'a> Crate<'a> {
@@ -72,19 +98,17 @@ impl<'a> Crate<'a> {
         let files: BTreeMap<_, _> = sources.iter().map(|source| (source.module.as_slice(), source)).collect();
         let mut passed_on = BTreeMap::new();
         for source in sources.iter().filter(|source| source.is_facade()) {
+            let modules: BTreeSet<String> = source.modules().map(ToString::to_string).collect();
             for item in &source.syntax.items {
                 let syn::Item::Use(item) = item else { continue };
-                let mut paths = Paths { module: &source.module, found: Vec::new() };
-                let here = vec!["self".to_owned()];
-                let local = |tree: &syn::UseTree, paths: &mut Paths<'_>| match tree {
-                    syn::UseTree::Path(path) if ["crate", "super", "self"].iter().any(|word| path.ident == word) => {
-                        paths.note_tree(tree, &[]);
-                    }
-                    _ => paths.note_tree(tree, &here),
+                let here = ["self".to_owned()];
+                let mut paths = Paths::new(&source.module);
+                let begins_with_module = |tree: &syn::UseTree| match tree {
+                    syn::UseTree::Path(path) => modules.contains(&path.ident.to_string()),
+                    _ => false,
                 };
-                local(&item.tree, &mut paths);
-                for path in paths.found {
-                    let name = path.last().expect("a name").clone();
+                paths.import_tree(&item.tree, if begins_with_module(&item.tree) { &here } else { &[] });
+                for (name, path) in paths.imported {
                     passed_on.insert([source.module.as_slice(), &[name]].concat(), path);
                 }
             }
@@ -92,39 +116,58 @@ impl<'a> Crate<'a> {
         Self { files, passed_on }
     }
 
-    /// The file in which the thing with this path is defined.
+    /// The file in which the item with this path is defined; `None` for a path that is only a module's.
     fn file_of(&self, path: &[String]) -> Option<&'a Source> {
         let mut path = path.to_vec();
         for _ in 0..10 {
             let known = (0..=path.len()).rev().find(|n| self.files.contains_key(&path[..*n]))?;
-            match self.passed_on.get(path.get(..=known).unwrap_or(&path)) {
-                Some(elsewhere) if *elsewhere != path => {
-                    path = [elsewhere.as_slice(), path.get(known + 1..).unwrap_or(&[])].concat();
+            // Where a name and a module are equal, a path that ends there means the name.
+            let named = path.len().min(known + 1);
+            match self.passed_on.get(&path[..named]) {
+                Some(elsewhere) if path[..named] != **elsewhere => {
+                    path = [elsewhere, &path[named..]].concat();
                 }
-                _ => return self.files.get(&path[..known]).copied(),
+                _ => {
+                    let file = self.files[&path[..known]];
+                    return (known < path.len() || !file.is_facade()).then_some(file);
+                }
             }
         }
         panic!("{path:?} is passed on in a circle")
     }
 }
 
-/// Numbers say which registers hold them, and registers which numbers they hold.
-const EXCEPTION: (&str, &str) = ("strategies/src/numbers/number.rs", "strategies/src/lanes/level.rs");
-
-/// File → the files that it imports from, but for one exception. Facades pass names on; what they import counts for
-/// nobody.
+/// File → the files that it imports from. What a facade passes on does not count for it, what its own code uses does.
 fn imports(sources: &[Source]) -> BTreeMap<&str, BTreeSet<&str>> {
     let all = Crate::new(sources);
     let mut imports = BTreeMap::new();
-    for source in sources.iter().filter(|source| !source.is_facade()) {
-        let mut paths = Paths { module: &source.module, found: Vec::new() };
-        paths.visit_file(&source.syntax);
-        let files = paths.found.iter().filter_map(|path| all.file_of(path));
-        let others = files.filter(|file| file.path != source.path && !file.is_facade()).map(|file| file.path.as_str());
-        let counted = others.filter(|other| (source.path.as_str(), *other) != EXCEPTION);
-        imports.insert(source.path.as_str(), counted.collect());
+    for source in sources {
+        let mut paths = Paths::new(&source.module);
+        for item in &source.syntax.items {
+            if !matches!(item, syn::Item::Use(item) if !matches!(item.vis, syn::Visibility::Inherited)) {
+                paths.visit_item(item);
+            }
+        }
+        let files = paths.found.iter().filter_map(|path| all.file_of(path)).map(|file| file.path.as_str());
+        imports.insert(source.path.as_str(), files.filter(|file| *file != source.path).collect());
     }
     imports
+}
+
+/// Entries of folders, with imports between entries of the same folder.
+fn between_entries<'a>(imports: &BTreeMap<&'a str, BTreeSet<&'a str>>) -> BTreeMap<&'a str, BTreeSet<&'a str>> {
+    let mut entries: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (from, to) in imports {
+        entries.entry(from).or_default();
+        for to in to {
+            let common = from.bytes().zip(to.bytes()).take_while(|(a, b)| a == b).count();
+            let folder = from[..common].rfind('/').map_or(0, |slash| slash + 1);
+            let entry = |path: &'a str| &path[..path[folder..].find('/').map_or(path.len(), |end| folder + end)];
+            entries.entry(entry(to)).or_default();
+            entries.entry(entry(from)).or_default().insert(entry(to));
+        }
+    }
+    entries
 }
 
 /// What is left when files that import from no file that is left are taken away, again and again: circles, and what
@@ -155,35 +198,70 @@ fn tightened(mut circles: BTreeMap<&str, BTreeSet<&str>>) -> String {
 }
 
 #[test]
-fn there_is_no_circle_among_the_files_of_strategies() {
-    let sources = below("strategies/src");
-    let found = tightened(circles(imports(&sources)));
-    assert!(found.is_empty(), "files import from each other in circles:\n{found}");
+fn there_is_no_circle_among_files() {
+    for folder in ["strategies/src", "src", "mpi/src"] {
+        let sources = below(folder);
+        let found = tightened(circles(imports(&sources)));
+        assert!(found.is_empty(), "files import from each other in circles:\n{found}");
+    }
+}
+
+#[test]
+fn there_is_no_circle_among_rooms() {
+    for folder in ["strategies/src", "src", "mpi/src"] {
+        let sources = below(folder);
+        let found = tightened(circles(between_entries(&imports(&sources))));
+        assert!(found.is_empty(), "rooms import from each other in circles:\n{found}");
+    }
+}
+
+fn lines_of_circles(pairs: &[(&'static str, &'static str)]) -> usize {
+    let mut files: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (from, to) in pairs {
+        files.entry(from).or_default().insert(to);
+        files.entry(to).or_default();
+    }
+    tightened(circles(between_entries(&files))).lines().count()
 }
 
 #[test]
 fn a_circle_is_found() {
-    let files = |pairs: &[(&'static str, &'static str)]| {
-        let mut files: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-        for (from, to) in pairs {
-            files.entry(from).or_default().insert(to);
-            files.entry(to).or_default();
-        }
-        tightened(circles(files))
-    };
-    assert_eq!(files(&[("a", "b"), ("b", "c"), ("a", "c")]), "");
-    assert_eq!(files(&[("a", "b"), ("b", "c"), ("c", "b"), ("c", "d")]).lines().count(), 2);
+    assert_eq!(lines_of_circles(&[("a", "b"), ("b", "c"), ("a", "c")]), 0);
+    assert_eq!(lines_of_circles(&[("a", "b"), ("b", "c"), ("c", "b"), ("c", "d")]), 2);
+    // Two rooms that import from each other, by files that do not.
+    assert_eq!(lines_of_circles(&[("room/a", "hall/b"), ("hall/c", "room/d")]), 2);
+    assert_eq!(lines_of_circles(&[("room/a", "hall/b"), ("hall/c", "hall/d"), ("room/d", "hall/c")]), 0);
 }
 
 #[test]
 fn imports_are_found() {
     let sources = below("strategies/src");
     let imports = imports(&sources);
-    let of = |file: &str| &imports[format!("strategies/src/{file}").as_str()];
-    assert!(of("tape/sweep.rs").contains("strategies/src/tape/read.rs"));
-    assert!(of("tape/records.rs").contains("strategies/src/refusal.rs"));
+    let of = |file: &str, to: &str| {
+        let (file, to) = (format!("strategies/src/{file}"), format!("strategies/src/{to}"));
+        imports[file.as_str()].contains(to.as_str())
+    };
+    assert!(of("tape/sweep/reverse.rs", "tape/read/cursor.rs"));
+    assert!(of("tape/store/recording.rs", "refusal.rs"));
     // By the root of the crate, which passes the name on.
-    assert!(of("tape/records.rs").contains("strategies/src/numbers/number.rs"));
+    assert!(of("tape/store/recording.rs", "numbers/number.rs"));
     // By a path in the code, through the folder's file, which passes the name on.
-    assert!(of("strategies/jacobian.rs").contains("strategies/src/tape/records.rs"));
+    assert!(of("strategies/jacobian.rs", "tape/store/recording.rs"));
+    // By a module that was imported.
+    assert!(of("tape/write/fast.rs", "recording/current/list.rs"));
+}
+
+#[test]
+fn zz_dump() {
+    use std::fmt::Write;
+    let mut s = String::new();
+    for folder in ["strategies/src", "src", "mpi/src"] {
+        let sources = below(folder);
+        for (a, bs) in imports(&sources) {
+            for b in bs {
+                writeln!(s, "{a} {b}").unwrap();
+            }
+        }
+    }
+    std::fs::write("/tmp/edges.txt", s).unwrap();
 }

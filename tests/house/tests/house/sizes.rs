@@ -87,7 +87,7 @@ impl<'ast> Visit<'ast> for Unsafe {
 
 #[test]
 fn unsafe_code_is_in_tapes_storage_recordings_and_lanes() {
-    let folders = ["tape/", "storage/", "active/", "lanes/"].map(|folder| format!("strategies/src/{folder}"));
+    let folders = ["tape/", "storage/", "recording/", "kernel/"].map(|folder| format!("strategies/src/{folder}"));
     let mut files = BTreeSet::new();
     for source in all() {
         let mut found = Unsafe(0);

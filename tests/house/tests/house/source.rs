@@ -14,10 +14,23 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// Whether the file declares modules of its own folder, and passes their names on.
-    pub(crate) fn is_facade(&self) -> bool {
-        self.syntax.items.iter().any(|item| matches!(item, syn::Item::Mod(module) if module.content.is_none()))
+    /// The modules of its own folder that the file declares.
+    pub(crate) fn modules(&self) -> impl Iterator<Item = &syn::Ident> {
+        self.syntax.items.iter().filter_map(|item| match item {
+            syn::Item::Mod(module) if module.content.is_none() => Some(&module.ident),
+            _ => None,
+        })
     }
+
+    /// True if the file declares modules of its own folder.
+    pub(crate) fn is_facade(&self) -> bool {
+        self.modules().next().is_some()
+    }
+}
+
+/// True under `#[cfg(test)]`.
+pub(crate) fn is_test(attributes: &[syn::Attribute]) -> bool {
+    attributes.iter().any(|a| a.path().is_ident("cfg") && a.parse_args::<syn::Ident>().is_ok_and(|i| i == "test"))
 }
 
 /// The root of the repository: cargo says where this package is when it runs tests.
