@@ -19,18 +19,20 @@
 //! begin at [`Taping`].
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod compound;
 mod contract;
+mod error;
 mod external;
 mod identifier;
 pub mod kernel;
 mod level;
 mod manager;
 mod memory;
-mod numbers;
+mod nested;
+mod number;
 mod policy;
 mod pool;
 pub mod recording;
-mod refusal;
 pub mod rules;
 mod scratch;
 pub mod shape;
@@ -44,33 +46,36 @@ pub mod slab_stack {
     pub use crate::storage::{Iter, IterMut, SlabIter as Slabs, SlabsMut};
 }
 
+#[cfg(feature = "packs")]
+pub use compound::{Pack, Registered};
 #[doc(hidden)]
 pub use contract::is_suspect;
 pub use contract::{
-    AtExternal, Bend, Branch, Capacity, Comparison, Curvature, Dependence, EachRecord, Expression, Flow, Load, Nary,
-    Nests, Order, Products, RecordKind, RecordView, Replay, Reverse, Sink, Spills, Statement, Store, Strategy, Taped,
-    Taping, Tree, Twin, Variable,
+    AtExternal, Branch, Capacity, Comparison, Dependence, EachRecord, Expression, Flow, Load, Nary, Nests, Order,
+    RecordKind, RecordView, Replay, Reverse, Sink, Spills, Statement, Store, Strategy, Taped, Taping, Tree, Twin,
+    Variable,
 };
-pub use external::{Arrays, External, Mark, NonFinite, NonFiniteKind, SweepError, TapeCache};
+pub use error::{StorageError, SweepError, catch_storage_errors};
+pub use external::{Arrays, External, Mark, NonFinite, NonFiniteKind, TapeCache};
 pub use identifier::{IndexType, LinearId, TapeNumber};
 pub use kernel::Tangents;
 pub use manager::{CountedId, IndexManager, Linear, Reuse};
 pub use memory::{MemoryReport, MemoryUsage};
-pub use numbers::{Binary, Dual, Float, Nested, Number, Plain, Ternary, Unary};
-#[cfg(feature = "packs")]
-pub use numbers::{Pack, Registered};
+pub use nested::Nested;
+pub use number::{Binary, Dual, Float, Number, Plain, Ternary, Unary};
 #[doc(hidden)]
-pub use numbers::{Passed, Whole, agreed, bits, by_lanes, by_lanes2, counts, same};
+pub use number::{Passed, Whole, agreed, bits, by_lanes, by_lanes2, counts, same};
 #[doc(hidden)]
 pub use policy::Inline;
 pub use policy::{Checked, Policy, SingularSlope, Strict, Subgradient, Traces, Tracing, is_singular};
-pub use refusal::catch_storage_errors;
 
+pub use rules::{Bend, Curvature, Products};
 #[doc(hidden)]
 pub use scratch::Scratch;
 pub use shape::Shape;
 pub use singular::{partials_of_slice, refuses_singular, singular_function};
-pub use storage::spill::{ArrayFile, ScratchFile, SpillOptions, SpillStore, SpillUsage, StorageError};
+pub use storage::SpillUsage;
+pub use storage::spill::{ArrayFile, ScratchFile, SpillOptions, SpillStore};
 pub use storage::{
     InMemory, Layer, LayerOf, Locked, Locking, Shared, SharedStack, SlabStack, SpillDefaults, Spilled, SpilledReader,
     SpilledStack, SystemDefaults, Unlocked,

@@ -1,6 +1,6 @@
 //! The identifiers of a recording that reuses them.
 
-use crate::refusal::Refusal;
+use crate::error::Refusal;
 
 /// Which identifiers are free, and how many variables share those that are shared.
 ///

@@ -1,6 +1,6 @@
 //! Singular functions in statements: how strategies find them.
 
-use crate::numbers::all_finite;
+use crate::number::all_finite;
 use crate::{Expression, Float, Nary, Number, Policy, SingularSlope, Sink, Taping, is_singular};
 
 /// Whether singular partials of this strategy are errors.

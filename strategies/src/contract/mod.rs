@@ -3,7 +3,6 @@
 mod branch;
 mod capacity;
 mod comparison;
-mod curvature;
 mod flow;
 mod fresh;
 mod nary;
@@ -19,7 +18,6 @@ mod variable;
 pub use branch::{Branch, is_suspect};
 pub use capacity::Capacity;
 pub use comparison::Comparison;
-pub use curvature::{Bend, Curvature, Products};
 pub use flow::{Dependence, Flow};
 pub use nary::Nary;
 pub use nests::Nests;

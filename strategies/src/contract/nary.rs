@@ -1,6 +1,6 @@
 //! Functions of slices.
 
-use super::curvature::Curvature;
+use crate::Curvature;
 use crate::Number;
 
 /// A function of a number of arguments known at run time, such as a sum over a slice.

@@ -2,10 +2,10 @@
 
 use super::branch::Branch;
 use super::comparison::Comparison;
-use super::curvature::Curvature;
 use super::flow::{Dependence, Flow};
 use super::nary::Nary;
 use super::variable::{Variable, listed};
+use crate::Curvature;
 use crate::kernel::{Launch, Launched};
 use crate::{Arrays, External, Number, Policy, Shape, TapeCache, TapeNumber};
 use generic_array::{ArrayLength, typenum::Unsigned};

@@ -1,10 +1,10 @@
 //! Functions and launches of a recording, and how a sweep goes through one.
 
-use super::error::SweepError;
 use super::function::{External, apply, each_lane};
 use crate::Number;
+use crate::SweepError;
 use crate::kernel::{Launch, Launched, Replayed, Shadows, Versions, flow};
-use crate::numbers::all_finite;
+use crate::number::all_finite;
 use crate::scratch::Scratch;
 use core::ops::Range;
 use smallvec::SmallVec;

@@ -1,7 +1,7 @@
 //! Functions with rules of their author, and how the rules are called.
 
-use super::error::SweepError;
-use crate::numbers::all_finite;
+use crate::SweepError;
+use crate::number::all_finite;
 use crate::{Number, counts};
 
 /// A function that is differentiated by rules of its author, and the data that they need.

@@ -7,7 +7,6 @@
 
 mod arrays;
 mod entry;
-mod error;
 mod function;
 mod list;
 mod notes;
@@ -15,7 +14,6 @@ mod notes;
 pub use arrays::Arrays;
 pub use entry::Mark;
 pub(crate) use entry::{Deed, Entry, Slots};
-pub use error::SweepError;
 pub use function::External;
 pub(crate) use function::apply;
 pub(crate) use list::Externals;

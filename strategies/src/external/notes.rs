@@ -1,6 +1,6 @@
 //! Where records were made, and the first number that is not finite, under the policy [`Tracing`](crate::Tracing).
 
-use crate::refusal::out_of_memory;
+use crate::error::out_of_memory;
 use crate::{MemoryUsage, Number};
 use core::fmt;
 use core::panic::Location;

@@ -4,10 +4,10 @@
 //! that are computed number by number are looked up in a table.
 
 use super::ir::access::{Border, Facts, Key, Kind, OPERANDS};
-use super::ir::function::Part;
 use super::ir::instruction::{Op, opcode};
 use super::ir::kernel::{Plan, Program};
 use super::ir::program::List;
+use crate::number::simd::rule::Part;
 use core::fmt::Write;
 use std::collections::HashSet;
 

@@ -7,29 +7,22 @@
 
 #![allow(clippy::needless_range_loop, reason = "loops over the four dimensions index several arrays")]
 
-mod sealed {
-    /// The bound that keeps others from implementing the traits of kernels and of registers.
-    pub trait Sealed {}
-}
-
 pub(crate) mod c_source;
 pub(crate) mod exec;
 pub(crate) mod ir;
 pub(crate) mod launch;
 pub(crate) mod loops;
 pub(crate) mod memory;
-pub(crate) mod simd;
 
+pub use crate::number::simd::dispatch::Level;
+pub use crate::number::simd::rule::{Part, Rule, Scalar, Scalar3, Slope, Three};
 pub use c_source::{Table, text};
 pub use exec::operands::{Kept, Operand};
 pub use ir::access::{Border, Facts, Key, Keys, Kind, LEAVES, OPERANDS, OUTPUTS, RADIUS};
 pub use ir::expression::{
     Apply, Apply2, Apply3, Compared, Condition, Constant, Element, Joined, Let, Local, New, Node, Number, Select,
 };
-pub use ir::function::{
-    Comparing, Comparison, Formula, Formula2, LaneFunction, LaneOperator, LaneTernary, Part, Rule, Scalar, Scalar3,
-    Slope, Three,
-};
+pub use ir::function::{Comparing, Comparison, Formula, Formula2, LaneFunction, LaneOperator, LaneTernary};
 pub use ir::grid::{BadRange, Grid};
 pub use ir::instruction::{Code, NODES};
 pub use ir::kernel::{Again, Assign, Combination, Extreme, Plan, Program, Reduce, Written};
@@ -52,6 +45,3 @@ pub use memory::cache::Fetched;
 pub use memory::tangent::Tangents;
 pub(crate) use memory::version::HeldVersions;
 pub use memory::version::{Held, Version};
-pub(crate) use sealed::Sealed;
-pub use simd::dispatch::Level;
-pub(crate) use simd::dispatch::{Plain, Registers, at_present_level};

@@ -12,12 +12,12 @@ pub(crate) mod owned;
 pub(crate) mod resolve;
 
 pub use current::branch_report::HiddenBranches;
-pub(crate) use current::guarded::{guards, keeps_guards, with_guarded};
 #[doc(hidden)]
 pub use current::ids::pretend_drawn;
 pub use current::list::{OwnedTape, Running};
 pub(crate) use current::list::{admit, innermost_parts, release_unshared};
 pub use current::pause::{isolated, pause};
+pub(crate) use current::singular::refuse_singular;
 pub use current::state::Place;
 pub(crate) use current::state::State;
 pub use owned::dependencies::Numbering;
@@ -27,6 +27,6 @@ pub(crate) use owned::trace::note;
 pub use owned::trace::{Call, note_nary, note_statement, on_behalf_of, with_inputs};
 pub(crate) use resolve::branches::note_moving_branch;
 pub use resolve::branches::{TracedBranch, hidden_branches, note_branch};
+pub(crate) use resolve::guarded::{guards, keeps_guards, with_guarded};
 pub(crate) use resolve::reuse::{release, share, take_identifier, with_pool};
-pub(crate) use resolve::singular::refuse_singular;
 pub use resolve::statement::{common_number, flow_of, innermost_flow, note_singular, recording_of, with};

@@ -1,7 +1,7 @@
 //! `+ − × ÷ %` and negation.
 
 use super::rule::{Function, Operator, hash_name};
-use crate::numbers::by_lanes2;
+use crate::number::by_lanes2;
 use crate::shape::{Negated, Same, Scaling};
 use crate::{Bend, Float, Number};
 use core::ops::Rem;

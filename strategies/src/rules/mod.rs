@@ -5,6 +5,7 @@ pub mod bessel;
 mod bessel_contour;
 mod bessel_series;
 mod beta;
+mod curvature;
 pub mod distribution;
 pub mod exponential;
 pub mod gamma_ratio;
@@ -25,6 +26,7 @@ mod tail;
 pub mod tails;
 pub mod trigonometric;
 
+pub use curvature::{Bend, Curvature, Products};
 #[doc(hidden)]
 pub use rule::hash_name;
 pub use rule::{Function, Operator};

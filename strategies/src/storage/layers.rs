@@ -1,7 +1,7 @@
 //! Storage layers: where the segments of a recording live.
 
 use super::segment::Segment;
-use crate::refusal::room_for_one;
+use crate::error::room_for_one;
 use crate::{ArrayFile, Number, StorageError};
 use std::sync::{Arc, Mutex};
 

@@ -2,6 +2,7 @@
 //! thread, shared or spilled to files.
 
 mod layers;
+mod meter;
 mod segment;
 mod shared_stack;
 mod slab_stack;
@@ -11,6 +12,8 @@ mod spilled_stack;
 
 pub use layers::{InMemory, Layer, LayerOf, Shared};
 pub(crate) use layers::{Reader, Segments};
+pub(crate) use meter::Charge;
+pub use meter::SpillUsage;
 pub(crate) use segment::{Block, Segment};
 pub use shared_stack::{Locked, Locking, SharedStack, Unlocked};
 pub use slab_stack::{Iter, IterMut, SlabStack, Slabs as SlabIter, SlabsMut};

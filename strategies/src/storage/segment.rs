@@ -1,7 +1,7 @@
 //! Fixed pieces of memory that never move: segments for records and for slabs of stacks, blocks for what goes to files.
 
-use super::spill::Charge;
-use crate::refusal::out_of_memory;
+use super::Charge;
+use crate::error::out_of_memory;
 use bumpalo::Bump;
 use core::alloc::Layout;
 use core::ptr::NonNull;

@@ -2,7 +2,7 @@
 
 use super::Block;
 use super::layers::{Layer, LayerOf, Reader, Segments, sealed};
-use crate::refusal::out_of_memory;
+use crate::error::out_of_memory;
 use crate::storage::spill::{SlabFile, SlabReader};
 use crate::{ArrayFile, Plain, SpillOptions, SpillUsage, StorageError};
 use core::marker::PhantomData;

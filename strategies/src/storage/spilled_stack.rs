@@ -1,7 +1,9 @@
 //! A stack of plain values that may outgrow memory.
 
+use super::SpillUsage;
+use crate::StorageError;
 use crate::storage::Block;
-use crate::storage::spill::{Loader, SlabFile, SlabReader, SpillOptions, SpillUsage, StorageError};
+use crate::storage::spill::{Loader, SlabFile, SlabReader, SpillOptions};
 use bytemuck::Pod;
 use core::fmt;
 use core::marker::PhantomData;

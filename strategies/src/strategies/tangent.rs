@@ -6,7 +6,7 @@ use super::directions::Directions;
 use crate::external::apply;
 use crate::kernel::Launch;
 use crate::level::{self, Common, PASSIVE};
-use crate::numbers::any_nan;
+use crate::number::any_nan;
 use crate::recording::{note_moving_branch, refuse_singular};
 use crate::{
     Branch, Dependence, External, Flow, Nary, Number, Policy, Scratch, Shape, Sink, Statement, Strategy, Strict, Taped,

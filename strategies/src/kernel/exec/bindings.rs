@@ -5,7 +5,7 @@ use crate::kernel::ir::access::{Facts, OPERANDS, OUTPUTS};
 use crate::kernel::ir::grid::{Grid, Region};
 use crate::kernel::ir::instruction::CONSTANTS;
 use crate::kernel::ir::listing::Steps;
-use crate::kernel::simd::vector::Vector;
+use crate::number::simd::vector::Vector;
 use core::mem::MaybeUninit;
 use core::ptr;
 

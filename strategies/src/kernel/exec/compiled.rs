@@ -8,11 +8,11 @@
 use super::bindings::{ALL, Captured, Memory, Place, Seeds};
 use crate::Number;
 use crate::kernel::ir::access::{Border, OUTPUTS};
-use crate::kernel::ir::function::Rule;
 use crate::kernel::ir::instruction::{Op, RULES, opcode};
 use crate::kernel::ir::listing::{STEPS, Steps, result};
-use crate::kernel::simd::dispatch::Registers;
-use crate::kernel::simd::vector::{Lane, Vector};
+use crate::number::simd::dispatch::Registers;
+use crate::number::simd::rule::Rule;
+use crate::number::simd::vector::{Lane, Vector};
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 

@@ -2,9 +2,9 @@
 //! NaN, and along tangents. Nothing of this is compiled for each kernel.
 
 use crate::Number;
-use crate::kernel::ir::function::Rule;
 use crate::kernel::ir::instruction::{Op, RULES, opcode};
-use crate::numbers::by_lanes2;
+use crate::number::by_lanes2;
+use crate::number::simd::rule::Rule;
 use core::cell::RefCell;
 
 /// The number of points that are computed at once, so that looking at an operation costs little.

@@ -9,7 +9,7 @@ use crate::kernel::ir::grid::{Grid, Region, each_row};
 use crate::kernel::ir::instruction::{Op, opcode};
 use crate::kernel::ir::program::List;
 use crate::kernel::memory::buffer::Buffer;
-use crate::numbers::all_finite;
+use crate::number::all_finite;
 use core::ops::Range;
 use smallvec::SmallVec;
 

@@ -5,13 +5,13 @@
 use super::access::Key;
 use super::body::Forest;
 use super::builder::{Signed, Writer};
-use super::function::{Rule, Slope};
 use super::instruction::opcode::{
     ABS, ADD, AT_MOST, DIFFER, DIV, EITHER, EQUAL, FIRST, LEFT, LESS, MAX, MIN, MUL, NEG, NEW, RIGHT, RULE1, RULE3,
     SECOND, SELECT, SQRT, SQUARE, SUB, TAKES, TANGENT, THIRD,
 };
 use super::instruction::{FOREST, Op};
 use super::listing::NOTHING;
+use crate::number::simd::rule::{Rule, Slope};
 
 /// Computes values and slopes of a forest.
 pub(crate) struct Pass<'a> {

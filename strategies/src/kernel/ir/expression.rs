@@ -2,9 +2,10 @@
 //! numbers that were captured, and nothing else.
 
 use super::access::{Border, Key};
-use super::function::{Comparing, Comparison, Formula, Formula2, LaneFunction, LaneOperator, LaneTernary, Rule};
+use super::function::{Comparing, Comparison, Formula, Formula2, LaneFunction, LaneOperator, LaneTernary};
 use super::instruction::{Code, Op, opcode};
-use crate::kernel::Sealed;
+use crate::number::simd::Sealed;
+use crate::number::simd::rule::Rule;
 use core::marker::PhantomData;
 
 /// An expression of a kernel.

@@ -10,7 +10,7 @@
 )]
 
 use super::access::{Border, Key, Kind};
-use super::function::{Part, Rule};
+use crate::number::simd::rule::{Part, Rule};
 
 /// The largest number of operations in the tree of one expression.
 pub const NODES: usize = 512;

@@ -3,12 +3,12 @@
 use super::access::{Facts, LEAVES, OPERANDS, OUTPUTS};
 use super::body::Forest;
 use super::expression::Node;
-use super::function::Rule;
 use super::grid::Grid;
 use super::instruction::{CONSTANTS, Op, RULES};
 use super::listing::{Script, Steps};
 use super::program::{List, Scripts, gather, numbers};
-use crate::kernel::Sealed;
+use crate::number::simd::Sealed;
+use crate::number::simd::rule::Rule;
 use core::marker::PhantomData;
 
 const _: () = assert!(OUTPUTS == 4 && OPERANDS == 8 && LEAVES == 32, "`each!` has as many numbers");

@@ -1,8 +1,8 @@
 //! Lists of machine operations, as values and as types.
 
 use super::access::{LEAVES, OPERANDS, OUTPUTS};
-use super::function::Rule;
 use super::instruction::{Op, RULES};
+use crate::number::simd::rule::Rule;
 
 /// The largest number of operations in a list.
 pub(crate) const STEPS: usize = 2048;

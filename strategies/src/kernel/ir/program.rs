@@ -13,10 +13,10 @@ use super::access::{Key, Keys, Kind, LEAVES, OPERANDS, OUTPUTS};
 use super::body::Forest;
 use super::builder::{Signed, Writer};
 use super::differentiate::Pass;
-use super::function::Rule;
 use super::instruction::opcode::{NEG, NEW, READ, SEED, SEEDED};
 use super::instruction::{Op, RULES};
 use super::listing::{NOTHING, STEPS, Script};
+use crate::number::simd::rule::Rule;
 
 /// The largest number of operations in the lists of a kernel that are kept in a program.
 const LISTED: usize = 3072;

@@ -8,9 +8,9 @@ use crate::kernel::exec::vtable::Kernel;
 use crate::kernel::ir::grid::{Grid, Region, each_row};
 use crate::kernel::ir::kernel::Program;
 use crate::kernel::ir::listing::Steps;
-use crate::kernel::simd::dispatch::Task;
-use crate::kernel::simd::vector::Vector;
-use crate::numbers::agreed;
+use crate::number::agreed;
+use crate::number::simd::dispatch::Task;
+use crate::number::simd::vector::Vector;
 
 /// [`extremum`](crate::kernel::launch::extremum) for operands that lie in memory.
 ///

@@ -13,7 +13,7 @@ use crate::kernel::ir::grid::{Grid, Region};
 use crate::kernel::ir::kernel::Plan;
 use crate::kernel::memory::adjoint::Shadow;
 use crate::kernel::memory::buffer::Buffer;
-use crate::numbers::all_finite;
+use crate::number::all_finite;
 use core::ptr;
 
 /// The elements whose adjoints get contributions.

@@ -12,8 +12,8 @@ use crate::kernel::ir::grid::{Grid, Region, each_row};
 use crate::kernel::ir::kernel::{Program, ValuesOf};
 use crate::kernel::ir::listing::result;
 use crate::kernel::memory::buffer::REACH;
-use crate::kernel::simd::dispatch::Task;
-use crate::kernel::simd::vector::Vector;
+use crate::number::simd::dispatch::Task;
+use crate::number::simd::vector::Vector;
 use core::marker::PhantomData;
 
 /// [`run`](super::run) for operands that lie in memory, some of them perhaps written in place.

@@ -11,8 +11,8 @@ use crate::kernel::ir::access::{Key, each};
 use crate::kernel::ir::grid::{Grid, Region, each_row};
 use crate::kernel::ir::kernel::{Program, ValuesOf};
 use crate::kernel::ir::listing::{Steps, result};
-use crate::kernel::simd::dispatch::Task;
-use crate::kernel::simd::vector::Vector;
+use crate::number::simd::dispatch::Task;
+use crate::number::simd::vector::Vector;
 use core::marker::PhantomData;
 use smallvec::SmallVec;
 

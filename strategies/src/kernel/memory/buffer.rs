@@ -3,7 +3,7 @@
 use super::pool::{Piece, Pool};
 use crate::Number;
 use crate::kernel::ir::access::RADIUS;
-use crate::kernel::simd::vector::MOST;
+use crate::number::simd::vector::MOST;
 use bytemuck::{Pod, Zeroable};
 use core::fmt;
 use core::marker::PhantomData;

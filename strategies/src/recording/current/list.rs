@@ -13,8 +13,8 @@
 use super::announced::announce;
 use super::ids::Numbers;
 use super::state::{Seen, State};
+use crate::error::Refusal;
 use crate::external::Externals;
-use crate::refusal::Refusal;
 use crate::{Reverse, TapeNumber};
 use core::any::TypeId;
 use core::cell::{Cell, UnsafeCell};

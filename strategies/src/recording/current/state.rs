@@ -1,9 +1,9 @@
 //! What there is of recordings beside their tapes, and places in them.
 
 use super::branch_report::HiddenBranches;
+use super::singular::Singular;
 use crate::external::Externals;
 use crate::pool::Pool;
-use crate::recording::resolve::singular::Singular;
 use crate::{Mark, Reverse, TapeNumber};
 use core::any::TypeId;
 

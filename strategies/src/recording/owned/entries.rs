@@ -1,12 +1,12 @@
 //! What a tape keeps beside its records.
 
 use super::trace::note_entry;
+use crate::error::Refusal;
 use crate::external::{Arrays, Deed, Entry, Externals, Slots};
 use crate::kernel::{Launched, SharedArray};
 use crate::recording::current::state::Place;
 use crate::recording::resolve::messages::two_recordings;
 use crate::recording::resolve::statement::{recording_of, visible, with_parts};
-use crate::refusal::Refusal;
 use crate::{External, Policy, Reverse, TapeCache, TapeNumber, Variable};
 use core::panic::Location;
 use smallvec::SmallVec;

@@ -2,7 +2,7 @@
 
 use crate::external::{Entry, NonFinite, NonFiniteKind};
 use crate::kernel::Shadows;
-use crate::numbers::all_finite;
+use crate::number::all_finite;
 use crate::recording::current::list::OwnedTape;
 use crate::{Mark, Number, Order, Policy, RecordKind, RecordView, Reverse, SweepError, counts};
 

@@ -3,7 +3,7 @@
 use crate::external::{Deed, Entry, Externals};
 use crate::kernel::{Launch, Replayed, SharedArray, Used, Versions, not_kept};
 use crate::recording::current::list::OwnedTape;
-use crate::recording::resolve::singular::Singular;
+use crate::recording::current::singular::Singular;
 use crate::scratch::Scratch;
 use crate::{Number, Policy, Replay, SweepError, refuses_singular};
 use core::panic::Location;

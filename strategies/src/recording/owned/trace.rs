@@ -1,7 +1,7 @@
 //! What is noted while a recording is made under the policy [`Tracing`](crate::Tracing), and what is made of it.
 
 use crate::external::{Deed, Entry, NonFinite, NonFiniteKind, Notes};
-use crate::numbers::all_finite;
+use crate::number::all_finite;
 use crate::recording::current::list::OwnedTape;
 use crate::recording::resolve::branches::TracedBranch;
 use crate::recording::resolve::statement::{with, with_parts};

@@ -1,8 +1,8 @@
 //! The identifiers of recordings that reuse them.
 
 use super::messages::not_active;
+use crate::error::Refusal;
 use crate::recording::current::list::{PoolOf, innermost_number};
-use crate::refusal::Refusal;
 use crate::{LinearId, TapeNumber};
 
 /// Counts one more variable with this identifier, which only one had so far if this is the `first` copy; false if its

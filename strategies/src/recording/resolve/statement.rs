@@ -1,9 +1,9 @@
 //! Which recording a statement belongs to.
 
 use super::messages::{in_use, not_active, paused, two_recordings, undeclared};
-use super::singular::Singular;
 use crate::external::Externals;
 use crate::recording::current::list::{Barrier, change_state, innermost_number, lend, look};
+use crate::recording::current::singular::Singular;
 use crate::recording::current::state::Seen;
 use crate::{Dependence, Flow, LinearId, Reverse, TapeNumber};
 use core::any::TypeId;

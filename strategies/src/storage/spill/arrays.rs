@@ -1,10 +1,11 @@
 //! The file for arrays that recordings keep.
 
+use super::SpillOptions;
 use super::extents::{Extent, Extents};
 use super::file::{SpillFile, Stored};
-use super::meter::Meter;
 use super::slabs::SlabFile;
-use super::{SpillOptions, StorageError};
+use crate::StorageError;
+use crate::storage::meter::Meter;
 use core::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 

@@ -1,6 +1,6 @@
 //! Whether the bytes that come back are those that went.
 
-use crate::kernel::{Plain, at_present_level};
+use crate::number::simd::dispatch::{Plain, at_present_level};
 
 /// A sum of bytes that differs when a fault has changed them. No defence against whoever changes them on purpose.
 ///

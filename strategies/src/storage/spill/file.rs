@@ -1,11 +1,12 @@
 //! What slabs and arrays are written to: a file without a name, or a store of the program.
 
+use super::SpillOptions;
 use super::checksum::checksum;
 use super::disk::Disk;
 use super::extents::Extent;
-use super::meter::Meter;
 use super::store::OpenStore;
-use super::{SpillOptions, StorageError};
+use crate::StorageError;
+use crate::storage::meter::Meter;
 use core::sync::atomic::Ordering::Relaxed;
 use std::io;
 use std::path::PathBuf;

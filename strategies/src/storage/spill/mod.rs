@@ -41,10 +41,8 @@
 mod arrays;
 mod checksum;
 mod disk;
-mod error;
 mod extents;
 mod file;
-mod meter;
 mod options;
 mod reader;
 mod scratch_file;
@@ -58,17 +56,9 @@ mod writer;
 mod tests;
 
 pub use arrays::ArrayFile;
-pub use error::StorageError;
 pub(crate) use file::Stored;
-pub(crate) use meter::Charge;
-pub use meter::SpillUsage;
 pub use options::SpillOptions;
 pub(crate) use reader::{Loader, SlabReader};
 pub use scratch_file::ScratchFile;
 pub(crate) use slabs::SlabFile;
 pub use store::SpillStore;
-
-/// Slabs that may be on their way to the file, each with a thread.
-pub(crate) const WRITES_IN_FLIGHT: usize = 2;
-/// Slabs that a reader may have read before they are asked for, each by a thread.
-pub(crate) const READS_AHEAD: usize = 2;

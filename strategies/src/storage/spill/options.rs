@@ -1,7 +1,8 @@
 //! What the user decides about storage on disk.
 
+use super::SpillStore;
 use super::store::Opener;
-use super::{SpillStore, StorageError};
+use crate::StorageError;
 use crate::storage::Block;
 use core::fmt;
 use std::io;

@@ -1,10 +1,12 @@
 //! Reading slabs in any order, and ahead of a sweep that goes backwards.
 
+use super::SlabFile;
 use super::file::{SpillFile, Stored};
-use super::meter::Meter;
 use super::worker::Worker;
-use super::{READS_AHEAD, SlabFile, StorageError};
+use crate::StorageError;
 use crate::storage::Block;
+use crate::storage::meter::Meter;
+use crate::storage::meter::READS_AHEAD;
 use core::mem;
 use std::sync::Arc;
 

@@ -1,8 +1,9 @@
 //! A file for whoever manages its space alone.
 
+use super::SpillOptions;
 use super::extents::Extent;
 use super::file::{SpillFile, Stored};
-use super::{SpillOptions, StorageError};
+use crate::StorageError;
 use std::sync::Arc;
 
 /// A file without a name, or a [store](SpillOptions::store), which is gone when it is dropped, on panic, and when the

@@ -1,12 +1,15 @@
 //! A stack of full slabs, the last few in memory and the rest in a file.
 
+use super::SpillOptions;
 use super::extents::Extents;
 use super::file::{SpillFile, Stored};
-use super::meter::{Charge, Holder, Meter};
 use super::slab::{Slab, Write};
 use super::writer::Writer;
-use super::{READS_AHEAD, SpillOptions, SpillUsage, StorageError, WRITES_IN_FLIGHT};
+use crate::StorageError;
 use crate::storage::Block;
+use crate::storage::SpillUsage;
+use crate::storage::meter::{Charge, Holder, Meter};
+use crate::storage::meter::{READS_AHEAD, WRITES_IN_FLIGHT};
 use core::mem;
 use std::sync::{Arc, Mutex, PoisonError};
 

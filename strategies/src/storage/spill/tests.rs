@@ -3,7 +3,8 @@
 use super::extents::Extent;
 use super::file::SpillFile;
 use super::worker::Worker;
-use super::{SlabFile, SlabReader, SpillOptions, StorageError};
+use super::{SlabFile, SlabReader, SpillOptions};
+use crate::StorageError;
 use crate::storage::Block;
 use std::sync::Arc;
 

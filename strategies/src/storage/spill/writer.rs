@@ -3,8 +3,9 @@
 use super::extents::Extent;
 use super::file::{SpillFile, Stored};
 use super::worker::Worker;
-use super::{StorageError, WRITES_IN_FLIGHT};
+use crate::StorageError;
 use crate::storage::Block;
+use crate::storage::meter::WRITES_IN_FLIGHT;
 use std::sync::Arc;
 
 /// A slab to write. The stack keeps the other reference, and with it the contents, until the write has succeeded.

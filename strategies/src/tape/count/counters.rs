@@ -4,7 +4,7 @@
 //! which of two forms a record has, and the constants of [`Records`](crate::tape::store::recording::Records).
 
 use super::counts::{Counted, Counts};
-use crate::refusal::Refusal;
+use crate::error::Refusal;
 use crate::tape::format::code;
 use crate::tape::format::layout::Layout;
 use crate::tape::format::lengths::Lengths;

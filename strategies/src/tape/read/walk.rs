@@ -2,7 +2,7 @@
 
 use super::cursor::{Cursor, Later, Values};
 use super::record::Record;
-use crate::refusal::out_of_memory;
+use crate::error::out_of_memory;
 use crate::scratch::Scratch;
 use crate::storage::Layer;
 use crate::tape::store::recording::{Content, Records};

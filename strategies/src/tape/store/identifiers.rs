@@ -1,8 +1,8 @@
 //! Room for records, and identifiers with their values.
 
 use super::recording::{Content, Records};
+use crate::error::Refusal;
 use crate::pool::Pool;
-use crate::refusal::Refusal;
 use crate::storage::Layer;
 use crate::tape::usize_of;
 use crate::{IndexManager, LinearId, Number, TapeNumber, recording};

@@ -2,7 +2,7 @@
 
 use super::guards::Guards;
 use super::resumed::Resumed;
-use crate::refusal::out_of_memory;
+use crate::error::out_of_memory;
 use crate::storage::{Layer, Segments, Slabs, Spilled};
 use crate::tape::format::code_table::Codes;
 use crate::tape::format::kind::Objects;

@@ -1,6 +1,6 @@
 //! Writing records that are not written in place, and the values of variables.
 
-use crate::refusal::Refusal;
+use crate::error::Refusal;
 use crate::storage::Layer;
 use crate::tape::format::code;
 use crate::tape::format::kind::Ids;

@@ -1,6 +1,6 @@
 //! Records of independent variables and of external functions.
 
-use crate::refusal::Refusal;
+use crate::error::Refusal;
 use crate::storage::Layer;
 use crate::tape::format::common::Common;
 use crate::tape::store::recording::{Content, Records};

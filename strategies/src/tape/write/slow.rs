@@ -1,8 +1,8 @@
 //! Writing statements that are not written at once.
 
 use super::emit::{Assigned, Writer};
+use crate::error::Refusal;
 use crate::recording;
-use crate::refusal::Refusal;
 use crate::scratch::Scratch;
 use crate::storage::Layer;
 use crate::tape::format::code::CLASSIC_MAX;

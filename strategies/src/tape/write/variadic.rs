@@ -1,7 +1,7 @@
 //! Writing functions of slices.
 
 use super::slow::{narrow, where_they_belong};
-use crate::refusal::Refusal;
+use crate::error::Refusal;
 use crate::scratch::Scratch;
 use crate::storage::Layer;
 use crate::tape::format::common::Common;

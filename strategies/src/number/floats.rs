@@ -1,7 +1,7 @@
 //! `f64` and `f32` as numbers.
 
-use super::number::{Binary, Float, Number, Plain, Ternary, Unary, partial_of_lane, sealed};
 use super::special;
+use super::traits::{Binary, Float, Number, Plain, Ternary, Unary, partial_of_lane, sealed};
 use core::num::FpCategory;
 
 /// Forwards the functions of numbers to the methods of the same names on `f64` and `f32`, and the special ones to

@@ -1,7 +1,7 @@
 //! Duals at neighbouring points, computed at once: a register for the values, and one for each tangent.
 
+use super::Sealed;
 use super::vector::{Lane, MOST, Vector};
-use crate::kernel::Sealed;
 use crate::{Dual, Number};
 use core::mem::MaybeUninit;
 use core::ops::{Add, Div, Mul, Neg, Sub};
@@ -237,7 +237,7 @@ impl<L: Vector, const N: usize> Vector for Several<L, N> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::simd::dispatch::{Level, Lifted, Registers, Task};
+    use crate::number::simd::dispatch::{Level, Lifted, Registers, Task};
 
     type Pair = Dual<f64, 2>;
 

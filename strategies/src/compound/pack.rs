@@ -1,7 +1,8 @@
 //! Several numbers that are computed at once.
 
-use super::number::{Binary, Number, Plain, Ternary, Unary, partial_of_lane};
-use super::vector::{self, Registered};
+use super::registered;
+use super::registered::Registered;
+use crate::number::traits::{Binary, Number, Plain, Ternary, Unary, partial_of_lane};
 use core::array::from_fn;
 use core::fmt;
 use core::ops::{Add, AddAssign, Div, Index, Mul, Neg, Sub};
@@ -108,7 +109,7 @@ macro_rules! by_lanes {
     (@ rule $($any:tt)*) => {};
     (@ registers $name:ident ($($arguments:tt)*) ($($numbers:expr),*) $by_lane:expr) => {
         #[inline(always)]
-        fn $name($($arguments)*) -> Self { Self(vector::$name($($numbers),*)) }
+        fn $name($($arguments)*) -> Self { Self(registered::$name($($numbers),*)) }
     };
     (@ $floats:ident $name:ident ($($arguments:tt)*) ($($numbers:expr),*) $by_lane:expr) => {
         #[inline(always)]
@@ -119,7 +120,7 @@ macro_rules! by_lanes {
 impl<const N: usize, V: Registered> Plain for Pack<N, V> {}
 impl<const N: usize, V: Registered> Number for Pack<N, V> {
     type Lane = V;
-    type Passed = super::passed::Lined<Self>;
+    type Passed = crate::number::passed::Lined<Self>;
     const LANES: usize = {
         assert!(N > 0, "a pack needs lanes");
         N
@@ -176,19 +177,19 @@ impl<const N: usize, V: Registered> Number for Pack<N, V> {
 
     #[inline(always)]
     fn unary<R: Unary>(self) -> (Self, Self) {
-        vector::unary::<R, V, N>(self.0).map_or_else(
+        registered::unary::<R, V, N>(self.0).map_or_else(
             || Self::pair_from_lanes(|k| R::value_and_companion(self.0[k])),
             |(value, companion)| (Self(value), Self(companion)),
         )
     }
     #[inline(always)]
     fn derivative<R: Unary>(self, y: Self, companion: Self) -> Self {
-        vector::derivative::<R, V, N>(self.0)
+        registered::derivative::<R, V, N>(self.0)
             .map_or_else(|| Self(from_fn(|k| R::derivative_with_companion(self.0[k], y.0[k], companion.0[k]))), Self)
     }
     #[inline(always)]
     fn binary<R: Binary>(self, other: Self) -> Self {
-        vector::binary::<R, V, N>(self.0, other.0)
+        registered::binary::<R, V, N>(self.0, other.0)
             .map_or_else(|| Self(from_fn(|k| R::value(self.0[k], other.0[k]))), Self)
     }
     #[inline(always)]
@@ -214,7 +215,7 @@ impl<const N: usize, V: Registered> Number for Pack<N, V> {
     }
     #[inline(always)]
     fn sin_cos(self) -> (Self, Self) {
-        let (sin, cos) = vector::sin_cos(self.0);
+        let (sin, cos) = registered::sin_cos(self.0);
         (Self(sin), Self(cos))
     }
     fn polygamma(self, n: u32) -> Self {

@@ -1,6 +1,6 @@
 //! What is done with numbers lane by lane and part by part.
 
-use super::number::{Float, Number};
+use super::traits::{Float, Number};
 
 /// Whether two numbers are the same, part by part and bit for bit; any NaN is the same as any other.
 pub fn same<V: Number>(a: V, b: V) -> bool {

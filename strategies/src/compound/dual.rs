@@ -1,7 +1,7 @@
 //! What makes duals numbers: their functions, by rules.
 
-use super::dual::{Dual, guarded};
-use super::number::{Binary, Float, Number, Plain, Ternary, Unary, partial_of_lane, sealed};
+use crate::number::dual::{Dual, guarded};
+use crate::number::traits::{Binary, Float, Number, Plain, Ternary, Unary, partial_of_lane, sealed};
 use crate::rules::arithmetic::{Modulo, Over};
 use crate::rules::power::Powi;
 use crate::rules::{Function, Operator};

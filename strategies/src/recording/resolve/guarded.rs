@@ -1,7 +1,7 @@
 //! Recordings that keep guards, so that replays can tell whether comparisons come out as they did.
 
-use super::announced::{is_announced, some_announced};
-use super::list::{guards_here, lend, look};
+use crate::recording::current::announced::{is_announced, some_announced};
+use crate::recording::current::list::{guards_here, lend, look};
 use crate::recording::resolve::messages::stale_comparison;
 use crate::recording::resolve::statement::visible;
 use crate::{Reverse, TapeNumber};

@@ -3,8 +3,8 @@
 //! Every function here must be inlined into one that has the target feature: [`level`](super::dispatch) has them. Values
 //! of these types exist nowhere else.
 
+use super::Sealed;
 use super::vector::{Lane, Vector};
-use crate::kernel::Sealed;
 #[allow(clippy::wildcard_imports, reason = "the names of intrinsics are all of one kind")]
 use core::arch::x86_64::*;
 use core::ops::{Add, Div, Mul, Neg, Sub};

@@ -1,9 +1,9 @@
 //! Instruction sets, chosen when a program runs.
 
 use super::dual::Several;
+use super::rule::{Part, Rule, Three};
 use super::scalar::Alone;
 use super::vector::Vector;
-use crate::kernel::ir::function::{Part, Rule, Three};
 use crate::{Dual, Number};
 use core::sync::atomic::{AtomicU8, Ordering};
 
@@ -216,29 +216,6 @@ impl<V: Number, const N: usize> Registers for Dual<V, N> {
     }
 }
 
-#[cfg(feature = "packs")]
-impl<const N: usize, V: crate::Registered> Registers for crate::Pack<N, V> {
-    type Single = Alone<Self>;
-    fn call(rule: &'static Rule, part: Part, x: Self, y: Self) -> Self {
-        Self(core::array::from_fn(|k| V::call(rule, part, x[k], y[k])))
-    }
-    fn call_with_slopes(rule: &'static Rule, part: Part, x: Self, y: Self) -> (Self, Self, Self) {
-        let lanes: [_; N] = core::array::from_fn(|k| V::call_with_slopes(rule, part, x[k], y[k]));
-        (Self(lanes.map(|lane| lane.0)), Self(lanes.map(|lane| lane.1)), Self(lanes.map(|lane| lane.2)))
-    }
-    fn call3(rule: &'static Rule, part: Part, arguments: [Self; 3]) -> Self {
-        Self(core::array::from_fn(|k| V::call3(rule, part, arguments.map(|x| x[k]))))
-    }
-    fn call3_with_slopes(rule: &'static Rule, part: Part, arguments: [Self; 3]) -> (Self, [Self; 3]) {
-        let lanes: [_; N] = core::array::from_fn(|k| V::call3_with_slopes(rule, part, arguments.map(|x| x[k])));
-        (Self(lanes.map(|lane| lane.0)), core::array::from_fn(|i| Self(lanes.map(|lane| lane.1[i]))))
-    }
-    unsafe fn at_level<T: Task<Self>>(task: T) -> T::Output {
-        // SAFETY: promised by the caller.
-        unsafe { V::at_level(OneByOne::<_, Self>(task, core::marker::PhantomData)) }
-    }
-}
-
 /// A task over duals, as one over their parts.
 pub(crate) struct Lifted<T, const N: usize>(pub(crate) T);
 
@@ -248,19 +225,6 @@ impl<V: Number, T: Task<Dual<V, N>>, const N: usize> Task<V> for Lifted<T, N> {
     unsafe fn run<L: Vector<Number = V>>(self) -> T::Output {
         // SAFETY: promised by the caller.
         unsafe { self.0.run::<Several<L, N>>() }
-    }
-}
-
-/// A task over numbers that are computed one at a time, with the instructions for parts of them.
-#[cfg(feature = "packs")]
-struct OneByOne<T, V>(T, core::marker::PhantomData<V>);
-#[cfg(feature = "packs")]
-impl<P: Number, V: Number, T: Task<V>> Task<P> for OneByOne<T, V> {
-    type Output = T::Output;
-    #[inline(always)]
-    unsafe fn run<L: Vector<Number = P>>(self) -> T::Output {
-        // SAFETY: promised by the caller.
-        unsafe { self.0.run::<Alone<V>>() }
     }
 }
 

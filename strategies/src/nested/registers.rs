@@ -1,8 +1,8 @@
 //! Numbers that are variables: there are no loops over them.
 
-use super::dispatch::{Registers, Task};
-use super::scalar::Alone;
-use crate::kernel::ir::function::{Part, Rule};
+use crate::number::simd::dispatch::{Registers, Task};
+use crate::number::simd::rule::{Part, Rule};
+use crate::number::simd::scalar::Alone;
 use crate::{Nested, Nests};
 
 /// Loops of kernels run on several threads, and numbers that are variables are recorded on one.

@@ -1,9 +1,9 @@
 //! Lanes that are arrays: as many numbers as registers of x86-64 have, one by one. The interpreter, which has few of
 //! the instructions on registers, runs the loops over them as it would over those.
 
+use super::Sealed;
 use super::vector::{Lane, Vector};
 use crate::Number;
-use crate::kernel::Sealed;
 use core::array::from_fn;
 use core::ops::{Add, Div, Mul, Neg, Sub};
 

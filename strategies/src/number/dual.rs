@@ -1,6 +1,6 @@
 //! Numbers with tangents.
 
-use super::number::Number;
+use super::traits::Number;
 use core::fmt;
 use core::ops::{Add, AddAssign, Mul, Neg, Sub};
 
@@ -32,7 +32,7 @@ pub struct Dual<V, const N: usize> {
 
 /// a·b, where zero times anything is zero.
 #[inline(always)]
-pub(super) fn guarded<V: Number>(a: V, b: V) -> V {
+pub(crate) fn guarded<V: Number>(a: V, b: V) -> V {
     if V::PARTS > 1 {
         a.contribution(b)
     } else if a.is_nought() | b.is_nought() {
@@ -52,7 +52,7 @@ impl<V: Number, const N: usize> Dual<V, N> {
 
     /// The number whose derivatives are the derivatives of a function with this value and this partial at this number.
     #[inline(always)]
-    pub(super) fn chain(self, value: V, partial: V) -> Self {
+    pub(crate) fn chain(self, value: V, partial: V) -> Self {
         Self { value, tangents: self.tangents.map(|tangent| guarded(tangent, partial)) }
     }
 
@@ -134,7 +134,7 @@ impl<V: Number, const N: usize> Mul for Dual<V, N> {
 
 /// An array of what `f` says. The standard library's is not always inlined, and tangents would go through memory.
 #[inline(always)]
-pub(super) fn each<V: Number, const N: usize>(mut f: impl FnMut(usize) -> V) -> [V; N] {
+pub(crate) fn each<V: Number, const N: usize>(mut f: impl FnMut(usize) -> V) -> [V; N] {
     let mut all = [V::ZERO; N];
     for (k, one) in all.iter_mut().enumerate() {
         *one = f(k);

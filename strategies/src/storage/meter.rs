@@ -1,8 +1,12 @@
 //! Bytes in memory and on disk, counted where they come and go.
 
-use super::{READS_AHEAD, WRITES_IN_FLIGHT};
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::Arc;
+
+/// Slabs that may be on their way to the file, each with a thread.
+pub(crate) const WRITES_IN_FLIGHT: usize = 2;
+/// Slabs that a reader may have read before they are asked for, each by a thread.
+pub(crate) const READS_AHEAD: usize = 2;
 
 /// Bytes that a spilled storage holds.
 ///
@@ -37,29 +41,29 @@ pub struct SpillUsage {
 
 /// Bytes of arrays in memory.
 #[derive(Default)]
-pub(super) struct InMemory {
+pub(crate) struct InMemory {
     resident: AtomicUsize,
     peak: AtomicUsize,
 }
 
 impl InMemory {
-    pub(super) fn enter(&self, bytes: usize) {
+    pub(crate) fn enter(&self, bytes: usize) {
         let resident = self.resident.fetch_add(bytes, Relaxed) + bytes;
         self.peak.fetch_max(resident, Relaxed);
     }
 
-    pub(super) fn leave(&self, bytes: usize) {
+    pub(crate) fn leave(&self, bytes: usize) {
         self.resident.fetch_sub(bytes, Relaxed);
     }
 
-    pub(super) fn resident(&self) -> usize {
+    pub(crate) fn resident(&self) -> usize {
         self.resident.load(Relaxed)
     }
 }
 
 /// The sizes of the files that share one disk budget. They are changed by one thread at a time, that which records.
 #[derive(Default)]
-pub(super) struct Files {
+pub(crate) struct Files {
     slabs: AtomicU64,
     arrays: AtomicU64,
     /// Bytes of the second that are taken.
@@ -67,19 +71,19 @@ pub(super) struct Files {
 }
 
 impl Files {
-    pub(super) fn slabs(&self) -> u64 {
+    pub(crate) fn slabs(&self) -> u64 {
         self.slabs.load(Relaxed)
     }
 
-    pub(super) fn set_slabs(&self, size: u64) {
+    pub(crate) fn set_slabs(&self, size: u64) {
         self.slabs.store(size, Relaxed);
     }
 
-    pub(super) fn arrays(&self) -> u64 {
+    pub(crate) fn arrays(&self) -> u64 {
         self.arrays.load(Relaxed)
     }
 
-    pub(super) fn set_arrays(&self, size: u64, taken: u64) {
+    pub(crate) fn set_arrays(&self, size: u64, taken: u64) {
         self.arrays.store(size, Relaxed);
         self.of_arrays.store(taken, Relaxed);
     }
@@ -87,22 +91,22 @@ impl Files {
 
 /// The counters of one storage.
 #[derive(Default)]
-pub(super) struct Meter {
+pub(crate) struct Meter {
     resident: AtomicUsize,
     of_stack: AtomicUsize,
     peak: AtomicUsize,
     largest: AtomicUsize,
     readers: AtomicUsize,
     most_readers: AtomicUsize,
-    pub(super) arrays: InMemory,
-    pub(super) files: Files,
-    pub(super) written: AtomicU64,
-    pub(super) read: AtomicU64,
+    pub(crate) arrays: InMemory,
+    pub(crate) files: Files,
+    pub(crate) written: AtomicU64,
+    pub(crate) read: AtomicU64,
 }
 
 /// Who holds a block.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Holder {
+pub(crate) enum Holder {
     Stack,
     Reader,
 }
@@ -115,7 +119,7 @@ pub(crate) struct Charge {
 }
 
 impl Charge {
-    pub(super) fn new(meter: &Arc<Meter>, holder: Holder, bytes: usize) -> Self {
+    pub(crate) fn new(meter: &Arc<Meter>, holder: Holder, bytes: usize) -> Self {
         if holder == Holder::Stack {
             meter.of_stack.fetch_add(bytes, Relaxed);
         }
@@ -126,7 +130,7 @@ impl Charge {
     }
 
     /// Whether it is an entry of `holder` in the books of `meter`.
-    pub(super) fn is(&self, meter: &Arc<Meter>, holder: Holder) -> bool {
+    pub(crate) fn is(&self, meter: &Arc<Meter>, holder: Holder) -> bool {
         Arc::ptr_eq(&self.meter, meter) && self.holder == holder
     }
 }
@@ -142,21 +146,21 @@ impl Drop for Charge {
 
 impl Meter {
     /// Bytes of blocks that the stack, its writer or its user holds.
-    pub(super) fn of_stack(&self) -> usize {
+    pub(crate) fn of_stack(&self) -> usize {
         self.of_stack.load(Relaxed)
     }
 
-    pub(super) fn reader_opened(&self) {
+    pub(crate) fn reader_opened(&self) {
         let readers = self.readers.fetch_add(1, Relaxed) + 1;
         self.most_readers.fetch_max(readers, Relaxed);
     }
 
-    pub(super) fn reader_closed(&self) {
+    pub(crate) fn reader_closed(&self) {
         self.readers.fetch_sub(1, Relaxed);
     }
 
     /// The counters, with `slab` bytes for a slab at least.
-    pub(super) fn usage(&self, slab: usize, on_disk: u64) -> SpillUsage {
+    pub(crate) fn usage(&self, slab: usize, on_disk: u64) -> SpillUsage {
         let in_flight = WRITES_IN_FLIGHT + READS_AHEAD * self.most_readers.load(Relaxed).max(1);
         SpillUsage {
             resident: self.resident.load(Relaxed),

@@ -1,10 +1,10 @@
 //! Numbers as plain bytes.
 
-use super::dual::Dual;
-use super::nested::Nested;
-use super::number::Whole;
+use super::number::Nested;
 #[cfg(feature = "packs")]
-use super::pack::Pack;
+use crate::Pack;
+use crate::number::dual::Dual;
+use crate::number::traits::Whole;
 use crate::{LinearId, Nests, Taped};
 use core::slice;
 
@@ -34,7 +34,7 @@ unsafe impl<S: Nests> bytemuck::Pod for Nested<S> {}
 
 impl<S: Nests> Nested<S> {
     /// Variables as numbers.
-    pub(super) fn cast(variables: &[Taped<S::Value, LinearId>]) -> &[Self] {
+    pub(crate) fn cast(variables: &[Taped<S::Value, LinearId>]) -> &[Self] {
         // SAFETY: a number is laid out as the variable that it is, its only field.
         unsafe { slice::from_raw_parts(variables.as_ptr().cast(), variables.len()) }
     }

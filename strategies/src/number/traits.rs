@@ -47,7 +47,7 @@ macro_rules! declare_functions {
 ///
 /// Users never have to name it: generic code says `S: Strategy`.
 pub trait Number:
-    crate::kernel::Registers
+    super::simd::dispatch::Registers
     + bytemuck::Pod
     + Add<Output = Self>
     + Sub<Output = Self>
@@ -376,7 +376,7 @@ pub trait Ternary: 'static {
 
 /// The partial of a rule for argument number `K` of one lane.
 #[inline(always)]
-pub(super) fn partial_of_lane<R: Ternary, V: Float, const K: usize>([x, y, z]: [V; 3], value: V) -> V {
+pub(crate) fn partial_of_lane<R: Ternary, V: Float, const K: usize>([x, y, z]: [V; 3], value: V) -> V {
     match K {
         0 => R::partial_first(x, y, z, value),
         1 => R::partial_second(x, y, z, value),
@@ -384,6 +384,6 @@ pub(super) fn partial_of_lane<R: Ternary, V: Float, const K: usize>([x, y, z]: [
     }
 }
 
-pub(super) mod sealed {
+pub(crate) mod sealed {
     pub trait Sealed {}
 }

@@ -1,7 +1,7 @@
 //! What a kernel is evaluated over: one number, or several in a register.
 
+use super::Sealed;
 use crate::Number;
-use crate::kernel::Sealed;
 use core::cell::Cell;
 use core::ops::{Add, Div, Mul, Neg, Sub};
 

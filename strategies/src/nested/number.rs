@@ -1,9 +1,10 @@
 //! Numbers that are variables of a recording.
 
-use super::dual::{Dual, guarded};
-use super::given::{self, Given};
-use super::number::Number;
-use super::parts::same;
+use super::given;
+use super::given::Given;
+use crate::number::dual::{Dual, guarded};
+use crate::number::parts::same;
+use crate::number::traits::Number;
 use crate::{LinearId, Nests, Taped, recording};
 use core::cmp::Ordering;
 use core::fmt;
@@ -49,7 +50,7 @@ use core::ops::{Add, AddAssign, Div, Mul, Neg, Rem, Sub};
 /// assert!(!x.id().is_active());
 /// ```
 #[repr(transparent)]
-pub struct Nested<S: Nests>(pub(super) Taped<S::Value, LinearId>);
+pub struct Nested<S: Nests>(pub(crate) Taped<S::Value, LinearId>);
 
 impl<S: Nests> Clone for Nested<S> {
     #[inline(always)]
@@ -130,7 +131,7 @@ impl<S: Nests> Nested<S> {
 
     /// Whether it depends on an input of the base.
     #[inline(always)]
-    pub(super) fn is_active(self) -> bool {
+    pub(crate) fn is_active(self) -> bool {
         self.id().is_active()
     }
 
@@ -143,7 +144,7 @@ impl<S: Nests> Nested<S> {
     /// The result of a function of this number: of duals with one tangent.
     #[inline(always)]
     #[track_caller]
-    pub(super) fn lift(self, f: impl FnOnce(Dual<S::Value, 1>) -> Dual<S::Value, 1>) -> Self {
+    pub(crate) fn lift(self, f: impl FnOnce(Dual<S::Value, 1>) -> Dual<S::Value, 1>) -> Self {
         let tangent = if self.is_active() { S::Value::ONE } else { S::Value::ZERO };
         let Dual { value, tangents } = f(Dual { value: self.value(), tangents: [tangent] });
         self.with_partial(value, tangents[0])
@@ -152,7 +153,7 @@ impl<S: Nests> Nested<S> {
     /// The result of a function of two numbers: of duals with a tangent for each.
     #[inline(always)]
     #[track_caller]
-    pub(super) fn lift2(
+    pub(crate) fn lift2(
         self,
         other: Self,
         f: impl FnOnce(Dual<S::Value, 2>, Dual<S::Value, 2>) -> Dual<S::Value, 2>,
@@ -167,7 +168,7 @@ impl<S: Nests> Nested<S> {
     /// The result of a function of three numbers: of duals with a tangent for each. Two statements, of the first two,
     /// and of what they gave and the third.
     #[track_caller]
-    pub(super) fn lift3(numbers: [Self; 3], f: impl FnOnce([Dual<S::Value, 3>; 3]) -> Dual<S::Value, 3>) -> Self {
+    pub(crate) fn lift3(numbers: [Self; 3], f: impl FnOnce([Dual<S::Value, 3>; 3]) -> Dual<S::Value, 3>) -> Self {
         let dual = |k: usize| {
             let one = if numbers[k].is_active() { S::Value::ONE } else { S::Value::ZERO };
             let tangents = core::array::from_fn(|i| if i == k { one } else { S::Value::ZERO });
@@ -207,7 +208,7 @@ impl<S: Nests> Nested<S> {
     /// Zero times anything is zero, and 1 times anything is that.
     #[inline(always)]
     #[track_caller]
-    pub(super) fn product(self, other: Self, value: S::Value) -> Self {
+    pub(crate) fn product(self, other: Self, value: S::Value) -> Self {
         if self.is_exactly(S::Value::ONE) {
             return other;
         }
@@ -220,7 +221,7 @@ impl<S: Nests> Nested<S> {
     /// a·b, where zero times anything is zero.
     #[inline(always)]
     #[track_caller]
-    pub(super) fn guarded_product(self, other: Self) -> Self {
+    pub(crate) fn guarded_product(self, other: Self) -> Self {
         self.product(other, guarded(self.value(), other.value()))
     }
 }

@@ -1,8 +1,8 @@
 //! What makes variables numbers: their functions, by the ones of duals.
 
-use super::dual::Dual;
-use super::nested::Nested;
-use super::number::{Binary, Float, Number, Ternary, Unary, sealed};
+use super::number::Nested;
+use crate::number::dual::Dual;
+use crate::number::traits::{Binary, Float, Number, Ternary, Unary, sealed};
 use crate::{LinearId, Nests, TapeNumber, Taped};
 use core::num::FpCategory;
 use num_traits::{Num, NumCast, One, ToPrimitive, Zero};

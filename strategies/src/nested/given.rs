@@ -8,7 +8,7 @@ use generic_array::ArrayLength;
 use generic_array::typenum::{U1, U2, U3, Unsigned};
 
 /// How partials are known.
-pub(super) trait Kind: 'static {
+pub(crate) trait Kind: 'static {
     type Shape: Shape;
     /// How many arguments there are.
     type Arguments: ArrayLength;
@@ -24,7 +24,7 @@ macro_rules! kinds {
         $($(#[$doc:meta])* $name:ident: $shape:ty, $arguments:ident, $constants:ident, $minus:literal, $hash:literal;)*
     ) => { $(
         $(#[$doc])*
-        pub(super) struct $name;
+        pub(crate) struct $name;
         impl Kind for $name {
             type Shape = $shape;
             type Arguments = $arguments;
@@ -54,7 +54,7 @@ const MOST: usize = 2;
 
 /// A statement; also what it is when rebuilt, without the values of arguments. It can be differentiated, but not
 /// computed anew.
-pub(super) struct Given<S: Nests, K> {
+pub(crate) struct Given<S: Nests, K> {
     arguments: [(S::Value, LinearId); MOST],
     value: S::Value,
     partials: [S::Value; MOST],
@@ -71,7 +71,7 @@ impl<S: Nests, K> Copy for Given<S, K> {}
 impl<S: Nests, K: Kind> Given<S, K> {
     /// A statement of these arguments with this value. Only partials that the kind does not say are given.
     #[inline(always)]
-    pub(super) fn new<const N: usize, const P: usize>(
+    pub(crate) fn new<const N: usize, const P: usize>(
         arguments: [Taped<S::Value, LinearId>; N],
         value: S::Value,
         partials: [S::Value; P],
@@ -91,7 +91,7 @@ impl<S: Nests, K: Kind> Given<S, K> {
     /// Records it; returns its result. One function for each kind, and not one for each operator in a program.
     #[inline(never)]
     #[track_caller]
-    pub(super) fn record(self) -> Taped<S::Value, LinearId> {
+    pub(crate) fn record(self) -> Taped<S::Value, LinearId> {
         Taped { value: self.value, id: S::record(&self) }
     }
 

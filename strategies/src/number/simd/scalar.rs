@@ -1,8 +1,8 @@
 //! Numbers without registers of their own, one at a time.
 
+use super::Sealed;
 use super::vector::{Lane, Vector};
 use crate::Number;
-use crate::kernel::Sealed;
 use core::array::from_fn;
 use core::ops::{Add, Div, Mul, Neg, Sub};
 

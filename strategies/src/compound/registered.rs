@@ -4,7 +4,7 @@
 //! computed by the standard library, one by one: each lane by its own number, so that what it gives does not depend on
 //! the others.
 
-use super::number::{Binary, Float, Number, Unary};
+use crate::number::traits::{Binary, Float, Number, Unary};
 use crate::rules::exponential::{self, ExpM1, Sigmoid};
 use crate::rules::hyperbolic::{Cosh, Sinh};
 use crate::rules::power::Pow;
@@ -46,7 +46,7 @@ macro_rules! functions {
 
         $(
             #[inline(always)]
-            pub(super) fn $one<const N: usize, V: Registered>(x: [V; N]) -> [V; N] {
+            pub(crate) fn $one<const N: usize, V: Registered>(x: [V; N]) -> [V; N] {
                 V::$name(x, range(if is_double::<V>() { $double } else { $single }))
             }
         )*
@@ -260,7 +260,7 @@ fn beyond<const N: usize, V: Registered>(x: [V; N], found: [V; N], range: (V, V)
 
 /// xʸ.
 #[inline(always)]
-pub(super) fn powf<const N: usize, V: Registered>(x: [V; N], y: [V; N]) -> [V; N] {
+pub(crate) fn powf<const N: usize, V: Registered>(x: [V; N], y: [V; N]) -> [V; N] {
     let ordinary = range(if is_double::<V>() { (1e-300, 1e300) } else { (1e-37, 1e37) });
     let (found, exponents) = (V::powf_in_registers(x, y), range((-1e9, 1e9)));
     if V::are_within(x, ordinary) & V::are_within(found, ordinary) & V::are_within(y, exponents) {
@@ -285,20 +285,20 @@ fn powf_beyond<const N: usize, V: Registered>(
 
 /// Sine and cosine.
 #[inline(always)]
-pub(super) fn sin_cos<const N: usize, V: Registered>(x: [V; N]) -> ([V; N], [V; N]) {
+pub(crate) fn sin_cos<const N: usize, V: Registered>(x: [V; N]) -> ([V; N], [V; N]) {
     let ((sin, cos), range) = (V::sin_cos_in_registers(x), range((-1e4, 1e4)));
     if V::are_within(x, range) { (sin, cos) } else { (beyond(x, sin, range, V::sin), beyond(x, cos, range, V::cos)) }
 }
 
 /// Sine.
 #[inline(always)]
-pub(super) fn sin<const N: usize, V: Registered>(x: [V; N]) -> [V; N] {
+pub(crate) fn sin<const N: usize, V: Registered>(x: [V; N]) -> [V; N] {
     sin_cos(x).0
 }
 
 /// Cosine.
 #[inline(always)]
-pub(super) fn cos<const N: usize, V: Registered>(x: [V; N]) -> [V; N] {
+pub(crate) fn cos<const N: usize, V: Registered>(x: [V; N]) -> [V; N] {
     sin_cos(x).1
 }
 
@@ -309,7 +309,7 @@ fn is<R: 'static, Other: 'static>() -> bool {
 
 /// Value and companion of a rule that has a function of registers.
 #[inline(always)]
-pub(super) fn unary<R: Unary, V: Registered, const N: usize>(x: [V; N]) -> Option<([V; N], [V; N])> {
+pub(crate) fn unary<R: Unary, V: Registered, const N: usize>(x: [V; N]) -> Option<([V; N], [V; N])> {
     let zero = [V::ZERO; N];
     if is::<R, Sin>() {
         return Some(sin_cos(x));
@@ -344,7 +344,7 @@ pub(super) fn unary<R: Unary, V: Registered, const N: usize>(x: [V; N]) -> Optio
 
 /// The derivative of a rule that needs a function of registers.
 #[inline(always)]
-pub(super) fn derivative<R: Unary, V: Registered, const N: usize>(x: [V; N]) -> Option<[V; N]> {
+pub(crate) fn derivative<R: Unary, V: Registered, const N: usize>(x: [V; N]) -> Option<[V; N]> {
     match () {
         () if is::<R, ExpM1>() => Some(exp(x)),
         () if is::<R, Sinh>() => Some(cosh(x)),
@@ -355,6 +355,6 @@ pub(super) fn derivative<R: Unary, V: Registered, const N: usize>(x: [V; N]) -> 
 
 /// The value of a rule that has a function of registers.
 #[inline(always)]
-pub(super) fn binary<R: Binary, V: Registered, const N: usize>(x: [V; N], y: [V; N]) -> Option<[V; N]> {
+pub(crate) fn binary<R: Binary, V: Registered, const N: usize>(x: [V; N], y: [V; N]) -> Option<[V; N]> {
     if is::<R, Pow>() { Some(powf(x, y)) } else { None }
 }

@@ -1,8 +1,8 @@
 //! Lanes in registers of `AArch64`. Every such processor has them, so unlike the lanes of x86-64 they need no function
 //! that is compiled for them.
 
+use super::Sealed;
 use super::vector::{Lane, Vector};
-use crate::kernel::Sealed;
 #[allow(clippy::wildcard_imports, reason = "the names of intrinsics are all of one kind")]
 use core::arch::aarch64::*;
 use core::ops::{Add, Div, Mul, Neg, Sub};

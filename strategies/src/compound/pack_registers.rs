@@ -1,0 +1,42 @@
+//! Kernels over packs: one pack at a time, with the instructions for its numbers.
+
+use super::Pack;
+use super::registered::Registered;
+use crate::Number;
+use crate::number::simd::dispatch::{Registers, Task};
+use crate::number::simd::rule::{Part, Rule};
+use crate::number::simd::scalar::Alone;
+use crate::number::simd::vector::Vector;
+
+impl<const N: usize, V: Registered> Registers for Pack<N, V> {
+    type Single = Alone<Self>;
+    fn call(rule: &'static Rule, part: Part, x: Self, y: Self) -> Self {
+        Self(core::array::from_fn(|k| V::call(rule, part, x[k], y[k])))
+    }
+    fn call_with_slopes(rule: &'static Rule, part: Part, x: Self, y: Self) -> (Self, Self, Self) {
+        let lanes: [_; N] = core::array::from_fn(|k| V::call_with_slopes(rule, part, x[k], y[k]));
+        (Self(lanes.map(|lane| lane.0)), Self(lanes.map(|lane| lane.1)), Self(lanes.map(|lane| lane.2)))
+    }
+    fn call3(rule: &'static Rule, part: Part, arguments: [Self; 3]) -> Self {
+        Self(core::array::from_fn(|k| V::call3(rule, part, arguments.map(|x| x[k]))))
+    }
+    fn call3_with_slopes(rule: &'static Rule, part: Part, arguments: [Self; 3]) -> (Self, [Self; 3]) {
+        let lanes: [_; N] = core::array::from_fn(|k| V::call3_with_slopes(rule, part, arguments.map(|x| x[k])));
+        (Self(lanes.map(|lane| lane.0)), core::array::from_fn(|i| Self(lanes.map(|lane| lane.1[i]))))
+    }
+    unsafe fn at_level<T: Task<Self>>(task: T) -> T::Output {
+        // SAFETY: promised by the caller.
+        unsafe { V::at_level(OneByOne::<_, Self>(task, core::marker::PhantomData)) }
+    }
+}
+
+/// A task over numbers that are computed one at a time, with the instructions for parts of them.
+struct OneByOne<T, V>(T, core::marker::PhantomData<V>);
+impl<P: Number, V: Number, T: Task<V>> Task<P> for OneByOne<T, V> {
+    type Output = T::Output;
+    #[inline(always)]
+    unsafe fn run<L: Vector<Number = P>>(self) -> T::Output {
+        // SAFETY: promised by the caller.
+        unsafe { self.0.run::<Alone<V>>() }
+    }
+}
