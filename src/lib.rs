@@ -68,6 +68,7 @@ mod math;
 mod nary;
 #[cfg(feature = "packs")]
 mod packs;
+mod pattern;
 mod preaccumulate;
 #[cfg(feature = "nalgebra")]
 pub mod rotations;
@@ -95,10 +96,13 @@ pub use continuation::continuation;
 pub use drivers::{gradient, jacobian, value_and_gradient, vjp};
 pub use error::Error;
 pub use exchange::{Exchange, schedule_digest};
-pub use expr::{Assignable, ByName, Choice, Ex, Named, Operand, Real, statement};
-pub use external::{ByFiniteDifferences, ByTangents, Callback, CallbackAdjoints, Rules, external, with_partials};
+pub use expr::{Assignable, Choice, Ex, Operand, Real, binary, ternary, unary};
+pub use external::{
+    ByFiniteDifferences, ByName, ByTangents, Callback, CallbackAdjoints, Named, Rules, external, statement,
+    with_partials,
+};
 pub use forward::{derivative, jacobian_forward, jvp, jvps, value_and_derivative};
-pub use math::{binary, smooth_max, smooth_min, ternary, unary};
+pub use math::{smooth_max, smooth_min};
 pub use nary::{dot, linear_combination, logsumexp, nary, norm, sum};
 #[cfg(all(feature = "packs", feature = "rayon"))]
 pub use packs::par_in_packs;

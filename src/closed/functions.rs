@@ -2,7 +2,7 @@
 
 use super::Closed;
 use crate::expr::{Literal, note_branch, note_singular_point};
-use crate::math::{binary, ternary, unary};
+use crate::expr::{binary, ternary, unary};
 use tapewright_strategies::rules::selection::{AtLeast, AtMost, PositiveDifference};
 use tapewright_strategies::{
     Binary, Comparison, Float as _, Number, Taping, Ternary, Unary, Variable, agreed, for_each_function,

@@ -1,5 +1,6 @@
 //! Closed arithmetic: operations on variables that give variables, for code that is generic over `num_traits`.
 
+mod compare;
 mod float;
 mod functions;
 mod number;
@@ -7,7 +8,7 @@ mod operators;
 #[cfg(feature = "nalgebra")]
 mod simba;
 
-use crate::expr::{Compound, Ex, Leaf, Operand, Real, RefLeaf};
+use crate::expr::{Assignable, Compound, Ex, Leaf, Operand, Real, RefLeaf};
 use bytemuck::TransparentWrapper;
 use core::fmt;
 use core::str::FromStr;
@@ -64,6 +65,8 @@ pub use functions::ClosedOperand;
 #[derive(TransparentWrapper)]
 #[repr(transparent)]
 pub struct Closed<S: Taping>(pub(crate) Real<S>);
+
+impl<S: Taping> Assignable<S> for Closed<S> {}
 
 impl<S: Taping> Clone for Closed<S> {
     #[inline(always)]

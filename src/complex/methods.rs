@@ -7,7 +7,7 @@ use super::functions::{
 };
 use super::rules::{Holomorphic, HolomorphicOfTwo, ImaginaryPart, RealPart};
 use crate::closed::Closed;
-use crate::math::binary;
+use crate::expr::binary;
 use crate::nary::nary;
 use core::slice::from_ref;
 use tapewright_strategies::{Comparison, Float, Taping};

@@ -2,7 +2,6 @@
 
 use super::node::{BackLeaf, Bin, Compound, Literal, RefLeaf};
 use super::{Ex, Real, ex};
-use crate::Closed;
 use core::iter::{Product, Sum};
 use core::ops::{AddAssign, DivAssign, MulAssign, RemAssign, SubAssign};
 use tapewright_strategies::rules::arithmetic::{Less, Modulo, Over, Plus, Times};
@@ -71,7 +70,6 @@ pub trait Assignable<S: Taping>: Into<Real<S>> {
 
 impl<S: Taping> Assignable<S> for f64 {}
 impl<S: Taping> Assignable<S> for Real<S> {}
-impl<S: Taping> Assignable<S> for Closed<S> {}
 impl<S: Nests> Assignable<S> for Nested<S> {}
 impl<S: Taping, N: Statement<S> + Compound> Assignable<S> for Ex<S, N> {
     #[inline(always)]

@@ -5,7 +5,6 @@
 
 use super::branch::note_branch;
 use super::{Ex, Literal};
-use crate::closed::Closed;
 use core::cmp::Ordering;
 use tapewright_strategies::{Comparison, Expression, Number, Taping, Tree, agreed};
 
@@ -50,22 +49,10 @@ macro_rules! comparisons {
     )* };
 }
 
+pub(crate) use comparisons;
+
 comparisons! {
     false [A: Tree<S>, B: Tree<S>] Ex<S, A>, Ex<S, B>, |x, y| x.0, y.0;
     false [A: Tree<S>] Ex<S, A>, f64, |x, y| x.0, Literal::<S>(S::Value::from_f64(*y));
     false [B: Tree<S>] f64, Ex<S, B>, |x, y| Literal::<S>(S::Value::from_f64(*x)), y.0;
-    true [] Closed<S>, Closed<S>, |x, y| x.0.0, y.0.0;
-    true [] Closed<S>, f64, |x, y| x.0.0, Literal::<S>(S::Value::from_f64(*y));
-    true [] f64, Closed<S>, |x, y| Literal::<S>(S::Value::from_f64(*x)), y.0.0;
-}
-
-/// Compares a measure of closed variables with another one, as `<=` does.
-#[cfg(feature = "nalgebra")]
-#[inline]
-#[track_caller]
-pub(crate) fn at_most<S: Taping, A: Tree<S>, B: Tree<S>>(left: &Ex<S, A>, right: &Ex<S, B>) -> bool {
-    if const { !<S::Policy as tapewright_strategies::Policy>::WATCHES } {
-        note_branch::<true, S, _, _>(&left.0, &right.0);
-    }
-    left <= right
 }

@@ -6,10 +6,10 @@ mod compare;
 mod descend;
 mod given;
 mod in_lanes;
-mod named;
 pub(crate) mod node;
 mod operand;
 mod operators;
+mod rule;
 mod select;
 mod tri;
 
@@ -20,12 +20,11 @@ use tapewright_strategies::{Expression, Nested, Nests, Number as _, Passive, Tap
 
 pub use assign::Assignable;
 pub(crate) use branch::{note_branch, note_singular_point};
-#[cfg(feature = "nalgebra")]
-pub(crate) use compare::at_most;
+pub(crate) use compare::comparisons;
 pub(crate) use given::{Singular, given};
-pub use named::{ByName, Named, statement};
 pub use node::{BackLeaf, Bin, Compound, Leaf, Literal, RefLeaf, Un};
 pub use operand::Operand;
+pub use rule::{binary, ternary, unary};
 pub use select::Choice;
 pub use tri::Tri;
 

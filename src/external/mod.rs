@@ -1,9 +1,11 @@
 //! Functions whose derivatives the user supplies.
 
 mod callback;
+mod named;
 mod rules;
 
 pub use callback::{Callback, CallbackAdjoints};
+pub use named::{ByName, Named, statement};
 pub use rules::{ByFiniteDifferences, ByTangents, Rules};
 
 use crate::expr::Real;

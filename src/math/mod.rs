@@ -3,4 +3,4 @@
 
 mod methods;
 
-pub use methods::{binary, smooth_max, smooth_min, ternary, unary};
+pub use methods::{smooth_max, smooth_min};

@@ -3,7 +3,7 @@
 //! A. H. Gebremedhin, F. Manne and A. Pothen, *What color is your Jacobian? Graph coloring for computing derivatives*,
 //! SIAM Review 47 (2005), 629–705, has the problems and the greedy algorithms.
 
-use super::pattern::Pattern;
+use crate::pattern::Pattern;
 use std::cell::LazyCell;
 
 /// A color for each column of a matrix, or for each row.

@@ -2,11 +2,11 @@
 
 use super::coloring::Coloring;
 use super::matrix::SparseMatrix;
-use super::pattern::Pattern;
 use super::probe::{Sums, weight};
 use super::stars::{sources, star_coloring};
 use crate::error::{Error, same_length};
 use crate::expr::Real;
+use crate::pattern::Pattern;
 use crate::tape::Tape;
 use tapewright_strategies::{Dual, Float, Reverse};
 

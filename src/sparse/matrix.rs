@@ -1,6 +1,6 @@
 //! Sparse matrices: a pattern and a value for each of its entries.
 
-use super::pattern::Pattern;
+use crate::pattern::Pattern;
 use tapewright_strategies::Number;
 
 /// A sparse matrix by rows, in the format that other crates call CSR.

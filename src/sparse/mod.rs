@@ -20,20 +20,16 @@
 //! ```
 
 mod coloring;
-mod domains;
 mod hessian;
 mod jacobian;
 mod matrix;
-mod pattern;
 mod probe;
 mod stars;
-mod structure;
 
+pub use crate::pattern::Pattern;
 pub use coloring::Coloring;
 pub use hessian::{SparseHessian, sparse_hessian};
 pub(crate) use jacobian::prefers_forward;
 pub use jacobian::{SparseJacobian, sparse_jacobian};
 pub use matrix::SparseMatrix;
-pub use pattern::Pattern;
 pub(crate) use probe::weight;
-pub(crate) use structure::Memory;

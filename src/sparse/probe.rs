@@ -1,7 +1,7 @@
 //! Whether a pattern is still the function's.
 
-use super::pattern::Pattern;
 use crate::error::Error;
+use crate::pattern::Pattern;
 use tapewright_strategies::{Float, Number, SweepError};
 
 /// A weight for each row or column, between 1 and 2.

@@ -5,7 +5,7 @@
 //! colorings that keeps track of the stars of two colors.
 
 use super::coloring::{Coloring, Forbidden, NONE};
-use super::pattern::Pattern;
+use crate::pattern::Pattern;
 use std::collections::HashMap;
 
 /// A graph whose edges are the entries beside the diagonal, and the stars that the edges of two colors form.

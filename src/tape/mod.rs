@@ -9,6 +9,7 @@ mod parts;
 mod position;
 mod replay;
 mod scope;
+mod sparsity;
 mod sweep;
 mod trace;
 
@@ -24,7 +25,7 @@ use scope::register;
 
 use crate::error::Error;
 use crate::expr::Real;
-use crate::sparse::Memory;
+use crate::pattern::Memory;
 use core::fmt;
 use core::ops::Range;
 use core::panic::Location;

@@ -2,7 +2,7 @@
 //! told, as of every comparison.
 
 use super::Closed;
-use crate::expr::at_most;
+use crate::closed::compare::at_most;
 use approx::{AbsDiffEq, RelativeEq, UlpsEq};
 use tapewright_strategies::{Float, Number as _, Taping};
 

@@ -22,6 +22,34 @@ impl Source {
         })
     }
 
+    /// The paths of modules of its own folder that are compiled for tests only.
+    pub(crate) fn test_modules(&self) -> impl Iterator<Item = Vec<String>> {
+        self.syntax.items.iter().filter_map(|item| match item {
+            syn::Item::Mod(module) if module.content.is_none() && is_test(&module.attrs) => {
+                Some([self.module.as_slice(), &[module.ident.to_string()]].concat())
+            }
+            _ => None,
+        })
+    }
+
+    /// True if the file has an item of this name of its own.
+    pub(crate) fn defines(&self, name: &str) -> bool {
+        self.syntax.items.iter().any(|item| {
+            let ident = match item {
+                syn::Item::Const(item) => &item.ident,
+                syn::Item::Enum(item) => &item.ident,
+                syn::Item::Fn(item) => &item.sig.ident,
+                syn::Item::Macro(item) => return item.ident.as_ref().is_some_and(|ident| ident == name),
+                syn::Item::Static(item) => &item.ident,
+                syn::Item::Struct(item) => &item.ident,
+                syn::Item::Trait(item) => &item.ident,
+                syn::Item::Type(item) => &item.ident,
+                _ => return false,
+            };
+            ident == name
+        })
+    }
+
     /// True if the file declares modules of its own folder.
     pub(crate) fn is_facade(&self) -> bool {
         self.modules().next().is_some()

@@ -10,11 +10,11 @@ const NO_INPUT: u32 = u32::MAX;
 
 /// A few inputs: this many numbers, ascending, at the front of the array; the others are [`NO_INPUT`].
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Small(u8, [u32; SMALL]);
+pub(crate) struct Small(u8, [u32; SMALL]);
 
 /// A set of inputs. Larger ones are shared among variables that depend on the same inputs.
 #[derive(Clone, Debug)]
-pub(super) enum Domain {
+pub(crate) enum Domain {
     /// A few, as [`Small`] has them; side by side with the kind, that takes less memory.
     Small(u8, [u32; SMALL]),
     /// Their numbers, ascending.
@@ -24,11 +24,11 @@ pub(super) enum Domain {
 }
 
 /// The memory of a set.
-pub(super) type Room = [u64; 3];
+pub(crate) type Room = [u64; 3];
 
 /// The memory of a list, which is empty now, for elements of the same size and alignment: the standard library collects
 /// in place. Sets share memory within a thread, and what a tape keeps may go to another.
-pub(super) fn emptied<T, U>(mut list: Vec<T>) -> Vec<U> {
+pub(crate) fn emptied<T, U>(mut list: Vec<T>) -> Vec<U> {
     const { assert!(size_of::<T>() == size_of::<U>() && align_of::<T>() == align_of::<U>(), "not the same memory") }
     list.clear();
     list.into_iter().map_while(|_| None).collect()
@@ -36,7 +36,7 @@ pub(super) fn emptied<T, U>(mut list: Vec<T>) -> Vec<U> {
 
 /// Makes unions of sets of inputs.
 #[derive(Debug, Default)]
-pub(super) struct Unions {
+pub(crate) struct Unions {
     /// The most inputs of a list.
     most: usize,
     /// How many words have a bit for each input.
@@ -72,7 +72,7 @@ impl Default for Domain {
 }
 
 impl Small {
-    pub(super) const fn one(input: u32) -> Self {
+    pub(crate) const fn one(input: u32) -> Self {
         let mut inputs = [NO_INPUT; SMALL];
         inputs[0] = input;
         Self(1, inputs)
@@ -80,16 +80,16 @@ impl Small {
 }
 
 impl Domain {
-    pub(super) const EMPTY: Self = Self::Small(0, [NO_INPUT; SMALL]);
+    pub(crate) const EMPTY: Self = Self::Small(0, [NO_INPUT; SMALL]);
 
-    pub(super) const fn one(input: u32) -> Self {
+    pub(crate) const fn one(input: u32) -> Self {
         let Small(count, inputs) = Small::one(input);
         Self::Small(count, inputs)
     }
 
     /// Makes it this set.
     #[inline(always)]
-    pub(super) fn set(&mut self, to: Small) {
+    pub(crate) fn set(&mut self, to: Small) {
         // Number by number: what has been written in parts cannot be read as a whole at once.
         let Small(number, numbers) = to;
         if let Self::Small(count, inputs) = self {
@@ -110,7 +110,7 @@ impl Domain {
     }
 
     /// The inputs, ascending.
-    pub(super) fn for_each(&self, mut f: impl FnMut(u32)) {
+    pub(crate) fn for_each(&self, mut f: impl FnMut(u32)) {
         let (inputs, words) = self.parts();
         inputs.iter().copied().for_each(&mut f);
         for (first, word) in (0..).step_by(64).zip(words) {
@@ -123,7 +123,7 @@ impl Domain {
     }
 
     /// Appends the inputs, ascending.
-    pub(super) fn append_to(&self, list: &mut Vec<usize>) {
+    pub(crate) fn append_to(&self, list: &mut Vec<usize>) {
         let (inputs, words) = self.parts();
         list.extend(inputs.iter().map(|k| *k as usize));
         if !words.is_empty() {
@@ -133,13 +133,13 @@ impl Domain {
 
     /// The number of inputs.
     #[inline]
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         let (inputs, words) = self.parts();
         inputs.len() + words.iter().map(|word| word.count_ones() as usize).sum::<usize>()
     }
 
     /// Whether these are the same set in memory, or small and equal.
-    pub(super) fn is(&self, other: &Self) -> bool {
+    pub(crate) fn is(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Small(_, a), Self::Small(_, b)) => a == b,
             (Self::List(a), Self::List(b)) => Rc::ptr_eq(a, b),
@@ -175,7 +175,7 @@ fn used(uses: &mut [u32], slot: usize) -> bool {
 
 /// The union of the sets in some slots, if all of them are small, and so is it.
 #[inline(always)]
-pub(super) fn small_union(domains: &[Domain], slots: impl Iterator<Item = usize>) -> Option<Small> {
+pub(crate) fn small_union(domains: &[Domain], slots: impl Iterator<Item = usize>) -> Option<Small> {
     let (mut inputs, mut last) = ([NO_INPUT; SMALL], None);
     for slot in slots {
         // Powers read one variable several times.
@@ -206,18 +206,18 @@ pub(super) fn small_union(domains: &[Domain], slots: impl Iterator<Item = usize>
 
 impl Unions {
     /// From now on unions are of sets of this many inputs.
-    pub(super) fn begin(&mut self, inputs: usize) {
+    pub(crate) fn begin(&mut self, inputs: usize) {
         self.words = inputs.div_ceil(64);
         self.most = self.words.max(8);
     }
 
     /// Bytes obtained from the allocator.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.list.capacity() * size_of::<u32>()
     }
 
     /// Adds the inputs of another set. Bits that nobody shares are not copied.
-    pub(super) fn add(&mut self, to: &mut Domain, other: &Domain) {
+    pub(crate) fn add(&mut self, to: &mut Domain, other: &Domain) {
         if to.is(other) || to.contains_all(other) {
             return;
         }
@@ -257,7 +257,7 @@ impl Unions {
 
     /// The union of the sets in some slots, each of which is asked for once less often: no large set is left in slots
     /// that nobody asks again. Without `uses`, all of them stay.
-    pub(super) fn union(
+    pub(crate) fn union(
         &mut self,
         domains: &mut Vec<Domain>,
         uses: &mut [u32],
@@ -272,7 +272,7 @@ impl Unions {
     }
 
     /// The same, where one of them is large, or the union.
-    pub(super) fn large(
+    pub(crate) fn large(
         &mut self,
         domains: &mut Vec<Domain>,
         uses: &mut [u32],

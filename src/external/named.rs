@@ -1,6 +1,6 @@
 //! Statements that name their arguments: each counts once, however often the expression uses it.
 
-use super::{BackLeaf, Ex, Real, Singular, ex, given};
+use crate::expr::{BackLeaf, Ex, Real, Singular, ex, given};
 use crate::external::with_partials;
 use core::cell::Cell;
 use core::marker::PhantomData;

@@ -55,7 +55,7 @@ impl Pattern {
     }
 
     /// The pattern whose rows begin and end at `starts`, in a list of columns that ascend in each row.
-    pub(super) const fn of_parts(columns: usize, starts: Vec<usize>, indices: Vec<usize>) -> Self {
+    pub(crate) const fn of_parts(columns: usize, starts: Vec<usize>, indices: Vec<usize>) -> Self {
         Self { columns, starts, indices }
     }
 
@@ -102,12 +102,12 @@ impl Pattern {
     }
 
     /// The most entries of a row.
-    pub(super) fn fullest_row(&self) -> usize {
+    pub(crate) fn fullest_row(&self) -> usize {
         (0..self.rows()).map(|row| self.row(row).len()).max().unwrap_or(0)
     }
 
     /// The most entries of a column.
-    pub(super) fn fullest_column(&self) -> usize {
+    pub(crate) fn fullest_column(&self) -> usize {
         let mut entries: Vec<usize> = self.list_of_columns(0);
         self.indices.iter().for_each(|column| entries[*column] += 1);
         entries.into_iter().max().unwrap_or(0)
@@ -122,7 +122,7 @@ impl Pattern {
     }
 
     /// The first entry, row and column, of another pattern with the same number of rows that this one lacks.
-    pub(super) fn lacks(&self, other: &Self) -> Option<(usize, usize)> {
+    pub(crate) fn lacks(&self, other: &Self) -> Option<(usize, usize)> {
         let mut entries = (0..other.rows()).flat_map(|row| other.row(row).iter().map(move |column| (row, *column)));
         entries.find(|(row, column)| self.find(*row, *column).is_none())
     }
@@ -133,7 +133,7 @@ impl Pattern {
     ///
     /// When there is no memory for them.
     #[track_caller]
-    pub(super) fn list_of_columns<T: Zeroable>(&self, more: usize) -> Vec<T> {
+    pub(crate) fn list_of_columns<T: Zeroable>(&self, more: usize) -> Vec<T> {
         let list = self.columns.checked_add(more).and_then(|length| try_zeroed_vec(length).ok());
         list.unwrap_or_else(|| panic!("out of memory: a list with an entry for each of {} columns", self.columns))
     }
