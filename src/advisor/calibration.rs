@@ -8,14 +8,14 @@
 //! plain numbers at the same time, and that is measured again for each forecast.
 
 use super::contest::Contest;
-use super::entrant::{Entrant, Plain};
+use super::entrant::{Entrant, plain};
 use super::program::Program;
 use super::rounds::{self, Rounds};
 use crate::error::Error;
 use crate::expr::Real;
 use crate::nary::sum;
 use std::sync::LazyLock;
-use tapewright_strategies::{Counts, Passive, Strategy, Taping};
+use tapewright_strategies::{Counts, Strategy, Taping};
 
 /// Seconds that each small program is measured.
 const SECONDS: f64 = 0.2;
@@ -70,11 +70,6 @@ impl Calibration {
         });
         Self(costs.collect())
     }
-}
-
-/// A program on plain numbers.
-pub(super) fn plain<'p, P: Program>(program: &'p P, x: &'p [f64]) -> Box<dyn Entrant + 'p> {
-    Box::new(Plain(move |x: &[f64]| program.run::<Passive>(Real::wrap_slice(x)).value(), x))
 }
 
 /// What an entrant takes in multiples of the unit, and how many seconds the unit takes at this time. The unit is one

@@ -1,6 +1,6 @@
 //! A drawing of bytes and times.
 
-use super::comparison::Row;
+use super::comparison::{Comparison, Row};
 use super::units::{bytes, seconds};
 use std::fmt::Write as _;
 
@@ -11,8 +11,16 @@ const NUMBER: usize = 80;
 const ROW: usize = 22;
 const TOP: usize = 34;
 
+impl Comparison {
+    /// A drawing: bars for the bytes, and bars for the times.
+    #[must_use]
+    pub fn svg(&self) -> String {
+        draw(&self.rows)
+    }
+}
+
 /// Two columns of bars, a row for each strategy.
-pub(super) fn draw(rows: &[Row]) -> String {
+fn draw(rows: &[Row]) -> String {
     let column = BAR + NUMBER;
     let (width, height) = (NAME + 2 * column, TOP + rows.len() * ROW + 10);
     let mut svg = format!(

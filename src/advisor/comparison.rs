@@ -1,8 +1,8 @@
 //! Gradients, bytes and times of a program under several strategies.
 
 use super::rounds::{Times, median};
+use super::table;
 use super::table::Line;
-use super::{chart, table};
 use core::fmt::{self, Write as _};
 use tapewright_strategies::MemoryReport;
 
@@ -128,12 +128,6 @@ impl Comparison {
             let _ = writeln!(csv, "\"{strategy}\",{numbers}");
         }
         csv
-    }
-
-    /// A drawing: bars for the bytes, and bars for the times.
-    #[must_use]
-    pub fn svg(&self) -> String {
-        chart::draw(&self.rows)
     }
 }
 

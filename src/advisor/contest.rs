@@ -1,11 +1,11 @@
 //! Who takes part in a comparison.
 
 use super::comparison::{Comparison, Row};
-use super::entrant::{Entrant, Taped};
+use super::entrant::{Entrant, Start, Taped, plain};
 use super::names;
 use super::program::Program;
 use super::rounds::{Rounds, Times};
-use super::{calibration, forward, rounds};
+use super::{forward, rounds};
 use crate::error::Error;
 use crate::expr::Real;
 use core::fmt;
@@ -13,9 +13,6 @@ use tapewright_strategies::{
     Continuation, Forward, Hybrid, Jacobian, Linear, MemoryReport, Passive, PrimalValue, Reuse, Reverse, Shared,
     Spilled, Strategy,
 };
-
-/// Makes the entrant of a strategy, if the program can be run under it.
-pub(super) type Start<'p> = Box<dyn Fn() -> Option<Box<dyn Entrant + 'p>> + 'p>;
 
 /// A comparison of strategies of your choice, or of more than [`compare`] has.
 ///
@@ -158,7 +155,7 @@ impl<'p, P: Program> Contest<'p, P> {
             for group in &groups {
                 let started = group.iter().filter_map(|(name, start)| start().map(|entrant| (name.clone(), entrant)));
                 let (names, mut started): (Vec<_>, Vec<_>) = started.unzip();
-                started.insert(0, calibration::plain(program, x));
+                started.insert(0, plain(program, x));
                 all.measure(first, &names, &mut started, seconds)?;
                 first += names.len();
             }

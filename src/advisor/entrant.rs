@@ -1,11 +1,12 @@
 //! One strategy with the program that it runs.
 
+use super::program::Program;
 use crate::error::Error;
 use crate::expr::Real;
 use crate::tape::Tape;
 use std::hint::black_box;
 use std::time::Instant;
-use tapewright_strategies::{MemoryReport, Reverse};
+use tapewright_strategies::{MemoryReport, Passive, Reverse};
 
 /// What is timed.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -101,4 +102,12 @@ impl<F: Fn(&[f64]) -> f64> Entrant for Plain<'_, F> {
         }
         Ok(start.elapsed().as_secs_f64())
     }
+}
+
+/// Makes the entrant of a strategy, if the program can be run under it.
+pub(super) type Start<'p> = Box<dyn Fn() -> Option<Box<dyn Entrant + 'p>> + 'p>;
+
+/// A program on plain numbers.
+pub(super) fn plain<'p, P: Program>(program: &'p P, x: &'p [f64]) -> Box<dyn Entrant + 'p> {
+    Box::new(Plain(move |x: &[f64]| program.run::<Passive>(Real::wrap_slice(x)).value(), x))
 }

@@ -3,7 +3,7 @@
 use super::calibration::{self, Calibration};
 use super::program::Program;
 use super::table::{self, Line};
-use super::{forward, names};
+use super::{entrant, forward, names};
 use crate::expr::Real;
 use crate::tape::{Scope, Tape};
 use core::fmt;
@@ -119,7 +119,7 @@ impl fmt::Display for Forecast {
 /// ```
 pub fn forecast<P: Program>(program: &P, x: &[f64]) -> Forecast {
     let calibration = Calibration::get();
-    let plain = calibration::in_units(calibration::plain(program, x), PLAIN).unwrap_or((f64::NAN, f64::NAN));
+    let plain = calibration::in_units(entrant::plain(program, x), PLAIN).unwrap_or((f64::NAN, f64::NAN));
     let (counts, beside) = counted(x, |x: &[Real<Counting>]| Some(program.run(x))).expect("the program ran");
     let mut rows = rows::<Linear>(counts, beside, calibration, plain).to_vec();
     let reusing = counted(x, |x: &[Real<Counting<f64, Reuse>>]| program.run_reusing(x));

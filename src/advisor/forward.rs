@@ -1,6 +1,6 @@
 //! Forward mode, which keeps no tape, and wins where there are few inputs.
 
-use super::contest::Start;
+use super::entrant::Start;
 use super::entrant::{Entrant, Work};
 use super::names;
 use super::program::Program;

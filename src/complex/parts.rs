@@ -1,6 +1,5 @@
 //! Complex arithmetic over the numbers of rules.
 
-use super::rules::{Holomorphic, ImaginaryPart, RealPart};
 use core::ops::{Add, Mul, Neg, Sub};
 use tapewright_strategies::Float;
 
@@ -25,11 +24,6 @@ impl<V: Float> Parts<V> {
     /// A constant of the reals.
     pub(super) fn real(value: f64) -> Self {
         parts(V::from_f64(value), V::ZERO)
-    }
-
-    /// The function `F` with its derivatives: where `V` has tangents, they come from `F`'s complex derivative.
-    pub(super) fn apply<F: Holomorphic>(self) -> Self {
-        parts(self.re.binary::<RealPart<F>>(self.im), self.re.binary::<ImaginaryPart<F>>(self.im))
     }
 
     /// The product with i, without a product.

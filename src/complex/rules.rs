@@ -122,3 +122,10 @@ part_functions! {
     RealPart re, |slope| slope.re, -slope.im;
     ImaginaryPart im, |slope| slope.im, slope.re;
 }
+
+impl<V: Float> Parts<V> {
+    /// The function `F` with its derivatives: where `V` has tangents, they come from `F`'s complex derivative.
+    pub(super) fn apply<F: Holomorphic>(self) -> Self {
+        parts(self.re.binary::<RealPart<F>>(self.im), self.re.binary::<ImaginaryPart<F>>(self.im))
+    }
+}

@@ -1,12 +1,11 @@
 //! Views and arrays of the crate `ndarray`.
 
 use super::view::View;
-use crate::Scope;
 use ndarray::{Array, ArrayBase, Data, Dim, Dimension, Ix};
-use tapewright_strategies::{Reverse, Taping};
+use tapewright_strategies::Taping;
 
 /// The elements of an array, the last index running fastest, whatever its layout; and its shape.
-fn elements<D: Data, const R: usize>(array: &ArrayBase<D, Dim<[Ix; R]>>) -> ([usize; R], Vec<D::Elem>)
+pub(crate) fn elements<D: Data, const R: usize>(array: &ArrayBase<D, Dim<[Ix; R]>>) -> ([usize; R], Vec<D::Elem>)
 where
     D::Elem: Copy,
     Dim<[Ix; R]>: Dimension,
@@ -48,40 +47,5 @@ where
         let mut shape = Dim::<[Ix; R]>::zeros(R);
         shape.slice_mut().copy_from_slice(&self.shape());
         Array::from_shape_vec(shape, self.to_vec()).expect("there are as many elements as the shape says")
-    }
-}
-
-impl<S: Reverse> Scope<'_, S> {
-    /// [`view`](Self::view) with the shape and the elements of an array, whatever its layout in memory.
-    ///
-    /// ```
-    /// use ndarray::array;
-    /// use tapewright::{kernels::dot, prelude::*};
-    ///
-    /// let mut tape = Tape::<Jacobian>::new();
-    /// let (x, y) = tape.record(|scope| {
-    ///     let x = scope.view_from_array(&array![1.0, 2.0, 3.0]);
-    ///     let y = dot(&x, &x);
-    ///     (x, y)
-    /// });
-    /// let adjoints = tape.sweep(&[(&y, 1.0)])?;
-    /// assert_eq!(*adjoints.of_view(&x)?, [2.0, 4.0, 6.0]);
-    /// # Ok::<(), tapewright::Error>(())
-    /// ```
-    ///
-    /// # Panics
-    ///
-    /// As [`view`](Self::view).
-    #[must_use]
-    #[track_caller]
-    pub fn view_from_array<D: Data<Elem = S::Value>, const R: usize>(
-        &mut self,
-        array: &ArrayBase<D, Dim<[Ix; R]>>,
-    ) -> View<S, R>
-    where
-        Dim<[Ix; R]>: Dimension,
-    {
-        let (shape, elements) = elements(array);
-        self.view(shape, &elements)
     }
 }

@@ -35,6 +35,7 @@
 
 #[cfg(feature = "ndarray")]
 mod arrays;
+mod collection;
 mod launch;
 mod note;
 mod operands;
@@ -47,6 +48,8 @@ mod token;
 mod transfer;
 mod view;
 
+#[cfg(feature = "ndarray")]
+pub(crate) use arrays::elements;
 pub use launch::{
     deep_copy, dot, fill, norm_squared, parallel_for, parallel_max, parallel_min, parallel_row_sums, parallel_sum,
 };

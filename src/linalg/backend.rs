@@ -1,6 +1,5 @@
 //! What a library of linear algebra has to do.
 
-use super::element::Element;
 use tapewright_strategies::Float;
 
 /// A library of linear algebra on plain numbers, for the entries of this module.
@@ -89,11 +88,4 @@ impl<'a, V> Block<'a, V> {
     pub const fn shape(&self) -> (usize, usize) {
         if self.transposed { (self.columns, self.rows) } else { (self.rows, self.columns) }
     }
-}
-
-/// left·right, a new matrix.
-pub(super) fn times<V: Element, B: Backend<V::Scalar>>(left: Block<'_, V>, right: Block<'_, V>) -> Vec<V> {
-    let mut product = vec![V::ZERO; left.shape().0 * right.shape().1];
-    V::multiply::<B>(1.0, left, right, &mut product);
-    product
 }

@@ -1,12 +1,15 @@
 //! Symmetric positive definite matrices: A·X = B, ln det A, and the factor L with A = L·Lᵀ.
 
-use super::backend::{Backend, Block, times};
-use super::dense::{Dense, fold_lower, lower_places, spread_lower, square_times};
+use super::backend::{Backend, Block};
 use super::element::Element;
 use super::error::LinalgError;
 use super::lu::{LnDet, only};
 use super::matrix::{self, Factorised, Lifted, Matrix, Operand, entry, square};
-use super::solve::{self, System, share};
+use super::multiply::square_times;
+use super::multiply::times;
+use super::solution;
+use super::system::{Dense, fold_lower, lower_places, spread_lower};
+use super::system::{System, share};
 use crate::closed::Closed;
 use std::sync::Arc;
 use tapewright_strategies::{External, Number, SweepError};
@@ -49,7 +52,7 @@ impl<'a, M: Matrix> Cholesky<'a, M> {
     where
         B: Matrix<Strategy = M::Strategy, Backend = M::Backend>,
     {
-        solve::record(&self.system, &self.matrix, b)
+        solution::record(&self.system, &self.matrix, b)
     }
 
     /// ln det A. Each sweep computes A⁻¹ from the factor.

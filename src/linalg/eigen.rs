@@ -1,10 +1,12 @@
 //! Eigenvalues and eigenvectors of symmetric matrices.
 
-use super::backend::{Backend, Block, times};
-use super::dense::{fold_lower, spread_lower, square_times};
+use super::backend::{Backend, Block};
 use super::element::Element;
 use super::error::LinalgError;
-use super::matrix::{self, Matrix, Operand, entry, finite, square};
+use super::matrix::{self, Matrix, Operand, entry, square};
+use super::multiply::square_times;
+use super::multiply::times;
+use super::system::{fold_lower, spread_lower};
 use crate::closed::Closed;
 use core::marker::PhantomData;
 use tapewright_strategies::{External, Float, Number, SweepError};
@@ -84,26 +86,6 @@ pub fn symmetric_eigen<M: Matrix>(matrix: &M) -> Result<(Vec<Closed<M::Strategy>
     let mut values = entry(&[&operand], &outputs, rule);
     let vectors = values.split_off(n);
     Ok((values, M::from_entries(n, n, vectors)))
-}
-
-/// The eigenvalues of a symmetric matrix of floats in ascending order, and after them their eigenvectors.
-pub(super) fn of_floats<V: Float, B: Backend<V>>(n: usize, triangle: &[V]) -> Result<Vec<V>, LinalgError> {
-    let matrix = spread_lower(n, triangle);
-    finite(n, &matrix)?;
-    let found = if n == 0 { Some(Default::default()) } else { B::eigen(n, matrix) };
-    let (values, vectors): (Vec<V>, Vec<V>) = found.ok_or(LinalgError::NoConvergence)?;
-    let mut order: Vec<usize> = (0..n).collect();
-    order.sort_by(|i, j| values[*i].partial_cmp(&values[*j]).expect("the matrix is finite"));
-    let mut sorted: Vec<V> = order.iter().map(|k| values[*k]).collect();
-    order.iter().for_each(|k| sorted.extend(upright(&vectors[k * n..][..n])));
-    Ok(sorted)
-}
-
-/// A vector with the sign that makes its largest entry positive.
-fn upright<V: Float>(vector: &[V]) -> impl Iterator<Item = V> {
-    let top = vector.iter().fold(V::ZERO, |top, entry| if entry.abs() > top.abs() { *entry } else { top });
-    let sign = if top < V::ZERO { -V::ONE } else { V::ONE };
-    vector.iter().map(move |entry| sign * *entry)
 }
 
 /// A·V = V·Λ. The inputs are the lower triangle of A, the outputs Λ, and V if it is asked for.

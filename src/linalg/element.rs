@@ -1,10 +1,9 @@
 //! Which numbers the entries of matrices may be, and what is done with matrices of them.
 
-use super::backend::{Backend, Block};
-use super::dense::Dense;
-use super::eigen;
-use super::error::LinalgError;
-use super::solve::System;
+use crate::linalg::backend::{Backend, Block};
+use crate::linalg::error::LinalgError;
+use crate::linalg::system::Dense;
+use crate::linalg::system::System;
 use std::borrow::Cow;
 use tapewright_strategies::{Float, Number};
 
@@ -18,7 +17,7 @@ pub trait Plain: Float {
     type Faer: Backend<Self>;
     /// A sparse matrix of these floats with its factors.
     #[cfg(feature = "faer")]
-    type Sparse: super::sparse::Factorise<Self>;
+    type Sparse: crate::linalg::system::Factorise<Self>;
 }
 
 /// A number that the entries of a matrix may be: `f64`, `f32`, a pack of them, or a dual of any of these, also of a
@@ -134,48 +133,3 @@ pub struct At<'a, V> {
     /// The results, and the numbers for formulas.
     pub found: &'a [V],
 }
-
-/// Floats are given to the library.
-macro_rules! floats {
-    ($($float:ident)*) => { $(
-        impl Plain for $float {
-            #[cfg(feature = "nalgebra")]
-            type Nalgebra = super::Nalgebra;
-            #[cfg(feature = "faer")]
-            type Faer = super::Faer;
-            #[cfg(feature = "faer")]
-            type Sparse = super::sparse::Sparse<Self>;
-        }
-
-        impl Element for $float {
-            type Scalar = Self;
-            type System<K: System<Self>> = K;
-
-            fn lift<K: System<Self>>(
-                entries: Vec<Self>,
-                factorise: &mut dyn FnMut(Vec<Self>) -> Result<K, LinalgError>,
-            ) -> Result<K, LinalgError> {
-                factorise(entries)
-            }
-            fn multiply<B: Backend<Self>>(scale: f64, left: Block<'_, Self>, right: Block<'_, Self>, sum: &mut [Self]) {
-                B::multiply(Number::from_f64(scale), left, right, sum);
-            }
-            fn solve_lower<B: Backend<Self>>(n: usize, lower: &[Self], transposed: bool, right: &mut [Self]) {
-                B::solve_lower(n, lower, transposed, right);
-            }
-            fn ln_det<B: Backend<Self>>(system: &Dense<Self, B>) -> (Self, Self) {
-                system.ln_det()
-            }
-            fn lower<B: Backend<Self>>(system: &Dense<Self, B>) -> Cow<'_, [Self]> {
-                Cow::Borrowed(system.factor())
-            }
-            fn through<F: Smooth, B: Backend<Self>>(function: &F, matrix: &[Self]) -> Result<Vec<Self>, LinalgError> {
-                function.floats::<Self, B>(matrix)
-            }
-            fn eigen<B: Backend<Self>>(n: usize, triangle: &[Self]) -> Result<Vec<Self>, LinalgError> {
-                eigen::of_floats::<Self, B>(n, triangle)
-            }
-        }
-    )* };
-}
-floats!(f64 f32);

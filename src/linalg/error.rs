@@ -1,6 +1,7 @@
 //! Why there is no solution.
 
 use core::fmt;
+use tapewright_strategies::Float;
 
 /// Why a matrix cannot be factorised or a system cannot be solved.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -202,3 +203,9 @@ impl fmt::Display for LinalgError {
 }
 
 impl core::error::Error for LinalgError {}
+
+/// Whether all numbers are finite, of n in each column.
+pub(super) fn finite<V: Float>(n: usize, numbers: &[V]) -> Result<(), LinalgError> {
+    let bad = numbers.iter().position(|number| !number.is_finite());
+    bad.map_or(Ok(()), |k| Err(LinalgError::NotFinite { row: k % n, column: k / n }))
+}

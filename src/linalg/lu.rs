@@ -1,11 +1,14 @@
 //! Square matrices: A·X = B, ln |det A|, A⁻¹.
 
-use super::backend::{Backend, Block, times};
-use super::dense::{Dense, identity, square_times};
+use super::backend::{Backend, Block};
 use super::element::Element;
 use super::error::LinalgError;
 use super::matrix::{self, Factorised, Matrix, Operand, entry, square};
-use super::solve::{self, System, share};
+use super::multiply::square_times;
+use super::multiply::times;
+use super::solution;
+use super::system::{Dense, identity};
+use super::system::{System, share};
 use crate::closed::Closed;
 use core::marker::PhantomData;
 use std::sync::Arc;
@@ -51,7 +54,7 @@ impl<'a, M: Matrix> Lu<'a, M> {
     where
         B: Matrix<Strategy = M::Strategy, Backend = M::Backend>,
     {
-        solve::record(&self.system, &self.matrix, b)
+        solution::record(&self.system, &self.matrix, b)
     }
 
     /// ln |det A|, and the sign of the determinant, a number. Each sweep computes A⁻¹ from the factors.

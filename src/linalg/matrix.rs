@@ -1,14 +1,14 @@
 //! Matrices of variables, and entries that have them as inputs.
 
 use super::backend::Backend;
-use super::dense::Dense;
 use super::element::Element;
 use super::error::LinalgError;
+use super::system::Dense;
 use crate::closed::Closed;
 use crate::expr::Real;
 use crate::external;
 use std::borrow::Cow;
-use tapewright_strategies::{External, Float, Taping};
+use tapewright_strategies::{External, Taping};
 
 /// A matrix or vector of variables, of one of the libraries that do the work.
 ///
@@ -125,12 +125,6 @@ pub(super) fn square<M: Matrix>(matrix: &M) -> Result<usize, LinalgError> {
         return Err(LinalgError::shape(format!("a matrix of {rows} rows and {columns} columns is not square")));
     }
     Ok(rows)
-}
-
-/// Whether all numbers are finite, of n in each column.
-pub(super) fn finite<V: Float>(n: usize, numbers: &[V]) -> Result<(), LinalgError> {
-    let bad = numbers.iter().position(|number| !number.is_finite());
-    bad.map_or(Ok(()), |k| Err(LinalgError::NotFinite { row: k % n, column: k / n }))
 }
 
 /// Whether a system of n equations has right-hand sides of n rows.

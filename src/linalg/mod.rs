@@ -37,34 +37,24 @@
 //! Entries panic as [`external`](crate::external) does. They cannot be replayed at new inputs, and say so.
 
 mod backend;
-#[cfg(feature = "faer")]
-mod by_faer;
-#[cfg(feature = "nalgebra")]
-mod by_nalgebra;
 mod cholesky;
-mod dense;
-mod duals;
 mod eigen;
 mod element;
 mod error;
 mod functions;
+mod libraries;
 mod lu;
 mod matrix;
-#[cfg(feature = "packs")]
-mod packs;
+mod multiply;
+mod numbers;
 mod product;
-mod solve;
+mod solution;
 #[cfg(feature = "faer")]
 mod sparse;
+mod system;
 
 pub use backend::{Backend, Block, Factors};
-#[cfg(feature = "faer")]
-pub use by_faer::Faer;
-#[cfg(feature = "nalgebra")]
-pub use by_nalgebra::Nalgebra;
 pub use cholesky::Cholesky;
-#[cfg(feature = "nalgebra")]
-pub(crate) use dense::Dense;
 pub use eigen::{symmetric_eigen, symmetric_eigenvalues};
 pub use element::Element;
 #[cfg(feature = "nalgebra")]
@@ -74,10 +64,18 @@ pub use functions::{
     Alignment, align, determinant, eigenvalues, least_squares, nearest_orthogonal, nearest_rotation, pseudo_inverse,
     singular_values, symmetric_exp, symmetric_function, symmetric_inverse_sqrt, symmetric_ln, symmetric_sqrt,
 };
+#[cfg(feature = "faer")]
+pub use libraries::Faer;
+#[cfg(feature = "nalgebra")]
+pub use libraries::Nalgebra;
 pub use lu::{Lu, solve};
 pub use matrix::Matrix;
 pub use product::product;
-#[cfg(feature = "nalgebra")]
-pub(crate) use solve::System;
 #[cfg(feature = "faer")]
-pub use sparse::{SparseCholesky, SparseLu, SparsePattern};
+pub use sparse::{SparseCholesky, SparseLu};
+#[cfg(feature = "nalgebra")]
+pub(crate) use system::Dense;
+#[cfg(feature = "faer")]
+pub use system::SparsePattern;
+#[cfg(feature = "nalgebra")]
+pub(crate) use system::System;

@@ -1,9 +1,10 @@
 //! C = A·B.
 
-use super::backend::{Backend, Block, times};
+use super::backend::{Backend, Block};
 use super::element::Element;
 use super::error::LinalgError;
 use super::matrix::{Matrix, Number, Operand, entry};
+use super::multiply::times;
 use core::marker::PhantomData;
 use tapewright_strategies::{External, SweepError};
 

@@ -1,261 +1,17 @@
 //! Sparse systems, by faer.
 
-use super::by_faer::columns;
 use super::element::{Element, Plain};
 use super::error::LinalgError;
 use super::matrix::{Matrix, Operand};
-use super::solve::{self, System};
+use super::solution;
+use super::system::{Factorise, SparsePattern};
 use crate::expr::Real;
-use ::faer::dyn_stack::{MemBuffer, MemStack};
-use ::faer::linalg::cholesky::llt::factor::LltRegularization;
-use ::faer::linalg::solvers::LltError;
-use ::faer::linalg::solvers::Solve;
-use ::faer::sparse::linalg::LuError;
-use ::faer::sparse::linalg::cholesky::{
-    CholeskySymbolicParams, LltRef, SymbolicCholesky, SymmetricOrdering, factorize_symbolic_cholesky,
-};
-use ::faer::sparse::linalg::solvers::{Lu, SymbolicLu};
-use ::faer::sparse::{SparseColMatRef, SymbolicSparseColMat};
-use ::faer::traits::RealField;
-use ::faer::{Conj, Side, Spec, get_global_parallelism};
-use core::fmt;
-use std::sync::{Arc, OnceLock};
-use tapewright_strategies::{Float, Number, Taping};
-
-/// Where the entries of a sparse n×n matrix are. It is made once, and factorisations of matrices of this pattern share
-/// its analysis: the order of elimination, and where the factors have entries.
-#[derive(Clone)]
-pub struct SparsePattern(Arc<Pattern>);
-
-struct Pattern {
-    n: usize,
-    /// Rows and columns, in the order of the values.
-    places: Vec<(usize, usize)>,
-    /// The values in the order of faer: column after column, rows ascending.
-    order: Vec<usize>,
-    columns: SymbolicSparseColMat<usize>,
-    lu: OnceLock<Result<SymbolicLu<usize>, LinalgError>>,
-    cholesky: OnceLock<Result<SymbolicCholesky<usize>, LinalgError>>,
-}
-
-impl SparsePattern {
-    /// The pattern with entries at these rows and columns, counted from 0, in any order.
-    ///
-    /// # Errors
-    ///
-    /// When one is outside of the matrix, or there twice.
-    pub fn new(n: usize, places: &[(usize, usize)]) -> Result<Self, LinalgError> {
-        if let Some((row, column)) = places.iter().find(|(row, column)| *row >= n || *column >= n) {
-            let what = format!("a matrix of {n} rows and columns has no entry ({row}, {column})");
-            return Err(LinalgError::Pattern { what });
-        }
-        let mut order: Vec<usize> = (0..places.len()).collect();
-        order.sort_unstable_by_key(|k| (places[*k].1, places[*k].0));
-        if let Some(pair) = order.windows(2).find(|pair| places[pair[0]] == places[pair[1]]) {
-            let (row, column) = places[pair[0]];
-            return Err(LinalgError::Pattern { what: format!("the entry ({row}, {column}) is there twice") });
-        }
-        let mut starts = vec![0; n + 1];
-        places.iter().for_each(|(_, column)| starts[column + 1] += 1);
-        (0..n).for_each(|column| starts[column + 1] += starts[column]);
-        let rows = order.iter().map(|k| places[*k].0).collect();
-        let columns = SymbolicSparseColMat::new_checked(n, n, starts, None, rows);
-        let (lu, cholesky) = (OnceLock::new(), OnceLock::new());
-        Ok(Self(Arc::new(Pattern { n, places: places.to_vec(), order, columns, lu, cholesky })))
-    }
-
-    /// Rows and columns of the entries, in the order of the values.
-    #[must_use]
-    pub fn places(&self) -> &[(usize, usize)] {
-        &self.0.places
-    }
-
-    /// The number of rows, and of columns.
-    #[must_use]
-    pub fn rows(&self) -> usize {
-        self.0.n
-    }
-}
-
-impl fmt::Debug for SparsePattern {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "pattern of {} entries in {} rows", self.0.places.len(), self.0.n)
-    }
-}
-
-impl Pattern {
-    /// The values in faer's order, if there is one for each entry, and they are finite.
-    fn sorted<V: Float>(&self, values: &[V]) -> Result<Vec<V>, LinalgError> {
-        let (found, expected) = (values.len(), self.places.len());
-        if found != expected {
-            return Err(LinalgError::shape(format!("a pattern of {expected} entries was given {found} values")));
-        }
-        if let Some(k) = values.iter().position(|value| !value.is_finite()) {
-            return Err(LinalgError::NotFinite { row: self.places[k].0, column: self.places[k].1 });
-        }
-        Ok(self.order.iter().map(|k| values[*k]).collect())
-    }
-
-    fn lu<V: Float + RealField>(&self, values: &[V]) -> Result<Numeric<V>, LinalgError> {
-        let sorted = self.sorted(values)?;
-        let analyse = || SymbolicLu::try_new(self.columns.as_ref()).map_err(|_| LinalgError::Memory);
-        let symbolic = self.lu.get_or_init(analyse).clone()?;
-        let matrix = SparseColMatRef::new(self.columns.as_ref(), &sorted);
-        match Lu::try_new_with_symbolic(symbolic, matrix) {
-            Ok(factors) => Ok(Numeric::Lu(Box::new(factors))),
-            Err(LuError::SymbolicSingular { index }) => Err(LinalgError::Singular { pivot: Some(index) }),
-            Err(LuError::Generic(_)) => Err(LinalgError::Memory),
-        }
-    }
-
-    /// The analysis for matrices of which this is the lower triangle.
-    fn analysis(&self) -> Result<&SymbolicCholesky<usize>, LinalgError> {
-        let analyse = || {
-            if let Some((row, column)) = self.places.iter().find(|(row, column)| row < column) {
-                let what = format!("the entry ({row}, {column}) is above the diagonal: give the lower triangle alone");
-                return Err(LinalgError::Pattern { what });
-            }
-            factorize_symbolic_cholesky(
-                self.columns.as_ref(),
-                Side::Lower,
-                SymmetricOrdering::default(),
-                CholeskySymbolicParams::default(),
-            )
-            .map_err(|_| LinalgError::Memory)
-        };
-        self.cholesky.get_or_init(analyse).as_ref().map_err(Clone::clone)
-    }
-
-    fn cholesky<V: Float + RealField>(&self, values: &[V]) -> Result<Numeric<V>, LinalgError> {
-        let symbolic = self.analysis()?;
-        let sorted = self.sorted(values)?;
-        let mut numeric = vec![V::zero(); symbolic.len_val()];
-        let par = get_global_parallelism();
-        let mut memory = MemBuffer::new(symbolic.factorize_numeric_llt_scratch::<V>(par, Spec::default()));
-        let factors = symbolic.factorize_numeric_llt(
-            &mut numeric,
-            SparseColMatRef::new(self.columns.as_ref(), &sorted),
-            Side::Lower,
-            LltRegularization::default(),
-            par,
-            MemStack::new(&mut memory),
-            Spec::default(),
-        );
-        match factors {
-            Ok(_) => Ok(Numeric::Llt(numeric)),
-            Err(LltError::NonPositivePivot { .. }) => Err(LinalgError::NotPositiveDefinite),
-        }
-    }
-}
-
-/// The numbers of the factors.
-enum Numeric<V> {
-    Lu(Box<Lu<usize, V>>),
-    Llt(Vec<V>),
-}
+use std::sync::Arc;
+use tapewright_strategies::Taping;
 
 /// A sparse matrix of the numbers of a strategy, with its factors.
 type Lifted<S> = <Value<S> as Element>::System<<<Value<S> as Element>::Scalar as Plain>::Sparse>;
 type Value<S> = <S as Taping>::Value;
-
-/// What factorises sparse matrices of floats.
-pub trait Factorise<V: Number>: System<V> + Sized {
-    /// L·U.
-    fn lu(pattern: &SparsePattern, values: &[V]) -> Result<Self, LinalgError>;
-    /// L·Lᵀ.
-    fn cholesky(pattern: &SparsePattern, values: &[V]) -> Result<Self, LinalgError>;
-}
-
-impl<V: Float + RealField> Factorise<V> for Sparse<V> {
-    fn lu(pattern: &SparsePattern, values: &[V]) -> Result<Self, LinalgError> {
-        regular(Self { pattern: pattern.clone(), numeric: pattern.0.lu(values)? })
-    }
-
-    fn cholesky(pattern: &SparsePattern, values: &[V]) -> Result<Self, LinalgError> {
-        regular(Self { pattern: pattern.clone(), numeric: pattern.0.cholesky(values)? })
-    }
-}
-
-/// A sparse matrix of floats with its factors.
-pub struct Sparse<V> {
-    pattern: SparsePattern,
-    numeric: Numeric<V>,
-}
-
-impl<V: Float + RealField> Sparse<V> {
-    fn apply(&self, transposed: bool, right: &mut [V]) {
-        let pattern = &self.pattern.0;
-        let right = columns(pattern.n, right);
-        match &self.numeric {
-            Numeric::Lu(factors) if transposed => factors.solve_transpose_in_place(right),
-            Numeric::Lu(factors) => factors.solve_in_place(right),
-            Numeric::Llt(numeric) => {
-                let Ok(symbolic) = pattern.analysis() else { unreachable!("the matrix has been factorised") };
-                let par = get_global_parallelism();
-                let mut memory = MemBuffer::new(symbolic.solve_in_place_scratch::<V>(right.ncols(), par));
-                let stack = MemStack::new(&mut memory);
-                LltRef::new(symbolic, numeric).solve_in_place_with_conj(Conj::No, right, par, stack);
-            }
-        }
-    }
-
-    /// Calls `f` with each entry, its row and its column, and where it stands for its twin above the diagonal, with
-    /// that, too.
-    fn each(&self, mut f: impl FnMut(usize, usize, usize)) {
-        let symmetric = matches!(self.numeric, Numeric::Llt(_));
-        for (k, (row, column)) in self.pattern.places().iter().enumerate() {
-            f(k, *row, *column);
-            if symmetric && row != column {
-                f(k, *column, *row);
-            }
-        }
-    }
-}
-
-impl<V: Float + RealField> System<V> for Sparse<V> {
-    fn solve(&self, transposed: bool, right: &mut [V]) {
-        self.apply(transposed, right);
-    }
-
-    fn rows(&self) -> usize {
-        self.pattern.rows()
-    }
-
-    fn entries(&self) -> usize {
-        self.pattern.places().len()
-    }
-
-    fn subtract_outer(&self, lambda: &[V], x: &[V], adjoints: &mut [V]) {
-        let n = self.rows();
-        for (lambda, x) in lambda.chunks_exact(n).zip(x.chunks_exact(n)) {
-            self.each(|k, row, column| adjoints[k] -= lambda[row] * x[column]);
-        }
-    }
-
-    fn subtract_product(&self, transposed: bool, entries: &[V], x: &[V], result: &mut [V]) {
-        let n = self.rows();
-        for (result, x) in result.chunks_exact_mut(n).zip(x.chunks_exact(n)) {
-            self.each(|k, row, column| {
-                let (to, from) = if transposed { (column, row) } else { (row, column) };
-                result[to] -= entries[k] * x[from];
-            });
-        }
-    }
-
-    fn fold(&self, matrix: &[V]) -> Vec<V> {
-        let mut adjoints = vec![V::ZERO; self.entries()];
-        self.each(|k, row, column| adjoints[k] += matrix[column * self.rows() + row]);
-        adjoints
-    }
-
-    /// faer does not tell how large the factors of an LU decomposition are, so they are left out.
-    fn owned_bytes(&self) -> usize {
-        match &self.numeric {
-            Numeric::Lu(_) => 0,
-            Numeric::Llt(numeric) => numeric.capacity() * size_of::<V>(),
-        }
-    }
-}
 
 /// A sparse square matrix with its factors.
 macro_rules! solvers {
@@ -291,7 +47,7 @@ macro_rules! solvers {
             /// As [`external`](crate::external).
             #[track_caller]
             pub fn solve<M: Matrix<Strategy = S>>(&self, b: &M) -> Result<M, LinalgError> {
-                solve::record(&self.system, &self.values, b)
+                solution::record(&self.system, &self.values, b)
             }
         }
     )* };
@@ -321,11 +77,4 @@ solvers! {
     ///
     /// The pattern is that of the lower triangle, and so are the values, as with [`Cholesky`](super::Cholesky).
     SparseCholesky cholesky "when the matrix is not positive definite, or the pattern has an entry above the diagonal.";
-}
-
-/// A system, if its solutions are finite: a pivot that is 0 makes infinities or NaN of any right-hand side.
-fn regular<V: Float + RealField>(system: Sparse<V>) -> Result<Sparse<V>, LinalgError> {
-    let mut probe = vec![V::ONE; system.rows()];
-    system.solve(false, &mut probe);
-    if probe.iter().all(|x| x.is_finite()) { Ok(system) } else { Err(LinalgError::Singular { pivot: None }) }
 }

@@ -7,9 +7,7 @@ use tapewright_strategies::rules::power::Powi;
 use tapewright_strategies::rules::selection::{AtLeast, AtMost, Max, Min, Rounding};
 use tapewright_strategies::rules::special::Polygamma;
 use tapewright_strategies::rules::trigonometric::{Cos, Sin};
-use tapewright_strategies::{
-    Comparison, Expression, Number, Taping, Tree, for_each_function, rules,
-};
+use tapewright_strategies::{Comparison, Expression, Number, Taping, Tree, for_each_function, rules};
 
 /// Gives each rule a method. The row `sin: trigonometric::Sin, registers;` becomes
 /// `fn sin(&self) -> Ex<S, Un<S, Sin, RefLeaf<S>>>` on variables and `fn sin(self) -> Ex<S, Un<S, Sin, N>>` on

@@ -2,6 +2,8 @@
 
 mod adjoints;
 mod aligned;
+#[cfg(feature = "ndarray")]
+mod arrays;
 mod forward;
 mod inputs;
 mod lanes;

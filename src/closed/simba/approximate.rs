@@ -2,9 +2,9 @@
 //! told, as of every comparison.
 
 use super::Closed;
-use crate::closed::compare::at_most;
+use crate::expr::{Ex, note_branch};
 use approx::{AbsDiffEq, RelativeEq, UlpsEq};
-use tapewright_strategies::{Float, Number as _, Taping};
+use tapewright_strategies::{Float, Number as _, Taping, Tree};
 
 impl<S: Taping> AbsDiffEq for Closed<S> {
     type Epsilon = Self;
@@ -46,4 +46,14 @@ impl<S: Taping> UlpsEq for Closed<S> {
         let ulps = Self::constant(Self::default_epsilon().value() * S::Value::from_f64(f64::from(max_ulps)));
         self.relative_eq(other, epsilon, ulps)
     }
+}
+
+/// Compares a measure of closed variables with another one, as `<=` does.
+#[inline]
+#[track_caller]
+fn at_most<S: Taping, A: Tree<S>, B: Tree<S>>(left: &Ex<S, A>, right: &Ex<S, B>) -> bool {
+    if const { !<S::Policy as tapewright_strategies::Policy>::WATCHES } {
+        note_branch::<true, S, _, _>(&left.0, &right.0);
+    }
+    left <= right
 }

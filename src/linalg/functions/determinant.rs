@@ -1,11 +1,11 @@
 //! The determinant, at singular matrices, too.
 
-use super::super::element::Element;
 use super::super::error::LinalgError;
 use super::super::lu::only;
 use super::super::matrix::{Matrix, Operand, entry, square};
 use super::record::filled;
 use crate::closed::Closed;
+use crate::linalg::element::Element;
 use tapewright_strategies::{External, Float, SweepError};
 
 /// The determinant of a square matrix as one entry, at singular matrices, too: its derivative is tr(adj(A)·Ȧ) with the

@@ -1,11 +1,13 @@
 //! Eigenvalues of general matrices.
 
-use super::super::backend::{Backend, Block, Factors, times};
-use super::super::element::{At, Element, Plain, Smooth};
+use super::super::backend::{Backend, Block, Factors};
 use super::super::error::LinalgError;
-use super::super::matrix::{Matrix, Operand, finite, square};
+use super::super::matrix::{Matrix, Operand, square};
 use super::record::{add, epsilon, filled, record, values};
 use crate::closed::Closed;
+use crate::linalg::element::{At, Element, Plain, Smooth};
+use crate::linalg::error::finite;
+use crate::linalg::multiply::times;
 use tapewright_strategies::Number;
 
 /// The eigenvalues of a square matrix, as pairs of real and imaginary part, as one entry; ascending in their real

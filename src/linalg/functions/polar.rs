@@ -1,11 +1,12 @@
 //! The orthogonal matrix and the rotation next to a matrix.
 
-use super::super::backend::{Backend, Block, Factors, times};
-use super::super::element::{At, Element, Plain, Smooth};
+use super::super::backend::{Backend, Block, Factors};
 use super::super::error::LinalgError;
 use super::super::matrix::{Matrix, Operand, square};
 use super::record::{add, filled, record, tangents_alone, three, tolerance, transpose, turned};
 use super::svd::{Svd, rank};
+use crate::linalg::element::{At, Element, Plain, Smooth};
+use crate::linalg::multiply::times;
 
 /// The matrix with orthonormal columns next to a matrix A of full rank, or with orthonormal rows, if it is wide: the
 /// polar factor U·Vᵀ of A = U·Σ·Vᵀ, as one entry (Higham, Functions of Matrices, chapter 8).

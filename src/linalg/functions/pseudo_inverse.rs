@@ -1,14 +1,15 @@
 //! The pseudo-inverse, and least squares.
 
-use super::super::backend::{Backend, Block, times};
-use super::super::dense::identity;
+use super::super::backend::{Backend, Block};
 use super::super::eigen::is_large;
-use super::super::element::{At, Element, Plain, Smooth};
 use super::super::error::LinalgError;
 use super::super::matrix::{Matrix, Operand, right};
 use super::super::product::product;
 use super::record::{add, filled, record, three, tolerance, turned};
 use super::svd::{Svd, rank};
+use crate::linalg::element::{At, Element, Plain, Smooth};
+use crate::linalg::multiply::times;
+use crate::linalg::system::identity;
 use tapewright_strategies::Number as _;
 
 /// A⁺, the pseudo-inverse (Moore and Penrose) of a matrix of any shape and rank, as one entry.

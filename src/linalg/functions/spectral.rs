@@ -1,13 +1,14 @@
 //! Functions of symmetric matrices.
 
-use super::super::backend::{Backend, Block, times};
-use super::super::dense::{fold_lower, spread_lower};
-use super::super::element::{At, Element, Plain, Smooth};
+use super::super::backend::{Backend, Block};
 use super::super::error::LinalgError;
 use super::super::matrix::{Matrix, Operand, square};
 use super::divided::{Derivatives, Divided, derivatives};
 use super::record::{add, epsilon, filled, record, tangents_alone, three, turned, values};
 use super::svd::is_right;
+use crate::linalg::element::{At, Element, Plain, Smooth};
+use crate::linalg::multiply::times;
+use crate::linalg::system::{fold_lower, spread_lower};
 use tapewright_strategies::{Float, Unary};
 
 /// f(A) for a symmetric matrix A and a scalar function f, as one entry: V·f(Λ)·Vᵀ with the eigenvalues Λ and the

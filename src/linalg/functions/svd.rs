@@ -1,11 +1,12 @@
 //! Singular values and vectors of matrices of floats.
 
-use super::super::backend::{Backend, Block, times};
-use super::super::dense::identity;
-use super::super::element::Element;
+use super::super::backend::{Backend, Block};
 use super::super::error::LinalgError;
-use super::super::matrix::finite;
 use super::record::{turned, values};
+use crate::linalg::element::Element;
+use crate::linalg::error::finite;
+use crate::linalg::multiply::times;
+use crate::linalg::system::identity;
 use tapewright_strategies::{Float, Number};
 
 /// U, V, and the singular values in descending order.

@@ -247,9 +247,9 @@ fn imports_are_found() {
         imports[file.as_str()].contains(to.as_str())
     };
     assert!(of("tape/sweep/reverse.rs", "tape/read/cursor.rs"));
-    assert!(of("tape/store/recording.rs", "refusal.rs"));
+    assert!(of("tape/store/recording.rs", "error/refusal.rs"));
     // By the root of the crate, which passes the name on.
-    assert!(of("tape/store/recording.rs", "numbers/number.rs"));
+    assert!(of("tape/store/recording.rs", "number/traits.rs"));
     // By a path in the code, through the folder's file, which passes the name on.
     assert!(of("strategies/jacobian.rs", "tape/store/recording.rs"));
     // By a module that was imported.

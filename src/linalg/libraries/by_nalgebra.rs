@@ -1,9 +1,9 @@
 //! The work done by nalgebra.
 
-use super::backend::{Backend, Block, Factors};
-use super::element::{Element, Plain};
-use super::matrix::Matrix;
 use crate::closed::Closed;
+use crate::linalg::backend::{Backend, Block, Factors};
+use crate::linalg::element::{Element, Plain};
+use crate::linalg::matrix::Matrix;
 use ::nalgebra::{
     self as na, Cholesky, DMatrix, DMatrixViewMut, Dim, Dyn, LU, MatrixView, OMatrix, RealField, SVD, Schur,
     SymmetricEigen, VecStorage,

@@ -1,13 +1,13 @@
 //! Matrices of numbers with tangents: factors of the values, and the product rule.
 
-use super::backend::{Backend, Block};
-use super::cholesky::moved_factor;
-use super::dense::Dense;
-use super::eigen::Eigen;
-use super::element::{At, Element, Smooth};
-use super::error::LinalgError;
-use super::lu::ln_det_slope;
-use super::solve::System;
+use crate::linalg::backend::{Backend, Block};
+use crate::linalg::cholesky::moved_factor;
+use crate::linalg::eigen::Eigen;
+use crate::linalg::element::{At, Element, Smooth};
+use crate::linalg::error::LinalgError;
+use crate::linalg::lu::ln_det_slope;
+use crate::linalg::system::Dense;
+use crate::linalg::system::System;
 use core::array::from_fn;
 use std::borrow::Cow;
 use tapewright_strategies::{Dual, Number};

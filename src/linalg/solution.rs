@@ -2,56 +2,9 @@
 
 use super::error::LinalgError;
 use super::matrix::{self, Matrix, Operand, entry, right};
+use super::system::{System, share};
 use std::sync::Arc;
 use tapewright_strategies::{External, Number, SweepError};
-
-/// A matrix with its factors, as the rules of solutions see it. X has n rows and any number of columns.
-pub trait System<V: Number>: Send + Sync + 'static {
-    /// A⁻¹·X, or A⁻ᵀ·X, in the place of X.
-    fn solve(&self, transposed: bool, right: &mut [V]);
-    /// n.
-    fn rows(&self) -> usize;
-    /// How many entries of A are inputs.
-    fn entries(&self) -> usize;
-    /// Subtracts λ·xᵀ from the adjoints of these entries.
-    fn subtract_outer(&self, lambda: &[V], x: &[V], adjoints: &mut [V]);
-    /// Subtracts M·x, or Mᵀ·x, from `result`, for the matrix M with these numbers in the places of these entries.
-    fn subtract_product(&self, transposed: bool, entries: &[V], x: &[V], result: &mut [V]);
-    /// The adjoints of these entries, given the adjoints of all entries of A.
-    fn fold(&self, matrix: &[V]) -> Vec<V>;
-    /// Bytes that the factors own.
-    fn owned_bytes(&self) -> usize;
-}
-
-/// Factors that several entries share.
-impl<V: Number, K: System<V>> System<V> for Arc<K> {
-    fn solve(&self, transposed: bool, right: &mut [V]) {
-        K::solve(self, transposed, right);
-    }
-    fn rows(&self) -> usize {
-        K::rows(self)
-    }
-    fn entries(&self) -> usize {
-        K::entries(self)
-    }
-    fn subtract_outer(&self, lambda: &[V], x: &[V], adjoints: &mut [V]) {
-        K::subtract_outer(self, lambda, x, adjoints);
-    }
-    fn subtract_product(&self, transposed: bool, entries: &[V], x: &[V], result: &mut [V]) {
-        K::subtract_product(self, transposed, entries, x, result);
-    }
-    fn fold(&self, matrix: &[V]) -> Vec<V> {
-        K::fold(self, matrix)
-    }
-    fn owned_bytes(&self) -> usize {
-        K::owned_bytes(self)
-    }
-}
-
-/// One entry's part of the bytes that several entries share.
-pub(super) fn share<V: Number, K: System<V>>(system: &Arc<K>) -> usize {
-    system.owned_bytes() / Arc::strong_count(system)
-}
 
 /// The rule of X = A⁻¹·B. The inputs are the entries of A and of B, as far as they move.
 struct Solution<V, K> {

@@ -1,10 +1,10 @@
 //! Matrices of packs: a matrix of floats for each lane.
 
-use super::backend::{Backend, Block};
-use super::dense::Dense;
-use super::element::{Element, Plain, Smooth};
-use super::error::LinalgError;
-use super::solve::System;
+use crate::linalg::backend::{Backend, Block};
+use crate::linalg::element::{Element, Plain, Smooth};
+use crate::linalg::error::LinalgError;
+use crate::linalg::system::Dense;
+use crate::linalg::system::System;
 use std::borrow::Cow;
 use tapewright_strategies::{Number, Pack, Registered};
 

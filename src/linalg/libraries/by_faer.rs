@@ -1,9 +1,10 @@
 //! The work done by faer.
 
-use super::backend::{Backend, Block, Factors};
-use super::element::{Element, Plain};
-use super::matrix::Matrix;
 use crate::closed::Closed;
+use crate::linalg::backend::{Backend, Block, Factors};
+use crate::linalg::element::{Element, Plain};
+use crate::linalg::matrix::Matrix;
+use crate::linalg::system::columns;
 use ::faer::dyn_stack::{MemBuffer, MemStack};
 use ::faer::linalg::lu::partial_pivoting::{factor, solve};
 use ::faer::linalg::{matmul, triangular_solve};
@@ -19,12 +20,6 @@ pub struct Faer;
 fn view<V>(block: Block<'_, V>) -> MatRef<'_, V> {
     let stored = MatRef::from_column_major_slice(block.numbers, block.rows, block.columns);
     if block.transposed { stored.transpose() } else { stored }
-}
-
-/// A matrix of n rows.
-pub(super) fn columns<V>(n: usize, numbers: &mut [V]) -> MatMut<'_, V> {
-    let columns = numbers.len().checked_div(n).unwrap_or(0);
-    MatMut::from_column_major_slice_mut(numbers, n, columns)
 }
 
 /// The entries of a matrix, column after column.

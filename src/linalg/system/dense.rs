@@ -1,10 +1,8 @@
 //! A dense matrix and its factors.
 
-use super::backend::{Backend, Block, Factors, times};
-use super::element::Element;
-use super::error::LinalgError;
-use super::matrix::finite;
-use super::solve::System;
+use super::System;
+use crate::linalg::backend::{Backend, Block, Factors};
+use crate::linalg::error::{LinalgError, finite};
 use tapewright_strategies::{Float, Number};
 
 /// The factors of a square matrix of floats, which is among the inputs of an entry with all its entries, or, where it
@@ -26,20 +24,20 @@ impl<V: Float, B: Backend<V>> Dense<V, B> {
     }
 
     /// Factorises the n×n matrix with this lower triangle.
-    pub(super) fn lower(n: usize, triangle: &[V]) -> Result<Self, LinalgError> {
+    pub(crate) fn lower(n: usize, triangle: &[V]) -> Result<Self, LinalgError> {
         let matrix = spread_lower(n, triangle);
         finite(n, &matrix)?;
         B::cholesky(n, matrix).map(|lower| Self::Lower(n, lower)).ok_or(LinalgError::NotPositiveDefinite)
     }
 
     /// L with A = L·Lᵀ.
-    pub(super) fn factor(&self) -> &[V] {
+    pub(crate) fn factor(&self) -> &[V] {
         let Self::Lower(_, lower) = self else { unreachable!("the factor is lower triangular") };
         lower
     }
 
     /// ln |det A|, and the sign.
-    pub(super) fn ln_det(&self) -> (V, V) {
+    pub(crate) fn ln_det(&self) -> (V, V) {
         match self {
             Self::Full(_, factors) => {
                 let pivots = factors.pivots();
@@ -56,12 +54,12 @@ impl<V: Float, B: Backend<V>> Dense<V, B> {
 }
 
 /// The rows and columns of the lower triangle of an n×n matrix, column after column.
-pub(super) fn lower_places(n: usize) -> impl Iterator<Item = (usize, usize)> {
+pub(crate) fn lower_places(n: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..n).flat_map(move |j| (j..n).map(move |i| (i, j)))
 }
 
 /// A symmetric matrix of its lower triangle.
-pub(super) fn spread_lower<V: Number>(n: usize, triangle: &[V]) -> Vec<V> {
+pub(crate) fn spread_lower<V: Number>(n: usize, triangle: &[V]) -> Vec<V> {
     let mut matrix = vec![V::ZERO; n * n];
     for ((i, j), entry) in lower_places(n).zip(triangle) {
         matrix[j * n + i] = *entry;
@@ -71,7 +69,7 @@ pub(super) fn spread_lower<V: Number>(n: usize, triangle: &[V]) -> Vec<V> {
 }
 
 /// Adds the adjoints of all entries of a symmetric matrix to the adjoints of its lower triangle.
-pub(super) fn fold_lower<V: Number>(n: usize, matrix: &[V], adjoints: &mut [V]) {
+pub(crate) fn fold_lower<V: Number>(n: usize, matrix: &[V], adjoints: &mut [V]) {
     for ((i, j), adjoint) in lower_places(n).zip(adjoints) {
         *adjoint += matrix[j * n + i];
         if i != j {
@@ -81,7 +79,7 @@ pub(super) fn fold_lower<V: Number>(n: usize, matrix: &[V], adjoints: &mut [V]) 
 }
 
 /// The unit matrix.
-pub(super) fn identity<V: Number>(n: usize) -> Vec<V> {
+pub(crate) fn identity<V: Number>(n: usize) -> Vec<V> {
     (0..n * n).map(|k| if k % n == k / n { V::ONE } else { V::ZERO }).collect()
 }
 
@@ -151,9 +149,4 @@ impl<V: Float, B: Backend<V>> System<V> for Dense<V, B> {
             Self::Lower(_, lower) => lower.capacity() * size_of::<V>(),
         }
     }
-}
-
-/// left·right of n×n matrices.
-pub(super) fn square_times<V: Element, B: Backend<V::Scalar>>(n: usize, left: &[V], right: &[V]) -> Vec<V> {
-    times::<V, B>(Block::new(left, n), Block::new(right, n))
 }

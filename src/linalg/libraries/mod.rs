@@ -1,0 +1,11 @@
+//! The libraries that do the work.
+
+#[cfg(feature = "faer")]
+mod by_faer;
+#[cfg(feature = "nalgebra")]
+mod by_nalgebra;
+
+#[cfg(feature = "faer")]
+pub use by_faer::Faer;
+#[cfg(feature = "nalgebra")]
+pub use by_nalgebra::Nalgebra;
