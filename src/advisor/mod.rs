@@ -32,28 +32,18 @@
 //! Measure in a program that is compiled as it will be used: with optimisation.
 #![allow(clippy::cast_precision_loss, reason = "counts and bytes are far below 2^53")]
 
-mod calibration;
-mod chart;
-mod comparison;
-mod contest;
-mod entrant;
-mod forecast;
-mod forward;
-mod names;
-mod plans;
-mod program;
-mod recommend;
-mod recommendation;
-mod rounds;
-mod table;
-mod units;
+pub(crate) mod forecast;
+pub(crate) mod measure;
+pub(crate) mod text;
 
-pub use comparison::{Comparison, Row};
-pub use contest::{Contest, compare};
-pub use forecast::{Forecast, Prediction, forecast};
+mod program;
+
+pub use forecast::prediction::{Forecast, Prediction, forecast};
+pub use forecast::recommend::recommend;
+pub use forecast::recommendation::{Budget, Recommendation};
+pub use measure::comparison::{Comparison, Row};
+pub use measure::contest::{Contest, compare};
 pub use program::Program;
 #[doc(hidden)]
 pub use program::{OneOutput, one_output};
-pub use recommend::recommend;
-pub use recommendation::{Budget, Recommendation};
 pub use tapewright_strategies::{Counted, Counters, Counting, Counts};

@@ -5,7 +5,7 @@ use super::ledger::Ledger;
 use super::pool::TapePool;
 use super::rerun;
 use super::run::{Adjoints, Run, Step, add};
-use super::slots::Slots;
+use super::snapshots::Slots;
 use super::snapshots::Snapshots;
 use super::time_loop::{Progress, TimeLoop};
 use crate::exchange;

@@ -1,6 +1,6 @@
 //! What a driver has at a point of a plan, and which actions are possible there.
 
-use super::slots::Slots;
+use super::snapshots::Slots;
 use crate::schedule::{Action, Level, Schedule, SlotCounts};
 
 /// Follows a plan. One that comes to its end without an objection has swept each step once, the last one first, each

@@ -8,7 +8,6 @@ mod placed;
 mod pool;
 mod rerun;
 mod run;
-mod slots;
 mod snapshots;
 mod taped_loop;
 mod time_loop;

@@ -3,7 +3,7 @@
 use super::ledger::Ledger;
 use super::pool::Lent;
 use super::rerun::{self, Ends};
-use super::slots::Slots;
+use super::snapshots::Slots;
 use super::snapshots::Snapshots;
 use super::time_loop::Progress;
 use crate::expr::Real;

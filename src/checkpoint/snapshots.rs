@@ -2,9 +2,10 @@
 
 use super::fingerprint::shape;
 use super::rerun;
-use super::slots::Slots;
 use crate::expr::Real;
 use crate::variables::{Variables, ViewParts, ViewRef};
+use core::hash::{BuildHasherDefault, Hasher};
+use std::collections::HashMap;
 use tapewright_strategies::kernel::{Buffer, SharedArray};
 use tapewright_strategies::{Dependence, Number, Passive, ScratchFile, SpillOptions, SweepError};
 
@@ -169,4 +170,23 @@ impl<X> Snapshots<X> {
 fn write<V: Number>(numbers: &[V], buffer: &mut Vec<u8>) {
     let parts = numbers.iter().flat_map(|number| (0..V::PARTS).map(|k| number.part(k)));
     parts.for_each(|part| buffer.extend_from_slice(&part.to_le_bytes()));
+}
+
+/// Map from the number of a slot, or of a tape, to what is there. A schedule gives the numbers, and may use any.
+pub(super) type Slots<V> = HashMap<usize, V, BuildHasherDefault<Spread>>;
+
+/// Spreads numbers over all bits. Schedules count from 0, so there is nothing to protect against.
+#[derive(Default)]
+pub(super) struct Spread(u64);
+
+impl Hasher for Spread {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_usize(usize::from(*byte)));
+    }
+    fn write_usize(&mut self, number: usize) {
+        self.0 = (self.0 ^ number as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
 }

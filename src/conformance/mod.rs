@@ -19,19 +19,14 @@
 //! Needs the feature `conformance`. Strategies whose variables cannot be sent to other threads are beyond the kit.
 #![allow(clippy::missing_errors_doc, reason = "a scenario fails when what its summary says is not so")]
 
-pub mod activity;
 mod check;
-pub mod formulas;
 pub mod instrument;
-pub mod isolation;
-pub mod lifetimes;
-pub mod memory;
-pub mod misuse;
-pub mod outputs;
-pub mod recordings;
 pub mod rules;
-pub mod statements;
-pub mod sweeps;
+mod scenarios;
+
+pub use scenarios::{
+    activity, formulas, isolation, lifetimes, memory, misuse, outputs, recordings, statements, sweeps,
+};
 
 use crate::{Error, Reverse};
 use core::fmt;

@@ -1,6 +1,6 @@
 //! Statement boundaries: where an expression becomes a variable.
 
-use super::node::{BackLeaf, Bin, Compound, Literal, RefLeaf};
+use super::nodes::node::{BackLeaf, Bin, Compound, Literal, RefLeaf};
 use super::{Ex, Real, ex};
 use core::iter::{Product, Sum};
 use core::ops::{AddAssign, DivAssign, MulAssign, RemAssign, SubAssign};

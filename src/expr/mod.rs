@@ -1,17 +1,15 @@
 //! Variables and the expression trees that operators build from them.
 
+pub(crate) mod nodes;
+
 mod assign;
 mod branch;
 mod compare;
-mod descend;
 mod given;
-mod in_lanes;
-pub(crate) mod node;
 mod operand;
 mod operators;
 mod rule;
 mod select;
-mod tri;
 
 use bytemuck::TransparentWrapper;
 use core::fmt;
@@ -22,11 +20,11 @@ pub use assign::Assignable;
 pub(crate) use branch::{note_branch, note_singular_point};
 pub(crate) use compare::comparisons;
 pub(crate) use given::{Singular, given};
-pub use node::{BackLeaf, Bin, Compound, Leaf, Literal, RefLeaf, Un};
+pub use nodes::node::{BackLeaf, Bin, Compound, Leaf, Literal, RefLeaf, Un};
+pub use nodes::tri::Tri;
 pub use operand::Operand;
 pub use rule::{binary, ternary, unary};
 pub use select::Choice;
-pub use tri::Tri;
 
 /// An expression of strategy `S` with root node `N`.
 ///

@@ -1,7 +1,7 @@
 //! What functions take as arguments.
 
 use super::Ex;
-use super::node::{Leaf, Literal, RefLeaf};
+use super::nodes::node::{Leaf, Literal, RefLeaf};
 use tapewright_strategies::{Expression, Number as _, Taping};
 
 /// Second and third arguments of functions: an `f64`, an expression, or a borrowed variable.

@@ -1,6 +1,6 @@
 //! `+ − × ÷ %` and negation, by value and by reference, with `f64` on either side.
 
-use super::node::{Bin, Leaf, Literal, RefLeaf, Un};
+use super::nodes::node::{Bin, Leaf, Literal, RefLeaf, Un};
 use super::{Ex, Operand, Real, ex};
 use core::ops::{Add, Div, Mul, Neg, Rem, Sub};
 use tapewright_strategies::rules::arithmetic::{Less, Modulo, Negative, Over, Plus, Times};

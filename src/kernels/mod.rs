@@ -33,37 +33,33 @@
 //! # Ok::<(), tapewright::Error>(())
 //! ```
 
-#[cfg(feature = "ndarray")]
-mod arrays;
-mod collection;
+pub(crate) mod expression;
+pub(crate) mod view;
+
 mod launch;
 mod note;
 mod operands;
-mod rules;
 mod scan;
 mod start;
-mod term;
 mod text;
-mod token;
 mod transfer;
-mod view;
 
-#[cfg(feature = "ndarray")]
-pub(crate) use arrays::elements;
+pub use expression::functions::{
+    Absolute, Adds, At, ByRule, ByRule2, ByRule3, Divides, Maximum, Minimum, Multiplies, Negation, Root, Square,
+    Subtracts,
+};
+pub use expression::term::{Argument, Term, Where};
+pub use expression::token::{Field, Field1, Field2, Field3, Field4};
 pub use launch::{
     deep_copy, dot, fill, norm_squared, parallel_for, parallel_max, parallel_min, parallel_row_sums, parallel_sum,
 };
 pub(crate) use note::{make_room, note};
 pub use operands::{Body, Mode, Modes, Operand, Operands, Reads, Slot, Target, Writes};
-pub use rules::{
-    Absolute, Adds, At, ByRule, ByRule2, ByRule3, Divides, Maximum, Minimum, Multiplies, Negation, Root, Square,
-    Subtracts,
-};
 pub use scan::{parallel_fold, parallel_scan};
 pub use tapewright_strategies::kernel::{Indices, Level, Node};
-pub use term::{Argument, Term, Where};
 pub use text::{NoText, parallel_for_text, parallel_sum_text};
-pub use token::{Field, Field1, Field2, Field3, Field4};
 pub use transfer::{gather, scatter, scatter_add};
-pub(crate) use view::checked;
-pub use view::{Points, View};
+#[cfg(feature = "ndarray")]
+pub(crate) use view::arrays::elements;
+pub(crate) use view::view::checked;
+pub use view::view::{Points, View};

@@ -1,8 +1,8 @@
 //! The operands of a launch.
 
-use super::term::Term;
-use super::token::Field;
-use super::view::View;
+use super::expression::term::Term;
+use super::expression::token::Field;
+use super::view::view::View;
 use crate::expr::Real;
 use core::marker::PhantomData;
 use tapewright_strategies::kernel::{Node, Number, OPERANDS, SharedArray, Written};

@@ -1,8 +1,8 @@
 //! Folds and scans by a user's rule.
 
+use super::expression::term::Term;
 use super::note::{make_room_for_kernel, note, noted};
-use super::term::Term;
-use super::view::View;
+use super::view::view::View;
 use crate::expr::Real;
 use tapewright_strategies::Taping;
 use tapewright_strategies::kernel::{Combine, Combined, Node, Number};

@@ -1,8 +1,8 @@
 //! Kernels as text in C.
 
+use super::expression::term::Term;
 use super::launch::check_expressions;
 use super::operands::{Body, Operands};
-use super::term::Term;
 use core::fmt;
 use tapewright_strategies::Taping;
 use tapewright_strategies::kernel::{Assign, Node, Part, Program, Reduce, text};

@@ -1,6 +1,6 @@
 //! Forward mode on a recording.
 
-use super::adjoints::{fill, slot};
+use super::adjoints::single::{fill, slot};
 use super::{AdjointVector, Tape};
 use crate::error::Error;
 use crate::expr::Real;

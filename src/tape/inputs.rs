@@ -4,19 +4,19 @@ use core::ops::Range;
 
 /// The slots of a recording's inputs.
 #[derive(Debug, Default)]
-pub(super) struct Inputs {
+pub(crate) struct Inputs {
     /// All of them lie in here.
-    pub(super) hull: Range<usize>,
+    pub(crate) hull: Range<usize>,
     /// Slots in the hull that are none, in order: not all of them, if a strategy does not number variables upwards.
     gaps: Vec<Range<usize>>,
 }
 
 impl Inputs {
     /// No inputs.
-    pub(super) const NONE: Self = Self { hull: 0..0, gaps: Vec::new() };
+    pub(crate) const NONE: Self = Self { hull: 0..0, gaps: Vec::new() };
 
     #[inline(always)]
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.hull = 0..0;
         if !self.gaps.is_empty() {
             self.gaps.clear();
@@ -25,7 +25,7 @@ impl Inputs {
 
     /// Registers inputs with these slots.
     #[inline(always)]
-    pub(super) fn add(&mut self, slots: Range<usize>) {
+    pub(crate) fn add(&mut self, slots: Range<usize>) {
         if self.hull.is_empty() {
             self.hull = slots;
         } else if self.hull.end == slots.start {
@@ -46,7 +46,7 @@ impl Inputs {
     }
 
     /// Forgets slots from this one on.
-    pub(super) fn truncate(&mut self, end: usize) {
+    pub(crate) fn truncate(&mut self, end: usize) {
         self.hull.end = self.hull.end.min(end).max(self.hull.start);
         while let Some(gap) = self.gaps.last()
             && gap.end >= self.hull.end
@@ -58,7 +58,7 @@ impl Inputs {
 
     /// Returns false if the variable in this slot is known to be no input.
     #[inline]
-    pub(super) fn may_have(&self, slot: usize) -> bool {
+    pub(crate) fn may_have(&self, slot: usize) -> bool {
         let behind = self.gaps.partition_point(|gap| gap.end <= slot);
         self.hull.contains(&slot) && self.gaps.get(behind).is_none_or(|gap| slot < gap.start)
     }

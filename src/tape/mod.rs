@@ -1,12 +1,10 @@
 //! A tape that a user holds.
 
-mod adjoints;
-mod aligned;
+pub(crate) mod adjoints;
 #[cfg(feature = "ndarray")]
 mod arrays;
 mod forward;
 mod inputs;
-mod lanes;
 mod parts;
 mod position;
 mod replay;
@@ -15,8 +13,8 @@ mod sparsity;
 mod sweep;
 mod trace;
 
-pub use adjoints::{AdjointVector, Adjoints};
-pub use lanes::{ArrayAdjoints, LaneAdjoints, LaneVector};
+pub use adjoints::several::{ArrayAdjoints, LaneAdjoints, LaneVector};
+pub use adjoints::single::{AdjointVector, Adjoints};
 pub use position::Position;
 pub use replay::NewInputs;
 pub use scope::{Recording, Scope};
@@ -94,7 +92,7 @@ impl<S: Reverse> Tape<S> {
 
     /// The slot of a variable of the present recording; `None` if it is passive.
     pub(crate) fn slot(&self, variable: &Real<S>) -> Result<Option<usize>, Error> {
-        adjoints::slot(&self.owned, &self.parts, variable)
+        adjoints::single::slot(&self.owned, &self.parts, variable)
     }
 
     /// An empty tape.

@@ -6,11 +6,11 @@ use tapewright_strategies::recording::Place;
 
 /// The earlier parts of a recording that was resumed.
 #[derive(Debug, Default)]
-pub(super) struct Parts {
+pub(crate) struct Parts {
     /// Where each of them ends.
-    pub(super) ends: SmallVec<[Place; 2]>,
+    pub(crate) ends: SmallVec<[Place; 2]>,
     /// How often something was forgotten.
-    pub(super) cuts: u64,
+    pub(crate) cuts: u64,
     /// Numbers of cuts, in order, each with what was kept then. Those that were followed by a cut that kept no more
     /// are left out.
     kept: Vec<(u64, Kept)>,
@@ -18,10 +18,10 @@ pub(super) struct Parts {
 
 /// What a cut kept. Of two cuts of one recording, none keeps more of the one and less of the other.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Kept {
-    pub(super) identifiers: usize,
+pub(crate) struct Kept {
+    pub(crate) identifiers: usize,
     /// Slots of views.
-    pub(super) views: usize,
+    pub(crate) views: usize,
 }
 
 impl Kept {
@@ -30,23 +30,23 @@ impl Kept {
 
 impl Parts {
     #[inline(always)]
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         if !self.ends.is_empty() {
             *self = Self::default();
         }
     }
 
     /// Whether a variable of the recording with this number is of an earlier part.
-    pub(super) fn have(&self, number: TapeNumber) -> bool {
+    pub(crate) fn have(&self, number: TapeNumber) -> bool {
         self.ends.iter().any(|end| end.number() == number)
     }
 
     /// The number of the first part, which stays the same as long as the recording does.
-    pub(super) fn root(&self, present: TapeNumber) -> TapeNumber {
+    pub(crate) fn root(&self, present: TapeNumber) -> TapeNumber {
         self.ends.first().map_or(present, |end| end.number())
     }
 
-    pub(super) fn cut(&mut self, kept: Kept) {
+    pub(crate) fn cut(&mut self, kept: Kept) {
         self.cuts += 1;
         let keeps_no_less = |(_, old): &(u64, Kept)| old.identifiers >= kept.identifiers && old.views >= kept.views;
         while self.kept.last().is_some_and(keeps_no_less) {
@@ -56,7 +56,7 @@ impl Parts {
     }
 
     /// What all cuts since this one have kept.
-    pub(super) fn kept_since(&self, cut: u64) -> Kept {
+    pub(crate) fn kept_since(&self, cut: u64) -> Kept {
         let first = self.kept.partition_point(|(number, _)| *number <= cut);
         self.kept.get(first).map_or(Kept::ALL, |(_, kept)| *kept)
     }
@@ -64,12 +64,12 @@ impl Parts {
 
 /// The sweep from position to position that an adjoint vector is in.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Under {
-    pub(super) recording: TapeNumber,
+pub(crate) struct Under {
+    pub(crate) recording: TapeNumber,
     /// The cuts that have been made up to now.
-    pub(super) cuts: u64,
+    pub(crate) cuts: u64,
     /// Seeds were added since the last sweep to slots below this.
-    pub(super) seeded: usize,
+    pub(crate) seeded: usize,
     /// True after a sweep that has ended early, by an error or a panic, so that adjoints are lost.
-    pub(super) cut_short: bool,
+    pub(crate) cut_short: bool,
 }

@@ -1,6 +1,6 @@
 //! Places in a recording: to sweep from one to another, to forget what lies behind one, and to go on there.
 
-use super::adjoints::fill;
+use super::adjoints::single::fill;
 use super::parts::{Kept, Under};
 use super::scope::Scope;
 use super::{AdjointVector, Adjoints, Tape};

@@ -1,7 +1,7 @@
 //! Computing a recording again at other inputs.
 
 use super::Tape;
-use super::adjoints::{slot, view_slot};
+use super::adjoints::single::{slot, view_slot};
 use crate::error::{Error, same_length};
 use crate::expr::Real;
 use crate::kernels::View;

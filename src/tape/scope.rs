@@ -15,7 +15,7 @@ use tapewright_strategies::{Dependence, Flow, Reverse, TapeNumber};
 pub struct Scope<'a, S: Reverse> {
     number: TapeNumber,
     inputs: &'a mut Inputs,
-    pub(super) parts: &'a Parts,
+    pub(crate) parts: &'a Parts,
     here: PhantomData<(*const (), S)>,
 }
 
@@ -29,7 +29,7 @@ fn slot_of<S: Reverse>(variable: &Real<S>) -> Option<usize> {
 /// consecutive, in order.
 #[inline(always)]
 #[track_caller]
-pub(super) fn register<S: Reverse>(
+pub(crate) fn register<S: Reverse>(
     number: TapeNumber,
     inputs: &mut Inputs,
     values: &[S::Value],
@@ -50,14 +50,14 @@ pub(super) fn register<S: Reverse>(
 
 /// Whether the variables have consecutive slots, in order.
 #[inline(always)]
-pub(super) fn consecutive<S: Reverse>(variables: &[Real<S>]) -> bool {
+pub(crate) fn consecutive<S: Reverse>(variables: &[Real<S>]) -> bool {
     let Some(first) = variables.first().and_then(slot_of) else { return variables.is_empty() };
     variables.iter().enumerate().all(|(k, variable)| slot_of(variable) == Some(first + k))
 }
 
 impl<'a, S: Reverse> Scope<'a, S> {
     #[inline(always)]
-    pub(super) const fn new(number: TapeNumber, inputs: &'a mut Inputs, parts: &'a Parts) -> Self {
+    pub(crate) const fn new(number: TapeNumber, inputs: &'a mut Inputs, parts: &'a Parts) -> Self {
         Self { number, inputs, parts, here: PhantomData }
     }
 }
@@ -154,7 +154,7 @@ pub struct Recording<S: Reverse> {
 }
 
 impl<S: Reverse> Recording<S> {
-    pub(super) fn new(owned: OwnedTape<S>, adjoints: AdjointVector<S::Value>, variables: Vec<Real<S>>) -> Self {
+    pub(crate) fn new(owned: OwnedTape<S>, adjoints: AdjointVector<S::Value>, variables: Vec<Real<S>>) -> Self {
         Self { running: owned.start(), inputs: Inputs::NONE, parts: Parts::default(), adjoints, variables }
     }
 

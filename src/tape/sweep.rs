@@ -1,6 +1,6 @@
 //! Reverse sweeps of a recording.
 
-use super::adjoints::{slot, sweep_into, view_slot};
+use super::adjoints::single::{slot, sweep_into, view_slot};
 use super::scope::consecutive;
 use super::{AdjointVector, Adjoints, NONE, Tape};
 use crate::error::{Error, same_length};

@@ -11,7 +11,6 @@ mod record;
 mod reverse;
 #[cfg(test)]
 pub(crate) use reverse::lane_by_lane;
-mod strategy;
 mod taping;
 mod variable;
 
@@ -24,6 +23,5 @@ pub use nests::Nests;
 pub(crate) use nests::sealed::Sealed as SealedNests;
 pub use record::{EachRecord, Order, RecordKind, RecordView};
 pub use reverse::{AtExternal, Replay, Reverse, Spills};
-pub use strategy::Strategy;
-pub use taping::{Expression, Load, Sink, Statement, Store, Taping, Tree, Twin};
+pub use taping::{Expression, Load, Sink, Statement, Store, Strategy, Taping, Tree, Twin};
 pub use variable::{Taped, Variable};

@@ -1,9 +1,9 @@
 //! The file for arrays that recordings keep.
 
 use super::SpillOptions;
-use super::extents::{Extent, Extents};
-use super::file::{SpillFile, Stored};
-use super::slabs::SlabFile;
+use super::file::extents::{Extent, Extents};
+use super::file::stored::{SpillFile, Stored};
+use super::slabs::slab_file::SlabFile;
 use crate::StorageError;
 use crate::storage::meter::Meter;
 use core::fmt;

@@ -38,27 +38,18 @@
 //! or from right after its creation, so that nothing is left on disk after a drop, a panic or the death of the process.
 //! Space of slabs that were popped is used again.
 
+pub(crate) mod file;
+pub(crate) mod slabs;
+
 mod arrays;
-mod checksum;
-mod disk;
-mod extents;
-mod file;
-mod options;
-mod reader;
-mod scratch_file;
-mod slab;
-mod slabs;
-mod store;
-mod worker;
-mod writer;
 
 #[cfg(test)]
 mod tests;
 
 pub use arrays::ArrayFile;
-pub(crate) use file::Stored;
-pub use options::SpillOptions;
-pub(crate) use reader::{Loader, SlabReader};
-pub use scratch_file::ScratchFile;
-pub(crate) use slabs::SlabFile;
-pub use store::SpillStore;
+pub use file::options::SpillOptions;
+pub use file::scratch::ScratchFile;
+pub use file::store::SpillStore;
+pub(crate) use file::stored::Stored;
+pub(crate) use slabs::reader::{Loader, SlabReader};
+pub(crate) use slabs::slab_file::SlabFile;

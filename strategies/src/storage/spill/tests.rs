@@ -1,8 +1,8 @@
 //! What the public stack cannot show: blocks of unusual size, blocks that are kept, threads that fail.
 
-use super::extents::Extent;
-use super::file::SpillFile;
-use super::worker::Worker;
+use super::file::extents::Extent;
+use super::file::stored::SpillFile;
+use super::slabs::worker::Worker;
 use super::{SlabFile, SlabReader, SpillOptions};
 use crate::StorageError;
 use crate::storage::Block;

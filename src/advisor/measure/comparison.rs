@@ -1,0 +1,167 @@
+//! Gradients, bytes and times of a program under several strategies.
+
+use super::rounds::{Times, median};
+use crate::advisor::text::table;
+use crate::advisor::text::table::Line;
+use core::fmt::{self, Write as _};
+use tapewright_strategies::MemoryReport;
+
+/// Gradients that differ by more than this, relative to the largest entry, are not the same: rounding does not explain
+/// it.
+const SAME: f64 = 1e-9;
+
+/// What a program takes under several strategies, as [`compare`](crate::advisor::compare) has measured it.
+///
+/// [`Display`](fmt::Display) prints a table of at most 100 columns, [`csv`](Self::csv) and [`svg`](Self::svg) return
+/// text for files. In the table, `together` are the bytes that are used, of tape and adjoints, and `reserved` those
+/// that the allocator gave for them.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Comparison {
+    /// Inputs of the program.
+    pub inputs: usize,
+    /// The value of the function.
+    pub value: f64,
+    /// The gradient: of each entry the median over all strategies. Empty if there are none.
+    pub gradient: Vec<f64>,
+    /// Seconds of the function on plain numbers.
+    pub plain: f64,
+    /// The strategies, in the order in which they were named.
+    pub rows: Vec<Row>,
+    /// Whether strategies were left out because the program does not run with reused indices.
+    pub(crate) lacks_reuse: bool,
+}
+
+/// What a program takes under one strategy. Forward mode has no tape, so its bytes are 0.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Row {
+    /// The strategy's type, as it is written after `use tapewright::prelude::*`.
+    pub strategy: String,
+    /// Bytes of records, of values that are kept, and of what external functions keep.
+    pub tape: usize,
+    /// Bytes of the adjoint vector.
+    pub adjoints: usize,
+    /// Bytes that the allocator gave for all of that, without the constant part of a tape: what the process grows by.
+    pub reserved: usize,
+    /// Seconds of recording, on a tape that has been used before; 0 in forward mode.
+    pub record: f64,
+    /// Seconds of recording and one sweep, or of the runs that forward mode takes: of one gradient.
+    pub total: f64,
+    /// By how much value and gradient differ from the value and gradient of the [`Comparison`]: the largest difference
+    /// relative to the gradient's largest entry, or to the value; infinite if one of them is NaN and the other is not.
+    pub difference: f64,
+}
+
+impl Row {
+    pub(crate) fn new(strategy: String, memory: &MemoryReport, times: Times) -> Self {
+        let (all, tables, adjoints) = (memory.total(), memory.usage("tables"), memory.usage("adjoints"));
+        Self {
+            strategy,
+            tape: all.used - tables.used - adjoints.used + memory.usage("nested").reserved,
+            adjoints: adjoints.used,
+            reserved: all.reserved - tables.reserved,
+            record: times.record,
+            total: times.total,
+            difference: 0.0,
+        }
+    }
+
+    /// Bytes of tape and adjoints together.
+    #[must_use]
+    pub const fn bytes(&self) -> usize {
+        self.tape + self.adjoints
+    }
+
+    /// Whether value and gradient agree with the other strategies', up to rounding: to 10⁻⁹.
+    #[must_use]
+    pub fn is_right(&self) -> bool {
+        self.difference <= SAME
+    }
+}
+
+impl Comparison {
+    /// Fills the values, the gradient and the differences in.
+    pub(crate) fn new(inputs: usize, plain: (f64, f64), found: &[(f64, Vec<f64>)], mut rows: Vec<Row>) -> Self {
+        let (value, plain) = plain;
+        let middle = |k: usize| median(found.iter().map(|(_, gradient)| gradient[k]).collect());
+        let gradient: Vec<f64> = if found.is_empty() { Vec::new() } else { (0..inputs).map(middle).collect() };
+        let scale = gradient.iter().fold(0.0_f64, |most, entry| most.max(entry.abs()));
+        for (row, (of, entries)) in rows.iter_mut().zip(found) {
+            let entries = entries.iter().zip(&gradient).map(|(a, b)| difference(*a, *b, scale));
+            row.difference = entries.fold(difference(*of, value, value.abs()), f64::max);
+        }
+        Self { inputs, value, gradient, plain, rows, lacks_reuse: false }
+    }
+
+    /// The row of a strategy by its type, as [`Row::strategy`] has it.
+    #[must_use]
+    pub fn row(&self, strategy: &str) -> Option<&Row> {
+        self.rows.iter().find(|row| row.strategy == strategy)
+    }
+
+    /// The row that takes the fewest bytes, of those that have a tape.
+    #[must_use]
+    pub fn smallest(&self) -> Option<&Row> {
+        self.rows.iter().filter(|row| row.bytes() > 0).min_by_key(|row| row.bytes())
+    }
+
+    /// The row that takes the least time.
+    #[must_use]
+    pub fn fastest(&self) -> Option<&Row> {
+        self.rows.iter().min_by(|a, b| a.total.total_cmp(&b.total))
+    }
+
+    /// The strategies whose value or gradient are [not right](Row::is_right).
+    pub fn wrong(&self) -> impl Iterator<Item = &Row> {
+        self.rows.iter().filter(|row| !row.is_right())
+    }
+
+    /// Comma-separated values: a line with the names of the columns, and one for each strategy, whose name is in
+    /// quotes.
+    #[must_use]
+    pub fn csv(&self) -> String {
+        let names = "tape_bytes,adjoint_bytes,reserved_bytes,record_seconds,total_seconds,difference";
+        let mut csv = format!("strategy,{names}\n");
+        for Row { strategy, tape, adjoints, reserved, record, total, difference } in &self.rows {
+            let numbers = format!("{tape},{adjoints},{reserved},{record:e},{total:e},{difference:e}");
+            let _ = writeln!(csv, "\"{strategy}\",{numbers}");
+        }
+        csv
+    }
+}
+
+/// |a − b| as a multiple of a scale; 0 where both are the same, also where they are NaN.
+fn difference(a: f64, b: f64, scale: f64) -> f64 {
+    match (a - b).abs() / scale.max(f64::MIN_POSITIVE) {
+        _ if a == b || a.is_nan() && b.is_nan() => 0.0,
+        off if off.is_nan() => f64::INFINITY,
+        off => off,
+    }
+}
+
+/// The table, a line for each strategy that is wrong, and what there is to try; lines have at most 100 columns.
+impl fmt::Display for Comparison {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lines = self.rows.iter().map(|row| Line {
+            strategy: &row.strategy,
+            sizes: vec![row.tape, row.adjoints, row.bytes(), row.reserved],
+            seconds: vec![row.record, row.total - row.record, row.total],
+        });
+        if self.rows.is_empty() {
+            writeln!(f, "No strategy took part.")?;
+        } else {
+            let names = ["tape", "adjoints", "together", "reserved", "record", "sweep", "all"];
+            table::write(f, &names, &lines.collect::<Vec<_>>())?;
+        }
+        writeln!(f, "The function on plain numbers takes {}.", crate::advisor::text::units::seconds(self.plain))?;
+        for row in self.wrong() {
+            let name: String = row.strategy.chars().take(50).collect();
+            writeln!(f, "WRONG: {name}: value or gradient with a relative error of {:.1e}", row.difference)?;
+        }
+        if self.wrong().count() > 1 {
+            writeln!(f, "Several are wrong, so the function may not compute the same each time it is called.")?;
+        }
+        table::advise(f, self.lacks_reuse)
+    }
+}

@@ -1,0 +1,4 @@
+//! TODO
+
+pub(crate) mod table;
+pub(crate) mod units;

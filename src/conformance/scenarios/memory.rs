@@ -1,0 +1,176 @@
+//! What a tape says about its memory, and how it behaves when there is much of it.
+
+use crate::conformance::Outcome;
+use crate::conformance::check::{ensure, recorded, recorded_on, still_works};
+use crate::{Capacity, MemoryReport, Real, Reverse, Tape, dot};
+
+/// x ↦ x after `n` statements with two arguments each, which add 1/n in all.
+fn drift<S: Reverse>(x: &[Real<S>], n: u32) -> Vec<Real<S>> {
+    let step = 1.0 / f64::from(n);
+    let mut y = x[0].clone();
+    (0..n).for_each(|_| y = (&y + step * &x[1]).into());
+    vec![y]
+}
+
+/// Whether the recording has these numbers of statements and arguments.
+fn counts(what: &str, report: &MemoryReport, statements: usize, arguments: usize) -> Outcome {
+    let found = (report.statements, report.arguments);
+    ensure(
+        found == (statements, arguments),
+        format_args!("{what} has {statements} statements with {arguments} arguments, but the report says {found:?}"),
+    )
+}
+
+/// Statements and uses of arguments, neither inputs nor passive statements among them.
+pub fn statements_and_arguments_are_counted<S: Reverse>() -> Outcome {
+    let recorded = recorded::<S>(&[1.0, 2.0, 3.0], |x| {
+        let product = (&x[0] * &x[1] * &x[2]).eval();
+        let doubled = (&product * 2.0).eval();
+        let _passive = (Real::<S>::from(2.0) * 3.0).eval();
+        vec![doubled, dot(&x[..2], &x[1..]), (&x[0] + &x[1]).eval()]
+    });
+    counts("a recording", &recorded.tape.memory(), 4, 3 + 1 + 4 + 2)?;
+    counts("a new tape", &Tape::<S>::new().memory(), 0, 0)
+}
+
+/// `used ≤ reserved` in every stream, for tapes in all conditions.
+pub fn used_is_at_most_reserved<S: Reverse>() -> Outcome {
+    let honest = |when: &str, tape: &Tape<S>| {
+        tape.memory().streams().iter().try_for_each(|(name, usage)| {
+            ensure(usage.used <= usage.reserved, format_args!("stream {name:?} of {when} tape uses {usage:?}"))
+        })
+    };
+    honest("a new", &Tape::new())?;
+    honest("a reserved", &Tape::with_capacity(Capacity { inputs: 10, statements: 1000, arguments: 3000 }))?;
+    for n in [1, 10, 100_000] {
+        let mut recorded = recorded::<S>(&[1.0, 2.0], |x| drift(x, n));
+        honest("a recorded", &recorded.tape)?;
+        recorded.sweep(&[1.0])?;
+        honest("a swept", &recorded.tape)?;
+        recorded.tape.reset();
+        honest("a reset", &recorded.tape)?;
+    }
+    Ok(())
+}
+
+/// After a reset no stream uses anything, except what a tape has from the beginning: its `tables`, and a slot for
+/// passive variables.
+pub fn reset_empties_the_streams<S: Reverse>() -> Outcome {
+    let slot = size_of::<S::Value>();
+    let mut recorded = recorded::<S>(&[1.0, 2.0], |x| drift(x, 1000));
+    recorded.sweep(&[1.0])?;
+    recorded.tape.reset();
+    let report = recorded.tape.memory();
+    counts("a reset tape", &report, 0, 0)?;
+    for (name, usage) in report.streams().iter().filter(|(name, _)| *name != "tables") {
+        ensure(usage.used <= slot, format_args!("stream {name:?} uses {} bytes after a reset", usage.used))?;
+    }
+    Ok(())
+}
+
+/// The same recording, made again, obtains no more memory, and is reported alike. What a tape that spills holds depends
+/// on how far the disk has come; such a tape must use the same bytes.
+pub fn same_recording_reserves_no_more<S: Reverse>() -> Outcome {
+    let mut tape = Tape::<S>::new();
+    let mut reports = Vec::new();
+    for _ in 0..4 {
+        let mut recorded = recorded_on(tape, &[1.0, 2.0], |x| drift(x, 50_000));
+        recorded.sweep(&[1.0])?;
+        reports.push(recorded.tape.memory());
+        tape = recorded.tape;
+    }
+    let (second, fourth) = (&reports[1], &reports[3]);
+    if S::SPILLS {
+        let (used, later) = (second.total().used, fourth.total().used);
+        return ensure(used == later, format_args!("the same recording uses first {used} bytes and later {later}"));
+    }
+    ensure(second == fourth, format_args!("the same recording reports first\n{second}and later\n{fourth}"))
+}
+
+/// More statements use more bytes, and all that was counted as an argument has a byte at least.
+pub fn report_grows_with_the_recording<S: Reverse>() -> Outcome {
+    let report = |n| recorded::<S>(&[1.0, 2.0], |x| drift(x, n)).tape.memory();
+    let (small, large) = (report(1000), report(3000));
+    counts("a small recording", &small, 1000, 2000)?;
+    counts("a large recording", &large, 3000, 6000)?;
+    let grown = large.total().used.saturating_sub(small.total().used);
+    ensure(grown >= 4000, format_args!("4000 more arguments use {grown} bytes more"))
+}
+
+/// 10⁶ statements: longer than any segment, with a wide statement now and then.
+pub fn large_recording<S: Reverse>() -> Outcome {
+    const N: u32 = 1_000_000;
+    let mut tape = Tape::<S>::new();
+    for _ in 0..2 {
+        let mut recorded = recorded_on(tape, &[1.0, 2.0], |x| {
+            let mut y = x[0].clone();
+            for k in 0..N {
+                y = if k % 100_000 == 7 {
+                    dot(&vec![y; 1024], &vec![Real::from(1.0 / 512.0); 1024])
+                } else {
+                    (-y).into()
+                };
+            }
+            vec![(&y * &x[1]).eval()]
+        });
+        // Ten wide statements that double, and an even number of changes of sign.
+        let factor = 1024.0;
+        recorded.sweep_gives("the gradient of 10⁶ statements", &[1.0], &[2.0 * factor, factor])?;
+        let statements = recorded.tape.memory().statements;
+        ensure(statements == N as usize + 1, format_args!("{statements} statements of {}", N + 1))?;
+        tape = recorded.tape;
+    }
+    Ok(())
+}
+
+/// A tape that has made room records right, also what is larger, and forgets what it had recorded before.
+pub fn reserved_tape_records_right<S: Reverse>() -> Outcome {
+    let capacity = Capacity { inputs: 2, statements: 20_000, arguments: 40_000 };
+    let mut recorded = recorded_on(Tape::<S>::with_capacity(capacity), &[1.0, 2.0], |x| drift(x, 16_384));
+    recorded.sweep_gives("the gradient on a reserved tape", &[1.0], &[1.0, 1.0])?;
+    recorded.tape.reserve(Capacity { statements: 50_000, ..capacity });
+    counts("a tape after `reserve`", &recorded.tape.memory(), 0, 0)?;
+    ensure(recorded.sweep(&[1.0]).is_err(), "an output from before `reserve` was swept")?;
+    let mut again = recorded_on(recorded.tape, &[1.0, 2.0], |x| drift(x, 32_768));
+    again.sweep_gives("the gradient after a second `reserve`", &[1.0], &[1.0, 1.0])?;
+    again.tape.reserve(Capacity::default());
+    still_works(again.tape)
+}
+
+/// A recording that is larger than the capacity that was asked for.
+pub fn recording_beyond_its_capacity<S: Reverse>() -> Outcome {
+    let capacity = Capacity { inputs: 1, statements: 3, arguments: 2 };
+    let mut recorded = recorded_on(Tape::<S>::with_capacity(capacity), &[1.0, 2.0], |x| drift(x, 8192));
+    recorded.sweep_gives("the gradient beyond the capacity", &[1.0], &[1.0, 1.0])
+}
+
+/// A recording of the size that [`reserve`](Reverse::reserve) was told takes no more memory, whether it has many
+/// statements or few that are wide.
+///
+/// The reserved bytes that the report shows before and after it may differ by half a byte for each statement and
+/// argument. That leaves room for what a strategy keeps besides them, such as a slot for each variable that is alive,
+/// where slots are used again. A `reserve` that makes no room for statements or for arguments needs a byte for each of
+/// them at least. Of a tape that spills, which makes room only within its budget of memory, no more is asked than that
+/// it records.
+pub fn recording_within_its_capacity_reserves_no_more<S: Reverse>() -> Outcome {
+    let of = |statements, arguments| Capacity { inputs: 2, statements, arguments };
+    fits::<S>(of(50_000, 50_000), |y, _| y.sin().into())?;
+    fits::<S>(of(50_000, 200_000), |y, x| (y * &x[0] * y * &x[1]).into())?;
+    fits::<S>(of(50, 100_000), |y, x| dot(&vec![y.clone(); 1000], &vec![x[1].clone(); 1000]))
+}
+
+/// Whether a recording of this size takes no more memory on a tape with room for it. Each statement is made of the
+/// one before it and the inputs.
+fn fits<S: Reverse>(capacity: Capacity, next: impl Fn(&Real<S>, &[Real<S>]) -> Real<S>) -> Outcome {
+    let tape = Tape::<S>::with_capacity(capacity);
+    let before = tape.memory();
+    let fold = |x: &[Real<S>]| vec![(0..capacity.statements).fold(x[0].clone(), |y, _| next(&y, x))];
+    let recorded = recorded_on(tape, &[0.5, 0.25], fold);
+    let after = recorded.tape.memory();
+    counts("a recording within its capacity", &after, capacity.statements, capacity.arguments)?;
+    let allowed = before.total().reserved + usize::midpoint(capacity.statements, capacity.arguments);
+    ensure(
+        S::SPILLS || after.total().reserved <= allowed,
+        format_args!("{capacity} take more than `reserve` has made room for, first\n{before}and later\n{after}"),
+    )
+}

@@ -1,0 +1,148 @@
+//! Which variables may be outputs, and how often a recording may be swept.
+
+use crate::conformance::Outcome;
+use crate::conformance::check::{
+    all_close, all_same, close, constant, ensure, floats, gradient_is, is_passive, needs_singular_points, recorded,
+};
+use crate::{Error, Number, Policy, Real, Reverse, SweepError, Tape};
+use tapewright_strategies::SingularSlope;
+
+/// f(x, y) = x.
+pub fn output_is_an_input<S: Reverse>() -> Outcome {
+    gradient_is::<S>("f = x₀", |x| x[0].clone(), &[2.0, 3.0], 2.0, &[1.0, 0.0])?;
+    gradient_is::<S>("f = x₁", |x| x[1].clone(), &[2.0, 3.0], 3.0, &[0.0, 1.0])
+}
+
+/// f(x, y) = 7.
+pub fn output_is_a_constant<S: Reverse>() -> Outcome {
+    gradient_is::<S>("f = 7", |_| Real::from(7.0), &[2.0, 3.0], 7.0, &[0.0, 0.0])?;
+    let after_statements = |x: &[Real<S>]| {
+        let _unused = (&x[0] * &x[1]).eval();
+        constant(7.0)
+    };
+    gradient_is::<S>("f = 7 after a statement", after_statements, &[2.0, 3.0], 7.0, &[0.0, 0.0])
+}
+
+/// Two outputs that are the same input: their seeds add up.
+pub fn output_is_the_same_input_twice<S: Reverse>() -> Outcome {
+    let mut recorded = recorded::<S>(&[2.0, 3.0], |x| vec![x[0].clone(), x[0].clone()]);
+    recorded.sweep_gives("the product with the seeds", &[0.5, 4.0], &[4.5, 0.0])
+}
+
+/// A computed output that is listed twice: its seeds add up.
+pub fn output_listed_twice<S: Reverse>() -> Outcome {
+    let mut recorded = recorded::<S>(&[2.0, 3.0], |x| {
+        let y = (&x[0] * &x[1]).eval();
+        vec![y.clone(), y]
+    });
+    recorded.sweep_gives("the product with the seeds", &[0.5, 4.0], &[13.5, 9.0])?;
+    recorded.sweep_gives("the product with opposite seeds", &[1.0, -1.0], &[0.0, 0.0])
+}
+
+/// An input that nothing depends on.
+pub fn unused_input_has_gradient_zero<S: Reverse>() -> Outcome {
+    gradient_is::<S>("f = x₁²", |x| (&x[1] * &x[1]).into(), &[2.0, 3.0, 4.0], 9.0, &[0.0, 6.0, 0.0])
+}
+
+/// A recording without inputs has passive variables only, and can be swept.
+pub fn recording_without_inputs<S: Reverse>() -> Outcome {
+    let mut recorded = recorded::<S>(&[], |_| vec![(constant::<S>(2.0) * 3.0).eval()]);
+    ensure(is_passive(&recorded.y[0]), "a variable that depends on no input is active")?;
+    recorded.sweep_gives("the gradient", &[1.0], &[])
+}
+
+/// Three outputs of two inputs, swept with four vectors of seeds.
+pub fn outputs_with_different_seeds<S: Reverse>() -> Outcome {
+    let (x, y) = (2.0, 3.0);
+    let mut recorded = recorded::<S>(&[x, y], |v| {
+        let product = (&v[0] * &v[1]).eval();
+        vec![product.clone(), (&product + &v[0]).eval(), (&product * &product).eval()]
+    });
+    let rows = [[y, x], [y + 1.0, x], [2.0 * x * y * y, 2.0 * x * x * y]];
+    for seeds in [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.5, -2.0, 0.25]] {
+        let product = |j: usize| (0..3).map(|i| seeds[i] * rows[i][j]).sum();
+        recorded.sweep_gives(&format!("the product with {seeds:?}"), &seeds, &[product(0), product(1)])?;
+    }
+    Ok(())
+}
+
+/// The same sweep gives the same adjoints, bit for bit, as often as it is done.
+pub fn repeated_sweeps_agree<S: Reverse>() -> Outcome {
+    let mut recorded = recorded::<S>(&[0.5, 1.25], |x| {
+        let t = (&x[0] * x[1].sin()).eval();
+        vec![(&t * &t / &x[0]).eval()]
+    });
+    let first = recorded.tape.sweep_all(&recorded.y, &floats(&[1.0]))?.of_all(&recorded.x)?;
+    for _ in 0..3 {
+        let again = recorded.tape.sweep_all(&recorded.y, &floats(&[1.0]))?.of_all(&recorded.x)?;
+        ensure(all_same(&again, &first), format_args!("a repeated sweep gives {again:?} instead of {first:?}"))?;
+    }
+    Ok(())
+}
+
+/// Adjoints of one sweep are gone in the next, whatever was swept before.
+pub fn sweeps_do_not_pollute_each_other<S: Reverse>() -> Outcome {
+    let mut recorded = recorded::<S>(&[2.0, 3.0], |x| {
+        let u = (&x[0] * &x[0]).eval();
+        let v = (&x[1] * &u).eval();
+        vec![u, v, x[0].clone()]
+    });
+    recorded.sweep_gives("the gradient of v", &[0.0, 1.0, 0.0], &[12.0, 4.0])?;
+    recorded.sweep_gives("the gradient of u", &[1.0, 0.0, 0.0], &[4.0, 0.0])?;
+    recorded.sweep_gives("the gradient of an input", &[0.0, 0.0, 1.0], &[1.0, 0.0])?;
+    recorded.sweep_gives("the gradient of nothing", &[0.0, 0.0, 0.0], &[0.0, 0.0])?;
+    recorded.sweep_gives("the gradient of all", &[1.0, 1.0, 1.0], &[17.0, 4.0])
+}
+
+/// A statement whose adjoint is exactly 0 contributes nothing, though its partial is infinite.
+pub fn zero_adjoint_ignores_infinite_partials<S: Reverse>() -> Outcome {
+    needs_singular_points::<S>()?;
+    let root_at_0 = |x: &[Real<S>]| {
+        let root = x[0].sqrt().eval();
+        (&root * &x[1]).into()
+    };
+    gradient_is::<S>("√x·y at (0, 0)", root_at_0, &[0.0, 0.0], 0.0, &[0.0, 0.0])?;
+    let mut recorded = recorded::<S>(&[0.0, 3.0], |x| {
+        let both = (x[0].sqrt() + x[1].sqrt()).eval();
+        vec![both, (&x[1] * &x[1]).eval()]
+    });
+    recorded.sweep_gives("the gradient of y² beside √x", &[0.0, 1.0], &[0.0, 6.0])?;
+    recorded.sweep_gives("the gradient for the seed −0", &[-0.0, 0.0], &[0.0, 0.0])
+}
+
+/// An infinite partial that is asked for arrives, with its sign; under another policy than `Strict` it is 0, or the
+/// sweep fails.
+pub fn infinite_partials_arrive<S: Reverse>() -> Outcome {
+    let f = |x: &[Real<S>]| (&x[1] * x[0].sqrt()).into();
+    let expected = match S::Policy::SLOPE {
+        SingularSlope::Limit => f64::NEG_INFINITY,
+        SingularSlope::Zero => 0.0,
+        SingularSlope::Refused => {
+            let found = Tape::<S>::new().gradient(f, &floats(&[0.0, -2.0]), &mut floats::<S::Value>(&[0.0, 0.0]));
+            let refused = matches!(found, Err(Error::Sweep(SweepError::Singular { .. })));
+            return ensure(refused, "a singular point was not refused in the sweep");
+        }
+    };
+    gradient_is::<S>("−2·√x at 0", f, &[0.0, -2.0], 0.0, &[expected, 0.0])
+}
+
+/// A sweep leaves no adjoint at variables that are no inputs: neither at outputs nor between.
+pub fn adjoints_of_intermediates_are_consumed<S: Reverse>() -> Outcome {
+    let mut recorded = recorded::<S>(&[2.0], |x| {
+        let between = (&x[0] * &x[0]).eval();
+        let last = (&between * &x[0]).eval();
+        vec![between, last]
+    });
+    let adjoints = recorded.tape.sweep_all(&recorded.y, &floats(&[1.0, 1.0]))?;
+    let refused = recorded.y.iter().all(|y| matches!(adjoints.of(y), Err(Error::NotAnInput { .. })));
+    ensure(refused, "the adjoint of a variable that is no input was given")?;
+    // Nor in the strategy's own adjoint vector, which the tape hands out again.
+    let tape = recorded.tape.tape_mut();
+    let mut adjoints = vec![S::Value::ZERO; S::identifiers(tape)];
+    let slot = |variable: &Real<S>| S::locate(variable.id()).map_or(0, |(_, slot)| slot);
+    adjoints[slot(&recorded.y[1])] = S::Value::ONE;
+    S::reverse(tape, &mut adjoints).map_err(Error::from)?;
+    close("the input's slot", adjoints[slot(&recorded.x[0])], 12.0)?;
+    let elsewhere = [slot(&recorded.y[0]), slot(&recorded.y[1])].map(|slot| adjoints[slot]);
+    all_close("the slots of intermediates", &elsewhere, &[0.0, 0.0])
+}

@@ -1,0 +1,182 @@
+//! What operators and functions do in kernels.
+//!
+//! Arithmetic, comparison, `abs`, `min`, `max` and `sqrt` have formulas for registers, the same as the rules of scalar
+//! statements; a test compares them. Everything else calls the scalar rule number by number.
+
+use core::marker::PhantomData;
+use tapewright_strategies::kernel::{
+    Comparing, Comparison, Formula, Formula2, LaneFunction, LaneOperator, LaneTernary, Rule, Scalar, Scalar3, Slope,
+    Three,
+};
+use tapewright_strategies::rules::{Function, Operator};
+use tapewright_strategies::shape::Edge;
+use tapewright_strategies::{Float, Ternary};
+
+/// Defines functions with formulas.
+macro_rules! formulas {
+    ($($(#[$doc:meta])* $name:ident: $trait:ident = $formula:expr;)*) => { $(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug)]
+        pub struct $name;
+        formulas! { @ $name $trait $formula }
+    )* };
+    (@ $name:ident LaneFunction $formula:expr) => {
+        impl LaneFunction for $name {
+            const FORMULA: Formula = $formula;
+        }
+    };
+    (@ $name:ident LaneOperator $formula:expr) => {
+        impl LaneOperator for $name {
+            const FORMULA: Formula2 = $formula;
+        }
+    };
+}
+formulas! {
+    /// x + y.
+    Adds: LaneOperator = Formula2::Sum;
+    /// x − y.
+    Subtracts: LaneOperator = Formula2::Difference;
+    /// x·y.
+    Multiplies: LaneOperator = Formula2::Product;
+    /// x/y.
+    Divides: LaneOperator = Formula2::Quotient;
+    /// The larger; at a tie the left one, and not a NaN if it can be helped.
+    Maximum: LaneOperator = Formula2::Larger;
+    /// The smaller; at a tie the left one, and not a NaN if it can be helped.
+    Minimum: LaneOperator = Formula2::Smaller;
+    /// −x.
+    Negation: LaneFunction = Formula::Negative;
+    /// x².
+    Square: LaneFunction = Formula::Square;
+    /// |x|.
+    Absolute: LaneFunction = Formula::Absolute;
+    /// √x.
+    Root: LaneFunction = Formula::Root;
+}
+
+/// A rule of one argument, number by number.
+pub struct ByRule<R>(PhantomData<fn() -> R>);
+impl<R> Clone for ByRule<R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<R> Copy for ByRule<R> {}
+impl<R: Function> ByRule<R> {
+    const fn scalar<V: Float>() -> Scalar<V> {
+        Scalar {
+            value: |x, _| R::value_and_companion(x).0,
+            left: |x, y| R::derivative(x, y, R::value_and_companion(x).1),
+            right: |x, _| x,
+            takes_left: |_, _| V::ONE,
+        }
+    }
+}
+impl<R: Function> LaneFunction for ByRule<R> {
+    const FORMULA: Formula = Formula::Rule(&Rule {
+        name: core::any::type_name::<R>,
+        left: slope::<R::Edge>(),
+        right: Slope::Computed,
+        selects: false,
+        double: Self::scalar(),
+        single: Self::scalar(),
+        double_slopes: Self::scalar(),
+        single_slopes: Self::scalar(),
+        three: None,
+    });
+}
+
+/// A rule of two arguments, number by number.
+pub struct ByRule2<R>(PhantomData<fn() -> R>);
+impl<R> Clone for ByRule2<R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<R> Copy for ByRule2<R> {}
+impl<R: Operator> ByRule2<R> {
+    const fn scalar<V: Float>() -> Scalar<V> {
+        Scalar {
+            value: |x, y| R::value(x, y),
+            left: |x, y| R::partial_left(x, y, R::value(x, y)),
+            right: |x, y| R::partial_right(x, y, R::value(x, y)),
+            takes_left: |x, y| if R::selects_left(x, y) { V::ONE } else { V::ZERO },
+        }
+    }
+}
+impl<R: Operator> LaneOperator for ByRule2<R> {
+    const FORMULA: Formula2 = Formula2::Rule(&Rule {
+        name: core::any::type_name::<R>,
+        left: slope::<R::Left>(),
+        right: slope::<R::Right>(),
+        selects: R::SELECTS,
+        double: Self::scalar(),
+        single: Self::scalar(),
+        double_slopes: Self::scalar(),
+        single_slopes: Self::scalar(),
+        three: None,
+    });
+}
+
+/// A rule of three arguments, number by number.
+pub struct ByRule3<R>(PhantomData<fn() -> R>);
+impl<R> Clone for ByRule3<R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<R> Copy for ByRule3<R> {}
+impl<R: Ternary> ByRule3<R> {
+    const fn scalar<V: Float>() -> Scalar3<V> {
+        Scalar3 {
+            value: |x, y, z| x.ternary::<R>(y, z),
+            partials: [
+                |x, y, z| V::partial_of_three::<R, 0>([x, y, z], x.ternary::<R>(y, z)),
+                |x, y, z| V::partial_of_three::<R, 1>([x, y, z], x.ternary::<R>(y, z)),
+                |x, y, z| V::partial_of_three::<R, 2>([x, y, z], x.ternary::<R>(y, z)),
+            ],
+        }
+    }
+}
+impl<R: Ternary> LaneTernary for ByRule3<R> {
+    const RULE: &'static Rule = &Rule {
+        name: core::any::type_name::<R>,
+        left: Slope::Computed,
+        right: Slope::Computed,
+        selects: false,
+        double: Scalar::NONE,
+        single: Scalar::NONE,
+        double_slopes: Scalar::NONE,
+        single_slopes: Scalar::NONE,
+        three: Some(Three {
+            double: Self::scalar(),
+            single: Self::scalar(),
+            double_slopes: Self::scalar(),
+            single_slopes: Self::scalar(),
+        }),
+    };
+}
+
+const fn slope<E: Edge>() -> Slope {
+    match (E::SCALES, E::NEGATES) {
+        (true, _) => Slope::Computed,
+        (false, true) => Slope::MinusOne,
+        (false, false) => Slope::One,
+    }
+}
+
+/// The comparison with this number.
+#[derive(Clone, Copy, Debug)]
+pub struct At<const COMPARISON: u8>;
+pub(crate) const LESS: u8 = 0;
+pub(crate) const AT_MOST: u8 = 1;
+pub(crate) const MORE: u8 = 2;
+pub(crate) const AT_LEAST: u8 = 3;
+impl<const COMPARISON: u8> Comparing for At<COMPARISON> {
+    const HOW: Comparison = match COMPARISON {
+        LESS => Comparison::Less,
+        AT_MOST => Comparison::AtMost,
+        MORE => Comparison::More,
+        _ => Comparison::AtLeast,
+    };
+}

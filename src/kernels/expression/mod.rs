@@ -1,0 +1,5 @@
+//! TODO
+
+pub(crate) mod functions;
+pub(crate) mod term;
+pub(crate) mod token;

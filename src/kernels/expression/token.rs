@@ -1,0 +1,86 @@
+//! What a kernel's closure gets for its operands.
+
+use super::term::Term;
+use tapewright_strategies::kernel::{Element, New, Node};
+
+/// A view of rank `R`, operand `A` of a launch, as the body of a kernel sees it: what [`at`](Field2::at) returns is the
+/// element relative to the point at which the kernel will be computed.
+///
+/// All reads see the values from before the launch, also in views that it writes.
+#[derive(Clone, Copy, Debug)]
+pub struct Field<const R: usize, const A: usize>(pub(crate) ());
+
+impl<const R: usize, const A: usize> Field<R, A> {
+    /// What this launch writes to the view at this very point: the expression for it stands before the one that uses
+    /// this.
+    #[inline(always)]
+    #[must_use]
+    #[allow(clippy::new_ret_no_self, clippy::wrong_self_convention, reason = "it is the new value")]
+    pub fn new(self) -> Term<New<A>> {
+        Term(New)
+    }
+}
+
+/// Implements the tokens of one rank.
+macro_rules! fields {
+    ($($trait:ident $rank:literal: $($i:ident)*, [$($pad:literal)*], $doc:literal;)*) => { $(
+        #[doc = $doc]
+        ///
+        /// Write helper functions of kernels over this trait; inside a closure its methods can be called directly. A
+        /// shift is a constant from −7 to 7 along each dimension, in the order of the view's shape.
+        pub trait $trait: Copy {
+            /// A read with a border rule, by number, and these shifts.
+            type Read<const B: u8, $(const $i: isize),*>: Node;
+
+            /// The element at these shifts. The range of the launch must be such that it is inside the view.
+            #[must_use]
+            fn at<$(const $i: isize),*>(self) -> Term<Self::Read<0, $($i),*>>;
+            /// The element at these shifts, and 0 outside the view.
+            #[must_use]
+            fn or_zero<$(const $i: isize),*>(self) -> Term<Self::Read<1, $($i),*>>;
+            /// The element at these shifts, and the nearest element of the view outside it.
+            #[must_use]
+            fn nearest<$(const $i: isize),*>(self) -> Term<Self::Read<2, $($i),*>>;
+            /// The element at these shifts, where the view repeats itself outside.
+            #[must_use]
+            fn periodic<$(const $i: isize),*>(self) -> Term<Self::Read<3, $($i),*>>;
+        }
+
+        impl<const A: usize> $trait for Field<$rank, A> {
+            type Read<const B: u8, $(const $i: isize),*> = Element<A, B, $($pad,)* $($i),*>;
+            #[inline(always)]
+            fn at<$(const $i: isize),*>(self) -> Term<Self::Read<0, $($i),*>> { Term(Element) }
+            #[inline(always)]
+            fn or_zero<$(const $i: isize),*>(self) -> Term<Self::Read<1, $($i),*>> { Term(Element) }
+            #[inline(always)]
+            fn nearest<$(const $i: isize),*>(self) -> Term<Self::Read<2, $($i),*>> { Term(Element) }
+            #[inline(always)]
+            fn periodic<$(const $i: isize),*>(self) -> Term<Self::Read<3, $($i),*>> { Term(Element) }
+        }
+
+        impl<const A: usize> Field<$rank, A> {
+            /// The element at these shifts. The range of the launch must be such that it is inside the view.
+            #[inline(always)]
+            #[must_use]
+            pub fn at<$(const $i: isize),*>(self) -> Term<Element<A, 0, $($pad,)* $($i),*>> { Term(Element) }
+            /// The element at these shifts, and 0 outside the view.
+            #[inline(always)]
+            #[must_use]
+            pub fn or_zero<$(const $i: isize),*>(self) -> Term<Element<A, 1, $($pad,)* $($i),*>> { Term(Element) }
+            /// The element at these shifts, and the nearest element of the view outside it.
+            #[inline(always)]
+            #[must_use]
+            pub fn nearest<$(const $i: isize),*>(self) -> Term<Element<A, 2, $($pad,)* $($i),*>> { Term(Element) }
+            /// The element at these shifts, where the view repeats itself outside.
+            #[inline(always)]
+            #[must_use]
+            pub fn periodic<$(const $i: isize),*>(self) -> Term<Element<A, 3, $($pad,)* $($i),*>> { Term(Element) }
+        }
+    )* };
+}
+fields! {
+    Field1 1: I, [0 0 0], "A view of rank 1 in a kernel.";
+    Field2 2: I J, [0 0], "A view of rank 2 in a kernel.";
+    Field3 3: I J K, [0], "A view of rank 3 in a kernel.";
+    Field4 4: I J K M, [], "A view of rank 4 in a kernel.";
+}

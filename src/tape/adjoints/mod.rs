@@ -1,0 +1,5 @@
+//! TODO
+
+pub(crate) mod aligned;
+pub(crate) mod several;
+pub(crate) mod single;

@@ -1,0 +1,276 @@
+//! Adjoints: the vectors that sweeps work on, and what they find.
+
+use super::aligned::Aligned;
+use crate::error::{Error, same_length};
+use crate::expr::Real;
+use crate::kernels::View;
+use crate::tape::NONE;
+use crate::tape::inputs::Inputs;
+use crate::tape::parts::{Parts, Under};
+use core::fmt;
+use core::ops::Range;
+use std::borrow::Cow;
+use tapewright_strategies::kernel::Shadows;
+use tapewright_strategies::recording::OwnedTape;
+use tapewright_strategies::{Number, Reverse};
+
+/// Adjoints of one sweep, kept for the next.
+///
+/// Every [`Tape`](crate::Tape) has one; make your own to sweep one recording from several threads, see
+/// [`Tape::sweep_with`](crate::Tape::sweep_with).
+///
+/// A sweep panics when the allocator has no memory for the vector. Vector and recording can be used then, once there is
+/// some.
+#[derive(Clone, Debug, Default)]
+pub struct AdjointVector<V: Number> {
+    pub(crate) adjoints: Aligned<V>,
+    /// Outside these slots all adjoints are 0.
+    pub(crate) dirty: Range<usize>,
+    /// The sweep from position to position that this is in.
+    pub(crate) under: Option<Under>,
+    /// The adjoints of views.
+    pub(crate) arrays: Shadows<V>,
+}
+
+impl<V: Number> AdjointVector<V> {
+    /// A vector that grows when it is used.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { adjoints: Aligned::new(), dirty: NONE, under: None, arrays: Shadows::new() }
+    }
+
+    /// Sets all adjoints to 0.
+    pub fn reset(&mut self) {
+        self.clear(0);
+        self.under = None;
+    }
+
+    /// Makes the vector long enough.
+    pub(crate) fn extend_to(&mut self, identifiers: usize) {
+        if identifiers > self.adjoints.len() && !self.adjoints.extend_to(identifiers) {
+            no_memory::<V>(identifiers, 1);
+        }
+    }
+
+    /// All adjoints, any of which may be changed.
+    pub(crate) fn everything(&mut self) -> &mut [V] {
+        self.dirty = 0..self.adjoints.len();
+        &mut self.adjoints
+    }
+
+    /// Makes the vector long enough and 0 everywhere.
+    #[inline(always)]
+    pub(crate) fn clear(&mut self, identifiers: usize) {
+        // The hull may come from a sweep over another tape, or from one that was cut short.
+        if !self.dirty.is_empty() {
+            self.adjoints[self.dirty.clone()].fill(V::ZERO);
+            self.dirty = NONE;
+        }
+        if identifiers > self.adjoints.len() {
+            self.grow(identifiers);
+        }
+        if !self.arrays.is_empty() {
+            self.arrays.clear();
+        }
+    }
+
+    /// Grows by doubling, like the tape, and without copying what is 0 anyway.
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, identifiers: usize) {
+        let doubled = identifiers.max(2 * self.adjoints.len());
+        (self.adjoints, self.under) = (Aligned::new(), None);
+        let found = Aligned::zeros(doubled).or_else(|| Aligned::zeros(identifiers));
+        self.adjoints = found.unwrap_or_else(|| no_memory::<V>(identifiers, 1));
+    }
+
+    /// Sweeps from the seeds that are set.
+    #[inline(always)]
+    pub(crate) fn reverse<S: Reverse<Value = V>>(
+        &mut self,
+        owned: &OwnedTape<S>,
+        inputs: &Range<usize>,
+    ) -> Result<(), Error> {
+        self.dirty = 0..self.adjoints.len(); // should a rule panic, or records be unreadable
+        owned.reverse(&mut self.adjoints, &mut self.arrays)?;
+        self.dirty = inputs.clone();
+        Ok(())
+    }
+}
+
+/// Panics because there is no memory for adjoint vectors.
+#[cold]
+#[inline(never)]
+pub(crate) fn no_memory<V>(identifiers: usize, lanes: usize) -> ! {
+    let bytes = identifiers.saturating_mul(lanes).saturating_mul(size_of::<V>());
+    let of = if lanes == 1 { String::new() } else { format!(" in {lanes} lanes") };
+    panic!("out of memory: the allocator has no {bytes} bytes for the adjoints of {identifiers} identifiers{of}")
+}
+
+/// The adjoint slot of a variable; `None` if it is passive.
+#[inline(always)]
+pub(crate) fn slot<S: Reverse>(
+    owned: &OwnedTape<S>,
+    parts: &Parts,
+    variable: &Real<S>,
+) -> Result<Option<usize>, Error> {
+    match S::locate(variable.id()) {
+        None => Ok(None),
+        Some((number, slot)) if number == owned.number() || parts.have(number) => Ok(Some(slot)),
+        Some((number, _)) => Err(Error::ForeignVariable { variable: number.get(), recording: owned.number().get() }),
+    }
+}
+
+/// Sweeps from these outputs with these seeds.
+#[inline(always)]
+pub(crate) fn sweep_into<'y, S: Reverse>(
+    owned: &OwnedTape<S>,
+    parts: &Parts,
+    inputs: &Inputs,
+    adjoints: &mut AdjointVector<S::Value>,
+    seeds: impl Iterator<Item = (&'y Real<S>, S::Value)> + Clone,
+) -> Result<(), Error> {
+    adjoints.clear(S::identifiers(owned.tape()));
+    adjoints.under = None;
+    fill(owned, parts, adjoints, seeds)?;
+    adjoints.reverse(owned, &inputs.hull)
+}
+
+/// Adds seeds to the adjoints of these outputs; all of them or none.
+#[inline(always)]
+pub(crate) fn fill<'y, S: Reverse>(
+    owned: &OwnedTape<S>,
+    parts: &Parts,
+    adjoints: &mut AdjointVector<S::Value>,
+    seeds: impl Iterator<Item = (&'y Real<S>, S::Value)> + Clone,
+) -> Result<(), Error> {
+    for (output, _) in seeds.clone() {
+        slot(owned, parts, output)?;
+    }
+    adjoints.extend_to(S::identifiers(owned.tape()));
+    let vector = adjoints.everything();
+    for (output, seed) in seeds {
+        if let Some(slot) = slot(owned, parts, output)? {
+            vector[slot] += seed;
+        }
+    }
+    Ok(())
+}
+
+/// The slot of a variable whose adjoint is asked for after a sweep, to the beginning of the recording if `whole`;
+/// `None` if it is passive.
+#[inline]
+pub(crate) fn asked_variable<S: Reverse>(
+    (owned, parts, inputs): (&OwnedTape<S>, &Parts, &Inputs),
+    variable: &Real<S>,
+    whole: bool,
+) -> Result<Option<usize>, Error> {
+    let slot = slot(owned, parts, variable)?;
+    if whole && slot.is_some_and(|slot| !inputs.may_have(slot)) {
+        return Err(Error::NotAnInput { recording: owned.number().get() });
+    }
+    Ok(slot)
+}
+
+/// The slot of a view whose adjoints are asked for after a sweep, to the beginning of the recording if `whole`; 0 if it
+/// is passive.
+pub(crate) fn asked_slot<S: Reverse, const R: usize>(
+    owned: &OwnedTape<S>,
+    parts: &Parts,
+    view: &View<S, R>,
+    whole: bool,
+) -> Result<usize, Error> {
+    let slot = view_slot(owned, parts, view)?;
+    if whole && slot != 0 && !owned.is_input_view(slot) {
+        return Err(Error::NotAnInput { recording: owned.number().get() });
+    }
+    Ok(slot)
+}
+
+/// The slot of a view; 0 if it is passive.
+pub(crate) fn view_slot<S: Reverse, const R: usize>(
+    owned: &OwnedTape<S>,
+    parts: &Parts,
+    view: &View<S, R>,
+) -> Result<usize, Error> {
+    match view.place() {
+        None => Ok(0),
+        Some((number, slot)) if number == owned.number() || parts.have(number) => Ok(slot),
+        Some((number, _)) => Err(Error::ForeignVariable { variable: number.get(), recording: owned.number().get() }),
+    }
+}
+
+/// The result of a sweep. It is gone when the tape records anew:
+///
+/// ```compile_fail,E0499
+/// # use tapewright::prelude::*;
+/// # let mut tape = Tape::<Jacobian>::new();
+/// let x = tape.record(|scope| scope.input(1.0));
+/// let adjoints = tape.sweep(&[(&x, 1.0)]).unwrap();
+/// tape.record(|_| ());
+/// let _ = adjoints.of(&x);
+/// ```
+pub struct Adjoints<'a, S: Reverse> {
+    pub(crate) owned: &'a OwnedTape<S>,
+    pub(crate) parts: &'a Parts,
+    pub(crate) inputs: &'a Inputs,
+    pub(crate) values: &'a [S::Value],
+    pub(crate) arrays: &'a Shadows<S::Value>,
+    /// Whether the sweep went to the beginning of the recording.
+    pub(crate) whole: bool,
+}
+
+impl<S: Reverse> Adjoints<'_, S> {
+    /// The adjoint of an input: ∂(Σ seed·output)/∂input. 0 for passive variables.
+    ///
+    /// An input that was overwritten, as by `x *= 5.0`, is another variable from then on. Copy it first.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ForeignVariable`] when the variable belongs to another recording. [`Error::NotAnInput`] when it is no
+    /// input of this one: a sweep consumes its adjoint, unless it ends at a [`Position`](crate::tape::Position) behind it.
+    #[inline]
+    pub fn of(&self, variable: &Real<S>) -> Result<S::Value, Error> {
+        let slot = asked_variable((self.owned, self.parts, self.inputs), variable, self.whole)?;
+        Ok(slot.map_or(S::Value::ZERO, |slot| self.values[slot]))
+    }
+
+    /// The adjoints of a view, element by element: ∂(Σ seed·output)/∂element. For an input that has not been cloned
+    /// they are the adjoints of what it held when it was made, whatever was written to it later; 0 for passive views.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ForeignVariable`] when the view belongs to another recording. [`Error::NotAnInput`] when it is no input
+    /// of this one, unless the sweep ended at a [`Position`](crate::tape::Position) behind it.
+    pub fn of_view<const R: usize>(&self, view: &View<S, R>) -> Result<Cow<'_, [S::Value]>, Error> {
+        Ok(self.arrays.elements(asked_slot(self.owned, self.parts, view, self.whole)?, view.len()))
+    }
+
+    /// The adjoints of these variables.
+    ///
+    /// # Errors
+    ///
+    /// As [`of`](Self::of).
+    pub fn of_all(&self, variables: &[Real<S>]) -> Result<Vec<S::Value>, Error> {
+        variables.iter().map(|variable| self.of(variable)).collect()
+    }
+
+    /// Writes the adjoints of these variables.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LengthMismatch`] when the slices differ in length, else as [`of`](Self::of).
+    pub fn write(&self, variables: &[Real<S>], adjoints: &mut [S::Value]) -> Result<(), Error> {
+        same_length(("variables", variables.len()), ("adjoints", adjoints.len()))?;
+        for (adjoint, variable) in adjoints.iter_mut().zip(variables) {
+            *adjoint = self.of(variable)?;
+        }
+        Ok(())
+    }
+}
+
+impl<S: Reverse> fmt::Debug for Adjoints<'_, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Adjoints of recording {}", self.owned.number())
+    }
+}

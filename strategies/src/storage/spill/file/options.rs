@@ -1,0 +1,196 @@
+//! What the user decides about storage on disk.
+
+use super::store::Opener;
+use crate::StorageError;
+use crate::storage::Block;
+use crate::storage::spill::SpillStore;
+use core::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Where slabs and arrays go that leave memory, and how much of memory and disk they may take.
+///
+/// ```
+/// use tapewright_strategies::SpillOptions;
+/// let options = SpillOptions::default().memory(256 << 20).disk(20 << 30).directory("/scratch");
+/// assert_eq!(options, options.clone().slab(1 << 20));
+/// ```
+///
+/// # Records and arrays
+///
+/// A tape writes two things to disk: slabs with its records, and arrays that launches of kernels keep. They share the
+/// budgets.
+///
+/// * Memory: slabs come first. Arrays may take what the slabs in memory leave of the budget at the time when a launch
+///   is about to run; then the oldest arrays are written until the others fit. Beyond that are in memory the arrays
+///   that views of the program have anyway, what the latest launch keeps, and for each sweep what two launches keep.
+///   Slabs that are filled after the latest launch take their part of the budget all the same.
+/// * Disk: slabs and arrays have a file each, and both together are at most as large as the budget says.
+///
+/// # What is protected
+///
+/// Of all that is written, a checksum is kept in memory, and what is read back is used only if it has the same one. So
+/// bytes that a fault of the disk has changed, or a write that went to the wrong place or was lost, are a
+/// [`StorageError::Corrupt`], and never a wrong number. Faults are noticed, not mended. Not protected are the bytes
+/// while they are in memory, and the checksum stops nobody who changes the file on purpose: processes of the same user
+/// can reach it below `/proc`. The bytes on disk are not encrypted.
+///
+/// A [store](Self::store) of the program is code, and could choose bytes that have the same checksum. So there the
+/// checksum is `SipHash` with a random key, which the store does not learn.
+///
+/// # Where the size of files is limited
+///
+/// On Unix, a write beyond the limit of `ulimit -f` (`RLIMIT_FSIZE`) raises the signal `SIGXFSZ`, and that ends the
+/// process. If it is ignored, the write is an ordinary [`StorageError::Io`] that loses nothing. A library must not
+/// change what signals do, so the program has to, by this line in `main` (crate `libc`):
+///
+/// ```text
+/// unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+/// ```
+///
+/// In a shell, `trap '' XFSZ` does the same for the programs that are started after it.
+#[derive(Clone)]
+#[must_use]
+pub struct SpillOptions {
+    directory: PathBuf,
+    memory: usize,
+    disk: u64,
+    slab: usize,
+    store: Option<Opener>,
+}
+
+impl Default for SpillOptions {
+    /// The system's directory for temporary files, 64 MiB of memory, no limit on disk, slabs of 1 MiB.
+    ///
+    /// On many systems the directory for temporary files is itself in memory (tmpfs); name another one there.
+    fn default() -> Self {
+        Self { directory: std::env::temp_dir(), memory: 64 << 20, disk: u64::MAX, slab: 1 << 20, store: None }
+    }
+}
+
+impl SpillOptions {
+    /// The directory in which files are created. It must exist and be writable once something has to be written.
+    pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.directory = directory.into();
+        self
+    }
+
+    /// Bytes of memory for slabs: the one being filled, full ones not yet on disk, and spare ones.
+    ///
+    /// At least two slabs. The allocator's overhead, at most 4096 bytes a slab, is included. Beyond the budget there
+    /// may be two slabs on the way to the file, and for each reader one slab and two that are read ahead. Arrays have
+    /// what slabs leave, see [records and arrays](Self#records-and-arrays).
+    pub const fn memory(mut self, bytes: usize) -> Self {
+        self.memory = bytes;
+        self
+    }
+
+    /// The largest size of the file in bytes; of both files, if there is one for arrays, too.
+    pub const fn disk(mut self, bytes: u64) -> Self {
+        self.disk = bytes;
+        self
+    }
+
+    /// Bytes of a slab, rounded up to a multiple of 4096; they are written and read as a whole.
+    pub const fn slab(mut self, bytes: usize) -> Self {
+        let pages = if bytes == 0 { 1 } else { bytes.div_ceil(Block::ALIGN) };
+        self.slab = pages.saturating_mul(Block::ALIGN);
+        self
+    }
+
+    /// Slabs and arrays go to stores of the program, and not to files; the directory does not matter then.
+    ///
+    /// `open` is called for each file that there would be: one for the records of a tape, and one for its arrays. Each
+    /// call has to give a store of its own, in which nobody else writes.
+    ///
+    /// ```
+    /// # use std::io;
+    /// # #[derive(Default)]
+    /// # struct Device(std::sync::Mutex<std::collections::BTreeMap<u64, Vec<u8>>>);
+    /// use tapewright_strategies::{SpillOptions, SpillStore, SpilledStack};
+    ///
+    /// impl SpillStore for Device {
+    ///     fn write(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+    /// #       self.0.lock().unwrap().insert(offset, bytes.to_vec());
+    /// #       Ok(())
+    ///         // …
+    ///     }
+    ///     fn read(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+    /// #       bytes.copy_from_slice(&self.0.lock().unwrap()[&offset]);
+    /// #       Ok(())
+    ///         // …
+    ///     }
+    /// }
+    ///
+    /// let options = SpillOptions::default().slab(4096).memory(8 * 8192).store(|| Ok(Device::default()));
+    /// let mut stack = SpilledStack::open(options)?;
+    /// (0..50_000_u64).try_for_each(|x| stack.push(x))?;
+    /// assert_eq!(stack.get(11)?, Some(11));
+    /// # Ok::<(), tapewright_strategies::StorageError>(())
+    /// ```
+    pub fn store<S: SpillStore>(mut self, open: impl Fn() -> io::Result<S> + Send + Sync + 'static) -> Self {
+        self.store = Some(Opener::new(open));
+        self
+    }
+
+    /// Where files are; empty if there are stores instead.
+    pub(crate) fn path(&self) -> &Path {
+        if self.store.is_some() { Path::new("") } else { &self.directory }
+    }
+
+    pub(crate) const fn opener(&self) -> Option<&Opener> {
+        self.store.as_ref()
+    }
+
+    pub(crate) const fn memory_bytes(&self) -> usize {
+        self.memory
+    }
+
+    pub(crate) const fn disk_bytes(&self) -> u64 {
+        self.disk
+    }
+
+    pub(crate) const fn slab_bytes(&self) -> usize {
+        self.slab
+    }
+
+    /// The error for a file that would have to be so large, beside another one.
+    pub(crate) fn beyond_disk(&self, needed: u64, beside: u64) -> StorageError {
+        let (path, needed) = (self.path().to_path_buf(), needed.saturating_add(beside));
+        StorageError::DiskBudget { path, budget: self.disk, needed }
+    }
+
+    /// Whether the budget has room for the slab being filled and one more.
+    pub(crate) const fn check(&self) -> Result<(), StorageError> {
+        let needed = self.slab.saturating_mul(2);
+        if self.memory < needed {
+            return Err(StorageError::MemoryBudget { budget: self.memory, needed });
+        }
+        Ok(())
+    }
+}
+
+/// Options with stores are equal if they have the same one, of which both are clones.
+impl PartialEq for SpillOptions {
+    fn eq(&self, other: &Self) -> bool {
+        let parts = |options: &Self| (options.memory, options.disk, options.slab);
+        let stores = match (&self.store, &other.store) {
+            (Some(one), Some(other)) => one.is(other),
+            (None, None) => self.directory == other.directory,
+            _ => false,
+        };
+        stores && parts(self) == parts(other)
+    }
+}
+impl Eq for SpillOptions {}
+
+impl fmt::Debug for SpillOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts = f.debug_struct("SpillOptions");
+        match &self.store {
+            Some(_) => parts.field("store", &"of the program"),
+            None => parts.field("directory", &self.directory),
+        };
+        parts.field("memory", &self.memory).field("disk", &self.disk).field("slab", &self.slab).finish()
+    }
+}
