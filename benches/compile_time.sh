@@ -72,7 +72,7 @@ build 1 Jacobian
 beyond "$empty_cpu"
 echo "1,Jacobian,,$cpu"
 limit "one statement" 0.08
-absent "lanes::(recorded|interpret|operands)" "these functions of kernels are in a program that has none"
+absent "kernel::(launch::kernel|exec::interpreter|exec::operands)" "these functions of kernels are in a program that has none"
 for statements in "$@"; do
     for strategy in Jacobian PrimalValue; do
         build "$statements" "$strategy"

@@ -3,7 +3,7 @@
 use super::expression::term::Term;
 use super::operands::{Body, Modes, Operands, Reads, Writes};
 use super::start::Start;
-use super::view::view::{Points, View};
+use super::views::view::{Points, View};
 use crate::expr::Real;
 use tapewright_strategies::Taping;
 use tapewright_strategies::kernel::{Assign, Element, Extreme, Node, Number, Program, Reduce, Written, sum};

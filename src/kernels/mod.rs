@@ -34,7 +34,7 @@
 //! ```
 
 pub(crate) mod expression;
-pub(crate) mod view;
+pub(crate) mod views;
 
 mod launch;
 mod note;
@@ -60,6 +60,6 @@ pub use tapewright_strategies::kernel::{Indices, Level, Node};
 pub use text::{NoText, parallel_for_text, parallel_sum_text};
 pub use transfer::{gather, scatter, scatter_add};
 #[cfg(feature = "ndarray")]
-pub(crate) use view::arrays::elements;
-pub(crate) use view::view::checked;
-pub use view::view::{Points, View};
+pub(crate) use views::arrays::elements;
+pub(crate) use views::view::checked;
+pub use views::view::{Points, View};

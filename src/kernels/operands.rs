@@ -2,7 +2,7 @@
 
 use super::expression::term::Term;
 use super::expression::token::Field;
-use super::view::view::View;
+use super::views::view::View;
 use crate::expr::Real;
 use core::marker::PhantomData;
 use tapewright_strategies::kernel::{Node, Number, OPERANDS, SharedArray, Written};

@@ -2,7 +2,7 @@
 
 use super::expression::term::Term;
 use super::note::{make_room_for_kernel, note, noted};
-use super::view::view::View;
+use super::views::view::View;
 use crate::expr::Real;
 use tapewright_strategies::Taping;
 use tapewright_strategies::kernel::{Combine, Combined, Node, Number};

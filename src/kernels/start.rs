@@ -2,7 +2,7 @@
 
 use super::note::{make_room_for_kernel, note_written, noted};
 use super::operands::{Slot, Target};
-use super::view::view::{Points, View, checked_length};
+use super::views::view::{Points, View, checked_length};
 use crate::expr::Real;
 use smallvec::SmallVec;
 use tapewright_strategies::kernel::{

@@ -1,7 +1,7 @@
 //! Elements that go from one view to another, and between views and variables.
 
 use super::note::{make_room, note, noted};
-use super::view::view::{Points, View, checked_length};
+use super::views::view::{Points, View, checked_length};
 use crate::expr::Real;
 use core::ops::Range;
 use tapewright_strategies::kernel::{Buffer, Grid, Indices, NewArray, Places, SharedArray, Transfer, Used, Way};

@@ -1,4 +1,4 @@
-//! What to do where no tape fits into memory.
+//! Plans for programs whose tapes do not fit into memory.
 
 use super::prediction::{Forecast, Prediction};
 use super::recommendation::{Budget, Recommendation};

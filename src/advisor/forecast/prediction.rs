@@ -1,4 +1,4 @@
-//! What tapes would take, without recording.
+//! Predictions of bytes and times, without recording.
 
 use super::calibration;
 use super::calibration::Calibration;
@@ -100,10 +100,10 @@ impl fmt::Display for Forecast {
 /// sweep reaches them is not counted.
 ///
 /// Seconds are an estimate. The function is timed on plain numbers, and what statements and arguments add to that was
-/// measured on small programs when this was called for the first time, which takes a second. On the workloads of
-/// this library half of the estimates are within 15 % of what is measured; some are off by up to 71 %.
-/// [`compare`](crate::advisor::compare) measures. Forward mode needs no memory, so its time is measured here, too, if there are
-/// at most 32 inputs. It has no row if an external function has no forward rule.
+/// measured on small programs when this was called for the first time, which takes a second. On the workloads of this
+/// library half of the estimates are within 15 % of what is measured; some are off by up to 71 %.
+/// [`compare`](crate::advisor::compare) measures. Forward mode needs no memory, so its time is measured here, too, if
+/// there are at most 32 inputs. It has no row if an external function has no forward rule.
 ///
 /// # Panics
 ///

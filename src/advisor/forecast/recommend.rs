@@ -1,4 +1,4 @@
-//! What to take where memory is limited.
+//! Choice of a strategy for a memory budget.
 
 use super::plans::{in_steps, nothing, on_disk};
 use super::prediction::{Forecast, Prediction, forecast};

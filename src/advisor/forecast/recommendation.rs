@@ -1,4 +1,4 @@
-//! The question and the answer.
+//! Budgets, and recommendations for them.
 
 use crate::advisor::text::table;
 use core::fmt;
@@ -12,7 +12,8 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// This many bytes for tape and adjoints together, as [`Prediction::bytes`](crate::advisor::Prediction::bytes) counts them.
+    /// This many bytes for tape and adjoints together, as [`Prediction::bytes`](crate::advisor::Prediction::bytes)
+    /// counts them.
     #[must_use]
     pub const fn new(bytes: usize) -> Self {
         Self { bytes, time_loop: None }

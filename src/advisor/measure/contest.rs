@@ -1,4 +1,4 @@
-//! Who takes part in a comparison.
+//! Contests: the set of strategies that a comparison measures.
 
 use super::comparison::{Comparison, Row};
 use super::entrant::{Entrant, Start, Taped, plain};

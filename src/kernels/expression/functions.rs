@@ -1,4 +1,4 @@
-//! What operators and functions do in kernels.
+//! Operators and functions of kernels.
 //!
 //! Arithmetic, comparison, `abs`, `min`, `max` and `sqrt` have formulas for registers, the same as the rules of scalar
 //! statements; a test compares them. Everything else calls the scalar rule number by number.

@@ -1,5 +1,6 @@
 //! The expressions of kernels: operators and functions.
 
+use super::functions;
 use super::functions::{
     Absolute, Adds, At, ByRule, ByRule2, ByRule3, Divides, Maximum, Minimum, Multiplies, Negation, Root, Square,
     Subtracts,
@@ -213,7 +214,7 @@ macro_rules! comparisons {
         impl<A: Node> Term<A> { $(
             $(#[$doc])*
             #[inline(always)]
-            pub fn $method<B: Argument>(self, other: B) -> Where<Compared<At<{ super::functions::$rule }>, A, B::Node>> {
+            pub fn $method<B: Argument>(self, other: B) -> Where<Compared<At<{ functions::$rule }>, A, B::Node>> {
                 Where(Compared::of(self.0, other.into_node()))
             }
         )* }

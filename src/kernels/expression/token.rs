@@ -1,4 +1,4 @@
-//! What a kernel's closure gets for its operands.
+//! Tokens: the arguments of a kernel's closure, one for each operand.
 
 use super::term::Term;
 use tapewright_strategies::kernel::{Element, New, Node};

@@ -228,7 +228,8 @@ impl<S: Reverse> Adjoints<'_, S> {
     /// # Errors
     ///
     /// [`Error::ForeignVariable`] when the variable belongs to another recording. [`Error::NotAnInput`] when it is no
-    /// input of this one: a sweep consumes its adjoint, unless it ends at a [`Position`](crate::tape::Position) behind it.
+    /// input of this one: a sweep consumes its adjoint, unless it ends at a [`Position`](crate::tape::Position) behind
+    /// it.
     #[inline]
     pub fn of(&self, variable: &Real<S>) -> Result<S::Value, Error> {
         let slot = asked_variable((self.owned, self.parts, self.inputs), variable, self.whole)?;

@@ -1,4 +1,4 @@
-//! What makes duals numbers: their functions, by rules.
+//! Duals as numbers: their functions, by derivative rules.
 
 use crate::number::dual::{Dual, guarded};
 use crate::number::traits::{Binary, Float, Number, Plain, Ternary, Unary, partial_of_lane, sealed};

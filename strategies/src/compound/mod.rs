@@ -1,4 +1,10 @@
-//! TODO
+//! Numbers that are made of other numbers: duals (a value with tangents) and packs (several values).
+//!
+//! Their functions come from the derivative rules, so this room lies above `rules`, and `number` below it.
+//!
+//! * `dual`: implements [`Number`](crate::Number) and [`Float`](crate::Float) for [`Dual`](crate::Dual).
+//! * `pack` and `registered` (feature `packs`): [`Pack`], with SIMD versions of functions from the crate `wide`.
+//! * `pack_registers`: how array kernels run over packs.
 
 mod dual;
 #[cfg(feature = "packs")]

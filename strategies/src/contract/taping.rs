@@ -168,8 +168,8 @@ pub trait Taping: Sized + 'static {
 
     /// Where the derivatives go of something that is recorded whether or not anything it depends on is active: to the
     /// innermost recording of this strategy on this thread, or to the evaluation in forward mode that runs there;
-    /// nowhere while these are [paused](crate::recording::pause), and nowhere by default. Strategies that have arrays call
-    /// [`recording::innermost_flow`](crate::recording::innermost_flow).
+    /// nowhere while these are [paused](crate::recording::pause), and nowhere by default. Strategies that have arrays
+    /// call [`recording::innermost_flow`](crate::recording::innermost_flow).
     #[must_use]
     fn innermost() -> Flow {
         Flow::Nowhere

@@ -1,4 +1,11 @@
-//! TODO
+//! Errors of sweeps and of storage, and the panics of statements that cannot be recorded.
+//!
+//! * [`SweepError`]: why a sweep ended early; returned by every sweep.
+//! * [`StorageError`]: why records could not be written to disk or read back.
+//! * `Refusal`: why a statement was not recorded. A statement is an assignment and cannot return an error, so it panics;
+//!   [`catch_storage_errors`] turns the panics that storage caused back into errors.
+//!
+//! The lowest room of the crate: it imports from no other.
 
 mod refusal;
 mod storage;

@@ -1,9 +1,26 @@
-//! Kernels over arrays: trees that are evaluated at every point of a range, several points at once in registers, and
-//! the loops that gather their adjoints.
+//! Array kernels: an expression that is evaluated at every point of a range, several points at once in SIMD registers,
+//! and the loops that gather its adjoints.
 //!
-//! The engine of `tapewright` builds the trees from closures, and knows which views they belong to; here is what runs.
-//! Unsafe code is in the loops, which read without checks what has been checked once for each launch, and in the types
-//! of registers. What a tree may read follows from constants of its type, so the traits of trees are sealed.
+//! The engine's `kernels` module builds expressions from closures, and knows which views they belong to; here they run.
+//!
+//! ```text
+//! closure ──▶ ir::expression ──▶ ir::body ──▶ ir::program ──▶ exec::compiled     all by compile time
+//!             a type              all lists     values, tangents,   SIMD code, one
+//!                                 of operations adjoints by access  copy per instruction set
+//!
+//! launch            launch::* ──▶ exec::operands (checks) ──▶ exec::vtable ──▶ loops::map | sum | argmax
+//! reverse sweep     launch::* ──▶ loops::gather_setup      ──▶ exec::vtable ──▶ loops::gather
+//! forward sweep     launch::* ──▶ exec::points (interpreter)
+//! replay            launch::* ──▶ as a launch, with the arrays of launch::replay
+//! ```
+//!
+//! Rooms, each importing from those before it only: `ir`, `memory`, `exec`, `loops`, `launch`; and `c_source`, which
+//! writes a kernel as C. SIMD registers are in `crate::number::simd`. Read `ir::expression`, `ir::instruction` and
+//! `ir::program` first, then `loops::map` and `exec::compiled`.
+//!
+//! Unsafe code is in the loops, which read without checks what has been checked once for each launch, and in the
+//! bindings that they read by. What an expression may read follows from constants of its type, so the traits of
+//! expressions are sealed.
 
 #![allow(clippy::needless_range_loop, reason = "loops over the four dimensions index several arrays")]
 

@@ -1,4 +1,4 @@
-//! What makes variables numbers: their functions, by the ones of duals.
+//! Variables as numbers: their functions, by those of duals.
 
 use super::number::Nested;
 use crate::number::dual::Dual;

@@ -1,4 +1,4 @@
-//! What is done with numbers lane by lane and part by part.
+//! Functions of the lanes and parts of a number.
 
 use super::traits::{Float, Number};
 

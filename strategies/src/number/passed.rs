@@ -1,4 +1,4 @@
-//! How numbers are passed to functions that are called by their address.
+//! Forms in which numbers are passed to functions that are called by address.
 
 /// A number as an argument.
 pub trait Passed<V>: Copy {

@@ -1,4 +1,4 @@
-//! What a variable's number may be.
+//! The traits of numbers, and of functions that are defined over them.
 
 use super::passed::Passed;
 use core::fmt::{Debug, Display};

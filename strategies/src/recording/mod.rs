@@ -5,7 +5,14 @@
 //! variable carries the number of the recording that made it. A statement of variables of an outer recording is
 //! recorded there; a statement of variables of two recordings, or of none that is active on this thread, panics.
 //!
-//! All of the unsafe code is in `recorders.rs`, behind what safe code cannot misuse.
+//! ```text
+//! statement ──▶ tape::write ──▶ current::list   the innermost recording, in a few instructions
+//!                  └─ else ──▶ resolve          which recording do the arguments belong to?
+//! Tape      ──▶ owned          sweeps, replays, positions, bytes: while nothing records
+//! ```
+//!
+//! Rooms, each importing from those before it only: `current`, `resolve`, `owned`. All of the unsafe code is in
+//! `current::list`, behind functions that safe code cannot misuse.
 
 pub(crate) mod current;
 pub(crate) mod owned;

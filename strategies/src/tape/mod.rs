@@ -1,4 +1,12 @@
-//! What tapes are made of: records in one stream, how they are written, and the sweeps that read them.
+//! Tapes: records in one stream, how they are written, and the sweeps that read them.
+//!
+//! ```text
+//! strategy::record ──▶ write ──▶ store ◀── read ◀── sweep ◀── recording::owned ◀── the engine's Tape
+//!                        └──▶ format ◀──────┘         (count: bytes without a recording)
+//! ```
+//!
+//! Rooms, each importing from those before it only: `format`, `store`, `read`, `write`, `sweep`, `count`. Read
+//! `format::kind`, `write::fast` and `sweep::reverse` first: they are the path of one statement to its adjoint.
 //!
 //! # Encoding
 //!
@@ -18,14 +26,14 @@
 //! and how many variables it makes, 4 bytes each, and the code. A sweep that comes to one asks its caller to do what is
 //! to be done there.
 //!
-//! A code stands for a [`Layout`](layout::Layout): how long the record is, and the functions that read it, compiled for
-//! the type of the statement. A tape has a table of them, [`codes`]; records of closures have the address of the layout
-//! in the place of a code. Inputs that come before all statements have no records, those behind them a code.
+//! A code stands for a [`Layout`]: how long the record is, and the functions that read it, compiled for the type of the
+//! statement. A tape has a table of them, `format::code_table`; records of closures have the address of the layout in
+//! the place of a code. Inputs that come before all statements have no records, those behind them a code.
 //!
-//! Records are written in [`mod@write`], at once, or in [`push`]. [`read`] decodes them, whatever they are, for
-//! everything but the sweep with one adjoint vector, in [`mod@sweep`], which is the only other reader. What a record
-//! holds and does is a [`Kind`](data::Kind), in safe code; the functions that are made from it, in [`mod@adjoints`],
-//! read its data. These six files have the unsafe code. The invariants that it relies on:
+//! Records are written in `write::fast`, in place, or by `write::emit`. `read::cursor` decodes them for everything but
+//! the reverse sweep with one adjoint vector, `sweep::reverse`, which is the only other reader. What a record holds and
+//! does is a kind (`format::kind`), in safe code; the functions that are made from it, `format::entry_points`, read its
+//! data. These six files have the unsafe code. The invariants that it relies on:
 //!
 //! * A code describes the bytes that were written with it, and layouts never change.
 //! * Every identifier in a record is below the identifier of its left-hand side: whoever writes checks it, whatever the

@@ -1,4 +1,4 @@
-//! What the leaves of a tree are while a launch runs: numbers in memory.
+//! Bindings: the operands of a kernel as raw pointers, while its loops run.
 
 use crate::Number;
 use crate::kernel::ir::access::{Facts, OPERANDS, OUTPUTS};

@@ -1,4 +1,4 @@
-//! Scripts as machine code: each operation of a list becomes an instruction on registers.
+//! Compiled programs: every instruction of a list is monomorphised into SIMD code.
 
 #![allow(
     clippy::cast_possible_truncation,

@@ -1,4 +1,4 @@
-//! The operands of launches: checked, and in memory.
+//! Operands of launches: checks of shape and aliasing, once for each launch, and their bindings.
 
 use super::bindings::Memory;
 use crate::kernel::ir::access::{Border, Facts, Key, Keys, Kind, OPERANDS};

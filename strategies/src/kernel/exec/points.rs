@@ -1,4 +1,4 @@
-//! Values and derivatives at single points: at borders, where something is infinite or NaN, and along tangents.
+//! Single points, by the interpreter: at boundaries, where a group gave an infinite value or NaN, and along tangents.
 
 use super::bindings::{Memory, Seeds};
 use super::interpreter::{Interpreter, WIDTH};

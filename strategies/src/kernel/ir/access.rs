@@ -1,4 +1,4 @@
-//! What a kernel reads, as constants.
+//! Accesses of a kernel: which operand it reads, at which offset and with which boundary rule, as constants.
 #![allow(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,

@@ -1,4 +1,4 @@
-//! All expressions of a kernel.
+//! The body of a kernel: the instructions of all its expressions.
 
 use super::access::{Keys, OUTPUTS};
 use super::instruction::opcode::{NEW, SAME, SELECT};

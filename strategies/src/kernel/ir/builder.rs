@@ -1,4 +1,4 @@
-//! Writes lists of operations. Equal operations stand in a list once.
+//! Builder of instruction lists, with value numbering: an instruction that is in the list already is not appended.
 
 #![allow(
     clippy::cast_possible_truncation,

@@ -1,4 +1,4 @@
-//! The values of a forest, and its derivatives by the rules of calculus, as operations of a list.
+//! Differentiation of a body: its values, tangents and adjoints as instructions.
 
 #![allow(clippy::cast_possible_truncation, reason = "places have few bits, and `From` is not for constants")]
 

@@ -1,4 +1,4 @@
-//! Where a launch runs: the shape of its views, and a range of points.
+//! Grids: the shape of the views of a launch, and the range of points that it covers.
 
 use core::fmt;
 use core::ops::Range;

@@ -1,4 +1,4 @@
-//! Whole kernels: what is done with the expressions of a body.
+//! The trait of kernels: what is done with the results of a body, and what is known of a kernel before it runs.
 
 use super::access::{Facts, LEAVES, OPERANDS, OUTPUTS};
 use super::body::Forest;
@@ -68,8 +68,8 @@ pub struct Plan {
     pub writes: bool,
     /// The operands that they are written to.
     pub written: &'static [usize],
-    /// Whether there is one expression for each operand that is written, and none uses the [`New`](crate::kernel::New) value
-    /// of an output that does not stand before it. Otherwise the kernel cannot run.
+    /// Whether there is one expression for each operand that is written, and none uses the [`New`](crate::kernel::New)
+    /// value of an output that does not stand before it. Otherwise the kernel cannot run.
     pub in_order: bool,
     /// The number of captured numbers.
     pub constants: usize,

@@ -1,4 +1,4 @@
-//! Lists of machine operations, as values and as types.
+//! Instruction lists, as values and as constants of types.
 
 use super::access::{LEAVES, OPERANDS, OUTPUTS};
 use super::instruction::{Op, RULES};

@@ -1,4 +1,4 @@
-//! Elements that go from one place to another: into other views, and to and from variables.
+//! Copies of elements: between views, by indices, and to and from variables.
 
 use super::dependencies::{Item, Links, Used};
 use super::entry::{Inspection, Launch};

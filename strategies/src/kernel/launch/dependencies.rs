@@ -1,4 +1,4 @@
-//! What the numbers that a launch writes depend on, one by one: sparsity patterns go through launches as through
+//! Dependencies of each element that a launch writes: sparsity patterns go through launches as through
 //! statements.
 
 use crate::Curvature;

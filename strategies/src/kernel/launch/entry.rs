@@ -1,4 +1,4 @@
-//! What a recording asks of its launches, and how tangents go through them.
+//! The trait of launches, as a recording calls them, and the forward sweep through one.
 
 use super::dependencies::{Links, Used};
 use super::replay::{Replayed, Versions};

@@ -1,4 +1,4 @@
-//! What a recording keeps of a launch of a kernel, and how it is computed again.
+//! A recorded launch of a kernel: the operands that it keeps, and its replay.
 
 use super::replay::{Replayed, Versions, not_kept};
 use crate::kernel::exec::bindings::Memory;

@@ -1,4 +1,16 @@
-//! TODO
+//! Launches as entries of a recording.
+//!
+//! `entry` is the trait [`Launch`](crate::kernel::Launch): what a recording asks of an entry, reverse and forward sweeps,
+//! replays, sparsity, bytes. Its implementors:
+//!
+//! * `kernel`, with `sweeps` and `pointwise`: a launch of a kernel;
+//! * `row_sums`, `extremum`, `fold`: reductions with an output for each row, the point found, or a rule of two numbers;
+//! * `copy`: gather, scatter and copies between views and variables.
+//!
+//! `dependencies` tells what each written element depends on, for sparsity patterns. `replay` has the values of views
+//! during a replay. `slot` is one place in the recording's list, which reuses the memory of an old launch.
+//!
+//! The engine makes launches, `recording` keeps them and calls them; they know neither.
 
 pub(crate) mod copy;
 pub(crate) mod dependencies;

@@ -1,4 +1,4 @@
-//! Launches of kernels, point by point, as statements of single numbers.
+//! A launch of a kernel as scalar statements, one for each point: for sparsity patterns.
 
 use super::dependencies::{Item, Links, Used};
 use super::kernel::Recorded;

@@ -1,4 +1,4 @@
-//! What launches that are computed again work on, and what they keep.
+//! Replays of launches: the present values of views, and what later sweeps need of them.
 
 use crate::kernel::exec::operands::Kept;
 use crate::kernel::ir::grid::Grid;

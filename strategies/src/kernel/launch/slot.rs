@@ -1,4 +1,4 @@
-//! Launches in the list of a recording.
+//! Slots: one launch in the list of a recording. Launches of kernels reuse the memory of earlier ones.
 
 use super::entry::Launch;
 use super::kernel::Recorded;

@@ -1,4 +1,4 @@
-//! How sweeps go through launches of kernels.
+//! Sweeps through a launch of a kernel.
 
 use super::dependencies::{Links, Used};
 use super::entry::{Inspection, Launch};

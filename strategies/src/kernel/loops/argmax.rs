@@ -1,4 +1,4 @@
-//! Looks for the largest and the smallest value over a range.
+//! Search for the largest and the smallest value over a range.
 
 use super::sum::{Terms, values_of};
 use crate::Number;
@@ -16,7 +16,8 @@ use crate::number::simd::vector::Vector;
 ///
 /// # Safety
 ///
-/// [`memory`](crate::kernel::exec::operands::memory) has checked them for this kernel and grid, and they are still there.
+/// [`memory`](crate::kernel::exec::operands::memory) has checked them for this kernel and grid, and they are still
+/// there.
 pub(crate) unsafe fn find<V: Number, P: Program>(
     kernel: &Kernel<V>,
     grid: &Grid,

@@ -1,4 +1,4 @@
-//! What is compiled for each kernel: the loops of its launches and sweeps.
+//! The table of compiled loops of a kernel: launches and sweeps.
 
 use super::argmax::find;
 use super::gather::{GatherAll, singles};

@@ -20,8 +20,8 @@ use core::marker::PhantomData;
 ///
 /// # Safety
 ///
-/// [`memory`](crate::kernel::exec::operands::memory) has checked them for this kernel and grid, they are still there, and nobody else
-/// uses what is written.
+/// [`memory`](crate::kernel::exec::operands::memory) has checked them for this kernel and grid, they are still there,
+/// and nobody else uses what is written.
 pub(crate) unsafe fn fill<V: Number, P: Program>(kernel: &Kernel<V>, grid: &Grid, memory: &Memory<V>, in_place: bool) {
     if grid.range.is_empty() {
         return;

@@ -288,7 +288,8 @@ fn in_pairs<V: Number>(mut sums: [V; SUMS]) -> V {
 ///
 /// # Safety
 ///
-/// [`memory`](crate::kernel::exec::operands::memory) has checked them for this kernel and grid, and they are still there.
+/// [`memory`](crate::kernel::exec::operands::memory) has checked them for this kernel and grid, and they are still
+/// there.
 pub(crate) unsafe fn total<V: Number, P: Program>(kernel: &Kernel<V>, grid: &Grid, memory: &Memory<V>) -> V {
     let seeds = Seeds::NONE;
     let terms = values_of::<V, P>(kernel, (memory, &seeds), &grid.range);

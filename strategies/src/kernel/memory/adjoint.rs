@@ -1,4 +1,4 @@
-//! The adjoints, or tangents, of views: a shadow for each.
+//! Shadows: the adjoints, or the tangents, of views during a sweep.
 
 use super::buffer::{Arena, NewArray};
 use super::cache::Fetched;

@@ -1,4 +1,4 @@
-//! Arrays of numbers that lanes may read beyond.
+//! Aligned arrays with margins, so that a SIMD register may read beyond either end.
 
 use super::pool::{Piece, Pool};
 use crate::Number;

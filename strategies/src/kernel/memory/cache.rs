@@ -1,4 +1,4 @@
-//! Versions of arrays in the hands of a sweep.
+//! Cache of the spilled arrays that a sweep has read back.
 
 use super::buffer::{Arena, Buffer, NewArray, SharedArray};
 use super::version::{Held, Version};

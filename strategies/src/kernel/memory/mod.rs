@@ -1,4 +1,12 @@
-//! TODO
+//! Arrays of kernels: values, snapshots for later sweeps, adjoints and tangents.
+//!
+//! * `buffer`: aligned arrays with margins, so that registers may read beyond either end; shared by reference count.
+//! * `pool`: freed arrays, used again by later ones of at most the same length.
+//! * `version`: an array as a recording keeps it, which never changes and may be spilled to disk.
+//! * `cache`: spilled versions that a sweep has read back.
+//! * `adjoint`: the shadow of each view in a sweep: unset, uniform, or an array. `tangent`: derivatives along directions.
+//!
+//! Called by launches, recordings and the engine. It knows nothing of kernels.
 
 pub(crate) mod adjoint;
 pub(crate) mod buffer;

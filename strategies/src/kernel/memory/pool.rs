@@ -1,4 +1,4 @@
-//! Memory that is used again.
+//! Pool of arrays that later arrays are made of.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

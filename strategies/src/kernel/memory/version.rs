@@ -1,4 +1,4 @@
-//! Versions of arrays that recordings keep, in memory or in a file.
+//! Immutable versions of arrays that recordings keep, in memory or in a file.
 
 use super::buffer::{Arena, Buffer, SharedArray};
 use crate::storage::spill::Stored;

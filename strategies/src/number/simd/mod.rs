@@ -1,4 +1,19 @@
-//! TODO
+//! SIMD registers: several values at neighbouring points, computed by one instruction.
+//!
+//! ```text
+//! Number ──Registers──▶ at_level(task) ──▶ which instruction set has this machine? (dispatch)
+//!                                            │
+//!         task.run::<L: Vector>()  ◀─────────┘   L = x86_64::…, aarch64::…, scalar::Alone, dual::Several
+//! ```
+//!
+//! * `vector`: the trait of what loops compute with, one value or a register of several.
+//! * `x86_64`, `aarch64`, `emulated` (under miri): the registers of each target.
+//! * `scalar`: the fallback for numbers without registers. `dual`: a register for the value and one for each tangent.
+//! * `dispatch`: detects the instruction set at run time, and runs a task compiled for it.
+//! * `rule`: function pointers for the functions that have no SIMD formula.
+//!
+//! Kernels and checksums call `dispatch`; nothing here knows of either.
+#![allow(clippy::needless_range_loop, reason = "loops over elements index several arrays")]
 
 #[cfg(all(target_arch = "aarch64", not(miri)))]
 pub(crate) mod aarch64;

@@ -1,4 +1,4 @@
-//! Numbers without registers of their own, one at a time.
+//! The fallback of SIMD vectors: numbers without registers of their own, one at a time.
 
 use super::Sealed;
 use super::vector::{Lane, Vector};

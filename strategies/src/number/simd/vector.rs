@@ -1,4 +1,4 @@
-//! What a kernel is evaluated over: one number, or several in a register.
+//! The trait of SIMD values: one number, or several in a register.
 
 use super::Sealed;
 use crate::Number;

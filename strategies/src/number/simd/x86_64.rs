@@ -1,7 +1,7 @@
 //! Lanes in registers of x86-64.
 //!
-//! Every function here must be inlined into one that has the target feature: [`level`](super::dispatch) has them. Values
-//! of these types exist nowhere else.
+//! Every function here must be inlined into one that has the target feature: [`level`](super::dispatch) has them.
+//! Values of these types exist nowhere else.
 
 use super::Sealed;
 use super::vector::{Lane, Vector};

@@ -1,4 +1,4 @@
-//! The recordings of all threads that keep guards and have not ended.
+//! Register of the recordings of all threads that keep guards and have not ended.
 
 use crate::TapeNumber;
 use core::sync::atomic::{AtomicUsize, Ordering};

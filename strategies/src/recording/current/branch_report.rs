@@ -1,4 +1,4 @@
-//! What is noted of branches that may have hidden a derivative.
+//! Report of the branches of a recording that may have hidden a derivative.
 
 use crate::SweepError;
 use core::fmt;

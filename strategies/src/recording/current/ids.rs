@@ -1,4 +1,4 @@
-//! Numbers of recordings.
+//! Ids of recordings.
 //!
 //! Every recording has a number, which its variables carry. A tape draws numbers in blocks: an atomic operation for
 //! each recording would cost more than a tiny gradient. What is left of its block goes back when the tape is dropped,

@@ -1,4 +1,4 @@
-//! Recordings that take no notice, and recordings that must not be seen.
+//! Paused and isolated recordings.
 
 use super::list::behind;
 use crate::level;

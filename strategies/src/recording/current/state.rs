@@ -1,4 +1,4 @@
-//! What there is of recordings beside their tapes, and places in them.
+//! State of a recording beside its tape, and positions in it.
 
 use super::branch_report::HiddenBranches;
 use super::singular::Singular;

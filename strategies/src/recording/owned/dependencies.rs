@@ -1,4 +1,4 @@
-//! What everything in a recording depends on.
+//! Dependencies of all results in a recording, for sparsity patterns.
 
 use crate::external::Entry;
 use crate::kernel::{Item, Launch};

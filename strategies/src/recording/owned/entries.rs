@@ -1,4 +1,4 @@
-//! What a tape keeps beside its records.
+//! Entries beside the records of a tape: external functions, launches, views.
 
 use super::trace::note_entry;
 use crate::error::Refusal;
@@ -17,8 +17,8 @@ use smallvec::SmallVec;
 ///
 /// # Panics
 ///
-/// As [`with`](crate::recording::with), and when the tape is out of identifiers, or an input is not a variable of this recording.
-/// Nothing has been recorded then except variables that are used nowhere, and `rule` is dropped.
+/// As [`with`](crate::recording::with), and when the tape is out of identifiers, or an input is not a variable of this
+/// recording. Nothing has been recorded then except variables that are used nowhere, and `rule` is dropped.
 #[track_caller]
 pub fn record_external<S: Reverse>(
     number: TapeNumber,
@@ -86,8 +86,8 @@ pub fn record_launch<S: Reverse>(
 ///
 /// # Panics
 ///
-/// As [`with`](crate::recording::with), and as [`catch_storage_errors`](crate::catch_storage_errors) catches it, when they cannot
-/// be written: what is not written stays in memory.
+/// As [`with`](crate::recording::with), and as [`catch_storage_errors`](crate::catch_storage_errors) catches it, when
+/// they cannot be written: what is not written stays in memory.
 #[track_caller]
 pub fn make_room<S: Reverse>(number: TapeNumber) {
     let outcome = with_parts::<S, _>(number, |tape, externals| externals.arrays.make_room(S::array_file(tape)));

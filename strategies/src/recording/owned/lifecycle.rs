@@ -1,4 +1,4 @@
-//! What is done with tapes while they do not record.
+//! Life of a tape between recordings: positions, resets, settings, bytes.
 
 use crate::external::{Entry, Externals};
 use crate::kernel::{Inspection, Launch};

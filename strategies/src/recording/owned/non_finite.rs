@@ -1,4 +1,4 @@
-//! Looking for the first adjoint that is not finite, under the policy [`Tracing`](crate::Tracing).
+//! Search for the first adjoint that is not finite, under the policy [`Tracing`](crate::Tracing).
 
 use crate::external::{Entry, NonFinite, NonFiniteKind};
 use crate::kernel::Shadows;

@@ -1,4 +1,4 @@
-//! Recordings that are computed again at other inputs.
+//! Replays of a recording at other inputs.
 
 use crate::external::{Deed, Entry, Externals};
 use crate::kernel::{Launch, Replayed, SharedArray, Used, Versions, not_kept};

@@ -1,4 +1,4 @@
-//! What is noted while a recording is made under the policy [`Tracing`](crate::Tracing), and what is made of it.
+//! Notes taken while a recording is made under the policy [`Tracing`](crate::Tracing), and what is made of it.
 
 use crate::external::{Deed, Entry, NonFinite, NonFiniteKind, Notes};
 use crate::number::all_finite;

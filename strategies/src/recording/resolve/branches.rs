@@ -1,4 +1,4 @@
-//! Branches that may have hidden a derivative, as recordings note them.
+//! Branches that may have hidden a derivative: noted by the recording of their arguments.
 
 use crate::recording::current::branch_report::HiddenBranches;
 use crate::recording::current::list::{OwnedTape, change_state, lend, look};

@@ -1,4 +1,4 @@
-//! What a statement says that cannot be recorded.
+//! Panics of statements that cannot be recorded.
 
 use crate::TapeNumber;
 

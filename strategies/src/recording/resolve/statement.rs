@@ -1,4 +1,4 @@
-//! Which recording a statement belongs to.
+//! Resolution of the recording of a statement from its arguments.
 
 use super::messages::{in_use, not_active, paused, two_recordings, undeclared};
 use crate::external::Externals;

@@ -1,4 +1,4 @@
-//! The data of records, and how they are read.
+//! The trait of kinds of records: their data, and how it is read.
 
 use crate::tape::usize_of;
 use crate::{IndexType, MemoryUsage, Number};

@@ -1,4 +1,4 @@
-//! What is known of the records of one kind: how long they are, and the functions that read them.
+//! Layout of the records of one type: their length, and the functions that read them.
 
 use super::code;
 use super::entry_points::Functions;

@@ -1,4 +1,4 @@
-//! How long records are, without the functions that read them.
+//! Lengths of records, without the functions that read them.
 
 use super::code::CLASSIC_MAX;
 use super::layout::Layout;

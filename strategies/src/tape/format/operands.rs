@@ -1,4 +1,4 @@
-//! Records of what partials are recomputed from: how they are read.
+//! Kind of records of operands, from which partials are recomputed.
 
 use super::kind::{Arguments, Data, Kind, Row, Target, misreported};
 use crate::{IndexType, LinearId, Load, Number, Shape, Sink, TapeNumber, Taping, Twin, singular_function};

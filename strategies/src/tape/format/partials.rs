@@ -1,4 +1,4 @@
-//! Records of partials, each factor once: how they are read.
+//! Kind of records of partials, each distinct factor once.
 
 use super::kind::{Data, Kind, Row, Target};
 use crate::shape::Scatter;

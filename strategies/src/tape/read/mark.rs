@@ -1,4 +1,4 @@
-//! Places in a recording: marks, and what is forgotten behind them.
+//! Marks: positions in a recording, to which it can be reset.
 
 use super::cursor::Cursor;
 use super::cursor::Values;

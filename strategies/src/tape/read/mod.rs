@@ -1,4 +1,10 @@
-//! TODO
+//! Decoding records.
+//!
+//! * `cursor`: the one decoder, from the last record to the first or the other way. It has the unsafe code.
+//! * `record`: one decoded record. `walk`: visits of all records; `report`: the bytes that they take.
+//! * `mark`: positions in a recording, and resets to them.
+//!
+//! Everything that reads records goes through `cursor`, except the reverse sweep with one adjoint vector.
 
 pub(crate) mod cursor;
 pub(crate) mod mark;

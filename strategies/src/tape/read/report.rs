@@ -1,4 +1,4 @@
-//! What a recording takes, found by walking it.
+//! Memory report of a recording, by a walk over it.
 
 use super::cursor::Cursor;
 use crate::storage::{Layer, Segments};

@@ -1,4 +1,4 @@
-//! What is seen on walks over recordings.
+//! Visits of all records of a recording.
 
 use super::cursor::{Cursor, Later, Values};
 use super::record::Record;

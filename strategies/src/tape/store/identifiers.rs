@@ -1,4 +1,4 @@
-//! Room for records, and identifiers with their values.
+//! Reservation of room for records, and identifiers with their values.
 
 use super::recording::{Content, Records};
 use crate::error::Refusal;

@@ -1,4 +1,4 @@
-//! Writing records that are not written in place, and the values of variables.
+//! Bytes of records that are not written in place, and values of variables.
 
 use crate::error::Refusal;
 use crate::storage::Layer;

@@ -219,7 +219,8 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     }
 
     /// The innermost tape, if it is of this strategy and not lent out, knows the code of a layout, and has room for a
-    /// record with this many bytes of data. `ANYHOW` says that [any](crate::tape::format::code_table::Codes::any) code will do.
+    /// record with this many bytes of data. `ANYHOW` says that [any](crate::tape::format::code_table::Codes::any) code
+    /// will do.
     #[inline(always)]
     #[allow(clippy::question_mark, reason = "it would take the compiler longer, for each statement of a program")]
     fn place<S: Reverse<Tape = Self>, const ANYHOW: bool>(

@@ -1,4 +1,4 @@
-//! Writing comparisons down, and checking them.
+//! Guards: comparisons, recorded and checked again.
 
 use super::emit::Writer;
 use super::slow::narrow;

@@ -1,4 +1,16 @@
-//! TODO
+//! Writing records.
+//!
+//! ```text
+//! policy::append ──▶ fast::append   (inlined into each statement: the innermost recording, room, a known code)
+//!                       └─ else ──▶ slow   (other recordings, new codes, new segments)
+//! ```
+//!
+//! * `policy`: the entry of every statement; looks for singular partials where the policy asks for it.
+//! * `fast` and `slow`: statements of a known number of arguments. `variadic`: functions of slices. `closures`:
+//!   continuations of users. `inputs`: independent variables, and the records of external functions and launches.
+//! * `emit`: the bytes of a record, where they are not written in place. `guard`: comparisons.
+//!
+//! Called by the strategies.
 
 pub(crate) mod closures;
 pub(crate) mod emit;

@@ -1,4 +1,4 @@
-//! Writing statements that are not written at once.
+//! The slow path of statements: other recordings, new codes, new segments.
 
 use super::emit::{Assigned, Writer};
 use crate::error::Refusal;

@@ -102,7 +102,7 @@ impl<'a> Crate<'a> {
         let mut passed_on = BTreeMap::new();
         for source in sources.iter().filter(|source| source.is_facade()) {
             let modules: BTreeSet<String> = source.modules().map(ToString::to_string).collect();
-            for item in &source.syntax.items {
+            for item in &source.syntax().items {
                 let syn::Item::Use(item) = item else { continue };
                 let here = ["self".to_owned()];
                 let mut paths = Paths::new(&source.module);
@@ -151,7 +151,7 @@ fn imports(sources: &[Source]) -> BTreeMap<&str, BTreeSet<&str>> {
     let mut imports = BTreeMap::new();
     for source in sources.iter().filter(|source| !tests.contains(&source.module)) {
         let mut paths = Paths::new(&source.module);
-        paths.visit_file(&source.syntax);
+        paths.visit_file(source.syntax());
         let files = paths.found.iter().filter_map(|path| all.file_of(path)).map(|file| file.path.as_str());
         let others = files.filter(|file| *file != source.path && (source.path.as_str(), *file) != EXCEPTION);
         imports.insert(source.path.as_str(), others.collect());

@@ -1,5 +1,6 @@
 //! The files of a crate, parsed.
 
+use std::cell::OnceCell;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -10,13 +11,19 @@ pub(crate) struct Source {
     /// The path of its module, from the root of the crate.
     pub(crate) module: Vec<String>,
     pub(crate) text: String,
-    pub(crate) syntax: syn::File,
+    syntax: OnceCell<syn::File>,
 }
 
 impl Source {
+    /// The parsed text.
+    pub(crate) fn syntax(&self) -> &syn::File {
+        let parse = || syn::parse_file(&self.text).unwrap_or_else(|error| panic!("{}: {error}", self.path));
+        self.syntax.get_or_init(parse)
+    }
+
     /// The modules of its own folder that the file declares.
     pub(crate) fn modules(&self) -> impl Iterator<Item = &syn::Ident> {
-        self.syntax.items.iter().filter_map(|item| match item {
+        self.syntax().items.iter().filter_map(|item| match item {
             syn::Item::Mod(module) if module.content.is_none() => Some(&module.ident),
             _ => None,
         })
@@ -24,7 +31,7 @@ impl Source {
 
     /// The paths of modules of its own folder that are compiled for tests only.
     pub(crate) fn test_modules(&self) -> impl Iterator<Item = Vec<String>> {
-        self.syntax.items.iter().filter_map(|item| match item {
+        self.syntax().items.iter().filter_map(|item| match item {
             syn::Item::Mod(module) if module.content.is_none() && is_test(&module.attrs) => {
                 Some([self.module.as_slice(), &[module.ident.to_string()]].concat())
             }
@@ -34,7 +41,7 @@ impl Source {
 
     /// True if the file has an item of this name of its own.
     pub(crate) fn defines(&self, name: &str) -> bool {
-        self.syntax.items.iter().any(|item| {
+        self.syntax().items.iter().any(|item| {
             let ident = match item {
                 syn::Item::Const(item) => &item.ident,
                 syn::Item::Enum(item) => &item.ident,
@@ -84,12 +91,11 @@ fn read(root: &Path, folder: &str, below: &str, sources: &mut Vec<Source>) {
             read(root, folder, &path, sources);
         } else if let Some(module) = path.strip_prefix(folder).and_then(|path| path.strip_suffix(".rs")) {
             let text = fs::read_to_string(root.join(&path)).expect("the file can be read");
-            let syntax = syn::parse_file(&text).unwrap_or_else(|error| panic!("{path}: {error}"));
             let mut module: Vec<String> = module.split('/').skip(1).map(str::to_owned).collect();
             if matches!(module.last().map(String::as_str), Some("mod" | "lib")) {
                 module.pop();
             }
-            sources.push(Source { path, module, text, syntax });
+            sources.push(Source { path, module, text, syntax: OnceCell::new() });
         }
     }
 }

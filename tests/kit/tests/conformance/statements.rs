@@ -6,7 +6,7 @@ use super::{Fault, Faulty, has};
 use core::mem::ManuallyDrop;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use tapewright::strategies::{LinearId, Load, Store, Strict, TapeCache, TapeNumber, Twin, recording};
+use tapewright::strategies::{LinearId, Load, Store, Strict, TapeCache, TapeNumber, Twin, recording as current};
 use tapewright::{External, Nary, Statement, SweepError, Taping};
 
 /// An argument of a statement: its partial and its identifier.
@@ -100,7 +100,7 @@ fn recording_of(arguments: &[Argument]) -> Option<TapeNumber> {
     {
         with_recording(first.number(), |tape| tape.push_statement(&[], None));
     }
-    let number = recording::common_number(active)?;
+    let number = current::common_number(active)?;
     let stale = || catch_unwind(AssertUnwindSafe(|| with_recording(number, |_| ()))).is_err();
     (!has(Fault::TakesStaleVariablesForPassive) || !stale()).then_some(number)
 }
@@ -183,7 +183,7 @@ impl Taping for Faulty {
         statement.store(&mut parts);
         let leaves: Vec<LinearId> = parts.leaves.iter().map(|(_, id)| *id).collect();
         if has(Fault::GoesOnWhereASweepPanicked) {
-            let Some(number) = recording::common_number(leaves) else { return Self::passive() };
+            let Some(number) = current::common_number(leaves) else { return Self::passive() };
             return with_recording(number, |tape| tape.push(Kind::Late(Late::of(statement)), None));
         }
         record(core::any::type_name::<N>(), &leaves, || {
@@ -214,7 +214,7 @@ impl Taping for Faulty {
 
     #[track_caller]
     fn is_active(inputs: &[(f64, &Id)]) -> bool {
-        recording::recording_of::<Self>(inputs.iter().map(|(_, id)| *id)).is_some()
+        current::recording_of::<Self>(inputs.iter().map(|(_, id)| *id)).is_some()
     }
 
     #[track_caller]
@@ -224,11 +224,11 @@ impl Taping for Faulty {
         rule: Box<dyn External<f64>>,
         each: &mut dyn FnMut(f64, Id),
     ) {
-        let number = recording::recording_of::<Self>(inputs.iter().map(|(_, id)| *id));
+        let number = current::recording_of::<Self>(inputs.iter().map(|(_, id)| *id));
         let Some(number) = number else { return outputs.iter().for_each(|value| each(*value, Self::passive())) };
         let leaked = |rule| Box::new(Leaked(ManuallyDrop::new(rule))) as Box<dyn External<f64>>;
         let rule = if has(Fault::LeaksRules) { leaked(rule) } else { rule };
-        recording::record_external::<Self>(number, inputs, outputs, rule, each);
+        current::record_external::<Self>(number, inputs, outputs, rule, each);
     }
 
     #[track_caller]
@@ -236,7 +236,7 @@ impl Taping for Faulty {
         _: &[&tapewright::strategies::Dependence<f64>],
         inputs: &[(f64, &Id)],
     ) -> Option<C> {
-        let number = recording::recording_of::<Self>(inputs.iter().map(|(_, id)| *id))?;
-        Some(recording::with_cache::<Self, C, _>(number, |companion| companion.clone()))
+        let number = current::recording_of::<Self>(inputs.iter().map(|(_, id)| *id))?;
+        Some(current::with_cache::<Self, C, _>(number, |companion| companion.clone()))
     }
 }

@@ -1,4 +1,4 @@
-//! Whether the bytes that come back are those that went.
+//! Checksums of spilled bytes.
 
 use crate::number::simd::dispatch::{Plain, at_present_level};
 

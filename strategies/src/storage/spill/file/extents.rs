@@ -1,4 +1,4 @@
-//! Which parts of the file are free.
+//! Free space of a file.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What the user decides about storage on disk.
+//! Options of storage on disk.
 
 use super::store::Opener;
 use crate::StorageError;

@@ -1,4 +1,4 @@
-//! A file for whoever manages its space alone.
+//! A scratch file, for callers that manage its space themselves.
 
 use super::extents::Extent;
 use super::stored::{SpillFile, Stored};

@@ -1,4 +1,4 @@
-//! What slabs and arrays are written to: a file without a name, or a store of the program.
+//! The target of slabs and arrays: a file without a name, or a store of the program.
 
 use super::checksum::checksum;
 use super::disk::Disk;

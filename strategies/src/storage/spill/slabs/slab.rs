@@ -1,4 +1,4 @@
-//! Where a full slab is.
+//! State of a full slab: in memory, on its way, or in the file.
 
 use crate::storage::Block;
 use crate::storage::spill::file::extents::Extent;

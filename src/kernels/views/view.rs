@@ -28,8 +28,8 @@ use tapewright_strategies::{Dependence, Flow, Forward, Number as _, Tangents, Ta
 /// it is *half written*, and is marked. Whatever uses the elements or the derivatives of a half-written view panics: a
 /// launch or transfer that reads it or writes to a part of it, [`values`](Self::values), a stage that takes it, a seed
 /// in it or its adjoints. It can be written again as a whole, by [`fill`](crate::kernels::fill),
-/// [`deep_copy`](crate::kernels::deep_copy), [`set`](Self::set) of all points, or a launch over all points that does not read
-/// it; or replaced by another view. Copies from before the launch are not affected.
+/// [`deep_copy`](crate::kernels::deep_copy), [`set`](Self::set) of all points, or a launch over all points that does
+/// not read it; or replaced by another view. Copies from before the launch are not affected.
 ///
 /// ```
 /// use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,6 +1,0 @@
-//! TODO
-
-#[cfg(feature = "ndarray")]
-pub(crate) mod arrays;
-pub(crate) mod collection;
-pub(crate) mod view;
