@@ -8,7 +8,7 @@
 
 use cpu_time::ThreadTime;
 use std::hint::black_box;
-use tapewright::kernels::{Level, View, parallel_for, parallel_sum};
+use tapewright::kernels::{InstructionSet, View, parallel_for, parallel_sum};
 use tapewright::prelude::*;
 use tapewright_problems::kernels::{burgers, norm_res};
 
@@ -238,7 +238,7 @@ fn one_point() {
 }
 
 fn main() {
-    println!("level {:?}", Level::current());
+    println!("level {:?}", InstructionSet::current());
     one_point();
     heat(128, 32);
     heat(1024, 4);

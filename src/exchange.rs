@@ -11,7 +11,7 @@ use core::fmt;
 use core::hash::{Hash, Hasher};
 use launch::{Exchanged, Part};
 use std::hash::DefaultHasher;
-use tapewright_strategies::kernel::Used;
+use tapewright_strategies::kernel::OperandView;
 use tapewright_strategies::{Dependence, External, Flow, Number, Taping};
 
 thread_local! {
@@ -142,7 +142,7 @@ impl<'x, S: Taping> Exchange<'x, S> {
             launch::add_parts(
                 &mut exchange.parts,
                 input.count(),
-                exchange.views[first..].iter().map(|view| Used {
+                exchange.views[first..].iter().map(|view| OperandView {
                     before: view.dependence.slot(),
                     after: None,
                     length: view.values.len(),
@@ -274,7 +274,7 @@ impl<'v, S: Taping> Made<'v, S> {
             let mut buffer = View::<S, 1>::empty(self.flow, elements.len());
             buffer.copy_from_slice(elements);
             let dependence = self.flow.fresh::<S>();
-            used.push(Used { before: 0, after: Some(dependence.slot()), length: elements.len() });
+            used.push(OperandView { before: 0, after: Some(dependence.slot()), length: elements.len() });
             self.views.push(ViewParts { values: buffer.share(), dependence });
         });
         debug_assert_eq!(self.views.len() - first, used.len(), "a slot for each view");

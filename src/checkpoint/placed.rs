@@ -7,7 +7,7 @@ use crate::kernels::note;
 use crate::variables::{Variables, ViewParts, ViewRef};
 use smallvec::SmallVec;
 use tapewright_strategies::kernel::{
-    Buffer, Fetched, Inspection, Launch, Links, NewArray, Opaque, Shadow, Shadows, Used, lane_by_lane,
+    Buffer, Dependencies, Inspection, Launch, NewArray, Opaque, OperandView, ReadCache, Shadow, Shadows, lane_by_lane,
 };
 use tapewright_strategies::{Dependence, External, Flow, Number, SweepError, Taping};
 
@@ -33,8 +33,8 @@ pub(super) trait Nested<V: Number>: External<V> {
 /// A rule, and the slots of the views that it reads and writes.
 struct Placed<R> {
     rule: R,
-    inputs: Vec<Used>,
-    outputs: Vec<Used>,
+    inputs: Vec<OperandView>,
+    outputs: Vec<OperandView>,
     /// How many variables it reads, and how many it returns.
     variables: (usize, usize),
     /// Whether it exchanges something, so that no sweep must leave it out.
@@ -65,12 +65,12 @@ impl<V: Number, R: Nested<V>> Launch<V> for Placed<R> {
         self.always
     }
 
-    fn views(&self) -> SmallVec<[Used; 4]> {
+    fn views(&self) -> SmallVec<[OperandView; 4]> {
         self.inputs.iter().chain(&self.outputs).copied().collect()
     }
 
     /// Nothing of it is recorded, so all that it returns is taken to depend on all that it was given.
-    fn links(&self) -> Result<Box<dyn Links + '_>, SweepError> {
+    fn links(&self) -> Result<Box<dyn Dependencies + '_>, SweepError> {
         if self.always {
             return Err(SweepError::Unsupported {
                 what: "a stage or time loop of the recording contains messages, which tell no sparsity pattern".into(),
@@ -85,7 +85,7 @@ impl<V: Number, R: Nested<V>> Launch<V> for Placed<R> {
         outputs: &mut [V],
         views: &[Option<&Buffer<V>>],
         results: &mut [&mut Buffer<V>],
-        _: &mut Fetched<V>,
+        _: &mut ReadCache<V>,
     ) -> Result<(), SweepError> {
         let given = views.iter().take(self.inputs.len());
         let given =
@@ -103,7 +103,7 @@ impl<V: Number, R: Nested<V>> Launch<V> for Placed<R> {
     }
 
     fn bytes(&self) -> usize {
-        let lists = (self.inputs.capacity() + self.outputs.capacity()) * size_of::<Used>();
+        let lists = (self.inputs.capacity() + self.outputs.capacity()) * size_of::<OperandView>();
         lists + self.rule.owned_bytes()
     }
 
@@ -179,14 +179,14 @@ where
 {
     let used = |view: &ViewRef<'_, S::Value>| {
         let before = view.dependence.slot();
-        Used { before, after: None, length: view.values.len() }
+        OperandView { before, after: None, length: view.values.len() }
     };
     let inputs = views.iter().map(used).collect();
     let mut fresh: Vec<Dependence<S::Value>> = Vec::new();
     let mut outputs = Vec::new();
     made.visit_views(&mut |view| {
         let dependence = flow.fresh::<S>();
-        outputs.push(Used { before: 0, after: Some(dependence.slot()), length: view.values.len() });
+        outputs.push(OperandView { before: 0, after: Some(dependence.slot()), length: view.values.len() });
         fresh.push(dependence);
     });
     let nothing = Dependence::Nothing;

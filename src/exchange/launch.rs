@@ -1,9 +1,9 @@
 //! Exchanges on the tape.
 
 use smallvec::SmallVec;
-use tapewright_strategies::kernel::Versions;
+use tapewright_strategies::kernel::ReplayState;
 use tapewright_strategies::kernel::{
-    Buffer, Fetched, Inspection, Launch, Replayed, Shadow, Shadows, SharedArray, Used,
+    Buffer, Inspection, Launch, OperandView, ReadCache, ReplayResult, Shadow, Shadows, SharedArray,
 };
 use tapewright_strategies::{External, Number, Scratch, SweepError};
 
@@ -13,7 +13,7 @@ pub(super) enum Part {
     /// This many variables.
     Variables(usize),
     /// The elements of a view.
-    View(Used),
+    View(OperandView),
 }
 
 impl Part {
@@ -24,7 +24,7 @@ impl Part {
         }
     }
 
-    const fn view(&self) -> Option<Used> {
+    const fn view(&self) -> Option<OperandView> {
         match self {
             Self::Variables(_) => None,
             Self::View(used) => Some(*used),
@@ -33,7 +33,7 @@ impl Part {
 }
 
 /// Adds a collection with this number of variables and these views.
-pub(super) fn add_parts(parts: &mut Vec<Part>, variables: usize, views: impl IntoIterator<Item = Used>) {
+pub(super) fn add_parts(parts: &mut Vec<Part>, variables: usize, views: impl IntoIterator<Item = OperandView>) {
     match parts.last_mut() {
         _ if variables == 0 => {}
         Some(Part::Variables(count)) => *count += variables,
@@ -74,7 +74,7 @@ fn collect<V: Number>(
     parts: &[Part],
     lanes: usize,
     mut variables: &[V],
-    mut view: impl FnMut(Used, &mut Vec<V>),
+    mut view: impl FnMut(OperandView, &mut Vec<V>),
 ) -> Scratch<V> {
     let mut numbers = Scratch::new();
     for part in parts {
@@ -96,7 +96,7 @@ fn hand_out<V: Number>(
     lanes: usize,
     mut numbers: &[V],
     mut variables: &mut [V],
-    mut view: impl FnMut(Used, &[V]),
+    mut view: impl FnMut(OperandView, &[V]),
 ) {
     for part in parts {
         let (these, rest) = numbers.split_at(part.len() * lanes);
@@ -113,7 +113,7 @@ fn hand_out<V: Number>(
 }
 
 /// Takes the shadows of a view out, one of each adjoint vector, and appends them, interlaced.
-fn take_shadows<V: Number>(used: Used, shadows: &mut [Shadows<V>], numbers: &mut Vec<V>) {
+fn take_shadows<V: Number>(used: OperandView, shadows: &mut [Shadows<V>], numbers: &mut Vec<V>) {
     let (lanes, first) = (shadows.len(), numbers.len());
     numbers.resize(first + used.length * lanes, V::ZERO);
     for (lane, shadows) in shadows.iter_mut().enumerate() {
@@ -133,7 +133,7 @@ fn take_shadows<V: Number>(used: Used, shadows: &mut [Shadows<V>], numbers: &mut
 }
 
 /// Adds numbers to the shadows of a view, one of each adjoint vector.
-fn add_to_shadows<V: Number>(used: Used, shadows: &mut [Shadows<V>], numbers: &[V]) {
+fn add_to_shadows<V: Number>(used: OperandView, shadows: &mut [Shadows<V>], numbers: &[V]) {
     if let [shadows] = shadows {
         return shadows.add(used.before, numbers);
     }
@@ -168,7 +168,7 @@ impl<V: Number, R: External<V>> Launch<V> for Exchanged<R, V> {
         true
     }
 
-    fn views(&self) -> SmallVec<[Used; 4]> {
+    fn views(&self) -> SmallVec<[OperandView; 4]> {
         self.inputs.iter().chain(&self.outputs).filter_map(Part::view).collect()
     }
 
@@ -178,7 +178,7 @@ impl<V: Number, R: External<V>> Launch<V> for Exchanged<R, V> {
         outputs: &mut [V],
         views: &[Option<&Buffer<V>>],
         results: &mut [&mut Buffer<V>],
-        _: &mut Fetched<V>,
+        _: &mut ReadCache<V>,
     ) -> Result<(), SweepError> {
         let mut views = views.iter();
         let tangents = collect(&self.inputs, 1, inputs, |used, numbers| match views.next().copied().flatten() {
@@ -196,7 +196,7 @@ impl<V: Number, R: External<V>> Launch<V> for Exchanged<R, V> {
     }
 
     fn can_be_replayed(&self) -> Result<(), SweepError> {
-        let is_passive = |used: Used| used.before == 0;
+        let is_passive = |used: OperandView| used.before == 0;
         if !self.kept.is_empty() || !self.inputs.iter().filter_map(Part::view).any(is_passive) {
             return Ok(());
         }
@@ -205,7 +205,12 @@ impl<V: Number, R: External<V>> Launch<V> for Exchanged<R, V> {
         Err(SweepError::Unsupported { what })
     }
 
-    fn replay(&self, inputs: &[V], outputs: &mut [V], versions: &mut Versions<V>) -> Result<Replayed<V>, SweepError> {
+    fn replay(
+        &self,
+        inputs: &[V],
+        outputs: &mut [V],
+        versions: &mut ReplayState<V>,
+    ) -> Result<ReplayResult<V>, SweepError> {
         let mut kept = self.kept.iter();
         let values = collect(&self.inputs, 1, inputs, |used, numbers| match (used.before, kept.next()) {
             (0, Some(values)) => numbers.extend_from_slice(values),
@@ -220,7 +225,7 @@ impl<V: Number, R: External<V>> Launch<V> for Exchanged<R, V> {
             buffer.copy_from_slice(numbers);
             versions.put(used.after.unwrap_or(0), buffer.share());
         });
-        Ok(Replayed::default())
+        Ok(ReplayResult::default())
     }
 
     fn arrays(&self, each: &mut dyn FnMut(usize, usize)) {

@@ -6,7 +6,7 @@ use super::start::Start;
 use super::views::view::{Points, View};
 use crate::expr::Real;
 use tapewright_strategies::Taping;
-use tapewright_strategies::kernel::{Assign, Element, Extreme, Node, Number, Program, Reduce, Written, sum};
+use tapewright_strategies::kernel::{Assign, Element, Extreme, Kernel, Node, Number, Reduce, Written, sum};
 
 /// Computes expressions at every point of a range, and writes them to the operands that are given as `&mut`, in their
 /// order.
@@ -44,7 +44,7 @@ pub fn parallel_for<S: Taping, const R: usize, O: Operands<S, R>, B: Body>(
     operands: O,
     kernel: impl FnOnce(O::Tokens) -> B,
 ) where
-    Assign<O::Written, B::Nodes>: Program,
+    Assign<O::Written, B::Nodes>: Kernel,
 {
     const { check_expressions::<O::Written, B, Assign<O::Written, B::Nodes>>() }
     let program = Assign::<O::Written, _>::new(kernel(O::tokens()).nodes());
@@ -53,7 +53,7 @@ pub fn parallel_for<S: Taping, const R: usize, O: Operands<S, R>, B: Body>(
 
 /// Fails to compile unless there are as many expressions as operands are written, in an order in which they can run.
 #[track_caller]
-pub(super) const fn check_expressions<W: Written, B: Body, P: Program>() {
+pub(super) const fn check_expressions<W: Written, B: Body, P: Kernel>() {
     let (expressions, written) = (B::COUNT, W::OPERANDS.len());
     assert!(
         expressions >= written,

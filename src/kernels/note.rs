@@ -1,6 +1,6 @@
 //! Has launches recorded that have run.
 
-use tapewright_strategies::kernel::{Launch, Launched};
+use tapewright_strategies::kernel::{Launch, LaunchSlot};
 use tapewright_strategies::{Dependence, Flow, Policy, SingularSlope, Taping};
 
 /// Makes room for what a launch will keep.
@@ -44,7 +44,7 @@ pub(crate) fn note<S: Taping>(
     each: &mut dyn FnMut(S::Value, S::Id),
 ) -> Vec<Dependence<S::Value>> {
     let mut launch = Some(launch);
-    let write = &mut |launched: &mut Launched<_>| {
+    let write = &mut |launched: &mut LaunchSlot<_>| {
         launched.set_other(launch.take().expect("a launch is written once"));
     };
     note_written::<S>(flow, write, arrays, inputs, outputs, each)
@@ -68,7 +68,7 @@ pub(super) fn noted<S: Taping>(
 #[track_caller]
 pub(super) fn note_written<S: Taping>(
     flow: Flow,
-    write: &mut dyn FnMut(&mut Launched<S::Value>),
+    write: &mut dyn FnMut(&mut LaunchSlot<S::Value>),
     arrays: &[&Dependence<S::Value>],
     inputs: &[(S::Value, &S::Id)],
     outputs: &[S::Value],
@@ -84,7 +84,7 @@ pub(super) fn note_written<S: Taping>(
             Vec::new()
         }
         Flow::Carried => {
-            let mut launch = Launched::default();
+            let mut launch = LaunchSlot::default();
             write(&mut launch);
             S::carry_launch(launch.get(), arrays, inputs, outputs, each)
         }

@@ -5,7 +5,7 @@ use super::note::{make_room_for_kernel, note, noted};
 use super::views::view::View;
 use crate::expr::Real;
 use tapewright_strategies::Taping;
-use tapewright_strategies::kernel::{Combine, Combined, Node, Number};
+use tapewright_strategies::kernel::{FoldKernel, FoldLaunch, Node, Number};
 
 /// Combines all elements by a rule of two numbers, in the order of [`View::values`]: ((x₀ ∘ x₁) ∘ x₂) ∘ … .
 ///
@@ -37,11 +37,11 @@ pub fn parallel_fold<S: Taping, const R: usize, A: Node>(
     rule: impl FnOnce(Term<Number<0>>, Term<Number<1>>) -> Term<A>,
 ) -> Real<S> {
     x.assert_whole();
-    let rule = Combine::new(rule(Term(Number), Term(Number)).0);
+    let rule = FoldKernel::new(rule(Term(Number), Term(Number)).0);
     let value = rule.fold(&x.values).expect("a view has elements");
     let flow = S::flow(&[&x.dependence], &[]);
     make_room_for_kernel::<S>(flow);
-    let (mut result, launch) = (Real::constant(value), Combined::fold(rule, x.read(), &x.values));
+    let (mut result, launch) = (Real::constant(value), FoldLaunch::fold(rule, x.read(), &x.values));
     let mut each = |value, id| result = Real::from_parts(value, id);
     note::<S>(flow, launch, &[&x.dependence], &[], &[value], &mut each);
     result
@@ -68,14 +68,14 @@ pub fn parallel_scan<S: Taping, const R: usize, A: Node>(
     rule: impl FnOnce(Term<Number<0>>, Term<Number<1>>) -> Term<A>,
 ) -> View<S, R> {
     x.assert_whole();
-    let rule = Combine::new(rule(Term(Number), Term(Number)).0);
+    let rule = FoldKernel::new(rule(Term(Number), Term(Number)).0);
     let flow = S::flow(&[&x.dependence], &[]);
     make_room_for_kernel::<S>(flow);
     let mut buffer = View::<S, R>::empty(flow, x.len());
     rule.scan(&x.values, &mut buffer);
     let mut results = View::on(x.shape(), buffer.share());
     let (fresh, to) = results.written(flow, true);
-    let launch = Combined::scan(rule, (x.read(), &x.values), (to, &results.values));
+    let launch = FoldLaunch::scan(rule, (x.read(), &x.values), (to, &results.values));
     let arrays = [&x.dependence, &results.dependence];
     results.set_dependence(noted::<S>(flow, launch, &arrays, &[], fresh));
     results

@@ -6,8 +6,8 @@ use super::views::view::{Points, View, checked_length};
 use crate::expr::Real;
 use smallvec::SmallVec;
 use tapewright_strategies::kernel::{
-    Extremum, Facts, Grid, Kept, Launched, OPERANDS, Operand, Plan, Program, Recorded, RowSums, SharedArray, Version,
-    extremum, row_sums, run,
+    AccessSummary, Extremum, Grid, KeptOperand, Kernel, KernelInfo, KernelLaunch, LaunchSlot, OPERANDS, Operand,
+    RowSums, SharedArray, Version, extremum, row_sums, run,
 };
 use tapewright_strategies::{Dependence, Flow, Taping};
 
@@ -33,12 +33,12 @@ const fn nothing<'a, V>() -> &'a Dependence<V> {
 
 impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
     #[track_caller]
-    pub(super) fn new<P: Program>(_: &P, range: &Points<R>, slots: &'s mut [Slot<'a, S, R>]) -> Self {
+    pub(super) fn new<P: Kernel>(_: &P, range: &Points<R>, slots: &'s mut [Slot<'a, S, R>]) -> Self {
         Self::with_plan(P::PLAN, range, slots)
     }
 
     #[track_caller]
-    fn with_plan(plan: &Plan, range: &Points<R>, slots: &'s mut [Slot<'a, S, R>]) -> Self {
+    fn with_plan(plan: &KernelInfo, range: &Points<R>, slots: &'s mut [Slot<'a, S, R>]) -> Self {
         let mut shape = None;
         for (k, found) in slots.iter().enumerate().filter_map(|(k, slot)| Some((k, slot.view()?.shape()))) {
             let expected = *shape.get_or_insert(found);
@@ -81,7 +81,7 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
 
     /// The views whose values from before the launch are kept.
     #[inline(always)]
-    fn kept<P: Program>(&self) -> u8 {
+    fn kept<P: Kernel>(&self) -> u8 {
         P::PLAN.kept.views | if self.passive == 0 { 0 } else { self.passive & !P::PLAN.replaced(&self.grid) }
     }
 
@@ -109,19 +109,19 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
 
     /// Has the launch noted, after the program has run, and returns what the views that it has written carry then.
     #[track_caller]
-    fn note<P: Program>(
+    fn note<P: Kernel>(
         &self,
         program: &P,
         outputs: &[S::Value],
         each: &mut dyn FnMut(S::Value, S::Id),
     ) -> Vec<Dependence<S::Value>> {
-        let write = &mut |launched: &mut Launched<_>| self.keep(program, launched.kernel());
+        let write = &mut |launched: &mut LaunchSlot<_>| self.keep(program, launched.kernel());
         let dependences = &self.dependences()[..self.slots.len()];
         note_written::<S>(self.flow, write, dependences, &self.inputs, outputs, each)
     }
 
     /// Writes what a recording keeps of the launch.
-    fn keep<P: Program>(&self, program: &P, launch: &mut Recorded<S::Value>) {
+    fn keep<P: Kernel>(&self, program: &P, launch: &mut KernelLaunch<S::Value>) {
         let mut inputs = 0;
         let keep = self.kept::<P>();
         let kept = self.slots.iter().enumerate().map(|(k, slot)| slot.kept(P::PLAN, (k, keep), &mut inputs));
@@ -130,7 +130,7 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
 
     /// Records a reduction with this value.
     #[track_caller]
-    pub(super) fn reduce<P: Program>(&self, program: &P, value: S::Value) -> Real<S> {
+    pub(super) fn reduce<P: Kernel>(&self, program: &P, value: S::Value) -> Real<S> {
         // At other inputs a replay finds another constant.
         if self.is_passive() || P::PLAN.is_constant() && !self.replays {
             return Real::constant(value);
@@ -142,7 +142,7 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
 
     /// Sums up rows, one for each element of this shape.
     #[track_caller]
-    pub(super) fn sum_rows<P: Program, const Q: usize>(&self, program: P, shape: [usize; Q]) -> View<S, Q> {
+    pub(super) fn sum_rows<P: Kernel, const Q: usize>(&self, program: P, shape: [usize; Q]) -> View<S, Q> {
         let length = checked_length(&shape, shape.iter().product());
         // At other inputs a replay finds other constants.
         let flow = if P::PLAN.is_constant() && !self.replays { Flow::Nowhere } else { self.flow };
@@ -150,7 +150,7 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
         row_sums(&program, &self.grid, self.operands(), &mut sums);
         let mut view = View::on(shape, sums.share());
         let (fresh, to) = view.written(flow, true);
-        let mut all = Recorded::default();
+        let mut all = KernelLaunch::default();
         self.keep(&program, &mut all);
         let mut arrays: SmallVec<[_; OPERANDS]> = SmallVec::from_slice(&self.dependences()[..self.slots.len()]);
         arrays.push(nothing());
@@ -161,7 +161,7 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
 
     /// Finds the largest or the smallest value of a reduction.
     #[track_caller]
-    pub(super) fn select<P: Program>(mut self, program: P, largest: bool) -> Real<S> {
+    pub(super) fn select<P: Kernel>(mut self, program: P, largest: bool) -> Real<S> {
         let found = extremum(&program, &self.grid, self.operands(), largest);
         let (value, element) = found.expect("a maximum or minimum is taken over one point at least");
         let range = self.grid;
@@ -169,8 +169,8 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
         if !self.replays {
             return self.reduce(&program, value);
         }
-        let write = &mut |launched: &mut Launched<_>| {
-            let mut launch = Recorded::default();
+        let write = &mut |launched: &mut LaunchSlot<_>| {
+            let mut launch = KernelLaunch::default();
             self.keep(&program, &mut launch);
             launched.set_other(Extremum::new(launch, range, largest));
         };
@@ -182,7 +182,7 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
 
     /// Runs a program that writes, and records it.
     #[track_caller]
-    pub(super) fn write<P: Program>(&mut self, program: P) {
+    pub(super) fn write<P: Kernel>(&mut self, program: P) {
         self.refuse_half_constant();
         let (grid, flow) = (self.grid, self.flow);
         // What partials need is kept, and what is read beside the points must be there until all have been computed.
@@ -190,7 +190,7 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
         let stays = if self.is_passive() { P::PLAN.leaves.beside } else { P::PLAN.leaves.beside | kept };
         for (k, slot) in self.slots.iter_mut().enumerate() {
             if let Slot::Write(to) = slot {
-                to.part(Facts::has(stays, k), &grid, flow);
+                to.part(AccessSummary::has(stays, k), &grid, flow);
             }
         }
         run(&program, &grid, self.slots.iter_mut().map(Slot::operand), &mut self.begun);
@@ -204,7 +204,7 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
         }
         for (k, slot) in self.slots.iter_mut().enumerate() {
             if let Slot::Write(to) = slot {
-                to.advance(Facts::has(kept, k), flow);
+                to.advance(AccessSummary::has(kept, k), flow);
             }
         }
         let moving = self.note(&program, &[], &mut |_, _| {});
@@ -215,9 +215,9 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
 
     /// Checks that no view is half written that is read, or of which something would stay.
     #[track_caller]
-    fn assert_whole(&self, plan: &Plan) {
+    fn assert_whole(&self, plan: &KernelInfo) {
         for (k, view) in self.slots.iter().enumerate().filter_map(|(k, slot)| Some((k, slot.view()?))) {
-            if view.is_torn() && !Facts::has(plan.replaced(&self.grid), k) {
+            if view.is_torn() && !AccessSummary::has(plan.replaced(&self.grid), k) {
                 view.assert_whole();
             }
         }
@@ -306,8 +306,8 @@ impl<S: Taping, const R: usize> Slot<'_, S, R> {
     /// What a recording keeps of operand `k`, its values if the bit for it is set. `inputs` counts the variables among
     /// the operands.
     #[inline(always)]
-    fn kept(&self, plan: &Plan, (k, keep): (usize, u8), inputs: &mut usize) -> Kept<S::Value> {
-        let mut kept = Kept { before: 0, after: None, values: None, new: None, number: None };
+    fn kept(&self, plan: &KernelInfo, (k, keep): (usize, u8), inputs: &mut usize) -> KeptOperand<S::Value> {
+        let mut kept = KeptOperand { before: 0, after: None, values: None, new: None, number: None };
         if let Slot::Number(variable) = self {
             kept.number = Some((variable.value(), *inputs));
             *inputs += 1;
@@ -320,9 +320,9 @@ impl<S: Taping, const R: usize> Slot<'_, S, R> {
             Self::Write(to) if plan.writes => {
                 kept.after = Some(to.dependence.slot());
                 kept.values = to.old.as_ref().map(version);
-                kept.new = Facts::has(plan.kept.new, k).then(|| version(&view.values));
+                kept.new = AccessSummary::has(plan.kept.new, k).then(|| version(&view.values));
             }
-            _ => kept.values = Facts::has(keep, k).then(|| version(&view.values)),
+            _ => kept.values = AccessSummary::has(keep, k).then(|| version(&view.values)),
         }
         kept
     }

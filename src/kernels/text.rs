@@ -5,7 +5,7 @@ use super::launch::check_expressions;
 use super::operands::{Body, Operands};
 use core::fmt;
 use tapewright_strategies::Taping;
-use tapewright_strategies::kernel::{Assign, Node, Part, Program, Reduce, text};
+use tapewright_strategies::kernel::{Assign, Kernel, Node, Part, Reduce, text};
 
 /// A function in a kernel that C does not have.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,7 +71,7 @@ pub fn parallel_for_text<S: Taping<Value = f64>, const R: usize, O: Operands<S, 
     kernel: impl FnOnce(O::Tokens) -> B,
 ) -> Result<String, NoText>
 where
-    Assign<O::Written, B::Nodes>: Program,
+    Assign<O::Written, B::Nodes>: Kernel,
 {
     const { check_expressions::<O::Written, B, Assign<O::Written, B::Nodes>>() }
     drop(operands);

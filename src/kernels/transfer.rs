@@ -4,7 +4,9 @@ use super::note::{make_room, note, noted};
 use super::views::view::{Points, View, checked_length};
 use crate::expr::Real;
 use core::ops::Range;
-use tapewright_strategies::kernel::{Buffer, Grid, Indices, NewArray, Places, SharedArray, Transfer, Used, Way};
+use tapewright_strategies::kernel::{
+    Buffer, Direction, Grid, Indexing, Indices, NewArray, OperandView, SharedArray, Transfer,
+};
 use tapewright_strategies::{Dependence, Flow, Number as _, Taping};
 
 impl<S: Taping, const R: usize> View<S, R> {
@@ -38,7 +40,7 @@ impl<S: Taping, const R: usize> View<S, R> {
         let mut view = Self::on(shape, buffer.share());
         let whole = view.places(&view.all());
         let (fresh, to) = view.written(flow, true);
-        let launch = Transfer::new(Way::Load, whole, Used::default(), to);
+        let launch = Transfer::new(Direction::Load, whole, OperandView::default(), to);
         view.set_dependence(noted::<S>(flow, launch, &[&Dependence::Nothing], &inputs, fresh));
         view
     }
@@ -74,7 +76,7 @@ impl<S: Taping, const R: usize> View<S, R> {
         let mut values = vec![S::Value::ZERO; places.count()];
         places.take(&self.values, &mut values);
         let mut variables = Vec::with_capacity(values.len());
-        let launch = Transfer::new(Way::Store, places, self.read(), Used::default());
+        let launch = Transfer::new(Direction::Store, places, self.read(), OperandView::default());
         let flow = S::flow(&[&self.dependence], &[]);
         let mut each = |value, id| variables.push(Real::from_parts(value, id));
         note::<S>(flow, launch, &[&self.dependence], &[], &values, &mut each);
@@ -122,23 +124,25 @@ impl<S: Taping, const R: usize> View<S, R> {
         let (expected, found) = (ranges.clone().map(|range| range.len()), elements.shape());
         assert!(expected == found, "a range of shape {expected:?} cannot hold a view of shape {found:?}");
         let places = self.places(&ranges);
-        self.transfer(Way::Put, places, elements);
+        self.transfer(Direction::Put, places, elements);
     }
 
     /// The places of a range.
     #[track_caller]
-    fn places(&self, ranges: &[Range<usize>; R]) -> Places {
-        Places::Range(Grid::new(&self.shape(), ranges).unwrap_or_else(|bad| panic!("this range cannot be used: {bad}")))
+    fn places(&self, ranges: &[Range<usize>; R]) -> Indexing {
+        Indexing::Range(
+            Grid::new(&self.shape(), ranges).unwrap_or_else(|bad| panic!("this range cannot be used: {bad}")),
+        )
     }
 
     /// As what a transfer reads.
-    pub(super) fn read(&self) -> Used {
-        Used { before: self.dependence.slot(), after: None, length: self.len() }
+    pub(super) fn read(&self) -> OperandView {
+        OperandView { before: self.dependence.slot(), after: None, length: self.len() }
     }
 
     /// As what a transfer writes: what it will depend on, if that is to be recorded, and the slots.
     #[track_caller]
-    pub(super) fn written(&self, flow: Flow, new: bool) -> (Dependence<S::Value>, Used) {
+    pub(super) fn written(&self, flow: Flow, new: bool) -> (Dependence<S::Value>, OperandView) {
         let mut used = self.read();
         if new {
             used.before = 0;
@@ -160,7 +164,7 @@ impl<S: Taping, const R: usize> View<S, R> {
 
     /// A new view of the elements at these places.
     #[track_caller]
-    fn taken<const Q: usize>(&self, places: Places, shape: [usize; Q]) -> View<S, Q> {
+    fn taken<const Q: usize>(&self, places: Indexing, shape: [usize; Q]) -> View<S, Q> {
         self.assert_whole();
         let length = checked_length(&shape, places.count());
         let flow = S::flow(&[&self.dependence], &[]);
@@ -169,7 +173,7 @@ impl<S: Taping, const R: usize> View<S, R> {
         places.take(&self.values, &mut buffer);
         let mut view = View::on(shape, buffer.share());
         let (fresh, to) = view.written(flow, true);
-        let launch = Transfer::new(Way::Take, places, self.read(), to);
+        let launch = Transfer::new(Direction::Take, places, self.read(), to);
         let arrays = [&self.dependence, &Dependence::Nothing];
         view.set_dependence(noted::<S>(flow, launch, &arrays, &[], fresh));
         view
@@ -177,9 +181,9 @@ impl<S: Taping, const R: usize> View<S, R> {
 
     /// Puts elements at these places, or adds them to what is there.
     #[track_caller]
-    fn transfer<const Q: usize>(&mut self, way: Way, places: Places, from: &View<S, Q>) {
+    fn transfer<const Q: usize>(&mut self, way: Direction, places: Indexing, from: &View<S, Q>) {
         from.assert_whole();
-        let replaces = way == Way::Put && places.count() == self.len();
+        let replaces = way == Direction::Put && places.count() == self.len();
         if !replaces {
             self.assert_whole();
         }
@@ -206,7 +210,7 @@ impl<S: Taping, const R: usize> View<S, R> {
         let dependence = noted::<S>(flow, launch, &[&from.dependence, &self.dependence], &[], kept);
         let values = self.values.get_mut().expect("nobody else has it");
         match way {
-            Way::Add => places.add(&from.values, values),
+            Direction::Add => places.add(&from.values, values),
             _ => places.put(&from.values, values),
         }
         self.set_dependence(dependence);
@@ -241,10 +245,10 @@ impl<S: Taping> View<S, 2> {
 
 /// The places of a list, if they are all in this view.
 #[track_caller]
-fn listed<S: Taping, const R: usize>(view: &View<S, R>, indices: &Indices) -> Places {
+fn listed<S: Taping, const R: usize>(view: &View<S, R>, indices: &Indices) -> Indexing {
     let (length, bound) = (view.len(), indices.bound());
     assert!(bound <= length, "index {} is beyond a view of {length} elements", bound.wrapping_sub(1));
-    Places::List(indices.clone())
+    Indexing::List(indices.clone())
 }
 
 /// The elements of a view at a list of places, counted in the order of [`View::values`]: element k of the result is
@@ -284,7 +288,7 @@ pub fn scatter<S: Taping, const Q: usize, const R: usize>(x: &View<S, Q>, indice
         panic!("elements {first} and {second} would both be put at place {place} (use `scatter_add` to add them up)");
     }
     counted(x, indices);
-    to.transfer(Way::Put, listed(to, indices), x);
+    to.transfer(Direction::Put, listed(to, indices), x);
 }
 
 /// Adds the elements of a view to those at a list of places of another one, in order: `to[indices[k]] += x[k]`.
@@ -296,7 +300,7 @@ pub fn scatter<S: Taping, const Q: usize, const R: usize>(x: &View<S, Q>, indice
 #[track_caller]
 pub fn scatter_add<S: Taping, const Q: usize, const R: usize>(x: &View<S, Q>, indices: &Indices, to: &mut View<S, R>) {
     counted(x, indices);
-    to.transfer(Way::Add, listed(to, indices), x);
+    to.transfer(Direction::Add, listed(to, indices), x);
 }
 
 #[track_caller]

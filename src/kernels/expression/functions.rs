@@ -5,8 +5,8 @@
 
 use core::marker::PhantomData;
 use tapewright_strategies::kernel::{
-    Comparing, Comparison, Formula, Formula2, LaneFunction, LaneOperator, LaneTernary, Rule, Scalar, Scalar3, Slope,
-    Three,
+    BinaryFormula, Comparing, Comparison, KernelBinary, KernelTernary, KernelUnary, Rule, ScalarRule, ScalarRule3,
+    Slope, TernaryRule, UnaryFormula,
 };
 use tapewright_strategies::rules::{Function, Operator};
 use tapewright_strategies::shape::Edge;
@@ -20,38 +20,38 @@ macro_rules! formulas {
         pub struct $name;
         formulas! { @ $name $trait $formula }
     )* };
-    (@ $name:ident LaneFunction $formula:expr) => {
-        impl LaneFunction for $name {
-            const FORMULA: Formula = $formula;
+    (@ $name:ident KernelUnary $formula:expr) => {
+        impl KernelUnary for $name {
+            const FORMULA: UnaryFormula = $formula;
         }
     };
-    (@ $name:ident LaneOperator $formula:expr) => {
-        impl LaneOperator for $name {
-            const FORMULA: Formula2 = $formula;
+    (@ $name:ident KernelBinary $formula:expr) => {
+        impl KernelBinary for $name {
+            const FORMULA: BinaryFormula = $formula;
         }
     };
 }
 formulas! {
     /// x + y.
-    Adds: LaneOperator = Formula2::Sum;
+    Adds: KernelBinary = BinaryFormula::Sum;
     /// x − y.
-    Subtracts: LaneOperator = Formula2::Difference;
+    Subtracts: KernelBinary = BinaryFormula::Difference;
     /// x·y.
-    Multiplies: LaneOperator = Formula2::Product;
+    Multiplies: KernelBinary = BinaryFormula::Product;
     /// x/y.
-    Divides: LaneOperator = Formula2::Quotient;
+    Divides: KernelBinary = BinaryFormula::Quotient;
     /// The larger; at a tie the left one, and not a NaN if it can be helped.
-    Maximum: LaneOperator = Formula2::Larger;
+    Maximum: KernelBinary = BinaryFormula::Larger;
     /// The smaller; at a tie the left one, and not a NaN if it can be helped.
-    Minimum: LaneOperator = Formula2::Smaller;
+    Minimum: KernelBinary = BinaryFormula::Smaller;
     /// −x.
-    Negation: LaneFunction = Formula::Negative;
+    Negation: KernelUnary = UnaryFormula::Negative;
     /// x².
-    Square: LaneFunction = Formula::Square;
+    Square: KernelUnary = UnaryFormula::Square;
     /// |x|.
-    Absolute: LaneFunction = Formula::Absolute;
+    Absolute: KernelUnary = UnaryFormula::Absolute;
     /// √x.
-    Root: LaneFunction = Formula::Root;
+    Root: KernelUnary = UnaryFormula::Root;
 }
 
 /// A rule of one argument, number by number.
@@ -63,8 +63,8 @@ impl<R> Clone for ByRule<R> {
 }
 impl<R> Copy for ByRule<R> {}
 impl<R: Function> ByRule<R> {
-    const fn scalar<V: Float>() -> Scalar<V> {
-        Scalar {
+    const fn scalar<V: Float>() -> ScalarRule<V> {
+        ScalarRule {
             value: |x, _| R::value_and_companion(x).0,
             left: |x, y| R::derivative(x, y, R::value_and_companion(x).1),
             right: |x, _| x,
@@ -72,8 +72,8 @@ impl<R: Function> ByRule<R> {
         }
     }
 }
-impl<R: Function> LaneFunction for ByRule<R> {
-    const FORMULA: Formula = Formula::Rule(&Rule {
+impl<R: Function> KernelUnary for ByRule<R> {
+    const FORMULA: UnaryFormula = UnaryFormula::Rule(&Rule {
         name: core::any::type_name::<R>,
         left: slope::<R::Edge>(),
         right: Slope::Computed,
@@ -95,8 +95,8 @@ impl<R> Clone for ByRule2<R> {
 }
 impl<R> Copy for ByRule2<R> {}
 impl<R: Operator> ByRule2<R> {
-    const fn scalar<V: Float>() -> Scalar<V> {
-        Scalar {
+    const fn scalar<V: Float>() -> ScalarRule<V> {
+        ScalarRule {
             value: |x, y| R::value(x, y),
             left: |x, y| R::partial_left(x, y, R::value(x, y)),
             right: |x, y| R::partial_right(x, y, R::value(x, y)),
@@ -104,8 +104,8 @@ impl<R: Operator> ByRule2<R> {
         }
     }
 }
-impl<R: Operator> LaneOperator for ByRule2<R> {
-    const FORMULA: Formula2 = Formula2::Rule(&Rule {
+impl<R: Operator> KernelBinary for ByRule2<R> {
+    const FORMULA: BinaryFormula = BinaryFormula::Rule(&Rule {
         name: core::any::type_name::<R>,
         left: slope::<R::Left>(),
         right: slope::<R::Right>(),
@@ -127,8 +127,8 @@ impl<R> Clone for ByRule3<R> {
 }
 impl<R> Copy for ByRule3<R> {}
 impl<R: Ternary> ByRule3<R> {
-    const fn scalar<V: Float>() -> Scalar3<V> {
-        Scalar3 {
+    const fn scalar<V: Float>() -> ScalarRule3<V> {
+        ScalarRule3 {
             value: |x, y, z| x.ternary::<R>(y, z),
             partials: [
                 |x, y, z| V::partial_of_three::<R, 0>([x, y, z], x.ternary::<R>(y, z)),
@@ -138,17 +138,17 @@ impl<R: Ternary> ByRule3<R> {
         }
     }
 }
-impl<R: Ternary> LaneTernary for ByRule3<R> {
+impl<R: Ternary> KernelTernary for ByRule3<R> {
     const RULE: &'static Rule = &Rule {
         name: core::any::type_name::<R>,
         left: Slope::Computed,
         right: Slope::Computed,
         selects: false,
-        double: Scalar::NONE,
-        single: Scalar::NONE,
-        double_slopes: Scalar::NONE,
-        single_slopes: Scalar::NONE,
-        three: Some(Three {
+        double: ScalarRule::NONE,
+        single: ScalarRule::NONE,
+        double_slopes: ScalarRule::NONE,
+        single_slopes: ScalarRule::NONE,
+        three: Some(TernaryRule {
             double: Self::scalar(),
             single: Self::scalar(),
             double_slopes: Self::scalar(),

@@ -7,7 +7,7 @@ use super::functions::{
 };
 use core::ops::{Add, Div, Mul, Neg, Sub};
 use tapewright_strategies::kernel::{
-    Apply, Apply2, Apply3, Compared, Condition, Constant, Joined, Let, Local, Node, Select,
+    BinaryNode, Compared, Condition, Constant, Joined, Let, Local, Node, Select, TernaryNode, UnaryNode,
 };
 use tapewright_strategies::rules::power::Powi;
 use tapewright_strategies::rules::selection::{AtLeast, AtMost};
@@ -58,19 +58,19 @@ impl Argument for f64 {
 macro_rules! operators {
     ($($trait:ident $method:ident $rule:ident;)*) => { $(
         impl<A: Node, B: Node> $trait<Term<B>> for Term<A> {
-            type Output = Term<Apply2<$rule, A, B>>;
+            type Output = Term<BinaryNode<$rule, A, B>>;
             #[inline(always)]
-            fn $method(self, other: Term<B>) -> Self::Output { Term(Apply2::of(self.0, other.0)) }
+            fn $method(self, other: Term<B>) -> Self::Output { Term(BinaryNode::of(self.0, other.0)) }
         }
         impl<A: Node> $trait<f64> for Term<A> {
-            type Output = Term<Apply2<$rule, A, Constant>>;
+            type Output = Term<BinaryNode<$rule, A, Constant>>;
             #[inline(always)]
-            fn $method(self, other: f64) -> Self::Output { Term(Apply2::of(self.0, Constant(other))) }
+            fn $method(self, other: f64) -> Self::Output { Term(BinaryNode::of(self.0, Constant(other))) }
         }
         impl<B: Node> $trait<Term<B>> for f64 {
-            type Output = Term<Apply2<$rule, Constant, B>>;
+            type Output = Term<BinaryNode<$rule, Constant, B>>;
             #[inline(always)]
-            fn $method(self, other: Term<B>) -> Self::Output { Term(Apply2::of(Constant(self), other.0)) }
+            fn $method(self, other: Term<B>) -> Self::Output { Term(BinaryNode::of(Constant(self), other.0)) }
         }
     )* };
 }
@@ -82,10 +82,10 @@ operators! {
 }
 
 impl<A: Node> Neg for Term<A> {
-    type Output = Term<Apply<Negation, A>>;
+    type Output = Term<UnaryNode<Negation, A>>;
     #[inline(always)]
     fn neg(self) -> Self::Output {
-        Term(Apply::of(self.0))
+        Term(UnaryNode::of(self.0))
     }
 }
 
@@ -100,7 +100,7 @@ macro_rules! formula {
 }
 
 /// Gives each row a method: `sin: trigonometric::Sin, registers;` becomes
-/// `fn sin(self) -> Term<Apply<ByRule<trigonometric::Sin>, A>>`.
+/// `fn sin(self) -> Term<UnaryNode<ByRule<trigonometric::Sin>, A>>`.
 macro_rules! methods {
     (
         unary { $($(#[$d1:meta])* $unary:ident: $f1:ident::$r1:ident, $floats1:ident $(, $kernel1:ident)?;)* }
@@ -111,16 +111,16 @@ macro_rules! methods {
         impl<A: Node> Term<A> {
             $($(#[$d1])*
             #[inline(always)]
-            pub fn $unary(self) -> Term<Apply<formula!(ByRule<rules::$f1::$r1> $(, $kernel1)?), A>> {
-                Term(Apply::of(self.0))
+            pub fn $unary(self) -> Term<UnaryNode<formula!(ByRule<rules::$f1::$r1> $(, $kernel1)?), A>> {
+                Term(UnaryNode::of(self.0))
             })*
             $($(#[$d2])*
             #[inline(always)]
             pub fn $binary<B: Argument>(
                 self,
                 other: B,
-            ) -> Term<Apply2<formula!(ByRule2<rules::$f2::$r2> $(, $kernel2)?), A, B::Node>> {
-                Term(Apply2::of(self.0, other.into_node()))
+            ) -> Term<BinaryNode<formula!(ByRule2<rules::$f2::$r2> $(, $kernel2)?), A, B::Node>> {
+                Term(BinaryNode::of(self.0, other.into_node()))
             })*
             $($(#[$d3])*
             #[inline(always)]
@@ -129,8 +129,8 @@ macro_rules! methods {
                 self,
                 second: B,
                 third: C,
-            ) -> Term<Apply3<ByRule3<rules::$f3::$r3>, A, B::Node, C::Node>> {
-                Term(Apply3::of(self.0, second.into_node(), third.into_node()))
+            ) -> Term<TernaryNode<ByRule3<rules::$f3::$r3>, A, B::Node, C::Node>> {
+                Term(TernaryNode::of(self.0, second.into_node(), third.into_node()))
             })*
         }
     };
@@ -138,20 +138,20 @@ macro_rules! methods {
 for_each_function!(methods);
 
 /// x limited from below, then from above.
-type Clamped<A> = Term<Apply2<ByRule2<AtMost>, Apply2<ByRule2<AtLeast>, A, Constant>, Constant>>;
+type Clamped<A> = Term<BinaryNode<ByRule2<AtMost>, BinaryNode<ByRule2<AtLeast>, A, Constant>, Constant>>;
 
 impl<A: Node> Term<A> {
     /// Whole power.
     #[inline(always)]
-    pub fn powi(self, n: i32) -> Term<Apply2<ByRule2<Powi>, A, Constant>> {
-        Term(Apply2::of(self.0, Constant(f64::from(n))))
+    pub fn powi(self, n: i32) -> Term<BinaryNode<ByRule2<Powi>, A, Constant>> {
+        Term(BinaryNode::of(self.0, Constant(f64::from(n))))
     }
 
     /// Polygamma function ψ⁽ⁿ⁾, the n-th derivative of the digamma function, for n from 0 to 12; derivatives of an
     /// order above 12 are NaN.
     #[inline(always)]
-    pub fn polygamma(self, n: u32) -> Term<Apply2<ByRule2<Polygamma>, A, Constant>> {
-        Term(Apply2::of(self.0, Constant(f64::from(n))))
+    pub fn polygamma(self, n: u32) -> Term<BinaryNode<ByRule2<Polygamma>, A, Constant>> {
+        Term(BinaryNode::of(self.0, Constant(f64::from(n))))
     }
 
     /// The value limited to [`low`, `high`]; at a bound the slope is 1, outside 0, and a NaN stays.
@@ -163,19 +163,19 @@ impl<A: Node> Term<A> {
     #[track_caller]
     pub fn clamp(self, low: f64, high: f64) -> Clamped<A> {
         assert!(low <= high, "clamp needs low ≤ high, not {low} and {high}");
-        Term(Apply2::of(Apply2::of(self.0, Constant(low)), Constant(high)))
+        Term(BinaryNode::of(BinaryNode::of(self.0, Constant(low)), Constant(high)))
     }
 
     /// Your own rule of one argument; see [`Unary`].
     #[inline(always)]
-    pub fn unary<R: Unary>(self) -> Term<Apply<ByRule<R>, A>> {
-        Term(Apply::of(self.0))
+    pub fn unary<R: Unary>(self) -> Term<UnaryNode<ByRule<R>, A>> {
+        Term(UnaryNode::of(self.0))
     }
 
     /// Your own rule of two arguments; see [`Binary`].
     #[inline(always)]
-    pub fn binary<R: Binary, B: Argument>(self, other: B) -> Term<Apply2<ByRule2<R>, A, B::Node>> {
-        Term(Apply2::of(self.0, other.into_node()))
+    pub fn binary<R: Binary, B: Argument>(self, other: B) -> Term<BinaryNode<ByRule2<R>, A, B::Node>> {
+        Term(BinaryNode::of(self.0, other.into_node()))
     }
 
     /// Your own rule of three arguments; see [`Ternary`].
@@ -185,8 +185,8 @@ impl<A: Node> Term<A> {
         self,
         second: B,
         third: C,
-    ) -> Term<Apply3<ByRule3<R>, A, B::Node, C::Node>> {
-        Term(Apply3::of(self.0, second.into_node(), third.into_node()))
+    ) -> Term<TernaryNode<ByRule3<R>, A, B::Node, C::Node>> {
+        Term(TernaryNode::of(self.0, second.into_node(), third.into_node()))
     }
 
     /// Computes the expression once for all its uses in `f`, which gets it as a temporary. Expressions are trees: one

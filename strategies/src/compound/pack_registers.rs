@@ -3,13 +3,13 @@
 use super::Pack;
 use super::registered::Registered;
 use crate::Number;
-use crate::number::simd::dispatch::{Registers, Task};
+use crate::number::simd::dispatch::{Registers, SimdTask};
 use crate::number::simd::rule::{Part, Rule};
-use crate::number::simd::scalar::Alone;
-use crate::number::simd::vector::Vector;
+use crate::number::simd::scalar::ScalarValue;
+use crate::number::simd::vector::SimdVector;
 
 impl<const N: usize, V: Registered> Registers for Pack<N, V> {
-    type Single = Alone<Self>;
+    type Single = ScalarValue<Self>;
     fn call(rule: &'static Rule, part: Part, x: Self, y: Self) -> Self {
         Self(core::array::from_fn(|k| V::call(rule, part, x[k], y[k])))
     }
@@ -24,7 +24,7 @@ impl<const N: usize, V: Registered> Registers for Pack<N, V> {
         let lanes: [_; N] = core::array::from_fn(|k| V::call3_with_slopes(rule, part, arguments.map(|x| x[k])));
         (Self(lanes.map(|lane| lane.0)), core::array::from_fn(|i| Self(lanes.map(|lane| lane.1[i]))))
     }
-    unsafe fn at_level<T: Task<Self>>(task: T) -> T::Output {
+    unsafe fn at_level<T: SimdTask<Self>>(task: T) -> T::Output {
         // SAFETY: promised by the caller.
         unsafe { V::at_level(OneByOne::<_, Self>(task, core::marker::PhantomData)) }
     }
@@ -32,11 +32,11 @@ impl<const N: usize, V: Registered> Registers for Pack<N, V> {
 
 /// A task over numbers that are computed one at a time, with the instructions for parts of them.
 struct OneByOne<T, V>(T, core::marker::PhantomData<V>);
-impl<P: Number, V: Number, T: Task<V>> Task<P> for OneByOne<T, V> {
+impl<P: Number, V: Number, T: SimdTask<V>> SimdTask<P> for OneByOne<T, V> {
     type Output = T::Output;
     #[inline(always)]
-    unsafe fn run<L: Vector<Number = P>>(self) -> T::Output {
+    unsafe fn run<L: SimdVector<Number = P>>(self) -> T::Output {
         // SAFETY: promised by the caller.
-        unsafe { self.0.run::<Alone<V>>() }
+        unsafe { self.0.run::<ScalarValue<V>>() }
     }
 }

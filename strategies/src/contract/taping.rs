@@ -6,7 +6,7 @@ use super::flow::{Dependence, Flow};
 use super::nary::Nary;
 use super::variable::{Variable, listed};
 use crate::Curvature;
-use crate::kernel::{Launch, Launched};
+use crate::kernel::{Launch, LaunchSlot};
 use crate::{Arrays, External, Number, Policy, Shape, TapeCache, TapeNumber};
 use generic_array::{ArrayLength, typenum::Unsigned};
 
@@ -211,7 +211,7 @@ pub trait Taping: Sized + 'static {
         number: TapeNumber,
         inputs: &[(Self::Value, &Self::Id)],
         outputs: &[Self::Value],
-        write: &mut dyn FnMut(&mut Launched<Self::Value>),
+        write: &mut dyn FnMut(&mut LaunchSlot<Self::Value>),
         each: &mut dyn FnMut(Self::Value, Self::Id),
     ) {
         let _ = (inputs, outputs, write, each);

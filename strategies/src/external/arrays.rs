@@ -1,6 +1,6 @@
 //! The arrays of a recording: the slots of views, and the memory.
 
-use crate::kernel::{Arena, HeldVersions, Launched, NewArray, SharedArray};
+use crate::kernel::{Arena, HeldVersions, LaunchSlot, NewArray, SharedArray};
 use crate::{ArrayFile, Number, StorageError};
 use std::sync::Arc;
 
@@ -80,7 +80,7 @@ impl<V: Number> Arrays<V> {
     }
 
     /// Lets the arrays of a launch leave memory for this file.
-    pub(crate) fn hold(&mut self, launch: &mut Launched<V>, file: Option<&Arc<ArrayFile>>) {
+    pub(crate) fn hold(&mut self, launch: &mut LaunchSlot<V>, file: Option<&Arc<ArrayFile>>) {
         if let Some(held) = held_in(&mut self.held, file) {
             launch.get_mut().hold(&mut |version| held.hold(version));
         }

@@ -3,7 +3,7 @@
 use super::function::{External, apply, each_lane};
 use crate::Number;
 use crate::SweepError;
-use crate::kernel::{Launch, Launched, Replayed, Shadows, Versions, flow};
+use crate::kernel::{Launch, LaunchSlot, ReplayResult, ReplayState, Shadows, flow};
 use crate::number::all_finite;
 use crate::scratch::Scratch;
 use core::ops::Range;
@@ -110,7 +110,7 @@ pub(crate) enum Deed<V: 'static> {
     /// An external function was called.
     Function(Box<dyn External<V>>),
     /// A kernel was launched over arrays.
-    Launch(Launched<V>),
+    Launch(LaunchSlot<V>),
 }
 
 /// Asks a rule for the adjoints of inputs, given the adjoints of outputs, `lanes` for each variable.
@@ -245,8 +245,8 @@ impl<V: Number> Entry<V> {
     pub(crate) fn replay(
         &self,
         values: &mut [V],
-        versions: &mut Versions<V>,
-    ) -> Result<Option<Replayed<V>>, SweepError> {
+        versions: &mut ReplayState<V>,
+    ) -> Result<Option<ReplayResult<V>>, SweepError> {
         let inputs = self.values_of_inputs(values);
         let mut outputs: Scratch<V> = Scratch::of(self.outputs.iter().map(|slot| values[slot]));
         let kept = match &self.deed {

@@ -3,9 +3,9 @@
 //! The text has the operations of a kernel's scripts, one definition for each, forward and in the gather. Functions
 //! that are computed number by number are looked up in a table.
 
-use super::ir::access::{Border, Facts, Key, Kind, OPERANDS};
+use super::ir::access::{Access, AccessKind, AccessSummary, Boundary, OPERANDS};
 use super::ir::instruction::{Op, opcode};
-use super::ir::kernel::{Plan, Program};
+use super::ir::kernel::{Kernel, KernelInfo};
 use super::ir::program::List;
 use crate::number::simd::rule::Part;
 use core::fmt::Write;
@@ -27,7 +27,7 @@ impl Point {
     }
 
     /// What a read gives.
-    fn read(self, key: Key) -> String {
+    fn read(self, key: Access) -> String {
         let (mut coordinates, mut inside) = (Vec::new(), Vec::new());
         for d in 0..4 {
             let shift = key.shift(d);
@@ -35,10 +35,10 @@ impl Point {
             if shift != 0 {
                 coordinate = format!("{coordinate} {} {}", if shift < 0 { '-' } else { '+' }, shift.abs());
                 match key.border() {
-                    Border::Inside => {}
-                    Border::Zero => inside.push(format!("tw_within({coordinate}, g.n[{d}])")),
-                    Border::Nearest => coordinate = format!("tw_nearest({coordinate}, g.n[{d}])"),
-                    Border::Periodic => coordinate = format!("tw_periodic({coordinate}, g.n[{d}])"),
+                    Boundary::Inside => {}
+                    Boundary::Zero => inside.push(format!("tw_within({coordinate}, g.n[{d}])")),
+                    Boundary::Nearest => coordinate = format!("tw_nearest({coordinate}, g.n[{d}])"),
+                    Boundary::Periodic => coordinate = format!("tw_periodic({coordinate}, g.n[{d}])"),
                 }
             }
             coordinates.push(coordinate);
@@ -150,7 +150,7 @@ fn launch(name: &str, (parameters, arguments): (&str, &str), [lo, hi]: [&str; 2]
 
 /// The operands with a bit among these, as parameters and as arguments.
 fn listed(bits: u8, kind: &str, letter: char) -> (String, String) {
-    let all = (0..OPERANDS).filter(|k| Facts::has(bits, *k));
+    let all = (0..OPERANDS).filter(|k| AccessSummary::has(bits, *k));
     all.fold((String::new(), String::new()), |(parameters, arguments), k| {
         (format!("{parameters}, {kind}{letter}{k}"), format!("{arguments}, {letter}{k}"))
     })
@@ -158,7 +158,7 @@ fn listed(bits: u8, kind: &str, letter: char) -> (String, String) {
 
 /// What a text is made from.
 struct Writer<'a> {
-    plan: &'a Plan,
+    plan: &'a KernelInfo,
     constants: &'a [f64],
     table: Table,
 }
@@ -259,7 +259,7 @@ impl Writer<'_> {
     }
 
     /// The leaves with a partial of this kind, by number.
-    fn used(&self, kind: Kind) -> impl Iterator<Item = (usize, Key)> {
+    fn used(&self, kind: AccessKind) -> impl Iterator<Item = (usize, Access)> {
         let used = &self.plan.scripts.used;
         (0..used.len()).map(|n| (n, used.get(n))).filter(move |(_, key)| key.kind() == kind)
     }
@@ -273,10 +273,10 @@ impl Writer<'_> {
 
     /// The lines that gather the adjoints of the elements at the point.
     fn gather(&self) -> Result<String, String> {
-        let views = || (0..OPERANDS).filter(|k| Facts::has(self.plan.partials.views, *k));
+        let views = || (0..OPERANDS).filter(|k| AccessSummary::has(self.plan.partials.views, *k));
         let mut text = String::new();
         views().for_each(|k| _ = writeln!(text, "    double a{k} = 0.0;"));
-        for (n, key) in self.used(Kind::Read) {
+        for (n, key) in self.used(AccessKind::Read) {
             // Loops over the points that read this element: at borders there may be none, or several.
             text += "    ";
             for d in 0..4 {
@@ -294,7 +294,7 @@ impl Writer<'_> {
     /// The lines that write the terms of the adjoints of numbers that all points share.
     fn slopes(&self) -> Result<String, String> {
         let mut text = String::new();
-        for (n, key) in self.used(Kind::Number) {
+        for (n, key) in self.used(AccessKind::Number) {
             let (lines, name) = self.partial(n, Point('i'))?;
             let to = Point('i').place();
             _ = writeln!(text, "    {{\n{lines}        e{}[{to}] = {};\n    }}", key.operand(), name);
@@ -319,7 +319,7 @@ impl Writer<'_> {
 /// # Panics
 ///
 /// When `name` is no identifier of C.
-pub fn text<P: Program>(name: &str, program: &P, table: Table) -> Result<String, String> {
+pub fn text<P: Kernel>(name: &str, program: &P, table: Table) -> Result<String, String> {
     let letters = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let fit = name.chars().all(letters) && name.starts_with(|c: char| c.is_ascii_alphabetic());
     assert!(fit, "{name:?} is no name of a function in C");
@@ -365,19 +365,19 @@ fn written(name: &str, writer: &Writer<'_>) -> Result<String, String> {
 }
 
 /// The first and the last point along a dimension that read the element.
-fn readers(key: Key, d: usize) -> (String, String) {
+fn readers(key: Access, d: usize) -> (String, String) {
     let shift = key.shift(d);
     let straight = format!("i{d} {} {}", if shift < 0 { '+' } else { '-' }, shift.abs());
     if shift == 0 {
         return (format!("i{d}"), format!("i{d}"));
     }
     match key.border() {
-        Border::Nearest if shift > 0 => (straight.clone(), format!("(i{d} == g.n[{d}] - 1 ? i{d} : {straight})")),
-        Border::Nearest => (format!("(i{d} == 0 ? 0 : {straight})"), straight),
-        Border::Periodic => {
+        Boundary::Nearest if shift > 0 => (straight.clone(), format!("(i{d} == g.n[{d}] - 1 ? i{d} : {straight})")),
+        Boundary::Nearest => (format!("(i{d} == 0 ? 0 : {straight})"), straight),
+        Boundary::Periodic => {
             let wrapped = format!("tw_periodic({straight}, g.n[{d}])");
             (wrapped.clone(), wrapped)
         }
-        Border::Inside | Border::Zero => (straight.clone(), straight),
+        Boundary::Inside | Boundary::Zero => (straight.clone(), straight),
     }
 }

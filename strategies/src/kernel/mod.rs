@@ -31,34 +31,35 @@ pub(crate) mod launch;
 pub(crate) mod loops;
 pub(crate) mod memory;
 
-pub use crate::number::simd::dispatch::Level;
-pub use crate::number::simd::rule::{Part, Rule, Scalar, Scalar3, Slope, Three};
+pub use crate::number::simd::dispatch::InstructionSet;
+pub use crate::number::simd::rule::{Part, Rule, ScalarRule, ScalarRule3, Slope, TernaryRule};
 pub use c_source::{Table, text};
-pub use exec::operands::{Kept, Operand};
-pub use ir::access::{Border, Facts, Key, Keys, Kind, LEAVES, OPERANDS, OUTPUTS, RADIUS};
+pub use exec::operands::{KeptOperand, Operand};
+pub use ir::access::{Access, AccessKind, AccessSet, AccessSummary, Boundary, LEAVES, OPERANDS, OUTPUTS, RADIUS};
 pub use ir::expression::{
-    Apply, Apply2, Apply3, Compared, Condition, Constant, Element, Joined, Let, Local, New, Node, Number, Select,
+    BinaryNode, Compared, Condition, Constant, Element, Joined, Let, Local, New, Node, Number, Select, TernaryNode,
+    UnaryNode,
 };
-pub use ir::function::{Comparing, Comparison, Formula, Formula2, LaneFunction, LaneOperator, LaneTernary};
+pub use ir::function::{BinaryFormula, Comparing, Comparison, KernelBinary, KernelTernary, KernelUnary, UnaryFormula};
 pub use ir::grid::{BadRange, Grid};
 pub use ir::instruction::{Code, NODES};
-pub use ir::kernel::{Again, Assign, Combination, Extreme, Plan, Program, Reduce, Written};
-pub use launch::copy::{Indices, Places, Transfer, Way};
-pub use launch::dependencies::{Item, Links, Opaque, Used};
+pub use ir::kernel::{Assign, Combination, Extreme, Kernel, KernelInfo, Reduce, ReplayKind, Written};
+pub use launch::copy::{Direction, Indexing, Indices, Transfer};
+pub use launch::dependencies::{Dependencies, Opaque, OperandView, Source};
 pub(crate) use launch::entry::flow;
 pub use launch::entry::{Inspection, Launch, lane_by_lane};
 pub use launch::extremum::{Extremum, extremum};
-pub use launch::fold::{Combine, Combined};
-pub use launch::kernel::Recorded;
+pub use launch::fold::{FoldKernel, FoldLaunch};
+pub use launch::kernel::KernelLaunch;
 pub(crate) use launch::replay::not_kept;
-pub use launch::replay::{Replayed, Versions};
+pub use launch::replay::{ReplayResult, ReplayState};
 pub use launch::row_sums::{RowSums, row_sums};
-pub use launch::slot::Launched;
+pub use launch::slot::LaunchSlot;
 pub use loops::run::{run, sum};
 pub use memory::adjoint::{Shadow, Shadows};
 pub(crate) use memory::buffer::Arena;
 pub use memory::buffer::{Buffer, NewArray, SharedArray};
-pub use memory::cache::Fetched;
+pub use memory::cache::ReadCache;
 pub use memory::tangent::Tangents;
 pub(crate) use memory::version::HeldVersions;
 pub use memory::version::{Held, Version};

@@ -1,13 +1,13 @@
 //! Numbers that are variables: there are no loops over them.
 
-use crate::number::simd::dispatch::{Registers, Task};
+use crate::number::simd::dispatch::{Registers, SimdTask};
 use crate::number::simd::rule::{Part, Rule};
-use crate::number::simd::scalar::Alone;
+use crate::number::simd::scalar::ScalarValue;
 use crate::{Nested, Nests};
 
 /// Loops of kernels run on several threads, and numbers that are variables are recorded on one.
 impl<S: Nests> Registers for Nested<S> {
-    type Single = Alone<Self>;
+    type Single = ScalarValue<Self>;
     fn call(_: &'static Rule, _: Part, _: Self, _: Self) -> Self {
         refuse()
     }
@@ -20,7 +20,7 @@ impl<S: Nests> Registers for Nested<S> {
     fn call3_with_slopes(_: &'static Rule, _: Part, _: [Self; 3]) -> (Self, [Self; 3]) {
         refuse()
     }
-    unsafe fn at_level<T: Task<Self>>(_: T) -> T::Output {
+    unsafe fn at_level<T: SimdTask<Self>>(_: T) -> T::Output {
         refuse()
     }
 }

@@ -2,7 +2,7 @@
 
 use super::careful::with_care;
 use super::directions::Directions;
-use crate::kernel::{Buffer, Fetched, Launch, SharedArray, Tangents};
+use crate::kernel::{Buffer, Launch, ReadCache, SharedArray, Tangents};
 use crate::level;
 use crate::{Dependence, Number};
 
@@ -83,7 +83,7 @@ fn carry_along<V: Number, const N: usize>(
     }
     let mut buffers: Vec<Buffer<V>> = lengths(launch).map(Buffer::zeros).collect();
     let mut to: Vec<&mut Buffer<V>> = buffers.iter_mut().collect();
-    if let Err(error) = launch.forward(&inputs, slopes, &views, &mut to, &mut Fetched::new()) {
+    if let Err(error) = launch.forward(&inputs, slopes, &views, &mut to, &mut ReadCache::new()) {
         panic!("{error}");
     }
     buffers.into_iter().map(Some).collect()

@@ -307,7 +307,7 @@ macro_rules! variables_by_manager {
             number: crate::TapeNumber,
             inputs: &[(V, &M::Id)],
             outputs: &[V],
-            write: &mut dyn FnMut(&mut crate::kernel::Launched<V>),
+            write: &mut dyn FnMut(&mut crate::kernel::LaunchSlot<V>),
             each: &mut dyn FnMut(V, M::Id),
         ) {
             crate::recording::record_launch::<Self>(number, inputs, outputs, write, each);

@@ -1,17 +1,17 @@
 //! Bindings: the operands of a kernel as raw pointers, while its loops run.
 
 use crate::Number;
-use crate::kernel::ir::access::{Facts, OPERANDS, OUTPUTS};
-use crate::kernel::ir::grid::{Grid, Region};
+use crate::kernel::ir::access::{AccessSummary, OPERANDS, OUTPUTS};
+use crate::kernel::ir::grid::{Grid, IndexRange};
 use crate::kernel::ir::instruction::CONSTANTS;
-use crate::kernel::ir::listing::Steps;
-use crate::number::simd::vector::Vector;
+use crate::kernel::ir::listing::StaticListing;
+use crate::number::simd::vector::SimdVector;
 use core::mem::MaybeUninit;
 use core::ptr;
 
 /// Where the operands of a launch lie.
 #[derive(Clone, Copy)]
-pub(crate) struct Memory<V> {
+pub(crate) struct Bindings<V> {
     /// The values that reads see.
     pub(crate) values: [*const V; OPERANDS],
     /// What is written.
@@ -23,9 +23,9 @@ pub(crate) struct Memory<V> {
 }
 
 // SAFETY: these are addresses, and numbers. Whoever runs the loops says that they may be used.
-unsafe impl<V: Number> Sync for Memory<V> {}
+unsafe impl<V: Number> Sync for Bindings<V> {}
 
-impl<V: Number> Memory<V> {
+impl<V: Number> Bindings<V> {
     pub(crate) fn new(grid: &Grid) -> Self {
         Self { shape: grid.shape(), strides: grid.strides(), ..Self::nowhere() }
     }
@@ -63,12 +63,12 @@ pub(crate) const COLUMNS: u8 = 1;
 pub(crate) const ROWS: u8 = 2;
 
 /// Captured numbers, where stores cannot touch them, so that they stay in registers.
-pub(crate) struct Captured<V>([MaybeUninit<V>; CONSTANTS]);
+pub(crate) struct Captures<V>([MaybeUninit<V>; CONSTANTS]);
 
-impl<V: Number> Captured<V> {
+impl<V: Number> Captures<V> {
     /// The first numbers, as many as a script has.
     #[inline(always)]
-    pub(crate) fn of<C: Steps>(numbers: &[V]) -> Self {
+    pub(crate) fn of<C: StaticListing>(numbers: &[V]) -> Self {
         const { assert!(C::CONSTANTS <= CONSTANTS, "a kernel captures at most 64 numbers") };
         assert!(numbers.len() >= C::CONSTANTS, "a kernel has all its numbers");
         let mut captured = [const { MaybeUninit::uninit() }; CONSTANTS];
@@ -91,23 +91,23 @@ impl<V: Number> Captured<V> {
 
 /// A place, from which a script reads.
 #[derive(Clone, Copy)]
-pub(crate) struct Place<'m, V> {
-    pub(crate) memory: &'m Memory<V>,
+pub(crate) struct Cursor<'m, V> {
+    pub(crate) memory: &'m Bindings<V>,
     pub(crate) seeds: &'m Seeds<V>,
-    pub(crate) captured: &'m Captured<V>,
+    pub(crate) captured: &'m Captures<V>,
     /// The place among the elements.
     pub(crate) at: isize,
     /// In masked scripts the coordinates of the place, and the points whose adjoints count.
     pub(crate) row: [isize; 3],
     pub(crate) i: isize,
-    pub(crate) range: &'m Region,
+    pub(crate) range: &'m IndexRange,
 }
 
-impl<'m, V: Number> Place<'m, V> {
+impl<'m, V: Number> Cursor<'m, V> {
     /// A place for scripts that are not masked.
     #[inline(always)]
-    pub(crate) fn inside(memory: &'m Memory<V>, seeds: &'m Seeds<V>, captured: &'m Captured<V>, at: isize) -> Self {
-        Self { memory, seeds, captured, at, row: [0; 3], i: 0, range: &Region::NONE }
+    pub(crate) fn inside(memory: &'m Bindings<V>, seeds: &'m Seeds<V>, captured: &'m Captures<V>, at: isize) -> Self {
+        Self { memory, seeds, captured, at, row: [0; 3], i: 0, range: &IndexRange::NONE }
     }
 
     /// How far elements at these shifts are from the views' beginning. With `ROWS`, elements of rows that do not exist
@@ -128,7 +128,7 @@ impl<'m, V: Number> Place<'m, V> {
     /// The operand's buffer or its margin has it, and the elements of all lanes; with `ROWS`, of the place's row in all
     /// rows.
     #[inline(always)]
-    pub(crate) unsafe fn read<L: Vector<Number = V>, const MASK: u8>(
+    pub(crate) unsafe fn read<L: SimdVector<Number = V>, const MASK: u8>(
         &self,
         operand: usize,
         shift: [isize; 4],
@@ -144,7 +144,7 @@ impl<'m, V: Number> Place<'m, V> {
 
     /// The numbers at these shifts that lie between the bounds; 0 for the others. Only `ROWS` asks about rows.
     #[inline(always)]
-    fn within<L: Vector<Number = V>, const MASK: u8>(
+    fn within<L: SimdVector<Number = V>, const MASK: u8>(
         &self,
         numbers: L,
         shift: [isize; 4],
@@ -166,7 +166,11 @@ impl<'m, V: Number> Place<'m, V> {
     ///
     /// As [`read`](Self::read).
     #[inline(always)]
-    pub(crate) unsafe fn written<L: Vector<Number = V>, const MASK: u8>(&self, operand: usize, shift: [isize; 4]) -> L {
+    pub(crate) unsafe fn written<L: SimdVector<Number = V>, const MASK: u8>(
+        &self,
+        operand: usize,
+        shift: [isize; 4],
+    ) -> L {
         // SAFETY: promised by the caller.
         unsafe { L::load(self.memory.new[operand].wrapping_offset(self.to::<MASK>(shift))) }
     }
@@ -177,7 +181,7 @@ impl<'m, V: Number> Place<'m, V> {
     ///
     /// As [`read`](Self::read).
     #[inline(always)]
-    pub(crate) unsafe fn seed<L: Vector<Number = V>, const MASK: u8>(
+    pub(crate) unsafe fn seed<L: SimdVector<Number = V>, const MASK: u8>(
         &self,
         k: usize,
         shift: [isize; 4],
@@ -202,7 +206,7 @@ pub(crate) struct Seeds<V> {
     pub(crate) uniform: [V; OUTPUTS],
 }
 
-// SAFETY: as `Memory`.
+// SAFETY: as `Bindings`.
 unsafe impl<V: Number> Sync for Seeds<V> {}
 
 impl<V: Number> Seeds<V> {
@@ -212,7 +216,7 @@ impl<V: Number> Seeds<V> {
 
 /// The points of the range at which all these reads lie inside the views; only reads with a border rule can lie
 /// outside.
-pub(crate) fn inner(leaves: &Facts, shape: [isize; 4], range: &Region) -> Region {
+pub(crate) fn inner(leaves: &AccessSummary, shape: [isize; 4], range: &IndexRange) -> IndexRange {
     let mut inner = *range;
     if leaves.borders {
         for d in 0..4 {

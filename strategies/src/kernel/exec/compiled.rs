@@ -5,14 +5,14 @@
     reason = "places, operands and shifts have few bits, and `From` cannot be called in constants"
 )]
 
-use super::bindings::{ALL, Captured, Memory, Place, Seeds};
+use super::bindings::{ALL, Bindings, Captures, Cursor, Seeds};
 use crate::Number;
-use crate::kernel::ir::access::{Border, OUTPUTS};
+use crate::kernel::ir::access::{Boundary, OUTPUTS};
 use crate::kernel::ir::instruction::{Op, RULES, opcode};
-use crate::kernel::ir::listing::{STEPS, Steps, result};
+use crate::kernel::ir::listing::{STEPS, StaticListing, result};
 use crate::number::simd::dispatch::Registers;
 use crate::number::simd::rule::Rule;
-use crate::number::simd::vector::{Lane, Vector};
+use crate::number::simd::vector::{SimdValue, SimdVector};
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 
@@ -21,17 +21,17 @@ const NONE: u8 = 0xFF;
 
 /// All of an operation in a number: the three places in the lower 16 bits each, the operand, the border rule, the four
 /// shifts, and what it does; behind the last one something that does nothing.
-const fn packed<C: Steps>(k: usize) -> u128 {
+const fn packed<C: StaticListing>(k: usize) -> u128 {
     if k < C::OPS.len() { C::OPS[k].bits() | (C::OPS[k].what as u128) << 96 } else { (NONE as u128) << 96 }
 }
 
 /// The results of operations, in registers.
-pub(crate) struct Results<L: Lane> {
+pub(crate) struct Results<L: SimdValue> {
     numbers: [MaybeUninit<L>; STEPS],
     masks: [MaybeUninit<L::Mask>; STEPS],
 }
 
-impl<L: Lane> Results<L> {
+impl<L: SimdValue> Results<L> {
     #[inline(always)]
     pub(crate) const fn new() -> Self {
         Self { numbers: [const { MaybeUninit::uninit() }; STEPS], masks: [const { MaybeUninit::uninit() }; STEPS] }
@@ -74,8 +74,10 @@ const fn shift(bits: u128) -> [isize; 4] {
 ///
 /// All that the script reads there can be read.
 #[inline(always)]
-pub(crate) unsafe fn execute<C: Steps, L: Vector, const MASK: u8>(at: &Place<'_, L::Number>, results: &mut Results<L>)
-where
+pub(crate) unsafe fn execute<C: StaticListing, L: SimdVector, const MASK: u8>(
+    at: &Cursor<'_, L::Number>,
+    results: &mut Results<L>,
+) where
     L::Number: Number,
 {
     macro_rules! pieces {
@@ -95,10 +97,10 @@ where
 const PIECE: usize = 32;
 const _: () = assert!(64 * PIECE == STEPS, "`execute` has as many pieces");
 
-type Piece<L> = unsafe fn(&Place<'_, <L as Lane>::Number>, &mut Results<L>);
+type Piece<L> = unsafe fn(&Cursor<'_, <L as SimdValue>::Number>, &mut Results<L>);
 
 /// A piece of a script, if the script has that many.
-const fn piece_of<C: Steps, L: Vector, const MASK: u8, const FIRST: usize>() -> Option<Piece<L>>
+const fn piece_of<C: StaticListing, L: SimdVector, const MASK: u8, const FIRST: usize>() -> Option<Piece<L>>
 where
     L::Number: Number,
 {
@@ -110,8 +112,8 @@ where
 /// As [`execute`]; the operations before this piece have been computed.
 #[cfg_attr(not(debug_assertions), inline(always))]
 #[cfg_attr(debug_assertions, inline(never))]
-unsafe fn piece<C: Steps, L: Vector, const MASK: u8, const FIRST: usize>(
-    at: &Place<'_, L::Number>,
+unsafe fn piece<C: StaticListing, L: SimdVector, const MASK: u8, const FIRST: usize>(
+    at: &Cursor<'_, L::Number>,
     results: &mut Results<L>,
 ) where
     L::Number: Number,
@@ -137,12 +139,12 @@ unsafe fn piece<C: Steps, L: Vector, const MASK: u8, const FIRST: usize>(
 /// The results that it uses have been computed, and what it reads can be read.
 #[cfg_attr(not(debug_assertions), inline(always))]
 #[cfg_attr(debug_assertions, inline(never))]
-unsafe fn step<L: Vector, const MASK: u8>(
+unsafe fn step<L: SimdVector, const MASK: u8>(
     all: u128,
     rules: &'static [Option<&'static Rule>; RULES],
     all_dense: bool,
     k: usize,
-    at: &Place<'_, L::Number>,
+    at: &Cursor<'_, L::Number>,
     results: &mut Results<L>,
 ) where
     L::Number: Number,
@@ -176,14 +178,14 @@ unsafe fn step<L: Vector, const MASK: u8>(
 
 /// The part of a rule of one or two arguments that an operation calls.
 #[inline(always)]
-fn two<L: Lane>(what: u8, [x, y]: [L; 2], rule: Option<&'static Rule>) -> L {
+fn two<L: SimdValue>(what: u8, [x, y]: [L; 2], rule: Option<&'static Rule>) -> L {
     let rule = rule.expect("a rule has a number");
     x.map2(y, move |x, y| L::Number::call(rule, Op::part(what), x, y))
 }
 
 /// The part of a rule of three arguments that an operation calls.
 #[inline(always)]
-fn three<L: Lane>(what: u8, [x, y, z]: [L; 3], rule: Option<&'static Rule>) -> L {
+fn three<L: SimdValue>(what: u8, [x, y, z]: [L; 3], rule: Option<&'static Rule>) -> L {
     let rule = rule.expect("a rule has a number");
     x.map3(y, z, move |arguments| L::Number::call3(rule, Op::part(what), arguments))
 }
@@ -194,7 +196,7 @@ fn three<L: Lane>(what: u8, [x, y, z]: [L; 3], rule: Option<&'static Rule>) -> L
 ///
 /// As [`step`].
 #[inline(always)]
-unsafe fn brought<L: Vector, const MASK: u8>(all: u128, all_dense: bool, at: &Place<'_, L::Number>) -> L
+unsafe fn brought<L: SimdVector, const MASK: u8>(all: u128, all_dense: bool, at: &Cursor<'_, L::Number>) -> L
 where
     L::Number: Number,
 {
@@ -202,7 +204,7 @@ where
     // SAFETY: promised by the caller.
     unsafe {
         match (all >> 96) as u8 {
-            opcode::READ => at.read::<L, MASK>(operand, shift(all), (all >> 56) as u8 == Border::Zero as u8),
+            opcode::READ => at.read::<L, MASK>(operand, shift(all), (all >> 56) as u8 == Boundary::Zero as u8),
             opcode::NUMBER => L::splat(at.memory.numbers[operand]),
             opcode::NEW => at.written::<L, MASK>(operand, shift(all)),
             opcode::CONSTANT => L::splat(at.captured.get(c)),
@@ -218,7 +220,7 @@ where
 ///
 /// As [`step`].
 #[inline(always)]
-unsafe fn choose<L: Vector>(
+unsafe fn choose<L: SimdVector>(
     what: u8,
     k: usize,
     (a, b): (usize, usize),
@@ -245,15 +247,15 @@ unsafe fn choose<L: Vector>(
 
 /// What steps that read nothing make of the numbers 0 and 1, and of a seed.
 #[inline(always)]
-pub(crate) fn alone<V: Number, C: Steps>(captured: &Captured<V>, numbers: [V; 2], seed: V) -> V {
+pub(crate) fn alone<V: Number, C: StaticListing>(captured: &Captures<V>, numbers: [V; 2], seed: V) -> V {
     assert!(const { reads_nothing::<C>() }, "these steps read something");
-    let mut memory = Memory::nowhere();
+    let mut memory = Bindings::nowhere();
     [memory.numbers[0], memory.numbers[1]] = numbers;
     let seeds = Seeds { uniform: [seed; OUTPUTS], ..Seeds::NONE };
     let mut results = Results::new();
     // SAFETY: the steps read nothing from memory, and have a result.
     let found: V::Single = unsafe {
-        execute::<Uniform<C>, V::Single, ALL>(&Place::inside(&memory, &seeds, captured, 0), &mut results);
+        execute::<Uniform<C>, V::Single, ALL>(&Cursor::inside(&memory, &seeds, captured, 0), &mut results);
         results.number(const { result::<C>(0).expect("there is a result") })
     };
     number(found)
@@ -267,7 +269,7 @@ pub(crate) fn number<V: Number>(lane: V::Single) -> V {
     number
 }
 
-const fn reads_nothing<C: Steps>() -> bool {
+const fn reads_nothing<C: StaticListing>() -> bool {
     let mut k = 0;
     while k < C::OPS.len() {
         if matches!(C::OPS[k].what, opcode::READ | opcode::NEW) {
@@ -280,7 +282,7 @@ const fn reads_nothing<C: Steps>() -> bool {
 
 /// Steps with the same adjoints everywhere.
 struct Uniform<C>(PhantomData<C>);
-impl<C: Steps> Steps for Uniform<C> {
+impl<C: StaticListing> StaticListing for Uniform<C> {
     const OPS: &'static [Op] = C::OPS;
     const RESULTS: &'static [u16] = C::RESULTS;
     const RULES: &'static [Option<&'static Rule>; RULES] = C::RULES;

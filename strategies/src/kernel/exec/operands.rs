@@ -1,11 +1,11 @@
 //! Operands of launches: checks of shape and aliasing, once for each launch, and their bindings.
 
-use super::bindings::Memory;
-use crate::kernel::ir::access::{Border, Facts, Key, Keys, Kind, OPERANDS};
+use super::bindings::Bindings;
+use crate::kernel::ir::access::{Access, AccessKind, AccessSet, AccessSummary, Boundary, OPERANDS};
 use crate::kernel::ir::grid::Grid;
-use crate::kernel::ir::kernel::Plan;
+use crate::kernel::ir::kernel::KernelInfo;
 use crate::kernel::memory::buffer::Buffer;
-use crate::kernel::memory::cache::Fetched;
+use crate::kernel::memory::cache::ReadCache;
 use crate::kernel::memory::version::Version;
 use crate::{Number, StorageError};
 
@@ -24,7 +24,7 @@ pub enum Operand<'a, V> {
 
 /// One operand of a recorded launch.
 #[derive(Debug)]
-pub struct Kept<V> {
+pub struct KeptOperand<V> {
     /// The slot of the view before the launch; 0 if it is passive, or no view.
     pub before: usize,
     /// The slot of the view afterwards, if it is written.
@@ -37,7 +37,7 @@ pub struct Kept<V> {
     pub number: Option<(V, usize)>,
 }
 
-impl<V> Kept<V> {
+impl<V> KeptOperand<V> {
     /// Whether a replay knows what the operand holds before the launch.
     pub(crate) const fn is_known(&self) -> bool {
         self.number.is_some() || self.before != 0 || self.values.is_some()
@@ -52,11 +52,11 @@ impl<V> Kept<V> {
 /// is not among them; and when there are too many.
 #[track_caller]
 pub(crate) fn memory<'m, V: Number>(
-    plan: &Plan,
+    plan: &KernelInfo,
     grid: &Grid,
     operands: impl Iterator<Item = Operand<'m, V>>,
-) -> (Memory<V>, bool) {
-    let mut memory = Memory::new(grid);
+) -> (Bindings<V>, bool) {
+    let mut memory = Bindings::new(grid);
     let fits = |buffer: &Buffer<V>| assert_eq!(buffer.len(), grid.elements(), "all views of a launch have one shape");
     let (mut views, mut numbers, mut written, mut in_place) = (0_u8, 0_u8, 0, false);
     for (k, operand) in operands.enumerate() {
@@ -73,7 +73,7 @@ pub(crate) fn memory<'m, V: Number>(
             }
             Operand::Update(buffer) => {
                 fits(buffer);
-                let is_read_beside = Facts::has(plan.leaves.beside, k);
+                let is_read_beside = AccessSummary::has(plan.leaves.beside, k);
                 assert!(!is_read_beside, "a view that is read beside the point is not written in place");
                 memory.new[k] = buffer.start_mut();
                 memory.values[k] = memory.new[k];
@@ -99,7 +99,7 @@ pub(crate) fn memory<'m, V: Number>(
 ///
 /// When they are not.
 #[track_caller]
-fn check_operands<V>(plan: &Plan, memory: &Memory<V>, (views, numbers): (u8, u8), written: usize) {
+fn check_operands<V>(plan: &KernelInfo, memory: &Bindings<V>, (views, numbers): (u8, u8), written: usize) {
     let expected = if plan.writes { plan.expressions } else { 0 };
     assert!(
         plan.in_order && written == expected,
@@ -123,7 +123,7 @@ fn check_operands<V>(plan: &Plan, memory: &Memory<V>, (views, numbers): (u8, u8)
 ///
 /// When one does not.
 #[track_caller]
-pub(crate) fn check_reads(plan: &Plan, grid: &Grid) {
+pub(crate) fn check_reads(plan: &KernelInfo, grid: &Grid) {
     if plan.leaves.beside == 0 {
         return;
     }
@@ -139,10 +139,10 @@ pub(crate) fn check_reads(plan: &Plan, grid: &Grid) {
 
 #[cold]
 #[track_caller]
-fn goes_beyond(keys: &Keys, grid: &Grid) -> ! {
+fn goes_beyond(keys: &AccessSet, grid: &Grid) -> ! {
     let (shape, range) = (grid.shape(), &grid.range);
-    let ruled = |key: &Key| key.kind() != Kind::Read || key.border() != Border::Inside;
-    let beyond = |key: &Key| {
+    let ruled = |key: &Access| key.kind() != AccessKind::Read || key.border() != Boundary::Inside;
+    let beyond = |key: &Access| {
         let outside = |d: usize| range.lo[d] + key.shift(d) < 0 || range.hi[d] + key.shift(d) > shape[d];
         !ruled(key) && (0..4).any(outside)
     };
@@ -157,19 +157,19 @@ fn goes_beyond(keys: &Keys, grid: &Grid) -> ! {
 
 /// Checks that the values that partials need are there, and lets what they do not need be read as anything.
 #[track_caller]
-pub(crate) fn check_needs<V: Number>(plan: &Plan, memory: &Memory<V>) {
+pub(crate) fn check_needs<V: Number>(plan: &KernelInfo, memory: &Bindings<V>) {
     if plan.kept.views | plan.kept.new == 0 {
         return;
     }
     for operand in 0..OPERANDS {
-        let there = !Facts::has(plan.kept.views, operand) || !memory.values[operand].is_null();
-        let there = there && (!Facts::has(plan.kept.new, operand) || !memory.new[operand].is_null());
+        let there = !AccessSummary::has(plan.kept.views, operand) || !memory.values[operand].is_null();
+        let there = there && (!AccessSummary::has(plan.kept.new, operand) || !memory.new[operand].is_null());
         assert!(there, "the values of operand {operand} are needed, and were not kept");
     }
 }
 
-impl<V: Number> Memory<V> {
-    /// What a recording has kept of operand `k`. It stays there until the launch [ends](Fetched::end).
+impl<V: Number> Bindings<V> {
+    /// What a recording has kept of operand `k`. It stays there until the launch [ends](ReadCache::end).
     ///
     /// # Errors
     ///
@@ -183,9 +183,9 @@ impl<V: Number> Memory<V> {
     pub(crate) fn read(
         &mut self,
         k: usize,
-        kept: &Kept<V>,
+        kept: &KeptOperand<V>,
         length: usize,
-        fetched: &mut Fetched<V>,
+        fetched: &mut ReadCache<V>,
     ) -> Result<(), StorageError> {
         let fits = |buffer: &Buffer<V>| assert_eq!(buffer.len(), length, "all views of a launch have one shape");
         if let Some(values) = &kept.values {

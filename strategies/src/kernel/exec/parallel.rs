@@ -3,9 +3,9 @@
 //! How a range is cut depends on the range alone. Blocks are summed up in order, so a sum has the same bits on any
 //! number of threads; loops that write do not care, since no two points write to one element.
 
-use super::bindings::Memory;
+use super::bindings::Bindings;
 use crate::Number;
-use crate::kernel::ir::grid::Region;
+use crate::kernel::ir::grid::IndexRange;
 #[cfg(feature = "rayon")]
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
@@ -17,7 +17,7 @@ pub(crate) const POINTS: isize = 8 * CHUNK;
 /// Where groups of lanes at points of this part must end: in long arrays, behind its last point. A group must not reach
 /// the points behind it, not even to read elements that it throws away, because another thread may be writing there.
 #[inline(always)]
-pub(crate) fn end_of_groups<V: Number>(memory: &Memory<V>, part: &Region) -> isize {
+pub(crate) fn end_of_groups<V: Number>(memory: &Bindings<V>, part: &IndexRange) -> isize {
     if memory.shape.iter().product::<isize>() <= POINTS {
         return isize::MAX;
     }
@@ -26,7 +26,7 @@ pub(crate) fn end_of_groups<V: Number>(memory: &Memory<V>, part: &Region) -> isi
 
 /// The blocks of a range.
 struct Blocks {
-    region: Region,
+    region: IndexRange,
     /// Blocks are pieces along this dimension, and single places along those before.
     dimension: usize,
     /// The length of a piece.
@@ -35,7 +35,7 @@ struct Blocks {
 }
 
 impl Blocks {
-    fn of(region: &Region) -> Self {
+    fn of(region: &IndexRange) -> Self {
         let extent = |d: usize| region.hi[d] - region.lo[d];
         let inside = |d: usize| (d + 1..4).map(extent).product::<isize>();
         if region.is_empty() {
@@ -47,7 +47,7 @@ impl Blocks {
         Self { region: *region, dimension, step, count: count.unsigned_abs() }
     }
 
-    fn get(&self, n: usize) -> Region {
+    fn get(&self, n: usize) -> IndexRange {
         let (mut rest, mut block, d) = (n.cast_signed(), self.region, self.dimension);
         let pieces = (block.hi[d] - block.lo[d] + self.step - 1) / self.step;
         block.lo[d] += rest % pieces * self.step;
@@ -64,7 +64,7 @@ impl Blocks {
 }
 
 /// Whether threads are to share out the blocks of this range, which are more than one then.
-fn is_shared(region: &Region) -> bool {
+fn is_shared(region: &IndexRange) -> bool {
     #[cfg(feature = "rayon")]
     return region.points() > POINTS.unsigned_abs() && rayon::current_num_threads() > 1;
     #[cfg(not(feature = "rayon"))]
@@ -75,7 +75,7 @@ fn is_shared(region: &Region) -> bool {
 }
 
 /// Calls `work` with parts that make up the range together, perhaps on several threads.
-pub(crate) fn each_block(region: &Region, work: impl Fn(&Region) + Sync) {
+pub(crate) fn each_block(region: &IndexRange, work: impl Fn(&IndexRange) + Sync) {
     #[cfg(feature = "rayon")]
     if is_shared(region) {
         let blocks = Blocks::of(region);
@@ -86,8 +86,8 @@ pub(crate) fn each_block(region: &Region, work: impl Fn(&Region) + Sync) {
 
 /// The sums of what `work` returns for the parts of the range, perhaps found on several threads, and added up in order.
 pub(crate) fn sum_of_blocks<V: Number, const K: usize>(
-    region: &Region,
-    work: impl Fn(&Region) -> [V; K] + Sync,
+    region: &IndexRange,
+    work: impl Fn(&IndexRange) -> [V; K] + Sync,
 ) -> [V; K] {
     let add = |mut sums: [V; K], block: [V; K]| {
         sums.iter_mut().zip(block).for_each(|(sum, term)| *sum += term);
@@ -122,7 +122,7 @@ mod tests {
             ([1, 0, 0, 0], [4, 2, 200, 200]),
             ([0, 0, 0, 3], [1, 1, 1, 3]),
         ] {
-            let region = Region { lo, hi };
+            let region = IndexRange { lo, hi };
             let blocks = Blocks::of(&region);
             let mut points = 0;
             for n in 0..blocks.count {

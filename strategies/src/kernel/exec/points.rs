@@ -1,11 +1,11 @@
 //! Single points, by the interpreter: at boundaries, where a group gave an infinite value or NaN, and along tangents.
 
-use super::bindings::{Memory, Seeds};
+use super::bindings::{Bindings, Seeds};
 use super::interpreter::{Interpreter, WIDTH};
-use super::vtable::{Gather, How, Kernel};
+use super::vtable::{BoundKernel, Gather, How};
 use crate::Number;
-use crate::kernel::ir::access::{Border, Facts, Key, Kind, LEAVES, OPERANDS, OUTPUTS};
-use crate::kernel::ir::grid::{Grid, Region, each_row};
+use crate::kernel::ir::access::{Access, AccessKind, AccessSummary, Boundary, LEAVES, OPERANDS, OUTPUTS};
+use crate::kernel::ir::grid::{Grid, IndexRange, each_row};
 use crate::kernel::ir::instruction::{Op, opcode};
 use crate::kernel::ir::program::List;
 use crate::kernel::memory::buffer::Buffer;
@@ -16,17 +16,17 @@ use smallvec::SmallVec;
 /// A point's coordinates.
 pub(crate) type Point = [isize; 4];
 
-impl<V: Number> Memory<V> {
+impl<V: Number> Bindings<V> {
     /// The number that this read gives at a point, which may lie outside the views.
-    fn number_at(&self, key: Key, point: Point) -> V {
+    fn number_at(&self, key: Access, point: Point) -> V {
         let mut at = 0;
         for d in 0..4 {
             let (mut i, length) = (point[d] + key.shift(d), self.shape[d]);
             if i < 0 || i >= length {
                 match key.border() {
-                    Border::Inside | Border::Zero => return V::ZERO,
-                    Border::Nearest => i = i.clamp(0, length - 1),
-                    Border::Periodic => i = i.rem_euclid(length),
+                    Boundary::Inside | Boundary::Zero => return V::ZERO,
+                    Boundary::Nearest => i = i.clamp(0, length - 1),
+                    Boundary::Periodic => i = i.rem_euclid(length),
                 }
             }
             at += i * self.strides[d];
@@ -44,8 +44,8 @@ impl<V: Number> Memory<V> {
         let key = op.key().expect("it is a leaf");
         for (to, point) in to.iter_mut().zip(points) {
             *to = match key.kind() {
-                Kind::Read => self.number_at(key, *point),
-                Kind::Number => self.numbers[key.operand()],
+                AccessKind::Read => self.number_at(key, *point),
+                AccessKind::Number => self.numbers[key.operand()],
                 // SAFETY: the points are in the range.
                 _ => unsafe { *self.new[key.operand()].offset(self.place(*point)) },
             };
@@ -79,8 +79,8 @@ impl Batch {
 
 /// The values of a kernel's expressions at some points, at most [`WIDTH`].
 pub(crate) fn values<V: Number>(
-    kernel: &Kernel<V>,
-    memory: &Memory<V>,
+    kernel: &BoundKernel<V>,
+    memory: &Bindings<V>,
     points: &[Point],
     mut put: impl FnMut(usize, &[V]),
 ) {
@@ -97,15 +97,15 @@ pub(crate) fn values<V: Number>(
     );
 }
 
-fn interpreter<V: Number>(kernel: &Kernel<V>) -> Interpreter<'_, V> {
+fn interpreter<V: Number>(kernel: &BoundKernel<V>) -> Interpreter<'_, V> {
     Interpreter { rules: &kernel.plan().scripts.rules, constants: &kernel.constants }
 }
 
 /// Σ seed·∂expression/∂(leaf `n`) at some points; zero times anything is zero.
 pub(crate) fn partials<V: Number>(
-    kernel: &Kernel<V>,
+    kernel: &BoundKernel<V>,
     n: usize,
-    memory: &Memory<V>,
+    memory: &Bindings<V>,
     seed: impl Fn(usize, Point) -> V,
     points: &[Point],
     found: impl FnOnce(&[V]),
@@ -120,14 +120,14 @@ pub(crate) fn partials<V: Number>(
 }
 
 /// Whether zero may meet infinity or NaN where adjoints are finite.
-pub(crate) fn is_delicate<V: Number>(kernel: &Kernel<V>) -> bool {
+pub(crate) fn is_delicate<V: Number>(kernel: &BoundKernel<V>) -> bool {
     let used = kernel.plan().scripts.used.len();
     let safe = |slopes: [V; LEAVES]| slopes[..used].iter().all(|slope| slope.is_ordinary());
     !kernel.linear(V::ONE).is_some_and(safe)
 }
 
 /// Σ seed·∂/∂element of a reduction whose only partial is one number at all points, if it is one.
-pub(crate) fn constant_slope<V: Number>(kernel: &Kernel<V>, seed: V) -> Option<V> {
+pub(crate) fn constant_slope<V: Number>(kernel: &BoundKernel<V>, seed: V) -> Option<V> {
     let plan = kernel.plan();
     let one = plan.scripts.used.len() == 1 && plan.partials.views != 0 && plan.is_local();
     let slope = kernel.linear(V::ONE).filter(|_| one)?[0];
@@ -144,7 +144,7 @@ impl<V: Number> Seeds<V> {
 }
 
 /// Some points of a range at a time.
-pub(crate) fn some_points(range: &Region, mut work: impl FnMut(&[Point])) {
+pub(crate) fn some_points(range: &IndexRange, mut work: impl FnMut(&[Point])) {
     let mut batch = Batch::default();
     each_row!(range, row => { batch.add(row, range.lo[3]..range.hi[3], &mut work) });
     batch.finish(work);
@@ -206,14 +206,14 @@ impl<V: Number> Gather<'_, V> {
         let mut sums = [[-V::ZERO; WIDTH]; OPERANDS];
         for n in 0..plan.scripts.used.len() {
             let key = plan.scripts.used.get(n);
-            if key.kind() == Kind::Read {
+            if key.kind() == AccessKind::Read {
                 self.gather_from(points, n, key, &mut sums[key.operand()]);
             }
         }
         for (j, point) in points.iter().enumerate() {
             let at = gather.memory.place(*point);
             let inside = (0..4).all(|d| point[d] >= gather.range.lo[d] && point[d] < gather.range.hi[d]);
-            for k in (0..OPERANDS).filter(|k| Facts::has(plan.partials.views, *k) && !gather.to[*k].is_null()) {
+            for k in (0..OPERANDS).filter(|k| AccessSummary::has(plan.partials.views, *k) && !gather.to[*k].is_null()) {
                 // SAFETY: promised by the caller; the element is one of the view's.
                 unsafe {
                     let to = gather.to[k].offset(at);
@@ -229,7 +229,7 @@ impl<V: Number> Gather<'_, V> {
     }
 
     /// Adds what the points contribute that read these elements by leaf `n`.
-    fn gather_from(&self, points: &[Point], n: usize, key: Key, sums: &mut [V; WIDTH]) {
+    fn gather_from(&self, points: &[Point], n: usize, key: Access, sums: &mut [V; WIDTH]) {
         let (gather, memory) = (self, &self.memory);
         let (mut elements, mut from): (SmallVec<[usize; WIDTH]>, SmallVec<[Point; WIDTH]>) = Default::default();
         let mut add = |elements: &mut SmallVec<[usize; WIDTH]>, from: &mut SmallVec<[Point; WIDTH]>| {
@@ -256,15 +256,15 @@ impl<V: Number> Gather<'_, V> {
 }
 
 /// Calls `f` with each point of the range whose read with this key gives the element at `point`.
-fn readers(shape: [isize; 4], range: &Region, key: Key, point: Point, f: &mut impl FnMut(Point)) {
+fn readers(shape: [isize; 4], range: &IndexRange, key: Access, point: Point, f: &mut impl FnMut(Point)) {
     let along = |d: usize| {
         let (shift, last) = (key.shift(d), shape[d] - 1);
         let straight = point[d] - shift;
         let (from, to) = match key.border() {
             // From where the read just reaches the end, up to the end itself, all points read the last element.
-            Border::Nearest if shift > 0 && point[d] == last => (straight, last),
-            Border::Nearest if shift < 0 && point[d] == 0 => (0, straight),
-            Border::Periodic => (straight.rem_euclid(shape[d]), straight.rem_euclid(shape[d])),
+            Boundary::Nearest if shift > 0 && point[d] == last => (straight, last),
+            Boundary::Nearest if shift < 0 && point[d] == 0 => (0, straight),
+            Boundary::Periodic => (straight.rem_euclid(shape[d]), straight.rem_euclid(shape[d])),
             _ => (straight, straight),
         };
         from.max(range.lo[d])..(to + 1).min(range.hi[d])
@@ -282,16 +282,16 @@ fn readers(shape: [isize; 4], range: &Region, key: Key, point: Point, f: &mut im
 /// writes, else added up and returned. Zero times anything is zero. `tangents` holds the tangents of views, or nowhere,
 /// and of numbers.
 pub(crate) fn tangent<V: Number>(
-    kernel: &Kernel<V>,
+    kernel: &BoundKernel<V>,
     grid: &Grid,
-    memory: &Memory<V>,
-    tangents: &Memory<V>,
+    memory: &Bindings<V>,
+    tangents: &Bindings<V>,
     results: &mut [&mut Buffer<V>],
 ) -> V {
     let (plan, mut sum) = (kernel.plan(), V::ZERO);
-    let moves = |key: Key, point: Point| match key.kind() {
-        Kind::Read if tangents.values[key.operand()].is_null() => V::ZERO,
-        Kind::Read => tangents.number_at(key, point),
+    let moves = |key: Access, point: Point| match key.kind() {
+        AccessKind::Read if tangents.values[key.operand()].is_null() => V::ZERO,
+        AccessKind::Read => tangents.number_at(key, point),
         _ => tangents.numbers[key.operand()],
     };
     some_points(&grid.range, |points| {
@@ -315,10 +315,10 @@ pub(crate) fn tangent<V: Number>(
 
 /// The tangents of the expressions at some points, at most [`WIDTH`], when the leaves' tangents are what `moves` says.
 fn tangents_at<V: Number>(
-    kernel: &Kernel<V>,
-    memory: &Memory<V>,
+    kernel: &BoundKernel<V>,
+    memory: &Bindings<V>,
     points: &[Point],
-    moves: &impl Fn(Key, Point) -> V,
+    moves: &impl Fn(Access, Point) -> V,
 ) -> [[V; WIDTH]; OUTPUTS] {
     let plan = kernel.plan();
     let leaf = |op: &Op, to: &mut [V]| match op.what {
@@ -340,11 +340,11 @@ fn tangents_at<V: Number>(
 /// The tangent of expression `k` at a point, leaf by leaf.
 #[cold]
 fn careful_tangent<V: Number>(
-    kernel: &Kernel<V>,
-    memory: &Memory<V>,
+    kernel: &BoundKernel<V>,
+    memory: &Bindings<V>,
     point: Point,
     k: usize,
-    moves: &impl Fn(Key, Point) -> V,
+    moves: &impl Fn(Access, Point) -> V,
 ) -> V {
     let (mut slope, used) = (V::ZERO, &kernel.plan().scripts.used);
     let unit = |output: usize, _: Point| if output == k { V::ONE } else { V::ZERO };

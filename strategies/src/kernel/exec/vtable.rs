@@ -1,11 +1,11 @@
 //! Kernels as values: what is the same for all kernels works on these, and is compiled once.
 
-use super::bindings::{Memory, Seeds};
+use super::bindings::{Bindings, Seeds};
 use super::parallel::each_block;
 use crate::Number;
 use crate::kernel::ir::access::{LEAVES, OPERANDS};
-use crate::kernel::ir::grid::{Grid, Region};
-use crate::kernel::ir::kernel::Plan;
+use crate::kernel::ir::grid::{Grid, IndexRange};
+use crate::kernel::ir::kernel::KernelInfo;
 use core::ops::Range;
 use smallvec::SmallVec;
 
@@ -14,13 +14,13 @@ pub(crate) type Constants<V> = SmallVec<[V; 6]>;
 
 /// A kernel.
 #[derive(Clone, Debug)]
-pub(crate) struct Kernel<V: 'static> {
+pub(crate) struct BoundKernel<V: 'static> {
     /// `None` before it is set.
-    pub(crate) compiled: Option<&'static Compiled<V>>,
+    pub(crate) compiled: Option<&'static KernelTable<V>>,
     pub(crate) constants: Constants<V>,
 }
 
-impl<V> Default for Kernel<V> {
+impl<V> Default for BoundKernel<V> {
     fn default() -> Self {
         Self { compiled: None, constants: Constants::new() }
     }
@@ -30,25 +30,25 @@ pub(crate) type SinglesOf<V> = unsafe fn(&Gather<'_, V>, [isize; 3], Range<isize
 pub(crate) type NumbersOf<V> = unsafe fn(&Gather<'_, V>) -> [V; OPERANDS];
 pub(crate) type Linear<V> = fn(&[V], V) -> [V; LEAVES];
 
-type FindIn<V> = unsafe fn(&Kernel<V>, &Grid, &Memory<V>, bool) -> Option<(V, usize)>;
+type FindIn<V> = unsafe fn(&BoundKernel<V>, &Grid, &Bindings<V>, bool) -> Option<(V, usize)>;
 
 /// The loops of launches.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Recompute<V: 'static> {
-    Values(unsafe fn(&Kernel<V>, &Grid, &Memory<V>, bool)),
-    Sum(unsafe fn(&Kernel<V>, &Grid, &Memory<V>) -> V),
+    Values(unsafe fn(&BoundKernel<V>, &Grid, &Bindings<V>, bool)),
+    Sum(unsafe fn(&BoundKernel<V>, &Grid, &Bindings<V>) -> V),
     Extremum(FindIn<V>),
     Nothing,
 }
 
 /// What is compiled for each kernel for sweeps, and of its launch for replays.
 #[derive(Debug)]
-pub(crate) struct Compiled<V: 'static> {
-    pub(crate) plan: &'static Plan,
+pub(crate) struct KernelTable<V: 'static> {
+    pub(crate) plan: &'static KernelInfo,
     /// Computes the values again.
     pub(crate) again: Recompute<V>,
     /// Gathers the adjoints of some elements.
-    pub(crate) gather: unsafe fn(&Gather<'_, V>, &Region),
+    pub(crate) gather: unsafe fn(&Gather<'_, V>, &IndexRange),
     /// The same for part of a row, of kernels whose operands are read at the point only.
     pub(crate) singles: Option<SinglesOf<V>>,
     /// The adjoints of the numbers that all points share, by operand, if there are any.
@@ -57,14 +57,14 @@ pub(crate) struct Compiled<V: 'static> {
     pub(crate) linear: Option<Linear<V>>,
 }
 
-impl<V: Number> Kernel<V> {
+impl<V: Number> BoundKernel<V> {
     #[inline(always)]
-    fn compiled(&self) -> &'static Compiled<V> {
+    fn compiled(&self) -> &'static KernelTable<V> {
         self.compiled.expect("a kernel has been set")
     }
 
     #[inline(always)]
-    pub(crate) fn plan(&self) -> &'static Plan {
+    pub(crate) fn plan(&self) -> &'static KernelInfo {
         self.compiled().plan
     }
 
@@ -78,7 +78,7 @@ impl<V: Number> Kernel<V> {
     /// # Safety
     ///
     /// `gather` has been checked, and is one of this kernel.
-    pub(crate) unsafe fn gather(&self, gather: &Gather<'_, V>, reached: &Region) {
+    pub(crate) unsafe fn gather(&self, gather: &Gather<'_, V>, reached: &IndexRange) {
         if let Some(singles) = self.compiled().singles
             && reached.is_short_row()
         {
@@ -97,7 +97,7 @@ impl<V: Number> Kernel<V> {
     ///
     /// The operands in memory have been checked for this kernel and this grid and are still there, and nobody else uses
     /// what is written.
-    pub(crate) unsafe fn compute(&self, grid: &Grid, memory: &Memory<V>, in_place: bool) -> Option<V> {
+    pub(crate) unsafe fn compute(&self, grid: &Grid, memory: &Bindings<V>, in_place: bool) -> Option<V> {
         // SAFETY: promised by the caller.
         unsafe {
             match self.compiled().again {
@@ -114,7 +114,7 @@ impl<V: Number> Kernel<V> {
     /// # Safety
     ///
     /// As [`compute`](Self::compute).
-    pub(crate) unsafe fn find(&self, grid: &Grid, memory: &Memory<V>, largest: bool) -> Option<(V, usize)> {
+    pub(crate) unsafe fn find(&self, grid: &Grid, memory: &Bindings<V>, largest: bool) -> Option<(V, usize)> {
         match self.compiled().again {
             // SAFETY: promised by the caller.
             Recompute::Extremum(find) => unsafe { find(self, grid, memory, largest) },
@@ -141,11 +141,11 @@ impl<V: Number> Kernel<V> {
 /// What the loops that gather need.
 #[derive(Clone, Copy)]
 pub(crate) struct Gather<'a, V: 'static> {
-    pub(crate) kernel: &'a Kernel<V>,
+    pub(crate) kernel: &'a BoundKernel<V>,
     /// Whether zero may meet infinity or NaN where adjoints are finite.
     pub(crate) is_delicate: bool,
-    pub(crate) memory: Memory<V>,
-    pub(crate) range: Region,
+    pub(crate) memory: Bindings<V>,
+    pub(crate) range: IndexRange,
     /// Whether all seeds are 0 outside the range.
     pub(crate) is_clean: bool,
     /// The number of elements of its arrays.

@@ -9,11 +9,11 @@
 /// What stands at a leaf of a kernel's tree: a place in an operand relative to the point, a number, or something that
 /// the kernel itself has computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Key(u32);
+pub struct Access(u32);
 
 /// What kind of leaf it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum AccessKind {
     /// An element of an operand.
     Read,
     /// A number that all points share.
@@ -26,7 +26,7 @@ pub enum Kind {
 
 /// What a read gives where it would lie outside the view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Border {
+pub enum Boundary {
     /// There is no such place: launches whose range leads there are refused.
     Inside,
     /// 0.
@@ -55,14 +55,14 @@ macro_rules! each {
 }
 pub(crate) use each;
 
-impl Key {
+impl Access {
     /// A read of this operand with these shifts, the last along the dimension in which elements are neighbours.
     ///
     /// # Panics
     ///
     /// When a shift is beyond [`RADIUS`], or there cannot be as many operands, which stops the compilation of a kernel.
     #[must_use]
-    pub const fn read(operand: usize, border: Border, shifts: [isize; 4]) -> Self {
+    pub const fn read(operand: usize, border: Boundary, shifts: [isize; 4]) -> Self {
         assert!(operand < OPERANDS, "a launch has at most 8 operands");
         let mut bits = (border as u32) << 20 | (operand as u32) << 16;
         let mut d = 0;
@@ -109,12 +109,12 @@ impl Key {
 
     /// The kind of leaf.
     #[must_use]
-    pub const fn kind(self) -> Kind {
+    pub const fn kind(self) -> AccessKind {
         match self.0 >> 24 {
-            0 => Kind::Read,
-            1 => Kind::Number,
-            2 => Kind::New,
-            _ => Kind::Local,
+            0 => AccessKind::Read,
+            1 => AccessKind::Number,
+            2 => AccessKind::New,
+            _ => AccessKind::Local,
         }
     }
 
@@ -126,12 +126,12 @@ impl Key {
 
     /// What a read gives outside the view.
     #[must_use]
-    pub const fn border(self) -> Border {
+    pub const fn border(self) -> Boundary {
         match self.0 >> 20 & 3 {
-            0 => Border::Inside,
-            1 => Border::Zero,
-            2 => Border::Nearest,
-            _ => Border::Periodic,
+            0 => Boundary::Inside,
+            1 => Boundary::Zero,
+            2 => Boundary::Nearest,
+            _ => Boundary::Periodic,
         }
     }
 
@@ -158,18 +158,18 @@ pub const LEAVES: usize = 32;
 
 /// Different leaves, in the order in which they were found.
 #[derive(Clone, Copy, Debug)]
-pub struct Keys {
+pub struct AccessSet {
     count: usize,
-    keys: [Key; LEAVES],
+    keys: [Access; LEAVES],
 }
 
-impl Keys {
+impl AccessSet {
     /// Of nothing.
-    pub const NONE: Self = Self { count: 0, keys: [Key(0); LEAVES] };
+    pub const NONE: Self = Self { count: 0, keys: [Access(0); LEAVES] };
 
     /// Of one leaf.
     #[must_use]
-    pub const fn of(key: Key) -> Self {
+    pub const fn of(key: Access) -> Self {
         Self::NONE.with(key)
     }
 
@@ -187,13 +187,13 @@ impl Keys {
 
     /// Number `k`; some key if there are not that many.
     #[must_use]
-    pub const fn get(&self, k: usize) -> Key {
+    pub const fn get(&self, k: usize) -> Access {
         self.keys[if k < self.count { k } else { 0 }]
     }
 
     /// Whether this leaf is among them.
     #[must_use]
-    pub const fn has(&self, key: Key) -> bool {
+    pub const fn has(&self, key: Access) -> bool {
         let mut k = 0;
         while k < self.count {
             if self.keys[k].is(key) {
@@ -204,7 +204,7 @@ impl Keys {
         false
     }
 
-    const fn with(mut self, key: Key) -> Self {
+    const fn with(mut self, key: Access) -> Self {
         if !self.has(key) {
             assert!(self.count < LEAVES, "a kernel reads at most 32 different elements and numbers");
             self.keys[self.count] = key;
@@ -232,7 +232,7 @@ impl Keys {
 
     /// All but this leaf.
     #[must_use]
-    pub const fn without(&self, key: Key) -> Self {
+    pub const fn without(&self, key: Access) -> Self {
         let (mut rest, mut k) = (Self::NONE, 0);
         while k < self.count {
             if !self.keys[k].is(key) {
@@ -245,7 +245,7 @@ impl Keys {
 
     /// Whether there is a leaf of this kind for this operand.
     #[must_use]
-    pub const fn has_kind(&self, kind: Kind, operand: usize) -> bool {
+    pub const fn has_kind(&self, kind: AccessKind, operand: usize) -> bool {
         let mut k = 0;
         while k < self.count {
             if self.keys[k].kind() as u8 == kind as u8 && self.keys[k].operand() == operand {
@@ -259,7 +259,7 @@ impl Keys {
 
 /// What loops and launches ask about leaves, as constants of a program.
 #[derive(Clone, Copy, Debug)]
-pub struct Facts {
+pub struct AccessSummary {
     /// A bit for each operand with an element among the leaves.
     pub views: u8,
     /// A bit for each operand with an element that is not at the point.
@@ -280,10 +280,10 @@ pub struct Facts {
     pub repeats: bool,
 }
 
-impl Facts {
+impl AccessSummary {
     /// Of these leaves.
     #[must_use]
-    pub const fn of(keys: &Keys) -> Self {
+    pub const fn of(keys: &AccessSet) -> Self {
         let mut facts = Self {
             views: 0,
             beside: 0,
@@ -300,24 +300,24 @@ impl Facts {
             let key = keys.keys[k];
             let bit = 1 << (key.operand() % OPERANDS);
             match key.kind() {
-                Kind::Read => facts.add_read(key, bit),
-                Kind::Number => facts.numbers |= bit,
-                Kind::New => facts.new |= bit,
-                Kind::Local => facts.locals = true,
+                AccessKind::Read => facts.add_read(key, bit),
+                AccessKind::Number => facts.numbers |= bit,
+                AccessKind::New => facts.new |= bit,
+                AccessKind::Local => facts.locals = true,
             }
             k += 1;
         }
         facts
     }
 
-    const fn add_read(&mut self, key: Key, bit: u8) {
+    const fn add_read(&mut self, key: Access, bit: u8) {
         self.views |= bit;
         if key.is_beside() {
             self.beside |= bit;
         }
-        let ruled = !matches!(key.border(), Border::Inside);
+        let ruled = !matches!(key.border(), Boundary::Inside);
         self.borders |= ruled;
-        self.repeats |= ruled && !matches!(key.border(), Border::Zero);
+        self.repeats |= ruled && !matches!(key.border(), Boundary::Zero);
         let mut d = 0;
         while d < 4 {
             self.shifts[d] = hull(self.shifts[d], key.shift(d));

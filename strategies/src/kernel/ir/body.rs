@@ -1,12 +1,12 @@
 //! The body of a kernel: the instructions of all its expressions.
 
-use super::access::{Keys, OUTPUTS};
+use super::access::{AccessSet, OUTPUTS};
 use super::instruction::opcode::{NEW, SAME, SELECT};
 use super::instruction::{FOREST, Op, Tree};
 
 /// All expressions of a kernel.
 #[derive(Clone, Copy, Debug)]
-pub struct Forest {
+pub struct Body {
     pub(crate) tree: Tree<FOREST>,
     /// The operations whose results the expressions are.
     pub(crate) results: [u16; OUTPUTS],
@@ -15,7 +15,7 @@ pub struct Forest {
     pub(crate) written: &'static [usize],
 }
 
-impl Forest {
+impl Body {
     pub(crate) const fn new(written: &'static [usize]) -> Self {
         Self { tree: Tree::EMPTY, results: [0; OUTPUTS], count: 0, written }
     }
@@ -72,14 +72,14 @@ impl Forest {
     }
 
     /// All leaves, except what the launch itself writes.
-    pub(crate) const fn reads(&self) -> Keys {
-        let (mut keys, mut k) = (Keys::NONE, 0);
+    pub(crate) const fn reads(&self) -> AccessSet {
+        let (mut keys, mut k) = (AccessSet::NONE, 0);
         while k < self.tree.len {
             let op = &self.tree.ops[k];
             if let Some(key) = op.key()
                 && self.stands_for(op).is_none()
             {
-                keys = keys.and(Keys::of(key));
+                keys = keys.and(AccessSet::of(key));
             }
             k += 1;
         }
@@ -111,15 +111,15 @@ impl Forest {
     }
 
     /// The leaves that have a partial.
-    pub(crate) const fn used(&self) -> Keys {
-        let (mut keys, mut k, moving) = (Keys::NONE, 0, self.moving());
+    pub(crate) const fn used(&self) -> AccessSet {
+        let (mut keys, mut k, moving) = (AccessSet::NONE, 0, self.moving());
         while k < self.tree.len {
             let op = &self.tree.ops[k];
             if moving[k]
                 && let Some(key) = op.key()
                 && self.stands_for(op).is_none()
             {
-                keys = keys.and(Keys::of(key));
+                keys = keys.and(AccessSet::of(key));
             }
             k += 1;
         }

@@ -9,16 +9,16 @@
 use super::access::LEAVES;
 use super::instruction::Op;
 use super::instruction::opcode::{ADD, BOTH, EITHER, EQUAL, LITERAL, MUL, NEG, SELECT, SUB};
-use super::listing::{NOTHING, STEPS, Script};
+use super::listing::{Listing, NOTHING, STEPS};
 
 const SLOTS: usize = 2 * STEPS;
 
-/// A result with a sign. [`Signed::NONE`] if it is 0 by the structure of a kernel.
+/// A result with a sign. [`SignedValue::NONE`] if it is 0 by the structure of a kernel.
 ///
 /// What is not chosen contributes nothing, whatever it is multiplied with: a slope through a choice is one under a
 /// condition until it has been multiplied with everything.
 #[derive(Clone, Copy)]
-pub(crate) struct Signed {
+pub(crate) struct SignedValue {
     pub(crate) place: u16,
     minus: bool,
     /// The yes or no where it counts; elsewhere it is 0. [`NOTHING`] if it counts everywhere.
@@ -29,7 +29,7 @@ pub(crate) struct Signed {
     is_clear: bool,
 }
 
-impl Signed {
+impl SignedValue {
     pub(crate) const NONE: Self = Self::of(NOTHING);
     pub(crate) const fn of(place: u16) -> Self {
         Self { place, minus: false, mask: NOTHING, inverted: false, is_clear: true }
@@ -53,16 +53,16 @@ impl Signed {
     }
 }
 
-/// Writes a [`Script`].
-pub(crate) struct Writer {
-    pub(crate) script: Script,
+/// Writes a [`Listing`].
+pub(crate) struct Builder {
+    pub(crate) script: Listing,
     /// Where equal operations are found: places in the list, by a hash of what they do.
     slots: [u16; SLOTS],
 }
 
-impl Writer {
+impl Builder {
     pub(crate) const fn new() -> Self {
-        let script = Script { ops: [Op::NONE; STEPS], len: 0, results: [NOTHING; LEAVES] };
+        let script = Listing { ops: [Op::NONE; STEPS], len: 0, results: [NOTHING; LEAVES] };
         Self { script, slots: [NOTHING; SLOTS] }
     }
 
@@ -108,7 +108,7 @@ impl Writer {
     }
 
     /// x + y.
-    pub(crate) const fn sum(&mut self, x: Signed, y: Signed) -> Signed {
+    pub(crate) const fn sum(&mut self, x: SignedValue, y: SignedValue) -> SignedValue {
         if x.is_none() {
             return y;
         }
@@ -116,7 +116,7 @@ impl Writer {
             return x;
         }
         if x.mask == y.mask && x.inverted == y.inverted {
-            return Signed { is_clear: x.is_clear && y.is_clear, ..self.added(x, y) };
+            return SignedValue { is_clear: x.is_clear && y.is_clear, ..self.added(x, y) };
         }
         let (x, y) = (self.cleared(x), self.cleared(y));
         let sum = self.added(x, y).under(NOTHING);
@@ -128,37 +128,37 @@ impl Writer {
     }
 
     /// x + y, where x counts.
-    const fn added(&mut self, x: Signed, y: Signed) -> Signed {
+    const fn added(&mut self, x: SignedValue, y: SignedValue) -> SignedValue {
         let (place, minus) = match (x.minus, y.minus) {
             (false, false) => (self.op(ADD, x.place, y.place), false),
             (false, true) => (self.op(SUB, x.place, y.place), false),
             (true, false) => (self.op(SUB, y.place, x.place), false),
             (true, true) => (self.op(ADD, x.place, y.place), true),
         };
-        Signed { place, minus, ..x }
+        SignedValue { place, minus, ..x }
     }
 
     /// slope·partial.
-    pub(crate) const fn times(&mut self, slope: Signed, partial: u16) -> Signed {
+    pub(crate) const fn times(&mut self, slope: SignedValue, partial: u16) -> SignedValue {
         if slope.is_none() || self.is_literal(partial, 2) {
             return slope;
         }
         let place = if self.is_literal(slope.place, 2) { partial } else { self.op(MUL, slope.place, partial) };
-        Signed { place, is_clear: false, ..slope }
+        SignedValue { place, is_clear: false, ..slope }
     }
 
     /// With 0 where it does not count.
-    const fn cleared(&mut self, x: Signed) -> Signed {
+    const fn cleared(&mut self, x: SignedValue) -> SignedValue {
         if x.is_none() || x.mask == NOTHING || x.is_clear {
             return x;
         }
         let zero = self.literal(0);
         let (yes, no) = if x.inverted { (zero, x.place) } else { (x.place, zero) };
-        Signed { place: self.select(x.mask, yes, no), is_clear: true, ..x }
+        SignedValue { place: self.select(x.mask, yes, no), is_clear: true, ..x }
     }
 
     /// As a number; 0 for none.
-    pub(crate) const fn number(&mut self, x: Signed) -> u16 {
+    pub(crate) const fn number(&mut self, x: SignedValue) -> u16 {
         let x = self.cleared(x);
         match (x.is_none(), x.minus) {
             (true, _) => self.literal(0),
@@ -168,7 +168,7 @@ impl Writer {
     }
 
     /// Where it counts, if that is not everywhere.
-    const fn mask(&mut self, x: Signed) -> u16 {
+    const fn mask(&mut self, x: SignedValue) -> u16 {
         if x.inverted { self.not(x.mask) } else { x.mask }
     }
 
@@ -179,39 +179,42 @@ impl Writer {
     }
 
     /// The slope that a mask chooses.
-    pub(crate) const fn chosen(&mut self, mask: u16, yes: Signed, no: Signed) -> Signed {
+    pub(crate) const fn chosen(&mut self, mask: u16, yes: SignedValue, no: SignedValue) -> SignedValue {
         if yes.is_none() && no.is_none() {
             return yes;
         }
         if no.is_none() {
             let mask = if yes.mask == NOTHING { mask } else { self.both(mask, yes) };
-            return Signed { is_clear: false, ..yes.under(mask) };
+            return SignedValue { is_clear: false, ..yes.under(mask) };
         }
         if yes.is_none() {
             if no.mask == NOTHING {
-                return Signed { mask, inverted: true, is_clear: false, ..no };
+                return SignedValue { mask, inverted: true, is_clear: false, ..no };
             }
             let not = self.not(mask);
             let mask = self.both(not, no);
-            return Signed { is_clear: false, ..no.under(mask) };
+            return SignedValue { is_clear: false, ..no.under(mask) };
         }
         let counts = self.either(mask, yes, no);
         let (yes, no) = (self.cleared(yes), self.cleared(no));
         if yes.minus == no.minus {
-            return Signed { minus: yes.minus, ..Signed::of(self.select(mask, yes.place, no.place)).under(counts) };
+            return SignedValue {
+                minus: yes.minus,
+                ..SignedValue::of(self.select(mask, yes.place, no.place)).under(counts)
+            };
         }
         let (yes, no) = (self.number(yes), self.number(no));
-        Signed::of(self.select(mask, yes, no)).under(counts)
+        SignedValue::of(self.select(mask, yes, no)).under(counts)
     }
 
     /// Where the mask says yes and x counts.
-    const fn both(&mut self, mask: u16, x: Signed) -> u16 {
+    const fn both(&mut self, mask: u16, x: SignedValue) -> u16 {
         let counts = self.mask(x);
         self.op(BOTH, mask, counts)
     }
 
     /// Where the one counts that a mask chooses.
-    const fn either(&mut self, mask: u16, yes: Signed, no: Signed) -> u16 {
+    const fn either(&mut self, mask: u16, yes: SignedValue, no: SignedValue) -> u16 {
         if yes.mask == NOTHING && no.mask == NOTHING {
             return NOTHING;
         }

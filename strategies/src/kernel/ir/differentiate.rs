@@ -2,9 +2,9 @@
 
 #![allow(clippy::cast_possible_truncation, reason = "places have few bits, and `From` is not for constants")]
 
-use super::access::Key;
-use super::body::Forest;
-use super::builder::{Signed, Writer};
+use super::access::Access;
+use super::body::Body;
+use super::builder::{Builder, SignedValue};
 use super::instruction::opcode::{
     ABS, ADD, AT_MOST, DIFFER, DIV, EITHER, EQUAL, FIRST, LEFT, LESS, MAX, MIN, MUL, NEG, NEW, RIGHT, RULE1, RULE3,
     SECOND, SELECT, SQRT, SQUARE, SUB, TAKES, TANGENT, THIRD,
@@ -14,21 +14,21 @@ use super::listing::NOTHING;
 use crate::number::simd::rule::{Rule, Slope};
 
 /// Computes values and slopes of a forest.
-pub(crate) struct Pass<'a> {
-    forest: &'a Forest,
+pub(crate) struct Differentiator<'a> {
+    forest: &'a Body,
     /// Whether what the launch has written is read, as in a sweep, or computed.
     reads_new: bool,
     values: [u16; FOREST],
-    pub(crate) slopes: [Signed; FOREST],
+    pub(crate) slopes: [SignedValue; FOREST],
 }
 
-impl<'a> Pass<'a> {
-    pub(crate) const fn new(forest: &'a Forest, reads_new: bool) -> Self {
-        Self { forest, reads_new, values: [NOTHING; FOREST], slopes: [Signed::NONE; FOREST] }
+impl<'a> Differentiator<'a> {
+    pub(crate) const fn new(forest: &'a Body, reads_new: bool) -> Self {
+        Self { forest, reads_new, values: [NOTHING; FOREST], slopes: [SignedValue::NONE; FOREST] }
     }
 
     /// The value of an operation of the forest.
-    pub(crate) const fn value(&mut self, to: &mut Writer, k: u16) -> u16 {
+    pub(crate) const fn value(&mut self, to: &mut Builder, k: u16) -> u16 {
         if self.values[k as usize] == NOTHING {
             self.find_value(to, k);
         }
@@ -37,7 +37,7 @@ impl<'a> Pass<'a> {
 
     /// Computes an operation, and before it those whose results it uses. Not by recursion: the compiler allows 128
     /// calls inside one another, and expressions may be deeper than half of that.
-    const fn find_value(&mut self, to: &mut Writer, k: u16) {
+    const fn find_value(&mut self, to: &mut Builder, k: u16) {
         let (mut open, mut count) = ([k; FOREST], 1);
         while count > 0 {
             let k = open[count - 1];
@@ -72,7 +72,7 @@ impl<'a> Pass<'a> {
         None
     }
 
-    const fn computed(&mut self, to: &mut Writer, op: Op) -> u16 {
+    const fn computed(&mut self, to: &mut Builder, op: Op) -> u16 {
         let arity = op.arity();
         let a = if arity > 0 { self.value(to, op.a) } else { 0 };
         let b = if arity > 1 { self.value(to, op.b) } else { 0 };
@@ -88,7 +88,7 @@ impl<'a> Pass<'a> {
     }
 
     /// The slopes of all operations, along one leaf, or along the tangents of all.
-    pub(crate) const fn find_slopes(&mut self, to: &mut Writer, along: Option<Key>) {
+    pub(crate) const fn find_slopes(&mut self, to: &mut Builder, along: Option<Access>) {
         let (moving, mut k) = (self.forest.moving(), 0);
         while k < self.forest.tree.len {
             if moving[k] {
@@ -98,21 +98,21 @@ impl<'a> Pass<'a> {
         }
     }
 
-    const fn slope(&mut self, to: &mut Writer, k: u16, along: Option<Key>) -> Signed {
+    const fn slope(&mut self, to: &mut Builder, k: u16, along: Option<Access>) -> SignedValue {
         let op = self.forest.tree.ops[k as usize];
         if let Some(other) = self.forest.stands_for(&op) {
             return self.slopes[other as usize];
         }
         if let Some(key) = op.key() {
             return match along {
-                Some(leaf) if leaf.is(key) => Signed::of(to.literal(2)),
-                Some(_) => Signed::NONE,
-                None => Signed::of(to.put(Op { what: TANGENT, a: op.what as u16, ..op })),
+                Some(leaf) if leaf.is(key) => SignedValue::of(to.literal(2)),
+                Some(_) => SignedValue::NONE,
+                None => SignedValue::of(to.put(Op { what: TANGENT, a: op.what as u16, ..op })),
             };
         }
         let arity = op.arity();
-        let left = if arity > 0 { self.slopes[op.a as usize] } else { Signed::NONE };
-        let right = if arity > 1 { self.slopes[op.b as usize] } else { Signed::NONE };
+        let left = if arity > 0 { self.slopes[op.a as usize] } else { SignedValue::NONE };
+        let right = if arity > 1 { self.slopes[op.b as usize] } else { SignedValue::NONE };
         if op.what == SELECT {
             let no = self.slopes[op.c as usize];
             if right.is_none() && no.is_none() {
@@ -137,7 +137,7 @@ impl<'a> Pass<'a> {
     }
 
     /// The slope of a function of one argument.
-    const fn of_one(&mut self, to: &mut Writer, k: u16, op: Op, slope: Signed) -> Signed {
+    const fn of_one(&mut self, to: &mut Builder, k: u16, op: Op, slope: SignedValue) -> SignedValue {
         if op.what == RULE1 {
             return self.by_rule(to, slope, self.rule(op).left, Op { what: LEFT, ..op }, op.a, k);
         }
@@ -162,7 +162,7 @@ impl<'a> Pass<'a> {
     }
 
     /// The slope of a function of two arguments.
-    const fn of_two(&mut self, to: &mut Writer, k: u16, op: Op, left: Signed, right: Signed) -> Signed {
+    const fn of_two(&mut self, to: &mut Builder, k: u16, op: Op, left: SignedValue, right: SignedValue) -> SignedValue {
         match op.what {
             MUL => self.of_product(to, op, left, right),
             DIV => self.of_quotient(to, k, op, left, right),
@@ -191,9 +191,9 @@ impl<'a> Pass<'a> {
     }
 
     /// The slope of a function of three arguments.
-    const fn of_three(&mut self, to: &mut Writer, op: Op) -> Signed {
+    const fn of_three(&mut self, to: &mut Builder, op: Op) -> SignedValue {
         let (uses, parts) = ([op.a, op.b, op.c], [FIRST, SECOND, THIRD]);
-        let (mut sum, mut k) = (Signed::NONE, 0);
+        let (mut sum, mut k) = (SignedValue::NONE, 0);
         while k < 3 {
             let slope = self.slopes[uses[k] as usize];
             if !slope.is_none() {
@@ -207,8 +207,8 @@ impl<'a> Pass<'a> {
         sum
     }
 
-    const fn of_product(&mut self, to: &mut Writer, op: Op, left: Signed, right: Signed) -> Signed {
-        let (mut x, mut y) = (Signed::NONE, Signed::NONE);
+    const fn of_product(&mut self, to: &mut Builder, op: Op, left: SignedValue, right: SignedValue) -> SignedValue {
+        let (mut x, mut y) = (SignedValue::NONE, SignedValue::NONE);
         if !left.is_none() {
             let other = self.value(to, op.b);
             x = to.times(left, other);
@@ -220,8 +220,15 @@ impl<'a> Pass<'a> {
         to.sum(x, y)
     }
 
-    const fn of_quotient(&mut self, to: &mut Writer, k: u16, op: Op, left: Signed, right: Signed) -> Signed {
-        let (mut x, mut y) = (Signed::NONE, Signed::NONE);
+    const fn of_quotient(
+        &mut self,
+        to: &mut Builder,
+        k: u16,
+        op: Op,
+        left: SignedValue,
+        right: SignedValue,
+    ) -> SignedValue {
+        let (mut x, mut y) = (SignedValue::NONE, SignedValue::NONE);
         let divisor = self.value(to, op.b);
         if !left.is_none() {
             let one = to.literal(2);
@@ -244,7 +251,15 @@ impl<'a> Pass<'a> {
     }
 
     /// The slope of one argument of a rule, through the rule: the partial is `op` of two values.
-    const fn by_rule(&mut self, to: &mut Writer, slope: Signed, how: Slope, op: Op, a: u16, b: u16) -> Signed {
+    const fn by_rule(
+        &mut self,
+        to: &mut Builder,
+        slope: SignedValue,
+        how: Slope,
+        op: Op,
+        a: u16,
+        b: u16,
+    ) -> SignedValue {
         match how {
             _ if slope.is_none() => slope,
             Slope::One => slope,
@@ -258,7 +273,7 @@ impl<'a> Pass<'a> {
     }
 }
 /// Where the larger or smaller of two numbers is the left one.
-const fn takes_left(to: &mut Writer, op: &Op, x: u16, y: u16) -> u16 {
+const fn takes_left(to: &mut Builder, op: &Op, x: u16, y: u16) -> u16 {
     let first = if op.what == MAX { to.op(AT_MOST, y, x) } else { to.op(AT_MOST, x, y) };
     let odd = to.op(DIFFER, y, y);
     to.op(EITHER, first, odd)

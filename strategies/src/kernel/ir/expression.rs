@@ -1,8 +1,8 @@
 //! The bodies of kernels as trees. A tree is a type, and its operations are a constant of it; its value holds the
 //! numbers that were captured, and nothing else.
 
-use super::access::{Border, Key};
-use super::function::{Comparing, Comparison, Formula, Formula2, LaneFunction, LaneOperator, LaneTernary};
+use super::access::{Access, Boundary};
+use super::function::{BinaryFormula, Comparing, Comparison, KernelBinary, KernelTernary, KernelUnary, UnaryFormula};
 use super::instruction::{Code, Op, opcode};
 use crate::number::simd::Sealed;
 use crate::number::simd::rule::Rule;
@@ -39,25 +39,25 @@ macro_rules! leaves {
 }
 
 /// The border rule with this number.
-const fn border(number: u8) -> Border {
+const fn border(number: u8) -> Boundary {
     match number {
-        0 => Border::Inside,
-        1 => Border::Zero,
-        2 => Border::Nearest,
-        _ => Border::Periodic,
+        0 => Boundary::Inside,
+        1 => Boundary::Zero,
+        2 => Boundary::Nearest,
+        _ => Boundary::Periodic,
     }
 }
 
 leaves! {
     /// An element of operand `A`, shifted along the four dimensions. `B` is the number of its border rule.
     Element<const A: usize, const B: u8, const I: isize, const J: isize, const K: isize, const M: isize> =
-        Key::read(A, border(B), [I, J, K, M]);
+        Access::read(A, border(B), [I, J, K, M]);
     /// A number that all points share: operand `A`, an active variable.
-    Number<const A: usize> = Key::number(A);
+    Number<const A: usize> = Access::number(A);
     /// What this launch writes to operand `A` at the point.
-    New<const A: usize> = Key::new(A);
+    New<const A: usize> = Access::new(A);
     /// The temporary with number `K`.
-    Local<const K: usize> = Key::local(K);
+    Local<const K: usize> = Access::local(K);
 }
 
 /// A number that was captured.
@@ -72,7 +72,7 @@ impl Node for Constant {
     }
 }
 
-impl Formula {
+impl UnaryFormula {
     /// The operation, and the rule that it uses.
     const fn op(self) -> (Op, Option<&'static Rule>) {
         let (what, rule) = match self {
@@ -86,8 +86,8 @@ impl Formula {
     }
 }
 
-impl Formula2 {
-    /// As [`Formula::op`].
+impl BinaryFormula {
+    /// As [`UnaryFormula::op`].
     const fn op(self) -> (Op, Option<&'static Rule>) {
         let (what, rule) = match self {
             Self::Sum => (opcode::ADD, None),
@@ -104,16 +104,16 @@ impl Formula2 {
 
 /// A function of one argument.
 #[derive(Clone, Copy, Debug)]
-pub struct Apply<F, A>(PhantomData<F>, A);
-impl<F, A> Apply<F, A> {
+pub struct UnaryNode<F, A>(PhantomData<F>, A);
+impl<F, A> UnaryNode<F, A> {
     /// This function of that argument.
     #[inline(always)]
     pub const fn of(argument: A) -> Self {
         Self(PhantomData, argument)
     }
 }
-impl<F, A> Sealed for Apply<F, A> {}
-impl<F: LaneFunction, A: Node> Node for Apply<F, A> {
+impl<F, A> Sealed for UnaryNode<F, A> {}
+impl<F: KernelUnary, A: Node> Node for UnaryNode<F, A> {
     const CODE: Code = {
         let (mut code, (mut op, rule)) = (A::CODE, F::FORMULA.op());
         op.a = code.result;
@@ -131,16 +131,16 @@ impl<F: LaneFunction, A: Node> Node for Apply<F, A> {
 
 /// A function of two arguments.
 #[derive(Clone, Copy, Debug)]
-pub struct Apply2<F, A, B>(PhantomData<F>, A, B);
-impl<F, A, B> Apply2<F, A, B> {
+pub struct BinaryNode<F, A, B>(PhantomData<F>, A, B);
+impl<F, A, B> BinaryNode<F, A, B> {
     /// This function of those arguments.
     #[inline(always)]
     pub const fn of(left: A, right: B) -> Self {
         Self(PhantomData, left, right)
     }
 }
-impl<F, A, B> Sealed for Apply2<F, A, B> {}
-impl<F: LaneOperator, A: Node, B: Node> Node for Apply2<F, A, B> {
+impl<F, A, B> Sealed for BinaryNode<F, A, B> {}
+impl<F: KernelBinary, A: Node, B: Node> Node for BinaryNode<F, A, B> {
     const CODE: Code = {
         let (mut code, (mut op, rule)) = (A::CODE, F::FORMULA.op());
         op.a = code.result;
@@ -160,16 +160,16 @@ impl<F: LaneOperator, A: Node, B: Node> Node for Apply2<F, A, B> {
 
 /// A function of three arguments.
 #[derive(Clone, Copy, Debug)]
-pub struct Apply3<F, A, B, C>(PhantomData<F>, A, B, C);
-impl<F, A, B, C> Apply3<F, A, B, C> {
+pub struct TernaryNode<F, A, B, C>(PhantomData<F>, A, B, C);
+impl<F, A, B, C> TernaryNode<F, A, B, C> {
     /// This function of those arguments.
     #[inline(always)]
     pub const fn of(first: A, second: B, third: C) -> Self {
         Self(PhantomData, first, second, third)
     }
 }
-impl<F, A, B, C> Sealed for Apply3<F, A, B, C> {}
-impl<F: LaneTernary, A: Node, B: Node, C: Node> Node for Apply3<F, A, B, C> {
+impl<F, A, B, C> Sealed for TernaryNode<F, A, B, C> {}
+impl<F: KernelTernary, A: Node, B: Node, C: Node> Node for TernaryNode<F, A, B, C> {
     const CODE: Code = {
         let (mut code, mut op) = (A::CODE, Op::of(opcode::RULE3, 0, 0, 0));
         op.a = code.result;

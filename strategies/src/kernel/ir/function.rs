@@ -3,26 +3,26 @@
 use crate::number::simd::rule::Rule;
 
 /// A function of one argument.
-pub trait LaneFunction: Copy + Send + Sync + 'static {
+pub trait KernelUnary: Copy + Send + Sync + 'static {
     /// What it is.
-    const FORMULA: Formula;
+    const FORMULA: UnaryFormula;
 }
 
 /// A function of two arguments.
-pub trait LaneOperator: Copy + Send + Sync + 'static {
+pub trait KernelBinary: Copy + Send + Sync + 'static {
     /// What it is.
-    const FORMULA: Formula2;
+    const FORMULA: BinaryFormula;
 }
 
 /// A function of three arguments.
-pub trait LaneTernary: Copy + Send + Sync + 'static {
+pub trait KernelTernary: Copy + Send + Sync + 'static {
     /// The rule of the function.
     const RULE: &'static Rule;
 }
 
 /// Functions of one argument x.
 #[derive(Clone, Copy, Debug)]
-pub enum Formula {
+pub enum UnaryFormula {
     /// −x.
     Negative,
     /// |x|.
@@ -37,7 +37,7 @@ pub enum Formula {
 
 /// Functions of two arguments x and y.
 #[derive(Clone, Copy, Debug)]
-pub enum Formula2 {
+pub enum BinaryFormula {
     /// x + y.
     Sum,
     /// x − y.

@@ -11,17 +11,17 @@ pub struct Grid {
     /// How many of the dimensions, which are the last ones, the views have.
     rank: usize,
     elements: usize,
-    pub(crate) range: Region,
+    pub(crate) range: IndexRange,
 }
 
 /// Points from `lo` up to, and without, `hi`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Region {
+pub(crate) struct IndexRange {
     pub(crate) lo: [isize; 4],
     pub(crate) hi: [isize; 4],
 }
 
-impl Region {
+impl IndexRange {
     /// Without points.
     pub(crate) const NONE: Self = Self { lo: [0; 4], hi: [0; 4] };
 
@@ -43,7 +43,7 @@ impl Region {
 /// inlined: what works in registers must be part of the function that is compiled for them.
 macro_rules! each_row {
     ($region:expr, $row:ident => $body:block) => {{
-        let region: &Region = $region;
+        let region: &IndexRange = $region;
         for a in region.lo[0]..region.hi[0] {
             for b in region.lo[1]..region.hi[1] {
                 for c in region.lo[2]..region.hi[2] {
@@ -115,7 +115,7 @@ impl fmt::Display for Grid {
 impl Default for Grid {
     /// No points.
     fn default() -> Self {
-        Self { shape: [1; 4], rank: 1, elements: 1, range: Region::NONE }
+        Self { shape: [1; 4], rank: 1, elements: 1, range: IndexRange::NONE }
     }
 }
 
@@ -138,7 +138,8 @@ impl Grid {
         let elements = elements.filter(|n| *n < isize::MAX.unsigned_abs() / 16);
         let elements = elements.expect("there cannot be as many elements");
         let signed = |n: usize| n.cast_signed();
-        let mut grid = Self { shape: [1; 4], rank: shape.len(), elements, range: Region { lo: [0; 4], hi: [1; 4] } };
+        let mut grid =
+            Self { shape: [1; 4], rank: shape.len(), elements, range: IndexRange { lo: [0; 4], hi: [1; 4] } };
         let first = 4 - shape.len();
         for (dimension, (length, range)) in shape.iter().zip(range).enumerate() {
             if range.start > range.end {
@@ -181,7 +182,7 @@ impl Grid {
     pub fn at(&self, element: usize) -> Self {
         assert!(element < self.elements(), "element {element} is none of the view");
         let mut rest = element.cast_signed();
-        let mut range = Region { lo: [0; 4], hi: [0; 4] };
+        let mut range = IndexRange { lo: [0; 4], hi: [0; 4] };
         for d in (0..4).rev() {
             range.lo[d] = rest % self.shape[d];
             range.hi[d] = range.lo[d] + 1;
@@ -191,7 +192,7 @@ impl Grid {
     }
 
     /// The same views, and some of the points.
-    pub(crate) const fn with(&self, range: Region) -> Self {
+    pub(crate) const fn with(&self, range: IndexRange) -> Self {
         Self { range, ..*self }
     }
 

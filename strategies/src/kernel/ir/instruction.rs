@@ -9,7 +9,7 @@
     reason = "places, operands and shifts have few bits, and `From` cannot be called in constants"
 )]
 
-use super::access::{Border, Key, Kind};
+use super::access::{Access, AccessKind, Boundary};
 use crate::number::simd::rule::{Part, Rule};
 
 /// The largest number of operations in the tree of one expression.
@@ -136,35 +136,39 @@ impl Op {
     }
 
     /// A leaf.
-    pub(crate) const fn leaf(key: Key) -> Self {
+    pub(crate) const fn leaf(key: Access) -> Self {
         let op = Self { operand: key.operand() as u8, ..Self::NONE };
         match key.kind() {
-            Kind::Read => {
+            AccessKind::Read => {
                 let shift = [key.shift(0) as i8, key.shift(1) as i8, key.shift(2) as i8, key.shift(3) as i8];
                 Self { what: READ, border: key.border() as u8, shift, ..op }
             }
-            Kind::Number => Self { what: NUMBER, ..op },
-            Kind::New => Self { what: NEW, ..op },
-            Kind::Local => Self { what: LOCAL, operand: 0, c: op.operand as u16, ..op },
+            AccessKind::Number => Self { what: NUMBER, ..op },
+            AccessKind::New => Self { what: NEW, ..op },
+            AccessKind::Local => Self { what: LOCAL, operand: 0, c: op.operand as u16, ..op },
         }
     }
 
     /// Which leaf it is, if it is one.
-    pub(crate) const fn key(&self) -> Option<Key> {
+    pub(crate) const fn key(&self) -> Option<Access> {
         let s = self.shift;
         Some(match self.what {
             READ => {
                 let border = match self.border {
-                    0 => Border::Inside,
-                    1 => Border::Zero,
-                    2 => Border::Nearest,
-                    _ => Border::Periodic,
+                    0 => Boundary::Inside,
+                    1 => Boundary::Zero,
+                    2 => Boundary::Nearest,
+                    _ => Boundary::Periodic,
                 };
-                Key::read(self.operand as usize, border, [s[0] as isize, s[1] as isize, s[2] as isize, s[3] as isize])
+                Access::read(
+                    self.operand as usize,
+                    border,
+                    [s[0] as isize, s[1] as isize, s[2] as isize, s[3] as isize],
+                )
             }
-            NUMBER => Key::number(self.operand as usize),
-            NEW => Key::new(self.operand as usize),
-            LOCAL => Key::local(self.c as usize),
+            NUMBER => Access::number(self.operand as usize),
+            NEW => Access::new(self.operand as usize),
+            LOCAL => Access::local(self.c as usize),
             _ => return None,
         })
     }

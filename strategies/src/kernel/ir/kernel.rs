@@ -1,12 +1,12 @@
 //! The trait of kernels: what is done with the results of a body, and what is known of a kernel before it runs.
 
-use super::access::{Facts, LEAVES, OPERANDS, OUTPUTS};
-use super::body::Forest;
+use super::access::{AccessSummary, LEAVES, OPERANDS, OUTPUTS};
+use super::body::Body;
 use super::expression::Node;
 use super::grid::Grid;
 use super::instruction::{CONSTANTS, Op, RULES};
-use super::listing::{Script, Steps};
-use super::program::{List, Scripts, gather, numbers};
+use super::listing::{Listing, StaticListing};
+use super::program::{List, Programs, gather, numbers};
 use crate::number::simd::Sealed;
 use crate::number::simd::rule::Rule;
 use core::marker::PhantomData;
@@ -25,20 +25,20 @@ pub trait Written: Copy + Send + Sync + 'static {
     note = "a kernel returns a tuple with one expression for each operand that is written (`&mut`), in their order; a \
             single one needs a comma too: `(expression,)`"
 )]
-pub trait Program: Copy + Send + Sync + Sealed + 'static {
+pub trait Kernel: Copy + Send + Sync + Sealed + 'static {
     /// Whether the expressions are written to operands, not added up.
     const WRITES: bool;
     /// What a recording that can be replayed computes anew.
     #[doc(hidden)]
-    const AGAIN: Again;
+    const AGAIN: ReplayKind;
     /// All expressions.
     #[doc(hidden)]
-    const FOREST: Forest;
+    const FOREST: Body;
     /// Everything that is done with it.
     #[doc(hidden)]
-    const SCRIPTS: &'static Scripts = &Scripts::of(&Self::FOREST);
+    const SCRIPTS: &'static Programs = &Programs::of(&Self::FOREST);
     /// What is to be known of it.
-    const PLAN: &'static Plan = &Plan::of(&Self::FOREST, Self::SCRIPTS, Self::WRITES);
+    const PLAN: &'static KernelInfo = &KernelInfo::of(&Self::FOREST, Self::SCRIPTS, Self::WRITES);
     /// Hands over the captured numbers.
     fn constants(&self, put: &mut impl FnMut(f64));
 }
@@ -46,7 +46,7 @@ pub trait Program: Copy + Send + Sync + Sealed + 'static {
 /// What a replay computes of a kernel.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Again {
+pub enum ReplayKind {
     /// All values.
     Values,
     /// Their sum.
@@ -59,9 +59,9 @@ pub enum Again {
 
 /// What launches ask about a kernel.
 #[derive(Clone, Copy, Debug)]
-pub struct Plan {
+pub struct KernelInfo {
     /// Everything that is done with it.
-    pub(crate) scripts: &'static Scripts,
+    pub(crate) scripts: &'static Programs,
     /// The number of expressions.
     pub expressions: usize,
     /// Whether they are written to operands, not added up.
@@ -76,15 +76,15 @@ pub struct Plan {
     /// Whether there are functions that are computed number by number. They need not be defined where nothing is read.
     pub(crate) calls_rules: bool,
     /// What is to be known of the leaves with a partial.
-    pub partials: Facts,
+    pub partials: AccessSummary,
     /// What is to be known of the leaves whose values the partials need.
-    pub kept: Facts,
+    pub kept: AccessSummary,
     /// What is to be known of all leaves.
-    pub leaves: Facts,
+    pub leaves: AccessSummary,
 }
 
-impl Plan {
-    const fn of(forest: &Forest, scripts: &'static Scripts, writes: bool) -> Self {
+impl KernelInfo {
+    const fn of(forest: &Body, scripts: &'static Programs, writes: bool) -> Self {
         // Here, so that the compiler says it once, and for which launch.
         assert!(
             forest.tree.constants as usize <= CONSTANTS,
@@ -99,9 +99,9 @@ impl Plan {
             in_order: !writes || forest.in_order(),
             constants: forest.tree.constants as usize,
             calls_rules: forest.tree.rule_count > 0,
-            partials: Facts::of(&scripts.used),
-            kept: Facts::of(&scripts.needs),
-            leaves: Facts::of(&scripts.reads),
+            partials: AccessSummary::of(&scripts.used),
+            kept: AccessSummary::of(&scripts.needs),
+            leaves: AccessSummary::of(&scripts.reads),
         }
     }
 
@@ -162,13 +162,13 @@ impl<W, T> Assign<W, T> {
 }
 impl<W, T> Sealed for Assign<W, T> {}
 
-/// Implements [`Program`] for tuples of expressions.
+/// Implements [`Kernel`] for tuples of expressions.
 macro_rules! programs {
     ($($($name:ident $k:tt)*;)*) => { $(
-        impl<W: Written, $($name: Node),*> Program for Assign<W, ($($name,)*)> {
+        impl<W: Written, $($name: Node),*> Kernel for Assign<W, ($($name,)*)> {
             const WRITES: bool = true;
-            const AGAIN: Again = Again::Values;
-            const FOREST: Forest = Forest::new(W::OPERANDS)$(.with(&$name::CODE))*;
+            const AGAIN: ReplayKind = ReplayKind::Values;
+            const FOREST: Body = Body::new(W::OPERANDS)$(.with(&$name::CODE))*;
             #[inline(always)]
             fn constants(&self, put: &mut impl FnMut(f64)) {
                 $( self.0.$k.constants(put); )*
@@ -190,10 +190,10 @@ macro_rules! reductions {
         #[derive(Clone, Copy, Debug)]
         pub struct $name<A>(pub A);
         impl<A> Sealed for $name<A> {}
-        impl<A: Node> Program for $name<A> {
+        impl<A: Node> Kernel for $name<A> {
             const WRITES: bool = false;
-            const AGAIN: Again = Again::$again;
-            const FOREST: Forest = Forest::new(&[]).with(&A::CODE);
+            const AGAIN: ReplayKind = ReplayKind::$again;
+            const FOREST: Body = Body::new(&[]).with(&A::CODE);
             #[inline(always)]
             fn constants(&self, put: &mut impl FnMut(f64)) {
                 self.0.constants(put);
@@ -212,7 +212,7 @@ reductions! {
 
 /// The values of a kernel.
 pub(crate) struct ValuesOf<P>(PhantomData<P>);
-impl<P: Program> Steps for ValuesOf<P> {
+impl<P: Kernel> StaticListing for ValuesOf<P> {
     const OPS: &'static [Op] = P::SCRIPTS.list(List::Values);
     const RESULTS: &'static [u16] = &P::SCRIPTS.values;
     const RULES: &'static [Option<&'static Rule>; RULES] = &P::SCRIPTS.rules;
@@ -222,10 +222,10 @@ impl<P: Program> Steps for ValuesOf<P> {
 
 /// The gather of a kernel.
 pub(crate) struct GatherOf<P>(PhantomData<P>);
-impl<P: Program> GatherOf<P> {
-    const SCRIPT: &'static Script = &gather(P::SCRIPTS);
+impl<P: Kernel> GatherOf<P> {
+    const SCRIPT: &'static Listing = &gather(P::SCRIPTS);
 }
-impl<P: Program> Steps for GatherOf<P> {
+impl<P: Kernel> StaticListing for GatherOf<P> {
     const OPS: &'static [Op] = Self::SCRIPT.ops.split_at(Self::SCRIPT.len).0;
     const RESULTS: &'static [u16] = &Self::SCRIPT.results;
     const RULES: &'static [Option<&'static Rule>; RULES] = &P::SCRIPTS.rules;
@@ -235,10 +235,10 @@ impl<P: Program> Steps for GatherOf<P> {
 
 /// The partials of the numbers of a kernel that all points share.
 pub(crate) struct NumbersOfKernel<P>(PhantomData<P>);
-impl<P: Program> NumbersOfKernel<P> {
-    const SCRIPT: &'static Script = &numbers(P::SCRIPTS);
+impl<P: Kernel> NumbersOfKernel<P> {
+    const SCRIPT: &'static Listing = &numbers(P::SCRIPTS);
 }
-impl<P: Program> Steps for NumbersOfKernel<P> {
+impl<P: Kernel> StaticListing for NumbersOfKernel<P> {
     const OPS: &'static [Op] = Self::SCRIPT.ops.split_at(Self::SCRIPT.len).0;
     const RESULTS: &'static [u16] = &Self::SCRIPT.results;
     const RULES: &'static [Option<&'static Rule>; RULES] = &P::SCRIPTS.rules;
@@ -248,7 +248,7 @@ impl<P: Program> Steps for NumbersOfKernel<P> {
 
 /// The partial of leaf `N` of a kernel.
 pub(crate) struct PartialOf<P, const N: usize>(PhantomData<P>);
-impl<P: Program, const N: usize> Steps for PartialOf<P, N> {
+impl<P: Kernel, const N: usize> StaticListing for PartialOf<P, N> {
     const OPS: &'static [Op] = P::SCRIPTS.list(List::Partial(N));
     const RESULTS: &'static [u16] = &[P::SCRIPTS.partials[N]];
     const RULES: &'static [Option<&'static Rule>; RULES] = &P::SCRIPTS.rules;

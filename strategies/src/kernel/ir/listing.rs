@@ -9,10 +9,10 @@ pub(crate) const STEPS: usize = 2048;
 /// No result.
 pub(crate) const NOTHING: u16 = u16::MAX;
 
-/// Machine operations: the operations of a [`Forest`](super::body::Forest) without the ones that stand for several,
+/// Machine operations: the operations of a [`Body`](super::body::Body) without the ones that stand for several,
 /// and with adjoints and tangents.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Script {
+pub(crate) struct Listing {
     pub(crate) ops: [Op; STEPS],
     pub(crate) len: usize,
     /// What is asked for, or [`NOTHING`].
@@ -21,7 +21,7 @@ pub(crate) struct Script {
 const _: () = assert!(LEAVES >= OUTPUTS && LEAVES >= OPERANDS, "a script has a place for each result");
 
 /// A list as a type: operations that are known when a kernel is compiled.
-pub(crate) trait Steps {
+pub(crate) trait StaticListing {
     /// The operations.
     const OPS: &'static [Op];
     /// Where the results stand that are asked for, or [`NOTHING`].
@@ -35,6 +35,6 @@ pub(crate) trait Steps {
 }
 
 /// Where result `k` of a script stands, if there is one.
-pub(crate) const fn result<C: Steps>(k: usize) -> Option<usize> {
+pub(crate) const fn result<C: StaticListing>(k: usize) -> Option<usize> {
     if k < C::RESULTS.len() && C::RESULTS[k] != NOTHING { Some(C::RESULTS[k] as usize) } else { None }
 }

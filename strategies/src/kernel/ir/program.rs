@@ -9,13 +9,13 @@
     reason = "places have few bits, `From` is not for constants, and lists exist while a kernel is compiled"
 )]
 
-use super::access::{Key, Keys, Kind, LEAVES, OPERANDS, OUTPUTS};
-use super::body::Forest;
-use super::builder::{Signed, Writer};
-use super::differentiate::Pass;
+use super::access::{Access, AccessKind, AccessSet, LEAVES, OPERANDS, OUTPUTS};
+use super::body::Body;
+use super::builder::{Builder, SignedValue};
+use super::differentiate::Differentiator;
 use super::instruction::opcode::{NEG, NEW, READ, SEED, SEEDED};
 use super::instruction::{Op, RULES};
-use super::listing::{NOTHING, STEPS, Script};
+use super::listing::{Listing, NOTHING, STEPS};
 use crate::number::simd::rule::Rule;
 
 /// The largest number of operations in the lists of a kernel that are kept in a program.
@@ -25,7 +25,7 @@ const LISTS: usize = LEAVES + 2;
 
 /// Scripts of a kernel.
 #[derive(Clone, Copy, Debug)]
-pub struct Scripts {
+pub struct Programs {
     /// Lists of operations, one behind the other: the values of the expressions, their derivatives along tangents, and
     /// for each leaf of [`used`](Self::used) Σ adjoint·∂expression/∂leaf, all at one point. Each counts its operations
     /// from its beginning.
@@ -36,10 +36,10 @@ pub struct Scripts {
     pub(crate) values: [u16; OUTPUTS],
     pub(crate) tangents: [u16; OUTPUTS],
     pub(crate) partials: [u16; LEAVES],
-    pub(crate) used: Keys,
-    pub(crate) reads: Keys,
+    pub(crate) used: AccessSet,
+    pub(crate) reads: AccessSet,
     /// The leaves whose values the partials need.
-    pub(crate) needs: Keys,
+    pub(crate) needs: AccessSet,
     pub(crate) rules: [Option<&'static Rule>; RULES],
 }
 
@@ -62,9 +62,9 @@ impl List {
     }
 }
 
-impl Scripts {
+impl Programs {
     /// The scripts of a kernel.
-    pub(crate) const fn of(forest: &Forest) -> Self {
+    pub(crate) const fn of(forest: &Body) -> Self {
         let (values, tangents) = (values(forest), tangents(forest));
         let mut scripts = Self {
             ops: [Op::NONE; LISTED],
@@ -74,7 +74,7 @@ impl Scripts {
             partials: [NOTHING; LEAVES],
             used: forest.used(),
             reads: forest.reads(),
-            needs: Keys::NONE,
+            needs: AccessSet::NONE,
             rules: forest.tree.rules,
         };
         scripts.add(List::Values, &values);
@@ -92,7 +92,7 @@ impl Scripts {
             let mut k = 0;
             while k < script.len {
                 if let Some(key) = script.ops[k].key() {
-                    scripts.needs = scripts.needs.and(Keys::of(key));
+                    scripts.needs = scripts.needs.and(AccessSet::of(key));
                 }
                 k += 1;
             }
@@ -102,7 +102,7 @@ impl Scripts {
     }
 
     /// Which leaf with a partial this is, if it is one.
-    pub(crate) fn leaf(&self, key: Key) -> Option<usize> {
+    pub(crate) fn leaf(&self, key: Access) -> Option<usize> {
         (0..self.used.len()).find(|k| self.used.get(*k) == key)
     }
 
@@ -114,7 +114,7 @@ impl Scripts {
             match op.key() {
                 _ if op.what == SEED => outputs |= 1 << op.operand,
                 // It may depend on any leaf of the expressions.
-                Some(key) if key.kind() == Kind::New => leaves = u32::MAX,
+                Some(key) if key.kind() == AccessKind::New => leaves = u32::MAX,
                 Some(key) => leaves |= self.leaf(key).map_or(0, |other| 1 << other),
                 None => {}
             }
@@ -122,7 +122,7 @@ impl Scripts {
         (outputs, leaves)
     }
 
-    const fn add(&mut self, list: List, script: &Script) {
+    const fn add(&mut self, list: List, script: &Listing) {
         let (mut end, mut k) = (self.range(list).0, 0);
         while k < script.len {
             assert!(
@@ -149,8 +149,8 @@ impl Scripts {
     }
 }
 
-const fn values(forest: &Forest) -> Script {
-    let (mut writer, mut pass, mut k) = (Writer::new(), Pass::new(forest, false), 0);
+const fn values(forest: &Body) -> Listing {
+    let (mut writer, mut pass, mut k) = (Builder::new(), Differentiator::new(forest, false), 0);
     while k < forest.count {
         writer.script.results[k] = pass.value(&mut writer, forest.results[k]);
         k += 1;
@@ -159,10 +159,10 @@ const fn values(forest: &Forest) -> Script {
 }
 
 /// Σ adjoint·∂expression/∂leaf.
-const fn partial(forest: &Forest, leaf: Key) -> Script {
-    let (mut writer, mut pass, mut k) = (Writer::new(), Pass::new(forest, true), 0);
+const fn partial(forest: &Body, leaf: Access) -> Listing {
+    let (mut writer, mut pass, mut k) = (Builder::new(), Differentiator::new(forest, true), 0);
     pass.find_slopes(&mut writer, Some(leaf));
-    let mut sum = Signed::NONE;
+    let mut sum = SignedValue::NONE;
     while k < forest.count {
         let slope = pass.slopes[forest.results[k] as usize];
         if !slope.is_none() {
@@ -178,7 +178,7 @@ const fn partial(forest: &Forest, leaf: Key) -> Script {
 }
 
 /// A script without the operations that its results do not need.
-const fn needed(script: &Script) -> Script {
+const fn needed(script: &Listing) -> Listing {
     let (mut is_needed, mut k) = ([false; STEPS], 0);
     while k < LEAVES {
         if script.results[k] != NOTHING {
@@ -193,7 +193,7 @@ const fn needed(script: &Script) -> Script {
             script.ops[k].mark(&mut is_needed);
         }
     }
-    let (mut rest, mut moved, mut k) = (Writer::new(), [0; STEPS], 0);
+    let (mut rest, mut moved, mut k) = (Builder::new(), [0; STEPS], 0);
     while k < script.len {
         if is_needed[k] {
             moved[k] = rest.put(script.ops[k].moved(&moved));
@@ -212,18 +212,18 @@ const fn needed(script: &Script) -> Script {
 
 /// The partials for elements, each at the point that reads the element, added up by operand: for each operand what its
 /// element at a point gets.
-pub(crate) const fn gather(scripts: &Scripts) -> Script {
-    partials_of(scripts, Kind::Read)
+pub(crate) const fn gather(scripts: &Programs) -> Listing {
+    partials_of(scripts, AccessKind::Read)
 }
 
 /// The partials for numbers that all points share, by operand.
-pub(crate) const fn numbers(scripts: &Scripts) -> Script {
-    partials_of(scripts, Kind::Number)
+pub(crate) const fn numbers(scripts: &Programs) -> Listing {
+    partials_of(scripts, AccessKind::Number)
 }
 
 /// The partials for leaves of a kind, added up by operand; equal operations are computed once.
-const fn partials_of(scripts: &Scripts, kind: Kind) -> Script {
-    let (mut writer, mut sums, mut leaf) = (Writer::new(), [Signed::NONE; OPERANDS], 0);
+const fn partials_of(scripts: &Programs, kind: AccessKind) -> Listing {
+    let (mut writer, mut sums, mut leaf) = (Builder::new(), [SignedValue::NONE; OPERANDS], 0);
     while leaf < scripts.used.len() {
         let key = scripts.used.get(leaf);
         if key.kind() as u8 == kind as u8 {
@@ -242,11 +242,11 @@ const fn partials_of(scripts: &Scripts, kind: Kind) -> Script {
     writer.script
 }
 
-impl Writer {
+impl Builder {
     /// The partial of a leaf, at the point that reads it if it is an element.
-    const fn put_partial(&mut self, scripts: &Scripts, leaf: usize) -> Signed {
+    const fn put_partial(&mut self, scripts: &Programs, leaf: usize) -> SignedValue {
         let (key, (first, end)) = (scripts.used.get(leaf), scripts.range(List::Partial(leaf)));
-        let is_read = matches!(key.kind(), Kind::Read);
+        let is_read = matches!(key.kind(), AccessKind::Read);
         let (mut moved, mut k) = ([0; STEPS], first);
         while k < end {
             let mut op = scripts.ops[k];
@@ -263,12 +263,12 @@ impl Writer {
         // A list's last operation may be the sign of its result.
         let place = moved[scripts.partials[leaf] as usize];
         let last = self.script.ops[place as usize];
-        if last.what == NEG { Signed::of(last.a).negated() } else { Signed::of(place) }
+        if last.what == NEG { SignedValue::of(last.a).negated() } else { SignedValue::of(place) }
     }
 }
 
-const fn tangents(forest: &Forest) -> Script {
-    let (mut writer, mut pass, mut k) = (Writer::new(), Pass::new(forest, true), 0);
+const fn tangents(forest: &Body) -> Listing {
+    let (mut writer, mut pass, mut k) = (Builder::new(), Differentiator::new(forest, true), 0);
     pass.find_slopes(&mut writer, None);
     while k < forest.count {
         writer.script.results[k] = writer.number(pass.slopes[forest.results[k] as usize]);

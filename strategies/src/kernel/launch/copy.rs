@@ -1,12 +1,12 @@
 //! Copies of elements: between views, by indices, and to and from variables.
 
-use super::dependencies::{Item, Links, Used};
+use super::dependencies::{Dependencies, OperandView, Source};
 use super::entry::{Inspection, Launch};
-use super::replay::{Replayed, Versions, not_kept};
+use super::replay::{ReplayResult, ReplayState, not_kept};
 use crate::kernel::ir::grid::Grid;
 use crate::kernel::memory::adjoint::{Shadow, Shadows};
 use crate::kernel::memory::buffer::{Buffer, SharedArray};
-use crate::kernel::memory::cache::Fetched;
+use crate::kernel::memory::cache::ReadCache;
 use crate::{Curvature, Number, SweepError};
 use core::fmt;
 use smallvec::{SmallVec, smallvec};
@@ -98,14 +98,14 @@ impl fmt::Debug for Indices {
 
 /// Which elements of a view a transfer is about, in order.
 #[derive(Clone, Debug)]
-pub enum Places {
+pub enum Indexing {
     /// The elements of a range.
     Range(Grid),
     /// The elements of a list, some of them perhaps several times.
     List(Indices),
 }
 
-impl Places {
+impl Indexing {
     /// How many there are.
     #[must_use]
     pub fn count(&self) -> usize {
@@ -172,7 +172,7 @@ impl Places {
 
 /// What a transfer does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum Direction {
     /// A new view of the elements at the places of another one.
     Take,
     /// Elements of a view are put at the places of another one.
@@ -188,20 +188,20 @@ pub enum Way {
 /// A recorded transfer of elements. It is linear, so nothing but the places is kept for sweeps.
 #[derive(Debug)]
 pub struct Transfer<V> {
-    way: Way,
-    places: Places,
+    way: Direction,
+    places: Indexing,
     /// For replays: the values of what is read, and of what is written before that, if these are passive.
     passive: [Option<SharedArray<V>>; 2],
-    /// What is read, with [`Way::Load`] nothing.
-    from: Used,
-    /// What is written, with [`Way::Store`] nothing.
-    to: Used,
+    /// What is read, with [`Direction::Load`] nothing.
+    from: OperandView,
+    /// What is written, with [`Direction::Store`] nothing.
+    to: OperandView,
 }
 
 impl<V: Number> Transfer<V> {
     /// A transfer between these views; those that there is none of are left out.
     #[must_use]
-    pub const fn new(way: Way, places: Places, from: Used, to: Used) -> Self {
+    pub const fn new(way: Direction, places: Indexing, from: OperandView, to: OperandView) -> Self {
         Self { way, places, passive: [None, None], from, to }
     }
 
@@ -212,11 +212,11 @@ impl<V: Number> Transfer<V> {
     }
 
     /// The views whose values it reads, in the order of `passive`.
-    fn read(&self) -> [Option<Used>; 2] {
+    fn read(&self) -> [Option<OperandView>; 2] {
         match self.way {
-            Way::Load => [None, None],
-            Way::Take | Way::Store => [Some(self.from), None],
-            Way::Put | Way::Add => [Some(self.from), Some(self.to)],
+            Direction::Load => [None, None],
+            Direction::Take | Direction::Store => [Some(self.from), None],
+            Direction::Put | Direction::Add => [Some(self.from), Some(self.to)],
         }
     }
 }
@@ -233,7 +233,7 @@ impl<V: Number> Transfer<V> {
 
 impl<V: Number> Launch<V> for Transfer<V> {
     fn reverse(&self, outputs: &[V], inputs: &mut [V], shadows: &mut Shadows<V>) -> Result<(), SweepError> {
-        if self.way == Way::Store {
+        if self.way == Direction::Store {
             if self.from.before != 0 && outputs.iter().any(|seed| !seed.is_nought()) {
                 self.add_to_source(outputs, shadows);
             }
@@ -247,20 +247,20 @@ impl<V: Number> Launch<V> for Transfer<V> {
         let mut seeds = shadows.dense(shadow, self.to.length);
         let reached = self.from.before != 0;
         match self.way {
-            Way::Load => inputs.iter_mut().zip(seeds.iter()).for_each(|(sum, seed)| *sum += *seed),
-            Way::Take if reached => self.add_to_source(&seeds, shadows),
-            Way::Put | Way::Add if reached => {
+            Direction::Load => inputs.iter_mut().zip(seeds.iter()).for_each(|(sum, seed)| *sum += *seed),
+            Direction::Take if reached => self.add_to_source(&seeds, shadows),
+            Direction::Put | Direction::Add if reached => {
                 let mut found = shadows.any(self.from.length);
                 self.places.take(&seeds, &mut found);
                 shadows.add(self.from.before, &found);
             }
             _ => {}
         }
-        if self.way == Way::Put {
+        if self.way == Direction::Put {
             let seeds: &mut Buffer<V> = &mut seeds;
             self.places.each(|_, place| seeds[place] = V::ZERO);
         }
-        if matches!(self.way, Way::Put | Way::Add) && self.to.before != 0 {
+        if matches!(self.way, Direction::Put | Direction::Add) && self.to.before != 0 {
             // The rest comes from the view before.
             if matches!(shadows.get(self.to.before), Shadow::Unset) {
                 shadows.put(self.to.before, Shadow::Dense(seeds));
@@ -271,15 +271,15 @@ impl<V: Number> Launch<V> for Transfer<V> {
         Ok(())
     }
 
-    fn views(&self) -> SmallVec<[Used; 4]> {
+    fn views(&self) -> SmallVec<[OperandView; 4]> {
         match self.way {
-            Way::Load => smallvec![self.to],
-            Way::Store => smallvec![self.from],
-            Way::Take | Way::Put | Way::Add => smallvec![self.from, self.to],
+            Direction::Load => smallvec![self.to],
+            Direction::Store => smallvec![self.from],
+            Direction::Take | Direction::Put | Direction::Add => smallvec![self.from, self.to],
         }
     }
 
-    fn links(&self) -> Result<Box<dyn Links + '_>, SweepError> {
+    fn links(&self) -> Result<Box<dyn Dependencies + '_>, SweepError> {
         Ok(Box::new(self))
     }
 
@@ -289,21 +289,21 @@ impl<V: Number> Launch<V> for Transfer<V> {
         outputs: &mut [V],
         views: &[Option<&Buffer<V>>],
         results: &mut [&mut Buffer<V>],
-        _: &mut Fetched<V>,
+        _: &mut ReadCache<V>,
     ) -> Result<(), SweepError> {
         match (self.way, views, results) {
-            (Way::Load, _, [result]) => result.copy_from_slice(inputs),
-            (Way::Store, [Some(tangents)], _) => self.places.take(tangents, outputs),
-            (Way::Take, [Some(tangents), _], [result]) => self.places.take(tangents, result),
-            (Way::Put | Way::Add, [from, to], [result]) => {
+            (Direction::Load, _, [result]) => result.copy_from_slice(inputs),
+            (Direction::Store, [Some(tangents)], _) => self.places.take(tangents, outputs),
+            (Direction::Take, [Some(tangents), _], [result]) => self.places.take(tangents, result),
+            (Direction::Put | Direction::Add, [from, to], [result]) => {
                 match to {
                     Some(tangents) => result.copy_from_slice(tangents),
                     None => result.fill(V::ZERO),
                 }
                 match (from, self.way) {
-                    (Some(tangents), Way::Put) => self.places.put(tangents, result),
+                    (Some(tangents), Direction::Put) => self.places.put(tangents, result),
                     (Some(tangents), _) => self.places.add(tangents, result),
-                    (None, Way::Put) => self.places.each(|_, place| result[place] = V::ZERO),
+                    (None, Direction::Put) => self.places.each(|_, place| result[place] = V::ZERO),
                     (None, _) => {}
                 }
             }
@@ -313,37 +313,43 @@ impl<V: Number> Launch<V> for Transfer<V> {
     }
 
     fn can_be_replayed(&self) -> Result<(), SweepError> {
-        let is_there =
-            |(used, passive): (Option<Used>, &Option<_>)| used.is_none_or(|used| used.before != 0 || passive.is_some());
+        let is_there = |(used, passive): (Option<OperandView>, &Option<_>)| {
+            used.is_none_or(|used| used.before != 0 || passive.is_some())
+        };
         if self.read().into_iter().zip(&self.passive).all(is_there) { Ok(()) } else { Err(not_kept()) }
     }
 
-    fn replay(&self, inputs: &[V], outputs: &mut [V], versions: &mut Versions<V>) -> Result<Replayed<V>, SweepError> {
+    fn replay(
+        &self,
+        inputs: &[V],
+        outputs: &mut [V],
+        versions: &mut ReplayState<V>,
+    ) -> Result<ReplayResult<V>, SweepError> {
         Launch::can_be_replayed(self)?;
         let [from, to] = [0, 1].map(|k| match self.read()[k] {
-            Some(Used { before: 0, .. }) => self.passive[k].clone(),
+            Some(OperandView { before: 0, .. }) => self.passive[k].clone(),
             read => read.map(|used| versions.get(used.before)),
         });
-        let Some(after) = self.to.after.filter(|_| self.way != Way::Store) else {
+        let Some(after) = self.to.after.filter(|_| self.way != Direction::Store) else {
             from.iter().for_each(|from| self.places.take(from, outputs));
-            return Ok(Replayed::default());
+            return Ok(ReplayResult::default());
         };
         let mut result = versions.buffer(self.to.length);
         to.iter().for_each(|to| result.copy_from_slice(to));
         match (self.way, &from) {
-            (Way::Take, Some(from)) => self.places.take(from, &mut result),
-            (Way::Put, Some(from)) => self.places.put(from, &mut result),
-            (Way::Add, Some(from)) => self.places.add(from, &mut result),
+            (Direction::Take, Some(from)) => self.places.take(from, &mut result),
+            (Direction::Put, Some(from)) => self.places.put(from, &mut result),
+            (Direction::Add, Some(from)) => self.places.add(from, &mut result),
             _ => result.copy_from_slice(inputs),
         }
         versions.put(after, result.share());
-        Ok(Replayed::default())
+        Ok(ReplayResult::default())
     }
 
     fn arrays(&self, each: &mut dyn FnMut(usize, usize)) {
         let passive = self.passive.iter().flatten();
         passive.for_each(|buffer| each(buffer.address(), buffer.bytes()));
-        if let Places::List(indices) = &self.places {
+        if let Indexing::List(indices) = &self.places {
             each(Arc::as_ptr(&indices.0).addr(), size_of_val(&*indices.0.places));
         }
     }
@@ -360,13 +366,13 @@ impl<V: Number> Launch<V> for Transfer<V> {
 impl<V: Number> Transfer<V> {
     /// How many elements are told that they come from the view before: all, if it goes on in another slot.
     fn moved(&self) -> usize {
-        let goes_on = matches!(self.way, Way::Put | Way::Add) && self.to.after != Some(self.to.before);
+        let goes_on = matches!(self.way, Direction::Put | Direction::Add) && self.to.after != Some(self.to.before);
         if goes_on { self.to.length } else { 0 }
     }
 }
 
 /// First what a view is before, then each place.
-impl<V: Number> Links for &Transfer<V> {
+impl<V: Number> Dependencies for &Transfer<V> {
     fn count(&self) -> usize {
         self.moved() + self.places.count()
     }
@@ -375,21 +381,21 @@ impl<V: Number> Links for &Transfer<V> {
         0
     }
 
-    fn link(&self, statement: usize, arguments: &mut Vec<Item>) -> (Item, Curvature) {
+    fn link(&self, statement: usize, arguments: &mut Vec<Source>) -> (Source, Curvature) {
         let (from, after) = (self.from.before, self.to.after.unwrap_or(0));
         let Some(k) = statement.checked_sub(self.moved()) else {
-            arguments.push(Item::Element(self.to.before, statement));
-            return (Item::Element(after, statement), Curvature::LINEAR);
+            arguments.push(Source::Element(self.to.before, statement));
+            return (Source::Element(after, statement), Curvature::LINEAR);
         };
         let place = self.places.get(k);
         let (argument, result) = match self.way {
-            Way::Take => (Item::Element(from, place), Item::Element(after, k)),
-            Way::Put | Way::Add => (Item::Element(from, k), Item::Element(after, place)),
-            Way::Load => (Item::Input(k), Item::Element(after, place)),
-            Way::Store => (Item::Element(from, place), Item::Output(k)),
+            Direction::Take => (Source::Element(from, place), Source::Element(after, k)),
+            Direction::Put | Direction::Add => (Source::Element(from, k), Source::Element(after, place)),
+            Direction::Load => (Source::Input(k), Source::Element(after, place)),
+            Direction::Store => (Source::Element(from, place), Source::Output(k)),
         };
         arguments.push(argument);
-        if self.way == Way::Add {
+        if self.way == Direction::Add {
             arguments.push(result);
         }
         (result, Curvature::LINEAR)

@@ -5,7 +5,7 @@ use crate::Curvature;
 
 /// A view among the operands of a launch.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Used {
+pub struct OperandView {
     /// Its slot before the launch; 0 if it is passive, or no view.
     pub before: usize,
     /// Its slot afterwards, if it is written.
@@ -16,7 +16,7 @@ pub struct Used {
 
 /// A number that a launch reads or writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Item {
+pub enum Source {
     /// One that depends on nothing.
     Nothing,
     /// The variable that is this input of the launch.
@@ -30,13 +30,13 @@ pub enum Item {
 }
 
 /// A launch as statements of single numbers, in order.
-pub trait Links {
+pub trait Dependencies {
     /// The number of statements.
     fn count(&self) -> usize;
     /// How many numbers of its own the launch has.
     fn own(&self) -> usize;
     /// Appends the arguments of a statement. Returns its result, and in which arguments it is not linear.
-    fn link(&self, statement: usize, arguments: &mut Vec<Item>) -> (Item, Curvature);
+    fn link(&self, statement: usize, arguments: &mut Vec<Source>) -> (Source, Curvature);
 }
 
 /// A launch all of whose results depend on all that it reads, as far as is known, and in no simple way: its only number
@@ -46,12 +46,12 @@ pub struct Opaque<'a> {
     /// How many variables it reads, and how many it writes.
     pub variables: (usize, usize),
     /// The views that it reads.
-    pub reads: &'a [Used],
+    pub reads: &'a [OperandView],
     /// The views that it writes.
-    pub writes: &'a [Used],
+    pub writes: &'a [OperandView],
 }
 
-impl Links for Opaque<'_> {
+impl Dependencies for Opaque<'_> {
     fn count(&self) -> usize {
         1 + self.variables.1 + self.writes.iter().map(|view| view.length).sum::<usize>()
     }
@@ -60,22 +60,22 @@ impl Links for Opaque<'_> {
         1
     }
 
-    fn link(&self, statement: usize, arguments: &mut Vec<Item>) -> (Item, Curvature) {
+    fn link(&self, statement: usize, arguments: &mut Vec<Source>) -> (Source, Curvature) {
         let Some(mut k) = statement.checked_sub(1) else {
-            arguments.extend((0..self.variables.0).map(Item::Input));
+            arguments.extend((0..self.variables.0).map(Source::Input));
             for view in self.reads.iter().filter(|view| view.before != 0) {
-                arguments.extend((0..view.length).map(|element| Item::Element(view.before, element)));
+                arguments.extend((0..view.length).map(|element| Source::Element(view.before, element)));
             }
-            return (Item::Own(0), Curvature::Everywhere);
+            return (Source::Own(0), Curvature::Everywhere);
         };
-        arguments.push(Item::Own(0));
+        arguments.push(Source::Own(0));
         if k < self.variables.1 {
-            return (Item::Output(k), Curvature::LINEAR);
+            return (Source::Output(k), Curvature::LINEAR);
         }
         k -= self.variables.1;
         for view in self.writes {
             if k < view.length {
-                return (Item::Element(view.after.unwrap_or(0), k), Curvature::LINEAR);
+                return (Source::Element(view.after.unwrap_or(0), k), Curvature::LINEAR);
             }
             k -= view.length;
         }

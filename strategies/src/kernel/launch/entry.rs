@@ -1,11 +1,11 @@
 //! The trait of launches, as a recording calls them, and the forward sweep through one.
 
-use super::dependencies::{Links, Used};
-use super::replay::{Replayed, Versions};
+use super::dependencies::{Dependencies, OperandView};
+use super::replay::{ReplayResult, ReplayState};
 use crate::kernel::ir::access::{OPERANDS, OUTPUTS};
 use crate::kernel::memory::adjoint::{Shadow, Shadows};
 use crate::kernel::memory::buffer::{Buffer, NewArray};
-use crate::kernel::memory::cache::Fetched;
+use crate::kernel::memory::cache::ReadCache;
 use crate::kernel::memory::version::Version;
 use crate::{Number, SweepError};
 use core::any::Any;
@@ -41,14 +41,14 @@ pub trait Launch<V>: Any + Send + Sync {
     }
 
     /// The views among its operands, by operand; numbers that all points share have none.
-    fn views(&self) -> SmallVec<[Used; 4]>;
+    fn views(&self) -> SmallVec<[OperandView; 4]>;
 
     /// It as statements of single numbers.
     ///
     /// # Errors
     ///
     /// [`SweepError::Unsupported`] if it does not tell, which is the default.
-    fn links(&self) -> Result<Box<dyn Links + '_>, SweepError> {
+    fn links(&self) -> Result<Box<dyn Dependencies + '_>, SweepError> {
         Err(SweepError::Unsupported { what: "the recording contains messages, which tell no sparsity pattern".into() })
     }
 
@@ -65,7 +65,7 @@ pub trait Launch<V>: Any + Send + Sync {
         outputs: &mut [V],
         views: &[Option<&Buffer<V>>],
         results: &mut [&mut Buffer<V>],
-        fetched: &mut Fetched<V>,
+        fetched: &mut ReadCache<V>,
     ) -> Result<(), SweepError>;
 
     /// Whether it can be computed again: whether it is known how, and passive operands have been kept.
@@ -88,13 +88,18 @@ pub trait Launch<V>: Any + Send + Sync {
     /// # Errors
     ///
     /// As [`can_be_replayed`](Self::can_be_replayed).
-    fn replay(&self, inputs: &[V], outputs: &mut [V], versions: &mut Versions<V>) -> Result<Replayed<V>, SweepError> {
+    fn replay(
+        &self,
+        inputs: &[V],
+        outputs: &mut [V],
+        versions: &mut ReplayState<V>,
+    ) -> Result<ReplayResult<V>, SweepError> {
         let _ = (inputs, outputs, versions);
-        self.can_be_replayed().map(|()| Replayed::default())
+        self.can_be_replayed().map(|()| ReplayResult::default())
     }
 
     /// Keeps what later sweeps need of what a replay has computed.
-    fn accept(&mut self, replayed: Replayed<V>) {
+    fn accept(&mut self, replayed: ReplayResult<V>) {
         drop(replayed);
     }
 
@@ -165,7 +170,7 @@ pub(crate) fn flow<V: Number>(
 ) -> Result<(), SweepError> {
     let used = launch.views();
     let written = || used.iter().filter_map(|view| view.after);
-    let moves = |view: &Used| !matches!(shadows.get(view.before), Shadow::Unset);
+    let moves = |view: &OperandView| !matches!(shadows.get(view.before), Shadow::Unset);
     if !launch.always() && !used.iter().any(moves) && inputs.iter().all(|tangent| tangent.is_nought()) {
         written().for_each(|after| shadows.put(after, Shadow::Unset));
         return Ok(());

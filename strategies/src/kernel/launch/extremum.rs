@@ -1,17 +1,17 @@
 //! The largest and the smallest value over a range.
 
-use super::dependencies::{Links, Used};
+use super::dependencies::{Dependencies, OperandView};
 use super::entry::{Inspection, Launch};
-use super::kernel::Recorded;
-use super::replay::{Replayed, Versions};
+use super::kernel::KernelLaunch;
+use super::replay::{ReplayResult, ReplayState};
 use crate::kernel::exec::operands::{Operand, memory};
-use crate::kernel::exec::vtable::Kernel;
+use crate::kernel::exec::vtable::BoundKernel;
 use crate::kernel::ir::grid::Grid;
-use crate::kernel::ir::kernel::Program;
+use crate::kernel::ir::kernel::Kernel;
 use crate::kernel::loops::argmax::find;
 use crate::kernel::memory::adjoint::Shadows;
 use crate::kernel::memory::buffer::Buffer;
-use crate::kernel::memory::cache::Fetched;
+use crate::kernel::memory::cache::ReadCache;
 use crate::kernel::memory::version::Version;
 use crate::{Number, SweepError};
 use smallvec::SmallVec;
@@ -23,7 +23,7 @@ use smallvec::SmallVec;
 ///
 /// As [`run`](crate::kernel::loops::run).
 #[track_caller]
-pub fn extremum<'m, V: Number, P: Program>(
+pub fn extremum<'m, V: Number, P: Kernel>(
     program: &P,
     grid: &Grid,
     operands: impl Iterator<Item = Operand<'m, V>>,
@@ -32,14 +32,14 @@ pub fn extremum<'m, V: Number, P: Program>(
     assert!(!P::WRITES, "a reduction has one expression, which is not written");
     let (memory, _) = memory::<V>(P::PLAN, grid, operands);
     // SAFETY: checked above.
-    unsafe { find::<V, P>(&Kernel::of(program), grid, &memory, largest) }
+    unsafe { find::<V, P>(&BoundKernel::of(program), grid, &memory, largest) }
 }
 
 /// The largest or smallest value of a kernel over a range: for sweeps the launch at the single point where it was
 /// found, for replays all of the range.
 #[derive(Debug)]
 pub struct Extremum<V: 'static> {
-    launch: Recorded<V>,
+    launch: KernelLaunch<V>,
     range: Grid,
     largest: bool,
 }
@@ -47,7 +47,7 @@ pub struct Extremum<V: 'static> {
 impl<V: Number> Extremum<V> {
     /// Of this range, found by this launch over one point.
     #[must_use]
-    pub const fn new(launch: Recorded<V>, range: Grid, largest: bool) -> Self {
+    pub const fn new(launch: KernelLaunch<V>, range: Grid, largest: bool) -> Self {
         Self { launch, range, largest }
     }
 }
@@ -57,11 +57,11 @@ impl<V: Number> Launch<V> for Extremum<V> {
         self.launch.reverse(outputs, inputs, shadows)
     }
 
-    fn views(&self) -> SmallVec<[Used; 4]> {
+    fn views(&self) -> SmallVec<[OperandView; 4]> {
         self.launch.views()
     }
 
-    fn links(&self) -> Result<Box<dyn Links + '_>, SweepError> {
+    fn links(&self) -> Result<Box<dyn Dependencies + '_>, SweepError> {
         Launch::links(&self.launch)
     }
 
@@ -71,7 +71,7 @@ impl<V: Number> Launch<V> for Extremum<V> {
         outputs: &mut [V],
         views: &[Option<&Buffer<V>>],
         results: &mut [&mut Buffer<V>],
-        fetched: &mut Fetched<V>,
+        fetched: &mut ReadCache<V>,
     ) -> Result<(), SweepError> {
         self.launch.forward(inputs, outputs, views, results, fetched)
     }
@@ -84,7 +84,12 @@ impl<V: Number> Launch<V> for Extremum<V> {
         self.launch.has_all_operands()
     }
 
-    fn replay(&self, inputs: &[V], outputs: &mut [V], versions: &mut Versions<V>) -> Result<Replayed<V>, SweepError> {
+    fn replay(
+        &self,
+        inputs: &[V],
+        outputs: &mut [V],
+        versions: &mut ReplayState<V>,
+    ) -> Result<ReplayResult<V>, SweepError> {
         let mut found = None;
         let kept = self.launch.compute_reduction(&self.range, inputs, versions, |kernel, memory| {
             // SAFETY: the operands have been checked for this range, and are there as long as this runs.
@@ -92,10 +97,10 @@ impl<V: Number> Launch<V> for Extremum<V> {
         })?;
         let (value, element) = found.expect("a maximum or minimum is taken over one point at least");
         outputs[0] = value;
-        Ok(Replayed { found: Some(self.range.at(element)), ..kept })
+        Ok(ReplayResult { found: Some(self.range.at(element)), ..kept })
     }
 
-    fn accept(&mut self, replayed: Replayed<V>) {
+    fn accept(&mut self, replayed: ReplayResult<V>) {
         replayed.found.into_iter().for_each(|found| self.launch.grid = found);
         self.launch.accept(replayed);
     }

@@ -1,29 +1,29 @@
 //! Folds and scans by a rule of two numbers.
 
-use super::dependencies::{Item, Links, Used};
+use super::dependencies::{Dependencies, OperandView, Source};
 use super::entry::{Inspection, Launch};
 use super::pointwise::Expression;
-use super::replay::{Replayed, Versions, not_kept};
-use crate::kernel::exec::bindings::Captured;
+use super::replay::{ReplayResult, ReplayState, not_kept};
+use crate::kernel::exec::bindings::Captures;
 use crate::kernel::exec::compiled::alone;
-use crate::kernel::exec::vtable::Kernel;
-use crate::kernel::ir::access::Key;
+use crate::kernel::exec::vtable::BoundKernel;
+use crate::kernel::ir::access::Access;
 use crate::kernel::ir::expression::Node;
-use crate::kernel::ir::kernel::{Combination, PartialOf, Program, ValuesOf};
+use crate::kernel::ir::kernel::{Combination, Kernel, PartialOf, ValuesOf};
 use crate::kernel::memory::adjoint::{Shadow, Shadows};
 use crate::kernel::memory::buffer::{Buffer, NewArray, SharedArray};
-use crate::kernel::memory::cache::Fetched;
+use crate::kernel::memory::cache::ReadCache;
 use crate::kernel::memory::version::Version;
 use crate::{Curvature, Number, SweepError};
 use smallvec::SmallVec;
 
 /// A rule that combines two numbers, which are operands 0 and 1 of an expression.
 #[derive(Clone, Copy, Debug)]
-pub struct Combine<A>(Combination<A>);
+pub struct FoldKernel<A>(Combination<A>);
 
-impl<A: Node> Combine<A> {
+impl<A: Node> FoldKernel<A> {
     /// Whether the partials of the rule depend on the numbers.
-    pub const NEEDS_VALUES: bool = !<Combination<A> as Program>::SCRIPTS.needs.is_empty();
+    pub const NEEDS_VALUES: bool = !<Combination<A> as Kernel>::SCRIPTS.needs.is_empty();
 
     /// The rule with this expression.
     ///
@@ -33,7 +33,7 @@ impl<A: Node> Combine<A> {
     #[must_use]
     #[track_caller]
     pub fn new(expression: A) -> Self {
-        let leaves = &<Combination<A> as Program>::PLAN.leaves;
+        let leaves = &<Combination<A> as Kernel>::PLAN.leaves;
         let alone = leaves.views == 0 && leaves.numbers & !3 == 0 && leaves.new == 0 && !leaves.locals;
         assert!(alone, "the rule of a fold or scan is made of its two arguments, and of nothing from elsewhere");
         Self(Combination(expression))
@@ -41,18 +41,18 @@ impl<A: Node> Combine<A> {
 
     /// The rule for two numbers.
     #[inline(always)]
-    fn of<V: Number>(captured: &Captured<V>, a: V, b: V) -> V {
+    fn of<V: Number>(captured: &Captures<V>, a: V, b: V) -> V {
         alone::<V, ValuesOf<Combination<A>>>(captured, [a, b], V::ONE)
     }
 
     #[inline(always)]
-    fn captured<V: Number>(&self) -> Captured<V> {
-        Captured::of::<ValuesOf<Combination<A>>>(&Kernel::of(&self.0).constants)
+    fn captured<V: Number>(&self) -> Captures<V> {
+        Captures::of::<ValuesOf<Combination<A>>>(&BoundKernel::of(&self.0).constants)
     }
 
     /// Both partials, times the seed. Zero times anything is zero.
-    fn slopes<V: Number>(captured: &Captured<V>, a: V, b: V, seed: V) -> [V; 2] {
-        let (used, mut slopes) = (&<Combination<A> as Program>::SCRIPTS.used, [V::ZERO; 2]);
+    fn slopes<V: Number>(captured: &Captures<V>, a: V, b: V, seed: V) -> [V; 2] {
+        let (used, mut slopes) = (&<Combination<A> as Kernel>::SCRIPTS.used, [V::ZERO; 2]);
         let partials = [const { partial::<V, A, 0>() }, const { partial::<V, A, 1>() }];
         for (n, partial) in partials.into_iter().enumerate() {
             if let Some(partial) = partial {
@@ -85,11 +85,11 @@ impl<A: Node> Combine<A> {
     }
 }
 
-type Partial<V> = fn(&Captured<V>, [V; 2]) -> V;
+type Partial<V> = fn(&Captures<V>, [V; 2]) -> V;
 
 /// The partial of the leaf with this number, if there is one.
 const fn partial<V: Number, A: Node, const N: usize>() -> Option<Partial<V>> {
-    if N < <Combination<A> as Program>::SCRIPTS.used.len() {
+    if N < <Combination<A> as Kernel>::SCRIPTS.used.len() {
         Some(|captured, at| alone::<V, PartialOf<Combination<A>, N>>(captured, at, V::ONE))
     } else {
         None
@@ -98,28 +98,32 @@ const fn partial<V: Number, A: Node, const N: usize>() -> Option<Partial<V>> {
 
 /// A recorded fold or scan.
 #[derive(Debug)]
-pub struct Combined<V, A> {
-    rule: Combine<A>,
-    from: Used,
+pub struct FoldLaunch<V, A> {
+    rule: FoldKernel<A>,
+    from: OperandView,
     /// What a scan writes; a fold makes a variable.
-    to: Option<Used>,
+    to: Option<OperandView>,
     /// The numbers, and what a scan made of them, if partials need them.
     x: Option<Version<V>>,
     y: Option<Version<V>>,
 }
 
-impl<V: Number, A: Node> Combined<V, A> {
+impl<V: Number, A: Node> FoldLaunch<V, A> {
     /// A fold of these numbers.
     #[must_use]
-    pub fn fold(rule: Combine<A>, from: Used, x: &SharedArray<V>) -> Self {
-        let x = Combine::<A>::NEEDS_VALUES.then(|| Version::Memory(x.clone()));
+    pub fn fold(rule: FoldKernel<A>, from: OperandView, x: &SharedArray<V>) -> Self {
+        let x = FoldKernel::<A>::NEEDS_VALUES.then(|| Version::Memory(x.clone()));
         Self { rule, from, to: None, x, y: None }
     }
 
     /// A scan of these numbers, with these results.
     #[must_use]
-    pub fn scan(rule: Combine<A>, (from, x): (Used, &SharedArray<V>), (to, y): (Used, &SharedArray<V>)) -> Self {
-        let keep = |buffer: &SharedArray<V>| Combine::<A>::NEEDS_VALUES.then(|| Version::Memory(buffer.clone()));
+    pub fn scan(
+        rule: FoldKernel<A>,
+        (from, x): (OperandView, &SharedArray<V>),
+        (to, y): (OperandView, &SharedArray<V>),
+    ) -> Self {
+        let keep = |buffer: &SharedArray<V>| FoldKernel::<A>::NEEDS_VALUES.then(|| Version::Memory(buffer.clone()));
         Self { rule, from, to: Some(to), x: keep(x), y: keep(y) }
     }
 
@@ -132,7 +136,7 @@ impl<V: Number, A: Node> Combined<V, A> {
     }
 }
 
-impl<V: Number, A: Node> Launch<V> for Combined<V, A> {
+impl<V: Number, A: Node> Launch<V> for FoldLaunch<V, A> {
     fn reverse(&self, outputs: &[V], _: &mut [V], shadows: &mut Shadows<V>) -> Result<(), SweepError> {
         let mut last = V::ZERO;
         let mut seeds = None;
@@ -158,7 +162,7 @@ impl<V: Number, A: Node> Launch<V> for Combined<V, A> {
             for k in (1..self.from.length).rev() {
                 seed += at(seeds.as_deref(), k);
                 if !seed.is_nought() {
-                    let [before, own] = Combine::<A>::slopes(captured, at(prefixes, k - 1), at(x, k), seed);
+                    let [before, own] = FoldKernel::<A>::slopes(captured, at(prefixes, k - 1), at(x, k), seed);
                     sums[k] += own;
                     seed = before;
                 }
@@ -170,12 +174,12 @@ impl<V: Number, A: Node> Launch<V> for Combined<V, A> {
         Ok(())
     }
 
-    fn views(&self) -> SmallVec<[Used; 4]> {
+    fn views(&self) -> SmallVec<[OperandView; 4]> {
         core::iter::once(self.from).chain(self.to).collect()
     }
 
-    fn links(&self) -> Result<Box<dyn Links + '_>, SweepError> {
-        let combination = Expression::of(<Combination<A> as Program>::PLAN).swap_remove(0);
+    fn links(&self) -> Result<Box<dyn Dependencies + '_>, SweepError> {
+        let combination = Expression::of(<Combination<A> as Kernel>::PLAN).swap_remove(0);
         Ok(Box::new(Chain { from: self.from, to: self.to, combination }))
     }
 
@@ -185,7 +189,7 @@ impl<V: Number, A: Node> Launch<V> for Combined<V, A> {
         outputs: &mut [V],
         views: &[Option<&Buffer<V>>],
         results: &mut [&mut Buffer<V>],
-        fetched: &mut Fetched<V>,
+        fetched: &mut ReadCache<V>,
     ) -> Result<(), SweepError> {
         let Some(tangents) = views[0] else {
             results.iter_mut().for_each(|result| result.fill(V::ZERO));
@@ -199,7 +203,7 @@ impl<V: Number, A: Node> Launch<V> for Combined<V, A> {
         let (mut tangent, captured) = (tangents[0], &self.rule.captured());
         for k in 0..self.from.length {
             if k > 0 {
-                let [before, own] = Combine::<A>::slopes(captured, at(prefixes, k - 1), at(x, k), V::ONE);
+                let [before, own] = FoldKernel::<A>::slopes(captured, at(prefixes, k - 1), at(x, k), V::ONE);
                 let product = |a: V, b: V| if crate::counts(a, b) { a * b } else { V::ZERO };
                 tangent = product(tangent, before) + product(tangents[k], own);
             }
@@ -213,7 +217,7 @@ impl<V: Number, A: Node> Launch<V> for Combined<V, A> {
         if self.from.before != 0 { Ok(()) } else { Err(not_kept()) }
     }
 
-    fn replay(&self, _: &[V], outputs: &mut [V], versions: &mut Versions<V>) -> Result<Replayed<V>, SweepError> {
+    fn replay(&self, _: &[V], outputs: &mut [V], versions: &mut ReplayState<V>) -> Result<ReplayResult<V>, SweepError> {
         Launch::can_be_replayed(self)?;
         let x = versions.get(self.from.before);
         let mut y = None;
@@ -226,10 +230,10 @@ impl<V: Number, A: Node> Launch<V> for Combined<V, A> {
         } else {
             outputs[0] = self.rule.fold(&x).expect("a view has elements");
         }
-        Ok(Replayed::of_arrays([self.x.is_some().then_some(x), y.filter(|_| self.y.is_some())]))
+        Ok(ReplayResult::of_arrays([self.x.is_some().then_some(x), y.filter(|_| self.y.is_some())]))
     }
 
-    fn accept(&mut self, replayed: Replayed<V>) {
+    fn accept(&mut self, replayed: ReplayResult<V>) {
         [self.x, self.y] = replayed.into_arrays().map(|array| array.map(Version::Memory));
     }
 
@@ -256,19 +260,19 @@ impl<V: Number, A: Node> Launch<V> for Combined<V, A> {
 
 /// A fold or scan as statements: what has been combined up to each place, and the result of a fold.
 struct Chain {
-    from: Used,
-    to: Option<Used>,
+    from: OperandView,
+    to: Option<OperandView>,
     combination: Expression,
 }
 
 impl Chain {
     /// What has been combined up to this place.
-    fn prefix(&self, k: usize) -> Item {
-        self.to.map_or(Item::Own(k), |to| Item::Element(to.after.unwrap_or(0), k))
+    fn prefix(&self, k: usize) -> Source {
+        self.to.map_or(Source::Own(k), |to| Source::Element(to.after.unwrap_or(0), k))
     }
 }
 
-impl Links for Chain {
+impl Dependencies for Chain {
     fn count(&self) -> usize {
         self.from.length + usize::from(self.to.is_none())
     }
@@ -277,14 +281,14 @@ impl Links for Chain {
         if self.to.is_none() { self.from.length } else { 0 }
     }
 
-    fn link(&self, k: usize, arguments: &mut Vec<Item>) -> (Item, Curvature) {
-        let x = Item::Element(self.from.before, k);
+    fn link(&self, k: usize, arguments: &mut Vec<Source>) -> (Source, Curvature) {
+        let x = Source::Element(self.from.before, k);
         if k == 0 || k == self.from.length {
-            let (argument, result) = if k == 0 { (x, self.prefix(0)) } else { (Item::Own(k - 1), Item::Output(0)) };
+            let (argument, result) = if k == 0 { (x, self.prefix(0)) } else { (Source::Own(k - 1), Source::Output(0)) };
             arguments.push(argument);
             return (result, Curvature::LINEAR);
         }
-        let of = |key: Key| if key.operand() == 0 { self.prefix(k - 1) } else { x };
+        let of = |key: Access| if key.operand() == 0 { self.prefix(k - 1) } else { x };
         (self.prefix(k), self.combination.link(arguments, of))
     }
 }

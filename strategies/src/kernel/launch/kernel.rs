@@ -1,15 +1,15 @@
 //! A recorded launch of a kernel: the operands that it keeps, and its replay.
 
-use super::replay::{Replayed, Versions, not_kept};
-use crate::kernel::exec::bindings::Memory;
-use crate::kernel::exec::operands::{Kept, Operand, check_needs, memory};
+use super::replay::{ReplayResult, ReplayState, not_kept};
+use crate::kernel::exec::bindings::Bindings;
+use crate::kernel::exec::operands::{KeptOperand, Operand, check_needs, memory};
 use crate::kernel::exec::points::tangent;
-use crate::kernel::exec::vtable::Kernel;
-use crate::kernel::ir::access::{Facts, OUTPUTS};
+use crate::kernel::exec::vtable::BoundKernel;
+use crate::kernel::ir::access::{AccessSummary, OUTPUTS};
 use crate::kernel::ir::grid::Grid;
-use crate::kernel::ir::kernel::{Plan, Program};
+use crate::kernel::ir::kernel::{Kernel, KernelInfo};
 use crate::kernel::memory::buffer::{Buffer, NewArray, SharedArray};
-use crate::kernel::memory::cache::Fetched;
+use crate::kernel::memory::cache::ReadCache;
 use crate::kernel::memory::version::Version;
 use crate::{Number, SweepError};
 use core::ptr;
@@ -17,23 +17,23 @@ use smallvec::SmallVec;
 
 /// A launch of a kernel.
 #[derive(Debug)]
-pub struct Recorded<V: 'static> {
-    pub(crate) kernel: Kernel<V>,
+pub struct KernelLaunch<V: 'static> {
+    pub(crate) kernel: BoundKernel<V>,
     pub(crate) grid: Grid,
-    pub(crate) operands: SmallVec<[Kept<V>; 2]>,
+    pub(crate) operands: SmallVec<[KeptOperand<V>; 2]>,
 }
 
-impl<V> Default for Recorded<V> {
+impl<V> Default for KernelLaunch<V> {
     /// A launch that is still to be set.
     fn default() -> Self {
-        Self { kernel: Kernel::default(), grid: Grid::default(), operands: SmallVec::new() }
+        Self { kernel: BoundKernel::default(), grid: Grid::default(), operands: SmallVec::new() }
     }
 }
 
-impl<V: Number> Recorded<V> {
+impl<V: Number> KernelLaunch<V> {
     /// Makes it the launch of this program with these operands.
     #[inline(always)]
-    pub fn set<P: Program>(&mut self, program: &P, grid: &Grid, operands: impl Iterator<Item = Kept<V>>) {
+    pub fn set<P: Kernel>(&mut self, program: &P, grid: &Grid, operands: impl Iterator<Item = KeptOperand<V>>) {
         self.kernel.set(program);
         self.grid = *grid;
         self.operands.clear();
@@ -42,7 +42,7 @@ impl<V: Number> Recorded<V> {
         }
     }
 
-    pub(crate) fn plan(&self) -> &'static Plan {
+    pub(crate) fn plan(&self) -> &'static KernelInfo {
         self.kernel.plan()
     }
 
@@ -52,7 +52,7 @@ impl<V: Number> Recorded<V> {
     }
 }
 
-impl<V: Number> Recorded<V> {
+impl<V: Number> KernelLaunch<V> {
     /// Tangents of what is written at some points of the grid to the results, or their sum.
     pub(crate) fn tangent_over(
         &self,
@@ -60,9 +60,9 @@ impl<V: Number> Recorded<V> {
         inputs: &[V],
         views: &[Option<&Buffer<V>>],
         results: &mut [&mut Buffer<V>],
-        fetched: &mut Fetched<V>,
+        fetched: &mut ReadCache<V>,
     ) -> Result<V, SweepError> {
-        let (mut memory, mut tangents) = (Memory::new(grid), Memory::new(grid));
+        let (mut memory, mut tangents) = (Bindings::new(grid), Bindings::new(grid));
         let fits = |buffer: &Buffer<V>| assert_eq!(buffer.len(), grid.elements(), "a tangent for each element");
         for (a, kept) in self.operands.iter().enumerate() {
             views[a].into_iter().for_each(fits);
@@ -79,19 +79,19 @@ impl<V: Number> Recorded<V> {
 /// are anywhere.
 type Present<V> = SmallVec<[Option<SharedArray<V>>; 4]>;
 
-impl<V: Number> Recorded<V> {
+impl<V: Number> KernelLaunch<V> {
     /// [`Launch::can_be_replayed`](crate::kernel::Launch::can_be_replayed).
     pub(crate) fn has_what_replays_need(&self) -> Result<(), SweepError> {
         let replaced = self.plan().replaced(&self.grid);
-        let is_there = |(a, kept): (usize, &Kept<V>)| kept.is_known() || Facts::has(replaced, a);
+        let is_there = |(a, kept): (usize, &KeptOperand<V>)| kept.is_known() || AccessSummary::has(replaced, a);
         let is_there = !self.kernel.is_extreme() && self.operands.iter().enumerate().all(is_there);
         if is_there { Ok(()) } else { Err(not_kept()) }
     }
 
-    fn present(&self, versions: &Versions<V>) -> Present<V> {
+    fn present(&self, versions: &ReplayState<V>) -> Present<V> {
         let replaced = self.plan().replaced(&self.grid);
         let present = self.operands.iter().enumerate().map(|(a, kept)| match kept.before {
-            _ if kept.number.is_some() || Facts::has(replaced, a) && kept.values.is_none() => None,
+            _ if kept.number.is_some() || AccessSummary::has(replaced, a) && kept.values.is_none() => None,
             0 => kept.values.as_ref().and_then(Version::in_memory).cloned(),
             slot => Some(versions.get(slot)),
         });
@@ -103,8 +103,8 @@ impl<V: Number> Recorded<V> {
         &self,
         inputs: &[V],
         outputs: &mut [V],
-        versions: &mut Versions<V>,
-    ) -> Result<Replayed<V>, SweepError> {
+        versions: &mut ReplayState<V>,
+    ) -> Result<ReplayResult<V>, SweepError> {
         self.has_what_replays_need()?;
         let present = self.present(versions);
         let mut new: SmallVec<[Option<NewArray<V>>; OUTPUTS]> = SmallVec::new();
@@ -131,7 +131,7 @@ impl<V: Number> Recorded<V> {
         for (kept, new) in self.operands.iter().zip(&new) {
             kept.after.zip(new.clone()).into_iter().for_each(|(slot, new)| versions.put(slot, new));
         }
-        Ok(Replayed { operands: self.kept_again(inputs, present, new.into_iter()), ..Replayed::default() })
+        Ok(ReplayResult { operands: self.kept_again(inputs, present, new.into_iter()), ..ReplayResult::default() })
     }
 
     /// Gives `compute` the operands of a reduction in memory, checked for all of this grid. Returns what is kept of
@@ -144,9 +144,9 @@ impl<V: Number> Recorded<V> {
         &self,
         grid: &Grid,
         inputs: &[V],
-        versions: &Versions<V>,
-        compute: impl FnOnce(&Kernel<V>, &Memory<V>),
-    ) -> Result<Replayed<V>, SweepError> {
+        versions: &ReplayState<V>,
+        compute: impl FnOnce(&BoundKernel<V>, &Bindings<V>),
+    ) -> Result<ReplayResult<V>, SweepError> {
         self.has_all_operands()?;
         let present = self.present(versions);
         let operands = self.operands.iter().zip(&present).map(|(kept, old)| match (kept.number, old) {
@@ -156,12 +156,12 @@ impl<V: Number> Recorded<V> {
         let (memory, _) = memory(self.plan(), grid, operands);
         compute(&self.kernel, &memory);
         let nothing_new = core::iter::repeat_with(|| None);
-        Ok(Replayed { operands: self.kept_again(inputs, present, nothing_new), ..Replayed::default() })
+        Ok(ReplayResult { operands: self.kept_again(inputs, present, nothing_new), ..ReplayResult::default() })
     }
 
     /// Whether each operand is known, for a launch that writes none of them.
     pub(crate) fn has_all_operands(&self) -> Result<(), SweepError> {
-        if self.operands.iter().all(Kept::is_known) { Ok(()) } else { Err(not_kept()) }
+        if self.operands.iter().all(KeptOperand::is_known) { Ok(()) } else { Err(not_kept()) }
     }
 
     /// What is kept of the operands when they have these values.
@@ -170,8 +170,8 @@ impl<V: Number> Recorded<V> {
         inputs: &[V],
         present: Present<V>,
         new: impl Iterator<Item = Option<SharedArray<V>>>,
-    ) -> SmallVec<[Kept<V>; 2]> {
-        let operands = self.operands.iter().zip(present).zip(new).map(|((kept, old), new)| Kept {
+    ) -> SmallVec<[KeptOperand<V>; 2]> {
+        let operands = self.operands.iter().zip(present).zip(new).map(|((kept, old), new)| KeptOperand {
             before: kept.before,
             after: kept.after,
             values: old.filter(|_| kept.values.is_some()).map(Version::Memory),

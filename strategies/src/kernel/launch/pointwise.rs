@@ -1,23 +1,23 @@
 //! A launch of a kernel as scalar statements, one for each point: for sparsity patterns.
 
-use super::dependencies::{Item, Links, Used};
-use super::kernel::Recorded;
-use crate::kernel::ir::access::{Border, Key, Kind};
+use super::dependencies::{Dependencies, OperandView, Source};
+use super::kernel::KernelLaunch;
+use crate::kernel::ir::access::{Access, AccessKind, Boundary};
 use crate::kernel::ir::grid::Grid;
-use crate::kernel::ir::kernel::Plan;
+use crate::kernel::ir::kernel::KernelInfo;
 use crate::{Curvature, Number};
 use core::ops::Range;
 use smallvec::SmallVec;
 
 /// What an expression of a kernel depends on.
 pub(crate) struct Expression {
-    pub(crate) leaves: SmallVec<[Key; 8]>,
+    pub(crate) leaves: SmallVec<[Access; 8]>,
     curvature: Curvature,
 }
 
 impl Expression {
     /// All expressions of a kernel.
-    pub(crate) fn of(plan: &Plan) -> SmallVec<[Self; 1]> {
+    pub(crate) fn of(plan: &KernelInfo) -> SmallVec<[Self; 1]> {
         let used = &plan.scripts.used;
         let needs: SmallVec<[_; 8]> = (0..used.len()).map(|leaf| plan.scripts.needs_of(leaf)).collect();
         let expression = |k: usize| {
@@ -38,7 +38,7 @@ impl Expression {
     }
 
     /// With leaves that are numbers, given by `of`: an item for each.
-    pub(crate) fn link(&self, arguments: &mut Vec<Item>, of: impl FnMut(Key) -> Item) -> Curvature {
+    pub(crate) fn link(&self, arguments: &mut Vec<Source>, of: impl FnMut(Access) -> Source) -> Curvature {
         arguments.extend(self.leaves.iter().copied().map(of));
         self.curvature
     }
@@ -52,13 +52,13 @@ pub(crate) enum Goal {
     /// To one variable, all of them.
     Variable,
     /// To a view, which has an element for each row.
-    Rows(Used),
+    Rows(OperandView),
 }
 
 /// A launch of a kernel as statements. First come the values at all points, as numbers of its own, if other points may
 /// read what stands where they go, or if they are summed.
 struct OfKernel<'l, V: 'static> {
-    launch: &'l Recorded<V>,
+    launch: &'l KernelLaunch<V>,
     grid: &'l Grid,
     expressions: SmallVec<[Expression; 1]>,
     goal: Goal,
@@ -68,9 +68,9 @@ struct OfKernel<'l, V: 'static> {
     goals: SmallVec<[Range<usize>; 4]>,
 }
 
-impl<V: Number> Recorded<V> {
+impl<V: Number> KernelLaunch<V> {
     /// It as statements.
-    pub(crate) fn statements(&self, goal: Goal) -> Box<dyn Links + '_> {
+    pub(crate) fn statements(&self, goal: Goal) -> Box<dyn Dependencies + '_> {
         let (grid, expressions) = (&self.grid, Expression::of(self.plan()));
         let values = if self.is_apart(goal) { 0 } else { grid.points() * expressions.len() };
         let mut end = values;
@@ -102,19 +102,19 @@ impl<V: Number> Recorded<V> {
 
 impl<V: Number> OfKernel<'_, V> {
     /// What stands at a leaf of the expressions at a point.
-    fn leaf(&self, point: [isize; 4], key: Key) -> Item {
+    fn leaf(&self, point: [isize; 4], key: Access) -> Source {
         let kept = &self.launch.operands[key.operand()];
         match key.kind() {
-            Kind::Read => {
+            AccessKind::Read => {
                 let element = self.grid.element_beside(point, key);
-                element.map_or(Item::Nothing, |element| Item::Element(kept.before, element))
+                element.map_or(Source::Nothing, |element| Source::Element(kept.before, element))
             }
-            _ => kept.number.as_ref().map_or(Item::Nothing, |(_, input)| Item::Input(*input)),
+            _ => kept.number.as_ref().map_or(Source::Nothing, |(_, input)| Source::Input(*input)),
         }
     }
 
     /// An element of the view that output `k` goes to, and in which arguments it is not linear.
-    fn element(&self, k: usize, at: usize, arguments: &mut Vec<Item>) -> (Item, Curvature) {
+    fn element(&self, k: usize, at: usize, arguments: &mut Vec<Source>) -> (Source, Curvature) {
         let kept = &self.launch.operands[self.launch.plan().written[k]];
         let (count, after) = (self.expressions.len(), kept.after.unwrap_or(0));
         let is_forked = kept.after != Some(kept.before);
@@ -123,20 +123,20 @@ impl<V: Number> OfKernel<'_, V> {
         } else {
             (self.grid.element(self.grid.point(at)), Some(at))
         };
-        let result = Item::Element(after, element);
+        let result = Source::Element(after, element);
         arguments.push(match point {
             Some(number) if self.values == 0 => {
                 let point = self.grid.point(number);
                 return (result, self.expressions[k].link(arguments, |key| self.leaf(point, key)));
             }
-            Some(point) => Item::Own(point * count + k),
-            None => Item::Element(kept.before, element),
+            Some(point) => Source::Own(point * count + k),
+            None => Source::Element(kept.before, element),
         });
         (result, Curvature::LINEAR)
     }
 }
 
-impl<V: Number> Links for OfKernel<'_, V> {
+impl<V: Number> Dependencies for OfKernel<'_, V> {
     fn count(&self) -> usize {
         self.goals.last().map_or(0, |last| last.end)
     }
@@ -145,24 +145,24 @@ impl<V: Number> Links for OfKernel<'_, V> {
         self.values
     }
 
-    fn link(&self, statement: usize, arguments: &mut Vec<Item>) -> (Item, Curvature) {
+    fn link(&self, statement: usize, arguments: &mut Vec<Source>) -> (Source, Curvature) {
         let count = self.expressions.len();
         let Some(k) = self.goals.iter().position(|goal| goal.contains(&statement)) else {
             let point = self.grid.point(statement / count);
             let curvature = self.expressions[statement % count].link(arguments, |key| self.leaf(point, key));
-            return (Item::Own(statement), curvature);
+            return (Source::Own(statement), curvature);
         };
         let at = statement - self.goals[k].start;
         let result = match self.goal {
             Goal::Views => return self.element(k, at, arguments),
             Goal::Variable => {
-                arguments.extend((0..self.grid.points()).map(Item::Own));
-                Item::Output(0)
+                arguments.extend((0..self.grid.points()).map(Source::Own));
+                Source::Output(0)
             }
             Goal::Rows(to) => {
                 let length = self.grid.points() / to.length;
-                arguments.extend((at * length..(at + 1) * length).map(Item::Own));
-                Item::Element(to.after.unwrap_or(0), at)
+                arguments.extend((at * length..(at + 1) * length).map(Source::Own));
+                Source::Element(to.after.unwrap_or(0), at)
             }
         };
         (result, Curvature::LINEAR)
@@ -200,14 +200,14 @@ impl Grid {
     }
 
     /// The element that a read gives at a point; none where the read gives 0.
-    fn element_beside(&self, mut point: [isize; 4], key: Key) -> Option<usize> {
+    fn element_beside(&self, mut point: [isize; 4], key: Access) -> Option<usize> {
         for d in 0..4 {
             let (at, length) = (point[d] + key.shift(d), self.shape()[d]);
             point[d] = match key.border() {
                 _ if (0..length).contains(&at) => at,
-                Border::Inside | Border::Zero => return None,
-                Border::Nearest => at.clamp(0, length - 1),
-                Border::Periodic => at.rem_euclid(length),
+                Boundary::Inside | Boundary::Zero => return None,
+                Boundary::Nearest => at.clamp(0, length - 1),
+                Boundary::Periodic => at.rem_euclid(length),
             };
         }
         Some(self.element(point))

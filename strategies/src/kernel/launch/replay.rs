@@ -1,6 +1,6 @@
 //! Replays of launches: the present values of views, and what later sweeps need of them.
 
-use crate::kernel::exec::operands::Kept;
+use crate::kernel::exec::operands::KeptOperand;
 use crate::kernel::ir::grid::Grid;
 use crate::kernel::memory::buffer::{Arena, NewArray, SharedArray};
 use crate::{Number, SweepError};
@@ -8,12 +8,12 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// The values of views in the course of a replay, by slot.
-pub struct Versions<V> {
+pub struct ReplayState<V> {
     list: Vec<Option<SharedArray<V>>>,
     pool: Arc<Arena<V>>,
 }
 
-impl<V: Number> Versions<V> {
+impl<V: Number> ReplayState<V> {
     pub(crate) fn new(pool: Arc<Arena<V>>) -> Self {
         Self { list: Vec::new(), pool }
     }
@@ -57,23 +57,23 @@ impl<V: Number> Versions<V> {
 
 /// What a launch keeps of a replay.
 #[derive(Debug)]
-pub struct Replayed<V> {
+pub struct ReplayResult<V> {
     /// Of its operands, of a kernel.
-    pub(crate) operands: SmallVec<[Kept<V>; 2]>,
+    pub(crate) operands: SmallVec<[KeptOperand<V>; 2]>,
     /// Arrays, of anything else.
     pub(crate) arrays: [Option<SharedArray<V>>; 2],
     /// The point that was found, of an extremum.
     pub(crate) found: Option<Grid>,
 }
 
-impl<V> Default for Replayed<V> {
+impl<V> Default for ReplayResult<V> {
     /// Nothing.
     fn default() -> Self {
         Self { operands: SmallVec::new(), arrays: [None, None], found: None }
     }
 }
 
-impl<V> Replayed<V> {
+impl<V> ReplayResult<V> {
     pub(crate) fn of_arrays(arrays: [Option<SharedArray<V>>; 2]) -> Self {
         Self { arrays, ..Self::default() }
     }

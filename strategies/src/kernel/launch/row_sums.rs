@@ -1,21 +1,21 @@
 //! Sums along the last dimension, a number for each row.
 
-use super::dependencies::{Links, Used};
+use super::dependencies::{Dependencies, OperandView};
 use super::entry::{Inspection, Launch};
-use super::kernel::Recorded;
+use super::kernel::KernelLaunch;
 use super::pointwise::Goal;
-use super::replay::{Replayed, Versions};
+use super::replay::{ReplayResult, ReplayState};
 use crate::kernel::exec::bindings::Seeds;
 use crate::kernel::exec::operands::{Operand, memory};
 use crate::kernel::exec::parallel::{POINTS, each_block, sum_of_blocks};
-use crate::kernel::exec::vtable::Kernel;
+use crate::kernel::exec::vtable::BoundKernel;
 use crate::kernel::ir::access::OUTPUTS;
-use crate::kernel::ir::grid::{Grid, Region, each_row};
-use crate::kernel::ir::kernel::Program;
+use crate::kernel::ir::grid::{Grid, IndexRange, each_row};
+use crate::kernel::ir::kernel::Kernel;
 use crate::kernel::loops::sum::{sum_of_terms, values_of};
 use crate::kernel::memory::adjoint::{Shadow, Shadows};
 use crate::kernel::memory::buffer::Buffer;
-use crate::kernel::memory::cache::Fetched;
+use crate::kernel::memory::cache::ReadCache;
 use crate::kernel::memory::version::Version;
 use crate::{Number, SweepError};
 use core::cell::Cell;
@@ -28,7 +28,7 @@ use smallvec::SmallVec;
 ///
 /// When there are not as many rows as sums, and as [`run`](crate::kernel::loops::run).
 #[track_caller]
-pub fn row_sums<'m, V: Number, P: Program>(
+pub fn row_sums<'m, V: Number, P: Kernel>(
     program: &P,
     grid: &Grid,
     operands: impl Iterator<Item = Operand<'m, V>>,
@@ -36,7 +36,7 @@ pub fn row_sums<'m, V: Number, P: Program>(
 ) {
     assert!(!P::WRITES, "a reduction has one expression, which is not written");
     let (memory, _) = memory::<V>(P::PLAN, grid, operands);
-    let (kernel, seeds) = (&Kernel::of(program), Seeds::NONE);
+    let (kernel, seeds) = (&BoundKernel::of(program), Seeds::NONE);
     sums.fill(V::ZERO);
     let rows = Rows::of(&grid.range);
     assert!(sums.len() == rows.count(), "a sum for each row");
@@ -74,10 +74,10 @@ impl<V: Number> Shared<'_, V> {
 }
 
 /// The rows of a range, counted in order.
-struct Rows<'a>(&'a Region);
+struct Rows<'a>(&'a IndexRange);
 
 impl<'a> Rows<'a> {
-    const fn of(range: &'a Region) -> Self {
+    const fn of(range: &'a IndexRange) -> Self {
         Self(range)
     }
 
@@ -97,23 +97,23 @@ impl<'a> Rows<'a> {
         (0..3).fold(0, |number, d| number * self.extent(d) + row[d] - self.0.lo[d]).unsigned_abs()
     }
 
-    fn row(&self, row: [isize; 3]) -> Region {
+    fn row(&self, row: [isize; 3]) -> IndexRange {
         let [a, b, c] = row;
-        Region { lo: [a, b, c, self.0.lo[3]], hi: [a + 1, b + 1, c + 1, self.0.hi[3]] }
+        IndexRange { lo: [a, b, c, self.0.lo[3]], hi: [a + 1, b + 1, c + 1, self.0.hi[3]] }
     }
 }
 
 /// The launch that summed up rows: as a launch that adds up everything, with a seed for each row.
 #[derive(Debug)]
 pub struct RowSums<V: 'static> {
-    all: Recorded<V>,
-    to: Used,
+    all: KernelLaunch<V>,
+    to: OperandView,
 }
 
 impl<V: Number> RowSums<V> {
     /// From the launch that would add up everything, and the view with the sums.
     #[must_use]
-    pub const fn new(all: Recorded<V>, to: Used) -> Self {
+    pub const fn new(all: KernelLaunch<V>, to: OperandView) -> Self {
         Self { all, to }
     }
 }
@@ -138,13 +138,13 @@ impl<V: Number> Launch<V> for RowSums<V> {
         self.all.reverse_from(seeds, inputs, shadows)
     }
 
-    fn views(&self) -> SmallVec<[Used; 4]> {
+    fn views(&self) -> SmallVec<[OperandView; 4]> {
         let mut views = self.all.views();
         views.push(self.to);
         views
     }
 
-    fn links(&self) -> Result<Box<dyn Links + '_>, SweepError> {
+    fn links(&self) -> Result<Box<dyn Dependencies + '_>, SweepError> {
         Ok(self.all.statements(Goal::Rows(self.to)))
     }
 
@@ -154,7 +154,7 @@ impl<V: Number> Launch<V> for RowSums<V> {
         _: &mut [V],
         views: &[Option<&Buffer<V>>],
         results: &mut [&mut Buffer<V>],
-        fetched: &mut Fetched<V>,
+        fetched: &mut ReadCache<V>,
     ) -> Result<(), SweepError> {
         let grid = &self.all.grid;
         let rows = Rows::of(&grid.range);
@@ -169,7 +169,7 @@ impl<V: Number> Launch<V> for RowSums<V> {
         self.all.can_be_replayed()
     }
 
-    fn replay(&self, inputs: &[V], _: &mut [V], versions: &mut Versions<V>) -> Result<Replayed<V>, SweepError> {
+    fn replay(&self, inputs: &[V], _: &mut [V], versions: &mut ReplayState<V>) -> Result<ReplayResult<V>, SweepError> {
         let (grid, mut sums) = (&self.all.grid, versions.buffer(self.to.length));
         let rows = Rows::of(&grid.range);
         let kept = self.all.compute_reduction(grid, inputs, versions, |kernel, memory| {
@@ -183,7 +183,7 @@ impl<V: Number> Launch<V> for RowSums<V> {
         Ok(kept)
     }
 
-    fn accept(&mut self, replayed: Replayed<V>) {
+    fn accept(&mut self, replayed: ReplayResult<V>) {
         self.all.accept(replayed);
     }
 

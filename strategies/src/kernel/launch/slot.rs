@@ -1,7 +1,7 @@
 //! Slots: one launch in the list of a recording. Launches of kernels reuse the memory of earlier ones.
 
 use super::entry::Launch;
-use super::kernel::Recorded;
+use super::kernel::KernelLaunch;
 use crate::Number;
 use core::any::Any;
 
@@ -9,20 +9,20 @@ use core::any::Any;
 ///
 /// A program that launches no kernel does not compile how these are swept: only who calls
 /// [`kernel`](Self::kernel) knows of them.
-pub struct Launched<V: 'static> {
+pub struct LaunchSlot<V: 'static> {
     launch: Option<Box<dyn Launch<V>>>,
     /// What was a launch of a kernel once.
     memory: Option<Box<dyn Launch<V>>>,
 }
 
-impl<V> Default for Launched<V> {
+impl<V> Default for LaunchSlot<V> {
     /// A launch that is still to be written.
     fn default() -> Self {
         Self { launch: None, memory: None }
     }
 }
 
-impl<V: Number> Launched<V> {
+impl<V: Number> LaunchSlot<V> {
     /// A launch that is still to be written, in this memory if it is one of a kernel.
     pub(crate) const fn within(memory: Option<Box<dyn Launch<V>>>) -> Self {
         Self { launch: None, memory }
@@ -41,8 +41,8 @@ impl<V: Number> Launched<V> {
     /// The launch of a kernel, to be set.
     #[inline]
     #[allow(clippy::missing_panics_doc, reason = "only memory of kernels is used again")]
-    pub fn kernel(&mut self) -> &mut Recorded<V> {
-        let launch = self.launch.insert(self.memory.take().unwrap_or_else(|| Box::<Recorded<V>>::default()));
+    pub fn kernel(&mut self) -> &mut KernelLaunch<V> {
+        let launch = self.launch.insert(self.memory.take().unwrap_or_else(|| Box::<KernelLaunch<V>>::default()));
         (&mut **launch as &mut dyn Any).downcast_mut().expect("only memory of kernels is used again")
     }
 

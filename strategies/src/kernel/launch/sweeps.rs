@@ -1,23 +1,23 @@
 //! Sweeps through a launch of a kernel.
 
-use super::dependencies::{Links, Used};
+use super::dependencies::{Dependencies, OperandView};
 use super::entry::{Inspection, Launch};
-use super::kernel::Recorded;
+use super::kernel::KernelLaunch;
 use super::pointwise::Goal;
-use super::replay::{Replayed, Versions};
-use crate::kernel::exec::operands::Kept;
+use super::replay::{ReplayResult, ReplayState};
+use crate::kernel::exec::operands::KeptOperand;
 use crate::kernel::exec::points::constant_slope;
 use crate::kernel::exec::vtable::{Gather, How};
-use crate::kernel::ir::access::{Facts, Kind, OUTPUTS};
+use crate::kernel::ir::access::{AccessKind, AccessSummary, OUTPUTS};
 use crate::kernel::loops::gather_setup::reaches_all;
 use crate::kernel::memory::adjoint::{Shadow, Shadows};
 use crate::kernel::memory::buffer::{Buffer, NewArray};
-use crate::kernel::memory::cache::Fetched;
+use crate::kernel::memory::cache::ReadCache;
 use crate::kernel::memory::version::Version;
 use crate::{Number, SweepError};
 use smallvec::SmallVec;
 
-impl<V: Number> Launch<V> for Recorded<V> {
+impl<V: Number> Launch<V> for KernelLaunch<V> {
     fn reverse(&self, outputs: &[V], inputs: &mut [V], shadows: &mut Shadows<V>) -> Result<(), SweepError> {
         let mut seeds = [const { Shadow::Unset }; OUTPUTS];
         if self.take_seeds(&mut seeds, outputs, shadows) {
@@ -26,9 +26,9 @@ impl<V: Number> Launch<V> for Recorded<V> {
         Ok(())
     }
 
-    fn views(&self) -> SmallVec<[Used; 4]> {
+    fn views(&self) -> SmallVec<[OperandView; 4]> {
         let length = self.grid.elements();
-        self.operands.iter().map(|kept| Used { before: kept.before, after: kept.after, length }).collect()
+        self.operands.iter().map(|kept| OperandView { before: kept.before, after: kept.after, length }).collect()
     }
 
     fn clear(&mut self) -> bool {
@@ -36,7 +36,7 @@ impl<V: Number> Launch<V> for Recorded<V> {
         true
     }
 
-    fn links(&self) -> Result<Box<dyn Links + '_>, SweepError> {
+    fn links(&self) -> Result<Box<dyn Dependencies + '_>, SweepError> {
         let goal = if self.plan().writes { Goal::Views } else { Goal::Variable };
         Ok(self.statements(goal))
     }
@@ -47,7 +47,7 @@ impl<V: Number> Launch<V> for Recorded<V> {
         outputs: &mut [V],
         views: &[Option<&Buffer<V>>],
         results: &mut [&mut Buffer<V>],
-        fetched: &mut Fetched<V>,
+        fetched: &mut ReadCache<V>,
     ) -> Result<(), SweepError> {
         // Results are in the order of the operands, as expressions are.
         for (result, a) in results.iter_mut().zip(self.plan().written) {
@@ -67,11 +67,16 @@ impl<V: Number> Launch<V> for Recorded<V> {
         self.has_what_replays_need()
     }
 
-    fn replay(&self, inputs: &[V], outputs: &mut [V], versions: &mut Versions<V>) -> Result<Replayed<V>, SweepError> {
+    fn replay(
+        &self,
+        inputs: &[V],
+        outputs: &mut [V],
+        versions: &mut ReplayState<V>,
+    ) -> Result<ReplayResult<V>, SweepError> {
         self.compute_again(inputs, outputs, versions)
     }
 
-    fn accept(&mut self, replayed: Replayed<V>) {
+    fn accept(&mut self, replayed: ReplayResult<V>) {
         self.operands = replayed.operands;
     }
 
@@ -87,7 +92,7 @@ impl<V: Number> Launch<V> for Recorded<V> {
     }
 
     fn bytes(&self) -> usize {
-        let spilled = if self.operands.spilled() { self.operands.len() * size_of::<Kept<V>>() } else { 0 };
+        let spilled = if self.operands.spilled() { self.operands.len() * size_of::<KeptOperand<V>>() } else { 0 };
         let constants = &self.kernel.constants;
         spilled + if constants.spilled() { constants.capacity() * size_of::<V>() } else { 0 }
     }
@@ -95,9 +100,9 @@ impl<V: Number> Launch<V> for Recorded<V> {
     fn inspect(&self) -> Inspection {
         let used = &self.plan().scripts.used;
         let keys = || (0..used.len()).map(|k| used.get(k));
-        let reads = |a: usize| keys().filter(|key| key.kind() == Kind::Read && key.operand() == a).count();
+        let reads = |a: usize| keys().filter(|key| key.kind() == AccessKind::Read && key.operand() == a).count();
         let conflicting = |a: usize| if reads(a) > 1 { reads(a) } else { 0 };
-        let slopes = keys().filter(|key| key.kind() == Kind::Number).count();
+        let slopes = keys().filter(|key| key.kind() == AccessKind::Number).count();
         let gathers = usize::from((0..self.operands.len()).any(|a| reads(a) > 0));
         Inspection {
             conflicting_reads: (0..self.operands.len()).map(conflicting).collect(),
@@ -112,7 +117,7 @@ type Seeds<V> = [Shadow<V>; OUTPUTS];
 /// Those outside the range, for outputs whose seeds are 0 there.
 type Beside<V> = [Option<NewArray<V>>; OUTPUTS];
 
-impl<V: Number> Recorded<V> {
+impl<V: Number> KernelLaunch<V> {
     /// Takes the adjoints of the outputs out of their shadows; for a reduction its result's adjoint. `false` if all are
     /// 0.
     fn take_seeds(&self, seeds: &mut Seeds<V>, outputs: &[V], shadows: &mut Shadows<V>) -> bool {
@@ -156,7 +161,7 @@ impl<V: Number> Recorded<V> {
         let mut beside = [const { None }; OUTPUTS];
         for (a, kept) in self.operands.iter().enumerate() {
             gather.memory.read(a, kept, self.grid.elements(), shadows.fetched())?;
-            if kept.before != 0 && Facts::has(self.plan().partials.views, a) {
+            if kept.before != 0 && AccessSummary::has(self.plan().partials.views, a) {
                 let how = self.prepare(a, (&mut seeds, &mut beside), shadows);
                 gather.add_to(a, how, shadows.make_dense(kept.before, self.grid.elements()));
             }
@@ -228,7 +233,7 @@ impl<V: Number> Recorded<V> {
                 // What lies outside is passive.
                 Shadow::Dense(seed) if kept.before == 0 => self.grid.fill_outside(seed, V::ZERO),
                 // It has been moved to the view's shadow.
-                Shadow::Dense(_) if kept.after == Some(kept.before) && Facts::has(plan.partials.views, *a) => {}
+                Shadow::Dense(_) if kept.after == Some(kept.before) && AccessSummary::has(plan.partials.views, *a) => {}
                 _ => return false,
             }
         }
@@ -252,7 +257,7 @@ impl<V: Number> Recorded<V> {
             let forked = kept.after != Some(kept.before);
             // What lies outside the range is passive, or there is nothing, or it has been copied.
             let is_done =
-                kept.before == 0 || self.grid.is_all() || !forked && Facts::has(self.plan().partials.views, a);
+                kept.before == 0 || self.grid.is_all() || !forked && AccessSummary::has(self.plan().partials.views, a);
             if !is_done && !matches!(seed, Shadow::Unset) {
                 let mut rest = shadows.dense(seed, length);
                 self.grid.inside(|piece| rest[piece].fill(V::ZERO));

@@ -1,16 +1,16 @@
 //! Search for the largest and the smallest value over a range.
 
-use super::sum::{Terms, values_of};
+use super::sum::{Summands, values_of};
 use crate::Number;
-use crate::kernel::exec::bindings::{Captured, Memory, Seeds};
+use crate::kernel::exec::bindings::{Bindings, Captures, Seeds};
 use crate::kernel::exec::interpreter::WIDTH;
-use crate::kernel::exec::vtable::Kernel;
-use crate::kernel::ir::grid::{Grid, Region, each_row};
-use crate::kernel::ir::kernel::Program;
-use crate::kernel::ir::listing::Steps;
+use crate::kernel::exec::vtable::BoundKernel;
+use crate::kernel::ir::grid::{Grid, IndexRange, each_row};
+use crate::kernel::ir::kernel::Kernel;
+use crate::kernel::ir::listing::StaticListing;
 use crate::number::agreed;
-use crate::number::simd::dispatch::Task;
-use crate::number::simd::vector::Vector;
+use crate::number::simd::dispatch::SimdTask;
+use crate::number::simd::vector::SimdVector;
 
 /// [`extremum`](crate::kernel::launch::extremum) for operands that lie in memory.
 ///
@@ -18,10 +18,10 @@ use crate::number::simd::vector::Vector;
 ///
 /// [`memory`](crate::kernel::exec::operands::memory) has checked them for this kernel and grid, and they are still
 /// there.
-pub(crate) unsafe fn find<V: Number, P: Program>(
-    kernel: &Kernel<V>,
+pub(crate) unsafe fn find<V: Number, P: Kernel>(
+    kernel: &BoundKernel<V>,
     grid: &Grid,
-    memory: &Memory<V>,
+    memory: &Bindings<V>,
     largest: bool,
 ) -> Option<(V, usize)> {
     if grid.range.is_empty() {
@@ -49,8 +49,8 @@ pub(crate) unsafe fn find<V: Number, P: Program>(
 ///
 /// Reads are safe if `memory` is fit for the range, and at the points of `inner` all reads are inside the views.
 struct Search<'a, 't, V: 'static, C> {
-    terms: &'a Terms<'t, V, C, 1>,
-    inner: &'a Region,
+    terms: &'a Summands<'t, V, C, 1>,
+    inner: &'a IndexRange,
 }
 impl<V, C> Clone for Search<'_, '_, V, C> {
     fn clone(&self) -> Self {
@@ -59,10 +59,10 @@ impl<V, C> Clone for Search<'_, '_, V, C> {
 }
 impl<V, C> Copy for Search<'_, '_, V, C> {}
 
-impl<V: Number, C: Steps> Search<'_, '_, V, C> {
+impl<V: Number, C: StaticListing> Search<'_, '_, V, C> {
     /// The points of a row that can be read in groups.
     #[inline(always)]
-    fn groups<L: Vector<Number = V>>(&self, row: [isize; 3]) -> (isize, isize) {
+    fn groups<L: SimdVector<Number = V>>(&self, row: [isize; 3]) -> (isize, isize) {
         let (inner, range) = (self.inner, self.terms.range);
         let inside = (0..3).all(|d| row[d] >= inner.lo[d] && row[d] < inner.hi[d]);
         let (from, end) = (inner.lo[3].max(range.lo[3]), inner.hi[3].min(range.hi[3]));
@@ -77,13 +77,13 @@ struct Best<'a, 't, V: 'static, C> {
     largest: bool,
 }
 
-impl<V: Number, C: Steps> Task<V> for Best<'_, '_, V, C> {
+impl<V: Number, C: StaticListing> SimdTask<V> for Best<'_, '_, V, C> {
     type Output = V;
     #[inline(always)]
-    unsafe fn run<L: Vector<Number = V>>(self) -> V {
+    unsafe fn run<L: SimdVector<Number = V>>(self) -> V {
         let Self { search, largest } = self;
         let (memory, range) = (search.terms.memory, search.terms.range);
-        let captured = &Captured::of::<C>(&search.terms.kernel.constants);
+        let captured = &Captures::of::<C>(&search.terms.kernel.constants);
         let mut single = V::from_f64(if largest { f64::NEG_INFINITY } else { f64::INFINITY });
         let mut best = L::splat(single);
         each_row!(range, row => {
@@ -121,8 +121,8 @@ fn better<V: Number>(largest: bool, value: V, other: V) -> bool {
 
 /// The best of some points of a row, and of what has been found before.
 #[inline(never)]
-fn best_of<V: Number, C: Steps>(
-    terms: &Terms<'_, V, C, 1>,
+fn best_of<V: Number, C: StaticListing>(
+    terms: &Summands<'_, V, C, 1>,
     row: [isize; 3],
     (mut i, end): (isize, isize),
     largest: bool,
@@ -148,13 +148,13 @@ struct First<'a, 't, V: 'static, C> {
     best: V,
 }
 
-impl<V: Number, C: Steps> Task<V> for First<'_, '_, V, C> {
+impl<V: Number, C: StaticListing> SimdTask<V> for First<'_, '_, V, C> {
     type Output = Option<(V, usize)>;
     #[inline(always)]
-    unsafe fn run<L: Vector<Number = V>>(self) -> Option<(V, usize)> {
+    unsafe fn run<L: SimdVector<Number = V>>(self) -> Option<(V, usize)> {
         let Self { search, best } = self;
         let (memory, range, wanted) = (search.terms.memory, search.terms.range, L::splat(best));
-        let captured = &Captured::of::<C>(&search.terms.kernel.constants);
+        let captured = &Captures::of::<C>(&search.terms.kernel.constants);
         each_row!(range, row => {
             let start = memory.at(row, 0);
             let (from, to) = search.groups::<L>(row);
@@ -187,8 +187,8 @@ impl<V: Number, C: Steps> Task<V> for First<'_, '_, V, C> {
 
 /// The first of some points of a row with this value.
 #[inline(never)]
-fn first_of<V: Number, C: Steps>(
-    terms: &Terms<'_, V, C, 1>,
+fn first_of<V: Number, C: StaticListing>(
+    terms: &Summands<'_, V, C, 1>,
     row: [isize; 3],
     (mut i, end): (isize, isize),
     best: V,

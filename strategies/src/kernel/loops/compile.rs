@@ -3,21 +3,21 @@
 use super::argmax::find;
 use super::gather::{GatherAll, singles};
 use super::map::fill;
-use super::sum::{Terms, What, sum_of_terms, total};
+use super::sum::{Summands, What, sum_of_terms, total};
 use crate::Number;
-use crate::kernel::exec::bindings::Captured;
+use crate::kernel::exec::bindings::Captures;
 use crate::kernel::exec::compiled::alone;
 use crate::kernel::exec::parallel::sum_of_blocks;
-use crate::kernel::exec::vtable::{Compiled, Gather, Kernel, Linear, NumbersOf, Recompute, SinglesOf};
+use crate::kernel::exec::vtable::{BoundKernel, Gather, KernelTable, Linear, NumbersOf, Recompute, SinglesOf};
 use crate::kernel::ir::access::{LEAVES, OPERANDS, each};
-use crate::kernel::ir::grid::Region;
-use crate::kernel::ir::kernel::{Again, NumbersOfKernel, PartialOf, Program};
+use crate::kernel::ir::grid::IndexRange;
+use crate::kernel::ir::kernel::{Kernel, NumbersOfKernel, PartialOf, ReplayKind};
 use core::marker::PhantomData;
 
-impl<V: Number> Kernel<V> {
+impl<V: Number> BoundKernel<V> {
     /// The kernel of this program.
     #[inline(always)]
-    pub(crate) fn of<P: Program>(program: &P) -> Self {
+    pub(crate) fn of<P: Kernel>(program: &P) -> Self {
         let mut kernel = Self::default();
         kernel.set(program);
         kernel
@@ -25,30 +25,30 @@ impl<V: Number> Kernel<V> {
 
     /// Makes it this one.
     #[inline(always)]
-    pub(crate) fn set<P: Program>(&mut self, program: &P) {
-        self.compiled = Some(const { &Compiled::<V>::of::<P>() });
+    pub(crate) fn set<P: Kernel>(&mut self, program: &P) {
+        self.compiled = Some(const { &KernelTable::<V>::of::<P>() });
         self.constants.clear();
         program.constants(&mut |number| self.constants.push(V::from_f64(number)));
     }
 }
 
-impl<V: Number> Compiled<V> {
-    const fn of<P: Program>() -> Self {
+impl<V: Number> KernelTable<V> {
+    const fn of<P: Kernel>() -> Self {
         let numbers: Option<NumbersOf<V>> = if P::PLAN.partials.numbers != 0 { Some(numbers::<V, P>) } else { None };
         let linear: Option<Linear<V>> = if P::PLAN.is_linear() { Some(linear::<V, P>) } else { None };
         let one_by_one = P::PLAN.is_local() && !P::PLAN.leaves.borders;
         let singles = if one_by_one { Some(singles::<V, P> as SinglesOf<V>) } else { None };
         let again = match P::AGAIN {
-            Again::Values => Recompute::Values(fill::<V, P>),
-            Again::Sum => Recompute::Sum(total::<V, P>),
-            Again::Extremum => Recompute::Extremum(find::<V, P>),
-            Again::Nothing => Recompute::Nothing,
+            ReplayKind::Values => Recompute::Values(fill::<V, P>),
+            ReplayKind::Sum => Recompute::Sum(total::<V, P>),
+            ReplayKind::Extremum => Recompute::Extremum(find::<V, P>),
+            ReplayKind::Nothing => Recompute::Nothing,
         };
         Self { plan: P::PLAN, again, gather: gather::<V, P>, singles, numbers, linear }
     }
 }
 
-fn linear<V: Number, P: Program>(constants: &[V], seed: V) -> [V; LEAVES] {
+fn linear<V: Number, P: Kernel>(constants: &[V], seed: V) -> [V; LEAVES] {
     let mut slopes = [V::ZERO; LEAVES];
     each!(32: N => {
         if let Some(partial) = const { linear_partial::<V, P, N>() } {
@@ -59,10 +59,10 @@ fn linear<V: Number, P: Program>(constants: &[V], seed: V) -> [V; LEAVES] {
 }
 
 /// The partial of leaf `N`, if there is such a leaf.
-const fn linear_partial<V: Number, P: Program, const N: usize>() -> Option<fn(&[V], V) -> V> {
+const fn linear_partial<V: Number, P: Kernel, const N: usize>() -> Option<fn(&[V], V) -> V> {
     if N < P::SCRIPTS.used.len() {
         Some(|constants, seed| {
-            alone::<V, PartialOf<P, N>>(&Captured::of::<PartialOf<P, N>>(constants), [V::ZERO; 2], seed)
+            alone::<V, PartialOf<P, N>>(&Captures::of::<PartialOf<P, N>>(constants), [V::ZERO; 2], seed)
         })
     } else {
         None
@@ -71,17 +71,17 @@ const fn linear_partial<V: Number, P: Program, const N: usize>() -> Option<fn(&[
 
 /// # Safety
 ///
-/// As [`Kernel::gather`].
-unsafe fn gather<V: Number, P: Program>(gather: &Gather<'_, V>, part: &Region) {
+/// As [`BoundKernel::gather`].
+unsafe fn gather<V: Number, P: Kernel>(gather: &Gather<'_, V>, part: &IndexRange) {
     // SAFETY: promised by the caller.
     unsafe { V::at_level(GatherAll::<V, P> { gather, part, program: PhantomData }) }
 }
 
 /// # Safety
 ///
-/// As [`Kernel::numbers`].
-unsafe fn numbers<V: Number, P: Program>(gather: &Gather<'_, V>) -> [V; OPERANDS] {
-    let terms = Terms::<V, NumbersOfKernel<P>, OPERANDS> {
+/// As [`BoundKernel::numbers`].
+unsafe fn numbers<V: Number, P: Kernel>(gather: &Gather<'_, V>) -> [V; OPERANDS] {
+    let terms = Summands::<V, NumbersOfKernel<P>, OPERANDS> {
         kernel: gather.kernel,
         memory: &gather.memory,
         seeds: &gather.seeds,

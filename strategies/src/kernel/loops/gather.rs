@@ -2,18 +2,18 @@
 
 use super::map::aligned_if_free;
 use crate::Number;
-use crate::kernel::exec::bindings::{ALL, COLUMNS, Captured, Place, ROWS};
+use crate::kernel::exec::bindings::{ALL, COLUMNS, Captures, Cursor, ROWS};
 use crate::kernel::exec::compiled::{Results, execute};
 use crate::kernel::exec::parallel::end_of_groups;
 use crate::kernel::exec::points::Waiting;
 use crate::kernel::exec::vtable::{Gather, How};
-use crate::kernel::ir::access::{Facts, OPERANDS, RADIUS, each};
-use crate::kernel::ir::grid::{Region, each_row};
-use crate::kernel::ir::kernel::{GatherOf, Plan, Program};
+use crate::kernel::ir::access::{AccessSummary, OPERANDS, RADIUS, each};
+use crate::kernel::ir::grid::{IndexRange, each_row};
+use crate::kernel::ir::kernel::{GatherOf, Kernel, KernelInfo};
 use crate::kernel::ir::listing::result;
 use crate::kernel::memory::buffer::REACH;
-use crate::number::simd::dispatch::Task;
-use crate::number::simd::vector::Vector;
+use crate::number::simd::dispatch::SimdTask;
+use crate::number::simd::vector::SimdVector;
 use core::marker::PhantomData;
 use core::ops::Range;
 
@@ -22,21 +22,21 @@ use core::ops::Range;
 /// To run it is safe if `gather` has been checked, and nobody else uses the adjoints of these elements.
 pub(crate) struct GatherAll<'a, 'p, V: 'static, P> {
     pub(crate) gather: &'a Gather<'p, V>,
-    pub(crate) part: &'a Region,
+    pub(crate) part: &'a IndexRange,
     pub(crate) program: PhantomData<P>,
 }
 
-impl<V: Number, P: Program> Task<V> for GatherAll<'_, '_, V, P> {
+impl<V: Number, P: Kernel> SimdTask<V> for GatherAll<'_, '_, V, P> {
     type Output = ();
     #[inline(always)]
-    unsafe fn run<L: Vector<Number = V>>(self) {
+    unsafe fn run<L: SimdVector<Number = V>>(self) {
         // SAFETY: promised by the caller.
         unsafe { gather_rows::<V, L, P>(self.gather, self.part) }
     }
 }
 
 /// The elements at which all points that read them are in the range, and read inside the views themselves.
-fn inner(plan: &Plan, range: &Region, shape: [isize; 4], part: &Region) -> Region {
+fn inner(plan: &KernelInfo, range: &IndexRange, shape: [isize; 4], part: &IndexRange) -> IndexRange {
     let mut inner = *part;
     for d in 0..4 {
         let (least, most) = plan.partials.shifts[d];
@@ -55,7 +55,7 @@ fn inner(plan: &Plan, range: &Region, shape: [isize; 4], part: &Region) -> Regio
 
 /// Whether groups at the ends of rows are faster with seeds that are 0 outside the range: not beside borders, where
 /// what would have to be 0 is not there.
-const fn needs_clean_seeds<P: Program>() -> bool {
+const fn needs_clean_seeds<P: Kernel>() -> bool {
     P::PLAN.can_be_masked() && !P::PLAN.leaves.borders
 }
 
@@ -63,7 +63,7 @@ const fn needs_clean_seeds<P: Program>() -> bool {
 /// and beside it, whose seeds are 0. Beyond the ends of a row lie points of the rows beside it, which are outside the
 /// range, too, because no read goes beyond the views; so the first and the last row are excepted.
 #[inline(always)]
-fn can_read<V: Number>(plan: &Plan, gather: &Gather<'_, V>, row: [isize; 3]) -> bool {
+fn can_read<V: Number>(plan: &KernelInfo, gather: &Gather<'_, V>, row: [isize; 3]) -> bool {
     let (memory, start) = (&gather.memory, gather.memory.at(row, 0));
     let reads = |d: usize| {
         let ((least, most), (first, last)) = (plan.partials.shifts[d], plan.kept.shifts[d]);
@@ -86,7 +86,7 @@ fn replaced<V: Number>(gather: &Gather<'_, V>, row: [isize; 3], all: (isize, isi
 /// Groups of a row.
 struct Row<'a, 'p, V: 'static> {
     gather: &'a Gather<'p, V>,
-    captured: &'a Captured<V>,
+    captured: &'a Captures<V>,
     at: [isize; 3],
     start: isize,
 }
@@ -95,8 +95,8 @@ struct Row<'a, 'p, V: 'static> {
 ///
 /// As [`GatherAll`].
 #[inline(always)]
-unsafe fn gather_rows<V: Number, L: Vector<Number = V>, P: Program>(whole: &Gather<'_, V>, part: &Region) {
-    let captured = &Captured::of::<GatherOf<P>>(&whole.kernel.constants);
+unsafe fn gather_rows<V: Number, L: SimdVector<Number = V>, P: Kernel>(whole: &Gather<'_, V>, part: &IndexRange) {
+    let captured = &Captures::of::<GatherOf<P>>(&whole.kernel.constants);
     let mut waiting = Waiting::new(whole);
     let gather = &{ *whole }; // a copy that stores cannot touch, so that its fields stay in registers
     let inner = inner(P::PLAN, &gather.range, gather.memory.shape, part);
@@ -143,8 +143,8 @@ unsafe fn gather_rows<V: Number, L: Vector<Number = V>, P: Program>(whole: &Gath
 /// As [`GatherAll`]; the elements are in the range, and reads of other operands beside them, if there are any, inside
 /// the views.
 #[inline(never)]
-pub(crate) unsafe fn singles<V: Number, P: Program>(gather: &Gather<'_, V>, row: [isize; 3], elements: Range<isize>) {
-    let captured = &Captured::of::<GatherOf<P>>(&gather.kernel.constants);
+pub(crate) unsafe fn singles<V: Number, P: Kernel>(gather: &Gather<'_, V>, row: [isize; 3], elements: Range<isize>) {
+    let captured = &Captures::of::<GatherOf<P>>(&gather.kernel.constants);
     let this = Row { gather, captured, at: row, start: gather.memory.at(row, 0) };
     for i in elements {
         // SAFETY: promised by the caller.
@@ -160,11 +160,11 @@ pub(crate) unsafe fn singles<V: Number, P: Program>(gather: &Gather<'_, V>, row:
 
 /// Whether some sum is infinite or NaN; perhaps also if all are finite and very large.
 #[inline(always)]
-fn are_odd<L: Vector, P: Program>(sums: &[L; OPERANDS]) -> bool {
+fn are_odd<L: SimdVector, P: Kernel>(sums: &[L; OPERANDS]) -> bool {
     let mut all = L::nothing();
     let mut k = 0;
     while k < OPERANDS {
-        if Facts::has(P::PLAN.partials.views, k) {
+        if AccessSummary::has(P::PLAN.partials.views, k) {
             // 0, and NaN for what is infinite or NaN.
             #[allow(clippy::eq_op, reason = "it is not 0 for all numbers")]
             let odd = sums[k] - sums[k];
@@ -182,9 +182,9 @@ impl<V: Number> Row<'_, '_, V> {
     ///
     /// All points that read the elements are in the range, unless it is masked, and what they read is inside the views.
     #[inline(always)]
-    unsafe fn sums<L: Vector<Number = V>, P: Program, const MASK: u8>(&self, i: isize) -> [L; OPERANDS] {
+    unsafe fn sums<L: SimdVector<Number = V>, P: Kernel, const MASK: u8>(&self, i: isize) -> [L; OPERANDS] {
         let gather = self.gather;
-        let place = Place {
+        let place = Cursor {
             memory: &gather.memory,
             seeds: &gather.seeds,
             captured: self.captured,
@@ -212,7 +212,7 @@ impl<V: Number> Row<'_, '_, V> {
     ///
     /// As [`sums`](Self::sums); nobody else uses the elements.
     #[inline(always)]
-    unsafe fn element<L: Vector<Number = V>, P: Program>(&self, i: isize) -> bool {
+    unsafe fn element<L: SimdVector<Number = V>, P: Kernel>(&self, i: isize) -> bool {
         let gather = self.gather;
         // SAFETY: promised by the caller.
         unsafe {
@@ -222,7 +222,7 @@ impl<V: Number> Row<'_, '_, V> {
             }
             let mut k = 0;
             while k < OPERANDS {
-                if Facts::has(P::PLAN.partials.views, k) && !gather.to[k].is_null() {
+                if AccessSummary::has(P::PLAN.partials.views, k) && !gather.to[k].is_null() {
                     let to = gather.to[k].wrapping_offset(self.start + i);
                     // 0 + sum turns a −0, where nothing contributes, into 0.
                     let before = if gather.how[k] == How::Add { L::load(to) } else { L::zero() };
@@ -241,7 +241,7 @@ impl<V: Number> Row<'_, '_, V> {
     ///
     /// Nobody else uses the elements.
     #[inline(always)]
-    unsafe fn beside<L: Vector<Number = V>, P: Program>(
+    unsafe fn beside<L: SimdVector<Number = V>, P: Kernel>(
         &self,
         i: isize,
         (from, to): (isize, isize),
@@ -288,7 +288,7 @@ impl<V: Number> Row<'_, '_, V> {
     ///
     /// Nobody else uses the elements.
     #[inline(always)]
-    unsafe fn masked<L: Vector<Number = V>, P: Program, const MASK: u8>(&self, i: isize, end: isize) -> bool {
+    unsafe fn masked<L: SimdVector<Number = V>, P: Kernel, const MASK: u8>(&self, i: isize, end: isize) -> bool {
         const { assert!(L::N + 2 * RADIUS.unsigned_abs() <= REACH, "groups read no farther than margins go") }
         let (gather, row, range) = (self.gather, self.at, &self.gather.range);
         let chosen = L::within(0, end - i);
@@ -303,7 +303,7 @@ impl<V: Number> Row<'_, '_, V> {
             let written = if own_row { L::within(range.lo[3] - i, range.hi[3] - i) } else { L::within(0, 0) };
             let mut k = 0;
             while k < OPERANDS {
-                if Facts::has(P::PLAN.partials.views, k) && !gather.to[k].is_null() {
+                if AccessSummary::has(P::PLAN.partials.views, k) && !gather.to[k].is_null() {
                     let to = gather.to[k].wrapping_offset(self.start + i);
                     let before = match gather.how[k] {
                         How::Add => L::load_some(to, chosen),

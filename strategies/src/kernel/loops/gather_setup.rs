@@ -4,20 +4,20 @@
 //! same order however the elements are shared out.
 
 use crate::Number;
-use crate::kernel::exec::bindings::{Memory, Seeds};
+use crate::kernel::exec::bindings::{Bindings, Seeds};
 use crate::kernel::exec::operands::{check_needs, check_reads};
 use crate::kernel::exec::points::{careful_slope, is_delicate};
-use crate::kernel::exec::vtable::{Gather, How, Kernel};
-use crate::kernel::ir::access::{Key, OPERANDS};
-use crate::kernel::ir::grid::{Grid, Region};
-use crate::kernel::ir::kernel::Plan;
+use crate::kernel::exec::vtable::{BoundKernel, Gather, How};
+use crate::kernel::ir::access::{Access, OPERANDS};
+use crate::kernel::ir::grid::{Grid, IndexRange};
+use crate::kernel::ir::kernel::KernelInfo;
 use crate::kernel::memory::adjoint::Shadow;
 use crate::kernel::memory::buffer::Buffer;
 use crate::number::all_finite;
 use core::ptr;
 
 /// The elements whose adjoints get contributions.
-fn reached(plan: &Plan, grid: &Grid) -> Region {
+fn reached(plan: &KernelInfo, grid: &Grid) -> IndexRange {
     let mut region = grid.range;
     if plan.partials.beside == 0 {
         return region;
@@ -35,7 +35,7 @@ fn reached(plan: &Plan, grid: &Grid) -> Region {
 }
 
 /// Whether contributions of this kernel can reach every element of views. Without points they reach nothing.
-pub(crate) fn reaches_all(plan: &Plan, grid: &Grid) -> bool {
+pub(crate) fn reaches_all(plan: &KernelInfo, grid: &Grid) -> bool {
     if grid.range.is_empty() {
         return false;
     }
@@ -45,11 +45,11 @@ pub(crate) fn reaches_all(plan: &Plan, grid: &Grid) -> bool {
 
 impl<'a, V: Number> Gather<'a, V> {
     /// Of a kernel with operands that are still to be given.
-    pub(crate) fn new(kernel: &'a Kernel<V>, grid: &Grid) -> Self {
+    pub(crate) fn new(kernel: &'a BoundKernel<V>, grid: &Grid) -> Self {
         Self {
             kernel,
             is_delicate: grid.range.is_short_row() || is_delicate(kernel),
-            memory: Memory::new(grid),
+            memory: Bindings::new(grid),
             range: grid.range,
             is_clean: false,
             length: grid.elements(),
@@ -143,7 +143,7 @@ unsafe fn slopes<V: Number>(gather: &Gather<'_, V>, numbers: &mut [V; OPERANDS])
     let Some(sums) = (unsafe { gather.kernel.numbers(gather) }) else { return };
     let scripts = gather.kernel.plan().scripts;
     for (a, (number, sum)) in numbers.iter_mut().zip(sums).enumerate() {
-        if let Some(leaf) = scripts.leaf(Key::number(a)) {
+        if let Some(leaf) = scripts.leaf(Access::number(a)) {
             *number = if all_finite(sum) { sum } else { careful_slope(gather, leaf) };
         }
     }

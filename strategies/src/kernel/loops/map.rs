@@ -1,19 +1,19 @@
 //! The loops of launches: values at all points.
 
 use crate::Number;
-use crate::kernel::exec::bindings::{ALL, COLUMNS, Captured, Memory, Place, ROWS, Seeds, inner};
+use crate::kernel::exec::bindings::{ALL, Bindings, COLUMNS, Captures, Cursor, ROWS, Seeds, inner};
 use crate::kernel::exec::compiled::{Results, execute};
 use crate::kernel::exec::interpreter::WIDTH;
 use crate::kernel::exec::parallel::{each_block, end_of_groups};
 use crate::kernel::exec::points::{Batch, Point, values};
-use crate::kernel::exec::vtable::Kernel;
+use crate::kernel::exec::vtable::BoundKernel;
 use crate::kernel::ir::access::{OUTPUTS, RADIUS, each};
-use crate::kernel::ir::grid::{Grid, Region, each_row};
-use crate::kernel::ir::kernel::{Program, ValuesOf};
+use crate::kernel::ir::grid::{Grid, IndexRange, each_row};
+use crate::kernel::ir::kernel::{Kernel, ValuesOf};
 use crate::kernel::ir::listing::result;
 use crate::kernel::memory::buffer::REACH;
-use crate::number::simd::dispatch::Task;
-use crate::number::simd::vector::Vector;
+use crate::number::simd::dispatch::SimdTask;
+use crate::number::simd::vector::SimdVector;
 use core::marker::PhantomData;
 
 /// [`run`](super::run) for operands that lie in memory, some of them perhaps written in place.
@@ -22,7 +22,12 @@ use core::marker::PhantomData;
 ///
 /// [`memory`](crate::kernel::exec::operands::memory) has checked them for this kernel and grid, they are still there,
 /// and nobody else uses what is written.
-pub(crate) unsafe fn fill<V: Number, P: Program>(kernel: &Kernel<V>, grid: &Grid, memory: &Memory<V>, in_place: bool) {
+pub(crate) unsafe fn fill<V: Number, P: Kernel>(
+    kernel: &BoundKernel<V>,
+    grid: &Grid,
+    memory: &Bindings<V>,
+    in_place: bool,
+) {
     if grid.range.is_empty() {
         return;
     }
@@ -41,31 +46,31 @@ pub(crate) unsafe fn fill<V: Number, P: Program>(kernel: &Kernel<V>, grid: &Grid
 ///
 /// To run it is safe if `memory` is fit for the range. Points are computed twice only if `again`.
 struct Fill<'a, V: 'static, P> {
-    kernel: &'a Kernel<V>,
-    memory: &'a Memory<V>,
-    part: &'a Region,
+    kernel: &'a BoundKernel<V>,
+    memory: &'a Bindings<V>,
+    part: &'a IndexRange,
     again: bool,
     program: PhantomData<P>,
 }
 
-impl<V: Number, P: Program> Task<V> for Fill<'_, V, P> {
+impl<V: Number, P: Kernel> SimdTask<V> for Fill<'_, V, P> {
     type Output = ();
     #[inline(always)]
-    unsafe fn run<L: Vector<Number = V>>(self) {
+    unsafe fn run<L: SimdVector<Number = V>>(self) {
         // SAFETY: promised by the caller.
         unsafe { fill_rows::<V, L, P>(self.kernel, self.memory, self.part, self.again) }
     }
 }
 
 /// Whether points at borders are computed in masked groups.
-const fn masks_borders<P: Program>() -> bool {
+const fn masks_borders<P: Kernel>() -> bool {
     P::PLAN.leaves.borders && P::PLAN.can_be_masked()
 }
 
 /// A row of a part; the reads of points that are `inside` do not leave the views by other rows.
 struct Row<'a, V: 'static> {
-    memory: &'a Memory<V>,
-    captured: &'a Captured<V>,
+    memory: &'a Bindings<V>,
+    captured: &'a Captures<V>,
     at: [isize; 3],
     start: isize,
     inside: bool,
@@ -78,7 +83,7 @@ impl<V: Number> Row<'_, V> {
     ///
     /// As [`Fill`]; points between the bounds read inside the views.
     #[inline(always)]
-    unsafe fn groups<L: Vector<Number = V>, P: Program>(
+    unsafe fn groups<L: SimdVector<Number = V>, P: Kernel>(
         &self,
         (from, to): (isize, isize),
         end: isize,
@@ -87,7 +92,7 @@ impl<V: Number> Row<'_, V> {
         let (n, seeds) = (L::N.cast_signed(), &Seeds::NONE);
         let (mut i, mut done) = (from, from);
         while i + n <= to {
-            let place = Place::inside(self.memory, seeds, self.captured, self.start + i);
+            let place = Cursor::inside(self.memory, seeds, self.captured, self.start + i);
             // SAFETY: promised by the caller. One place where a group is computed, so that it is compiled once for
             // each level.
             unsafe { group::<V, L, P, ALL>(&place, L::within(0, n)) }
@@ -111,7 +116,7 @@ impl<V: Number> Row<'_, V> {
     ///
     /// As [`Fill`]; the program can be masked.
     #[inline(always)]
-    unsafe fn masked<L: Vector<Number = V>, P: Program>(
+    unsafe fn masked<L: SimdVector<Number = V>, P: Kernel>(
         &self,
         (mut i, stop): (isize, isize),
         last: isize,
@@ -125,8 +130,8 @@ impl<V: Number> Row<'_, V> {
                     return waiting.add(self.at, i..stop);
                 }
                 let chosen = L::within(0, stop - i);
-                let beside = Place::inside(self.memory, seeds, self.captured, self.start + i);
-                let place = Place { row: self.at, i, ..beside };
+                let beside = Cursor::inside(self.memory, seeds, self.captured, self.start + i);
+                let place = Cursor { row: self.at, i, ..beside };
                 if self.inside {
                     group::<V, L, P, COLUMNS>(&place, chosen);
                 } else {
@@ -142,13 +147,13 @@ impl<V: Number> Row<'_, V> {
 ///
 /// As [`Fill`].
 #[inline(always)]
-unsafe fn fill_rows<V: Number, L: Vector<Number = V>, P: Program>(
-    kernel: &Kernel<V>,
-    memory: &Memory<V>,
-    part: &Region,
+unsafe fn fill_rows<V: Number, L: SimdVector<Number = V>, P: Kernel>(
+    kernel: &BoundKernel<V>,
+    memory: &Bindings<V>,
+    part: &IndexRange,
     again: bool,
 ) {
-    let (whole, captured) = (memory, &Captured::of::<ValuesOf<P>>(&kernel.constants));
+    let (whole, captured) = (memory, &Captures::of::<ValuesOf<P>>(&kernel.constants));
     let memory = &{ *whole }; // a copy that stores cannot touch, so that its fields stay in registers
     let (inner, last) = (inner(&P::PLAN.leaves, memory.shape, part), end_of_groups(memory, part));
     let mut waiting = Unfilled { kernel, memory: whole, batch: Batch::default() };
@@ -186,7 +191,7 @@ unsafe fn fill_rows<V: Number, L: Vector<Number = V>, P: Program>(
 /// The first place from `i` on in the row that begins at `start` where a group of lanes is aligned as a buffer's first
 /// number is.
 #[inline(always)]
-fn aligned<L: Vector>(start: isize, i: isize) -> isize {
+fn aligned<L: SimdVector>(start: isize, i: isize) -> isize {
     let n = L::N.cast_signed();
     i + (-(start + i)).rem_euclid(n)
 }
@@ -194,7 +199,7 @@ fn aligned<L: Vector>(start: isize, i: isize) -> isize {
 /// Where the groups between the bounds begin, if one from `first` on goes before them: where they are aligned, if what
 /// is left of that one reaches so far and costs no more.
 #[inline(always)]
-pub(crate) fn aligned_if_free<L: Vector>(start: isize, first: isize, (from, to): (isize, isize)) -> isize {
+pub(crate) fn aligned_if_free<L: SimdVector>(start: isize, first: isize, (from, to): (isize, isize)) -> isize {
     if first < from && from < to {
         let next = aligned::<L>(start, from);
         if next - first <= L::N.cast_signed() && next <= to {
@@ -209,7 +214,10 @@ pub(crate) fn aligned_if_free<L: Vector>(start: isize, first: isize, (from, to):
 /// The program reads inside the views at this place and the ones behind it, one place for each lane, or is masked; and
 /// the chosen places, all of them unless it is masked, can be written.
 #[inline(always)]
-unsafe fn group<V: Number, L: Vector<Number = V>, P: Program, const MASK: u8>(place: &Place<'_, V>, chosen: L::Mask) {
+unsafe fn group<V: Number, L: SimdVector<Number = V>, P: Kernel, const MASK: u8>(
+    place: &Cursor<'_, V>,
+    chosen: L::Mask,
+) {
     const { assert!(L::N + RADIUS.unsigned_abs() <= REACH, "groups read no farther than margins go") }
     // SAFETY: promised by the caller. What is read beside the views is in the buffers or their margins, as asserted.
     unsafe {
@@ -232,20 +240,27 @@ unsafe fn group<V: Number, L: Vector<Number = V>, P: Program, const MASK: u8>(pl
 ///
 /// These places can be written.
 #[inline(never)]
-unsafe fn fill_points<V: Number, P: Program>(memory: &Memory<V>, kernel: &Kernel<V>, places: core::ops::Range<isize>) {
-    let captured = Captured::of::<ValuesOf<P>>(&kernel.constants);
+unsafe fn fill_points<V: Number, P: Kernel>(
+    memory: &Bindings<V>,
+    kernel: &BoundKernel<V>,
+    places: core::ops::Range<isize>,
+) {
+    let captured = Captures::of::<ValuesOf<P>>(&kernel.constants);
     for at in places {
         // SAFETY: promised by the caller.
         unsafe {
-            group::<V, V::Single, P, ALL>(&Place::inside(memory, &Seeds::NONE, &captured, at), V::Single::within(0, 1));
+            group::<V, V::Single, P, ALL>(
+                &Cursor::inside(memory, &Seeds::NONE, &captured, at),
+                V::Single::within(0, 1),
+            );
         }
     }
 }
 
 /// Points at borders that are not yet written.
 struct Unfilled<'a, V: 'static> {
-    kernel: &'a Kernel<V>,
-    memory: &'a Memory<V>,
+    kernel: &'a BoundKernel<V>,
+    memory: &'a Bindings<V>,
     batch: Batch,
 }
 
@@ -275,7 +290,7 @@ impl<V: Number> Unfilled<'_, V> {
 /// # Safety
 ///
 /// These points can be written.
-unsafe fn fill_anywhere<V: Number>(kernel: &Kernel<V>, memory: &Memory<V>, points: &[Point]) {
+unsafe fn fill_anywhere<V: Number>(kernel: &BoundKernel<V>, memory: &Bindings<V>, points: &[Point]) {
     let mut found = [[V::ZERO; WIDTH]; OUTPUTS];
     values(kernel, memory, points, |k, values| found[k][..values.len()].copy_from_slice(values));
     for (found, operand) in found.iter().zip(kernel.plan().written) {

@@ -1,29 +1,29 @@
 //! Sums over the points of a range, the same at every level of instructions and for any number of threads.
 
 use crate::Number;
-use crate::kernel::exec::bindings::{ALL, Captured, Memory, Place, Seeds, inner};
+use crate::kernel::exec::bindings::{ALL, Bindings, Captures, Cursor, Seeds, inner};
 use crate::kernel::exec::compiled::{Results, execute, number};
 use crate::kernel::exec::interpreter::WIDTH;
 use crate::kernel::exec::parallel::{CHUNK, sum_of_blocks};
 use crate::kernel::exec::points::{Point, partials, values};
-use crate::kernel::exec::vtable::Kernel;
-use crate::kernel::ir::access::{Key, each};
-use crate::kernel::ir::grid::{Grid, Region, each_row};
-use crate::kernel::ir::kernel::{Program, ValuesOf};
-use crate::kernel::ir::listing::{Steps, result};
-use crate::number::simd::dispatch::Task;
-use crate::number::simd::vector::Vector;
+use crate::kernel::exec::vtable::BoundKernel;
+use crate::kernel::ir::access::{Access, each};
+use crate::kernel::ir::grid::{Grid, IndexRange, each_row};
+use crate::kernel::ir::kernel::{Kernel, ValuesOf};
+use crate::kernel::ir::listing::{StaticListing, result};
+use crate::number::simd::dispatch::SimdTask;
+use crate::number::simd::vector::SimdVector;
 use core::marker::PhantomData;
 use smallvec::SmallVec;
 
 /// What is added up, or compared, over the points of a range: `K` numbers at each, which may be none.
 ///
 /// To ask for terms is safe if `memory` is fit for the range.
-pub(crate) struct Terms<'a, V: 'static, C, const K: usize> {
-    pub(crate) kernel: &'a Kernel<V>,
-    pub(crate) memory: &'a Memory<V>,
+pub(crate) struct Summands<'a, V: 'static, C, const K: usize> {
+    pub(crate) kernel: &'a BoundKernel<V>,
+    pub(crate) memory: &'a Bindings<V>,
     pub(crate) seeds: &'a Seeds<V>,
-    pub(crate) range: &'a Region,
+    pub(crate) range: &'a IndexRange,
     pub(crate) what: What,
     pub(crate) steps: PhantomData<C>,
 }
@@ -37,9 +37,9 @@ pub(crate) enum What {
     Numbers,
 }
 
-impl<V: Number, C: Steps, const K: usize> Terms<'_, V, C, K> {
+impl<V: Number, C: StaticListing, const K: usize> Summands<'_, V, C, K> {
     /// The points of the range that read inside the views.
-    pub(crate) fn inner(&self) -> Region {
+    pub(crate) fn inner(&self) -> IndexRange {
         inner(&self.kernel.plan().leaves, self.memory.shape, self.range)
     }
 
@@ -49,16 +49,16 @@ impl<V: Number, C: Steps, const K: usize> Terms<'_, V, C, K> {
     ///
     /// All reads there are inside the views.
     #[inline(always)]
-    pub(crate) unsafe fn lanes<L: Vector<Number = V>>(
+    pub(crate) unsafe fn lanes<L: SimdVector<Number = V>>(
         &self,
-        memory: &Memory<V>,
-        captured: &Captured<V>,
+        memory: &Bindings<V>,
+        captured: &Captures<V>,
         at: isize,
     ) -> [L; K] {
         let mut results = Results::new();
         let mut terms = [L::zero(); K];
         // SAFETY: promised by the caller.
-        unsafe { execute::<C, L, ALL>(&Place::inside(memory, self.seeds, captured, at), &mut results) }
+        unsafe { execute::<C, L, ALL>(&Cursor::inside(memory, self.seeds, captured, at), &mut results) }
         each!(8: N => {
             if let Some(place) = const { is_term::<C, K>(N) } {
                 // SAFETY: it is the place of a number that has been computed.
@@ -74,10 +74,10 @@ impl<V: Number, C: Steps, const K: usize> Terms<'_, V, C, K> {
     ///
     /// As [`lanes`](Self::lanes).
     #[inline(always)]
-    unsafe fn add_lanes<L: Vector<Number = V>>(
+    unsafe fn add_lanes<L: SimdVector<Number = V>>(
         &self,
-        memory: &Memory<V>,
-        captured: &Captured<V>,
+        memory: &Bindings<V>,
+        captured: &Captures<V>,
         at: isize,
         sums: &mut [[L; SUMS]; K],
     ) {
@@ -101,7 +101,7 @@ impl<V: Number, C: Steps, const K: usize> Terms<'_, V, C, K> {
     /// All reads there are inside the views.
     #[inline(never)]
     unsafe fn singles(&self, at: isize, to: &mut [[V; K]]) {
-        let captured = Captured::of::<C>(&self.kernel.constants);
+        let captured = Captures::of::<C>(&self.kernel.constants);
         for (to, at) in to.iter_mut().zip(at..) {
             // SAFETY: promised by the caller.
             *to = unsafe { self.lanes::<V::Single>(self.memory, &captured, at) }.map(number);
@@ -126,7 +126,7 @@ impl<V: Number, C: Steps, const K: usize> Terms<'_, V, C, K> {
             }
             let seed = |k: usize, point: Point| self.seeds.at(k, memory.at([point[0], point[1], point[2]], point[3]));
             for k in (0..K).filter(|k| plan.partials.numbers >> k & 1 == 1) {
-                let leaf = plan.scripts.leaf(Key::number(k)).expect("a number with a partial is a leaf");
+                let leaf = plan.scripts.leaf(Access::number(k)).expect("a number with a partial is a leaf");
                 partials(self.kernel, leaf, memory, seed, &points, |terms| put(k, terms));
             }
         }
@@ -134,7 +134,7 @@ impl<V: Number, C: Steps, const K: usize> Terms<'_, V, C, K> {
 }
 
 /// Where term `k` stands, if there is such a term.
-const fn is_term<C: Steps, const K: usize>(k: usize) -> Option<usize> {
+const fn is_term<C: StaticListing, const K: usize>(k: usize) -> Option<usize> {
     if k < K { result::<C>(k) } else { None }
 }
 
@@ -146,9 +146,9 @@ const SUMS: usize = 16;
 /// # Safety
 ///
 /// `terms` are fit for their range.
-pub(crate) unsafe fn sum_of_terms<V: Number, C: Steps, const K: usize>(
-    terms: &Terms<'_, V, C, K>,
-    part: &Region,
+pub(crate) unsafe fn sum_of_terms<V: Number, C: StaticListing, const K: usize>(
+    terms: &Summands<'_, V, C, K>,
+    part: &IndexRange,
 ) -> [V; K] {
     let inner = &terms.inner();
     // SAFETY: promised by the caller.
@@ -159,15 +159,15 @@ pub(crate) unsafe fn sum_of_terms<V: Number, C: Steps, const K: usize>(
 ///
 /// To run it is safe if the terms are fit for their range, and at the points of `inner` all reads are inside the views.
 struct AddUp<'a, 't, V: 'static, C, const K: usize> {
-    terms: &'a Terms<'t, V, C, K>,
-    inner: &'a Region,
-    part: &'a Region,
+    terms: &'a Summands<'t, V, C, K>,
+    inner: &'a IndexRange,
+    part: &'a IndexRange,
 }
 
-impl<V: Number, C: Steps, const K: usize> Task<V> for AddUp<'_, '_, V, C, K> {
+impl<V: Number, C: StaticListing, const K: usize> SimdTask<V> for AddUp<'_, '_, V, C, K> {
     type Output = [V; K];
     #[inline(always)]
-    unsafe fn run<L: Vector<Number = V>>(self) -> [V; K] {
+    unsafe fn run<L: SimdVector<Number = V>>(self) -> [V; K] {
         // SAFETY: promised by the caller.
         unsafe { add_rows::<V, L, C, K>(self.terms, self.inner, self.part) }
     }
@@ -177,12 +177,12 @@ impl<V: Number, C: Steps, const K: usize> Task<V> for AddUp<'_, '_, V, C, K> {
 ///
 /// As [`AddUp`].
 #[inline(always)]
-unsafe fn add_rows<V: Number, L: Vector<Number = V>, C: Steps, const K: usize>(
-    terms: &Terms<'_, V, C, K>,
-    inner: &Region,
-    part: &Region,
+unsafe fn add_rows<V: Number, L: SimdVector<Number = V>, C: StaticListing, const K: usize>(
+    terms: &Summands<'_, V, C, K>,
+    inner: &IndexRange,
+    part: &IndexRange,
 ) -> [V; K] {
-    let (memory, captured) = (&{ *terms.memory }, &Captured::of::<C>(&terms.kernel.constants));
+    let (memory, captured) = (&{ *terms.memory }, &Captures::of::<C>(&terms.kernel.constants));
     let mut total = [V::ZERO; K];
     each_row!(part, row => {
         let inside = (0..3).all(|d| row[d] >= inner.lo[d] && row[d] < inner.hi[d]);
@@ -203,10 +203,10 @@ unsafe fn add_rows<V: Number, L: Vector<Number = V>, C: Steps, const K: usize>(
 ///
 /// As [`add_rows`], for the points of a row; those between the bounds read inside the views.
 #[inline(always)]
-unsafe fn add_chunk<V: Number, L: Vector<Number = V>, C: Steps, const K: usize>(
-    terms: &Terms<'_, V, C, K>,
-    memory: &Memory<V>,
-    captured: &Captured<V>,
+unsafe fn add_chunk<V: Number, L: SimdVector<Number = V>, C: StaticListing, const K: usize>(
+    terms: &Summands<'_, V, C, K>,
+    memory: &Bindings<V>,
+    captured: &Captures<V>,
     row: [isize; 3],
     (from, to): (isize, isize),
     bounds: (isize, isize),
@@ -246,7 +246,7 @@ unsafe fn add_chunk<V: Number, L: Vector<Number = V>, C: Steps, const K: usize>(
 
 /// The sums in registers, one by one.
 #[inline(always)]
-fn singly<V: Number, L: Vector<Number = V>>(sums: &[L; SUMS]) -> [V; SUMS] {
+fn singly<V: Number, L: SimdVector<Number = V>>(sums: &[L; SUMS]) -> [V; SUMS] {
     let mut single = [V::ZERO; SUMS];
     let mut k = 0;
     while k < SUMS / L::N {
@@ -259,7 +259,10 @@ fn singly<V: Number, L: Vector<Number = V>>(sums: &[L; SUMS]) -> [V; SUMS] {
 
 /// Adds the terms of some points to the sums in registers.
 #[inline(always)]
-fn add_singles<V: Number, L: Vector<Number = V>, const K: usize>(sums: &mut [[L; SUMS]; K], terms: &[[V; K]; SUMS]) {
+fn add_singles<V: Number, L: SimdVector<Number = V>, const K: usize>(
+    sums: &mut [[L; SUMS]; K],
+    terms: &[[V; K]; SUMS],
+) {
     for (term, sums) in sums.iter_mut().enumerate() {
         let single = terms.map(|terms| terms[term]);
         let mut k = 0;
@@ -290,7 +293,7 @@ fn in_pairs<V: Number>(mut sums: [V; SUMS]) -> V {
 ///
 /// [`memory`](crate::kernel::exec::operands::memory) has checked them for this kernel and grid, and they are still
 /// there.
-pub(crate) unsafe fn total<V: Number, P: Program>(kernel: &Kernel<V>, grid: &Grid, memory: &Memory<V>) -> V {
+pub(crate) unsafe fn total<V: Number, P: Kernel>(kernel: &BoundKernel<V>, grid: &Grid, memory: &Bindings<V>) -> V {
     let seeds = Seeds::NONE;
     let terms = values_of::<V, P>(kernel, (memory, &seeds), &grid.range);
     // SAFETY: promised by the caller.
@@ -298,10 +301,10 @@ pub(crate) unsafe fn total<V: Number, P: Program>(kernel: &Kernel<V>, grid: &Gri
 }
 
 /// The values of a reduction.
-pub(crate) fn values_of<'a, V: Number, P: Program>(
-    kernel: &'a Kernel<V>,
-    (memory, seeds): (&'a Memory<V>, &'a Seeds<V>),
-    range: &'a Region,
-) -> Terms<'a, V, ValuesOf<P>, 1> {
-    Terms { kernel, memory, seeds, range, what: What::Values, steps: PhantomData }
+pub(crate) fn values_of<'a, V: Number, P: Kernel>(
+    kernel: &'a BoundKernel<V>,
+    (memory, seeds): (&'a Bindings<V>, &'a Seeds<V>),
+    range: &'a IndexRange,
+) -> Summands<'a, V, ValuesOf<P>, 1> {
+    Summands { kernel, memory, seeds, range, what: What::Values, steps: PhantomData }
 }

@@ -1,7 +1,7 @@
 //! Shadows: the adjoints, or the tangents, of views during a sweep.
 
 use super::buffer::{Arena, NewArray};
-use super::cache::Fetched;
+use super::cache::ReadCache;
 use crate::Number;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -24,18 +24,18 @@ pub struct Shadows<V> {
     /// By the views' slots; slot 0 stands for views that are passive.
     list: Vec<Shadow<V>>,
     /// Values that the sweep has read back, and the memory.
-    fetched: Fetched<V>,
+    fetched: ReadCache<V>,
 }
 
 impl<V: Number> Shadows<V> {
     /// No shadows.
     #[must_use]
     pub const fn new() -> Self {
-        Self { list: Vec::new(), fetched: Fetched::new() }
+        Self { list: Vec::new(), fetched: ReadCache::new() }
     }
 
     /// No shadows, with memory from where these values have theirs.
-    pub(crate) fn beside(fetched: &Fetched<V>) -> Self {
+    pub(crate) fn beside(fetched: &ReadCache<V>) -> Self {
         let mut shadows = Self::new();
         shadows.draw_from(fetched.memory.as_ref());
         shadows
@@ -74,12 +74,12 @@ impl<V: Number> Shadows<V> {
 
     /// The values that the sweep has read back.
     #[inline(always)]
-    pub(crate) const fn fetched(&mut self) -> &mut Fetched<V> {
+    pub(crate) const fn fetched(&mut self) -> &mut ReadCache<V> {
         &mut self.fetched
     }
 
     /// The shadows by the views' slots, and the values that the sweep has read back.
-    pub(crate) fn parts(&mut self) -> (&[Shadow<V>], &mut Fetched<V>) {
+    pub(crate) fn parts(&mut self) -> (&[Shadow<V>], &mut ReadCache<V>) {
         (&self.list, &mut self.fetched)
     }
 

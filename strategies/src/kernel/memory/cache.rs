@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// The arrays of a launch that may have left memory, as a sweep has read them back.
 ///
 /// The arrays stay for the next launch, which may keep the same ones, and for all adjoint vectors of a sweep.
-pub struct Fetched<V> {
+pub struct ReadCache<V> {
     present: Vec<Present<V>>,
     /// The source of memory, once some was needed.
     pub(crate) memory: Option<Arc<Arena<V>>>,
@@ -31,7 +31,7 @@ enum Array<V> {
     Read(NewArray<V>),
 }
 
-impl<V> Fetched<V> {
+impl<V> ReadCache<V> {
     /// No arrays.
     #[must_use]
     pub const fn new() -> Self {
@@ -39,26 +39,26 @@ impl<V> Fetched<V> {
     }
 }
 
-impl<V> Default for Fetched<V> {
+impl<V> Default for ReadCache<V> {
     fn default() -> Self {
         Self::new()
     }
 }
 
 /// A copy with memory of its own.
-impl<V: Clone> Clone for Fetched<V> {
+impl<V: Clone> Clone for ReadCache<V> {
     fn clone(&self) -> Self {
         Self { present: self.present.clone(), memory: None }
     }
 }
 
-impl<V: fmt::Debug> fmt::Debug for Fetched<V> {
+impl<V: fmt::Debug> fmt::Debug for ReadCache<V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.present, f)
     }
 }
 
-impl<V: Number> Fetched<V> {
+impl<V: Number> ReadCache<V> {
     /// The array of a version, which stays where it is until the [end](Self::end) of the launch.
     ///
     /// # Errors

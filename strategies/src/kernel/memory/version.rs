@@ -54,11 +54,11 @@ pub struct Held<V> {
     pub(crate) number: u64,
     file: Arc<ArrayFile>,
     /// Changed only while the recording goes on: sweeps find it in one place.
-    place: Mutex<Place<V>>,
+    place: Mutex<Location<V>>,
 }
 
 /// Where a version is.
-enum Place<V> {
+enum Location<V> {
     Memory(SharedArray<V>),
     /// The length, and where.
     File(usize, Stored),
@@ -76,23 +76,23 @@ impl<V: Number> Held<V> {
     fn new(buffer: SharedArray<V>, file: &Arc<ArrayFile>) -> Self {
         static LATEST: AtomicU64 = AtomicU64::new(0);
         file.enter(buffer.obtained());
-        let place = Mutex::new(Place::Memory(buffer));
+        let place = Mutex::new(Location::Memory(buffer));
         Self { number: LATEST.fetch_add(1, Ordering::Relaxed), file: Arc::clone(file), place }
     }
 
     /// The array, if it is in memory; else its length.
     pub(crate) fn look_up(&self) -> Result<SharedArray<V>, usize> {
         match &*self.place() {
-            Place::Memory(buffer) => Ok(buffer.clone()),
-            Place::File(length, _) => Err(*length),
+            Location::Memory(buffer) => Ok(buffer.clone()),
+            Location::File(length, _) => Err(*length),
         }
     }
 
     /// Reads the array from the file into a buffer of its length. Nothing is done if it is in memory.
     pub(crate) fn read(&self, buffer: &mut Buffer<V>) -> Result<(), StorageError> {
         let stored = match &*self.place() {
-            Place::Memory(_) => return Ok(()),
-            Place::File(_, stored) => *stored,
+            Location::Memory(_) => return Ok(()),
+            Location::File(_, stored) => *stored,
         };
         self.file.load(bytemuck::cast_slice_mut(buffer), stored)
     }
@@ -100,27 +100,27 @@ impl<V: Number> Held<V> {
     /// Writes the array to the file and gives up its memory, unless it has other owners.
     fn write(&self) -> Result<Outcome, StorageError> {
         let mut place = self.place();
-        let Place::Memory(buffer) = &*place else { return Ok(Outcome::Gone) };
+        let Location::Memory(buffer) = &*place else { return Ok(Outcome::Gone) };
         if buffer.is_shared() {
             return Ok(Outcome::InUse);
         }
         let (length, bytes) = (buffer.len(), buffer.obtained());
         let stored = self.file.store(bytemuck::cast_slice(buffer))?;
-        *place = Place::File(length, stored);
+        *place = Location::File(length, stored);
         self.file.leave(bytes);
         Ok(Outcome::Gone)
     }
 
     fn bytes(&self) -> usize {
         match &*self.place() {
-            Place::Memory(buffer) => buffer.bytes(),
-            Place::File(length, _) => length * size_of::<V>(),
+            Location::Memory(buffer) => buffer.bytes(),
+            Location::File(length, _) => length * size_of::<V>(),
         }
     }
 }
 
 impl<V> Held<V> {
-    fn place(&self) -> MutexGuard<'_, Place<V>> {
+    fn place(&self) -> MutexGuard<'_, Location<V>> {
         // What is done under the lock leaves one place or the other.
         self.place.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -129,15 +129,15 @@ impl<V> Held<V> {
 impl<V> Drop for Held<V> {
     fn drop(&mut self) {
         match &*self.place() {
-            Place::Memory(buffer) => self.file.leave(buffer.obtained()),
-            Place::File(_, stored) => self.file.forget(*stored),
+            Location::Memory(buffer) => self.file.leave(buffer.obtained()),
+            Location::File(_, stored) => self.file.forget(*stored),
         }
     }
 }
 
 impl<V> fmt::Debug for Held<V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = if matches!(*self.place(), Place::Memory(_)) { "memory" } else { "the file" };
+        let place = if matches!(*self.place(), Location::Memory(_)) { "memory" } else { "the file" };
         write!(f, "Held {} in {place}", self.number)
     }
 }

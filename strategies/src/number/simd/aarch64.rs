@@ -2,7 +2,7 @@
 //! that is compiled for them.
 
 use super::Sealed;
-use super::vector::{Lane, Vector};
+use super::vector::{SimdValue, SimdVector};
 #[allow(clippy::wildcard_imports, reason = "the names of intrinsics are all of one kind")]
 use core::arch::aarch64::*;
 use core::ops::{Add, Div, Mul, Neg, Sub};
@@ -52,7 +52,7 @@ macro_rules! register {
         }
 
         impl Sealed for $name {}
-        impl Lane for $name {
+        impl SimdValue for $name {
             type Number = $number;
             type Mask = $mask;
             #[inline(always)]
@@ -117,7 +117,7 @@ macro_rules! register {
             }
         }
 
-        impl Vector for $name {
+        impl SimdVector for $name {
             const N: usize = $n;
             #[inline(always)]
             unsafe fn load(from: *const $number) -> Self {

@@ -1,9 +1,9 @@
 //! Instruction sets, chosen when a program runs.
 
-use super::dual::Several;
-use super::rule::{Part, Rule, Three};
-use super::scalar::Alone;
-use super::vector::Vector;
+use super::dual::DualVector;
+use super::rule::{Part, Rule, TernaryRule};
+use super::scalar::ScalarValue;
+use super::vector::SimdVector;
 use crate::{Dual, Number};
 use core::sync::atomic::{AtomicU8, Ordering};
 
@@ -17,7 +17,7 @@ use super::x86_64::{Eight32 as Middle32, Eight64 as Wide64, Four64 as Middle64, 
 /// What the loops of kernels are compiled for. Results are the same, bit for bit, at every level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
-pub enum Level {
+pub enum InstructionSet {
     /// One number at a time, in whatever registers the whole program is compiled for.
     Baseline = 1,
     /// Registers of 256 bits on x86-64: AVX2. Registers of 128 bits on `AArch64`, where every machine has them: NEON.
@@ -29,7 +29,7 @@ pub enum Level {
 /// 0 as long as nobody has asked.
 static LEVEL: AtomicU8 = AtomicU8::new(0);
 
-impl Level {
+impl InstructionSet {
     /// The level at which kernels run on this machine.
     #[must_use]
     #[inline]
@@ -82,7 +82,7 @@ impl Level {
 }
 
 /// A loop that is compiled for each level.
-pub trait Task<V> {
+pub trait SimdTask<V> {
     /// What it returns.
     type Output;
     /// Runs it, and is inlined into the function that calls it, with all that it calls.
@@ -91,7 +91,7 @@ pub trait Task<V> {
     ///
     /// As the task says.
     #[allow(private_bounds, reason = "this trait cannot be named outside")]
-    unsafe fn run<L: Vector<Number = V>>(self) -> Self::Output;
+    unsafe fn run<L: SimdVector<Number = V>>(self) -> Self::Output;
 }
 
 /// The registers of a number type. Lanes exist inside tasks only, so nobody can use registers that the machine does not
@@ -99,7 +99,7 @@ pub trait Task<V> {
 pub trait Registers: Sized + 'static {
     /// One number.
     #[allow(private_bounds, reason = "a sealed trait")]
-    type Single: Vector<Number = Self>;
+    type Single: SimdVector<Number = Self>;
     /// A part of a rule over this number, at these arguments.
     #[doc(hidden)]
     fn call(rule: &'static Rule, part: Part, x: Self, y: Self) -> Self;
@@ -118,12 +118,12 @@ pub trait Registers: Sized + 'static {
     ///
     /// As the task says.
     #[doc(hidden)]
-    unsafe fn at_level<T: Task<Self>>(task: T) -> T::Output;
+    unsafe fn at_level<T: SimdTask<Self>>(task: T) -> T::Output;
 }
 
 /// The rule as one of three arguments.
 #[inline(always)]
-const fn of_three(rule: &'static Rule) -> &'static Three {
+const fn of_three(rule: &'static Rule) -> &'static TernaryRule {
     rule.three.as_ref().expect("the rule has three arguments")
 }
 
@@ -156,26 +156,26 @@ macro_rules! registers {
                 (value, tangents)
             }
             #[inline]
-            unsafe fn at_level<T: Task<Self>>(task: T) -> T::Output {
+            unsafe fn at_level<T: SimdTask<Self>>(task: T) -> T::Output {
                 #[cfg(any(target_arch = "x86_64", miri))]
                 #[cfg_attr(not(miri), target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw"))]
-                unsafe fn wide<T: Task<$number>>(task: T) -> T::Output {
+                unsafe fn wide<T: SimdTask<$number>>(task: T) -> T::Output {
                     // SAFETY: promised by the caller.
                     unsafe { task.run::<$wide>() }
                 }
                 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", miri))]
                 #[cfg_attr(all(target_arch = "x86_64", not(miri)), target_feature(enable = "avx2"))]
-                unsafe fn middle<T: Task<$number>>(task: T) -> T::Output {
+                unsafe fn middle<T: SimdTask<$number>>(task: T) -> T::Output {
                     // SAFETY: promised by the caller.
                     unsafe { task.run::<$middle>() }
                 }
                 // SAFETY: promised by the caller; a level is current only if the machine has its instructions.
                 unsafe {
-                    match Level::current() {
+                    match InstructionSet::current() {
                         #[cfg(any(target_arch = "x86_64", miri))]
-                        Level::Wide => wide(task),
+                        InstructionSet::Wide => wide(task),
                         #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", miri))]
-                        Level::Middle => middle(task),
+                        InstructionSet::Middle => middle(task),
                         _ => task.run::<Self>(),
                     }
                 }
@@ -191,7 +191,7 @@ registers! {
 /// Duals of scalars with few tangents are computed in the registers of their parts; other duals one at a time, in
 /// whatever registers the whole program is compiled for.
 impl<V: Number, const N: usize> Registers for Dual<V, N> {
-    type Single = Alone<Self>;
+    type Single = ScalarValue<Self>;
     fn call(rule: &'static Rule, part: Part, x: Self, y: Self) -> Self {
         let (value, left, right) = V::call_with_slopes(rule, part, x.value, y.value);
         x.chain2(y, value, (left, right))
@@ -207,24 +207,24 @@ impl<V: Number, const N: usize> Registers for Dual<V, N> {
         let (value, left, right) = Self::call_with_slopes(rule, part, x, y);
         (value, [left, right, z])
     }
-    unsafe fn at_level<T: Task<Self>>(task: T) -> T::Output {
+    unsafe fn at_level<T: SimdTask<Self>>(task: T) -> T::Output {
         // With more tangents, registers gain nothing, and take long to compile. Without optimisation every result of a
         // kernel lies on the stack, which has no room for so many registers; miri has a larger stack.
         let in_registers = V::PARTS == 1 && N < 4 && (cfg!(miri) || !cfg!(debug_assertions));
         // SAFETY: promised by the caller.
-        unsafe { if in_registers { V::at_level(Lifted(task)) } else { task.run::<Alone<Self>>() } }
+        unsafe { if in_registers { V::at_level(Lifted(task)) } else { task.run::<ScalarValue<Self>>() } }
     }
 }
 
 /// A task over duals, as one over their parts.
 pub(crate) struct Lifted<T, const N: usize>(pub(crate) T);
 
-impl<V: Number, T: Task<Dual<V, N>>, const N: usize> Task<V> for Lifted<T, N> {
+impl<V: Number, T: SimdTask<Dual<V, N>>, const N: usize> SimdTask<V> for Lifted<T, N> {
     type Output = T::Output;
     #[inline(always)]
-    unsafe fn run<L: Vector<Number = V>>(self) -> T::Output {
+    unsafe fn run<L: SimdVector<Number = V>>(self) -> T::Output {
         // SAFETY: promised by the caller.
-        unsafe { self.0.run::<Several<L, N>>() }
+        unsafe { self.0.run::<DualVector<L, N>>() }
     }
 }
 
@@ -238,10 +238,10 @@ pub(crate) trait Plain {
 }
 
 struct Inlined<P>(P);
-impl<P: Plain> Task<f64> for Inlined<P> {
+impl<P: Plain> SimdTask<f64> for Inlined<P> {
     type Output = P::Output;
     #[inline(always)]
-    unsafe fn run<L: Vector<Number = f64>>(self) -> P::Output {
+    unsafe fn run<L: SimdVector<Number = f64>>(self) -> P::Output {
         self.0.run()
     }
 }

@@ -1,21 +1,21 @@
 //! Duals at neighbouring points, computed at once: a register for the values, and one for each tangent.
 
 use super::Sealed;
-use super::vector::{Lane, MOST, Vector};
+use super::vector::{MOST, SimdValue, SimdVector};
 use crate::{Dual, Number};
 use core::mem::MaybeUninit;
 use core::ops::{Add, Div, Mul, Neg, Sub};
 
 /// As many duals as `L` has numbers. Operations round, part by part, as [`Dual`]'s own do.
 #[derive(Clone, Copy)]
-pub(crate) struct Several<L, const N: usize> {
+pub(crate) struct DualVector<L, const N: usize> {
     value: L,
     tangents: [L; N],
 }
 
 /// a·b, where zero times anything is zero.
 #[inline(always)]
-fn guarded<L: Lane>(a: L, b: L) -> L {
+fn guarded<L: SimdValue>(a: L, b: L) -> L {
     let zero = L::zero();
     L::select(L::both(a.differ(zero), b.differ(zero)), a * b, zero)
 }
@@ -31,7 +31,7 @@ macro_rules! several {
     }};
 }
 
-impl<L: Lane, const N: usize> Several<L, N> {
+impl<L: SimdValue, const N: usize> DualVector<L, N> {
     #[inline(always)]
     fn chain(self, value: L, partial: L) -> Self {
         several!(value, |k| guarded(self.tangents[k], partial))
@@ -43,7 +43,7 @@ impl<L: Lane, const N: usize> Several<L, N> {
     }
 }
 
-impl<L: Lane, const N: usize> Add for Several<L, N> {
+impl<L: SimdValue, const N: usize> Add for DualVector<L, N> {
     type Output = Self;
     #[inline(always)]
     fn add(self, other: Self) -> Self {
@@ -51,7 +51,7 @@ impl<L: Lane, const N: usize> Add for Several<L, N> {
     }
 }
 
-impl<L: Lane, const N: usize> Sub for Several<L, N> {
+impl<L: SimdValue, const N: usize> Sub for DualVector<L, N> {
     type Output = Self;
     #[inline(always)]
     fn sub(self, other: Self) -> Self {
@@ -59,7 +59,7 @@ impl<L: Lane, const N: usize> Sub for Several<L, N> {
     }
 }
 
-impl<L: Lane, const N: usize> Mul for Several<L, N> {
+impl<L: SimdValue, const N: usize> Mul for DualVector<L, N> {
     type Output = Self;
     #[inline(always)]
     fn mul(self, other: Self) -> Self {
@@ -67,7 +67,7 @@ impl<L: Lane, const N: usize> Mul for Several<L, N> {
     }
 }
 
-impl<L: Lane, const N: usize> Div for Several<L, N> {
+impl<L: SimdValue, const N: usize> Div for DualVector<L, N> {
     type Output = Self;
     #[inline(always)]
     fn div(self, other: Self) -> Self {
@@ -76,7 +76,7 @@ impl<L: Lane, const N: usize> Div for Several<L, N> {
     }
 }
 
-impl<L: Lane, const N: usize> Neg for Several<L, N> {
+impl<L: SimdValue, const N: usize> Neg for DualVector<L, N> {
     type Output = Self;
     #[inline(always)]
     fn neg(self) -> Self {
@@ -84,8 +84,8 @@ impl<L: Lane, const N: usize> Neg for Several<L, N> {
     }
 }
 
-impl<L, const N: usize> Sealed for Several<L, N> {}
-impl<L: Vector, const N: usize> Lane for Several<L, N> {
+impl<L, const N: usize> Sealed for DualVector<L, N> {}
+impl<L: SimdVector, const N: usize> SimdValue for DualVector<L, N> {
     type Number = Dual<L::Number, N>;
     type Mask = L::Mask;
 
@@ -145,7 +145,7 @@ impl<L: Vector, const N: usize> Lane for Several<L, N> {
     }
 }
 
-impl<L: Vector, const N: usize> Several<L, N> {
+impl<L: SimdVector, const N: usize> DualVector<L, N> {
     /// The duals, and zeros behind them.
     #[inline(always)]
     fn numbers(self) -> [Dual<L::Number, N>; MOST] {
@@ -182,7 +182,7 @@ impl<L: Vector, const N: usize> Several<L, N> {
     }
 }
 
-impl<L: Vector, const N: usize> Vector for Several<L, N> {
+impl<L: SimdVector, const N: usize> SimdVector for DualVector<L, N> {
     const N: usize = L::N;
 
     #[inline(always)]
@@ -237,17 +237,17 @@ impl<L: Vector, const N: usize> Vector for Several<L, N> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::number::simd::dispatch::{Level, Lifted, Registers, Task};
+    use crate::number::simd::dispatch::{InstructionSet, Lifted, Registers, SimdTask};
 
     type Pair = Dual<f64, 2>;
 
     /// All operations on these numbers, each number of a register beside its neighbours.
     struct All<'a>(&'a [Pair; 16], &'a [Pair; 16]);
 
-    impl Task<Pair> for All<'_> {
+    impl SimdTask<Pair> for All<'_> {
         type Output = Vec<[Pair; 16]>;
         #[inline(always)]
-        unsafe fn run<L: Vector<Number = Pair>>(self) -> Vec<[Pair; 16]> {
+        unsafe fn run<L: SimdVector<Number = Pair>>(self) -> Vec<[Pair; 16]> {
             let mut found = vec![[Pair::ZERO; 16]; 13];
             for k in (0..16).step_by(L::N) {
                 // SAFETY: registers have 1, 2, 4, 8 or 16 numbers, so all of them are in the arrays.
@@ -318,18 +318,18 @@ mod tests {
             });
             // SAFETY: the task has no conditions.
             let (single, lifted) =
-                unsafe { (All(&x, &y).run::<Several<f64, 2>>(), f64::at_level(Lifted(All(&x, &y)))) };
+                unsafe { (All(&x, &y).run::<DualVector<f64, 2>>(), f64::at_level(Lifted(All(&x, &y)))) };
             assert_eq!(bits(&single), bits(&expected(&x, &y, 1)), "one at a time, {shift}");
-            let n = match Level::current() {
-                Level::Baseline => 1,
-                Level::Middle => {
+            let n = match InstructionSet::current() {
+                InstructionSet::Baseline => 1,
+                InstructionSet::Middle => {
                     if cfg!(target_arch = "aarch64") {
                         2
                     } else {
                         4
                     }
                 }
-                Level::Wide => 8,
+                InstructionSet::Wide => 8,
             };
             assert_eq!(bits(&lifted), bits(&expected(&x, &y, n)), "{shift}");
         }

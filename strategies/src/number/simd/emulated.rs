@@ -2,13 +2,13 @@
 //! the instructions on registers, runs the loops over them as it would over those.
 
 use super::Sealed;
-use super::vector::{Lane, Vector};
+use super::vector::{SimdValue, SimdVector};
 use crate::Number;
 use core::array::from_fn;
 use core::ops::{Add, Div, Mul, Neg, Sub};
 
 /// One number, as the loops have it.
-pub(crate) trait One: Vector<Number = Self, Mask = bool> + Number {}
+pub(crate) trait One: SimdVector<Number = Self, Mask = bool> + Number {}
 impl One for f64 {}
 impl One for f32 {}
 
@@ -42,7 +42,7 @@ impl<V: One, const N: usize> Neg for Numbers<V, N> {
 }
 
 impl<V, const N: usize> Sealed for Numbers<V, N> {}
-impl<V: One, const N: usize> Lane for Numbers<V, N> {
+impl<V: One, const N: usize> SimdValue for Numbers<V, N> {
     type Number = V;
     type Mask = [bool; N];
 
@@ -50,10 +50,10 @@ impl<V: One, const N: usize> Lane for Numbers<V, N> {
         Self([number; N])
     }
     fn sqrt(self) -> Self {
-        Self(self.0.map(Lane::sqrt))
+        Self(self.0.map(SimdValue::sqrt))
     }
     fn abs(self) -> Self {
-        Self(self.0.map(Lane::abs))
+        Self(self.0.map(SimdValue::abs))
     }
     fn less(self, other: Self) -> [bool; N] {
         from_fn(|k| self.0[k].less(other.0[k]))
@@ -81,7 +81,7 @@ impl<V: One, const N: usize> Lane for Numbers<V, N> {
     }
 }
 
-impl<V: One, const N: usize> Vector for Numbers<V, N> {
+impl<V: One, const N: usize> SimdVector for Numbers<V, N> {
     const N: usize = N;
 
     unsafe fn load(from: *const V) -> Self {

@@ -30,7 +30,7 @@ pub enum Part {
 
 /// A rule over one type of number.
 #[derive(Clone, Copy, Debug)]
-pub struct Scalar<V: 'static> {
+pub struct ScalarRule<V: 'static> {
     /// The value, of one argument (and anything), or of two.
     pub value: fn(V, V) -> V,
     /// The derivative, of the argument and the value; or the partial of the left of two arguments.
@@ -41,7 +41,7 @@ pub struct Scalar<V: 'static> {
     pub takes_left: fn(V, V) -> V,
 }
 
-impl<V: Copy> Scalar<V> {
+impl<V: Copy> ScalarRule<V> {
     /// A part at these arguments.
     #[inline(always)]
     pub(crate) fn call(&self, part: Part, x: V, y: V) -> V {
@@ -60,14 +60,14 @@ impl<V: Copy> Scalar<V> {
 
 /// A rule of three arguments over one type of number.
 #[derive(Clone, Copy, Debug)]
-pub struct Scalar3<V: 'static> {
+pub struct ScalarRule3<V: 'static> {
     /// The value.
     pub value: fn(V, V, V) -> V,
     /// The partials of the arguments.
     pub partials: [fn(V, V, V) -> V; 3],
 }
 
-impl<V: Copy> Scalar3<V> {
+impl<V: Copy> ScalarRule3<V> {
     /// A part at these arguments.
     #[inline(always)]
     pub(crate) fn call(&self, part: Part, [x, y, z]: [V; 3]) -> V {
@@ -83,15 +83,15 @@ impl<V: Copy> Scalar3<V> {
 
 /// A function of three arguments that is computed number by number.
 #[derive(Clone, Copy, Debug)]
-pub struct Three {
+pub struct TernaryRule {
     /// The function over `f64`.
-    pub double: Scalar3<f64>,
+    pub double: ScalarRule3<f64>,
     /// The function over `f32`.
-    pub single: Scalar3<f32>,
+    pub single: ScalarRule3<f32>,
     /// The function over `f64`, with the derivatives of its parts by all arguments.
-    pub double_slopes: Scalar3<Dual<f64, 3>>,
+    pub double_slopes: ScalarRule3<Dual<f64, 3>>,
     /// The function over `f32`, with the derivatives of its parts by all arguments.
-    pub single_slopes: Scalar3<Dual<f32, 3>>,
+    pub single_slopes: ScalarRule3<Dual<f32, 3>>,
 }
 
 /// A function that is computed number by number.
@@ -106,13 +106,13 @@ pub struct Rule {
     /// Whether it returns one of its two arguments.
     pub selects: bool,
     /// It over `f64`.
-    pub double: Scalar<f64>,
+    pub double: ScalarRule<f64>,
     /// It over `f32`.
-    pub single: Scalar<f32>,
+    pub single: ScalarRule<f32>,
     /// It over `f64`, with the derivatives of its parts by both arguments.
-    pub double_slopes: Scalar<Dual<f64, 2>>,
+    pub double_slopes: ScalarRule<Dual<f64, 2>>,
     /// It over `f32`, with the derivatives of its parts by both arguments.
-    pub single_slopes: Scalar<Dual<f32, 2>>,
+    pub single_slopes: ScalarRule<Dual<f32, 2>>,
     /// The function of three arguments, if it is one.
-    pub three: Option<Three>,
+    pub three: Option<TernaryRule>,
 }

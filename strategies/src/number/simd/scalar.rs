@@ -1,7 +1,7 @@
 //! The fallback of SIMD vectors: numbers without registers of their own, one at a time.
 
 use super::Sealed;
-use super::vector::{Lane, Vector};
+use super::vector::{SimdValue, SimdVector};
 use crate::Number;
 use core::array::from_fn;
 use core::ops::{Add, Div, Mul, Neg, Sub};
@@ -13,12 +13,12 @@ const MOST: usize = 16;
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 #[derive(Debug)]
-pub struct Alone<V>(V);
+pub struct ScalarValue<V>(V);
 
 /// The row `Add add` implements the trait by the method of the number.
 macro_rules! operators {
     ($($trait:ident $method:ident)*) => { $(
-        impl<V: Number> $trait for Alone<V> {
+        impl<V: Number> $trait for ScalarValue<V> {
             type Output = Self;
             #[inline(always)]
             fn $method(self, other: Self) -> Self { Self(self.0.$method(other.0)) }
@@ -27,7 +27,7 @@ macro_rules! operators {
 }
 operators! { Add add Sub sub Mul mul Div div }
 
-impl<V: Number> Neg for Alone<V> {
+impl<V: Number> Neg for ScalarValue<V> {
     type Output = Self;
     #[inline(always)]
     fn neg(self) -> Self {
@@ -37,13 +37,13 @@ impl<V: Number> Neg for Alone<V> {
 
 /// A yes or no for each lane of two numbers.
 #[inline(always)]
-fn mask<V: Number>(a: Alone<V>, b: Alone<V>, yes: impl Fn(V::Lane, V::Lane) -> bool) -> [bool; MOST] {
+fn mask<V: Number>(a: ScalarValue<V>, b: ScalarValue<V>, yes: impl Fn(V::Lane, V::Lane) -> bool) -> [bool; MOST] {
     const { assert!(V::LANES <= MOST, "kernels take packs of at most 16 lanes") };
     from_fn(|k| k < V::LANES && yes(a.0.lane(k), b.0.lane(k)))
 }
 
-impl<V> Sealed for Alone<V> {}
-impl<V: Number> Lane for Alone<V> {
+impl<V> Sealed for ScalarValue<V> {}
+impl<V: Number> SimdValue for ScalarValue<V> {
     type Number = V;
     type Mask = [bool; MOST];
 
@@ -100,7 +100,7 @@ impl<V: Number> Lane for Alone<V> {
     }
 }
 
-impl<V: Number> Vector for Alone<V> {
+impl<V: Number> SimdVector for ScalarValue<V> {
     const N: usize = 1;
 
     #[inline(always)]

@@ -7,7 +7,7 @@ use core::ops::{Add, Div, Mul, Neg, Sub};
 
 /// One number, or several at neighbouring points that are computed at once. All operations work number by number and
 /// round as the number's own operations do, so that a result does not depend on how many there are.
-pub trait Lane:
+pub trait SimdValue:
     Copy
     + Add<Output = Self>
     + Sub<Output = Self>
@@ -87,7 +87,7 @@ pub trait Lane:
 pub(crate) const MOST: usize = 16;
 
 /// Lanes that lie in memory.
-pub(crate) trait Vector: Lane {
+pub(crate) trait SimdVector: SimdValue {
     /// How many numbers.
     const N: usize;
     /// # Safety
@@ -117,7 +117,7 @@ pub(crate) trait Vector: Lane {
 macro_rules! single {
     ($($t:ty)*) => { $(
         impl Sealed for $t {}
-        impl Lane for $t {
+        impl SimdValue for $t {
             type Number = $t;
             type Mask = bool;
             #[inline(always)]
@@ -145,7 +145,7 @@ macro_rules! single {
             #[inline(always)]
             fn map3(self, second: $t, third: $t, f: impl Fn([$t; 3]) -> $t) -> $t { f([self, second, third]) }
         }
-        impl Vector for $t {
+        impl SimdVector for $t {
             const N: usize = 1;
             #[inline(always)]
             unsafe fn load(from: *const $t) -> $t {

@@ -4,7 +4,7 @@
 //! Values of these types exist nowhere else.
 
 use super::Sealed;
-use super::vector::{Lane, Vector};
+use super::vector::{SimdValue, SimdVector};
 #[allow(clippy::wildcard_imports, reason = "the names of intrinsics are all of one kind")]
 use core::arch::x86_64::*;
 use core::ops::{Add, Div, Mul, Neg, Sub};
@@ -43,7 +43,7 @@ macro_rules! register {
         }
 
         impl Sealed for $name {}
-        impl Lane for $name {
+        impl SimdValue for $name {
             type Number = $number;
             type Mask = $mask;
             #[inline(always)]
@@ -136,7 +136,7 @@ macro_rules! with_bits {
             }
         }
 
-        impl Vector for $name {
+        impl SimdVector for $name {
             const N: usize = $n;
             #[inline(always)]
             unsafe fn load(from: *const $number) -> Self {
@@ -230,7 +230,7 @@ macro_rules! with_registers {
             }
         }
 
-        impl Vector for $name {
+        impl SimdVector for $name {
             const N: usize = $n;
             #[inline(always)]
             unsafe fn load(from: *const $number) -> Self {

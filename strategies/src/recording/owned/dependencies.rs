@@ -1,7 +1,7 @@
 //! Dependencies of all results in a recording, for sparsity patterns.
 
 use crate::external::Entry;
-use crate::kernel::{Item, Launch};
+use crate::kernel::{Launch, Source};
 use crate::recording::current::list::OwnedTape;
 use crate::{Curvature, Number, Order, RecordKind, Reverse, SweepError};
 
@@ -24,13 +24,13 @@ impl Numbering {
     }
 
     /// The number of an item of a launch.
-    fn of<V: Number>(&self, entry: &Entry<V>, item: Item) -> usize {
+    fn of<V: Number>(&self, entry: &Entry<V>, item: Source) -> usize {
         match item {
-            Item::Nothing | Item::Element(0, _) => 0,
-            Item::Input(k) => entry.inputs.get(k),
-            Item::Output(k) => entry.outputs.get(k),
-            Item::Element(slot, element) => self.views[slot] + element,
-            Item::Own(k) => self.own + k,
+            Source::Nothing | Source::Element(0, _) => 0,
+            Source::Input(k) => entry.inputs.get(k),
+            Source::Output(k) => entry.outputs.get(k),
+            Source::Element(slot, element) => self.views[slot] + element,
+            Source::Own(k) => self.own + k,
         }
     }
 }

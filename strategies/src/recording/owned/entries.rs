@@ -3,7 +3,7 @@
 use super::trace::note_entry;
 use crate::error::Refusal;
 use crate::external::{Arrays, Deed, Entry, Externals, Slots};
-use crate::kernel::{Launched, SharedArray};
+use crate::kernel::{LaunchSlot, SharedArray};
 use crate::recording::current::state::Place;
 use crate::recording::resolve::messages::two_recordings;
 use crate::recording::resolve::statement::{recording_of, visible, with_parts};
@@ -69,11 +69,11 @@ pub fn record_launch<S: Reverse>(
     number: TapeNumber,
     inputs: &[(S::Value, &S::Id)],
     outputs: &[S::Value],
-    write: impl FnOnce(&mut Launched<S::Value>),
+    write: impl FnOnce(&mut LaunchSlot<S::Value>),
     each: impl FnMut(S::Value, S::Id),
 ) {
     let write = |externals: &mut Externals<S::Value>| {
-        let mut launch = Launched::within(externals.spare_launch());
+        let mut launch = LaunchSlot::within(externals.spare_launch());
         write(&mut launch);
         externals.spare.extend(launch.unused());
         Deed::Launch(launch)

@@ -1,7 +1,7 @@
 //! Replays of a recording at other inputs.
 
 use crate::external::{Deed, Entry, Externals};
-use crate::kernel::{Launch, Replayed, SharedArray, Used, Versions, not_kept};
+use crate::kernel::{Launch, OperandView, ReplayResult, ReplayState, SharedArray, not_kept};
 use crate::recording::current::list::OwnedTape;
 use crate::recording::current::singular::Singular;
 use crate::scratch::Scratch;
@@ -142,7 +142,7 @@ fn compute<S: Replay>(
 }
 
 /// The views of an entry.
-fn slots<V: Number>(entry: &Entry<V>) -> impl Iterator<Item = Used> + '_ {
+fn slots<V: Number>(entry: &Entry<V>) -> impl Iterator<Item = OperandView> + '_ {
     entry.launch().into_iter().flat_map(Launch::views)
 }
 
@@ -151,7 +151,7 @@ struct Uses(Vec<Option<usize>>);
 
 impl Uses {
     /// Forgets the versions that no entry behind this one uses.
-    fn forget<V: Number>(&self, k: usize, entry: &Entry<V>, versions: &mut Versions<V>) {
+    fn forget<V: Number>(&self, k: usize, entry: &Entry<V>, versions: &mut ReplayState<V>) {
         let used = slots(entry).flat_map(|view| [view.before, view.after.unwrap_or(0)]);
         used.filter(|slot| self.0[*slot] == Some(k)).for_each(|slot| versions.forget(slot));
     }
@@ -186,8 +186,8 @@ impl<V: Number> Externals<V> {
     }
 
     /// The input views at the beginning of the recording.
-    fn versions(&self) -> Versions<V> {
-        let mut versions = Versions::new(self.arrays.pool.clone().unwrap_or_default());
+    fn versions(&self) -> ReplayState<V> {
+        let mut versions = ReplayState::new(self.arrays.pool.clone().unwrap_or_default());
         self.arrays.input_values.iter().for_each(|input| versions.put(input.slot, input.values.clone()));
         versions
     }
@@ -207,7 +207,7 @@ impl<V: Number> Externals<V> {
     }
 
     /// Keeps what a replay has computed.
-    fn accept(&mut self, kept: Vec<(usize, Option<Replayed<V>>)>) {
+    fn accept(&mut self, kept: Vec<(usize, Option<ReplayResult<V>>)>) {
         for (k, kept) in kept {
             if let (Deed::Launch(launch), Some(kept)) = (&mut self.list[k].deed, kept) {
                 launch.get_mut().accept(kept);

@@ -43,7 +43,7 @@ mod trees;
 #[cfg(feature = "wide")]
 mod widths;
 
-use tapewright::kernels::Level;
+use tapewright::kernels::InstructionSet;
 use tapewright::{Float, Ternary};
 
 /// (x, y, z) ↦ x·y²·sin z.
@@ -79,16 +79,16 @@ fn levels<T: PartialEq + core::fmt::Debug>(f: &impl Fn() -> T) -> T {
     /// The level is one for the whole process.
     static ONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    assert_eq!(Level::Baseline.set(), Level::Baseline);
+    assert_eq!(InstructionSet::Baseline.set(), InstructionSet::Baseline);
     let expected = f();
-    for level in [Level::Middle, Level::Wide] {
+    for level in [InstructionSet::Middle, InstructionSet::Wide] {
         if level.set() == level {
             assert_eq!(f(), expected, "{level:?} and the baseline differ");
         } else {
             println!("this machine has no level {level:?}: not compared");
         }
     }
-    Level::best().set();
+    InstructionSet::best().set();
     expected
 }
 
