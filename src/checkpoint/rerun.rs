@@ -7,7 +7,7 @@ use crate::variables::{Variables, ViewParts, ViewRef};
 use smallvec::SmallVec;
 use tapewright_strategies::kernel::{Shadow, Shadows};
 use tapewright_strategies::{
-    Dependence, Flow, Number, Passive, Reverse, Scratch, SweepError, TapeNumber, Taping, catch_storage_errors,
+    Dependence, Flow, Number, Passive, RecordingId, Reverse, Scratch, SweepError, Taping, catch_storage_errors,
     recording, same,
 };
 
@@ -248,7 +248,7 @@ pub(super) struct Ends<'a, T: Taping> {
 
 /// A view of a collection as an input of a recording. Its slot is added to the list.
 pub(super) fn input<T: Reverse>(
-    number: TapeNumber,
+    number: RecordingId,
     view: ViewRef<'_, T::Value>,
     slots: &mut Slots,
 ) -> ViewParts<T::Value> {
@@ -280,7 +280,7 @@ pub(super) fn isolated<T: Reverse, Y>(f: impl FnOnce() -> Y) -> Result<Y, SweepE
 
 /// Panics if an output is a variable of another recording than this one, or of any recording if it is `None`: the
 /// function has it from elsewhere than from its inputs.
-pub(super) fn assert_own<T: Reverse>(recording: Option<TapeNumber>, outputs: &impl Variables<T>) {
+pub(super) fn assert_own<T: Reverse>(recording: Option<RecordingId>, outputs: &impl Variables<T>) {
     outputs.visit(&mut |slice| slice.iter().for_each(|output| assert_one(recording, output)));
     outputs.visit_views(&mut |view| {
         if let Dependence::Recorded { number, .. } = view.dependence {
@@ -294,7 +294,7 @@ pub(super) fn assert_own<T: Reverse>(recording: Option<TapeNumber>, outputs: &im
 /// # Panics
 ///
 /// When one is of another recording.
-pub(super) fn own<T: Reverse>(recording: TapeNumber, outputs: &impl Variables<T>, count: usize) -> Vec<Real<T>> {
+pub(super) fn own<T: Reverse>(recording: RecordingId, outputs: &impl Variables<T>, count: usize) -> Vec<Real<T>> {
     let mut own = Vec::with_capacity(count);
     assert_own(Some(recording), outputs);
     outputs.visit(&mut |slice| own.extend_from_slice(slice));
@@ -302,13 +302,13 @@ pub(super) fn own<T: Reverse>(recording: TapeNumber, outputs: &impl Variables<T>
 }
 
 #[inline(always)]
-fn assert_one<T: Reverse>(recording: Option<TapeNumber>, output: &Real<T>) {
+fn assert_one<T: Reverse>(recording: Option<RecordingId>, output: &Real<T>) {
     if let Some((number, _)) = T::locate(output.id()) {
         assert_number(recording, number);
     }
 }
 
-fn assert_number(recording: Option<TapeNumber>, number: TapeNumber) {
+fn assert_number(recording: Option<RecordingId>, number: RecordingId) {
     assert!(
         recording == Some(number),
         "a stage returns a variable of recording {number} that is not among its inputs: what a stage depends on must \

@@ -1,7 +1,7 @@
 //! The parts of a recording that was resumed, and what was forgotten of them.
 
 use smallvec::SmallVec;
-use tapewright_strategies::TapeNumber;
+use tapewright_strategies::RecordingId;
 use tapewright_strategies::recording::Place;
 
 /// The earlier parts of a recording that was resumed.
@@ -37,12 +37,12 @@ impl Parts {
     }
 
     /// Whether a variable of the recording with this number is of an earlier part.
-    pub(crate) fn have(&self, number: TapeNumber) -> bool {
+    pub(crate) fn have(&self, number: RecordingId) -> bool {
         self.ends.iter().any(|end| end.number() == number)
     }
 
     /// The number of the first part, which stays the same as long as the recording does.
-    pub(crate) fn root(&self, present: TapeNumber) -> TapeNumber {
+    pub(crate) fn root(&self, present: RecordingId) -> RecordingId {
         self.ends.first().map_or(present, |end| end.number())
     }
 
@@ -65,7 +65,7 @@ impl Parts {
 /// The sweep from position to position that an adjoint vector is in.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Under {
-    pub(crate) recording: TapeNumber,
+    pub(crate) recording: RecordingId,
     /// The cuts that have been made up to now.
     pub(crate) cuts: u64,
     /// Seeds were added since the last sweep to slots below this.

@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::expr::Real;
 use crate::kernels::View;
 use tapewright_strategies::recording::{self, Place};
-use tapewright_strategies::{Dependence, Number as _, Reverse, TapeNumber};
+use tapewright_strategies::{Dependence, Number as _, RecordingId, Reverse};
 
 /// A place in a recording, between two statements: see [`Scope::position`] and [`Tape::position`].
 ///
@@ -134,7 +134,7 @@ impl<S: Reverse> Tape<S> {
     #[track_caller]
     pub fn resume<R>(&mut self, f: impl FnOnce(&mut Scope<S>) -> R) -> R {
         let end = self.owned.place();
-        assert!(end.number() != TapeNumber::default(), "there is no recording to go on with: begin one with `record`");
+        assert!(end.number() != RecordingId::default(), "there is no recording to go on with: begin one with `record`");
         self.parts.ends.push(end);
         let Self { owned, inputs, parts, .. } = self;
         owned.resume(|number| f(&mut Scope::new(number, inputs, parts)))

@@ -9,11 +9,11 @@ use core::fmt;
 use core::marker::PhantomData;
 use std::sync::Mutex;
 use tapewright_strategies::recording::{self, OwnedTape, Running};
-use tapewright_strategies::{Dependence, Flow, Reverse, TapeNumber};
+use tapewright_strategies::{Dependence, Flow, RecordingId, Reverse};
 
 /// What a recording can do while it is running: register inputs.
 pub struct Scope<'a, S: Reverse> {
-    number: TapeNumber,
+    number: RecordingId,
     inputs: &'a mut Inputs,
     pub(crate) parts: &'a Parts,
     here: PhantomData<(*const (), S)>,
@@ -30,7 +30,7 @@ fn slot_of<S: Reverse>(variable: &Real<S>) -> Option<usize> {
 #[inline(always)]
 #[track_caller]
 pub(crate) fn register<S: Reverse>(
-    number: TapeNumber,
+    number: RecordingId,
     inputs: &mut Inputs,
     values: &[S::Value],
     variables: &mut Vec<Real<S>>,
@@ -57,7 +57,7 @@ pub(crate) fn consecutive<S: Reverse>(variables: &[Real<S>]) -> bool {
 
 impl<'a, S: Reverse> Scope<'a, S> {
     #[inline(always)]
-    pub(crate) const fn new(number: TapeNumber, inputs: &'a mut Inputs, parts: &'a Parts) -> Self {
+    pub(crate) const fn new(number: RecordingId, inputs: &'a mut Inputs, parts: &'a Parts) -> Self {
         Self { number, inputs, parts, here: PhantomData }
     }
 }
@@ -125,7 +125,7 @@ impl<S: Reverse> Scope<'_, S> {
 
     /// The number of this recording, which its variables carry.
     #[must_use]
-    pub const fn number(&self) -> TapeNumber {
+    pub const fn number(&self) -> RecordingId {
         self.number
     }
 }

@@ -9,12 +9,12 @@ use core::fmt;
 ///
 /// The default, 0, belongs to no recording: passive variables carry it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct TapeNumber(
+pub struct RecordingId(
     /// In the upper half, where identifiers of 32 bits have it.
     u64,
 );
 
-impl TapeNumber {
+impl RecordingId {
     /// The number as it appears in messages.
     #[must_use]
     pub const fn get(self) -> u32 {
@@ -36,7 +36,7 @@ impl TapeNumber {
     }
 }
 
-impl fmt::Display for TapeNumber {
+impl fmt::Display for RecordingId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "#{}", self.get())
     }
@@ -50,14 +50,14 @@ pub trait IndexType: sealed::Sealed + Copy + Send + Sync + fmt::Debug + 'static 
     /// The largest identifier.
     const LARGEST: u64;
     #[doc(hidden)]
-    fn pack(number: TapeNumber, index: u64) -> Self::Packed;
+    fn pack(number: RecordingId, index: u64) -> Self::Packed;
     #[doc(hidden)]
-    fn number(packed: Self::Packed) -> TapeNumber;
+    fn number(packed: Self::Packed) -> RecordingId;
     #[doc(hidden)]
     fn index(packed: Self::Packed) -> u64;
     /// Whether the recording number is `number` and the index is below `next`.
     #[doc(hidden)]
-    fn within(packed: Self::Packed, number: TapeNumber, next: u64) -> bool;
+    fn within(packed: Self::Packed, number: RecordingId, next: u64) -> bool;
     #[doc(hidden)]
     fn narrow(index: u64) -> Self;
     #[doc(hidden)]
@@ -91,19 +91,19 @@ impl IndexType for u32 {
     type Packed = u64;
     const LARGEST: u64 = u32::MAX as u64;
     #[inline(always)]
-    fn pack(number: TapeNumber, index: u64) -> u64 {
+    fn pack(number: RecordingId, index: u64) -> u64 {
         number.0 | index
     }
     #[inline(always)]
-    fn number(packed: u64) -> TapeNumber {
-        TapeNumber(packed & !Self::LARGEST)
+    fn number(packed: u64) -> RecordingId {
+        RecordingId(packed & !Self::LARGEST)
     }
     #[inline(always)]
     fn index(packed: u64) -> u64 {
         packed & Self::LARGEST
     }
     #[inline(always)]
-    fn within(packed: u64, number: TapeNumber, next: u64) -> bool {
+    fn within(packed: u64, number: RecordingId, next: u64) -> bool {
         packed.wrapping_sub(number.0) < next
     }
     #[inline(always)]
@@ -122,19 +122,19 @@ impl IndexType for u64 {
     type Packed = (u64, u32);
     const LARGEST: u64 = u64::MAX >> 8;
     #[inline(always)]
-    fn pack(number: TapeNumber, index: u64) -> (u64, u32) {
+    fn pack(number: RecordingId, index: u64) -> (u64, u32) {
         (index, number.get())
     }
     #[inline(always)]
-    fn number(packed: (u64, u32)) -> TapeNumber {
-        TapeNumber::of(packed.1)
+    fn number(packed: (u64, u32)) -> RecordingId {
+        RecordingId::of(packed.1)
     }
     #[inline(always)]
     fn index(packed: (u64, u32)) -> u64 {
         packed.0
     }
     #[inline(always)]
-    fn within(packed: (u64, u32), number: TapeNumber, next: u64) -> bool {
+    fn within(packed: (u64, u32), number: RecordingId, next: u64) -> bool {
         packed.1 == number.get() && packed.0 < next
     }
     #[inline(always)]
@@ -181,19 +181,19 @@ impl<I: IndexType> LinearId<I> {
     /// The identifier with this index in this recording, counted from 1; `None` when the index is 0 or does not fit, or
     /// when `number` belongs to no recording.
     #[must_use]
-    pub fn new(number: TapeNumber, index: u64) -> Option<Self> {
-        let valid = number != TapeNumber::NONE && (1..=I::LARGEST).contains(&index);
+    pub fn new(number: RecordingId, index: u64) -> Option<Self> {
+        let valid = number != RecordingId::NONE && (1..=I::LARGEST).contains(&index);
         valid.then(|| Self::pack(number, index))
     }
 
     #[inline(always)]
-    pub(crate) fn pack(number: TapeNumber, index: u64) -> Self {
+    pub(crate) fn pack(number: RecordingId, index: u64) -> Self {
         Self(I::pack(number, index))
     }
 
     #[inline(always)]
     pub(crate) fn passive() -> Self {
-        Self(I::pack(TapeNumber::NONE, 0))
+        Self(I::pack(RecordingId::NONE, 0))
     }
 
     /// The identifier under another number of its recording, which has `length` identifiers.
@@ -202,17 +202,17 @@ impl<I: IndexType> LinearId<I> {
     ///
     /// When the recording has no such identifier.
     #[track_caller]
-    pub(crate) fn renewed(self, number: TapeNumber, length: usize) -> Self {
+    pub(crate) fn renewed(self, number: RecordingId, length: usize) -> Self {
         if !self.is_active() {
             return Self::passive();
         }
-        let known = number != TapeNumber::NONE && (1..length as u64).contains(&self.index());
+        let known = number != RecordingId::NONE && (1..length as u64).contains(&self.index());
         assert!(known, "recording {number} never made the variable {self:?}");
         Self::pack(number, self.index())
     }
 
     #[inline(always)]
-    pub(crate) fn within(self, number: TapeNumber, next: u64) -> bool {
+    pub(crate) fn within(self, number: RecordingId, next: u64) -> bool {
         I::within(self.0, number, next)
     }
 
@@ -220,13 +220,13 @@ impl<I: IndexType> LinearId<I> {
     #[inline(always)]
     #[must_use]
     pub fn is_active(self) -> bool {
-        self.number() != TapeNumber::NONE
+        self.number() != RecordingId::NONE
     }
 
     /// The recording that made the variable.
     #[inline(always)]
     #[must_use]
-    pub fn number(self) -> TapeNumber {
+    pub fn number(self) -> RecordingId {
         I::number(self.0)
     }
 

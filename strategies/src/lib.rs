@@ -57,7 +57,7 @@ pub use contract::{
 };
 pub use error::{StorageError, SweepError, catch_storage_errors};
 pub use external::{Arrays, External, Mark, NonFinite, NonFiniteKind, TapeCache};
-pub use identifier::{IndexType, LinearId, TapeNumber};
+pub use identifier::{IndexType, LinearId, RecordingId};
 pub use kernel::Tangents;
 pub use manager::{CountedId, IndexManager, Linear, Reuse};
 pub use memory::{MemoryReport, MemoryUsage};

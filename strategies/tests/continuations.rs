@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tapewright_strategies::recording::{self, OwnedTape};
-use tapewright_strategies::{Continuation, LinearId, Reverse, TapeNumber};
+use tapewright_strategies::{Continuation, LinearId, RecordingId, Reverse};
 
 type S = Continuation;
 
@@ -58,7 +58,7 @@ impl Counter {
 }
 
 /// Records x ↦ 2ⁿx with a counted closure for each factor.
-fn chain(number: TapeNumber, kept: impl IntoIterator<Item = Counted>) -> (Var, Var) {
+fn chain(number: RecordingId, kept: impl IntoIterator<Item = Counted>) -> (Var, Var) {
     let x = input::<S>(number, 1.0);
     (x, kept.into_iter().fold(x, double))
 }

@@ -8,7 +8,7 @@ use common::{Linear, Lit, Plus, Times, Var, adjoints, eval, input};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tapewright_strategies::recording::OwnedTape;
 use tapewright_strategies::{
-    Capacity, Content, IndexManager, Jacobian, Layer, MemoryReport, Nary, PrimalValue, Records, TapeNumber,
+    Capacity, Content, IndexManager, Jacobian, Layer, MemoryReport, Nary, PrimalValue, RecordingId, Records,
 };
 
 /// Runs each scenario under every strategy.
@@ -47,7 +47,7 @@ fn report<S: Linear>(tape: &OwnedTape<S>) -> MemoryReport {
 }
 
 /// x·y + y, twice: the gradient of the second is (y, x + 1).
-fn small<S: Linear>(number: TapeNumber) -> (Vec<Var>, Var) {
+fn small<S: Linear>(number: RecordingId) -> (Vec<Var>, Var) {
     let (x, y) = (input::<S>(number, 3.0), input::<S>(number, 5.0));
     let _ = eval::<S, _>(&Plus(Times(x, y), y));
     (vec![x, y], eval::<S, _>(&Plus(Times(x, y), y)))

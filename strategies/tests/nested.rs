@@ -6,7 +6,7 @@ use std::slice::from_ref;
 use tapewright_strategies::kernel::Shadows;
 use tapewright_strategies::recording::{self, OwnedTape};
 use tapewright_strategies::{
-    Continuation, Hybrid, Jacobian, LinearId, Nary, Nested, Number, PrimalValue, Reuse, Reverse, TapeNumber, Taped,
+    Continuation, Hybrid, Jacobian, LinearId, Nary, Nested, Number, PrimalValue, RecordingId, Reuse, Reverse, Taped,
     Taping, Variable,
 };
 
@@ -35,7 +35,7 @@ fn growth<S: Taping<Value = Value>>(x: &S::Variable, y: &S::Variable) -> S::Vari
     S::Variable::new(value, S::record_nary::<Growth>(&[from_ref(x), from_ref(y)], &[], value))
 }
 
-fn input<S: Reverse>(number: TapeNumber, value: S::Value) -> S::Variable {
+fn input<S: Reverse>(number: RecordingId, value: S::Value) -> S::Variable {
     S::Variable::new(value, recording::with::<S, _>(number, |tape| S::input(tape, value)))
 }
 

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tapewright_strategies::kernel::Shadows;
 use tapewright_strategies::recording::{self, OwnedTape, Place};
 use tapewright_strategies::{
-    Content, Continuation, External, Hybrid, IndexManager, Jacobian, Layer, LinearId, Mark, PrimalValue, Records,
-    Reverse, SweepError, TapeCache, TapeNumber,
+    Content, Continuation, External, Hybrid, IndexManager, Jacobian, Layer, LinearId, Mark, PrimalValue, RecordingId,
+    Records, Reverse, SweepError, TapeCache,
 };
 
 /// Runs tests under every strategy.
@@ -105,7 +105,7 @@ impl Counters {
     }
 
     /// a·b by an external function.
-    fn product<S: Linear>(&self, number: TapeNumber, a: Var, b: Var) -> Var {
+    fn product<S: Linear>(&self, number: RecordingId, a: Var, b: Var) -> Var {
         let x = [a.0.value, b.0.value];
         let rule = Product { x, drops: Arc::clone(&self.drops), trick: Arc::clone(&self.trick) };
         let mut result = Vec::new();
@@ -118,7 +118,7 @@ impl Counters {
 }
 
 /// x₀²·x₁·(x₁ + 3), with external functions among the statements.
-fn record<S: Linear>(number: TapeNumber, counters: &Counters) -> ([Var; 2], Var) {
+fn record<S: Linear>(number: RecordingId, counters: &Counters) -> ([Var; 2], Var) {
     let x = [input::<S>(number, 2.0), input::<S>(number, 5.0)];
     let a = counters.product::<S>(number, x[0], x[0]);
     let b = eval::<S, _>(&Times(a, x[1]));
@@ -249,7 +249,7 @@ fn misuse_of_external_functions_panics<S: Linear>() {
     assert_eq!(adjoints(&tape, y, &x), SLOPES);
 }
 
-fn foreign_number<S: Linear>(x: Var) -> TapeNumber {
+fn foreign_number<S: Linear>(x: Var) -> RecordingId {
     S::locate(&x.0.id).expect("active").0
 }
 

@@ -7,7 +7,7 @@ use common::{Lit, Plus, Times, Var};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tapewright_strategies::recording::{self, OwnedTape};
 use tapewright_strategies::{
-    Continuation, Hybrid, Jacobian, Linear, LinearId, PrimalValue, Reuse, Reverse, Shared, Statement, TapeNumber,
+    Continuation, Hybrid, Jacobian, Linear, LinearId, PrimalValue, RecordingId, Reuse, Reverse, Shared, Statement,
 };
 
 /// Strategies with `f64` values whose variables need not be `Copy`.
@@ -24,7 +24,7 @@ impl<S: Counting> Clone for Own<S> {
 }
 
 impl<S: Counting> Own<S> {
-    fn input(number: TapeNumber, value: f64) -> Self {
+    fn input(number: RecordingId, value: f64) -> Self {
         Self(value, recording::with::<S, _>(number, |tape| S::input(tape, value)))
     }
 

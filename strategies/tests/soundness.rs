@@ -8,8 +8,8 @@ use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tapewright_strategies::recording::{self, OwnedTape, Running};
 use tapewright_strategies::{
-    Capacity, Comparison, Continuation, External, Hybrid, Jacobian, LinearId, Nary, PrimalValue, Reuse, Shared,
-    SweepError, TapeCache, TapeNumber, Taping,
+    Capacity, Comparison, Continuation, External, Hybrid, Jacobian, LinearId, Nary, PrimalValue, RecordingId, Reuse,
+    Shared, SweepError, TapeCache, Taping,
 };
 
 /// Runs each scenario under every strategy.
@@ -78,7 +78,7 @@ fn a_tape_cannot_be_borrowed_twice<S: Linear>() {
     recording::with::<S, _>(number, |tape| {
         assert!(again(number).is_err());
         assert!(again(running.number()).is_err(), "whatever the recording calls itself meanwhile");
-        assert!(again(TapeNumber::default()).is_err());
+        assert!(again(RecordingId::default()).is_err());
         S::input(tape, 1.0);
     });
     assert_eq!(again(number).ok(), Some(2));
@@ -293,7 +293,7 @@ fn slots_beyond_the_recording_cannot_be_given_values() {
 fn only_passive_identifiers_have_index_0_or_no_recording() {
     tape::<PrimalValue>().record(|number| {
         assert!(LinearId::<u32>::new(number, 0).is_none());
-        assert!(LinearId::<u32>::new(TapeNumber::default(), 5).is_none());
+        assert!(LinearId::<u32>::new(RecordingId::default(), 5).is_none());
         assert!(LinearId::<u32>::new(number, 1 << 32).is_none());
     });
 }
@@ -305,7 +305,7 @@ fn forged_identifiers_do_not_shift_records() {
     let (x, y) = tape.record(|number| {
         let x = input::<PrimalValue>(number, 2.0);
         let y = eval::<PrimalValue, _>(&Times(x, x));
-        for id in [LinearId::new(number, 0), LinearId::new(TapeNumber::default(), 5)].into_iter().flatten() {
+        for id in [LinearId::new(number, 0), LinearId::new(RecordingId::default(), 5)].into_iter().flatten() {
             let _ = catch_unwind(|| eval::<PrimalValue, _>(&Times(Times(Var::new(1.0, id), x), Var::passive(1.0))));
         }
         (x, y)
@@ -334,7 +334,7 @@ fn passive_variables_may_be_dropped_on_several_threads_at_once() {
 #[test]
 fn nothing_is_noted_of_no_recording() {
     // The end of the list of recordings, which all threads share, is not written.
-    let note = || recording::note_singular(TapeNumber::default(), "a function");
+    let note = || recording::note_singular(RecordingId::default(), "a function");
     std::thread::scope(|threads| (0..2).for_each(|_| _ = threads.spawn(note)));
     recording::isolated(note);
 }

@@ -8,7 +8,7 @@ use common::{Linear, Lit, Plus, Times, Var, eval, input};
 use tapewright_strategies::kernel::Shadows;
 use tapewright_strategies::recording::OwnedTape;
 use tapewright_strategies::{
-    Comparison, Continuation, Hybrid, Jacobian, Nary, PrimalValue, Reverse, SweepError, TapeNumber, Taping,
+    Comparison, Continuation, Hybrid, Jacobian, Nary, PrimalValue, RecordingId, Reverse, SweepError, Taping,
 };
 
 /// Σ cᵢ·xᵢ².
@@ -35,7 +35,7 @@ fn slot<S: Linear>(x: Var) -> usize {
 }
 
 /// Statements of several kinds; two inputs, and the result.
-fn record<S: Linear>(number: TapeNumber, passive: bool) -> ([Var; 2], Var) {
+fn record<S: Linear>(number: RecordingId, passive: bool) -> ([Var; 2], Var) {
     let x = [input::<S>(number, 0.5), input::<S>(number, -2.0)];
     let a = eval::<S, _>(&Plus(Times(x[0], x[1]), Times(Lit(3.0), x[1])));
     let b = eval::<S, _>(&Times(Plus(a, x[0]), Plus(Var::passive(0.25), a)));

@@ -6,7 +6,7 @@ use core::marker::PhantomData;
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, Ordering};
 use tapewright_strategies::kernel::{Buffer, SharedArray};
-use tapewright_strategies::{Dependence, Flow, Forward, Number as _, Tangents, TapeNumber, Taping};
+use tapewright_strategies::{Dependence, Flow, Forward, Number as _, RecordingId, Tangents, Taping};
 
 /// An array of rank `R`, from 1 to 4, whose elements are variables of strategy `S`. The last dimension is the one in
 /// which elements are neighbours in memory.
@@ -258,7 +258,7 @@ impl<S: Taping, const R: usize> View<S, R> {
     ///
     /// When it is half written.
     #[track_caller]
-    pub(crate) fn place(&self) -> Option<(TapeNumber, usize)> {
+    pub(crate) fn place(&self) -> Option<(RecordingId, usize)> {
         self.assert_whole();
         match self.dependence {
             Dependence::Recorded { number, slot } => Some((number, slot)),

@@ -24,9 +24,9 @@ impl<const N: usize, V: Registered> Registers for Pack<N, V> {
         let lanes: [_; N] = core::array::from_fn(|k| V::call3_with_slopes(rule, part, arguments.map(|x| x[k])));
         (Self(lanes.map(|lane| lane.0)), core::array::from_fn(|i| Self(lanes.map(|lane| lane.1[i]))))
     }
-    unsafe fn at_level<T: SimdTask<Self>>(task: T) -> T::Output {
+    unsafe fn dispatch<T: SimdTask<Self>>(task: T) -> T::Output {
         // SAFETY: promised by the caller.
-        unsafe { V::at_level(OneByOne::<_, Self>(task, core::marker::PhantomData)) }
+        unsafe { V::dispatch(OneByOne::<_, Self>(task, core::marker::PhantomData)) }
     }
 }
 

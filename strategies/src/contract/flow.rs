@@ -1,6 +1,6 @@
 //! Where derivatives of arrays go.
 
-use crate::{Tangents, TapeNumber};
+use crate::{RecordingId, Tangents};
 
 /// What an array of a kernel depends on.
 #[derive(Clone, Debug, Default)]
@@ -11,7 +11,7 @@ pub enum Dependence<V> {
     /// On inputs of a recording, where it has a slot for its adjoints.
     Recorded {
         /// The recording.
-        number: TapeNumber,
+        number: RecordingId,
         /// The slot, counted from 1.
         slot: usize,
     },
@@ -45,7 +45,7 @@ pub enum Flow {
     /// Nowhere: all operands are constants, or derivatives are paused.
     Nowhere,
     /// The launch is to be recorded.
-    Recorded(TapeNumber),
+    Recorded(RecordingId),
     /// What it writes carries tangents.
     Carried,
 }

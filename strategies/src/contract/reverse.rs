@@ -2,8 +2,8 @@
 
 use crate::scratch::Scratch;
 use crate::{
-    ArrayFile, Capacity, EachRecord, Mark, MemoryReport, Order, SpillOptions, SpillUsage, StorageError, SweepError,
-    TapeNumber, Taping,
+    ArrayFile, Capacity, EachRecord, Mark, MemoryReport, Order, RecordingId, SpillOptions, SpillUsage, StorageError,
+    SweepError, Taping,
 };
 use core::ops::Range;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub trait Reverse: Taping {
     }
 
     /// Starts a new, empty recording with this number. Memory is kept.
-    fn begin(tape: &mut Self::Tape, number: TapeNumber);
+    fn begin(tape: &mut Self::Tape, number: RecordingId);
 
     /// Registers an independent variable.
     ///
@@ -64,7 +64,7 @@ pub trait Reverse: Taping {
     }
 
     /// The recording that an identifier belongs to and its slot in the adjoint vector; `None` if passive.
-    fn locate(id: &Self::Id) -> Option<(TapeNumber, usize)>;
+    fn locate(id: &Self::Id) -> Option<(RecordingId, usize)>;
 
     /// The length that an adjoint vector of this recording must have: 1 + the largest identifier.
     fn identifiers(tape: &Self::Tape) -> usize;
@@ -211,7 +211,7 @@ pub trait Reverse: Taping {
     ///
     /// As [`mark`](Self::mark).
     #[track_caller]
-    fn resume(tape: &mut Self::Tape, number: TapeNumber) {
+    fn resume(tape: &mut Self::Tape, number: RecordingId) {
         let _ = (tape, number);
         no_marks::<Self>()
     }

@@ -7,7 +7,7 @@ use super::nary::Nary;
 use super::variable::{Variable, listed};
 use crate::Curvature;
 use crate::kernel::{Launch, LaunchSlot};
-use crate::{Arrays, External, Number, Policy, Shape, TapeCache, TapeNumber};
+use crate::{Arrays, External, Number, Policy, RecordingId, Shape, TapeCache};
 use generic_array::{ArrayLength, typenum::Unsigned};
 
 /// How a derivative is recorded: what a taping strategy must do with one statement.
@@ -181,7 +181,7 @@ pub trait Taping: Sized + 'static {
     ///
     /// As [`record`](Self::record); when the strategy has no arrays.
     #[track_caller]
-    fn with_arrays(number: TapeNumber, f: &mut dyn FnMut(&mut Arrays<Self::Value>)) {
+    fn with_arrays(number: RecordingId, f: &mut dyn FnMut(&mut Arrays<Self::Value>)) {
         let _ = f;
         panic!("{} has no arrays, so recording {number} has none", core::any::type_name::<Self>())
     }
@@ -195,7 +195,7 @@ pub trait Taping: Sized + 'static {
     /// it, when they cannot be written.
     #[inline(always)]
     #[track_caller]
-    fn make_room(number: TapeNumber) {
+    fn make_room(number: RecordingId) {
         let _ = number;
     }
 
@@ -208,7 +208,7 @@ pub trait Taping: Sized + 'static {
     /// As [`record`](Self::record); when the strategy has no arrays.
     #[track_caller]
     fn record_launch(
-        number: TapeNumber,
+        number: RecordingId,
         inputs: &[(Self::Value, &Self::Id)],
         outputs: &[Self::Value],
         write: &mut dyn FnMut(&mut LaunchSlot<Self::Value>),

@@ -3,7 +3,7 @@
 use super::number::Nested;
 use crate::number::dual::Dual;
 use crate::number::traits::{Binary, Float, Number, Ternary, Unary, sealed};
-use crate::{LinearId, Nests, TapeNumber, Taped};
+use crate::{LinearId, Nests, RecordingId, Taped};
 use core::num::FpCategory;
 use num_traits::{Num, NumCast, One, ToPrimitive, Zero};
 
@@ -59,7 +59,7 @@ impl<S: Nests> Number for Nested<S> {
     fn from_parts(mut part: impl FnMut(usize) -> f64) -> Self {
         let value = S::Value::from_parts(&mut part);
         let (number, index) = (part(S::Value::PARTS) as u32, part(S::Value::PARTS + 1) as u32);
-        let id = LinearId::new(TapeNumber::of(number), index.into()).unwrap_or(LinearId::PASSIVE);
+        let id = LinearId::new(RecordingId::of(number), index.into()).unwrap_or(LinearId::PASSIVE);
         Self(Taped { value, id })
     }
     #[allow(clippy::cast_precision_loss, reason = "it has 32 bits")]

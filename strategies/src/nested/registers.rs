@@ -20,7 +20,7 @@ impl<S: Nests> Registers for Nested<S> {
     fn call3_with_slopes(_: &'static Rule, _: Part, _: [Self; 3]) -> (Self, [Self; 3]) {
         refuse()
     }
-    unsafe fn at_level<T: SimdTask<Self>>(_: T) -> T::Output {
+    unsafe fn dispatch<T: SimdTask<Self>>(_: T) -> T::Output {
         refuse()
     }
 }

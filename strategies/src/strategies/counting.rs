@@ -2,8 +2,8 @@
 
 use crate::tape::{self, Counters, Kind};
 use crate::{
-    Capacity, IndexManager, Linear, LinearId, MemoryReport, MemoryUsage, Nary, Number, Policy, Reverse, Statement,
-    Strict, SweepError, TapeNumber, Taped, Taping,
+    Capacity, IndexManager, Linear, LinearId, MemoryReport, MemoryUsage, Nary, Number, Policy, RecordingId, Reverse,
+    Statement, Strict, SweepError, Taped, Taping,
 };
 use core::marker::PhantomData;
 

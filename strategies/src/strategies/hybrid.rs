@@ -4,8 +4,8 @@ use crate::contract::SealedNests;
 use crate::storage::{InMemory, LayerOf, Spilled};
 use crate::tape::{self, Layout, LayoutOf, Records, Values};
 use crate::{
-    AtExternal, Capacity, IndexManager, Linear, LinearId, Mark, MemoryReport, Nary, Nests, Number, Policy, Reverse,
-    SpillDefaults, SpillOptions, SpillUsage, Spills, Statement, StorageError, Strict, SweepError, TapeNumber, Taped,
+    AtExternal, Capacity, IndexManager, Linear, LinearId, Mark, MemoryReport, Nary, Nests, Number, Policy, RecordingId,
+    Reverse, SpillDefaults, SpillOptions, SpillUsage, Spills, Statement, StorageError, Strict, SweepError, Taped,
     Taping, Whole,
 };
 use core::marker::PhantomData;

@@ -4,9 +4,9 @@ use crate::contract::SealedNests;
 use crate::storage::{InMemory, LayerOf, Spilled};
 use crate::tape::{self, Layout, LayoutOf, Partials, Records};
 use crate::{
-    AtExternal, Capacity, IndexManager, Linear, LinearId, Mark, MemoryReport, Nary, Nests, Number, Policy, Reverse,
-    Sink, SpillDefaults, SpillOptions, SpillUsage, Spills, Statement, StorageError, Store, Strict, SweepError,
-    TapeNumber, Taped, Taping, Whole,
+    AtExternal, Capacity, IndexManager, Linear, LinearId, Mark, MemoryReport, Nary, Nests, Number, Policy, RecordingId,
+    Reverse, Sink, SpillDefaults, SpillOptions, SpillUsage, Spills, Statement, StorageError, Store, Strict, SweepError,
+    Taped, Taping, Whole,
 };
 use core::marker::PhantomData;
 

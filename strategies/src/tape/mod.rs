@@ -74,7 +74,7 @@ macro_rules! inputs_by_manager {
         type Tape = $tape;
 
         #[inline(always)]
-        fn begin(tape: &mut Self::Tape, number: TapeNumber) {
+        fn begin(tape: &mut Self::Tape, number: RecordingId) {
             tape.begin(number);
         }
 
@@ -104,7 +104,7 @@ macro_rules! inputs_by_manager {
         }
 
         #[inline(always)]
-        fn locate(id: &M::Id) -> Option<(TapeNumber, usize)> {
+        fn locate(id: &M::Id) -> Option<(RecordingId, usize)> {
             let id = M::raw(id);
             id.is_active().then(|| (id.number(), crate::tape::usize_of(id.index())))
         }
@@ -176,7 +176,7 @@ macro_rules! reverse_by_records {
             tape.truncate(mark)
         }
 
-        fn resume(tape: &mut Self::Tape, number: TapeNumber) {
+        fn resume(tape: &mut Self::Tape, number: RecordingId) {
             tape.resume(number);
         }
 
@@ -290,13 +290,13 @@ macro_rules! variables_by_manager {
         }
 
         #[track_caller]
-        fn with_arrays(number: crate::TapeNumber, f: &mut dyn FnMut(&mut crate::Arrays<V>)) {
+        fn with_arrays(number: crate::RecordingId, f: &mut dyn FnMut(&mut crate::Arrays<V>)) {
             crate::recording::with_arrays::<Self, _>(number, f);
         }
 
         #[inline(always)]
         #[track_caller]
-        fn make_room(number: crate::TapeNumber) {
+        fn make_room(number: crate::RecordingId) {
             if <Self as crate::Reverse>::SPILLS {
                 crate::recording::make_room::<Self>(number);
             }
@@ -304,7 +304,7 @@ macro_rules! variables_by_manager {
 
         #[track_caller]
         fn record_launch(
-            number: crate::TapeNumber,
+            number: crate::RecordingId,
             inputs: &[(V, &M::Id)],
             outputs: &[V],
             write: &mut dyn FnMut(&mut crate::kernel::LaunchSlot<V>),

@@ -5,15 +5,15 @@ use super::store::recording::{Partials, Records, Values};
 use super::usize_of;
 use crate::contract::lane_by_lane;
 use crate::{
-    Content, Continuation, InMemory, Jacobian, Layer, Linear, LinearId, PrimalValue, Reverse, Shared, SweepError,
-    TapeNumber,
+    Content, Continuation, InMemory, Jacobian, Layer, Linear, LinearId, PrimalValue, RecordingId, Reverse, Shared,
+    SweepError,
 };
 
 /// Records this many statements, and asks after each where it ends; then reads them all, where they ended when they
 /// were recorded.
 fn records_never_move<L: Layer, K: Content>(statements: usize) {
     let mut tape = Records::<f64, Linear, L, K>::default();
-    tape.begin(TapeNumber::of(7));
+    tape.begin(RecordingId::of(7));
     let x = tape.inputs(&[1.0]).expect("room").next().expect("one");
     let mut ends = Vec::with_capacity(statements);
     let mut last = x;
@@ -52,7 +52,7 @@ fn c2_records_stay_where_they_were_written() {
 #[test]
 fn a_recording_whose_only_segment_is_closed_is_swept() {
     let mut tape = Records::<f64, Linear, InMemory, Partials>::default();
-    tape.begin(TapeNumber::of(7));
+    tape.begin(RecordingId::of(7));
     let x = tape.inputs(&[1.0]).expect("room").next().expect("one");
     let y = tape.push_partials([(x, 3.0)].into_iter(), None, (1.0, None)).expect("room");
     let z = tape.push_partials([(x, 5.0), (y, 7.0)].into_iter(), None, (1.0, None)).expect("room");
@@ -74,7 +74,7 @@ fn among_externals<S, K: Content>(tape: &mut S::Tape) -> [usize; 5]
 where
     S: Reverse<Value = f64, Id = LinearId, Tape = Records<f64, Linear, InMemory, K>>,
 {
-    tape.begin(TapeNumber::of(7));
+    tape.begin(RecordingId::of(7));
     let mut ids = vec![tape.inputs(&[1.0]).expect("room").next().expect("one")];
     for k in 0..2_u32 {
         let bytes = |tape: &S::Tape| tape.memory().total().used;

@@ -5,7 +5,7 @@ use tapewright_strategies::shape::{Both, Nothing, Scaled, Unit, mix};
 use tapewright_strategies::typenum::Unsigned;
 use tapewright_strategies::typenum::{Sum, U0, U1};
 use tapewright_strategies::{
-    Expression, LinearId, Load, Reverse, Shape, Sink, Statement, Store, TapeNumber, Taped, Taping, Tree, Twin,
+    Expression, LinearId, Load, RecordingId, Reverse, Shape, Sink, Statement, Store, Taped, Taping, Tree, Twin,
 };
 
 /// Strategies with `f64` values and 32-bit linear identifiers.
@@ -173,7 +173,7 @@ pub(crate) fn eval<S: Linear, N: Statement<S>>(statement: &N) -> Var {
 
 /// Registers an input in a recording of this thread.
 #[track_caller]
-pub(crate) fn input<S: Linear>(number: TapeNumber, value: f64) -> Var {
+pub(crate) fn input<S: Linear>(number: RecordingId, value: f64) -> Var {
     Var::new(value, recording::with::<S, _>(number, |tape| S::input(tape, value)))
 }
 

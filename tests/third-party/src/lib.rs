@@ -14,7 +14,7 @@
 
 use core::marker::PhantomData;
 use tapewright_strategies::{
-    Capacity, LinearId, MemoryReport, MemoryUsage, Nary, Number, Reverse, Statement, Strict, SweepError, TapeNumber,
+    Capacity, LinearId, MemoryReport, MemoryUsage, Nary, Number, RecordingId, Reverse, Statement, Strict, SweepError,
     Taped, Taping, recording,
 };
 
@@ -25,7 +25,7 @@ pub struct CompressedRows<V = f64>(PhantomData<V>);
 /// The matrix of partials of one recording.
 #[derive(Debug)]
 pub struct Rows<V> {
-    number: TapeNumber,
+    number: RecordingId,
     /// For each row, one past its last entry.
     ends: Vec<usize>,
     /// For each entry the identifier of the argument.
@@ -39,7 +39,7 @@ type Argument<V> = (V, LinearId);
 
 impl<V> Default for Rows<V> {
     fn default() -> Self {
-        Self { number: TapeNumber::default(), ends: Vec::new(), columns: Vec::new(), partials: Vec::new() }
+        Self { number: RecordingId::default(), ends: Vec::new(), columns: Vec::new(), partials: Vec::new() }
     }
 }
 
@@ -130,7 +130,7 @@ impl<V: Number> Taping for CompressedRows<V> {
 impl<V: Number> Reverse for CompressedRows<V> {
     type Tape = Rows<V>;
 
-    fn begin(tape: &mut Rows<V>, number: TapeNumber) {
+    fn begin(tape: &mut Rows<V>, number: RecordingId) {
         tape.number = number;
         tape.ends.clear();
         tape.columns.clear();
@@ -142,7 +142,7 @@ impl<V: Number> Reverse for CompressedRows<V> {
         tape.push(&[])
     }
 
-    fn locate(id: &LinearId) -> Option<(TapeNumber, usize)> {
+    fn locate(id: &LinearId) -> Option<(RecordingId, usize)> {
         id.is_active().then(|| (id.number(), column(*id) as usize))
     }
 

@@ -32,8 +32,8 @@ pub(crate) unsafe fn find<V: Number, P: Kernel>(
     let search = Search { terms, inner: &terms.inner() };
     // SAFETY: promised by the caller.
     let found = unsafe {
-        let best = V::at_level(Best { search, largest });
-        V::at_level(First { search, best })
+        let best = V::dispatch(Best { search, largest });
+        V::dispatch(First { search, best })
     };
     // Nothing but NaN.
     found.or_else(|| {

@@ -74,7 +74,7 @@ const fn linear_partial<V: Number, P: Kernel, const N: usize>() -> Option<fn(&[V
 /// As [`BoundKernel::gather`].
 unsafe fn gather<V: Number, P: Kernel>(gather: &Gather<'_, V>, part: &IndexRange) {
     // SAFETY: promised by the caller.
-    unsafe { V::at_level(GatherAll::<V, P> { gather, part, program: PhantomData }) }
+    unsafe { V::dispatch(GatherAll::<V, P> { gather, part, program: PhantomData }) }
 }
 
 /// # Safety

@@ -39,7 +39,7 @@ pub(crate) unsafe fn fill<V: Number, P: Kernel>(
     }
     let program = PhantomData::<P>;
     // SAFETY: promised by the caller. Parts are disjoint, and each point writes at itself.
-    each_block(&grid.range, |part| unsafe { V::at_level(Fill { kernel, memory, part, again, program }) });
+    each_block(&grid.range, |part| unsafe { V::dispatch(Fill { kernel, memory, part, again, program }) });
 }
 
 /// The loop of [`fill`].

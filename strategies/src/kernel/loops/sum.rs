@@ -152,7 +152,7 @@ pub(crate) unsafe fn sum_of_terms<V: Number, C: StaticListing, const K: usize>(
 ) -> [V; K] {
     let inner = &terms.inner();
     // SAFETY: promised by the caller.
-    unsafe { V::at_level(AddUp { terms, inner, part }) }
+    unsafe { V::dispatch(AddUp { terms, inner, part }) }
 }
 
 /// The loop of [`sum_of_terms`].

@@ -118,7 +118,7 @@ pub trait Registers: Sized + 'static {
     ///
     /// As the task says.
     #[doc(hidden)]
-    unsafe fn at_level<T: SimdTask<Self>>(task: T) -> T::Output;
+    unsafe fn dispatch<T: SimdTask<Self>>(task: T) -> T::Output;
 }
 
 /// The rule as one of three arguments.
@@ -156,7 +156,7 @@ macro_rules! registers {
                 (value, tangents)
             }
             #[inline]
-            unsafe fn at_level<T: SimdTask<Self>>(task: T) -> T::Output {
+            unsafe fn dispatch<T: SimdTask<Self>>(task: T) -> T::Output {
                 #[cfg(any(target_arch = "x86_64", miri))]
                 #[cfg_attr(not(miri), target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw"))]
                 unsafe fn wide<T: SimdTask<$number>>(task: T) -> T::Output {
@@ -207,12 +207,12 @@ impl<V: Number, const N: usize> Registers for Dual<V, N> {
         let (value, left, right) = Self::call_with_slopes(rule, part, x, y);
         (value, [left, right, z])
     }
-    unsafe fn at_level<T: SimdTask<Self>>(task: T) -> T::Output {
+    unsafe fn dispatch<T: SimdTask<Self>>(task: T) -> T::Output {
         // With more tangents, registers gain nothing, and take long to compile. Without optimisation every result of a
         // kernel lies on the stack, which has no room for so many registers; miri has a larger stack.
         let in_registers = V::PARTS == 1 && N < 4 && (cfg!(miri) || !cfg!(debug_assertions));
         // SAFETY: promised by the caller.
-        unsafe { if in_registers { V::at_level(Lifted(task)) } else { task.run::<ScalarValue<Self>>() } }
+        unsafe { if in_registers { V::dispatch(Lifted(task)) } else { task.run::<ScalarValue<Self>>() } }
     }
 }
 
@@ -248,7 +248,7 @@ impl<P: Plain> SimdTask<f64> for Inlined<P> {
 
 /// Runs it with the instructions of the present level.
 #[inline]
-pub(crate) fn at_present_level<P: Plain>(plain: P) -> P::Output {
+pub(crate) fn dispatch_plain<P: Plain>(plain: P) -> P::Output {
     // SAFETY: this task has no conditions.
-    unsafe { f64::at_level(Inlined(plain)) }
+    unsafe { f64::dispatch(Inlined(plain)) }
 }

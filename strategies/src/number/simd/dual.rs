@@ -318,7 +318,7 @@ mod tests {
             });
             // SAFETY: the task has no conditions.
             let (single, lifted) =
-                unsafe { (All(&x, &y).run::<DualVector<f64, 2>>(), f64::at_level(Lifted(All(&x, &y)))) };
+                unsafe { (All(&x, &y).run::<DualVector<f64, 2>>(), f64::dispatch(Lifted(All(&x, &y)))) };
             assert_eq!(bits(&single), bits(&expected(&x, &y, 1)), "one at a time, {shift}");
             let n = match InstructionSet::current() {
                 InstructionSet::Baseline => 1,

@@ -1,7 +1,7 @@
 //! SIMD registers: several values at neighbouring points, computed by one instruction.
 //!
 //! ```text
-//! Number ──Registers──▶ at_level(task) ──▶ which instruction set has this machine? (dispatch)
+//! Number ──Registers──▶ dispatch(task) ──▶ which instruction set has this machine? (dispatch)
 //!                                            │
 //!         task.run::<L: Vector>()  ◀─────────┘   L = x86_64::…, aarch64::…, scalar::Alone, dual::Several
 //! ```

@@ -1,16 +1,16 @@
 //! Register of the recordings of all threads that keep guards and have not ended.
 
-use crate::TapeNumber;
+use crate::RecordingId;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-static GUARDED: Mutex<Vec<TapeNumber>> = Mutex::new(Vec::new());
+static GUARDED: Mutex<Vec<RecordingId>> = Mutex::new(Vec::new());
 /// How many there are.
 static GUARDING: AtomicUsize = AtomicUsize::new(0);
 
 /// Makes a recording that keeps guards known to other threads, or forgets it.
 #[cold]
-pub(crate) fn announce(number: TapeNumber, begins: bool) {
+pub(crate) fn announce(number: RecordingId, begins: bool) {
     let mut guarded = GUARDED.lock().unwrap_or_else(PoisonError::into_inner);
     guarded.retain(|known| *known != number);
     if begins {
@@ -20,7 +20,7 @@ pub(crate) fn announce(number: TapeNumber, begins: bool) {
 }
 
 /// Whether this one is known.
-pub(crate) fn is_announced(number: TapeNumber) -> bool {
+pub(crate) fn is_announced(number: RecordingId) -> bool {
     GUARDED.lock().unwrap_or_else(PoisonError::into_inner).contains(&number)
 }
 

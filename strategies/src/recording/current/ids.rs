@@ -7,7 +7,7 @@
 //! A block belongs to one strategy for good. When all of them have been drawn, which takes some 2³² recordings, each
 //! strategy begins to use its own blocks again.
 
-use crate::TapeNumber;
+use crate::RecordingId;
 use core::any::TypeId;
 use core::cell::RefCell;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -36,13 +36,13 @@ impl Numbers {
 
     /// The next number for a recording of this strategy.
     #[inline(always)]
-    pub(crate) fn take(&mut self, strategy: TypeId) -> TapeNumber {
+    pub(crate) fn take(&mut self, strategy: TypeId) -> RecordingId {
         if self.next == self.end {
             *self = draw(strategy);
         }
         let number = self.next;
         self.next = number.wrapping_add(1);
-        TapeNumber::of(number)
+        RecordingId::of(number)
     }
 
     /// Gives back what is left.

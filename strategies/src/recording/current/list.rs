@@ -15,7 +15,7 @@ use super::ids::Numbers;
 use super::state::{Seen, State};
 use crate::error::Refusal;
 use crate::external::Externals;
-use crate::{Reverse, TapeNumber};
+use crate::{RecordingId, Reverse};
 use core::any::TypeId;
 use core::cell::{Cell, UnsafeCell};
 use core::marker::PhantomData;
@@ -67,15 +67,15 @@ impl Header {
     }
 
     #[inline(always)]
-    fn number(&self) -> TapeNumber {
+    fn number(&self) -> RecordingId {
         // SAFETY: nobody has an exclusive reference to the state when this file asks.
         unsafe { (*self.state.get()).number }
     }
 
     /// Whether it is the recording with this number. Screens, and the end of the list, have none.
     #[inline(always)]
-    fn has(&self, number: TapeNumber) -> bool {
-        self.number() == number && number != TapeNumber::NONE
+    fn has(&self, number: RecordingId) -> bool {
+        self.number() == number && number != RecordingId::NONE
     }
 
     #[inline(always)]
@@ -104,22 +104,22 @@ fn first(is: impl Fn(&Header) -> bool) -> (*const Header, bool) {
 
 /// The header of the recording with this number, or null.
 #[inline(always)]
-fn listed(number: TapeNumber) -> *const Header {
+fn listed(number: RecordingId) -> *const Header {
     #[cold]
-    fn find(number: TapeNumber) -> *const Header {
+    fn find(number: RecordingId) -> *const Header {
         first(|header| header.has(number)).0
     }
     if is_innermost(number) { INNERMOST.get() } else { find(number) }
 }
 
 #[inline(always)]
-fn is_innermost(number: TapeNumber) -> bool {
+fn is_innermost(number: RecordingId) -> bool {
     // SAFETY: the innermost header is always valid on its own thread.
     unsafe { (*INNERMOST.get()).has(number) }
 }
 
 /// The recording with this number, or what is of one of these kinds if that comes first.
-pub(crate) fn look(number: TapeNumber, or: &[TypeId]) -> Option<Seen> {
+pub(crate) fn look(number: RecordingId, or: &[TypeId]) -> Option<Seen> {
     let (found, hidden) = first(|header| header.has(number) || or.contains(&header.kind));
     // SAFETY: listed headers are valid.
     let header = unsafe { found.as_ref() }?;
@@ -136,9 +136,9 @@ pub(crate) fn guards_here() -> bool {
 }
 
 /// The number of the innermost recording, or 0.
-pub(crate) fn innermost_number() -> TapeNumber {
+pub(crate) fn innermost_number() -> RecordingId {
     // SAFETY: listed headers are valid.
-    unsafe { first(|header| header.number() != TapeNumber::NONE).0.as_ref() }.map_or(TapeNumber::NONE, Header::number)
+    unsafe { first(|header| header.number() != RecordingId::NONE).0.as_ref() }.map_or(RecordingId::NONE, Header::number)
 }
 
 /// The state and the tape of the innermost recording, if it is of this strategy and not in use. They can be used until
@@ -177,7 +177,7 @@ pub(crate) fn admit<S: Reverse>() {
 
 /// The header of the recording with this number, or the barrier in front of it; null if it is paused, or there is none.
 #[cold]
-fn find_to_lend(number: TapeNumber, even_if_paused: bool) -> *const Header {
+fn find_to_lend(number: RecordingId, even_if_paused: bool) -> *const Header {
     let (found, paused) = first(|header| header.has(number) || header.kind == TypeId::of::<Barrier>());
     if paused && !even_if_paused { ptr::null() } else { found }
 }
@@ -186,7 +186,7 @@ fn find_to_lend(number: TapeNumber, even_if_paused: bool) -> *const Header {
 /// of a barrier, it is in use or, unless `f` has no part in the recording, paused.
 #[inline(always)]
 pub(crate) fn lend<S: Reverse, R>(
-    number: TapeNumber,
+    number: RecordingId,
     even_if_paused: bool,
     f: impl FnOnce(&mut S::Tape, &mut Externals<S::Value>) -> R,
 ) -> Option<R> {
@@ -244,7 +244,7 @@ pub(crate) fn behind<R>(paused: bool, f: impl FnOnce() -> R) -> R {
 
 /// Changes what is noted in the state of the recording with this number, if it is active on this thread. `change` runs
 /// no code of users and asks nothing of recordings.
-pub(crate) fn change_state(number: TapeNumber, change: impl FnOnce(&mut State)) {
+pub(crate) fn change_state(number: RecordingId, change: impl FnOnce(&mut State)) {
     // SAFETY: listed headers are valid, and this is the only reference to the state: `change` makes no other.
     unsafe { listed(number).as_ref().map(|header| change(&mut *header.state.get())) };
 }
@@ -269,7 +269,7 @@ pub(crate) fn release_unshared(bits: u64, mark: u64) -> bool {
 
 /// The identifiers of a recording, whether or not its tape is lent: methods of its pool, which return `None` if it is
 /// not active on this thread.
-pub(crate) struct PoolOf(pub(crate) TapeNumber);
+pub(crate) struct PoolOf(pub(crate) RecordingId);
 
 macro_rules! methods_of_pool {
     ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {$(
@@ -333,14 +333,14 @@ impl<S: Reverse> OwnedTape<S> {
 
     /// Runs `f` with this tape as the thread's innermost.
     #[inline(always)]
-    pub(crate) fn during<R>(&mut self, f: impl FnOnce(TapeNumber) -> R) -> R {
+    pub(crate) fn during<R>(&mut self, f: impl FnOnce(RecordingId) -> R) -> R {
         let number = self.list();
         let _listed = Listed(self.header());
         f(number)
     }
 
     #[inline(always)]
-    fn list(&mut self) -> TapeNumber {
+    fn list(&mut self) -> RecordingId {
         let outer_guards = guards_here();
         let state = self.all_mut().0;
         let (number, guarded) = (state.number, state.guarded);
@@ -377,7 +377,7 @@ impl<S: Reverse> Drop for OwnedTape<S> {
 /// If the guard is leaked, the tape is leaked with it and stays active on this thread: nothing dangles.
 pub struct Running<S: Reverse> {
     tape: Option<OwnedTape<S>>,
-    pub(crate) number: TapeNumber,
+    pub(crate) number: RecordingId,
     here: PhantomData<*const ()>,
 }
 

@@ -4,13 +4,13 @@ use super::branch_report::HiddenBranches;
 use super::singular::Singular;
 use crate::external::Externals;
 use crate::pool::Pool;
-use crate::{Mark, Reverse, TapeNumber};
+use crate::{Mark, RecordingId, Reverse};
 use core::any::TypeId;
 
 /// What there is of a recording whatever its strategy.
 pub(crate) struct State {
     /// Only recordings have one.
-    pub(crate) number: TapeNumber,
+    pub(crate) number: RecordingId,
     /// Whether it keeps guards.
     pub(crate) guarded: bool,
     /// Whether a part of it did not.
@@ -28,7 +28,7 @@ pub(crate) struct State {
 impl State {
     /// Of what is no recording yet.
     pub(crate) const fn new() -> Self {
-        let (number, branches) = (TapeNumber::NONE, HiddenBranches::NONE);
+        let (number, branches) = (RecordingId::NONE, HiddenBranches::NONE);
         Self {
             number,
             guarded: false,
@@ -45,7 +45,7 @@ impl State {
 #[derive(Clone, Copy)]
 pub(crate) struct Seen {
     pub(crate) kind: TypeId,
-    pub(crate) number: TapeNumber,
+    pub(crate) number: RecordingId,
     pub(crate) guarded: bool,
     pub(crate) paused: bool,
 }
@@ -53,7 +53,7 @@ pub(crate) struct Seen {
 /// A place in a recording, between two statements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    pub(crate) number: TapeNumber,
+    pub(crate) number: RecordingId,
     pub(crate) mark: Mark,
     /// The external functions before it.
     pub(crate) externals: usize,
@@ -62,13 +62,13 @@ pub struct Place {
 }
 
 impl Place {
-    pub(crate) fn new<S: Reverse>(number: TapeNumber, tape: &S::Tape, externals: &Externals<S::Value>) -> Self {
+    pub(crate) fn new<S: Reverse>(number: RecordingId, tape: &S::Tape, externals: &Externals<S::Value>) -> Self {
         Self { number, mark: S::mark(tape), externals: externals.list.len(), identifiers: S::identifiers(tape) }
     }
 
     /// The recording.
     #[must_use]
-    pub const fn number(self) -> TapeNumber {
+    pub const fn number(self) -> RecordingId {
         self.number
     }
 

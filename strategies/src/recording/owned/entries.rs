@@ -7,7 +7,7 @@ use crate::kernel::{LaunchSlot, SharedArray};
 use crate::recording::current::state::Place;
 use crate::recording::resolve::messages::two_recordings;
 use crate::recording::resolve::statement::{recording_of, visible, with_parts};
-use crate::{External, Policy, Reverse, TapeCache, TapeNumber, Variable};
+use crate::{External, Policy, RecordingId, Reverse, TapeCache, Variable};
 use core::panic::Location;
 use smallvec::SmallVec;
 
@@ -21,7 +21,7 @@ use smallvec::SmallVec;
 /// recording. Nothing has been recorded then except variables that are used nowhere, and `rule` is dropped.
 #[track_caller]
 pub fn record_external<S: Reverse>(
-    number: TapeNumber,
+    number: RecordingId,
     inputs: &[(S::Value, &S::Id)],
     outputs: &[S::Value],
     rule: Box<dyn External<S::Value>>,
@@ -34,7 +34,7 @@ pub fn record_external<S: Reverse>(
 /// The recording that the first active one of these variables belongs to, unless it is paused. Where the others belong
 /// is for those to check who record something; here it is checked if nothing is to be recorded.
 #[track_caller]
-fn recording_of_first<'i, S: Reverse>(ids: impl Iterator<Item = &'i S::Id> + Clone) -> Option<TapeNumber> {
+fn recording_of_first<'i, S: Reverse>(ids: impl Iterator<Item = &'i S::Id> + Clone) -> Option<RecordingId> {
     recording_of::<S>(ids.clone().find(|id| S::locate(id).is_some())).or_else(|| recording_of::<S>(ids))
 }
 
@@ -66,7 +66,7 @@ pub(crate) fn record_external_of<S: Reverse>(
 /// As [`record_external`].
 #[track_caller]
 pub fn record_launch<S: Reverse>(
-    number: TapeNumber,
+    number: RecordingId,
     inputs: &[(S::Value, &S::Id)],
     outputs: &[S::Value],
     write: impl FnOnce(&mut LaunchSlot<S::Value>),
@@ -89,7 +89,7 @@ pub fn record_launch<S: Reverse>(
 /// As [`with`](crate::recording::with), and as [`catch_storage_errors`](crate::catch_storage_errors) catches it, when
 /// they cannot be written: what is not written stays in memory.
 #[track_caller]
-pub fn make_room<S: Reverse>(number: TapeNumber) {
+pub fn make_room<S: Reverse>(number: RecordingId) {
     let outcome = with_parts::<S, _>(number, |tape, externals| externals.arrays.make_room(S::array_file(tape)));
     if let Err(error) = outcome {
         Refusal::Storage(error).raise();
@@ -102,7 +102,7 @@ pub fn make_room<S: Reverse>(number: TapeNumber) {
 ///
 /// As [`with`](crate::recording::with).
 #[track_caller]
-pub fn with_arrays<S: Reverse, R>(number: TapeNumber, f: impl FnOnce(&mut Arrays<S::Value>) -> R) -> R {
+pub fn with_arrays<S: Reverse, R>(number: RecordingId, f: impl FnOnce(&mut Arrays<S::Value>) -> R) -> R {
     with_parts::<S, _>(number, |_, externals| f(&mut externals.arrays))
 }
 
@@ -113,14 +113,14 @@ pub fn with_arrays<S: Reverse, R>(number: TapeNumber, f: impl FnOnce(&mut Arrays
 ///
 /// As [`with`](crate::recording::with).
 #[track_caller]
-pub fn keep_input<S: Reverse>(number: TapeNumber, slot: usize, values: SharedArray<S::Value>) {
+pub fn keep_input<S: Reverse>(number: RecordingId, slot: usize, values: SharedArray<S::Value>) {
     with_parts::<S, _>(number, |_, externals| externals.keep_input(slot, values));
 }
 
 /// Lists what `make` returns and makes a record of it; notes the line of the caller, if lines are noted.
 #[track_caller]
 fn record_entry<'i, S: Reverse>(
-    number: TapeNumber,
+    number: RecordingId,
     inputs: impl Iterator<Item = (S::Value, &'i S::Id)> + Clone,
     outputs: &[S::Value],
     make: impl FnOnce(&mut Externals<S::Value>) -> Deed<S::Value>,
@@ -162,7 +162,7 @@ fn record_entry<'i, S: Reverse>(
 
 /// The slot of an argument in the recording with this number; 0 if it is passive.
 #[track_caller]
-fn slot_in<S: Reverse>(number: TapeNumber, id: &S::Id) -> usize {
+fn slot_in<S: Reverse>(number: RecordingId, id: &S::Id) -> usize {
     match S::locate(id) {
         None => 0,
         Some((of, slot)) if of == number => slot,
@@ -182,7 +182,7 @@ fn slot_in<S: Reverse>(number: TapeNumber, id: &S::Id) -> usize {
 ///
 /// As [`with`](crate::recording::with).
 #[track_caller]
-pub fn with_cache<S: Reverse, C: TapeCache + Default, R>(number: TapeNumber, f: impl FnOnce(&mut C) -> R) -> R {
+pub fn with_cache<S: Reverse, C: TapeCache + Default, R>(number: RecordingId, f: impl FnOnce(&mut C) -> R) -> R {
     with_parts::<S, _>(number, |_, externals| f(externals.cache()))
 }
 
@@ -193,6 +193,6 @@ pub fn with_cache<S: Reverse, C: TapeCache + Default, R>(number: TapeNumber, f: 
 /// As [`with`](crate::recording::with).
 #[must_use]
 #[track_caller]
-pub fn place<S: Reverse>(number: TapeNumber) -> Place {
+pub fn place<S: Reverse>(number: RecordingId) -> Place {
     with_parts::<S, _>(number, |tape, externals| Place::new::<S>(number, tape, externals))
 }

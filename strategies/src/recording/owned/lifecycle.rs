@@ -6,7 +6,7 @@ use crate::recording::current::branch_report::HiddenBranches;
 use crate::recording::current::list::{OwnedTape, Running};
 use crate::recording::current::singular::Singular;
 use crate::recording::current::state::{Part, Place, State};
-use crate::{MemoryUsage, Policy, Reverse, SweepError, TapeCache, TapeNumber, refuses_singular};
+use crate::{MemoryUsage, Policy, RecordingId, Reverse, SweepError, TapeCache, refuses_singular};
 use core::any::TypeId;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -54,7 +54,7 @@ impl<S: Reverse> OwnedTape<S> {
     /// The number of the latest recording; 0 before the first.
     #[must_use]
     #[inline(always)]
-    pub fn number(&self) -> TapeNumber {
+    pub fn number(&self) -> RecordingId {
         self.state().number
     }
 
@@ -187,14 +187,14 @@ impl<S: Reverse> OwnedTape<S> {
 
     /// Starts a new recording, runs `f` with this tape as the thread's innermost, and stops, also when `f` panics.
     #[inline]
-    pub fn record<R>(&mut self, f: impl FnOnce(TapeNumber) -> R) -> R {
+    pub fn record<R>(&mut self, f: impl FnOnce(RecordingId) -> R) -> R {
         self.record_after(|| {}, f)
     }
 
     /// [`record`](Self::record); `forget` is called before that if there were launches or views, whose adjoints may be
     /// forgotten now.
     #[inline]
-    pub fn record_after<R>(&mut self, forget: impl FnOnce(), f: impl FnOnce(TapeNumber) -> R) -> R {
+    pub fn record_after<R>(&mut self, forget: impl FnOnce(), f: impl FnOnce(RecordingId) -> R) -> R {
         self.begin(forget);
         self.during(f)
     }
@@ -205,8 +205,8 @@ impl<S: Reverse> OwnedTape<S> {
     /// # Panics
     ///
     /// When there is no recording yet, and when `f` does.
-    pub fn resume<R>(&mut self, f: impl FnOnce(TapeNumber) -> R) -> R {
-        assert!(self.number() != TapeNumber::NONE, "there is no recording to go on with: begin one first");
+    pub fn resume<R>(&mut self, f: impl FnOnce(RecordingId) -> R) -> R {
+        assert!(self.number() != RecordingId::NONE, "there is no recording to go on with: begin one first");
         let free = self.state().pool.free().collect();
         let views = self.externals().arrays.slots();
         let State { singular, branches, .. } = *self.state();
@@ -241,7 +241,7 @@ impl<S: Reverse> OwnedTape<S> {
 impl<S: Reverse> Running<S> {
     /// The number of this recording.
     #[must_use]
-    pub fn number(&self) -> TapeNumber {
+    pub fn number(&self) -> RecordingId {
         self.number
     }
 

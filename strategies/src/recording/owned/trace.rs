@@ -6,8 +6,8 @@ use crate::recording::current::list::OwnedTape;
 use crate::recording::resolve::branches::TracedBranch;
 use crate::recording::resolve::statement::{with, with_parts};
 use crate::{
-    Capacity, MemoryUsage, Nary, Number, Order, Policy, RecordKind, RecordView, Replay, Reverse, Statement, Store,
-    SweepError, TapeNumber, partials_of_slice,
+    Capacity, MemoryUsage, Nary, Number, Order, Policy, RecordKind, RecordView, RecordingId, Replay, Reverse,
+    Statement, Store, SweepError, partials_of_slice,
 };
 use core::cell::Cell;
 use core::panic::Location;
@@ -45,7 +45,7 @@ pub fn on_behalf_of<P: Policy, R>(there: &'static Location<'static>, f: impl FnO
 #[inline(always)]
 #[track_caller]
 pub fn note_statement<S: Reverse, N: Statement<S>>(
-    number: TapeNumber,
+    number: RecordingId,
     statement: &N,
     is_active: impl Fn(&S::Raw) -> bool,
     here: Here,
@@ -85,7 +85,7 @@ fn nought_if_finite<V: Number>(x: V) -> V {
 /// As [`note_statement`].
 #[track_caller]
 pub fn note_nary<S: Reverse, R: Nary<S::Value>>(
-    number: TapeNumber,
+    number: RecordingId,
     arguments: impl Iterator<Item = (S::Value, bool)>,
     constants: &[S::Value],
     value: S::Value,
@@ -109,7 +109,7 @@ pub fn note_nary<S: Reverse, R: Nary<S::Value>>(
 
 /// Notes that the last record was made here.
 #[track_caller]
-pub(crate) fn note<S: Reverse>(number: TapeNumber, here: Here) {
+pub(crate) fn note<S: Reverse>(number: RecordingId, here: Here) {
     note_numbers::<S>(number, true, here);
 }
 
@@ -117,7 +117,7 @@ pub(crate) fn note<S: Reverse>(number: TapeNumber, here: Here) {
 /// noted, if it is the first for which they are not.
 #[inline(never)]
 #[track_caller]
-fn note_numbers<S: Reverse>(number: TapeNumber, finite: bool, here: Here) -> Option<(usize, Here)> {
+fn note_numbers<S: Reverse>(number: RecordingId, finite: bool, here: Here) -> Option<(usize, Here)> {
     let here = INSTEAD.get().unwrap_or(here);
     with_parts::<S, _>(number, |tape, externals| {
         let next = S::next_record(tape);
@@ -130,7 +130,7 @@ fn note_numbers<S: Reverse>(number: TapeNumber, finite: bool, here: Here) -> Opt
 #[cold]
 #[inline(never)]
 #[track_caller]
-fn set_first<S: Reverse>(number: TapeNumber, record: usize, found: NonFinite<S::Value>) {
+fn set_first<S: Reverse>(number: RecordingId, record: usize, found: NonFinite<S::Value>) {
     with_parts::<S, _>(number, |_, externals| externals.notes_mut().set_first(Some((record, found))));
 }
 
@@ -156,7 +156,7 @@ impl<S: crate::Taping> Store<S> for Operands<'_, S::Value> {
 /// As [`with`].
 #[inline(always)]
 #[track_caller]
-pub fn with_inputs<S: Reverse, R>(number: TapeNumber, values: &[S::Value], f: impl FnOnce(&mut S::Tape) -> R) -> R {
+pub fn with_inputs<S: Reverse, R>(number: RecordingId, values: &[S::Value], f: impl FnOnce(&mut S::Tape) -> R) -> R {
     let here = Location::caller();
     let before = S::Policy::tracing(|| with::<S, _>(number, |tape| (S::next_record(tape), S::identifiers(tape))));
     let inputs = with::<S, R>(number, f);
@@ -173,7 +173,7 @@ pub fn with_inputs<S: Reverse, R>(number: TapeNumber, values: &[S::Value], f: im
 /// arguments, of the inputs that were noted last.
 #[track_caller]
 pub(crate) fn note_entry<S: Reverse>(
-    number: TapeNumber,
+    number: RecordingId,
     from: usize,
     values: &[S::Value],
     arguments: Option<&[(S::Value, &S::Id)]>,

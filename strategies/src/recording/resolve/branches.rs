@@ -3,7 +3,7 @@
 use crate::recording::current::branch_report::HiddenBranches;
 use crate::recording::current::list::{OwnedTape, change_state, lend, look};
 
-use crate::{Branch, Policy, Reverse, SweepError, TapeNumber, Taping, refuses_singular};
+use crate::{Branch, Policy, RecordingId, Reverse, SweepError, Taping, refuses_singular};
 use core::cell::Cell;
 use core::panic::Location;
 use smallvec::SmallVec;
@@ -39,11 +39,11 @@ pub fn hidden_branches<R>(f: impl FnOnce() -> R) -> (R, HiddenBranches) {
 /// `number` is the recording of an identifier. Variables of other recordings are constants to it.
 #[cold]
 #[inline(never)]
-pub fn note_branch<S: Reverse>(branch: &Branch<'_, S::Value, S::Raw>, number: impl Fn(S::Raw) -> TapeNumber) {
-    let sides = branch.leaves.map(|side| side.iter().map(|id| number(*id)).collect::<SmallVec<[TapeNumber; 4]>>());
-    let mut numbers: SmallVec<[TapeNumber; 4]> = SmallVec::new();
+pub fn note_branch<S: Reverse>(branch: &Branch<'_, S::Value, S::Raw>, number: impl Fn(S::Raw) -> RecordingId) {
+    let sides = branch.leaves.map(|side| side.iter().map(|id| number(*id)).collect::<SmallVec<[RecordingId; 4]>>());
+    let mut numbers: SmallVec<[RecordingId; 4]> = SmallVec::new();
     for number in sides.iter().flatten() {
-        if *number != TapeNumber::NONE && !numbers.contains(number) {
+        if *number != RecordingId::NONE && !numbers.contains(number) {
             numbers.push(*number);
         }
     }
@@ -58,7 +58,7 @@ pub fn note_branch<S: Reverse>(branch: &Branch<'_, S::Value, S::Raw>, number: im
     }
 }
 
-fn note_hidden<S: Reverse>(number: TapeNumber, here: Here) {
+fn note_hidden<S: Reverse>(number: RecordingId, here: Here) {
     let statement = || {
         let last = || lend::<S, _>(number, false, |_, externals| externals.notes()?.last_own()).flatten();
         S::Policy::tracing(last).flatten()
@@ -75,7 +75,7 @@ fn hear(here: Here, statement: Option<Here>) {
 }
 
 /// Notes the line and the margin of a comparison of an active number.
-fn trace<S: Reverse>(number: TapeNumber, branch: &Branch<'_, S::Value, S::Raw>) {
+fn trace<S: Reverse>(number: RecordingId, branch: &Branch<'_, S::Value, S::Raw>) {
     let (here, margin) = (branch.location, branch.margin());
     lend::<S, _>(number, false, |_, externals| externals.notes_mut().note_branch(here, margin));
 }

@@ -4,7 +4,7 @@ use crate::recording::current::announced::{is_announced, some_announced};
 use crate::recording::current::list::{guards_here, lend, look};
 use crate::recording::resolve::messages::stale_comparison;
 use crate::recording::resolve::statement::visible;
-use crate::{Reverse, TapeNumber};
+use crate::{RecordingId, Reverse};
 
 /// Whether a recording keeps guards, on this thread or on another one.
 #[inline(always)]
@@ -14,7 +14,7 @@ pub(crate) fn guards() -> bool {
 
 /// Whether the recording with this number keeps guards, and is one of this thread.
 #[inline(always)]
-pub(crate) fn keeps_guards(number: TapeNumber) -> bool {
+pub(crate) fn keeps_guards(number: RecordingId) -> bool {
     guards_here() && look(number, &[]).is_some_and(|seen| seen.guarded)
 }
 
@@ -25,7 +25,7 @@ pub(crate) fn keeps_guards(number: TapeNumber) -> bool {
 ///
 /// When there is no such recording, but one around it, or one with this number on another thread, keeps guards.
 #[track_caller]
-pub(crate) fn with_guarded<S: Reverse>(number: TapeNumber, f: impl FnOnce(&mut S::Tape)) {
+pub(crate) fn with_guarded<S: Reverse>(number: RecordingId, f: impl FnOnce(&mut S::Tape)) {
     let on_this_thread = guards_here();
     let seen = if on_this_thread { visible(number) } else { look(number, &[]) };
     match seen {

@@ -1,10 +1,10 @@
 //! Panics of statements that cannot be recorded.
 
-use crate::TapeNumber;
+use crate::RecordingId;
 
 #[cold]
 #[track_caller]
-pub(crate) fn stale_comparison(number: TapeNumber) -> ! {
+pub(crate) fn stale_comparison(number: RecordingId) -> ! {
     panic!(
         "a comparison has a variable of recording {number}, which is not active on this thread, so that a replay could not tell how \
          it would come out (renew the variable if it is of an earlier part of the recording, or compare its value)"
@@ -13,13 +13,13 @@ pub(crate) fn stale_comparison(number: TapeNumber) -> ! {
 
 #[cold]
 #[track_caller]
-pub(crate) fn paused(number: TapeNumber) -> ! {
+pub(crate) fn paused(number: RecordingId) -> ! {
     panic!("recording {number} is paused: it cannot be given inputs, marks or external functions before it goes on")
 }
 
 #[cold]
 #[track_caller]
-pub(crate) fn undeclared(number: TapeNumber) -> ! {
+pub(crate) fn undeclared(number: RecordingId) -> ! {
     panic!(
         "a stage uses a variable of recording {number} that is not among its inputs: what a stage depends on must be \
          declared as an input, or its derivative would be lost (use the variable's value to treat it as a constant)"
@@ -28,7 +28,7 @@ pub(crate) fn undeclared(number: TapeNumber) -> ! {
 
 #[cold]
 #[track_caller]
-pub(crate) fn in_use(number: TapeNumber) -> ! {
+pub(crate) fn in_use(number: RecordingId) -> ! {
     panic!(
         "the tape of recording {number} is in use: a rule must not record on the tape that is being written (rules compute \
          with numbers)"
@@ -37,7 +37,7 @@ pub(crate) fn in_use(number: TapeNumber) -> ! {
 
 #[cold]
 #[track_caller]
-pub(crate) fn two_recordings(a: TapeNumber, b: TapeNumber) -> ! {
+pub(crate) fn two_recordings(a: RecordingId, b: RecordingId) -> ! {
     panic!(
         "this statement has variables of two recordings, {a} and {b}: every active variable of a statement must come \
          from the same recording"
@@ -46,8 +46,8 @@ pub(crate) fn two_recordings(a: TapeNumber, b: TapeNumber) -> ! {
 
 #[cold]
 #[track_caller]
-pub(crate) fn not_active(number: TapeNumber, innermost: TapeNumber) -> ! {
-    let now = if innermost == TapeNumber::NONE {
+pub(crate) fn not_active(number: RecordingId, innermost: RecordingId) -> ! {
+    let now = if innermost == RecordingId::NONE {
         String::from("no recording is active on this thread")
     } else {
         format!("the innermost recording on this thread is {innermost}")

@@ -3,7 +3,7 @@
 use super::messages::not_active;
 use crate::error::Refusal;
 use crate::recording::current::list::{PoolOf, innermost_number};
-use crate::{LinearId, TapeNumber};
+use crate::{LinearId, RecordingId};
 
 /// Counts one more variable with this identifier, which only one had so far if this is the `first` copy; false if its
 /// recording is not active on this thread.
@@ -34,7 +34,7 @@ fn narrow(id: LinearId) -> u32 {
 /// When it is not active.
 #[inline]
 #[track_caller]
-pub(crate) fn with_pool<R>(number: TapeNumber, f: impl FnOnce(PoolOf) -> Option<R>) -> R {
+pub(crate) fn with_pool<R>(number: RecordingId, f: impl FnOnce(PoolOf) -> Option<R>) -> R {
     let Some(outcome) = f(PoolOf(number)) else { not_active(number, innermost_number()) };
     outcome
 }
@@ -46,7 +46,7 @@ pub(crate) fn with_pool<R>(number: TapeNumber, f: impl FnOnce(PoolOf) -> Option<
 ///
 /// When the recording is not active.
 #[track_caller]
-pub(crate) fn take_identifier(number: TapeNumber, fresh: &mut u64, largest: u64) -> Result<u64, Refusal> {
+pub(crate) fn take_identifier(number: RecordingId, fresh: &mut u64, largest: u64) -> Result<u64, Refusal> {
     let end = largest + 1;
     if with_pool(number, |pool| pool.next(*fresh, end)).is_none() {
         if *fresh >= end {

@@ -5,7 +5,7 @@ use crate::external::Externals;
 use crate::recording::current::list::{Barrier, change_state, innermost_number, lend, look};
 use crate::recording::current::singular::Singular;
 use crate::recording::current::state::Seen;
-use crate::{Dependence, Flow, LinearId, Reverse, TapeNumber};
+use crate::{Dependence, Flow, LinearId, RecordingId, Reverse};
 use core::any::TypeId;
 
 /// Gives `f` the tape of strategy `S` that records under `number` on this thread.
@@ -15,14 +15,14 @@ use core::any::TypeId;
 /// When there is no such recording, or when `f` of an outer call is still using this tape.
 #[track_caller]
 #[inline]
-pub fn with<S: Reverse, R>(number: TapeNumber, f: impl FnOnce(&mut S::Tape) -> R) -> R {
+pub fn with<S: Reverse, R>(number: RecordingId, f: impl FnOnce(&mut S::Tape) -> R) -> R {
     with_parts::<S, R>(number, |tape, _| f(tape))
 }
 
 #[track_caller]
 #[inline]
 pub(crate) fn with_parts<S: Reverse, R>(
-    number: TapeNumber,
+    number: RecordingId,
     f: impl FnOnce(&mut S::Tape, &mut Externals<S::Value>) -> R,
 ) -> R {
     let Some(outcome) = lend::<S, R>(number, false, f) else { refuse::<S>(number) };
@@ -32,7 +32,7 @@ pub(crate) fn with_parts<S: Reverse, R>(
 /// Says why this recording cannot be lent.
 #[cold]
 #[track_caller]
-fn refuse<S: Reverse>(number: TapeNumber) -> ! {
+fn refuse<S: Reverse>(number: RecordingId) -> ! {
     match visible(number).filter(|seen| seen.kind == TypeId::of::<S>()) {
         Some(seen) if seen.paused => paused(number),
         Some(_) => in_use(number),
@@ -43,7 +43,7 @@ fn refuse<S: Reverse>(number: TapeNumber) -> ! {
 /// The recording with this number. What is not found on this side of a barrier must not be used: it lies behind the
 /// barrier, or is not active any more when a stage is recorded during a sweep.
 #[track_caller]
-pub(crate) fn visible(number: TapeNumber) -> Option<Seen> {
+pub(crate) fn visible(number: RecordingId) -> Option<Seen> {
     let seen = look(number, &[TypeId::of::<Barrier>()]);
     if seen.is_some_and(|seen| seen.kind == TypeId::of::<Barrier>()) {
         undeclared(number);
@@ -57,18 +57,18 @@ pub(crate) fn visible(number: TapeNumber) -> Option<Seen> {
 ///
 /// When they belong to two recordings.
 #[track_caller]
-pub fn common_number<I: crate::IndexType>(ids: impl IntoIterator<Item = LinearId<I>>) -> Option<TapeNumber> {
+pub fn common_number<I: crate::IndexType>(ids: impl IntoIterator<Item = LinearId<I>>) -> Option<RecordingId> {
     common(ids.into_iter().map(LinearId::number))
 }
 
 #[track_caller]
-fn common(numbers: impl Iterator<Item = TapeNumber>) -> Option<TapeNumber> {
-    let mut common = TapeNumber::NONE;
+fn common(numbers: impl Iterator<Item = RecordingId>) -> Option<RecordingId> {
+    let mut common = RecordingId::NONE;
     for number in numbers {
-        if number == TapeNumber::NONE || number == common {
+        if number == RecordingId::NONE || number == common {
             continue;
         }
-        if common != TapeNumber::NONE {
+        if common != RecordingId::NONE {
             // What a barrier hides is the more likely mistake.
             visible(common);
             visible(number);
@@ -76,7 +76,7 @@ fn common(numbers: impl Iterator<Item = TapeNumber>) -> Option<TapeNumber> {
         }
         common = number;
     }
-    if common == TapeNumber::NONE {
+    if common == RecordingId::NONE {
         return None;
     }
     let is_paused = look(common, &[]).is_some_and(|seen| seen.paused);
@@ -93,8 +93,8 @@ fn common(numbers: impl Iterator<Item = TapeNumber>) -> Option<TapeNumber> {
 ///
 /// As [`common_number`].
 #[track_caller]
-pub fn recording_of<'i, S: Reverse>(ids: impl IntoIterator<Item = &'i S::Id>) -> Option<TapeNumber> {
-    let number = |id| S::locate(id).map_or(TapeNumber::NONE, |(number, _)| number);
+pub fn recording_of<'i, S: Reverse>(ids: impl IntoIterator<Item = &'i S::Id>) -> Option<RecordingId> {
+    let number = |id| S::locate(id).map_or(RecordingId::NONE, |(number, _)| number);
     common(ids.into_iter().map(number))
 }
 
@@ -107,10 +107,10 @@ pub fn recording_of<'i, S: Reverse>(ids: impl IntoIterator<Item = &'i S::Id>) ->
 #[must_use]
 #[track_caller]
 pub fn flow_of<S: Reverse>(arrays: &[&Dependence<S::Value>], inputs: &[(S::Value, &S::Id)]) -> Flow {
-    let of_id = |(_, id): &(S::Value, &S::Id)| S::locate(id).map_or(TapeNumber::NONE, |(number, _)| number);
+    let of_id = |(_, id): &(S::Value, &S::Id)| S::locate(id).map_or(RecordingId::NONE, |(number, _)| number);
     let of_array = |array: &&Dependence<S::Value>| match array {
         Dependence::Recorded { number, .. } => *number,
-        _ => TapeNumber::NONE,
+        _ => RecordingId::NONE,
     };
     common(arrays.iter().map(of_array).chain(inputs.iter().map(of_id))).map_or(Flow::Nowhere, Flow::Recorded)
 }
@@ -119,7 +119,7 @@ pub fn flow_of<S: Reverse>(arrays: &[&Dependence<S::Value>], inputs: &[(S::Value
 /// must not see is not found.
 #[must_use]
 pub fn innermost_flow<S: Reverse>() -> Flow {
-    match look(TapeNumber::NONE, &[TypeId::of::<S>(), TypeId::of::<Barrier>()]) {
+    match look(RecordingId::NONE, &[TypeId::of::<S>(), TypeId::of::<Barrier>()]) {
         Some(seen) if seen.kind == TypeId::of::<S>() && !seen.paused => Flow::Recorded(seen.number),
         _ => Flow::Nowhere,
     }
@@ -132,7 +132,7 @@ pub fn innermost_flow<S: Reverse>() -> Flow {
 /// nothing is done.
 #[cold]
 #[track_caller]
-pub fn note_singular(number: TapeNumber, function: &'static str) {
+pub fn note_singular(number: RecordingId, function: &'static str) {
     let singular = Singular::here(function);
     change_state(number, |state| _ = state.singular.get_or_insert(singular));
 }

@@ -11,7 +11,7 @@ use crate::tape::format::lengths::Lengths;
 use crate::tape::usize_of;
 use crate::tape::write::slow::where_they_belong;
 use crate::{
-    IndexManager, LinearId, Nary, Number, Reverse, Statement, Store, TapeNumber, Taped, Taping, Twin, recording,
+    IndexManager, LinearId, Nary, Number, RecordingId, Reverse, Statement, Store, Taped, Taping, Twin, recording,
 };
 use core::any::TypeId;
 use core::hash::{BuildHasherDefault, Hasher};
@@ -76,7 +76,7 @@ struct Met {
 
 /// The numbers of a recording of [`Counting`](crate::Counting), in the place of a tape.
 pub struct Counters<V, M> {
-    number: TapeNumber,
+    number: RecordingId,
     /// The next identifier that has not been used.
     next: u64,
     /// What has not been counted by kind.
@@ -90,14 +90,14 @@ pub struct Counters<V, M> {
 impl<V: Number, M: IndexManager> Default for Counters<V, M> {
     fn default() -> Self {
         let counts = Counts { value: size_of::<V>(), ..Counts::default() };
-        let (number, numbers) = (TapeNumber::default(), PhantomData);
+        let (number, numbers) = (RecordingId::default(), PhantomData);
         Self { number, next: 1, counts, kinds: ByType::default(), coded: Default::default(), numbers }
     }
 }
 
 impl<V: Number, M: IndexManager> Counters<V, M> {
     /// Starts counting anew.
-    pub(crate) fn begin(&mut self, number: TapeNumber) {
+    pub(crate) fn begin(&mut self, number: RecordingId) {
         *self = Self { number, ..Self::default() };
     }
 

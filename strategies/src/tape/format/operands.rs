@@ -1,7 +1,7 @@
 //! Kind of records of operands, from which partials are recomputed.
 
 use super::kind::{Arguments, Data, Kind, Row, Target, misreported};
-use crate::{IndexType, LinearId, Load, Number, Shape, Sink, TapeNumber, Taping, Twin, singular_function};
+use crate::{IndexType, LinearId, Load, Number, RecordingId, Shape, Sink, Taping, Twin, singular_function};
 use core::marker::PhantomData;
 
 /// Primal-value records of statements whose twin is `B`: the statement is rebuilt and asked for its partials, which are
@@ -68,7 +68,7 @@ impl<S: Taping<Raw = LinearId<I>>, I: IndexType> Load<S> for Source<'_, S::Value
     #[inline(always)]
     fn leaf(&mut self) -> (S::Value, LinearId<I>) {
         let (value, id) = self.arguments.read();
-        let number = if id == 0 { TapeNumber::NONE } else { const { TapeNumber::of(1) } };
+        let number = if id == 0 { RecordingId::NONE } else { const { RecordingId::of(1) } };
         (value, LinearId::pack(number, id as u64))
     }
 

@@ -5,7 +5,7 @@ use super::cursor::Values;
 use crate::storage::{Layer, Segments};
 use crate::tape::store::recording::{Content, Records};
 use crate::tape::usize_of;
-use crate::{IndexManager, LinearId, Mark, Number, SweepError, TapeNumber};
+use crate::{IndexManager, LinearId, Mark, Number, RecordingId, SweepError};
 
 impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// The place behind the last record.
@@ -61,7 +61,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     }
 
     /// Goes on under another number.
-    pub(crate) fn resume(&mut self, number: TapeNumber) {
+    pub(crate) fn resume(&mut self, number: RecordingId) {
         self.resumed.0.push(self.mark());
         self.number = number;
     }

@@ -5,7 +5,7 @@ use crate::error::Refusal;
 use crate::pool::Pool;
 use crate::storage::Layer;
 use crate::tape::usize_of;
-use crate::{IndexManager, LinearId, Number, TapeNumber, recording};
+use crate::{IndexManager, LinearId, Number, RecordingId, recording};
 
 impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// Makes sure that the next record has room and an identifier, with a place for its value; grows the tape if not.
@@ -32,7 +32,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     #[inline(always)]
     pub(crate) fn identifier_of(
         &self,
-        number: TapeNumber,
+        number: RecordingId,
         pool: &Pool,
         own: Option<LinearId<M::Index>>,
     ) -> Option<(u64, u64, bool)> {
@@ -63,7 +63,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     #[cold]
     pub(crate) fn grow(&mut self, end: u64) -> Result<(), Refusal> {
         // Only a tape that never began one; identifiers without a recording would pass for passive.
-        assert!(self.number != TapeNumber::default(), "nothing can be recorded before a recording begins");
+        assert!(self.number != RecordingId::default(), "nothing can be recorded before a recording begins");
         if end > self.identifiers {
             return Err(self.out_of_identifiers());
         }

@@ -9,7 +9,7 @@ use crate::tape::format::kind::Objects;
 use crate::tape::format::layout::Layout;
 use crate::tape::usize_of;
 use crate::{
-    ArrayFile, Capacity, IndexManager, Number, SpillDefaults, SpillOptions, SpillUsage, StorageError, TapeNumber,
+    ArrayFile, Capacity, IndexManager, Number, RecordingId, SpillDefaults, SpillOptions, SpillUsage, StorageError,
 };
 use core::marker::PhantomData;
 use core::ptr;
@@ -77,7 +77,7 @@ pub struct Records<V: Number, M: IndexManager, L: Layer, K: Content> {
     pub(crate) codes: Codes<V>,
     /// One past the largest identifier allowed.
     pub(crate) identifiers: u64,
-    pub(crate) number: TapeNumber,
+    pub(crate) number: RecordingId,
     pub(crate) resumed: Resumed,
     /// What has to be dropped before segments are.
     pub(crate) objects: Objects,
@@ -160,7 +160,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             values: ptr::null_mut(),
             codes: Codes::new::<M::Index>(),
             identifiers: M::LARGEST + 1,
-            number: TapeNumber::default(),
+            number: RecordingId::default(),
             resumed: Resumed::default(),
             objects: Objects::default(),
             segments,
@@ -185,7 +185,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
 
     /// Empties the recording, keeps its memory, and drops closures of users.
     #[inline(always)]
-    pub(crate) fn begin(&mut self, number: TapeNumber) {
+    pub(crate) fn begin(&mut self, number: RecordingId) {
         self.number = number;
         self.next = 1;
         self.fresh = 1;

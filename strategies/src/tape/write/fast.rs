@@ -14,7 +14,7 @@ use crate::tape::format::kind::{misreported, prefetch};
 use crate::tape::format::layout::{Layout, LayoutOf};
 use crate::tape::store::recording::{Content, Records, SLACK};
 use crate::tape::sweep::prefetch;
-use crate::{IndexManager, IndexType, LinearId, Number, Reverse, Sink, Statement, Store, TapeNumber, Taping};
+use crate::{IndexManager, IndexType, LinearId, Number, RecordingId, Reverse, Sink, Statement, Store, Taping};
 use core::mem::MaybeUninit;
 use core::{ptr, slice};
 use generic_array::GenericArray;
@@ -274,7 +274,7 @@ unsafe fn put<T>(at: &mut *mut u8, value: T) {
 struct Place<V: Number, M: IndexManager, L: Layer, K: Content> {
     state: *mut State,
     tape: *mut Records<V, M, L, K>,
-    number: TapeNumber,
+    number: RecordingId,
     /// The identifiers below this belong to variables of the recording.
     known: u64,
     /// The identifier of the statement's result, and whether a variable has it already.

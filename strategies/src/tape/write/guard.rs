@@ -9,7 +9,7 @@ use crate::tape::read::cursor::data_in;
 use crate::tape::store::guards::Guard;
 use crate::tape::store::recording::{Content, Records};
 use crate::{
-    Comparison, IndexManager, LinearId, Number, Reverse, Store, SweepError, TapeNumber, Taping, Tree, recording,
+    Comparison, IndexManager, LinearId, Number, RecordingId, Reverse, Store, SweepError, Taping, Tree, recording,
 };
 use core::panic::Location;
 use smallvec::SmallVec;
@@ -63,9 +63,9 @@ pub(crate) fn guard<S, V, M, L, K, A, B>(
         }
     }
     let outcomes = comparison.outcomes(left.value(), right.value());
-    let mut numbers: SmallVec<[TapeNumber; 2]> = SmallVec::new();
+    let mut numbers: SmallVec<[RecordingId; 2]> = SmallVec::new();
     let active = operands.iter().flat_map(|operand| &operand.leaves).map(|(_, id)| id.number());
-    active.filter(|number| *number != TapeNumber::default()).for_each(|number| {
+    active.filter(|number| *number != RecordingId::default()).for_each(|number| {
         if !numbers.contains(&number) {
             numbers.push(number);
         }

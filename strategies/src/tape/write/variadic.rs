@@ -122,7 +122,7 @@ mod tests {
     use crate::tape::read::cursor::Cursor;
     use crate::tape::read::record::Record;
     use crate::tape::store::recording::Values;
-    use crate::{Curvature, InMemory, Linear, Strict, TapeNumber};
+    use crate::{Curvature, InMemory, Linear, RecordingId, Strict};
 
     /// A function that is linear.
     struct Twice;
@@ -148,7 +148,7 @@ mod tests {
     /// bytes of all that, and how many records say that they are linear; all codes are taken at first, or none is.
     fn recorded(full: bool) -> (usize, usize, usize) {
         let mut tape = Records::<f64, Linear, InMemory, Values>::default();
-        tape.begin(TapeNumber::of(7));
+        tape.begin(RecordingId::of(7));
         if full {
             assert_eq!(take_all(&mut tape.codes, 1000), 208);
         }

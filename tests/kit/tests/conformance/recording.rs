@@ -8,12 +8,12 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 use std::thread::{self, ThreadId};
-use tapewright::strategies::{LinearId, TapeNumber, recording};
+use tapewright::strategies::{LinearId, RecordingId, recording};
 use tapewright::{Capacity, MemoryReport, MemoryUsage};
 
 thread_local! {
     /// The recording that began last on this thread.
-    static LATEST: Cell<TapeNumber> = Cell::default();
+    static LATEST: Cell<RecordingId> = Cell::default();
     /// The slots that were given back in it.
     static LATEST_FREE: RefCell<Free> = RefCell::default();
     /// The activity of the first statement of each type in it.
@@ -21,9 +21,9 @@ thread_local! {
 }
 
 /// The recording that began last anywhere.
-static LATEST_ANYWHERE: Mutex<Option<TapeNumber>> = Mutex::new(None);
+static LATEST_ANYWHERE: Mutex<Option<RecordingId>> = Mutex::new(None);
 
-pub(crate) fn latest() -> TapeNumber {
+pub(crate) fn latest() -> RecordingId {
     LATEST.get()
 }
 
@@ -31,7 +31,7 @@ pub(crate) fn latest_free() -> Free {
     LATEST_FREE.with_borrow(Arc::clone)
 }
 
-pub(crate) fn latest_anywhere() -> TapeNumber {
+pub(crate) fn latest_anywhere() -> RecordingId {
     lock(&LATEST_ANYWHERE).unwrap_or_default()
 }
 
@@ -70,7 +70,7 @@ impl Record {
 
 #[derive(Default)]
 pub(crate) struct Recording {
-    pub(crate) number: TapeNumber,
+    pub(crate) number: RecordingId,
     pub(crate) records: Vec<Record>,
     /// The partials and the slots of the arguments of all statements.
     pub(crate) arguments: Vec<(f64, usize)>,
@@ -89,7 +89,7 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
-    pub(crate) fn begin(&mut self, number: TapeNumber) {
+    pub(crate) fn begin(&mut self, number: RecordingId) {
         self.free = Free::default();
         LATEST_FREE.set(Arc::clone(&self.free));
         ACTIVITY.with_borrow_mut(HashMap::clear);
@@ -111,7 +111,7 @@ impl Recording {
         }
     }
 
-    pub(crate) fn renumber(&mut self, number: TapeNumber) {
+    pub(crate) fn renumber(&mut self, number: RecordingId) {
         self.number = number;
         self.home = Some(thread::current().id());
         LATEST.set(number);
@@ -221,6 +221,6 @@ impl Recording {
 
 /// Gives `f` the tape of the recording with this number.
 #[track_caller]
-pub(crate) fn with_recording<R>(number: TapeNumber, f: impl FnOnce(&mut Recording) -> R) -> R {
+pub(crate) fn with_recording<R>(number: RecordingId, f: impl FnOnce(&mut Recording) -> R) -> R {
     recording::with::<Faulty, _>(number, f)
 }

@@ -6,7 +6,7 @@ use super::{Fault, Faulty, has};
 use core::mem::ManuallyDrop;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use tapewright::strategies::{LinearId, Load, Store, Strict, TapeCache, TapeNumber, Twin, recording as current};
+use tapewright::strategies::{LinearId, Load, RecordingId, Store, Strict, TapeCache, Twin, recording as current};
 use tapewright::{External, Nary, Statement, SweepError, Taping};
 
 /// An argument of a statement: its partial and its identifier.
@@ -81,7 +81,7 @@ fn slots(arguments: &[Argument]) -> Vec<(f64, usize)> {
 
 /// The recording that a statement of these arguments belongs to.
 #[track_caller]
-fn recording_of(arguments: &[Argument]) -> Option<TapeNumber> {
+fn recording_of(arguments: &[Argument]) -> Option<RecordingId> {
     let mut active = arguments.iter().map(|(_, id)| *id).filter(|id| id.is_active());
     if has(Fault::RecordsPassiveStatements) && !arguments.is_empty() && active.clone().next().is_none() {
         return Some(recording::latest());

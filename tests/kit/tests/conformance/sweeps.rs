@@ -3,7 +3,7 @@
 use super::identifiers::{Id, slot};
 use super::recording::{self, Kind, Record, Recording};
 use super::{Fault, Faulty, has};
-use tapewright::strategies::{AtExternal, Mark, TapeNumber};
+use tapewright::strategies::{AtExternal, Mark, RecordingId};
 use tapewright::{Capacity, MemoryReport, Reverse, SweepError};
 
 /// The number of records before a mark.
@@ -78,7 +78,7 @@ impl Reverse for Faulty {
 
     const MARKS: bool = true;
 
-    fn begin(tape: &mut Recording, number: TapeNumber) {
+    fn begin(tape: &mut Recording, number: RecordingId) {
         tape.begin(number);
     }
 
@@ -91,7 +91,7 @@ impl Reverse for Faulty {
         drop(tape.push(Kind::External(external as usize), None));
     }
 
-    fn locate(id: &Id) -> Option<(TapeNumber, usize)> {
+    fn locate(id: &Id) -> Option<(RecordingId, usize)> {
         if !id.raw.is_active() {
             return has(Fault::GivesPassiveVariablesASlot).then(|| (recording::latest(), 1));
         }
@@ -153,7 +153,7 @@ impl Reverse for Faulty {
         Ok(())
     }
 
-    fn resume(tape: &mut Recording, number: TapeNumber) {
+    fn resume(tape: &mut Recording, number: RecordingId) {
         tape.ends.push(tape.records.len());
         tape.renumber(number);
     }

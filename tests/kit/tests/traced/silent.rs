@@ -3,7 +3,7 @@
 use tapewright::prelude::*;
 use tapewright::strategies::{
     Capacity, Curvature, EachRecord, LinearId, MemoryReport, MemoryUsage, Nary, Order, RecordKind, RecordView,
-    Statement, TapeNumber, Taped, Tracing, recording,
+    RecordingId, Statement, Taped, Tracing, recording,
 };
 use tapewright::{Error, SweepError};
 
@@ -11,7 +11,7 @@ use tapewright::{Error, SweepError};
 struct Silent;
 
 #[derive(Default)]
-struct Length(TapeNumber, u64);
+struct Length(RecordingId, u64);
 
 impl Length {
     fn push(&mut self) -> LinearId {
@@ -50,13 +50,13 @@ impl Taping for Silent {
 impl Reverse for Silent {
     type Tape = Length;
 
-    fn begin(tape: &mut Length, number: TapeNumber) {
+    fn begin(tape: &mut Length, number: RecordingId) {
         *tape = Length(number, 0);
     }
     fn input(tape: &mut Length, _: f64) -> LinearId {
         tape.push()
     }
-    fn locate(id: &LinearId) -> Option<(TapeNumber, usize)> {
+    fn locate(id: &LinearId) -> Option<(RecordingId, usize)> {
         id.is_active().then(|| (id.number(), usize::try_from(id.index()).expect("it is small")))
     }
     fn identifiers(tape: &Length) -> usize {

@@ -1,6 +1,6 @@
 //! Checksums of spilled bytes.
 
-use crate::number::simd::dispatch::{Plain, at_present_level};
+use crate::number::simd::dispatch::{Plain, dispatch_plain};
 
 /// A sum of bytes that differs when a fault has changed them. No defence against whoever changes them on purpose.
 ///
@@ -9,7 +9,7 @@ use crate::number::simd::dispatch::{Plain, at_present_level};
 /// checksum, and others have it once in 2⁶⁴ times. Missing bytes at the end count as 0, and the length tells such ends
 /// apart.
 pub(crate) fn checksum(bytes: &[u8]) -> u64 {
-    at_present_level(Sum(bytes))
+    dispatch_plain(Sum(bytes))
 }
 
 struct Sum<'a>(&'a [u8]);
