@@ -9,7 +9,7 @@
 //!                                 of operations adjoints by access  copy per instruction set
 //!
 //! launch            launch::* ──▶ exec::operands (checks) ──▶ exec::vtable ──▶ loops::map | sum | argmax
-//! reverse sweep     launch::* ──▶ loops::gather_setup      ──▶ exec::vtable ──▶ loops::gather
+//! reverse sweep     launch::* ──▶ loops::gather            ──▶ exec::vtable
 //! forward sweep     launch::* ──▶ exec::points (interpreter)
 //! replay            launch::* ──▶ as a launch, with the arrays of launch::replay
 //! ```
@@ -55,7 +55,7 @@ pub(crate) use launch::replay::not_kept;
 pub use launch::replay::{ReplayResult, ReplayState};
 pub use launch::row_sums::{RowSums, row_sums};
 pub use launch::slot::LaunchSlot;
-pub use loops::run::{run, sum};
+pub use loops::map::{run, sum};
 pub use memory::adjoint::{Shadow, Shadows};
 pub(crate) use memory::buffer::Arena;
 pub use memory::buffer::{Buffer, NewArray, SharedArray};

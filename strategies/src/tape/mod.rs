@@ -54,9 +54,9 @@ pub(crate) use count::counters::{Kind, count, count_nary, count_over};
 pub use count::counts::{Counted, Counts};
 pub(crate) use format::layout::{Layout, LayoutOf};
 pub use store::recording::{Closures, Content, Partials, Records, Values};
-pub(crate) use write::closures::append_closure;
 pub(crate) use write::guard::guard;
 pub(crate) use write::policy::{append, append_nary, append_over};
+pub(crate) use write::slow::append_closure;
 
 /// A recording of [`Continuation`](crate::Continuation).
 pub type Continuations<V, M> = Records<V, M, crate::InMemory, Closures>;

@@ -21,7 +21,7 @@ use smallvec::SmallVec;
 ///
 /// # Panics
 ///
-/// As [`run`](crate::kernel::loops::run).
+/// As [`run`](crate::kernel::loops::map).
 #[track_caller]
 pub fn extremum<'m, V: Number, P: Kernel>(
     program: &P,

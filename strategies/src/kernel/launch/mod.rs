@@ -3,7 +3,7 @@
 //! `entry` is the trait [`Launch`](crate::kernel::Launch): what a recording asks of an entry, reverse and forward sweeps,
 //! replays, sparsity, bytes. Its implementors:
 //!
-//! * `kernel`, with `sweeps` and `pointwise`: a launch of a kernel;
+//! * `kernel`: a launch of a kernel, with `pointwise`, the same as scalar statements;
 //! * `row_sums`, `extremum`, `fold`: reductions with an output for each row, the point found, or a rule of two numbers;
 //! * `copy`: gather, scatter and copies between views and variables.
 //!
@@ -22,4 +22,3 @@ pub(crate) mod pointwise;
 pub(crate) mod replay;
 pub(crate) mod row_sums;
 pub(crate) mod slot;
-pub(crate) mod sweeps;

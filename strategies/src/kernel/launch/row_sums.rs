@@ -26,7 +26,7 @@ use smallvec::SmallVec;
 ///
 /// # Panics
 ///
-/// When there are not as many rows as sums, and as [`run`](crate::kernel::loops::run).
+/// When there are not as many rows as sums, and as [`run`](crate::kernel::loops::map).
 #[track_caller]
 pub fn row_sums<'m, V: Number, P: Kernel>(
     program: &P,

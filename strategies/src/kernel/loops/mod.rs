@@ -1,8 +1,8 @@
 //! The loops over all points of a range, generic in the kernel and in the instruction set.
 //!
-//! * `map` computes values at all points; `run` is its entry. `sum` adds them up, in an order that depends on the range
+//! * `map` computes values at all points. `sum` adds them up, in an order that depends on the range
 //!   alone. `argmax` searches for an extremum.
-//! * `gather_setup` and `gather` are the reverse sweep: each element collects the contributions of the points that read
+//! * `gather` is the reverse sweep: each element collects the contributions of the points that read
 //!   it, so no two threads write to one element, and no atomic operation is needed.
 //! * `compile` builds the table of these loops for one kernel.
 //!
@@ -11,7 +11,5 @@
 pub(crate) mod argmax;
 pub(crate) mod compile;
 pub(crate) mod gather;
-pub(crate) mod gather_setup;
 pub(crate) mod map;
-pub(crate) mod run;
 pub(crate) mod sum;

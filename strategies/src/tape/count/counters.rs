@@ -7,7 +7,7 @@ use super::counts::{Counted, Counts};
 use crate::error::Refusal;
 use crate::tape::format::code;
 use crate::tape::format::layout::Layout;
-use crate::tape::format::lengths::Lengths;
+use crate::tape::format::layout::Lengths;
 use crate::tape::usize_of;
 use crate::tape::write::slow::where_they_belong;
 use crate::{

@@ -4,8 +4,8 @@
 
 use super::code;
 use super::code::EXPLICIT;
-use super::common::Common;
 use super::entry_points::{ReverseFn, SkipFn};
+use super::layout::Common;
 use super::layout::Layout;
 use crate::{IndexType, Number};
 use core::ptr;

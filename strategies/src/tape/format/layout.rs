@@ -1,6 +1,6 @@
 //! Layout of the records of one type: their length, and the functions that read them.
 
-use super::code;
+use super::code::{self, CLASSIC_MAX};
 use super::entry_points::Functions;
 use super::kind::Kind;
 use super::operands::Replayed;
@@ -10,6 +10,7 @@ use crate::{
     Curvature, IndexType, LinearId, Nary, Number, Policy, Shape, Sink, Statement, Store, Taping, Twin, refuses_singular,
 };
 use core::any::TypeId;
+use core::marker::PhantomData;
 
 /// How the data of a record are laid out; identifiers come last, followed only by counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -236,5 +237,84 @@ impl<V: Number> Layout<V> {
     /// Closures of users.
     pub(crate) const fn closure<F: Fn(V, &mut [V]) + 'static, I: IndexType>() -> Self {
         Self { form: Form::Object(size_of::<F>()), foreign: true, ..Self::of::<Called<F>, I>(0xA14) }
+    }
+}
+
+/// What decides how many bytes a record of a statement takes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lengths {
+    /// [`Layout::arguments`].
+    pub(crate) arguments: usize,
+    /// [`Layout::bytes`]: data, without passive arguments.
+    pub(crate) bytes: usize,
+    /// [`Layout::partials`].
+    pub(crate) partials: bool,
+    /// [`Layout::hybrid`].
+    pub(crate) hybrid: bool,
+    /// Whether each tape assigns a code, because there is none that all tapes have.
+    pub(crate) assigned: bool,
+}
+
+impl<V: Number> Layout<V> {
+    /// What decides the bytes of its records.
+    pub(crate) const fn lengths(&self) -> Lengths {
+        let Self { arguments, bytes, partials, hybrid, code, .. } = *self;
+        Lengths { arguments, bytes, partials, hybrid, assigned: code == 0 }
+    }
+}
+
+impl Lengths {
+    /// Whether a statement with this many passive arguments is written as a list of partials, and not as its layout
+    /// says, in `bytes` bytes. `coded` says whether the layout has a code, and gives it one if it can.
+    #[inline]
+    pub(crate) fn lists<V: Number, I>(self, passives: usize, bytes: usize, coded: impl FnOnce() -> bool) -> bool {
+        let listed = (self.arguments - passives) * (size_of::<V>() + size_of::<I>());
+        if passives > 0 {
+            return if self.hybrid { listed < bytes } else { self.partials };
+        }
+        // Without a code, partials are listed unless an address takes less.
+        let with_address = bytes + size_of::<&Layout<V>>();
+        self.partials && (!self.hybrid || listed <= with_address) && !coded()
+    }
+
+    /// Bytes of data of a list of this many partials.
+    pub(crate) const fn of_partials<V, I: IndexType>(active: usize) -> usize {
+        let counted = active == 0 || active > CLASSIC_MAX;
+        active * (size_of::<V>() + size_of::<I>()) + if counted { size_of::<u32>() } else { 0 }
+    }
+}
+
+/// The layouts that have the same code on every tape.
+pub(crate) struct Common<V, I>(PhantomData<(V, I)>);
+
+impl<V: Number, I: IndexType> Common<V, I> {
+    pub(crate) const INPUT: &Layout<V> = &Layout::input::<I>();
+    pub(crate) const INPUTS: &Layout<V> = &Layout::inputs::<I>();
+    pub(crate) const EXTERNAL: &Layout<V> = &Layout::external::<I>();
+    pub(crate) const LISTED: &Layout<V> = &Layout::listed::<I>();
+    pub(crate) const ONES: &Layout<V> = &Layout::ones::<I>();
+    /// Partials, indexed by the number of arguments; counted with 0.
+    pub(crate) const CLASSIC: &[Layout<V>; CLASSIC_MAX + 1] = &Self::by_number(false);
+    /// The same of functions that are linear in these arguments; codes of them are assigned.
+    const LINEAR: &[Layout<V>; CLASSIC_MAX + 1] = &Self::by_number(true);
+
+    const fn by_number(linear: bool) -> [Layout<V>; CLASSIC_MAX + 1] {
+        let mut all = [const { Layout::listed::<I>() }; CLASSIC_MAX + 1];
+        let mut n = if linear { 0 } else { 1 };
+        while n <= CLASSIC_MAX {
+            all[n] = if linear { Layout::linear::<I>(n) } else { Layout::classic::<I>(n) };
+            n += 1;
+        }
+        all
+    }
+
+    /// Partials and identifiers of `n` active arguments.
+    pub(crate) const fn partials(n: usize) -> &'static Layout<V> {
+        if n == 0 || n > CLASSIC_MAX { Self::LISTED } else { &Self::CLASSIC[n] }
+    }
+
+    /// The same of a function that is linear in them.
+    pub(crate) fn linear_partials(n: usize) -> &'static Layout<V> {
+        Self::LINEAR.get(n).unwrap_or(&Self::LINEAR[0])
     }
 }

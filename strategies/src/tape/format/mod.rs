@@ -2,7 +2,7 @@
 //!
 //! * `code`: one byte says what a record is; frequent types of statements have a fixed one. `code_table`: the codes that
 //!   one tape has assigned.
-//! * `layout`: length and functions of the records of one type. `lengths` and `common`: the parts that other rooms need.
+//! * `layout`: length and functions of the records of one type.
 //! * `kind`: the trait of kinds of records, in safe code: `partials` (Jacobian), `operands` (primal values), `variadic`
 //!   (any number of arguments).
 //! * `entry_points`: the function pointers made from a kind, which read a record's bytes.
@@ -11,11 +11,9 @@
 
 pub(crate) mod code;
 pub(crate) mod code_table;
-pub(crate) mod common;
 pub(crate) mod entry_points;
 pub(crate) mod kind;
 pub(crate) mod layout;
-pub(crate) mod lengths;
 pub(crate) mod operands;
 pub(crate) mod partials;
 pub(crate) mod variadic;

@@ -1,7 +1,7 @@
 //! Decoding records.
 //!
 //! * `cursor`: the one decoder, from the last record to the first or the other way. It has the unsafe code.
-//! * `record`: one decoded record. `walk`: visits of all records; `report`: the bytes that they take.
+//! * `record`: one decoded record. `walk`: visits of all records, among them the report of their bytes.
 //! * `mark`: positions in a recording, and resets to them.
 //!
 //! Everything that reads records goes through `cursor`, except the reverse sweep with one adjoint vector.
@@ -9,5 +9,4 @@
 pub(crate) mod cursor;
 pub(crate) mod mark;
 pub(crate) mod record;
-pub(crate) mod report;
 pub(crate) mod walk;

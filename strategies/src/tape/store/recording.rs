@@ -1,7 +1,5 @@
 //! The memory of one recording.
 
-use super::guards::Guards;
-use super::resumed::Resumed;
 use crate::error::out_of_memory;
 use crate::storage::{Layer, Segments, Slabs, Spilled};
 use crate::tape::format::code_table::Codes;
@@ -9,9 +7,11 @@ use crate::tape::format::kind::Objects;
 use crate::tape::format::layout::Layout;
 use crate::tape::usize_of;
 use crate::{
-    ArrayFile, Capacity, IndexManager, Number, RecordingId, SpillDefaults, SpillOptions, SpillUsage, StorageError,
+    ArrayFile, Capacity, Comparison, IndexManager, Mark, MemoryUsage, Number, RecordingId, SpillDefaults, SpillOptions,
+    SpillUsage, StorageError,
 };
 use core::marker::PhantomData;
+use core::panic::Location;
 use core::ptr;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -361,5 +361,67 @@ impl<V: Number, M: IndexManager, D: SpillDefaults, K: Content> Records<V, M, Spi
 
     pub(crate) fn usage(&self) -> SpillUsage {
         self.segments.usage()
+    }
+}
+
+/// The guards of one recording, in the order of the comparisons.
+pub(crate) struct Guards<V: Number> {
+    pub(crate) list: Vec<Guard<V>>,
+    /// What is compared: the data of records of statements.
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// One comparison.
+pub(crate) struct Guard<V: Number> {
+    /// The number of the first record behind it.
+    pub(crate) number: u64,
+    pub(crate) comparison: Comparison,
+    /// How it came out, as [`Comparison::outcomes`] says.
+    pub(crate) outcomes: SmallVec<[i8; 8]>,
+    pub(crate) location: &'static Location<'static>,
+    /// What is compared, and where the data of each begin and end.
+    pub(crate) operands: [(&'static Layout<V>, usize, usize); 2],
+}
+
+impl<V: Number> Guards<V> {
+    pub(crate) const fn new() -> Self {
+        Self { list: Vec::new(), bytes: Vec::new() }
+    }
+
+    /// Forgets all guards but the first `kept`.
+    pub(crate) fn truncate(&mut self, kept: usize) {
+        if let Some(Guard { operands: [(_, start, _), _], .. }) = self.list.get(kept) {
+            self.bytes.truncate(*start);
+            self.list.truncate(kept);
+        }
+    }
+
+    pub(crate) fn memory(&self) -> MemoryUsage {
+        let (list, bytes) = (MemoryUsage::of_vec(&self.list), MemoryUsage::of_vec(&self.bytes));
+        MemoryUsage { used: list.used + bytes.used, reserved: list.reserved + bytes.reserved }
+    }
+}
+
+/// The marks at which a recording was resumed, the only ones to which it can be cut. If it were cut elsewhere, records
+/// might be left that have identifiers above the recording's; a mark's numbers alone can come from anywhere.
+#[derive(Default)]
+pub(crate) struct Resumed(pub(crate) Vec<Mark>);
+
+impl Resumed {
+    #[inline(always)]
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Forgets the marks behind this one.
+    ///
+    /// # Panics
+    ///
+    /// When the recording was not resumed there.
+    #[track_caller]
+    pub(crate) fn cut(&mut self, mark: Mark) {
+        let at = self.0.iter().position(|resumed| *resumed == mark);
+        let at = at.unwrap_or_else(|| panic!("the recording was not resumed at {mark:?}, so it cannot be cut there"));
+        self.0.truncate(at + 1);
     }
 }

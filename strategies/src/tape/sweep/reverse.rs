@@ -1,6 +1,5 @@
 //! Sweeping with one adjoint vector.
 
-use super::prefetch;
 use crate::scratch::Scratch;
 use crate::storage::Layer;
 use crate::tape::format::code;
@@ -11,6 +10,7 @@ use crate::tape::format::layout::Layout;
 use crate::tape::format::partials::{Factored, Scattered};
 use crate::tape::format::variadic::Listed;
 use crate::tape::read::cursor::{Cursor, Values};
+use crate::tape::store::prefetch;
 use crate::tape::store::recording::{Content, Records};
 use crate::tape::usize_of;
 use crate::{AtExternal, IndexManager, Mark, Number, Passed, Shape, SweepError, counts};

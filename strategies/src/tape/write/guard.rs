@@ -6,7 +6,7 @@ use crate::storage::Layer;
 use crate::tape::format::kind::misreported;
 use crate::tape::format::layout::Layout;
 use crate::tape::read::cursor::data_in;
-use crate::tape::store::guards::Guard;
+use crate::tape::store::recording::Guard;
 use crate::tape::store::recording::{Content, Records};
 use crate::{
     Comparison, IndexManager, LinearId, Number, RecordingId, Reverse, Store, SweepError, Taping, Tree, recording,

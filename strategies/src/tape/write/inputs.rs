@@ -2,7 +2,7 @@
 
 use crate::error::Refusal;
 use crate::storage::Layer;
-use crate::tape::format::common::Common;
+use crate::tape::format::layout::Common;
 use crate::tape::store::recording::{Content, Records};
 use crate::{IndexManager, LinearId, Number, recording};
 

@@ -6,13 +6,12 @@
 //! ```
 //!
 //! * `policy`: the entry of every statement; looks for singular partials where the policy asks for it.
-//! * `fast` and `slow`: statements of a known number of arguments. `variadic`: functions of slices. `closures`:
-//!   continuations of users. `inputs`: independent variables, and the records of external functions and launches.
+//! * `fast` and `slow`: statements of a known number of arguments, and closures of users. `variadic`: functions of
+//!   slices. `inputs`: independent variables, and the records of external functions and launches.
 //! * `emit`: the bytes of a record, where they are not written in place. `guard`: comparisons.
 //!
 //! Called by the strategies.
 
-pub(crate) mod closures;
 pub(crate) mod emit;
 pub(crate) mod fast;
 pub(crate) mod guard;

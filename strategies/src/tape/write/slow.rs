@@ -2,16 +2,14 @@
 
 use super::emit::{Assigned, Writer};
 use crate::error::Refusal;
-use crate::recording;
 use crate::scratch::Scratch;
 use crate::storage::Layer;
 use crate::tape::format::code::CLASSIC_MAX;
-use crate::tape::format::common::Common;
-use crate::tape::format::layout::{Form, Layout};
-use crate::tape::format::lengths::Lengths;
+use crate::tape::format::layout::{Common, Form, Layout, Lengths};
 use crate::tape::read::cursor::data_in;
 use crate::tape::store::recording::{Content, Records};
-use crate::{IndexManager, IndexType, LinearId, Number, Reverse};
+use crate::{IndexManager, IndexType, LinearId, Number, Policy, Reverse, recording};
+use core::panic::Location;
 use smallvec::SmallVec;
 
 /// The leaves of a statement: their identifiers, and their partials, or their values where partials are recomputed.
@@ -156,4 +154,32 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
 /// An identifier as records hold it.
 pub(crate) fn narrow<M: IndexManager>(index: u64) -> M::Index {
     M::Index::narrow(index)
+}
+
+/// Records a statement that a user's closure reverses; returns passive, and drops it, if no argument is active.
+///
+/// # Panics
+///
+/// As [`Taping::record`](crate::Taping::record).
+#[track_caller]
+pub(crate) fn append_closure<S, V, M, L, K, F>(arguments: &[LinearId<M::Index>], reverse: F) -> M::Id
+where
+    S: Reverse<Tape = Records<V, M, L, K>>,
+    V: Number,
+    M: IndexManager,
+    L: Layer,
+    K: Content,
+    F: Fn(V, &mut [V]) + Send + Sync + 'static,
+{
+    // If it is refused, it is dropped when the tape is not lent out any more: its destructor may record.
+    let mut reverse = Some(reverse);
+    let id = where_they_belong::<S, M>(arguments.iter().copied(), |tape| tape.push_closure(arguments, &mut reverse));
+    let here = Location::caller();
+    S::Policy::tracing(|| {
+        let raw = M::raw(&id);
+        if raw.is_active() {
+            recording::note::<S>(raw.number(), here);
+        }
+    });
+    id
 }

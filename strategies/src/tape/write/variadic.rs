@@ -4,7 +4,7 @@ use super::slow::{narrow, where_they_belong};
 use crate::error::Refusal;
 use crate::scratch::Scratch;
 use crate::storage::Layer;
-use crate::tape::format::common::Common;
+use crate::tape::format::layout::Common;
 use crate::tape::format::layout::Layout;
 use crate::tape::store::recording::{Content, Records};
 use crate::{IndexManager, LinearId, Nary, Number, Policy, Reverse, Taped, partials_of_slice};
