@@ -56,10 +56,15 @@ impl Inputs {
         }
     }
 
-    /// Returns false if the variable in this slot is known to be no input.
-    #[inline]
+    /// Returns false if the variable in this slot is known not to be an input.
+    #[inline(always)]
     pub(crate) fn may_have(&self, slot: usize) -> bool {
+        self.hull.contains(&slot) && (self.gaps.is_empty() || !self.is_in_a_gap(slot))
+    }
+
+    #[cold]
+    fn is_in_a_gap(&self, slot: usize) -> bool {
         let behind = self.gaps.partition_point(|gap| gap.end <= slot);
-        self.hull.contains(&slot) && self.gaps.get(behind).is_none_or(|gap| slot < gap.start)
+        self.gaps.get(behind).is_some_and(|gap| gap.start <= slot)
     }
 }
