@@ -36,6 +36,18 @@
 //! * Which strategy for my function: [`advisor`].
 //! * Strategies of your own: [`Taping`], and the feature `conformance` for the kit that tests them.
 //!
+//! # Features
+//!
+//! None is on by default. A program needs the version of the other crate that is named here.
+//!
+//! * `nalgebra`: matrices of nalgebra 0.35 over [`Closed`], and the modules `linalg` and `rotations`.
+//! * `faer`: `linalg` with matrices of faer 0.24, and sparse systems.
+//! * `num-complex`: conversions between [`Complex`] and the numbers of num-complex 0.4.
+//! * `ndarray`: views from and to arrays of ndarray 0.17.
+//! * `packs`: `Pack` and `in_packs`, for many evaluations in one recording.
+//! * `rayon`: kernels over large arrays, and packs, on threads.
+//! * `conformance`: the tests that any strategy has to pass.
+//!
 //! # Generic code
 //!
 //! `S: Strategy` accepts every strategy whose variables are `Copy` and lets you write `x * y`. `S: Taping` accepts all
