@@ -117,9 +117,10 @@ impl fmt::Display for Error {
             ),
             Self::NotAnInput { recording } => write!(
                 f,
-                "what the adjoints were asked for of is no input of recording #{recording}: a statement or a kernel \
-                 made it, or has overwritten an input, as `x *= 5.0` does. A sweep consumes such adjoints. Ask for the \
-                 adjoint of the input, of which a program that overwrites it keeps a copy: `let mut x = input.clone()`"
+                "the variable or view whose adjoints were asked for is no input of recording #{recording}: a statement \
+                 or a kernel made it, or has overwritten an input, as `x *= 5.0` does. A sweep consumes such adjoints. \
+                 Ask for the adjoint of the input, of which a program that overwrites it keeps a copy: \
+                 `let mut x = input.clone()`"
             ),
             Self::Storage(error) => fmt::Display::fmt(error, f),
             Self::StalePosition { position, recording } => write!(
