@@ -18,6 +18,11 @@ use tapewright_strategies::{External, Taping};
 /// | `faer::Mat<Closed<S>>`, `faer::Col<Closed<S>>` | `faer` | faer |
 ///
 /// faer is the faster of the two for large matrices, and nalgebra the smaller dependency.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no matrix of variables whose number of rows is known at run time",
+    note = "entries of `linalg` take `DMatrix<Closed<S>>` and `DVector<Closed<S>>` of nalgebra 0.35, and `Mat` and \
+            `Col` of faer 0.24; `DMatrix::from_column_slice(2, 2, m.as_slice())` copies a `Matrix2`"
+)]
 pub trait Matrix: Sized {
     /// The strategy of the variables.
     type Strategy: Taping<Value: Element>;

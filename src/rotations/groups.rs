@@ -20,6 +20,10 @@ use nalgebra::{
 ///
 /// In a tangent of a rigid motion the translation comes first, as in the paper. It is not the vector by which the
 /// motion translates, except without rotation: the motion is that of a screw.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no rotation or rigid motion of nalgebra 0.35 over `f64`, `f32` or `Closed<S>`",
+    note = "another version of nalgebra has other types: take version 0.35, and see what `cargo tree -d` says"
+)]
 pub trait LieGroup: Clone + Mul<Output = Self> + Sized {
     /// The numbers that an element is made of.
     type Scalar: RotationScalar;
