@@ -18,3 +18,5 @@ pub mod shapes;
 mod shrink;
 mod stages;
 pub mod subject;
+
+pub use oracle::functions::compare_rules;

@@ -1,8 +1,10 @@
-//! The functions of the library's table as methods of the oracle's expressions. Most have formulas of the oracle's own;
-//! of the others the rule itself is asked, so that what is done with its numbers is tested, and not the rule.
+//! The functions of the library's table as methods of the oracle's expressions. Many have formulas of the oracle's own,
+//! with the documented conventions. Of the others the rule itself is asked, so that what is done with its numbers is
+//! tested to the last bit; the rule is compared with a formula where that is simple.
 
 use super::binary::Bin;
-use super::number::{Num, is_single};
+use super::formulas::{Formula, formula};
+use super::number::{Num, is_single, round, set_single};
 use super::tree::{Node, bin, rule, un, widened};
 use super::unary::Un;
 use crate::shapes::Product;
@@ -14,17 +16,26 @@ use tapewright::{Binary, Float, Ternary, Unary};
 pub(crate) struct Rule {
     /// Part 0 is the value; part k is the partial for argument number k, counted from 1.
     part: fn(&[f64], usize) -> f64,
+    /// What it must be close to.
+    formula: Option<Formula>,
 }
 
 impl Rule {
     /// The value at these numbers, which all computations of the library find.
     pub(super) fn value(self, x: &[Num]) -> Num {
-        around(x, |x| Num::exact((self.part)(x, 0)))
+        around(x, |x| self.believed(x, 0, Num::exact))
     }
 
     /// The partial for argument number `k`, from 0.
     pub(super) fn partial(self, x: &[Num], k: usize) -> Num {
-        around(x, |x| Num::near((self.part)(x, 1 + k), 16.0))
+        around(x, |x| self.believed(x, 1 + k, |partial| Num::near(partial, 16.0)))
+    }
+
+    /// A part as the rule says it, or as the formula does where that contradicts.
+    fn believed(self, x: &[f64], part: usize, number: impl Fn(f64) -> Num) -> Num {
+        let found = (self.part)(x, part);
+        let own = self.formula.map_or(Num::UNKNOWN, |formula| formula(x, part));
+        if own.agrees(found) { number(found) } else { own }
     }
 }
 
@@ -148,20 +159,20 @@ const BINARY: &[(&str, Bin)] = &[
 fn unary(name: &'static str, part: fn(&[f64], usize) -> f64, x: &Node) -> Node {
     match UNARY.iter().find(|row| row.0 == name) {
         Some((_, op)) => un(*op, x),
-        None => rule(Rule { part }, vec![x.clone()]),
+        None => rule(Rule { part, formula: formula(name) }, vec![x.clone()]),
     }
 }
 
 fn binary(name: &'static str, part: fn(&[f64], usize) -> f64, x: &Node, y: Node) -> Node {
     match BINARY.iter().find(|row| row.0 == name) {
         Some((_, op)) => bin(*op, x, y),
-        None => rule(Rule { part }, vec![x.clone(), y]),
+        None => rule(Rule { part, formula: formula(name) }, vec![x.clone(), y]),
     }
 }
 
 /// (x, y, z) ↦ x·y²·z.
 pub(crate) fn product(x: impl Into<Node>, y: impl Into<Node>, z: impl Into<Node>) -> Node {
-    rule(Rule { part: three::<Product> }, vec![x.into(), y.into(), z.into()])
+    rule(Rule { part: three::<Product>, formula: None }, vec![x.into(), y.into(), z.into()])
 }
 
 /// Methods for functions of the table. The row `sin: trigonometric::Sin, registers;` becomes `fn sin(&self) -> Node`.
@@ -180,7 +191,7 @@ macro_rules! methods {
                 binary(stringify!($binary), two::<rules::$f2::$r2>, self, y.into())
             })*
             $(pub(crate) fn $ternary(&self, y: impl Into<Self>, z: impl Into<Self>) -> Self {
-                let rule = Rule { part: three::<rules::$f3::$r3> };
+                let rule = Rule { part: three::<rules::$f3::$r3>, formula: formula(stringify!($ternary)) };
                 super::tree::rule(rule, vec![self.clone(), y.into(), z.into()])
             })*
             $(pub(crate) fn $step(&self) -> Self { self.step(f64::$step) })*
@@ -188,3 +199,48 @@ macro_rules! methods {
     };
 }
 for_each_function!(methods);
+
+/// A row of the table: the name, the number of arguments, and the rule.
+type Row = (&'static str, usize, fn(&[f64], usize) -> f64);
+
+/// Makes a list of the rows of the table.
+macro_rules! rows {
+    (
+        unary { $($(#[$d1:meta])* $unary:ident: $f1:ident::$r1:ident, $floats1:ident $(, $kernel1:ident)?;)* }
+        binary { $($(#[$d2:meta])* $binary:ident: $f2:ident::$r2:ident, $floats2:ident $(, $kernel2:ident)?;)* }
+        ternary { $($(#[$d3:meta])* $ternary:ident: $f3:ident::$r3:ident, $floats3:ident;)* }
+        steps $steps:tt
+    ) => {
+        const ROWS: &[Row] = &[
+            $((stringify!($unary), 1, one::<rules::$f1::$r1>),)*
+            $((stringify!($binary), 2, two::<rules::$f2::$r2>),)*
+            $((stringify!($ternary), 3, three::<rules::$f3::$r3>),)*
+        ];
+    };
+}
+for_each_function!(rows);
+
+/// Compares the rules with the formulas at some numbers, in one of the precisions: what contradicts, and for each
+/// function for how many parts there was a formula. Those that are operations of the oracle are not among them.
+#[must_use]
+pub fn compare_rules(points: &[[f64; 3]], single: bool) -> (Vec<String>, Vec<(&'static str, usize)>) {
+    let (mut wrong, mut counts) = (Vec::new(), Vec::new());
+    let has_operation = |name| UNARY.iter().any(|row| row.0 == name) || BINARY.iter().any(|row| row.0 == name);
+    set_single(single);
+    for (name, arguments, part) in ROWS.iter().filter(|row| !has_operation(row.0)) {
+        let mut count = 0;
+        for x in points.iter().map(|x| x.map(round)) {
+            let x = &x[..*arguments];
+            for k in 0..=*arguments {
+                let (own, found) = (formula(name).map_or(Num::UNKNOWN, |own| own(x, k)), part(x, k));
+                count += usize::from(!own.is_unknown());
+                if !own.agrees(found) {
+                    wrong.push(format!("part {k} of {name} at {x:?} is {found}, by the formula {} ± {}", own.v, own.e));
+                }
+            }
+        }
+        counts.push((*name, count));
+    }
+    set_single(false);
+    (wrong, counts)
+}

@@ -70,6 +70,15 @@ pub(crate) fn trigamma(x: f64) -> f64 {
     r + 0.5 * s + series + sum
 }
 
+/// ψ″(x) for x > 0.
+pub(crate) fn tetragamma(x: f64) -> f64 {
+    let (large, n) = shifted(x);
+    let (r, s) = (1.0 / large, 1.0 / (large * large));
+    let series = s * s * (0.5 - s * (1.0 / 6.0 - s * (1.0 / 6.0 - s * (0.3 - s * 5.0 / 6.0))));
+    let sum: f64 = (0..n).map(|k| 2.0 * (x + f64::from(k)).powi(-3)).sum();
+    -(s + r * s + series + sum)
+}
+
 /// φ(x).
 pub(crate) fn density(x: f64) -> f64 {
     (-0.5 * x * x).exp() / (2.0 * PI).sqrt()
