@@ -220,24 +220,25 @@ macro_rules! rows {
 }
 for_each_function!(rows);
 
-/// Compares the rules with the formulas at some numbers, in one of the precisions: what contradicts, and for each
-/// function for how many parts there was a formula. Those that are operations of the oracle are not among them.
+/// Compares the rules with the formulas at some numbers, in one of the precisions: the first contradiction of each
+/// part, and for each function for how many parts there was a formula. Those that are operations of the oracle are not
+/// among them.
 #[must_use]
 pub fn compare_rules(points: &[[f64; 3]], single: bool) -> (Vec<String>, Vec<(&'static str, usize)>) {
-    let (mut wrong, mut counts) = (Vec::new(), Vec::new());
     let has_operation = |name| UNARY.iter().any(|row| row.0 == name) || BINARY.iter().any(|row| row.0 == name);
+    let (mut wrong, mut counts) = (Vec::new(), Vec::new());
     set_single(single);
     for (name, arguments, part) in ROWS.iter().filter(|row| !has_operation(row.0)) {
+        let own = |x: &[f64], k: usize| formula(name).map_or(Num::UNKNOWN, |own| own(x, k));
         let mut count = 0;
-        for x in points.iter().map(|x| x.map(round)) {
-            let x = &x[..*arguments];
-            for k in 0..=*arguments {
-                let (own, found) = (formula(name).map_or(Num::UNKNOWN, |own| own(x, k)), part(x, k));
-                count += usize::from(!own.is_unknown());
-                if !own.agrees(found) {
-                    wrong.push(format!("part {k} of {name} at {x:?} is {found}, by the formula {} ± {}", own.v, own.e));
-                }
-            }
+        for k in 0..=*arguments {
+            let known = points.iter().map(|x| x.map(round)).map(|x| (own(&x[..*arguments], k), x));
+            let known: Vec<_> = known.filter(|(own, _)| !own.is_unknown()).collect();
+            let found = |x: &[f64; 3]| part(&x[..*arguments], k);
+            count += known.len();
+            wrong.extend(known.iter().find(|(own, x)| !own.agrees(found(x))).map(|(own, x)| {
+                format!("part {k} of {name} at {x:?} is {}, by the formula {} ± {}", found(x), own.v, own.e)
+            }));
         }
         counts.push((*name, count));
     }
