@@ -136,6 +136,43 @@ table! {
         [-1.0] => [NAN], [NAN], None;
     }
 
+    distributions_at_the_ends |x| { x[0].gamma_p(&x[1]) + x[2].gamma_p_inv(2.0) } at {
+        [0.0, 0.5, 0.0] => [INF, 0.0, INF], [0.0, 0.0, 0.0], Some("GammaP");
+        [0.0, 1.5, 1.0] => [0.0, 0.0, INF], [0.0, 0.0, 0.0], Some("GammaPInv");
+        [0.0, 1.5, -1.0] => [0.0, 0.0, NAN], [0.0, 0.0, NAN], None;
+    }
+
+    a_quantile_at_one |x| { x[0].gamma_p_inv(&x[1]) } at {
+        [1.0, 2.0] => [INF, INF], [0.0, 0.0], Some("GammaPInv");
+    }
+
+    incomplete_beta_functions_at_the_ends |x| { x[0].beta_inc(&x[1], &x[2]) } at {
+        [0.0, 0.5, 2.0] => [INF, 0.0, 0.0], [0.0, 0.0, 0.0], Some("BetaInc");
+        [1.0, 2.0, 0.5] => [INF, 0.0, 0.0], [0.0, 0.0, 0.0], Some("BetaInc");
+        [0.0, 0.0, 2.0] => [NAN, NAN, NAN], [NAN, NAN, NAN], None;
+    }
+
+    ln_beta_at_a_pole |x| { x[0].ln_beta(&x[1]) } at {
+        [2.0, 0.0] => [0.0, -INF], [0.0, 0.0], Some("LnBeta");
+        [2.0, -1.0] => [NAN, NAN], [NAN, NAN], None;
+    }
+
+    bessel_functions_at_zero |x| { x[0].bessel_j(&x[1]) } at {
+        [0.0, 0.0] => [0.0, -INF], [0.0, 0.0], Some("BesselJ");
+        [0.0, 0.5] => [INF, 0.0], [0.0, 0.0], Some("BesselJ");
+        [0.0, 2.0] => [0.0, 0.0], [0.0, 0.0], None;
+    }
+
+    products_with_logarithms |x| { x[0].xlogy(&x[1]) } at {
+        [2.0, 0.0] => [-INF, INF], [0.0, 0.0], Some("XLogY");
+        [0.0, 0.0] => [-INF, 0.0], [0.0, 0.0], Some("XLogY");
+    }
+
+    tails_at_infinity |x| { x[0].ln_erfc() + x[1].erfcx() } at {
+        [INF, 1e300] => [-INF, 0.0], [-INF, 0.0], None;
+        [INF, -INF] => [-INF, -INF], [-INF, -INF], None;
+    }
+
     a_statement_whose_adjoint_is_zero |x| {
         let root = x[0].sqrt().eval();
         (&root * 0.0 + &x[0]).eval()
