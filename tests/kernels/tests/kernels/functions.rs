@@ -137,6 +137,14 @@ macro_rules! by_fours {
         fn all_functions_of_two_arguments_have_the_bits_of_scalar_statements() {
             by_fours! { binary |x, y| () $($binary)* }
         }
+        #[test]
+        fn all_functions_of_three_arguments_have_the_bits_of_scalar_statements() {
+            let [xs, ys, zs] = triples();
+            $( {
+                let [found] = by_kernel!([x.$ternary(y, z)], x = xs, y = ys, z = zs);
+                compare_at_triples(stringify!($ternary), &found, |v| v[0].$ternary(v[1], v[2]).into());
+            } )*
+        }
     };
     (unary ($($done:tt)*) $a:ident $b:ident $c:ident $d:ident $($more:ident)*) => {
         by_fours! { unary ($($done)* $a(), $b(), $c(), $d();) $($more)* }
@@ -198,12 +206,29 @@ fn numbers_as_arguments_have_the_bits_of_scalar_statements() {
 
 type Statement = fn(&[Real<Jacobian>]) -> Real<Jacobian>;
 
-#[test]
-fn functions_of_three_arguments_have_the_bits_of_scalar_statements() {
+/// Ordinary numbers and singular ones for each of three arguments.
+fn triples() -> [Vec<f64>; 3] {
     let odd = [0.3, -1.9, 0.0, 1.0, f64::INFINITY, f64::NAN, -1e300, 1e-300];
     let triples = || odd.iter().flat_map(|x| odd.iter().flat_map(move |y| odd.map(|z| [*x, *y, z])));
-    let at = [0, 1, 2].map(|k| triples().map(|triple| triple[k]).collect::<Vec<f64>>());
-    let [xs, ys, zs] = &at;
+    [0, 1, 2].map(|k| triples().map(|triple| triple[k]).collect())
+}
+
+/// Compares values and slopes at the triples with those of a statement.
+fn compare_at_triples(name: &str, (values, slopes): &(Vec<u64>, [Vec<u64>; 3]), statement: Statement) {
+    let [x, y, z] = triples();
+    for k in 0..x.len() {
+        let triple = [x[k], y[k], z[k]];
+        let (value, gradient) = value_and_gradient::<Jacobian>(statement, &triple);
+        assert_eq!(values[k], pattern(value), "{name} at {triple:?}: {value}, not {}", f64::from_bits(values[k]));
+        let found = [0, 1, 2].map(|j| f64::from_bits(slopes[j][k]));
+        let same = (0..3).all(|j| slopes[j][k] == pattern(gradient[j]) || found[j] == 0.0 && gradient[j] == 0.0);
+        assert!(same, "∂ of {name} at {triple:?}: {gradient:?}, not {found:?}");
+    }
+}
+
+#[test]
+fn functions_of_three_arguments_have_the_bits_of_scalar_statements() {
+    let [xs, ys, zs] = triples();
     let found = by_kernel!(
         [
             x.ternary::<Product, _, _>(y, z),
@@ -221,14 +246,8 @@ fn functions_of_three_arguments_have_the_bits_of_scalar_statements() {
         |v| ternary::<_, Product, _, _, _>(v[0], 2.0, v[1] * v[2]).into(),
         |v| ternary::<_, Product, _, _, _>(v[0] - 1.0, v[1], v[1]).into(),
     ];
-    for (n, ((values, slopes), statement)) in found.iter().zip(statements).enumerate() {
-        for (k, triple) in triples().enumerate() {
-            let (value, gradient) = value_and_gradient::<Jacobian>(statement, &triple);
-            assert_eq!(values[k], pattern(value), "{n} at {triple:?}: {value}, not {}", f64::from_bits(values[k]));
-            let found = [0, 1, 2].map(|j| f64::from_bits(slopes[j][k]));
-            let same = (0..3).all(|j| slopes[j][k] == pattern(gradient[j]) || found[j] == 0.0 && gradient[j] == 0.0);
-            assert!(same, "∂ of {n} at {triple:?}: {gradient:?}, not {found:?}");
-        }
+    for (n, (found, statement)) in found.iter().zip(statements).enumerate() {
+        compare_at_triples(&format!("statement {n}"), found, statement);
     }
 }
 
