@@ -12,7 +12,7 @@ pub(super) type Formula = fn(&[f64], usize) -> Num;
 
 /// What is known to a part of 10⁻¹⁰ of a number, which is that of the largest of its terms.
 pub(super) fn about(v: f64, scale: f64) -> Num {
-    let e = (1e-10 + 64.0 * unit()) * scale.max(v.abs());
+    let e = (1e-10 + 64.0 * unit()) * scale.abs().max(v.abs());
     if v.is_finite() && e.is_finite() { Num::within(v, e) } else { Num::UNKNOWN }
 }
 
