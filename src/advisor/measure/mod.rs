@@ -1,7 +1,7 @@
 //! Measuring a program under several strategies.
 //!
-//! `contest` names the entrants, `entrant` runs one of them, `rounds` times them in turns, and `comparison` is the result,
-//! which `chart` draws. `forward` is forward mode as an entrant, `names` the names of strategies.
+//! `contest` names the entrants, `entrant` runs one of them, `rounds` times them in turns, and `comparison` is the
+//! result, which `chart` draws. `forward` is forward mode as an entrant, `names` the names of strategies.
 
 pub(crate) mod chart;
 pub(crate) mod comparison;

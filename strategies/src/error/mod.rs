@@ -2,8 +2,8 @@
 //!
 //! * [`SweepError`]: why a sweep ended early; returned by every sweep.
 //! * [`StorageError`]: why records could not be written to disk or read back.
-//! * `Refusal`: why a statement was not recorded. A statement is an assignment and cannot return an error, so it panics;
-//!   [`catch_storage_errors`] turns the panics that storage caused back into errors.
+//! * `Refusal`: why a statement was not recorded. A statement is an assignment and cannot return an error, so it
+//!   panics; [`catch_storage_errors`] turns the panics that storage caused back into errors.
 //!
 //! The lowest room of the crate: it imports from no other.
 

@@ -1,9 +1,9 @@
 //! The number types that values, partials and adjoints may have.
 //!
 //! [`Number`] is what tapes compute with, [`Float`] what derivative rules are written over. Here are the traits, their
-//! implementations for `f64` and `f32`, the struct [`Dual`] and the SIMD registers that kernels run in (`simd`). Numbers
-//! that need derivative rules, duals and packs, are implemented in `compound`, above `rules`; numbers that are variables
-//! of another recording in `nested`, above recordings.
+//! implementations for `f64` and `f32`, the struct [`Dual`] and the SIMD registers that kernels run in (`simd`).
+//! Numbers that need derivative rules, duals and packs, are implemented in `compound`, above `rules`; numbers that are
+//! variables of another recording in `nested`, above recordings.
 //!
 //! Reading order: `traits`, `floats`, `dual`, then `simd`.
 

@@ -2,7 +2,8 @@
 //!
 //! * `operands`: checks shapes and aliasing once for each launch, then binds operands to memory.
 //! * `bindings`: raw pointers to the operands while loops run: all unsafe reads and writes of elements go through them.
-//! * `compiled`: a program monomorphised into SIMD instructions. `interpreter`: the same program, operation by operation.
+//! * `compiled`: a program monomorphised into SIMD instructions. `interpreter`: the same program, operation by
+//!   operation.
 //! * `points`: single points by the interpreter: at boundaries, where a group of points gave a non-finite value, and
 //!   along tangents.
 //! * `parallel`: cuts a range into blocks, the same for any number of threads.

@@ -1,7 +1,7 @@
 //! Launches as entries of a recording.
 //!
-//! `entry` is the trait [`Launch`](crate::kernel::Launch): what a recording asks of an entry, reverse and forward sweeps,
-//! replays, sparsity, bytes. Its implementors:
+//! `entry` is the trait [`Launch`](crate::kernel::Launch): what a recording asks of an entry, reverse and forward
+//! sweeps, replays, sparsity, bytes. Its implementors:
 //!
 //! * `kernel`: a launch of a kernel, with `pointwise`, the same as scalar statements;
 //! * `row_sums`, `extremum`, `fold`: reductions with an output for each row, the point found, or a rule of two numbers;

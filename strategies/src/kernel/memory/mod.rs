@@ -4,7 +4,8 @@
 //! * `pool`: freed arrays, used again by later ones of at most the same length.
 //! * `version`: an array as a recording keeps it, which never changes and may be spilled to disk.
 //! * `cache`: spilled versions that a sweep has read back.
-//! * `adjoint`: the shadow of each view in a sweep: unset, uniform, or an array. `tangent`: derivatives along directions.
+//! * `adjoint`: the shadow of each view in a sweep: unset, uniform, or an array. `tangent`: derivatives along
+//!   directions.
 //!
 //! Called by launches, recordings and the engine. It knows nothing of kernels.
 

@@ -1,7 +1,7 @@
 //! The format of records: codes, layouts, and the functions made for each.
 //!
-//! * `code`: one byte says what a record is; frequent types of statements have a fixed one. `code_table`: the codes that
-//!   one tape has assigned.
+//! * `code`: one byte says what a record is; frequent types of statements have a fixed one. `code_table`: the codes
+//!   that one tape has assigned.
 //! * `layout`: length and functions of the records of one type.
 //! * `kind`: the trait of kinds of records, in safe code: `partials` (Jacobian), `operands` (primal values), `variadic`
 //!   (any number of arguments).

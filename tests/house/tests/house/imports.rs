@@ -255,18 +255,3 @@ fn imports_are_found() {
     // By a module that was imported.
     assert!(of("tape/write/fast.rs", "recording/current/list.rs"));
 }
-
-#[test]
-fn zz_dump() {
-    use std::fmt::Write;
-    let mut s = String::new();
-    for folder in ["strategies/src", "src", "mpi/src"] {
-        let sources = below(folder);
-        for (a, bs) in imports(&sources) {
-            for b in bs {
-                writeln!(s, "{a} {b}").unwrap();
-            }
-        }
-    }
-    std::fs::write("/tmp/edges.txt", s).unwrap();
-}
