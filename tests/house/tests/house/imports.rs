@@ -25,7 +25,7 @@ impl<'a> Paths<'a> {
     }
 
     /// The path from the root of the crate; `None` if it does not begin with `crate`, `super` or `self`.
-    fn from_root(&self, path: &[String]) -> Option<Path> {
+    fn absolute(&self, path: &[String]) -> Option<Path> {
         let mut from_root = match path.first().map(String::as_str) {
             Some("crate") => Vec::new(),
             Some("super" | "self") => self.module.to_vec(),
@@ -43,7 +43,7 @@ impl<'a> Paths<'a> {
 
     /// Collects a path of a `use` item, which brings a name into the file.
     fn import(&mut self, path: &[String], name: &syn::Ident) {
-        if let Some(path) = self.from_root(path) {
+        if let Some(path) = self.absolute(path) {
             self.imported.insert(name.to_string(), path.clone());
             self.found.push(path);
         }
@@ -59,7 +59,7 @@ impl<'a> Paths<'a> {
             }
             syn::UseTree::Name(name) => self.import(&with(&name.ident), &name.ident),
             syn::UseTree::Rename(name) => self.import(&with(&name.ident), &name.rename),
-            syn::UseTree::Glob(_) => self.found.extend(self.from_root(before)),
+            syn::UseTree::Glob(_) => self.found.extend(self.absolute(before)),
             syn::UseTree::Group(group) => group.items.iter().for_each(|tree| self.import_tree(tree, before)),
         }
     }
@@ -81,7 +81,7 @@ impl<'ast> Visit<'ast> for Paths<'_> {
 
     fn visit_path(&mut self, path: &'ast syn::Path) {
         let segments: Path = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
-        if let Some(from_root) = self.from_root(&segments) {
+        if let Some(from_root) = self.absolute(&segments) {
             self.found.push(from_root);
         } else if let Some(module) = self.imported.get(&segments[0]).filter(|_| segments.len() > 1) {
             self.found.push([module.as_slice(), &segments[1..]].concat());

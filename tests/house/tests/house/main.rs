@@ -3,3 +3,4 @@
 mod imports;
 mod sizes;
 mod source;
+mod words;
