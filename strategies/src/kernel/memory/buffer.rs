@@ -89,7 +89,12 @@ impl<V> Deref for SharedArray<V> {
 impl<V> Drop for SharedArray<V> {
     fn drop(&mut self) {
         let Some(mut buffer) = self.0.take() else { return };
-        if let Some(home) = Arc::get_mut(&mut buffer).and_then(|buffer| buffer.home.upgrade()) {
+        if Arc::get_mut(&mut buffer).is_none() {
+            // Other owners may let go of it at the same time: the last one gets it.
+            let Some(last) = Arc::into_inner(buffer) else { return };
+            buffer = Arc::new(last);
+        }
+        if let Some(home) = buffer.home.upgrade() {
             home.give_back(buffer.bytes(), buffer);
         }
     }
@@ -271,8 +276,10 @@ impl<V> fmt::Debug for Buffer<V> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Buffer, REACH};
+    use super::{Arena, Buffer, REACH, SharedArray};
     use crate::{Dual, Number};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     /// A group of lanes reads numbers, however many bytes they have.
     #[test]
@@ -291,5 +298,26 @@ mod tests {
         check::<Dual<f64, 3>>();
         check::<Dual<f64, 8>>();
         assert_eq!(Buffer::<f64>::zeros(1000).bytes(), 8000 + 512);
+    }
+
+    #[test]
+    fn an_array_comes_back_when_two_threads_let_go_of_it_at_once() {
+        let (arena, arrived) = (Arc::new(Arena::<f64>::default()), AtomicUsize::new(0));
+        let bytes = arena.array(5).bytes();
+        for round in 1..=if cfg!(miri) { 20 } else { 800 } {
+            let own = SharedArray(Some(arena.take(bytes, || panic!("it was lost before round {round}"))));
+            let other = own.clone();
+            std::thread::scope(|scope| {
+                let meet = |array| {
+                    arrived.fetch_add(1, Ordering::AcqRel);
+                    while arrived.load(Ordering::Acquire) < 2 * round {
+                        std::hint::spin_loop();
+                    }
+                    drop(array);
+                };
+                scope.spawn(move || meet(other));
+                meet(own);
+            });
+        }
     }
 }
