@@ -6,6 +6,7 @@ use super::super::matrix::{Matrix, Operand, entry, square};
 use super::record::filled;
 use crate::closed::Closed;
 use crate::linalg::element::Element;
+use std::collections::VecDeque;
 use tapewright_strategies::{External, Float, SweepError};
 
 /// The determinant of a square matrix as one entry, at singular matrices, too: its derivative is tr(adj(A)·Ȧ) with the
@@ -149,16 +150,15 @@ impl<L: Float> Eliminated<L> {
         let block: Vec<L> = (0..size * size).map(|k| self.at(rank + k % size, rank + k / size)).collect();
         let (minor, cofactors) = of_block(size, &block);
         let pivots: Vec<L> = (0..rank).map(|k| self.at(k, k)).collect();
-        let without = |skip: usize| {
+        let without = |skip: usize, by: L| {
             let others = pivots.iter().enumerate().filter(|(k, _)| *k != skip);
-            others.fold(L::ONE, |product, (_, pivot)| product * *pivot)
+            product(others.map(|(_, pivot)| *pivot).chain([by]).collect())
         };
-        let product = without(rank);
         // The adjugate of D.
         let mut adjugate = vec![L::ZERO; n * n];
-        (0..rank).for_each(|k| adjugate[k * n + k] = minor * without(k));
+        (0..rank).for_each(|k| adjugate[k * n + k] = without(k, minor));
         for (k, cofactor) in cofactors.iter().enumerate() {
-            adjugate[(rank + k % size) * n + rank + k / size] = product * *cofactor;
+            adjugate[(rank + k % size) * n + rank + k / size] = without(rank, *cofactor);
         }
         self.unfold(&mut adjugate);
         let sign = if self.odd { -L::ONE } else { L::ONE };
@@ -166,7 +166,7 @@ impl<L: Float> Eliminated<L> {
         for (k, entry) in adjugate.iter().enumerate() {
             all[self.columns[k % n] * n + self.rows[k / n]] = sign * *entry;
         }
-        (sign * product * minor, all)
+        (sign * without(rank, minor), all)
     }
 
     /// U⁻¹·X·L⁻¹ in the place of X.
@@ -183,6 +183,19 @@ impl<L: Float> Eliminated<L> {
             }
         }
     }
+}
+
+/// A product in an order in which nothing over- or underflows on the way if the product does not: large factors while it
+/// is small, and small ones while it is large.
+fn product<L: Float>(mut factors: Vec<L>) -> L {
+    let size = |factor: &L| factor.as_f64().abs();
+    factors.sort_by(|a, b| size(a).total_cmp(&size(b)));
+    let mut factors = VecDeque::from(factors);
+    let mut product = L::ONE;
+    while let Some(factor) = if size(&product) < 1.0 { factors.pop_back() } else { factors.pop_front() } {
+        product = product * factor;
+    }
+    product
 }
 
 /// The determinant and the cofactors of a block that is one entry, or whose values are 0: products of more of its

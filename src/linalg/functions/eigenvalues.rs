@@ -4,6 +4,7 @@ use super::super::backend::{Backend, Block, Factors};
 use super::super::error::LinalgError;
 use super::super::matrix::{Matrix, Operand, square};
 use super::record::{add, epsilon, filled, record, values};
+use super::svd::scaled;
 use crate::closed::Closed;
 use crate::linalg::element::{At, Element, Plain, Smooth};
 use crate::linalg::error::finite;
@@ -123,16 +124,17 @@ impl Smooth for Eigenvalues {
     fn floats<V: Plain + Element<Scalar = V>, B: Backend<V>>(&self, matrix: &[V]) -> Result<Vec<V>, LinalgError> {
         let n = self.n;
         finite(n, matrix)?;
-        let mut lambda = B::eigenvalues(n, matrix.to_vec()).ok_or(LinalgError::NoConvergence)?;
+        let (matrix, unit) = scaled(matrix);
+        let mut lambda = B::eigenvalues(n, matrix.clone()).ok_or(LinalgError::NoConvergence)?;
         let key = |(re, im): &(V, V)| [re.as_f64(), im.as_f64().abs(), im.as_f64()];
         lambda.sort_by(|a, b| key(a).partial_cmp(&key(b)).unwrap_or(core::cmp::Ordering::Equal));
         let mut vectors = [const { Vec::new() }; 4];
         for value in &lambda {
-            let parts = vectors_of::<V, B>(n, matrix, *value).ok_or(LinalgError::NoConvergence)?;
+            let parts = vectors_of::<V, B>(n, &matrix, *value).ok_or(LinalgError::NoConvergence)?;
             vectors.iter_mut().zip(parts).for_each(|(all, part)| all.extend(part));
         }
-        let mut found: Vec<V> = lambda.iter().map(|value| value.0).collect();
-        found.extend(lambda.iter().map(|value| value.1));
+        let mut found: Vec<V> = lambda.iter().map(|value| value.0 * unit).collect();
+        found.extend(lambda.iter().map(|value| value.1 * unit));
         let [right_real, right_imaginary, left_real, left_imaginary] = vectors;
         found.extend(right_real);
         found.extend(right_imaginary);
@@ -185,10 +187,14 @@ impl Smooth for Eigenvalues {
     }
 }
 
-/// A complex quotient.
+/// A complex quotient, whose divisor may be so large or small that its square is no number: the larger one of its parts
+/// is taken out in each lane.
 fn quotient<V: Element>([a, b]: [V; 2], [c, d]: [V; 2]) -> [V; 2] {
+    let size = |lane: usize| c.lane(lane).as_f64().abs().max(d.lane(lane).as_f64().abs());
+    let unit = V::from_lanes(|lane| V::Lane::from_f64(size(lane)));
+    let (c, d) = (c / unit, d / unit);
     let square = c * c + d * d;
-    [(a * c + b * d) / square, (b * c - a * d) / square]
+    [(a * c + b * d) / square / unit, (b * c - a * d) / square / unit]
 }
 
 /// A − λ for a complex λ, as a matrix of real and imaginary parts.

@@ -118,6 +118,14 @@ fn rest<V: Element, B: Backend<V::Scalar>>(n: usize, vectors: &[V]) -> Vec<V> {
     rest
 }
 
+/// P·C·X·Xᵀ for a projection P, from left to right, since X·Xᵀ may overflow; 0 if P is.
+fn outside<V: Element, B: Backend<V::Scalar>>(p: Block<'_, V>, c: Block<'_, V>, x: Block<'_, V>) -> Vec<V> {
+    if p.numbers.iter().all(|entry| entry.is_nought()) {
+        return vec![V::ZERO; p.rows * x.shape().0];
+    }
+    times::<V, B>(Block::new(&three::<V, B>(p, c, x), p.rows), x.t())
+}
+
 /// Subtracts the tangent of a projection, P + Pᵀ.
 fn projection<V: Element>(n: usize, part: &[V]) -> Vec<V> {
     let mut moved = vec![V::ZERO; n * n];
@@ -168,15 +176,10 @@ impl Smooth for PseudoInverse {
         if jump.iter().any(|part| (0..V::LANES).any(|lane| is_large(lane, *part, along.numbers))) {
             return Err(LinalgError::RankChanges);
         }
-        let xex = three::<V, B>(x, along, x);
-        let gram = times::<V, B>(x, x.t());
-        let first = three::<V, B>(Block::new(&gram, self.columns), along.t(), n);
-        let gram = times::<V, B>(x.t(), x);
-        let second = three::<V, B>(m, along.t(), Block::new(&gram, self.rows));
         let mut moved = vec![V::ZERO; x.numbers.len()];
-        add(&mut moved, -1.0, &xex);
-        add(&mut moved, 1.0, &first);
-        add(&mut moved, 1.0, &second);
+        add(&mut moved, -1.0, &three::<V, B>(x, along, x));
+        add(&mut moved, 1.0, &turned(self.rows, &outside::<V, B>(n, along, x)));
+        add(&mut moved, 1.0, &outside::<V, B>(m, along.t(), x.t()));
         if whole {
             moved.extend(projection(self.rows, &three::<V, B>(n, along, x)));
             moved.extend(projection(self.columns, &three::<V, B>(x, along, m)));
@@ -189,13 +192,10 @@ impl Smooth for PseudoInverse {
     fn adjoints<V: Element, B: Backend<V::Scalar>>(&self, at: At<'_, V>, seeds: &[V]) -> Result<Vec<V>, LinalgError> {
         let [x, n, m] = self.parts(at.found);
         let seeds = Block::new(seeds, self.columns);
-        let plain = three::<V, B>(x.t(), seeds, x.t());
-        let first = three::<V, B>(n, seeds.t(), Block::new(&times::<V, B>(x, x.t()), self.columns));
-        let second = three::<V, B>(Block::new(&times::<V, B>(x.t(), x), self.rows), seeds.t(), m);
         let mut adjoints = vec![V::ZERO; at.matrix.len()];
-        add(&mut adjoints, -1.0, &plain);
-        add(&mut adjoints, 1.0, &first);
-        add(&mut adjoints, 1.0, &second);
+        add(&mut adjoints, -1.0, &three::<V, B>(x.t(), seeds, x.t()));
+        add(&mut adjoints, 1.0, &outside::<V, B>(n, seeds.t(), x));
+        add(&mut adjoints, 1.0, &turned(self.columns, &outside::<V, B>(m, seeds, x.t())));
         Ok(adjoints)
     }
 }

@@ -5,7 +5,7 @@ use super::super::error::LinalgError;
 use super::super::matrix::{Matrix, Operand, square};
 use super::divided::{Derivatives, Divided, derivatives};
 use super::record::{add, epsilon, filled, record, tangents_alone, three, turned, values};
-use super::svd::is_right;
+use super::svd::{is_right, scaled};
 use crate::linalg::element::{At, Element, Plain, Smooth};
 use crate::linalg::multiply::times;
 use crate::linalg::system::{fold_lower, spread_lower};
@@ -202,11 +202,13 @@ impl Smooth for Spectral {
 
     fn floats<V: Plain + Element<Scalar = V>, B: Backend<V>>(&self, triangle: &[V]) -> Result<Vec<V>, LinalgError> {
         let n = self.n;
-        let mut eigenvalues = V::eigen::<B>(n, triangle)?;
+        let (triangle, unit) = scaled(triangle);
+        let mut eigenvalues = V::eigen::<B>(n, &triangle)?;
         let vectors = eigenvalues.split_off(n);
-        if !is_right::<V, B>((n, n), &spread_lower(n, triangle), (&vectors, &eigenvalues, &vectors)) {
+        if !is_right::<V, B>((n, n), &spread_lower(n, &triangle), (&vectors, &eigenvalues, &vectors)) {
             return Err(LinalgError::NoConvergence);
         }
+        eigenvalues.iter_mut().for_each(|value| *value = *value * unit);
         let images: Vec<f64> = eigenvalues.iter().map(|value| (self.derivatives)(0, value.as_f64())).collect();
         if let Some(index) = images.iter().position(|image| !image.is_finite()) {
             return Err(not_smooth(index, eigenvalues[index].as_f64()));

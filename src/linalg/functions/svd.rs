@@ -20,13 +20,13 @@ impl<V: Float + Element<Scalar = V>> Svd<V> {
     /// The decomposition of a matrix that is not empty.
     pub(super) fn new<B: Backend<V>>(rows: usize, columns: usize, matrix: &[V]) -> Result<Self, LinalgError> {
         finite(rows, matrix)?;
+        let (matrix, unit) = scaled(matrix);
         // Iterations may not converge, or end too early.
-        let by_library = B::svd(rows, columns, matrix.to_vec()).map(|found| Self::sorted(rows, columns, found));
-        if let Some(found) = by_library.filter(|found| found.is_right::<B>(rows, columns, matrix)) {
-            return Ok(found);
-        }
-        let found = Self::sorted(rows, columns, jacobi(rows, columns, matrix));
-        if found.is_right::<B>(rows, columns, matrix) { Ok(found) } else { Err(LinalgError::NoConvergence) }
+        let by_library = B::svd(rows, columns, matrix.clone()).map(|found| Self::sorted(rows, columns, found));
+        let is_right = |found: &Self| found.is_right::<B>(rows, columns, &matrix);
+        let by_rotations = || Some(Self::sorted(rows, columns, jacobi(rows, columns, &matrix))).filter(is_right);
+        let found = by_library.filter(is_right).or_else(by_rotations).ok_or(LinalgError::NoConvergence)?;
+        Ok(Self { values: found.values.iter().map(|value| *value * unit).collect(), ..found })
     }
 
     /// With the singular values in descending order.
@@ -47,6 +47,17 @@ impl<V: Float + Element<Scalar = V>> Svd<V> {
         self.values.iter().all(|value| value.as_f64() >= 0.0)
             && is_right::<V, B>((rows, columns), matrix, (&self.left, &self.values, &self.right))
     }
+}
+
+/// The numbers over a power of two, and the power: the largest of them is between 1 and 2 then, or almost, so that no
+/// square or product of them over- or underflows.
+pub(super) fn scaled<V: Float>(numbers: &[V]) -> (Vec<V>, V) {
+    let largest = numbers.iter().fold(0.0, |most: f64, number| most.max(number.as_f64().abs()));
+    let range = if V::epsilon().as_f64() < 1e-10 { 1022 } else { 126 };
+    let exponent = i32::try_from(largest.to_bits() >> 52).unwrap_or(0) - 1023;
+    let power = |exponent: i32| V::from_f64(2.0_f64.powi(exponent));
+    let exponent = exponent.clamp(-range, range);
+    (numbers.iter().map(|number| *number * power(-exponent)).collect(), power(exponent))
 }
 
 /// Returns true if U·Σ·Vᵀ is the matrix, up to rounding, with orthonormal columns of U and V.

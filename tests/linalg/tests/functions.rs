@@ -9,6 +9,8 @@ mod numbers;
 mod own_algorithms;
 #[path = "functions/rows.rs"]
 mod rows;
+#[path = "functions/scales.rs"]
+mod scales;
 #[path = "functions/small_integers.rs"]
 mod small_integers;
 
