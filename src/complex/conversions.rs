@@ -117,21 +117,28 @@ impl<S: Taping<Value: FromStr>> FromStr for Complex<S> {
     }
 }
 
-/// Cuts a text in two parts, and reads both.
+/// Reads a real part, an imaginary part, or both in any order, with what `num_complex` takes for the sign between them:
+/// the first one that does not begin the text and does not follow an `e`.
 pub(super) fn parse<S: Taping, E>(text: &str, read: impl Fn(&str) -> Result<Closed<S>, E>) -> Result<Complex<S>, E> {
     let text = text.trim();
-    let Some(body) = text.strip_suffix(['i', 'j']) else {
-        return Ok(Complex { re: read(text)?, im: Closed::default() });
+    let unit = if text.contains('j') { 'j' } else { 'i' };
+    let is_cut =
+        |k: &usize| matches!(text.as_bytes()[*k - 1..=*k], [before, b'+' | b'-'] if !matches!(before, b'e' | b'E'));
+    let cut = (1..text.len()).find(is_cut).unwrap_or(text.len());
+    let (first, second) = (text[..cut].trim_end(), text.get(cut + 1..).unwrap_or_default().trim_start());
+    let negative = text[cut..].starts_with('-');
+    let signed = |part: &str| read(part).map(|number| if negative { -number } else { number });
+    let imaginary = |part: &str| match part.strip_suffix(unit) {
+        Some("" | "+") => Some(String::from("1")),
+        Some("-") => Some(String::from("-1")),
+        number => number.map(String::from),
     };
-    // The last sign that belongs to no exponent and does not begin the text.
-    let is_exponent = |k: usize| matches!(body.as_bytes()[k - 1], b'e' | b'E');
-    let cut = body.rmatch_indices(['+', '-']).map(|(k, _)| k).find(|k| *k > 0 && !is_exponent(*k));
-    let (re, im) = body.split_at(cut.unwrap_or(0));
-    let im = match im.trim() {
-        "" | "+" => "1",
-        "-" => "-1",
-        other => other,
-    };
-    let im = im.strip_prefix('+').unwrap_or(im).replace(' ', "");
-    Ok(Complex { re: if re.is_empty() { Closed::default() } else { read(re.trim())? }, im: read(&im)? })
+    let is_sum = !second.is_empty() && !(negative && second.starts_with('-'));
+    match (imaginary(first), imaginary(second)) {
+        (Some(im), _) if cut == text.len() => Ok(Complex { re: Closed::default(), im: read(&im)? }),
+        (Some(im), _) if is_sum => Ok(Complex { im: read(&im)?, re: signed(second)? }),
+        (None, Some(im)) if is_sum => Ok(Complex { re: read(first)?, im: signed(&im)? }),
+        // A number, or an error.
+        _ => Ok(Complex { re: read(text)?, im: Closed::default() }),
+    }
 }

@@ -32,7 +32,9 @@ impl<S: Taping> One for Complex<S> {
 
 impl<S: Taping> Num for Complex<S> {
     type FromStrRadixErr = <<S::Value as Number>::Lane as Num>::FromStrRadixErr;
+    /// Refuses bases above 18, in which `i` is a digit.
     fn from_str_radix(text: &str, radix: u32) -> Result<Self, Self::FromStrRadixErr> {
+        let text = if radix > 18 { "" } else { text };
         parse(text, |part| Closed::from_str_radix(part, radix))
     }
 }

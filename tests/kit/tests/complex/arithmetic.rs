@@ -272,6 +272,19 @@ fn text_and_conversions() {
     assert_eq!((z.is_nan(), z.is_infinite(), z.is_finite(), z.is_normal()), (false, false, true, true));
 }
 
+#[test]
+fn texts_are_read_as_num_complex_reads_them() {
+    let theirs = |text: &str, radix| Complex64::from_str_radix(text, radix).map(|z| (z.re, z.im)).ok();
+    for text in
+        ["2i+1", "-i-3", "2j+1", "1+-2i", "1-+2i", "1--2i", "1+", "i+i", "1e+5i", "e-1i", "ff+1i", "1+a.8i", "e+e"]
+    {
+        for radix in [2, 10, 16, 36] {
+            let ours = Complex::<Passive>::from_str_radix(text, radix).map(|z| z.value()).ok();
+            assert_eq!(ours, theirs(text, radix), "{text} to base {radix}");
+        }
+    }
+}
+
 /// Functions that the table of numbers lacks, against `num_complex`.
 #[test]
 fn other_functions_have_the_values_of_num_complex() {
