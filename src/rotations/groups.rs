@@ -48,7 +48,7 @@ pub trait LieGroup: Clone + Mul<Output = Self> + Sized {
 
 /// The rotation or the motion with this tangent: the exponential.
 ///
-/// Rotations: equation (132), by quaternions (Appendix B); motions: (156) and (172). For a rotation about an axis by an
+/// Rotations: by quaternions (Appendix B); motions: Appendix C and equation (172). For a rotation about an axis by an
 /// angle take `&(axis * angle)`. It is smooth everywhere.
 ///
 /// ```
@@ -69,7 +69,7 @@ pub fn exp<G: LieGroup>(tangent: &G::Tangent) -> G {
 
 /// The tangent of a rotation or a motion: the logarithm, with an angle of at most π.
 ///
-/// Rotations: equation (133), by quaternions (Appendix B), of which both signs give the same; motions: (157) and (173).
+/// Rotations: equation (133), by quaternions, of which both signs give the same; motions: Appendix C and equation (173).
 /// It is smooth where the angle is less than π. At π in three dimensions, where it jumps, it is one of two values, and
 /// has no derivative: the [policy](crate::Policy) decides. Planar angles, which jump from π to −π, have the same
 /// derivative on both sides.
