@@ -106,7 +106,7 @@ impl<S: Taping> TotalOrder for Closed<S> {
     #[track_caller]
     fn total_cmp(&self, other: &Self) -> Ordering {
         S::compare(&self.0.0, &other.0.0, Comparison::TotalOrder);
-        note_branch::<true, S, _, _>(&self.0.0, &other.0.0);
+        note_branch::<true, S, _, _>(&self.0.0, &other.0.0, Comparison::TotalOrder);
         self.value().as_f64().total_cmp(&other.value().as_f64())
     }
 }

@@ -3,10 +3,10 @@
 use super::Closed;
 use crate::expr::{Literal, note_branch, note_singular_point};
 use crate::expr::{binary, ternary, unary};
+use smallvec::SmallVec;
 use tapewright_strategies::rules::selection::{AtLeast, AtMost, PositiveDifference};
 use tapewright_strategies::{
-    Binary, Comparison, Float as _, Number, Taping, Ternary, Unary, Variable, agreed, for_each_function,
-    refuses_singular,
+    Binary, Comparison, Number, Taping, Ternary, Unary, Variable, agreed, for_each_function, refuses_singular,
 };
 
 /// Second and third arguments of functions of a [`Closed`] variable: another one, by value or borrowed, or an `f64`.
@@ -26,13 +26,13 @@ pub trait ClosedOperand<S: Taping> {
 }
 
 macro_rules! closed_operands {
-    ($($t:ty, |$y:ident| $node:expr, $value:expr, $apply_third:ident;)*) => { $(
+    ($($t:ty, |$y:ident| $node:expr, $number:expr, $apply_third:ident;)*) => { $(
         impl<S: Taping> ClosedOperand<S> for $t {
             #[inline]
             #[track_caller]
             fn apply<R: Binary>(self, left: &Closed<S>) -> Closed<S> {
                 let $y = self;
-                left.note_pole::<R>($value);
+                left.note_pole::<R>($number);
                 binary::<S, R, _, _>(left, $node).into()
             }
             #[inline]
@@ -57,9 +57,9 @@ macro_rules! closed_operands {
     )* };
 }
 closed_operands! {
-    &Closed<S>, |y| y, y.value(), apply_third;
-    Closed<S>, |y| &y, y.value(), apply_third;
-    f64, |y| y, S::Value::from_f64(y), apply_third_to_number;
+    &Closed<S>, |y| y, y.number(), apply_third;
+    Closed<S>, |y| &y, y.number(), apply_third;
+    f64, |y| y, (S::Value::from_f64(y), S::raw(&S::passive())), apply_third_to_number;
 }
 
 /// Steps, from the methods of the same names on variables.
@@ -90,7 +90,7 @@ impl<S: Taping> Closed<S> {
         S::compare(&self.0.0, &Literal::<S>(self.value()), question);
         if matches!(question, Comparison::Class | Comparison::IsNormal | Comparison::IsSubnormal) {
             // They ask for 0, among other things.
-            note_branch::<true, S, _, _>(&self.0.0, &Literal::<S>(S::Value::ZERO));
+            note_branch::<true, S, _, _>(&self.0.0, &Literal::<S>(S::Value::ZERO), Comparison::Equal);
         }
     }
 
@@ -135,21 +135,37 @@ impl<S: Taping> Closed<S> {
     #[track_caller]
     pub(crate) fn function<R: Unary>(&self) -> Self {
         if const { !refuses_singular::<S>() } && (0..S::Value::LANES).any(|k| R::singular(self.value().lane(k))) {
-            note_singular_point::<S>(self.value(), S::raw(self.0.0.0.id()));
+            note_singular_point::<S>(self.value(), &[self.number().1]);
         }
         unary::<S, R, _>(self).into()
     }
 
-    /// Tells the strategy if `R` has a pole or a vertical tangent in the variable, as a root by `powf` at 0.
+    /// The value and the identifier.
+    #[inline(always)]
+    pub(crate) fn number(&self) -> (S::Value, S::Raw) {
+        (self.value(), S::raw(self.0.0.0.id()))
+    }
+
+    /// Tells the strategy if `R` has no derivative by one of its arguments, the variable and another number, as
+    /// `powf(0.5)` at 0 and `hypot` where both are 0.
     #[inline]
     #[track_caller]
-    fn note_pole<R: Binary>(&self, other: S::Value) {
-        let has_pole = |k: usize| {
-            let (x, y) = (self.value().lane(k), other.lane(k));
-            R::singular(x, y) && R::partial_left(x, y, R::value(x, y)).is_infinite()
+    pub(crate) fn note_pole<R: Binary>(&self, other: (S::Value, S::Raw)) {
+        let at = |k: usize| (self.value().lane(k), other.0.lane(k));
+        let is_suspect = |k: usize| {
+            let (x, y) = at(k);
+            R::singular(x, y) || x.as_f64() == 0.0 && y.as_f64() == 0.0
         };
-        if const { !refuses_singular::<S>() } && (0..S::Value::LANES).any(has_pole) {
-            note_singular_point::<S>(self.value(), S::raw(self.0.0.0.id()));
+        if const { !refuses_singular::<S>() } && (0..S::Value::LANES).any(is_suspect) {
+            let is_pole = |partial: fn(_, _, _) -> <S::Value as Number>::Lane| {
+                (0..S::Value::LANES).any(|k| {
+                    let (x, y) = at(k);
+                    !partial(x, y, R::value(x, y)).as_f64().is_finite()
+                })
+            };
+            let poles = [(is_pole(R::partial_left), self.number().1), (is_pole(R::partial_right), other.1)];
+            let sides: SmallVec<[S::Raw; 2]> = poles.into_iter().filter(|(is, _)| *is).map(|(_, id)| id).collect();
+            note_singular_point::<S>(self.value(), &sides);
         }
     }
 

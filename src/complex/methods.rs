@@ -7,15 +7,17 @@ use super::functions::{
 };
 use super::rules::{Holomorphic, HolomorphicOfTwo, ImaginaryPart, RealPart};
 use crate::closed::Closed;
-use crate::expr::binary;
+use crate::expr::{binary, note_singular_point};
 use crate::nary::nary;
 use core::slice::from_ref;
-use tapewright_strategies::{Comparison, Float, Taping};
+use smallvec::SmallVec;
+use tapewright_strategies::{Comparison, Float, Nary as _, Number as _, Taping, refuses_singular};
 
 impl<S: Taping> Complex<S> {
     /// Records a function: two statements.
     #[track_caller]
     pub(super) fn apply<F: Holomorphic>(&self) -> Self {
+        self.re.note_pole::<RealPart<F>>(self.im.number());
         Self {
             re: binary::<S, RealPart<F>, _, _>(&self.re, &self.im).into(),
             im: binary::<S, ImaginaryPart<F>, _, _>(&self.re, &self.im).into(),
@@ -25,7 +27,9 @@ impl<S: Taping> Complex<S> {
     /// Records a function of two complex numbers: two statements.
     #[track_caller]
     pub(super) fn apply2<F: HolomorphicOfTwo>(&self, other: &Self) -> Self {
-        let arguments = [&self.re, &self.im, &other.re, &other.im].map(|part| from_ref(part.as_real()));
+        let parts = [&self.re, &self.im, &other.re, &other.im];
+        note_poles::<F, S>(&parts.map(Closed::number));
+        let arguments = parts.map(|part| from_ref(part.as_real()));
         Self {
             re: nary::<S, RealPart<F>>(&arguments, &[]).into(),
             im: nary::<S, ImaginaryPart<F>>(&arguments, &[]).into(),
@@ -37,6 +41,22 @@ impl<S: Taping> Complex<S> {
     pub(super) fn over(&self, other: &Self) -> Self {
         self.apply2::<Quotient>(other)
     }
+}
+
+/// Tells the strategy if a function of two complex numbers has no derivative by one of them.
+#[inline]
+#[track_caller]
+fn note_poles<F: HolomorphicOfTwo, S: Taping>(parts: &[(S::Value, S::Raw); 4]) {
+    let values = parts.map(|part| part.0);
+    if refuses_singular::<S>() || !RealPart::<F>::singular(&values, &[]) {
+        return;
+    }
+    let mut partials = values;
+    RealPart::<F>::partials(&values, &[], &mut partials);
+    let is_finite = |partial: &S::Value| (0..S::Value::LANES).all(|k| partial.lane(k).is_finite());
+    let is_pole = |k: &usize| !partials[2 * (k / 2)..][..2].iter().all(is_finite);
+    let ids: SmallVec<[S::Raw; 4]> = (0..4).filter(is_pole).map(|k| parts[k].1).collect();
+    note_singular_point::<S>(values[0], &ids);
 }
 
 /// The row `sin Sin;` becomes `pub fn sin(&self) -> Self`.

@@ -111,8 +111,10 @@ macro_rules! part_functions {
                 }
             }
             fn singular(arguments: &[V], _: &[V]) -> bool {
-                let [z, w] = two(arguments, 0);
-                F::singular(z.point(), w.point())
+                (0..V::LANES).any(|k| {
+                    let [z, w] = two(arguments, k);
+                    F::singular(z.point(), w.point())
+                })
             }
         }
     )* };

@@ -2,7 +2,7 @@
 
 use core::panic::Location;
 use smallvec::SmallVec;
-use tapewright_strategies::{Branch, Number, Policy, Store, Taping, Tree, is_suspect};
+use tapewright_strategies::{Branch, Comparison, Number, Policy, Store, Taping, Tree, is_suspect};
 
 /// Identifiers in an expression.
 struct Leaves<S: Taping>(SmallVec<[S::Raw; 4]>);
@@ -18,30 +18,41 @@ impl<S: Taping> Store<S> for Leaves<S> {
 /// and may hide a derivative. Otherwise nothing is compiled.
 #[inline(always)]
 #[track_caller]
-pub(crate) fn note_branch<const CLOSED: bool, S: Taping, A: Tree<S>, B: Tree<S>>(left: &A, right: &B) {
+pub(crate) fn note_branch<const CLOSED: bool, S: Taping, A: Tree<S>, B: Tree<S>>(
+    left: &A,
+    right: &B,
+    comparison: Comparison,
+) {
     if const { size_of::<S::Raw>() > 0 && (CLOSED || S::Policy::WATCHES) } {
         let (x, y) = (left.value(), right.value());
         if const { S::Policy::WATCHES } || (0..S::Value::LANES).any(|k| is_suspect(x.lane(k), y.lane(k))) {
-            tell::<S, A, B>(left, right, Location::caller());
+            tell::<S, A, B>(left, right, comparison, Location::caller());
         }
     }
 }
 
 #[cold]
 #[inline(never)]
-fn tell<S: Taping, A: Tree<S>, B: Tree<S>>(left: &A, right: &B, location: &'static Location<'static>) {
+fn tell<S: Taping, A: Tree<S>, B: Tree<S>>(
+    left: &A,
+    right: &B,
+    comparison: Comparison,
+    location: &'static Location<'static>,
+) {
     let mut sides = [(); 2].map(|()| Leaves::<S>(SmallVec::new()));
     left.store(&mut sides[0]);
     right.store(&mut sides[1]);
     let leaves = [sides[0].0.as_slice(), sides[1].0.as_slice()];
-    S::note_branch(&Branch { values: [left.value(), right.value()], leaves, location });
+    S::note_branch(&Branch { values: [left.value(), right.value()], leaves, comparison, location });
 }
 
-/// Tells the strategy that a function of this closed variable has a pole or a vertical tangent at its value: an adjoint
-/// that is 0 hides the slope. Under [`Checked`](tapewright_strategies::Checked) the statement itself is an error.
+/// Tells the strategy that a function has a pole, a vertical tangent or no derivative in these closed variables, of
+/// which one has this value: an adjoint that is 0 hides the slope. Under [`Checked`](tapewright_strategies::Checked)
+/// the statement itself is an error.
 #[cold]
 #[inline(never)]
 #[track_caller]
-pub(crate) fn note_singular_point<S: Taping>(value: S::Value, id: S::Raw) {
-    S::note_branch(&Branch { values: [value; 2], leaves: [&[id], &[]], location: Location::caller() });
+pub(crate) fn note_singular_point<S: Taping>(value: S::Value, ids: &[S::Raw]) {
+    let (comparison, location) = (Comparison::Equal, Location::caller());
+    S::note_branch(&Branch { values: [value; 2], leaves: [ids, &[]], comparison, location });
 }

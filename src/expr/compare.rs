@@ -22,7 +22,7 @@ macro_rules! comparisons {
                 let $x = self;
                 let (left, right) = (&$a, &$b);
                 S::compare(left, right, Comparison::Order);
-                note_branch::<$closed, S, _, _>(left, right);
+                note_branch::<$closed, S, _, _>(left, right, Comparison::Order);
                 let (x, y) = (Expression::<S>::value(left), Expression::<S>::value(right));
                 agreed::<S::Value, _>(|k| x.lane(k).partial_cmp(&y.lane(k)))
             }
@@ -42,7 +42,7 @@ macro_rules! comparisons {
             let $x = self;
             let (left, right) = (&$a, &$b);
             S::compare(left, right, Comparison::$comparison);
-            note_branch::<$closed, S, _, _>(left, right);
+            note_branch::<$closed, S, _, _>(left, right, Comparison::$comparison);
             let (x, y) = (Expression::<S>::value(left), Expression::<S>::value(right));
             agreed::<S::Value, _>(|k| x.lane(k).as_f64() $operator y.lane(k).as_f64())
         }

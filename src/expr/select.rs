@@ -59,7 +59,7 @@ fn choose<S: Taping>(
     holds: impl Fn(Lane<S>, Lane<S>) -> bool,
 ) -> Choice<S> {
     S::compare(left, right, comparison);
-    note_branch::<false, S, _, _>(left, right);
+    note_branch::<false, S, _, _>(left, right, comparison);
     let (x, y) = (left.value(), right.value());
     let lane = |k: usize| if holds(x.lane(k), y.lane(k)) { Number::ONE } else { Number::ZERO };
     Choice { yes: S::Value::from_lanes(lane) }

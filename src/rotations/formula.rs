@@ -1,11 +1,12 @@
 //! Formulas of several arguments as single statements.
 
 use crate::closed::Closed;
+use crate::expr::note_singular_point;
 use crate::nary::nary;
 use core::marker::PhantomData;
 use nalgebra::RealField;
 use smallvec::SmallVec;
-use tapewright_strategies::{Dual, Float, Nary, Number, Taping};
+use tapewright_strategies::{Dual, Float, Nary, Number, Taping, refuses_singular};
 
 /// A smooth function of `N` arguments with several results, over every number.
 ///
@@ -106,6 +107,10 @@ impl<S: Taping> Sealed for Closed<S> {}
 impl<S: Taping> RotationScalar for Closed<S> {
     #[track_caller]
     fn result<F: Formula<N>, const N: usize, const K: usize>(x: &[&Self; N]) -> Self {
+        let number = |lane: usize| x.map(|x| x.value().lane(lane).as_f64());
+        if const { !refuses_singular::<S>() } && (0..S::Value::LANES).any(|lane| F::breaks(&number(lane))) {
+            note_singular_point::<S>(x[0].value(), &x.map(|x| x.number().1));
+        }
         Self(nary::<S, Component<F, N, K>>(&[&x.map(|x| x.0.clone())], &[]))
     }
 }

@@ -4,7 +4,7 @@
 use super::Closed;
 use crate::expr::{Ex, note_branch};
 use approx::{AbsDiffEq, RelativeEq, UlpsEq};
-use tapewright_strategies::{Float, Number as _, Taping, Tree};
+use tapewright_strategies::{Comparison, Float, Number as _, Taping, Tree};
 
 impl<S: Taping> AbsDiffEq for Closed<S> {
     type Epsilon = Self;
@@ -53,7 +53,7 @@ impl<S: Taping> UlpsEq for Closed<S> {
 #[track_caller]
 fn at_most<S: Taping, A: Tree<S>, B: Tree<S>>(left: &Ex<S, A>, right: &Ex<S, B>) -> bool {
     if const { !<S::Policy as tapewright_strategies::Policy>::WATCHES } {
-        note_branch::<true, S, _, _>(&left.0, &right.0);
+        note_branch::<true, S, _, _>(&left.0, &right.0, Comparison::LessOrEqual);
     }
     left <= right
 }

@@ -1,6 +1,6 @@
 //! Comparisons that may hide a derivative, as strategies hear of them.
 
-use crate::{Float, Number};
+use crate::{Comparison, Float, Number};
 use core::panic::Location;
 
 /// A comparison of two expressions, on whose outcome the program may branch.
@@ -16,14 +16,21 @@ use core::panic::Location;
 ///
 /// * one side is active, the other is passive, and both are equal, up to rounding: a cosine that is 1 may have come out
 ///   as 1 + ε;
+/// * an active number is asked if it is 0, and its root is between 10⁻³³ and 10⁻¹³ (10⁻¹⁵ and 10⁻⁶): it may be the
+///   square of what rounding has left of 0, as the length of a column that depends on others;
 /// * both sides are below 10⁻¹⁰ (10⁻⁵ in single precision), and an active one is not larger than a passive threshold;
 /// * both sides are active, below 10⁻¹³ (10⁻⁶), and different: as iterations test whether an entry is small beside its
 ///   neighbours times ε.
+///
+/// Of active numbers that all are exactly 0 an elimination compares two, too, in search of a pivot. So a test of
+/// smallness with 0 on both sides is not told from a tie: `|b| <= ε·(|a| + |d|)` at a = b = d = 0 counts as harmless.
 pub struct Branch<'a, V, Raw> {
     /// The values of the two sides.
     pub values: [V; 2],
     /// The identifiers in the two sides; none in a literal.
     pub leaves: [&'a [Raw]; 2],
+    /// What is asked.
+    pub comparison: Comparison,
     /// The comparison's line.
     pub location: &'static Location<'static>,
 }
@@ -33,7 +40,11 @@ impl<V: Number, Raw> Branch<'_, V, Raw> {
     #[must_use]
     pub fn hides(&self, active: [bool; 2]) -> bool {
         let [x, y] = self.values;
-        (0..V::LANES).any(|k| hides(x.lane(k), y.lane(k), active))
+        let is_equality = self.comparison == Comparison::Equal;
+        (0..V::LANES).any(|k| {
+            let sides = [x.lane(k), y.lane(k)].map(|side| side.as_f64());
+            hides::<V::Lane>(sides, active) || is_equality && active[0] != active[1] && is_left::<V::Lane>(sides)
+        })
     }
 
     /// The smallest distance between the two sides, over all lanes.
@@ -51,19 +62,27 @@ fn is_near(x: f64, y: f64, epsilon: f64) -> bool {
     (x - y).abs() <= 4.0 * epsilon * x.abs().max(y.abs())
 }
 
-fn hides<V: Float>(x: V, y: V, active: [bool; 2]) -> bool {
-    let epsilon = V::epsilon().as_f64();
-    let is_double = epsilon < 1e-10;
-    let (x, y) = (x.as_f64(), y.as_f64());
+/// Returns true if one number is 0 and the other the square of what rounding leaves where 0 is meant, of numbers that
+/// are neither large nor small.
+fn is_left<V: Float>([x, y]: [f64; 2]) -> bool {
+    let squares = if is_double::<V>() { 1e-66..=1e-26 } else { 1e-30..=1e-12 };
+    (x == 0.0 || y == 0.0) && squares.contains(&(x - y).abs())
+}
+
+fn is_double<V: Float>() -> bool {
+    V::epsilon().as_f64() < 1e-10
+}
+
+fn hides<V: Float>([x, y]: [f64; 2], active: [bool; 2]) -> bool {
     let both_below = |limit: f64| x.abs() <= limit && y.abs() <= limit;
     let negligible = |number: f64, threshold: f64| {
-        is_near(number, threshold, epsilon)
-            || both_below(if is_double { 1e-10 } else { 1e-5 }) && number.abs() <= threshold
+        is_near(number, threshold, V::epsilon().as_f64())
+            || both_below(if is_double::<V>() { 1e-10 } else { 1e-5 }) && number.abs() <= threshold
     };
     x.is_finite()
         && y.is_finite()
         && match active {
-            [true, true] => x != y && both_below(if is_double { 1e-13 } else { 1e-6 }),
+            [true, true] => x != y && both_below(if is_double::<V>() { 1e-13 } else { 1e-6 }),
             [true, false] => negligible(x, y),
             [false, true] => negligible(y, x),
             [false, false] => false,

@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tapewright::prelude::*;
-use tapewright::{Checked, Closed, Error, HiddenBranches, SweepError, Traced, hidden_branches, pause};
+use tapewright::{Checked, Closed, Complex, Error, HiddenBranches, SweepError, Traced, hidden_branches, pause};
 
 type Check = Jacobian<f64, Linear, InMemory, Checked>;
 type Active = Closed<Jacobian>;
@@ -51,6 +51,14 @@ fn a_comparison_counts_where_an_active_number_equals_a_passive_one_or_is_found_s
         // Questions that ask for 0, too.
         (0.0, 1.0, |x, _| tapewright::strategies::num_traits::Float::is_normal(x), 1),
         (0.5, 1.0, |x, _| tapewright::strategies::num_traits::Float::is_normal(x), 0),
+        // What rounding may have left of 0, squared.
+        (1e-32, 1.0, |x, _| x == 0.0, 1),
+        (-1e-32, 1.0, |x, _| 0.0 != x, 1),
+        (1e-32, 1.0, |x, _| x == Closed::from(0.0), 1),
+        (1e-32, 1.0, |x, _| x > 0.0, 0),
+        (1e-24, 1.0, |x, _| x == 0.0, 0),
+        (1e-200, 1.0, |x, _| x == 0.0, 0),
+        (1e-32, 0.0, |x, y| x == y, 1), // different and small
         // Infinite ones, and passive ones.
         (f64::INFINITY, 1.0, |x, _| x == f64::INFINITY, 0),
         (0.0, 1.0, |x, _| Active::constant(x.value()) == 0.0, 0),
@@ -73,6 +81,33 @@ fn a_function_at_a_vertical_tangent_is_reported_for_closed_variables() {
     assert_eq!(reported(0.0, 1.0, |x, _| x.abs().value() == 0.0), 0);
     assert_eq!(reported(0.0, 1.0, |x, _| x.powf(0.5).value() == 0.0), 1);
     assert_eq!(reported(0.0, 1.0, |x, _| x.powf(2.0).value() == 0.0), 0);
+}
+
+#[test]
+fn a_function_of_two_arguments_without_a_derivative_is_reported_for_closed_variables() {
+    fn is_nought(x: Active) -> bool {
+        x.value() == 0.0
+    }
+    let rows: &[(f64, f64, Comparing, u64)] = &[
+        (0.0, 0.0, |x, y| is_nought(x.hypot(y)), 1),
+        (0.0, 0.0, |x, _| is_nought(x.hypot(0.0)), 1),
+        (0.0, 0.0, |_, y| is_nought(Active::from(0.0).hypot(y)), 1),
+        (0.0, 0.0, |_, _| is_nought(Active::from(0.0).hypot(0.0)), 0),
+        (0.0, 1.0, |x, y| is_nought(x.hypot(y)), 0),
+        (0.0, 0.0, |x, y| is_nought(x.atan2(y)), 1),
+        (0.0, 1.0, |x, y| is_nought(x.atan2(y)), 0),
+        (0.0, 0.0, |x, y| is_nought(x.max(y)), 0),
+        (0.0, 0.0, |x, y| is_nought(Complex::new(x, y).sqrt().re), 1),
+        (0.0, 1.0, |x, y| is_nought(Complex::new(x, y).sqrt().re), 0),
+        (0.0, 0.0, |x, y| is_nought(Complex::new(x, y).exp().re), 0),
+        (0.0, 0.0, |x, y| is_nought(Complex::new(x, y).powc(&Complex::from(0.5)).re), 1),
+        (0.0, 0.0, |x, y| is_nought(Complex::new(x, y).powc(&Complex::from(2.0)).re), 0),
+    ];
+    for (k, (x, y, compare, count)) in rows.iter().enumerate() {
+        assert_eq!(reported(*x, *y, *compare), *count, "row {k}: {x} and {y}");
+    }
+    let along = |x: &[Real<Tangent<1>>]| vec![Closed::from(x[0]).hypot(0.0).open()];
+    assert_eq!(hidden_branches(|| jacobian_forward::<Tangent<1>>(along, &[0.0])).1.count(), 1);
 }
 
 /// A function whose branch hides x's derivative at 0.

@@ -31,6 +31,9 @@ const FULL: &[f64] = &[4.0, 1.0, -0.5, 1.0, 3.0, 0.25, -0.5, 0.25, 2.0];
 /// Its pivots tie in both columns.
 const TIED: &[f64] = &[2.0, 2.0, -2.0, 1.0, 3.0, 1.0, 0.5, 1.0, -2.0];
 
+/// Its second column is the first one: a reflection leaves rounding in place of 0.
+const COLLINEAR: &[f64] = &[0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0];
+
 const HIDING: &[Row] = &[
     ("UnitQuaternion::from_scaled_axis", &[0.0; 3], |x| (UnitQuaternion::from_scaled_axis(axis(x)) * point()).x),
     ("one of a tiny angle", &[1e-17; 3], |x| (UnitQuaternion::from_scaled_axis(axis(x)) * point()).x),
@@ -62,6 +65,21 @@ const HIDING: &[Row] = &[
     ("tridiagonal form", DIAGONAL, |x| matrix(x).symmetric_tridiagonalize().recompose()[(2, 0)]),
     ("bidiagonal form", DIAGONAL, |x| matrix(x).bidiagonalize().u()[(2, 0)]),
     ("Schur form", DIAGONAL, |x| matrix(x).schur().unpack().1[(2, 0)]),
+    ("QR of collinear columns", COLLINEAR, |x| {
+        let found = matrix(x).qr();
+        (found.q() * found.r())[(0, 1)]
+    }),
+    ("Schur form of a matrix of rank 2", &[0.0, 2.0, 2.0, -1.0, 2.0, 2.0, 0.0, 0.0, 0.0], |x| {
+        let (q, t) = matrix(x).schur().unpack();
+        (q.clone() * t * q.transpose())[(0, 2)]
+    }),
+    ("eigenvectors of 11ᵀ − I", &[0.0, 1.5, 1.5, 1.5, 0.0, 1.5, 1.5, 1.5, 0.0], |x| {
+        matrix(x).symmetric_eigen().recompose()[(1, 0)]
+    }),
+    ("hypot of nought", &[0.0, 0.0], |x| x[0].hypot(x[1]).powi(2)),
+    ("the library's own angle at the identity", &[0.0; 3], |x| {
+        tapewright::rotations::angle(&UnitQuaternion::from_euler_angles(x[0], x[1], x[2])).powi(2)
+    }),
     ("full pivoting of a singular matrix", &[0.0, 0.0, 0.0, 1.0], |x| {
         Matrix2::from_row_slice(x).full_piv_lu().determinant()
     }),
@@ -78,6 +96,10 @@ const HARMLESS: &[Row] = &[
     ("LU of I + 11ᵀ", ONES, |x| matrix(x).lu().determinant()),
     ("LU of tiny numbers", &[1e-12, 2e-12, 3e-12, 4e-12], |x| {
         matrix(x).lu().solve(&DMatrix::from_element(2, 1, C::from(1.0))).unwrap()[0]
+    }),
+    ("QR of tiny numbers", &[1e-12, 2e-12, 3e-12, 4e-12], |x| matrix(x).qr().r()[(0, 1)]),
+    ("the library's own logarithm at the identity", &[0.0; 3], |x| {
+        tapewright::rotations::log(&UnitQuaternion::from_euler_angles(x[0], x[1], x[2])).x
     }),
     ("LU of the identity", EYE, |x| matrix(x).lu().solve(&DMatrix::from_element(3, 1, C::from(1.0))).unwrap()[0]),
     ("full pivoting", TIED, |x| matrix(x).full_piv_lu().determinant()),
