@@ -111,7 +111,7 @@ fn is_bounded<S: Reverse<Value = f64>>(recordings: usize, sweeps: Sweeps) {
 #[test]
 fn memory_is_at_most_twice_that_of_the_largest_recording() {
     // The bound is tested after each recording.
-    let recordings = if std::env::var_os("TAPEWRIGHT_BIG").is_some() { 1_000 } else { 200 };
+    let recordings = if std::env::var_os("TAPEWRIGHT_BIG").is_some() { 3_000 } else { 200 };
     is_bounded::<Jacobian>(recordings, Sweeps::One);
     is_bounded::<Jacobian>(recordings, Sweeps::Lanes);
     is_bounded::<PrimalValue>(200, Sweeps::Own);
