@@ -133,7 +133,7 @@ pub(super) fn parse<S: Taping, E>(text: &str, read: impl Fn(&str) -> Result<Clos
         Some("-") => Some(String::from("-1")),
         number => number.map(String::from),
     };
-    let is_sum = !second.is_empty() && !(negative && second.starts_with('-'));
+    let is_sum = !(second.is_empty() || negative && second.starts_with('-'));
     match (imaginary(first), imaginary(second)) {
         (Some(im), _) if cut == text.len() => Ok(Complex { re: Closed::default(), im: read(&im)? }),
         (Some(im), _) if is_sum => Ok(Complex { im: read(&im)?, re: signed(second)? }),

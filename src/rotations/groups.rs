@@ -69,8 +69,8 @@ pub fn exp<G: LieGroup>(tangent: &G::Tangent) -> G {
 
 /// The tangent of a rotation or a motion: the logarithm, with an angle of at most π.
 ///
-/// Rotations: equation (133), by quaternions, of which both signs give the same; motions: Appendix C and equation (173).
-/// It is smooth where the angle is less than π. At π in three dimensions, where it jumps, it is one of two values, and
+/// Rotations: equation (133), by quaternions, of which both signs give the same; motions: Appendix C and (173). It is
+/// smooth where the angle is less than π. At π in three dimensions, where it jumps, it is one of two values, and
 /// has no derivative: the [policy](crate::Policy) decides. Planar angles, which jump from π to −π, have the same
 /// derivative on both sides.
 ///

@@ -185,8 +185,8 @@ impl<L: Float> Eliminated<L> {
     }
 }
 
-/// A product in an order in which nothing over- or underflows on the way if the product does not: large factors while it
-/// is small, and small ones while it is large.
+/// A product in an order in which nothing over- or underflows on the way if the product does not: large factors while
+/// it is small, and small ones while it is large.
 fn product<L: Float>(mut factors: Vec<L>) -> L {
     let size = |factor: &L| factor.as_f64().abs();
     factors.sort_by(|a, b| size(a).total_cmp(&size(b)));

@@ -12,8 +12,8 @@ type Here = &'static Location<'static>;
 /// A comparison counts where an active number equals a passive one, or is tested for smallness and found small; see
 /// [`Branch`](crate::Branch). Under the policies [`Checked`](crate::Checked) and [`Tracing`](crate::Tracing) all
 /// comparisons are looked at, under others those of closed variables (`Closed`), which foreign code works with. A
-/// function of a closed variable at a point where it has a pole or a vertical tangent, as √ at 0, counts too: an
-/// adjoint that is 0 hides its slope.
+/// function of closed variables at a point where it has a pole, a vertical tangent or no derivative, as √ at 0 and
+/// `hypot` at (0, 0), counts too: an adjoint that is 0 hides its slope.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HiddenBranches {
     count: u64,
