@@ -112,7 +112,7 @@ pub(super) fn slope_over_density<W: Float>(part: Part<W>, a: W, b: W, by: usize)
 }
 
 /// ln x with the digits of y.
-fn ln_of<W: Float>(part: Part<W>) -> W {
+pub(super) fn ln_of<W: Float>(part: Part<W>) -> W {
     if part.y < lit(0.5) { (-part.y).ln_1p() } else { part.x.ln() }
 }
 
@@ -121,8 +121,8 @@ pub(super) fn power<W: Float>(part: Part<W>, a: W, b: W, less: f64) -> (W, W) {
     let (Part { x, y }, less) = (part, lit::<W>(less));
     let logarithms = (ln_of(part), ln_of(part.swap()));
     if a < lit(LARGE) || b < lit(LARGE) {
-        let exponent = (a - less) * logarithms.0 + (b - less) * logarithms.1 + a.binary::<LnRatio>(b);
-        return (exponent, share(a, b));
+        let (ratio, factor) = ratio(a, b);
+        return ((a - less) * logarithms.0 + (b - less) * logarithms.1 + ratio, factor);
     }
     let sum = a + b;
     let excess = x * b - y * a;
@@ -132,6 +132,16 @@ pub(super) fn power<W: Float>(part: Part<W>, a: W, b: W, less: f64) -> (W, W) {
     let exponent = a * logarithm(excess / a, x, a) + b * logarithm(-(excess / b), y, b);
     let rest = stirling_rest(a) + stirling_rest(b) - stirling_rest(sum);
     (exponent - less * (logarithms.0 + logarithms.1) - rest, (b / sum / a / lit(2.0 * PI)).sqrt())
+}
+
+/// ln 1/(a·B(a, b)) up to a factor, and this factor. Next to a = 1, where that is linear in b, the factor is b/a: second
+/// derivatives of a logarithm would cancel.
+fn ratio<W: Float>(a: W, b: W) -> (W, W) {
+    if (a - W::ONE).abs() < lit(0.5) {
+        ((a - W::ONE).binary::<LnRatio>(b), b / a)
+    } else {
+        (a.binary::<LnRatio>(b), share(a, b))
+    }
 }
 
 /// b/(a + b). Written so that second derivatives do not cancel.
@@ -151,16 +161,24 @@ pub(super) fn tail<W: Float>(part: Part<W>, a: W, b: W) -> Tail<W> {
 
 fn lower_tail<W: Float>(part: Part<W>, a: W, b: W) -> Tail<W> {
     if a <= W::ONE {
-        let sum = small_series(part.x, a, b);
-        let exponent = a * ln_of(part) + a.binary::<LnRatio>(b) + (a * sum).ln_1p();
-        return if b < a {
-            Tail { lower: true, exponent, multiple: share(a, b), logarithmic: false }
+        let (ratio, factor) = ratio(a, b);
+        let (power, sum) = (a * ln_of(part) + ratio, a * small_series(part.x, a, b));
+        return if a > lit(0.5) {
+            Tail { lower: true, exponent: power, multiple: factor * (W::ONE + sum), logarithmic: false }
+        } else if b < a {
+            Tail { lower: true, exponent: power + sum.ln_1p(), multiple: factor, logarithmic: false }
         } else {
-            Tail { lower: true, exponent: exponent - (a / b).ln_1p(), multiple: W::ONE, logarithmic: true }
+            let exponent = power + sum.ln_1p() - (a / b).ln_1p();
+            Tail { lower: true, exponent, multiple: W::ONE, logarithmic: true }
         };
     }
     let (exponent, factor) = power(part, a, b, 0.0);
     Tail { lower: true, exponent, multiple: factor * lower_sum(part, a, b), logarithmic: false }
+}
+
+/// The lower tail over xᵃ·yᵇ·Γ(a + b)/(Γ(a + 1)Γ(b)), or over that without the power of y for a ≤ 1.
+pub(super) fn rest<W: Float>(part: Part<W>, a: W, b: W) -> W {
+    if a <= W::ONE { W::ONE + a * small_series(part.x, a, b) } else { lower_sum(part, a, b) }
 }
 
 /// Σ (1 − b)ₙxⁿ/(n!·(a + n)) from n = 1 on. Factors may be 0 and their derivatives are not, so that another sequence
@@ -181,7 +199,7 @@ fn small_series<W: Float>(x: W, a: W, b: W) -> W {
 }
 
 /// From this a on sums are integrals.
-const SMOOTH: f64 = 20.0;
+pub(super) const SMOOTH: f64 = 20.0;
 
 /// Σ (a + b)ₙxⁿ/(a + 1)ₙ. What is left after the first terms is such a sum for a larger a.
 fn lower_sum<W: Float>(part: Part<W>, a: W, b: W) -> W {
@@ -200,6 +218,11 @@ fn lower_sum<W: Float>(part: Part<W>, a: W, b: W) -> W {
 /// ∫ exp(−a·v − (a + b)·ln(y + x·e⁻ᵛ)) over v from 0 to ∞, which is ∫ tᵃ⁻¹(1 − t)ᵇ⁻¹ from 0 to x over xᵃyᵇ, where
 /// t/(1 − t) = e⁻ᵛ·x/y. The exponent is −a·ln(1 + y·(eᵛ − 1)) − b·ln(1 + x·(e⁻ᵛ − 1)), with the linear terms joined.
 fn lower_integral<W: Float>(part: Part<W>, a: W, b: W) -> W {
+    lower_weighed(part, a, b, |_| W::ONE)
+}
+
+/// The same with a weight.
+pub(super) fn lower_weighed<W: Float>(part: Part<W>, a: W, b: W, weight: impl Fn(f64) -> W) -> W {
     let Part { x, y } = part;
     let (sum, steep) = (a + b, a * y - b * x);
     let (x64, y64, a64, sum64) = (x.as_f64(), y.as_f64(), a.as_f64(), sum.as_f64());
@@ -212,6 +235,6 @@ fn lower_integral<W: Float>(part: Part<W>, a: W, b: W) -> W {
         let (rise, fall) = (y * lit(v.exp_m1()), x * lit((-v).exp_m1()));
         let linear = steep * lit(v) + a * y * lit(exp_rest(v)) + b * x * lit(exp_rest(-v));
         let rest = if fall < lit(-0.5) { (y + x * lit((-v).exp())).ln() - fall } else { ln_1p_rest(fall) };
-        (-linear - a * ln_1p_rest(rise) - b * rest).exp()
+        (-linear - a * ln_1p_rest(rise) - b * rest).exp() * weight(v)
     })
 }

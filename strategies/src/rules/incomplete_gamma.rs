@@ -118,6 +118,17 @@ pub(super) fn tail<W: Float>(x: W, a: W) -> Tail<W> {
     Tail { lower, exponent, multiple, logarithmic: false }
 }
 
+/// The lower tail over xᵃe⁻ˣ/Γ(a + 1), or the upper one over xᵃe⁻ˣ/Γ(a).
+pub(super) fn rest<W: Float>(x: W, a: W, lower: bool) -> W {
+    if !lower {
+        upper_integral(x, a)
+    } else if a <= W::ONE {
+        (W::ONE + a * small_series(x, a)) * x.exp()
+    } else {
+        lower_sum(x, a)
+    }
+}
+
 /// Σ (−x)ⁿ/(n!·(a + n)) from n = 1 on, for x ≤ 1.5.
 fn small_series<W: Float>(x: W, a: W) -> W {
     let (mut power, mut sum, mut n) = (W::ONE, W::ZERO, 0.0);
@@ -130,7 +141,7 @@ fn small_series<W: Float>(x: W, a: W) -> W {
 }
 
 /// From this a on sums are integrals.
-const SMOOTH: f64 = 20.0;
+pub(super) const SMOOTH: f64 = 20.0;
 
 /// Σ xⁿ/((a + 1)…(a + n)) for x ≤ a + ½. What is left after the first terms is such a sum for a larger a.
 fn lower_sum<W: Float>(x: W, a: W) -> W {
@@ -148,16 +159,26 @@ fn lower_sum<W: Float>(x: W, a: W) -> W {
 
 /// ∫ exp(−a·v + x·(1 − e⁻ᵛ)) over v from 0 to ∞, which is ∫ tᵃ⁻¹e⁻ᵗ over t = x·e⁻ᵛ from 0 to x over xᵃe⁻ˣ.
 fn lower_integral<W: Float>(x: W, a: W) -> W {
+    lower_weighed(x, a, |_| W::ONE)
+}
+
+/// The same with a weight.
+pub(super) fn lower_weighed<W: Float>(x: W, a: W, weight: impl Fn(f64) -> W) -> W {
     let (x64, a64, excess) = (x.as_f64(), a.as_f64(), a - x);
     let beyond = |depth: f64| (depth + x64) / a64;
     let depth = |v: f64| (a64 * v + x64 * (-v).exp_m1(), a64 - x64 * (-v).exp());
-    laplace(beyond, depth, |v| (-(excess * lit(v)) - x * lit(exp_rest(-v))).exp())
+    laplace(beyond, depth, |v| (-(excess * lit(v)) - x * lit(exp_rest(-v))).exp() * weight(v))
 }
 
 /// ∫ exp(a·v − x·(eᵛ − 1)) over v from 0 to ∞, which is ∫ tᵃ⁻¹e⁻ᵗ over t = x·eᵛ from x to ∞ over xᵃe⁻ˣ.
 fn upper_integral<W: Float>(x: W, a: W) -> W {
+    upper_weighed(x, a, |_| W::ONE)
+}
+
+/// The same with a weight.
+pub(super) fn upper_weighed<W: Float>(x: W, a: W, weight: impl Fn(f64) -> W) -> W {
     let (x64, a64, excess) = (x.as_f64(), a.as_f64(), x - a);
     let beyond = |depth: f64| (2.0 * depth / x64).sqrt();
     let depth = |v: f64| (x64 * v.exp_m1() - a64 * v, x64 * v.exp() - a64);
-    laplace(beyond, depth, |v| (-(excess * lit(v)) - x * lit(exp_rest(v))).exp())
+    laplace(beyond, depth, |v| (-(excess * lit(v)) - x * lit(exp_rest(v))).exp() * weight(v))
 }

@@ -2,6 +2,8 @@
 //! the natural coordinate (ln x, or ln(x/(1 − x))), so that it converges from everywhere. Slopes are by the implicit
 //! function theorem.
 
+use super::beta_bends::bends as beta_bends;
+use super::gamma_bends::bends as gamma_bends;
 use super::gamma_ratio::{LnGamma1p, LnRatio};
 use super::incomplete_beta::{self as beta, Part};
 use super::incomplete_gamma as gamma;
@@ -13,10 +15,10 @@ binary_rules! {
     /// The x with P(y, x) = p for the left argument p from 0 to 1: the quantile function of the gamma distribution with
     /// shape y > 0.
     GammaPInv(x, y, v) = V::from_f64(gamma_quantile(Sides::lower(x.as_f64()), y.as_f64())),
-        gamma_slope_p(Sides::lower(x), v, y), gamma_slope_a(v, y), is(x, 0.0) || is(x, 1.0);
+        gamma_slope_p(Sides::lower(x), v, y), gamma_slope_a(Sides::lower(x), v, y), is(x, 0.0) || is(x, 1.0);
     /// The x with Q(y, x) = q for the left argument q from 0 to 1: exact for tiny q, where 1 − q is 1.
     GammaQInv(x, y, v) = V::from_f64(gamma_quantile(Sides::upper(x.as_f64()), y.as_f64())),
-        -gamma_slope_p(Sides::upper(x), v, y), gamma_slope_a(v, y), is(x, 0.0) || is(x, 1.0);
+        -gamma_slope_p(Sides::upper(x), v, y), gamma_slope_a(Sides::upper(x), v, y), is(x, 0.0) || is(x, 1.0);
 }
 
 /// Two numbers whose sum is 1, the smaller one exact.
@@ -138,28 +140,55 @@ fn slope_at_zero<W: Float>(p: W, a: W, c: W) -> W {
     c.powf(power) * power * p.powf(power - W::ONE)
 }
 
+/// A number with these derivatives by numbers, which are right for duals of plain numbers.
+fn with_slopes<W: Float, const N: usize>(number: f64, slopes: [(W, f64); N]) -> W {
+    slopes.into_iter().fold(W::from_f64(number), |sum, (x, slope)| sum + zero_with_slope(x, W::from_f64(slope)))
+}
+
+/// a·b, where 0 times anything is 0.
+fn product(a: f64, b: f64) -> f64 {
+    if a == 0.0 || b == 0.0 { 0.0 } else { a * b }
+}
+
 /// ∂x/∂p = 1/(∂P/∂x).
 fn gamma_slope_p<V: Float>(p: Sides<V>, x: V, a: V) -> V {
     let (x, a) = (x.widen(), a.widen());
+    let p = Sides { lower: p.lower.widen(), upper: p.upper.widen() };
     let slope = if x > V::Wide::ZERO && x.is_finite() {
-        gamma::inverse_density(x, a)
+        gamma_slope_inside(p.lower, x, a)
     } else if is(p.lower, 0.0) && a < V::Wide::ONE && a > V::Wide::ZERO {
-        slope_at_zero(p.lower.widen(), a, (V::Wide::ONE + a).gamma())
+        slope_at_zero(p.lower, a, (V::Wide::ONE + a).gamma())
     } else if is(p.upper, 0.0) && a > V::Wide::ZERO {
-        V::Wide::infinity() + zero_with_slope(p.lower.widen(), V::Wide::infinity())
+        V::Wide::infinity() + zero_with_slope(p.lower, V::Wide::infinity())
     } else {
         gamma::density(x, a).recip()
     };
     V::narrow(slope)
 }
 
+fn gamma_slope_inside<W: Float>(p: W, x: W, a: W) -> W {
+    if W::ORDER != 1 {
+        return gamma::inverse_density(x, a);
+    }
+    let (x, shape) = (x.as_f64(), a.as_f64());
+    let slope = gamma::inverse_density(x, shape);
+    let bend = product((x - shape + 1.0) / x, slope);
+    with_slopes(slope, [(p, product(bend, slope)), (a, product(gamma_bends(x, shape).mixed, slope))])
+}
+
 /// ∂x/∂a = −(∂P/∂a)/(∂P/∂x).
-fn gamma_slope_a<V: Float>(x: V, a: V) -> V {
+fn gamma_slope_a<V: Float>(p: Sides<V>, x: V, a: V) -> V {
     if is(x, 0.0) || x.is_infinite() {
         return if x.is_infinite() { V::infinity() } else { V::ZERO };
     }
     let (x, a) = (x.widen(), a.widen());
-    V::narrow(-gamma::slope_over_density(x, a))
+    if V::ORDER != 1 || x.is_nan() {
+        return V::narrow(-gamma::slope_over_density(x, a));
+    }
+    let (x, shape) = (x.as_f64(), a.as_f64());
+    let (slope, bends) = (-gamma::slope_over_density(x, shape), gamma_bends(x, shape));
+    let mixed = product(bends.mixed, gamma::inverse_density(x, shape));
+    V::narrow(with_slopes(slope, [(p.lower.widen(), mixed), (a, bends.second)]))
 }
 
 /// The x with I(x; a, b) = p, with 1 − x.
@@ -226,7 +255,7 @@ pub(super) fn beta_slope_p<V: Float>(p: V, x: V, a: V, b: V) -> V {
         |p: V::Wide, a: V::Wide, b: V::Wide| slope_at_zero(p, a, (a / b).ln_1p().exp() / a.binary::<LnRatio>(b).exp());
     let (zero, one) = (V::Wide::ZERO, V::Wide::ONE);
     let slope = if part.x > zero && part.y > zero {
-        beta::inverse_density(part, a, b)
+        beta_slope_inside(p.lower, part, a, b)
     } else if is(p.lower, 0.0) && a < one && a > zero {
         at_zero(p.lower, a, b)
     } else if is(p.upper, 0.0) && b < one && b > zero {
@@ -235,6 +264,18 @@ pub(super) fn beta_slope_p<V: Float>(p: V, x: V, a: V, b: V) -> V {
         beta::density(part, a, b).recip()
     };
     V::narrow(slope)
+}
+
+fn beta_slope_inside<W: Float>(p: W, part: Part<W>, a: W, b: W) -> W {
+    if W::ORDER != 1 {
+        return beta::inverse_density(part, a, b);
+    }
+    let Part { x, y } = plain(part);
+    let (first, second) = (a.as_f64(), b.as_f64());
+    let slope = beta::inverse_density(plain(part), first, second);
+    let bend = product(((second - 1.0) * x - (first - 1.0) * y) / x / y, slope);
+    let [by_a, by_b] = beta_bends(plain(part), first, second).mixed.map(|mixed| product(mixed, slope));
+    with_slopes(slope, [(p, product(bend, slope)), (a, by_a), (b, by_b)])
 }
 
 /// ∂x/∂a = −(∂I/∂a)/(∂I/∂x), and the like for b.
@@ -250,5 +291,17 @@ pub(super) fn beta_slope_shape<V: Float>(p: V, x: V, a: V, b: V, by: usize) -> V
     if is(part.x, 0.0) || is(part.y, 0.0) {
         return V::ZERO;
     }
-    V::narrow(-beta::slope_over_density(part, a, b, by))
+    if V::ORDER != 1 {
+        return V::narrow(-beta::slope_over_density(part, a, b, by));
+    }
+    let (part, first, second) = (plain(part), a.as_f64(), b.as_f64());
+    let (slope, bends) = (-beta::slope_over_density(part, first, second, by), beta_bends(part, first, second));
+    let mixed = product(bends.mixed[by], beta::inverse_density(part, first, second));
+    let [by_a, by_b] = bends.second[by];
+    V::narrow(with_slopes(slope, [(p.widen(), mixed), (a, by_a), (b, by_b)]))
+}
+
+/// The values of a part.
+fn plain<W: Float>(part: Part<W>) -> Part<f64> {
+    Part { x: part.x.as_f64(), y: part.y.as_f64() }
 }

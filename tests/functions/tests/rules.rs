@@ -19,17 +19,7 @@ fn conditioning_of_second(row: &Row, i: usize, j: usize) -> f64 {
             if change.is_finite() { change } else { 0.0 }
         })
     };
-    let own: f64 = (0..row.arguments.len()).map(|k| change(k).into_iter().fold(0.0, f64::max)).sum();
-    own + if OF_SLOPES.contains(&row.name.as_str()) { of_slopes(row, i, j) } else { 0.0 }
-}
-
-/// Functions whose second derivatives are differences of slopes over arguments: they are right to these.
-const OF_SLOPES: [&str; 4] = ["gamma_p_inv", "gamma_q_inv", "beta_inc_inv", "binomial_cdf"];
-
-/// |∂ⱼf/xᵢ| + |∂ᵢf/xⱼ|.
-fn of_slopes(row: &Row, i: usize, j: usize) -> f64 {
-    let ratio = |slope: f64, x: f64| if x == 0.0 { 0.0 } else { (slope / x).abs() };
-    ratio(row.first[j], row.arguments[i]) + ratio(row.first[i], row.arguments[j])
+    (0..row.arguments.len()).map(|k| change(k).into_iter().fold(0.0, f64::max)).sum()
 }
 
 /// The errors of value, first and second derivatives, in units of what is allowed.
