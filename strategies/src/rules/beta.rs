@@ -1,7 +1,7 @@
 //! The beta function and its slopes, without the cancellation that differences of ln Γ and of ψ bring. The formulas of
 //! slopes are evaluated over duals, too, and have accurate derivatives.
 
-use super::rule::{is, lit};
+use super::rule::{is, lit, with_slopes};
 use crate::{Dual, Float};
 use core::f64::consts::PI;
 
@@ -19,7 +19,11 @@ pub(super) fn beta<W: Float>(a: W, b: W) -> W {
 
 /// ∂B/∂x = −B·(ψ(x + y) − ψ(x)), where `value` is B(x, y).
 pub(super) fn beta_slope<W: Float>(x: W, y: W, value: W) -> W {
-    if is(value, 0.0) {
+    if W::ORDER == 1 && x >= W::ZERO && y >= W::ZERO && (x + y).is_finite() {
+        let (left, right, value) = (x.as_f64(), y.as_f64(), value.as_f64());
+        let [twice, mixed] = bends(left, right, value);
+        with_slopes(beta_slope(left, right, value), [(x, twice), (y, mixed)])
+    } else if is(value, 0.0) {
         slope_at_zero(x, y)
     } else if y >= W::ONE {
         -value * digamma_rise(x, y)
@@ -28,6 +32,30 @@ pub(super) fn beta_slope<W: Float>(x: W, y: W, value: W) -> W {
     } else {
         -value * digamma_fall(x, y)
     }
+}
+
+/// ∂²B/∂x² and ∂²B/∂x∂y for x, y ≥ 0. With n = x + y, B is (1/x + 1/y)·G where G = Γ(1 + x)Γ(1 + y)/Γ(1 + n). The
+/// logarithm of G has the slopes −y·q and −x·r, where q and r are mean values of ψ′, and all terms are positive.
+fn bends(x: f64, y: f64, value: f64) -> [f64; 2] {
+    let n = x + y;
+    let quotient = |x: f64, h: f64| {
+        let x = Dual { value: 1.0 + x, tangents: [1.0, 0.0] };
+        digamma_quotient(x, Dual { value: h, tangents: [0.0, 1.0] })
+    };
+    let (q, r) = (quotient(x, y), quotient(y, x));
+    let mixed = -q.tangents[1] - r.tangents[1];
+    if n >= LARGE && value.is_finite() {
+        let (share, slope) = (y / n, y * q.value);
+        let twice = share * (2.0 / x) * (x.recip() + slope) + slope * slope - y * q.tangents[0];
+        return [value * twice, value * (slope * x * r.value + share * x * mixed)];
+    }
+    let g = if n < LARGE { libm::tgamma(1.0 + x) * libm::tgamma(1.0 + y) / libm::tgamma(1.0 + n) } else { 1.0 };
+    let twice = if x == 0.0 {
+        x.recip()
+    } else {
+        2.0 / x / x / x + 2.0 * (y / x) * (q.value / x) + n / x * (y * q.value * q.value - q.tangents[0])
+    };
+    [g * twice, g * (n * q.value * r.value + mixed)]
 }
 
 /// B·y for small y.
@@ -143,8 +171,8 @@ pub(super) fn digamma_quotient<W: Float>(mut x: W, h: W) -> W {
         x += W::ONE;
     }
     let (r, s, ratio) = (x.recip(), (x + h).recip(), h / x);
-    sum + r * logarithm_quotient(ratio)
-        + r * s * (lit::<W>(0.5) + (r + s) * polynomial_quotient(&DIGAMMA_REST, r * r, s * s))
+    let logarithm = if ratio > W::ONE { ratio.ln_1p() / h } else { r * logarithm_quotient(ratio) };
+    sum + logarithm + r * s * (lit::<W>(0.5) + (r + s) * polynomial_quotient(&DIGAMMA_REST, r * r, s * s))
 }
 
 /// ln(1 + x)/x. Near 0 its derivatives come from the series: differences of quotients would have no digits left.

@@ -7,7 +7,7 @@ use super::gamma_bends::bends as gamma_bends;
 use super::gamma_ratio::{LnGamma1p, LnRatio};
 use super::incomplete_beta::{self as beta, Part};
 use super::incomplete_gamma as gamma;
-use super::rule::{binary_rules, is, zero_with_slope};
+use super::rule::{binary_rules, is, with_slopes, zero_with_slope};
 use super::tail::Tail;
 use crate::{Float, Number as _};
 
@@ -138,11 +138,6 @@ fn slope_at_zero<W: Float>(p: W, a: W, c: W) -> W {
     }
     let power = a.recip();
     c.powf(power) * power * p.powf(power - W::ONE)
-}
-
-/// A number with these derivatives by numbers, which are right for duals of plain numbers.
-fn with_slopes<W: Float, const N: usize>(number: f64, slopes: [(W, f64); N]) -> W {
-    slopes.into_iter().fold(W::from_f64(number), |sum, (x, slope)| sum + zero_with_slope(x, W::from_f64(slope)))
 }
 
 /// a·b, where 0 times anything is 0.

@@ -206,6 +206,11 @@ pub(super) fn zero_with_slope<V: Float>(x: V, slope: V) -> V {
     if V::PARTS == 1 { V::ZERO } else { (x - V::from_f64(x.as_f64())).contribution(slope) }
 }
 
+/// A number with these derivatives by numbers, over duals of plain numbers.
+pub(super) fn with_slopes<W: Float, const N: usize>(number: f64, slopes: [(W, f64); N]) -> W {
+    slopes.into_iter().fold(lit(number), |sum, (x, slope)| sum + zero_with_slope(x, lit(slope)))
+}
+
 /// 1 − x² = (1 − x)(1 + x), whose own derivative is −2x: that of the product cancels next to 0.
 #[inline(always)]
 pub(super) fn one_minus_square<V: Float>(x: V) -> V {
