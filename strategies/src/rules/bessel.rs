@@ -2,7 +2,7 @@
 
 use super::bessel_contour::{self as contour, Scaled};
 use super::bessel_series as series;
-use super::rule::{binary_rules, is, lit, zero_with_slope};
+use super::rule::{binary_rules, is, lit, product, zero_with_slope};
 use crate::{Dual, Float, Number as _};
 use core::f64::consts::{FRAC_1_PI, FRAC_2_PI, PI};
 
@@ -228,11 +228,6 @@ fn half_turns<W: Float>(nu: W) -> (W, W) {
         (if past < W::ZERO { -size } else { size }, cos)
     };
     if nearest % 2.0 == 0.0 { (sin, cos) } else { (-sin, -cos) }
-}
-
-/// a·b, where 0 times anything is 0.
-fn product<W: Float>(a: W, b: W) -> W {
-    if a.is_nought() { W::ZERO } else { a.contribution(b) }
 }
 
 /// xᵛ at x = 0 for ν < 0, with a sign.

@@ -50,8 +50,8 @@ impl<W: Float> Place<W> {
     fn k_slopes(self) -> [W; 2] {
         let (Self { m, l, a, b }, n, half) = (self, self.a + self.b, lit::<W>(-0.5));
         [
-            b / (n * a) * (half * l + (W::ONE + l) * m * third_rest(m)),
-            a / (n * b) * (half * m + (W::ONE + m) * l * third_rest(l)),
+            b / n / a * (half * l + (W::ONE + l) * m * third_rest(m)),
+            a / n / b * (half * m + (W::ONE + m) * l * third_rest(l)),
         ]
     }
 
@@ -125,7 +125,7 @@ fn normal(part: Part<f64>, here: Place<f64>, constants: [Moving; 2]) -> (f64, [M
     let (at, z) = (density(here), here.m * a * u_slope);
     let slopes = [weighed(&|slopes| slopes[0].value), weighed(&|slopes| slopes[1].value)];
     let skew = 1.0 - (1.0 + here.m) * (1.0 + here.l) * here.k_square();
-    let by_z = if z.abs() < 1e-6 { (a - b) / (3.0 * (a * b * (a + b)).sqrt()) } else { skew / z };
+    let by_z = if z.abs() < 1e-6 { (a - b) / (a + b) * u_slope / 3.0 } else { skew / z };
     let bend = |i: usize, j: usize| {
         let integral = weighed(&|slopes| slopes[i].value * slopes[j].value + slopes[i].tangents[j]);
         integral - at[i].value * slopes[j] - at[j].value * slopes[i] - slopes[i] * slopes[j] * (by_z - z)
@@ -144,8 +144,8 @@ pub(super) fn bends(part: Part<f64>, a: f64, b: f64) -> Bends {
     let (u_slope, by_shapes) = (place.u_slope(), place.u_slopes());
     let u: [Moving; 2] = [0, 1].map(|i| by_shapes[i] + u_slope * slopes[i]);
     let mixed = [
-        z * slopes[0].value - 0.5 * b / (a * (a + b)) - constants[0].value,
-        z * slopes[1].value - 0.5 * a / (b * (a + b)) - constants[1].value,
+        z * slopes[0].value - 0.5 * b / (a + b) / a - constants[0].value,
+        z * slopes[1].value - 0.5 * a / (a + b) / b - constants[1].value,
     ];
     of_logit(part, mixed, u.map(|u| u.value), u.map(|u| u.tangents))
 }

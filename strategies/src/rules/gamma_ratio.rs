@@ -2,7 +2,7 @@
 
 use super::beta::{LARGE, digamma_quotient, stirling_rest};
 use super::quadrature::integrate;
-use super::rule::{binary_rules, is, lit, unary_rules, zero_with_slope};
+use super::rule::{binary_rules, is, lit, unary_rules, with_slopes, zero_with_slope};
 use crate::{Float, Number as _};
 use core::f64::consts::PI;
 
@@ -102,7 +102,19 @@ fn ln_beta_slope<W: Float>(x: W, y: W) -> W {
     if x.is_infinite() {
         return W::ZERO;
     }
+    if W::ORDER == 1 && x < lit(1e-100) {
+        return ln_beta_slope_of_tiny(x, y);
+    }
     -digamma_rise(x, y)
+}
+
+/// The same for x ≪ 1, whose derivatives are 1/x² − 1/(x + y)² and −1/(x + y)² or nearly so.
+fn ln_beta_slope_of_tiny<W: Float>(x: W, y: W) -> W {
+    let (small, other) = (x.as_f64(), y.as_f64());
+    let sum = small + other;
+    let twice = other / sum / small * (small.recip() + sum.recip());
+    let mixed = if sum < 1e-50 { -sum.recip() / sum } else { -sum.polygamma(1) };
+    with_slopes(-digamma_rise(small, other), [(x, twice), (y, mixed)])
 }
 
 fn ln_choose(n: f64, k: f64) -> f64 {

@@ -8,7 +8,7 @@
 use super::beta::{LARGE, stirling_rest};
 use super::gamma_ratio::LnRatio;
 use super::quadrature::{exp_rest, laplace, ln_1p_rest};
-use super::rule::{is, lit, zero_with_slope};
+use super::rule::{is, lit, passive, product, zero_with_slope};
 use super::tail::{Tail, shape_slope};
 use crate::{Dual, Float};
 use core::f64::consts::PI;
@@ -74,12 +74,16 @@ pub(super) fn density<W: Float>(part: Part<W>, a: W, b: W) -> W {
             let steep = W::neg_infinity();
             W::infinity() + zero_with_slope(x, steep) + zero_with_slope(a, steep)
         }
-        Some(_) if a > lit(100.0) => W::ZERO,
+        // A power of x that is 0 with all derivatives that may be asked for.
+        Some(_) if a > lit(8.0) => W::ZERO,
         // 1/B(a, b) = a·b/(a + b)·Γ(1 + a + b)/(Γ(1 + a)Γ(1 + b)).
-        Some(_) => x.powf(a - W::ONE) * (a * b / (a + b)) * a.binary::<LnRatio>(b).exp() * y.powf(b - W::ONE),
+        Some(_) => {
+            let rest = (a / (a + b) * b) * a.binary::<LnRatio>(b).exp() * y.powf(b - W::ONE);
+            product(x.powf(a - W::ONE), rest)
+        }
         None => {
             let (exponent, factor) = power(part, a, b, 1.0);
-            exponent.exp() * (factor * a)
+            product(exponent.exp(), factor * a)
         }
     }
 }
@@ -93,6 +97,11 @@ pub(super) fn slope<W: Float>(part: Part<W>, a: W, b: W, by: usize) -> W {
             zero_with_slope(part.x, shape_slope(|[a, b]| density(part.fixed(), a, b), [a, b], by))
         }
         Some(_) if !is(shape, 0.0) => W::ZERO,
+        _ if W::ORDER == 1 => {
+            let still = Part { x: passive(part.x), y: passive(part.y) };
+            let by_x = shape_slope(|[a, b]| density(still.fixed(), a, b), [a, b], by);
+            shape_slope(|[a, b]| tail(still.fixed(), a, b).lower(), [a, b], by) + zero_with_slope(part.x, by_x)
+        }
         _ => shape_slope(|[a, b]| tail(part.fixed(), a, b).lower(), [a, b], by),
     }
 }
@@ -137,7 +146,7 @@ pub(super) fn power<W: Float>(part: Part<W>, a: W, b: W, less: f64) -> (W, W) {
 /// ln 1/(a·B(a, b)) up to a factor, and this factor. Next to a = 1, where that is linear in b, the factor is b/a: second
 /// derivatives of a logarithm would cancel.
 fn ratio<W: Float>(a: W, b: W) -> (W, W) {
-    if (a - W::ONE).abs() < lit(0.5) {
+    if (a - W::ONE).abs() < lit(0.5) && b < lit(1e300) {
         ((a - W::ONE).binary::<LnRatio>(b), b / a)
     } else {
         (a.binary::<LnRatio>(b), share(a, b))
@@ -163,7 +172,7 @@ fn lower_tail<W: Float>(part: Part<W>, a: W, b: W) -> Tail<W> {
     if a <= W::ONE {
         let (ratio, factor) = ratio(a, b);
         let (power, sum) = (a * ln_of(part) + ratio, a * small_series(part.x, a, b));
-        return if a > lit(0.5) {
+        return if a > lit(0.5) && b < lit(1e300) {
             Tail { lower: true, exponent: power, multiple: factor * (W::ONE + sum), logarithmic: false }
         } else if b < a {
             Tail { lower: true, exponent: power + sum.ln_1p(), multiple: factor, logarithmic: false }

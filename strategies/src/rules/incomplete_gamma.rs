@@ -9,7 +9,7 @@
 use super::beta::{LARGE, stirling_rest};
 use super::gamma_ratio::LnGamma1p;
 use super::quadrature::{exp_rest, laplace, ln_1p_rest};
-use super::rule::{binary_rules, is, lit, zero_with_slope};
+use super::rule::{binary_rules, is, lit, passive, product, zero_with_slope};
 use super::tail::{Tail, shape_slope};
 use crate::{Dual, Float};
 use core::f64::consts::PI;
@@ -64,7 +64,7 @@ pub(super) fn density<W: Float>(x: W, a: W) -> W {
         W::ZERO
     } else {
         let (exponent, factor) = power(x, a, 1.0);
-        exponent.exp() * (factor * a)
+        product(exponent.exp(), factor * a)
     }
 }
 
@@ -83,6 +83,11 @@ pub(super) fn slope<W: Float>(x: W, a: W) -> W {
     match limit(value, shape) {
         Some(limit) if limit.is_nan() => W::nan() * (x + a),
         Some(_) if shape != 0.0 || value.is_infinite() => W::ZERO,
+        _ if W::ORDER == 1 => {
+            let still = Dual::constant(passive(x));
+            let by_x = shape_slope(|[a]| density(still, a), [a], 0);
+            shape_slope(|[a]| tail(still, a).lower(), [a], 0) + zero_with_slope(x, by_x)
+        }
         _ => shape_slope(|[a]| tail(Dual::constant(x), a).lower(), [a], 0),
     }
 }

@@ -7,7 +7,7 @@ use super::gamma_bends::bends as gamma_bends;
 use super::gamma_ratio::{LnGamma1p, LnRatio};
 use super::incomplete_beta::{self as beta, Part};
 use super::incomplete_gamma as gamma;
-use super::rule::{binary_rules, is, with_slopes, zero_with_slope};
+use super::rule::{binary_rules, is, product, with_slopes, zero_with_slope};
 use super::tail::Tail;
 use crate::{Float, Number as _};
 
@@ -130,6 +130,12 @@ fn polished(mut x: f64, excess: impl Fn(f64) -> (f64, f64)) -> f64 {
     x
 }
 
+/// The slope of a quantile (c·p)¹ᐟᵃ that has underflowed, given ln c.
+fn slope_of_power<W: Float>(p: Sides<W>, a: W, ln_c: W) -> W {
+    let ln_p = if p.lower < p.upper { p.lower.ln() } else { (-p.upper).ln_1p() };
+    ((ln_p + ln_c) / a - ln_p).exp() / a
+}
+
 /// The slope at p = 0 of a quantile that begins as (c·p)¹ᐟᵃ for a < 1, given c. Of third derivatives the beginning does
 /// not say enough.
 fn slope_at_zero<W: Float>(p: W, a: W, c: W) -> W {
@@ -137,12 +143,7 @@ fn slope_at_zero<W: Float>(p: W, a: W, c: W) -> W {
         return W::nan() * (p + a);
     }
     let power = a.recip();
-    c.powf(power) * power * p.powf(power - W::ONE)
-}
-
-/// a·b, where 0 times anything is 0.
-fn product(a: f64, b: f64) -> f64 {
-    if a == 0.0 || b == 0.0 { 0.0 } else { a * b }
+    product(p.powf(power - W::ONE), c.powf(power) * power)
 }
 
 /// ∂x/∂p = 1/(∂P/∂x).
@@ -151,6 +152,8 @@ fn gamma_slope_p<V: Float>(p: Sides<V>, x: V, a: V) -> V {
     let p = Sides { lower: p.lower.widen(), upper: p.upper.widen() };
     let slope = if x > V::Wide::ZERO && x.is_finite() {
         gamma_slope_inside(p.lower, x, a)
+    } else if is(x, 0.0) && p.lower > V::Wide::ZERO {
+        slope_of_power(p, a, a.unary::<LnGamma1p>().0)
     } else if is(p.lower, 0.0) && a < V::Wide::ONE && a > V::Wide::ZERO {
         slope_at_zero(p.lower, a, (V::Wide::ONE + a).gamma())
     } else if is(p.upper, 0.0) && a > V::Wide::ZERO {
@@ -251,6 +254,10 @@ pub(super) fn beta_slope_p<V: Float>(p: V, x: V, a: V, b: V) -> V {
     let (zero, one) = (V::Wide::ZERO, V::Wide::ONE);
     let slope = if part.x > zero && part.y > zero {
         beta_slope_inside(p.lower, part, a, b)
+    } else if is(part.x, 0.0) && p.lower > zero {
+        slope_of_power(p, a, (a / b).ln_1p() - a.binary::<LnRatio>(b))
+    } else if is(part.y, 0.0) && p.upper > zero {
+        slope_of_power(p.swap(), b, (b / a).ln_1p() - b.binary::<LnRatio>(a))
     } else if is(p.lower, 0.0) && a < one && a > zero {
         at_zero(p.lower, a, b)
     } else if is(p.upper, 0.0) && b < one && b > zero {

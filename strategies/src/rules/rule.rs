@@ -211,6 +211,11 @@ pub(super) fn with_slopes<W: Float, const N: usize>(number: f64, slopes: [(W, f6
     slopes.into_iter().fold(lit(number), |sum, (x, slope)| sum + zero_with_slope(x, lit(slope)))
 }
 
+/// a·b, where 0 times anything is 0.
+pub(super) fn product<W: Float>(a: W, b: W) -> W {
+    if a.is_nought() { W::ZERO } else { a.contribution(b) }
+}
+
 /// 1 − x² = (1 − x)(1 + x), whose own derivative is −2x: that of the product cancels next to 0.
 #[inline(always)]
 pub(super) fn one_minus_square<V: Float>(x: V) -> V {

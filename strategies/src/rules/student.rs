@@ -107,7 +107,7 @@ fn distribution<W: Float>(t: W, nu: W) -> W {
     let (half, positive) = (lit::<W>(0.5), t > W::ZERO);
     let (central, part) = if scaled > lit(FAR) {
         let shape = nu * half;
-        let power = (-nu * scaled.ln() + shape.binary::<LnRatio>(half)).exp();
+        let power = (half * nu.x_ln_x() - nu * size.ln() + shape.binary::<LnRatio>(half)).exp();
         (false, power / (nu + W::ONE))
     } else if nu < lit(MANY) || scaled > W::ONE {
         let square = scaled * scaled;
