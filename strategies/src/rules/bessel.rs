@@ -2,45 +2,50 @@
 
 use super::bessel_contour::{self as contour, Scaled};
 use super::bessel_series as series;
+use super::bessel_slopes::{Bessel, Kind, by_argument, by_order};
 use super::rule::{binary_rules, is, lit, product, zero_with_slope};
-use crate::{Dual, Float, Number as _};
+use crate::Float;
 use core::f64::consts::{FRAC_1_PI, FRAC_2_PI, PI};
 
 binary_rules! {
     /// The Bessel function of the first kind J of order ν at x (DLMF 10.2.2). For x < 0 it is defined for whole orders
     /// alone, and ∂ν is NaN there.
     BesselJ(x, nu, v) = V::narrow(first(x.widen(), nu.widen())),
-        by_argument::<V>(first, x, nu), by_order::<V>(first, x, nu), is(x, 0.0);
+        by_argument::<V, OfFirst>(x, nu), by_order::<V, OfFirst>(x, nu), is(x, 0.0);
     /// The Bessel function of the second kind Y (DLMF 10.2.3), for x ≥ 0; −∞ at x = 0 for ν ≥ 0.
     BesselY(x, nu, v) = V::narrow(second(x.widen(), nu.widen())),
-        by_argument::<V>(second, x, nu), by_order::<V>(second, x, nu), is(x, 0.0);
+        by_argument::<V, OfSecond>(x, nu), by_order::<V, OfSecond>(x, nu), is(x, 0.0);
     /// The modified Bessel function of the first kind I (DLMF 10.25.2). For x < 0 as [`BesselJ`].
     BesselI(x, nu, v) = V::narrow(modified_first(x.widen(), nu.widen())),
-        by_argument::<V>(modified_first, x, nu), by_order::<V>(modified_first, x, nu), is(x, 0.0);
+        by_argument::<V, OfModifiedFirst>(x, nu), by_order::<V, OfModifiedFirst>(x, nu), is(x, 0.0);
     /// The modified Bessel function of the second kind K (DLMF 10.27.4), for x ≥ 0; ∞ at x = 0.
     BesselK(x, nu, v) = V::narrow(modified_second(x.widen(), nu.widen())),
-        by_argument::<V>(modified_second, x, nu), by_order::<V>(modified_second, x, nu), is(x, 0.0);
+        by_argument::<V, OfModifiedSecond>(x, nu), by_order::<V, OfModifiedSecond>(x, nu), is(x, 0.0);
     /// exp(−|x|) times I, which does not overflow for large x.
     BesselIScaled(x, nu, v) = V::narrow(modified_first_scaled(x.widen(), nu.widen())),
-        by_argument::<V>(modified_first_scaled, x, nu), by_order::<V>(modified_first_scaled, x, nu), is(x, 0.0);
+        by_argument::<V, OfModifiedFirstScaled>(x, nu), by_order::<V, OfModifiedFirstScaled>(x, nu), is(x, 0.0);
     /// exp(x) times K, which does not vanish for large x.
     BesselKScaled(x, nu, v) = V::narrow(modified_second_scaled(x.widen(), nu.widen())),
-        by_argument::<V>(modified_second_scaled, x, nu), by_order::<V>(modified_second_scaled, x, nu), is(x, 0.0);
+        by_argument::<V, OfModifiedSecondScaled>(x, nu), by_order::<V, OfModifiedSecondScaled>(x, nu), is(x, 0.0);
 }
 
-/// A number in double precision, with a tangent.
-type Moving<V> = Dual<<V as Float>::Wide, 1>;
-
-/// A function's derivative by x.
-fn by_argument<V: Float>(f: fn(Moving<V>, Moving<V>) -> Moving<V>, x: V, nu: V) -> V {
-    let x = Dual { value: x.widen(), tangents: [V::Wide::ONE] };
-    V::narrow(f(x, Dual::constant(nu.widen())).tangents[0])
+/// Names functions for their slopes.
+macro_rules! functions {
+    ($($name:ident: $f:ident, $kind:ident;)*) => { $(
+        struct $name;
+        impl Bessel for $name {
+            const KIND: Kind = Kind::$kind;
+            fn value<W: Float>(x: W, nu: W) -> W { $f(x, nu) }
+        }
+    )* };
 }
-
-/// A function's derivative by ν.
-fn by_order<V: Float>(f: fn(Moving<V>, Moving<V>) -> Moving<V>, x: V, nu: V) -> V {
-    let nu = Dual { value: nu.widen(), tangents: [V::Wide::ONE] };
-    V::narrow(f(Dual::constant(x.widen()), nu).tangents[0])
+functions! {
+    OfFirst: first, Regular;
+    OfSecond: second, Second;
+    OfModifiedFirst: modified_first, Regular;
+    OfModifiedSecond: modified_second, Modified;
+    OfModifiedFirstScaled: modified_first_scaled, Regular;
+    OfModifiedSecondScaled: modified_second_scaled, Modified;
 }
 
 /// J.

@@ -7,6 +7,7 @@
 use super::beta::digamma_quotient;
 use super::beta_bends_of_large as large;
 use super::incomplete_beta::{Part, SMOOTH, ln_of, rest};
+use super::rule::product;
 use crate::{Dual, Number as _};
 
 /// What ∂x/∂p and the slopes by a and b change by.
@@ -38,7 +39,7 @@ fn lower_bends(part: Part<f64>, a: f64, b: f64) -> Bends {
 pub(super) fn of_logit(part: Part<f64>, mixed: [f64; 2], slopes: [f64; 2], bends: [[f64; 2]; 2]) -> Bends {
     let Part { x, y } = part;
     let skew = y - x;
-    let second = |i: usize, j: usize| x * y * (skew * slopes[i] * slopes[j] + bends[i][j]);
+    let second = |i: usize, j: usize| x * y * (product(skew, slopes[i] * slopes[j]) + bends[i][j]);
     Bends {
         mixed: [mixed[0] + skew * slopes[0], mixed[1] + skew * slopes[1]],
         second: [[second(0, 0), second(0, 1)], [second(1, 0), second(1, 1)]],

@@ -58,13 +58,14 @@ impl<W: Float> Place<W> {
     /// k².
     fn k_square(self) -> W {
         let Self { m, l, a, b } = self;
-        lit::<W>(2.0) * (b * second_rest(m) + a * second_rest(l)) / (a + b)
+        let n = a + b;
+        lit::<W>(2.0) * (b / n * second_rest(m) + a / n * second_rest(l))
     }
 
     /// ∂u/∂z = k/√(ab/n).
     fn u_slope(self) -> W {
         let Self { a, b, .. } = self;
-        (self.k_square() * (a + b) / a / b).sqrt()
+        (self.k_square() * (a.recip() + b.recip())).sqrt()
     }
 
     /// The derivatives of u at a constant z: ln(1 + m)/(a·m) and −ln(1 + l)/(b·l).

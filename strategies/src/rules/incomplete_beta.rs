@@ -198,7 +198,7 @@ fn small_series<W: Float>(x: W, a: W, b: W) -> W {
         n += 1.0;
         let scaled = x / lit(n);
         bound *= ((n - b.as_f64()).abs() + 1.0) * scaled.as_f64();
-        power = power * (lit::<W>(n) - b) * scaled;
+        power = power * ((lit::<W>(n) - b) * scaled);
         sum += power / (a + lit(n));
         if n > 5000.0 {
             return W::nan();

@@ -64,7 +64,7 @@ pub(super) fn density<W: Float>(x: W, a: W) -> W {
         W::ZERO
     } else {
         let (exponent, factor) = power(x, a, 1.0);
-        product(exponent.exp(), factor * a)
+        product(factor * a, exponent.exp())
     }
 }
 

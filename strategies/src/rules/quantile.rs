@@ -7,7 +7,8 @@ use super::gamma_bends::bends as gamma_bends;
 use super::gamma_ratio::{LnGamma1p, LnRatio};
 use super::incomplete_beta::{self as beta, Part};
 use super::incomplete_gamma as gamma;
-use super::rule::{binary_rules, is, product, with_slopes, zero_with_slope};
+use super::quantile_of_large::{self as large, HUGE};
+use super::rule::{binary_rules, is, lit, product, with_slopes, zero_with_slope};
 use super::tail::Tail;
 use crate::{Float, Number as _};
 
@@ -39,6 +40,20 @@ impl<W: Float> Sides<W> {
 
     fn swap(self) -> Self {
         Self { lower: self.upper, upper: self.lower }
+    }
+
+    /// The quantile of the normal distribution.
+    fn normal(self) -> W {
+        if self.lower < self.upper { self.lower.normal_quantile() } else { -self.upper.normal_quantile() }
+    }
+
+    /// The slope of that by the lower number, 1/φ(z).
+    fn normal_slope(self) -> W {
+        self.normal().normal_pdf().recip()
+    }
+
+    fn inside(self) -> bool {
+        self.lower > W::ZERO && self.upper > W::ZERO
     }
 }
 
@@ -84,6 +99,9 @@ fn gamma_quantile(p: Sides<f64>, a: f64) -> f64 {
     }
     if p.lower == 0.0 || p.upper == 0.0 {
         return if p.lower == 0.0 { 0.0 } else { f64::INFINITY };
+    }
+    if a > HUGE {
+        return large::gamma(p.normal(), a);
     }
     // P < xᵃ/Γ(1 + a).
     let least = (p.ln_lower() + a.unary::<LnGamma1p>().0) / a;
@@ -150,7 +168,9 @@ fn slope_at_zero<W: Float>(p: W, a: W, c: W) -> W {
 fn gamma_slope_p<V: Float>(p: Sides<V>, x: V, a: V) -> V {
     let (x, a) = (x.widen(), a.widen());
     let p = Sides { lower: p.lower.widen(), upper: p.upper.widen() };
-    let slope = if x > V::Wide::ZERO && x.is_finite() {
+    let slope = if a > lit(HUGE) && p.inside() && a.is_finite() {
+        large::slope_z(|z, [a]| large::gamma(z, a), p.normal(), [a]) * p.normal_slope()
+    } else if x > V::Wide::ZERO && x.is_finite() {
         gamma_slope_inside(p.lower, x, a)
     } else if is(x, 0.0) && p.lower > V::Wide::ZERO {
         slope_of_power(p, a, a.unary::<LnGamma1p>().0)
@@ -180,6 +200,10 @@ fn gamma_slope_a<V: Float>(p: Sides<V>, x: V, a: V) -> V {
         return if x.is_infinite() { V::infinity() } else { V::ZERO };
     }
     let (x, a) = (x.widen(), a.widen());
+    if a > lit(HUGE) && a.is_finite() {
+        let p = Sides { lower: p.lower.widen(), upper: p.upper.widen() };
+        return V::narrow(large::slope_shape(|z, [a]| large::gamma(z, a), p.normal(), [a], 0));
+    }
     if V::ORDER != 1 || x.is_nan() {
         return V::narrow(-gamma::slope_over_density(x, a));
     }
@@ -196,6 +220,10 @@ fn beta_quantile(p: Sides<f64>, a: f64, b: f64) -> Part<f64> {
     }
     if p.lower == 0.0 || p.upper == 0.0 {
         return if p.lower == 0.0 { Part { x: 0.0, y: 1.0 } } else { Part { x: 1.0, y: 0.0 } };
+    }
+    if a.min(b) > HUGE {
+        let z = p.normal();
+        return Part { x: large::beta(z, a, b), y: large::beta(-z, b, a) };
     }
     let (least, most) = (beta_power(p, a, b), -beta_power(p.swap(), b, a));
     let bounds = (SMALL - b.ln_1p(), a.ln_1p() - SMALL);
@@ -252,7 +280,9 @@ pub(super) fn beta_slope_p<V: Float>(p: V, x: V, a: V, b: V) -> V {
     let at_zero =
         |p: V::Wide, a: V::Wide, b: V::Wide| slope_at_zero(p, a, (a / b).ln_1p().exp() / a.binary::<LnRatio>(b).exp());
     let (zero, one) = (V::Wide::ZERO, V::Wide::ONE);
-    let slope = if part.x > zero && part.y > zero {
+    let slope = if are_huge(a, b) && p.inside() {
+        large::slope_z(|z, [a, b]| large::beta(z, a, b), p.normal(), [a, b]) * p.normal_slope()
+    } else if part.x > zero && part.y > zero {
         beta_slope_inside(p.lower, part, a, b)
     } else if is(part.x, 0.0) && p.lower > zero {
         slope_of_power(p, a, (a / b).ln_1p() - a.binary::<LnRatio>(b))
@@ -289,6 +319,10 @@ pub(super) fn beta_slope_shape<V: Float>(p: V, x: V, a: V, b: V, by: usize) -> V
         return V::nan() * (p + a + b);
     }
     let (a, b) = (a.widen(), b.widen());
+    if are_huge(a, b) {
+        let z = Sides::lower(p.widen()).normal();
+        return V::narrow(large::slope_shape(|z, [a, b]| large::beta(z, a, b), z, [a, b], by));
+    }
     let part = beta_part(p.widen(), x.widen(), a, b);
     if is(part.x, 0.0) || is(part.y, 0.0) {
         return V::ZERO;
@@ -301,6 +335,10 @@ pub(super) fn beta_slope_shape<V: Float>(p: V, x: V, a: V, b: V, by: usize) -> V
     let mixed = product(bends.mixed[by], beta::inverse_density(part, first, second));
     let [by_a, by_b] = bends.second[by];
     V::narrow(with_slopes(slope, [(p.widen(), mixed), (a, by_a), (b, by_b)]))
+}
+
+fn are_huge<W: Float>(a: W, b: W) -> bool {
+    a > lit(HUGE) && b > lit(HUGE) && a.is_finite() && b.is_finite()
 }
 
 /// The values of a part.

@@ -25,12 +25,15 @@ fn value(t: f64, nu: f64) -> f64 {
         0.5
     } else if t.is_infinite() {
         if t > 0.0 { 1.0 } else { 0.0 }
-    } else if nu.is_infinite() {
+    } else if nu > ALMOST_NORMAL {
         0.5 * crate::Number::erfc(-t * core::f64::consts::FRAC_1_SQRT_2)
     } else {
         distribution(t, nu)
     }
 }
+
+/// Degrees of freedom above which this is the normal distribution to double precision, and the slope by them 0.
+const ALMOST_NORMAL: f64 = 1e200;
 
 /// ∂F/∂ν.
 fn slope<W: Float>(t: W, nu: W) -> W {
@@ -38,7 +41,7 @@ fn slope<W: Float>(t: W, nu: W) -> W {
         W::nan() * (t + nu)
     } else if is(t, 0.0) {
         zero_with_slope(t, shape_slope(|[nu]| density(Dual::constant(t), nu), [nu], 0))
-    } else if t.is_infinite() || nu.is_infinite() {
+    } else if t.is_infinite() || nu > lit(ALMOST_NORMAL) {
         W::ZERO
     } else {
         shape_slope(|[nu]| distribution(Dual::constant(t), nu), [nu], 0)
