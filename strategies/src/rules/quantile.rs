@@ -8,7 +8,7 @@ use super::gamma_ratio::{LnGamma1p, LnRatio};
 use super::incomplete_beta::{self as beta, Part};
 use super::incomplete_gamma as gamma;
 use super::quantile_of_large::{self as large, HUGE};
-use super::rule::{binary_rules, is, lit, product, with_slopes, zero_with_slope};
+use super::rule::{binary_rules, is, lit, product, widened, with_slopes, zero_with_slope};
 use super::tail::Tail;
 use crate::{Float, Number as _};
 
@@ -50,6 +50,14 @@ impl<W: Float> Sides<W> {
     /// The slope of that by the lower number, 1/φ(z).
     fn normal_slope(self) -> W {
         self.normal().normal_pdf().recip()
+    }
+
+    fn widen(self) -> Sides<W::Wide> {
+        Sides { lower: self.lower.widen(), upper: self.upper.widen() }
+    }
+
+    fn values(self) -> Sides<f64> {
+        Sides { lower: self.lower.as_f64(), upper: self.upper.as_f64() }
     }
 
     fn inside(self) -> bool {
@@ -166,8 +174,8 @@ fn slope_at_zero<W: Float>(p: W, a: W, c: W) -> W {
 
 /// ∂x/∂p = 1/(∂P/∂x).
 fn gamma_slope_p<V: Float>(p: Sides<V>, x: V, a: V) -> V {
-    let (x, a) = (x.widen(), a.widen());
-    let p = Sides { lower: p.lower.widen(), upper: p.upper.widen() };
+    let x = widened(x, || gamma_quantile(p.values(), a.as_f64()));
+    let (p, a) = (p.widen(), a.widen());
     let slope = if a > lit(HUGE) && p.inside() && a.is_finite() {
         large::slope_z(|z, [a]| large::gamma(z, a), p.normal(), [a]) * p.normal_slope()
     } else if x > V::Wide::ZERO && x.is_finite() {
@@ -199,9 +207,9 @@ fn gamma_slope_a<V: Float>(p: Sides<V>, x: V, a: V) -> V {
     if is(x, 0.0) || x.is_infinite() {
         return if x.is_infinite() { V::infinity() } else { V::ZERO };
     }
-    let (x, a) = (x.widen(), a.widen());
+    let x = widened(x, || gamma_quantile(p.values(), a.as_f64()));
+    let (p, a) = (p.widen(), a.widen());
     if a > lit(HUGE) && a.is_finite() {
-        let p = Sides { lower: p.lower.widen(), upper: p.upper.widen() };
         return V::narrow(large::slope_shape(|z, [a]| large::gamma(z, a), p.normal(), [a], 0));
     }
     if V::ORDER != 1 || x.is_nan() {
@@ -210,7 +218,7 @@ fn gamma_slope_a<V: Float>(p: Sides<V>, x: V, a: V) -> V {
     let (x, shape) = (x.as_f64(), a.as_f64());
     let (slope, bends) = (-gamma::slope_over_density(x, shape), gamma_bends(x, shape));
     let mixed = product(bends.mixed, gamma::inverse_density(x, shape));
-    V::narrow(with_slopes(slope, [(p.lower.widen(), mixed), (a, bends.second)]))
+    V::narrow(with_slopes(slope, [(p.lower, mixed), (a, bends.second)]))
 }
 
 /// The x with I(x; a, b) = p, with 1 − x.
@@ -273,10 +281,14 @@ fn beta_part<W: Float>(p: W, x: W, a: W, b: W) -> Part<W> {
     Part { x: x.with_value(part.x), y: (W::ONE - x).with_value(part.y) }
 }
 
+fn beta_widened<V: Float>(p: V::Wide, x: V, a: V::Wide, b: V::Wide) -> V::Wide {
+    widened(x, || beta_inverse(p.as_f64(), a.as_f64(), b.as_f64()))
+}
+
 /// ∂x/∂p = 1/(∂I/∂x).
 pub(super) fn beta_slope_p<V: Float>(p: V, x: V, a: V, b: V) -> V {
     let (p, a, b) = (Sides::lower(p.widen()), a.widen(), b.widen());
-    let part = beta_part(p.lower, x.widen(), a, b);
+    let part = beta_part(p.lower, beta_widened(p.lower, x, a, b), a, b);
     let at_zero =
         |p: V::Wide, a: V::Wide, b: V::Wide| slope_at_zero(p, a, (a / b).ln_1p().exp() / a.binary::<LnRatio>(b).exp());
     let (zero, one) = (V::Wide::ZERO, V::Wide::ONE);
@@ -323,7 +335,7 @@ pub(super) fn beta_slope_shape<V: Float>(p: V, x: V, a: V, b: V, by: usize) -> V
         let z = Sides::lower(p.widen()).normal();
         return V::narrow(large::slope_shape(|z, [a, b]| large::beta(z, a, b), z, [a, b], by));
     }
-    let part = beta_part(p.widen(), x.widen(), a, b);
+    let part = beta_part(p.widen(), beta_widened(p.widen(), x, a, b), a, b);
     if is(part.x, 0.0) || is(part.y, 0.0) {
         return V::ZERO;
     }

@@ -216,6 +216,13 @@ pub(super) fn product<W: Float>(a: W, b: W) -> W {
     if a.is_nought() { W::ZERO } else { a.contribution(b) }
 }
 
+/// A value of a function in double precision, which is computed again if it was rounded to single precision: where a
+/// slope is a function of the value, that may say little.
+pub(super) fn widened<V: Float>(value: V, again: impl FnOnce() -> f64) -> V::Wide {
+    let wide = value.widen();
+    if V::epsilon().as_f64() > f64::EPSILON { wide.with_value(again()) } else { wide }
+}
+
 /// 1 − x² = (1 − x)(1 + x), whose own derivative is −2x: that of the product cancels next to 0.
 #[inline(always)]
 pub(super) fn one_minus_square<V: Float>(x: V) -> V {

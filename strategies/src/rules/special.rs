@@ -1,9 +1,9 @@
 //! Error, gamma and normal-distribution functions; values from `libm`, `statrs` and `special` by way of [`Float`].
 
 use super::beta;
-use super::rule::{binary_rules, is, lit, unary_rules, zero_with_slope};
+use super::rule::{binary_rules, is, lit, unary_rules, widened, zero_with_slope};
 use super::tails::FRAC_1_SQRT_TAU;
-use crate::Float;
+use crate::{Float, Number as _};
 use core::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
 
 unary_rules! {
@@ -44,7 +44,8 @@ fn quantile_slope<V: Float>(x: V, y: V) -> V {
     if y.is_infinite() {
         return V::infinity() + zero_with_slope(x, V::from_f64(y.as_f64()));
     }
-    (lit::<V>(FRAC_1_SQRT_TAU) * (lit::<V>(-0.5) * y * y).exp()).recip()
+    let y = widened(y, || x.as_f64().normal_quantile());
+    V::narrow((lit::<V::Wide>(FRAC_1_SQRT_TAU) * (lit::<V::Wide>(-0.5) * y * y).exp()).recip())
 }
 
 /// ∂B/∂x in double precision. A value that has over- or underflowed may have been rounded to V, so it is computed

@@ -29,6 +29,8 @@ pub struct Function {
     pub arguments: usize,
     /// The rule.
     pub derivatives: fn(&[f64]) -> Derivatives,
+    /// Value and partials of the rule in single precision.
+    pub single: fn(&[f32]) -> (f32, Vec<f32>),
 }
 
 /// The arguments as duals, each with the tangent 1 along its own direction.
@@ -85,6 +87,27 @@ fn ternary<R: Ternary>(x: &[f64]) -> Derivatives {
     together(value, first, y, &partials)
 }
 
+fn single_unary<R: Unary>(x: &[f32]) -> (f32, Vec<f32>) {
+    let (value, companion) = x[0].unary::<R>();
+    (value, vec![x[0].derivative::<R>(value, companion)])
+}
+
+fn single_binary<R: Binary>(x: &[f32]) -> (f32, Vec<f32>) {
+    let value = x[0].binary::<R>(x[1]);
+    (value, vec![x[0].partial_left::<R>(x[1], value), x[0].partial_right::<R>(x[1], value)])
+}
+
+fn single_ternary<R: Ternary>(x: &[f32]) -> (f32, Vec<f32>) {
+    let x = [x[0], x[1], x[2]];
+    let value = x[0].ternary::<R>(x[1], x[2]);
+    let first = [
+        f32::partial_of_three::<R, 0>(x, value),
+        f32::partial_of_three::<R, 1>(x, value),
+        f32::partial_of_three::<R, 2>(x, value),
+    ];
+    (value, first.to_vec())
+}
+
 /// Makes the list of the rows of the table.
 macro_rules! functions {
     (
@@ -94,11 +117,31 @@ macro_rules! functions {
         steps $steps:tt
     ) => {
         const FUNCTIONS: &[Function] = &[
-            $(Function { name: stringify!($unary), arguments: 1, derivatives: unary::<rules::$f1::$r1> },)*
-            $(Function { name: stringify!($binary), arguments: 2, derivatives: binary::<rules::$f2::$r2> },)*
-            $(Function { name: stringify!($ternary), arguments: 3, derivatives: ternary::<rules::$f3::$r3> },)*
+            $(Function {
+                name: stringify!($unary),
+                arguments: 1,
+                derivatives: unary::<rules::$f1::$r1>,
+                single: single_unary::<rules::$f1::$r1>,
+            },)*
+            $(Function {
+                name: stringify!($binary),
+                arguments: 2,
+                derivatives: binary::<rules::$f2::$r2>,
+                single: single_binary::<rules::$f2::$r2>,
+            },)*
+            $(Function {
+                name: stringify!($ternary),
+                arguments: 3,
+                derivatives: ternary::<rules::$f3::$r3>,
+                single: single_ternary::<rules::$f3::$r3>,
+            },)*
             // As powers, it has a method with a whole number.
-            Function { name: "polygamma", arguments: 2, derivatives: binary::<rules::special::Polygamma> },
+            Function {
+                name: "polygamma",
+                arguments: 2,
+                derivatives: binary::<rules::special::Polygamma>,
+                single: single_binary::<rules::special::Polygamma>,
+            },
         ];
     };
 }
