@@ -101,6 +101,12 @@ fn next_to_zero<B: Bessel>(x: f64, nu: f64, value: f64) -> Option<Bends> {
         change += rest * factor;
         change_by_nu += rest * (factor * by_nu + slope);
     }
+    // Where 1/x is finite, duals find them, and next to ν = 0 with more digits.
+    let moving = Dual { value: Dual { value: nu, tangents: [1.0] }, tangents: [Dual::constant(0.0)] };
+    let [found] = B::value(Dual { value: Dual::constant(x), tangents: [Dual::constant(x)] }, moving).tangents;
+    if found.value.is_finite() && found.tangents[0].is_finite() {
+        (change, change_by_nu) = (found.value, found.tangents[0]);
+    }
     let mixed = product(change_by_nu, x.recip());
     let twice = product(nu * nu * value - change, x.recip()) / x;
     Some(Bends { first: [change / x, by_nu.value], second: [twice, mixed, by_nu.tangents[0]] })

@@ -5,7 +5,7 @@
 //! x are those of u = ln(x/y).
 
 use super::beta::digamma_quotient;
-use super::beta_bends_of_large as large;
+use super::beta_bends_of_large::{self as large, LogitBends};
 use super::incomplete_beta::{Part, SMOOTH, ln_of, rest};
 use super::rule::product;
 use crate::{Dual, Number as _};
@@ -32,17 +32,14 @@ pub(super) fn bends(part: Part<f64>, a: f64, b: f64) -> Bends {
 }
 
 fn lower_bends(part: Part<f64>, a: f64, b: f64) -> Bends {
-    if a < SMOOTH || b < SMOOTH || part.x * (a + b) < 0.5 * a { by_ratio(part, a, b) } else { large::bends(part, a, b) }
-}
-
-/// From the derivatives by u: of ln ∂x/∂p, but for that of x·y, and of u.
-pub(super) fn of_logit(part: Part<f64>, mixed: [f64; 2], slopes: [f64; 2], bends: [[f64; 2]; 2]) -> Bends {
+    let small = a < SMOOTH || b < SMOOTH || part.x * (a + b) < 0.5 * a;
+    let LogitBends { mixed, first, second } = if small { by_ratio(part, a, b) } else { large::bends(part, a, b) };
     let Part { x, y } = part;
     let skew = y - x;
-    let second = |i: usize, j: usize| x * y * (product(skew, slopes[i] * slopes[j]) + bends[i][j]);
+    let bend = |i: usize, j: usize| x * y * (product(skew, first[i] * first[j]) + second[i][j]);
     Bends {
-        mixed: [mixed[0] + skew * slopes[0], mixed[1] + skew * slopes[1]],
-        second: [[second(0, 0), second(0, 1)], [second(1, 0), second(1, 1)]],
+        mixed: [mixed[0] + skew * first[0], mixed[1] + skew * first[1]],
+        second: [[bend(0, 0), bend(0, 1)], [bend(1, 0), bend(1, 1)]],
     }
 }
 
@@ -62,7 +59,7 @@ fn logarithm_of_rest(part: Part<f64>, a: f64, b: f64) -> (f64, Dual<Moving, 3>) 
 }
 
 /// With I = xᵃ·yᵇ·Γ(a + b)/(Γ(a + 1)Γ(b))·S, or without the power of y.
-fn by_ratio(part: Part<f64>, a: f64, b: f64) -> Bends {
+fn by_ratio(part: Part<f64>, a: f64, b: f64) -> LogitBends {
     let Part { x, y } = part;
     let (sum, s) = logarithm_of_rest(part, a, b);
     let (ln_x, ln_y) = (ln_of(part), ln_of(part.swap()));
@@ -88,5 +85,6 @@ fn by_ratio(part: Part<f64>, a: f64, b: f64) -> Bends {
         let change = parts[i].tangents[j] + row[1 + j] + (by_u[i] + row[0]) * slopes[j];
         slopes[i] * growth[j] + scale * change
     };
-    of_logit(part, growth, slopes, [[bend(0, 0), bend(0, 1)], [bend(1, 0), bend(1, 1)]])
+    let second = [[bend(0, 0), bend(0, 1)], [bend(1, 0), bend(1, 1)]];
+    LogitBends { mixed: growth, first: slopes, second }
 }

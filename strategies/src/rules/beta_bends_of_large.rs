@@ -6,7 +6,6 @@
 //! that changes by little with a and b, and so does z at a constant p.
 
 use super::beta::stirling_rest;
-use super::beta_bends::{Bends, of_logit};
 use super::incomplete_beta::{Part, lower_weighed};
 use super::quadrature::ln_1p_rest;
 use super::rule::lit;
@@ -136,8 +135,15 @@ fn normal(part: Part<f64>, here: Place<f64>, constants: [Moving; 2]) -> (f64, [M
     (z, [by(slopes[0], [bend(0, 0), mixed]), by(slopes[1], [mixed, bend(1, 1)])])
 }
 
+/// Derivatives of u by a and b at a constant p: first and second ones, and how they change ∂x/∂p, but for x·y.
+pub(super) struct LogitBends {
+    pub(super) mixed: [f64; 2],
+    pub(super) first: [f64; 2],
+    pub(super) second: [[f64; 2]; 2],
+}
+
 /// The derivatives for the lower tail.
-pub(super) fn bends(part: Part<f64>, a: f64, b: f64) -> Bends {
+pub(super) fn bends(part: Part<f64>, a: f64, b: f64) -> LogitBends {
     let here = Place::new(part.x, part.y, a, b);
     let constants = stirling_slopes(here.moving([0.0; 2]));
     let (z, slopes) = normal(part, here, constants);
@@ -148,5 +154,5 @@ pub(super) fn bends(part: Part<f64>, a: f64, b: f64) -> Bends {
         z * slopes[0].value - 0.5 * b / (a + b) / a - constants[0].value,
         z * slopes[1].value - 0.5 * a / (a + b) / b - constants[1].value,
     ];
-    of_logit(part, mixed, u.map(|u| u.value), u.map(|u| u.tangents))
+    LogitBends { mixed, first: u.map(|u| u.value), second: u.map(|u| u.tangents) }
 }

@@ -143,8 +143,8 @@ pub(super) fn power<W: Float>(part: Part<W>, a: W, b: W, less: f64) -> (W, W) {
     (exponent - less * (logarithms.0 + logarithms.1) - rest, (b / sum / a / lit(2.0 * PI)).sqrt())
 }
 
-/// ln 1/(a·B(a, b)) up to a factor, and this factor. Next to a = 1, where that is linear in b, the factor is b/a: second
-/// derivatives of a logarithm would cancel.
+/// ln 1/(a·B(a, b)) up to a factor, and this factor. Next to a = 1, where that is linear in b, the factor is b/a:
+/// second derivatives of a logarithm would cancel.
 fn ratio<W: Float>(a: W, b: W) -> (W, W) {
     if (a - W::ONE).abs() < lit(0.5) && b < lit(1e300) {
         ((a - W::ONE).binary::<LnRatio>(b), b / a)

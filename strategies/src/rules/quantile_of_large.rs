@@ -1,6 +1,6 @@
 //! Quantiles of gamma and beta distributions with huge shapes, by the normal quantile z: the expansion by Cornish and
-//! Fisher (Abramowitz and Stegun, 26.2.49), whose next terms are negligible. It has all digits of the slopes, also where
-//! numbers next to each other are more than a standard deviation apart.
+//! Fisher (Abramowitz and Stegun, 26.2.49), whose next terms are negligible. It has all digits of the slopes, also
+//! where numbers next to each other are more than a standard deviation apart.
 
 use super::rule::lit;
 use super::tail::shape_slope;

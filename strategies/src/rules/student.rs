@@ -98,7 +98,7 @@ fn density<W: Float>(t: W, nu: W) -> W {
     let growth = if scaled.abs() < lit(FAR) {
         lit::<W>(0.5) * (scaled * scaled).ln_1p()
     } else {
-        (if scaled < W::ZERO { -scaled } else { scaled }).ln()
+        (if t < W::ZERO { -t } else { t }).ln() - lit::<W>(0.5) * nu.ln()
     };
     peak(nu) * (-(nu + W::ONE) * growth).exp()
 }

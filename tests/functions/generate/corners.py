@@ -1,0 +1,174 @@
+"""Writes tables/corners.txt: functions of the gamma, beta and Bessel families at huge, tiny and nearly equal arguments.
+
+Usage: python3 corners.py > ../tables/corners.txt     (needs mpmath and gmpy2; takes some minutes)
+
+Functions come from mpmath, or from integrals of a density, and derivatives from central differences with many digits.
+Numbers beyond the range of doubles are infinite or 0 in the table.
+"""
+
+import math
+import random
+from multiprocessing import Pool
+
+import gamma
+import mpmath as mp
+
+DIGITS = 50
+MORE_DIGITS = {"beta": 600, "ln_beta": 600, "student_t_cdf": 700, **{f"bessel_{kind}": 100 for kind in "jyik"}}
+
+
+def stirling_rest(a):
+    return mp.fsum(mp.bernoulli(2 * k) / (2 * k * (2 * k - 1) * a ** (2 * k - 1)) for k in range(1, 16))
+
+
+def normal_quantile(p):
+    """For p < 1/2."""
+    start = -mp.sqrt(-2 * mp.log(p)) if p < 0.1 else mp.mpf(-0.5)
+    return mp.findroot(lambda z: mp.log(mp.erfc(-z / mp.sqrt(2)) / 2 / p), start)
+
+
+def quantile(p, lower, mean, deviation, density):
+    """By Newton's method: density is that of (t - x)/deviation at x, as a function of x and of that number."""
+    low = (p < 0.5) == lower
+    target = p if p < 0.5 else 1 - p
+    x = mean + deviation * normal_quantile(target) * (1 if low else -1)
+    for _ in range(40):
+        side = -1 if low else 1
+        tail = mp.quad(lambda u: density(x, side * u), [0, 0.5, 1, 2, 3, 4, 6, 8, 11, 15, 20])
+        step = side * mp.log(tail / target) * tail / density(x, 0)
+        x += step * deviation
+        if abs(step) < mp.mpf(10) ** (-DIGITS + 10):
+            return x
+    raise ArithmeticError("no convergence")
+
+
+def gamma_quantile(p, a, lower):
+    root = mp.sqrt(a)
+
+    def density(x, u):
+        excess = (x + u * root - a) / a
+        power = mp.exp(a * (mp.log1p(excess) - excess) - stirling_rest(a))
+        return power / mp.sqrt(2 * mp.pi) / (1 + excess)
+
+    return quantile(p, lower, a, root, density)
+
+
+def beta_quantile(p, a, b):
+    n = a + b
+    deviation = mp.sqrt(a * b / n**3)
+    rest = stirling_rest(n) - stirling_rest(a) - stirling_rest(b)
+
+    def density(x, u):
+        excess = (x - a / n) * n + u * deviation * n
+        power = mp.exp(a * mp.log1p(excess / a) + b * mp.log1p(-excess / b) + rest)
+        return power / mp.sqrt(2 * mp.pi) / ((1 + excess / a) * (1 - excess / b))
+
+    return quantile(p, True, a / n, deviation, density)
+
+
+def student(t, nu):
+    x = nu / (nu + t * t)
+    tail = mp.betainc(nu / 2, mp.mpf(1) / 2, 0, x, regularized=True) / 2
+    return 1 - tail if t > 0 else tail
+
+
+FUNCTIONS = {
+    "gamma_p_inv": lambda p, a: gamma_quantile(p, a, True),
+    "gamma_q_inv": lambda p, a: gamma_quantile(p, a, False),
+    "beta_inc_inv": beta_quantile,
+    "beta": lambda x, y: mp.exp(mp.loggamma(x) + mp.loggamma(y) - mp.loggamma(x + y)),
+    "ln_beta": lambda x, y: mp.loggamma(x) + mp.loggamma(y) - mp.loggamma(x + y),
+    "student_t_cdf": student,
+    "bessel_j": lambda x, nu: mp.besselj(nu, x),
+    "bessel_y": lambda x, nu: mp.bessely(nu, x),
+    "bessel_i": lambda x, nu: mp.besseli(nu, x),
+    "bessel_k": lambda x, nu: mp.besselk(nu, x),
+}
+
+
+def derivatives(f, arguments):
+    """The value, the gradient and the upper triangle of the Hessian, by differences."""
+    n = len(arguments)
+    steps = [(abs(x) if x else 1) * mp.mpf(10) ** (-12) for x in arguments]
+
+    def at(*moves):
+        moved = list(arguments)
+        for i, sign in moves:
+            moved[i] += sign * steps[i]
+        return f(*moved)
+
+    here, up, down = at(), [at((i, 1)) for i in range(n)], [at((i, -1)) for i in range(n)]
+    second = []
+    for i in range(n):
+        second.append((up[i] - 2 * here + down[i]) / steps[i] ** 2)
+        for j in range(i + 1, n):
+            corners = at((i, 1), (j, 1)) - at((i, 1), (j, -1)) - at((i, -1), (j, 1)) + at((i, -1), (j, -1))
+            second.append(corners / (4 * steps[i] * steps[j]))
+    return here, [(u - d) / (2 * h) for u, d, h in zip(up, down, steps)], second
+
+
+def text(x):
+    if abs(x) < mp.mpf(10) ** -400:
+        return "0"
+    return gamma.number(gamma.to_mpfr(x), 17)
+
+
+def row(point):
+    name, arguments = point
+    mp.mp.dps = MORE_DIGITS.get(name, DIGITS)
+    value, first, second = derivatives(FUNCTIONS[name], [mp.mpf(x) for x in arguments])
+    fields = [[name, *map(repr, arguments)], [text(value)], map(text, first), map(text, second)]
+    return " | ".join(" ".join(field) for field in fields)
+
+
+def points():
+    for x in [1e-100, 1e-20, 1e-8, 1e-3, 0.01, 0.04, 1.0, 3.0]:
+        for y in [1e-100, 1e-9, 1e-3, 0.02, 0.05, 2.0, 30.0]:
+            yield "beta", (x, y)
+            yield "ln_beta", (x, y)
+    for nu in [1e-20, 1e-6, 0.1, 0.25, 0.5, 0.75, 3.0]:
+        for x in [1e-140, 1e-300] if nu < 1 else [1e-140]:
+            for name in ["bessel_j", "bessel_y", "bessel_i", "bessel_k"]:
+                yield name, (x, nu)
+    for t in [1.0, -12.5, 1e3, 1e8]:
+        for nu in [1e-30, 1e-100, 1e-140, 1e-300]:
+            yield "student_t_cdf", (t, nu)
+    for name in ["gamma_p_inv", "gamma_q_inv"]:
+        yield name, (0.3, 1e15)
+        yield name, (1e-40, 1e17)
+    yield "beta_inc_inv", (0.3, 1e15, 2e16)
+    yield "beta_inc_inv", (1e-9, 2e13, 2e15)
+
+
+def shapes(rng):
+    """Points for the functions of gamma.py."""
+    for a in [25.0, 300.0, 1e4, 3e6]:
+        for _ in range(8):
+            x = a + math.sqrt(a) * rng.uniform(-7, 7)
+            yield rng.choice(["gamma_p_inv", "gamma_q_inv"]), (None, a), gamma.short(x, 12)
+    large = [(25.0, 30.0), (1e3, 1e3), (30.0, 1e6), (1e6, 30.0), (1e5, 1e5), (2e5, 3e7), (3e7, 2e5), (40.0, 40.0)]
+    for a, b in [*large, (1e6, 1.5), (1.5, 1e7), (0.5, 1e8), (19.0, 1e8)]:
+        mean = a / (a + b)
+        for _ in range(6):
+            x = mean + math.sqrt(mean * (1 - mean) / (a + b)) * rng.uniform(-6, 6)
+            if 0 < x < 1:
+                yield "beta_inc_inv", (None, a, b), gamma.short(x, 12)
+    for arguments in [(0.0, 1e6, 1e-9), (0.0, 5.5, 1e-12), (1.0, 1e6, 1e-10), (2.0, 40.0, 1e-9)]:
+        yield "binomial_cdf", arguments, None
+    near_one = [(1e-12, 1.0, 3.0), (1e-12, 1.0000001, 3.0), (1e-12, 0.9999999, 3.0), (1e-7, 1.2, 1e4), (1e-30, 1.4, 7.0)]
+    for arguments in [*near_one, (0.3, 1.2, 1.3), (1e-9, 0.6, 1e3), (1e-5, 0.55, 2.0)]:
+        yield "beta_inc", arguments, None
+
+
+def main():
+    print("# Written by generate/corners.py. name x [y [z]] | f | f_x [f_y [f_z]] | f_xx f_xy ...")
+    with Pool(2) as pool:
+        for line in pool.imap(gamma.row, list(shapes(random.Random(7))), chunksize=1):
+            if line is not None:
+                print(line, flush=True)
+        for line in pool.imap(row, list(points()), chunksize=1):
+            print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()
