@@ -1,8 +1,8 @@
 //! Second derivatives of the quantile function x(p, a) of the gamma distribution, written so that nothing cancels.
 //!
-//! For small a, and far below a large one, they come from the ratio R of a tail and the density, which is x times a sum
-//! of positive terms or an integral: with P = R·∂P/∂x on one side, and Q on the other, ∂x/∂p is R/P. Its derivative by a at a constant P is
-//! ∂x/∂p times that of ln R, in which the exponential function is no more.
+//! For small a, and far below a large one, they come from the ratio R of a tail and the density, which is x times a
+//! sum of positive terms or an integral: with P = R·∂P/∂x on one side, and Q on the other, ∂x/∂p is R/P. Its
+//! derivative by a at a constant P is ∂x/∂p times that of ln R, in which the exponential function is no more.
 //!
 //! For large a, x = a·(1 + μ) where ½η² = μ − ln(1 + μ), and z = η·√a is almost normally distributed (Temme, SIAM J.
 //! Math. Anal. 10, 1979; DLMF 8.12): its density is φ(z)·k/Γ*(a) with k = η/μ, and Γ*(a) from Stirling's formula. At a

@@ -26,6 +26,7 @@ fn conditioning(x: &[f64], slopes: &[f64]) -> f64 {
 }
 
 /// The errors of value and slopes at a row's arguments.
+#[allow(clippy::cast_possible_truncation, reason = "rounding is the purpose")]
 fn excesses(row: &Row) -> Option<[f64; 2]> {
     let single: Vec<f32> = row.arguments.iter().map(|x| *x as f32).collect();
     let x: Vec<f64> = single.iter().map(|x| f64::from(*x)).collect();
