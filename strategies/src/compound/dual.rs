@@ -3,7 +3,7 @@
 use crate::number::dual::{Dual, guarded};
 use crate::number::traits::{Binary, Float, Number, Plain, Ternary, Unary, partial_of_lane, sealed};
 use crate::rules::arithmetic::{Modulo, Over};
-use crate::rules::power::Powi;
+use crate::rules::elementary::power::Powi;
 use crate::rules::{Function, Operator};
 use core::cmp::Ordering;
 use core::num::FpCategory;

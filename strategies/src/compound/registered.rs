@@ -5,10 +5,11 @@
 //! the others.
 
 use crate::number::traits::{Binary, Float, Number, Unary};
-use crate::rules::exponential::{self, ExpM1, Sigmoid};
-use crate::rules::hyperbolic::{Cosh, Sinh};
-use crate::rules::power::Pow;
-use crate::rules::trigonometric::{Cos, Sin};
+use crate::rules::elementary::exponential;
+use crate::rules::elementary::exponential::{ExpM1, Sigmoid};
+use crate::rules::elementary::hyperbolic::{Cosh, Sinh};
+use crate::rules::elementary::power::Pow;
+use crate::rules::elementary::trigonometric::{Cos, Sin};
 use core::any::TypeId;
 use core::array::from_fn;
 

@@ -1,37 +1,34 @@
 //! Derivative rules: one for each function, in its argument and its result.
+//!
+//! A rule is a type that implements [`Unary`](crate::Unary), [`Binary`](crate::Binary) or [`Ternary`](crate::Ternary):
+//! value and partials over every number. `table` lists the functions that users call by name; numbers, variables and
+//! kernels make their methods of its rows. `rule` has the macros that define rules, one row each.
+//!
+//! * `arithmetic`, `selection`, `elementary`: operators, minima and steps, powers, exponentials, angles.
+//! * `special`, `tails`, `lambert`: error and gamma functions, tails of the normal distribution, Lambert's W.
+//! * `gamma`: the beta function, incomplete gamma and beta functions, by all arguments. `distributions`: quantiles,
+//!   Student's and the binomial distribution. `bessel`: Bessel functions of real order.
+//! * `curvature`: in which arguments a function is not linear, for sparsity patterns.
+//!
+//! Rules know numbers, and neither variables nor strategies.
 
 pub mod arithmetic;
 pub mod bessel;
-mod bessel_contour;
-mod bessel_series;
-mod bessel_slopes;
-mod beta;
 mod curvature;
-mod beta_bends;
-mod beta_bends_of_large;
-pub mod distribution;
-pub mod exponential;
-mod gamma_bends;
-pub mod gamma_ratio;
-pub mod hyperbolic;
-pub mod incomplete_beta;
-pub mod incomplete_gamma;
+pub(crate) mod distributions;
+pub(crate) mod elementary;
+pub(crate) mod gamma;
 pub mod lambert;
-pub mod logarithmic;
-pub mod power;
-mod quadrature;
-pub mod quantile;
-mod quantile_of_large;
 mod rule;
 pub mod selection;
 pub mod special;
-pub mod student;
 mod table;
-mod tail;
 pub mod tails;
-pub mod trigonometric;
 
 pub use curvature::{Bend, Curvature, Products};
+pub use distributions::{distribution, quantile, student};
+pub use elementary::{exponential, hyperbolic, logarithmic, power, trigonometric};
+pub use gamma::{gamma_ratio, incomplete_beta, incomplete_gamma};
 #[doc(hidden)]
 pub use rule::hash_name;
 pub use rule::{Function, Operator};

@@ -118,7 +118,7 @@ macro_rules! unary_rules {
         }
     )* };
 }
-pub(super) use unary_rules;
+pub(crate) use unary_rules;
 
 /// Defines [`Binary`] rules from rows `Name(x, y, v) = value, ∂x, ∂y;`, with [`Binary::singular`] behind them if it is
 /// not `false`.
@@ -144,7 +144,7 @@ macro_rules! binary_rules {
         }
     )* };
 }
-pub(super) use binary_rules;
+pub(crate) use binary_rules;
 
 /// Defines [`Ternary`](crate::Ternary) rules from rows `Name(x, y, z, v) = value, ∂x, ∂y, ∂z;`, with
 /// [`Ternary::singular`](crate::Ternary::singular) behind them if it is not `false`.
@@ -172,7 +172,7 @@ macro_rules! ternary_rules {
         }
     )* };
 }
-pub(super) use ternary_rules;
+pub(crate) use ternary_rules;
 
 /// FNV-1a of a rule's name.
 #[must_use]

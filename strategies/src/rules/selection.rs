@@ -1,6 +1,6 @@
 //! Functions with kinks: absolute value, minima and maxima, signs, and smooth stand-ins.
 
-use super::power::toward;
+use super::elementary::power::toward;
 use super::rule::{binary_rules, hash_name, is, lit, magnitude, passive, unary_rules};
 use crate::Binary;
 use crate::Float;

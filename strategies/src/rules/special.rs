@@ -1,6 +1,6 @@
 //! Error, gamma and normal-distribution functions; values from `libm`, `statrs` and `special` by way of [`Float`].
 
-use super::beta;
+use super::gamma::beta;
 use super::rule::{binary_rules, is, lit, unary_rules, widened, zero_with_slope};
 use super::tails::FRAC_1_SQRT_TAU;
 use crate::{Float, Number as _};

@@ -1,8 +1,8 @@
 //! Power series of Bessel functions for small arguments.
 
-use super::bessel_contour::Scaled;
-use super::rule::lit;
+use super::contour::Scaled;
 use crate::Float;
+use crate::rules::rule::lit;
 use core::f64::consts::{FRAC_2_PI, LN_2, PI};
 
 /// The coefficients of 1/Γ(1 + z).
@@ -44,7 +44,7 @@ fn ln_gamma_of_large<W: Float>(z: W) -> W {
 }
 
 /// J (sign −1) or I (sign 1) for ν ≥ 0 (DLMF 10.2.2, 10.25.2), where x² is not much above 4·(ν + 1) for J.
-pub(super) fn power_series<W: Float>(x: W, nu: W, sign: f64) -> Scaled<W> {
+pub(crate) fn power_series<W: Float>(x: W, nu: W, sign: f64) -> Scaled<W> {
     let quarter = x * x * lit(0.25 * sign);
     let (mut term, mut total, mut k) = (W::ONE, W::ONE, W::ZERO);
     while k < lit(2.0) || term.abs() > lit::<W>(1e-20) * total {
@@ -77,7 +77,7 @@ fn reciprocal_gamma<W: Float>(nu: W) -> (W, W) {
 }
 
 /// Γ(ν)·(x/2)⁻ᵛ/2 for ½ < ν ≤ 12.5 and tiny x, where it is K.
-pub(super) fn leading_power<W: Float>(x: W, nu: W) -> W {
+pub(crate) fn leading_power<W: Float>(x: W, nu: W) -> W {
     (x * lit(0.5)).powf(-nu) * (lit::<W>(0.5) / (nu * reciprocal_gamma(nu).0))
 }
 
@@ -131,7 +131,7 @@ impl<W: Float> Halves<W> {
 }
 
 /// Half of the sum of I at ν and at −ν, for ν ≤ ½.
-pub(super) fn modified_first_kind_even<W: Float>(x: W, nu: W) -> W {
+pub(crate) fn modified_first_kind_even<W: Float>(x: W, nu: W) -> W {
     let (mut halves, _) = Halves::new(x, nu);
     let quarter = x * x * lit(0.25);
     let (mut power, mut total) = (W::ONE, halves.sum);
@@ -144,7 +144,7 @@ pub(super) fn modified_first_kind_even<W: Float>(x: W, nu: W) -> W {
 }
 
 /// K (sign 1) or Y (sign −1) for ν ≤ ½ and x ≤ 1 (Temme, J. Comput. Phys. 19 and 21, 1975 and 1976).
-pub(super) fn temme<W: Float>(x: W, nu: W, sign: f64) -> W {
+pub(crate) fn temme<W: Float>(x: W, nu: W, sign: f64) -> W {
     let (mut halves, mut f) = Halves::new(x, nu);
     // (2/ν)·sin²(πν/2) for Y.
     let half_turn = nu * lit(0.5 * PI);

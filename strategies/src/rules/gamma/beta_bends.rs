@@ -5,25 +5,26 @@
 //! x are those of u = ln(x/y).
 
 use super::beta::digamma_quotient;
-use super::beta_bends_of_large::{self as large, LogitBends};
+use super::beta_bends_of_large as large;
+use super::beta_bends_of_large::LogitBends;
 use super::incomplete_beta::{Part, SMOOTH, ln_of, rest};
-use super::rule::product;
+use crate::rules::rule::product;
 use crate::{Dual, Number as _};
 
 /// What ∂x/∂p and the slopes by a and b change by.
 #[derive(Clone, Copy)]
-pub(super) struct Bends {
+pub(crate) struct Bends {
     /// ∂²x/∂p∂a and ∂²x/∂p∂b, over ∂x/∂p.
-    pub(super) mixed: [f64; 2],
+    pub(crate) mixed: [f64; 2],
     /// The second derivatives of x by a and b, as matrix.
-    pub(super) second: [[f64; 2]; 2],
+    pub(crate) second: [[f64; 2]; 2],
 }
 
 /// A number with first derivatives by u, a and b.
 type Moving = Dual<f64, 3>;
 
 /// The derivatives for 0 < x < 1 and positive parameters.
-pub(super) fn bends(part: Part<f64>, a: f64, b: f64) -> Bends {
+pub(crate) fn bends(part: Part<f64>, a: f64, b: f64) -> Bends {
     if part.x * (b + 0.5) <= part.y * (a + 0.5) {
         return lower_bends(part, a, b);
     }

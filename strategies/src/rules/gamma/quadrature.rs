@@ -25,7 +25,7 @@ const NODES: [(f64, f64); 16] = [
 
 /// ∫ f over [0, length], with f evaluated from the far end to the near one, so that small numbers are summed first if
 /// f decreases.
-pub(super) fn integrate<W: Float>(length: f64, f: impl Fn(f64) -> W) -> W {
+pub(crate) fn integrate<W: Float>(length: f64, f: impl Fn(f64) -> W) -> W {
     let half = 0.5 * length;
     let far = NODES.iter().rev().fold(W::ZERO, |sum, (x, w)| sum + f(half + half * x) * W::from_f64(*w));
     let sum = NODES.iter().fold(far, |sum, (x, w)| sum + f(half - half * x) * W::from_f64(*w));
@@ -37,7 +37,7 @@ const DEPTH: f64 = 42.0;
 
 /// ∫ exp(−g) over [0, ∞), where g is convex and 0 at 0. `depth` is g with its slope, in double precision; `beyond`
 /// finds a place from g's value there, at which g is at least as large.
-pub(super) fn laplace<W: Float>(
+pub(crate) fn laplace<W: Float>(
     beyond: impl Fn(f64) -> f64,
     depth: impl Fn(f64) -> (f64, f64),
     integrand: impl Fn(f64) -> W,
@@ -60,7 +60,7 @@ pub(super) fn laplace<W: Float>(
 }
 
 /// eᵛ − 1 − v without cancellation.
-pub(super) fn exp_rest(v: f64) -> f64 {
+pub(crate) fn exp_rest(v: f64) -> f64 {
     if v.abs() > 0.5 {
         return v.exp_m1() - v;
     }
@@ -69,7 +69,7 @@ pub(super) fn exp_rest(v: f64) -> f64 {
 }
 
 /// ln(1 + x) − x, by the series of artanh near 0: with s = x/(2 + x) it is −x·s + 2·(s³/3 + s⁵/5 + …).
-pub(super) fn ln_1p_rest<W: Float>(x: W) -> W {
+pub(crate) fn ln_1p_rest<W: Float>(x: W) -> W {
     if x.abs() > W::from_f64(0.2) {
         return x.ln_1p() - x;
     }

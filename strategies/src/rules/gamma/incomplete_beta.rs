@@ -8,29 +8,29 @@
 use super::beta::{LARGE, stirling_rest};
 use super::gamma_ratio::LnRatio;
 use super::quadrature::{exp_rest, laplace, ln_1p_rest};
-use super::rule::{is, lit, passive, product, zero_with_slope};
 use super::tail::{Tail, shape_slope};
+use crate::rules::rule::{is, lit, passive, product, zero_with_slope};
 use crate::{Dual, Float};
 use core::f64::consts::PI;
 
 /// An argument of the incomplete beta function: x and y = 1 − x, each with all its digits.
 #[derive(Clone, Copy)]
-pub(super) struct Part<W> {
-    pub(super) x: W,
-    pub(super) y: W,
+pub(crate) struct Part<W> {
+    pub(crate) x: W,
+    pub(crate) y: W,
 }
 
 impl<W: Float> Part<W> {
-    pub(super) fn of(x: W) -> Self {
+    pub(crate) fn of(x: W) -> Self {
         Self { x, y: W::ONE - x }
     }
 
-    pub(super) fn swap(self) -> Self {
+    pub(crate) fn swap(self) -> Self {
         Self { x: self.y, y: self.x }
     }
 
     /// The argument as a constant.
-    pub(super) fn fixed(self) -> Part<Dual<W, 1>> {
+    pub(crate) fn fixed(self) -> Part<Dual<W, 1>> {
         Part { x: Dual::constant(self.x), y: Dual::constant(self.y) }
     }
 }
@@ -58,12 +58,12 @@ fn limit(x: f64, y: f64, a: f64, b: f64) -> Option<f64> {
 }
 
 /// I at an argument, in double precision.
-pub(super) fn value(part: Part<f64>, a: f64, b: f64) -> f64 {
+pub(crate) fn value(part: Part<f64>, a: f64, b: f64) -> f64 {
     limit(part.x, part.y, a, b).unwrap_or_else(|| tail(part, a, b).lower())
 }
 
 /// ∂I/∂x = xᵃ⁻¹yᵇ⁻¹/B(a, b).
-pub(super) fn density<W: Float>(part: Part<W>, a: W, b: W) -> W {
+pub(crate) fn density<W: Float>(part: Part<W>, a: W, b: W) -> W {
     let Part { x, y } = part;
     let edge = is(x, 0.0) || is(y, 0.0);
     match limit(x.as_f64(), y.as_f64(), a.as_f64(), b.as_f64()) {
@@ -89,7 +89,7 @@ pub(super) fn density<W: Float>(part: Part<W>, a: W, b: W) -> W {
 }
 
 /// ∂I/∂a, or ∂I/∂b.
-pub(super) fn slope<W: Float>(part: Part<W>, a: W, b: W, by: usize) -> W {
+pub(crate) fn slope<W: Float>(part: Part<W>, a: W, b: W, by: usize) -> W {
     let (x, y, shape) = (part.x.as_f64(), part.y.as_f64(), if by == 0 { a } else { b });
     match limit(x, y, a.as_f64(), b.as_f64()) {
         Some(limit) if limit.is_nan() => W::nan() * (part.x + a + b),
@@ -107,13 +107,13 @@ pub(super) fn slope<W: Float>(part: Part<W>, a: W, b: W, by: usize) -> W {
 }
 
 /// 1/(∂I/∂x) for 0 < x < 1, whose derivatives do not overflow where the square would.
-pub(super) fn inverse_density<W: Float>(part: Part<W>, a: W, b: W) -> W {
+pub(crate) fn inverse_density<W: Float>(part: Part<W>, a: W, b: W) -> W {
     let (exponent, factor) = power(part, a, b, 1.0);
     (-exponent).exp() / (factor * a)
 }
 
 /// (∂I/∂a)/(∂I/∂x), or with ∂I/∂b, for 0 < x < 1, where both may underflow.
-pub(super) fn slope_over_density<W: Float>(part: Part<W>, a: W, b: W, by: usize) -> W {
+pub(crate) fn slope_over_density<W: Float>(part: Part<W>, a: W, b: W, by: usize) -> W {
     let common = tail(part, a, b).exponent.as_f64();
     let slope = shape_slope(|[a, b]| tail(part.fixed(), a, b).scaled_lower(common), [a, b], by);
     let (exponent, factor) = power(part, a, b, 1.0);
@@ -121,12 +121,12 @@ pub(super) fn slope_over_density<W: Float>(part: Part<W>, a: W, b: W, by: usize)
 }
 
 /// ln x with the digits of y.
-pub(super) fn ln_of<W: Float>(part: Part<W>) -> W {
+pub(crate) fn ln_of<W: Float>(part: Part<W>) -> W {
     if part.y < lit(0.5) { (-part.y).ln_1p() } else { part.x.ln() }
 }
 
 /// ln(xᵃyᵇ/(a·B(a, b))) up to a factor, and this factor; with `less` in place of 0, for powers that are less by it.
-pub(super) fn power<W: Float>(part: Part<W>, a: W, b: W, less: f64) -> (W, W) {
+pub(crate) fn power<W: Float>(part: Part<W>, a: W, b: W, less: f64) -> (W, W) {
     let (Part { x, y }, less) = (part, lit::<W>(less));
     let logarithms = (ln_of(part), ln_of(part.swap()));
     if a < lit(LARGE) || b < lit(LARGE) {
@@ -159,7 +159,7 @@ fn share<W: Float>(a: W, b: W) -> W {
 }
 
 /// The tail of the side of x, for 0 < x < 1 and positive parameters, one of which may be 0.
-pub(super) fn tail<W: Float>(part: Part<W>, a: W, b: W) -> Tail<W> {
+pub(crate) fn tail<W: Float>(part: Part<W>, a: W, b: W) -> Tail<W> {
     let half = lit::<W>(0.5);
     if part.x * (b + half) <= part.y * (a + half) {
         lower_tail(part, a, b)
@@ -186,7 +186,7 @@ fn lower_tail<W: Float>(part: Part<W>, a: W, b: W) -> Tail<W> {
 }
 
 /// The lower tail over xᵃ·yᵇ·Γ(a + b)/(Γ(a + 1)Γ(b)), or over that without the power of y for a ≤ 1.
-pub(super) fn rest<W: Float>(part: Part<W>, a: W, b: W) -> W {
+pub(crate) fn rest<W: Float>(part: Part<W>, a: W, b: W) -> W {
     if a <= W::ONE { W::ONE + a * small_series(part.x, a, b) } else { lower_sum(part, a, b) }
 }
 
@@ -208,7 +208,7 @@ fn small_series<W: Float>(x: W, a: W, b: W) -> W {
 }
 
 /// From this a on sums are integrals.
-pub(super) const SMOOTH: f64 = 20.0;
+pub(crate) const SMOOTH: f64 = 20.0;
 
 /// Σ (a + b)ₙxⁿ/(a + 1)ₙ. What is left after the first terms is such a sum for a larger a.
 fn lower_sum<W: Float>(part: Part<W>, a: W, b: W) -> W {
@@ -231,7 +231,7 @@ fn lower_integral<W: Float>(part: Part<W>, a: W, b: W) -> W {
 }
 
 /// The same with a weight.
-pub(super) fn lower_weighed<W: Float>(part: Part<W>, a: W, b: W, weight: impl Fn(f64) -> W) -> W {
+pub(crate) fn lower_weighed<W: Float>(part: Part<W>, a: W, b: W, weight: impl Fn(f64) -> W) -> W {
     let Part { x, y } = part;
     let (sum, steep) = (a + b, a * y - b * x);
     let (x64, y64, a64, sum64) = (x.as_f64(), y.as_f64(), a.as_f64(), sum.as_f64());

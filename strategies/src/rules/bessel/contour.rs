@@ -6,8 +6,8 @@
 //! nodes are fixed by the values of x and ν; the exponents are linear in both, and are differentiated under the
 //! integral.
 
-use super::rule::lit;
 use crate::Float;
+use crate::rules::rule::lit;
 use core::f64::consts::{FRAC_PI_2, LN_2, PI};
 
 type Complex = (f64, f64);
@@ -17,14 +17,14 @@ const FLOOR: f64 = -42.0;
 
 /// A number times an exponential which alone may be beyond the range of floats.
 #[derive(Clone, Copy)]
-pub(super) struct Scaled<W> {
-    pub(super) factor: W,
-    pub(super) exponent: W,
+pub(crate) struct Scaled<W> {
+    pub(crate) factor: W,
+    pub(crate) exponent: W,
 }
 
 impl<W: Float> Scaled<W> {
     /// The number. An exponential that is infinite or 0 only together with the factor is taken in halves.
-    pub(super) fn number(self) -> W {
+    pub(crate) fn number(self) -> W {
         if self.exponent.abs() < lit(700.0) {
             return self.factor * self.exponent.exp();
         }
@@ -32,7 +32,7 @@ impl<W: Float> Scaled<W> {
         self.factor * half * half
     }
     /// The number times an exponential.
-    pub(super) fn times_exp(self, exponent: W) -> Self {
+    pub(crate) fn times_exp(self, exponent: W) -> Self {
         Self { exponent: self.exponent + exponent, ..self }
     }
 }
@@ -184,7 +184,7 @@ fn asinh_of_quotient(a: f64, b: f64) -> f64 {
 }
 
 /// J and Y for x ≥ ν ≥ 0, from H⁽¹⁾ = J + iY = 1/(πi)·∫ exp(x·sinh t − ν·t) dt through the saddle point i·acos(ν/x).
-pub(super) fn hankel<W: Float>(x: W, nu: W) -> (W, W) {
+pub(crate) fn hankel<W: Float>(x: W, nu: W) -> (W, W) {
     let (at_x, at_nu) = (x.as_f64(), nu.as_f64());
     let (mut sine, mut cosine) = (leg(at_x, at_nu), at_nu);
     let (mut angle, mut lag) = (sine.atan2(at_nu), at_nu / (at_x + sine) * at_nu);
@@ -219,7 +219,7 @@ fn saddle_turn<W: Float>(x: W, nu: W, sine: f64, angle: f64, lag: f64) -> (W, W)
 }
 
 /// Y for ν > x > 0, by the same path, most of which is near the saddle point −acosh(ν/x).
-pub(super) fn second_kind<W: Float>(x: W, nu: W) -> Scaled<W> {
+pub(crate) fn second_kind<W: Float>(x: W, nu: W) -> Scaled<W> {
     let (at_x, at_nu) = (x.as_f64(), nu.as_f64());
     let sine = leg(at_x, at_nu);
     let saddle = asinh_of_quotient(sine, at_x);
@@ -236,7 +236,7 @@ pub(super) fn second_kind<W: Float>(x: W, nu: W) -> Scaled<W> {
 
 /// J for ν > x > 0, from 1/(2πi)·∫ exp(x·sinh t − ν·t) dt from ∞ − πi to ∞ + πi through the saddle point acosh(ν/x):
 /// t = s + ln cosh r + 2i·atan sinh r.
-pub(super) fn first_kind<W: Float>(x: W, nu: W) -> Scaled<W> {
+pub(crate) fn first_kind<W: Float>(x: W, nu: W) -> Scaled<W> {
     let (at_x, at_nu) = (x.as_f64(), nu.as_f64());
     let (mut sine, mut cosine) = (leg(at_x, at_nu), at_nu);
     let mut saddle = asinh_of_quotient(sine, at_x);
@@ -255,7 +255,7 @@ pub(super) fn first_kind<W: Float>(x: W, nu: W) -> Scaled<W> {
 }
 
 /// exp(−x)·I for x² + ν² ≥ 400 from the upright line through the saddle point asinh(ν/x), whose ends are negligible.
-pub(super) fn modified_first_kind<W: Float>(x: W, nu: W) -> Scaled<W> {
+pub(crate) fn modified_first_kind<W: Float>(x: W, nu: W) -> Scaled<W> {
     let (at_x, at_nu) = (x.as_f64(), nu.as_f64());
     let long = at_x.hypot(at_nu);
     let step = 0.6 / long.sqrt();
@@ -265,7 +265,7 @@ pub(super) fn modified_first_kind<W: Float>(x: W, nu: W) -> Scaled<W> {
 }
 
 /// exp(x)·K over the real line through the saddle point −asinh(ν/x).
-pub(super) fn modified_second_kind<W: Float>(x: W, nu: W) -> Scaled<W> {
+pub(crate) fn modified_second_kind<W: Float>(x: W, nu: W) -> Scaled<W> {
     let (at_x, at_nu) = (x.as_f64(), nu.as_f64());
     let long = at_x.hypot(at_nu);
     let step = (0.5 / long.sqrt()).min(0.18);
@@ -276,7 +276,7 @@ pub(super) fn modified_second_kind<W: Float>(x: W, nu: W) -> Scaled<W> {
 
 /// exp(x)·K for orders whose square is not above x, as ∫ exp(x − x·cosh t)·cosh νt dt from 0 to ∞ (DLMF 10.32.9), which
 /// is even in ν to the last digit.
-pub(super) fn modified_second_kind_even<W: Float>(x: W, nu: W) -> W {
+pub(crate) fn modified_second_kind_even<W: Float>(x: W, nu: W) -> W {
     let step = (0.5 / x.as_f64().sqrt()).min(0.18);
     let (mut total, mut t) = (lit::<W>(0.5), step);
     loop {
@@ -292,7 +292,7 @@ pub(super) fn modified_second_kind_even<W: Float>(x: W, nu: W) -> W {
 
 /// exp(−x)·(I at ν + I at −ν)/2 for such orders and x ≥ 20: ∫ exp(x·cos v − x)·cos νv dv from 0 to π over π (DLMF
 /// 10.32.4), likewise.
-pub(super) fn modified_first_kind_even<W: Float>(x: W, nu: W) -> W {
+pub(crate) fn modified_first_kind_even<W: Float>(x: W, nu: W) -> W {
     let step = 0.6 / x.as_f64().sqrt();
     let (mut total, mut v) = (lit::<W>(0.5), step);
     loop {

@@ -1,6 +1,6 @@
 //! Roots, powers and distances.
 
-use super::rule::{binary_rules, is, lit, magnitude, passive, unary_rules, zero_with_slope};
+use crate::rules::rule::{binary_rules, is, lit, magnitude, passive, unary_rules, zero_with_slope};
 use crate::{Float, Number as _};
 use core::f64::consts::FRAC_1_SQRT_2;
 use core::ops::RangeInclusive;
@@ -27,7 +27,7 @@ binary_rules! {
 
 /// x/r where r = √(x² + y²), also where r is infinite or has lost digits. NaN at the origin.
 #[inline(always)]
-pub(super) fn toward<V: Float>(x: V, y: V, r: V) -> V {
+pub(crate) fn toward<V: Float>(x: V, y: V, r: V) -> V {
     if V::PARTS == 1 { quotient(x, y, r) } else { toward_smooth(x, y, r) }
 }
 

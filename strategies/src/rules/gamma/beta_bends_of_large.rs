@@ -8,7 +8,7 @@
 use super::beta::stirling_rest;
 use super::incomplete_beta::{Part, lower_weighed};
 use super::quadrature::ln_1p_rest;
-use super::rule::lit;
+use crate::rules::rule::lit;
 use crate::{Dual, Float, Number as _};
 
 /// A number with its derivatives by a and b.
@@ -136,14 +136,14 @@ fn normal(part: Part<f64>, here: Place<f64>, constants: [Moving; 2]) -> (f64, [M
 }
 
 /// Derivatives of u by a and b at a constant p: first and second ones, and how they change ∂x/∂p, but for x·y.
-pub(super) struct LogitBends {
-    pub(super) mixed: [f64; 2],
-    pub(super) first: [f64; 2],
-    pub(super) second: [[f64; 2]; 2],
+pub(crate) struct LogitBends {
+    pub(crate) mixed: [f64; 2],
+    pub(crate) first: [f64; 2],
+    pub(crate) second: [[f64; 2]; 2],
 }
 
 /// The derivatives for the lower tail.
-pub(super) fn bends(part: Part<f64>, a: f64, b: f64) -> LogitBends {
+pub(crate) fn bends(part: Part<f64>, a: f64, b: f64) -> LogitBends {
     let here = Place::new(part.x, part.y, a, b);
     let constants = stirling_slopes(here.moving([0.0; 2]));
     let (z, slopes) = normal(part, here, constants);

@@ -2,14 +2,16 @@
 //! the natural coordinate (ln x, or ln(x/(1 − x))), so that it converges from everywhere. Slopes are by the implicit
 //! function theorem.
 
-use super::beta_bends::bends as beta_bends;
-use super::gamma_bends::bends as gamma_bends;
-use super::gamma_ratio::{LnGamma1p, LnRatio};
-use super::incomplete_beta::{self as beta, Part};
-use super::incomplete_gamma as gamma;
-use super::quantile_of_large::{self as large, HUGE};
-use super::rule::{binary_rules, is, lit, product, widened, with_slopes, zero_with_slope};
-use super::tail::Tail;
+use super::quantile_of_large as large;
+use super::quantile_of_large::HUGE;
+use crate::rules::gamma::beta_bends::bends as beta_bends;
+use crate::rules::gamma::gamma_bends::bends as gamma_bends;
+use crate::rules::gamma::gamma_ratio::{LnGamma1p, LnRatio};
+use crate::rules::gamma::incomplete_beta as beta;
+use crate::rules::gamma::incomplete_beta::Part;
+use crate::rules::gamma::incomplete_gamma as gamma;
+use crate::rules::gamma::tail::Tail;
+use crate::rules::rule::{binary_rules, is, lit, product, widened, with_slopes, zero_with_slope};
 use crate::{Float, Number as _};
 
 binary_rules! {
@@ -268,7 +270,7 @@ fn beta_power(p: Sides<f64>, a: f64, b: f64) -> f64 {
 }
 
 /// The quantile function of the beta distribution: the x with I(x; a, b) = p.
-pub(super) fn beta_inverse(p: f64, a: f64, b: f64) -> f64 {
+pub(crate) fn beta_inverse(p: f64, a: f64, b: f64) -> f64 {
     beta_quantile(Sides::lower(p), a, b).x
 }
 
@@ -286,7 +288,7 @@ fn beta_widened<V: Float>(p: V::Wide, x: V, a: V::Wide, b: V::Wide) -> V::Wide {
 }
 
 /// ∂x/∂p = 1/(∂I/∂x).
-pub(super) fn beta_slope_p<V: Float>(p: V, x: V, a: V, b: V) -> V {
+pub(crate) fn beta_slope_p<V: Float>(p: V, x: V, a: V, b: V) -> V {
     let (p, a, b) = (Sides::lower(p.widen()), a.widen(), b.widen());
     let part = beta_part(p.lower, beta_widened(p.lower, x, a, b), a, b);
     let at_zero =
@@ -323,7 +325,7 @@ fn beta_slope_inside<W: Float>(p: W, part: Part<W>, a: W, b: W) -> W {
 }
 
 /// ∂x/∂a = −(∂I/∂a)/(∂I/∂x), and the like for b.
-pub(super) fn beta_slope_shape<V: Float>(p: V, x: V, a: V, b: V, by: usize) -> V {
+pub(crate) fn beta_slope_shape<V: Float>(p: V, x: V, a: V, b: V, by: usize) -> V {
     if is(p, 0.0) || is(p, 1.0) {
         return if x.is_nan() { V::nan() } else { V::ZERO };
     }

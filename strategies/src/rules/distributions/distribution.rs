@@ -1,9 +1,9 @@
 //! Functions of three arguments by the incomplete beta function.
 
-use super::incomplete_beta::{Part, density, slope, value};
 use super::quantile::{beta_inverse, beta_slope_p, beta_slope_shape};
-use super::rule::{is, ternary_rules};
 use crate::Float;
+use crate::rules::gamma::incomplete_beta::{Part, density, slope, value};
+use crate::rules::rule::{is, ternary_rules};
 
 ternary_rules! {
     /// I(x; y, z), the regularised incomplete beta function for 0 ≤ x ≤ 1: the distribution function of the beta

@@ -1,9 +1,9 @@
 //! Circular functions.
 
 use super::power::toward;
-use super::rule::{binary_rules, hash_name, is, lit, magnitude, one_minus_square, passive, unary_rules};
 use crate::Float;
 use crate::Unary;
+use crate::rules::rule::{binary_rules, hash_name, is, lit, magnitude, one_minus_square, passive, unary_rules};
 
 /// sin x, with cos x as companion: one call computes both.
 #[derive(Debug)]

@@ -9,8 +9,8 @@
 use super::beta::{LARGE, stirling_rest};
 use super::gamma_ratio::LnGamma1p;
 use super::quadrature::{exp_rest, laplace, ln_1p_rest};
-use super::rule::{binary_rules, is, lit, passive, product, zero_with_slope};
 use super::tail::{Tail, shape_slope};
+use crate::rules::rule::{binary_rules, is, lit, passive, product, zero_with_slope};
 use crate::{Dual, Float};
 use core::f64::consts::PI;
 
@@ -52,7 +52,7 @@ fn tail_value(x: f64, a: f64, lower: bool) -> f64 {
 }
 
 /// ∂P/∂x = xᵃ⁻¹e⁻ˣ/Γ(a).
-pub(super) fn density<W: Float>(x: W, a: W) -> W {
+pub(crate) fn density<W: Float>(x: W, a: W) -> W {
     if x < W::ZERO || a < W::ZERO || x.is_nan() || a.is_nan() {
         W::nan() * (x + a)
     } else if is(x, 0.0) && a < W::ONE {
@@ -69,13 +69,13 @@ pub(super) fn density<W: Float>(x: W, a: W) -> W {
 }
 
 /// 1/(∂P/∂x) for positive numbers, whose derivatives do not overflow where the square would.
-pub(super) fn inverse_density<W: Float>(x: W, a: W) -> W {
+pub(crate) fn inverse_density<W: Float>(x: W, a: W) -> W {
     let (exponent, factor) = power(x, a, 1.0);
     (-exponent).exp() / (factor * a)
 }
 
 /// ∂P/∂a.
-pub(super) fn slope<W: Float>(x: W, a: W) -> W {
+pub(crate) fn slope<W: Float>(x: W, a: W) -> W {
     let (value, shape) = (x.as_f64(), a.as_f64());
     if value == 0.0 && shape > 0.0 {
         return zero_with_slope(x, shape_slope(|[a]| density(Dual::constant(x), a), [a], 0));
@@ -93,7 +93,7 @@ pub(super) fn slope<W: Float>(x: W, a: W) -> W {
 }
 
 /// (∂P/∂a)/(∂P/∂x) for positive numbers, where both may underflow.
-pub(super) fn slope_over_density<W: Float>(x: W, a: W) -> W {
+pub(crate) fn slope_over_density<W: Float>(x: W, a: W) -> W {
     let common = tail(x, a).exponent.as_f64();
     let slope = shape_slope(|[a]| tail(Dual::constant(x), a).scaled_lower(common), [a], 0);
     let (exponent, factor) = power(x, a, 1.0);
@@ -101,7 +101,7 @@ pub(super) fn slope_over_density<W: Float>(x: W, a: W) -> W {
 }
 
 /// ln(xᵃe⁻ˣ/Γ(a + 1)) up to a factor, and this factor; with `less` in place of 0, for a power of x that is less by it.
-pub(super) fn power<W: Float>(x: W, a: W, less: f64) -> (W, W) {
+pub(crate) fn power<W: Float>(x: W, a: W, less: f64) -> (W, W) {
     if a < lit(LARGE) {
         return ((a - lit(less)) * x.ln() - x - a.unary::<LnGamma1p>().0, W::ONE);
     }
@@ -111,7 +111,7 @@ pub(super) fn power<W: Float>(x: W, a: W, less: f64) -> (W, W) {
 }
 
 /// The tail of the side of x, for positive numbers and a = 0.
-pub(super) fn tail<W: Float>(x: W, a: W) -> Tail<W> {
+pub(crate) fn tail<W: Float>(x: W, a: W) -> Tail<W> {
     let lower = x <= a + lit(0.5);
     if lower && a <= W::ONE {
         let sum = small_series(x, a);
@@ -124,7 +124,7 @@ pub(super) fn tail<W: Float>(x: W, a: W) -> Tail<W> {
 }
 
 /// The lower tail over xᵃe⁻ˣ/Γ(a + 1), or the upper one over xᵃe⁻ˣ/Γ(a).
-pub(super) fn rest<W: Float>(x: W, a: W, lower: bool) -> W {
+pub(crate) fn rest<W: Float>(x: W, a: W, lower: bool) -> W {
     if !lower {
         upper_integral(x, a)
     } else if a <= W::ONE {
@@ -146,7 +146,7 @@ fn small_series<W: Float>(x: W, a: W) -> W {
 }
 
 /// From this a on sums are integrals.
-pub(super) const SMOOTH: f64 = 20.0;
+pub(crate) const SMOOTH: f64 = 20.0;
 
 /// Σ xⁿ/((a + 1)…(a + n)) for x ≤ a + ½. What is left after the first terms is such a sum for a larger a.
 fn lower_sum<W: Float>(x: W, a: W) -> W {
@@ -168,7 +168,7 @@ fn lower_integral<W: Float>(x: W, a: W) -> W {
 }
 
 /// The same with a weight.
-pub(super) fn lower_weighed<W: Float>(x: W, a: W, weight: impl Fn(f64) -> W) -> W {
+pub(crate) fn lower_weighed<W: Float>(x: W, a: W, weight: impl Fn(f64) -> W) -> W {
     let (x64, a64, excess) = (x.as_f64(), a.as_f64(), a - x);
     let beyond = |depth: f64| (depth + x64) / a64;
     let depth = |v: f64| (a64 * v + x64 * (-v).exp_m1(), a64 - x64 * (-v).exp());
@@ -181,7 +181,7 @@ fn upper_integral<W: Float>(x: W, a: W) -> W {
 }
 
 /// The same with a weight.
-pub(super) fn upper_weighed<W: Float>(x: W, a: W, weight: impl Fn(f64) -> W) -> W {
+pub(crate) fn upper_weighed<W: Float>(x: W, a: W, weight: impl Fn(f64) -> W) -> W {
     let (x64, a64, excess) = (x.as_f64(), a.as_f64(), x - a);
     let beyond = |depth: f64| (2.0 * depth / x64).sqrt();
     let depth = |v: f64| (x64 * v.exp_m1() - a64 * v, x64 * v.exp() - a64);

@@ -2,12 +2,12 @@
 //! Fisher (Abramowitz and Stegun, 26.2.49), whose next terms are negligible. It has all digits of the slopes, also
 //! where numbers next to each other are more than a standard deviation apart.
 
-use super::rule::lit;
-use super::tail::shape_slope;
+use crate::rules::gamma::tail::shape_slope;
+use crate::rules::rule::lit;
 use crate::{Dual, Float};
 
 /// From these shapes on it is exact to double precision.
-pub(super) const HUGE: f64 = 1e13;
+pub(crate) const HUGE: f64 = 1e13;
 
 /// (x − mean)/deviation from skewness and excess kurtosis.
 fn standard<W: Float>(z: W, skewness: W, kurtosis: W) -> W {
@@ -18,13 +18,13 @@ fn standard<W: Float>(z: W, skewness: W, kurtosis: W) -> W {
 }
 
 /// The quantile of the gamma distribution.
-pub(super) fn gamma<W: Float>(z: W, a: W) -> W {
+pub(crate) fn gamma<W: Float>(z: W, a: W) -> W {
     let root = a.sqrt();
     a + root * standard(z, lit::<W>(2.0) / root, lit::<W>(6.0) / a)
 }
 
 /// The quantile of the beta distribution; with a and b exchanged, and −z, it is 1 less that.
-pub(super) fn beta<W: Float>(z: W, a: W, b: W) -> W {
+pub(crate) fn beta<W: Float>(z: W, a: W, b: W) -> W {
     let n = a + b;
     let (x, y) = (a / n, b / n);
     let spread = a.recip() + b.recip();
@@ -34,7 +34,7 @@ pub(super) fn beta<W: Float>(z: W, a: W, b: W) -> W {
 }
 
 /// The slope of one of these by z.
-pub(super) fn slope_z<W: Float, const N: usize>(
+pub(crate) fn slope_z<W: Float, const N: usize>(
     f: impl Fn(Dual<W, 1>, [Dual<W, 1>; N]) -> Dual<W, 1>,
     z: W,
     shapes: [W; N],
@@ -43,7 +43,7 @@ pub(super) fn slope_z<W: Float, const N: usize>(
 }
 
 /// The slope of one of these by a shape.
-pub(super) fn slope_shape<W: Float, const N: usize>(
+pub(crate) fn slope_shape<W: Float, const N: usize>(
     f: impl Fn(Dual<W, 1>, [Dual<W, 1>; N]) -> Dual<W, 1>,
     z: W,
     shapes: [W; N],

@@ -3,12 +3,12 @@
 //! For ν < 20, and far out, the distribution function is an incomplete beta function of ν/(ν + t²). There the parts of
 //! its slope by ν cancel for large ν, so that beyond it is the integral of the density, written in 1/ν.
 
-use super::beta::logarithm_quotient;
-use super::gamma_ratio::LnRatio;
-use super::incomplete_beta::{Part, tail};
-use super::quadrature::{integrate, laplace};
-use super::rule::{binary_rules, is, lit, zero_with_slope};
-use super::tail::shape_slope;
+use crate::rules::gamma::beta::logarithm_quotient;
+use crate::rules::gamma::gamma_ratio::LnRatio;
+use crate::rules::gamma::incomplete_beta::{Part, tail};
+use crate::rules::gamma::quadrature::{integrate, laplace};
+use crate::rules::gamma::tail::shape_slope;
+use crate::rules::rule::{binary_rules, is, lit, zero_with_slope};
 use crate::{Dual, Float};
 use core::f64::consts::PI;
 

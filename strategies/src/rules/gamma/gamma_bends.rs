@@ -14,15 +14,15 @@ use crate::{Dual, Number as _};
 
 /// What ∂x/∂p and ∂x/∂a change by.
 #[derive(Clone, Copy)]
-pub(super) struct Bends {
+pub(crate) struct Bends {
     /// ∂²x/∂p∂a over ∂x/∂p.
-    pub(super) mixed: f64,
+    pub(crate) mixed: f64,
     /// ∂²x/∂a².
-    pub(super) second: f64,
+    pub(crate) second: f64,
 }
 
 /// The derivatives at x > 0 for a > 0.
-pub(super) fn bends(x: f64, a: f64) -> Bends {
+pub(crate) fn bends(x: f64, a: f64) -> Bends {
     if a < SMOOTH || x < 0.5 * a { by_ratio(x, a) } else { by_normal(x, a) }
 }
 

@@ -1,10 +1,11 @@
 //! Bessel functions of real order.
 
-use super::bessel_contour::{self as contour, Scaled};
-use super::bessel_series as series;
-use super::bessel_slopes::{Bessel, Kind, by_argument, by_order};
-use super::rule::{binary_rules, is, lit, product, zero_with_slope};
+use super::contour;
+use super::contour::Scaled;
+use super::series;
+use super::slopes::{Bessel, Kind, by_argument, by_order};
 use crate::Float;
+use crate::rules::rule::{binary_rules, is, lit, product, zero_with_slope};
 use core::f64::consts::{FRAC_1_PI, FRAC_2_PI, PI};
 
 binary_rules! {

@@ -1,24 +1,24 @@
 //! The beta function and its slopes, without the cancellation that differences of ln Γ and of ψ bring. The formulas of
 //! slopes are evaluated over duals, too, and have accurate derivatives.
 
-use super::rule::{is, lit, with_slopes};
+use crate::rules::rule::{is, lit, with_slopes};
 use crate::{Dual, Float};
 use core::f64::consts::PI;
 
 /// From here on the asymptotic series are exact to double precision.
-pub(super) const LARGE: f64 = 10.0;
+pub(crate) const LARGE: f64 = 10.0;
 
 /// Down to here recurrences lead to positive arguments.
 const FAR: f64 = -500.0;
 
 /// B(a, b) = Γ(a)Γ(b)/Γ(a + b). NaN at the negative poles of Γ(a) and Γ(b), and for arguments below −500.
-pub(super) fn beta<W: Float>(a: W, b: W) -> W {
+pub(crate) fn beta<W: Float>(a: W, b: W) -> W {
     let (regular, zero) = without_zero(a, b);
     zero.map_or(regular, |zero| (regular * zero).with_value(0.0))
 }
 
 /// ∂B/∂x = −B·(ψ(x + y) − ψ(x)), where `value` is B(x, y).
-pub(super) fn beta_slope<W: Float>(x: W, y: W, value: W) -> W {
+pub(crate) fn beta_slope<W: Float>(x: W, y: W, value: W) -> W {
     if W::ORDER == 1 && x >= W::ZERO && y >= W::ZERO && (x + y).is_finite() {
         let (left, right, value) = (x.as_f64(), y.as_f64(), value.as_f64());
         let [twice, mixed] = bends(left, right, value);
@@ -125,7 +125,7 @@ fn beta_of_positive<W: Float>(a: W, b: W) -> W {
 }
 
 /// ln Γ(x) − (x − ½)·ln x + x − ½·ln 2π for x ≥ 10: Stirling's series.
-pub(super) fn stirling_rest<W: Float>(x: W) -> W {
+pub(crate) fn stirling_rest<W: Float>(x: W) -> W {
     let r = x.recip();
     let s = r * r;
     let inner = lit::<W>(1.0 / 1680.0) - s * (lit::<W>(1.0 / 1188.0) - s * lit(691.0) / lit(360_360.0));
@@ -161,7 +161,7 @@ fn digamma_rise<W: Float>(x: W, h: W) -> W {
 
 /// (ψ(x + h) − ψ(x))/h for h > −½, and ψ′(x) for h = 0. By recurrence and series, in which no two close numbers are
 /// subtracted.
-pub(super) fn digamma_quotient<W: Float>(mut x: W, h: W) -> W {
+pub(crate) fn digamma_quotient<W: Float>(mut x: W, h: W) -> W {
     if x < lit(FAR) || x + h < lit(FAR) {
         return W::nan();
     }
@@ -176,7 +176,7 @@ pub(super) fn digamma_quotient<W: Float>(mut x: W, h: W) -> W {
 }
 
 /// ln(1 + x)/x. Near 0 its derivatives come from the series: differences of quotients would have no digits left.
-pub(super) fn logarithm_quotient<W: Float>(x: W) -> W {
+pub(crate) fn logarithm_quotient<W: Float>(x: W) -> W {
     let value = if is(x, 0.0) { W::ONE } else { x.ln_1p() / x };
     if W::PARTS == 1 || x.abs() > lit(0.05) {
         return value;

@@ -1,13 +1,13 @@
 //! Slopes of Bessel functions by the argument and by the order, with what dual numbers do not find: derivatives of a
 //! function that has overflowed, of which there are the signs, and those for tiny x, where 1/x² overflows.
 
-use super::rule::{lit, product, with_slopes};
+use crate::rules::rule::{lit, product, with_slopes};
 use crate::{Dual, Float, Number as _};
 use core::f64::consts::{FRAC_2_PI, LN_2, PI};
 
 /// The functions, but for factors e^±x.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// J and I.
     Regular,
     /// Y.
@@ -17,18 +17,18 @@ pub(super) enum Kind {
 }
 
 /// A Bessel function.
-pub(super) trait Bessel {
+pub(crate) trait Bessel {
     const KIND: Kind;
     fn value<W: Float>(x: W, nu: W) -> W;
 }
 
 /// The slope by x.
-pub(super) fn by_argument<V: Float, B: Bessel>(x: V, nu: V) -> V {
+pub(crate) fn by_argument<V: Float, B: Bessel>(x: V, nu: V) -> V {
     slope::<V, B>(x, nu, 0)
 }
 
 /// The slope by ν.
-pub(super) fn by_order<V: Float, B: Bessel>(x: V, nu: V) -> V {
+pub(crate) fn by_order<V: Float, B: Bessel>(x: V, nu: V) -> V {
     slope::<V, B>(x, nu, 1)
 }
 

@@ -1,9 +1,9 @@
 //! Exponentials and logarithms.
 
 use super::hyperbolic::sech_squared;
-use super::rule::{binary_rules, is, lit, magnitude, passive, unary_rules};
 use crate::Float;
 use crate::Unary;
+use crate::rules::rule::{binary_rules, is, lit, magnitude, passive, unary_rules};
 use core::f64::consts::{LN_2, LOG2_E, LOG10_E};
 
 unary_rules! {
@@ -50,7 +50,7 @@ fn beyond<V: Float>(x: V) -> V {
 #[derive(Debug)]
 pub struct Sigmoid;
 impl Unary for Sigmoid {
-    const HASH: u32 = super::rule::hash_name("Sigmoid");
+    const HASH: u32 = crate::rules::rule::hash_name("Sigmoid");
     #[inline(always)]
     fn value<V: Float>(x: V) -> V {
         sigmoid(x).0
@@ -88,7 +88,7 @@ fn share<V: Float>(x: V, y: V) -> V {
 }
 
 #[inline(always)]
-pub(super) fn sigmoid<V: Float>(x: V) -> (V, V) {
+pub(crate) fn sigmoid<V: Float>(x: V) -> (V, V) {
     sigmoid_by(x, (-magnitude(x)).exp())
 }
 

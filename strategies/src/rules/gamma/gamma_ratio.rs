@@ -2,7 +2,7 @@
 
 use super::beta::{LARGE, digamma_quotient, stirling_rest};
 use super::quadrature::integrate;
-use super::rule::{binary_rules, is, lit, unary_rules, with_slopes, zero_with_slope};
+use crate::rules::rule::{binary_rules, is, lit, unary_rules, with_slopes, zero_with_slope};
 use crate::{Float, Number as _};
 use core::f64::consts::PI;
 

@@ -1,8 +1,8 @@
 //! Logarithms of probabilities and of their differences, and products with logarithms.
 
 use super::exponential::sigmoid;
-use super::rule::{binary_rules, is, lit, unary_rules, zero_with_slope};
 use crate::Float;
+use crate::rules::rule::{binary_rules, is, lit, unary_rules, zero_with_slope};
 use core::f64::consts::LN_2;
 
 unary_rules! {

@@ -1,7 +1,7 @@
 //! Hyperbolic functions.
 
-use super::rule::{is, lit, one_minus_square, unary_rules};
 use crate::Float;
+use crate::rules::rule::{is, lit, one_minus_square, unary_rules};
 
 unary_rules! {
     /// sinh x.
@@ -21,7 +21,7 @@ unary_rules! {
 
 /// 1/cosh² x, where y = tanh x.
 #[inline(always)]
-pub(super) fn sech_squared<V: Float>(x: V, y: V) -> V {
+pub(crate) fn sech_squared<V: Float>(x: V, y: V) -> V {
     if y.abs() < lit(0.97) {
         one_minus_square(y)
     } else {
