@@ -223,6 +223,50 @@ fn checked_panics_in_forward_mode() {
     assert!(message.contains("hidden_branches.rs") && message.contains("may hide a derivative"), "{message}");
 }
 
+/// x by way of a test of x², all of whose tangents are 0 at 0.
+fn tests_the_square<S: Taping>(x: &Closed<S>) -> Closed<S> {
+    if x.clone() * x <= Closed::from(1e-20) { Closed::from(0.0) } else { x.clone() }
+}
+
+#[test]
+fn a_variable_whose_tangents_are_all_0_is_active_and_a_constant_is_not() {
+    let forward = |f: fn(&Closed<Tangent<2>>) -> Closed<Tangent<2>>, x: f64| {
+        let run = |x: &[Real<Tangent<2>>]| vec![f(&Closed::from(x[0])).open()];
+        hidden_branches(|| jacobian_forward::<Tangent<2>>(run, &[x])).1.count()
+    };
+    let reverse = |x: &[Real<Jacobian>]| tests_the_square(&Closed::from(x[0])).open();
+    let (slopes, branches) = hidden_branches(|| gradient::<Jacobian>(reverse, &[0.0]));
+    assert_eq!((slopes[0], branches.count()), (0.0, 1));
+    assert_eq!(forward(tests_the_square, 0.0), 1);
+    assert_eq!(forward(tests_the_square, 0.5), 0);
+    // Nothing but the inputs, and what depends on them, is active.
+    assert_eq!(forward(|_| tests_the_square(&Closed::from(0.0)), 0.0), 0);
+    assert_eq!(forward(|x| tests_the_square(&Closed::constant(x.value())), 0.0), 0);
+    assert_eq!(forward(|x| pause(|| tests_the_square(x)), 0.0), 0);
+    // Ties hide nothing.
+    assert_eq!(forward(|x| if x.clone() * x == x.clone() * x { x.clone() } else { Closed::from(0.0) }, 0.0), 0);
+    // So is an outer evaluation's variable inside an inner one.
+    let outer = |x: &[Real<Tangent>]| {
+        let inner = |y: Real<Tangent>| {
+            assert!(tests_the_square(&Closed::from(x[0])) == 0.0);
+            (y * y).into()
+        };
+        vec![Real::from(derivative::<Tangent>(inner, 1.0))]
+    };
+    assert_eq!(hidden_branches(|| jacobian_forward::<Tangent>(outer, &[0.0])).1.count(), 1);
+}
+
+#[test]
+fn checked_panics_where_all_tangents_are_0() {
+    type Checking = Tangent<1, f64, Checked>;
+    let square = |x: Real<Checking>| if (x * x).eval() <= 1e-20 { Real::from(0.0) } else { x };
+    let at = |x: f64| catch_unwind(|| derivative::<Checking>(square, x));
+    assert_eq!(at(0.5).ok(), Some(1.0));
+    let panic = at(0.0).expect_err("the branch hides a derivative");
+    let message = panic.downcast_ref::<String>().expect("it has a message");
+    assert!(message.contains("hidden_branches.rs") && message.contains("may hide a derivative"), "{message}");
+}
+
 #[test]
 fn what_a_call_hears_includes_forward_mode_and_goes_on_to_outer_calls() {
     let closed = |x: &[Real<Tangent<1>>]| vec![hiding(&Closed::from(x[0])).open()];

@@ -80,15 +80,15 @@ fn trace<S: Reverse>(number: RecordingId, branch: &Branch<'_, S::Value, S::Raw>)
     lend::<S, _>(number, false, |_, externals| externals.notes_mut().note_branch(here, margin));
 }
 
-/// Notes a comparison in forward mode, where these sides move.
+/// Notes a comparison in forward mode, where these sides depend on inputs, whether or not their tangents are 0.
 ///
 /// # Panics
 ///
 /// When it may have hidden a derivative and the policy is [`Checked`](crate::Checked).
 #[cold]
 #[inline(never)]
-pub(crate) fn note_moving_branch<S: Taping>(branch: &Branch<'_, S::Value, S::Raw>, moves: [bool; 2]) {
-    if !branch.hides(moves) {
+pub(crate) fn note_moving_branch<S: Taping>(branch: &Branch<'_, S::Value, S::Raw>, active: [bool; 2]) {
+    if !branch.hides(active) {
         return;
     }
     hear(branch.location, None);
