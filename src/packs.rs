@@ -60,7 +60,7 @@ impl<V: Number> Evaluations<V> {
 ///
 /// `at(k)` are the inputs of evaluation k, the same number for each; `f` gets them in packs, with the numbers of the
 /// evaluations in its lanes, by which it finds data or random numbers. Each evaluation gives, up to the functions of
-/// [`Pack`](crate::Pack), what it gives alone. With the feature `rayon`, [`par_in_packs`] runs the packs on threads and
+/// [`Pack`](crate::Pack), what it gives alone. With the feature `rayon`, `par_in_packs` runs the packs on threads and
 /// returns the same bits.
 ///
 /// # Errors
