@@ -138,6 +138,8 @@ fn scale(a: &[f64], b: &[f64]) -> f64 {
 const STEPS: i32 = 24;
 /// How far a central difference may be from a derivative, relative to the largest of them.
 const TOLERANCE: f64 = 1e-5;
+/// How far above the noise of values a difference has to be to count: errors of a few values add up in it.
+const ABOVE: f64 = 64.0;
 
 /// Checks the derivatives of a function at `x`: use [`check_gradient!`](macro@crate::check_gradient), which compiles
 /// one generic function for the three strategies that this takes.
@@ -147,6 +149,9 @@ const TOLERANCE: f64 = 1e-5;
 /// * *Dot product*: wᵀ·(J·v) by forward mode equals (Jᵀ·w)·v by reverse mode, up to rounding.
 /// * *Taylor remainder*: for each output, f(x + t·v) − f(x) − t·J·v goes down like t² as t is halved 24 times, until
 ///   rounding errors take over. This finds rules that are wrong in both modes alike.
+///
+/// Rounding errors are told from mistakes by how much the values scatter at neighbouring points, for which `plain` runs
+/// 45 times more. So a derivative that is 0, or nearly 0, raises no alarm, and one that is off by 10⁻⁶ of itself is found.
 ///
 /// Where one fails, single derivatives are compared to find an input and an output that disagree. The inputs should be
 /// of order 1, and the function smooth near `x`.
@@ -177,20 +182,23 @@ pub fn check_gradient<S: Reverse<Value = f64>>(
     if let Some(output) = finite(&at).or(finite(&slopes)) {
         return Err(GradientMismatch::NotFinite { output });
     }
-    let rounding = 1e-11 * scale(&weights, &slopes).max(scale(&gradient, &direction)).max(f64::MIN_POSITIVE);
-    if (products.0 - products.1).abs() > rounding {
-        return Err(find(&taped, &along, &values, x, at.len(), GradientMismatch::NotFinite { output: 0 })?);
-    }
     let moved = |(step, point): (f64, Vec<f64>)| (step, values(&point));
     let points: Vec<(f64, Vec<f64>)> = steps(x, &direction).map(moved).collect();
+    let noise = noise(&values, x, &direction, &at, &points);
+    let suspects = || find(&taped, &along, &values, x, &noise);
+    let rounding = 1e-11 * scale(&weights, &slopes).max(scale(&gradient, &direction)) + ABOVE * scale(&weights, &noise);
+    let agree = gradient.iter().all(|slope| slope.is_finite()) && (products.0 - products.1).abs() <= rounding;
+    if !agree && let Some(mismatch) = suspects()? {
+        return Err(mismatch);
+    }
     let mut check = GradientCheck { products, taylor: Vec::new(), order: f64::INFINITY };
     for output in 0..at.len() {
-        let (rows, order) = taylor(&points, output, at[output], slopes[output]);
+        let (rows, order) = taylor(&points, output, at[output], slopes[output], noise[output]);
         if rows.len() < 5 {
             return Err(GradientMismatch::NotFinite { output });
         }
         if order < 1.5 {
-            return Err(find(&taped, &along, &values, x, at.len(), GradientMismatch::Taylor { output, order })?);
+            return Err(suspects()?.unwrap_or(GradientMismatch::Taylor { output, order }));
         }
         check.order = check.order.min(order);
         check.taylor.push(rows);
@@ -212,19 +220,61 @@ fn same_values(plain: &[f64], taped: &[f64]) -> Result<(), GradientMismatch> {
 fn steps(x: &[f64], direction: &[f64]) -> impl Iterator<Item = (f64, Vec<f64>)> {
     (0..STEPS).map(move |k| {
         let step = 0.01 * 0.5_f64.powi(k);
-        (step, x.iter().zip(direction).map(|(x, v)| step.mul_add(*v, *x)).collect())
+        (step, along_line(x, direction, step))
     })
 }
 
-/// The Taylor test of one output, and the order of its first remainder.
-fn taylor(points: &[(f64, Vec<f64>)], output: usize, at: f64, slope: f64) -> (Vec<TaylorRow>, f64) {
+fn along_line(x: &[f64], direction: &[f64], step: f64) -> Vec<f64> {
+    x.iter().zip(direction).map(|(x, v)| step.mul_add(*v, *x)).collect()
+}
+
+/// How large rounding errors are in the values of each output, about.
+///
+/// They are never below ε times the value. Where large numbers cancel on the way to it they are more, and that shows in
+/// the values at neighbouring points: sixth differences of a smooth function vanish like the sixth power of the
+/// distance between the points, those of rounding errors stay. So the distance is made smaller until the differences
+/// stop going down. At a kink they go down like the distance, which is far enough from staying.
+fn noise(
+    values: &dyn Fn(&[f64]) -> Vec<f64>,
+    x: &[f64],
+    direction: &[f64],
+    at: &[f64],
+    points: &[(f64, Vec<f64>)],
+) -> Vec<f64> {
+    // `x` itself is not among the points: a kink or a jump there is no rounding error.
+    let line = |distance: f64| -> Vec<Vec<f64>> {
+        (1..=9).map(|k| values(&along_line(x, direction, f64::from(k) * distance))).collect()
+    };
+    let lines: Vec<Vec<Vec<f64>>> = [-10, -16, -22, -28, -34].map(|power| line(2.0_f64.powi(power))).into();
+    let of_output = |output: usize| {
+        let scatter: Vec<f64> = lines.iter().map(|line| sixth_difference(line, output)).collect();
+        let stays = scatter.windows(2).position(|pair| pair[1] > pair[0] / 16.0).unwrap_or(scatter.len() - 1);
+        let scatter = scatter[stays..].iter().copied().filter(|size| size.is_finite()).fold(0.0, f64::max);
+        let sizes = points.iter().map(|(_, values)| values[output].abs()).filter(|size| size.is_finite());
+        scatter.max(f64::EPSILON * sizes.fold(at[output].abs(), f64::max)).max(f64::MIN_POSITIVE)
+    };
+    (0..at.len()).map(of_output).collect()
+}
+
+/// The largest sixth difference of an output at nine points in a line, relative to that of independent errors of size 1;
+/// infinite if a value is not finite.
+fn sixth_difference(line: &[Vec<f64>], output: usize) -> f64 {
+    let mut column: Vec<f64> = line.iter().map(|values| values[output]).collect();
+    for _ in 0..6 {
+        column = column.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    }
+    let largest = |most: f64, size: &f64| if size.is_finite() { most.max(size.abs()) } else { f64::INFINITY };
+    column.iter().fold(0.0, largest) / 924.0_f64.sqrt()
+}
+
+/// The Taylor test of one output, and the order of its first remainder where it is above this noise.
+fn taylor(points: &[(f64, Vec<f64>)], output: usize, at: f64, slope: f64, noise: f64) -> (Vec<TaylorRow>, f64) {
     let row = |(step, values): &(f64, Vec<f64>)| {
         let change = values[output] - at;
         TaylorRow { step: *step, zeroth: change.abs(), first: step.mul_add(-slope, change).abs() }
     };
     let rows: Vec<TaylorRow> = points.iter().map(row).filter(|row| row.first.is_finite()).collect();
-    let floor = 1e-15 * rows.iter().fold(at.abs(), |most, row| most.max(row.zeroth)).max(f64::MIN_POSITIVE);
-    let above: Vec<&TaylorRow> = rows.iter().take_while(|row| row.first > 300.0 * floor).collect();
+    let above: Vec<&TaylorRow> = rows.iter().take_while(|row| row.first > ABOVE * noise).collect();
     // The smallest steps are those where the expansion holds best. A wrong derivative leaves a remainder of order 1 at
     // all of them, a right one sinks below rounding error after half of them.
     let order = match above[..] {
@@ -234,16 +284,16 @@ fn taylor(points: &[(f64, Vec<f64>)], output: usize, at: f64, slope: f64) -> (Ve
     (rows, order)
 }
 
-/// The derivative that disagrees most.
+/// The derivative that disagrees most, if one does by more than rounding errors.
 #[allow(clippy::type_complexity, reason = "functions of vectors")]
 fn find<S: Reverse<Value = f64>>(
     taped: &impl Fn(&[Real<S>]) -> Vec<Real<S>>,
     along: &dyn Fn(&[f64]) -> Result<Vec<f64>, Error>,
     values: &dyn Fn(&[f64]) -> Vec<f64>,
     x: &[f64],
-    outputs: usize,
-    otherwise: GradientMismatch,
-) -> Result<GradientMismatch, GradientMismatch> {
+    noise: &[f64],
+) -> Result<Option<GradientMismatch>, Error> {
+    let outputs = noise.len();
     let unit = |k: usize, n: usize| -> Vec<f64> { (0..n).map(|i| if i == k { 1.0 } else { 0.0 }).collect() };
     let rows: Result<Vec<Vec<f64>>, Error> =
         (0..outputs).map(|i| vjp::<S>(taped, x, &unit(i, outputs)).map(|(_, row)| row)).collect();
@@ -261,19 +311,44 @@ fn find<S: Reverse<Value = f64>>(
         for output in 0..outputs {
             let (forward, reverse) = (forward[output], rows[output][input]);
             let quotient = (above[output] - below[output]) / (2.0 * step);
-            let size = forward.abs().max(reverse.abs()).max(quotient.abs()).max(f64::MIN_POSITIVE);
-            // Between the modes there is only rounding, so a difference there counts for more.
-            let between = (forward - reverse).abs() / size;
-            let beside = (forward - quotient).abs() / size;
-            if between > 1e-9 && 1.0 + between > worst.0 {
-                worst = (1.0 + between, Some(GradientMismatch::Modes { input, output, forward, reverse }));
-            } else if beside > TOLERANCE && beside > worst.0 {
-                let mismatch = GradientMismatch::Difference { input, output, derivative: forward, quotient };
-                worst = (beside, Some(mismatch));
+            let pair = Compared { input, output, forward, reverse, quotient };
+            if let Some((weight, mismatch)) = pair.mismatch(ABOVE * noise[output], step)
+                && weight > worst.0
+            {
+                worst = (weight, Some(mismatch));
             }
         }
     }
-    Ok(worst.1.unwrap_or(otherwise))
+    Ok(worst.1)
+}
+
+/// One derivative by three ways.
+struct Compared {
+    input: usize,
+    output: usize,
+    forward: f64,
+    reverse: f64,
+    quotient: f64,
+}
+
+impl Compared {
+    /// What disagrees by more than rounding errors, and how much that weighs. `noise` is that of the output's values;
+    /// since inputs are of order 1, errors of derivatives are as large.
+    fn mismatch(&self, noise: f64, step: f64) -> Option<(f64, GradientMismatch)> {
+        let Self { input, output, forward, reverse, quotient } = *self;
+        let size = forward.abs().max(reverse.abs()).max(quotient.abs()).max(f64::MIN_POSITIVE);
+        let (between, beside) = ((forward - reverse).abs(), (forward - quotient).abs());
+        // Between the modes there is only rounding, so a difference there counts for more.
+        if !reverse.is_finite() {
+            Some((f64::INFINITY, GradientMismatch::Modes { input, output, forward, reverse }))
+        } else if between > 1e-9 * size + noise {
+            Some((1.0 + between / size, GradientMismatch::Modes { input, output, forward, reverse }))
+        } else if beside > TOLERANCE * size + noise / step {
+            Some((beside / size, GradientMismatch::Difference { input, output, derivative: forward, quotient }))
+        } else {
+            None
+        }
+    }
 }
 
 /// Checks the derivatives of a generic function `f(&[Real<S>]) -> Vec<Real<S>>` at some inputs: see

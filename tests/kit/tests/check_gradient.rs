@@ -197,3 +197,84 @@ fn a_kink_is_found_and_named() {
     assert!((order - 1.0).abs() < 0.1, "{found}");
     assert!(check_gradient!(Jacobian, f, &[0.4, 0.1]).is_ok());
 }
+
+/// What is found wrong of a right function at these points.
+fn false_alarms<const N: usize>(
+    name: &str,
+    points: &[[f64; N]],
+    check: impl Fn(&[f64]) -> Result<tapewright::GradientCheck, GradientMismatch>,
+) {
+    for x in points {
+        let found = check(x);
+        assert!(found.is_ok(), "{name} at {x:?}: {}", found.unwrap_err());
+    }
+}
+
+#[test]
+fn derivatives_that_are_rounding_errors_raise_no_alarm() {
+    type R<S> = Real<S>;
+    fn circle<S: Taping<Value = f64>>(x: &[R<S>]) -> Vec<R<S>> {
+        let (s, c) = (x[0].sin().eval(), x[0].cos().eval());
+        vec![(&s * &s + &c * &c).eval(), (&s * &s + &c * &c - 1.0).eval()]
+    }
+    fn length<S: Taping<Value = f64>>(x: &[R<S>]) -> Vec<R<S>> {
+        let (s, c) = (x[0].sin().eval(), x[0].cos().eval());
+        vec![(2.0 * &c - &s).eval().hypot((2.0 * &s + &c).eval()).eval()]
+    }
+    /// 10⁻⁴·x², and three numbers of order 1 that cancel.
+    fn cancels<S: Taping<Value = f64>>(x: &[R<S>]) -> Vec<R<S>> {
+        let (s, c) = (3.0 * 0.3_f64.sin(), 3.0 * 0.3_f64.cos());
+        vec![((&x[0] + 0.3).sin() * 3.0 - x[0].sin() * c - x[0].cos() * s + x[0].powi(2) * 1e-4).eval()]
+    }
+    /// x², as what is left of a number of 10⁶ or 10¹⁰.
+    fn beside<S: Taping<Value = f64>>(x: &[R<S>]) -> Vec<R<S>> {
+        [1e6, 1e10].map(|large| ((x[0].powi(2) + large).eval() - large).eval()).into()
+    }
+    let points: Vec<[f64; 1]> = (-20..=20).map(|k| [0.1 * f64::from(k)]).collect();
+    false_alarms("circle", &points, |x| check_gradient!(Jacobian, circle, x));
+    false_alarms("length", &points, |x| check_gradient!(Jacobian, length, x));
+    false_alarms("cancels", &points, |x| check_gradient!(Jacobian, cancels, x));
+    false_alarms("beside", &points, |x| check_gradient!(Jacobian, beside, x));
+}
+
+/// A rule that is wrong in both modes alike by 10⁻⁶ of itself.
+struct Slightly;
+impl Unary for Slightly {
+    fn value<V: Float>(x: V) -> V {
+        x.sin()
+    }
+    fn derivative<V: Float>(x: V, _: V) -> V {
+        x.cos() * V::from_f64(1.0 + 1e-6)
+    }
+}
+
+#[test]
+fn a_millionth_is_found() {
+    fn alone<S: Taping<Value = f64>>(x: &[Real<S>]) -> Vec<Real<S>> {
+        vec![unary::<S, Slightly, _>(&x[0]).eval()]
+    }
+    fn with_others<S: Taping<Value = f64>>(x: &[Real<S>]) -> Vec<Real<S>> {
+        let s = unary::<S, Slightly, _>(&x[0]).eval();
+        vec![x[0].exp().eval(), (&s * x[0].exp() + 1.0).eval(), (&s * 1e-3 - 5.0).eval()]
+    }
+    // cos is 0 at π/2, so there the mistake is none.
+    for k in -14..=14 {
+        let x = [0.1 * f64::from(k)];
+        let found = [check_gradient!(Jacobian, alone, &x), check_gradient!(Hybrid, with_others, &x)];
+        for found in found {
+            let kind = matches!(found, Err(GradientMismatch::Taylor { .. } | GradientMismatch::Difference { .. }));
+            assert!(kind, "{x:?}: {found:?}");
+        }
+    }
+}
+
+#[test]
+fn a_reverse_rule_that_is_not_finite_is_found() {
+    fn f<S: Taping<Value = f64>>(x: &[Real<S>]) -> Vec<Real<S>> {
+        vec![(&x[0] * x[1].sin()).eval()]
+    }
+    for factor in [f64::INFINITY, f64::NEG_INFINITY] {
+        let found = check_gradient::<Jacobian>(f, f, |x| by_rule(x, factor), &[0.7, 1.3]).expect_err("wrong");
+        assert!(matches!(found, GradientMismatch::Modes { input: 1, output: 0, .. }), "{found:?}");
+    }
+}
