@@ -139,7 +139,7 @@ const STEPS: i32 = 24;
 /// How far a central difference may be from a derivative, relative to the largest of them.
 const TOLERANCE: f64 = 1e-5;
 /// How far above the noise of values a difference has to be to count: errors of a few values add up in it.
-const ABOVE: f64 = 64.0;
+const ABOVE: f64 = 32.0;
 
 /// Checks the derivatives of a function at `x`: use [`check_gradient!`](macro@crate::check_gradient), which compiles
 /// one generic function for the three strategies that this takes.
@@ -151,7 +151,7 @@ const ABOVE: f64 = 64.0;
 ///   rounding errors take over. This finds rules that are wrong in both modes alike.
 ///
 /// Rounding errors are told from mistakes by how much the values scatter at neighbouring points, for which `plain` runs
-/// 45 times more. So a derivative that is 0, or nearly 0, raises no alarm, and one that is off by 10⁻⁶ of itself is found.
+/// 45 times more. So a derivative that is 0, or nearly 0, raises no alarm; one of order 1 that is off by 10⁻⁶ is found.
 ///
 /// Where one fails, single derivatives are compared to find an input and an output that disagree. The inputs should be
 /// of order 1, and the function smooth near `x`.
@@ -274,13 +274,11 @@ fn taylor(points: &[(f64, Vec<f64>)], output: usize, at: f64, slope: f64, noise:
         TaylorRow { step: *step, zeroth: change.abs(), first: step.mul_add(-slope, change).abs() }
     };
     let rows: Vec<TaylorRow> = points.iter().map(row).filter(|row| row.first.is_finite()).collect();
-    let above: Vec<&TaylorRow> = rows.iter().take_while(|row| row.first > ABOVE * noise).collect();
     // The smallest steps are those where the expansion holds best. A wrong derivative leaves a remainder of order 1 at
-    // all of them, a right one sinks below rounding error after half of them.
-    let order = match above[..] {
-        [.., a, _, _, b] => (a.first / b.first).log2() / 3.0,
-        _ => f64::INFINITY,
-    };
+    // all of them, a right one sinks below rounding error after half of them. The first rows below it need not be the
+    // end: a remainder of order 1 and one of order 2 may cancel at one step.
+    let above = rows.windows(4).rfind(|four| four.iter().all(|row| row.first > ABOVE * noise));
+    let order = above.map_or(f64::INFINITY, |four| (four[0].first / four[3].first).log2() / 3.0);
     (rows, order)
 }
 
