@@ -134,6 +134,11 @@ fn scale(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a * b).abs()).sum()
 }
 
+/// The first number that is NaN or infinite.
+fn not_finite(values: &[f64]) -> Option<usize> {
+    values.iter().position(|value| !value.is_finite())
+}
+
 /// Halvings of the step.
 const STEPS: i32 = 24;
 /// How far a central difference may be from a derivative, relative to the largest of them.
@@ -178,17 +183,14 @@ pub fn check_gradient<S: Reverse<Value = f64>>(
     let (taped_at, gradient) = vjp::<S>(&taped, x, &weights)?;
     same_values(&at, &taped_at)?;
     let products = (dot(&weights, &slopes), dot(&gradient, &direction));
-    let finite = |values: &[f64]| values.iter().position(|value| !value.is_finite());
-    if let Some(output) = finite(&at).or(finite(&slopes)) {
+    if let Some(output) = not_finite(&at).or(not_finite(&slopes)) {
         return Err(GradientMismatch::NotFinite { output });
     }
-    let moved = |(step, point): (f64, Vec<f64>)| (step, values(&point));
-    let points: Vec<(f64, Vec<f64>)> = steps(x, &direction).map(moved).collect();
+    let points: Vec<(f64, Vec<f64>)> = steps(x, &direction).map(|(step, point)| (step, values(&point))).collect();
     let noise = noise(&values, x, &direction, &at, &points);
-    let suspects = || find(&taped, &along, &values, x, &noise);
     let rounding = 1e-11 * scale(&weights, &slopes).max(scale(&gradient, &direction)) + ABOVE * scale(&weights, &noise);
-    let agree = gradient.iter().all(|slope| slope.is_finite()) && (products.0 - products.1).abs() <= rounding;
-    if !agree && let Some(mismatch) = suspects()? {
+    let agree = not_finite(&gradient).is_none() && (products.0 - products.1).abs() <= rounding;
+    if !agree && let Some(mismatch) = find(&taped, &along, &values, x, &noise)? {
         return Err(mismatch);
     }
     let mut check = GradientCheck { products, taylor: Vec::new(), order: f64::INFINITY };
@@ -198,7 +200,7 @@ pub fn check_gradient<S: Reverse<Value = f64>>(
             return Err(GradientMismatch::NotFinite { output });
         }
         if order < 1.5 {
-            return Err(suspects()?.unwrap_or(GradientMismatch::Taylor { output, order }));
+            return Err(find(&taped, &along, &values, x, &noise)?.unwrap_or(GradientMismatch::Taylor { output, order }));
         }
         check.order = check.order.min(order);
         check.taylor.push(rows);
@@ -256,8 +258,8 @@ fn noise(
     (0..at.len()).map(of_output).collect()
 }
 
-/// The largest sixth difference of an output at nine points in a line, relative to that of independent errors of size 1;
-/// infinite if a value is not finite.
+/// The largest sixth difference of an output at nine points in a line, relative to that of independent errors of size
+/// 1; infinite if a value is not finite.
 fn sixth_difference(line: &[Vec<f64>], output: usize) -> f64 {
     let mut column: Vec<f64> = line.iter().map(|values| values[output]).collect();
     for _ in 0..6 {
