@@ -225,7 +225,7 @@ fn checked_panics_in_forward_mode() {
 
 /// x by way of a test of x², all of whose tangents are 0 at 0.
 fn tests_the_square<S: Taping>(x: &Closed<S>) -> Closed<S> {
-    if x.clone() * x <= Closed::from(1e-20) { Closed::from(0.0) } else { x.clone() }
+    if x.clone() * x <= 1e-20 { Closed::from(0.0) } else { x.clone() }
 }
 
 #[test]
@@ -244,7 +244,7 @@ fn a_variable_whose_tangents_are_all_0_is_active_and_a_constant_is_not() {
     assert_eq!(forward(|x| tests_the_square(&Closed::constant(x.value())), 0.0), 0);
     assert_eq!(forward(|x| pause(|| tests_the_square(x)), 0.0), 0);
     // Ties hide nothing.
-    assert_eq!(forward(|x| if x.clone() * x == x.clone() * x { x.clone() } else { Closed::from(0.0) }, 0.0), 0);
+    assert_eq!(forward(|x| if *x * *x == *x * *x { *x } else { Closed::from(0.0) }, 0.0), 0);
     // So is an outer evaluation's variable inside an inner one.
     let outer = |x: &[Real<Tangent>]| {
         let inner = |y: Real<Tangent>| {
