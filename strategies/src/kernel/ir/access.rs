@@ -1,4 +1,4 @@
-//! Accesses of a kernel: which operand it reads, at which offset and with which boundary rule, as constants.
+//! Accesses of a kernel: the operand, the offset and the boundary rule of each read, as constants.
 #![allow(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
@@ -6,45 +6,45 @@
     reason = "operands, shifts and numbers of temporaries have four bits"
 )]
 
-/// What stands at a leaf of a kernel's tree: a place in an operand relative to the point, a number, or something that
-/// the kernel itself has computed.
+/// One access of a kernel: an element of an operand at an offset from the point, a uniform scalar, a new value of the
+/// launch, or a temporary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access(u32);
 
-/// What kind of leaf it is.
+/// Kind of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccessKind {
     /// An element of an operand.
     Read,
-    /// A number that all points share.
+    /// A uniform scalar, shared by all points.
     Number,
-    /// What the launch itself writes to an operand at the point.
+    /// Value that the launch itself writes to an operand at the point.
     New,
     /// A temporary.
     Local,
 }
 
-/// What a read gives where it would lie outside the view.
+/// Value of a read outside the view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Boundary {
-    /// There is no such place: launches whose range leads there are refused.
+    /// No value: a launch whose range would read outside the view is refused.
     Inside,
     /// 0.
     Zero,
     /// The nearest element of the view.
     Nearest,
-    /// The element at the opposite side, as if the view were repeated.
+    /// The element at the opposite side: the view is continued periodically.
     Periodic,
 }
 
-/// The largest shift of a read along a dimension.
+/// Maximum offset of a read along a dimension.
 pub const RADIUS: isize = 7;
-/// The largest number of operands of a launch.
+/// Maximum number of operands of a launch.
 pub const OPERANDS: usize = 8;
-/// The largest number of outputs of a launch.
+/// Maximum number of outputs of a launch.
 pub const OUTPUTS: usize = 4;
 
-/// `each!(8: K => { … })` with every number below that one as a constant.
+/// Repeats a block with each index below the first number as a constant: `each!(8: K => { … })`.
 macro_rules! each {
     (4: $k:ident => $block:block) => { each!(@ $k $block 0 1 2 3) };
     (8: $k:ident => $block:block) => { each!(@ $k $block 0 1 2 3 4 5 6 7) };
@@ -56,11 +56,11 @@ macro_rules! each {
 pub(crate) use each;
 
 impl Access {
-    /// A read of this operand with these shifts, the last along the dimension in which elements are neighbours.
+    /// Builds a read of this operand at these offsets. The last dimension is the contiguous one.
     ///
     /// # Panics
     ///
-    /// When a shift is beyond [`RADIUS`], or there cannot be as many operands, which stops the compilation of a kernel.
+    /// When an offset is beyond [`RADIUS`] or the operand beyond [`OPERANDS`], which stops the compilation of a kernel.
     #[must_use]
     pub const fn read(operand: usize, border: Boundary, shifts: [isize; 4]) -> Self {
         assert!(operand < OPERANDS, "a launch has at most 8 operands");
@@ -74,40 +74,40 @@ impl Access {
         Self(bits)
     }
 
-    /// The number of this operand.
+    /// Builds an access to this operand as a uniform scalar.
     ///
     /// # Panics
     ///
-    /// When there cannot be as many operands.
+    /// When the operand is beyond [`OPERANDS`].
     #[must_use]
     pub const fn number(operand: usize) -> Self {
         assert!(operand < OPERANDS, "a launch has at most 8 operands");
         Self(1 << 24 | (operand as u32) << 16)
     }
 
-    /// What the launch writes to this operand.
+    /// Builds an access to the value that the launch writes to this operand.
     ///
     /// # Panics
     ///
-    /// When there cannot be as many operands.
+    /// When the operand is beyond [`OPERANDS`].
     #[must_use]
     pub const fn new(operand: usize) -> Self {
         assert!(operand < OPERANDS, "a launch has at most 8 operands");
         Self(2 << 24 | (operand as u32) << 16)
     }
 
-    /// The temporary with this number.
+    /// Builds an access to the temporary with this index.
     ///
     /// # Panics
     ///
-    /// When the number is not below 16.
+    /// When the index is not below 16.
     #[must_use]
     pub const fn local(k: usize) -> Self {
         assert!(k < 16, "temporaries have numbers below 16");
         Self(3 << 24 | (k as u32) << 16)
     }
 
-    /// The kind of leaf.
+    /// Kind of the access.
     #[must_use]
     pub const fn kind(self) -> AccessKind {
         match self.0 >> 24 {
@@ -118,13 +118,13 @@ impl Access {
         }
     }
 
-    /// The operand, or the number of the temporary.
+    /// Index of the operand, or of the temporary.
     #[must_use]
     pub const fn operand(self) -> usize {
         (self.0 >> 16 & 15) as usize
     }
 
-    /// What a read gives outside the view.
+    /// Boundary rule of a read.
     #[must_use]
     pub const fn border(self) -> Boundary {
         match self.0 >> 20 & 3 {
@@ -135,14 +135,14 @@ impl Access {
         }
     }
 
-    /// The shift of a read along this dimension.
+    /// Offset of a read along this dimension.
     #[must_use]
     #[inline(always)]
     pub const fn shift(self, dimension: usize) -> isize {
         (self.0 >> (4 * dimension) & 15) as isize - 8
     }
 
-    /// Whether it is a read that is not at the point itself.
+    /// Returns true if this is a read at a non-zero offset.
     #[must_use]
     pub const fn is_beside(self) -> bool {
         self.0 >> 24 == 0 && self.0 & 0xFFFF != 0x8888
@@ -153,10 +153,10 @@ impl Access {
     }
 }
 
-/// The largest number of different leaves of a kernel.
+/// Maximum number of distinct accesses of a kernel.
 pub const LEAVES: usize = 32;
 
-/// Different leaves, in the order in which they were found.
+/// Set of accesses, in the order in which they were inserted.
 #[derive(Clone, Copy, Debug)]
 pub struct AccessSet {
     count: usize,
@@ -164,34 +164,34 @@ pub struct AccessSet {
 }
 
 impl AccessSet {
-    /// Of nothing.
+    /// The empty set.
     pub const NONE: Self = Self { count: 0, keys: [Access(0); LEAVES] };
 
-    /// Of one leaf.
+    /// The set of one access.
     #[must_use]
     pub const fn of(key: Access) -> Self {
         Self::NONE.with(key)
     }
 
-    /// How many there are.
+    /// Number of accesses.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.count
     }
 
-    /// Whether there is none.
+    /// Returns true if the set is empty.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// Number `k`; some key if there are not that many.
+    /// Returns access `k`; the first entry if there are fewer.
     #[must_use]
     pub const fn get(&self, k: usize) -> Access {
         self.keys[if k < self.count { k } else { 0 }]
     }
 
-    /// Whether this leaf is among them.
+    /// Returns true if the set has this access.
     #[must_use]
     pub const fn has(&self, key: Access) -> bool {
         let mut k = 0;
@@ -213,7 +213,7 @@ impl AccessSet {
         self
     }
 
-    /// All of both.
+    /// Union of both sets.
     #[must_use]
     pub const fn and(mut self, other: Self) -> Self {
         let mut k = 0;
@@ -224,13 +224,13 @@ impl AccessSet {
         self
     }
 
-    /// These, if the condition holds.
+    /// Returns this set if the condition holds, else the empty set.
     #[must_use]
     pub const fn when(self, condition: bool) -> Self {
         if condition { self } else { Self::NONE }
     }
 
-    /// All but this leaf.
+    /// Returns the set without this access.
     #[must_use]
     pub const fn without(&self, key: Access) -> Self {
         let (mut rest, mut k) = (Self::NONE, 0);
@@ -243,7 +243,7 @@ impl AccessSet {
         rest
     }
 
-    /// Whether there is a leaf of this kind for this operand.
+    /// Returns true if the set has an access of this kind to this operand.
     #[must_use]
     pub const fn has_kind(&self, kind: AccessKind, operand: usize) -> bool {
         let mut k = 0;
@@ -257,31 +257,31 @@ impl AccessSet {
     }
 }
 
-/// What loops and launches ask about leaves, as constants of a program.
+/// Facts about a set of accesses that loops and launches use, as constants of a kernel.
 #[derive(Clone, Copy, Debug)]
 pub struct AccessSummary {
-    /// A bit for each operand with an element among the leaves.
+    /// A bit for each operand of which an element is read.
     pub views: u8,
-    /// A bit for each operand with an element that is not at the point.
+    /// A bit for each operand of which an element at a non-zero offset is read.
     pub beside: u8,
-    /// A bit for each operand that is a number which all points share.
+    /// A bit for each operand that is read as a uniform scalar.
     pub numbers: u8,
-    /// A bit for each operand whose new value is a leaf.
+    /// A bit for each operand whose new value is read.
     pub new: u8,
-    /// Whether a temporary is a leaf.
+    /// True if a temporary is read.
     pub locals: bool,
-    /// The smallest and the largest shift along each dimension; 0 and 0 without any.
+    /// Smallest and largest offset along each dimension, 0 included.
     pub shifts: [(isize, isize); 4],
-    /// The same of reads without a border rule.
+    /// Smallest and largest offset along each dimension, 0 included, of reads without a boundary rule.
     pub inside: [(isize, isize); 4],
-    /// Whether there are reads with a border rule.
+    /// True if some read has a boundary rule.
     pub borders: bool,
-    /// Whether an element may be read from several points by one read.
+    /// True if one read may reach the same element from several points, because its boundary rule repeats elements.
     pub repeats: bool,
 }
 
 impl AccessSummary {
-    /// Of these leaves.
+    /// Summarizes a set of accesses.
     #[must_use]
     pub const fn of(keys: &AccessSet) -> Self {
         let mut facts = Self {
@@ -328,7 +328,7 @@ impl AccessSummary {
         }
     }
 
-    /// Whether an operand has a bit among these.
+    /// Returns true if the operand's bit is set.
     #[must_use]
     #[inline(always)]
     pub const fn has(bits: u8, operand: usize) -> bool {

@@ -4,14 +4,14 @@ use super::access::{AccessSet, OUTPUTS};
 use super::instruction::opcode::{NEW, SAME, SELECT};
 use super::instruction::{FOREST, Op, Tree};
 
-/// All expressions of a kernel.
+/// Instructions of all expressions of a kernel, in one list.
 #[derive(Clone, Copy, Debug)]
 pub struct Body {
     pub(crate) tree: Tree<FOREST>,
-    /// The operations whose results the expressions are.
+    /// Index of the instruction that computes each expression's result.
     pub(crate) results: [u16; OUTPUTS],
     pub(crate) count: usize,
-    /// The operands that they are written to.
+    /// Operands that the expressions are written to, in order.
     pub(crate) written: &'static [usize],
 }
 
@@ -20,14 +20,14 @@ impl Body {
         Self { tree: Tree::EMPTY, results: [0; OUTPUTS], count: 0, written }
     }
 
-    /// With one more expression.
+    /// Appends one more expression.
     pub(crate) const fn with<const N: usize>(mut self, tree: &Tree<N>) -> Self {
         self.results[self.count] = self.tree.append(tree, None);
         self.count += 1;
         self
     }
 
-    /// The expression that writes this operand, if there is one.
+    /// Returns the index of the expression that writes this operand, or `None`.
     const fn output(&self, operand: u8) -> Option<usize> {
         let mut k = 0;
         while k < self.count && k < self.written.len() {
@@ -39,8 +39,8 @@ impl Body {
         None
     }
 
-    /// Whether there is an expression for each operand that is written, and none uses its own new value or that of a
-    /// later one.
+    /// Returns true if there is an expression for each written operand, and no expression reads its own new value or
+    /// that of a later expression.
     pub(crate) const fn in_order(&self) -> bool {
         let (mut k, mut op) = (0, 0);
         while k < self.count {
@@ -59,7 +59,8 @@ impl Body {
         self.count == self.written.len()
     }
 
-    /// The operation that `op` stands for, if it stands for another one: a temporary, or what the launch writes.
+    /// Returns the instruction that `op` is an alias of: that of a bound temporary, or of an output that the launch
+    /// itself writes. `None` for any other instruction.
     pub(crate) const fn stands_for(&self, op: &Op) -> Option<u16> {
         match op.what {
             SAME => Some(op.a),
@@ -71,7 +72,7 @@ impl Body {
         }
     }
 
-    /// All leaves, except what the launch itself writes.
+    /// Collects all accesses of the expressions, except reads of outputs that the launch itself writes.
     pub(crate) const fn reads(&self) -> AccessSet {
         let (mut keys, mut k) = (AccessSet::NONE, 0);
         while k < self.tree.len {
@@ -86,13 +87,14 @@ impl Body {
         keys
     }
 
-    /// For each operation whether some expression's derivative depends on it.
+    /// Marks the instructions that the derivative of some expression depends on.
     pub(crate) const fn moving(&self) -> [bool; FOREST] {
         let (mut moving, mut k) = ([false; FOREST], 0);
         while k < self.count {
             moving[self.results[k] as usize] = true;
             k += 1;
         }
+        // Instructions use results of earlier ones only, so one backward pass marks all that move.
         let mut k = self.tree.len;
         while k > 0 {
             k -= 1;
@@ -101,7 +103,7 @@ impl Body {
                 if let Some(other) = self.stands_for(op) {
                     moving[other as usize] = true;
                 }
-                // Not what a choice depends on.
+                // The condition of a select is piecewise constant: no derivative passes through it.
                 let mask = op.what == SELECT && !moving[op.a as usize];
                 op.mark(&mut moving);
                 moving[op.a as usize] &= !mask;
@@ -110,7 +112,7 @@ impl Body {
         moving
     }
 
-    /// The leaves that have a partial.
+    /// Collects the accesses that have a partial derivative.
     pub(crate) const fn used(&self) -> AccessSet {
         let (mut keys, mut k, moving) = (AccessSet::NONE, 0, self.moving());
         while k < self.tree.len {

@@ -1,4 +1,4 @@
-//! Builder of instruction lists, with value numbering: an instruction that is in the list already is not appended.
+//! Builder of instruction lists with value numbering: an instruction equal to an earlier one is not appended again.
 
 #![allow(
     clippy::cast_possible_truncation,
@@ -13,19 +13,20 @@ use super::listing::{Listing, NOTHING, STEPS};
 
 const SLOTS: usize = 2 * STEPS;
 
-/// A result with a sign. [`SignedValue::NONE`] if it is 0 by the structure of a kernel.
+/// A result with a sign and an optional mask. [`SignedValue::NONE`] if it is 0 by the structure of the kernel.
 ///
-/// What is not chosen contributes nothing, whatever it is multiplied with: a slope through a choice is one under a
-/// condition until it has been multiplied with everything.
+/// The branch of a select that is not taken must contribute 0 whatever it is multiplied with, even an infinite partial
+/// derivative. So the slope through a select carries its condition as a mask, which is applied only after all
+/// multiplications.
 #[derive(Clone, Copy)]
 pub(crate) struct SignedValue {
     pub(crate) place: u16,
     minus: bool,
-    /// The yes or no where it counts; elsewhere it is 0. [`NOTHING`] if it counts everywhere.
+    /// Index of the mask under which the result counts; elsewhere the result is 0. [`NOTHING`] if it counts everywhere.
     mask: u16,
-    /// Whether it counts where the mask says no.
+    /// True if the result counts where the mask is false.
     inverted: bool,
-    /// Whether the result at `place` is 0 already where it does not count.
+    /// True if the instruction at `place` is 0 already where the result does not count.
     is_clear: bool,
 }
 
@@ -43,20 +44,20 @@ impl SignedValue {
     pub(crate) const fn negated_if_some(self) -> Self {
         if self.is_none() { self } else { self.negated() }
     }
-    /// The same for the result at this place.
+    /// Replaces the instruction, and keeps sign and mask.
     pub(crate) const fn at(self, place: u16) -> Self {
         Self { place, ..self }
     }
-    /// Where this mask says yes.
+    /// Replaces the mask: the result counts where `mask` is true.
     const fn under(self, mask: u16) -> Self {
         Self { mask, inverted: false, ..self }
     }
 }
 
-/// Writes a [`Listing`].
+/// Appends instructions to a [`Listing`].
 pub(crate) struct Builder {
     pub(crate) script: Listing,
-    /// Where equal operations are found: places in the list, by a hash of what they do.
+    /// Hash table with open addressing: indices of the appended instructions, to find equal ones.
     slots: [u16; SLOTS],
 }
 
@@ -66,11 +67,12 @@ impl Builder {
         Self { script, slots: [NOTHING; SLOTS] }
     }
 
-    /// The place of this operation's result.
+    /// Returns the index of an instruction equal to `op`, and appends it first if there is none.
     pub(crate) const fn put(&mut self, op: Op) -> u16 {
         let bits = op.bits();
         let mixed = (bits as u64 ^ (bits >> 64) as u64 ^ (op.what as u64) << 56).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let mut slot = (mixed >> 40) as usize % SLOTS;
+        // Linear probing ends: the table has twice as many slots as a list has instructions.
         while self.slots[slot] != NOTHING {
             let place = self.slots[slot];
             if self.script.ops[place as usize].is(&op) {
@@ -97,7 +99,7 @@ impl Builder {
         self.put(Op::of(SELECT, mask, yes, no))
     }
 
-    /// halves/2.
+    /// The literal halves/2.
     pub(crate) const fn literal(&mut self, halves: i16) -> u16 {
         self.put(Op::of(LITERAL, 0, 0, halves.cast_unsigned()))
     }
@@ -127,7 +129,7 @@ impl Builder {
         sum.under(self.op(EITHER, a, b))
     }
 
-    /// x + y, where x counts.
+    /// x + y under the mask of x.
     const fn added(&mut self, x: SignedValue, y: SignedValue) -> SignedValue {
         let (place, minus) = match (x.minus, y.minus) {
             (false, false) => (self.op(ADD, x.place, y.place), false),
@@ -147,7 +149,7 @@ impl Builder {
         SignedValue { place, is_clear: false, ..slope }
     }
 
-    /// With 0 where it does not count.
+    /// Replaces the result by 0 where it does not count.
     const fn cleared(&mut self, x: SignedValue) -> SignedValue {
         if x.is_none() || x.mask == NOTHING || x.is_clear {
             return x;
@@ -157,7 +159,7 @@ impl Builder {
         SignedValue { place: self.select(x.mask, yes, no), is_clear: true, ..x }
     }
 
-    /// As a number; 0 for none.
+    /// Returns the result as a plain instruction, with sign and mask applied; 0 for [`SignedValue::NONE`].
     pub(crate) const fn number(&mut self, x: SignedValue) -> u16 {
         let x = self.cleared(x);
         match (x.is_none(), x.minus) {
@@ -167,7 +169,7 @@ impl Builder {
         }
     }
 
-    /// Where it counts, if that is not everywhere.
+    /// Returns the mask under which x counts; the caller has ruled out a result without a mask.
     const fn mask(&mut self, x: SignedValue) -> u16 {
         if x.inverted { self.not(x.mask) } else { x.mask }
     }
@@ -178,7 +180,7 @@ impl Builder {
         self.op(EQUAL, number, one)
     }
 
-    /// The slope that a mask chooses.
+    /// Slope of a select: `yes` where the mask is true, else `no`.
     pub(crate) const fn chosen(&mut self, mask: u16, yes: SignedValue, no: SignedValue) -> SignedValue {
         if yes.is_none() && no.is_none() {
             return yes;
@@ -207,13 +209,13 @@ impl Builder {
         SignedValue::of(self.select(mask, yes, no)).under(counts)
     }
 
-    /// Where the mask says yes and x counts.
+    /// Mask that is true where `mask` is true and x counts.
     const fn both(&mut self, mask: u16, x: SignedValue) -> u16 {
         let counts = self.mask(x);
         self.op(BOTH, mask, counts)
     }
 
-    /// Where the one counts that a mask chooses.
+    /// Mask that is true where the result that a select chooses counts; [`NOTHING`] if both count everywhere.
     const fn either(&mut self, mask: u16, yes: SignedValue, no: SignedValue) -> u16 {
         if yes.mask == NOTHING && no.mask == NOTHING {
             return NOTHING;

@@ -1,4 +1,4 @@
-//! Differentiation of a body: its values, tangents and adjoints as instructions.
+//! Differentiation of a body: instructions for its values, and for slopes along one access or along tangents.
 
 #![allow(clippy::cast_possible_truncation, reason = "places have few bits, and `From` is not for constants")]
 
@@ -13,10 +13,10 @@ use super::instruction::{FOREST, Op};
 use super::listing::NOTHING;
 use crate::number::simd::rule::{Rule, Slope};
 
-/// Computes values and slopes of a forest.
+/// Generates instructions for the values and slopes of a body's instructions.
 pub(crate) struct Differentiator<'a> {
     forest: &'a Body,
-    /// Whether what the launch has written is read, as in a sweep, or computed.
+    /// True if the new value of an output is read, as in a sweep; false if it is computed, as in a launch.
     reads_new: bool,
     values: [u16; FOREST],
     pub(crate) slopes: [SignedValue; FOREST],
@@ -27,7 +27,7 @@ impl<'a> Differentiator<'a> {
         Self { forest, reads_new, values: [NOTHING; FOREST], slopes: [SignedValue::NONE; FOREST] }
     }
 
-    /// The value of an operation of the forest.
+    /// Returns the index of the generated instruction with the value of instruction `k` of the body.
     pub(crate) const fn value(&mut self, to: &mut Builder, k: u16) -> u16 {
         if self.values[k as usize] == NOTHING {
             self.find_value(to, k);
@@ -35,8 +35,8 @@ impl<'a> Differentiator<'a> {
         self.values[k as usize]
     }
 
-    /// Computes an operation, and before it those whose results it uses. Not by recursion: the compiler allows 128
-    /// calls inside one another, and expressions may be deeper than half of that.
+    /// Generates an instruction after all its arguments. Uses an explicit stack instead of recursion: the compiler
+    /// allows 128 nested calls in constants, and expressions may be deeper than half of that.
     const fn find_value(&mut self, to: &mut Builder, k: u16) {
         let (mut open, mut count) = ([k; FOREST], 1);
         while count > 0 {
@@ -56,7 +56,7 @@ impl<'a> Differentiator<'a> {
         }
     }
 
-    /// The first operation that this one uses, or stands for, and that has not been computed.
+    /// Returns the first argument, or alias target, whose value has not been generated yet.
     const fn missing(&self, op: &Op, other: Option<u16>) -> Option<u16> {
         let (uses, count) = match other {
             Some(other) => ([other, 0, 0], 1),
@@ -87,7 +87,7 @@ impl<'a> Differentiator<'a> {
         }
     }
 
-    /// The slopes of all operations, along one leaf, or along the tangents of all.
+    /// Generates the slopes of all instructions, along one access, or along all tangents if `along` is `None`.
     pub(crate) const fn find_slopes(&mut self, to: &mut Builder, along: Option<Access>) {
         let (moving, mut k) = (self.forest.moving(), 0);
         while k < self.forest.tree.len {
@@ -136,7 +136,7 @@ impl<'a> Differentiator<'a> {
         }
     }
 
-    /// The slope of a function of one argument.
+    /// Generates the slope of a function of one argument.
     const fn of_one(&mut self, to: &mut Builder, k: u16, op: Op, slope: SignedValue) -> SignedValue {
         if op.what == RULE1 {
             return self.by_rule(to, slope, self.rule(op).left, Op { what: LEFT, ..op }, op.a, k);
@@ -161,7 +161,7 @@ impl<'a> Differentiator<'a> {
         to.times(slope, partial)
     }
 
-    /// The slope of a function of two arguments.
+    /// Generates the slope of a function of two arguments.
     const fn of_two(&mut self, to: &mut Builder, k: u16, op: Op, left: SignedValue, right: SignedValue) -> SignedValue {
         match op.what {
             MUL => self.of_product(to, op, left, right),
@@ -171,7 +171,7 @@ impl<'a> Differentiator<'a> {
                 let mask = takes_left(to, &op, x, y);
                 let (value, one) = (self.value(to, k), to.literal(2));
                 let odd = to.op(DIFFER, value, value);
-                // NaN if the value is.
+                // The partial derivative is NaN where the value is.
                 let partial = to.select(odd, value, one);
                 let (left, right) = (to.times(left, partial), to.times(right, partial));
                 to.chosen(mask, left, right)
@@ -190,7 +190,7 @@ impl<'a> Differentiator<'a> {
         }
     }
 
-    /// The slope of a function of three arguments.
+    /// Generates the slope of a function of three arguments.
     const fn of_three(&mut self, to: &mut Builder, op: Op) -> SignedValue {
         let (uses, parts) = ([op.a, op.b, op.c], [FIRST, SECOND, THIRD]);
         let (mut sum, mut k) = (SignedValue::NONE, 0);
@@ -250,7 +250,8 @@ impl<'a> Differentiator<'a> {
         }
     }
 
-    /// The slope of one argument of a rule, through the rule: the partial is `op` of two values.
+    /// Generates the contribution of one argument to the slope of a rule. `op` evaluates the partial derivative from
+    /// the values of instructions `a` and `b`.
     const fn by_rule(
         &mut self,
         to: &mut Builder,
@@ -272,7 +273,7 @@ impl<'a> Differentiator<'a> {
         }
     }
 }
-/// Where the larger or smaller of two numbers is the left one.
+/// Generates the mask that is true where the maximum or minimum of x and y is x.
 const fn takes_left(to: &mut Builder, op: &Op, x: u16, y: u16) -> u16 {
     let first = if op.what == MAX { to.op(AT_MOST, y, x) } else { to.op(AT_MOST, x, y) };
     let odd = to.op(DIFFER, y, y);

@@ -1,5 +1,5 @@
-//! The bodies of kernels as trees. A tree is a type, and its operations are a constant of it; its value holds the
-//! numbers that were captured, and nothing else.
+//! Expressions of kernels as types. The instructions of an expression are a constant of its type; its value holds only
+//! the captured constants.
 
 use super::access::{Access, Boundary};
 use super::function::{BinaryFormula, Comparing, Comparison, KernelBinary, KernelTernary, KernelUnary, UnaryFormula};
@@ -10,20 +10,20 @@ use core::marker::PhantomData;
 
 /// An expression of a kernel.
 ///
-/// Sealed: what a launch may read without a check follows from the constant here.
+/// Sealed: launches read without bounds checks what this trait's constant says will be read.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an expression of a kernel",
     note = "a kernel is made of what its operands' tokens return (`x.at::<0>()`), of numbers (`2.0`, not `2`) and of \
             functions"
 )]
 pub trait Node: Copy + Send + Sync + Sealed + 'static {
-    /// Its operations.
+    /// Instructions of the expression.
     const CODE: Code;
-    /// Hands over the captured numbers, in the order of the operations that use them.
+    /// Passes the captured constants to `put`, in the order of the instructions that use them.
     fn constants(&self, put: &mut impl FnMut(f64));
 }
 
-/// Implements a leaf.
+/// Defines an access as an expression.
 macro_rules! leaves {
     ($($(#[$doc:meta])* $name:ident<$(const $p:ident: $t:ty),*> = $key:expr;)*) => { $(
         $(#[$doc])*
@@ -38,7 +38,7 @@ macro_rules! leaves {
     )* };
 }
 
-/// The border rule with this number.
+/// Returns the boundary rule with this index.
 const fn border(number: u8) -> Boundary {
     match number {
         0 => Boundary::Inside,
@@ -49,18 +49,19 @@ const fn border(number: u8) -> Boundary {
 }
 
 leaves! {
-    /// An element of operand `A`, shifted along the four dimensions. `B` is the number of its border rule.
+    /// An element of operand `A`, at an offset along each of the four dimensions. `B` is the index of the boundary
+    /// rule.
     Element<const A: usize, const B: u8, const I: isize, const J: isize, const K: isize, const M: isize> =
         Access::read(A, border(B), [I, J, K, M]);
-    /// A number that all points share: operand `A`, an active variable.
+    /// A uniform scalar: operand `A`, an active variable shared by all points.
     Number<const A: usize> = Access::number(A);
-    /// What this launch writes to operand `A` at the point.
+    /// Value that this launch writes to operand `A` at the point.
     New<const A: usize> = Access::new(A);
-    /// The temporary with number `K`.
+    /// Temporary with index `K`.
     Local<const K: usize> = Access::local(K);
 }
 
-/// A number that was captured.
+/// A captured constant.
 #[derive(Clone, Copy, Debug)]
 pub struct Constant(pub f64);
 impl Sealed for Constant {}
@@ -73,7 +74,7 @@ impl Node for Constant {
 }
 
 impl UnaryFormula {
-    /// The operation, and the rule that it uses.
+    /// Returns the instruction, and the rule it calls, if any.
     const fn op(self) -> (Op, Option<&'static Rule>) {
         let (what, rule) = match self {
             Self::Negative => (opcode::NEG, None),
@@ -87,7 +88,7 @@ impl UnaryFormula {
 }
 
 impl BinaryFormula {
-    /// As [`UnaryFormula::op`].
+    /// Returns the instruction, and the rule it calls, if any.
     const fn op(self) -> (Op, Option<&'static Rule>) {
         let (what, rule) = match self {
             Self::Sum => (opcode::ADD, None),
@@ -106,7 +107,7 @@ impl BinaryFormula {
 #[derive(Clone, Copy, Debug)]
 pub struct UnaryNode<F, A>(PhantomData<F>, A);
 impl<F, A> UnaryNode<F, A> {
-    /// This function of that argument.
+    /// Applies the function to an argument.
     #[inline(always)]
     pub const fn of(argument: A) -> Self {
         Self(PhantomData, argument)
@@ -133,7 +134,7 @@ impl<F: KernelUnary, A: Node> Node for UnaryNode<F, A> {
 #[derive(Clone, Copy, Debug)]
 pub struct BinaryNode<F, A, B>(PhantomData<F>, A, B);
 impl<F, A, B> BinaryNode<F, A, B> {
-    /// This function of those arguments.
+    /// Applies the function to its arguments.
     #[inline(always)]
     pub const fn of(left: A, right: B) -> Self {
         Self(PhantomData, left, right)
@@ -162,7 +163,7 @@ impl<F: KernelBinary, A: Node, B: Node> Node for BinaryNode<F, A, B> {
 #[derive(Clone, Copy, Debug)]
 pub struct TernaryNode<F, A, B, C>(PhantomData<F>, A, B, C);
 impl<F, A, B, C> TernaryNode<F, A, B, C> {
-    /// This function of those arguments.
+    /// Applies the function to its arguments.
     #[inline(always)]
     pub const fn of(first: A, second: B, third: C) -> Self {
         Self(PhantomData, first, second, third)
@@ -191,18 +192,18 @@ impl<F: KernelTernary, A: Node, B: Node, C: Node> Node for TernaryNode<F, A, B, 
 #[derive(Clone, Copy, Debug)]
 pub struct Compared<C, A, B>(PhantomData<C>, A, B);
 impl<C, A, B> Compared<C, A, B> {
-    /// This comparison of those.
+    /// Compares two expressions.
     #[inline(always)]
     pub const fn of(left: A, right: B) -> Self {
         Self(PhantomData, left, right)
     }
 }
 
-/// A yes or no at each point.
+/// A condition: true or false at each point.
 pub trait Condition: Copy + Send + Sync + Sealed + 'static {
-    /// Its operations.
+    /// Instructions of the condition; the result is a mask.
     const CODE: Code;
-    /// As [`Node::constants`].
+    /// Passes the captured constants to `put`, in the order of the instructions that use them.
     fn constants(&self, put: &mut impl FnMut(f64));
 }
 
@@ -227,7 +228,7 @@ impl<C: Comparing, A: Node, B: Node> Condition for Compared<C, A, B> {
     }
 }
 
-/// Two conditions, both or one of which must hold.
+/// Conjunction (`BOTH`) or disjunction of two conditions.
 #[derive(Clone, Copy, Debug)]
 pub struct Joined<const BOTH: bool, C, D>(pub C, pub D);
 impl<const BOTH: bool, C, D> Sealed for Joined<BOTH, C, D> {}
@@ -241,8 +242,8 @@ impl<const BOTH: bool, C: Condition, D: Condition> Condition for Joined<BOTH, C,
     }
 }
 
-/// The first expression where a condition holds, else the second. Both are computed everywhere; what is not chosen
-/// contributes nothing to adjoints, also where it is infinite or NaN.
+/// The first expression where a condition holds, else the second. Both are evaluated at every point; the one that is
+/// not chosen contributes nothing to adjoints, even if it is infinite or NaN.
 #[derive(Clone, Copy, Debug)]
 pub struct Select<C, A, B>(pub C, pub A, pub B);
 impl<C, A, B> Sealed for Select<C, A, B> {}
@@ -263,7 +264,7 @@ impl<C: Condition, A: Node, B: Node> Node for Select<C, A, B> {
     }
 }
 
-/// A temporary: expression `E`, computed once, as [`Local`] number `K` of expression `B`.
+/// Binds a temporary: expression `E`, evaluated once, is [`Local`] `K` in expression `B`.
 #[derive(Clone, Copy, Debug)]
 pub struct Let<const K: usize, E, B>(pub E, pub B);
 impl<const K: usize, E, B> Sealed for Let<K, E, B> {}

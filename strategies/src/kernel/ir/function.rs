@@ -1,16 +1,16 @@
-//! Functions of kernels: the ones with formulas for registers, and the ones that are computed number by number.
+//! Functions that kernels can call: those with a formula in SIMD registers, and those evaluated by a scalar rule.
 
 use crate::number::simd::rule::Rule;
 
 /// A function of one argument.
 pub trait KernelUnary: Copy + Send + Sync + 'static {
-    /// What it is.
+    /// Formula or rule by which the function is computed.
     const FORMULA: UnaryFormula;
 }
 
 /// A function of two arguments.
 pub trait KernelBinary: Copy + Send + Sync + 'static {
-    /// What it is.
+    /// Formula or rule by which the function is computed.
     const FORMULA: BinaryFormula;
 }
 
@@ -31,7 +31,7 @@ pub enum UnaryFormula {
     Root,
     /// x².
     Square,
-    /// Number by number.
+    /// A rule, called one element at a time.
     Rule(&'static Rule),
 }
 
@@ -46,15 +46,15 @@ pub enum BinaryFormula {
     Product,
     /// x/y.
     Quotient,
-    /// The larger; at a tie the left one, and not a NaN if it can be helped.
+    /// The larger argument; the left one at a tie, and the other one where one is NaN.
     Larger,
-    /// The smaller; at a tie the left one, and not a NaN if it can be helped.
+    /// The smaller argument; the left one at a tie, and the other one where one is NaN.
     Smaller,
-    /// Number by number.
+    /// A rule, called one element at a time.
     Rule(&'static Rule),
 }
 
-/// How two numbers x and y are compared.
+/// Comparison of two values x and y.
 #[derive(Clone, Copy, Debug)]
 pub enum Comparison {
     /// x < y.
@@ -69,6 +69,6 @@ pub enum Comparison {
 
 /// A comparison, as a type.
 pub trait Comparing: Copy + Send + Sync + 'static {
-    /// Which one.
+    /// The comparison that the type stands for.
     const HOW: Comparison;
 }

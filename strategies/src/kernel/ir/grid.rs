@@ -1,20 +1,21 @@
-//! Grids: the shape of the views of a launch, and the range of points that it covers.
+//! Grids: the shape of a launch's views, and the range of points it covers.
 
 use core::fmt;
 use core::ops::Range;
 use smallvec::SmallVec;
 
-/// A box of points in views of one shape. Shapes of fewer than four dimensions have leading dimensions of length 1.
+/// A box of points in views of one shape. A shape of fewer than four dimensions is padded with leading dimensions of
+/// length 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grid {
     shape: [isize; 4],
-    /// How many of the dimensions, which are the last ones, the views have.
+    /// Number of dimensions of the views; they are the last ones of `shape`.
     rank: usize,
     elements: usize,
     pub(crate) range: IndexRange,
 }
 
-/// Points from `lo` up to, and without, `hi`.
+/// Half-open box of points: from `lo` to below `hi`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct IndexRange {
     pub(crate) lo: [isize; 4],
@@ -22,14 +23,14 @@ pub(crate) struct IndexRange {
 }
 
 impl IndexRange {
-    /// Without points.
+    /// An empty range.
     pub(crate) const NONE: Self = Self { lo: [0; 4], hi: [0; 4] };
 
     pub(crate) fn is_empty(&self) -> bool {
         (0..4).any(|d| self.lo[d] >= self.hi[d])
     }
 
-    /// Whether it is part of one row, and so short that to prepare a loop over registers costs more than its points.
+    /// Returns true if the range is part of one row and so short that preparing a SIMD loop costs more than its points.
     pub(crate) fn is_short_row(&self) -> bool {
         self.hi[3] - self.lo[3] <= 8 && (0..3).all(|d| self.hi[d] - self.lo[d] == 1)
     }
@@ -39,8 +40,9 @@ impl IndexRange {
     }
 }
 
-/// `each_row!(region, row => { … })` with each row's first three coordinates. A macro, because a closure need not be
-/// inlined: what works in registers must be part of the function that is compiled for them.
+/// Loops over the rows of a range: `each_row!(region, row => { … })` with each row's first three coordinates. A macro,
+/// because a closure need not be inlined, and SIMD code must be part of the function that is compiled for the
+/// instruction set.
 macro_rules! each_row {
     ($region:expr, $row:ident => $body:block) => {{
         let region: &IndexRange = $region;
@@ -56,31 +58,31 @@ macro_rules! each_row {
 }
 pub(crate) use each_row;
 
-/// Why a range cannot be used.
+/// Reason why a range cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BadRange {
-    /// It has not as many dimensions as the views.
+    /// The range has another number of dimensions than the views.
     Rank {
-        /// Of the range.
+        /// Number of dimensions of the range.
         range: usize,
-        /// Of the views.
+        /// Number of dimensions of the views.
         views: usize,
     },
-    /// It goes beyond the views.
+    /// The range ends outside the views.
     Beyond {
         /// The dimension.
         dimension: usize,
-        /// The range there.
+        /// The range along this dimension.
         range: Range<usize>,
-        /// The views' length there.
+        /// Length of the views along this dimension.
         length: usize,
     },
-    /// It begins behind its end.
+    /// The range starts after its end.
     Backwards {
         /// The dimension.
         dimension: usize,
-        /// The range there.
+        /// The range along this dimension.
         range: Range<usize>,
     },
 }
@@ -113,22 +115,22 @@ impl fmt::Display for Grid {
 }
 
 impl Default for Grid {
-    /// No points.
+    /// Returns a grid without points.
     fn default() -> Self {
         Self { shape: [1; 4], rank: 1, elements: 1, range: IndexRange::NONE }
     }
 }
 
 impl Grid {
-    /// These points in views of this shape.
+    /// Returns a range of points in views of this shape.
     ///
     /// # Errors
     ///
-    /// When they do not lie in it.
+    /// When the range does not lie inside the shape.
     ///
     /// # Panics
     ///
-    /// When the shape has more than four dimensions, or more elements than there can be.
+    /// When the shape has more than four dimensions, or more elements than the address space.
     pub fn new(shape: &[usize], range: &[Range<usize>]) -> Result<Self, BadRange> {
         assert!(shape.len() <= 4, "views have one to four dimensions");
         if range.len() != shape.len() {
@@ -155,25 +157,25 @@ impl Grid {
         Ok(grid)
     }
 
-    /// The number of elements of a view.
+    /// Number of elements of a view.
     #[must_use]
     pub const fn elements(&self) -> usize {
         self.elements
     }
 
-    /// The number of points.
+    /// Number of points of the range.
     #[must_use]
     pub fn points(&self) -> usize {
         self.range.points()
     }
 
-    /// Whether the range is all of the views.
+    /// Returns true if the range covers the complete views.
     #[must_use]
     pub fn is_all(&self) -> bool {
         (0..4).all(|d| self.range.lo[d] == 0 && self.range.hi[d] == self.shape[d])
     }
 
-    /// The same views, and this one point, given by its place among the elements.
+    /// Returns a grid of the same views with one point, given by its position among the elements.
     ///
     /// # Panics
     ///
@@ -191,12 +193,12 @@ impl Grid {
         Self { range, ..*self }
     }
 
-    /// The same views, and some of the points.
+    /// Returns a grid of the same views with another range.
     pub(crate) const fn with(&self, range: IndexRange) -> Self {
         Self { range, ..*self }
     }
 
-    /// The last of these, one for each dimension of the views.
+    /// Returns the last entries of `all`, one for each dimension of the views.
     pub(crate) fn of_views(&self, all: [isize; 4]) -> SmallVec<[isize; 4]> {
         SmallVec::from_slice(&all[4 - self.rank..])
     }
@@ -224,26 +226,26 @@ impl Grid {
         }
     }
 
-    /// Copies what lies outside the range.
+    /// Copies the elements outside the range.
     ///
     /// # Panics
     ///
-    /// When there are fewer elements than the views have.
+    /// When a slice has fewer elements than the views.
     pub fn copy_outside<V: Copy>(&self, from: &[V], to: &mut [V]) {
         self.outside(|piece| match piece.len() {
-            // The ends of two rows: a call would take longer.
+            // Short pieces between two rows, for which a call would take longer than the loop.
             ..=8 => to[piece.clone()].iter_mut().zip(&from[piece]).for_each(|(to, from)| *to = *from),
             _ => to[piece.clone()].copy_from_slice(&from[piece]),
         });
     }
 
-    /// Moves what lies outside the range, and leaves this number.
+    /// Moves the elements outside the range, and replaces them by `left`.
     pub(crate) fn move_outside<V: Copy>(&self, from: &mut [V], to: &mut [V], left: V) {
         self.copy_outside(from, to);
         self.fill_outside(from, left);
     }
 
-    /// Writes this number to all that lies outside the range.
+    /// Sets the elements outside the range to one value.
     pub(crate) fn fill_outside<V: Copy>(&self, to: &mut [V], number: V) {
         self.outside(|piece| to[piece].iter_mut().for_each(|to| *to = number));
     }

@@ -1,8 +1,8 @@
-//! Expressions of kernels as data: lists of operations that are known when a kernel is compiled.
+//! Expressions of kernels as data: lists of instructions that are known when a kernel is compiled.
 //!
-//! A tree's type has its operations as a constant. Everything that is done with a kernel is made of this list: the
-//! loops that are compiled for each level, the derivatives, what is computed at single points, and the text for other
-//! compilers.
+//! The instructions of an expression are a constant of its type. Everything else about a kernel is derived from this
+//! list: the loops compiled for each instruction set, the derivatives, the interpreter for single points, and the C
+//! source.
 
 #![allow(
     clippy::cast_possible_truncation,
@@ -12,42 +12,42 @@
 use super::access::{Access, AccessKind, Boundary};
 use crate::number::simd::rule::{Part, Rule};
 
-/// The largest number of operations in the tree of one expression.
+/// Maximum number of instructions of one expression.
 pub const NODES: usize = 512;
-/// The largest number of operations in all expressions of a kernel.
+/// Maximum number of instructions of all expressions of a kernel together.
 pub(crate) const FOREST: usize = 1024;
-/// The largest number of functions in a kernel that are computed number by number.
+/// Maximum number of calls of scalar rules in a kernel.
 pub(crate) const RULES: usize = 64;
-/// The largest number of captured numbers in a kernel.
+/// Maximum number of captured constants in a kernel.
 pub(crate) const CONSTANTS: usize = 64;
 
-/// Numbers the operations.
+/// Defines the opcodes as constants.
 macro_rules! operations {
     ($($(#[$doc:meta])* $name:ident = $number:literal;)*) => { $(
         $(#[$doc])*
         pub(crate) const $name: u8 = $number;
     )* };
 }
-/// What an operation does: `a`, `b` and `c` are results of operations before it.
+/// Opcodes. `a`, `b` and `c` are the indices of earlier instructions whose results are the arguments.
 pub(crate) mod opcode {
     operations! {
         /// Reads an element.
         READ = 0;
-        /// A number that all points share.
+        /// Reads a uniform scalar: one value shared by all points.
         NUMBER = 1;
-        /// What the launch itself has written to an operand.
+        /// Reads an operand's new value, written by the launch itself.
         NEW = 2;
-        /// A temporary, by its number `c`.
+        /// Reads the temporary with index `c`.
         LOCAL = 3;
-        /// A captured number, by its number `c`.
+        /// Reads the captured constant with index `c`.
         CONSTANT = 4;
-        /// c/2 as a signed number.
+        /// The literal c/2, with c as a signed integer.
         LITERAL = 5;
-        /// The adjoint of output `operand`.
+        /// Reads the adjoint of output `operand`.
         SEED = 6;
-        /// The tangent of a leaf.
+        /// Reads the tangent of an access; `a` holds the opcode of the access.
         TANGENT = 7;
-        /// The result of `a` itself.
+        /// Alias of the result of `a`.
         SAME = 8;
 
         /// −a.
@@ -58,7 +58,7 @@ pub(crate) mod opcode {
         SQRT = 18;
         /// a².
         SQUARE = 19;
-        /// Rule number `operand`, of one argument.
+        /// Calls the rule with index `operand`, of one argument.
         RULE1 = 20;
 
         /// a + b.
@@ -69,20 +69,20 @@ pub(crate) mod opcode {
         MUL = 34;
         /// a/b.
         DIV = 35;
-        /// Adjoint a times derivative b.
+        /// Adjoint a times derivative b. The interpreter takes 0 where either is 0, even if the other is not finite.
         SEEDED = 36;
-        /// The larger.
+        /// The larger of a and b.
         MAX = 37;
-        /// The smaller.
+        /// The smaller of a and b.
         MIN = 38;
-        /// Rule number `operand`, of two arguments.
+        /// Calls the rule with index `operand`, of two arguments.
         RULE2 = 39;
-        /// The partial of a rule's left argument; of a rule of one argument its derivative, from the argument and the
-        /// value.
+        /// Partial derivative of a rule with respect to its left argument; for a rule of one argument, its derivative
+        /// from argument a and value b.
         LEFT = 40;
-        /// The partial of a rule's right argument.
+        /// Partial derivative of a rule with respect to its right argument.
         RIGHT = 41;
-        /// Whether a rule returns its left argument.
+        /// Mask that is true where a rule returns its left argument.
         TAKES = 42;
 
         /// a < b.
@@ -95,33 +95,33 @@ pub(crate) mod opcode {
         DIFFER = 51;
         /// Both a and b.
         BOTH = 52;
-        /// a or b.
+        /// Either of a and b.
         EITHER = 53;
 
-        /// b where a, else c.
+        /// b where mask a is true, else c.
         SELECT = 64;
-        /// Rule number `operand`, of three arguments.
+        /// Calls the rule with index `operand`, of three arguments.
         RULE3 = 65;
-        /// The partial of a rule's first argument of three.
+        /// Partial derivative of a rule with respect to the first of three arguments.
         FIRST = 66;
-        /// The partial of a rule's second argument of three.
+        /// Partial derivative of a rule with respect to the second of three arguments.
         SECOND = 67;
-        /// The partial of a rule's third argument.
+        /// Partial derivative of a rule with respect to the third of three arguments.
         THIRD = 68;
     }
 }
 use opcode::{CONSTANT, LOCAL, NEW, NUMBER, READ, RULE1, RULE2, RULE3, SAME, SEED, SELECT, TANGENT};
 
-/// An operation.
+/// One instruction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Op {
-    /// What it does: see [`does`].
+    /// Operation to carry out: one of the constants in [`opcode`].
     pub(crate) what: u8,
-    /// An operand, an output, or a rule.
+    /// Index of an operand, an output or a rule, depending on the opcode.
     pub(crate) operand: u8,
-    /// The number of a read's border rule.
+    /// Boundary rule of a read, as an integer.
     pub(crate) border: u8,
-    /// The shift of a read.
+    /// Offset of a read along each dimension.
     pub(crate) shift: [i8; 4],
     pub(crate) a: u16,
     pub(crate) b: u16,
@@ -135,7 +135,7 @@ impl Op {
         Self { what, operand: 0, border: 0, shift: [0; 4], a, b, c }
     }
 
-    /// A leaf.
+    /// Builds the instruction that reads an access.
     pub(crate) const fn leaf(key: Access) -> Self {
         let op = Self { operand: key.operand() as u8, ..Self::NONE };
         match key.kind() {
@@ -149,7 +149,7 @@ impl Op {
         }
     }
 
-    /// Which leaf it is, if it is one.
+    /// Returns the access that this instruction reads, or `None` if it computes something.
     pub(crate) const fn key(&self) -> Option<Access> {
         let s = self.shift;
         Some(match self.what {
@@ -173,12 +173,12 @@ impl Op {
         })
     }
 
-    /// The leaf whose tangent it is.
+    /// Turns a tangent into the read of the access whose tangent it is.
     pub(crate) const fn moving(self) -> Self {
         Self { what: self.a as u8, ..self }
     }
 
-    /// The number of operations whose results it uses.
+    /// Number of arguments.
     pub(crate) const fn arity(&self) -> usize {
         match self.what {
             SAME | 16..32 => 1,
@@ -188,7 +188,7 @@ impl Op {
         }
     }
 
-    /// The part of its rule that an operation with this number calls.
+    /// Part of a rule that an instruction with this opcode evaluates.
     pub(crate) const fn part(what: u8) -> Part {
         match what {
             RULE1 | RULE2 | RULE3 => Part::Value,
@@ -200,12 +200,12 @@ impl Op {
         }
     }
 
-    /// Whether its result is a yes or no.
+    /// Returns true if the result is a mask rather than a value.
     pub(crate) const fn is_mask(&self) -> bool {
         matches!(self.what, 48..64)
     }
 
-    /// With other arguments.
+    /// Replaces the arguments, as many as the instruction has.
     pub(crate) const fn with(self, a: u16, b: u16, c: u16) -> Self {
         match self.arity() {
             0 => self,
@@ -215,7 +215,7 @@ impl Op {
         }
     }
 
-    /// With the places to which its arguments have moved.
+    /// Renumbers the arguments: index `k` becomes `moved[k]`.
     pub(crate) const fn moved(self, moved: &[u16]) -> Self {
         match self.arity() {
             0 => self,
@@ -225,7 +225,7 @@ impl Op {
         }
     }
 
-    /// Marks the operations whose results it uses.
+    /// Marks the instructions whose results are arguments of this one.
     pub(crate) const fn mark(&self, used: &mut [bool]) {
         let arity = self.arity();
         if arity > 0 {
@@ -243,7 +243,7 @@ impl Op {
         self.what == other.what && self.bits() == other.bits()
     }
 
-    /// Everything but what it does, in a number.
+    /// Packs all fields except the opcode into one integer, for hashing and comparison.
     pub(crate) const fn bits(&self) -> u128 {
         let s = self.shift;
         let shift = u32::from_ne_bytes([
@@ -257,29 +257,29 @@ impl Op {
     }
 }
 
-/// The operations of an expression, or of several: each uses results of those before it only.
+/// Instructions of one or more expressions. Each uses results of earlier instructions only.
 #[derive(Clone, Copy, Debug)]
 pub struct Tree<const N: usize> {
     pub(crate) ops: [Op; N],
     pub(crate) len: usize,
-    /// The operation whose result it is.
+    /// Index of the instruction that computes the result.
     pub(crate) result: u16,
-    /// The number of captured numbers.
+    /// Number of captured constants.
     pub(crate) constants: u16,
     pub(crate) rules: [Option<&'static Rule>; RULES],
     pub(crate) rule_count: u8,
-    /// A bit for each temporary that is bound inside.
+    /// A bit for each temporary that is bound in the expression.
     pub(crate) binds: u32,
 }
 
-/// The operations of one expression.
+/// Instructions of one expression.
 pub type Code = Tree<NODES>;
 
 impl<const N: usize> Tree<N> {
     pub(crate) const EMPTY: Self =
         Self { ops: [Op::NONE; N], len: 0, result: 0, constants: 0, rules: [None; RULES], rule_count: 0, binds: 0 };
 
-    /// Of one operation.
+    /// Builds a list of one instruction.
     #[must_use]
     pub(crate) const fn leaf(op: Op) -> Self {
         let mut tree = Self::EMPTY;
@@ -295,7 +295,7 @@ impl<const N: usize> Tree<N> {
         self.len += 1;
     }
 
-    /// The number of a rule in this tree.
+    /// Adds a rule and returns its index.
     pub(crate) const fn rule(&mut self, rule: &'static Rule) -> u8 {
         assert!(
             (self.rule_count as usize) < RULES,
@@ -306,8 +306,8 @@ impl<const N: usize> Tree<N> {
         self.rule_count - 1
     }
 
-    /// Adds the operations of another tree, in which temporary `local.0` is the result of operation `local.1`, and
-    /// returns where its result is.
+    /// Appends the instructions of another list and returns the index of its result. With `local` = `(k, result)`,
+    /// temporary `k` of the other list becomes an alias of instruction `result` of this one.
     pub(crate) const fn append<const M: usize>(&mut self, other: &Tree<M>, local: Option<(usize, u16)>) -> u16 {
         let first = self.len as u16;
         let mut k = 0;
@@ -342,7 +342,7 @@ impl<const N: usize> Tree<N> {
         self.result
     }
 
-    /// Both trees, and an operation on their results.
+    /// Concatenates two lists and applies `op` to their results.
     pub(crate) const fn join(left: &Self, right: &Self, op: Op) -> Self {
         let mut tree = *left;
         let a = tree.result;
@@ -351,7 +351,7 @@ impl<const N: usize> Tree<N> {
         tree
     }
 
-    /// Whether temporary `k` is used where it is not bound.
+    /// Returns true if temporary `number` is read but not bound in this list.
     pub(crate) const fn has_local(&self, number: usize) -> bool {
         let mut k = 0;
         while k < self.len {

@@ -1,4 +1,4 @@
-//! The trait of kernels: what is done with the results of a body, and what is known of a kernel before it runs.
+//! The trait of kernels: how the results of a body are used, and the facts about a kernel known before a launch.
 
 use super::access::{AccessSummary, LEAVES, OPERANDS, OUTPUTS};
 use super::body::Body;
@@ -13,79 +13,80 @@ use core::marker::PhantomData;
 
 const _: () = assert!(OUTPUTS == 4 && OPERANDS == 8 && LEAVES == 32, "`each!` has as many numbers");
 
-/// Which operands are written, in the order of the expressions.
+/// List of written operands as a type, in the order of the expressions.
 pub trait Written: Copy + Send + Sync + 'static {
-    /// The operands.
+    /// Indices of the operands.
     const OPERANDS: &'static [usize];
 }
 
-/// A kernel: some expressions, and where they go. Sealed as [`Node`] is.
+/// A kernel: one or more expressions and the use of their results. Sealed like [`Node`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not what a kernel returns",
     note = "a kernel returns a tuple with one expression for each operand that is written (`&mut`), in their order; a \
             single one needs a comma too: `(expression,)`"
 )]
 pub trait Kernel: Copy + Send + Sync + Sealed + 'static {
-    /// Whether the expressions are written to operands, not added up.
+    /// True if the expressions are written to operands, false if they are reduced to one value.
     const WRITES: bool;
-    /// What a recording that can be replayed computes anew.
+    /// The computation that a replay repeats.
     #[doc(hidden)]
     const AGAIN: ReplayKind;
-    /// All expressions.
+    /// Instructions of all expressions.
     #[doc(hidden)]
     const FOREST: Body;
-    /// Everything that is done with it.
+    /// Instruction lists of values, tangents and partial derivatives.
     #[doc(hidden)]
     const SCRIPTS: &'static Programs = &Programs::of(&Self::FOREST);
-    /// What is to be known of it.
+    /// Facts about the kernel that launches use.
     const PLAN: &'static KernelInfo = &KernelInfo::of(&Self::FOREST, Self::SCRIPTS, Self::WRITES);
-    /// Hands over the captured numbers.
+    /// Passes the captured constants to `put`, in the order of the instructions that use them.
     fn constants(&self, put: &mut impl FnMut(f64));
 }
 
-/// What a replay computes of a kernel.
+/// Computation that a replay of a launch repeats.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReplayKind {
-    /// All values.
+    /// All values, written to the outputs again.
     Values,
-    /// Their sum.
+    /// Sum of the values.
     Sum,
-    /// The largest or smallest one.
+    /// The largest or smallest value.
     Extremum,
-    /// Nothing: no launch has this kernel.
+    /// Nothing: no launch has a kernel of this kind.
     Nothing,
 }
 
-/// What launches ask about a kernel.
+/// Facts about a kernel that launches need.
 #[derive(Clone, Copy, Debug)]
 pub struct KernelInfo {
-    /// Everything that is done with it.
+    /// Instruction lists of values, tangents and partial derivatives.
     pub(crate) scripts: &'static Programs,
-    /// The number of expressions.
+    /// Number of expressions.
     pub expressions: usize,
-    /// Whether they are written to operands, not added up.
+    /// True if the expressions are written to operands, false if they are reduced to one value.
     pub writes: bool,
-    /// The operands that they are written to.
+    /// Operands that the expressions are written to, in order.
     pub written: &'static [usize],
-    /// Whether there is one expression for each operand that is written, and none uses the [`New`](crate::kernel::New)
-    /// value of an output that does not stand before it. Otherwise the kernel cannot run.
+    /// True if there is one expression for each written operand, and each [`New`](crate::kernel::New) value is read
+    /// only by later expressions than the one that writes it. A kernel for which this is false cannot run.
     pub in_order: bool,
-    /// The number of captured numbers.
+    /// Number of captured constants.
     pub constants: usize,
-    /// Whether there are functions that are computed number by number. They need not be defined where nothing is read.
+    /// True if the kernel calls scalar rules. A rule must not be called for elements that are masked out, where it need
+    /// not be defined.
     pub(crate) calls_rules: bool,
-    /// What is to be known of the leaves with a partial.
+    /// Summary of the accesses with a partial derivative.
     pub partials: AccessSummary,
-    /// What is to be known of the leaves whose values the partials need.
+    /// Summary of the accesses whose values the partial derivatives need.
     pub kept: AccessSummary,
-    /// What is to be known of all leaves.
+    /// Summary of all accesses.
     pub leaves: AccessSummary,
 }
 
 impl KernelInfo {
     const fn of(forest: &Body, scripts: &'static Programs, writes: bool) -> Self {
-        // Here, so that the compiler says it once, and for which launch.
+        // Checked here, so that the compiler reports the kernel once and names the launch.
         assert!(
             forest.tree.constants as usize <= CONSTANTS,
             "a kernel has at most 64 literals and captured numbers, each counted as often as it occurs: make two \
@@ -105,47 +106,49 @@ impl KernelInfo {
         }
     }
 
-    /// The operand that expression `k` is written to; any, if there is no such expression.
+    /// Returns the operand that expression `k` is written to; 0 if there is no such expression.
     pub(crate) const fn output(&self, k: usize) -> usize {
         if k < self.written.len() { self.written[k] } else { 0 }
     }
 
-    /// A bit for each operand that a launch over this grid writes everywhere, and does not read.
+    /// Returns a bit for each operand that a launch over this grid overwrites completely without reading it.
     #[must_use]
     pub fn replaced(&self, grid: &Grid) -> u8 {
         let written = self.written.iter().filter(|_| grid.is_all()).fold(0, |all, k| all | 1 << k);
         written & !self.leaves.views
     }
 
-    /// Whether nothing has a partial.
+    /// Returns true if no access has a partial derivative.
     #[must_use]
     pub const fn is_constant(&self) -> bool {
         self.scripts.used.is_empty()
     }
 
-    /// Whether the partials are numbers that all points share, one for each leaf.
+    /// Returns true if the partial derivatives do not depend on the point: one uniform scalar for each access.
     pub(crate) const fn is_linear(&self) -> bool {
         self.expressions == 1 && self.scripts.needs.is_empty()
     }
 
-    /// Whether all partials are for elements at the point itself, so that a view's adjoints can be replaced in place.
+    /// Returns true if all partial derivatives belong to elements at the point itself, so that a view's adjoints can be
+    /// replaced in place.
     pub(crate) const fn is_local(&self) -> bool {
         self.partials.beside == 0 && !self.partials.borders
     }
 
-    /// Whether a group of lanes may contain places where nothing is to be computed, and what it reads may lie beside
-    /// the views: it is 0 there or does not matter, and no rule is called with it.
+    /// Returns true if SIMD groups may be masked. Inactive elements may then be read outside the views: no access
+    /// repeats elements by a boundary rule, and no scalar rule would be called with such a value.
     pub(crate) const fn can_be_masked(&self) -> bool {
         !self.leaves.repeats && !self.calls_rules
     }
 
-    /// Whether seeds are always arrays: a branch for each of many reads would cost more than filling one.
+    /// Returns true if the adjoints of all outputs are materialized as arrays. With many reads a branch at each read
+    /// costs more than filling an array once.
     pub(crate) const fn all_dense(&self) -> bool {
         self.writes && self.scripts.used.len() > 6
     }
 }
 
-/// Expressions that are written to operands.
+/// Kernel whose expressions are written to operands.
 pub struct Assign<W, T>(T, PhantomData<W>);
 impl<W, T: Copy> Clone for Assign<W, T> {
     fn clone(&self) -> Self {
@@ -154,7 +157,7 @@ impl<W, T: Copy> Clone for Assign<W, T> {
 }
 impl<W, T: Copy> Copy for Assign<W, T> {}
 impl<W, T> Assign<W, T> {
-    /// These expressions.
+    /// Builds the kernel from a tuple of expressions.
     #[inline(always)]
     pub const fn new(expressions: T) -> Self {
         Self(expressions, PhantomData)
@@ -183,7 +186,7 @@ programs! {
     A 0 B 1 C 2 D 3;
 }
 
-/// Defines programs of one expression that is not written, from what a replay computes of it.
+/// Defines kernels of one expression that is reduced instead of written; each row names what a replay computes.
 macro_rules! reductions {
     ($($(#[$doc:meta])* $name:ident: $again:ident;)*) => { $(
         $(#[$doc])*
@@ -202,15 +205,15 @@ macro_rules! reductions {
     )* };
 }
 reductions! {
-    /// One expression that is added up.
+    /// Kernel that sums one expression over all points.
     Reduce: Sum;
-    /// One expression whose largest or smallest value is looked for.
+    /// Kernel that searches for the largest or smallest value of one expression.
     Extreme: Extremum;
-    /// One expression that combines two numbers.
+    /// Kernel that combines two values into one, for folds and scans.
     Combination: Nothing;
 }
 
-/// The values of a kernel.
+/// Instruction list of a kernel's values, as a type.
 pub(crate) struct ValuesOf<P>(PhantomData<P>);
 impl<P: Kernel> StaticListing for ValuesOf<P> {
     const OPS: &'static [Op] = P::SCRIPTS.list(List::Values);
@@ -220,7 +223,7 @@ impl<P: Kernel> StaticListing for ValuesOf<P> {
     const ALL_DENSE: bool = false;
 }
 
-/// The gather of a kernel.
+/// Instruction list of a kernel's adjoint gather, as a type.
 pub(crate) struct GatherOf<P>(PhantomData<P>);
 impl<P: Kernel> GatherOf<P> {
     const SCRIPT: &'static Listing = &gather(P::SCRIPTS);
@@ -233,7 +236,7 @@ impl<P: Kernel> StaticListing for GatherOf<P> {
     const ALL_DENSE: bool = P::PLAN.all_dense();
 }
 
-/// The partials of the numbers of a kernel that all points share.
+/// Instruction list of the partial derivatives for a kernel's uniform scalars, as a type.
 pub(crate) struct NumbersOfKernel<P>(PhantomData<P>);
 impl<P: Kernel> NumbersOfKernel<P> {
     const SCRIPT: &'static Listing = &numbers(P::SCRIPTS);
@@ -246,7 +249,7 @@ impl<P: Kernel> StaticListing for NumbersOfKernel<P> {
     const ALL_DENSE: bool = P::PLAN.all_dense();
 }
 
-/// The partial of leaf `N` of a kernel.
+/// Instruction list of the partial derivative for access `N` of a kernel, as a type.
 pub(crate) struct PartialOf<P, const N: usize>(PhantomData<P>);
 impl<P: Kernel, const N: usize> StaticListing for PartialOf<P, N> {
     const OPS: &'static [Op] = P::SCRIPTS.list(List::Partial(N));

@@ -1,40 +1,40 @@
-//! Instruction lists, as values and as constants of types.
+//! Lists of instructions, as values and as constants of types.
 
 use super::access::{LEAVES, OPERANDS, OUTPUTS};
 use super::instruction::{Op, RULES};
 use crate::number::simd::rule::Rule;
 
-/// The largest number of operations in a list.
+/// Maximum number of instructions in a list.
 pub(crate) const STEPS: usize = 2048;
-/// No result.
+/// Marker for a missing result.
 pub(crate) const NOTHING: u16 = u16::MAX;
 
-/// Machine operations: the operations of a [`Body`](super::body::Body) without the ones that stand for several,
-/// and with adjoints and tangents.
+/// List of executable instructions. Aliases of a [`Body`](super::body::Body) are resolved, and squares, maxima and
+/// minima expanded; adjoints and tangents are added.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Listing {
     pub(crate) ops: [Op; STEPS],
     pub(crate) len: usize,
-    /// What is asked for, or [`NOTHING`].
+    /// Indices of the instructions that compute the results, or [`NOTHING`].
     pub(crate) results: [u16; LEAVES],
 }
 const _: () = assert!(LEAVES >= OUTPUTS && LEAVES >= OPERANDS, "a script has a place for each result");
 
-/// A list as a type: operations that are known when a kernel is compiled.
+/// List of instructions as a type, known when a kernel is compiled.
 pub(crate) trait StaticListing {
-    /// The operations.
+    /// The instructions.
     const OPS: &'static [Op];
-    /// Where the results stand that are asked for, or [`NOTHING`].
+    /// Indices of the instructions that compute the results, or [`NOTHING`].
     const RESULTS: &'static [u16];
-    /// The rules that the operations call.
+    /// Scalar rules that the instructions call.
     const RULES: &'static [Option<&'static Rule>; RULES];
-    /// The number of captured numbers.
+    /// Number of captured constants.
     const CONSTANTS: usize;
-    /// Whether the adjoints of all outputs are arrays.
+    /// True if the adjoints of all outputs are arrays.
     const ALL_DENSE: bool;
 }
 
-/// Where result `k` of a script stands, if there is one.
+/// Returns the index of the instruction that computes result `k`, or `None`.
 pub(crate) const fn result<C: StaticListing>(k: usize) -> Option<usize> {
     if k < C::RESULTS.len() && C::RESULTS[k] != NOTHING { Some(C::RESULTS[k] as usize) } else { None }
 }

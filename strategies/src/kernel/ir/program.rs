@@ -1,7 +1,7 @@
-//! What is computed of a kernel, as lists of machine operations: its values, and its derivatives.
+//! Programs of a kernel: lists of instructions for its values, its tangents and its partial derivatives.
 //!
-//! Lists are made when a kernel is compiled. Equal operations stand in a list once, so that what several leaves'
-//! partials share is computed once for all of them, also where it is read from different points.
+//! The lists are built when a kernel is compiled. Equal instructions stand in a list once, so that a subexpression
+//! shared by the partial derivatives of several accesses is computed once, even if the accesses have different offsets.
 
 #![allow(
     clippy::cast_possible_truncation,
@@ -18,37 +18,41 @@ use super::instruction::{Op, RULES};
 use super::listing::{Listing, NOTHING, STEPS};
 use crate::number::simd::rule::Rule;
 
-/// The largest number of operations in the lists of a kernel that are kept in a program.
+/// Maximum number of instructions in all lists of a kernel together.
 const LISTED: usize = 3072;
-/// The number of lists.
+/// Number of lists of a kernel.
 const LISTS: usize = LEAVES + 2;
 
-/// Scripts of a kernel.
+/// Instruction lists of a kernel.
 #[derive(Clone, Copy, Debug)]
 pub struct Programs {
-    /// Lists of operations, one behind the other: the values of the expressions, their derivatives along tangents, and
-    /// for each leaf of [`used`](Self::used) Σ adjoint·∂expression/∂leaf, all at one point. Each counts its operations
-    /// from its beginning.
+    /// Concatenated lists: the values of the expressions, their derivatives along tangents, and for each access of
+    /// [`used`](Self::used) Σ adjoint·∂expression/∂access, all at one point. Instruction indices count from the
+    /// beginning of their list.
     ops: [Op; LISTED],
-    /// Where lists end.
+    /// End of each list in `ops`.
     ends: [usize; LISTS],
-    /// Where the values, the derivatives and the partials stand in their lists.
+    /// Index in the list of values of the instruction that computes each expression.
     pub(crate) values: [u16; OUTPUTS],
+    /// Index in the list of tangents of the instruction that computes the tangent of each expression.
     pub(crate) tangents: [u16; OUTPUTS],
+    /// Index in its list of the instruction that computes each partial derivative.
     pub(crate) partials: [u16; LEAVES],
+    /// Accesses that have a partial derivative.
     pub(crate) used: AccessSet,
+    /// All accesses.
     pub(crate) reads: AccessSet,
-    /// The leaves whose values the partials need.
+    /// Accesses whose values the partial derivatives need.
     pub(crate) needs: AccessSet,
     pub(crate) rules: [Option<&'static Rule>; RULES],
 }
 
-/// One of the lists.
+/// One of the lists of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum List {
     Values,
     Tangents,
-    /// The partial of this leaf.
+    /// Partial derivative for the access with this index in [`Programs::used`].
     Partial(usize),
 }
 
@@ -63,7 +67,7 @@ impl List {
 }
 
 impl Programs {
-    /// The scripts of a kernel.
+    /// Builds the lists of a kernel.
     pub(crate) const fn of(forest: &Body) -> Self {
         let (values, tangents) = (values(forest), tangents(forest));
         let mut scripts = Self {
@@ -101,19 +105,19 @@ impl Programs {
         scripts
     }
 
-    /// Which leaf with a partial this is, if it is one.
+    /// Returns the index in [`used`](Self::used) of an access, or `None` if it has no partial derivative.
     pub(crate) fn leaf(&self, key: Access) -> Option<usize> {
         (0..self.used.len()).find(|k| self.used.get(*k) == key)
     }
 
-    /// What the partial of a leaf depends on: bits of the outputs whose adjoints count, and bits of the leaves of
-    /// [`used`](Self::used) whose values do.
+    /// Dependencies of the partial derivative for an access: bits of the outputs whose adjoints it reads, and bits of
+    /// the accesses of [`used`](Self::used) whose values it reads.
     pub(crate) fn needs_of(&self, leaf: usize) -> (u8, u32) {
         let (mut outputs, mut leaves) = (0, 0);
         for op in self.list(List::Partial(leaf)) {
             match op.key() {
                 _ if op.what == SEED => outputs |= 1 << op.operand,
-                // It may depend on any leaf of the expressions.
+                // A new value may depend on any access of the expressions.
                 Some(key) if key.kind() == AccessKind::New => leaves = u32::MAX,
                 Some(key) => leaves |= self.leaf(key).map_or(0, |other| 1 << other),
                 None => {}
@@ -136,13 +140,13 @@ impl Programs {
         self.ends[list.number()] = end;
     }
 
-    /// Where a list begins, and where it ends.
+    /// Returns the start and the end of a list in `ops`.
     const fn range(&self, list: List) -> (usize, usize) {
         let number = list.number();
         (if number == 0 { 0 } else { self.ends[number - 1] }, self.ends[number])
     }
 
-    /// The operations of a list.
+    /// Returns the instructions of a list.
     pub(crate) const fn list(&self, list: List) -> &[Op] {
         let (from, to) = self.range(list);
         self.ops.split_at(to).0.split_at(from).1
@@ -158,7 +162,7 @@ const fn values(forest: &Body) -> Listing {
     writer.script
 }
 
-/// Σ adjoint·∂expression/∂leaf.
+/// Builds the list for Σ adjoint·∂expression/∂access over the expressions.
 const fn partial(forest: &Body, leaf: Access) -> Listing {
     let (mut writer, mut pass, mut k) = (Builder::new(), Differentiator::new(forest, true), 0);
     pass.find_slopes(&mut writer, Some(leaf));
@@ -177,7 +181,7 @@ const fn partial(forest: &Body, leaf: Access) -> Listing {
     needed(&writer.script)
 }
 
-/// A script without the operations that its results do not need.
+/// Removes the instructions that no result needs.
 const fn needed(script: &Listing) -> Listing {
     let (mut is_needed, mut k) = ([false; STEPS], 0);
     while k < LEAVES {
@@ -186,6 +190,7 @@ const fn needed(script: &Listing) -> Listing {
         }
         k += 1;
     }
+    // Instructions use results of earlier ones only, so one backward pass marks all that are needed.
     let mut k = script.len;
     while k > 0 {
         k -= 1;
@@ -210,18 +215,18 @@ const fn needed(script: &Listing) -> Listing {
     rest.script
 }
 
-/// The partials for elements, each at the point that reads the element, added up by operand: for each operand what its
-/// element at a point gets.
+/// Builds the list that gathers the adjoint of each operand's element at a point: the sum of the partial derivatives
+/// for all reads of it, each evaluated at the point that reads the element.
 pub(crate) const fn gather(scripts: &Programs) -> Listing {
     partials_of(scripts, AccessKind::Read)
 }
 
-/// The partials for numbers that all points share, by operand.
+/// Builds the list of the partial derivatives for uniform scalars, summed by operand.
 pub(crate) const fn numbers(scripts: &Programs) -> Listing {
     partials_of(scripts, AccessKind::Number)
 }
 
-/// The partials for leaves of a kind, added up by operand; equal operations are computed once.
+/// Builds the list of the partial derivatives for accesses of one kind, summed by operand.
 const fn partials_of(scripts: &Programs, kind: AccessKind) -> Listing {
     let (mut writer, mut sums, mut leaf) = (Builder::new(), [SignedValue::NONE; OPERANDS], 0);
     while leaf < scripts.used.len() {
@@ -243,7 +248,8 @@ const fn partials_of(scripts: &Programs, kind: AccessKind) -> Listing {
 }
 
 impl Builder {
-    /// The partial of a leaf, at the point that reads it if it is an element.
+    /// Appends the partial derivative for an access. For a read, all offsets are moved so that it is evaluated at the
+    /// point that reads the current element.
     const fn put_partial(&mut self, scripts: &Programs, leaf: usize) -> SignedValue {
         let (key, (first, end)) = (scripts.used.get(leaf), scripts.range(List::Partial(leaf)));
         let is_read = matches!(key.kind(), AccessKind::Read);
@@ -260,7 +266,7 @@ impl Builder {
             moved[k - first] = self.put(op.moved(&moved));
             k += 1;
         }
-        // A list's last operation may be the sign of its result.
+        // The last instruction of a list may be the sign of its result, which the sum can absorb.
         let place = moved[scripts.partials[leaf] as usize];
         let last = self.script.ops[place as usize];
         if last.what == NEG { SignedValue::of(last.a).negated() } else { SignedValue::of(place) }
