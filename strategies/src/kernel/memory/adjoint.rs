@@ -1,4 +1,4 @@
-//! Shadows: the adjoints, or the tangents, of views during a sweep.
+//! Shadows: adjoints, or tangents, of views during a sweep.
 
 use super::buffer::{Arena, NewArray};
 use super::cache::ReadCache;
@@ -6,65 +6,65 @@ use crate::Number;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// The shadow of a view. Most are 0 everywhere or the same everywhere at first, and no memory is filled for these.
+/// Shadow of a view. Most are zero or uniform at first, and take no array.
 #[derive(Clone, Debug, Default)]
 pub enum Shadow<V> {
-    /// 0 everywhere.
+    /// Zero everywhere.
     #[default]
     Unset,
-    /// The same number everywhere.
+    /// One value for all elements.
     Uniform(V),
-    /// A number for each element.
+    /// One value for each element.
     Dense(NewArray<V>),
 }
 
-/// The shadows of the views of one recording, in the memory of its arrays.
+/// Shadows of the views of one recording, allocated from the arena of its arrays.
 #[derive(Clone, Debug, Default)]
 pub struct Shadows<V> {
-    /// By the views' slots; slot 0 stands for views that are passive.
+    /// Shadows by slot of the view; slot 0 stands for passive views.
     list: Vec<Shadow<V>>,
-    /// Values that the sweep has read back, and the memory.
+    /// Arrays that the sweep has read back, and the arena that shadows are allocated from.
     fetched: ReadCache<V>,
 }
 
 impl<V: Number> Shadows<V> {
-    /// No shadows.
+    /// Returns an empty set of shadows.
     #[must_use]
     pub const fn new() -> Self {
         Self { list: Vec::new(), fetched: ReadCache::new() }
     }
 
-    /// No shadows, with memory from where these values have theirs.
+    /// Returns an empty set of shadows that allocates from the arena of `fetched`.
     pub(crate) fn beside(fetched: &ReadCache<V>) -> Self {
         let mut shadows = Self::new();
         shadows.draw_from(fetched.memory.as_ref());
         shadows
     }
 
-    /// Takes memory from there from now on. Without that it has some of its own.
+    /// Sets the arena that shadows are allocated from. Without one they get an arena of their own.
     pub(crate) fn draw_from(&mut self, memory: Option<&Arc<Arena<V>>>) {
         self.fetched.draw_from(memory);
     }
 
-    /// Makes all shadows 0. Their memory goes back to where it is from.
+    /// Makes all shadows zero, and releases their memory.
     pub fn clear(&mut self) {
         self.forget_behind(0);
     }
 
-    /// Makes the shadows 0 of all slots behind this one. Their memory goes back to where it is from.
+    /// Makes the shadows of all slots above this one zero, and releases their memory. Slot 0 stands for all slots.
     pub fn forget_behind(&mut self, slot: usize) {
         // Slot 0 stands for no view.
         let first = if slot == 0 { 0 } else { slot.saturating_add(1).min(self.list.len()) };
         self.list.truncate(first);
     }
 
-    /// Whether all shadows are 0 because none was ever set.
+    /// Returns true if no shadow was ever set, so that all are zero.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// Bytes of shadows, and of these and of the lists.
+    /// Returns bytes of dense shadows, and bytes of these together with the lists and the arrays read back.
     #[must_use]
     pub fn bytes(&self) -> (usize, usize) {
         let dense = |shadow: &Shadow<V>| if let Shadow::Dense(buffer) = shadow { buffer.bytes() } else { 0 };
@@ -72,41 +72,41 @@ impl<V: Number> Shadows<V> {
         (used, used + self.list.capacity() * size_of::<Shadow<V>>() + self.fetched.bytes())
     }
 
-    /// The values that the sweep has read back.
+    /// Arrays that the sweep has read back.
     #[inline(always)]
     pub(crate) const fn fetched(&mut self) -> &mut ReadCache<V> {
         &mut self.fetched
     }
 
-    /// The shadows by the views' slots, and the values that the sweep has read back.
+    /// Shadows by slot of the view, and the arrays that the sweep has read back.
     pub(crate) fn parts(&mut self) -> (&[Shadow<V>], &mut ReadCache<V>) {
         (&self.list, &mut self.fetched)
     }
 
-    /// Ends a launch: what it alone needs of what has been read back may go.
+    /// Ends a launch: arrays that only this launch has read back may be released.
     #[inline(always)]
     pub(crate) fn end_launch(&mut self) {
         self.fetched.end();
     }
 
-    /// Hands what has been read back over to another adjoint vector of the sweep.
+    /// Exchanges the arrays read back with another adjoint vector of the sweep.
     pub(crate) const fn hand_over(&mut self, other: &mut Self) {
         core::mem::swap(&mut self.fetched, &mut other.fetched);
     }
 
-    /// The shadow in this slot.
+    /// Returns the shadow in this slot.
     #[must_use]
     pub fn get(&self, slot: usize) -> &Shadow<V> {
         self.list.get(slot).unwrap_or(&Shadow::Unset)
     }
 
-    /// Takes the shadow out, and leaves 0.
+    /// Takes the shadow out of this slot, and leaves zero.
     #[must_use]
     pub fn take(&mut self, slot: usize) -> Shadow<V> {
         self.list.get_mut(slot).map_or(Shadow::Unset, core::mem::take)
     }
 
-    /// Puts a shadow in place of what is there.
+    /// Replaces the shadow in this slot.
     pub(crate) fn put(&mut self, slot: usize, shadow: Shadow<V>) {
         if slot >= self.list.len() {
             self.list.resize_with(slot + 1, Shadow::default);
@@ -114,19 +114,19 @@ impl<V: Number> Shadows<V> {
         self.list[slot] = shadow;
     }
 
-    /// A buffer with anything in it.
+    /// Allocates a buffer with unspecified contents.
     pub(crate) fn any(&mut self, length: usize) -> NewArray<V> {
         self.fetched.array(length)
     }
 
-    /// A buffer with this number everywhere.
+    /// Allocates a buffer filled with one value.
     pub(crate) fn filled(&mut self, length: usize, number: V) -> NewArray<V> {
         let mut buffer = self.any(length);
         buffer.fill(number);
         buffer
     }
 
-    /// A shadow as a buffer.
+    /// Converts a shadow to a buffer.
     pub(crate) fn dense(&mut self, shadow: Shadow<V>, length: usize) -> NewArray<V> {
         match shadow {
             Shadow::Unset => self.filled(length, V::ZERO),
@@ -135,7 +135,7 @@ impl<V: Number> Shadows<V> {
         }
     }
 
-    /// The shadow in this slot, as a buffer.
+    /// Converts the shadow in this slot to a buffer in place.
     pub(crate) fn make_dense(&mut self, slot: usize, length: usize) -> &mut NewArray<V> {
         if !matches!(self.get(slot), Shadow::Dense(_)) {
             let shadow = self.take(slot);
@@ -148,7 +148,7 @@ impl<V: Number> Shadows<V> {
         }
     }
 
-    /// Adds these numbers to the shadow in this slot.
+    /// Adds these values to the shadow in this slot, element by element.
     pub fn add(&mut self, slot: usize, numbers: &[V]) {
         if slot == 0 {
             return;
@@ -175,7 +175,7 @@ impl<V: Number> Shadows<V> {
         }
     }
 
-    /// Adds a number to all elements of the shadow in this slot.
+    /// Adds one value to all elements of the shadow in this slot.
     pub(crate) fn add_everywhere(&mut self, slot: usize, number: V) {
         if slot == 0 || number.is_nought() {
             return;
@@ -191,7 +191,7 @@ impl<V: Number> Shadows<V> {
         self.put(slot, sum);
     }
 
-    /// The elements of the shadow in this slot, of a view with this many.
+    /// Returns the elements of the shadow in this slot, for a view of this length.
     #[must_use]
     pub fn elements(&self, slot: usize, length: usize) -> Cow<'_, [V]> {
         match self.get(slot) {

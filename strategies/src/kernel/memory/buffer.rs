@@ -16,51 +16,50 @@ use std::sync::{Arc, Weak};
 struct Line([u8; LINE]);
 
 const LINE: usize = 64;
-/// How many numbers before an array and behind it a group of lanes may read: as many as the largest register has, and
-/// twice the largest shift, at which a sweep reads values.
+/// Number of elements before and after an array that a SIMD group may read: the lanes of the largest register, and
+/// twice the maximum offset, because a sweep reads values at the difference of two offsets.
 pub(crate) const REACH: usize = MOST + 2 * RADIUS.unsigned_abs();
 
-/// Lines before and behind the numbers.
+/// Number of cache lines before and after the elements.
 const fn margin<V>() -> usize {
     let lines = (REACH * size_of::<V>()).div_ceil(LINE);
     if lines < 4 { 4 } else { lines }
 }
 
-/// Numbers in one piece of memory that is aligned to cache lines, with memory on both sides that belongs to it: a group
-/// of lanes at a border may read it, and throws away what it has read.
+/// Array aligned to cache lines, with a margin on both sides: a SIMD group at a boundary may read the margin, and
+/// discards what it has read.
 pub struct Buffer<V> {
-    /// Perhaps more than the numbers need.
+    /// The allocation; may be longer than the elements need.
     lines: Vec<Line>,
     length: usize,
     numbers: PhantomData<V>,
-    /// Where it goes in the end.
+    /// Arena that the buffer returns to when it is dropped.
     home: Weak<Arena<V>>,
 }
 
-/// A buffer that several may have, in which case nobody writes to it. One of a recording goes back to the recording's
-/// tape when nobody has it any more.
+/// Reference-counted, read-only buffer. The last owner returns it to the arena of its recording's tape.
 pub struct SharedArray<V>(Option<Arc<Buffer<V>>>);
 
 impl<V> SharedArray<V> {
-    /// One that nobody else has, and that is freed in the end.
+    /// Wraps a buffer with a single owner, freed when dropped.
     #[must_use]
     pub fn new(buffer: Buffer<V>) -> Self {
         Self(Some(Arc::new(buffer)))
     }
 
-    /// The buffer, to write to it, if nobody else has it.
+    /// Returns the buffer for writing if this is the only owner.
     #[must_use]
     pub fn get_mut(&mut self) -> Option<&mut Buffer<V>> {
         self.0.as_mut().and_then(Arc::get_mut)
     }
 
-    /// Whether it has other owners, too.
+    /// Returns true if there are other owners.
     #[must_use]
     pub fn is_shared(&self) -> bool {
         Arc::strong_count(self.inner()) > 1
     }
 
-    /// A number that no other buffer has as long as this one is there.
+    /// Returns an integer that identifies the buffer among all live ones.
     #[must_use]
     pub fn address(&self) -> usize {
         Arc::as_ptr(self.inner()).addr()
@@ -106,24 +105,24 @@ impl<V> fmt::Debug for SharedArray<V> {
     }
 }
 
-/// A buffer that nobody else has: to be written to, and perhaps shared in the end.
+/// Buffer with a single owner: written first, and possibly shared afterwards.
 pub struct NewArray<V>(SharedArray<V>);
 
 impl<V> NewArray<V> {
-    /// One that is freed in the end.
+    /// Wraps a buffer that is freed when dropped.
     #[must_use]
     pub fn new(buffer: Buffer<V>) -> Self {
         Self(SharedArray::new(buffer))
     }
 
-    /// Written to for the last time.
+    /// Ends writing and turns the buffer into a shared one.
     #[must_use]
     pub fn share(self) -> SharedArray<V> {
         self.0
     }
 }
 
-/// A copy, which is freed in the end.
+/// Clones are freed when dropped; they do not return to an arena.
 impl<V> Clone for NewArray<V> {
     fn clone(&self) -> Self {
         Self::new(Buffer::clone(self))
@@ -151,7 +150,7 @@ impl<V> DerefMut for NewArray<V> {
     }
 }
 
-/// The memory of the arrays of a recording, and of its sweeps.
+/// Memory pool for the arrays of a recording and of its sweeps.
 pub(crate) type Arena<V> = Pool<Arc<Buffer<V>>>;
 
 impl<V> Piece for Arc<Buffer<V>> {
@@ -161,11 +160,11 @@ impl<V> Piece for Arc<Buffer<V>> {
 }
 
 impl<V: Number> Arena<V> {
-    /// A buffer with anything in it, which comes back in the end.
+    /// Allocates a buffer with unspecified contents, which returns to the arena when dropped.
     ///
     /// # Panics
     ///
-    /// As [`Buffer::zeros`].
+    /// When the allocator has no memory for the array, as [`Buffer::zeros`].
     #[track_caller]
     pub(crate) fn array(self: &Arc<Self>, length: usize) -> NewArray<V> {
         let asked =
@@ -188,17 +187,17 @@ fn no_memory(length: usize) -> ! {
     panic!("there is no memory for an array of {length} numbers")
 }
 
-/// Lines for this number of numbers.
+/// Number of cache lines for this number of elements with both margins; `None` on overflow.
 fn lines_of<V>(length: usize) -> Option<usize> {
     length.checked_mul(size_of::<V>()).map(|bytes| bytes.div_ceil(LINE) + 2 * margin::<V>())
 }
 
 impl<V: Number> Buffer<V> {
-    /// This number of zeros.
+    /// Allocates an array of zeros.
     ///
     /// # Panics
     ///
-    /// When there cannot be as many, or the allocator has no memory for them.
+    /// When the size overflows, or the allocator has no memory for the array.
     #[must_use]
     #[track_caller]
     pub fn zeros(length: usize) -> Self {
@@ -208,7 +207,7 @@ impl<V: Number> Buffer<V> {
         Self { lines: lines.into_vec(), length, numbers: PhantomData, home: Weak::new() }
     }
 
-    /// A copy of these numbers.
+    /// Copies a slice.
     #[must_use]
     #[track_caller]
     pub fn copy_of(numbers: &[V]) -> Self {
@@ -217,13 +216,13 @@ impl<V: Number> Buffer<V> {
         buffer
     }
 
-    /// The first number; [`REACH`] numbers before it and behind the last may be read.
+    /// Pointer to the first element; [`REACH`] elements before it and after the last one may be read.
     #[inline(always)]
     pub(crate) const fn start(&self) -> *const V {
         self.lines.as_ptr().cast::<V>().wrapping_byte_add(margin::<V>() * LINE)
     }
 
-    /// [`start`](Self::start), to write to the numbers.
+    /// Mutable version of [`start`](Self::start).
     #[inline(always)]
     pub(crate) const fn start_mut(&mut self) -> *mut V {
         self.lines.as_mut_ptr().cast::<V>().wrapping_byte_add(margin::<V>() * LINE)
@@ -234,7 +233,7 @@ impl<V: Number> Deref for Buffer<V> {
     type Target = [V];
     #[inline]
     fn deref(&self) -> &[V] {
-        // Cut to size first: the numbers need not fill the last line.
+        // Cut to size first: the elements need not fill the last line.
         let bytes: &[u8] = bytemuck::cast_slice(&self.lines[margin::<V>()..]);
         bytemuck::cast_slice(&bytes[..self.length * size_of::<V>()])
     }
@@ -249,13 +248,13 @@ impl<V: Number> DerefMut for Buffer<V> {
 }
 
 impl<V> Buffer<V> {
-    /// Bytes that the numbers need, with the memory beside them.
+    /// Bytes of the elements and the margins.
     #[must_use]
     pub fn bytes(&self) -> usize {
         lines_of::<V>(self.length).map_or(0, |lines| lines * LINE)
     }
 
-    /// Bytes of memory: more than [`bytes`](Self::bytes) if a longer array had it before.
+    /// Bytes of the allocation: more than [`bytes`](Self::bytes) if a longer array had it before.
     pub(crate) const fn obtained(&self) -> usize {
         self.lines.len() * LINE
     }
@@ -281,7 +280,7 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    /// A group of lanes reads numbers, however many bytes they have.
+    /// The margins hold as many elements as groups read, whatever the size of an element.
     #[test]
     fn margins_are_as_wide_as_groups_reach() {
         fn check<V: Number>() {

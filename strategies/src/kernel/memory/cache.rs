@@ -6,33 +6,33 @@ use crate::{Number, StorageError};
 use core::fmt;
 use std::sync::Arc;
 
-/// The arrays of a launch that may have left memory, as a sweep has read them back.
+/// Arrays of a launch that a sweep has read back from disk.
 ///
-/// The arrays stay for the next launch, which may keep the same ones, and for all adjoint vectors of a sweep.
+/// Arrays stay cached for the next launch, which may need the same ones, and for all adjoint vectors of a sweep.
 pub struct ReadCache<V> {
     present: Vec<Present<V>>,
-    /// The source of memory, once some was needed.
+    /// Arena that arrays are allocated from, once one was needed.
     pub(crate) memory: Option<Arc<Arena<V>>>,
 }
 
-/// A version that is at hand.
+/// One cached version.
 #[derive(Clone, Debug)]
 struct Present<V> {
     number: u64,
-    /// Whether the present launch has it.
+    /// True if the current launch uses the version.
     used: bool,
     array: Array<V>,
 }
 
 #[derive(Clone, Debug)]
 enum Array<V> {
-    /// It has not left memory.
+    /// Not spilled: shared with the version.
     Shared(SharedArray<V>),
     Read(NewArray<V>),
 }
 
 impl<V> ReadCache<V> {
-    /// No arrays.
+    /// Returns an empty cache.
     #[must_use]
     pub const fn new() -> Self {
         Self { present: Vec::new(), memory: None }
@@ -45,7 +45,7 @@ impl<V> Default for ReadCache<V> {
     }
 }
 
-/// A copy with memory of its own.
+/// Clones allocate from an arena of their own.
 impl<V: Clone> Clone for ReadCache<V> {
     fn clone(&self) -> Self {
         Self { present: self.present.clone(), memory: None }
@@ -59,11 +59,11 @@ impl<V: fmt::Debug> fmt::Debug for ReadCache<V> {
 }
 
 impl<V: Number> ReadCache<V> {
-    /// The array of a version, which stays where it is until the [end](Self::end) of the launch.
+    /// Returns the array of a version, which stays at its address until the [end](Self::end) of the launch.
     ///
     /// # Errors
     ///
-    /// When it cannot be read back, or is not what was written.
+    /// When the array cannot be read back, or is not what was written.
     #[inline(always)]
     pub(crate) fn get<'a>(&'a mut self, version: &'a Version<V>) -> Result<&'a Buffer<V>, StorageError> {
         match version {
@@ -75,11 +75,11 @@ impl<V: Number> ReadCache<V> {
         }
     }
 
-    /// The arrays of two versions.
+    /// Returns the arrays of two versions.
     ///
     /// # Errors
     ///
-    /// As [`get`](Self::get).
+    /// When an array cannot be read back, as for [`get`](Self::get).
     pub(crate) fn both<'a>(
         &'a mut self,
         versions: [Option<&'a Version<V>>; 2],
@@ -93,12 +93,12 @@ impl<V: Number> ReadCache<V> {
         }))
     }
 
-    /// Takes out what there is, and leaves nothing but where memory is from.
+    /// Moves the contents to a new cache, and leaves an empty one with the same arena.
     pub(crate) fn take(&mut self) -> Self {
         Self { present: core::mem::take(&mut self.present), memory: self.memory.clone() }
     }
 
-    /// Takes memory from there from now on.
+    /// Sets the arena that arrays are allocated from.
     pub(crate) fn draw_from(&mut self, memory: Option<&Arc<Arena<V>>>) {
         if let Some(memory) = memory
             && !self.memory.as_ref().is_some_and(|own| Arc::ptr_eq(own, memory))
@@ -107,7 +107,7 @@ impl<V: Number> ReadCache<V> {
         }
     }
 
-    /// A buffer with anything in it.
+    /// Allocates a buffer with unspecified contents.
     pub(crate) fn array(&mut self, length: usize) -> NewArray<V> {
         self.memory.get_or_insert_default().array(length)
     }
@@ -121,7 +121,7 @@ impl<V: Number> ReadCache<V> {
         }
     }
 
-    /// Ends a launch.
+    /// Ends a launch: releases the arrays that it has not used, and those that are still in memory elsewhere.
     #[inline(always)]
     pub(crate) fn end(&mut self) {
         if !self.present.is_empty() {
@@ -155,7 +155,7 @@ impl<V: Number> ReadCache<V> {
         });
     }
 
-    /// Bytes of memory.
+    /// Bytes of the cached arrays and of the list.
     pub(crate) fn bytes(&self) -> usize {
         let read = self.present.iter().map(|present| match &present.array {
             Array::Shared(_) => 0,

@@ -1,13 +1,13 @@
 //! Arrays of kernels: values, snapshots for later sweeps, adjoints and tangents.
 //!
 //! * `buffer`: aligned arrays with margins, so that registers may read beyond either end; shared by reference count.
-//! * `pool`: freed arrays, used again by later ones of at most the same length.
-//! * `version`: an array as a recording keeps it, which never changes and may be spilled to disk.
+//! * `pool`: freed arrays, reused for later ones of at most the same length.
+//! * `version`: an array kept by a recording, which never changes and may be spilled to disk.
 //! * `cache`: spilled versions that a sweep has read back.
-//! * `adjoint`: the shadow of each view in a sweep: unset, uniform, or an array. `tangent`: derivatives along
+//! * `adjoint`: the shadow of each view in a sweep: zero, uniform, or an array. `tangent`: derivatives along
 //!   directions.
 //!
-//! Called by launches, recordings and the engine. It knows nothing of kernels.
+//! Called by launches, recordings and the engine. Nothing here knows of kernels.
 
 pub(crate) mod adjoint;
 pub(crate) mod buffer;

@@ -1,42 +1,41 @@
-//! Pool of arrays that later arrays are made of.
+//! Pool of arrays that later arrays reuse.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A piece of memory, whoever has allocated it.
+/// A piece of memory that a pool can reuse, whatever allocated it.
 pub(crate) trait Piece {
-    /// The size in bytes.
+    /// Size in bytes.
     fn size(&self) -> usize;
 }
 
-/// Pieces of memory that nobody has any more, for whoever asks for one next.
+/// Pool of pieces of memory without an owner.
 ///
 /// The pieces of a pool, in use or spare, have at most twice the bytes that were in demand at the peak since it was
 /// made, whatever the sizes and however often they change. For that, a piece stands in for a smaller one only as long
-/// as all waste of this kind stays within that peak; and before a new piece is allocated that would exceed the bound,
-/// spare ones are freed, those first that were given back first. A program that asks for the same sizes again finds
-/// them.
+/// as the excess bytes of all pieces in use stay within that peak; and before a new piece is allocated that would
+/// exceed the bound, spare pieces are freed, the oldest first. A program that asks for the same sizes again finds them.
 pub(crate) struct Pool<P>(Mutex<State<P>>);
 
 struct State<P> {
-    /// Spare pieces in the order of their sizes, those of one size in the order in which they were given back.
+    /// Spare pieces, sorted by size, then by the time of release.
     spare: Vec<Spare<P>>,
     /// Bytes of the spare pieces.
     kept: usize,
-    /// Bytes in use that were asked for.
+    /// Bytes requested for the pieces in use.
     asked: usize,
-    /// Bytes in use.
+    /// Bytes of the pieces in use.
     lent: usize,
-    /// The most bytes that were asked for at once.
+    /// Peak of `asked`.
     most: usize,
-    /// Pieces in use.
+    /// Number of pieces in use.
     pieces: usize,
-    /// The number of pieces that have been given back.
+    /// Number of pieces that have been released so far.
     time: u64,
 }
 
 struct Spare<P> {
     bytes: usize,
-    /// The time at which the piece was given back.
+    /// Value of [`State::time`] when the piece was released.
     time: u64,
     piece: P,
 }
@@ -48,12 +47,12 @@ impl<P> Default for Pool<P> {
 }
 
 impl<P: Piece> Pool<P> {
-    /// A piece of at least this size, with anything in it. If there is none, `allocate` is called once there is room
-    /// for it, without the lock.
+    /// Returns a piece of at least this size, with unspecified contents. If no spare one fits, spare ones are freed to
+    /// keep the bound, and `allocate` is called without the lock.
     ///
     /// # Panics
     ///
-    /// When `allocate` does; nothing has been handed out then.
+    /// When `allocate` does; the pool is unchanged then.
     pub(crate) fn take(&self, bytes: usize, allocate: impl FnOnce() -> P) -> P {
         if let Some(piece) = self.state().find(bytes) {
             return piece;
@@ -61,37 +60,37 @@ impl<P: Piece> Pool<P> {
         let piece = allocate();
         let mut state = self.state();
         state.lend(bytes, piece.size());
-        // For when it comes back: nothing is allocated then. Without memory for the list it will be freed.
+        // Reserved now, so that releasing a piece allocates nothing. If that fails, the piece is freed instead of kept.
         let needed = state.pieces;
         _ = state.spare.try_reserve(needed);
         piece
     }
 
-    /// Keeps a piece that nobody else has, and that was asked for with this size.
+    /// Takes back a piece without other owners; `asked` is the size it was requested with.
     pub(crate) fn give_back(&self, asked: usize, piece: P) {
         self.state().give_back(asked, piece);
     }
 
-    /// Bytes that nobody uses: those of spare pieces, and what pieces in use have too many.
+    /// Bytes that nobody uses: spare pieces, the excess of pieces in use, and the list.
     pub(crate) fn bytes(&self) -> usize {
         let state = self.state();
         state.kept + (state.lent - state.asked) + state.spare.capacity() * size_of::<Spare<P>>()
     }
 
-    /// Frees pieces until there are at most this many bytes that nobody uses.
+    /// Frees spare pieces, the oldest first, until they have at most this many bytes.
     pub(crate) fn shrink(&self, bytes: usize) {
         self.state().shrink(bytes);
     }
 
     fn state(&self) -> MutexGuard<'_, State<P>> {
-        // Nothing that could panic is done meanwhile.
+        // Nothing panics under the lock, so a poisoned state is consistent.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl<P: Piece> State<P> {
-    /// The smallest spare piece that is large enough, unless too much would be wasted; if there is none, room for a new
-    /// one.
+    /// Takes the smallest spare piece that is large enough, unless that would exceed the bound. If there is none, frees
+    /// spare pieces to admit a new one.
     fn find(&mut self, bytes: usize) -> Option<P> {
         let asked = self.asked + bytes;
         let most = self.most.max(asked);
@@ -99,7 +98,7 @@ impl<P: Piece> State<P> {
         if let Some(found) = self.spare.get(first).map(|spare| spare.bytes)
             && self.lent + found - asked <= most
         {
-            // Of equal ones that which was used last.
+            // Of pieces of equal size, the one that was released last.
             let equal = self.spare[first..].partition_point(|spare| spare.bytes == found);
             let spare = self.spare.remove(first + equal - 1);
             self.kept -= found;
@@ -144,7 +143,7 @@ mod tests {
     use super::{Piece, Pool};
     use std::cell::Cell;
 
-    /// Only its size.
+    /// A piece that is nothing but a size.
     struct Sized(usize);
     impl Piece for Sized {
         fn size(&self) -> usize {
@@ -152,7 +151,7 @@ mod tests {
         }
     }
 
-    /// Numbers that look random.
+    /// Pseudo-random numbers.
     struct Numbers(u64);
     impl Numbers {
         fn below(&mut self, bound: usize) -> usize {
@@ -161,8 +160,8 @@ mod tests {
         }
     }
 
-    /// Takes and gives back by these numbers: each positive one takes a piece of this size, each other one gives the
-    /// oldest back. Returns how many pieces were allocated, and checks what there is at any time.
+    /// Takes and releases pieces: each positive step takes a piece of that size, each zero releases the oldest piece.
+    /// Returns how many pieces were allocated, and checks the pool's invariants after each step.
     fn run(pool: &Pool<Sized>, steps: &[usize], most: &mut usize) -> usize {
         let (mut taken, allocated) = (Vec::new(), Cell::new(0));
         for step in steps {
@@ -195,7 +194,7 @@ mod tests {
             let (pool, mut most) = (Pool::default(), 0);
             for _ in 0..200 {
                 let count = 1 + numbers.below(60);
-                // Some sizes are nothing beside others.
+                // Some sizes are negligible compared with others.
                 let step = |numbers: &mut Numbers| {
                     let size = 1 + numbers.below(bound) / [1, 1, 30][numbers.below(3)];
                     if numbers.below(3) == 0 { 0 } else { size }

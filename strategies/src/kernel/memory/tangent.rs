@@ -4,17 +4,17 @@ use super::buffer::{Buffer, SharedArray};
 use crate::{Number, level};
 use core::fmt;
 
-/// Tangents of the elements of an array, along each direction.
+/// Tangents of the elements of an array, one array for each direction.
 #[derive(Clone)]
 pub struct Tangents<V> {
     pub(crate) level: u64,
-    /// `None` where all are 0.
+    /// Tangents by direction; `None` if all are zero.
     pub(crate) directions: Vec<Option<SharedArray<V>>>,
 }
 
 impl<V: Number> Tangents<V> {
-    /// Tangents of an array of the evaluation that runs on this thread: one buffer for each direction, `None` where all
-    /// are 0.
+    /// Wraps tangents that belong to the evaluation running on this thread: one buffer for each direction, `None` if
+    /// all are zero.
     #[must_use]
     pub fn new(directions: impl IntoIterator<Item = Option<Buffer<V>>>) -> Self {
         Self {
@@ -23,17 +23,17 @@ impl<V: Number> Tangents<V> {
         }
     }
 
-    /// The tangents along a direction; `None` if all are 0.
+    /// Returns the tangents along a direction; `None` if all are zero.
     #[must_use]
     pub fn along(&self, direction: usize) -> Option<&Buffer<V>> {
         self.directions.get(direction).and_then(Option::as_deref)
     }
 
-    /// Checks that they belong to the evaluation that runs on this thread.
+    /// Checks that the tangents belong to the evaluation running on this thread.
     ///
     /// # Panics
     ///
-    /// When they belong to another one.
+    /// When the tangents belong to another evaluation.
     #[track_caller]
     pub fn assert_present(&self) {
         level::assert_present(self.level);

@@ -1,4 +1,4 @@
-//! Immutable versions of arrays that recordings keep, in memory or in a file.
+//! Immutable versions of arrays, kept by recordings in memory or in a file.
 
 use super::buffer::{Arena, Buffer, SharedArray};
 use crate::storage::spill::Stored;
@@ -8,12 +8,12 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// An array as a launch has found it, or has left it behind: what a recording keeps of a view. It never changes.
+/// An immutable version of a view's values, from before or after a launch, kept by a recording.
 #[derive(Debug)]
 pub enum Version<V> {
-    /// It stays in memory.
+    /// Version that stays in memory.
     Memory(SharedArray<V>),
-    /// It may leave memory.
+    /// Version that may be spilled to a file.
     Held(Arc<Held<V>>),
 }
 
@@ -27,7 +27,7 @@ impl<V> Clone for Version<V> {
 }
 
 impl<V> Version<V> {
-    /// The array, if it stays in memory.
+    /// Returns the array if the version stays in memory.
     pub(crate) fn in_memory(&self) -> Option<&SharedArray<V>> {
         match self {
             Self::Memory(buffer) => Some(buffer),
@@ -37,8 +37,8 @@ impl<V> Version<V> {
 }
 
 impl<V: Number> Version<V> {
-    /// An address that no other version has, and the bytes of its numbers and of the memory beside them, if it is in
-    /// memory.
+    /// Returns an address that identifies the version among all live ones, and its bytes: with margins if it is in
+    /// memory, those of the elements if it is in a file.
     #[must_use]
     pub fn address_and_bytes(&self) -> (usize, usize) {
         match self {
@@ -48,27 +48,27 @@ impl<V: Number> Version<V> {
     }
 }
 
-/// A version that is in memory at first, and may go to a file while the recording goes on.
+/// A version that is in memory at first, and may be spilled to a file while its recording goes on.
 pub struct Held<V> {
-    /// No other version has it.
+    /// Unique id of the version.
     pub(crate) number: u64,
     file: Arc<ArrayFile>,
-    /// Changed only while the recording goes on: sweeps find it in one place.
+    /// Current location. Changes only while the recording goes on, so that it is fixed during sweeps.
     place: Mutex<Location<V>>,
 }
 
-/// Where a version is.
+/// Location of a version.
 enum Location<V> {
     Memory(SharedArray<V>),
-    /// The length, and where.
+    /// Number of elements, and the position in the file.
     File(usize, Stored),
 }
 
-/// What became of a version that was to be written.
+/// Result of spilling a version.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Outcome {
     Gone,
-    /// A view has it, so that it stays in memory anyway.
+    /// A view shares the array, so that spilling it would free no memory.
     InUse,
 }
 
@@ -80,7 +80,7 @@ impl<V: Number> Held<V> {
         Self { number: LATEST.fetch_add(1, Ordering::Relaxed), file: Arc::clone(file), place }
     }
 
-    /// The array, if it is in memory; else its length.
+    /// Returns the array if it is in memory, else its length.
     pub(crate) fn look_up(&self) -> Result<SharedArray<V>, usize> {
         match &*self.place() {
             Location::Memory(buffer) => Ok(buffer.clone()),
@@ -88,7 +88,7 @@ impl<V: Number> Held<V> {
         }
     }
 
-    /// Reads the array from the file into a buffer of its length. Nothing is done if it is in memory.
+    /// Reads the array from the file into a buffer of its length. Does nothing if it is in memory.
     pub(crate) fn read(&self, buffer: &mut Buffer<V>) -> Result<(), StorageError> {
         let stored = match &*self.place() {
             Location::Memory(_) => return Ok(()),
@@ -97,7 +97,7 @@ impl<V: Number> Held<V> {
         self.file.load(bytemuck::cast_slice_mut(buffer), stored)
     }
 
-    /// Writes the array to the file and gives up its memory, unless it has other owners.
+    /// Writes the array to the file and releases its memory, unless it has other owners.
     fn write(&self) -> Result<Outcome, StorageError> {
         let mut place = self.place();
         let Location::Memory(buffer) = &*place else { return Ok(Outcome::Gone) };
@@ -121,7 +121,7 @@ impl<V: Number> Held<V> {
 
 impl<V> Held<V> {
     fn place(&self) -> MutexGuard<'_, Location<V>> {
-        // What is done under the lock leaves one place or the other.
+        // Every operation under the lock leaves one complete location or the other.
         self.place.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -142,12 +142,12 @@ impl<V> fmt::Debug for Held<V> {
     }
 }
 
-/// The versions of one recording that are in memory and may leave it.
+/// Versions of one recording that are in memory and may be spilled.
 pub(crate) struct HeldVersions<V> {
     file: Arc<ArrayFile>,
-    /// By the addresses of the arrays, each once, however many launches have it.
+    /// Versions by address of their array, each once, however many launches keep it.
     list: HashMap<usize, Arc<Held<V>>>,
-    /// The addresses: those that are to leave first come first.
+    /// Addresses in the order in which versions are to be spilled.
     order: VecDeque<usize>,
 }
 
@@ -156,11 +156,11 @@ impl<V: Number> HeldVersions<V> {
         Self { file, list: HashMap::new(), order: VecDeque::new() }
     }
 
-    /// Makes a version one that may leave memory.
+    /// Makes a version spillable.
     pub(crate) fn hold(&mut self, version: &mut Version<V>) {
         let Version::Memory(buffer) = version else { return };
         let address = buffer.address();
-        // The address still belongs to the same array: whatever is listed keeps it.
+        // The address still identifies the array, because every listed version keeps its array alive.
         let held = self.list.entry(address).or_insert_with(|| {
             self.order.push_back(address);
             Arc::new(Held::new(buffer.clone(), &self.file))
@@ -168,18 +168,18 @@ impl<V: Number> HeldVersions<V> {
         *version = Version::Held(Arc::clone(held));
     }
 
-    /// Writes the oldest versions, until those in memory fit into what they may take. Those that views have stay in
-    /// memory. Spare buffers are freed beyond that, and beyond what has just been written, which the next launch may
-    /// need.
+    /// Spills the oldest versions until those in memory fit into the budget. Versions shared with views stay in memory.
+    /// Spare buffers are freed, too, except for the rest of the budget or the bytes just spilled, whichever is more,
+    /// because the next launch may need them.
     ///
     /// # Errors
     ///
-    /// When one cannot be written. It stays in memory then, and the next call tries again.
+    /// When a version cannot be written. It stays in memory, and the next call tries again.
     pub(crate) fn make_room(&mut self, pool: Option<&Arc<Arena<V>>>) -> Result<(), StorageError> {
         let (limit, before) = (self.file.memory(), self.file.resident());
         for _ in 0..self.order.len() {
             let Some(address) = self.order.front().copied().filter(|_| self.file.resident() > limit) else { break };
-            // Those that no launch has any more need not be written.
+            // Versions that no launch keeps any more need not be written.
             let wanted = self.list.get(&address).filter(|held| Arc::strong_count(held) > 1);
             let outcome = wanted.map_or(Ok(Outcome::Gone), |held| held.write())?;
             self.order.pop_front();
@@ -196,7 +196,7 @@ impl<V: Number> HeldVersions<V> {
 }
 
 impl<V> HeldVersions<V> {
-    /// Forgets the versions that no launch has any more.
+    /// Forgets the versions that no launch keeps any more.
     pub(crate) fn purge(&mut self) {
         self.list.retain(|_, held| Arc::strong_count(held) > 1);
         self.order.retain(|address| self.list.contains_key(address));
