@@ -1,4 +1,4 @@
-//! Bindings: the operands of a kernel as raw pointers, while its loops run.
+//! Bindings: the operands of a kernel as raw pointers while its loops run.
 
 use crate::Number;
 use crate::kernel::ir::access::{AccessSummary, OPERANDS, OUTPUTS};
@@ -9,20 +9,20 @@ use crate::number::simd::vector::SimdVector;
 use core::mem::MaybeUninit;
 use core::ptr;
 
-/// Where the operands of a launch lie.
+/// Addresses of the operands of a launch.
 #[derive(Clone, Copy)]
 pub(crate) struct Bindings<V> {
-    /// The values that reads see.
+    /// Start of each operand's values, as reads see them.
     pub(crate) values: [*const V; OPERANDS],
-    /// What is written.
+    /// Start of each operand that is written.
     pub(crate) new: [*mut V; OPERANDS],
-    /// The numbers that all points share.
+    /// Values of the uniform scalars.
     pub(crate) numbers: [V; OPERANDS],
     pub(crate) shape: [isize; 4],
     pub(crate) strides: [isize; 4],
 }
 
-// SAFETY: these are addresses, and numbers. Whoever runs the loops says that they may be used.
+// SAFETY: these are addresses and values; whoever runs the loops promises that the addresses may be used.
 unsafe impl<V: Number> Sync for Bindings<V> {}
 
 impl<V: Number> Bindings<V> {
@@ -30,7 +30,7 @@ impl<V: Number> Bindings<V> {
         Self { shape: grid.shape(), strides: grid.strides(), ..Self::nowhere() }
     }
 
-    /// For programs that read nothing.
+    /// Bindings for programs that read no operands.
     pub(crate) fn nowhere() -> Self {
         Self {
             values: [ptr::null(); OPERANDS],
@@ -41,38 +41,38 @@ impl<V: Number> Bindings<V> {
         }
     }
 
-    /// The place of a point.
+    /// Offset of a point among the elements.
     #[inline(always)]
     pub(crate) fn at(&self, row: [isize; 3], i: isize) -> isize {
         row[0] * self.strides[0] + row[1] * self.strides[1] + row[2] * self.strides[2] + i
     }
 
-    /// How far elements at these shifts are away.
+    /// Distance in elements between a point and the element at this offset along each dimension.
     #[inline(always)]
     pub(crate) fn shifted(&self, shift: [isize; 4]) -> isize {
         shift[0] * self.strides[0] + shift[1] * self.strides[1] + shift[2] * self.strides[2] + shift[3]
     }
 }
 
-/// Nothing of a script is masked: all that it reads is inside the views, and all adjoints are of points in the range.
+/// No masking: all reads are inside the views, and all adjoints belong to points in the range.
 pub(crate) const ALL: u8 = 0;
-/// Points beside the range have adjoints 0, and reads with that border rule give 0 beside the views, all in rows of
-/// both.
+/// Masking along the last dimension: adjoints outside the range and reads outside the view with
+/// `Boundary::Zero` are 0. Rows must lie inside the range and the views.
 pub(crate) const COLUMNS: u8 = 1;
-/// The same in any row.
+/// Masking along all dimensions, so that rows may lie outside range and views, too.
 pub(crate) const ROWS: u8 = 2;
 
-/// Captured numbers, where stores cannot touch them, so that they stay in registers.
+/// Copy of the captured constants. Stores through operands cannot alias it, so the constants stay in registers.
 pub(crate) struct Captures<V>([MaybeUninit<V>; CONSTANTS]);
 
 impl<V: Number> Captures<V> {
-    /// The first numbers, as many as a script has.
+    /// Copies the first constants, as many as the list has.
     #[inline(always)]
     pub(crate) fn of<C: StaticListing>(numbers: &[V]) -> Self {
         const { assert!(C::CONSTANTS <= CONSTANTS, "a kernel captures at most 64 numbers") };
         assert!(numbers.len() >= C::CONSTANTS, "a kernel has all its numbers");
         let mut captured = [const { MaybeUninit::uninit() }; CONSTANTS];
-        // SAFETY: there are as many numbers, and as many places.
+        // SAFETY: there are at least as many constants, and as much memory for them.
         unsafe {
             ptr::copy_nonoverlapping(numbers.as_ptr(), captured.as_mut_ptr().cast::<V>(), C::CONSTANTS);
         }
@@ -81,7 +81,7 @@ impl<V: Number> Captures<V> {
 
     /// # Safety
     ///
-    /// The script has as many numbers.
+    /// The list has more than `k` constants.
     #[inline(always)]
     pub(crate) unsafe fn get(&self, k: usize) -> V {
         // SAFETY: promised by the caller.
@@ -89,29 +89,31 @@ impl<V: Number> Captures<V> {
     }
 }
 
-/// A place, from which a script reads.
+/// Position from which a program reads: one point, or the first of a SIMD group.
 #[derive(Clone, Copy)]
 pub(crate) struct Cursor<'m, V> {
     pub(crate) memory: &'m Bindings<V>,
     pub(crate) seeds: &'m Seeds<V>,
     pub(crate) captured: &'m Captures<V>,
-    /// The place among the elements.
+    /// Offset of the position among the elements.
     pub(crate) at: isize,
-    /// In masked scripts the coordinates of the place, and the points whose adjoints count.
+    /// First three coordinates of the position; used in masked programs only.
     pub(crate) row: [isize; 3],
+    /// Last coordinate of the position; used in masked programs only.
     pub(crate) i: isize,
+    /// Points whose adjoints count; used in masked programs only.
     pub(crate) range: &'m IndexRange,
 }
 
 impl<'m, V: Number> Cursor<'m, V> {
-    /// A place for scripts that are not masked.
+    /// Position for programs that are not masked.
     #[inline(always)]
     pub(crate) fn inside(memory: &'m Bindings<V>, seeds: &'m Seeds<V>, captured: &'m Captures<V>, at: isize) -> Self {
         Self { memory, seeds, captured, at, row: [0; 3], i: 0, range: &IndexRange::NONE }
     }
 
-    /// How far elements at these shifts are from the views' beginning. With `ROWS`, elements of rows that do not exist
-    /// are replaced by elements of other rows.
+    /// Returns the offset from the views' start of the element at `shift`. With `ROWS`, a row outside the view is
+    /// replaced by the nearest row inside, so that the address is valid; the value is masked out.
     #[inline(always)]
     fn to<const MASK: u8>(&self, shift: [isize; 4]) -> isize {
         if MASK < ROWS {
@@ -121,12 +123,11 @@ impl<'m, V: Number> Cursor<'m, V> {
         self.memory.at([row(0), row(1), row(2)], self.i + shift[3])
     }
 
-    /// An element of an operand at these shifts; beside the views 0, if it `fades` and is masked.
+    /// Reads elements of an operand at an offset. In a masked program with `fades`, elements outside the view are 0.
     ///
     /// # Safety
     ///
-    /// The operand's buffer or its margin has it, and the elements of all lanes; with `ROWS`, of the place's row in all
-    /// rows.
+    /// The operand's buffer or its margin contains the elements of all lanes; with `ROWS`, in all rows.
     #[inline(always)]
     pub(crate) unsafe fn read<L: SimdVector<Number = V>, const MASK: u8>(
         &self,
@@ -142,7 +143,8 @@ impl<'m, V: Number> Cursor<'m, V> {
         self.within::<L, MASK>(number, shift, [0; 4], self.memory.shape)
     }
 
-    /// The numbers at these shifts that lie between the bounds; 0 for the others. Only `ROWS` asks about rows.
+    /// Keeps the lanes whose coordinates at `shift` lie between `lo` and `hi`, and sets the other lanes to 0. Only
+    /// `ROWS` checks the coordinates of the row.
     #[inline(always)]
     fn within<L: SimdVector<Number = V>, const MASK: u8>(
         &self,
@@ -160,11 +162,11 @@ impl<'m, V: Number> Cursor<'m, V> {
         L::select(L::within(lo[3] - i, to), numbers, L::zero())
     }
 
-    /// What has been written to an operand.
+    /// Reads values that the launch has written to an operand.
     ///
     /// # Safety
     ///
-    /// As [`read`](Self::read).
+    /// The conditions of [`read`](Self::read).
     #[inline(always)]
     pub(crate) unsafe fn written<L: SimdVector<Number = V>, const MASK: u8>(
         &self,
@@ -175,11 +177,11 @@ impl<'m, V: Number> Cursor<'m, V> {
         unsafe { L::load(self.memory.new[operand].wrapping_offset(self.to::<MASK>(shift))) }
     }
 
-    /// The adjoint of an output; 0 beyond the range if it is masked.
+    /// Reads the adjoint of an output; in a masked program 0 outside the range.
     ///
     /// # Safety
     ///
-    /// As [`read`](Self::read).
+    /// The conditions of [`read`](Self::read).
     #[inline(always)]
     pub(crate) unsafe fn seed<L: SimdVector<Number = V>, const MASK: u8>(
         &self,
@@ -198,23 +200,23 @@ impl<'m, V: Number> Cursor<'m, V> {
     }
 }
 
-/// The adjoints of a launch's outputs.
+/// Adjoints of a launch's outputs.
 #[derive(Clone, Copy)]
 pub(crate) struct Seeds<V> {
-    /// Null where all are the same.
+    /// Start of each output's adjoints; null if they are uniform.
     pub(crate) dense: [*const V; OUTPUTS],
     pub(crate) uniform: [V; OUTPUTS],
 }
 
-// SAFETY: as `Bindings`.
+// SAFETY: the reason given for `Bindings`.
 unsafe impl<V: Number> Sync for Seeds<V> {}
 
 impl<V: Number> Seeds<V> {
-    /// For scripts without adjoints.
+    /// Seeds for programs without adjoints.
     pub(crate) const NONE: Self = Self { dense: [ptr::null(); OUTPUTS], uniform: [V::ZERO; OUTPUTS] };
 }
 
-/// The points of the range at which all these reads lie inside the views; only reads with a border rule can lie
+/// Returns the points of the range at which all reads lie inside the views. Only reads with a boundary rule can reach
 /// outside.
 pub(crate) fn inner(leaves: &AccessSummary, shape: [isize; 4], range: &IndexRange) -> IndexRange {
     let mut inner = *range;

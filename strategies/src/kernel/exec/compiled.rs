@@ -16,16 +16,16 @@ use crate::number::simd::vector::{SimdValue, SimdVector};
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 
-/// An operation that does nothing.
+/// Opcode of padding, which does nothing.
 const NONE: u8 = 0xFF;
 
-/// All of an operation in a number: the three places in the lower 16 bits each, the operand, the border rule, the four
-/// shifts, and what it does; behind the last one something that does nothing.
+/// Packs instruction `k` into one integer, which can be a constant argument: indices of the arguments in 16 bits each,
+/// the operand, the boundary rule, four offsets, and the opcode. Padding after the last instruction.
 const fn packed<C: StaticListing>(k: usize) -> u128 {
     if k < C::OPS.len() { C::OPS[k].bits() | (C::OPS[k].what as u128) << 96 } else { (NONE as u128) << 96 }
 }
 
-/// The results of operations, in registers.
+/// Results of instructions, which stay in registers after inlining.
 pub(crate) struct Results<L: SimdValue> {
     numbers: [MaybeUninit<L>; STEPS],
     masks: [MaybeUninit<L::Mask>; STEPS],
@@ -37,11 +37,11 @@ impl<L: SimdValue> Results<L> {
         Self { numbers: [const { MaybeUninit::uninit() }; STEPS], masks: [const { MaybeUninit::uninit() }; STEPS] }
     }
 
-    /// The number at this place.
+    /// Returns the value of instruction `k`.
     ///
     /// # Safety
     ///
-    /// The operation with this number has been computed, and its result is a number.
+    /// The instruction has been executed, and its result is a value, not a mask.
     #[inline(always)]
     pub(crate) unsafe fn number(&self, k: usize) -> L {
         // SAFETY: promised by the caller.
@@ -50,7 +50,7 @@ impl<L: SimdValue> Results<L> {
 
     /// # Safety
     ///
-    /// As [`number`](Self::number), for a yes or no.
+    /// The instruction has been executed, and its result is a mask.
     #[inline(always)]
     unsafe fn mask(&self, k: usize) -> L::Mask {
         // SAFETY: promised by the caller.
@@ -68,11 +68,11 @@ const fn shift(bits: u128) -> [isize; 4] {
     [(bits >> 64) as i8 as isize, (bits >> 72) as i8 as isize, (bits >> 80) as i8 as isize, (bits >> 88) as i8 as isize]
 }
 
-/// Runs a script at a place.
+/// Executes a program at a position.
 ///
 /// # Safety
 ///
-/// All that the script reads there can be read.
+/// Everything that the program reads there can be read.
 #[inline(always)]
 pub(crate) unsafe fn execute<C: StaticListing, L: SimdVector, const MASK: u8>(
     at: &Cursor<'_, L::Number>,
@@ -82,7 +82,7 @@ pub(crate) unsafe fn execute<C: StaticListing, L: SimdVector, const MASK: u8>(
 {
     macro_rules! pieces {
         ($($piece:literal)*) => { $(
-            // By address: what is not called is not compiled, and not even looked at.
+            // By function pointer: a piece that does not exist is not instantiated, and costs no compile time.
             if let Some(piece) = const { piece_of::<C, L, MASK, $piece>() } {
                 // SAFETY: promised by the caller; the pieces before this one have been computed.
                 unsafe { piece(at, results) }
@@ -93,13 +93,13 @@ pub(crate) unsafe fn execute<C: StaticListing, L: SimdVector, const MASK: u8>(
     39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 }
 }
 
-/// The number of operations that are compiled together.
+/// Number of instructions that are compiled as one function.
 const PIECE: usize = 32;
 const _: () = assert!(64 * PIECE == STEPS, "`execute` has as many pieces");
 
 type Piece<L> = unsafe fn(&Cursor<'_, <L as SimdValue>::Number>, &mut Results<L>);
 
-/// A piece of a script, if the script has that many.
+/// Returns the function for a piece of a program, or `None` if the program is shorter.
 const fn piece_of<C: StaticListing, L: SimdVector, const MASK: u8, const FIRST: usize>() -> Option<Piece<L>>
 where
     L::Number: Number,
@@ -109,7 +109,7 @@ where
 
 /// # Safety
 ///
-/// As [`execute`]; the operations before this piece have been computed.
+/// The conditions of [`execute`], and the earlier instructions have been executed.
 #[cfg_attr(not(debug_assertions), inline(always))]
 #[cfg_attr(debug_assertions, inline(never))]
 unsafe fn piece<C: StaticListing, L: SimdVector, const MASK: u8, const FIRST: usize>(
@@ -121,9 +121,10 @@ unsafe fn piece<C: StaticListing, L: SimdVector, const MASK: u8, const FIRST: us
     macro_rules! steps {
         ($($k:literal)*) => { $(
             let all = const { packed::<C>(FIRST * PIECE + $k) };
-            // The interpreter takes long over operations that do nothing.
+            // Miri takes long over padding.
             if !cfg!(miri) || (all >> 96) as u8 != NONE {
-                // SAFETY: operations use results of those before them; what is read can be read, as the caller says.
+                // SAFETY: instructions use results of earlier ones only; the caller promises that what is read can be
+                // read.
                 unsafe { step::<L, MASK>(all, C::RULES, C::ALL_DENSE, FIRST * PIECE + $k, at, results) }
             }
         )* };
@@ -131,12 +132,12 @@ unsafe fn piece<C: StaticListing, L: SimdVector, const MASK: u8, const FIRST: us
     steps! { 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 }
 }
 
-/// Computes operation `k`. Everything that says which one is a constant where this is called, so that one instruction
-/// is left of it, or a few.
+/// Executes instruction `k`. All arguments that describe it are constants at the call, so that after inlining one
+/// machine instruction is left, or a few.
 ///
 /// # Safety
 ///
-/// The results that it uses have been computed, and what it reads can be read.
+/// The instructions whose results it uses have been executed, and what it reads can be read.
 #[cfg_attr(not(debug_assertions), inline(always))]
 #[cfg_attr(debug_assertions, inline(never))]
 unsafe fn step<L: SimdVector, const MASK: u8>(
@@ -176,25 +177,25 @@ unsafe fn step<L: SimdVector, const MASK: u8>(
     }
 }
 
-/// The part of a rule of one or two arguments that an operation calls.
+/// Calls the part of a rule of one or two arguments that the opcode names.
 #[inline(always)]
 fn two<L: SimdValue>(what: u8, [x, y]: [L; 2], rule: Option<&'static Rule>) -> L {
     let rule = rule.expect("a rule has a number");
     x.map2(y, move |x, y| L::Number::call(rule, Op::part(what), x, y))
 }
 
-/// The part of a rule of three arguments that an operation calls.
+/// Calls the part of a rule of three arguments that the opcode names.
 #[inline(always)]
 fn three<L: SimdValue>(what: u8, [x, y, z]: [L; 3], rule: Option<&'static Rule>) -> L {
     let rule = rule.expect("a rule has a number");
     x.map3(y, z, move |arguments| L::Number::call3(rule, Op::part(what), arguments))
 }
 
-/// The number of an operation that computes nothing.
+/// Executes an instruction without arguments: a read, a scalar, a constant or a seed.
 ///
 /// # Safety
 ///
-/// As [`step`].
+/// The conditions of [`step`].
 #[inline(always)]
 unsafe fn brought<L: SimdVector, const MASK: u8>(all: u128, all_dense: bool, at: &Cursor<'_, L::Number>) -> L
 where
@@ -214,11 +215,11 @@ where
     }
 }
 
-/// Computes the mask of operation `k`, which compares or joins masks, or does nothing.
+/// Executes instruction `k` if its result is a mask; does nothing for padding.
 ///
 /// # Safety
 ///
-/// As [`step`].
+/// The conditions of [`step`].
 #[inline(always)]
 unsafe fn choose<L: SimdVector>(
     what: u8,
@@ -245,7 +246,7 @@ unsafe fn choose<L: SimdVector>(
     results.masks[k] = MaybeUninit::new(mask);
 }
 
-/// What steps that read nothing make of the numbers 0 and 1, and of a seed.
+/// Evaluates a program that reads no elements, from two uniform scalars and a seed.
 #[inline(always)]
 pub(crate) fn alone<V: Number, C: StaticListing>(captured: &Captures<V>, numbers: [V; 2], seed: V) -> V {
     assert!(const { reads_nothing::<C>() }, "these steps read something");
@@ -253,7 +254,7 @@ pub(crate) fn alone<V: Number, C: StaticListing>(captured: &Captures<V>, numbers
     [memory.numbers[0], memory.numbers[1]] = numbers;
     let seeds = Seeds { uniform: [seed; OUTPUTS], ..Seeds::NONE };
     let mut results = Results::new();
-    // SAFETY: the steps read nothing from memory, and have a result.
+    // SAFETY: the program reads nothing from memory, and has a result.
     let found: V::Single = unsafe {
         execute::<Uniform<C>, V::Single, ALL>(&Cursor::inside(&memory, &seeds, captured, 0), &mut results);
         results.number(const { result::<C>(0).expect("there is a result") })
@@ -261,10 +262,10 @@ pub(crate) fn alone<V: Number, C: StaticListing>(captured: &Captures<V>, numbers
     number(found)
 }
 
-/// A lane that is one number, as that.
+/// Converts a register of one element to that element.
 pub(crate) fn number<V: Number>(lane: V::Single) -> V {
     let mut number = V::ZERO;
-    // SAFETY: it is one number.
+    // SAFETY: the register holds one element.
     unsafe { lane.store(&raw mut number) };
     number
 }
@@ -280,7 +281,7 @@ const fn reads_nothing<C: StaticListing>() -> bool {
     true
 }
 
-/// Steps with the same adjoints everywhere.
+/// A program whose adjoints are uniform: [`StaticListing::ALL_DENSE`] is false.
 struct Uniform<C>(PhantomData<C>);
 impl<C: StaticListing> StaticListing for Uniform<C> {
     const OPS: &'static [Op] = C::OPS;

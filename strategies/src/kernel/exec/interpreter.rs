@@ -1,5 +1,5 @@
-//! Scripts that are computed at some points one operation after the other: at borders, where something is infinite or
-//! NaN, and along tangents. Nothing of this is compiled for each kernel.
+//! Interpreter of programs, for single points: at boundaries, where values are not finite, and along tangents. Compiled
+//! once for each type of number, not for each kernel.
 
 use crate::Number;
 use crate::kernel::ir::instruction::{Op, RULES, opcode};
@@ -7,10 +7,10 @@ use crate::number::by_lanes2;
 use crate::number::simd::rule::Rule;
 use core::cell::RefCell;
 
-/// The number of points that are computed at once, so that looking at an operation costs little.
+/// Number of points that are evaluated together, so that decoding an instruction costs little for each.
 pub(crate) const WIDTH: usize = 32;
 
-/// What a script is run with.
+/// Scalar rules and constants of the program to interpret.
 #[derive(Clone, Copy)]
 pub(crate) struct Interpreter<'a, V> {
     pub(crate) rules: &'a [Option<&'static Rule>; RULES],
@@ -18,13 +18,13 @@ pub(crate) struct Interpreter<'a, V> {
 }
 
 thread_local! {
-    /// Room for results.
+    /// Scratch memory for results.
     static ROOM: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
 }
 
-/// `f` with room for as many numbers.
+/// Calls `f` with scratch memory for this number of values.
 fn with_room<V: Number, T>(numbers: usize, f: impl FnOnce(&mut [V]) -> T) -> T {
-    // A rule of a user's that runs a kernel itself finds no room here.
+    // If a user's rule runs a kernel itself, the nested call finds no scratch memory here and allocates its own.
     let mut room = ROOM.take();
     let words = (numbers * size_of::<V>()).div_ceil(8);
     if room.len() < words {
@@ -36,8 +36,8 @@ fn with_room<V: Number, T>(numbers: usize, f: impl FnOnce(&mut [V]) -> T) -> T {
 }
 
 impl<V: Number> Interpreter<'_, V> {
-    /// Runs the operations at `count` points, and hands over each operation's results, `WIDTH` of them for each. `leaf`
-    /// computes what an operation without arguments stands for at the points, captured numbers and literals excepted.
+    /// Executes the instructions at `count` points, and passes all results to `found`, `WIDTH` for each instruction.
+    /// `leaf` evaluates instructions without arguments, except constants and literals.
     pub(crate) fn run<T>(
         self,
         ops: &[Op],
@@ -80,7 +80,7 @@ impl<V: Number> Interpreter<'_, V> {
             opcode::ADD => each!(|x, y| x + y),
             opcode::SUB => each!(|x, y| x - y),
             opcode::MUL | opcode::BOTH => each!(|x, y| x * y),
-            // Zero times anything is zero.
+            // An adjoint or derivative of 0 contributes 0, even if the other factor is not finite.
             opcode::SEEDED => each!(|x, y| if x.is_nought() || y.is_nought() { V::ZERO } else { x.contribution(y) }),
             opcode::DIV => each!(|x, y| x / y),
             opcode::LESS => each!(|x, y| by_lanes2(x, y, |x, y| yes(x < y))),
@@ -101,7 +101,7 @@ impl<V: Number> Interpreter<'_, V> {
         }
     }
 
-    /// Calls a function of the operation's rule with these arguments.
+    /// Calls the part of a rule of one or two arguments that the opcode names.
     fn call(self, op: &Op, (a, b): (&[V], &[V]), to: &mut [V]) {
         let part = Op::part(op.what);
         let rule = self.rules[usize::from(op.operand)].expect("a rule has a number");

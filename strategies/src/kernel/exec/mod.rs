@@ -1,15 +1,14 @@
-//! Running the operations of a kernel at points.
+//! Execution of programs at points.
 //!
 //! * `operands`: checks shapes and aliasing once for each launch, then binds operands to memory.
 //! * `bindings`: raw pointers to the operands while loops run: all unsafe reads and writes of elements go through them.
-//! * `compiled`: a program monomorphised into SIMD instructions. `interpreter`: the same program, operation by
-//!   operation.
+//! * `compiled`: a program monomorphised into SIMD code. `interpreter`: the same program, instruction by instruction.
 //! * `points`: single points by the interpreter: at boundaries, where a group of points gave a non-finite value, and
 //!   along tangents.
-//! * `parallel`: cuts a range into blocks, the same for any number of threads.
-//! * `vtable`: the compiled loops of a kernel as function pointers, so that what calls them is compiled once.
+//! * `parallel`: divides a range into blocks, the same for any number of threads.
+//! * `vtable`: the compiled loops of a kernel as function pointers, so that their callers are compiled once.
 //!
-//! Called by `loops`. It must not know of recordings.
+//! Called by `loops`. Nothing here may know of recordings.
 
 pub(crate) mod bindings;
 pub(crate) mod compiled;

@@ -1,4 +1,4 @@
-//! Operands of launches: checks of shape and aliasing, once for each launch, and their bindings.
+//! Operands of launches: checks of shape and aliasing once for each launch, and their bindings.
 
 use super::bindings::Bindings;
 use crate::kernel::ir::access::{Access, AccessKind, AccessSet, AccessSummary, Boundary, OPERANDS};
@@ -14,42 +14,42 @@ use crate::{Number, StorageError};
 pub enum Operand<'a, V> {
     /// A view that is read.
     Read(&'a Buffer<V>),
-    /// A number that all points share.
+    /// A uniform scalar, shared by all points.
     Number(V),
-    /// A view that is written, and read at most at the point itself.
+    /// A view that is written in place, and read at the point itself only.
     Update(&'a mut Buffer<V>),
-    /// A view that is read from the first buffer, and written to the second.
+    /// A view that is read from the first buffer and written to the second.
     Replace(&'a Buffer<V>, &'a mut Buffer<V>),
 }
 
 /// One operand of a recorded launch.
 #[derive(Debug)]
 pub struct KeptOperand<V> {
-    /// The slot of the view before the launch; 0 if it is passive, or no view.
+    /// Slot of the view before the launch; 0 if it is passive or not a view.
     pub before: usize,
-    /// The slot of the view afterwards, if it is written.
+    /// Slot of the view after the launch, if it is written.
     pub after: Option<usize>,
-    /// The values before the launch, if partials need them.
+    /// Values before the launch, if partial derivatives need them.
     pub values: Option<Version<V>>,
-    /// The values afterwards, if partials need them.
+    /// Values after the launch, if partial derivatives need them.
     pub new: Option<Version<V>>,
-    /// The value of a number that all points share, and which input of the launch it is.
+    /// Value of a uniform scalar, and the index of its variable among the inputs of the launch.
     pub number: Option<(V, usize)>,
 }
 
 impl<V> KeptOperand<V> {
-    /// Whether a replay knows what the operand holds before the launch.
+    /// Returns true if a replay knows the operand's values before the launch.
     pub(crate) const fn is_known(&self) -> bool {
         self.number.is_some() || self.before != 0 || self.values.is_some()
     }
 }
 
-/// The operands in memory, after all that the loops rely on has been checked; and whether some are written in place.
+/// Checks everything the loops rely on, and binds the operands. Also returns true if some operand is written in place.
 ///
 /// # Panics
 ///
-/// When an operand has not as many elements as the grid, or is read beyond it; when an operand is read or written that
-/// is not among them; and when there are too many.
+/// When an operand has another number of elements than the grid, or is read outside its view; when an operand that is
+/// read or written is missing; and when there are too many operands.
 #[track_caller]
 pub(crate) fn memory<'m, V: Number>(
     plan: &KernelInfo,
@@ -92,8 +92,8 @@ pub(crate) fn memory<'m, V: Number>(
     (memory, in_place)
 }
 
-/// Checks that the operands, these views and numbers by bits, are what the kernel expects, and that it writes `written`
-/// of them.
+/// Checks that the operands, given as bits of views and of scalars, are those the kernel expects, and that it writes
+/// `written` of them.
 ///
 /// # Panics
 ///
@@ -105,7 +105,7 @@ fn check_operands<V>(plan: &KernelInfo, memory: &Bindings<V>, (views, numbers): 
         plan.in_order && written == expected,
         "one expression for each operand that is written, each before its value is used"
     );
-    // The kernel's own temporaries and new values are no leaves of it.
+    // Temporaries and new values that the kernel defines itself have been resolved, so those left are undefined.
     assert!(plan.leaves.new == 0, "`new` is asked for what the launch does not write: that is not there");
     assert!(!plan.leaves.locals, "a temporary is used where it is not bound: it is not there");
     assert!(
@@ -117,7 +117,7 @@ fn check_operands<V>(plan: &KernelInfo, memory: &Bindings<V>, (views, numbers): 
     }
 }
 
-/// Checks that all reads without a border rule lie inside the views.
+/// Checks that all reads without a boundary rule lie inside the views.
 ///
 /// # Panics
 ///
@@ -155,7 +155,7 @@ fn goes_beyond(keys: &AccessSet, grid: &Grid) -> ! {
     )
 }
 
-/// Checks that the values that partials need are there, and lets what they do not need be read as anything.
+/// Checks that all values needed by partial derivatives are bound.
 #[track_caller]
 pub(crate) fn check_needs<V: Number>(plan: &KernelInfo, memory: &Bindings<V>) {
     if plan.kept.views | plan.kept.new == 0 {
@@ -169,15 +169,16 @@ pub(crate) fn check_needs<V: Number>(plan: &KernelInfo, memory: &Bindings<V>) {
 }
 
 impl<V: Number> Bindings<V> {
-    /// What a recording has kept of operand `k`. It stays there until the launch [ends](ReadCache::end).
+    /// Binds what a recording has kept of operand `k`. The arrays stay in the cache until the launch
+    /// [ends](ReadCache::end).
     ///
     /// # Errors
     ///
-    /// When it cannot be read back.
+    /// When a spilled array cannot be read back.
     ///
     /// # Panics
     ///
-    /// When its arrays have not this length.
+    /// When the arrays have another length than `length`.
     #[track_caller]
     #[inline(always)]
     pub(crate) fn read(

@@ -1,7 +1,8 @@
-//! Ranges in blocks, which threads share out among themselves.
+//! Blocks of ranges, distributed among threads.
 //!
-//! How a range is cut depends on the range alone. Blocks are summed up in order, so a sum has the same bits on any
-//! number of threads; loops that write do not care, since no two points write to one element.
+//! The division into blocks depends on the range only. The sums of blocks are added in order, so a sum has the same
+//! bits on any number of threads; for loops that write the order is irrelevant, because no two points write the same
+//! element.
 
 use super::bindings::Bindings;
 use crate::Number;
@@ -9,13 +10,13 @@ use crate::kernel::ir::grid::IndexRange;
 #[cfg(feature = "rayon")]
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
-/// Points of a row whose sum is formed apart.
+/// Number of points of a row that are summed separately.
 pub(crate) const CHUNK: isize = 4096;
-/// Points of a block, about: work enough to be worth handing to a thread.
+/// Approximate number of points of a block: enough work to pay for passing it to a thread.
 pub(crate) const POINTS: isize = 8 * CHUNK;
 
-/// Where groups of lanes at points of this part must end: in long arrays, behind its last point. A group must not reach
-/// the points behind it, not even to read elements that it throws away, because another thread may be writing there.
+/// Offset at which SIMD groups of this part must end; unlimited if the array is too short for several threads. A group
+/// must not even read elements beyond the part and discard them, because another thread may be writing there.
 #[inline(always)]
 pub(crate) fn end_of_groups<V: Number>(memory: &Bindings<V>, part: &IndexRange) -> isize {
     if memory.shape.iter().product::<isize>() <= POINTS {
@@ -24,12 +25,12 @@ pub(crate) fn end_of_groups<V: Number>(memory: &Bindings<V>, part: &IndexRange) 
     memory.at([part.hi[0] - 1, part.hi[1] - 1, part.hi[2] - 1], part.hi[3])
 }
 
-/// The blocks of a range.
+/// Division of a range into blocks.
 struct Blocks {
     region: IndexRange,
-    /// Blocks are pieces along this dimension, and single places along those before.
+    /// Dimension that is divided. Dimensions before it have extent 1 in a block; those after it are complete.
     dimension: usize,
-    /// The length of a piece.
+    /// Extent of a block along `dimension`.
     step: isize,
     count: usize,
 }
@@ -48,6 +49,7 @@ impl Blocks {
     }
 
     fn get(&self, n: usize) -> IndexRange {
+        // `n` in mixed radix: the divided dimension varies fastest, the first one slowest.
         let (mut rest, mut block, d) = (n.cast_signed(), self.region, self.dimension);
         let pieces = (block.hi[d] - block.lo[d] + self.step - 1) / self.step;
         block.lo[d] += rest % pieces * self.step;
@@ -63,7 +65,7 @@ impl Blocks {
     }
 }
 
-/// Whether threads are to share out the blocks of this range, which are more than one then.
+/// Returns true if several threads should share the blocks of this range; there is more than one block then.
 fn is_shared(region: &IndexRange) -> bool {
     #[cfg(feature = "rayon")]
     return region.points() > POINTS.unsigned_abs() && rayon::current_num_threads() > 1;
@@ -74,7 +76,7 @@ fn is_shared(region: &IndexRange) -> bool {
     }
 }
 
-/// Calls `work` with parts that make up the range together, perhaps on several threads.
+/// Calls `work` with disjoint parts that cover the range, possibly on several threads.
 pub(crate) fn each_block(region: &IndexRange, work: impl Fn(&IndexRange) + Sync) {
     #[cfg(feature = "rayon")]
     if is_shared(region) {
@@ -84,7 +86,8 @@ pub(crate) fn each_block(region: &IndexRange, work: impl Fn(&IndexRange) + Sync)
     work(region);
 }
 
-/// The sums of what `work` returns for the parts of the range, perhaps found on several threads, and added up in order.
+/// Sums the results of `work` over the parts of the range, possibly computed on several threads, in the order of the
+/// blocks.
 pub(crate) fn sum_of_blocks<V: Number, const K: usize>(
     region: &IndexRange,
     work: impl Fn(&IndexRange) -> [V; K] + Sync,

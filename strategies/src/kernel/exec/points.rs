@@ -1,4 +1,5 @@
-//! Single points, by the interpreter: at boundaries, where a group gave an infinite value or NaN, and along tangents.
+//! Evaluates single points by interpreting the program: points at boundaries, points where a SIMD group gave a
+//! non-finite value, and points along tangents.
 
 use super::bindings::{Bindings, Seeds};
 use super::interpreter::{Interpreter, WIDTH};
@@ -13,11 +14,11 @@ use crate::number::all_finite;
 use core::ops::Range;
 use smallvec::SmallVec;
 
-/// A point's coordinates.
+/// Coordinates of a point.
 pub(crate) type Point = [isize; 4];
 
 impl<V: Number> Bindings<V> {
-    /// The number that this read gives at a point, which may lie outside the views.
+    /// Returns the value of a read at a point, by its boundary rule if the read lies outside the view.
     fn number_at(&self, key: Access, point: Point) -> V {
         let mut at = 0;
         for d in 0..4 {
@@ -39,7 +40,7 @@ impl<V: Number> Bindings<V> {
         self.at([point[0], point[1], point[2]], point[3])
     }
 
-    /// What a leaf is at some points.
+    /// Evaluates an access at some points.
     fn leaf(&self, op: &Op, points: &[Point], to: &mut [V]) {
         let key = op.key().expect("it is a leaf");
         for (to, point) in to.iter_mut().zip(points) {
@@ -53,12 +54,13 @@ impl<V: Number> Bindings<V> {
     }
 }
 
-/// Points that wait until there are [`WIDTH`] of them, so that looking at an operation costs little for each.
+/// Queue of points, passed on when [`WIDTH`] of them have come together, so that decoding an instruction costs little
+/// for each.
 #[derive(Default)]
 pub(crate) struct Batch(SmallVec<[Point; WIDTH]>);
 
 impl Batch {
-    /// Adds some points of a row, and hands over those that have waited when they are as many.
+    /// Adds points of a row, and passes the queued points to `work` whenever there are [`WIDTH`].
     pub(crate) fn add(&mut self, row: [isize; 3], elements: Range<isize>, mut work: impl FnMut(&[Point])) {
         for i in elements {
             self.0.push([row[0], row[1], row[2], i]);
@@ -68,7 +70,7 @@ impl Batch {
         }
     }
 
-    /// Hands over the points that still wait.
+    /// Passes the remaining points to `work`.
     pub(crate) fn finish(&mut self, work: impl FnOnce(&[Point])) {
         if !self.0.is_empty() {
             work(&self.0);
@@ -77,7 +79,7 @@ impl Batch {
     }
 }
 
-/// The values of a kernel's expressions at some points, at most [`WIDTH`].
+/// Evaluates a kernel's expressions at up to [`WIDTH`] points, and passes the values of each expression to `put`.
 pub(crate) fn values<V: Number>(
     kernel: &BoundKernel<V>,
     memory: &Bindings<V>,
@@ -101,7 +103,8 @@ fn interpreter<V: Number>(kernel: &BoundKernel<V>) -> Interpreter<'_, V> {
     Interpreter { rules: &kernel.plan().scripts.rules, constants: &kernel.constants }
 }
 
-/// Σ seed·∂expression/∂(leaf `n`) at some points; zero times anything is zero.
+/// Σ seed·∂expression/∂access at some points, for access `n`; a product with zero is zero even if the other factor is
+/// not finite.
 pub(crate) fn partials<V: Number>(
     kernel: &BoundKernel<V>,
     n: usize,
@@ -119,14 +122,16 @@ pub(crate) fn partials<V: Number>(
     interpreter(kernel).run(ops, points.len(), leaf, |all| found(&all[result * WIDTH..][..points.len()]));
 }
 
-/// Whether zero may meet infinity or NaN where adjoints are finite.
+/// Returns true unless all partial derivatives are constants that are ordinary numbers. Otherwise a zero seed may meet
+/// an infinite or NaN partial derivative, and their product must be taken as 0.
 pub(crate) fn is_delicate<V: Number>(kernel: &BoundKernel<V>) -> bool {
     let used = kernel.plan().scripts.used.len();
     let safe = |slopes: [V; LEAVES]| slopes[..used].iter().all(|slope| slope.is_ordinary());
     !kernel.linear(V::ONE).is_some_and(safe)
 }
 
-/// Σ seed·∂/∂element of a reduction whose only partial is one number at all points, if it is one.
+/// Returns Σ seed·∂/∂element for a reduction whose only partial derivative is the same constant at all points, else
+/// `None`.
 pub(crate) fn constant_slope<V: Number>(kernel: &BoundKernel<V>, seed: V) -> Option<V> {
     let plan = kernel.plan();
     let one = plan.scripts.used.len() == 1 && plan.partials.views != 0 && plan.is_local();
@@ -135,7 +140,7 @@ pub(crate) fn constant_slope<V: Number>(kernel: &BoundKernel<V>, seed: V) -> Opt
 }
 
 impl<V: Number> Seeds<V> {
-    /// The seed of an output at a point of the range.
+    /// Returns the seed of an output at a point of the range.
     pub(crate) fn at(&self, k: usize, place: isize) -> V {
         let dense = self.dense[k];
         // SAFETY: an output's adjoints have all its elements.
@@ -143,14 +148,15 @@ impl<V: Number> Seeds<V> {
     }
 }
 
-/// Some points of a range at a time.
+/// Passes the points of a range to `work`, up to [`WIDTH`] at a time.
 pub(crate) fn some_points(range: &IndexRange, mut work: impl FnMut(&[Point])) {
     let mut batch = Batch::default();
     each_row!(range, row => { batch.add(row, range.lo[3]..range.hi[3], &mut work) });
     batch.finish(work);
 }
 
-/// Σ seed·∂expression/∂(leaf `n`) over the points of the range, in order: for a number that all points share.
+/// Σ seed·∂expression/∂access over the points of the range, in order, for access `n` to a uniform scalar. Exact where
+/// factors are not finite.
 pub(crate) fn careful_slope<V: Number>(gather: &Gather<'_, V>, n: usize) -> V {
     let (mut sum, memory) = (V::ZERO, &gather.memory);
     some_points(&gather.range, |points| {
@@ -160,7 +166,7 @@ pub(crate) fn careful_slope<V: Number>(gather: &Gather<'_, V>, n: usize) -> V {
     sum
 }
 
-/// Elements that are gathered one by one: they wait here until they are worth it.
+/// Elements whose adjoints are gathered by the interpreter, queued until there are enough.
 pub(crate) struct Waiting<'g, 'a, V: 'static> {
     pub(crate) gather: &'g Gather<'a, V>,
     batch: Batch,
@@ -172,22 +178,22 @@ impl<'g, 'a, V: Number> Waiting<'g, 'a, V> {
         Self { gather, batch: Batch::default() }
     }
 
-    /// Adds some elements of a row.
+    /// Queues elements of a row.
     ///
     /// # Safety
     ///
-    /// Nobody else uses these elements until [`finish`](Self::finish) has been called, which must be done.
+    /// Nobody else uses these elements until [`finish`](Self::finish) has been called; the caller must call it.
     #[inline(never)]
     pub(crate) unsafe fn add(&mut self, row: [isize; 3], elements: Range<isize>) {
         // SAFETY: promised by the caller.
         self.batch.add(row, elements, |points| unsafe { self.gather.compute(points) });
     }
 
-    /// Computes what is waiting.
+    /// Gathers the adjoints of all queued elements.
     ///
     /// # Safety
     ///
-    /// As [`add`](Self::add).
+    /// The conditions of [`add`](Self::add).
     #[inline(never)]
     pub(crate) unsafe fn finish(&mut self) {
         // SAFETY: promised by the caller.
@@ -196,7 +202,7 @@ impl<'g, 'a, V: Number> Waiting<'g, 'a, V> {
 }
 
 impl<V: Number> Gather<'_, V> {
-    /// Gathers the adjoints of some elements, one operation after the other.
+    /// Gathers the adjoints of some elements by the interpreter.
     ///
     /// # Safety
     ///
@@ -228,7 +234,7 @@ impl<V: Number> Gather<'_, V> {
         }
     }
 
-    /// Adds what the points contribute that read these elements by leaf `n`.
+    /// Adds to `sums` what the readers of these elements contribute through access `n`.
     fn gather_from(&self, points: &[Point], n: usize, key: Access, sums: &mut [V; WIDTH]) {
         let (gather, memory) = (self, &self.memory);
         let (mut elements, mut from): (SmallVec<[usize; WIDTH]>, SmallVec<[Point; WIDTH]>) = Default::default();
@@ -255,13 +261,13 @@ impl<V: Number> Gather<'_, V> {
     }
 }
 
-/// Calls `f` with each point of the range whose read with this key gives the element at `point`.
+/// Calls `f` with each point of the range whose read through `key` returns the element at `point`.
 fn readers(shape: [isize; 4], range: &IndexRange, key: Access, point: Point, f: &mut impl FnMut(Point)) {
     let along = |d: usize| {
         let (shift, last) = (key.shift(d), shape[d] - 1);
         let straight = point[d] - shift;
         let (from, to) = match key.border() {
-            // From where the read just reaches the end, up to the end itself, all points read the last element.
+            // Reads of the last element: from the point whose read just reaches the end, up to the end itself.
             Boundary::Nearest if shift > 0 && point[d] == last => (straight, last),
             Boundary::Nearest if shift < 0 && point[d] == 0 => (0, straight),
             Boundary::Periodic => (straight.rem_euclid(shape[d]), straight.rem_euclid(shape[d])),
@@ -278,9 +284,9 @@ fn readers(shape: [isize; 4], range: &IndexRange, key: Access, point: Point, f: 
     }
 }
 
-/// Σ ∂expressionₖ/∂leaf·tangent at all points of the range, for each expression: written to `results` if the kernel
-/// writes, else added up and returned. Zero times anything is zero. `tangents` holds the tangents of views, or nowhere,
-/// and of numbers.
+/// Σ ∂expressionₖ/∂access·tangent at all points of the range, for each expression: written to `results` if the kernel
+/// writes, else summed and returned. A product with zero is zero. `tangents` binds the tangents of views, null where
+/// they are zero, and of uniform scalars.
 pub(crate) fn tangent<V: Number>(
     kernel: &BoundKernel<V>,
     grid: &Grid,
@@ -313,7 +319,7 @@ pub(crate) fn tangent<V: Number>(
     sum
 }
 
-/// The tangents of the expressions at some points, at most [`WIDTH`], when the leaves' tangents are what `moves` says.
+/// Tangents of the expressions at up to [`WIDTH`] points; `moves` returns the tangent of an access at a point.
 fn tangents_at<V: Number>(
     kernel: &BoundKernel<V>,
     memory: &Bindings<V>,
@@ -337,7 +343,7 @@ fn tangents_at<V: Number>(
     slopes
 }
 
-/// The tangent of expression `k` at a point, leaf by leaf.
+/// Tangent of expression `k` at a point, summed access by access, so that zero factors suppress non-finite ones.
 #[cold]
 fn careful_tangent<V: Number>(
     kernel: &BoundKernel<V>,

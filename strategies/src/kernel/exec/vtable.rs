@@ -1,4 +1,4 @@
-//! Kernels as values: what is the same for all kernels works on these, and is compiled once.
+//! Kernels as values. Code that works on these is compiled once instead of once for each kernel.
 
 use super::bindings::{Bindings, Seeds};
 use super::parallel::each_block;
@@ -9,13 +9,13 @@ use crate::kernel::ir::kernel::KernelInfo;
 use core::ops::Range;
 use smallvec::SmallVec;
 
-/// The captured numbers of a kernel.
+/// Captured constants of a kernel.
 pub(crate) type Constants<V> = SmallVec<[V; 6]>;
 
-/// A kernel.
+/// A kernel's compiled loops together with its captured constants.
 #[derive(Clone, Debug)]
 pub(crate) struct BoundKernel<V: 'static> {
-    /// `None` before it is set.
+    /// Compiled loops; `None` until they are set.
     pub(crate) compiled: Option<&'static KernelTable<V>>,
     pub(crate) constants: Constants<V>,
 }
@@ -32,7 +32,7 @@ pub(crate) type Linear<V> = fn(&[V], V) -> [V; LEAVES];
 
 type FindIn<V> = unsafe fn(&BoundKernel<V>, &Grid, &Bindings<V>, bool) -> Option<(V, usize)>;
 
-/// The loops of launches.
+/// Compiled loops of a launch, by the kind of kernel.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Recompute<V: 'static> {
     Values(unsafe fn(&BoundKernel<V>, &Grid, &Bindings<V>, bool)),
@@ -41,19 +41,19 @@ pub(crate) enum Recompute<V: 'static> {
     Nothing,
 }
 
-/// What is compiled for each kernel for sweeps, and of its launch for replays.
+/// Compiled code of a kernel: the loops of sweeps, and the loop of its launch for replays.
 #[derive(Debug)]
 pub(crate) struct KernelTable<V: 'static> {
     pub(crate) plan: &'static KernelInfo,
-    /// Computes the values again.
+    /// Loop of the launch, for replays.
     pub(crate) again: Recompute<V>,
-    /// Gathers the adjoints of some elements.
+    /// Gathers the adjoints of the elements in a range.
     pub(crate) gather: unsafe fn(&Gather<'_, V>, &IndexRange),
-    /// The same for part of a row, of kernels whose operands are read at the point only.
+    /// Gathers the adjoints of a part of a row, for kernels that read operands only at the point itself.
     pub(crate) singles: Option<SinglesOf<V>>,
-    /// The adjoints of the numbers that all points share, by operand, if there are any.
+    /// Sums the adjoints of uniform scalars, by operand, if the kernel has any.
     pub(crate) numbers: Option<NumbersOf<V>>,
-    /// The partials of a linear kernel, times a seed, by leaf.
+    /// Partial derivatives of a linear kernel times a seed, by access.
     pub(crate) linear: Option<Linear<V>>,
 }
 
@@ -68,16 +68,17 @@ impl<V: Number> BoundKernel<V> {
         self.compiled().plan
     }
 
-    /// The partials of a linear kernel, which need no values, times a seed.
+    /// Returns the partial derivatives of a linear kernel, which need no values, times a seed; `None` if it is not
+    /// linear.
     pub(crate) fn linear(&self, seed: V) -> Option<[V; LEAVES]> {
         self.compiled().linear.map(|linear| linear(&self.constants, seed))
     }
 
-    /// Gathers the adjoints of these elements.
+    /// Gathers the adjoints of the elements in `reached`.
     ///
     /// # Safety
     ///
-    /// `gather` has been checked, and is one of this kernel.
+    /// `gather` has been checked, and belongs to this kernel.
     pub(crate) unsafe fn gather(&self, gather: &Gather<'_, V>, reached: &IndexRange) {
         if let Some(singles) = self.compiled().singles
             && reached.is_short_row()
@@ -87,15 +88,15 @@ impl<V: Number> BoundKernel<V> {
             unsafe { singles(gather, [a, b, c], first..reached.hi[3]) }
             return;
         }
-        // SAFETY: promised by the caller. Parts are disjoint, and each element's adjoint is written for itself.
+        // SAFETY: promised by the caller. Parts are disjoint, and each element's adjoint is written once.
         each_block(reached, |part| unsafe { (self.compiled().gather)(gather, part) });
     }
 
-    /// Computes the values of a launch, some perhaps in place, or their sum, which is returned.
+    /// Computes the values of a launch, possibly in place, or returns their sum.
     ///
     /// # Safety
     ///
-    /// The operands in memory have been checked for this kernel and this grid and are still there, and nobody else uses
+    /// The operands in memory have been checked for this kernel and this grid and are still alive, and nobody else uses
     /// what is written.
     pub(crate) unsafe fn compute(&self, grid: &Grid, memory: &Bindings<V>, in_place: bool) -> Option<V> {
         // SAFETY: promised by the caller.
@@ -109,11 +110,11 @@ impl<V: Number> BoundKernel<V> {
         None
     }
 
-    /// Finds the largest value, or the smallest, and its place among the elements; `None` without points.
+    /// Returns the largest or smallest value and its position among the elements; `None` without points.
     ///
     /// # Safety
     ///
-    /// As [`compute`](Self::compute).
+    /// The conditions of [`compute`](Self::compute).
     pub(crate) unsafe fn find(&self, grid: &Grid, memory: &Bindings<V>, largest: bool) -> Option<(V, usize)> {
         match self.compiled().again {
             // SAFETY: promised by the caller.
@@ -122,52 +123,52 @@ impl<V: Number> BoundKernel<V> {
         }
     }
 
-    /// Whether its launches look for an extremum.
+    /// Returns true if launches of this kernel search for an extremum.
     pub(crate) fn is_extreme(&self) -> bool {
         matches!(self.compiled().again, Recompute::Extremum(_))
     }
 
-    /// The adjoints of the numbers that all points share, by operand, if there are any.
+    /// Sums the adjoints of uniform scalars, by operand; `None` if the kernel has none.
     ///
     /// # Safety
     ///
-    /// As [`gather`](Self::gather).
+    /// The conditions of [`gather`](Self::gather).
     pub(crate) unsafe fn numbers(&self, gather: &Gather<'_, V>) -> Option<[V; OPERANDS]> {
         // SAFETY: promised by the caller.
         self.compiled().numbers.map(|numbers| unsafe { numbers(gather) })
     }
 }
 
-/// What the loops that gather need.
+/// Arguments of the gather loops.
 #[derive(Clone, Copy)]
 pub(crate) struct Gather<'a, V: 'static> {
     pub(crate) kernel: &'a BoundKernel<V>,
-    /// Whether zero may meet infinity or NaN where adjoints are finite.
+    /// True if a zero seed may meet a non-finite partial derivative; see [`is_delicate`](super::points::is_delicate).
     pub(crate) is_delicate: bool,
     pub(crate) memory: Bindings<V>,
     pub(crate) range: IndexRange,
-    /// Whether all seeds are 0 outside the range.
+    /// True if all seeds are 0 outside the range.
     pub(crate) is_clean: bool,
-    /// The number of elements of its arrays.
+    /// Number of elements of the arrays.
     pub(crate) length: usize,
     pub(crate) seeds: Seeds<V>,
     pub(crate) to: [*mut V; OPERANDS],
     pub(crate) how: [How; OPERANDS],
 }
 
-// SAFETY: these are addresses, and numbers. Whoever runs the loops says that they may be used.
+// SAFETY: these are addresses and values; whoever runs the loops promises that the addresses may be used.
 unsafe impl<V: Number> Sync for Gather<'_, V> {}
 
-/// How contributions reach the adjoints of an operand.
+/// Treatment of the adjoints that an operand has before the gather.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum How {
-    /// They are added to what is there.
+    /// Contributions are added to the existing adjoints.
     Add,
-    /// They are all there is: what is there is not read, and every element that can be reached is written. The others
-    /// stay as they are.
+    /// Contributions replace the adjoints without reading them. Every element that the gather reaches is written; the
+    /// others keep their value.
     Store,
-    /// As `Store` in the range of the launch, which writes the view there, and as `Add` outside.
+    /// `Store` inside the range of the launch, which overwrites the view there, and `Add` outside.
     Replace,
-    /// As `Replace`, and what is there is the seed.
+    /// `Replace`, where the existing adjoints are also the seeds.
     InPlace,
 }
