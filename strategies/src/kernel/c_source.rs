@@ -1,7 +1,7 @@
-//! Kernels as text in C, which compilers of other devices understand, too.
+//! Kernels as C source, which compilers for other devices accept, too.
 //!
-//! The text has the operations of a kernel's scripts, one definition for each, forward and in the gather. Functions
-//! that are computed number by number are looked up in a table.
+//! The source has one definition for each instruction of a kernel's lists, for the launch and for the gather. Scalar
+//! rules are looked up in a table.
 
 use super::ir::access::{Access, AccessKind, AccessSummary, Boundary, OPERANDS};
 use super::ir::instruction::{Op, opcode};
@@ -11,22 +11,22 @@ use crate::number::simd::rule::Part;
 use core::fmt::Write;
 use std::collections::HashSet;
 
-/// C for a part of the rule with this [name](core::any::type_name), where `$`, `#` and `@` stand for the arguments;
-/// `None` if C has no such function.
+/// Returns the C expression for a part of the rule with this [name](core::any::type_name), with `$`, `#` and `@` in
+/// place of the arguments; `None` if C has no such function.
 pub type Table = fn(&str, Part) -> Option<&'static str>;
 
-/// The point whose coordinates have this letter.
+/// A point whose coordinates are variables of this letter.
 #[derive(Clone, Copy)]
 struct Point(char);
 
 impl Point {
-    /// The place of this point.
+    /// C expression for the offset of the point.
     fn place(self) -> String {
         let c = self.0;
         format!("tw_at(g, {c}0, {c}1, {c}2, {c}3)")
     }
 
-    /// What a read gives.
+    /// C expression for the value of a read at the point.
     fn read(self, key: Access) -> String {
         let (mut coordinates, mut inside) = (Vec::new(), Vec::new());
         for d in 0..4 {
@@ -48,7 +48,7 @@ impl Point {
     }
 }
 
-/// What all kernels need.
+/// Definitions that all kernels need.
 const PRELUDE: &str = "\
 #ifndef TW_KERNELS
 #define TW_KERNELS
@@ -129,7 +129,7 @@ TW_DEVICE long tw_min(long a, long b) { return a < b ? a : b; }
 #endif
 ";
 
-/// Loops, or a device's grid of threads, over the points from `lo` to `hi`, where `D` stands for the dimension.
+/// Loops, or a device's grid of threads, over the points from `lo` to `hi`; in these two, `D` stands for the dimension.
 fn launch(name: &str, (parameters, arguments): (&str, &str), [lo, hi]: [&str; 2]) -> String {
     let bound = |text: &str, d: usize| text.replace('D', &d.to_string());
     let extent = |d: usize| format!("({} - {})", bound(hi, d), bound(lo, d));
@@ -148,7 +148,7 @@ fn launch(name: &str, (parameters, arguments): (&str, &str), [lo, hi]: [&str; 2]
     text
 }
 
-/// The operands with a bit among these, as parameters and as arguments.
+/// Formats the operands whose bits are set, as parameters and as arguments.
 fn listed(bits: u8, kind: &str, letter: char) -> (String, String) {
     let all = (0..OPERANDS).filter(|k| AccessSummary::has(bits, *k));
     all.fold((String::new(), String::new()), |(parameters, arguments), k| {
@@ -156,27 +156,27 @@ fn listed(bits: u8, kind: &str, letter: char) -> (String, String) {
     })
 }
 
-/// What a text is made from.
+/// Everything that the source of a kernel is made from.
 struct Writer<'a> {
     plan: &'a KernelInfo,
     constants: &'a [f64],
     table: Table,
 }
 
-/// A number as a literal of C.
+/// Formats a value as a C literal.
 fn literal(number: f64) -> String {
     match number {
         _ if number.is_nan() => String::from("NAN"),
         f64::INFINITY => String::from("INFINITY"),
         f64::NEG_INFINITY => String::from("-INFINITY"),
-        // The shortest decimal that is this number and no other.
+        // The shortest decimal that parses to this value.
         _ => format!("{number:?}"),
     }
 }
 
 impl Writer<'_> {
-    /// The definitions of these operations at a point, and the names of the results that are asked for. What they do
-    /// not use is left out: in C some derivatives do not need all the numbers of their rule.
+    /// Formats the definitions of these instructions at a point, and returns them with the names of the requested
+    /// results. Unused definitions are left out: in C some derivatives do not need all arguments of their rule.
     fn lines(&self, ops: &[Op], results: &[u16], point: Point, indent: usize) -> Result<(String, Vec<String>), String> {
         let (mut names, mut expressions) = (Vec::<String>::new(), Vec::new());
         for (k, op) in ops.iter().enumerate() {
@@ -246,7 +246,7 @@ impl Writer<'_> {
         Ok(template.chars().map(of).collect())
     }
 
-    /// The lines that write the values.
+    /// Formats the statements that write the values.
     fn values(&self) -> Result<String, String> {
         let (plan, point) = (self.plan, Point('i'));
         let results = &plan.scripts.values[..plan.expressions];
@@ -258,26 +258,26 @@ impl Writer<'_> {
         Ok(lines)
     }
 
-    /// The leaves with a partial of this kind, by number.
+    /// Returns the accesses of this kind with a partial derivative, and their indices.
     fn used(&self, kind: AccessKind) -> impl Iterator<Item = (usize, Access)> {
         let used = &self.plan.scripts.used;
         (0..used.len()).map(|n| (n, used.get(n))).filter(move |(_, key)| key.kind() == kind)
     }
 
-    /// The lines of the partial of leaf `n` at a point, and the name of the result.
+    /// Formats the partial derivative of access `n` at a point, and returns it with the name of the result.
     fn partial(&self, n: usize, point: Point) -> Result<(String, String), String> {
         let (scripts, result) = (self.plan.scripts, self.plan.scripts.partials[n]);
         let (lines, mut names) = self.lines(scripts.list(List::Partial(n)), &[result], point, 8)?;
         Ok((lines, names.remove(0)))
     }
 
-    /// The lines that gather the adjoints of the elements at the point.
+    /// Formats the statements that gather the adjoints of the elements at the point.
     fn gather(&self) -> Result<String, String> {
         let views = || (0..OPERANDS).filter(|k| AccessSummary::has(self.plan.partials.views, *k));
         let mut text = String::new();
         views().for_each(|k| _ = writeln!(text, "    double a{k} = 0.0;"));
         for (n, key) in self.used(AccessKind::Read) {
-            // Loops over the points that read this element: at borders there may be none, or several.
+            // Loops over the readers of this element: at boundaries there may be none, or several.
             text += "    ";
             for d in 0..4 {
                 let (from, to) = readers(key, d);
@@ -291,7 +291,7 @@ impl Writer<'_> {
         Ok(text)
     }
 
-    /// The lines that write the terms of the adjoints of numbers that all points share.
+    /// Formats the statements that write the terms of the adjoints of uniform scalars.
     fn slopes(&self) -> Result<String, String> {
         let mut text = String::new();
         for (n, key) in self.used(AccessKind::Number) {
@@ -303,22 +303,23 @@ impl Writer<'_> {
     }
 }
 
-/// A kernel in C: its values and, by gathering, its adjoints. Under `nvcc` the same text has kernels for a device.
+/// Writes a kernel as C: its values and, by gathering, its adjoints. Under `nvcc` the same source defines kernels for a
+/// device.
 ///
-/// * `NAME(g, x…, c…, y…)` writes the values at the points of `g`: `xK` is what operand K holds before, `cK` a number
-///   that all points share, `yK` where operand K is written. A reduction writes its terms, to `y`.
-/// * `NAME_adjoint(g, x…, c…, z…, s…, d…)` adds to `dK`, at all elements, what operand K contributes. `sK` are the
-///   adjoints of what the kernel has written to operand K, and `zK` the values; for a reduction `s` is the adjoint of
-///   the sum. Only what the partials need is a parameter.
-/// * `NAME_slopes(g, x…, c…, z…, s…, e…)` writes to `eK`, at the points, the terms of the adjoint of the number `cK`.
+/// * `NAME(g, x…, c…, y…)` writes the values at the points of `g`: `xK` is operand K before the launch, `cK` a uniform
+///   scalar, `yK` the array that operand K is written to. A reduction writes its terms, to `y`.
+/// * `NAME_adjoint(g, x…, c…, z…, s…, d…)` adds to `dK`, at all elements, the contributions for operand K. `sK` are the
+///   adjoints of the values that the kernel has written to operand K, and `zK` these values; for a reduction `s` is the
+///   adjoint of the sum. Only arrays that the partial derivatives need are parameters.
+/// * `NAME_slopes(g, x…, c…, z…, s…, e…)` writes to `eK`, at the points, the terms of the adjoint of the scalar `cK`.
 ///
 /// # Errors
 ///
-/// The name of a function that C does not have.
+/// Returns the name of a function that C does not have.
 ///
 /// # Panics
 ///
-/// When `name` is no identifier of C.
+/// When `name` is not an identifier of C.
 pub fn text<P: Kernel>(name: &str, program: &P, table: Table) -> Result<String, String> {
     let letters = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let fit = name.chars().all(letters) && name.starts_with(|c: char| c.is_ascii_alphabetic());
@@ -328,7 +329,7 @@ pub fn text<P: Kernel>(name: &str, program: &P, table: Table) -> Result<String, 
     written(name, &Writer { plan: P::PLAN, constants: &constants, table })
 }
 
-/// A function for one point with these lines, and its loops.
+/// Formats a function for one point with this body, and its loops.
 fn function(name: &str, parameters: &str, arguments: &str, body: &str, range: [&str; 2]) -> String {
     let point = "long i0, long i1, long i2, long i3";
     format!("TW_DEVICE void {name}_at(tw_grid g{parameters}, {point}) {{\n{body}}}\n")
@@ -348,7 +349,7 @@ fn written(name: &str, writer: &Writer<'_>) -> Result<String, String> {
     let mut text = String::from(PRELUDE);
     text += &function(name, &format!("{x}{c}{y}"), &format!("{to_x}{to_c}{to_y}"), &writer.values()?, range);
 
-    // What the partials need.
+    // Parameters that the partial derivatives need.
     let (x, to_x) = listed(plan.kept.views, "const double *", 'x');
     let (c, to_c) = listed(plan.kept.numbers, "double ", 'c');
     let (z, to_z) = listed(plan.kept.new, "const double *", 'z');
@@ -364,7 +365,7 @@ fn written(name: &str, writer: &Writer<'_>) -> Result<String, String> {
     Ok(text)
 }
 
-/// The first and the last point along a dimension that read the element.
+/// Formats the first and the last point along a dimension that read the element.
 fn readers(key: Access, d: usize) -> (String, String) {
     let shift = key.shift(d);
     let straight = format!("i{d} {} {}", if shift < 0 { '+' } else { '-' }, shift.abs());

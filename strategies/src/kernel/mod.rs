@@ -18,9 +18,9 @@
 //! writes a kernel as C. SIMD registers are in `crate::number::simd`. Read `ir::expression`, `ir::instruction` and
 //! `ir::program` first, then `loops::map` and `exec::compiled`.
 //!
-//! Unsafe code is in the loops, which read without checks what has been checked once for each launch, and in the
-//! bindings that they read by. What an expression may read follows from constants of its type, so the traits of
-//! expressions are sealed.
+//! Unsafe code is in the loops and in the bindings they read through: the bounds of every access are checked once per
+//! launch, and the loops read without further checks. The accesses of an expression are constants of its type, so the
+//! traits of expressions are sealed.
 
 #![allow(clippy::needless_range_loop, reason = "loops over the four dimensions index several arrays")]
 

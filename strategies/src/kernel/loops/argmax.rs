@@ -1,4 +1,4 @@
-//! Search for the largest and the smallest value over a range.
+//! Search for the largest or smallest value over a range.
 
 use super::sum::{Summands, values_of};
 use crate::Number;
@@ -12,12 +12,12 @@ use crate::number::agreed;
 use crate::number::simd::dispatch::SimdTask;
 use crate::number::simd::vector::SimdVector;
 
-/// [`extremum`](crate::kernel::launch::extremum) for operands that lie in memory.
+/// [`extremum`](crate::kernel::launch::extremum) for operands that are bound already.
 ///
 /// # Safety
 ///
-/// [`memory`](crate::kernel::exec::operands::memory) has checked them for this kernel and grid, and they are still
-/// there.
+/// [`memory`](crate::kernel::exec::operands::memory) has checked the operands for this kernel and grid, and they are
+/// still alive.
 pub(crate) unsafe fn find<V: Number, P: Kernel>(
     kernel: &BoundKernel<V>,
     grid: &Grid,
@@ -35,7 +35,7 @@ pub(crate) unsafe fn find<V: Number, P: Kernel>(
         let best = V::dispatch(Best { search, largest });
         V::dispatch(First { search, best })
     };
-    // Nothing but NaN.
+    // All values are NaN: the first point is the result.
     found.or_else(|| {
         let first = [grid.range.lo[0], grid.range.lo[1], grid.range.lo[2]];
         let element = memory.at(first, grid.range.lo[3]).unsigned_abs();
@@ -45,9 +45,9 @@ pub(crate) unsafe fn find<V: Number, P: Kernel>(
     })
 }
 
-/// Where to look.
+/// Arguments of the search loops.
 ///
-/// Reads are safe if `memory` is fit for the range, and at the points of `inner` all reads are inside the views.
+/// Reads are sound if `memory` has been checked for the range; at the points of `inner` all reads are inside the views.
 struct Search<'a, 't, V: 'static, C> {
     terms: &'a Summands<'t, V, C, 1>,
     inner: &'a IndexRange,
@@ -60,7 +60,7 @@ impl<V, C> Clone for Search<'_, '_, V, C> {
 impl<V, C> Copy for Search<'_, '_, V, C> {}
 
 impl<V: Number, C: StaticListing> Search<'_, '_, V, C> {
-    /// The points of a row that can be read in groups.
+    /// Returns the bounds of the points of a row that can be read in complete SIMD groups.
     #[inline(always)]
     fn groups<L: SimdVector<Number = V>>(&self, row: [isize; 3]) -> (isize, isize) {
         let (inner, range) = (self.inner, self.terms.range);
@@ -71,7 +71,7 @@ impl<V: Number, C: StaticListing> Search<'_, '_, V, C> {
     }
 }
 
-/// Looks for the best value; infinite if there is none but NaN, or none better than infinity.
+/// Finds the best value. The result is infinite if all values are NaN, or none is better than that infinity.
 struct Best<'a, 't, V: 'static, C> {
     search: Search<'a, 't, V, C>,
     largest: bool,
@@ -102,7 +102,7 @@ impl<V: Number, C: StaticListing> SimdTask<V> for Best<'_, '_, V, C> {
             }
         });
         let mut all = [V::ZERO; 16];
-        // SAFETY: no register has more numbers.
+        // SAFETY: no register has more than 16 elements.
         unsafe { best.store(all.as_mut_ptr()) };
         for value in all.into_iter().take(L::N) {
             if better(largest, value, single) {
@@ -113,13 +113,13 @@ impl<V: Number, C: StaticListing> SimdTask<V> for Best<'_, '_, V, C> {
     }
 }
 
-/// Whether a value is larger, or smaller, than another one.
+/// Returns true if `value` is larger, or smaller, than `other`. Panics if the lanes of a pack disagree.
 #[inline(always)]
 fn better<V: Number>(largest: bool, value: V, other: V) -> bool {
     agreed::<V, _>(|k| if largest { value.lane(k) > other.lane(k) } else { value.lane(k) < other.lane(k) })
 }
 
-/// The best of some points of a row, and of what has been found before.
+/// Returns the best of `best` and the values at some points of a row, by the interpreter.
 #[inline(never)]
 fn best_of<V: Number, C: StaticListing>(
     terms: &Summands<'_, V, C, 1>,
@@ -142,7 +142,7 @@ fn best_of<V: Number, C: StaticListing>(
     best
 }
 
-/// Looks for the first point with this value.
+/// Finds the first point with this value.
 struct First<'a, 't, V: 'static, C> {
     search: Search<'a, 't, V, C>,
     best: V,
@@ -167,14 +167,15 @@ impl<V: Number, C: StaticListing> SimdTask<V> for First<'_, '_, V, C> {
                     false => range.hi[3],
                 };
                 if in_groups {
-                    // SAFETY: promised by the caller; what lies between `from` and `to` is made of whole groups.
+                    // SAFETY: promised by the caller; the points between `from` and `to` form complete groups.
                     let [value] = unsafe { search.terms.lanes::<L>(memory, captured, start + i) };
                     if !L::any(value.equal(wanted)) {
                         i = end;
                         continue;
                     }
                 }
-                // Its own value: zeros of both signs are equal, and which of them `best` is depends on the registers.
+                // The point's own value is returned: zeros of both signs are equal, and which of them `best` is depends
+                // on the instruction set.
                 if let Some((value, k)) = first_of::<V, C>(search.terms, row, (i, end), best) {
                     return Some((value, (start + k).unsigned_abs()));
                 }
@@ -185,7 +186,7 @@ impl<V: Number, C: StaticListing> SimdTask<V> for First<'_, '_, V, C> {
     }
 }
 
-/// The first of some points of a row with this value.
+/// Returns the first of some points of a row with this value, by the interpreter.
 #[inline(never)]
 fn first_of<V: Number, C: StaticListing>(
     terms: &Summands<'_, V, C, 1>,

@@ -1,4 +1,4 @@
-//! The table of compiled loops of a kernel: launches and sweeps.
+//! Table of the compiled loops of a kernel, for launches and sweeps.
 
 use super::argmax::find;
 use super::gather::{GatherAll, singles};
@@ -15,7 +15,7 @@ use crate::kernel::ir::kernel::{Kernel, NumbersOfKernel, PartialOf, ReplayKind};
 use core::marker::PhantomData;
 
 impl<V: Number> BoundKernel<V> {
-    /// The kernel of this program.
+    /// Binds a kernel to its compiled loops and its constants.
     #[inline(always)]
     pub(crate) fn of<P: Kernel>(program: &P) -> Self {
         let mut kernel = Self::default();
@@ -23,7 +23,7 @@ impl<V: Number> BoundKernel<V> {
         kernel
     }
 
-    /// Makes it this one.
+    /// Replaces the kernel, and reuses the memory of the constants.
     #[inline(always)]
     pub(crate) fn set<P: Kernel>(&mut self, program: &P) {
         self.compiled = Some(const { &KernelTable::<V>::of::<P>() });
@@ -58,7 +58,7 @@ fn linear<V: Number, P: Kernel>(constants: &[V], seed: V) -> [V; LEAVES] {
     slopes
 }
 
-/// The partial of leaf `N`, if there is such a leaf.
+/// Returns the function for the partial derivative of access `N`, or `None` if there is no such access.
 const fn linear_partial<V: Number, P: Kernel, const N: usize>() -> Option<fn(&[V], V) -> V> {
     if N < P::SCRIPTS.used.len() {
         Some(|constants, seed| {
@@ -71,7 +71,7 @@ const fn linear_partial<V: Number, P: Kernel, const N: usize>() -> Option<fn(&[V
 
 /// # Safety
 ///
-/// As [`BoundKernel::gather`].
+/// The conditions of [`BoundKernel::gather`].
 unsafe fn gather<V: Number, P: Kernel>(gather: &Gather<'_, V>, part: &IndexRange) {
     // SAFETY: promised by the caller.
     unsafe { V::dispatch(GatherAll::<V, P> { gather, part, program: PhantomData }) }
@@ -79,7 +79,7 @@ unsafe fn gather<V: Number, P: Kernel>(gather: &Gather<'_, V>, part: &IndexRange
 
 /// # Safety
 ///
-/// As [`BoundKernel::numbers`].
+/// The conditions of [`BoundKernel::numbers`].
 unsafe fn numbers<V: Number, P: Kernel>(gather: &Gather<'_, V>) -> [V; OPERANDS] {
     let terms = Summands::<V, NumbersOfKernel<P>, OPERANDS> {
         kernel: gather.kernel,

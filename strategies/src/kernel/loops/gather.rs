@@ -1,4 +1,4 @@
-//! The loops of gathers: groups of elements, whose adjoints are computed at once in registers.
+//! Loops of the reverse sweep: SIMD groups of elements that gather their adjoints.
 
 use super::map::aligned_if_free;
 use crate::Number;
@@ -21,9 +21,9 @@ use core::marker::PhantomData;
 use core::ops::Range;
 use core::ptr;
 
-/// The loop that gathers the adjoints of some elements.
+/// Task that gathers the adjoints of some elements.
 ///
-/// To run it is safe if `gather` has been checked, and nobody else uses the adjoints of these elements.
+/// Running the task is sound if `gather` has been checked, and nobody else uses the adjoints of these elements.
 pub(crate) struct GatherAll<'a, 'p, V: 'static, P> {
     pub(crate) gather: &'a Gather<'p, V>,
     pub(crate) part: &'a IndexRange,
@@ -39,7 +39,7 @@ impl<V: Number, P: Kernel> SimdTask<V> for GatherAll<'_, '_, V, P> {
     }
 }
 
-/// The elements at which all points that read them are in the range, and read inside the views themselves.
+/// Returns the elements all of whose readers are in the range and read inside the views themselves.
 fn inner(plan: &KernelInfo, range: &IndexRange, shape: [isize; 4], part: &IndexRange) -> IndexRange {
     let mut inner = *part;
     for d in 0..4 {
@@ -48,7 +48,7 @@ fn inner(plan: &KernelInfo, range: &IndexRange, shape: [isize; 4], part: &IndexR
         inner.hi[d] = inner.hi[d].min(range.hi[d] + least);
         if plan.leaves.borders {
             let (first, last) = plan.leaves.shifts[d];
-            // At the ends of a view further points may read an element.
+            // At the ends of a view, boundary rules let further points read an element.
             let repeats = isize::from(plan.partials.repeats && (least, most) != (0, 0));
             inner.lo[d] = inner.lo[d].max(most - first).max(repeats);
             inner.hi[d] = inner.hi[d].min(shape[d] + least - last).min(shape[d] - repeats);
@@ -57,15 +57,16 @@ fn inner(plan: &KernelInfo, range: &IndexRange, shape: [isize; 4], part: &IndexR
     inner
 }
 
-/// Whether groups at the ends of rows are faster with seeds that are 0 outside the range: not beside borders, where
-/// what would have to be 0 is not there.
+/// Returns true if groups at the ends of rows are faster with seeds that are 0 outside the range. Not with boundary
+/// rules, because the seeds that would have to be 0 may be missing.
 const fn needs_clean_seeds<P: Kernel>() -> bool {
     P::PLAN.can_be_masked() && !P::PLAN.leaves.borders
 }
 
-/// Whether everything that partials read for elements of this row lies in rows of the views: for points in the range,
-/// and beside it, whose seeds are 0. Beyond the ends of a row lie points of the rows beside it, which are outside the
-/// range, too, because no read goes beyond the views; so the first and the last row are excepted.
+/// Returns true if everything that the partial derivatives read for elements of this row lies in rows of the views.
+/// Readers outside the range have seed 0. Points beyond the ends of a row belong to adjacent rows and are outside the
+/// range, too, since no read leaves the views; the first and the last row of the array have no such neighbour and are
+/// excluded.
 #[inline(always)]
 fn can_read<V: Number>(plan: &KernelInfo, gather: &Gather<'_, V>, row: [isize; 3]) -> bool {
     let (memory, start) = (&gather.memory, gather.memory.at(row, 0));
@@ -76,7 +77,8 @@ fn can_read<V: Number>(plan: &KernelInfo, gather: &Gather<'_, V>, row: [isize; 3
     start > 0 && start + memory.shape[3] < gather.length.cast_signed() && (0..3).all(reads)
 }
 
-/// The elements of a row whose adjoints do not depend on what was in them: all, unless some are replaced in the range.
+/// Returns the bounds of the elements of a row that groups without a mask can write: all, unless an operand has
+/// [`How::Replace`], which overwrites adjoints inside the range only.
 #[inline(always)]
 fn replaced<V: Number>(gather: &Gather<'_, V>, row: [isize; 3], all: (isize, isize)) -> (isize, isize) {
     let range = &gather.range;
@@ -87,7 +89,7 @@ fn replaced<V: Number>(gather: &Gather<'_, V>, row: [isize; 3], all: (isize, isi
     if in_range { (range.lo[3].max(all.0), range.hi[3].min(all.1)) } else { (all.1, all.1) }
 }
 
-/// Groups of a row.
+/// One row of elements.
 struct Row<'a, 'p, V: 'static> {
     gather: &'a Gather<'p, V>,
     captured: &'a Captures<V>,
@@ -97,12 +99,12 @@ struct Row<'a, 'p, V: 'static> {
 
 /// # Safety
 ///
-/// As [`GatherAll`].
+/// The conditions of [`GatherAll`].
 #[inline(always)]
 unsafe fn gather_rows<V: Number, L: SimdVector<Number = V>, P: Kernel>(whole: &Gather<'_, V>, part: &IndexRange) {
     let captured = &Captures::of::<GatherOf<P>>(&whole.kernel.constants);
     let mut waiting = Waiting::new(whole);
-    let gather = &{ *whole }; // a copy that stores cannot touch, so that its fields stay in registers
+    let gather = &{ *whole }; // a copy that stores cannot alias, so that its fields stay in registers
     let inner = inner(P::PLAN, &gather.range, gather.memory.shape, part);
     let (n, last) = (L::N.cast_signed(), end_of_groups(&gather.memory, part));
     let (first, end) = (part.lo[3], part.hi[3]);
@@ -117,10 +119,10 @@ unsafe fn gather_rows<V: Number, L: SimdVector<Number = V>, P: Kernel>(whole: &G
         };
         let from = aligned_if_free::<L>(start, first, (from, to));
         let this = Row { gather, captured, at: row, start };
-        // SAFETY: promised by the caller. Between `from` and `to` all points that read an element are in the range, or
-        // have seeds 0.
+        // SAFETY: promised by the caller. Between `from` and `to` all readers of an element are in the range, or have
+        // seeds 0.
         unsafe {
-            // One place for either kind, so that each is compiled once for each level.
+            // Each kind of group is computed at one call site, so that it is compiled once per instruction set.
             let mut i = first;
             while i < end {
                 if i >= from && i + n <= to {
@@ -140,12 +142,12 @@ unsafe fn gather_rows<V: Number, L: SimdVector<Number = V>, P: Kernel>(whole: &G
     unsafe { waiting.finish() }
 }
 
-/// Elements of a row one by one, of a kernel whose operands are read at the point only: the few that are left over.
+/// Gathers the few remaining elements of a row one by one, for a kernel that reads operands only at the point itself.
 ///
 /// # Safety
 ///
-/// As [`GatherAll`]; the elements are in the range, and reads of other operands beside them, if there are any, inside
-/// the views.
+/// The conditions of [`GatherAll`]; the elements are in the range, and reads of other operands at an offset, if any,
+/// are inside the views.
 #[inline(never)]
 pub(crate) unsafe fn singles<V: Number, P: Kernel>(gather: &Gather<'_, V>, row: [isize; 3], elements: Range<isize>) {
     let captured = &Captures::of::<GatherOf<P>>(&gather.kernel.constants);
@@ -162,14 +164,14 @@ pub(crate) unsafe fn singles<V: Number, P: Kernel>(gather: &Gather<'_, V>, row: 
     }
 }
 
-/// Whether some sum is infinite or NaN; perhaps also if all are finite and very large.
+/// Returns true if some sum is infinite or NaN. Very large finite sums may overflow in the test, and also give true.
 #[inline(always)]
 fn are_odd<L: SimdVector, P: Kernel>(sums: &[L; OPERANDS]) -> bool {
     let mut all = L::nothing();
     let mut k = 0;
     while k < OPERANDS {
         if AccessSummary::has(P::PLAN.partials.views, k) {
-            // 0, and NaN for what is infinite or NaN.
+            // x − x is 0 if x is finite, else NaN.
             #[allow(clippy::eq_op, reason = "it is not 0 for all numbers")]
             let odd = sums[k] - sums[k];
             all = all + odd;
@@ -180,11 +182,11 @@ fn are_odd<L: SimdVector, P: Kernel>(sums: &[L; OPERANDS]) -> bool {
 }
 
 impl<V: Number> Row<'_, '_, V> {
-    /// The contributions to the elements of a group of lanes, one for each operand.
+    /// Computes the contributions to the elements of a SIMD group, by operand.
     ///
     /// # Safety
     ///
-    /// All points that read the elements are in the range, unless it is masked, and what they read is inside the views.
+    /// All readers of the elements are in the range, unless the program is masked, and read inside the views.
     #[inline(always)]
     unsafe fn sums<L: SimdVector<Number = V>, P: Kernel, const MASK: u8>(&self, i: isize) -> [L; OPERANDS] {
         let gather = self.gather;
@@ -203,18 +205,19 @@ impl<V: Number> Row<'_, '_, V> {
         let mut sums = [L::nothing(); OPERANDS];
         each!(8: K => {
             if let Some(place) = const { result::<GatherOf<P>>(K) } {
-                // SAFETY: it is the place of a number that has been computed.
+                // SAFETY: the instruction has been executed, and its result is a value.
                 sums[K] = unsafe { results.number(place) };
             }
         });
         sums
     }
 
-    /// A group of elements all of whose readers are in the range. `false` if it is to be computed one by one.
+    /// Gathers a group of elements all of whose readers are in the range. Returns false, and writes nothing, if the
+    /// elements must be computed by the interpreter instead.
     ///
     /// # Safety
     ///
-    /// As [`sums`](Self::sums); nobody else uses the elements.
+    /// The conditions of [`sums`](Self::sums); nobody else uses the elements.
     #[inline(always)]
     unsafe fn element<L: SimdVector<Number = V>, P: Kernel>(&self, i: isize) -> bool {
         let gather = self.gather;
@@ -228,7 +231,7 @@ impl<V: Number> Row<'_, '_, V> {
             while k < OPERANDS {
                 if AccessSummary::has(P::PLAN.partials.views, k) && !gather.to[k].is_null() {
                     let to = gather.to[k].wrapping_offset(self.start + i);
-                    // 0 + sum turns a −0, where nothing contributes, into 0.
+                    // 0 + sum turns −0, the sum without contributions, into 0.
                     let before = if gather.how[k] == How::Add { L::load(to) } else { L::zero() };
                     (before + sums[k]).store(to);
                 }
@@ -238,8 +241,8 @@ impl<V: Number> Row<'_, '_, V> {
         true
     }
 
-    /// The next elements from `i` on, which do not fill a group between `from` and `to`; returns the first after
-    /// them. Groups must not reach beyond `last`.
+    /// Gathers the next elements from `i` on, which do not fill a group between `from` and `to`, and returns the first
+    /// element after them. Groups must not reach beyond `last`.
     ///
     /// # Safety
     ///
@@ -254,8 +257,8 @@ impl<V: Number> Row<'_, '_, V> {
         waiting: &mut Waiting<'_, '_, V>,
     ) -> isize {
         let stop = if i < from { from } else { end };
-        // SAFETY: promised by the caller. Between `from` and `to` all points that read an element are in the range, or
-        // have seeds 0.
+        // SAFETY: promised by the caller. Between `from` and `to` all readers of an element are in the range, or have
+        // seeds 0.
         unsafe {
             if const { P::PLAN.is_local() && !P::PLAN.leaves.borders } {
                 singles::<V, P>(waiting.gather, self.at, i..stop);
@@ -284,9 +287,9 @@ impl<V: Number> Row<'_, '_, V> {
         }
     }
 
-    /// The elements from `i` up to `end`, at most one for each lane, in a kernel that can be masked: some of their
-    /// readers may be outside the range, where what is read may be anything. `false` if they are to be computed one by
-    /// one.
+    /// Gathers the elements from `i` to `end`, at most one per lane, in a kernel that can be masked. Some of their
+    /// readers may be outside the range, where any value may be read. Returns false, and writes nothing, if the
+    /// elements must be computed by the interpreter instead.
     ///
     /// # Safety
     ///
@@ -296,7 +299,7 @@ impl<V: Number> Row<'_, '_, V> {
         const { assert!(L::N + 2 * RADIUS.unsigned_abs() <= REACH, "groups read no farther than margins go") }
         let (gather, row, range) = (self.gather, self.at, &self.gather.range);
         let chosen = L::within(0, end - i);
-        // SAFETY: promised by the caller; only the chosen elements are touched. What is read beside them is in the
+        // SAFETY: promised by the caller; only the chosen elements are touched. Reads outside the views are in the
         // buffers or their margins, as asserted.
         unsafe {
             let sums = self.sums::<L, P, MASK>(i);
@@ -323,7 +326,7 @@ impl<V: Number> Row<'_, '_, V> {
     }
 }
 
-/// The elements whose adjoints get contributions.
+/// Returns the elements whose adjoints receive contributions.
 fn reached(plan: &KernelInfo, grid: &Grid) -> IndexRange {
     let mut region = grid.range;
     if plan.partials.beside == 0 {
@@ -333,7 +336,7 @@ fn reached(plan: &KernelInfo, grid: &Grid) -> IndexRange {
     let repeats = plan.partials.repeats;
     for d in 0..4 {
         let (least, most) = plan.partials.shifts[d];
-        // Reads that wrap around can reach the other side.
+        // Reads with a repeating boundary rule can reach the opposite side.
         let whole = repeats && (least, most) != (0, 0);
         region.lo[d] = if whole { 0 } else { (region.lo[d] + least).max(0) };
         region.hi[d] = if whole { shape[d] } else { (region.hi[d] + most).min(shape[d]) };
@@ -341,7 +344,7 @@ fn reached(plan: &KernelInfo, grid: &Grid) -> IndexRange {
     region
 }
 
-/// Whether contributions of this kernel can reach every element of views. Without points they reach nothing.
+/// Returns true if contributions of this kernel can reach every element of the views; false for a range without points.
 pub(crate) fn reaches_all(plan: &KernelInfo, grid: &Grid) -> bool {
     if grid.range.is_empty() {
         return false;
@@ -351,7 +354,7 @@ pub(crate) fn reaches_all(plan: &KernelInfo, grid: &Grid) -> bool {
 }
 
 impl<'a, V: Number> Gather<'a, V> {
-    /// Of a kernel with operands that are still to be given.
+    /// Prepares a gather whose operands are still to be given.
     pub(crate) fn new(kernel: &'a BoundKernel<V>, grid: &Grid) -> Self {
         Self {
             kernel,
@@ -371,12 +374,12 @@ impl<'a, V: Number> Gather<'a, V> {
         assert_eq!(buffer.len(), self.length, "all views of a launch have one shape");
     }
 
-    /// Where the contributions for operand `k` go.
+    /// Sets the array that receives the contributions for operand `k`.
     ///
     /// # Panics
     ///
     /// When the array has another length than the grid, and when adjoints are to be replaced in place though the
-    /// program reads beside the point, or does not write the operand.
+    /// program reads at an offset, or does not write the operand.
     #[track_caller]
     pub(crate) fn add_to(&mut self, k: usize, how: How, buffer: &mut Buffer<V>) {
         self.fits(buffer);
@@ -390,11 +393,11 @@ impl<'a, V: Number> Gather<'a, V> {
         }
     }
 
-    /// The adjoint of output `k`, unless it is what an operand's contributions replace in place.
+    /// Sets the adjoint of output `k`, unless the contributions of an operand replace it in place.
     ///
     /// # Panics
     ///
-    /// When it has another length than the grid, and when it is no array though that is relied on.
+    /// When the adjoint has another length than the grid, and when it is not an array though the loops rely on one.
     #[track_caller]
     pub(crate) fn seed(&mut self, k: usize, seed: &Shadow<V>) {
         match seed {
@@ -410,17 +413,17 @@ impl<'a, V: Number> Gather<'a, V> {
         assert!(is_dense || !self.kernel.plan().all_dense(), "the seeds of this kernel are arrays");
     }
 
-    /// Adds Σ seed·∂output/∂element to the adjoints of each operand, and returns the adjoints of the numbers that all
-    /// points share, 0 for the other operands. Zero times anything is zero.
+    /// Adds Σ seed·∂output/∂element to the adjoints of each operand, and returns the adjoints of uniform scalars, by
+    /// operand. A product with zero is zero.
     ///
     /// # Safety
     ///
-    /// The arrays that were given are still there, nobody else uses those that contributions go to, and these are no
-    /// seeds unless in place. The grid is the one it was made with.
+    /// The arrays that were given are still alive, nobody else uses those that receive contributions, and these are not
+    /// seeds unless in place. `grid` is the one that was passed to [`new`](Self::new).
     ///
     /// # Panics
     ///
-    /// When values that the partials need are missing.
+    /// When values that the partial derivatives need are missing.
     #[track_caller]
     pub(crate) unsafe fn run(&self, grid: &Grid) -> [V; OPERANDS] {
         let plan = self.kernel.plan();
@@ -428,7 +431,7 @@ impl<'a, V: Number> Gather<'a, V> {
         check_reads(plan, grid);
         let mut numbers = [V::ZERO; OPERANDS];
         if !grid.range.is_empty() {
-            // SAFETY: all that is read or written has as many elements as the grid; the rest is promised by the caller.
+            // SAFETY: all arrays have as many elements as the grid; the rest is promised by the caller.
             unsafe {
                 slopes(self, &mut numbers);
                 if self.to.iter().any(|to| !to.is_null()) {
@@ -440,7 +443,7 @@ impl<'a, V: Number> Gather<'a, V> {
     }
 }
 
-/// The adjoints of the numbers that all points share.
+/// Computes the adjoints of uniform scalars; sums that are not finite are recomputed by the interpreter.
 ///
 /// # Safety
 ///

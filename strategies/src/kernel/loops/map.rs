@@ -1,4 +1,4 @@
-//! The loops of launches: values at all points.
+//! Loops of launches: values at all points.
 
 use super::sum::total;
 use crate::Number;
@@ -18,12 +18,12 @@ use crate::number::simd::dispatch::SimdTask;
 use crate::number::simd::vector::SimdVector;
 use core::marker::PhantomData;
 
-/// [`run`](super::map) for operands that lie in memory, some of them perhaps written in place.
+/// [`run`] for operands that are bound already, some of them possibly written in place.
 ///
 /// # Safety
 ///
-/// [`memory`](crate::kernel::exec::operands::memory) has checked them for this kernel and grid, they are still there,
-/// and nobody else uses what is written.
+/// [`memory`] has checked the operands for this kernel and grid, they are still alive, and nobody else uses those that
+/// are written.
 pub(crate) unsafe fn fill<V: Number, P: Kernel>(
     kernel: &BoundKernel<V>,
     grid: &Grid,
@@ -36,17 +36,18 @@ pub(crate) unsafe fn fill<V: Number, P: Kernel>(
     let again = !in_place;
     if grid.range.is_short_row() && !P::PLAN.leaves.borders {
         let start = memory.at([grid.range.lo[0], grid.range.lo[1], grid.range.lo[2]], 0);
-        // SAFETY: as below.
+        // SAFETY: promised by the caller.
         return unsafe { fill_points::<V, P>(memory, kernel, start + grid.range.lo[3]..start + grid.range.hi[3]) };
     }
     let program = PhantomData::<P>;
-    // SAFETY: promised by the caller. Parts are disjoint, and each point writes at itself.
+    // SAFETY: promised by the caller. Parts are disjoint, and each point writes only its own element.
     each_block(&grid.range, |part| unsafe { V::dispatch(Fill { kernel, memory, part, again, program }) });
 }
 
-/// The loop of [`fill`].
+/// Task of [`fill`].
 ///
-/// To run it is safe if `memory` is fit for the range. Points are computed twice only if `again`.
+/// Running the task is sound if `memory` has been checked for the range. Points may be computed twice only if `again`,
+/// that is, if no operand is written in place.
 struct Fill<'a, V: 'static, P> {
     kernel: &'a BoundKernel<V>,
     memory: &'a Bindings<V>,
@@ -64,12 +65,12 @@ impl<V: Number, P: Kernel> SimdTask<V> for Fill<'_, V, P> {
     }
 }
 
-/// Whether points at borders are computed in masked groups.
+/// Returns true if points at boundaries are computed in masked groups.
 const fn masks_borders<P: Kernel>() -> bool {
     P::PLAN.leaves.borders && P::PLAN.can_be_masked()
 }
 
-/// A row of a part; the reads of points that are `inside` do not leave the views by other rows.
+/// One row of a part. With `inside`, no read of its points leaves the view along the first three dimensions.
 struct Row<'a, V: 'static> {
     memory: &'a Bindings<V>,
     captured: &'a Captures<V>,
@@ -79,11 +80,11 @@ struct Row<'a, V: 'static> {
 }
 
 impl<V: Number> Row<'_, V> {
-    /// Whole groups between the bounds; returns where the last one ends.
+    /// Computes complete groups between the bounds, and returns the end of the last one.
     ///
     /// # Safety
     ///
-    /// As [`Fill`]; points between the bounds read inside the views.
+    /// The conditions of [`Fill`]; points between the bounds read inside the views.
     #[inline(always)]
     unsafe fn groups<L: SimdVector<Number = V>, P: Kernel>(
         &self,
@@ -95,11 +96,12 @@ impl<V: Number> Row<'_, V> {
         let (mut i, mut done) = (from, from);
         while i + n <= to {
             let place = Cursor::inside(self.memory, seeds, self.captured, self.start + i);
-            // SAFETY: promised by the caller. One place where a group is computed, so that it is compiled once for
-            // each level.
+            // SAFETY: promised by the caller. One call site for all groups, so that the group is compiled once per
+            // instruction set.
             unsafe { group::<V, L, P, ALL>(&place, L::within(0, n)) }
             done = i + n;
-            // One group as it falls, the others where no register lies across two cache lines, the last at the end.
+            // The first group is unaligned, the following ones are aligned so that no register straddles two cache
+            // lines, and the last one ends at the bound.
             let next = if again && i == from { aligned::<L>(self.start, from + 1) } else { done };
             let the_rest_is_masked = const { masks_borders::<P>() } && end - done <= n;
             i = match next + n <= to {
@@ -111,12 +113,12 @@ impl<V: Number> Row<'_, V> {
         done
     }
 
-    /// The points from `i` up to `stop` in masked groups. Where a group would reach beyond `last`, its points and all
-    /// that follow have to wait.
+    /// Computes the points from `i` to `stop` in masked groups. From the first group that would reach beyond `last`,
+    /// points are queued for the interpreter.
     ///
     /// # Safety
     ///
-    /// As [`Fill`]; the program can be masked.
+    /// The conditions of [`Fill`]; the program can be masked.
     #[inline(always)]
     unsafe fn masked<L: SimdVector<Number = V>, P: Kernel>(
         &self,
@@ -147,7 +149,7 @@ impl<V: Number> Row<'_, V> {
 
 /// # Safety
 ///
-/// As [`Fill`].
+/// The conditions of [`Fill`].
 #[inline(always)]
 unsafe fn fill_rows<V: Number, L: SimdVector<Number = V>, P: Kernel>(
     kernel: &BoundKernel<V>,
@@ -156,7 +158,7 @@ unsafe fn fill_rows<V: Number, L: SimdVector<Number = V>, P: Kernel>(
     again: bool,
 ) {
     let (whole, captured) = (memory, &Captures::of::<ValuesOf<P>>(&kernel.constants));
-    let memory = &{ *whole }; // a copy that stores cannot touch, so that its fields stay in registers
+    let memory = &{ *whole }; // a copy that stores cannot alias, so that its fields stay in registers
     let (inner, last) = (inner(&P::PLAN.leaves, memory.shape, part), end_of_groups(memory, part));
     let mut waiting = Unfilled { kernel, memory: whole, batch: Batch::default() };
     each_row!(part, row => {
@@ -190,16 +192,16 @@ unsafe fn fill_rows<V: Number, L: SimdVector<Number = V>, P: Kernel>(
     unsafe { waiting.finish() }
 }
 
-/// The first place from `i` on in the row that begins at `start` where a group of lanes is aligned as a buffer's first
-/// number is.
+/// Returns the first index from `i` on at which a SIMD group is aligned like the buffer's first element, in the row
+/// that begins at `start`.
 #[inline(always)]
 fn aligned<L: SimdVector>(start: isize, i: isize) -> isize {
     let n = L::N.cast_signed();
     i + (-(start + i)).rem_euclid(n)
 }
 
-/// Where the groups between the bounds begin, if one from `first` on goes before them: where they are aligned, if what
-/// is left of that one reaches so far and costs no more.
+/// Returns the start of the groups between the bounds: the next aligned index, if the group from `first` on covers all
+/// points before it anyway, else `from`.
 #[inline(always)]
 pub(crate) fn aligned_if_free<L: SimdVector>(start: isize, first: isize, (from, to): (isize, isize)) -> isize {
     if first < from && from < to {
@@ -213,15 +215,15 @@ pub(crate) fn aligned_if_free<L: SimdVector>(start: isize, first: isize, (from, 
 
 /// # Safety
 ///
-/// The program reads inside the views at this place and the ones behind it, one place for each lane, or is masked; and
-/// the chosen places, all of them unless it is masked, can be written.
+/// The program reads inside the views at this position and the following ones, one per lane, or is masked; and the
+/// chosen elements, all of them unless masked, may be written.
 #[inline(always)]
 unsafe fn group<V: Number, L: SimdVector<Number = V>, P: Kernel, const MASK: u8>(
     place: &Cursor<'_, V>,
     chosen: L::Mask,
 ) {
     const { assert!(L::N + RADIUS.unsigned_abs() <= REACH, "groups read no farther than margins go") }
-    // SAFETY: promised by the caller. What is read beside the views is in the buffers or their margins, as asserted.
+    // SAFETY: promised by the caller. Reads outside the views are in the buffers or their margins, as asserted.
     unsafe {
         let mut results = Results::new();
         execute::<ValuesOf<P>, L, MASK>(place, &mut results);
@@ -236,11 +238,11 @@ unsafe fn group<V: Number, L: SimdVector<Number = V>, P: Kernel, const MASK: u8>
     }
 }
 
-/// Points one by one that read inside the views: the few that are left over at the end of a row.
+/// Computes single points that read inside the views: the few that remain at the end of a row.
 ///
 /// # Safety
 ///
-/// These places can be written.
+/// These elements may be written.
 #[inline(never)]
 unsafe fn fill_points<V: Number, P: Kernel>(
     memory: &Bindings<V>,
@@ -259,7 +261,7 @@ unsafe fn fill_points<V: Number, P: Kernel>(
     }
 }
 
-/// Points at borders that are not yet written.
+/// Queue of points at boundaries that have not been computed yet.
 struct Unfilled<'a, V: 'static> {
     kernel: &'a BoundKernel<V>,
     memory: &'a Bindings<V>,
@@ -269,7 +271,7 @@ struct Unfilled<'a, V: 'static> {
 impl<V: Number> Unfilled<'_, V> {
     /// # Safety
     ///
-    /// These points of the row can be written, and nobody else uses them until [`finish`](Self::finish) has been
+    /// These points of the row may be written, and nobody else uses them until [`finish`](Self::finish) has been
     /// called.
     #[inline(never)]
     unsafe fn add(&mut self, row: [isize; 3], elements: core::ops::Range<isize>) {
@@ -279,7 +281,7 @@ impl<V: Number> Unfilled<'_, V> {
 
     /// # Safety
     ///
-    /// As [`add`](Self::add).
+    /// The conditions of [`add`](Self::add).
     #[inline(never)]
     unsafe fn finish(&mut self) {
         // SAFETY: promised by the caller.
@@ -287,11 +289,11 @@ impl<V: Number> Unfilled<'_, V> {
     }
 }
 
-/// Computes the values at some points, one operation after the other, wherever they read.
+/// Computes the values at some points by the interpreter, wherever they read.
 ///
 /// # Safety
 ///
-/// These points can be written.
+/// These points may be written.
 unsafe fn fill_anywhere<V: Number>(kernel: &BoundKernel<V>, memory: &Bindings<V>, points: &[Point]) {
     let mut found = [[V::ZERO; WIDTH]; OUTPUTS];
     values(kernel, memory, points, |k, values| found[k][..values.len()].copy_from_slice(values));
@@ -303,12 +305,12 @@ unsafe fn fill_anywhere<V: Number>(kernel: &BoundKernel<V>, memory: &Bindings<V>
     }
 }
 
-/// Computes the program at all points of the grid, and writes its values. `begun` says afterwards, also after a panic,
-/// whether something may have been written.
+/// Computes the kernel at all points of the grid, and writes its values. Sets `begun` when the checks have passed and
+/// writing begins, so that it tells after a panic whether outputs may have changed.
 ///
 /// # Panics
 ///
-/// When an operand has not as many elements as the grid, or is read beyond it, or is missing.
+/// When an operand has another number of elements than the grid, is read outside its view, or is missing.
 #[track_caller]
 pub fn run<'m, V: Number, P: Kernel>(
     program: &P,
@@ -324,12 +326,12 @@ pub fn run<'m, V: Number, P: Kernel>(
     unsafe { fill::<V, P>(&BoundKernel::of(program), grid, &memory, in_place) }
 }
 
-/// The sum of a program's expression over the grid. It is the same at every level and for any number of threads: the
-/// points of a row are added in fixed groups, and the groups in order.
+/// Sums a kernel's expression over the grid. The result has the same bits on every instruction set and for any number
+/// of threads: the points of a row are added in fixed groups, and the groups in order.
 ///
 /// # Panics
 ///
-/// As [`run`].
+/// The conditions of [`run`].
 #[track_caller]
 pub fn sum<'m, V: Number, P: Kernel>(program: &P, grid: &Grid, operands: impl Iterator<Item = Operand<'m, V>>) -> V {
     assert!(!P::WRITES, "a reduction has one expression, which is not written");

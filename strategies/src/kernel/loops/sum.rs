@@ -1,4 +1,4 @@
-//! Sums over the points of a range, the same at every level of instructions and for any number of threads.
+//! Sums over the points of a range, with the same bits on every instruction set and for any number of threads.
 
 use crate::Number;
 use crate::kernel::exec::bindings::{ALL, Bindings, Captures, Cursor, Seeds, inner};
@@ -16,9 +16,9 @@ use crate::number::simd::vector::SimdVector;
 use core::marker::PhantomData;
 use smallvec::SmallVec;
 
-/// What is added up, or compared, over the points of a range: `K` numbers at each, which may be none.
+/// Terms of a sum, or values of a search, over the points of a range: `K` at each point.
 ///
-/// To ask for terms is safe if `memory` is fit for the range.
+/// Evaluating terms is sound if `memory` has been checked for the range.
 pub(crate) struct Summands<'a, V: 'static, C, const K: usize> {
     pub(crate) kernel: &'a BoundKernel<V>,
     pub(crate) memory: &'a Bindings<V>,
@@ -28,26 +28,26 @@ pub(crate) struct Summands<'a, V: 'static, C, const K: usize> {
     pub(crate) steps: PhantomData<C>,
 }
 
-/// Which numbers.
+/// Kind of the terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum What {
-    /// The values of the expressions.
+    /// Values of the expressions.
     Values,
-    /// The adjoints of the numbers that all points share, by operand.
+    /// Adjoints of uniform scalars, by operand.
     Numbers,
 }
 
 impl<V: Number, C: StaticListing, const K: usize> Summands<'_, V, C, K> {
-    /// The points of the range that read inside the views.
+    /// Returns the points of the range that read inside the views.
     pub(crate) fn inner(&self) -> IndexRange {
         inner(&self.kernel.plan().leaves, self.memory.shape, self.range)
     }
 
-    /// The terms at a place and the ones behind it.
+    /// Evaluates the terms of a SIMD group.
     ///
     /// # Safety
     ///
-    /// All reads there are inside the views.
+    /// All reads of the group are inside the views.
     #[inline(always)]
     pub(crate) unsafe fn lanes<L: SimdVector<Number = V>>(
         &self,
@@ -61,18 +61,18 @@ impl<V: Number, C: StaticListing, const K: usize> Summands<'_, V, C, K> {
         unsafe { execute::<C, L, ALL>(&Cursor::inside(memory, self.seeds, captured, at), &mut results) }
         each!(8: N => {
             if let Some(place) = const { is_term::<C, K>(N) } {
-                // SAFETY: it is the place of a number that has been computed.
+                // SAFETY: the instruction has been executed, and its result is a value.
                 terms[N] = unsafe { results.number(place) };
             }
         });
         terms
     }
 
-    /// Adds the terms at [`SUMS`] places to the sums in registers.
+    /// Adds the terms at [`SUMS`] consecutive points to the sums in registers.
     ///
     /// # Safety
     ///
-    /// As [`lanes`](Self::lanes).
+    /// The conditions of [`lanes`](Self::lanes).
     #[inline(always)]
     unsafe fn add_lanes<L: SimdVector<Number = V>>(
         &self,
@@ -94,11 +94,11 @@ impl<V: Number, C: StaticListing, const K: usize> Summands<'_, V, C, K> {
         }
     }
 
-    /// The terms at the first places, one for each entry of `to`.
+    /// Evaluates the terms at consecutive points, one for each entry of `to`.
     ///
     /// # Safety
     ///
-    /// All reads there are inside the views.
+    /// All reads of these points are inside the views.
     #[inline(never)]
     unsafe fn singles(&self, at: isize, to: &mut [[V; K]]) {
         let captured = Captures::of::<C>(&self.kernel.constants);
@@ -108,7 +108,7 @@ impl<V: Number, C: StaticListing, const K: usize> Summands<'_, V, C, K> {
         }
     }
 
-    /// The terms at some points of a row from `i` on, wherever they read.
+    /// Evaluates the terms at consecutive points of a row from `i` on by the interpreter, wherever they read.
     #[inline(never)]
     pub(crate) fn anywhere(&self, row: [isize; 3], i: isize, to: &mut [[V; K]]) {
         let (memory, plan) = (self.memory, self.kernel.plan());
@@ -133,19 +133,20 @@ impl<V: Number, C: StaticListing, const K: usize> Summands<'_, V, C, K> {
     }
 }
 
-/// Where term `k` stands, if there is such a term.
+/// Returns the index of the instruction that computes term `k`, or `None`.
 const fn is_term<C: StaticListing, const K: usize>(k: usize) -> Option<usize> {
     if k < K { result::<C>(k) } else { None }
 }
 
-/// Partial sums: every level adds the same numbers in the same order.
+/// Number of partial sums. It is a multiple of every register's length, so that every instruction set adds the same
+/// terms in the same order.
 const SUMS: usize = 16;
 
-/// Adds up terms over a part of their range.
+/// Sums terms over a part of their range.
 ///
 /// # Safety
 ///
-/// `terms` are fit for their range.
+/// `terms` have been checked for their range.
 pub(crate) unsafe fn sum_of_terms<V: Number, C: StaticListing, const K: usize>(
     terms: &Summands<'_, V, C, K>,
     part: &IndexRange,
@@ -155,9 +156,10 @@ pub(crate) unsafe fn sum_of_terms<V: Number, C: StaticListing, const K: usize>(
     unsafe { V::dispatch(AddUp { terms, inner, part }) }
 }
 
-/// The loop of [`sum_of_terms`].
+/// Task of [`sum_of_terms`].
 ///
-/// To run it is safe if the terms are fit for their range, and at the points of `inner` all reads are inside the views.
+/// Running the task is sound if the terms have been checked for their range, and at the points of `inner` all reads are
+/// inside the views.
 struct AddUp<'a, 't, V: 'static, C, const K: usize> {
     terms: &'a Summands<'t, V, C, K>,
     inner: &'a IndexRange,
@@ -175,7 +177,7 @@ impl<V: Number, C: StaticListing, const K: usize> SimdTask<V> for AddUp<'_, '_, 
 
 /// # Safety
 ///
-/// As [`AddUp`].
+/// The conditions of [`AddUp`].
 #[inline(always)]
 unsafe fn add_rows<V: Number, L: SimdVector<Number = V>, C: StaticListing, const K: usize>(
     terms: &Summands<'_, V, C, K>,
@@ -201,7 +203,7 @@ unsafe fn add_rows<V: Number, L: SimdVector<Number = V>, C: StaticListing, const
 
 /// # Safety
 ///
-/// As [`add_rows`], for the points of a row; those between the bounds read inside the views.
+/// The conditions of [`add_rows`], for the points of one row; those between the bounds read inside the views.
 #[inline(always)]
 unsafe fn add_chunk<V: Number, L: SimdVector<Number = V>, C: StaticListing, const K: usize>(
     terms: &Summands<'_, V, C, K>,
@@ -214,6 +216,7 @@ unsafe fn add_chunk<V: Number, L: SimdVector<Number = V>, C: StaticListing, cons
     let (start, all) = (memory.at(row, 0), SUMS.cast_signed());
     let mut sums = [[L::zero(); SUMS]; K];
     let mut rest = [[V::ZERO; K]; SUMS];
+    // Point `from` + 16·m + j is added to partial sum j, in registers or not, so that the order of additions is fixed.
     let mut i = from;
     while i + all <= to {
         if i >= bounds.0 && i + all <= bounds.1 {
@@ -244,20 +247,20 @@ unsafe fn add_chunk<V: Number, L: SimdVector<Number = V>, C: StaticListing, cons
     single.map(in_pairs)
 }
 
-/// The sums in registers, one by one.
+/// Stores the sums in registers to an array.
 #[inline(always)]
 fn singly<V: Number, L: SimdVector<Number = V>>(sums: &[L; SUMS]) -> [V; SUMS] {
     let mut single = [V::ZERO; SUMS];
     let mut k = 0;
     while k < SUMS / L::N {
-        // SAFETY: there is room for all sums.
+        // SAFETY: the array has room for all sums.
         unsafe { sums[k].store(single.as_mut_ptr().add(k * L::N)) };
         k += 1;
     }
     single
 }
 
-/// Adds the terms of some points to the sums in registers.
+/// Adds the terms of [`SUMS`] points to the sums in registers.
 #[inline(always)]
 fn add_singles<V: Number, L: SimdVector<Number = V>, const K: usize>(
     sums: &mut [[L; SUMS]; K],
@@ -267,14 +270,14 @@ fn add_singles<V: Number, L: SimdVector<Number = V>, const K: usize>(
         let single = terms.map(|terms| terms[term]);
         let mut k = 0;
         while k < SUMS / L::N {
-            // SAFETY: there are as many numbers.
+            // SAFETY: the array has as many elements.
             sums[k] = sums[k] + unsafe { L::load(single.as_ptr().add(k * L::N)) };
             k += 1;
         }
     }
 }
 
-/// The sum of the partial sums.
+/// Adds the partial sums in pairs, in a fixed order.
 fn in_pairs<V: Number>(mut sums: [V; SUMS]) -> V {
     let mut step = SUMS / 2;
     while step > 0 {
@@ -287,12 +290,12 @@ fn in_pairs<V: Number>(mut sums: [V; SUMS]) -> V {
     sums[0]
 }
 
-/// [`sum`](crate::kernel::sum) for operands that lie in memory.
+/// [`sum`](crate::kernel::sum) for operands that are bound already.
 ///
 /// # Safety
 ///
-/// [`memory`](crate::kernel::exec::operands::memory) has checked them for this kernel and grid, and they are still
-/// there.
+/// [`memory`](crate::kernel::exec::operands::memory) has checked the operands for this kernel and grid, and they are
+/// still alive.
 pub(crate) unsafe fn total<V: Number, P: Kernel>(kernel: &BoundKernel<V>, grid: &Grid, memory: &Bindings<V>) -> V {
     let seeds = Seeds::NONE;
     let terms = values_of::<V, P>(kernel, (memory, &seeds), &grid.range);
@@ -300,7 +303,7 @@ pub(crate) unsafe fn total<V: Number, P: Kernel>(kernel: &BoundKernel<V>, grid: 
     sum_of_blocks(&grid.range, |part| unsafe { sum_of_terms(&terms, part) })[0]
 }
 
-/// The values of a reduction.
+/// The values of a reduction as terms.
 pub(crate) fn values_of<'a, V: Number, P: Kernel>(
     kernel: &'a BoundKernel<V>,
     (memory, seeds): (&'a Bindings<V>, &'a Seeds<V>),
